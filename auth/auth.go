@@ -1,0 +1,187 @@
+// Package auth answers who is calling and whether what they show is ours.
+//
+// Partners call with an API key, of which only a hash is kept ([Partners]).
+// Offers carry a signed token ([Ring]), so that what was shown is what is
+// charged, without anything being stored per offer. The package keeps no files
+// and reads no clock.
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ID names a partner: 128 random bits.
+type ID [16]byte
+
+// String gives the id as 22 URL-safe characters.
+func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
+
+// KeyHash is the SHA-256 of an API key. A key is 256 random bits, so a plain hash cannot be guessed back.
+type KeyHash [32]byte
+
+// String gives the hash in hex.
+func (h KeyHash) String() string { return hex.EncodeToString(h[:]) }
+
+const keyPrefix = "wb_"
+
+// NewKey makes an API key and its hash. The key itself is shown once and kept nowhere.
+func NewKey() (key string, hash KeyHash) {
+	var b [32]byte
+	rand.Read(b[:])
+	key = keyPrefix + base64.RawURLEncoding.EncodeToString(b[:])
+	return key, HashKey(key)
+}
+
+// HashKey gives the hash of a key.
+func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
+
+// Partner is one who distributes tickets. It is immutable; a change makes a new one.
+type Partner struct {
+	ID        ID
+	Name      string
+	Companies []string // slugs of the only companies it may sell; empty is all
+	Created   time.Time
+	Keys      []Key
+}
+
+// Key is one of a partner's API keys.
+type Key struct {
+	Hash    KeyHash
+	Created time.Time
+	Revoked time.Time // zero: valid
+}
+
+// KeyAdded says that a partner got a key, its first or a further one.
+type KeyAdded struct {
+	Partner   ID
+	Name      string
+	Companies []string
+	Hash      KeyHash
+}
+
+// KeysRevoked says that keys of a partner are no longer valid.
+type KeysRevoked struct {
+	Partner ID
+	Hashes  []KeyHash
+}
+
+// Partners is all that is remembered of partners.
+type Partners struct {
+	list  []*Partner // in the order they were added
+	byKey map[KeyHash]int
+}
+
+// NewPartners gives an empty list.
+func NewPartners() *Partners { return &Partners{byKey: map[KeyHash]int{}} }
+
+// All gives the partners in the order they were added.
+func (p *Partners) All() []*Partner { return slices.Clone(p.list) }
+
+// ByID finds a partner by its id.
+func (p *Partners) ByID(id ID) *Partner {
+	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return p.list[i]
+}
+
+// ByName finds a partner by its name or id.
+func (p *Partners) ByName(name string) *Partner {
+	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.Name == name || x.ID.String() == name })
+	if i < 0 {
+		return nil
+	}
+	return p.list[i]
+}
+
+// Caller finds the partner whose valid key was shown; nil is nobody. The map is
+// asked for a hash, which tells nothing of a key; the last word is compared in constant time.
+func (p *Partners) Caller(hash KeyHash) *Partner {
+	i, ok := p.byKey[hash]
+	if !ok {
+		return nil
+	}
+	for _, k := range p.list[i].Keys {
+		if subtle.ConstantTimeCompare(k.Hash[:], hash[:]) == 1 && k.Revoked.IsZero() {
+			return p.list[i]
+		}
+	}
+	return nil
+}
+
+// AddKey decides on a new key: a further one where the name is known, else a
+// new partner's first. A known partner's companies are not changed by it.
+func (p *Partners) AddKey(id ID, name string, companies []string, hash KeyHash) (*KeyAdded, error) {
+	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
+		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, none of them a control character")
+	}
+	e := &KeyAdded{Partner: id, Name: name, Companies: companies, Hash: hash}
+	if known := p.ByName(name); known != nil {
+		if companies != nil && !slices.Equal(companies, known.Companies) {
+			return nil, fmt.Errorf("partner %q is there already, for companies %q; choose another name for other companies", name, strings.Join(known.Companies, ","))
+		}
+		e.Partner, e.Name, e.Companies = known.ID, known.Name, known.Companies
+	}
+	return e, nil
+}
+
+// Revoke decides to end a partner's keys, or only the one whose hash starts with prefix.
+func (p *Partners) Revoke(name, prefix string) (*KeysRevoked, error) {
+	known := p.ByName(name)
+	if known == nil {
+		return nil, fmt.Errorf("there is no partner %q", name)
+	}
+	e := &KeysRevoked{Partner: known.ID}
+	for _, k := range known.Keys {
+		if k.Revoked.IsZero() && strings.HasPrefix(k.Hash.String(), prefix) {
+			e.Hashes = append(e.Hashes, k.Hash)
+		}
+	}
+	if len(e.Hashes) == 0 {
+		return nil, fmt.Errorf("partner %q has no valid key %s", name, prefix)
+	}
+	return e, nil
+}
+
+// ApplyKeyAdded changes the list as the event says.
+func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
+	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == e.Partner })
+	if i < 0 {
+		i = len(p.list)
+		p.list = append(p.list, &Partner{ID: e.Partner, Name: e.Name, Companies: e.Companies, Created: at})
+	}
+	n := *p.list[i]
+	n.Keys = append(slices.Clone(n.Keys), Key{Hash: e.Hash, Created: at})
+	p.list[i] = &n
+	p.byKey[e.Hash] = i
+}
+
+// ApplyKeysRevoked changes the list as the event says.
+func (p *Partners) ApplyKeysRevoked(at time.Time, e *KeysRevoked) {
+	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == e.Partner })
+	n := *p.list[i]
+	n.Keys = slices.Clone(n.Keys)
+	for k := range n.Keys {
+		if slices.Contains(e.Hashes, n.Keys[k].Hash) && n.Keys[k].Revoked.IsZero() {
+			n.Keys[k].Revoked = at
+		}
+	}
+	p.list[i] = &n
+}
+
+// Restore puts a partner back as a snapshot has it.
+func (p *Partners) Restore(x *Partner) {
+	for _, k := range x.Keys {
+		p.byKey[k.Hash] = len(p.list)
+	}
+	p.list = append(p.list, x)
+}

@@ -1,0 +1,3 @@
+module waybill
+
+go 1.26

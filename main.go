@@ -1,0 +1,30 @@
+// Waybill is a bus-ticket distribution server. See README.md.
+package main
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // time zones on a machine that has none
+
+	"waybill/server/command"
+)
+
+//go:embed testdata/demo
+var testdata embed.FS
+
+func main() {
+	demo, err := fs.Sub(testdata, "testdata/demo")
+	if err != nil {
+		panic(err)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := command.Main(&command.Process{
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Demo: demo, Stop: ctx.Done(),
+	})
+	cancel()
+	os.Exit(code)
+}

@@ -1,0 +1,208 @@
+package schedule
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// Money is an amount in minor units of a currency.
+type Money struct {
+	Currency string
+	Amount   int64
+}
+
+// Percent gives a share of an amount, in hundredths of a per cent, rounded half up.
+func Percent(amount, hundredths int64) int64 {
+	return (amount*hundredths + 5000) / 10000
+}
+
+type fareKey struct {
+	company, route int32
+	from, to       string
+}
+
+// fareIndex finds the fares of a ride by trying the combinations of given
+// fields that occur in the feed, the most specific first.
+type fareIndex struct {
+	masks []uint8 // which fields are given, the most of them first
+	by    map[fareKey][]Money
+}
+
+const (
+	givenCompany = 1 << iota
+	givenRoute
+	givenFrom
+	givenTo
+)
+
+func (f *Fare) mask() (m uint8) {
+	if f.Company >= 0 {
+		m |= givenCompany
+	}
+	if f.Route >= 0 {
+		m |= givenRoute
+	}
+	if f.From != "" {
+		m |= givenFrom
+	}
+	if f.To != "" {
+		m |= givenTo
+	}
+	return m
+}
+
+func specificity(mask uint8) (n int) {
+	for ; mask != 0; mask &= mask - 1 {
+		n++
+	}
+	return n
+}
+
+func newFareIndex(t *Timetable) fareIndex {
+	x := fareIndex{by: make(map[fareKey][]Money, len(t.Fares))}
+	for i := range t.Fares {
+		f := &t.Fares[i]
+		if m := f.mask(); !slices.Contains(x.masks, m) {
+			x.masks = append(x.masks, m)
+		}
+		k := fareKey{f.Company, f.Route, f.From, f.To}
+		x.by[k] = cheapest(x.by[k], Money{f.Currency, f.Amount})
+	}
+	slices.SortFunc(x.masks, func(a, b uint8) int { return cmp.Compare(specificity(b), specificity(a)) })
+	return x
+}
+
+// cheapest keeps one amount per currency.
+func cheapest(list []Money, m Money) []Money {
+	for i := range list {
+		if list[i].Currency == m.Currency {
+			list[i].Amount = min(list[i].Amount, m.Amount)
+			return list
+		}
+	}
+	return append(list, m)
+}
+
+// BaseFares gives what one passenger pays for a ride before any discount, one
+// amount per currency, in the order of the currencies' names (contract §5).
+func (t *Timetable) BaseFares(l *Leg) []Money {
+	p := t.pattern(l.Trip)
+	from, to := &t.Stops[p.Stops[l.From]], &t.Stops[p.Stops[l.To]]
+	var found, level []Money
+	for i, mask := range t.fares.masks {
+		k := fareKey{-1, -1, "", ""}
+		if mask&givenCompany != 0 {
+			k.company = t.Routes[p.Route].Company
+		}
+		if mask&givenRoute != 0 {
+			k.route = p.Route
+		}
+		if mask&givenFrom != 0 {
+			k.from = from.FareZone
+		}
+		if mask&givenTo != 0 {
+			k.to = to.FareZone
+		}
+		if mask&givenFrom == 0 || k.from != "" {
+			if mask&givenTo == 0 || k.to != "" {
+				for _, m := range t.fares.by[k] {
+					level = cheapest(level, m)
+				}
+			}
+		}
+		if i+1 == len(t.fares.masks) || specificity(t.fares.masks[i+1]) != specificity(mask) {
+			found = addMissing(found, level)
+			level = nil
+		}
+	}
+	if len(found) == 0 && len(t.FarePerKm) > 0 {
+		rate := &t.FarePerKm[0]
+		cents := math.Round(t.distance(l) * float64(rate.Micros) / 1e4)
+		found = []Money{{rate.Currency, int64(cents)}}
+	}
+	slices.SortFunc(found, func(a, b Money) int { return cmp.Compare(a.Currency, b.Currency) })
+	return found
+}
+
+func addMissing(found, level []Money) []Money {
+	if len(found) == 0 {
+		return level
+	}
+	for _, m := range level {
+		if !slices.ContainsFunc(found, func(f Money) bool { return f.Currency == m.Currency }) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// distance gives the kilometres of a ride, stop by stop along great circles.
+func (t *Timetable) distance(l *Leg) (km float64) {
+	const earth = 6371.0
+	stops := t.pattern(l.Trip).Stops[l.From : l.To+1]
+	for i := 1; i < len(stops); i++ {
+		a, b := &t.Stops[stops[i-1]], &t.Stops[stops[i]]
+		lat1, lat2 := a.Lat*math.Pi/180, b.Lat*math.Pi/180
+		dLat, dLon := lat2-lat1, (b.Lon-a.Lon)*math.Pi/180
+		h := math.Pow(math.Sin(dLat/2), 2) + math.Cos(lat1)*math.Cos(lat2)*math.Pow(math.Sin(dLon/2), 2)
+		km += 2 * earth * math.Asin(math.Sqrt(min(1, h)))
+	}
+	return km
+}
+
+func (t *Timetable) indexRules() {
+	own := make([]bool, len(t.Routes))
+	t.rules = make([][]RefundRule, len(t.Routes))
+	t.discounts = make([][]Discount, len(t.Routes))
+	for _, r := range t.RefundRules {
+		if r.Route >= 0 {
+			own[r.Route] = true
+			t.rules[r.Route] = append(t.rules[r.Route], r)
+		}
+	}
+	for _, r := range t.RefundRules {
+		for i := range t.Routes {
+			if r.Route < 0 && !own[i] && (r.Company < 0 || r.Company == t.Routes[i].Company) {
+				t.rules[i] = append(t.rules[i], r)
+			}
+		}
+	}
+	for i := range t.rules {
+		slices.SortStableFunc(t.rules[i], func(a, b RefundRule) int { return cmp.Compare(b.Hours, a.Hours) })
+	}
+	for _, d := range t.Discounts {
+		t.discounts[d.Route] = append(t.discounts[d.Route], d)
+	}
+}
+
+// Discount gives the position, among the discounts of the trip's form, of the
+// largest one in force for a ride: its local departure date decides. -1 is none.
+func (t *Timetable) Discount(l *Leg) int {
+	list := t.discounts[t.pattern(l.Trip).Route]
+	if len(list) == 0 {
+		return -1
+	}
+	day := DayOf(time.Unix(l.Dep, 0).In(t.CityZone(t.Boarding(l).City)))
+	best := -1
+	for i, d := range list {
+		if d.First <= day && day <= d.Last && (best < 0 || d.Percent > list[best].Percent) {
+			best = i
+		}
+	}
+	return best
+}
+
+// Price is what one passenger pays for a ride in one currency, with the
+// discount in force taken off.
+func (t *Timetable) Price(l *Leg) []Money {
+	list := t.BaseFares(l)
+	if d := t.Discount(l); d >= 0 {
+		percent := t.discounts[t.pattern(l.Trip).Route][d].Percent
+		for i := range list {
+			list[i].Amount -= Percent(list[i].Amount, percent)
+		}
+	}
+	return list
+}

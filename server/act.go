@@ -1,0 +1,207 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/server/wire"
+)
+
+func (s *Server) postPay(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	return s.act(w, r, p, booking.Pay)
+}
+
+func (s *Server) postBook(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	return s.act(w, r, p, booking.Book)
+}
+
+func (s *Server) postCancel(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	return s.act(w, r, p, booking.Cancel)
+}
+
+// act answers POST /v2/bookings/{id}/pay, /book and /cancel.
+func (s *Server) act(w http.ResponseWriter, r *http.Request, p *auth.Partner, action booking.Action) error {
+	ids, err := readSubset(w, r)
+	if err != nil {
+		// Whether there is such a booking comes before what is wrong with the body.
+		if _, _, missing := s.view(r, p); missing != nil {
+			return missing
+		}
+		return err
+	}
+	id, ok := booking.ParseID(r.PathValue("id"))
+	if !ok {
+		return errNotFound
+	}
+	b, now, seq, err := s.perform(r.Context(), booking.ID(p.ID), id, ids, action, requestID(r))
+	if err != nil {
+		return err
+	}
+	wrote(w, seq)
+	return reply(w, http.StatusOK, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
+}
+
+// perform does it, for one booking; ids nil is all its tickets. It gives the
+// booking as the action left it, the instant, and the number of the last line.
+func (s *Server) perform(ctx context.Context, partner, id booking.ID, ids []booking.ID, action booking.Action, request string) (b *booking.Booking, now time.Time, seq uint64, err error) {
+	var asked []*booking.Asked
+	read := func(st *State, at time.Time) { b, now = st.Bookings.Booking(partner, id), at }
+	seq, err = s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		if action == booking.Cancel {
+			e, err := st.Bookings.Cancel(now, partner, id, ids, request)
+			if err != nil {
+				return nil, err
+			}
+			return []Event{{Canceled: e}}, nil
+		}
+		list, err := st.Bookings.Settle(now, st.timetable, partner, id, ids, action, request)
+		if err != nil {
+			return nil, err
+		}
+		var events []Event
+		for _, e := range list {
+			if s.cfg.Confirm == nil {
+				events = append(events, Event{Settled: e})
+				continue
+			}
+			ask := e.Ask(s.newID())
+			asked = append(asked, ask)
+			events = append(events, Event{Asked: ask})
+		}
+		return events, nil
+	}, read)
+	if err != nil || asked == nil {
+		return b, now, seq, err
+	}
+	// Nobody but the provider ends what the provider was asked.
+	if seq, err = s.confirm(context.WithoutCancel(ctx), asked); err == nil {
+		err = s.st.View(read)
+	}
+	if err == nil && b == nil {
+		err = errNotFound // its tickets have moved away meanwhile
+	}
+	return b, now, seq, err
+}
+
+// maxConfirming is how many tickets of one request are confirmed at a time.
+const maxConfirming = 16
+
+// confirm asks the provider about each ticket, all at a time, and commits each
+// answer by itself. Tickets that are not confirmed do not undo the others.
+func (s *Server) confirm(ctx context.Context, asked []*booking.Asked) (last uint64, err error) {
+	var mu sync.Mutex
+	var undone []booking.ID
+	var wg sync.WaitGroup
+	room := make(chan struct{}, maxConfirming)
+	for _, e := range asked {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			seq, ok, failure := s.confirmOne(ctx, e.Ticket, Confirmation{e.Key.String(), e.Action, e.Booking, e.Ticket})
+			mu.Lock()
+			defer mu.Unlock()
+			if last = max(last, seq); failure != nil {
+				err = failure
+			} else if !ok {
+				undone = append(undone, e.Ticket)
+			}
+		})
+	}
+	wg.Wait()
+	if err == nil && undone != nil {
+		slices.SortFunc(undone, func(a, b booking.ID) int {
+			at := func(id booking.ID) int {
+				return slices.IndexFunc(asked, func(e *booking.Asked) bool { return e.Ticket == id })
+			}
+			return at(a) - at(b)
+		})
+		err = detailed(http.StatusInternalServerError, "PROVIDER_FAILED", "the provider did not confirm these tickets", writeOrders(undone))
+	}
+	return last, err
+}
+
+// confirmOne asks about one ticket and commits the answer.
+func (s *Server) confirmOne(ctx context.Context, ticket booking.ID, c Confirmation) (seq uint64, ok bool, err error) {
+	refusal := error(nil)
+	if s.cfg.Confirm != nil {
+		refusal = s.cfg.Confirm(ctx, c)
+	}
+	if refusal != nil {
+		s.log.Warn("the provider did not confirm a ticket", "ticket", ticket, "key", c.Key, "err", refusal)
+	}
+	seq, err = s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+		settled, refused, err := st.Bookings.Answer(ticket, refusal == nil)
+		if err != nil {
+			return nil, err
+		}
+		return []Event{{Settled: settled, Refused: refused}}, nil
+	}, nil)
+	return seq, refusal == nil, err
+}
+
+// askAgain asks the provider about every ticket whose answer a crash has swallowed.
+func (s *Server) askAgain() {
+	var list []Confirmation
+	s.st.View(func(st *State, _ time.Time) {
+		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
+			list = append(list, Confirmation{ask.Key.String(), t.Asked, b.ID, t.ID})
+		})
+	})
+	if list == nil {
+		return
+	}
+	s.background.Go(func() {
+		for _, c := range list {
+			if _, _, err := s.confirmOne(s.base, c.Ticket, c); err != nil {
+				s.log.Error("an answer of the provider could not be kept", "ticket", c.Ticket, "err", err)
+			}
+		}
+	})
+}
+
+// readSubset reads the optional body of pay, book and cancel: nil is all tickets.
+func readSubset(w http.ResponseWriter, r *http.Request) ([]booking.ID, error) {
+	b, err := body(w, r)
+	if err != nil || len(b) == 0 {
+		return nil, err
+	}
+	var tickets, orders []booking.ID
+	in := wire.NewReader(b)
+	in.Object(func(name []byte) {
+		switch string(name) {
+		case "ticketIds":
+			tickets = readIDs(in)
+		case "orderIds":
+			orders = readIDs(in)
+		default:
+			in.Unknown()
+		}
+	})
+	in.End()
+	if err := invalid(problems(in)); err != nil {
+		return nil, err
+	}
+	if tickets != nil {
+		return tickets, nil
+	}
+	return orders, nil
+}
+
+// readIDs reads ids, at least one. One that is no id of ours is the id of nothing: the zero ID.
+func readIDs(r *wire.Reader) (ids []booking.ID) {
+	if r.Array(func(int) {
+		id, ok := booking.ParseID(r.String())
+		if !ok {
+			id = booking.ID{}
+		}
+		ids = append(ids, id)
+	}) && len(ids) == 0 {
+		r.Reject("must have at least one id")
+	}
+	return ids
+}

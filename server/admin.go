@@ -1,0 +1,196 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/schedule"
+)
+
+// adminOps are what the command line's verbs do to a directory. A verb calls
+// them through the running server's socket, or opens the directory itself.
+// Each writes what the verb prints; its error is the verb's.
+func (s *Server) adminOps() map[string]func(context.Context, url.Values, io.Writer) error {
+	return map[string]func(context.Context, url.Values, io.Writer) error{
+		"import":         s.adminImport,
+		"partner-add":    s.adminPartnerAdd,
+		"partner-list":   s.adminPartnerList,
+		"partner-revoke": s.adminPartnerRevoke,
+		"ticket-move":    s.adminTicketMove,
+		"ticket-status":  s.adminTicketStatus,
+		"rotate-keys":    s.adminRotateKeys,
+	}
+}
+
+// Admin does one of the admin operations.
+func (s *Server) Admin(ctx context.Context, op string, form url.Values, out io.Writer) error {
+	do, ok := s.adminOps()[op]
+	if !ok {
+		return fmt.Errorf("the running server does not know %q; is it of another version?", op)
+	}
+	return do(ctx, form, out)
+}
+
+// AdminError is the trailer that carries an operation's error, query-escaped.
+const AdminError = "Waybill-Error"
+
+// AdminHandler serves the admin operations: POST /<operation> with a form. It
+// is for a socket that only the directory's owner can reach.
+func (s *Server) AdminHandler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil || r.Method != http.MethodPost {
+			http.Error(w, "POST a form", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Trailer", AdminError)
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusOK)
+		if err := s.Admin(r.Context(), strings.TrimPrefix(r.URL.Path, "/"), r.PostForm, w); err != nil {
+			w.Header().Set(AdminError, url.QueryEscape(err.Error()))
+		}
+	})
+}
+
+func (s *Server) adminPartnerAdd(_ context.Context, form url.Values, out io.Writer) error {
+	var slugs []string
+	for _, slug := range strings.Split(form.Get("company"), ",") {
+		if slug = strings.TrimSpace(slug); slug == "" {
+			continue
+		}
+		tt := s.timetable.Load()
+		if !slices.ContainsFunc(tt.Companies, func(c schedule.Company) bool { return c.Slug == slug }) {
+			return fmt.Errorf("no company of the timetable has the slug %q", slug)
+		}
+		slugs = append(slugs, slug)
+	}
+	key, err := s.AddPartner(form.Get("name"), slugs)
+	if err == nil {
+		_, err = fmt.Fprintln(out, key)
+	}
+	return err
+}
+
+// AddPartner gives a partner a new API key, and makes the partner if it is new.
+func (s *Server) AddPartner(name string, companies []string) (key string, err error) {
+	key, hash := auth.NewKey()
+	_, err = s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+		e, err := st.Partners.AddKey(auth.ID(s.newID()), name, companies, hash)
+		if err != nil {
+			return nil, err
+		}
+		return []Event{{KeyAdded: e}}, nil
+	}, nil)
+	return key, err
+}
+
+// keyPrefixShown is how much of a key's hash names it.
+const keyPrefixShown = 12
+
+func (s *Server) adminPartnerList(_ context.Context, _ url.Values, out io.Writer) error {
+	var partners []*auth.Partner
+	if err := s.st.View(func(st *State, _ time.Time) { partners = st.Partners.All() }); err != nil {
+		return err
+	}
+	for _, p := range partners {
+		companies := "all companies"
+		if len(p.Companies) > 0 {
+			companies = "only " + strings.Join(p.Companies, ",")
+		}
+		fmt.Fprintf(out, "%s  %s  since %s  %s\n", p.ID, p.Name, p.Created.Format(time.DateOnly), companies)
+		for _, k := range p.Keys {
+			state := "valid"
+			if !k.Revoked.IsZero() {
+				state = "revoked " + k.Revoked.Format(time.RFC3339)
+			}
+			fmt.Fprintf(out, "  key %s  made %s  %s\n", k.Hash.String()[:keyPrefixShown], k.Created.Format(time.RFC3339), state)
+		}
+	}
+	return nil
+}
+
+func (s *Server) adminPartnerRevoke(_ context.Context, form url.Values, out io.Writer) error {
+	var revoked int
+	_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+		e, err := st.Partners.Revoke(form.Get("name"), form.Get("key"))
+		if err != nil {
+			return nil, err
+		}
+		revoked = len(e.Hashes)
+		return []Event{{KeysRevoked: e}}, nil
+	}, nil)
+	if err == nil {
+		_, err = fmt.Fprintf(out, "%d keys revoked\n", revoked)
+	}
+	return err
+}
+
+func (s *Server) adminTicketMove(_ context.Context, form url.Values, out io.Writer) error {
+	ticket, ok := booking.ParseID(form.Get("ticket"))
+	if !ok {
+		return fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
+	}
+	var to *booking.ID
+	if form.Get("booking") != "new" {
+		id, ok := booking.ParseID(form.Get("booking"))
+		if !ok {
+			return fmt.Errorf("%q is neither a booking's id nor the word new", form.Get("booking"))
+		}
+		to = &id
+	}
+	var moved *booking.Moved
+	_, err := s.st.Update(func(st *State, _ time.Time) (_ []Event, err error) {
+		if moved, err = st.Bookings.Move(ticket, to, s.newID()); err != nil {
+			return nil, err
+		}
+		return []Event{{Moved: moved}}, nil
+	}, nil)
+	if err == nil {
+		_, err = fmt.Fprintln(out, moved.To)
+	}
+	return err
+}
+
+func (s *Server) adminTicketStatus(_ context.Context, form url.Values, out io.Writer) error {
+	ticket, ok := booking.ParseID(form.Get("ticket"))
+	if !ok {
+		return fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
+	}
+	status, ok := booking.ParseCarrier(form.Get("status"))
+	if !ok {
+		return fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", form.Get("status"))
+	}
+	_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		e, err := st.Bookings.SetCarrier(now, ticket, status)
+		if err != nil {
+			return nil, err
+		}
+		return []Event{{CarrierSet: e}}, nil
+	}, nil)
+	if err == nil {
+		_, err = fmt.Fprintln(out, status)
+	}
+	return err
+}
+
+// adminRotateKeys signs offers with a new key from now on. Tokens signed before stay good for as long as they live.
+func (s *Server) adminRotateKeys(_ context.Context, _ url.Values, out io.Writer) error {
+	s.importing.Lock()
+	defer s.importing.Unlock()
+	var now time.Time
+	if err := s.st.View(func(_ *State, at time.Time) { now = at }); err != nil {
+		return err
+	}
+	err := s.saveRing(s.ring.Load().Rotated(now, now.Add(-offerLife)))
+	if err == nil {
+		_, err = fmt.Fprintln(out, "offers are signed with a new key")
+	}
+	return err
+}

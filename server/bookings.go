@@ -1,0 +1,366 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/server/wire"
+)
+
+// newBooking is the body of POST /v2/bookings.
+type newBooking struct {
+	offerID, currency string
+	passengers        []booking.Passenger
+}
+
+// postBooking answers POST /v2/bookings.
+func (s *Server) postBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	b, err := body(w, r)
+	if err != nil {
+		return err
+	}
+	in, wrong := readNewBooking(b)
+	sale, wrong, err := s.prepare(in, wrong, p)
+	if err == nil {
+		err = invalid(wrong)
+	}
+	if err != nil {
+		return err
+	}
+	return s.create(w, r, p, in, sale, func(b *booking.Booking, now time.Time, seq uint64) error {
+		wrote(w, seq)
+		return reply(w, http.StatusCreated, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
+	})
+}
+
+// errTimetable tells that the timetable was replaced between looking up and selling.
+var errTimetable = errors.New("server: the timetable was replaced")
+
+// prepare looks up what the offer of a request sells. A problem with the offer
+// or the currency is added to those found in the body.
+func (s *Server) prepare(in *newBooking, wrong []entry, p *auth.Partner) (*booking.Sale, []entry, error) {
+	var now time.Time
+	if _, err := s.st.Glance(func(_ *State, at time.Time) { now = at }); err != nil {
+		return nil, nil, err
+	}
+	if slices.ContainsFunc(wrong, func(e entry) bool {
+		return strings.HasPrefix(e.message, "offerId ") || strings.HasPrefix(e.message, "body ")
+	}) {
+		return nil, wrong, nil
+	}
+	o, err := s.readOffer(in.offerID, p.ID, now)
+	tt := s.timetable.Load()
+	var legs []schedule.Leg
+	gone := false
+	if err == nil {
+		allowed := companies(tt, p)
+		for _, ref := range o.legs {
+			l, ok := tt.Resolve(ref)
+			if gone = gone || !ok; ok && allowed != nil && !allowed[tt.Route(l.Trip).Company] {
+				err = auth.ErrMalformed
+			}
+			legs = append(legs, l)
+		}
+	}
+	switch {
+	case errors.Is(err, errExpired):
+		return nil, slices.Insert(wrong, 0, problemCode("OFFER_EXPIRED", "offerId", "Offer expired")), nil
+	case err != nil:
+		return nil, slices.Insert(wrong, 0, problem("offerId", "is not an offer of this server for this partner")), nil
+	}
+	fare, ok := o.fare(in.currency)
+	if !ok && !slices.ContainsFunc(wrong, func(e entry) bool { return strings.HasPrefix(e.message, "currency ") }) {
+		wrong = append(wrong, problem("currency", "must be one that the offer is sold in"))
+	}
+	if len(wrong) > 0 {
+		return nil, wrong, nil
+	}
+	if gone {
+		return nil, nil, &booking.SoldOut{Left: 0}
+	}
+	return booking.NewSale(tt, legs, fare.amounts[:len(legs)], in.currency), nil, nil
+}
+
+// create sells: done answers with the booking.
+func (s *Server) create(w http.ResponseWriter, r *http.Request, p *auth.Partner, in *newBooking, sale *booking.Sale, done func(*booking.Booking, time.Time, uint64) error) error {
+	e := &booking.Created{ID: s.newID(), Partner: booking.ID(p.ID), Request: requestID(r), Salt: s.newID()}
+	for _, passenger := range in.passengers {
+		e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.newID(), Passenger: passenger})
+	}
+	var made *booking.Booking
+	var now time.Time
+	seq, err := s.st.Update(func(st *State, at time.Time) ([]Event, error) {
+		if st.timetable != sale.Timetable {
+			return nil, errTimetable
+		}
+		created, err := st.Bookings.Create(at, sale, e)
+		if err != nil {
+			return nil, err
+		}
+		return []Event{{Created: created}}, nil
+	}, func(st *State, at time.Time) {
+		made, now = st.Bookings.Booking(e.Partner, e.ID), at
+	})
+	if errors.Is(err, errTimetable) {
+		sale, wrong, err := s.prepare(in, nil, p)
+		if err == nil {
+			err = invalid(wrong)
+		}
+		if err != nil {
+			return err
+		}
+		return s.create(w, r, p, in, sale, done)
+	}
+	if err != nil {
+		return err
+	}
+	return done(made, now, seq)
+}
+
+// readNewBooking reads the body strictly and lists everything wrong with it.
+func readNewBooking(b []byte) (*newBooking, []entry) {
+	in := new(newBooking)
+	r := wire.NewReader(b)
+	var has [3]bool
+	r.Object(func(name []byte) {
+		switch string(name) {
+		case "offerId":
+			has[0] = true
+			in.offerID = required(r)
+		case "currency":
+			has[1] = true
+			before := len(r.Problems)
+			in.currency = r.String()
+			if len(r.Problems) == before && !isCurrency(in.currency) {
+				r.Reject("must be three capital letters")
+			}
+		case "passengers":
+			has[2] = true
+			if r.Array(func(int) { in.passengers = append(in.passengers, readPassenger(r)) }) && len(in.passengers) == 0 {
+				r.Reject("must have at least one passenger")
+			}
+		default:
+			r.Unknown()
+		}
+	})
+	if r.End(); !broken(r) {
+		for i, name := range [...]string{"offerId", "currency", "passengers"} {
+			if !has[i] {
+				r.RejectAt(name, "is required")
+			}
+		}
+	}
+	return in, problems(r)
+}
+
+// broken tells whether the document as a whole was refused.
+func broken(r *wire.Reader) bool {
+	return slices.ContainsFunc(r.Problems, func(p wire.Problem) bool { return p.Field == "body" })
+}
+
+// required reads a string that must not be empty.
+func required(r *wire.Reader) string {
+	before := len(r.Problems)
+	v := r.String()
+	if len(r.Problems) == before && v == "" {
+		r.Reject("must not be empty")
+	}
+	return v
+}
+
+func isCurrency(s string) bool {
+	return len(s) == 3 && !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
+}
+
+const maxName = 100 // characters
+
+// readPassenger reads a passenger of POST /v2/bookings.
+func readPassenger(r *wire.Reader) booking.Passenger {
+	var first, last, email string
+	var phones []string
+	var has [2]bool
+	ok := r.Object(func(name []byte) {
+		switch string(name) {
+		case "firstName":
+			has[0] = true
+			first = readName(r)
+		case "lastName":
+			has[1] = true
+			last = readName(r)
+		case "email":
+			before := len(r.Problems)
+			if email = r.String(); len(r.Problems) == before && !validEmail(email) {
+				r.Reject("must be an e-mail address")
+			}
+		case "phones":
+			r.Array(func(int) { phones = append(phones, readPhone(r)) })
+		default:
+			r.Unknown()
+		}
+	})
+	for i, name := range [...]string{"firstName", "lastName"} {
+		if ok && !has[i] {
+			r.RejectAt(name, "is required")
+		}
+	}
+	return booking.NewPassenger(first, last, email, phones)
+}
+
+func readName(r *wire.Reader) string {
+	before := len(r.Problems)
+	v := r.String()
+	switch n := utf8.RuneCountInString(v); {
+	case len(r.Problems) > before:
+	case strings.TrimSpace(v) == "" || n > maxName:
+		r.Reject("must have 1 to 100 characters")
+	case hasControl(v):
+		r.Reject("must not have control characters")
+	}
+	return v
+}
+
+func hasControl(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 })
+}
+
+// validEmail tells whether s is a bare address at a domain with a dot.
+func validEmail(s string) bool {
+	a, err := mail.ParseAddress(s)
+	_, domain, _ := strings.Cut(s, "@")
+	return err == nil && a.Address == s && len(s) <= 254 && !hasControl(s) && strings.Contains(strings.Trim(domain, "."), ".")
+}
+
+func readPhone(r *wire.Reader) (phone string) {
+	given := false
+	ok := r.Object(func(name []byte) {
+		if string(name) != "phone" {
+			r.Unknown()
+			return
+		}
+		given = true
+		before := len(r.Problems)
+		if phone = r.String(); len(r.Problems) == before && !validPhone(phone) {
+			r.Reject("must be a phone number: 5 to 15 digits, with + before and spaces, dashes, dots or brackets between if you like")
+		}
+	})
+	if ok && !given {
+		r.RejectAt("phone", "is required")
+	}
+	return phone
+}
+
+func validPhone(s string) bool {
+	digits := 0
+	for i, c := range s {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c == '+' && i == 0:
+		case digits > 0 && strings.ContainsRune(" -.()", c), c == '(':
+		default:
+			return false
+		}
+	}
+	return digits >= 5 && digits <= 15 && len(s) <= 40
+}
+
+// listBookings answers GET /v2/bookings.
+func (s *Server) listBookings(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	q := newQuery(r)
+	var day *schedule.Day
+	if d, ok := q.day("departureDate"); ok {
+		day = &d
+	}
+	const most = 50
+	take, skip := q.page(most)
+	if err := q.err(); err != nil {
+		return err
+	}
+	var page []*booking.Booking
+	var total int
+	var now time.Time
+	err := s.st.View(func(st *State, at time.Time) {
+		page, total = st.Bookings.List(booking.ID(p.ID), day, skip, take)
+		now = at
+	})
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.Array("bookings")
+		for _, b := range page {
+			writeBooking(w, "", b, now)
+		}
+		w.EndArray()
+		w.Int("total", int64(total))
+	})
+}
+
+// view finds the booking that a request's path names, and the instant.
+func (s *Server) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
+	id, ok := booking.ParseID(r.PathValue("id"))
+	err = s.st.View(func(st *State, at time.Time) { b, now = st.Bookings.Booking(booking.ID(p.ID), id), at })
+	if err == nil && (!ok || b == nil) {
+		err = errNotFound
+	}
+	return b, now, err
+}
+
+// getBooking answers GET /v2/bookings/{id}.
+func (s *Server) getBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	b, now, err := s.view(r, p)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
+}
+
+// getRefundRules answers GET /v2/bookings/{id}/refund-rules.
+func (s *Server) getRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	b, _, err := s.view(r, p)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.Array("refundRules")
+		for i := range b.Tickets {
+			t := &b.Tickets[i]
+			w.Object("")
+			writeID(w, "orderId", t.ID)
+			w.Array("rules")
+			for _, l := range t.Itinerary() {
+				writeRules(w, l.Run.Form)
+			}
+			w.EndArray()
+			w.EndObject()
+		}
+		w.EndArray()
+	})
+}
+
+// getTicket answers GET /v2/tickets/{id}.
+func (s *Server) getTicket(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	id, ok := booking.ParseID(r.PathValue("id"))
+	var b *booking.Booking
+	var t *booking.Ticket
+	var now time.Time
+	err := s.st.View(func(st *State, at time.Time) {
+		b, t = st.Bookings.Ticket(booking.ID(p.ID), id)
+		now = at
+	})
+	if err != nil {
+		return err
+	}
+	if !ok || t == nil {
+		return errNotFound
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) { writeTicket(w, "ticket", b, t, now, false) })
+}

@@ -1,0 +1,199 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"waybill/server"
+)
+
+// The limits of a connection (contract §3).
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = 60 * time.Second
+	idleTimeout   = 2 * time.Minute
+	drainTimeout  = 30 * time.Second
+	maxHeader     = 16 << 10 // bytes
+)
+
+func setupServe(flags *flag.FlagSet) func(*Process, []string) int {
+	addr := flags.String("addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free one")
+	data := dataFlag(flags)
+	clock := flags.String("test-clock", "", "serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z")
+	transfers := flags.Int("max-transfers", 1, "changes a journey may have, 0 or 1")
+	level := flags.String("log-level", "info", "debug, info, warn or error")
+	return func(p *Process, _ []string) int {
+		cfg := server.Config{Dir: *data, MaxTransfers: *transfers}
+		usage := func(err error) int { return p.fail(exitUsage, err) }
+		if *clock != "" {
+			cfg.TestClock = true
+			if *clock != "now" {
+				at, err := instant(*clock)
+				if err != nil {
+					return usage(fmt.Errorf("-test-clock %w, or now", err))
+				}
+				cfg.StartAt = at
+			}
+		}
+		if *transfers < 0 || *transfers > 1 {
+			return usage(errors.New("-max-transfers must be 0 or 1"))
+		}
+		if _, _, err := net.SplitHostPort(*addr); err != nil {
+			return usage(fmt.Errorf("-addr: %w", err))
+		}
+		if cfg.Log = p.logger(*level); cfg.Log == nil {
+			return usage(fmt.Errorf("-log-level %q must be debug, info, warn or error", *level))
+		}
+		return p.serve(cfg, *addr)
+	}
+}
+
+// logger gives a log on stderr; nil for a level there is not.
+func (p *Process) logger(level string) *slog.Logger {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil
+	}
+	return slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: l}))
+}
+
+// gate answers 503 until the server behind it is open.
+type gate struct{ open atomic.Pointer[server.Server] }
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s := g.open.Load(); s != nil {
+		s.ServeHTTP(w, r)
+		return
+	}
+	server.Starting(w, r)
+}
+
+func (p *Process) serve(cfg server.Config, addr string) int {
+	path, err := socket(cfg.Dir)
+	if err != nil {
+		return p.fail(exitCode(err), err)
+	}
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return p.fail(exitFailed, err)
+	}
+	g := new(gate)
+	web := &http.Server{
+		Handler: g, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 2)
+	go func() { ended <- web.Serve(ln) }()
+	defer web.Close()
+	s, err := server.Open(cfg)
+	if err != nil {
+		return p.fail(exitCode(err), err)
+	}
+	admin, err := serveAdmin(path, s, ended)
+	if err != nil {
+		return p.fail(exitFailed, errors.Join(err, s.Close()))
+	}
+	defer admin.Close()
+	welcome, err := p.welcome(s, cfg, ln.Addr().String())
+	if err != nil {
+		return p.fail(exitFailed, errors.Join(err, s.Close()))
+	}
+	g.open.Store(s)
+	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
+	fmt.Fprint(p.Stdout, welcome)
+	select {
+	case <-s.Failed():
+		// Those who wait are told that the outcome is not known.
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		web.Shutdown(ctx)
+		return p.fail(exitIO, errors.New("the journal cannot be written"))
+	case err := <-ended:
+		return p.fail(exitFailed, errors.Join(err, s.Close()))
+	case <-p.Stop:
+	}
+	cfg.Log.Info("stopping: requests under way are finished")
+	s.Drain()
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	err = errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx))
+	if err = errors.Join(err, s.Close()); err != nil {
+		return p.fail(exitCode(err), err)
+	}
+	cfg.Log.Info("stopped")
+	return exitDone
+}
+
+// serveAdmin serves the verbs on the directory's socket, which only its owner can reach.
+func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	admin := &http.Server{Handler: s.AdminHandler(), ReadHeaderTimeout: headerTimeout}
+	go func() {
+		if err := admin.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			ended <- err
+		}
+	}()
+	return admin, nil
+}
+
+// welcome fills a new directory with the demo network, or says in the log what
+// is there. It gives what is to be shown on stdout.
+func (p *Process) welcome(s *server.Server, cfg server.Config, addr string) (string, error) {
+	host, _, _ := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	switch loopback := ip != nil && ip.IsLoopback(); {
+	case s.Fresh() && loopback:
+		return p.demo(s, cfg, addr)
+	case s.Fresh():
+		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner",
+			"import", "waybill import -data "+cfg.Dir+" FEED", "partner", "waybill partner add -data "+cfg.Dir+" NAME")
+	default:
+		cfg.Log.Info("to make another API key", "run", "waybill partner add -data "+cfg.Dir+" NAME")
+	}
+	return "", nil
+}
+
+// demo imports the demo network, makes a partner, and shows the way to a paid
+// ticket: commands, to be pasted into a shell. The key is shown this once.
+func (p *Process) demo(s *server.Server, cfg server.Config, addr string) (string, error) {
+	if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
+		return "", fmt.Errorf("the demo network: %w", err)
+	}
+	key, err := s.AddPartner("demo", nil)
+	if err != nil {
+		return "", err
+	}
+	now, err := s.Now()
+	if err != nil {
+		return "", err
+	}
+	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell to book and pay a ticket")
+	return fmt.Sprintf(demoCommands, addr, key, now.AddDate(0, 0, 1).Format(time.DateOnly)), nil
+}
+
+const demoCommands = `WAYBILL=http://%s
+KEY=%s
+OFFER=$(curl -s -H "x-api-key: $KEY" "$WAYBILL/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=%s" | sed 's/.*"offers":\[{"id":"\([^"]*\)".*/\1/')
+BOOKING=$(curl -s -H "x-api-key: $KEY" -H "Content-Type: application/json" -d '{"offerId":"'$OFFER'","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}]}' "$WAYBILL/v2/bookings" | sed 's/.*"booking":{"id":"\([^"]*\)".*/\1/')
+TICKET=$(curl -s -X POST -H "x-api-key: $KEY" "$WAYBILL/v2/bookings/$BOOKING/pay" | sed 's/.*"tickets":\[{"id":"\([^"]*\)".*/\1/')
+curl -s -H "x-api-key: $KEY" "$WAYBILL/v2/tickets/$TICKET"
+`

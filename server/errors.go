@@ -1,0 +1,110 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+
+	"waybill/booking"
+	"waybill/server/wire"
+	"waybill/store"
+)
+
+// failure is an answer that is an error: a status and the envelope's entries
+// (interface, Errors). A handler returns it as its error.
+type failure struct {
+	status  int
+	entries []entry
+}
+
+// entry is one member of the envelope's errors. details is JSON, or nil.
+type entry struct {
+	message string
+	code    string
+	details []byte
+}
+
+func (f *failure) Error() string { return f.entries[0].code + ": " + f.entries[0].message }
+
+func fail(status int, code, message string) *failure {
+	return &failure{status, []entry{{message, code, nil}}}
+}
+
+// The answers that are always the same (contract §3, Messages).
+var (
+	errUnauthorized = fail(http.StatusUnauthorized, "UNAUTHORIZED", "AUTH_INVALID_CREDENTIALS")
+	errNotFound     = fail(http.StatusNotFound, "NOT_FOUND", "RESOURCE_NOT_FOUND")
+	errTooLarge     = fail(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "the body is larger than 256 KiB")
+	errMediaType    = fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body must be application/json")
+	errUnavailable  = fail(http.StatusServiceUnavailable, "UNAVAILABLE", "the server is starting or stopping")
+	errInternal     = fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
+	errUnknownFate  = fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
+)
+
+const codeValidation = "VALIDATION_ERROR"
+
+// problem is an entry that says what is wrong with a field.
+func problem(field, message string) entry {
+	return problemCode(codeValidation, field, field+" "+message)
+}
+
+func problemCode(code, field, message string) entry {
+	var w wire.Writer
+	w.Object("")
+	w.String("field", field)
+	w.EndObject()
+	return entry{message, code, w.B}
+}
+
+// invalid gives the error of a request with problems; nil when it has none.
+func invalid(problems []entry) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &failure{http.StatusBadRequest, problems}
+}
+
+// conflict gives a 409 with details.
+func conflict(message string, details func(w *wire.Writer)) *failure {
+	return detailed(http.StatusConflict, "CONFLICT", message, details)
+}
+
+func detailed(status int, code, message string, details func(w *wire.Writer)) *failure {
+	var w wire.Writer
+	w.Object("")
+	details(&w)
+	w.EndObject()
+	return &failure{status, []entry{{message, code, w.B}}}
+}
+
+func writeOrders(ids []booking.ID) func(w *wire.Writer) {
+	return func(w *wire.Writer) {
+		w.Array("ordersIds")
+		for _, id := range ids {
+			writeID(w, "", id)
+		}
+		w.EndArray()
+	}
+}
+
+// explain turns a reason why not into an answer. What it does not know is a
+// 500 whose detail only the log sees.
+func explain(err error) *failure {
+	var known *failure
+	var states *booking.Conflict
+	var soldOut *booking.SoldOut
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, booking.ErrNotFound):
+		return errNotFound
+	case errors.As(err, &states):
+		return conflict(states.Reason, writeOrders(states.Tickets))
+	case errors.As(err, &soldOut):
+		return conflict("not enough seats are left", func(w *wire.Writer) { w.Int("seatsLeft", int64(soldOut.Left)) })
+	case errors.Is(err, store.ErrFailed):
+		return errUnknownFate
+	case errors.Is(err, store.ErrClosed):
+		return errUnavailable
+	}
+	return errInternal
+}

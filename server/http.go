@@ -1,0 +1,286 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"waybill/auth"
+	"waybill/server/wire"
+)
+
+// route is a line of the interface's summary table.
+type route struct {
+	pattern string
+	handler http.HandlerFunc
+}
+
+// routes is the interface: method, path, who may call, and what answers.
+func (s *Server) routes() []route {
+	return []route{
+		{"GET /v2/offers/schedule", s.public(s.getSchedule)},
+		{"GET /v2/offers", s.partner(s.getOffers)},
+		{"POST /v2/bookings", s.partner(s.postBooking)},
+		{"GET /v2/bookings", s.partner(s.listBookings)},
+		{"GET /v2/bookings/{id}", s.partner(s.getBooking)},
+		{"GET /v2/bookings/{id}/refund-rules", s.partner(s.getRefundRules)},
+		{"POST /v2/bookings/{id}/pay", s.partner(s.postPay)},
+		{"POST /v2/bookings/{id}/book", s.partner(s.postBook)},
+		{"POST /v2/bookings/{id}/cancel", s.partner(s.postCancel)},
+		{"GET /v2/tickets/{id}", s.partner(s.getTicket)},
+		{"GET /v2/cities", s.public(s.listCities)},
+		{"GET /v2/cities/{slug}", s.public(s.getCity)},
+		{"GET /v2/stops/{id}", s.public(s.getStop)},
+		{"GET /test/clock", s.public(s.getClock)},
+		{"POST /test/clock", s.public(s.postClock)},
+		{"GET /livez", s.public(s.getLive)},
+		{"GET /readyz", s.public(s.getReady)},
+		{"GET /healthz", s.public(s.getReady)},
+	}
+}
+
+// public wraps a handler that anybody may call.
+func (s *Server) public(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.refuse(w, r, err)
+		}
+	}
+}
+
+// partner wraps a handler that takes the partner whose API key the request shows.
+func (s *Server) partner(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		err := error(errUnauthorized)
+		settled := func() error { return nil }
+		if key := r.Header["X-Api-Key"]; len(key) == 1 {
+			hash := auth.HashKey(key[0])
+			var caller *auth.Partner
+			glance, unread := s.st.Glance(func(st *State, _ time.Time) { caller = st.Partners.Caller(hash) })
+			if settled = glance; unread != nil {
+				err = unread
+			} else if caller != nil {
+				err = h(w, r, caller)
+			}
+		}
+		if err != nil {
+			// Neither may a refusal show what a crash could undo: a key just made or revoked.
+			if unsettled := settled(); unsettled != nil {
+				err = unsettled
+			}
+			s.refuse(w, r, err)
+		}
+	}
+}
+
+// newMux makes the handler of all routes. Nothing of ServeMux's own answers is ever seen.
+func (s *Server) newMux() {
+	s.mux = http.NewServeMux()
+	for _, r := range s.routes() {
+		s.mux.HandleFunc(r.pattern, r.handler)
+	}
+	s.mux.HandleFunc("/", s.public(s.noRoute))
+}
+
+// noRoute answers what no route matches: 405 where another method would, else 404.
+func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
+	var allow []string
+	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodPost, http.MethodPut} {
+		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
+		if _, pattern := s.mux.Handler(other); pattern != "/" && pattern != "" {
+			allow = append(allow, method)
+		}
+	}
+	if allow == nil || strings.HasPrefix(r.URL.Path, "/test/") && !s.cfg.TestClock {
+		return errNotFound
+	}
+	w.Header().Set("Allow", strings.Join(allow, ", "))
+	return fail(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", r.Method+" is not allowed here, but "+strings.Join(allow, ", "))
+}
+
+const maxRequestID = 128
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	h := w.Header()
+	h["X-Content-Type-Options"] = noSniff
+	id := r.Header["X-Request-Id"]
+	if len(id) != 1 || !validRequestID(id[0]) {
+		id = []string{s.newID().String()}
+		r.Header["X-Request-Id"] = id
+	}
+	h["X-Request-Id"] = id
+	rec := &recorder{ResponseWriter: w}
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler {
+			s.log.Error("a handler panicked", "request", id[0], "path", r.URL.Path, "panic", p)
+			if rec.status == 0 {
+				s.refuse(rec, r, errInternal)
+			}
+		}
+		s.log.Debug("request", "request", id[0], "method", r.Method, "path", r.URL.Path, "status", rec.status, "took", time.Since(start))
+	}()
+	switch p := r.URL.Path; {
+	case s.draining.Load() && p != "/livez":
+		s.refuse(rec, r, errUnavailable)
+	case p == "" || p[0] != '/' || path.Clean(p) != p || r.Method == http.MethodConnect || r.RequestURI == "*":
+		s.refuse(rec, r, errNotFound)
+	default:
+		s.mux.ServeHTTP(rec, r)
+	}
+}
+
+// recorder remembers the status for the log.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+var (
+	noSniff     = []string{"nosniff"}
+	contentType = []string{"application/json"}
+)
+
+func validRequestID(id string) bool {
+	return id != "" && len(id) <= maxRequestID && !strings.ContainsFunc(id, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+	})
+}
+
+func requestID(r *http.Request) string { return r.Header["X-Request-Id"][0] }
+
+var writers = sync.Pool{New: func() any { return new(wire.Writer) }}
+
+const keepWriter = 1 << 20 // a larger buffer is not kept for the next reply
+
+// reply answers with {"data":{…}}, the members written by write.
+func reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
+	buf := writers.Get().(*wire.Writer)
+	buf.B = buf.B[:0]
+	buf.Object("")
+	buf.Object("data")
+	write(buf)
+	buf.EndObject()
+	buf.EndObject()
+	send(w, status, buf)
+	return nil
+}
+
+func send(w http.ResponseWriter, status int, buf *wire.Writer) {
+	h := w.Header()
+	h["Content-Type"] = contentType
+	h["Content-Length"] = []string{strconv.Itoa(len(buf.B))}
+	w.WriteHeader(status)
+	w.Write(buf.B)
+	if cap(buf.B) <= keepWriter {
+		writers.Put(buf)
+	}
+}
+
+// wrote tells the number of the journal line a write ended in.
+func wrote(w http.ResponseWriter, seq uint64) {
+	w.Header()["Waybill-Seq"] = []string{strconv.FormatUint(seq, 10)}
+}
+
+// refuse answers with the error envelope.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	f := explain(err)
+	if f.status >= http.StatusInternalServerError && f.status != http.StatusServiceUnavailable {
+		s.log.Error("a request failed", "request", requestID(r), "method", r.Method, "path", r.URL.Path, "err", err)
+	}
+	if f.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	if f == errTooLarge {
+		w.Header().Set("Connection", "close")
+	}
+	buf := writers.Get().(*wire.Writer)
+	buf.B = buf.B[:0]
+	buf.Object("")
+	buf.Array("errors")
+	for _, e := range f.entries {
+		buf.Object("")
+		buf.String("message", e.message)
+		buf.String("errorCode", e.code)
+		if e.details != nil {
+			buf.Raw("details", e.details)
+		}
+		buf.EndObject()
+	}
+	buf.EndArray()
+	buf.EndObject()
+	send(w, f.status, buf)
+}
+
+const maxBody = 256 << 10 // bytes
+
+// body reads a request's body; nil when it is empty. Only JSON will do.
+func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if ct := r.Header["Content-Type"]; len(ct) > 0 && !(len(ct) == 1 && ct[0] == "application/json") {
+		media, _, err := mime.ParseMediaType(ct[0])
+		if len(ct) > 1 || err != nil || media != "application/json" {
+			return nil, errMediaType
+		}
+	}
+	b, err := readAll(http.MaxBytesReader(w, r.Body, maxBody), r.ContentLength)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, errTooLarge
+	case err != nil:
+		return nil, invalid([]entry{problem("body", "did not arrive whole")})
+	}
+	return b, nil
+}
+
+func readAll(r io.Reader, length int64) ([]byte, error) {
+	if length < 0 || length > maxBody {
+		return io.ReadAll(r)
+	}
+	b := make([]byte, length)
+	n, err := io.ReadFull(r, b)
+	return b[:n], err
+}
+
+// problems turns the complaints of a document into the envelope's entries.
+func problems(r *wire.Reader) []entry {
+	var list []entry
+	for _, p := range r.Problems {
+		if e := problem(p.Field, p.Message); !slices.ContainsFunc(list, func(x entry) bool { return x.message == e.message }) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// getLive and getReady answer the orchestrator (contract §3).
+func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
+	return reply(w, http.StatusOK, func(w *wire.Writer) { w.String("status", "ok") })
+}
+
+func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error { return s.getLive(w, nil) }
+
+// Starting answers a request that comes before the server is open: alive, not ready.
+func Starting(w http.ResponseWriter, r *http.Request) {
+	s := &Server{log: slog.New(slog.DiscardHandler)}
+	s.draining.Store(true)
+	s.newMux()
+	s.ServeHTTP(w, r)
+}

@@ -1,0 +1,125 @@
+package server
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"waybill/schedule"
+	"waybill/schedule/gtfs"
+	"waybill/store"
+)
+
+// ImportOptions are the choices of one import (contract §1, §5).
+type ImportOptions struct {
+	Strict    bool // a row that cannot be used changes nothing and is an error
+	DryRun    bool // only report
+	BusOnly   bool
+	FarePerKm string // as in EUR:0.06; "" is none
+}
+
+func (s *Server) adminImport(_ context.Context, form url.Values, out io.Writer) error {
+	path := form.Get("feed")
+	feed, err := openFeed(path)
+	if err != nil {
+		return err
+	}
+	if c, ok := feed.(io.Closer); ok {
+		defer c.Close()
+	}
+	return s.Import(feed, filepath.Base(path), ImportOptions{
+		Strict: form.Get("strict") != "", DryRun: form.Get("dry-run") != "", BusOnly: form.Get("bus-only") != "", FarePerKm: form.Get("fare-per-km"),
+	}, out)
+}
+
+// openFeed opens a directory or an archive.
+func openFeed(path string) (fs.FS, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return os.DirFS(path), nil
+	}
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", gtfs.ErrNoFeed, filepath.Base(path), err)
+	}
+	if err := gtfs.CheckZip(&z.Reader); err != nil {
+		z.Close()
+		return nil, err
+	}
+	return z, nil
+}
+
+var errStrict = errors.New("rows were skipped; with -strict nothing is changed")
+
+// Import makes a feed the timetable in force, and reports on it line by line.
+func (s *Server) Import(feed fs.FS, name string, opt ImportOptions, out io.Writer) error {
+	s.importing.Lock()
+	defer s.importing.Unlock()
+	skipped := 0
+	read := gtfs.Options{BusOnly: opt.BusOnly, Before: &s.timetable.Load().Tables, Skip: func(file string, line int, reason string) {
+		skipped++
+		fmt.Fprintf(out, "%s:%d: %s\n", file, line, reason)
+	}}
+	if opt.FarePerKm != "" {
+		f, ok := gtfs.ParseFarePerKm(opt.FarePerKm)
+		if !ok {
+			return fmt.Errorf("-fare-per-km %q is not a currency and a price as in EUR:0.06", opt.FarePerKm)
+		}
+		read.FarePerKm = []schedule.FarePerKm{f}
+	}
+	tables, counts, err := gtfs.Import(feed, read)
+	if err != nil {
+		return err
+	}
+	for _, file := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(out, "%s: %d rows\n", file, counts[file])
+	}
+	fmt.Fprintf(out, "%d companies, %d cities, %d stops, %d routes, %d trips, %d fares; %d rows skipped\n",
+		len(tables.Companies), len(tables.Cities), len(tables.Stops), len(tables.Routes), len(tables.Trips), len(tables.Fares), skipped)
+	tt, err := schedule.New(tables)
+	if err != nil {
+		return err
+	}
+	if opt.Strict && skipped > 0 {
+		return errStrict
+	}
+	if opt.DryRun {
+		_, err := fmt.Fprintln(out, "dry run: nothing is changed")
+		return err
+	}
+	e := &TimetableImported{Feed: name, Cities: len(tables.Cities), Routes: len(tables.Routes), Trips: len(tables.Trips), Skipped: skipped, loaded: tt}
+	if e.Hash, err = s.keepTables(tables); err != nil {
+		return err
+	}
+	if err := s.record(Event{TimetableImported: e}); err != nil {
+		return err
+	}
+	s.timetable.Store(tt)
+	_, err = fmt.Fprintf(out, "timetable %s is in force\n", e.Hash)
+	return err
+}
+
+// keepTables writes the tables beside the journal, under the name that the journal will give them.
+func (s *Server) keepTables(tables *schedule.Tables) (hash string, err error) {
+	if hash, err = tables.Encode(io.Discard); err != nil {
+		return "", err
+	}
+	if err := s.cfg.FS.Mkdir(timetableDir); err != nil {
+		return "", err
+	}
+	return hash, store.Publish(s.cfg.FS, timetableDir, hash+".jsonl", func(w io.Writer) error {
+		_, err := tables.Encode(w)
+		return err
+	})
+}

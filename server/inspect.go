@@ -1,0 +1,199 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/wire"
+	"waybill/store"
+)
+
+// Verify checks a directory that may be in use: every byte of the journal and
+// its snapshots, then the books (contract §1). It only reads.
+func Verify(fsys store.FS, live bool) (store.Report, error) {
+	return store.Verify(StoreConfig(fsys, slog.New(slog.DiscardHandler)), live, check, func(s *State, end store.Stamp) error {
+		if s.TimetableHash != "" {
+			if _, err := (&Server{cfg: Config{FS: fsys}}).loadTimetable(s.TimetableHash); err != nil {
+				return err
+			}
+		}
+		return s.Bookings.Audit(end.Time)
+	})
+}
+
+// LogFilter says what of the journal to show.
+type LogFilter struct {
+	Booking, Ticket *booking.ID
+	At              *time.Time // only what had happened by then, and what the booking looked like
+}
+
+// errEnough ends the reading of a journal.
+var errEnough = errors.New("server: enough")
+
+// Log writes the journal as readable history: a line for each event, and with
+// At the booking as it stood.
+func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
+	cfg := StoreConfig(fsys, slog.New(slog.DiscardHandler))
+	s := newState()
+	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error {
+		if f.At != nil && l.Time.After(*f.At) {
+			return errEnough
+		}
+		stamp := store.Stamp{Seq: l.Seq, Time: l.Time}
+		text, shown := "", f.Booking == nil && f.Ticket == nil
+		if l.Type == "opened" {
+			text = plain(l.Data)
+		} else {
+			e, err := cfg.Decode(l.Type, l.Data, l.Personal)
+			if err != nil {
+				return fmt.Errorf("seq %d: %w", l.Seq, err)
+			}
+			apply(s, stamp, e)
+			text = s.tell(e, l.Data)
+			shown = shown || f.concerns(e)
+		}
+		if !shown {
+			return nil
+		}
+		_, err := fmt.Fprintf(out, "%s  #%d  %s  %s\n", l.Time.Format("2006-01-02 15:04:05.000"), l.Seq, l.Type, text)
+		return err
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	if err != nil || f.At == nil || f.Booking == nil {
+		return err
+	}
+	return s.show(*f.Booking, *f.At, out)
+}
+
+// concerns tells whether an event is about the booking or ticket asked for.
+func (f *LogFilter) concerns(e Event) bool {
+	bookings, tickets := subjects(e)
+	for _, id := range bookings {
+		if f.Booking != nil && id == *f.Booking {
+			return true
+		}
+	}
+	for _, id := range tickets {
+		if f.Ticket != nil && id == *f.Ticket {
+			return true
+		}
+	}
+	return false
+}
+
+// subjects gives what an event is about.
+func subjects(e Event) (bookings, tickets []booking.ID) {
+	switch {
+	case e.Created != nil:
+		for i := range e.Created.Tickets {
+			tickets = append(tickets, e.Created.Tickets[i].ID)
+		}
+		return []booking.ID{e.Created.ID}, tickets
+	case e.Canceled != nil:
+		for i := range e.Canceled.Tickets {
+			tickets = append(tickets, e.Canceled.Tickets[i].ID)
+		}
+		return []booking.ID{e.Canceled.Booking}, tickets
+	case e.Settled != nil:
+		return []booking.ID{e.Settled.Booking}, []booking.ID{e.Settled.Ticket}
+	case e.Asked != nil:
+		return []booking.ID{e.Asked.Booking}, []booking.ID{e.Asked.Ticket}
+	case e.Refused != nil:
+		return []booking.ID{e.Refused.Booking}, []booking.ID{e.Refused.Ticket}
+	case e.Moved != nil:
+		return []booking.ID{e.Moved.From, e.Moved.To}, []booking.ID{e.Moved.Ticket}
+	case e.CarrierSet != nil:
+		return []booking.ID{e.CarrierSet.Booking}, []booking.ID{e.CarrierSet.Ticket}
+	}
+	return nil, nil
+}
+
+// tell says in words what an event did, after it was applied.
+func (s *State) tell(e Event, data []byte) string {
+	switch {
+	case e.Created != nil:
+		return s.tellCreated(e.Created)
+	case e.Settled != nil:
+		text := fmt.Sprintf("ticket %s of booking %s", e.Settled.Ticket, e.Settled.Booking)
+		if e.Settled.Reseated {
+			text += fmt.Sprintf(", revived on seat %d", e.Settled.Seats[0])
+		}
+		return text + ", request " + e.Settled.Request
+	case e.Canceled != nil:
+		return tellCanceled(e.Canceled)
+	}
+	return plain(data)
+}
+
+func (s *State) tellCreated(e *booking.Created) string {
+	name := "?"
+	for _, p := range s.Partners.All() {
+		if booking.ID(p.ID) == e.Partner {
+			name = p.Name
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "booking %s by partner %q, request %s", e.ID, name, e.Request)
+	for _, l := range e.Legs {
+		r := s.Bookings.RunByID(l.Run)
+		fmt.Fprintf(&b, "; trip %s on %s, %s to %s, %d.%02d %s each", r.Form.Trip, r.Day,
+			r.Form.Stops[l.From].Stop.ID, r.Form.Stops[l.To].Stop.ID, l.Amount/100, l.Amount%100, e.Currency)
+	}
+	for i := range e.Tickets {
+		fmt.Fprintf(&b, "; ticket %s seat %d", e.Tickets[i].ID, e.Tickets[i].Seats[0])
+		if len(e.Legs) > 1 {
+			fmt.Fprintf(&b, " and %d", e.Tickets[i].Seats[1])
+		}
+	}
+	return b.String()
+}
+
+func tellCanceled(e *booking.TicketsCanceled) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "booking %s, request %s", e.Booking, e.Request)
+	for i := range e.Tickets {
+		t := &e.Tickets[i]
+		fmt.Fprintf(&b, "; ticket %s", t.ID)
+		if !t.Refunded {
+			b.WriteString(" canceled, nothing to refund")
+			continue
+		}
+		fmt.Fprintf(&b, " refunded %d.%02d", t.Refund/100, t.Refund%100)
+		if t.Grace {
+			b.WriteString(" (within 20 minutes of its creation: all of it)")
+		}
+		for _, term := range t.Terms {
+			rule := "no rule"
+			if term.Rule != "" {
+				rule = "rule " + term.Rule
+			}
+			fmt.Fprintf(&b, " (%s: %d.%02d %%)", rule, term.Percent/100, term.Percent%100)
+		}
+	}
+	return b.String()
+}
+
+// plain shows a line's data without JSON's punctuation.
+func plain(data []byte) string {
+	return strings.NewReplacer(`{`, "", `}`, "", `"`, "", `,`, ", ", `:`, " ").Replace(string(data))
+}
+
+// show writes a booking as it stood.
+func (s *State) show(id booking.ID, at time.Time, out io.Writer) error {
+	b := s.Bookings.Any(id)
+	if b == nil {
+		_, err := fmt.Fprintf(out, "there was no booking %s\n", id)
+		return err
+	}
+	var w wire.Writer
+	writeBooking(&w, "", b, at)
+	_, err := fmt.Fprintf(out, "%s\n", w.B)
+	return err
+}

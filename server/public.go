@@ -1,0 +1,155 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"waybill/schedule"
+	"waybill/server/wire"
+)
+
+// countries are those cities can be filtered by (interface, City).
+var countries = strings.Fields("UA TR PL CZ IT DE SK HU BE NL RO BG FR AT LT LV EE ES LU CH GR MD SI")
+
+const maxCities = 100 // take
+
+// listCities answers GET /v2/cities.
+func (s *Server) listCities(w http.ResponseWriter, r *http.Request) error {
+	q := newQuery(r)
+	name := q.text("name")
+	if name != "" && utf8.RuneCountInString(name) < 2 {
+		q.complain("name", "must have at least 2 characters")
+	}
+	country := q.choice("country", "", countries)
+	take, skip := q.page(maxCities)
+	if q.values.Has("limit") && !q.values.Has("take") {
+		take = q.number("limit", take, 1, maxCities)
+	}
+	if q.values.Has("offset") && !q.values.Has("skip") {
+		skip = q.skip("offset")
+	}
+	if err := q.err(); err != nil {
+		return err
+	}
+	tt := s.timetable.Load()
+	list := tt.FindCities(name, country)
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.Array("cities")
+		for _, i := range list[min(skip, len(list)):min(skip+take, len(list))] {
+			writeCity(w, "", &tt.Cities[i])
+		}
+		w.EndArray()
+		w.Int("total", int64(len(list)))
+	})
+}
+
+// getCity answers GET /v2/cities/{slug}.
+func (s *Server) getCity(w http.ResponseWriter, r *http.Request) error {
+	tt := s.timetable.Load()
+	i, ok := tt.CityBySlug(r.PathValue("slug"))
+	if !ok {
+		return errNotFound
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) { writeCity(w, "city", &tt.Cities[i]) })
+}
+
+// getStop answers GET /v2/stops/{id}.
+func (s *Server) getStop(w http.ResponseWriter, r *http.Request) error {
+	tt := s.timetable.Load()
+	stop, ok := tt.StopByID(r.PathValue("id"))
+	if !ok {
+		return errNotFound
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.Object("stop")
+		w.String("id", stop.ID)
+		w.String("place", stop.Place)
+		w.String("type", stopType(stop))
+		w.Float("latitude", stop.Lat)
+		w.Float("longitude", stop.Lon)
+		writeCity(w, "city", &tt.Cities[stop.City])
+		w.EndObject()
+	})
+}
+
+func stopType(s *schedule.Stop) string {
+	if s.Station {
+		return "BUS_STATION"
+	}
+	return "BUS_STOP"
+}
+
+// getClock answers GET /test/clock (contract §2).
+func (s *Server) getClock(w http.ResponseWriter, _ *http.Request) error {
+	if !s.cfg.TestClock {
+		return errNotFound
+	}
+	var now time.Time
+	if err := s.st.View(func(_ *State, at time.Time) { now = at }); err != nil {
+		return err
+	}
+	return replyClock(w, now)
+}
+
+func replyClock(w http.ResponseWriter, now time.Time) error {
+	return reply(w, http.StatusOK, func(w *wire.Writer) { w.Time("now", now) })
+}
+
+// postClock answers POST /test/clock: it moves the clock forward.
+func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
+	if !s.cfg.TestClock {
+		return errNotFound
+	}
+	b, err := body(w, r)
+	if err != nil {
+		return err
+	}
+	var to time.Time
+	var by time.Duration
+	var given []string
+	in := wire.NewReader(b)
+	in.Object(func(name []byte) {
+		given = append(given, string(name))
+		switch string(name) {
+		case "advance":
+			text, before := in.String(), len(in.Problems)
+			if by, err = time.ParseDuration(text); len(in.Problems) == before && (err != nil || by < 0) {
+				in.Reject("must be a duration that is not negative, as in 21m")
+			}
+		case "now":
+			text, before := in.String(), len(in.Problems)
+			if to, err = time.Parse(time.RFC3339, text); len(in.Problems) == before && err != nil {
+				in.Reject("must be an instant as in 2026-11-20T08:30:00Z")
+			}
+		default:
+			in.Unknown()
+		}
+	})
+	if in.End(); len(in.Problems) == 0 && len(given) != 1 {
+		in.Reject("must have one of advance and now")
+	}
+	if err := invalid(problems(in)); err != nil {
+		return err
+	}
+	var now time.Time
+	seq, err := s.st.Update(func(st *State, at time.Time) ([]Event, error) {
+		if now = at.Add(by); slices.Contains(given, "now") {
+			now = to.UTC().Truncate(time.Millisecond)
+		}
+		if now.Before(at) || now.Year() > maxYear {
+			return nil, invalid([]entry{problem(given[0], "would move the clock back, or beyond the year 9999; it is "+at.Format(time.RFC3339))})
+		}
+		return []Event{{ClockSet: &ClockSet{Offset: st.Clock.Offset + now.Sub(at)}}}, nil
+	}, nil)
+	if err != nil {
+		return err
+	}
+	wrote(w, seq)
+	return replyClock(w, now)
+}
+
+// maxYear is the last that an instant can be written in.
+const maxYear = 9998

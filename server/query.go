@@ -1,0 +1,130 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"waybill/schedule"
+)
+
+// query reads a request's query parameters and collects what is wrong with
+// them. An empty value counts as absent, a repeated one is a problem, an
+// unknown name is ignored (contract §3).
+type query struct {
+	values   url.Values
+	problems []entry
+}
+
+func newQuery(r *http.Request) *query {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	q := &query{values: values}
+	if err != nil {
+		q.complain("query", "is not a well-formed query string")
+	}
+	return q
+}
+
+func (q *query) complain(field, message string) {
+	q.problems = append(q.problems, problem(field, message))
+}
+
+// err gives the answer for all problems found, nil when there are none.
+func (q *query) err() error { return invalid(q.problems) }
+
+// text gives a parameter; "" when it is absent.
+func (q *query) text(name string) string {
+	list := q.values[name]
+	if len(list) == 0 {
+		return ""
+	}
+	if len(list) > 1 {
+		q.complain(name, "is given more than once")
+		return ""
+	}
+	if !utf8.ValidString(list[0]) {
+		q.complain(name, "is not valid UTF-8")
+		return ""
+	}
+	return list[0]
+}
+
+// required gives a parameter that must be there.
+func (q *query) required(name string) string {
+	before := len(q.problems)
+	v := q.text(name)
+	if v == "" && len(q.problems) == before {
+		q.complain(name, "is required")
+	}
+	return v
+}
+
+// number gives a whole number from least to most.
+func (q *query) number(name string, absent, least, most int) int {
+	v := q.text(name)
+	if v == "" {
+		return absent
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || v[0] == '+' || n < least || n > most {
+		if most == unbounded {
+			q.complain(name, "must be a whole number of at least "+strconv.Itoa(least))
+		} else {
+			q.complain(name, "must be a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+		}
+		return absent
+	}
+	return n
+}
+
+const unbounded = 1<<31 - 1
+
+// page gives take and skip.
+func (q *query) page(most int) (take, skip int) {
+	return q.number("take", min(50, most), 1, most), q.skip("skip")
+}
+
+// skip gives a number of items to leave out; null counts as absent.
+func (q *query) skip(name string) int {
+	if q.values.Get(name) == "null" && len(q.values[name]) == 1 {
+		return 0
+	}
+	return q.number(name, 0, 0, unbounded)
+}
+
+// day gives a date as in 2026-11-20; false when it is absent or wrong.
+func (q *query) day(name string) (schedule.Day, bool) { return q.parseDay(name, q.text(name)) }
+
+// requiredDay gives a date that must be there.
+func (q *query) requiredDay(name string) schedule.Day {
+	d, _ := q.parseDay(name, q.required(name))
+	return d
+}
+
+func (q *query) parseDay(name, v string) (schedule.Day, bool) {
+	if v == "" {
+		return 0, false
+	}
+	d, err := schedule.ParseDay(v)
+	if err != nil {
+		q.complain(name, "must be a date as in 2026-11-20")
+	}
+	return d, err == nil
+}
+
+// choice gives one of the values allowed.
+func (q *query) choice(name, absent string, allowed []string) string {
+	v := q.text(name)
+	if v == "" {
+		return absent
+	}
+	for _, a := range allowed {
+		if v == a {
+			return v
+		}
+	}
+	q.complain(name, "must be one of "+strings.Join(allowed, ", "))
+	return absent
+}

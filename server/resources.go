@@ -1,0 +1,310 @@
+package server
+
+import (
+	"path"
+	"strconv"
+	"sync"
+	"time"
+
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/server/wire"
+)
+
+// This file writes the interface's resources, member by member, in the order
+// of its section "Resources and their fields".
+
+// writeBooking writes a Booking as it stands at an instant.
+func writeBooking(w *wire.Writer, name string, b *booking.Booking, now time.Time) {
+	w.Object(name)
+	writeID(w, "id", b.ID)
+	w.Time("createdAt", time.UnixMilli(b.Created))
+	w.Time("updatedAt", time.UnixMilli(b.Updated))
+	departure := b.Departure()
+	w.Time("departureDate", departure)
+	w.Time("onboardingDateTime", departure)
+	w.String("status", b.Status(now))
+	due, open := b.RequiredBy(now)
+	for _, name := range [...]string{"bookingRequiredBy", "paymentRequiredBy"} {
+		if open {
+			w.Time(name, due)
+		} else {
+			w.Null(name)
+		}
+	}
+	w.Array("tickets")
+	for i := range b.Tickets {
+		writeTicket(w, "", b, &b.Tickets[i], now, true)
+	}
+	w.EndArray()
+	w.EndObject()
+}
+
+// writeTicket writes a Ticket; without whole, each slice carries only its id.
+func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Ticket, now time.Time, whole bool) {
+	w.Object(name)
+	writeTicketFields(w, b, t, now, whole)
+	w.EndObject()
+}
+
+func writeTicketFields(w *wire.Writer, b *booking.Booking, t *booking.Ticket, now time.Time, whole bool) {
+	writeID(w, "id", t.ID)
+	writeID(w, "bookingId", b.ID)
+	w.Null("note")
+	status, payment := t.Status(now)
+	w.String("status", status)
+	w.String("paymentStatus", payment)
+	first := &t.Legs[0]
+	w.LocalTime("departureDate", t.Departure(), int(first.Run.Offsets[first.From]), false)
+	w.String("source", t.Source())
+	if t.Phase == booking.Refunded {
+		w.Hundredths("refundAmount", t.Refund)
+	} else {
+		w.Null("refundAmount")
+	}
+	id := t.ID.String()
+	writePassenger(w, id, t.Passenger)
+	writePrice(w, "price", id+".price", t.Price(), string(t.Currency[:]))
+	discounted := false
+	for _, l := range t.Itinerary() {
+		if l.Discount >= 0 && !discounted {
+			writeDiscount(w, "discount", l.Run.Form, l.From, int(l.Discount), false)
+			discounted = true
+		}
+	}
+	if !discounted {
+		w.Null("discount")
+	}
+	w.Array("slices")
+	for i, l := range t.Itinerary() {
+		x := soldRide(id+"."+strconv.Itoa(i+1), l)
+		if whole {
+			x.write(w)
+		} else {
+			w.Object("")
+			w.String("id", x.id)
+			w.EndObject()
+		}
+	}
+	w.EndArray()
+}
+
+func writePassenger(w *wire.Writer, ticket string, p booking.Passenger) {
+	first, last, email, phones := p.Fields()
+	w.Object("passenger")
+	w.String("id", ticket+".passenger")
+	w.String("firstName", first)
+	w.String("lastName", last)
+	w.String("email", email)
+	w.Array("phones")
+	for i, phone := range phones {
+		w.Object("")
+		w.String("id", ticket+".phone"+strconv.Itoa(i+1))
+		w.String("phone", phone)
+		w.EmptyArray("messengers")
+		w.EndObject()
+	}
+	w.EndArray()
+	w.EndObject()
+}
+
+// writePrice writes a Price; amount is in minor units.
+func writePrice(w *wire.Writer, name, id string, amount int64, currency string) {
+	w.Object(name)
+	w.String("id", id)
+	w.Hundredths("amount", amount)
+	w.String("currency", currency)
+	w.EndObject()
+}
+
+// writeDiscount writes a Discount of a ticket, or of an offer, which has a description besides.
+func writeDiscount(w *wire.Writer, name string, form *schedule.Form, from int16, at int, offer bool) {
+	d := &form.Discounts[at]
+	w.Object(name)
+	w.String("id", d.ID)
+	w.String("name", d.Name)
+	w.String("rule", "Percent")
+	w.Hundredths("amount", d.Percent)
+	// Midnight where one boards, whose date decides.
+	zone := location(form.Stops[from].City.Zone)
+	w.Time("startDate", d.First.In(zone))
+	w.Time("endDate", d.Last.In(zone))
+	if offer {
+		w.String("description", d.Description)
+	}
+	w.EndObject()
+}
+
+// writeRules writes RefundRules into an array.
+func writeRules(w *wire.Writer, form *schedule.Form) {
+	for _, r := range form.Rules {
+		w.Object("")
+		w.String("id", r.ID)
+		w.Int("hours", int64(r.Hours))
+		w.Hundredths("amount", r.Percent)
+		w.EndObject()
+	}
+}
+
+// ride is what a Slice shows: of an offer, or as it was sold.
+type ride struct {
+	id       string
+	form     *schedule.Form
+	start    int64   // Unix seconds: when the service day starts
+	offsets  []int32 // seconds ahead of UTC at each stop
+	from, to int16
+	seat     int16 // 0: an offer has none
+}
+
+func rideOf(tt *schedule.Timetable, l *schedule.Leg) ride {
+	start := tt.Start(l)
+	form := tt.Form(l.Trip)
+	id := form.Trip + "." + l.Day.String() + "." + strconv.Itoa(int(l.From)) + "." + strconv.Itoa(int(l.To))
+	return ride{id: id, form: form, start: start, offsets: tt.Offsets(l.Trip, start), from: l.From, to: l.To}
+}
+
+func soldRide(id string, l booking.Leg) ride {
+	return ride{id, l.Run.Form, l.Run.Start, l.Run.Offsets, l.From, l.To, l.Seat}
+}
+
+func (x *ride) dep(i int16) time.Time { return time.Unix(x.start+int64(x.form.Stops[i].Dep), 0) }
+
+func (x *ride) arr(i int16) time.Time { return time.Unix(x.start+int64(x.form.Stops[i].Arr), 0) }
+
+// write writes a Slice.
+func (x *ride) write(w *wire.Writer) {
+	f := x.form
+	dep, arr := x.dep(x.from), x.arr(x.to)
+	w.Object("")
+	w.String("id", x.id)
+	w.Int("duration", int64(arr.Sub(dep)/time.Minute))
+	w.Time("departureDate", dep)
+	w.Time("arrivalDate", arr)
+	if x.seat > 0 {
+		w.Object("seat")
+		w.String("id", x.id+".seat")
+		w.String("label", strconv.Itoa(int(x.seat)))
+		w.EndObject()
+	}
+	writeBus(w, &f.Bus)
+	w.Object("carriage")
+	w.String("id", f.Trip)
+	w.String("name", f.Name)
+	w.Strings("phones", f.Phones)
+	w.EndObject()
+	writeRoute(w, f)
+	w.Array("stops")
+	for i := x.from; i <= x.to; i++ {
+		x.writeStop(w, i)
+	}
+	w.EndArray()
+	w.EndObject()
+}
+
+func writeBus(w *wire.Writer, b *schedule.Bus) {
+	w.Object("bus")
+	w.String("id", b.ID)
+	w.Int("seatsQty", int64(b.Seats))
+	w.String("registrationNumber", b.Registration)
+	w.String("brand", b.Brand)
+	w.String("model", b.Model)
+	w.Array("images")
+	for i, url := range b.Images {
+		w.Object("")
+		w.String("id", b.ID+".image"+strconv.Itoa(i+1))
+		w.String("url", url)
+		w.String("name", path.Base(url))
+		w.EndObject()
+	}
+	w.EndArray()
+	w.EndObject()
+}
+
+func writeRoute(w *wire.Writer, f *schedule.Form) {
+	r, c := &f.Route, &f.Company
+	w.Object("route")
+	w.String("id", r.ID)
+	w.String("name", r.Name)
+	w.String("slug", r.Slug)
+	w.String("description", r.Description)
+	w.Object("company")
+	w.String("id", c.ID)
+	w.String("name", c.Name)
+	w.String("slug", c.Slug)
+	w.String("ceo", c.CEO)
+	w.OptionalString("partnerCompany", c.PartnerCompany)
+	w.String("logoUrl", c.LogoURL)
+	w.String("email", c.Email)
+	w.String("website", c.Website)
+	w.String("rules", c.Rules)
+	w.Strings("socials", c.Socials)
+	w.EndObject()
+	w.EmptyArray("permissions")
+	w.Array("services")
+	for _, s := range r.Services {
+		w.Object("")
+		w.String("id", s.ID)
+		w.String("name", s.Name)
+		w.EndObject()
+	}
+	w.EndArray()
+	w.EndObject()
+}
+
+// writeStop writes a Stop of a slice. The first has no arrival, the last no
+// departure; an offer's has cityStopId instead of arrivalDate.
+func (x *ride) writeStop(w *wire.Writer, i int16) {
+	call := &x.form.Stops[i]
+	clock := func(name string, at time.Time, shown bool) {
+		if !shown {
+			w.Null(name)
+			return
+		}
+		local := at.Add(time.Duration(x.offsets[i]) * time.Second).UTC()
+		w.String(name, local.Format("15:04"))
+	}
+	w.Object("")
+	w.String("id", call.Stop.ID)
+	clock("departureTime", x.dep(i), i < x.to)
+	clock("arrivalTime", x.arr(i), i > x.from)
+	w.String("platform", call.Stop.Platform)
+	switch {
+	case x.seat == 0:
+		w.String("cityStopId", call.City.ID+"."+call.Stop.ID)
+	case i == x.from:
+		w.Null("arrivalDate")
+	default:
+		w.Time("arrivalDate", x.arr(i))
+	}
+	w.String("place", call.Stop.Place)
+	w.Float("latitude", call.Stop.Lat)
+	w.Float("longitude", call.Stop.Lon)
+	writeCity(w, "city", &call.City)
+	w.EndObject()
+}
+
+// writeCity writes a City.
+func writeCity(w *wire.Writer, name string, c *schedule.City) {
+	w.Object(name)
+	w.String("id", c.ID)
+	w.String("name", c.Name)
+	w.String("slug", c.Slug)
+	w.String("country", c.Country)
+	w.String("timeZone", c.Zone)
+	w.EndObject()
+}
+
+var locations sync.Map // by name: loading one reads files
+
+// location gives a zone that a timetable names, and so exists.
+func location(name string) *time.Location {
+	if z, ok := locations.Load(name); ok {
+		return z.(*time.Location)
+	}
+	z, err := time.LoadLocation(name)
+	if err != nil {
+		z = time.UTC
+	}
+	locations.Store(name, z)
+	return z
+}

@@ -1,0 +1,261 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"waybill/auth"
+	"waybill/schedule"
+	"waybill/server/wire"
+)
+
+// found is a journey with the seats that are left on it.
+type found struct {
+	schedule.Journey
+	seats int
+}
+
+// search gives the journeys of a query that have seats for all passengers, in
+// order, and the instant this was so. The timetable is searched without the
+// lock; the lock is only taken to ask for the seats of what was found. A ride
+// that turns out full is not there, which may bring forth others.
+func (s *Server) search(tt *schedule.Timetable, q *schedule.Query, passengers int) (list []found, now time.Time, err error) {
+	if _, err := s.st.Glance(func(_ *State, at time.Time) { now = at }); err != nil {
+		return nil, now, err
+	}
+	q.After = now.Unix()
+	q.Changes = s.cfg.MaxTransfers
+	for {
+		journeys := tt.Search(q)
+		list = make([]found, 0, len(journeys))
+		var full []schedule.Leg
+		err = s.st.View(func(st *State, at time.Time) {
+			now = at
+			for _, j := range journeys {
+				f := found{j, schedule.MaxSeats}
+				for _, l := range j.Legs() {
+					left := st.Bookings.SeatsLeft(tt, l, at)
+					if left < passengers {
+						full = append(full, *l)
+					}
+					f.seats = min(f.seats, left)
+				}
+				if f.seats >= passengers {
+					list = append(list, f)
+				}
+			}
+		})
+		if err != nil || full == nil || s.cfg.MaxTransfers == 0 {
+			return list, now, err
+		}
+		if q.Full == nil {
+			q.Full = map[schedule.Leg]bool{}
+		}
+		for _, l := range full {
+			q.Full[l] = true
+		}
+	}
+}
+
+// offerFor gives what the token of a journey carries.
+func offerFor(tt *schedule.Timetable, j *schedule.Journey, partner auth.ID, now time.Time) *offer {
+	legs := j.Legs()
+	o := &offer{partner: partner, expires: now.Add(offerLife), fares: fares(tt, legs)}
+	for _, l := range legs {
+		o.legs = append(o.legs, tt.Ref(l))
+	}
+	return o
+}
+
+// writeOfferID writes the token as the member id.
+func (s *Server) writeOfferID(w *wire.Writer, o *offer) {
+	var room [256]byte
+	payload := o.append(room[:0])
+	w.Key("id")
+	w.B = append(w.B, '"')
+	w.B = s.ring.Load().Sign(w.B, payload)
+	w.B = append(w.B, '"')
+}
+
+var (
+	languages  = []string{"UK", "PL", "CS", "EN", "RU"} // in the order of schedule's
+	currencies = []string{"UAH", "PLN", "CZK", "EUR", "USD"}
+)
+
+const (
+	maxDays       = 14
+	maxPassengers = 10
+	maxSchedule   = 100 // take
+)
+
+// getSchedule answers GET /v2/offers/schedule.
+func (s *Server) getSchedule(w http.ResponseWriter, r *http.Request) error {
+	q := newQuery(r)
+	from, to := q.required("departureCitySlug"), q.required("arrivalCitySlug")
+	first := q.requiredDay("date")
+	days := q.number("days", 1, 1, maxDays)
+	passengers := q.number("passengers", 1, 1, maxPassengers)
+	currency := q.choice("currency", "UAH", currencies)
+	language := schedule.Language(slices.Index(languages, q.choice("language", "UK", languages)))
+	take, skip := q.page(maxSchedule)
+	if err := q.err(); err != nil {
+		return err
+	}
+	tt := s.timetable.Load()
+	dep, ok := tt.CityBySlug(from)
+	arr, ok2 := tt.CityBySlug(to)
+	if !ok || !ok2 {
+		return errNotFound
+	}
+	list, now, err := s.search(tt, &schedule.Query{From: dep, To: arr, First: first, Days: days}, passengers)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.String("source", schedule.OwnSource)
+		w.Int("total", int64(len(list)))
+		w.String("currency", currency)
+		w.Int("passengers", int64(passengers))
+		w.Array("departures")
+		for _, f := range list[min(skip, len(list)):min(skip+take, len(list))] {
+			s.writeDeparture(w, tt, &f, currency, language, now)
+		}
+		w.EndArray()
+	})
+}
+
+// writeDeparture writes a schedule row.
+func (s *Server) writeDeparture(w *wire.Writer, tt *schedule.Timetable, f *found, currency string, language schedule.Language, now time.Time) {
+	legs := f.Legs()
+	first, last := legs[0], legs[len(legs)-1]
+	o := offerFor(tt, &f.Journey, auth.ID{}, now)
+	company := tt.Company(first.Trip)
+	w.Object("")
+	s.writeOfferID(w, o)
+	w.Object("company")
+	w.String("id", company.ID)
+	w.OptionalString("name", company.Name)
+	w.OptionalString("slug", company.Slug)
+	w.OptionalString("logoUrl", company.LogoURL)
+	w.EndObject()
+	writeLocal(w, "departureDateTime", first.Dep, tt.CityZone(tt.Boarding(first).City))
+	writeLocal(w, "arrivalDateTime", last.Arr, tt.CityZone(tt.Alighting(last).City))
+	w.Int("travelTimeMinutes", (last.Arr-first.Dep)/60)
+	w.OptionalString("routeName", tt.RouteName(first.Trip, language))
+	w.Object("price")
+	if price, ok := o.fare(currency); ok {
+		w.Hundredths("amount", price.total())
+	} else {
+		w.Null("amount")
+	}
+	w.String("currency", currency)
+	w.EndObject()
+	w.Int("seatsLeft", int64(f.seats))
+	w.EndObject()
+}
+
+// writeLocal writes an instant in Unix seconds by a zone's clock.
+func writeLocal(w *wire.Writer, name string, at int64, zone *time.Location) {
+	t := time.Unix(at, 0)
+	_, offset := t.In(zone).Zone()
+	w.LocalTime(name, t, offset, false)
+}
+
+// getOffers answers GET /v2/offers.
+func (s *Server) getOffers(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	list, tt, now, err := s.findOffers(r, p, "passengers")
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.Array("offers")
+		for i := range list {
+			s.writeOffer(w, tt, &list[i], p, now)
+		}
+		w.EndArray()
+		w.String("source", schedule.OwnSource)
+	})
+}
+
+// findOffers reads the query of an offers search and runs it.
+func (s *Server) findOffers(r *http.Request, p *auth.Partner, passengersName string) ([]found, *schedule.Timetable, time.Time, error) {
+	tt := s.timetable.Load()
+	q := newQuery(r)
+	known := true
+	city := func(which string) (i int32) {
+		slug, id, ok := q.text(which+"CitySlug"), q.text(which+"CityId"), false
+		switch {
+		case slug != "":
+			i, ok = tt.CityBySlug(slug)
+		case id != "":
+			i, ok = tt.CityByID(id)
+		default:
+			q.complain(which+"CitySlug", "or "+which+"CityId is required")
+			return 0
+		}
+		known = known && ok
+		return i
+	}
+	query := &schedule.Query{From: city("departure"), To: city("arrival"), First: q.requiredDay("departureDate"), Days: 1, Companies: companies(tt, p)}
+	passengers := q.number(passengersName, 1, 1, unbounded)
+	if err := q.err(); err != nil {
+		return nil, nil, time.Time{}, err
+	}
+	if !known {
+		return nil, nil, time.Time{}, errNotFound
+	}
+	list, now, err := s.search(tt, query, passengers)
+	return list, tt, now, err
+}
+
+// companies tells which companies a partner may sell; nil is all.
+func companies(tt *schedule.Timetable, p *auth.Partner) []bool {
+	if len(p.Companies) == 0 {
+		return nil
+	}
+	list := make([]bool, len(tt.Companies))
+	for i := range tt.Companies {
+		list[i] = slices.Contains(p.Companies, tt.Companies[i].Slug)
+	}
+	return list
+}
+
+// writeOffer writes an Offer.
+func (s *Server) writeOffer(w *wire.Writer, tt *schedule.Timetable, f *found, p *auth.Partner, now time.Time) {
+	legs := f.Legs()
+	o := offerFor(tt, &f.Journey, p.ID, now)
+	w.Object("")
+	s.writeOfferID(w, o)
+	w.String("source", tt.Company(legs[0].Trip).Source)
+	w.Int("seatsLeft", int64(f.seats))
+	w.Time("arrivalDate", time.Unix(f.Arr(), 0))
+	w.Time("expiresAt", o.expires)
+	w.Array("prices")
+	var rides []ride
+	for _, l := range legs {
+		rides = append(rides, rideOf(tt, l))
+	}
+	for _, x := range o.fares {
+		writePrice(w, "", rides[0].id+"."+x.currency, x.total(), x.currency)
+	}
+	w.EndArray()
+	w.Array("slices")
+	for i := range rides {
+		rides[i].write(w)
+	}
+	w.EndArray()
+	w.Array("refundRules")
+	for i := range rides {
+		writeRules(w, rides[i].form)
+	}
+	w.EndArray()
+	w.Array("discounts")
+	for i, l := range legs {
+		if d := tt.Discount(l); d >= 0 {
+			writeDiscount(w, "", rides[i].form, l.From, d, true)
+		}
+	}
+	w.EndArray()
+	w.EndObject()
+}

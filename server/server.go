@@ -1,0 +1,266 @@
+// Package server is Waybill behind HTTP: it turns requests into decisions of
+// the domain packages, keeps what they decide in the store, and answers.
+//
+// A request's way: [Server.ServeHTTP] → the route table's wrapper (public or
+// partner) → a handler, which checks all input first and collects every
+// complaint → store.Update or View with a decision of package booking → reply,
+// or an error, which explain turns into the envelope.
+//
+// The package knows no flags and no environment; package command does.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/store"
+)
+
+// Config says how to run a server. All fields have a usable zero value but Dir.
+type Config struct {
+	Dir string   // the data directory
+	FS  store.FS // nil: Dir's
+	Log *slog.Logger
+
+	Now   func() time.Time // nil: the machine's clock
+	NewID func() [16]byte  // nil: random
+
+	// TestClock starts, or goes on with, a clock that can be moved (contract §2).
+	// StartAt is where it starts in a directory that has none; zero is now.
+	TestClock bool
+	StartAt   time.Time
+	// KeepClock uses the directory's clock as it is: for the command line's verbs.
+	KeepClock bool
+
+	// MaxTransfers is the number of changes a journey may have: 0 or 1.
+	MaxTransfers int
+
+	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal. It is
+	// called at least once for each ticket, with the same Key for the same
+	// question, also after a crash. nil confirms at once.
+	Confirm func(context.Context, Confirmation) error
+}
+
+// Confirmation is what the provider is asked.
+type Confirmation struct {
+	Key             string // the idempotency id
+	Action          booking.Action
+	Booking, Ticket booking.ID
+}
+
+// Server is a running Waybill. It is an http.Handler.
+type Server struct {
+	cfg Config
+	log *slog.Logger
+	st  *store.Store[*State, Event]
+	mux *http.ServeMux
+
+	// fresh tells that the data directory was made by this Open.
+	fresh bool
+
+	// What requests read without the lock; each is replaced once its change is durable.
+	timetable atomic.Pointer[schedule.Timetable]
+	ring      atomic.Pointer[auth.Ring]
+
+	draining  atomic.Bool
+	importing sync.Mutex // one import, and one key rotation, at a time
+
+	background sync.WaitGroup
+	stop       context.CancelFunc // ends what runs in the background
+	base       context.Context
+}
+
+// ErrClock is returned by Open for a clock setting that the directory does not allow.
+var ErrClock = errors.New("server: the clock setting does not fit the directory")
+
+// Open opens the data directory, which is made if it does not exist.
+// Errors: those of store.Open, ErrClock, and what is wrong with the files beside the journal.
+func Open(cfg Config) (*Server, error) {
+	s := &Server{cfg: cfg, log: cfg.Log}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.cfg.FS == nil {
+		s.cfg.FS = store.Dir(cfg.Dir)
+	}
+	if s.cfg.Now == nil {
+		s.cfg.Now = time.Now
+	}
+	start := s.cfg.Now()
+	if s.cfg.StartAt.IsZero() {
+		s.cfg.StartAt = start
+	}
+	sc := s.storeConfig()
+	sc.Now = func(st *State) time.Time {
+		now := s.cfg.Now()
+		switch {
+		case st.Clock.Set && (s.cfg.TestClock || s.cfg.KeepClock):
+			return now.Add(st.Clock.Offset)
+		case s.cfg.TestClock:
+			return now.Add(s.cfg.StartAt.Sub(start))
+		}
+		return now
+	}
+	var err error
+	if s.st, s.fresh, err = store.Open(sc); err != nil {
+		return nil, err
+	}
+	s.base, s.stop = context.WithCancel(context.Background())
+	if err := s.settleIn(start); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.newMux()
+	s.askAgain()
+	return s, nil
+}
+
+// storeConfig says how the state is kept, for a server and for those who only read.
+func (s *Server) storeConfig() store.Config[*State, Event] { return StoreConfig(s.cfg.FS, s.log) }
+
+// StoreConfig says how the state is kept. Its Now is the machine's clock.
+func StoreConfig(fsys store.FS, log *slog.Logger) store.Config[*State, Event] {
+	j := newJournal()
+	return store.Config[*State, Event]{
+		FS: fsys, Log: log, New: newState, Now: func(*State) time.Time { return time.Now() }, Apply: apply,
+		Encode: encodeEvent, Decode: j.decode, Freeze: freeze, Thaw: j.thaw,
+	}
+}
+
+// settleIn loads what lies beside the journal, and starts or gives up the clock.
+func (s *Server) settleIn(start time.Time) error {
+	var clock Clock
+	var hash string
+	var last time.Time
+	if err := s.st.View(func(st *State, now time.Time) { clock, hash, last = st.Clock, st.TimetableHash, now }); err != nil {
+		return err
+	}
+	switch offset := s.cfg.StartAt.Sub(start); {
+	case s.cfg.TestClock && !clock.Set && last.After(s.cfg.Now().Add(offset+time.Second)):
+		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s", ErrClock, s.cfg.StartAt.Format(time.RFC3339), last.Format(time.RFC3339))
+	case s.cfg.TestClock && !clock.Set:
+		if err := s.record(Event{ClockSet: &ClockSet{Offset: offset.Truncate(time.Millisecond)}}); err != nil {
+			return err
+		}
+	case !s.cfg.TestClock && !s.cfg.KeepClock && clock.Set:
+		if err := s.record(Event{ClockSet: &ClockSet{Real: true}}); err != nil {
+			return err
+		}
+	}
+	tt, err := s.loadTimetable(hash)
+	if err != nil {
+		return err
+	}
+	if _, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+		st.timetable = tt // as the journal says: nothing to be journalled
+		return nil, nil
+	}, nil); err != nil {
+		return err
+	}
+	s.timetable.Store(tt)
+	return s.loadRing()
+}
+
+// record journals an event that needs no decision.
+func (s *Server) record(e Event) error {
+	_, err := s.st.Update(func(*State, time.Time) ([]Event, error) { return []Event{e}, nil }, nil)
+	return err
+}
+
+func (s *Server) newID() booking.ID {
+	if s.cfg.NewID != nil {
+		return s.cfg.NewID()
+	}
+	return randomID()
+}
+
+// Fresh tells that the data directory was made by this start.
+func (s *Server) Fresh() bool { return s.fresh }
+
+// Failed is closed when the journal can no longer be written.
+func (s *Server) Failed() <-chan struct{} { return s.st.Failed() }
+
+// Now gives the instant by the directory's clock.
+func (s *Server) Now() (now time.Time, err error) {
+	err = s.st.View(func(_ *State, at time.Time) { now = at })
+	return now, err
+}
+
+// Drain makes readiness and all new requests answer 503.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// Close ends the background work and closes the store, after the last request.
+func (s *Server) Close() error {
+	s.stop()
+	s.background.Wait()
+	return s.st.Close()
+}
+
+const (
+	timetableDir = "timetables"
+	keyDir       = "keys"
+	ringFile     = "offer-tokens"
+)
+
+// loadTimetable reads the timetable that the journal names.
+func (s *Server) loadTimetable(hash string) (*schedule.Timetable, error) {
+	if hash == "" {
+		return emptyTimetable(), nil
+	}
+	name := timetableDir + "/" + hash + ".jsonl"
+	f, err := s.cfg.FS.Open(name)
+	if err == nil {
+		defer f.Close()
+		var tables *schedule.Tables
+		if tables, err = schedule.Decode(f, hash); err == nil {
+			return schedule.New(tables)
+		}
+	}
+	return nil, &store.Damage{Place: store.Place{File: name}, Reason: err.Error()}
+}
+
+// loadRing reads the keys that sign offers, or makes the first.
+func (s *Server) loadRing() error {
+	if err := s.cfg.FS.Mkdir(keyDir); err != nil {
+		return err
+	}
+	f, err := s.cfg.FS.Open(keyDir + "/" + ringFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.saveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}))
+	} else if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err != nil {
+		return err
+	}
+	ring, err := auth.ParseRing(text)
+	if err != nil {
+		return &store.Damage{Place: store.Place{File: keyDir + "/" + ringFile}, Reason: err.Error()}
+	}
+	s.ring.Store(ring)
+	return nil
+}
+
+// saveRing makes a ring durable and signs with it from then on.
+func (s *Server) saveRing(ring *auth.Ring) error {
+	err := store.Publish(s.cfg.FS, keyDir, ringFile, func(w io.Writer) error {
+		_, err := w.Write(ring.Marshal())
+		return err
+	})
+	if err == nil {
+		s.ring.Store(ring)
+	}
+	return err
+}

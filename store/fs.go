@@ -1,0 +1,155 @@
+//go:build unix
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// FS is the file access that durability rests on. Names are slash-separated
+// and relative to the data directory. It is an interface so that a test can
+// stop the store at every write, sync, rename and directory sync.
+type FS interface {
+	// Open opens a file for reading.
+	Open(name string) (File, error)
+	// Create makes a new, empty file for writing, mode 0600; it must not exist.
+	Create(name string) (File, error)
+	// Append opens an existing file to write at its end.
+	Append(name string) (File, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	// List gives the names in a directory, sorted; none when it does not exist.
+	List(dir string) ([]string, error)
+	// Mkdir makes a directory, mode 0700, unless it exists.
+	Mkdir(dir string) error
+	// SyncDir makes the directory's entries durable.
+	SyncDir(dir string) error
+	// Seal makes a file read-only, mode 0400.
+	Seal(name string) error
+	// Lock takes the file's lock, which ends with the process or with Close; ErrLocked when another has it.
+	Lock(name string) (io.Closer, error)
+}
+
+// File is an open file.
+type File interface {
+	io.ReadWriteCloser
+	// Sync makes all that was written durable.
+	Sync() error
+	Size() (int64, error)
+}
+
+// Dir is the FS of a real directory, which need not exist yet.
+type Dir string
+
+type osFile struct{ *os.File }
+
+func (f osFile) Sync() error { return datasync(f.File) }
+
+func (f osFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (d Dir) path(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
+
+func (d Dir) open(name string, flag int) (File, error) {
+	f, err := os.OpenFile(d.path(name), flag, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (d Dir) Open(name string) (File, error) { return d.open(name, os.O_RDONLY) }
+
+func (d Dir) Create(name string) (File, error) {
+	return d.open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND)
+}
+
+func (d Dir) Append(name string) (File, error) { return d.open(name, os.O_WRONLY|os.O_APPEND) }
+
+func (d Dir) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
+
+func (d Dir) Remove(name string) error { return os.Remove(d.path(name)) }
+
+func (d Dir) Seal(name string) error { return os.Chmod(d.path(name), 0o400) }
+
+func (d Dir) List(dir string) ([]string, error) {
+	entries, err := os.ReadDir(d.path(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, err
+}
+
+func (d Dir) Mkdir(dir string) error {
+	path := d.path(dir)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	return Dir(filepath.Dir(path)).SyncDir(".")
+}
+
+func (d Dir) SyncDir(dir string) error {
+	f, err := os.Open(d.path(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (d Dir) Lock(name string) (io.Closer, error) {
+	f, err := os.OpenFile(d.path(name), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrLocked
+		}
+		return nil, fmt.Errorf("store: %s: flock: %w", name, err)
+	}
+	return f, nil
+}
+
+// Publish makes a whole file appear under its name, or nothing: it is written
+// under a temporary name, synced, renamed, and the directory is synced.
+func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
+	temp := dir + "/" + name + tempSuffix
+	fsys.Remove(temp)
+	f, err := fsys.Create(temp)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = fsys.Rename(temp, dir+"/"+name)
+	}
+	if err != nil {
+		fsys.Remove(temp)
+		return err
+	}
+	return fsys.SyncDir(dir)
+}
+
+const tempSuffix = ".tmp"

@@ -1,0 +1,280 @@
+// Package store keeps one value in memory and makes it durable by an
+// append-only, hash-chained journal of events in JSON lines.
+//
+// It is generic: S is the state, a pointer; E is an event, an immutable value
+// once it was handed in. The store knows nothing of what they mean. All access
+// goes through closures run under the program's one lock:
+//
+//	st.View(func(s *State, now time.Time) { … })
+//	seq, err := st.Update(func(s *State, now time.Time) ([]Event, error) { … })
+//
+// An update takes the instant, decides, applies its events, numbers them and
+// hands them to the one writer goroutine, all under the lock and without I/O;
+// then it waits outside the lock. The writer takes all that is pending,
+// encodes it, writes once, syncs once, and releases everyone who waited. A view,
+// and a refusal, waits likewise until all that it saw is durable, so that no
+// answer shows what a crash could still undo.
+//
+// # Files
+//
+//	FORMAT                        "waybill-journal v1 <origin>\n"
+//	LOCK                          flock of the process that has the directory open
+//	journal/<first seq>.jsonl     the lines, a new file every 64 MiB, full ones mode 0400
+//	snapshots/<seq>.jsonl         the state after a line: a cache, two are kept
+//	torn-<seq>-<n>.bin            bytes that a recovery cut off the journal's end
+//
+// [Line] documents the line format. Opening reads the newest snapshot that the
+// journal confirms and applies the lines after it. The first bad line is
+// either a torn tail, never acknowledged: it is cut, and its bytes are kept; or
+// it is provably damage to durable data: [Damage], and nothing is changed.
+//
+// The first failed write or sync of the journal is final ([ErrFailed]): what a
+// kernel says of a page after a failed sync is worth nothing.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+var (
+	// ErrLocked is returned by Open when another process has the directory open.
+	ErrLocked = errors.New("store: the directory is in use by another process")
+	// ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
+	ErrNewer = errors.New("store: written by a newer version")
+	// ErrFailed is returned once a write or sync of the journal has failed.
+	// What was being updated may or may not survive; nothing is acknowledged from then on.
+	ErrFailed = errors.New("store: the journal cannot be written")
+	// ErrClosed is returned after Close.
+	ErrClosed = errors.New("store: closed")
+)
+
+// A ClockError is returned by Open when the journal's last line lies too far
+// ahead of the clock for time to go on from it.
+type ClockError struct{ Last, Now time.Time }
+
+func (e *ClockError) Error() string {
+	return fmt.Sprintf("store: the journal's last line is of %s, but the clock says %s",
+		e.Last.Format(timeLayout), e.Now.Format(timeLayout))
+}
+
+// maxAhead is how far the last line may lie ahead of the clock at Open;
+// within it, time stands still until the clock has caught up.
+const maxAhead = time.Minute
+
+// Config says what the stored value is and where it is kept. All fields but Log are required.
+type Config[S, E any] struct {
+	FS  FS
+	Log *slog.Logger
+
+	// New gives the state before the first line.
+	New func() S
+	// Now is the only clock. It is called under the lock.
+	Now func(S) time.Time
+	// Apply changes the state as the event says. It must not fail, read a clock or decide anything.
+	Apply func(S, Stamp, E)
+	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or
+	// nothing, and names its type. The writer calls it, without the lock.
+	Encode func(e E, data, personal []byte) (kind string, d, p []byte)
+	// Decode is Encode's inverse; the data has a last member "personal" when there is a personal part.
+	// An unknown kind is ErrNewer.
+	Decode func(kind string, data, personal []byte) (E, error)
+	// Freeze is called under the lock and must take no more than microseconds per megabyte;
+	// what it returns is called without the lock and writes the state as it was.
+	Freeze func(S) func(io.Writer) error
+	// Thaw reads what Freeze wrote.
+	Thaw func(io.Reader) (S, error)
+	// SegmentBytes is the size from which a journal file is followed by a new one; 0 is 64 MiB.
+	SegmentBytes int64
+}
+
+// A Stamp is the line an event stands in: its number and instant.
+type Stamp struct {
+	Seq  uint64
+	Time time.Time
+}
+
+// Store is an open directory. Its methods may be called from any goroutine.
+type Store[S, E any] struct {
+	cfg  Config[S, E]
+	lock io.Closer
+
+	mu       sync.Mutex
+	state    S
+	seq      uint64    // of the newest event applied
+	last     time.Time // the newest instant given to any view or update
+	head     Head      // the newest durable line
+	pending  *batch[E] // not yet taken by the writer
+	inflight *batch[E] // being written; nil when none is
+	err      error     // ErrFailed or ErrClosed
+
+	kick   chan struct{} // tells the writer that something is pending
+	failed chan struct{} // closed with the first failure
+	ended  chan struct{} // closed when the writer has ended
+	w      *writer[S, E]
+
+	snapMu     sync.Mutex // one snapshot at a time
+	background sync.WaitGroup
+}
+
+// Head is the newest line of a journal.
+type Head struct {
+	Seq  uint64
+	Hash [32]byte
+	Time time.Time
+}
+
+type entry[E any] struct {
+	stamp Stamp
+	event E
+	hash  [32]byte // set by the writer
+}
+
+// batch is what one write and one sync make durable together.
+type batch[E any] struct {
+	entries []entry[E]
+	done    chan struct{}
+	err     error // read after done
+}
+
+func newBatch[E any]() *batch[E] { return &batch[E]{done: make(chan struct{})} }
+
+// Failed is closed when the journal can no longer be written.
+func (st *Store[S, E]) Failed() <-chan struct{} { return st.failed }
+
+// View calls read under the lock and returns once all that read saw is durable.
+func (st *Store[S, E]) View(read func(S, time.Time)) error {
+	wait, err := st.view(read)
+	if err != nil {
+		return err
+	}
+	return wait.wait()
+}
+
+func (st *Store[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.err != nil {
+		return nil, st.err
+	}
+	read(st.state, st.instant())
+	return st.newest(), nil
+}
+
+// Update calls decide under the lock, applies the events it returns and
+// journals them, each in a line of its own, at the instant given to decide.
+// after, unless it is nil, then sees the state as these events left it. Update
+// returns the number of the last of these lines, once all is durable; an
+// error of decide is returned as it is, and nothing is changed.
+func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, error) {
+	seq, wait, refused := st.update(decide, after)
+	if err := wait.wait(); err != nil {
+		return 0, err
+	}
+	return seq, refused
+}
+
+func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, *batch[E], error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.err != nil {
+		return 0, nil, st.err
+	}
+	now := st.instant()
+	events, err := decide(st.state, now)
+	if err != nil || len(events) == 0 {
+		return st.seq, st.newest(), err
+	}
+	// An Apply that panics leaves a state nobody decided: nothing may build on it.
+	whole := false
+	defer func() {
+		if !whole {
+			st.fail(fmt.Errorf("%w: an event could not be applied", ErrFailed))
+		}
+	}()
+	for _, e := range events {
+		st.seq++
+		stamp := Stamp{st.seq, now}
+		st.cfg.Apply(st.state, stamp, e)
+		st.pending.entries = append(st.pending.entries, entry[E]{stamp: stamp, event: e})
+	}
+	if after != nil {
+		after(st.state, now)
+	}
+	whole = true
+	select {
+	case st.kick <- struct{}{}:
+	default:
+	}
+	return st.seq, st.pending, nil
+}
+
+// instant gives the time of a decision, in whole milliseconds; it never falls. The lock is held.
+func (st *Store[S, E]) instant() time.Time {
+	if now := st.cfg.Now(st.state).UTC().Truncate(time.Millisecond); now.After(st.last) {
+		st.last = now
+	}
+	return st.last
+}
+
+// newest gives the batch that makes the present state durable, nil when it is. The lock is held.
+func (st *Store[S, E]) newest() *batch[E] {
+	if len(st.pending.entries) > 0 {
+		return st.pending
+	}
+	return st.inflight
+}
+
+func (b *batch[E]) wait() error {
+	if b == nil {
+		return nil
+	}
+	<-b.done
+	return b.err
+}
+
+// fail makes err final and releases all who wait. The lock is held.
+func (st *Store[S, E]) fail(err error) {
+	if st.err != nil {
+		return
+	}
+	st.err = err
+	close(st.failed)
+	st.pending.err = err
+	close(st.pending.done)
+	st.pending = newBatch[E]()
+}
+
+// Close waits for what is pending, writes a snapshot, which proves the clean
+// end, and gives the directory free.
+func (st *Store[S, E]) Close() error {
+	err := st.View(func(S, time.Time) {})
+	if err == nil {
+		err = st.Snapshot()
+	}
+	st.background.Wait()
+	st.mu.Lock()
+	if errors.Is(st.err, ErrClosed) {
+		st.mu.Unlock()
+		return st.err
+	}
+	if st.err == nil {
+		st.err = ErrClosed
+	}
+	close(st.kick)
+	st.mu.Unlock()
+	<-st.ended
+	return errors.Join(err, st.w.file.Close(), st.lock.Close())
+}
+
+// Glance calls read under the lock like View but does not wait; settled does.
+// It is for what comes before a View or Update of the same request, which
+// waits for all of it, and for what is not shown unless settled was called.
+func (st *Store[S, E]) Glance(read func(S, time.Time)) (settled func() error, err error) {
+	b, err := st.view(read)
+	return b.wait, err
+}

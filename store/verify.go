@@ -1,0 +1,100 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+// Report is what Verify found sound.
+type Report struct {
+	Head      Head
+	Files     int
+	Snapshots int
+	Torn      *Torn // an end that the next start would cut
+}
+
+// Read goes through the whole journal from line 1, checks it, and calls visit
+// for each line. It only reads and takes no lock. Where live tells that a
+// server is writing the journal, an unfinished end is the server's and is left out.
+func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
+	s := scan{fsys: fsys, visit: visit, whole: true, anchored: true}
+	var err error
+	if s.head.Hash, err = origin(fsys); err != nil {
+		return Report{}, err
+	}
+	segs, err := segments(fsys)
+	if err == nil {
+		err = s.run(segs)
+	}
+	if live {
+		s.torn = nil
+	}
+	return Report{Head: s.head, Files: len(segs), Torn: s.torn}, err
+}
+
+// Verify checks every byte of the journal and of the snapshots, and that each
+// snapshot holds what replaying the journal gives. check, which sees the state
+// before each event, and inspect, which sees the state after the last line, look at what the events mean.
+func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
+	seqs, err := snapshots(cfg.FS)
+	if err != nil {
+		return Report{}, err
+	}
+	v := recovery[S, E]{cfg: cfg, state: cfg.New()}
+	checked := 0
+	rep, err := Read(cfg.FS, live, func(at Place, l *Line) error {
+		if l.Type != kindOpened {
+			e, err := cfg.Decode(l.Type, l.Data, l.Personal)
+			if err == nil {
+				err = check(v.state, Stamp{l.Seq, l.Time}, e)
+			}
+			if err != nil {
+				return &Damage{at, l.Seq, err.Error()}
+			}
+			cfg.Apply(v.state, Stamp{l.Seq, l.Time}, e)
+		}
+		if !slices.Contains(seqs, l.Seq) {
+			return nil
+		}
+		checked++
+		return v.compare(l)
+	})
+	rep.Snapshots = checked
+	if err != nil {
+		return rep, err
+	}
+	if n := len(seqs); n > 0 && seqs[n-1] > rep.Head.Seq && !live {
+		return rep, &Damage{Place{File: "snapshots/" + snapshotName(seqs[n-1])}, 0,
+			fmt.Sprintf("was made after seq %d, but the journal ends at seq %d", seqs[n-1], rep.Head.Seq)}
+	}
+	return rep, inspect(v.state, Stamp{rep.Head.Seq, rep.Head.Time})
+}
+
+// compare checks that the snapshot of a line holds, byte for byte, what replay gives.
+func (r *recovery[S, E]) compare(l *Line) error {
+	var want bytes.Buffer
+	if err := r.cfg.Freeze(r.state)(&want); err != nil {
+		return err
+	}
+	name := Place{File: "snapshots/" + snapshotName(l.Seq)}
+	head, err := readSnapshot(r.cfg.FS, l.Seq, func(body io.Reader) error {
+		got, err := io.ReadAll(body)
+		if err == nil && !bytes.Equal(got, want.Bytes()) {
+			err = errors.New("does not hold what replaying the journal gives")
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // a running server has dropped it since
+		return nil
+	case err != nil:
+		return &Damage{Place: name, Reason: err.Error()}
+	case head.Hash != l.Hash:
+		return &Damage{Place: name, Reason: "names another line than the journal has"}
+	}
+	return nil
+}
