@@ -20,24 +20,20 @@ type Conflict struct {
 
 func (e *Conflict) Error() string { return e.Reason }
 
-// Settled says that a ticket was paid or booked; a revived one with the seats it now has.
+// Settled says that a ticket was paid or booked. Seats, by leg, are given when
+// it was revived; else they stay what they were.
 type Settled struct {
 	Booking, Ticket ID
-	Action          Action // Pay or Book
-	Reseated        bool
-	Seats           [2]int16
+	Seats           []int16
 	Request         string
 }
 
 // Asked says that the provider is about to be asked to confirm a ticket. Until
 // the answer the ticket keeps its seat, whatever its window.
 type Asked struct {
-	Booking, Ticket ID
-	Action          Action
-	Key             ID // the idempotency id
-	Reseated        bool
-	Seats           [2]int16
-	Request         string
+	Settled        // what is asked for
+	Action  Action // Pay or Book
+	Key     ID     // the idempotency id
 }
 
 // Refused says that the provider did not confirm: the ticket is as it was before it was asked.
@@ -115,9 +111,9 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, partner, booking I
 	var picked []pick
 	conflict := &Conflict{Reason: "no seat is left for these tickets"}
 	for _, t := range tickets {
-		e := &Settled{Booking: b.ID, Ticket: t.ID, Action: action, Request: request}
+		e := &Settled{Booking: b.ID, Ticket: t.ID, Request: request}
 		if t.PhaseAt(now) == Uncompleted {
-			if e.Seats, e.Reseated = s.reseat(tt, t, &picked, now); !e.Reseated {
+			if e.Seats = s.reseat(tt, t, &picked, now); e.Seats == nil {
 				conflict.Tickets = append(conflict.Tickets, t.ID)
 			}
 		}
@@ -129,22 +125,18 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, partner, booking I
 	return list, nil
 }
 
-// Ask turns a decision to settle a ticket into one to ask the provider first.
-func (e *Settled) Ask(key ID) *Asked {
-	return &Asked{e.Booking, e.Ticket, e.Action, key, e.Reseated, e.Seats, e.Request}
-}
-
-// Answer decides what follows from the provider's answer about a ticket: *Settled or *Refused.
-func (s *State) Answer(ticket ID, confirmed bool) (*Settled, *Refused, error) {
+// Answer decides what follows from the provider's answer about a ticket: that it
+// is settled, by the action that was asked for, or refused.
+func (s *State) Answer(ticket ID, confirmed bool) (*Settled, *Refused, Action, error) {
 	b, t := s.ticket(ticket)
 	if b == nil || t.Asked == 0 {
-		return nil, nil, ErrNotFound
+		return nil, nil, 0, ErrNotFound
 	}
 	request := s.asks[ticket].Request
 	if confirmed {
-		return &Settled{Booking: b.ID, Ticket: ticket, Action: t.Asked, Request: request}, nil, nil
+		return &Settled{Booking: b.ID, Ticket: ticket, Request: request}, nil, t.Asked, nil
 	}
-	return nil, &Refused{b.ID, ticket, t.Asked, request}, nil
+	return nil, &Refused{b.ID, ticket, t.Asked, request}, t.Asked, nil
 }
 
 // Cancel decides to cancel tickets of a booking, all of it where ids is nil.
@@ -200,12 +192,12 @@ func (s *State) change(now time.Time, booking ID, ids []ID, f func(i int, t *Tic
 }
 
 // ApplySettled changes the state as the event says.
-func (s *State) ApplySettled(now time.Time, e *Settled) {
+func (s *State) ApplySettled(now time.Time, e *Settled, action Action) {
 	delete(s.asks, e.Ticket)
 	s.change(now, e.Booking, []ID{e.Ticket}, func(_ int, t *Ticket) {
-		t.Phase, _ = next(t.Phase, e.Action, t.Source())
+		t.Phase, _ = next(t.Phase, action, t.Source())
 		t.Carrier, t.Asked = 0, 0
-		t.sit(e.Reseated, e.Seats)
+		t.sit(e.Seats)
 	})
 }
 
@@ -214,7 +206,7 @@ func (s *State) ApplyAsked(now time.Time, e *Asked) {
 	s.asks[e.Ticket] = Ask{e.Key, e.Request}
 	s.change(now, e.Booking, []ID{e.Ticket}, func(_ int, t *Ticket) {
 		t.Asked = e.Action
-		t.sit(e.Reseated, e.Seats)
+		t.sit(e.Seats)
 	})
 }
 
@@ -224,11 +216,9 @@ func (s *State) ApplyRefused(now time.Time, e *Refused) {
 	s.change(now, e.Booking, []ID{e.Ticket}, func(_ int, t *Ticket) { t.Asked = 0 })
 }
 
-func (t *Ticket) sit(reseated bool, seats [2]int16) {
-	for i := range t.Itinerary() {
-		if reseated {
-			t.Legs[i].Seat = seats[i]
-		}
+func (t *Ticket) sit(seats []int16) {
+	for i, seat := range seats {
+		t.Legs[i].Seat = seat
 	}
 }
 

@@ -26,12 +26,12 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 }
 
 // CheckReseated does the same for a ticket that was revived.
-func (s *State) CheckReseated(now time.Time, ticket ID, seats [2]int16) error {
+func (s *State) CheckReseated(now time.Time, ticket ID, seats []int16) error {
 	b, t := s.ticket(ticket)
 	if b == nil {
 		return fmt.Errorf("there is no ticket %s", ticket)
 	}
-	for i, l := range t.Itinerary() {
+	for i, l := range t.Itinerary()[:min(len(seats), len(t.Itinerary()))] {
 		if others := s.overlapping(ticket, l.Run, l.From, l.To, seats[i], now); others != nil {
 			return fmt.Errorf("ticket %s was revived on seat %d, which ticket %s has", ticket, seats[i], others[0])
 		}

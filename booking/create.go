@@ -40,7 +40,9 @@ type Created struct {
 	Runs     []*Run
 	Legs     []SoldLeg
 	Tickets  []NewTicket
-	Salt     [16]byte // of the personal data
+	// Passengers are those of the tickets, in their order; none once they are erased.
+	Passengers []Passenger
+	Salt       [16]byte // of the personal data
 }
 
 // SoldLeg is what all tickets of a new booking share of a leg.
@@ -53,9 +55,8 @@ type SoldLeg struct {
 
 // NewTicket is a ticket of a new booking; Seats are by leg.
 type NewTicket struct {
-	ID        ID
-	Seats     [2]int16
-	Passenger Passenger
+	ID    ID
+	Seats []int16
 }
 
 // SoldOut is the reason why not when there are too few seats.
@@ -90,7 +91,7 @@ func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) 
 		}
 		e.Legs = append(e.Legs, SoldLeg{run.ID, sale.Legs[i].From, sale.Legs[i].To, sale.Amounts[i], int16(sale.Discounts[i])})
 		for k := range e.Tickets {
-			e.Tickets[k].Seats[i] = seats[i][k]
+			e.Tickets[k].Seats = append(e.Tickets[k].Seats, seats[i][k])
 		}
 	}
 	return e, nil
@@ -105,7 +106,10 @@ func (s *State) ApplyCreated(now time.Time, e *Created) {
 	b := &Booking{ID: e.ID, Partner: e.Partner, Number: uint32(len(s.bookings)), Created: ms, Updated: ms, Tickets: make([]Ticket, len(e.Tickets))}
 	for i := range e.Tickets {
 		n, t := &e.Tickets[i], &b.Tickets[i]
-		t.ID, t.Created, t.Passenger = n.ID, ms, n.Passenger
+		t.ID, t.Created = n.ID, ms
+		if i < len(e.Passengers) {
+			t.Passenger = e.Passengers[i]
+		}
 		copy(t.Currency[:], e.Currency)
 		for k, l := range e.Legs {
 			t.Legs[k] = Leg{s.runs[l.Run], l.From, l.To, n.Seats[k], l.Discount, l.Amount}

@@ -223,9 +223,9 @@ func (s *State) seatsFor(tt *schedule.Timetable, l *schedule.Leg, n int, now tim
 }
 
 // reseat finds seats for the legs of a ticket whose hold has run out: the same, or else any.
-// picked are the seats that others of the same request will get.
-func (s *State) reseat(tt *schedule.Timetable, t *Ticket, picked *[]pick, now time.Time) (seats [2]int16, ok bool) {
-	for i, l := range t.Itinerary() {
+// picked are the seats that others of the same request will get. nil: there are none.
+func (s *State) reseat(tt *schedule.Timetable, t *Ticket, picked *[]pick, now time.Time) (seats []int16) {
+	for _, l := range t.Itinerary() {
 		run := l.Run
 		trip, known := tt.TripByID(run.Form.Trip)
 		if !known || !tt.RunsOn(trip, run.Day) {
@@ -240,17 +240,18 @@ func (s *State) reseat(tt *schedule.Timetable, t *Ticket, picked *[]pick, now ti
 				free[(x.seat-1)/64] &^= 1 << ((x.seat - 1) % 64)
 			}
 		}
-		seats[i] = l.Seat
-		if !has(free, l.Seat) {
+		seat := l.Seat
+		if !has(free, seat) {
 			other := together(free, 1)
 			if len(other) == 0 {
-				return seats, false
+				return nil
 			}
-			seats[i] = other[0]
+			seat = other[0]
 		}
-		*picked = append(*picked, pick{run.seats, from, to, seats[i]})
+		seats = append(seats, seat)
+		*picked = append(*picked, pick{run.seats, from, to, seat})
 	}
-	return seats, true
+	return seats
 }
 
 // pick is a seat that is about to be taken.

@@ -236,11 +236,13 @@ func (s *State) RestoreRun(r *Run) { s.addRun(r) }
 // RunByID finds a run that was sold; nil when none was.
 func (s *State) RunByID(id RunID) *Run { return s.runs[id] }
 
-// FormByKey finds a form that was sold; nil when none was.
-func (s *State) FormByKey(key string) *schedule.Form { return s.forms[key] }
-
-// RestoreBooking puts back a booking of a snapshot, whose runs are there; asks are those of its tickets.
+// RestoreBooking puts back a booking of a snapshot, whose runs are there; asks
+// are those of its tickets. One without tickets keeps the number of a booking whose tickets have all moved away.
 func (s *State) RestoreBooking(b *Booking, asks map[ID]Ask) {
+	if b.Number = uint32(len(s.bookings)); len(b.Tickets) == 0 {
+		s.bookings = append(s.bookings, nil)
+		return
+	}
 	s.put(b)
 	for i := range b.Tickets {
 		t := &b.Tickets[i]
@@ -251,12 +253,6 @@ func (s *State) RestoreBooking(b *Booking, asks map[ID]Ask) {
 		s.hold(t, time.UnixMilli(0))
 	}
 }
-
-// RestoreEmpty keeps the number of a booking whose tickets have all moved away.
-func (s *State) RestoreEmpty() { s.bookings = append(s.bookings, nil) }
-
-// Count gives the number that the next booking will have.
-func (s *State) Count() int { return len(s.bookings) }
 
 // ParseRunID reads what RunID.String gives.
 func ParseRunID(text string) (id RunID, ok bool) {

@@ -28,6 +28,16 @@ const (
 // String gives the last part of the action's path.
 func (a Action) String() string { return [...]string{"", "pay", "book", "cancel"}[a] }
 
+// ParseAction reads what String gives.
+func ParseAction(s string) (Action, bool) {
+	for a := Pay; a <= Cancel; a++ {
+		if a.String() == s {
+			return a, true
+		}
+	}
+	return 0, false
+}
+
 // transition is a row of the interface's table "States and transitions", Ticket.
 type transition struct {
 	from   []Phase

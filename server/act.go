@@ -66,10 +66,10 @@ func (s *Server) perform(ctx context.Context, partner, id booking.ID, ids []book
 		var events []Event
 		for _, e := range list {
 			if s.cfg.Confirm == nil {
-				events = append(events, Event{Settled: e})
+				events = append(events, settled(e, action))
 				continue
 			}
-			ask := e.Ask(s.newID())
+			ask := &booking.Asked{Settled: *e, Action: action, Key: s.newID()}
 			asked = append(asked, ask)
 			events = append(events, Event{Asked: ask})
 		}
@@ -135,11 +135,14 @@ func (s *Server) confirmOne(ctx context.Context, ticket booking.ID, c Confirmati
 		s.log.Warn("the provider did not confirm a ticket", "ticket", ticket, "key", c.Key, "err", refusal)
 	}
 	seq, err = s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
-		settled, refused, err := st.Bookings.Answer(ticket, refusal == nil)
+		done, refused, action, err := st.Bookings.Answer(ticket, refusal == nil)
 		if err != nil {
 			return nil, err
 		}
-		return []Event{{Settled: settled, Refused: refused}}, nil
+		if refused != nil {
+			return []Event{{Refused: refused}}, nil
+		}
+		return []Event{settled(done, action)}, nil
 	}, nil)
 	return seq, refusal == nil, err
 }

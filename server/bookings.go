@@ -91,9 +91,9 @@ func (s *Server) prepare(in *newBooking, wrong []entry, p *auth.Partner) (*booki
 
 // create sells: done answers with the booking.
 func (s *Server) create(w http.ResponseWriter, r *http.Request, p *auth.Partner, in *newBooking, sale *booking.Sale, done func(*booking.Booking, time.Time, uint64) error) error {
-	e := &booking.Created{ID: s.newID(), Partner: booking.ID(p.ID), Request: requestID(r), Salt: s.newID()}
-	for _, passenger := range in.passengers {
-		e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.newID(), Passenger: passenger})
+	e := &booking.Created{ID: s.newID(), Partner: booking.ID(p.ID), Request: requestID(r), Passengers: in.passengers, Salt: s.newID()}
+	for range in.passengers {
+		e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.newID()})
 	}
 	var made *booking.Booking
 	var now time.Time

@@ -101,8 +101,10 @@ func subjects(e Event) (bookings, tickets []booking.ID) {
 			tickets = append(tickets, e.Canceled.Tickets[i].ID)
 		}
 		return []booking.ID{e.Canceled.Booking}, tickets
-	case e.Settled != nil:
-		return []booking.ID{e.Settled.Booking}, []booking.ID{e.Settled.Ticket}
+	case e.Paid != nil:
+		return []booking.ID{e.Paid.Booking}, []booking.ID{e.Paid.Ticket}
+	case e.Booked != nil:
+		return []booking.ID{e.Booked.Booking}, []booking.ID{e.Booked.Ticket}
 	case e.Asked != nil:
 		return []booking.ID{e.Asked.Booking}, []booking.ID{e.Asked.Ticket}
 	case e.Refused != nil:
@@ -120,12 +122,6 @@ func (s *State) tell(e Event, data []byte) string {
 	switch {
 	case e.Created != nil:
 		return s.tellCreated(e.Created)
-	case e.Settled != nil:
-		text := fmt.Sprintf("ticket %s of booking %s", e.Settled.Ticket, e.Settled.Booking)
-		if e.Settled.Reseated {
-			text += fmt.Sprintf(", revived on seat %d", e.Settled.Seats[0])
-		}
-		return text + ", request " + e.Settled.Request
 	case e.Canceled != nil:
 		return tellCanceled(e.Canceled)
 	}
@@ -147,10 +143,7 @@ func (s *State) tellCreated(e *booking.Created) string {
 			r.Form.Stops[l.From].Stop.ID, r.Form.Stops[l.To].Stop.ID, l.Amount/100, l.Amount%100, e.Currency)
 	}
 	for i := range e.Tickets {
-		fmt.Fprintf(&b, "; ticket %s seat %d", e.Tickets[i].ID, e.Tickets[i].Seats[0])
-		if len(e.Legs) > 1 {
-			fmt.Fprintf(&b, " and %d", e.Tickets[i].Seats[1])
-		}
+		fmt.Fprintf(&b, "; ticket %s seats %d", e.Tickets[i].ID, e.Tickets[i].Seats)
 	}
 	return b.String()
 }

@@ -2,125 +2,116 @@ package server
 
 import (
 	"encoding/base64"
+	"encoding/hex"
+	"time"
 
+	"waybill/auth"
 	"waybill/booking"
+	"waybill/schedule"
 	"waybill/server/wire"
+	"waybill/store"
 )
 
-// kinds are the types of journal lines, and how each is read.
-var kinds = map[string]func(*wire.Reader, *journal, []byte) Event{
-	"clock.set":          readClockSet,
-	"partner.key_added":  readKeyAdded,
-	"partner.revoked":    readKeysRevoked,
-	"timetable.imported": readTimetableImported,
-	"booking.created":    readCreated,
-	"ticket.asked":       readAsked,
-	"ticket.refused":     readRefused,
-	"ticket.paid":        readPaid,
-	"ticket.booked":      readBooked,
-	"tickets.canceled":   readCanceled,
-	"ticket.moved":       readMoved,
-	"ticket.carrier":     readCarrierSet,
+// journal reads lines and snapshots. What was sold earlier is named by later
+// ones, so it keeps the forms it has seen.
+type journal struct {
+	forms map[string]*schedule.Form
 }
 
-// encodeEvent appends an event's data and personal part.
-func encodeEvent(e Event, data, personal []byte) (kind string, d, p []byte) {
-	w, own := &wire.Writer{B: data}, &wire.Writer{B: personal}
-	w.Object("")
-	switch {
-	case e.ClockSet != nil:
-		kind = "clock.set"
-		w.Bool("real", e.ClockSet.Real)
-		w.Int("offsetMs", e.ClockSet.Offset.Milliseconds())
-	case e.KeyAdded != nil:
-		kind = "partner.key_added"
-		writeID(w, "partner", booking.ID(e.KeyAdded.Partner))
-		w.String("name", e.KeyAdded.Name)
-		w.Strings("companies", e.KeyAdded.Companies)
-		w.String("keyHash", e.KeyAdded.Hash.String())
-	case e.KeysRevoked != nil:
-		kind = "partner.revoked"
-		writeID(w, "partner", booking.ID(e.KeysRevoked.Partner))
-		w.Array("keyHashes")
-		for _, h := range e.KeysRevoked.Hashes {
-			w.String("", h.String())
+func newJournal() *journal { return &journal{map[string]*schedule.Form{}} }
+
+// kind is a type of journal line: what it is called, how it is written and
+// read, and what it does to the state.
+type kind struct {
+	name  string
+	is    func(*Event) bool
+	code  func(*journal, *coder, *Event, *coder) // the last is of the personal part
+	apply func(*State, time.Time, *Event)
+}
+
+// of makes the kind of the events that a field of Event holds.
+func of[T any](name string, field func(*Event) **T, code func(*journal, *coder, *T, *coder), apply func(*State, time.Time, *T)) kind {
+	return kind{
+		name: name,
+		is:   func(e *Event) bool { return *field(e) != nil },
+		code: func(j *journal, c *coder, e *Event, personal *coder) {
+			at := field(e)
+			if *at == nil {
+				*at = new(T)
+			}
+			code(j, c, *at, personal)
+		},
+		apply: func(s *State, now time.Time, e *Event) { apply(s, now, *field(e)) },
+	}
+}
+
+// kinds are all types of lines.
+var kinds = []kind{
+	of("booking.created", func(e *Event) **booking.Created { return &e.Created }, codeCreated,
+		func(s *State, now time.Time, e *booking.Created) { s.Bookings.ApplyCreated(now, e) }),
+	of("ticket.paid", func(e *Event) **booking.Settled { return &e.Paid }, codeSettled,
+		func(s *State, now time.Time, e *booking.Settled) { s.Bookings.ApplySettled(now, e, booking.Pay) }),
+	of("ticket.booked", func(e *Event) **booking.Settled { return &e.Booked }, codeSettled,
+		func(s *State, now time.Time, e *booking.Settled) { s.Bookings.ApplySettled(now, e, booking.Book) }),
+	of("tickets.canceled", func(e *Event) **booking.TicketsCanceled { return &e.Canceled }, codeCanceled,
+		func(s *State, now time.Time, e *booking.TicketsCanceled) { s.Bookings.ApplyCanceled(now, e) }),
+	of("ticket.asked", func(e *Event) **booking.Asked { return &e.Asked }, codeAsked,
+		func(s *State, now time.Time, e *booking.Asked) { s.Bookings.ApplyAsked(now, e) }),
+	of("ticket.refused", func(e *Event) **booking.Refused { return &e.Refused }, codeRefused,
+		func(s *State, now time.Time, e *booking.Refused) { s.Bookings.ApplyRefused(now, e) }),
+	of("ticket.moved", func(e *Event) **booking.Moved { return &e.Moved }, codeMoved,
+		func(s *State, now time.Time, e *booking.Moved) { s.Bookings.ApplyMoved(now, e) }),
+	of("ticket.carrier", func(e *Event) **booking.CarrierSet { return &e.CarrierSet }, codeCarrierSet,
+		func(s *State, now time.Time, e *booking.CarrierSet) { s.Bookings.ApplyCarrierSet(now, e) }),
+	of("partner.key_added", func(e *Event) **auth.KeyAdded { return &e.KeyAdded }, codeKeyAdded,
+		func(s *State, now time.Time, e *auth.KeyAdded) { s.Partners.ApplyKeyAdded(now, e) }),
+	of("partner.revoked", func(e *Event) **auth.KeysRevoked { return &e.KeysRevoked }, codeKeysRevoked,
+		func(s *State, now time.Time, e *auth.KeysRevoked) { s.Partners.ApplyKeysRevoked(now, e) }),
+	of("timetable.imported", func(e *Event) **TimetableImported { return &e.TimetableImported }, codeTimetableImported, applyTimetableImported),
+	of("clock.set", func(e *Event) **ClockSet { return &e.ClockSet }, codeClockSet,
+		func(s *State, _ time.Time, e *ClockSet) { s.Clock = Clock{!e.Real, e.Offset} }),
+}
+
+// kindOf gives the kind of an event.
+func kindOf(e *Event) *kind {
+	for i := range kinds {
+		if kinds[i].is(e) {
+			return &kinds[i]
 		}
-		w.EndArray()
-	case e.TimetableImported != nil:
-		kind = "timetable.imported"
-		x := e.TimetableImported
-		w.String("sha256", x.Hash)
-		w.String("feed", x.Feed)
-		w.Int("cities", int64(x.Cities))
-		w.Int("routes", int64(x.Routes))
-		w.Int("trips", int64(x.Trips))
-		w.Int("skipped", int64(x.Skipped))
-	case e.Created != nil:
-		kind = "booking.created"
-		writeCreated(w, own, e.Created)
-	case e.Canceled != nil:
-		kind = "tickets.canceled"
-		writeCanceled(w, e.Canceled)
-	default:
-		kind = writeTicketEvent(w, e)
 	}
-	w.EndObject()
-	return kind, w.B, own.B
+	panic("server: an event with no pointer set")
 }
 
-// writeTicketEvent writes the events about one ticket.
-func writeTicketEvent(w *wire.Writer, e Event) (kind string) {
-	head := func(ticket, booking booking.ID) {
-		writeID(w, "ticket", ticket)
-		writeID(w, "booking", booking)
-	}
-	switch {
-	case e.Settled != nil:
-		x := e.Settled
-		kind = "ticket.paid"
-		if x.Action == booking.Book {
-			kind = "ticket.booked"
+// encode appends an event's data and personal part.
+func (j *journal) encode(e Event, data, personal []byte) (name string, d, p []byte) {
+	k := kindOf(&e)
+	c, own := coder{w: &wire.Writer{B: data}}, coder{w: &wire.Writer{B: personal}}
+	c.object("", func() { k.code(j, &c, &e, &own) })
+	return k.name, c.w.B, own.w.B
+}
+
+// decode reads what encode wrote. An unknown kind is store.ErrNewer.
+func (j *journal) decode(name string, data, personal []byte) (e Event, err error) {
+	for i := range kinds {
+		if kinds[i].name != name {
+			continue
 		}
-		head(x.Ticket, x.Booking)
-		writeSeats(w, x.Reseated, x.Seats)
-		w.String("request", x.Request)
-	case e.Asked != nil:
-		x := e.Asked
-		kind = "ticket.asked"
-		head(x.Ticket, x.Booking)
-		w.String("action", x.Action.String())
-		writeID(w, "key", x.Key)
-		writeSeats(w, x.Reseated, x.Seats)
-		w.String("request", x.Request)
-	case e.Refused != nil:
-		x := e.Refused
-		kind = "ticket.refused"
-		head(x.Ticket, x.Booking)
-		w.String("action", x.Action.String())
-		w.String("request", x.Request)
-	case e.Moved != nil:
-		kind = "ticket.moved"
-		head(e.Moved.Ticket, e.Moved.To)
-		writeID(w, "from", e.Moved.From)
-		w.Bool("new", e.Moved.New)
-	case e.CarrierSet != nil:
-		kind = "ticket.carrier"
-		head(e.CarrierSet.Ticket, e.CarrierSet.Booking)
-		w.String("status", e.CarrierSet.Status.String())
-	default:
-		panic("server: an event with no pointer set")
+		c, own := coder{r: wire.NewReader(data)}, coder{r: wire.NewReader(personal)}
+		c.object("", func() {
+			kinds[i].code(j, &c, &e, &own)
+			if c.optional("personal", false) { // the store's hash of the personal part
+				c.r.Member("personal")
+				c.r.Skip()
+			}
+		})
+		c.r.End()
+		own.r.End()
+		if err = c.r.Err(); err == nil {
+			err = own.r.Err()
+		}
+		return e, err
 	}
-	return kind
-}
-
-func writeSeats(w *wire.Writer, reseated bool, seats [2]int16) {
-	if !reseated {
-		return
-	}
-	w.Array("seats")
-	w.Int("", int64(seats[0]))
-	w.Int("", int64(seats[1]))
-	w.EndArray()
+	return e, store.ErrNewer
 }
 
 func writeID(w *wire.Writer, name string, id booking.ID) {
@@ -130,104 +121,206 @@ func writeID(w *wire.Writer, name string, id booking.ID) {
 	w.B = append(w.B, '"')
 }
 
-func writeCreated(w, own *wire.Writer, e *booking.Created) {
-	writeID(w, "booking", e.ID)
-	writeID(w, "partner", e.Partner)
-	w.String("request", e.Request)
-	w.String("currency", e.Currency)
-	if len(e.Runs) > 0 {
-		w.Array("forms")
-		for _, f := range e.Forms {
-			w.Raw("", f.Encode())
+func codeCreated(j *journal, c *coder, e *booking.Created, personal *coder) {
+	id(c, "booking", &e.ID)
+	id(c, "partner", &e.Partner)
+	c.string("request", &e.Request)
+	c.string("currency", &e.Currency)
+	if c.optional("forms", len(e.Forms) > 0) {
+		list(c, "forms", &e.Forms, func(f **schedule.Form) { j.form(c, "", f) })
+	}
+	if c.optional("runs", len(e.Runs) > 0) {
+		list(c, "runs", &e.Runs, func(r **booking.Run) { j.run(c, "", r) })
+	}
+	list(c, "legs", &e.Legs, func(l *booking.SoldLeg) {
+		c.object("", func() {
+			text(c, "run", &l.Run, booking.RunID.String, booking.ParseRunID)
+			number(c, "from", &l.From)
+			number(c, "to", &l.To)
+			number(c, "amount", &l.Amount)
+			number(c, "discount", &l.Discount)
+		})
+	})
+	list(c, "tickets", &e.Tickets, func(t *booking.NewTicket) {
+		c.object("", func() {
+			id(c, "id", &t.ID)
+			codeSeats(c, &t.Seats)
+		})
+	})
+	personal.object("", func() {
+		if personal.optional("erased", false) {
+			var when time.Time
+			personal.time("erased", &when)
+			return
 		}
-		w.EndArray()
-		w.Array("runs")
-		for _, r := range e.Runs {
-			writeRun(w, "", r)
-		}
-		w.EndArray()
-	}
-	w.Array("legs")
-	for _, l := range e.Legs {
-		w.Object("")
-		w.String("run", l.Run.String())
-		w.Int("from", int64(l.From))
-		w.Int("to", int64(l.To))
-		w.Int("amount", l.Amount)
-		w.Int("discount", int64(l.Discount))
-		w.EndObject()
-	}
-	w.EndArray()
-	w.Array("tickets")
-	for i := range e.Tickets {
-		t := &e.Tickets[i]
-		w.Object("")
-		writeID(w, "id", t.ID)
-		w.Array("seats")
-		for k := range e.Legs {
-			w.Int("", int64(t.Seats[k]))
-		}
-		w.EndArray()
-		w.EndObject()
-	}
-	w.EndArray()
-	own.Object("")
-	writeID(own, "salt", e.Salt)
-	own.Array("passengers")
-	for i := range e.Tickets {
-		writePerson(own, "", e.Tickets[i].Passenger)
-	}
-	own.EndArray()
-	own.EndObject()
+		id(personal, "salt", &e.Salt)
+		list(personal, "passengers", &e.Passengers, func(p *booking.Passenger) { codePassenger(personal, "", p) })
+	})
 }
 
-// writePerson writes a passenger's personal data.
-func writePerson(w *wire.Writer, name string, p booking.Passenger) {
+func codePassenger(c *coder, name string, p *booking.Passenger) {
 	first, last, email, phones := p.Fields()
-	w.Object(name)
-	w.String("firstName", first)
-	w.String("lastName", last)
-	w.String("email", email)
-	w.Strings("phones", phones)
-	w.EndObject()
-}
-
-func writeRun(w *wire.Writer, name string, r *booking.Run) {
-	w.Object(name)
-	w.String("form", r.Form.Key())
-	w.String("date", r.Day.String())
-	w.Int("start", r.Start)
-	w.Array("offsets")
-	for _, o := range r.Offsets {
-		w.Int("", int64(o))
+	c.object(name, func() {
+		c.string("firstName", &first)
+		c.string("lastName", &last)
+		c.string("email", &email)
+		c.strings("phones", &phones)
+	})
+	if !c.writing() {
+		*p = booking.NewPassenger(first, last, email, phones)
 	}
-	w.EndArray()
-	w.EndObject()
 }
 
-func writeCanceled(w *wire.Writer, e *booking.TicketsCanceled) {
-	writeID(w, "booking", e.Booking)
-	w.String("request", e.Request)
-	w.Array("tickets")
-	for i := range e.Tickets {
-		t := &e.Tickets[i]
-		w.Object("")
-		writeID(w, "id", t.ID)
-		w.Bool("refunded", t.Refunded)
-		if t.Refunded {
-			w.Int("refund", t.Refund)
-			w.Bool("grace", t.Grace)
-			w.Array("terms")
-			for _, term := range t.Terms {
-				w.Object("")
-				w.String("rule", term.Rule)
-				w.Int("percent", term.Percent)
-				w.Int("refund", term.Refund)
-				w.EndObject()
+// codeSeats are the seats of a ticket, by leg; they are left out where they stay the same.
+func codeSeats(c *coder, seats *[]int16) {
+	if c.optional("seats", *seats != nil) {
+		list(c, "seats", seats, func(s *int16) { number(c, "", s) })
+	}
+}
+
+// form is what was sold, in the form it was sold in.
+func (j *journal) form(c *coder, name string, f **schedule.Form) {
+	var data []byte
+	if c.writing() {
+		data = (*f).Encode()
+	}
+	c.raw(name, &data)
+	if c.writing() || c.r.Err() != nil {
+		return
+	}
+	var err error
+	if *f, err = schedule.DecodeForm(data); err != nil {
+		c.r.Reject(err.Error())
+		return
+	}
+	j.forms[(*f).Key()] = *f
+}
+
+// run is a run; its id follows from the rest.
+func (j *journal) run(c *coder, name string, r **booking.Run) {
+	var x booking.Run
+	form := ""
+	if c.writing() {
+		x, form = **r, (*r).Form.Key()
+	}
+	c.object(name, func() {
+		c.string("form", &form)
+		text(c, "date", &x.Day, schedule.Day.String, func(s string) (schedule.Day, bool) {
+			d, err := schedule.ParseDay(s)
+			return d, err == nil
+		})
+		number(c, "start", &x.Start)
+		list(c, "offsets", &x.Offsets, func(o *int32) { number(c, "", o) })
+	})
+	if c.writing() {
+		return
+	}
+	f := j.forms[form]
+	if f == nil || len(x.Offsets) != len(f.Stops) {
+		c.r.Reject("a run names a form that is not known")
+		f = new(schedule.Form)
+	}
+	*r = booking.NewRun(f, x.Day, x.Start, x.Offsets)
+}
+
+func codeSettled(_ *journal, c *coder, e *booking.Settled, _ *coder) {
+	id(c, "ticket", &e.Ticket)
+	id(c, "booking", &e.Booking)
+	codeSeats(c, &e.Seats)
+	c.string("request", &e.Request)
+}
+
+func codeAction(c *coder, a *booking.Action) {
+	text(c, "action", a, booking.Action.String, booking.ParseAction)
+}
+
+func codeAsked(_ *journal, c *coder, e *booking.Asked, _ *coder) {
+	id(c, "ticket", &e.Ticket)
+	id(c, "booking", &e.Booking)
+	codeAction(c, &e.Action)
+	id(c, "key", &e.Key)
+	codeSeats(c, &e.Seats)
+	c.string("request", &e.Request)
+}
+
+func codeRefused(_ *journal, c *coder, e *booking.Refused, _ *coder) {
+	id(c, "ticket", &e.Ticket)
+	id(c, "booking", &e.Booking)
+	codeAction(c, &e.Action)
+	c.string("request", &e.Request)
+}
+
+func codeCanceled(_ *journal, c *coder, e *booking.TicketsCanceled, _ *coder) {
+	id(c, "booking", &e.Booking)
+	c.string("request", &e.Request)
+	list(c, "tickets", &e.Tickets, func(t *booking.CanceledTicket) {
+		c.object("", func() {
+			id(c, "id", &t.ID)
+			c.bool("refunded", &t.Refunded)
+			if !c.optional("refund", t.Refunded) {
+				return
 			}
-			w.EndArray()
-		}
-		w.EndObject()
-	}
-	w.EndArray()
+			number(c, "refund", &t.Refund)
+			c.bool("grace", &t.Grace)
+			list(c, "terms", &t.Terms, func(x *booking.Term) {
+				c.object("", func() {
+					c.string("rule", &x.Rule)
+					number(c, "percent", &x.Percent)
+					number(c, "refund", &x.Refund)
+				})
+			})
+		})
+	})
+}
+
+func codeMoved(_ *journal, c *coder, e *booking.Moved, _ *coder) {
+	id(c, "ticket", &e.Ticket)
+	id(c, "from", &e.From)
+	id(c, "booking", &e.To)
+	c.bool("new", &e.New)
+}
+
+func codeCarrierSet(_ *journal, c *coder, e *booking.CarrierSet, _ *coder) {
+	id(c, "ticket", &e.Ticket)
+	id(c, "booking", &e.Booking)
+	text(c, "status", &e.Status, booking.Carrier.String, booking.ParseCarrier)
+}
+
+func codeKeyHash(c *coder, name string, h *auth.KeyHash) {
+	text(c, name, h, auth.KeyHash.String, func(s string) (h auth.KeyHash, ok bool) {
+		n, err := hex.Decode(h[:], []byte(s[:min(len(s), 2*len(h))]))
+		return h, err == nil && n == len(h) && len(s) == 2*n
+	})
+}
+
+func codeKeyAdded(_ *journal, c *coder, e *auth.KeyAdded, _ *coder) {
+	id(c, "partner", &e.Partner)
+	c.string("name", &e.Name)
+	c.strings("companies", &e.Companies)
+	codeKeyHash(c, "keyHash", &e.Hash)
+}
+
+func codeKeysRevoked(_ *journal, c *coder, e *auth.KeysRevoked, _ *coder) {
+	id(c, "partner", &e.Partner)
+	list(c, "keyHashes", &e.Hashes, func(h *auth.KeyHash) { codeKeyHash(c, "", h) })
+}
+
+func codeTimetableImported(_ *journal, c *coder, e *TimetableImported, _ *coder) {
+	c.string("sha256", &e.Hash)
+	c.string("feed", &e.Feed)
+	number(c, "cities", &e.Cities)
+	number(c, "routes", &e.Routes)
+	number(c, "trips", &e.Trips)
+	number(c, "skipped", &e.Skipped)
+}
+
+func codeDuration(c *coder, name string, d *time.Duration) {
+	ms := d.Milliseconds()
+	number(c, name, &ms)
+	*d = time.Duration(ms) * time.Millisecond
+}
+
+func codeClockSet(_ *journal, c *coder, e *ClockSet, _ *coder) {
+	c.bool("real", &e.Real)
+	codeDuration(c, "offsetMs", &e.Offset)
 }

@@ -42,17 +42,26 @@ func emptyTimetable() *schedule.Timetable {
 
 // Event is one change of the state. Exactly one pointer is set.
 type Event struct {
-	ClockSet          *ClockSet
+	Created           *booking.Created
+	Paid              *booking.Settled
+	Booked            *booking.Settled
+	Canceled          *booking.TicketsCanceled
+	Asked             *booking.Asked
+	Refused           *booking.Refused
+	Moved             *booking.Moved
+	CarrierSet        *booking.CarrierSet
 	KeyAdded          *auth.KeyAdded
 	KeysRevoked       *auth.KeysRevoked
 	TimetableImported *TimetableImported
-	Created           *booking.Created
-	Asked             *booking.Asked
-	Refused           *booking.Refused
-	Settled           *booking.Settled
-	Canceled          *booking.TicketsCanceled
-	Moved             *booking.Moved
-	CarrierSet        *booking.CarrierSet
+	ClockSet          *ClockSet
+}
+
+// settled makes the event of a ticket that was paid or booked.
+func settled(e *booking.Settled, action booking.Action) Event {
+	if action == booking.Book {
+		return Event{Booked: e}
+	}
+	return Event{Paid: e}
 }
 
 // ClockSet says that the directory's clock was started, moved, or, with Real, given up.
@@ -70,49 +79,27 @@ type TimetableImported struct {
 	loaded *schedule.Timetable // nil in a replay
 }
 
-// apply changes the state as the event says.
-func apply(s *State, stamp store.Stamp, e Event) {
-	now := stamp.Time
-	switch {
-	case e.ClockSet != nil:
-		s.Clock = Clock{!e.ClockSet.Real, e.ClockSet.Offset}
-	case e.KeyAdded != nil:
-		s.Partners.ApplyKeyAdded(now, e.KeyAdded)
-	case e.KeysRevoked != nil:
-		s.Partners.ApplyKeysRevoked(now, e.KeysRevoked)
-	case e.TimetableImported != nil:
-		s.TimetableHash = e.TimetableImported.Hash
-		if e.TimetableImported.loaded != nil {
-			s.timetable = e.TimetableImported.loaded
-		}
-		s.Bookings.ForgetPlans()
-	case e.Created != nil:
-		s.Bookings.ApplyCreated(now, e.Created)
-	case e.Asked != nil:
-		s.Bookings.ApplyAsked(now, e.Asked)
-	case e.Refused != nil:
-		s.Bookings.ApplyRefused(now, e.Refused)
-	case e.Settled != nil:
-		s.Bookings.ApplySettled(now, e.Settled)
-	case e.Canceled != nil:
-		s.Bookings.ApplyCanceled(now, e.Canceled)
-	case e.Moved != nil:
-		s.Bookings.ApplyMoved(now, e.Moved)
-	case e.CarrierSet != nil:
-		s.Bookings.ApplyCarrierSet(now, e.CarrierSet)
-	default:
-		panic("server: an event with no pointer set")
+func applyTimetableImported(s *State, _ time.Time, e *TimetableImported) {
+	s.TimetableHash = e.Hash
+	if e.loaded != nil {
+		s.timetable = e.loaded
 	}
+	s.Bookings.ForgetPlans()
 }
+
+// apply changes the state as the event says.
+func apply(s *State, stamp store.Stamp, e Event) { kindOf(&e).apply(s, stamp.Time, &e) }
 
 // check tells whether an event may follow the state, without what decided it.
 func check(s *State, stamp store.Stamp, e Event) error {
 	switch {
 	case e.Created != nil:
 		return s.Bookings.CheckCreated(stamp.Time, e.Created)
-	case e.Settled != nil && e.Settled.Reseated:
-		return s.Bookings.CheckReseated(stamp.Time, e.Settled.Ticket, e.Settled.Seats)
-	case e.Asked != nil && e.Asked.Reseated:
+	case e.Paid != nil:
+		return s.Bookings.CheckReseated(stamp.Time, e.Paid.Ticket, e.Paid.Seats)
+	case e.Booked != nil:
+		return s.Bookings.CheckReseated(stamp.Time, e.Booked.Ticket, e.Booked.Seats)
+	case e.Asked != nil:
 		return s.Bookings.CheckReseated(stamp.Time, e.Asked.Ticket, e.Asked.Seats)
 	}
 	return nil
