@@ -165,7 +165,9 @@ func (s *State) put(b *Booking) {
 	}
 	if !slices.Equal(before, after) {
 		for _, d := range before {
-			l.leaves[d] = without(l.leaves[d], b.Number)
+			if l.leaves[d] = without(l.leaves[d], b.Number); len(l.leaves[d]) == 0 {
+				delete(l.leaves, d)
+			}
 		}
 		for _, d := range after {
 			l.leaves[d] = with(l.leaves[d], b.Number)
@@ -179,6 +181,7 @@ func (s *State) put(b *Booking) {
 	if after == nil {
 		l.all = without(l.all, b.Number)
 		s.bookings[b.Number] = nil
+		delete(s.byID, b.ID)
 	}
 }
 

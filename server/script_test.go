@@ -1,0 +1,413 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waybill/store"
+)
+
+// TestScript plays the transcripts in testdata/script against the real server
+// on a real directory, each in a bubble where waiting costs no time. A line is
+// a step; indented lines below a request check its answer:
+//
+//	partner NAME [SLUGS]      makes a partner; $NAME is its key, and it calls from here on
+//	as NAME                   the partner that calls from here on, or nobody
+//	wait DURATION
+//	restart | crash           with, or without, closing the server
+//	provider ok|fails|fails-once
+//	admin OP [key=value]…     an admin operation; $out is what it prints; admin! expects an error
+//	header NAME: VALUE        of the next request
+//	METHOD PATH [BODY]
+//	    STATUS
+//	    PATH == JSON          a value of the answer; body is all of it, as it stands
+//	    PATH ~ REGEXP         of the value's JSON
+//	    PATH # NUMBER         the length of an array
+//	    PATH keys WORDS       an object's members, in this order
+//	    NAME = PATH           keeps a value as $NAME
+//	    header NAME == TEXT   or ~ REGEXP
+//
+// Every transcript ends by comparing the live state with a replay of the journal.
+func TestScript(t *testing.T) {
+	files, err := filepath.Glob("../testdata/script/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no transcripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlayer(t, dir, filepath.Base(file))
+				for n, line := range strings.Split(string(text), "\n") {
+					p.line = n + 1
+					p.play(line)
+				}
+				p.finish()
+			})
+		})
+	}
+}
+
+// player plays one transcript.
+type player struct {
+	t        *testing.T
+	file     string
+	line     int
+	dir      string
+	s        *Server
+	vars     map[string]string
+	caller   string
+	header   [][2]string
+	resp     *httptest.ResponseRecorder
+	asked    bool // the answer's status was checked
+	provider string
+	opened   int
+}
+
+// scriptStart is when transcripts start, by the server's clock.
+var scriptStart = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+
+func newPlayer(t *testing.T, dir, file string) *player {
+	p := &player{t: t, file: file, dir: dir, vars: map[string]string{}}
+	t.Cleanup(func() { p.s.Close() })
+	p.open()
+	if err := p.s.Import(os.DirFS("../testdata/demo"), "demo", ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *player) open() {
+	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when bubbles start
+	cfg := Config{
+		Dir: p.dir, MaxTransfers: 1, TestClock: strings.HasPrefix(p.file, "clock"),
+		Now: func() time.Time { return time.Now().Add(scriptStart.Sub(began)) },
+	}
+	if p.provider != "" {
+		cfg.Confirm = p.confirm
+	}
+	s, err := Open(cfg)
+	if err != nil {
+		p.fatal("open: %v", err)
+	}
+	p.s = s
+	p.opened++
+}
+
+func (p *player) confirm(_ context.Context, c Confirmation) error {
+	p.vars["key"] = c.Key
+	switch p.provider {
+	case "fails":
+		return errors.New("the provider says no")
+	case "fails-once":
+		p.provider = "ok"
+		return errors.New("the provider says no, once")
+	}
+	return nil
+}
+
+func (p *player) fatal(format string, args ...any) {
+	p.t.Helper()
+	p.t.Fatalf("%s:%d: %s", p.file, p.line, fmt.Sprintf(format, args...))
+}
+
+var variable = regexp.MustCompile(`\$\w+`)
+
+func (p *player) expand(s string) string {
+	return variable.ReplaceAllStringFunc(s, func(name string) string {
+		v, ok := p.vars[name[1:]]
+		if !ok {
+			p.fatal("no variable %s", name)
+		}
+		return v
+	})
+}
+
+func (p *player) play(line string) {
+	check := strings.HasPrefix(line, " ")
+	line = strings.TrimSpace(line)
+	if line == "" || line[0] == '#' {
+		return
+	}
+	if check {
+		p.check(line)
+		return
+	}
+	if p.resp != nil && !p.asked {
+		p.fatal("the request before has no status checked")
+	}
+	word, rest, _ := strings.Cut(line, " ")
+	switch word {
+	case "partner":
+		name, slugs, _ := strings.Cut(rest, " ")
+		p.admin("partner-add", url.Values{"name": {name}, "company": {slugs}}, false)
+		p.vars[name], p.caller = strings.TrimSpace(p.vars["out"]), name
+	case "as":
+		p.caller = rest
+	case "wait":
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			p.fatal("%v", err)
+		}
+		time.Sleep(d)
+	case "restart":
+		p.compare()
+		if err := p.s.Close(); err != nil {
+			p.fatal("close: %v", err)
+		}
+		p.open()
+	case "crash":
+		p.crash()
+	case "provider":
+		p.provider = rest
+		if err := p.s.Close(); err != nil {
+			p.fatal("close: %v", err)
+		}
+		p.open()
+	case "admin", "admin!":
+		op, args, _ := strings.Cut(p.expand(rest), " ")
+		form := url.Values{}
+		for _, arg := range strings.Fields(args) {
+			k, v, _ := strings.Cut(arg, "=")
+			form.Set(k, v)
+		}
+		p.admin(op, form, word == "admin!")
+	case "header":
+		k, v, _ := strings.Cut(p.expand(rest), ": ")
+		p.header = append(p.header, [2]string{k, v})
+	default:
+		p.request(word, rest)
+	}
+}
+
+func (p *player) admin(op string, form url.Values, fails bool) {
+	var out bytes.Buffer
+	err := p.s.Admin(context.Background(), op, form, &out)
+	if (err != nil) != fails {
+		p.fatal("admin %s: %v\n%s", op, err, &out)
+	}
+	if p.vars["out"] = strings.TrimSpace(out.String()); fails {
+		p.vars["out"] = err.Error()
+	}
+}
+
+func (p *player) request(method, rest string) {
+	target, body, _ := strings.Cut(p.expand(rest), " ")
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if body == "" {
+		r = httptest.NewRequest(method, target, nil)
+	}
+	if p.caller != "" && p.caller != "nobody" {
+		r.Header.Set("x-api-key", p.vars[p.caller])
+	}
+	for _, h := range p.header {
+		r.Header.Add(h[0], h[1])
+	}
+	p.header, p.asked = nil, false
+	p.resp = httptest.NewRecorder()
+	p.s.ServeHTTP(p.resp, r)
+	p.wellFormed()
+}
+
+// wellFormed checks what holds for every answer.
+func (p *player) wellFormed() {
+	h := p.resp.Header()
+	if h.Get("Content-Type") != "application/json" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Request-Id") == "" {
+		p.fatal("headers: %v", h)
+	}
+	if !json.Valid(p.resp.Body.Bytes()) {
+		p.fatal("not JSON: %s", p.resp.Body)
+	}
+	if key := p.vars[p.caller]; key != "" && strings.Contains(p.resp.Body.String()+fmt.Sprint(h), key) {
+		p.fatal("the answer shows the key")
+	}
+}
+
+var checkLine = regexp.MustCompile(`^(header )?(\S+) (==|~|#|keys|=) ?(.*)$`)
+
+func (p *player) check(line string) {
+	if status, err := strconv.Atoi(line); err == nil {
+		if p.asked = true; p.resp.Code != status {
+			p.fatal("status %d, want %d: %s", p.resp.Code, status, p.resp.Body)
+		}
+		return
+	}
+	m := checkLine.FindStringSubmatch(line)
+	if m == nil {
+		p.fatal("%q is no check", line)
+	}
+	path, op, want := m[2], m[3], m[4]
+	if op == "=" {
+		p.vars[path] = strings.Trim(p.value(want), `"`)
+		return
+	}
+	want = p.expand(want)
+	got := ""
+	switch {
+	case path == "out":
+		got = p.vars["out"]
+	case m[1] != "":
+		got = strings.Join(p.resp.Header().Values(path), ", ")
+	default:
+		got = p.value(path)
+	}
+	ok := false
+	switch op {
+	case "==":
+		ok = got == want
+	case "~":
+		ok = regexp.MustCompile(want).MatchString(got)
+	case "#":
+		var list []json.RawMessage
+		ok = json.Unmarshal([]byte(got), &list) == nil && strconv.Itoa(len(list)) == want
+	case "keys":
+		got = keys(got)
+		ok = got == want
+	}
+	if !ok {
+		p.fatal("%s\n got %s\nwant %s %s\n(%s)", path, got, op, want, p.resp.Body)
+	}
+}
+
+// value gives the JSON at a path such as data.offers[0].id, "absent" where there is nothing.
+func (p *player) value(path string) string {
+	v := json.RawMessage(bytes.TrimSpace(p.resp.Body.Bytes()))
+	if path == "body" {
+		return string(v)
+	}
+	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+		if i, err := strconv.Atoi(part); err == nil {
+			var list []json.RawMessage
+			if json.Unmarshal(v, &list) != nil || i >= len(list) {
+				return "absent"
+			}
+			v = list[i]
+			continue
+		}
+		var object map[string]json.RawMessage
+		if json.Unmarshal(v, &object) != nil || object[part] == nil {
+			return "absent"
+		}
+		v = object[part]
+	}
+	return string(v)
+}
+
+// keys gives the member names of an object in their order.
+func keys(object string) string {
+	dec := json.NewDecoder(strings.NewReader(object))
+	dec.Token()
+	var names []string
+	for dec.More() {
+		name, _ := dec.Token()
+		names = append(names, fmt.Sprint(name))
+		var skip json.RawMessage
+		dec.Decode(&skip)
+	}
+	return strings.Join(names, " ")
+}
+
+// crash goes on with a copy of the directory, as a machine does that lost its server.
+func (p *player) crash() {
+	copied := filepath.Join(p.dir, "..", filepath.Base(p.dir)+"c")
+	if err := os.CopyFS(copied, os.DirFS(p.dir)); err != nil {
+		p.fatal("%v", err)
+	}
+	if err := p.s.Close(); err != nil {
+		p.fatal("close: %v", err)
+	}
+	p.dir = copied
+	p.open()
+}
+
+// finish compares and closes.
+func (p *player) finish() {
+	p.line = 0
+	if p.resp != nil && !p.asked {
+		p.fatal("the last request has no status checked")
+	}
+	p.compare()
+	if err := p.s.Close(); err != nil {
+		p.fatal("close: %v", err)
+	}
+	if _, err := Verify(store.Dir(p.dir), false); err != nil {
+		p.fatal("verify: %v", err)
+	}
+}
+
+// compare holds the live state against a replay of the journal, and against what a snapshot of it gives.
+func (p *player) compare() {
+	compareWithReplay(p.t, p.s, p.dir, p.opened > 1)
+}
+
+// thawed tells that the live state came from a snapshot itself: its holds are then in
+// another order, and those that had run out may be in again.
+func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
+	t.Helper()
+	var live *State
+	var frozen bytes.Buffer
+	j := newJournal()
+	if err := s.st.View(func(st *State, _ time.Time) {
+		live = st
+		if err := j.freeze(st)(&frozen); err != nil {
+			t.Fatal(err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	cfg := StoreConfig(store.Dir(dir), s.log)
+	replayed := newState()
+	_, err := store.Read(store.Dir(dir), false, func(_ store.Place, l *store.Line) error {
+		if l.Type == "opened" {
+			return nil
+		}
+		e, err := cfg.Decode(l.Type, l.Data, l.Personal)
+		if err == nil {
+			apply(replayed, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := cmp.Exporter(func(reflect.Type) bool { return true })
+	without := func(names ...string) cmp.Option {
+		return cmp.FilterPath(func(path cmp.Path) bool { return slices.Contains(names, path.Last().String()) }, cmp.Ignore())
+	}
+	derived := []string{".plan", ".timetable"}
+	if thawed {
+		derived = append(derived, ".holds", ".sold")
+	}
+	if diff := cmp.Diff(live, replayed, all, without(derived...)); diff != "" {
+		t.Fatalf("the live state is not what the journal gives (-live +replayed):\n%s", diff)
+	}
+	again, err := newJournal().thaw(bytes.NewReader(frozen.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(live, again, all, without(".plan", ".timetable", ".holds", ".sold")); diff != "" {
+		t.Fatalf("the live state is not what its snapshot gives (-live +thawed):\n%s", diff)
+	}
+}
