@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"time"
 
@@ -227,9 +228,7 @@ type Frozen struct {
 // Freeze gives the state as it is.
 func (s *State) Freeze() Frozen {
 	f := Frozen{slices.Clone(s.bookings), s.order[:len(s.order):len(s.order)], map[ID]Ask{}}
-	for id, a := range s.asks {
-		f.Asks[id] = a
-	}
+	maps.Copy(f.Asks, s.asks)
 	return f
 }
 

@@ -61,7 +61,7 @@ func (s *Server) AdminHandler() http.Handler {
 
 func (s *Server) adminPartnerAdd(_ context.Context, form url.Values, out io.Writer) error {
 	var slugs []string
-	for _, slug := range strings.Split(form.Get("company"), ",") {
+	for slug := range strings.SplitSeq(form.Get("company"), ",") {
 		if slug = strings.TrimSpace(slug); slug == "" {
 			continue
 		}

@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -120,10 +121,8 @@ func (q *query) choice(name, absent string, allowed []string) string {
 	if v == "" {
 		return absent
 	}
-	for _, a := range allowed {
-		if v == a {
-			return v
-		}
+	if slices.Contains(allowed, v) {
+		return v
 	}
 	q.complain(name, "must be one of "+strings.Join(allowed, ", "))
 	return absent

@@ -68,8 +68,12 @@ func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error
 		return rep, err
 	}
 	if n := len(seqs); n > 0 && seqs[n-1] > rep.Head.Seq && !live {
-		return rep, &Damage{Place{File: "snapshots/" + snapshotName(seqs[n-1])}, 0,
-			fmt.Sprintf("was made after seq %d, but the journal ends at seq %d", seqs[n-1], rep.Head.Seq)}
+		at := &Damage{Place{File: "journal"}, rep.Head.Seq + 1, "lines are missing from here on"}
+		if rep.Torn != nil {
+			at = &rep.Torn.Damage
+		}
+		at.Reason += fmt.Sprintf("; snapshots/%s was made after seq %d", snapshotName(seqs[n-1]), seqs[n-1])
+		return rep, at
 	}
 	return rep, inspect(v.state, Stamp{rep.Head.Seq, rep.Head.Time})
 }

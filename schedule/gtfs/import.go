@@ -102,7 +102,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // fields gives the words of a cell.
 func fields(cell, sep string) []string {
 	var list []string
-	for _, s := range strings.Split(cell, sep) {
+	for s := range strings.SplitSeq(cell, sep) {
 		if s = strings.TrimSpace(s); s != "" {
 			list = append(list, s)
 		}

@@ -197,7 +197,7 @@ NZ Pacific/Auckland BR America/Sao_Paulo MX America/Mexico_City AR America/Argen
 // countryOf gives a zone's country, "" when it is not listed.
 func countryOf(zone string) string {
 	country := ""
-	for _, word := range strings.Fields(zoneCountries) {
+	for word := range strings.FieldsSeq(zoneCountries) {
 		if len(word) == 2 {
 			country = word
 		} else if word == zone {

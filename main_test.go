@@ -1,0 +1,388 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// arrows are those of the README's picture: what each package may import of ours.
+var arrows = map[string][]string{
+	".":              {"server/command"},
+	"server/command": {"server", "store", "booking"},
+	"server":         {"server/wire", "store", "auth", "booking", "schedule", "schedule/gtfs"},
+	"server/wire":    {},
+	"store":          {},
+	"auth":           {},
+	"booking":        {"schedule"},
+	"schedule":       {},
+	"schedule/gtfs":  {"schedule"},
+}
+
+// topLevel is all that may stand beside the dotfiles.
+var topLevel = []string{"main.go", "main_test.go", "server", "store", "booking", "schedule", "auth", "report", "testdata", "go.mod", "go.sum", "README.md"}
+
+const (
+	maxFunction = 70     // lines
+	maxFile     = 400    // lines
+	maxProgram  = 12_000 // lines of production code
+)
+
+func TestShape(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if name := e.Name(); name[0] != '.' && !slices.Contains(topLevel, name) && !ignored(name) {
+			t.Errorf("%s does not belong at the top level", name)
+		}
+	}
+	total := 0
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		lines := bytes.Count(text, []byte("\n"))
+		if lines > maxFile {
+			t.Errorf("%s has %d lines, at most %d", path, lines, maxFile)
+		}
+		test := strings.HasSuffix(path, "_test.go")
+		if !test {
+			total += lines
+		}
+		checkFile(t, path, text, test)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if t.Logf("%d lines of production code", total); total > maxProgram {
+		t.Errorf("%d lines of production code, at most %d", total, maxProgram)
+	}
+}
+
+// ignored tells what a build or the demo leaves behind.
+func ignored(name string) bool { return name == "waybill" || name == "waybill-data" }
+
+func checkFile(t *testing.T, path string, text []byte, test bool) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, path, text, parser.ParseComments)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	allowed, known := arrows[filepath.ToSlash(filepath.Dir(path))]
+	if !known {
+		t.Errorf("%s is in a package that the picture does not show", path)
+	}
+	for _, imp := range file.Imports {
+		name := strings.Trim(imp.Path.Value, `"`)
+		ours, own := strings.CutPrefix(name, "waybill/")
+		switch {
+		case own && !test && !slices.Contains(allowed, ours):
+			t.Errorf("%s imports %s, against the picture", path, name)
+		case !own && strings.Contains(name, ".") && !(test && strings.HasPrefix(name, "github.com/google/go-cmp/")):
+			t.Errorf("%s imports %s, which is not the standard library's", path, name)
+		}
+	}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			if n := fset.Position(f.End()).Line - fset.Position(f.Pos()).Line + 1; n > maxFunction {
+				t.Errorf("%s: %s has %d lines, at most %d", path, f.Name.Name, n, maxFunction)
+			}
+		}
+	}
+}
+
+// build makes the binary in a directory of its own.
+func build(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "waybill")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// TestReadme runs the commands that the README says to paste, in one shell, in
+// a copy of what they need. Where there is no curl, it says so and runs none.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(text, []byte("\n")); n > 400 {
+		t.Errorf("the README has %d lines, at most 400", n)
+	}
+	var script strings.Builder
+	for _, block := range regexp.MustCompile("(?s)```sh demo\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		script.WriteString(block[1])
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Log("no curl: the README's commands are not run")
+		return
+	}
+	bin, dir := build(t), t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")); err != nil {
+		t.Fatal(err)
+	}
+	port := freePort(t)
+	pasted := strings.NewReplacer("go build -o waybill .", "ln -s "+bin+" waybill", "8080", port).Replace(script.String())
+	sh := exec.Command("sh", "-ec", pasted+"\nkill $!\nwait $!\n")
+	sh.Dir = dir
+	out, err := sh.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{
+		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`, `"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled",
+		"sound: ", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the output has no %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%.4000s", out)
+	}
+	checkChain(t, string(text), dir)
+}
+
+// checkChain runs the README's ten lines on the journal they left.
+func checkChain(t *testing.T, readme, dir string) {
+	block := regexp.MustCompile("(?s)```python\n(.*?)```").FindStringSubmatch(readme)
+	if block == nil {
+		t.Fatal("the README has no script that checks the chain")
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Log("no python3: the README's ten lines are not run")
+		return
+	}
+	run := func() (string, error) {
+		cmd := exec.Command(python, "-c", block[1])
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := run(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	name := filepath.Join(dir, "waybill-data/journal/000000000001.jsonl")
+	journal, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][2]string{{`"amount":`, `"amount":1`}, {"Lesia", "Lesya"}} {
+		changed := strings.Replace(string(journal), change[0], change[1], 1)
+		if err := os.WriteFile(name, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run(); err == nil {
+			t.Errorf("the ten lines do not find %q changed", change[0])
+		}
+	}
+}
+
+// freePort gives a port that was free just now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	return port
+}
+
+// serverProcess is the binary, serving.
+type serverProcess struct {
+	cmd  *exec.Cmd
+	addr string
+	key  string
+}
+
+func startServer(t *testing.T, bin, dir string) *serverProcess {
+	t.Helper()
+	p := &serverProcess{cmd: exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", filepath.Join(dir, "data"))}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.cmd.Process.Kill() })
+	log := bufio.NewScanner(stderr)
+	for log.Scan() {
+		if m := regexp.MustCompile(`msg=serving addr=(\S+)`).FindStringSubmatch(log.Text()); m != nil {
+			p.addr = m[1]
+			break
+		}
+	}
+	if p.addr == "" {
+		t.Fatal("the server does not say where it serves")
+	}
+	go io.Copy(io.Discard, stderr)
+	if _, err := os.Stat(filepath.Join(dir, "key")); err != nil {
+		out := bufio.NewScanner(stdout)
+		for out.Scan() && p.key == "" {
+			p.key, _ = strings.CutPrefix(out.Text(), "KEY=")
+			if !strings.HasPrefix(out.Text(), "KEY=") {
+				p.key = ""
+			}
+		}
+	}
+	go io.Copy(io.Discard, stdout)
+	return p
+}
+
+func (p *serverProcess) stop(t *testing.T, sig os.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		t.Error(err)
+	}
+	if err := p.cmd.Wait(); err != nil && sig != syscall.SIGKILL {
+		t.Errorf("%v: %v", sig, err)
+	}
+}
+
+// TestKill ends a server with SIGKILL while clients book: every booking that was acknowledged is there afterwards.
+func TestKill(t *testing.T) {
+	bin, dir := build(t), t.TempDir()
+	key := ""
+	var mu sync.Mutex
+	var acknowledged []string
+	for round := range 3 {
+		p := startServer(t, bin, dir)
+		if round == 0 {
+			key = p.key
+			if err := os.WriteFile(filepath.Join(dir, "key"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		offer := firstOffer(t, p.addr, key)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for {
+					id, err := bookOne(p.addr, key, offer)
+					if err != nil {
+						return
+					}
+					mu.Lock()
+					acknowledged = append(acknowledged, id)
+					enough := len(acknowledged) >= 15*(round+1)
+					mu.Unlock()
+					if enough {
+						return
+					}
+				}
+			})
+		}
+		for {
+			mu.Lock()
+			n := len(acknowledged)
+			mu.Unlock()
+			if n >= 12*(round+1) {
+				break
+			}
+			time.Sleep(time.Millisecond) // another process's clock
+		}
+		p.stop(t, syscall.SIGKILL)
+		wg.Wait()
+	}
+	p := startServer(t, bin, dir)
+	for _, id := range acknowledged {
+		if status, _, err := get(p.addr, key, "/v2/bookings/"+id); err != nil || status != http.StatusOK {
+			t.Errorf("booking %s was acknowledged, and is %d, %v", id, status, err)
+		}
+	}
+	p.stop(t, syscall.SIGTERM)
+	if out, err := exec.Command(bin, "verify", "-data", filepath.Join(dir, "data")).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func get(addr, key, path string) (int, []byte, error) {
+	r, err := http.NewRequest("GET", "http://"+addr+path, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("x-api-key", key)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, body, err
+}
+
+func firstOffer(t *testing.T, addr, key string) string {
+	t.Helper()
+	date := time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
+	_, body, err := get(addr, key, "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate="+date)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a struct {
+		Data struct{ Offers []struct{ ID string } }
+	}
+	if err := json.Unmarshal(body, &a); err != nil || len(a.Data.Offers) == 0 {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return a.Data.Offers[len(a.Data.Offers)-1].ID
+}
+
+func bookOne(addr, key, offer string) (id string, err error) {
+	body := fmt.Sprintf(`{"offerId":%q,"currency":"EUR","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`, offer)
+	r, err := http.NewRequest("POST", "http://"+addr+"/v2/bookings", strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("x-api-key", key)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	var a struct {
+		Data struct{ Booking struct{ ID string } }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
+		return "", err
+	}
+	if resp.StatusCode != http.StatusCreated {
+		return "", fmt.Errorf("status %d", resp.StatusCode)
+	}
+	return a.Data.Booking.ID, nil
+}

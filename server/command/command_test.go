@@ -1,0 +1,288 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// run runs a command to its end.
+func run(t *testing.T, env map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	stop := make(chan struct{})
+	close(stop)
+	code = Main(&Process{
+		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Demo: os.DirFS("../../testdata/demo"), Stop: stop,
+		Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+	})
+	return code, out.String(), errs.String()
+}
+
+// want runs a command and checks its exit code and that its output, of both kinds, matches.
+func want(t *testing.T, code int, pattern string, args ...string) string {
+	t.Helper()
+	got, stdout, stderr := run(t, nil, args...)
+	if got != code || !regexp.MustCompile(pattern).MatchString(stdout+stderr) {
+		t.Errorf("waybill %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), got, code, pattern, stdout, stderr)
+	}
+	return stdout
+}
+
+// output is a Writer that tells when a pattern has come.
+type output struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	lines chan string
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text.Write(b)
+	for {
+		line, rest, ok := bytes.Cut(o.text.Bytes(), []byte("\n"))
+		if !ok {
+			return len(b), nil
+		}
+		o.lines <- string(line)
+		o.text.Next(o.text.Len() - len(rest))
+	}
+}
+
+// serving is a server that runs until stop.
+type serving struct {
+	addr, key string
+	stop      func() int
+}
+
+func serve(t *testing.T, args ...string) *serving {
+	t.Helper()
+	stdout, stderr := &output{lines: make(chan string, 1000)}, &output{lines: make(chan string, 1000)}
+	end := make(chan struct{})
+	code := make(chan int, 1)
+	go func() {
+		code <- Main(&Process{
+			Args: append([]string{"serve", "-addr", "127.0.0.1:0"}, args...), Stdout: stdout, Stderr: stderr, Stop: end,
+			Env: func(string) (string, bool) { return "", false }, Demo: os.DirFS("../../testdata/demo"),
+		})
+	}()
+	s := &serving{stop: sync.OnceValue(func() int { close(end); return <-code })}
+	t.Cleanup(func() { s.stop() })
+	for s.addr == "" {
+		select {
+		case line := <-stderr.lines:
+			if m := regexp.MustCompile(`msg=serving addr=(\S+)`).FindStringSubmatch(line); m != nil {
+				s.addr = m[1]
+			}
+		case c := <-code:
+			code <- c
+			t.Fatalf("serve %v ended with %d", args, c)
+		}
+	}
+	resp, err := http.Get("http://" + s.addr + "/readyz")
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatal(err, resp)
+	}
+	resp.Body.Close()
+	for len(stdout.lines) > 0 {
+		if key, ok := strings.CutPrefix(<-stdout.lines, "KEY="); ok {
+			s.key = key
+		}
+	}
+	return s
+}
+
+func (s *serving) get(t *testing.T, path, key string) (int, string) {
+	t.Helper()
+	r, _ := http.NewRequest("GET", "http://"+s.addr+path, nil)
+	r.Header.Set("x-api-key", key)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b)
+}
+
+// Contract §1, exit codes: 2 is what the command line alone shows wrong.
+func TestUsage(t *testing.T) {
+	want(t, 2, "there is no command", "sell")
+	want(t, 2, "there is no command", "partner", "sack")
+	want(t, 2, "not defined", "serve", "-colour")
+	want(t, 2, "operands", "import")
+	want(t, 2, "operands", "partner", "add", "a", "b")
+	want(t, 2, "-max-transfers", "serve", "-max-transfers", "2")
+	want(t, 2, "-test-clock", "serve", "-test-clock", "tomorrow")
+	want(t, 2, "-addr", "serve", "-addr", "nowhere")
+	want(t, 2, "-log-level", "serve", "-log-level", "loud")
+	want(t, 2, "not an id", "log", "-booking", "x")
+	want(t, 2, "-at", "log", "-at", "x")
+	want(t, 0, "distributes bus tickets", "-h")
+	want(t, 0, "dependencies", "version")
+	for _, v := range verbs() {
+		stdout := want(t, 0, "waybill "+v.name, append(strings.Fields(v.name), "-h")...)
+		if strings.Contains(stdout, "flag provided") {
+			t.Errorf("%s -h: %s", v.name, stdout)
+		}
+	}
+	if code, _, stderr := run(t, map[string]string{"WAYBILL_MAX_TRANSFERS": "7"}, "serve"); code != 2 || !strings.Contains(stderr, "-max-transfers") {
+		t.Errorf("the environment sets no flag: %d, %s", code, stderr)
+	}
+	if code, _, stderr := run(t, map[string]string{"WAYBILL_STRICT": "maybe"}, "import", "x"); code != 2 || !strings.Contains(stderr, "WAYBILL_STRICT") {
+		t.Errorf("%d, %s", code, stderr)
+	}
+}
+
+// Contract §1: one implementation of each verb, with and without a running server.
+func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 1, "not a data directory", "partner", "list", "-data", dir)
+	want(t, 0, "(?s)agency.txt: 4 rows.*0 rows skipped.*is in force", "import", "-data", dir, "-strict", "../../testdata/demo")
+	key := strings.TrimSpace(want(t, 0, `^wb_\S{43}\n$`, "partner", "add", "-data", dir, "anna"))
+	for _, live := range []bool{false, true} {
+		var s *serving
+		if live {
+			s = serve(t, "-data", dir)
+			if status, body := s.get(t, "/v2/bookings", key); status != 200 {
+				t.Errorf("status %d: %s", status, body)
+			}
+			want(t, 73, "in use", "serve", "-addr", "127.0.0.1:0", "-data", dir)
+		}
+		name := fmt.Sprint("live ", live)
+		want(t, 0, `^wb_\S{43}\n$`, "partner", "add", "-data", dir, "-company", "zorevia-lines, vltavia-bus", name)
+		want(t, 0, name+"  since .*only zorevia-lines,vltavia-bus", "partner", "list", "-data", dir)
+		want(t, 0, "1 keys revoked", "partner", "revoke", "-data", dir, name)
+		want(t, 1, "no valid key", "partner", "revoke", "-data", dir, name)
+		want(t, 0, "dry run", "import", "-data", dir, "-dry-run", "../../testdata/demo")
+		want(t, 1, "not a GTFS feed", "import", "-data", dir, "..")
+		want(t, 1, "-fare-per-km", "import", "-data", dir, "-fare-per-km", "cheap", "../../testdata/demo")
+		want(t, 1, "there is no such ticket", "ticket", "move", "-data", dir, "AAAAAAAAAAAAAAAAAAAAAA", "new")
+		want(t, 1, "not a ticket's id", "ticket", "status", "-data", dir, "x", "Prepaid")
+		want(t, 0, "new key", "key", "rotate", "-data", dir)
+		want(t, 0, `^sound: \d+ lines`, "verify", "-data", dir)
+		want(t, 0, `partner.key_added`, "log", "-data", dir)
+		if live && s.stop() != 0 {
+			t.Error("the server did not end with 0")
+		}
+	}
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl"))
+	if err != nil || strings.Contains(string(text), key) {
+		t.Error("the journal shows a key", err)
+	}
+}
+
+// Contract §1: a new, empty directory gets the demo network once, on a loopback address.
+func TestDemo(t *testing.T) {
+	dir := t.TempDir()
+	s := serve(t, "-data", filepath.Join(dir, "a"))
+	if status, body := s.get(t, "/v2/bookings", s.key); status != 200 {
+		t.Errorf("the shown key: %d %s", status, body)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "a/admin.sock")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	s.stop()
+	if again := serve(t, "-data", filepath.Join(dir, "a")); again.key != "" {
+		t.Error("a second start shows a key")
+	}
+}
+
+// Contract §1 and §2: exit codes of serve, as in sysexits.h.
+func TestServeExitCodes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	want(t, 1, "in use", "serve", "-data", dir, "-addr", taken.Addr().String())
+	long := filepath.Join(t.TempDir(), strings.Repeat("x", 100))
+	want(t, 78, "too long for a socket", "serve", "-data", long, "-addr", "127.0.0.1:0")
+	want(t, 78, "too long for a socket", "partner", "add", "-data", long, "x")
+	want(t, 78, "last line is of .*, but the clock says 2020", "serve", "-data", dir, "-addr", "127.0.0.1:0", "-test-clock", "2020-01-01T00:00:00Z")
+
+	// A directory whose clock is ahead is not opened without the flag; verbs use its clock.
+	ahead := filepath.Join(t.TempDir(), "data")
+	later := time.Now().AddDate(1, 0, 0).UTC().Format(time.RFC3339)
+	s := serve(t, "-data", ahead, "-test-clock", later)
+	if _, body := s.get(t, "/test/clock", ""); !strings.Contains(body, later[:13]) {
+		t.Errorf("the clock is at %s", body)
+	}
+	s.stop()
+	want(t, 78, later[:10]+".*"+time.Now().UTC().Format(time.DateOnly), "serve", "-data", ahead, "-addr", "127.0.0.1:0")
+	want(t, 0, "wb_", "partner", "add", "-data", ahead, "later")
+	s = serve(t, "-data", ahead, "-test-clock", "2020-01-01T00:00:00Z")
+	if _, body := s.get(t, "/test/clock", ""); !strings.Contains(body, later[:13]) {
+		t.Errorf("the clock is at %s", body)
+	}
+	s.stop()
+
+	// A newer format, then damage.
+	format := filepath.Join(dir, "FORMAT")
+	text, err := os.ReadFile(format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.WriteFile(format, bytes.Replace(text, []byte(" v1 "), []byte(" v2 "), 1), 0o600)
+	want(t, 78, "newer", "serve", "-data", dir, "-addr", "127.0.0.1:0")
+	want(t, 1, "newer", "verify", "-data", dir)
+	os.WriteFile(format, text, 0o600)
+	journal := filepath.Join(dir, "journal/000000000001.jsonl")
+	lines, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.WriteFile(journal, append(lines, `{"hash":"torn`...), 0o600)
+	want(t, 3, "torn tail: .*journal/000000000001.jsonl: line 3, byte [0-9]+, seq 3", "verify", "-data", dir)
+	os.WriteFile(journal, bytes.Replace(lines, []byte("timetable.imported"), []byte("timetable.exported"), 1), 0o600)
+	want(t, 65, "journal/000000000001.jsonl: line 2, byte [0-9]+, seq 2", "serve", "-data", dir, "-addr", "127.0.0.1:0")
+	want(t, 1, "damaged: .*line 2, byte [0-9]+, seq 2", "verify", "-data", dir)
+}
+
+// Contract §3: only what net/http refuses before there is a request is plain; the rest is the envelope, over TCP too.
+func TestOverTCP(t *testing.T) {
+	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"))
+	send := func(text string) string {
+		c, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, text)
+		b, _ := io.ReadAll(c)
+		return string(b)
+	}
+	head := " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nx-api-key: " + s.key + "\r\n"
+	for request, want := range map[string]string{
+		"GET /v2/nothing" + head + "\r\n": `(?s)404 Not Found.*"errorCode":"NOT_FOUND"`,
+		"GET //v2/cities" + head + "\r\n": `(?s)404 Not Found.*"errorCode":"NOT_FOUND"`,
+		"OPTIONS *" + head + "\r\n":       `(?s)(404 Not Found.*"errorCode":"NOT_FOUND"|200 OK)`,
+		"BREW /v2/cities" + head + "\r\n": `(?s)405 Method Not Allowed.*Allow: GET, HEAD`,
+		"HEAD /v2/cities" + head + "\r\n": `(?s)200 OK.*Content-Length: [1-9]`,
+		"POST /v2/bookings" + head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", 300<<10, bytes.Repeat([]byte(" "), 300<<10)): `(?s)413 Request Entity Too Large.*"errorCode":"BODY_TOO_LARGE"`,
+		"POST /v2/bookings" + head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n":                                 `(?s)400 Bad Request.*"field":"offerId"`,
+		"GET /v2/cities" + head + "x-api-key: " + s.key + "\r\n\r\n":                                                          `200 OK`,
+		"GET /v2/bookings" + head + "x-api-key: " + s.key + "\r\n\r\n":                                                        `401 Unauthorized`,
+		"GET /" + strings.Repeat("x", 40<<10) + head + "\r\n":                                                                 `431 Request Header Fields Too Large`,
+	} {
+		if got := send(request); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%.60q\n got %.300s\nwant %s", request, got, want)
+		}
+	}
+}
