@@ -164,21 +164,26 @@ func (p *plan) free(from, to int16) []uint64 {
 		}
 	}
 	for w := range set {
-		set[w] = ^set[w]
-		if extra := (w+1)*64 - p.seats; extra >= 64 {
-			set[w] = 0
-		} else if extra > 0 {
-			set[w] &= math.MaxUint64 >> extra
-		}
+		set[w] = ^set[w] & p.exists(w)
 	}
 	return set
 }
 
-func count(set []uint64) (n int) {
-	for _, w := range set {
-		n += bits.OnesCount64(w)
+// left counts the free seats between two positions.
+func (p *plan) left(from, to int16) (n int) {
+	for w := range p.words {
+		var taken uint64
+		for seg := from; seg < to; seg++ {
+			taken |= p.taken[int(seg)*p.words+w]
+		}
+		n += bits.OnesCount64(^taken & p.exists(w))
 	}
 	return n
+}
+
+// exists gives the seats of a word that the bus has.
+func (p *plan) exists(word int) uint64 {
+	return math.MaxUint64 >> min(64, max(0, (word+1)*64-p.seats))
 }
 
 func has(set []uint64, seat int16) bool {
@@ -204,7 +209,7 @@ func together(set []uint64, n int) []int16 {
 // SeatsLeft tells how many seats are free for a ride.
 func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) int {
 	if seating := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]; seating != nil {
-		return count(seating.planFor(tt, l.Trip, now).free(l.From, l.To))
+		return seating.planFor(tt, l.Trip, now).left(l.From, l.To)
 	}
 	return tt.Seats(l.Trip)
 }

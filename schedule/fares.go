@@ -70,6 +70,9 @@ func newFareIndex(t *Timetable) fareIndex {
 		k := fareKey{f.Company, f.Route, f.From, f.To}
 		x.by[k] = cheapest(x.by[k], Money{f.Currency, f.Amount})
 	}
+	for _, list := range x.by {
+		slices.SortFunc(list, byCurrency)
+	}
 	slices.SortFunc(x.masks, func(a, b uint8) int { return cmp.Compare(specificity(b), specificity(a)) })
 	return x
 }
@@ -85,11 +88,14 @@ func cheapest(list []Money, m Money) []Money {
 	return append(list, m)
 }
 
+func byCurrency(a, b Money) int { return cmp.Compare(a.Currency, b.Currency) }
+
 // BaseFares gives what one passenger pays for a ride before any discount, one
-// amount per currency, in the order of the currencies' names (contract §5).
+// amount per currency, in the order of the currencies' names (contract §5). The
+// list is shared and must not be changed.
 func (t *Timetable) BaseFares(l *Leg) []Money {
 	p := t.pattern(l.Trip)
-	from, to := &t.Stops[p.Stops[l.From]], &t.Stops[p.Stops[l.To]]
+	from, to := t.Boarding(l).FareZone, t.Alighting(l).FareZone
 	var found, level []Money
 	for i, mask := range t.fares.masks {
 		k := fareKey{-1, -1, "", ""}
@@ -100,21 +106,16 @@ func (t *Timetable) BaseFares(l *Leg) []Money {
 			k.route = p.Route
 		}
 		if mask&givenFrom != 0 {
-			k.from = from.FareZone
+			k.from = from
 		}
 		if mask&givenTo != 0 {
-			k.to = to.FareZone
+			k.to = to
 		}
-		if mask&givenFrom == 0 || k.from != "" {
-			if mask&givenTo == 0 || k.to != "" {
-				for _, m := range t.fares.by[k] {
-					level = cheapest(level, m)
-				}
-			}
+		if (mask&givenFrom == 0 || from != "") && (mask&givenTo == 0 || to != "") {
+			level = merge(level, t.fares.by[k], true)
 		}
 		if i+1 == len(t.fares.masks) || specificity(t.fares.masks[i+1]) != specificity(mask) {
-			found = addMissing(found, level)
-			level = nil
+			found, level = merge(found, level, false), nil
 		}
 	}
 	if len(found) == 0 && len(t.FarePerKm) > 0 {
@@ -122,20 +123,26 @@ func (t *Timetable) BaseFares(l *Leg) []Money {
 		cents := math.Round(t.distance(l) * float64(rate.Micros) / 1e4)
 		found = []Money{{rate.Currency, int64(cents)}}
 	}
-	slices.SortFunc(found, func(a, b Money) int { return cmp.Compare(a.Currency, b.Currency) })
 	return found
 }
 
-func addMissing(found, level []Money) []Money {
-	if len(found) == 0 {
-		return level
+// merge adds the amounts of other currencies to a list, and with lower also
+// those that are less. It leaves both lists as they are.
+func merge(list, more []Money, lower bool) []Money {
+	if len(list) == 0 {
+		return more
 	}
-	for _, m := range level {
-		if !slices.ContainsFunc(found, func(f Money) bool { return f.Currency == m.Currency }) {
-			found = append(found, m)
+	list = slices.Clone(list)
+	for _, m := range more {
+		i, ok := slices.BinarySearchFunc(list, m, byCurrency)
+		switch {
+		case !ok:
+			list = slices.Insert(list, i, m)
+		case lower:
+			list[i].Amount = min(list[i].Amount, m.Amount)
 		}
 	}
-	return found
+	return list
 }
 
 // distance gives the kilometres of a ride, stop by stop along great circles.
@@ -194,11 +201,11 @@ func (t *Timetable) Discount(l *Leg) int {
 	return best
 }
 
-// Price is what one passenger pays for a ride in one currency, with the
-// discount in force taken off.
+// Price is BaseFares with the discount in force taken off.
 func (t *Timetable) Price(l *Leg) []Money {
 	list := t.BaseFares(l)
 	if d := t.Discount(l); d >= 0 {
+		list = slices.Clone(list)
 		percent := t.discounts[t.pattern(l.Trip).Route][d].Percent
 		for i := range list {
 			list[i].Amount -= Percent(list[i].Amount, percent)

@@ -123,7 +123,7 @@ type LegRef struct {
 
 // Ref gives the name of a ride.
 func (t *Timetable) Ref(l *Leg) LegRef {
-	return LegRef{tripKey(t.Trips[l.Trip].ID), l.Day, l.From, l.To, t.print(l)}
+	return LegRef{t.tripKeys[l.Trip], l.Day, l.From, l.To, t.print(l)}
 }
 
 // Resolve finds the ride that a token names; false when it no longer runs as it was offered.

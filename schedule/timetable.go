@@ -30,6 +30,7 @@ type Timetable struct {
 	cityByID  map[string]int32
 	citySlug  map[string]int32
 	stopByID  map[string]int32
+	tripKeys  []uint64 // by trip
 	tripByKey map[uint64]int32
 	byName    []int32  // cities in the order of their names
 	folded    []string // by city: all its names, folded, a line each
@@ -168,7 +169,8 @@ func (t *Timetable) indexTrips() {
 	var byPattern []keyed[int32, int32]
 	for i := range t.Trips {
 		byPattern = append(byPattern, keyed[int32, int32]{t.Trips[i].Pattern, int32(i)})
-		t.tripByKey[tripKey(t.Trips[i].ID)] = int32(i)
+		t.tripKeys = append(t.tripKeys, tripKey(t.Trips[i].ID))
+		t.tripByKey[t.tripKeys[i]] = int32(i)
 	}
 	t.trips = newIndex(byPattern, cmp.Compare[int32])
 	var calls []keyed[int32, call]

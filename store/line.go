@@ -40,7 +40,6 @@ const (
 	timeLayout   = "2006-01-02T15:04:05.000Z"
 	lineStart    = `{"hash":"`
 	hashedOffset = len(lineStart) + 64 + len(`",`)
-	maxLine      = 16 << 20 // bytes; a booking request is at most 256 KiB
 )
 
 var personalMark = []byte(`,"personal":{`)

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"strings"
 )
@@ -17,6 +19,9 @@ import (
 func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	if cfg.SegmentBytes == 0 {
 		cfg.SegmentBytes = defaultSegmentBytes
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if err := cfg.FS.Mkdir("."); err != nil {
 		return nil, false, err
@@ -30,25 +35,33 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 			lock.Close()
 		}
 	}()
-	if fresh, err = prepare(cfg.FS); err != nil {
+	if err = prepare(cfg.FS); err != nil {
 		return nil, false, err
 	}
 	r := recovery[S, E]{cfg: cfg}
-	if err := r.load(); err != nil {
+	if err = r.load(); err != nil {
 		return nil, false, err
 	}
 	now := cfg.Now(r.state)
 	if r.head.Time.After(now.Add(maxAhead)) {
-		return nil, false, &ClockError{r.head.Time, now}
+		err = &ClockError{r.head.Time, now}
+		return nil, false, err
 	}
 	st = &Store[S, E]{
 		cfg: cfg, lock: lock, state: r.state, seq: r.head.Seq, last: r.head.Time, pending: newBatch[E](),
 		kick: make(chan struct{}, 1), failed: make(chan struct{}), ended: make(chan struct{}),
 	}
-	st.w = &writer[S, E]{st: st, head: r.head}
-	if err := r.mend(st.w); err != nil {
+	w := &writer[S, E]{st: st, head: r.head}
+	st.w = w
+	defer func() {
+		if err != nil && w.file != nil {
+			w.file.Close()
+		}
+	}()
+	if err = r.mend(w); err != nil {
 		return nil, false, err
 	}
+	fresh = r.head.Seq == 0
 	after := "unclean end"
 	switch {
 	case fresh:
@@ -57,40 +70,41 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 		after = "clean end"
 	}
 	st.seq++
-	if err := st.w.writeOpened(Stamp{st.seq, st.instant()}, after, r.torn); err != nil {
-		st.w.file.Close()
+	if err = w.writeOpened(Stamp{st.seq, st.instant()}, after, r.torn); err != nil {
 		return nil, false, err
 	}
-	st.head = st.w.head
-	go st.w.run()
+	w.rotated = false
+	st.head = w.head
+	go w.run()
 	return st, fresh, nil
 }
 
 // prepare makes the directory's fixed parts and drops temporary files.
-func prepare(fsys FS) (fresh bool, err error) {
+func prepare(fsys FS) error {
+	held := false
 	for _, dir := range []string{".", "journal", "snapshots"} {
 		if err := fsys.Mkdir(dir); err != nil {
-			return false, err
+			return err
 		}
 		names, err := fsys.List(dir)
 		if err != nil {
-			return false, err
+			return err
 		}
 		for _, name := range names {
-			if strings.HasSuffix(name, tempSuffix) {
-				if err := fsys.Remove(dir + "/" + name); err != nil {
-					return false, err
-				}
+			if !strings.HasSuffix(name, tempSuffix) {
+				held = held || dir != "."
+			} else if err := fsys.Remove(dir + "/" + name); err != nil {
+				return err
 			}
 		}
 	}
 	if _, err := origin(fsys); !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+		return err
 	}
-	if segs, err := segments(fsys); err != nil || len(segs) > 0 {
-		return false, errors.Join(err, &Damage{Place: Place{File: "FORMAT"}, Reason: "is missing, but there is a journal"})
+	if held {
+		return &Damage{Place: Place{File: "FORMAT"}, Reason: "is missing, but there is a journal or a snapshot"}
 	}
-	return true, Publish(fsys, ".", "FORMAT", func(w io.Writer) error {
+	return Publish(fsys, ".", "FORMAT", func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s v%d %s\n", formatName, formatVersion, rand.Text())
 		return err
 	})
@@ -135,7 +149,7 @@ func (r *recovery[S, E]) load() error {
 		return err
 	}
 	if r.newest > r.head.Seq {
-		at := Damage{Place{File: r.last, Line: 1}, r.head.Seq + 1, "lines are missing from here on"}
+		at := Damage{Place{File: cmp.Or(r.last, "journal")}, r.head.Seq + 1, fmt.Sprintf("lines from seq %d on are missing", r.head.Seq+1)}
 		if r.torn != nil {
 			at = r.torn.Damage
 		}

@@ -201,7 +201,7 @@ func (s *scan) line(at Place, b []byte, terminated bool) error {
 	return nil
 }
 
-// lines reads lines of any length up to maxLine without copying short ones.
+// lines reads lines of any length without copying short ones.
 type lines struct {
 	r    *bufio.Reader
 	long []byte
@@ -214,9 +214,7 @@ func (l *lines) next() (line []byte, terminated bool, err error) {
 	if err == bufio.ErrBufferFull {
 		l.long = l.long[:0]
 		for err == bufio.ErrBufferFull {
-			if len(l.long) < maxLine {
-				l.long = append(l.long, b...)
-			}
+			l.long = append(l.long, b...)
 			b, err = l.r.ReadSlice('\n')
 		}
 		l.long = append(l.long, b...)

@@ -28,11 +28,21 @@ func snapshotName(seq uint64) string { return fmt.Sprintf("%012d.jsonl", seq) }
 // Snapshot writes the present state beside the journal, without stopping
 // writers, once all of it is durable. A failure loses nothing.
 func (st *Store[S, E]) Snapshot() error {
+	st.mu.Lock()
+	err := st.usable()
+	st.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return st.snapshot()
+}
+
+func (st *Store[S, E]) snapshot() error {
 	st.snapMu.Lock()
 	defer st.snapMu.Unlock()
 	st.mu.Lock()
 	if st.err != nil {
-		st.mu.Unlock()
+		defer st.mu.Unlock()
 		return st.err
 	}
 	write := st.cfg.Freeze(st.state)

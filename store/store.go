@@ -38,6 +38,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -110,15 +111,17 @@ type Store[S, E any] struct {
 	head     Head      // the newest durable line
 	pending  *batch[E] // not yet taken by the writer
 	inflight *batch[E] // being written; nil when none is
-	err      error     // ErrFailed or ErrClosed
+	closed   bool
+	err      error // ErrFailed, once the journal cannot be written
 
 	kick   chan struct{} // tells the writer that something is pending
 	failed chan struct{} // closed with the first failure
 	ended  chan struct{} // closed when the writer has ended
 	w      *writer[S, E]
 
-	snapMu     sync.Mutex // one snapshot at a time
-	background sync.WaitGroup
+	snapMu       sync.Mutex  // one snapshot at a time
+	snapshotting atomic.Bool // one in the background is under way or waits
+	background   sync.WaitGroup
 }
 
 // Head is the newest line of a journal.
@@ -158,8 +161,8 @@ func (st *Store[S, E]) View(read func(S, time.Time)) error {
 func (st *Store[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.err != nil {
-		return nil, st.err
+	if err := st.usable(); err != nil {
+		return nil, err
 	}
 	read(st.state, st.instant())
 	return st.newest(), nil
@@ -181,8 +184,8 @@ func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func
 func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, *batch[E], error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.err != nil {
-		return 0, nil, st.err
+	if err := st.usable(); err != nil {
+		return 0, nil, err
 	}
 	now := st.instant()
 	events, err := decide(st.state, now)
@@ -211,6 +214,14 @@ func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func
 	default:
 	}
 	return st.seq, st.pending, nil
+}
+
+// usable tells why nothing can be asked of the store any more. The lock is held.
+func (st *Store[S, E]) usable() error {
+	if st.err == nil && st.closed {
+		return ErrClosed
+	}
+	return st.err
 }
 
 // instant gives the time of a decision, in whole milliseconds; it never falls. The lock is held.
@@ -249,24 +260,25 @@ func (st *Store[S, E]) fail(err error) {
 	st.pending = newBatch[E]()
 }
 
-// Close waits for what is pending, writes a snapshot, which proves the clean
-// end, and gives the directory free.
+// Close lets nobody in any more, waits for what is pending, writes a snapshot,
+// which proves the clean end, and gives the directory free.
 func (st *Store[S, E]) Close() error {
-	err := st.View(func(S, time.Time) {})
+	st.mu.Lock()
+	if st.closed {
+		st.mu.Unlock()
+		return ErrClosed
+	}
+	st.closed = true
+	wait := st.newest()
+	st.mu.Unlock()
+	err := wait.wait()
 	if err == nil {
-		err = st.Snapshot()
+		err = st.snapshot()
 	}
 	st.background.Wait()
-	st.mu.Lock()
-	if errors.Is(st.err, ErrClosed) {
-		st.mu.Unlock()
-		return st.err
-	}
-	if st.err == nil {
-		st.err = ErrClosed
-	}
+	st.snapMu.Lock() // a snapshot may still be under way
+	defer st.snapMu.Unlock()
 	close(st.kick)
-	st.mu.Unlock()
 	<-st.ended
 	return errors.Join(err, st.w.file.Close(), st.lock.Close())
 }

@@ -68,7 +68,7 @@ func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error
 		return rep, err
 	}
 	if n := len(seqs); n > 0 && seqs[n-1] > rep.Head.Seq && !live {
-		at := &Damage{Place{File: "journal"}, rep.Head.Seq + 1, "lines are missing from here on"}
+		at := &Damage{Place{File: "journal"}, rep.Head.Seq + 1, fmt.Sprintf("lines from seq %d on are missing", rep.Head.Seq+1)}
 		if rep.Torn != nil {
 			at = &rep.Torn.Damage
 		}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -15,6 +16,8 @@ type writer[S, E any] struct {
 	buf  []byte
 	data []byte
 	pers []byte
+
+	rotated bool // a file was begun: time for a snapshot
 }
 
 const (
@@ -60,6 +63,15 @@ func (st *Store[S, E]) finish(b *batch[E], err error) {
 		st.head = st.w.head
 	}
 	st.mu.Unlock()
+	if st.w.rotated && st.snapshotting.CompareAndSwap(false, true) {
+		st.w.rotated = false
+		st.background.Go(func() {
+			defer st.snapshotting.Store(false)
+			if err := st.Snapshot(); err != nil && !errors.Is(err, ErrClosed) {
+				st.cfg.Log.Warn("a snapshot could not be written; the next one will be tried in its turn", "err", err)
+			}
+		})
+	}
 	b.err = err
 	close(b.done)
 }
@@ -113,7 +125,7 @@ func (w *writer[S, E]) rotate(first uint64) error {
 		return err
 	}
 	if err := fsys.SyncDir("journal"); err != nil {
-		return err
+		return errors.Join(err, f.Close())
 	}
 	w.file, w.size = f, 0
 	if err := full.Close(); err != nil {
@@ -126,11 +138,7 @@ func (w *writer[S, E]) rotate(first uint64) error {
 	if err := fsys.Seal(segs[len(segs)-2].name); err != nil {
 		w.st.cfg.Log.Warn("a full journal file could not be made read-only", "err", err)
 	}
-	w.st.background.Go(func() {
-		if err := w.st.Snapshot(); err != nil {
-			w.st.cfg.Log.Warn("a snapshot could not be written; the next one will be tried in its turn", "err", err)
-		}
-	})
+	w.rotated = true
 	return nil
 }
 
