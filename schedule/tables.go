@@ -2,11 +2,13 @@ package schedule
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 )
 
 // Tables are a timetable's rows as an import leaves them. A row names another
@@ -207,101 +209,48 @@ type FarePerKm struct {
 	Micros   int64  `json:"micros"` // millionths of the currency per kilometre
 }
 
-// row is one line of the file: exactly one field is set.
-type row struct {
-	Company    *Company    `json:"company,omitempty"`
-	City       *City       `json:"city,omitempty"`
-	Stop       *Stop       `json:"stop,omitempty"`
-	Route      *Route      `json:"route,omitempty"`
-	Bus        *Bus        `json:"bus,omitempty"`
-	Service    *Service    `json:"service,omitempty"`
-	Pattern    *Pattern    `json:"pattern,omitempty"`
-	Times      Times       `json:"times,omitempty"`
-	Trip       *Trip       `json:"trip,omitempty"`
-	Fare       *Fare       `json:"fare,omitempty"`
-	RefundRule *RefundRule `json:"refundRule,omitempty"`
-	Discount   *Discount   `json:"discount,omitempty"`
-	Transfer   *Transfer   `json:"transfer,omitempty"`
-	FarePerKm  *FarePerKm  `json:"farePerKm,omitempty"`
-}
-
-// Encode writes the tables and gives the SHA-256 of what it wrote, in hex.
+// Encode writes the tables and gives the SHA-256 of what it wrote, in hex. A
+// line is an object with one member: the table's name and the row.
 func (t *Tables) Encode(w io.Writer) (hash string, err error) {
 	sum := sha256.New()
 	buf := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<16)
 	enc := json.NewEncoder(buf)
-	put := func(r row) {
-		if err == nil {
-			err = enc.Encode(r)
+	for table, rows := range reflect.ValueOf(t).Elem().Fields() {
+		for i := range rows.Len() {
+			if err := enc.Encode(map[string]any{table.Name: rows.Index(i).Interface()}); err != nil {
+				return "", err
+			}
 		}
 	}
-	each(t.Companies, func(x *Company) { put(row{Company: x}) })
-	each(t.Cities, func(x *City) { put(row{City: x}) })
-	each(t.Stops, func(x *Stop) { put(row{Stop: x}) })
-	each(t.Routes, func(x *Route) { put(row{Route: x}) })
-	each(t.Buses, func(x *Bus) { put(row{Bus: x}) })
-	each(t.Services, func(x *Service) { put(row{Service: x}) })
-	each(t.Patterns, func(x *Pattern) { put(row{Pattern: x}) })
-	each(t.Times, func(x *Times) { put(row{Times: *x}) })
-	each(t.Trips, func(x *Trip) { put(row{Trip: x}) })
-	each(t.Fares, func(x *Fare) { put(row{Fare: x}) })
-	each(t.RefundRules, func(x *RefundRule) { put(row{RefundRule: x}) })
-	each(t.Discounts, func(x *Discount) { put(row{Discount: x}) })
-	each(t.Transfers, func(x *Transfer) { put(row{Transfer: x}) })
-	each(t.FarePerKm, func(x *FarePerKm) { put(row{FarePerKm: x}) })
-	if err == nil {
-		err = buf.Flush()
-	}
+	err = buf.Flush()
 	return hex.EncodeToString(sum.Sum(nil)), err
-}
-
-func each[T any](list []T, f func(*T)) {
-	for i := range list {
-		f(&list[i])
-	}
 }
 
 // Decode reads what Encode wrote and checks it against the hash.
 func Decode(r io.Reader, hash string) (*Tables, error) {
 	sum := sha256.New()
-	dec := json.NewDecoder(bufio.NewReaderSize(io.TeeReader(r, sum), 1<<16))
+	lines := bufio.NewReaderSize(io.TeeReader(r, sum), 1<<16)
 	t := new(Tables)
-	for line := 1; ; line++ {
-		var x row
-		if err := dec.Decode(&x); err == io.EOF {
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF && len(line) == 0 {
 			break
-		} else if err != nil {
-			return nil, fmt.Errorf("schedule: timetable: line %d: %w", line, err)
 		}
-		t.add(&x)
+		name, row, _ := bytes.Cut(line, []byte(`":`))
+		name, _ = bytes.CutPrefix(name, []byte(`{"`))
+		row, ok := bytes.CutSuffix(row, []byte("}\n"))
+		rows := reflect.ValueOf(t).Elem().FieldByName(string(name))
+		if ok = ok && err == nil && rows.IsValid(); ok {
+			x := reflect.New(rows.Type().Elem())
+			err = json.Unmarshal(row, x.Interface())
+			rows.Set(reflect.Append(rows, x.Elem()))
+		}
+		if !ok || err != nil {
+			return nil, fmt.Errorf("schedule: timetable: line %d is not a row of a table: %w", n, err)
+		}
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != hash {
 		return nil, fmt.Errorf("schedule: timetable: its SHA-256 is %s, not %s", got, hash)
 	}
 	return t, nil
-}
-
-func (t *Tables) add(x *row) {
-	keep(&t.Companies, x.Company)
-	keep(&t.Cities, x.City)
-	keep(&t.Stops, x.Stop)
-	keep(&t.Routes, x.Route)
-	keep(&t.Buses, x.Bus)
-	keep(&t.Services, x.Service)
-	keep(&t.Patterns, x.Pattern)
-	if x.Times != nil {
-		t.Times = append(t.Times, x.Times)
-	}
-	keep(&t.Trips, x.Trip)
-	keep(&t.Fares, x.Fare)
-	keep(&t.RefundRules, x.RefundRule)
-	keep(&t.Discounts, x.Discount)
-	keep(&t.Transfers, x.Transfer)
-	keep(&t.FarePerKm, x.FarePerKm)
-}
-
-func keep[T any](list *[]T, x *T) {
-	if x != nil {
-		*list = append(*list, *x)
-	}
 }
