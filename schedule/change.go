@@ -15,14 +15,14 @@ func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
 	for i := range found {
 		latest = max(latest, found[i].Arr())
 	}
-	if latest <= end {
+	if latest < end {
 		return found
 	}
 	beyond := never
-	for _, j := range c.sweep(end, latest) {
+	for _, j := range c.sweep(end, latest+1) {
 		beyond = min(beyond, j.Arr())
 	}
-	for _, l := range t.rides(q, cityPair{q.From, q.To}, end, latest) {
+	for _, l := range t.rides(q, cityPair{q.From, q.To}, end, latest+1) {
 		beyond = min(beyond, l.Arr)
 	}
 	return slices.DeleteFunc(found, func(j Journey) bool { return j.Arr() >= beyond })

@@ -32,10 +32,17 @@ func ParseDay(s string) (Day, error) {
 	return DayOf(t), nil
 }
 
-// In gives the instant at which the day starts in a zone.
+// In gives the instant at which the day starts in a zone: midnight, or where
+// clocks jump over midnight, the jump.
 func (d Day) In(zone *time.Location) time.Time {
 	y, m, n := d.Date().Date()
-	return time.Date(y, m, n, 0, 0, 0, 0, zone)
+	t := time.Date(y, m, n, 0, 0, 0, 0, zone)
+	if _, jump := t.ZoneBounds(); DayOf(t) < d {
+		return jump
+	} else if start, _ := t.ZoneBounds(); t.Hour() != 0 {
+		return start
+	}
+	return t
 }
 
 // zone is a time zone with the starts of service days in it.
