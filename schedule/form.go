@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 )
 
@@ -45,16 +46,25 @@ func (t *Timetable) Form(trip int32) *Form {
 	p := t.pattern(trip)
 	f := &Form{
 		Trip: x.ID, Name: x.Name, Phones: x.Phones, Company: *t.Company(trip), Route: *t.Route(trip),
-		Bus: Bus{Company: -1, Seats: DefaultSeats}, Rules: t.rules[p.Route], Discounts: t.discounts[p.Route],
+		Bus: Bus{Seats: DefaultSeats}, Rules: t.rules[p.Route], Discounts: t.discounts[p.Route],
 	}
 	f.Route.Name, f.Route.Names = t.RouteName(trip, Untranslated), Names{}
 	if x.Bus >= 0 {
 		f.Bus = t.Buses[x.Bus]
 	}
+	// Where a row stands in its table does not show.
+	f.Route.Company, f.Bus.Company = 0, 0
+	f.Rules, f.Discounts = slices.Clone(f.Rules), slices.Clone(f.Discounts)
+	for i := range f.Rules {
+		f.Rules[i].Company, f.Rules[i].Route = 0, 0
+	}
+	for i := range f.Discounts {
+		f.Discounts[i].Route = 0
+	}
 	times := t.Times[x.Times]
 	for i, s := range p.Stops {
 		call := FormStop{Stop: t.Stops[s], City: t.Cities[t.Stops[s].City], Arr: times[2*i] + x.Shift, Dep: times[2*i+1] + x.Shift}
-		call.City.Names = Names{}
+		call.City.Names, call.Stop.City = Names{}, 0
 		f.Stops = append(f.Stops, call)
 	}
 	f.key = formKey(f.Encode())

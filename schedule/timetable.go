@@ -163,7 +163,7 @@ func (t *Timetable) check() error {
 }
 
 // MaxStops is the longest a trip may be.
-const MaxStops = 1 << 10
+const MaxStops = 1 << 9
 
 func (t *Timetable) indexTrips() {
 	var byPattern []keyed[int32, int32]
@@ -173,8 +173,12 @@ func (t *Timetable) indexTrips() {
 		t.tripByKey[t.tripKeys[i]] = int32(i)
 	}
 	t.trips = newIndex(byPattern, cmp.Compare[int32])
+	count := 0
+	for i := range t.Patterns {
+		count += len(t.Patterns[i].Stops) * (len(t.Patterns[i].Stops) - 1) / 2
+	}
 	var calls []keyed[int32, call]
-	var hops []keyed[cityPair, hop]
+	hops := make([]keyed[cityPair, hop], 0, count)
 	for i := range t.Patterns {
 		p := &t.Patterns[i]
 		for from, s := range p.Stops {
@@ -260,10 +264,12 @@ func (t *Timetable) CityName(city int32, lang Language) string {
 	return c.Name
 }
 
-// index groups values by key, in one array.
+// index groups values by key, in one array sorted by key.
 type index[K comparable, V any] struct {
-	at     map[K][2]int32
-	values []V
+	compare func(K, K) int
+	keys    []K
+	starts  []int32 // by key, and one more
+	values  []V
 }
 
 type keyed[K comparable, V any] struct {
@@ -274,22 +280,22 @@ type keyed[K comparable, V any] struct {
 // newIndex keeps the values of a key in the order they are listed in.
 func newIndex[K comparable, V any](list []keyed[K, V], compare func(K, K) int) index[K, V] {
 	slices.SortStableFunc(list, func(a, b keyed[K, V]) int { return compare(a.key, b.key) })
-	x := index[K, V]{at: map[K][2]int32{}, values: make([]V, len(list))}
+	x := index[K, V]{compare: compare, values: make([]V, len(list))}
 	for i, kv := range list {
-		x.values[i] = kv.value
-		span, ok := x.at[kv.key]
-		if !ok {
-			span[0] = int32(i)
+		if x.values[i] = kv.value; i == 0 || kv.key != list[i-1].key {
+			x.keys, x.starts = append(x.keys, kv.key), append(x.starts, int32(i))
 		}
-		span[1] = int32(i) + 1
-		x.at[kv.key] = span
 	}
+	x.starts = append(x.starts, int32(len(list)))
 	return x
 }
 
 func (x *index[K, V]) get(key K) []V {
-	span := x.at[key]
-	return x.values[span[0]:span[1]]
+	i, ok := slices.BinarySearchFunc(x.keys, key, x.compare)
+	if !ok {
+		return nil
+	}
+	return x.values[x.starts[i]:x.starts[i+1]]
 }
 
 // TripByID finds a trip by its id.

@@ -17,6 +17,8 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -31,14 +33,14 @@ func noFeed(format string, args ...any) error {
 const (
 	maxUnpacked = 4 << 30 // bytes of a whole feed
 	maxCell     = 1 << 16 // bytes of one cell
+	maxLine     = 1 << 18 // bytes of one line
 )
 
 // CheckZip refuses an archive with an entry that leaves it, or that unpacks beyond 4 GiB.
 func CheckZip(z *zip.Reader) error {
 	var total uint64
 	for _, f := range z.File {
-		name := strings.TrimSuffix(f.Name, "/")
-		if !fs.ValidPath(name) || strings.Contains(name, `\`) {
+		if strings.HasPrefix(f.Name, "/") || strings.Contains(f.Name, `\`) || slices.Contains(strings.Split(f.Name, "/"), "..") {
 			return noFeed("the archive's entry %q leaves the archive", f.Name)
 		}
 		if total += f.UncompressedSize64; total > maxUnpacked || f.UncompressedSize64 > maxUnpacked {
@@ -110,16 +112,19 @@ func (im *importer) read(file string, use func(t *table)) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	defer f.Close()
-	text := &checked{r: f, file: file, left: &im.left}
-	buffered := bufio.NewReaderSize(text, 1<<16)
-	if start, _ := buffered.Peek(32); bytes.HasPrefix(start, []byte("version https://git-lfs")) {
+	buffered := bufio.NewReaderSize(&checked{r: f, file: file, left: &im.left}, 1<<16)
+	start, err := buffered.Peek(32)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if bytes.HasPrefix(start, []byte("version https://git-lfs")) {
 		return noFeed("%s is a Git LFS pointer; fetch the file itself", file)
 	} else if bytes.HasPrefix(start, []byte{0xff, 0xfe}) || bytes.HasPrefix(start, []byte{0xfe, 0xff}) {
 		return noFeed("%s is in UTF-16, GTFS is in UTF-8", file)
 	} else if bytes.HasPrefix(start, []byte("\xef\xbb\xbf")) {
 		buffered.Discard(3)
 	}
-	r := csv.NewReader(buffered)
+	r := csv.NewReader(&tidy{r: buffered, drop: func(line int, reason string) { im.skip(file, line, reason) }})
 	r.FieldsPerRecord, r.ReuseRecord, r.LazyQuotes, r.TrimLeadingSpace = -1, true, true, true
 	t := &table{file: file, skip: im.skip}
 	for {
@@ -160,8 +165,6 @@ func unusable(row []string) string {
 			return "a cell is longer than 64 KiB"
 		case !utf8.ValidString(cell):
 			return "is not UTF-8"
-		case strings.Contains(cell, "\n"):
-			return "a cell runs over several lines; a quote is missing"
 		}
 	}
 	return ""
@@ -177,10 +180,83 @@ type checked struct {
 func (c *checked) Read(b []byte) (int, error) {
 	n, err := c.r.Read(b)
 	if bytes.IndexByte(b[:n], 0) >= 0 {
-		return 0, noFeed("%s has NUL bytes, it is not a text file", c.file)
+		return 0, noFeed("%s has NUL bytes: it is in UTF-16, or no text file", c.file)
 	}
 	if *c.left -= int64(n); *c.left < 0 {
 		return 0, noFeed("the feed unpacks beyond 4 GiB")
 	}
 	return n, err
+}
+
+// tidy passes a file on line by line, as GTFS has it: no cell runs over
+// several. A line whose quotes do not match is left out, so that it does not
+// swallow those after it; blanks between a closing quote and the comma go.
+type tidy struct {
+	r    *bufio.Reader
+	drop func(line int, reason string)
+	line int
+	rest []byte
+}
+
+var blanksAfterQuote = regexp.MustCompile(`"[ \t]+(,|\r?\n|$)`)
+
+func (t *tidy) Read(b []byte) (int, error) {
+	for len(t.rest) == 0 {
+		line, err := t.r.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			line, err = t.long(line)
+		}
+		if len(line) == 0 || err != nil && err != io.EOF {
+			return 0, err
+		}
+		t.line++
+		quoted := bytes.IndexByte(line, '"') >= 0
+		switch {
+		case len(line) > maxLine:
+			t.drop(t.line, "is longer than 256 KiB")
+			line = []byte("\n")
+		case quoted && !closed(line):
+			t.drop(t.line, "a quote is missing")
+			line = []byte("\n")
+		case quoted:
+			line = blanksAfterQuote.ReplaceAll(line, []byte(`"$1`))
+		}
+		t.rest = line
+	}
+	n := copy(b, t.rest)
+	t.rest = t.rest[n:]
+	return n, nil
+}
+
+// closed tells whether every quoted cell of a line ends in it.
+func closed(line []byte) bool {
+	for rest := line; ; {
+		rest = bytes.TrimLeft(rest, " \t")
+		if len(rest) > 0 && rest[0] == '"' {
+			end := closing.FindIndex(rest[1:])
+			if end == nil {
+				return false
+			}
+			rest = rest[end[1]:]
+		}
+		_, after, more := bytes.Cut(rest, []byte{','})
+		if rest = after; !more {
+			return true
+		}
+	}
+}
+
+// closing finds the end of a quoted cell: a quote that is not doubled, before a comma or the line's end.
+var closing = regexp.MustCompile(`^([^"]|""|"[^",\s])*"[ \t]*(,|\r?\n?$)`)
+
+// long goes on with a line that is longer than the buffer; what is too long anyway it only counts.
+func (t *tidy) long(start []byte) (line []byte, err error) {
+	line = bytes.Clone(start)
+	for err = bufio.ErrBufferFull; err == bufio.ErrBufferFull; {
+		var more []byte
+		if more, err = t.r.ReadSlice('\n'); len(line) <= maxLine {
+			line = append(line, more...)
+		}
+	}
+	return line, err
 }

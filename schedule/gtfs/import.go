@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,20 +35,9 @@ func Import(feed fs.FS, opt Options) (*schedule.Tables, Counts, error) {
 		feed: dir, opt: opt, skip: opt.Skip, left: maxUnpacked, counts: Counts{},
 		companies: map[string]int32{}, areas: map[string]int32{}, named: map[string]int32{}, stops: map[string]int32{}, stopArea: map[string]string{},
 		routes: map[string]int32{}, buses: map[string]int32{}, fms: map[string]bool{}, services: map[string]*days{}, trips: map[string]int32{},
-		citySlugs: newSlugs(), companySlugs: newSlugs(), routeSlugs: newSlugs(), translated: map[[3]string]*[2]schedule.Names{},
+		translated: map[[3]string]*[2]schedule.Names{},
 	}
 	im.out.FarePerKm = opt.FarePerKm
-	if before := opt.Before; before != nil {
-		for _, x := range before.Cities {
-			im.citySlugs.keep(x.ID, x.Slug)
-		}
-		for _, x := range before.Companies {
-			im.companySlugs.keep(x.ID, x.Slug)
-		}
-		for _, x := range before.Routes {
-			im.routeSlugs.keep(x.ID, x.Slug)
-		}
-	}
 	for _, step := range []func() error{
 		im.readTranslations, im.readAgencies, im.readAreas, im.readStops, im.readRoutes, im.readBuses,
 		im.readServices, im.readTrips, im.readStopTimes, im.readFrequencies,
@@ -60,6 +48,7 @@ func Import(feed fs.FS, opt Options) (*schedule.Tables, Counts, error) {
 		}
 	}
 	im.finishCities()
+	im.finishSlugs()
 	return &im.out, im.counts, nil
 }
 
@@ -77,8 +66,7 @@ type importer struct {
 	fms                                                  map[string]bool
 	services                                             map[string]*days
 	serviceIndex                                         map[string]int32
-	tripLines                                            []int // by trip
-	citySlugs, companySlugs, routeSlugs                  *slugs
+	tripLines                                            []int            // by trip
 	stopZones                                            map[int32]string // by city: what its stops say
 	translated                                           map[[3]string]*[2]schedule.Names
 }
@@ -94,7 +82,14 @@ func urlSafe(id string) string {
 	if plain && strings.Trim(id, ".") != "" {
 		return id
 	}
+	// No plain id starts with a tilde.
 	return "~" + base64.RawURLEncoding.EncodeToString([]byte(id))
+}
+
+// isZone tells whether a name is of a zone that is the same on every machine.
+func isZone(name string) bool {
+	_, err := time.LoadLocation(name)
+	return err == nil && name != "Local"
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -114,7 +109,7 @@ func (im *importer) readAgencies() error {
 	err := im.read("agency.txt", func(t *table) {
 		id := t.get("agency_id")
 		zone := t.get("agency_timezone")
-		if _, err := time.LoadLocation(zone); err != nil || zone == "" {
+		if zone == "" || !isZone(zone) {
 			t.drop("agency_timezone %q is not an IANA time zone", zone)
 			return
 		}
@@ -123,11 +118,10 @@ func (im *importer) readAgencies() error {
 			return
 		}
 		c := schedule.Company{
-			ID: urlSafe(cmp.Or(id, "agency")), Name: t.get("agency_name"), CEO: t.get("waybill_ceo"), PartnerCompany: t.get("waybill_partner_company"),
+			ID: urlSafe(id), Name: t.get("agency_name"), CEO: t.get("waybill_ceo"), PartnerCompany: t.get("waybill_partner_company"),
 			LogoURL: t.get("waybill_logo_url"), Email: t.get("agency_email"), Website: t.get("agency_url"), Rules: t.get("waybill_rules"),
-			Socials: fields(t.get("waybill_socials"), " "), Tier: t.get("waybill_tier"), Source: cmp.Or(t.get("waybill_source"), schedule.OwnSource), Zone: zone,
+			Socials: fields(t.get("waybill_socials"), " "), Slug: t.get("waybill_slug"), Tier: t.get("waybill_tier"), Source: cmp.Or(t.get("waybill_source"), schedule.OwnSource), Zone: zone,
 		}
-		c.Slug = im.companySlugs.give(c.ID, t.get("waybill_slug"), c.Name)
 		im.companies[id] = int32(len(im.out.Companies))
 		im.out.Companies = append(im.out.Companies, c)
 	})
@@ -170,13 +164,12 @@ func (im *importer) readRoutes() error {
 			return
 		}
 		long, short := t.get("route_long_name"), t.get("route_short_name")
-		r := schedule.Route{ID: urlSafe(id), Company: company, Name: cmp.Or(long, short), Description: t.get("route_desc")}
+		r := schedule.Route{ID: urlSafe(id), Company: company, Name: cmp.Or(long, short), Slug: t.get("waybill_slug"), Description: t.get("route_desc")}
 		field := "route_long_name"
 		if long == "" {
 			field = "route_short_name"
 		}
 		r.Names = im.names("routes", field, id, r.Name)
-		r.Slug = im.routeSlugs.give(r.ID, t.get("waybill_slug"), cmp.Or(r.Name, id))
 		for _, pair := range fields(t.get("waybill_services"), ";") {
 			sid, name, _ := strings.Cut(pair, ":")
 			r.Services = append(r.Services, schedule.Amenity{ID: urlSafe(strings.TrimSpace(sid)), Name: strings.TrimSpace(name)})
@@ -263,8 +256,14 @@ func (im *importer) readTrips() error {
 
 // readFrequencies puts one trip per departure in place of each trip that runs at intervals.
 func (im *importer) readFrequencies() error {
+	type departure struct{ base, at int32 }
+	made := map[departure]bool{} // intervals may overlap
 	based := map[int32]bool{}
-	var made []schedule.Trip
+	ids := map[string]bool{}
+	for i := range im.out.Trips {
+		ids[im.out.Trips[i].ID] = true
+	}
+	var trips []schedule.Trip
 	err := im.read("frequencies.txt", func(t *table) {
 		id := t.get("trip_id")
 		i, ok := im.trips[id]
@@ -283,30 +282,34 @@ func (im *importer) readFrequencies() error {
 		case err != nil || headway < 1:
 			t.drop("headway_secs %q is not a number of seconds", t.get("headway_secs"))
 			return
-		case end <= start || int(end-start)/headway > maxDepartures-len(made):
+		case end <= start || int(end-start)/headway >= maxDepartures-len(trips):
 			t.drop("gives no departures, or more than %d in the whole feed", maxDepartures)
 			return
 		}
 		based[i] = true
 		base := im.out.Trips[i]
-		for at := start; at < end; at += int32(headway) {
-			x := base
+		for next := int(start); next < int(end); next += min(headway, int(end)) {
+			x, at := base, int32(next)
+			if made[departure{i, at}] {
+				continue
+			}
+			made[departure{i, at}] = true
 			x.ID = fmt.Sprintf("%s~%02d%02d%02d", base.ID, at/3600, at/60%60, at%60)
+			for ids[x.ID] {
+				x.ID += "~"
+			}
+			ids[x.ID] = true
 			x.Shift = at - im.out.Times[base.Times][1]
-			made = append(made, x)
+			trips = append(trips, x)
 		}
 	})
-	if len(based) > 0 {
-		var trips []schedule.Trip
-		for i, x := range im.out.Trips {
-			if !based[int32(i)] {
-				trips = append(trips, x)
-			}
+	var kept []schedule.Trip
+	for i, x := range im.out.Trips {
+		if !based[int32(i)] {
+			kept = append(kept, x)
 		}
-		slices.SortStableFunc(made, func(a, b schedule.Trip) int { return strings.Compare(a.ID, b.ID) })
-		made = slices.CompactFunc(made, func(a, b schedule.Trip) bool { return a.ID == b.ID })
-		im.out.Trips = append(trips, made...)
 	}
+	im.out.Trips = append(kept, trips...)
 	return err
 }
 

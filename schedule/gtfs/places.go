@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
-	"time"
 
 	"waybill/schedule"
 )
@@ -13,7 +12,7 @@ func (im *importer) readAreas() error {
 	err := im.read("areas.txt", func(t *table) {
 		id := t.get("area_id")
 		zone := t.get("waybill_timezone")
-		if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
+		if !isZone(zone) {
 			t.drop("waybill_timezone %q is not an IANA time zone", zone)
 			return
 		}
@@ -65,7 +64,6 @@ func (im *importer) readStops() error {
 		located := t.get("stop_lat") != "" || t.get("stop_lon") != ""
 		_, double := index[id]
 		zone := t.get("stop_timezone")
-		_, err3 := time.LoadLocation(zone)
 		switch {
 		case id == "":
 			t.drop("has no stop_id")
@@ -78,7 +76,7 @@ func (im *importer) readStops() error {
 		case located && (err1 != nil || err2 != nil || !(lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180)):
 			t.drop("stop_lat %q, stop_lon %q are not coordinates", t.get("stop_lat"), t.get("stop_lon"))
 			return
-		case err3 != nil || zone == "Local":
+		case !isZone(zone):
 			t.drop("stop_timezone %q is not an IANA time zone", zone)
 			return
 		}
@@ -151,7 +149,7 @@ func (im *importer) cityNamed(row *stopRow) int32 {
 	if i, ok := im.named[name]; ok {
 		return i
 	}
-	i := im.city(schedule.City{ID: "~n" + urlSafe(name), Name: name, Names: im.names("stops", "stop_name", row.rawID, name)})
+	i := im.city(schedule.City{ID: "~." + urlSafe(name), Name: name, Names: im.names("stops", "stop_name", row.rawID, name)})
 	im.named[name] = i
 	return i
 }
@@ -172,13 +170,40 @@ func (im *importer) finishCities() {
 		c.Zone = cmp.Or(c.Zone, im.stopZones[n], served[n], im.out.Companies[0].Zone)
 		c.Country = cmp.Or(c.Country, countryOf(c.Zone))
 	}
-	// Slugs that a feed gives come before those made from names.
-	for _, given := range []bool{true, false} {
-		for i := range im.out.Cities {
-			if c := &im.out.Cities[i]; c.Slug != "" == given {
-				c.Slug = im.citySlugs.give(c.ID, c.Slug, c.Name)
-			}
+}
+
+// finishSlugs gives companies, cities and routes their slugs; those of before stay.
+func (im *importer) finishSlugs() {
+	before := im.opt.Before
+	if before == nil {
+		before = new(schedule.Tables)
+	}
+	companies := func(list []schedule.Company) (all []named) {
+		for i := range list {
+			all = append(all, named{list[i].ID, list[i].Name, &list[i].Slug})
 		}
+		return all
+	}
+	cities := func(list []schedule.City) (all []named) {
+		for i := range list {
+			all = append(all, named{list[i].ID, list[i].Name, &list[i].Slug})
+		}
+		return all
+	}
+	routes := func(list []schedule.Route) (all []named) {
+		for i := range list {
+			all = append(all, named{list[i].ID, list[i].Name, &list[i].Slug})
+		}
+		return all
+	}
+	for _, x := range [][2][]named{
+		{companies(im.out.Companies), companies(before.Companies)}, {cities(im.out.Cities), cities(before.Cities)}, {routes(im.out.Routes), routes(before.Routes)},
+	} {
+		had := map[string]string{}
+		for _, old := range x[1] {
+			had[old.id] = *old.slug
+		}
+		giveSlugs(x[0], had)
 	}
 }
 

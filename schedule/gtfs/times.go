@@ -94,29 +94,35 @@ func (im *importer) readServices() error {
 	return err
 }
 
+// service makes the set of days: the ranges', and the days added, without those excepted.
 func (s *days) service(id string) schedule.Service {
-	all := s.added
+	first, last := lastDay, firstDay
+	for _, r := range s.ranges {
+		first, last = min(first, r.first), max(last, r.last)
+	}
+	for _, d := range s.added {
+		first, last = min(first, d), max(last, d)
+	}
+	out := schedule.Service{ID: id, First: first}
+	if first > last {
+		return out
+	}
+	out.Bits = make([]uint64, (last-first)/64+1)
+	set := func(d schedule.Day) { out.Bits[(d-first)/64] |= 1 << ((d - first) % 64) }
 	for _, r := range s.ranges {
 		for d := r.first; d <= r.last; d++ {
-			if r.weekdays[d.Date().Weekday()] {
-				all = append(all, d)
+			if r.weekdays[(d%7+11)%7] { // day 0 was a Thursday
+				set(d)
 			}
 		}
 	}
-	slices.Sort(s.except)
-	all = slices.DeleteFunc(all, func(d schedule.Day) bool {
-		_, found := slices.BinarySearch(s.except, d)
-		return found
-	})
-	out := schedule.Service{ID: id}
-	if len(all) == 0 {
-		return out
+	for _, d := range s.added {
+		set(d)
 	}
-	out.First = slices.Min(all)
-	out.Bits = make([]uint64, (slices.Max(all)-out.First)/64+1)
-	for _, d := range all {
-		i := d - out.First
-		out.Bits[i/64] |= 1 << (i % 64)
+	for _, d := range s.except {
+		if d >= first && d <= last {
+			out.Bits[(d-first)/64] &^= 1 << ((d - first) % 64)
+		}
 	}
 	return out
 }
@@ -247,7 +253,7 @@ func (im *importer) makeTrips(rows []stopTime) {
 func (im *importer) distinct(rows []stopTime) []stopTime {
 	return slices.CompactFunc(rows, func(a, b stopTime) bool {
 		if a.seq == b.seq {
-			im.skip("stop_times.txt", int(b.line), "stop_sequence "+itoa(int(b.seq))+" of the trip is there already")
+			im.skip("stop_times.txt", int(max(a.line, b.line)), "stop_sequence "+itoa(int(b.seq))+" of the trip is there already")
 		}
 		return a.seq == b.seq
 	})

@@ -1,6 +1,8 @@
 package gtfs
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -36,12 +38,14 @@ func slugOf(name string) string {
 	for _, r := range name {
 		spelled, known := slugTable[unicode.ToLower(r)]
 		if !known {
-			spelled = schedule.Fold(string(r))
-		}
-		for _, c := range spelled {
-			if c >= unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c) {
-				spelled, dash = "", true
-				break
+			for _, plain := range schedule.Fold(string(r)) {
+				if spelling, ok := slugTable[plain]; ok {
+					spelled += spelling
+				} else if plain < unicode.MaxASCII && (unicode.IsLetter(plain) || unicode.IsDigit(plain)) {
+					spelled += string(plain)
+				} else {
+					dash = true
+				}
 			}
 		}
 		put(spelled)
@@ -49,36 +53,36 @@ func slugOf(name string) string {
 	return b.String()
 }
 
-// slugs hands out each slug once; what had one in the timetable before keeps it.
-type slugs struct {
-	kept  map[string]string // by id
-	taken map[string]bool
+// named is what gets a slug: Slug is what the feed gives, and then what it got.
+type named struct {
+	id, name string
+	slug     *string
 }
 
-func newSlugs() *slugs { return &slugs{map[string]string{}, map[string]bool{}} }
-
-// keep says that an id had a slug in the timetable before.
-func (s *slugs) keep(id, slug string) { s.kept[id] = slug; s.taken[slug] = true }
-
-// give makes the slug of an id from what the feed gives, or else from its name.
-func (s *slugs) give(id, given, name string) string {
-	slug := slugOf(given)
-	if kept := s.kept[id]; kept != "" && (given == "" || kept == slug || strings.TrimRight(kept, "0123456789") == slug+"-") {
-		return kept
+// giveSlugs gives each its slug, once: first to those that had one in the
+// timetable before, then as the feed asks, then after the names.
+func giveSlugs(list []named, before map[string]string) {
+	taken, next := map[string]bool{}, map[string]int{}
+	given := make([]bool, len(list))
+	for i, x := range list {
+		asked, had := slugOf(*x.slug), before[x.id]
+		if had != "" && (asked == "" || had == asked || strings.TrimRight(had, "0123456789") == asked+"-") && !taken[had] {
+			*x.slug, given[i], taken[had] = had, true, true
+		}
 	}
-	if slug == "" {
-		slug = slugOf(name)
+	for _, asked := range []bool{true, false} {
+		for i, x := range list {
+			slug := slugOf(*x.slug)
+			if given[i] || asked && slug == "" {
+				continue
+			}
+			slug = cmp.Or(slug, slugOf(x.name), slugOf(x.id), "x")
+			unique := slug
+			for n := max(2, next[slug]); taken[unique]; n++ {
+				unique = slug + "-" + strconv.Itoa(n)
+				next[slug] = n + 1
+			}
+			*x.slug, given[i], taken[unique] = unique, true, true
+		}
 	}
-	if slug == "" {
-		slug = slugOf(id)
-	}
-	if slug == "" {
-		slug = "x"
-	}
-	unique := slug
-	for n := 2; s.taken[unique]; n++ {
-		unique = slug + "-" + itoa(n)
-	}
-	s.taken[unique] = true
-	return unique
 }

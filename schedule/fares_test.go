@@ -1,0 +1,289 @@
+package schedule_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"waybill/schedule"
+)
+
+// priced is a timetable of two companies with two routes each; every route has
+// one trip a day over stops in the fare zones A, B and none, in cities of three time zones.
+func priced(t testing.TB) *schedule.Tables {
+	x := &schedule.Tables{Services: []schedule.Service{daily(day(t, "2026-01-01"), 365)}}
+	for i, zone := range []string{"Europe/Kyiv", "Europe/London", "Asia/Kolkata"} {
+		x.Cities = append(x.Cities, schedule.City{ID: fmt.Sprint(i), Name: []string{"Kyiv", "London", "Kolkata"}[i], Slug: fmt.Sprint(i), Zone: zone})
+		x.Stops = append(x.Stops, schedule.Stop{ID: fmt.Sprint(i), City: int32(i), FareZone: []string{"A", "B", ""}[i]})
+	}
+	x.Times = []schedule.Times{{3600, 3600, 7200, 7200, 10800, 10800}}
+	for i := range int32(2) {
+		x.Companies = append(x.Companies, schedule.Company{ID: fmt.Sprint("co", i), Source: schedule.OwnSource, Zone: "UTC"})
+	}
+	for i := range int32(4) {
+		x.Routes = append(x.Routes, schedule.Route{ID: fmt.Sprint("r", i), Company: i / 2, Name: fmt.Sprint("Line ", i)})
+		x.Patterns = append(x.Patterns, schedule.Pattern{Route: i, Stops: []int32{0, 1, 2}})
+		x.Trips = append(x.Trips, schedule.Trip{ID: fmt.Sprint("t", i), Pattern: i, Bus: -1})
+	}
+	return x
+}
+
+// rideOn gives the ride of a trip between two positions on a day.
+func rideOn(t testing.TB, tt *schedule.Timetable, trip int32, on schedule.Day, from, to int16) *schedule.Leg {
+	t.Helper()
+	stops := tt.StopsOf(trip)
+	for _, j := range tt.Search(&schedule.Query{From: tt.Stops[stops[from]].City, To: tt.Stops[stops[to]].City, First: on - 2, Days: 5}) {
+		if l := j.Legs()[0]; l.Trip == trip && l.Day == on && l.From == from && l.To == to {
+			return l
+		}
+	}
+	t.Fatalf("trip %d has no ride from %d to %d on %s", trip, from, to, on)
+	return nil
+}
+
+// money gives amounts as "EUR 500, UAH 20000".
+func money(list []schedule.Money) (s string) {
+	for i, m := range list {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprint(m.Currency, " ", m.Amount)
+	}
+	return s
+}
+
+// TestFares: of the fares that match, per currency, the most specific; of those the cheapest.
+func TestFares(t *testing.T) {
+	fare := func(company, route int32, from, to, currency string, amount int64) schedule.Fare {
+		return schedule.Fare{Company: company, Route: route, From: from, To: to, Currency: currency, Amount: amount}
+	}
+	for name, c := range map[string]struct {
+		fares []schedule.Fare
+		want  string // for trip t0 of company 0, from zone A to zone B
+	}{
+		"none":                        {nil, ""},
+		"of everything":               {[]schedule.Fare{fare(-1, -1, "", "", "EUR", 500)}, "EUR 500"},
+		"cheapest":                    {[]schedule.Fare{fare(-1, -1, "", "", "EUR", 500), fare(-1, -1, "", "", "EUR", 400), fare(-1, -1, "", "", "EUR", 450)}, "EUR 400"},
+		"most specific, dearer":       {[]schedule.Fare{fare(-1, -1, "", "", "EUR", 400), fare(0, -1, "", "", "EUR", 500)}, "EUR 500"},
+		"two fields, any two":         {[]schedule.Fare{fare(0, 0, "", "", "EUR", 500), fare(-1, -1, "A", "B", "EUR", 450), fare(-1, 0, "A", "", "EUR", 470), fare(0, -1, "", "", "EUR", 1)}, "EUR 450"},
+		"all four":                    {[]schedule.Fare{fare(0, 0, "A", "B", "EUR", 900), fare(-1, 0, "A", "B", "EUR", 1), fare(0, -1, "A", "B", "EUR", 1), fare(0, 0, "", "B", "EUR", 1)}, "EUR 900"},
+		"another company":             {[]schedule.Fare{fare(1, -1, "", "", "EUR", 100), fare(0, -1, "", "", "EUR", 500)}, "EUR 500"},
+		"another route":               {[]schedule.Fare{fare(-1, 1, "", "", "EUR", 100)}, ""},
+		"the other way":               {[]schedule.Fare{fare(-1, -1, "B", "A", "EUR", 100)}, ""},
+		"another zone":                {[]schedule.Fare{fare(-1, -1, "A", "C", "EUR", 100), fare(-1, -1, "C", "", "EUR", 100)}, ""},
+		"per currency":                {[]schedule.Fare{fare(-1, -1, "", "", "UAH", 20000), fare(0, 0, "A", "B", "EUR", 500), fare(-1, -1, "", "", "EUR", 1), fare(0, -1, "", "", "PLN", 99)}, "EUR 500, PLN 99, UAH 20000"},
+		"the same one in two":         {[]schedule.Fare{fare(0, 0, "", "", "EUR", 500), fare(0, 0, "", "", "UAH", 100), fare(0, 0, "", "", "EUR", 300)}, "EUR 300, UAH 100"},
+		"free":                        {[]schedule.Fare{fare(0, -1, "", "", "EUR", 0), fare(-1, -1, "", "", "EUR", 100)}, "EUR 0"},
+		"a company with a route of 1": {[]schedule.Fare{fare(1, 0, "", "", "EUR", 100), fare(-1, -1, "", "", "EUR", 500)}, "EUR 500"},
+	} {
+		tables := priced(t)
+		tables.Fares = c.fares
+		tt := timetable(t, tables)
+		l := rideOn(t, tt, 0, day(t, "2026-06-01"), 0, 1)
+		if got := money(tt.BaseFares(l)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if got := money(tt.Price(l)); got != c.want {
+			t.Errorf("%s: the price is %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestFaresRandom compares random fares with a plain reading of the rule.
+func TestFaresRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		tables := priced(t)
+		zones := []string{"", "A", "B", "C"}
+		for range r.IntN(30) {
+			tables.Fares = append(tables.Fares, schedule.Fare{Company: int32(r.IntN(3) - 1), Route: int32(r.IntN(5) - 1), From: zones[r.IntN(4)], To: zones[r.IntN(4)],
+				Currency: []string{"EUR", "UAH", "PLN"}[r.IntN(3)], Amount: int64(r.IntN(1000))})
+		}
+		tt := timetable(t, tables)
+		for trip := range int32(4) {
+			for _, ends := range [][2]int16{{0, 1}, {0, 2}, {1, 2}} {
+				l := rideOn(t, tt, trip, day(t, "2026-06-01"), ends[0], ends[1])
+				var want []schedule.Money
+				for _, currency := range []string{"EUR", "PLN", "UAH"} {
+					best, given := int64(-1), -1
+					for _, f := range tables.Fares {
+						company, route, from, to := f.Company >= 0, f.Route >= 0, f.From != "", f.To != ""
+						if f.Currency != currency || company && f.Company != trip/2 || route && f.Route != trip ||
+							from && f.From != tables.Stops[ends[0]].FareZone || to && f.To != tables.Stops[ends[1]].FareZone {
+							continue
+						}
+						n := 0
+						for _, b := range []bool{company, route, from, to} {
+							if b {
+								n++
+							}
+						}
+						if n > given || n == given && f.Amount < best {
+							best, given = f.Amount, n
+						}
+					}
+					if given >= 0 {
+						want = append(want, schedule.Money{Currency: currency, Amount: best})
+					}
+				}
+				if got := tt.BaseFares(l); money(got) != money(want) {
+					t.Fatalf("trip %d from %d to %d with %+v: %s, want %s", trip, ends[0], ends[1], tables.Fares, money(got), money(want))
+				}
+			}
+		}
+	}
+}
+
+// TestDiscounts: in force by the local date of departure, both ends included; the largest of several; rounding half up.
+func TestDiscounts(t *testing.T) {
+	discount := func(route int32, percent int64, first, last string) schedule.Discount {
+		return schedule.Discount{ID: fmt.Sprint(percent), Route: route, Percent: percent, First: day(t, first), Last: day(t, last)}
+	}
+	// The trip leaves London at 02:00 UTC, Kyiv at 01:00 UTC; Shift moves it around midnight of the city.
+	for _, c := range []struct {
+		shift     int32
+		from      int16
+		day       string
+		discounts []schedule.Discount
+		want      string
+	}{
+		{0, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-01")}, "1000"},
+		{0, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-02", "2026-06-30")}, ""},
+		{0, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-05-01", "2026-05-31")}, ""},
+		{0, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-30")}, "1000"},
+		{0, 0, "2026-06-30", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-30")}, "1000"},
+		{0, 0, "2026-06-01", []schedule.Discount{discount(1, 1000, "2026-06-01", "2026-06-30")}, ""},
+		{0, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-02", "2026-06-01")}, ""},
+		{0, 0, "2026-06-01", []schedule.Discount{discount(0, 500, "2026-06-01", "2026-06-30"), discount(0, 1500, "2026-06-01", "2026-06-30"), discount(0, 9900, "2026-07-01", "2026-07-30")}, "1500"},
+		// 20:59 and 21:00 UTC are 23:59 of the day and 00:00 of the next one in Kyiv.
+		{20*3600 - 60, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-01")}, "1000"},
+		{20 * 3600, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-01")}, ""},
+		{20 * 3600, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-02", "2026-06-02")}, "1000"},
+		// The bus boards in London at 22:00 UTC, which is 23:00 there, though it is the next day where it came from.
+		{20 * 3600, 1, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-01")}, "1000"},
+		// A service day is not the date of departure.
+		{-3 * 3600, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-01")}, "1000"},
+		{-5 * 3600, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-01")}, ""},
+		{50 * 3600, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-03", "2026-06-03")}, "1000"},
+	} {
+		tables := priced(t)
+		tables.Discounts = c.discounts
+		tables.Fares = []schedule.Fare{{Company: -1, Route: -1, Currency: "EUR", Amount: 10000}}
+		tables.Trips[0].Shift = c.shift
+		tt := timetable(t, tables)
+		l := rideOn(t, tt, 0, day(t, c.day), c.from, 2)
+		got, price := "", int64(10000)
+		if d := tt.Discount(l); d >= 0 {
+			form := tt.Form(0).Discounts[d]
+			got = form.ID
+			price -= form.Percent
+		}
+		if got != c.want {
+			t.Errorf("leaving at %s: discount %q, want %q of %+v", time.Unix(l.Dep, 0).UTC(), got, c.want, c.discounts)
+		}
+		if p := tt.Price(l); money(p) != fmt.Sprint("EUR ", price) || money(tt.BaseFares(l)) != "EUR 10000" {
+			t.Errorf("leaving at %s: %s, want %d", time.Unix(l.Dep, 0).UTC(), money(p), price)
+		}
+	}
+}
+
+// TestPercent rounds half up, whatever the amount.
+func TestPercent(t *testing.T) {
+	for _, c := range []struct{ amount, hundredths, want int64 }{
+		{0, 5000, 0}, {100, 0, 0}, {100, 10000, 100}, {1, 5000, 1}, {1, 4999, 0}, {3, 5000, 2}, {10050, 1000, 1005}, {10055, 1000, 1006}, {10054, 1000, 1005}, {999, 3333, 333},
+		{1005, 5000, 503}, {99_999_999_999_999, 10000, 99_999_999_999_999},
+	} {
+		if got := schedule.Percent(c.amount, c.hundredths); got != c.want {
+			t.Errorf("%d hundredths of a per cent of %d: %d, want %d", c.hundredths, c.amount, got, c.want)
+		}
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 1000 {
+		amount, percent := r.Int64N(100_000_000_000_000), r.Int64N(10001)
+		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(amount), big.NewInt(percent)), big.NewInt(10000))
+		exact.Add(exact, big.NewRat(1, 2))
+		if want := new(big.Int).Div(exact.Num(), exact.Denom()).Int64(); schedule.Percent(amount, percent) != want {
+			t.Errorf("%d hundredths of a per cent of %d: %d, want %d", percent, amount, schedule.Percent(amount, percent), want)
+		}
+	}
+}
+
+// TestRefundRules: a route's own rules replace those of its company; the longest time first.
+func TestRefundRules(t *testing.T) {
+	rule := func(id string, company, route, hours int32) schedule.RefundRule {
+		return schedule.RefundRule{ID: id, Company: company, Route: route, Hours: hours, Percent: int64(hours)}
+	}
+	tables := priced(t)
+	tables.RefundRules = []schedule.RefundRule{rule("a2", 0, -1, 2), rule("a24", 0, -1, 24), rule("r1", 0, 1, 5), rule("r1+", -1, 1, 50), rule("b2", 1, -1, 2), rule("b2+", 1, -1, 2), rule("r3", -1, 3, 0)}
+	tt := timetable(t, tables)
+	for trip, want := range [][]string{{"a24", "a2"}, {"r1+", "r1"}, {"b2", "b2+"}, {"r3"}} {
+		var got []string
+		for _, r := range tt.Form(int32(trip)).Rules {
+			got = append(got, r.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("trip %d: %q, want %q", trip, got, want)
+		}
+	}
+	if rules := timetable(t, priced(t)).Form(0).Rules; len(rules) != 0 {
+		t.Errorf("rules where there are none: %+v", rules)
+	}
+}
+
+// TestRouteNames derives a name where there is none, from the cities of the trip.
+func TestRouteNames(t *testing.T) {
+	tables := priced(t)
+	tables.Cities[0].Names = schedule.Names{schedule.UK: "Київ", schedule.PL: "Kijów"}
+	tables.Cities[2].Names = schedule.Names{schedule.UK: "Калькутта"}
+	tables.Routes[0].Name = ""
+	tables.Routes[1].Names = schedule.Names{schedule.RU: "Линия 1"}
+	tables.Patterns[0].NoDropOff = []int16{2}
+	tables.Patterns = append(tables.Patterns, schedule.Pattern{Route: 0, Stops: []int32{2, 1}})
+	tables.Times = append(tables.Times, schedule.Times{0, 0, 60, 60})
+	tables.Trips = append(tables.Trips, schedule.Trip{ID: "back", Pattern: 4, Times: 1, Bus: -1})
+	tt := timetable(t, tables)
+	for _, c := range []struct {
+		trip int32
+		lang schedule.Language
+		want string
+	}{
+		{0, schedule.Untranslated, "Kyiv – Kolkata"}, {0, schedule.UK, "Київ – Калькутта"}, {0, schedule.PL, "Kijów – Kolkata"}, {0, schedule.EN, "Kyiv – Kolkata"},
+		{4, schedule.UK, "Калькутта – London"}, {1, schedule.RU, "Линия 1"}, {1, schedule.UK, "Line 1"}, {2, schedule.RU, "Line 2"},
+	} {
+		if got := tt.RouteName(c.trip, c.lang); got != c.want {
+			t.Errorf("trip %d in language %d: %q, want %q", c.trip, c.lang, got, c.want)
+		}
+	}
+	if f := tt.Form(0); f.Route.Name != "Kyiv – Kolkata" || !reflect.ValueOf(f.Route.Names).IsZero() {
+		t.Errorf("the route of a form is %q, %q", f.Route.Name, f.Route.Names)
+	}
+}
+
+// TestFindCities finds names and translations without regard to case and accents, in the order of names.
+func TestFindCities(t *testing.T) {
+	tables := &schedule.Tables{}
+	for i, c := range []struct{ name, uk, country string }{{"Łódź", "Лодзь", "PL"}, {"Lviv", "Львів", "UA"}, {"Kyiv", "Київ", "UA"}, {"Košice", "", "SK"}, {"İzmir", "", "TR"}, {"Gießen", "", "DE"}, {"Kyiv", "", "XX"}} {
+		tables.Cities = append(tables.Cities, schedule.City{ID: fmt.Sprint(i), Name: c.name, Slug: fmt.Sprint(i), Country: c.country, Zone: "UTC", Names: schedule.Names{c.uk}})
+	}
+	tt := timetable(t, tables)
+	for _, c := range []struct {
+		name, country string
+		want          []int32
+	}{
+		{"lod", "", []int32{0}}, {"ŁÓDŹ", "", []int32{0}}, {"лодзь", "", []int32{0}}, {"КИЇ", "", []int32{2}}, {"киі", "", []int32{2}}, {"kyiv", "", []int32{2, 6}}, {"kyiv", "UA", []int32{2}},
+		{"kosice", "", []int32{3}}, {"izmir", "", []int32{4}}, {"giess", "", []int32{5}}, {"GIESSEN", "", []int32{5}}, {"zzz", "", nil}, {"", "UA", []int32{2, 1}}, {"", "", []int32{5, 3, 2, 6, 1, 4, 0}},
+	} {
+		got := tt.FindCities(c.name, c.country)
+		if slices.Compare(got, c.want) != 0 {
+			t.Errorf("%q in %q: %v, want %v", c.name, c.country, got, c.want)
+		}
+		if !slices.IsSortedFunc(got, func(a, b int32) int { return cmp.Compare(tables.Cities[a].Name, tables.Cities[b].Name) }) {
+			t.Errorf("%q in %q: %v is not in the order of names", c.name, c.country, got)
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package schedule_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"waybill/schedule"
+	"waybill/schedule/gtfs"
+)
+
+// ride is what one can book for one leg, worked out from the tables alone.
+type ride struct {
+	schedule.Leg
+	from, to schedule.Stop
+	company  int32
+	route    string // its name
+	trip     string // its id
+}
+
+// trek is a journey of one or two rides.
+type trek []ride
+
+func (k trek) dep() int64 { return k[0].Dep }
+func (k trek) arr() int64 { return k[len(k)-1].Arr }
+
+// shown is the order of contract §6: departure, arrival, route name, trip id.
+func shown(a, b trek) int {
+	return cmp.Or(cmp.Compare(a.dep(), b.dep()), cmp.Compare(a.arr(), b.arr()), cmp.Compare(a[0].route, b[0].route), cmp.Compare(a[0].trip, b[0].trip))
+}
+
+// key names what the order of contract §6 can tell apart, and how many legs there are.
+func (k trek) key() string {
+	return fmt.Sprint(k.dep(), " ", k.arr(), " ", k[0].route, " ", k[0].trip, " ", len(k))
+}
+
+// atlas is every ride there is on service days of a range.
+type atlas struct {
+	tables *schedule.Tables
+	rides  map[[2]int32][]ride // by city pair
+	onward map[int32][]int32   // by city: where one can go from it
+	waits  map[[2]string]schedule.Transfer
+}
+
+func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day) *atlas {
+	a := &atlas{tables: x, rides: map[[2]int32][]ride{}, onward: map[int32][]int32{}, waits: map[[2]string]schedule.Transfer{}}
+	for _, w := range x.Transfers {
+		a.waits[[2]string{w.From, w.To}] = w
+	}
+	for i, trip := range x.Trips {
+		p := x.Patterns[trip.Pattern]
+		route := x.Routes[p.Route]
+		name := route.Name
+		if name == "" {
+			name = x.Cities[x.Stops[p.Stops[0]].City].Name + " – " + x.Cities[x.Stops[p.Stops[len(p.Stops)-1]].City].Name
+		}
+		zone, err := time.LoadLocation(x.Companies[route.Company].Zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := first; d <= last; d++ {
+			if s := x.Services[trip.Service]; d < s.First || int(d-s.First) >= 64*len(s.Bits) || s.Bits[(d-s.First)/64]>>((d-s.First)%64)&1 == 0 {
+				continue
+			}
+			noon := time.Unix(int64(d)*86400, 0).UTC()
+			start := time.Date(noon.Year(), noon.Month(), noon.Day(), 12, 0, 0, 0, zone).Unix() - 12*3600 + int64(trip.Shift)
+			for from := range p.Stops {
+				for to := from + 1; to < len(p.Stops); to++ {
+					b, e := x.Stops[p.Stops[from]], x.Stops[p.Stops[to]]
+					if b.City == e.City || slices.Contains(p.NoPickup, int16(from)) || slices.Contains(p.NoDropOff, int16(to)) {
+						continue
+					}
+					times := x.Times[trip.Times]
+					l := schedule.Leg{Trip: int32(i), Day: d, From: int16(from), To: int16(to), Dep: start + int64(times[2*from+1]), Arr: start + int64(times[2*to])}
+					pair := [2]int32{b.City, e.City}
+					if a.rides[pair] == nil {
+						a.onward[b.City] = append(a.onward[b.City], e.City)
+					}
+					a.rides[pair] = append(a.rides[pair], ride{l, b, e, route.Company, name, trip.ID})
+				}
+			}
+		}
+	}
+	return a
+}
+
+// wait gives how long a change takes, -1 if it cannot be made.
+func (a *atlas) wait(from, to schedule.Stop) int64 {
+	for _, pair := range [][2]string{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID}, {from.Parent, to.Parent}} {
+		if w, ok := a.waits[pair]; ok && w.Forbidden {
+			return -1
+		} else if ok {
+			return int64(w.Seconds)
+		}
+	}
+	return 30 * 60
+}
+
+// treks gives all journeys of a query that leave at or after its start,
+// however late and whether or not another makes them pointless.
+func (a *atlas) treks(q *schedule.Query, start int64) (list []trek) {
+	open := func(pair [2]int32, use func(r ride)) {
+		for _, r := range a.rides[pair] {
+			if r.Dep >= start && !q.Full[r.Leg] && (q.Companies == nil || q.Companies[r.company]) {
+				use(r)
+			}
+		}
+	}
+	open([2]int32{q.From, q.To}, func(r ride) { list = append(list, trek{r}) })
+	for _, change := range a.onward[q.From] {
+		var second []ride
+		if q.Changes > 0 {
+			open([2]int32{change, q.To}, func(r ride) { second = append(second, r) })
+		}
+		if len(second) == 0 {
+			continue
+		}
+		slices.SortFunc(second, func(a, b ride) int { return cmp.Compare(a.Dep, b.Dep) })
+		open([2]int32{q.From, change}, func(r ride) {
+			i, _ := slices.BinarySearchFunc(second, r.Arr, func(s ride, at int64) int { return cmp.Compare(s.Dep, at) })
+			for _, s := range second[i:] {
+				wait := a.wait(r.to, s.from)
+				if s.Dep > r.Arr+8*3600 {
+					break
+				}
+				if wait < 0 || s.Dep < r.Arr+wait || r.Run() == s.Run() || a.tables.Companies[r.company].Source != a.tables.Companies[s.company].Source {
+					continue
+				}
+				list = append(list, trek{r, s})
+			}
+		})
+	}
+	return list
+}
+
+// worthwhile keeps what contract §6 keeps: a journey of two legs is left out if
+// another journey with no more legs leaves no earlier and arrives no later, one
+// of the two strictly or with fewer legs. Equal ones are all kept.
+func worthwhile(list []trek) []trek {
+	beats := func(b, a trek) bool {
+		return len(b) <= len(a) && b.dep() >= a.dep() && b.arr() <= a.arr() && (b.dep() > a.dep() || b.arr() < a.arr() || len(b) < len(a))
+	}
+	var kept []trek
+	for _, a := range list {
+		if len(a) < 2 || !slices.ContainsFunc(list, func(b trek) bool { return beats(b, a) }) {
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}
+
+// answer gives the keys of the journeys that a query must find, in order, and all that may stand for each.
+func (a *atlas) answer(q *schedule.Query, zone *time.Location) (keys []string, all []trek) {
+	date := time.Unix(int64(q.First)*86400, 0).UTC()
+	from, until := date.Format(time.DateOnly), date.AddDate(0, 0, q.Days-1).Format(time.DateOnly)
+	earliest := max(q.After+1, date.Unix()-15*3600)
+	if q.From == q.To {
+		return nil, nil
+	}
+	for _, k := range worthwhile(a.treks(q, earliest)) {
+		if local := time.Unix(k.dep(), 0).In(zone).Format(time.DateOnly); from <= local && local <= until {
+			all = append(all, k)
+		}
+	}
+	slices.SortStableFunc(all, shown)
+	last := map[[2]int64]bool{}
+	for _, k := range all {
+		// Of equal ones the first by the order stays.
+		if at := [2]int64{k.dep(), k.arr()}; len(k) == 1 || !last[at] {
+			last[at] = last[at] || len(k) == 2
+			keys = append(keys, k.key())
+		}
+	}
+	return keys, all
+}
+
+// sameSearch compares one search with the brute force.
+func sameSearch(t testing.TB, tt *schedule.Timetable, a *atlas, q *schedule.Query) (direct, changing int) {
+	t.Helper()
+	want, all := a.answer(q, tt.CityZone(q.From))
+	var got []string
+	for _, j := range tt.Search(q) {
+		var k trek
+		for _, l := range j.Legs() {
+			k = append(k, ride{Leg: *l, route: tt.RouteName(l.Trip, schedule.Untranslated), trip: tt.Trips[l.Trip].ID})
+		}
+		got = append(got, k.key())
+		same := func(b trek) bool {
+			return slices.EqualFunc(k, b, func(x, y ride) bool { return x.Leg == y.Leg })
+		}
+		if !slices.ContainsFunc(all, same) {
+			t.Errorf("%s is no journey that is worthwhile", k.key())
+		}
+		direct, changing = direct+2-len(k), changing+len(k)-1
+	}
+	// What the order leaves open may come either way.
+	if !slices.Equal(got, want) {
+		t.Errorf("search of %d to %d from %s, %d days, after %d, %d full, companies %v:\n got %q\nwant %q",
+			q.From, q.To, q.First, q.Days, q.After, len(q.Full), q.Companies, got, want)
+	}
+	return direct, changing
+}
+
+// TestSearchRandom compares random timetables with the brute force.
+func TestSearchRandom(t *testing.T) {
+	direct, changing := 0, 0
+	for seed := range uint64(400) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 6))
+			first := day(t, []string{"2026-03-27", "2026-10-23", "2026-06-01"}[seed%3])
+			tables := randomTables(r, first)
+			tt, a := timetable(t, tables), newAtlas(t, tables, first-9, first+35)
+			for range 4 {
+				q := &schedule.Query{From: int32(r.IntN(len(tables.Cities))), To: int32(r.IntN(len(tables.Cities))), First: first + schedule.Day(r.IntN(3)), Days: 1 + r.IntN(5), Changes: r.IntN(5) / 4 * -1}
+				q.Changes++
+				if r.IntN(3) == 0 {
+					q.After = int64(first)*86400 + int64(r.IntN(3*86400))
+				}
+				if r.IntN(3) == 0 {
+					q.Full = a.someFull(r)
+				}
+				if r.IntN(3) == 0 {
+					q.Companies = make([]bool, len(tables.Companies))
+					for i := range q.Companies {
+						q.Companies[i] = r.IntN(3) > 0
+					}
+				}
+				d, c := sameSearch(t, tt, a, q)
+				direct, changing = direct+d, changing+c
+			}
+		})
+	}
+	if direct < 1000 || changing < 500 {
+		t.Errorf("only %d journeys of one leg and %d of two were compared", direct, changing)
+	}
+}
+
+// someFull picks rides that have no seats.
+func (a *atlas) someFull(r *rand.Rand) map[schedule.Leg]bool {
+	full := map[schedule.Leg]bool{}
+	for from := range a.tables.Cities {
+		for to := range a.tables.Cities {
+			for _, x := range a.rides[[2]int32{int32(from), int32(to)}] {
+				if r.IntN(4) == 0 {
+					full[x.Leg] = true
+				}
+			}
+		}
+	}
+	return full
+}
+
+// demo imports the demo network.
+func demo(t testing.TB) *schedule.Tables {
+	t.Helper()
+	tables, _, err := gtfs.Import(os.DirFS("../testdata/demo"), gtfs.Options{Skip: func(file string, line int, reason string) { t.Errorf("%s:%d: %s", file, line, reason) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tables
+}
+
+// TestSearchDemo compares all pairs of cities of the demo network with the brute force.
+func TestSearchDemo(t *testing.T) {
+	tables := demo(t)
+	first := day(t, "2026-10-24")
+	tt, a := timetable(t, tables), newAtlas(t, tables, first-4, first+9)
+	r := rand.New(rand.NewPCG(1, 2))
+	full := a.someFull(r)
+	direct, changing := 0, 0
+	for from := range tables.Cities {
+		for to := range tables.Cities {
+			q := &schedule.Query{From: int32(from), To: int32(to), First: first, Days: 2, Changes: 1}
+			d, c := sameSearch(t, tt, a, q)
+			direct, changing = direct+d, changing+c
+			if r.IntN(4) == 0 {
+				q.Full = full
+				sameSearch(t, tt, a, q)
+			}
+		}
+	}
+	if direct < 200 || changing < 200 {
+		t.Errorf("only %d journeys of one leg and %d of two were compared", direct, changing)
+	}
+}

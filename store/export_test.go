@@ -1,0 +1,4 @@
+package store
+
+// ParseLine lets the external tests fuzz the one parser of the journal.
+var ParseLine = parseLine

@@ -1,0 +1,212 @@
+package store_test
+
+import (
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"waybill/store"
+)
+
+// TestVerifyLive: beside a running server that writes, rotates and makes
+// snapshots, Verify finds nothing wrong, ever.
+func TestVerifyLive(t *testing.T) {
+	dir := t.TempDir()
+	cfg := config(quick(dir))
+	cfg.SegmentBytes = 100_000
+	st := open(t, cfg)
+	var running atomic.Int32
+	var wg sync.WaitGroup
+	for range 4 {
+		running.Add(1)
+		wg.Go(func() {
+			defer running.Add(-1)
+			for range 150 {
+				put(t, st, add{N: 1, Text: strings.Repeat("x", 3000)}, add{N: 2, Name: "Flo"})
+			}
+		})
+	}
+	var last uint64
+	for running.Load() > 0 {
+		rep, end, err := verify(config(store.Dir(dir)), true)
+		if err != nil || rep.Torn != nil || rep.Head.Seq < last {
+			t.Errorf("after seq %d: %+v, %v", last, rep, err)
+		}
+		if n := len(end.items); err == nil && (n == 0 && rep.Head.Seq > 1 || n > 0 && end.items[n-1].Seq != rep.Head.Seq) {
+			t.Errorf("head %d, %d events", rep.Head.Seq, n)
+		}
+		last = rep.Head.Seq
+	}
+	wg.Wait()
+	closeStore(t, st)
+	if _, _, err := verify(cfg, false); err != nil {
+		t.Error(err)
+	}
+}
+
+// growFS is a directory in which a file grows when it has been read to its end.
+type growFS struct {
+	store.FS
+	grow func()
+}
+
+type growFile struct {
+	store.File
+	grow *func()
+}
+
+func (f growFS) Open(name string) (store.File, error) {
+	file, err := f.FS.Open(name)
+	if err == nil && strings.HasPrefix(name, "journal/") {
+		file = growFile{file, &f.grow}
+	}
+	return file, err
+}
+
+func (f growFile) Read(b []byte) (int, error) {
+	n, err := f.File.Read(b)
+	if err == io.EOF && *f.grow != nil {
+		(*f.grow)()
+		*f.grow = nil
+	}
+	return n, err
+}
+
+// TestVerifyLiveMidWrite: a line of which only a part was there at first is no damage, although
+// what the server writes in the meantime proves that it was durable.
+func TestVerifyLiveMidWrite(t *testing.T) {
+	dir := t.TempDir()
+	st := open(t, config(store.Dir(dir)))
+	for range 4 {
+		put(t, st, add{N: 1, Name: "Gus"})
+	}
+	all := files(t, dir)
+	closeStore(t, st)
+	const name = "journal/000000000001.jsonl"
+	whole, lines := all[name], journalLines(all)
+	for _, cut := range []int{1, 74, 75, 100, len(lines[2]) - 2, len(lines[2]) - 1} {
+		dir, all := t.TempDir(), maps.Clone(all)
+		at := len(lines[0]) + len(lines[1]) + cut
+		all[name] = whole[:at]
+		writeFiles(t, dir, all)
+		fsys := growFS{store.Dir(dir), func() {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(whole), 0o600); err != nil {
+				t.Error(err)
+			}
+		}}
+		rep, _, err := verify(config(fsys), true)
+		if err != nil || rep.Torn != nil || rep.Head.Seq != 2 && rep.Head.Seq != 5 {
+			t.Errorf("cut at %d of line 3: %+v, %v", cut, rep, err)
+		}
+	}
+}
+
+// TestVerifyLiveDamage: what a running server cannot have left unfinished is
+// reported beside it, too: only a last line without its newline is its business.
+func TestVerifyLiveDamage(t *testing.T) {
+	dir := t.TempDir()
+	st := open(t, config(store.Dir(dir)))
+	put(t, st, add{N: 1})
+	put(t, st, add{N: 2}, add{N: 3})
+	all := files(t, dir)
+	closeStore(t, st)
+	const name = "journal/000000000001.jsonl"
+	for _, c := range []struct{ what, from, to string }{
+		{"first line", `"creation"`, `"cremation"`},
+		{"a durable line", `{"n":1}`, `{"n":9}`},
+		{"first line of the last batch", `{"n":2}`, `{"n":9}`},
+		{"last line", `{"n":3}`, `{"n":9}`},
+	} {
+		dir, all := t.TempDir(), maps.Clone(all)
+		all[name] = strings.Replace(all[name], c.from, c.to, 1)
+		writeFiles(t, dir, all)
+		if rep, _, err := verify(config(store.Dir(dir)), true); err == nil && rep.Torn == nil {
+			t.Errorf("%s: found sound up to seq %d", c.what, rep.Head.Seq)
+		}
+	}
+	all[name] += `{"hash":"012`
+	dir = t.TempDir()
+	writeFiles(t, dir, all)
+	if rep, _, err := verify(config(store.Dir(dir)), true); err != nil || rep.Torn != nil || rep.Head.Seq != 4 {
+		t.Errorf("an unfinished line: %+v, %v", rep, err)
+	}
+	if rep, _, err := verify(config(store.Dir(dir)), false); err != nil || rep.Torn == nil || rep.Head.Seq != 4 {
+		t.Errorf("an unfinished line without a server: %+v, %v", rep, err)
+	}
+}
+
+// TestVerifySnapshots: each snapshot is compared with what replaying gives.
+func TestVerifySnapshots(t *testing.T) {
+	dir := t.TempDir()
+	cfg := config(store.Dir(dir))
+	st := open(t, cfg)
+	put(t, st, add{N: 1})
+	if err := st.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, st, add{N: 2})
+	closeStore(t, st)
+	all := files(t, dir)
+	if rep, _, err := verify(cfg, false); err != nil || rep.Snapshots != 2 {
+		t.Errorf("%+v, %v", rep, err)
+	}
+	names := named(all, "snapshots/")
+	for _, name := range names {
+		text := all[name]
+		for i := 0; i < len(text); i += stride {
+			flipped := []byte(text)
+			flipped[i] ^= 1 << (i % 8)
+			all[name] = string(flipped)
+			if err := os.WriteFile(filepath.Join(dir, name), flipped, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := verify(cfg, false); err == nil || !strings.Contains(err.Error(), name) {
+				t.Fatalf("%s: bit %d of byte %d: %v", name, i%8, i, err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A whole snapshot of another history, and of another program's state.
+	other := cfg
+	other.Freeze = func(s *sum) func(io.Writer) error { return freeze(&sum{s.items, s.total + 1}) }
+	if _, _, err := verify(other, false); err == nil || !strings.Contains(err.Error(), names[0]) {
+		t.Error("of another state: ", err)
+	}
+}
+
+// TestVerifyMeaning: what check and inspect say is reported, with the place of the line that check was asked about.
+func TestVerifyMeaning(t *testing.T) {
+	dir := t.TempDir()
+	cfg := config(store.Dir(dir))
+	st := open(t, cfg)
+	put(t, st, add{N: 1}, add{N: 2})
+	closeStore(t, st)
+	lines := journalLines(files(t, dir))
+	_, err := store.Verify(cfg, false, func(s *sum, stamp store.Stamp, e add) error {
+		if e.N == 2 && s.total == 1 && stamp.Seq == 3 {
+			return errFault
+		}
+		return nil
+	}, func(*sum, store.Stamp) error { t.Error("inspected in spite of damage"); return nil })
+	want := store.Damage{Place: store.Place{File: "journal/000000000001.jsonl", Line: 3, Offset: int64(len(lines[0]) + len(lines[1]))}, Seq: 3, Reason: errFault.Error()}
+	if d, ok := err.(*store.Damage); !ok || *d != want {
+		t.Errorf("check: %v, want %v", err, &want)
+	}
+	_, err = store.Verify(cfg, false, func(*sum, store.Stamp, add) error { return nil }, func(s *sum, stamp store.Stamp) error {
+		if s.total != 3 || stamp.Seq != 3 || stamp.Time != epoch.Truncate(time.Millisecond) {
+			t.Errorf("inspect sees %v at %v", s, stamp)
+		}
+		return errFault
+	})
+	if err != errFault {
+		t.Error("inspect: ", err)
+	}
+}

@@ -1,0 +1,293 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"waybill/store"
+)
+
+// TestMain collects garbage less often: the tests open thousands of stores,
+// each with buffers that are large beside the heap.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(1000)
+	m.Run()
+}
+
+// stride is the step of loops over every byte or bit: 1, but where the race
+// detector makes them ten times slower and has nothing to find in them, 5.
+var stride = func() int {
+	info, _ := debug.ReadBuildInfo()
+	if info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return 5
+	}
+	return 1
+}()
+
+// sum is a state small enough to check by eye: what was added, and its total.
+type sum struct {
+	items []item
+	total int64
+}
+
+type item struct {
+	Seq  uint64
+	Time time.Time
+	N    int64
+	Text string
+	Name string
+}
+
+// add is the only event. Text is part of its data, Name is personal.
+type add struct {
+	N    int64
+	Text string
+	Name string
+}
+
+type addData struct {
+	N        int64  `json:"n"`
+	Text     string `json:"text,omitempty"`
+	Personal string `json:"personal,omitempty"`
+}
+
+type addPersonal struct {
+	Salt   string `json:"salt,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Erased string `json:"erased,omitempty"`
+}
+
+type (
+	sumStore  = store.Store[*sum, add]
+	sumConfig = store.Config[*sum, add]
+)
+
+func apply(s *sum, stamp store.Stamp, e add) {
+	s.items = append(s.items, item{stamp.Seq, stamp.Time, e.N, e.Text, e.Name})
+	s.total += e.N
+}
+
+func encode(e add, data, personal []byte) (string, []byte, []byte) {
+	d, err := json.Marshal(addData{N: e.N, Text: e.Text})
+	if err == nil && e.Name != "" {
+		var p []byte
+		p, err = json.Marshal(addPersonal{Salt: "c0ffee", Name: e.Name})
+		personal = append(personal, p...)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return "added", append(data, d...), personal
+}
+
+func decode(kind string, data, personal []byte) (add, error) {
+	if kind != "added" {
+		return add{}, store.ErrNewer
+	}
+	var d addData
+	var p addPersonal
+	err := json.Unmarshal(data, &d)
+	if err == nil && personal != nil {
+		err = json.Unmarshal(personal, &p)
+	}
+	return add{d.N, d.Text, p.Name}, err
+}
+
+// freeze is cheap because items are only ever appended.
+func freeze(s *sum) func(io.Writer) error {
+	items, total := s.items, s.total
+	return func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		for _, it := range items {
+			if err := enc.Encode(it); err != nil {
+				return err
+			}
+		}
+		_, err := fmt.Fprintf(w, "[%d]\n", total)
+		return err
+	}
+}
+
+func thaw(r io.Reader) (*sum, error) {
+	s := new(sum)
+	dec := json.NewDecoder(r)
+	for {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return nil, err
+		}
+		if raw[0] == '[' {
+			_, err := fmt.Sscanf(string(raw), "[%d]", &s.total)
+			return s, err
+		}
+		var it item
+		if err := json.Unmarshal(raw, &it); err != nil {
+			return nil, err
+		}
+		s.items = append(s.items, it)
+	}
+}
+
+// clock is a clock that stands still unless it is moved.
+type clock struct{ ms atomic.Int64 }
+
+var epoch = time.Date(2026, 11, 20, 16, 39, 0, 123e6, time.UTC)
+
+func newClock() *clock {
+	c := new(clock)
+	c.ms.Store(epoch.UnixMilli())
+	return c
+}
+
+func (c *clock) add(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+
+func (c *clock) now(*sum) time.Time { return time.UnixMilli(c.ms.Load()) }
+
+// logBook is a log that can be read while it is written.
+type logBook struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logBook) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+func config(fsys store.FS) sumConfig {
+	return sumConfig{
+		FS: fsys, Log: slog.New(slog.DiscardHandler),
+		New: func() *sum { return new(sum) }, Now: newClock().now,
+		Apply: apply, Encode: encode, Decode: decode, Freeze: freeze, Thaw: thaw,
+	}
+}
+
+func open(t testing.TB, cfg sumConfig) *sumStore {
+	t.Helper()
+	st, _, err := store.Open(cfg)
+	if err != nil {
+		t.Fatal("Open: ", err)
+	}
+	return st
+}
+
+func closeStore(t testing.TB, st *sumStore) {
+	t.Helper()
+	if err := st.Close(); err != nil {
+		t.Fatal("Close: ", err)
+	}
+}
+
+// put journals events with one Update.
+func put(t testing.TB, st *sumStore, events ...add) uint64 {
+	t.Helper()
+	seq, err := st.Update(func(*sum, time.Time) ([]add, error) { return events, nil }, nil)
+	if err != nil {
+		t.Fatal("Update: ", err)
+	}
+	return seq
+}
+
+// look gives the present state.
+func look(t testing.TB, st *sumStore) (now sum) {
+	t.Helper()
+	if err := st.View(func(s *sum, _ time.Time) { now = sum{slices.Clone(s.items), s.total} }); err != nil {
+		t.Fatal("View: ", err)
+	}
+	return now
+}
+
+func (s sum) equal(other sum) bool {
+	return s.total == other.total && slices.Equal(s.items, other.items)
+}
+
+// verify runs Verify with nothing to check but the state itself.
+func verify(cfg sumConfig, live bool) (rep store.Report, end sum, err error) {
+	rep, err = store.Verify(cfg, live,
+		func(*sum, store.Stamp, add) error { return nil },
+		func(s *sum, _ store.Stamp) error { end = *s; return nil })
+	return rep, end, err
+}
+
+// files gives the content of every file of a directory but LOCK, by slash-separated name.
+func files(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "LOCK" {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		all[filepath.ToSlash(name)] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// writeFiles makes a directory of these files: what a crash would have left.
+func writeFiles(t testing.TB, dir string, all map[string]string) {
+	t.Helper()
+	for _, sub := range []string{"journal", "snapshots"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range all {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// crashed gives a copy of a directory as it is now, while a store has it open.
+func crashed(t testing.TB, dir string) string {
+	t.Helper()
+	to := t.TempDir()
+	writeFiles(t, to, files(t, dir))
+	return to
+}
+
+// named gives the names in all that start with prefix, sorted.
+func named(all map[string]string, prefix string) []string {
+	var names []string
+	for name := range all {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// journalLines gives every line of the journal with its newline.
+func journalLines(all map[string]string) []string {
+	var lines []string
+	for _, name := range named(all, "journal/") {
+		lines = slices.AppendSeq(lines, strings.Lines(all[name]))
+	}
+	return lines
+}
