@@ -256,6 +256,9 @@ func (s *State) RestoreBooking(b *Booking, asks map[ID]Ask) {
 	}
 }
 
+// Count tells how many bookings there have been.
+func (s *State) Count() int { return len(s.bookings) }
+
 // ParseRunID reads what RunID.String gives.
 func ParseRunID(text string) (id RunID, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)

@@ -1,7 +1,6 @@
 package schedule_test
 
 import (
-	"cmp"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -264,7 +263,8 @@ func TestRouteNames(t *testing.T) {
 	}
 }
 
-// TestFindCities finds names and translations without regard to case and accents, in the order of names.
+// TestFindCities finds names and translations without regard to case and accents, in the order of names
+// as people look them up.
 func TestFindCities(t *testing.T) {
 	tables := &schedule.Tables{}
 	for i, c := range []struct{ name, uk, country string }{{"Łódź", "Лодзь", "PL"}, {"Lviv", "Львів", "UA"}, {"Kyiv", "Київ", "UA"}, {"Košice", "", "SK"}, {"İzmir", "", "TR"}, {"Gießen", "", "DE"}, {"Kyiv", "", "XX"}} {
@@ -276,14 +276,11 @@ func TestFindCities(t *testing.T) {
 		want          []int32
 	}{
 		{"lod", "", []int32{0}}, {"ŁÓDŹ", "", []int32{0}}, {"лодзь", "", []int32{0}}, {"КИЇ", "", []int32{2}}, {"киі", "", []int32{2}}, {"kyiv", "", []int32{2, 6}}, {"kyiv", "UA", []int32{2}},
-		{"kosice", "", []int32{3}}, {"izmir", "", []int32{4}}, {"giess", "", []int32{5}}, {"GIESSEN", "", []int32{5}}, {"zzz", "", nil}, {"", "UA", []int32{2, 1}}, {"", "", []int32{5, 3, 2, 6, 1, 4, 0}},
+		{"kosice", "", []int32{3}}, {"izmir", "", []int32{4}}, {"giess", "", []int32{5}}, {"GIESSEN", "", []int32{5}}, {"zzz", "", nil}, {"", "UA", []int32{2, 1}}, {"", "", []int32{5, 4, 3, 2, 6, 0, 1}},
 	} {
 		got := tt.FindCities(c.name, c.country)
 		if slices.Compare(got, c.want) != 0 {
 			t.Errorf("%q in %q: %v, want %v", c.name, c.country, got, c.want)
-		}
-		if !slices.IsSortedFunc(got, func(a, b int32) int { return cmp.Compare(tables.Cities[a].Name, tables.Cities[b].Name) }) {
-			t.Errorf("%q in %q: %v is not in the order of names", c.name, c.country, got)
 		}
 	}
 }

@@ -93,7 +93,8 @@ func New(tables *Tables) (*Timetable, error) {
 		t.folded = append(t.folded, Fold(strings.Join(append(c.Names[:], c.Name), "\n")))
 	}
 	slices.SortFunc(t.byName, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(t.Cities[a].Name, t.Cities[b].Name), cmp.Compare(t.Cities[a].ID, t.Cities[b].ID))
+		x, y := &t.Cities[a], &t.Cities[b]
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID))
 	})
 	for i := range t.Stops {
 		t.stopByID[t.Stops[i].ID] = int32(i)

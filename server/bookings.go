@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"waybill/auth"
@@ -219,7 +220,7 @@ func readName(r *wire.Reader) string {
 	v := r.String()
 	switch n := utf8.RuneCountInString(v); {
 	case len(r.Problems) > before:
-	case strings.TrimSpace(v) == "" || n > maxName:
+	case !strings.ContainsFunc(v, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }) || n > maxName:
 		r.Reject("must have 1 to 100 characters")
 	case hasControl(v):
 		r.Reject("must not have control characters")

@@ -233,7 +233,7 @@ const maxBody = 256 << 10 // bytes
 
 // body reads a request's body; nil when it is empty. Only JSON will do.
 func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if ct := r.Header["Content-Type"]; len(ct) > 0 && !(len(ct) == 1 && ct[0] == "application/json") {
+	if ct := r.Header["Content-Type"]; len(ct) > 1 || len(ct) == 1 && ct[0] != "application/json" && ct[0] != "" {
 		media, _, err := mime.ParseMediaType(ct[0])
 		if len(ct) > 1 || err != nil || media != "application/json" {
 			return nil, errMediaType

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"strings"
 	"time"
@@ -16,6 +17,12 @@ import (
 // Verify checks a directory that may be in use: every byte of the journal and
 // its snapshots, then the books (contract §1). It only reads.
 func Verify(fsys store.FS, live bool) (store.Report, error) {
+	if err := lostJournal(fsys); err != nil {
+		return store.Report{}, err
+	}
+	if _, err := readRing(fsys); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return store.Report{}, err
+	}
 	return store.Verify(StoreConfig(fsys, slog.New(slog.DiscardHandler)), live, check, func(s *State, end store.Stamp) error {
 		if s.TimetableHash != "" {
 			if _, err := (&Server{cfg: Config{FS: fsys}}).loadTimetable(s.TimetableHash); err != nil {

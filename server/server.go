@@ -104,13 +104,13 @@ func Open(cfg Config) (*Server, error) {
 	sc := s.storeConfig()
 	sc.Now = func(st *State) time.Time {
 		now := s.cfg.Now()
-		switch {
-		case st.Clock.Set && (s.cfg.TestClock || s.cfg.KeepClock):
+		if st.Clock.Set && (s.cfg.TestClock || s.cfg.KeepClock) {
 			return now.Add(st.Clock.Offset)
-		case s.cfg.TestClock:
-			return now.Add(s.cfg.StartAt.Sub(start))
 		}
 		return now
+	}
+	if err := lostJournal(s.cfg.FS); err != nil {
+		return nil, err
 	}
 	var err error
 	if s.st, s.fresh, err = store.Open(sc); err != nil {
@@ -137,19 +137,36 @@ func StoreConfig(fsys store.FS, log *slog.Logger) store.Config[*State, Event] {
 	}
 }
 
+// lostJournal is the error of a directory whose keys, made after the first line, are all that is left.
+func lostJournal(fsys store.FS) error {
+	keys, err := fsys.List(keyDir)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	lines, err := fsys.List("journal")
+	if err != nil || len(lines) > 0 {
+		return err
+	}
+	return &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + keyDir + "/" + ringFile + " shows that it was not"}
+}
+
 // settleIn loads what lies beside the journal, and starts or gives up the clock.
 func (s *Server) settleIn(start time.Time) error {
 	var clock Clock
 	var hash string
 	var last time.Time
-	if err := s.st.View(func(st *State, now time.Time) { clock, hash, last = st.Clock, st.TimetableHash, now }); err != nil {
+	sold := 0
+	if err := s.st.View(func(st *State, now time.Time) {
+		clock, hash, last, sold = st.Clock, st.TimetableHash, now, st.Bookings.Count()
+	}); err != nil {
 		return err
 	}
-	switch offset := s.cfg.StartAt.Sub(start); {
-	case s.cfg.TestClock && !clock.Set && last.After(s.cfg.Now().Add(offset+time.Second)):
-		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s", ErrClock, s.cfg.StartAt.Format(time.RFC3339), last.Format(time.RFC3339))
+	switch at := s.cfg.StartAt; {
+	case s.cfg.TestClock && !clock.Set && sold > 0 && last.After(at.Add(time.Second)):
+		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings", ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
 	case s.cfg.TestClock && !clock.Set:
-		if err := s.record(Event{ClockSet: &ClockSet{Offset: offset.Truncate(time.Millisecond)}}); err != nil {
+		offset := at.Sub(start).Truncate(time.Millisecond)
+		if err := s.st.SetClock(s.cfg.Now().Add(offset), Event{ClockSet: &ClockSet{Offset: offset}}); err != nil {
 			return err
 		}
 	case !s.cfg.TestClock && !s.cfg.KeepClock && clock.Set:
@@ -219,14 +236,17 @@ func (s *Server) loadTimetable(hash string) (*schedule.Timetable, error) {
 	}
 	name := timetableDir + "/" + hash + ".jsonl"
 	f, err := s.cfg.FS.Open(name)
-	if err == nil {
-		defer f.Close()
-		var tables *schedule.Tables
-		if tables, err = schedule.Decode(f, hash); err == nil {
-			return schedule.New(tables)
-		}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &store.Damage{Place: store.Place{File: name}, Reason: "is missing, but is the timetable in force"}
+	} else if err != nil {
+		return nil, err
 	}
-	return nil, &store.Damage{Place: store.Place{File: name}, Reason: err.Error()}
+	defer f.Close()
+	tables, err := schedule.Decode(f, hash)
+	if err != nil {
+		return nil, &store.Damage{Place: store.Place{File: name}, Reason: err.Error()}
+	}
+	return schedule.New(tables)
 }
 
 // loadRing reads the keys that sign offers, or makes the first.
@@ -234,23 +254,29 @@ func (s *Server) loadRing() error {
 	if err := s.cfg.FS.Mkdir(keyDir); err != nil {
 		return err
 	}
-	f, err := s.cfg.FS.Open(keyDir + "/" + ringFile)
+	ring, err := readRing(s.cfg.FS)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.saveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}))
-	} else if err != nil {
-		return err
+	}
+	s.ring.Store(ring)
+	return err
+}
+
+func readRing(fsys store.FS) (*auth.Ring, error) {
+	f, err := fsys.Open(keyDir + "/" + ringFile)
+	if err != nil {
+		return nil, err
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ring, err := auth.ParseRing(text)
 	if err != nil {
-		return &store.Damage{Place: store.Place{File: keyDir + "/" + ringFile}, Reason: err.Error()}
+		return nil, &store.Damage{Place: store.Place{File: keyDir + "/" + ringFile}, Reason: err.Error()}
 	}
-	s.ring.Store(ring)
-	return nil
+	return ring, nil
 }
 
 // saveRing makes a ring durable and signs with it from then on.

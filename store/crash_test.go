@@ -126,7 +126,8 @@ func lifeCalls(t *testing.T) int {
 // changes something, and loses of what was not synced all, half or nothing, or finds zeros there.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
-	for n := 1; n <= lifeCalls(t)+1; n++ {
+	calls := lifeCalls(t)
+	for n := 1; n <= calls+1; n += (stride + 1) / 2 {
 		for _, end := range []act{ends, endsHalf} {
 			d, at := newDisk(), ""
 			d.before = func(i int, op string) act {
@@ -159,7 +160,8 @@ func TestPowerLoss(t *testing.T) {
 // seen by the next one, which confirms events after it; then the power goes.
 func TestKillThenPowerLoss(t *testing.T) {
 	t.Parallel()
-	for n := 1; n <= lifeCalls(t)+1; n++ {
+	calls := lifeCalls(t)
+	for n := 1; n <= calls+1; n += (stride + 1) / 2 {
 		for _, end := range []act{ends, endsHalf, fails, failsHalf} {
 			d, at := newDisk(), ""
 			d.before = func(i int, op string) act {
@@ -198,7 +200,8 @@ func TestKillThenPowerLoss(t *testing.T) {
 // is not acknowledged, a failed journal acknowledges nothing later, and all that was is there.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
-	for n := 1; n <= lifeCalls(t); n++ {
+	calls := lifeCalls(t)
+	for n := 1; n <= calls; n += (stride + 1) / 2 {
 		for _, how := range []act{fails, failsHalf} {
 			d, at := newDisk(), ""
 			d.before = func(i int, op string) act {

@@ -23,8 +23,9 @@ import (
 // newline; what stands for the previous hash before line 1 is the SHA-256 of
 // the file FORMAT. The data's personal is the SHA-256 of the personal object's
 // bytes, so that personal data can be erased without breaking the chain, and
-// cannot be altered unseen. seq rises by one, time never falls; synced is the
-// highest seq that was durable when this line was written.
+// cannot be altered unseen. seq rises by one. time never falls, but at a line
+// of the type KindClock, which says that the clock was set. synced is the highest
+// seq that was durable when this line was written.
 type Line struct {
 	Seq, Synced uint64
 	Time        time.Time
@@ -35,6 +36,9 @@ type Line struct {
 
 	hashed []byte
 }
+
+// KindClock is the type of the lines that [Store.SetClock] writes.
+const KindClock = "clock.set"
 
 const (
 	timeLayout   = "2006-01-02T15:04:05.000Z"
@@ -191,8 +195,8 @@ func checkPersonal(data, personal []byte) error {
 func erased(personal []byte) bool {
 	rest, ok := bytes.CutPrefix(personal, []byte(`{"erased":"`))
 	when, end := bytes.CutSuffix(rest, []byte(`"}`))
-	_, err := time.Parse(timeLayout, string(when))
-	return ok && end && err == nil
+	at, err := time.Parse(timeLayout, string(when))
+	return ok && end && err == nil && at.Format(timeLayout) == string(when)
 }
 
 // follow checks that the line is the one after head, and gives the new head.
@@ -202,7 +206,7 @@ func (l *Line) follow(head Head) (Head, error) {
 		return head, fmt.Errorf("has seq %d where %d is expected", l.Seq, head.Seq+1)
 	case chain(head.Hash, l.hashed) != l.Hash:
 		return head, errors.New("has a hash that does not follow from its bytes and the line before")
-	case l.Time.Before(head.Time):
+	case l.Time.Before(head.Time) && l.Type != KindClock:
 		return head, errors.New("is older than the line before")
 	case l.Synced >= l.Seq:
 		return head, errors.New("says that it was durable before it was written")

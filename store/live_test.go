@@ -27,7 +27,7 @@ func TestVerifyLive(t *testing.T) {
 		running.Add(1)
 		wg.Go(func() {
 			defer running.Add(-1)
-			for range 150 {
+			for range 50 {
 				put(t, st, add{N: 1, Text: strings.Repeat("x", 3000)}, add{N: 2, Name: "Flo"})
 			}
 		})

@@ -137,7 +137,15 @@ func (r *recovery[S, E]) load() error {
 			start = i
 		}
 	}
-	if len(segs) > 0 && start > 0 {
+	for i := range start {
+		if err := follows(r.fsys, segs[i], segs[i+1]); err != nil {
+			return err
+		}
+	}
+	if len(segs) > 0 && segs[0].first != 1 {
+		return &Damage{Place{segs[0].name, 1, 0}, 1, "is the first file there is; those before it are missing"}
+	}
+	if start > 0 {
 		r.head.Seq = segs[start].first - 1
 	} else if r.head.Hash, err = origin(r.fsys); err != nil {
 		return err
@@ -230,6 +238,10 @@ func (r *recovery[S, E]) mend(w *writer[S, E]) (err error) {
 			return err
 		}
 	}
+	// Nor need a name that is seen be there after a power cut.
+	if err := errors.Join(fsys.SyncDir("."), fsys.SyncDir("journal")); err != nil {
+		return err
+	}
 	w.size = r.size
 	w.file, err = fsys.Append(r.last)
 	return err
@@ -246,7 +258,7 @@ func (r *recovery[S, E]) keepTorn() error {
 			r.torn.Kept = name
 		}
 	}
-	r.cfg.Log.Warn("torn tail: the journal's end was never acknowledged and is cut; its bytes are kept",
+	r.cfg.Log.Warn("torn tail: the journal's end is not whole, and nothing shows that it was acknowledged; it is cut, and its bytes are kept",
 		"file", r.torn.File, "offset", r.torn.Offset, "bytes", r.torn.Bytes, "reason", r.torn.Reason, "kept", r.torn.Kept)
 	return Publish(r.fsys, ".", r.torn.Kept, func(to io.Writer) error {
 		return copyRange(r.fsys, to, r.torn.File, r.torn.Offset, r.torn.Bytes)

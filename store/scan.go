@@ -38,6 +38,8 @@ type Torn struct {
 	Damage
 	Bytes int64  // from Offset to the end of the file
 	Kept  string // the file a start keeps the bytes in; "" before that
+
+	unfinished bool // it is one line without its newline
 }
 
 type segment struct {
@@ -125,6 +127,31 @@ func (s *scan) run(segs []segment) error {
 	return nil
 }
 
+// follows checks, by its last line alone, that a segment ends where the next one starts.
+func follows(fsys FS, seg, next segment) error {
+	f, err := fsys.Open(seg.name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var last []byte
+	var terminated bool
+	for r := (lines{r: bufio.NewReaderSize(f, 1<<20)}); ; {
+		b, whole, err := r.next()
+		if err != nil {
+			return err
+		}
+		if len(b) == 0 && !whole {
+			break
+		}
+		last, terminated = append(last[:0], b...), whole
+	}
+	if l, err := parseLine(last); err != nil || !terminated || l.Seq+1 != next.first {
+		return &Damage{Place{File: seg.name}, 0, fmt.Sprintf("does not end in the line before seq %d, with which the next file starts", next.first)}
+	}
+	return nil
+}
+
 // file reads one segment up to its end or its first bad line. What comes after
 // a bad line may prove that the line was durable; then it is damage.
 func (s *scan) file(name string) (bad *Torn, err error) {
@@ -133,7 +160,11 @@ func (s *scan) file(name string) (bad *Torn, err error) {
 		return nil, err
 	}
 	defer f.Close()
-	r := lines{r: bufio.NewReaderSize(f, 1<<20)}
+	size, err := f.Size() // what a running server writes meanwhile is not looked at
+	if err != nil {
+		return nil, err
+	}
+	r := lines{r: bufio.NewReaderSize(io.LimitReader(f, size), 1<<20)}
 	at := Place{File: name}
 	for {
 		b, terminated, err := r.next()
@@ -155,7 +186,7 @@ func (s *scan) file(name string) (bad *Torn, err error) {
 				if errors.As(reason, &fatal) {
 					return nil, fatal.error
 				}
-				bad = &Torn{Damage: Damage{at, s.head.Seq + 1, reason.Error()}, Bytes: length}
+				bad = &Torn{Damage: Damage{at, s.head.Seq + 1, reason.Error()}, Bytes: length, unfinished: !terminated}
 			} else {
 				s.size += length
 			}

@@ -112,7 +112,7 @@ func readSnapshot(fsys FS, seq uint64, read func(io.Reader) error) (head Head, e
 	size, err := f.Size()
 	const footer = len(`{"sha256":""}`) + 64 + 1
 	if err != nil || size < int64(footer) {
-		return head, errors.Join(err, fmt.Errorf("store: %s: is too short", name))
+		return head, &Damage{Place: Place{File: name}, Reason: "is too short"}
 	}
 	body := &summed{r: io.LimitReader(f, size-int64(footer)), sum: sha256.New()}
 	r := bufio.NewReaderSize(body, 1<<18)
@@ -130,11 +130,11 @@ func readSnapshot(fsys FS, seq uint64, read func(io.Reader) error) (head Head, e
 		_, err = io.Copy(io.Discard, r)
 	}
 	if err != nil {
-		return head, fmt.Errorf("store: %s: %w", name, err)
+		return head, &Damage{Place: Place{File: name}, Reason: err.Error()}
 	}
 	end, err := io.ReadAll(f)
 	if want := fmt.Sprintf("{\"sha256\":\"%x\"}\n", body.sum.Sum(nil)); err != nil || string(end) != want {
-		return head, errors.Join(err, fmt.Errorf("store: %s: does not end in the SHA-256 of its bytes", name))
+		return head, &Damage{Place: Place{File: name}, Reason: "does not end in the SHA-256 of its bytes"}
 	}
 	return head, nil
 }

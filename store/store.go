@@ -192,6 +192,12 @@ func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func
 	if err != nil || len(events) == 0 {
 		return st.seq, st.newest(), err
 	}
+	b := st.commit(now, events, after)
+	return st.seq, b, nil
+}
+
+// commit applies events and hands them to the writer. The lock is held.
+func (st *Store[S, E]) commit(now time.Time, events []E, after func(S, time.Time)) *batch[E] {
 	// An Apply that panics leaves a state nobody decided: nothing may build on it.
 	whole := false
 	defer func() {
@@ -213,7 +219,7 @@ func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func
 	case st.kick <- struct{}{}:
 	default:
 	}
-	return st.seq, st.pending, nil
+	return st.pending
 }
 
 // usable tells why nothing can be asked of the store any more. The lock is held.
@@ -222,6 +228,26 @@ func (st *Store[S, E]) usable() error {
 		return ErrClosed
 	}
 	return st.err
+}
+
+// SetClock journals an event, of the type KindClock, that sets the clock: time
+// goes on from at, which may lie before the last line.
+func (st *Store[S, E]) SetClock(at time.Time, e E) error {
+	b, err := st.setClock(at.UTC().Truncate(time.Millisecond), e)
+	if err != nil {
+		return err
+	}
+	return b.wait()
+}
+
+func (st *Store[S, E]) setClock(at time.Time, e E) (*batch[E], error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if err := st.usable(); err != nil {
+		return nil, err
+	}
+	st.last = at
+	return st.commit(at, []E{e}, nil), nil
 }
 
 // instant gives the time of a decision, in whole milliseconds; it never falls. The lock is held.

@@ -30,7 +30,7 @@ func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
 	if err == nil {
 		err = s.run(segs)
 	}
-	if live {
+	if live && s.torn != nil && s.torn.unfinished {
 		s.torn = nil
 	}
 	return Report{Head: s.head, Files: len(segs), Torn: s.torn}, err
@@ -96,7 +96,7 @@ func (r *recovery[S, E]) compare(l *Line) error {
 	case errors.Is(err, fs.ErrNotExist): // a running server has dropped it since
 		return nil
 	case err != nil:
-		return &Damage{Place: name, Reason: err.Error()}
+		return err
 	case head.Hash != l.Hash:
 		return &Damage{Place: name, Reason: "names another line than the journal has"}
 	}

@@ -102,9 +102,12 @@ func setupVerify(flags *flag.FlagSet) func(*Process, []string) int {
 	data := dataFlag(flags)
 	return func(p *Process, _ []string) int {
 		rep, err := server.Verify(store.Dir(*data), running(*data))
+		var damage *store.Damage
 		switch {
-		case err != nil:
+		case errors.As(err, &damage):
 			return p.fail(exitFailed, fmt.Errorf("damaged: %w", err))
+		case err != nil:
+			return p.fail(exitFailed, err)
 		case rep.Torn != nil:
 			return p.fail(exitTorn, fmt.Errorf("torn tail: %w; the next start cuts these %d bytes and keeps them", &rep.Torn.Damage, rep.Torn.Bytes))
 		}
