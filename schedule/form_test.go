@@ -63,12 +63,13 @@ func TestEncode(t *testing.T) {
 	var text bytes.Buffer
 	hash, _ := tables[0].Encode(&text)
 	for i := range text.Len() {
-		for _, flip := range []byte{1, 0x20, 0x80} {
-			changed := bytes.Clone(text.Bytes())
-			changed[i] ^= flip
-			if _, err := schedule.Decode(bytes.NewReader(changed), hash); err == nil {
-				t.Errorf("byte %d changed by %#x: taken", i, flip)
-			}
+		changed := bytes.Clone(text.Bytes())
+		changed[i] ^= []byte{1, 0x20, 0x80}[i%3]
+		if _, err := schedule.Decode(bytes.NewReader(changed), hash); err == nil {
+			t.Errorf("byte %d changed to %q: taken", i, changed[i])
+		}
+		if i%10 > 0 {
+			continue
 		}
 		if _, err := schedule.Decode(bytes.NewReader(text.Bytes()[:i]), hash); err == nil {
 			t.Errorf("the first %d bytes: taken", i)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -151,5 +152,24 @@ func TestSnapshotOfAnotherHistory(t *testing.T) {
 	}
 	if !maps.Equal(d.files(), all) {
 		t.Error("a refused Open changed something")
+	}
+}
+
+// TestSnapshotOfAnotherProgram: a whole snapshot that this program cannot read, of
+// an older or newer one, is no state to start from; but it proves as well that its line was durable.
+func TestSnapshotOfAnotherProgram(t *testing.T) {
+	all := killedJournal(t, true)
+	last := named(all, "journal/")[1]
+	lines := slices.Collect(strings.Lines(all[last]))
+	all[last] = lines[0] + lines[1] + lines[2][:20] // of seq 7, which a snapshot names
+	d := diskOf(all)
+	cfg := config(d)
+	cfg.Thaw = func(io.Reader) (*sum, error) { return nil, errors.New("no state of mine") }
+	var damage *store.Damage
+	if _, _, err := store.Open(cfg); !errors.As(err, &damage) || damage.Seq != 7 {
+		t.Errorf("a durable line was cut as a torn tail: %v", err)
+	}
+	if !maps.Equal(d.files(), all) {
+		t.Errorf("changed to %q", named(d.files(), ""))
 	}
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -130,6 +131,17 @@ func TestVerifyLiveDamage(t *testing.T) {
 			t.Errorf("%s: found sound up to seq %d", c.what, rep.Head.Seq)
 		}
 	}
+	// A snapshot that was there before the journal was read proves as much beside a server.
+	d := newDisk()
+	st = open(t, config(d))
+	put(t, st, add{N: 1})
+	put(t, st, add{N: 2})
+	closeStore(t, st)
+	short := d.files()
+	short[name] = strings.Join(journalLines(short)[:2], "")
+	if rep, _, err := verify(config(diskOf(short)), true); err == nil {
+		t.Errorf("lines are missing before a snapshot: found sound up to seq %d", rep.Head.Seq)
+	}
 	all[name] += `{"hash":"012`
 	dir = t.TempDir()
 	writeFiles(t, dir, all)
@@ -208,5 +220,18 @@ func TestVerifyMeaning(t *testing.T) {
 	})
 	if err != errFault {
 		t.Error("inspect: ", err)
+	}
+}
+
+// TestVerifyNewer: an event of a later version of the program is no damage.
+func TestVerifyNewer(t *testing.T) {
+	d := newDisk()
+	cfg := config(d)
+	st := open(t, cfg)
+	put(t, st, add{N: 1})
+	closeStore(t, st)
+	cfg.Decode = func(string, []byte, []byte) (add, error) { return add{}, store.ErrNewer }
+	if _, _, err := verify(cfg, false); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("%v, want ErrNewer", err)
 	}
 }

@@ -98,7 +98,9 @@ func prepare(fsys FS) error {
 			}
 		}
 	}
-	if _, err := origin(fsys); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := origin(fsys); err == nil {
+		return fsys.SyncDir(".") // a name that is seen need not be there after a power cut
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if held {
@@ -119,7 +121,9 @@ type recovery[S, E any] struct {
 	newest   uint64 // the highest seq any whole snapshot names: proof that it was durable
 }
 
-func (r *recovery[S, E]) clean() bool { return r.torn == nil && r.newest == r.head.Seq }
+func (r *recovery[S, E]) clean() bool {
+	return r.torn == nil && r.newest == r.head.Seq && r.newest > 0
+}
 
 // load reads the newest whole snapshot and the lines after it.
 func (r *recovery[S, E]) load() error {
@@ -237,10 +241,6 @@ func (r *recovery[S, E]) mend(w *writer[S, E]) (err error) {
 		if err != nil {
 			return err
 		}
-	}
-	// Nor need a name that is seen be there after a power cut.
-	if err := errors.Join(fsys.SyncDir("."), fsys.SyncDir("journal")); err != nil {
-		return err
 	}
 	w.size = r.size
 	w.file, err = fsys.Append(r.last)

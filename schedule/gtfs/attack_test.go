@@ -115,9 +115,8 @@ func TestHeadways(t *testing.T) {
 	}
 	// 500,000 departures of a whole feed are the limit, not of a row.
 	skipped := 0
-	tables, _, err := gtfs.Import(plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\n"+rows(10, func(i int) string {
-		return fmt.Sprintf("t,%d:00:00,%d:00:00,1", 100*i/3, 100*(i+1)/3)
-	})).fs(), gtfs.Options{Skip: func(string, int, string) { skipped++ }})
+	tables, _, err := gtfs.Import(plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,0:00:00,70:00:00,1\nt,70:00:00,139:00:00,1\n").fs(),
+		gtfs.Options{Skip: func(string, int, string) { skipped++ }})
 	if err != nil || len(tables.Trips) > 500_000 || skipped == 0 {
 		t.Errorf("%d trips, %d rows skipped (%v), want at most 500,000 and some", len(tables.Trips), skipped, err)
 	}

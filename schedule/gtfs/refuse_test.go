@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -254,11 +255,11 @@ func TestSkipped(t *testing.T) {
 
 // TestUnclosedQuote loses a row whose quote is not closed, and no other.
 func TestUnclosedQuote(t *testing.T) {
-	for _, row := range []string{`z,"Zulu,51,30`, `z,5" Pipe,"51,30`, `"z,Zulu,"51",30`, `z,"Zulu"" 51,30`, `z,Zulu,51,30,"`} {
+	for _, row := range []string{`z,"Zulu,51,30`, `z,5" Pipe,"51,30`, `"z,Zulu,"51",30`, `z,"Zulu"" 51,30`, `z,Zulu,51,30,"`, "z,\u00a0\"Zulu,51,30", "z,\r\"Zulu,51,30"} {
 		f := plain().edit(t, "stops.txt", "a,Alfa", row+"\na,Alfa")
 		x := load(t, f.fs(), gtfs.Options{})
 		wantSkipped(t, x.skipped, "stops.txt:2: ")
-		sameLines(t, row, x.describe(), clean(t, plain()).describe())
+		sameLines(t, strconv.Quote(row), x.describe(), clean(t, plain()).describe())
 	}
 	// Quotes inside a cell are a part of it, odd as they are.
 	for row, want := range map[string]string{`a,5"" Pipe,50,30`: `5"" Pipe`, `a,"The ""Alfa""",50,30`: `The "Alfa"`, `a,Al "fa" Alfa,50,30`: `Al "fa" Alfa`} {

@@ -1,0 +1,89 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"waybill/store"
+)
+
+// clockConfig is of a state whose clock can be set: an event without a text sets it.
+func clockConfig(fsys store.FS, clock *clock) sumConfig {
+	cfg := config(fsys)
+	cfg.Now = clock.now
+	cfg.Encode = func(e add, data, personal []byte) (string, []byte, []byte) {
+		kind, data, personal := encode(e, data, personal)
+		if e.Text == "clock" {
+			kind = store.KindClock
+		}
+		return kind, data, personal
+	}
+	cfg.Decode = func(kind string, data, personal []byte) (add, error) {
+		if kind == store.KindClock {
+			kind = "added"
+		}
+		return decode(kind, data, personal)
+	}
+	return cfg
+}
+
+// TestSetClock: time goes on from where the clock was set to, also from before
+// the last line; it does so for good, over restarts.
+func TestSetClock(t *testing.T) {
+	for _, by := range []time.Duration{-48 * time.Hour, -time.Millisecond, 0, 48 * time.Hour} {
+		d, clock := newDisk(), newClock()
+		cfg := clockConfig(d, clock)
+		st := open(t, cfg)
+		put(t, st, add{N: 1})
+		clock.add(by)
+		if err := st.SetClock(epoch.Add(by).Add(999*time.Microsecond), add{N: 2, Text: "clock"}); err != nil {
+			t.Fatal(err)
+		}
+		put(t, st, add{N: 3})
+		clock.add(time.Second)
+		put(t, st, add{N: 4, Name: "Rae"})
+		want := look(t, st)
+		left := d.files()
+		closeStore(t, st)
+		for i, after := range []time.Duration{0, by, by, by + time.Second} {
+			if got := want.items[i].Time; !got.Equal(epoch.Add(after)) {
+				t.Errorf("by %v: event %d at %v, want %v", by, i, got, epoch.Add(after))
+			}
+		}
+		for _, files := range []map[string]string{left, d.files()} {
+			cfg.FS = diskOf(files)
+			if _, end, err := verify(cfg, false); err != nil || !end.equal(want) {
+				t.Errorf("by %v: verify: %v", by, err)
+			}
+			st = open(t, cfg)
+			if got := look(t, st); !got.equal(want) {
+				t.Errorf("by %v: %v, want %v", by, got, want)
+			}
+			if err := st.View(func(_ *sum, now time.Time) {
+				if !now.Equal(epoch.Add(by + time.Second)) {
+					t.Errorf("by %v: time goes on from %v", by, now)
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+			closeStore(t, st)
+		}
+	}
+}
+
+// TestSetClockByOtherEvent: only a line that says that the clock was set may be
+// older than the one before; any other would not be read back, so it must not be acknowledged.
+func TestSetClockByOtherEvent(t *testing.T) {
+	d, clock := newDisk(), newClock()
+	cfg := clockConfig(d, clock)
+	st := open(t, cfg)
+	put(t, st, add{N: 1})
+	acknowledged := st.SetClock(epoch.Add(-time.Hour), add{N: 2}) == nil
+	d = diskOf(d.files())
+	st.Close()
+	st = open(t, config(d))
+	if got := look(t, st); acknowledged && got.total != 3 {
+		t.Errorf("acknowledged; after a restart the total is %d, and kept is %q", got.total, named(d.files(), "torn-"))
+	}
+	closeStore(t, st)
+}
