@@ -185,9 +185,13 @@ func (r *recovery[S, E]) thaw() error {
 		})
 		if err != nil {
 			r.cfg.Log.Warn("a snapshot cannot be used; the journal is read instead", "err", err)
+			// It may still prove what was durable.
+			if head, err := readSnapshot(r.fsys, seq, func(io.Reader) error { return nil }); err == nil {
+				r.newest = max(r.newest, head.Seq)
+			}
 			continue
 		}
-		r.state, r.snapshot, r.newest = state, head, head.Seq
+		r.state, r.snapshot, r.newest = state, head, max(r.newest, head.Seq)
 		return nil
 	}
 	r.state = r.cfg.New()
@@ -207,14 +211,19 @@ func (r *recovery[S, E]) apply(at Place, l *Line) error {
 		return nil
 	}
 	e, err := r.cfg.Decode(l.Type, l.Data, l.Personal)
-	if errors.Is(err, ErrNewer) {
-		return fmt.Errorf("%w: %s: line %d: unknown type %q", err, at.File, at.Line, l.Type)
-	}
 	if err != nil {
-		return &Damage{at, l.Seq, "cannot be read: " + err.Error()}
+		return unreadable(at, l, err)
 	}
 	r.cfg.Apply(r.state, Stamp{l.Seq, l.Time}, e)
 	return nil
+}
+
+// unreadable is the error of a line that the chain confirms but Decode refuses.
+func unreadable(at Place, l *Line, err error) error {
+	if errors.Is(err, ErrNewer) {
+		return fmt.Errorf("%w: %s: line %d: unknown type %q", err, at.File, at.Line, l.Type)
+	}
+	return &Damage{at, l.Seq, "cannot be read: " + err.Error()}
 }
 
 // mend cuts a torn tail and opens the journal's end for writing. Unless the

@@ -233,6 +233,9 @@ func (st *Store[S, E]) usable() error {
 // SetClock journals an event, of the type KindClock, that sets the clock: time
 // goes on from at, which may lie before the last line.
 func (st *Store[S, E]) SetClock(at time.Time, e E) error {
+	if kind, _, _ := st.cfg.Encode(e, nil, nil); kind != KindClock {
+		return fmt.Errorf("store: an event of type %q cannot set the clock", kind)
+	}
 	b, err := st.setClock(at.UTC().Truncate(time.Millisecond), e)
 	if err != nil {
 		return err

@@ -49,10 +49,10 @@ func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error
 	rep, err := Read(cfg.FS, live, func(at Place, l *Line) error {
 		if l.Type != kindOpened {
 			e, err := cfg.Decode(l.Type, l.Data, l.Personal)
-			if err == nil {
-				err = check(v.state, Stamp{l.Seq, l.Time}, e)
-			}
 			if err != nil {
+				return unreadable(at, l, err)
+			}
+			if err := check(v.state, Stamp{l.Seq, l.Time}, e); err != nil {
 				return &Damage{at, l.Seq, err.Error()}
 			}
 			cfg.Apply(v.state, Stamp{l.Seq, l.Time}, e)
@@ -67,7 +67,7 @@ func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error
 	if err != nil {
 		return rep, err
 	}
-	if n := len(seqs); n > 0 && seqs[n-1] > rep.Head.Seq && !live {
+	if n := len(seqs); n > 0 && seqs[n-1] > rep.Head.Seq {
 		at := &Damage{Place{File: "journal"}, rep.Head.Seq + 1, fmt.Sprintf("lines from seq %d on are missing", rep.Head.Seq+1)}
 		if rep.Torn != nil {
 			at = &rep.Torn.Damage
