@@ -27,7 +27,7 @@ import (
 // arrows are those of the README's picture: what each package may import of ours.
 var arrows = map[string][]string{
 	".":              {"server/command"},
-	"server/command": {"server", "store", "booking"},
+	"server/command": {"server", "store", "booking", "schedule/gtfs"},
 	"server":         {"server/wire", "store", "auth", "booking", "schedule", "schedule/gtfs"},
 	"server/wire":    {},
 	"store":          {},
@@ -150,8 +150,8 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := freePort(t)
-	pasted := strings.NewReplacer("go build -o waybill .", "ln -s "+bin+" waybill", "8080", port).Replace(script.String())
-	sh := exec.Command("sh", "-ec", pasted+"\nkill $!\nwait $!\n")
+	pasted := strings.NewReplacer("go build -o waybill .", "ln -s "+bin+" waybill", "$(mktemp -d)", dir, "8080", port).Replace(script.String())
+	sh := exec.Command("sh", "-ec", pasted+"\nkill $SERVER\nwait $SERVER\n")
 	sh.Dir = dir
 	out, err := sh.CombinedOutput()
 	if err != nil {
@@ -184,14 +184,14 @@ func checkChain(t *testing.T, readme, dir string) {
 	}
 	run := func() (string, error) {
 		cmd := exec.Command(python, "-c", block[1])
-		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "WAYBILL_DATA="+filepath.Join(dir, "data"))
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
 	if out, err := run(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	name := filepath.Join(dir, "waybill-data/journal/000000000001.jsonl")
+	name := filepath.Join(dir, "data/journal/000000000001.jsonl")
 	journal, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

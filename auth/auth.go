@@ -127,7 +127,11 @@ func (p *Partners) AddKey(id ID, name string, companies []string, hash KeyHash) 
 	e := &KeyAdded{Partner: id, Name: name, Companies: companies, Hash: hash}
 	if known := p.ByName(name); known != nil {
 		if companies != nil && !slices.Equal(companies, known.Companies) {
-			return nil, fmt.Errorf("partner %q is there already, for companies %q; choose another name for other companies", name, strings.Join(known.Companies, ","))
+			sells := "all companies"
+			if len(known.Companies) > 0 {
+				sells = "only " + strings.Join(known.Companies, ",")
+			}
+			return nil, fmt.Errorf("partner %q is there already, for %s; choose another name for other companies", name, sells)
 		}
 		e.Partner, e.Name, e.Companies = known.ID, known.Name, known.Companies
 	}

@@ -130,7 +130,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.log.Debug("request", "request", id[0], "method", r.Method, "path", r.URL.Path, "status", rec.status, "took", time.Since(start))
 	}()
 	switch p := r.URL.Path; {
-	case s.draining.Load() && p != "/livez":
+	case s.unavailable && p != "/livez":
 		s.refuse(rec, r, errUnavailable)
 	case p == "" || p[0] != '/' || path.Clean(p) != p || r.Method == http.MethodConnect || r.RequestURI == "*":
 		s.refuse(rec, r, errNotFound)
@@ -277,10 +277,9 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 
 func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error { return s.getLive(w, nil) }
 
-// Starting answers a request that comes before the server is open: alive, not ready.
-func Starting(w http.ResponseWriter, r *http.Request) {
-	s := &Server{log: slog.New(slog.DiscardHandler)}
-	s.draining.Store(true)
+// Unavailable answers a request that comes before the server is open, or while it drains: alive, not ready.
+func Unavailable(w http.ResponseWriter, r *http.Request) {
+	s := &Server{log: slog.New(slog.DiscardHandler), unavailable: true}
 	s.newMux()
 	s.ServeHTTP(w, r)
 }

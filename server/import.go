@@ -26,18 +26,34 @@ type ImportOptions struct {
 	FarePerKm string // as in EUR:0.06; "" is none
 }
 
+// FeedRead is a feed that was read and is good to be the timetable in force.
+type FeedRead struct {
+	name    string
+	feed    *gtfs.Feed
+	skipped int
+}
+
 func (s *Server) adminImport(_ context.Context, form url.Values, out io.Writer) error {
+	feed, err := ReadFeed(form, out)
+	if err != nil || feed == nil {
+		return err
+	}
+	return s.Adopt(feed, out)
+}
+
+// ReadFeed reads the feed that an import's form names and reports on it line by line. It gives
+// nothing for a dry run.
+func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	path := form.Get("feed")
 	feed, err := openFeed(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if c, ok := feed.(io.Closer); ok {
 		defer c.Close()
 	}
-	return s.Import(feed, filepath.Base(path), ImportOptions{
-		Strict: form.Get("strict") != "", DryRun: form.Get("dry-run") != "", BusOnly: form.Get("bus-only") != "", FarePerKm: form.Get("fare-per-km"),
-	}, out)
+	opt := ImportOptions{Strict: form.Get("strict") != "", DryRun: form.Get("dry-run") != "", BusOnly: form.Get("bus-only") != "", FarePerKm: form.Get("fare-per-km")}
+	return readFeed(feed, filepath.Base(path), opt, out)
 }
 
 // openFeed opens a directory or an archive.
@@ -64,41 +80,59 @@ var errStrict = errors.New("rows were skipped; with -strict nothing is changed")
 
 // Import makes a feed the timetable in force, and reports on it line by line.
 func (s *Server) Import(feed fs.FS, name string, opt ImportOptions, out io.Writer) error {
-	s.importing.Lock()
-	defer s.importing.Unlock()
-	skipped := 0
-	read := gtfs.Options{BusOnly: opt.BusOnly, Before: &s.timetable.Load().Tables, Skip: func(file string, line int, reason string) {
-		skipped++
+	read, err := readFeed(feed, name, opt, out)
+	if err != nil || read == nil {
+		return err
+	}
+	return s.Adopt(read, out)
+}
+
+func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
+	read := &FeedRead{name: name}
+	options := gtfs.Options{BusOnly: opt.BusOnly, Skip: func(file string, line int, reason string) {
+		read.skipped++
 		fmt.Fprintf(out, "%s:%d: %s\n", file, line, reason)
 	}}
 	if opt.FarePerKm != "" {
 		f, ok := gtfs.ParseFarePerKm(opt.FarePerKm)
 		if !ok {
-			return fmt.Errorf("-fare-per-km %q is not a currency and a price as in EUR:0.06", opt.FarePerKm)
+			return nil, fmt.Errorf("the fare per kilometre %q is not a currency and a price as in EUR:0.06", opt.FarePerKm)
 		}
-		read.FarePerKm = []schedule.FarePerKm{f}
+		options.FarePerKm = []schedule.FarePerKm{f}
 	}
-	tables, counts, err := gtfs.Import(feed, read)
-	if err != nil {
-		return err
+	var counts gtfs.Counts
+	var err error
+	if read.feed, counts, err = gtfs.Read(feed, options); err != nil {
+		return nil, err
 	}
+	tables := read.feed.Size()
 	for _, file := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(out, "%s: %d rows\n", file, counts[file])
 	}
 	fmt.Fprintf(out, "%d companies, %d cities, %d stops, %d routes, %d trips, %d fares; %d rows skipped\n",
-		len(tables.Companies), len(tables.Cities), len(tables.Stops), len(tables.Routes), len(tables.Trips), len(tables.Fares), skipped)
+		len(tables.Companies), len(tables.Cities), len(tables.Stops), len(tables.Routes), len(tables.Trips), len(tables.Fares), read.skipped)
+	switch {
+	case len(tables.Trips) == 0:
+		return nil, fmt.Errorf("%w: it has no usable trip", gtfs.ErrNoFeed)
+	case opt.Strict && read.skipped > 0:
+		return nil, errStrict
+	case opt.DryRun:
+		_, err := fmt.Fprintln(out, "dry run: nothing is changed")
+		return nil, err
+	}
+	return read, nil
+}
+
+// Adopt makes a feed that was read the timetable in force.
+func (s *Server) Adopt(read *FeedRead, out io.Writer) error {
+	s.importing.Lock()
+	defer s.importing.Unlock()
+	tables := read.feed.Tables(&s.timetable.Load().Tables)
 	tt, err := schedule.New(tables)
 	if err != nil {
 		return err
 	}
-	if opt.Strict && skipped > 0 {
-		return errStrict
-	}
-	if opt.DryRun {
-		_, err := fmt.Fprintln(out, "dry run: nothing is changed")
-		return err
-	}
-	e := &TimetableImported{Feed: name, Cities: len(tables.Cities), Routes: len(tables.Routes), Trips: len(tables.Trips), Skipped: skipped, loaded: tt}
+	e := &TimetableImported{Feed: read.name, Cities: len(tables.Cities), Routes: len(tables.Routes), Trips: len(tables.Trips), Skipped: read.skipped, loaded: tt}
 	if e.Hash, err = s.keepTables(tables); err != nil {
 		return err
 	}

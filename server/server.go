@@ -73,8 +73,8 @@ type Server struct {
 	timetable atomic.Pointer[schedule.Timetable]
 	ring      atomic.Pointer[auth.Ring]
 
-	draining  atomic.Bool
-	importing sync.Mutex // one import, and one key rotation, at a time
+	unavailable bool       // it only answers 503
+	importing   sync.Mutex // one import, and one key rotation, at a time
 
 	background sync.WaitGroup
 	stop       context.CancelFunc // ends what runs in the background
@@ -212,9 +212,6 @@ func (s *Server) Now() (now time.Time, err error) {
 	err = s.st.View(func(_ *State, at time.Time) { now = at })
 	return now, err
 }
-
-// Drain makes readiness and all new requests answer 503.
-func (s *Server) Drain() { s.draining.Store(true) }
 
 // Close ends the background work and closes the store, after the last request.
 func (s *Server) Close() error {

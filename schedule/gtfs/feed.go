@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -105,10 +106,14 @@ func (t *table) drop(format string, args ...any) {
 
 // read calls use for each row of a file. A file that is not there, or empty, has no rows.
 func (im *importer) read(file string, use func(t *table)) error {
-	f, err := im.feed.Open(file)
+	info, err := fs.Stat(im.feed, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	} else if err != nil {
+	} else if err == nil && !info.Mode().IsRegular() {
+		return noFeed("%s is not a regular file", file)
+	}
+	f, err := im.feed.Open(file)
+	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	defer f.Close()
@@ -231,7 +236,7 @@ func (t *tidy) Read(b []byte) (int, error) {
 // closed tells whether every quoted cell of a line ends in it.
 func closed(line []byte) bool {
 	for rest := line; ; {
-		rest = bytes.TrimLeft(rest, " \t")
+		rest = bytes.TrimLeftFunc(rest, unicode.IsSpace) // as package csv does
 		if len(rest) > 0 && rest[0] == '"' {
 			end := closing.FindIndex(rest[1:])
 			if end == nil {

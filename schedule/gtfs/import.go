@@ -27,6 +27,27 @@ type Counts map[string]int
 
 // Import reads a feed. Its error is ErrNoFeed, with the reason, or that of the file system.
 func Import(feed fs.FS, opt Options) (*schedule.Tables, Counts, error) {
+	f, counts, err := Read(feed, opt)
+	if err != nil {
+		return nil, counts, err
+	}
+	return f.Tables(opt.Before), counts, nil
+}
+
+// Feed is a feed that was read.
+type Feed struct{ im *importer }
+
+// Size gives the tables as they are before Tables has finished them, to be counted.
+func (f *Feed) Size() *schedule.Tables { return &f.im.out }
+
+// Tables finishes the tables of the feed, once, for it to follow the timetable before, which may be nil.
+func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
+	f.im.finishSlugs(before)
+	return &f.im.out
+}
+
+// Read reads a feed, all but what depends on the timetable before. Its errors are those of Import.
+func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 	dir, err := root(feed)
 	if err != nil {
 		return nil, nil, err
@@ -48,8 +69,7 @@ func Import(feed fs.FS, opt Options) (*schedule.Tables, Counts, error) {
 		}
 	}
 	im.finishCities()
-	im.finishSlugs()
-	return &im.out, im.counts, nil
+	return &Feed{im}, im.counts, nil
 }
 
 // importer is one import. Maps go from a feed's id to an index of out.

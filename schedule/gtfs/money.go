@@ -18,11 +18,11 @@ func parseHundredths(s string) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// ParseFarePerKm reads a price per kilometre as in EUR:0.06.
+// ParseFarePerKm reads a price per kilometre as in EUR:0.06, of at least a hundredth of a minor unit.
 func ParseFarePerKm(s string) (f schedule.FarePerKm, ok bool) {
 	currency, amount, _ := strings.Cut(s, ":")
 	rate, err := strconv.ParseFloat(amount, 64)
-	ok = err == nil && rate > 0 && rate < 1e6 && isCurrency(currency)
+	ok = err == nil && rate >= 1e-4 && rate < 1e6 && isCurrency(currency) && !strings.ContainsAny(amount, "eExX_+")
 	return schedule.FarePerKm{Currency: currency, Micros: int64(rate*1e6 + 0.5)}, ok
 }
 

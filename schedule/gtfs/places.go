@@ -173,8 +173,7 @@ func (im *importer) finishCities() {
 }
 
 // finishSlugs gives companies, cities and routes their slugs; those of before stay.
-func (im *importer) finishSlugs() {
-	before := im.opt.Before
+func (im *importer) finishSlugs(before *schedule.Tables) {
 	if before == nil {
 		before = new(schedule.Tables)
 	}

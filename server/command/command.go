@@ -122,6 +122,9 @@ func (p *Process) run(v *verb, args []string) int {
 		usage(p.Stdout)
 		return exitDone
 	}
+	if f := flags.Lookup("data"); err == nil && f != nil && f.Value.String() == "" {
+		err = errors.New("-data names no directory")
+	}
 	if n := flags.NArg(); err == nil && (n < v.least || n > v.most) {
 		err = fmt.Errorf("takes %d operands after its flags, not %d", v.least, n)
 	}
@@ -211,13 +214,20 @@ func (p *Process) admin(dir, op string, form url.Values) int {
 		return p.fail(exitFailed, fmt.Errorf("%s is not a data directory", dir))
 	}
 	err = p.adminCall(path, op, form)
-	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) {
-		err = p.adminHere(dir, op, form)
+	if none(err) && op == "import" {
+		err = p.importHere(path, dir, form)
+	} else if none(err) {
+		err = p.adminHere(path, dir, op, form)
 	}
 	if err != nil {
 		return p.fail(exitCode(err), err)
 	}
 	return exitDone
+}
+
+// none tells whether an error says that there is no server behind a socket.
+func none(err error) bool {
+	return errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // adminCall asks the server behind the socket.
@@ -244,12 +254,45 @@ func (p *Process) adminCall(path, op string, form url.Values) error {
 }
 
 // adminHere opens the directory for one operation.
-func (p *Process) adminHere(dir, op string, form url.Values) error {
-	s, err := server.Open(server.Config{Dir: dir, Log: p.logger("warn"), KeepClock: true})
-	if err != nil {
+func (p *Process) adminHere(path, dir, op string, form url.Values) error {
+	s, err := p.openHere(dir)
+	if errors.Is(err, store.ErrLocked) {
+		// A server is about to listen, or another verb is at work.
+		return p.adminCall(path, op, form)
+	} else if err != nil {
 		return err
 	}
 	return errors.Join(s.Admin(context.Background(), op, form, p.Stdout), s.Close())
+}
+
+// importHere opens the directory for an import once the feed has been read: one
+// that is refused leaves no trace.
+func (p *Process) importHere(path, dir string, form url.Values) error {
+	feed, err := server.ReadFeed(form, p.Stdout)
+	if err != nil || feed == nil {
+		return err
+	}
+	s, err := p.openHere(dir)
+	if errors.Is(err, store.ErrLocked) {
+		return p.adminCall(path, "import", form)
+	} else if err != nil {
+		return err
+	}
+	return errors.Join(s.Adopt(feed, p.Stdout), s.Close())
+}
+
+// lockWait is how long a verb waits for another process to give the directory free.
+const lockWait = 5 * time.Second
+
+// openHere opens the directory. While another verb has it, it tries again.
+func (p *Process) openHere(dir string) (*server.Server, error) {
+	for end := time.Now().Add(lockWait); ; {
+		s, err := server.Open(server.Config{Dir: dir, Log: p.logger("warn"), KeepClock: true})
+		if !errors.Is(err, store.ErrLocked) || time.Now().After(end) || running(dir) {
+			return s, err
+		}
+		<-time.After(20 * time.Millisecond)
+	}
 }
 
 // instant reads a time given on the command line.

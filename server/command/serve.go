@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +49,9 @@ func setupServe(flags *flag.FlagSet) func(*Process, []string) int {
 		if *transfers < 0 || *transfers > 1 {
 			return usage(errors.New("-max-transfers must be 0 or 1"))
 		}
-		if _, _, err := net.SplitHostPort(*addr); err != nil {
+		if _, port, err := net.SplitHostPort(*addr); err != nil {
+			return usage(fmt.Errorf("-addr: %w", err))
+		} else if _, err := net.LookupPort("tcp", port); err != nil {
 			return usage(fmt.Errorf("-addr: %w", err))
 		}
 		if cfg.Log = p.logger(*level); cfg.Log == nil {
@@ -67,15 +70,33 @@ func (p *Process) logger(level string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: l}))
 }
 
-// gate answers 503 until the server behind it is open.
-type gate struct{ open atomic.Pointer[server.Server] }
+// gate answers 503 until the server behind it is open, and while it drains.
+type gate struct {
+	open     atomic.Pointer[server.Server]
+	underWay sync.RWMutex // each request reads; who drains writes
+}
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s := g.open.Load(); s != nil {
-		s.ServeHTTP(w, r)
+	s := g.open.Load()
+	if s == nil || !g.underWay.TryRLock() {
+		server.Unavailable(w, r)
 		return
 	}
-	server.Starting(w, r)
+	defer g.underWay.RUnlock()
+	s.ServeHTTP(w, r)
+}
+
+// drain lets no further request in, and returns once those under way are done, or ctx is.
+func (g *gate) drain(ctx context.Context) {
+	done := make(chan struct{})
+	go func() {
+		g.underWay.Lock()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 func (p *Process) serve(cfg server.Config, addr string) int {
@@ -90,7 +111,7 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 	g := new(gate)
 	web := &http.Server{
 		Handler: g, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- web.Serve(ln) }()
@@ -123,9 +144,9 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 	case <-p.Stop:
 	}
 	cfg.Log.Info("stopping: requests under way are finished")
-	s.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
+	g.drain(ctx)
 	err = errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx))
 	if err = errors.Join(err, s.Close()); err != nil {
 		return p.fail(exitCode(err), err)

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"waybill/booking"
+	"waybill/schedule/gtfs"
 	"waybill/server"
 	"waybill/store"
 )
@@ -20,11 +21,29 @@ func setupAdmin(op string, fields []string) func(*flag.FlagSet) func(*Process, [
 		return func(p *Process, operands []string) int {
 			form := url.Values{}
 			for i, field := range fields {
+				if err := checkOperand(field, operands[i]); err != nil {
+					return p.fail(exitUsage, err)
+				}
 				form.Set(field, operands[i])
 			}
 			return p.admin(*data, op, form)
 		}
 	}
+}
+
+// checkOperand finds what the command line alone shows wrong.
+func checkOperand(field, text string) error {
+	_, isID := booking.ParseID(text)
+	_, isStatus := booking.ParseCarrier(text)
+	switch {
+	case field == "ticket" && !isID:
+		return fmt.Errorf("%q is not a ticket's id", text)
+	case field == "booking" && !isID && text != "new":
+		return fmt.Errorf("%q is neither a booking's id nor the word new", text)
+	case field == "status" && !isStatus:
+		return fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", text)
+	}
+	return nil
 }
 
 func setupImport(flags *flag.FlagSet) func(*Process, []string) int {
@@ -37,6 +56,9 @@ func setupImport(flags *flag.FlagSet) func(*Process, []string) int {
 		feed, err := filepath.Abs(operands[0])
 		if err != nil {
 			return p.fail(exitFailed, err)
+		}
+		if _, ok := gtfs.ParseFarePerKm(*perKm); *perKm != "" && !ok {
+			return p.fail(exitUsage, fmt.Errorf("-fare-per-km %q is not a currency and a price as in EUR:0.06", *perKm))
 		}
 		form := url.Values{"feed": {feed}, "fare-per-km": {*perKm}}
 		for name, set := range map[string]bool{"strict": *strict, "dry-run": *dry, "bus-only": *bus} {
@@ -52,6 +74,9 @@ func setupPartnerAdd(flags *flag.FlagSet) func(*Process, []string) int {
 	data := dataFlag(flags)
 	company := flags.String("company", "", "the `slugs` of the only companies it may sell, with commas; empty: all")
 	return func(p *Process, operands []string) int {
+		if operands[0] == "" {
+			return p.fail(exitUsage, errors.New("a partner has a name"))
+		}
 		return p.admin(*data, "partner-add", url.Values{"name": {operands[0]}, "company": {*company}})
 	}
 }
