@@ -177,33 +177,9 @@ func (im *importer) finishSlugs(before *schedule.Tables) {
 	if before == nil {
 		before = new(schedule.Tables)
 	}
-	companies := func(list []schedule.Company) (all []named) {
-		for i := range list {
-			all = append(all, named{list[i].ID, list[i].Name, &list[i].Slug})
-		}
-		return all
-	}
-	cities := func(list []schedule.City) (all []named) {
-		for i := range list {
-			all = append(all, named{list[i].ID, list[i].Name, &list[i].Slug})
-		}
-		return all
-	}
-	routes := func(list []schedule.Route) (all []named) {
-		for i := range list {
-			all = append(all, named{list[i].ID, list[i].Name, &list[i].Slug})
-		}
-		return all
-	}
-	for _, x := range [][2][]named{
-		{companies(im.out.Companies), companies(before.Companies)}, {cities(im.out.Cities), cities(before.Cities)}, {routes(im.out.Routes), routes(before.Routes)},
-	} {
-		had := map[string]string{}
-		for _, old := range x[1] {
-			had[old.id] = *old.slug
-		}
-		giveSlugs(x[0], had)
-	}
+	slugs(im.out.Companies, before.Companies, func(x *schedule.Company) named { return named{x.ID, x.Name, &x.Slug} })
+	slugs(im.out.Cities, before.Cities, func(x *schedule.City) named { return named{x.ID, x.Name, &x.Slug} })
+	slugs(im.out.Routes, before.Routes, func(x *schedule.Route) named { return named{x.ID, x.Name, &x.Slug} })
 }
 
 // zoneCountries names the country of a zone: all of the interface's 23, their neighbours, and some beyond.

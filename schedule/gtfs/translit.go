@@ -59,9 +59,17 @@ type named struct {
 	slug     *string
 }
 
-// giveSlugs gives each its slug, once: first to those that had one in the
+// slugs gives each row its slug, once: first to those that had one in the
 // timetable before, then as the feed asks, then after the names.
-func giveSlugs(list []named, before map[string]string) {
+func slugs[T any](rows, old []T, of func(*T) named) {
+	before := map[string]string{}
+	for i := range old {
+		before[of(&old[i]).id] = *of(&old[i]).slug
+	}
+	list := make([]named, len(rows))
+	for i := range rows {
+		list[i] = of(&rows[i])
+	}
 	taken, next := map[string]bool{}, map[string]int{}
 	given := make([]bool, len(list))
 	for i, x := range list {
