@@ -158,7 +158,7 @@ func TestManyBuyersFewSeats(t *testing.T) {
 }
 
 // feedWith is the demo feed with lines replaced.
-func feedWith(t *testing.T, replace map[string][][2]string) fs.FS {
+func feedWith(t testing.TB, replace map[string][][2]string) fs.FS {
 	t.Helper()
 	feed := fstest.MapFS{}
 	files, _ := filepath.Glob("../testdata/demo/*.txt")
@@ -179,7 +179,7 @@ func feedWith(t *testing.T, replace map[string][][2]string) fs.FS {
 	return feed
 }
 
-func importFeed(t *testing.T, s *Server, feed fs.FS) {
+func importFeed(t testing.TB, s *Server, feed fs.FS) {
 	t.Helper()
 	var out bytes.Buffer
 	if err := s.Import(feed, "changed", ImportOptions{}, &out); err != nil {

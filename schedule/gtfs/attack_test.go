@@ -95,6 +95,16 @@ func TestLongTrips(t *testing.T) {
 	}
 }
 
+// TestManyRules: rules of an agency are not kept for each of its routes anew.
+func TestManyRules(t *testing.T) {
+	const n = 1000
+	f := plain().plus("routes.txt", rows(n, func(i int) string { return fmt.Sprintf("r%d,ag,,N%d,3", i, i) })).
+		with("waybill_refund_rules.txt", "rule_id,agency_id,hours,amount\n"+rows(n, func(i int) string { return fmt.Sprintf("x%d,ag,%d,50", i, i) }))
+	if _, bytes := cost(t, f); bytes > 32<<20 {
+		t.Errorf("%d rules of an agency with %d routes: %d MiB were needed", n, n, bytes>>20)
+	}
+}
+
 // TestHeadways: a headway is a number of seconds however large it is.
 func TestHeadways(t *testing.T) {
 	// Each of these is another number when only its last 32 bits are taken. Multiples of 2^32 are left out: with them

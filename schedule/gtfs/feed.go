@@ -96,9 +96,6 @@ func (t *table) get(column string) string {
 	return strings.TrimSpace(t.row[i])
 }
 
-// has tells whether the file has a column.
-func (t *table) has(column string) bool { _, ok := t.columns[column]; return ok }
-
 // drop says why the row is not used.
 func (t *table) drop(format string, args ...any) {
 	t.skip(t.file, t.line, fmt.Sprintf(format, args...))

@@ -283,3 +283,33 @@ func TestLineAfterQuotes(t *testing.T) {
 		t.Errorf("the rows around are lost: %q", x.skipped)
 	}
 }
+
+// TestLinesStayApart puts every short line there is of what quotes, commas and
+// blanks can be mixed up in between good rows: none of them is lost.
+func TestLinesStayApart(t *testing.T) {
+	lines := []string{""}
+	for i := 0; len(lines[i]) < 6; i++ {
+		for _, c := range []string{`"`, ",", "a", " ", "\r"} {
+			lines = append(lines, lines[i]+c)
+		}
+	}
+	for _, pad := range []string{"\u00a0", "\t", "\v", "\ufeff"} {
+		for _, l := range []string{`%"`, `a,%"a`, `"a"%`, `"a"%,"`, `a%"a,"`, `"%"a"%"`} {
+			lines = append(lines, strings.ReplaceAll(l, "%", pad))
+		}
+	}
+	f := plain().plus("routes.txt", rows(len(lines), func(i int) string { return fmt.Sprintf("%s\ng%d,ag,,N%d,3", lines[i], i, i) }))
+	tables, _, err := gtfs.Import(f.fs(), gtfs.Options{Skip: func(string, int, string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, r := range tables.Routes {
+		there[r.ID] = true
+	}
+	for i, l := range lines {
+		if !there[fmt.Sprint("g", i)] {
+			t.Errorf("the row after the line %q is lost", l)
+		}
+	}
+}
