@@ -159,25 +159,27 @@ func (t *Timetable) distance(l *Leg) (km float64) {
 	return km
 }
 
+// indexRules finds the refund rules of each route: its own, or else those of its company, which its routes share.
 func (t *Timetable) indexRules() {
-	own := make([]bool, len(t.Routes))
-	t.rules = make([][]RefundRule, len(t.Routes))
-	t.discounts = make([][]Discount, len(t.Routes))
+	own, companies := map[int32][]RefundRule{}, map[int32][]RefundRule{}
 	for _, r := range t.RefundRules {
 		if r.Route >= 0 {
-			own[r.Route] = true
-			t.rules[r.Route] = append(t.rules[r.Route], r)
+			own[r.Route] = append(own[r.Route], r)
+		} else {
+			companies[r.Company] = append(companies[r.Company], r)
 		}
 	}
-	for _, r := range t.RefundRules {
-		for i := range t.Routes {
-			if r.Route < 0 && !own[i] && (r.Company < 0 || r.Company == t.Routes[i].Company) {
-				t.rules[i] = append(t.rules[i], r)
-			}
+	for _, lists := range []map[int32][]RefundRule{own, companies} {
+		for _, list := range lists {
+			slices.SortStableFunc(list, func(a, b RefundRule) int { return cmp.Compare(b.Hours, a.Hours) })
 		}
 	}
-	for i := range t.rules {
-		slices.SortStableFunc(t.rules[i], func(a, b RefundRule) int { return cmp.Compare(b.Hours, a.Hours) })
+	t.rules = make([][]RefundRule, len(t.Routes))
+	t.discounts = make([][]Discount, len(t.Routes))
+	for i := range t.Routes {
+		if t.rules[i] = own[int32(i)]; t.rules[i] == nil {
+			t.rules[i] = companies[t.Routes[i].Company]
+		}
 	}
 	for _, d := range t.Discounts {
 		t.discounts[d.Route] = append(t.discounts[d.Route], d)

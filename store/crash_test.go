@@ -196,6 +196,39 @@ func TestKillThenPowerLoss(t *testing.T) {
 	}
 }
 
+// TestNameOfLastFile: a file that a killed process began may have a name that
+// is not on the disk, also where a snapshot proves all that stands before it.
+func TestNameOfLastFile(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		d := newDisk()
+		cfg := config(d)
+		w := work{cfg: cfg}
+		if !first {
+			st := open(t, cfg)
+			w.update(st, 3)
+			closeStore(t, st)
+		}
+		d = d.killed()
+		d.before = func(_ int, op string) act {
+			if op == "syncdir journal" {
+				return ends
+			}
+			return works
+		}
+		cfg.FS, cfg.SegmentBytes = d, 1 // the opened line begins a file
+		if _, _, err := store.Open(cfg); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		d = d.killed()
+		st := open(t, config(d))
+		if err := w.update(st, 2); err != nil {
+			t.Fatal(err)
+		}
+		w.check(t, d.crash("synced", "nothing"), fmt.Sprint("the first file: ", first))
+		closeStore(t, st)
+	}
+}
+
 // TestEveryFault makes every call that changes something fail once: what fails
 // is not acknowledged, a failed journal acknowledges nothing later, and all that was is there.
 func TestEveryFault(t *testing.T) {

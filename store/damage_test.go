@@ -11,10 +11,17 @@ import (
 	"waybill/store"
 )
 
-// TestDamage: what cannot be a torn tail is refused by Open and found by
-// Verify, both naming the place; nothing is changed on the disk.
-func TestDamage(t *testing.T) {
-	plain, withSnapshots := killedJournal(t, false), killedJournal(t, true)
+// damaged is a killed journal, edited, and the line that must be named for it.
+type damaged struct {
+	name      string
+	snapshots bool
+	edit      func(all map[string]string)
+	file      string
+	line      int // 0: the report need not say
+	reason    string
+}
+
+func damages(plain, withSnapshots map[string]string) []damaged {
 	names := named(plain, "journal/")
 	first, last := names[0], names[1]
 	// setLines changes the lines of one file.
@@ -29,14 +36,7 @@ func TestDamage(t *testing.T) {
 			return lines
 		})
 	}
-	for _, c := range []struct {
-		name      string
-		snapshots bool
-		edit      func(all map[string]string)
-		file      string
-		line      int // 0: the report need not say
-		reason    string
-	}{
+	return []damaged{
 		{"a line of the last file", false, flip(last, 1), last, 1, "says that seq"},
 		{"its bytes are zero", false, setLines(last, func(lines []string) []string {
 			lines[1] = strings.Repeat("\x00", len(lines[1])-1) + "\n"
@@ -74,7 +74,14 @@ func TestDamage(t *testing.T) {
 		{"the journal ends before a snapshot", true, setLines(last, func(lines []string) []string { return lines[:1] }), "", 0, "seq 7"},
 		{"the last file gone before a snapshot", true, func(all map[string]string) { delete(all, last) }, "", 0, "seq 7"},
 		{"no journal, but a snapshot", true, func(all map[string]string) { delete(all, first); delete(all, last) }, "", 0, "seq 7"},
-	} {
+	}
+}
+
+// TestDamage: what cannot be a torn tail is refused by Open and found by
+// Verify, both naming the place; nothing is changed on the disk.
+func TestDamage(t *testing.T) {
+	plain, withSnapshots := killedJournal(t, false), killedJournal(t, true)
+	for _, c := range damages(plain, withSnapshots) {
 		t.Run(c.name, func(t *testing.T) {
 			all := maps.Clone(plain)
 			if c.snapshots {
@@ -102,6 +109,34 @@ func TestDamage(t *testing.T) {
 				t.Errorf("again: %v, want %v", err, oerr)
 			}
 		})
+	}
+}
+
+// TestEarlierFiles: Open reads from the newest snapshot on, but sees that the files before it are there to their ends.
+func TestEarlierFiles(t *testing.T) {
+	all := killedJournal(t, true)
+	names := named(all, "journal/")
+	for what, edit := range map[string]func(all map[string]string){
+		"gone":              func(all map[string]string) { delete(all, names[0]) },
+		"empty":             func(all map[string]string) { all[names[0]] = "" },
+		"short of a byte":   func(all map[string]string) { all[names[0]] = all[names[0]][:len(all[names[0]])-1] },
+		"short of a line":   func(all map[string]string) { all[names[0]] = strings.Join(journalLines(all)[:3], "") },
+		"longer by garbage": func(all map[string]string) { all[names[0]] += "x\n" },
+		"longer by a line":  func(all map[string]string) { all[names[0]] += journalLines(all)[4] },
+	} {
+		left := maps.Clone(all)
+		edit(left)
+		d := diskOf(left)
+		var damage *store.Damage
+		if _, _, err := store.Open(config(d)); !errors.As(err, &damage) || !strings.HasPrefix(damage.File, "journal/") {
+			t.Errorf("%s: Open: %v", what, err)
+		}
+		if _, _, err := verify(config(d), false); !errors.As(err, &damage) || damage.Line == 0 {
+			t.Errorf("%s: Verify: %v", what, err)
+		}
+		if !maps.Equal(d.files(), left) {
+			t.Errorf("%s: a refused Open changed something", what)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -181,6 +182,48 @@ func TestAllWhoWaitAreTold(t *testing.T) {
 		}
 		if names := named(files(t, dir), "snapshots/"); len(names) > 0 {
 			t.Errorf("snapshots %q of what is not durable", names)
+		}
+	})
+}
+
+// TestFailedRotation: a batch that fails in a new file asks for no snapshot, and Close leaves nothing running.
+func TestFailedRotation(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		fsys, hold := tap(dir), make(chan struct{})
+		armed := false
+		fsys.before = func(op, name string) error {
+			if armed && op == "sync" && strings.HasPrefix(name, "journal/") {
+				<-hold
+				return errFault
+			}
+			return nil
+		}
+		cfg := config(fsys)
+		cfg.SegmentBytes = 1
+		var book logBook
+		cfg.Log = slog.New(slog.NewTextHandler(&book, nil))
+		st := open(t, cfg)
+		armed = true
+		var wg sync.WaitGroup
+		for range 2 { // one in flight, one pending
+			wg.Go(func() {
+				if _, err := st.Update(func(*sum, time.Time) ([]add, error) { return []add{{N: 1}}, nil }, nil); !errors.Is(err, store.ErrFailed) {
+					t.Error("Update: ", err)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Go(func() {
+			if err := st.Close(); !errors.Is(err, store.ErrFailed) {
+				t.Error("Close: ", err)
+			}
+		})
+		synctest.Wait()
+		close(hold)
+		wg.Wait()
+		if text := book.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "level=ERROR") {
+			t.Errorf("logged:\n%s", text)
 		}
 	})
 }

@@ -48,41 +48,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	done := make(chan struct{})
 	for i := range readers {
-		wg.Go(func() {
-			var total int64
-			var now time.Time
-			read := func(s *sum, at time.Time) {
-				if s.total < total || at.Before(now) {
-					t.Errorf("total %d after %d, at %v after %v", s.total, total, at, now)
-				}
-				total, now = s.total, at
-			}
-			for {
-				select {
-				case <-done:
-					return
-				case <-st.Failed():
-					t.Error("failed")
-					return
-				default:
-				}
-				switch i % 3 {
-				case 0:
-					if err := st.View(read); err != nil {
-						t.Error("View: ", err)
-					}
-				case 1:
-					settled, err := st.Glance(read)
-					if err = errors.Join(err, settled()); err != nil {
-						t.Error("Glance: ", err)
-					}
-				case 2:
-					if err := st.Snapshot(); err != nil {
-						t.Error("Snapshot: ", err)
-					}
-				}
-			}
-		})
+		wg.Go(func() { readUntil(t, st, i, done) })
 	}
 	writing.Wait()
 	close(done)
@@ -95,5 +61,41 @@ func TestConcurrentUse(t *testing.T) {
 	rep, got, err := verify(config(store.Dir(dir)), false)
 	if err != nil || !got.equal(want) || rep.Snapshots == 0 {
 		t.Errorf("verify: total %d, want %d, %d snapshots, %v", got.total, want.total, rep.Snapshots, err)
+	}
+}
+
+// readUntil reads in one of three ways until done; what it sees never falls.
+func readUntil(t *testing.T, st *sumStore, way int, done <-chan struct{}) {
+	var total int64
+	var now time.Time
+	read := func(s *sum, at time.Time) {
+		if s.total < total || at.Before(now) {
+			t.Errorf("total %d after %d, at %v after %v", s.total, total, at, now)
+		}
+		total, now = s.total, at
+	}
+	for {
+		select {
+		case <-done:
+			return
+		case <-st.Failed():
+			t.Error("failed")
+			return
+		default:
+		}
+		var err error
+		switch way % 3 {
+		case 0:
+			err = st.View(read)
+		case 1:
+			var settled func() error
+			settled, err = st.Glance(read)
+			err = errors.Join(err, settled())
+		case 2:
+			err = st.Snapshot()
+		}
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -243,13 +243,16 @@ func (r *recovery[S, E]) mend(w *writer[S, E]) (err error) {
 			return err
 		}
 	}
-	if !r.clean() {
-		err := Publish(fsys, "journal", strings.TrimPrefix(r.last, "journal/"), func(to io.Writer) error {
+	// Nor need a name that is seen be there after a power cut.
+	if r.clean() {
+		err = fsys.SyncDir("journal")
+	} else {
+		err = Publish(fsys, "journal", strings.TrimPrefix(r.last, "journal/"), func(to io.Writer) error {
 			return copyRange(fsys, to, r.last, 0, r.size)
 		})
-		if err != nil {
-			return err
-		}
+	}
+	if err != nil {
+		return err
 	}
 	w.size = r.size
 	w.file, err = fsys.Append(r.last)

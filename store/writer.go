@@ -63,7 +63,7 @@ func (st *Store[S, E]) finish(b *batch[E], err error) {
 		st.head = st.w.head
 	}
 	st.mu.Unlock()
-	if st.w.rotated && st.snapshotting.CompareAndSwap(false, true) {
+	if err == nil && st.w.rotated && st.snapshotting.CompareAndSwap(false, true) {
 		st.w.rotated = false
 		st.background.Go(func() {
 			defer st.snapshotting.Store(false)

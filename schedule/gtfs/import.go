@@ -54,7 +54,7 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 	}
 	im := &importer{
 		feed: dir, opt: opt, skip: opt.Skip, left: maxUnpacked, counts: Counts{},
-		companies: map[string]int32{}, areas: map[string]int32{}, named: map[string]int32{}, stops: map[string]int32{}, stopArea: map[string]string{},
+		companies: map[string]int32{}, areas: map[string]int32{}, named: map[string]int32{}, stops: map[string]int32{}, stopArea: map[string]stopArea{},
 		routes: map[string]int32{}, buses: map[string]int32{}, fms: map[string]bool{}, services: map[string]*days{}, trips: map[string]int32{},
 		translated: map[[3]string]*[2]schedule.Names{},
 	}
@@ -82,7 +82,7 @@ type importer struct {
 	out    schedule.Tables
 
 	companies, areas, named, stops, routes, buses, trips map[string]int32
-	stopArea                                             map[string]string
+	stopArea                                             map[string]stopArea
 	fms                                                  map[string]bool
 	services                                             map[string]*days
 	serviceIndex                                         map[string]int32

@@ -2,6 +2,8 @@ package gtfs
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,10 +34,16 @@ func (im *importer) readAreas() error {
 		stop, area := t.get("stop_id"), t.get("area_id")
 		if _, ok := im.areas[area]; !ok {
 			t.drop("area_id %q is not in areas.txt", area)
-		} else if im.stopArea[stop] == "" {
-			im.stopArea[stop] = area
+		} else if im.stopArea[stop].area == "" {
+			im.stopArea[stop] = stopArea{area, t.line}
 		}
 	})
+}
+
+// stopArea is the first area that stop_areas.txt puts a stop in.
+type stopArea struct {
+	area string
+	line int
 }
 
 func (im *importer) city(c schedule.City) int32 {
@@ -92,6 +100,11 @@ func (im *importer) readStops() error {
 	if err != nil {
 		return err
 	}
+	for _, id := range slices.Sorted(maps.Keys(im.stopArea)) {
+		if _, ok := index[id]; !ok {
+			im.skip("stop_areas.txt", im.stopArea[id].line, "stop_id "+strconv.Quote(id)+" is not a usable stop")
+		}
+	}
 	im.stopZones = map[int32]string{}
 	for i := range rows {
 		im.placeStop(rows, index, &rows[i])
@@ -111,8 +124,8 @@ func (im *importer) placeStop(rows []stopRow, index map[string]int, row *stopRow
 		}
 		row.stop.Place = cmp.Or(row.stop.Place, up.stop.Place)
 		row.stop.Station = row.stop.Station || up.stop.Station
-		if area, ok := im.stopArea[up.rawID]; ok && city < 0 {
-			city = im.areas[area]
+		if in, ok := im.stopArea[up.rawID]; ok && city < 0 {
+			city = im.areas[in.area]
 		}
 		i, ok := index[up.parent]
 		if up.parent == "" {

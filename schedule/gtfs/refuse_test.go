@@ -313,3 +313,11 @@ func TestLinesStayApart(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingInSilence reports also rows that name what only a later file could have, or what is out of reach.
+func TestNothingInSilence(t *testing.T) {
+	f := plain().with("areas.txt", "area_id,area_name\nx,Xray\n").with("stop_areas.txt", "area_id,stop_id\nx,a\nx,gone\n").
+		with("calendar_dates.txt", "service_id,date,exception_type\ndaily,20270101,1\ndaily,21000101,1\ndaily,19891231,1\n").
+		plus("calendar.txt", "late,1,1,1,1,1,1,1,21000101,21001231")
+	wantSkipped(t, load(t, f.fs(), gtfs.Options{}).skipped, "stop_areas.txt:3: ", "calendar_dates.txt:3: ", "calendar_dates.txt:4: ", "calendar.txt:3: ")
+}

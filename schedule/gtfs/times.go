@@ -56,7 +56,10 @@ func (im *importer) readServices() error {
 			t.drop("start_date %q, end_date %q are not dates as in 20261120", t.get("start_date"), t.get("end_date"))
 			return
 		}
-		r.first, r.last = max(first, firstDay), min(last, lastDay)
+		if r.first, r.last = max(first, firstDay), min(last, lastDay); first <= last && r.first > r.last {
+			t.drop("has no day from 1990 to 2099")
+			return
+		}
 		for i, column := range weekdayColumns {
 			r.weekdays[i] = t.get(column) == "1"
 		}
@@ -73,10 +76,14 @@ func (im *importer) readServices() error {
 			t.drop("date %q, exception_type %q are not a date as in 20261120 and 1 or 2", t.get("date"), kind)
 			return
 		}
+		if day < firstDay || day > lastDay {
+			t.drop("date %q is not from 1990 to 2099", t.get("date"))
+			return
+		}
 		s := im.service(t.get("service_id"))
 		if kind == "2" {
 			s.except = append(s.except, day)
-		} else if day >= firstDay && day <= lastDay {
+		} else {
 			s.added = append(s.added, day)
 		}
 	})
