@@ -123,7 +123,7 @@ func TestCloseBesideUpdates(t *testing.T) {
 }
 
 func closeBesideUpdates(t *testing.T, size int64) {
-	const workers, most = 8, 300
+	const workers, most = 8, 20_000
 	dir := t.TempDir()
 	var free atomic.Bool
 	var book logBook
@@ -216,12 +216,13 @@ func TestSnapshotsDoNotPileUp(t *testing.T) {
 func TestCloseWaitsForSnapshot(t *testing.T) {
 	var armed, writing, freeWhileWriting atomic.Bool
 	begun, hold := make(chan struct{}), make(chan struct{})
+	var once sync.Once
 	fsys := tap(t.TempDir())
 	fsys.before = func(op, name string) error {
 		switch {
 		case op == "create" && strings.HasPrefix(name, "snapshots/"):
 			writing.Store(true)
-			close(begun)
+			once.Do(func() { close(begun) })
 			<-hold
 		case op == "syncdir" && name == "snapshots":
 			writing.Store(false)

@@ -179,6 +179,35 @@ func TestErasedPersonal(t *testing.T) {
 	}
 }
 
+// TestWellFormedLine: a line that follows by its hash must still follow in its numbers and its time.
+func TestWellFormedLine(t *testing.T) {
+	all := sampleFiles(t)
+	name := named(all, "journal/")[1]
+	last := frames(t, journalLines(all))[11]
+	const layout = "2006-01-02T15:04:05.000Z"
+	for _, c := range []struct {
+		what, frame string
+		sound       bool
+	}{
+		{"next", `"seq":13,"synced":12,"time":"` + last.Time.Format(layout) + `","type":"added","data":{"n":1}}`, true},
+		{"seq doubled", `"seq":12,"synced":11,"time":"` + last.Time.Format(layout) + `","type":"added","data":{"n":1}}`, false},
+		{"seq left out", `"seq":14,"synced":12,"time":"` + last.Time.Format(layout) + `","type":"added","data":{"n":1}}`, false},
+		{"seq with a zero", `"seq":013,"synced":12,"time":"` + last.Time.Format(layout) + `","type":"added","data":{"n":1}}`, false},
+		{"durable before written", `"seq":13,"synced":13,"time":"` + last.Time.Format(layout) + `","type":"added","data":{"n":1}}`, false},
+		{"older", `"seq":13,"synced":12,"time":"` + last.Time.Add(-1e6).Format(layout) + `","type":"added","data":{"n":1}}`, false},
+		{"no such day", `"seq":13,"synced":12,"time":"2027-02-30T00:00:00.000Z","type":"added","data":{"n":1}}`, false},
+		{"a member more", `"seq":13,"more":1,"synced":12,"time":"` + last.Time.Format(layout) + `","type":"added","data":{"n":1}}`, false},
+		{"no object", `"seq":13,"synced":12,"time":"` + last.Time.Format(layout) + `","type":"added","data":[1]}`, false},
+	} {
+		left := maps.Clone(all)
+		left[name] += fmt.Sprintf("{\"hash\":\"%x\",%s\n", sha256.Sum256([]byte(last.Hash+c.frame)), c.frame)
+		rep, err := store.Read(diskOf(left), false, func(store.Place, *store.Line) error { return nil })
+		if sound := err == nil && rep.Torn == nil; sound != c.sound {
+			t.Errorf("%s: sound %v, want %v: %v, %v", c.what, sound, c.sound, rep.Torn, err)
+		}
+	}
+}
+
 // render writes a line from what was read of it.
 func render(l *store.Line) string {
 	b := fmt.Sprintf(`{"hash":"%x","seq":%d,"synced":%d,"time":"%s","type":"%s","data":%s`,
