@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,9 +110,7 @@ func TestNewer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir, cfg := t.TempDir(), cfg
 			changed := map[string]string{}
-			for name, content := range all {
-				changed[name] = content
-			}
+			maps.Copy(changed, all)
 			c.edit(changed, &cfg)
 			writeFiles(t, dir, changed)
 			cfg.FS = store.Dir(dir)
