@@ -164,7 +164,7 @@ func (s *scan) file(name string) (bad *Torn, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := lines{r: bufio.NewReaderSize(io.LimitReader(f, size), 1<<20)}
+	r := lines{r: bufio.NewReaderSize(io.LimitReader(f, size), int(min(size, 1<<20)))}
 	at := Place{File: name}
 	for {
 		b, terminated, err := r.next()

@@ -304,11 +304,11 @@ func (st *Store[S, E]) Close() error {
 	if err == nil {
 		err = st.snapshot()
 	}
-	st.background.Wait()
-	st.snapMu.Lock() // a snapshot may still be under way
-	defer st.snapMu.Unlock()
 	close(st.kick)
 	<-st.ended
+	st.background.Wait() // after the writer, which starts what runs there
+	st.snapMu.Lock()     // a snapshot that was asked for may still be under way
+	defer st.snapMu.Unlock()
 	return errors.Join(err, st.w.file.Close(), st.lock.Close())
 }
 
