@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // ID names a partner: 128 random bits.
@@ -121,7 +122,7 @@ func (p *Partners) Caller(hash KeyHash) *Partner {
 // AddKey decides on a new key: a further one where the name is known, else a
 // new partner's first. A known partner's companies are not changed by it.
 func (p *Partners) AddKey(id ID, name string, companies []string, hash KeyHash) (*KeyAdded, error) {
-	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
+	if name == "" || utf8.RuneCountInString(name) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
 		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, none of them a control character")
 	}
 	e := &KeyAdded{Partner: id, Name: name, Companies: companies, Hash: hash}

@@ -111,13 +111,20 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, partner, booking I
 	var picked []pick
 	conflict := &Conflict{Reason: "no seat is left for these tickets"}
 	for _, t := range tickets {
-		e := &Settled{Booking: b.ID, Ticket: t.ID, Request: request}
-		if t.PhaseAt(now) == Uncompleted {
-			if e.Seats = s.reseat(tt, t, &picked, now); e.Seats == nil {
-				conflict.Tickets = append(conflict.Tickets, t.ID)
+		list = append(list, &Settled{Booking: b.ID, Ticket: t.ID, Request: request})
+	}
+	// Those whose own seat is free come first, or a sibling might get it.
+	for _, other := range []bool{false, true} {
+		for i, t := range tickets {
+			if t.PhaseAt(now) == Uncompleted && list[i].Seats == nil {
+				list[i].Seats = s.reseat(tt, t, other, &picked, now)
 			}
 		}
-		list = append(list, e)
+	}
+	for i, t := range tickets {
+		if t.PhaseAt(now) == Uncompleted && list[i].Seats == nil {
+			conflict.Tickets = append(conflict.Tickets, t.ID)
+		}
 	}
 	if conflict.Tickets != nil {
 		return nil, conflict

@@ -38,12 +38,7 @@ const forever = math.MaxInt64
 // set gives a ticket its seat, or changes until when it has it. Holds that have
 // run out by now decide nothing any more and are dropped when room is needed.
 func (s *seating) set(h hold, run *Run, now int64) {
-	at := slices.Index(s.sold, run)
-	if at < 0 {
-		at = len(s.sold)
-		s.sold = append(s.sold, run)
-	}
-	h.sold = uint16(at)
+	h.sold = uint16(slices.Index(s.sold, run))
 	for i := range s.holds {
 		if old := s.holds[i]; old.ticket == h.ticket {
 			s.holds[i] = h
@@ -142,6 +137,17 @@ func positions(form *schedule.Form, stops []string) []int16 {
 	return list
 }
 
+// stretch gives the part of a run that a ride covers by the positions its stops
+// now have. A ride whose stops are gone still has its seat for one segment.
+func stretch(at []int16, from, to int16) (int16, int16) {
+	start, end := at[from], at[to]
+	if last := slices.Max(at); start >= end {
+		end = min(start+1, max(last, 1))
+		start = end - 1
+	}
+	return start, end
+}
+
 func (p *plan) take(h *hold) {
 	if int(h.sold) >= len(p.positions) || int(h.seat) > p.words*64 {
 		p.until = 0 // made before this form, or a bus of this size, was sold
@@ -149,7 +155,8 @@ func (p *plan) take(h *hold) {
 	}
 	at := p.positions[h.sold]
 	word, bit := int(h.seat-1)/64, uint64(1)<<((h.seat-1)%64)
-	for seg := at[h.from]; seg < at[h.to]; seg++ {
+	from, to := stretch(at, h.from, h.to)
+	for seg := from; seg < to; seg++ {
 		p.taken[int(seg)*p.words+word] |= bit
 	}
 	p.until = min(p.until, h.until)
@@ -227,9 +234,11 @@ func (s *State) seatsFor(tt *schedule.Timetable, l *schedule.Leg, n int, now tim
 	return together(seating.planFor(tt, l.Trip, now).free(l.From, l.To), n)
 }
 
-// reseat finds seats for the legs of a ticket whose hold has run out: the same, or else any.
-// picked are the seats that others of the same request will get. nil: there are none.
-func (s *State) reseat(tt *schedule.Timetable, t *Ticket, picked *[]pick, now time.Time) (seats []int16) {
+// reseat finds seats for the legs of a ticket whose hold has run out: the same,
+// or else, with other, any. picked are the seats that others of the same request
+// will get; a ticket that gets all its seats adds them. nil: there are none.
+func (s *State) reseat(tt *schedule.Timetable, t *Ticket, other bool, picked *[]pick, now time.Time) (seats []int16) {
+	mine := *picked
 	for _, l := range t.Itinerary() {
 		run := l.Run
 		trip, known := tt.TripByID(run.Form.Trip)
@@ -238,24 +247,25 @@ func (s *State) reseat(tt *schedule.Timetable, t *Ticket, picked *[]pick, now ti
 		}
 		p := run.seats.planFor(tt, trip, now)
 		at := p.positions[slices.Index(run.seats.sold, run)]
-		from, to := at[l.From], at[l.To]
+		from, to := stretch(at, l.From, l.To)
 		free := p.free(from, to)
-		for _, x := range *picked {
+		for _, x := range mine {
 			if x.seating == run.seats && x.from < to && from < x.to {
 				free[(x.seat-1)/64] &^= 1 << ((x.seat - 1) % 64)
 			}
 		}
 		seat := l.Seat
 		if !has(free, seat) {
-			other := together(free, 1)
-			if len(other) == 0 {
+			any := together(free, 1)
+			if len(any) == 0 || !other {
 				return nil
 			}
-			seat = other[0]
+			seat = any[0]
 		}
 		seats = append(seats, seat)
-		*picked = append(*picked, pick{run.seats, from, to, seat})
+		mine = append(mine, pick{run.seats, from, to, seat})
 	}
+	*picked = mine
 	return seats
 }
 
@@ -281,8 +291,8 @@ func (s *State) overlapping(ticket ID, run *Run, from, to, seat int16, now time.
 		stops = append(stops, run.Form.Stops[i].Stop.ID)
 	}
 	for _, h := range run.seats.holds {
-		at := positions(run.seats.sold[h.sold].Form, stops)
-		if h.ticket != ticket && h.seat == seat && h.until > now.UnixMilli() && at[h.from] < to && from < at[h.to] {
+		start, end := stretch(positions(run.seats.sold[h.sold].Form, stops), h.from, h.to)
+		if h.ticket != ticket && h.seat == seat && h.until > now.UnixMilli() && start < to && from < end {
 			others = append(others, h.ticket)
 		}
 	}

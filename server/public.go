@@ -25,10 +25,10 @@ func (s *Server) listCities(w http.ResponseWriter, r *http.Request) error {
 	}
 	country := q.choice("country", "", countries)
 	take, skip := q.page(maxCities)
-	if q.values.Has("limit") && !q.values.Has("take") {
+	if q.values.Get("take") == "" && len(q.values["take"]) < 2 {
 		take = q.number("limit", take, 1, maxCities)
 	}
-	if q.values.Has("offset") && !q.values.Has("skip") {
+	if q.values.Get("skip") == "" && len(q.values["skip"]) < 2 {
 		skip = q.skip("offset")
 	}
 	if err := q.err(); err != nil {
@@ -140,7 +140,7 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 			now = to.UTC().Truncate(time.Millisecond)
 		}
 		if now.Before(at) || now.Year() > maxYear {
-			return nil, invalid([]entry{problem(given[0], "would move the clock back, or beyond the year 9999; it is "+at.Format(time.RFC3339))})
+			return nil, invalid([]entry{problem(given[0], "would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339))})
 		}
 		return []Event{{ClockSet: &ClockSet{Offset: st.Clock.Offset + now.Sub(at)}}}, nil
 	}, nil)
@@ -151,5 +151,6 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 	return replyClock(w, now)
 }
 
-// maxYear is the last that an instant can be written in.
-const maxYear = 9998
+// maxYear is the last that a clock can be set to: timetables end before it, and
+// a duration from the machine's clock can hold the way there.
+const maxYear = 2199
