@@ -16,7 +16,7 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 			}
 			seen[t.Seats[k]] = t.ID
 			if run := s.runs[l.Run]; run != nil {
-				if others := s.overlapping(t.ID, run, l.From, l.To, t.Seats[k], now); others != nil {
+				if others := s.overlapping(t.ID, run, l.From, l.To, t.Seats[k], false, now); others != nil {
 					return fmt.Errorf("ticket %s was sold seat %d, which ticket %s has", t.ID, t.Seats[k], others[0])
 				}
 			}
@@ -32,7 +32,7 @@ func (s *State) CheckReseated(now time.Time, ticket ID, seats []int16) error {
 		return fmt.Errorf("there is no ticket %s", ticket)
 	}
 	for i, l := range t.Itinerary()[:min(len(seats), len(t.Itinerary()))] {
-		if others := s.overlapping(ticket, l.Run, l.From, l.To, seats[i], now); others != nil {
+		if others := s.overlapping(ticket, l.Run, l.From, l.To, seats[i], false, now); others != nil {
 			return fmt.Errorf("ticket %s was revived on seat %d, which ticket %s has", ticket, seats[i], others[0])
 		}
 	}
@@ -76,7 +76,7 @@ func (s *State) auditSeats(t *Ticket, now time.Time) error {
 		return nil
 	}
 	for _, l := range t.Itinerary() {
-		if others := s.overlapping(t.ID, l.Run, l.From, l.To, l.Seat, now); others != nil {
+		if others := s.overlapping(t.ID, l.Run, l.From, l.To, l.Seat, true, now); others != nil {
 			return fmt.Errorf("seat %d of trip %s on %s is sold to the tickets %s and %s", l.Seat, l.Run.Form.Trip, l.Run.Day, t.ID, others[0])
 		}
 	}

@@ -285,14 +285,16 @@ func (s *State) ForgetPlans() {
 
 // overlapping gives tickets that hold a seat of the ticket's on a part of its
 // ride at an instant. It looks at the holds one by one, not at any plan, and so checks the plans.
-func (s *State) overlapping(ticket ID, run *Run, from, to, seat int16, now time.Time) (others []ID) {
+// Rides are compared by the stops of run's form; with older, only those sold in that form or one before.
+func (s *State) overlapping(ticket ID, run *Run, from, to, seat int16, older bool, now time.Time) (others []ID) {
+	form := slices.Index(run.seats.sold, run)
 	var stops []string
 	for i := range run.Form.Stops {
 		stops = append(stops, run.Form.Stops[i].Stop.ID)
 	}
 	for _, h := range run.seats.holds {
 		start, end := stretch(positions(run.seats.sold[h.sold].Form, stops), h.from, h.to)
-		if h.ticket != ticket && h.seat == seat && h.until > now.UnixMilli() && start < to && from < end {
+		if h.ticket != ticket && h.seat == seat && (!older || int(h.sold) <= form) && h.until > now.UnixMilli() && start < to && from < end {
 			others = append(others, h.ticket)
 		}
 	}
