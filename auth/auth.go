@@ -86,15 +86,6 @@ func NewPartners() *Partners { return &Partners{byKey: map[KeyHash]int{}} }
 // All gives the partners in the order they were added.
 func (p *Partners) All() []*Partner { return slices.Clone(p.list) }
 
-// ByID finds a partner by its id.
-func (p *Partners) ByID(id ID) *Partner {
-	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return p.list[i]
-}
-
 // ByName finds a partner by its name or id.
 func (p *Partners) ByName(name string) *Partner {
 	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.Name == name || x.ID.String() == name })

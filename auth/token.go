@@ -60,9 +60,6 @@ func NewRing(keys []SigningKey) *Ring {
 	return r
 }
 
-// Keys gives the ring's keys, the oldest first.
-func (r *Ring) Keys() []SigningKey { return r.list }
-
 // Rotated gives a ring with a new key, without keys that were retired before gone.
 func (r *Ring) Rotated(now, gone time.Time) *Ring {
 	var keys []SigningKey

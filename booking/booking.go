@@ -134,16 +134,6 @@ func (t *Ticket) Departure() time.Time { return t.Legs[0].Run.Dep(t.Legs[0].From
 // Source is where the ticket's journey comes from.
 func (t *Ticket) Source() string { return t.Legs[0].Run.Form.Company.Source }
 
-// Discount gives the first leg's discount that has one; nil is none.
-func (t *Ticket) Discount() *schedule.Discount {
-	for _, l := range t.Itinerary() {
-		if l.Discount >= 0 {
-			return &l.Run.Form.Discounts[l.Discount]
-		}
-	}
-	return nil
-}
-
 // due is the end of the payment window, in Unix milliseconds.
 func (t *Ticket) due() int64 { return t.Created + Window.Milliseconds() }
 

@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,11 +17,15 @@ type Sale struct {
 	Amounts   []int64
 	Discounts []int
 	Currency  string
+	Until     time.Time // when the offer expires
 }
 
+// ErrExpired is the reason why not when the offer has expired.
+var ErrExpired = errors.New("the offer has expired")
+
 // NewSale looks up what a journey on a timetable shows.
-func NewSale(tt *schedule.Timetable, legs []schedule.Leg, amounts []int64, currency string) *Sale {
-	s := &Sale{Timetable: tt, Legs: legs, Amounts: amounts, Currency: currency}
+func NewSale(tt *schedule.Timetable, legs []schedule.Leg, amounts []int64, currency string, until time.Time) *Sale {
+	s := &Sale{Timetable: tt, Legs: legs, Amounts: amounts, Currency: currency, Until: until}
 	for i := range legs {
 		l := &legs[i]
 		start := tt.Start(l)
@@ -65,8 +70,11 @@ type SoldOut struct{ Left int }
 func (e *SoldOut) Error() string { return fmt.Sprintf("only %d seats are left", e.Left) }
 
 // Create decides on a new booking for the passengers of e, whose seats it fills
-// in. All get seats or none does (contract §8); then the error is *SoldOut.
+// in. All get seats or none does (contract §8); then the error is *SoldOut; that of an offer gone by is ErrExpired.
 func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) {
+	if !now.Before(sale.Until) {
+		return nil, ErrExpired
+	}
 	e.Currency = sale.Currency
 	left := schedule.MaxSeats
 	seats := make([][]int16, len(sale.Legs))

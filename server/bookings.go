@@ -87,7 +87,7 @@ func (s *Server) prepare(in *newBooking, wrong []entry, p *auth.Partner) (*booki
 	if gone {
 		return nil, nil, &booking.SoldOut{Left: 0}
 	}
-	return booking.NewSale(tt, legs, fare.amounts[:len(legs)], in.currency), nil, nil
+	return booking.NewSale(tt, legs, fare.amounts[:len(legs)], in.currency, o.expires), nil, nil
 }
 
 // create sells: done answers with the booking.
@@ -110,7 +110,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, p *auth.Partner,
 	}, func(st *State, at time.Time) {
 		made, now = st.Bookings.Booking(e.Partner, e.ID), at
 	})
-	if errors.Is(err, errTimetable) {
+	if errors.Is(err, errTimetable) || errors.Is(err, booking.ErrExpired) { // look again at what it says
 		sale, wrong, err := s.prepare(in, nil, p)
 		if err == nil {
 			err = invalid(wrong)
