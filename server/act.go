@@ -12,38 +12,28 @@ import (
 	"waybill/server/wire"
 )
 
-func (s *Server) postPay(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-	return s.act(w, r, p, booking.Pay)
-}
-
-func (s *Server) postBook(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-	return s.act(w, r, p, booking.Book)
-}
-
-func (s *Server) postCancel(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-	return s.act(w, r, p, booking.Cancel)
-}
-
 // act answers POST /v2/bookings/{id}/pay, /book and /cancel.
-func (s *Server) act(w http.ResponseWriter, r *http.Request, p *auth.Partner, action booking.Action) error {
-	ids, err := readSubset(w, r)
-	if err != nil {
-		// Whether there is such a booking comes before what is wrong with the body.
-		if _, _, missing := s.view(r, p); missing != nil {
-			return missing
+func (s *Server) act(action booking.Action) func(http.ResponseWriter, *http.Request, *auth.Partner) error {
+	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+		ids, err := readSubset(w, r)
+		if err != nil {
+			// Whether there is such a booking comes before what is wrong with the body.
+			if _, _, missing := s.view(r, p); missing != nil {
+				return missing
+			}
+			return err
 		}
-		return err
+		id, ok := booking.ParseID(r.PathValue("id"))
+		if !ok {
+			return errNotFound
+		}
+		b, now, seq, err := s.perform(r.Context(), booking.ID(p.ID), id, ids, action, requestID(r))
+		if err != nil {
+			return err
+		}
+		wrote(w, seq)
+		return reply(w, http.StatusOK, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
 	}
-	id, ok := booking.ParseID(r.PathValue("id"))
-	if !ok {
-		return errNotFound
-	}
-	b, now, seq, err := s.perform(r.Context(), booking.ID(p.ID), id, ids, action, requestID(r))
-	if err != nil {
-		return err
-	}
-	wrote(w, seq)
-	return reply(w, http.StatusOK, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
 }
 
 // perform does it, for one booking; ids nil is all its tickets. It gives the
@@ -175,18 +165,11 @@ func readSubset(w http.ResponseWriter, r *http.Request) ([]booking.ID, error) {
 	}
 	var tickets, orders []booking.ID
 	in := wire.NewReader(b)
-	in.Object(func(name []byte) {
-		switch string(name) {
-		case "ticketIds":
-			tickets = readIDs(in)
-		case "orderIds":
-			orders = readIDs(in)
-		default:
-			in.Unknown()
-		}
-	})
-	in.End()
-	if err := invalid(problems(in)); err != nil {
+	in.Fields(
+		wire.May("ticketIds", func() { tickets = readIDs(in) }),
+		wire.May("orderIds", func() { orders = readIDs(in) }),
+	)
+	if err := finish(in); err != nil {
 		return nil, err
 	}
 	if tickets != nil {

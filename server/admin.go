@@ -184,11 +184,11 @@ func (s *Server) adminTicketStatus(_ context.Context, form url.Values, out io.Wr
 func (s *Server) adminRotateKeys(_ context.Context, _ url.Values, out io.Writer) error {
 	s.importing.Lock()
 	defer s.importing.Unlock()
-	var now time.Time
-	if err := s.st.View(func(_ *State, at time.Time) { now = at }); err != nil {
+	now, err := s.Now()
+	if err != nil {
 		return err
 	}
-	err := s.saveRing(s.ring.Load().Rotated(now, now.Add(-offerLife)))
+	err = s.saveRing(s.ring.Load().Rotated(now, now.Add(-offerLife)))
 	if err == nil {
 		_, err = fmt.Fprintln(out, "offers are signed with a new key")
 	}

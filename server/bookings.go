@@ -48,14 +48,12 @@ var errTimetable = errors.New("server: the timetable was replaced")
 // prepare looks up what the offer of a request sells. A problem with the offer
 // or the currency is added to those found in the body.
 func (s *Server) prepare(in *newBooking, wrong []entry, p *auth.Partner) (*booking.Sale, []entry, error) {
+	if in.offerID == "" {
+		return nil, wrong, nil
+	}
 	var now time.Time
 	if _, err := s.st.Glance(func(_ *State, at time.Time) { now = at }); err != nil {
 		return nil, nil, err
-	}
-	if slices.ContainsFunc(wrong, func(e entry) bool {
-		return strings.HasPrefix(e.message, "offerId ") || strings.HasPrefix(e.message, "body ")
-	}) {
-		return nil, wrong, nil
 	}
 	o, err := s.readOffer(in.offerID, p.ID, now)
 	tt := s.timetable.Load()
@@ -78,7 +76,7 @@ func (s *Server) prepare(in *newBooking, wrong []entry, p *auth.Partner) (*booki
 		return nil, slices.Insert(wrong, 0, problem("offerId", "is not an offer of this server for this partner")), nil
 	}
 	fare, ok := o.fare(in.currency)
-	if !ok && !slices.ContainsFunc(wrong, func(e entry) bool { return strings.HasPrefix(e.message, "currency ") }) {
+	if !ok && in.currency != "" {
 		wrong = append(wrong, problem("currency", "must be one that the offer is sold in"))
 	}
 	if len(wrong) > 0 {
@@ -128,104 +126,53 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, p *auth.Partner,
 
 // readNewBooking reads the body strictly and lists everything wrong with it.
 func readNewBooking(b []byte) (*newBooking, []entry) {
-	in := new(newBooking)
-	r := wire.NewReader(b)
-	var has [3]bool
-	r.Object(func(name []byte) {
-		switch string(name) {
-		case "offerId":
-			has[0] = true
-			in.offerID = required(r)
-		case "currency":
-			has[1] = true
-			before := len(r.Problems)
-			in.currency = r.String()
-			if len(r.Problems) == before && !isCurrency(in.currency) {
-				r.Reject("must be three capital letters")
-			}
-		case "passengers":
-			has[2] = true
+	in, r := new(newBooking), wire.NewReader(b)
+	r.Fields(
+		wire.Must("offerId", func() { in.offerID = r.Text(notEmpty, "not be empty") }),
+		wire.Must("currency", func() { in.currency = r.Text(isCurrency, "be three capital letters") }),
+		wire.Must("passengers", func() {
 			if r.Array(func(int) { in.passengers = append(in.passengers, readPassenger(r)) }) && len(in.passengers) == 0 {
 				r.Reject("must have at least one passenger")
 			}
-		default:
-			r.Unknown()
-		}
-	})
-	if r.End(); !broken(r) {
-		for i, name := range [...]string{"offerId", "currency", "passengers"} {
-			if !has[i] {
-				r.RejectAt(name, "is required")
-			}
-		}
-	}
+		}),
+	)
+	r.End()
 	return in, problems(r)
 }
-
-// broken tells whether the document as a whole was refused.
-func broken(r *wire.Reader) bool {
-	return slices.ContainsFunc(r.Problems, func(p wire.Problem) bool { return p.Field == "body" })
-}
-
-// required reads a string that must not be empty.
-func required(r *wire.Reader) string {
-	before := len(r.Problems)
-	v := r.String()
-	if len(r.Problems) == before && v == "" {
-		r.Reject("must not be empty")
-	}
-	return v
-}
-
-func isCurrency(s string) bool {
-	return len(s) == 3 && !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
-}
-
-const maxName = 100 // characters
 
 // readPassenger reads a passenger of POST /v2/bookings.
 func readPassenger(r *wire.Reader) booking.Passenger {
 	var first, last, email string
 	var phones []string
-	var has [2]bool
-	ok := r.Object(func(name []byte) {
-		switch string(name) {
-		case "firstName":
-			has[0] = true
-			first = readName(r)
-		case "lastName":
-			has[1] = true
-			last = readName(r)
-		case "email":
-			before := len(r.Problems)
-			if email = r.String(); len(r.Problems) == before && !validEmail(email) {
-				r.Reject("must be an e-mail address")
-			}
-		case "phones":
-			r.Array(func(int) { phones = append(phones, readPhone(r)) })
-		default:
-			r.Unknown()
-		}
-	})
-	for i, name := range [...]string{"firstName", "lastName"} {
-		if ok && !has[i] {
-			r.RejectAt(name, "is required")
-		}
-	}
+	r.Fields(
+		wire.Must("firstName", func() { first = r.Text(validName, nameRule) }),
+		wire.Must("lastName", func() { last = r.Text(validName, nameRule) }),
+		wire.May("email", func() { email = r.Text(validEmail, "be an e-mail address") }),
+		wire.May("phones", func() {
+			r.Array(func(int) {
+				r.Fields(wire.Must("phone", func() { phones = append(phones, r.Text(validPhone, phoneRule)) }))
+			})
+		}),
+	)
 	return booking.NewPassenger(first, last, email, phones)
 }
 
-func readName(r *wire.Reader) string {
-	before := len(r.Problems)
-	v := r.String()
-	switch n := utf8.RuneCountInString(v); {
-	case len(r.Problems) > before:
-	case !strings.ContainsFunc(v, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }) || n > maxName:
-		r.Reject("must have 1 to 100 characters")
-	case hasControl(v):
-		r.Reject("must not have control characters")
-	}
-	return v
+const (
+	maxName   = 100 // characters
+	nameRule  = "have 1 to 100 characters, none of them a control character"
+	phoneRule = "be a phone number: 5 to 15 digits, with + before and spaces, dashes, dots or brackets between if you like"
+)
+
+func isCurrency(s string) bool {
+	return len(s) == 3 && !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
+}
+
+func notEmpty(s string) bool { return s != "" }
+
+// validName tells whether s may be a person's name: there is something to see.
+func validName(s string) bool {
+	seen := strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
+	return seen && utf8.RuneCountInString(s) <= maxName && !hasControl(s)
 }
 
 func hasControl(s string) bool {
@@ -237,25 +184,6 @@ func validEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	_, domain, _ := strings.Cut(s, "@")
 	return err == nil && a.Address == s && len(s) <= 254 && !hasControl(s) && strings.Contains(strings.Trim(domain, "."), ".")
-}
-
-func readPhone(r *wire.Reader) (phone string) {
-	given := false
-	ok := r.Object(func(name []byte) {
-		if string(name) != "phone" {
-			r.Unknown()
-			return
-		}
-		given = true
-		before := len(r.Problems)
-		if phone = r.String(); len(r.Problems) == before && !validPhone(phone) {
-			r.Reject("must be a phone number: 5 to 15 digits, with + before and spaces, dashes, dots or brackets between if you like")
-		}
-	})
-	if ok && !given {
-		r.RejectAt("phone", "is required")
-	}
-	return phone
 }
 
 func validPhone(s string) bool {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/booking"
 	"waybill/server/wire"
 )
 
@@ -32,9 +33,9 @@ func (s *Server) routes() []route {
 		{"GET /v2/bookings", s.partner(s.listBookings)},
 		{"GET /v2/bookings/{id}", s.partner(s.getBooking)},
 		{"GET /v2/bookings/{id}/refund-rules", s.partner(s.getRefundRules)},
-		{"POST /v2/bookings/{id}/pay", s.partner(s.postPay)},
-		{"POST /v2/bookings/{id}/book", s.partner(s.postBook)},
-		{"POST /v2/bookings/{id}/cancel", s.partner(s.postCancel)},
+		{"POST /v2/bookings/{id}/pay", s.partner(s.act(booking.Pay))},
+		{"POST /v2/bookings/{id}/book", s.partner(s.act(booking.Book))},
+		{"POST /v2/bookings/{id}/cancel", s.partner(s.act(booking.Cancel))},
 		{"GET /v2/tickets/{id}", s.partner(s.getTicket)},
 		{"GET /v2/cities", s.public(s.listCities)},
 		{"GET /v2/cities/{slug}", s.public(s.getCity)},
@@ -257,6 +258,12 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 	b := make([]byte, length)
 	n, err := io.ReadFull(r, b)
 	return b[:n], err
+}
+
+// finish reads the end of a body; its error lists everything wrong with it.
+func finish(r *wire.Reader) error {
+	r.End()
+	return invalid(problems(r))
 }
 
 // problems turns the complaints of a document into the envelope's entries.

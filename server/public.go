@@ -87,8 +87,8 @@ func (s *Server) getClock(w http.ResponseWriter, _ *http.Request) error {
 	if !s.cfg.TestClock {
 		return errNotFound
 	}
-	var now time.Time
-	if err := s.st.View(func(_ *State, at time.Time) { now = at }); err != nil {
+	now, err := s.Now()
+	if err != nil {
 		return err
 	}
 	return replyClock(w, now)
@@ -111,33 +111,29 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 	var by time.Duration
 	var given []string
 	in := wire.NewReader(b)
-	in.Object(func(name []byte) {
-		given = append(given, string(name))
-		switch string(name) {
-		case "advance":
-			text, before := in.String(), len(in.Problems)
-			if by, err = time.ParseDuration(text); len(in.Problems) == before && (err != nil || by < 0) {
-				in.Reject("must be a duration that is not negative, as in 21m")
-			}
-		case "now":
-			text, before := in.String(), len(in.Problems)
-			if to, err = time.Parse(time.RFC3339, text); len(in.Problems) == before && err != nil {
-				in.Reject("must be an instant as in 2026-11-20T08:30:00Z")
-			}
-		default:
-			in.Unknown()
-		}
-	})
-	if in.End(); len(in.Problems) == 0 && len(given) != 1 {
+	in.Fields(
+		wire.May("advance", func() {
+			given = append(given, "advance")
+			in.Text(func(v string) bool {
+				by, err = time.ParseDuration(v)
+				return err == nil && by >= 0
+			}, "be a duration that is not negative, as in 21m")
+		}),
+		wire.May("now", func() {
+			given = append(given, "now")
+			to = readInstant(in)
+		}),
+	)
+	if len(in.Problems) == 0 && len(given) != 1 {
 		in.Reject("must have one of advance and now")
 	}
-	if err := invalid(problems(in)); err != nil {
+	if err := finish(in); err != nil {
 		return err
 	}
 	var now time.Time
 	seq, err := s.st.Update(func(st *State, at time.Time) ([]Event, error) {
 		if now = at.Add(by); slices.Contains(given, "now") {
-			now = to.UTC().Truncate(time.Millisecond)
+			now = to
 		}
 		if now.Before(at) || now.Year() > maxYear {
 			return nil, invalid([]entry{problem(given[0], "would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339))})
@@ -149,6 +145,16 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 	}
 	wrote(w, seq)
 	return replyClock(w, now)
+}
+
+// readInstant reads a date-time, to the millisecond.
+func readInstant(r *wire.Reader) (at time.Time) {
+	r.Text(func(v string) bool {
+		t, err := time.Parse(time.RFC3339, v)
+		at = t.UTC().Truncate(time.Millisecond)
+		return err == nil
+	}, "be an instant as in 2026-11-20T08:30:00Z")
+	return at
 }
 
 // maxYear is the last that a clock can be set to: timetables end before it, and

@@ -130,8 +130,8 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 		return p.fail(exitFailed, errors.Join(err, s.Close()))
 	}
 	g.open.Store(s)
-	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
 	fmt.Fprint(p.Stdout, welcome)
+	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
 	select {
 	case <-s.Failed():
 		// Those who wait are told that the outcome is not known.

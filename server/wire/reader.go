@@ -196,6 +196,42 @@ func (r *Reader) Object(member func(name []byte)) bool {
 	return true
 }
 
+// A Field is a member that an object may have, or must. Read reads its value.
+type Field struct {
+	Name     string
+	Required bool
+	Read     func()
+}
+
+// Must is a Field that must be there.
+func Must(name string, read func()) Field { return Field{name, true, read} }
+
+// May is a Field that may be left out.
+func May(name string, read func()) Field { return Field{name, false, read} }
+
+// Fields reads an object with these members, and complains about others and
+// about those it must have and has not.
+func (r *Reader) Fields(fields ...Field) {
+	var given uint64
+	if !r.Object(func(name []byte) {
+		for i := range fields {
+			if fields[i].Name == string(name) {
+				given |= 1 << i
+				fields[i].Read()
+				return
+			}
+		}
+		r.Unknown()
+	}) {
+		return
+	}
+	for i := range fields {
+		if fields[i].Required && given>>i&1 == 0 {
+			r.RejectAt(fields[i].Name, "is required")
+		}
+	}
+}
+
 // Array reads an array and calls element for each of its elements, which must read the value.
 func (r *Reader) Array(element func(i int)) bool {
 	if !r.want(r.peek() == '[', "an array") {
@@ -237,6 +273,20 @@ func (r *Reader) String() string {
 	return string(r.text())
 }
 
+// Text reads a string that ok approves of. Another one is a complaint, that it
+// must be so, and reads as "".
+func (r *Reader) Text(ok func(string) bool, must string) string {
+	before := len(r.Problems)
+	v := r.String()
+	if len(r.Problems) == before && !ok(v) {
+		r.Reject("must " + must)
+	}
+	if len(r.Problems) > before {
+		return ""
+	}
+	return v
+}
+
 // Bytes reads a string; the bytes may lie in the document itself.
 func (r *Reader) Bytes() []byte {
 	if !r.want(r.peek() == '"', "a string") {
@@ -255,7 +305,7 @@ func (r *Reader) Bool() bool {
 	return c == 't' && !r.broken
 }
 
-// Int reads a whole number of at most 18 digits.
+// Int reads a whole number of at most 19 digits.
 func (r *Reader) Int() int64 {
 	c := r.peek()
 	if !r.want(c == '-' || c >= '0' && c <= '9', "a whole number") {
