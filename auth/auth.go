@@ -25,11 +25,34 @@ type ID [16]byte
 // String gives the id as 22 URL-safe characters.
 func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
+// MarshalText gives what String does.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads it.
+func (id *ID) UnmarshalText(text []byte) error {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(string(text))
+	if err != nil || copy(id[:], b) != len(id) || len(b) != len(id) {
+		return fmt.Errorf("auth: %q is not an id", text)
+	}
+	return nil
+}
+
 // KeyHash is the SHA-256 of an API key. A key is 256 random bits, so a plain hash cannot be guessed back.
 type KeyHash [32]byte
 
 // String gives the hash in hex.
 func (h KeyHash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText gives what String does.
+func (h KeyHash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads it.
+func (h *KeyHash) UnmarshalText(text []byte) error {
+	if n, err := hex.Decode(h[:], text[:min(len(text), 2*len(h))]); err != nil || 2*n != len(text) || n != len(h) {
+		return fmt.Errorf("auth: %q is not a hash", text)
+	}
+	return nil
+}
 
 const keyPrefix = "wb_"
 
@@ -46,32 +69,32 @@ func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
 
 // Partner is one who distributes tickets. It is immutable; a change makes a new one.
 type Partner struct {
-	ID        ID
-	Name      string
-	Companies []string // slugs of the only companies it may sell; empty is all
-	Created   time.Time
-	Keys      []Key
+	ID        ID        `json:"id"`
+	Name      string    `json:"name"`
+	Companies []string  `json:"companies"` // slugs of the only companies it may sell; empty is all
+	Created   time.Time `json:"created"`
+	Keys      []Key     `json:"keys"`
 }
 
 // Key is one of a partner's API keys.
 type Key struct {
-	Hash    KeyHash
-	Created time.Time
-	Revoked time.Time // zero: valid
+	Hash    KeyHash   `json:"hash"`
+	Created time.Time `json:"created"`
+	Revoked time.Time `json:"revoked,omitzero"` // zero: valid
 }
 
 // KeyAdded says that a partner got a key, its first or a further one.
 type KeyAdded struct {
-	Partner   ID
-	Name      string
-	Companies []string
-	Hash      KeyHash
+	Partner   ID       `json:"partner"`
+	Name      string   `json:"name"`
+	Companies []string `json:"companies"`
+	Hash      KeyHash  `json:"keyHash"`
 }
 
 // KeysRevoked says that keys of a partner are no longer valid.
 type KeysRevoked struct {
-	Partner ID
-	Hashes  []KeyHash
+	Partner ID        `json:"partner"`
+	Hashes  []KeyHash `json:"keyHashes"`
 }
 
 // Partners is all that is remembered of partners.

@@ -124,16 +124,13 @@ func (s *Server) confirmOne(ctx context.Context, ticket booking.ID, c Confirmati
 	if refusal != nil {
 		s.log.Warn("the provider did not confirm a ticket", "ticket", ticket, "key", c.Key, "err", refusal)
 	}
-	seq, err = s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+	seq, err = s.do(func(st *State, _ time.Time) (Event, error) {
 		done, refused, action, err := st.Bookings.Answer(ticket, refusal == nil)
-		if err != nil {
-			return nil, err
-		}
 		if refused != nil {
-			return []Event{{Refused: refused}}, nil
+			return Event{Refused: refused}, err
 		}
-		return []Event{settled(done, action)}, nil
-	}, nil)
+		return settled(done, action), err
+	})
 	return seq, refusal == nil, err
 }
 

@@ -81,13 +81,10 @@ func (s *Server) adminPartnerAdd(_ context.Context, form url.Values, out io.Writ
 // AddPartner gives a partner a new API key, and makes the partner if it is new.
 func (s *Server) AddPartner(name string, companies []string) (key string, err error) {
 	key, hash := auth.NewKey()
-	_, err = s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+	_, err = s.do(func(st *State, _ time.Time) (Event, error) {
 		e, err := st.Partners.AddKey(auth.ID(s.newID()), name, companies, hash)
-		if err != nil {
-			return nil, err
-		}
-		return []Event{{KeyAdded: e}}, nil
-	}, nil)
+		return Event{KeyAdded: e}, err
+	})
 	return key, err
 }
 
@@ -118,14 +115,13 @@ func (s *Server) adminPartnerList(_ context.Context, _ url.Values, out io.Writer
 
 func (s *Server) adminPartnerRevoke(_ context.Context, form url.Values, out io.Writer) error {
 	var revoked int
-	_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+	_, err := s.do(func(st *State, _ time.Time) (Event, error) {
 		e, err := st.Partners.Revoke(form.Get("name"), form.Get("key"))
-		if err != nil {
-			return nil, err
+		if err == nil {
+			revoked = len(e.Hashes)
 		}
-		revoked = len(e.Hashes)
-		return []Event{{KeysRevoked: e}}, nil
-	}, nil)
+		return Event{KeysRevoked: e}, err
+	})
 	if err == nil {
 		_, err = fmt.Fprintf(out, "%d keys revoked\n", revoked)
 	}
@@ -146,12 +142,10 @@ func (s *Server) adminTicketMove(_ context.Context, form url.Values, out io.Writ
 		to = &id
 	}
 	var moved *booking.Moved
-	_, err := s.st.Update(func(st *State, _ time.Time) (_ []Event, err error) {
-		if moved, err = st.Bookings.Move(ticket, to, s.newID()); err != nil {
-			return nil, err
-		}
-		return []Event{{Moved: moved}}, nil
-	}, nil)
+	_, err := s.do(func(st *State, _ time.Time) (_ Event, err error) {
+		moved, err = st.Bookings.Move(ticket, to, s.newID())
+		return Event{Moved: moved}, err
+	})
 	if err == nil {
 		_, err = fmt.Fprintln(out, moved.To)
 	}
@@ -167,13 +161,10 @@ func (s *Server) adminTicketStatus(_ context.Context, form url.Values, out io.Wr
 	if !ok {
 		return fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", form.Get("status"))
 	}
-	_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+	_, err := s.do(func(st *State, now time.Time) (Event, error) {
 		e, err := st.Bookings.SetCarrier(now, ticket, status)
-		if err != nil {
-			return nil, err
-		}
-		return []Event{{CarrierSet: e}}, nil
-	}, nil)
+		return Event{CarrierSet: e}, err
+	})
 	if err == nil {
 		_, err = fmt.Fprintln(out, status)
 	}

@@ -2,8 +2,8 @@ package server
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
-	"time"
 
 	"waybill/server/wire"
 )
@@ -59,13 +59,22 @@ func (c *coder) bool(name string, v *bool) {
 	*v = c.r.Bool()
 }
 
-// time is an instant in whole milliseconds.
-func (c *coder) time(name string, v *time.Time) {
-	text(c, name, v, func(t time.Time) string { return string(wire.AppendTime(nil, t, 0, true)) },
-		func(s string) (time.Time, bool) {
-			t, err := time.Parse(time.RFC3339Nano, s)
-			return t, err == nil
-		})
+// json is a value that is rare enough for encoding/json; v points to it.
+func (c *coder) json(name string, v any) {
+	if c.writing() {
+		text, err := json.Marshal(v)
+		if err != nil {
+			panic(fmt.Sprintf("server: %T cannot be written: %v", v, err))
+		}
+		c.w.Raw(name, text)
+		return
+	}
+	c.r.Member(name)
+	if text := c.r.Raw(); text != nil {
+		if err := json.Unmarshal(text, v); err != nil {
+			c.r.Reject(err.Error())
+		}
+	}
 }
 
 // raw is a value that is JSON already.

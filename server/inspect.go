@@ -1,11 +1,13 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +56,7 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 		stamp := store.Stamp{Seq: l.Seq, Time: l.Time}
 		text, shown := "", f.Booking == nil && f.Ticket == nil
 		if l.Type == "opened" {
-			text = plain(l.Data)
+			text = unquoted(l.Data)
 		} else {
 			e, err := cfg.Decode(l.Type, l.Data, l.Personal)
 			if err != nil {
@@ -62,7 +64,7 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 			}
 			apply(s, stamp, e)
 			text = s.tell(e, l.Data)
-			shown = shown || f.concerns(e)
+			shown = shown || f.concerns(l.Data)
 		}
 		if !shown {
 			return nil
@@ -79,49 +81,14 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 	return s.show(*f.Booking, *f.At, out)
 }
 
-// concerns tells whether an event is about the booking or ticket asked for.
-func (f *LogFilter) concerns(e Event) bool {
-	bookings, tickets := subjects(e)
-	for _, id := range bookings {
-		if f.Booking != nil && id == *f.Booking {
-			return true
-		}
+// concerns tells whether a line is about the booking or ticket asked for: its data names it.
+func (f *LogFilter) concerns(data []byte) bool {
+	names := func(id *booking.ID, members ...string) bool {
+		return id != nil && slices.ContainsFunc(members, func(m string) bool {
+			return bytes.Contains(data, fmt.Appendf(nil, "%q:%q", m, id))
+		})
 	}
-	for _, id := range tickets {
-		if f.Ticket != nil && id == *f.Ticket {
-			return true
-		}
-	}
-	return false
-}
-
-// subjects gives what an event is about.
-func subjects(e Event) (bookings, tickets []booking.ID) {
-	switch {
-	case e.Created != nil:
-		for i := range e.Created.Tickets {
-			tickets = append(tickets, e.Created.Tickets[i].ID)
-		}
-		return []booking.ID{e.Created.ID}, tickets
-	case e.Canceled != nil:
-		for i := range e.Canceled.Tickets {
-			tickets = append(tickets, e.Canceled.Tickets[i].ID)
-		}
-		return []booking.ID{e.Canceled.Booking}, tickets
-	case e.Paid != nil:
-		return []booking.ID{e.Paid.Booking}, []booking.ID{e.Paid.Ticket}
-	case e.Booked != nil:
-		return []booking.ID{e.Booked.Booking}, []booking.ID{e.Booked.Ticket}
-	case e.Asked != nil:
-		return []booking.ID{e.Asked.Booking}, []booking.ID{e.Asked.Ticket}
-	case e.Refused != nil:
-		return []booking.ID{e.Refused.Booking}, []booking.ID{e.Refused.Ticket}
-	case e.Moved != nil:
-		return []booking.ID{e.Moved.From, e.Moved.To}, []booking.ID{e.Moved.Ticket}
-	case e.CarrierSet != nil:
-		return []booking.ID{e.CarrierSet.Booking}, []booking.ID{e.CarrierSet.Ticket}
-	}
-	return nil, nil
+	return names(f.Booking, "booking", "from") || names(f.Ticket, "ticket", "id")
 }
 
 // tell says in words what an event did, after it was applied.
@@ -132,7 +99,7 @@ func (s *State) tell(e Event, data []byte) string {
 	case e.Canceled != nil:
 		return tellCanceled(e.Canceled)
 	}
-	return plain(data)
+	return unquoted(data)
 }
 
 func (s *State) tellCreated(e *booking.Created) string {
@@ -180,8 +147,8 @@ func tellCanceled(e *booking.TicketsCanceled) string {
 	return b.String()
 }
 
-// plain shows a line's data without JSON's punctuation.
-func plain(data []byte) string {
+// unquoted shows a line's data without JSON's punctuation.
+func unquoted(data []byte) string {
 	return strings.NewReplacer(`{`, "", `}`, "", `"`, "", `,`, ", ", `:`, " ").Replace(string(data))
 }
 

@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"time"
 
 	"waybill/auth"
@@ -29,8 +28,31 @@ type kind struct {
 	apply func(*State, time.Time, *Event)
 }
 
-// of makes the kind of the events that a field of Event holds.
+// of makes the kind of the events that a field of Event holds, whose members code describes.
 func of[T any](name string, field func(*Event) **T, code func(*journal, *coder, *T, *coder), apply func(*State, time.Time, *T)) kind {
+	return whole(name, field, func(j *journal, c *coder, e *T, personal *coder) {
+		c.object("", func() {
+			code(j, c, e, personal)
+			if c.optional("personal", false) { // the store's hash of the personal part
+				c.r.Member("personal")
+				c.r.Skip()
+			}
+		})
+	}, apply)
+}
+
+// plain makes the kind of events that are rare enough for encoding/json. One
+// with a personal part gives a pointer to it.
+func plain[T any](name string, field func(*Event) **T, apply func(*State, time.Time, *T)) kind {
+	return whole(name, field, func(_ *journal, c *coder, e *T, personal *coder) {
+		c.json("", e)
+		if p, ok := any(e).(interface{ PersonalPart() any }); ok {
+			personal.json("", p.PersonalPart())
+		}
+	}, apply)
+}
+
+func whole[T any](name string, field func(*Event) **T, code func(*journal, *coder, *T, *coder), apply func(*State, time.Time, *T)) kind {
 	return kind{
 		name: name,
 		is:   func(e *Event) bool { return *field(e) != nil },
@@ -63,13 +85,13 @@ var kinds = []kind{
 		func(s *State, now time.Time, e *booking.Moved) { s.Bookings.ApplyMoved(now, e) }),
 	of("ticket.carrier", func(e *Event) **booking.CarrierSet { return &e.CarrierSet }, codeCarrierSet,
 		func(s *State, now time.Time, e *booking.CarrierSet) { s.Bookings.ApplyCarrierSet(now, e) }),
-	of("partner.key_added", func(e *Event) **auth.KeyAdded { return &e.KeyAdded }, codeKeyAdded,
+	plain("partner.key_added", func(e *Event) **auth.KeyAdded { return &e.KeyAdded },
 		func(s *State, now time.Time, e *auth.KeyAdded) { s.Partners.ApplyKeyAdded(now, e) }),
-	of("partner.revoked", func(e *Event) **auth.KeysRevoked { return &e.KeysRevoked }, codeKeysRevoked,
+	plain("partner.revoked", func(e *Event) **auth.KeysRevoked { return &e.KeysRevoked },
 		func(s *State, now time.Time, e *auth.KeysRevoked) { s.Partners.ApplyKeysRevoked(now, e) }),
-	of("timetable.imported", func(e *Event) **TimetableImported { return &e.TimetableImported }, codeTimetableImported, applyTimetableImported),
-	of("clock.set", func(e *Event) **ClockSet { return &e.ClockSet }, codeClockSet,
-		func(s *State, _ time.Time, e *ClockSet) { s.Clock = Clock{!e.Real, e.Offset} }),
+	plain("timetable.imported", func(e *Event) **TimetableImported { return &e.TimetableImported }, applyTimetableImported),
+	plain("clock.set", func(e *Event) **ClockSet { return &e.ClockSet },
+		func(s *State, _ time.Time, e *ClockSet) { s.Clock = Clock{!e.Real, e.OffsetMs} }),
 }
 
 // kindOf gives the kind of an event.
@@ -86,7 +108,7 @@ func kindOf(e *Event) *kind {
 func (j *journal) encode(e Event, data, personal []byte) (name string, d, p []byte) {
 	k := kindOf(&e)
 	c, own := coder{w: &wire.Writer{B: data}}, coder{w: &wire.Writer{B: personal}}
-	c.object("", func() { k.code(j, &c, &e, &own) })
+	k.code(j, &c, &e, &own)
 	return k.name, c.w.B, own.w.B
 }
 
@@ -97,13 +119,7 @@ func (j *journal) decode(name string, data, personal []byte) (e Event, err error
 			continue
 		}
 		c, own := coder{r: wire.NewReader(data)}, coder{r: wire.NewReader(personal)}
-		c.object("", func() {
-			kinds[i].code(j, &c, &e, &own)
-			if c.optional("personal", false) { // the store's hash of the personal part
-				c.r.Member("personal")
-				c.r.Skip()
-			}
-		})
+		kinds[i].code(j, &c, &e, &own)
 		c.r.End()
 		own.r.End()
 		if err = c.r.Err(); err == nil {
@@ -149,8 +165,8 @@ func codeCreated(j *journal, c *coder, e *booking.Created, personal *coder) {
 	})
 	personal.object("", func() {
 		if personal.optional("erased", false) {
-			var when time.Time
-			personal.time("erased", &when)
+			var when string
+			personal.string("erased", &when)
 			return
 		}
 		id(personal, "salt", &e.Salt)
@@ -284,43 +300,4 @@ func codeCarrierSet(_ *journal, c *coder, e *booking.CarrierSet, _ *coder) {
 	id(c, "ticket", &e.Ticket)
 	id(c, "booking", &e.Booking)
 	text(c, "status", &e.Status, booking.Carrier.String, booking.ParseCarrier)
-}
-
-func codeKeyHash(c *coder, name string, h *auth.KeyHash) {
-	text(c, name, h, auth.KeyHash.String, func(s string) (h auth.KeyHash, ok bool) {
-		n, err := hex.Decode(h[:], []byte(s[:min(len(s), 2*len(h))]))
-		return h, err == nil && n == len(h) && len(s) == 2*n
-	})
-}
-
-func codeKeyAdded(_ *journal, c *coder, e *auth.KeyAdded, _ *coder) {
-	id(c, "partner", &e.Partner)
-	c.string("name", &e.Name)
-	c.strings("companies", &e.Companies)
-	codeKeyHash(c, "keyHash", &e.Hash)
-}
-
-func codeKeysRevoked(_ *journal, c *coder, e *auth.KeysRevoked, _ *coder) {
-	id(c, "partner", &e.Partner)
-	list(c, "keyHashes", &e.Hashes, func(h *auth.KeyHash) { codeKeyHash(c, "", h) })
-}
-
-func codeTimetableImported(_ *journal, c *coder, e *TimetableImported, _ *coder) {
-	c.string("sha256", &e.Hash)
-	c.string("feed", &e.Feed)
-	number(c, "cities", &e.Cities)
-	number(c, "routes", &e.Routes)
-	number(c, "trips", &e.Trips)
-	number(c, "skipped", &e.Skipped)
-}
-
-func codeDuration(c *coder, name string, d *time.Duration) {
-	ms := d.Milliseconds()
-	number(c, name, &ms)
-	*d = time.Duration(ms) * time.Millisecond
-}
-
-func codeClockSet(_ *journal, c *coder, e *ClockSet, _ *coder) {
-	c.bool("real", &e.Real)
-	codeDuration(c, "offsetMs", &e.Offset)
 }

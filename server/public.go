@@ -131,15 +131,15 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var now time.Time
-	seq, err := s.st.Update(func(st *State, at time.Time) ([]Event, error) {
+	seq, err := s.do(func(st *State, at time.Time) (Event, error) {
 		if now = at.Add(by); slices.Contains(given, "now") {
 			now = to
 		}
 		if now.Before(at) || now.Year() > maxYear {
-			return nil, invalid([]entry{problem(given[0], "would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339))})
+			return Event{}, invalid([]entry{problem(given[0], "would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339))})
 		}
-		return []Event{{ClockSet: &ClockSet{Offset: st.Clock.Offset + now.Sub(at)}}}, nil
-	}, nil)
+		return Event{ClockSet: &ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}}, nil
+	})
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func Open(cfg Config) (*Server, error) {
 	sc.Now = func(st *State) time.Time {
 		now := s.cfg.Now()
 		if st.Clock.Set && (s.cfg.TestClock || s.cfg.KeepClock) {
-			return now.Add(st.Clock.Offset)
+			return now.Add(time.Duration(st.Clock.OffsetMs) * time.Millisecond)
 		}
 		return now
 	}
@@ -166,7 +166,7 @@ func (s *Server) settleIn(start time.Time) error {
 		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings", ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
 	case s.cfg.TestClock && !clock.Set:
 		offset := at.Sub(start).Truncate(time.Millisecond)
-		if err := s.st.SetClock(s.cfg.Now().Add(offset), Event{ClockSet: &ClockSet{Offset: offset}}); err != nil {
+		if err := s.st.SetClock(s.cfg.Now().Add(offset), Event{ClockSet: &ClockSet{OffsetMs: offset.Milliseconds()}}); err != nil {
 			return err
 		}
 	case !s.cfg.TestClock && !s.cfg.KeepClock && clock.Set:
@@ -190,8 +190,19 @@ func (s *Server) settleIn(start time.Time) error {
 
 // record journals an event that needs no decision.
 func (s *Server) record(e Event) error {
-	_, err := s.st.Update(func(*State, time.Time) ([]Event, error) { return []Event{e}, nil }, nil)
+	_, err := s.do(func(*State, time.Time) (Event, error) { return e, nil })
 	return err
+}
+
+// do journals the one event that decide gives, and tells the number of its line.
+func (s *Server) do(decide func(*State, time.Time) (Event, error)) (seq uint64, err error) {
+	return s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		e, err := decide(st, now)
+		if err != nil {
+			return nil, err
+		}
+		return []Event{e}, nil
+	}, nil)
 }
 
 func (s *Server) newID() booking.ID {

@@ -30,9 +30,12 @@ func (j *journal) freeze(s *State) func(io.Writer) error {
 				_, err = to.Write(w.B)
 			}
 		}
-		line(func() { codeHead(c, &head) })
+		line(func() {
+			c.json("clock", &head.Clock)
+			c.string("timetable", &head.TimetableHash)
+		})
 		for _, p := range partners {
-			line(func() { codePartner(c, p) })
+			line(func() { c.json("partner", p) })
 		}
 		numbers := make(map[*booking.Run]int32, len(frozen.Runs))
 		forms := map[*schedule.Form]bool{}
@@ -71,10 +74,11 @@ func (j *journal) thaw(from io.Reader) (*State, error) {
 		c.object("", func() {
 			switch {
 			case c.r.At("clock"):
-				codeHead(c, s)
+				c.json("clock", &s.Clock)
+				c.string("timetable", &s.TimetableHash)
 			case c.r.At("partner"):
 				p := new(auth.Partner)
-				codePartner(c, p)
+				c.json("partner", p)
 				s.Partners.Restore(p)
 			case c.r.At("form"):
 				var f *schedule.Form
@@ -97,32 +101,6 @@ func (j *journal) thaw(from io.Reader) (*State, error) {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-}
-
-func codeHead(c *coder, s *State) {
-	c.object("clock", func() {
-		c.bool("set", &s.Clock.Set)
-		codeDuration(c, "offsetMs", &s.Clock.Offset)
-	})
-	c.string("timetable", &s.TimetableHash)
-}
-
-func codePartner(c *coder, p *auth.Partner) {
-	c.object("partner", func() {
-		id(c, "id", &p.ID)
-		c.string("name", &p.Name)
-		c.strings("companies", &p.Companies)
-		c.time("created", &p.Created)
-		list(c, "keys", &p.Keys, func(k *auth.Key) {
-			c.object("", func() {
-				codeKeyHash(c, "hash", &k.Hash)
-				c.time("created", &k.Created)
-				if c.optional("revoked", !k.Revoked.IsZero()) {
-					c.time("revoked", &k.Revoked)
-				}
-			})
-		})
-	})
 }
 
 // wholeBooking is a booking with all that is remembered of it.

@@ -24,8 +24,8 @@ type State struct {
 
 // Clock is the directory's test clock (contract §2).
 type Clock struct {
-	Set    bool
-	Offset time.Duration // ahead of the machine's clock
+	Set      bool  `json:"set"`
+	OffsetMs int64 `json:"offsetMs"` // milliseconds ahead of the machine's clock
 }
 
 func newState() *State {
@@ -66,15 +66,18 @@ func settled(e *booking.Settled, action booking.Action) Event {
 
 // ClockSet says that the directory's clock was started, moved, or, with Real, given up.
 type ClockSet struct {
-	Real   bool
-	Offset time.Duration
+	Real     bool  `json:"real"`
+	OffsetMs int64 `json:"offsetMs"`
 }
 
 // TimetableImported says which timetable is in force from then on.
 type TimetableImported struct {
-	Hash                           string
-	Feed                           string // what it was called
-	Cities, Routes, Trips, Skipped int
+	Hash    string `json:"sha256"`
+	Feed    string `json:"feed"` // what it was called
+	Cities  int    `json:"cities"`
+	Routes  int    `json:"routes"`
+	Trips   int    `json:"trips"`
+	Skipped int    `json:"skipped"`
 
 	loaded *schedule.Timetable // nil in a replay
 }
