@@ -65,9 +65,7 @@ func (s *Server) getStop(w http.ResponseWriter, r *http.Request) error {
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
 		w.Object("stop")
-		w.String("id", stop.ID)
-		w.String("place", stop.Place)
-		w.String("type", stopType(stop))
+		w.Texts("id", stop.ID, "place", stop.Place, "type", stopType(stop))
 		w.Float("latitude", stop.Lat)
 		w.Float("longitude", stop.Lon)
 		writeCity(w, "city", &tt.Cities[stop.City])

@@ -52,8 +52,7 @@ func writeTicketFields(w *wire.Writer, b *booking.Booking, t *booking.Ticket, no
 	writeID(w, "bookingId", b.ID)
 	w.Null("note")
 	status, payment := t.Status(now)
-	w.String("status", status)
-	w.String("paymentStatus", payment)
+	w.Texts("status", status, "paymentStatus", payment)
 	first := &t.Legs[0]
 	w.LocalTime("departureDate", t.Departure(), int(first.Run.Offsets[first.From]), false)
 	w.String("source", t.Source())
@@ -92,15 +91,11 @@ func writeTicketFields(w *wire.Writer, b *booking.Booking, t *booking.Ticket, no
 func writePassenger(w *wire.Writer, ticket string, p booking.Passenger) {
 	first, last, email, phones := p.Fields()
 	w.Object("passenger")
-	w.String("id", ticket+".passenger")
-	w.String("firstName", first)
-	w.String("lastName", last)
-	w.String("email", email)
+	w.Texts("id", ticket+".passenger", "firstName", first, "lastName", last, "email", email)
 	w.Array("phones")
 	for i, phone := range phones {
 		w.Object("")
-		w.String("id", ticket+".phone"+strconv.Itoa(i+1))
-		w.String("phone", phone)
+		w.Texts("id", ticket+".phone"+strconv.Itoa(i+1), "phone", phone)
 		w.EmptyArray("messengers")
 		w.EndObject()
 	}
@@ -121,9 +116,7 @@ func writePrice(w *wire.Writer, name, id string, amount int64, currency string) 
 func writeDiscount(w *wire.Writer, name string, form *schedule.Form, from int16, at int, offer bool) {
 	d := &form.Discounts[at]
 	w.Object(name)
-	w.String("id", d.ID)
-	w.String("name", d.Name)
-	w.String("rule", "Percent")
+	w.Texts("id", d.ID, "name", d.Name, "rule", "Percent")
 	w.Hundredths("amount", d.Percent)
 	// Midnight where one boards, whose date decides.
 	zone := location(form.Stops[from].City.Zone)
@@ -148,33 +141,25 @@ func writeRules(w *wire.Writer, form *schedule.Form) {
 
 // ride is what a Slice shows: of an offer, or as it was sold.
 type ride struct {
+	*booking.Run
 	id       string
-	form     *schedule.Form
-	start    int64   // Unix seconds: when the service day starts
-	offsets  []int32 // seconds ahead of UTC at each stop
 	from, to int16
 	seat     int16 // 0: an offer has none
 }
 
 func rideOf(tt *schedule.Timetable, l *schedule.Leg) ride {
-	start := tt.Start(l)
-	form := tt.Form(l.Trip)
+	start, form := tt.Start(l), tt.Form(l.Trip)
+	run := &booking.Run{Form: form, Day: l.Day, Start: start, Offsets: tt.Offsets(l.Trip, start)}
 	id := form.Trip + "." + l.Day.String() + "." + strconv.Itoa(int(l.From)) + "." + strconv.Itoa(int(l.To))
-	return ride{id: id, form: form, start: start, offsets: tt.Offsets(l.Trip, start), from: l.From, to: l.To}
+	return ride{run, id, l.From, l.To, 0}
 }
 
-func soldRide(id string, l booking.Leg) ride {
-	return ride{id, l.Run.Form, l.Run.Start, l.Run.Offsets, l.From, l.To, l.Seat}
-}
-
-func (x *ride) dep(i int16) time.Time { return time.Unix(x.start+int64(x.form.Stops[i].Dep), 0) }
-
-func (x *ride) arr(i int16) time.Time { return time.Unix(x.start+int64(x.form.Stops[i].Arr), 0) }
+func soldRide(id string, l booking.Leg) ride { return ride{l.Run, id, l.From, l.To, l.Seat} }
 
 // write writes a Slice.
 func (x *ride) write(w *wire.Writer) {
-	f := x.form
-	dep, arr := x.dep(x.from), x.arr(x.to)
+	f := x.Form
+	dep, arr := x.Dep(x.from), x.Arr(x.to)
 	w.Object("")
 	w.String("id", x.id)
 	w.Int("duration", int64(arr.Sub(dep)/time.Minute))
@@ -182,14 +167,12 @@ func (x *ride) write(w *wire.Writer) {
 	w.Time("arrivalDate", arr)
 	if x.seat > 0 {
 		w.Object("seat")
-		w.String("id", x.id+".seat")
-		w.String("label", strconv.Itoa(int(x.seat)))
+		w.Texts("id", x.id+".seat", "label", strconv.Itoa(int(x.seat)))
 		w.EndObject()
 	}
 	writeBus(w, &f.Bus)
 	w.Object("carriage")
-	w.String("id", f.Trip)
-	w.String("name", f.Name)
+	w.Texts("id", f.Trip, "name", f.Name)
 	w.Strings("phones", f.Phones)
 	w.EndObject()
 	writeRoute(w, f)
@@ -205,15 +188,11 @@ func writeBus(w *wire.Writer, b *schedule.Bus) {
 	w.Object("bus")
 	w.String("id", b.ID)
 	w.Int("seatsQty", int64(b.Seats))
-	w.String("registrationNumber", b.Registration)
-	w.String("brand", b.Brand)
-	w.String("model", b.Model)
+	w.Texts("registrationNumber", b.Registration, "brand", b.Brand, "model", b.Model)
 	w.Array("images")
 	for i, url := range b.Images {
 		w.Object("")
-		w.String("id", b.ID+".image"+strconv.Itoa(i+1))
-		w.String("url", url)
-		w.String("name", path.Base(url))
+		w.Texts("id", b.ID+".image"+strconv.Itoa(i+1), "url", url, "name", path.Base(url))
 		w.EndObject()
 	}
 	w.EndArray()
@@ -223,28 +202,18 @@ func writeBus(w *wire.Writer, b *schedule.Bus) {
 func writeRoute(w *wire.Writer, f *schedule.Form) {
 	r, c := &f.Route, &f.Company
 	w.Object("route")
-	w.String("id", r.ID)
-	w.String("name", r.Name)
-	w.String("slug", r.Slug)
-	w.String("description", r.Description)
+	w.Texts("id", r.ID, "name", r.Name, "slug", r.Slug, "description", r.Description)
 	w.Object("company")
-	w.String("id", c.ID)
-	w.String("name", c.Name)
-	w.String("slug", c.Slug)
-	w.String("ceo", c.CEO)
+	w.Texts("id", c.ID, "name", c.Name, "slug", c.Slug, "ceo", c.CEO)
 	w.OptionalString("partnerCompany", c.PartnerCompany)
-	w.String("logoUrl", c.LogoURL)
-	w.String("email", c.Email)
-	w.String("website", c.Website)
-	w.String("rules", c.Rules)
+	w.Texts("logoUrl", c.LogoURL, "email", c.Email, "website", c.Website, "rules", c.Rules)
 	w.Strings("socials", c.Socials)
 	w.EndObject()
 	w.EmptyArray("permissions")
 	w.Array("services")
 	for _, s := range r.Services {
 		w.Object("")
-		w.String("id", s.ID)
-		w.String("name", s.Name)
+		w.Texts("id", s.ID, "name", s.Name)
 		w.EndObject()
 	}
 	w.EndArray()
@@ -254,19 +223,19 @@ func writeRoute(w *wire.Writer, f *schedule.Form) {
 // writeStop writes a Stop of a slice. The first has no arrival, the last no
 // departure; an offer's has cityStopId instead of arrivalDate.
 func (x *ride) writeStop(w *wire.Writer, i int16) {
-	call := &x.form.Stops[i]
+	call := &x.Form.Stops[i]
 	clock := func(name string, at time.Time, shown bool) {
 		if !shown {
 			w.Null(name)
 			return
 		}
-		local := at.Add(time.Duration(x.offsets[i]) * time.Second).UTC()
+		local := at.Add(time.Duration(x.Offsets[i]) * time.Second).UTC()
 		w.String(name, local.Format("15:04"))
 	}
 	w.Object("")
 	w.String("id", call.Stop.ID)
-	clock("departureTime", x.dep(i), i < x.to)
-	clock("arrivalTime", x.arr(i), i > x.from)
+	clock("departureTime", x.Dep(i), i < x.to)
+	clock("arrivalTime", x.Arr(i), i > x.from)
 	w.String("platform", call.Stop.Platform)
 	switch {
 	case x.seat == 0:
@@ -274,7 +243,7 @@ func (x *ride) writeStop(w *wire.Writer, i int16) {
 	case i == x.from:
 		w.Null("arrivalDate")
 	default:
-		w.Time("arrivalDate", x.arr(i))
+		w.Time("arrivalDate", x.Arr(i))
 	}
 	w.String("place", call.Stop.Place)
 	w.Float("latitude", call.Stop.Lat)
@@ -286,11 +255,7 @@ func (x *ride) writeStop(w *wire.Writer, i int16) {
 // writeCity writes a City.
 func writeCity(w *wire.Writer, name string, c *schedule.City) {
 	w.Object(name)
-	w.String("id", c.ID)
-	w.String("name", c.Name)
-	w.String("slug", c.Slug)
-	w.String("country", c.Country)
-	w.String("timeZone", c.Zone)
+	w.Texts("id", c.ID, "name", c.Name, "slug", c.Slug, "country", c.Country, "timeZone", c.Zone)
 	w.EndObject()
 }
 

@@ -247,13 +247,13 @@ func (s *Server) writeOffer(w *wire.Writer, tt *schedule.Timetable, f *found, p 
 	w.EndArray()
 	w.Array("refundRules")
 	for i := range rides {
-		writeRules(w, rides[i].form)
+		writeRules(w, rides[i].Form)
 	}
 	w.EndArray()
 	w.Array("discounts")
 	for i, l := range legs {
 		if d := tt.Discount(l); d >= 0 {
-			writeDiscount(w, "", rides[i].form, l.From, d, true)
+			writeDiscount(w, "", rides[i].Form, l.From, d, true)
 		}
 	}
 	w.EndArray()

@@ -81,6 +81,13 @@ func (w *Writer) Hundredths(name string, v int64) {
 	}
 }
 
+// Texts writes members that are strings: name, value, name, value.
+func (w *Writer) Texts(pairs ...string) {
+	for i := 0; i < len(pairs); i += 2 {
+		w.String(pairs[i], pairs[i+1])
+	}
+}
+
 // Strings writes an array of strings, [] when there are none.
 func (w *Writer) Strings(name string, list []string) {
 	w.Array(name)
