@@ -27,12 +27,14 @@ import (
 // arrows are those of the README's picture: what each package may import of ours.
 var arrows = map[string][]string{
 	".":              {"server/command"},
-	"server/command": {"server", "store", "booking", "schedule/gtfs"},
-	"server":         {"server/wire", "store", "auth", "booking", "schedule", "schedule/gtfs"},
+	"server/command": {"server", "server/idp", "store", "auth", "booking", "schedule/gtfs"},
+	"server":         {"server/wire", "server/idp", "store", "auth", "booking", "schedule", "schedule/gtfs", "report"},
+	"server/idp":     {"auth"},
 	"server/wire":    {},
 	"store":          {},
 	"auth":           {},
 	"booking":        {"schedule"},
+	"report":         {"booking"},
 	"schedule":       {},
 	"schedule/gtfs":  {"schedule"},
 }

@@ -15,6 +15,7 @@ package booking
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"time"
 
@@ -34,6 +35,18 @@ func ParseID(s string) (id ID, ok bool) {
 	}
 	n, err := base64.RawURLEncoding.Strict().Decode(id[:], []byte(s))
 	return id, err == nil && n == len(id)
+}
+
+// MarshalText gives what String does.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads it.
+func (id *ID) UnmarshalText(text []byte) (err error) {
+	var ok bool
+	if *id, ok = ParseID(string(text)); !ok {
+		err = fmt.Errorf("booking: %q is not an id", text)
+	}
+	return err
 }
 
 const (

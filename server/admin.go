@@ -27,6 +27,10 @@ func (s *Server) adminOps() map[string]func(context.Context, url.Values, io.Writ
 		"ticket-move":    s.adminTicketMove,
 		"ticket-status":  s.adminTicketStatus,
 		"rotate-keys":    s.adminRotateKeys,
+		"user-add":       s.adminUserAdd,
+		"user-list":      s.adminUserList,
+		"user-remove":    s.adminUserRemove,
+		"idtoken":        s.adminIDToken,
 	}
 }
 

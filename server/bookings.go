@@ -147,7 +147,7 @@ func readPassenger(r *wire.Reader) booking.Passenger {
 	r.Fields(
 		wire.Must("firstName", func() { first = r.Text(validName, nameRule) }),
 		wire.Must("lastName", func() { last = r.Text(validName, nameRule) }),
-		wire.May("email", func() { email = r.Text(validEmail, "be an e-mail address") }),
+		wire.May("email", func() { email = r.Text(ValidEmail, "be an e-mail address") }),
 		wire.May("phones", func() {
 			r.Array(func(int) {
 				r.Fields(wire.Must("phone", func() { phones = append(phones, r.Text(validPhone, phoneRule)) }))
@@ -179,8 +179,8 @@ func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 })
 }
 
-// validEmail tells whether s is a bare address at a domain with a dot.
-func validEmail(s string) bool {
+// ValidEmail tells whether s is a bare e-mail address at a domain with a dot.
+func ValidEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	_, domain, _ := strings.Cut(s, "@")
 	return err == nil && a.Address == s && len(s) <= 254 && !hasControl(s) && strings.Contains(strings.Trim(domain, "."), ".")

@@ -40,6 +40,16 @@ func (s *Server) routes() []route {
 		{"GET /v2/cities", s.public(s.listCities)},
 		{"GET /v2/cities/{slug}", s.public(s.getCity)},
 		{"GET /v2/stops/{id}", s.public(s.getStop)},
+		{"POST /v2/auth/idp/login", s.sameOrigin(s.postLogin)},
+		{"POST /v2/auth/pre-login", s.sameOrigin(s.postPreLogin)},
+		{"POST /v2/auth/refresh", s.sameOrigin(s.postRefresh)},
+		{"POST /v2/auth/logout", s.sameOrigin(s.postLogout)},
+		{"GET /v2/auth/session", s.company(auth.None, s.getSession)},
+		{"POST /v2/reports/company/orders", s.company(auth.Reports, s.postReport)},
+		{"GET /v2/reports/company/orders", s.company(auth.Reports, s.listReports)},
+		{"GET /v2/reports/company/orders/{id}/download", s.company(auth.Reports, s.getDownload)},
+		{"GET /v2/reports/files/{token}", s.public(s.getReportFile)},
+		{"PATCH /v2/geolocation/fms-objects/{fmsObjectId}", s.company(auth.Geolocation, s.patchFMSObject)},
 		{"GET /test/clock", s.public(s.getClock)},
 		{"POST /test/clock", s.public(s.postClock)},
 		{"GET /livez", s.public(s.getLive)},
@@ -63,7 +73,7 @@ func (s *Server) partner(h func(http.ResponseWriter, *http.Request, *auth.Partne
 		err := error(errUnauthorized)
 		settled := func() error { return nil }
 		if key := r.Header["X-Api-Key"]; len(key) == 1 {
-			hash := auth.HashKey(key[0])
+			hash := auth.HashOf(key[0])
 			var caller *auth.Partner
 			glance, unread := s.st.Glance(func(st *State, _ time.Time) { caller = st.Partners.Caller(hash) })
 			if settled = glance; unread != nil {
@@ -206,8 +216,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if f.status >= http.StatusInternalServerError && f.status != http.StatusServiceUnavailable {
 		s.log.Error("a request failed", "request", requestID(r), "method", r.Method, "path", r.URL.Path, "err", err)
 	}
-	if f.status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
+	if f.retryAfter != "" {
+		w.Header().Set("Retry-After", f.retryAfter)
 	}
 	if f == errTooLarge {
 		w.Header().Set("Connection", "close")
@@ -258,6 +268,12 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 	b := make([]byte, length)
 	n, err := io.ReadFull(r, b)
 	return b[:n], err
+}
+
+// document reads a request's body as JSON.
+func document(w http.ResponseWriter, r *http.Request) (*wire.Reader, error) {
+	b, err := body(w, r)
+	return wire.NewReader(b), err
 }
 
 // finish reads the end of a body; its error lists everything wrong with it.

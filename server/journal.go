@@ -6,6 +6,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/wire"
 	"waybill/store"
@@ -92,6 +93,26 @@ var kinds = []kind{
 	plain("timetable.imported", func(e *Event) **TimetableImported { return &e.TimetableImported }, applyTimetableImported),
 	plain("clock.set", func(e *Event) **ClockSet { return &e.ClockSet },
 		func(s *State, _ time.Time, e *ClockSet) { s.Clock = Clock{!e.Real, e.OffsetMs} }),
+	plain("user.added", func(e *Event) **auth.UserAdded { return &e.UserAdded },
+		func(s *State, now time.Time, e *auth.UserAdded) { s.Accounts.ApplyUserAdded(now, e) }),
+	plain("user.access_given", func(e *Event) **auth.AccessGiven { return &e.AccessGiven },
+		func(s *State, now time.Time, e *auth.AccessGiven) { s.Accounts.ApplyAccessGiven(now, e) }),
+	plain("user.removed", func(e *Event) **auth.UserRemoved { return &e.UserRemoved },
+		func(s *State, now time.Time, e *auth.UserRemoved) { s.Accounts.ApplyUserRemoved(now, e) }),
+	plain("session.started", func(e *Event) **auth.SessionStarted { return &e.SessionStarted },
+		func(s *State, now time.Time, e *auth.SessionStarted) { s.Accounts.ApplySessionStarted(now, e) }),
+	plain("session.refreshed", func(e *Event) **auth.SessionRefreshed { return &e.SessionRefreshed },
+		func(s *State, now time.Time, e *auth.SessionRefreshed) { s.Accounts.ApplySessionRefreshed(now, e) }),
+	plain("session.ended", func(e *Event) **auth.SessionEnded { return &e.SessionEnded },
+		func(s *State, now time.Time, e *auth.SessionEnded) { s.Accounts.ApplySessionEnded(now, e) }),
+	plain("report.ordered", func(e *Event) **report.Ordered { return &e.ReportOrdered },
+		func(s *State, now time.Time, e *report.Ordered) { s.Reports.ApplyOrdered(now, e) }),
+	plain("report.completed", func(e *Event) **report.Completed { return &e.ReportCompleted },
+		func(s *State, now time.Time, e *report.Completed) { s.Reports.ApplyCompleted(now, e) }),
+	plain("report.downloaded", func(e *Event) **report.Downloaded { return &e.ReportDownloaded },
+		func(s *State, now time.Time, e *report.Downloaded) { s.Reports.ApplyDownloaded(now, e) }),
+	plain("geolocation.set", func(e *Event) **GeolocationSet { return &e.GeolocationSet },
+		func(s *State, _ time.Time, e *GeolocationSet) { s.Geolocation[e.Object] = e.On }),
 }
 
 // kindOf gives the kind of an event.

@@ -125,7 +125,11 @@ func (o *offer) fare(currency string) (fare, bool) {
 	return o.fares[i], true
 }
 
+// randomID makes an id whose text does not start with a dash: a shell would
+// take it for a flag, a spreadsheet for a formula.
 func randomID() (id booking.ID) {
-	rand.Read(id[:])
+	for rand.Read(id[:]); id.String()[0] == '-'; {
+		rand.Read(id[:])
+	}
 	return id
 }

@@ -138,6 +138,9 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 		}
 		return Event{ClockSet: &ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}}, nil
 	})
+	if err == nil {
+		err = s.removeReports() // what is due by then happens before the answer
+	}
 	if err != nil {
 		return err
 	}

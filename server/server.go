@@ -24,6 +24,7 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/server/idp"
 	"waybill/store"
 )
 
@@ -45,6 +46,11 @@ type Config struct {
 
 	// MaxTransfers is the number of changes a journey may have: 0 or 1.
 	MaxTransfers int
+
+	// IDP verifies ID tokens; nil trusts the built-in development provider.
+	IDP *idp.Client
+	// SecureCookies marks cookies Secure also where the server itself does not speak TLS.
+	SecureCookies bool
 
 	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal. It is
 	// called at least once for each ticket, with the same Key for the same
@@ -73,10 +79,17 @@ type Server struct {
 	timetable atomic.Pointer[schedule.Timetable]
 	ring      atomic.Pointer[auth.Ring]
 
+	idp       *idp.Client
+	origin    *http.CrossOriginProtection
+	passwords *throttle
+	used      sync.Map      // session id → time it was last used
+	ordered   chan struct{} // wakes the queue of reports
+
 	unavailable bool       // it only answers 503
 	importing   sync.Mutex // one import, and one key rotation, at a time
 
-	background sync.WaitGroup
+	background sync.WaitGroup     // what comes to an end by itself
+	queue      sync.WaitGroup     // what runs until stop
 	stop       context.CancelFunc // ends what runs in the background
 	base       context.Context
 }
@@ -87,7 +100,10 @@ var ErrClock = errors.New("server: the clock setting does not fit the directory"
 // Open opens the data directory, which is made if it does not exist.
 // Errors: those of store.Open, ErrClock, and what is wrong with the files beside the journal.
 func Open(cfg Config) (*Server, error) {
-	s := &Server{cfg: cfg, log: cfg.Log}
+	s := &Server{
+		cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(),
+		passwords: newThrottle(), ordered: make(chan struct{}, 1),
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -122,6 +138,7 @@ func Open(cfg Config) (*Server, error) {
 	}
 	s.newMux()
 	s.askAgain()
+	s.queue.Go(s.runReports)
 	return s, nil
 }
 
@@ -185,7 +202,10 @@ func (s *Server) settleIn(start time.Time) error {
 		return err
 	}
 	s.timetable.Store(tt)
-	return s.loadRing()
+	if err := errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir)); err != nil {
+		return err
+	}
+	return errors.Join(s.openIDP(), s.loadRing())
 }
 
 // record journals an event that needs no decision.
@@ -228,6 +248,7 @@ func (s *Server) Now() (now time.Time, err error) {
 func (s *Server) Close() error {
 	s.stop()
 	s.background.Wait()
+	s.queue.Wait()
 	return s.st.Close()
 }
 
@@ -259,9 +280,6 @@ func (s *Server) loadTimetable(hash string) (*schedule.Timetable, error) {
 
 // loadRing reads the keys that sign offers, or makes the first.
 func (s *Server) loadRing() error {
-	if err := s.cfg.FS.Mkdir(keyDir); err != nil {
-		return err
-	}
 	ring, err := readRing(s.cfg.FS)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.saveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}))
@@ -271,12 +289,7 @@ func (s *Server) loadRing() error {
 }
 
 func readRing(fsys store.FS) (*auth.Ring, error) {
-	f, err := fsys.Open(keyDir + "/" + ringFile)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	text, err := readKey(fsys, ringFile)
 	if err != nil {
 		return nil, err
 	}
@@ -287,12 +300,26 @@ func readRing(fsys store.FS) (*auth.Ring, error) {
 	return ring, nil
 }
 
-// saveRing makes a ring durable and signs with it from then on.
-func (s *Server) saveRing(ring *auth.Ring) error {
-	err := store.Publish(s.cfg.FS, keyDir, ringFile, func(w io.Writer) error {
-		_, err := w.Write(ring.Marshal())
+// readKey reads a file of secrets.
+func readKey(fsys store.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(keyDir + "/" + name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 1<<20))
+}
+
+func (s *Server) saveKey(name string, text []byte) error {
+	return store.Publish(s.cfg.FS, keyDir, name, func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
 	})
+}
+
+// saveRing makes a ring durable and signs with it from then on.
+func (s *Server) saveRing(ring *auth.Ring) error {
+	err := s.saveKey(ringFile, ring.Marshal())
 	if err == nil {
 		s.ring.Store(ring)
 	}

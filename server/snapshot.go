@@ -4,21 +4,25 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/wire"
 )
 
 // A snapshot is a line of each: the clock and the timetable, and every
-// partner, form, run and booking, in the order they came into being, so that
+// partner, user, session, report, form, run and booking, in the order they came into being, so that
 // the same state is always the same bytes. Later lines name earlier ones, runs by number.
 
 // freeze gives what writes the state as it is now.
 func (j *journal) freeze(s *State) func(io.Writer) error {
 	head := *s
-	partners, frozen := s.Partners.All(), s.Bookings.Freeze()
+	head.Geolocation = maps.Clone(s.Geolocation)
+	partners, users, sessions, reports := s.Partners.All(), s.Accounts.Users(), s.Accounts.Sessions(), s.Reports.All()
+	frozen := s.Bookings.Freeze()
 	return func(to io.Writer) (err error) {
 		var w wire.Writer
 		c := &coder{w: &w}
@@ -30,12 +34,18 @@ func (j *journal) freeze(s *State) func(io.Writer) error {
 				_, err = to.Write(w.B)
 			}
 		}
-		line(func() {
-			c.json("clock", &head.Clock)
-			c.string("timetable", &head.TimetableHash)
-		})
+		line(func() { codeHead(c, &head) })
 		for _, p := range partners {
 			line(func() { c.json("partner", p) })
+		}
+		for _, u := range users {
+			line(func() { c.json("user", u) })
+		}
+		for _, x := range sessions {
+			line(func() { c.json("session", x) })
+		}
+		for _, r := range reports {
+			line(func() { c.json("report", r) })
 		}
 		numbers := make(map[*booking.Run]int32, len(frozen.Runs))
 		forms := map[*schedule.Form]bool{}
@@ -74,12 +84,23 @@ func (j *journal) thaw(from io.Reader) (*State, error) {
 		c.object("", func() {
 			switch {
 			case c.r.At("clock"):
-				c.json("clock", &s.Clock)
-				c.string("timetable", &s.TimetableHash)
+				codeHead(c, s)
 			case c.r.At("partner"):
 				p := new(auth.Partner)
 				c.json("partner", p)
 				s.Partners.Restore(p)
+			case c.r.At("user"):
+				u := new(auth.User)
+				c.json("user", u)
+				s.Accounts.Restore(u, nil)
+			case c.r.At("session"):
+				x := new(auth.Session)
+				c.json("session", x)
+				s.Accounts.Restore(nil, x)
+			case c.r.At("report"):
+				r := new(report.Report)
+				c.json("report", r)
+				s.Reports.Restore(r)
 			case c.r.At("form"):
 				var f *schedule.Form
 				j.form(c, "form", &f)
@@ -100,6 +121,14 @@ func (j *journal) thaw(from io.Reader) (*State, error) {
 		if err := c.r.Err(); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
+	}
+}
+
+func codeHead(c *coder, s *State) {
+	c.json("clock", &s.Clock)
+	c.string("timetable", &s.TimetableHash)
+	if c.optional("geolocation", len(s.Geolocation) > 0) {
+		c.json("geolocation", &s.Geolocation)
 	}
 }
 

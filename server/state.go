@@ -5,6 +5,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/report"
 	"waybill/schedule"
 	"waybill/store"
 )
@@ -14,6 +15,10 @@ type State struct {
 	Clock    Clock
 	Partners *auth.Partners
 	Bookings *booking.State
+	Accounts *auth.Accounts
+	Reports  *report.State
+	// Geolocation is what users have set of FMS objects, by id.
+	Geolocation map[string]bool
 	// TimetableHash names the timetable in force by its content; "" is none yet.
 	TimetableHash string
 
@@ -29,7 +34,10 @@ type Clock struct {
 }
 
 func newState() *State {
-	return &State{Partners: auth.NewPartners(), Bookings: booking.NewState(), timetable: emptyTimetable()}
+	return &State{
+		Partners: auth.NewPartners(), Bookings: booking.NewState(), Accounts: auth.NewAccounts(),
+		Reports: report.NewState(), Geolocation: map[string]bool{}, timetable: emptyTimetable(),
+	}
 }
 
 func emptyTimetable() *schedule.Timetable {
@@ -54,6 +62,16 @@ type Event struct {
 	KeysRevoked       *auth.KeysRevoked
 	TimetableImported *TimetableImported
 	ClockSet          *ClockSet
+	UserAdded         *auth.UserAdded
+	AccessGiven       *auth.AccessGiven
+	UserRemoved       *auth.UserRemoved
+	SessionStarted    *auth.SessionStarted
+	SessionRefreshed  *auth.SessionRefreshed
+	SessionEnded      *auth.SessionEnded
+	ReportOrdered     *report.Ordered
+	ReportCompleted   *report.Completed
+	ReportDownloaded  *report.Downloaded
+	GeolocationSet    *GeolocationSet
 }
 
 // settled makes the event of a ticket that was paid or booked.

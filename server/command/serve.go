@@ -14,7 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"waybill/auth"
 	"waybill/server"
+	"waybill/server/idp"
 )
 
 // The limits of a connection (contract §3).
@@ -32,9 +34,16 @@ func setupServe(flags *flag.FlagSet) func(*Process, []string) int {
 	data := dataFlag(flags)
 	clock := flags.String("test-clock", "", "serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z")
 	transfers := flags.Int("max-transfers", 1, "changes a journey may have, 0 or 1")
+	provider := new(idp.Config)
+	flags.StringVar(&provider.Issuer, "idp-issuer", "", "the identity provider's issuer, `exactly` as in its ID tokens; without it the built-in development provider is trusted")
+	flags.StringVar(&provider.Audience, "idp-audience", "", "the `audience` of its ID tokens: this service's client id there")
+	flags.StringVar(&provider.JWKS, "idp-jwks", "", "the `file or URL` of its key set")
+	flags.StringVar(&provider.EmailClaim, "idp-email-claim", "", "the `claim` that holds the e-mail, instead of email")
+	flags.StringVar(&provider.UserInfo, "idp-userinfo", "", "the `URL` to ask for the e-mail that an ID token lacks; the token is shown there")
+	secure := flags.Bool("secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks")
 	level := flags.String("log-level", "info", "debug, info, warn or error")
 	return func(p *Process, _ []string) int {
-		cfg := server.Config{Dir: *data, MaxTransfers: *transfers}
+		cfg := server.Config{Dir: *data, MaxTransfers: *transfers, SecureCookies: *secure}
 		usage := func(err error) int { return p.fail(exitUsage, err) }
 		if *clock != "" {
 			cfg.TestClock = true
@@ -56,6 +65,12 @@ func setupServe(flags *flag.FlagSet) func(*Process, []string) int {
 		}
 		if cfg.Log = p.logger(*level); cfg.Log == nil {
 			return usage(fmt.Errorf("-log-level %q must be debug, info, warn or error", *level))
+		}
+		if provider.Log = cfg.Log; *provider != (idp.Config{Log: cfg.Log}) {
+			var err error
+			if cfg.IDP, err = idp.New(*provider); err != nil {
+				return usage(err)
+			}
 		}
 		return p.serve(cfg, *addr)
 	}
@@ -125,12 +140,17 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 		return p.fail(exitFailed, errors.Join(err, s.Close()))
 	}
 	defer admin.Close()
+	if cfg.IDP == nil {
+		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; who can read the data directory can make them")
+	}
 	welcome, err := p.welcome(s, cfg, ln.Addr().String())
 	if err != nil {
 		return p.fail(exitFailed, errors.Join(err, s.Close()))
 	}
 	g.open.Store(s)
-	fmt.Fprint(p.Stdout, welcome)
+	if err := welcome(); err != nil {
+		return p.fail(exitFailed, errors.Join(err, s.Close()))
+	}
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
 	select {
 	case <-s.Failed():
@@ -177,8 +197,8 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 }
 
 // welcome fills a new directory with the demo network, or says in the log what
-// is there. It gives what is to be shown on stdout.
-func (p *Process) welcome(s *server.Server, cfg server.Config, addr string) (string, error) {
+// is there. It gives what is left to do once requests are answered.
+func (p *Process) welcome(s *server.Server, cfg server.Config, addr string) (then func() error, err error) {
 	host, _, _ := net.SplitHostPort(addr)
 	ip := net.ParseIP(host)
 	switch loopback := ip != nil && ip.IsLoopback(); {
@@ -190,29 +210,41 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, addr string) (str
 	default:
 		cfg.Log.Info("to make another API key", "run", "waybill partner add -data "+cfg.Dir+" NAME")
 	}
-	return "", nil
+	return func() error { return nil }, nil
 }
 
-// demo imports the demo network, makes a partner, and shows the way to a paid
-// ticket: commands, to be pasted into a shell. The key is shown this once.
-func (p *Process) demo(s *server.Server, cfg server.Config, addr string) (string, error) {
+// demo imports the demo network, makes a partner and a company user, and shows the way to a paid
+// ticket: commands, to be pasted into a shell. Key and password are shown this once.
+func (p *Process) demo(s *server.Server, cfg server.Config, addr string) (then func() error, err error) {
 	if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
-		return "", fmt.Errorf("the demo network: %w", err)
+		return nil, fmt.Errorf("the demo network: %w", err)
 	}
 	key, err := s.AddPartner("demo", nil)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	now, err := s.Now()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell to book and pay a ticket")
-	return fmt.Sprintf(demoCommands, addr, key, now.AddDate(0, 0, 1).Format(time.DateOnly)), nil
+	return func() error { // hashing a password takes longer than all the rest
+		password := auth.NewToken()[:16]
+		user := server.NewUser{Email: "demo@example.com", FirstName: "Demo", LastName: "User", Password: password, Company: demoCompany, Role: "ADMIN"}
+		if _, err := s.AddUser(user); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(p.Stdout, demoCommands, addr, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))
+		return err
+	}, nil
 }
+
+const demoCompany = "zorevia-lines" // a company of the demo network
 
 const demoCommands = `WAYBILL=http://%s
 KEY=%s
+PASSWORD=%s
+curl -s -d '{"email":"demo@example.com","password":"'$PASSWORD'"}' "$WAYBILL/v2/auth/pre-login"
 OFFER=$(curl -s -H "x-api-key: $KEY" "$WAYBILL/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=%s" | sed 's/.*"offers":\[{"id":"\([^"]*\)".*/\1/')
 BOOKING=$(curl -s -H "x-api-key: $KEY" -H "Content-Type: application/json" -d '{"offerId":"'$OFFER'","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}]}' "$WAYBILL/v2/bookings" | sed 's/.*"booking":{"id":"\([^"]*\)".*/\1/')
 TICKET=$(curl -s -X POST -H "x-api-key: $KEY" "$WAYBILL/v2/bookings/$BOOKING/pay" | sed 's/.*"tickets":\[{"id":"\([^"]*\)".*/\1/')

@@ -1,13 +1,17 @@
 package command
 
 import (
+	"bufio"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/url"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 
+	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule/gtfs"
 	"waybill/server"
@@ -86,6 +90,56 @@ func setupPartnerRevoke(flags *flag.FlagSet) func(*Process, []string) int {
 	key := flags.String("key", "", "only the key with this `name`, as partner list shows it")
 	return func(p *Process, operands []string) int {
 		return p.admin(*data, "partner-revoke", url.Values{"name": {operands[0]}, "key": {*key}})
+	}
+}
+
+func setupUserAdd(flags *flag.FlagSet) func(*Process, []string) int {
+	data := dataFlag(flags)
+	form := url.Values{}
+	for name, about := range map[string]string{
+		"email": "the user's e-mail `address`", "first-name": "a new user's first `name`", "last-name": "a new user's last `name`",
+		"company": "the `slug` of the company", "role": "`ADMIN`, who may do everything of the company, or VIEWER, who may sign in",
+	} {
+		flags.Func(name, about, func(v string) error {
+			form.Set(name, v)
+			return nil
+		})
+	}
+	return func(p *Process, _ []string) int {
+		if _, err := auth.ParseRole(form.Get("role")); err != nil {
+			return p.fail(exitUsage, fmt.Errorf("-role: %w", err))
+		}
+		if !server.ValidEmail(form.Get("email")) || form.Get("company") == "" {
+			return p.fail(exitUsage, errors.New("-email and -company must be given"))
+		}
+		line, err := bufio.NewReader(io.LimitReader(p.Stdin, maxPassword)).ReadString('\n')
+		if err != nil && err != io.EOF {
+			return p.fail(exitFailed, err)
+		}
+		form.Set("password", strings.TrimRight(line, "\r\n"))
+		return p.admin(*data, "user-add", form)
+	}
+}
+
+// maxPassword is the length of the longest line that is read for a password, in bytes.
+const maxPassword = 4 << 10
+
+func setupUserRemove(flags *flag.FlagSet) func(*Process, []string) int {
+	data := dataFlag(flags)
+	company := flags.String("company", "", "only the access to the company with this `slug`")
+	return func(p *Process, operands []string) int {
+		return p.admin(*data, "user-remove", url.Values{"email": {operands[0]}, "company": {*company}})
+	}
+}
+
+func setupIDToken(flags *flag.FlagSet) func(*Process, []string) int {
+	data := dataFlag(flags)
+	email := flags.String("email", "", "the `address` that the token vouches for")
+	return func(p *Process, _ []string) int {
+		if !server.ValidEmail(*email) {
+			return p.fail(exitUsage, fmt.Errorf("-email %q is not an e-mail address", *email))
+		}
+		return p.admin(*data, "idtoken", url.Values{"email": {*email}})
 	}
 }
 

@@ -106,6 +106,15 @@ func (w *Writer) OptionalString(name, v string) {
 	w.String(name, v)
 }
 
+// OptionalTime writes null for the zero time.
+func (w *Writer) OptionalTime(name string, t time.Time) {
+	if t.IsZero() {
+		w.Null(name)
+		return
+	}
+	w.Time(name, t)
+}
+
 // Time writes an instant as 2026-11-20T08:30:00.000Z.
 func (w *Writer) Time(name string, t time.Time) { w.LocalTime(name, t, 0, true) }
 

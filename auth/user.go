@@ -1,0 +1,252 @@
+package auth
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// User is a person who signs in for companies. It is immutable; a change makes a new one.
+type User struct {
+	ID       ID       `json:"id"`
+	Person   Person   `json:"person"`
+	Accesses []Access `json:"accesses"`
+	Links    []Link   `json:"links"`
+}
+
+// Person is what is personal of a user. The salt keeps its hash in the journal from being guessed back.
+type Person struct {
+	Salt      ID       `json:"salt"`
+	Email     string   `json:"email"`
+	FirstName string   `json:"firstName"`
+	LastName  string   `json:"lastName"`
+	Password  Password `json:"password"`
+}
+
+// Access is a company that a user may sign in for.
+type Access struct {
+	Company Company `json:"company"`
+	Role    Role    `json:"role"`
+}
+
+// Company is a company as it was when an access to it was given.
+type Company struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Slug string `json:"slug"`
+	Tier string `json:"tier"`
+}
+
+// Link ties a user to an identity provider's subject, of which only a hash is kept.
+type Link struct {
+	Issuer  string `json:"issuer"`
+	Subject Hash   `json:"subject"`
+}
+
+// Role is what a user is for a company.
+type Role string
+
+// Permission is something that a role may do, besides signing in.
+type Permission string
+
+// The permissions. Everyone who is signed in has None.
+const (
+	None        Permission = ""
+	Reports     Permission = "reports"
+	Geolocation Permission = "geolocation"
+)
+
+// roles are all roles and what they may do (contract §9).
+var roles = map[Role][]Permission{
+	"ADMIN":  {None, Reports, Geolocation},
+	"VIEWER": {None},
+}
+
+// May tells whether a role allows something.
+func (r Role) May(p Permission) bool { return slices.Contains(roles[r], p) }
+
+// ParseRole reads a role's name.
+func ParseRole(name string) (Role, error) {
+	if _, ok := roles[Role(name)]; !ok {
+		return "", fmt.Errorf("the role %q is not one of %v", name, slices.Sorted(maps.Keys(roles)))
+	}
+	return Role(name), nil
+}
+
+// UserAdded says that there is a new user.
+type UserAdded struct {
+	User   ID     `json:"user"`
+	Access Access `json:"access"`
+	Person Person `json:"-"`
+}
+
+// PersonalPart is what the journal keeps apart, so that it can be erased.
+func (e *UserAdded) PersonalPart() any { return &e.Person }
+
+// AccessGiven says that a user got a further access, or another role in one.
+type AccessGiven struct {
+	User   ID     `json:"user"`
+	Access Access `json:"access"`
+}
+
+// UserRemoved says that a user may no longer sign in for a company, or, without
+// one, is gone. What sessions there were for it have ended.
+type UserRemoved struct {
+	User    ID     `json:"user"`
+	Company string `json:"company,omitempty"`
+}
+
+// Accounts is all that is remembered of company users and their sessions.
+type Accounts struct {
+	users    map[ID]*User
+	sessions map[ID]*Session
+	byToken  map[Hash]ID // sessions by every token of theirs that means something
+}
+
+// NewAccounts gives the state before the first user.
+func NewAccounts() *Accounts { return &Accounts{map[ID]*User{}, map[ID]*Session{}, map[Hash]ID{}} }
+
+// Users gives all users, by id.
+func (a *Accounts) Users() []*User { return sorted(a.users) }
+
+// Sessions gives all sessions, by id.
+func (a *Accounts) Sessions() []*Session { return sorted(a.sessions) }
+
+func sorted[T any](m map[ID]*T) []*T {
+	var list []*T
+	for _, id := range slices.SortedFunc(maps.Keys(m), func(a, b ID) int { return bytes.Compare(a[:], b[:]) }) {
+		list = append(list, m[id])
+	}
+	return list
+}
+
+// FoldEmail makes e-mails that differ only in the case of A to Z the same.
+func FoldEmail(email string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, email)
+}
+
+// ByEmail finds a user; nil is nobody.
+func (a *Accounts) ByEmail(email string) *User {
+	for _, u := range a.users {
+		if email != "" && FoldEmail(u.Person.Email) == FoldEmail(email) {
+			return u
+		}
+	}
+	return nil
+}
+
+// Login gives what to check a password against: the user with an e-mail, or nil and nobody's.
+func (a *Accounts) Login(email string) (*User, Password) {
+	if u := a.ByEmail(email); u != nil {
+		return u, u.Person.Password
+	}
+	return nil, nobodys
+}
+
+// Access finds the user's access to a company; false when there is none.
+func (u *User) Access(company string) (Access, bool) {
+	i := slices.IndexFunc(u.Accesses, func(x Access) bool { return x.Company.ID == company })
+	if i < 0 {
+		return Access{}, false
+	}
+	return u.Accesses[i], true
+}
+
+// Identify finds the user whom an identity provider vouches for: the one linked
+// to its subject, or else the one with its verified e-mail who has no other
+// subject of the issuer; then link is to be made. The error is ErrCredentials.
+func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
+	l := Link{who.Issuer, HashOf(who.Subject)}
+	for _, u := range a.users {
+		if slices.Contains(u.Links, l) {
+			return u, nil, nil
+		}
+	}
+	u = a.ByEmail(who.Email)
+	switch {
+	case u == nil:
+		return nil, nil, refused("no user is linked to the subject or has its e-mail")
+	case !who.EmailVerified:
+		return nil, nil, refused("the e-mail is not verified")
+	case slices.ContainsFunc(u.Links, func(x Link) bool { return x.Issuer == who.Issuer }):
+		return nil, nil, refused("the user is linked to another subject of the issuer")
+	}
+	return u, &l, nil
+}
+
+// Add decides to give a person an access: a new user, or a known one with
+// that e-mail, whose name and password stay as they are. Exactly one event is not nil.
+func (a *Accounts) Add(id ID, p Person, x Access) (*UserAdded, *AccessGiven) {
+	if u := a.ByEmail(p.Email); u != nil {
+		return nil, &AccessGiven{u.ID, x}
+	}
+	return &UserAdded{id, x, p}, nil
+}
+
+// Remove decides to end a user's access to a company, or to all and so the user, where company is "".
+func (a *Accounts) Remove(email, company string) (*UserRemoved, error) {
+	u := a.ByEmail(email)
+	if u == nil {
+		return nil, errors.New("there is no user with that e-mail")
+	}
+	e := &UserRemoved{User: u.ID}
+	for _, x := range u.Accesses {
+		if company != "" && x.Company.Slug == company {
+			e.Company = x.Company.ID
+		}
+	}
+	if company != "" && e.Company == "" {
+		return nil, fmt.Errorf("the user has no access to %q", company)
+	}
+	return e, nil
+}
+
+// ApplyUserAdded changes the state as the event says.
+func (a *Accounts) ApplyUserAdded(_ time.Time, e *UserAdded) {
+	a.users[e.User] = &User{ID: e.User, Person: e.Person, Accesses: []Access{e.Access}}
+}
+
+// ApplyAccessGiven changes the state as the event says.
+func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
+	n := *a.users[e.User]
+	n.Accesses = append(n.without(e.Access.Company.ID), e.Access)
+	a.users[e.User] = &n
+}
+
+func (u *User) without(company string) []Access {
+	return slices.DeleteFunc(slices.Clone(u.Accesses), func(x Access) bool { return x.Company.ID == company })
+}
+
+// ApplyUserRemoved changes the state as the event says.
+func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
+	n := *a.users[e.User]
+	n.Accesses = n.without(e.Company)
+	a.users[e.User] = &n
+	if e.Company == "" {
+		delete(a.users, e.User)
+	}
+	for _, s := range a.Sessions() {
+		if s.User == e.User && (e.Company == "" || s.Company == e.Company) {
+			a.end(s)
+		}
+	}
+}
+
+// Restore puts back what a snapshot has: a user or a session.
+func (a *Accounts) Restore(u *User, s *Session) {
+	if u != nil {
+		a.users[u.ID] = u
+	}
+	if s != nil {
+		a.keep(s, append(slices.Clone(s.Refreshes), s.Access)...)
+	}
+}

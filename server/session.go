@@ -1,0 +1,313 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"waybill/auth"
+	"waybill/schedule"
+	"waybill/server/wire"
+)
+
+// The session's cookies (contract §9).
+const (
+	accessCookie  = "waybill_access"
+	refreshCookie = "waybill_refresh"
+	refreshPath   = "/v2/auth"
+)
+
+// sameOrigin wraps a handler against requests that another site's page makes a browser send.
+func (s *Server) sameOrigin(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return s.public(func(w http.ResponseWriter, r *http.Request) error {
+		if s.origin.Check(r) != nil {
+			return errForbidden
+		}
+		return h(w, r)
+	})
+}
+
+// company wraps a handler that takes the user of the session whose access
+// token the request shows, if the role may do what the handler is for.
+func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.Request, *auth.Principal) error) http.HandlerFunc {
+	return s.public(func(w http.ResponseWriter, r *http.Request) error {
+		var caller *auth.Principal
+		var now time.Time
+		settled, err := s.st.Glance(func(st *State, at time.Time) {
+			caller, now = st.Accounts.Caller(cookie(r, accessCookie), false, at), at
+		})
+		switch {
+		case err != nil:
+		case caller == nil:
+			err = errUnauthorized
+		case s.origin.Check(r) != nil || !caller.Access.Role.May(may):
+			err = errForbidden
+		default:
+			s.used.Store(caller.Session.ID, now)
+			err = h(w, r, caller)
+		}
+		if err != nil && settled != nil {
+			err = cmp.Or(settled(), err) // neither may a refusal show what a crash could undo
+		}
+		return err
+	})
+}
+
+// cookie gives a cookie's value; "" when there is none or more than one.
+func cookie(r *http.Request, name string) string {
+	if list := r.CookiesNamed(name); len(list) == 1 {
+		return list[0].Value
+	}
+	return ""
+}
+
+// setCookie gives the client a token; with age 0 it takes it away.
+func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, token string, age time.Duration) {
+	c := &http.Cookie{Name: name, Value: token, Path: path, MaxAge: int(age / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	c.Secure = s.cfg.SecureCookies || r.TLS != nil
+	if age == 0 {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+}
+
+func (s *Server) setCookies(w http.ResponseWriter, r *http.Request, access, refresh string) {
+	s.setCookie(w, r, accessCookie, "/", access, auth.AccessLife)
+	s.setCookie(w, r, refreshCookie, refreshPath, refresh, auth.SessionLife)
+	w.Header().Set("Cache-Control", "no-store")
+}
+
+// postPreLogin answers POST /v2/auth/pre-login.
+func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
+	in, err := document(w, r)
+	if err != nil {
+		return err
+	}
+	var email, password string
+	in.Fields(
+		wire.Must("email", func() { email = in.Text(ValidEmail, "be an e-mail address") }),
+		wire.Must("password", func() { password = in.Text(notEmpty, "not be empty") }),
+	)
+	if err := finish(in); err != nil {
+		return err
+	}
+	var user *auth.User
+	var kept auth.Password
+	var now time.Time
+	if err := s.st.View(func(st *State, at time.Time) {
+		user, kept = st.Accounts.Login(email)
+		now = at
+	}); err != nil {
+		return err
+	}
+	good, err := s.passwords.try(r, auth.FoldEmail(email), now, func() bool { return kept.Matches(password) && user != nil })
+	if err != nil {
+		return err
+	}
+	if !good {
+		return errUnauthorized
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		writeUser(w, user)
+		s.writeAccesses(w, user)
+	})
+}
+
+// postLogin answers POST /v2/auth/idp/login.
+func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
+	in, err := document(w, r)
+	if err != nil {
+		return err
+	}
+	var idToken, company string
+	in.Fields(
+		wire.Must("idToken", func() { idToken = in.Text(notEmpty, "not be empty") }),
+		wire.May("companyId", func() { company = in.Text(notEmpty, "not be empty") }),
+	)
+	if err := finish(in); err != nil {
+		return err
+	}
+	now, err := s.Now()
+	if err != nil {
+		return err
+	}
+	who, err := s.idp.Verify(r.Context(), idToken, now)
+	if err != nil {
+		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
+		return errUnauthorized
+	}
+	access, refresh := auth.NewToken(), auth.NewToken()
+	e := &auth.SessionStarted{Session: auth.ID(s.newID())}
+	var user *auth.User
+	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
+		if user, e.Link, err = st.Accounts.Identify(who); err != nil {
+			return Event{}, err
+		}
+		list := s.accesses(user)
+		i := slices.IndexFunc(list, func(a auth.Access) bool { return company == "" || a.Company.ID == company })
+		if i < 0 {
+			return Event{}, errForbidden
+		}
+		e.User, e.Company, e.Tokens = user.ID, list[i].Company.ID, auth.NewTokens(now, access, refresh)
+		return Event{SessionStarted: e}, nil
+	})
+	if errors.Is(err, auth.ErrCredentials) {
+		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
+	}
+	if err != nil {
+		return err
+	}
+	wrote(w, seq)
+	s.setCookies(w, r, access, refresh)
+	return s.replySession(w, access)
+}
+
+// getSession answers GET /v2/auth/session.
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request, _ *auth.Principal) error {
+	w.Header().Set("Cache-Control", "no-store")
+	return s.replySession(w, cookie(r, accessCookie))
+}
+
+// postRefresh answers POST /v2/auth/refresh. An old refresh token ends the
+// session: either its user or a thief has the newer one.
+func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
+	access, refresh, shown := auth.NewToken(), auth.NewToken(), cookie(r, refreshCookie)
+	reused := false
+	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
+		if caller := st.Accounts.Caller(shown, true, now); caller != nil {
+			return Event{SessionRefreshed: &auth.SessionRefreshed{Session: caller.Session.ID, Tokens: auth.NewTokens(now, access, refresh)}}, nil
+		}
+		ended := st.Accounts.Reused(shown, now)
+		if ended == nil {
+			return Event{}, errUnauthorized
+		}
+		reused = true
+		return Event{SessionEnded: ended}, nil
+	})
+	if err == nil && reused {
+		err = errUnauthorized
+		s.log.Warn("a refresh token was shown twice; its session is ended", "request", requestID(r))
+	}
+	if err != nil {
+		return err
+	}
+	wrote(w, seq)
+	s.setCookies(w, r, access, refresh)
+	return s.replySession(w, access)
+}
+
+// postLogout answers POST /v2/auth/logout, to whoever shows either token.
+func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
+	var caller *auth.Principal
+	var ended time.Time
+	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
+		caller, ended = st.Accounts.Caller(cookie(r, accessCookie), false, now), now
+		if caller == nil {
+			caller = st.Accounts.Caller(cookie(r, refreshCookie), true, now)
+		}
+		if caller == nil {
+			return Event{}, errUnauthorized
+		}
+		return Event{SessionEnded: &auth.SessionEnded{Session: caller.Session.ID, Reason: auth.Logout}}, nil
+	})
+	if err != nil {
+		return err
+	}
+	wrote(w, seq)
+	s.setCookie(w, r, accessCookie, "/", "", 0)
+	s.setCookie(w, r, refreshCookie, refreshPath, "", 0)
+	last := s.lastUsed(caller.Session)
+	s.used.Delete(caller.Session.ID)
+	return reply(w, http.StatusOK, func(w *wire.Writer) { writeSession(w, caller, last, ended) })
+}
+
+// replySession answers with all there is to say of the session with an access token.
+func (s *Server) replySession(w http.ResponseWriter, access string) error {
+	var caller *auth.Principal
+	if err := s.st.View(func(st *State, now time.Time) { caller = st.Accounts.Caller(access, false, now) }); err != nil {
+		return err
+	}
+	if caller == nil {
+		return errUnauthorized // ended meanwhile
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		writeUser(w, caller.User)
+		writeAccess(w, "access", s.current(caller.Access))
+		writeSession(w, caller, s.lastUsed(caller.Session), time.Time{})
+		s.writeAccesses(w, caller.User)
+	})
+}
+
+// lastUsed is when a session was last used. Since its last refresh this is known
+// in memory only: a line for every request would be too many.
+func (s *Server) lastUsed(x *auth.Session) time.Time {
+	if at, ok := s.used.Load(x.ID); ok && at.(time.Time).After(x.Used) {
+		return at.(time.Time)
+	}
+	return x.Used
+}
+
+// current gives an access with its company as the timetable in force has it, if it has.
+func (s *Server) current(a auth.Access) auth.Access {
+	tt := s.timetable.Load()
+	if i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool { return c.ID == a.Company.ID }); i >= 0 {
+		a.Company = companyOf(&tt.Companies[i])
+	}
+	return a
+}
+
+func companyOf(c *schedule.Company) auth.Company {
+	return auth.Company{ID: c.ID, Name: c.Name, Slug: c.Slug, Tier: c.Tier}
+}
+
+// accesses gives a user's accesses by company name.
+func (s *Server) accesses(u *auth.User) (list []auth.Access) {
+	for _, a := range u.Accesses {
+		list = append(list, s.current(a))
+	}
+	slices.SortFunc(list, func(a, b auth.Access) int {
+		return cmp.Or(cmp.Compare(a.Company.Name, b.Company.Name), cmp.Compare(a.Company.ID, b.Company.ID))
+	})
+	return list
+}
+
+// The login payloads of the interface.
+
+func writeUser(w *wire.Writer, u *auth.User) {
+	w.Object("user")
+	w.Texts("id", u.ID.String(), "email", u.Person.Email, "firstName", u.Person.FirstName, "lastName", u.Person.LastName)
+	w.EndObject()
+}
+
+func (s *Server) writeAccesses(w *wire.Writer, u *auth.User) {
+	w.Array("availableAccesses")
+	for _, a := range s.accesses(u) {
+		writeAccess(w, "", a)
+	}
+	w.EndArray()
+}
+
+const contextCompany = "COMPANY"
+
+func writeAccess(w *wire.Writer, name string, a auth.Access) {
+	w.Object(name)
+	w.Texts("contextType", contextCompany, "companyId", a.Company.ID)
+	w.Null("partnerId")
+	w.String("role", string(a.Role))
+	w.Object("company")
+	w.Texts("id", a.Company.ID, "name", a.Company.Name, "slug", a.Company.Slug, "tier", a.Company.Tier)
+	w.EndObject()
+	w.EndObject()
+}
+
+func writeSession(w *wire.Writer, p *auth.Principal, last, revoked time.Time) {
+	w.Object("session")
+	w.Texts("id", p.Session.ID.String(), "contextType", contextCompany, "companyId", p.Session.Company, "userId", p.User.ID.String())
+	w.Time("expiresAt", p.Session.Until)
+	w.Time("lastUsedAt", last)
+	w.OptionalTime("revokedAt", revoked)
+	w.EndObject()
+}
