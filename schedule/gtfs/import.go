@@ -1,6 +1,7 @@
 package gtfs
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/base64"
 	"fmt"
@@ -53,7 +54,7 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 		return nil, nil, err
 	}
 	im := &importer{
-		feed: dir, opt: opt, skip: opt.Skip, left: maxUnpacked, counts: Counts{},
+		feed: dir, opt: opt, skip: opt.Skip, text: bufio.NewReaderSize(nil, maxLine), left: maxUnpacked, counts: Counts{},
 		companies: map[string]int32{}, areas: map[string]int32{}, named: map[string]int32{}, stops: map[string]int32{}, stopArea: map[string]stopArea{},
 		routes: map[string]int32{}, buses: map[string]int32{}, fms: map[string]bool{}, services: map[string]*days{}, trips: map[string]int32{},
 		translated: map[[3]string]*[2]schedule.Names{},
@@ -77,6 +78,7 @@ type importer struct {
 	feed   fs.FS
 	opt    Options
 	skip   func(file string, line int, reason string)
+	text   *bufio.Reader // of the file being read
 	left   int64
 	counts Counts
 	out    schedule.Tables

@@ -11,16 +11,13 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -82,18 +79,18 @@ func root(feed fs.FS) (fs.FS, error) {
 type table struct {
 	file    string
 	columns map[string]int
-	row     []string
+	cells   []string
 	line    int
+	wrong   string // why the row cannot be used
 	skip    func(file string, line int, reason string)
 }
 
 // get gives a cell without padding, "" where the row or the file has none.
 func (t *table) get(column string) string {
-	i, ok := t.columns[column]
-	if !ok || i >= len(t.row) {
-		return ""
+	if i, ok := t.columns[column]; ok && i < len(t.cells) {
+		return t.cells[i]
 	}
-	return strings.TrimSpace(t.row[i])
+	return ""
 }
 
 // drop says why the row is not used.
@@ -114,63 +111,62 @@ func (im *importer) read(file string, use func(t *table)) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	defer f.Close()
-	buffered := bufio.NewReaderSize(&checked{r: f, file: file, left: &im.left}, 1<<16)
-	start, err := buffered.Peek(32)
-	if err != nil && err != io.EOF {
+	im.text.Reset(&checked{r: f, file: file, left: &im.left})
+	if err := im.skipMark(file); err != nil {
 		return err
 	}
-	if bytes.HasPrefix(start, []byte("version https://git-lfs")) {
-		return noFeed("%s is a Git LFS pointer; fetch the file itself", file)
-	} else if bytes.HasPrefix(start, []byte{0xff, 0xfe}) || bytes.HasPrefix(start, []byte{0xfe, 0xff}) {
-		return noFeed("%s is in UTF-16, GTFS is in UTF-8", file)
-	} else if bytes.HasPrefix(start, []byte("\xef\xbb\xbf")) {
-		buffered.Discard(3)
-	}
-	r := csv.NewReader(&tidy{r: buffered, drop: func(line int, reason string) { im.skip(file, line, reason) }})
-	r.FieldsPerRecord, r.ReuseRecord, r.LazyQuotes, r.TrimLeadingSpace = -1, true, true, true
 	t := &table{file: file, skip: im.skip}
-	for {
-		row, err := r.Read()
-		if err == io.EOF {
-			return nil
+	for t.line = 1; ; t.line++ {
+		line, err := im.text.ReadSlice('\n')
+		t.wrong = ""
+		for err == bufio.ErrBufferFull {
+			t.wrong = "is longer than 256 KiB"
+			_, err = im.text.ReadSlice('\n')
 		}
-		var syntax *csv.ParseError
-		if errors.As(err, &syntax) {
-			im.skip(file, syntax.StartLine, syntax.Err.Error())
-			continue
-		} else if err != nil {
+		if err == io.EOF && len(line) == 0 {
+			return nil
+		} else if err != nil && err != io.EOF {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		t.line, _ = r.FieldPos(0)
-		if t.columns == nil {
-			t.columns = map[string]int{}
-			for i, name := range row {
-				t.columns[strings.TrimSpace(name)] = i
-			}
-			continue
+		if t.wrong == "" {
+			t.split(string(line))
 		}
-		t.row = row
-		if reason := unusable(row); reason != "" {
-			t.drop("%s", reason)
-		} else if len(row) > 1 || strings.TrimSpace(row[0]) != "" {
+		switch {
+		case t.wrong != "":
+			t.drop("%s", t.wrong)
+		case len(t.cells) == 1 && t.cells[0] == "": // a blank line
+		case t.columns == nil:
+			t.columns = map[string]int{}
+			for i, name := range t.cells {
+				t.columns[name] = i
+			}
+		case !utf8.Valid(line):
+			t.drop("is not UTF-8")
+		default:
 			im.counts[file]++
 			use(t)
 		}
 	}
 }
 
-// unusable says why no cell of a row can be trusted.
-func unusable(row []string) string {
-	for _, cell := range row {
-		switch {
-		case len(cell) > maxCell:
-			return "a cell is longer than 64 KiB"
-		case !utf8.ValidString(cell):
-			return "is not UTF-8"
-		}
+// skipMark passes over a byte-order mark and refuses what begins as no text of GTFS does.
+func (im *importer) skipMark(file string) error {
+	start, err := im.text.Peek(len(lfsPointer))
+	switch {
+	case err != nil && err != io.EOF:
+		return err
+	case bytes.HasPrefix(start, []byte(lfsPointer)):
+		return noFeed("%s is a Git LFS pointer; fetch the file itself", file)
+	case bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")):
+		return noFeed("%s is in UTF-16, GTFS is in UTF-8", file)
+	case bytes.HasPrefix(start, []byte("\ufeff")):
+		_, err = im.text.Discard(len("\ufeff"))
+		return err
 	}
-	return ""
+	return nil
 }
+
+const lfsPointer = "version https://git-lfs"
 
 // checked passes a file on and stops at what no text file has.
 type checked struct {
@@ -190,75 +186,48 @@ func (c *checked) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// tidy passes a file on line by line, as GTFS has it: no cell runs over
-// several. A line whose quotes do not match is left out, so that it does not
-// swallow those after it; blanks between a closing quote and the comma go.
-type tidy struct {
-	r    *bufio.Reader
-	drop func(line int, reason string)
-	line int
-	rest []byte
-}
-
-var blanksAfterQuote = regexp.MustCompile(`"[ \t]+(,|\r?\n|$)`)
-
-func (t *tidy) Read(b []byte) (int, error) {
-	for len(t.rest) == 0 {
-		line, err := t.r.ReadSlice('\n')
-		if err == bufio.ErrBufferFull {
-			line, err = t.long(line)
-		}
-		if len(line) == 0 || err != nil && err != io.EOF {
-			return 0, err
-		}
-		t.line++
-		quoted := bytes.IndexByte(line, '"') >= 0
-		switch {
-		case len(line) > maxLine:
-			t.drop(t.line, "is longer than 256 KiB")
-			line = []byte("\n")
-		case quoted && !closed(line):
-			t.drop(t.line, "a quote is missing")
-			line = []byte("\n")
-		case quoted:
-			line = blanksAfterQuote.ReplaceAll(line, []byte(`"$1`))
-		}
-		t.rest = line
-	}
-	n := copy(b, t.rest)
-	t.rest = t.rest[n:]
-	return n, nil
-}
-
-// closed tells whether every quoted cell of a line ends in it.
-func closed(line []byte) bool {
-	for rest := line; ; {
-		rest = bytes.TrimLeftFunc(rest, unicode.IsSpace) // as package csv does
-		if len(rest) > 0 && rest[0] == '"' {
-			end := closing.FindIndex(rest[1:])
-			if end == nil {
-				return false
+// split takes a line apart, as GTFS has it: no cell runs over several lines, so
+// that one whose quote is missing does not swallow the lines after it.
+func (t *table) split(line string) {
+	t.cells = t.cells[:0]
+	for more := true; more; {
+		line = strings.TrimSpace(line)
+		cell, rest, found := strings.Cut(line, ",")
+		if strings.HasPrefix(line, `"`) {
+			end := closing(line)
+			if end < 0 {
+				t.wrong = "a quote is missing"
+				return
 			}
-			rest = rest[end[1]:]
+			cell = strings.ReplaceAll(line[1:end], `""`, `"`)
+			_, rest, found = strings.Cut(line[end:], ",")
 		}
-		_, after, more := bytes.Cut(rest, []byte{','})
-		if rest = after; !more {
-			return true
+		if len(cell) > maxCell {
+			t.wrong = "a cell is longer than 64 KiB"
 		}
+		t.cells = append(t.cells, strings.TrimSpace(cell))
+		line, more = rest, found
 	}
 }
 
-// closing finds the end of a quoted cell: a quote that is not doubled, before a comma or the line's end.
-var closing = regexp.MustCompile(`^([^"]|""|"[^",\s])*"[ \t]*(,|\r?\n?$)`)
-
-// long goes on with a line that is longer than the buffer; what is too long anyway it only counts.
-func (t *tidy) long(start []byte) (line []byte, err error) {
-	line = bytes.Clone(start)
-	for err = bufio.ErrBufferFull; err == bufio.ErrBufferFull; {
-		var more []byte
-		if more, err = t.r.ReadSlice('\n'); len(line) <= maxLine {
-			line = append(line, more...)
+// closing finds the quote that ends a cell in quotes, -1 where none does: it is not doubled, and
+// after it comes nothing but blanks before the comma or the line's end. A quote in front of
+// anything else is a part of the cell, odd as it is.
+func closing(line string) int {
+	for i := 1; i < len(line); i++ {
+		if line[i] != '"' {
+			continue
+		}
+		next := line[i+1:]
+		after := strings.TrimLeft(next, " \t")
+		switch {
+		case after == "" || after[0] == ',':
+			return i
+		case next[0] == '"':
+			i++
+		case len(after) < len(next):
+			return -1
 		}
 	}
-	return line, err
+	return -1
 }
