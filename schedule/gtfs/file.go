@@ -15,10 +15,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // ErrNoFeed is returned for what is not a GTFS feed; the error text says why.
@@ -30,7 +30,6 @@ func noFeed(format string, args ...any) error {
 
 const (
 	maxUnpacked = 4 << 30 // bytes of a whole feed
-	maxCell     = 1 << 16 // bytes of one cell
 	maxLine     = 1 << 18 // bytes of one line
 )
 
@@ -75,83 +74,65 @@ func root(feed fs.FS) (fs.FS, error) {
 	return nil, noFeed("no %s at the top or in one sub-directory", strings.Join(required, ", "))
 }
 
-// table is one file being read. Its row is only valid until the next.
-type table struct {
-	file    string
-	columns map[string]int
-	cells   []string
-	line    int
-	wrong   string // why the row cannot be used
-	skip    func(file string, line int, reason string)
-}
-
-// get gives a cell without padding, "" where the row or the file has none.
-func (t *table) get(column string) string {
-	if i, ok := t.columns[column]; ok && i < len(t.cells) {
-		return t.cells[i]
+// rows gives the rows of a file, each until the next, and reports those in which something was found wrong.
+// A file that is not there, or empty, has none; once one cannot be read, none has.
+func (f *Feed) rows(file string) iter.Seq[*row] {
+	return func(yield func(*row) bool) {
+		if f.err == nil {
+			f.err = f.read(file, yield)
+		}
 	}
-	return ""
 }
 
-// drop says why the row is not used.
-func (t *table) drop(format string, args ...any) {
-	t.skip(t.file, t.line, fmt.Sprintf(format, args...))
-}
-
-// read calls use for each row of a file. A file that is not there, or empty, has no rows.
-func (im *importer) read(file string, use func(t *table)) error {
-	info, err := fs.Stat(im.feed, file)
+func (f *Feed) read(file string, yield func(*row) bool) error {
+	info, err := fs.Stat(f.dir, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err == nil && !info.Mode().IsRegular() {
 		return noFeed("%s is not a regular file", file)
 	}
-	f, err := im.feed.Open(file)
+	opened, err := f.dir.Open(file)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	defer f.Close()
-	im.text.Reset(&checked{r: f, file: file, left: &im.left})
-	if err := im.skipMark(file); err != nil {
+	defer opened.Close()
+	f.text.Reset(&checked{r: opened, file: file, left: &f.left})
+	if err := f.skipMark(file); err != nil {
 		return err
 	}
-	t := &table{file: file, skip: im.skip}
-	for t.line = 1; ; t.line++ {
-		line, err := im.text.ReadSlice('\n')
-		t.wrong = ""
+	r := &row{file: file}
+	for r.line = 1; ; r.line++ {
+		line, err := f.text.ReadSlice('\n')
+		r.unused, r.reason = false, ""
 		for err == bufio.ErrBufferFull {
-			t.wrong = "is longer than 256 KiB"
-			_, err = im.text.ReadSlice('\n')
+			r.fail("is longer than 256 KiB")
+			_, err = f.text.ReadSlice('\n')
 		}
 		if err == io.EOF && len(line) == 0 {
 			return nil
 		} else if err != nil && err != io.EOF {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if t.wrong == "" {
-			t.split(string(line))
-		}
-		switch {
-		case t.wrong != "":
-			t.drop("%s", t.wrong)
-		case len(t.cells) == 1 && t.cells[0] == "": // a blank line
-		case t.columns == nil:
-			t.columns = map[string]int{}
-			for i, name := range t.cells {
-				t.columns[name] = i
+		if r.parse(line) {
+			f.counts[file]++
+			if !yield(r) {
+				return nil
 			}
-		case !utf8.Valid(line):
-			t.drop("is not UTF-8")
-		default:
-			im.counts[file]++
-			use(t)
+		}
+		if r.reason != "" {
+			f.opt.Skip(file, r.line, r.reason)
 		}
 	}
 }
 
+// skip reports a row that turned out to be of no use once others were read.
+func (f *Feed) skip(file string, line int, format string, args ...any) {
+	f.opt.Skip(file, line, fmt.Sprintf(format, args...))
+}
+
 // skipMark passes over a byte-order mark and refuses what begins as no text of GTFS does.
-func (im *importer) skipMark(file string) error {
-	start, err := im.text.Peek(len(lfsPointer))
+func (f *Feed) skipMark(file string) error {
+	start, err := f.text.Peek(len(lfsPointer))
 	switch {
 	case err != nil && err != io.EOF:
 		return err
@@ -160,7 +141,7 @@ func (im *importer) skipMark(file string) error {
 	case bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")):
 		return noFeed("%s is in UTF-16, GTFS is in UTF-8", file)
 	case bytes.HasPrefix(start, []byte("\ufeff")):
-		_, err = im.text.Discard(len("\ufeff"))
+		_, err = f.text.Discard(len("\ufeff"))
 		return err
 	}
 	return nil
@@ -184,50 +165,4 @@ func (c *checked) Read(b []byte) (int, error) {
 		return 0, noFeed("the feed unpacks beyond 4 GiB")
 	}
 	return n, err
-}
-
-// split takes a line apart, as GTFS has it: no cell runs over several lines, so
-// that one whose quote is missing does not swallow the lines after it.
-func (t *table) split(line string) {
-	t.cells = t.cells[:0]
-	for more := true; more; {
-		line = strings.TrimSpace(line)
-		cell, rest, found := strings.Cut(line, ",")
-		if strings.HasPrefix(line, `"`) {
-			end := closing(line)
-			if end < 0 {
-				t.wrong = "a quote is missing"
-				return
-			}
-			cell = strings.ReplaceAll(line[1:end], `""`, `"`)
-			_, rest, found = strings.Cut(line[end:], ",")
-		}
-		if len(cell) > maxCell {
-			t.wrong = "a cell is longer than 64 KiB"
-		}
-		t.cells = append(t.cells, strings.TrimSpace(cell))
-		line, more = rest, found
-	}
-}
-
-// closing finds the quote that ends a cell in quotes, -1 where none does: it is not doubled, and
-// after it comes nothing but blanks before the comma or the line's end. A quote in front of
-// anything else is a part of the cell, odd as it is.
-func closing(line string) int {
-	for i := 1; i < len(line); i++ {
-		if line[i] != '"' {
-			continue
-		}
-		next := line[i+1:]
-		after := strings.TrimLeft(next, " \t")
-		switch {
-		case after == "" || after[0] == ',':
-			return i
-		case next[0] == '"':
-			i++
-		case len(after) < len(next):
-			return -1
-		}
-	}
-	return -1
 }

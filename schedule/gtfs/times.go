@@ -2,6 +2,8 @@ package gtfs
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +14,8 @@ import (
 
 // days collects the days of a service.
 type days struct {
-	ranges        []dayRange
-	added, except []schedule.Day
+	ranges []dayRange
+	except []schedule.Day
 }
 
 type dayRange struct {
@@ -22,109 +24,69 @@ type dayRange struct {
 }
 
 // Service days outside these years are not kept; no bus ticket needs them.
-var firstDay, lastDay = mustDay("1990-01-01"), mustDay("2099-12-31")
-
-func mustDay(s string) schedule.Day {
-	d, err := schedule.ParseDay(s)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
-
-// parseDate reads a date as in 20261120.
-func parseDate(s string) (schedule.Day, bool) {
-	t, err := time.Parse("20060102", s)
-	return schedule.DayOf(t), err == nil
-}
-
-func (im *importer) service(id string) *days {
-	if im.services[id] == nil {
-		im.services[id] = new(days)
-	}
-	return im.services[id]
-}
+var (
+	firstDay = schedule.DayOf(time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC))
+	lastDay  = schedule.DayOf(time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC))
+)
 
 var weekdayColumns = [7]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
 
-func (im *importer) readServices() error {
-	err := im.read("calendar.txt", func(t *table) {
-		r := dayRange{}
-		first, ok1 := parseDate(t.get("start_date"))
-		last, ok2 := parseDate(t.get("end_date"))
-		if !ok1 || !ok2 {
-			t.drop("start_date %q, end_date %q are not dates as in 20261120", t.get("start_date"), t.get("end_date"))
-			return
+func (f *Feed) readServices() {
+	services := map[string]*days{}
+	of := func(r *row) *days {
+		id := r.get("service_id")
+		if services[id] == nil {
+			services[id] = new(days)
 		}
-		if r.first, r.last = max(first, firstDay), min(last, lastDay); first <= last && r.first > r.last {
-			t.drop("has no day from 1990 to 2099")
-			return
-		}
-		for i, column := range weekdayColumns {
-			r.weekdays[i] = t.get(column) == "1"
-		}
-		s := im.service(t.get("service_id"))
-		s.ranges = append(s.ranges, r)
-	})
-	if err != nil {
-		return err
+		return services[id]
 	}
-	err = im.read("calendar_dates.txt", func(t *table) {
-		day, ok := parseDate(t.get("date"))
-		kind := t.get("exception_type")
-		if !ok || kind != "1" && kind != "2" {
-			t.drop("date %q, exception_type %q are not a date as in 20261120 and 1 or 2", t.get("date"), kind)
-			return
+	for r := range f.rows("calendar.txt") {
+		first, last := r.date("start_date"), r.date("end_date")
+		days := dayRange{first: max(first, firstDay), last: min(last, lastDay)}
+		r.check(first > last || days.first <= days.last, "has no day from 1990 to 2099")
+		for i, column := range weekdayColumns {
+			days.weekdays[i] = r.get(column) == "1"
 		}
-		if day < firstDay || day > lastDay {
-			t.drop("date %q is not from 1990 to 2099", t.get("date"))
-			return
+		if !r.unused {
+			s := of(r)
+			s.ranges = append(s.ranges, days)
 		}
-		s := im.service(t.get("service_id"))
-		if kind == "2" {
+	}
+	for r := range f.rows("calendar_dates.txt") {
+		day, kind := r.date("date"), r.get("exception_type")
+		r.check(firstDay <= day && day <= lastDay, "date %q is not from 1990 to 2099", r.get("date"))
+		r.check(kind == "1" || kind == "2", "exception_type %q is neither 1 nor 2", kind)
+		if r.unused {
+			continue
+		}
+		if s := of(r); kind == "2" {
 			s.except = append(s.except, day)
 		} else {
-			s.added = append(s.added, day)
+			s.ranges = append(s.ranges, dayRange{day, day, [7]bool{true, true, true, true, true, true, true}})
 		}
-	})
-	ids := make([]string, 0, len(im.services))
-	for id := range im.services {
-		ids = append(ids, id)
 	}
-	slices.Sort(ids)
-	im.serviceIndex = make(map[string]int32, len(ids))
-	for i, id := range ids {
-		im.serviceIndex[id] = int32(i)
-		im.out.Services = append(im.out.Services, im.services[id].service(id))
+	for _, id := range slices.Sorted(maps.Keys(services)) {
+		f.services[id] = add(&f.out.Services, services[id].service(id))
 	}
-	im.services = nil
-	return err
 }
 
-// service makes the set of days: the ranges', and the days added, without those excepted.
+// service makes the set of days: those of the ranges, without those excepted.
 func (s *days) service(id string) schedule.Service {
 	first, last := lastDay, firstDay
 	for _, r := range s.ranges {
 		first, last = min(first, r.first), max(last, r.last)
-	}
-	for _, d := range s.added {
-		first, last = min(first, d), max(last, d)
 	}
 	out := schedule.Service{ID: id, First: first}
 	if first > last {
 		return out
 	}
 	out.Bits = make([]uint64, (last-first)/64+1)
-	set := func(d schedule.Day) { out.Bits[(d-first)/64] |= 1 << ((d - first) % 64) }
 	for _, r := range s.ranges {
 		for d := r.first; d <= r.last; d++ {
 			if r.weekdays[(d%7+11)%7] { // day 0 was a Thursday
-				set(d)
+				out.Bits[(d-first)/64] |= 1 << ((d - first) % 64)
 			}
 		}
-	}
-	for _, d := range s.added {
-		set(d)
 	}
 	for _, d := range s.except {
 		if d >= first && d <= last {
@@ -156,111 +118,64 @@ type stopTime struct {
 
 const blank = -1
 
-func (im *importer) readStopTimes() error {
-	var rows []stopTime
-	err := im.read("stop_times.txt", func(t *table) {
-		trip, ok := im.trips[t.get("trip_id")]
-		if trip == leftOut {
-			return
+func (f *Feed) readStopTimes() []stopTime {
+	var calls []stopTime
+	for r := range f.rows("stop_times.txt") {
+		c := stopTime{
+			trip: r.ref("trip_id", f.trips, "trips.txt"), stop: r.ref("stop_id", f.stops, "stops.txt"),
+			seq: int32(r.number("stop_sequence", 0, math.MaxInt32)), line: int32(r.line),
+			arr: r.clock("arrival_time"), dep: r.clock("departure_time"),
+			noPickup: r.get("pickup_type") == "1", noDropOff: r.get("drop_off_type") == "1",
 		}
-		if !ok {
-			t.drop("trip_id %q is not a usable trip", t.get("trip_id"))
-			return
-		}
-		stop, ok := im.stops[t.get("stop_id")]
-		if !ok {
-			t.drop("stop_id %q is not a usable stop", t.get("stop_id"))
-			return
-		}
-		seq, err := strconv.ParseInt(t.get("stop_sequence"), 10, 32)
-		if err != nil || seq < 0 {
-			t.drop("stop_sequence %q is not a number", t.get("stop_sequence"))
-			return
-		}
-		row := stopTime{trip: trip, seq: int32(seq), stop: stop, arr: blank, dep: blank, line: int32(t.line),
-			noPickup: t.get("pickup_type") == "1", noDropOff: t.get("drop_off_type") == "1"}
-		for _, x := range [...]struct {
-			column string
-			to     *int32
-		}{{"arrival_time", &row.arr}, {"departure_time", &row.dep}} {
-			if cell := t.get(x.column); cell != "" {
-				if *x.to, ok = parseTime(cell); !ok {
-					t.drop("%s %q is not a time as in 08:30:00", x.column, cell)
-					return
-				}
-			}
-		}
-		if row.arr == blank {
-			row.arr = row.dep
-		} else if row.dep == blank {
-			row.dep = row.arr
-		}
-		rows = append(rows, row)
-	})
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(rows, func(a, b stopTime) int {
-		return cmp.Or(cmp.Compare(a.trip, b.trip), cmp.Compare(a.seq, b.seq), cmp.Compare(a.line, b.line))
-	})
-	im.makeTrips(rows)
-	return nil
-}
-
-// makeTrips gives each trip its pattern and times; a trip that has none is left out.
-func (im *importer) makeTrips(rows []stopTime) {
-	patterns := map[string]int32{}
-	times := map[string]int32{}
-	renumbered := make([]int32, len(im.out.Trips))
-	var kept []schedule.Trip
-	for i, trip := range im.out.Trips {
-		n := 0
-		for n < len(rows) && rows[n].trip == int32(i) {
-			n++
-		}
-		calls := im.distinct(rows[:n])
-		rows = rows[n:]
-		renumbered[i] = -1
-		if reason := complete(calls); reason != "" {
-			im.skip("trips.txt", im.tripLines[i], "trip_id "+strconv.Quote(trip.ID)+": "+reason)
+		if r.unused {
 			continue
 		}
-		p, key := pattern(trip.Pattern, calls)
-		at, ok := patterns[key]
-		if !ok {
-			at = int32(len(im.out.Patterns))
-			patterns[key] = at
-			im.out.Patterns = append(im.out.Patterns, p)
+		if c.arr == blank {
+			c.arr = c.dep
+		} else if c.dep == blank {
+			c.dep = c.arr
 		}
-		trip.Pattern = at
-		list, key := timesOf(calls)
-		at, ok = times[key]
-		if !ok {
-			at = int32(len(im.out.Times))
-			times[key] = at
-			im.out.Times = append(im.out.Times, list)
-		}
-		trip.Times = at
-		renumbered[i] = int32(len(kept))
-		kept = append(kept, trip)
+		calls = append(calls, c)
 	}
-	for id, i := range im.trips {
-		if i >= 0 {
-			if renumbered[i] < 0 {
-				delete(im.trips, id)
-			} else {
-				im.trips[id] = renumbered[i]
-			}
+	slices.SortFunc(calls, func(a, b stopTime) int {
+		return cmp.Or(cmp.Compare(a.trip, b.trip), cmp.Compare(a.seq, b.seq), cmp.Compare(a.line, b.line))
+	})
+	return calls
+}
+
+// finishTrips gives each trip its pattern and times; a trip that has none is left out.
+func (f *Feed) finishTrips(trips []tripRow, calls []stopTime) {
+	patterns, times := index{}, index{}
+	for i, t := range trips {
+		n := 0
+		for n < len(calls) && calls[n].trip == int32(i) {
+			n++
 		}
+		own := f.distinct(calls[:n])
+		calls = calls[n:]
+		if reason := complete(own); reason != "" {
+			f.skip("trips.txt", t.line, "trip_id %q: %s", t.id, reason)
+			delete(f.trips, t.id)
+			continue
+		}
+		p, key := pattern(t.route, own)
+		if _, ok := patterns[key]; !ok {
+			patterns[key] = add(&f.out.Patterns, p)
+		}
+		list, key2 := timesOf(own)
+		if _, ok := times[key2]; !ok {
+			times[key2] = add(&f.out.Times, list)
+		}
+		t.Pattern, t.Times = patterns[key], times[key2]
+		f.trips[t.id] = add(&f.out.Trips, t.Trip)
 	}
-	im.out.Trips = kept
 }
 
 // distinct drops rows that repeat a stop_sequence.
-func (im *importer) distinct(rows []stopTime) []stopTime {
+func (f *Feed) distinct(rows []stopTime) []stopTime {
 	return slices.CompactFunc(rows, func(a, b stopTime) bool {
 		if a.seq == b.seq {
-			im.skip("stop_times.txt", int(max(a.line, b.line)), "stop_sequence "+itoa(int(b.seq))+" of the trip is there already")
+			f.skip("stop_times.txt", int(max(a.line, b.line)), "stop_sequence %d of the trip is there already", b.seq)
 		}
 		return a.seq == b.seq
 	})
@@ -272,7 +187,7 @@ func complete(calls []stopTime) string {
 	case n < 2:
 		return "has fewer than two usable stop times"
 	case n > schedule.MaxStops:
-		return "has more than " + itoa(schedule.MaxStops) + " stops"
+		return "has more than " + strconv.Itoa(schedule.MaxStops) + " stops"
 	case calls[0].dep == blank || calls[n-1].arr == blank:
 		return "has no time at its first or last stop"
 	}
@@ -283,7 +198,7 @@ func complete(calls []stopTime) string {
 			continue
 		}
 		if c.dep < c.arr || c.arr < calls[known].dep && i > 0 {
-			return "goes back in time at stop_sequence " + itoa(int(c.seq))
+			return "goes back in time at stop_sequence " + strconv.Itoa(int(c.seq))
 		}
 		for k := known + 1; k < i; k++ {
 			at := calls[known].dep + int32(int64(c.arr-calls[known].dep)*int64(k-known)/int64(i-known))
