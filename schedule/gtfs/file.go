@@ -100,7 +100,7 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 	if err := f.skipMark(file); err != nil {
 		return err
 	}
-	r := &row{file: file}
+	r := new(row)
 	for r.line = 1; ; r.line++ {
 		line, err := f.text.ReadSlice('\n')
 		r.unused, r.reason = false, ""

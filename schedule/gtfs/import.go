@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,7 +117,7 @@ func urlSafe(id string) string {
 func (f *Feed) readAgencies() {
 	for r := range f.rows("agency.txt") {
 		zone := f.zone(r, "agency_timezone")
-		r.check(zone != "", "has no agency_timezone")
+		r.check(zone != "", "agency_timezone", "is missing")
 		id := r.unique("agency_id", f.companies)
 		if r.unused {
 			continue
@@ -141,7 +142,7 @@ func (f *Feed) readRoutes() {
 		id := r.id("route_id", f.routes)
 		company := r.ref("agency_id", f.companies, "agency.txt")
 		kind, err := strconv.Atoi(r.get("route_type"))
-		r.check(err == nil || !f.opt.BusOnly, "route_type %q is not a number", r.get("route_type"))
+		r.check(err == nil || !f.opt.BusOnly, "route_type", "is not a number")
 		switch {
 		case r.unused:
 			continue
@@ -186,81 +187,38 @@ func (f *Feed) readBuses() {
 	}
 }
 
-// tripRow is a row of trips.txt until its stop times are read.
-type tripRow struct {
-	schedule.Trip
-	id    string
-	line  int
-	route int32
-}
-
-func (f *Feed) readTrips() {
-	var trips []tripRow
-	for r := range f.rows("trips.txt") {
-		bus := r.maybe("waybill_bus_id", f.buses, "waybill_buses.txt")
-		id := r.id("trip_id", f.trips)
-		route := r.ref("route_id", f.routes, "routes.txt")
-		if r.unused && r.reason == "" {
-			f.trips[id] = leftOut
-		}
-		service := r.ref("service_id", f.services, "calendar.txt or calendar_dates.txt")
-		if r.unused {
-			continue
-		}
-		f.trips[id] = add(&trips, tripRow{id: id, line: r.line, route: route, Trip: schedule.Trip{
-			ID: urlSafe(id), Service: service, Bus: bus,
-			Name: cmp.Or(r.get("trip_short_name"), r.get("trip_headsign")), Phones: r.list("waybill_phones", " "),
-		}})
-	}
-	calls := f.readStopTimes()
-	if f.err == nil {
-		f.finishTrips(trips, calls)
-	}
-}
-
 // readFrequencies puts one trip per departure in place of each trip that runs at intervals.
 func (f *Feed) readFrequencies() {
-	type departure struct{ base, at int32 }
-	made := map[departure]bool{} // intervals may overlap
-	based := map[int32]bool{}
-	ids := map[string]bool{}
-	for i := range f.out.Trips {
-		ids[f.out.Trips[i].ID] = true
-	}
-	var trips []schedule.Trip
+	var departures []schedule.Trip
+	made, replaced := map[string]bool{}, map[string]bool{} // by id
 	for r := range f.rows("frequencies.txt") {
-		i := r.ref("trip_id", f.trips, "trips.txt")
-		start, end := r.clock("start_time"), r.clock("end_time")
-		r.check(start != blank && end != blank, "has no start_time or no end_time")
+		trip := r.ref("trip_id", f.trips, "trips.txt")
+		start, end := int(r.clock("start_time")), int(r.clock("end_time"))
+		r.check(start != blank, "start_time", "is missing")
 		headway := r.number("headway_secs", 1, math.MaxInt)
-		r.check(end > start && int(end-start)/headway < maxDepartures-len(trips), "gives no departures, or more than %d in the whole feed", maxDepartures)
+		r.check(end > start, "end_time", "leaves no departure")
+		r.check((end-start)/headway < maxDepartures-len(departures), "headway_secs", "brings the feed beyond 500,000 departures")
 		if r.unused {
 			continue
 		}
-		based[i] = true
-		base := f.out.Trips[i]
-		for next := int(start); next < int(end); next += min(headway, int(end)) {
-			x, at := base, int32(next)
-			if made[departure{i, at}] {
+		base := f.out.Trips[trip]
+		replaced[base.ID] = true
+		for at := start; at < end; at += min(headway, end) {
+			x := base
+			x.ID = fmt.Sprintf("%s~%02d%02d%02d", base.ID, at/3600, at/60%60, at%60)
+			if made[x.ID] { // intervals may overlap
 				continue
 			}
-			made[departure{i, at}] = true
-			x.ID = fmt.Sprintf("%s~%02d%02d%02d", base.ID, at/3600, at/60%60, at%60)
-			for ids[x.ID] {
+			made[x.ID] = true
+			for _, taken := f.trips[x.ID]; taken; _, taken = f.trips[x.ID] {
 				x.ID += "~"
 			}
-			ids[x.ID] = true
-			x.Shift = at - f.out.Times[base.Times][1]
-			trips = append(trips, x)
+			x.Shift = int32(at) - f.out.Times[base.Times][1]
+			departures = append(departures, x)
 		}
 	}
-	var kept []schedule.Trip
-	for i, x := range f.out.Trips {
-		if !based[int32(i)] {
-			kept = append(kept, x)
-		}
-	}
-	f.out.Trips = append(kept, trips...)
+	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool { return replaced[t.ID] })
+	f.out.Trips = append(kept, departures...)
 }
 
 // maxDepartures is how many trips frequencies.txt may expand to.

@@ -2,7 +2,6 @@ package gtfs
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +16,7 @@ func (f *Feed) zone(r *row, column string) string {
 		_, err := time.LoadLocation(name)
 		f.zones[name] = err == nil && name != "Local"
 	}
-	r.check(f.zones[name], "%s %q is not an IANA time zone", column, name)
+	r.check(f.zones[name], column, "is not an IANA time zone")
 	return name
 }
 
@@ -135,25 +134,6 @@ func (f *Feed) finishCities() {
 		c := &f.out.Cities[i]
 		c.Zone = cmp.Or(c.Zone, f.out.Companies[0].Zone)
 		c.Country = cmp.Or(c.Country, countryOf(c.Zone))
-	}
-}
-
-func (f *Feed) readTransfers() {
-	for r := range f.rows("transfers.txt") {
-		for _, column := range []string{"from_route_id", "to_route_id", "from_trip_id", "to_trip_id"} {
-			r.check(r.get(column) == "", "%s is not supported: transfers go by stop", column)
-		}
-		from, to := r.ref("from_stop_id", f.stops, "stops.txt"), r.ref("to_stop_id", f.stops, "stops.txt")
-		forbidden, usual, seconds := r.get("transfer_type") == "3", r.get("min_transfer_time") == "", 0
-		if !usual {
-			seconds = r.number("min_transfer_time", 0, math.MaxInt32)
-		}
-		if r.unused || usual && !forbidden {
-			continue
-		}
-		f.out.Transfers = append(f.out.Transfers, schedule.Transfer{
-			From: f.out.Stops[from].ID, To: f.out.Stops[to].ID, Seconds: int32(seconds), Forbidden: forbidden,
-		})
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 // row is one row of a file. The first thing found wrong with it sticks: what is read of it
 // from then on is of no use, and it is skipped and reported.
 type row struct {
-	file    string
 	line    int
 	columns map[string]int
 	cells   []string
@@ -24,16 +23,16 @@ type row struct {
 const maxCell = 1 << 16 // bytes of one cell
 
 // fail makes the row unused for a reason, unless it is already.
-func (r *row) fail(format string, args ...any) {
+func (r *row) fail(reason string) {
 	if !r.unused {
-		r.unused, r.reason = true, fmt.Sprintf(format, args...)
+		r.unused, r.reason = true, reason
 	}
 }
 
-// check fails the row unless ok.
-func (r *row) check(ok bool, format string, args ...any) {
-	if !ok {
-		r.fail(format, args...)
+// check fails the row unless ok, saying what is wrong with a cell.
+func (r *row) check(ok bool, column, wrong string) {
+	if !ok && !r.unused {
+		r.fail(fmt.Sprintf("%s %q %s", column, r.get(column), wrong))
 	}
 }
 
@@ -52,7 +51,9 @@ func (r *row) parse(line []byte) bool {
 		}
 		return false
 	}
-	r.check(utf8.Valid(line), "is not UTF-8")
+	if !utf8.Valid(line) {
+		r.fail("is not UTF-8")
+	}
 	return !r.unused
 }
 
@@ -72,7 +73,9 @@ func (r *row) split(line string) {
 			cell = strings.ReplaceAll(line[1:end], `""`, `"`)
 			_, rest, found = strings.Cut(line[end:], ",")
 		}
-		r.check(len(cell) <= maxCell, "a cell is longer than 64 KiB")
+		if len(cell) > maxCell {
+			r.fail("a cell is longer than 64 KiB")
+		}
 		r.cells = append(r.cells, strings.TrimSpace(cell))
 		line, more = rest, found
 	}
@@ -127,24 +130,22 @@ const leftOut int32 = -2
 
 // id reads the id of a row, which no other has.
 func (r *row) id(column string, others index) string {
-	r.check(r.get(column) != "", "has no %s", column)
+	r.check(r.get(column) != "", column, "is missing")
 	return r.unique(column, others)
 }
 
 // unique reads what no other row has.
 func (r *row) unique(column string, others index) string {
-	cell := r.get(column)
-	if _, double := others[cell]; double {
-		r.fail("%s %q is there already", column, cell)
-	}
-	return cell
+	_, double := others[r.get(column)]
+	r.check(!double, column, "is there already")
+	return r.get(column)
 }
 
 // ref finds the row of another file that a cell names.
 func (r *row) ref(column string, in index, file string) int32 {
 	i, ok := in[r.get(column)]
 	if !ok {
-		r.fail("%s %q is no usable row of %s", column, r.get(column), file)
+		r.check(false, column, "is no usable row of "+file)
 	} else if i == leftOut {
 		r.unused = true
 	}
@@ -162,43 +163,49 @@ func (r *row) maybe(column string, in index, file string) int32 {
 // number reads a whole number. One that is not in the range is least.
 func (r *row) number(column string, least, most int) int {
 	n, err := strconv.Atoi(r.get(column))
-	if err != nil || n < least || n > most {
-		r.fail("%s %q is not a whole number from %d to %d", column, r.get(column), least, most)
-		return least
+	if err == nil && least <= n && n <= most {
+		return n
 	}
-	return n
+	r.check(false, column, fmt.Sprintf("is not a whole number from %d to %d", least, most))
+	return least
 }
 
 // degrees reads a latitude or longitude.
 func (r *row) degrees(column string, most float64) float64 {
 	x, err := strconv.ParseFloat(r.get(column), 64)
-	r.check(err == nil && -most <= x && x <= most, "%s %q is not a number from -%v to %v", column, r.get(column), most, most)
+	r.check(err == nil && -most <= x && x <= most, column, "is not a coordinate")
 	return x
 }
 
-// percent reads a percentage, in hundredths.
-func (r *row) percent(column string) int64 {
-	n, ok := parseHundredths(r.get(column))
-	r.check(ok && n <= 100_00, "%s %q is not a percentage from 0 to 100", column, r.get(column))
-	return n
+// hundredths reads a decimal number with at most two decimals that count.
+func (r *row) hundredths(column string, most uint64, wrong string) int64 {
+	whole, decimals, _ := strings.Cut(r.get(column), ".")
+	decimals = strings.TrimRight(decimals, "0")
+	ok := len(decimals) <= 2 && len(whole) <= 12 && whole+decimals != ""
+	n, err := strconv.ParseUint(whole+(decimals + "00")[:2], 10, 63)
+	r.check(ok && err == nil && n <= most, column, wrong)
+	return int64(n)
 }
 
 // date reads a date as in 20261120.
 func (r *row) date(column string) schedule.Day {
 	t, err := time.Parse("20060102", r.get(column))
-	r.check(err == nil, "%s %q is not a date as in 20261120", column, r.get(column))
+	r.check(err == nil, column, "is not a date as in 20261120")
 	return schedule.DayOf(t)
 }
 
-// clock reads a time of a service day, in seconds; it may be blank.
+// clock reads a time of a service day as in 8:30:00, in seconds; hours go beyond 24. It may be blank.
 func (r *row) clock(column string) int32 {
 	cell := r.get(column)
 	if cell == "" {
 		return blank
 	}
-	seconds, ok := parseTime(cell)
-	if !ok {
-		r.fail("%s %q is not a time as in 08:30:00", column, cell)
-	}
-	return seconds
+	h, rest, _ := strings.Cut(cell, ":")
+	m, s, _ := strings.Cut(rest, ":")
+	hours, err1 := strconv.ParseUint(h, 10, 16)
+	minutes, err2 := strconv.ParseUint(m, 10, 8)
+	seconds, err3 := strconv.ParseUint(s, 10, 8)
+	ok := err1 == nil && err2 == nil && err3 == nil && len(h) <= 3 && len(m) == 2 && len(s) == 2 && minutes < 60 && seconds < 60
+	r.check(ok, column, "is not a time as in 08:30:00")
+	return int32(hours*3600 + minutes*60 + seconds)
 }

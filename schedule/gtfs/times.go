@@ -6,21 +6,16 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"waybill/schedule"
 )
 
-// days collects the days of a service.
-type days struct {
-	ranges []dayRange
-	except []schedule.Day
-}
-
+// dayRange is a row of calendar.txt, or one day of calendar_dates.txt.
 type dayRange struct {
 	first, last schedule.Day
 	weekdays    [7]bool // from Sunday
+	except      bool    // the service does not run on this day, whatever other rows say
 }
 
 // Service days outside these years are not kept; no bus ticket needs them.
@@ -29,156 +24,186 @@ var (
 	lastDay  = schedule.DayOf(time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC))
 )
 
-var weekdayColumns = [7]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
+var (
+	weekdayColumns = [7]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
+	everyWeekday   = [7]bool{true, true, true, true, true, true, true}
+)
 
 func (f *Feed) readServices() {
-	services := map[string]*days{}
-	of := func(r *row) *days {
-		id := r.get("service_id")
-		if services[id] == nil {
-			services[id] = new(days)
+	services := map[string][]dayRange{}
+	keep := func(r *row, days dayRange) {
+		if id := r.get("service_id"); !r.unused {
+			services[id] = append(services[id], days)
 		}
-		return services[id]
 	}
 	for r := range f.rows("calendar.txt") {
 		first, last := r.date("start_date"), r.date("end_date")
 		days := dayRange{first: max(first, firstDay), last: min(last, lastDay)}
-		r.check(first > last || days.first <= days.last, "has no day from 1990 to 2099")
+		r.check(first > last || days.first <= days.last, "start_date", "and end_date have no day from 1990 to 2099")
 		for i, column := range weekdayColumns {
 			days.weekdays[i] = r.get(column) == "1"
 		}
-		if !r.unused {
-			s := of(r)
-			s.ranges = append(s.ranges, days)
-		}
+		keep(r, days)
 	}
 	for r := range f.rows("calendar_dates.txt") {
 		day, kind := r.date("date"), r.get("exception_type")
-		r.check(firstDay <= day && day <= lastDay, "date %q is not from 1990 to 2099", r.get("date"))
-		r.check(kind == "1" || kind == "2", "exception_type %q is neither 1 nor 2", kind)
-		if r.unused {
-			continue
-		}
-		if s := of(r); kind == "2" {
-			s.except = append(s.except, day)
-		} else {
-			s.ranges = append(s.ranges, dayRange{day, day, [7]bool{true, true, true, true, true, true, true}})
-		}
+		r.check(firstDay <= day && day <= lastDay, "date", "is not from 1990 to 2099")
+		r.check(kind == "1" || kind == "2", "exception_type", "is neither 1 nor 2")
+		keep(r, dayRange{day, day, everyWeekday, kind == "2"})
 	}
 	for _, id := range slices.Sorted(maps.Keys(services)) {
-		f.services[id] = add(&f.out.Services, services[id].service(id))
+		f.services[id] = add(&f.out.Services, service(id, services[id]))
 	}
 }
 
 // service makes the set of days: those of the ranges, without those excepted.
-func (s *days) service(id string) schedule.Service {
+func service(id string, ranges []dayRange) schedule.Service {
 	first, last := lastDay, firstDay
-	for _, r := range s.ranges {
-		first, last = min(first, r.first), max(last, r.last)
+	for _, r := range ranges {
+		if !r.except {
+			first, last = min(first, r.first), max(last, r.last)
+		}
 	}
 	out := schedule.Service{ID: id, First: first}
 	if first > last {
 		return out
 	}
 	out.Bits = make([]uint64, (last-first)/64+1)
-	for _, r := range s.ranges {
-		for d := r.first; d <= r.last; d++ {
+	for _, r := range ranges {
+		for d := r.first; d <= r.last && !r.except; d++ {
 			if r.weekdays[(d%7+11)%7] { // day 0 was a Thursday
 				out.Bits[(d-first)/64] |= 1 << ((d - first) % 64)
 			}
 		}
 	}
-	for _, d := range s.except {
-		if d >= first && d <= last {
+	for _, r := range ranges {
+		if d := r.first; r.except && first <= d && d <= last {
 			out.Bits[(d-first)/64] &^= 1 << ((d - first) % 64)
 		}
 	}
 	return out
 }
 
-// parseTime reads a time of a service day as in 8:30:00; hours go beyond 24.
-func parseTime(s string) (seconds int32, ok bool) {
-	h, rest, ok1 := strings.Cut(s, ":")
-	m, sec, ok2 := strings.Cut(rest, ":")
-	hours, err1 := strconv.ParseUint(h, 10, 16)
-	minutes, err2 := strconv.ParseUint(m, 10, 8)
-	secs, err3 := strconv.ParseUint(sec, 10, 8)
-	ok = ok1 && ok2 && err1 == nil && err2 == nil && err3 == nil && len(h) <= 3 && len(m) == 2 && len(sec) == 2 && minutes < 60 && secs < 60
-	return int32(hours*3600 + minutes*60 + secs), ok
+// tripRow is a row of trips.txt with those of stop_times.txt.
+type tripRow struct {
+	schedule.Trip
+	id    string // as the feed has it
+	line  int
+	route int32
+	calls []stopTime
 }
 
 // stopTime is a row of stop_times.txt, packed: there may be millions.
 type stopTime struct {
-	trip, seq, stop int32
-	arr, dep        int32 // blank where the feed gives none
-	line            int32
-	noPickup        bool
-	noDropOff       bool
+	seq, stop int32
+	arr, dep  int32 // blank where the feed gives none
+	line      int32
+	noPickup  bool
+	noDropOff bool
 }
 
 const blank = -1
 
-func (f *Feed) readStopTimes() []stopTime {
-	var calls []stopTime
-	for r := range f.rows("stop_times.txt") {
-		c := stopTime{
-			trip: r.ref("trip_id", f.trips, "trips.txt"), stop: r.ref("stop_id", f.stops, "stops.txt"),
-			seq: int32(r.number("stop_sequence", 0, math.MaxInt32)), line: int32(r.line),
-			arr: r.clock("arrival_time"), dep: r.clock("departure_time"),
-			noPickup: r.get("pickup_type") == "1", noDropOff: r.get("drop_off_type") == "1",
+func (f *Feed) readTrips() {
+	var trips []tripRow
+	for r := range f.rows("trips.txt") {
+		bus := r.maybe("waybill_bus_id", f.buses, "waybill_buses.txt")
+		id := r.id("trip_id", f.trips)
+		route := r.ref("route_id", f.routes, "routes.txt")
+		if r.unused && r.reason == "" {
+			f.trips[id] = leftOut
 		}
+		service := r.ref("service_id", f.services, "calendar.txt or calendar_dates.txt")
 		if r.unused {
 			continue
+		}
+		f.trips[id] = add(&trips, tripRow{id: id, line: r.line, route: route, Trip: schedule.Trip{
+			ID: urlSafe(id), Service: service, Bus: bus,
+			Name: cmp.Or(r.get("trip_short_name"), r.get("trip_headsign")), Phones: r.list("waybill_phones", " "),
+		}})
+	}
+	f.readStopTimes(trips)
+	if f.err == nil {
+		f.finishTrips(trips)
+	}
+}
+
+func (f *Feed) readStopTimes(trips []tripRow) {
+	for r := range f.rows("stop_times.txt") {
+		trip := r.ref("trip_id", f.trips, "trips.txt")
+		c := stopTime{
+			seq: int32(r.number("stop_sequence", 0, math.MaxInt32)), stop: r.ref("stop_id", f.stops, "stops.txt"),
+			arr: r.clock("arrival_time"), dep: r.clock("departure_time"), line: int32(r.line),
+			noPickup: r.get("pickup_type") == "1", noDropOff: r.get("drop_off_type") == "1",
 		}
 		if c.arr == blank {
 			c.arr = c.dep
 		} else if c.dep == blank {
 			c.dep = c.arr
 		}
-		calls = append(calls, c)
+		if !r.unused {
+			trips[trip].calls = append(trips[trip].calls, c)
+		}
 	}
-	slices.SortFunc(calls, func(a, b stopTime) int {
-		return cmp.Or(cmp.Compare(a.trip, b.trip), cmp.Compare(a.seq, b.seq), cmp.Compare(a.line, b.line))
-	})
-	return calls
 }
 
 // finishTrips gives each trip its pattern and times; a trip that has none is left out.
-func (f *Feed) finishTrips(trips []tripRow, calls []stopTime) {
+func (f *Feed) finishTrips(trips []tripRow) {
 	patterns, times := index{}, index{}
-	for i, t := range trips {
-		n := 0
-		for n < len(calls) && calls[n].trip == int32(i) {
-			n++
-		}
-		own := f.distinct(calls[:n])
-		calls = calls[n:]
-		if reason := complete(own); reason != "" {
-			f.skip("trips.txt", t.line, "trip_id %q: %s", t.id, reason)
+	for _, t := range trips {
+		calls := f.ordered(t.calls)
+		if reason := complete(calls); reason != "" {
+			f.skip("trips.txt", t.line, "trip_id %q %s", t.id, reason)
 			delete(f.trips, t.id)
 			continue
 		}
-		p, key := pattern(t.route, own)
-		if _, ok := patterns[key]; !ok {
-			patterns[key] = add(&f.out.Patterns, p)
+		p := schedule.Pattern{Route: t.route}
+		var at schedule.Times
+		for i, c := range calls {
+			p.Stops = append(p.Stops, c.stop)
+			at = append(at, c.arr, c.dep)
+			if c.noPickup {
+				p.NoPickup = append(p.NoPickup, int16(i))
+			}
+			if c.noDropOff {
+				p.NoDropOff = append(p.NoDropOff, int16(i))
+			}
 		}
-		list, key2 := timesOf(own)
-		if _, ok := times[key2]; !ok {
-			times[key2] = add(&f.out.Times, list)
-		}
-		t.Pattern, t.Times = patterns[key], times[key2]
+		key := packed([]int32{p.Route}) + "|" + packed(p.Stops) + "|" + packed(p.NoPickup) + "|" + packed(p.NoDropOff)
+		t.Pattern = once(patterns, key, &f.out.Patterns, p)
+		t.Times = once(times, packed(at), &f.out.Times, at)
 		f.trips[t.id] = add(&f.out.Trips, t.Trip)
 	}
 }
 
-// distinct drops rows that repeat a stop_sequence.
-func (f *Feed) distinct(rows []stopTime) []stopTime {
-	return slices.CompactFunc(rows, func(a, b stopTime) bool {
+// ordered sorts calls and drops those that repeat a stop_sequence.
+func (f *Feed) ordered(calls []stopTime) []stopTime {
+	slices.SortStableFunc(calls, func(a, b stopTime) int { return cmp.Compare(a.seq, b.seq) })
+	return slices.CompactFunc(calls, func(a, b stopTime) bool {
 		if a.seq == b.seq {
 			f.skip("stop_times.txt", int(max(a.line, b.line)), "stop_sequence %d of the trip is there already", b.seq)
 		}
 		return a.seq == b.seq
 	})
+}
+
+// packed gives a key of numbers.
+func packed[T int16 | int32](list []T) string {
+	var b []byte
+	for _, n := range list {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 36)
+	}
+	return string(b)
+}
+
+// once adds a row to a table unless one with the key is there.
+func once[T any](seen index, key string, table *[]T, row T) int32 {
+	i, ok := seen[key]
+	if !ok {
+		i = add(table, row)
+		seen[key] = i
+	}
+	return i
 }
 
 // complete fills in blank times, evenly between those that are given, and says what is wrong with a trip.
@@ -207,32 +232,4 @@ func complete(calls []stopTime) string {
 		known = i
 	}
 	return ""
-}
-
-func pattern(route int32, calls []stopTime) (p schedule.Pattern, key string) {
-	p.Route = route
-	b := strconv.AppendInt(nil, int64(route), 36)
-	for i, c := range calls {
-		p.Stops = append(p.Stops, c.stop)
-		b = strconv.AppendInt(append(b, ' '), int64(c.stop), 36)
-		if c.noPickup {
-			p.NoPickup = append(p.NoPickup, int16(i))
-			b = append(b, '-')
-		}
-		if c.noDropOff {
-			p.NoDropOff = append(p.NoDropOff, int16(i))
-			b = append(b, '+')
-		}
-	}
-	return p, string(b)
-}
-
-func timesOf(calls []stopTime) (list schedule.Times, key string) {
-	var b []byte
-	for _, c := range calls {
-		list = append(list, c.arr, c.dep)
-		b = strconv.AppendInt(append(b, ' '), int64(c.arr), 36)
-		b = strconv.AppendInt(append(b, ' '), int64(c.dep), 36)
-	}
-	return list, string(b)
 }
