@@ -96,22 +96,30 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	defer opened.Close()
-	f.text.Reset(&checked{r: opened, file: file, left: &f.left})
-	if err := f.skipMark(file); err != nil {
-		return err
-	}
-	r := new(row)
-	for r.line = 1; ; r.line++ {
+	f.text.Reset(opened)
+	r := &row{line: 1}
+	for {
 		line, err := f.text.ReadSlice('\n')
-		r.unused, r.reason = false, ""
-		for err == bufio.ErrBufferFull {
-			r.fail("is longer than 256 KiB")
-			_, err = f.text.ReadSlice('\n')
-		}
-		if err == io.EOF && len(line) == 0 {
+		f.left -= int64(len(line))
+		first := r.line == 1
+		switch {
+		case err == io.EOF && len(line) == 0 && !r.unused:
 			return nil
-		} else if err != nil && err != io.EOF {
+		case err != nil && err != io.EOF && err != bufio.ErrBufferFull:
 			return fmt.Errorf("%s: %w", file, err)
+		case f.left < 0:
+			return noFeed("the feed unpacks beyond 4 GiB")
+		case first && bytes.HasPrefix(line, []byte("version https://git-lfs")):
+			return noFeed("%s is a Git LFS pointer; fetch the file itself", file)
+		case first && (bytes.HasPrefix(line, []byte("\xff\xfe")) || bytes.HasPrefix(line, []byte("\xfe\xff"))):
+			return noFeed("%s is in UTF-16, GTFS is in UTF-8", file)
+		case bytes.IndexByte(line, 0) >= 0:
+			return noFeed("%s has NUL bytes: it is in UTF-16, or no text file", file)
+		case err == bufio.ErrBufferFull: // the line goes on
+			r.fail("is longer than 256 KiB")
+			continue
+		case first:
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
 		if r.parse(line) {
 			f.counts[file]++
@@ -122,47 +130,11 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 		if r.reason != "" {
 			f.opt.Skip(file, r.line, r.reason)
 		}
+		r.line, r.unused, r.reason = r.line+1, false, ""
 	}
 }
 
 // skip reports a row that turned out to be of no use once others were read.
 func (f *Feed) skip(file string, line int, format string, args ...any) {
 	f.opt.Skip(file, line, fmt.Sprintf(format, args...))
-}
-
-// skipMark passes over a byte-order mark and refuses what begins as no text of GTFS does.
-func (f *Feed) skipMark(file string) error {
-	start, err := f.text.Peek(len(lfsPointer))
-	switch {
-	case err != nil && err != io.EOF:
-		return err
-	case bytes.HasPrefix(start, []byte(lfsPointer)):
-		return noFeed("%s is a Git LFS pointer; fetch the file itself", file)
-	case bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")):
-		return noFeed("%s is in UTF-16, GTFS is in UTF-8", file)
-	case bytes.HasPrefix(start, []byte("\ufeff")):
-		_, err = f.text.Discard(len("\ufeff"))
-		return err
-	}
-	return nil
-}
-
-const lfsPointer = "version https://git-lfs"
-
-// checked passes a file on and stops at what no text file has.
-type checked struct {
-	r    io.Reader
-	file string
-	left *int64 // of the whole feed's bytes
-}
-
-func (c *checked) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	if bytes.IndexByte(b[:n], 0) >= 0 {
-		return 0, noFeed("%s has NUL bytes: it is in UTF-16, or no text file", c.file)
-	}
-	if *c.left -= int64(n); *c.left < 0 {
-		return 0, noFeed("the feed unpacks beyond 4 GiB")
-	}
-	return n, err
 }

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	BusOnly   bool                 // keep route types 3, 200–299 and 700–799 only
 	FarePerKm []schedule.FarePerKm // prices what no fare matches; at most one
-	// Skip is told of each row that is not used. Line is 0 for a whole file.
+	// Skip is told of each row that is not used.
 	Skip func(file string, line int, reason string)
 }
 
@@ -39,7 +39,7 @@ type Feed struct {
 	// By the ids of the feed, the indexes of out.
 	companies, areas, stops, routes, buses, services, trips index
 
-	named        index // cities that have the name of a stop, by it
+	cityByName   index // of those that have the name of a stop
 	zones        map[string]bool
 	translations map[translated]schedule.Names
 }
@@ -52,11 +52,11 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 		return nil, nil, err
 	}
 	f := &Feed{
-		opt: opt, dir: dir, text: bufio.NewReaderSize(nil, maxLine), left: maxUnpacked, counts: Counts{},
+		opt: opt, dir: dir, text: bufio.NewReaderSize(nil, maxLine), left: maxUnpacked,
+		counts: Counts{}, out: schedule.Tables{FarePerKm: opt.FarePerKm},
 		companies: index{}, areas: index{}, stops: index{}, routes: index{}, buses: index{}, services: index{}, trips: index{},
-		named: index{}, zones: map[string]bool{}, translations: map[translated]schedule.Names{},
+		cityByName: index{}, zones: map[string]bool{}, translations: map[translated]schedule.Names{},
 	}
-	f.out.FarePerKm = opt.FarePerKm
 	for _, read := range []func(){
 		f.readTranslations, f.readAgencies, f.readAreas, f.readStops, f.readRoutes, f.readBuses,
 		f.readServices, f.readTrips, f.readFrequencies,

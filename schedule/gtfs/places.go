@@ -2,6 +2,7 @@ package gtfs
 
 import (
 	"cmp"
+	_ "embed"
 	"slices"
 	"strings"
 	"time"
@@ -34,10 +35,10 @@ func (f *Feed) readAreas() {
 	}
 }
 
-// stopRow is a row of stops.txt until all are read: rows may name later ones.
+// stopRow is a row of stops.txt until all are read: rows may name later ones. Its
+// ids are the feed's, and its City is -1 where no area has it.
 type stopRow struct {
-	schedule.Stop        // City is −1 where no area has the stop
-	id, parent    string // as the feed has them
+	schedule.Stop
 	zone, country string
 	located       bool
 	line          int
@@ -53,10 +54,10 @@ func (f *Feed) readStops() {
 		}
 		s := stopRow{
 			Stop: schedule.Stop{
-				ID: urlSafe(id), Place: r.get("stop_name"), Platform: cmp.Or(r.get("waybill_platform"), r.get("platform_code")),
-				City: -1, Station: kind == "1", FareZone: r.get("zone_id"),
+				ID: id, Parent: r.get("parent_station"), Station: kind == "1", City: -1, FareZone: r.get("zone_id"),
+				Place: r.get("stop_name"), Platform: cmp.Or(r.get("waybill_platform"), r.get("platform_code")),
 			},
-			id: id, parent: r.get("parent_station"), zone: f.zone(r, "stop_timezone"), country: strings.ToUpper(r.get("waybill_country")),
+			zone: f.zone(r, "stop_timezone"), country: strings.ToUpper(r.get("waybill_country")),
 			located: r.get("stop_lat") != "" || r.get("stop_lon") != "", line: r.line,
 		}
 		if s.located {
@@ -84,22 +85,20 @@ func (f *Feed) readStops() {
 // else a city of its own name (contract §5). What a stop leaves out it takes from its station.
 func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 	top := &s
-	for depth := 0; top.parent != ""; depth++ {
-		i, ok := byID[top.parent]
+	for depth := 0; top.Parent != ""; depth++ {
+		i, ok := byID[top.Parent]
 		if !ok || depth == 3 {
-			f.skip("stops.txt", s.line, "parent_station %q is not in stops.txt, or a part of this stop", top.parent)
+			f.skip("stops.txt", s.line, "parent_station %q is not in stops.txt, or a part of this stop", top.Parent)
 			return
 		}
 		top = &stops[i]
-		s.Stop.Parent = cmp.Or(s.Stop.Parent, top.ID)
 		if !s.located {
 			s.Lat, s.Lon, s.located = top.Lat, top.Lon, top.located
 		}
 		if s.City < 0 {
 			s.City = top.City
 		}
-		s.Place = cmp.Or(s.Place, top.Place)
-		s.Station = s.Station || top.Station
+		s.Place, s.Station = cmp.Or(s.Place, top.Place), s.Station || top.Station
 		s.zone, s.country = cmp.Or(s.zone, top.zone), cmp.Or(s.country, top.country)
 	}
 	if !s.located {
@@ -107,19 +106,23 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 		return
 	}
 	if s.City < 0 {
-		s.City = f.cityNamed(cmp.Or(top.Place, top.id), top.id)
+		s.City = f.cityNamed(cmp.Or(top.Place, top.ID), top.ID)
 	}
 	c := &f.out.Cities[s.City]
 	c.Zone, c.Country = cmp.Or(c.Zone, s.zone), cmp.Or(c.Country, s.country)
-	f.stops[s.id] = add(&f.out.Stops, s.Stop)
+	id := s.ID
+	if s.ID = urlSafe(id); s.Parent != "" {
+		s.Parent = urlSafe(s.Parent)
+	}
+	f.stops[id] = add(&f.out.Stops, s.Stop)
 }
 
 // cityNamed gives the city that has the name of a stop.
 func (f *Feed) cityNamed(name, stop string) int32 {
-	if _, ok := f.named[name]; !ok {
-		f.named[name] = add(&f.out.Cities, schedule.City{ID: "~." + urlSafe(name), Name: name, Names: f.names("stops", "stop_name", stop, name)})
+	if _, ok := f.cityByName[name]; !ok {
+		f.cityByName[name] = add(&f.out.Cities, schedule.City{ID: "~." + urlSafe(name), Name: name, Names: f.names("stops", "stop_name", stop, name)})
 	}
-	return f.named[name]
+	return f.cityByName[name]
 }
 
 // finishCities settles what depends on the whole feed: a city without a zone has that of the first company to serve it.
@@ -130,36 +133,29 @@ func (f *Feed) finishCities() {
 			c.Zone = cmp.Or(c.Zone, f.out.Companies[f.out.Routes[p.Route].Company].Zone)
 		}
 	}
+	countries := zoneCountries()
 	for i := range f.out.Cities {
 		c := &f.out.Cities[i]
 		c.Zone = cmp.Or(c.Zone, f.out.Companies[0].Zone)
-		c.Country = cmp.Or(c.Country, countryOf(c.Zone))
+		c.Country = cmp.Or(c.Country, countries[c.Zone])
 	}
 }
 
-// zoneCountries names the country of a zone: all of the interface's 23, their neighbours, and some beyond.
-const zoneCountries = `UA Europe/Kyiv Europe/Kiev Europe/Uzhgorod Europe/Zaporozhye TR Europe/Istanbul Asia/Istanbul Turkey PL Europe/Warsaw Poland
-CZ Europe/Prague IT Europe/Rome DE Europe/Berlin Europe/Busingen SK Europe/Bratislava HU Europe/Budapest BE Europe/Brussels NL Europe/Amsterdam
-RO Europe/Bucharest BG Europe/Sofia FR Europe/Paris AT Europe/Vienna LT Europe/Vilnius LV Europe/Riga EE Europe/Tallinn ES Europe/Madrid Atlantic/Canary Africa/Ceuta
-LU Europe/Luxembourg CH Europe/Zurich GR Europe/Athens MD Europe/Chisinau Europe/Tiraspol SI Europe/Ljubljana
-AL Europe/Tirane BA Europe/Sarajevo BY Europe/Minsk DK Europe/Copenhagen FI Europe/Helsinki GB Europe/London GE Asia/Tbilisi HR Europe/Zagreb IE Europe/Dublin
-IS Atlantic/Reykjavik LI Europe/Vaduz MC Europe/Monaco ME Europe/Podgorica MK Europe/Skopje MT Europe/Malta NO Europe/Oslo PT Europe/Lisbon Atlantic/Madeira Atlantic/Azores
-RS Europe/Belgrade SE Europe/Stockholm SM Europe/San_Marino CY Asia/Nicosia AM Asia/Yerevan AZ Asia/Baku KZ Asia/Almaty IL Asia/Jerusalem
-US America/New_York America/Chicago America/Denver America/Los_Angeles America/Phoenix America/Anchorage Pacific/Honolulu America/Detroit
-CA America/Toronto America/Vancouver America/Edmonton America/Winnipeg America/Halifax America/Montreal JP Asia/Tokyo AU Australia/Sydney Australia/Melbourne Australia/Brisbane Australia/Perth
-NZ Pacific/Auckland BR America/Sao_Paulo MX America/Mexico_City AR America/Argentina/Buenos_Aires IN Asia/Kolkata CN Asia/Shanghai KR Asia/Seoul SG Asia/Singapore`
+// countries lists countries with their zones: all of the interface's 23, their neighbours, and some beyond.
+//
+//go:embed countries.txt
+var countries string
 
-// countryOf gives a zone's country, "" when it is not listed.
-func countryOf(zone string) string {
-	country := ""
-	for word := range strings.FieldsSeq(zoneCountries) {
-		if len(word) == 2 {
-			country = word
-		} else if word == zone {
-			return country
+// zoneCountries gives the country of each zone listed.
+func zoneCountries() map[string]string {
+	m := map[string]string{}
+	for line := range strings.Lines(countries) {
+		country, zones, _ := strings.Cut(line, " ")
+		for zone := range strings.FieldsSeq(zones) {
+			m[zone] = country
 		}
 	}
-	return ""
+	return m
 }
 
 // languageCodes are those of translations.txt, in the order of schedule's languages.

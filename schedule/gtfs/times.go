@@ -84,12 +84,11 @@ func service(id string, ranges []dayRange) schedule.Service {
 	return out
 }
 
-// tripRow is a row of trips.txt with those of stop_times.txt.
+// tripRow is a row of trips.txt with those of stop_times.txt. Until these are
+// read, its ID is the feed's, and its Pattern is its route.
 type tripRow struct {
 	schedule.Trip
-	id    string // as the feed has it
 	line  int
-	route int32
 	calls []stopTime
 }
 
@@ -117,8 +116,8 @@ func (f *Feed) readTrips() {
 		if r.unused {
 			continue
 		}
-		f.trips[id] = add(&trips, tripRow{id: id, line: r.line, route: route, Trip: schedule.Trip{
-			ID: urlSafe(id), Service: service, Bus: bus,
+		f.trips[id] = add(&trips, tripRow{line: r.line, Trip: schedule.Trip{
+			ID: id, Pattern: route, Service: service, Bus: bus,
 			Name: cmp.Or(r.get("trip_short_name"), r.get("trip_headsign")), Phones: r.list("waybill_phones", " "),
 		}})
 	}
@@ -153,11 +152,11 @@ func (f *Feed) finishTrips(trips []tripRow) {
 	for _, t := range trips {
 		calls := f.ordered(t.calls)
 		if reason := complete(calls); reason != "" {
-			f.skip("trips.txt", t.line, "trip_id %q %s", t.id, reason)
-			delete(f.trips, t.id)
+			f.skip("trips.txt", t.line, "trip_id %q %s", t.ID, reason)
+			delete(f.trips, t.ID)
 			continue
 		}
-		p := schedule.Pattern{Route: t.route}
+		p := schedule.Pattern{Route: t.Pattern}
 		var at schedule.Times
 		for i, c := range calls {
 			p.Stops = append(p.Stops, c.stop)
@@ -172,7 +171,9 @@ func (f *Feed) finishTrips(trips []tripRow) {
 		key := packed([]int32{p.Route}) + "|" + packed(p.Stops) + "|" + packed(p.NoPickup) + "|" + packed(p.NoDropOff)
 		t.Pattern = once(patterns, key, &f.out.Patterns, p)
 		t.Times = once(times, packed(at), &f.out.Times, at)
-		f.trips[t.id] = add(&f.out.Trips, t.Trip)
+		id := t.ID
+		t.ID = urlSafe(id)
+		f.trips[id] = add(&f.out.Trips, t.Trip)
 	}
 }
 
