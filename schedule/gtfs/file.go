@@ -1,10 +1,13 @@
 // Package gtfs makes the tables of a timetable from a feed in GTFS Schedule,
 // with the columns of Waybill's own (contract §5).
 //
-// [Import] takes any feed as it comes: a byte-order mark, CRLF, padded cells,
+// [Read] takes any feed as it comes: a byte-order mark, CRLF, padded cells,
 // rows and columns in any order, files and columns it does not know. What it
 // cannot use it skips, row by row, and says where and why. What is no feed at
 // all it refuses.
+//
+// A file is read as rows; a row knows how to read its cells and keeps what is
+// first wrong with them; a Feed makes tables of the rows that are left.
 package gtfs
 
 import (
@@ -74,8 +77,9 @@ func root(feed fs.FS) (fs.FS, error) {
 	return nil, noFeed("no %s at the top or in one sub-directory", strings.Join(required, ", "))
 }
 
-// rows gives the rows of a file, each until the next, and reports those in which something was found wrong.
-// A file that is not there, or empty, has none; once one cannot be read, none has.
+// rows gives the rows of a file, each until the next, and reports those in which
+// something was found wrong. A file that is not there, or empty, has none; once
+// one cannot be read, none has.
 func (f *Feed) rows(file string) iter.Seq[*row] {
 	return func(yield func(*row) bool) {
 		if f.err == nil {

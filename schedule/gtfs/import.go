@@ -73,7 +73,8 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 // Size gives the tables as they are before Tables has finished them, to be counted.
 func (f *Feed) Size() *schedule.Tables { return &f.out }
 
-// Tables finishes the tables of the feed, once, for it to follow the timetable before, which may be nil: slugs stay what they were.
+// Tables finishes the tables of the feed, once, for it to follow the timetable
+// before, which may be nil: slugs stay what they were.
 func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	if before == nil {
 		before = new(schedule.Tables)
