@@ -1,13 +1,15 @@
 package gtfs
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/base64"
 	"fmt"
 	"io/fs"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"waybill/schedule"
 )
@@ -16,321 +18,208 @@ import (
 type Options struct {
 	BusOnly   bool                 // keep route types 3, 200–299 and 700–799 only
 	FarePerKm []schedule.FarePerKm // prices what no fare matches; at most one
-	// Before is the timetable that this one replaces; slugs stay what they were. May be nil.
-	Before *schedule.Tables
-	// Skip is told of each row that is not used. Line is 0 for a whole file.
+	// Skip is told of each row that is not used.
 	Skip func(file string, line int, reason string)
 }
 
 // Counts are the rows read, by file.
 type Counts map[string]int
 
-// Import reads a feed. Its error is ErrNoFeed, with the reason, or that of the file system.
-func Import(feed fs.FS, opt Options) (*schedule.Tables, Counts, error) {
-	f, counts, err := Read(feed, opt)
-	if err != nil {
-		return nil, counts, err
-	}
-	return f.Tables(opt.Before), counts, nil
-}
-
 // Feed is a feed that was read.
-type Feed struct{ im *importer }
+type Feed struct {
+	opt  Options
+	dir  fs.FS
+	text *bufio.Reader // of the file being read
+	left int64         // bytes that the feed may still have
+	err  error         // the first
 
-// Size gives the tables as they are before Tables has finished them, to be counted.
-func (f *Feed) Size() *schedule.Tables { return &f.im.out }
+	counts Counts
+	out    schedule.Tables
 
-// Tables finishes the tables of the feed, once, for it to follow the timetable before, which may be nil.
-func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
-	f.im.finishSlugs(before)
-	return &f.im.out
+	// By the ids of the feed, the indexes of out.
+	companies, areas, stops, routes, buses, services, trips index
+
+	cityByName   index // of those that have the name of a stop
+	zones        map[string]bool
+	translations map[translated]schedule.Names
 }
 
-// Read reads a feed, all but what depends on the timetable before. Its errors are those of Import.
+// Read reads a feed, all but what depends on the timetable before. Its error
+// is ErrNoFeed, with the reason, or that of the file system.
 func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 	dir, err := root(feed)
 	if err != nil {
 		return nil, nil, err
 	}
-	im := &importer{
-		feed: dir, opt: opt, skip: opt.Skip, left: maxUnpacked, counts: Counts{},
-		companies: map[string]int32{}, areas: map[string]int32{}, named: map[string]int32{}, stops: map[string]int32{}, stopArea: map[string]stopArea{},
-		routes: map[string]int32{}, buses: map[string]int32{}, fms: map[string]bool{}, services: map[string]*days{}, trips: map[string]int32{},
-		translated: map[[3]string]*[2]schedule.Names{},
+	f := &Feed{
+		opt: opt, dir: dir, text: bufio.NewReaderSize(nil, maxLine), left: maxUnpacked,
+		counts: Counts{}, out: schedule.Tables{FarePerKm: opt.FarePerKm},
+		companies: index{}, areas: index{}, stops: index{}, routes: index{}, buses: index{}, services: index{}, trips: index{},
+		cityByName: index{}, zones: map[string]bool{}, translations: map[translated]schedule.Names{},
 	}
-	im.out.FarePerKm = opt.FarePerKm
-	for _, step := range []func() error{
-		im.readTranslations, im.readAgencies, im.readAreas, im.readStops, im.readRoutes, im.readBuses,
-		im.readServices, im.readTrips, im.readStopTimes, im.readFrequencies,
-		im.readFares, im.readRefundRules, im.readDiscounts, im.readTransfers,
+	for _, read := range []func(){
+		f.readTranslations, f.readAgencies, f.readAreas, f.readStops, f.readRoutes, f.readBuses,
+		f.readServices, f.readTrips, f.readFrequencies,
+		f.readFares, f.readRefundRules, f.readDiscounts, f.readTransfers,
 	} {
-		if err := step(); err != nil {
-			return nil, im.counts, err
+		if read(); f.err != nil {
+			return nil, f.counts, f.err
 		}
 	}
-	im.finishCities()
-	return &Feed{im}, im.counts, nil
+	f.finishCities()
+	return f, f.counts, nil
 }
 
-// importer is one import. Maps go from a feed's id to an index of out.
-type importer struct {
-	feed   fs.FS
-	opt    Options
-	skip   func(file string, line int, reason string)
-	left   int64
-	counts Counts
-	out    schedule.Tables
+// Size gives the tables as they are before Tables has finished them, to be counted.
+func (f *Feed) Size() *schedule.Tables { return &f.out }
 
-	companies, areas, named, stops, routes, buses, trips map[string]int32
-	stopArea                                             map[string]stopArea
-	fms                                                  map[string]bool
-	services                                             map[string]*days
-	serviceIndex                                         map[string]int32
-	tripLines                                            []int            // by trip
-	stopZones                                            map[int32]string // by city: what its stops say
-	translated                                           map[[3]string]*[2]schedule.Names
+// Tables finishes the tables of the feed, once, for it to follow the timetable
+// before, which may be nil: slugs stay what they were.
+func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
+	if before == nil {
+		before = new(schedule.Tables)
+	}
+	slugs(f.out.Companies, before.Companies, func(x *schedule.Company) named { return named{x.ID, x.Name, &x.Slug} })
+	slugs(f.out.Cities, before.Cities, func(x *schedule.City) named { return named{x.ID, x.Name, &x.Slug} })
+	slugs(f.out.Routes, before.Routes, func(x *schedule.Route) named { return named{x.ID, x.Name, &x.Slug} })
+	return &f.out
 }
+
+// Import reads a feed that follows no timetable.
+func Import(feed fs.FS, opt Options) (*schedule.Tables, Counts, error) {
+	f, counts, err := Read(feed, opt)
+	if err != nil {
+		return nil, counts, err
+	}
+	return f.Tables(nil), counts, nil
+}
+
+// add puts a row into a table and gives its index.
+func add[T any](table *[]T, row T) int32 {
+	*table = append(*table, row)
+	return int32(len(*table) - 1)
+}
+
+const (
+	upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	safe  = upper + "abcdefghijklmnopqrstuvwxyz0123456789-._~"
+)
 
 // urlSafe gives the id by which the interface names what a feed calls id: the
 // same where that is URL-safe, else an encoding that no other id has.
 func urlSafe(id string) string {
-	plain := id != "" && id[0] != '~'
-	for i := 0; i < len(id) && plain; i++ {
-		c := id[i]
-		plain = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
-	}
-	if plain && strings.Trim(id, ".") != "" {
+	if strings.Trim(id, safe) == "" && strings.Trim(id, ".") != "" && id[0] != '~' {
 		return id
 	}
 	// No plain id starts with a tilde.
 	return "~" + base64.RawURLEncoding.EncodeToString([]byte(id))
 }
 
-// isZone tells whether a name is of a zone that is the same on every machine.
-func isZone(name string) bool {
-	_, err := time.LoadLocation(name)
-	return err == nil && name != "Local"
+func (f *Feed) readAgencies() {
+	for r := range f.rows("agency.txt") {
+		zone := f.zone(r, "agency_timezone")
+		r.check(zone != "", "agency_timezone", "is missing")
+		id := r.unique("agency_id", f.companies)
+		if r.unused {
+			continue
+		}
+		f.companies[id] = add(&f.out.Companies, schedule.Company{
+			ID: urlSafe(id), Name: r.get("agency_name"), Email: r.get("agency_email"), Website: r.get("agency_url"), Zone: zone,
+			Slug: r.get("waybill_slug"), CEO: r.get("waybill_ceo"), PartnerCompany: r.get("waybill_partner_company"),
+			LogoURL: r.get("waybill_logo_url"), Rules: r.get("waybill_rules"), Socials: r.list("waybill_socials", " "),
+			Tier: r.get("waybill_tier"), Source: cmp.Or(r.get("waybill_source"), schedule.OwnSource),
+		})
+	}
+	switch n := len(f.out.Companies); {
+	case n == 0 && f.err == nil:
+		f.err = noFeed("agency.txt has no usable row")
+	case n == 1: // it need not be named
+		f.companies[""] = 0
+	}
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
+func (f *Feed) readRoutes() {
+	for r := range f.rows("routes.txt") {
+		id := r.id("route_id", f.routes)
+		company := r.ref("agency_id", f.companies, "agency.txt")
+		kind, err := strconv.Atoi(r.get("route_type"))
+		r.check(err == nil || !f.opt.BusOnly, "route_type", "is not a number")
+		switch {
+		case r.unused:
+			continue
+		case f.opt.BusOnly && kind != 3 && kind/100 != 2 && kind/100 != 7:
+			f.routes[id] = leftOut
+			continue
+		}
+		column := "route_long_name"
+		if r.get(column) == "" {
+			column = "route_short_name"
+		}
+		route := schedule.Route{
+			ID: urlSafe(id), Company: company, Name: r.get(column), Names: f.names("routes", column, id, r.get(column)),
+			Slug: r.get("waybill_slug"), Description: r.get("route_desc"),
+		}
+		for _, pair := range r.list("waybill_services", ";") {
+			id, name, _ := strings.Cut(pair, ":")
+			route.Services = append(route.Services, schedule.Amenity{ID: urlSafe(strings.TrimSpace(id)), Name: strings.TrimSpace(name)})
+		}
+		f.routes[id] = add(&f.out.Routes, route)
+	}
+}
 
-// fields gives the words of a cell.
-func fields(cell, sep string) []string {
-	var list []string
-	for s := range strings.SplitSeq(cell, sep) {
-		if s = strings.TrimSpace(s); s != "" {
-			list = append(list, s)
+func (f *Feed) readBuses() {
+	objects := index{}
+	for r := range f.rows("waybill_buses.txt") {
+		id := r.id("bus_id", f.buses)
+		company := r.maybe("agency_id", f.companies, "agency.txt")
+		seats := r.number("seats", 1, schedule.MaxSeats)
+		object := r.unique("fms_object_id", objects)
+		if r.unused {
+			continue
+		}
+		f.buses[id] = add(&f.out.Buses, schedule.Bus{
+			ID: urlSafe(id), Company: company, Seats: int32(seats), Registration: r.get("registration_number"),
+			Brand: r.get("brand"), Model: r.get("model"), Images: r.list("image_urls", " "),
+			FMSObject: object, Geolocation: r.get("is_geolocation") == "1",
+		})
+		if object != "" {
+			objects[object] = f.buses[id]
 		}
 	}
-	return list
-}
-
-func (im *importer) readAgencies() error {
-	err := im.read("agency.txt", func(t *table) {
-		id := t.get("agency_id")
-		zone := t.get("agency_timezone")
-		if zone == "" || !isZone(zone) {
-			t.drop("agency_timezone %q is not an IANA time zone", zone)
-			return
-		}
-		if _, ok := im.companies[id]; ok {
-			t.drop("agency_id %q is there already", id)
-			return
-		}
-		c := schedule.Company{
-			ID: urlSafe(id), Name: t.get("agency_name"), CEO: t.get("waybill_ceo"), PartnerCompany: t.get("waybill_partner_company"),
-			LogoURL: t.get("waybill_logo_url"), Email: t.get("agency_email"), Website: t.get("agency_url"), Rules: t.get("waybill_rules"),
-			Socials: fields(t.get("waybill_socials"), " "), Slug: t.get("waybill_slug"), Tier: t.get("waybill_tier"), Source: cmp.Or(t.get("waybill_source"), schedule.OwnSource), Zone: zone,
-		}
-		im.companies[id] = int32(len(im.out.Companies))
-		im.out.Companies = append(im.out.Companies, c)
-	})
-	if err == nil && len(im.out.Companies) == 0 {
-		err = noFeed("agency.txt has no usable row")
-	}
-	return err
-}
-
-// company finds the agency that a row names; a feed with one agency need not name it.
-func (im *importer) company(id string) (int32, bool) {
-	if id == "" && len(im.out.Companies) == 1 {
-		return 0, true
-	}
-	i, ok := im.companies[id]
-	return i, ok
-}
-
-func (im *importer) readRoutes() error {
-	return im.read("routes.txt", func(t *table) {
-		id := t.get("route_id")
-		company, ok := im.company(t.get("agency_id"))
-		kind, err := strconv.Atoi(t.get("route_type"))
-		_, double := im.routes[id]
-		switch {
-		case id == "":
-			t.drop("has no route_id")
-			return
-		case double:
-			t.drop("route_id %q is there already", id)
-			return
-		case !ok:
-			t.drop("agency_id %q is not in agency.txt", t.get("agency_id"))
-			return
-		case err != nil && im.opt.BusOnly:
-			t.drop("route_type %q is not a number", t.get("route_type"))
-			return
-		case im.opt.BusOnly && kind != 3 && kind/100 != 2 && kind/100 != 7:
-			im.routes[id] = leftOut
-			return
-		}
-		long, short := t.get("route_long_name"), t.get("route_short_name")
-		r := schedule.Route{ID: urlSafe(id), Company: company, Name: cmp.Or(long, short), Slug: t.get("waybill_slug"), Description: t.get("route_desc")}
-		field := "route_long_name"
-		if long == "" {
-			field = "route_short_name"
-		}
-		r.Names = im.names("routes", field, id, r.Name)
-		for _, pair := range fields(t.get("waybill_services"), ";") {
-			sid, name, _ := strings.Cut(pair, ":")
-			r.Services = append(r.Services, schedule.Amenity{ID: urlSafe(strings.TrimSpace(sid)), Name: strings.TrimSpace(name)})
-		}
-		im.routes[id] = int32(len(im.out.Routes))
-		im.out.Routes = append(im.out.Routes, r)
-	})
-}
-
-// leftOut marks what an option leaves out: rows that name it are passed over in silence.
-const leftOut int32 = -2
-
-func (im *importer) readBuses() error {
-	return im.read("waybill_buses.txt", func(t *table) {
-		id := t.get("bus_id")
-		company, ok := im.company(t.get("agency_id"))
-		if t.get("agency_id") == "" && !ok {
-			company, ok = -1, true
-		}
-		seats, err := strconv.Atoi(t.get("seats"))
-		_, double := im.buses[id]
-		fms := t.get("fms_object_id")
-		switch {
-		case id == "":
-			t.drop("has no bus_id")
-		case double:
-			t.drop("bus_id %q is there already", id)
-		case !ok:
-			t.drop("agency_id %q is not in agency.txt", t.get("agency_id"))
-		case err != nil || seats < 1 || seats > schedule.MaxSeats:
-			t.drop("seats %q is not a number from 1 to %d", t.get("seats"), schedule.MaxSeats)
-		case fms != "" && im.fms[fms]:
-			t.drop("fms_object_id %q is there already", fms)
-		default:
-			im.fms[fms] = true
-			im.buses[id] = int32(len(im.out.Buses))
-			im.out.Buses = append(im.out.Buses, schedule.Bus{
-				ID: urlSafe(id), Company: company, Seats: int32(seats), Registration: t.get("registration_number"), Brand: t.get("brand"), Model: t.get("model"),
-				Images: fields(t.get("image_urls"), " "), FMSObject: fms, Geolocation: t.get("is_geolocation") == "1",
-			})
-		}
-	})
-}
-
-func (im *importer) readTrips() error {
-	err := im.read("trips.txt", func(t *table) {
-		id, service := t.get("trip_id"), t.get("service_id")
-		route, ok := im.routes[t.get("route_id")]
-		_, double := im.trips[id]
-		_, runs := im.serviceIndex[service]
-		bus := int32(-1)
-		busID := t.get("waybill_bus_id")
-		if busID != "" {
-			if b, ok := im.buses[busID]; ok {
-				bus = b
-			} else {
-				t.drop("waybill_bus_id %q is not in waybill_buses.txt", busID)
-				return
-			}
-		}
-		switch {
-		case id == "":
-			t.drop("has no trip_id")
-		case double:
-			t.drop("trip_id %q is there already", id)
-		case !ok:
-			t.drop("route_id %q is not in routes.txt", t.get("route_id"))
-		case route == leftOut:
-			im.trips[id] = leftOut
-		case !runs:
-			t.drop("service_id %q is neither in calendar.txt nor in calendar_dates.txt", service)
-		default:
-			im.trips[id] = int32(len(im.out.Trips))
-			im.tripLines = append(im.tripLines, t.line)
-			// Until its stop times are read, a trip's Pattern is its route.
-			im.out.Trips = append(im.out.Trips, schedule.Trip{
-				ID: urlSafe(id), Pattern: route, Service: im.serviceIndex[service], Bus: bus,
-				Name: cmp.Or(t.get("trip_short_name"), t.get("trip_headsign")), Phones: fields(t.get("waybill_phones"), " "),
-			})
-		}
-	})
-	return err
 }
 
 // readFrequencies puts one trip per departure in place of each trip that runs at intervals.
-func (im *importer) readFrequencies() error {
-	type departure struct{ base, at int32 }
-	made := map[departure]bool{} // intervals may overlap
-	based := map[int32]bool{}
-	ids := map[string]bool{}
-	for i := range im.out.Trips {
-		ids[im.out.Trips[i].ID] = true
-	}
-	var trips []schedule.Trip
-	err := im.read("frequencies.txt", func(t *table) {
-		id := t.get("trip_id")
-		i, ok := im.trips[id]
-		start, ok1 := parseTime(t.get("start_time"))
-		end, ok2 := parseTime(t.get("end_time"))
-		headway, err := strconv.Atoi(t.get("headway_secs"))
-		switch {
-		case i == leftOut:
-			return
-		case !ok:
-			t.drop("trip_id %q is not a usable trip", id)
-			return
-		case !ok1 || !ok2:
-			t.drop("start_time or end_time is not a time as in 08:30:00")
-			return
-		case err != nil || headway < 1:
-			t.drop("headway_secs %q is not a number of seconds", t.get("headway_secs"))
-			return
-		case end <= start || int(end-start)/headway >= maxDepartures-len(trips):
-			t.drop("gives no departures, or more than %d in the whole feed", maxDepartures)
-			return
+func (f *Feed) readFrequencies() {
+	var departures []schedule.Trip
+	made, replaced := map[string]bool{}, map[string]bool{} // by id
+	for r := range f.rows("frequencies.txt") {
+		trip := r.ref("trip_id", f.trips, "trips.txt")
+		start, end := int(r.clock("start_time")), int(r.clock("end_time"))
+		r.check(start != blank, "start_time", "is missing")
+		headway := r.number("headway_secs", 1, math.MaxInt)
+		r.check(end > start, "end_time", "leaves no departure")
+		r.check((end-start)/headway < maxDepartures-len(departures), "headway_secs", "brings the feed beyond 500,000 departures")
+		if r.unused {
+			continue
 		}
-		based[i] = true
-		base := im.out.Trips[i]
-		for next := int(start); next < int(end); next += min(headway, int(end)) {
-			x, at := base, int32(next)
-			if made[departure{i, at}] {
+		base := f.out.Trips[trip]
+		replaced[base.ID] = true
+		for at := start; at < end; at += min(headway, end) {
+			x := base
+			x.ID = fmt.Sprintf("%s~%02d%02d%02d", base.ID, at/3600, at/60%60, at%60)
+			if made[x.ID] { // intervals may overlap
 				continue
 			}
-			made[departure{i, at}] = true
-			x.ID = fmt.Sprintf("%s~%02d%02d%02d", base.ID, at/3600, at/60%60, at%60)
-			for ids[x.ID] {
+			made[x.ID] = true
+			for _, taken := f.trips[x.ID]; taken; _, taken = f.trips[x.ID] {
 				x.ID += "~"
 			}
-			ids[x.ID] = true
-			x.Shift = at - im.out.Times[base.Times][1]
-			trips = append(trips, x)
-		}
-	})
-	var kept []schedule.Trip
-	for i, x := range im.out.Trips {
-		if !based[int32(i)] {
-			kept = append(kept, x)
+			x.Shift = int32(at) - f.out.Times[base.Times][1]
+			departures = append(departures, x)
 		}
 	}
-	im.out.Trips = append(kept, trips...)
-	return err
+	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool { return replaced[t.ID] })
+	f.out.Trips = append(kept, departures...)
 }
 
 // maxDepartures is how many trips frequencies.txt may expand to.

@@ -25,32 +25,22 @@ var slugTable = map[rune]string{
 // slugOf makes a URL-friendly word of a name, "" when nothing of it can be spelled.
 func slugOf(name string) string {
 	var b strings.Builder
-	dash := false
-	put := func(s string) {
-		if dash && b.Len() > 0 && s != "" {
-			b.WriteByte('-')
-		}
-		if s != "" {
-			dash = false
-		}
-		b.WriteString(s)
-	}
 	for _, r := range name {
-		spelled, known := slugTable[unicode.ToLower(r)]
-		if !known {
-			for _, plain := range schedule.Fold(string(r)) {
-				if spelling, ok := slugTable[plain]; ok {
-					spelled += spelling
-				} else if plain < unicode.MaxASCII && (unicode.IsLetter(plain) || unicode.IsDigit(plain)) {
-					spelled += string(plain)
-				} else {
-					dash = true
-				}
+		if spelled, ok := slugTable[unicode.ToLower(r)]; ok {
+			b.WriteString(spelled)
+			continue
+		}
+		for _, plain := range schedule.Fold(string(r)) {
+			if spelled, ok := slugTable[plain]; ok {
+				b.WriteString(spelled)
+			} else if plain < unicode.MaxASCII && (unicode.IsLetter(plain) || unicode.IsDigit(plain)) {
+				b.WriteRune(plain)
+			} else {
+				b.WriteByte(' ')
 			}
 		}
-		put(spelled)
 	}
-	return b.String()
+	return strings.Join(strings.Fields(b.String()), "-")
 }
 
 // named is what gets a slug: Slug is what the feed gives, and then what it got.
@@ -64,33 +54,31 @@ type named struct {
 func slugs[T any](rows, old []T, of func(*T) named) {
 	before := map[string]string{}
 	for i := range old {
-		before[of(&old[i]).id] = *of(&old[i]).slug
-	}
-	list := make([]named, len(rows))
-	for i := range rows {
-		list[i] = of(&rows[i])
+		x := of(&old[i])
+		before[x.id] = *x.slug
 	}
 	taken, next := map[string]bool{}, map[string]int{}
-	given := make([]bool, len(list))
-	for i, x := range list {
+	var asking, others []named
+	for i := range rows {
+		x := of(&rows[i])
 		asked, had := slugOf(*x.slug), before[x.id]
-		if had != "" && (asked == "" || had == asked || strings.TrimRight(had, "0123456789") == asked+"-") && !taken[had] {
-			*x.slug, given[i], taken[had] = had, true, true
+		stays := had != "" && !taken[had] && (asked == "" || had == asked || strings.TrimRight(had, "0123456789") == asked+"-")
+		switch {
+		case stays:
+			*x.slug, taken[had] = had, true
+		case asked != "":
+			asking = append(asking, x)
+		default:
+			others = append(others, x)
 		}
 	}
-	for _, asked := range []bool{true, false} {
-		for i, x := range list {
-			slug := slugOf(*x.slug)
-			if given[i] || asked && slug == "" {
-				continue
-			}
-			slug = cmp.Or(slug, slugOf(x.name), slugOf(x.id), "x")
-			unique := slug
-			for n := max(2, next[slug]); taken[unique]; n++ {
-				unique = slug + "-" + strconv.Itoa(n)
-				next[slug] = n + 1
-			}
-			*x.slug, given[i], taken[unique] = unique, true, true
+	for _, x := range append(asking, others...) {
+		slug := cmp.Or(slugOf(*x.slug), slugOf(x.name), slugOf(x.id), "x")
+		unique := slug
+		for n := max(2, next[slug]); taken[unique]; n++ {
+			unique = slug + "-" + strconv.Itoa(n)
+			next[slug] = n + 1
 		}
+		*x.slug, taken[unique] = unique, true
 	}
 }

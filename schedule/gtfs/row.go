@@ -1,0 +1,211 @@
+package gtfs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"waybill/schedule"
+)
+
+// row is one row of a file. The first thing found wrong with it sticks: what is read of it
+// from then on is of no use, and it is skipped and reported.
+type row struct {
+	line    int
+	columns map[string]int
+	cells   []string
+	unused  bool
+	reason  string // why it is unused; "" passes over it in silence
+}
+
+const maxCell = 1 << 16 // bytes of one cell
+
+// fail makes the row unused for a reason, unless it is already.
+func (r *row) fail(reason string) {
+	if !r.unused {
+		r.unused, r.reason = true, reason
+	}
+}
+
+// check fails the row unless ok, saying what is wrong with a cell.
+func (r *row) check(ok bool, column, wrong string) {
+	if !ok && !r.unused {
+		r.fail(fmt.Sprintf("%s %q %s", column, r.get(column), wrong))
+	}
+}
+
+// parse takes a line as the row; it tells whether it is one, rather than blank, the header, or unused.
+func (r *row) parse(line []byte) bool {
+	if !r.unused {
+		r.split(string(line))
+	}
+	switch {
+	case r.unused, len(r.cells) == 1 && r.cells[0] == "":
+		return false
+	case r.columns == nil:
+		r.columns = map[string]int{}
+		for i, name := range r.cells {
+			r.columns[name] = i
+		}
+		return false
+	}
+	if !utf8.Valid(line) {
+		r.fail("is not UTF-8")
+	}
+	return !r.unused
+}
+
+// split takes a line apart, as GTFS has it: no cell runs over several lines, so
+// that one whose quote is missing does not swallow the lines after it.
+func (r *row) split(line string) {
+	r.cells = r.cells[:0]
+	for more := true; more; {
+		line = strings.TrimSpace(line)
+		cell, rest, found := strings.Cut(line, ",")
+		if strings.HasPrefix(line, `"`) {
+			end := closing(line)
+			if end < 0 {
+				r.fail("a quote is missing")
+				return
+			}
+			cell = strings.ReplaceAll(line[1:end], `""`, `"`)
+			_, rest, found = strings.Cut(line[end:], ",")
+		}
+		if len(cell) > maxCell {
+			r.fail("a cell is longer than 64 KiB")
+		}
+		r.cells = append(r.cells, strings.TrimSpace(cell))
+		line, more = rest, found
+	}
+}
+
+// closing finds the quote that ends a cell in quotes, -1 where none does: it is not doubled, and
+// after it comes nothing but blanks before the comma or the line's end. A quote in front of
+// anything else is a part of the cell, odd as it is.
+func closing(line string) int {
+	for i := 1; i < len(line); i++ {
+		if line[i] != '"' {
+			continue
+		}
+		next := line[i+1:]
+		after := strings.TrimLeft(next, " \t")
+		switch {
+		case after == "" || after[0] == ',':
+			return i
+		case next[0] == '"':
+			i++
+		case len(after) < len(next):
+			return -1
+		}
+	}
+	return -1
+}
+
+// get gives a cell without padding, "" where the row or the file has none.
+func (r *row) get(column string) string {
+	if i, ok := r.columns[column]; ok && i < len(r.cells) {
+		return r.cells[i]
+	}
+	return ""
+}
+
+// list gives the parts of a cell.
+func (r *row) list(column, separator string) []string {
+	var list []string
+	for part := range strings.SplitSeq(r.get(column), separator) {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// index finds what the rows of a file became by the ids that the feed gives them.
+type index map[string]int32
+
+// leftOut stands for what an option leaves out: rows that name it are passed over in silence.
+const leftOut int32 = -2
+
+// id reads the id of a row, which no other has.
+func (r *row) id(column string, others index) string {
+	r.check(r.get(column) != "", column, "is missing")
+	return r.unique(column, others)
+}
+
+// unique reads what no other row has.
+func (r *row) unique(column string, others index) string {
+	_, double := others[r.get(column)]
+	r.check(!double, column, "is there already")
+	return r.get(column)
+}
+
+// ref finds the row of another file that a cell names.
+func (r *row) ref(column string, in index, file string) int32 {
+	i, ok := in[r.get(column)]
+	if !ok {
+		r.check(false, column, "is no usable row of "+file)
+	} else if i == leftOut {
+		r.unused = true
+	}
+	return i
+}
+
+// maybe is ref where a cell may name nothing, which is -1.
+func (r *row) maybe(column string, in index, file string) int32 {
+	if _, ok := in[""]; !ok && r.get(column) == "" {
+		return -1
+	}
+	return r.ref(column, in, file)
+}
+
+// number reads a whole number. One that is not in the range is least.
+func (r *row) number(column string, least, most int) int {
+	n, err := strconv.Atoi(r.get(column))
+	if err == nil && least <= n && n <= most {
+		return n
+	}
+	r.check(false, column, fmt.Sprintf("is not a whole number from %d to %d", least, most))
+	return least
+}
+
+// degrees reads a latitude or longitude.
+func (r *row) degrees(column string, most float64) float64 {
+	x, err := strconv.ParseFloat(r.get(column), 64)
+	r.check(err == nil && -most <= x && x <= most, column, "is not a coordinate")
+	return x
+}
+
+// hundredths reads a decimal number with at most two decimals that count.
+func (r *row) hundredths(column string, most uint64, wrong string) int64 {
+	whole, decimals, _ := strings.Cut(r.get(column), ".")
+	decimals = strings.TrimRight(decimals, "0")
+	ok := len(decimals) <= 2 && len(whole) <= 12 && whole+decimals != ""
+	n, err := strconv.ParseUint(whole+(decimals + "00")[:2], 10, 63)
+	r.check(ok && err == nil && n <= most, column, wrong)
+	return int64(n)
+}
+
+// date reads a date as in 20261120.
+func (r *row) date(column string) schedule.Day {
+	t, err := time.Parse("20060102", r.get(column))
+	r.check(err == nil, column, "is not a date as in 20261120")
+	return schedule.DayOf(t)
+}
+
+// clock reads a time of a service day as in 8:30:00, in seconds; hours go beyond 24. It may be blank.
+func (r *row) clock(column string) int32 {
+	cell := r.get(column)
+	if cell == "" {
+		return blank
+	}
+	h, rest, _ := strings.Cut(cell, ":")
+	m, s, _ := strings.Cut(rest, ":")
+	hours, err1 := strconv.ParseUint(h, 10, 16)
+	minutes, err2 := strconv.ParseUint(m, 10, 8)
+	seconds, err3 := strconv.ParseUint(s, 10, 8)
+	ok := err1 == nil && err2 == nil && err3 == nil && len(h) <= 3 && len(m) == 2 && len(s) == 2 && minutes < 60 && seconds < 60
+	r.check(ok, column, "is not a time as in 08:30:00")
+	return int32(hours*3600 + minutes*60 + seconds)
+}
