@@ -22,7 +22,7 @@ func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
 	for _, j := range c.sweep(end, latest+1) {
 		beyond = min(beyond, j.Arr())
 	}
-	for _, l := range t.rides(q, cityPair{q.From, q.To}, end, latest+1) {
+	for _, l := range t.rides(q, q.From, q.To, end, latest+1) {
 		beyond = min(beyond, l.Arr)
 	}
 	return slices.DeleteFunc(found, func(j Journey) bool { return j.Arr() >= beyond })
@@ -54,7 +54,7 @@ type departure struct {
 // keeps a journey if it arrives before everything that leaves no earlier.
 func (c *changes) sweep(start, end int64) []Journey {
 	t := c.t
-	direct := t.rides(c.q, cityPair{c.q.From, c.q.To}, start, end)
+	direct := t.rides(c.q, c.q.From, c.q.To, start, end)
 	slices.SortFunc(direct, func(a, b Leg) int { return cmp.Compare(b.Dep, a.Dep) })
 	departures := c.departures(start, end)
 	best, d := never, 0
@@ -85,15 +85,12 @@ func (c *changes) departures(start, end int64) []departure {
 	var legs []Leg
 	open := *c.q
 	open.Full = nil // whether a ride is full is asked where its end is known
-	for _, call := range t.calls.get(c.q.From) {
-		p := &t.Patterns[call.pattern]
+	for _, call := range t.calls[c.q.From] {
 		var ends []hop
-		for to := int(call.position) + 1; to < len(p.Stops); to++ {
-			city := t.Stops[p.Stops[to]].City
-			if city == c.q.From || city == c.q.To || slices.Contains(p.NoDropOff, int16(to)) || len(t.pairs.get(cityPair{city, c.q.To})) == 0 {
-				continue
+		for h, city := range t.hopsFrom(call) {
+			if city != c.q.From && city != c.q.To && len(t.between(city, c.q.To)) > 0 {
+				ends = append(ends, h)
 			}
-			ends = append(ends, hop{call.pattern, call.position, int16(to)})
 		}
 		if len(ends) == 0 {
 			continue
@@ -151,7 +148,7 @@ func (c *changes) from(city int32, until int64) *onward {
 	}
 	const ahead = 2 * 86400 // departures come the latest first, so this is rarely extended
 	on = &onward{until: until + ahead}
-	on.rides = c.t.rides(c.q, cityPair{city, c.q.To}, c.start, on.until)
+	on.rides = c.t.rides(c.q, city, c.q.To, c.start, on.until)
 	slices.SortFunc(on.rides, func(a, b Leg) int { return cmp.Compare(a.Dep, b.Dep) })
 	on.earliest = make([]int64, len(on.rides))
 	least := never

@@ -106,7 +106,7 @@ func (t *Timetable) Search(q *Query) []Journey {
 	start, end := q.First.In(zone).Unix(), (q.First + Day(q.Days)).In(zone).Unix()
 	start = max(start, q.After+1)
 	var list []Journey
-	for _, l := range t.rides(q, cityPair{q.From, q.To}, start, end) {
+	for _, l := range t.rides(q, q.From, q.To, start, end) {
 		list = append(list, Direct(l))
 	}
 	if q.Changes > 0 && start < end {
@@ -142,9 +142,9 @@ func (t *Timetable) compareLegs(a, b *Leg) int {
 }
 
 // rides gives the rides between two cities that leave in [start, end).
-func (t *Timetable) rides(q *Query, pair cityPair, start, end int64) []Leg {
+func (t *Timetable) rides(q *Query, from, to int32, start, end int64) []Leg {
 	var list []Leg
-	for _, h := range t.pairs.get(pair) {
+	for _, h := range t.between(from, to) {
 		list = t.runs(list, q, h, start, end)
 	}
 	return list
@@ -159,7 +159,7 @@ func (t *Timetable) runs(list []Leg, q *Query, h hop, start, end int64) []Leg {
 		return list
 	}
 	zone := t.companyZn[company]
-	for _, trip := range t.trips.get(h.pattern) {
+	for _, trip := range t.trips[h.pattern] {
 		x := &t.Trips[trip]
 		times, service := t.Times[x.Times], &t.Services[x.Service]
 		dep, arr := int64(times[2*h.from+1]+x.Shift), int64(times[2*h.to]+x.Shift)
