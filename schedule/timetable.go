@@ -24,7 +24,6 @@ import (
 type Timetable struct {
 	Tables
 
-	zones     map[string]*zone
 	companyZn []*zone // by company
 	cityZn    []*zone // by city
 	cityByID  map[string]int32
@@ -70,31 +69,25 @@ type stopPair struct{ from, to string }
 
 // New makes the timetable of the tables. Its error names what does not fit together.
 func New(tables *Tables) (*Timetable, error) {
-	if err := tables.check(); err != nil {
+	zones := map[string]*zone{}
+	companyZn, err1 := zonesOf(zones, tables.Companies, func(c *Company) string { return c.Zone })
+	for _, z := range zones {
+		z.prepare(tables.Services)
+	}
+	cityZn, err2 := zonesOf(zones, tables.Cities, func(c *City) string { return c.Zone })
+	if err := cmp.Or(tables.check(), err1, err2); err != nil {
 		return nil, err
 	}
 	t := &Timetable{
-		Tables: *tables, zones: map[string]*zone{},
+		Tables: *tables, companyZn: companyZn, cityZn: cityZn,
 		cityByID:  rowsBy(tables.Cities, func(c *City) string { return c.ID }),
 		citySlug:  rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
 		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
 		transfers: map[stopPair]Transfer{}, leastWait: minWait,
 		forms: make([]atomic.Pointer[Form], len(tables.Trips)),
 	}
-	for i := range t.Companies {
-		z, err := t.zone(t.Companies[i].Zone)
-		if err != nil {
-			return nil, err
-		}
-		t.companyZn = append(t.companyZn, z)
-	}
 	for i := range t.Cities {
 		c := &t.Cities[i]
-		z, err := t.zone(c.Zone)
-		if err != nil {
-			return nil, err
-		}
-		t.cityZn = append(t.cityZn, z)
 		t.byName = append(t.byName, int32(i))
 		t.folded = append(t.folded, Fold(strings.Join(append(c.Names[:], c.Name), "\n")))
 	}
