@@ -18,129 +18,90 @@ func Percent(amount, hundredths int64) int64 {
 	return (amount*hundredths + 5000) / 10000
 }
 
-type fareKey struct {
-	company, route int32
-	from, to       string
-}
-
 // fareIndex finds the fares of a ride by trying the combinations of given
-// fields that occur in the feed, the most specific first.
+// fields that occur in the feed.
 type fareIndex struct {
-	masks []uint8 // which fields are given, the most of them first
-	by    map[fareKey][]Money
+	shapes []shape
+	by     map[Fare][]*Fare // by the fare without its price
 }
 
-const (
-	givenCompany = 1 << iota
-	givenRoute
-	givenFrom
-	givenTo
-)
+// shape tells whether company, route, from and to are given.
+type shape [4]bool
 
-func (f *Fare) mask() (m uint8) {
-	if f.Company >= 0 {
-		m |= givenCompany
+func (f *Fare) shape() shape { return shape{f.Company >= 0, f.Route >= 0, f.From != "", f.To != ""} }
+
+// cut leaves out the fields that are not given in a shape.
+func (f Fare) cut(s shape) Fare {
+	if !s[0] {
+		f.Company = -1
 	}
-	if f.Route >= 0 {
-		m |= givenRoute
+	if !s[1] {
+		f.Route = -1
 	}
-	if f.From != "" {
-		m |= givenFrom
+	if !s[2] {
+		f.From = ""
 	}
-	if f.To != "" {
-		m |= givenTo
+	if !s[3] {
+		f.To = ""
 	}
-	return m
+	return f
 }
 
-func specificity(mask uint8) (n int) {
-	for ; mask != 0; mask &= mask - 1 {
-		n++
+// specificity is how many fields are given.
+func (f *Fare) specificity() (n int) {
+	for _, given := range f.shape() {
+		if given {
+			n++
+		}
 	}
 	return n
 }
 
-func newFareIndex(t *Timetable) fareIndex {
-	x := fareIndex{by: make(map[fareKey][]Money, len(t.Fares))}
-	for i := range t.Fares {
-		f := &t.Fares[i]
-		if m := f.mask(); !slices.Contains(x.masks, m) {
-			x.masks = append(x.masks, m)
+// add keeps the best fare of each currency, by the currencies' names: the most
+// specific, and of those the cheapest.
+func add(list []*Fare, f *Fare) []*Fare {
+	i, ok := slices.BinarySearchFunc(list, f.Currency, func(x *Fare, c string) int { return cmp.Compare(x.Currency, c) })
+	if !ok {
+		return slices.Insert(list, i, f)
+	}
+	if cmp.Or(cmp.Compare(list[i].specificity(), f.specificity()), cmp.Compare(f.Amount, list[i].Amount)) < 0 {
+		list[i] = f
+	}
+	return list
+}
+
+func newFareIndex(fares []Fare) fareIndex {
+	x := fareIndex{by: make(map[Fare][]*Fare, len(fares))}
+	for i := range fares {
+		f := &fares[i]
+		if s := f.shape(); !slices.Contains(x.shapes, s) {
+			x.shapes = append(x.shapes, s)
 		}
-		k := fareKey{f.Company, f.Route, f.From, f.To}
-		x.by[k] = cheapest(x.by[k], Money{f.Currency, f.Amount})
+		key := Fare{Company: f.Company, Route: f.Route, From: f.From, To: f.To}
+		x.by[key] = add(x.by[key], f)
 	}
-	for _, list := range x.by {
-		slices.SortFunc(list, byCurrency)
-	}
-	slices.SortFunc(x.masks, func(a, b uint8) int { return cmp.Compare(specificity(b), specificity(a)) })
 	return x
 }
 
-// cheapest keeps one amount per currency.
-func cheapest(list []Money, m Money) []Money {
-	for i := range list {
-		if list[i].Currency == m.Currency {
-			list[i].Amount = min(list[i].Amount, m.Amount)
-			return list
-		}
-	}
-	return append(list, m)
-}
-
-func byCurrency(a, b Money) int { return cmp.Compare(a.Currency, b.Currency) }
-
 // BaseFares gives what one passenger pays for a ride before any discount, one
-// amount per currency, in the order of the currencies' names (contract §5). The
-// list is shared and must not be changed.
+// amount per currency, in the order of the currencies' names (contract §5).
 func (t *Timetable) BaseFares(l *Leg) []Money {
-	p := t.pattern(l.Trip)
-	from, to := t.Boarding(l).FareZone, t.Alighting(l).FareZone
-	var found, level []Money
-	for i, mask := range t.fares.masks {
-		k := fareKey{-1, -1, "", ""}
-		if mask&givenCompany != 0 {
-			k.company = t.Routes[p.Route].Company
-		}
-		if mask&givenRoute != 0 {
-			k.route = p.Route
-		}
-		if mask&givenFrom != 0 {
-			k.from = from
-		}
-		if mask&givenTo != 0 {
-			k.to = to
-		}
-		if (mask&givenFrom == 0 || from != "") && (mask&givenTo == 0 || to != "") {
-			level = merge(level, t.fares.by[k], true)
-		}
-		if i+1 == len(t.fares.masks) || specificity(t.fares.masks[i+1]) != specificity(mask) {
-			found, level = merge(found, level, false), nil
+	route := t.pattern(l.Trip).Route
+	ride := Fare{Company: t.Routes[route].Company, Route: route, From: t.Boarding(l).FareZone, To: t.Alighting(l).FareZone}
+	best := make([]*Fare, 0, 8) // most rides are sold in fewer currencies, and this needs no heap
+	for _, s := range t.fares.shapes {
+		for _, f := range t.fares.by[ride.cut(s)] {
+			best = add(best, f)
 		}
 	}
-	if len(found) == 0 && len(t.FarePerKm) > 0 {
+	list := make([]Money, len(best))
+	for i, f := range best {
+		list[i] = Money{f.Currency, f.Amount}
+	}
+	if len(list) == 0 && len(t.FarePerKm) > 0 {
 		rate := &t.FarePerKm[0]
 		cents := math.Round(t.distance(l) * float64(rate.Micros) / 1e4)
-		found = []Money{{rate.Currency, int64(cents)}}
-	}
-	return found
-}
-
-// merge adds the amounts of other currencies to a list, and with lower also
-// those that are less. It leaves both lists as they are.
-func merge(list, more []Money, lower bool) []Money {
-	if len(list) == 0 {
-		return more
-	}
-	list = slices.Clone(list)
-	for _, m := range more {
-		i, ok := slices.BinarySearchFunc(list, m, byCurrency)
-		switch {
-		case !ok:
-			list = slices.Insert(list, i, m)
-		case lower:
-			list[i].Amount = min(list[i].Amount, m.Amount)
-		}
+		list = []Money{{rate.Currency, int64(cents)}}
 	}
 	return list
 }
@@ -159,37 +120,40 @@ func (t *Timetable) distance(l *Leg) (km float64) {
 	return km
 }
 
-// indexRules finds the refund rules of each route: its own, or else those of its company, which its routes share.
+// indexRules finds the refund rules of each route: its own, or else those of
+// its company, which its routes share. Where a row stands in its table does not show.
 func (t *Timetable) indexRules() {
-	own, companies := map[int32][]RefundRule{}, map[int32][]RefundRule{}
-	for _, r := range t.RefundRules {
-		if r.Route >= 0 {
-			own[r.Route] = append(own[r.Route], r)
-		} else {
-			companies[r.Company] = append(companies[r.Company], r)
-		}
-	}
-	for _, lists := range []map[int32][]RefundRule{own, companies} {
-		for _, list := range lists {
-			slices.SortStableFunc(list, func(a, b RefundRule) int { return cmp.Compare(b.Hours, a.Hours) })
-		}
-	}
 	t.rules = make([][]RefundRule, len(t.Routes))
 	t.discounts = make([][]Discount, len(t.Routes))
-	for i := range t.Routes {
-		if t.rules[i] = own[int32(i)]; t.rules[i] == nil {
-			t.rules[i] = companies[t.Routes[i].Company]
+	companies := map[int32][]RefundRule{}
+	sorted := slices.Clone(t.RefundRules)
+	slices.SortStableFunc(sorted, func(a, b RefundRule) int { return cmp.Compare(b.Hours, a.Hours) })
+	for _, r := range sorted {
+		bare := RefundRule{ID: r.ID, Hours: r.Hours, Percent: r.Percent}
+		if r.Route >= 0 {
+			t.rules[r.Route] = append(t.rules[r.Route], bare)
+		} else {
+			companies[r.Company] = append(companies[r.Company], bare)
+		}
+	}
+	for i, r := range t.Routes {
+		if t.rules[i] == nil {
+			t.rules[i] = companies[r.Company]
 		}
 	}
 	for _, d := range t.Discounts {
-		t.discounts[d.Route] = append(t.discounts[d.Route], d)
+		list := &t.discounts[d.Route]
+		d.Route = 0
+		*list = append(*list, d)
 	}
 }
+
+func (t *Timetable) discountsOf(trip int32) []Discount { return t.discounts[t.pattern(trip).Route] }
 
 // Discount gives the position, among the discounts of the trip's form, of the
 // largest one in force for a ride: its local departure date decides. -1 is none.
 func (t *Timetable) Discount(l *Leg) int {
-	list := t.discounts[t.pattern(l.Trip).Route]
+	list := t.discountsOf(l.Trip)
 	if len(list) == 0 {
 		return -1
 	}
@@ -207,8 +171,7 @@ func (t *Timetable) Discount(l *Leg) int {
 func (t *Timetable) Price(l *Leg) []Money {
 	list := t.BaseFares(l)
 	if d := t.Discount(l); d >= 0 {
-		list = slices.Clone(list)
-		percent := t.discounts[t.pattern(l.Trip).Route][d].Percent
+		percent := t.discountsOf(l.Trip)[d].Percent
 		for i := range list {
 			list[i].Amount -= Percent(list[i].Amount, percent)
 		}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"time"
 )
 
@@ -46,7 +45,7 @@ func (t *Timetable) Form(trip int32) *Form {
 	p := t.pattern(trip)
 	f := &Form{
 		Trip: x.ID, Name: x.Name, Phones: x.Phones, Company: *t.Company(trip), Route: *t.Route(trip),
-		Bus: Bus{Seats: DefaultSeats}, Rules: t.rules[p.Route], Discounts: t.discounts[p.Route],
+		Bus: Bus{Seats: DefaultSeats}, Rules: t.rules[p.Route], Discounts: t.discountsOf(trip),
 	}
 	f.Route.Name, f.Route.Names = t.RouteName(trip, Untranslated), Names{}
 	if x.Bus >= 0 {
@@ -54,13 +53,6 @@ func (t *Timetable) Form(trip int32) *Form {
 	}
 	// Where a row stands in its table does not show.
 	f.Route.Company, f.Bus.Company = 0, 0
-	f.Rules, f.Discounts = slices.Clone(f.Rules), slices.Clone(f.Discounts)
-	for i := range f.Rules {
-		f.Rules[i].Company, f.Rules[i].Route = 0, 0
-	}
-	for i := range f.Discounts {
-		f.Discounts[i].Route = 0
-	}
 	times := t.Times[x.Times]
 	for i, s := range p.Stops {
 		call := FormStop{Stop: t.Stops[s], City: t.Cities[t.Stops[s].City], Arr: times[2*i] + x.Shift, Dep: times[2*i+1] + x.Shift}
@@ -156,7 +148,7 @@ func (t *Timetable) print(l *Leg) uint32 {
 	binary.BigEndian.PutUint64(b[0:], uint64(l.Dep))
 	binary.BigEndian.PutUint64(b[8:], uint64(l.Arr))
 	if d := t.Discount(l); d >= 0 {
-		x := &t.discounts[t.pattern(l.Trip).Route][d]
+		x := &t.discountsOf(l.Trip)[d]
 		binary.BigEndian.PutUint64(b[16:], uint64(x.Percent)+1)
 		h.Write([]byte(x.ID))
 	}

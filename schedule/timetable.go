@@ -103,7 +103,7 @@ func New(tables *Tables) (*Timetable, error) {
 	}
 	t.indexTrips()
 	t.indexHops()
-	t.fares = newFareIndex(t)
+	t.fares = newFareIndex(t.Fares)
 	t.indexRules()
 	return t, nil
 }
