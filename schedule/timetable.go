@@ -216,30 +216,37 @@ func (t *Timetable) Seats(trip int32) int {
 // StopsOf gives the stops a trip calls at, as indexes of Stops.
 func (t *Timetable) StopsOf(trip int32) []int32 { return t.pattern(trip).Stops }
 
-// RouteName gives what a trip's route is called in a language: its name, or
-// else the trip's first and last city.
-func (t *Timetable) RouteName(trip int32, lang Language) string {
-	r := t.Route(trip)
-	if r.Name == "" {
-		stops := t.pattern(trip).Stops
-		return t.CityName(t.Stops[stops[0]].City, lang) + " – " + t.CityName(t.Stops[stops[len(stops)-1]].City, lang)
-	}
-	if lang >= 0 && r.Names[lang] != "" {
-		return r.Names[lang]
-	}
-	return r.Name
+// arr and dep give when a trip is at a position, in seconds after the start of its service day.
+func (t *Timetable) arr(trip int32, at int16) int64 {
+	x := &t.Trips[trip]
+	return int64(t.Times[x.Times][2*at] + x.Shift)
+}
+
+func (t *Timetable) dep(trip int32, at int16) int64 {
+	x := &t.Trips[trip]
+	return int64(t.Times[x.Times][2*at+1] + x.Shift)
 }
 
 // Untranslated asks for names as the feed has them.
 const Untranslated Language = -1
 
-// CityName gives a city's name in a language, or else as the feed has it.
-func (t *Timetable) CityName(city int32, lang Language) string {
-	c := &t.Cities[city]
-	if lang >= 0 && c.Names[lang] != "" {
-		return c.Names[lang]
+// or gives the name in a language, or else the name as the feed has it.
+func (n *Names) or(name string, lang Language) string {
+	if lang >= 0 && n[lang] != "" {
+		return n[lang]
 	}
-	return c.Name
+	return name
+}
+
+// RouteName gives what a trip's route is called in a language: its name, or
+// else the trip's first and last city.
+func (t *Timetable) RouteName(trip int32, lang Language) string {
+	if r := t.Route(trip); r.Name != "" {
+		return r.Names.or(r.Name, lang)
+	}
+	stops := t.StopsOf(trip)
+	first, last := &t.Cities[t.Stops[stops[0]].City], &t.Cities[t.Stops[stops[len(stops)-1]].City]
+	return first.Names.or(first.Name, lang) + " – " + last.Names.or(last.Name, lang)
 }
 
 // TripByID finds a trip by its id.
