@@ -3,6 +3,7 @@ package schedule
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -21,40 +22,35 @@ func Percent(amount, hundredths int64) int64 {
 // fareIndex finds the fares of a ride by trying the combinations of given
 // fields that occur in the feed.
 type fareIndex struct {
-	shapes []shape
-	by     map[Fare][]*Fare // by the fare without its price
+	combinations []uint8
+	by           map[Fare][]*Fare // by the fare without its price
 }
 
-// shape tells whether company, route, from and to are given.
-type shape [4]bool
+// given has a bit for each field that must match: company, route, from, to.
+func (f *Fare) given() (fields uint8) {
+	for i, given := range [...]bool{f.Company >= 0, f.Route >= 0, f.From != "", f.To != ""} {
+		if given {
+			fields |= 1 << i
+		}
+	}
+	return fields
+}
 
-func (f *Fare) shape() shape { return shape{f.Company >= 0, f.Route >= 0, f.From != "", f.To != ""} }
-
-// cut leaves out the fields that are not given in a shape.
-func (f Fare) cut(s shape) Fare {
-	if !s[0] {
+// only leaves out what is not among the given fields.
+func (f Fare) only(fields uint8) Fare {
+	if fields&1 == 0 {
 		f.Company = -1
 	}
-	if !s[1] {
+	if fields&2 == 0 {
 		f.Route = -1
 	}
-	if !s[2] {
+	if fields&4 == 0 {
 		f.From = ""
 	}
-	if !s[3] {
+	if fields&8 == 0 {
 		f.To = ""
 	}
 	return f
-}
-
-// specificity is how many fields are given.
-func (f *Fare) specificity() (n int) {
-	for _, given := range f.shape() {
-		if given {
-			n++
-		}
-	}
-	return n
 }
 
 // add keeps the best fare of each currency, by the currencies' names: the most
@@ -64,7 +60,8 @@ func add(list []*Fare, f *Fare) []*Fare {
 	if !ok {
 		return slices.Insert(list, i, f)
 	}
-	if cmp.Or(cmp.Compare(list[i].specificity(), f.specificity()), cmp.Compare(f.Amount, list[i].Amount)) < 0 {
+	was, is := bits.OnesCount8(list[i].given()), bits.OnesCount8(f.given())
+	if is > was || is == was && f.Amount < list[i].Amount {
 		list[i] = f
 	}
 	return list
@@ -74,8 +71,8 @@ func newFareIndex(fares []Fare) fareIndex {
 	x := fareIndex{by: make(map[Fare][]*Fare, len(fares))}
 	for i := range fares {
 		f := &fares[i]
-		if s := f.shape(); !slices.Contains(x.shapes, s) {
-			x.shapes = append(x.shapes, s)
+		if c := f.given(); !slices.Contains(x.combinations, c) {
+			x.combinations = append(x.combinations, c)
 		}
 		key := Fare{Company: f.Company, Route: f.Route, From: f.From, To: f.To}
 		x.by[key] = add(x.by[key], f)
@@ -89,8 +86,8 @@ func (t *Timetable) BaseFares(l *Leg) []Money {
 	route := t.pattern(l.Trip).Route
 	ride := Fare{Company: t.Routes[route].Company, Route: route, From: t.Boarding(l).FareZone, To: t.Alighting(l).FareZone}
 	best := make([]*Fare, 0, 8) // most rides are sold in fewer currencies, and this needs no heap
-	for _, s := range t.fares.shapes {
-		for _, f := range t.fares.by[ride.cut(s)] {
+	for _, fields := range t.fares.combinations {
+		for _, f := range t.fares.by[ride.only(fields)] {
 			best = add(best, f)
 		}
 	}

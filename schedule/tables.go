@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -278,16 +279,10 @@ func Decode(r io.Reader, hash string) (*Tables, error) {
 		if err == io.EOF && len(line) == 0 {
 			break
 		}
-		name, row, _ := bytes.Cut(line, []byte(`":`))
-		name, _ = bytes.CutPrefix(name, []byte(`{"`))
-		row, ok := bytes.CutSuffix(row, []byte("}\n"))
-		rows := reflect.ValueOf(t).Elem().FieldByName(string(name))
-		if ok = ok && err == nil && rows.IsValid(); ok {
-			x := reflect.New(rows.Type().Elem())
-			err = json.Unmarshal(row, x.Interface())
-			rows.Set(reflect.Append(rows, x.Elem()))
+		if err == nil {
+			err = t.add(line)
 		}
-		if !ok || err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("schedule: timetable: line %d is not a row of a table: %w", n, err)
 		}
 	}
@@ -295,4 +290,17 @@ func Decode(r io.Reader, hash string) (*Tables, error) {
 		return nil, fmt.Errorf("schedule: timetable: its SHA-256 is %s, not %s", got, hash)
 	}
 	return t, nil
+}
+
+// add takes in a line.
+func (t *Tables) add(line []byte) error {
+	name, row, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("}\n")), []byte(`":`))
+	rows := reflect.ValueOf(t).Elem().FieldByName(string(bytes.TrimPrefix(name, []byte(`{"`))))
+	if !rows.IsValid() {
+		return errors.New("there is no such table")
+	}
+	x := reflect.New(rows.Type().Elem())
+	err := json.Unmarshal(row, x.Interface())
+	rows.Set(reflect.Append(rows, x.Elem()))
+	return err
 }
