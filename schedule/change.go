@@ -150,18 +150,11 @@ func (t *Timetable) canChange(first, second *Leg) bool {
 	if second.Run() == first.Run() || t.Company(second.Trip).Source != t.Company(first.Trip).Source {
 		return false
 	}
-	wait := int64(minWait)
-	if len(t.transfers) > 0 {
-		from, to := t.Alighting(first), t.Boarding(second)
-		for _, pair := range [...]stopPair{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID}, {from.Parent, to.Parent}} {
-			if x, ok := t.transfers[pair]; ok && pair.from != "" && pair.to != "" {
-				if x.Forbidden {
-					return false
-				}
-				wait = int64(x.Seconds)
-				break
-			}
+	from, to := t.Alighting(first), t.Boarding(second)
+	for _, pair := range [...]stopPair{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID}, {from.Parent, to.Parent}} {
+		if x, ok := t.transfers[pair]; ok && pair.from != "" && pair.to != "" {
+			return !x.Forbidden && second.Dep >= first.Arr+int64(x.Seconds)
 		}
 	}
-	return second.Dep >= first.Arr+wait
+	return second.Dep >= first.Arr+minWait
 }

@@ -36,21 +36,22 @@ func (f *Fare) given() (fields uint8) {
 	return fields
 }
 
-// only leaves out what is not among the given fields.
-func (f Fare) only(fields uint8) Fare {
-	if fields&1 == 0 {
-		f.Company = -1
+// only gives a fare without a price that has nothing but some of the fields.
+func (f *Fare) only(fields uint8) Fare {
+	part := Fare{Company: -1, Route: -1}
+	if fields&1 != 0 {
+		part.Company = f.Company
 	}
-	if fields&2 == 0 {
-		f.Route = -1
+	if fields&2 != 0 {
+		part.Route = f.Route
 	}
-	if fields&4 == 0 {
-		f.From = ""
+	if fields&4 != 0 {
+		part.From = f.From
 	}
-	if fields&8 == 0 {
-		f.To = ""
+	if fields&8 != 0 {
+		part.To = f.To
 	}
-	return f
+	return part
 }
 
 // add keeps the best fare of each currency, by the currencies' names: the most
@@ -71,10 +72,11 @@ func newFareIndex(fares []Fare) fareIndex {
 	x := fareIndex{by: make(map[Fare][]*Fare, len(fares))}
 	for i := range fares {
 		f := &fares[i]
-		if c := f.given(); !slices.Contains(x.combinations, c) {
-			x.combinations = append(x.combinations, c)
+		fields := f.given()
+		if !slices.Contains(x.combinations, fields) {
+			x.combinations = append(x.combinations, fields)
 		}
-		key := Fare{Company: f.Company, Route: f.Route, From: f.From, To: f.To}
+		key := f.only(fields)
 		x.by[key] = add(x.by[key], f)
 	}
 	return x
@@ -106,7 +108,7 @@ func (t *Timetable) BaseFares(l *Leg) []Money {
 // distance gives the kilometres of a ride, stop by stop along great circles.
 func (t *Timetable) distance(l *Leg) (km float64) {
 	const earth = 6371.0
-	stops := t.pattern(l.Trip).Stops[l.From : l.To+1]
+	stops := t.StopsOf(l.Trip)[l.From : l.To+1]
 	for i := 1; i < len(stops); i++ {
 		a, b := &t.Stops[stops[i-1]], &t.Stops[stops[i]]
 		lat1, lat2 := a.Lat*math.Pi/180, b.Lat*math.Pi/180

@@ -265,11 +265,7 @@ func (t *Timetable) FindCities(name, country string) []int32 {
 	name = Fold(name)
 	var list []int32
 	for _, i := range t.byName {
-		c := &t.Cities[i]
-		if country != "" && c.Country != country {
-			continue
-		}
-		if name == "" || strings.Contains(t.folded[i], name) {
+		if (country == "" || t.Cities[i].Country == country) && strings.Contains(t.folded[i], name) {
 			list = append(list, i)
 		}
 	}
