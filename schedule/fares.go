@@ -20,15 +20,21 @@ func Percent(amount, hundredths int64) int64 {
 }
 
 // fareIndex finds the fares of a ride by trying the combinations of given
-// fields that occur in the feed.
+// fields that occur in the feed, the most specific first.
 type fareIndex struct {
-	combinations []uint8
-	by           map[Fare][]*Fare // by the fare without its price
+	levels [5][]uint8 // by how many fields are not given: the combinations
+	by     map[fareKey][]Money
 }
 
-// given has a bit for each field that must match: company, route, from, to.
-func (f *Fare) given() (fields uint8) {
-	for i, given := range [...]bool{f.Company >= 0, f.Route >= 0, f.From != "", f.To != ""} {
+// fareKey is what must match. A field that is not given is as in a Fare.
+type fareKey struct {
+	company, route int32
+	from, to       string
+}
+
+// given has a bit for each field that is given.
+func (k *fareKey) given() (fields uint8) {
+	for i, given := range [...]bool{k.company >= 0, k.route >= 0, k.from != "", k.to != ""} {
 		if given {
 			fields |= 1 << i
 		}
@@ -36,66 +42,72 @@ func (f *Fare) given() (fields uint8) {
 	return fields
 }
 
-// only gives a fare without a price that has nothing but some of the fields.
-func (f *Fare) only(fields uint8) Fare {
-	part := Fare{Company: -1, Route: -1}
-	if fields&1 != 0 {
-		part.Company = f.Company
+// only leaves the other fields out.
+func (k fareKey) only(fields uint8) fareKey {
+	if fields&1 == 0 {
+		k.company = -1
 	}
-	if fields&2 != 0 {
-		part.Route = f.Route
+	if fields&2 == 0 {
+		k.route = -1
 	}
-	if fields&4 != 0 {
-		part.From = f.From
+	if fields&4 == 0 {
+		k.from = ""
 	}
-	if fields&8 != 0 {
-		part.To = f.To
+	if fields&8 == 0 {
+		k.to = ""
 	}
-	return part
-}
-
-// add keeps the best fare of each currency, by the currencies' names: the most
-// specific, and of those the cheapest.
-func add(list []*Fare, f *Fare) []*Fare {
-	i, ok := slices.BinarySearchFunc(list, f.Currency, func(x *Fare, c string) int { return cmp.Compare(x.Currency, c) })
-	if !ok {
-		return slices.Insert(list, i, f)
-	}
-	was, is := bits.OnesCount8(list[i].given()), bits.OnesCount8(f.given())
-	if is > was || is == was && f.Amount < list[i].Amount {
-		list[i] = f
-	}
-	return list
+	return k
 }
 
 func newFareIndex(fares []Fare) fareIndex {
-	x := fareIndex{by: make(map[Fare][]*Fare, len(fares))}
-	for i := range fares {
-		f := &fares[i]
-		fields := f.given()
-		if !slices.Contains(x.combinations, fields) {
-			x.combinations = append(x.combinations, fields)
+	x := fareIndex{by: make(map[fareKey][]Money, len(fares))}
+	for _, f := range fares {
+		key := fareKey{f.Company, f.Route, f.From, f.To}
+		fields := key.given()
+		if level := &x.levels[4-bits.OnesCount8(fields)]; !slices.Contains(*level, fields) {
+			*level = append(*level, fields)
 		}
-		key := f.only(fields)
-		x.by[key] = add(x.by[key], f)
+		x.by[key] = merge(x.by[key], []Money{{f.Currency, f.Amount}}, true)
 	}
 	return x
 }
 
-// BaseFares gives what one passenger pays for a ride before any discount, one
-// amount per currency, in the order of the currencies' names (contract §5).
-func (t *Timetable) BaseFares(l *Leg) []Money {
-	route := t.pattern(l.Trip).Route
-	ride := Fare{Company: t.Routes[route].Company, Route: route, From: t.Boarding(l).FareZone, To: t.Alighting(l).FareZone}
-	best := make([]*Fare, 0, 8) // most rides are sold in fewer currencies, and this needs no heap
-	for _, fields := range t.fares.combinations {
-		for _, f := range t.fares.by[ride.only(fields)] {
-			best = add(best, f)
+// merge adds the amounts of other currencies to a list, which is in the order
+// of their names, and with lower also those that are less. It leaves both lists as they are.
+func merge(list, more []Money, lower bool) []Money {
+	switch {
+	case len(list) == 0:
+		return more
+	case len(more) == 0:
+		return list
+	}
+	list = slices.Clone(list)
+	for _, m := range more {
+		i, ok := slices.BinarySearchFunc(list, m, func(a, b Money) int { return cmp.Compare(a.Currency, b.Currency) })
+		if !ok {
+			list = slices.Insert(list, i, m)
+		} else if lower {
+			list[i].Amount = min(list[i].Amount, m.Amount)
 		}
 	}
-	list := make([]Money, len(best))
-	for i, f := range best {
-		list[i] = Money{f.Currency, f.Amount}
+	return list
+}
+
+// BaseFares gives what one passenger pays for a ride before any discount, one
+// amount per currency, in the order of the currencies' names (contract §5). The
+// list is shared and must not be changed.
+func (t *Timetable) BaseFares(l *Leg) []Money {
+	route := t.pattern(l.Trip).Route
+	ride := fareKey{t.Routes[route].Company, route, t.Boarding(l).FareZone, t.Alighting(l).FareZone}
+	var list []Money
+	for _, level := range t.fares.levels {
+		var cheapest []Money
+		for _, fields := range level {
+			if key := ride.only(fields); key.given() == fields {
+				cheapest = merge(cheapest, t.fares.by[key], true)
+			}
+		}
+		list = merge(list, cheapest, false)
 	}
 	if len(list) == 0 && len(t.FarePerKm) > 0 {
 		rate := &t.FarePerKm[0]
@@ -170,6 +182,7 @@ func (t *Timetable) Discount(l *Leg) int {
 func (t *Timetable) Price(l *Leg) []Money {
 	list := t.BaseFares(l)
 	if d := t.Discount(l); d >= 0 {
+		list = slices.Clone(list)
 		percent := t.discountsOf(l.Trip)[d].Percent
 		for i := range list {
 			list[i].Amount -= Percent(list[i].Amount, percent)
