@@ -8,32 +8,27 @@ import (
 // withChange gives the journeys with one change that leave in [start, end) and
 // that no other journey makes pointless.
 func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
-	c := changes{t: t, q: q, onward: map[int32]*onward{}, start: start}
-	found := c.sweep(start, end)
-	// What leaves after the asked days but arrives earlier counts as well.
-	latest := int64(0)
-	for i := range found {
-		latest = max(latest, found[i].Arr())
-	}
-	if latest < end {
+	c := changes{t: t, q: *q, start: start, onward: map[int32]*onward{}}
+	found, _ := c.sweep(start, end)
+	if len(found) == 0 || found[0].Arr() < end {
 		return found
 	}
-	beyond := never
-	for _, j := range c.sweep(end, latest+1) {
-		beyond = min(beyond, j.Arr())
-	}
-	for _, l := range t.rides(q, cityPair{q.From, q.To}, end, latest+1) {
-		beyond = min(beyond, l.Arr)
-	}
+	// What leaves after the asked days but arrives earlier counts as well. The
+	// journey that leaves last arrives last: all others arrive before it.
+	_, beyond := c.sweep(end, found[0].Arr()+1)
 	return slices.DeleteFunc(found, func(j Journey) bool { return j.Arr() >= beyond })
 }
 
 // changes is one search for journeys with a change.
 type changes struct {
 	t      *Timetable
-	q      *Query
+	q      Query
 	start  int64
 	onward map[int32]*onward // by city of the change, made when first needed
+
+	// During a sweep: the journeys found, and the first arrival of all that leave no earlier.
+	found []Journey
+	best  int64
 }
 
 // onward are the rides from a city to the destination, by departure.
@@ -51,31 +46,36 @@ type departure struct {
 }
 
 // sweep goes through the departures in [start, end), the latest first, and
-// keeps a journey if it arrives before everything that leaves no earlier.
-func (c *changes) sweep(start, end int64) []Journey {
-	t := c.t
-	direct := t.rides(c.q, cityPair{c.q.From, c.q.To}, start, end)
+// keeps a journey if it arrives before everything that leaves no earlier. It
+// also gives the first arrival of all that leaves in that time.
+func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
+	direct := c.t.rides(&c.q, c.q.From, c.q.To, start, end)
 	slices.SortFunc(direct, func(a, b Leg) int { return cmp.Compare(b.Dep, a.Dep) })
-	departures := c.departures(start, end)
-	best, d := never, 0
-	var found []Journey
-	for len(departures) > 0 {
-		dep := departures[0].ride.Dep
-		for ; d < len(direct) && direct[d].Dep >= dep; d++ {
-			best = min(best, direct[d].Arr)
+	c.found, c.best = nil, never
+	for _, d := range c.departures(start, end) {
+		for ; len(direct) > 0 && direct[0].Dep >= d.ride.Dep; direct = direct[1:] {
+			c.best = min(c.best, direct[0].Arr)
 		}
-		var first *Journey
-		for ; len(departures) > 0 && departures[0].ride.Dep == dep; departures = departures[1:] {
-			if j, ok := c.connect(&departures[0], best); ok && (first == nil || t.compare(j, *first) < 0) {
-				first = &j
-			}
-		}
-		if first != nil {
-			best = first.Arr()
-			found = append(found, *first)
-		}
+		c.connect(&d)
 	}
-	return found
+	for _, l := range direct {
+		c.best = min(c.best, l.Arr)
+	}
+	return c.found, c.best
+}
+
+// keep takes a journey in if it arrives first; of those that leave together, the first in order stays.
+func (c *changes) keep(j Journey) {
+	last := len(c.found) - 1
+	if last >= 0 && c.found[last].Dep() == j.Dep() {
+		if c.t.compare(j, c.found[last]) > 0 {
+			return
+		}
+		c.found = c.found[:last]
+	} else if j.Arr() >= c.best {
+		return
+	}
+	c.found, c.best = append(c.found, j), j.Arr()
 }
 
 // departures lists the runs that leave the city in [start, end), the latest first.
@@ -83,17 +83,14 @@ func (c *changes) departures(start, end int64) []departure {
 	t := c.t
 	var list []departure
 	var legs []Leg
-	open := *c.q
+	open := c.q
 	open.Full = nil // whether a ride is full is asked where its end is known
-	for _, call := range t.calls.get(c.q.From) {
-		p := &t.Patterns[call.pattern]
+	for _, call := range t.calls[c.q.From] {
 		var ends []hop
-		for to := int(call.position) + 1; to < len(p.Stops); to++ {
-			city := t.Stops[p.Stops[to]].City
-			if city == c.q.From || city == c.q.To || slices.Contains(p.NoDropOff, int16(to)) || len(t.pairs.get(cityPair{city, c.q.To})) == 0 {
-				continue
+		for h, city := range t.hopsFrom(call) {
+			if city != c.q.From && city != c.q.To && len(t.between(city, c.q.To)) > 0 {
+				ends = append(ends, h)
 			}
-			ends = append(ends, hop{call.pattern, call.position, int16(to)})
 		}
 		if len(ends) == 0 {
 			continue
@@ -107,40 +104,25 @@ func (c *changes) departures(start, end int64) []departure {
 	return list
 }
 
-// connect finds the journey that starts with a departure and arrives first, before best.
-func (c *changes) connect(d *departure, best int64) (found Journey, ok bool) {
+// connect keeps the journeys that start with a departure.
+func (c *changes) connect(d *departure) {
 	t := c.t
-	x := &t.Trips[d.ride.Trip]
-	times := t.Times[x.Times]
-	base := d.ride.Dep - int64(times[2*d.ride.From+1])
-	source := t.Company(d.ride.Trip).Source
+	start := d.ride.Dep - t.dep(d.ride.Trip, d.ride.From)
 	for _, h := range d.ends {
 		first := d.ride
-		first.To, first.Arr = h.to, base+int64(times[2*h.to])
-		ready := first.Arr + t.leastWait
-		if ready >= best {
+		first.To, first.Arr = h.to, start+t.arr(first.Trip, h.to)
+		ready, latest := first.Arr+t.leastWait, first.Arr+maxWait
+		if ready > c.best || c.q.Full[first] {
 			continue
 		}
-		if len(c.q.Full) > 0 && c.q.Full[first] {
-			continue
-		}
-		on := c.from(t.Alighting(&first).City, first.Arr+maxWait+1)
+		on := c.from(t.Alighting(&first).City, latest+1)
 		i, _ := slices.BinarySearchFunc(on.rides, ready, func(l Leg, at int64) int { return cmp.Compare(l.Dep, at) })
-		for ; i < len(on.rides) && on.earliest[i] <= best; i++ {
-			second := &on.rides[i]
-			if second.Dep > first.Arr+maxWait {
-				break
-			}
-			if second.Arr > best || second.Run() == first.Run() || t.Company(second.Trip).Source != source || !t.canChange(&first, second) {
-				continue
-			}
-			j := Changing(first, *second)
-			if second.Arr < best || ok && t.compare(j, found) < 0 {
-				found, ok, best = j, true, second.Arr
+		for ; i < len(on.rides) && on.earliest[i] <= c.best && on.rides[i].Dep <= latest; i++ {
+			if second := &on.rides[i]; second.Arr <= c.best && t.canChange(&first, second) {
+				c.keep(Journey{first, *second, true})
 			}
 		}
 	}
-	return found, ok
 }
 
 // from gives the rides from a city to the destination that leave before until.
@@ -151,7 +133,7 @@ func (c *changes) from(city int32, until int64) *onward {
 	}
 	const ahead = 2 * 86400 // departures come the latest first, so this is rarely extended
 	on = &onward{until: until + ahead}
-	on.rides = c.t.rides(c.q, cityPair{city, c.q.To}, c.start, on.until)
+	on.rides = c.t.rides(&c.q, city, c.q.To, c.start, on.until)
 	slices.SortFunc(on.rides, func(a, b Leg) int { return cmp.Compare(a.Dep, b.Dep) })
 	on.earliest = make([]int64, len(on.rides))
 	least := never
@@ -163,20 +145,16 @@ func (c *changes) from(city int32, until int64) *onward {
 	return on
 }
 
-// canChange tells whether there is time to get from the first ride to the second.
+// canChange tells whether the second ride may follow the first, and there is time to get to it.
 func (t *Timetable) canChange(first, second *Leg) bool {
-	wait := int64(minWait)
-	if len(t.transfers) > 0 {
-		from, to := t.Alighting(first), t.Boarding(second)
-		for _, pair := range [...]stopPair{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID}, {from.Parent, to.Parent}} {
-			if x, ok := t.transfers[pair]; ok && pair.from != "" && pair.to != "" {
-				if x.Forbidden {
-					return false
-				}
-				wait = int64(x.Seconds)
-				break
-			}
+	if second.Run() == first.Run() || t.Company(second.Trip).Source != t.Company(first.Trip).Source {
+		return false
+	}
+	from, to := t.Alighting(first), t.Boarding(second)
+	for _, pair := range [...]stopPair{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID}, {from.Parent, to.Parent}} {
+		if x, ok := t.transfers[pair]; ok && pair.from != "" && pair.to != "" {
+			return !x.Forbidden && second.Dep >= first.Arr+int64(x.Seconds)
 		}
 	}
-	return second.Dep >= first.Arr+wait
+	return second.Dep >= first.Arr+minWait
 }

@@ -3,12 +3,9 @@ package schedule
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"slices"
 	"time"
 )
 
@@ -43,10 +40,9 @@ func (t *Timetable) Form(trip int32) *Form {
 		return f
 	}
 	x := &t.Trips[trip]
-	p := t.pattern(trip)
 	f := &Form{
 		Trip: x.ID, Name: x.Name, Phones: x.Phones, Company: *t.Company(trip), Route: *t.Route(trip),
-		Bus: Bus{Seats: DefaultSeats}, Rules: t.rules[p.Route], Discounts: t.discounts[p.Route],
+		Bus: Bus{Seats: DefaultSeats}, Rules: t.rules[t.pattern(trip).Route], Discounts: t.discountsOf(trip),
 	}
 	f.Route.Name, f.Route.Names = t.RouteName(trip, Untranslated), Names{}
 	if x.Bus >= 0 {
@@ -54,16 +50,8 @@ func (t *Timetable) Form(trip int32) *Form {
 	}
 	// Where a row stands in its table does not show.
 	f.Route.Company, f.Bus.Company = 0, 0
-	f.Rules, f.Discounts = slices.Clone(f.Rules), slices.Clone(f.Discounts)
-	for i := range f.Rules {
-		f.Rules[i].Company, f.Rules[i].Route = 0, 0
-	}
-	for i := range f.Discounts {
-		f.Discounts[i].Route = 0
-	}
-	times := t.Times[x.Times]
-	for i, s := range p.Stops {
-		call := FormStop{Stop: t.Stops[s], City: t.Cities[t.Stops[s].City], Arr: times[2*i] + x.Shift, Dep: times[2*i+1] + x.Shift}
+	for i, s := range t.StopsOf(trip) {
+		call := FormStop{Stop: t.Stops[s], City: t.Cities[t.Stops[s].City], Arr: int32(t.arr(trip, int16(i))), Dep: int32(t.dep(trip, int16(i)))}
 		call.City.Names, call.Stop.City = Names{}, 0
 		f.Stops = append(f.Stops, call)
 	}
@@ -105,64 +93,12 @@ func formKey(data []byte) string {
 // Offsets gives, for each stop, how many seconds its city's clock is ahead of
 // UTC when the bus that starts its service day at start (Unix seconds) is there.
 func (t *Timetable) Offsets(trip int32, start int64) []int32 {
-	x := &t.Trips[trip]
-	times := t.Times[x.Times]
-	list := make([]int32, len(times)/2)
-	for i, s := range t.pattern(trip).Stops {
-		at := start + int64(times[2*i+1]+x.Shift)
-		_, offset := time.Unix(at, 0).In(t.CityZone(t.Stops[s].City)).Zone()
+	stops := t.StopsOf(trip)
+	list := make([]int32, len(stops))
+	for i, s := range stops {
+		at := time.Unix(start+t.dep(trip, int16(i)), 0)
+		_, offset := at.In(t.CityZone(t.Stops[s].City)).Zone()
 		list[i] = int32(offset)
 	}
 	return list
-}
-
-// tripKey stands for a trip in an offer token, whatever the length of its id.
-func tripKey(id string) uint64 {
-	sum := sha256.Sum256([]byte(id))
-	return binary.BigEndian.Uint64(sum[:])
-}
-
-// LegRef names a ride in 18 bytes, for an offer token. Print is a fingerprint of what the
-// passenger was shown; a ride that has changed in that is another ride.
-type LegRef struct {
-	Trip     uint64
-	Day      Day
-	From, To int16
-	Print    uint32
-}
-
-// Ref gives the name of a ride.
-func (t *Timetable) Ref(l *Leg) LegRef {
-	return LegRef{t.tripKeys[l.Trip], l.Day, l.From, l.To, t.print(l)}
-}
-
-// Resolve finds the ride that a token names; false when it no longer runs as it was offered.
-func (t *Timetable) Resolve(r LegRef) (Leg, bool) {
-	trip, ok := t.tripByKey[r.Trip]
-	if !ok || !t.Services[t.Trips[trip].Service].Runs(r.Day) {
-		return Leg{}, false
-	}
-	if p := t.pattern(trip); r.From < 0 || r.From >= r.To || int(r.To) >= len(p.Stops) {
-		return Leg{}, false
-	}
-	l := t.leg(trip, r.Day, r.From, r.To)
-	return l, t.print(&l) == r.Print
-}
-
-// print is a fingerprint of a ride's stops, instants and discount.
-func (t *Timetable) print(l *Leg) uint32 {
-	h := fnv.New32a()
-	var b [24]byte
-	binary.BigEndian.PutUint64(b[0:], uint64(l.Dep))
-	binary.BigEndian.PutUint64(b[8:], uint64(l.Arr))
-	if d := t.Discount(l); d >= 0 {
-		x := &t.discounts[t.pattern(l.Trip).Route][d]
-		binary.BigEndian.PutUint64(b[16:], uint64(x.Percent)+1)
-		h.Write([]byte(x.ID))
-	}
-	h.Write(b[:])
-	h.Write([]byte(t.Boarding(l).ID))
-	h.Write(b[:1])
-	h.Write([]byte(t.Alighting(l).ID))
-	return h.Sum32()
 }

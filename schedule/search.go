@@ -7,54 +7,11 @@ import (
 	"strings"
 )
 
-// Leg is a ride on one run: a trip on one service day, from one of its stops to a later one.
-type Leg struct {
-	Trip     int32
-	Day      Day
-	From, To int16 // positions among the trip's stops
-	Dep, Arr int64 // Unix seconds
-}
-
-// Run tells one bus on one service day from all others.
-type Run struct {
-	Trip int32
-	Day  Day
-}
-
-// Run gives the run that the leg rides on.
-func (l *Leg) Run() Run { return Run{l.Trip, l.Day} }
-
-// Boarding gives the stop where the ride starts.
-func (t *Timetable) Boarding(l *Leg) *Stop { return &t.Stops[t.pattern(l.Trip).Stops[l.From]] }
-
-// Alighting gives the stop where the ride ends.
-func (t *Timetable) Alighting(l *Leg) *Stop { return &t.Stops[t.pattern(l.Trip).Stops[l.To]] }
-
-// Start gives the instant, in Unix seconds, at which the leg's service day starts.
-func (t *Timetable) Start(l *Leg) int64 {
-	return t.companyZn[t.Route(l.Trip).Company].start(l.Day)
-}
-
-func (t *Timetable) leg(trip int32, day Day, from, to int16) Leg {
-	x := &t.Trips[trip]
-	times := t.Times[x.Times]
-	l := Leg{Trip: trip, Day: day, From: from, To: to}
-	start := t.Start(&l) + int64(x.Shift)
-	l.Dep, l.Arr = start+int64(times[2*from+1]), start+int64(times[2*to])
-	return l
-}
-
 // Journey is one leg, or two with a change in between.
 type Journey struct {
 	first, second Leg
 	change        bool
 }
-
-// Direct makes a journey of one leg, Changing one of two.
-func Direct(l Leg) Journey { return Journey{first: l} }
-
-// Changing makes a journey of two legs.
-func Changing(first, second Leg) Journey { return Journey{first, second, true} }
 
 // Legs gives the legs in order.
 func (j *Journey) Legs() []*Leg {
@@ -106,8 +63,8 @@ func (t *Timetable) Search(q *Query) []Journey {
 	start, end := q.First.In(zone).Unix(), (q.First + Day(q.Days)).In(zone).Unix()
 	start = max(start, q.After+1)
 	var list []Journey
-	for _, l := range t.rides(q, cityPair{q.From, q.To}, start, end) {
-		list = append(list, Direct(l))
+	for _, l := range t.rides(q, q.From, q.To, start, end) {
+		list = append(list, Journey{first: l})
 	}
 	if q.Changes > 0 && start < end {
 		list = append(list, t.withChange(q, start, end)...)
@@ -121,19 +78,8 @@ func (t *Timetable) compare(a, b Journey) int {
 	if c := cmp.Or(cmp.Compare(a.Dep(), b.Dep()), cmp.Compare(a.Arr(), b.Arr())); c != 0 {
 		return c
 	}
-	if c := strings.Compare(t.RouteName(a.first.Trip, Untranslated), t.RouteName(b.first.Trip, Untranslated)); c != 0 {
-		return c
-	}
-	if c := t.compareLegs(&a.first, &b.first); c != 0 || !a.change && !b.change {
-		return c
-	}
-	if a.change != b.change {
-		if b.change {
-			return -1
-		}
-		return 1
-	}
-	return t.compareLegs(&a.second, &b.second)
+	return cmp.Or(strings.Compare(t.RouteName(a.first.Trip, Untranslated), t.RouteName(b.first.Trip, Untranslated)),
+		t.compareLegs(&a.first, &b.first), t.compareLegs(&a.second, &b.second))
 }
 
 func (t *Timetable) compareLegs(a, b *Leg) int {
@@ -142,9 +88,9 @@ func (t *Timetable) compareLegs(a, b *Leg) int {
 }
 
 // rides gives the rides between two cities that leave in [start, end).
-func (t *Timetable) rides(q *Query, pair cityPair, start, end int64) []Leg {
+func (t *Timetable) rides(q *Query, from, to int32, start, end int64) []Leg {
 	var list []Leg
-	for _, h := range t.pairs.get(pair) {
+	for _, h := range t.between(from, to) {
 		list = t.runs(list, q, h, start, end)
 	}
 	return list
@@ -153,29 +99,24 @@ func (t *Timetable) rides(q *Query, pair cityPair, start, end int64) []Leg {
 // runs appends the rides over one hop that leave in [start, end). The service
 // day may lie any number of days before the departure.
 func (t *Timetable) runs(list []Leg, q *Query, h hop, start, end int64) []Leg {
-	route := t.Patterns[h.pattern].Route
-	company := t.Routes[route].Company
+	company := t.Routes[t.Patterns[h.pattern].Route].Company
 	if q.Companies != nil && !q.Companies[company] {
 		return list
 	}
 	zone := t.companyZn[company]
-	for _, trip := range t.trips.get(h.pattern) {
-		x := &t.Trips[trip]
-		times, service := t.Times[x.Times], &t.Services[x.Service]
-		dep, arr := int64(times[2*h.from+1]+x.Shift), int64(times[2*h.to]+x.Shift)
+	for _, trip := range t.trips[h.pattern] {
+		service := &t.Services[t.Trips[trip].Service]
+		dep, arr := t.dep(trip, h.from), t.arr(trip, h.to)
 		// A service day starts within a day of midnight UTC of its date.
-		first, last := Day((start-dep)/86400-2), Day((end-dep)/86400+2)
-		first = max(first, service.First)
-		last = min(last, service.First+Day(len(service.Bits)*64))
+		first := max(service.First, Day((start-dep)/86400-2))
+		last := min(service.First+Day(len(service.Bits)*64), Day((end-dep)/86400+2))
 		for d := first; d <= last; d++ {
 			if !service.Runs(d) {
 				continue
 			}
 			at := zone.start(d)
-			if at+dep < start || at+dep >= end {
-				continue
-			}
-			if l := (Leg{trip, d, h.from, h.to, at + dep, at + arr}); len(q.Full) == 0 || !q.Full[l] {
+			l := Leg{trip, d, h.from, h.to, at + dep, at + arr}
+			if l.Dep >= start && l.Dep < end && !q.Full[l] {
 				list = append(list, l)
 			}
 		}
