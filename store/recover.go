@@ -214,7 +214,7 @@ func (r *recovery[S, E]) apply(at Place, l *Line) error {
 	if err != nil {
 		return unreadable(at, l, err)
 	}
-	r.cfg.Apply(r.state, Stamp{l.Seq, l.Time}, e)
+	r.cfg.Apply(r.state, l.Stamp, e)
 	return nil
 }
 

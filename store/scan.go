@@ -216,19 +216,17 @@ func (s *scan) line(at Place, b []byte, terminated bool) error {
 	if s.whole && !json.Valid(b) {
 		return errors.New("is not one JSON object")
 	}
-	head := s.head
 	if !s.anchored {
-		head = Head{l.Seq, l.Hash, l.Time}
 		if l.Seq != s.head.Seq+1 {
 			return fmt.Errorf("has seq %d where %d is expected", l.Seq, s.head.Seq+1)
 		}
-	} else if head, err = l.follow(s.head); err != nil {
+	} else if err := l.follows(s.head); err != nil {
 		return err
 	}
 	if err := s.visit(at, &l); err != nil {
 		return fatalError{err}
 	}
-	s.head, s.anchored = head, true
+	s.head, s.anchored = l.Head, true
 	return nil
 }
 

@@ -53,8 +53,7 @@ func (st *Store[S, E]) snapshot() error {
 		return err
 	}
 	if wait != nil {
-		e := &wait.entries[head.Seq-wait.entries[0].stamp.Seq]
-		head = Head{head.Seq, e.hash, e.stamp.Time}
+		head = wait.entries[head.Seq-wait.entries[0].Seq].Head
 	}
 	fsys := st.cfg.FS
 	have, err := snapshots(fsys)

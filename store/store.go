@@ -126,15 +126,13 @@ type Store[S, E any] struct {
 
 // Head is the newest line of a journal.
 type Head struct {
-	Seq  uint64
+	Stamp
 	Hash [32]byte
-	Time time.Time
 }
 
 type entry[E any] struct {
-	stamp Stamp
+	Head  // its hash is set by the writer
 	event E
-	hash  [32]byte // set by the writer
 }
 
 // batch is what one write and one sync make durable together.
@@ -209,7 +207,7 @@ func (st *Store[S, E]) commit(now time.Time, events []E, after func(S, time.Time
 		st.seq++
 		stamp := Stamp{st.seq, now}
 		st.cfg.Apply(st.state, stamp, e)
-		st.pending.entries = append(st.pending.entries, entry[E]{stamp: stamp, event: e})
+		st.pending.entries = append(st.pending.entries, entry[E]{Head{Stamp: stamp}, e})
 	}
 	if after != nil {
 		after(st.state, now)

@@ -52,10 +52,10 @@ func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error
 			if err != nil {
 				return unreadable(at, l, err)
 			}
-			if err := check(v.state, Stamp{l.Seq, l.Time}, e); err != nil {
+			if err := check(v.state, l.Stamp, e); err != nil {
 				return &Damage{at, l.Seq, err.Error()}
 			}
-			cfg.Apply(v.state, Stamp{l.Seq, l.Time}, e)
+			cfg.Apply(v.state, l.Stamp, e)
 		}
 		if !slices.Contains(seqs, l.Seq) {
 			return nil
@@ -75,7 +75,7 @@ func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error
 		at.Reason += fmt.Sprintf("; snapshots/%s was made after seq %d", snapshotName(seqs[n-1]), seqs[n-1])
 		return rep, at
 	}
-	return rep, inspect(v.state, Stamp{rep.Head.Seq, rep.Head.Time})
+	return rep, inspect(v.state, rep.Head.Stamp)
 }
 
 // compare checks that the snapshot of a line holds, byte for byte, what replay gives.

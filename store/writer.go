@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strconv"
 )
@@ -78,17 +79,22 @@ func (st *Store[S, E]) finish(b *batch[E], err error) {
 
 // write makes a batch durable: one write, one sync.
 func (w *writer[S, E]) write(b *batch[E]) error {
-	w.buf = w.buf[:0]
-	hash, synced := w.head.Hash, w.head.Seq
+	head := w.head
 	for i := range b.entries {
 		e := &b.entries[i]
 		kind, data, personal := w.st.cfg.Encode(e.event, w.data[:0], w.pers[:0])
-		w.buf, hash = appendLine(w.buf, hash, e.stamp, synced, kind, data, personal)
-		e.hash = hash
+		head = w.add(head, e.Stamp, kind, data, personal)
+		e.Hash = head.Hash
 		w.data, w.pers = data, personal
 	}
-	last := b.entries[len(b.entries)-1].stamp
-	return w.commit(b.entries[0].stamp.Seq, Head{last.Seq, hash, last.Time})
+	return w.commit(b.entries[0].Seq, head)
+}
+
+// add appends to buf the line after head, and gives the new head.
+func (w *writer[S, E]) add(head Head, stamp Stamp, kind string, data, personal []byte) Head {
+	l := Line{Head: Head{Stamp: stamp}, Synced: w.head.Seq, Type: kind, Data: data, Personal: personal}
+	w.buf = l.appendTo(w.buf, head.Hash)
+	return l.Head
 }
 
 // commit appends buf, whose lines run from seq first to head, and makes it durable.
@@ -100,7 +106,7 @@ func (w *writer[S, E]) commit(first uint64, head Head) error {
 	}
 	n, err := w.file.Write(w.buf)
 	if err == nil && n < len(w.buf) {
-		err = fmt.Errorf("%d of %d bytes written", n, len(w.buf))
+		err = io.ErrShortWrite
 	}
 	if err == nil {
 		err = w.file.Sync()
@@ -110,7 +116,7 @@ func (w *writer[S, E]) commit(first uint64, head Head) error {
 	}
 	w.size += int64(n)
 	w.head = head
-	if cap(w.buf) > keepBuffer {
+	if w.buf = w.buf[:0]; cap(w.buf) > keepBuffer {
 		w.buf = nil
 	}
 	return nil
@@ -149,9 +155,7 @@ func (w *writer[S, E]) writeOpened(stamp Stamp, after string, torn *Torn) error 
 		data = fmt.Appendf(data, `,"torn":{"file":%q,"bytes":%d,"cutFrom":%q,"offset":%d}`, torn.Kept, torn.Bytes, torn.File, torn.Offset)
 	}
 	data = append(data, '}')
-	buf, hash := appendLine(w.buf[:0], w.head.Hash, stamp, w.head.Seq, kindOpened, data, nil)
-	w.buf = buf
-	return w.commit(stamp.Seq, Head{stamp.Seq, hash, stamp.Time})
+	return w.commit(stamp.Seq, w.add(w.head, stamp, kindOpened, data, nil))
 }
 
 // kindOpened is the type of the one line that is the store's own.
