@@ -104,7 +104,7 @@ func prepare(fsys FS) error {
 		return err
 	}
 	if held {
-		return &Damage{Place: Place{File: "FORMAT"}, Reason: "is missing, but there is a journal or a snapshot"}
+		return inFile("FORMAT", "is missing, but there is a journal or a snapshot")
 	}
 	return Publish(fsys, ".", "FORMAT", func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s v%d %s\n", formatName, formatVersion, rand.Text())
@@ -128,7 +128,7 @@ func (r *recovery[S, E]) clean() bool {
 // load reads the newest whole snapshot and the lines after it.
 func (r *recovery[S, E]) load() error {
 	r.fsys = r.cfg.FS
-	segs, err := segments(r.fsys)
+	segs, err := numbers(r.fsys, "journal")
 	if err != nil {
 		return err
 	}
@@ -136,8 +136,8 @@ func (r *recovery[S, E]) load() error {
 		return err
 	}
 	start := 0
-	for i, seg := range segs {
-		if seg.first <= r.snapshot.Seq {
+	for i, first := range segs {
+		if first <= r.snapshot.Seq {
 			start = i
 		}
 	}
@@ -146,11 +146,11 @@ func (r *recovery[S, E]) load() error {
 			return err
 		}
 	}
-	if len(segs) > 0 && segs[0].first != 1 {
-		return &Damage{Place{segs[0].name, 1, 0}, 1, "is the first file there is; those before it are missing"}
+	if len(segs) > 0 && segs[0] != 1 {
+		return &Damage{Place{"journal/" + numbered(segs[0]), 1, 0}, 1, "is the first file there is; those before it are missing"}
 	}
 	if start > 0 {
-		r.head.Seq = segs[start].first - 1
+		r.head.Seq = segs[start] - 1
 	} else if r.head.Hash, err = origin(r.fsys); err != nil {
 		return err
 	} else {
@@ -173,7 +173,7 @@ func (r *recovery[S, E]) load() error {
 
 // thaw loads the newest snapshot that is whole. One that is not loses nothing.
 func (r *recovery[S, E]) thaw() error {
-	seqs, err := snapshots(r.fsys)
+	seqs, err := numbers(r.fsys, "snapshots")
 	if err != nil {
 		return err
 	}
@@ -183,16 +183,12 @@ func (r *recovery[S, E]) thaw() error {
 			state, err = r.cfg.Thaw(body)
 			return err
 		})
-		if err != nil {
-			r.cfg.Log.Warn("a snapshot cannot be used; the journal is read instead", "err", err)
-			// It may still prove what was durable.
-			if head, err := readSnapshot(r.fsys, seq, func(io.Reader) error { return nil }); err == nil {
-				r.newest = max(r.newest, head.Seq)
-			}
-			continue
+		r.newest = max(r.newest, head.Seq) // it proves this also when it cannot be thawed
+		if err == nil {
+			r.state, r.snapshot = state, head
+			return nil
 		}
-		r.state, r.snapshot, r.newest = state, head, max(r.newest, head.Seq)
-		return nil
+		r.cfg.Log.Warn("a snapshot cannot be used; the journal is read instead", "err", err)
 	}
 	r.state = r.cfg.New()
 	return nil
@@ -232,7 +228,7 @@ func unreadable(at Place, l *Line, err error) error {
 func (r *recovery[S, E]) mend(w *writer[S, E]) (err error) {
 	fsys := r.fsys
 	if r.last == "" {
-		r.last = segmentName(r.head.Seq + 1)
+		r.last = "journal/" + numbered(r.head.Seq+1)
 		if w.file, err = fsys.Create(r.last); err != nil {
 			return err
 		}

@@ -42,24 +42,24 @@ type Torn struct {
 	unfinished bool // it is one line without its newline
 }
 
-type segment struct {
-	name  string
-	first uint64
+// inFile is damage to a file that is no journal.
+func inFile(name, reason string) *Damage {
+	return &Damage{Place: Place{File: name}, Reason: reason}
 }
 
-// segments lists the journal's files in order.
-func segments(fsys FS) ([]segment, error) {
-	names, err := fsys.List("journal")
-	var segs []segment
+// numbered names a journal file by its first line, a snapshot by the line it was made after.
+func numbered(seq uint64) string { return fmt.Sprintf("%012d.jsonl", seq) }
+
+// numbers gives the numbers of a directory's numbered files, rising.
+func numbers(fsys FS, dir string) (seqs []uint64, err error) {
+	names, err := fsys.List(dir)
 	for _, name := range names {
-		digits, ok := strings.CutSuffix(name, ".jsonl")
-		if first, err := strconv.ParseUint(digits, 10, 64); ok && err == nil {
-			if s := (segment{segmentName(first), first}); s.name == "journal/"+name {
-				segs = append(segs, s)
-			}
+		digits, _ := strings.CutSuffix(name, ".jsonl")
+		if seq, err := strconv.ParseUint(digits, 10, 64); err == nil && name == numbered(seq) {
+			seqs = append(seqs, seq)
 		}
 	}
-	return segs, err
+	return seqs, err
 }
 
 // origin reads FORMAT; what stands for the hash before line 1 is its SHA-256.
@@ -76,7 +76,7 @@ func origin(fsys FS) (hash [32]byte, err error) {
 	version, _, ok := strings.Cut(strings.TrimPrefix(string(b), formatName+" v"), " ")
 	switch n, err := strconv.Atoi(version); {
 	case !ok || err != nil || !strings.HasPrefix(string(b), formatName) || !strings.HasSuffix(string(b), "\n"):
-		return hash, &Damage{Place: Place{File: "FORMAT"}, Reason: "does not name a journal's format"}
+		return hash, inFile("FORMAT", "does not name a journal's format")
 	case n > formatVersion:
 		return hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, n, formatVersion)
 	}
@@ -106,13 +106,14 @@ type scan struct {
 
 // run goes through the segments. A first bad line that may be a torn tail is
 // left in s.torn; one that is provably damage is returned.
-func (s *scan) run(segs []segment) error {
-	for i, seg := range segs {
-		if seg.first != s.head.Seq+1 {
-			return &Damage{Place{seg.name, 1, 0}, s.head.Seq + 1, "the file before it, or a part of that, is missing"}
+func (s *scan) run(segs []uint64) error {
+	for i, first := range segs {
+		name := "journal/" + numbered(first)
+		if first != s.head.Seq+1 {
+			return &Damage{Place{name, 1, 0}, s.head.Seq + 1, "the file before it, or a part of that, is missing"}
 		}
-		s.last, s.size = seg.name, 0
-		bad, err := s.file(seg.name)
+		s.last, s.size = name, 0
+		bad, err := s.file(name)
 		switch {
 		case err != nil:
 			return err
@@ -128,8 +129,9 @@ func (s *scan) run(segs []segment) error {
 }
 
 // follows checks, by its last line alone, that a segment ends where the next one starts.
-func follows(fsys FS, seg, next segment) error {
-	f, err := fsys.Open(seg.name)
+func follows(fsys FS, seg, next uint64) error {
+	name := "journal/" + numbered(seg)
+	f, err := fsys.Open(name)
 	if err != nil {
 		return err
 	}
@@ -146,8 +148,8 @@ func follows(fsys FS, seg, next segment) error {
 		}
 		last, terminated = append(last[:0], b...), whole
 	}
-	if l, err := parseLine(last); err != nil || !terminated || l.Seq+1 != next.first {
-		return &Damage{Place{File: seg.name}, 0, fmt.Sprintf("does not end in the line before seq %d, with which the next file starts", next.first)}
+	if l, err := parseLine(last); err != nil || !terminated || l.Seq+1 != next {
+		return inFile(name, fmt.Sprintf("does not end in the line before seq %d, with which the next file starts", next))
 	}
 	return nil
 }

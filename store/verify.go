@@ -26,7 +26,7 @@ func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
 	if s.head.Hash, err = origin(fsys); err != nil {
 		return Report{}, err
 	}
-	segs, err := segments(fsys)
+	segs, err := numbers(fsys, "journal")
 	if err == nil {
 		err = s.run(segs)
 	}
@@ -40,7 +40,7 @@ func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
 // snapshot holds what replaying the journal gives. check, which sees the state
 // before each event, and inspect, which sees the state after the last line, look at what the events mean.
 func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
-	seqs, err := snapshots(cfg.FS)
+	seqs, err := numbers(cfg.FS, "snapshots")
 	if err != nil {
 		return Report{}, err
 	}
@@ -72,7 +72,7 @@ func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error
 		if rep.Torn != nil {
 			at = &rep.Torn.Damage
 		}
-		at.Reason += fmt.Sprintf("; snapshots/%s was made after seq %d", snapshotName(seqs[n-1]), seqs[n-1])
+		at.Reason += fmt.Sprintf("; snapshots/%s was made after seq %d", numbered(seqs[n-1]), seqs[n-1])
 		return rep, at
 	}
 	return rep, inspect(v.state, rep.Head.Stamp)
@@ -84,7 +84,6 @@ func (r *recovery[S, E]) compare(l *Line) error {
 	if err := r.cfg.Freeze(r.state)(&want); err != nil {
 		return err
 	}
-	name := Place{File: "snapshots/" + snapshotName(l.Seq)}
 	head, err := readSnapshot(r.cfg.FS, l.Seq, func(body io.Reader) error {
 		got, err := io.ReadAll(body)
 		if err == nil && !bytes.Equal(got, want.Bytes()) {
@@ -98,7 +97,7 @@ func (r *recovery[S, E]) compare(l *Line) error {
 	case err != nil:
 		return err
 	case head.Hash != l.Hash:
-		return &Damage{Place: name, Reason: "names another line than the journal has"}
+		return inFile("snapshots/"+numbered(l.Seq), "names another line than the journal has")
 	}
 	return nil
 }

@@ -26,8 +26,6 @@ const (
 	keepBuffer          = 4 << 20 // a larger buffer is given back after its batch
 )
 
-func segmentName(first uint64) string { return fmt.Sprintf("journal/%012d.jsonl", first) }
-
 // run writes batch after batch until kick is closed. After a failure it only waits for that.
 func (w *writer[S, E]) run() {
 	defer close(w.st.ended)
@@ -126,7 +124,7 @@ func (w *writer[S, E]) commit(first uint64, head Head) error {
 // only once the new one is, so that the last file can always be appended to.
 func (w *writer[S, E]) rotate(first uint64) error {
 	fsys, full := w.st.cfg.FS, w.file
-	f, err := fsys.Create(segmentName(first))
+	f, err := fsys.Create("journal/" + numbered(first))
 	if err != nil {
 		return err
 	}
@@ -137,11 +135,11 @@ func (w *writer[S, E]) rotate(first uint64) error {
 	if err := full.Close(); err != nil {
 		return err
 	}
-	segs, err := segments(fsys)
+	segs, err := numbers(fsys, "journal")
 	if err != nil {
 		return err
 	}
-	if err := fsys.Seal(segs[len(segs)-2].name); err != nil {
+	if err := fsys.Seal("journal/" + numbered(segs[len(segs)-2])); err != nil {
 		w.st.cfg.Log.Warn("a full journal file could not be made read-only", "err", err)
 	}
 	w.rotated = true
