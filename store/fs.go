@@ -39,6 +39,7 @@ type FS interface {
 // File is an open file.
 type File interface {
 	io.ReadWriteCloser
+	io.ReaderAt
 	// Sync makes all that was written durable.
 	Sync() error
 	Size() (int64, error)
@@ -133,7 +134,9 @@ func (d Dir) Lock(name string) (io.Closer, error) {
 // under a temporary name, synced, renamed, and the directory is synced.
 func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	temp := dir + "/" + name + tempSuffix
-	fsys.Remove(temp)
+	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	f, err := fsys.Create(temp)
 	if err != nil {
 		return err

@@ -3,11 +3,13 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -88,172 +90,185 @@ const (
 	formatVersion = 1
 )
 
-// scan is one pass over the journal.
+// scan is one pass over the journal, from its first line to its end.
 type scan struct {
 	fsys FS
 	// visit is called for each line that follows from the one before. Its error ends the pass.
 	visit func(Place, *Line) error
+	// from is a line that the journal must hold; those up to it are not
+	// visited, and of a file that ends before it only the last line is read.
+	from Head
+	// proof is the highest seq that is known to have been durable.
+	proof uint64
 	// whole also checks that every line is one JSON object; a decoder that
 	// reads data and personal part strictly makes that needless.
 	whole bool
+	// live tells that a server is writing the journal; an unfinished line at the end is its business.
+	live bool
 
-	head     Head
-	anchored bool   // head.Hash is known
-	last     string // the file the head stands in, or the next line will
-	size     int64  // of its good part
-	torn     *Torn
+	head  Head
+	files int
+	last  string // the file the head stands in, or the next line will
+	size  int64  // of its good part
+	torn  *Torn
 }
 
-// run goes through the segments. A first bad line that may be a torn tail is
-// left in s.torn; one that is provably damage is returned.
-func (s *scan) run(segs []uint64) error {
-	for i, first := range segs {
-		name := "journal/" + numbered(first)
-		if first != s.head.Seq+1 {
-			return &Damage{Place{name, 1, 0}, s.head.Seq + 1, "the file before it, or a part of that, is missing"}
-		}
-		s.last, s.size = name, 0
-		bad, err := s.file(name)
+// run goes through the files. A first bad line that may be a torn tail is left
+// in s.torn; one that is provably damage is returned.
+func (s *scan) run() error {
+	firsts, err := numbers(s.fsys, "journal")
+	if err == nil {
+		s.head.Hash, err = origin(s.fsys)
+	}
+	if err != nil {
+		return err
+	}
+	for i, first := range firsts {
+		s.files, s.last, s.size = i+1, "journal/"+numbered(first), 0
+		later := firsts[i+1:]
 		switch {
-		case err != nil:
-			return err
-		case bad == nil:
-		case i < len(segs)-1:
-			bad.Reason += "; later files exist, so it was durable"
-			return &bad.Damage
+		case first != s.head.Seq+1:
+			return &Damage{Place{s.last, 1, 0}, s.head.Seq + 1, "the file before it, or a part of that, is missing"}
+		case len(later) > 0 && later[0] <= s.from.Seq:
+			err = s.skip()
 		default:
-			s.torn = bad
+			err = s.read()
 		}
+		if err != nil {
+			return err
+		}
+		if s.torn != nil && len(later) > 0 {
+			return s.damage("later files exist, so it was durable")
+		}
+	}
+	if s.live && s.torn != nil && s.torn.unfinished {
+		s.torn = nil
+	}
+	if s.proof > s.head.Seq {
+		return s.damage(fmt.Sprintf("a snapshot proves that seq %d was durable", s.proof))
 	}
 	return nil
 }
 
-// follows checks, by its last line alone, that a segment ends where the next one starts.
-func follows(fsys FS, seg, next uint64) error {
-	name := "journal/" + numbered(seg)
-	f, err := fsys.Open(name)
+// damage is the error of a journal that ends, or is torn, before what was durable.
+func (s *scan) damage(proof string) error {
+	next := s.head.Seq + 1
+	d := &Damage{Place{File: cmp.Or(s.last, "journal")}, next, fmt.Sprintf("lines from seq %d on are missing", next)}
+	if s.torn != nil {
+		d, s.torn = &s.torn.Damage, nil
+	}
+	d.Reason += "; " + proof
+	return d
+}
+
+// skip goes over a file by its last line alone.
+func (s *scan) skip() error {
+	f, err := s.fsys.Open(s.last)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	var last []byte
-	var terminated bool
-	for r := (lines{r: bufio.NewReaderSize(f, 1<<20)}); ; {
-		b, whole, err := r.next()
-		if err != nil {
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	for n := int64(1 << 16); ; n *= 4 {
+		end := make([]byte, min(n, size))
+		if _, err := f.ReadAt(end, size-int64(len(end))); err != nil && err != io.EOF {
 			return err
 		}
-		if len(b) == 0 && !whole {
-			break
+		start := bytes.LastIndexByte(bytes.TrimSuffix(end, newline), '\n') + 1
+		if start == 0 && n < size {
+			continue // a longer line
 		}
-		last, terminated = append(last[:0], b...), whole
+		l, err := s.parse(end[start:])
+		if err != nil {
+			return inFile(s.last, "has a last line that "+err.Error())
+		}
+		s.head = l.Head
+		return nil
 	}
-	if l, err := parseLine(last); err != nil || !terminated || l.Seq+1 != next {
-		return inFile(name, fmt.Sprintf("does not end in the line before seq %d, with which the next file starts", next))
-	}
-	return nil
 }
 
-// file reads one segment up to its end or its first bad line. What comes after
-// a bad line may prove that the line was durable; then it is damage.
-func (s *scan) file(name string) (bad *Torn, err error) {
-	f, err := s.fsys.Open(name)
+// read goes through the lines of a file. After the first bad one it looks for
+// proof that this had been durable.
+func (s *scan) read() error {
+	f, err := s.fsys.Open(s.last)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	size, err := f.Size() // what a running server writes meanwhile is not looked at
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := lines{r: bufio.NewReaderSize(io.LimitReader(f, size), int(min(size, 1<<20)))}
-	at := Place{File: name}
-	for {
-		b, terminated, err := r.next()
-		if err != nil {
-			return bad, err
-		}
-		if len(b) == 0 && !terminated {
-			return bad, nil
-		}
-		at.Line++
-		length := int64(len(b))
-		if terminated {
-			length++
-		}
-		switch {
-		case bad == nil:
-			if reason := s.line(at, b, terminated); reason != nil {
-				var fatal fatalError
-				if errors.As(reason, &fatal) {
-					return nil, fatal.error
-				}
-				bad = &Torn{Damage: Damage{at, s.head.Seq + 1, reason.Error()}, Bytes: length, unfinished: !terminated}
-			} else {
-				s.size += length
+	lines := bufio.NewScanner(io.LimitReader(f, size))
+	lines.Buffer(make([]byte, 0, min(size, 1<<20)), math.MaxInt)
+	lines.Split(splitLine)
+	for n := 1; lines.Scan(); n++ {
+		text := lines.Bytes()
+		l, bad := s.parse(text)
+		if s.torn != nil {
+			s.torn.Bytes += int64(len(text))
+			if bad == nil && l.Synced >= s.torn.Seq {
+				return s.damage(fmt.Sprintf("line %d, written later, says that seq %d was durable", n, l.Synced))
 			}
-		default:
-			bad.Bytes += length
-			if l, err := parseLine(b); err == nil && terminated && json.Valid(b) && l.Synced >= bad.Seq {
-				bad.Reason += fmt.Sprintf("; line %d, written later, says that seq %d was durable", at.Line, l.Synced)
-				return nil, &bad.Damage
-			}
+			continue
 		}
-		at.Offset += length
+		if bad == nil {
+			bad = l.follows(s.head)
+		}
+		at := Place{s.last, n, s.size}
+		if bad != nil {
+			s.torn = &Torn{Damage: Damage{at, s.head.Seq + 1, bad.Error()}, Bytes: int64(len(text)), unfinished: bad == errNewline}
+			continue
+		}
+		if err := s.pass(at, &l); err != nil {
+			return err
+		}
+		s.head = l.Head
+		s.size += int64(len(text))
 	}
+	return lines.Err()
 }
 
-// fatalError ends a scan: it is not about the journal's form.
-type fatalError struct{ error }
-
-// line checks one line and visits it; the error says what is wrong with the line.
-func (s *scan) line(at Place, b []byte, terminated bool) error {
-	if !terminated {
-		return errors.New("has no newline at its end")
+// pass shows a good line to visit, unless it stands before s.from.
+func (s *scan) pass(at Place, l *Line) error {
+	switch {
+	case l.Seq > s.from.Seq:
+		return s.visit(at, l)
+	case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
+		return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
 	}
-	l, err := parseLine(b)
-	if err != nil {
-		return err
-	}
-	if s.whole && !json.Valid(b) {
-		return errors.New("is not one JSON object")
-	}
-	if !s.anchored {
-		if l.Seq != s.head.Seq+1 {
-			return fmt.Errorf("has seq %d where %d is expected", l.Seq, s.head.Seq+1)
-		}
-	} else if err := l.follows(s.head); err != nil {
-		return err
-	}
-	if err := s.visit(at, &l); err != nil {
-		return fatalError{err}
-	}
-	s.head, s.anchored = l.Head, true
 	return nil
 }
 
-// lines reads lines of any length without copying short ones.
-type lines struct {
-	r    *bufio.Reader
-	long []byte
+var (
+	newline    = []byte{'\n'}
+	errNewline = errors.New("has no newline at its end")
+)
+
+// splitLine is a bufio.SplitFunc. It leaves the newline, so that its lack is seen.
+func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	n := bytes.IndexByte(data, '\n') + 1
+	if n == 0 && atEOF {
+		n = len(data)
+	}
+	if n == 0 {
+		return 0, nil, nil
+	}
+	return n, data[:n], nil
 }
 
-// next gives the next line without its newline, and whether it had one. At the
-// end of the file it gives nothing.
-func (l *lines) next() (line []byte, terminated bool, err error) {
-	b, err := l.r.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
-		l.long = l.long[:0]
-		for err == bufio.ErrBufferFull {
-			l.long = append(l.long, b...)
-			b, err = l.r.ReadSlice('\n')
-		}
-		l.long = append(l.long, b...)
-		b = l.long
+// parse reads a line with its newline. One that is to prove something must be whole.
+func (s *scan) parse(text []byte) (Line, error) {
+	b, ok := bytes.CutSuffix(text, newline)
+	if !ok {
+		return Line{}, errNewline
 	}
-	if err == io.EOF {
-		err = nil
+	l, err := parseLine(b)
+	if err == nil && (s.whole || s.torn != nil) && !json.Valid(b) {
+		err = errors.New("is not one JSON object")
 	}
-	line, terminated = bytes.CutSuffix(b, []byte{'\n'})
-	return line, terminated, err
+	return l, err
 }

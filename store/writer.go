@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strconv"
 )
 
 // writer is the journal's end. Only the writer goroutine uses it.
@@ -145,16 +144,3 @@ func (w *writer[S, E]) rotate(first uint64) error {
 	w.rotated = true
 	return nil
 }
-
-// writeOpened journals that the directory was opened, and after what. It runs before the goroutine starts.
-func (w *writer[S, E]) writeOpened(stamp Stamp, after string, torn *Torn) error {
-	data := append([]byte(`{"after":`), strconv.Quote(after)...)
-	if torn != nil {
-		data = fmt.Appendf(data, `,"torn":{"file":%q,"bytes":%d,"cutFrom":%q,"offset":%d}`, torn.Kept, torn.Bytes, torn.File, torn.Offset)
-	}
-	data = append(data, '}')
-	return w.commit(stamp.Seq, w.add(w.head, stamp, kindOpened, data, nil))
-}
-
-// kindOpened is the type of the one line that is the store's own.
-const kindOpened = "opened"
