@@ -31,7 +31,7 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	}
 	st = &Store[S, E]{
 		cfg: cfg, lock: lock, pending: newBatch[E](),
-		kick: make(chan struct{}, 1), failed: make(chan struct{}), ended: make(chan struct{}),
+		kick: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 	st.w = &writer[S, E]{st: st}
 	if err := st.recover(); err != nil {
@@ -41,7 +41,7 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 		lock.Close()
 		return nil, false, err
 	}
-	go st.w.run()
+	st.background.Go(st.w.run)
 	return st, st.head.Seq == 1, nil
 }
 

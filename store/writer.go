@@ -27,7 +27,6 @@ const (
 
 // run writes batch after batch until kick is closed. After a failure it only waits for that.
 func (w *writer[S, E]) run() {
-	defer close(w.st.ended)
 	for range w.st.kick {
 		// Those who were released by the last batch get to hand in their next
 		// event first: far fewer syncs, measured, and no timer.
