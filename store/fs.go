@@ -130,6 +130,21 @@ func (d Dir) Lock(name string) (io.Closer, error) {
 	return f, nil
 }
 
+// reading opens a file to read what it holds now; what a running server adds
+// meanwhile is not looked at.
+func reading(fsys FS, name string, read func(*io.SectionReader) error) error {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	return read(io.NewSectionReader(f, 0, size))
+}
+
 // Publish makes a whole file appear under its name, or nothing: it is written
 // under a temporary name, synced, renamed, and the directory is synced.
 func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {

@@ -42,7 +42,6 @@ const KindClock = "clock.set"
 const (
 	timeLayout   = "2006-01-02T15:04:05.000Z"
 	lineStart    = `{"hash":"`
-	hashedOffset = len(lineStart) + 64 + len(`",`)
 	personalName = `"personal":"`
 )
 
@@ -122,12 +121,12 @@ var errFrame = errors.New("is not in the form of a journal line")
 // parseLine reads a line without its newline. It checks the frame and the
 // personal part, not the chain. The line's slices lie in b.
 func parseLine(b []byte) (l Line, err error) {
-	rest, ok := bytes.CutPrefix(b, []byte(lineStart))
-	if !ok || len(b) <= hashedOffset || string(rest[64:66]) != `",` || !decodeHash(&l.Hash, rest[:64]) {
+	l.hashed = b
+	hash := member(&l.hashed, lineStart, `",`)
+	if !bytes.HasPrefix(b, []byte(lineStart)) || !decodeHash(&l.Hash, hash) {
 		return l, errFrame
 	}
-	l.hashed = b[hashedOffset:]
-	rest, ok = bytes.CutSuffix(l.hashed, []byte{'}'})
+	rest, ok := bytes.CutSuffix(l.hashed, []byte{'}'})
 	if i := bytes.Index(rest, personalMark); i >= 0 {
 		l.Personal = rest[i+len(personalMark)-1:]
 		rest = rest[:i]
@@ -169,6 +168,9 @@ func member(b *[]byte, before, after string) (value []byte) {
 
 // decodeHash decodes 64 lower-case hex characters.
 func decodeHash(dst *[32]byte, src []byte) bool {
+	if len(src) != hex.EncodedLen(len(dst)) {
+		return false
+	}
 	_, err := hex.Decode(dst[:], src)
 	return err == nil && !bytes.ContainsAny(src, "ABCDEF")
 }

@@ -33,7 +33,6 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 		cfg: cfg, lock: lock, pending: newBatch[E](),
 		kick: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
-	st.w = &writer[S, E]{st: st}
 	if err := st.recover(); err != nil {
 		if st.w.file != nil {
 			st.w.file.Close()
@@ -41,7 +40,7 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 		lock.Close()
 		return nil, false, err
 	}
-	st.background.Go(st.w.run)
+	st.background.Go(st.run)
 	return st, st.head.Seq == 1, nil
 }
 
@@ -68,15 +67,15 @@ func (st *Store[S, E]) recover() error {
 	if err != nil {
 		return err
 	}
-	w := st.w
-	w.file, w.size, w.head = file, r.size, r.head
 	st.state, st.seq, st.last = r.state, r.head.Seq+1, r.head.Time
-	if err := w.commit(st.seq, w.add(w.head, Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)); err != nil {
-		return err
+	st.w = writer{
+		fsys: r.fsys, log: r.cfg.Log, limit: r.cfg.SegmentBytes,
+		file: file, size: r.size, head: r.head, next: r.head,
 	}
-	w.rotated = false
-	st.head = w.head
-	return nil
+	st.head = st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)
+	err = st.w.commit()
+	st.w.rotated = false
+	return err
 }
 
 // prepare makes the directory's fixed parts and drops temporary files.
@@ -107,7 +106,7 @@ func prepare(fsys FS) error {
 		return inFile("FORMAT", "is missing, but there is a journal or a snapshot")
 	}
 	return Publish(fsys, ".", "FORMAT", func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s v%d %s\n", formatName, formatVersion, rand.Text())
+		_, err := fmt.Fprintf(w, formatLine, formatVersion, rand.Text())
 		return err
 	})
 }
@@ -225,11 +224,8 @@ func copyRange(fsys FS, to io.Writer, name string, from, length int64) error {
 	if length == 0 {
 		return nil // there may be no file
 	}
-	f, err := fsys.Open(name)
-	if err != nil {
+	return reading(fsys, name, func(f *io.SectionReader) error {
+		_, err := io.CopyN(to, io.NewSectionReader(f, from, length), length)
 		return err
-	}
-	defer f.Close()
-	_, err = io.CopyN(to, io.NewSectionReader(f, from, length), length)
-	return err
+	})
 }

@@ -64,31 +64,32 @@ func numbers(fsys FS, dir string) (seqs []uint64, err error) {
 	return seqs, err
 }
 
-// origin reads FORMAT; what stands for the hash before line 1 is its SHA-256.
-func origin(fsys FS) (hash [32]byte, err error) {
-	f, err := fsys.Open("FORMAT")
-	if err != nil {
-		return hash, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 1<<10))
-	if err != nil {
-		return hash, err
-	}
-	version, _, ok := strings.Cut(strings.TrimPrefix(string(b), formatName+" v"), " ")
-	switch n, err := strconv.Atoi(version); {
-	case !ok || err != nil || !strings.HasPrefix(string(b), formatName) || !strings.HasSuffix(string(b), "\n"):
-		return hash, inFile("FORMAT", "does not name a journal's format")
-	case n > formatVersion:
-		return hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, n, formatVersion)
-	}
-	return sha256.Sum256(b), nil
-}
-
 const (
-	formatName    = "waybill-journal"
+	formatLine    = "waybill-journal v%d %s\n"
 	formatVersion = 1
 )
+
+// origin reads FORMAT; what stands for the hash before line 1 is its SHA-256.
+func origin(fsys FS) (hash [32]byte, err error) {
+	var text []byte
+	err = reading(fsys, "FORMAT", func(f *io.SectionReader) error {
+		text, err = io.ReadAll(f)
+		return err
+	})
+	if err != nil {
+		return hash, err
+	}
+	var version int
+	var id string
+	fmt.Sscanf(string(text), formatLine, &version, &id)
+	switch {
+	case version > formatVersion:
+		return hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, version, formatVersion)
+	case string(text) != fmt.Sprintf(formatLine, formatVersion, id):
+		return hash, inFile("FORMAT", "does not name a journal's format")
+	}
+	return sha256.Sum256(text), nil
+}
 
 // scan is one pass over the journal, from its first line to its end.
 type scan struct {
@@ -130,9 +131,9 @@ func (s *scan) run() error {
 		case first != s.head.Seq+1:
 			return &Damage{Place{s.last, 1, 0}, s.head.Seq + 1, "the file before it, or a part of that, is missing"}
 		case len(later) > 0 && later[0] <= s.from.Seq:
-			err = s.skip()
+			err = reading(s.fsys, s.last, s.skip)
 		default:
-			err = s.read()
+			err = reading(s.fsys, s.last, s.read)
 		}
 		if err != nil {
 			return err
@@ -162,16 +163,8 @@ func (s *scan) damage(proof string) error {
 }
 
 // skip goes over a file by its last line alone.
-func (s *scan) skip() error {
-	f, err := s.fsys.Open(s.last)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return err
-	}
+func (s *scan) skip(f *io.SectionReader) error {
+	size := f.Size()
 	for n := int64(1 << 16); ; n *= 4 {
 		end := make([]byte, min(n, size))
 		if _, err := f.ReadAt(end, size-int64(len(end))); err != nil && err != io.EOF {
@@ -192,18 +185,9 @@ func (s *scan) skip() error {
 
 // read goes through the lines of a file. After the first bad one it looks for
 // proof that this had been durable.
-func (s *scan) read() error {
-	f, err := s.fsys.Open(s.last)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	size, err := f.Size() // what a running server writes meanwhile is not looked at
-	if err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(io.LimitReader(f, size))
-	lines.Buffer(make([]byte, 0, min(size, 1<<20)), math.MaxInt)
+func (s *scan) read(f *io.SectionReader) error {
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 0, min(f.Size(), 1<<20)), math.MaxInt)
 	lines.Split(splitLine)
 	for n := 1; lines.Scan(); n++ {
 		text := lines.Bytes()

@@ -86,36 +86,31 @@ func writeSnapshot(f io.Writer, head Head, write func(io.Writer) error) error {
 // with a head, the file is whole, and the error is that of read.
 func readSnapshot(fsys FS, seq uint64, read func(io.Reader) error) (head Head, err error) {
 	name := "snapshots/" + numbered(seq)
-	f, err := fsys.Open(name)
-	if err != nil {
-		return head, err
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil {
-		return head, err
-	}
-	sum := sha256.New()
-	body := io.LimitReader(f, size-int64(len(snapshotEnd(sum))))
-	r := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
-	start, _ := r.ReadString('\n')
-	head = parseSnapshotStart(start)
-	readErr := read(r)
-	if _, err := io.Copy(io.Discard, r); err != nil {
-		return Head{}, err
-	}
-	end, err := io.ReadAll(f)
-	switch {
-	case err != nil:
-		return Head{}, err
-	case string(end) != snapshotEnd(sum):
-		return Head{}, inFile(name, "does not end in the SHA-256 of its bytes")
-	case head.Seq != seq || start != snapshotStart(head):
-		return Head{}, inFile(name, "does not start with the line that its name says")
-	case readErr != nil:
-		return head, inFile(name, readErr.Error())
-	}
-	return head, nil
+	err = reading(fsys, name, func(f *io.SectionReader) error {
+		sum := sha256.New()
+		body := io.LimitReader(f, f.Size()-int64(len(snapshotEnd(sum))))
+		r := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
+		start, _ := r.ReadString('\n')
+		h := parseSnapshotStart(start)
+		refused := read(r)
+		if _, err := io.Copy(io.Discard, r); err != nil {
+			return err
+		}
+		end, err := io.ReadAll(f)
+		switch {
+		case err != nil:
+			return err
+		case string(end) != snapshotEnd(sum):
+			return inFile(name, "does not end in the SHA-256 of its bytes")
+		case h.Seq != seq || start != snapshotStart(h):
+			return inFile(name, "does not start with the line that its name says")
+		}
+		if head = h; refused != nil {
+			return inFile(name, refused.Error())
+		}
+		return nil
+	})
+	return head, err
 }
 
 func snapshotStart(h Head) string {

@@ -116,7 +116,7 @@ type Store[S, E any] struct {
 
 	kick   chan struct{} // tells the writer that something is pending
 	failed chan struct{} // closed with the first failure
-	w      *writer[S, E]
+	w      writer
 
 	snapMu       sync.Mutex     // one snapshot at a time
 	snapshotting atomic.Bool    // one in the background is under way or waits
