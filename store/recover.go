@@ -53,7 +53,9 @@ func (st *Store[S, E]) recover() error {
 	if err := r.thaw(); err != nil {
 		return err
 	}
-	r.visit = func(at Place, l *Line) error { return r.apply(at, l, nil) }
+	r.visit = func(at Place, l *Line) error {
+		return r.apply(at, l, func(S, Stamp, E) error { return nil })
+	}
 	if err := r.run(); err != nil {
 		return err
 	}
@@ -141,7 +143,7 @@ func (r *replay[S, E]) thaw() error {
 	return nil
 }
 
-// apply applies a line's event; check, unless it is nil, sees the state before that.
+// apply applies a line's event; check sees the state before that.
 func (r *replay[S, E]) apply(at Place, l *Line, check func(S, Stamp, E) error) error {
 	if l.Type == kindOpened {
 		return nil
@@ -153,10 +155,8 @@ func (r *replay[S, E]) apply(at Place, l *Line, check func(S, Stamp, E) error) e
 	if err != nil {
 		return &Damage{at, l.Seq, "cannot be read: " + err.Error()}
 	}
-	if check != nil {
-		if err := check(r.state, l.Stamp, e); err != nil {
-			return &Damage{at, l.Seq, err.Error()}
-		}
+	if err := check(r.state, l.Stamp, e); err != nil {
+		return &Damage{at, l.Seq, err.Error()}
 	}
 	r.cfg.Apply(r.state, l.Stamp, e)
 	return nil

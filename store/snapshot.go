@@ -23,23 +23,16 @@ const snapshotsKept = 2
 
 // Snapshot writes the present state beside the journal, without stopping
 // writers, once all of it is durable. A failure loses nothing.
-func (st *Store[S, E]) Snapshot() error {
-	st.mu.Lock()
-	err := st.usable()
-	st.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return st.snapshot()
-}
+func (st *Store[S, E]) Snapshot() error { return st.snapshot(false) }
 
-func (st *Store[S, E]) snapshot() error {
+// snapshot writes a snapshot; last tells that it is the one of Close.
+func (st *Store[S, E]) snapshot(last bool) error {
 	st.snapMu.Lock()
 	defer st.snapMu.Unlock()
 	st.mu.Lock()
-	if st.err != nil {
-		defer st.mu.Unlock()
-		return st.err
+	if err := st.usable(); err != nil && !(last && err == ErrClosed) {
+		st.mu.Unlock()
+		return err
 	}
 	write := st.cfg.Freeze(st.state)
 	head, wait := st.head, st.newest()

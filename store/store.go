@@ -294,7 +294,7 @@ func (st *Store[S, E]) Close() error {
 	st.mu.Unlock()
 	err := wait.wait()
 	if err == nil {
-		err = st.snapshot()
+		err = st.snapshot(true)
 	}
 	close(st.kick)
 	st.background.Wait()
