@@ -39,6 +39,7 @@ type FS interface {
 // File is an open file.
 type File interface {
 	io.ReadWriteCloser
+	io.ReaderAt
 	// Sync makes all that was written durable.
 	Sync() error
 	Size() (int64, error)
@@ -129,11 +130,28 @@ func (d Dir) Lock(name string) (io.Closer, error) {
 	return f, nil
 }
 
+// reading opens a file to read what it holds now; what a running server adds
+// meanwhile is not looked at.
+func reading(fsys FS, name string, read func(*io.SectionReader) error) error {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	return read(io.NewSectionReader(f, 0, size))
+}
+
 // Publish makes a whole file appear under its name, or nothing: it is written
 // under a temporary name, synced, renamed, and the directory is synced.
 func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	temp := dir + "/" + name + tempSuffix
-	fsys.Remove(temp)
+	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	f, err := fsys.Create(temp)
 	if err != nil {
 		return err

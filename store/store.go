@@ -116,25 +116,22 @@ type Store[S, E any] struct {
 
 	kick   chan struct{} // tells the writer that something is pending
 	failed chan struct{} // closed with the first failure
-	ended  chan struct{} // closed when the writer has ended
-	w      *writer[S, E]
+	w      writer
 
-	snapMu       sync.Mutex  // one snapshot at a time
-	snapshotting atomic.Bool // one in the background is under way or waits
-	background   sync.WaitGroup
+	snapMu       sync.Mutex     // one snapshot at a time
+	snapshotting atomic.Bool    // one in the background is under way or waits
+	background   sync.WaitGroup // the writer, and what it starts
 }
 
 // Head is the newest line of a journal.
 type Head struct {
-	Seq  uint64
+	Stamp
 	Hash [32]byte
-	Time time.Time
 }
 
 type entry[E any] struct {
-	stamp Stamp
+	Head  // its hash is set by the writer
 	event E
-	hash  [32]byte // set by the writer
 }
 
 // batch is what one write and one sync make durable together.
@@ -156,6 +153,14 @@ func (st *Store[S, E]) View(read func(S, time.Time)) error {
 		return err
 	}
 	return wait.wait()
+}
+
+// Glance calls read under the lock like View but does not wait; settled does.
+// It is for what comes before a View or Update of the same request, which
+// waits for all of it, and for what is not shown unless settled was called.
+func (st *Store[S, E]) Glance(read func(S, time.Time)) (settled func() error, err error) {
+	wait, err := st.view(read)
+	return wait.wait, err
 }
 
 func (st *Store[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
@@ -187,17 +192,15 @@ func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func
 	if err := st.usable(); err != nil {
 		return 0, nil, err
 	}
-	now := st.instant()
-	events, err := decide(st.state, now)
-	if err != nil || len(events) == 0 {
-		return st.seq, st.newest(), err
+	events, err := decide(st.state, st.instant())
+	if err == nil && len(events) > 0 {
+		st.commit(events, after)
 	}
-	b := st.commit(now, events, after)
-	return st.seq, b, nil
+	return st.seq, st.newest(), err
 }
 
 // commit applies events and hands them to the writer. The lock is held.
-func (st *Store[S, E]) commit(now time.Time, events []E, after func(S, time.Time)) *batch[E] {
+func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) {
 	// An Apply that panics leaves a state nobody decided: nothing may build on it.
 	whole := false
 	defer func() {
@@ -207,19 +210,18 @@ func (st *Store[S, E]) commit(now time.Time, events []E, after func(S, time.Time
 	}()
 	for _, e := range events {
 		st.seq++
-		stamp := Stamp{st.seq, now}
+		stamp := Stamp{st.seq, st.last}
 		st.cfg.Apply(st.state, stamp, e)
-		st.pending.entries = append(st.pending.entries, entry[E]{stamp: stamp, event: e})
+		st.pending.entries = append(st.pending.entries, entry[E]{Head{Stamp: stamp}, e})
 	}
 	if after != nil {
-		after(st.state, now)
+		after(st.state, st.last)
 	}
 	whole = true
 	select {
 	case st.kick <- struct{}{}:
 	default:
 	}
-	return st.pending
 }
 
 // usable tells why nothing can be asked of the store any more. The lock is held.
@@ -236,21 +238,11 @@ func (st *Store[S, E]) SetClock(at time.Time, e E) error {
 	if kind, _, _ := st.cfg.Encode(e, nil, nil); kind != KindClock {
 		return fmt.Errorf("store: an event of type %q cannot set the clock", kind)
 	}
-	b, err := st.setClock(at.UTC().Truncate(time.Millisecond), e)
-	if err != nil {
-		return err
-	}
-	return b.wait()
-}
-
-func (st *Store[S, E]) setClock(at time.Time, e E) (*batch[E], error) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if err := st.usable(); err != nil {
-		return nil, err
-	}
-	st.last = at
-	return st.commit(at, []E{e}, nil), nil
+	_, err := st.Update(func(S, time.Time) ([]E, error) {
+		st.last = at.UTC().Truncate(time.Millisecond)
+		return []E{e}, nil
+	}, nil)
+	return err
 }
 
 // instant gives the time of a decision, in whole milliseconds; it never falls. The lock is held.
@@ -302,20 +294,11 @@ func (st *Store[S, E]) Close() error {
 	st.mu.Unlock()
 	err := wait.wait()
 	if err == nil {
-		err = st.snapshot()
+		err = st.snapshot(true)
 	}
 	close(st.kick)
-	<-st.ended
-	st.background.Wait() // after the writer, which starts what runs there
-	st.snapMu.Lock()     // a snapshot that was asked for may still be under way
+	st.background.Wait()
+	st.snapMu.Lock() // a snapshot that was asked for may still be under way
 	defer st.snapMu.Unlock()
 	return errors.Join(err, st.w.file.Close(), st.lock.Close())
-}
-
-// Glance calls read under the lock like View but does not wait; settled does.
-// It is for what comes before a View or Update of the same request, which
-// waits for all of it, and for what is not shown unless settled was called.
-func (st *Store[S, E]) Glance(read func(S, time.Time)) (settled func() error, err error) {
-	b, err := st.view(read)
-	return b.wait, err
 }

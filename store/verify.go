@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -21,84 +20,53 @@ type Report struct {
 // for each line. It only reads and takes no lock. Where live tells that a
 // server is writing the journal, an unfinished end is the server's and is left out.
 func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
-	s := scan{fsys: fsys, visit: visit, whole: true, anchored: true}
-	var err error
-	if s.head.Hash, err = origin(fsys); err != nil {
-		return Report{}, err
-	}
-	segs, err := segments(fsys)
-	if err == nil {
-		err = s.run(segs)
-	}
-	if live && s.torn != nil && s.torn.unfinished {
-		s.torn = nil
-	}
-	return Report{Head: s.head, Files: len(segs), Torn: s.torn}, err
+	s := scan{fsys: fsys, visit: visit, whole: true, live: live}
+	err := s.run()
+	return Report{Head: s.head, Files: s.files, Torn: s.torn}, err
 }
 
 // Verify checks every byte of the journal and of the snapshots, and that each
 // snapshot holds what replaying the journal gives. check, which sees the state
 // before each event, and inspect, which sees the state after the last line, look at what the events mean.
 func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
-	seqs, err := snapshots(cfg.FS)
+	seqs, err := numbers(cfg.FS, "snapshots")
 	if err != nil {
 		return Report{}, err
 	}
-	v := recovery[S, E]{cfg: cfg, state: cfg.New()}
+	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New()}
+	if n := len(seqs); n > 0 {
+		r.proof = seqs[n-1]
+	}
 	checked := 0
-	rep, err := Read(cfg.FS, live, func(at Place, l *Line) error {
-		if l.Type != kindOpened {
-			e, err := cfg.Decode(l.Type, l.Data, l.Personal)
-			if err != nil {
-				return unreadable(at, l, err)
-			}
-			if err := check(v.state, Stamp{l.Seq, l.Time}, e); err != nil {
-				return &Damage{at, l.Seq, err.Error()}
-			}
-			cfg.Apply(v.state, Stamp{l.Seq, l.Time}, e)
-		}
-		if !slices.Contains(seqs, l.Seq) {
-			return nil
+	r.visit = func(at Place, l *Line) error {
+		if err := r.apply(at, l, check); err != nil || !slices.Contains(seqs, l.Seq) {
+			return err
 		}
 		checked++
-		return v.compare(l)
-	})
-	rep.Snapshots = checked
-	if err != nil {
-		return rep, err
+		return r.compare(l)
 	}
-	if n := len(seqs); n > 0 && seqs[n-1] > rep.Head.Seq {
-		at := &Damage{Place{File: "journal"}, rep.Head.Seq + 1, fmt.Sprintf("lines from seq %d on are missing", rep.Head.Seq+1)}
-		if rep.Torn != nil {
-			at = &rep.Torn.Damage
-		}
-		at.Reason += fmt.Sprintf("; snapshots/%s was made after seq %d", snapshotName(seqs[n-1]), seqs[n-1])
-		return rep, at
+	if err = r.run(); err == nil {
+		err = inspect(r.state, r.head.Stamp)
 	}
-	return rep, inspect(v.state, Stamp{rep.Head.Seq, rep.Head.Time})
+	return Report{r.head, r.files, checked, r.torn}, err
 }
 
-// compare checks that the snapshot of a line holds, byte for byte, what replay gives.
-func (r *recovery[S, E]) compare(l *Line) error {
+// compare checks that the snapshot of a line is, byte for byte, what replay gives.
+func (r *replay[S, E]) compare(l *Line) error {
 	var want bytes.Buffer
-	if err := r.cfg.Freeze(r.state)(&want); err != nil {
+	if err := writeSnapshot(&want, l.Head, r.cfg.Freeze(r.state)); err != nil {
 		return err
 	}
-	name := Place{File: "snapshots/" + snapshotName(l.Seq)}
-	head, err := readSnapshot(r.cfg.FS, l.Seq, func(body io.Reader) error {
-		got, err := io.ReadAll(body)
+	name := "snapshots/" + numbered(l.Seq)
+	err := reading(r.fsys, name, func(f *io.SectionReader) error {
+		got, err := io.ReadAll(f)
 		if err == nil && !bytes.Equal(got, want.Bytes()) {
-			err = errors.New("does not hold what replaying the journal gives")
+			err = inFile(name, "is not the snapshot that replaying the journal gives")
 		}
 		return err
 	})
-	switch {
-	case errors.Is(err, fs.ErrNotExist): // a running server has dropped it since
-		return nil
-	case err != nil:
-		return err
-	case head.Hash != l.Hash:
-		return &Damage{Place: name, Reason: "names another line than the journal has"}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a running server has dropped it since
 	}
-	return nil
+	return err
 }

@@ -3,19 +3,24 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"runtime"
-	"strconv"
 )
 
 // writer is the journal's end. Only the writer goroutine uses it.
-type writer[S, E any] struct {
-	st   *Store[S, E]
+type writer struct {
+	fsys  FS
+	log   *slog.Logger
+	limit int64 // of a file's size
+
 	file File
 	size int64
-	head Head // the newest durable line
-	buf  []byte
-	data []byte
-	pers []byte
+	head Head   // the newest durable line
+	next Head   // the last line in buf
+	buf  []byte // what commit is to write
+
+	data, personal []byte // buffers for Encode
 
 	rotated bool // a file was begun: time for a snapshot
 }
@@ -25,17 +30,14 @@ const (
 	keepBuffer          = 4 << 20 // a larger buffer is given back after its batch
 )
 
-func segmentName(first uint64) string { return fmt.Sprintf("journal/%012d.jsonl", first) }
-
 // run writes batch after batch until kick is closed. After a failure it only waits for that.
-func (w *writer[S, E]) run() {
-	defer close(w.st.ended)
-	for range w.st.kick {
+func (st *Store[S, E]) run() {
+	for range st.kick {
 		// Those who were released by the last batch get to hand in their next
 		// event first: far fewer syncs, measured, and no timer.
 		runtime.Gosched()
-		if b := w.st.take(); b != nil {
-			w.st.finish(b, w.write(b))
+		if b := st.take(); b != nil {
+			st.finish(b, st.write(b))
 		}
 	}
 }
@@ -76,31 +78,36 @@ func (st *Store[S, E]) finish(b *batch[E], err error) {
 	close(b.done)
 }
 
-// write makes a batch durable: one write, one sync.
-func (w *writer[S, E]) write(b *batch[E]) error {
-	w.buf = w.buf[:0]
-	hash, synced := w.head.Hash, w.head.Seq
+// write makes a batch durable.
+func (st *Store[S, E]) write(b *batch[E]) error {
+	w := &st.w
 	for i := range b.entries {
 		e := &b.entries[i]
-		kind, data, personal := w.st.cfg.Encode(e.event, w.data[:0], w.pers[:0])
-		w.buf, hash = appendLine(w.buf, hash, e.stamp, synced, kind, data, personal)
-		e.hash = hash
-		w.data, w.pers = data, personal
+		var kind string
+		kind, w.data, w.personal = st.cfg.Encode(e.event, w.data[:0], w.personal[:0])
+		e.Head = w.add(e.Stamp, kind, w.data, w.personal)
 	}
-	last := b.entries[len(b.entries)-1].stamp
-	return w.commit(b.entries[0].stamp.Seq, Head{last.Seq, hash, last.Time})
+	return w.commit()
 }
 
-// commit appends buf, whose lines run from seq first to head, and makes it durable.
-func (w *writer[S, E]) commit(first uint64, head Head) error {
-	if w.size > 0 && w.size+int64(len(w.buf)) > w.st.cfg.SegmentBytes {
-		if err := w.rotate(first); err != nil {
+// add appends a line to buf.
+func (w *writer) add(stamp Stamp, kind string, data, personal []byte) Head {
+	l := Line{Head: Head{Stamp: stamp}, Synced: w.head.Seq, Type: kind, Data: data, Personal: personal}
+	w.buf = l.appendTo(w.buf, w.next.Hash)
+	w.next = l.Head
+	return l.Head
+}
+
+// commit makes buf durable: one write, one sync.
+func (w *writer) commit() error {
+	if w.size > 0 && w.size+int64(len(w.buf)) > w.limit {
+		if err := w.rotate(); err != nil {
 			return err
 		}
 	}
 	n, err := w.file.Write(w.buf)
 	if err == nil && n < len(w.buf) {
-		err = fmt.Errorf("%d of %d bytes written", n, len(w.buf))
+		err = io.ErrShortWrite
 	}
 	if err == nil {
 		err = w.file.Sync()
@@ -109,8 +116,8 @@ func (w *writer[S, E]) commit(first uint64, head Head) error {
 		return err
 	}
 	w.size += int64(n)
-	w.head = head
-	if cap(w.buf) > keepBuffer {
+	w.head = w.next
+	if w.buf = w.buf[:0]; cap(w.buf) > keepBuffer {
 		w.buf = nil
 	}
 	return nil
@@ -118,41 +125,25 @@ func (w *writer[S, E]) commit(first uint64, head Head) error {
 
 // rotate goes on in a new file. The full one is durable already; it is sealed
 // only once the new one is, so that the last file can always be appended to.
-func (w *writer[S, E]) rotate(first uint64) error {
-	fsys, full := w.st.cfg.FS, w.file
-	f, err := fsys.Create(segmentName(first))
+func (w *writer) rotate() error {
+	full := w.file
+	f, err := w.fsys.Create("journal/" + numbered(w.head.Seq+1))
 	if err != nil {
 		return err
 	}
-	if err := fsys.SyncDir("journal"); err != nil {
+	if err := w.fsys.SyncDir("journal"); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	w.file, w.size = f, 0
+	w.file, w.size, w.rotated = f, 0, true
 	if err := full.Close(); err != nil {
 		return err
 	}
-	segs, err := segments(fsys)
+	firsts, err := numbers(w.fsys, "journal")
 	if err != nil {
 		return err
 	}
-	if err := fsys.Seal(segs[len(segs)-2].name); err != nil {
-		w.st.cfg.Log.Warn("a full journal file could not be made read-only", "err", err)
+	if err := w.fsys.Seal("journal/" + numbered(firsts[len(firsts)-2])); err != nil {
+		w.log.Warn("a full journal file could not be made read-only", "err", err)
 	}
-	w.rotated = true
 	return nil
 }
-
-// writeOpened journals that the directory was opened, and after what. It runs before the goroutine starts.
-func (w *writer[S, E]) writeOpened(stamp Stamp, after string, torn *Torn) error {
-	data := append([]byte(`{"after":`), strconv.Quote(after)...)
-	if torn != nil {
-		data = fmt.Appendf(data, `,"torn":{"file":%q,"bytes":%d,"cutFrom":%q,"offset":%d}`, torn.Kept, torn.Bytes, torn.File, torn.Offset)
-	}
-	data = append(data, '}')
-	buf, hash := appendLine(w.buf[:0], w.head.Hash, stamp, w.head.Seq, kindOpened, data, nil)
-	w.buf = buf
-	return w.commit(stamp.Seq, Head{stamp.Seq, hash, stamp.Time})
-}
-
-// kindOpened is the type of the one line that is the store's own.
-const kindOpened = "opened"
