@@ -83,9 +83,9 @@ func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) 
 		if l.Dep*1000 <= now.UnixMilli() && i == 0 {
 			return nil, &SoldOut{0} // it has left
 		}
-		if seats[i] = s.seatsFor(sale.Timetable, l, len(e.Tickets), now); len(seats[i]) < len(e.Tickets) {
-			left = min(left, s.SeatsLeft(sale.Timetable, l, now))
-		}
+		free := s.freeFor(sale.Timetable, l, now)
+		left = min(left, free.count())
+		seats[i] = free.together(len(e.Tickets))
 	}
 	if left < len(e.Tickets) {
 		return nil, &SoldOut{left}

@@ -16,12 +16,10 @@ type runKey struct {
 	day  schedule.Day
 }
 
-// seating is who holds which seat of a run. The holds are the truth; the plan
-// is made from them when it is asked for.
+// seating is who holds which seat of a run.
 type seating struct {
 	sold  []*Run // the forms it was sold in
 	holds []hold
-	plan  *plan
 }
 
 // hold is a ticket's seat on a part of the run. It is free from until on.
@@ -40,11 +38,8 @@ const forever = math.MaxInt64
 func (s *seating) set(h hold, run *Run, now int64) {
 	h.sold = uint16(slices.Index(s.sold, run))
 	for i := range s.holds {
-		if old := s.holds[i]; old.ticket == h.ticket {
+		if s.holds[i].ticket == h.ticket {
 			s.holds[i] = h
-			if longer := (hold{h.ticket, old.until, h.from, h.to, h.seat, h.sold}); longer != old || old.until <= now || h.until < old.until {
-				s.plan = nil // not just the same seat for longer
-			}
 			return
 		}
 	}
@@ -52,82 +47,88 @@ func (s *seating) set(h hold, run *Run, now int64) {
 		s.holds = slices.DeleteFunc(s.holds, func(h hold) bool { return h.until <= now })
 	}
 	s.holds = append(s.holds, h)
-	if s.plan != nil && now < s.plan.until {
-		s.plan.take(&h)
-	} else {
-		s.plan = nil
-	}
 }
 
 // drop gives a ticket's seat back.
 func (s *seating) drop(ticket ID) {
 	s.holds = slices.DeleteFunc(s.holds, func(h hold) bool { return h.ticket == ticket })
-	s.plan = nil
 }
 
-// plan shows which seats are taken between which stops of the timetable in
-// force. It holds until the first of the holds it was made of runs out.
-type plan struct {
-	timetable *schedule.Timetable
-	seats     int
-	positions [][]int16 // by form sold: where each of its stops is now
-	words     int       // per segment
-	taken     []uint64  // by segment, then seat
-	until     int64
+// seats is a set of seats, a bit each; the first is seat 1.
+type seats [(schedule.MaxSeats + 63) / 64]uint64
+
+func (s *seats) has(seat int16) bool {
+	return seat > 0 && int(seat) <= len(s)*64 && s[(seat-1)/64]>>((seat-1)%64)&1 == 1
 }
 
-// planFor gives the plan of a run at an instant. trip is its index in the
-// timetable; -1 when the trip is gone: then the newest form sold says what there is.
-func (s *seating) planFor(tt *schedule.Timetable, trip int32, now time.Time) *plan {
+func (s *seats) remove(seat int16) {
+	if s.has(seat) {
+		s[(seat-1)/64] &^= 1 << ((seat - 1) % 64)
+	}
+}
+
+func (s *seats) count() (n int) {
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// present is how a run is in the timetable in force, in whose terms seats are
+// asked for. One whose trip is gone is as it was last sold.
+func (s *seating) present(tt *schedule.Timetable) *schedule.Form {
+	last := s.sold[len(s.sold)-1]
+	if trip, known := tt.TripByID(last.Form.Trip); known && tt.RunsOn(trip, last.Day) {
+		return tt.Form(trip)
+	}
+	return last.Form
+}
+
+// free gives the seats that are free between two stops of a form at an instant.
+func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) (free seats) {
+	for i := range free {
+		free[i] = math.MaxUint64 >> min(64, max(0, (i+1)*64-int(form.Bus.Seats)))
+	}
 	ms := now.UnixMilli()
-	if s.plan != nil && s.plan.timetable == tt && ms < s.plan.until {
-		return s.plan
-	}
-	p := &plan{timetable: tt, until: forever}
-	var stops []string
-	if trip >= 0 {
-		p.seats = tt.Seats(trip)
-		for _, i := range tt.StopsOf(trip) {
-			stops = append(stops, tt.Stops[i].ID)
-		}
-	} else {
-		form := s.sold[len(s.sold)-1].Form
-		p.seats = int(form.Bus.Seats)
-		for i := range form.Stops {
-			stops = append(stops, form.Stops[i].Stop.ID)
-		}
-	}
-	p.words = (p.seats + 63) / 64
 	for i := range s.holds {
-		p.words = max(p.words, (int(s.holds[i].seat)+63)/64)
-	}
-	p.taken = make([]uint64, p.words*(len(stops)-1))
-	for _, run := range s.sold {
-		p.positions = append(p.positions, positions(run.Form, stops))
-	}
-	for i := range s.holds {
-		if s.holds[i].until > ms {
-			p.take(&s.holds[i])
+		if h := &s.holds[i]; h.until > ms {
+			if start, end := s.sold[h.sold].within(form, h.from, h.to); start < to && from < end {
+				free.remove(h.seat)
+			}
 		}
 	}
-	s.plan = p
-	return p
+	return free
 }
 
-// positions tells where each stop of a form is among other stops of the same
-// trip. A stop that is gone counts as the next one that remains.
-func positions(form *schedule.Form, stops []string) []int16 {
-	list := make([]int16, len(form.Stops))
+// within gives the part of a form that a ride of the run covers. A stop that is
+// gone counts as the next one that remains; a ride whose stops are all gone still has its seat for one segment.
+func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
+	if r.Form.Key() == form.Key() {
+		return from, to
+	}
+	at := positions(r.Form, form)
+	start, end = at[from], at[to]
+	if last := slices.Max(at); start >= end {
+		end = min(start+1, max(last, 1))
+		start = end - 1
+	}
+	return start, end
+}
+
+// positions tells where each stop of a form is in another of the same trip.
+func positions(of, in *schedule.Form) []int16 {
+	list := make([]int16, len(of.Stops))
 	at := 0
-	for i := range form.Stops {
+	for i := range of.Stops {
 		list[i] = -1
-		if k := slices.Index(stops[at:], form.Stops[i].Stop.ID); k >= 0 {
+		same := func(s schedule.FormStop) bool { return s.Stop.ID == of.Stops[i].Stop.ID }
+		if k := slices.IndexFunc(in.Stops[at:], same); k >= 0 {
 			at += k
 			list[i] = int16(at)
 			at++
 		}
 	}
-	next := int16(len(stops) - 1)
+	next := int16(len(in.Stops) - 1)
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i] < 0 {
 			list[i] = next
@@ -137,136 +138,65 @@ func positions(form *schedule.Form, stops []string) []int16 {
 	return list
 }
 
-// stretch gives the part of a run that a ride covers by the positions its stops
-// now have. A ride whose stops are gone still has its seat for one segment.
-func stretch(at []int16, from, to int16) (int16, int16) {
-	start, end := at[from], at[to]
-	if last := slices.Max(at); start >= end {
-		end = min(start+1, max(last, 1))
-		start = end - 1
-	}
-	return start, end
-}
-
-func (p *plan) take(h *hold) {
-	if int(h.sold) >= len(p.positions) || int(h.seat) > p.words*64 {
-		p.until = 0 // made before this form, or a bus of this size, was sold
-		return
-	}
-	at := p.positions[h.sold]
-	word, bit := int(h.seat-1)/64, uint64(1)<<((h.seat-1)%64)
-	from, to := stretch(at, h.from, h.to)
-	for seg := from; seg < to; seg++ {
-		p.taken[int(seg)*p.words+word] |= bit
-	}
-	p.until = min(p.until, h.until)
-}
-
-// free gives the seats that are free between two positions, a bit each.
-func (p *plan) free(from, to int16) []uint64 {
-	set := make([]uint64, p.words)
-	for seg := from; seg < to; seg++ {
-		for w := range set {
-			set[w] |= p.taken[int(seg)*p.words+w]
-		}
-	}
-	for w := range set {
-		set[w] = ^set[w] & p.exists(w)
-	}
-	return set
-}
-
-// left counts the free seats between two positions.
-func (p *plan) left(from, to int16) (n int) {
-	for w := range p.words {
-		var taken uint64
-		for seg := from; seg < to; seg++ {
-			taken |= p.taken[int(seg)*p.words+w]
-		}
-		n += bits.OnesCount64(^taken & p.exists(w))
-	}
-	return n
-}
-
-// exists gives the seats of a word that the bus has.
-func (p *plan) exists(word int) uint64 {
-	return math.MaxUint64 >> min(64, max(0, (word+1)*64-p.seats))
-}
-
-func has(set []uint64, seat int16) bool {
-	i := int(seat) - 1
-	return i >= 0 && i/64 < len(set) && set[i/64]>>(i%64)&1 == 1
-}
-
-// together picks n free seats: the first n in a row, or else the first n there are.
-func together(set []uint64, n int) []int16 {
+// together picks n seats: the first n in a row, or else the first n there are.
+func (s *seats) together(n int) []int16 {
 	var all []int16
-	for i := range len(set) * 64 {
-		if !has(set, int16(i+1)) {
+	for seat := int16(1); int(seat) <= len(s)*64; seat++ {
+		if !s.has(seat) {
 			continue
 		}
-		all = append(all, int16(i+1))
-		if k := len(all) - n; k >= 0 && all[len(all)-1]-all[k] == int16(n-1) {
+		all = append(all, seat)
+		if k := len(all) - n; k >= 0 && seat-all[k] == int16(n-1) {
 			return all[k:]
 		}
 	}
 	return all[:min(n, len(all))]
 }
 
-// SeatsLeft tells how many seats are free for a ride.
-func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) int {
-	if seating := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]; seating != nil {
-		return seating.planFor(tt, l.Trip, now).left(l.From, l.To)
+// freeFor gives the seats that are free for a ride.
+func (s *State) freeFor(tt *schedule.Timetable, l *schedule.Leg, now time.Time) seats {
+	if x := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]; x != nil {
+		return x.free(tt.Form(l.Trip), l.From, l.To, now)
 	}
-	return tt.Seats(l.Trip)
+	return new(seating).free(tt.Form(l.Trip), l.From, l.To, now)
 }
 
-// seatsFor picks n seats for a ride, fewer when there are not enough.
-func (s *State) seatsFor(tt *schedule.Timetable, l *schedule.Leg, n int, now time.Time) []int16 {
-	seating := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]
-	if seating == nil {
-		all := make([]int16, min(n, tt.Seats(l.Trip)))
-		for i := range all {
-			all[i] = int16(i + 1)
-		}
-		return all
+// SeatsLeft tells how many seats are free for a ride.
+func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) int {
+	if s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}] == nil {
+		return tt.Seats(l.Trip)
 	}
-	return together(seating.planFor(tt, l.Trip, now).free(l.From, l.To), n)
+	free := s.freeFor(tt, l, now)
+	return free.count()
 }
 
 // reseat finds seats for the legs of a ticket whose hold has run out: the same,
 // or else, with other, any. picked are the seats that others of the same request
 // will get; a ticket that gets all its seats adds them. nil: there are none.
-func (s *State) reseat(tt *schedule.Timetable, t *Ticket, other bool, picked *[]pick, now time.Time) (seats []int16) {
+func (s *State) reseat(tt *schedule.Timetable, t *Ticket, other bool, picked *[]pick, now time.Time) (got []int16) {
 	mine := *picked
 	for _, l := range t.Itinerary() {
-		run := l.Run
-		trip, known := tt.TripByID(run.Form.Trip)
-		if !known || !tt.RunsOn(trip, run.Day) {
-			trip = -1
-		}
-		p := run.seats.planFor(tt, trip, now)
-		at := p.positions[slices.Index(run.seats.sold, run)]
-		from, to := stretch(at, l.From, l.To)
-		free := p.free(from, to)
+		form := l.Run.seats.present(tt)
+		from, to := l.Run.within(form, l.From, l.To)
+		free := l.Run.seats.free(form, from, to, now)
 		for _, x := range mine {
-			if x.seating == run.seats && x.from < to && from < x.to {
-				free[(x.seat-1)/64] &^= 1 << ((x.seat - 1) % 64)
+			if x.seating == l.Run.seats && x.from < to && from < x.to {
+				free.remove(x.seat)
 			}
 		}
 		seat := l.Seat
-		if !has(free, seat) {
-			any := together(free, 1)
+		if !free.has(seat) {
+			any := free.together(1)
 			if len(any) == 0 || !other {
 				return nil
 			}
 			seat = any[0]
 		}
-		seats = append(seats, seat)
-		mine = append(mine, pick{run.seats, from, to, seat})
+		got = append(got, seat)
+		mine = append(mine, pick{l.Run.seats, from, to, seat})
 	}
 	*picked = mine
-	return seats
+	return got
 }
 
 // pick is a seat that is about to be taken.
@@ -276,24 +206,13 @@ type pick struct {
 	seat     int16
 }
 
-// ForgetPlans drops what was worked out from a timetable that is no longer in force.
-func (s *State) ForgetPlans() {
-	for _, x := range s.seatings {
-		x.plan = nil
-	}
-}
-
 // overlapping gives tickets that hold a seat of the ticket's on a part of its
-// ride at an instant. It looks at the holds one by one, not at any plan, and so checks the plans.
+// ride at an instant. It looks at the holds one by one, and so checks what was sold by sets of seats.
 // Rides are compared by the stops of run's form; with older, only those sold in that form or one before.
 func (s *State) overlapping(ticket ID, run *Run, from, to, seat int16, older bool, now time.Time) (others []ID) {
 	form := slices.Index(run.seats.sold, run)
-	var stops []string
-	for i := range run.Form.Stops {
-		stops = append(stops, run.Form.Stops[i].Stop.ID)
-	}
 	for _, h := range run.seats.holds {
-		start, end := stretch(positions(run.seats.sold[h.sold].Form, stops), h.from, h.to)
+		start, end := run.seats.sold[h.sold].within(run.Form, h.from, h.to)
 		if h.ticket != ticket && h.seat == seat && (!older || int(h.sold) <= form) && h.until > now.UnixMilli() && start < to && from < end {
 			others = append(others, h.ticket)
 		}

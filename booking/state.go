@@ -143,7 +143,6 @@ func (s *State) addRun(r *Run) *Run {
 	}
 	r.seats = s.seatings[key]
 	r.seats.sold = append(r.seats.sold, r)
-	r.seats.plan = nil // it does not know this form
 	s.runs[r.ID] = r
 	s.order = append(s.order, r)
 	return r

@@ -105,7 +105,6 @@ func applyTimetableImported(s *State, _ time.Time, e *TimetableImported) {
 	if e.loaded != nil {
 		s.timetable = e.loaded
 	}
-	s.Bookings.ForgetPlans()
 }
 
 // apply changes the state as the event says.
