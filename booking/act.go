@@ -23,47 +23,49 @@ func (e *Conflict) Error() string { return e.Reason }
 // Settled says that a ticket was paid or booked. Seats, by leg, are given when
 // it was revived; else they stay what they were.
 type Settled struct {
-	Booking, Ticket ID
-	Seats           []int16
-	Request         string
+	Booking ID      `json:"booking"`
+	Ticket  ID      `json:"ticket"`
+	Seats   []int16 `json:"seats,omitempty"`
+	Request string  `json:"request"`
 }
 
 // Asked says that the provider is about to be asked to confirm a ticket. Until
 // the answer the ticket keeps its seat, whatever its window.
 type Asked struct {
 	Settled        // what is asked for
-	Action  Action // Pay or Book
-	Key     ID     // the idempotency id
+	Action  Action `json:"action"` // Pay or Book
+	Key     ID     `json:"key"`    // the idempotency id
 }
 
 // Refused says that the provider did not confirm: the ticket is as it was before it was asked.
 type Refused struct {
-	Booking, Ticket ID
-	Action          Action
-	Request         string
+	Booking ID     `json:"booking"`
+	Ticket  ID     `json:"ticket"`
+	Action  Action `json:"action"`
+	Request string `json:"request"`
 }
 
 // TicketsCanceled says that tickets of a booking were canceled or refunded.
 type TicketsCanceled struct {
-	Booking ID
-	Tickets []CanceledTicket
-	Request string
+	Booking ID               `json:"booking"`
+	Request string           `json:"request"`
+	Tickets []CanceledTicket `json:"tickets"`
 }
 
 // CanceledTicket is one of them. Terms, one per leg, say how a refund came about.
 type CanceledTicket struct {
-	ID       ID
-	Refunded bool
-	Refund   int64 // minor units
-	Grace    bool  // within the grace: all of it, whatever the rules
-	Terms    []Term
+	ID       ID     `json:"id"`
+	Refunded bool   `json:"refunded"`
+	Refund   int64  `json:"refund"` // minor units
+	Grace    bool   `json:"grace"`  // within the grace: all of it, whatever the rules
+	Terms    []Term `json:"terms"`
 }
 
 // Term is the refund rule that applied to a leg; without one nothing comes back.
 type Term struct {
-	Rule    string // "" is none
-	Percent int64  // hundredths of a per cent
-	Refund  int64  // minor units
+	Rule    string `json:"rule"`    // "" is none
+	Percent int64  `json:"percent"` // hundredths of a per cent
+	Refund  int64  `json:"refund"`  // minor units
 }
 
 // target finds the tickets an action is for: those named, or all of the booking.

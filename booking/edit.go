@@ -9,14 +9,17 @@ import (
 // Moved says that a ticket was put into another booking of its partner: the
 // "internal edit" of the interface. New tells that the booking was made for it.
 type Moved struct {
-	Ticket, From, To ID
-	New              bool
+	Ticket ID   `json:"ticket"`
+	From   ID   `json:"from"`
+	To     ID   `json:"booking"`
+	New    bool `json:"new"`
 }
 
 // CarrierSet says that the carrier gave a ticket a status of its own lifecycle.
 type CarrierSet struct {
-	Booking, Ticket ID
-	Status          Carrier
+	Booking ID      `json:"booking"`
+	Ticket  ID      `json:"ticket"`
+	Status  Carrier `json:"status"`
 }
 
 // Move decides to put a ticket into another booking of the same partner; to is

@@ -1,6 +1,11 @@
 package booking
 
-import "waybill/schedule"
+import (
+	"fmt"
+	"strings"
+
+	"waybill/schedule"
+)
 
 // Phase is where a ticket stands. Status and paymentStatus are projections of it.
 type Phase uint8
@@ -28,14 +33,17 @@ const (
 // String gives the last part of the action's path.
 func (a Action) String() string { return [...]string{"", "pay", "book", "cancel"}[a] }
 
-// ParseAction reads what String gives.
-func ParseAction(s string) (Action, bool) {
-	for a := Pay; a <= Cancel; a++ {
-		if a.String() == s {
-			return a, true
+// MarshalText gives what String does.
+func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText reads it.
+func (a *Action) UnmarshalText(text []byte) error {
+	for *a = Pay; *a <= Cancel; *a++ {
+		if a.String() == string(text) {
+			return nil
 		}
 	}
-	return 0, false
+	return fmt.Errorf("booking: %q is not an action", text)
 }
 
 // transition is a row of the interface's table "States and transitions", Ticket.
@@ -101,12 +109,21 @@ var carrierNames = [...]string{"", "Confirmed", "NotConfirmed", "Prepaid"}
 // String gives the value as the interface has it.
 func (c Carrier) String() string { return carrierNames[c] }
 
-// ParseCarrier reads what String gives.
-func ParseCarrier(s string) (Carrier, bool) {
-	for i, name := range carrierNames {
-		if i > 0 && name == s {
-			return Carrier(i), true
+// MarshalText gives what String does.
+func (c Carrier) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads it.
+func (c *Carrier) UnmarshalText(text []byte) error {
+	for *c = Confirmed; *c <= Prepaid; *c++ {
+		if c.String() == string(text) {
+			return nil
 		}
 	}
-	return 0, false
+	return fmt.Errorf("%q is not one of %s", text, strings.Join(carrierNames[1:], ", "))
+}
+
+// ParseCarrier reads what String gives.
+func ParseCarrier(s string) (c Carrier, ok bool) {
+	ok = c.UnmarshalText([]byte(s)) == nil
+	return c, ok
 }

@@ -34,7 +34,6 @@ type Report struct {
 	Created    time.Time `json:"created"`
 	Completed  time.Time `json:"completed,omitzero"` // zero: it is still queued
 	Downloaded time.Time `json:"downloaded,omitzero"`
-	Bytes      int64     `json:"bytes"`
 }
 
 // Ordered says that a user asked for a report.
@@ -51,7 +50,6 @@ type Ordered struct {
 type Completed struct {
 	ID     booking.ID `json:"report"`
 	Rows   int        `json:"rows"`
-	Bytes  int64      `json:"bytes"`
 	SHA256 string     `json:"sha256"`
 }
 
@@ -129,7 +127,7 @@ func (s *State) ApplyOrdered(now time.Time, e *Ordered) {
 
 // ApplyCompleted changes the state as the event says.
 func (s *State) ApplyCompleted(now time.Time, e *Completed) {
-	s.change(e.ID, func(r *Report) { r.Completed, r.Bytes = now, e.Bytes })
+	s.change(e.ID, func(r *Report) { r.Completed = now })
 }
 
 // ApplyDownloaded changes the state as the event says.

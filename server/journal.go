@@ -76,15 +76,15 @@ var kinds = []kind{
 		func(s *State, now time.Time, e *booking.Settled) { s.Bookings.ApplySettled(now, e, booking.Pay) }),
 	of("ticket.booked", func(e *Event) **booking.Settled { return &e.Booked }, codeSettled,
 		func(s *State, now time.Time, e *booking.Settled) { s.Bookings.ApplySettled(now, e, booking.Book) }),
-	of("tickets.canceled", func(e *Event) **booking.TicketsCanceled { return &e.Canceled }, codeCanceled,
+	plain("tickets.canceled", func(e *Event) **booking.TicketsCanceled { return &e.Canceled },
 		func(s *State, now time.Time, e *booking.TicketsCanceled) { s.Bookings.ApplyCanceled(now, e) }),
-	of("ticket.asked", func(e *Event) **booking.Asked { return &e.Asked }, codeAsked,
+	plain("ticket.asked", func(e *Event) **booking.Asked { return &e.Asked },
 		func(s *State, now time.Time, e *booking.Asked) { s.Bookings.ApplyAsked(now, e) }),
-	of("ticket.refused", func(e *Event) **booking.Refused { return &e.Refused }, codeRefused,
+	plain("ticket.refused", func(e *Event) **booking.Refused { return &e.Refused },
 		func(s *State, now time.Time, e *booking.Refused) { s.Bookings.ApplyRefused(now, e) }),
-	of("ticket.moved", func(e *Event) **booking.Moved { return &e.Moved }, codeMoved,
+	plain("ticket.moved", func(e *Event) **booking.Moved { return &e.Moved },
 		func(s *State, now time.Time, e *booking.Moved) { s.Bookings.ApplyMoved(now, e) }),
-	of("ticket.carrier", func(e *Event) **booking.CarrierSet { return &e.CarrierSet }, codeCarrierSet,
+	plain("ticket.carrier", func(e *Event) **booking.CarrierSet { return &e.CarrierSet },
 		func(s *State, now time.Time, e *booking.CarrierSet) { s.Bookings.ApplyCarrierSet(now, e) }),
 	plain("partner.key_added", func(e *Event) **auth.KeyAdded { return &e.KeyAdded },
 		func(s *State, now time.Time, e *auth.KeyAdded) { s.Partners.ApplyKeyAdded(now, e) }),
@@ -265,60 +265,4 @@ func codeSettled(_ *journal, c *coder, e *booking.Settled, _ *coder) {
 	id(c, "booking", &e.Booking)
 	codeSeats(c, &e.Seats)
 	c.string("request", &e.Request)
-}
-
-func codeAction(c *coder, a *booking.Action) {
-	text(c, "action", a, booking.Action.String, booking.ParseAction)
-}
-
-func codeAsked(_ *journal, c *coder, e *booking.Asked, _ *coder) {
-	id(c, "ticket", &e.Ticket)
-	id(c, "booking", &e.Booking)
-	codeAction(c, &e.Action)
-	id(c, "key", &e.Key)
-	codeSeats(c, &e.Seats)
-	c.string("request", &e.Request)
-}
-
-func codeRefused(_ *journal, c *coder, e *booking.Refused, _ *coder) {
-	id(c, "ticket", &e.Ticket)
-	id(c, "booking", &e.Booking)
-	codeAction(c, &e.Action)
-	c.string("request", &e.Request)
-}
-
-func codeCanceled(_ *journal, c *coder, e *booking.TicketsCanceled, _ *coder) {
-	id(c, "booking", &e.Booking)
-	c.string("request", &e.Request)
-	list(c, "tickets", &e.Tickets, func(t *booking.CanceledTicket) {
-		c.object("", func() {
-			id(c, "id", &t.ID)
-			c.bool("refunded", &t.Refunded)
-			if !c.optional("refund", t.Refunded) {
-				return
-			}
-			number(c, "refund", &t.Refund)
-			c.bool("grace", &t.Grace)
-			list(c, "terms", &t.Terms, func(x *booking.Term) {
-				c.object("", func() {
-					c.string("rule", &x.Rule)
-					number(c, "percent", &x.Percent)
-					number(c, "refund", &x.Refund)
-				})
-			})
-		})
-	})
-}
-
-func codeMoved(_ *journal, c *coder, e *booking.Moved, _ *coder) {
-	id(c, "ticket", &e.Ticket)
-	id(c, "from", &e.From)
-	id(c, "booking", &e.To)
-	c.bool("new", &e.New)
-}
-
-func codeCarrierSet(_ *journal, c *coder, e *booking.CarrierSet, _ *coder) {
-	id(c, "ticket", &e.Ticket)
-	id(c, "booking", &e.Booking)
-	text(c, "status", &e.Status, booking.Carrier.String, booking.ParseCarrier)
 }

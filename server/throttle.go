@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -15,7 +16,7 @@ const (
 	failureWindow   = 15 * time.Minute
 	emailFailures   = 10
 	addressFailures = 100
-	maxThrottled    = 100_000 // e-mails and addresses that are remembered
+	manyFailing     = 10_000 // e-mails and addresses, from which on those that have waited enough are forgotten
 	queuePerCore    = 4       // checks that wait
 )
 
@@ -55,9 +56,7 @@ func (t *throttle) try(r *http.Request, email string, now time.Time, check func(
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key := range limits { // what was reserved is the youngest
-		if list := t.failures[key]; len(list) > 1 {
-			t.failures[key] = list[:len(list)-1]
-		} else {
+		if t.failures[key] = t.failures[key][:len(t.failures[key])-1]; len(t.failures[key]) == 0 {
 			delete(t.failures, key)
 		}
 	}
@@ -68,28 +67,18 @@ func (t *throttle) try(r *http.Request, email string, now time.Time, check func(
 func (t *throttle) reserve(limits map[string]int, now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.failures) > maxThrottled {
-		for key, list := range t.failures {
-			if !now.Before(list[len(list)-1].Add(failureWindow)) || len(t.failures) > maxThrottled {
-				delete(t.failures, key)
-			}
-		}
+	if len(t.failures) > manyFailing { // hashing bounds how many can fail in the window
+		maps.DeleteFunc(t.failures, func(_ string, list []time.Time) bool { return list[len(list)-1].Before(now.Add(-failureWindow)) })
 	}
-	for key, limit := range limits {
-		list := t.failures[key]
-		for len(list) > 0 && !now.Before(list[0].Add(failureWindow)) {
-			list = list[1:]
-		}
-		if t.failures[key] = list; len(list) == 0 {
-			delete(t.failures, key)
-		}
-		if len(list) >= limit {
+	for key, limit := range limits { // the oldest of as many as are allowed must be over
+		if list := t.failures[key]; len(list) >= limit {
 			wait = max(wait, list[len(list)-limit].Add(failureWindow).Sub(now))
 		}
 	}
 	if wait == 0 {
 		for key := range limits {
-			t.failures[key] = append(t.failures[key], now)
+			list := t.failures[key]
+			t.failures[key] = append(list[max(0, len(list)-addressFailures):], now)
 		}
 	}
 	return wait
