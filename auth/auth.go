@@ -25,10 +25,8 @@ type ID [16]byte
 // String gives the id as 22 URL-safe characters.
 func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
-// MarshalText gives what String does.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText reads it.
 func (id *ID) UnmarshalText(text []byte) error {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(string(text))
 	if err != nil || copy(id[:], b) != len(id) || len(b) != len(id) {
@@ -43,10 +41,8 @@ type Hash [32]byte
 // String gives the hash in hex.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// MarshalText gives what String does.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText reads it.
 func (h *Hash) UnmarshalText(text []byte) error {
 	if n, err := hex.Decode(h[:], text[:min(len(text), 2*len(h))]); err != nil || 2*n != len(text) || n != len(h) {
 		return fmt.Errorf("auth: %q is not a hash", text)
@@ -171,7 +167,6 @@ func (p *Partners) Revoke(name, prefix string) (*KeysRevoked, error) {
 	return e, nil
 }
 
-// ApplyKeyAdded changes the list as the event says.
 func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
 	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == e.Partner })
 	if i < 0 {
@@ -184,7 +179,6 @@ func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
 	p.byKey[e.Hash] = i
 }
 
-// ApplyKeysRevoked changes the list as the event says.
 func (p *Partners) ApplyKeysRevoked(at time.Time, e *KeysRevoked) {
 	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == e.Partner })
 	n := *p.list[i]

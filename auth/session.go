@@ -127,7 +127,6 @@ func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
 	a.keep(s, e.Access, e.Refresh)
 }
 
-// ApplySessionRefreshed changes the state as the event says.
 func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
 	n := *a.sessions[e.Session]
 	delete(a.byToken, n.Access)
@@ -136,7 +135,6 @@ func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
 	a.keep(&n, e.Access, e.Refresh)
 }
 
-// ApplySessionEnded changes the state as the event says.
 func (a *Accounts) ApplySessionEnded(_ time.Time, e *SessionEnded) { a.end(a.sessions[e.Session]) }
 
 // keep makes s the session of its id, and finds it by more tokens.

@@ -184,12 +184,12 @@ func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
 }
 
 // Add decides to give a person an access: a new user, or a known one with
-// that e-mail, whose name and password stay as they are. Exactly one event is not nil.
-func (a *Accounts) Add(id ID, p Person, x Access) (*UserAdded, *AccessGiven) {
+// that e-mail, whose name and password stay as they are. It gives a *UserAdded or an *AccessGiven.
+func (a *Accounts) Add(id ID, p Person, x Access) any {
 	if u := a.ByEmail(p.Email); u != nil {
-		return nil, &AccessGiven{u.ID, x}
+		return &AccessGiven{u.ID, x}
 	}
-	return &UserAdded{id, x, p}, nil
+	return &UserAdded{id, x, p}
 }
 
 // Remove decides to end a user's access to a company, or to all and so the user, where company is "".
@@ -210,12 +210,10 @@ func (a *Accounts) Remove(email, company string) (*UserRemoved, error) {
 	return e, nil
 }
 
-// ApplyUserAdded changes the state as the event says.
 func (a *Accounts) ApplyUserAdded(_ time.Time, e *UserAdded) {
 	a.users[e.User] = &User{ID: e.User, Person: e.Person, Accesses: []Access{e.Access}}
 }
 
-// ApplyAccessGiven changes the state as the event says.
 func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 	n := *a.users[e.User]
 	n.Accesses = append(n.without(e.Access.Company.ID), e.Access)
@@ -226,7 +224,6 @@ func (u *User) without(company string) []Access {
 	return slices.DeleteFunc(slices.Clone(u.Accesses), func(x Access) bool { return x.Company.ID == company })
 }
 
-// ApplyUserRemoved changes the state as the event says.
 func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 	n := *a.users[e.User]
 	n.Accesses = n.without(e.Company)
@@ -241,12 +238,8 @@ func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 	}
 }
 
-// Restore puts back what a snapshot has: a user or a session.
-func (a *Accounts) Restore(u *User, s *Session) {
-	if u != nil {
-		a.users[u.ID] = u
-	}
-	if s != nil {
-		a.keep(s, append(slices.Clone(s.Refreshes), s.Access)...)
-	}
-}
+// RestoreUser puts back a user of a snapshot.
+func (a *Accounts) RestoreUser(u *User) { a.users[u.ID] = u }
+
+// RestoreSession puts back a session of a snapshot.
+func (a *Accounts) RestoreSession(s *Session) { a.keep(s, append(slices.Clone(s.Refreshes), s.Access)...) }

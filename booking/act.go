@@ -20,13 +20,27 @@ type Conflict struct {
 
 func (e *Conflict) Error() string { return e.Reason }
 
-// Settled says that a ticket was paid or booked. Seats, by leg, are given when
-// it was revived; else they stay what they were.
+// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are given when
+// it is revived; else they stay what they were.
 type Settled struct {
 	Booking ID      `json:"booking"`
 	Ticket  ID      `json:"ticket"`
 	Seats   []int16 `json:"seats,omitempty"`
 	Request string  `json:"request"`
+}
+
+// TicketPaid says that a ticket was paid.
+type TicketPaid struct{ Settled }
+
+// TicketBooked says that a ticket was booked.
+type TicketBooked struct{ Settled }
+
+// By gives the event of an action that is done.
+func (e *Settled) By(action Action) any {
+	if action == Book {
+		return &TicketBooked{*e}
+	}
+	return &TicketPaid{*e}
 }
 
 // Asked says that the provider is about to be asked to confirm a ticket. Until
@@ -134,18 +148,18 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, partner, booking I
 	return list, nil
 }
 
-// Answer decides what follows from the provider's answer about a ticket: that it
-// is settled, by the action that was asked for, or refused.
-func (s *State) Answer(ticket ID, confirmed bool) (*Settled, *Refused, Action, error) {
+// Answer decides what follows from the provider's answer about a ticket: the
+// event that it is paid or booked, as was asked for, or refused.
+func (s *State) Answer(ticket ID, confirmed bool) (event any, err error) {
 	b, t := s.ticket(ticket)
 	if b == nil || t.Asked == 0 {
-		return nil, nil, 0, ErrNotFound
+		return nil, ErrNotFound
 	}
 	request := s.asks[ticket].Request
-	if confirmed {
-		return &Settled{Booking: b.ID, Ticket: ticket, Request: request}, nil, t.Asked, nil
+	if !confirmed {
+		return &Refused{b.ID, ticket, t.Asked, request}, nil
 	}
-	return nil, &Refused{b.ID, ticket, t.Asked, request}, t.Asked, nil
+	return (&Settled{Booking: b.ID, Ticket: ticket, Request: request}).By(t.Asked), nil
 }
 
 // Cancel decides to cancel tickets of a booking, all of it where ids is nil.
@@ -200,8 +214,11 @@ func (s *State) change(now time.Time, booking ID, ids []ID, f func(i int, t *Tic
 	s.put(&n)
 }
 
-// ApplySettled changes the state as the event says.
-func (s *State) ApplySettled(now time.Time, e *Settled, action Action) {
+func (s *State) ApplyPaid(now time.Time, e *TicketPaid) { s.settle(now, &e.Settled, Pay) }
+
+func (s *State) ApplyBooked(now time.Time, e *TicketBooked) { s.settle(now, &e.Settled, Book) }
+
+func (s *State) settle(now time.Time, e *Settled, action Action) {
 	delete(s.asks, e.Ticket)
 	s.change(now, e.Booking, []ID{e.Ticket}, func(_ int, t *Ticket) {
 		t.Phase, _ = next(t.Phase, action, t.Source())
@@ -210,7 +227,6 @@ func (s *State) ApplySettled(now time.Time, e *Settled, action Action) {
 	})
 }
 
-// ApplyAsked changes the state as the event says.
 func (s *State) ApplyAsked(now time.Time, e *Asked) {
 	s.asks[e.Ticket] = Ask{e.Key, e.Request}
 	s.change(now, e.Booking, []ID{e.Ticket}, func(_ int, t *Ticket) {
@@ -219,7 +235,6 @@ func (s *State) ApplyAsked(now time.Time, e *Asked) {
 	})
 }
 
-// ApplyRefused changes the state as the event says.
 func (s *State) ApplyRefused(now time.Time, e *Refused) {
 	delete(s.asks, e.Ticket)
 	s.change(now, e.Booking, []ID{e.Ticket}, func(_ int, t *Ticket) { t.Asked = 0 })
@@ -231,7 +246,6 @@ func (t *Ticket) sit(seats []int16) {
 	}
 }
 
-// ApplyCanceled changes the state as the event says.
 func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 	var ids []ID
 	for i := range e.Tickets {

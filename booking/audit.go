@@ -26,14 +26,14 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 }
 
 // CheckReseated does the same for a ticket that was revived.
-func (s *State) CheckReseated(now time.Time, ticket ID, seats []int16) error {
-	b, t := s.ticket(ticket)
+func (s *State) CheckReseated(now time.Time, e *Settled) error {
+	b, t := s.ticket(e.Ticket)
 	if b == nil {
-		return fmt.Errorf("there is no ticket %s", ticket)
+		return fmt.Errorf("there is no ticket %s", e.Ticket)
 	}
-	for i, l := range t.Itinerary()[:min(len(seats), len(t.Itinerary()))] {
-		if others := s.overlapping(ticket, l.Run, l.From, l.To, seats[i], false, now); others != nil {
-			return fmt.Errorf("ticket %s was revived on seat %d, which ticket %s has", ticket, seats[i], others[0])
+	for i, l := range t.Itinerary()[:min(len(e.Seats), len(t.Itinerary()))] {
+		if others := s.overlapping(e.Ticket, l.Run, l.From, l.To, e.Seats[i], false, now); others != nil {
+			return fmt.Errorf("ticket %s was revived on seat %d, which ticket %s has", e.Ticket, e.Seats[i], others[0])
 		}
 	}
 	return nil

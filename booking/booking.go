@@ -1,6 +1,6 @@
 // Package booking decides what may happen to bookings and tickets, and remembers what did.
 //
-// A [State] is changed only by events ([Created], [Settled], [TicketsCanceled], …) and
+// A [State] is changed only by events ([Created], [TicketPaid], [TicketsCanceled], …) and
 // only by its Apply methods. Methods in the imperative ([State.Create],
 // [State.Settle], [State.Cancel], …) read the state and return the events to
 // come, or a reason why not; they change nothing. Events carry outcomes (ids,
@@ -37,10 +37,8 @@ func ParseID(s string) (id ID, ok bool) {
 	return id, err == nil && n == len(id)
 }
 
-// MarshalText gives what String does.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText reads it.
 func (id *ID) UnmarshalText(text []byte) (err error) {
 	var ok bool
 	if *id, ok = ParseID(string(text)); !ok {

@@ -105,7 +105,6 @@ func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) 
 	return e, nil
 }
 
-// ApplyCreated changes the state as the event says.
 func (s *State) ApplyCreated(now time.Time, e *Created) {
 	for _, r := range e.Runs {
 		s.addRun(r)

@@ -54,7 +54,6 @@ func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSe
 	return &CarrierSet{b.ID, ticket, status}, nil
 }
 
-// ApplyMoved changes the state as the event says.
 func (s *State) ApplyMoved(now time.Time, e *Moved) {
 	from := *s.bookings[s.byID[e.From]]
 	t := *from.find(e.Ticket)
@@ -71,7 +70,6 @@ func (s *State) ApplyMoved(now time.Time, e *Moved) {
 	s.put(&from)
 }
 
-// ApplyCarrierSet changes the state as the event says.
 func (s *State) ApplyCarrierSet(now time.Time, e *CarrierSet) {
 	s.change(now, e.Booking, []ID{e.Ticket}, func(_ int, t *Ticket) { t.Carrier = e.Status })
 }

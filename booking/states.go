@@ -33,10 +33,8 @@ const (
 // String gives the last part of the action's path.
 func (a Action) String() string { return [...]string{"", "pay", "book", "cancel"}[a] }
 
-// MarshalText gives what String does.
 func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText reads it.
 func (a *Action) UnmarshalText(text []byte) error {
 	for *a = Pay; *a <= Cancel; *a++ {
 		if a.String() == string(text) {
@@ -109,10 +107,8 @@ var carrierNames = [...]string{"", "Confirmed", "NotConfirmed", "Prepaid"}
 // String gives the value as the interface has it.
 func (c Carrier) String() string { return carrierNames[c] }
 
-// MarshalText gives what String does.
 func (c Carrier) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText reads it.
 func (c *Carrier) UnmarshalText(text []byte) error {
 	for *c = Confirmed; *c <= Prepaid; *c++ {
 		if c.String() == string(text) {

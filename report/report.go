@@ -120,17 +120,14 @@ func (s *State) Restore(r *Report) {
 	s.list = append(s.list, r)
 }
 
-// ApplyOrdered changes the state as the event says.
 func (s *State) ApplyOrdered(now time.Time, e *Ordered) {
 	s.Restore(&Report{Ordered: *e, Created: now})
 }
 
-// ApplyCompleted changes the state as the event says.
 func (s *State) ApplyCompleted(now time.Time, e *Completed) {
 	s.change(e.ID, func(r *Report) { r.Completed = now })
 }
 
-// ApplyDownloaded changes the state as the event says.
 func (s *State) ApplyDownloaded(now time.Time, e *Downloaded) {
 	s.change(e.ID, func(r *Report) { r.Downloaded = now })
 }

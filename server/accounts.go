@@ -43,11 +43,11 @@ func (s *Server) AddUser(n NewUser) (made bool, err error) {
 		p.Password = auth.NewPassword(n.Password) // not under the lock: it takes long
 	}
 	_, err = s.do(func(st *State, _ time.Time) (Event, error) {
-		added, given := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(&tt.Companies[i]), Role: n.Role})
-		if made = added != nil; made && (!validName(n.FirstName) || !validName(n.LastName) || n.Password == "") {
-			return Event{}, errNewUser
+		e := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(&tt.Companies[i]), Role: n.Role})
+		if _, made = e.(*auth.UserAdded); made && (!validName(n.FirstName) || !validName(n.LastName) || n.Password == "") {
+			return nil, errNewUser
 		}
-		return Event{UserAdded: added, AccessGiven: given}, nil
+		return e, nil
 	})
 	return made, err
 }
@@ -94,8 +94,7 @@ func (s *Server) adminUserList(_ context.Context, _ url.Values, out io.Writer) e
 
 func (s *Server) adminUserRemove(_ context.Context, form url.Values, out io.Writer) error {
 	_, err := s.do(func(st *State, _ time.Time) (Event, error) {
-		e, err := st.Accounts.Remove(form.Get("email"), form.Get("company"))
-		return Event{UserRemoved: e}, err
+		return st.Accounts.Remove(form.Get("email"), form.Get("company"))
 	})
 	if err == nil {
 		_, err = fmt.Fprintln(out, "removed; their sessions have ended")

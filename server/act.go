@@ -47,7 +47,7 @@ func (s *Server) perform(ctx context.Context, partner, id booking.ID, ids []book
 			if err != nil {
 				return nil, err
 			}
-			return []Event{{Canceled: e}}, nil
+			return []Event{e}, nil
 		}
 		list, err := st.Bookings.Settle(now, st.timetable, partner, id, ids, action, request)
 		if err != nil {
@@ -56,12 +56,12 @@ func (s *Server) perform(ctx context.Context, partner, id booking.ID, ids []book
 		var events []Event
 		for _, e := range list {
 			if s.cfg.Confirm == nil {
-				events = append(events, settled(e, action))
+				events = append(events, e.By(action))
 				continue
 			}
 			ask := &booking.Asked{Settled: *e, Action: action, Key: s.newID()}
 			asked = append(asked, ask)
-			events = append(events, Event{Asked: ask})
+			events = append(events, ask)
 		}
 		return events, nil
 	}, read)
@@ -125,11 +125,7 @@ func (s *Server) confirmOne(ctx context.Context, ticket booking.ID, c Confirmati
 		s.log.Warn("the provider did not confirm a ticket", "ticket", ticket, "key", c.Key, "err", refusal)
 	}
 	seq, err = s.do(func(st *State, _ time.Time) (Event, error) {
-		done, refused, action, err := st.Bookings.Answer(ticket, refusal == nil)
-		if refused != nil {
-			return Event{Refused: refused}, err
-		}
-		return settled(done, action), err
+		return st.Bookings.Answer(ticket, refusal == nil)
 	})
 	return seq, refusal == nil, err
 }

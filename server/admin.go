@@ -86,8 +86,7 @@ func (s *Server) adminPartnerAdd(_ context.Context, form url.Values, out io.Writ
 func (s *Server) AddPartner(name string, companies []string) (key string, err error) {
 	key, hash := auth.NewKey()
 	_, err = s.do(func(st *State, _ time.Time) (Event, error) {
-		e, err := st.Partners.AddKey(auth.ID(s.newID()), name, companies, hash)
-		return Event{KeyAdded: e}, err
+		return st.Partners.AddKey(auth.ID(s.newID()), name, companies, hash)
 	})
 	return key, err
 }
@@ -124,7 +123,7 @@ func (s *Server) adminPartnerRevoke(_ context.Context, form url.Values, out io.W
 		if err == nil {
 			revoked = len(e.Hashes)
 		}
-		return Event{KeysRevoked: e}, err
+		return e, err
 	})
 	if err == nil {
 		_, err = fmt.Fprintf(out, "%d keys revoked\n", revoked)
@@ -148,7 +147,7 @@ func (s *Server) adminTicketMove(_ context.Context, form url.Values, out io.Writ
 	var moved *booking.Moved
 	_, err := s.do(func(st *State, _ time.Time) (_ Event, err error) {
 		moved, err = st.Bookings.Move(ticket, to, s.newID())
-		return Event{Moved: moved}, err
+		return moved, err
 	})
 	if err == nil {
 		_, err = fmt.Fprintln(out, moved.To)
@@ -166,8 +165,7 @@ func (s *Server) adminTicketStatus(_ context.Context, form url.Values, out io.Wr
 		return fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", form.Get("status"))
 	}
 	_, err := s.do(func(st *State, now time.Time) (Event, error) {
-		e, err := st.Bookings.SetCarrier(now, ticket, status)
-		return Event{CarrierSet: e}, err
+		return st.Bookings.SetCarrier(now, ticket, status)
 	})
 	if err == nil {
 		_, err = fmt.Fprintln(out, status)

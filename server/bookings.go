@@ -104,7 +104,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, p *auth.Partner,
 		if err != nil {
 			return nil, err
 		}
-		return []Event{{Created: created}}, nil
+		return []Event{created}, nil
 	}, func(st *State, at time.Time) {
 		made, now = st.Bookings.Booking(e.Partner, e.ID), at
 	})

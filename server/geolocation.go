@@ -34,7 +34,7 @@ func (s *Server) patchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.
 	if err := finish(in); err != nil {
 		return err
 	}
-	seq, err := s.do(func(*State, time.Time) (Event, error) { return Event{GeolocationSet: e}, nil })
+	seq, err := s.do(func(*State, time.Time) (Event, error) { return e, nil })
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"log/slog"
@@ -69,27 +70,31 @@ func (s *Server) public(h func(http.ResponseWriter, *http.Request) error) http.H
 
 // partner wraps a handler that takes the partner whose API key the request shows.
 func (s *Server) partner(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		err := error(errUnauthorized)
-		settled := func() error { return nil }
+	return known(s, h, func(st *State, r *http.Request, _ time.Time) *auth.Partner {
 		if key := r.Header["X-Api-Key"]; len(key) == 1 {
-			hash := auth.HashOf(key[0])
-			var caller *auth.Partner
-			glance, unread := s.st.Glance(func(st *State, _ time.Time) { caller = st.Partners.Caller(hash) })
-			if settled = glance; unread != nil {
-				err = unread
-			} else if caller != nil {
-				err = h(w, r, caller)
-			}
+			return st.Partners.Caller(auth.HashOf(key[0]))
+		}
+		return nil
+	})
+}
+
+// known wraps a handler that takes who calls, as find tells; nil is nobody.
+func known[P any](s *Server, h func(http.ResponseWriter, *http.Request, *P) error, find func(*State, *http.Request, time.Time) *P) http.HandlerFunc {
+	return s.public(func(w http.ResponseWriter, r *http.Request) error {
+		var caller *P
+		settled, err := s.st.Glance(func(st *State, now time.Time) { caller = find(st, r, now) })
+		if err != nil {
+			return err
+		}
+		if err = error(errUnauthorized); caller != nil {
+			err = h(w, r, caller)
 		}
 		if err != nil {
-			// Neither may a refusal show what a crash could undo: a key just made or revoked.
-			if unsettled := settled(); unsettled != nil {
-				err = unsettled
-			}
-			s.refuse(w, r, err)
+			// Neither may a refusal show what a crash could undo: a key or session just made or ended.
+			err = cmp.Or(settled(), err)
 		}
-	}
+		return err
+	})
 }
 
 // newMux makes the handler of all routes. Nothing of ServeMux's own answers is ever seen.

@@ -136,7 +136,7 @@ func (s *Server) Adopt(read *FeedRead, out io.Writer) error {
 	if e.Hash, err = s.keepTables(tables); err != nil {
 		return err
 	}
-	if err := s.record(Event{TimetableImported: e}); err != nil {
+	if err := s.record(e); err != nil {
 		return err
 	}
 	s.timetable.Store(tt)

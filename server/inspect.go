@@ -93,11 +93,11 @@ func (f *LogFilter) concerns(data []byte) bool {
 
 // tell says in words what an event did, after it was applied.
 func (s *State) tell(e Event, data []byte) string {
-	switch {
-	case e.Created != nil:
-		return s.tellCreated(e.Created)
-	case e.Canceled != nil:
-		return tellCanceled(e.Canceled)
+	switch e := e.(type) {
+	case *booking.Created:
+		return s.tellCreated(e)
+	case *booking.TicketsCanceled:
+		return tellCanceled(e)
 	}
 	return unquoted(data)
 }

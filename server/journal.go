@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/base64"
+	"fmt"
 	"time"
 
 	"waybill/auth"
@@ -24,112 +25,94 @@ func newJournal() *journal { return &journal{map[string]*schedule.Form{}} }
 // read, and what it does to the state.
 type kind struct {
 	name  string
-	is    func(*Event) bool
-	code  func(*journal, *coder, *Event, *coder) // the last is of the personal part
-	apply func(*State, time.Time, *Event)
+	make  func() Event
+	is    func(Event) bool
+	code  func(*journal, *coder, Event, *coder) // the last is of the personal part
+	apply func(*State, time.Time, Event)
 }
 
-// of makes the kind of the events that a field of Event holds, whose members code describes.
-func of[T any](name string, field func(*Event) **T, code func(*journal, *coder, *T, *coder), apply func(*State, time.Time, *T)) kind {
-	return whole(name, field, func(j *journal, c *coder, e *T, personal *coder) {
+// of makes the kind of the events *T, whose members code describes and which change the part of the state that in gives.
+func of[T, S any](name string, code func(*journal, *coder, *T, *coder), in func(*State) S, apply func(S, time.Time, *T)) kind {
+	k := plain(name, in, apply)
+	k.code = func(j *journal, c *coder, e Event, personal *coder) {
 		c.object("", func() {
-			code(j, c, e, personal)
+			code(j, c, e.(*T), personal)
 			if c.optional("personal", false) { // the store's hash of the personal part
 				c.r.Member("personal")
 				c.r.Skip()
 			}
 		})
-	}, apply)
+	}
+	return k
 }
 
 // plain makes the kind of events that are rare enough for encoding/json. One
 // with a personal part gives a pointer to it.
-func plain[T any](name string, field func(*Event) **T, apply func(*State, time.Time, *T)) kind {
-	return whole(name, field, func(_ *journal, c *coder, e *T, personal *coder) {
-		c.json("", e)
-		if p, ok := any(e).(interface{ PersonalPart() any }); ok {
-			personal.json("", p.PersonalPart())
-		}
-	}, apply)
-}
-
-func whole[T any](name string, field func(*Event) **T, code func(*journal, *coder, *T, *coder), apply func(*State, time.Time, *T)) kind {
+func plain[T, S any](name string, in func(*State) S, apply func(S, time.Time, *T)) kind {
 	return kind{
 		name: name,
-		is:   func(e *Event) bool { return *field(e) != nil },
-		code: func(j *journal, c *coder, e *Event, personal *coder) {
-			at := field(e)
-			if *at == nil {
-				*at = new(T)
-			}
-			code(j, c, *at, personal)
+		make: func() Event { return new(T) },
+		is: func(e Event) bool {
+			_, ok := e.(*T)
+			return ok
 		},
-		apply: func(s *State, now time.Time, e *Event) { apply(s, now, *field(e)) },
+		code: func(_ *journal, c *coder, e Event, personal *coder) {
+			c.json("", e)
+			if p, ok := e.(interface{ PersonalPart() any }); ok {
+				personal.json("", p.PersonalPart())
+			}
+		},
+		apply: func(s *State, now time.Time, e Event) { apply(in(s), now, e.(*T)) },
 	}
 }
 
+func inBookings(s *State) *booking.State { return s.Bookings }
+func inPartners(s *State) *auth.Partners { return s.Partners }
+func inAccounts(s *State) *auth.Accounts { return s.Accounts }
+func inReports(s *State) *report.State   { return s.Reports }
+func inAll(s *State) *State              { return s }
+
 // kinds are all types of lines.
 var kinds = []kind{
-	of("booking.created", func(e *Event) **booking.Created { return &e.Created }, codeCreated,
-		func(s *State, now time.Time, e *booking.Created) { s.Bookings.ApplyCreated(now, e) }),
-	of("ticket.paid", func(e *Event) **booking.Settled { return &e.Paid }, codeSettled,
-		func(s *State, now time.Time, e *booking.Settled) { s.Bookings.ApplySettled(now, e, booking.Pay) }),
-	of("ticket.booked", func(e *Event) **booking.Settled { return &e.Booked }, codeSettled,
-		func(s *State, now time.Time, e *booking.Settled) { s.Bookings.ApplySettled(now, e, booking.Book) }),
-	plain("tickets.canceled", func(e *Event) **booking.TicketsCanceled { return &e.Canceled },
-		func(s *State, now time.Time, e *booking.TicketsCanceled) { s.Bookings.ApplyCanceled(now, e) }),
-	plain("ticket.asked", func(e *Event) **booking.Asked { return &e.Asked },
-		func(s *State, now time.Time, e *booking.Asked) { s.Bookings.ApplyAsked(now, e) }),
-	plain("ticket.refused", func(e *Event) **booking.Refused { return &e.Refused },
-		func(s *State, now time.Time, e *booking.Refused) { s.Bookings.ApplyRefused(now, e) }),
-	plain("ticket.moved", func(e *Event) **booking.Moved { return &e.Moved },
-		func(s *State, now time.Time, e *booking.Moved) { s.Bookings.ApplyMoved(now, e) }),
-	plain("ticket.carrier", func(e *Event) **booking.CarrierSet { return &e.CarrierSet },
-		func(s *State, now time.Time, e *booking.CarrierSet) { s.Bookings.ApplyCarrierSet(now, e) }),
-	plain("partner.key_added", func(e *Event) **auth.KeyAdded { return &e.KeyAdded },
-		func(s *State, now time.Time, e *auth.KeyAdded) { s.Partners.ApplyKeyAdded(now, e) }),
-	plain("partner.revoked", func(e *Event) **auth.KeysRevoked { return &e.KeysRevoked },
-		func(s *State, now time.Time, e *auth.KeysRevoked) { s.Partners.ApplyKeysRevoked(now, e) }),
-	plain("timetable.imported", func(e *Event) **TimetableImported { return &e.TimetableImported }, applyTimetableImported),
-	plain("clock.set", func(e *Event) **ClockSet { return &e.ClockSet },
-		func(s *State, _ time.Time, e *ClockSet) { s.Clock = Clock{!e.Real, e.OffsetMs} }),
-	plain("user.added", func(e *Event) **auth.UserAdded { return &e.UserAdded },
-		func(s *State, now time.Time, e *auth.UserAdded) { s.Accounts.ApplyUserAdded(now, e) }),
-	plain("user.access_given", func(e *Event) **auth.AccessGiven { return &e.AccessGiven },
-		func(s *State, now time.Time, e *auth.AccessGiven) { s.Accounts.ApplyAccessGiven(now, e) }),
-	plain("user.removed", func(e *Event) **auth.UserRemoved { return &e.UserRemoved },
-		func(s *State, now time.Time, e *auth.UserRemoved) { s.Accounts.ApplyUserRemoved(now, e) }),
-	plain("session.started", func(e *Event) **auth.SessionStarted { return &e.SessionStarted },
-		func(s *State, now time.Time, e *auth.SessionStarted) { s.Accounts.ApplySessionStarted(now, e) }),
-	plain("session.refreshed", func(e *Event) **auth.SessionRefreshed { return &e.SessionRefreshed },
-		func(s *State, now time.Time, e *auth.SessionRefreshed) { s.Accounts.ApplySessionRefreshed(now, e) }),
-	plain("session.ended", func(e *Event) **auth.SessionEnded { return &e.SessionEnded },
-		func(s *State, now time.Time, e *auth.SessionEnded) { s.Accounts.ApplySessionEnded(now, e) }),
-	plain("report.ordered", func(e *Event) **report.Ordered { return &e.ReportOrdered },
-		func(s *State, now time.Time, e *report.Ordered) { s.Reports.ApplyOrdered(now, e) }),
-	plain("report.completed", func(e *Event) **report.Completed { return &e.ReportCompleted },
-		func(s *State, now time.Time, e *report.Completed) { s.Reports.ApplyCompleted(now, e) }),
-	plain("report.downloaded", func(e *Event) **report.Downloaded { return &e.ReportDownloaded },
-		func(s *State, now time.Time, e *report.Downloaded) { s.Reports.ApplyDownloaded(now, e) }),
-	plain("geolocation.set", func(e *Event) **GeolocationSet { return &e.GeolocationSet },
-		func(s *State, _ time.Time, e *GeolocationSet) { s.Geolocation[e.Object] = e.On }),
+	of("booking.created", codeCreated, inBookings, (*booking.State).ApplyCreated),
+	of("ticket.paid", codePaid, inBookings, (*booking.State).ApplyPaid),
+	of("ticket.booked", codeBooked, inBookings, (*booking.State).ApplyBooked),
+	plain("tickets.canceled", inBookings, (*booking.State).ApplyCanceled),
+	plain("ticket.asked", inBookings, (*booking.State).ApplyAsked),
+	plain("ticket.refused", inBookings, (*booking.State).ApplyRefused),
+	plain("ticket.moved", inBookings, (*booking.State).ApplyMoved),
+	plain("ticket.carrier", inBookings, (*booking.State).ApplyCarrierSet),
+	plain("partner.key_added", inPartners, (*auth.Partners).ApplyKeyAdded),
+	plain("partner.revoked", inPartners, (*auth.Partners).ApplyKeysRevoked),
+	plain("user.added", inAccounts, (*auth.Accounts).ApplyUserAdded),
+	plain("user.access_given", inAccounts, (*auth.Accounts).ApplyAccessGiven),
+	plain("user.removed", inAccounts, (*auth.Accounts).ApplyUserRemoved),
+	plain("session.started", inAccounts, (*auth.Accounts).ApplySessionStarted),
+	plain("session.refreshed", inAccounts, (*auth.Accounts).ApplySessionRefreshed),
+	plain("session.ended", inAccounts, (*auth.Accounts).ApplySessionEnded),
+	plain("report.ordered", inReports, (*report.State).ApplyOrdered),
+	plain("report.completed", inReports, (*report.State).ApplyCompleted),
+	plain("report.downloaded", inReports, (*report.State).ApplyDownloaded),
+	plain("timetable.imported", inAll, applyTimetableImported),
+	plain("geolocation.set", inAll, func(s *State, _ time.Time, e *GeolocationSet) { s.Geolocation[e.Object] = e.On }),
+	plain("clock.set", inAll, func(s *State, _ time.Time, e *ClockSet) { s.Clock = Clock{!e.Real, e.OffsetMs} }),
 }
 
 // kindOf gives the kind of an event.
-func kindOf(e *Event) *kind {
+func kindOf(e Event) *kind {
 	for i := range kinds {
 		if kinds[i].is(e) {
 			return &kinds[i]
 		}
 	}
-	panic("server: an event with no pointer set")
+	panic(fmt.Sprintf("server: %T is not an event", e))
 }
 
 // encode appends an event's data and personal part.
 func (j *journal) encode(e Event, data, personal []byte) (name string, d, p []byte) {
-	k := kindOf(&e)
+	k := kindOf(e)
 	c, own := coder{w: &wire.Writer{B: data}}, coder{w: &wire.Writer{B: personal}}
-	k.code(j, &c, &e, &own)
+	k.code(j, &c, e, &own)
 	return k.name, c.w.B, own.w.B
 }
 
@@ -140,7 +123,8 @@ func (j *journal) decode(name string, data, personal []byte) (e Event, err error
 			continue
 		}
 		c, own := coder{r: wire.NewReader(data)}, coder{r: wire.NewReader(personal)}
-		kinds[i].code(j, &c, &e, &own)
+		e = kinds[i].make()
+		kinds[i].code(j, &c, e, &own)
 		c.r.End()
 		own.r.End()
 		if err = c.r.Err(); err == nil {
@@ -260,7 +244,10 @@ func (j *journal) run(c *coder, name string, r **booking.Run) {
 	*r = booking.NewRun(f, x.Day, x.Start, x.Offsets)
 }
 
-func codeSettled(_ *journal, c *coder, e *booking.Settled, _ *coder) {
+func codePaid(_ *journal, c *coder, e *booking.TicketPaid, _ *coder)     { codeSettled(c, &e.Settled) }
+func codeBooked(_ *journal, c *coder, e *booking.TicketBooked, _ *coder) { codeSettled(c, &e.Settled) }
+
+func codeSettled(c *coder, e *booking.Settled) {
 	id(c, "ticket", &e.Ticket)
 	id(c, "booking", &e.Booking)
 	codeSeats(c, &e.Seats)

@@ -134,9 +134,9 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 			now = to
 		}
 		if now.Before(at) || now.Year() > maxYear {
-			return Event{}, invalid([]entry{problem(given[0], "would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339))})
+			return nil, invalid([]entry{problem(given[0], "would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339))})
 		}
-		return Event{ClockSet: &ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}}, nil
+		return &ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}, nil
 	})
 	if err == nil {
 		err = s.removeReports() // what is due by then happens before the answer

@@ -57,7 +57,7 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 		return err
 	}
 	var made *report.Report
-	seq, err := s.st.Update(func(*State, time.Time) ([]Event, error) { return []Event{{ReportOrdered: e}}, nil },
+	seq, err := s.st.Update(func(*State, time.Time) ([]Event, error) { return []Event{e}, nil },
 		func(st *State, now time.Time) { made, _ = st.Reports.Find(e.ID, e.Company, now) })
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (s *Server) getReportFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.Method == http.MethodGet && x.Downloaded.IsZero() {
-		if err := s.record(Event{ReportDownloaded: &report.Downloaded{ID: x.ID}}); err != nil {
+		if err := s.record(&report.Downloaded{ID: x.ID}); err != nil {
 			return err
 		}
 	}
@@ -244,7 +244,7 @@ func (s *Server) writeReport(x *report.Report) error {
 		return err
 	}
 	done.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	return s.record(Event{ReportCompleted: done})
+	return s.record(done)
 }
 
 // removeReports removes the files of reports that have expired. What a crash

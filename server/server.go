@@ -183,11 +183,11 @@ func (s *Server) settleIn(start time.Time) error {
 		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings", ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
 	case s.cfg.TestClock && !clock.Set:
 		offset := at.Sub(start).Truncate(time.Millisecond)
-		if err := s.st.SetClock(s.cfg.Now().Add(offset), Event{ClockSet: &ClockSet{OffsetMs: offset.Milliseconds()}}); err != nil {
+		if err := s.st.SetClock(s.cfg.Now().Add(offset), &ClockSet{OffsetMs: offset.Milliseconds()}); err != nil {
 			return err
 		}
 	case !s.cfg.TestClock && !s.cfg.KeepClock && clock.Set:
-		if err := s.record(Event{ClockSet: &ClockSet{Real: true}}); err != nil {
+		if err := s.record(&ClockSet{Real: true}); err != nil {
 			return err
 		}
 	}

@@ -32,26 +32,18 @@ func (s *Server) sameOrigin(h func(http.ResponseWriter, *http.Request) error) ht
 // company wraps a handler that takes the user of the session whose access
 // token the request shows, if the role may do what the handler is for.
 func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.Request, *auth.Principal) error) http.HandlerFunc {
-	return s.public(func(w http.ResponseWriter, r *http.Request) error {
-		var caller *auth.Principal
-		var now time.Time
-		settled, err := s.st.Glance(func(st *State, at time.Time) {
-			caller, now = st.Accounts.Caller(cookie(r, accessCookie), false, at), at
-		})
-		switch {
-		case err != nil:
-		case caller == nil:
-			err = errUnauthorized
-		case s.origin.Check(r) != nil || !caller.Access.Role.May(may):
-			err = errForbidden
-		default:
-			s.used.Store(caller.Session.ID, now)
-			err = h(w, r, caller)
+	allowed := func(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+		if s.origin.Check(r) != nil || !p.Access.Role.May(may) {
+			return errForbidden
 		}
-		if err != nil && settled != nil {
-			err = cmp.Or(settled(), err) // neither may a refusal show what a crash could undo
+		return h(w, r, p)
+	}
+	return known(s, allowed, func(st *State, r *http.Request, now time.Time) *auth.Principal {
+		p := st.Accounts.Caller(cookie(r, accessCookie), false, now)
+		if p != nil {
+			s.used.Store(p.Session.ID, now)
 		}
-		return err
+		return p
 	})
 }
 
@@ -144,15 +136,15 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	var user *auth.User
 	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
 		if user, e.Link, err = st.Accounts.Identify(who); err != nil {
-			return Event{}, err
+			return nil, err
 		}
 		list := s.accesses(user)
 		i := slices.IndexFunc(list, func(a auth.Access) bool { return company == "" || a.Company.ID == company })
 		if i < 0 {
-			return Event{}, errForbidden
+			return nil, errForbidden
 		}
 		e.User, e.Company, e.Tokens = user.ID, list[i].Company.ID, auth.NewTokens(now, access, refresh)
-		return Event{SessionStarted: e}, nil
+		return e, nil
 	})
 	if errors.Is(err, auth.ErrCredentials) {
 		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
@@ -178,14 +170,14 @@ func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
 	reused := false
 	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
 		if caller := st.Accounts.Caller(shown, true, now); caller != nil {
-			return Event{SessionRefreshed: &auth.SessionRefreshed{Session: caller.Session.ID, Tokens: auth.NewTokens(now, access, refresh)}}, nil
+			return &auth.SessionRefreshed{Session: caller.Session.ID, Tokens: auth.NewTokens(now, access, refresh)}, nil
 		}
 		ended := st.Accounts.Reused(shown, now)
 		if ended == nil {
-			return Event{}, errUnauthorized
+			return nil, errUnauthorized
 		}
 		reused = true
-		return Event{SessionEnded: ended}, nil
+		return ended, nil
 	})
 	if err == nil && reused {
 		err = errUnauthorized
@@ -209,9 +201,9 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 			caller = st.Accounts.Caller(cookie(r, refreshCookie), true, now)
 		}
 		if caller == nil {
-			return Event{}, errUnauthorized
+			return nil, errUnauthorized
 		}
-		return Event{SessionEnded: &auth.SessionEnded{Session: caller.Session.ID, Reason: auth.Logout}}, nil
+		return &auth.SessionEnded{Session: caller.Session.ID, Reason: auth.Logout}, nil
 	})
 	if err != nil {
 		return err

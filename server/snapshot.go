@@ -6,9 +6,7 @@ import (
 	"io"
 	"maps"
 
-	"waybill/auth"
 	"waybill/booking"
-	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/wire"
 )
@@ -35,18 +33,10 @@ func (j *journal) freeze(s *State) func(io.Writer) error {
 			}
 		}
 		line(func() { codeHead(c, &head) })
-		for _, p := range partners {
-			line(func() { c.json("partner", p) })
-		}
-		for _, u := range users {
-			line(func() { c.json("user", u) })
-		}
-		for _, x := range sessions {
-			line(func() { c.json("session", x) })
-		}
-		for _, r := range reports {
-			line(func() { c.json("report", r) })
-		}
+		rows(line, c, "partner", partners)
+		rows(line, c, "user", users)
+		rows(line, c, "session", sessions)
+		rows(line, c, "report", reports)
 		numbers := make(map[*booking.Run]int32, len(frozen.Runs))
 		forms := map[*schedule.Form]bool{}
 		for i, r := range frozen.Runs {
@@ -85,22 +75,8 @@ func (j *journal) thaw(from io.Reader) (*State, error) {
 			switch {
 			case c.r.At("clock"):
 				codeHead(c, s)
-			case c.r.At("partner"):
-				p := new(auth.Partner)
-				c.json("partner", p)
-				s.Partners.Restore(p)
-			case c.r.At("user"):
-				u := new(auth.User)
-				c.json("user", u)
-				s.Accounts.Restore(u, nil)
-			case c.r.At("session"):
-				x := new(auth.Session)
-				c.json("session", x)
-				s.Accounts.Restore(nil, x)
-			case c.r.At("report"):
-				r := new(report.Report)
-				c.json("report", r)
-				s.Reports.Restore(r)
+			case row(c, "partner", s.Partners.Restore), row(c, "user", s.Accounts.RestoreUser),
+				row(c, "session", s.Accounts.RestoreSession), row(c, "report", s.Reports.Restore):
 			case c.r.At("form"):
 				var f *schedule.Form
 				j.form(c, "form", &f)
@@ -122,6 +98,25 @@ func (j *journal) thaw(from io.Reader) (*State, error) {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
+}
+
+// rows writes what is rare enough for encoding/json, a line each.
+func rows[T any](line func(func()), c *coder, name string, list []*T) {
+	for _, x := range list {
+		line(func() { c.json(name, x) })
+	}
+}
+
+// row reads one of them, if the line is one.
+func row[T any](c *coder, name string, restore func(*T)) bool {
+	if !c.r.At(name) {
+		return false
+	}
+	x := new(T)
+	if c.json(name, x); c.r.Err() == nil {
+		restore(x)
+	}
+	return true
 }
 
 func codeHead(c *coder, s *State) {

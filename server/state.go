@@ -48,39 +48,8 @@ func emptyTimetable() *schedule.Timetable {
 	return tt
 }
 
-// Event is one change of the state. Exactly one pointer is set.
-type Event struct {
-	Created           *booking.Created
-	Paid              *booking.Settled
-	Booked            *booking.Settled
-	Canceled          *booking.TicketsCanceled
-	Asked             *booking.Asked
-	Refused           *booking.Refused
-	Moved             *booking.Moved
-	CarrierSet        *booking.CarrierSet
-	KeyAdded          *auth.KeyAdded
-	KeysRevoked       *auth.KeysRevoked
-	TimetableImported *TimetableImported
-	ClockSet          *ClockSet
-	UserAdded         *auth.UserAdded
-	AccessGiven       *auth.AccessGiven
-	UserRemoved       *auth.UserRemoved
-	SessionStarted    *auth.SessionStarted
-	SessionRefreshed  *auth.SessionRefreshed
-	SessionEnded      *auth.SessionEnded
-	ReportOrdered     *report.Ordered
-	ReportCompleted   *report.Completed
-	ReportDownloaded  *report.Downloaded
-	GeolocationSet    *GeolocationSet
-}
-
-// settled makes the event of a ticket that was paid or booked.
-func settled(e *booking.Settled, action booking.Action) Event {
-	if action == booking.Book {
-		return Event{Booked: e}
-	}
-	return Event{Paid: e}
-}
+// Event is one change of the state: a pointer to a type that [kinds] lists.
+type Event any
 
 // ClockSet says that the directory's clock was started, moved, or, with Real, given up.
 type ClockSet struct {
@@ -108,19 +77,19 @@ func applyTimetableImported(s *State, _ time.Time, e *TimetableImported) {
 }
 
 // apply changes the state as the event says.
-func apply(s *State, stamp store.Stamp, e Event) { kindOf(&e).apply(s, stamp.Time, &e) }
+func apply(s *State, stamp store.Stamp, e Event) { kindOf(e).apply(s, stamp.Time, e) }
 
 // check tells whether an event may follow the state, without what decided it.
 func check(s *State, stamp store.Stamp, e Event) error {
-	switch {
-	case e.Created != nil:
-		return s.Bookings.CheckCreated(stamp.Time, e.Created)
-	case e.Paid != nil:
-		return s.Bookings.CheckReseated(stamp.Time, e.Paid.Ticket, e.Paid.Seats)
-	case e.Booked != nil:
-		return s.Bookings.CheckReseated(stamp.Time, e.Booked.Ticket, e.Booked.Seats)
-	case e.Asked != nil:
-		return s.Bookings.CheckReseated(stamp.Time, e.Asked.Ticket, e.Asked.Seats)
+	switch e := e.(type) {
+	case *booking.Created:
+		return s.Bookings.CheckCreated(stamp.Time, e)
+	case *booking.TicketPaid:
+		return s.Bookings.CheckReseated(stamp.Time, &e.Settled)
+	case *booking.TicketBooked:
+		return s.Bookings.CheckReseated(stamp.Time, &e.Settled)
+	case *booking.Asked:
+		return s.Bookings.CheckReseated(stamp.Time, &e.Settled)
 	}
 	return nil
 }

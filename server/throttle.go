@@ -17,7 +17,7 @@ const (
 	emailFailures   = 10
 	addressFailures = 100
 	manyFailing     = 10_000 // e-mails and addresses, from which on those that have waited enough are forgotten
-	queuePerCore    = 4       // checks that wait
+	queuePerCore    = 4      // checks that wait
 )
 
 // throttle bounds password checks: how many fail, and how many run at a time.
@@ -56,7 +56,9 @@ func (t *throttle) try(r *http.Request, email string, now time.Time, check func(
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key := range limits { // what was reserved is the youngest
-		if t.failures[key] = t.failures[key][:len(t.failures[key])-1]; len(t.failures[key]) == 0 {
+		if list := t.failures[key]; len(list) > 1 {
+			t.failures[key] = list[:len(list)-1]
+		} else {
 			delete(t.failures, key)
 		}
 	}

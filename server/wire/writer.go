@@ -40,6 +40,15 @@ func (w *Writer) Array(name string) { w.Key(name); w.B = append(w.B, '[') }
 // EndArray closes the innermost array.
 func (w *Writer) EndArray() { w.B = append(w.B, ']') }
 
+// Each writes an array of what write writes of each element.
+func Each[T any](w *Writer, name string, list []T, write func(i int, x *T)) {
+	w.Array(name)
+	for i := range list {
+		write(i, &list[i])
+	}
+	w.EndArray()
+}
+
 // EmptyArray writes [], for what is always empty.
 func (w *Writer) EmptyArray(name string) { w.Key(name); w.B = append(w.B, '[', ']') }
 
