@@ -93,11 +93,9 @@ type AccessGiven struct {
 	Access Access `json:"access"`
 }
 
-// UserRemoved says that a user may no longer sign in for a company, or, without
-// one, is gone. What sessions there were for it have ended.
+// UserRemoved says that a user is gone, and with it its sessions.
 type UserRemoved struct {
-	User    ID     `json:"user"`
-	Company string `json:"company,omitempty"`
+	User ID `json:"user"`
 }
 
 // Accounts is all that is remembered of company users and their sessions.
@@ -192,22 +190,12 @@ func (a *Accounts) Add(id ID, p Person, x Access) any {
 	return &UserAdded{id, x, p}
 }
 
-// Remove decides to end a user's access to a company, or to all and so the user, where company is "".
-func (a *Accounts) Remove(email, company string) (*UserRemoved, error) {
-	u := a.ByEmail(email)
-	if u == nil {
-		return nil, errors.New("there is no user with that e-mail")
+// Remove decides to remove a user.
+func (a *Accounts) Remove(email string) (*UserRemoved, error) {
+	if u := a.ByEmail(email); u != nil {
+		return &UserRemoved{u.ID}, nil
 	}
-	e := &UserRemoved{User: u.ID}
-	for _, x := range u.Accesses {
-		if company != "" && x.Company.Slug == company {
-			e.Company = x.Company.ID
-		}
-	}
-	if company != "" && e.Company == "" {
-		return nil, fmt.Errorf("the user has no access to %q", company)
-	}
-	return e, nil
+	return nil, errors.New("there is no user with that e-mail")
 }
 
 func (a *Accounts) ApplyUserAdded(_ time.Time, e *UserAdded) {
@@ -216,23 +204,15 @@ func (a *Accounts) ApplyUserAdded(_ time.Time, e *UserAdded) {
 
 func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 	n := *a.users[e.User]
-	n.Accesses = append(n.without(e.Access.Company.ID), e.Access)
+	others := slices.DeleteFunc(slices.Clone(n.Accesses), func(x Access) bool { return x.Company.ID == e.Access.Company.ID })
+	n.Accesses = append(others, e.Access)
 	a.users[e.User] = &n
-}
-
-func (u *User) without(company string) []Access {
-	return slices.DeleteFunc(slices.Clone(u.Accesses), func(x Access) bool { return x.Company.ID == company })
 }
 
 func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
-	n := *a.users[e.User]
-	n.Accesses = n.without(e.Company)
-	a.users[e.User] = &n
-	if e.Company == "" {
-		delete(a.users, e.User)
-	}
+	delete(a.users, e.User)
 	for _, s := range a.Sessions() {
-		if s.User == e.User && (e.Company == "" || s.Company == e.Company) {
+		if s.User == e.User {
 			a.end(s)
 		}
 	}
@@ -242,4 +222,6 @@ func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 func (a *Accounts) RestoreUser(u *User) { a.users[u.ID] = u }
 
 // RestoreSession puts back a session of a snapshot.
-func (a *Accounts) RestoreSession(s *Session) { a.keep(s, append(slices.Clone(s.Refreshes), s.Access)...) }
+func (a *Accounts) RestoreSession(s *Session) {
+	a.keep(s, append(slices.Clone(s.Refreshes), s.Access)...)
+}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,9 +16,9 @@ import (
 
 // adminOps are what the command line's verbs do to a directory. A verb calls
 // them through the running server's socket, or opens the directory itself.
-// Each writes what the verb prints; its error is the verb's.
-func (s *Server) adminOps() map[string]func(context.Context, url.Values, io.Writer) error {
-	return map[string]func(context.Context, url.Values, io.Writer) error{
+// Each gives, or writes, what the verb prints; its error is the verb's.
+func (s *Server) adminOps() map[string]func(url.Values, io.Writer) (string, error) {
+	return map[string]func(url.Values, io.Writer) (string, error){
 		"import":         s.adminImport,
 		"partner-add":    s.adminPartnerAdd,
 		"partner-list":   s.adminPartnerList,
@@ -28,19 +27,22 @@ func (s *Server) adminOps() map[string]func(context.Context, url.Values, io.Writ
 		"ticket-status":  s.adminTicketStatus,
 		"rotate-keys":    s.adminRotateKeys,
 		"user-add":       s.adminUserAdd,
-		"user-list":      s.adminUserList,
 		"user-remove":    s.adminUserRemove,
 		"idtoken":        s.adminIDToken,
 	}
 }
 
 // Admin does one of the admin operations.
-func (s *Server) Admin(ctx context.Context, op string, form url.Values, out io.Writer) error {
+func (s *Server) Admin(op string, form url.Values, out io.Writer) error {
 	do, ok := s.adminOps()[op]
 	if !ok {
 		return fmt.Errorf("the running server does not know %q; is it of another version?", op)
 	}
-	return do(ctx, form, out)
+	said, err := do(form, out)
+	if err == nil && said != "" {
+		_, err = io.WriteString(out, said+"\n")
+	}
+	return err
 }
 
 // AdminError is the trailer that carries an operation's error, query-escaped.
@@ -57,13 +59,13 @@ func (s *Server) AdminHandler() http.Handler {
 		w.Header().Set("Trailer", AdminError)
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(http.StatusOK)
-		if err := s.Admin(r.Context(), strings.TrimPrefix(r.URL.Path, "/"), r.PostForm, w); err != nil {
+		if err := s.Admin(strings.TrimPrefix(r.URL.Path, "/"), r.PostForm, w); err != nil {
 			w.Header().Set(AdminError, url.QueryEscape(err.Error()))
 		}
 	})
 }
 
-func (s *Server) adminPartnerAdd(_ context.Context, form url.Values, out io.Writer) error {
+func (s *Server) adminPartnerAdd(form url.Values, _ io.Writer) (string, error) {
 	var slugs []string
 	for slug := range strings.SplitSeq(form.Get("company"), ",") {
 		if slug = strings.TrimSpace(slug); slug == "" {
@@ -71,15 +73,11 @@ func (s *Server) adminPartnerAdd(_ context.Context, form url.Values, out io.Writ
 		}
 		tt := s.timetable.Load()
 		if !slices.ContainsFunc(tt.Companies, func(c schedule.Company) bool { return c.Slug == slug }) {
-			return fmt.Errorf("no company of the timetable has the slug %q", slug)
+			return "", fmt.Errorf("no company of the timetable has the slug %q", slug)
 		}
 		slugs = append(slugs, slug)
 	}
-	key, err := s.AddPartner(form.Get("name"), slugs)
-	if err == nil {
-		_, err = fmt.Fprintln(out, key)
-	}
-	return err
+	return s.AddPartner(form.Get("name"), slugs)
 }
 
 // AddPartner gives a partner a new API key, and makes the partner if it is new.
@@ -94,29 +92,30 @@ func (s *Server) AddPartner(name string, companies []string) (key string, err er
 // keyPrefixShown is how much of a key's hash names it.
 const keyPrefixShown = 12
 
-func (s *Server) adminPartnerList(_ context.Context, _ url.Values, out io.Writer) error {
+func (s *Server) adminPartnerList(_ url.Values, _ io.Writer) (string, error) {
 	var partners []*auth.Partner
+	var out strings.Builder
 	if err := s.st.View(func(st *State, _ time.Time) { partners = st.Partners.All() }); err != nil {
-		return err
+		return "", err
 	}
 	for _, p := range partners {
 		companies := "all companies"
 		if len(p.Companies) > 0 {
 			companies = "only " + strings.Join(p.Companies, ",")
 		}
-		fmt.Fprintf(out, "%s  %s  since %s  %s\n", p.ID, p.Name, p.Created.Format(time.DateOnly), companies)
+		fmt.Fprintf(&out, "%s  %s  since %s  %s\n", p.ID, p.Name, p.Created.Format(time.DateOnly), companies)
 		for _, k := range p.Keys {
 			state := "valid"
 			if !k.Revoked.IsZero() {
 				state = "revoked " + k.Revoked.Format(time.RFC3339)
 			}
-			fmt.Fprintf(out, "  key %s  made %s  %s\n", k.Hash.String()[:keyPrefixShown], k.Created.Format(time.RFC3339), state)
+			fmt.Fprintf(&out, "  key %s  made %s  %s\n", k.Hash.String()[:keyPrefixShown], k.Created.Format(time.RFC3339), state)
 		}
 	}
-	return nil
+	return strings.TrimSuffix(out.String(), "\n"), nil
 }
 
-func (s *Server) adminPartnerRevoke(_ context.Context, form url.Values, out io.Writer) error {
+func (s *Server) adminPartnerRevoke(form url.Values, _ io.Writer) (string, error) {
 	var revoked int
 	_, err := s.do(func(st *State, _ time.Time) (Event, error) {
 		e, err := st.Partners.Revoke(form.Get("name"), form.Get("key"))
@@ -125,22 +124,19 @@ func (s *Server) adminPartnerRevoke(_ context.Context, form url.Values, out io.W
 		}
 		return e, err
 	})
-	if err == nil {
-		_, err = fmt.Fprintf(out, "%d keys revoked\n", revoked)
-	}
-	return err
+	return fmt.Sprintf("%d keys revoked", revoked), err
 }
 
-func (s *Server) adminTicketMove(_ context.Context, form url.Values, out io.Writer) error {
+func (s *Server) adminTicketMove(form url.Values, _ io.Writer) (string, error) {
 	ticket, ok := booking.ParseID(form.Get("ticket"))
 	if !ok {
-		return fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
+		return "", fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
 	}
 	var to *booking.ID
 	if form.Get("booking") != "new" {
 		id, ok := booking.ParseID(form.Get("booking"))
 		if !ok {
-			return fmt.Errorf("%q is neither a booking's id nor the word new", form.Get("booking"))
+			return "", fmt.Errorf("%q is neither a booking's id nor the word new", form.Get("booking"))
 		}
 		to = &id
 	}
@@ -149,41 +145,34 @@ func (s *Server) adminTicketMove(_ context.Context, form url.Values, out io.Writ
 		moved, err = st.Bookings.Move(ticket, to, s.newID())
 		return moved, err
 	})
-	if err == nil {
-		_, err = fmt.Fprintln(out, moved.To)
+	if err != nil {
+		return "", err
 	}
-	return err
+	return moved.To.String(), nil
 }
 
-func (s *Server) adminTicketStatus(_ context.Context, form url.Values, out io.Writer) error {
+func (s *Server) adminTicketStatus(form url.Values, _ io.Writer) (string, error) {
 	ticket, ok := booking.ParseID(form.Get("ticket"))
 	if !ok {
-		return fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
+		return "", fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
 	}
 	status, ok := booking.ParseCarrier(form.Get("status"))
 	if !ok {
-		return fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", form.Get("status"))
+		return "", fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", form.Get("status"))
 	}
 	_, err := s.do(func(st *State, now time.Time) (Event, error) {
 		return st.Bookings.SetCarrier(now, ticket, status)
 	})
-	if err == nil {
-		_, err = fmt.Fprintln(out, status)
-	}
-	return err
+	return status.String(), err
 }
 
 // adminRotateKeys signs offers with a new key from now on. Tokens signed before stay good for as long as they live.
-func (s *Server) adminRotateKeys(_ context.Context, _ url.Values, out io.Writer) error {
+func (s *Server) adminRotateKeys(_ url.Values, _ io.Writer) (string, error) {
 	s.importing.Lock()
 	defer s.importing.Unlock()
 	now, err := s.Now()
 	if err != nil {
-		return err
+		return "", err
 	}
-	err = s.saveRing(s.ring.Load().Rotated(now, now.Add(-offerLife)))
-	if err == nil {
-		_, err = fmt.Fprintln(out, "offers are signed with a new key")
-	}
-	return err
+	return "offers are signed with a new key", s.saveRing(s.ring.Load().Rotated(now, now.Add(-offerLife)))
 }

@@ -224,11 +224,7 @@ func (s *Server) listBookings(w http.ResponseWriter, r *http.Request, p *auth.Pa
 		return err
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		w.Array("bookings")
-		for _, b := range page {
-			writeBooking(w, "", b, now)
-		}
-		w.EndArray()
+		wire.Each(w, "bookings", page, func(b *booking.Booking) { writeBooking(w, "", b, now) })
 		w.Int("total", int64(total))
 	})
 }
@@ -264,11 +260,7 @@ func (s *Server) getRefundRules(w http.ResponseWriter, r *http.Request, p *auth.
 			t := &b.Tickets[i]
 			w.Object("")
 			writeID(w, "orderId", t.ID)
-			w.Array("rules")
-			for _, l := range t.Itinerary() {
-				writeRules(w, l.Run.Form)
-			}
-			w.EndArray()
+			wire.Each(w, "rules", t.Itinerary(), func(l booking.Leg) { writeRules(w, l.Run.Form) })
 			w.EndObject()
 		}
 		w.EndArray()

@@ -82,11 +82,7 @@ func detailed(status int, code, message string, details func(w *wire.Writer)) *f
 
 func writeOrders(ids []booking.ID) func(w *wire.Writer) {
 	return func(w *wire.Writer) {
-		w.Array("ordersIds")
-		for _, id := range ids {
-			writeID(w, "", id)
-		}
-		w.EndArray()
+		wire.Each(w, "ordersIds", ids, func(id booking.ID) { writeID(w, "", id) })
 	}
 }
 

@@ -2,7 +2,6 @@ package server
 
 import (
 	"archive/zip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,12 +32,12 @@ type FeedRead struct {
 	skipped int
 }
 
-func (s *Server) adminImport(_ context.Context, form url.Values, out io.Writer) error {
+func (s *Server) adminImport(form url.Values, out io.Writer) (string, error) {
 	feed, err := ReadFeed(form, out)
 	if err != nil || feed == nil {
-		return err
+		return "", err
 	}
-	return s.Adopt(feed, out)
+	return "", s.Adopt(feed, out)
 }
 
 // ReadFeed reads the feed that an import's form names and reports on it line by line. It gives

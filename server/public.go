@@ -37,11 +37,7 @@ func (s *Server) listCities(w http.ResponseWriter, r *http.Request) error {
 	tt := s.timetable.Load()
 	list := tt.FindCities(name, country)
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		w.Array("cities")
-		for _, i := range list[min(skip, len(list)):min(skip+take, len(list))] {
-			writeCity(w, "", &tt.Cities[i])
-		}
-		w.EndArray()
+		wire.Each(w, "cities", page(list, skip, take), func(i int32) { writeCity(w, "", &tt.Cities[i]) })
 		w.Int("total", int64(len(list)))
 	})
 }

@@ -87,6 +87,11 @@ func (q *query) page(most int) (take, skip int) {
 	return q.number("take", min(50, most), 1, most), q.skip("skip")
 }
 
+// page gives the part of a list that take and skip ask for.
+func page[T any](list []T, skip, take int) []T {
+	return list[min(skip, len(list)):min(skip+take, len(list))]
+}
+
 // skip gives a number of items to leave out; null counts as absent.
 func (q *query) skip(name string) int {
 	if q.values.Get(name) == "null" && len(q.values[name]) == 1 {

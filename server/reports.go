@@ -84,11 +84,7 @@ func (s *Server) listReports(w http.ResponseWriter, r *http.Request, p *auth.Pri
 		return err
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		w.Array("reports")
-		for _, x := range page {
-			writeReport(w, "", x)
-		}
-		w.EndArray()
+		wire.Each(w, "reports", page, func(r *report.Report) { writeReport(w, "", r) })
 		w.Int("total", int64(total))
 	})
 }

@@ -24,14 +24,9 @@ func writeBooking(w *wire.Writer, name string, b *booking.Booking, now time.Time
 	w.Time("departureDate", departure)
 	w.Time("onboardingDateTime", departure)
 	w.String("status", b.Status(now))
-	due, open := b.RequiredBy(now)
-	for _, name := range [...]string{"bookingRequiredBy", "paymentRequiredBy"} {
-		if open {
-			w.Time(name, due)
-		} else {
-			w.Null(name)
-		}
-	}
+	due, _ := b.RequiredBy(now)
+	w.OptionalTime("bookingRequiredBy", due)
+	w.OptionalTime("paymentRequiredBy", due)
 	w.Array("tickets")
 	for i := range b.Tickets {
 		writeTicket(w, "", b, &b.Tickets[i], now, true)
@@ -80,9 +75,7 @@ func writeTicketFields(w *wire.Writer, b *booking.Booking, t *booking.Ticket, no
 		if whole {
 			x.write(w)
 		} else {
-			w.Object("")
-			w.String("id", x.id)
-			w.EndObject()
+			w.Record("", "id", x.id)
 		}
 	}
 	w.EndArray()
@@ -166,9 +159,7 @@ func (x *ride) write(w *wire.Writer) {
 	w.Time("departureDate", dep)
 	w.Time("arrivalDate", arr)
 	if x.seat > 0 {
-		w.Object("seat")
-		w.Texts("id", x.id+".seat", "label", strconv.Itoa(int(x.seat)))
-		w.EndObject()
+		w.Record("seat", "id", x.id+".seat", "label", strconv.Itoa(int(x.seat)))
 	}
 	writeBus(w, &f.Bus)
 	w.Object("carriage")
@@ -191,9 +182,7 @@ func writeBus(w *wire.Writer, b *schedule.Bus) {
 	w.Texts("registrationNumber", b.Registration, "brand", b.Brand, "model", b.Model)
 	w.Array("images")
 	for i, url := range b.Images {
-		w.Object("")
-		w.Texts("id", b.ID+".image"+strconv.Itoa(i+1), "url", url, "name", path.Base(url))
-		w.EndObject()
+		w.Record("", "id", b.ID+".image"+strconv.Itoa(i+1), "url", url, "name", path.Base(url))
 	}
 	w.EndArray()
 	w.EndObject()
@@ -210,13 +199,7 @@ func writeRoute(w *wire.Writer, f *schedule.Form) {
 	w.Strings("socials", c.Socials)
 	w.EndObject()
 	w.EmptyArray("permissions")
-	w.Array("services")
-	for _, s := range r.Services {
-		w.Object("")
-		w.Texts("id", s.ID, "name", s.Name)
-		w.EndObject()
-	}
-	w.EndArray()
+	wire.Each(w, "services", r.Services, func(s schedule.Amenity) { w.Record("", "id", s.ID, "name", s.Name) })
 	w.EndObject()
 }
 
@@ -254,9 +237,7 @@ func (x *ride) writeStop(w *wire.Writer, i int16) {
 
 // writeCity writes a City.
 func writeCity(w *wire.Writer, name string, c *schedule.City) {
-	w.Object(name)
-	w.Texts("id", c.ID, "name", c.Name, "slug", c.Slug, "country", c.Country, "timeZone", c.Zone)
-	w.EndObject()
+	w.Record(name, "id", c.ID, "name", c.Name, "slug", c.Slug, "country", c.Country, "timeZone", c.Zone)
 }
 
 var locations sync.Map // by name: loading one reads files

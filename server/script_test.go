@@ -203,7 +203,7 @@ func (p *player) play(line string) {
 
 func (p *player) admin(op string, form url.Values, fails bool) {
 	var out bytes.Buffer
-	err := p.s.Admin(context.Background(), op, form, &out)
+	err := p.s.Admin(op, form, &out)
 	if (err != nil) != fails {
 		p.fatal("admin %s: %v\n%s", op, err, &out)
 	}

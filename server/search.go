@@ -117,11 +117,7 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *http.Request) error {
 		w.Int("total", int64(len(list)))
 		w.String("currency", currency)
 		w.Int("passengers", int64(passengers))
-		w.Array("departures")
-		for _, f := range list[min(skip, len(list)):min(skip+take, len(list))] {
-			s.writeDeparture(w, tt, &f, currency, language, now)
-		}
-		w.EndArray()
+		wire.Each(w, "departures", page(list, skip, take), func(f found) { s.writeDeparture(w, tt, &f, currency, language, now) })
 	})
 }
 
@@ -169,11 +165,7 @@ func (s *Server) getOffers(w http.ResponseWriter, r *http.Request, p *auth.Partn
 		return err
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		w.Array("offers")
-		for i := range list {
-			s.writeOffer(w, tt, &list[i], p, now)
-		}
-		w.EndArray()
+		wire.Each(w, "offers", list, func(f found) { s.writeOffer(w, tt, &f, p, now) })
 		w.String("source", schedule.OwnSource)
 	})
 }

@@ -11,6 +11,7 @@ package server
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -80,6 +81,7 @@ type Server struct {
 	ring      atomic.Pointer[auth.Ring]
 
 	idp       *idp.Client
+	idpKey    ed25519.PrivateKey // of the development provider; nil when another is trusted
 	origin    *http.CrossOriginProtection
 	passwords *throttle
 	used      sync.Map      // session id → time it was last used

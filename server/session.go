@@ -269,17 +269,11 @@ func (s *Server) accesses(u *auth.User) (list []auth.Access) {
 // The login payloads of the interface.
 
 func writeUser(w *wire.Writer, u *auth.User) {
-	w.Object("user")
-	w.Texts("id", u.ID.String(), "email", u.Person.Email, "firstName", u.Person.FirstName, "lastName", u.Person.LastName)
-	w.EndObject()
+	w.Record("user", "id", u.ID.String(), "email", u.Person.Email, "firstName", u.Person.FirstName, "lastName", u.Person.LastName)
 }
 
 func (s *Server) writeAccesses(w *wire.Writer, u *auth.User) {
-	w.Array("availableAccesses")
-	for _, a := range s.accesses(u) {
-		writeAccess(w, "", a)
-	}
-	w.EndArray()
+	wire.Each(w, "availableAccesses", s.accesses(u), func(a auth.Access) { writeAccess(w, "", a) })
 }
 
 const contextCompany = "COMPANY"
@@ -289,9 +283,7 @@ func writeAccess(w *wire.Writer, name string, a auth.Access) {
 	w.Texts("contextType", contextCompany, "companyId", a.Company.ID)
 	w.Null("partnerId")
 	w.String("role", string(a.Role))
-	w.Object("company")
-	w.Texts("id", a.Company.ID, "name", a.Company.Name, "slug", a.Company.Slug, "tier", a.Company.Tier)
-	w.EndObject()
+	w.Record("company", "id", a.Company.ID, "name", a.Company.Name, "slug", a.Company.Slug, "tier", a.Company.Tier)
 	w.EndObject()
 }
 

@@ -266,7 +266,7 @@ func (p *Process) adminHere(path, dir, op string, form url.Values) error {
 	} else if err != nil {
 		return err
 	}
-	return errors.Join(s.Admin(context.Background(), op, form, p.Stdout), s.Close())
+	return errors.Join(s.Admin(op, form, p.Stdout), s.Close())
 }
 
 // importHere opens the directory for an import once the feed has been read: one

@@ -41,12 +41,19 @@ func (w *Writer) Array(name string) { w.Key(name); w.B = append(w.B, '[') }
 func (w *Writer) EndArray() { w.B = append(w.B, ']') }
 
 // Each writes an array of what write writes of each element.
-func Each[T any](w *Writer, name string, list []T, write func(i int, x *T)) {
+func Each[T any](w *Writer, name string, list []T, write func(T)) {
 	w.Array(name)
-	for i := range list {
-		write(i, &list[i])
+	for _, x := range list {
+		write(x)
 	}
 	w.EndArray()
+}
+
+// Record writes an object whose members are strings: name, value, name, value.
+func (w *Writer) Record(name string, pairs ...string) {
+	w.Object(name)
+	w.Texts(pairs...)
+	w.EndObject()
 }
 
 // EmptyArray writes [], for what is always empty.
