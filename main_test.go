@@ -161,7 +161,8 @@ func TestReadme(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`, `"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled",
-		"sound: ", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
+		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN", "name and password are as they were",
+		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "sound: ", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the output has no %s", want)
@@ -171,6 +172,17 @@ func TestReadme(t *testing.T) {
 		t.Logf("%.4000s", out)
 	}
 	checkChain(t, string(text), dir)
+	for _, file := range regexp.MustCompile("`([a-z/]+\\.go)`").FindAllStringSubmatch(string(text), -1) {
+		if _, err := os.Stat(file[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, block := range regexp.MustCompile("(?s)```sh serve\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		for command := range strings.SplitSeq(strings.TrimSpace(block[1]), "\n") {
+			p := startServer(t, bin, t.TempDir(), strings.Fields(command)[2:]...)
+			p.stop(t, syscall.SIGTERM)
+		}
+	}
 }
 
 // checkChain runs the README's ten lines on the journal they left.
@@ -228,9 +240,9 @@ type serverProcess struct {
 	key  string
 }
 
-func startServer(t *testing.T, bin, dir string) *serverProcess {
+func startServer(t *testing.T, bin, dir string, flags ...string) *serverProcess {
 	t.Helper()
-	p := &serverProcess{cmd: exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", filepath.Join(dir, "data"))}
+	p := &serverProcess{cmd: exec.Command(bin, append([]string{"serve", "-addr", "127.0.0.1:0", "-data", filepath.Join(dir, "data")}, flags...)...)}
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
