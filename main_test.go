@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -243,15 +244,9 @@ type serverProcess struct {
 func startServer(t *testing.T, bin, dir string, flags ...string) *serverProcess {
 	t.Helper()
 	p := &serverProcess{cmd: exec.Command(bin, append([]string{"serve", "-addr", "127.0.0.1:0", "-data", filepath.Join(dir, "data")}, flags...)...)}
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
+	stdout, noOut := p.cmd.StdoutPipe()
+	stderr, noErr := p.cmd.StderrPipe()
+	if err := errors.Join(noOut, noErr, p.cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.cmd.Process.Kill() })

@@ -137,13 +137,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h["X-Request-Id"] = id
 	rec := &recorder{ResponseWriter: w}
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
-			s.log.Error("a handler panicked", "request", id[0], "path", r.URL.Path, "panic", p)
+		// The route, not the path: a link to a report is as good as a key.
+		s.log.Debug("request", "request", id[0], "route", r.Pattern, "status", rec.status, "took", time.Since(start))
+		switch p := recover(); {
+		case p == http.ErrAbortHandler:
+			panic(p)
+		case p != nil:
+			s.log.Error("a handler panicked", "request", id[0], "route", r.Pattern, "panic", p)
 			if rec.status == 0 {
 				s.refuse(rec, r, errInternal)
 			}
 		}
-		s.log.Debug("request", "request", id[0], "method", r.Method, "path", r.URL.Path, "status", rec.status, "took", time.Since(start))
 	}()
 	switch p := r.URL.Path; {
 	case s.unavailable && p != "/livez":
@@ -219,7 +223,7 @@ func wrote(w http.ResponseWriter, seq uint64) {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := explain(err)
 	if f.status >= http.StatusInternalServerError && f.status != http.StatusServiceUnavailable {
-		s.log.Error("a request failed", "request", requestID(r), "method", r.Method, "path", r.URL.Path, "err", err)
+		s.log.Error("a request failed", "request", requestID(r), "route", r.Pattern, "err", err)
 	}
 	if f.retryAfter != "" {
 		w.Header().Set("Retry-After", f.retryAfter)
