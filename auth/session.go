@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,6 +26,19 @@ type Session struct {
 	AccessUntil time.Time `json:"accessUntil"`
 	Refreshes   []Hash    `json:"refreshes"` // the last is good; whoever shows another has stolen it, or was stolen from
 	Until       time.Time `json:"until"`
+
+	use *atomic.Int64 // Unix milliseconds; not kept: a line for every request would be too many
+}
+
+// Touch remembers that the session was used, until a restart.
+func (s *Session) Touch(now time.Time) { s.use.Store(now.UnixMilli()) }
+
+// LastUsed is when the session was last used, as far as that is known: at least when it was last refreshed.
+func (s *Session) LastUsed() time.Time {
+	if at := time.UnixMilli(s.use.Load()).UTC(); at.After(s.Used) {
+		return at
+	}
+	return s.Used
 }
 
 // Tokens are the hashes of a session's new access and refresh tokens, and until when these are good.
@@ -123,7 +137,7 @@ func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
 		n.Links = append(slices.Clone(n.Links), *e.Link)
 		a.users[e.User] = &n
 	}
-	s := &Session{e.Session, e.User, e.Company, now, e.Access, e.AccessUntil, []Hash{e.Refresh}, e.Until}
+	s := &Session{e.Session, e.User, e.Company, now, e.Access, e.AccessUntil, []Hash{e.Refresh}, e.Until, nil}
 	a.keep(s, e.Access, e.Refresh)
 }
 
@@ -139,6 +153,9 @@ func (a *Accounts) ApplySessionEnded(_ time.Time, e *SessionEnded) { a.end(a.ses
 
 // keep makes s the session of its id, and finds it by more tokens.
 func (a *Accounts) keep(s *Session, more ...Hash) {
+	if s.use == nil {
+		s.use = new(atomic.Int64)
+	}
 	a.sessions[s.ID] = s
 	for _, h := range more {
 		a.byToken[h] = s.ID

@@ -84,7 +84,6 @@ type Server struct {
 	idpKey    ed25519.PrivateKey // of the development provider; nil when another is trusted
 	origin    *http.CrossOriginProtection
 	passwords *throttle
-	used      sync.Map      // session id → time it was last used
 	ordered   chan struct{} // wakes the queue of reports
 
 	unavailable bool       // it only answers 503

@@ -41,7 +41,7 @@ func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.
 	return known(s, allowed, func(st *State, r *http.Request, now time.Time) *auth.Principal {
 		p := st.Accounts.Caller(cookie(r, accessCookie), false, now)
 		if p != nil {
-			s.used.Store(p.Session.ID, now)
+			p.Session.Touch(now)
 		}
 		return p
 	})
@@ -211,9 +211,7 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 	wrote(w, seq)
 	s.setCookie(w, r, accessCookie, "/", "", 0)
 	s.setCookie(w, r, refreshCookie, refreshPath, "", 0)
-	last := s.lastUsed(caller.Session)
-	s.used.Delete(caller.Session.ID)
-	return reply(w, http.StatusOK, func(w *wire.Writer) { writeSession(w, caller, last, ended) })
+	return reply(w, http.StatusOK, func(w *wire.Writer) { writeSession(w, caller, ended) })
 }
 
 // replySession answers with all there is to say of the session with an access token.
@@ -228,18 +226,9 @@ func (s *Server) replySession(w http.ResponseWriter, access string) error {
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
 		writeUser(w, caller.User)
 		writeAccess(w, "access", s.current(caller.Access))
-		writeSession(w, caller, s.lastUsed(caller.Session), time.Time{})
+		writeSession(w, caller, time.Time{})
 		s.writeAccesses(w, caller.User)
 	})
-}
-
-// lastUsed is when a session was last used. Since its last refresh this is known
-// in memory only: a line for every request would be too many.
-func (s *Server) lastUsed(x *auth.Session) time.Time {
-	if at, ok := s.used.Load(x.ID); ok && at.(time.Time).After(x.Used) {
-		return at.(time.Time)
-	}
-	return x.Used
 }
 
 // current gives an access with its company as the timetable in force has it, if it has.
@@ -287,11 +276,11 @@ func writeAccess(w *wire.Writer, name string, a auth.Access) {
 	w.EndObject()
 }
 
-func writeSession(w *wire.Writer, p *auth.Principal, last, revoked time.Time) {
+func writeSession(w *wire.Writer, p *auth.Principal, revoked time.Time) {
 	w.Object("session")
 	w.Texts("id", p.Session.ID.String(), "contextType", contextCompany, "companyId", p.Session.Company, "userId", p.User.ID.String())
 	w.Time("expiresAt", p.Session.Until)
-	w.Time("lastUsedAt", last)
+	w.Time("lastUsedAt", p.Session.LastUsed())
 	w.OptionalTime("revokedAt", revoked)
 	w.EndObject()
 }
