@@ -2,6 +2,7 @@ package gtfs
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -234,3 +235,40 @@ func complete(calls []stopTime) string {
 	}
 	return ""
 }
+
+// readFrequencies puts one trip per departure in place of each trip that runs at intervals.
+func (f *Feed) readFrequencies() {
+	var departures []schedule.Trip
+	made, replaced := map[string]bool{}, map[string]bool{} // by id
+	for r := range f.rows("frequencies.txt") {
+		trip := r.ref("trip_id", f.trips, "trips.txt")
+		start, end := int(r.clock("start_time")), int(r.clock("end_time"))
+		r.check(start != blank, "start_time", "is missing")
+		headway := r.number("headway_secs", 1, math.MaxInt)
+		r.check(end > start, "end_time", "leaves no departure")
+		r.check((end-start)/headway < maxDepartures-len(departures), "headway_secs", "brings the feed beyond 500,000 departures")
+		if r.unused {
+			continue
+		}
+		base := f.out.Trips[trip]
+		replaced[base.ID] = true
+		for at := start; at < end; at += min(headway, end) {
+			x := base
+			x.ID = fmt.Sprintf("%s~%02d%02d%02d", base.ID, at/3600, at/60%60, at%60)
+			if made[x.ID] { // intervals may overlap
+				continue
+			}
+			made[x.ID] = true
+			for _, taken := f.trips[x.ID]; taken; _, taken = f.trips[x.ID] {
+				x.ID += "~"
+			}
+			x.Shift = int32(at) - f.out.Times[base.Times][1]
+			departures = append(departures, x)
+		}
+	}
+	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool { return replaced[t.ID] })
+	f.out.Trips = append(kept, departures...)
+}
+
+// maxDepartures is how many trips frequencies.txt may expand to.
+const maxDepartures = 500_000
