@@ -109,14 +109,15 @@ func add[T any](table *[]T, row T) int32 {
 }
 
 const (
-	upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	safe  = upper + "abcdefghijklmnopqrstuvwxyz0123456789-._~"
+	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits = "0123456789"
+	plain  = "abcdefghijklmnopqrstuvwxyz" + digits
 )
 
 // urlSafe gives the id by which the interface names what a feed calls id: the
 // same where that is URL-safe, else an encoding that no other id has.
 func urlSafe(id string) string {
-	if strings.Trim(id, safe) == "" && strings.Trim(id, ".") != "" && id[0] != '~' {
+	if strings.Trim(id, upper+plain+"-._~") == "" && strings.Trim(id, ".") != "" && id[0] != '~' {
 		return id
 	}
 	// No plain id starts with a tilde.
@@ -128,10 +129,7 @@ func (f *Feed) readAgencies() {
 		zone := f.zone(r, "agency_timezone")
 		r.check(zone != "", "agency_timezone", "is missing")
 		id := r.unique("agency_id", f.companies)
-		if r.unused {
-			continue
-		}
-		f.companies[id] = add(&f.out.Companies, schedule.Company{
+		keep(r, &f.out.Companies, schedule.Company{
 			ID: urlSafe(id), Name: r.get("agency_name"), Email: r.get("agency_email"), Website: r.get("agency_url"), Zone: zone,
 			Slug: r.get("waybill_slug"), CEO: r.get("waybill_ceo"), PartnerCompany: r.get("waybill_partner_company"),
 			LogoURL: r.get("waybill_logo_url"), Rules: r.get("waybill_rules"), Socials: r.list("waybill_socials", " "),
@@ -152,10 +150,7 @@ func (f *Feed) readRoutes() {
 		company := r.ref("agency_id", f.companies, "agency.txt")
 		kind, err := strconv.Atoi(r.get("route_type"))
 		r.check(err == nil || !f.opt.BusOnly, "route_type", "is not a number")
-		switch {
-		case r.unused:
-			continue
-		case f.opt.BusOnly && kind != 3 && kind/100 != 2 && kind/100 != 7:
+		if f.opt.BusOnly && !r.unused && kind != 3 && kind/100 != 2 && kind/100 != 7 {
 			f.routes[id] = leftOut
 			continue
 		}
@@ -171,7 +166,7 @@ func (f *Feed) readRoutes() {
 			id, name, _ := strings.Cut(pair, ":")
 			route.Services = append(route.Services, schedule.Amenity{ID: urlSafe(strings.TrimSpace(id)), Name: strings.TrimSpace(name)})
 		}
-		f.routes[id] = add(&f.out.Routes, route)
+		keep(r, &f.out.Routes, route)
 	}
 }
 
@@ -181,18 +176,15 @@ func (f *Feed) readBuses() {
 		id := r.id("bus_id", f.buses)
 		company := r.maybe("agency_id", f.companies, "agency.txt")
 		seats := r.number("seats", 1, schedule.MaxSeats)
-		object := r.unique("fms_object_id", objects)
-		if r.unused {
-			continue
+		object := r.get("fms_object_id")
+		if object != "" {
+			r.unique("fms_object_id", objects)
 		}
-		f.buses[id] = add(&f.out.Buses, schedule.Bus{
+		keep(r, &f.out.Buses, schedule.Bus{
 			ID: urlSafe(id), Company: company, Seats: int32(seats), Registration: r.get("registration_number"),
 			Brand: r.get("brand"), Model: r.get("model"), Images: r.list("image_urls", " "),
 			FMSObject: object, Geolocation: r.get("is_geolocation") == "1",
 		})
-		if object != "" {
-			objects[object] = f.buses[id]
-		}
 	}
 }
 
@@ -214,16 +206,15 @@ func (f *Feed) readFares() {
 	var fares []fare
 	byID := index{}
 	for r := range f.rows("fare_attributes.txt") {
-		id, company := r.id("fare_id", byID), int32(-1)
+		company := int32(-1)
+		r.id("fare_id", byID)
 		if r.get("agency_id") != "" { // blank is every agency, even where there is but one
 			company = r.ref("agency_id", f.companies, "agency.txt")
 		}
 		amount := r.hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
 		currency := strings.ToUpper(r.get("currency_type"))
 		r.check(isCurrency(currency), "currency_type", "is not three letters")
-		if !r.unused {
-			byID[id] = add(&fares, fare{Fare: schedule.Fare{Company: company, Route: -1, Currency: currency, Amount: amount}})
-		}
+		keep(r, &fares, fare{Fare: schedule.Fare{Company: company, Route: -1, Currency: currency, Amount: amount}})
 	}
 	for r := range f.rows("fare_rules.txt") {
 		i := r.ref("fare_id", byID, "fare_attributes.txt")
@@ -235,9 +226,7 @@ func (f *Feed) readFares() {
 		fare.Route = r.maybe("route_id", f.routes, "routes.txt")
 		fare.From, fare.To = r.get("origin_id"), r.get("destination_id")
 		r.check(r.get("contains_id") == "", "contains_id", "is not supported: fares go by the zones of the first and the last stop")
-		if !r.unused {
-			f.out.Fares = append(f.out.Fares, fare)
-		}
+		keep(r, &f.out.Fares, fare)
 	}
 	for _, x := range fares {
 		if !x.ruled {
@@ -255,11 +244,9 @@ func (f *Feed) readRefundRules() {
 			company = r.ref("agency_id", f.companies, "agency.txt")
 		}
 		hours, percent := r.number("hours", 0, math.MaxUint16), r.hundredths("amount", 100_00, notPercent)
-		if !r.unused {
-			f.out.RefundRules = append(f.out.RefundRules, schedule.RefundRule{
-				ID: urlSafe(r.get("rule_id")), Company: company, Route: route, Hours: int32(hours), Percent: percent,
-			})
-		}
+		keep(r, &f.out.RefundRules, schedule.RefundRule{
+			ID: urlSafe(r.get("rule_id")), Company: company, Route: route, Hours: int32(hours), Percent: percent,
+		})
 	}
 }
 
@@ -269,12 +256,10 @@ func (f *Feed) readDiscounts() {
 		first, last := r.date("start_date"), r.date("end_date")
 		r.check(r.get("rule") == "Percent", "rule", "is not Percent")
 		percent := r.hundredths("amount", 100_00, notPercent)
-		if !r.unused {
-			f.out.Discounts = append(f.out.Discounts, schedule.Discount{
-				ID: urlSafe(r.get("discount_id")), Route: route, Name: r.get("name"), Description: r.get("description"),
-				Percent: percent, First: first, Last: last,
-			})
-		}
+		keep(r, &f.out.Discounts, schedule.Discount{
+			ID: urlSafe(r.get("discount_id")), Route: route, Name: r.get("name"), Description: r.get("description"),
+			Percent: percent, First: first, Last: last,
+		})
 	}
 }
 
@@ -288,11 +273,9 @@ func (f *Feed) readTransfers() {
 		if !usual {
 			seconds = r.number("min_transfer_time", 0, math.MaxInt32)
 		}
-		if r.unused || usual && !forbidden {
-			continue
+		if !r.unused && (forbidden || !usual) {
+			x := schedule.Transfer{From: f.out.Stops[from].ID, To: f.out.Stops[to].ID, Seconds: int32(seconds), Forbidden: forbidden}
+			keep(r, &f.out.Transfers, x)
 		}
-		f.out.Transfers = append(f.out.Transfers, schedule.Transfer{
-			From: f.out.Stops[from].ID, To: f.out.Stops[to].ID, Seconds: int32(seconds), Forbidden: forbidden,
-		})
 	}
 }

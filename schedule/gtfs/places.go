@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"waybill/schedule"
 )
@@ -26,19 +25,14 @@ func (f *Feed) zone(r *row, column string) string {
 func (f *Feed) readAreas() {
 	for r := range f.rows("areas.txt") {
 		id, name := r.id("area_id", f.areas), r.get("area_name")
-		zone := f.zone(r, "waybill_timezone")
-		if r.unused {
-			continue
-		}
-		f.areas[id] = add(&f.out.Cities, schedule.City{
-			ID: urlSafe(id), Name: cmp.Or(name, id), Names: f.names("areas", "area_name", id, name),
-			Slug: r.get("waybill_slug"), Country: strings.ToUpper(r.get("waybill_country")), Zone: zone,
+		keep(r, &f.out.Cities, schedule.City{
+			ID: urlSafe(id), Name: cmp.Or(name, id), Names: f.names("areas", "area_name", id, name), Slug: r.get("waybill_slug"),
+			Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
 		})
 	}
 }
 
-// stopRow is a row of stops.txt until all are read: rows may name later ones. Its
-// ids are the feed's, and its City is -1 where no area has it.
+// stopRow is a row of stops.txt until all are read. Its ids are the feed's; its City is -1 where no area has it.
 type stopRow struct {
 	schedule.Stop
 	zone, country string
@@ -65,9 +59,7 @@ func (f *Feed) readStops() {
 		if s.located {
 			s.Lat, s.Lon = r.degrees("stop_lat", 90), r.degrees("stop_lon", 180)
 		}
-		if !r.unused {
-			byID[id] = add(&stops, s)
-		}
+		keep(r, &stops, s)
 	}
 	for r := range f.rows("stop_areas.txt") {
 		stop := r.ref("stop_id", byID, "stops.txt")
@@ -135,11 +127,17 @@ func (f *Feed) finishCities() {
 			c.Zone = cmp.Or(c.Zone, f.out.Companies[f.out.Routes[p.Route].Company].Zone)
 		}
 	}
-	countries := zoneCountries()
+	country := map[string]string{} // by zone
+	for line := range strings.Lines(countries) {
+		code, zones, _ := strings.Cut(line, " ")
+		for zone := range strings.FieldsSeq(zones) {
+			country[zone] = code
+		}
+	}
 	for i := range f.out.Cities {
 		c := &f.out.Cities[i]
 		c.Zone = cmp.Or(c.Zone, f.out.Companies[0].Zone)
-		c.Country = cmp.Or(c.Country, countries[c.Zone])
+		c.Country = cmp.Or(c.Country, country[c.Zone])
 	}
 }
 
@@ -147,18 +145,6 @@ func (f *Feed) finishCities() {
 //
 //go:embed countries.txt
 var countries string
-
-// zoneCountries gives the country of each zone listed.
-func zoneCountries() map[string]string {
-	m := map[string]string{}
-	for line := range strings.Lines(countries) {
-		country, zones, _ := strings.Cut(line, " ")
-		for zone := range strings.FieldsSeq(zones) {
-			m[zone] = country
-		}
-	}
-	return m
-}
 
 // languageCodes are those of translations.txt, in the order of schedule's languages.
 var languageCodes = []string{"uk", "pl", "cs", "en", "ru"}
@@ -209,16 +195,16 @@ var slugTable = map[rune]string{
 // slugOf makes a URL-friendly word of a name, "" when nothing of it can be spelled.
 func slugOf(name string) string {
 	var b strings.Builder
-	for _, r := range name {
-		if spelled, ok := slugTable[unicode.ToLower(r)]; ok {
-			b.WriteString(spelled)
-			continue
+	for _, r := range strings.ToLower(name) {
+		letters := string(r)
+		if _, ok := slugTable[r]; !ok {
+			letters = schedule.Fold(letters)
 		}
-		for _, plain := range schedule.Fold(string(r)) {
-			if spelled, ok := slugTable[plain]; ok {
+		for _, r := range letters {
+			if spelled, ok := slugTable[r]; ok {
 				b.WriteString(spelled)
-			} else if plain < unicode.MaxASCII && (unicode.IsLetter(plain) || unicode.IsDigit(plain)) {
-				b.WriteRune(plain)
+			} else if strings.ContainsRune(plain, r) {
+				b.WriteRune(r)
 			} else {
 				b.WriteByte(' ')
 			}
@@ -246,9 +232,8 @@ func slugs[T any](rows, old []T, of func(*T) named) {
 	for i := range rows {
 		x := of(&rows[i])
 		asked, had := slugOf(*x.slug), before[x.id]
-		stays := had != "" && !taken[had] && (asked == "" || had == asked || strings.TrimRight(had, "0123456789") == asked+"-")
 		switch {
-		case stays:
+		case had != "" && !taken[had] && (asked == "" || had == asked || strings.TrimRight(had, digits) == asked+"-"):
 			*x.slug, taken[had] = had, true
 		case asked != "":
 			asking = append(asking, x)

@@ -129,7 +129,7 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 		if r.reason != "" {
 			f.opt.Skip(file, r.line, r.reason)
 		}
-		r.line, r.unused, r.reason = r.line+1, false, ""
+		r.line, r.unused, r.reason, r.names = r.line+1, false, "", r.names[:0]
 	}
 }
 
@@ -146,6 +146,12 @@ type row struct {
 	cells   []string
 	unused  bool
 	reason  string // why it is unused; "" passes over it in silence
+	names   []name // that keep enters it under
+}
+
+type name struct {
+	in index
+	id string
 }
 
 const maxCell = 1 << 16 // bytes of one cell
@@ -264,9 +270,22 @@ func (r *row) id(column string, others index) string {
 
 // unique reads what no other row has.
 func (r *row) unique(column string, others index) string {
-	_, double := others[r.get(column)]
+	id := r.get(column)
+	_, double := others[id]
 	r.check(!double, column, "is there already")
-	return r.get(column)
+	r.names = append(r.names, name{others, id})
+	return id
+}
+
+// keep puts what a row became into a table, and its index where its ids find it; nothing if the row is unused.
+func keep[T any](r *row, table *[]T, x T) {
+	if r.unused {
+		return
+	}
+	i := add(table, x)
+	for _, n := range r.names {
+		n.in[n.id] = i
+	}
 }
 
 // ref finds the row of another file that a cell names.

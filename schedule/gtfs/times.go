@@ -15,24 +15,23 @@ import (
 // dayRange is a row of calendar.txt, or one day of calendar_dates.txt.
 type dayRange struct {
 	first, last schedule.Day
-	weekdays    [7]bool // from Sunday
-	except      bool    // the service does not run on this day, whatever other rows say
+	weekdays    [7]bool
+	except      bool // the service does not run on this day, whatever other rows say
 }
 
-// Service days outside these years are not kept; no bus ticket needs them.
 var (
+	// Service days outside these years are not kept; no bus ticket needs them.
 	firstDay = schedule.DayOf(time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC))
 	lastDay  = schedule.DayOf(time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC))
-)
 
-var (
-	weekdayColumns = [7]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
+	// From the weekday of day 0, 1970-01-01.
+	weekdayColumns = [7]string{"thursday", "friday", "saturday", "sunday", "monday", "tuesday", "wednesday"}
 	everyWeekday   = [7]bool{true, true, true, true, true, true, true}
 )
 
 func (f *Feed) readServices() {
 	services := map[string][]dayRange{}
-	keep := func(r *row, days dayRange) {
+	enter := func(r *row, days dayRange) {
 		if id := r.get("service_id"); !r.unused {
 			services[id] = append(services[id], days)
 		}
@@ -44,13 +43,13 @@ func (f *Feed) readServices() {
 		for i, column := range weekdayColumns {
 			days.weekdays[i] = r.get(column) == "1"
 		}
-		keep(r, days)
+		enter(r, days)
 	}
 	for r := range f.rows("calendar_dates.txt") {
 		day, kind := r.date("date"), r.get("exception_type")
 		r.check(firstDay <= day && day <= lastDay, "date", "is not from 1990 to 2099")
 		r.check(kind == "1" || kind == "2", "exception_type", "is neither 1 nor 2")
-		keep(r, dayRange{day, day, everyWeekday, kind == "2"})
+		enter(r, dayRange{day, day, everyWeekday, kind == "2"})
 	}
 	for _, id := range slices.Sorted(maps.Keys(services)) {
 		f.services[id] = add(&f.out.Services, service(id, services[id]))
@@ -72,7 +71,7 @@ func service(id string, ranges []dayRange) schedule.Service {
 	out.Bits = make([]uint64, (last-first)/64+1)
 	for _, r := range ranges {
 		for d := r.first; d <= r.last && !r.except; d++ {
-			if r.weekdays[(d%7+11)%7] { // day 0 was a Thursday
+			if r.weekdays[d%7] {
 				out.Bits[(d-first)/64] |= 1 << ((d - first) % 64)
 			}
 		}
@@ -114,10 +113,7 @@ func (f *Feed) readTrips() {
 			f.trips[id] = leftOut
 		}
 		service := r.ref("service_id", f.services, "calendar.txt or calendar_dates.txt")
-		if r.unused {
-			continue
-		}
-		f.trips[id] = add(&trips, tripRow{line: r.line, Trip: schedule.Trip{
+		keep(r, &trips, tripRow{line: r.line, Trip: schedule.Trip{
 			ID: id, Pattern: route, Service: service, Bus: bus,
 			Name: cmp.Or(r.get("trip_short_name"), r.get("trip_headsign")), Phones: r.list("waybill_phones", " "),
 		}})
