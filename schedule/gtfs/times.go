@@ -59,8 +59,11 @@ func (f *Feed) readServices() {
 // service makes the set of days: those of the ranges, without those excepted.
 func service(id string, ranges []dayRange) schedule.Service {
 	first, last := lastDay, firstDay
+	except := map[schedule.Day]bool{}
 	for _, r := range ranges {
-		if !r.except {
+		if r.except {
+			except[r.first] = true
+		} else {
 			first, last = min(first, r.first), max(last, r.last)
 		}
 	}
@@ -70,15 +73,10 @@ func service(id string, ranges []dayRange) schedule.Service {
 	}
 	out.Bits = make([]uint64, (last-first)/64+1)
 	for _, r := range ranges {
-		for d := r.first; d <= r.last && !r.except; d++ {
-			if r.weekdays[d%7] {
+		for d := r.first; d <= r.last; d++ {
+			if r.weekdays[d%7] && !except[d] {
 				out.Bits[(d-first)/64] |= 1 << ((d - first) % 64)
 			}
-		}
-	}
-	for _, r := range ranges {
-		if d := r.first; r.except && first <= d && d <= last {
-			out.Bits[(d-first)/64] &^= 1 << ((d - first) % 64)
 		}
 	}
 	return out
@@ -94,11 +92,9 @@ type tripRow struct {
 
 // stopTime is a row of stop_times.txt, packed: there may be millions.
 type stopTime struct {
-	seq, stop int32
-	arr, dep  int32 // blank where the feed gives none
-	line      int32
-	noPickup  bool
-	noDropOff bool
+	seq, stop, line     int32
+	arr, dep            int32 // blank where the feed gives none
+	noPickup, noDropOff bool
 }
 
 const blank = -1
@@ -196,12 +192,10 @@ func packed[T int16 | int32](list []T) string {
 
 // once adds a row to a table unless one with the key is there.
 func once[T any](seen index, key string, table *[]T, row T) int32 {
-	i, ok := seen[key]
-	if !ok {
-		i = add(table, row)
-		seen[key] = i
+	if _, ok := seen[key]; !ok {
+		seen[key] = add(table, row)
 	}
-	return i
+	return seen[key]
 }
 
 // complete fills in blank times, evenly between those that are given, and says what is wrong with a trip.
