@@ -78,11 +78,10 @@ func (z *zone) prepare(services []Service) {
 			first, end = min(first, s.First), max(end, s.First+n)
 		}
 	}
-	var starts []int64
+	z.first = first
 	for d := first; d < end; d++ {
-		starts = append(starts, z.start(d))
+		z.starts = append(z.starts, z.start(d))
 	}
-	z.first, z.starts = first, starts
 }
 
 // start gives the instant, in Unix seconds, at which a service day starts: noon minus 12 hours.

@@ -65,20 +65,12 @@ type City struct {
 }
 
 // Names are translations by [Language]; "" where there is none.
-type Names [languages]string
+type Names [RU + 1]string
 
-// Language is one of those the schedule can be asked in.
+// Language is one of the interface's, in its order; Untranslated asks for names as the feed has them.
 type Language int
 
-// The languages of the interface, in its order.
-const (
-	UK Language = iota
-	PL
-	CS
-	EN
-	RU
-	languages
-)
+const Untranslated, UK, PL, CS, EN, RU Language = -1, 0, 1, 2, 3, 4
 
 // Stop is a place where a bus calls.
 type Stop struct {

@@ -18,25 +18,23 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 )
 
 // Timetable is a timetable in force. It never changes.
 type Timetable struct {
 	Tables
 
-	companyZn []*zone // by company
-	cityZn    []*zone // by city
-	cityByID  map[string]int32
-	citySlug  map[string]int32
-	stopByID  map[string]int32
-	tripKeys  []uint64 // by trip
-	tripByKey map[uint64]int32
-	byName    []int32  // cities in the order of their names
-	folded    []string // by city: all its names, folded, a line each
+	companyZn, cityZn            []*zone // by company, by city
+	cityByID, citySlug, stopByID map[string]int32
+	byName                       []int32  // cities in the order of their names
+	folded                       []string // by city: all its names, folded, a line each
 
 	trips     [][]int32 // by pattern
-	calls     [][]call  // by city: where one can board
-	hops      []hop     // those of a city pair next to each other
+	tripKeys  []uint64  // by trip
+	tripByKey map[uint64]int32
+	calls     [][]hop // by city: where one can board; to is not set
+	hops      []hop   // those of a city pair next to each other
 	pairs     map[cityPair]span
 	fares     fareIndex
 	rules     [][]RefundRule // by route
@@ -45,12 +43,6 @@ type Timetable struct {
 	leastWait int64 // the shortest change anywhere, in seconds
 
 	forms []atomic.Pointer[Form] // by trip, made when first asked for
-}
-
-// call is a pattern's stop at a position.
-type call struct {
-	pattern  int32
-	position int16
 }
 
 // hop is a ride on a pattern from one position to a later one.
@@ -80,9 +72,10 @@ func New(tables *Tables) (*Timetable, error) {
 	}
 	t := &Timetable{
 		Tables: *tables, companyZn: companyZn, cityZn: cityZn,
-		cityByID:  rowsBy(tables.Cities, func(c *City) string { return c.ID }),
-		citySlug:  rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
-		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
+		cityByID: rowsBy(tables.Cities, func(c *City) string { return c.ID }),
+		citySlug: rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
+		stopByID: rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
+		trips:    make([][]int32, len(tables.Patterns)), tripByKey: map[uint64]int32{},
 		transfers: map[stopPair]Transfer{}, leastWait: minWait,
 		forms: make([]atomic.Pointer[Form], len(tables.Trips)),
 	}
@@ -101,9 +94,14 @@ func New(tables *Tables) (*Timetable, error) {
 			t.leastWait = min(t.leastWait, int64(x.Seconds))
 		}
 	}
-	t.indexTrips()
+	for i, x := range t.Trips {
+		trip, key := int32(i), tripKey(x.ID)
+		t.trips[x.Pattern] = append(t.trips[x.Pattern], trip)
+		t.tripKeys = append(t.tripKeys, key)
+		t.tripByKey[key] = trip
+	}
 	t.indexHops()
-	t.fares = newFareIndex(t.Fares)
+	t.indexFares()
 	t.indexRules()
 	return t, nil
 }
@@ -117,25 +115,13 @@ func rowsBy[R any](rows []R, key func(*R) string) map[string]int32 {
 	return m
 }
 
-func (t *Timetable) indexTrips() {
-	t.trips = make([][]int32, len(t.Patterns))
-	t.tripKeys = make([]uint64, len(t.Trips))
-	t.tripByKey = make(map[uint64]int32, len(t.Trips))
-	for i := range t.Trips {
-		x, trip := &t.Trips[i], int32(i)
-		t.trips[x.Pattern] = append(t.trips[x.Pattern], trip)
-		t.tripKeys[i] = tripKey(x.ID)
-		t.tripByKey[t.tripKeys[i]] = trip
-	}
-}
-
 func (t *Timetable) indexHops() {
-	t.calls = make([][]call, len(t.Cities))
+	t.calls = make([][]hop, len(t.Cities))
 	for i, p := range t.Patterns {
 		for from, s := range p.Stops {
 			if !slices.Contains(p.NoPickup, int16(from)) {
 				city := t.Stops[s].City
-				t.calls[city] = append(t.calls[city], call{int32(i), int16(from)})
+				t.calls[city] = append(t.calls[city], hop{pattern: int32(i), from: int16(from)})
 			}
 		}
 	}
@@ -158,14 +144,11 @@ func (t *Timetable) indexHops() {
 }
 
 // hopsFrom goes through the hops that start with a call, and the cities where they end.
-func (t *Timetable) hopsFrom(c call) iter.Seq2[hop, int32] {
+func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
 	return func(yield func(hop, int32) bool) {
-		p := &t.Patterns[c.pattern]
-		for to := int(c.position) + 1; to < len(p.Stops); to++ {
-			if slices.Contains(p.NoDropOff, int16(to)) {
-				continue
-			}
-			if !yield(hop{c.pattern, c.position, int16(to)}, t.Stops[p.Stops[to]].City) {
+		p, h := &t.Patterns[call.pattern], call
+		for h.to = h.from + 1; int(h.to) < len(p.Stops); h.to++ {
+			if !slices.Contains(p.NoDropOff, h.to) && !yield(h, t.Stops[p.Stops[h.to]].City) {
 				return
 			}
 		}
@@ -217,18 +200,13 @@ func (t *Timetable) Seats(trip int32) int {
 func (t *Timetable) StopsOf(trip int32) []int32 { return t.pattern(trip).Stops }
 
 // arr and dep give when a trip is at a position, in seconds after the start of its service day.
-func (t *Timetable) arr(trip int32, at int16) int64 {
-	x := &t.Trips[trip]
-	return int64(t.Times[x.Times][2*at] + x.Shift)
-}
+func (t *Timetable) arr(trip int32, at int16) int64 { return t.time(trip, 2*at) }
+func (t *Timetable) dep(trip int32, at int16) int64 { return t.time(trip, 2*at+1) }
 
-func (t *Timetable) dep(trip int32, at int16) int64 {
+func (t *Timetable) time(trip int32, i int16) int64 {
 	x := &t.Trips[trip]
-	return int64(t.Times[x.Times][2*at+1] + x.Shift)
+	return int64(t.Times[x.Times][i] + x.Shift)
 }
-
-// Untranslated asks for names as the feed has them.
-const Untranslated Language = -1
 
 // or gives the name in a language, or else the name as the feed has it.
 func (n *Names) or(name string, lang Language) string {
@@ -270,4 +248,40 @@ func (t *Timetable) FindCities(name, country string) []int32 {
 		}
 	}
 	return list
+}
+
+// folded lists letters with what is left of them without accents. What is not
+// listed stands for itself. Letters that Unicode does not take apart (ł, ø, ß) are
+// listed as well: nobody who types them without the stroke means another letter.
+var folded = func() map[rune]string {
+	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ў': "у", 'й': "и", 'ї': "і", 'ё': "е", 'ѐ': "е", 'ѝ': "и", 'ѓ': "г", 'ќ': "к"}
+	for _, row := range []string{
+		"aàáâãäåāăąǎạả", "cçćĉċč", "dďđð", "eèéêëēĕėęěẹẻẽ", "gĝğġģ", "hĥħ", "iìíîïĩīĭįıǐ", "jĵ", "kķ", "lĺļľŀł",
+		"nñńņňŉ", "oòóôõöøōŏőơǒ", "rŕŗř", "sśŝşšș", "tţťŧț", "uùúûüũūŭůűųưǔ", "wŵẁẃẅ", "yýÿŷ", "zźżž",
+		"αά", "εέ", "ηή", "ιίϊΐ", "οό", "υύϋΰ", "ωώ",
+	} {
+		letters := []rune(row)
+		for _, r := range letters[1:] {
+			m[r] = string(letters[0])
+		}
+	}
+	return m
+}()
+
+// Fold gives a name without case and accents, for comparing.
+func Fold(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range s {
+		r = unicode.ToLower(r)
+		if unicode.Is(unicode.Mn, r) {
+			continue
+		}
+		if plain, ok := folded[r]; ok {
+			b.WriteString(plain)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
