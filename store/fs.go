@@ -64,10 +64,7 @@ func (d Dir) path(name string) string { return filepath.Join(string(d), filepath
 
 func (d Dir) open(name string, flag int) (File, error) {
 	f, err := os.OpenFile(d.path(name), flag, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return osFile{f}, nil
+	return osFile{f}, err
 }
 
 func (d Dir) Open(name string) (File, error) { return d.open(name, os.O_RDONLY) }

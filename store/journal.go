@@ -2,12 +2,12 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"runtime"
 	"strconv"
 	"time"
@@ -80,27 +80,22 @@ func (l *Line) follows(head Head) error {
 func (l *Line) appendTo(b []byte, prev [32]byte) []byte {
 	b = append(b, lineStart...)
 	at := len(b)
-	b = append(b, make([]byte, 64)...)
-	b = append(b, `",`...)
+	b = append(append(b, make([]byte, 64)...), `",`...)
 	hashed := len(b)
 	b = append(l.appendFrame(b), l.Data...)
 	if len(l.Personal) > 0 {
-		b = b[:len(b)-1]
-		if b[len(b)-1] != '{' {
+		if b = b[:len(b)-1]; b[len(b)-1] != '{' {
 			b = append(b, ',')
 		}
 		sum := sha256.Sum256(l.Personal)
-		b = append(b, personalName...)
-		b = hex.AppendEncode(b, sum[:])
-		b = append(b, `"}`...)
-	} else {
-		b = append(b, '}')
+		b = hex.AppendEncode(append(b, personalName...), sum[:])
+		b = append(b, '"')
 	}
+	b = append(b, '}') // of the data, or else of the line: the chain covers it
 	l.Hash = chain(prev, b[hashed:])
 	hex.Encode(b[at:], l.Hash[:])
 	if len(l.Personal) > 0 {
-		b = append(b, `,"personal":`...)
-		b = append(b, l.Personal...)
+		b = append(append(b, `,"personal":`...), l.Personal...)
 		b = append(b, '}')
 	}
 	return append(b, '\n')
@@ -108,14 +103,10 @@ func (l *Line) appendTo(b []byte, prev [32]byte) []byte {
 
 // appendFrame appends what stands between the hash and the data.
 func (l *Line) appendFrame(b []byte) []byte {
-	b = append(b, `"seq":`...)
-	b = strconv.AppendUint(b, l.Seq, 10)
-	b = append(b, `,"synced":`...)
-	b = strconv.AppendUint(b, l.Synced, 10)
-	b = append(b, `,"time":"`...)
-	b = l.Time.UTC().AppendFormat(b, timeLayout)
-	b = append(b, `","type":"`...)
-	b = append(b, l.Type...)
+	b = strconv.AppendUint(append(b, `"seq":`...), l.Seq, 10)
+	b = strconv.AppendUint(append(b, `,"synced":`...), l.Synced, 10)
+	b = l.Time.UTC().AppendFormat(append(b, `,"time":"`...), timeLayout)
+	b = append(append(b, `","type":"`...), l.Type...)
 	return append(b, `","data":`...)
 }
 
@@ -195,19 +186,14 @@ func erased(personal []byte) bool {
 
 // writer is the journal's end. Only the writer goroutine uses it.
 type writer struct {
-	fsys  FS
-	log   *slog.Logger
-	limit int64 // of a file's size
-
-	file File
-	size int64
-	head Head   // the newest durable line
-	next Head   // the last line in buf
-	buf  []byte // what commit is to write
+	file    File
+	size    int64
+	head    Head   // the newest durable line
+	next    Head   // the last line in buf
+	buf     []byte // what flush is to write
+	rotated bool   // a file was begun: time for a snapshot
 
 	data, personal []byte // buffers for Encode
-
-	rotated bool // a file was begun: time for a snapshot
 }
 
 const (
@@ -272,7 +258,7 @@ func (st *Store[S, E]) write(b *batch[E]) error {
 		kind, w.data, w.personal = st.cfg.Encode(e.event, w.data[:0], w.personal[:0])
 		e.Head = w.add(e.Stamp, kind, w.data, w.personal)
 	}
-	return w.commit()
+	return st.flush()
 }
 
 // add appends a line to buf.
@@ -283,10 +269,11 @@ func (w *writer) add(stamp Stamp, kind string, data, personal []byte) Head {
 	return l.Head
 }
 
-// commit makes buf durable: one write, one sync.
-func (w *writer) commit() error {
-	if w.size > 0 && w.size+int64(len(w.buf)) > w.limit {
-		if err := w.rotate(); err != nil {
+// flush makes what was added durable: one write, one sync.
+func (st *Store[S, E]) flush() error {
+	w := &st.w
+	if w.size > 0 && w.size+int64(len(w.buf)) > st.cfg.SegmentBytes {
+		if err := st.rotate(); err != nil {
 			return err
 		}
 	}
@@ -310,25 +297,22 @@ func (w *writer) commit() error {
 
 // rotate goes on in a new file. The full one is durable already; it is sealed
 // only once the new one is, so that the last file can always be appended to.
-func (w *writer) rotate() error {
-	full := w.file
-	f, err := w.fsys.Create("journal/" + numbered(w.head.Seq+1))
+func (st *Store[S, E]) rotate() error {
+	fsys, full := st.cfg.FS, st.w.file
+	f, err := fsys.Create("journal/" + numbered(st.w.head.Seq+1))
 	if err != nil {
 		return err
 	}
-	if err := w.fsys.SyncDir("journal"); err != nil {
+	if err := fsys.SyncDir("journal"); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	w.file, w.size, w.rotated = f, 0, true
-	if err := full.Close(); err != nil {
+	st.w.file, st.w.size, st.w.rotated = f, 0, true
+	firsts, err := numbers(fsys, "journal")
+	if err := cmp.Or(full.Close(), err); err != nil {
 		return err
 	}
-	firsts, err := numbers(w.fsys, "journal")
-	if err != nil {
-		return err
-	}
-	if err := w.fsys.Seal("journal/" + numbered(firsts[len(firsts)-2])); err != nil {
-		w.log.Warn("a full journal file could not be made read-only", "err", err)
+	if err := fsys.Seal("journal/" + numbered(firsts[len(firsts)-2])); err != nil {
+		st.cfg.Log.Warn("a full journal file could not be made read-only", "err", err)
 	}
 	return nil
 }

@@ -57,9 +57,7 @@ func (st *Store[S, E]) recover() error {
 	if err := r.thaw(); err != nil {
 		return err
 	}
-	r.visit = func(at Place, l *Line) error {
-		return r.apply(at, l, func(S, Stamp, E) error { return nil })
-	}
+	r.visit = r.apply
 	if err := r.run(); err != nil {
 		return err
 	}
@@ -74,12 +72,9 @@ func (st *Store[S, E]) recover() error {
 		return err
 	}
 	st.state, st.seq, st.last = r.state, r.head.Seq+1, r.head.Time
-	st.w = writer{
-		fsys: r.fsys, log: r.cfg.Log, limit: r.cfg.SegmentBytes,
-		file: file, size: r.size, head: r.head, next: r.head,
-	}
+	st.w = writer{file: file, size: r.size, head: r.head, next: r.head}
 	st.head = st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)
-	err = st.w.commit()
+	err = st.flush()
 	st.w.rotated = false
 	return err
 }
@@ -119,9 +114,10 @@ func prepare(fsys FS) error {
 
 // replay brings a state along the journal.
 type replay[S, E any] struct {
-	cfg Config[S, E]
 	scan
+	cfg   Config[S, E]
 	state S
+	check func(S, Stamp, E) error // what sees the state before each event; or nil
 }
 
 // thaw starts with the newest snapshot that can be used. One that cannot loses nothing.
@@ -147,8 +143,8 @@ func (r *replay[S, E]) thaw() error {
 	return nil
 }
 
-// apply applies a line's event; check sees the state before that.
-func (r *replay[S, E]) apply(at Place, l *Line, check func(S, Stamp, E) error) error {
+// apply applies a line's event.
+func (r *replay[S, E]) apply(at Place, l *Line) error {
 	if l.Type == kindOpened {
 		return nil
 	}
@@ -157,9 +153,11 @@ func (r *replay[S, E]) apply(at Place, l *Line, check func(S, Stamp, E) error) e
 		return fmt.Errorf("%w: %s: line %d: unknown type %q", err, at.File, at.Line, l.Type)
 	}
 	if err != nil {
-		return &Damage{at, l.Seq, "cannot be read: " + err.Error()}
+		err = fmt.Errorf("cannot be read: %w", err)
+	} else if r.check != nil {
+		err = r.check(r.state, l.Stamp, e)
 	}
-	if err := check(r.state, l.Stamp, e); err != nil {
+	if err != nil {
 		return &Damage{at, l.Seq, err.Error()}
 	}
 	r.cfg.Apply(r.state, l.Stamp, e)

@@ -205,28 +205,21 @@ func (s *scan) read(f *io.SectionReader) error {
 			bad = l.follows(s.head)
 		}
 		at := Place{s.last, n, s.size}
-		if bad != nil {
+		switch {
+		case bad != nil:
 			s.torn = &Torn{Damage: Damage{at, s.head.Seq + 1, bad.Error()}, Bytes: int64(len(text)), unfinished: bad == errNewline}
 			continue
-		}
-		if err := s.pass(at, &l); err != nil {
-			return err
+		case l.Seq > s.from.Seq:
+			if err := s.visit(at, &l); err != nil {
+				return err
+			}
+		case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
+			return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
 		}
 		s.head = l.Head
 		s.size += int64(len(text))
 	}
 	return lines.Err()
-}
-
-// pass shows a good line to visit, unless it stands before s.from.
-func (s *scan) pass(at Place, l *Line) error {
-	switch {
-	case l.Seq > s.from.Seq:
-		return s.visit(at, l)
-	case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
-		return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
-	}
-	return nil
 }
 
 var (
@@ -240,10 +233,10 @@ func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	if n == 0 && atEOF {
 		n = len(data)
 	}
-	if n == 0 {
-		return 0, nil, nil
+	if n > 0 {
+		line = data[:n]
 	}
-	return n, data[:n], nil
+	return n, line, nil
 }
 
 // parse reads a line with its newline. One that is to prove something must be whole.
@@ -284,13 +277,13 @@ func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error
 	if err != nil {
 		return Report{}, err
 	}
-	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New()}
+	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
 	if n := len(seqs); n > 0 {
 		r.proof = seqs[n-1]
 	}
 	checked := 0
 	r.visit = func(at Place, l *Line) error {
-		if err := r.apply(at, l, check); err != nil || !slices.Contains(seqs, l.Seq) {
+		if err := r.apply(at, l); err != nil || !slices.Contains(seqs, l.Seq) {
 			return err
 		}
 		checked++

@@ -33,6 +33,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -149,10 +150,7 @@ func (st *Store[S, E]) Failed() <-chan struct{} { return st.failed }
 // View calls read under the lock and returns once all that read saw is durable.
 func (st *Store[S, E]) View(read func(S, time.Time)) error {
 	wait, err := st.view(read)
-	if err != nil {
-		return err
-	}
-	return wait.wait()
+	return cmp.Or(err, wait.wait())
 }
 
 // Glance calls read under the lock like View but does not wait; settled does.
@@ -179,24 +177,19 @@ func (st *Store[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
 // returns the number of the last of these lines, once all is durable; an
 // error of decide is returned as it is, and nothing is changed.
 func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, error) {
-	seq, wait, refused := st.update(decide, after)
-	if err := wait.wait(); err != nil {
+	var seq uint64
+	var refused error
+	wait, err := st.view(func(s S, now time.Time) {
+		var events []E
+		if events, refused = decide(s, now); refused == nil && len(events) > 0 {
+			st.commit(events, after)
+		}
+		seq = st.seq
+	})
+	if err := cmp.Or(err, wait.wait()); err != nil {
 		return 0, err
 	}
 	return seq, refused
-}
-
-func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, *batch[E], error) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if err := st.usable(); err != nil {
-		return 0, nil, err
-	}
-	events, err := decide(st.state, st.instant())
-	if err == nil && len(events) > 0 {
-		st.commit(events, after)
-	}
-	return st.seq, st.newest(), err
 }
 
 // commit applies events and hands them to the writer. The lock is held.
