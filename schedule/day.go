@@ -16,11 +16,9 @@ func DayOf(t time.Time) Day {
 	return Day((s - ((s%86400)+86400)%86400) / 86400)
 }
 
-// Date gives midnight UTC of the day.
+// Date gives midnight UTC of the day, String the day as in 2026-11-20.
 func (d Day) Date() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
-
-// String gives the day as 2026-11-20.
-func (d Day) String() string { return d.Date().Format(time.DateOnly) }
+func (d Day) String() string  { return d.Date().Format(time.DateOnly) }
 
 // ParseDay reads a day as 2026-11-20, which must exist.
 func ParseDay(s string) (Day, error) {

@@ -15,9 +15,7 @@ type Money struct {
 }
 
 // Percent gives a share of an amount, in hundredths of a per cent, rounded half up.
-func Percent(amount, hundredths int64) int64 {
-	return (amount*hundredths + 5000) / 10000
-}
+func Percent(amount, hundredths int64) int64 { return (amount*hundredths + 5000) / 10000 }
 
 // fareIndex finds the fares of a ride by trying the combinations of given
 // fields that occur in the feed, the most specific first.

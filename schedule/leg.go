@@ -25,19 +25,13 @@ type Run struct {
 	Day  Day
 }
 
-// Run gives the run that the leg rides on.
 func (l *Leg) Run() Run { return Run{l.Trip, l.Day} }
 
-// Boarding gives the stop where the ride starts.
-func (t *Timetable) Boarding(l *Leg) *Stop { return &t.Stops[t.StopsOf(l.Trip)[l.From]] }
-
-// Alighting gives the stop where the ride ends.
+func (t *Timetable) Boarding(l *Leg) *Stop  { return &t.Stops[t.StopsOf(l.Trip)[l.From]] }
 func (t *Timetable) Alighting(l *Leg) *Stop { return &t.Stops[t.StopsOf(l.Trip)[l.To]] }
 
 // Start gives the instant, in Unix seconds, at which the leg's service day starts.
-func (t *Timetable) Start(l *Leg) int64 {
-	return t.companyZn[t.Route(l.Trip).Company].start(l.Day)
-}
+func (t *Timetable) Start(l *Leg) int64 { return t.companyZn[t.Route(l.Trip).Company].start(l.Day) }
 
 // LegRef names a ride in 20 bytes, for an offer token. Print is a fingerprint of what the
 // passenger was shown; a ride that has changed in that is another ride.
@@ -54,9 +48,8 @@ func tripKey(id string) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// Ref gives the name of a ride.
 func (t *Timetable) Ref(l *Leg) LegRef {
-	return LegRef{t.tripKeys[l.Trip], l.Day, l.From, l.To, t.print(l)}
+	return LegRef{tripKey(t.Trips[l.Trip].ID), l.Day, l.From, l.To, t.print(l)}
 }
 
 // Resolve finds the ride that a token names; false when it no longer runs as it was offered.
@@ -154,14 +147,14 @@ func (f *Form) Encode() []byte {
 
 // DecodeForm reads what Encode gave.
 func DecodeForm(data []byte) (*Form, error) {
-	f := new(Form)
-	if err := json.Unmarshal(data, f); err != nil {
+	f := &Form{key: formKey(data)}
+	err := json.Unmarshal(data, f)
+	if err == nil && len(f.Stops) < 2 {
+		err = errors.New("fewer than two stops")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("schedule: a form cannot be read: %w", err)
 	}
-	if len(f.Stops) < 2 {
-		return nil, errors.New("schedule: a form has fewer than two stops")
-	}
-	f.key = formKey(data)
 	return f, nil
 }
 

@@ -13,7 +13,6 @@ type Journey struct {
 	change        bool
 }
 
-// Legs gives the legs in order.
 func (j *Journey) Legs() []*Leg {
 	if j.change {
 		return []*Leg{&j.first, &j.second}
@@ -21,10 +20,9 @@ func (j *Journey) Legs() []*Leg {
 	return []*Leg{&j.first}
 }
 
-// Dep gives the departure in Unix seconds.
+// Dep and Arr are departure and arrival in Unix seconds.
 func (j *Journey) Dep() int64 { return j.first.Dep }
 
-// Arr gives the arrival in Unix seconds.
 func (j *Journey) Arr() int64 {
 	if j.change {
 		return j.second.Arr
@@ -60,8 +58,7 @@ func (t *Timetable) Search(q *Query) []Journey {
 		return nil
 	}
 	zone := t.CityZone(q.From)
-	start, end := q.First.In(zone).Unix(), (q.First + Day(q.Days)).In(zone).Unix()
-	start = max(start, q.After+1)
+	start, end := max(q.First.In(zone).Unix(), q.After+1), (q.First + Day(q.Days)).In(zone).Unix()
 	var list []Journey
 	for _, l := range t.rides(q, q.From, q.To, start, end) {
 		list = append(list, Journey{first: l})
@@ -105,7 +102,7 @@ func (t *Timetable) runs(list []Leg, q *Query, h hop, start, end int64) []Leg {
 	}
 	zone := t.companyZn[company]
 	for _, trip := range t.trips[h.pattern] {
-		service := &t.Services[t.Trips[trip].Service]
+		service := t.service(trip)
 		dep, arr := t.dep(trip, h.from), t.arr(trip, h.to)
 		// A service day starts within a day of midnight UTC of its date.
 		first := max(service.First, Day((start-dep)/86400-2))

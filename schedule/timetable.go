@@ -31,7 +31,6 @@ type Timetable struct {
 	folded                       []string // by city: all its names, folded, a line each
 
 	trips     [][]int32 // by pattern
-	tripKeys  []uint64  // by trip
 	tripByKey map[uint64]int32
 	calls     [][]hop // by city: where one can board; to is not set
 	hops      []hop   // those of a city pair next to each other
@@ -72,12 +71,12 @@ func New(tables *Tables) (*Timetable, error) {
 	}
 	t := &Timetable{
 		Tables: *tables, companyZn: companyZn, cityZn: cityZn,
-		cityByID: rowsBy(tables.Cities, func(c *City) string { return c.ID }),
-		citySlug: rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
-		stopByID: rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
-		trips:    make([][]int32, len(tables.Patterns)), tripByKey: map[uint64]int32{},
+		cityByID:  rowsBy(tables.Cities, func(c *City) string { return c.ID }),
+		citySlug:  rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
+		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
+		tripByKey: rowsBy(tables.Trips, func(x *Trip) uint64 { return tripKey(x.ID) }),
+		trips:     make([][]int32, len(tables.Patterns)), forms: make([]atomic.Pointer[Form], len(tables.Trips)),
 		transfers: map[stopPair]Transfer{}, leastWait: minWait,
-		forms: make([]atomic.Pointer[Form], len(tables.Trips)),
 	}
 	for i := range t.Cities {
 		c := &t.Cities[i]
@@ -95,10 +94,7 @@ func New(tables *Tables) (*Timetable, error) {
 		}
 	}
 	for i, x := range t.Trips {
-		trip, key := int32(i), tripKey(x.ID)
-		t.trips[x.Pattern] = append(t.trips[x.Pattern], trip)
-		t.tripKeys = append(t.tripKeys, key)
-		t.tripByKey[key] = trip
+		t.trips[x.Pattern] = append(t.trips[x.Pattern], int32(i))
 	}
 	t.indexHops()
 	t.indexFares()
@@ -107,8 +103,8 @@ func New(tables *Tables) (*Timetable, error) {
 }
 
 // rowsBy finds rows by what each alone has.
-func rowsBy[R any](rows []R, key func(*R) string) map[string]int32 {
-	m := make(map[string]int32, len(rows))
+func rowsBy[R any, K comparable](rows []R, key func(*R) K) map[K]int32 {
+	m := make(map[K]int32, len(rows))
 	for i := range rows {
 		m[key(&rows[i])] = int32(i)
 	}
@@ -161,13 +157,10 @@ func (t *Timetable) between(from, to int32) []hop {
 	return t.hops[s.from:s.to]
 }
 
-// CityByID finds a city by its id.
-func (t *Timetable) CityByID(id string) (int32, bool) { i, ok := t.cityByID[id]; return i, ok }
+func (t *Timetable) CityByID(id string) (int32, bool)     { return find(t.cityByID, id) }
+func (t *Timetable) CityBySlug(slug string) (int32, bool) { return find(t.citySlug, slug) }
+func (t *Timetable) TripByID(id string) (int32, bool)     { return find(t.tripByKey, tripKey(id)) }
 
-// CityBySlug finds a city by its slug.
-func (t *Timetable) CityBySlug(slug string) (int32, bool) { i, ok := t.citySlug[slug]; return i, ok }
-
-// StopByID finds a stop by its id.
 func (t *Timetable) StopByID(id string) (*Stop, bool) {
 	i, ok := t.stopByID[id]
 	if !ok {
@@ -176,17 +169,26 @@ func (t *Timetable) StopByID(id string) (*Stop, bool) {
 	return &t.Stops[i], true
 }
 
+func find[K comparable](in map[K]int32, key K) (int32, bool) {
+	i, ok := in[key]
+	return i, ok
+}
+
 // CityZone gives the zone of a city's clocks.
 func (t *Timetable) CityZone(city int32) *time.Location { return t.cityZn[city].loc }
 
-// pattern gives the pattern of a trip.
-func (t *Timetable) pattern(trip int32) *Pattern { return &t.Patterns[t.Trips[trip].Pattern] }
-
-// Route gives the route of a trip.
-func (t *Timetable) Route(trip int32) *Route { return &t.Routes[t.pattern(trip).Route] }
-
-// Company gives the company of a trip.
-func (t *Timetable) Company(trip int32) *Company { return &t.Companies[t.Route(trip).Company] }
+// Of a trip: the rows it rests on, and when it is at a position, in seconds after its service day's start.
+func (t *Timetable) pattern(trip int32) *Pattern    { return &t.Patterns[t.Trips[trip].Pattern] }
+func (t *Timetable) service(trip int32) *Service    { return &t.Services[t.Trips[trip].Service] }
+func (t *Timetable) Route(trip int32) *Route        { return &t.Routes[t.pattern(trip).Route] }
+func (t *Timetable) Company(trip int32) *Company    { return &t.Companies[t.Route(trip).Company] }
+func (t *Timetable) StopsOf(trip int32) []int32     { return t.pattern(trip).Stops }
+func (t *Timetable) RunsOn(trip int32, d Day) bool  { return t.service(trip).Runs(d) }
+func (t *Timetable) arr(trip int32, at int16) int64 { return t.time(trip, 2*at) }
+func (t *Timetable) dep(trip int32, at int16) int64 { return t.time(trip, 2*at+1) }
+func (t *Timetable) time(trip int32, i int16) int64 {
+	return int64(t.Times[t.Trips[trip].Times][i] + t.Trips[trip].Shift)
+}
 
 // Seats gives the capacity of a trip.
 func (t *Timetable) Seats(trip int32) int {
@@ -194,18 +196,6 @@ func (t *Timetable) Seats(trip int32) int {
 		return int(t.Buses[b].Seats)
 	}
 	return DefaultSeats
-}
-
-// StopsOf gives the stops a trip calls at, as indexes of Stops.
-func (t *Timetable) StopsOf(trip int32) []int32 { return t.pattern(trip).Stops }
-
-// arr and dep give when a trip is at a position, in seconds after the start of its service day.
-func (t *Timetable) arr(trip int32, at int16) int64 { return t.time(trip, 2*at) }
-func (t *Timetable) dep(trip int32, at int16) int64 { return t.time(trip, 2*at+1) }
-
-func (t *Timetable) time(trip int32, i int16) int64 {
-	x := &t.Trips[trip]
-	return int64(t.Times[x.Times][i] + x.Shift)
 }
 
 // or gives the name in a language, or else the name as the feed has it.
@@ -216,8 +206,7 @@ func (n *Names) or(name string, lang Language) string {
 	return name
 }
 
-// RouteName gives what a trip's route is called in a language: its name, or
-// else the trip's first and last city.
+// RouteName gives what a trip's route is called in a language: its name, or else the trip's first and last city.
 func (t *Timetable) RouteName(trip int32, lang Language) string {
 	if r := t.Route(trip); r.Name != "" {
 		return r.Names.or(r.Name, lang)
@@ -227,18 +216,8 @@ func (t *Timetable) RouteName(trip int32, lang Language) string {
 	return first.Names.or(first.Name, lang) + " – " + last.Names.or(last.Name, lang)
 }
 
-// TripByID finds a trip by its id.
-func (t *Timetable) TripByID(id string) (int32, bool) {
-	i, ok := t.tripByKey[tripKey(id)]
-	return i, ok
-}
-
-// RunsOn tells whether a trip runs on a service day.
-func (t *Timetable) RunsOn(trip int32, d Day) bool { return t.Services[t.Trips[trip].Service].Runs(d) }
-
-// FindCities gives the cities whose name, or a translation of it, has the text
-// in it, without regard to case and accents, in the order of their names; "" is
-// any name, and any country.
+// FindCities gives the cities that have the text in their name or a translation of it, without
+// regard to case and accents, in the order of their names; "" is any name, and any country.
 func (t *Timetable) FindCities(name, country string) []int32 {
 	name = Fold(name)
 	var list []int32
@@ -274,12 +253,10 @@ func Fold(s string) string {
 	b.Grow(len(s))
 	for _, r := range s {
 		r = unicode.ToLower(r)
-		if unicode.Is(unicode.Mn, r) {
-			continue
-		}
-		if plain, ok := folded[r]; ok {
+		switch plain, ok := folded[r]; {
+		case ok:
 			b.WriteString(plain)
-		} else {
+		case !unicode.Is(unicode.Mn, r):
 			b.WriteRune(r)
 		}
 	}
