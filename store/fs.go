@@ -45,6 +45,11 @@ type File interface {
 	Size() (int64, error)
 }
 
+const (
+	tempSuffix = ".tmp"
+	appending  = os.O_WRONLY | os.O_APPEND
+)
+
 // Dir is the FS of a real directory, which need not exist yet.
 type Dir string
 
@@ -67,19 +72,12 @@ func (d Dir) open(name string, flag int) (File, error) {
 	return osFile{f}, err
 }
 
-func (d Dir) Open(name string) (File, error) { return d.open(name, os.O_RDONLY) }
-
-func (d Dir) Create(name string) (File, error) {
-	return d.open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND)
-}
-
-func (d Dir) Append(name string) (File, error) { return d.open(name, os.O_WRONLY|os.O_APPEND) }
-
-func (d Dir) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
-
-func (d Dir) Remove(name string) error { return os.Remove(d.path(name)) }
-
-func (d Dir) Seal(name string) error { return os.Chmod(d.path(name), 0o400) }
+func (d Dir) Open(name string) (File, error)   { return d.open(name, os.O_RDONLY) }
+func (d Dir) Append(name string) (File, error) { return d.open(name, appending) }
+func (d Dir) Create(name string) (File, error) { return d.open(name, appending|os.O_CREATE|os.O_EXCL) }
+func (d Dir) Rename(from, to string) error     { return os.Rename(d.path(from), d.path(to)) }
+func (d Dir) Remove(name string) error         { return os.Remove(d.path(name)) }
+func (d Dir) Seal(name string) error           { return os.Chmod(d.path(name), 0o400) }
 
 func (d Dir) List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(d.path(dir))
@@ -166,5 +164,3 @@ func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	}
 	return fsys.SyncDir(dir)
 }
-
-const tempSuffix = ".tmp"

@@ -54,10 +54,10 @@ func (st *Store[S, E]) recover() error {
 		return err
 	}
 	r := replay[S, E]{cfg: st.cfg, scan: scan{fsys: st.cfg.FS}}
+	r.visit = r.apply
 	if err := r.thaw(); err != nil {
 		return err
 	}
-	r.visit = r.apply
 	if err := r.run(); err != nil {
 		return err
 	}
@@ -172,10 +172,9 @@ func (r *replay[S, E]) clean() bool {
 // opened gives the data of the one line that is the store's own.
 func (r *replay[S, E]) opened() []byte {
 	after := "unclean end"
-	switch {
-	case r.head.Seq == 0:
+	if r.head.Seq == 0 {
 		after = "creation"
-	case r.clean():
+	} else if r.clean() {
 		after = "clean end"
 	}
 	data := fmt.Appendf(nil, `{"after":%q`, after)
@@ -270,9 +269,7 @@ func (st *Store[S, E]) snapshot(last bool) error {
 	if err != nil || slices.Contains(have, head.Seq) {
 		return err
 	}
-	err = Publish(fsys, "snapshots", numbered(head.Seq), func(f io.Writer) error {
-		return writeSnapshot(f, head, write)
-	})
+	err = Publish(fsys, "snapshots", numbered(head.Seq), func(f io.Writer) error { return writeSnapshot(f, head, write) })
 	if err != nil {
 		return err
 	}
@@ -286,10 +283,7 @@ func writeSnapshot(f io.Writer, head Head, write func(io.Writer) error) error {
 	sum := sha256.New()
 	w := bufio.NewWriterSize(io.MultiWriter(f, sum), 1<<18)
 	w.WriteString(snapshotStart(head))
-	if err := write(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
+	if err := cmp.Or(write(w), w.Flush()); err != nil {
 		return err
 	}
 	_, err := io.WriteString(f, snapshotEnd(sum))
@@ -307,11 +301,9 @@ func readSnapshot(fsys FS, seq uint64, read func(io.Reader) error) (head Head, e
 		start, _ := r.ReadString('\n')
 		h := parseSnapshotStart(start)
 		refused := read(r)
-		if _, err := io.Copy(io.Discard, r); err != nil {
-			return err
-		}
-		end, err := io.ReadAll(f)
-		switch {
+		_, err1 := io.Copy(io.Discard, r)
+		end, err2 := io.ReadAll(f)
+		switch err := cmp.Or(err1, err2); {
 		case err != nil:
 			return err
 		case string(end) != snapshotEnd(sum):
