@@ -29,8 +29,7 @@ func ParseDay(s string) (Day, error) {
 	return DayOf(t), nil
 }
 
-// In gives the instant at which the day starts in a zone: midnight, or where
-// clocks jump over midnight, the jump.
+// In gives the instant at which the day starts in a zone: midnight, or where clocks jump over midnight, the jump.
 func (d Day) In(zone *time.Location) time.Time {
 	y, m, n := d.Date().Date()
 	t := time.Date(y, m, n, 0, 0, 0, 0, zone)

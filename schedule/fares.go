@@ -91,9 +91,8 @@ func merge(list, more []Money, lower bool) []Money {
 	return list
 }
 
-// BaseFares gives what one passenger pays for a ride before any discount, one
-// amount per currency, in the order of the currencies' names (contract §5). The
-// list is shared and must not be changed.
+// BaseFares gives what one passenger pays for a ride before any discount, one amount per currency, in the order of the
+// currencies' names (contract §5). The list is shared and must not be changed.
 func (t *Timetable) BaseFares(l *Leg) []Money {
 	route := t.pattern(l.Trip).Route
 	ride := t.fares.key(t.Routes[route].Company, route, t.Boarding(l).FareZone, t.Alighting(l).FareZone)

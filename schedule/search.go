@@ -49,10 +49,9 @@ const (
 	never   = int64(math.MaxInt64)
 )
 
-// Search gives the journeys of a query in order: by departure, arrival, route
-// name and trip id. A journey with a change is left out if another one with no
-// more legs leaves no earlier and arrives no later; of equal ones the first
-// stays. That does not depend on where the asked days end.
+// Search gives the journeys of a query in order: by departure, arrival, route name and trip id. A journey with a change
+// is left out if another one with no more legs leaves no earlier and arrives no later; of equal ones the first stays.
+// That does not depend on where the asked days end.
 func (t *Timetable) Search(q *Query) []Journey {
 	if q.From == q.To || q.Days < 1 {
 		return nil
@@ -121,8 +120,7 @@ func (t *Timetable) runs(list []Leg, q *Query, h hop, start, end int64) []Leg {
 	return list
 }
 
-// withChange gives the journeys with one change that leave in [start, end) and
-// that no other journey makes pointless.
+// withChange gives the journeys with one change that leave in [start, end) and that no other journey makes pointless.
 func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
 	c := changes{t: t, q: *q, start: start, onward: map[int32]*onward{}}
 	found, _ := c.sweep(start, end)
@@ -147,8 +145,7 @@ type changes struct {
 	best  int64
 }
 
-// onward are the rides from a city to the destination, by departure.
-// earliest[i] is the first arrival among rides[i:].
+// onward are the rides from a city to the destination, by departure. earliest[i] is the first arrival among rides[i:].
 type onward struct {
 	rides    []Leg
 	earliest []int64
@@ -161,9 +158,8 @@ type departure struct {
 	ends []hop // the first gives the pattern; from is the same in all
 }
 
-// sweep goes through the departures in [start, end), the latest first, and
-// keeps a journey if it arrives before everything that leaves no earlier. It
-// also gives the first arrival of all that leaves in that time.
+// sweep goes through the departures in [start, end), the latest first, and keeps a journey if it arrives before
+// everything that leaves no earlier. It also gives the first arrival of all that leaves in that time.
 func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
 	direct := c.t.rides(&c.q, c.q.From, c.q.To, start, end)
 	slices.SortFunc(direct, func(a, b Leg) int { return cmp.Compare(b.Dep, a.Dep) })

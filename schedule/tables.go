@@ -159,8 +159,7 @@ type Trip struct {
 	Phones  []string `json:"phones,omitempty"`
 }
 
-// Fare is a price for a ride. Fields that are given must match; the fare with
-// most of them wins, then the cheapest.
+// Fare is a price for a ride. Fields that are given must match; the fare with most of them wins, then the cheapest.
 type Fare struct {
 	Company  int32  `json:"company"`
 	Route    int32  `json:"route"`

@@ -1,9 +1,8 @@
 // Package schedule answers what runs when: a timetable, the journeys between
 // two cities on given days, their fares, discounts and refund rules.
 //
-// A [Timetable] is one immutable value, made from [Tables] by [New] and shared
-// by everyone without a lock. It knows no partners and no tickets: which seats
-// are free is the caller's business, who passes the rides that are full to
+// A [Timetable] is one immutable value, made from [Tables] by [New] and shared by everyone without a lock. It knows no
+// partners and no tickets: which seats are free is the caller's business, who passes the rides that are full to
 // [Timetable.Search]. A feed in GTFS becomes Tables in the sub-package gtfs.
 //
 // Time. A service day starts at noon minus 12 hours in the company's zone, so

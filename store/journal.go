@@ -21,14 +21,11 @@ import (
 //
 //	{"hash":"…","seq":…,"synced":…,"time":"…","type":"…","data":{…,"personal":"<64 hex>"},"personal":{"salt":"…",…}}
 //
-// hash is SHA-256 over the previous line's hash, as 64 hex characters, and this
-// line's bytes from offset 75 up to the first ,"personal":{ or else up to the
-// newline; what stands for the previous hash before line 1 is the SHA-256 of
-// the file FORMAT. The data's personal is the SHA-256 of the personal object's
-// bytes, so that personal data can be erased without breaking the chain, and
-// cannot be altered unseen. seq rises by one. time never falls, but at a line
-// of the type KindClock, which says that the clock was set. synced is the highest
-// seq that was durable when this line was written.
+// hash is SHA-256 over the previous line's hash, as 64 hex characters, and this line's bytes from offset 75 up to the
+// first ,"personal":{ or else up to the newline; what stands for the previous hash before line 1 is the SHA-256 of the
+// file FORMAT. The data's personal is the SHA-256 of the personal object's bytes, so that personal data can be erased
+// without breaking the chain, and cannot be altered unseen. seq rises by one. time never falls, but at a line of the
+// type KindClock, which says that the clock was set. synced is the highest seq that was durable by then.
 type Line struct {
 	Head
 	Synced   uint64

@@ -17,10 +17,8 @@ import (
 	"time"
 )
 
-// Open opens the directory, which is made if it does not exist, and brings the
-// state to the journal's end. fresh tells that the directory was new.
-// Errors: ErrLocked, ErrNewer, *Damage, *ClockError, or those of the file system;
-// then nothing was changed.
+// Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh tells that it is new.
+// After an error (ErrLocked, ErrNewer, *Damage, *ClockError, or the file system's) nothing has changed.
 func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	cfg.SegmentBytes = cmp.Or(cfg.SegmentBytes, defaultSegmentBytes)
 	if cfg.Log == nil {
@@ -231,9 +229,8 @@ func copyRange(fsys FS, to io.Writer, name string, from, length int64) error {
 	})
 }
 
-// A snapshot file is a first line that says after which journal line it was
-// made, in the form of a line's frame without data, then what Freeze wrote,
-// then {"sha256":"<64 hex>"} over all bytes before.
+// A snapshot file is a first line that says after which journal line it was made, in the form of a line's frame without
+// data, then what Freeze wrote, then {"sha256":"<64 hex>"} over all bytes before.
 //
 //	{"hash":"<64 hex>","seq":48213,"time":"2026-11-20T16:39:00.123Z"}
 //	…

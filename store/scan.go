@@ -95,19 +95,16 @@ func origin(fsys FS) (hash [32]byte, err error) {
 
 // scan is one pass over the journal, from its first line to its end.
 type scan struct {
-	fsys FS
-	// visit is called for each line that follows from the one before. Its error ends the pass.
-	visit func(Place, *Line) error
+	fsys  FS
+	visit func(Place, *Line) error // called for each line that follows from the one before; its error ends the pass
 	// from is a line that the journal must hold; those up to it are not
 	// visited, and of a file that ends before it only the last line is read.
-	from Head
-	// proof is the highest seq that is known to have been durable.
-	proof uint64
+	from  Head
+	proof uint64 // the highest seq that is known to have been durable
 	// whole also checks that every line is one JSON object; a decoder that
 	// reads data and personal part strictly makes that needless.
 	whole bool
-	// live tells that a server is writing the journal; an unfinished line at the end is its business.
-	live bool
+	live  bool // a server is writing the journal; an unfinished line at the end is its business
 
 	head  Head
 	files int
@@ -116,8 +113,7 @@ type scan struct {
 	torn  *Torn
 }
 
-// run goes through the files. A first bad line that may be a torn tail is left
-// in s.torn; one that is provably damage is returned.
+// run goes through the files. A first bad line is left in s.torn if it may be a torn tail, and returned if it is damage.
 func (s *scan) run() error {
 	firsts, err := numbers(s.fsys, "journal")
 	if err == nil {
@@ -185,8 +181,7 @@ func (s *scan) skip(f *io.SectionReader) error {
 	}
 }
 
-// read goes through the lines of a file. After the first bad one it looks for
-// proof that this had been durable.
+// read goes through the lines of a file. After the first bad one it looks for proof that this had been durable.
 func (s *scan) read(f *io.SectionReader) error {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(make([]byte, 0, min(f.Size(), 1<<20)), math.MaxInt)
@@ -260,9 +255,8 @@ type Report struct {
 	Torn      *Torn // an end that the next start would cut
 }
 
-// Read goes through the whole journal from line 1, checks it, and calls visit
-// for each line. It only reads and takes no lock. Where live tells that a
-// server is writing the journal, an unfinished end is the server's and is left out.
+// Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads and takes no
+// lock. Where live tells that a server is writing the journal, an unfinished end is the server's and is left out.
 func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
 	s := scan{fsys: fsys, visit: visit, whole: true, live: live}
 	err := s.run()

@@ -1,10 +1,7 @@
-// Package gtfs makes the tables of a timetable from a feed in GTFS Schedule,
-// with the columns of Waybill's own (contract §5).
+// Package gtfs makes a timetable's tables from a feed in GTFS Schedule, with columns of Waybill's own (contract §5).
 //
-// [Read] takes any feed as it comes: a byte-order mark, CRLF, padded cells,
-// rows and columns in any order, files and columns it does not know. What it
-// cannot use it skips, row by row, and says where and why. What is no feed at
-// all it refuses.
+// [Read] takes any feed as it comes: a byte-order mark, CRLF, padded cells, rows and columns in any order, files and
+// columns it does not know. What it cannot use it skips, row by row, and says where and why; what is no feed it refuses.
 //
 // A file is read as rows; a row knows how to read its cells and keeps what is
 // first wrong with them; a Feed makes tables of the rows that are left.

@@ -72,9 +72,8 @@ func root(feed fs.FS) (fs.FS, error) {
 	return nil, noFeed("no %s at the top or in one sub-directory", strings.Join(required, ", "))
 }
 
-// rows gives the rows of a file, each until the next, and reports those in which
-// something was found wrong. A file that is not there, or empty, has none; once
-// one cannot be read, none has.
+// rows gives the rows of a file, each until the next, and reports those in which something was found wrong. A file that
+// is not there, or empty, has none; once one cannot be read, none has.
 func (f *Feed) rows(file string) iter.Seq[*row] {
 	return func(yield func(*row) bool) {
 		if f.err == nil {
@@ -215,9 +214,8 @@ func (r *row) split(line string) {
 	}
 }
 
-// closing finds the quote that ends a cell in quotes, -1 where none does: it is not doubled, and
-// after it comes nothing but blanks before the comma or the line's end. A quote in front of
-// anything else is a part of the cell, odd as it is.
+// closing finds the quote that ends a cell in quotes, -1 where none does: it is not doubled, and after it comes nothing
+// but blanks before the comma or the line's end. A quote in front of anything else is a part of the cell, odd as it is.
 func closing(line string) int {
 	for i := 1; i < len(line); i++ {
 		if line[i] != '"' {
