@@ -32,15 +32,13 @@ func (j *Journey) Arr() int64 {
 
 // Query is a search for journeys (contract §6).
 type Query struct {
-	From, To int32 // cities
-	First    Day   // the first calendar day of departure, in the departure city
-	Days     int
-	After    int64 // Unix seconds; what leaves by then has left
-	Changes  int   // 0 or 1
-	// Companies are those whose rides are wanted, by index; nil is all.
-	Companies []bool
-	// Full are rides without enough seats. They are not there.
-	Full map[Leg]bool
+	From, To  int32 // cities
+	First     Day   // the first calendar day of departure, in the departure city
+	Days      int
+	After     int64        // Unix seconds; what leaves by then has left
+	Changes   int          // 0 or 1
+	Companies []bool       // whose rides are wanted, by index; nil is all
+	Full      map[Leg]bool // rides without enough seats: they are not there
 }
 
 const (

@@ -136,11 +136,10 @@ func (s *Service) Runs(d Day) bool {
 
 // Pattern is the order in which trips of a route call at stops.
 type Pattern struct {
-	Route int32   `json:"route"`
-	Stops []int32 `json:"stops"`
-	// NoPickup and NoDropOff list positions where one cannot board or alight.
-	NoPickup  []int16 `json:"noPickup,omitempty"`
-	NoDropOff []int16 `json:"noDropOff,omitempty"`
+	Route     int32   `json:"route"`
+	Stops     []int32 `json:"stops"`
+	NoPickup  []int16 `json:"noPickup,omitempty"`  // positions where one cannot board
+	NoDropOff []int16 `json:"noDropOff,omitempty"` // positions where one cannot alight
 }
 
 // Times are arrival and departure at each position of a pattern, in turn, in

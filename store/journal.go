@@ -25,7 +25,7 @@ import (
 // first ,"personal":{ or else up to the newline; what stands for the previous hash before line 1 is the SHA-256 of the
 // file FORMAT. The data's personal is the SHA-256 of the personal object's bytes, so that personal data can be erased
 // without breaking the chain, and cannot be altered unseen. seq rises by one. time never falls, but at a line of the
-// type KindClock, which says that the clock was set. synced is the highest seq that was durable by then.
+// type KindClock, which says that the clock was set. synced is the highest seq durable when it was written.
 type Line struct {
 	Head
 	Synced   uint64
@@ -204,21 +204,16 @@ func (st *Store[S, E]) run() {
 		// Those who were released by the last batch get to hand in their next
 		// event first: far fewer syncs, measured, and no timer.
 		runtime.Gosched()
-		if b := st.take(); b != nil {
+		st.mu.Lock()
+		if len(st.pending.entries) > 0 {
+			st.inflight, st.pending = st.pending, newBatch[E]()
+		}
+		b := st.inflight
+		st.mu.Unlock()
+		if b != nil {
 			st.finish(b, st.write(b))
 		}
 	}
-}
-
-// take makes what is pending the batch in flight.
-func (st *Store[S, E]) take() *batch[E] {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if len(st.pending.entries) == 0 {
-		return nil
-	}
-	st.inflight, st.pending = st.pending, newBatch[E]()
-	return st.inflight
 }
 
 // finish releases all who wait for the batch.

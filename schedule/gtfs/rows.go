@@ -183,8 +183,7 @@ func (r *row) parse(line []byte) bool {
 			r.columns[name] = i
 		}
 		return false
-	}
-	if !utf8.Valid(line) {
+	case !utf8.Valid(line):
 		r.fail("is not UTF-8")
 	}
 	return !r.unused
