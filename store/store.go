@@ -138,7 +138,10 @@ func (st *Store[S, E]) Failed() <-chan struct{} { return st.failed }
 // View calls read under the lock and returns once all that read saw is durable.
 func (st *Store[S, E]) View(read func(S, time.Time)) error {
 	wait, err := st.view(read)
-	return cmp.Or(err, wait.wait())
+	if err != nil {
+		return err
+	}
+	return wait.wait()
 }
 
 // Glance calls read under the lock like View but does not wait; settled does. It is for what comes before a View or
