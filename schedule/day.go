@@ -16,11 +16,9 @@ func DayOf(t time.Time) Day {
 	return Day((s - ((s%86400)+86400)%86400) / 86400)
 }
 
-// Date gives midnight UTC of the day.
+// Date gives midnight UTC of the day, String the day as in 2026-11-20.
 func (d Day) Date() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
-
-// String gives the day as 2026-11-20.
-func (d Day) String() string { return d.Date().Format(time.DateOnly) }
+func (d Day) String() string  { return d.Date().Format(time.DateOnly) }
 
 // ParseDay reads a day as 2026-11-20, which must exist.
 func ParseDay(s string) (Day, error) {
@@ -31,8 +29,7 @@ func ParseDay(s string) (Day, error) {
 	return DayOf(t), nil
 }
 
-// In gives the instant at which the day starts in a zone: midnight, or where
-// clocks jump over midnight, the jump.
+// In gives the instant at which the day starts in a zone: midnight, or where clocks jump over midnight, the jump.
 func (d Day) In(zone *time.Location) time.Time {
 	y, m, n := d.Date().Date()
 	t := time.Date(y, m, n, 0, 0, 0, 0, zone)
@@ -78,11 +75,10 @@ func (z *zone) prepare(services []Service) {
 			first, end = min(first, s.First), max(end, s.First+n)
 		}
 	}
-	var starts []int64
+	z.first = first
 	for d := first; d < end; d++ {
-		starts = append(starts, z.start(d))
+		z.starts = append(z.starts, z.start(d))
 	}
-	z.first, z.starts = first, starts
 }
 
 // start gives the instant, in Unix seconds, at which a service day starts: noon minus 12 hours.

@@ -15,27 +15,27 @@ type Money struct {
 }
 
 // Percent gives a share of an amount, in hundredths of a per cent, rounded half up.
-func Percent(amount, hundredths int64) int64 {
-	return (amount*hundredths + 5000) / 10000
-}
+func Percent(amount, hundredths int64) int64 { return (amount*hundredths + 5000) / 10000 }
 
 // fareIndex finds the fares of a ride by trying the combinations of given
 // fields that occur in the feed, the most specific first.
 type fareIndex struct {
 	levels [5][]uint8 // by how many fields are not given: the combinations
 	by     map[fareKey][]Money
+	zones  map[string]int32 // from 1
 }
 
-// fareKey is what must match. A field that is not given is as in a Fare.
-type fareKey struct {
-	company, route int32
-	from, to       string
+// fareKey is what must match: company, route, and the zones of origin and destination, each counted from 1; 0 is not given.
+type fareKey [4]int32
+
+func (x *fareIndex) key(company, route int32, from, to string) fareKey {
+	return fareKey{company + 1, route + 1, x.zones[from], x.zones[to]}
 }
 
 // given has a bit for each field that is given.
-func (k *fareKey) given() (fields uint8) {
-	for i, given := range [...]bool{k.company >= 0, k.route >= 0, k.from != "", k.to != ""} {
-		if given {
+func (k fareKey) given() (fields uint8) {
+	for i, x := range k {
+		if x > 0 {
 			fields |= 1 << i
 		}
 	}
@@ -44,32 +44,30 @@ func (k *fareKey) given() (fields uint8) {
 
 // only leaves the other fields out.
 func (k fareKey) only(fields uint8) fareKey {
-	if fields&1 == 0 {
-		k.company = -1
-	}
-	if fields&2 == 0 {
-		k.route = -1
-	}
-	if fields&4 == 0 {
-		k.from = ""
-	}
-	if fields&8 == 0 {
-		k.to = ""
+	for i := range k {
+		if fields>>i&1 == 0 {
+			k[i] = 0
+		}
 	}
 	return k
 }
 
-func newFareIndex(fares []Fare) fareIndex {
-	x := fareIndex{by: make(map[fareKey][]Money, len(fares))}
-	for _, f := range fares {
-		key := fareKey{f.Company, f.Route, f.From, f.To}
+func (t *Timetable) indexFares() {
+	x := fareIndex{by: make(map[fareKey][]Money, len(t.Fares)), zones: map[string]int32{}}
+	for _, f := range t.Fares {
+		for _, zone := range [...]string{f.From, f.To} {
+			if x.zones[zone] == 0 && zone != "" {
+				x.zones[zone] = int32(len(x.zones) + 1)
+			}
+		}
+		key := x.key(f.Company, f.Route, f.From, f.To)
 		fields := key.given()
 		if level := &x.levels[4-bits.OnesCount8(fields)]; !slices.Contains(*level, fields) {
 			*level = append(*level, fields)
 		}
 		x.by[key] = merge(x.by[key], []Money{{f.Currency, f.Amount}}, true)
 	}
-	return x
+	t.fares = x
 }
 
 // merge adds the amounts of other currencies to a list, which is in the order
@@ -93,12 +91,11 @@ func merge(list, more []Money, lower bool) []Money {
 	return list
 }
 
-// BaseFares gives what one passenger pays for a ride before any discount, one
-// amount per currency, in the order of the currencies' names (contract §5). The
-// list is shared and must not be changed.
+// BaseFares gives what one passenger pays for a ride before any discount, one amount per currency, in the order of the
+// currencies' names (contract §5). The list is shared and must not be changed.
 func (t *Timetable) BaseFares(l *Leg) []Money {
 	route := t.pattern(l.Trip).Route
-	ride := fareKey{t.Routes[route].Company, route, t.Boarding(l).FareZone, t.Alighting(l).FareZone}
+	ride := t.fares.key(t.Routes[route].Company, route, t.Boarding(l).FareZone, t.Alighting(l).FareZone)
 	var list []Money
 	for _, level := range t.fares.levels {
 		var cheapest []Money

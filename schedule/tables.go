@@ -65,20 +65,12 @@ type City struct {
 }
 
 // Names are translations by [Language]; "" where there is none.
-type Names [languages]string
+type Names [RU + 1]string
 
-// Language is one of those the schedule can be asked in.
+// Language is one of the interface's, in its order; Untranslated asks for names as the feed has them.
 type Language int
 
-// The languages of the interface, in its order.
-const (
-	UK Language = iota
-	PL
-	CS
-	EN
-	RU
-	languages
-)
+const Untranslated, UK, PL, CS, EN, RU Language = -1, 0, 1, 2, 3, 4
 
 // Stop is a place where a bus calls.
 type Stop struct {
@@ -144,11 +136,10 @@ func (s *Service) Runs(d Day) bool {
 
 // Pattern is the order in which trips of a route call at stops.
 type Pattern struct {
-	Route int32   `json:"route"`
-	Stops []int32 `json:"stops"`
-	// NoPickup and NoDropOff list positions where one cannot board or alight.
-	NoPickup  []int16 `json:"noPickup,omitempty"`
-	NoDropOff []int16 `json:"noDropOff,omitempty"`
+	Route     int32   `json:"route"`
+	Stops     []int32 `json:"stops"`
+	NoPickup  []int16 `json:"noPickup,omitempty"`  // positions where one cannot board
+	NoDropOff []int16 `json:"noDropOff,omitempty"` // positions where one cannot alight
 }
 
 // Times are arrival and departure at each position of a pattern, in turn, in
@@ -167,8 +158,7 @@ type Trip struct {
 	Phones  []string `json:"phones,omitempty"`
 }
 
-// Fare is a price for a ride. Fields that are given must match; the fare with
-// most of them wins, then the cheapest.
+// Fare is a price for a ride. Fields that are given must match; the fare with most of them wins, then the cheapest.
 type Fare struct {
 	Company  int32  `json:"company"`
 	Route    int32  `json:"route"`

@@ -1,9 +1,8 @@
 // Package schedule answers what runs when: a timetable, the journeys between
 // two cities on given days, their fares, discounts and refund rules.
 //
-// A [Timetable] is one immutable value, made from [Tables] by [New] and shared
-// by everyone without a lock. It knows no partners and no tickets: which seats
-// are free is the caller's business, who passes the rides that are full to
+// A [Timetable] is one immutable value, made from [Tables] by [New] and shared by everyone without a lock. It knows no
+// partners and no tickets: which seats are free is the caller's business, who passes the rides that are full to
 // [Timetable.Search]. A feed in GTFS becomes Tables in the sub-package gtfs.
 //
 // Time. A service day starts at noon minus 12 hours in the company's zone, so
@@ -18,25 +17,22 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 )
 
 // Timetable is a timetable in force. It never changes.
 type Timetable struct {
 	Tables
 
-	companyZn []*zone // by company
-	cityZn    []*zone // by city
-	cityByID  map[string]int32
-	citySlug  map[string]int32
-	stopByID  map[string]int32
-	tripKeys  []uint64 // by trip
-	tripByKey map[uint64]int32
-	byName    []int32  // cities in the order of their names
-	folded    []string // by city: all its names, folded, a line each
+	companyZn, cityZn            []*zone // by company, by city
+	cityByID, citySlug, stopByID map[string]int32
+	byName                       []int32  // cities in the order of their names
+	folded                       []string // by city: all its names, folded, a line each
 
 	trips     [][]int32 // by pattern
-	calls     [][]call  // by city: where one can board
-	hops      []hop     // those of a city pair next to each other
+	tripByKey map[uint64]int32
+	calls     [][]hop // by city: where one can board; to is not set
+	hops      []hop   // those of a city pair next to each other
 	pairs     map[cityPair]span
 	fares     fareIndex
 	rules     [][]RefundRule // by route
@@ -45,12 +41,6 @@ type Timetable struct {
 	leastWait int64 // the shortest change anywhere, in seconds
 
 	forms []atomic.Pointer[Form] // by trip, made when first asked for
-}
-
-// call is a pattern's stop at a position.
-type call struct {
-	pattern  int32
-	position int16
 }
 
 // hop is a ride on a pattern from one position to a later one.
@@ -83,8 +73,9 @@ func New(tables *Tables) (*Timetable, error) {
 		cityByID:  rowsBy(tables.Cities, func(c *City) string { return c.ID }),
 		citySlug:  rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
 		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
+		tripByKey: rowsBy(tables.Trips, func(x *Trip) uint64 { return tripKey(x.ID) }),
+		trips:     make([][]int32, len(tables.Patterns)), forms: make([]atomic.Pointer[Form], len(tables.Trips)),
 		transfers: map[stopPair]Transfer{}, leastWait: minWait,
-		forms: make([]atomic.Pointer[Form], len(tables.Trips)),
 	}
 	for i := range t.Cities {
 		c := &t.Cities[i]
@@ -101,41 +92,31 @@ func New(tables *Tables) (*Timetable, error) {
 			t.leastWait = min(t.leastWait, int64(x.Seconds))
 		}
 	}
-	t.indexTrips()
+	for i, x := range t.Trips {
+		t.trips[x.Pattern] = append(t.trips[x.Pattern], int32(i))
+	}
 	t.indexHops()
-	t.fares = newFareIndex(t.Fares)
+	t.indexFares()
 	t.indexRules()
 	return t, nil
 }
 
 // rowsBy finds rows by what each alone has.
-func rowsBy[R any](rows []R, key func(*R) string) map[string]int32 {
-	m := make(map[string]int32, len(rows))
+func rowsBy[R any, K comparable](rows []R, key func(*R) K) map[K]int32 {
+	m := make(map[K]int32, len(rows))
 	for i := range rows {
 		m[key(&rows[i])] = int32(i)
 	}
 	return m
 }
 
-func (t *Timetable) indexTrips() {
-	t.trips = make([][]int32, len(t.Patterns))
-	t.tripKeys = make([]uint64, len(t.Trips))
-	t.tripByKey = make(map[uint64]int32, len(t.Trips))
-	for i := range t.Trips {
-		x, trip := &t.Trips[i], int32(i)
-		t.trips[x.Pattern] = append(t.trips[x.Pattern], trip)
-		t.tripKeys[i] = tripKey(x.ID)
-		t.tripByKey[t.tripKeys[i]] = trip
-	}
-}
-
 func (t *Timetable) indexHops() {
-	t.calls = make([][]call, len(t.Cities))
+	t.calls = make([][]hop, len(t.Cities))
 	for i, p := range t.Patterns {
 		for from, s := range p.Stops {
 			if !slices.Contains(p.NoPickup, int16(from)) {
 				city := t.Stops[s].City
-				t.calls[city] = append(t.calls[city], call{int32(i), int16(from)})
+				t.calls[city] = append(t.calls[city], hop{pattern: int32(i), from: int16(from)})
 			}
 		}
 	}
@@ -158,14 +139,11 @@ func (t *Timetable) indexHops() {
 }
 
 // hopsFrom goes through the hops that start with a call, and the cities where they end.
-func (t *Timetable) hopsFrom(c call) iter.Seq2[hop, int32] {
+func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
 	return func(yield func(hop, int32) bool) {
-		p := &t.Patterns[c.pattern]
-		for to := int(c.position) + 1; to < len(p.Stops); to++ {
-			if slices.Contains(p.NoDropOff, int16(to)) {
-				continue
-			}
-			if !yield(hop{c.pattern, c.position, int16(to)}, t.Stops[p.Stops[to]].City) {
+		p, h := &t.Patterns[call.pattern], call
+		for h.to = h.from + 1; int(h.to) < len(p.Stops); h.to++ {
+			if !slices.Contains(p.NoDropOff, h.to) && !yield(h, t.Stops[p.Stops[h.to]].City) {
 				return
 			}
 		}
@@ -178,13 +156,10 @@ func (t *Timetable) between(from, to int32) []hop {
 	return t.hops[s.from:s.to]
 }
 
-// CityByID finds a city by its id.
-func (t *Timetable) CityByID(id string) (int32, bool) { i, ok := t.cityByID[id]; return i, ok }
+func (t *Timetable) CityByID(id string) (int32, bool)     { return find(t.cityByID, id) }
+func (t *Timetable) CityBySlug(slug string) (int32, bool) { return find(t.citySlug, slug) }
+func (t *Timetable) TripByID(id string) (int32, bool)     { return find(t.tripByKey, tripKey(id)) }
 
-// CityBySlug finds a city by its slug.
-func (t *Timetable) CityBySlug(slug string) (int32, bool) { i, ok := t.citySlug[slug]; return i, ok }
-
-// StopByID finds a stop by its id.
 func (t *Timetable) StopByID(id string) (*Stop, bool) {
 	i, ok := t.stopByID[id]
 	if !ok {
@@ -193,17 +168,26 @@ func (t *Timetable) StopByID(id string) (*Stop, bool) {
 	return &t.Stops[i], true
 }
 
+func find[K comparable](in map[K]int32, key K) (int32, bool) {
+	i, ok := in[key]
+	return i, ok
+}
+
 // CityZone gives the zone of a city's clocks.
 func (t *Timetable) CityZone(city int32) *time.Location { return t.cityZn[city].loc }
 
-// pattern gives the pattern of a trip.
-func (t *Timetable) pattern(trip int32) *Pattern { return &t.Patterns[t.Trips[trip].Pattern] }
-
-// Route gives the route of a trip.
-func (t *Timetable) Route(trip int32) *Route { return &t.Routes[t.pattern(trip).Route] }
-
-// Company gives the company of a trip.
-func (t *Timetable) Company(trip int32) *Company { return &t.Companies[t.Route(trip).Company] }
+// Of a trip: the rows it rests on, and when it is at a position, in seconds after its service day's start.
+func (t *Timetable) pattern(trip int32) *Pattern    { return &t.Patterns[t.Trips[trip].Pattern] }
+func (t *Timetable) service(trip int32) *Service    { return &t.Services[t.Trips[trip].Service] }
+func (t *Timetable) Route(trip int32) *Route        { return &t.Routes[t.pattern(trip).Route] }
+func (t *Timetable) Company(trip int32) *Company    { return &t.Companies[t.Route(trip).Company] }
+func (t *Timetable) StopsOf(trip int32) []int32     { return t.pattern(trip).Stops }
+func (t *Timetable) RunsOn(trip int32, d Day) bool  { return t.service(trip).Runs(d) }
+func (t *Timetable) arr(trip int32, at int16) int64 { return t.time(trip, 2*at) }
+func (t *Timetable) dep(trip int32, at int16) int64 { return t.time(trip, 2*at+1) }
+func (t *Timetable) time(trip int32, i int16) int64 {
+	return int64(t.Times[t.Trips[trip].Times][i] + t.Trips[trip].Shift)
+}
 
 // Seats gives the capacity of a trip.
 func (t *Timetable) Seats(trip int32) int {
@@ -213,23 +197,6 @@ func (t *Timetable) Seats(trip int32) int {
 	return DefaultSeats
 }
 
-// StopsOf gives the stops a trip calls at, as indexes of Stops.
-func (t *Timetable) StopsOf(trip int32) []int32 { return t.pattern(trip).Stops }
-
-// arr and dep give when a trip is at a position, in seconds after the start of its service day.
-func (t *Timetable) arr(trip int32, at int16) int64 {
-	x := &t.Trips[trip]
-	return int64(t.Times[x.Times][2*at] + x.Shift)
-}
-
-func (t *Timetable) dep(trip int32, at int16) int64 {
-	x := &t.Trips[trip]
-	return int64(t.Times[x.Times][2*at+1] + x.Shift)
-}
-
-// Untranslated asks for names as the feed has them.
-const Untranslated Language = -1
-
 // or gives the name in a language, or else the name as the feed has it.
 func (n *Names) or(name string, lang Language) string {
 	if lang >= 0 && n[lang] != "" {
@@ -238,8 +205,7 @@ func (n *Names) or(name string, lang Language) string {
 	return name
 }
 
-// RouteName gives what a trip's route is called in a language: its name, or
-// else the trip's first and last city.
+// RouteName gives what a trip's route is called in a language: its name, or else the trip's first and last city.
 func (t *Timetable) RouteName(trip int32, lang Language) string {
 	if r := t.Route(trip); r.Name != "" {
 		return r.Names.or(r.Name, lang)
@@ -249,18 +215,8 @@ func (t *Timetable) RouteName(trip int32, lang Language) string {
 	return first.Names.or(first.Name, lang) + " – " + last.Names.or(last.Name, lang)
 }
 
-// TripByID finds a trip by its id.
-func (t *Timetable) TripByID(id string) (int32, bool) {
-	i, ok := t.tripByKey[tripKey(id)]
-	return i, ok
-}
-
-// RunsOn tells whether a trip runs on a service day.
-func (t *Timetable) RunsOn(trip int32, d Day) bool { return t.Services[t.Trips[trip].Service].Runs(d) }
-
-// FindCities gives the cities whose name, or a translation of it, has the text
-// in it, without regard to case and accents, in the order of their names; "" is
-// any name, and any country.
+// FindCities gives the cities that have the text in their name or a translation of it, without
+// regard to case and accents, in the order of their names; "" is any name, and any country.
 func (t *Timetable) FindCities(name, country string) []int32 {
 	name = Fold(name)
 	var list []int32
@@ -270,4 +226,38 @@ func (t *Timetable) FindCities(name, country string) []int32 {
 		}
 	}
 	return list
+}
+
+// folded lists letters with what is left of them without accents. What is not
+// listed stands for itself. Letters that Unicode does not take apart (ł, ø, ß) are
+// listed as well: nobody who types them without the stroke means another letter.
+var folded = func() map[rune]string {
+	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ў': "у", 'й': "и", 'ї': "і", 'ё': "е", 'ѐ': "е", 'ѝ': "и", 'ѓ': "г", 'ќ': "к"}
+	for _, row := range []string{
+		"aàáâãäåāăąǎạả", "cçćĉċč", "dďđð", "eèéêëēĕėęěẹẻẽ", "gĝğġģ", "hĥħ", "iìíîïĩīĭįıǐ", "jĵ", "kķ", "lĺļľŀł",
+		"nñńņňŉ", "oòóôõöøōŏőơǒ", "rŕŗř", "sśŝşšș", "tţťŧț", "uùúûüũūŭůűųưǔ", "wŵẁẃẅ", "yýÿŷ", "zźżž",
+		"αά", "εέ", "ηή", "ιίϊΐ", "οό", "υύϋΰ", "ωώ",
+	} {
+		letters := []rune(row)
+		for _, r := range letters[1:] {
+			m[r] = string(letters[0])
+		}
+	}
+	return m
+}()
+
+// Fold gives a name without case and accents, for comparing.
+func Fold(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range s {
+		r = unicode.ToLower(r)
+		switch plain, ok := folded[r]; {
+		case ok:
+			b.WriteString(plain)
+		case !unicode.Is(unicode.Mn, r):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

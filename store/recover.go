@@ -1,22 +1,24 @@
 package store
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"log/slog"
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
-// Open opens the directory, which is made if it does not exist, and brings the
-// state to the journal's end. fresh tells that the directory was new.
-// Errors: ErrLocked, ErrNewer, *Damage, *ClockError, or those of the file system;
-// then nothing was changed.
+// Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh tells that it is new.
+// After an error (ErrLocked, ErrNewer, *Damage, *ClockError, or the file system's) nothing has changed.
 func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	cfg.SegmentBytes = cmp.Or(cfg.SegmentBytes, defaultSegmentBytes)
 	if cfg.Log == nil {
@@ -50,11 +52,9 @@ func (st *Store[S, E]) recover() error {
 		return err
 	}
 	r := replay[S, E]{cfg: st.cfg, scan: scan{fsys: st.cfg.FS}}
+	r.visit = r.apply
 	if err := r.thaw(); err != nil {
 		return err
-	}
-	r.visit = func(at Place, l *Line) error {
-		return r.apply(at, l, func(S, Stamp, E) error { return nil })
 	}
 	if err := r.run(); err != nil {
 		return err
@@ -70,12 +70,9 @@ func (st *Store[S, E]) recover() error {
 		return err
 	}
 	st.state, st.seq, st.last = r.state, r.head.Seq+1, r.head.Time
-	st.w = writer{
-		fsys: r.fsys, log: r.cfg.Log, limit: r.cfg.SegmentBytes,
-		file: file, size: r.size, head: r.head, next: r.head,
-	}
+	st.w = writer{file: file, size: r.size, head: r.head, next: r.head}
 	st.head = st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)
-	err = st.w.commit()
+	err = st.flush()
 	st.w.rotated = false
 	return err
 }
@@ -115,9 +112,10 @@ func prepare(fsys FS) error {
 
 // replay brings a state along the journal.
 type replay[S, E any] struct {
-	cfg Config[S, E]
 	scan
+	cfg   Config[S, E]
 	state S
+	check func(S, Stamp, E) error // what sees the state before each event; or nil
 }
 
 // thaw starts with the newest snapshot that can be used. One that cannot loses nothing.
@@ -143,8 +141,8 @@ func (r *replay[S, E]) thaw() error {
 	return nil
 }
 
-// apply applies a line's event; check sees the state before that.
-func (r *replay[S, E]) apply(at Place, l *Line, check func(S, Stamp, E) error) error {
+// apply applies a line's event.
+func (r *replay[S, E]) apply(at Place, l *Line) error {
 	if l.Type == kindOpened {
 		return nil
 	}
@@ -153,9 +151,11 @@ func (r *replay[S, E]) apply(at Place, l *Line, check func(S, Stamp, E) error) e
 		return fmt.Errorf("%w: %s: line %d: unknown type %q", err, at.File, at.Line, l.Type)
 	}
 	if err != nil {
-		return &Damage{at, l.Seq, "cannot be read: " + err.Error()}
+		err = fmt.Errorf("cannot be read: %w", err)
+	} else if r.check != nil {
+		err = r.check(r.state, l.Stamp, e)
 	}
-	if err := check(r.state, l.Stamp, e); err != nil {
+	if err != nil {
 		return &Damage{at, l.Seq, err.Error()}
 	}
 	r.cfg.Apply(r.state, l.Stamp, e)
@@ -170,10 +170,9 @@ func (r *replay[S, E]) clean() bool {
 // opened gives the data of the one line that is the store's own.
 func (r *replay[S, E]) opened() []byte {
 	after := "unclean end"
-	switch {
-	case r.head.Seq == 0:
+	if r.head.Seq == 0 {
 		after = "creation"
-	case r.clean():
+	} else if r.clean() {
 		after = "clean end"
 	}
 	data := fmt.Appendf(nil, `{"after":%q`, after)
@@ -228,4 +227,108 @@ func copyRange(fsys FS, to io.Writer, name string, from, length int64) error {
 		_, err := io.CopyN(to, io.NewSectionReader(f, from, length), length)
 		return err
 	})
+}
+
+// A snapshot file is a first line that says after which journal line it was made, in the form of a line's frame without
+// data, then what Freeze wrote, then {"sha256":"<64 hex>"} over all bytes before.
+//
+//	{"hash":"<64 hex>","seq":48213,"time":"2026-11-20T16:39:00.123Z"}
+//	…
+//	{"sha256":"<64 hex>"}
+
+const snapshotsKept = 2
+
+// Snapshot writes the present state beside the journal, without stopping
+// writers, once all of it is durable. A failure loses nothing.
+func (st *Store[S, E]) Snapshot() error { return st.snapshot(false) }
+
+// snapshot writes a snapshot; last tells that it is the one of Close.
+func (st *Store[S, E]) snapshot(last bool) error {
+	st.snapMu.Lock()
+	defer st.snapMu.Unlock()
+	st.mu.Lock()
+	if err := st.usable(); err != nil && !(last && err == ErrClosed) {
+		st.mu.Unlock()
+		return err
+	}
+	write := st.cfg.Freeze(st.state)
+	head, wait := st.head, st.newest()
+	head.Seq = st.seq
+	st.mu.Unlock()
+	if err := wait.wait(); err != nil {
+		return err
+	}
+	if wait != nil {
+		head = wait.entries[head.Seq-wait.entries[0].Seq].Head
+	}
+	fsys := st.cfg.FS
+	have, err := numbers(fsys, "snapshots")
+	if err != nil || slices.Contains(have, head.Seq) {
+		return err
+	}
+	err = Publish(fsys, "snapshots", numbered(head.Seq), func(f io.Writer) error { return writeSnapshot(f, head, write) })
+	if err != nil {
+		return err
+	}
+	for i := 0; i+snapshotsKept <= len(have); i++ {
+		err = errors.Join(err, fsys.Remove("snapshots/"+numbered(have[i])))
+	}
+	return err
+}
+
+func writeSnapshot(f io.Writer, head Head, write func(io.Writer) error) error {
+	sum := sha256.New()
+	w := bufio.NewWriterSize(io.MultiWriter(f, sum), 1<<18)
+	w.WriteString(snapshotStart(head))
+	if err := cmp.Or(write(w), w.Flush()); err != nil {
+		return err
+	}
+	_, err := io.WriteString(f, snapshotEnd(sum))
+	return err
+}
+
+// readSnapshot gives the body of a snapshot to read. Where its error comes
+// with a head, the file is whole, and the error is that of read.
+func readSnapshot(fsys FS, seq uint64, read func(io.Reader) error) (head Head, err error) {
+	name := "snapshots/" + numbered(seq)
+	err = reading(fsys, name, func(f *io.SectionReader) error {
+		sum := sha256.New()
+		body := io.LimitReader(f, f.Size()-int64(len(snapshotEnd(sum))))
+		r := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
+		start, _ := r.ReadString('\n')
+		h := parseSnapshotStart(start)
+		refused := read(r)
+		_, err1 := io.Copy(io.Discard, r)
+		end, err2 := io.ReadAll(f)
+		switch err := cmp.Or(err1, err2); {
+		case err != nil:
+			return err
+		case string(end) != snapshotEnd(sum):
+			return inFile(name, "does not end in the SHA-256 of its bytes")
+		case h.Seq != seq || start != snapshotStart(h):
+			return inFile(name, "does not start with the line that its name says")
+		}
+		if head = h; refused != nil {
+			return inFile(name, refused.Error())
+		}
+		return nil
+	})
+	return head, err
+}
+
+func snapshotStart(h Head) string {
+	return fmt.Sprintf("{\"hash\":\"%x\",\"seq\":%d,\"time\":%q}\n", h.Hash, h.Seq, h.Time.Format(timeLayout))
+}
+
+func parseSnapshotStart(line string) (h Head) {
+	var sum []byte
+	var when string
+	fmt.Sscanf(line, "{\"hash\":\"%64x\",\"seq\":%d,\"time\":%q}\n", &sum, &h.Seq, &when)
+	copy(h.Hash[:], sum)
+	h.Time, _ = time.Parse(timeLayout, when)
+	return h
+}
+
+func snapshotEnd(sum hash.Hash) string {
+	return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sum.Sum(nil))
 }

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -93,19 +95,16 @@ func origin(fsys FS) (hash [32]byte, err error) {
 
 // scan is one pass over the journal, from its first line to its end.
 type scan struct {
-	fsys FS
-	// visit is called for each line that follows from the one before. Its error ends the pass.
-	visit func(Place, *Line) error
+	fsys  FS
+	visit func(Place, *Line) error // called for each line that follows from the one before; its error ends the pass
 	// from is a line that the journal must hold; those up to it are not
 	// visited, and of a file that ends before it only the last line is read.
-	from Head
-	// proof is the highest seq that is known to have been durable.
-	proof uint64
+	from  Head
+	proof uint64 // the highest seq that is known to have been durable
 	// whole also checks that every line is one JSON object; a decoder that
 	// reads data and personal part strictly makes that needless.
 	whole bool
-	// live tells that a server is writing the journal; an unfinished line at the end is its business.
-	live bool
+	live  bool // a server is writing the journal; an unfinished line at the end is its business
 
 	head  Head
 	files int
@@ -114,8 +113,7 @@ type scan struct {
 	torn  *Torn
 }
 
-// run goes through the files. A first bad line that may be a torn tail is left
-// in s.torn; one that is provably damage is returned.
+// run goes through the files. A first bad line is left in s.torn if it may be a torn tail, and returned if it is damage.
 func (s *scan) run() error {
 	firsts, err := numbers(s.fsys, "journal")
 	if err == nil {
@@ -183,8 +181,7 @@ func (s *scan) skip(f *io.SectionReader) error {
 	}
 }
 
-// read goes through the lines of a file. After the first bad one it looks for
-// proof that this had been durable.
+// read goes through the lines of a file. After the first bad one it looks for proof that this had been durable.
 func (s *scan) read(f *io.SectionReader) error {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(make([]byte, 0, min(f.Size(), 1<<20)), math.MaxInt)
@@ -203,28 +200,21 @@ func (s *scan) read(f *io.SectionReader) error {
 			bad = l.follows(s.head)
 		}
 		at := Place{s.last, n, s.size}
-		if bad != nil {
+		switch {
+		case bad != nil:
 			s.torn = &Torn{Damage: Damage{at, s.head.Seq + 1, bad.Error()}, Bytes: int64(len(text)), unfinished: bad == errNewline}
 			continue
-		}
-		if err := s.pass(at, &l); err != nil {
-			return err
+		case l.Seq > s.from.Seq:
+			if err := s.visit(at, &l); err != nil {
+				return err
+			}
+		case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
+			return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
 		}
 		s.head = l.Head
 		s.size += int64(len(text))
 	}
 	return lines.Err()
-}
-
-// pass shows a good line to visit, unless it stands before s.from.
-func (s *scan) pass(at Place, l *Line) error {
-	switch {
-	case l.Seq > s.from.Seq:
-		return s.visit(at, l)
-	case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
-		return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
-	}
-	return nil
 }
 
 var (
@@ -238,10 +228,10 @@ func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	if n == 0 && atEOF {
 		n = len(data)
 	}
-	if n == 0 {
-		return 0, nil, nil
+	if n > 0 {
+		line = data[:n]
 	}
-	return n, data[:n], nil
+	return n, line, nil
 }
 
 // parse reads a line with its newline. One that is to prove something must be whole.
@@ -255,4 +245,66 @@ func (s *scan) parse(text []byte) (Line, error) {
 		err = errors.New("is not one JSON object")
 	}
 	return l, err
+}
+
+// Report is what Verify found sound.
+type Report struct {
+	Head      Head
+	Files     int
+	Snapshots int
+	Torn      *Torn // an end that the next start would cut
+}
+
+// Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads and takes no
+// lock. Where live tells that a server is writing the journal, an unfinished end is the server's and is left out.
+func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
+	s := scan{fsys: fsys, visit: visit, whole: true, live: live}
+	err := s.run()
+	return Report{Head: s.head, Files: s.files, Torn: s.torn}, err
+}
+
+// Verify checks every byte of the journal and of the snapshots, and that each
+// snapshot holds what replaying the journal gives. check, which sees the state
+// before each event, and inspect, which sees the state after the last line, look at what the events mean.
+func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
+	seqs, err := numbers(cfg.FS, "snapshots")
+	if err != nil {
+		return Report{}, err
+	}
+	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
+	if n := len(seqs); n > 0 {
+		r.proof = seqs[n-1]
+	}
+	checked := 0
+	r.visit = func(at Place, l *Line) error {
+		if err := r.apply(at, l); err != nil || !slices.Contains(seqs, l.Seq) {
+			return err
+		}
+		checked++
+		return r.compare(l)
+	}
+	if err = r.run(); err == nil {
+		err = inspect(r.state, r.head.Stamp)
+	}
+	return Report{r.head, r.files, checked, r.torn}, err
+}
+
+// compare checks that the snapshot of a line is, byte for byte, what replay gives.
+func (r *replay[S, E]) compare(l *Line) error {
+	var want bytes.Buffer
+	if err := writeSnapshot(&want, l.Head, r.cfg.Freeze(r.state)); err != nil {
+		return err
+	}
+	name := "snapshots/" + numbered(l.Seq)
+	err := reading(r.fsys, name, func(f *io.SectionReader) error {
+		got, err := io.ReadAll(f)
+		if err == nil && !bytes.Equal(got, want.Bytes()) {
+			err = inFile(name, "is not the snapshot that replaying the journal gives")
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a running server has dropped it since
+	}
+	return err
 }

@@ -1,19 +1,16 @@
 // Package store keeps one value in memory and makes it durable by an
 // append-only, hash-chained journal of events in JSON lines.
 //
-// It is generic: S is the state, a pointer; E is an event, an immutable value
-// once it was handed in. The store knows nothing of what they mean. All access
-// goes through closures run under the program's one lock:
+// It is generic: S is the state, a pointer; E is an event, an immutable value once it was handed in. The store knows
+// nothing of what they mean. All access goes through closures run under the program's one lock:
 //
 //	st.View(func(s *State, now time.Time) { … })
 //	seq, err := st.Update(func(s *State, now time.Time) ([]Event, error) { … })
 //
-// An update takes the instant, decides, applies its events, numbers them and
-// hands them to the one writer goroutine, all under the lock and without I/O;
-// then it waits outside the lock. The writer takes all that is pending,
-// encodes it, writes once, syncs once, and releases everyone who waited. A view,
-// and a refusal, waits likewise until all that it saw is durable, so that no
-// answer shows what a crash could still undo.
+// An update takes the instant, decides, applies its events, numbers them and hands them to the one writer goroutine, all
+// under the lock and without I/O; then it waits outside the lock. The writer takes all that is pending, encodes it,
+// writes once, syncs once, and releases everyone who waited. A view, and a refusal, waits likewise until all that it saw
+// is durable, so that no answer shows what a crash could still undo.
 //
 // # Files
 //
@@ -23,16 +20,16 @@
 //	snapshots/<seq>.jsonl         the state after a line: a cache, two are kept
 //	torn-<seq>-<n>.bin            bytes that a recovery cut off the journal's end
 //
-// [Line] documents the line format. Opening reads the newest snapshot that the
-// journal confirms and applies the lines after it. The first bad line is
-// either a torn tail, never acknowledged: it is cut, and its bytes are kept; or
-// it is provably damage to durable data: [Damage], and nothing is changed.
+// [Line] documents the line format. Opening reads the newest snapshot that the journal confirms and applies the lines
+// after it. The first bad line is either a torn tail, never acknowledged: it is cut, and its bytes are kept; or it is
+// provably damage to durable data: [Damage], and nothing is changed.
 //
 // The first failed write or sync of the journal is final ([ErrFailed]): what a
 // kernel says of a page after a failed sync is worth nothing.
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -43,19 +40,16 @@ import (
 )
 
 var (
-	// ErrLocked is returned by Open when another process has the directory open.
 	ErrLocked = errors.New("store: the directory is in use by another process")
 	// ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
 	ErrNewer = errors.New("store: written by a newer version")
 	// ErrFailed is returned once a write or sync of the journal has failed.
 	// What was being updated may or may not survive; nothing is acknowledged from then on.
 	ErrFailed = errors.New("store: the journal cannot be written")
-	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("store: closed")
 )
 
-// A ClockError is returned by Open when the journal's last line lies too far
-// ahead of the clock for time to go on from it.
+// A ClockError is of Open: the last line lies too far ahead of the clock for time to go on from it.
 type ClockError struct{ Last, Now time.Time }
 
 func (e *ClockError) Error() string {
@@ -71,26 +65,21 @@ const maxAhead = time.Minute
 type Config[S, E any] struct {
 	FS  FS
 	Log *slog.Logger
-
-	// New gives the state before the first line.
-	New func() S
-	// Now is the only clock. It is called under the lock.
-	Now func(S) time.Time
+	New func() S          // gives the state before the first line
+	Now func(S) time.Time // the only clock, called under the lock
 	// Apply changes the state as the event says. It must not fail, read a clock or decide anything.
 	Apply func(S, Stamp, E)
 	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or
 	// nothing, and names its type. The writer calls it, without the lock.
 	Encode func(e E, data, personal []byte) (kind string, d, p []byte)
-	// Decode is Encode's inverse; the data has a last member "personal" when there is a personal part.
-	// An unknown kind is ErrNewer.
+	// Decode is Encode's inverse; with a personal part, the data's last member is "personal". An unknown kind is ErrNewer.
 	Decode func(kind string, data, personal []byte) (E, error)
 	// Freeze is called under the lock and must take no more than microseconds per megabyte;
 	// what it returns is called without the lock and writes the state as it was.
 	Freeze func(S) func(io.Writer) error
-	// Thaw reads what Freeze wrote.
-	Thaw func(io.Reader) (S, error)
-	// SegmentBytes is the size from which a journal file is followed by a new one; 0 is 64 MiB.
-	SegmentBytes int64
+	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote
+
+	SegmentBytes int64 // from which a journal file is followed by a new one; 0 is 64 MiB
 }
 
 // A Stamp is the line an event stands in: its number and instant.
@@ -155,9 +144,8 @@ func (st *Store[S, E]) View(read func(S, time.Time)) error {
 	return wait.wait()
 }
 
-// Glance calls read under the lock like View but does not wait; settled does.
-// It is for what comes before a View or Update of the same request, which
-// waits for all of it, and for what is not shown unless settled was called.
+// Glance calls read under the lock like View but does not wait; settled does. It is for what comes before a View or
+// Update of the same request, which waits for all of it, and for what is not shown unless settled was called.
 func (st *Store[S, E]) Glance(read func(S, time.Time)) (settled func() error, err error) {
 	wait, err := st.view(read)
 	return wait.wait, err
@@ -173,30 +161,23 @@ func (st *Store[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
 	return st.newest(), nil
 }
 
-// Update calls decide under the lock, applies the events it returns and
-// journals them, each in a line of its own, at the instant given to decide.
-// after, unless it is nil, then sees the state as these events left it. Update
-// returns the number of the last of these lines, once all is durable; an
-// error of decide is returned as it is, and nothing is changed.
+// Update calls decide under the lock, applies the events it returns and journals them, each in a line of its own, at the
+// instant given to decide. after, unless it is nil, then sees the state as these events left it. Update returns the
+// number of the last of these lines, once all is durable; an error of decide is returned as it is and changes nothing.
 func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, error) {
-	seq, wait, refused := st.update(decide, after)
-	if err := wait.wait(); err != nil {
+	var seq uint64
+	var refused error
+	wait, err := st.view(func(s S, now time.Time) {
+		var events []E
+		if events, refused = decide(s, now); refused == nil && len(events) > 0 {
+			st.commit(events, after)
+		}
+		seq = st.seq
+	})
+	if err := cmp.Or(err, wait.wait()); err != nil {
 		return 0, err
 	}
 	return seq, refused
-}
-
-func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, *batch[E], error) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if err := st.usable(); err != nil {
-		return 0, nil, err
-	}
-	events, err := decide(st.state, st.instant())
-	if err == nil && len(events) > 0 {
-		st.commit(events, after)
-	}
-	return st.seq, st.newest(), err
 }
 
 // commit applies events and hands them to the writer. The lock is held.

@@ -1,13 +1,18 @@
+// Package gtfs makes a timetable's tables from a feed in GTFS Schedule, with columns of Waybill's own (contract §5).
+//
+// [Read] takes any feed as it comes: a byte-order mark, CRLF, padded cells, rows and columns in any order, files and
+// columns it does not know. What it cannot use it skips, row by row, and says where and why; what is no feed it refuses.
+//
+// A file is read as rows; a row knows how to read its cells and keeps what is
+// first wrong with them; a Feed makes tables of the rows that are left.
 package gtfs
 
 import (
 	"bufio"
 	"cmp"
 	"encoding/base64"
-	"fmt"
 	"io/fs"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -101,14 +106,15 @@ func add[T any](table *[]T, row T) int32 {
 }
 
 const (
-	upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	safe  = upper + "abcdefghijklmnopqrstuvwxyz0123456789-._~"
+	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits = "0123456789"
+	plain  = "abcdefghijklmnopqrstuvwxyz" + digits
 )
 
 // urlSafe gives the id by which the interface names what a feed calls id: the
 // same where that is URL-safe, else an encoding that no other id has.
 func urlSafe(id string) string {
-	if strings.Trim(id, safe) == "" && strings.Trim(id, ".") != "" && id[0] != '~' {
+	if strings.Trim(id, upper+plain+"-._~") == "" && strings.Trim(id, ".") != "" && id[0] != '~' {
 		return id
 	}
 	// No plain id starts with a tilde.
@@ -120,10 +126,7 @@ func (f *Feed) readAgencies() {
 		zone := f.zone(r, "agency_timezone")
 		r.check(zone != "", "agency_timezone", "is missing")
 		id := r.unique("agency_id", f.companies)
-		if r.unused {
-			continue
-		}
-		f.companies[id] = add(&f.out.Companies, schedule.Company{
+		keep(r, &f.out.Companies, schedule.Company{
 			ID: urlSafe(id), Name: r.get("agency_name"), Email: r.get("agency_email"), Website: r.get("agency_url"), Zone: zone,
 			Slug: r.get("waybill_slug"), CEO: r.get("waybill_ceo"), PartnerCompany: r.get("waybill_partner_company"),
 			LogoURL: r.get("waybill_logo_url"), Rules: r.get("waybill_rules"), Socials: r.list("waybill_socials", " "),
@@ -144,10 +147,7 @@ func (f *Feed) readRoutes() {
 		company := r.ref("agency_id", f.companies, "agency.txt")
 		kind, err := strconv.Atoi(r.get("route_type"))
 		r.check(err == nil || !f.opt.BusOnly, "route_type", "is not a number")
-		switch {
-		case r.unused:
-			continue
-		case f.opt.BusOnly && kind != 3 && kind/100 != 2 && kind/100 != 7:
+		if f.opt.BusOnly && !r.unused && kind != 3 && kind/100 != 2 && kind/100 != 7 {
 			f.routes[id] = leftOut
 			continue
 		}
@@ -163,7 +163,7 @@ func (f *Feed) readRoutes() {
 			id, name, _ := strings.Cut(pair, ":")
 			route.Services = append(route.Services, schedule.Amenity{ID: urlSafe(strings.TrimSpace(id)), Name: strings.TrimSpace(name)})
 		}
-		f.routes[id] = add(&f.out.Routes, route)
+		keep(r, &f.out.Routes, route)
 	}
 }
 
@@ -173,54 +173,106 @@ func (f *Feed) readBuses() {
 		id := r.id("bus_id", f.buses)
 		company := r.maybe("agency_id", f.companies, "agency.txt")
 		seats := r.number("seats", 1, schedule.MaxSeats)
-		object := r.unique("fms_object_id", objects)
-		if r.unused {
-			continue
+		object := r.get("fms_object_id")
+		if object != "" {
+			r.unique("fms_object_id", objects)
 		}
-		f.buses[id] = add(&f.out.Buses, schedule.Bus{
+		keep(r, &f.out.Buses, schedule.Bus{
 			ID: urlSafe(id), Company: company, Seats: int32(seats), Registration: r.get("registration_number"),
 			Brand: r.get("brand"), Model: r.get("model"), Images: r.list("image_urls", " "),
 			FMSObject: object, Geolocation: r.get("is_geolocation") == "1",
 		})
-		if object != "" {
-			objects[object] = f.buses[id]
-		}
 	}
 }
 
-// readFrequencies puts one trip per departure in place of each trip that runs at intervals.
-func (f *Feed) readFrequencies() {
-	var departures []schedule.Trip
-	made, replaced := map[string]bool{}, map[string]bool{} // by id
-	for r := range f.rows("frequencies.txt") {
-		trip := r.ref("trip_id", f.trips, "trips.txt")
-		start, end := int(r.clock("start_time")), int(r.clock("end_time"))
-		r.check(start != blank, "start_time", "is missing")
-		headway := r.number("headway_secs", 1, math.MaxInt)
-		r.check(end > start, "end_time", "leaves no departure")
-		r.check((end-start)/headway < maxDepartures-len(departures), "headway_secs", "brings the feed beyond 500,000 departures")
+// ParseFarePerKm reads a price per kilometre as in EUR:0.06, of at least a hundredth of a minor unit.
+func ParseFarePerKm(s string) (f schedule.FarePerKm, ok bool) {
+	currency, amount, _ := strings.Cut(s, ":")
+	rate, err := strconv.ParseFloat(amount, 64)
+	ok = err == nil && rate >= 1e-4 && rate < 1e6 && isCurrency(currency) && !strings.ContainsAny(amount, "eExX_+")
+	return schedule.FarePerKm{Currency: currency, Micros: int64(rate*1e6 + 0.5)}, ok
+}
+
+func isCurrency(s string) bool { return len(s) == 3 && strings.Trim(s, upper) == "" }
+
+func (f *Feed) readFares() {
+	type fare struct {
+		schedule.Fare
+		ruled bool
+	}
+	var fares []fare
+	byID := index{}
+	for r := range f.rows("fare_attributes.txt") {
+		company := int32(-1)
+		r.id("fare_id", byID)
+		if r.get("agency_id") != "" { // blank is every agency, even where there is but one
+			company = r.ref("agency_id", f.companies, "agency.txt")
+		}
+		amount := r.hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
+		currency := strings.ToUpper(r.get("currency_type"))
+		r.check(isCurrency(currency), "currency_type", "is not three letters")
+		keep(r, &fares, fare{Fare: schedule.Fare{Company: company, Route: -1, Currency: currency, Amount: amount}})
+	}
+	for r := range f.rows("fare_rules.txt") {
+		i := r.ref("fare_id", byID, "fare_attributes.txt")
 		if r.unused {
 			continue
 		}
-		base := f.out.Trips[trip]
-		replaced[base.ID] = true
-		for at := start; at < end; at += min(headway, end) {
-			x := base
-			x.ID = fmt.Sprintf("%s~%02d%02d%02d", base.ID, at/3600, at/60%60, at%60)
-			if made[x.ID] { // intervals may overlap
-				continue
-			}
-			made[x.ID] = true
-			for _, taken := f.trips[x.ID]; taken; _, taken = f.trips[x.ID] {
-				x.ID += "~"
-			}
-			x.Shift = int32(at) - f.out.Times[base.Times][1]
-			departures = append(departures, x)
+		fares[i].ruled = true // also by a rule that cannot be used: the fare is not for everything
+		fare := fares[i].Fare
+		fare.Route = r.maybe("route_id", f.routes, "routes.txt")
+		fare.From, fare.To = r.get("origin_id"), r.get("destination_id")
+		r.check(r.get("contains_id") == "", "contains_id", "is not supported: fares go by the zones of the first and the last stop")
+		keep(r, &f.out.Fares, fare)
+	}
+	for _, x := range fares {
+		if !x.ruled {
+			f.out.Fares = append(f.out.Fares, x.Fare)
 		}
 	}
-	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool { return replaced[t.ID] })
-	f.out.Trips = append(kept, departures...)
 }
 
-// maxDepartures is how many trips frequencies.txt may expand to.
-const maxDepartures = 500_000
+const notPercent = "is not a percentage from 0 to 100"
+
+func (f *Feed) readRefundRules() {
+	for r := range f.rows("waybill_refund_rules.txt") {
+		route, company := r.maybe("route_id", f.routes, "routes.txt"), int32(-1)
+		if route < 0 || r.get("agency_id") != "" {
+			company = r.ref("agency_id", f.companies, "agency.txt")
+		}
+		hours, percent := r.number("hours", 0, math.MaxUint16), r.hundredths("amount", 100_00, notPercent)
+		keep(r, &f.out.RefundRules, schedule.RefundRule{
+			ID: urlSafe(r.get("rule_id")), Company: company, Route: route, Hours: int32(hours), Percent: percent,
+		})
+	}
+}
+
+func (f *Feed) readDiscounts() {
+	for r := range f.rows("waybill_discounts.txt") {
+		route := r.ref("route_id", f.routes, "routes.txt")
+		first, last := r.date("start_date"), r.date("end_date")
+		r.check(r.get("rule") == "Percent", "rule", "is not Percent")
+		percent := r.hundredths("amount", 100_00, notPercent)
+		keep(r, &f.out.Discounts, schedule.Discount{
+			ID: urlSafe(r.get("discount_id")), Route: route, Name: r.get("name"), Description: r.get("description"),
+			Percent: percent, First: first, Last: last,
+		})
+	}
+}
+
+func (f *Feed) readTransfers() {
+	for r := range f.rows("transfers.txt") {
+		for _, column := range []string{"from_route_id", "to_route_id", "from_trip_id", "to_trip_id"} {
+			r.check(r.get(column) == "", column, "is not supported: transfers go by stop")
+		}
+		from, to := r.ref("from_stop_id", f.stops, "stops.txt"), r.ref("to_stop_id", f.stops, "stops.txt")
+		forbidden, usual, seconds := r.get("transfer_type") == "3", r.get("min_transfer_time") == "", 0
+		if !usual {
+			seconds = r.number("min_transfer_time", 0, math.MaxInt32)
+		}
+		if !r.unused && (forbidden || !usual) {
+			x := schedule.Transfer{From: f.out.Stops[from].ID, To: f.out.Stops[to].ID, Seconds: int32(seconds), Forbidden: forbidden}
+			keep(r, &f.out.Transfers, x)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,19 +25,14 @@ func (f *Feed) zone(r *row, column string) string {
 func (f *Feed) readAreas() {
 	for r := range f.rows("areas.txt") {
 		id, name := r.id("area_id", f.areas), r.get("area_name")
-		zone := f.zone(r, "waybill_timezone")
-		if r.unused {
-			continue
-		}
-		f.areas[id] = add(&f.out.Cities, schedule.City{
-			ID: urlSafe(id), Name: cmp.Or(name, id), Names: f.names("areas", "area_name", id, name),
-			Slug: r.get("waybill_slug"), Country: strings.ToUpper(r.get("waybill_country")), Zone: zone,
+		keep(r, &f.out.Cities, schedule.City{
+			ID: urlSafe(id), Name: cmp.Or(name, id), Names: f.names("areas", "area_name", id, name), Slug: r.get("waybill_slug"),
+			Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
 		})
 	}
 }
 
-// stopRow is a row of stops.txt until all are read: rows may name later ones. Its
-// ids are the feed's, and its City is -1 where no area has it.
+// stopRow is a row of stops.txt until all are read. Its ids are the feed's; its City is -1 where no area has it.
 type stopRow struct {
 	schedule.Stop
 	zone, country string
@@ -63,9 +59,7 @@ func (f *Feed) readStops() {
 		if s.located {
 			s.Lat, s.Lon = r.degrees("stop_lat", 90), r.degrees("stop_lon", 180)
 		}
-		if !r.unused {
-			byID[id] = add(&stops, s)
-		}
+		keep(r, &stops, s)
 	}
 	for r := range f.rows("stop_areas.txt") {
 		stop := r.ref("stop_id", byID, "stops.txt")
@@ -133,11 +127,17 @@ func (f *Feed) finishCities() {
 			c.Zone = cmp.Or(c.Zone, f.out.Companies[f.out.Routes[p.Route].Company].Zone)
 		}
 	}
-	countries := zoneCountries()
+	country := map[string]string{} // by zone
+	for line := range strings.Lines(countries) {
+		code, zones, _ := strings.Cut(line, " ")
+		for zone := range strings.FieldsSeq(zones) {
+			country[zone] = code
+		}
+	}
 	for i := range f.out.Cities {
 		c := &f.out.Cities[i]
 		c.Zone = cmp.Or(c.Zone, f.out.Companies[0].Zone)
-		c.Country = cmp.Or(c.Country, countries[c.Zone])
+		c.Country = cmp.Or(c.Country, country[c.Zone])
 	}
 }
 
@@ -145,18 +145,6 @@ func (f *Feed) finishCities() {
 //
 //go:embed countries.txt
 var countries string
-
-// zoneCountries gives the country of each zone listed.
-func zoneCountries() map[string]string {
-	m := map[string]string{}
-	for line := range strings.Lines(countries) {
-		country, zones, _ := strings.Cut(line, " ")
-		for zone := range strings.FieldsSeq(zones) {
-			m[zone] = country
-		}
-	}
-	return m
-}
 
 // languageCodes are those of translations.txt, in the order of schedule's languages.
 var languageCodes = []string{"uk", "pl", "cs", "en", "ru"}
@@ -189,4 +177,77 @@ func (f *Feed) names(table, field, record, value string) schedule.Names {
 		names[i] = cmp.Or(names[i], same[i])
 	}
 	return names
+}
+
+// slugTable spells what is left of a folded name in ASCII: Cyrillic by the
+// Ukrainian passport rules where letters differ between languages, and Greek.
+var slugTable = map[rune]string{
+	'а': "a", 'б': "b", 'в': "v", 'г': "h", 'ґ': "g", 'д': "d", 'е': "e", 'є': "ie", 'ж': "zh", 'з': "z", 'и': "y", 'і': "i",
+	'й': "i", 'к': "k", 'л': "l", 'м': "m", 'н': "n", 'о': "o", 'п': "p", 'р': "r", 'с': "s", 'т': "t", 'у': "u", 'ф': "f", 'х': "kh", 'ц': "ts",
+	'ч': "ch", 'ш': "sh", 'щ': "shch", 'ь': "", 'ъ': "", 'ы': "y", 'э': "e", 'ю': "iu", 'я': "ia",
+	'ѓ': "gj", 'ѕ': "dz", 'ј': "j", 'љ': "lj", 'њ': "nj", 'ќ': "kj", 'џ': "dzh", 'ђ': "dj", 'ћ': "c", 'ў': "u",
+	'ї': "i", 'ё': "e", 'ѐ': "e", 'ѝ': "i",
+	'α': "a", 'β': "v", 'γ': "g", 'δ': "d", 'ε': "e", 'ζ': "z", 'η': "i", 'θ': "th", 'ι': "i", 'κ': "k", 'λ': "l", 'μ': "m",
+	'ν': "n", 'ξ': "x", 'ο': "o", 'π': "p", 'ρ': "r", 'σ': "s", 'ς': "s", 'τ': "t", 'υ': "y", 'φ': "f", 'χ': "ch", 'ψ': "ps", 'ω': "o",
+	'’': "", '\'': "", 'ʼ': "", '`': "",
+}
+
+// slugOf makes a URL-friendly word of a name, "" when nothing of it can be spelled.
+func slugOf(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		letters := string(r)
+		if _, ok := slugTable[r]; !ok {
+			letters = schedule.Fold(letters)
+		}
+		for _, r := range letters {
+			if spelled, ok := slugTable[r]; ok {
+				b.WriteString(spelled)
+			} else if strings.ContainsRune(plain, r) {
+				b.WriteRune(r)
+			} else {
+				b.WriteByte(' ')
+			}
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), "-")
+}
+
+// named is what gets a slug: Slug is what the feed gives, and then what it got.
+type named struct {
+	id, name string
+	slug     *string
+}
+
+// slugs gives each row its slug, once: first to those that had one in the
+// timetable before, then as the feed asks, then after the names.
+func slugs[T any](rows, old []T, of func(*T) named) {
+	before := map[string]string{}
+	for i := range old {
+		x := of(&old[i])
+		before[x.id] = *x.slug
+	}
+	taken, next := map[string]bool{}, map[string]int{}
+	var asking, others []named
+	for i := range rows {
+		x := of(&rows[i])
+		asked, had := slugOf(*x.slug), before[x.id]
+		switch {
+		case had != "" && !taken[had] && (asked == "" || had == asked || strings.TrimRight(had, digits) == asked+"-"):
+			*x.slug, taken[had] = had, true
+		case asked != "":
+			asking = append(asking, x)
+		default:
+			others = append(others, x)
+		}
+	}
+	for _, x := range append(asking, others...) {
+		slug := cmp.Or(slugOf(*x.slug), slugOf(x.name), slugOf(x.id), "x")
+		unique := slug
+		for n := max(2, next[slug]); taken[unique]; n++ {
+			unique = slug + "-" + strconv.Itoa(n)
+			next[slug] = n + 1
+		}
+		*x.slug, taken[unique] = unique, true
+	}
 }

@@ -2,6 +2,7 @@ package gtfs
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -14,24 +15,23 @@ import (
 // dayRange is a row of calendar.txt, or one day of calendar_dates.txt.
 type dayRange struct {
 	first, last schedule.Day
-	weekdays    [7]bool // from Sunday
-	except      bool    // the service does not run on this day, whatever other rows say
+	weekdays    [7]bool
+	except      bool // the service does not run on this day, whatever other rows say
 }
 
-// Service days outside these years are not kept; no bus ticket needs them.
 var (
+	// Service days outside these years are not kept; no bus ticket needs them.
 	firstDay = schedule.DayOf(time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC))
 	lastDay  = schedule.DayOf(time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC))
-)
 
-var (
-	weekdayColumns = [7]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
+	// From the weekday of day 0, 1970-01-01.
+	weekdayColumns = [7]string{"thursday", "friday", "saturday", "sunday", "monday", "tuesday", "wednesday"}
 	everyWeekday   = [7]bool{true, true, true, true, true, true, true}
 )
 
 func (f *Feed) readServices() {
 	services := map[string][]dayRange{}
-	keep := func(r *row, days dayRange) {
+	enter := func(r *row, days dayRange) {
 		if id := r.get("service_id"); !r.unused {
 			services[id] = append(services[id], days)
 		}
@@ -43,13 +43,13 @@ func (f *Feed) readServices() {
 		for i, column := range weekdayColumns {
 			days.weekdays[i] = r.get(column) == "1"
 		}
-		keep(r, days)
+		enter(r, days)
 	}
 	for r := range f.rows("calendar_dates.txt") {
 		day, kind := r.date("date"), r.get("exception_type")
 		r.check(firstDay <= day && day <= lastDay, "date", "is not from 1990 to 2099")
 		r.check(kind == "1" || kind == "2", "exception_type", "is neither 1 nor 2")
-		keep(r, dayRange{day, day, everyWeekday, kind == "2"})
+		enter(r, dayRange{day, day, everyWeekday, kind == "2"})
 	}
 	for _, id := range slices.Sorted(maps.Keys(services)) {
 		f.services[id] = add(&f.out.Services, service(id, services[id]))
@@ -59,8 +59,11 @@ func (f *Feed) readServices() {
 // service makes the set of days: those of the ranges, without those excepted.
 func service(id string, ranges []dayRange) schedule.Service {
 	first, last := lastDay, firstDay
+	except := map[schedule.Day]bool{}
 	for _, r := range ranges {
-		if !r.except {
+		if r.except {
+			except[r.first] = true
+		} else {
 			first, last = min(first, r.first), max(last, r.last)
 		}
 	}
@@ -70,15 +73,10 @@ func service(id string, ranges []dayRange) schedule.Service {
 	}
 	out.Bits = make([]uint64, (last-first)/64+1)
 	for _, r := range ranges {
-		for d := r.first; d <= r.last && !r.except; d++ {
-			if r.weekdays[(d%7+11)%7] { // day 0 was a Thursday
+		for d := r.first; d <= r.last; d++ {
+			if r.weekdays[d%7] && !except[d] {
 				out.Bits[(d-first)/64] |= 1 << ((d - first) % 64)
 			}
-		}
-	}
-	for _, r := range ranges {
-		if d := r.first; r.except && first <= d && d <= last {
-			out.Bits[(d-first)/64] &^= 1 << ((d - first) % 64)
 		}
 	}
 	return out
@@ -94,11 +92,9 @@ type tripRow struct {
 
 // stopTime is a row of stop_times.txt, packed: there may be millions.
 type stopTime struct {
-	seq, stop int32
-	arr, dep  int32 // blank where the feed gives none
-	line      int32
-	noPickup  bool
-	noDropOff bool
+	seq, stop, line     int32
+	arr, dep            int32 // blank where the feed gives none
+	noPickup, noDropOff bool
 }
 
 const blank = -1
@@ -113,10 +109,7 @@ func (f *Feed) readTrips() {
 			f.trips[id] = leftOut
 		}
 		service := r.ref("service_id", f.services, "calendar.txt or calendar_dates.txt")
-		if r.unused {
-			continue
-		}
-		f.trips[id] = add(&trips, tripRow{line: r.line, Trip: schedule.Trip{
+		keep(r, &trips, tripRow{line: r.line, Trip: schedule.Trip{
 			ID: id, Pattern: route, Service: service, Bus: bus,
 			Name: cmp.Or(r.get("trip_short_name"), r.get("trip_headsign")), Phones: r.list("waybill_phones", " "),
 		}})
@@ -199,12 +192,10 @@ func packed[T int16 | int32](list []T) string {
 
 // once adds a row to a table unless one with the key is there.
 func once[T any](seen index, key string, table *[]T, row T) int32 {
-	i, ok := seen[key]
-	if !ok {
-		i = add(table, row)
-		seen[key] = i
+	if _, ok := seen[key]; !ok {
+		seen[key] = add(table, row)
 	}
-	return i
+	return seen[key]
 }
 
 // complete fills in blank times, evenly between those that are given, and says what is wrong with a trip.
@@ -234,3 +225,40 @@ func complete(calls []stopTime) string {
 	}
 	return ""
 }
+
+// readFrequencies puts one trip per departure in place of each trip that runs at intervals.
+func (f *Feed) readFrequencies() {
+	var departures []schedule.Trip
+	made, replaced := map[string]bool{}, map[string]bool{} // by id
+	for r := range f.rows("frequencies.txt") {
+		trip := r.ref("trip_id", f.trips, "trips.txt")
+		start, end := int(r.clock("start_time")), int(r.clock("end_time"))
+		r.check(start != blank, "start_time", "is missing")
+		headway := r.number("headway_secs", 1, math.MaxInt)
+		r.check(end > start, "end_time", "leaves no departure")
+		r.check((end-start)/headway < maxDepartures-len(departures), "headway_secs", "brings the feed beyond 500,000 departures")
+		if r.unused {
+			continue
+		}
+		base := f.out.Trips[trip]
+		replaced[base.ID] = true
+		for at := start; at < end; at += min(headway, end) {
+			x := base
+			x.ID = fmt.Sprintf("%s~%02d%02d%02d", base.ID, at/3600, at/60%60, at%60)
+			if made[x.ID] { // intervals may overlap
+				continue
+			}
+			made[x.ID] = true
+			for _, taken := f.trips[x.ID]; taken; _, taken = f.trips[x.ID] {
+				x.ID += "~"
+			}
+			x.Shift = int32(at) - f.out.Times[base.Times][1]
+			departures = append(departures, x)
+		}
+	}
+	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool { return replaced[t.ID] })
+	f.out.Trips = append(kept, departures...)
+}
+
+// maxDepartures is how many trips frequencies.txt may expand to.
+const maxDepartures = 500_000
