@@ -65,11 +65,13 @@ func TestClaimsOfAnotherIssuerAudienceOrSubjectAreRefused(t *testing.T) {
 		t.Errorf("with the issuer's slash: %v", err)
 	}
 	// What was not configured is not "the same as nothing".
-	empty := signers()["EdDSA"].token(good().with("iss", `""`).with("aud", `""`).String())
 	for _, want := range []Provider{{}, {Issuer: ours.Issuer}, {Audience: ours.Audience}} {
-		for _, token := range []string{token, empty} {
-			if _, err := all.Verify(token, want, noon); !errors.Is(err, ErrCredentials) {
-				t.Errorf("%+v: %v", want, err)
+		for _, aud := range []string{`""`, `[""]`, `"waybill-app"`} {
+			for _, iss := range []string{`""`, `"https://idp.example"`} {
+				token := signers()["EdDSA"].token(good().with("iss", iss).with("aud", aud).String())
+				if _, err := all.Verify(token, want, noon); !errors.Is(err, ErrCredentials) {
+					t.Errorf("%+v, iss %s, aud %s: %v", want, iss, aud, err)
+				}
 			}
 		}
 	}
@@ -92,13 +94,13 @@ func TestClaimsOfAnotherTimeAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) { refuses(t, all, signers()["EdDSA"].token(claims.String())) })
 	}
 	// The leeway is told to the millisecond by the server's clock too.
-	token := signers()["EdDSA"].token(good().with("nbf", later(0)).String())
-	end := noon.Add(time.Hour + time.Minute)
-	for at, want := range map[time.Time]bool{
-		end.Add(-time.Millisecond): true, end: false, noon.Add(-time.Minute): true, noon.Add(-time.Minute - time.Millisecond): false,
-	} {
-		if _, err := all.Verify(token, ours, at); (err == nil) != want {
-			t.Errorf("at %v: %v", at, err)
+	for _, part := range []time.Duration{0, 500 * time.Millisecond} {
+		token := signers()["EdDSA"].token(good().with("nbf", later(part)).with("exp", later(time.Hour+part)).with("iat", "").String())
+		first, end := noon.Add(part-time.Minute), noon.Add(part+time.Hour+time.Minute)
+		for at, want := range map[time.Time]bool{end.Add(-time.Millisecond): true, end: false, first: true, first.Add(-time.Millisecond): false} {
+			if _, err := all.Verify(token, ours, at); (err == nil) != want {
+				t.Errorf("at %v: %v", at, err)
+			}
 		}
 	}
 }
@@ -174,9 +176,9 @@ func TestUserInfoIsOfTheSameSubject(t *testing.T) {
 		"an array":         {`[{"sub":"s","email":"a@x.example","email_verified":true}]`, "", false, true},
 		"something behind": {`{"sub":"s","email":"a@x.example","email_verified":true} {}`, "", false, true},
 	} {
-		who := Identity{Issuer: "i", Subject: "s"}
+		who := Identity{Issuer: "i", Subject: "s", EmailVerified: true} // as the token says, of no e-mail
 		err := who.UserInfo([]byte(c.answer), ours)
-		if want := (Identity{"i", "s", c.email, c.verified}); errors.Is(err, ErrCredentials) != c.refused || who != want {
+		if want := (Identity{"i", "s", c.email, c.verified || c.refused}); errors.Is(err, ErrCredentials) != c.refused || who != want {
 			t.Errorf("%s: %+v, %v; want %+v", name, who, err, want)
 		}
 	}

@@ -80,6 +80,13 @@ func TestHeadersOfHostileTokensAreRefused(t *testing.T) {
 			t.Errorf("%v: nobody would look for a newer key", err)
 		}
 	})
+	t.Run("alg of another key, one key", func(t *testing.T) {
+		for _, header := range []string{`{"alg":"ES256","kid":"d"}`, `{"alg":"RS256"}`} {
+			if _, err := one.Verify(s.signs(header, good().String()), ours, noon); !errors.Is(err, ErrCredentials) || errors.Is(err, ErrUnknownKey) {
+				t.Errorf("%v: a newer key is of no help", err)
+			}
+		}
+	})
 	t.Run("no key at all", func(t *testing.T) { refuses(t, new(KeySet), s.token(good().String())) })
 }
 
@@ -123,7 +130,7 @@ func TestSignaturesInAnotherFormAreRefused(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"63 bytes": sig[:63], "65 bytes": append(sig[:64:64], 0), "65 bytes, 0 first": append([]byte{0}, sig...), "DER": der, "none": nil, "r alone": sig[:32],
 		"r zero": append(zero[:32:32], sig[32:]...), "s zero": append(sig[:32:32], zero...), "both zero": make([]byte, 64), "all ones": []byte(strings.Repeat("\xff", 64)),
-		"s and r": append(sig[32:64:64], sig[:32]...), "twice": append(sig[:64:64], sig...),
+		"s of 33 bytes": append(append(sig[:32:32], 0), sig[32:]...), "s and r": append(sig[32:64:64], sig[:32]...), "twice": append(sig[:64:64], sig...),
 	} {
 		t.Run("ES256 "+name, func(t *testing.T) { refuses(t, all, input+"."+enc64(b)) })
 	}

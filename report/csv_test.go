@@ -88,6 +88,17 @@ func TestColumnsAndLineEnds(t *testing.T) {
 	}
 }
 
+// Contract §6: a ticket's discount is the first leg's that has one.
+func TestTheDiscountIsThatOfTheFirstLegThatHasOne(t *testing.T) {
+	for want, of := range map[string][2]int16{"": {-1, -1}, "5.00": {0, 1}, "12.50": {1, 0}, "12.50 ": {-1, 1}, "5.00 ": {0, -1}} {
+		one, other := leg(run("north", "N", 6, 0, "A", "B"), 1, 1), leg(run("north", "M", 9, 0, "B", "C"), 1, 1)
+		one.Discount, other.Discount = of[0], of[1]
+		if got := column(t, written(t, always("north", CreatedAt), bookingOf(0, ticket(1, 0, one, other))), "discount"); got[0] != strings.TrimSpace(want) {
+			t.Errorf("%v: %q", of, got)
+		}
+	}
+}
+
 // Contract §10: the range and the order both use the field named by orderBy; the range is inclusive at both ends (interface, reports).
 func TestTheRangeIsInclusiveAtBothEnds(t *testing.T) {
 	for by, at := range map[OrderBy]time.Time{CreatedAt: day0.Add(90 * time.Minute), DepartureDate: day0.Add(6*time.Hour + 5*time.Minute)} {
@@ -201,8 +212,11 @@ func TestNumbersAreNotDefused(t *testing.T) {
 	}
 	dash := ticket(2, 0, leg(r, 1, 1))
 	dash.ID = booking.ID{0xf8} // its text starts with a minus
-	if got := column(t, written(t, always("north", CreatedAt), bookingOf(1, dash)), "orderId"); got[0] != "'"+dash.ID.String() {
-		t.Errorf("%q", got)
+	in := bookingOf(1, dash)
+	in.ID = booking.ID{0xf8, 1}
+	text = written(t, always("north", CreatedAt), in)
+	if order, b := column(t, text, "orderId"), column(t, text, "bookingId"); order[0] != "'"+dash.ID.String() || b[0] != "'"+in.ID.String() {
+		t.Errorf("%q, %q", order, b)
 	}
 	if got := fmt.Sprint(column(t, written(t, always("north", CreatedAt), bookingOf(2, ticket(3, 0, leg(r, 40, 1)))), "seat")); got != "[40]" {
 		t.Error(got)
