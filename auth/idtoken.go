@@ -170,9 +170,11 @@ func parseObject(text []byte, names []string) (object, error) {
 	return o, nil
 }
 
-// text gives a member that is a string; else "".
+// text gives a member that is a string; else "". Half a surrogate pair is no
+// text: it would read as U+FFFD, and two subjects as one.
 func (o object) text(name string) (s string) {
-	if raw := o[name]; len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+	raw := o[name]
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil || strings.ContainsRune(s, utf8.RuneError) {
 		return ""
 	}
 	return s

@@ -53,16 +53,20 @@ type jwk struct {
 }
 
 // ParseKeySet reads a JSON Web Key Set. Keys that cannot verify an ID token (for
-// encryption, symmetric, of another curve, RSA below 2048 bits) are passed over;
+// encryption, symmetric, of another curve, RSA below 2048 bits, no key at all) are passed over;
 // a set without any other is an error.
 func ParseKeySet(text []byte) (*KeySet, error) {
-	var doc struct{ Keys []jwk }
-	if err := json.Unmarshal(text, &doc); err != nil {
+	doc, err := parseObject(text, []string{"keys"})
+	var members []json.RawMessage
+	if err != nil || json.Unmarshal(doc["keys"], &members) != nil {
 		return nil, errors.New("auth: not a JSON Web Key Set")
 	}
 	set := new(KeySet)
-	for i := range doc.Keys {
-		j := &doc.Keys[i]
+	for _, member := range members {
+		var j jwk
+		if json.Unmarshal(member, &j) != nil {
+			continue
+		}
 		key, alg := j.public()
 		if key == nil || j.Use != "" && j.Use != "sig" || j.Ops != nil && !slices.Contains(j.Ops, "verify") || j.Alg != "" && j.Alg != alg {
 			continue
@@ -80,8 +84,8 @@ const minRSA, maxRSA = 2048, 8192 // bits
 // public gives the key and the algorithm that it is for; nil is none of ours.
 func (j *jwk) public() (crypto.PublicKey, string) {
 	n, e, x, y := decode64(j.N), decode64(j.E), decode64(j.X), decode64(j.Y)
-	switch j.Type + j.Curve {
-	case "RSA":
+	switch j.Type + " " + j.Curve {
+	case "RSA ":
 		k := &rsa.PublicKey{N: new(big.Int).SetBytes(n)}
 		exponent := new(big.Int).SetBytes(e)
 		if bits := k.N.BitLen(); bits < minRSA || bits > maxRSA || exponent.BitLen() < 2 || exponent.BitLen() > 31 || exponent.Bit(0) == 0 {
@@ -89,11 +93,11 @@ func (j *jwk) public() (crypto.PublicKey, string) {
 		}
 		k.E = int(exponent.Int64())
 		return k, "RS256"
-	case "ECP-256":
+	case "EC P-256":
 		if k, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y)); err == nil && len(x) == 32 {
 			return k, "ES256"
 		}
-	case "OKPEd25519":
+	case "OKP Ed25519":
 		if len(x) == ed25519.PublicKeySize {
 			return ed25519.PublicKey(x), "EdDSA"
 		}

@@ -51,5 +51,6 @@ func (p Password) Matches(password string) bool {
 	if err != nil || bad != nil || iterations < 1 {
 		return false
 	}
-	return subtle.ConstantTimeCompare([]byte(derive(password, salt, iterations)), []byte(p)) == 1
+	same := subtle.ConstantTimeCompare([]byte(derive(password, salt, iterations)), []byte(p)) == 1
+	return same && !strings.Contains(password, "\x00") // to HMAC, zeros at a key's end are nothing
 }

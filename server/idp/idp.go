@@ -47,8 +47,10 @@ type Client struct {
 
 // New makes a client. It fetches nothing yet.
 func New(cfg Config) (*Client, error) {
-	for _, address := range []string{cfg.JWKS, cfg.UserInfo} {
-		if u, err := url.Parse(address); strings.Contains(address, "://") && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+	for i, address := range []string{cfg.JWKS, cfg.UserInfo} {
+		u, err := url.Parse(address)
+		isURL, given := strings.Contains(address, "://"), address != ""
+		if wrong := err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http"; wrong && (isURL || i == 1 && given) {
 			return nil, fmt.Errorf("idp: %q is not an http or https URL", address)
 		}
 	}
