@@ -138,11 +138,15 @@ func (w *Writer) LocalTime(name string, t time.Time, offset int, utc bool) {
 	milli := wall.Nanosecond() / 1e6
 	b = append(b[:len(b)-1], '.', byte('0'+milli/100), byte('0'+milli/10%10), byte('0'+milli%10))
 	if utc {
-		b = append(b, 'Z')
-	} else {
-		b = t.In(time.FixedZone("", offset)).AppendFormat(b, "-07:00")
+		w.B = append(b, 'Z', '"')
+		return
 	}
-	w.B = append(b, '"')
+	sign, minutes := byte('+'), offset/60
+	if minutes < 0 {
+		sign, minutes = '-', -minutes
+	}
+	h, m := minutes/60, minutes%60
+	w.B = append(b, sign, byte('0'+h/10), byte('0'+h%10), ':', byte('0'+m/10), byte('0'+m%10), '"')
 }
 
 // The characters that a string may have as a backslash and a letter, and the letters. The Writer
