@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -102,20 +103,16 @@ func setupVersion(*flag.FlagSet) action {
 		if !ok {
 			return p.fail(exitFailed, errors.New("the binary holds no build information"))
 		}
-		revision := "unknown"
+		revision, dependencies := "unknown", ""
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				revision = s.Value
 			}
 		}
-		fmt.Fprintf(p.Stdout, "waybill %s\n%s\nrevision %s\ndependencies", info.Main.Version, info.GoVersion, revision)
 		for _, d := range info.Deps {
-			fmt.Fprintf(p.Stdout, " %s@%s", d.Path, d.Version)
+			dependencies += " " + d.Path + "@" + d.Version
 		}
-		if len(info.Deps) == 0 {
-			fmt.Fprint(p.Stdout, " none")
-		}
-		fmt.Fprintln(p.Stdout)
+		fmt.Fprintf(p.Stdout, "waybill %s\n%s\nrevision %s\ndependencies%s\n", info.Main.Version, info.GoVersion, revision, cmp.Or(dependencies, " none"))
 		return exitDone
 	}
 }
