@@ -7,17 +7,14 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"net"
-	"net/http"
-	"net/url"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -52,49 +49,29 @@ type Process struct {
 // verb is one of the commands.
 type verb struct {
 	name     string
-	operands string
+	operands string // one word each
 	about    string
-	least    int // operands
-	most     int
-	setup    func(*flag.FlagSet) func(*Process, []string) int
+	setup    func(*flag.FlagSet) action
 }
 
-func verbs() []verb {
-	return []verb{
-		{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", 0, 0, setupServe},
-		{"import", "FEED", "makes a GTFS feed, a directory or .zip, the timetable in force", 1, 1, setupImport},
-		{"partner add", "NAME", "prints a new API key of a partner, new or known; only its hash is kept", 1, 1, setupPartnerAdd},
-		{"partner list", "", "lists partners and their keys", 0, 0, setupAdmin("partner-list", nil)},
-		{"partner revoke", "NAME", "ends the keys of a partner, or one of them", 1, 1, setupPartnerRevoke},
-		{"ticket move", "TICKET BOOKING|new", "moves a ticket to another booking of the same partner", 2, 2, setupAdmin("ticket-move", []string{"ticket", "booking"})},
-		{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid", "gives a ticket a status of the carrier's lifecycle", 2, 2, setupAdmin("ticket-status", []string{"ticket", "status"})},
-		{"user add", "", "gives a company user an access; a new user's password is the first line of standard input", 0, 0, setupUserAdd},
-		{"user list", "", "lists company users and what they may sign in for", 0, 0, setupAdmin("user-list", nil)},
-		{"user remove", "EMAIL", "removes a user, or one access, and ends the sessions", 1, 1, setupUserRemove},
-		{"idtoken", "", "mints an ID token of the built-in development identity provider", 0, 0, setupIDToken},
-		{"key rotate", "", "signs offers with a new key; offers already given stay good", 0, 0, setupAdmin("rotate-keys", nil)},
-		{"log", "", "shows the journal as readable history", 0, 0, setupLog},
-		{"verify", "", "checks every byte of journal and snapshots, then the books", 0, 0, setupVerify},
-		{"version", "", "prints version, Go version, revision and dependencies", 0, 0, setupVersion},
-	}
-}
+// An action does what a verb is for, once its flags are read, and gives the exit code.
+type action func(p *Process, operands []string) int
 
 // Main runs a command and gives its exit code.
 func Main(p *Process) int {
 	args := p.Args
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") && args[0] != "-h" && args[0] != "-help" && args[0] != "--help" {
+	if len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help", "help"}, args[0]) {
+		p.usage(p.Stdout)
+		return exitDone
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		args = append([]string{"serve"}, args...)
 	}
 	for _, v := range verbs() {
 		words := strings.Fields(v.name)
-		if len(args) >= len(words) && strings.Join(args[:len(words)], " ") == v.name {
+		if len(args) >= len(words) && slices.Equal(args[:len(words)], words) {
 			return p.run(&v, args[len(words):])
 		}
-	}
-	switch args[0] {
-	case "-h", "-help", "--help", "help":
-		p.usage(p.Stdout)
-		return exitDone
 	}
 	fmt.Fprintf(p.Stderr, "waybill: there is no command %q\n", strings.Join(args[:min(2, len(args))], " "))
 	p.usage(p.Stderr)
@@ -129,8 +106,8 @@ func (p *Process) run(v *verb, args []string) int {
 	if f := flags.Lookup("data"); err == nil && f != nil && f.Value.String() == "" {
 		err = errors.New("-data names no directory")
 	}
-	if n := flags.NArg(); err == nil && (n < v.least || n > v.most) {
-		err = fmt.Errorf("takes %d operands after its flags, not %d", v.least, n)
+	if n := len(strings.Fields(v.operands)); err == nil && flags.NArg() != n {
+		err = fmt.Errorf("takes %d operands after its flags, not %d", n, flags.NArg())
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "waybill %s: %v\n", v.name, err)
@@ -206,97 +183,6 @@ func running(dir string) bool {
 		c.Close()
 	}
 	return err == nil
-}
-
-// admin does an operation on the directory, through its server or by itself.
-func (p *Process) admin(dir, op string, form url.Values) int {
-	path, err := socket(dir)
-	if err != nil {
-		return p.fail(exitCode(err), err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "FORMAT")); err != nil && op != "import" && op != "partner-add" {
-		return p.fail(exitFailed, fmt.Errorf("%s is not a data directory", dir))
-	}
-	err = p.adminCall(path, op, form)
-	if none(err) && op == "import" {
-		err = p.importHere(path, dir, form)
-	} else if none(err) {
-		err = p.adminHere(path, dir, op, form)
-	}
-	if err != nil {
-		return p.fail(exitCode(err), err)
-	}
-	return exitDone
-}
-
-// none tells whether an error says that there is no server behind a socket.
-func none(err error) bool {
-	return errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED)
-}
-
-// adminCall asks the server behind the socket.
-func (p *Process) adminCall(path, op string, form url.Values) error {
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
-	}}}
-	defer client.CloseIdleConnections()
-	resp, err := client.PostForm("http://waybill/"+op, form)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(p.Stdout, resp.Body); err != nil {
-		return fmt.Errorf("the server ended before it was done: %w", err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return errors.New("the server is starting or stopping; try again")
-	}
-	if text, err := url.QueryUnescape(resp.Trailer.Get(server.AdminError)); text != "" || err != nil {
-		return errors.New(text)
-	}
-	return nil
-}
-
-// adminHere opens the directory for one operation.
-func (p *Process) adminHere(path, dir, op string, form url.Values) error {
-	s, err := p.openHere(dir)
-	if errors.Is(err, store.ErrLocked) {
-		// A server is about to listen, or another verb is at work.
-		return p.adminCall(path, op, form)
-	} else if err != nil {
-		return err
-	}
-	return errors.Join(s.Admin(op, form, p.Stdout), s.Close())
-}
-
-// importHere opens the directory for an import once the feed has been read: one
-// that is refused leaves no trace.
-func (p *Process) importHere(path, dir string, form url.Values) error {
-	feed, err := server.ReadFeed(form, p.Stdout)
-	if err != nil || feed == nil {
-		return err
-	}
-	s, err := p.openHere(dir)
-	if errors.Is(err, store.ErrLocked) {
-		return p.adminCall(path, "import", form)
-	} else if err != nil {
-		return err
-	}
-	return errors.Join(s.Adopt(feed, p.Stdout), s.Close())
-}
-
-// lockWait is how long a verb waits for another process to give the directory free.
-const lockWait = 5 * time.Second
-
-// openHere opens the directory. While another verb has it, it tries again.
-func (p *Process) openHere(dir string) (*server.Server, error) {
-	for end := time.Now().Add(lockWait); ; {
-		s, err := server.Open(server.Config{Dir: dir, Log: p.logger("warn"), KeepClock: true})
-		if !errors.Is(err, store.ErrLocked) || time.Now().After(end) || running(dir) {
-			return s, err
-		}
-		<-time.After(20 * time.Millisecond)
-	}
 }
 
 // instant reads a time given on the command line.

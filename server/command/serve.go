@@ -29,7 +29,7 @@ const (
 	maxHeader     = 16 << 10 // bytes
 )
 
-func setupServe(flags *flag.FlagSet) func(*Process, []string) int {
+func setupServe(flags *flag.FlagSet) action {
 	addr := flags.String("addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free one")
 	data := dataFlag(flags)
 	clock := flags.String("test-clock", "", "serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z")
