@@ -126,16 +126,15 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	who, err := s.idp.Verify(r.Context(), idToken, now)
-	if err != nil {
-		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
-		return errUnauthorized
-	}
+	who, wrong := s.idp.Verify(r.Context(), idToken, now)
 	access, refresh := auth.NewToken(), auth.NewToken()
 	e := &auth.SessionStarted{Session: auth.ID(s.newID())}
-	var user *auth.User
 	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
-		if user, e.Link, err = st.Accounts.Identify(who); err != nil {
+		if wrong != nil {
+			return nil, wrong
+		}
+		user, link, err := st.Accounts.Identify(who)
+		if err != nil {
 			return nil, err
 		}
 		list := s.accesses(user)
@@ -143,7 +142,7 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 		if i < 0 {
 			return nil, errForbidden
 		}
-		e.User, e.Company, e.Tokens = user.ID, list[i].Company.ID, auth.NewTokens(now, access, refresh)
+		e.User, e.Link, e.Company, e.Tokens = user.ID, link, list[i].Company.ID, auth.NewTokens(now, access, refresh)
 		return e, nil
 	})
 	if errors.Is(err, auth.ErrCredentials) {
