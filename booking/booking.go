@@ -232,8 +232,7 @@ func (b *Booking) Departure() time.Time {
 func (b *Booking) RequiredBy(now time.Time) (due time.Time, ok bool) {
 	for i := range b.Tickets {
 		t := &b.Tickets[i]
-		at := time.UnixMilli(t.due()).UTC()
-		if t.PhaseAt(now) == Unpaid && (!ok || at.Before(due)) {
+		if at := time.UnixMilli(t.due()).UTC(); t.PhaseAt(now) == Unpaid && (!ok || at.Before(due)) {
 			due, ok = at, true
 		}
 	}

@@ -32,12 +32,14 @@ type hold struct {
 	sold     uint16 // which form
 }
 
-// set makes h the ticket's hold. Those that have run out by now decide nothing any more, and are dropped.
+// set makes h the ticket's hold. Those that have run out by now decide nothing any more, and make room for a new one.
 func (s *seating) set(h hold, now int64) {
-	s.holds = slices.DeleteFunc(s.holds, func(old hold) bool { return old.ticket == h.ticket || old.until <= now })
-	if h.until > now {
-		s.holds = append(s.holds, h)
+	if i := slices.IndexFunc(s.holds, func(old hold) bool { return old.ticket == h.ticket }); i >= 0 {
+		s.holds[i] = h
+		return
 	}
+	s.holds = slices.DeleteFunc(s.holds, func(old hold) bool { return old.until <= now })
+	s.holds = append(s.holds, h)
 }
 
 // sit gives a ticket seats, by leg, or else those it had, for as long as its phase says.
@@ -89,26 +91,22 @@ func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
 	if r.Form.Key() == form.Key() {
 		return from, to
 	}
-	at := positions(r.Form, form)
+	var at []int16 // where each stop of the run is in the form
+	next := 0
+	for i := range r.Form.Stops {
+		same := func(s schedule.FormStop) bool { return s.Stop.ID == r.Form.Stops[i].Stop.ID }
+		if k := slices.IndexFunc(form.Stops[next:], same); k >= 0 {
+			at = append(at, slices.Repeat([]int16{int16(next + k)}, i+1-len(at))...)
+			next += k + 1
+		}
+	}
+	at = append(at, slices.Repeat([]int16{int16(len(form.Stops) - 1)}, len(r.Form.Stops)-len(at))...)
 	start, end = at[from], at[to]
-	if last := slices.Max(at); start >= end {
-		end = min(start+1, max(last, 1))
+	if start >= end {
+		end = min(start+1, max(at[len(at)-1], 1))
 		start = end - 1
 	}
 	return start, end
-}
-
-// positions tells where each stop of a form, or else the next one that remains, is in another of the same trip.
-func positions(of, in *schedule.Form) (list []int16) {
-	at := 0
-	for i := range of.Stops {
-		same := func(s schedule.FormStop) bool { return s.Stop.ID == of.Stops[i].Stop.ID }
-		if k := slices.IndexFunc(in.Stops[at:], same); k >= 0 {
-			list = append(list, slices.Repeat([]int16{int16(at + k)}, i+1-len(list))...)
-			at += k + 1
-		}
-	}
-	return append(list, slices.Repeat([]int16{int16(len(in.Stops) - 1)}, len(of.Stops)-len(list))...)
 }
 
 // together picks n of the free seats: the first n in a row, or else the first n there are.
@@ -136,23 +134,23 @@ type picks map[*seating][]hold
 // reseat finds seats for the legs of a ticket whose hold has run out: the same,
 // or else, with other, any. A ticket that gets all its seats adds them to the picks. nil: there are none.
 func (p picks) reseat(tt *schedule.Timetable, t *Ticket, other bool, now time.Time) (got []int16) {
-	var mine []hold
-	for _, l := range t.Itinerary() {
-		x := l.Run.seats
-		form := x.present(tt)
+	legs := slices.Clone(t.Itinerary())
+	for i := range legs {
+		l, seats := &legs[i], legs[i].Run.seats
+		form := seats.present(tt)
 		from, to := l.Run.within(form, l.From, l.To)
-		free := x.free(form, from, to, p[x], now)
-		if !slices.Contains(free, l.Seat) {
-			if len(free) == 0 || !other {
-				return nil
-			}
+		free := seats.free(form, from, to, p[seats], now)
+		switch {
+		case slices.Contains(free, l.Seat):
+		case other && len(free) > 0:
 			l.Seat = free[0]
+		default:
+			return nil
 		}
-		got = append(got, l.Seat)
-		mine = append(mine, l.hold(t.ID, math.MaxInt64))
 	}
-	for i, l := range t.Itinerary() {
-		p[l.Run.seats] = append(p[l.Run.seats], mine[i])
+	for _, l := range legs {
+		got = append(got, l.Seat)
+		p[l.Run.seats] = append(p[l.Run.seats], l.hold(t.ID, math.MaxInt64))
 	}
 	return got
 }
@@ -162,17 +160,14 @@ func (p picks) reseat(tt *schedule.Timetable, t *Ticket, other bool, now time.Ti
 // one, not at the sets of seats that Create decided by.
 func (s *State) CheckCreated(now time.Time, e *Created) error {
 	for k, l := range e.Legs {
-		seen := map[int16]ID{}
-		for _, t := range e.Tickets {
-			if other, ok := seen[t.Seats[k]]; ok {
-				return fmt.Errorf("tickets %s and %s were sold the same seat %d", other, t.ID, t.Seats[k])
+		for i, t := range e.Tickets {
+			leg := Leg{Run: s.runs[l.Run], From: l.From, To: l.To, Seat: t.Seats[k]}
+			same := func(t NewTicket) bool { return t.Seats[k] == leg.Seat }
+			if first := slices.IndexFunc(e.Tickets, same); first < i {
+				return fmt.Errorf("tickets %s and %s were sold the same seat %d", e.Tickets[first].ID, t.ID, leg.Seat)
 			}
-			seen[t.Seats[k]] = t.ID
-			if run := s.runs[l.Run]; run != nil {
-				leg := Leg{Run: run, From: l.From, To: l.To, Seat: t.Seats[k]}
-				if err := leg.check(t.ID, false, now); err != nil {
-					return err
-				}
+			if err := leg.check(t.ID, false, now); err != nil {
+				return err
 			}
 		}
 	}
@@ -228,12 +223,17 @@ func (s *State) Audit(now time.Time) error {
 // its ride at an instant. Rides are compared by the stops of the leg's form;
 // with older, only those sold in that form or one before.
 func (l *Leg) check(ticket ID, older bool, now time.Time) error {
-	run, seats := l.Run, l.Run.seats
-	form := slices.Index(seats.sold, run)
+	if l.Run == nil {
+		return nil // nobody was sold it yet
+	}
+	seats := l.Run.seats
+	form := slices.Index(seats.sold, l.Run)
 	var others []ID
 	for _, h := range seats.holds {
-		start, end := seats.sold[h.sold].within(run.Form, h.from, h.to)
-		if h.ticket != ticket && h.seat == l.Seat && (!older || int(h.sold) <= form) && h.until > now.UnixMilli() && start < l.To && l.From < end {
+		if h.ticket == ticket || h.seat != l.Seat || h.until <= now.UnixMilli() || older && int(h.sold) > form {
+			continue
+		}
+		if start, end := seats.sold[h.sold].within(l.Run.Form, h.from, h.to); start < l.To && l.From < end {
 			others = append(others, h.ticket)
 		}
 	}
@@ -242,5 +242,5 @@ func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 	}
 	// Which one is told must not depend on the order of the holds.
 	other := slices.MinFunc(others, ID.compare)
-	return fmt.Errorf("seat %d of trip %s on %s is sold to the tickets %s and %s", l.Seat, run.Form.Trip, run.Day, ticket, other)
+	return fmt.Errorf("seat %d of trip %s on %s is sold to the tickets %s and %s", l.Seat, l.Run.Form.Trip, l.Run.Day, ticket, other)
 }
