@@ -190,7 +190,7 @@ func (s *State) Cancel(now time.Time, partner, booking ID, ids []ID, request str
 // refund works out what comes back: all of it within the grace, else for each
 // leg the share that its own rules give, with the hours counted to the first departure.
 func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
-	if now.Sub(time.UnixMilli(t.Created)) < Grace {
+	if now.Sub(time.UnixMilli(t.Created)) < grace {
 		c.Grace, c.Refund = true, t.Price()
 		return
 	}

@@ -73,20 +73,21 @@ func (id *ID) UnmarshalText(text []byte) error {
 }
 
 const (
-	// Window is how long an unpaid ticket keeps its seat after its creation (interface, Limits).
-	Window = 20 * time.Minute
-	// Grace is how long after its creation a paid ticket of our own is refunded in full.
-	Grace = 20 * time.Minute
+	// window is how long an unpaid ticket keeps its seat after its creation (interface, Limits).
+	window = 20 * time.Minute
+	// grace is how long after its creation a paid ticket of our own is refunded in full.
+	grace = 20 * time.Minute
 )
 
 // Booking is a set of tickets of one partner. Its Tickets must not be changed.
 type Booking struct {
 	ID      ID
 	Partner ID
-	Number  uint32 // in the order of creation, from 0
 	Created int64  // Unix milliseconds
 	Updated int64
 	Tickets []Ticket
+
+	number uint32 // in the order of creation, from 0
 }
 
 // Ticket is one passenger's seat on one journey: an order, in the words of the legacy interface.
@@ -128,9 +129,7 @@ func NewRun(form *schedule.Form, day schedule.Day, start int64, offsets []int32)
 	b := append([]byte(form.Key()), 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(day))
 	b = binary.BigEndian.AppendUint64(b, uint64(start))
-	for _, o := range offsets {
-		b = binary.BigEndian.AppendUint32(b, uint32(o))
-	}
+	b, _ = binary.Append(b, binary.BigEndian, offsets) // fails only where a size is not fixed
 	sum := sha256.Sum256(b)
 	return &Run{ID: RunID(sum[:12]), Form: form, Day: day, Start: start, Offsets: offsets}
 }
@@ -181,7 +180,7 @@ func (t *Ticket) Departure() time.Time { return t.Legs[0].Run.Dep(t.Legs[0].From
 func (t *Ticket) Source() string { return t.Legs[0].Run.Form.Company.Source }
 
 // due is the end of the payment window, in Unix milliseconds.
-func (t *Ticket) due() int64 { return t.Created + Window.Milliseconds() }
+func (t *Ticket) due() int64 { return t.Created + window.Milliseconds() }
 
 // until is when the ticket's seat is free again, in Unix milliseconds: 0 when it is already.
 func (t *Ticket) until() int64 {

@@ -117,12 +117,12 @@ func (s *State) Count() int { return len(s.bookings) }
 
 // add makes a booking known, with the next number.
 func (s *State) add(b *Booking, now time.Time) {
-	b.Number = uint32(len(s.bookings))
+	b.number = uint32(len(s.bookings))
 	s.bookings = append(s.bookings, b)
-	s.byID[b.ID] = b.Number
+	s.byID[b.ID] = b.number
 	s.list(b, true)
 	for i := range b.Tickets {
-		s.byTicket[b.Tickets[i].ID] = b.Number
+		s.byTicket[b.Tickets[i].ID] = b.number
 		b.Tickets[i].sit(nil, now)
 	}
 }
@@ -132,22 +132,21 @@ func (s *State) renew(id ID, now time.Time) *Booking {
 	b := *s.Any(id)
 	b.Tickets = slices.Clone(b.Tickets)
 	b.Updated = now.UnixMilli()
-	s.bookings[b.Number] = &b
+	s.bookings[b.number] = &b
 	return &b
 }
 
-// list puts a booking on its lists, or takes it off while its departure is still the one it is listed by.
+// list puts a booking with tickets on its lists, or takes it off while its departure is still what it is listed by.
 func (s *State) list(b *Booking, on bool) {
+	if len(b.Tickets) == 0 {
+		return
+	}
 	for _, day := range [...]schedule.Day{anyDay, schedule.DayOf(b.Departure())} {
 		key := listKey{b.Partner, day}
-		list := s.lists[key]
-		at, _ := slices.BinarySearch(list, b.Number) // almost always its end
+		at, _ := slices.BinarySearch(s.lists[key], b.number) // almost always the end
 		if on {
-			list = slices.Insert(list, at, b.Number)
-		} else {
-			list = slices.Delete(list, at, at+1)
-		}
-		if s.lists[key] = list; len(list) == 0 {
+			s.lists[key] = slices.Insert(s.lists[key], at, b.number)
+		} else if s.lists[key] = slices.Delete(s.lists[key], at, at+1); len(s.lists[key]) == 0 {
 			delete(s.lists, key)
 		}
 	}
@@ -335,23 +334,20 @@ func (s *State) Move(ticket ID, to *ID, fresh ID) (*Moved, error) {
 }
 
 func (s *State) ApplyMoved(now time.Time, e *Moved) {
-	from := s.renew(e.From, now)
-	t := *from.find(e.Ticket)
+	if e.New {
+		s.add(&Booking{ID: e.To, Partner: s.Any(e.From).Partner, Created: now.UnixMilli()}, now)
+	}
+	from, to := s.renew(e.From, now), s.renew(e.To, now)
 	s.list(from, false)
+	s.list(to, false)
+	t := *from.find(e.Ticket)
 	from.Tickets = slices.DeleteFunc(from.Tickets, func(x Ticket) bool { return x.ID == t.ID })
-	if len(from.Tickets) > 0 {
-		s.list(from, true)
-	} else {
-		s.bookings[from.Number] = nil
+	to.Tickets = append(to.Tickets, t)
+	s.list(from, true)
+	s.list(to, true)
+	s.byTicket[t.ID] = to.number
+	if len(from.Tickets) == 0 {
+		s.bookings[from.number] = nil
 		delete(s.byID, from.ID)
 	}
-	if e.New {
-		s.add(&Booking{ID: e.To, Partner: from.Partner, Created: from.Updated, Updated: from.Updated, Tickets: []Ticket{t}}, now)
-		return
-	}
-	to := s.renew(e.To, now)
-	s.list(to, false)
-	to.Tickets = append(to.Tickets, t)
-	s.list(to, true)
-	s.byTicket[t.ID] = to.Number
 }
