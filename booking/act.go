@@ -8,11 +8,14 @@ import (
 	"waybill/schedule"
 )
 
-// ErrNotFound is the reason why not for an unknown booking or ticket, and for
-// one of another partner or booking.
-var ErrNotFound = errors.New("not found")
+var (
+	// ErrNotFound is the reason why not for an unknown booking or ticket, and for one of another partner or booking.
+	ErrNotFound = errors.New("not found")
+	// ErrExpired is the reason why not when the offer has expired.
+	ErrExpired = errors.New("the offer has expired")
 
-var errNoTicket = errors.New("there is no such ticket")
+	errNoTicket = errors.New("there is no such ticket")
+)
 
 // Conflict is the reason why not for tickets whose state, or lack of a seat, does not allow an action.
 type Conflict struct {
@@ -122,9 +125,8 @@ func (s *State) target(now time.Time, partner, booking ID, ids []ID, action Acti
 	return tickets, nil
 }
 
-// Settle decides to pay or book tickets of a booking, all of it where ids is
-// nil: an event for each. All seats that are needed are found before anything
-// happens. Errors: ErrNotFound, *Conflict.
+// Settle decides to pay or book tickets of a booking, all of it where ids is nil: an event for each. All seats that
+// are needed are found before anything happens. Errors: ErrNotFound, *Conflict.
 func (s *State) Settle(now time.Time, tt *schedule.Timetable, partner, booking ID, ids []ID, action Action, request string) ([]*Settled, error) {
 	tickets, err := s.target(now, partner, booking, ids, action)
 	if err != nil {
@@ -135,14 +137,14 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, partner, booking I
 		list = append(list, &Settled{Booking: booking, Ticket: t.ID, Request: request})
 	}
 	var lost []ID
-	picked := picks{}
+	picked := map[*seating][]hold{}
 	// Those whose own seat is free come first, or a sibling might get it.
 	for _, other := range []bool{false, true} {
 		for i, t := range tickets {
 			if t.PhaseAt(now) != Uncompleted || list[i].Seats != nil {
 				continue
 			}
-			list[i].Seats = picked.reseat(tt, t, other, now)
+			list[i].Seats = t.reseat(tt, other, picked, now)
 			if other && list[i].Seats == nil {
 				lost = append(lost, t.ID)
 			}
@@ -168,8 +170,7 @@ func (s *State) Answer(ticket ID, confirmed bool) (event any, err error) {
 	return (&Settled{Booking: b.ID, Ticket: ticket, Request: request}).By(t.Asked), nil
 }
 
-// Cancel decides to cancel tickets of a booking, all of it where ids is nil.
-// Errors: ErrNotFound, *Conflict.
+// Cancel decides to cancel tickets of a booking, all of it where ids is nil. Errors: ErrNotFound, *Conflict.
 func (s *State) Cancel(now time.Time, partner, booking ID, ids []ID, request string) (*TicketsCanceled, error) {
 	tickets, err := s.target(now, partner, booking, ids, Cancel)
 	if err != nil {
@@ -220,8 +221,7 @@ func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSe
 	return &CarrierSet{b.ID, ticket, status}, nil
 }
 
-func (s *State) ApplyPaid(now time.Time, e *TicketPaid) { s.settle(now, &e.Settled, Pay) }
-
+func (s *State) ApplyPaid(now time.Time, e *TicketPaid)     { s.settle(now, &e.Settled, Pay) }
 func (s *State) ApplyBooked(now time.Time, e *TicketBooked) { s.settle(now, &e.Settled, Book) }
 
 func (s *State) settle(now time.Time, e *Settled, action Action) {

@@ -83,7 +83,7 @@ const (
 type Booking struct {
 	ID      ID
 	Partner ID
-	Created int64  // Unix milliseconds
+	Created int64 // Unix milliseconds
 	Updated int64
 	Tickets []Ticket
 
@@ -142,8 +142,7 @@ func (r *Run) Arr(position int16) time.Time { return r.at(r.Form.Stops[position]
 
 func (r *Run) at(seconds int32) time.Time { return time.Unix(r.Start+int64(seconds), 0).UTC() }
 
-// Passenger is who travels, packed into one string: the largest part of what a
-// server with many tickets remembers.
+// Passenger is who travels, packed into one string: the largest part of what a server with many tickets remembers.
 type Passenger string
 
 const passengerSep = "\x00" // no field may hold a control character
@@ -284,10 +283,8 @@ const (
 var actionNames = []string{"", "pay", "book", "cancel"}
 
 // String gives the last part of the action's path.
-func (a Action) String() string { return actionNames[a] }
-
-func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
+func (a Action) String() string                   { return actionNames[a] }
+func (a Action) MarshalText() ([]byte, error)     { return []byte(a.String()), nil }
 func (a *Action) UnmarshalText(text []byte) error { return named(a, actionNames, string(text)) }
 
 // Carrier is the status that a carrier gave a ticket (contract §8, ticket status).
@@ -303,10 +300,8 @@ const (
 var carrierNames = []string{"", "Confirmed", "NotConfirmed", "Prepaid"}
 
 // String gives the value as the interface has it.
-func (c Carrier) String() string { return carrierNames[c] }
-
-func (c Carrier) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
-
+func (c Carrier) String() string                   { return carrierNames[c] }
+func (c Carrier) MarshalText() ([]byte, error)     { return []byte(c.String()), nil }
 func (c *Carrier) UnmarshalText(text []byte) error { return named(c, carrierNames, string(text)) }
 
 // ParseCarrier reads what String gives.
@@ -350,8 +345,7 @@ func (t *Ticket) next(action Action, now time.Time) (Phase, bool) {
 	return 0, false
 }
 
-// projections are the status and paymentStatus of each phase. A cancelled
-// ticket's paymentStatus stays what it was.
+// projections are the status and paymentStatus of each phase. A cancelled ticket's paymentStatus stays what it was.
 var projections = [...]struct{ status, payment string }{
 	Unpaid:      {"Processing", "Unpaid"},
 	Booked:      {"Confirmed", "Booked"},

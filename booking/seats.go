@@ -128,18 +128,15 @@ func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time
 	return len(held.free(tt.Form(l.Trip), l.From, l.To, nil, now))
 }
 
-// picks are the seats that tickets of one request will get.
-type picks map[*seating][]hold
-
-// reseat finds seats for the legs of a ticket whose hold has run out: the same,
-// or else, with other, any. A ticket that gets all its seats adds them to the picks. nil: there are none.
-func (p picks) reseat(tt *schedule.Timetable, t *Ticket, other bool, now time.Time) (got []int16) {
+// reseat finds seats for the legs of a ticket whose hold has run out: the same, or else, with other, any. picked are
+// those that others of the same request will get; a ticket that gets all its seats adds them. nil: there are none.
+func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating][]hold, now time.Time) (got []int16) {
 	legs := slices.Clone(t.Itinerary())
 	for i := range legs {
 		l, seats := &legs[i], legs[i].Run.seats
 		form := seats.present(tt)
 		from, to := l.Run.within(form, l.From, l.To)
-		free := seats.free(form, from, to, p[seats], now)
+		free := seats.free(form, from, to, picked[seats], now)
 		switch {
 		case slices.Contains(free, l.Seat):
 		case other && len(free) > 0:
@@ -150,14 +147,13 @@ func (p picks) reseat(tt *schedule.Timetable, t *Ticket, other bool, now time.Ti
 	}
 	for _, l := range legs {
 		got = append(got, l.Seat)
-		p[l.Run.seats] = append(p[l.Run.seats], l.hold(t.ID, math.MaxInt64))
+		picked[l.Run.seats] = append(picked[l.Run.seats], l.hold(t.ID, math.MaxInt64))
 	}
 	return got
 }
 
-// CheckCreated tells whether a seat of a new booking belongs to somebody else
-// at that instant, in the state before the event. It looks at the holds one by
-// one, not at the sets of seats that Create decided by.
+// CheckCreated tells whether a seat of a new booking belongs to somebody else at that instant, in the state before
+// the event. It looks at the holds one by one, not at the sets of seats that Create decided by.
 func (s *State) CheckCreated(now time.Time, e *Created) error {
 	for k, l := range e.Legs {
 		for i, t := range e.Tickets {
@@ -219,9 +215,8 @@ func (s *State) Audit(now time.Time) error {
 	return nil
 }
 
-// check tells whether another ticket than the leg's holds its seat on a part of
-// its ride at an instant. Rides are compared by the stops of the leg's form;
-// with older, only those sold in that form or one before.
+// check tells whether another ticket than the leg's holds its seat on a part of its ride at an instant. Rides are
+// compared by the stops of the leg's form; with older, only those sold in that form or one before.
 func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 	if l.Run == nil {
 		return nil // nobody was sold it yet

@@ -164,8 +164,7 @@ func (s *State) Freeze() Frozen {
 	return Frozen{slices.Clone(s.bookings), slices.Clip(s.order), maps.Clone(s.asks)}
 }
 
-// RestoreRun makes a run known in the form it was sold in: a new one's, or a
-// snapshot's in the snapshot's order.
+// RestoreRun makes a run known in the form it was sold in: a new one's, or a snapshot's in the snapshot's order.
 func (s *State) RestoreRun(r *Run) {
 	if s.runs[r.ID] != nil {
 		return
@@ -190,8 +189,7 @@ func (s *State) RestoreBooking(b *Booking, asks map[ID]Ask) {
 	s.add(b, time.UnixMilli(0))
 }
 
-// Sale is what is to be sold: a journey with its price. It is worked out before
-// the lock is taken.
+// Sale is what is to be sold: a journey with its price. It is worked out before the lock is taken.
 type Sale struct {
 	Timetable *schedule.Timetable
 	runs      []*Run // in the form they would be sold in
@@ -212,9 +210,6 @@ func NewSale(tt *schedule.Timetable, legs []schedule.Leg, amounts []int64, curre
 	}
 	return s
 }
-
-// ErrExpired is the reason why not when the offer has expired.
-var ErrExpired = errors.New("the offer has expired")
 
 // Created says that a booking was made. Forms and runs are in it when it is the first to be sold on them.
 type Created struct {
@@ -260,26 +255,22 @@ func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) 
 		return nil, &SoldOut{0} // it has left
 	}
 	left := schedule.MaxSeats
-	var seats [][]int16 // by leg
 	for i, run := range sale.runs {
 		held := cmp.Or(s.seatings[run.key()], new(seating))
 		free := held.free(run.Form, sale.legs[i].From, sale.legs[i].To, nil, now)
 		left = min(left, len(free))
-		seats = append(seats, together(free, len(e.Tickets)))
-	}
-	if left < len(e.Tickets) {
-		return nil, &SoldOut{left}
-	}
-	for i, run := range sale.runs {
+		for k, seat := range together(free, len(e.Tickets)) {
+			e.Tickets[k].Seats = append(e.Tickets[k].Seats, seat)
+		}
 		if s.runs[run.ID] == nil {
+			e.Runs = append(e.Runs, run)
 			if s.forms[run.Form.Key()] == nil {
 				e.Forms = append(e.Forms, run.Form)
 			}
-			e.Runs = append(e.Runs, run)
 		}
-		for k := range e.Tickets {
-			e.Tickets[k].Seats = append(e.Tickets[k].Seats, seats[i][k])
-		}
+	}
+	if left < len(e.Tickets) {
+		return nil, &SoldOut{left}
 	}
 	e.Currency, e.Legs = sale.currency, sale.legs
 	return e, nil
