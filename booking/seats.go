@@ -1,9 +1,8 @@
 package booking
 
 import (
-	"cmp"
+	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"time"
 
@@ -15,6 +14,8 @@ type runKey struct {
 	trip string
 	day  schedule.Day
 }
+
+func (r *Run) key() runKey { return runKey{r.Form.Trip, r.Day} }
 
 // seating is who holds which seat of a run.
 type seating struct {
@@ -31,47 +32,28 @@ type hold struct {
 	sold     uint16 // which form
 }
 
-const forever = math.MaxInt64
-
-// set gives a ticket its seat, or changes until when it has it. Holds that have
-// run out by now decide nothing any more and are dropped when room is needed.
-func (s *seating) set(h hold, run *Run, now int64) {
-	h.sold = uint16(slices.Index(s.sold, run))
-	for i := range s.holds {
-		if s.holds[i].ticket == h.ticket {
-			s.holds[i] = h
-			return
-		}
+// set makes h the ticket's hold. Those that have run out by now decide nothing any more, and make room for a new one.
+func (s *seating) set(h hold, now int64) {
+	if i := slices.IndexFunc(s.holds, func(old hold) bool { return old.ticket == h.ticket }); i >= 0 {
+		s.holds[i] = h
+		return
 	}
-	if len(s.holds) == cap(s.holds) {
-		s.holds = slices.DeleteFunc(s.holds, func(h hold) bool { return h.until <= now })
-	}
+	s.holds = slices.DeleteFunc(s.holds, func(old hold) bool { return old.until <= now })
 	s.holds = append(s.holds, h)
 }
 
-// drop gives a ticket's seat back.
-func (s *seating) drop(ticket ID) {
-	s.holds = slices.DeleteFunc(s.holds, func(h hold) bool { return h.ticket == ticket })
-}
-
-// seats is a set of seats, a bit each; the first is seat 1.
-type seats [(schedule.MaxSeats + 63) / 64]uint64
-
-func (s *seats) has(seat int16) bool {
-	return seat > 0 && int(seat) <= len(s)*64 && s[(seat-1)/64]>>((seat-1)%64)&1 == 1
-}
-
-func (s *seats) remove(seat int16) {
-	if s.has(seat) {
-		s[(seat-1)/64] &^= 1 << ((seat - 1) % 64)
+// sit gives a ticket seats, by leg, or else those it had, for as long as its phase says.
+func (t *Ticket) sit(seats []int16, now time.Time) {
+	for i, seat := range seats {
+		t.Legs[i].Seat = seat
+	}
+	for _, l := range t.Itinerary() {
+		l.Run.seats.set(l.hold(t.ID, t.until()), now.UnixMilli())
 	}
 }
 
-func (s *seats) count() (n int) {
-	for _, word := range s {
-		n += bits.OnesCount64(word)
-	}
-	return n
+func (l *Leg) hold(ticket ID, until int64) hold {
+	return hold{ticket, until, l.From, l.To, l.Seat, uint16(slices.Index(l.Run.seats.sold, l.Run))}
 }
 
 // present is how a run is in the timetable in force, in whose terms seats are
@@ -84,20 +66,23 @@ func (s *seating) present(tt *schedule.Timetable) *schedule.Form {
 	return last.Form
 }
 
-// free gives the seats that are free between two stops of a form at an instant.
-func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) (free seats) {
+// free gives the seats, rising, that are free between two stops of a form at an
+// instant, and that are not among those picked already.
+func (s *seating) free(form *schedule.Form, from, to int16, picked []hold, now time.Time) []int16 {
+	free := make([]int16, form.Bus.Seats)
 	for i := range free {
-		free[i] = math.MaxUint64 >> min(64, max(0, (i+1)*64-int(form.Bus.Seats)))
+		free[i] = int16(i + 1)
 	}
-	ms := now.UnixMilli()
-	for i := range s.holds {
-		if h := &s.holds[i]; h.until > ms {
-			if start, end := s.sold[h.sold].within(form, h.from, h.to); start < to && from < end {
-				free.remove(h.seat)
+	for _, holds := range [...][]hold{s.holds, picked} {
+		for i := range holds {
+			h := &holds[i]
+			start, end := s.sold[h.sold].within(form, h.from, h.to)
+			if h.until > now.UnixMilli() && start < to && from < end && h.seat > 0 && int(h.seat) <= len(free) {
+				free[h.seat-1] = 0
 			}
 		}
 	}
-	return free
+	return slices.DeleteFunc(free, func(seat int16) bool { return seat == 0 })
 }
 
 // within gives the part of a form that a ride of the run covers. A stop that is
@@ -106,117 +91,151 @@ func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
 	if r.Form.Key() == form.Key() {
 		return from, to
 	}
-	at := positions(r.Form, form)
+	var at []int16 // where each stop of the run is in the form
+	next := 0
+	for i := range r.Form.Stops {
+		same := func(s schedule.FormStop) bool { return s.Stop.ID == r.Form.Stops[i].Stop.ID }
+		if k := slices.IndexFunc(form.Stops[next:], same); k >= 0 {
+			at = append(at, slices.Repeat([]int16{int16(next + k)}, i+1-len(at))...)
+			next += k + 1
+		}
+	}
+	at = append(at, slices.Repeat([]int16{int16(len(form.Stops) - 1)}, len(r.Form.Stops)-len(at))...)
 	start, end = at[from], at[to]
-	if last := slices.Max(at); start >= end {
-		end = min(start+1, max(last, 1))
+	if start >= end {
+		end = min(start+1, max(at[len(at)-1], 1))
 		start = end - 1
 	}
 	return start, end
 }
 
-// positions tells where each stop of a form is in another of the same trip.
-func positions(of, in *schedule.Form) []int16 {
-	list := make([]int16, len(of.Stops))
-	at := 0
-	for i := range of.Stops {
-		list[i] = -1
-		same := func(s schedule.FormStop) bool { return s.Stop.ID == of.Stops[i].Stop.ID }
-		if k := slices.IndexFunc(in.Stops[at:], same); k >= 0 {
-			at += k
-			list[i] = int16(at)
-			at++
+// together picks n of the free seats: the first n in a row, or else the first n there are.
+func together(free []int16, n int) []int16 {
+	for i := 0; i+n <= len(free); i++ {
+		if free[i+n-1]-free[i] == int16(n-1) {
+			return free[i : i+n]
 		}
 	}
-	next := int16(len(in.Stops) - 1)
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i] < 0 {
-			list[i] = next
-		}
-		next = list[i]
-	}
-	return list
-}
-
-// together picks n seats: the first n in a row, or else the first n there are.
-func (s *seats) together(n int) []int16 {
-	var all []int16
-	for seat := int16(1); int(seat) <= len(s)*64; seat++ {
-		if !s.has(seat) {
-			continue
-		}
-		all = append(all, seat)
-		if k := len(all) - n; k >= 0 && seat-all[k] == int16(n-1) {
-			return all[k:]
-		}
-	}
-	return all[:min(n, len(all))]
-}
-
-// freeFor gives the seats that are free for a ride.
-func (s *State) freeFor(tt *schedule.Timetable, l *schedule.Leg, now time.Time) seats {
-	if x := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]; x != nil {
-		return x.free(tt.Form(l.Trip), l.From, l.To, now)
-	}
-	return new(seating).free(tt.Form(l.Trip), l.From, l.To, now)
+	return free[:min(n, len(free))]
 }
 
 // SeatsLeft tells how many seats are free for a ride.
 func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) int {
-	if s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}] == nil {
+	held := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]
+	if held == nil {
 		return tt.Seats(l.Trip)
 	}
-	free := s.freeFor(tt, l, now)
-	return free.count()
+	return len(held.free(tt.Form(l.Trip), l.From, l.To, nil, now))
 }
 
-// reseat finds seats for the legs of a ticket whose hold has run out: the same,
-// or else, with other, any. picked are the seats that others of the same request
-// will get; a ticket that gets all its seats adds them. nil: there are none.
-func (s *State) reseat(tt *schedule.Timetable, t *Ticket, other bool, picked *[]pick, now time.Time) (got []int16) {
-	mine := *picked
-	for _, l := range t.Itinerary() {
-		form := l.Run.seats.present(tt)
+// reseat finds seats for the legs of a ticket whose hold has run out: the same, or else, with other, any. picked are
+// those that others of the same request will get; a ticket that gets all its seats adds them. nil: there are none.
+func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating][]hold, now time.Time) (got []int16) {
+	legs := slices.Clone(t.Itinerary())
+	for i := range legs {
+		l, seats := &legs[i], legs[i].Run.seats
+		form := seats.present(tt)
 		from, to := l.Run.within(form, l.From, l.To)
-		free := l.Run.seats.free(form, from, to, now)
-		for _, x := range mine {
-			if x.seating == l.Run.seats && x.from < to && from < x.to {
-				free.remove(x.seat)
-			}
+		free := seats.free(form, from, to, picked[seats], now)
+		switch {
+		case slices.Contains(free, l.Seat):
+		case other && len(free) > 0:
+			l.Seat = free[0]
+		default:
+			return nil
 		}
-		seat := l.Seat
-		if !free.has(seat) {
-			any := free.together(1)
-			if len(any) == 0 || !other {
-				return nil
-			}
-			seat = any[0]
-		}
-		got = append(got, seat)
-		mine = append(mine, pick{l.Run.seats, from, to, seat})
 	}
-	*picked = mine
+	for _, l := range legs {
+		got = append(got, l.Seat)
+		picked[l.Run.seats] = append(picked[l.Run.seats], l.hold(t.ID, math.MaxInt64))
+	}
 	return got
 }
 
-// pick is a seat that is about to be taken.
-type pick struct {
-	seating  *seating
-	from, to int16
-	seat     int16
+// CheckCreated tells whether a seat of a new booking belongs to somebody else at that instant, in the state before
+// the event. It looks at the holds one by one, not at the sets of seats that Create decided by.
+func (s *State) CheckCreated(now time.Time, e *Created) error {
+	for k, l := range e.Legs {
+		for i, t := range e.Tickets {
+			leg := Leg{Run: s.runs[l.Run], From: l.From, To: l.To, Seat: t.Seats[k]}
+			same := func(t NewTicket) bool { return t.Seats[k] == leg.Seat }
+			if first := slices.IndexFunc(e.Tickets, same); first < i {
+				return fmt.Errorf("tickets %s and %s were sold the same seat %d", e.Tickets[first].ID, t.ID, leg.Seat)
+			}
+			if err := leg.check(t.ID, false, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-// overlapping gives tickets that hold a seat of the ticket's on a part of its
-// ride at an instant. It looks at the holds one by one, and so checks what was sold by sets of seats.
-// Rides are compared by the stops of run's form; with older, only those sold in that form or one before.
-func (s *State) overlapping(ticket ID, run *Run, from, to, seat int16, older bool, now time.Time) (others []ID) {
-	form := slices.Index(run.seats.sold, run)
-	for _, h := range run.seats.holds {
-		start, end := run.seats.sold[h.sold].within(run.Form, h.from, h.to)
-		if h.ticket != ticket && h.seat == seat && (!older || int(h.sold) <= form) && h.until > now.UnixMilli() && start < to && from < end {
+// CheckReseated does the same for a ticket that was revived.
+func (s *State) CheckReseated(now time.Time, e *Settled) error {
+	_, t := s.ticket(e.Ticket)
+	if t == nil {
+		return fmt.Errorf("there is no ticket %s", e.Ticket)
+	}
+	for i, l := range t.Itinerary()[:min(len(e.Seats), len(t.Itinerary()))] {
+		l.Seat = e.Seats[i]
+		if err := l.check(t.ID, false, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Audit checks the books at an instant: no seat is sold twice on overlapping
+// parts of a run, no refund is above what was paid, and every ticket is in exactly one booking.
+func (s *State) Audit(now time.Time) error {
+	count := 0
+	for n, b := range s.bookings {
+		if b == nil {
+			continue
+		}
+		count += len(b.Tickets)
+		for i := range b.Tickets {
+			t := &b.Tickets[i]
+			if known, ok := s.byTicket[t.ID]; !ok || known != uint32(n) {
+				return fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, b.ID)
+			}
+			if t.Refund > t.Price() || t.Refund < 0 || t.Refund > 0 && t.Phase != Refunded {
+				return fmt.Errorf("ticket %s was refunded %d of %d", t.ID, t.Refund, t.Price())
+			}
+			for _, l := range t.Itinerary() {
+				if err := l.check(t.ID, true, now); err != nil && t.live(now) {
+					return err
+				}
+			}
+		}
+	}
+	if count != len(s.byTicket) {
+		return fmt.Errorf("%d tickets are in bookings, %d are known", count, len(s.byTicket))
+	}
+	return nil
+}
+
+// check tells whether another ticket than the leg's holds its seat on a part of its ride at an instant. Rides are
+// compared by the stops of the leg's form; with older, only those sold in that form or one before.
+func (l *Leg) check(ticket ID, older bool, now time.Time) error {
+	if l.Run == nil {
+		return nil // nobody was sold it yet
+	}
+	seats := l.Run.seats
+	form := slices.Index(seats.sold, l.Run)
+	var others []ID
+	for _, h := range seats.holds {
+		if h.ticket == ticket || h.seat != l.Seat || h.until <= now.UnixMilli() || older && int(h.sold) > form {
+			continue
+		}
+		if start, end := seats.sold[h.sold].within(l.Run.Form, h.from, h.to); start < l.To && l.From < end {
 			others = append(others, h.ticket)
 		}
 	}
-	slices.SortFunc(others, func(a, b ID) int { return cmp.Compare(string(a[:]), string(b[:])) })
-	return others
+	if others == nil {
+		return nil
+	}
+	// Which one is told must not depend on the order of the holds.
+	other := slices.MinFunc(others, ID.compare)
+	return fmt.Errorf("seat %d of trip %s on %s is sold to the tickets %s and %s", l.Seat, l.Run.Form.Trip, l.Run.Day, ticket, other)
 }
