@@ -55,13 +55,10 @@ func cookie(r *http.Request, name string) string {
 	return ""
 }
 
-// setCookie gives the client a token; with age 0 it takes it away.
+// setCookie gives the client a token; with a negative age it takes it away.
 func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, token string, age time.Duration) {
 	c := &http.Cookie{Name: name, Value: token, Path: path, MaxAge: int(age / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	c.Secure = s.cfg.SecureCookies || r.TLS != nil
-	if age == 0 {
-		c.MaxAge = -1
-	}
 	http.SetCookie(w, c)
 }
 
@@ -208,8 +205,8 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	wrote(w, seq)
-	s.setCookie(w, r, accessCookie, "/", "", 0)
-	s.setCookie(w, r, refreshCookie, refreshPath, "", 0)
+	s.setCookie(w, r, accessCookie, "/", "", -time.Second)
+	s.setCookie(w, r, refreshCookie, refreshPath, "", -time.Second)
 	return reply(w, http.StatusOK, func(w *wire.Writer) { writeSession(w, caller, ended) })
 }
 

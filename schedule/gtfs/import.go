@@ -90,15 +90,6 @@ func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	return &f.out
 }
 
-// Import reads a feed that follows no timetable.
-func Import(feed fs.FS, opt Options) (*schedule.Tables, Counts, error) {
-	f, counts, err := Read(feed, opt)
-	if err != nil {
-		return nil, counts, err
-	}
-	return f.Tables(nil), counts, nil
-}
-
 // add puts a row into a table and gives its index.
 func add[T any](table *[]T, row T) int32 {
 	*table = append(*table, row)
