@@ -62,10 +62,12 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, t
 	http.SetCookie(w, c)
 }
 
-func (s *Server) setCookies(w http.ResponseWriter, r *http.Request, access, refresh string) {
+// replyTokens answers with a session and its new tokens.
+func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64, access, refresh string) error {
+	wrote(w, seq)
 	s.setCookie(w, r, accessCookie, "/", access, auth.AccessLife)
 	s.setCookie(w, r, refreshCookie, refreshPath, refresh, auth.SessionLife)
-	w.Header().Set("Cache-Control", "no-store")
+	return s.replySession(w, access)
 }
 
 // postPreLogin answers POST /v2/auth/pre-login.
@@ -148,14 +150,11 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	wrote(w, seq)
-	s.setCookies(w, r, access, refresh)
-	return s.replySession(w, access)
+	return s.replyTokens(w, r, seq, access, refresh)
 }
 
 // getSession answers GET /v2/auth/session.
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request, _ *auth.Principal) error {
-	w.Header().Set("Cache-Control", "no-store")
 	return s.replySession(w, cookie(r, accessCookie))
 }
 
@@ -182,9 +181,7 @@ func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	wrote(w, seq)
-	s.setCookies(w, r, access, refresh)
-	return s.replySession(w, access)
+	return s.replyTokens(w, r, seq, access, refresh)
 }
 
 // postLogout answers POST /v2/auth/logout, to whoever shows either token.
@@ -219,6 +216,7 @@ func (s *Server) replySession(w http.ResponseWriter, access string) error {
 	if caller == nil {
 		return errUnauthorized // ended meanwhile
 	}
+	w.Header().Set("Cache-Control", "no-store")
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
 		writeUser(w, caller.User)
 		writeAccess(w, "access", s.current(caller.Access))
