@@ -149,7 +149,7 @@ func tellCanceled(e *booking.TicketsCanceled) string {
 
 // unquoted shows a line's data without JSON's punctuation.
 func unquoted(data []byte) string {
-	return strings.NewReplacer(`{`, "", `}`, "", `"`, "", `,`, ", ", `:`, " ").Replace(string(data))
+	return strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ").Replace(string(data))
 }
 
 // show writes a booking as it stood.
