@@ -44,6 +44,7 @@ type Report struct {
 	Created    time.Time `json:"created"`
 	Completed  time.Time `json:"completed,omitzero"` // zero: it is still queued
 	Downloaded time.Time `json:"downloaded,omitzero"`
+	SHA256     string    `json:"sha256,omitempty"` // of the file, in hex
 }
 
 // Ordered says that a user asked for a report.
@@ -135,7 +136,7 @@ func (s *State) ApplyOrdered(now time.Time, e *Ordered) {
 }
 
 func (s *State) ApplyCompleted(now time.Time, e *Completed) {
-	s.change(e.ID, func(r *Report) { r.Completed = now })
+	s.change(e.ID, func(r *Report) { r.Completed, r.SHA256 = now, e.SHA256 })
 }
 
 func (s *State) ApplyDownloaded(now time.Time, e *Downloaded) {
@@ -267,7 +268,7 @@ func hundredths(v int64) string {
 // text defuses a cell of text that a spreadsheet would read as a formula: an
 // apostrophe before it makes it text there too.
 func text(s string) string {
-	visible := strings.TrimLeftFunc(s, unicode.IsSpace)
+	visible := strings.TrimLeftFunc(s, func(r rune) bool { return unicode.In(r, unicode.Z, unicode.C) })
 	if visible != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(visible)[0]) || s != "" && strings.ContainsRune("\t\r\n", rune(s[0])) {
 		return "'" + s
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -144,12 +145,15 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 	return replyClock(w, now)
 }
 
+// rfc3339 is what time.Parse is too lenient about: one-digit hours, commas, offsets of a day and more.
+var rfc3339 = regexp.MustCompile(`^.{10}T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
 // readInstant reads a date-time, to the millisecond.
 func readInstant(r *wire.Reader) (at time.Time) {
 	r.Text(func(v string) bool {
 		t, err := time.Parse(time.RFC3339, v)
 		at = t.UTC().Truncate(time.Millisecond)
-		return err == nil
+		return err == nil && rfc3339.MatchString(v) && at.Year() > 0 && at.Year() <= 9999
 	}, "be an instant as in 2026-11-20T08:30:00Z")
 	return at
 }

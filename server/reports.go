@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -128,11 +129,14 @@ func (s *Server) getDownload(w http.ResponseWriter, r *http.Request, p *auth.Pri
 	if x.Completed.IsZero() {
 		return fail(http.StatusConflict, "CONFLICT", "the report is not completed yet")
 	}
-	expires := now.Add(linkLife)
+	expires, gone := now.Add(linkLife), x.Completed.Add(report.Life)
+	if gone.Before(expires) {
+		expires = gone
+	}
 	payload := append(append([]byte{0}, linkPurpose...), x.ID[:]...)
 	token := s.ring.Load().Sign(nil, binary.BigEndian.AppendUint64(payload, uint64(expires.UnixMilli())))
 	scheme := "http://"
-	if r.TLS != nil {
+	if r.TLS != nil || s.cfg.SecureCookies {
 		scheme = "https://"
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
@@ -160,14 +164,20 @@ func (s *Server) getReportFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer f.Close()
-	size, err := f.Size()
+	sum := sha256.New()
+	size, err := io.Copy(sum, f)
+	if err == nil && hex.EncodeToString(sum.Sum(nil)) != x.SHA256 {
+		err = fmt.Errorf("report %s: its file is not what was written", x.ID)
+	}
 	if err != nil {
 		return err
 	}
 	if r.Method == http.MethodGet && x.Downloaded.IsZero() {
-		if err := s.record(&report.Downloaded{ID: x.ID}); err != nil {
+		seq, err := s.do(func(*State, time.Time) (Event, error) { return &report.Downloaded{ID: x.ID}, nil })
+		if err != nil {
 			return err
 		}
+		wrote(w, seq)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
@@ -179,7 +189,7 @@ func (s *Server) getReportFile(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	if _, err := io.CopyN(w, f, size); err != nil {
+	if _, err := io.Copy(w, io.NewSectionReader(f, 0, size)); err != nil {
 		panic(http.ErrAbortHandler) // the client must see that it is not whole
 	}
 	return nil

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -184,19 +186,87 @@ list reports
 	})
 }
 
-// A file that somebody removed is not served as an empty report.
-func TestARemovedReportFileIsAnError(t *testing.T) {
+// What somebody did to a report's file is not served as the report.
+func TestAReportsFileIsServedAsItWasWrittenOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t, dir)
 		o.steps(orderReport + "\nGET /v2/reports/company/orders/$report/download\n    200\n    url = data.url\n")
-		if err := os.Remove(filepath.Join(dir, reportDir, o.vars["report"]+reportSuffix)); err != nil {
+		file := filepath.Join(dir, reportDir, o.vars["report"]+reportSuffix)
+		whole, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		o.steps("GET $url\n    500\n    errors[0].errorCode == \"INTERNAL\"\n")
-		if o.resp.Code != http.StatusInternalServerError {
-			t.Error(o.resp.Code)
+		for _, damage := range []func() error{
+			func() error { return os.WriteFile(file, whole[:100], 0o600) },
+			func() error { return os.WriteFile(file, append(whole, '\n'), 0o600) },
+			func() error {
+				return os.WriteFile(file, bytes.Replace(whole, []byte("price"), []byte("prize"), 1), 0o600)
+			},
+			func() error { return errors.Join(os.Remove(file), os.Symlink("/etc/hostname", file)) },
+			func() error { return os.Remove(file) },
+		} {
+			if err := damage(); err != nil {
+				t.Fatal(err)
+			}
+			o.steps("GET $url\n    500\n    errors[0].errorCode == \"INTERNAL\"\n")
 		}
+		if err := os.WriteFile(file, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o.steps("GET $url\n    200\n    header Waybill-Seq ~ .\nGET $url\n    200\n    header Waybill-Seq == \n")
+		o.finish()
+	})
+}
+
+// Contract §10: a link is good for ten minutes, and for no longer than the report.
+func TestALinkEndsWithItsReport(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t, dir)
+		o.steps(orderReport + `
+wait 167h55m
+admin idtoken email=olena@zorevia.example.com
+    token = out
+POST /v2/auth/idp/login {"idToken":"$token"}
+    200`)
+		o.s.cfg.SecureCookies = true
+		o.steps(`
+GET /v2/reports/company/orders/$report/download
+    200
+    data.url ~ ^"https://
+    data.expiresAt == "2026-11-27T08:00:00.000Z"`)
+		o.finish()
+	})
+}
+
+// Contract §9: of two who refresh with one token one gets new ones, whole, and the other ends the session.
+func TestRefreshRace(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t, dir)
+		var wg sync.WaitGroup
+		answers := make([]*httptest.ResponseRecorder, 8)
+		for i := range answers {
+			r := httptest.NewRequest("POST", "/v2/auth/refresh", nil)
+			o.sendCookies(r)
+			answers[i] = httptest.NewRecorder()
+			wg.Go(func() { o.s.ServeHTTP(answers[i], r) })
+		}
+		wg.Wait()
+		good := 0
+		for _, w := range answers {
+			cookies := len(w.Result().Cookies())
+			if w.Code == http.StatusOK && cookies == 2 {
+				good++
+			} else if w.Code != http.StatusUnauthorized || cookies != 0 {
+				t.Errorf("%d with %d cookies", w.Code, cookies)
+			}
+		}
+		if good != 1 {
+			t.Errorf("%d refreshed", good)
+		}
+		o.steps("GET /v2/auth/session\n    401\n")
 		o.finish()
 	})
 }

@@ -63,11 +63,11 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, t
 }
 
 // replyTokens answers with a session and its new tokens.
-func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64, access, refresh string) error {
+func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64, caller *auth.Principal, access, refresh string) error {
 	wrote(w, seq)
 	s.setCookie(w, r, accessCookie, "/", access, auth.AccessLife)
 	s.setCookie(w, r, refreshCookie, refreshPath, refresh, auth.SessionLife)
-	return s.replySession(w, access)
+	return s.getSession(w, r, caller)
 }
 
 // postPreLogin answers POST /v2/auth/pre-login.
@@ -128,7 +128,8 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	who, wrong := s.idp.Verify(r.Context(), idToken, now)
 	access, refresh := auth.NewToken(), auth.NewToken()
 	e := &auth.SessionStarted{Session: auth.ID(s.newID())}
-	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
+	var caller *auth.Principal
+	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
 		if wrong != nil {
 			return nil, wrong
 		}
@@ -142,50 +143,65 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 			return nil, errForbidden
 		}
 		e.User, e.Link, e.Company, e.Tokens = user.ID, link, list[i].Company.ID, auth.NewTokens(now, access, refresh)
-		return e, nil
-	})
+		return []Event{e}, nil
+	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(access, false, now) })
 	if errors.Is(err, auth.ErrCredentials) {
 		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
 	}
 	if err != nil {
 		return err
 	}
-	return s.replyTokens(w, r, seq, access, refresh)
+	return s.replyTokens(w, r, seq, caller, access, refresh)
 }
 
-// getSession answers GET /v2/auth/session.
-func (s *Server) getSession(w http.ResponseWriter, r *http.Request, _ *auth.Principal) error {
-	return s.replySession(w, cookie(r, accessCookie))
+// refusal tells why a request that should come from this site, with no body or
+// an empty one, is refused; nil is that it is not. Who calls comes before it: 401 before 403 before 400.
+func (s *Server) refusal(w http.ResponseWriter, r *http.Request) error {
+	if s.origin.Check(r) != nil {
+		return errForbidden
+	}
+	b, err := body(w, r)
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	in := wire.NewReader(b)
+	in.Fields()
+	return finish(in)
 }
 
 // postRefresh answers POST /v2/auth/refresh. An old refresh token ends the
 // session: either its user or a thief has the newer one.
 func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
 	access, refresh, shown := auth.NewToken(), auth.NewToken(), cookie(r, refreshCookie)
-	reused := false
-	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
-		if caller := st.Accounts.Caller(shown, true, now); caller != nil {
-			return &auth.SessionRefreshed{Session: caller.Session.ID, Tokens: auth.NewTokens(now, access, refresh)}, nil
+	why := s.refusal(w, r)
+	var reused *auth.SessionEnded
+	var caller *auth.Principal
+	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		caller = st.Accounts.Caller(shown, true, now)
+		if reused = st.Accounts.Reused(shown, now); reused != nil {
+			return []Event{reused}, nil
 		}
-		ended := st.Accounts.Reused(shown, now)
-		if ended == nil {
+		if caller == nil {
 			return nil, errUnauthorized
 		}
-		reused = true
-		return ended, nil
-	})
-	if err == nil && reused {
+		if why != nil {
+			return nil, why
+		}
+		return []Event{&auth.SessionRefreshed{Session: caller.Session.ID, Tokens: auth.NewTokens(now, access, refresh)}}, nil
+	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(access, false, now) })
+	if err == nil && reused != nil {
 		err = errUnauthorized
 		s.log.Warn("a refresh token was shown twice; its session is ended", "request", requestID(r))
 	}
 	if err != nil {
 		return err
 	}
-	return s.replyTokens(w, r, seq, access, refresh)
+	return s.replyTokens(w, r, seq, caller, access, refresh)
 }
 
 // postLogout answers POST /v2/auth/logout, to whoever shows either token.
 func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
+	why := s.refusal(w, r)
 	var caller *auth.Principal
 	var ended time.Time
 	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
@@ -196,7 +212,7 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 		if caller == nil {
 			return nil, errUnauthorized
 		}
-		return &auth.SessionEnded{Session: caller.Session.ID, Reason: auth.Logout}, nil
+		return &auth.SessionEnded{Session: caller.Session.ID, Reason: auth.Logout}, why
 	})
 	if err != nil {
 		return err
@@ -207,15 +223,8 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, func(w *wire.Writer) { writeSession(w, caller, ended) })
 }
 
-// replySession answers with all there is to say of the session with an access token.
-func (s *Server) replySession(w http.ResponseWriter, access string) error {
-	var caller *auth.Principal
-	if err := s.st.View(func(st *State, now time.Time) { caller = st.Accounts.Caller(access, false, now) }); err != nil {
-		return err
-	}
-	if caller == nil {
-		return errUnauthorized // ended meanwhile
-	}
+// getSession answers GET /v2/auth/session, with all there is to say of a session.
+func (s *Server) getSession(w http.ResponseWriter, _ *http.Request, caller *auth.Principal) error {
 	w.Header().Set("Cache-Control", "no-store")
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
 		writeUser(w, caller.User)
