@@ -87,6 +87,7 @@ const idpFile = "development-idp"
 // openIDP trusts the built-in provider, whose key it reads or makes, unless another one is configured.
 func (s *Server) openIDP() error {
 	if s.idp = s.cfg.IDP; s.idp != nil {
+		s.idp.Linked = s.linked
 		return nil
 	}
 	text, err := readKey(s.cfg.FS, idpFile)

@@ -31,6 +31,7 @@ type provider struct {
 	userinfo string
 	bearer   string
 	fetched  int
+	asked    int
 }
 
 func newProvider(t *testing.T) *provider {
@@ -40,6 +41,7 @@ func newProvider(t *testing.T) *provider {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if r.URL.Path == "/userinfo" {
+			p.asked++
 			p.bearer = r.Header.Get("Authorization")
 			fmt.Fprint(w, p.userinfo)
 			return
@@ -137,6 +139,11 @@ func TestSignInWithAProvider(t *testing.T) {
 	p.userinfo = `{"sub":"3","email":"bohdan@example.com","email_verified":true}`
 	login("userinfo of another subject", 401, map[string]any{"sub": "4"})
 	login("userinfo", 200, map[string]any{"sub": "3"})
+	asked := p.asked
+	login("linked by userinfo, which is not asked again", 200, map[string]any{"sub": "3"})
+	if p.asked != asked {
+		t.Error("userinfo is asked of who is linked")
+	}
 	if !strings.HasPrefix(p.bearer, "Bearer ey") {
 		t.Errorf("userinfo was asked with %.10q", p.bearer)
 	}

@@ -37,6 +37,9 @@ type Config struct {
 
 // Client verifies the ID tokens of one provider.
 type Client struct {
+	// Linked, unless nil, tells whom an e-mail is not needed for: userinfo is not asked of them.
+	Linked func(*auth.Identity) bool
+
 	cfg  Config
 	http http.Client
 	keys atomic.Pointer[auth.KeySet] // the last good set; nil before the first
@@ -80,7 +83,7 @@ func (c *Client) Verify(ctx context.Context, token string, now time.Time) (*auth
 		c.fetchKeys(ctx, now)
 		who, err = c.verify(token, now)
 	}
-	if err == nil && who.Email == "" && c.cfg.UserInfo != "" {
+	if err == nil && who.Email == "" && c.cfg.UserInfo != "" && (c.Linked == nil || !c.Linked(who)) {
 		answer, failed := c.get(ctx, c.cfg.UserInfo, token)
 		if failed == nil {
 			failed = who.UserInfo(answer, c.cfg.Provider)
