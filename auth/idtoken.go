@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -98,10 +99,8 @@ func (k *KeySet) Verify(token string, want Provider, now time.Time) (*Identity, 
 // identity checks the claims of a token whose signature is good.
 func (o object) identity(want Provider, now float64) (*Identity, error) {
 	_, azp := o["azp"]
-	who := &Identity{Issuer: o.text("iss"), Subject: o.text("sub"), EmailVerified: string(o["email_verified"]) == "true"}
-	if who.Email = o.text("email"); want.EmailClaim != "" {
-		who.Email = o.text(want.EmailClaim)
-	}
+	who := &Identity{Issuer: o.text("iss"), Subject: o.text("sub")}
+	who.takeEmail(o, want)
 	// A claim that is not a number is NaN, which compares to nothing.
 	for _, rule := range []struct {
 		kept bool
@@ -132,11 +131,13 @@ func (who *Identity) UserInfo(answer []byte, want Provider) error {
 	if o.text("sub") != who.Subject {
 		return refused("userinfo: sub is another's")
 	}
-	if who.Email = o.text("email"); want.EmailClaim != "" {
-		who.Email = o.text(want.EmailClaim)
-	}
-	who.EmailVerified = string(o["email_verified"]) == "true"
+	who.takeEmail(o, want)
 	return nil
+}
+
+func (who *Identity) takeEmail(o object, want Provider) {
+	who.Email = o.text(cmp.Or(want.EmailClaim, "email"))
+	who.EmailVerified = string(o["email_verified"]) == "true"
 }
 
 // object is a JSON object's members.
