@@ -1,8 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"waybill/auth"
@@ -109,8 +112,8 @@ func newJournal() *journal { return &journal{map[string]*schedule.Form{}} }
 // read, and what it does to the state.
 type kind struct {
 	name  string
+	event reflect.Type
 	make  func() Event
-	is    func(Event) bool
 	code  func(*journal, *coder, Event, *coder) // the last is of the personal part
 	apply func(*State, time.Time, Event)
 }
@@ -134,12 +137,9 @@ func of[T, S any](name string, code func(*journal, *coder, *T, *coder), in func(
 // with a personal part gives a pointer to it.
 func plain[T, S any](name string, in func(*State) S, apply func(S, time.Time, *T)) kind {
 	return kind{
-		name: name,
-		make: func() Event { return new(T) },
-		is: func(e Event) bool {
-			_, ok := e.(*T)
-			return ok
-		},
+		name:  name,
+		event: reflect.TypeFor[*T](),
+		make:  func() Event { return new(T) },
 		code: func(_ *journal, c *coder, e Event, personal *coder) {
 			c.json("", e)
 			if p, ok := e.(interface{ PersonalPart() any }); ok {
@@ -184,12 +184,11 @@ var kinds = []kind{
 
 // kindOf gives the kind of an event.
 func kindOf(e Event) *kind {
-	for i := range kinds {
-		if kinds[i].is(e) {
-			return &kinds[i]
-		}
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.event == reflect.TypeOf(e) })
+	if i < 0 {
+		panic(fmt.Sprintf("server: %T is not an event", e))
 	}
-	panic(fmt.Sprintf("server: %T is not an event", e))
+	return &kinds[i]
 }
 
 // encode appends an event's data and personal part.
@@ -202,21 +201,16 @@ func (j *journal) encode(e Event, data, personal []byte) (name string, d, p []by
 
 // decode reads what encode wrote. An unknown kind is store.ErrNewer.
 func (j *journal) decode(name string, data, personal []byte) (e Event, err error) {
-	for i := range kinds {
-		if kinds[i].name != name {
-			continue
-		}
-		c, own := coder{r: wire.NewReader(data)}, coder{r: wire.NewReader(personal)}
-		e = kinds[i].make()
-		kinds[i].code(j, &c, e, &own)
-		c.r.End()
-		own.r.End()
-		if err = c.r.Err(); err == nil {
-			err = own.r.Err()
-		}
-		return e, err
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return nil, store.ErrNewer
 	}
-	return e, store.ErrNewer
+	c, own := coder{r: wire.NewReader(data)}, coder{r: wire.NewReader(personal)}
+	e = kinds[i].make()
+	kinds[i].code(j, &c, e, &own)
+	c.r.End()
+	own.r.End()
+	return e, cmp.Or(c.r.Err(), own.r.Err())
 }
 
 func writeID(w *wire.Writer, name string, id booking.ID) {
@@ -285,12 +279,13 @@ func codeSeats(c *coder, seats *[]int16) {
 
 // form is what was sold, in the form it was sold in.
 func (j *journal) form(c *coder, name string, f **schedule.Form) {
-	var data []byte
 	if c.writing() {
-		data = (*f).Encode()
+		c.w.Raw(name, (*f).Encode())
+		return
 	}
-	c.raw(name, &data)
-	if c.writing() || c.r.Err() != nil {
+	c.r.Member(name)
+	data := c.r.Raw()
+	if c.r.Err() != nil {
 		return
 	}
 	var err error
