@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"path"
@@ -311,7 +310,7 @@ func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error { return
 
 // Unavailable answers a request that comes before the server is open, or while it drains: alive, not ready.
 func Unavailable(w http.ResponseWriter, r *http.Request) {
-	s := &Server{log: slog.New(slog.DiscardHandler), unavailable: true}
-	s.newMux()
+	s := newServer(Config{})
+	s.unavailable = true
 	s.ServeHTTP(w, r)
 }

@@ -26,10 +26,8 @@ func Verify(fsys store.FS, live bool) (store.Report, error) {
 		return store.Report{}, err
 	}
 	return store.Verify(StoreConfig(fsys, slog.New(slog.DiscardHandler)), live, check, func(s *State, end store.Stamp) error {
-		if s.TimetableHash != "" {
-			if _, err := (&Server{cfg: Config{FS: fsys}}).loadTimetable(s.TimetableHash); err != nil {
-				return err
-			}
+		if _, err := loadTimetable(fsys, s.TimetableHash); err != nil {
+			return err
 		}
 		return s.Bookings.Audit(end.Time)
 	})
