@@ -13,33 +13,65 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/schedule/gtfs"
 )
 
 // adminOps are what the command line's verbs do to a directory. A verb calls
 // them through the running server's socket, or opens the directory itself.
 // Each gives, or writes, what the verb prints; its error is the verb's.
-func (s *Server) adminOps() map[string]func(url.Values, io.Writer) (string, error) {
-	return map[string]func(url.Values, io.Writer) (string, error){
-		"import":         s.adminImport,
-		"partner-add":    s.adminPartnerAdd,
-		"partner-list":   s.adminPartnerList,
-		"partner-revoke": s.adminPartnerRevoke,
-		"ticket-move":    s.adminTicketMove,
-		"ticket-status":  s.adminTicketStatus,
-		"rotate-keys":    s.adminRotateKeys,
-		"user-add":       s.adminUserAdd,
-		"user-remove":    s.adminUserRemove,
-		"idtoken":        s.adminIDToken,
+var adminOps = map[string]func(*Server, url.Values, io.Writer) (string, error){
+	"import":         (*Server).adminImport,
+	"partner-add":    (*Server).adminPartnerAdd,
+	"partner-list":   (*Server).adminPartnerList,
+	"partner-revoke": (*Server).adminPartnerRevoke,
+	"ticket-move":    (*Server).adminTicketMove,
+	"ticket-status":  (*Server).adminTicketStatus,
+	"rotate-keys":    (*Server).adminRotateKeys,
+	"user-add":       (*Server).adminUserAdd,
+	"user-remove":    (*Server).adminUserRemove,
+	"idtoken":        (*Server).adminIDToken,
+}
+
+// CheckForm finds what the form of an admin operation alone shows wrong. Its
+// fields have the names of the verb's operands and flags.
+func CheckForm(op string, form url.Values) error {
+	_, isTicket := booking.ParseID(form.Get("ticket"))
+	_, isBooking := booking.ParseID(form.Get("booking"))
+	_, isStatus := booking.ParseCarrier(form.Get("status"))
+	_, isFare := gtfs.ParseFarePerKm(form.Get("fare-per-km"))
+	_, role := auth.ParseRole(form.Get("role"))
+	isEmail := ValidEmail(form.Get("email"))
+	switch {
+	case strings.HasPrefix(op, "ticket-") && !isTicket:
+		return fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
+	case op == "ticket-move" && !isBooking && form.Get("booking") != "new":
+		return fmt.Errorf("%q is neither a booking's id nor the word new", form.Get("booking"))
+	case op == "ticket-status" && !isStatus:
+		return fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", form.Get("status"))
+	case form.Has("fare-per-km") && !isFare:
+		return fmt.Errorf("-fare-per-km %q is not a currency and a price as in EUR:0.06", form.Get("fare-per-km"))
+	case op == "partner-add" && form.Get("name") == "":
+		return errors.New("a partner has a name")
+	case op == "user-add" && role != nil:
+		return fmt.Errorf("-role: %w", role)
+	case op == "user-add" && (!isEmail || form.Get("company") == ""):
+		return errors.New("-email and -company must be given")
+	case op == "idtoken" && !isEmail:
+		return fmt.Errorf("-email %q is not an e-mail address", form.Get("email"))
 	}
+	return nil
 }
 
 // Admin does one of the admin operations.
 func (s *Server) Admin(op string, form url.Values, out io.Writer) error {
-	do, ok := s.adminOps()[op]
+	do, ok := adminOps[op]
 	if !ok {
 		return fmt.Errorf("the running server does not know %q; is it of another version?", op)
 	}
-	said, err := do(form, out)
+	if err := CheckForm(op, form); err != nil {
+		return err
+	}
+	said, err := do(s, form, out)
 	if err == nil && said != "" {
 		_, err = io.WriteString(out, said+"\n")
 	}
@@ -68,17 +100,25 @@ func (s *Server) AdminHandler() http.Handler {
 
 func (s *Server) adminPartnerAdd(form url.Values, _ io.Writer) (string, error) {
 	var slugs []string
+	tt := s.timetable.Load()
 	for slug := range strings.SplitSeq(form.Get("company"), ",") {
 		if slug = strings.TrimSpace(slug); slug == "" {
 			continue
 		}
-		tt := s.timetable.Load()
-		if !slices.ContainsFunc(tt.Companies, func(c schedule.Company) bool { return c.Slug == slug }) {
-			return "", fmt.Errorf("no company of the timetable has the slug %q", slug)
+		if _, err := companyBySlug(tt, slug); err != nil {
+			return "", err
 		}
 		slugs = append(slugs, slug)
 	}
 	return s.AddPartner(form.Get("name"), slugs)
+}
+
+func companyBySlug(tt *schedule.Timetable, slug string) (*schedule.Company, error) {
+	i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool { return c.Slug == slug })
+	if i < 0 {
+		return nil, fmt.Errorf("no company of the timetable has the slug %q", slug)
+	}
+	return &tt.Companies[i], nil
 }
 
 // AddPartner gives a partner a new API key, and makes the partner if it is new.
@@ -129,16 +169,9 @@ func (s *Server) adminPartnerRevoke(form url.Values, _ io.Writer) (string, error
 }
 
 func (s *Server) adminTicketMove(form url.Values, _ io.Writer) (string, error) {
-	ticket, ok := booking.ParseID(form.Get("ticket"))
-	if !ok {
-		return "", fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
-	}
+	ticket, _ := booking.ParseID(form.Get("ticket"))
 	var to *booking.ID
-	if form.Get("booking") != "new" {
-		id, ok := booking.ParseID(form.Get("booking"))
-		if !ok {
-			return "", fmt.Errorf("%q is neither a booking's id nor the word new", form.Get("booking"))
-		}
+	if id, ok := booking.ParseID(form.Get("booking")); ok {
 		to = &id
 	}
 	var moved *booking.Moved
@@ -153,14 +186,8 @@ func (s *Server) adminTicketMove(form url.Values, _ io.Writer) (string, error) {
 }
 
 func (s *Server) adminTicketStatus(form url.Values, _ io.Writer) (string, error) {
-	ticket, ok := booking.ParseID(form.Get("ticket"))
-	if !ok {
-		return "", fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
-	}
-	status, ok := booking.ParseCarrier(form.Get("status"))
-	if !ok {
-		return "", fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", form.Get("status"))
-	}
+	ticket, _ := booking.ParseID(form.Get("ticket"))
+	status, _ := booking.ParseCarrier(form.Get("status"))
 	_, err := s.do(func(st *State, now time.Time) (Event, error) {
 		return st.Bookings.SetCarrier(now, ticket, status)
 	})
@@ -178,7 +205,8 @@ func (s *Server) adminRotateKeys(_ url.Values, _ io.Writer) (string, error) {
 	return "offers are signed with a new key", s.saveRing(s.ring.Load().Rotated(now, now.Add(-offerLife)))
 }
 
-// NewUser is a person to be given an access. Of one who has an account already, only the e-mail counts.
+// NewUser is a person to be given an access, whose e-mail address and role were checked. Of one who
+// has an account already, no name or password counts.
 type NewUser struct {
 	Email, FirstName, LastName, Password string
 	Company                              string // its slug
@@ -189,20 +217,16 @@ var errNewUser = errors.New("a new user has a first name, a last name and a pass
 
 // AddUser gives a person an access, and tells whether it made the user.
 func (s *Server) AddUser(n NewUser) (made bool, err error) {
-	tt := s.timetable.Load()
-	i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool { return c.Slug == n.Company })
-	switch {
-	case !ValidEmail(n.Email):
-		return false, fmt.Errorf("%q is not an e-mail address", n.Email)
-	case i < 0:
-		return false, fmt.Errorf("no company of the timetable has the slug %q", n.Company)
+	company, err := companyBySlug(s.timetable.Load(), n.Company)
+	if err != nil {
+		return false, err
 	}
 	p := auth.Person{Salt: auth.ID(s.newID()), Email: n.Email, FirstName: n.FirstName, LastName: n.LastName}
 	if n.Password != "" {
 		p.Password = auth.NewPassword(n.Password) // not under the lock: it takes long
 	}
 	_, err = s.do(func(st *State, _ time.Time) (Event, error) {
-		e := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(&tt.Companies[i]), Role: n.Role})
+		e := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(company), Role: n.Role})
 		if _, made = e.(*auth.UserAdded); made && (!validName(n.FirstName) || !validName(n.LastName) || n.Password == "" || hasControl(n.Password)) {
 			return nil, errNewUser
 		}
@@ -212,10 +236,7 @@ func (s *Server) AddUser(n NewUser) (made bool, err error) {
 }
 
 func (s *Server) adminUserAdd(form url.Values, _ io.Writer) (string, error) {
-	role, err := auth.ParseRole(form.Get("role"))
-	if err != nil {
-		return "", err
-	}
+	role := auth.Role(form.Get("role"))
 	made, err := s.AddUser(NewUser{form.Get("email"), form.Get("first-name"), form.Get("last-name"), form.Get("password"), form.Get("company"), role})
 	known := ""
 	if !made {
