@@ -19,10 +19,9 @@ import (
 
 // ImportOptions are the choices of one import (contract §1, §5).
 type ImportOptions struct {
-	Strict    bool // a row that cannot be used changes nothing and is an error
-	DryRun    bool // only report
-	BusOnly   bool
-	FarePerKm string // as in EUR:0.06; "" is none
+	Strict       bool // a row that cannot be used changes nothing and is an error
+	DryRun       bool // only report
+	gtfs.Options      // its Skip is the import's own
 }
 
 // FeedRead is a feed that was read and is good to be the timetable in force.
@@ -51,7 +50,11 @@ func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	if c, ok := feed.(io.Closer); ok {
 		defer c.Close()
 	}
-	opt := ImportOptions{Strict: form.Get("strict") != "", DryRun: form.Get("dry-run") != "", BusOnly: form.Get("bus-only") != "", FarePerKm: form.Get("fare-per-km")}
+	opt := ImportOptions{Strict: form.Has("strict"), DryRun: form.Has("dry-run")}
+	opt.BusOnly = form.Has("bus-only")
+	if fare, ok := gtfs.ParseFarePerKm(form.Get("fare-per-km")); ok {
+		opt.FarePerKm = []schedule.FarePerKm{fare}
+	}
 	return readFeed(feed, filepath.Base(path), opt, out)
 }
 
@@ -88,20 +91,13 @@ func (s *Server) Import(feed fs.FS, name string, opt ImportOptions, out io.Write
 
 func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
 	read := &FeedRead{name: name}
-	options := gtfs.Options{BusOnly: opt.BusOnly, Skip: func(file string, line int, reason string) {
+	opt.Skip = func(file string, line int, reason string) {
 		read.skipped++
 		fmt.Fprintf(out, "%s:%d: %s\n", file, line, reason)
-	}}
-	if opt.FarePerKm != "" {
-		f, ok := gtfs.ParseFarePerKm(opt.FarePerKm)
-		if !ok {
-			return nil, fmt.Errorf("the fare per kilometre %q is not a currency and a price as in EUR:0.06", opt.FarePerKm)
-		}
-		options.FarePerKm = []schedule.FarePerKm{f}
 	}
 	var counts gtfs.Counts
 	var err error
-	if read.feed, counts, err = gtfs.Read(feed, options); err != nil {
+	if read.feed, counts, err = gtfs.Read(feed, opt.Options); err != nil {
 		return nil, err
 	}
 	tables := read.feed.Size()
