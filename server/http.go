@@ -53,8 +53,8 @@ func (s *Server) routes() []route {
 		{"GET /test/clock", s.public(s.getClock)},
 		{"POST /test/clock", s.public(s.postClock)},
 		{"GET /livez", s.public(s.getLive)},
-		{"GET /readyz", s.public(s.getReady)},
-		{"GET /healthz", s.public(s.getReady)},
+		{"GET /readyz", s.public(s.getLive)},
+		{"GET /healthz", s.public(s.getLive)},
 	}
 }
 
@@ -191,18 +191,21 @@ const keepWriter = 1 << 20 // a larger buffer is not kept for the next reply
 
 // reply answers with {"data":{…}}, the members written by write.
 func reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
-	buf := writers.Get().(*wire.Writer)
-	buf.B = buf.B[:0]
-	buf.Object("")
-	buf.Object("data")
-	write(buf)
-	buf.EndObject()
-	buf.EndObject()
-	send(w, status, buf)
+	send(w, status, func(buf *wire.Writer) {
+		buf.Object("data")
+		write(buf)
+		buf.EndObject()
+	})
 	return nil
 }
 
-func send(w http.ResponseWriter, status int, buf *wire.Writer) {
+// send answers with an object whose members write writes.
+func send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
+	buf := writers.Get().(*wire.Writer)
+	buf.B = buf.B[:0]
+	buf.Object("")
+	write(buf)
+	buf.EndObject()
 	h := w.Header()
 	h["Content-Type"] = contentType
 	h["Content-Length"] = []string{strconv.Itoa(len(buf.B))}
@@ -230,22 +233,16 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if f == errTooLarge {
 		w.Header().Set("Connection", "close")
 	}
-	buf := writers.Get().(*wire.Writer)
-	buf.B = buf.B[:0]
-	buf.Object("")
-	buf.Array("errors")
-	for _, e := range f.entries {
-		buf.Object("")
-		buf.String("message", e.message)
-		buf.String("errorCode", e.code)
-		if e.details != nil {
-			buf.Raw("details", e.details)
-		}
-		buf.EndObject()
-	}
-	buf.EndArray()
-	buf.EndObject()
-	send(w, f.status, buf)
+	send(w, f.status, func(buf *wire.Writer) {
+		wire.Each(buf, "errors", f.entries, func(e entry) {
+			buf.Object("")
+			buf.Texts("message", e.message, "errorCode", e.code)
+			if e.details != nil {
+				buf.Raw("details", e.details)
+			}
+			buf.EndObject()
+		})
+	})
 }
 
 const maxBody = 256 << 10 // bytes
@@ -258,7 +255,7 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 			return nil, errMediaType
 		}
 	}
-	b, err := readAll(http.MaxBytesReader(w, r.Body, maxBody), r.ContentLength)
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -267,15 +264,6 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, invalid([]entry{problem("body", "did not arrive whole")})
 	}
 	return b, nil
-}
-
-func readAll(r io.Reader, length int64) ([]byte, error) {
-	if length < 0 || length > maxBody {
-		return io.ReadAll(r)
-	}
-	b := make([]byte, length)
-	n, err := io.ReadFull(r, b)
-	return b[:n], err
 }
 
 // document reads a request's body as JSON.
@@ -301,12 +289,10 @@ func problems(r *wire.Reader) []entry {
 	return list
 }
 
-// getLive and getReady answer the orchestrator (contract §3).
+// getLive answers the orchestrator (contract §3). A server that is not ready answers only /livez.
 func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, func(w *wire.Writer) { w.String("status", "ok") })
 }
-
-func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error { return s.getLive(w, nil) }
 
 // Unavailable answers a request that comes before the server is open, or while it drains: alive, not ready.
 func Unavailable(w http.ResponseWriter, r *http.Request) {
