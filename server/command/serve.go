@@ -43,16 +43,12 @@ func setupServe(flags *flag.FlagSet) action {
 	secure := flags.Bool("secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks")
 	level := flags.String("log-level", "info", "debug, info, warn or error")
 	return func(p *Process, _ []string) int {
-		cfg := server.Config{Dir: *data, MaxTransfers: *transfers, SecureCookies: *secure}
+		cfg := server.Config{Dir: *data, TestClock: *clock != "", MaxTransfers: *transfers, SecureCookies: *secure}
 		usage := func(err error) int { return p.fail(exitUsage, err) }
-		if *clock != "" {
-			cfg.TestClock = true
-			if *clock != "now" {
-				at, err := instant(*clock)
-				if err != nil {
-					return usage(fmt.Errorf("-test-clock %w, or now", err))
-				}
-				cfg.StartAt = at
+		var err error
+		if cfg.TestClock && *clock != "now" {
+			if cfg.StartAt, err = instant(*clock); err != nil {
+				return usage(fmt.Errorf("-test-clock %w, or now", err))
 			}
 		}
 		if *transfers < 0 || *transfers > 1 {
@@ -67,7 +63,6 @@ func setupServe(flags *flag.FlagSet) action {
 			return usage(fmt.Errorf("-log-level %q must be debug, info, warn or error", *level))
 		}
 		if provider.Log = cfg.Log; *provider != (idp.Config{Log: cfg.Log}) {
-			var err error
 			if cfg.IDP, err = idp.New(*provider); err != nil {
 				return usage(err)
 			}
@@ -143,12 +138,14 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 	if cfg.IDP == nil {
 		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; who can read the data directory can make them")
 	}
-	welcome, err := p.welcome(s, cfg, ln.Addr().String())
-	if err != nil {
-		return p.fail(exitFailed, errors.Join(err, s.Close()))
+	demo := s.Fresh() && ln.Addr().(*net.TCPAddr).IP.IsLoopback()
+	if demo {
+		if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
+			return p.fail(exitFailed, errors.Join(fmt.Errorf("the demo network: %w", err), s.Close()))
+		}
 	}
-	g.open.Store(s)
-	if err := welcome(); err != nil {
+	g.open.Store(s) // now: to hash a password, as welcome does, takes longer than all the rest
+	if err := p.welcome(s, cfg, ln.Addr(), demo); err != nil {
 		return p.fail(exitFailed, errors.Join(err, s.Close()))
 	}
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
@@ -196,47 +193,34 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 	return admin, nil
 }
 
-// welcome fills a new directory with the demo network, or says in the log what
-// is there. It gives what is left to do once requests are answered.
-func (p *Process) welcome(s *server.Server, cfg server.Config, addr string) (then func() error, err error) {
-	host, _, _ := net.SplitHostPort(addr)
-	ip := net.ParseIP(host)
-	switch loopback := ip != nil && ip.IsLoopback(); {
-	case s.Fresh() && loopback:
-		return p.demo(s, cfg, addr)
-	case s.Fresh():
-		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner",
-			"import", "waybill import -data "+cfg.Dir+" FEED", "partner", "waybill partner add -data "+cfg.Dir+" NAME")
-	default:
-		cfg.Log.Info("to make another API key", "run", "waybill partner add -data "+cfg.Dir+" NAME")
+// welcome says in the log what there is to do with the directory. To a demo it
+// adds a partner and a company user, and shows the way to a paid ticket:
+// commands, to be pasted into a shell. Key and password are shown this once.
+func (p *Process) welcome(s *server.Server, cfg server.Config, addr net.Addr, demo bool) error {
+	verb := "waybill partner add -data " + cfg.Dir + " NAME"
+	if !s.Fresh() {
+		cfg.Log.Info("to make another API key", "run", verb)
+		return nil
 	}
-	return func() error { return nil }, nil
-}
-
-// demo imports the demo network, makes a partner and a company user, and shows the way to a paid
-// ticket: commands, to be pasted into a shell. Key and password are shown this once.
-func (p *Process) demo(s *server.Server, cfg server.Config, addr string) (then func() error, err error) {
-	if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
-		return nil, fmt.Errorf("the demo network: %w", err)
+	if !demo {
+		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner", "import", "waybill import -data "+cfg.Dir+" FEED", "partner", verb)
+		return nil
+	}
+	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell to book and pay a ticket")
+	now, err := s.Now()
+	if err != nil {
+		return err
 	}
 	key, err := s.AddPartner("demo", nil)
 	if err != nil {
-		return nil, err
-	}
-	now, err := s.Now()
-	if err != nil {
-		return nil, err
-	}
-	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell to book and pay a ticket")
-	return func() error { // hashing a password takes longer than all the rest
-		password := auth.NewToken()[:16]
-		user := server.NewUser{Email: "demo@example.com", FirstName: "Demo", LastName: "User", Password: password, Company: demoCompany, Role: "ADMIN"}
-		if _, err := s.AddUser(user); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(p.Stdout, demoCommands, addr, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))
 		return err
-	}, nil
+	}
+	password := auth.NewToken()[:16]
+	if _, err := s.AddUser(server.NewUser{Email: "demo@example.com", FirstName: "Demo", LastName: "User", Password: password, Company: demoCompany, Role: "ADMIN"}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.Stdout, demoCommands, addr, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))
+	return err
 }
 
 const demoCompany = "zorevia-lines" // a company of the demo network
