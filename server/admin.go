@@ -213,8 +213,6 @@ type NewUser struct {
 	Role                                 auth.Role
 }
 
-var errNewUser = errors.New("a new user has a first name, a last name and a password without control characters, which is the first line of standard input")
-
 // AddUser gives a person an access, and tells whether it made the user.
 func (s *Server) AddUser(n NewUser) (made bool, err error) {
 	company, err := companyBySlug(s.timetable.Load(), n.Company)
@@ -228,7 +226,7 @@ func (s *Server) AddUser(n NewUser) (made bool, err error) {
 	_, err = s.do(func(st *State, _ time.Time) (Event, error) {
 		e := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(company), Role: n.Role})
 		if _, made = e.(*auth.UserAdded); made && (!validName(n.FirstName) || !validName(n.LastName) || n.Password == "" || hasControl(n.Password)) {
-			return nil, errNewUser
+			return nil, errors.New("a new user has a first name, a last name and a password without control characters, which is the first line of standard input")
 		}
 		return e, nil
 	})

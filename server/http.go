@@ -18,43 +18,37 @@ import (
 	"waybill/server/wire"
 )
 
-// route is a line of the interface's summary table.
-type route struct {
-	pattern string
-	handler http.HandlerFunc
-}
-
-// routes is the interface: method, path, who may call, and what answers.
-func (s *Server) routes() []route {
-	return []route{
-		{"GET /v2/offers/schedule", s.public(s.getSchedule)},
-		{"GET /v2/offers", s.partner(s.getOffers)},
-		{"POST /v2/bookings", s.partner(s.postBooking)},
-		{"GET /v2/bookings", s.partner(s.listBookings)},
-		{"GET /v2/bookings/{id}", s.partner(s.getBooking)},
-		{"GET /v2/bookings/{id}/refund-rules", s.partner(s.getRefundRules)},
-		{"POST /v2/bookings/{id}/pay", s.partner(s.act(booking.Pay))},
-		{"POST /v2/bookings/{id}/book", s.partner(s.act(booking.Book))},
-		{"POST /v2/bookings/{id}/cancel", s.partner(s.act(booking.Cancel))},
-		{"GET /v2/tickets/{id}", s.partner(s.getTicket)},
-		{"GET /v2/cities", s.public(s.listCities)},
-		{"GET /v2/cities/{slug}", s.public(s.getCity)},
-		{"GET /v2/stops/{id}", s.public(s.getStop)},
-		{"POST /v2/auth/idp/login", s.sameOrigin(s.postLogin)},
-		{"POST /v2/auth/pre-login", s.sameOrigin(s.postPreLogin)},
-		{"POST /v2/auth/refresh", s.sameOrigin(s.postRefresh)},
-		{"POST /v2/auth/logout", s.sameOrigin(s.postLogout)},
-		{"GET /v2/auth/session", s.company(auth.None, s.getSession)},
-		{"POST /v2/reports/company/orders", s.company(auth.Reports, s.postReport)},
-		{"GET /v2/reports/company/orders", s.company(auth.Reports, s.listReports)},
-		{"GET /v2/reports/company/orders/{id}/download", s.company(auth.Reports, s.getDownload)},
-		{"GET /v2/reports/files/{token}", s.public(s.getReportFile)},
-		{"PATCH /v2/geolocation/fms-objects/{fmsObjectId}", s.company(auth.Geolocation, s.patchFMSObject)},
-		{"GET /test/clock", s.public(s.getClock)},
-		{"POST /test/clock", s.public(s.postClock)},
-		{"GET /livez", s.public(s.getLive)},
-		{"GET /readyz", s.public(s.getLive)},
-		{"GET /healthz", s.public(s.getLive)},
+// routes is the interface's summary table: method, path, who may call, and what answers.
+func (s *Server) routes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /v2/offers/schedule":                         s.public(s.getSchedule),
+		"GET /v2/offers":                                  s.partner(s.getOffers),
+		"POST /v2/bookings":                               s.partner(s.postBooking),
+		"GET /v2/bookings":                                s.partner(s.listBookings),
+		"GET /v2/bookings/{id}":                           s.partner(s.getBooking),
+		"GET /v2/bookings/{id}/refund-rules":              s.partner(s.getRefundRules),
+		"POST /v2/bookings/{id}/pay":                      s.partner(s.act(booking.Pay)),
+		"POST /v2/bookings/{id}/book":                     s.partner(s.act(booking.Book)),
+		"POST /v2/bookings/{id}/cancel":                   s.partner(s.act(booking.Cancel)),
+		"GET /v2/tickets/{id}":                            s.partner(s.getTicket),
+		"GET /v2/cities":                                  s.public(s.listCities),
+		"GET /v2/cities/{slug}":                           s.public(s.getCity),
+		"GET /v2/stops/{id}":                              s.public(s.getStop),
+		"POST /v2/auth/idp/login":                         s.sameOrigin(s.postLogin),
+		"POST /v2/auth/pre-login":                         s.sameOrigin(s.postPreLogin),
+		"POST /v2/auth/refresh":                           s.sameOrigin(s.postRefresh),
+		"POST /v2/auth/logout":                            s.sameOrigin(s.postLogout),
+		"GET /v2/auth/session":                            s.company(auth.None, s.getSession),
+		"POST /v2/reports/company/orders":                 s.company(auth.Reports, s.postReport),
+		"GET /v2/reports/company/orders":                  s.company(auth.Reports, s.listReports),
+		"GET /v2/reports/company/orders/{id}/download":    s.company(auth.Reports, s.getDownload),
+		"GET /v2/reports/files/{token}":                   s.public(s.getReportFile),
+		"PATCH /v2/geolocation/fms-objects/{fmsObjectId}": s.company(auth.Geolocation, s.patchFMSObject),
+		"GET /test/clock":                                 s.public(s.getClock),
+		"POST /test/clock":                                s.public(s.postClock),
+		"GET /livez":                                      s.public(s.getLive),
+		"GET /readyz":                                     s.public(s.getLive),
+		"GET /healthz":                                    s.public(s.getLive),
 	}
 }
 
@@ -99,8 +93,8 @@ func known[P any](s *Server, h func(http.ResponseWriter, *http.Request, *P) erro
 // newMux makes the handler of all routes. Nothing of ServeMux's own answers is ever seen.
 func (s *Server) newMux() {
 	s.mux = http.NewServeMux()
-	for _, r := range s.routes() {
-		s.mux.HandleFunc(r.pattern, r.handler)
+	for pattern, h := range s.routes() {
+		s.mux.HandleFunc(pattern, h)
 	}
 	s.mux.HandleFunc("/", s.public(s.noRoute))
 }

@@ -78,8 +78,6 @@ func openFeed(path string) (fs.FS, error) {
 	return z, nil
 }
 
-var errStrict = errors.New("rows were skipped; with -strict nothing is changed")
-
 // Import makes a feed the timetable in force, and reports on it line by line.
 func (s *Server) Import(feed fs.FS, name string, opt ImportOptions, out io.Writer) error {
 	read, err := readFeed(feed, name, opt, out)
@@ -90,32 +88,31 @@ func (s *Server) Import(feed fs.FS, name string, opt ImportOptions, out io.Write
 }
 
 func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
-	read := &FeedRead{name: name}
+	skipped := 0
 	opt.Skip = func(file string, line int, reason string) {
-		read.skipped++
+		skipped++
 		fmt.Fprintf(out, "%s:%d: %s\n", file, line, reason)
 	}
-	var counts gtfs.Counts
-	var err error
-	if read.feed, counts, err = gtfs.Read(feed, opt.Options); err != nil {
+	read, counts, err := gtfs.Read(feed, opt.Options)
+	if err != nil {
 		return nil, err
 	}
-	tables := read.feed.Size()
+	tables := read.Size()
 	for _, file := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(out, "%s: %d rows\n", file, counts[file])
 	}
 	fmt.Fprintf(out, "%d companies, %d cities, %d stops, %d routes, %d trips, %d fares; %d rows skipped\n",
-		len(tables.Companies), len(tables.Cities), len(tables.Stops), len(tables.Routes), len(tables.Trips), len(tables.Fares), read.skipped)
+		len(tables.Companies), len(tables.Cities), len(tables.Stops), len(tables.Routes), len(tables.Trips), len(tables.Fares), skipped)
 	switch {
 	case len(tables.Trips) == 0:
 		return nil, fmt.Errorf("%w: it has no usable trip", gtfs.ErrNoFeed)
-	case opt.Strict && read.skipped > 0:
-		return nil, errStrict
+	case opt.Strict && skipped > 0:
+		return nil, errors.New("rows were skipped; with -strict nothing is changed")
 	case opt.DryRun:
 		_, err := fmt.Fprintln(out, "dry run: nothing is changed")
 		return nil, err
 	}
-	return read, nil
+	return &FeedRead{name, read, skipped}, nil
 }
 
 // Adopt makes a feed that was read the timetable in force.
@@ -142,9 +139,6 @@ func (s *Server) Adopt(read *FeedRead, out io.Writer) error {
 // keepTables writes the tables beside the journal, under the name that the journal will give them.
 func (s *Server) keepTables(tables *schedule.Tables) (hash string, err error) {
 	if hash, err = tables.Encode(io.Discard); err != nil {
-		return "", err
-	}
-	if err := s.cfg.FS.Mkdir(timetableDir); err != nil {
 		return "", err
 	}
 	return hash, store.Publish(s.cfg.FS, timetableDir, hash+".jsonl", func(w io.Writer) error {

@@ -51,23 +51,18 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 		if f.At != nil && l.Time.After(*f.At) {
 			return errEnough
 		}
-		stamp := store.Stamp{Seq: l.Seq, Time: l.Time}
-		text, shown := "", f.Booking == nil && f.Ticket == nil
-		if l.Type == "opened" {
-			text = unquoted(l.Data)
-		} else {
-			e, err := cfg.Decode(l.Type, l.Data, l.Personal)
-			if err != nil {
+		var e Event
+		if l.Type != "opened" { // the store's own
+			var err error
+			if e, err = cfg.Decode(l.Type, l.Data, l.Personal); err != nil {
 				return fmt.Errorf("seq %d: %w", l.Seq, err)
 			}
-			apply(s, stamp, e)
-			text = s.tell(e, l.Data)
-			shown = shown || f.concerns(l.Data)
+			apply(s, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
 		}
-		if !shown {
+		if !f.shows(l.Data) {
 			return nil
 		}
-		_, err := fmt.Fprintf(out, "%s  #%d  %s  %s\n", l.Time.Format("2006-01-02 15:04:05.000"), l.Seq, l.Type, text)
+		_, err := fmt.Fprintf(out, "%s  #%d  %s  %s\n", l.Time.Format("2006-01-02 15:04:05.000"), l.Seq, l.Type, s.tell(e, l.Data))
 		return err
 	})
 	if errors.Is(err, errEnough) {
@@ -76,17 +71,25 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 	if err != nil || f.At == nil || f.Booking == nil {
 		return err
 	}
-	return s.show(*f.Booking, *f.At, out)
+	b := s.Bookings.Any(*f.Booking)
+	if b == nil {
+		_, err = fmt.Fprintf(out, "there was no booking %s\n", *f.Booking)
+		return err
+	}
+	var w wire.Writer
+	writeBooking(&w, "", b, *f.At)
+	_, err = fmt.Fprintf(out, "%s\n", w.B)
+	return err
 }
 
-// concerns tells whether a line is about the booking or ticket asked for: its data names it.
-func (f *LogFilter) concerns(data []byte) bool {
+// shows tells whether a line is about the booking or ticket asked for: its data names it.
+func (f *LogFilter) shows(data []byte) bool {
 	names := func(id *booking.ID, members ...string) bool {
 		return id != nil && slices.ContainsFunc(members, func(m string) bool {
 			return bytes.Contains(data, fmt.Appendf(nil, "%q:%q", m, id))
 		})
 	}
-	return names(f.Booking, "booking", "from") || names(f.Ticket, "ticket", "id")
+	return f.Booking == nil && f.Ticket == nil || names(f.Booking, "booking", "from") || names(f.Ticket, "ticket", "id")
 }
 
 // tell says in words what an event did, after it was applied.
@@ -148,17 +151,4 @@ func tellCanceled(e *booking.TicketsCanceled) string {
 // unquoted shows a line's data without JSON's punctuation.
 func unquoted(data []byte) string {
 	return strings.NewReplacer(`{`, "", `}`, "", `"`, "", `,`, ", ", `:`, " ").Replace(string(data))
-}
-
-// show writes a booking as it stood.
-func (s *State) show(id booking.ID, at time.Time, out io.Writer) error {
-	b := s.Bookings.Any(id)
-	if b == nil {
-		_, err := fmt.Fprintf(out, "there was no booking %s\n", id)
-		return err
-	}
-	var w wire.Writer
-	writeBooking(&w, "", b, at)
-	_, err := fmt.Fprintf(out, "%s\n", w.B)
-	return err
 }

@@ -29,7 +29,7 @@ type State struct {
 	TimetableHash string
 
 	// timetable is the value the hash names. It is kept beside the journal, not
-	// in it: after a replay it is empty until Open has loaded it.
+	// in it: after a replay it is nil until Open has loaded it.
 	timetable *schedule.Timetable
 }
 
@@ -42,16 +42,8 @@ type Clock struct {
 func newState() *State {
 	return &State{
 		Partners: auth.NewPartners(), Bookings: booking.NewState(), Accounts: auth.NewAccounts(),
-		Reports: report.NewState(), Geolocation: map[string]bool{}, timetable: emptyTimetable(),
+		Reports: report.NewState(), Geolocation: map[string]bool{},
 	}
-}
-
-func emptyTimetable() *schedule.Timetable {
-	tt, err := schedule.New(new(schedule.Tables))
-	if err != nil {
-		panic("server: an empty timetable is a timetable: " + err.Error())
-	}
-	return tt
 }
 
 // Event is one change of the state: a pointer to a type that [kinds] lists.

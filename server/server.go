@@ -190,7 +190,7 @@ func (s *Server) settleIn(start time.Time) error {
 		return err
 	}
 	s.timetable.Store(tt)
-	if err := errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir)); err != nil {
+	if err := errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir)); err != nil {
 		return err
 	}
 	return errors.Join(s.openIDP(), s.loadRing())
@@ -240,7 +240,7 @@ const timetableDir = "timetables"
 // loadTimetable reads the timetable that the journal names; hash "" is none yet.
 func loadTimetable(fsys store.FS, hash string) (*schedule.Timetable, error) {
 	if hash == "" {
-		return emptyTimetable(), nil
+		return schedule.New(new(schedule.Tables))
 	}
 	name := timetableDir + "/" + hash + ".jsonl"
 	f, err := fsys.Open(name)
