@@ -273,10 +273,10 @@ func finish(r *wire.Reader) error {
 }
 
 // problems turns the complaints of a document into the envelope's entries.
-func problems(r *wire.Reader) []entry {
-	var list []entry
+func problems(r *wire.Reader) (list []entry) {
 	for _, p := range r.Problems {
-		if e := problem(p.Field, p.Message); !slices.ContainsFunc(list, func(x entry) bool { return x.message == e.message }) {
+		e := problem(p.Field, p.Message)
+		if !slices.ContainsFunc(list, func(x entry) bool { return x.message == e.message }) {
 			list = append(list, e)
 		}
 	}

@@ -35,7 +35,7 @@ func Verify(fsys store.FS, live bool) (store.Report, error) {
 
 // LogFilter says what of the journal to show.
 type LogFilter struct {
-	Booking, Ticket *booking.ID
+	Booking, Ticket string     // their ids
 	At              *time.Time // only what had happened by then, and what the booking looked like
 }
 
@@ -68,12 +68,13 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	if err != nil || f.At == nil || f.Booking == nil {
+	if err != nil || f.At == nil || f.Booking == "" {
 		return err
 	}
-	b := s.Bookings.Any(*f.Booking)
+	id, _ := booking.ParseID(f.Booking)
+	b := s.Bookings.Any(id)
 	if b == nil {
-		_, err = fmt.Fprintf(out, "there was no booking %s\n", *f.Booking)
+		_, err = fmt.Fprintf(out, "there was no booking %s\n", f.Booking)
 		return err
 	}
 	var w wire.Writer
@@ -84,12 +85,12 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 
 // shows tells whether a line is about the booking or ticket asked for: its data names it.
 func (f *LogFilter) shows(data []byte) bool {
-	names := func(id *booking.ID, members ...string) bool {
-		return id != nil && slices.ContainsFunc(members, func(m string) bool {
+	names := func(id string, members ...string) bool {
+		return id != "" && slices.ContainsFunc(members, func(m string) bool {
 			return bytes.Contains(data, fmt.Appendf(nil, "%q:%q", m, id))
 		})
 	}
-	return f.Booking == nil && f.Ticket == nil || names(f.Booking, "booking", "from") || names(f.Ticket, "ticket", "id")
+	return f.Booking == "" && f.Ticket == "" || names(f.Booking, "booking", "from") || names(f.Ticket, "ticket", "id")
 }
 
 // tell says in words what an event did, after it was applied.
@@ -117,8 +118,8 @@ func (s *State) tellCreated(e *booking.Created) string {
 		fmt.Fprintf(&b, "; trip %s on %s, %s to %s, %d.%02d %s each", r.Form.Trip, r.Day,
 			r.Form.Stops[l.From].Stop.ID, r.Form.Stops[l.To].Stop.ID, l.Amount/100, l.Amount%100, e.Currency)
 	}
-	for i := range e.Tickets {
-		fmt.Fprintf(&b, "; ticket %s seats %d", e.Tickets[i].ID, e.Tickets[i].Seats)
+	for _, t := range e.Tickets {
+		fmt.Fprintf(&b, "; ticket %s seats %d", t.ID, t.Seats)
 	}
 	return b.String()
 }
@@ -126,8 +127,7 @@ func (s *State) tellCreated(e *booking.Created) string {
 func tellCanceled(e *booking.TicketsCanceled) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "booking %s, request %s", e.Booking, e.Request)
-	for i := range e.Tickets {
-		t := &e.Tickets[i]
+	for _, t := range e.Tickets {
 		fmt.Fprintf(&b, "; ticket %s", t.ID)
 		if !t.Refunded {
 			b.WriteString(" canceled, nothing to refund")

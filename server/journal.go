@@ -276,12 +276,8 @@ func (j *journal) form(c *coder, name string, f **schedule.Form) {
 		return
 	}
 	c.r.Member(name)
-	data := c.r.Raw()
-	if c.r.Err() != nil {
-		return
-	}
 	var err error
-	if *f, err = schedule.DecodeForm(data); err != nil {
+	if *f, err = schedule.DecodeForm(c.r.Raw()); err != nil {
 		c.r.Reject(err.Error())
 		return
 	}

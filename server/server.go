@@ -77,8 +77,7 @@ type Server struct {
 	st  *store.Store[*State, Event]
 	mux *http.ServeMux
 
-	// fresh tells that the data directory was made by this Open.
-	fresh bool
+	fresh bool // see Fresh
 
 	// What requests read without the lock; each is replaced once its change is durable.
 	timetable atomic.Pointer[schedule.Timetable]

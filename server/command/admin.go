@@ -39,10 +39,10 @@ func admin(op, operands string, options ...func(*flag.FlagSet)) func(*flag.FlagS
 				}
 			})
 			if err := server.CheckForm(op, form); err != nil {
-				return p.fail(exitUsage, err)
+				return p.end(exitUsage, err)
 			}
 			if err := p.complete(op, form); err != nil {
-				return p.fail(exitFailed, err)
+				return p.end(exitFailed, err)
 			}
 			return p.admin(*data, op, form)
 		}
@@ -87,10 +87,10 @@ func (p *Process) complete(op string, form url.Values) error {
 func (p *Process) admin(dir, op string, form url.Values) int {
 	path, err := socket(dir)
 	if err != nil {
-		return p.fail(exitCode(err), err)
+		return p.end(exitCode(err), err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "FORMAT")); err != nil && op != "import" && op != "partner-add" {
-		return p.fail(exitFailed, fmt.Errorf("%s is not a data directory", dir))
+		return p.end(exitFailed, fmt.Errorf("%s is not a data directory", dir))
 	}
 	err = p.adminCall(path, op, form)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server
@@ -99,10 +99,7 @@ func (p *Process) admin(dir, op string, form url.Values) int {
 			err = p.adminCall(path, op, form)
 		}
 	}
-	if err != nil {
-		return p.fail(exitCode(err), err)
-	}
-	return exitDone
+	return p.end(exitCode(err), err)
 }
 
 // adminCall asks the server behind the socket.

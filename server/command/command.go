@@ -130,8 +130,11 @@ func (p *Process) fromEnv(flags *flag.FlagSet) (err error) {
 	return err
 }
 
-// fail says what went wrong and gives the exit code.
-func (p *Process) fail(code int, err error) int {
+// end says what went wrong, if anything did, and gives the exit code.
+func (p *Process) end(code int, err error) int {
+	if err == nil {
+		return exitDone
+	}
 	fmt.Fprintf(p.Stderr, "waybill: %v\n", err)
 	return code
 }

@@ -44,7 +44,7 @@ func setupServe(flags *flag.FlagSet) action {
 	level := flags.String("log-level", "info", "debug, info, warn or error")
 	return func(p *Process, _ []string) int {
 		cfg := server.Config{Dir: *data, TestClock: *clock != "", MaxTransfers: *transfers, SecureCookies: *secure}
-		usage := func(err error) int { return p.fail(exitUsage, err) }
+		usage := func(err error) int { return p.end(exitUsage, err) }
 		var err error
 		if cfg.TestClock && *clock != "now" {
 			if cfg.StartAt, err = instant(*clock); err != nil {
@@ -112,11 +112,11 @@ func (g *gate) drain(ctx context.Context) {
 func (p *Process) serve(cfg server.Config, addr string) int {
 	path, err := socket(cfg.Dir)
 	if err != nil {
-		return p.fail(exitCode(err), err)
+		return p.end(exitCode(err), err)
 	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
-		return p.fail(exitFailed, err)
+		return p.end(exitFailed, err)
 	}
 	g := new(gate)
 	web := &http.Server{
@@ -128,11 +128,11 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 	defer web.Close()
 	s, err := server.Open(cfg)
 	if err != nil {
-		return p.fail(exitCode(err), err)
+		return p.end(exitCode(err), err)
 	}
 	admin, err := serveAdmin(path, s, ended)
 	if err != nil {
-		return p.fail(exitFailed, errors.Join(err, s.Close()))
+		return p.end(exitFailed, errors.Join(err, s.Close()))
 	}
 	defer admin.Close()
 	if cfg.IDP == nil {
@@ -141,12 +141,12 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 	demo := s.Fresh() && ln.Addr().(*net.TCPAddr).IP.IsLoopback()
 	if demo {
 		if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
-			return p.fail(exitFailed, errors.Join(fmt.Errorf("the demo network: %w", err), s.Close()))
+			return p.end(exitFailed, errors.Join(fmt.Errorf("the demo network: %w", err), s.Close()))
 		}
 	}
 	g.open.Store(s) // now: to hash a password, as welcome does, takes longer than all the rest
 	if err := p.welcome(s, cfg, ln.Addr(), demo); err != nil {
-		return p.fail(exitFailed, errors.Join(err, s.Close()))
+		return p.end(exitFailed, errors.Join(err, s.Close()))
 	}
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
 	select {
@@ -155,21 +155,19 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		web.Shutdown(ctx)
-		return p.fail(exitIO, errors.New("the journal cannot be written"))
+		return p.end(exitIO, errors.New("the journal cannot be written"))
 	case err := <-ended:
-		return p.fail(exitFailed, errors.Join(err, s.Close()))
+		return p.end(exitFailed, errors.Join(err, s.Close()))
 	case <-p.Stop:
 	}
 	cfg.Log.Info("stopping: requests under way are finished")
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	g.drain(ctx)
-	err = errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx))
-	if err = errors.Join(err, s.Close()); err != nil {
-		return p.fail(exitCode(err), err)
+	if err = errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx), s.Close()); err == nil {
+		cfg.Log.Info("stopped")
 	}
-	cfg.Log.Info("stopped")
-	return exitDone
+	return p.end(exitCode(err), err)
 }
 
 // serveAdmin serves the verbs on the directory's socket, which only its owner can reach.
@@ -198,11 +196,11 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 // commands, to be pasted into a shell. Key and password are shown this once.
 func (p *Process) welcome(s *server.Server, cfg server.Config, addr net.Addr, demo bool) error {
 	verb := "waybill partner add -data " + cfg.Dir + " NAME"
-	if !s.Fresh() {
+	switch {
+	case !s.Fresh():
 		cfg.Log.Info("to make another API key", "run", verb)
 		return nil
-	}
-	if !demo {
+	case !demo:
 		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner", "import", "waybill import -data "+cfg.Dir+" FEED", "partner", verb)
 		return nil
 	}

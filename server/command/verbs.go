@@ -49,31 +49,21 @@ func setupLog(flags *flag.FlagSet) action {
 	ticketID := flags.String("ticket", "", "only what happened to the ticket with this `id`")
 	at := flags.String("at", "", "only what had happened by this `instant`, and the booking as it stood then")
 	return func(p *Process, _ []string) int {
-		var f server.LogFilter
-		for _, x := range []struct {
-			flag, text string
-			to         **booking.ID
-		}{{"booking", *bookingID, &f.Booking}, {"ticket", *ticketID, &f.Ticket}} {
-			if x.text == "" {
-				continue
+		f := server.LogFilter{Booking: *bookingID, Ticket: *ticketID}
+		for _, name := range []string{"booking", "ticket"} {
+			id := flags.Lookup(name).Value.String()
+			if _, ok := booking.ParseID(id); !ok && id != "" {
+				return p.end(exitUsage, fmt.Errorf("-%s %q is not an id", name, id))
 			}
-			id, ok := booking.ParseID(x.text)
-			if !ok {
-				return p.fail(exitUsage, fmt.Errorf("-%s %q is not an id", x.flag, x.text))
-			}
-			*x.to = &id
 		}
 		if *at != "" {
 			t, err := instant(*at)
 			if err != nil {
-				return p.fail(exitUsage, fmt.Errorf("-at %w", err))
+				return p.end(exitUsage, fmt.Errorf("-at %w", err))
 			}
 			f.At = &t
 		}
-		if err := server.Log(store.Dir(*data), running(*data), f, p.Stdout); err != nil {
-			return p.fail(exitFailed, err)
-		}
-		return exitDone
+		return p.end(exitFailed, server.Log(store.Dir(*data), running(*data), f, p.Stdout))
 	}
 }
 
@@ -84,11 +74,11 @@ func setupVerify(flags *flag.FlagSet) action {
 		var damage *store.Damage
 		switch {
 		case errors.As(err, &damage):
-			return p.fail(exitFailed, fmt.Errorf("damaged: %w", err))
+			return p.end(exitFailed, fmt.Errorf("damaged: %w", err))
 		case err != nil:
-			return p.fail(exitFailed, err)
+			return p.end(exitFailed, err)
 		case rep.Torn != nil:
-			return p.fail(exitTorn, fmt.Errorf("torn tail: %w; the next start cuts these %d bytes and keeps them", &rep.Torn.Damage, rep.Torn.Bytes))
+			return p.end(exitTorn, fmt.Errorf("torn tail: %w; the next start cuts these %d bytes and keeps them", &rep.Torn.Damage, rep.Torn.Bytes))
 		}
 		fmt.Fprintf(p.Stdout, "sound: %d lines in %d files, %d snapshots; the last line's hash is %x\n", rep.Head.Seq, rep.Files, rep.Snapshots, rep.Head.Hash)
 		return exitDone
@@ -99,7 +89,7 @@ func setupVersion(*flag.FlagSet) action {
 	return func(p *Process, _ []string) int {
 		info, ok := debug.ReadBuildInfo()
 		if !ok {
-			return p.fail(exitFailed, errors.New("the binary holds no build information"))
+			return p.end(exitFailed, errors.New("the binary holds no build information"))
 		}
 		revision, dependencies := "unknown", ""
 		for _, s := range info.Settings {
