@@ -18,7 +18,8 @@ import (
 
 // adminOps are what the command line's verbs do to a directory. A verb calls
 // them through the running server's socket, or opens the directory itself.
-// Each gives, or writes, what the verb prints; its error is the verb's.
+// Each takes a form in which CheckForm found nothing wrong, and gives, or writes,
+// what the verb prints; its error is the verb's.
 var adminOps = map[string]func(*Server, url.Values, io.Writer) (string, error){
 	"import":         (*Server).adminImport,
 	"partner-add":    (*Server).adminPartnerAdd,
@@ -130,10 +131,8 @@ func (s *Server) AddPartner(name string, companies []string) (key string, err er
 	return key, err
 }
 
-// keyPrefixShown is how much of a key's hash names it.
-const keyPrefixShown = 12
-
 func (s *Server) adminPartnerList(_ url.Values, _ io.Writer) (string, error) {
+	const shown = 12 // digits of a key's hash, which name it
 	var partners []*auth.Partner
 	var out strings.Builder
 	if err := s.st.View(func(st *State, _ time.Time) { partners = st.Partners.All() }); err != nil {
@@ -150,7 +149,7 @@ func (s *Server) adminPartnerList(_ url.Values, _ io.Writer) (string, error) {
 			if !k.Revoked.IsZero() {
 				state = "revoked " + k.Revoked.Format(time.RFC3339)
 			}
-			fmt.Fprintf(&out, "  key %s  made %s  %s\n", k.Hash.String()[:keyPrefixShown], k.Created.Format(time.RFC3339), state)
+			fmt.Fprintf(&out, "  key %s  made %s  %s\n", k.Hash.String()[:shown], k.Created.Format(time.RFC3339), state)
 		}
 	}
 	return strings.TrimSuffix(out.String(), "\n"), nil

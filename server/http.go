@@ -115,8 +115,6 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
 	return fail(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", r.Method+" is not allowed here, but "+strings.Join(allow, ", "))
 }
 
-const maxRequestID = 128
-
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
@@ -172,6 +170,7 @@ var (
 )
 
 func validRequestID(id string) bool {
+	const maxRequestID = 128
 	return id != "" && len(id) <= maxRequestID && !strings.ContainsFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 	})
@@ -180,8 +179,6 @@ func validRequestID(id string) bool {
 func requestID(r *http.Request) string { return r.Header["X-Request-Id"][0] }
 
 var writers = sync.Pool{New: func() any { return new(wire.Writer) }}
-
-const keepWriter = 1 << 20 // a larger buffer is not kept for the next reply
 
 // reply answers with {"data":{…}}, the members written by write.
 func reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
@@ -205,7 +202,8 @@ func send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
 	h["Content-Length"] = []string{strconv.Itoa(len(buf.B))}
 	w.WriteHeader(status)
 	w.Write(buf.B)
-	if cap(buf.B) <= keepWriter {
+	const keep = 1 << 20 // a larger buffer is not kept for the next reply
+	if cap(buf.B) <= keep {
 		writers.Put(buf)
 	}
 }

@@ -104,8 +104,7 @@ func newJournal() *journal { return &journal{map[string]*schedule.Form{}} }
 // read, and what it does to the state.
 type kind struct {
 	name  string
-	event reflect.Type
-	make  func() Event
+	event reflect.Type                          // *T
 	code  func(*journal, *coder, Event, *coder) // the last is of the personal part
 	apply func(*State, time.Time, Event)
 }
@@ -131,7 +130,6 @@ func plain[T, S any](name string, in func(*State) S, apply func(S, time.Time, *T
 	return kind{
 		name:  name,
 		event: reflect.TypeFor[*T](),
-		make:  func() Event { return new(T) },
 		code: func(_ *journal, c *coder, e Event, personal *coder) {
 			c.json("", e)
 			if p, ok := e.(interface{ PersonalPart() any }); ok {
@@ -198,7 +196,7 @@ func (j *journal) decode(name string, data, personal []byte) (e Event, err error
 		return nil, store.ErrNewer
 	}
 	c, own := coder{r: wire.NewReader(data)}, coder{r: wire.NewReader(personal)}
-	e = kinds[i].make()
+	e = reflect.New(kinds[i].event.Elem()).Interface()
 	kinds[i].code(j, &c, e, &own)
 	c.r.End()
 	own.r.End()
