@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,33 +13,66 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/schedule/gtfs"
 )
 
 // adminOps are what the command line's verbs do to a directory. A verb calls
 // them through the running server's socket, or opens the directory itself.
-// Each gives, or writes, what the verb prints; its error is the verb's.
-func (s *Server) adminOps() map[string]func(url.Values, io.Writer) (string, error) {
-	return map[string]func(url.Values, io.Writer) (string, error){
-		"import":         s.adminImport,
-		"partner-add":    s.adminPartnerAdd,
-		"partner-list":   s.adminPartnerList,
-		"partner-revoke": s.adminPartnerRevoke,
-		"ticket-move":    s.adminTicketMove,
-		"ticket-status":  s.adminTicketStatus,
-		"rotate-keys":    s.adminRotateKeys,
-		"user-add":       s.adminUserAdd,
-		"user-remove":    s.adminUserRemove,
-		"idtoken":        s.adminIDToken,
+// Each takes a form in which CheckForm found nothing wrong, and gives, or writes,
+// what the verb prints; its error is the verb's.
+var adminOps = map[string]func(*Server, url.Values, io.Writer) (string, error){
+	"import":         (*Server).adminImport,
+	"partner-add":    (*Server).adminPartnerAdd,
+	"partner-list":   (*Server).adminPartnerList,
+	"partner-revoke": (*Server).adminPartnerRevoke,
+	"ticket-move":    (*Server).adminTicketMove,
+	"ticket-status":  (*Server).adminTicketStatus,
+	"rotate-keys":    (*Server).adminRotateKeys,
+	"user-add":       (*Server).adminUserAdd,
+	"user-remove":    (*Server).adminUserRemove,
+	"idtoken":        (*Server).adminIDToken,
+}
+
+// CheckForm finds what the form of an admin operation alone shows wrong. Its
+// fields have the names of the verb's operands and flags.
+func CheckForm(op string, form url.Values) error {
+	_, isTicket := booking.ParseID(form.Get("ticket"))
+	_, isBooking := booking.ParseID(form.Get("booking"))
+	_, isStatus := booking.ParseCarrier(form.Get("status"))
+	_, isFare := gtfs.ParseFarePerKm(form.Get("fare-per-km"))
+	_, role := auth.ParseRole(form.Get("role"))
+	isEmail := ValidEmail(form.Get("email"))
+	switch {
+	case strings.HasPrefix(op, "ticket-") && !isTicket:
+		return fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
+	case op == "ticket-move" && !isBooking && form.Get("booking") != "new":
+		return fmt.Errorf("%q is neither a booking's id nor the word new", form.Get("booking"))
+	case op == "ticket-status" && !isStatus:
+		return fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", form.Get("status"))
+	case form.Has("fare-per-km") && !isFare:
+		return fmt.Errorf("-fare-per-km %q is not a currency and a price as in EUR:0.06", form.Get("fare-per-km"))
+	case op == "partner-add" && form.Get("name") == "":
+		return errors.New("a partner has a name")
+	case op == "user-add" && role != nil:
+		return fmt.Errorf("-role: %w", role)
+	case op == "user-add" && (!isEmail || form.Get("company") == ""):
+		return errors.New("-email and -company must be given")
+	case op == "idtoken" && !isEmail:
+		return fmt.Errorf("-email %q is not an e-mail address", form.Get("email"))
 	}
+	return nil
 }
 
 // Admin does one of the admin operations.
 func (s *Server) Admin(op string, form url.Values, out io.Writer) error {
-	do, ok := s.adminOps()[op]
+	do, ok := adminOps[op]
 	if !ok {
 		return fmt.Errorf("the running server does not know %q; is it of another version?", op)
 	}
-	said, err := do(form, out)
+	if err := CheckForm(op, form); err != nil {
+		return err
+	}
+	said, err := do(s, form, out)
 	if err == nil && said != "" {
 		_, err = io.WriteString(out, said+"\n")
 	}
@@ -67,17 +101,25 @@ func (s *Server) AdminHandler() http.Handler {
 
 func (s *Server) adminPartnerAdd(form url.Values, _ io.Writer) (string, error) {
 	var slugs []string
+	tt := s.timetable.Load()
 	for slug := range strings.SplitSeq(form.Get("company"), ",") {
 		if slug = strings.TrimSpace(slug); slug == "" {
 			continue
 		}
-		tt := s.timetable.Load()
-		if !slices.ContainsFunc(tt.Companies, func(c schedule.Company) bool { return c.Slug == slug }) {
-			return "", fmt.Errorf("no company of the timetable has the slug %q", slug)
+		if _, err := companyBySlug(tt, slug); err != nil {
+			return "", err
 		}
 		slugs = append(slugs, slug)
 	}
 	return s.AddPartner(form.Get("name"), slugs)
+}
+
+func companyBySlug(tt *schedule.Timetable, slug string) (*schedule.Company, error) {
+	i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool { return c.Slug == slug })
+	if i < 0 {
+		return nil, fmt.Errorf("no company of the timetable has the slug %q", slug)
+	}
+	return &tt.Companies[i], nil
 }
 
 // AddPartner gives a partner a new API key, and makes the partner if it is new.
@@ -89,10 +131,8 @@ func (s *Server) AddPartner(name string, companies []string) (key string, err er
 	return key, err
 }
 
-// keyPrefixShown is how much of a key's hash names it.
-const keyPrefixShown = 12
-
 func (s *Server) adminPartnerList(_ url.Values, _ io.Writer) (string, error) {
+	const shown = 12 // digits of a key's hash, which name it
 	var partners []*auth.Partner
 	var out strings.Builder
 	if err := s.st.View(func(st *State, _ time.Time) { partners = st.Partners.All() }); err != nil {
@@ -109,7 +149,7 @@ func (s *Server) adminPartnerList(_ url.Values, _ io.Writer) (string, error) {
 			if !k.Revoked.IsZero() {
 				state = "revoked " + k.Revoked.Format(time.RFC3339)
 			}
-			fmt.Fprintf(&out, "  key %s  made %s  %s\n", k.Hash.String()[:keyPrefixShown], k.Created.Format(time.RFC3339), state)
+			fmt.Fprintf(&out, "  key %s  made %s  %s\n", k.Hash.String()[:shown], k.Created.Format(time.RFC3339), state)
 		}
 	}
 	return strings.TrimSuffix(out.String(), "\n"), nil
@@ -128,16 +168,9 @@ func (s *Server) adminPartnerRevoke(form url.Values, _ io.Writer) (string, error
 }
 
 func (s *Server) adminTicketMove(form url.Values, _ io.Writer) (string, error) {
-	ticket, ok := booking.ParseID(form.Get("ticket"))
-	if !ok {
-		return "", fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
-	}
+	ticket, _ := booking.ParseID(form.Get("ticket"))
 	var to *booking.ID
-	if form.Get("booking") != "new" {
-		id, ok := booking.ParseID(form.Get("booking"))
-		if !ok {
-			return "", fmt.Errorf("%q is neither a booking's id nor the word new", form.Get("booking"))
-		}
+	if id, ok := booking.ParseID(form.Get("booking")); ok {
 		to = &id
 	}
 	var moved *booking.Moved
@@ -152,14 +185,8 @@ func (s *Server) adminTicketMove(form url.Values, _ io.Writer) (string, error) {
 }
 
 func (s *Server) adminTicketStatus(form url.Values, _ io.Writer) (string, error) {
-	ticket, ok := booking.ParseID(form.Get("ticket"))
-	if !ok {
-		return "", fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
-	}
-	status, ok := booking.ParseCarrier(form.Get("status"))
-	if !ok {
-		return "", fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", form.Get("status"))
-	}
+	ticket, _ := booking.ParseID(form.Get("ticket"))
+	status, _ := booking.ParseCarrier(form.Get("status"))
 	_, err := s.do(func(st *State, now time.Time) (Event, error) {
 		return st.Bookings.SetCarrier(now, ticket, status)
 	})
@@ -175,4 +202,58 @@ func (s *Server) adminRotateKeys(_ url.Values, _ io.Writer) (string, error) {
 		return "", err
 	}
 	return "offers are signed with a new key", s.saveRing(s.ring.Load().Rotated(now, now.Add(-offerLife)))
+}
+
+// NewUser is a person to be given an access, whose e-mail address and role were checked. Of one who
+// has an account already, no name or password counts.
+type NewUser struct {
+	Email, FirstName, LastName, Password string
+	Company                              string // its slug
+	Role                                 auth.Role
+}
+
+// AddUser gives a person an access, and tells whether it made the user.
+func (s *Server) AddUser(n NewUser) (made bool, err error) {
+	company, err := companyBySlug(s.timetable.Load(), n.Company)
+	if err != nil {
+		return false, err
+	}
+	p := auth.Person{Salt: auth.ID(s.newID()), Email: n.Email, FirstName: n.FirstName, LastName: n.LastName}
+	if n.Password != "" {
+		p.Password = auth.NewPassword(n.Password) // not under the lock: it takes long
+	}
+	_, err = s.do(func(st *State, _ time.Time) (Event, error) {
+		e := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(company), Role: n.Role})
+		if _, made = e.(*auth.UserAdded); made && (!validName(n.FirstName) || !validName(n.LastName) || n.Password == "" || hasControl(n.Password)) {
+			return nil, errors.New("a new user has a first name, a last name and a password without control characters, which is the first line of standard input")
+		}
+		return e, nil
+	})
+	return made, err
+}
+
+func (s *Server) adminUserAdd(form url.Values, _ io.Writer) (string, error) {
+	role := auth.Role(form.Get("role"))
+	made, err := s.AddUser(NewUser{form.Get("email"), form.Get("first-name"), form.Get("last-name"), form.Get("password"), form.Get("company"), role})
+	known := ""
+	if !made {
+		known = "; name and password are as they were"
+	}
+	return fmt.Sprintf("%s is %s of %s%s", form.Get("email"), role, form.Get("company"), known), err
+}
+
+func (s *Server) adminUserRemove(form url.Values, _ io.Writer) (string, error) {
+	_, err := s.do(func(st *State, _ time.Time) (Event, error) {
+		return st.Accounts.Remove(form.Get("email"))
+	})
+	return "removed; the user's sessions have ended", err
+}
+
+// adminIDToken mints an ID token of the development provider.
+func (s *Server) adminIDToken(form url.Values, _ io.Writer) (string, error) {
+	if s.idpKey == nil {
+		return "", errors.New("the server trusts the identity provider of its -idp flags, not the built-in one")
+	}
+	now, err := s.Now()
+	return auth.Mint(s.idpKey, form.Get("email"), now), err
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"path"
@@ -19,43 +18,37 @@ import (
 	"waybill/server/wire"
 )
 
-// route is a line of the interface's summary table.
-type route struct {
-	pattern string
-	handler http.HandlerFunc
-}
-
-// routes is the interface: method, path, who may call, and what answers.
-func (s *Server) routes() []route {
-	return []route{
-		{"GET /v2/offers/schedule", s.public(s.getSchedule)},
-		{"GET /v2/offers", s.partner(s.getOffers)},
-		{"POST /v2/bookings", s.partner(s.postBooking)},
-		{"GET /v2/bookings", s.partner(s.listBookings)},
-		{"GET /v2/bookings/{id}", s.partner(s.getBooking)},
-		{"GET /v2/bookings/{id}/refund-rules", s.partner(s.getRefundRules)},
-		{"POST /v2/bookings/{id}/pay", s.partner(s.act(booking.Pay))},
-		{"POST /v2/bookings/{id}/book", s.partner(s.act(booking.Book))},
-		{"POST /v2/bookings/{id}/cancel", s.partner(s.act(booking.Cancel))},
-		{"GET /v2/tickets/{id}", s.partner(s.getTicket)},
-		{"GET /v2/cities", s.public(s.listCities)},
-		{"GET /v2/cities/{slug}", s.public(s.getCity)},
-		{"GET /v2/stops/{id}", s.public(s.getStop)},
-		{"POST /v2/auth/idp/login", s.sameOrigin(s.postLogin)},
-		{"POST /v2/auth/pre-login", s.sameOrigin(s.postPreLogin)},
-		{"POST /v2/auth/refresh", s.public(s.postRefresh)},
-		{"POST /v2/auth/logout", s.public(s.postLogout)},
-		{"GET /v2/auth/session", s.company(auth.None, s.getSession)},
-		{"POST /v2/reports/company/orders", s.company(auth.Reports, s.postReport)},
-		{"GET /v2/reports/company/orders", s.company(auth.Reports, s.listReports)},
-		{"GET /v2/reports/company/orders/{id}/download", s.company(auth.Reports, s.getDownload)},
-		{"GET /v2/reports/files/{token}", s.public(s.getReportFile)},
-		{"PATCH /v2/geolocation/fms-objects/{fmsObjectId}", s.company(auth.Geolocation, s.patchFMSObject)},
-		{"GET /test/clock", s.public(s.getClock)},
-		{"POST /test/clock", s.public(s.postClock)},
-		{"GET /livez", s.public(s.getLive)},
-		{"GET /readyz", s.public(s.getReady)},
-		{"GET /healthz", s.public(s.getReady)},
+// routes is the interface's summary table: method, path, who may call, and what answers.
+func (s *Server) routes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /v2/offers/schedule":                         s.public(s.getSchedule),
+		"GET /v2/offers":                                  s.partner(s.getOffers),
+		"POST /v2/bookings":                               s.partner(s.postBooking),
+		"GET /v2/bookings":                                s.partner(s.listBookings),
+		"GET /v2/bookings/{id}":                           s.partner(s.getBooking),
+		"GET /v2/bookings/{id}/refund-rules":              s.partner(s.getRefundRules),
+		"POST /v2/bookings/{id}/pay":                      s.partner(s.act(booking.Pay)),
+		"POST /v2/bookings/{id}/book":                     s.partner(s.act(booking.Book)),
+		"POST /v2/bookings/{id}/cancel":                   s.partner(s.act(booking.Cancel)),
+		"GET /v2/tickets/{id}":                            s.partner(s.getTicket),
+		"GET /v2/cities":                                  s.public(s.listCities),
+		"GET /v2/cities/{slug}":                           s.public(s.getCity),
+		"GET /v2/stops/{id}":                              s.public(s.getStop),
+		"POST /v2/auth/idp/login":                         s.sameOrigin(s.postLogin),
+		"POST /v2/auth/pre-login":                         s.sameOrigin(s.postPreLogin),
+		"POST /v2/auth/refresh":                           s.public(s.postRefresh),
+		"POST /v2/auth/logout":                            s.public(s.postLogout),
+		"GET /v2/auth/session":                            s.company(auth.None, s.getSession),
+		"POST /v2/reports/company/orders":                 s.company(auth.Reports, s.postReport),
+		"GET /v2/reports/company/orders":                  s.company(auth.Reports, s.listReports),
+		"GET /v2/reports/company/orders/{id}/download":    s.company(auth.Reports, s.getDownload),
+		"GET /v2/reports/files/{token}":                   s.public(s.getReportFile),
+		"PATCH /v2/geolocation/fms-objects/{fmsObjectId}": s.company(auth.Geolocation, s.patchFMSObject),
+		"GET /test/clock":                                 s.public(s.getClock),
+		"POST /test/clock":                                s.public(s.postClock),
+		"GET /livez":                                      s.public(s.getLive),
+		"GET /readyz":                                     s.public(s.getLive),
+		"GET /healthz":                                    s.public(s.getLive),
 	}
 }
 
@@ -100,8 +93,8 @@ func known[P any](s *Server, h func(http.ResponseWriter, *http.Request, *P) erro
 // newMux makes the handler of all routes. Nothing of ServeMux's own answers is ever seen.
 func (s *Server) newMux() {
 	s.mux = http.NewServeMux()
-	for _, r := range s.routes() {
-		s.mux.HandleFunc(r.pattern, r.handler)
+	for pattern, h := range s.routes() {
+		s.mux.HandleFunc(pattern, h)
 	}
 	s.mux.HandleFunc("/", s.public(s.noRoute))
 }
@@ -121,8 +114,6 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Allow", strings.Join(allow, ", "))
 	return fail(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", r.Method+" is not allowed here, but "+strings.Join(allow, ", "))
 }
-
-const maxRequestID = 128
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -179,6 +170,7 @@ var (
 )
 
 func validRequestID(id string) bool {
+	const maxRequestID = 128
 	return id != "" && len(id) <= maxRequestID && !strings.ContainsFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 	})
@@ -188,28 +180,30 @@ func requestID(r *http.Request) string { return r.Header["X-Request-Id"][0] }
 
 var writers = sync.Pool{New: func() any { return new(wire.Writer) }}
 
-const keepWriter = 1 << 20 // a larger buffer is not kept for the next reply
-
 // reply answers with {"data":{…}}, the members written by write.
 func reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
-	buf := writers.Get().(*wire.Writer)
-	buf.B = buf.B[:0]
-	buf.Object("")
-	buf.Object("data")
-	write(buf)
-	buf.EndObject()
-	buf.EndObject()
-	send(w, status, buf)
+	send(w, status, func(buf *wire.Writer) {
+		buf.Object("data")
+		write(buf)
+		buf.EndObject()
+	})
 	return nil
 }
 
-func send(w http.ResponseWriter, status int, buf *wire.Writer) {
+// send answers with an object whose members write writes.
+func send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
+	buf := writers.Get().(*wire.Writer)
+	buf.B = buf.B[:0]
+	buf.Object("")
+	write(buf)
+	buf.EndObject()
 	h := w.Header()
 	h["Content-Type"] = contentType
 	h["Content-Length"] = []string{strconv.Itoa(len(buf.B))}
 	w.WriteHeader(status)
 	w.Write(buf.B)
-	if cap(buf.B) <= keepWriter {
+	const keep = 1 << 20 // a larger buffer is not kept for the next reply
+	if cap(buf.B) <= keep {
 		writers.Put(buf)
 	}
 }
@@ -231,22 +225,16 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if f == errTooLarge {
 		w.Header().Set("Connection", "close")
 	}
-	buf := writers.Get().(*wire.Writer)
-	buf.B = buf.B[:0]
-	buf.Object("")
-	buf.Array("errors")
-	for _, e := range f.entries {
-		buf.Object("")
-		buf.String("message", e.message)
-		buf.String("errorCode", e.code)
-		if e.details != nil {
-			buf.Raw("details", e.details)
-		}
-		buf.EndObject()
-	}
-	buf.EndArray()
-	buf.EndObject()
-	send(w, f.status, buf)
+	send(w, f.status, func(buf *wire.Writer) {
+		wire.Each(buf, "errors", f.entries, func(e entry) {
+			buf.Object("")
+			buf.Texts("message", e.message, "errorCode", e.code)
+			if e.details != nil {
+				buf.Raw("details", e.details)
+			}
+			buf.EndObject()
+		})
+	})
 }
 
 const maxBody = 256 << 10 // bytes
@@ -259,7 +247,7 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 			return nil, errMediaType
 		}
 	}
-	b, err := readAll(http.MaxBytesReader(w, r.Body, maxBody), r.ContentLength)
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -268,15 +256,6 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, invalid([]entry{problem("body", "did not arrive whole")})
 	}
 	return b, nil
-}
-
-func readAll(r io.Reader, length int64) ([]byte, error) {
-	if length < 0 || length > maxBody {
-		return io.ReadAll(r)
-	}
-	b := make([]byte, length)
-	n, err := io.ReadFull(r, b)
-	return b[:n], err
 }
 
 // document reads a request's body as JSON.
@@ -292,26 +271,24 @@ func finish(r *wire.Reader) error {
 }
 
 // problems turns the complaints of a document into the envelope's entries.
-func problems(r *wire.Reader) []entry {
-	var list []entry
+func problems(r *wire.Reader) (list []entry) {
 	for _, p := range r.Problems {
-		if e := problem(p.Field, p.Message); !slices.ContainsFunc(list, func(x entry) bool { return x.message == e.message }) {
+		e := problem(p.Field, p.Message)
+		if !slices.ContainsFunc(list, func(x entry) bool { return x.message == e.message }) {
 			list = append(list, e)
 		}
 	}
 	return list
 }
 
-// getLive and getReady answer the orchestrator (contract §3).
+// getLive answers the orchestrator (contract §3). A server that is not ready answers only /livez.
 func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, func(w *wire.Writer) { w.String("status", "ok") })
 }
 
-func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error { return s.getLive(w, nil) }
-
 // Unavailable answers a request that comes before the server is open, or while it drains: alive, not ready.
 func Unavailable(w http.ResponseWriter, r *http.Request) {
-	s := &Server{log: slog.New(slog.DiscardHandler), unavailable: true}
-	s.newMux()
+	s := newServer(Config{})
+	s.unavailable = true
 	s.ServeHTTP(w, r)
 }

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"waybill/auth"
@@ -26,7 +29,7 @@ type State struct {
 	TimetableHash string
 
 	// timetable is the value the hash names. It is kept beside the journal, not
-	// in it: after a replay it is empty until Open has loaded it.
+	// in it: after a replay it is nil until Open has loaded it.
 	timetable *schedule.Timetable
 }
 
@@ -39,16 +42,8 @@ type Clock struct {
 func newState() *State {
 	return &State{
 		Partners: auth.NewPartners(), Bookings: booking.NewState(), Accounts: auth.NewAccounts(),
-		Reports: report.NewState(), Geolocation: map[string]bool{}, timetable: emptyTimetable(),
+		Reports: report.NewState(), Geolocation: map[string]bool{},
 	}
-}
-
-func emptyTimetable() *schedule.Timetable {
-	tt, err := schedule.New(new(schedule.Tables))
-	if err != nil {
-		panic("server: an empty timetable is a timetable: " + err.Error())
-	}
-	return tt
 }
 
 // Event is one change of the state: a pointer to a type that [kinds] lists.
@@ -109,8 +104,7 @@ func newJournal() *journal { return &journal{map[string]*schedule.Form{}} }
 // read, and what it does to the state.
 type kind struct {
 	name  string
-	make  func() Event
-	is    func(Event) bool
+	event reflect.Type                          // *T
 	code  func(*journal, *coder, Event, *coder) // the last is of the personal part
 	apply func(*State, time.Time, Event)
 }
@@ -134,12 +128,8 @@ func of[T, S any](name string, code func(*journal, *coder, *T, *coder), in func(
 // with a personal part gives a pointer to it.
 func plain[T, S any](name string, in func(*State) S, apply func(S, time.Time, *T)) kind {
 	return kind{
-		name: name,
-		make: func() Event { return new(T) },
-		is: func(e Event) bool {
-			_, ok := e.(*T)
-			return ok
-		},
+		name:  name,
+		event: reflect.TypeFor[*T](),
 		code: func(_ *journal, c *coder, e Event, personal *coder) {
 			c.json("", e)
 			if p, ok := e.(interface{ PersonalPart() any }); ok {
@@ -184,12 +174,11 @@ var kinds = []kind{
 
 // kindOf gives the kind of an event.
 func kindOf(e Event) *kind {
-	for i := range kinds {
-		if kinds[i].is(e) {
-			return &kinds[i]
-		}
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.event == reflect.TypeOf(e) })
+	if i < 0 {
+		panic(fmt.Sprintf("server: %T is not an event", e))
 	}
-	panic(fmt.Sprintf("server: %T is not an event", e))
+	return &kinds[i]
 }
 
 // encode appends an event's data and personal part.
@@ -202,21 +191,16 @@ func (j *journal) encode(e Event, data, personal []byte) (name string, d, p []by
 
 // decode reads what encode wrote. An unknown kind is store.ErrNewer.
 func (j *journal) decode(name string, data, personal []byte) (e Event, err error) {
-	for i := range kinds {
-		if kinds[i].name != name {
-			continue
-		}
-		c, own := coder{r: wire.NewReader(data)}, coder{r: wire.NewReader(personal)}
-		e = kinds[i].make()
-		kinds[i].code(j, &c, e, &own)
-		c.r.End()
-		own.r.End()
-		if err = c.r.Err(); err == nil {
-			err = own.r.Err()
-		}
-		return e, err
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return nil, store.ErrNewer
 	}
-	return e, store.ErrNewer
+	c, own := coder{r: wire.NewReader(data)}, coder{r: wire.NewReader(personal)}
+	e = reflect.New(kinds[i].event.Elem()).Interface()
+	kinds[i].code(j, &c, e, &own)
+	c.r.End()
+	own.r.End()
+	return e, cmp.Or(c.r.Err(), own.r.Err())
 }
 
 func writeID(w *wire.Writer, name string, id booking.ID) {
@@ -285,16 +269,13 @@ func codeSeats(c *coder, seats *[]int16) {
 
 // form is what was sold, in the form it was sold in.
 func (j *journal) form(c *coder, name string, f **schedule.Form) {
-	var data []byte
 	if c.writing() {
-		data = (*f).Encode()
-	}
-	c.raw(name, &data)
-	if c.writing() || c.r.Err() != nil {
+		c.w.Raw(name, (*f).Encode())
 		return
 	}
+	c.r.Member(name)
 	var err error
-	if *f, err = schedule.DecodeForm(data); err != nil {
+	if *f, err = schedule.DecodeForm(c.r.Raw()); err != nil {
 		c.r.Reject(err.Error())
 		return
 	}

@@ -10,14 +10,18 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,8 +77,7 @@ type Server struct {
 	st  *store.Store[*State, Event]
 	mux *http.ServeMux
 
-	// fresh tells that the data directory was made by this Open.
-	fresh bool
+	fresh bool // see Fresh
 
 	// What requests read without the lock; each is replaced once its change is durable.
 	timetable atomic.Pointer[schedule.Timetable]
@@ -98,27 +101,30 @@ type Server struct {
 // ErrClock is returned by Open for a clock setting that the directory does not allow.
 var ErrClock = errors.New("server: the clock setting does not fit the directory")
 
-// Open opens the data directory, which is made if it does not exist.
-// Errors: those of store.Open, ErrClock, and what is wrong with the files beside the journal.
-func Open(cfg Config) (*Server, error) {
+// newServer makes a server that has nothing open yet.
+func newServer(cfg Config) *Server {
+	cfg.FS = cmp.Or[store.FS](cfg.FS, store.Dir(cfg.Dir))
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = func() [16]byte { return randomID() }
+	}
 	s := &Server{
 		cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(),
 		passwords: newThrottle(), ordered: make(chan struct{}, 1),
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.cfg.FS == nil {
-		s.cfg.FS = store.Dir(cfg.Dir)
-	}
-	if s.cfg.Now == nil {
-		s.cfg.Now = time.Now
-	}
+	s.newMux()
+	return s
+}
+
+// Open opens the data directory, which is made if it does not exist.
+// Errors: those of store.Open, ErrClock, and what is wrong with the files beside the journal.
+func Open(cfg Config) (*Server, error) {
+	s := newServer(cfg)
 	start := s.cfg.Now()
-	if s.cfg.StartAt.IsZero() {
-		s.cfg.StartAt = start
-	}
-	sc := s.storeConfig()
+	sc := StoreConfig(s.cfg.FS, s.log)
 	sc.Now = func(st *State) time.Time {
 		now := s.cfg.Now()
 		if st.Clock.Set && (s.cfg.TestClock || s.cfg.KeepClock) {
@@ -137,16 +143,12 @@ func Open(cfg Config) (*Server, error) {
 	if err := s.settleIn(start); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.newMux()
 	s.askAgain()
 	s.queue.Go(s.runReports)
 	return s, nil
 }
 
-// storeConfig says how the state is kept, for a server and for those who only read.
-func (s *Server) storeConfig() store.Config[*State, Event] { return StoreConfig(s.cfg.FS, s.log) }
-
-// StoreConfig says how the state is kept. Its Now is the machine's clock.
+// StoreConfig says how the state is kept, for a server and for those who only read. Its Now is the machine's clock.
 func StoreConfig(fsys store.FS, log *slog.Logger) store.Config[*State, Event] {
 	j := newJournal()
 	return store.Config[*State, Event]{
@@ -155,44 +157,28 @@ func StoreConfig(fsys store.FS, log *slog.Logger) store.Config[*State, Event] {
 	}
 }
 
-// lostJournal is the error of a directory whose keys, made after the first line, are all that is left.
-func lostJournal(fsys store.FS) error {
-	keys, err := fsys.List(keyDir)
-	if err != nil || len(keys) == 0 {
-		return err
-	}
-	lines, err := fsys.List("journal")
-	if err != nil || len(lines) > 0 {
-		return err
-	}
-	return &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + keyDir + "/" + ringFile + " shows that it was not"}
-}
-
 // settleIn loads what lies beside the journal, and starts or gives up the clock.
 func (s *Server) settleIn(start time.Time) error {
-	var clock Clock
-	var hash string
+	var found State
 	var last time.Time
 	sold := 0
-	if err := s.st.View(func(st *State, now time.Time) {
-		clock, hash, last, sold = st.Clock, st.TimetableHash, now, st.Bookings.Count()
-	}); err != nil {
+	if err := s.st.View(func(st *State, now time.Time) { found, last, sold = *st, now, st.Bookings.Count() }); err != nil {
 		return err
 	}
-	switch at := s.cfg.StartAt; {
-	case s.cfg.TestClock && !clock.Set && sold > 0 && last.After(at.Add(time.Second)):
+	switch at := cmp.Or(s.cfg.StartAt, start); {
+	case s.cfg.TestClock && !found.Clock.Set && sold > 0 && last.After(at.Add(time.Second)):
 		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings", ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
-	case s.cfg.TestClock && !clock.Set:
+	case s.cfg.TestClock && !found.Clock.Set:
 		offset := at.Sub(start).Truncate(time.Millisecond)
 		if err := s.st.SetClock(s.cfg.Now().Add(offset), &ClockSet{OffsetMs: offset.Milliseconds()}); err != nil {
 			return err
 		}
-	case !s.cfg.TestClock && !s.cfg.KeepClock && clock.Set:
+	case !s.cfg.TestClock && !s.cfg.KeepClock && found.Clock.Set:
 		if err := s.record(&ClockSet{Real: true}); err != nil {
 			return err
 		}
 	}
-	tt, err := s.loadTimetable(hash)
+	tt, err := loadTimetable(s.cfg.FS, found.TimetableHash)
 	if err != nil {
 		return err
 	}
@@ -203,7 +189,7 @@ func (s *Server) settleIn(start time.Time) error {
 		return err
 	}
 	s.timetable.Store(tt)
-	if err := errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir)); err != nil {
+	if err := errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir)); err != nil {
 		return err
 	}
 	return errors.Join(s.openIDP(), s.loadRing())
@@ -226,12 +212,7 @@ func (s *Server) do(decide func(*State, time.Time) (Event, error)) (seq uint64, 
 	}, nil)
 }
 
-func (s *Server) newID() booking.ID {
-	if s.cfg.NewID != nil {
-		return s.cfg.NewID()
-	}
-	return randomID()
-}
+func (s *Server) newID() booking.ID { return s.cfg.NewID() }
 
 // Fresh tells that the data directory was made by this start.
 func (s *Server) Fresh() bool { return s.fresh }
@@ -253,19 +234,15 @@ func (s *Server) Close() error {
 	return s.st.Close()
 }
 
-const (
-	timetableDir = "timetables"
-	keyDir       = "keys"
-	ringFile     = "offer-tokens"
-)
+const timetableDir = "timetables"
 
-// loadTimetable reads the timetable that the journal names.
-func (s *Server) loadTimetable(hash string) (*schedule.Timetable, error) {
+// loadTimetable reads the timetable that the journal names; hash "" is none yet.
+func loadTimetable(fsys store.FS, hash string) (*schedule.Timetable, error) {
 	if hash == "" {
-		return emptyTimetable(), nil
+		return schedule.New(new(schedule.Tables))
 	}
 	name := timetableDir + "/" + hash + ".jsonl"
-	f, err := s.cfg.FS.Open(name)
+	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &store.Damage{Place: store.Place{File: name}, Reason: "is missing, but is the timetable in force"}
 	} else if err != nil {
@@ -277,6 +254,26 @@ func (s *Server) loadTimetable(hash string) (*schedule.Timetable, error) {
 		return nil, &store.Damage{Place: store.Place{File: name}, Reason: err.Error()}
 	}
 	return schedule.New(tables)
+}
+
+// The secrets, which lie beside the journal and were made after its first line.
+const (
+	keyDir   = "keys"
+	ringFile = "offer-tokens"
+	idpFile  = "development-idp" // the seed of the development provider's key, in hex
+)
+
+// lostJournal is the error of a directory whose keys are all that is left.
+func lostJournal(fsys store.FS) error {
+	keys, err := fsys.List(keyDir)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	lines, err := fsys.List("journal")
+	if err != nil || len(lines) > 0 {
+		return err
+	}
+	return &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + keyDir + "/" + ringFile + " shows that it was not"}
 }
 
 // loadRing reads the keys that sign offers, or makes the first.
@@ -323,6 +320,29 @@ func (s *Server) saveRing(ring *auth.Ring) error {
 	err := s.saveKey(ringFile, ring.Marshal())
 	if err == nil {
 		s.ring.Store(ring)
+	}
+	return err
+}
+
+// openIDP trusts the built-in provider, whose key it reads or makes, unless another one is configured.
+func (s *Server) openIDP() error {
+	if s.idp = s.cfg.IDP; s.idp != nil {
+		s.idp.Linked = s.linked
+		return nil
+	}
+	text, err := readKey(s.cfg.FS, idpFile)
+	seed, bad := hex.DecodeString(strings.TrimSpace(string(text)))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		seed = make([]byte, ed25519.SeedSize)
+		rand.Read(seed)
+		err = s.saveKey(idpFile, fmt.Appendf(nil, "%x\n", seed))
+	case err == nil && (bad != nil || len(seed) != ed25519.SeedSize):
+		err = &store.Damage{Place: store.Place{File: keyDir + "/" + idpFile}, Reason: "is not a key"}
+	}
+	if err == nil {
+		s.idpKey = ed25519.NewKeyFromSeed(seed)
+		s.idp = idp.Development(auth.DevelopmentKeys(s.idpKey.Public().(ed25519.PublicKey)))
 	}
 	return err
 }

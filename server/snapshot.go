@@ -55,15 +55,6 @@ func (c *coder) string(name string, v *string) {
 	*v = c.r.String()
 }
 
-func (c *coder) bool(name string, v *bool) {
-	if c.writing() {
-		c.w.Bool(name, *v)
-		return
-	}
-	c.r.Member(name)
-	*v = c.r.Bool()
-}
-
 // json is a value that is rare enough for encoding/json; v points to it.
 func (c *coder) json(name string, v any) {
 	if c.writing() {
@@ -80,16 +71,6 @@ func (c *coder) json(name string, v any) {
 			c.r.Reject(err.Error())
 		}
 	}
-}
-
-// raw is a value that is JSON already.
-func (c *coder) raw(name string, v *[]byte) {
-	if c.writing() {
-		c.w.Raw(name, *v)
-		return
-	}
-	c.r.Member(name)
-	*v = c.r.Raw()
 }
 
 // number is a whole number.

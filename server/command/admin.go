@@ -16,9 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"waybill/auth"
-	"waybill/booking"
-	"waybill/schedule/gtfs"
 	"waybill/server"
 	"waybill/store"
 )
@@ -41,11 +38,11 @@ func admin(op, operands string, options ...func(*flag.FlagSet)) func(*flag.FlagS
 					form.Set(f.Name, v)
 				}
 			})
-			if err := checkForm(op, form); err != nil {
-				return p.fail(exitUsage, err)
+			if err := server.CheckForm(op, form); err != nil {
+				return p.end(exitUsage, err)
 			}
 			if err := p.complete(op, form); err != nil {
-				return p.fail(exitFailed, err)
+				return p.end(exitFailed, err)
 			}
 			return p.admin(*data, op, form)
 		}
@@ -60,35 +57,6 @@ func text(name, about string) func(*flag.FlagSet) {
 // onOff is a flag of an admin verb that takes none.
 func onOff(name, about string) func(*flag.FlagSet) {
 	return func(flags *flag.FlagSet) { flags.Bool(name, false, about) }
-}
-
-// checkForm finds what the command line alone shows wrong.
-func checkForm(op string, form url.Values) error {
-	_, isTicket := booking.ParseID(form.Get("ticket"))
-	_, isBooking := booking.ParseID(form.Get("booking"))
-	_, isStatus := booking.ParseCarrier(form.Get("status"))
-	_, isFare := gtfs.ParseFarePerKm(form.Get("fare-per-km"))
-	_, role := auth.ParseRole(form.Get("role"))
-	isEmail := server.ValidEmail(form.Get("email"))
-	switch {
-	case form.Has("ticket") && !isTicket:
-		return fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
-	case form.Has("booking") && !isBooking && form.Get("booking") != "new":
-		return fmt.Errorf("%q is neither a booking's id nor the word new", form.Get("booking"))
-	case form.Has("status") && !isStatus:
-		return fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", form.Get("status"))
-	case form.Has("fare-per-km") && !isFare:
-		return fmt.Errorf("-fare-per-km %q is not a currency and a price as in EUR:0.06", form.Get("fare-per-km"))
-	case op == "partner-add" && form.Get("name") == "":
-		return errors.New("a partner has a name")
-	case op == "user-add" && role != nil:
-		return fmt.Errorf("-role: %w", role)
-	case op == "user-add" && (!isEmail || form.Get("company") == ""):
-		return errors.New("-email and -company must be given")
-	case op == "idtoken" && !isEmail:
-		return fmt.Errorf("-email %q is not an e-mail address", form.Get("email"))
-	}
-	return nil
 }
 
 // maxPassword is the length of the longest line that is read for a password, in bytes.
@@ -119,10 +87,10 @@ func (p *Process) complete(op string, form url.Values) error {
 func (p *Process) admin(dir, op string, form url.Values) int {
 	path, err := socket(dir)
 	if err != nil {
-		return p.fail(exitCode(err), err)
+		return p.end(exitCode(err), err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "FORMAT")); err != nil && op != "import" && op != "partner-add" {
-		return p.fail(exitFailed, fmt.Errorf("%s is not a data directory", dir))
+		return p.end(exitFailed, fmt.Errorf("%s is not a data directory", dir))
 	}
 	err = p.adminCall(path, op, form)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server
@@ -131,10 +99,7 @@ func (p *Process) admin(dir, op string, form url.Values) int {
 			err = p.adminCall(path, op, form)
 		}
 	}
-	if err != nil {
-		return p.fail(exitCode(err), err)
-	}
-	return exitDone
+	return p.end(exitCode(err), err)
 }
 
 // adminCall asks the server behind the socket.

@@ -43,16 +43,12 @@ func setupServe(flags *flag.FlagSet) action {
 	secure := flags.Bool("secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks")
 	level := flags.String("log-level", "info", "debug, info, warn or error")
 	return func(p *Process, _ []string) int {
-		cfg := server.Config{Dir: *data, MaxTransfers: *transfers, SecureCookies: *secure}
-		usage := func(err error) int { return p.fail(exitUsage, err) }
-		if *clock != "" {
-			cfg.TestClock = true
-			if *clock != "now" {
-				at, err := instant(*clock)
-				if err != nil {
-					return usage(fmt.Errorf("-test-clock %w, or now", err))
-				}
-				cfg.StartAt = at
+		cfg := server.Config{Dir: *data, TestClock: *clock != "", MaxTransfers: *transfers, SecureCookies: *secure}
+		usage := func(err error) int { return p.end(exitUsage, err) }
+		var err error
+		if cfg.TestClock && *clock != "now" {
+			if cfg.StartAt, err = instant(*clock); err != nil {
+				return usage(fmt.Errorf("-test-clock %w, or now", err))
 			}
 		}
 		if *transfers < 0 || *transfers > 1 {
@@ -67,7 +63,6 @@ func setupServe(flags *flag.FlagSet) action {
 			return usage(fmt.Errorf("-log-level %q must be debug, info, warn or error", *level))
 		}
 		if provider.Log = cfg.Log; *provider != (idp.Config{Log: cfg.Log}) {
-			var err error
 			if cfg.IDP, err = idp.New(*provider); err != nil {
 				return usage(err)
 			}
@@ -117,11 +112,11 @@ func (g *gate) drain(ctx context.Context) {
 func (p *Process) serve(cfg server.Config, addr string) int {
 	path, err := socket(cfg.Dir)
 	if err != nil {
-		return p.fail(exitCode(err), err)
+		return p.end(exitCode(err), err)
 	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
-		return p.fail(exitFailed, err)
+		return p.end(exitFailed, err)
 	}
 	g := new(gate)
 	web := &http.Server{
@@ -133,23 +128,25 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 	defer web.Close()
 	s, err := server.Open(cfg)
 	if err != nil {
-		return p.fail(exitCode(err), err)
+		return p.end(exitCode(err), err)
 	}
 	admin, err := serveAdmin(path, s, ended)
 	if err != nil {
-		return p.fail(exitFailed, errors.Join(err, s.Close()))
+		return p.end(exitFailed, errors.Join(err, s.Close()))
 	}
 	defer admin.Close()
 	if cfg.IDP == nil {
 		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; who can read the data directory can make them")
 	}
-	welcome, err := p.welcome(s, cfg, ln.Addr().String())
-	if err != nil {
-		return p.fail(exitFailed, errors.Join(err, s.Close()))
+	demo := s.Fresh() && ln.Addr().(*net.TCPAddr).IP.IsLoopback()
+	if demo {
+		if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
+			return p.end(exitFailed, errors.Join(fmt.Errorf("the demo network: %w", err), s.Close()))
+		}
 	}
-	g.open.Store(s)
-	if err := welcome(); err != nil {
-		return p.fail(exitFailed, errors.Join(err, s.Close()))
+	g.open.Store(s) // now: to hash a password, as welcome does, takes longer than all the rest
+	if err := p.welcome(s, cfg, ln.Addr(), demo); err != nil {
+		return p.end(exitFailed, errors.Join(err, s.Close()))
 	}
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
 	select {
@@ -158,21 +155,19 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		web.Shutdown(ctx)
-		return p.fail(exitIO, errors.New("the journal cannot be written"))
+		return p.end(exitIO, errors.New("the journal cannot be written"))
 	case err := <-ended:
-		return p.fail(exitFailed, errors.Join(err, s.Close()))
+		return p.end(exitFailed, errors.Join(err, s.Close()))
 	case <-p.Stop:
 	}
 	cfg.Log.Info("stopping: requests under way are finished")
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	g.drain(ctx)
-	err = errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx))
-	if err = errors.Join(err, s.Close()); err != nil {
-		return p.fail(exitCode(err), err)
+	if err = errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx), s.Close()); err == nil {
+		cfg.Log.Info("stopped")
 	}
-	cfg.Log.Info("stopped")
-	return exitDone
+	return p.end(exitCode(err), err)
 }
 
 // serveAdmin serves the verbs on the directory's socket, which only its owner can reach.
@@ -196,50 +191,35 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 	return admin, nil
 }
 
-// welcome fills a new directory with the demo network, or says in the log what
-// is there. It gives what is left to do once requests are answered.
-func (p *Process) welcome(s *server.Server, cfg server.Config, addr string) (then func() error, err error) {
-	host, _, _ := net.SplitHostPort(addr)
-	ip := net.ParseIP(host)
-	switch loopback := ip != nil && ip.IsLoopback(); {
-	case s.Fresh() && loopback:
-		return p.demo(s, cfg, addr)
-	case s.Fresh():
-		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner",
-			"import", "waybill import -data "+cfg.Dir+" FEED", "partner", "waybill partner add -data "+cfg.Dir+" NAME")
-	default:
-		cfg.Log.Info("to make another API key", "run", "waybill partner add -data "+cfg.Dir+" NAME")
+// welcome says in the log what there is to do with the directory. To a demo it
+// adds a partner and a company user, and shows the way to a paid ticket:
+// commands, to be pasted into a shell. Key and password are shown this once.
+func (p *Process) welcome(s *server.Server, cfg server.Config, addr net.Addr, demo bool) error {
+	verb := "waybill partner add -data " + cfg.Dir + " NAME"
+	switch {
+	case !s.Fresh():
+		cfg.Log.Info("to make another API key", "run", verb)
+		return nil
+	case !demo:
+		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner", "import", "waybill import -data "+cfg.Dir+" FEED", "partner", verb)
+		return nil
 	}
-	return func() error { return nil }, nil
-}
-
-// demo imports the demo network, makes a partner and a company user, and shows the way to a paid
-// ticket: commands, to be pasted into a shell. Key and password are shown this once.
-func (p *Process) demo(s *server.Server, cfg server.Config, addr string) (then func() error, err error) {
-	if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
-		return nil, fmt.Errorf("the demo network: %w", err)
+	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell to book and pay a ticket")
+	now, err := s.Now()
+	if err != nil {
+		return err
 	}
 	key, err := s.AddPartner("demo", nil)
 	if err != nil {
-		return nil, err
-	}
-	now, err := s.Now()
-	if err != nil {
-		return nil, err
-	}
-	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell to book and pay a ticket")
-	return func() error { // hashing a password takes longer than all the rest
-		password := auth.NewToken()[:16]
-		user := server.NewUser{Email: "demo@example.com", FirstName: "Demo", LastName: "User", Password: password, Company: demoCompany, Role: "ADMIN"}
-		if _, err := s.AddUser(user); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(p.Stdout, demoCommands, addr, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))
 		return err
-	}, nil
+	}
+	password := auth.NewToken()[:16]
+	if _, err := s.AddUser(server.NewUser{Email: "demo@example.com", FirstName: "Demo", LastName: "User", Password: password, Company: "zorevia-lines", Role: "ADMIN"}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.Stdout, demoCommands, addr, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))
+	return err
 }
-
-const demoCompany = "zorevia-lines" // a company of the demo network
 
 const demoCommands = `WAYBILL=http://%s
 KEY=%s
