@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"waybill/auth"
 	"waybill/booking"
@@ -55,9 +56,9 @@ func CheckForm(op string, form url.Values) error {
 		return errors.New("a partner has a name")
 	case op == "user-add" && role != nil:
 		return fmt.Errorf("-role: %w", role)
-	case op == "user-add" && (!isEmail || form.Get("company") == ""):
-		return errors.New("-email and -company must be given")
-	case op == "idtoken" && !isEmail:
+	case op == "user-add" && form.Get("company") == "":
+		return errors.New("-company must be given")
+	case (op == "user-add" || op == "idtoken") && !isEmail:
 		return fmt.Errorf("-email %q is not an e-mail address", form.Get("email"))
 	}
 	return nil
@@ -224,8 +225,9 @@ func (s *Server) AddUser(n NewUser) (made bool, err error) {
 	}
 	_, err = s.do(func(st *State, _ time.Time) (Event, error) {
 		e := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(company), Role: n.Role})
-		if _, made = e.(*auth.UserAdded); made && (!validName(n.FirstName) || !validName(n.LastName) || n.Password == "" || hasControl(n.Password)) {
-			return nil, errors.New("a new user has a first name, a last name and a password without control characters, which is the first line of standard input")
+		password := n.Password != "" && utf8.ValidString(n.Password) && !hasControl(n.Password)
+		if _, made = e.(*auth.UserAdded); made && !(validName(n.FirstName) && validName(n.LastName) && password) {
+			return nil, errors.New("a new user has a first name and a last name of 1 to 100 characters, and a password, the first line of standard input; neither has control characters")
 		}
 		return e, nil
 	})

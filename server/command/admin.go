@@ -94,7 +94,7 @@ func (p *Process) admin(dir, op string, form url.Values) int {
 	}
 	err = p.adminCall(path, op, form)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server
-		if err = p.adminHere(dir, op, form); errors.Is(err, store.ErrLocked) {
+		if err = p.adminHere(dir, op, form); errors.Is(err, store.ErrLocked) && running(dir) {
 			// A server is about to listen, or another verb is at work.
 			err = p.adminCall(path, op, form)
 		}
