@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -71,9 +72,7 @@ func (p *provider) rotate(t *testing.T, kid string) {
 // token signs the usual claims with others laid over them.
 func (p *provider) token(t *testing.T, now time.Time, more map[string]any) string {
 	claims := map[string]any{"iss": "https://sso.example.com/", "aud": "waybill", "sub": "1", "iat": now.Unix(), "exp": now.Unix() + 300}
-	for k, v := range more {
-		claims[k] = v
-	}
+	maps.Copy(claims, more)
 	text, err := json.Marshal(claims)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +22,7 @@ import (
 type office struct {
 	*player
 	logged bytes.Buffer
-	fail   func(name string) error // what happens to a new file
+	fail   atomic.Bool // new files of reports
 }
 
 type failingFS struct {
@@ -30,10 +31,8 @@ type failingFS struct {
 }
 
 func (f failingFS) Create(name string) (store.File, error) {
-	if f.o.fail != nil && strings.HasPrefix(name, reportDir) {
-		if err := f.o.fail(name); err != nil {
-			return nil, err
-		}
+	if f.o.fail.Load() && strings.HasPrefix(name, reportDir) {
+		return nil, errors.New("no space left")
 	}
 	return f.FS.Create(name)
 }
@@ -101,7 +100,7 @@ func TestAReportThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t, dir)
-		o.fail = func(string) error { return errors.New("no space left") }
+		o.fail.Store(true)
 		o.steps(orderReport + `
 GET /v2/reports/company/orders
     200
@@ -113,7 +112,7 @@ GET /v2/reports/company/orders/$report/download
 		if !strings.Contains(o.logged.String(), "level=WARN") {
 			t.Errorf("no warning: %s", &o.logged)
 		}
-		o.fail = nil
+		o.fail.Store(false)
 		o.steps(`
 wait 1m
 settle
@@ -133,7 +132,7 @@ func TestAReportSurvivesACrashAtEveryMoment(t *testing.T) {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
 			o := newOffice(t, dir)
-			o.fail = func(string) error { return errors.New("the machine stops") }
+			o.fail.Store(true)
 			o.steps(orderReport)
 			file := filepath.Join(dir, reportDir, o.vars["report"]+reportSuffix)
 			switch moment {
@@ -149,7 +148,7 @@ func TestAReportSurvivesACrashAtEveryMoment(t *testing.T) {
 			if err := o.s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			o.fail = nil
+			o.fail.Store(false)
 			o.reopen()
 			o.steps("settle\n" + `
 GET /v2/reports/company/orders/$report/download

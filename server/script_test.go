@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -249,19 +248,6 @@ func (p *player) request(method, rest string) {
 	p.s.ServeHTTP(p.resp, r)
 	p.cookies[p.browser] = append(p.cookies[p.browser], p.resp.Result().Cookies()...)
 	p.wellFormed()
-}
-
-// sendCookies adds the browser's cookies to a request, as a browser would:
-// where their path fits, but whatever their age: that the server must judge itself.
-func (p *player) sendCookies(r *http.Request) {
-	jar, _ := cookiejar.New(nil)
-	site := url.URL{Scheme: "http", Host: r.Host, Path: r.URL.Path}
-	if p.browser != "nobody" {
-		jar.SetCookies(&site, p.cookies[p.browser])
-	}
-	for _, c := range jar.Cookies(&site) {
-		r.AddCookie(c)
-	}
 }
 
 // wellFormed checks what holds for every answer.
