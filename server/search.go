@@ -223,29 +223,17 @@ func (s *Server) writeOffer(w *wire.Writer, tt *schedule.Timetable, f *found, p 
 	w.Int("seatsLeft", int64(f.seats))
 	w.Time("arrivalDate", time.Unix(f.Arr(), 0))
 	w.Time("expiresAt", o.expires)
-	w.Array("prices")
 	var rides []ride
 	for _, l := range legs {
-		rides = append(rides, rideOf(tt, l))
+		rides = append(rides, offered(tt, l))
 	}
-	for _, x := range o.fares {
-		writePrice(w, "", rides[0].id+"."+x.currency, x.total(), x.currency)
-	}
-	w.EndArray()
-	w.Array("slices")
-	for i := range rides {
-		rides[i].write(w)
-	}
-	w.EndArray()
-	w.Array("refundRules")
-	for i := range rides {
-		writeRules(w, rides[i].Form)
-	}
-	w.EndArray()
+	wire.Each(w, "prices", o.fares, func(x fare) { writePrice(w, "", rides[0].id+"."+x.currency, x.total(), x.currency) })
+	wire.Each(w, "slices", rides, func(x ride) { x.write(w) })
+	wire.Each(w, "refundRules", rides, func(x ride) { writeRules(w, x.Run.Form) })
 	w.Array("discounts")
-	for i, l := range legs {
-		if d := tt.Discount(l); d >= 0 {
-			writeDiscount(w, "", rides[i].Form, l.From, d, true)
+	for _, x := range rides {
+		if x.Discount >= 0 {
+			writeDiscount(w, "", x.Leg)
 		}
 	}
 	w.EndArray()
