@@ -10,34 +10,33 @@ import (
 	"waybill/server/wire"
 )
 
-// found is a journey with the seats that are left on it.
+// found is a journey, with the seats that are left on it at an instant.
 type found struct {
-	schedule.Journey
+	tt    *schedule.Timetable
+	legs  []*schedule.Leg
 	seats int
+	at    time.Time
 }
 
 // search gives the journeys of a query that have seats for all passengers, in
-// order, and the instant this was so. The timetable is searched without the
-// lock; the lock is only taken to ask for the seats of what was found. A ride
-// that turns out full is not there, which may bring forth others.
-func (s *Server) search(tt *schedule.Timetable, q *schedule.Query, passengers int) (list []found, now time.Time, err error) {
-	if _, err := s.st.Glance(func(_ *State, at time.Time) { now = at }); err != nil {
-		return nil, now, err
+// order. The timetable is searched without the lock; the lock is only taken to
+// ask for the seats of what was found. A ride that turns out full is not there,
+// which may bring forth others.
+func (s *Server) search(tt *schedule.Timetable, q *schedule.Query, passengers int) (list []found, err error) {
+	if _, err := s.st.Glance(func(_ *State, at time.Time) { q.After = at.Unix() }); err != nil {
+		return nil, err
 	}
-	q.After = now.Unix()
-	q.Changes = s.cfg.MaxTransfers
+	q.Changes, q.Full = s.cfg.MaxTransfers, map[schedule.Leg]bool{}
 	for {
-		journeys := tt.Search(q)
+		journeys, known := tt.Search(q), len(q.Full)
 		list = make([]found, 0, len(journeys))
-		var full []schedule.Leg
 		err = s.st.View(func(st *State, at time.Time) {
-			now = at
-			for _, j := range journeys {
-				f := found{j, schedule.MaxSeats}
-				for _, l := range j.Legs() {
+			for i := range journeys {
+				f := found{tt, journeys[i].Legs(), schedule.MaxSeats, at}
+				for _, l := range f.legs {
 					left := st.Bookings.SeatsLeft(tt, l, at)
 					if left < passengers {
-						full = append(full, *l)
+						q.Full[*l] = true
 					}
 					f.seats = min(f.seats, left)
 				}
@@ -46,36 +45,25 @@ func (s *Server) search(tt *schedule.Timetable, q *schedule.Query, passengers in
 				}
 			}
 		})
-		if err != nil || full == nil || s.cfg.MaxTransfers == 0 {
-			return list, now, err
-		}
-		if q.Full == nil {
-			q.Full = map[schedule.Leg]bool{}
-		}
-		for _, l := range full {
-			q.Full[l] = true
+		if err != nil || len(q.Full) == known || s.cfg.MaxTransfers == 0 {
+			return list, err
 		}
 	}
 }
 
-// offerFor gives what the token of a journey carries.
-func offerFor(tt *schedule.Timetable, j *schedule.Journey, partner auth.ID, now time.Time) *offer {
-	legs := j.Legs()
-	o := &offer{partner: partner, expires: now.Add(offerLife), fares: fares(tt, legs)}
-	for _, l := range legs {
-		o.legs = append(o.legs, tt.Ref(l))
+// writeToken writes the token of a journey as the member id, and gives what it carries.
+func (s *Server) writeToken(w *wire.Writer, f *found, partner auth.ID) *offer {
+	o := &offer{partner: partner, expires: f.at.Add(offerLife), fares: fares(f.tt, f.legs)}
+	for _, l := range f.legs {
+		o.legs = append(o.legs, f.tt.Ref(l))
 	}
-	return o
-}
-
-// writeOfferID writes the token as the member id.
-func (s *Server) writeOfferID(w *wire.Writer, o *offer) {
 	var room [256]byte
 	payload := o.append(room[:0])
 	w.Key("id")
 	w.B = append(w.B, '"')
 	w.B = s.ring.Load().Sign(w.B, payload)
 	w.B = append(w.B, '"')
+	return o
 }
 
 var (
@@ -93,7 +81,7 @@ const (
 func (s *Server) getSchedule(w http.ResponseWriter, r *http.Request) error {
 	q := newQuery(r)
 	from, to := q.required("departureCitySlug"), q.required("arrivalCitySlug")
-	first := q.requiredDay("date")
+	first, _ := q.day("date", q.required("date"))
 	days := q.number("days", 1, 1, maxDays)
 	passengers := q.number("passengers", 1, 1, maxPassengers)
 	currency := q.choice("currency", "UAH", currencies)
@@ -108,7 +96,7 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *http.Request) error {
 	if !ok || !ok2 {
 		return errNotFound
 	}
-	list, now, err := s.search(tt, &schedule.Query{From: dep, To: arr, First: first, Days: days}, passengers)
+	list, err := s.search(tt, &schedule.Query{From: dep, To: arr, First: first, Days: days}, passengers)
 	if err != nil {
 		return err
 	}
@@ -117,18 +105,16 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *http.Request) error {
 		w.Int("total", int64(len(list)))
 		w.String("currency", currency)
 		w.Int("passengers", int64(passengers))
-		wire.Each(w, "departures", page(list, skip, take), func(f found) { s.writeDeparture(w, tt, &f, currency, language, now) })
+		wire.Each(w, "departures", page(list, skip, take), func(f found) { s.writeDeparture(w, &f, currency, language) })
 	})
 }
 
 // writeDeparture writes a schedule row.
-func (s *Server) writeDeparture(w *wire.Writer, tt *schedule.Timetable, f *found, currency string, language schedule.Language, now time.Time) {
-	legs := f.Legs()
-	first, last := legs[0], legs[len(legs)-1]
-	o := offerFor(tt, &f.Journey, auth.ID{}, now)
+func (s *Server) writeDeparture(w *wire.Writer, f *found, currency string, language schedule.Language) {
+	tt, first, last := f.tt, f.legs[0], f.legs[len(f.legs)-1]
 	company := tt.Company(first.Trip)
 	w.Object("")
-	s.writeOfferID(w, o)
+	o := s.writeToken(w, f, auth.ID{})
 	w.Object("company")
 	w.String("id", company.ID)
 	w.OptionalString("name", company.Name)
@@ -160,45 +146,43 @@ func writeLocal(w *wire.Writer, name string, at int64, zone *time.Location) {
 
 // getOffers answers GET /v2/offers.
 func (s *Server) getOffers(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-	list, tt, now, err := s.findOffers(r, p, "passengers")
+	list, err := s.findOffers(r, p, "passengers")
 	if err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		wire.Each(w, "offers", list, func(f found) { s.writeOffer(w, tt, &f, p, now) })
+		wire.Each(w, "offers", list, func(f found) { s.writeOffer(w, &f, p) })
 		w.String("source", schedule.OwnSource)
 	})
 }
 
 // findOffers reads the query of an offers search and runs it.
-func (s *Server) findOffers(r *http.Request, p *auth.Partner, passengersName string) ([]found, *schedule.Timetable, time.Time, error) {
+func (s *Server) findOffers(r *http.Request, p *auth.Partner, passengersName string) ([]found, error) {
 	tt := s.timetable.Load()
 	q := newQuery(r)
 	known := true
 	city := func(which string) (i int32) {
-		slug, id, ok := q.text(which+"CitySlug"), q.text(which+"CityId"), false
+		slug, id := q.text(which+"CitySlug"), q.text(which+"CityId")
+		i, ok := tt.CityBySlug(slug)
 		switch {
-		case slug != "":
-			i, ok = tt.CityBySlug(slug)
-		case id != "":
-			i, ok = tt.CityByID(id)
-		default:
+		case slug == "" && id == "":
 			q.complain(which+"CitySlug", "or "+which+"CityId is required")
-			return 0
+		case slug == "":
+			i, ok = tt.CityByID(id)
 		}
 		known = known && ok
 		return i
 	}
-	query := &schedule.Query{From: city("departure"), To: city("arrival"), First: q.requiredDay("departureDate"), Days: 1, Companies: companies(tt, p)}
+	query := &schedule.Query{From: city("departure"), To: city("arrival"), Days: 1, Companies: companies(tt, p)}
+	query.First, _ = q.day("departureDate", q.required("departureDate"))
 	passengers := q.number(passengersName, 1, 1, unbounded)
 	if err := q.err(); err != nil {
-		return nil, nil, time.Time{}, err
+		return nil, err
 	}
 	if !known {
-		return nil, nil, time.Time{}, errNotFound
+		return nil, errNotFound
 	}
-	list, now, err := s.search(tt, query, passengers)
-	return list, tt, now, err
+	return s.search(tt, query, passengers)
 }
 
 // companies tells which companies a partner may sell; nil is all.
@@ -214,19 +198,17 @@ func companies(tt *schedule.Timetable, p *auth.Partner) []bool {
 }
 
 // writeOffer writes an Offer.
-func (s *Server) writeOffer(w *wire.Writer, tt *schedule.Timetable, f *found, p *auth.Partner, now time.Time) {
-	legs := f.Legs()
-	o := offerFor(tt, &f.Journey, p.ID, now)
-	w.Object("")
-	s.writeOfferID(w, o)
-	w.String("source", tt.Company(legs[0].Trip).Source)
-	w.Int("seatsLeft", int64(f.seats))
-	w.Time("arrivalDate", time.Unix(f.Arr(), 0))
-	w.Time("expiresAt", o.expires)
-	var rides []ride
-	for _, l := range legs {
-		rides = append(rides, offered(tt, l))
+func (s *Server) writeOffer(w *wire.Writer, f *found, p *auth.Partner) {
+	rides := make([]ride, 0, 2)
+	for _, l := range f.legs {
+		rides = append(rides, offered(f.tt, l))
 	}
+	w.Object("")
+	o := s.writeToken(w, f, p.ID)
+	w.String("source", rides[0].Run.Form.Company.Source)
+	w.Int("seatsLeft", int64(f.seats))
+	w.Time("arrivalDate", time.Unix(f.legs[len(f.legs)-1].Arr, 0))
+	w.Time("expiresAt", o.expires)
 	wire.Each(w, "prices", o.fares, func(x fare) { writePrice(w, "", rides[0].id+"."+x.currency, x.total(), x.currency) })
 	wire.Each(w, "slices", rides, func(x ride) { x.write(w) })
 	wire.Each(w, "refundRules", rides, func(x ride) { writeRules(w, x.Run.Form) })
