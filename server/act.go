@@ -151,11 +151,8 @@ func readSubset(w http.ResponseWriter, r *http.Request) ([]booking.ID, error) {
 		wire.May("ticketIds", func() { tickets = readIDs(in) }),
 		wire.May("orderIds", func() { orders = readIDs(in) }),
 	)
-	if err := finish(in); err != nil {
-		return nil, err
-	}
-	if tickets != nil {
-		return tickets, nil
+	if err := finish(in); err != nil || tickets != nil {
+		return tickets, err
 	}
 	return orders, nil
 }

@@ -77,7 +77,8 @@ func (s *Server) create(request string, p *auth.Partner, in *newBooking) (b *boo
 		}, func(st *State, at time.Time) { b, now = st.Bookings.Booking(e.Partner, e.ID), at })
 		if !errors.Is(err, errTimetable) && !errors.Is(err, booking.ErrExpired) {
 			return b, now, seq, err
-		} // else look again at what it says
+		}
+		// Look again at what it says.
 	}
 }
 
@@ -94,15 +95,11 @@ func (s *Server) prepare(in *newBooking, p *auth.Partner) (*booking.Sale, error)
 	tt := s.timetable.Load()
 	o, err := s.readOffer(in.offerID, p.ID, now)
 	var legs []schedule.Leg
-	if err == nil {
-		allowed := companies(tt, p)
-		for _, ref := range o.legs {
-			l, ok := tt.Resolve(ref)
-			if ok && allowed != nil && !allowed[tt.Route(l.Trip).Company] {
+	for i := 0; err == nil && i < len(o.legs); i++ {
+		if l, ok := tt.Resolve(o.legs[i]); ok {
+			legs = append(legs, l)
+			if !sells(p, tt.Company(l.Trip)) {
 				err = auth.ErrMalformed
-			}
-			if ok {
-				legs = append(legs, l)
 			}
 		}
 	}

@@ -64,13 +64,7 @@ func (o *offer) append(b []byte) []byte {
 	b = append(b, o.partner[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(o.expires.UnixMilli()))
 	b = append(b, byte(len(o.legs)))
-	for _, l := range o.legs {
-		b = binary.BigEndian.AppendUint64(b, l.Trip)
-		b = binary.BigEndian.AppendUint32(b, uint32(l.Day))
-		b = binary.BigEndian.AppendUint16(b, uint16(l.From))
-		b = binary.BigEndian.AppendUint16(b, uint16(l.To))
-		b = binary.BigEndian.AppendUint32(b, l.Print)
-	}
+	b, _ = binary.Append(b, binary.BigEndian, o.legs) // cannot fail: of fixed size
 	for _, f := range o.fares[:min(len(o.fares), maxFares)] {
 		b = append(b, f.currency...)
 		for i := range o.legs {
@@ -83,21 +77,16 @@ func (o *offer) append(b []byte) []byte {
 // readOffer checks a token shown by a partner. Errors: auth.ErrMalformed, errExpired.
 func (s *Server) readOffer(token string, partner auth.ID, now time.Time) (*offer, error) {
 	b, err := s.ring.Load().Open(token)
-	const head, perLeg = 1 + 16 + 8 + 1, 20
+	const head = 1 + 16 + 8 + 1
 	if err != nil || len(b) < head {
 		return nil, auth.ErrMalformed
 	}
-	o := &offer{partner: auth.ID(b[1:17]), expires: time.UnixMilli(int64(binary.BigEndian.Uint64(b[17:25]))).UTC()}
-	legs := int(b[25])
-	if b = b[head:]; legs < 1 || legs > 2 || len(b) < legs*perLeg || o.partner != (auth.ID{}) && o.partner != partner {
+	o := &offer{partner: auth.ID(b[1:17]), expires: time.UnixMilli(int64(binary.BigEndian.Uint64(b[17:25]))).UTC(), legs: make([]schedule.LegRef, b[25])}
+	n, err := binary.Decode(b[head:], binary.BigEndian, o.legs)
+	if err != nil || len(o.legs) < 1 || len(o.legs) > 2 || o.partner != (auth.ID{}) && o.partner != partner {
 		return nil, auth.ErrMalformed
 	}
-	for ; legs > 0; legs, b = legs-1, b[perLeg:] {
-		o.legs = append(o.legs, schedule.LegRef{
-			Trip: binary.BigEndian.Uint64(b), Day: schedule.Day(binary.BigEndian.Uint32(b[8:])),
-			From: int16(binary.BigEndian.Uint16(b[12:])), To: int16(binary.BigEndian.Uint16(b[14:])), Print: binary.BigEndian.Uint32(b[16:]),
-		})
-	}
+	b = b[head+n:]
 	for len(b) > 3 {
 		f := fare{currency: string(b[:3])}
 		b = b[3:]

@@ -81,10 +81,6 @@ func (s *Server) getClock(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return replyClock(w, now)
-}
-
-func replyClock(w http.ResponseWriter, now time.Time) error {
 	return reply(w, http.StatusOK, func(w *wire.Writer) { w.Time("now", now) })
 }
 
@@ -136,7 +132,7 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	wrote(w, seq)
-	return replyClock(w, now)
+	return reply(w, http.StatusOK, func(w *wire.Writer) { w.Time("now", now) })
 }
 
 // readInstant reads a date-time, to the millisecond.

@@ -173,7 +173,10 @@ func (s *Server) findOffers(r *http.Request, p *auth.Partner, passengersName str
 		known = known && ok
 		return i
 	}
-	query := &schedule.Query{From: city("departure"), To: city("arrival"), Days: 1, Companies: companies(tt, p)}
+	query := &schedule.Query{From: city("departure"), To: city("arrival"), Days: 1}
+	for i := range tt.Companies {
+		query.Companies = append(query.Companies, sells(p, &tt.Companies[i]))
+	}
 	query.First, _ = q.day("departureDate", q.required("departureDate"))
 	passengers := q.number(passengersName, 1, 1, unbounded)
 	if err := q.err(); err != nil {
@@ -185,16 +188,9 @@ func (s *Server) findOffers(r *http.Request, p *auth.Partner, passengersName str
 	return s.search(tt, query, passengers)
 }
 
-// companies tells which companies a partner may sell; nil is all.
-func companies(tt *schedule.Timetable, p *auth.Partner) []bool {
-	if len(p.Companies) == 0 {
-		return nil
-	}
-	list := make([]bool, len(tt.Companies))
-	for i := range tt.Companies {
-		list[i] = slices.Contains(p.Companies, tt.Companies[i].Slug)
-	}
-	return list
+// sells tells whether a partner may sell what a company runs.
+func sells(p *auth.Partner, c *schedule.Company) bool {
+	return len(p.Companies) == 0 || slices.Contains(p.Companies, c.Slug)
 }
 
 // writeOffer writes an Offer.
