@@ -217,7 +217,6 @@ func (x *ride) writeStop(w *wire.Writer, i int16) {
 	w.EndObject()
 }
 
-// writeCity writes a City.
 func writeCity(w *wire.Writer, name string, c *schedule.City) {
 	w.Record(name, "id", c.ID, "name", c.Name, "slug", c.Slug, "country", c.Country, "timeZone", c.Zone)
 }
