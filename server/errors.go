@@ -44,18 +44,14 @@ var (
 	errUnknownFate  = fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
 )
 
-const codeValidation = "VALIDATION_ERROR"
-
 // problem is an entry that says what is wrong with a field.
 func problem(field, message string) entry {
-	return problemCode(codeValidation, field, field+" "+message)
+	return problemCode("VALIDATION_ERROR", field, field+" "+message)
 }
 
 func problemCode(code, field, message string) entry {
 	var w wire.Writer
-	w.Object("")
-	w.String("field", field)
-	w.EndObject()
+	w.Record("", "field", field)
 	return entry{message, code, w.B}
 }
 
@@ -65,11 +61,6 @@ func invalid(problems []entry) error {
 		return nil
 	}
 	return &failure{status: http.StatusBadRequest, entries: problems}
-}
-
-// conflict gives a 409 with details.
-func conflict(message string, details func(w *wire.Writer)) *failure {
-	return detailed(http.StatusConflict, "CONFLICT", message, details)
 }
 
 func detailed(status int, code, message string, details func(w *wire.Writer)) *failure {
@@ -100,9 +91,9 @@ func explain(err error) *failure {
 	case errors.Is(err, booking.ErrNotFound), errors.Is(err, report.ErrNotFound):
 		return errNotFound
 	case errors.As(err, &states):
-		return conflict(states.Reason, writeOrders(states.Tickets))
+		return detailed(http.StatusConflict, "CONFLICT", states.Reason, writeOrders(states.Tickets))
 	case errors.As(err, &soldOut):
-		return conflict("not enough seats are left", func(w *wire.Writer) { w.Int("seatsLeft", int64(soldOut.Left)) })
+		return detailed(http.StatusConflict, "CONFLICT", "not enough seats are left", func(w *wire.Writer) { w.Int("seatsLeft", int64(soldOut.Left)) })
 	case errors.Is(err, store.ErrFailed):
 		return errUnknownFate
 	case errors.Is(err, store.ErrClosed):

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"waybill/schedule"
 	"waybill/server/wire"
 )
 
@@ -60,21 +59,18 @@ func (s *Server) getStop(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return errNotFound
 	}
+	kind := "BUS_STOP"
+	if stop.Station {
+		kind = "BUS_STATION"
+	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
 		w.Object("stop")
-		w.Texts("id", stop.ID, "place", stop.Place, "type", stopType(stop))
+		w.Texts("id", stop.ID, "place", stop.Place, "type", kind)
 		w.Float("latitude", stop.Lat)
 		w.Float("longitude", stop.Lon)
 		writeCity(w, "city", &tt.Cities[stop.City])
 		w.EndObject()
 	})
-}
-
-func stopType(s *schedule.Stop) string {
-	if s.Station {
-		return "BUS_STATION"
-	}
-	return "BUS_STOP"
 }
 
 // getClock answers GET /test/clock (contract §2).
@@ -86,10 +82,6 @@ func (s *Server) getClock(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return replyClock(w, now)
-}
-
-func replyClock(w http.ResponseWriter, now time.Time) error {
 	return reply(w, http.StatusOK, func(w *wire.Writer) { w.Time("now", now) })
 }
 
@@ -98,14 +90,13 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 	if !s.cfg.TestClock {
 		return errNotFound
 	}
-	b, err := body(w, r)
+	in, err := document(w, r)
 	if err != nil {
 		return err
 	}
 	var to time.Time
 	var by time.Duration
 	var given []string
-	in := wire.NewReader(b)
 	in.Fields(
 		wire.May("advance", func() {
 			given = append(given, "advance")
@@ -142,7 +133,7 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	wrote(w, seq)
-	return replyClock(w, now)
+	return reply(w, http.StatusOK, func(w *wire.Writer) { w.Time("now", now) })
 }
 
 // rfc3339 is what time.Parse is too lenient about: one-digit hours, commas, offsets of a day and more.
