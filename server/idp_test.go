@@ -87,6 +87,15 @@ func (p *provider) token(t *testing.T, now time.Time, more map[string]any) strin
 	return signed + "." + b64(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
 }
 
+func (s *Server) addUsers(t *testing.T, emails ...string) {
+	t.Helper()
+	for _, email := range emails {
+		if _, err := s.AddUser(NewUser{email, "A", "B", "correct horse", "zorevia-lines", "ADMIN"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Contract §9: a real provider by its issuer, audience and key set; users are linked at first login.
 func TestSignInWithAProvider(t *testing.T) {
 	p := newProvider(t)
@@ -108,11 +117,7 @@ func TestSignInWithAProvider(t *testing.T) {
 	if err := s.Import(os.DirFS("../testdata/demo"), "demo", ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
 		t.Fatal(err)
 	}
-	for _, email := range []string{"anna@example.com", "bohdan@example.com"} {
-		if _, err := s.AddUser(NewUser{email, "A", "B", "correct horse", "zorevia-lines", "ADMIN"}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.addUsers(t, "anna@example.com", "bohdan@example.com")
 	login := func(name string, want int, more map[string]any) {
 		t.Helper()
 		w := httptest.NewRecorder()
