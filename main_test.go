@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -27,12 +28,14 @@ import (
 // arrows are those of the README's picture: what each package may import of ours.
 var arrows = map[string][]string{
 	".":              {"server/command"},
-	"server/command": {"server", "store", "booking", "schedule/gtfs"},
-	"server":         {"server/wire", "store", "auth", "booking", "schedule", "schedule/gtfs"},
+	"server/command": {"server", "server/idp", "store", "auth", "booking", "schedule/gtfs"},
+	"server":         {"server/wire", "server/idp", "store", "auth", "booking", "schedule", "schedule/gtfs", "report"},
+	"server/idp":     {"auth"},
 	"server/wire":    {},
 	"store":          {},
 	"auth":           {},
 	"booking":        {"schedule"},
+	"report":         {"booking"},
 	"schedule":       {},
 	"schedule/gtfs":  {"schedule"},
 }
@@ -159,7 +162,8 @@ func TestReadme(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`, `"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled",
-		"sound: ", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
+		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN", "name and password are as they were",
+		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "sound: ", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the output has no %s", want)
@@ -169,6 +173,17 @@ func TestReadme(t *testing.T) {
 		t.Logf("%.4000s", out)
 	}
 	checkChain(t, string(text), dir)
+	for _, file := range regexp.MustCompile("`([a-z/]+\\.go)`").FindAllStringSubmatch(string(text), -1) {
+		if _, err := os.Stat(file[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, block := range regexp.MustCompile("(?s)```sh serve\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		for command := range strings.SplitSeq(strings.TrimSpace(block[1]), "\n") {
+			p := startServer(t, bin, t.TempDir(), strings.Fields(command)[2:]...)
+			p.stop(t, syscall.SIGTERM)
+		}
+	}
 }
 
 // checkChain runs the README's ten lines on the journal they left.
@@ -226,18 +241,12 @@ type serverProcess struct {
 	key  string
 }
 
-func startServer(t *testing.T, bin, dir string) *serverProcess {
+func startServer(t *testing.T, bin, dir string, flags ...string) *serverProcess {
 	t.Helper()
-	p := &serverProcess{cmd: exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", filepath.Join(dir, "data"))}
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
+	p := &serverProcess{cmd: exec.Command(bin, append([]string{"serve", "-addr", "127.0.0.1:0", "-data", filepath.Join(dir, "data")}, flags...)...)}
+	stdout, noOut := p.cmd.StdoutPipe()
+	stderr, noErr := p.cmd.StderrPipe()
+	if err := errors.Join(noOut, noErr, p.cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.cmd.Process.Kill() })

@@ -25,10 +25,8 @@ type ID [16]byte
 // String gives the id as 22 URL-safe characters.
 func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
-// MarshalText gives what String does.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText reads it.
 func (id *ID) UnmarshalText(text []byte) error {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(string(text))
 	if err != nil || copy(id[:], b) != len(id) || len(b) != len(id) {
@@ -37,17 +35,15 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// KeyHash is the SHA-256 of an API key. A key is 256 random bits, so a plain hash cannot be guessed back.
-type KeyHash [32]byte
+// Hash is the SHA-256 of an API key or a session's token. These are 256 random bits, so a plain hash cannot be guessed back.
+type Hash [32]byte
 
 // String gives the hash in hex.
-func (h KeyHash) String() string { return hex.EncodeToString(h[:]) }
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// MarshalText gives what String does.
-func (h KeyHash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText reads it.
-func (h *KeyHash) UnmarshalText(text []byte) error {
+func (h *Hash) UnmarshalText(text []byte) error {
 	if n, err := hex.Decode(h[:], text[:min(len(text), 2*len(h))]); err != nil || 2*n != len(text) || n != len(h) {
 		return fmt.Errorf("auth: %q is not a hash", text)
 	}
@@ -57,15 +53,15 @@ func (h *KeyHash) UnmarshalText(text []byte) error {
 const keyPrefix = "wb_"
 
 // NewKey makes an API key and its hash. The key itself is shown once and kept nowhere.
-func NewKey() (key string, hash KeyHash) {
+func NewKey() (key string, hash Hash) {
 	var b [32]byte
 	rand.Read(b[:])
 	key = keyPrefix + base64.RawURLEncoding.EncodeToString(b[:])
-	return key, HashKey(key)
+	return key, HashOf(key)
 }
 
-// HashKey gives the hash of a key.
-func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
+// HashOf gives the hash of a secret.
+func HashOf(secret string) Hash { return sha256.Sum256([]byte(secret)) }
 
 // Partner is one who distributes tickets. It is immutable; a change makes a new one.
 type Partner struct {
@@ -78,7 +74,7 @@ type Partner struct {
 
 // Key is one of a partner's API keys.
 type Key struct {
-	Hash    KeyHash   `json:"hash"`
+	Hash    Hash      `json:"hash"`
 	Created time.Time `json:"created"`
 	Revoked time.Time `json:"revoked,omitzero"` // zero: valid
 }
@@ -88,23 +84,23 @@ type KeyAdded struct {
 	Partner   ID       `json:"partner"`
 	Name      string   `json:"name"`
 	Companies []string `json:"companies"`
-	Hash      KeyHash  `json:"keyHash"`
+	Hash      Hash     `json:"keyHash"`
 }
 
 // KeysRevoked says that keys of a partner are no longer valid.
 type KeysRevoked struct {
-	Partner ID        `json:"partner"`
-	Hashes  []KeyHash `json:"keyHashes"`
+	Partner ID     `json:"partner"`
+	Hashes  []Hash `json:"keyHashes"`
 }
 
 // Partners is all that is remembered of partners.
 type Partners struct {
 	list  []*Partner // in the order they were added
-	byKey map[KeyHash]int
+	byKey map[Hash]int
 }
 
 // NewPartners gives an empty list.
-func NewPartners() *Partners { return &Partners{byKey: map[KeyHash]int{}} }
+func NewPartners() *Partners { return &Partners{byKey: map[Hash]int{}} }
 
 // All gives the partners in the order they were added.
 func (p *Partners) All() []*Partner { return slices.Clone(p.list) }
@@ -120,7 +116,7 @@ func (p *Partners) ByName(name string) *Partner {
 
 // Caller finds the partner whose valid key was shown; nil is nobody. The map is
 // asked for a hash, which tells nothing of a key; the last word is compared in constant time.
-func (p *Partners) Caller(hash KeyHash) *Partner {
+func (p *Partners) Caller(hash Hash) *Partner {
 	i, ok := p.byKey[hash]
 	if !ok {
 		return nil
@@ -135,7 +131,7 @@ func (p *Partners) Caller(hash KeyHash) *Partner {
 
 // AddKey decides on a new key: a further one where the name is known, else a
 // new partner's first. A known partner's companies are not changed by it.
-func (p *Partners) AddKey(id ID, name string, companies []string, hash KeyHash) (*KeyAdded, error) {
+func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*KeyAdded, error) {
 	if name == "" || utf8.RuneCountInString(name) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
 		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, none of them a control character")
 	}
@@ -171,7 +167,6 @@ func (p *Partners) Revoke(name, prefix string) (*KeysRevoked, error) {
 	return e, nil
 }
 
-// ApplyKeyAdded changes the list as the event says.
 func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
 	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == e.Partner })
 	if i < 0 {
@@ -184,7 +179,6 @@ func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
 	p.byKey[e.Hash] = i
 }
 
-// ApplyKeysRevoked changes the list as the event says.
 func (p *Partners) ApplyKeysRevoked(at time.Time, e *KeysRevoked) {
 	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == e.Partner })
 	n := *p.list[i]

@@ -93,7 +93,7 @@ func TestKeys(t *testing.T) {
 	key, hash := NewKey()
 	other, _ := NewKey()
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(key, keyPrefix))
-	if err != nil || len(raw) != 32 || key == other || HashKey(key) != hash {
+	if err != nil || len(raw) != 32 || key == other || HashOf(key) != hash {
 		t.Fatalf("%q, %q: %v", key, other, err)
 	}
 	p := NewPartners()
@@ -103,11 +103,11 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.ApplyKeyAdded(at, e)
-	if p.Caller(hash) == nil || p.Caller(HashKey(other)) != nil || p.Caller(KeyHash{}) != nil {
+	if p.Caller(hash) == nil || p.Caller(HashOf(other)) != nil || p.Caller(Hash{}) != nil {
 		t.Error("a key finds the wrong partner")
 	}
 	// A further key is the same partner's; revoking one leaves the other.
-	e, err = p.AddKey(ID{2}, "anna", nil, HashKey(other))
+	e, err = p.AddKey(ID{2}, "anna", nil, HashOf(other))
 	if err != nil || e.Partner != (ID{1}) {
 		t.Fatal(e, err)
 	}
@@ -117,7 +117,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.ApplyKeysRevoked(at, gone)
-	if p.Caller(hash) != nil || p.Caller(HashKey(other)) == nil {
+	if p.Caller(hash) != nil || p.Caller(HashOf(other)) == nil {
 		t.Error("the wrong key was revoked")
 	}
 	for _, name := range []string{"", "a\nb", strings.Repeat("x", 101)} {

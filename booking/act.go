@@ -8,9 +8,14 @@ import (
 	"waybill/schedule"
 )
 
-// ErrNotFound is the reason why not for an unknown booking or ticket, and for
-// one of another partner or booking.
-var ErrNotFound = errors.New("not found")
+var (
+	// ErrNotFound is the reason why not for an unknown booking or ticket, and for one of another partner or booking.
+	ErrNotFound = errors.New("not found")
+	// ErrExpired is the reason why not when the offer has expired.
+	ErrExpired = errors.New("the offer has expired")
+
+	errNoTicket = errors.New("there is no such ticket")
+)
 
 // Conflict is the reason why not for tickets whose state, or lack of a seat, does not allow an action.
 type Conflict struct {
@@ -20,143 +25,161 @@ type Conflict struct {
 
 func (e *Conflict) Error() string { return e.Reason }
 
-// Settled says that a ticket was paid or booked. Seats, by leg, are given when
-// it was revived; else they stay what they were.
+// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are given when
+// it is revived; else they stay what they were.
 type Settled struct {
-	Booking, Ticket ID
-	Seats           []int16
-	Request         string
+	Booking ID      `json:"booking"`
+	Ticket  ID      `json:"ticket"`
+	Seats   []int16 `json:"seats,omitempty"`
+	Request string  `json:"request"`
+}
+
+// TicketPaid says that a ticket was paid.
+type TicketPaid struct{ Settled }
+
+// TicketBooked says that a ticket was booked.
+type TicketBooked struct{ Settled }
+
+// By gives the event of an action that is done.
+func (e *Settled) By(action Action) any {
+	if action == Book {
+		return &TicketBooked{*e}
+	}
+	return &TicketPaid{*e}
 }
 
 // Asked says that the provider is about to be asked to confirm a ticket. Until
 // the answer the ticket keeps its seat, whatever its window.
 type Asked struct {
 	Settled        // what is asked for
-	Action  Action // Pay or Book
-	Key     ID     // the idempotency id
+	Action  Action `json:"action"` // Pay or Book
+	Key     ID     `json:"key"`    // the idempotency id
 }
 
 // Refused says that the provider did not confirm: the ticket is as it was before it was asked.
 type Refused struct {
-	Booking, Ticket ID
-	Action          Action
-	Request         string
+	Booking ID     `json:"booking"`
+	Ticket  ID     `json:"ticket"`
+	Action  Action `json:"action"`
+	Request string `json:"request"`
 }
 
 // TicketsCanceled says that tickets of a booking were canceled or refunded.
 type TicketsCanceled struct {
-	Booking ID
-	Tickets []CanceledTicket
-	Request string
+	Booking ID               `json:"booking"`
+	Request string           `json:"request"`
+	Tickets []CanceledTicket `json:"tickets"`
 }
 
 // CanceledTicket is one of them. Terms, one per leg, say how a refund came about.
 type CanceledTicket struct {
-	ID       ID
-	Refunded bool
-	Refund   int64 // minor units
-	Grace    bool  // within the grace: all of it, whatever the rules
-	Terms    []Term
+	ID       ID     `json:"id"`
+	Refunded bool   `json:"refunded"`
+	Refund   int64  `json:"refund"` // minor units
+	Grace    bool   `json:"grace"`  // within the grace: all of it, whatever the rules
+	Terms    []Term `json:"terms"`
 }
 
 // Term is the refund rule that applied to a leg; without one nothing comes back.
 type Term struct {
-	Rule    string // "" is none
-	Percent int64  // hundredths of a per cent
-	Refund  int64  // minor units
+	Rule    string `json:"rule"`    // "" is none
+	Percent int64  `json:"percent"` // hundredths of a per cent
+	Refund  int64  `json:"refund"`  // minor units
+}
+
+// CarrierSet says that the carrier gave a ticket a status of its own lifecycle.
+type CarrierSet struct {
+	Booking ID      `json:"booking"`
+	Ticket  ID      `json:"ticket"`
+	Status  Carrier `json:"status"`
 }
 
 // target finds the tickets an action is for: those named, or all of the booking.
-func (s *State) target(partner, booking ID, ids []ID, action Action, now time.Time) (*Booking, []*Ticket, error) {
+func (s *State) target(now time.Time, partner, booking ID, ids []ID, action Action) (tickets []*Ticket, err error) {
 	b := s.Booking(partner, booking)
 	if b == nil {
-		return nil, nil, ErrNotFound
-	}
-	var tickets []*Ticket
-	for _, id := range ids {
-		t := b.find(id)
-		if t == nil {
-			return nil, nil, ErrNotFound
-		}
-		if !slices.Contains(tickets, t) {
-			tickets = append(tickets, t)
-		}
+		return nil, ErrNotFound
 	}
 	if ids == nil {
 		for i := range b.Tickets {
-			tickets = append(tickets, &b.Tickets[i])
+			ids = append(ids, b.Tickets[i].ID)
 		}
 	}
-	conflict := &Conflict{Reason: "the state of these tickets does not allow to " + action.String() + " them"}
-	for _, t := range tickets {
-		if _, ok := next(t.PhaseAt(now), action, t.Source()); !ok || t.Asked != 0 {
-			conflict.Tickets = append(conflict.Tickets, t.ID)
+	var wrong []ID
+	for i, id := range ids {
+		t := b.find(id)
+		if t == nil {
+			return nil, ErrNotFound
+		}
+		if slices.Contains(ids[:i], id) {
+			continue
+		}
+		tickets = append(tickets, t)
+		if _, ok := t.next(action, now); !ok || t.Asked != 0 {
+			wrong = append(wrong, id)
 		}
 	}
-	if conflict.Tickets != nil {
-		return nil, nil, conflict
+	if wrong != nil {
+		return nil, &Conflict{wrong, "the state of these tickets does not allow to " + action.String() + " them"}
 	}
-	return b, tickets, nil
+	return tickets, nil
 }
 
-// Settle decides to pay or book tickets of a booking, all of it where ids is
-// nil: an event for each. All seats that are needed are found before anything
-// happens. Errors: ErrNotFound, *Conflict.
+// Settle decides to pay or book tickets of a booking, all of it where ids is nil: an event for each. All seats that
+// are needed are found before anything happens. Errors: ErrNotFound, *Conflict.
 func (s *State) Settle(now time.Time, tt *schedule.Timetable, partner, booking ID, ids []ID, action Action, request string) ([]*Settled, error) {
-	b, tickets, err := s.target(partner, booking, ids, action, now)
+	tickets, err := s.target(now, partner, booking, ids, action)
 	if err != nil {
 		return nil, err
 	}
 	var list []*Settled
-	var picked []pick
-	conflict := &Conflict{Reason: "no seat is left for these tickets"}
 	for _, t := range tickets {
-		list = append(list, &Settled{Booking: b.ID, Ticket: t.ID, Request: request})
+		list = append(list, &Settled{Booking: booking, Ticket: t.ID, Request: request})
 	}
+	var lost []ID
+	picked := map[*seating][]hold{}
 	// Those whose own seat is free come first, or a sibling might get it.
 	for _, other := range []bool{false, true} {
 		for i, t := range tickets {
-			if t.PhaseAt(now) == Uncompleted && list[i].Seats == nil {
-				list[i].Seats = s.reseat(tt, t, other, &picked, now)
+			if t.PhaseAt(now) != Uncompleted || list[i].Seats != nil {
+				continue
+			}
+			list[i].Seats = t.reseat(tt, other, picked, now)
+			if other && list[i].Seats == nil {
+				lost = append(lost, t.ID)
 			}
 		}
 	}
-	for i, t := range tickets {
-		if t.PhaseAt(now) == Uncompleted && list[i].Seats == nil {
-			conflict.Tickets = append(conflict.Tickets, t.ID)
-		}
-	}
-	if conflict.Tickets != nil {
-		return nil, conflict
+	if lost != nil {
+		return nil, &Conflict{lost, "no seat is left for these tickets"}
 	}
 	return list, nil
 }
 
-// Answer decides what follows from the provider's answer about a ticket: that it
-// is settled, by the action that was asked for, or refused.
-func (s *State) Answer(ticket ID, confirmed bool) (*Settled, *Refused, Action, error) {
+// Answer decides what follows from the provider's answer about a ticket: the
+// event that it is paid or booked, as was asked for, or refused.
+func (s *State) Answer(ticket ID, confirmed bool) (event any, err error) {
 	b, t := s.ticket(ticket)
-	if b == nil || t.Asked == 0 {
-		return nil, nil, 0, ErrNotFound
+	if t == nil || t.Asked == 0 {
+		return nil, ErrNotFound
 	}
 	request := s.asks[ticket].Request
-	if confirmed {
-		return &Settled{Booking: b.ID, Ticket: ticket, Request: request}, nil, t.Asked, nil
+	if !confirmed {
+		return &Refused{b.ID, ticket, t.Asked, request}, nil
 	}
-	return nil, &Refused{b.ID, ticket, t.Asked, request}, t.Asked, nil
+	return (&Settled{Booking: b.ID, Ticket: ticket, Request: request}).By(t.Asked), nil
 }
 
-// Cancel decides to cancel tickets of a booking, all of it where ids is nil.
-// Errors: ErrNotFound, *Conflict.
+// Cancel decides to cancel tickets of a booking, all of it where ids is nil. Errors: ErrNotFound, *Conflict.
 func (s *State) Cancel(now time.Time, partner, booking ID, ids []ID, request string) (*TicketsCanceled, error) {
-	b, tickets, err := s.target(partner, booking, ids, Cancel, now)
+	tickets, err := s.target(now, partner, booking, ids, Cancel)
 	if err != nil {
 		return nil, err
 	}
-	e := &TicketsCanceled{Booking: b.ID, Request: request}
+	e := &TicketsCanceled{Booking: booking, Request: request}
 	for _, t := range tickets {
 		c := CanceledTicket{ID: t.ID}
-		if to, _ := next(t.PhaseAt(now), Cancel, t.Source()); to == Refunded {
+		if to, _ := t.next(Cancel, now); to == Refunded {
 			c.Refunded = true
 			c.refund(t, now)
 		}
@@ -168,7 +191,7 @@ func (s *State) Cancel(now time.Time, partner, booking ID, ids []ID, request str
 // refund works out what comes back: all of it within the grace, else for each
 // leg the share that its own rules give, with the hours counted to the first departure.
 func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
-	if now.Sub(time.UnixMilli(t.Created)) < Grace {
+	if now.Sub(time.UnixMilli(t.Created)) < grace {
 		c.Grace, c.Refund = true, t.Price()
 		return
 	}
@@ -185,60 +208,56 @@ func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 	}
 }
 
-// change replaces a booking by a copy with the tickets changed.
-func (s *State) change(now time.Time, booking ID, ids []ID, f func(i int, t *Ticket)) {
-	n := *s.bookings[s.byID[booking]]
-	n.Tickets = slices.Clone(n.Tickets)
-	n.Updated = now.UnixMilli()
-	for i, id := range ids {
-		t := n.find(id)
-		f(i, t)
-		s.hold(t, now)
+// SetCarrier decides on a carrier status (contract §8).
+func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSet, error) {
+	b, t := s.ticket(ticket)
+	if b == nil {
+		return nil, errNoTicket
 	}
-	s.put(&n)
+	if !t.live(now) {
+		status, payment := t.Status(now)
+		return nil, errors.New("the ticket is " + status + "/" + payment + "; only one that is Unpaid, Booked or Paid has a carrier status")
+	}
+	return &CarrierSet{b.ID, ticket, status}, nil
 }
 
-// ApplySettled changes the state as the event says.
-func (s *State) ApplySettled(now time.Time, e *Settled, action Action) {
-	delete(s.asks, e.Ticket)
-	s.change(now, e.Booking, []ID{e.Ticket}, func(_ int, t *Ticket) {
-		t.Phase, _ = next(t.Phase, action, t.Source())
-		t.Carrier, t.Asked = 0, 0
-		t.sit(e.Seats)
-	})
+func (s *State) ApplyPaid(now time.Time, e *TicketPaid)     { s.settle(now, &e.Settled, Pay) }
+func (s *State) ApplyBooked(now time.Time, e *TicketBooked) { s.settle(now, &e.Settled, Book) }
+
+func (s *State) settle(now time.Time, e *Settled, action Action) {
+	t := s.renew(e.Booking, now).find(e.Ticket)
+	t.Phase, _ = t.next(action, now)
+	t.Carrier, t.Asked = 0, 0
+	delete(s.asks, t.ID)
+	t.sit(e.Seats, now)
 }
 
-// ApplyAsked changes the state as the event says.
 func (s *State) ApplyAsked(now time.Time, e *Asked) {
-	s.asks[e.Ticket] = Ask{e.Key, e.Request}
-	s.change(now, e.Booking, []ID{e.Ticket}, func(_ int, t *Ticket) {
-		t.Asked = e.Action
-		t.sit(e.Seats)
-	})
+	t := s.renew(e.Booking, now).find(e.Ticket)
+	t.Asked = e.Action
+	s.asks[t.ID] = Ask{e.Key, e.Request}
+	t.sit(e.Seats, now)
 }
 
-// ApplyRefused changes the state as the event says.
 func (s *State) ApplyRefused(now time.Time, e *Refused) {
-	delete(s.asks, e.Ticket)
-	s.change(now, e.Booking, []ID{e.Ticket}, func(_ int, t *Ticket) { t.Asked = 0 })
+	t := s.renew(e.Booking, now).find(e.Ticket)
+	t.Asked = 0
+	delete(s.asks, t.ID)
+	t.sit(nil, now)
 }
 
-func (t *Ticket) sit(seats []int16) {
-	for i, seat := range seats {
-		t.Legs[i].Seat = seat
-	}
-}
-
-// ApplyCanceled changes the state as the event says.
 func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
-	var ids []ID
-	for i := range e.Tickets {
-		ids = append(ids, e.Tickets[i].ID)
-	}
-	s.change(now, e.Booking, ids, func(i int, t *Ticket) {
+	b := s.renew(e.Booking, now)
+	for _, c := range e.Tickets {
+		t := b.find(c.ID)
 		t.Was, t.Phase = t.Phase, Canceled
-		if e.Tickets[i].Refunded {
-			t.Phase, t.Refund = Refunded, e.Tickets[i].Refund
+		if c.Refunded {
+			t.Phase, t.Refund = Refunded, c.Refund
 		}
-	})
+		t.sit(nil, now)
+	}
+}
+
+func (s *State) ApplyCarrierSet(now time.Time, e *CarrierSet) {
+	s.renew(e.Booking, now).find(e.Ticket).Carrier = e.Status
 }

@@ -1,6 +1,6 @@
 // Package booking decides what may happen to bookings and tickets, and remembers what did.
 //
-// A [State] is changed only by events ([Created], [Settled], [TicketsCanceled], …) and
+// A [State] is changed only by events ([Created], [TicketPaid], [TicketsCanceled], …) and
 // only by its Apply methods. Methods in the imperative ([State.Create],
 // [State.Settle], [State.Cancel], …) read the state and return the events to
 // come, or a reason why not; they change nothing. Events carry outcomes (ids,
@@ -14,7 +14,13 @@
 package booking
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,33 +30,64 @@ import (
 // ID names a booking, a ticket or a partner: 128 random bits.
 type ID [16]byte
 
+// RunID names a run in the form it was sold in, by its content.
+type RunID [12]byte
+
 // String gives the id as 22 URL-safe characters.
 func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
-// ParseID reads what String gives, and nothing else.
+// String gives the id as 16 URL-safe characters.
+func (id RunID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
+
+// ParseID reads what ID.String gives, and nothing else.
 func ParseID(s string) (id ID, ok bool) {
-	if len(s) != 22 || strings.ContainsAny(s, "\r\n") {
-		return id, false
+	ok = parse(id[:], s)
+	return id, ok
+}
+
+// ParseRunID reads what RunID.String gives, and nothing else.
+func ParseRunID(s string) (id RunID, ok bool) {
+	ok = parse(id[:], s)
+	return id, ok
+}
+
+// parse fills an id. Line ends, which base64 skips, leave the text too short.
+func parse(id []byte, s string) bool {
+	if len(s) != base64.RawURLEncoding.EncodedLen(len(id)) {
+		return false
 	}
-	n, err := base64.RawURLEncoding.Strict().Decode(id[:], []byte(s))
-	return id, err == nil && n == len(id)
+	n, err := base64.RawURLEncoding.Strict().Decode(id, []byte(s))
+	return err == nil && n == len(id)
+}
+
+// compare orders ids, where an order must not come from a map.
+func (id ID) compare(other ID) int { return bytes.Compare(id[:], other[:]) }
+
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+func (id *ID) UnmarshalText(text []byte) error {
+	if !parse(id[:], string(text)) {
+		return fmt.Errorf("booking: %q is not an id", text)
+	}
+	return nil
 }
 
 const (
-	// Window is how long an unpaid ticket keeps its seat after its creation (interface, Limits).
-	Window = 20 * time.Minute
-	// Grace is how long after its creation a paid ticket of our own is refunded in full.
-	Grace = 20 * time.Minute
+	// window is how long an unpaid ticket keeps its seat after its creation (interface, Limits).
+	window = 20 * time.Minute
+	// grace is how long after its creation a paid ticket of our own is refunded in full.
+	grace = 20 * time.Minute
 )
 
 // Booking is a set of tickets of one partner. Its Tickets must not be changed.
 type Booking struct {
 	ID      ID
 	Partner ID
-	Number  uint32 // in the order of creation, from 0
-	Created int64  // Unix milliseconds
+	Created int64 // Unix milliseconds
 	Updated int64
 	Tickets []Ticket
+
+	number uint32 // in the order of creation, from 0
 }
 
 // Ticket is one passenger's seat on one journey: an order, in the words of the legacy interface.
@@ -87,18 +124,25 @@ type Run struct {
 	seats *seating
 }
 
-// Dep gives the departure from a position.
-func (r *Run) Dep(position int16) time.Time {
-	return time.Unix(r.Start+int64(r.Form.Stops[position].Dep), 0).UTC()
+// NewRun makes a run with the id that its content has.
+func NewRun(form *schedule.Form, day schedule.Day, start int64, offsets []int32) *Run {
+	b := append([]byte(form.Key()), 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(day))
+	b = binary.BigEndian.AppendUint64(b, uint64(start))
+	b, _ = binary.Append(b, binary.BigEndian, offsets) // fails only where a size is not fixed
+	sum := sha256.Sum256(b)
+	return &Run{ID: RunID(sum[:12]), Form: form, Day: day, Start: start, Offsets: offsets}
 }
+
+// Dep gives the departure from a position.
+func (r *Run) Dep(position int16) time.Time { return r.at(r.Form.Stops[position].Dep) }
 
 // Arr gives the arrival at a position.
-func (r *Run) Arr(position int16) time.Time {
-	return time.Unix(r.Start+int64(r.Form.Stops[position].Arr), 0).UTC()
-}
+func (r *Run) Arr(position int16) time.Time { return r.at(r.Form.Stops[position].Arr) }
 
-// Passenger is who travels, packed into one string: the largest part of what a
-// server with many tickets remembers.
+func (r *Run) at(seconds int32) time.Time { return time.Unix(r.Start+int64(seconds), 0).UTC() }
+
+// Passenger is who travels, packed into one string: the largest part of what a server with many tickets remembers.
 type Passenger string
 
 const passengerSep = "\x00" // no field may hold a control character
@@ -135,11 +179,25 @@ func (t *Ticket) Departure() time.Time { return t.Legs[0].Run.Dep(t.Legs[0].From
 func (t *Ticket) Source() string { return t.Legs[0].Run.Form.Company.Source }
 
 // due is the end of the payment window, in Unix milliseconds.
-func (t *Ticket) due() int64 { return t.Created + Window.Milliseconds() }
+func (t *Ticket) due() int64 { return t.Created + window.Milliseconds() }
+
+// until is when the ticket's seat is free again, in Unix milliseconds: 0 when it is already.
+func (t *Ticket) until() int64 {
+	switch {
+	case t.Phase == Canceled || t.Phase == Refunded:
+		return 0
+	case t.Phase == Unpaid && t.Asked == 0:
+		return t.due()
+	}
+	return math.MaxInt64
+}
+
+// live tells whether the ticket is Unpaid, Booked or Paid at an instant, and so has its seat.
+func (t *Ticket) live(now time.Time) bool { return now.UnixMilli() < t.until() }
 
 // PhaseAt gives the ticket's phase at an instant: what is stored, or Uncompleted.
 func (t *Ticket) PhaseAt(now time.Time) Phase {
-	if t.Phase == Unpaid && t.Asked == 0 && now.UnixMilli() >= t.due() {
+	if t.Phase == Unpaid && !t.live(now) {
 		return Uncompleted
 	}
 	return t.Phase
@@ -147,13 +205,12 @@ func (t *Ticket) PhaseAt(now time.Time) Phase {
 
 // Status gives the ticket's status and paymentStatus (contract §8).
 func (t *Ticket) Status(now time.Time) (status, payment string) {
-	phase := t.PhaseAt(now)
-	p := projections[phase]
+	p := projections[t.PhaseAt(now)]
 	switch {
-	case phase == Canceled:
-		return p.status, projections[t.Was].payment
-	case t.Carrier != 0 && (phase == Unpaid || phase == Booked || phase == Paid):
-		return t.Carrier.String(), p.payment
+	case t.Phase == Canceled:
+		p.payment = projections[t.Was].payment
+	case t.Carrier != 0 && t.live(now):
+		p.status = t.Carrier.String()
 	}
 	return p.status, p.payment
 }
@@ -161,8 +218,8 @@ func (t *Ticket) Status(now time.Time) (status, payment string) {
 // Departure is the onboarding instant: the earliest of the tickets'.
 func (b *Booking) Departure() time.Time {
 	first := b.Tickets[0].Departure()
-	for i := range b.Tickets[1:] {
-		if d := b.Tickets[i+1].Departure(); d.Before(first) {
+	for i := range b.Tickets {
+		if d := b.Tickets[i].Departure(); d.Before(first) {
 			first = d
 		}
 	}
@@ -173,10 +230,7 @@ func (b *Booking) Departure() time.Time {
 func (b *Booking) RequiredBy(now time.Time) (due time.Time, ok bool) {
 	for i := range b.Tickets {
 		t := &b.Tickets[i]
-		if t.PhaseAt(now) != Unpaid {
-			continue
-		}
-		if at := time.UnixMilli(t.due()).UTC(); !ok || at.Before(due) {
+		if at := time.UnixMilli(t.due()).UTC(); t.PhaseAt(now) == Unpaid && (!ok || at.Before(due)) {
 			due, ok = at, true
 		}
 	}
@@ -201,4 +255,102 @@ func (b *Booking) Status(now time.Time) string {
 		return "InTransit"
 	}
 	return "Completed"
+}
+
+// Phase is where a ticket stands. Status and paymentStatus are projections of it.
+type Phase uint8
+
+// The phases. Uncompleted is never stored: it is Unpaid after the payment window.
+const (
+	Unpaid Phase = iota
+	Booked
+	Paid
+	Canceled
+	Refunded
+	Uncompleted
+)
+
+// Action is what a partner may ask to do with tickets.
+type Action uint8
+
+// The actions.
+const (
+	Pay Action = iota + 1
+	Book
+	Cancel
+)
+
+var actionNames = []string{"", "pay", "book", "cancel"}
+
+// String gives the last part of the action's path.
+func (a Action) String() string                   { return actionNames[a] }
+func (a Action) MarshalText() ([]byte, error)     { return []byte(a.String()), nil }
+func (a *Action) UnmarshalText(text []byte) error { return named(a, actionNames, string(text)) }
+
+// Carrier is the status that a carrier gave a ticket (contract §8, ticket status).
+type Carrier uint8
+
+// The carrier's values; 0 is none.
+const (
+	Confirmed Carrier = iota + 1
+	NotConfirmed
+	Prepaid
+)
+
+var carrierNames = []string{"", "Confirmed", "NotConfirmed", "Prepaid"}
+
+// String gives the value as the interface has it.
+func (c Carrier) String() string                   { return carrierNames[c] }
+func (c Carrier) MarshalText() ([]byte, error)     { return []byte(c.String()), nil }
+func (c *Carrier) UnmarshalText(text []byte) error { return named(c, carrierNames, string(text)) }
+
+// ParseCarrier reads what String gives.
+func ParseCarrier(s string) (c Carrier, ok bool) {
+	err := named(&c, carrierNames, s)
+	return c, err == nil
+}
+
+// named sets v to the value of a name; none has the first, which is empty.
+func named[T ~uint8](v *T, names []string, name string) error {
+	i := slices.Index(names, name)
+	if i < 1 {
+		return fmt.Errorf("booking: %q is not one of %s", name, strings.Join(names[1:], ", "))
+	}
+	*v = T(i)
+	return nil
+}
+
+// transitions are the interface's table "States and transitions", Ticket. Of the
+// rows for a ticket the first counts; where there is none, it is a conflict.
+var transitions = []struct {
+	from   []Phase
+	action Action
+	source string // "": any
+	to     Phase
+}{
+	{[]Phase{Unpaid, Uncompleted, Booked}, Pay, "", Paid},
+	{[]Phase{Unpaid, Uncompleted}, Book, "", Booked},
+	{[]Phase{Unpaid, Uncompleted, Booked}, Cancel, "", Canceled},
+	{[]Phase{Paid}, Cancel, schedule.OwnSource, Refunded},
+	{[]Phase{Paid}, Cancel, "", Canceled},
+}
+
+// next gives the phase an action leads to; false is a conflict.
+func (t *Ticket) next(action Action, now time.Time) (Phase, bool) {
+	for _, row := range transitions {
+		if row.action == action && slices.Contains(row.from, t.PhaseAt(now)) && (row.source == "" || row.source == t.Source()) {
+			return row.to, true
+		}
+	}
+	return 0, false
+}
+
+// projections are the status and paymentStatus of each phase. A cancelled ticket's paymentStatus stays what it was.
+var projections = [...]struct{ status, payment string }{
+	Unpaid:      {"Processing", "Unpaid"},
+	Booked:      {"Confirmed", "Booked"},
+	Paid:        {"Confirmed", "Paid"},
+	Canceled:    {"Canceled", ""},
+	Refunded:    {"Refund", "Paid"},
+	Uncompleted: {"Uncompleted", "Unpaid"},
 }

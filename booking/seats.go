@@ -1,9 +1,8 @@
 package booking
 
 import (
-	"cmp"
+	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"time"
 
@@ -16,12 +15,12 @@ type runKey struct {
 	day  schedule.Day
 }
 
-// seating is who holds which seat of a run. The holds are the truth; the plan
-// is made from them when it is asked for.
+func (r *Run) key() runKey { return runKey{r.Form.Trip, r.Day} }
+
+// seating is who holds which seat of a run.
 type seating struct {
 	sold  []*Run // the forms it was sold in
 	holds []hold
-	plan  *plan
 }
 
 // hold is a ticket's seat on a part of the run. It is free from until on.
@@ -33,271 +32,210 @@ type hold struct {
 	sold     uint16 // which form
 }
 
-const forever = math.MaxInt64
-
-// set gives a ticket its seat, or changes until when it has it. Holds that have
-// run out by now decide nothing any more and are dropped when room is needed.
-func (s *seating) set(h hold, run *Run, now int64) {
-	h.sold = uint16(slices.Index(s.sold, run))
-	for i := range s.holds {
-		if old := s.holds[i]; old.ticket == h.ticket {
-			s.holds[i] = h
-			if longer := (hold{h.ticket, old.until, h.from, h.to, h.seat, h.sold}); longer != old || old.until <= now || h.until < old.until {
-				s.plan = nil // not just the same seat for longer
-			}
-			return
-		}
+// set makes h the ticket's hold. Those that have run out by now decide nothing any more, and make room for a new one.
+func (s *seating) set(h hold, now int64) {
+	if i := slices.IndexFunc(s.holds, func(old hold) bool { return old.ticket == h.ticket }); i >= 0 {
+		s.holds[i] = h
+		return
 	}
-	if len(s.holds) == cap(s.holds) {
-		s.holds = slices.DeleteFunc(s.holds, func(h hold) bool { return h.until <= now })
-	}
+	s.holds = slices.DeleteFunc(s.holds, func(old hold) bool { return old.until <= now })
 	s.holds = append(s.holds, h)
-	if s.plan != nil && now < s.plan.until {
-		s.plan.take(&h)
-	} else {
-		s.plan = nil
+}
+
+// sit gives a ticket seats, by leg, or else those it had, for as long as its phase says.
+func (t *Ticket) sit(seats []int16, now time.Time) {
+	for i, seat := range seats {
+		t.Legs[i].Seat = seat
+	}
+	for _, l := range t.Itinerary() {
+		l.Run.seats.set(l.hold(t.ID, t.until()), now.UnixMilli())
 	}
 }
 
-// drop gives a ticket's seat back.
-func (s *seating) drop(ticket ID) {
-	s.holds = slices.DeleteFunc(s.holds, func(h hold) bool { return h.ticket == ticket })
-	s.plan = nil
+func (l *Leg) hold(ticket ID, until int64) hold {
+	return hold{ticket, until, l.From, l.To, l.Seat, uint16(slices.Index(l.Run.seats.sold, l.Run))}
 }
 
-// plan shows which seats are taken between which stops of the timetable in
-// force. It holds until the first of the holds it was made of runs out.
-type plan struct {
-	timetable *schedule.Timetable
-	seats     int
-	positions [][]int16 // by form sold: where each of its stops is now
-	words     int       // per segment
-	taken     []uint64  // by segment, then seat
-	until     int64
+// present is how a run is in the timetable in force, in whose terms seats are
+// asked for. One whose trip is gone is as it was last sold.
+func (s *seating) present(tt *schedule.Timetable) *schedule.Form {
+	last := s.sold[len(s.sold)-1]
+	if trip, known := tt.TripByID(last.Form.Trip); known && tt.RunsOn(trip, last.Day) {
+		return tt.Form(trip)
+	}
+	return last.Form
 }
 
-// planFor gives the plan of a run at an instant. trip is its index in the
-// timetable; -1 when the trip is gone: then the newest form sold says what there is.
-func (s *seating) planFor(tt *schedule.Timetable, trip int32, now time.Time) *plan {
-	ms := now.UnixMilli()
-	if s.plan != nil && s.plan.timetable == tt && ms < s.plan.until {
-		return s.plan
+// free gives the seats, rising, that are free between two stops of a form at an
+// instant, and that are not among those picked already.
+func (s *seating) free(form *schedule.Form, from, to int16, picked []hold, now time.Time) []int16 {
+	free := make([]int16, form.Bus.Seats)
+	for i := range free {
+		free[i] = int16(i + 1)
 	}
-	p := &plan{timetable: tt, until: forever}
-	var stops []string
-	if trip >= 0 {
-		p.seats = tt.Seats(trip)
-		for _, i := range tt.StopsOf(trip) {
-			stops = append(stops, tt.Stops[i].ID)
-		}
-	} else {
-		form := s.sold[len(s.sold)-1].Form
-		p.seats = int(form.Bus.Seats)
-		for i := range form.Stops {
-			stops = append(stops, form.Stops[i].Stop.ID)
+	for _, holds := range [...][]hold{s.holds, picked} {
+		for i := range holds {
+			h := &holds[i]
+			start, end := s.sold[h.sold].within(form, h.from, h.to)
+			if h.until > now.UnixMilli() && start < to && from < end && h.seat > 0 && int(h.seat) <= len(free) {
+				free[h.seat-1] = 0
+			}
 		}
 	}
-	p.words = (p.seats + 63) / 64
-	for i := range s.holds {
-		p.words = max(p.words, (int(s.holds[i].seat)+63)/64)
-	}
-	p.taken = make([]uint64, p.words*(len(stops)-1))
-	for _, run := range s.sold {
-		p.positions = append(p.positions, positions(run.Form, stops))
-	}
-	for i := range s.holds {
-		if s.holds[i].until > ms {
-			p.take(&s.holds[i])
-		}
-	}
-	s.plan = p
-	return p
+	return slices.DeleteFunc(free, func(seat int16) bool { return seat == 0 })
 }
 
-// positions tells where each stop of a form is among other stops of the same
-// trip. A stop that is gone counts as the next one that remains.
-func positions(form *schedule.Form, stops []string) []int16 {
-	list := make([]int16, len(form.Stops))
-	at := 0
-	for i := range form.Stops {
-		list[i] = -1
-		if k := slices.Index(stops[at:], form.Stops[i].Stop.ID); k >= 0 {
-			at += k
-			list[i] = int16(at)
-			at++
+// within gives the part of a form that a ride of the run covers. A stop that is
+// gone counts as the next one that remains; a ride whose stops are all gone still has its seat for one segment.
+func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
+	if r.Form.Key() == form.Key() {
+		return from, to
+	}
+	var at []int16 // where each stop of the run is in the form
+	next := 0
+	for i := range r.Form.Stops {
+		same := func(s schedule.FormStop) bool { return s.Stop.ID == r.Form.Stops[i].Stop.ID }
+		if k := slices.IndexFunc(form.Stops[next:], same); k >= 0 {
+			at = append(at, slices.Repeat([]int16{int16(next + k)}, i+1-len(at))...)
+			next += k + 1
 		}
 	}
-	next := int16(len(stops) - 1)
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i] < 0 {
-			list[i] = next
-		}
-		next = list[i]
-	}
-	return list
-}
-
-// stretch gives the part of a run that a ride covers by the positions its stops
-// now have. A ride whose stops are gone still has its seat for one segment.
-func stretch(at []int16, from, to int16) (int16, int16) {
-	start, end := at[from], at[to]
-	if last := slices.Max(at); start >= end {
-		end = min(start+1, max(last, 1))
+	at = append(at, slices.Repeat([]int16{int16(len(form.Stops) - 1)}, len(r.Form.Stops)-len(at))...)
+	start, end = at[from], at[to]
+	if start >= end {
+		end = min(start+1, max(at[len(at)-1], 1))
 		start = end - 1
 	}
 	return start, end
 }
 
-func (p *plan) take(h *hold) {
-	if int(h.sold) >= len(p.positions) || int(h.seat) > p.words*64 {
-		p.until = 0 // made before this form, or a bus of this size, was sold
-		return
-	}
-	at := p.positions[h.sold]
-	word, bit := int(h.seat-1)/64, uint64(1)<<((h.seat-1)%64)
-	from, to := stretch(at, h.from, h.to)
-	for seg := from; seg < to; seg++ {
-		p.taken[int(seg)*p.words+word] |= bit
-	}
-	p.until = min(p.until, h.until)
-}
-
-// free gives the seats that are free between two positions, a bit each.
-func (p *plan) free(from, to int16) []uint64 {
-	set := make([]uint64, p.words)
-	for seg := from; seg < to; seg++ {
-		for w := range set {
-			set[w] |= p.taken[int(seg)*p.words+w]
+// together picks n of the free seats: the first n in a row, or else the first n there are.
+func together(free []int16, n int) []int16 {
+	for i := 0; i+n <= len(free); i++ {
+		if free[i+n-1]-free[i] == int16(n-1) {
+			return free[i : i+n]
 		}
 	}
-	for w := range set {
-		set[w] = ^set[w] & p.exists(w)
-	}
-	return set
-}
-
-// left counts the free seats between two positions.
-func (p *plan) left(from, to int16) (n int) {
-	for w := range p.words {
-		var taken uint64
-		for seg := from; seg < to; seg++ {
-			taken |= p.taken[int(seg)*p.words+w]
-		}
-		n += bits.OnesCount64(^taken & p.exists(w))
-	}
-	return n
-}
-
-// exists gives the seats of a word that the bus has.
-func (p *plan) exists(word int) uint64 {
-	return math.MaxUint64 >> min(64, max(0, (word+1)*64-p.seats))
-}
-
-func has(set []uint64, seat int16) bool {
-	i := int(seat) - 1
-	return i >= 0 && i/64 < len(set) && set[i/64]>>(i%64)&1 == 1
-}
-
-// together picks n free seats: the first n in a row, or else the first n there are.
-func together(set []uint64, n int) []int16 {
-	var all []int16
-	for i := range len(set) * 64 {
-		if !has(set, int16(i+1)) {
-			continue
-		}
-		all = append(all, int16(i+1))
-		if k := len(all) - n; k >= 0 && all[len(all)-1]-all[k] == int16(n-1) {
-			return all[k:]
-		}
-	}
-	return all[:min(n, len(all))]
+	return free[:min(n, len(free))]
 }
 
 // SeatsLeft tells how many seats are free for a ride.
 func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) int {
-	if seating := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]; seating != nil {
-		return seating.planFor(tt, l.Trip, now).left(l.From, l.To)
+	held := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]
+	if held == nil {
+		return tt.Seats(l.Trip)
 	}
-	return tt.Seats(l.Trip)
+	return len(held.free(tt.Form(l.Trip), l.From, l.To, nil, now))
 }
 
-// seatsFor picks n seats for a ride, fewer when there are not enough.
-func (s *State) seatsFor(tt *schedule.Timetable, l *schedule.Leg, n int, now time.Time) []int16 {
-	seating := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]
-	if seating == nil {
-		all := make([]int16, min(n, tt.Seats(l.Trip)))
-		for i := range all {
-			all[i] = int16(i + 1)
+// reseat finds seats for the legs of a ticket whose hold has run out: the same, or else, with other, any. picked are
+// those that others of the same request will get; a ticket that gets all its seats adds them. nil: there are none.
+func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating][]hold, now time.Time) (got []int16) {
+	legs := slices.Clone(t.Itinerary())
+	for i := range legs {
+		l, seats := &legs[i], legs[i].Run.seats
+		form := seats.present(tt)
+		from, to := l.Run.within(form, l.From, l.To)
+		free := seats.free(form, from, to, picked[seats], now)
+		switch {
+		case slices.Contains(free, l.Seat):
+		case other && len(free) > 0:
+			l.Seat = free[0]
+		default:
+			return nil
 		}
-		return all
 	}
-	return together(seating.planFor(tt, l.Trip, now).free(l.From, l.To), n)
+	for _, l := range legs {
+		got = append(got, l.Seat)
+		picked[l.Run.seats] = append(picked[l.Run.seats], l.hold(t.ID, math.MaxInt64))
+	}
+	return got
 }
 
-// reseat finds seats for the legs of a ticket whose hold has run out: the same,
-// or else, with other, any. picked are the seats that others of the same request
-// will get; a ticket that gets all its seats adds them. nil: there are none.
-func (s *State) reseat(tt *schedule.Timetable, t *Ticket, other bool, picked *[]pick, now time.Time) (seats []int16) {
-	mine := *picked
-	for _, l := range t.Itinerary() {
-		run := l.Run
-		trip, known := tt.TripByID(run.Form.Trip)
-		if !known || !tt.RunsOn(trip, run.Day) {
-			trip = -1
-		}
-		p := run.seats.planFor(tt, trip, now)
-		at := p.positions[slices.Index(run.seats.sold, run)]
-		from, to := stretch(at, l.From, l.To)
-		free := p.free(from, to)
-		for _, x := range mine {
-			if x.seating == run.seats && x.from < to && from < x.to {
-				free[(x.seat-1)/64] &^= 1 << ((x.seat - 1) % 64)
+// CheckCreated tells whether a seat of a new booking belongs to somebody else at that instant, in the state before
+// the event. It looks at the holds one by one, not at the sets of seats that Create decided by.
+func (s *State) CheckCreated(now time.Time, e *Created) error {
+	for k, l := range e.Legs {
+		for i, t := range e.Tickets {
+			leg := Leg{Run: s.runs[l.Run], From: l.From, To: l.To, Seat: t.Seats[k]}
+			same := func(t NewTicket) bool { return t.Seats[k] == leg.Seat }
+			if first := slices.IndexFunc(e.Tickets, same); first < i {
+				return fmt.Errorf("tickets %s and %s were sold the same seat %d", e.Tickets[first].ID, t.ID, leg.Seat)
+			}
+			if err := leg.check(t.ID, false, now); err != nil {
+				return err
 			}
 		}
-		seat := l.Seat
-		if !has(free, seat) {
-			any := together(free, 1)
-			if len(any) == 0 || !other {
-				return nil
-			}
-			seat = any[0]
+	}
+	return nil
+}
+
+// CheckReseated does the same for a ticket that was revived.
+func (s *State) CheckReseated(now time.Time, e *Settled) error {
+	_, t := s.ticket(e.Ticket)
+	if t == nil {
+		return fmt.Errorf("there is no ticket %s", e.Ticket)
+	}
+	for i, l := range t.Itinerary()[:min(len(e.Seats), len(t.Itinerary()))] {
+		l.Seat = e.Seats[i]
+		if err := l.check(t.ID, false, now); err != nil {
+			return err
 		}
-		seats = append(seats, seat)
-		mine = append(mine, pick{run.seats, from, to, seat})
 	}
-	*picked = mine
-	return seats
+	return nil
 }
 
-// pick is a seat that is about to be taken.
-type pick struct {
-	seating  *seating
-	from, to int16
-	seat     int16
+// Audit checks the books at an instant: no seat is sold twice on overlapping
+// parts of a run, no refund is above what was paid, and every ticket is in exactly one booking.
+func (s *State) Audit(now time.Time) error {
+	count := 0
+	for n, b := range s.bookings {
+		if b == nil {
+			continue
+		}
+		count += len(b.Tickets)
+		for i := range b.Tickets {
+			t := &b.Tickets[i]
+			if known, ok := s.byTicket[t.ID]; !ok || known != uint32(n) {
+				return fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, b.ID)
+			}
+			if t.Refund > t.Price() || t.Refund < 0 || t.Refund > 0 && t.Phase != Refunded {
+				return fmt.Errorf("ticket %s was refunded %d of %d", t.ID, t.Refund, t.Price())
+			}
+			for _, l := range t.Itinerary() {
+				if err := l.check(t.ID, true, now); err != nil && t.live(now) {
+					return err
+				}
+			}
+		}
+	}
+	if count != len(s.byTicket) {
+		return fmt.Errorf("%d tickets are in bookings, %d are known", count, len(s.byTicket))
+	}
+	return nil
 }
 
-// ForgetPlans drops what was worked out from a timetable that is no longer in force.
-func (s *State) ForgetPlans() {
-	for _, x := range s.seatings {
-		x.plan = nil
+// check tells whether another ticket than the leg's holds its seat on a part of its ride at an instant. Rides are
+// compared by the stops of the leg's form; with older, only those sold in that form or one before.
+func (l *Leg) check(ticket ID, older bool, now time.Time) error {
+	if l.Run == nil {
+		return nil // nobody was sold it yet
 	}
-}
-
-// overlapping gives tickets that hold a seat of the ticket's on a part of its
-// ride at an instant. It looks at the holds one by one, not at any plan, and so checks the plans.
-// Rides are compared by the stops of run's form; with older, only those sold in that form or one before.
-func (s *State) overlapping(ticket ID, run *Run, from, to, seat int16, older bool, now time.Time) (others []ID) {
-	form := slices.Index(run.seats.sold, run)
-	var stops []string
-	for i := range run.Form.Stops {
-		stops = append(stops, run.Form.Stops[i].Stop.ID)
-	}
-	for _, h := range run.seats.holds {
-		start, end := stretch(positions(run.seats.sold[h.sold].Form, stops), h.from, h.to)
-		if h.ticket != ticket && h.seat == seat && (!older || int(h.sold) <= form) && h.until > now.UnixMilli() && start < to && from < end {
+	seats := l.Run.seats
+	form := slices.Index(seats.sold, l.Run)
+	var others []ID
+	for _, h := range seats.holds {
+		if h.ticket == ticket || h.seat != l.Seat || h.until <= now.UnixMilli() || older && int(h.sold) > form {
+			continue
+		}
+		if start, end := seats.sold[h.sold].within(l.Run.Form, h.from, h.to); start < l.To && l.From < end {
 			others = append(others, h.ticket)
 		}
 	}
-	slices.SortFunc(others, func(a, b ID) int { return cmp.Compare(string(a[:]), string(b[:])) })
-	return others
+	if others == nil {
+		return nil
+	}
+	// Which one is told must not depend on the order of the holds.
+	other := slices.MinFunc(others, ID.compare)
+	return fmt.Errorf("seat %d of trip %s on %s is sold to the tickets %s and %s", l.Seat, l.Run.Form.Trip, l.Run.Day, ticket, other)
 }

@@ -1,40 +1,23 @@
 package booking
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
+	"cmp"
+	"errors"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"waybill/schedule"
 )
 
-// RunID names a run in the form it was sold in, by its content.
-type RunID [12]byte
-
-// String gives the id as 16 URL-safe characters.
-func (id RunID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
-
-// NewRun makes a run with the id that its content has.
-func NewRun(form *schedule.Form, day schedule.Day, start int64, offsets []int32) *Run {
-	b := append([]byte(form.Key()), 0)
-	b = binary.BigEndian.AppendUint32(b, uint32(day))
-	b = binary.BigEndian.AppendUint64(b, uint64(start))
-	for _, o := range offsets {
-		b = binary.BigEndian.AppendUint32(b, uint32(o))
-	}
-	sum := sha256.Sum256(b)
-	return &Run{ID: RunID(sum[:12]), Form: form, Day: day, Start: start, Offsets: offsets}
-}
-
 // State is all that is remembered of bookings.
 type State struct {
 	bookings []*Booking // by number; nil once all tickets have moved away
 	byID     map[ID]uint32
 	byTicket map[ID]uint32
-	ledgers  map[ID]*ledger // by partner
+	lists    map[listKey][]uint32 // rising
 	forms    map[string]*schedule.Form
 	runs     map[RunID]*Run
 	order    []*Run // in the order they were first sold
@@ -42,11 +25,13 @@ type State struct {
 	asks     map[ID]Ask // by ticket
 }
 
-// ledger lists a partner's bookings, by number.
-type ledger struct {
-	all    []uint32
-	leaves map[schedule.Day][]uint32 // by the UTC day of departure
+// listKey names a list: a partner's bookings that leave on a UTC day, or all of them.
+type listKey struct {
+	partner ID
+	day     schedule.Day
 }
+
+const anyDay schedule.Day = math.MinInt32
 
 // Ask is a confirmation that the provider was asked for.
 type Ask struct {
@@ -57,15 +42,23 @@ type Ask struct {
 // NewState gives the state before the first booking.
 func NewState() *State {
 	return &State{
-		byID: map[ID]uint32{}, byTicket: map[ID]uint32{}, ledgers: map[ID]*ledger{}, forms: map[string]*schedule.Form{},
+		byID: map[ID]uint32{}, byTicket: map[ID]uint32{}, lists: map[listKey][]uint32{}, forms: map[string]*schedule.Form{},
 		runs: map[RunID]*Run{}, seatings: map[runKey]*seating{}, asks: map[ID]Ask{},
 	}
 }
 
+// Any finds a booking of any partner; nil when there is none.
+func (s *State) Any(id ID) *Booking {
+	if n, ok := s.byID[id]; ok {
+		return s.bookings[n]
+	}
+	return nil
+}
+
 // Booking finds a partner's booking; nil when there is none, or it is another partner's.
 func (s *State) Booking(partner, id ID) *Booking {
-	if n, ok := s.byID[id]; ok && s.bookings[n] != nil && s.bookings[n].Partner == partner {
-		return s.bookings[n]
+	if b := s.Any(id); b != nil && b.Partner == partner {
+		return b
 	}
 	return nil
 }
@@ -79,12 +72,10 @@ func (s *State) Ticket(partner, id ID) (*Booking, *Ticket) {
 }
 
 func (s *State) ticket(id ID) (*Booking, *Ticket) {
-	n, ok := s.byTicket[id]
-	if !ok {
-		return nil, nil
+	if n, ok := s.byTicket[id]; ok {
+		return s.bookings[n], s.bookings[n].find(id)
 	}
-	b := s.bookings[n]
-	return b, b.find(id)
+	return nil, nil
 }
 
 func (b *Booking) find(id ID) *Ticket {
@@ -99,14 +90,11 @@ func (b *Booking) find(id ID) *Ticket {
 // List gives a page of a partner's bookings, the newest first, and how many
 // there are. day keeps those that leave on that UTC calendar day.
 func (s *State) List(partner ID, day *schedule.Day, skip, take int) (page []*Booking, total int) {
-	l := s.ledgers[partner]
-	if l == nil {
-		return nil, 0
-	}
-	numbers := l.all
+	key := listKey{partner, anyDay}
 	if day != nil {
-		numbers = l.leaves[*day]
+		key.day = *day
 	}
+	numbers := s.lists[key]
 	for i := len(numbers) - 1 - skip; i >= 0 && len(page) < take; i-- {
 		page = append(page, s.bookings[numbers[i]])
 	}
@@ -115,107 +103,51 @@ func (s *State) List(partner ID, day *schedule.Day, skip, take int) (page []*Boo
 
 // Asked calls f for each ticket whose confirmation the provider has not answered.
 func (s *State) Asked(f func(*Booking, *Ticket, Ask)) {
-	for _, b := range s.bookings {
-		if b == nil || len(s.asks) == 0 {
-			continue
-		}
-		for i := range b.Tickets {
-			if ask, ok := s.asks[b.Tickets[i].ID]; ok {
-				f(b, &b.Tickets[i], ask)
-			}
-		}
+	for _, id := range slices.SortedFunc(maps.Keys(s.asks), ID.compare) {
+		b, t := s.ticket(id)
+		f(b, t, s.asks[id])
 	}
 }
 
-// addRun makes a run known, in the form it was sold in.
-func (s *State) addRun(r *Run) *Run {
-	if known := s.runs[r.ID]; known != nil {
-		return known
-	}
-	if form := s.forms[r.Form.Key()]; form != nil {
-		r.Form = form
-	} else {
-		s.forms[r.Form.Key()] = r.Form
-	}
-	key := runKey{r.Form.Trip, r.Day}
-	if s.seatings[key] == nil {
-		s.seatings[key] = new(seating)
-	}
-	r.seats = s.seatings[key]
-	r.seats.sold = append(r.seats.sold, r)
-	r.seats.plan = nil // it does not know this form
-	s.runs[r.ID] = r
-	s.order = append(s.order, r)
-	return r
-}
+// RunByID finds a run that was sold; nil when none was.
+func (s *State) RunByID(id RunID) *Run { return s.runs[id] }
 
-// put makes b the booking of its number, and lists it.
-func (s *State) put(b *Booking) {
-	for int(b.Number) >= len(s.bookings) {
-		s.bookings = append(s.bookings, nil)
-	}
-	l := s.ledgers[b.Partner]
-	if l == nil {
-		l = &ledger{leaves: map[schedule.Day][]uint32{}}
-		s.ledgers[b.Partner] = l
-	}
-	var before, after []schedule.Day
-	if old := s.bookings[b.Number]; old != nil {
-		before = []schedule.Day{schedule.DayOf(old.Departure())}
-	}
-	if len(b.Tickets) > 0 {
-		after = []schedule.Day{schedule.DayOf(b.Departure())}
-	}
-	if !slices.Equal(before, after) {
-		for _, d := range before {
-			if l.leaves[d] = without(l.leaves[d], b.Number); len(l.leaves[d]) == 0 {
-				delete(l.leaves, d)
-			}
-		}
-		for _, d := range after {
-			l.leaves[d] = with(l.leaves[d], b.Number)
-		}
-	}
-	if before == nil && after != nil {
-		l.all = with(l.all, b.Number)
-	}
-	s.byID[b.ID] = b.Number
-	s.bookings[b.Number] = b
-	if after == nil {
-		l.all = without(l.all, b.Number)
-		s.bookings[b.Number] = nil
-		delete(s.byID, b.ID)
+// Count tells how many bookings there have been.
+func (s *State) Count() int { return len(s.bookings) }
+
+// add makes a booking known, with the next number.
+func (s *State) add(b *Booking, now time.Time) {
+	b.number = uint32(len(s.bookings))
+	s.bookings = append(s.bookings, b)
+	s.byID[b.ID] = b.number
+	s.list(b, true)
+	for i := range b.Tickets {
+		s.byTicket[b.Tickets[i].ID] = b.number
+		b.Tickets[i].sit(nil, now)
 	}
 }
 
-// with inserts a number into a rising list; almost always at its end.
-func with(list []uint32, n uint32) []uint32 {
-	i, _ := slices.BinarySearch(list, n)
-	return slices.Insert(list, i, n)
+// renew puts a copy of a booking in its place, for an event to change.
+func (s *State) renew(id ID, now time.Time) *Booking {
+	b := *s.Any(id)
+	b.Tickets = slices.Clone(b.Tickets)
+	b.Updated = now.UnixMilli()
+	s.bookings[b.number] = &b
+	return &b
 }
 
-func without(list []uint32, n uint32) []uint32 {
-	i, ok := slices.BinarySearch(list, n)
-	if !ok {
-		return list
+// list puts a booking with tickets on its lists, or takes it off while its departure is still what it is listed by.
+func (s *State) list(b *Booking, on bool) {
+	if len(b.Tickets) == 0 {
+		return
 	}
-	return slices.Delete(list, i, i+1)
-}
-
-// hold gives the seats of a ticket to it for as long as its phase says.
-func (s *State) hold(t *Ticket, now time.Time) {
-	until := int64(forever)
-	switch {
-	case t.Phase == Canceled || t.Phase == Refunded:
-		until = 0
-	case t.Phase == Unpaid && t.Asked == 0:
-		until = t.due()
-	}
-	for _, l := range t.Itinerary() {
-		if until == 0 {
-			l.Run.seats.drop(t.ID)
-		} else {
-			l.Run.seats.set(hold{ticket: t.ID, until: until, from: l.From, to: l.To, seat: l.Seat}, l.Run, now.UnixMilli())
+	for _, day := range [...]schedule.Day{anyDay, schedule.DayOf(b.Departure())} {
+		key := listKey{b.Partner, day}
+		at, _ := slices.BinarySearch(s.lists[key], b.number) // almost always the end
+		if on {
+			s.lists[key] = slices.Insert(s.lists[key], at, b.number)
+		} else if s.lists[key] = slices.Delete(s.lists[key], at, at+1); len(s.lists[key]) == 0 {
+			delete(s.lists, key)
 		}
 	}
 }
@@ -229,48 +161,184 @@ type Frozen struct {
 
 // Freeze gives the state as it is.
 func (s *State) Freeze() Frozen {
-	f := Frozen{slices.Clone(s.bookings), s.order[:len(s.order):len(s.order)], map[ID]Ask{}}
-	maps.Copy(f.Asks, s.asks)
-	return f
+	return Frozen{slices.Clone(s.bookings), slices.Clip(s.order), maps.Clone(s.asks)}
 }
 
-// RestoreRun puts back a run of a snapshot, in the snapshot's order.
-func (s *State) RestoreRun(r *Run) { s.addRun(r) }
-
-// RunByID finds a run that was sold; nil when none was.
-func (s *State) RunByID(id RunID) *Run { return s.runs[id] }
+// RestoreRun makes a run known in the form it was sold in: a new one's, or a snapshot's in the snapshot's order.
+func (s *State) RestoreRun(r *Run) {
+	if s.runs[r.ID] != nil {
+		return
+	}
+	form, key := r.Form.Key(), r.key()
+	r.Form = cmp.Or(s.forms[form], r.Form) // shared by all its runs
+	r.seats = cmp.Or(s.seatings[key], new(seating))
+	s.forms[form], s.seatings[key] = r.Form, r.seats
+	r.seats.sold = append(r.seats.sold, r)
+	s.runs[r.ID] = r
+	s.order = append(s.order, r)
+}
 
 // RestoreBooking puts back a booking of a snapshot, whose runs are there; asks
 // are those of its tickets. One without tickets keeps the number of a booking whose tickets have all moved away.
 func (s *State) RestoreBooking(b *Booking, asks map[ID]Ask) {
-	if b.Number = uint32(len(s.bookings)); len(b.Tickets) == 0 {
+	if len(b.Tickets) == 0 {
 		s.bookings = append(s.bookings, nil)
 		return
 	}
-	s.put(b)
-	for i := range b.Tickets {
-		t := &b.Tickets[i]
-		s.byTicket[t.ID] = b.Number
-		if ask, ok := asks[t.ID]; ok {
-			s.asks[t.ID] = ask
+	maps.Copy(s.asks, asks)
+	s.add(b, time.UnixMilli(0))
+}
+
+// Sale is what is to be sold: a journey with its price. It is worked out before the lock is taken.
+type Sale struct {
+	Timetable *schedule.Timetable
+	runs      []*Run // in the form they would be sold in
+	legs      []SoldLeg
+	currency  string
+	until     time.Time // when the offer expires
+}
+
+// NewSale looks up what a journey on a timetable shows.
+func NewSale(tt *schedule.Timetable, legs []schedule.Leg, amounts []int64, currency string, until time.Time) *Sale {
+	s := &Sale{Timetable: tt, currency: currency, until: until}
+	for i := range legs {
+		l := &legs[i]
+		start := tt.Start(l)
+		run := NewRun(tt.Form(l.Trip), l.Day, start, tt.Offsets(l.Trip, start))
+		s.runs = append(s.runs, run)
+		s.legs = append(s.legs, SoldLeg{run.ID, l.From, l.To, amounts[i], int16(tt.Discount(l))})
+	}
+	return s
+}
+
+// Created says that a booking was made. Forms and runs are in it when it is the first to be sold on them.
+type Created struct {
+	ID       ID
+	Partner  ID
+	Request  string
+	Currency string
+	Forms    []*schedule.Form
+	Runs     []*Run
+	Legs     []SoldLeg
+	Tickets  []NewTicket
+	// Passengers are those of the tickets, in their order; none once they are erased.
+	Passengers []Passenger
+	Salt       [16]byte // of the personal data
+}
+
+// SoldLeg is what all tickets of a new booking share of a leg.
+type SoldLeg struct {
+	Run      RunID
+	From, To int16
+	Amount   int64
+	Discount int16
+}
+
+// NewTicket is a ticket of a new booking; Seats are by leg.
+type NewTicket struct {
+	ID    ID
+	Seats []int16
+}
+
+// SoldOut is the reason why not when there are too few seats.
+type SoldOut struct{ Left int }
+
+func (e *SoldOut) Error() string { return fmt.Sprintf("only %d seats are left", e.Left) }
+
+// Create decides on a new booking for the passengers of e, whose seats it fills
+// in. All get seats or none does (contract §8); then the error is *SoldOut; that of an offer gone by is ErrExpired.
+func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) {
+	if !now.Before(sale.until) {
+		return nil, ErrExpired
+	}
+	if !sale.runs[0].Dep(sale.legs[0].From).After(now) {
+		return nil, &SoldOut{0} // it has left
+	}
+	left := schedule.MaxSeats
+	for i, run := range sale.runs {
+		held := cmp.Or(s.seatings[run.key()], new(seating))
+		free := held.free(run.Form, sale.legs[i].From, sale.legs[i].To, nil, now)
+		left = min(left, len(free))
+		for k, seat := range together(free, len(e.Tickets)) {
+			e.Tickets[k].Seats = append(e.Tickets[k].Seats, seat)
 		}
-		s.hold(t, time.UnixMilli(0))
+		if s.runs[run.ID] == nil {
+			e.Runs = append(e.Runs, run)
+			if s.forms[run.Form.Key()] == nil {
+				e.Forms = append(e.Forms, run.Form)
+			}
+		}
 	}
+	if left < len(e.Tickets) {
+		return nil, &SoldOut{left}
+	}
+	e.Currency, e.Legs = sale.currency, sale.legs
+	return e, nil
 }
 
-// Count tells how many bookings there have been.
-func (s *State) Count() int { return len(s.bookings) }
-
-// ParseRunID reads what RunID.String gives.
-func ParseRunID(text string) (id RunID, ok bool) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	return id, err == nil && copy(id[:], b) == len(id) && len(b) == len(id)
+func (s *State) ApplyCreated(now time.Time, e *Created) {
+	for _, r := range e.Runs {
+		s.RestoreRun(r)
+	}
+	ms := now.UnixMilli()
+	b := &Booking{ID: e.ID, Partner: e.Partner, Created: ms, Updated: ms, Tickets: make([]Ticket, len(e.Tickets))}
+	for i := range e.Tickets {
+		n, t := &e.Tickets[i], &b.Tickets[i]
+		t.ID, t.Created = n.ID, ms
+		if i < len(e.Passengers) {
+			t.Passenger = e.Passengers[i]
+		}
+		copy(t.Currency[:], e.Currency)
+		for k, l := range e.Legs {
+			t.Legs[k] = Leg{s.runs[l.Run], l.From, l.To, n.Seats[k], l.Discount, l.Amount}
+		}
+	}
+	s.add(b, now)
 }
 
-// Any finds a booking of any partner; nil when there is none.
-func (s *State) Any(id ID) *Booking {
-	if n, ok := s.byID[id]; ok {
-		return s.bookings[n]
+// Moved says that a ticket was put into another booking of its partner: the
+// "internal edit" of the interface. New tells that the booking was made for it.
+type Moved struct {
+	Ticket ID   `json:"ticket"`
+	From   ID   `json:"from"`
+	To     ID   `json:"booking"`
+	New    bool `json:"new"`
+}
+
+// Move decides to put a ticket into another booking of the same partner; to is
+// an existing one, or nil for a new one with the id fresh.
+func (s *State) Move(ticket ID, to *ID, fresh ID) (*Moved, error) {
+	b, t := s.ticket(ticket)
+	switch {
+	case b == nil:
+		return nil, errNoTicket
+	case t.Asked != 0:
+		return nil, errors.New("the provider has been asked to confirm the ticket; move it after the answer")
+	case to == nil:
+		return &Moved{ticket, b.ID, fresh, true}, nil
+	case *to == b.ID:
+		return nil, errors.New("the ticket is in that booking already")
+	case s.Booking(b.Partner, *to) == nil:
+		return nil, errors.New("the ticket's partner has no such booking")
 	}
-	return nil
+	return &Moved{ticket, b.ID, *to, false}, nil
+}
+
+func (s *State) ApplyMoved(now time.Time, e *Moved) {
+	if e.New {
+		s.add(&Booking{ID: e.To, Partner: s.Any(e.From).Partner, Created: now.UnixMilli()}, now)
+	}
+	from, to := s.renew(e.From, now), s.renew(e.To, now)
+	s.list(from, false)
+	s.list(to, false)
+	t := *from.find(e.Ticket)
+	from.Tickets = slices.DeleteFunc(from.Tickets, func(x Ticket) bool { return x.ID == t.ID })
+	to.Tickets = append(to.Tickets, t)
+	s.list(from, true)
+	s.list(to, true)
+	s.byTicket[t.ID] = to.number
+	if len(from.Tickets) == 0 {
+		s.bookings[from.number] = nil
+		delete(s.byID, from.ID)
+	}
 }

@@ -2,8 +2,7 @@ package schedule
 
 import (
 	"fmt"
-	"sync"
-	"sync/atomic"
+	"math"
 	"time"
 )
 
@@ -17,11 +16,9 @@ func DayOf(t time.Time) Day {
 	return Day((s - ((s%86400)+86400)%86400) / 86400)
 }
 
-// Date gives midnight UTC of the day.
+// Date gives midnight UTC of the day, String the day as in 2026-11-20.
 func (d Day) Date() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
-
-// String gives the day as 2026-11-20.
-func (d Day) String() string { return d.Date().Format(time.DateOnly) }
+func (d Day) String() string  { return d.Date().Format(time.DateOnly) }
 
 // ParseDay reads a day as 2026-11-20, which must exist.
 func ParseDay(s string) (Day, error) {
@@ -32,15 +29,16 @@ func ParseDay(s string) (Day, error) {
 	return DayOf(t), nil
 }
 
-// In gives the instant at which the day starts in a zone: midnight, or where
-// clocks jump over midnight, the jump.
+// In gives the instant at which the day starts in a zone: midnight, or where clocks jump over midnight, the jump.
 func (d Day) In(zone *time.Location) time.Time {
 	y, m, n := d.Date().Date()
 	t := time.Date(y, m, n, 0, 0, 0, 0, zone)
-	if _, jump := t.ZoneBounds(); DayOf(t) < d {
-		return jump
-	} else if start, _ := t.ZoneBounds(); t.Hour() != 0 {
-		return start
+	before, after := t.ZoneBounds()
+	switch {
+	case DayOf(t) < d:
+		return after
+	case t.Hour() != 0:
+		return before
 	}
 	return t
 }
@@ -48,51 +46,46 @@ func (d Day) In(zone *time.Location) time.Time {
 // zone is a time zone with the starts of service days in it.
 type zone struct {
 	loc    *time.Location
-	mu     sync.Mutex
-	starts atomic.Pointer[dayStarts]
+	first  Day
+	starts []int64 // from the first day on
 }
 
-// dayStarts is immutable; a longer one takes its place when a day outside is asked for.
-type dayStarts struct {
-	first Day
-	unix  []int64
+// zonesOf loads the zone of each row, each only once.
+func zonesOf[R any](loaded map[string]*zone, rows []R, name func(*R) string) ([]*zone, error) {
+	var list []*zone
+	for i := range rows {
+		name := name(&rows[i])
+		if loaded[name] == nil {
+			loc, err := time.LoadLocation(name)
+			if err != nil || name == "" || name == "Local" {
+				return nil, fmt.Errorf("schedule: %q is not a time zone", name)
+			}
+			loaded[name] = &zone{loc: loc}
+		}
+		list = append(list, loaded[name])
+	}
+	return list, nil
 }
 
-func (t *Timetable) zone(name string) (*zone, error) {
-	if z := t.zones[name]; z != nil {
-		return z, nil
+// prepare works out the starts of all days of the services.
+func (z *zone) prepare(services []Service) {
+	first, end := Day(math.MaxInt32), Day(math.MinInt32)
+	for _, s := range services {
+		if n := Day(len(s.Bits) * 64); n > 0 {
+			first, end = min(first, s.First), max(end, s.First+n)
+		}
 	}
-	loc, err := time.LoadLocation(name)
-	if err != nil || name == "" || name == "Local" {
-		return nil, fmt.Errorf("schedule: %q is not a time zone", name)
+	z.first = first
+	for d := first; d < end; d++ {
+		z.starts = append(z.starts, z.start(d))
 	}
-	z := &zone{loc: loc}
-	t.zones[name] = z
-	return z, nil
 }
 
 // start gives the instant, in Unix seconds, at which a service day starts: noon minus 12 hours.
 func (z *zone) start(d Day) int64 {
-	s := z.starts.Load()
-	if s == nil || d < s.first || int(d-s.first) >= len(s.unix) {
-		s = z.extend(d)
+	if i := int(d - z.first); i >= 0 && i < len(z.starts) {
+		return z.starts[i]
 	}
-	return s.unix[d-s.first]
-}
-
-func (z *zone) extend(d Day) *dayStarts {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	const around = 64 // days on each side
-	n := &dayStarts{first: d - around}
-	end := d + around
-	if s := z.starts.Load(); s != nil && max(s.first-end, n.first-s.first-Day(len(s.unix))) < 400 {
-		n.first, end = min(n.first, s.first), max(end, s.first+Day(len(s.unix)))
-	}
-	for d := n.first; d < end; d++ {
-		y, m, day := d.Date().Date()
-		n.unix = append(n.unix, time.Date(y, m, day, 12, 0, 0, 0, z.loc).Unix()-12*3600)
-	}
-	z.starts.Store(n)
-	return n
+	y, m, n := d.Date().Date()
+	return time.Date(y, m, n, 12, 0, 0, 0, z.loc).Unix() - 12*3600
 }

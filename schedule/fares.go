@@ -3,6 +3,7 @@ package schedule
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -14,133 +15,101 @@ type Money struct {
 }
 
 // Percent gives a share of an amount, in hundredths of a per cent, rounded half up.
-func Percent(amount, hundredths int64) int64 {
-	return (amount*hundredths + 5000) / 10000
-}
-
-type fareKey struct {
-	company, route int32
-	from, to       string
-}
+func Percent(amount, hundredths int64) int64 { return (amount*hundredths + 5000) / 10000 }
 
 // fareIndex finds the fares of a ride by trying the combinations of given
 // fields that occur in the feed, the most specific first.
 type fareIndex struct {
-	masks []uint8 // which fields are given, the most of them first
-	by    map[fareKey][]Money
+	levels [5][]uint8 // by how many fields are not given: the combinations
+	by     map[fareKey][]Money
+	zones  map[string]int32 // from 1
 }
 
-const (
-	givenCompany = 1 << iota
-	givenRoute
-	givenFrom
-	givenTo
-)
+// fareKey is what must match: company, route, and the zones of origin and destination, each counted from 1; 0 is not given.
+type fareKey [4]int32
 
-func (f *Fare) mask() (m uint8) {
-	if f.Company >= 0 {
-		m |= givenCompany
-	}
-	if f.Route >= 0 {
-		m |= givenRoute
-	}
-	if f.From != "" {
-		m |= givenFrom
-	}
-	if f.To != "" {
-		m |= givenTo
-	}
-	return m
+func (x *fareIndex) key(company, route int32, from, to string) fareKey {
+	return fareKey{company + 1, route + 1, x.zones[from], x.zones[to]}
 }
 
-func specificity(mask uint8) (n int) {
-	for ; mask != 0; mask &= mask - 1 {
-		n++
+// given has a bit for each field that is given.
+func (k fareKey) given() (fields uint8) {
+	for i, x := range k {
+		if x > 0 {
+			fields |= 1 << i
+		}
 	}
-	return n
+	return fields
 }
 
-func newFareIndex(t *Timetable) fareIndex {
-	x := fareIndex{by: make(map[fareKey][]Money, len(t.Fares))}
-	for i := range t.Fares {
-		f := &t.Fares[i]
-		if m := f.mask(); !slices.Contains(x.masks, m) {
-			x.masks = append(x.masks, m)
+// only leaves the other fields out.
+func (k fareKey) only(fields uint8) fareKey {
+	for i := range k {
+		if fields>>i&1 == 0 {
+			k[i] = 0
 		}
-		k := fareKey{f.Company, f.Route, f.From, f.To}
-		x.by[k] = cheapest(x.by[k], Money{f.Currency, f.Amount})
 	}
-	for _, list := range x.by {
-		slices.SortFunc(list, byCurrency)
-	}
-	slices.SortFunc(x.masks, func(a, b uint8) int { return cmp.Compare(specificity(b), specificity(a)) })
-	return x
+	return k
 }
 
-// cheapest keeps one amount per currency.
-func cheapest(list []Money, m Money) []Money {
-	for i := range list {
-		if list[i].Currency == m.Currency {
-			list[i].Amount = min(list[i].Amount, m.Amount)
-			return list
+func (t *Timetable) indexFares() {
+	x := fareIndex{by: make(map[fareKey][]Money, len(t.Fares)), zones: map[string]int32{}}
+	for _, f := range t.Fares {
+		for _, zone := range [...]string{f.From, f.To} {
+			if x.zones[zone] == 0 && zone != "" {
+				x.zones[zone] = int32(len(x.zones) + 1)
+			}
 		}
+		key := x.key(f.Company, f.Route, f.From, f.To)
+		fields := key.given()
+		if level := &x.levels[4-bits.OnesCount8(fields)]; !slices.Contains(*level, fields) {
+			*level = append(*level, fields)
+		}
+		x.by[key] = merge(x.by[key], []Money{{f.Currency, f.Amount}}, true)
 	}
-	return append(list, m)
+	t.fares = x
 }
 
-func byCurrency(a, b Money) int { return cmp.Compare(a.Currency, b.Currency) }
-
-// BaseFares gives what one passenger pays for a ride before any discount, one
-// amount per currency, in the order of the currencies' names (contract §5). The
-// list is shared and must not be changed.
-func (t *Timetable) BaseFares(l *Leg) []Money {
-	p := t.pattern(l.Trip)
-	from, to := t.Boarding(l).FareZone, t.Alighting(l).FareZone
-	var found, level []Money
-	for i, mask := range t.fares.masks {
-		k := fareKey{-1, -1, "", ""}
-		if mask&givenCompany != 0 {
-			k.company = t.Routes[p.Route].Company
-		}
-		if mask&givenRoute != 0 {
-			k.route = p.Route
-		}
-		if mask&givenFrom != 0 {
-			k.from = from
-		}
-		if mask&givenTo != 0 {
-			k.to = to
-		}
-		if (mask&givenFrom == 0 || from != "") && (mask&givenTo == 0 || to != "") {
-			level = merge(level, t.fares.by[k], true)
-		}
-		if i+1 == len(t.fares.masks) || specificity(t.fares.masks[i+1]) != specificity(mask) {
-			found, level = merge(found, level, false), nil
-		}
-	}
-	if len(found) == 0 && len(t.FarePerKm) > 0 {
-		rate := &t.FarePerKm[0]
-		cents := math.Round(t.distance(l) * float64(rate.Micros) / 1e4)
-		found = []Money{{rate.Currency, int64(cents)}}
-	}
-	return found
-}
-
-// merge adds the amounts of other currencies to a list, and with lower also
-// those that are less. It leaves both lists as they are.
+// merge adds the amounts of other currencies to a list, which is in the order
+// of their names, and with lower also those that are less. It leaves both lists as they are.
 func merge(list, more []Money, lower bool) []Money {
-	if len(list) == 0 {
+	switch {
+	case len(list) == 0:
 		return more
+	case len(more) == 0:
+		return list
 	}
 	list = slices.Clone(list)
 	for _, m := range more {
-		i, ok := slices.BinarySearchFunc(list, m, byCurrency)
-		switch {
-		case !ok:
+		i, ok := slices.BinarySearchFunc(list, m, func(a, b Money) int { return cmp.Compare(a.Currency, b.Currency) })
+		if !ok {
 			list = slices.Insert(list, i, m)
-		case lower:
+		} else if lower {
 			list[i].Amount = min(list[i].Amount, m.Amount)
 		}
+	}
+	return list
+}
+
+// BaseFares gives what one passenger pays for a ride before any discount, one amount per currency, in the order of the
+// currencies' names (contract §5). The list is shared and must not be changed.
+func (t *Timetable) BaseFares(l *Leg) []Money {
+	route := t.pattern(l.Trip).Route
+	ride := t.fares.key(t.Routes[route].Company, route, t.Boarding(l).FareZone, t.Alighting(l).FareZone)
+	var list []Money
+	for _, level := range t.fares.levels {
+		var cheapest []Money
+		for _, fields := range level {
+			if key := ride.only(fields); key.given() == fields {
+				cheapest = merge(cheapest, t.fares.by[key], true)
+			}
+		}
+		list = merge(list, cheapest, false)
+	}
+	if len(list) == 0 && len(t.FarePerKm) > 0 {
+		rate := &t.FarePerKm[0]
+		cents := math.Round(t.distance(l) * float64(rate.Micros) / 1e4)
+		list = []Money{{rate.Currency, int64(cents)}}
 	}
 	return list
 }
@@ -148,7 +117,7 @@ func merge(list, more []Money, lower bool) []Money {
 // distance gives the kilometres of a ride, stop by stop along great circles.
 func (t *Timetable) distance(l *Leg) (km float64) {
 	const earth = 6371.0
-	stops := t.pattern(l.Trip).Stops[l.From : l.To+1]
+	stops := t.StopsOf(l.Trip)[l.From : l.To+1]
 	for i := 1; i < len(stops); i++ {
 		a, b := &t.Stops[stops[i-1]], &t.Stops[stops[i]]
 		lat1, lat2 := a.Lat*math.Pi/180, b.Lat*math.Pi/180
@@ -159,37 +128,40 @@ func (t *Timetable) distance(l *Leg) (km float64) {
 	return km
 }
 
-// indexRules finds the refund rules of each route: its own, or else those of its company, which its routes share.
+// indexRules finds the refund rules of each route: its own, or else those of
+// its company, which its routes share. Where a row stands in its table does not show.
 func (t *Timetable) indexRules() {
-	own, companies := map[int32][]RefundRule{}, map[int32][]RefundRule{}
-	for _, r := range t.RefundRules {
-		if r.Route >= 0 {
-			own[r.Route] = append(own[r.Route], r)
-		} else {
-			companies[r.Company] = append(companies[r.Company], r)
-		}
-	}
-	for _, lists := range []map[int32][]RefundRule{own, companies} {
-		for _, list := range lists {
-			slices.SortStableFunc(list, func(a, b RefundRule) int { return cmp.Compare(b.Hours, a.Hours) })
-		}
-	}
 	t.rules = make([][]RefundRule, len(t.Routes))
 	t.discounts = make([][]Discount, len(t.Routes))
-	for i := range t.Routes {
-		if t.rules[i] = own[int32(i)]; t.rules[i] == nil {
-			t.rules[i] = companies[t.Routes[i].Company]
+	companies := map[int32][]RefundRule{}
+	sorted := slices.Clone(t.RefundRules)
+	slices.SortStableFunc(sorted, func(a, b RefundRule) int { return cmp.Compare(b.Hours, a.Hours) })
+	for _, r := range sorted {
+		bare := RefundRule{ID: r.ID, Hours: r.Hours, Percent: r.Percent}
+		if r.Route >= 0 {
+			t.rules[r.Route] = append(t.rules[r.Route], bare)
+		} else {
+			companies[r.Company] = append(companies[r.Company], bare)
+		}
+	}
+	for i, r := range t.Routes {
+		if t.rules[i] == nil {
+			t.rules[i] = companies[r.Company]
 		}
 	}
 	for _, d := range t.Discounts {
-		t.discounts[d.Route] = append(t.discounts[d.Route], d)
+		list := &t.discounts[d.Route]
+		d.Route = 0
+		*list = append(*list, d)
 	}
 }
+
+func (t *Timetable) discountsOf(trip int32) []Discount { return t.discounts[t.pattern(trip).Route] }
 
 // Discount gives the position, among the discounts of the trip's form, of the
 // largest one in force for a ride: its local departure date decides. -1 is none.
 func (t *Timetable) Discount(l *Leg) int {
-	list := t.discounts[t.pattern(l.Trip).Route]
+	list := t.discountsOf(l.Trip)
 	if len(list) == 0 {
 		return -1
 	}
@@ -208,7 +180,7 @@ func (t *Timetable) Price(l *Leg) []Money {
 	list := t.BaseFares(l)
 	if d := t.Discount(l); d >= 0 {
 		list = slices.Clone(list)
-		percent := t.discounts[t.pattern(l.Trip).Route][d].Percent
+		percent := t.discountsOf(l.Trip)[d].Percent
 		for i := range list {
 			list[i].Amount -= Percent(list[i].Amount, percent)
 		}

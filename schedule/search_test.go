@@ -257,11 +257,11 @@ func (a *atlas) someFull(r *rand.Rand) map[schedule.Leg]bool {
 // demo imports the demo network.
 func demo(t testing.TB) *schedule.Tables {
 	t.Helper()
-	tables, _, err := gtfs.Import(os.DirFS("../testdata/demo"), gtfs.Options{Skip: func(file string, line int, reason string) { t.Errorf("%s:%d: %s", file, line, reason) }})
+	feed, _, err := gtfs.Read(os.DirFS("../testdata/demo"), gtfs.Options{Skip: func(file string, line int, reason string) { t.Errorf("%s:%d: %s", file, line, reason) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tables
+	return feed.Tables(nil)
 }
 
 // TestSearchDemo compares all pairs of cities of the demo network with the brute force.

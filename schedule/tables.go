@@ -3,12 +3,15 @@ package schedule
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 )
 
 // Tables are a timetable's rows as an import leaves them. A row names another
@@ -62,20 +65,12 @@ type City struct {
 }
 
 // Names are translations by [Language]; "" where there is none.
-type Names [languages]string
+type Names [RU + 1]string
 
-// Language is one of those the schedule can be asked in.
+// Language is one of the interface's, in its order; Untranslated asks for names as the feed has them.
 type Language int
 
-// The languages of the interface, in its order.
-const (
-	UK Language = iota
-	PL
-	CS
-	EN
-	RU
-	languages
-)
+const Untranslated, UK, PL, CS, EN, RU Language = -1, 0, 1, 2, 3, 4
 
 // Stop is a place where a bus calls.
 type Stop struct {
@@ -120,11 +115,11 @@ type Bus struct {
 	Geolocation  bool     `json:"geolocation,omitempty"`
 }
 
-// DefaultSeats is the capacity of a trip without a bus.
-const DefaultSeats = 49
-
-// MaxSeats is the largest capacity of a bus.
-const MaxSeats = 1000
+const (
+	DefaultSeats = 49     // the capacity of a trip without a bus
+	MaxSeats     = 1000   // the largest capacity of a bus
+	MaxStops     = 1 << 9 // the longest a trip may be
+)
 
 // Service is a set of service days.
 type Service struct {
@@ -141,11 +136,10 @@ func (s *Service) Runs(d Day) bool {
 
 // Pattern is the order in which trips of a route call at stops.
 type Pattern struct {
-	Route int32   `json:"route"`
-	Stops []int32 `json:"stops"`
-	// NoPickup and NoDropOff list positions where one cannot board or alight.
-	NoPickup  []int16 `json:"noPickup,omitempty"`
-	NoDropOff []int16 `json:"noDropOff,omitempty"`
+	Route     int32   `json:"route"`
+	Stops     []int32 `json:"stops"`
+	NoPickup  []int16 `json:"noPickup,omitempty"`  // positions where one cannot board
+	NoDropOff []int16 `json:"noDropOff,omitempty"` // positions where one cannot alight
 }
 
 // Times are arrival and departure at each position of a pattern, in turn, in
@@ -164,8 +158,7 @@ type Trip struct {
 	Phones  []string `json:"phones,omitempty"`
 }
 
-// Fare is a price for a ride. Fields that are given must match; the fare with
-// most of them wins, then the cheapest.
+// Fare is a price for a ride. Fields that are given must match; the fare with most of them wins, then the cheapest.
 type Fare struct {
 	Company  int32  `json:"company"`
 	Route    int32  `json:"route"`
@@ -209,6 +202,46 @@ type FarePerKm struct {
 	Micros   int64  `json:"micros"` // millionths of the currency per kilometre
 }
 
+// check makes sure that every index is one.
+func (t *Tables) check() error {
+	maybe := func(company, route int32) bool {
+		return (company == -1 || in(t.Companies, company)) && (route == -1 || in(t.Routes, route))
+	}
+	return cmp.Or(
+		each(t.Stops, func(x *Stop) bool { return in(t.Cities, x.City) }),
+		each(t.Routes, func(x *Route) bool { return in(t.Companies, x.Company) }),
+		each(t.Patterns, func(x *Pattern) bool {
+			ok := in(t.Routes, x.Route) && len(x.Stops) > 1 && len(x.Stops) <= MaxStops
+			for _, s := range x.Stops {
+				ok = ok && in(t.Stops, s)
+			}
+			for _, p := range slices.Concat(x.NoPickup, x.NoDropOff) {
+				ok = ok && in(x.Stops, int32(p))
+			}
+			return ok
+		}),
+		each(t.Trips, func(x *Trip) bool {
+			return in(t.Patterns, x.Pattern) && in(t.Services, x.Service) && (x.Bus == -1 || in(t.Buses, x.Bus)) &&
+				in(t.Times, x.Times) && len(t.Times[x.Times]) == 2*len(t.Patterns[x.Pattern].Stops)
+		}),
+		each(t.Fares, func(x *Fare) bool { return maybe(x.Company, x.Route) }),
+		each(t.RefundRules, func(x *RefundRule) bool { return maybe(x.Company, x.Route) }),
+		each(t.Discounts, func(x *Discount) bool { return in(t.Routes, x.Route) }),
+	)
+}
+
+func in[R any](rows []R, i int32) bool { return i >= 0 && int(i) < len(rows) }
+
+// each gives an error that shows the first row that is not right.
+func each[R any](rows []R, right func(*R) bool) error {
+	for i := range rows {
+		if !right(&rows[i]) {
+			return fmt.Errorf("schedule: %T %d does not fit the other tables: %+v", rows[i], i, rows[i])
+		}
+	}
+	return nil
+}
+
 // Encode writes the tables and gives the SHA-256 of what it wrote, in hex. A
 // line is an object with one member: the table's name and the row.
 func (t *Tables) Encode(w io.Writer) (hash string, err error) {
@@ -236,16 +269,10 @@ func Decode(r io.Reader, hash string) (*Tables, error) {
 		if err == io.EOF && len(line) == 0 {
 			break
 		}
-		name, row, _ := bytes.Cut(line, []byte(`":`))
-		name, _ = bytes.CutPrefix(name, []byte(`{"`))
-		row, ok := bytes.CutSuffix(row, []byte("}\n"))
-		rows := reflect.ValueOf(t).Elem().FieldByName(string(name))
-		if ok = ok && err == nil && rows.IsValid(); ok {
-			x := reflect.New(rows.Type().Elem())
-			err = json.Unmarshal(row, x.Interface())
-			rows.Set(reflect.Append(rows, x.Elem()))
+		if err == nil {
+			err = t.add(line)
 		}
-		if !ok || err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("schedule: timetable: line %d is not a row of a table: %w", n, err)
 		}
 	}
@@ -253,4 +280,17 @@ func Decode(r io.Reader, hash string) (*Tables, error) {
 		return nil, fmt.Errorf("schedule: timetable: its SHA-256 is %s, not %s", got, hash)
 	}
 	return t, nil
+}
+
+// add takes in a line.
+func (t *Tables) add(line []byte) error {
+	name, row, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("}\n")), []byte(`":`))
+	rows := reflect.ValueOf(t).Elem().FieldByName(string(bytes.TrimPrefix(name, []byte(`{"`))))
+	if !rows.IsValid() {
+		return errors.New("there is no such table")
+	}
+	x := reflect.New(rows.Type().Elem())
+	err := json.Unmarshal(row, x.Interface())
+	rows.Set(reflect.Append(rows, x.Elem()))
+	return err
 }

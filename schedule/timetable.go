@@ -1,9 +1,8 @@
 // Package schedule answers what runs when: a timetable, the journeys between
 // two cities on given days, their fares, discounts and refund rules.
 //
-// A [Timetable] is one immutable value, made from [Tables] by [New] and shared
-// by everyone without a lock. It knows no partners and no tickets: which seats
-// are free is the caller's business, who passes the rides that are full to
+// A [Timetable] is one immutable value, made from [Tables] by [New] and shared by everyone without a lock. It knows no
+// partners and no tickets: which seats are free is the caller's business, who passes the rides that are full to
 // [Timetable.Search]. A feed in GTFS becomes Tables in the sub-package gtfs.
 //
 // Time. A service day starts at noon minus 12 hours in the company's zone, so
@@ -13,31 +12,28 @@ package schedule
 
 import (
 	"cmp"
-	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 )
 
 // Timetable is a timetable in force. It never changes.
 type Timetable struct {
 	Tables
 
-	zones     map[string]*zone
-	companyZn []*zone // by company
-	cityZn    []*zone // by city
-	cityByID  map[string]int32
-	citySlug  map[string]int32
-	stopByID  map[string]int32
-	tripKeys  []uint64 // by trip
-	tripByKey map[uint64]int32
-	byName    []int32  // cities in the order of their names
-	folded    []string // by city: all its names, folded, a line each
+	companyZn, cityZn            []*zone // by company, by city
+	cityByID, citySlug, stopByID map[string]int32
+	byName                       []int32  // cities in the order of their names
+	folded                       []string // by city: all its names, folded, a line each
 
-	calls     index[int32, call]   // by city: where trips call
-	pairs     index[cityPair, hop] // by city pair: who goes there
-	trips     index[int32, int32]  // by pattern
+	trips     [][]int32 // by pattern
+	tripByKey map[uint64]int32
+	calls     [][]hop // by city: where one can board; to is not set
+	hops      []hop   // those of a city pair next to each other
+	pairs     map[cityPair]span
 	fares     fareIndex
 	rules     [][]RefundRule // by route
 	discounts [][]Discount   // by route
@@ -45,12 +41,6 @@ type Timetable struct {
 	leastWait int64 // the shortest change anywhere, in seconds
 
 	forms []atomic.Pointer[Form] // by trip, made when first asked for
-}
-
-// call is a pattern's stop at a position.
-type call struct {
-	pattern  int32
-	position int16
 }
 
 // hop is a ride on a pattern from one position to a later one.
@@ -61,34 +51,34 @@ type hop struct {
 
 type cityPair struct{ from, to int32 }
 
+// span is a part of hops: two numbers, since a slice for each of a million
+// pairs would be a million pointers for the garbage collector.
+type span struct{ from, to int32 }
+
 type stopPair struct{ from, to string }
 
 // New makes the timetable of the tables. Its error names what does not fit together.
 func New(tables *Tables) (*Timetable, error) {
-	t := &Timetable{
-		Tables: *tables, zones: map[string]*zone{}, cityByID: map[string]int32{}, citySlug: map[string]int32{},
-		stopByID: map[string]int32{}, tripByKey: make(map[uint64]int32, len(tables.Trips)),
-		transfers: map[stopPair]Transfer{}, leastWait: minWait,
-		forms: make([]atomic.Pointer[Form], len(tables.Trips)),
+	zones := map[string]*zone{}
+	companyZn, err1 := zonesOf(zones, tables.Companies, func(c *Company) string { return c.Zone })
+	for _, z := range zones {
+		z.prepare(tables.Services)
 	}
-	if err := t.check(); err != nil {
+	cityZn, err2 := zonesOf(zones, tables.Cities, func(c *City) string { return c.Zone })
+	if err := cmp.Or(tables.check(), err1, err2); err != nil {
 		return nil, err
 	}
-	for i := range t.Companies {
-		z, err := t.zone(t.Companies[i].Zone)
-		if err != nil {
-			return nil, err
-		}
-		t.companyZn = append(t.companyZn, z)
+	t := &Timetable{
+		Tables: *tables, companyZn: companyZn, cityZn: cityZn,
+		cityByID:  rowsBy(tables.Cities, func(c *City) string { return c.ID }),
+		citySlug:  rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
+		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
+		tripByKey: rowsBy(tables.Trips, func(x *Trip) uint64 { return tripKey(x.ID) }),
+		trips:     make([][]int32, len(tables.Patterns)), forms: make([]atomic.Pointer[Form], len(tables.Trips)),
+		transfers: map[stopPair]Transfer{}, leastWait: minWait,
 	}
 	for i := range t.Cities {
 		c := &t.Cities[i]
-		z, err := t.zone(c.Zone)
-		if err != nil {
-			return nil, err
-		}
-		t.cityZn = append(t.cityZn, z)
-		t.cityByID[c.ID], t.citySlug[c.Slug] = int32(i), int32(i)
 		t.byName = append(t.byName, int32(i))
 		t.folded = append(t.folded, Fold(strings.Join(append(c.Names[:], c.Name), "\n")))
 	}
@@ -96,118 +86,80 @@ func New(tables *Tables) (*Timetable, error) {
 		x, y := &t.Cities[a], &t.Cities[b]
 		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID))
 	})
-	for i := range t.Stops {
-		t.stopByID[t.Stops[i].ID] = int32(i)
-	}
 	for _, x := range t.Transfers {
 		t.transfers[stopPair{x.From, x.To}] = x
 		if !x.Forbidden {
 			t.leastWait = min(t.leastWait, int64(x.Seconds))
 		}
 	}
-	t.indexTrips()
-	t.fares = newFareIndex(t)
+	for i, x := range t.Trips {
+		t.trips[x.Pattern] = append(t.trips[x.Pattern], int32(i))
+	}
+	t.indexHops()
+	t.indexFares()
 	t.indexRules()
 	return t, nil
 }
 
-// check makes sure that every index is one.
-func (t *Timetable) check() error {
-	in := func(i int32, n int) bool { return i >= 0 && int(i) < n }
-	maybe := func(i int32, n int) bool { return i == -1 || in(i, n) }
-	for _, x := range t.Stops {
-		if !in(x.City, len(t.Cities)) {
-			return fmt.Errorf("schedule: stop %q is in no city", x.ID)
-		}
+// rowsBy finds rows by what each alone has.
+func rowsBy[R any, K comparable](rows []R, key func(*R) K) map[K]int32 {
+	m := make(map[K]int32, len(rows))
+	for i := range rows {
+		m[key(&rows[i])] = int32(i)
 	}
-	for _, x := range t.Routes {
-		if !in(x.Company, len(t.Companies)) {
-			return fmt.Errorf("schedule: route %q is of no company", x.ID)
-		}
-	}
-	for i, x := range t.Patterns {
-		ok := in(x.Route, len(t.Routes)) && len(x.Stops) > 1 && len(x.Stops) <= MaxStops
-		for _, s := range x.Stops {
-			ok = ok && in(s, len(t.Stops))
-		}
-		for _, list := range [][]int16{x.NoPickup, x.NoDropOff} {
-			for _, p := range list {
-				ok = ok && in(int32(p), len(x.Stops))
-			}
-		}
-		if !ok {
-			return fmt.Errorf("schedule: pattern %d names a route, stop or position that is not there", i)
-		}
-	}
-	for _, x := range t.Trips {
-		ok := in(x.Pattern, len(t.Patterns)) && in(x.Service, len(t.Services)) && in(x.Times, len(t.Times)) && maybe(x.Bus, len(t.Buses))
-		if !ok || len(t.Times[x.Times]) != 2*len(t.Patterns[x.Pattern].Stops) {
-			return fmt.Errorf("schedule: trip %q names a pattern, service, bus or times that are not there", x.ID)
-		}
-	}
-	for _, x := range t.Fares {
-		if !maybe(x.Company, len(t.Companies)) || !maybe(x.Route, len(t.Routes)) {
-			return fmt.Errorf("schedule: a fare of %s %d names a company or route that is not there", x.Currency, x.Amount)
-		}
-	}
-	for _, x := range t.RefundRules {
-		if !maybe(x.Company, len(t.Companies)) || !maybe(x.Route, len(t.Routes)) {
-			return fmt.Errorf("schedule: refund rule %q names a company or route that is not there", x.ID)
-		}
-	}
-	for _, x := range t.Discounts {
-		if !in(x.Route, len(t.Routes)) {
-			return fmt.Errorf("schedule: discount %q names a route that is not there", x.ID)
-		}
-	}
-	return nil
+	return m
 }
 
-// MaxStops is the longest a trip may be.
-const MaxStops = 1 << 9
-
-func (t *Timetable) indexTrips() {
-	var byPattern []keyed[int32, int32]
-	for i := range t.Trips {
-		byPattern = append(byPattern, keyed[int32, int32]{t.Trips[i].Pattern, int32(i)})
-		t.tripKeys = append(t.tripKeys, tripKey(t.Trips[i].ID))
-		t.tripByKey[t.tripKeys[i]] = int32(i)
-	}
-	t.trips = newIndex(byPattern, cmp.Compare[int32])
-	count := 0
-	for i := range t.Patterns {
-		count += len(t.Patterns[i].Stops) * (len(t.Patterns[i].Stops) - 1) / 2
-	}
-	var calls []keyed[int32, call]
-	hops := make([]keyed[cityPair, hop], 0, count)
-	for i := range t.Patterns {
-		p := &t.Patterns[i]
+func (t *Timetable) indexHops() {
+	t.calls = make([][]hop, len(t.Cities))
+	for i, p := range t.Patterns {
 		for from, s := range p.Stops {
-			city := t.Stops[s].City
-			if slices.Contains(p.NoPickup, int16(from)) {
-				continue
+			if !slices.Contains(p.NoPickup, int16(from)) {
+				city := t.Stops[s].City
+				t.calls[city] = append(t.calls[city], hop{pattern: int32(i), from: int16(from)})
 			}
-			calls = append(calls, keyed[int32, call]{city, call{int32(i), int16(from)}})
-			for to := from + 1; to < len(p.Stops); to++ {
-				if there := t.Stops[p.Stops[to]].City; there != city && !slices.Contains(p.NoDropOff, int16(to)) {
-					hops = append(hops, keyed[cityPair, hop]{cityPair{city, there}, hop{int32(i), int16(from), int16(to)}})
+		}
+	}
+	t.pairs = map[cityPair]span{}
+	for i, calls := range t.calls {
+		city, hops := int32(i), map[int32][]hop{}
+		for _, c := range calls {
+			for h, there := range t.hopsFrom(c) {
+				if there != city {
+					hops[there] = append(hops[there], h)
 				}
 			}
 		}
+		for there, list := range hops {
+			start := len(t.hops)
+			t.hops = append(t.hops, list...)
+			t.pairs[cityPair{city, there}] = span{int32(start), int32(len(t.hops))}
+		}
 	}
-	t.calls = newIndex(calls, cmp.Compare[int32])
-	t.pairs = newIndex(hops, func(a, b cityPair) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
-	})
 }
 
-// CityByID finds a city by its id.
-func (t *Timetable) CityByID(id string) (int32, bool) { i, ok := t.cityByID[id]; return i, ok }
+// hopsFrom goes through the hops that start with a call, and the cities where they end.
+func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
+	return func(yield func(hop, int32) bool) {
+		p, h := &t.Patterns[call.pattern], call
+		for h.to = h.from + 1; int(h.to) < len(p.Stops); h.to++ {
+			if !slices.Contains(p.NoDropOff, h.to) && !yield(h, t.Stops[p.Stops[h.to]].City) {
+				return
+			}
+		}
+	}
+}
 
-// CityBySlug finds a city by its slug.
-func (t *Timetable) CityBySlug(slug string) (int32, bool) { i, ok := t.citySlug[slug]; return i, ok }
+// between gives the hops from one city to another.
+func (t *Timetable) between(from, to int32) []hop {
+	s := t.pairs[cityPair{from, to}]
+	return t.hops[s.from:s.to]
+}
 
-// StopByID finds a stop by its id.
+func (t *Timetable) CityByID(id string) (int32, bool)     { return find(t.cityByID, id) }
+func (t *Timetable) CityBySlug(slug string) (int32, bool) { return find(t.citySlug, slug) }
+func (t *Timetable) TripByID(id string) (int32, bool)     { return find(t.tripByKey, tripKey(id)) }
+
 func (t *Timetable) StopByID(id string) (*Stop, bool) {
 	i, ok := t.stopByID[id]
 	if !ok {
@@ -216,17 +168,26 @@ func (t *Timetable) StopByID(id string) (*Stop, bool) {
 	return &t.Stops[i], true
 }
 
+func find[K comparable](in map[K]int32, key K) (int32, bool) {
+	i, ok := in[key]
+	return i, ok
+}
+
 // CityZone gives the zone of a city's clocks.
 func (t *Timetable) CityZone(city int32) *time.Location { return t.cityZn[city].loc }
 
-// pattern gives the pattern of a trip.
-func (t *Timetable) pattern(trip int32) *Pattern { return &t.Patterns[t.Trips[trip].Pattern] }
-
-// Route gives the route of a trip.
-func (t *Timetable) Route(trip int32) *Route { return &t.Routes[t.pattern(trip).Route] }
-
-// Company gives the company of a trip.
-func (t *Timetable) Company(trip int32) *Company { return &t.Companies[t.Route(trip).Company] }
+// Of a trip: the rows it rests on, and when it is at a position, in seconds after its service day's start.
+func (t *Timetable) pattern(trip int32) *Pattern    { return &t.Patterns[t.Trips[trip].Pattern] }
+func (t *Timetable) service(trip int32) *Service    { return &t.Services[t.Trips[trip].Service] }
+func (t *Timetable) Route(trip int32) *Route        { return &t.Routes[t.pattern(trip).Route] }
+func (t *Timetable) Company(trip int32) *Company    { return &t.Companies[t.Route(trip).Company] }
+func (t *Timetable) StopsOf(trip int32) []int32     { return t.pattern(trip).Stops }
+func (t *Timetable) RunsOn(trip int32, d Day) bool  { return t.service(trip).Runs(d) }
+func (t *Timetable) arr(trip int32, at int16) int64 { return t.time(trip, 2*at) }
+func (t *Timetable) dep(trip int32, at int16) int64 { return t.time(trip, 2*at+1) }
+func (t *Timetable) time(trip int32, i int16) int64 {
+	return int64(t.Times[t.Trips[trip].Times][i] + t.Trips[trip].Shift)
+}
 
 // Seats gives the capacity of a trip.
 func (t *Timetable) Seats(trip int32) int {
@@ -236,92 +197,67 @@ func (t *Timetable) Seats(trip int32) int {
 	return DefaultSeats
 }
 
-// StopsOf gives the stops a trip calls at, as indexes of Stops.
-func (t *Timetable) StopsOf(trip int32) []int32 { return t.pattern(trip).Stops }
+// or gives the name in a language, or else the name as the feed has it.
+func (n *Names) or(name string, lang Language) string {
+	if lang >= 0 && n[lang] != "" {
+		return n[lang]
+	}
+	return name
+}
 
-// RouteName gives what a trip's route is called in a language: its name, or
-// else the trip's first and last city.
+// RouteName gives what a trip's route is called in a language: its name, or else the trip's first and last city.
 func (t *Timetable) RouteName(trip int32, lang Language) string {
-	r := t.Route(trip)
-	if r.Name == "" {
-		stops := t.pattern(trip).Stops
-		return t.CityName(t.Stops[stops[0]].City, lang) + " – " + t.CityName(t.Stops[stops[len(stops)-1]].City, lang)
+	if r := t.Route(trip); r.Name != "" {
+		return r.Names.or(r.Name, lang)
 	}
-	if lang >= 0 && r.Names[lang] != "" {
-		return r.Names[lang]
-	}
-	return r.Name
+	stops := t.StopsOf(trip)
+	first, last := &t.Cities[t.Stops[stops[0]].City], &t.Cities[t.Stops[stops[len(stops)-1]].City]
+	return first.Names.or(first.Name, lang) + " – " + last.Names.or(last.Name, lang)
 }
 
-// Untranslated asks for names as the feed has them.
-const Untranslated Language = -1
-
-// CityName gives a city's name in a language, or else as the feed has it.
-func (t *Timetable) CityName(city int32, lang Language) string {
-	c := &t.Cities[city]
-	if lang >= 0 && c.Names[lang] != "" {
-		return c.Names[lang]
-	}
-	return c.Name
-}
-
-// index groups values by key, in one array sorted by key.
-type index[K comparable, V any] struct {
-	compare func(K, K) int
-	keys    []K
-	starts  []int32 // by key, and one more
-	values  []V
-}
-
-type keyed[K comparable, V any] struct {
-	key   K
-	value V
-}
-
-// newIndex keeps the values of a key in the order they are listed in.
-func newIndex[K comparable, V any](list []keyed[K, V], compare func(K, K) int) index[K, V] {
-	slices.SortStableFunc(list, func(a, b keyed[K, V]) int { return compare(a.key, b.key) })
-	x := index[K, V]{compare: compare, values: make([]V, len(list))}
-	for i, kv := range list {
-		if x.values[i] = kv.value; i == 0 || kv.key != list[i-1].key {
-			x.keys, x.starts = append(x.keys, kv.key), append(x.starts, int32(i))
-		}
-	}
-	x.starts = append(x.starts, int32(len(list)))
-	return x
-}
-
-func (x *index[K, V]) get(key K) []V {
-	i, ok := slices.BinarySearchFunc(x.keys, key, x.compare)
-	if !ok {
-		return nil
-	}
-	return x.values[x.starts[i]:x.starts[i+1]]
-}
-
-// TripByID finds a trip by its id.
-func (t *Timetable) TripByID(id string) (int32, bool) {
-	i, ok := t.tripByKey[tripKey(id)]
-	return i, ok
-}
-
-// RunsOn tells whether a trip runs on a service day.
-func (t *Timetable) RunsOn(trip int32, d Day) bool { return t.Services[t.Trips[trip].Service].Runs(d) }
-
-// FindCities gives the cities whose name, or a translation of it, has the text
-// in it, without regard to case and accents, in the order of their names; "" is
-// any name, and any country.
+// FindCities gives the cities that have the text in their name or a translation of it, without
+// regard to case and accents, in the order of their names; "" is any name, and any country.
 func (t *Timetable) FindCities(name, country string) []int32 {
 	name = Fold(name)
 	var list []int32
 	for _, i := range t.byName {
-		c := &t.Cities[i]
-		if country != "" && c.Country != country {
-			continue
-		}
-		if name == "" || strings.Contains(t.folded[i], name) {
+		if (country == "" || t.Cities[i].Country == country) && strings.Contains(t.folded[i], name) {
 			list = append(list, i)
 		}
 	}
 	return list
+}
+
+// folded lists letters with what is left of them without accents. What is not
+// listed stands for itself. Letters that Unicode does not take apart (ł, ø, ß) are
+// listed as well: nobody who types them without the stroke means another letter.
+var folded = func() map[rune]string {
+	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ў': "у", 'й': "и", 'ї': "і", 'ё': "е", 'ѐ': "е", 'ѝ': "и", 'ѓ': "г", 'ќ': "к"}
+	for _, row := range []string{
+		"aàáâãäåāăąǎạả", "cçćĉċč", "dďđð", "eèéêëēĕėęěẹẻẽ", "gĝğġģ", "hĥħ", "iìíîïĩīĭįıǐ", "jĵ", "kķ", "lĺļľŀł",
+		"nñńņňŉ", "oòóôõöøōŏőơǒ", "rŕŗř", "sśŝşšș", "tţťŧț", "uùúûüũūŭůűųưǔ", "wŵẁẃẅ", "yýÿŷ", "zźżž",
+		"αά", "εέ", "ηή", "ιίϊΐ", "οό", "υύϋΰ", "ωώ",
+	} {
+		letters := []rune(row)
+		for _, r := range letters[1:] {
+			m[r] = string(letters[0])
+		}
+	}
+	return m
+}()
+
+// Fold gives a name without case and accents, for comparing.
+func Fold(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range s {
+		r = unicode.ToLower(r)
+		switch plain, ok := folded[r]; {
+		case ok:
+			b.WriteString(plain)
+		case !unicode.Is(unicode.Mn, r):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -18,16 +20,10 @@ func (s *Server) act(action booking.Action) func(http.ResponseWriter, *http.Requ
 		ids, err := readSubset(w, r)
 		if err != nil {
 			// Whether there is such a booking comes before what is wrong with the body.
-			if _, _, missing := s.view(r, p); missing != nil {
-				return missing
-			}
-			return err
+			_, _, missing := s.view(r, p)
+			return cmp.Or(missing, err)
 		}
-		id, ok := booking.ParseID(r.PathValue("id"))
-		if !ok {
-			return errNotFound
-		}
-		b, now, seq, err := s.perform(r.Context(), booking.ID(p.ID), id, ids, action, requestID(r))
+		b, now, seq, err := s.perform(r.Context(), booking.ID(p.ID), parseID(r.PathValue("id")), ids, action, requestID(r))
 		if err != nil {
 			return err
 		}
@@ -39,31 +35,24 @@ func (s *Server) act(action booking.Action) func(http.ResponseWriter, *http.Requ
 // perform does it, for one booking; ids nil is all its tickets. It gives the
 // booking as the action left it, the instant, and the number of the last line.
 func (s *Server) perform(ctx context.Context, partner, id booking.ID, ids []booking.ID, action booking.Action, request string) (b *booking.Booking, now time.Time, seq uint64, err error) {
-	var asked []*booking.Asked
+	var asked []Confirmation
 	read := func(st *State, at time.Time) { b, now = st.Bookings.Booking(partner, id), at }
-	seq, err = s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+	seq, err = s.st.Update(func(st *State, now time.Time) (events []Event, err error) {
 		if action == booking.Cancel {
 			e, err := st.Bookings.Cancel(now, partner, id, ids, request)
-			if err != nil {
-				return nil, err
-			}
-			return []Event{{Canceled: e}}, nil
+			return []Event{e}, err
 		}
 		list, err := st.Bookings.Settle(now, st.timetable, partner, id, ids, action, request)
-		if err != nil {
-			return nil, err
-		}
-		var events []Event
 		for _, e := range list {
 			if s.cfg.Confirm == nil {
-				events = append(events, settled(e, action))
+				events = append(events, e.By(action))
 				continue
 			}
-			ask := &booking.Asked{Settled: *e, Action: action, Key: s.newID()}
-			asked = append(asked, ask)
-			events = append(events, Event{Asked: ask})
+			key := s.newID()
+			asked = append(asked, Confirmation{key.String(), action, id, e.Ticket})
+			events = append(events, &booking.Asked{Settled: *e, Action: action, Key: key})
 		}
-		return events, nil
+		return events, err
 	}, read)
 	if err != nil || asked == nil {
 		return b, now, seq, err
@@ -83,55 +72,51 @@ const maxConfirming = 16
 
 // confirm asks the provider about each ticket, all at a time, and commits each
 // answer by itself. Tickets that are not confirmed do not undo the others.
-func (s *Server) confirm(ctx context.Context, asked []*booking.Asked) (last uint64, err error) {
-	var mu sync.Mutex
-	var undone []booking.ID
+func (s *Server) confirm(ctx context.Context, asked []Confirmation) (last uint64, err error) {
 	var wg sync.WaitGroup
 	room := make(chan struct{}, maxConfirming)
-	for _, e := range asked {
+	seqs, errs := make([]uint64, len(asked)), make([]error, len(asked))
+	for i, c := range asked {
 		room <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-room }()
-			seq, ok, failure := s.confirmOne(ctx, e.Ticket, Confirmation{e.Key.String(), e.Action, e.Booking, e.Ticket})
-			mu.Lock()
-			defer mu.Unlock()
-			if last = max(last, seq); failure != nil {
-				err = failure
-			} else if !ok {
-				undone = append(undone, e.Ticket)
-			}
+			seqs[i], errs[i] = s.confirmOne(ctx, c)
 		})
 	}
 	wg.Wait()
+	var undone []booking.ID
+	for i, c := range asked {
+		if errors.Is(errs[i], errRefused) {
+			undone = append(undone, c.Ticket)
+		} else {
+			err = cmp.Or(err, errs[i])
+		}
+	}
 	if err == nil && undone != nil {
-		slices.SortFunc(undone, func(a, b booking.ID) int {
-			at := func(id booking.ID) int {
-				return slices.IndexFunc(asked, func(e *booking.Asked) bool { return e.Ticket == id })
-			}
-			return at(a) - at(b)
-		})
 		err = detailed(http.StatusInternalServerError, "PROVIDER_FAILED", "the provider did not confirm these tickets", writeOrders(undone))
 	}
-	return last, err
+	return slices.Max(seqs), err
 }
 
+// errRefused tells that the provider did not confirm a ticket, and that this is committed.
+var errRefused = errors.New("server: the provider did not confirm the ticket")
+
 // confirmOne asks about one ticket and commits the answer.
-func (s *Server) confirmOne(ctx context.Context, ticket booking.ID, c Confirmation) (seq uint64, ok bool, err error) {
+func (s *Server) confirmOne(ctx context.Context, c Confirmation) (seq uint64, err error) {
 	refusal := error(nil)
 	if s.cfg.Confirm != nil {
 		refusal = s.cfg.Confirm(ctx, c)
 	}
 	if refusal != nil {
-		s.log.Warn("the provider did not confirm a ticket", "ticket", ticket, "key", c.Key, "err", refusal)
+		s.log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", refusal)
 	}
 	seq, err = s.do(func(st *State, _ time.Time) (Event, error) {
-		done, refused, action, err := st.Bookings.Answer(ticket, refusal == nil)
-		if refused != nil {
-			return Event{Refused: refused}, err
-		}
-		return settled(done, action), err
+		return st.Bookings.Answer(c.Ticket, refusal == nil)
 	})
-	return seq, refusal == nil, err
+	if err == nil && refusal != nil {
+		err = errRefused
+	}
+	return seq, err
 }
 
 // askAgain asks the provider about every ticket whose answer a crash has swallowed.
@@ -147,7 +132,7 @@ func (s *Server) askAgain() {
 	}
 	s.background.Go(func() {
 		for _, c := range list {
-			if _, _, err := s.confirmOne(s.base, c.Ticket, c); err != nil {
+			if _, err := s.confirmOne(s.base, c); err != nil && !errors.Is(err, errRefused) {
 				s.log.Error("an answer of the provider could not be kept", "ticket", c.Ticket, "err", err)
 			}
 		}
@@ -166,24 +151,15 @@ func readSubset(w http.ResponseWriter, r *http.Request) ([]booking.ID, error) {
 		wire.May("ticketIds", func() { tickets = readIDs(in) }),
 		wire.May("orderIds", func() { orders = readIDs(in) }),
 	)
-	if err := finish(in); err != nil {
-		return nil, err
-	}
-	if tickets != nil {
-		return tickets, nil
+	if err := finish(in); err != nil || tickets != nil {
+		return tickets, err
 	}
 	return orders, nil
 }
 
-// readIDs reads ids, at least one. One that is no id of ours is the id of nothing: the zero ID.
+// readIDs reads ids, at least one.
 func readIDs(r *wire.Reader) (ids []booking.ID) {
-	if r.Array(func(int) {
-		id, ok := booking.ParseID(r.String())
-		if !ok {
-			id = booking.ID{}
-		}
-		ids = append(ids, id)
-	}) && len(ids) == 0 {
+	if r.Array(func(int) { ids = append(ids, parseID(r.String())) }) && len(ids) == 0 {
 		r.Reject("must have at least one id")
 	}
 	return ids

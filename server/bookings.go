@@ -16,117 +16,30 @@ import (
 	"waybill/server/wire"
 )
 
-// newBooking is the body of POST /v2/bookings.
+// newBooking is the body of POST /v2/bookings, and what is wrong with it.
 type newBooking struct {
 	offerID, currency string
 	passengers        []booking.Passenger
+	wrong             []entry
 }
 
 // postBooking answers POST /v2/bookings.
 func (s *Server) postBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-	b, err := body(w, r)
+	in, err := document(w, r)
 	if err != nil {
 		return err
 	}
-	in, wrong := readNewBooking(b)
-	sale, wrong, err := s.prepare(in, wrong, p)
-	if err == nil {
-		err = invalid(wrong)
-	}
+	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in))
 	if err != nil {
 		return err
 	}
-	return s.create(w, r, p, in, sale, func(b *booking.Booking, now time.Time, seq uint64) error {
-		wrote(w, seq)
-		return reply(w, http.StatusCreated, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
-	})
-}
-
-// errTimetable tells that the timetable was replaced between looking up and selling.
-var errTimetable = errors.New("server: the timetable was replaced")
-
-// prepare looks up what the offer of a request sells. A problem with the offer
-// or the currency is added to those found in the body.
-func (s *Server) prepare(in *newBooking, wrong []entry, p *auth.Partner) (*booking.Sale, []entry, error) {
-	if in.offerID == "" {
-		return nil, wrong, nil
-	}
-	var now time.Time
-	if _, err := s.st.Glance(func(_ *State, at time.Time) { now = at }); err != nil {
-		return nil, nil, err
-	}
-	o, err := s.readOffer(in.offerID, p.ID, now)
-	tt := s.timetable.Load()
-	var legs []schedule.Leg
-	gone := false
-	if err == nil {
-		allowed := companies(tt, p)
-		for _, ref := range o.legs {
-			l, ok := tt.Resolve(ref)
-			if gone = gone || !ok; ok && allowed != nil && !allowed[tt.Route(l.Trip).Company] {
-				err = auth.ErrMalformed
-			}
-			legs = append(legs, l)
-		}
-	}
-	switch {
-	case errors.Is(err, errExpired):
-		return nil, slices.Insert(wrong, 0, problemCode("OFFER_EXPIRED", "offerId", "Offer expired")), nil
-	case err != nil:
-		return nil, slices.Insert(wrong, 0, problem("offerId", "is not an offer of this server for this partner")), nil
-	}
-	fare, ok := o.fare(in.currency)
-	if !ok && in.currency != "" {
-		wrong = append(wrong, problem("currency", "must be one that the offer is sold in"))
-	}
-	if len(wrong) > 0 {
-		return nil, wrong, nil
-	}
-	if gone {
-		return nil, nil, &booking.SoldOut{Left: 0}
-	}
-	return booking.NewSale(tt, legs, fare.amounts[:len(legs)], in.currency, o.expires), nil, nil
-}
-
-// create sells: done answers with the booking.
-func (s *Server) create(w http.ResponseWriter, r *http.Request, p *auth.Partner, in *newBooking, sale *booking.Sale, done func(*booking.Booking, time.Time, uint64) error) error {
-	e := &booking.Created{ID: s.newID(), Partner: booking.ID(p.ID), Request: requestID(r), Passengers: in.passengers, Salt: s.newID()}
-	for range in.passengers {
-		e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.newID()})
-	}
-	var made *booking.Booking
-	var now time.Time
-	seq, err := s.st.Update(func(st *State, at time.Time) ([]Event, error) {
-		if st.timetable != sale.Timetable {
-			return nil, errTimetable
-		}
-		created, err := st.Bookings.Create(at, sale, e)
-		if err != nil {
-			return nil, err
-		}
-		return []Event{{Created: created}}, nil
-	}, func(st *State, at time.Time) {
-		made, now = st.Bookings.Booking(e.Partner, e.ID), at
-	})
-	if errors.Is(err, errTimetable) || errors.Is(err, booking.ErrExpired) { // look again at what it says
-		sale, wrong, err := s.prepare(in, nil, p)
-		if err == nil {
-			err = invalid(wrong)
-		}
-		if err != nil {
-			return err
-		}
-		return s.create(w, r, p, in, sale, done)
-	}
-	if err != nil {
-		return err
-	}
-	return done(made, now, seq)
+	wrote(w, seq)
+	return reply(w, http.StatusCreated, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
 }
 
 // readNewBooking reads the body strictly and lists everything wrong with it.
-func readNewBooking(b []byte) (*newBooking, []entry) {
-	in, r := new(newBooking), wire.NewReader(b)
+func readNewBooking(r *wire.Reader) *newBooking {
+	in := new(newBooking)
 	r.Fields(
 		wire.Must("offerId", func() { in.offerID = r.Text(notEmpty, "not be empty") }),
 		wire.Must("currency", func() { in.currency = r.Text(isCurrency, "be three capital letters") }),
@@ -137,7 +50,75 @@ func readNewBooking(b []byte) (*newBooking, []entry) {
 		}),
 	)
 	r.End()
-	return in, problems(r)
+	in.wrong = problems(r)
+	return in
+}
+
+// errTimetable tells that the timetable was replaced between looking up and selling.
+var errTimetable = errors.New("server: the timetable was replaced")
+
+// create sells what a request asks for. It gives the booking, the instant, and the number of its line.
+func (s *Server) create(request string, p *auth.Partner, in *newBooking) (b *booking.Booking, now time.Time, seq uint64, err error) {
+	for {
+		sale, err := s.prepare(in, p)
+		if err != nil {
+			return nil, now, 0, err
+		}
+		e := &booking.Created{ID: s.newID(), Partner: booking.ID(p.ID), Request: request, Passengers: in.passengers, Salt: s.newID()}
+		for range in.passengers {
+			e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.newID()})
+		}
+		seq, err = s.st.Update(func(st *State, at time.Time) ([]Event, error) {
+			if st.timetable != sale.Timetable {
+				return nil, errTimetable
+			}
+			created, err := st.Bookings.Create(at, sale, e)
+			return []Event{created}, err
+		}, func(st *State, at time.Time) { b, now = st.Bookings.Booking(e.Partner, e.ID), at })
+		if !errors.Is(err, errTimetable) && !errors.Is(err, booking.ErrExpired) {
+			return b, now, seq, err
+		}
+		// Look again at what it says.
+	}
+}
+
+// prepare looks up what the offer of a request sells. What is wrong with the
+// offer comes before all that is wrong with the body, and with the currency after it.
+func (s *Server) prepare(in *newBooking, p *auth.Partner) (*booking.Sale, error) {
+	if in.offerID == "" {
+		return nil, invalid(in.wrong)
+	}
+	var now time.Time
+	if _, err := s.st.Glance(func(_ *State, at time.Time) { now = at }); err != nil {
+		return nil, err
+	}
+	tt := s.timetable.Load()
+	o, err := s.readOffer(in.offerID, p.ID, now)
+	var legs []schedule.Leg
+	for i := 0; err == nil && i < len(o.legs); i++ {
+		if l, ok := tt.Resolve(o.legs[i]); ok {
+			legs = append(legs, l)
+			if !sells(p, tt.Company(l.Trip)) {
+				err = auth.ErrMalformed
+			}
+		}
+	}
+	switch {
+	case errors.Is(err, errExpired):
+		return nil, invalid(slices.Insert(in.wrong, 0, problemCode("OFFER_EXPIRED", "offerId", "Offer expired")))
+	case err != nil:
+		return nil, invalid(slices.Insert(in.wrong, 0, problem("offerId", "is not an offer of this server for this partner")))
+	}
+	fare, ok := o.fare(in.currency)
+	switch {
+	case !ok && in.currency != "":
+		return nil, invalid(append(in.wrong, problem("currency", "must be one that the offer is sold in")))
+	case len(in.wrong) > 0:
+		return nil, invalid(in.wrong)
+	case len(legs) < len(o.legs): // one of them no longer runs as it was offered
+		return nil, &booking.SoldOut{}
+	}
+	return booking.NewSale(tt, legs, fare.amounts[:len(legs)], in.currency, o.expires), nil
 }
 
 // readPassenger reads a passenger of POST /v2/bookings.
@@ -147,7 +128,7 @@ func readPassenger(r *wire.Reader) booking.Passenger {
 	r.Fields(
 		wire.Must("firstName", func() { first = r.Text(validName, nameRule) }),
 		wire.Must("lastName", func() { last = r.Text(validName, nameRule) }),
-		wire.May("email", func() { email = r.Text(validEmail, "be an e-mail address") }),
+		wire.May("email", func() { email = r.Text(ValidEmail, "be an e-mail address") }),
 		wire.May("phones", func() {
 			r.Array(func(int) {
 				r.Fields(wire.Must("phone", func() { phones = append(phones, r.Text(validPhone, phoneRule)) }))
@@ -179,8 +160,8 @@ func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 })
 }
 
-// validEmail tells whether s is a bare address at a domain with a dot.
-func validEmail(s string) bool {
+// ValidEmail tells whether s is a bare e-mail address at a domain with a dot.
+func ValidEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	_, domain, _ := strings.Cut(s, "@")
 	return err == nil && a.Address == s && len(s) <= 254 && !hasControl(s) && strings.Contains(strings.Trim(domain, "."), ".")
@@ -203,12 +184,12 @@ func validPhone(s string) bool {
 
 // listBookings answers GET /v2/bookings.
 func (s *Server) listBookings(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-	q := newQuery(r)
-	var day *schedule.Day
-	if d, ok := q.day("departureDate"); ok {
-		day = &d
-	}
 	const most = 50
+	q := newQuery(r)
+	var only *schedule.Day
+	if day, ok := q.day("departureDate", q.text("departureDate")); ok {
+		only = &day
+	}
 	take, skip := q.page(most)
 	if err := q.err(); err != nil {
 		return err
@@ -216,28 +197,31 @@ func (s *Server) listBookings(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	var page []*booking.Booking
 	var total int
 	var now time.Time
-	err := s.st.View(func(st *State, at time.Time) {
-		page, total = st.Bookings.List(booking.ID(p.ID), day, skip, take)
+	if err := s.st.View(func(st *State, at time.Time) {
+		page, total = st.Bookings.List(booking.ID(p.ID), only, skip, take)
 		now = at
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		w.Array("bookings")
-		for _, b := range page {
-			writeBooking(w, "", b, now)
-		}
-		w.EndArray()
+		wire.Each(w, "bookings", page, func(b *booking.Booking) { writeBooking(w, "", b, now) })
 		w.Int("total", int64(total))
 	})
 }
 
+// parseID reads an id. What is no id of ours is the id of nothing: the zero ID.
+func parseID(text string) booking.ID {
+	if id, ok := booking.ParseID(text); ok {
+		return id
+	}
+	return booking.ID{}
+}
+
 // view finds the booking that a request's path names, and the instant.
 func (s *Server) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
-	id, ok := booking.ParseID(r.PathValue("id"))
+	id := parseID(r.PathValue("id"))
 	err = s.st.View(func(st *State, at time.Time) { b, now = st.Bookings.Booking(booking.ID(p.ID), id), at })
-	if err == nil && (!ok || b == nil) {
+	if err == nil && b == nil {
 		err = errNotFound
 	}
 	return b, now, err
@@ -259,36 +243,27 @@ func (s *Server) getRefundRules(w http.ResponseWriter, r *http.Request, p *auth.
 		return err
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		w.Array("refundRules")
-		for i := range b.Tickets {
-			t := &b.Tickets[i]
+		wire.Each(w, "refundRules", b.Tickets, func(t booking.Ticket) {
 			w.Object("")
 			writeID(w, "orderId", t.ID)
-			w.Array("rules")
-			for _, l := range t.Itinerary() {
-				writeRules(w, l.Run.Form)
-			}
-			w.EndArray()
+			wire.Each(w, "rules", t.Itinerary(), func(l booking.Leg) { writeRules(w, l.Run.Form) })
 			w.EndObject()
-		}
-		w.EndArray()
+		})
 	})
 }
 
 // getTicket answers GET /v2/tickets/{id}.
 func (s *Server) getTicket(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-	id, ok := booking.ParseID(r.PathValue("id"))
 	var b *booking.Booking
 	var t *booking.Ticket
 	var now time.Time
-	err := s.st.View(func(st *State, at time.Time) {
-		b, t = st.Bookings.Ticket(booking.ID(p.ID), id)
+	if err := s.st.View(func(st *State, at time.Time) {
+		b, t = st.Bookings.Ticket(booking.ID(p.ID), parseID(r.PathValue("id")))
 		now = at
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
-	if !ok || t == nil {
+	if t == nil {
 		return errNotFound
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) { writeTicket(w, "ticket", b, t, now, false) })

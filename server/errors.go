@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net/http"
 
+	"waybill/auth"
 	"waybill/booking"
+	"waybill/report"
 	"waybill/server/wire"
 	"waybill/store"
 )
@@ -12,8 +14,9 @@ import (
 // failure is an answer that is an error: a status and the envelope's entries
 // (interface, Errors). A handler returns it as its error.
 type failure struct {
-	status  int
-	entries []entry
+	status     int
+	entries    []entry
+	retryAfter string // seconds, for the header; "" is none
 }
 
 // entry is one member of the envelope's errors. details is JSON, or nil.
@@ -26,32 +29,29 @@ type entry struct {
 func (f *failure) Error() string { return f.entries[0].code + ": " + f.entries[0].message }
 
 func fail(status int, code, message string) *failure {
-	return &failure{status, []entry{{message, code, nil}}}
+	return &failure{status: status, entries: []entry{{message, code, nil}}}
 }
 
 // The answers that are always the same (contract §3, Messages).
 var (
 	errUnauthorized = fail(http.StatusUnauthorized, "UNAUTHORIZED", "AUTH_INVALID_CREDENTIALS")
+	errForbidden    = fail(http.StatusForbidden, "FORBIDDEN", "AUTH_NO_ACCESS")
 	errNotFound     = fail(http.StatusNotFound, "NOT_FOUND", "RESOURCE_NOT_FOUND")
 	errTooLarge     = fail(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "the body is larger than 256 KiB")
 	errMediaType    = fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body must be application/json")
-	errUnavailable  = fail(http.StatusServiceUnavailable, "UNAVAILABLE", "the server is starting or stopping")
+	errUnavailable  = &failure{http.StatusServiceUnavailable, []entry{{"the server is starting or stopping", "UNAVAILABLE", nil}}, "1"}
 	errInternal     = fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
 	errUnknownFate  = fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
 )
 
-const codeValidation = "VALIDATION_ERROR"
-
 // problem is an entry that says what is wrong with a field.
 func problem(field, message string) entry {
-	return problemCode(codeValidation, field, field+" "+message)
+	return problemCode("VALIDATION_ERROR", field, field+" "+message)
 }
 
 func problemCode(code, field, message string) entry {
 	var w wire.Writer
-	w.Object("")
-	w.String("field", field)
-	w.EndObject()
+	w.Record("", "field", field)
 	return entry{message, code, w.B}
 }
 
@@ -60,12 +60,7 @@ func invalid(problems []entry) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return &failure{http.StatusBadRequest, problems}
-}
-
-// conflict gives a 409 with details.
-func conflict(message string, details func(w *wire.Writer)) *failure {
-	return detailed(http.StatusConflict, "CONFLICT", message, details)
+	return &failure{status: http.StatusBadRequest, entries: problems}
 }
 
 func detailed(status int, code, message string, details func(w *wire.Writer)) *failure {
@@ -73,16 +68,12 @@ func detailed(status int, code, message string, details func(w *wire.Writer)) *f
 	w.Object("")
 	details(&w)
 	w.EndObject()
-	return &failure{status, []entry{{message, code, w.B}}}
+	return &failure{status: status, entries: []entry{{message, code, w.B}}}
 }
 
 func writeOrders(ids []booking.ID) func(w *wire.Writer) {
 	return func(w *wire.Writer) {
-		w.Array("ordersIds")
-		for _, id := range ids {
-			writeID(w, "", id)
-		}
-		w.EndArray()
+		wire.Each(w, "ordersIds", ids, func(id booking.ID) { writeID(w, "", id) })
 	}
 }
 
@@ -95,12 +86,14 @@ func explain(err error) *failure {
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.Is(err, booking.ErrNotFound):
+	case errors.Is(err, auth.ErrCredentials):
+		return errUnauthorized
+	case errors.Is(err, booking.ErrNotFound), errors.Is(err, report.ErrNotFound):
 		return errNotFound
 	case errors.As(err, &states):
-		return conflict(states.Reason, writeOrders(states.Tickets))
+		return detailed(http.StatusConflict, "CONFLICT", states.Reason, writeOrders(states.Tickets))
 	case errors.As(err, &soldOut):
-		return conflict("not enough seats are left", func(w *wire.Writer) { w.Int("seatsLeft", int64(soldOut.Left)) })
+		return detailed(http.StatusConflict, "CONFLICT", "not enough seats are left", func(w *wire.Writer) { w.Int("seatsLeft", int64(soldOut.Left)) })
 	case errors.Is(err, store.ErrFailed):
 		return errUnknownFate
 	case errors.Is(err, store.ErrClosed):

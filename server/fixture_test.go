@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -15,11 +16,17 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestJournalsOfFormerVersionsStillLoad opens a directory as each landed
-// version wrote it, and holds the bookings against those it showed.
+// version wrote it, and holds the bookings, users, sessions, reports and toggles against those it had.
 func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
-	for _, version := range []string{"v1"} {
+	for _, version := range []string{"v1", "v1-users"} {
 		dir := filepath.Join(t.TempDir(), "data")
-		if err := os.CopyFS(dir, os.DirFS("../testdata/journal/"+version)); err != nil {
+		for from, to := range map[string]string{version + "/journal": "journal", "v1/timetables": timetableDir} { // they have the same one
+			if err := os.CopyFS(filepath.Join(dir, to), os.DirFS("../testdata/journal/"+from)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		format, err := os.ReadFile("../testdata/journal/" + version + "/FORMAT")
+		if err != nil || os.WriteFile(filepath.Join(dir, "FORMAT"), format, 0o600) != nil {
 			t.Fatal(err)
 		}
 		if rep, err := Verify(store.Dir(dir), false); err != nil || rep.Torn != nil {
@@ -38,6 +45,13 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 					w.B = append(w.B, '\n')
 				}
 			}
+			var rows bytes.Buffer
+			newJournal().freeze(st)(&rows)
+			for row := range bytes.Lines(rows.Bytes()) {
+				if regexp.MustCompile(`^{"(user|session|report)"|^{"clock".*"geolocation"`).Match(row) {
+					w.B = append(w.B, row...)
+				}
+			}
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +66,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		}
 		want, err := os.ReadFile(golden)
 		if err != nil || !bytes.Equal(w.B, want) {
-			t.Errorf("%s: the bookings are not what they were (%v):\n%s", version, err, w.B)
+			t.Errorf("%s: the state is not what it was (%v):\n%s", version, err, w.B)
 		}
 	}
 }

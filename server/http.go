@@ -1,9 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"path"
@@ -18,33 +18,37 @@ import (
 	"waybill/server/wire"
 )
 
-// route is a line of the interface's summary table.
-type route struct {
-	pattern string
-	handler http.HandlerFunc
-}
-
-// routes is the interface: method, path, who may call, and what answers.
-func (s *Server) routes() []route {
-	return []route{
-		{"GET /v2/offers/schedule", s.public(s.getSchedule)},
-		{"GET /v2/offers", s.partner(s.getOffers)},
-		{"POST /v2/bookings", s.partner(s.postBooking)},
-		{"GET /v2/bookings", s.partner(s.listBookings)},
-		{"GET /v2/bookings/{id}", s.partner(s.getBooking)},
-		{"GET /v2/bookings/{id}/refund-rules", s.partner(s.getRefundRules)},
-		{"POST /v2/bookings/{id}/pay", s.partner(s.act(booking.Pay))},
-		{"POST /v2/bookings/{id}/book", s.partner(s.act(booking.Book))},
-		{"POST /v2/bookings/{id}/cancel", s.partner(s.act(booking.Cancel))},
-		{"GET /v2/tickets/{id}", s.partner(s.getTicket)},
-		{"GET /v2/cities", s.public(s.listCities)},
-		{"GET /v2/cities/{slug}", s.public(s.getCity)},
-		{"GET /v2/stops/{id}", s.public(s.getStop)},
-		{"GET /test/clock", s.public(s.getClock)},
-		{"POST /test/clock", s.public(s.postClock)},
-		{"GET /livez", s.public(s.getLive)},
-		{"GET /readyz", s.public(s.getReady)},
-		{"GET /healthz", s.public(s.getReady)},
+// routes is the interface's summary table: method, path, who may call, and what answers.
+func (s *Server) routes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /v2/offers/schedule":                         s.public(s.getSchedule),
+		"GET /v2/offers":                                  s.partner(s.getOffers),
+		"POST /v2/bookings":                               s.partner(s.postBooking),
+		"GET /v2/bookings":                                s.partner(s.listBookings),
+		"GET /v2/bookings/{id}":                           s.partner(s.getBooking),
+		"GET /v2/bookings/{id}/refund-rules":              s.partner(s.getRefundRules),
+		"POST /v2/bookings/{id}/pay":                      s.partner(s.act(booking.Pay)),
+		"POST /v2/bookings/{id}/book":                     s.partner(s.act(booking.Book)),
+		"POST /v2/bookings/{id}/cancel":                   s.partner(s.act(booking.Cancel)),
+		"GET /v2/tickets/{id}":                            s.partner(s.getTicket),
+		"GET /v2/cities":                                  s.public(s.listCities),
+		"GET /v2/cities/{slug}":                           s.public(s.getCity),
+		"GET /v2/stops/{id}":                              s.public(s.getStop),
+		"POST /v2/auth/idp/login":                         s.sameOrigin(s.postLogin),
+		"POST /v2/auth/pre-login":                         s.sameOrigin(s.postPreLogin),
+		"POST /v2/auth/refresh":                           s.public(s.postRefresh),
+		"POST /v2/auth/logout":                            s.public(s.postLogout),
+		"GET /v2/auth/session":                            s.company(auth.None, s.getSession),
+		"POST /v2/reports/company/orders":                 s.company(auth.Reports, s.postReport),
+		"GET /v2/reports/company/orders":                  s.company(auth.Reports, s.listReports),
+		"GET /v2/reports/company/orders/{id}/download":    s.company(auth.Reports, s.getDownload),
+		"GET /v2/reports/files/{token}":                   s.public(s.getReportFile),
+		"PATCH /v2/geolocation/fms-objects/{fmsObjectId}": s.company(auth.Geolocation, s.patchFMSObject),
+		"GET /test/clock":                                 s.public(s.getClock),
+		"POST /test/clock":                                s.public(s.postClock),
+		"GET /livez":                                      s.public(s.getLive),
+		"GET /readyz":                                     s.public(s.getLive),
+		"GET /healthz":                                    s.public(s.getLive),
 	}
 }
 
@@ -59,34 +63,38 @@ func (s *Server) public(h func(http.ResponseWriter, *http.Request) error) http.H
 
 // partner wraps a handler that takes the partner whose API key the request shows.
 func (s *Server) partner(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		err := error(errUnauthorized)
-		settled := func() error { return nil }
+	return known(s, h, func(st *State, r *http.Request, _ time.Time) *auth.Partner {
 		if key := r.Header["X-Api-Key"]; len(key) == 1 {
-			hash := auth.HashKey(key[0])
-			var caller *auth.Partner
-			glance, unread := s.st.Glance(func(st *State, _ time.Time) { caller = st.Partners.Caller(hash) })
-			if settled = glance; unread != nil {
-				err = unread
-			} else if caller != nil {
-				err = h(w, r, caller)
-			}
+			return st.Partners.Caller(auth.HashOf(key[0]))
+		}
+		return nil
+	})
+}
+
+// known wraps a handler that takes who calls, as find tells; nil is nobody.
+func known[P any](s *Server, h func(http.ResponseWriter, *http.Request, *P) error, find func(*State, *http.Request, time.Time) *P) http.HandlerFunc {
+	return s.public(func(w http.ResponseWriter, r *http.Request) error {
+		var caller *P
+		settled, err := s.st.Glance(func(st *State, now time.Time) { caller = find(st, r, now) })
+		if err != nil {
+			return err
+		}
+		if err = error(errUnauthorized); caller != nil {
+			err = h(w, r, caller)
 		}
 		if err != nil {
-			// Neither may a refusal show what a crash could undo: a key just made or revoked.
-			if unsettled := settled(); unsettled != nil {
-				err = unsettled
-			}
-			s.refuse(w, r, err)
+			// Neither may a refusal show what a crash could undo: a key or session just made or ended.
+			err = cmp.Or(settled(), err)
 		}
-	}
+		return err
+	})
 }
 
 // newMux makes the handler of all routes. Nothing of ServeMux's own answers is ever seen.
 func (s *Server) newMux() {
 	s.mux = http.NewServeMux()
-	for _, r := range s.routes() {
-		s.mux.HandleFunc(r.pattern, r.handler)
+	for pattern, h := range s.routes() {
+		s.mux.HandleFunc(pattern, h)
 	}
 	s.mux.HandleFunc("/", s.public(s.noRoute))
 }
@@ -107,8 +115,6 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
 	return fail(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", r.Method+" is not allowed here, but "+strings.Join(allow, ", "))
 }
 
-const maxRequestID = 128
-
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
@@ -122,13 +128,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h["X-Request-Id"] = id
 	rec := &recorder{ResponseWriter: w}
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
-			s.log.Error("a handler panicked", "request", id[0], "path", r.URL.Path, "panic", p)
+		// The route, not the path: a link to a report is as good as a key.
+		s.log.Debug("request", "request", id[0], "route", r.Pattern, "status", rec.status, "took", time.Since(start))
+		switch p := recover(); {
+		case p == http.ErrAbortHandler:
+			panic(p)
+		case p != nil:
+			s.log.Error("a handler panicked", "request", id[0], "route", r.Pattern, "panic", p)
 			if rec.status == 0 {
 				s.refuse(rec, r, errInternal)
 			}
 		}
-		s.log.Debug("request", "request", id[0], "method", r.Method, "path", r.URL.Path, "status", rec.status, "took", time.Since(start))
 	}()
 	switch p := r.URL.Path; {
 	case s.unavailable && p != "/livez":
@@ -160,6 +170,7 @@ var (
 )
 
 func validRequestID(id string) bool {
+	const maxRequestID = 128
 	return id != "" && len(id) <= maxRequestID && !strings.ContainsFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 	})
@@ -169,28 +180,30 @@ func requestID(r *http.Request) string { return r.Header["X-Request-Id"][0] }
 
 var writers = sync.Pool{New: func() any { return new(wire.Writer) }}
 
-const keepWriter = 1 << 20 // a larger buffer is not kept for the next reply
-
 // reply answers with {"data":{…}}, the members written by write.
 func reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
-	buf := writers.Get().(*wire.Writer)
-	buf.B = buf.B[:0]
-	buf.Object("")
-	buf.Object("data")
-	write(buf)
-	buf.EndObject()
-	buf.EndObject()
-	send(w, status, buf)
+	send(w, status, func(buf *wire.Writer) {
+		buf.Object("data")
+		write(buf)
+		buf.EndObject()
+	})
 	return nil
 }
 
-func send(w http.ResponseWriter, status int, buf *wire.Writer) {
+// send answers with an object whose members write writes.
+func send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
+	buf := writers.Get().(*wire.Writer)
+	buf.B = buf.B[:0]
+	buf.Object("")
+	write(buf)
+	buf.EndObject()
 	h := w.Header()
 	h["Content-Type"] = contentType
 	h["Content-Length"] = []string{strconv.Itoa(len(buf.B))}
 	w.WriteHeader(status)
 	w.Write(buf.B)
-	if cap(buf.B) <= keepWriter {
+	const keep = 1 << 20 // a larger buffer is not kept for the next reply
+	if cap(buf.B) <= keep {
 		writers.Put(buf)
 	}
 }
@@ -204,30 +217,24 @@ func wrote(w http.ResponseWriter, seq uint64) {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := explain(err)
 	if f.status >= http.StatusInternalServerError && f.status != http.StatusServiceUnavailable {
-		s.log.Error("a request failed", "request", requestID(r), "method", r.Method, "path", r.URL.Path, "err", err)
+		s.log.Error("a request failed", "request", requestID(r), "route", r.Pattern, "err", err)
 	}
-	if f.status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
+	if f.retryAfter != "" {
+		w.Header().Set("Retry-After", f.retryAfter)
 	}
 	if f == errTooLarge {
 		w.Header().Set("Connection", "close")
 	}
-	buf := writers.Get().(*wire.Writer)
-	buf.B = buf.B[:0]
-	buf.Object("")
-	buf.Array("errors")
-	for _, e := range f.entries {
-		buf.Object("")
-		buf.String("message", e.message)
-		buf.String("errorCode", e.code)
-		if e.details != nil {
-			buf.Raw("details", e.details)
-		}
-		buf.EndObject()
-	}
-	buf.EndArray()
-	buf.EndObject()
-	send(w, f.status, buf)
+	send(w, f.status, func(buf *wire.Writer) {
+		wire.Each(buf, "errors", f.entries, func(e entry) {
+			buf.Object("")
+			buf.Texts("message", e.message, "errorCode", e.code)
+			if e.details != nil {
+				buf.Raw("details", e.details)
+			}
+			buf.EndObject()
+		})
+	})
 }
 
 const maxBody = 256 << 10 // bytes
@@ -240,7 +247,7 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 			return nil, errMediaType
 		}
 	}
-	b, err := readAll(http.MaxBytesReader(w, r.Body, maxBody), r.ContentLength)
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -251,13 +258,10 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return b, nil
 }
 
-func readAll(r io.Reader, length int64) ([]byte, error) {
-	if length < 0 || length > maxBody {
-		return io.ReadAll(r)
-	}
-	b := make([]byte, length)
-	n, err := io.ReadFull(r, b)
-	return b[:n], err
+// document reads a request's body as JSON.
+func document(w http.ResponseWriter, r *http.Request) (*wire.Reader, error) {
+	b, err := body(w, r)
+	return wire.NewReader(b), err
 }
 
 // finish reads the end of a body; its error lists everything wrong with it.
@@ -267,26 +271,24 @@ func finish(r *wire.Reader) error {
 }
 
 // problems turns the complaints of a document into the envelope's entries.
-func problems(r *wire.Reader) []entry {
-	var list []entry
+func problems(r *wire.Reader) (list []entry) {
 	for _, p := range r.Problems {
-		if e := problem(p.Field, p.Message); !slices.ContainsFunc(list, func(x entry) bool { return x.message == e.message }) {
+		e := problem(p.Field, p.Message)
+		if !slices.ContainsFunc(list, func(x entry) bool { return x.message == e.message }) {
 			list = append(list, e)
 		}
 	}
 	return list
 }
 
-// getLive and getReady answer the orchestrator (contract §3).
+// getLive answers the orchestrator (contract §3). A server that is not ready answers only /livez.
 func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, func(w *wire.Writer) { w.String("status", "ok") })
 }
 
-func (s *Server) getReady(w http.ResponseWriter, _ *http.Request) error { return s.getLive(w, nil) }
-
 // Unavailable answers a request that comes before the server is open, or while it drains: alive, not ready.
 func Unavailable(w http.ResponseWriter, r *http.Request) {
-	s := &Server{log: slog.New(slog.DiscardHandler), unavailable: true}
-	s.newMux()
+	s := newServer(Config{})
+	s.unavailable = true
 	s.ServeHTTP(w, r)
 }

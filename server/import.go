@@ -2,7 +2,6 @@ package server
 
 import (
 	"archive/zip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,10 +19,9 @@ import (
 
 // ImportOptions are the choices of one import (contract §1, §5).
 type ImportOptions struct {
-	Strict    bool // a row that cannot be used changes nothing and is an error
-	DryRun    bool // only report
-	BusOnly   bool
-	FarePerKm string // as in EUR:0.06; "" is none
+	Strict       bool // a row that cannot be used changes nothing and is an error
+	DryRun       bool // only report
+	gtfs.Options      // its Skip is the import's own
 }
 
 // FeedRead is a feed that was read and is good to be the timetable in force.
@@ -33,12 +31,12 @@ type FeedRead struct {
 	skipped int
 }
 
-func (s *Server) adminImport(_ context.Context, form url.Values, out io.Writer) error {
+func (s *Server) adminImport(form url.Values, out io.Writer) (string, error) {
 	feed, err := ReadFeed(form, out)
 	if err != nil || feed == nil {
-		return err
+		return "", err
 	}
-	return s.Adopt(feed, out)
+	return "", s.Adopt(feed, out)
 }
 
 // ReadFeed reads the feed that an import's form names and reports on it line by line. It gives
@@ -52,7 +50,11 @@ func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	if c, ok := feed.(io.Closer); ok {
 		defer c.Close()
 	}
-	opt := ImportOptions{Strict: form.Get("strict") != "", DryRun: form.Get("dry-run") != "", BusOnly: form.Get("bus-only") != "", FarePerKm: form.Get("fare-per-km")}
+	opt := ImportOptions{Strict: form.Has("strict"), DryRun: form.Has("dry-run")}
+	opt.BusOnly = form.Has("bus-only")
+	if fare, ok := gtfs.ParseFarePerKm(form.Get("fare-per-km")); ok {
+		opt.FarePerKm = []schedule.FarePerKm{fare}
+	}
 	return readFeed(feed, filepath.Base(path), opt, out)
 }
 
@@ -76,8 +78,6 @@ func openFeed(path string) (fs.FS, error) {
 	return z, nil
 }
 
-var errStrict = errors.New("rows were skipped; with -strict nothing is changed")
-
 // Import makes a feed the timetable in force, and reports on it line by line.
 func (s *Server) Import(feed fs.FS, name string, opt ImportOptions, out io.Writer) error {
 	read, err := readFeed(feed, name, opt, out)
@@ -88,39 +88,31 @@ func (s *Server) Import(feed fs.FS, name string, opt ImportOptions, out io.Write
 }
 
 func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
-	read := &FeedRead{name: name}
-	options := gtfs.Options{BusOnly: opt.BusOnly, Skip: func(file string, line int, reason string) {
-		read.skipped++
+	skipped := 0
+	opt.Skip = func(file string, line int, reason string) {
+		skipped++
 		fmt.Fprintf(out, "%s:%d: %s\n", file, line, reason)
-	}}
-	if opt.FarePerKm != "" {
-		f, ok := gtfs.ParseFarePerKm(opt.FarePerKm)
-		if !ok {
-			return nil, fmt.Errorf("the fare per kilometre %q is not a currency and a price as in EUR:0.06", opt.FarePerKm)
-		}
-		options.FarePerKm = []schedule.FarePerKm{f}
 	}
-	var counts gtfs.Counts
-	var err error
-	if read.feed, counts, err = gtfs.Read(feed, options); err != nil {
+	read, counts, err := gtfs.Read(feed, opt.Options)
+	if err != nil {
 		return nil, err
 	}
-	tables := read.feed.Size()
+	tables := read.Size()
 	for _, file := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(out, "%s: %d rows\n", file, counts[file])
 	}
 	fmt.Fprintf(out, "%d companies, %d cities, %d stops, %d routes, %d trips, %d fares; %d rows skipped\n",
-		len(tables.Companies), len(tables.Cities), len(tables.Stops), len(tables.Routes), len(tables.Trips), len(tables.Fares), read.skipped)
+		len(tables.Companies), len(tables.Cities), len(tables.Stops), len(tables.Routes), len(tables.Trips), len(tables.Fares), skipped)
 	switch {
 	case len(tables.Trips) == 0:
 		return nil, fmt.Errorf("%w: it has no usable trip", gtfs.ErrNoFeed)
-	case opt.Strict && read.skipped > 0:
-		return nil, errStrict
+	case opt.Strict && skipped > 0:
+		return nil, errors.New("rows were skipped; with -strict nothing is changed")
 	case opt.DryRun:
 		_, err := fmt.Fprintln(out, "dry run: nothing is changed")
 		return nil, err
 	}
-	return read, nil
+	return &FeedRead{name, read, skipped}, nil
 }
 
 // Adopt makes a feed that was read the timetable in force.
@@ -136,7 +128,7 @@ func (s *Server) Adopt(read *FeedRead, out io.Writer) error {
 	if e.Hash, err = s.keepTables(tables); err != nil {
 		return err
 	}
-	if err := s.record(Event{TimetableImported: e}); err != nil {
+	if err := s.record(e); err != nil {
 		return err
 	}
 	s.timetable.Store(tt)
@@ -147,9 +139,6 @@ func (s *Server) Adopt(read *FeedRead, out io.Writer) error {
 // keepTables writes the tables beside the journal, under the name that the journal will give them.
 func (s *Server) keepTables(tables *schedule.Tables) (hash string, err error) {
 	if hash, err = tables.Encode(io.Discard); err != nil {
-		return "", err
-	}
-	if err := s.cfg.FS.Mkdir(timetableDir); err != nil {
 		return "", err
 	}
 	return hash, store.Publish(s.cfg.FS, timetableDir, hash+".jsonl", func(w io.Writer) error {

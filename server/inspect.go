@@ -26,10 +26,8 @@ func Verify(fsys store.FS, live bool) (store.Report, error) {
 		return store.Report{}, err
 	}
 	return store.Verify(StoreConfig(fsys, slog.New(slog.DiscardHandler)), live, check, func(s *State, end store.Stamp) error {
-		if s.TimetableHash != "" {
-			if _, err := (&Server{cfg: Config{FS: fsys}}).loadTimetable(s.TimetableHash); err != nil {
-				return err
-			}
+		if _, err := loadTimetable(fsys, s.TimetableHash); err != nil {
+			return err
 		}
 		return s.Bookings.Audit(end.Time)
 	})
@@ -37,7 +35,7 @@ func Verify(fsys store.FS, live bool) (store.Report, error) {
 
 // LogFilter says what of the journal to show.
 type LogFilter struct {
-	Booking, Ticket *booking.ID
+	Booking, Ticket string     // their ids
 	At              *time.Time // only what had happened by then, and what the booking looked like
 }
 
@@ -53,51 +51,55 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 		if f.At != nil && l.Time.After(*f.At) {
 			return errEnough
 		}
-		stamp := store.Stamp{Seq: l.Seq, Time: l.Time}
-		text, shown := "", f.Booking == nil && f.Ticket == nil
-		if l.Type == "opened" {
-			text = unquoted(l.Data)
-		} else {
-			e, err := cfg.Decode(l.Type, l.Data, l.Personal)
-			if err != nil {
+		var e Event
+		if l.Type != "opened" { // the store's own
+			var err error
+			if e, err = cfg.Decode(l.Type, l.Data, l.Personal); err != nil {
 				return fmt.Errorf("seq %d: %w", l.Seq, err)
 			}
-			apply(s, stamp, e)
-			text = s.tell(e, l.Data)
-			shown = shown || f.concerns(l.Data)
+			apply(s, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
 		}
-		if !shown {
+		if !f.shows(l.Data) {
 			return nil
 		}
-		_, err := fmt.Fprintf(out, "%s  #%d  %s  %s\n", l.Time.Format("2006-01-02 15:04:05.000"), l.Seq, l.Type, text)
+		_, err := fmt.Fprintf(out, "%s  #%d  %s  %s\n", l.Time.Format("2006-01-02 15:04:05.000"), l.Seq, l.Type, s.tell(e, l.Data))
 		return err
 	})
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	if err != nil || f.At == nil || f.Booking == nil {
+	if err != nil || f.At == nil || f.Booking == "" {
 		return err
 	}
-	return s.show(*f.Booking, *f.At, out)
+	id, _ := booking.ParseID(f.Booking)
+	b := s.Bookings.Any(id)
+	if b == nil {
+		_, err = fmt.Fprintf(out, "there was no booking %s\n", f.Booking)
+		return err
+	}
+	var w wire.Writer
+	writeBooking(&w, "", b, *f.At)
+	_, err = fmt.Fprintf(out, "%s\n", w.B)
+	return err
 }
 
-// concerns tells whether a line is about the booking or ticket asked for: its data names it.
-func (f *LogFilter) concerns(data []byte) bool {
-	names := func(id *booking.ID, members ...string) bool {
-		return id != nil && slices.ContainsFunc(members, func(m string) bool {
+// shows tells whether a line is about the booking or ticket asked for: its data names it.
+func (f *LogFilter) shows(data []byte) bool {
+	names := func(id string, members ...string) bool {
+		return id != "" && slices.ContainsFunc(members, func(m string) bool {
 			return bytes.Contains(data, fmt.Appendf(nil, "%q:%q", m, id))
 		})
 	}
-	return names(f.Booking, "booking", "from") || names(f.Ticket, "ticket", "id")
+	return f.Booking == "" && f.Ticket == "" || names(f.Booking, "booking", "from") || names(f.Ticket, "ticket", "id")
 }
 
 // tell says in words what an event did, after it was applied.
 func (s *State) tell(e Event, data []byte) string {
-	switch {
-	case e.Created != nil:
-		return s.tellCreated(e.Created)
-	case e.Canceled != nil:
-		return tellCanceled(e.Canceled)
+	switch e := e.(type) {
+	case *booking.Created:
+		return s.tellCreated(e)
+	case *booking.TicketsCanceled:
+		return tellCanceled(e)
 	}
 	return unquoted(data)
 }
@@ -116,8 +118,8 @@ func (s *State) tellCreated(e *booking.Created) string {
 		fmt.Fprintf(&b, "; trip %s on %s, %s to %s, %d.%02d %s each", r.Form.Trip, r.Day,
 			r.Form.Stops[l.From].Stop.ID, r.Form.Stops[l.To].Stop.ID, l.Amount/100, l.Amount%100, e.Currency)
 	}
-	for i := range e.Tickets {
-		fmt.Fprintf(&b, "; ticket %s seats %d", e.Tickets[i].ID, e.Tickets[i].Seats)
+	for _, t := range e.Tickets {
+		fmt.Fprintf(&b, "; ticket %s seats %d", t.ID, t.Seats)
 	}
 	return b.String()
 }
@@ -125,8 +127,7 @@ func (s *State) tellCreated(e *booking.Created) string {
 func tellCanceled(e *booking.TicketsCanceled) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "booking %s, request %s", e.Booking, e.Request)
-	for i := range e.Tickets {
-		t := &e.Tickets[i]
+	for _, t := range e.Tickets {
 		fmt.Fprintf(&b, "; ticket %s", t.ID)
 		if !t.Refunded {
 			b.WriteString(" canceled, nothing to refund")
@@ -149,18 +150,5 @@ func tellCanceled(e *booking.TicketsCanceled) string {
 
 // unquoted shows a line's data without JSON's punctuation.
 func unquoted(data []byte) string {
-	return strings.NewReplacer(`{`, "", `}`, "", `"`, "", `,`, ", ", `:`, " ").Replace(string(data))
-}
-
-// show writes a booking as it stood.
-func (s *State) show(id booking.ID, at time.Time, out io.Writer) error {
-	b := s.Bookings.Any(id)
-	if b == nil {
-		_, err := fmt.Fprintf(out, "there was no booking %s\n", id)
-		return err
-	}
-	var w wire.Writer
-	writeBooking(&w, "", b, at)
-	_, err := fmt.Fprintf(out, "%s\n", w.B)
-	return err
+	return strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ").Replace(string(data))
 }

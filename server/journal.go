@@ -1,15 +1,96 @@
 package server
 
 import (
+	"cmp"
 	"encoding/base64"
+	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/wire"
 	"waybill/store"
 )
+
+// State is everything the server remembers: a field per package that does.
+type State struct {
+	Clock    Clock
+	Partners *auth.Partners
+	Bookings *booking.State
+	Accounts *auth.Accounts
+	Reports  *report.State
+	// Geolocation is what users have set of FMS objects, by id.
+	Geolocation map[string]bool
+	// TimetableHash names the timetable in force by its content; "" is none yet.
+	TimetableHash string
+
+	// timetable is the value the hash names. It is kept beside the journal, not
+	// in it: after a replay it is nil until Open has loaded it.
+	timetable *schedule.Timetable
+}
+
+// Clock is the directory's test clock (contract §2).
+type Clock struct {
+	Set      bool  `json:"set"`
+	OffsetMs int64 `json:"offsetMs"` // milliseconds ahead of the machine's clock
+}
+
+func newState() *State {
+	return &State{
+		Partners: auth.NewPartners(), Bookings: booking.NewState(), Accounts: auth.NewAccounts(),
+		Reports: report.NewState(), Geolocation: map[string]bool{},
+	}
+}
+
+// Event is one change of the state: a pointer to a type that [kinds] lists.
+type Event any
+
+// ClockSet says that the directory's clock was started, moved, or, with Real, given up.
+type ClockSet struct {
+	Real     bool  `json:"real"`
+	OffsetMs int64 `json:"offsetMs"`
+}
+
+// TimetableImported says which timetable is in force from then on.
+type TimetableImported struct {
+	Hash    string `json:"sha256"`
+	Feed    string `json:"feed"` // what it was called
+	Cities  int    `json:"cities"`
+	Routes  int    `json:"routes"`
+	Trips   int    `json:"trips"`
+	Skipped int    `json:"skipped"`
+
+	loaded *schedule.Timetable // nil in a replay
+}
+
+func applyTimetableImported(s *State, _ time.Time, e *TimetableImported) {
+	s.TimetableHash = e.Hash
+	if e.loaded != nil {
+		s.timetable = e.loaded
+	}
+}
+
+// apply changes the state as the event says.
+func apply(s *State, stamp store.Stamp, e Event) { kindOf(e).apply(s, stamp.Time, e) }
+
+// check tells whether an event may follow the state, without what decided it.
+func check(s *State, stamp store.Stamp, e Event) error {
+	switch e := e.(type) {
+	case *booking.Created:
+		return s.Bookings.CheckCreated(stamp.Time, e)
+	case *booking.TicketPaid:
+		return s.Bookings.CheckReseated(stamp.Time, &e.Settled)
+	case *booking.TicketBooked:
+		return s.Bookings.CheckReseated(stamp.Time, &e.Settled)
+	case *booking.Asked:
+		return s.Bookings.CheckReseated(stamp.Time, &e.Settled)
+	}
+	return nil
+}
 
 // journal reads lines and snapshots. What was sold earlier is named by later
 // ones, so it keeps the forms it has seen.
@@ -23,111 +104,103 @@ func newJournal() *journal { return &journal{map[string]*schedule.Form{}} }
 // read, and what it does to the state.
 type kind struct {
 	name  string
-	is    func(*Event) bool
-	code  func(*journal, *coder, *Event, *coder) // the last is of the personal part
-	apply func(*State, time.Time, *Event)
+	event reflect.Type                          // *T
+	code  func(*journal, *coder, Event, *coder) // the last is of the personal part
+	apply func(*State, time.Time, Event)
 }
 
-// of makes the kind of the events that a field of Event holds, whose members code describes.
-func of[T any](name string, field func(*Event) **T, code func(*journal, *coder, *T, *coder), apply func(*State, time.Time, *T)) kind {
-	return whole(name, field, func(j *journal, c *coder, e *T, personal *coder) {
+// of makes the kind of the events *T, whose members code describes and which change the part of the state that in gives.
+func of[T, S any](name string, code func(*journal, *coder, *T, *coder), in func(*State) S, apply func(S, time.Time, *T)) kind {
+	k := plain(name, in, apply)
+	k.code = func(j *journal, c *coder, e Event, personal *coder) {
 		c.object("", func() {
-			code(j, c, e, personal)
+			code(j, c, e.(*T), personal)
 			if c.optional("personal", false) { // the store's hash of the personal part
 				c.r.Member("personal")
 				c.r.Skip()
 			}
 		})
-	}, apply)
+	}
+	return k
 }
 
 // plain makes the kind of events that are rare enough for encoding/json. One
 // with a personal part gives a pointer to it.
-func plain[T any](name string, field func(*Event) **T, apply func(*State, time.Time, *T)) kind {
-	return whole(name, field, func(_ *journal, c *coder, e *T, personal *coder) {
-		c.json("", e)
-		if p, ok := any(e).(interface{ PersonalPart() any }); ok {
-			personal.json("", p.PersonalPart())
-		}
-	}, apply)
-}
-
-func whole[T any](name string, field func(*Event) **T, code func(*journal, *coder, *T, *coder), apply func(*State, time.Time, *T)) kind {
+func plain[T, S any](name string, in func(*State) S, apply func(S, time.Time, *T)) kind {
 	return kind{
-		name: name,
-		is:   func(e *Event) bool { return *field(e) != nil },
-		code: func(j *journal, c *coder, e *Event, personal *coder) {
-			at := field(e)
-			if *at == nil {
-				*at = new(T)
+		name:  name,
+		event: reflect.TypeFor[*T](),
+		code: func(_ *journal, c *coder, e Event, personal *coder) {
+			c.json("", e)
+			if p, ok := e.(interface{ PersonalPart() any }); ok {
+				personal.json("", p.PersonalPart())
 			}
-			code(j, c, *at, personal)
 		},
-		apply: func(s *State, now time.Time, e *Event) { apply(s, now, *field(e)) },
+		apply: func(s *State, now time.Time, e Event) { apply(in(s), now, e.(*T)) },
 	}
 }
+
+func inBookings(s *State) *booking.State { return s.Bookings }
+func inPartners(s *State) *auth.Partners { return s.Partners }
+func inAccounts(s *State) *auth.Accounts { return s.Accounts }
+func inReports(s *State) *report.State   { return s.Reports }
+func inAll(s *State) *State              { return s }
 
 // kinds are all types of lines.
 var kinds = []kind{
-	of("booking.created", func(e *Event) **booking.Created { return &e.Created }, codeCreated,
-		func(s *State, now time.Time, e *booking.Created) { s.Bookings.ApplyCreated(now, e) }),
-	of("ticket.paid", func(e *Event) **booking.Settled { return &e.Paid }, codeSettled,
-		func(s *State, now time.Time, e *booking.Settled) { s.Bookings.ApplySettled(now, e, booking.Pay) }),
-	of("ticket.booked", func(e *Event) **booking.Settled { return &e.Booked }, codeSettled,
-		func(s *State, now time.Time, e *booking.Settled) { s.Bookings.ApplySettled(now, e, booking.Book) }),
-	of("tickets.canceled", func(e *Event) **booking.TicketsCanceled { return &e.Canceled }, codeCanceled,
-		func(s *State, now time.Time, e *booking.TicketsCanceled) { s.Bookings.ApplyCanceled(now, e) }),
-	of("ticket.asked", func(e *Event) **booking.Asked { return &e.Asked }, codeAsked,
-		func(s *State, now time.Time, e *booking.Asked) { s.Bookings.ApplyAsked(now, e) }),
-	of("ticket.refused", func(e *Event) **booking.Refused { return &e.Refused }, codeRefused,
-		func(s *State, now time.Time, e *booking.Refused) { s.Bookings.ApplyRefused(now, e) }),
-	of("ticket.moved", func(e *Event) **booking.Moved { return &e.Moved }, codeMoved,
-		func(s *State, now time.Time, e *booking.Moved) { s.Bookings.ApplyMoved(now, e) }),
-	of("ticket.carrier", func(e *Event) **booking.CarrierSet { return &e.CarrierSet }, codeCarrierSet,
-		func(s *State, now time.Time, e *booking.CarrierSet) { s.Bookings.ApplyCarrierSet(now, e) }),
-	plain("partner.key_added", func(e *Event) **auth.KeyAdded { return &e.KeyAdded },
-		func(s *State, now time.Time, e *auth.KeyAdded) { s.Partners.ApplyKeyAdded(now, e) }),
-	plain("partner.revoked", func(e *Event) **auth.KeysRevoked { return &e.KeysRevoked },
-		func(s *State, now time.Time, e *auth.KeysRevoked) { s.Partners.ApplyKeysRevoked(now, e) }),
-	plain("timetable.imported", func(e *Event) **TimetableImported { return &e.TimetableImported }, applyTimetableImported),
-	plain("clock.set", func(e *Event) **ClockSet { return &e.ClockSet },
-		func(s *State, _ time.Time, e *ClockSet) { s.Clock = Clock{!e.Real, e.OffsetMs} }),
+	of("booking.created", codeCreated, inBookings, (*booking.State).ApplyCreated),
+	of("ticket.paid", codePaid, inBookings, (*booking.State).ApplyPaid),
+	of("ticket.booked", codeBooked, inBookings, (*booking.State).ApplyBooked),
+	plain("tickets.canceled", inBookings, (*booking.State).ApplyCanceled),
+	plain("ticket.asked", inBookings, (*booking.State).ApplyAsked),
+	plain("ticket.refused", inBookings, (*booking.State).ApplyRefused),
+	plain("ticket.moved", inBookings, (*booking.State).ApplyMoved),
+	plain("ticket.carrier", inBookings, (*booking.State).ApplyCarrierSet),
+	plain("partner.key_added", inPartners, (*auth.Partners).ApplyKeyAdded),
+	plain("partner.revoked", inPartners, (*auth.Partners).ApplyKeysRevoked),
+	plain("user.added", inAccounts, (*auth.Accounts).ApplyUserAdded),
+	plain("user.access_given", inAccounts, (*auth.Accounts).ApplyAccessGiven),
+	plain("user.removed", inAccounts, (*auth.Accounts).ApplyUserRemoved),
+	plain("session.started", inAccounts, (*auth.Accounts).ApplySessionStarted),
+	plain("session.refreshed", inAccounts, (*auth.Accounts).ApplySessionRefreshed),
+	plain("session.ended", inAccounts, (*auth.Accounts).ApplySessionEnded),
+	plain("report.ordered", inReports, (*report.State).ApplyOrdered),
+	plain("report.completed", inReports, (*report.State).ApplyCompleted),
+	plain("report.downloaded", inReports, (*report.State).ApplyDownloaded),
+	plain("timetable.imported", inAll, applyTimetableImported),
+	plain("geolocation.set", inAll, func(s *State, _ time.Time, e *GeolocationSet) { s.Geolocation[e.Object] = e.On }),
+	plain("clock.set", inAll, func(s *State, _ time.Time, e *ClockSet) { s.Clock = Clock{!e.Real, e.OffsetMs} }),
 }
 
 // kindOf gives the kind of an event.
-func kindOf(e *Event) *kind {
-	for i := range kinds {
-		if kinds[i].is(e) {
-			return &kinds[i]
-		}
+func kindOf(e Event) *kind {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.event == reflect.TypeOf(e) })
+	if i < 0 {
+		panic(fmt.Sprintf("server: %T is not an event", e))
 	}
-	panic("server: an event with no pointer set")
+	return &kinds[i]
 }
 
 // encode appends an event's data and personal part.
 func (j *journal) encode(e Event, data, personal []byte) (name string, d, p []byte) {
-	k := kindOf(&e)
+	k := kindOf(e)
 	c, own := coder{w: &wire.Writer{B: data}}, coder{w: &wire.Writer{B: personal}}
-	k.code(j, &c, &e, &own)
+	k.code(j, &c, e, &own)
 	return k.name, c.w.B, own.w.B
 }
 
 // decode reads what encode wrote. An unknown kind is store.ErrNewer.
 func (j *journal) decode(name string, data, personal []byte) (e Event, err error) {
-	for i := range kinds {
-		if kinds[i].name != name {
-			continue
-		}
-		c, own := coder{r: wire.NewReader(data)}, coder{r: wire.NewReader(personal)}
-		kinds[i].code(j, &c, &e, &own)
-		c.r.End()
-		own.r.End()
-		if err = c.r.Err(); err == nil {
-			err = own.r.Err()
-		}
-		return e, err
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return nil, store.ErrNewer
 	}
-	return e, store.ErrNewer
+	c, own := coder{r: wire.NewReader(data)}, coder{r: wire.NewReader(personal)}
+	e = reflect.New(kinds[i].event.Elem()).Interface()
+	kinds[i].code(j, &c, e, &own)
+	c.r.End()
+	own.r.End()
+	return e, cmp.Or(c.r.Err(), own.r.Err())
 }
 
 func writeID(w *wire.Writer, name string, id booking.ID) {
@@ -196,16 +269,13 @@ func codeSeats(c *coder, seats *[]int16) {
 
 // form is what was sold, in the form it was sold in.
 func (j *journal) form(c *coder, name string, f **schedule.Form) {
-	var data []byte
 	if c.writing() {
-		data = (*f).Encode()
-	}
-	c.raw(name, &data)
-	if c.writing() || c.r.Err() != nil {
+		c.w.Raw(name, (*f).Encode())
 		return
 	}
+	c.r.Member(name)
 	var err error
-	if *f, err = schedule.DecodeForm(data); err != nil {
+	if *f, err = schedule.DecodeForm(c.r.Raw()); err != nil {
 		c.r.Reject(err.Error())
 		return
 	}
@@ -239,65 +309,12 @@ func (j *journal) run(c *coder, name string, r **booking.Run) {
 	*r = booking.NewRun(f, x.Day, x.Start, x.Offsets)
 }
 
-func codeSettled(_ *journal, c *coder, e *booking.Settled, _ *coder) {
+func codePaid(_ *journal, c *coder, e *booking.TicketPaid, _ *coder)     { codeSettled(c, &e.Settled) }
+func codeBooked(_ *journal, c *coder, e *booking.TicketBooked, _ *coder) { codeSettled(c, &e.Settled) }
+
+func codeSettled(c *coder, e *booking.Settled) {
 	id(c, "ticket", &e.Ticket)
 	id(c, "booking", &e.Booking)
 	codeSeats(c, &e.Seats)
 	c.string("request", &e.Request)
-}
-
-func codeAction(c *coder, a *booking.Action) {
-	text(c, "action", a, booking.Action.String, booking.ParseAction)
-}
-
-func codeAsked(_ *journal, c *coder, e *booking.Asked, _ *coder) {
-	id(c, "ticket", &e.Ticket)
-	id(c, "booking", &e.Booking)
-	codeAction(c, &e.Action)
-	id(c, "key", &e.Key)
-	codeSeats(c, &e.Seats)
-	c.string("request", &e.Request)
-}
-
-func codeRefused(_ *journal, c *coder, e *booking.Refused, _ *coder) {
-	id(c, "ticket", &e.Ticket)
-	id(c, "booking", &e.Booking)
-	codeAction(c, &e.Action)
-	c.string("request", &e.Request)
-}
-
-func codeCanceled(_ *journal, c *coder, e *booking.TicketsCanceled, _ *coder) {
-	id(c, "booking", &e.Booking)
-	c.string("request", &e.Request)
-	list(c, "tickets", &e.Tickets, func(t *booking.CanceledTicket) {
-		c.object("", func() {
-			id(c, "id", &t.ID)
-			c.bool("refunded", &t.Refunded)
-			if !c.optional("refund", t.Refunded) {
-				return
-			}
-			number(c, "refund", &t.Refund)
-			c.bool("grace", &t.Grace)
-			list(c, "terms", &t.Terms, func(x *booking.Term) {
-				c.object("", func() {
-					c.string("rule", &x.Rule)
-					number(c, "percent", &x.Percent)
-					number(c, "refund", &x.Refund)
-				})
-			})
-		})
-	})
-}
-
-func codeMoved(_ *journal, c *coder, e *booking.Moved, _ *coder) {
-	id(c, "ticket", &e.Ticket)
-	id(c, "from", &e.From)
-	id(c, "booking", &e.To)
-	c.bool("new", &e.New)
-}
-
-func codeCarrierSet(_ *journal, c *coder, e *booking.CarrierSet, _ *coder) {
-	id(c, "ticket", &e.Ticket)
-	id(c, "booking", &e.Booking)
-	text(c, "status", &e.Status, booking.Carrier.String, booking.ParseCarrier)
 }

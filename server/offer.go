@@ -4,13 +4,221 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"net/http"
 	"slices"
 	"time"
 
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/server/wire"
 )
+
+// found is a journey, with the seats that are left on it at an instant.
+type found struct {
+	tt    *schedule.Timetable
+	legs  []*schedule.Leg
+	seats int
+	at    time.Time
+}
+
+// search gives the journeys of a query that have seats for all passengers, in
+// order. The timetable is searched without the lock; the lock is only taken to
+// ask for the seats of what was found. A ride that turns out full is not there,
+// which may bring forth others.
+func (s *Server) search(tt *schedule.Timetable, q *schedule.Query, passengers int) (list []found, err error) {
+	if _, err := s.st.Glance(func(_ *State, at time.Time) { q.After = at.Unix() }); err != nil {
+		return nil, err
+	}
+	q.Changes, q.Full = s.cfg.MaxTransfers, map[schedule.Leg]bool{}
+	for {
+		journeys, known := tt.Search(q), len(q.Full)
+		list = make([]found, 0, len(journeys))
+		err = s.st.View(func(st *State, at time.Time) {
+			for i := range journeys {
+				f := found{tt, journeys[i].Legs(), schedule.MaxSeats, at}
+				for _, l := range f.legs {
+					left := st.Bookings.SeatsLeft(tt, l, at)
+					if left < passengers {
+						q.Full[*l] = true
+					}
+					f.seats = min(f.seats, left)
+				}
+				if f.seats >= passengers {
+					list = append(list, f)
+				}
+			}
+		})
+		if err != nil || len(q.Full) == known || s.cfg.MaxTransfers == 0 {
+			return list, err
+		}
+	}
+}
+
+// writeToken writes the token of a journey as the member id, and gives what it carries.
+func (s *Server) writeToken(w *wire.Writer, f *found, partner auth.ID) *offer {
+	o := &offer{partner: partner, expires: f.at.Add(offerLife), fares: fares(f.tt, f.legs)}
+	for _, l := range f.legs {
+		o.legs = append(o.legs, f.tt.Ref(l))
+	}
+	var room [256]byte
+	w.Key("id")
+	w.B = append(w.B, '"')
+	w.B = s.ring.Load().Sign(w.B, o.append(room[:0]))
+	w.B = append(w.B, '"')
+	return o
+}
+
+var (
+	languages  = []string{"UK", "PL", "CS", "EN", "RU"} // in the order of schedule's
+	currencies = []string{"UAH", "PLN", "CZK", "EUR", "USD"}
+)
+
+const (
+	maxDays       = 14
+	maxPassengers = 10
+	maxSchedule   = 100 // take
+)
+
+// getSchedule answers GET /v2/offers/schedule.
+func (s *Server) getSchedule(w http.ResponseWriter, r *http.Request) error {
+	q := newQuery(r)
+	from, to := q.required("departureCitySlug"), q.required("arrivalCitySlug")
+	first, _ := q.day("date", q.required("date"))
+	days := q.number("days", 1, 1, maxDays)
+	passengers := q.number("passengers", 1, 1, maxPassengers)
+	currency := q.choice("currency", "UAH", currencies)
+	language := schedule.Language(slices.Index(languages, q.choice("language", "UK", languages)))
+	take, skip := q.page(maxSchedule)
+	if err := q.err(); err != nil {
+		return err
+	}
+	tt := s.timetable.Load()
+	dep, ok := tt.CityBySlug(from)
+	arr, ok2 := tt.CityBySlug(to)
+	if !ok || !ok2 {
+		return errNotFound
+	}
+	list, err := s.search(tt, &schedule.Query{From: dep, To: arr, First: first, Days: days}, passengers)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.String("source", schedule.OwnSource)
+		w.Int("total", int64(len(list)))
+		w.String("currency", currency)
+		w.Int("passengers", int64(passengers))
+		wire.Each(w, "departures", page(list, skip, take), func(f found) { s.writeDeparture(w, &f, currency, language) })
+	})
+}
+
+// writeDeparture writes a schedule row.
+func (s *Server) writeDeparture(w *wire.Writer, f *found, currency string, language schedule.Language) {
+	tt, first, last := f.tt, f.legs[0], f.legs[len(f.legs)-1]
+	company := tt.Company(first.Trip)
+	w.Object("")
+	o := s.writeToken(w, f, auth.ID{})
+	w.Object("company")
+	w.String("id", company.ID)
+	w.OptionalString("name", company.Name)
+	w.OptionalString("slug", company.Slug)
+	w.OptionalString("logoUrl", company.LogoURL)
+	w.EndObject()
+	writeLocal(w, "departureDateTime", first.Dep, tt.CityZone(tt.Boarding(first).City))
+	writeLocal(w, "arrivalDateTime", last.Arr, tt.CityZone(tt.Alighting(last).City))
+	w.Int("travelTimeMinutes", (last.Arr-first.Dep)/60)
+	w.OptionalString("routeName", tt.RouteName(first.Trip, language))
+	w.Object("price")
+	if price, ok := o.fare(currency); ok {
+		w.Hundredths("amount", price.total())
+	} else {
+		w.Null("amount")
+	}
+	w.String("currency", currency)
+	w.EndObject()
+	w.Int("seatsLeft", int64(f.seats))
+	w.EndObject()
+}
+
+// writeLocal writes an instant in Unix seconds by a zone's clock.
+func writeLocal(w *wire.Writer, name string, at int64, zone *time.Location) {
+	t := time.Unix(at, 0)
+	_, offset := t.In(zone).Zone()
+	w.LocalTime(name, t, offset, false)
+}
+
+// getOffers answers GET /v2/offers.
+func (s *Server) getOffers(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	list, err := s.findOffers(r, p, "passengers")
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		wire.Each(w, "offers", list, func(f found) { s.writeOffer(w, &f, p) })
+		w.String("source", schedule.OwnSource)
+	})
+}
+
+// findOffers reads the query of an offers search and runs it.
+func (s *Server) findOffers(r *http.Request, p *auth.Partner, passengersName string) ([]found, error) {
+	tt := s.timetable.Load()
+	q := newQuery(r)
+	known := true
+	city := func(which string) (i int32) {
+		slug, id := q.text(which+"CitySlug"), q.text(which+"CityId")
+		i, ok := tt.CityBySlug(slug)
+		switch {
+		case slug == "" && id == "":
+			q.complain(which+"CitySlug", "or "+which+"CityId is required")
+		case slug == "":
+			i, ok = tt.CityByID(id)
+		}
+		known = known && ok
+		return i
+	}
+	query := &schedule.Query{From: city("departure"), To: city("arrival"), Days: 1, Companies: make([]bool, len(tt.Companies))}
+	for i := range tt.Companies {
+		query.Companies[i] = sells(p, &tt.Companies[i])
+	}
+	query.First, _ = q.day("departureDate", q.required("departureDate"))
+	passengers := q.number(passengersName, 1, 1, unbounded)
+	if err := q.err(); err != nil {
+		return nil, err
+	}
+	if !known {
+		return nil, errNotFound
+	}
+	return s.search(tt, query, passengers)
+}
+
+// sells tells whether a partner may sell what a company runs.
+func sells(p *auth.Partner, c *schedule.Company) bool {
+	return len(p.Companies) == 0 || slices.Contains(p.Companies, c.Slug)
+}
+
+func (s *Server) writeOffer(w *wire.Writer, f *found, p *auth.Partner) {
+	rides := make([]ride, 0, 2)
+	for _, l := range f.legs {
+		rides = append(rides, offered(f.tt, l))
+	}
+	w.Object("")
+	o := s.writeToken(w, f, p.ID)
+	w.String("source", rides[0].Run.Form.Company.Source)
+	w.Int("seatsLeft", int64(f.seats))
+	w.Time("arrivalDate", time.Unix(f.legs[len(f.legs)-1].Arr, 0))
+	w.Time("expiresAt", o.expires)
+	wire.Each(w, "prices", o.fares, func(x fare) { writePrice(w, "", rides[0].id+"."+x.currency, x.total(), x.currency) })
+	wire.Each(w, "slices", rides, func(x ride) { x.write(w) })
+	wire.Each(w, "refundRules", rides, func(x ride) { writeRules(w, x.Run.Form) })
+	w.Array("discounts")
+	for _, x := range rides {
+		if x.Discount >= 0 {
+			writeDiscount(w, "", x.Leg)
+		}
+	}
+	w.EndArray()
+	w.EndObject()
+}
 
 // offerLife is how long an offer can be booked (interface, Limits).
 const offerLife = 20 * time.Minute
@@ -64,13 +272,7 @@ func (o *offer) append(b []byte) []byte {
 	b = append(b, o.partner[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(o.expires.UnixMilli()))
 	b = append(b, byte(len(o.legs)))
-	for _, l := range o.legs {
-		b = binary.BigEndian.AppendUint64(b, l.Trip)
-		b = binary.BigEndian.AppendUint32(b, uint32(l.Day))
-		b = binary.BigEndian.AppendUint16(b, uint16(l.From))
-		b = binary.BigEndian.AppendUint16(b, uint16(l.To))
-		b = binary.BigEndian.AppendUint32(b, l.Print)
-	}
+	b, _ = binary.Append(b, binary.BigEndian, o.legs) // cannot fail: of fixed size
 	for _, f := range o.fares[:min(len(o.fares), maxFares)] {
 		b = append(b, f.currency...)
 		for i := range o.legs {
@@ -83,21 +285,16 @@ func (o *offer) append(b []byte) []byte {
 // readOffer checks a token shown by a partner. Errors: auth.ErrMalformed, errExpired.
 func (s *Server) readOffer(token string, partner auth.ID, now time.Time) (*offer, error) {
 	b, err := s.ring.Load().Open(token)
-	const head, perLeg = 1 + 16 + 8 + 1, 20
+	const head = 1 + 16 + 8 + 1
 	if err != nil || len(b) < head {
 		return nil, auth.ErrMalformed
 	}
-	o := &offer{partner: auth.ID(b[1:17]), expires: time.UnixMilli(int64(binary.BigEndian.Uint64(b[17:25]))).UTC()}
-	legs := int(b[25])
-	if b = b[head:]; legs < 1 || legs > 2 || len(b) < legs*perLeg || o.partner != (auth.ID{}) && o.partner != partner {
+	o := &offer{partner: auth.ID(b[1:17]), expires: time.UnixMilli(int64(binary.BigEndian.Uint64(b[17:25]))).UTC(), legs: make([]schedule.LegRef, b[25])}
+	n, err := binary.Decode(b[head:], binary.BigEndian, o.legs)
+	if err != nil || len(o.legs) < 1 || len(o.legs) > 2 || o.partner != (auth.ID{}) && o.partner != partner {
 		return nil, auth.ErrMalformed
 	}
-	for ; legs > 0; legs, b = legs-1, b[perLeg:] {
-		o.legs = append(o.legs, schedule.LegRef{
-			Trip: binary.BigEndian.Uint64(b), Day: schedule.Day(binary.BigEndian.Uint32(b[8:])),
-			From: int16(binary.BigEndian.Uint16(b[12:])), To: int16(binary.BigEndian.Uint16(b[14:])), Print: binary.BigEndian.Uint32(b[16:]),
-		})
-	}
+	b = b[head+n:]
 	for len(b) > 3 {
 		f := fare{currency: string(b[:3])}
 		b = b[3:]
@@ -125,7 +322,11 @@ func (o *offer) fare(currency string) (fare, bool) {
 	return o.fares[i], true
 }
 
+// randomID makes an id whose text does not start with a dash: a shell would
+// take it for a flag, a spreadsheet for a formula.
 func randomID() (id booking.ID) {
-	rand.Read(id[:])
+	for rand.Read(id[:]); id.String()[0] == '-'; {
+		rand.Read(id[:])
+	}
 	return id
 }

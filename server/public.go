@@ -2,12 +2,12 @@ package server
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"waybill/schedule"
 	"waybill/server/wire"
 )
 
@@ -37,11 +37,7 @@ func (s *Server) listCities(w http.ResponseWriter, r *http.Request) error {
 	tt := s.timetable.Load()
 	list := tt.FindCities(name, country)
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		w.Array("cities")
-		for _, i := range list[min(skip, len(list)):min(skip+take, len(list))] {
-			writeCity(w, "", &tt.Cities[i])
-		}
-		w.EndArray()
+		wire.Each(w, "cities", page(list, skip, take), func(i int32) { writeCity(w, "", &tt.Cities[i]) })
 		w.Int("total", int64(len(list)))
 	})
 }
@@ -63,21 +59,18 @@ func (s *Server) getStop(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return errNotFound
 	}
+	kind := "BUS_STOP"
+	if stop.Station {
+		kind = "BUS_STATION"
+	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
 		w.Object("stop")
-		w.Texts("id", stop.ID, "place", stop.Place, "type", stopType(stop))
+		w.Texts("id", stop.ID, "place", stop.Place, "type", kind)
 		w.Float("latitude", stop.Lat)
 		w.Float("longitude", stop.Lon)
 		writeCity(w, "city", &tt.Cities[stop.City])
 		w.EndObject()
 	})
-}
-
-func stopType(s *schedule.Stop) string {
-	if s.Station {
-		return "BUS_STATION"
-	}
-	return "BUS_STOP"
 }
 
 // getClock answers GET /test/clock (contract §2).
@@ -89,10 +82,6 @@ func (s *Server) getClock(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return replyClock(w, now)
-}
-
-func replyClock(w http.ResponseWriter, now time.Time) error {
 	return reply(w, http.StatusOK, func(w *wire.Writer) { w.Time("now", now) })
 }
 
@@ -101,14 +90,13 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 	if !s.cfg.TestClock {
 		return errNotFound
 	}
-	b, err := body(w, r)
+	in, err := document(w, r)
 	if err != nil {
 		return err
 	}
 	var to time.Time
 	var by time.Duration
 	var given []string
-	in := wire.NewReader(b)
 	in.Fields(
 		wire.May("advance", func() {
 			given = append(given, "advance")
@@ -134,23 +122,29 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 			now = to
 		}
 		if now.Before(at) || now.Year() > maxYear {
-			return Event{}, invalid([]entry{problem(given[0], "would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339))})
+			return nil, invalid([]entry{problem(given[0], "would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339))})
 		}
-		return Event{ClockSet: &ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}}, nil
+		return &ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}, nil
 	})
+	if err == nil {
+		err = s.removeReports() // what is due by then happens before the answer
+	}
 	if err != nil {
 		return err
 	}
 	wrote(w, seq)
-	return replyClock(w, now)
+	return reply(w, http.StatusOK, func(w *wire.Writer) { w.Time("now", now) })
 }
+
+// rfc3339 is what time.Parse is too lenient about: one-digit hours, commas, offsets of a day and more.
+var rfc3339 = regexp.MustCompile(`^.{10}T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 // readInstant reads a date-time, to the millisecond.
 func readInstant(r *wire.Reader) (at time.Time) {
 	r.Text(func(v string) bool {
 		t, err := time.Parse(time.RFC3339, v)
 		at = t.UTC().Truncate(time.Millisecond)
-		return err == nil
+		return err == nil && rfc3339.MatchString(v) && at.Year() > 0 && at.Year() <= 9999
 	}, "be an instant as in 2026-11-20T08:30:00Z")
 	return at
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,19 +39,16 @@ func (q *query) err() error { return invalid(q.problems) }
 
 // text gives a parameter; "" when it is absent.
 func (q *query) text(name string) string {
-	list := q.values[name]
-	if len(list) == 0 {
-		return ""
-	}
-	if len(list) > 1 {
+	switch list := q.values[name]; {
+	case len(list) == 0:
+	case len(list) > 1:
 		q.complain(name, "is given more than once")
-		return ""
-	}
-	if !utf8.ValidString(list[0]) {
+	case !utf8.ValidString(list[0]):
 		q.complain(name, "is not valid UTF-8")
-		return ""
+	default:
+		return list[0]
 	}
-	return list[0]
+	return ""
 }
 
 // required gives a parameter that must be there.
@@ -68,16 +67,15 @@ func (q *query) number(name string, absent, least, most int) int {
 	if v == "" {
 		return absent
 	}
-	n, err := strconv.Atoi(v)
-	if err != nil || v[0] == '+' || n < least || n > most {
-		if most == unbounded {
-			q.complain(name, "must be a whole number of at least "+strconv.Itoa(least))
-		} else {
-			q.complain(name, "must be a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
-		}
-		return absent
+	if n, err := strconv.Atoi(v); err == nil && v[0] != '+' && least <= n && n <= most {
+		return n
 	}
-	return n
+	must := fmt.Sprintf("must be a whole number from %d to %d", least, most)
+	if most == unbounded {
+		must = fmt.Sprintf("must be a whole number of at least %d", least)
+	}
+	q.complain(name, must)
+	return absent
 }
 
 const unbounded = 1<<31 - 1
@@ -85,6 +83,11 @@ const unbounded = 1<<31 - 1
 // page gives take and skip.
 func (q *query) page(most int) (take, skip int) {
 	return q.number("take", min(50, most), 1, most), q.skip("skip")
+}
+
+// page gives the part of a list that take and skip ask for.
+func page[T any](list []T, skip, take int) []T {
+	return list[min(skip, len(list)):min(skip+take, len(list))]
 }
 
 // skip gives a number of items to leave out; null counts as absent.
@@ -95,16 +98,8 @@ func (q *query) skip(name string) int {
 	return q.number(name, 0, 0, unbounded)
 }
 
-// day gives a date as in 2026-11-20; false when it is absent or wrong.
-func (q *query) day(name string) (schedule.Day, bool) { return q.parseDay(name, q.text(name)) }
-
-// requiredDay gives a date that must be there.
-func (q *query) requiredDay(name string) schedule.Day {
-	d, _ := q.parseDay(name, q.required(name))
-	return d
-}
-
-func (q *query) parseDay(name, v string) (schedule.Day, bool) {
+// day reads v, the value of a parameter, as a date; false when it is absent or wrong.
+func (q *query) day(name, v string) (schedule.Day, bool) {
 	if v == "" {
 		return 0, false
 	}
@@ -117,13 +112,9 @@ func (q *query) parseDay(name, v string) (schedule.Day, bool) {
 
 // choice gives one of the values allowed.
 func (q *query) choice(name, absent string, allowed []string) string {
-	v := q.text(name)
-	if v == "" {
-		return absent
+	v := cmp.Or(q.text(name), absent)
+	if v != absent && !slices.Contains(allowed, v) {
+		q.complain(name, "must be one of "+strings.Join(allowed, ", "))
 	}
-	if slices.Contains(allowed, v) {
-		return v
-	}
-	q.complain(name, "must be one of "+strings.Join(allowed, ", "))
-	return absent
+	return v
 }

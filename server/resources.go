@@ -2,6 +2,7 @@ package server
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -24,68 +25,46 @@ func writeBooking(w *wire.Writer, name string, b *booking.Booking, now time.Time
 	w.Time("departureDate", departure)
 	w.Time("onboardingDateTime", departure)
 	w.String("status", b.Status(now))
-	due, open := b.RequiredBy(now)
-	for _, name := range [...]string{"bookingRequiredBy", "paymentRequiredBy"} {
-		if open {
-			w.Time(name, due)
-		} else {
-			w.Null(name)
-		}
-	}
-	w.Array("tickets")
-	for i := range b.Tickets {
-		writeTicket(w, "", b, &b.Tickets[i], now, true)
-	}
-	w.EndArray()
+	due, _ := b.RequiredBy(now)
+	w.OptionalTime("bookingRequiredBy", due)
+	w.OptionalTime("paymentRequiredBy", due)
+	wire.Each(w, "tickets", b.Tickets, func(t booking.Ticket) { writeTicket(w, "", b, &t, now, true) })
 	w.EndObject()
 }
 
 // writeTicket writes a Ticket; without whole, each slice carries only its id.
 func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Ticket, now time.Time, whole bool) {
+	id, legs := t.ID.String(), t.Itinerary()
 	w.Object(name)
-	writeTicketFields(w, b, t, now, whole)
-	w.EndObject()
-}
-
-func writeTicketFields(w *wire.Writer, b *booking.Booking, t *booking.Ticket, now time.Time, whole bool) {
-	writeID(w, "id", t.ID)
+	w.String("id", id)
 	writeID(w, "bookingId", b.ID)
 	w.Null("note")
 	status, payment := t.Status(now)
 	w.Texts("status", status, "paymentStatus", payment)
-	first := &t.Legs[0]
-	w.LocalTime("departureDate", t.Departure(), int(first.Run.Offsets[first.From]), false)
+	w.LocalTime("departureDate", t.Departure(), int(legs[0].Run.Offsets[legs[0].From]), false)
 	w.String("source", t.Source())
 	if t.Phase == booking.Refunded {
 		w.Hundredths("refundAmount", t.Refund)
 	} else {
 		w.Null("refundAmount")
 	}
-	id := t.ID.String()
 	writePassenger(w, id, t.Passenger)
 	writePrice(w, "price", id+".price", t.Price(), string(t.Currency[:]))
-	discounted := false
-	for _, l := range t.Itinerary() {
-		if l.Discount >= 0 && !discounted {
-			writeDiscount(w, "discount", l.Run.Form, l.From, int(l.Discount), false)
-			discounted = true
-		}
-	}
-	if !discounted {
+	if i := slices.IndexFunc(legs, func(l booking.Leg) bool { return l.Discount >= 0 }); i >= 0 {
+		writeDiscount(w, "discount", legs[i])
+	} else {
 		w.Null("discount")
 	}
 	w.Array("slices")
-	for i, l := range t.Itinerary() {
-		x := soldRide(id+"."+strconv.Itoa(i+1), l)
-		if whole {
+	for i, l := range legs {
+		if x := (ride{l, id + "." + strconv.Itoa(i+1)}); whole {
 			x.write(w)
 		} else {
-			w.Object("")
-			w.String("id", x.id)
-			w.EndObject()
+			w.Record("", "id", x.id)
 		}
 	}
 	w.EndArray()
+	w.EndObject()
 }
 
 func writePassenger(w *wire.Writer, ticket string, p booking.Passenger) {
@@ -112,17 +91,17 @@ func writePrice(w *wire.Writer, name, id string, amount int64, currency string) 
 	w.EndObject()
 }
 
-// writeDiscount writes a Discount of a ticket, or of an offer, which has a description besides.
-func writeDiscount(w *wire.Writer, name string, form *schedule.Form, from int16, at int, offer bool) {
-	d := &form.Discounts[at]
+// writeDiscount writes the Discount of a leg that has one. An offer's has a description besides.
+func writeDiscount(w *wire.Writer, name string, l booking.Leg) {
+	d := &l.Run.Form.Discounts[l.Discount]
 	w.Object(name)
 	w.Texts("id", d.ID, "name", d.Name, "rule", "Percent")
 	w.Hundredths("amount", d.Percent)
 	// Midnight where one boards, whose date decides.
-	zone := location(form.Stops[from].City.Zone)
+	zone := location(l.Run.Form.Stops[l.From].City.Zone)
 	w.Time("startDate", d.First.In(zone))
 	w.Time("endDate", d.Last.In(zone))
-	if offer {
+	if l.Seat == 0 {
 		w.String("description", d.Description)
 	}
 	w.EndObject()
@@ -139,36 +118,30 @@ func writeRules(w *wire.Writer, form *schedule.Form) {
 	}
 }
 
-// ride is what a Slice shows: of an offer, or as it was sold.
+// ride is what a Slice shows: a leg as it was sold, or of an offer, which has no seat (0) and no amount.
 type ride struct {
-	*booking.Run
-	id       string
-	from, to int16
-	seat     int16 // 0: an offer has none
+	booking.Leg
+	id string
 }
 
-func rideOf(tt *schedule.Timetable, l *schedule.Leg) ride {
+// offered gives the ride that a leg would be sold as.
+func offered(tt *schedule.Timetable, l *schedule.Leg) ride {
 	start, form := tt.Start(l), tt.Form(l.Trip)
 	run := &booking.Run{Form: form, Day: l.Day, Start: start, Offsets: tt.Offsets(l.Trip, start)}
 	id := form.Trip + "." + l.Day.String() + "." + strconv.Itoa(int(l.From)) + "." + strconv.Itoa(int(l.To))
-	return ride{run, id, l.From, l.To, 0}
+	return ride{booking.Leg{Run: run, From: l.From, To: l.To, Discount: int16(tt.Discount(l))}, id}
 }
-
-func soldRide(id string, l booking.Leg) ride { return ride{l.Run, id, l.From, l.To, l.Seat} }
 
 // write writes a Slice.
 func (x *ride) write(w *wire.Writer) {
-	f := x.Form
-	dep, arr := x.Dep(x.from), x.Arr(x.to)
+	f, dep, arr := x.Run.Form, x.Run.Dep(x.From), x.Run.Arr(x.To)
 	w.Object("")
 	w.String("id", x.id)
 	w.Int("duration", int64(arr.Sub(dep)/time.Minute))
 	w.Time("departureDate", dep)
 	w.Time("arrivalDate", arr)
-	if x.seat > 0 {
-		w.Object("seat")
-		w.Texts("id", x.id+".seat", "label", strconv.Itoa(int(x.seat)))
-		w.EndObject()
+	if x.Seat > 0 {
+		w.Record("seat", "id", x.id+".seat", "label", strconv.Itoa(int(x.Seat)))
 	}
 	writeBus(w, &f.Bus)
 	w.Object("carriage")
@@ -177,7 +150,7 @@ func (x *ride) write(w *wire.Writer) {
 	w.EndObject()
 	writeRoute(w, f)
 	w.Array("stops")
-	for i := x.from; i <= x.to; i++ {
+	for i := x.From; i <= x.To; i++ {
 		x.writeStop(w, i)
 	}
 	w.EndArray()
@@ -191,9 +164,7 @@ func writeBus(w *wire.Writer, b *schedule.Bus) {
 	w.Texts("registrationNumber", b.Registration, "brand", b.Brand, "model", b.Model)
 	w.Array("images")
 	for i, url := range b.Images {
-		w.Object("")
-		w.Texts("id", b.ID+".image"+strconv.Itoa(i+1), "url", url, "name", path.Base(url))
-		w.EndObject()
+		w.Record("", "id", b.ID+".image"+strconv.Itoa(i+1), "url", url, "name", path.Base(url))
 	}
 	w.EndArray()
 	w.EndObject()
@@ -210,40 +181,34 @@ func writeRoute(w *wire.Writer, f *schedule.Form) {
 	w.Strings("socials", c.Socials)
 	w.EndObject()
 	w.EmptyArray("permissions")
-	w.Array("services")
-	for _, s := range r.Services {
-		w.Object("")
-		w.Texts("id", s.ID, "name", s.Name)
-		w.EndObject()
-	}
-	w.EndArray()
+	wire.Each(w, "services", r.Services, func(s schedule.Amenity) { w.Record("", "id", s.ID, "name", s.Name) })
 	w.EndObject()
 }
 
 // writeStop writes a Stop of a slice. The first has no arrival, the last no
 // departure; an offer's has cityStopId instead of arrivalDate.
 func (x *ride) writeStop(w *wire.Writer, i int16) {
-	call := &x.Form.Stops[i]
+	call := &x.Run.Form.Stops[i]
 	clock := func(name string, at time.Time, shown bool) {
 		if !shown {
 			w.Null(name)
 			return
 		}
-		local := at.Add(time.Duration(x.Offsets[i]) * time.Second).UTC()
+		local := at.Add(time.Duration(x.Run.Offsets[i]) * time.Second).UTC()
 		w.String(name, local.Format("15:04"))
 	}
 	w.Object("")
 	w.String("id", call.Stop.ID)
-	clock("departureTime", x.Dep(i), i < x.to)
-	clock("arrivalTime", x.Arr(i), i > x.from)
+	clock("departureTime", x.Run.Dep(i), i < x.To)
+	clock("arrivalTime", x.Run.Arr(i), i > x.From)
 	w.String("platform", call.Stop.Platform)
 	switch {
-	case x.seat == 0:
+	case x.Seat == 0:
 		w.String("cityStopId", call.City.ID+"."+call.Stop.ID)
-	case i == x.from:
+	case i == x.From:
 		w.Null("arrivalDate")
 	default:
-		w.Time("arrivalDate", x.Arr(i))
+		w.Time("arrivalDate", x.Run.Arr(i))
 	}
 	w.String("place", call.Stop.Place)
 	w.Float("latitude", call.Stop.Lat)
@@ -252,11 +217,8 @@ func (x *ride) writeStop(w *wire.Writer, i int16) {
 	w.EndObject()
 }
 
-// writeCity writes a City.
 func writeCity(w *wire.Writer, name string, c *schedule.City) {
-	w.Object(name)
-	w.Texts("id", c.ID, "name", c.Name, "slug", c.Slug, "country", c.Country, "timeZone", c.Zone)
-	w.EndObject()
+	w.Record(name, "id", c.ID, "name", c.Name, "slug", c.Slug, "country", c.Country, "timeZone", c.Zone)
 }
 
 var locations sync.Map // by name: loading one reads files

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +32,9 @@ import (
 //	wait DURATION
 //	restart | crash           with, or without, closing the server
 //	provider ok|fails|fails-once
+//	browser NAME [like NAME]  the browser that calls from here on, with its cookies, at first those of another; or nobody
+//	settle                    lets the background come to rest
+//	list DIR                  $out is the names of its files
 //	admin OP [key=value]…     an admin operation; $out is what it prints; admin! expects an error
 //	header NAME: VALUE        of the next request
 //	METHOD PATH [BODY]
@@ -76,6 +81,8 @@ type player struct {
 	s        *Server
 	vars     map[string]string
 	caller   string
+	browser  string
+	cookies  map[string][]*http.Cookie // by browser, in the order they were set
 	header   [][2]string
 	resp     *httptest.ResponseRecorder
 	asked    bool // the answer's status was checked
@@ -88,7 +95,7 @@ type player struct {
 var scriptStart = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
 func newPlayer(t *testing.T, dir, file string) *player {
-	p := &player{t: t, file: file, dir: dir, vars: map[string]string{}}
+	p := &player{t: t, file: file, dir: dir, vars: map[string]string{}, cookies: map[string][]*http.Cookie{}}
 	t.Cleanup(func() { p.s.Close() })
 	p.open()
 	if err := p.s.Import(os.DirFS("../testdata/demo"), "demo", ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
@@ -165,6 +172,17 @@ func (p *player) play(line string) {
 		p.vars[name], p.caller = strings.TrimSpace(p.vars["out"]), name
 	case "as":
 		p.caller = rest
+	case "browser":
+		name, other, _ := strings.Cut(rest, " like ")
+		p.browser, p.cookies[name] = name, append(slices.Clip(p.cookies[name]), p.cookies[other]...)
+	case "settle":
+		synctest.Wait()
+	case "list":
+		names, err := store.Dir(p.dir).List(rest)
+		if err != nil {
+			p.fatal("%v", err)
+		}
+		p.vars["out"] = strings.Join(names, " ")
 	case "wait":
 		d, err := time.ParseDuration(rest)
 		if err != nil {
@@ -203,7 +221,7 @@ func (p *player) play(line string) {
 
 func (p *player) admin(op string, form url.Values, fails bool) {
 	var out bytes.Buffer
-	err := p.s.Admin(context.Background(), op, form, &out)
+	err := p.s.Admin(op, form, &out)
 	if (err != nil) != fails {
 		p.fatal("admin %s: %v\n%s", op, err, &out)
 	}
@@ -224,20 +242,30 @@ func (p *player) request(method, rest string) {
 	for _, h := range p.header {
 		r.Header.Add(h[0], h[1])
 	}
+	p.sendCookies(r)
 	p.header, p.asked = nil, false
 	p.resp = httptest.NewRecorder()
 	p.s.ServeHTTP(p.resp, r)
+	p.cookies[p.browser] = append(p.cookies[p.browser], p.resp.Result().Cookies()...)
 	p.wellFormed()
 }
 
 // wellFormed checks what holds for every answer.
 func (p *player) wellFormed() {
 	h := p.resp.Header()
+	if strings.HasPrefix(h.Get("Content-Type"), "text/csv") {
+		return
+	}
 	if h.Get("Content-Type") != "application/json" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Request-Id") == "" {
 		p.fatal("headers: %v", h)
 	}
 	if !json.Valid(p.resp.Body.Bytes()) {
 		p.fatal("not JSON: %s", p.resp.Body)
+	}
+	for _, c := range p.cookies[p.browser] {
+		if c.Value != "" && strings.Contains(p.resp.Body.String(), c.Value) {
+			p.fatal("the answer shows a token")
+		}
 	}
 	if key := p.vars[p.caller]; key != "" && strings.Contains(p.resp.Body.String()+fmt.Sprint(h), key) {
 		p.fatal("the answer shows the key")
@@ -265,8 +293,6 @@ func (p *player) check(line string) {
 	want = p.expand(want)
 	got := ""
 	switch {
-	case path == "out":
-		got = p.vars["out"]
 	case m[1] != "":
 		got = strings.Join(p.resp.Header().Values(path), ", ")
 	default:
@@ -292,6 +318,9 @@ func (p *player) check(line string) {
 
 // value gives the JSON at a path such as data.offers[0].id, "absent" where there is nothing.
 func (p *player) value(path string) string {
+	if path == "out" {
+		return p.vars["out"]
+	}
 	v := json.RawMessage(bytes.TrimSpace(p.resp.Body.Bytes()))
 	if path == "body" {
 		return string(v)
@@ -358,5 +387,6 @@ func (p *player) finish() {
 
 // compare holds the live state against a replay of the journal, and against what a snapshot of it gives.
 func (p *player) compare() {
+	synctest.Wait()
 	compareWithReplay(p.t, p.s, p.dir, p.opened > 1)
 }

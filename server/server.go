@@ -10,13 +10,18 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +29,7 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/server/idp"
 	"waybill/store"
 )
 
@@ -46,6 +52,11 @@ type Config struct {
 	// MaxTransfers is the number of changes a journey may have: 0 or 1.
 	MaxTransfers int
 
+	// IDP verifies ID tokens; nil trusts the built-in development provider.
+	IDP *idp.Client
+	// SecureCookies marks cookies Secure also where the server itself does not speak TLS.
+	SecureCookies bool
+
 	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal. It is
 	// called at least once for each ticket, with the same Key for the same
 	// question, also after a crash. nil confirms at once.
@@ -66,17 +77,23 @@ type Server struct {
 	st  *store.Store[*State, Event]
 	mux *http.ServeMux
 
-	// fresh tells that the data directory was made by this Open.
-	fresh bool
+	fresh bool // see Fresh
 
 	// What requests read without the lock; each is replaced once its change is durable.
 	timetable atomic.Pointer[schedule.Timetable]
 	ring      atomic.Pointer[auth.Ring]
 
+	idp       *idp.Client
+	idpKey    ed25519.PrivateKey // of the development provider; nil when another is trusted
+	origin    *http.CrossOriginProtection
+	passwords *throttle
+	ordered   chan struct{} // wakes the queue of reports
+
 	unavailable bool       // it only answers 503
 	importing   sync.Mutex // one import, and one key rotation, at a time
 
-	background sync.WaitGroup
+	background sync.WaitGroup     // what comes to an end by itself
+	queue      sync.WaitGroup     // what runs until stop
 	stop       context.CancelFunc // ends what runs in the background
 	base       context.Context
 }
@@ -84,24 +101,30 @@ type Server struct {
 // ErrClock is returned by Open for a clock setting that the directory does not allow.
 var ErrClock = errors.New("server: the clock setting does not fit the directory")
 
+// newServer makes a server that has nothing open yet.
+func newServer(cfg Config) *Server {
+	cfg.FS = cmp.Or[store.FS](cfg.FS, store.Dir(cfg.Dir))
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = func() [16]byte { return randomID() }
+	}
+	s := &Server{
+		cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(),
+		passwords: newThrottle(), ordered: make(chan struct{}, 1),
+	}
+	s.newMux()
+	return s
+}
+
 // Open opens the data directory, which is made if it does not exist.
 // Errors: those of store.Open, ErrClock, and what is wrong with the files beside the journal.
 func Open(cfg Config) (*Server, error) {
-	s := &Server{cfg: cfg, log: cfg.Log}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.cfg.FS == nil {
-		s.cfg.FS = store.Dir(cfg.Dir)
-	}
-	if s.cfg.Now == nil {
-		s.cfg.Now = time.Now
-	}
+	s := newServer(cfg)
 	start := s.cfg.Now()
-	if s.cfg.StartAt.IsZero() {
-		s.cfg.StartAt = start
-	}
-	sc := s.storeConfig()
+	sc := StoreConfig(s.cfg.FS, s.log)
 	sc.Now = func(st *State) time.Time {
 		now := s.cfg.Now()
 		if st.Clock.Set && (s.cfg.TestClock || s.cfg.KeepClock) {
@@ -120,15 +143,12 @@ func Open(cfg Config) (*Server, error) {
 	if err := s.settleIn(start); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.newMux()
 	s.askAgain()
+	s.queue.Go(s.runReports)
 	return s, nil
 }
 
-// storeConfig says how the state is kept, for a server and for those who only read.
-func (s *Server) storeConfig() store.Config[*State, Event] { return StoreConfig(s.cfg.FS, s.log) }
-
-// StoreConfig says how the state is kept. Its Now is the machine's clock.
+// StoreConfig says how the state is kept, for a server and for those who only read. Its Now is the machine's clock.
 func StoreConfig(fsys store.FS, log *slog.Logger) store.Config[*State, Event] {
 	j := newJournal()
 	return store.Config[*State, Event]{
@@ -137,44 +157,28 @@ func StoreConfig(fsys store.FS, log *slog.Logger) store.Config[*State, Event] {
 	}
 }
 
-// lostJournal is the error of a directory whose keys, made after the first line, are all that is left.
-func lostJournal(fsys store.FS) error {
-	keys, err := fsys.List(keyDir)
-	if err != nil || len(keys) == 0 {
-		return err
-	}
-	lines, err := fsys.List("journal")
-	if err != nil || len(lines) > 0 {
-		return err
-	}
-	return &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + keyDir + "/" + ringFile + " shows that it was not"}
-}
-
 // settleIn loads what lies beside the journal, and starts or gives up the clock.
 func (s *Server) settleIn(start time.Time) error {
-	var clock Clock
-	var hash string
+	var found State
 	var last time.Time
 	sold := 0
-	if err := s.st.View(func(st *State, now time.Time) {
-		clock, hash, last, sold = st.Clock, st.TimetableHash, now, st.Bookings.Count()
-	}); err != nil {
+	if err := s.st.View(func(st *State, now time.Time) { found, last, sold = *st, now, st.Bookings.Count() }); err != nil {
 		return err
 	}
-	switch at := s.cfg.StartAt; {
-	case s.cfg.TestClock && !clock.Set && sold > 0 && last.After(at.Add(time.Second)):
+	switch at := cmp.Or(s.cfg.StartAt, start); {
+	case s.cfg.TestClock && !found.Clock.Set && sold > 0 && last.After(at.Add(time.Second)):
 		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings", ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
-	case s.cfg.TestClock && !clock.Set:
+	case s.cfg.TestClock && !found.Clock.Set:
 		offset := at.Sub(start).Truncate(time.Millisecond)
-		if err := s.st.SetClock(s.cfg.Now().Add(offset), Event{ClockSet: &ClockSet{OffsetMs: offset.Milliseconds()}}); err != nil {
+		if err := s.st.SetClock(s.cfg.Now().Add(offset), &ClockSet{OffsetMs: offset.Milliseconds()}); err != nil {
 			return err
 		}
-	case !s.cfg.TestClock && !s.cfg.KeepClock && clock.Set:
-		if err := s.record(Event{ClockSet: &ClockSet{Real: true}}); err != nil {
+	case !s.cfg.TestClock && !s.cfg.KeepClock && found.Clock.Set:
+		if err := s.record(&ClockSet{Real: true}); err != nil {
 			return err
 		}
 	}
-	tt, err := s.loadTimetable(hash)
+	tt, err := loadTimetable(s.cfg.FS, found.TimetableHash)
 	if err != nil {
 		return err
 	}
@@ -185,7 +189,10 @@ func (s *Server) settleIn(start time.Time) error {
 		return err
 	}
 	s.timetable.Store(tt)
-	return s.loadRing()
+	if err := errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir)); err != nil {
+		return err
+	}
+	return errors.Join(s.openIDP(), s.loadRing())
 }
 
 // record journals an event that needs no decision.
@@ -205,12 +212,7 @@ func (s *Server) do(decide func(*State, time.Time) (Event, error)) (seq uint64, 
 	}, nil)
 }
 
-func (s *Server) newID() booking.ID {
-	if s.cfg.NewID != nil {
-		return s.cfg.NewID()
-	}
-	return randomID()
-}
+func (s *Server) newID() booking.ID { return s.cfg.NewID() }
 
 // Fresh tells that the data directory was made by this start.
 func (s *Server) Fresh() bool { return s.fresh }
@@ -228,22 +230,19 @@ func (s *Server) Now() (now time.Time, err error) {
 func (s *Server) Close() error {
 	s.stop()
 	s.background.Wait()
+	s.queue.Wait()
 	return s.st.Close()
 }
 
-const (
-	timetableDir = "timetables"
-	keyDir       = "keys"
-	ringFile     = "offer-tokens"
-)
+const timetableDir = "timetables"
 
-// loadTimetable reads the timetable that the journal names.
-func (s *Server) loadTimetable(hash string) (*schedule.Timetable, error) {
+// loadTimetable reads the timetable that the journal names; hash "" is none yet.
+func loadTimetable(fsys store.FS, hash string) (*schedule.Timetable, error) {
 	if hash == "" {
-		return emptyTimetable(), nil
+		return schedule.New(new(schedule.Tables))
 	}
 	name := timetableDir + "/" + hash + ".jsonl"
-	f, err := s.cfg.FS.Open(name)
+	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &store.Damage{Place: store.Place{File: name}, Reason: "is missing, but is the timetable in force"}
 	} else if err != nil {
@@ -257,11 +256,28 @@ func (s *Server) loadTimetable(hash string) (*schedule.Timetable, error) {
 	return schedule.New(tables)
 }
 
-// loadRing reads the keys that sign offers, or makes the first.
-func (s *Server) loadRing() error {
-	if err := s.cfg.FS.Mkdir(keyDir); err != nil {
+// The secrets, which lie beside the journal and were made after its first line.
+const (
+	keyDir   = "keys"
+	ringFile = "offer-tokens"
+	idpFile  = "development-idp" // the seed of the development provider's key, in hex
+)
+
+// lostJournal is the error of a directory whose keys are all that is left.
+func lostJournal(fsys store.FS) error {
+	keys, err := fsys.List(keyDir)
+	if err != nil || len(keys) == 0 {
 		return err
 	}
+	lines, err := fsys.List("journal")
+	if err != nil || len(lines) > 0 {
+		return err
+	}
+	return &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + keyDir + "/" + ringFile + " shows that it was not"}
+}
+
+// loadRing reads the keys that sign offers, or makes the first.
+func (s *Server) loadRing() error {
 	ring, err := readRing(s.cfg.FS)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.saveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}))
@@ -271,12 +287,7 @@ func (s *Server) loadRing() error {
 }
 
 func readRing(fsys store.FS) (*auth.Ring, error) {
-	f, err := fsys.Open(keyDir + "/" + ringFile)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	text, err := readKey(fsys, ringFile)
 	if err != nil {
 		return nil, err
 	}
@@ -287,14 +298,51 @@ func readRing(fsys store.FS) (*auth.Ring, error) {
 	return ring, nil
 }
 
-// saveRing makes a ring durable and signs with it from then on.
-func (s *Server) saveRing(ring *auth.Ring) error {
-	err := store.Publish(s.cfg.FS, keyDir, ringFile, func(w io.Writer) error {
-		_, err := w.Write(ring.Marshal())
+// readKey reads a file of secrets.
+func readKey(fsys store.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(keyDir + "/" + name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 1<<20))
+}
+
+func (s *Server) saveKey(name string, text []byte) error {
+	return store.Publish(s.cfg.FS, keyDir, name, func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
 	})
+}
+
+// saveRing makes a ring durable and signs with it from then on.
+func (s *Server) saveRing(ring *auth.Ring) error {
+	err := s.saveKey(ringFile, ring.Marshal())
 	if err == nil {
 		s.ring.Store(ring)
+	}
+	return err
+}
+
+// openIDP trusts the built-in provider, whose key it reads or makes, unless another one is configured.
+func (s *Server) openIDP() error {
+	if s.idp = s.cfg.IDP; s.idp != nil {
+		s.idp.Linked = s.linked
+		return nil
+	}
+	text, err := readKey(s.cfg.FS, idpFile)
+	seed, bad := hex.DecodeString(strings.TrimSpace(string(text)))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		seed = make([]byte, ed25519.SeedSize)
+		rand.Read(seed)
+		err = s.saveKey(idpFile, fmt.Appendf(nil, "%x\n", seed))
+	case err == nil && (bad != nil || len(seed) != ed25519.SeedSize):
+		err = &store.Damage{Place: store.Place{File: keyDir + "/" + idpFile}, Reason: "is not a key"}
+	}
+	if err == nil {
+		s.idpKey = ed25519.NewKeyFromSeed(seed)
+		s.idp = idp.Development(auth.DevelopmentKeys(s.idpKey.Public().(ed25519.PublicKey)))
 	}
 	return err
 }

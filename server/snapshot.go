@@ -2,23 +2,153 @@ package server
 
 import (
 	"bufio"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 
-	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/server/wire"
 )
 
+// coder writes the journal's and snapshots' JSON, or reads it: one description
+// of an object, its members in order, does both, so that they cannot disagree.
+// What it reads is what it wrote, byte for byte in its form.
+type coder struct {
+	w *wire.Writer // nil when reading
+	r *wire.Reader
+}
+
+// writing tells the direction.
+func (c *coder) writing() bool { return c.w != nil }
+
+// object is an object with the given members.
+func (c *coder) object(name string, members func()) {
+	if c.writing() {
+		c.w.Object(name)
+		members()
+		c.w.EndObject()
+		return
+	}
+	c.r.Member(name)
+	c.r.Literal("{")
+	members()
+	c.r.Literal("}")
+}
+
+// optional tells whether a member is there: when writing, as given.
+func (c *coder) optional(name string, there bool) bool {
+	if c.writing() {
+		return there
+	}
+	return c.r.At(name)
+}
+
+func (c *coder) string(name string, v *string) {
+	if c.writing() {
+		c.w.String(name, *v)
+		return
+	}
+	c.r.Member(name)
+	*v = c.r.String()
+}
+
+// json is a value that is rare enough for encoding/json; v points to it.
+func (c *coder) json(name string, v any) {
+	if c.writing() {
+		text, err := json.Marshal(v)
+		if err != nil {
+			panic(fmt.Sprintf("server: %T cannot be written: %v", v, err))
+		}
+		c.w.Raw(name, text)
+		return
+	}
+	c.r.Member(name)
+	if text := c.r.Raw(); text != nil {
+		if err := json.Unmarshal(text, v); err != nil {
+			c.r.Reject(err.Error())
+		}
+	}
+}
+
+// number is a whole number.
+func number[T ~int | ~int16 | ~int32 | ~int64 | ~uint8](c *coder, name string, v *T) {
+	if c.writing() {
+		c.w.Int(name, int64(*v))
+		return
+	}
+	c.r.Member(name)
+	n := c.r.Int()
+	if *v = T(n); int64(*v) != n {
+		c.r.Reject(fmt.Sprintf("%s %d is out of range", name, n))
+	}
+}
+
+// id is 128 random bits.
+func id[T ~[16]byte](c *coder, name string, v *T) {
+	if c.writing() {
+		writeID(c.w, name, [16]byte(*v))
+		return
+	}
+	c.r.Member(name)
+	text := c.r.Bytes()
+	var room [18]byte
+	n, err := base64.RawURLEncoding.Strict().Decode(room[:], text[:min(len(text), 22)])
+	if err != nil || n != 16 || len(text) != 22 {
+		c.r.Reject(name + " is not an id")
+	}
+	*v = T(room[:16])
+}
+
+// text is a value with a form in text.
+func text[T any](c *coder, name string, v *T, format func(T) string, parse func(string) (T, bool)) {
+	if c.writing() {
+		c.w.String(name, format(*v))
+		return
+	}
+	c.r.Member(name)
+	s := c.r.String()
+	var ok bool
+	if *v, ok = parse(s); !ok {
+		c.r.Reject(fmt.Sprintf("%s %q is not what is expected", name, s))
+	}
+}
+
+// list is an array whose elements item describes.
+func list[T any](c *coder, name string, v *[]T, item func(*T)) {
+	if c.writing() {
+		c.w.Array(name)
+		for i := range *v {
+			item(&(*v)[i])
+		}
+		c.w.EndArray()
+		return
+	}
+	c.r.Member(name)
+	c.r.Literal("[")
+	for c.r.More() {
+		var x T
+		item(&x)
+		*v = append(*v, x)
+	}
+}
+
+func (c *coder) strings(name string, v *[]string) {
+	list(c, name, v, func(s *string) { c.string("", s) })
+}
+
 // A snapshot is a line of each: the clock and the timetable, and every
-// partner, form, run and booking, in the order they came into being, so that
+// partner, user, session, report, form, run and booking, in the order they came into being, so that
 // the same state is always the same bytes. Later lines name earlier ones, runs by number.
 
 // freeze gives what writes the state as it is now.
 func (j *journal) freeze(s *State) func(io.Writer) error {
 	head := *s
-	partners, frozen := s.Partners.All(), s.Bookings.Freeze()
+	head.Geolocation = maps.Clone(s.Geolocation)
+	partners, users, sessions, reports := s.Partners.All(), s.Accounts.Users(), s.Accounts.Sessions(), s.Reports.All()
+	frozen := s.Bookings.Freeze()
 	return func(to io.Writer) (err error) {
 		var w wire.Writer
 		c := &coder{w: &w}
@@ -30,13 +160,11 @@ func (j *journal) freeze(s *State) func(io.Writer) error {
 				_, err = to.Write(w.B)
 			}
 		}
-		line(func() {
-			c.json("clock", &head.Clock)
-			c.string("timetable", &head.TimetableHash)
-		})
-		for _, p := range partners {
-			line(func() { c.json("partner", p) })
-		}
+		line(func() { codeHead(c, &head) })
+		rows(line, c, "partner", partners)
+		rows(line, c, "user", users)
+		rows(line, c, "session", sessions)
+		rows(line, c, "report", reports)
 		numbers := make(map[*booking.Run]int32, len(frozen.Runs))
 		forms := map[*schedule.Form]bool{}
 		for i, r := range frozen.Runs {
@@ -74,12 +202,9 @@ func (j *journal) thaw(from io.Reader) (*State, error) {
 		c.object("", func() {
 			switch {
 			case c.r.At("clock"):
-				c.json("clock", &s.Clock)
-				c.string("timetable", &s.TimetableHash)
-			case c.r.At("partner"):
-				p := new(auth.Partner)
-				c.json("partner", p)
-				s.Partners.Restore(p)
+				codeHead(c, s)
+			case row(c, "partner", s.Partners.Restore), row(c, "user", s.Accounts.RestoreUser),
+				row(c, "session", s.Accounts.RestoreSession), row(c, "report", s.Reports.Restore):
 			case c.r.At("form"):
 				var f *schedule.Form
 				j.form(c, "form", &f)
@@ -100,6 +225,33 @@ func (j *journal) thaw(from io.Reader) (*State, error) {
 		if err := c.r.Err(); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
+	}
+}
+
+// rows writes what is rare enough for encoding/json, a line each.
+func rows[T any](line func(func()), c *coder, name string, list []*T) {
+	for _, x := range list {
+		line(func() { c.json(name, x) })
+	}
+}
+
+// row reads one of them, if the line is one.
+func row[T any](c *coder, name string, restore func(*T)) bool {
+	if !c.r.At(name) {
+		return false
+	}
+	x := new(T)
+	if c.json(name, x); c.r.Err() == nil {
+		restore(x)
+	}
+	return true
+}
+
+func codeHead(c *coder, s *State) {
+	c.json("clock", &s.Clock)
+	c.string("timetable", &s.TimetableHash)
+	if c.optional("geolocation", len(s.Geolocation) > 0) {
+		c.json("geolocation", &s.Geolocation)
 	}
 }
 

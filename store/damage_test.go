@@ -208,3 +208,38 @@ func TestSnapshotOfAnotherProgram(t *testing.T) {
 		t.Errorf("changed to %q", named(d.files(), ""))
 	}
 }
+
+// TestLastLineOfEarlierFile: however long the last line of a file is that ends
+// before the snapshot, Open finds it, and finds out where it does not go on.
+func TestLastLineOfEarlierFile(t *testing.T) {
+	for _, size := range []int{1, 1 << 16, 1<<16 - 200, 1 << 18, 1 << 20} {
+		d := newDisk()
+		cfg := config(d)
+		cfg.SegmentBytes = 1
+		st := open(t, cfg)
+		put(t, st, add{N: 1, Text: "short"}, add{N: 2, Text: strings.Repeat("x", size), Name: "Quin"})
+		put(t, st, add{N: 3})
+		if err := st.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+		want, all := look(t, st), d.files()
+		closeStore(t, st)
+		st = open(t, config(diskOf(all)))
+		if got := look(t, st); !got.equal(want) {
+			t.Errorf("%d bytes: total %d, want %d", size, got.total, want.total)
+		}
+		closeStore(t, st)
+		earlier := named(all, "journal/")[1]
+		for i := range all[earlier] {
+			if i > 3 && i < len(all[earlier])-3 {
+				continue
+			}
+			cut := maps.Clone(all)
+			cut[earlier] = all[earlier][:i]
+			var damage *store.Damage
+			if _, _, err := store.Open(config(diskOf(cut))); !errors.As(err, &damage) || damage.File != earlier {
+				t.Fatalf("%d bytes, cut at %d: %v", size, i, err)
+			}
+		}
+	}
+}

@@ -232,6 +232,8 @@ type handle struct {
 
 func (h *handle) Read(b []byte) (int, error) { return h.read.Read(b) }
 
+func (h *handle) ReadAt(b []byte, off int64) (int, error) { return h.read.ReadAt(b, off) }
+
 func (h *handle) Write(b []byte) (int, error) {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()

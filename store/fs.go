@@ -12,37 +12,33 @@ import (
 	"syscall"
 )
 
-// FS is the file access that durability rests on. Names are slash-separated
-// and relative to the data directory. It is an interface so that a test can
-// stop the store at every write, sync, rename and directory sync.
+// FS is the file access that durability rests on. Names are slash-separated and relative to the data directory. It is an
+// interface so that a test can stop the store at every write, sync, rename and directory sync.
 type FS interface {
-	// Open opens a file for reading.
-	Open(name string) (File, error)
-	// Create makes a new, empty file for writing, mode 0600; it must not exist.
-	Create(name string) (File, error)
-	// Append opens an existing file to write at its end.
-	Append(name string) (File, error)
+	Open(name string) (File, error)   // for reading
+	Create(name string) (File, error) // for writing a new file, mode 0600; it must not exist
+	Append(name string) (File, error) // for writing at the end of an existing file
 	Rename(from, to string) error
 	Remove(name string) error
-	// List gives the names in a directory, sorted; none when it does not exist.
-	List(dir string) ([]string, error)
-	// Mkdir makes a directory, mode 0700, unless it exists.
-	Mkdir(dir string) error
-	// SyncDir makes the directory's entries durable.
-	SyncDir(dir string) error
-	// Seal makes a file read-only, mode 0400.
-	Seal(name string) error
-	// Lock takes the file's lock, which ends with the process or with Close; ErrLocked when another has it.
-	Lock(name string) (io.Closer, error)
+	List(dir string) ([]string, error)   // the names in a directory, sorted; none when it does not exist
+	Mkdir(dir string) error              // mode 0700, unless it exists
+	SyncDir(dir string) error            // makes the directory's entries durable
+	Seal(name string) error              // makes a file read-only, mode 0400
+	Lock(name string) (io.Closer, error) // until Close or the process's end; ErrLocked when another has it
 }
 
 // File is an open file.
 type File interface {
 	io.ReadWriteCloser
-	// Sync makes all that was written durable.
-	Sync() error
+	io.ReaderAt
+	Sync() error // makes all that was written durable
 	Size() (int64, error)
 }
+
+const (
+	tempSuffix = ".tmp"
+	appending  = os.O_WRONLY | os.O_APPEND
+)
 
 // Dir is the FS of a real directory, which need not exist yet.
 type Dir string
@@ -63,25 +59,15 @@ func (d Dir) path(name string) string { return filepath.Join(string(d), filepath
 
 func (d Dir) open(name string, flag int) (File, error) {
 	f, err := os.OpenFile(d.path(name), flag, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return osFile{f}, nil
+	return osFile{f}, err
 }
 
-func (d Dir) Open(name string) (File, error) { return d.open(name, os.O_RDONLY) }
-
-func (d Dir) Create(name string) (File, error) {
-	return d.open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND)
-}
-
-func (d Dir) Append(name string) (File, error) { return d.open(name, os.O_WRONLY|os.O_APPEND) }
-
-func (d Dir) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
-
-func (d Dir) Remove(name string) error { return os.Remove(d.path(name)) }
-
-func (d Dir) Seal(name string) error { return os.Chmod(d.path(name), 0o400) }
+func (d Dir) Open(name string) (File, error)   { return d.open(name, os.O_RDONLY) }
+func (d Dir) Append(name string) (File, error) { return d.open(name, appending) }
+func (d Dir) Create(name string) (File, error) { return d.open(name, appending|os.O_CREATE|os.O_EXCL) }
+func (d Dir) Rename(from, to string) error     { return os.Rename(d.path(from), d.path(to)) }
+func (d Dir) Remove(name string) error         { return os.Remove(d.path(name)) }
+func (d Dir) Seal(name string) error           { return os.Chmod(d.path(name), 0o400) }
 
 func (d Dir) List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(d.path(dir))
@@ -129,11 +115,27 @@ func (d Dir) Lock(name string) (io.Closer, error) {
 	return f, nil
 }
 
+// reading opens a file to read what it holds now; what a running server adds meanwhile is not looked at.
+func reading(fsys FS, name string, read func(*io.SectionReader) error) error {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	return read(io.NewSectionReader(f, 0, size))
+}
+
 // Publish makes a whole file appear under its name, or nothing: it is written
 // under a temporary name, synced, renamed, and the directory is synced.
 func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	temp := dir + "/" + name + tempSuffix
-	fsys.Remove(temp)
+	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	f, err := fsys.Create(temp)
 	if err != nil {
 		return err
@@ -151,5 +153,3 @@ func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	}
 	return fsys.SyncDir(dir)
 }
-
-const tempSuffix = ".tmp"

@@ -1,25 +1,26 @@
 package store
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"log/slog"
+	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
-// Open opens the directory, which is made if it does not exist, and brings the
-// state to the journal's end. fresh tells that the directory was new.
-// Errors: ErrLocked, ErrNewer, *Damage, *ClockError, or those of the file system;
-// then nothing was changed.
+// Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh tells that it is new.
+// After an error (ErrLocked, ErrNewer, *Damage, *ClockError, or the file system's) nothing has changed.
 func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
-	if cfg.SegmentBytes == 0 {
-		cfg.SegmentBytes = defaultSegmentBytes
-	}
+	cfg.SegmentBytes = cmp.Or(cfg.SegmentBytes, defaultSegmentBytes)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -30,53 +31,50 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	defer func() {
-		if err != nil {
-			lock.Close()
-		}
-	}()
-	if err = prepare(cfg.FS); err != nil {
-		return nil, false, err
-	}
-	r := recovery[S, E]{cfg: cfg}
-	if err = r.load(); err != nil {
-		return nil, false, err
-	}
-	now := cfg.Now(r.state)
-	if r.head.Time.After(now.Add(maxAhead)) {
-		err = &ClockError{r.head.Time, now}
-		return nil, false, err
-	}
 	st = &Store[S, E]{
-		cfg: cfg, lock: lock, state: r.state, seq: r.head.Seq, last: r.head.Time, pending: newBatch[E](),
-		kick: make(chan struct{}, 1), failed: make(chan struct{}), ended: make(chan struct{}),
+		cfg: cfg, lock: lock, pending: newBatch[E](),
+		kick: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
-	w := &writer[S, E]{st: st, head: r.head}
-	st.w = w
-	defer func() {
-		if err != nil && w.file != nil {
-			w.file.Close()
+	if err := st.recover(); err != nil {
+		if st.w.file != nil {
+			st.w.file.Close()
 		}
-	}()
-	if err = r.mend(w); err != nil {
+		lock.Close()
 		return nil, false, err
 	}
-	fresh = r.head.Seq == 0
-	after := "unclean end"
-	switch {
-	case fresh:
-		after = "creation"
-	case r.clean():
-		after = "clean end"
+	st.background.Go(st.run)
+	return st, st.head.Seq == 1, nil
+}
+
+// recover brings the state to the journal's end, and journals what it found there.
+func (st *Store[S, E]) recover() error {
+	if err := prepare(st.cfg.FS); err != nil {
+		return err
 	}
-	st.seq++
-	if err = w.writeOpened(Stamp{st.seq, st.instant()}, after, r.torn); err != nil {
-		return nil, false, err
+	r := replay[S, E]{cfg: st.cfg, scan: scan{fsys: st.cfg.FS}}
+	r.visit = r.apply
+	if err := r.thaw(); err != nil {
+		return err
 	}
-	w.rotated = false
-	st.head = w.head
-	go w.run()
-	return st, fresh, nil
+	if err := r.run(); err != nil {
+		return err
+	}
+	if now := st.cfg.Now(r.state); r.head.Time.After(now.Add(maxAhead)) {
+		return &ClockError{r.head.Time, now}
+	}
+	if err := r.mend(); err != nil {
+		return err
+	}
+	file, err := r.fsys.Append(r.last)
+	if err != nil {
+		return err
+	}
+	st.state, st.seq, st.last = r.state, r.head.Seq+1, r.head.Time
+	st.w = writer{file: file, size: r.size, head: r.head, next: r.head}
+	st.head = st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)
+	err = st.flush()
+	st.w.rotated = false
+	return err
 }
 
 // prepare makes the directory's fixed parts and drops temporary files.
@@ -98,82 +96,31 @@ func prepare(fsys FS) error {
 			}
 		}
 	}
-	if _, err := origin(fsys); err == nil {
+	switch _, err := origin(fsys); {
+	case err == nil:
 		return fsys.SyncDir(".") // a name that is seen need not be there after a power cut
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
-	}
-	if held {
-		return &Damage{Place: Place{File: "FORMAT"}, Reason: "is missing, but there is a journal or a snapshot"}
+	case held:
+		return inFile("FORMAT", "is missing, but there is a journal or a snapshot")
 	}
 	return Publish(fsys, ".", "FORMAT", func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s v%d %s\n", formatName, formatVersion, rand.Text())
+		_, err := fmt.Fprintf(w, formatLine, formatVersion, rand.Text())
 		return err
 	})
 }
 
-// recovery brings the state to the end of the journal's good part.
-type recovery[S, E any] struct {
-	cfg Config[S, E]
+// replay brings a state along the journal.
+type replay[S, E any] struct {
 	scan
-	state    S
-	snapshot Head   // where the state was loaded from; Seq 0: from nothing
-	newest   uint64 // the highest seq any whole snapshot names: proof that it was durable
+	cfg   Config[S, E]
+	state S
+	check func(S, Stamp, E) error // what sees the state before each event; or nil
 }
 
-func (r *recovery[S, E]) clean() bool {
-	return r.torn == nil && r.newest == r.head.Seq && r.newest > 0
-}
-
-// load reads the newest whole snapshot and the lines after it.
-func (r *recovery[S, E]) load() error {
-	r.fsys = r.cfg.FS
-	segs, err := segments(r.fsys)
-	if err != nil {
-		return err
-	}
-	if err := r.thaw(); err != nil {
-		return err
-	}
-	start := 0
-	for i, seg := range segs {
-		if seg.first <= r.snapshot.Seq {
-			start = i
-		}
-	}
-	for i := range start {
-		if err := follows(r.fsys, segs[i], segs[i+1]); err != nil {
-			return err
-		}
-	}
-	if len(segs) > 0 && segs[0].first != 1 {
-		return &Damage{Place{segs[0].name, 1, 0}, 1, "is the first file there is; those before it are missing"}
-	}
-	if start > 0 {
-		r.head.Seq = segs[start].first - 1
-	} else if r.head.Hash, err = origin(r.fsys); err != nil {
-		return err
-	} else {
-		r.anchored = true
-	}
-	r.visit = r.apply
-	if err := r.run(segs[start:]); err != nil {
-		return err
-	}
-	if r.newest > r.head.Seq {
-		at := Damage{Place{File: cmp.Or(r.last, "journal")}, r.head.Seq + 1, fmt.Sprintf("lines from seq %d on are missing", r.head.Seq+1)}
-		if r.torn != nil {
-			at = r.torn.Damage
-		}
-		at.Reason += fmt.Sprintf("; a snapshot proves that seq %d was durable", r.newest)
-		return &at
-	}
-	return nil
-}
-
-// thaw loads the newest snapshot that is whole. One that is not loses nothing.
-func (r *recovery[S, E]) thaw() error {
-	seqs, err := snapshots(r.fsys)
+// thaw starts with the newest snapshot that can be used. One that cannot loses nothing.
+func (r *replay[S, E]) thaw() error {
+	seqs, err := numbers(r.fsys, "snapshots")
 	if err != nil {
 		return err
 	}
@@ -183,84 +130,79 @@ func (r *recovery[S, E]) thaw() error {
 			state, err = r.cfg.Thaw(body)
 			return err
 		})
-		if err != nil {
-			r.cfg.Log.Warn("a snapshot cannot be used; the journal is read instead", "err", err)
-			// It may still prove what was durable.
-			if head, err := readSnapshot(r.fsys, seq, func(io.Reader) error { return nil }); err == nil {
-				r.newest = max(r.newest, head.Seq)
-			}
-			continue
+		r.proof = max(r.proof, head.Seq) // it proves this also when it cannot be thawed
+		if err == nil {
+			r.state, r.from = state, head
+			return nil
 		}
-		r.state, r.snapshot, r.newest = state, head, max(r.newest, head.Seq)
-		return nil
+		r.cfg.Log.Warn("a snapshot cannot be used; the journal is read instead", "err", err)
 	}
 	r.state = r.cfg.New()
 	return nil
 }
 
-func (r *recovery[S, E]) apply(at Place, l *Line) error {
-	switch {
-	case l.Seq < r.snapshot.Seq:
-		return nil
-	case l.Seq == r.snapshot.Seq:
-		if l.Hash != r.snapshot.Hash {
-			return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
-		}
-		return nil
-	case l.Type == kindOpened:
+// apply applies a line's event.
+func (r *replay[S, E]) apply(at Place, l *Line) error {
+	if l.Type == kindOpened {
 		return nil
 	}
 	e, err := r.cfg.Decode(l.Type, l.Data, l.Personal)
-	if err != nil {
-		return unreadable(at, l, err)
-	}
-	r.cfg.Apply(r.state, Stamp{l.Seq, l.Time}, e)
-	return nil
-}
-
-// unreadable is the error of a line that the chain confirms but Decode refuses.
-func unreadable(at Place, l *Line, err error) error {
 	if errors.Is(err, ErrNewer) {
 		return fmt.Errorf("%w: %s: line %d: unknown type %q", err, at.File, at.Line, l.Type)
 	}
-	return &Damage{at, l.Seq, "cannot be read: " + err.Error()}
+	if err != nil {
+		err = fmt.Errorf("cannot be read: %w", err)
+	} else if r.check != nil {
+		err = r.check(r.state, l.Stamp, e)
+	}
+	if err != nil {
+		return &Damage{at, l.Seq, err.Error()}
+	}
+	r.cfg.Apply(r.state, l.Stamp, e)
+	return nil
 }
 
-// mend cuts a torn tail and opens the journal's end for writing. Unless the
-// end is known to be on disk, the last file is copied forward: the page cache
-// may show what never got there.
-func (r *recovery[S, E]) mend(w *writer[S, E]) (err error) {
-	fsys := r.fsys
-	if r.last == "" {
-		r.last = segmentName(r.head.Seq + 1)
-		if w.file, err = fsys.Create(r.last); err != nil {
-			return err
-		}
-		return fsys.SyncDir("journal")
+// clean tells that the journal is known to be on disk up to its end.
+func (r *replay[S, E]) clean() bool {
+	return r.torn == nil && r.proof == r.head.Seq && r.proof > 0
+}
+
+// opened gives the data of the one line that is the store's own.
+func (r *replay[S, E]) opened() []byte {
+	after := "unclean end"
+	if r.head.Seq == 0 {
+		after = "creation"
+	} else if r.clean() {
+		after = "clean end"
 	}
+	data := fmt.Appendf(nil, `{"after":%q`, after)
+	if t := r.torn; t != nil {
+		data = fmt.Appendf(data, `,"torn":{"file":%q,"bytes":%d,"cutFrom":%q,"offset":%d}`, t.Kept, t.Bytes, t.File, t.Offset)
+	}
+	return append(data, '}')
+}
+
+const kindOpened = "opened"
+
+// mend cuts a torn tail. Unless the journal's end is known to be on disk, the
+// last file is copied forward: the page cache may show what never got there.
+func (r *replay[S, E]) mend() error {
 	if r.torn != nil {
 		if err := r.keepTorn(); err != nil {
 			return err
 		}
 	}
-	// Nor need a name that is seen be there after a power cut.
 	if r.clean() {
-		err = fsys.SyncDir("journal")
-	} else {
-		err = Publish(fsys, "journal", strings.TrimPrefix(r.last, "journal/"), func(to io.Writer) error {
-			return copyRange(fsys, to, r.last, 0, r.size)
-		})
+		return r.fsys.SyncDir("journal") // nor need a name that is seen be there after a power cut
 	}
-	if err != nil {
-		return err
-	}
-	w.size = r.size
-	w.file, err = fsys.Append(r.last)
-	return err
+	r.last = cmp.Or(r.last, "journal/"+numbered(1))
+	return Publish(r.fsys, "journal", path.Base(r.last), func(to io.Writer) error {
+		return copyRange(r.fsys, to, r.last, 0, r.size)
+	})
 }
 
 // keepTorn writes the bytes that will be cut off into a file of their own.
-func (r *recovery[S, E]) keepTorn() error {
+func (r *replay[S, E]) keepTorn() error {
 	have, err := r.fsys.List(".")
 	if err != nil {
 		return err
@@ -278,14 +220,115 @@ func (r *recovery[S, E]) keepTorn() error {
 }
 
 func copyRange(fsys FS, to io.Writer, name string, from, length int64) error {
-	f, err := fsys.Open(name)
+	if length == 0 {
+		return nil // there may be no file
+	}
+	return reading(fsys, name, func(f *io.SectionReader) error {
+		_, err := io.CopyN(to, io.NewSectionReader(f, from, length), length)
+		return err
+	})
+}
+
+// A snapshot file is a first line that says after which journal line it was made, in the form of a line's frame without
+// data, then what Freeze wrote, then {"sha256":"<64 hex>"} over all bytes before.
+//
+//	{"hash":"<64 hex>","seq":48213,"time":"2026-11-20T16:39:00.123Z"}
+//	…
+//	{"sha256":"<64 hex>"}
+
+const snapshotsKept = 2
+
+// Snapshot writes the present state beside the journal, without stopping
+// writers, once all of it is durable. A failure loses nothing.
+func (st *Store[S, E]) Snapshot() error { return st.snapshot(false) }
+
+// snapshot writes a snapshot; last tells that it is the one of Close.
+func (st *Store[S, E]) snapshot(last bool) error {
+	st.snapMu.Lock()
+	defer st.snapMu.Unlock()
+	st.mu.Lock()
+	if err := st.usable(); err != nil && !(last && err == ErrClosed) {
+		st.mu.Unlock()
+		return err
+	}
+	write := st.cfg.Freeze(st.state)
+	head, wait := st.head, st.newest()
+	head.Seq = st.seq
+	st.mu.Unlock()
+	if err := wait.wait(); err != nil {
+		return err
+	}
+	if wait != nil {
+		head = wait.entries[head.Seq-wait.entries[0].Seq].Head
+	}
+	fsys := st.cfg.FS
+	have, err := numbers(fsys, "snapshots")
+	if err != nil || slices.Contains(have, head.Seq) {
+		return err
+	}
+	err = Publish(fsys, "snapshots", numbered(head.Seq), func(f io.Writer) error { return writeSnapshot(f, head, write) })
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if _, err := io.CopyN(io.Discard, f, from); err != nil {
+	for i := 0; i+snapshotsKept <= len(have); i++ {
+		err = errors.Join(err, fsys.Remove("snapshots/"+numbered(have[i])))
+	}
+	return err
+}
+
+func writeSnapshot(f io.Writer, head Head, write func(io.Writer) error) error {
+	sum := sha256.New()
+	w := bufio.NewWriterSize(io.MultiWriter(f, sum), 1<<18)
+	w.WriteString(snapshotStart(head))
+	if err := cmp.Or(write(w), w.Flush()); err != nil {
 		return err
 	}
-	_, err = io.CopyN(to, f, length)
+	_, err := io.WriteString(f, snapshotEnd(sum))
 	return err
+}
+
+// readSnapshot gives the body of a snapshot to read. Where its error comes
+// with a head, the file is whole, and the error is that of read.
+func readSnapshot(fsys FS, seq uint64, read func(io.Reader) error) (head Head, err error) {
+	name := "snapshots/" + numbered(seq)
+	err = reading(fsys, name, func(f *io.SectionReader) error {
+		sum := sha256.New()
+		body := io.LimitReader(f, f.Size()-int64(len(snapshotEnd(sum))))
+		r := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
+		start, _ := r.ReadString('\n')
+		h := parseSnapshotStart(start)
+		refused := read(r)
+		_, err1 := io.Copy(io.Discard, r)
+		end, err2 := io.ReadAll(f)
+		switch err := cmp.Or(err1, err2); {
+		case err != nil:
+			return err
+		case string(end) != snapshotEnd(sum):
+			return inFile(name, "does not end in the SHA-256 of its bytes")
+		case h.Seq != seq || start != snapshotStart(h):
+			return inFile(name, "does not start with the line that its name says")
+		}
+		if head = h; refused != nil {
+			return inFile(name, refused.Error())
+		}
+		return nil
+	})
+	return head, err
+}
+
+func snapshotStart(h Head) string {
+	return fmt.Sprintf("{\"hash\":\"%x\",\"seq\":%d,\"time\":%q}\n", h.Hash, h.Seq, h.Time.Format(timeLayout))
+}
+
+func parseSnapshotStart(line string) (h Head) {
+	var sum []byte
+	var when string
+	fmt.Sscanf(line, "{\"hash\":\"%64x\",\"seq\":%d,\"time\":%q}\n", &sum, &h.Seq, &when)
+	copy(h.Hash[:], sum)
+	h.Time, _ = time.Parse(timeLayout, when)
+	return h
+}
+
+func snapshotEnd(sum hash.Hash) string {
+	return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sum.Sum(nil))
 }

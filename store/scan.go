@@ -3,11 +3,15 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,218 +46,265 @@ type Torn struct {
 	unfinished bool // it is one line without its newline
 }
 
-type segment struct {
-	name  string
-	first uint64
+// inFile is damage to a file that is no journal.
+func inFile(name, reason string) *Damage {
+	return &Damage{Place: Place{File: name}, Reason: reason}
 }
 
-// segments lists the journal's files in order.
-func segments(fsys FS) ([]segment, error) {
-	names, err := fsys.List("journal")
-	var segs []segment
+// numbered names a journal file by its first line, a snapshot by the line it was made after.
+func numbered(seq uint64) string { return fmt.Sprintf("%012d.jsonl", seq) }
+
+// numbers gives the numbers of a directory's numbered files, rising.
+func numbers(fsys FS, dir string) (seqs []uint64, err error) {
+	names, err := fsys.List(dir)
 	for _, name := range names {
-		digits, ok := strings.CutSuffix(name, ".jsonl")
-		if first, err := strconv.ParseUint(digits, 10, 64); ok && err == nil {
-			if s := (segment{segmentName(first), first}); s.name == "journal/"+name {
-				segs = append(segs, s)
-			}
+		digits, _ := strings.CutSuffix(name, ".jsonl")
+		if seq, err := strconv.ParseUint(digits, 10, 64); err == nil && name == numbered(seq) {
+			seqs = append(seqs, seq)
 		}
 	}
-	return segs, err
-}
-
-// origin reads FORMAT; what stands for the hash before line 1 is its SHA-256.
-func origin(fsys FS) (hash [32]byte, err error) {
-	f, err := fsys.Open("FORMAT")
-	if err != nil {
-		return hash, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 1<<10))
-	if err != nil {
-		return hash, err
-	}
-	version, _, ok := strings.Cut(strings.TrimPrefix(string(b), formatName+" v"), " ")
-	switch n, err := strconv.Atoi(version); {
-	case !ok || err != nil || !strings.HasPrefix(string(b), formatName) || !strings.HasSuffix(string(b), "\n"):
-		return hash, &Damage{Place: Place{File: "FORMAT"}, Reason: "does not name a journal's format"}
-	case n > formatVersion:
-		return hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, n, formatVersion)
-	}
-	return sha256.Sum256(b), nil
+	return seqs, err
 }
 
 const (
-	formatName    = "waybill-journal"
+	formatLine    = "waybill-journal v%d %s\n"
 	formatVersion = 1
 )
 
-// scan is one pass over the journal.
+// origin reads FORMAT; what stands for the hash before line 1 is its SHA-256.
+func origin(fsys FS) (hash [32]byte, err error) {
+	var text []byte
+	err = reading(fsys, "FORMAT", func(f *io.SectionReader) error {
+		text, err = io.ReadAll(f)
+		return err
+	})
+	if err != nil {
+		return hash, err
+	}
+	var version int
+	var id string
+	fmt.Sscanf(string(text), formatLine, &version, &id)
+	switch {
+	case version > formatVersion:
+		return hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, version, formatVersion)
+	case string(text) != fmt.Sprintf(formatLine, formatVersion, id):
+		return hash, inFile("FORMAT", "does not name a journal's format")
+	}
+	return sha256.Sum256(text), nil
+}
+
+// scan is one pass over the journal, from its first line to its end.
 type scan struct {
-	fsys FS
-	// visit is called for each line that follows from the one before. Its error ends the pass.
-	visit func(Place, *Line) error
+	fsys  FS
+	visit func(Place, *Line) error // called for each line that follows from the one before; its error ends the pass
+	// from is a line that the journal must hold; those up to it are not
+	// visited, and of a file that ends before it only the last line is read.
+	from  Head
+	proof uint64 // the highest seq that is known to have been durable
 	// whole also checks that every line is one JSON object; a decoder that
 	// reads data and personal part strictly makes that needless.
 	whole bool
+	live  bool // a server is writing the journal; an unfinished line at the end is its business
 
-	head     Head
-	anchored bool   // head.Hash is known
-	last     string // the file the head stands in, or the next line will
-	size     int64  // of its good part
-	torn     *Torn
+	head  Head
+	files int
+	last  string // the file the head stands in, or the next line will
+	size  int64  // of its good part
+	torn  *Torn
 }
 
-// run goes through the segments. A first bad line that may be a torn tail is
-// left in s.torn; one that is provably damage is returned.
-func (s *scan) run(segs []segment) error {
-	for i, seg := range segs {
-		if seg.first != s.head.Seq+1 {
-			return &Damage{Place{seg.name, 1, 0}, s.head.Seq + 1, "the file before it, or a part of that, is missing"}
-		}
-		s.last, s.size = seg.name, 0
-		bad, err := s.file(seg.name)
-		switch {
-		case err != nil:
-			return err
-		case bad == nil:
-		case i < len(segs)-1:
-			bad.Reason += "; later files exist, so it was durable"
-			return &bad.Damage
-		default:
-			s.torn = bad
-		}
+// run goes through the files. A first bad line is left in s.torn if it may be a torn tail, and returned if it is damage.
+func (s *scan) run() error {
+	firsts, err := numbers(s.fsys, "journal")
+	if err == nil {
+		s.head.Hash, err = origin(s.fsys)
 	}
-	return nil
-}
-
-// follows checks, by its last line alone, that a segment ends where the next one starts.
-func follows(fsys FS, seg, next segment) error {
-	f, err := fsys.Open(seg.name)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	var last []byte
-	var terminated bool
-	for r := (lines{r: bufio.NewReaderSize(f, 1<<20)}); ; {
-		b, whole, err := r.next()
+	for i, first := range firsts {
+		s.files, s.last, s.size = i+1, "journal/"+numbered(first), 0
+		later := firsts[i+1:]
+		switch {
+		case first != s.head.Seq+1:
+			return &Damage{Place{s.last, 1, 0}, s.head.Seq + 1, "the file before it, or a part of that, is missing"}
+		case len(later) > 0 && later[0] <= s.from.Seq:
+			err = reading(s.fsys, s.last, s.skip)
+		default:
+			err = reading(s.fsys, s.last, s.read)
+		}
 		if err != nil {
 			return err
 		}
-		if len(b) == 0 && !whole {
-			break
+		if s.torn != nil && len(later) > 0 {
+			return s.damage("later files exist, so it was durable")
 		}
-		last, terminated = append(last[:0], b...), whole
 	}
-	if l, err := parseLine(last); err != nil || !terminated || l.Seq+1 != next.first {
-		return &Damage{Place{File: seg.name}, 0, fmt.Sprintf("does not end in the line before seq %d, with which the next file starts", next.first)}
+	if s.live && s.torn != nil && s.torn.unfinished {
+		s.torn = nil
+	}
+	if s.proof > s.head.Seq {
+		return s.damage(fmt.Sprintf("a snapshot proves that seq %d was durable", s.proof))
 	}
 	return nil
 }
 
-// file reads one segment up to its end or its first bad line. What comes after
-// a bad line may prove that the line was durable; then it is damage.
-func (s *scan) file(name string) (bad *Torn, err error) {
-	f, err := s.fsys.Open(name)
-	if err != nil {
-		return nil, err
+// damage is the error of a journal that ends, or is torn, before what was durable.
+func (s *scan) damage(proof string) error {
+	next := s.head.Seq + 1
+	d := &Damage{Place{File: cmp.Or(s.last, "journal")}, next, fmt.Sprintf("lines from seq %d on are missing", next)}
+	if s.torn != nil {
+		d, s.torn = &s.torn.Damage, nil
 	}
-	defer f.Close()
-	size, err := f.Size() // what a running server writes meanwhile is not looked at
-	if err != nil {
-		return nil, err
-	}
-	r := lines{r: bufio.NewReaderSize(io.LimitReader(f, size), int(min(size, 1<<20)))}
-	at := Place{File: name}
-	for {
-		b, terminated, err := r.next()
+	d.Reason += "; " + proof
+	return d
+}
+
+// skip goes over a file by its last line alone.
+func (s *scan) skip(f *io.SectionReader) error {
+	size := f.Size()
+	for n := int64(1 << 16); ; n *= 4 {
+		end := make([]byte, min(n, size))
+		if _, err := f.ReadAt(end, size-int64(len(end))); err != nil && err != io.EOF {
+			return err
+		}
+		start := bytes.LastIndexByte(bytes.TrimSuffix(end, newline), '\n') + 1
+		if start == 0 && n < size {
+			continue // a longer line
+		}
+		l, err := s.parse(end[start:])
 		if err != nil {
-			return bad, err
+			return inFile(s.last, "has a last line that "+err.Error())
 		}
-		if len(b) == 0 && !terminated {
-			return bad, nil
-		}
-		at.Line++
-		length := int64(len(b))
-		if terminated {
-			length++
-		}
-		switch {
-		case bad == nil:
-			if reason := s.line(at, b, terminated); reason != nil {
-				var fatal fatalError
-				if errors.As(reason, &fatal) {
-					return nil, fatal.error
-				}
-				bad = &Torn{Damage: Damage{at, s.head.Seq + 1, reason.Error()}, Bytes: length, unfinished: !terminated}
-			} else {
-				s.size += length
-			}
-		default:
-			bad.Bytes += length
-			if l, err := parseLine(b); err == nil && terminated && json.Valid(b) && l.Synced >= bad.Seq {
-				bad.Reason += fmt.Sprintf("; line %d, written later, says that seq %d was durable", at.Line, l.Synced)
-				return nil, &bad.Damage
-			}
-		}
-		at.Offset += length
+		s.head = l.Head
+		return nil
 	}
 }
 
-// fatalError ends a scan: it is not about the journal's form.
-type fatalError struct{ error }
+// read goes through the lines of a file. After the first bad one it looks for proof that this had been durable.
+func (s *scan) read(f *io.SectionReader) error {
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 0, min(f.Size(), 1<<20)), math.MaxInt)
+	lines.Split(splitLine)
+	for n := 1; lines.Scan(); n++ {
+		text := lines.Bytes()
+		l, bad := s.parse(text)
+		if s.torn != nil {
+			s.torn.Bytes += int64(len(text))
+			if bad == nil && l.Synced >= s.torn.Seq {
+				return s.damage(fmt.Sprintf("line %d, written later, says that seq %d was durable", n, l.Synced))
+			}
+			continue
+		}
+		if bad == nil {
+			bad = l.follows(s.head)
+		}
+		at := Place{s.last, n, s.size}
+		switch {
+		case bad != nil:
+			s.torn = &Torn{Damage: Damage{at, s.head.Seq + 1, bad.Error()}, Bytes: int64(len(text)), unfinished: bad == errNewline}
+			continue
+		case l.Seq > s.from.Seq:
+			if err := s.visit(at, &l); err != nil {
+				return err
+			}
+		case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
+			return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
+		}
+		s.head = l.Head
+		s.size += int64(len(text))
+	}
+	return lines.Err()
+}
 
-// line checks one line and visits it; the error says what is wrong with the line.
-func (s *scan) line(at Place, b []byte, terminated bool) error {
-	if !terminated {
-		return errors.New("has no newline at its end")
+var (
+	newline    = []byte{'\n'}
+	errNewline = errors.New("has no newline at its end")
+)
+
+// splitLine is a bufio.SplitFunc. It leaves the newline, so that its lack is seen.
+func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	n := bytes.IndexByte(data, '\n') + 1
+	if n == 0 && atEOF {
+		n = len(data)
+	}
+	if n > 0 {
+		line = data[:n]
+	}
+	return n, line, nil
+}
+
+// parse reads a line with its newline. One that is to prove something must be whole.
+func (s *scan) parse(text []byte) (Line, error) {
+	b, ok := bytes.CutSuffix(text, newline)
+	if !ok {
+		return Line{}, errNewline
 	}
 	l, err := parseLine(b)
+	if err == nil && (s.whole || s.torn != nil) && !json.Valid(b) {
+		err = errors.New("is not one JSON object")
+	}
+	return l, err
+}
+
+// Report is what Verify found sound.
+type Report struct {
+	Head      Head
+	Files     int
+	Snapshots int
+	Torn      *Torn // an end that the next start would cut
+}
+
+// Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads and takes no
+// lock. Where live tells that a server is writing the journal, an unfinished end is the server's and is left out.
+func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
+	s := scan{fsys: fsys, visit: visit, whole: true, live: live}
+	err := s.run()
+	return Report{Head: s.head, Files: s.files, Torn: s.torn}, err
+}
+
+// Verify checks every byte of the journal and of the snapshots, and that each
+// snapshot holds what replaying the journal gives. check, which sees the state
+// before each event, and inspect, which sees the state after the last line, look at what the events mean.
+func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
+	seqs, err := numbers(cfg.FS, "snapshots")
 	if err != nil {
-		return err
+		return Report{}, err
 	}
-	if s.whole && !json.Valid(b) {
-		return errors.New("is not one JSON object")
+	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
+	if n := len(seqs); n > 0 {
+		r.proof = seqs[n-1]
 	}
-	head := s.head
-	if !s.anchored {
-		head = Head{l.Seq, l.Hash, l.Time}
-		if l.Seq != s.head.Seq+1 {
-			return fmt.Errorf("has seq %d where %d is expected", l.Seq, s.head.Seq+1)
+	checked := 0
+	r.visit = func(at Place, l *Line) error {
+		if err := r.apply(at, l); err != nil || !slices.Contains(seqs, l.Seq) {
+			return err
 		}
-	} else if head, err = l.follow(s.head); err != nil {
-		return err
+		checked++
+		return r.compare(l)
 	}
-	if err := s.visit(at, &l); err != nil {
-		return fatalError{err}
+	if err = r.run(); err == nil {
+		err = inspect(r.state, r.head.Stamp)
 	}
-	s.head, s.anchored = head, true
-	return nil
+	return Report{r.head, r.files, checked, r.torn}, err
 }
 
-// lines reads lines of any length without copying short ones.
-type lines struct {
-	r    *bufio.Reader
-	long []byte
-}
-
-// next gives the next line without its newline, and whether it had one. At the
-// end of the file it gives nothing.
-func (l *lines) next() (line []byte, terminated bool, err error) {
-	b, err := l.r.ReadSlice('\n')
-	if err == bufio.ErrBufferFull {
-		l.long = l.long[:0]
-		for err == bufio.ErrBufferFull {
-			l.long = append(l.long, b...)
-			b, err = l.r.ReadSlice('\n')
+// compare checks that the snapshot of a line is, byte for byte, what replay gives.
+func (r *replay[S, E]) compare(l *Line) error {
+	var want bytes.Buffer
+	if err := writeSnapshot(&want, l.Head, r.cfg.Freeze(r.state)); err != nil {
+		return err
+	}
+	name := "snapshots/" + numbered(l.Seq)
+	err := reading(r.fsys, name, func(f *io.SectionReader) error {
+		got, err := io.ReadAll(f)
+		if err == nil && !bytes.Equal(got, want.Bytes()) {
+			err = inFile(name, "is not the snapshot that replaying the journal gives")
 		}
-		l.long = append(l.long, b...)
-		b = l.long
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a running server has dropped it since
 	}
-	if err == io.EOF {
-		err = nil
-	}
-	line, terminated = bytes.CutSuffix(b, []byte{'\n'})
-	return line, terminated, err
+	return err
 }

@@ -1,19 +1,16 @@
 // Package store keeps one value in memory and makes it durable by an
 // append-only, hash-chained journal of events in JSON lines.
 //
-// It is generic: S is the state, a pointer; E is an event, an immutable value
-// once it was handed in. The store knows nothing of what they mean. All access
-// goes through closures run under the program's one lock:
+// It is generic: S is the state, a pointer; E is an event, an immutable value once it was handed in. The store knows
+// nothing of what they mean. All access goes through closures run under the program's one lock:
 //
 //	st.View(func(s *State, now time.Time) { … })
 //	seq, err := st.Update(func(s *State, now time.Time) ([]Event, error) { … })
 //
-// An update takes the instant, decides, applies its events, numbers them and
-// hands them to the one writer goroutine, all under the lock and without I/O;
-// then it waits outside the lock. The writer takes all that is pending,
-// encodes it, writes once, syncs once, and releases everyone who waited. A view,
-// and a refusal, waits likewise until all that it saw is durable, so that no
-// answer shows what a crash could still undo.
+// An update takes the instant, decides, applies its events, numbers them and hands them to the one writer goroutine, all
+// under the lock and without I/O; then it waits outside the lock. The writer takes all that is pending, encodes it,
+// writes once, syncs once, and releases everyone who waited. A view, and a refusal, waits likewise until all that it saw
+// is durable, so that no answer shows what a crash could still undo.
 //
 // # Files
 //
@@ -23,16 +20,16 @@
 //	snapshots/<seq>.jsonl         the state after a line: a cache, two are kept
 //	torn-<seq>-<n>.bin            bytes that a recovery cut off the journal's end
 //
-// [Line] documents the line format. Opening reads the newest snapshot that the
-// journal confirms and applies the lines after it. The first bad line is
-// either a torn tail, never acknowledged: it is cut, and its bytes are kept; or
-// it is provably damage to durable data: [Damage], and nothing is changed.
+// [Line] documents the line format. Opening reads the newest snapshot that the journal confirms and applies the lines
+// after it. The first bad line is either a torn tail, never acknowledged: it is cut, and its bytes are kept; or it is
+// provably damage to durable data: [Damage], and nothing is changed.
 //
 // The first failed write or sync of the journal is final ([ErrFailed]): what a
 // kernel says of a page after a failed sync is worth nothing.
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -43,19 +40,16 @@ import (
 )
 
 var (
-	// ErrLocked is returned by Open when another process has the directory open.
 	ErrLocked = errors.New("store: the directory is in use by another process")
 	// ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
 	ErrNewer = errors.New("store: written by a newer version")
 	// ErrFailed is returned once a write or sync of the journal has failed.
 	// What was being updated may or may not survive; nothing is acknowledged from then on.
 	ErrFailed = errors.New("store: the journal cannot be written")
-	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("store: closed")
 )
 
-// A ClockError is returned by Open when the journal's last line lies too far
-// ahead of the clock for time to go on from it.
+// A ClockError is of Open: the last line lies too far ahead of the clock for time to go on from it.
 type ClockError struct{ Last, Now time.Time }
 
 func (e *ClockError) Error() string {
@@ -71,26 +65,21 @@ const maxAhead = time.Minute
 type Config[S, E any] struct {
 	FS  FS
 	Log *slog.Logger
-
-	// New gives the state before the first line.
-	New func() S
-	// Now is the only clock. It is called under the lock.
-	Now func(S) time.Time
+	New func() S          // gives the state before the first line
+	Now func(S) time.Time // the only clock, called under the lock
 	// Apply changes the state as the event says. It must not fail, read a clock or decide anything.
 	Apply func(S, Stamp, E)
 	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or
 	// nothing, and names its type. The writer calls it, without the lock.
 	Encode func(e E, data, personal []byte) (kind string, d, p []byte)
-	// Decode is Encode's inverse; the data has a last member "personal" when there is a personal part.
-	// An unknown kind is ErrNewer.
+	// Decode is Encode's inverse; with a personal part, the data's last member is "personal". An unknown kind is ErrNewer.
 	Decode func(kind string, data, personal []byte) (E, error)
 	// Freeze is called under the lock and must take no more than microseconds per megabyte;
 	// what it returns is called without the lock and writes the state as it was.
 	Freeze func(S) func(io.Writer) error
-	// Thaw reads what Freeze wrote.
-	Thaw func(io.Reader) (S, error)
-	// SegmentBytes is the size from which a journal file is followed by a new one; 0 is 64 MiB.
-	SegmentBytes int64
+	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote
+
+	SegmentBytes int64 // from which a journal file is followed by a new one; 0 is 64 MiB
 }
 
 // A Stamp is the line an event stands in: its number and instant.
@@ -116,25 +105,22 @@ type Store[S, E any] struct {
 
 	kick   chan struct{} // tells the writer that something is pending
 	failed chan struct{} // closed with the first failure
-	ended  chan struct{} // closed when the writer has ended
-	w      *writer[S, E]
+	w      writer
 
-	snapMu       sync.Mutex  // one snapshot at a time
-	snapshotting atomic.Bool // one in the background is under way or waits
-	background   sync.WaitGroup
+	snapMu       sync.Mutex     // one snapshot at a time
+	snapshotting atomic.Bool    // one in the background is under way or waits
+	background   sync.WaitGroup // the writer, and what it starts
 }
 
 // Head is the newest line of a journal.
 type Head struct {
-	Seq  uint64
+	Stamp
 	Hash [32]byte
-	Time time.Time
 }
 
 type entry[E any] struct {
-	stamp Stamp
+	Head  // its hash is set by the writer
 	event E
-	hash  [32]byte // set by the writer
 }
 
 // batch is what one write and one sync make durable together.
@@ -158,6 +144,13 @@ func (st *Store[S, E]) View(read func(S, time.Time)) error {
 	return wait.wait()
 }
 
+// Glance calls read under the lock like View but does not wait; settled does. It is for what comes before a View or
+// Update of the same request, which waits for all of it, and for what is not shown unless settled was called.
+func (st *Store[S, E]) Glance(read func(S, time.Time)) (settled func() error, err error) {
+	wait, err := st.view(read)
+	return wait.wait, err
+}
+
 func (st *Store[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -168,36 +161,27 @@ func (st *Store[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
 	return st.newest(), nil
 }
 
-// Update calls decide under the lock, applies the events it returns and
-// journals them, each in a line of its own, at the instant given to decide.
-// after, unless it is nil, then sees the state as these events left it. Update
-// returns the number of the last of these lines, once all is durable; an
-// error of decide is returned as it is, and nothing is changed.
+// Update calls decide under the lock, applies the events it returns and journals them, each in a line of its own, at the
+// instant given to decide. after, unless it is nil, then sees the state as these events left it. Update returns the
+// number of the last of these lines, once all is durable; an error of decide is returned as it is and changes nothing.
 func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, error) {
-	seq, wait, refused := st.update(decide, after)
-	if err := wait.wait(); err != nil {
+	var seq uint64
+	var refused error
+	wait, err := st.view(func(s S, now time.Time) {
+		var events []E
+		if events, refused = decide(s, now); refused == nil && len(events) > 0 {
+			st.commit(events, after)
+		}
+		seq = st.seq
+	})
+	if err := cmp.Or(err, wait.wait()); err != nil {
 		return 0, err
 	}
 	return seq, refused
 }
 
-func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, *batch[E], error) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if err := st.usable(); err != nil {
-		return 0, nil, err
-	}
-	now := st.instant()
-	events, err := decide(st.state, now)
-	if err != nil || len(events) == 0 {
-		return st.seq, st.newest(), err
-	}
-	b := st.commit(now, events, after)
-	return st.seq, b, nil
-}
-
 // commit applies events and hands them to the writer. The lock is held.
-func (st *Store[S, E]) commit(now time.Time, events []E, after func(S, time.Time)) *batch[E] {
+func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) {
 	// An Apply that panics leaves a state nobody decided: nothing may build on it.
 	whole := false
 	defer func() {
@@ -207,19 +191,18 @@ func (st *Store[S, E]) commit(now time.Time, events []E, after func(S, time.Time
 	}()
 	for _, e := range events {
 		st.seq++
-		stamp := Stamp{st.seq, now}
+		stamp := Stamp{st.seq, st.last}
 		st.cfg.Apply(st.state, stamp, e)
-		st.pending.entries = append(st.pending.entries, entry[E]{stamp: stamp, event: e})
+		st.pending.entries = append(st.pending.entries, entry[E]{Head{Stamp: stamp}, e})
 	}
 	if after != nil {
-		after(st.state, now)
+		after(st.state, st.last)
 	}
 	whole = true
 	select {
 	case st.kick <- struct{}{}:
 	default:
 	}
-	return st.pending
 }
 
 // usable tells why nothing can be asked of the store any more. The lock is held.
@@ -236,21 +219,11 @@ func (st *Store[S, E]) SetClock(at time.Time, e E) error {
 	if kind, _, _ := st.cfg.Encode(e, nil, nil); kind != KindClock {
 		return fmt.Errorf("store: an event of type %q cannot set the clock", kind)
 	}
-	b, err := st.setClock(at.UTC().Truncate(time.Millisecond), e)
-	if err != nil {
-		return err
-	}
-	return b.wait()
-}
-
-func (st *Store[S, E]) setClock(at time.Time, e E) (*batch[E], error) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if err := st.usable(); err != nil {
-		return nil, err
-	}
-	st.last = at
-	return st.commit(at, []E{e}, nil), nil
+	_, err := st.Update(func(S, time.Time) ([]E, error) {
+		st.last = at.UTC().Truncate(time.Millisecond)
+		return []E{e}, nil
+	}, nil)
+	return err
 }
 
 // instant gives the time of a decision, in whole milliseconds; it never falls. The lock is held.
@@ -302,20 +275,11 @@ func (st *Store[S, E]) Close() error {
 	st.mu.Unlock()
 	err := wait.wait()
 	if err == nil {
-		err = st.snapshot()
+		err = st.snapshot(true)
 	}
 	close(st.kick)
-	<-st.ended
-	st.background.Wait() // after the writer, which starts what runs there
-	st.snapMu.Lock()     // a snapshot that was asked for may still be under way
+	st.background.Wait()
+	st.snapMu.Lock() // a snapshot that was asked for may still be under way
 	defer st.snapMu.Unlock()
 	return errors.Join(err, st.w.file.Close(), st.lock.Close())
-}
-
-// Glance calls read under the lock like View but does not wait; settled does.
-// It is for what comes before a View or Update of the same request, which
-// waits for all of it, and for what is not shown unless settled was called.
-func (st *Store[S, E]) Glance(read func(S, time.Time)) (settled func() error, err error) {
-	b, err := st.view(read)
-	return b.wait, err
 }

@@ -175,6 +175,13 @@ func (f *tapFile) Read(b []byte) (int, error) {
 	return f.File.Read(b)
 }
 
+func (f *tapFile) ReadAt(b []byte, off int64) (int, error) {
+	if err := f.fs.call("read", f.name); err != nil {
+		return 0, err
+	}
+	return f.File.ReadAt(b, off)
+}
+
 func (f *tapFile) Write(b []byte) (int, error) {
 	err := f.fs.call("write", f.name)
 	switch {

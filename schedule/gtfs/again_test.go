@@ -29,7 +29,7 @@ func (x *imported) named() map[string]string {
 // again imports a feed in place of what was imported before.
 func again(t *testing.T, before *imported, f files) *imported {
 	t.Helper()
-	return load(t, f.fs(), gtfs.Options{Before: before.tables})
+	return loadAfter(t, f.fs(), gtfs.Options{}, before.tables)
 }
 
 var slugForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)

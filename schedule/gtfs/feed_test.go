@@ -82,14 +82,22 @@ type imported struct {
 // a timetable and stays the same when it is kept.
 func load(t testing.TB, feed fs.FS, opt gtfs.Options) *imported {
 	t.Helper()
+	return loadAfter(t, feed, opt, nil)
+}
+
+// loadAfter imports a feed in place of a timetable, which may be nil.
+func loadAfter(t testing.TB, feed fs.FS, opt gtfs.Options, before *schedule.Tables) *imported {
+	t.Helper()
 	x := new(imported)
 	opt.Skip = func(file string, line int, reason string) {
 		x.skipped = append(x.skipped, fmt.Sprintf("%s:%d: %s", file, line, reason))
 	}
 	var err error
-	if x.tables, x.counts, err = gtfs.Import(feed, opt); err != nil {
-		t.Fatalf("Import: %v", err)
+	var f *gtfs.Feed
+	if f, x.counts, err = gtfs.Read(feed, opt); err != nil {
+		t.Fatalf("Read: %v", err)
 	}
+	x.tables = f.Tables(before)
 	if x.Timetable, err = schedule.New(x.tables); err != nil {
 		t.Fatalf("what Import gave is no timetable: %v", err)
 	}

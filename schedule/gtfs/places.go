@@ -2,263 +2,252 @@ package gtfs
 
 import (
 	"cmp"
-	"maps"
+	_ "embed"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"waybill/schedule"
 )
 
-func (im *importer) readAreas() error {
-	err := im.read("areas.txt", func(t *table) {
-		id := t.get("area_id")
-		zone := t.get("waybill_timezone")
-		if !isZone(zone) {
-			t.drop("waybill_timezone %q is not an IANA time zone", zone)
-			return
-		}
-		if _, ok := im.areas[id]; ok || id == "" {
-			t.drop("area_id %q is missing or there already", id)
-			return
-		}
-		im.areas[id] = im.city(schedule.City{
-			ID: urlSafe(id), Name: cmp.Or(t.get("area_name"), id), Slug: t.get("waybill_slug"), Country: strings.ToUpper(t.get("waybill_country")),
-			Zone: zone, Names: im.names("areas", "area_name", id, t.get("area_name")),
-		})
-	})
-	if err != nil {
-		return err
+// zone reads a time zone, which is the same on every machine; it may be blank.
+func (f *Feed) zone(r *row, column string) string {
+	name := r.get(column)
+	if _, tried := f.zones[name]; !tried {
+		_, err := time.LoadLocation(name)
+		f.zones[name] = err == nil && name != "Local"
 	}
-	return im.read("stop_areas.txt", func(t *table) {
-		stop, area := t.get("stop_id"), t.get("area_id")
-		if _, ok := im.areas[area]; !ok {
-			t.drop("area_id %q is not in areas.txt", area)
-		} else if im.stopArea[stop].area == "" {
-			im.stopArea[stop] = stopArea{area, t.line}
-		}
-	})
+	r.check(f.zones[name], column, "is not an IANA time zone")
+	return name
 }
 
-// stopArea is the first area that stop_areas.txt puts a stop in.
-type stopArea struct {
-	area string
-	line int
+func (f *Feed) readAreas() {
+	for r := range f.rows("areas.txt") {
+		id, name := r.id("area_id", f.areas), r.get("area_name")
+		keep(r, &f.out.Cities, schedule.City{
+			ID: urlSafe(id), Name: cmp.Or(name, id), Names: f.names("areas", "area_name", id, name), Slug: r.get("waybill_slug"),
+			Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
+		})
+	}
 }
 
-func (im *importer) city(c schedule.City) int32 {
-	im.out.Cities = append(im.out.Cities, c)
-	return int32(len(im.out.Cities) - 1)
-}
-
-// stopRow is a row of stops.txt until all are read: rows may name later ones.
+// stopRow is a row of stops.txt until all are read. Its ids are the feed's; its City is -1 where no area has it.
 type stopRow struct {
-	stop    schedule.Stop
-	rawID   string
-	parent  string
-	zone    string
-	country string
-	located bool
-	line    int
+	schedule.Stop
+	zone, country string
+	located       bool
+	line          int
 }
 
-func (im *importer) readStops() error {
-	var rows []stopRow
-	index := map[string]int{}
-	err := im.read("stops.txt", func(t *table) {
-		id, kind := t.get("stop_id"), t.get("location_type")
-		lat, err1 := strconv.ParseFloat(t.get("stop_lat"), 64)
-		lon, err2 := strconv.ParseFloat(t.get("stop_lon"), 64)
-		located := t.get("stop_lat") != "" || t.get("stop_lon") != ""
-		_, double := index[id]
-		zone := t.get("stop_timezone")
-		switch {
-		case id == "":
-			t.drop("has no stop_id")
-			return
-		case double:
-			t.drop("stop_id %q is there already", id)
-			return
-		case kind == "2" || kind == "3": // an entrance or a node in a station: no bus calls there
-			return
-		case located && (err1 != nil || err2 != nil || !(lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180)):
-			t.drop("stop_lat %q, stop_lon %q are not coordinates", t.get("stop_lat"), t.get("stop_lon"))
-			return
-		case !isZone(zone):
-			t.drop("stop_timezone %q is not an IANA time zone", zone)
-			return
+func (f *Feed) readStops() {
+	var stops []stopRow
+	byID := index{}
+	for r := range f.rows("stops.txt") {
+		id, kind := r.id("stop_id", byID), r.get("location_type")
+		if kind == "2" || kind == "3" {
+			continue // an entrance or a node in a station: no bus calls there
 		}
-		index[id] = len(rows)
-		rows = append(rows, stopRow{
-			stop: schedule.Stop{
-				ID: urlSafe(id), Place: t.get("stop_name"), Platform: cmp.Or(t.get("waybill_platform"), t.get("platform_code")),
-				Lat: lat, Lon: lon, Station: kind == "1", FareZone: t.get("zone_id"),
+		s := stopRow{
+			Stop: schedule.Stop{
+				ID: id, Parent: r.get("parent_station"), Station: kind == "1", City: -1, FareZone: r.get("zone_id"),
+				Place: r.get("stop_name"), Platform: cmp.Or(r.get("waybill_platform"), r.get("platform_code")),
 			},
-			rawID: id, parent: t.get("parent_station"), zone: zone, country: strings.ToUpper(t.get("waybill_country")), located: located, line: t.line,
-		})
-	})
-	if err != nil {
-		return err
+			zone: f.zone(r, "stop_timezone"), country: strings.ToUpper(r.get("waybill_country")),
+			located: r.get("stop_lat") != "" || r.get("stop_lon") != "", line: r.line,
+		}
+		if s.located {
+			s.Lat, s.Lon = r.degrees("stop_lat", 90), r.degrees("stop_lon", 180)
+		}
+		keep(r, &stops, s)
 	}
-	for _, id := range slices.Sorted(maps.Keys(im.stopArea)) {
-		if _, ok := index[id]; !ok {
-			im.skip("stop_areas.txt", im.stopArea[id].line, "stop_id "+strconv.Quote(id)+" is not a usable stop")
+	for r := range f.rows("stop_areas.txt") {
+		stop := r.ref("stop_id", byID, "stops.txt")
+		area := r.ref("area_id", f.areas, "areas.txt")
+		if !r.unused && stops[stop].City < 0 {
+			stops[stop].City = area
 		}
 	}
-	im.stopZones = map[int32]string{}
-	for i := range rows {
-		im.placeStop(rows, index, &rows[i])
+	if f.err == nil {
+		for _, s := range stops {
+			f.placeStop(s, stops, byID)
+		}
 	}
-	return nil
 }
 
 // placeStop finds a stop's city: its area, else its parent station's city,
 // else a city of its own name (contract §5). What a stop leaves out it takes from its station.
-func (im *importer) placeStop(rows []stopRow, index map[string]int, row *stopRow) {
-	named, zone, country, city := row, "", "", int32(-1)
-	for up, depth := row, 0; ; depth++ {
-		named = up
-		zone, country = cmp.Or(zone, up.zone), cmp.Or(country, up.country)
-		if up.located && !row.located {
-			row.stop.Lat, row.stop.Lon, row.located = up.stop.Lat, up.stop.Lon, true
-		}
-		row.stop.Place = cmp.Or(row.stop.Place, up.stop.Place)
-		row.stop.Station = row.stop.Station || up.stop.Station
-		if in, ok := im.stopArea[up.rawID]; ok && city < 0 {
-			city = im.areas[in.area]
-		}
-		i, ok := index[up.parent]
-		if up.parent == "" {
-			break
-		}
+func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
+	top := &s
+	for depth := 0; top.Parent != ""; depth++ {
+		i, ok := byID[top.Parent]
 		if !ok || depth == 3 {
-			im.skip("stops.txt", row.line, "parent_station "+strconv.Quote(up.parent)+" is not in stops.txt, or a part of this stop")
+			f.skip("stops.txt", s.line, "parent_station %q is not in stops.txt, or a part of this stop", top.Parent)
 			return
 		}
-		if up == row {
-			row.stop.Parent = rows[i].stop.ID
+		top = &stops[i]
+		if !s.located {
+			s.Lat, s.Lon, s.located = top.Lat, top.Lon, top.located
 		}
-		up = &rows[i]
+		if s.City < 0 {
+			s.City = top.City
+		}
+		s.Place, s.Station = cmp.Or(s.Place, top.Place), s.Station || top.Station
+		s.zone, s.country = cmp.Or(s.zone, top.zone), cmp.Or(s.country, top.country)
 	}
-	if !row.located {
-		im.skip("stops.txt", row.line, "has no coordinates")
+	if !s.located {
+		f.skip("stops.txt", s.line, "has no coordinates")
 		return
 	}
-	if city < 0 {
-		city = im.cityNamed(named)
+	if s.City < 0 {
+		s.City = f.cityNamed(cmp.Or(top.Place, top.ID), top.ID)
 	}
-	c := &im.out.Cities[city]
-	c.Country = cmp.Or(c.Country, country)
-	if im.stopZones[city] == "" {
-		im.stopZones[city] = zone
+	c := &f.out.Cities[s.City]
+	c.Zone, c.Country = cmp.Or(c.Zone, s.zone), cmp.Or(c.Country, s.country)
+	id := s.ID
+	if s.ID = urlSafe(id); s.Parent != "" {
+		s.Parent = urlSafe(s.Parent)
 	}
-	row.stop.City = city
-	im.stops[row.rawID] = int32(len(im.out.Stops))
-	im.out.Stops = append(im.out.Stops, row.stop)
+	f.stops[id] = add(&f.out.Stops, s.Stop)
 }
 
-func (im *importer) cityNamed(row *stopRow) int32 {
-	name := cmp.Or(row.stop.Place, row.rawID)
-	if i, ok := im.named[name]; ok {
-		return i
+// cityNamed gives the city that has the name of a stop.
+func (f *Feed) cityNamed(name, stop string) int32 {
+	if _, ok := f.cityByName[name]; !ok {
+		f.cityByName[name] = add(&f.out.Cities, schedule.City{ID: "~." + urlSafe(name), Name: name, Names: f.names("stops", "stop_name", stop, name)})
 	}
-	i := im.city(schedule.City{ID: "~." + urlSafe(name), Name: name, Names: im.names("stops", "stop_name", row.rawID, name)})
-	im.named[name] = i
-	return i
+	return f.cityByName[name]
 }
 
-// finishCities settles what depends on the whole feed: zones, countries, slugs.
-func (im *importer) finishCities() {
-	served := map[int32]string{}
-	for i := range im.out.Patterns {
-		p := &im.out.Patterns[i]
+// finishCities settles what depends on the whole feed: a city without a zone has that of the first company to serve it.
+func (f *Feed) finishCities() {
+	for _, p := range f.out.Patterns {
 		for _, s := range p.Stops {
-			if city := im.out.Stops[s].City; served[city] == "" {
-				served[city] = im.out.Companies[im.out.Routes[p.Route].Company].Zone
-			}
+			c := &f.out.Cities[f.out.Stops[s].City]
+			c.Zone = cmp.Or(c.Zone, f.out.Companies[f.out.Routes[p.Route].Company].Zone)
 		}
 	}
-	for i := range im.out.Cities {
-		c, n := &im.out.Cities[i], int32(i)
-		c.Zone = cmp.Or(c.Zone, im.stopZones[n], served[n], im.out.Companies[0].Zone)
-		c.Country = cmp.Or(c.Country, countryOf(c.Zone))
-	}
-}
-
-// finishSlugs gives companies, cities and routes their slugs; those of before stay.
-func (im *importer) finishSlugs(before *schedule.Tables) {
-	if before == nil {
-		before = new(schedule.Tables)
-	}
-	slugs(im.out.Companies, before.Companies, func(x *schedule.Company) named { return named{x.ID, x.Name, &x.Slug} })
-	slugs(im.out.Cities, before.Cities, func(x *schedule.City) named { return named{x.ID, x.Name, &x.Slug} })
-	slugs(im.out.Routes, before.Routes, func(x *schedule.Route) named { return named{x.ID, x.Name, &x.Slug} })
-}
-
-// zoneCountries names the country of a zone: all of the interface's 23, their neighbours, and some beyond.
-const zoneCountries = `UA Europe/Kyiv Europe/Kiev Europe/Uzhgorod Europe/Zaporozhye TR Europe/Istanbul Asia/Istanbul Turkey PL Europe/Warsaw Poland
-CZ Europe/Prague IT Europe/Rome DE Europe/Berlin Europe/Busingen SK Europe/Bratislava HU Europe/Budapest BE Europe/Brussels NL Europe/Amsterdam
-RO Europe/Bucharest BG Europe/Sofia FR Europe/Paris AT Europe/Vienna LT Europe/Vilnius LV Europe/Riga EE Europe/Tallinn ES Europe/Madrid Atlantic/Canary Africa/Ceuta
-LU Europe/Luxembourg CH Europe/Zurich GR Europe/Athens MD Europe/Chisinau Europe/Tiraspol SI Europe/Ljubljana
-AL Europe/Tirane BA Europe/Sarajevo BY Europe/Minsk DK Europe/Copenhagen FI Europe/Helsinki GB Europe/London GE Asia/Tbilisi HR Europe/Zagreb IE Europe/Dublin
-IS Atlantic/Reykjavik LI Europe/Vaduz MC Europe/Monaco ME Europe/Podgorica MK Europe/Skopje MT Europe/Malta NO Europe/Oslo PT Europe/Lisbon Atlantic/Madeira Atlantic/Azores
-RS Europe/Belgrade SE Europe/Stockholm SM Europe/San_Marino CY Asia/Nicosia AM Asia/Yerevan AZ Asia/Baku KZ Asia/Almaty IL Asia/Jerusalem
-US America/New_York America/Chicago America/Denver America/Los_Angeles America/Phoenix America/Anchorage Pacific/Honolulu America/Detroit
-CA America/Toronto America/Vancouver America/Edmonton America/Winnipeg America/Halifax America/Montreal JP Asia/Tokyo AU Australia/Sydney Australia/Melbourne Australia/Brisbane Australia/Perth
-NZ Pacific/Auckland BR America/Sao_Paulo MX America/Mexico_City AR America/Argentina/Buenos_Aires IN Asia/Kolkata CN Asia/Shanghai KR Asia/Seoul SG Asia/Singapore`
-
-// countryOf gives a zone's country, "" when it is not listed.
-func countryOf(zone string) string {
-	country := ""
-	for word := range strings.FieldsSeq(zoneCountries) {
-		if len(word) == 2 {
-			country = word
-		} else if word == zone {
-			return country
+	country := map[string]string{} // by zone
+	for line := range strings.Lines(countries) {
+		code, zones, _ := strings.Cut(line, " ")
+		for zone := range strings.FieldsSeq(zones) {
+			country[zone] = code
 		}
 	}
-	return ""
+	for i := range f.out.Cities {
+		c := &f.out.Cities[i]
+		c.Zone = cmp.Or(c.Zone, f.out.Companies[0].Zone)
+		c.Country = cmp.Or(c.Country, country[c.Zone])
+	}
 }
+
+// countries lists countries with their zones: all of the interface's 23, their neighbours, and some beyond.
+//
+//go:embed countries.txt
+var countries string
 
 // languageCodes are those of translations.txt, in the order of schedule's languages.
-var languageCodes = [...]string{"uk", "pl", "cs", "en", "ru"}
+var languageCodes = []string{"uk", "pl", "cs", "en", "ru"}
 
-// byRecord and byValue are the two ways translations.txt names what it translates.
-const (
-	byRecord = iota
-	byValue
-)
+// translated is a field that translations.txt translates: that of a record, or of each with a value.
+type translated struct{ table, field, record, value string }
 
-func (im *importer) readTranslations() error {
-	return im.read("translations.txt", func(t *table) {
-		language, _, _ := strings.Cut(strings.ToLower(t.get("language")), "-")
-		for i, code := range languageCodes {
-			if code != language {
-				continue
-			}
-			key, way := t.get("record_id"), byRecord
-			if key == "" {
-				key, way = t.get("field_value"), byValue
-			}
-			at := [3]string{t.get("table_name"), t.get("field_name"), key}
-			if im.translated[at] == nil {
-				im.translated[at] = new([2]schedule.Names)
-			}
-			im.translated[at][way][i] = t.get("translation")
+func (f *Feed) readTranslations() {
+	for r := range f.rows("translations.txt") {
+		code, _, _ := strings.Cut(strings.ToLower(r.get("language")), "-")
+		language := slices.Index(languageCodes, code)
+		if language < 0 {
+			continue
 		}
-	})
+		at := translated{table: r.get("table_name"), field: r.get("field_name"), record: r.get("record_id")}
+		if at.record == "" {
+			at.value = r.get("field_value")
+		}
+		names := f.translations[at]
+		names[language] = r.get("translation")
+		f.translations[at] = names
+	}
 }
 
 // names gives the translations of a field, those for the record before those for its value.
-func (im *importer) names(file, field, id, value string) (n schedule.Names) {
-	record, same := im.translated[[3]string{file, field, id}], im.translated[[3]string{file, field, value}]
-	for i := range n {
-		if record != nil {
-			n[i] = record[byRecord][i]
+func (f *Feed) names(table, field, record, value string) schedule.Names {
+	names := f.translations[translated{table: table, field: field, record: record}]
+	same := f.translations[translated{table: table, field: field, value: value}]
+	for i := range names {
+		names[i] = cmp.Or(names[i], same[i])
+	}
+	return names
+}
+
+// slugTable spells what is left of a folded name in ASCII: Cyrillic by the
+// Ukrainian passport rules where letters differ between languages, and Greek.
+var slugTable = map[rune]string{
+	'а': "a", 'б': "b", 'в': "v", 'г': "h", 'ґ': "g", 'д': "d", 'е': "e", 'є': "ie", 'ж': "zh", 'з': "z", 'и': "y", 'і': "i",
+	'й': "i", 'к': "k", 'л': "l", 'м': "m", 'н': "n", 'о': "o", 'п': "p", 'р': "r", 'с': "s", 'т': "t", 'у': "u", 'ф': "f", 'х': "kh", 'ц': "ts",
+	'ч': "ch", 'ш': "sh", 'щ': "shch", 'ь': "", 'ъ': "", 'ы': "y", 'э': "e", 'ю': "iu", 'я': "ia",
+	'ѓ': "gj", 'ѕ': "dz", 'ј': "j", 'љ': "lj", 'њ': "nj", 'ќ': "kj", 'џ': "dzh", 'ђ': "dj", 'ћ': "c", 'ў': "u",
+	'ї': "i", 'ё': "e", 'ѐ': "e", 'ѝ': "i",
+	'α': "a", 'β': "v", 'γ': "g", 'δ': "d", 'ε': "e", 'ζ': "z", 'η': "i", 'θ': "th", 'ι': "i", 'κ': "k", 'λ': "l", 'μ': "m",
+	'ν': "n", 'ξ': "x", 'ο': "o", 'π': "p", 'ρ': "r", 'σ': "s", 'ς': "s", 'τ': "t", 'υ': "y", 'φ': "f", 'χ': "ch", 'ψ': "ps", 'ω': "o",
+	'’': "", '\'': "", 'ʼ': "", '`': "",
+}
+
+// slugOf makes a URL-friendly word of a name, "" when nothing of it can be spelled.
+func slugOf(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		letters := string(r)
+		if _, ok := slugTable[r]; !ok {
+			letters = schedule.Fold(letters)
 		}
-		if same != nil && n[i] == "" {
-			n[i] = same[byValue][i]
+		for _, r := range letters {
+			if spelled, ok := slugTable[r]; ok {
+				b.WriteString(spelled)
+			} else if strings.ContainsRune(plain, r) {
+				b.WriteRune(r)
+			} else {
+				b.WriteByte(' ')
+			}
 		}
 	}
-	return n
+	return strings.Join(strings.Fields(b.String()), "-")
+}
+
+// named is what gets a slug: Slug is what the feed gives, and then what it got.
+type named struct {
+	id, name string
+	slug     *string
+}
+
+// slugs gives each row its slug, once: first to those that had one in the
+// timetable before, then as the feed asks, then after the names.
+func slugs[T any](rows, old []T, of func(*T) named) {
+	before := map[string]string{}
+	for i := range old {
+		x := of(&old[i])
+		before[x.id] = *x.slug
+	}
+	taken, next := map[string]bool{}, map[string]int{}
+	var asking, others []named
+	for i := range rows {
+		x := of(&rows[i])
+		asked, had := slugOf(*x.slug), before[x.id]
+		switch {
+		case had != "" && !taken[had] && (asked == "" || had == asked || strings.TrimRight(had, digits) == asked+"-"):
+			*x.slug, taken[had] = had, true
+		case asked != "":
+			asking = append(asking, x)
+		default:
+			others = append(others, x)
+		}
+	}
+	for _, x := range append(asking, others...) {
+		slug := cmp.Or(slugOf(*x.slug), slugOf(x.name), slugOf(x.id), "x")
+		unique := slug
+		for n := max(2, next[slug]); taken[unique]; n++ {
+			unique = slug + "-" + strconv.Itoa(n)
+			next[slug] = n + 1
+		}
+		*x.slug, taken[unique] = unique, true
+	}
 }

@@ -2,268 +2,200 @@ package gtfs
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"waybill/schedule"
 )
 
-// days collects the days of a service.
-type days struct {
-	ranges        []dayRange
-	added, except []schedule.Day
-}
-
+// dayRange is a row of calendar.txt, or one day of calendar_dates.txt.
 type dayRange struct {
 	first, last schedule.Day
-	weekdays    [7]bool // from Sunday
+	weekdays    [7]bool
+	except      bool // the service does not run on this day, whatever other rows say
 }
 
-// Service days outside these years are not kept; no bus ticket needs them.
-var firstDay, lastDay = mustDay("1990-01-01"), mustDay("2099-12-31")
+var (
+	// Service days outside these years are not kept; no bus ticket needs them.
+	firstDay = schedule.DayOf(time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC))
+	lastDay  = schedule.DayOf(time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC))
 
-func mustDay(s string) schedule.Day {
-	d, err := schedule.ParseDay(s)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
+	// From the weekday of day 0, 1970-01-01.
+	weekdayColumns = [7]string{"thursday", "friday", "saturday", "sunday", "monday", "tuesday", "wednesday"}
+	everyWeekday   = [7]bool{true, true, true, true, true, true, true}
+)
 
-// parseDate reads a date as in 20261120.
-func parseDate(s string) (schedule.Day, bool) {
-	t, err := time.Parse("20060102", s)
-	return schedule.DayOf(t), err == nil
-}
-
-func (im *importer) service(id string) *days {
-	if im.services[id] == nil {
-		im.services[id] = new(days)
-	}
-	return im.services[id]
-}
-
-var weekdayColumns = [7]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
-
-func (im *importer) readServices() error {
-	err := im.read("calendar.txt", func(t *table) {
-		r := dayRange{}
-		first, ok1 := parseDate(t.get("start_date"))
-		last, ok2 := parseDate(t.get("end_date"))
-		if !ok1 || !ok2 {
-			t.drop("start_date %q, end_date %q are not dates as in 20261120", t.get("start_date"), t.get("end_date"))
-			return
+func (f *Feed) readServices() {
+	services := map[string][]dayRange{}
+	enter := func(r *row, days dayRange) {
+		if id := r.get("service_id"); !r.unused {
+			services[id] = append(services[id], days)
 		}
-		if r.first, r.last = max(first, firstDay), min(last, lastDay); first <= last && r.first > r.last {
-			t.drop("has no day from 1990 to 2099")
-			return
-		}
+	}
+	for r := range f.rows("calendar.txt") {
+		first, last := r.date("start_date"), r.date("end_date")
+		days := dayRange{first: max(first, firstDay), last: min(last, lastDay)}
+		r.check(first > last || days.first <= days.last, "start_date", "and end_date have no day from 1990 to 2099")
 		for i, column := range weekdayColumns {
-			r.weekdays[i] = t.get(column) == "1"
+			days.weekdays[i] = r.get(column) == "1"
 		}
-		s := im.service(t.get("service_id"))
-		s.ranges = append(s.ranges, r)
-	})
-	if err != nil {
-		return err
+		enter(r, days)
 	}
-	err = im.read("calendar_dates.txt", func(t *table) {
-		day, ok := parseDate(t.get("date"))
-		kind := t.get("exception_type")
-		if !ok || kind != "1" && kind != "2" {
-			t.drop("date %q, exception_type %q are not a date as in 20261120 and 1 or 2", t.get("date"), kind)
-			return
-		}
-		if day < firstDay || day > lastDay {
-			t.drop("date %q is not from 1990 to 2099", t.get("date"))
-			return
-		}
-		s := im.service(t.get("service_id"))
-		if kind == "2" {
-			s.except = append(s.except, day)
-		} else {
-			s.added = append(s.added, day)
-		}
-	})
-	ids := make([]string, 0, len(im.services))
-	for id := range im.services {
-		ids = append(ids, id)
+	for r := range f.rows("calendar_dates.txt") {
+		day, kind := r.date("date"), r.get("exception_type")
+		r.check(firstDay <= day && day <= lastDay, "date", "is not from 1990 to 2099")
+		r.check(kind == "1" || kind == "2", "exception_type", "is neither 1 nor 2")
+		enter(r, dayRange{day, day, everyWeekday, kind == "2"})
 	}
-	slices.Sort(ids)
-	im.serviceIndex = make(map[string]int32, len(ids))
-	for i, id := range ids {
-		im.serviceIndex[id] = int32(i)
-		im.out.Services = append(im.out.Services, im.services[id].service(id))
+	for _, id := range slices.Sorted(maps.Keys(services)) {
+		f.services[id] = add(&f.out.Services, service(id, services[id]))
 	}
-	im.services = nil
-	return err
 }
 
-// service makes the set of days: the ranges', and the days added, without those excepted.
-func (s *days) service(id string) schedule.Service {
+// service makes the set of days: those of the ranges, without those excepted.
+func service(id string, ranges []dayRange) schedule.Service {
 	first, last := lastDay, firstDay
-	for _, r := range s.ranges {
-		first, last = min(first, r.first), max(last, r.last)
-	}
-	for _, d := range s.added {
-		first, last = min(first, d), max(last, d)
+	except := map[schedule.Day]bool{}
+	for _, r := range ranges {
+		if r.except {
+			except[r.first] = true
+		} else {
+			first, last = min(first, r.first), max(last, r.last)
+		}
 	}
 	out := schedule.Service{ID: id, First: first}
 	if first > last {
 		return out
 	}
 	out.Bits = make([]uint64, (last-first)/64+1)
-	set := func(d schedule.Day) { out.Bits[(d-first)/64] |= 1 << ((d - first) % 64) }
-	for _, r := range s.ranges {
+	for _, r := range ranges {
 		for d := r.first; d <= r.last; d++ {
-			if r.weekdays[(d%7+11)%7] { // day 0 was a Thursday
-				set(d)
+			if r.weekdays[d%7] && !except[d] {
+				out.Bits[(d-first)/64] |= 1 << ((d - first) % 64)
 			}
-		}
-	}
-	for _, d := range s.added {
-		set(d)
-	}
-	for _, d := range s.except {
-		if d >= first && d <= last {
-			out.Bits[(d-first)/64] &^= 1 << ((d - first) % 64)
 		}
 	}
 	return out
 }
 
-// parseTime reads a time of a service day as in 8:30:00; hours go beyond 24.
-func parseTime(s string) (seconds int32, ok bool) {
-	h, rest, ok1 := strings.Cut(s, ":")
-	m, sec, ok2 := strings.Cut(rest, ":")
-	hours, err1 := strconv.ParseUint(h, 10, 16)
-	minutes, err2 := strconv.ParseUint(m, 10, 8)
-	secs, err3 := strconv.ParseUint(sec, 10, 8)
-	ok = ok1 && ok2 && err1 == nil && err2 == nil && err3 == nil && len(h) <= 3 && len(m) == 2 && len(sec) == 2 && minutes < 60 && secs < 60
-	return int32(hours*3600 + minutes*60 + secs), ok
+// tripRow is a row of trips.txt with those of stop_times.txt. Until these are
+// read, its ID is the feed's, and its Pattern is its route.
+type tripRow struct {
+	schedule.Trip
+	line  int
+	calls []stopTime
 }
 
 // stopTime is a row of stop_times.txt, packed: there may be millions.
 type stopTime struct {
-	trip, seq, stop int32
-	arr, dep        int32 // blank where the feed gives none
-	line            int32
-	noPickup        bool
-	noDropOff       bool
+	seq, stop, line     int32
+	arr, dep            int32 // blank where the feed gives none
+	noPickup, noDropOff bool
 }
 
 const blank = -1
 
-func (im *importer) readStopTimes() error {
-	var rows []stopTime
-	err := im.read("stop_times.txt", func(t *table) {
-		trip, ok := im.trips[t.get("trip_id")]
-		if trip == leftOut {
-			return
+func (f *Feed) readTrips() {
+	var trips []tripRow
+	for r := range f.rows("trips.txt") {
+		bus := r.maybe("waybill_bus_id", f.buses, "waybill_buses.txt")
+		id := r.id("trip_id", f.trips)
+		route := r.ref("route_id", f.routes, "routes.txt")
+		if r.unused && r.reason == "" {
+			f.trips[id] = leftOut
 		}
-		if !ok {
-			t.drop("trip_id %q is not a usable trip", t.get("trip_id"))
-			return
-		}
-		stop, ok := im.stops[t.get("stop_id")]
-		if !ok {
-			t.drop("stop_id %q is not a usable stop", t.get("stop_id"))
-			return
-		}
-		seq, err := strconv.ParseInt(t.get("stop_sequence"), 10, 32)
-		if err != nil || seq < 0 {
-			t.drop("stop_sequence %q is not a number", t.get("stop_sequence"))
-			return
-		}
-		row := stopTime{trip: trip, seq: int32(seq), stop: stop, arr: blank, dep: blank, line: int32(t.line),
-			noPickup: t.get("pickup_type") == "1", noDropOff: t.get("drop_off_type") == "1"}
-		for _, x := range [...]struct {
-			column string
-			to     *int32
-		}{{"arrival_time", &row.arr}, {"departure_time", &row.dep}} {
-			if cell := t.get(x.column); cell != "" {
-				if *x.to, ok = parseTime(cell); !ok {
-					t.drop("%s %q is not a time as in 08:30:00", x.column, cell)
-					return
-				}
-			}
-		}
-		if row.arr == blank {
-			row.arr = row.dep
-		} else if row.dep == blank {
-			row.dep = row.arr
-		}
-		rows = append(rows, row)
-	})
-	if err != nil {
-		return err
+		service := r.ref("service_id", f.services, "calendar.txt or calendar_dates.txt")
+		keep(r, &trips, tripRow{line: r.line, Trip: schedule.Trip{
+			ID: id, Pattern: route, Service: service, Bus: bus,
+			Name: cmp.Or(r.get("trip_short_name"), r.get("trip_headsign")), Phones: r.list("waybill_phones", " "),
+		}})
 	}
-	slices.SortFunc(rows, func(a, b stopTime) int {
-		return cmp.Or(cmp.Compare(a.trip, b.trip), cmp.Compare(a.seq, b.seq), cmp.Compare(a.line, b.line))
-	})
-	im.makeTrips(rows)
-	return nil
+	f.readStopTimes(trips)
+	if f.err == nil {
+		f.finishTrips(trips)
+	}
 }
 
-// makeTrips gives each trip its pattern and times; a trip that has none is left out.
-func (im *importer) makeTrips(rows []stopTime) {
-	patterns := map[string]int32{}
-	times := map[string]int32{}
-	renumbered := make([]int32, len(im.out.Trips))
-	var kept []schedule.Trip
-	for i, trip := range im.out.Trips {
-		n := 0
-		for n < len(rows) && rows[n].trip == int32(i) {
-			n++
+func (f *Feed) readStopTimes(trips []tripRow) {
+	for r := range f.rows("stop_times.txt") {
+		trip := r.ref("trip_id", f.trips, "trips.txt")
+		c := stopTime{
+			seq: int32(r.number("stop_sequence", 0, math.MaxInt32)), stop: r.ref("stop_id", f.stops, "stops.txt"),
+			arr: r.clock("arrival_time"), dep: r.clock("departure_time"), line: int32(r.line),
+			noPickup: r.get("pickup_type") == "1", noDropOff: r.get("drop_off_type") == "1",
 		}
-		calls := im.distinct(rows[:n])
-		rows = rows[n:]
-		renumbered[i] = -1
+		if c.arr == blank {
+			c.arr = c.dep
+		} else if c.dep == blank {
+			c.dep = c.arr
+		}
+		if !r.unused {
+			trips[trip].calls = append(trips[trip].calls, c)
+		}
+	}
+}
+
+// finishTrips gives each trip its pattern and times; a trip that has none is left out.
+func (f *Feed) finishTrips(trips []tripRow) {
+	patterns, times := index{}, index{}
+	for _, t := range trips {
+		calls := f.ordered(t.calls)
 		if reason := complete(calls); reason != "" {
-			im.skip("trips.txt", im.tripLines[i], "trip_id "+strconv.Quote(trip.ID)+": "+reason)
+			f.skip("trips.txt", t.line, "trip_id %q %s", t.ID, reason)
+			delete(f.trips, t.ID)
 			continue
 		}
-		p, key := pattern(trip.Pattern, calls)
-		at, ok := patterns[key]
-		if !ok {
-			at = int32(len(im.out.Patterns))
-			patterns[key] = at
-			im.out.Patterns = append(im.out.Patterns, p)
-		}
-		trip.Pattern = at
-		list, key := timesOf(calls)
-		at, ok = times[key]
-		if !ok {
-			at = int32(len(im.out.Times))
-			times[key] = at
-			im.out.Times = append(im.out.Times, list)
-		}
-		trip.Times = at
-		renumbered[i] = int32(len(kept))
-		kept = append(kept, trip)
-	}
-	for id, i := range im.trips {
-		if i >= 0 {
-			if renumbered[i] < 0 {
-				delete(im.trips, id)
-			} else {
-				im.trips[id] = renumbered[i]
+		p := schedule.Pattern{Route: t.Pattern}
+		var at schedule.Times
+		for i, c := range calls {
+			p.Stops = append(p.Stops, c.stop)
+			at = append(at, c.arr, c.dep)
+			if c.noPickup {
+				p.NoPickup = append(p.NoPickup, int16(i))
+			}
+			if c.noDropOff {
+				p.NoDropOff = append(p.NoDropOff, int16(i))
 			}
 		}
+		key := packed([]int32{p.Route}) + "|" + packed(p.Stops) + "|" + packed(p.NoPickup) + "|" + packed(p.NoDropOff)
+		t.Pattern = once(patterns, key, &f.out.Patterns, p)
+		t.Times = once(times, packed(at), &f.out.Times, at)
+		id := t.ID
+		t.ID = urlSafe(id)
+		f.trips[id] = add(&f.out.Trips, t.Trip)
 	}
-	im.out.Trips = kept
 }
 
-// distinct drops rows that repeat a stop_sequence.
-func (im *importer) distinct(rows []stopTime) []stopTime {
-	return slices.CompactFunc(rows, func(a, b stopTime) bool {
+// ordered sorts calls and drops those that repeat a stop_sequence.
+func (f *Feed) ordered(calls []stopTime) []stopTime {
+	slices.SortStableFunc(calls, func(a, b stopTime) int { return cmp.Compare(a.seq, b.seq) })
+	return slices.CompactFunc(calls, func(a, b stopTime) bool {
 		if a.seq == b.seq {
-			im.skip("stop_times.txt", int(max(a.line, b.line)), "stop_sequence "+itoa(int(b.seq))+" of the trip is there already")
+			f.skip("stop_times.txt", int(max(a.line, b.line)), "stop_sequence %d of the trip is there already", b.seq)
 		}
 		return a.seq == b.seq
 	})
+}
+
+// packed gives a key of numbers.
+func packed[T int16 | int32](list []T) string {
+	var b []byte
+	for _, n := range list {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 36)
+	}
+	return string(b)
+}
+
+// once adds a row to a table unless one with the key is there.
+func once[T any](seen index, key string, table *[]T, row T) int32 {
+	if _, ok := seen[key]; !ok {
+		seen[key] = add(table, row)
+	}
+	return seen[key]
 }
 
 // complete fills in blank times, evenly between those that are given, and says what is wrong with a trip.
@@ -272,7 +204,7 @@ func complete(calls []stopTime) string {
 	case n < 2:
 		return "has fewer than two usable stop times"
 	case n > schedule.MaxStops:
-		return "has more than " + itoa(schedule.MaxStops) + " stops"
+		return "has more than " + strconv.Itoa(schedule.MaxStops) + " stops"
 	case calls[0].dep == blank || calls[n-1].arr == blank:
 		return "has no time at its first or last stop"
 	}
@@ -283,7 +215,7 @@ func complete(calls []stopTime) string {
 			continue
 		}
 		if c.dep < c.arr || c.arr < calls[known].dep && i > 0 {
-			return "goes back in time at stop_sequence " + itoa(int(c.seq))
+			return "goes back in time at stop_sequence " + strconv.Itoa(int(c.seq))
 		}
 		for k := known + 1; k < i; k++ {
 			at := calls[known].dep + int32(int64(c.arr-calls[known].dep)*int64(k-known)/int64(i-known))
@@ -294,30 +226,39 @@ func complete(calls []stopTime) string {
 	return ""
 }
 
-func pattern(route int32, calls []stopTime) (p schedule.Pattern, key string) {
-	p.Route = route
-	b := strconv.AppendInt(nil, int64(route), 36)
-	for i, c := range calls {
-		p.Stops = append(p.Stops, c.stop)
-		b = strconv.AppendInt(append(b, ' '), int64(c.stop), 36)
-		if c.noPickup {
-			p.NoPickup = append(p.NoPickup, int16(i))
-			b = append(b, '-')
+// readFrequencies puts one trip per departure in place of each trip that runs at intervals.
+func (f *Feed) readFrequencies() {
+	var departures []schedule.Trip
+	made, replaced := map[string]bool{}, map[string]bool{} // by id
+	for r := range f.rows("frequencies.txt") {
+		trip := r.ref("trip_id", f.trips, "trips.txt")
+		start, end := int(r.clock("start_time")), int(r.clock("end_time"))
+		r.check(start != blank, "start_time", "is missing")
+		headway := r.number("headway_secs", 1, math.MaxInt)
+		r.check(end > start, "end_time", "leaves no departure")
+		r.check((end-start)/headway < maxDepartures-len(departures), "headway_secs", "brings the feed beyond 500,000 departures")
+		if r.unused {
+			continue
 		}
-		if c.noDropOff {
-			p.NoDropOff = append(p.NoDropOff, int16(i))
-			b = append(b, '+')
+		base := f.out.Trips[trip]
+		replaced[base.ID] = true
+		for at := start; at < end; at += min(headway, end) {
+			x := base
+			x.ID = fmt.Sprintf("%s~%02d%02d%02d", base.ID, at/3600, at/60%60, at%60)
+			if made[x.ID] { // intervals may overlap
+				continue
+			}
+			made[x.ID] = true
+			for _, taken := f.trips[x.ID]; taken; _, taken = f.trips[x.ID] {
+				x.ID += "~"
+			}
+			x.Shift = int32(at) - f.out.Times[base.Times][1]
+			departures = append(departures, x)
 		}
 	}
-	return p, string(b)
+	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool { return replaced[t.ID] })
+	f.out.Trips = append(kept, departures...)
 }
 
-func timesOf(calls []stopTime) (list schedule.Times, key string) {
-	var b []byte
-	for _, c := range calls {
-		list = append(list, c.arr, c.dep)
-		b = strconv.AppendInt(append(b, ' '), int64(c.arr), 36)
-		b = strconv.AppendInt(append(b, ' '), int64(c.dep), 36)
-	}
-	return list, string(b)
-}
+// maxDepartures is how many trips frequencies.txt may expand to.
+const maxDepartures = 500_000

@@ -7,21 +7,21 @@
 package command
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"net"
-	"net/http"
-	"net/url"
-	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"waybill/booking"
 	"waybill/server"
 	"waybill/store"
 )
@@ -52,45 +52,60 @@ type Process struct {
 // verb is one of the commands.
 type verb struct {
 	name     string
-	operands string
+	operands string // one word each
 	about    string
-	least    int // operands
-	most     int
-	setup    func(*flag.FlagSet) func(*Process, []string) int
+	setup    func(*flag.FlagSet) action
 }
+
+// An action does what a verb is for, once its flags are read, and gives the exit code.
+type action func(p *Process, operands []string) int
 
 func verbs() []verb {
 	return []verb{
-		{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", 0, 0, setupServe},
-		{"import", "FEED", "makes a GTFS feed, a directory or .zip, the timetable in force", 1, 1, setupImport},
-		{"partner add", "NAME", "prints a new API key of a partner, new or known; only its hash is kept", 1, 1, setupPartnerAdd},
-		{"partner list", "", "lists partners and their keys", 0, 0, setupAdmin("partner-list", nil)},
-		{"partner revoke", "NAME", "ends the keys of a partner, or one of them", 1, 1, setupPartnerRevoke},
-		{"ticket move", "TICKET BOOKING|new", "moves a ticket to another booking of the same partner", 2, 2, setupAdmin("ticket-move", []string{"ticket", "booking"})},
-		{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid", "gives a ticket a status of the carrier's lifecycle", 2, 2, setupAdmin("ticket-status", []string{"ticket", "status"})},
-		{"key rotate", "", "signs offers with a new key; offers already given stay good", 0, 0, setupAdmin("rotate-keys", nil)},
-		{"log", "", "shows the journal as readable history", 0, 0, setupLog},
-		{"verify", "", "checks every byte of journal and snapshots, then the books", 0, 0, setupVerify},
-		{"version", "", "prints version, Go version, revision and dependencies", 0, 0, setupVersion},
+		{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", setupServe},
+		{"import", "FEED", "makes a GTFS feed, a directory or .zip, the timetable in force", admin("import", "feed",
+			onOff("strict", "change nothing if a row has to be skipped"),
+			onOff("dry-run", "only report"),
+			onOff("bus-only", "keep only routes of type 3, 200-299 and 700-799"),
+			text("fare-per-km", "price rides that no fare matches by distance, as in `EUR:0.06`"))},
+		{"partner add", "NAME", "prints a new API key of a partner, new or known; only its hash is kept", admin("partner-add", "name",
+			text("company", "the `slugs` of the only companies it may sell, with commas; empty: all"))},
+		{"partner list", "", "lists partners and their keys", admin("partner-list", "")},
+		{"partner revoke", "NAME", "ends the keys of a partner, or one of them", admin("partner-revoke", "name",
+			text("key", "only the key with this `name`, as partner list shows it"))},
+		{"ticket move", "TICKET BOOKING|new", "moves a ticket to another booking of the same partner", admin("ticket-move", "ticket booking")},
+		{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid", "gives a ticket a status of the carrier's lifecycle", admin("ticket-status", "ticket status")},
+		{"user add", "", "gives a company user an access; a new user's password is the first line of standard input", admin("user-add", "",
+			text("email", "the user's e-mail `address`"),
+			text("first-name", "a new user's first `name`"),
+			text("last-name", "a new user's last `name`"),
+			text("company", "the `slug` of the company"),
+			text("role", "`ADMIN`, who may do everything of the company, or VIEWER, who may sign in"))},
+		{"user remove", "EMAIL", "removes a user and ends the user's sessions", admin("user-remove", "email")},
+		{"idtoken", "", "mints an ID token of the built-in development identity provider", admin("idtoken", "",
+			text("email", "the `address` that the token vouches for"))},
+		{"key rotate", "", "signs offers with a new key; offers already given stay good", admin("rotate-keys", "")},
+		{"log", "", "shows the journal as readable history", setupLog},
+		{"verify", "", "checks every byte of journal and snapshots, then the books", setupVerify},
+		{"version", "", "prints version, Go version, revision and dependencies", setupVersion},
 	}
 }
 
 // Main runs a command and gives its exit code.
 func Main(p *Process) int {
 	args := p.Args
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") && args[0] != "-h" && args[0] != "-help" && args[0] != "--help" {
+	if len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help", "help"}, args[0]) {
+		p.usage(p.Stdout)
+		return exitDone
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		args = append([]string{"serve"}, args...)
 	}
 	for _, v := range verbs() {
 		words := strings.Fields(v.name)
-		if len(args) >= len(words) && strings.Join(args[:len(words)], " ") == v.name {
+		if len(args) >= len(words) && slices.Equal(args[:len(words)], words) {
 			return p.run(&v, args[len(words):])
 		}
-	}
-	switch args[0] {
-	case "-h", "-help", "--help", "help":
-		p.usage(p.Stdout)
-		return exitDone
 	}
 	fmt.Fprintf(p.Stderr, "waybill: there is no command %q\n", strings.Join(args[:min(2, len(args))], " "))
 	p.usage(p.Stderr)
@@ -125,8 +140,8 @@ func (p *Process) run(v *verb, args []string) int {
 	if f := flags.Lookup("data"); err == nil && f != nil && f.Value.String() == "" {
 		err = errors.New("-data names no directory")
 	}
-	if n := flags.NArg(); err == nil && (n < v.least || n > v.most) {
-		err = fmt.Errorf("takes %d operands after its flags, not %d", v.least, n)
+	if n := len(strings.Fields(v.operands)); err == nil && flags.NArg() != n {
+		err = fmt.Errorf("takes %d operands after its flags, not %d", n, flags.NArg())
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "waybill %s: %v\n", v.name, err)
@@ -149,8 +164,11 @@ func (p *Process) fromEnv(flags *flag.FlagSet) (err error) {
 	return err
 }
 
-// fail says what went wrong and gives the exit code.
-func (p *Process) fail(code int, err error) int {
+// end says what went wrong, if anything did, and gives the exit code.
+func (p *Process) end(code int, err error) int {
+	if err == nil {
+		return exitDone
+	}
 	fmt.Fprintf(p.Stderr, "waybill: %v\n", err)
 	return code
 }
@@ -204,97 +222,6 @@ func running(dir string) bool {
 	return err == nil
 }
 
-// admin does an operation on the directory, through its server or by itself.
-func (p *Process) admin(dir, op string, form url.Values) int {
-	path, err := socket(dir)
-	if err != nil {
-		return p.fail(exitCode(err), err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "FORMAT")); err != nil && op != "import" && op != "partner-add" {
-		return p.fail(exitFailed, fmt.Errorf("%s is not a data directory", dir))
-	}
-	err = p.adminCall(path, op, form)
-	if none(err) && op == "import" {
-		err = p.importHere(path, dir, form)
-	} else if none(err) {
-		err = p.adminHere(path, dir, op, form)
-	}
-	if err != nil {
-		return p.fail(exitCode(err), err)
-	}
-	return exitDone
-}
-
-// none tells whether an error says that there is no server behind a socket.
-func none(err error) bool {
-	return errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED)
-}
-
-// adminCall asks the server behind the socket.
-func (p *Process) adminCall(path, op string, form url.Values) error {
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
-	}}}
-	defer client.CloseIdleConnections()
-	resp, err := client.PostForm("http://waybill/"+op, form)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(p.Stdout, resp.Body); err != nil {
-		return fmt.Errorf("the server ended before it was done: %w", err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return errors.New("the server is starting or stopping; try again")
-	}
-	if text, err := url.QueryUnescape(resp.Trailer.Get(server.AdminError)); text != "" || err != nil {
-		return errors.New(text)
-	}
-	return nil
-}
-
-// adminHere opens the directory for one operation.
-func (p *Process) adminHere(path, dir, op string, form url.Values) error {
-	s, err := p.openHere(dir)
-	if errors.Is(err, store.ErrLocked) {
-		// A server is about to listen, or another verb is at work.
-		return p.adminCall(path, op, form)
-	} else if err != nil {
-		return err
-	}
-	return errors.Join(s.Admin(context.Background(), op, form, p.Stdout), s.Close())
-}
-
-// importHere opens the directory for an import once the feed has been read: one
-// that is refused leaves no trace.
-func (p *Process) importHere(path, dir string, form url.Values) error {
-	feed, err := server.ReadFeed(form, p.Stdout)
-	if err != nil || feed == nil {
-		return err
-	}
-	s, err := p.openHere(dir)
-	if errors.Is(err, store.ErrLocked) {
-		return p.adminCall(path, "import", form)
-	} else if err != nil {
-		return err
-	}
-	return errors.Join(s.Adopt(feed, p.Stdout), s.Close())
-}
-
-// lockWait is how long a verb waits for another process to give the directory free.
-const lockWait = 5 * time.Second
-
-// openHere opens the directory. While another verb has it, it tries again.
-func (p *Process) openHere(dir string) (*server.Server, error) {
-	for end := time.Now().Add(lockWait); ; {
-		s, err := server.Open(server.Config{Dir: dir, Log: p.logger("warn"), KeepClock: true})
-		if !errors.Is(err, store.ErrLocked) || time.Now().After(end) || running(dir) {
-			return s, err
-		}
-		<-time.After(20 * time.Millisecond)
-	}
-}
-
 // instant reads a time given on the command line.
 func instant(s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, s)
@@ -302,4 +229,66 @@ func instant(s string) (time.Time, error) {
 		return t, fmt.Errorf("%q is not an instant as in 2026-11-20T08:30:00Z", s)
 	}
 	return t, nil
+}
+
+func setupLog(flags *flag.FlagSet) action {
+	data := dataFlag(flags)
+	bookingID := flags.String("booking", "", "only what happened to the booking with this `id`")
+	ticketID := flags.String("ticket", "", "only what happened to the ticket with this `id`")
+	at := flags.String("at", "", "only what had happened by this `instant`, and the booking as it stood then")
+	return func(p *Process, _ []string) int {
+		f := server.LogFilter{Booking: *bookingID, Ticket: *ticketID}
+		for _, name := range []string{"booking", "ticket"} {
+			id := flags.Lookup(name).Value.String()
+			if _, ok := booking.ParseID(id); !ok && id != "" {
+				return p.end(exitUsage, fmt.Errorf("-%s %q is not an id", name, id))
+			}
+		}
+		if *at != "" {
+			t, err := instant(*at)
+			if err != nil {
+				return p.end(exitUsage, fmt.Errorf("-at %w", err))
+			}
+			f.At = &t
+		}
+		return p.end(exitFailed, server.Log(store.Dir(*data), running(*data), f, p.Stdout))
+	}
+}
+
+func setupVerify(flags *flag.FlagSet) action {
+	data := dataFlag(flags)
+	return func(p *Process, _ []string) int {
+		rep, err := server.Verify(store.Dir(*data), running(*data))
+		var damage *store.Damage
+		switch {
+		case errors.As(err, &damage):
+			return p.end(exitFailed, fmt.Errorf("damaged: %w", err))
+		case err != nil:
+			return p.end(exitFailed, err)
+		case rep.Torn != nil:
+			return p.end(exitTorn, fmt.Errorf("torn tail: %w; the next start cuts these %d bytes and keeps them", &rep.Torn.Damage, rep.Torn.Bytes))
+		}
+		fmt.Fprintf(p.Stdout, "sound: %d lines in %d files, %d snapshots; the last line's hash is %x\n", rep.Head.Seq, rep.Files, rep.Snapshots, rep.Head.Hash)
+		return exitDone
+	}
+}
+
+func setupVersion(*flag.FlagSet) action {
+	return func(p *Process, _ []string) int {
+		info, ok := debug.ReadBuildInfo()
+		if !ok {
+			return p.end(exitFailed, errors.New("the binary holds no build information"))
+		}
+		revision, dependencies := "unknown", ""
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+		for _, d := range info.Deps {
+			dependencies += " " + d.Path + "@" + d.Version
+		}
+		fmt.Fprintf(p.Stdout, "waybill %s\n%s\nrevision %s\ndependencies%s\n", info.Main.Version, info.GoVersion, revision, cmp.Or(dependencies, " none"))
+		return exitDone
+	}
 }

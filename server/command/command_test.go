@@ -38,6 +38,8 @@ func want(t *testing.T, code int, pattern string, args ...string) string {
 	return stdout
 }
 
+func matches(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
+
 // output is a Writer that tells when a pattern has come.
 type output struct {
 	mu    sync.Mutex

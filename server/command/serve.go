@@ -14,7 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"waybill/auth"
 	"waybill/server"
+	"waybill/server/idp"
 )
 
 // The limits of a connection (contract §3).
@@ -27,23 +29,26 @@ const (
 	maxHeader     = 16 << 10 // bytes
 )
 
-func setupServe(flags *flag.FlagSet) func(*Process, []string) int {
+func setupServe(flags *flag.FlagSet) action {
 	addr := flags.String("addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free one")
 	data := dataFlag(flags)
 	clock := flags.String("test-clock", "", "serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z")
 	transfers := flags.Int("max-transfers", 1, "changes a journey may have, 0 or 1")
+	provider := new(idp.Config)
+	flags.StringVar(&provider.Issuer, "idp-issuer", "", "the identity provider's issuer, `exactly` as in its ID tokens; without it the built-in development provider is trusted")
+	flags.StringVar(&provider.Audience, "idp-audience", "", "the `audience` of its ID tokens: this service's client id there")
+	flags.StringVar(&provider.JWKS, "idp-jwks", "", "the `file or URL` of its key set")
+	flags.StringVar(&provider.EmailClaim, "idp-email-claim", "", "the `claim` that holds the e-mail, instead of email")
+	flags.StringVar(&provider.UserInfo, "idp-userinfo", "", "the `URL` to ask for the e-mail that an ID token lacks; the token is shown there")
+	secure := flags.Bool("secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks")
 	level := flags.String("log-level", "info", "debug, info, warn or error")
 	return func(p *Process, _ []string) int {
-		cfg := server.Config{Dir: *data, MaxTransfers: *transfers}
-		usage := func(err error) int { return p.fail(exitUsage, err) }
-		if *clock != "" {
-			cfg.TestClock = true
-			if *clock != "now" {
-				at, err := instant(*clock)
-				if err != nil {
-					return usage(fmt.Errorf("-test-clock %w, or now", err))
-				}
-				cfg.StartAt = at
+		cfg := server.Config{Dir: *data, TestClock: *clock != "", MaxTransfers: *transfers, SecureCookies: *secure}
+		usage := func(err error) int { return p.end(exitUsage, err) }
+		var err error
+		if cfg.TestClock && *clock != "now" {
+			if cfg.StartAt, err = instant(*clock); err != nil {
+				return usage(fmt.Errorf("-test-clock %w, or now", err))
 			}
 		}
 		if *transfers < 0 || *transfers > 1 {
@@ -56,6 +61,11 @@ func setupServe(flags *flag.FlagSet) func(*Process, []string) int {
 		}
 		if cfg.Log = p.logger(*level); cfg.Log == nil {
 			return usage(fmt.Errorf("-log-level %q must be debug, info, warn or error", *level))
+		}
+		if provider.Log = cfg.Log; *provider != (idp.Config{Log: cfg.Log}) {
+			if cfg.IDP, err = idp.New(*provider); err != nil {
+				return usage(err)
+			}
 		}
 		return p.serve(cfg, *addr)
 	}
@@ -102,11 +112,11 @@ func (g *gate) drain(ctx context.Context) {
 func (p *Process) serve(cfg server.Config, addr string) int {
 	path, err := socket(cfg.Dir)
 	if err != nil {
-		return p.fail(exitCode(err), err)
+		return p.end(exitCode(err), err)
 	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
-		return p.fail(exitFailed, err)
+		return p.end(exitFailed, err)
 	}
 	g := new(gate)
 	web := &http.Server{
@@ -118,19 +128,26 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 	defer web.Close()
 	s, err := server.Open(cfg)
 	if err != nil {
-		return p.fail(exitCode(err), err)
+		return p.end(exitCode(err), err)
 	}
 	admin, err := serveAdmin(path, s, ended)
 	if err != nil {
-		return p.fail(exitFailed, errors.Join(err, s.Close()))
+		return p.end(exitFailed, errors.Join(err, s.Close()))
 	}
 	defer admin.Close()
-	welcome, err := p.welcome(s, cfg, ln.Addr().String())
-	if err != nil {
-		return p.fail(exitFailed, errors.Join(err, s.Close()))
+	if cfg.IDP == nil {
+		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; who can read the data directory can make them")
 	}
-	g.open.Store(s)
-	fmt.Fprint(p.Stdout, welcome)
+	demo := s.Fresh() && ln.Addr().(*net.TCPAddr).IP.IsLoopback()
+	if demo {
+		if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
+			return p.end(exitFailed, errors.Join(fmt.Errorf("the demo network: %w", err), s.Close()))
+		}
+	}
+	g.open.Store(s) // now: to hash a password, as welcome does, takes longer than all the rest
+	if err := p.welcome(s, cfg, ln.Addr(), demo); err != nil {
+		return p.end(exitFailed, errors.Join(err, s.Close()))
+	}
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
 	select {
 	case <-s.Failed():
@@ -138,21 +155,19 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		web.Shutdown(ctx)
-		return p.fail(exitIO, errors.New("the journal cannot be written"))
+		return p.end(exitIO, errors.New("the journal cannot be written"))
 	case err := <-ended:
-		return p.fail(exitFailed, errors.Join(err, s.Close()))
+		return p.end(exitFailed, errors.Join(err, s.Close()))
 	case <-p.Stop:
 	}
 	cfg.Log.Info("stopping: requests under way are finished")
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	g.drain(ctx)
-	err = errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx))
-	if err = errors.Join(err, s.Close()); err != nil {
-		return p.fail(exitCode(err), err)
+	if err = errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx), s.Close()); err == nil {
+		cfg.Log.Info("stopped")
 	}
-	cfg.Log.Info("stopped")
-	return exitDone
+	return p.end(exitCode(err), err)
 }
 
 // serveAdmin serves the verbs on the directory's socket, which only its owner can reach.
@@ -176,43 +191,40 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 	return admin, nil
 }
 
-// welcome fills a new directory with the demo network, or says in the log what
-// is there. It gives what is to be shown on stdout.
-func (p *Process) welcome(s *server.Server, cfg server.Config, addr string) (string, error) {
-	host, _, _ := net.SplitHostPort(addr)
-	ip := net.ParseIP(host)
-	switch loopback := ip != nil && ip.IsLoopback(); {
-	case s.Fresh() && loopback:
-		return p.demo(s, cfg, addr)
-	case s.Fresh():
-		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner",
-			"import", "waybill import -data "+cfg.Dir+" FEED", "partner", "waybill partner add -data "+cfg.Dir+" NAME")
-	default:
-		cfg.Log.Info("to make another API key", "run", "waybill partner add -data "+cfg.Dir+" NAME")
+// welcome says in the log what there is to do with the directory. To a demo it
+// adds a partner and a company user, and shows the way to a paid ticket:
+// commands, to be pasted into a shell. Key and password are shown this once.
+func (p *Process) welcome(s *server.Server, cfg server.Config, addr net.Addr, demo bool) error {
+	verb := "waybill partner add -data " + cfg.Dir + " NAME"
+	switch {
+	case !s.Fresh():
+		cfg.Log.Info("to make another API key", "run", verb)
+		return nil
+	case !demo:
+		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner", "import", "waybill import -data "+cfg.Dir+" FEED", "partner", verb)
+		return nil
 	}
-	return "", nil
-}
-
-// demo imports the demo network, makes a partner, and shows the way to a paid
-// ticket: commands, to be pasted into a shell. The key is shown this once.
-func (p *Process) demo(s *server.Server, cfg server.Config, addr string) (string, error) {
-	if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
-		return "", fmt.Errorf("the demo network: %w", err)
+	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell to book and pay a ticket")
+	now, err := s.Now()
+	if err != nil {
+		return err
 	}
 	key, err := s.AddPartner("demo", nil)
 	if err != nil {
-		return "", err
+		return err
 	}
-	now, err := s.Now()
-	if err != nil {
-		return "", err
+	password := auth.NewToken()[:16]
+	if _, err := s.AddUser(server.NewUser{Email: "demo@example.com", FirstName: "Demo", LastName: "User", Password: password, Company: "zorevia-lines", Role: "ADMIN"}); err != nil {
+		return err
 	}
-	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell to book and pay a ticket")
-	return fmt.Sprintf(demoCommands, addr, key, now.AddDate(0, 0, 1).Format(time.DateOnly)), nil
+	_, err = fmt.Fprintf(p.Stdout, demoCommands, addr, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))
+	return err
 }
 
 const demoCommands = `WAYBILL=http://%s
 KEY=%s
+PASSWORD=%s
+curl -s -H "Content-Type: application/json" -d '{"email":"demo@example.com","password":"'$PASSWORD'"}' "$WAYBILL/v2/auth/pre-login"
 OFFER=$(curl -s -H "x-api-key: $KEY" "$WAYBILL/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=%s" | sed 's/.*"offers":\[{"id":"\([^"]*\)".*/\1/')
 BOOKING=$(curl -s -H "x-api-key: $KEY" -H "Content-Type: application/json" -d '{"offerId":"'$OFFER'","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}]}' "$WAYBILL/v2/bookings" | sed 's/.*"booking":{"id":"\([^"]*\)".*/\1/')
 TICKET=$(curl -s -X POST -H "x-api-key: $KEY" "$WAYBILL/v2/bookings/$BOOKING/pay" | sed 's/.*"tickets":\[{"id":"\([^"]*\)".*/\1/')

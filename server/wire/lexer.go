@@ -2,9 +2,23 @@ package wire
 
 import (
 	"bytes"
+	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
+
+// accept reads these bytes if they come next.
+func (r *Reader) accept(text string) bool {
+	end := r.pos + len(text)
+	if r.broken || end > len(r.src) || string(r.src[r.pos:end]) != text {
+		return false
+	}
+	r.pos = end
+	return true
+}
+
+func startsNumber(c byte) bool { return c == '-' || c >= '0' && c <= '9' }
 
 func (r *Reader) digits() bool {
 	start := r.pos
@@ -15,20 +29,13 @@ func (r *Reader) digits() bool {
 }
 
 func (r *Reader) number() {
-	at := func(set string) bool {
-		if r.pos < len(r.src) && bytes.IndexByte([]byte(set), r.src[r.pos]) >= 0 {
-			r.pos++
-			return true
-		}
-		return false
-	}
-	at("-")
-	ok := at("0") || r.digits()
-	if ok && at(".") {
+	r.accept("-")
+	ok := r.accept("0") || r.digits()
+	if ok && r.accept(".") {
 		ok = r.digits()
 	}
-	if ok && at("eE") {
-		at("+-")
+	if ok && (r.accept("e") || r.accept("E")) {
+		_ = r.accept("+") || r.accept("-")
 		ok = r.digits()
 	}
 	if !ok {
@@ -36,96 +43,67 @@ func (r *Reader) number() {
 	}
 }
 
-// text reads a string's contents; the next byte is its opening quote.
+// text reads a string's contents; the next byte is its opening quote. Without
+// an escape they are the document's own bytes. nil is no string.
 func (r *Reader) text() []byte {
-	start := r.pos + 1
-	for i := start; i < len(r.src); i++ {
-		switch c := r.src[i]; {
-		case c == '"':
-			r.pos = i + 1
-			return r.src[start:i]
-		case c == '\\':
-			return r.escaped(start, i)
-		case c < ' ':
-			r.pos = i
-			r.malformed()
-			return nil
-		}
-	}
-	r.pos = len(r.src)
-	r.malformed()
-	return nil
-}
-
-// escaped goes on where text met the first backslash, at i.
-func (r *Reader) escaped(start, i int) []byte {
-	b := append([]byte(nil), r.src[start:i]...)
-	for i < len(r.src) {
-		c := r.src[i]
+	var decoded []byte
+	src, i := r.src, r.pos+1
+	plain := i // where in src starts what is not yet in decoded
+	for i < len(src) && src[i] >= ' ' {
+		c := src[i]
 		i++
-		switch {
-		case c == '"':
+		if c == '"' {
 			r.pos = i
-			return b
-		case c < ' ':
-			r.pos = i - 1
-			r.malformed()
-			return nil
-		case c != '\\':
-			b = append(b, c)
-			continue
+			if decoded == nil {
+				return src[plain : i-1]
+			}
+			return append(decoded, src[plain:i-1]...)
 		}
-		var char rune
-		if char, i = r.escape(i); char < 0 {
-			r.pos = min(i, len(r.src))
-			r.malformed()
-			return nil
+		if c == '\\' {
+			decoded = append(decoded, src[plain:i-1]...)
+			char, size := escape(src[i:])
+			i += size
+			plain = i
+			if char < 0 {
+				break
+			}
+			decoded = utf8.AppendRune(decoded, char)
 		}
-		b = utf8.AppendRune(b, char)
 	}
-	r.pos = len(r.src)
+	r.pos = min(i, len(src))
 	r.malformed()
 	return nil
 }
 
-// escape decodes what follows a backslash at i, and gives where it ends; -1 is no escape.
-func (r *Reader) escape(i int) (rune, int) {
-	if i >= len(r.src) {
-		return -1, i
+// escape decodes what follows a backslash, and gives its length; -1 is no
+// escape. Half a surrogate pair is none.
+func escape(b []byte) (char rune, size int) {
+	if len(b) == 0 {
+		return -1, 0
 	}
-	if c := r.src[i]; c != 'u' {
-		const from, to = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
-		if k := bytes.IndexByte([]byte(from), c); k >= 0 {
-			return rune(to[k]), i + 1
+	if k := strings.IndexByte(letters, b[0]); k >= 0 {
+		return rune(escaped[k]), len(`n`)
+	}
+	if b[0] != 'u' {
+		return -1, 0
+	}
+	char = hex4(b[1:])
+	if !utf16.IsSurrogate(char) {
+		return char, len(`u0041`)
+	}
+	if low, ok := bytes.CutPrefix(b[5:], []byte(`\u`)); ok {
+		if pair := utf16.DecodeRune(char, hex4(low)); pair != utf8.RuneError {
+			return pair, len(`ud83d\ude00`)
 		}
-		return -1, i
 	}
-	high := r.hex4(i + 1)
-	if !utf16.IsSurrogate(high) {
-		return high, i + 5
-	}
-	if bytes.HasPrefix(r.src[min(i+5, len(r.src)):], []byte(`\u`)) {
-		if pair := utf16.DecodeRune(high, r.hex4(i+7)); pair != utf8.RuneError {
-			return pair, i + 11
-		}
-	}
-	return -1, i
+	return -1, 0
 }
 
-func (r *Reader) hex4(i int) rune {
-	if i+4 > len(r.src) {
+// hex4 reads four hexadecimal digits; -1 is anything else.
+func hex4(b []byte) rune {
+	v, err := strconv.ParseUint(string(b[:min(4, len(b))]), 16, 16)
+	if err != nil || len(b) < 4 {
 		return -1
 	}
-	var v rune
-	for _, c := range r.src[i : i+4] {
-		switch {
-		case c >= '0' && c <= '9':
-			v = v<<4 | rune(c-'0')
-		case c|32 >= 'a' && c|32 <= 'f':
-			v = v<<4 | rune(c|32-'a'+10)
-		default:
-			return -1
-		}
-	}
-	return v
+	return rune(v)
 }

@@ -12,7 +12,9 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -34,13 +36,9 @@ type Reader struct {
 
 	src    []byte
 	pos    int
-	path   []step
+	path   []byte // the place of the value being read
+	depth  int    // the arrays and objects around it
 	broken bool
-}
-
-type step struct {
-	key   []byte // nil for an array's element
-	index int
 }
 
 // NewReader starts to read src, which it keeps but does not change.
@@ -54,7 +52,7 @@ func NewReader(src []byte) *Reader {
 
 // End reports what stands after the document's only value.
 func (r *Reader) End() {
-	if r.space(); !r.broken && r.pos < len(r.src) {
+	if r.peek(); !r.broken && r.pos < len(r.src) {
 		r.syntax(fmt.Sprintf("has something after the JSON value, at byte %d", r.pos))
 	}
 }
@@ -67,36 +65,28 @@ func (r *Reader) Err() error {
 	return fmt.Errorf("wire: %s %s", r.Problems[0].Field, r.Problems[0].Message)
 }
 
-// Reject records a complaint about the value being read.
-func (r *Reader) Reject(message string) { r.RejectAt("", message) }
+// Reject records a complaint about the value being read, unless the syntax is broken.
+func (r *Reader) Reject(message string) {
+	if !r.broken {
+		r.Problems = append(r.Problems, Problem{cmp.Or(string(r.path), "body"), message})
+	}
+}
 
 // RejectAt records a complaint about a member of the value being read.
 func (r *Reader) RejectAt(member, message string) {
-	r.Problems = append(r.Problems, Problem{r.place(member), message})
+	around := r.enter([]byte(member))
+	r.Reject(message)
+	r.path = r.path[:around]
 }
 
-func (r *Reader) place(member string) string {
-	var b []byte
-	for _, s := range r.path {
-		if s.key == nil {
-			b = append(strconv.AppendInt(append(b, '['), int64(s.index), 10), ']')
-			continue
-		}
-		if len(b) > 0 {
-			b = append(b, '.')
-		}
-		b = append(b, s.key...)
+// enter makes a member the place of what is read, and gives the length of the path around it.
+func (r *Reader) enter(member []byte) (around int) {
+	around = len(r.path)
+	if around > 0 {
+		r.path = append(r.path, '.')
 	}
-	if member != "" {
-		if len(b) > 0 {
-			b = append(b, '.')
-		}
-		b = append(b, member...)
-	}
-	if len(b) == 0 {
-		return "body"
-	}
-	return string(b)
+	r.path = append(r.path, member...)
+	return around
 }
 
 func (r *Reader) syntax(message string) {
@@ -108,23 +98,17 @@ func (r *Reader) syntax(message string) {
 
 func (r *Reader) malformed() { r.syntax(fmt.Sprintf("is not well-formed JSON, at byte %d", r.pos)) }
 
-func (r *Reader) space() {
-	for r.pos < len(r.src) {
-		switch r.src[r.pos] {
+// peek passes white space and gives the byte after it, or 0 where there is none.
+func (r *Reader) peek() byte {
+	for !r.broken && r.pos < len(r.src) {
+		switch c := r.src[r.pos]; c {
 		case ' ', '\t', '\n', '\r':
 			r.pos++
 		default:
-			return
+			return c
 		}
 	}
-}
-
-// peek gives the first byte of the next value, or 0 where there is none.
-func (r *Reader) peek() byte {
-	if r.space(); r.broken || r.pos >= len(r.src) {
-		return 0
-	}
-	return r.src[r.pos]
+	return 0
 }
 
 func (r *Reader) take(c byte) bool {
@@ -135,65 +119,73 @@ func (r *Reader) take(c byte) bool {
 	return true
 }
 
-// want checks the kind of the next value; another one is skipped with a complaint.
+// want takes whether the next value is of the right kind; another one is skipped with a complaint.
 func (r *Reader) want(ok bool, kind string) bool {
-	if ok || r.broken {
-		return ok && !r.broken
+	if !ok {
+		must := "must be " + kind
+		if r.peek() == 'n' {
+			must = "must not be null"
+		}
+		r.Skip()
+		r.Reject(must)
 	}
-	null := r.peek() == 'n'
-	r.Skip()
-	switch {
-	case r.broken:
-	case null:
-		r.Reject("must not be null")
-	default:
-		r.Reject("must be " + kind)
+	return ok
+}
+
+// open reads the bracket that opens an object or an array.
+func (r *Reader) open(bracket byte, kind string) bool {
+	if !r.want(r.peek() == bracket, kind) {
+		return false
 	}
-	return false
+	r.pos++
+	if r.depth++; r.depth > maxDepth {
+		r.syntax("is nested too deeply")
+	}
+	return !r.broken
+}
+
+// next reads what stands before the i-th member or element; false is the closing bracket, or broken syntax.
+func (r *Reader) next(i int, bracket byte) bool {
+	if r.take(bracket) {
+		r.depth--
+		return false
+	}
+	if i > 0 && !r.take(',') {
+		r.malformed()
+	}
+	return !r.broken
 }
 
 // Object reads an object and calls member for each of its members, which must
 // read the value (or call [Reader.Unknown]). The name is only valid during the call.
 // It reports whether there was an object.
 func (r *Reader) Object(member func(name []byte)) bool {
-	if !r.want(r.peek() == '{', "an object") {
-		return false
-	}
-	r.pos++
-	if len(r.path) >= maxDepth {
-		r.syntax("is nested too deeply")
+	if !r.open('{', "an object") {
 		return false
 	}
 	var room [16][]byte
 	seen := room[:0]
-	for first := true; !r.take('}'); first = false {
-		if !first && !r.take(',') || r.peek() != '"' {
+	for r.next(len(seen), '}') {
+		var name []byte
+		if r.peek() == '"' {
+			name = r.text()
+		}
+		if name == nil || !r.take(':') {
 			r.malformed()
 			return false
 		}
-		name := r.text()
-		if r.broken || !r.take(':') {
-			r.malformed()
-			return false
-		}
-		r.path = append(r.path, step{key: name})
-		for _, s := range seen {
-			if bytes.Equal(s, name) {
-				r.Reject("is given twice")
-				break
-			}
+		around := r.enter(name)
+		if slices.ContainsFunc(seen, func(s []byte) bool { return bytes.Equal(s, name) }) {
+			r.Reject("is given twice")
 		}
 		if seen = append(seen, name); len(seen) > maxMembers {
 			r.syntax("has too many members in one object")
 			return false
 		}
 		member(name)
-		if r.broken {
-			return false
-		}
-		r.path = r.path[:len(r.path)-1]
+		r.path = r.path[:around]
 	}
-	return true
+	return !r.broken
 }
 
 // A Field is a member that an object may have, or must. Read reads its value.
@@ -234,54 +226,37 @@ func (r *Reader) Fields(fields ...Field) {
 
 // Array reads an array and calls element for each of its elements, which must read the value.
 func (r *Reader) Array(element func(i int)) bool {
-	if !r.want(r.peek() == '[', "an array") {
+	if !r.open('[', "an array") {
 		return false
 	}
-	r.pos++
-	if len(r.path) >= maxDepth {
-		r.syntax("is nested too deeply")
-		return false
-	}
-	for i := 0; !r.take(']'); i++ {
-		if i > 0 && !r.take(',') {
-			r.malformed()
-			return false
-		}
-		r.path = append(r.path, step{index: i})
+	for i := 0; r.next(i, ']'); i++ {
+		around := len(r.path)
+		r.path = append(strconv.AppendInt(append(r.path, '['), int64(i), 10), ']')
 		element(i)
-		if r.broken {
-			return false
-		}
-		r.path = r.path[:len(r.path)-1]
+		r.path = r.path[:around]
 	}
-	return true
+	return !r.broken
 }
 
 // Unknown complains about a member that is not declared, and skips it.
 func (r *Reader) Unknown() {
 	r.Skip()
-	if !r.broken {
-		r.Reject("is not a known field")
-	}
+	r.Reject("is not a known field")
 }
 
 // String reads a string.
-func (r *Reader) String() string {
-	if !r.want(r.peek() == '"', "a string") {
-		return ""
-	}
-	return string(r.text())
-}
+func (r *Reader) String() string { return string(r.Bytes()) }
 
 // Text reads a string that ok approves of. Another one is a complaint, that it
 // must be so, and reads as "".
 func (r *Reader) Text(ok func(string) bool, must string) string {
 	before := len(r.Problems)
 	v := r.String()
-	if len(r.Problems) == before && !ok(v) {
-		r.Reject("must " + must)
-	}
 	if len(r.Problems) > before {
+		return ""
+	}
+	if !ok(v) {
+		r.Reject("must " + must)
 		return ""
 	}
 	return v
@@ -297,23 +272,19 @@ func (r *Reader) Bytes() []byte {
 
 // Bool reads true or false.
 func (r *Reader) Bool() bool {
-	c := r.peek()
-	if !r.want(c == 't' || c == 'f', "true or false") {
-		return false
-	}
-	r.Skip()
-	return c == 't' && !r.broken
+	r.peek()
+	v := r.accept("true")
+	r.want(v || r.accept("false"), "true or false")
+	return v
 }
 
 // Int reads a whole number of at most 19 digits.
 func (r *Reader) Int() int64 {
-	c := r.peek()
-	if !r.want(c == '-' || c >= '0' && c <= '9', "a whole number") {
+	if !r.want(startsNumber(r.peek()), "a whole number") {
 		return 0
 	}
-	raw := r.Raw()
-	n, err := strconv.ParseInt(string(raw), 10, 64)
-	if err != nil && !r.broken {
+	n, err := strconv.ParseInt(string(r.Raw()), 10, 64)
+	if err != nil {
 		r.Reject("must be a whole number")
 	}
 	return n
@@ -321,7 +292,7 @@ func (r *Reader) Int() int64 {
 
 // Raw reads any value and gives its bytes as they stand.
 func (r *Reader) Raw() []byte {
-	r.space()
+	r.peek()
 	start := r.pos
 	r.Skip()
 	if r.broken {
@@ -340,15 +311,9 @@ func (r *Reader) Skip() {
 		r.Array(func(int) { r.Skip() })
 	case c == '"':
 		r.text()
-	case c == '-' || c >= '0' && c <= '9':
+	case startsNumber(c):
 		r.number()
-	default:
-		for _, word := range [...]string{"true", "false", "null"} {
-			if bytes.HasPrefix(r.src[r.pos:], []byte(word)) {
-				r.pos += len(word)
-				return
-			}
-		}
+	case !r.accept("true") && !r.accept("false") && !r.accept("null"):
 		r.malformed()
 	}
 }

@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -14,18 +16,26 @@ type Writer struct{ B []byte }
 
 // Key writes a member's name (nothing for ""), with the comma before it.
 func (w *Writer) Key(name string) {
-	if n := len(w.B); n > 0 {
-		switch w.B[n-1] {
-		case '{', '[', ':', '\n':
-		default:
-			w.B = append(w.B, ',')
-		}
+	if !atStart(w.B) {
+		w.B = append(w.B, ',')
 	}
 	if name != "" {
 		w.B = append(w.B, '"')
 		w.B = append(w.B, name...)
 		w.B = append(w.B, '"', ':')
 	}
+}
+
+// atStart tells whether what comes after b needs no comma before it.
+func atStart(b []byte) bool {
+	if len(b) == 0 {
+		return true
+	}
+	switch b[len(b)-1] {
+	case '{', '[', ':', '\n':
+		return true
+	}
+	return false
 }
 
 // Object opens an object; EndObject closes it.
@@ -39,6 +49,22 @@ func (w *Writer) Array(name string) { w.Key(name); w.B = append(w.B, '[') }
 
 // EndArray closes the innermost array.
 func (w *Writer) EndArray() { w.B = append(w.B, ']') }
+
+// Each writes an array of what write writes of each element.
+func Each[T any](w *Writer, name string, list []T, write func(T)) {
+	w.Array(name)
+	for _, x := range list {
+		write(x)
+	}
+	w.EndArray()
+}
+
+// Record writes an object whose members are strings: name, value, name, value.
+func (w *Writer) Record(name string, pairs ...string) {
+	w.Object(name)
+	w.Texts(pairs...)
+	w.EndObject()
+}
 
 // EmptyArray writes [], for what is always empty.
 func (w *Writer) EmptyArray(name string) { w.Key(name); w.B = append(w.B, '[', ']') }
@@ -106,6 +132,15 @@ func (w *Writer) OptionalString(name, v string) {
 	w.String(name, v)
 }
 
+// OptionalTime writes null for the zero time.
+func (w *Writer) OptionalTime(name string, t time.Time) {
+	if t.IsZero() {
+		w.Null(name)
+		return
+	}
+	w.Time(name, t)
+}
+
 // Time writes an instant as 2026-11-20T08:30:00.000Z.
 func (w *Writer) Time(name string, t time.Time) { w.LocalTime(name, t, 0, true) }
 
@@ -113,76 +148,47 @@ func (w *Writer) Time(name string, t time.Time) { w.LocalTime(name, t, 0, true) 
 // 2026-11-20T10:30:00.000+02:00, or with a plain Z.
 func (w *Writer) LocalTime(name string, t time.Time, offset int, utc bool) {
 	w.Key(name)
-	w.B = append(w.B, '"')
-	w.B = AppendTime(w.B, t, offset, utc)
-	w.B = append(w.B, '"')
-}
-
-// AppendTime appends what LocalTime writes, without quotes.
-func AppendTime(b []byte, t time.Time, offset int, utc bool) []byte {
-	ms := t.UnixMilli() + int64(offset)*1000
-	wall := time.UnixMilli(ms).UTC()
-	year, month, day := wall.Date()
-	hour, minute, second := wall.Clock()
-	b = append(digits2(digits2(b, year/100), year%100), '-')
-	b = append(digits2(b, int(month)), '-')
-	b = append(digits2(b, day), 'T')
-	b = append(digits2(b, hour), ':')
-	b = append(digits2(b, minute), ':')
-	b = append(digits2(b, second), '.')
+	wall := t.UTC().Add(time.Duration(offset) * time.Second)
+	// RFC 3339 is the one layout that package time is quick at; milliseconds go in place of its Z.
+	b := wall.AppendFormat(append(w.B, '"'), time.RFC3339)
 	milli := wall.Nanosecond() / 1e6
-	b = append(digits2(b, milli/10), byte('0'+milli%10))
+	b = append(b[:len(b)-1], '.', byte('0'+milli/100), byte('0'+milli/10%10), byte('0'+milli%10))
 	if utc {
-		return append(b, 'Z')
+		w.B = append(b, 'Z', '"')
+		return
 	}
-	sign := byte('+')
-	if offset < 0 {
-		sign, offset = '-', -offset
+	sign, minutes := byte('+'), offset/60
+	if minutes < 0 {
+		sign, minutes = '-', -minutes
 	}
-	b = append(digits2(append(b, sign), offset/3600), ':')
-	return digits2(b, offset/60%60)
+	h, m := minutes/60, minutes%60
+	w.B = append(b, sign, byte('0'+h/10), byte('0'+h%10), ':', byte('0'+m/10), byte('0'+m%10), '"')
 }
 
-func digits2(b []byte, n int) []byte { return append(b, byte('0'+n/10%10), byte('0'+n%10)) }
-
-const hex = "0123456789abcdef"
+// The characters that a string may have as a backslash and a letter, and the letters. The Writer
+// uses the first five; it has no need of \/ and writes the others as \u0008 and \u000c.
+const (
+	escaped = "\"\\\n\r\t/\b\f"
+	letters = `"\nrt/bf`
+)
 
 // String writes a string; bytes that are no UTF-8 become U+FFFD.
 func (w *Writer) String(name, s string) {
 	w.Key(name)
 	b := append(w.B, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' {
-				i++
-				continue
-			}
-			b = append(b, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				b = append(b, '\\', c)
-			case '\n':
-				b = append(b, '\\', 'n')
-			case '\r':
-				b = append(b, '\\', 'r')
-			case '\t':
-				b = append(b, '\\', 't')
-			default:
-				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-			}
-			i++
-			start = i
+	plain := 0 // where in s starts what is not yet in b
+	for i, c := range s {
+		bad := c == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError))
+		if c >= ' ' && c != '"' && c != '\\' && !bad {
 			continue
 		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 {
-			b = append(b, s[start:i]...)
-			b = append(b, `\ufffd`...)
-			start = i + size
+		b = append(b, s[plain:i]...)
+		plain = i + 1 // each bad byte is a character of its own
+		if k := strings.IndexRune(escaped[:5], c); k >= 0 {
+			b = append(b, '\\', letters[k])
+		} else {
+			b = fmt.Appendf(b, `\u%04x`, c)
 		}
-		i += size
 	}
-	b = append(b, s[start:]...)
-	w.B = append(b, '"')
+	w.B = append(append(b, s[plain:]...), '"')
 }

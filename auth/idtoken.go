@@ -1,0 +1,359 @@
+package auth
+
+import (
+	"bytes"
+	"cmp"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+var (
+	// ErrCredentials is returned for credentials that are not good. What it says besides is for the log.
+	ErrCredentials = errors.New("auth: invalid credentials")
+	// ErrUnknownKey is the ErrCredentials of an ID token whose key is not in the set: the provider may have a newer one.
+	ErrUnknownKey = fmt.Errorf("%w: no such key", ErrCredentials)
+)
+
+func refused(why string) error { return fmt.Errorf("%w: %s", ErrCredentials, why) }
+
+// Provider is what an ID token must say of who made it, and for whom.
+type Provider struct {
+	Issuer     string // exactly, a slash at the end included
+	Audience   string
+	EmailClaim string // the claim that holds the e-mail; "" is email
+}
+
+// Identity is who an identity provider vouches for.
+type Identity struct {
+	Issuer, Subject string
+	Email           string // "" when the token has none
+	EmailVerified   bool
+}
+
+const (
+	maxIDToken = 8 << 10 // characters
+	maxSubject = 255     // characters (OpenID Connect Core, 2)
+	leeway     = 60      // seconds that clocks may differ by (contract §9)
+)
+
+// The names that mean something in a token, in this case only.
+var (
+	headerNames = []string{"alg", "kid", "typ", "crit", "jku", "jwk", "x5u", "x5c"}
+	claimNames  = []string{"iss", "sub", "aud", "azp", "exp", "nbf", "iat", "email", "email_verified"}
+)
+
+// Verify checks an ID token (OpenID Connect Core, 3.1.3.7; contract §9) at an
+// instant. A key is only ever taken from the set, never from the token. The
+// error is an ErrCredentials.
+func (k *KeySet) Verify(token string, want Provider, now time.Time) (*Identity, error) {
+	parts := strings.Split(token, ".")
+	if len(token) > maxIDToken || len(parts) != 3 {
+		return nil, refused("not a signed token in three parts")
+	}
+	header, err := parseObject(decode64(parts[0]), headerNames)
+	if err != nil {
+		return nil, refused("header: " + err.Error())
+	}
+	for _, name := range headerNames[3:] {
+		if _, given := header[name]; given {
+			return nil, refused("header: " + name + " is not accepted")
+		}
+	}
+	if _, given := header["typ"]; given && !strings.EqualFold(header.text("typ"), "JWT") {
+		return nil, refused("header: typ is not that of an ID token")
+	}
+	verify := algorithms[header.text("alg")]
+	if verify == nil {
+		return nil, refused("header: alg is not RS256, ES256 or EdDSA")
+	}
+	key, err := k.find(header)
+	if err != nil {
+		return nil, err
+	}
+	if !verify(key.key, []byte(parts[0]+"."+parts[1]), decode64(parts[2])) {
+		return nil, refused("the signature is wrong")
+	}
+	claims, err := parseObject(decode64(parts[1]), claimNames)
+	if err != nil {
+		return nil, refused("claims: " + err.Error())
+	}
+	return claims.identity(want, float64(now.UnixMilli())/1000)
+}
+
+// identity checks the claims of a token whose signature is good.
+func (o object) identity(want Provider, now float64) (*Identity, error) {
+	_, azp := o["azp"]
+	who := &Identity{Issuer: o.text("iss"), Subject: o.text("sub")}
+	who.takeEmail(o, want)
+	// A claim that is not a number is NaN, which compares to nothing.
+	for _, rule := range []struct {
+		kept bool
+		why  string
+	}{
+		{who.Issuer == want.Issuer && want.Issuer != "", "iss is not the provider's"},
+		{slices.Contains(o.audience(), want.Audience) && want.Audience != "", "aud is not ours"},
+		{!azp || o.text("azp") == want.Audience, "azp is not ours"},
+		{now < o.date("exp", math.NaN())+leeway, "exp is not in the future"},
+		{now >= o.date("nbf", 0)-leeway, "nbf is in the future"},
+		{now >= o.date("iat", 0)-leeway, "iat is in the future"},
+		{who.Subject != "" && utf8.RuneCountInString(who.Subject) <= maxSubject, "sub is missing"},
+	} {
+		if !rule.kept {
+			return nil, refused(rule.why)
+		}
+	}
+	return who, nil
+}
+
+// UserInfo completes an identity by what the provider's userinfo endpoint
+// says of it; sub must be the same (OpenID Connect Core, 5.3.2).
+func (who *Identity) UserInfo(answer []byte, want Provider) error {
+	o, err := parseObject(answer, claimNames)
+	if err != nil {
+		return refused("userinfo: " + err.Error())
+	}
+	if o.text("sub") != who.Subject {
+		return refused("userinfo: sub is another's")
+	}
+	who.takeEmail(o, want)
+	return nil
+}
+
+func (who *Identity) takeEmail(o object, want Provider) {
+	who.Email = o.text(cmp.Or(want.EmailClaim, "email"))
+	who.EmailVerified = string(o["email_verified"]) == "true"
+}
+
+// object is a JSON object's members.
+type object map[string]json.RawMessage
+
+// parseObject reads one object, strictly: valid UTF-8, no name twice, none of names in another case, nothing after it.
+func parseObject(text []byte, names []string) (object, error) {
+	if !utf8.Valid(text) {
+		return nil, errors.New("not UTF-8")
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.New("not a JSON object")
+	}
+	o := object{}
+	for d.More() {
+		t, err := d.Token()
+		name, _ := t.(string)
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return nil, errors.New("not well-formed JSON")
+		}
+		if _, twice := o[name]; twice {
+			return nil, fmt.Errorf("%q is given twice", name)
+		}
+		if lower := strings.ToLower(name); lower != name && slices.Contains(names, lower) {
+			return nil, fmt.Errorf("%q is in the wrong case", name)
+		}
+		o[name] = value
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, errors.New("not well-formed JSON")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("there is something after the object")
+	}
+	return o, nil
+}
+
+// text gives a member that is a string; else "". Half a surrogate pair is no
+// text: it would read as U+FFFD, and two subjects as one.
+func (o object) text(name string) (s string) {
+	raw := o[name]
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil || strings.ContainsRune(s, utf8.RuneError) {
+		return ""
+	}
+	return s
+}
+
+// date gives a member that is a number of seconds since 1970; NaN when it is anything else.
+func (o object) date(name string, absent float64) float64 {
+	raw, given := o[name]
+	if !given {
+		return absent
+	}
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || n < 0 {
+		return math.NaN()
+	}
+	return n
+}
+
+// audience gives aud, which is a string or an array of strings.
+func (o object) audience() []string {
+	var list []string
+	if one := o.text("aud"); one != "" {
+		return []string{one}
+	}
+	if json.Unmarshal(o["aud"], &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// decode64 decodes URL-safe base64 that is written in its one form: no padding,
+// line breaks or stray bits; else nil.
+func decode64(s string) []byte {
+	if strings.ContainsAny(s, "\r\n") {
+		return nil
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// Development is the built-in identity provider, for directories without a real one.
+var Development = Provider{Issuer: "urn:waybill:development", Audience: "waybill"}
+
+const idTokenLife = time.Hour // of the development provider's tokens
+
+// Mint makes an ID token of the development provider for an e-mail.
+func Mint(key ed25519.PrivateKey, email string, now time.Time) string {
+	claims, err := json.Marshal(map[string]any{
+		"iss": Development.Issuer, "aud": Development.Audience, "sub": HashOf(FoldEmail(email)).String(),
+		"email": email, "email_verified": true, "iat": now.Unix(), "exp": now.Add(idTokenLife).Unix(),
+	})
+	if err != nil {
+		panic("auth: claims cannot be written: " + err.Error())
+	}
+	signed := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"EdDSA","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString(claims)
+	return signed + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(key, []byte(signed)))
+}
+
+// DevelopmentKeys is the key set of the development provider.
+func DevelopmentKeys(key ed25519.PublicKey) *KeySet { return &KeySet{[]publicKey{{"", "EdDSA", key}}} }
+
+// KeySet is the public keys of an identity provider: a JSON Web Key Set (RFC 7517).
+type KeySet struct{ keys []publicKey }
+
+type publicKey struct {
+	id  string // "" has none
+	alg string // the one algorithm it is for, which its type decides
+	key crypto.PublicKey
+}
+
+// algorithms are those an ID token may be signed with: whether a signature by key is good.
+var algorithms = map[string]func(key crypto.PublicKey, signed, signature []byte) bool{
+	"RS256": func(key crypto.PublicKey, signed, signature []byte) bool {
+		sum := sha256.Sum256(signed)
+		return rsa.VerifyPKCS1v15(key.(*rsa.PublicKey), crypto.SHA256, sum[:], signature) == nil
+	},
+	"ES256": func(key crypto.PublicKey, signed, signature []byte) bool {
+		if len(signature) != 64 {
+			return false
+		}
+		sum := sha256.Sum256(signed)
+		r, s := new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])
+		return ecdsa.Verify(key.(*ecdsa.PublicKey), sum[:], r, s)
+	},
+	"EdDSA": func(key crypto.PublicKey, signed, signature []byte) bool {
+		return ed25519.Verify(key.(ed25519.PublicKey), signed, signature)
+	},
+}
+
+// jwk is a member of the set; the other members of RFC 7517 and 7518 are ignored.
+type jwk struct {
+	Type       string   `json:"kty"`
+	ID         string   `json:"kid"`
+	Use        string   `json:"use"`
+	Ops        []string `json:"key_ops"`
+	Alg        string   `json:"alg"`
+	Curve      string   `json:"crv"`
+	N, E, X, Y string
+}
+
+// ParseKeySet reads a JSON Web Key Set. Keys that cannot verify an ID token (for
+// encryption, symmetric, of another curve, RSA below 2048 bits, no key at all) are passed over;
+// a set without any other is an error.
+func ParseKeySet(text []byte) (*KeySet, error) {
+	doc, err := parseObject(text, []string{"keys"})
+	var members []json.RawMessage
+	if err != nil || json.Unmarshal(doc["keys"], &members) != nil {
+		return nil, errors.New("auth: not a JSON Web Key Set")
+	}
+	set := new(KeySet)
+	for _, member := range members {
+		var j jwk
+		if json.Unmarshal(member, &j) != nil {
+			continue
+		}
+		key, alg := j.public()
+		if key == nil || j.Use != "" && j.Use != "sig" || j.Ops != nil && !slices.Contains(j.Ops, "verify") || j.Alg != "" && j.Alg != alg {
+			continue
+		}
+		set.keys = append(set.keys, publicKey{j.ID, alg, key})
+	}
+	if set.keys == nil {
+		return nil, errors.New("auth: the JSON Web Key Set has no key that could verify an ID token")
+	}
+	return set, nil
+}
+
+const minRSA, maxRSA = 2048, 8192 // bits
+
+// public gives the key and the algorithm that it is for; nil is none of ours.
+func (j *jwk) public() (crypto.PublicKey, string) {
+	n, e, x, y := decode64(j.N), decode64(j.E), decode64(j.X), decode64(j.Y)
+	switch j.Type + " " + j.Curve {
+	case "RSA ":
+		k := &rsa.PublicKey{N: new(big.Int).SetBytes(n)}
+		exponent := new(big.Int).SetBytes(e)
+		if bits := k.N.BitLen(); bits < minRSA || bits > maxRSA || exponent.BitLen() < 2 || exponent.BitLen() > 31 || exponent.Bit(0) == 0 {
+			return nil, ""
+		}
+		k.E = int(exponent.Int64())
+		return k, "RS256"
+	case "EC P-256":
+		if k, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y)); err == nil && len(x) == 32 {
+			return k, "ES256"
+		}
+	case "OKP Ed25519":
+		if len(x) == ed25519.PublicKeySize {
+			return ed25519.PublicKey(x), "EdDSA"
+		}
+	}
+	return nil, ""
+}
+
+// find gives the key that a token's header names. A header may name none where there is only one.
+func (k *KeySet) find(header object) (*publicKey, error) {
+	_, named := header["kid"]
+	id, alg := header.text("kid"), header.text("alg")
+	known := false
+	for i := range k.keys {
+		key := &k.keys[i]
+		if named && (id == "" || key.id != id) || !named && len(k.keys) > 1 {
+			continue
+		}
+		if known = true; key.alg == alg {
+			return key, nil
+		}
+	}
+	if known {
+		return nil, refused("alg is not the key's")
+	}
+	return nil, ErrUnknownKey
+}

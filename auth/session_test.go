@@ -1,0 +1,193 @@
+package auth
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// signedIn is accounts in which a user has signed in at noon with the tokens access-1 and refresh-1.
+func signedIn(t testing.TB, user ID, company string) *Accounts {
+	t.Helper()
+	a := accounts(t)
+	a.ApplySessionStarted(noon, &SessionStarted{Session: ID{50}, User: user, Company: company, Tokens: NewTokens(noon, "access-1", "refresh-1")})
+	return a
+}
+
+// refreshed gives the session the tokens access-n and refresh-n.
+func refreshed(a *Accounts, n int, now time.Time) {
+	a.ApplySessionRefreshed(now, &SessionRefreshed{ID{50}, NewTokens(now, fmt.Sprint("access-", n), fmt.Sprint("refresh-", n))})
+}
+
+// goodTokens tells which of the tokens are taken now: "access", "refresh", both or neither.
+func goodTokens(a *Accounts, n int, now time.Time) (list string) {
+	for _, kind := range []string{"access", "refresh"} {
+		token := fmt.Sprint(kind, "-", n)
+		if a.Caller(token, kind == "refresh", now) != nil {
+			list += kind + " "
+		}
+		if a.Caller(token, kind != "refresh", now) != nil {
+			list += kind + " as the other "
+		}
+	}
+	return list
+}
+
+// Contract §9: an access token is good for 15 minutes, a refresh token for 30 days, to the millisecond.
+func TestTokensAreGoodForTheirTime(t *testing.T) {
+	a := signedIn(t, ID{1}, "a")
+	const day, ms = 24 * time.Hour, time.Millisecond
+	for after, want := range map[time.Duration]string{
+		0: "access refresh ", 15*time.Minute - ms: "access refresh ", 15 * time.Minute: "refresh ", 30*day - ms: "refresh ", 30 * day: "", 365 * day: "",
+	} {
+		if got := goodTokens(a, 1, noon.Add(after)); got != want {
+			t.Errorf("after %v: %q, want %q", after, got, want)
+		}
+	}
+	p := a.Caller("access-1", false, noon)
+	if p.User.ID != (ID{1}) || p.Session.ID != (ID{50}) || p.Access != at("a", "ADMIN") || !p.Session.Used.Equal(noon) {
+		t.Errorf("%+v", p)
+	}
+	for _, token := range []string{"", "access-2", "ACCESS-1", "access-1 ", HashOf("access-1").String()} {
+		if a.Caller(token, false, noon) != nil || a.Caller(token, true, noon) != nil {
+			t.Errorf("%q is taken", token)
+		}
+	}
+	if x, y := NewToken(), NewToken(); x == y || len(x) != 43 {
+		t.Errorf("%q and %q are not 256 random bits", x, y)
+	}
+}
+
+// Contract §9: refreshing rotates both tokens and starts both times anew.
+func TestRefreshingRotatesBothTokens(t *testing.T) {
+	a := signedIn(t, ID{1}, "a")
+	before := a.Sessions()[0]
+	was := *before
+	second := noon.Add(29 * 24 * time.Hour)
+	refreshed(a, 2, second)
+	if one, two := goodTokens(a, 1, second), goodTokens(a, 2, second); one != "" || two != "access refresh " {
+		t.Errorf("the former are good as %q, the new ones as %q", one, two)
+	}
+	if got := goodTokens(a, 2, second.Add(30*24*time.Hour-time.Millisecond)); got != "refresh " {
+		t.Errorf("29 days later there were 30 more: %q", got)
+	}
+	if got := goodTokens(a, 2, second.Add(30*24*time.Hour)); got != "" {
+		t.Errorf("30 days after the refresh: %q", got)
+	}
+	for n := 3; n < 10; n++ { // a session given away stays as it was, however its tokens are kept
+		refreshed(a, n, second)
+	}
+	if diff := cmp.Diff(was, *before, withoutUse); diff != "" {
+		t.Error(diff)
+	}
+	if s := a.Sessions(); len(s) != 1 || s[0].ID != (ID{50}) || !s[0].Used.Equal(second) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Contract §9: a reused old refresh token revokes the session; an access token or one that means nothing does not.
+func TestAReusedRefreshTokenEndsItsFamily(t *testing.T) {
+	for _, old := range []string{"refresh-1", "refresh-2"} {
+		a := signedIn(t, ID{1}, "a")
+		a.ApplySessionStarted(noon, &SessionStarted{Session: ID{51}, User: ID{1}, Company: "a", Tokens: NewTokens(noon, "access-of-another", "refresh-of-another")})
+		refreshed(a, 2, noon)
+		refreshed(a, 3, noon)
+		for _, token := range []string{"access-1", "access-2", "access-3", "refresh-3", "", "refresh-4", "refresh-of-another"} {
+			if e := a.Reused(token, noon); e != nil {
+				t.Errorf("%q counts as reused", token)
+			}
+		}
+		if a.Caller(old, true, noon) != nil || a.Caller(old, false, noon) != nil {
+			t.Errorf("%q still opens the session", old)
+		}
+		end := noon.Add(30 * 24 * time.Hour)
+		if a.Reused(old, end) != nil || a.Reused(old, end.Add(-time.Millisecond)) == nil {
+			t.Errorf("%q counts as reused after the session, or no more in it", old)
+		}
+		e := a.Reused(old, noon)
+		if e == nil || *e != (SessionEnded{ID{50}, Reuse}) {
+			t.Fatalf("%q: %+v", old, e)
+		}
+		a.ApplySessionEnded(noon, e)
+		for n := 1; n <= 3; n++ {
+			if got := goodTokens(a, n, noon); got != "" || a.Reused(fmt.Sprint("refresh-", n), noon) != nil {
+				t.Errorf("%q was shown twice; then %d is good as %q, or counts again", old, n, got)
+			}
+		}
+		if a.Caller("access-of-another", false, noon) == nil || len(a.Sessions()) != 1 || len(a.byToken) != 2 {
+			t.Errorf("the user's other session ended too, or tokens of this one are left: %d", len(a.byToken))
+		}
+	}
+}
+
+// Contract §9: whoever loses an access, or is removed, has no session for it any more; another role counts at once.
+func TestWhatBecomesOfAUserCountsAtOnce(t *testing.T) {
+	a := signedIn(t, ID{1}, "a")
+	a.ApplySessionStarted(noon, &SessionStarted{Session: ID{51}, User: ID{1}, Company: "b", Tokens: NewTokens(noon, "access-b", "refresh-b")})
+	a.ApplySessionStarted(noon, &SessionStarted{Session: ID{52}, User: ID{2}, Company: "a", Tokens: NewTokens(noon, "access-boris", "refresh-boris")})
+	role := func(token string) Role {
+		if p := a.Caller(token, false, noon); p != nil {
+			return p.Access.Role
+		}
+		return "nobody"
+	}
+	check := func(when string, want ...Role) {
+		t.Helper()
+		if got := []Role{role("access-1"), role("access-b"), role("access-boris")}; cmp.Diff(got, want) != "" {
+			t.Errorf("%s: %v, want %v", when, got, want)
+		}
+	}
+	check("at first", "ADMIN", "VIEWER", "VIEWER")
+	a.ApplyAccessGiven(noon, &AccessGiven{ID{1}, at("a", "VIEWER")})
+	check("another role", "VIEWER", "VIEWER", "VIEWER")
+	refreshed(a, 2, noon)
+	a.ApplyUserRemoved(noon, &UserRemoved{User: ID{1}})
+	check("the user removed", "nobody", "nobody", "VIEWER")
+	if len(a.Sessions()) != 1 || len(a.byToken) != 2 {
+		t.Error("the sessions are not forgotten whole")
+	}
+}
+
+// Contract §9: what is over is forgotten when somebody signs in.
+func TestSessionsThatAreOverAreForgottenAtTheNextSignIn(t *testing.T) {
+	for after, left := range map[time.Duration]int{30*24*time.Hour - time.Millisecond: 2, 30 * 24 * time.Hour: 1} {
+		a := signedIn(t, ID{1}, "a")
+		refreshed(a, 2, noon)
+		now := noon.Add(after)
+		if len(a.Sessions()) != 1 {
+			t.Error("it was forgotten before")
+		}
+		a.ApplySessionStarted(now, &SessionStarted{Session: ID{51}, User: ID{2}, Company: "a", Tokens: NewTokens(now, "a", "r")})
+		if tokens := map[int]int{1: 2, 2: 5}[left]; len(a.Sessions()) != left || len(a.byToken) != tokens {
+			t.Errorf("after %v: %d sessions, %d tokens", after, len(a.Sessions()), len(a.byToken))
+		}
+	}
+}
+
+// Contract §9: logout ends the session, and what a snapshot restores is what it was.
+func TestSessionsAreRestoredAsTheyWere(t *testing.T) {
+	a := signedIn(t, ID{1}, "a")
+	refreshed(a, 2, noon)
+	b := NewAccounts()
+	for _, u := range a.Users() {
+		b.RestoreUser(u)
+	}
+	for _, s := range a.Sessions() {
+		b.RestoreSession(s)
+	}
+	if goodTokens(b, 1, noon) != "" || goodTokens(b, 2, noon) != "access refresh " || b.Reused("refresh-1", noon) == nil || b.Reused("access-1", noon) != nil {
+		t.Error("the restored session takes other tokens")
+	}
+	if diff := cmp.Diff(a, b, cmp.AllowUnexported(Accounts{}), withoutUse); diff != "" {
+		t.Error(diff)
+	}
+	b.ApplySessionEnded(noon, &SessionEnded{ID{50}, Logout})
+	if goodTokens(b, 2, noon) != "" || len(b.Sessions()) != 0 || len(b.byToken) != 0 {
+		t.Error("it has not ended")
+	}
+}
+
+// withoutUse leaves out what a session does not keep.
+var withoutUse = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".use" }, cmp.Ignore())

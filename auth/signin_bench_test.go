@@ -1,0 +1,26 @@
+package auth
+
+import "testing"
+
+func BenchmarkVerify(b *testing.B) {
+	for _, alg := range []string{"RS256", "ES256", "EdDSA"} {
+		b.Run(alg, func(b *testing.B) {
+			keys, token := published(b, alg), signers()[alg].token(good().String())
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := keys.Verify(token, ours, noon); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkPassword(b *testing.B) {
+	p := NewPassword("correct horse")
+	for b.Loop() {
+		if !p.Matches("correct horse") {
+			b.Fatal("it does not match")
+		}
+	}
+}

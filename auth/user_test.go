@@ -1,0 +1,159 @@
+package auth
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// at gives an access to a company of that id, which is its slug too.
+func at(company string, role Role) Access {
+	return Access{Company{company, "The " + company, company, "PRO"}, role}
+}
+
+// accounts gives two users: anna, who signs in for a and b, and boris, for a.
+func accounts(t testing.TB) *Accounts {
+	t.Helper()
+	a := NewAccounts()
+	add := func(id ID, p Person, x Access) {
+		switch e := a.Add(id, p, x).(type) {
+		case *UserAdded:
+			a.ApplyUserAdded(noon, e)
+		case *AccessGiven:
+			a.ApplyAccessGiven(noon, e)
+		}
+	}
+	add(ID{1}, Person{Email: "Anna@example.com", FirstName: "Anna"}, at("a", "ADMIN"))
+	add(ID{9}, Person{Email: "anna@EXAMPLE.com", FirstName: "Somebody", Password: "x"}, at("b", "VIEWER"))
+	add(ID{2}, Person{Email: "boris@example.com", FirstName: "Борис"}, at("a", "VIEWER"))
+	return a
+}
+
+// Contract §1, user add: a further call for the same e-mail adds an access and leaves name and password as they are.
+func TestAFurtherAccessLeavesTheUserAsItIs(t *testing.T) {
+	a := accounts(t)
+	want := []*User{
+		{ID: ID{1}, Person: Person{Email: "Anna@example.com", FirstName: "Anna"}, Accesses: []Access{at("a", "ADMIN"), at("b", "VIEWER")}},
+		{ID: ID{2}, Person: Person{Email: "boris@example.com", FirstName: "Борис"}, Accesses: []Access{at("a", "VIEWER")}},
+	}
+	if diff := cmp.Diff(want, a.Users()); diff != "" {
+		t.Error(diff)
+	}
+	before := a.ByEmail("anna@example.com")
+	a.ApplyAccessGiven(noon, &AccessGiven{ID{1}, at("a", "VIEWER")})
+	if x, _ := before.Access("a"); x.Role != "ADMIN" {
+		t.Error("a user who was given away has changed")
+	}
+	if u := a.ByEmail("anna@example.com"); len(u.Accesses) != 2 || slices.IndexFunc(u.Accesses, func(x Access) bool { return x == at("a", "VIEWER") }) < 0 {
+		t.Errorf("%+v: another role in a company is no further access", u.Accesses)
+	}
+	for _, email := range []string{"", "anna@example.com ", "аnna@example.com", "bori\u017f@example.com"} { // the third with a Cyrillic а, the last with a long s
+		if u := a.ByEmail(email); u != nil {
+			t.Errorf("%q is %v", email, u)
+		}
+	}
+	// Only A to Z are the same in both cases: the Kelvin sign is no k.
+	for one, other := range map[string]string{"ANNA@X.ZZ": "anna@x.zz", "Їжак@x.example": "Їжак@x.example", "\u212a@x.example": "\u212a@x.example", "İ@x.example": "İ@x.example", "@[`{": "@[`{"} {
+		if got := FoldEmail(one); got != other {
+			t.Errorf("%q is %q", one, got)
+		}
+	}
+}
+
+// Contract §9: the user is the one linked to (iss, sub); an unlinked one is linked at first login by a
+// verified e-mail, if that user has no other sub of the issuer; anything else is refused.
+func TestIdentify(t *testing.T) {
+	a := accounts(t)
+	link := func(user ID, issuer, subject string) {
+		a.ApplySessionStarted(noon, &SessionStarted{Session: ID{100, byte(len(a.sessions))}, User: user, Company: "a", Link: &Link{issuer, HashOf(subject)}, Tokens: NewTokens(noon, NewToken(), NewToken())})
+	}
+	link(ID{1}, "i", "anna's")
+	for name, c := range map[string]struct {
+		who    Identity
+		user   ID // zero: refused
+		linked bool
+	}{
+		"linked":                                   {Identity{"i", "anna's", "anna@example.com", true}, ID{1}, false},
+		"linked, e-mail not verified":              {Identity{"i", "anna's", "anna@example.com", false}, ID{1}, false},
+		"linked, without e-mail":                   {Identity{"i", "anna's", "", false}, ID{1}, false},
+		"linked, with another user's e-mail":       {Identity{"i", "anna's", "boris@example.com", true}, ID{1}, false},
+		"linked at first login":                    {Identity{"i", "boris's", "boris@example.com", true}, ID{2}, true},
+		"e-mail in another case":                   {Identity{"i", "boris's", "BORIS@Example.Com", true}, ID{2}, true},
+		"another issuer, same subject":             {Identity{"j", "anna's", "anna@example.com", true}, ID{1}, true},
+		"another issuer, another user's e-mail":    {Identity{"j", "anna's", "boris@example.com", true}, ID{2}, true},
+		"e-mail not verified":                      {Identity{"i", "boris's", "boris@example.com", false}, ID{}, false},
+		"second subject of the issuer":             {Identity{"i", "anna's second", "anna@example.com", true}, ID{}, false},
+		"subject in another case":                  {Identity{"i", "Anna's", "anna@example.com", true}, ID{}, false},
+		"unlinked without e-mail":                  {Identity{"i", "new", "", true}, ID{}, false},
+		"unlinked with nobody's e-mail":            {Identity{"i", "new", "nobody@example.com", true}, ID{}, false},
+		"e-mail with a space":                      {Identity{"i", "new", " boris@example.com", true}, ID{}, false},
+		"another issuer, without e-mail":           {Identity{"j", "anna's", "", true}, ID{}, false},
+		"another issuer, e-mail not verified":      {Identity{"j", "anna's", "anna@example.com", false}, ID{}, false},
+		"issuer and subject joined in another way": {Identity{"", "ianna's", "", true}, ID{}, false},
+	} {
+		u, l, err := a.Identify(&c.who)
+		if c.user == (ID{}) {
+			if !errors.Is(err, ErrCredentials) || u != nil || l != nil {
+				t.Errorf("%s: %v, %v, %v", name, u, l, err)
+			}
+			continue
+		}
+		if err != nil || u.ID != c.user || (l != nil) != c.linked || l != nil && *l != (Link{c.who.Issuer, HashOf(c.who.Subject)}) {
+			t.Errorf("%s: %+v, %v, %v", name, u, l, err)
+		}
+	}
+	// Once the link is made the e-mail decides nothing any more, and there is no second one.
+	link(ID{2}, "i", "boris's")
+	if u, l, err := a.Identify(&Identity{"i", "boris's", "anna@example.com", true}); err != nil || u.ID != (ID{2}) || l != nil {
+		t.Errorf("%v, %v, %v", u, l, err)
+	}
+	if _, _, err := a.Identify(&Identity{"i", "boris's new", "boris@example.com", true}); !errors.Is(err, ErrCredentials) {
+		t.Errorf("a second subject of the issuer: %v", err)
+	}
+	if u := a.Users()[1]; len(u.Links) != 1 || cmp.Diff(u.Accesses, []Access{at("a", "VIEWER")}) != "" {
+		t.Errorf("%+v", u)
+	}
+	a.ApplyUserRemoved(noon, &UserRemoved{User: ID{1}})
+	if u, _, err := a.Identify(&Identity{"i", "anna's", "anna@example.com", true}); !errors.Is(err, ErrCredentials) {
+		t.Errorf("one who is gone is %v, %v", u, err)
+	}
+}
+
+// Contract §9: ADMIN may do everything of its company; VIEWER may sign in and nothing else.
+func TestRoles(t *testing.T) {
+	for role, may := range map[Role][]bool{ // None, Reports, Geolocation, one that there is not
+		"ADMIN": {true, true, true, false}, "VIEWER": {true, false, false, false}, "": {false, false, false, false}, "admin": {false, false, false, false}, "OWNER": {false, false, false, false},
+	} {
+		var got []bool
+		for _, p := range []Permission{None, Reports, Geolocation, "tickets"} {
+			got = append(got, role.May(p))
+		}
+		if !slices.Equal(got, may) {
+			t.Errorf("%q may %v", role, got)
+		}
+		parsed, err := ParseRole(string(role))
+		if known := may[0]; (err == nil) != known || known && parsed != role {
+			t.Errorf("%q is read as %q, %v", role, parsed, err)
+		}
+	}
+}
+
+// Whoever is removed is gone, whatever the case of the e-mail.
+func TestRemove(t *testing.T) {
+	a := accounts(t)
+	for _, email := range []string{"nobody@example.com", ""} {
+		if e, err := a.Remove(email); err == nil {
+			t.Errorf("%q: %+v", email, e)
+		}
+	}
+	e, err := a.Remove("ANNA@example.com")
+	if err != nil || *e != (UserRemoved{User: ID{1}}) {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	a.ApplyUserRemoved(noon, e)
+	if len(a.Users()) != 1 || a.ByEmail("anna@example.com") != nil {
+		t.Errorf("%v", a.Users())
+	}
+}

@@ -1,0 +1,20 @@
+package report
+
+import (
+	"io"
+	"testing"
+
+	"waybill/booking"
+)
+
+// BenchmarkWrite writes a report of 100,000 orders.
+func BenchmarkWrite(b *testing.B) {
+	list := large()
+	b.ReportAllocs()
+	for b.Loop() {
+		n, err := Write(b.Context(), io.Discard, always("north", CreatedAt), list, day0, func(booking.ID) string { return "anna" })
+		if err != nil || n != rows {
+			b.Fatal(n, err)
+		}
+	}
+}

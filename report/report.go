@@ -1,0 +1,276 @@
+// Package report keeps the reports of orders that companies ask for, and
+// writes them as files of comma-separated values ([Write]).
+//
+// A [State] is changed only by events, as in package booking. The package has
+// no lock, clock or I/O: whoever runs the queue tells the instant and gives the writer.
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"waybill/booking"
+)
+
+// OrderBy is what a report's range and order go by (interface, Report).
+type OrderBy string
+
+// The values of OrderBy.
+const (
+	CreatedAt     OrderBy = "CreatedAt"
+	DepartureDate OrderBy = "DepartureDate"
+)
+
+// MaxRange is the longest range of a report (interface, Limits).
+const MaxRange = 366 * 24 * time.Hour
+
+// Life is how long after its completion a report can be downloaded (contract §10).
+const Life = 7 * 24 * time.Hour
+
+// Report is a company's report. It is immutable; a change makes a new one.
+type Report struct {
+	Ordered
+	Created    time.Time `json:"created"`
+	Completed  time.Time `json:"completed,omitzero"` // zero: it is still queued
+	Downloaded time.Time `json:"downloaded,omitzero"`
+	SHA256     string    `json:"sha256,omitempty"` // of the file, in hex
+}
+
+// Ordered says that a user asked for a report.
+type Ordered struct {
+	ID      booking.ID `json:"report"`
+	Company string     `json:"company"` // its id
+	User    booking.ID `json:"user"`
+	OrderBy OrderBy    `json:"orderBy"`
+	Start   time.Time  `json:"startDate"` // inclusive
+	End     time.Time  `json:"endDate"`   // inclusive
+}
+
+// Completed says that a report's file is there, whole and durable.
+type Completed struct {
+	ID     booking.ID `json:"report"`
+	Rows   int        `json:"rows"`
+	SHA256 string     `json:"sha256"`
+}
+
+// Downloaded says that a report was fetched for the first time.
+type Downloaded struct {
+	ID booking.ID `json:"report"`
+}
+
+// State is all that is remembered of reports.
+type State struct {
+	list []*Report // in the order they were asked for
+	byID map[booking.ID]int
+}
+
+// NewState gives the state before the first report.
+func NewState() *State { return &State{byID: map[booking.ID]int{}} }
+
+// ErrNotFound is the reason why not for an unknown report, another company's, and one whose time is over.
+var ErrNotFound = errors.New("report: not found")
+
+// Expires is when the file goes; false while it is queued.
+func (r *Report) Expires() (at time.Time, ok bool) {
+	return r.Completed.Add(Life), !r.Completed.IsZero()
+}
+
+// Find gives a report that has not expired; company "" is any. The error is ErrNotFound.
+func (s *State) Find(id booking.ID, company string, now time.Time) (*Report, error) {
+	i, ok := s.byID[id]
+	if !ok || company != "" && s.list[i].Company != company {
+		return nil, ErrNotFound
+	}
+	if at, done := s.list[i].Expires(); done && !now.Before(at) {
+		return nil, ErrNotFound
+	}
+	return s.list[i], nil
+}
+
+// List gives a page of a company's reports, the newest first, and how many there are.
+func (s *State) List(company string, skip, take int) (page []*Report, total int) {
+	for _, r := range slices.Backward(s.list) {
+		if r.Company != company {
+			continue
+		}
+		if total >= skip && len(page) < take {
+			page = append(page, r)
+		}
+		total++
+	}
+	return page, total
+}
+
+// Queued gives the reports whose files are not there yet, the oldest first.
+func (s *State) Queued() (list []*Report) {
+	for _, r := range s.list {
+		if r.Completed.IsZero() {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// All gives all reports in the order they were asked for.
+func (s *State) All() []*Report { return slices.Clone(s.list) }
+
+// Restore puts a report back as a snapshot has it.
+func (s *State) Restore(r *Report) {
+	s.byID[r.ID] = len(s.list)
+	s.list = append(s.list, r)
+}
+
+func (s *State) ApplyOrdered(now time.Time, e *Ordered) {
+	s.Restore(&Report{Ordered: *e, Created: now})
+}
+
+func (s *State) ApplyCompleted(now time.Time, e *Completed) {
+	s.change(e.ID, func(r *Report) { r.Completed, r.SHA256 = now, e.SHA256 })
+}
+
+func (s *State) ApplyDownloaded(now time.Time, e *Downloaded) {
+	s.change(e.ID, func(r *Report) { r.Downloaded = now })
+}
+
+func (s *State) change(id booking.ID, f func(*Report)) {
+	n := *s.list[s.byID[id]]
+	f(&n)
+	s.list[s.byID[id]] = &n
+}
+
+// Columns are a report's, in their order (contract §10).
+var Columns = strings.Split("orderId,bookingId,createdAt,departureLocal,departureUtc,route,from,to,seat,"+
+	"firstName,lastName,email,phones,price,currency,discount,status,paymentStatus,refundAmount,source,partner", ",")
+
+// row is an order of a report and what it is sorted by.
+type row struct {
+	at      int64 // Unix milliseconds
+	booking *booking.Booking
+	ticket  *booking.Ticket
+}
+
+func compare(a, b row) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), slices.Compare(a.ticket.ID[:], b.ticket.ID[:]))
+}
+
+// room is how many rows are sorted at a time.
+const room = 1 << 15
+
+// Write writes a company's orders as they stand at an instant: all tickets of
+// the bookings that travel with it and lie in the report's range, in its
+// order, those of the same instant by id. It gives their number.
+//
+// It takes memory for so many rows only: each round goes through all bookings and keeps
+// the first rows that come after those already written.
+func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Booking, now time.Time, partner func(booking.ID) string) (rows int, err error) {
+	out := csv.NewWriter(bufio.NewWriterSize(to, 1<<16))
+	out.UseCRLF = true // RFC 4180
+	out.Write(Columns)
+	cells := make([]string, 0, len(Columns))
+	last := row{at: math.MinInt64, ticket: new(booking.Ticket)}
+	for more := true; more && err == nil; err = ctx.Err() {
+		var round []row
+		round, more = r.round(bookings, last)
+		for _, x := range round {
+			cells = appendCells(cells[:0], x, now, partner(x.booking.Partner))
+			out.Write(cells)
+			last = x
+		}
+		rows += len(round)
+	}
+	out.Flush()
+	return rows, cmp.Or(err, out.Error())
+}
+
+// round gives the first rows after last, in order; more tells that there are others.
+func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more bool) {
+	first, end := r.Start.UnixMilli(), r.End.UnixMilli()
+	cut := func() {
+		if slices.SortFunc(round, compare); len(round) > room {
+			round, more = round[:room], true
+		}
+	}
+	for _, b := range bookings {
+		if b == nil {
+			continue
+		}
+		for i := range b.Tickets {
+			t := &b.Tickets[i]
+			x := row{t.Created, b, t}
+			if r.OrderBy == DepartureDate {
+				x.at = t.Departure().UnixMilli()
+			}
+			if x.at < first || x.at > end || !travelsWith(t, r.Company) || compare(x, last) <= 0 || more && compare(x, round[room-1]) > 0 {
+				continue
+			}
+			if round = append(round, x); len(round) == 2*room {
+				cut()
+			}
+		}
+	}
+	cut()
+	return round, more
+}
+
+// travelsWith tells whether a ticket is an order of a company (contract §8).
+func travelsWith(t *booking.Ticket, company string) bool {
+	return slices.ContainsFunc(t.Itinerary(), func(l booking.Leg) bool { return l.Run.Form.Company.ID == company })
+}
+
+func appendCells(cells []string, x row, now time.Time, partner string) []string {
+	t := x.ticket
+	legs := t.Itinerary()
+	first, last := legs[0], legs[len(legs)-1]
+	from, to := &first.Run.Form.Stops[first.From], &last.Run.Form.Stops[last.To]
+	zone := time.FixedZone("", int(first.Run.Offsets[first.From]))
+	var seats []string
+	discount, refund := "", ""
+	for _, l := range legs {
+		seats = append(seats, strconv.Itoa(int(l.Seat)))
+		if l.Discount >= 0 && discount == "" {
+			discount = hundredths(l.Run.Form.Discounts[l.Discount].Percent)
+		}
+	}
+	if t.Phase == booking.Refunded {
+		refund = hundredths(t.Refund)
+	}
+	firstName, lastName, email, phones := t.Passenger.Fields()
+	status, payment := t.Status(now)
+	const utc, local = "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05.000-07:00"
+	return append(cells,
+		text(t.ID.String()), text(x.booking.ID.String()), time.UnixMilli(t.Created).UTC().Format(utc),
+		t.Departure().In(zone).Format(local), t.Departure().UTC().Format(utc),
+		text(first.Run.Form.Route.Name), text(from.City.Name), text(to.City.Name), strings.Join(seats, " "),
+		text(firstName), text(lastName), text(email), text(strings.Join(phones, " ")),
+		hundredths(t.Price()), string(t.Currency[:]), discount, status, payment, refund, text(t.Source()), text(partner))
+}
+
+// hundredths writes money in minor units, or a percentage in hundredths. It is a number and stays one, whatever its sign.
+func hundredths(v int64) string {
+	sign := ""
+	if v < 0 {
+		sign, v = "-", -v
+	}
+	return fmt.Sprintf("%s%d.%02d", sign, v/100, v%100)
+}
+
+// text defuses a cell of text that a spreadsheet would read as a formula: an
+// apostrophe before it makes it text there too.
+func text(s string) string {
+	visible := strings.TrimLeftFunc(s, func(r rune) bool { return unicode.In(r, unicode.Z, unicode.C) })
+	if visible != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(visible)[0]) || s != "" && strings.ContainsRune("\t\r\n", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}

@@ -1,0 +1,221 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"waybill/booking"
+)
+
+// many are bookings of ten tickets each, so many tickets in all, created in any order, several at the same instant.
+func many(n int, created func(i int) time.Duration) (list []*booking.Booking) {
+	r := run("north", "R", 6, 0, "A", "B")
+	ids := rand.New(rand.NewPCG(1, 2)).Perm(n)
+	for i := 0; i < n; i += 10 {
+		var tickets []booking.Ticket
+		for k := i; k < min(i+10, n); k++ {
+			tickets = append(tickets, ticket(ids[k], created(k), leg(r, 1, 100)))
+		}
+		list = append(list, bookingOf(i, tickets...))
+	}
+	return list
+}
+
+// scattered gives instants in no order.
+func scattered(seed uint64, within int) func(int) time.Duration {
+	random := rand.New(rand.NewPCG(seed, 3))
+	return func(int) time.Duration { return time.Duration(random.IntN(within)) * time.Millisecond }
+}
+
+// large are bookings of so many tickets, made once.
+var large = sync.OnceValue(func() []*booking.Booking { return many(rows, scattered(6, rows/2)) })
+
+const rows = 100_000
+
+// plain gives the ids of all tickets as a plain sort of all has them.
+func plain(list []*booking.Booking) (ids []booking.ID) {
+	var all []*booking.Ticket
+	for _, b := range list {
+		for i := range b.Tickets {
+			all = append(all, &b.Tickets[i])
+		}
+	}
+	slices.SortFunc(all, func(a, b *booking.Ticket) int {
+		if a.Created != b.Created {
+			return int(a.Created - b.Created)
+		}
+		return bytes.Compare(a.ID[:], b.ID[:])
+	})
+	for _, t := range all {
+		ids = append(ids, t.ID)
+	}
+	return ids
+}
+
+// Contract §10: rows that are sorted a part at a time come in the order of a plain sort of all, none twice and none left out.
+func TestRoundsAreInTheOrderOfAPlainSort(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rows    int
+		created func(int) time.Duration
+	}{
+		"none":                     {0, scattered(1, 1)},
+		"one":                      {1, scattered(1, 1)},
+		"as many as a round":       {room, scattered(2, 1e6)},
+		"falling, as many as kept": {2 * room, func(i int) time.Duration { return -time.Duration(i) * time.Millisecond }},
+		"one more than are kept, of few instants, also of 1926": {2*room + 1, func(i int) time.Duration { return -time.Duration(i%3) * 50 * 365 * 24 * time.Hour }},
+	} {
+		list := many(c.rows, c.created)
+		r := always("north", CreatedAt)
+		r.Start = day0.AddDate(-200, 0, 0)
+		last := row{at: -1 << 63, ticket: new(booking.Ticket)}
+		n := 0
+		for more := true; more; {
+			var round []row
+			if round, more = r.round(list, last); len(round) > room || more && len(round) < room {
+				t.Errorf("%s: a round of %d", name, len(round))
+			}
+			for _, x := range round { // what rises all the time and is as much as there was is all of it, sorted
+				if x.at < last.at || x.at == last.at && bytes.Compare(x.ticket.ID[:], last.ticket.ID[:]) <= 0 || x.at != x.ticket.Created {
+					t.Fatalf("%s: row %d does not come after the one before", name, n)
+				}
+				n++
+				last = x
+			}
+		}
+		if n != c.rows {
+			t.Errorf("%s: %d rows", name, n)
+		}
+	}
+}
+
+// watched reads lines as they are written, and now and then how much memory is in use.
+type watched struct {
+	want   []string // the first cells, in order, the header's first
+	rows   int
+	wrong  int
+	rest   []byte
+	writes int
+	peak   uint64
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	w.rest = append(w.rest, b...)
+	for {
+		line, rest, whole := bytes.Cut(w.rest, []byte("\r\n"))
+		if !whole {
+			break
+		}
+		if cell, _, _ := bytes.Cut(line, []byte(",")); w.rows >= len(w.want) || string(cell) != w.want[w.rows] {
+			w.wrong++
+		}
+		w.rows++
+		w.rest = rest
+	}
+	w.rest = slices.Clone(w.rest)
+	if w.writes++; w.writes%50 == 10 {
+		w.peak = max(w.peak, inUse())
+	}
+	return len(b), nil
+}
+
+// inUse tells how many bytes are live.
+func inUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// Contract §10: a large report takes the memory of some rounds, not of its rows, and is in the order of a plain sort.
+func TestAReportOfManyRowsIsWrittenInRounds(t *testing.T) {
+	list := large()
+	w := &watched{want: []string{"orderId"}}
+	for _, id := range plain(list) {
+		w.want = append(w.want, id.String())
+	}
+	before := inUse()
+	n, err := Write(t.Context(), w, always("north", CreatedAt), list, day0, partners)
+	if err != nil || n != rows || w.rows != rows+1 || w.wrong != 0 || len(w.rest) != 0 {
+		t.Errorf("%d rows are counted, %d lines written, %d wrong: %v", n, w.rows, w.wrong, err)
+	}
+	const kept = 2 * room * uint64(unsafe.Sizeof(row{}))
+	if used := w.peak - before; w.peak == 0 || used > kept+kept/4+1<<18 {
+		t.Errorf("%d bytes are in use while it is written, of which %d are for rows; all rows would be %d", used, kept, rows*unsafe.Sizeof(row{}))
+	}
+	runtime.KeepAlive(list)
+}
+
+// Contract §10: what a round takes does not grow with the rows, and what a row takes neither.
+func TestMemoryDoesNotGrowWithTheRows(t *testing.T) {
+	list := large()[:(2*room+1000)/10]
+	r := always("north", CreatedAt)
+	took := func(list []*booking.Booking) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r.round(list, row{at: -1 << 63, ticket: new(booking.Ticket)})
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	once, often := took(list), took(slices.Repeat(list, 2))
+	if often > once+once/5 {
+		t.Errorf("a round takes %d bytes, of twice the rows %d", once, often)
+	}
+	allocs := func(n int) float64 {
+		part := list[:n/10]
+		return testing.AllocsPerRun(1, func() {
+			if rows, err := Write(context.Background(), io.Discard, r, part, day0, partners); err != nil || rows != n {
+				t.Errorf("%d rows, %v", rows, err)
+			}
+		}) / float64(n)
+	}
+	if few, more := allocs(500), allocs(5000); more > few*1.1 {
+		t.Errorf("a row takes %.1f allocations among 500 and %.1f among 5,000", few, more)
+	}
+}
+
+// stopping cancels a context at the first write.
+type stopping struct {
+	bytes.Buffer
+	stop func()
+}
+
+func (w *stopping) Write(b []byte) (int, error) {
+	w.stop()
+	return w.Buffer.Write(b)
+}
+
+// Package report: a report that is stopped, or cannot be written, is an error and not a shorter report.
+func TestAReportThatIsStoppedIsAnError(t *testing.T) {
+	t.Parallel()
+	list := many(room+10, scattered(8, 1e6))
+	r := always("north", CreatedAt)
+	r.OrderBy = DepartureDate
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &stopping{stop: cancel}
+	n, err := Write(ctx, w, r, list, day0, partners)
+	if lines := strings.Count(w.String(), "\r\n"); !errors.Is(err, context.Canceled) || n > room || lines > room+1 {
+		t.Errorf("stopped in the first round: %d rows, %d lines, %v", n, lines, err)
+	}
+	if _, err := Write(ctx, io.Discard, r, list[:1], day0, partners); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped before: %v", err)
+	}
+	full := errors.New("no room on the disk")
+	for _, size := range []int{1, 1000} { // more and less than what is written at a time
+		in, out := io.Pipe()
+		in.CloseWithError(full)
+		if _, err := Write(t.Context(), out, r, list[:size], day0, partners); !errors.Is(err, full) {
+			t.Errorf("the disk is full: %v", err)
+		}
+	}
+}

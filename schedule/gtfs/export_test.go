@@ -1,0 +1,16 @@
+package gtfs
+
+import (
+	"io/fs"
+
+	"waybill/schedule"
+)
+
+// Import reads a feed that follows no timetable.
+func Import(feed fs.FS, opt Options) (*schedule.Tables, Counts, error) {
+	f, counts, err := Read(feed, opt)
+	if err != nil {
+		return nil, counts, err
+	}
+	return f.Tables(nil), counts, nil
+}

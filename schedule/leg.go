@@ -1,0 +1,176 @@
+package schedule
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"time"
+)
+
+// Leg is a ride on one run: a trip on one service day, from one of its stops to a later one.
+type Leg struct {
+	Trip     int32
+	Day      Day
+	From, To int16 // positions among the trip's stops
+	Dep, Arr int64 // Unix seconds
+}
+
+// Run tells one bus on one service day from all others.
+type Run struct {
+	Trip int32
+	Day  Day
+}
+
+func (l *Leg) Run() Run { return Run{l.Trip, l.Day} }
+
+func (t *Timetable) Boarding(l *Leg) *Stop  { return &t.Stops[t.StopsOf(l.Trip)[l.From]] }
+func (t *Timetable) Alighting(l *Leg) *Stop { return &t.Stops[t.StopsOf(l.Trip)[l.To]] }
+
+// Start gives the instant, in Unix seconds, at which the leg's service day starts.
+func (t *Timetable) Start(l *Leg) int64 { return t.companyZn[t.Route(l.Trip).Company].start(l.Day) }
+
+// LegRef names a ride in 20 bytes, for an offer token. Print is a fingerprint of what the
+// passenger was shown; a ride that has changed in that is another ride.
+type LegRef struct {
+	Trip     uint64
+	Day      Day
+	From, To int16
+	Print    uint32
+}
+
+// tripKey stands for a trip in an offer token, whatever the length of its id.
+func tripKey(id string) uint64 {
+	sum := sha256.Sum256([]byte(id))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+func (t *Timetable) Ref(l *Leg) LegRef {
+	return LegRef{tripKey(t.Trips[l.Trip].ID), l.Day, l.From, l.To, t.print(l)}
+}
+
+// Resolve finds the ride that a token names; false when it no longer runs as it was offered.
+func (t *Timetable) Resolve(r LegRef) (Leg, bool) {
+	trip, ok := t.tripByKey[r.Trip]
+	if !ok || !t.RunsOn(trip, r.Day) || r.From < 0 || r.From >= r.To || int(r.To) >= len(t.StopsOf(trip)) {
+		return Leg{}, false
+	}
+	l := Leg{Trip: trip, Day: r.Day, From: r.From, To: r.To}
+	start := t.Start(&l)
+	l.Dep, l.Arr = start+t.dep(trip, l.From), start+t.arr(trip, l.To)
+	return l, t.print(&l) == r.Print
+}
+
+// print is a fingerprint of a ride's stops, instants and discount.
+func (t *Timetable) print(l *Leg) uint32 {
+	h := fnv.New32a()
+	var b [24]byte
+	binary.BigEndian.PutUint64(b[0:], uint64(l.Dep))
+	binary.BigEndian.PutUint64(b[8:], uint64(l.Arr))
+	if d := t.Discount(l); d >= 0 {
+		x := &t.discountsOf(l.Trip)[d]
+		binary.BigEndian.PutUint64(b[16:], uint64(x.Percent)+1)
+		h.Write([]byte(x.ID))
+	}
+	h.Write(b[:])
+	h.Write([]byte(t.Boarding(l).ID))
+	h.Write(b[:1])
+	h.Write([]byte(t.Alighting(l).ID))
+	return h.Sum32()
+}
+
+// Form is all that a ticket on a trip shows and refunds by, on any day. What was sold keeps its form, whatever later
+// timetables say. A form is named by its content, and is the same for all who were sold the trip in that form.
+type Form struct {
+	Trip      string       `json:"trip"`
+	Name      string       `json:"name,omitempty"` // of the carriage
+	Phones    []string     `json:"phones,omitempty"`
+	Company   Company      `json:"company"`
+	Route     Route        `json:"route"` // with the name it goes by
+	Bus       Bus          `json:"bus"`
+	Stops     []FormStop   `json:"stops"`
+	Rules     []RefundRule `json:"rules,omitempty"` // the longest time first
+	Discounts []Discount   `json:"discounts,omitempty"`
+
+	key string
+}
+
+// FormStop is one call of a trip.
+type FormStop struct {
+	Stop Stop  `json:"stop"`
+	City City  `json:"city"`
+	Arr  int32 `json:"arr"` // seconds after the service day's start
+	Dep  int32 `json:"dep"`
+}
+
+// Form gives the form of a trip.
+func (t *Timetable) Form(trip int32) *Form {
+	if f := t.forms[trip].Load(); f != nil {
+		return f
+	}
+	x := &t.Trips[trip]
+	f := &Form{
+		Trip: x.ID, Name: x.Name, Phones: x.Phones, Company: *t.Company(trip), Route: *t.Route(trip),
+		Bus: Bus{Seats: DefaultSeats}, Rules: t.rules[t.pattern(trip).Route], Discounts: t.discountsOf(trip),
+	}
+	f.Route.Name, f.Route.Names = t.RouteName(trip, Untranslated), Names{}
+	if x.Bus >= 0 {
+		f.Bus = t.Buses[x.Bus]
+	}
+	// Where a row stands in its table does not show.
+	f.Route.Company, f.Bus.Company = 0, 0
+	for i, s := range t.StopsOf(trip) {
+		call := FormStop{Stop: t.Stops[s], City: t.Cities[t.Stops[s].City], Arr: int32(t.arr(trip, int16(i))), Dep: int32(t.dep(trip, int16(i)))}
+		call.City.Names, call.Stop.City = Names{}, 0
+		f.Stops = append(f.Stops, call)
+	}
+	f.key = formKey(f.Encode())
+	t.forms[trip].CompareAndSwap(nil, f)
+	return t.forms[trip].Load()
+}
+
+// Key gives the name of a form: a hash of its content, 16 URL-safe characters.
+func (f *Form) Key() string { return f.key }
+
+// Encode gives the form as JSON.
+func (f *Form) Encode() []byte {
+	data, err := json.Marshal(f)
+	if err != nil {
+		panic("schedule: a form has no field that cannot be JSON: " + err.Error())
+	}
+	return data
+}
+
+// DecodeForm reads what Encode gave.
+func DecodeForm(data []byte) (*Form, error) {
+	f := &Form{key: formKey(data)}
+	err := json.Unmarshal(data, f)
+	if err == nil && len(f.Stops) < 2 {
+		err = errors.New("fewer than two stops")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("schedule: a form cannot be read: %w", err)
+	}
+	return f, nil
+}
+
+func formKey(data []byte) string {
+	sum := sha256.Sum256(data)
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// Offsets gives, for each stop, how many seconds its city's clock is ahead of
+// UTC when the bus that starts its service day at start (Unix seconds) is there.
+func (t *Timetable) Offsets(trip int32, start int64) []int32 {
+	stops := t.StopsOf(trip)
+	list := make([]int32, len(stops))
+	for i, s := range stops {
+		at := time.Unix(start+t.dep(trip, int16(i)), 0)
+		_, offset := at.In(t.CityZone(t.Stops[s].City)).Zone()
+		list[i] = int32(offset)
+	}
+	return list
+}

@@ -1,0 +1,144 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// process is the binary, serving; it can be killed.
+type process struct {
+	cmd  *exec.Cmd
+	base string
+	http.Client
+}
+
+func startProcess(t *testing.T, bin, dir string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", dir)}
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.cmd.Process.Kill() })
+	log := bufio.NewScanner(stderr)
+	for p.base == "" && log.Scan() {
+		if m := regexp.MustCompile(`msg=serving addr=(\S+)`).FindStringSubmatch(log.Text()); m != nil {
+			p.base = "http://" + m[1]
+		}
+	}
+	go io.Copy(io.Discard, stderr)
+	p.Jar, _ = cookiejar.New(nil)
+	return p
+}
+
+// call answers with the status and the body; 0 when the server is gone.
+func (p *process) call(method, path, body string) (int, string) {
+	r, err := http.NewRequest(method, p.base+path, strings.NewReader(body))
+	if err != nil {
+		return 0, err.Error()
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := p.Do(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(b)
+}
+
+// orderUntilKilled orders reports from several clients, kills the server under them, and gives the ids acknowledged.
+func (p *process) orderUntilKilled(t *testing.T, enough int) (ids []string) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				status, body := p.call("POST", "/v2/reports/company/orders", `{"startDate":"2026-01-01T00:00:00Z","endDate":"2026-12-31T00:00:00Z"}`)
+				if status != http.StatusAccepted {
+					return
+				}
+				var answer struct {
+					Data struct{ Report struct{ ID string } }
+				}
+				if err := json.Unmarshal([]byte(body), &answer); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				if ids = append(ids, answer.Data.Report.ID); len(ids) == enough {
+					p.cmd.Process.Kill()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	p.cmd.Wait()
+	return ids
+}
+
+// Contract §10: a report that was acknowledged is written, once and whole, however often the server is killed.
+func TestKilledServersLoseNoReport(t *testing.T) {
+	bin, dir := filepath.Join(t.TempDir(), "waybill"), filepath.Join(t.TempDir(), "data")
+	if out, err := exec.Command("go", "build", "-o", bin, "waybill").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var ordered []string
+	for round := range 4 {
+		p := startProcess(t, bin, dir)
+		token := strings.TrimSpace(want(t, 0, "^ey", "idtoken", "-data", dir, "-email", "demo@example.com"))
+		if status, body := p.call("POST", "/v2/auth/idp/login", `{"idToken":"`+token+`"}`); status != http.StatusOK {
+			t.Fatal(status, body)
+		}
+		ordered = append(ordered, p.orderUntilKilled(t, 7*(round+1))...)
+	}
+	p := startProcess(t, bin, dir)
+	files := map[string][]byte{}
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		journal, err := os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(journal, []byte(`"type":"report.ordered"`)); bytes.Count(journal, []byte(`"type":"report.completed"`)) == n || time.Now().After(deadline) {
+			break
+		}
+	}
+	journal, err := os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ordered {
+		lines := regexp.MustCompile(`"report.completed","data":{"report":"`+id+`","rows":\d+,"sha256":"(\w+)"}`).FindAllSubmatch(journal, -1)
+		file, err := os.ReadFile(filepath.Join(dir, "reports", id+".csv"))
+		if err != nil || len(lines) != 1 || fmt.Sprintf("%x", sha256.Sum256(file)) != string(lines[0][1]) {
+			t.Errorf("report %s: completed %d times, %v", id, len(lines), err)
+		}
+		files[id] = file
+	}
+	if len(files) != len(ordered) || len(ordered) < 28 {
+		t.Errorf("%d reports, %d ids", len(files), len(ordered))
+	}
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+	want(t, 0, "^sound", "verify", "-data", dir)
+}

@@ -1,0 +1,80 @@
+package command
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// with runs a command with a standard input.
+func with(stdin string, args ...string) (code int, output string) {
+	var out bytes.Buffer
+	code = Main(&Process{
+		Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &out, Demo: os.DirFS("../../testdata/demo"),
+		Env: func(string) (string, bool) { return "", false },
+	})
+	return code, out.String()
+}
+
+// Contract §1: user add reads the password from stdin's first line; a further call adds an access.
+// Contract §9: the development provider's tokens are only minted where it is trusted.
+func TestUserVerbs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
+	add := func(more ...string) []string {
+		return append([]string{"user", "add", "-data", dir, "-email", "anna@example.com", "-company", "zorevia-lines"}, more...)
+	}
+	for _, live := range []bool{false, true} {
+		if live {
+			s := serve(t, "-data", dir)
+			defer s.stop()
+		}
+		for _, c := range []struct {
+			stdin string
+			code  int
+			want  string
+			args  []string
+		}{
+			{"", 2, "-role", add("-first-name", "Anna", "-last-name", "Nowak")},
+			{"", 2, "-role.*ADMIN VIEWER", add("-role", "OWNER")},
+			{"", 2, "-email", []string{"user", "add", "-data", dir, "-email", "anna", "-company", "zorevia-lines", "-role", "ADMIN"}},
+			{"", 2, "-company", []string{"user", "add", "-data", dir, "-email", "anna@example.com", "-role", "ADMIN"}},
+			{"", 1, "first line of standard input", add("-first-name", "Anna", "-last-name", "Nowak", "-role", "ADMIN")},
+			{"secret\n", 1, "first name", add("-role", "ADMIN")},
+			{"secret\r\nmore\n", 0, "anna@example.com is ADMIN of zorevia-lines\n", add("-first-name", "Anna", "-last-name", "Nowak", "-role", "ADMIN")},
+			{"", 0, "as they were", add("-role", "VIEWER")},
+			{"", 1, "no company", []string{"user", "add", "-data", dir, "-email", "anna@example.com", "-company", "nowhere", "-role", "ADMIN"}},
+			{"", 2, "-email", []string{"idtoken", "-data", dir, "-email", "anna"}},
+			{"", 0, "ey", []string{"idtoken", "-data", dir, "-email", "anna@example.com"}},
+			{"", 0, "user.access_given", []string{"log", "-data", dir}},
+			{"", 0, "sessions have ended", []string{"user", "remove", "-data", dir, "anna@example.com"}},
+			{"", 1, "no user", []string{"user", "remove", "-data", dir, "anna@example.com"}},
+		} {
+			code, output := with(c.stdin, c.args...)
+			if code != c.code || !matches(c.want, output) {
+				t.Errorf("live %v: %v: exit %d, want %d and %q\n%s", live, c.args, code, c.code, c.want, output)
+			}
+			if strings.Contains(output, "secret") {
+				t.Errorf("%v shows the password", c.args)
+			}
+		}
+	}
+	journal, err := os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl"))
+	if err != nil || bytes.Contains(journal, []byte("secret")) {
+		t.Error("the journal shows the password", err)
+	}
+}
+
+// Contract §9: all three flags of a provider, or none.
+func TestProviderFlags(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 2, "must all be given", "serve", "-idp-issuer", "https://sso.example.com")
+	want(t, 2, "must all be given", "serve", "-idp-issuer", "https://sso.example.com", "-idp-audience", "x")
+	want(t, 2, "must all be given", "serve", "-idp-userinfo", "https://sso.example.com/userinfo")
+	want(t, 2, "not an http", "serve", "-idp-issuer", "https://sso.example.com", "-idp-audience", "x", "-idp-jwks", "ftp://sso.example.com/keys")
+	s := serve(t, "-data", dir, "-idp-issuer", "https://sso.example.com", "-idp-audience", "x", "-idp-jwks", filepath.Join(dir, "keys.json"))
+	defer s.stop()
+	want(t, 1, "-idp flags", "idtoken", "-data", dir, "-email", "demo@example.com")
+}

@@ -1,0 +1,164 @@
+// Package idp fetches what an identity provider publishes, and only from the
+// addresses it is given: its key set, from a file or a URL, and what it says of
+// a user. Package auth decides what is made of it.
+package idp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"waybill/auth"
+)
+
+const (
+	timeout   = 5 * time.Second  // of a fetch
+	maxAnswer = 1 << 20          // bytes
+	floor     = 10 * time.Second // between fetches
+	maxAge    = 10 * time.Minute // of keys, while the provider answers
+)
+
+// Config names an identity provider (contract §9).
+type Config struct {
+	auth.Provider
+	JWKS     string // file or http(s) URL of its key set
+	UserInfo string // URL of its userinfo endpoint, asked when an ID token has no e-mail; "" is none
+	Log      *slog.Logger
+}
+
+// Client verifies the ID tokens of one provider.
+type Client struct {
+	// Linked, unless nil, tells whom an e-mail is not needed for: userinfo is not asked of them.
+	Linked func(*auth.Identity) bool
+
+	cfg  Config
+	http http.Client
+	keys atomic.Pointer[auth.KeySet] // the last good set; nil before the first
+
+	mu    sync.Mutex   // one fetch at a time
+	tried atomic.Int64 // when keys were last fetched, in vain or not: Unix milliseconds
+}
+
+// New makes a client. It fetches nothing yet.
+func New(cfg Config) (*Client, error) {
+	for i, address := range []string{cfg.JWKS, cfg.UserInfo} {
+		u, err := url.Parse(address)
+		isURL, given := strings.Contains(address, "://"), address != ""
+		if wrong := err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http"; wrong && (isURL || i == 1 && given) {
+			return nil, fmt.Errorf("idp: %q is not an http or https URL", address)
+		}
+	}
+	if cfg.Issuer == "" || cfg.Audience == "" || cfg.JWKS == "" {
+		return nil, errors.New("idp: issuer, audience and key set must all be given")
+	}
+	// Redirects are not followed: an answer comes from the address that was given, or not at all.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{cfg: cfg, http: http.Client{Timeout: timeout, CheckRedirect: stay}}, nil
+}
+
+// Development is a client of the built-in provider, which has one key and publishes nothing.
+func Development(keys *auth.KeySet) *Client {
+	c := &Client{cfg: Config{Provider: auth.Development}}
+	c.keys.Store(keys)
+	return c
+}
+
+// Verify checks an ID token at an instant. Keys are fetched when there are none,
+// when they are old, and when the token's is not among them. The error is auth.ErrCredentials.
+func (c *Client) Verify(ctx context.Context, token string, now time.Time) (*auth.Identity, error) {
+	if c.since(now) >= maxAge {
+		c.fetchKeys(ctx, now)
+	}
+	who, err := c.verify(token, now)
+	if errors.Is(err, auth.ErrUnknownKey) {
+		c.fetchKeys(ctx, now)
+		who, err = c.verify(token, now)
+	}
+	if err == nil && who.Email == "" && c.cfg.UserInfo != "" && (c.Linked == nil || !c.Linked(who)) {
+		answer, failed := c.get(ctx, c.cfg.UserInfo, token)
+		if failed == nil {
+			failed = who.UserInfo(answer, c.cfg.Provider)
+		}
+		if failed != nil {
+			c.cfg.Log.Warn("the identity provider's userinfo is of no use", "err", failed)
+		}
+	}
+	return who, err
+}
+
+func (c *Client) verify(token string, now time.Time) (*auth.Identity, error) {
+	keys := c.keys.Load()
+	if keys == nil {
+		return nil, auth.ErrUnknownKey
+	}
+	return keys.Verify(token, c.cfg.Provider, now)
+}
+
+// fetchKeys fetches the key set, unless that was tried a moment ago. When it cannot be had, the last good one stays.
+func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cfg.JWKS == "" || c.since(now) < floor {
+		return
+	}
+	c.tried.Store(now.UnixMilli())
+	text, err := c.get(context.WithoutCancel(ctx), c.cfg.JWKS, "")
+	if err == nil {
+		var keys *auth.KeySet
+		if keys, err = auth.ParseKeySet(text); err == nil {
+			c.keys.Store(keys)
+		}
+	}
+	if err != nil {
+		c.cfg.Log.Warn("the identity provider's keys cannot be had; the last good ones stay", "jwks", c.cfg.JWKS, "err", err)
+	}
+}
+
+// since is how long ago keys were last fetched.
+func (c *Client) since(now time.Time) time.Duration { return now.Sub(time.UnixMilli(c.tried.Load())) }
+
+// get reads a file, or what a URL answers to the bearer of a token.
+func (c *Client) get(ctx context.Context, address, bearer string) ([]byte, error) {
+	if !strings.Contains(address, "://") {
+		f, err := os.Open(address)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return limited(f)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Accept", "application/json")
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("idp: %s answers %s", address, resp.Status)
+	}
+	return limited(resp.Body)
+}
+
+func limited(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
+	if err == nil && len(b) > maxAnswer {
+		err = fmt.Errorf("idp: more than %d bytes", maxAnswer)
+	}
+	return b, err
+}

@@ -1,0 +1,167 @@
+package server
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/auth"
+	"waybill/server/idp"
+)
+
+// provider is an identity provider on loopback: its keys, and what userinfo answers.
+type provider struct {
+	*httptest.Server
+	mu       sync.Mutex
+	key      *ecdsa.PrivateKey
+	kid      string
+	userinfo string
+	bearer   string
+	fetched  int
+	asked    int
+}
+
+func newProvider(t *testing.T) *provider {
+	p := new(provider)
+	p.rotate(t, "first")
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if r.URL.Path == "/userinfo" {
+			p.asked++
+			p.bearer = r.Header.Get("Authorization")
+			fmt.Fprint(w, p.userinfo)
+			return
+		}
+		p.fetched++
+		raw, err := p.key.PublicKey.Bytes()
+		if err != nil {
+			t.Error(err)
+		}
+		b64 := base64.RawURLEncoding.EncodeToString
+		fmt.Fprintf(w, `{"keys":[{"kty":"EC","crv":"P-256","use":"sig","alg":"ES256","kid":%q,"x":%q,"y":%q}]}`, p.kid, b64(raw[1:33]), b64(raw[33:]))
+	}))
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *provider) rotate(t *testing.T, kid string) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.key, p.kid = key, kid
+}
+
+// token signs the usual claims with others laid over them.
+func (p *provider) token(t *testing.T, now time.Time, more map[string]any) string {
+	claims := map[string]any{"iss": "https://sso.example.com/", "aud": "waybill", "sub": "1", "iat": now.Unix(), "exp": now.Unix() + 300}
+	maps.Copy(claims, more)
+	text, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b64 := base64.RawURLEncoding.EncodeToString
+	signed := b64(fmt.Appendf(nil, `{"alg":"ES256","kid":%q}`, p.kid)) + "." + b64(text)
+	sum := sha256.Sum256([]byte(signed))
+	r, s, err := ecdsa.Sign(rand.Reader, p.key, sum[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed + "." + b64(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
+}
+
+func (s *Server) addUsers(t *testing.T, emails ...string) {
+	t.Helper()
+	for _, email := range emails {
+		if _, err := s.AddUser(NewUser{email, "A", "B", "correct horse", "zorevia-lines", "ADMIN"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Contract §9: a real provider by its issuer, audience and key set; users are linked at first login.
+func TestSignInWithAProvider(t *testing.T) {
+	p := newProvider(t)
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, nil))
+	now := scriptStart
+	client, err := idp.New(idp.Config{
+		Provider: auth.Provider{Issuer: "https://sso.example.com/", Audience: "waybill"},
+		JWKS:     p.URL + "/keys", UserInfo: p.URL + "/userinfo", Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Config{Dir: t.TempDir(), IDP: client, SecureCookies: true, Log: log, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Import(os.DirFS("../testdata/demo"), "demo", ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
+		t.Fatal(err)
+	}
+	s.addUsers(t, "anna@example.com", "bohdan@example.com")
+	login := func(name string, want int, more map[string]any) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		token := p.token(t, now, more)
+		s.ServeHTTP(w, httptest.NewRequest("POST", "/v2/auth/idp/login", strings.NewReader(`{"idToken":"`+token+`"}`)))
+		if w.Code != want {
+			t.Errorf("%s: %d, want %d: %s", name, w.Code, want, w.Body)
+		}
+		if cookies := fmt.Sprint(w.Header()["Set-Cookie"]); want == 200 && strings.Count(cookies, "; HttpOnly; Secure; SameSite=Lax") != 2 {
+			t.Errorf("%s: cookies %s", name, cookies)
+		}
+		if strings.Contains(logged.String(), token[strings.LastIndex(token, "."):]) {
+			t.Errorf("%s: the log shows the token", name)
+		}
+	}
+	anna := map[string]any{"email": "anna@example.com", "email_verified": true}
+	login("not linked, no e-mail", 401, nil)
+	login("not verified", 401, map[string]any{"email": "anna@example.com", "email_verified": false})
+	login("first login", 200, anna)
+	login("linked, the e-mail is another's now", 200, map[string]any{"email": "bohdan@example.com", "email_verified": true})
+	login("linked, no e-mail", 200, nil)
+	login("another subject with a linked user's e-mail", 401, map[string]any{"sub": "2", "email": "anna@example.com", "email_verified": true})
+	p.userinfo = `{"sub":"3","email":"bohdan@example.com","email_verified":true}`
+	login("userinfo of another subject", 401, map[string]any{"sub": "4"})
+	login("userinfo", 200, map[string]any{"sub": "3"})
+	asked := p.asked
+	login("linked by userinfo, which is not asked again", 200, map[string]any{"sub": "3"})
+	if p.asked != asked {
+		t.Error("userinfo is asked of who is linked")
+	}
+	if !strings.HasPrefix(p.bearer, "Bearer ey") {
+		t.Errorf("userinfo was asked with %.10q", p.bearer)
+	}
+	p.rotate(t, "second")
+	login("rotated a moment after a fetch", 401, anna)
+	now = now.Add(10 * time.Second)
+	login("rotated", 200, anna)
+	p.Close()
+	now = now.Add(time.Hour)
+	login("the provider is down", 200, anna)
+	if p.fetched != 2 || !strings.Contains(logged.String(), "cannot be had") {
+		t.Errorf("%d fetches; %s", p.fetched, &logged)
+	}
+	if err := s.Admin("idtoken", map[string][]string{"email": {"anna@example.com"}}, &logged); err == nil {
+		t.Error("the development provider mints tokens beside another")
+	}
+}

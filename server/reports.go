@@ -1,0 +1,280 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/report"
+	"waybill/server/wire"
+	"waybill/store"
+)
+
+const (
+	reportDir    = "reports"
+	reportSuffix = ".csv"
+	linkLife     = 10 * time.Minute // of a download's URL (contract §10)
+	linkPath     = "/v2/reports/files/"
+	linkPurpose  = "report"         // tells its token from an offer's
+	fetchTime    = 10 * time.Minute // for a download
+	retryReports = time.Minute      // after one that could not be written
+	tidyReports  = time.Hour        // between removals of expired files
+)
+
+// postReport answers POST /v2/reports/company/orders.
+func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	in, err := document(w, r)
+	if err != nil {
+		return err
+	}
+	e := &report.Ordered{ID: s.newID(), Company: p.Access.Company.ID, User: booking.ID(p.User.ID), OrderBy: report.DepartureDate}
+	in.Fields(
+		wire.Must("startDate", func() { e.Start = readInstant(in) }),
+		wire.Must("endDate", func() { e.End = readInstant(in) }),
+		wire.May("orderBy", func() {
+			e.OrderBy = report.OrderBy(in.Text(func(v string) bool {
+				return v == string(report.CreatedAt) || v == string(report.DepartureDate)
+			}, "be CreatedAt or DepartureDate"))
+		}),
+	)
+	switch {
+	case len(in.Problems) > 0:
+	case e.End.Before(e.Start):
+		in.RejectAt("endDate", "must not be before startDate")
+	case e.End.Sub(e.Start) > report.MaxRange:
+		in.RejectAt("endDate", "must not be more than 366 days after startDate")
+	}
+	if err := finish(in); err != nil {
+		return err
+	}
+	var made *report.Report
+	seq, err := s.st.Update(func(*State, time.Time) ([]Event, error) { return []Event{e}, nil },
+		func(st *State, now time.Time) { made, _ = st.Reports.Find(e.ID, e.Company, now) })
+	if err != nil {
+		return err
+	}
+	select {
+	case s.ordered <- struct{}{}:
+	default: // the queue is told already
+	}
+	wrote(w, seq)
+	return reply(w, http.StatusAccepted, func(w *wire.Writer) { writeReport(w, "report", made) })
+}
+
+// listReports answers GET /v2/reports/company/orders.
+func (s *Server) listReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	const most = 50
+	q := newQuery(r)
+	take, skip := q.page(most)
+	if err := q.err(); err != nil {
+		return err
+	}
+	var page []*report.Report
+	var total int
+	if err := s.st.View(func(st *State, _ time.Time) { page, total = st.Reports.List(p.Access.Company.ID, skip, take) }); err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		wire.Each(w, "reports", page, func(r *report.Report) { writeReport(w, "", r) })
+		w.Int("total", int64(total))
+	})
+}
+
+// writeReport writes a Report.
+func writeReport(w *wire.Writer, name string, r *report.Report) {
+	expires, done := r.Expires()
+	status := "Completed"
+	if !done {
+		status, expires = "Queued", time.Time{}
+	}
+	w.Object(name)
+	w.Texts("id", r.ID.String(), "status", status, "orderBy", string(r.OrderBy))
+	w.Time("createdAt", r.Created)
+	w.Time("startDate", r.Start)
+	w.Time("endDate", r.End)
+	w.OptionalTime("expiresAt", expires)
+	w.OptionalTime("downloadedAt", r.Downloaded)
+	w.EndObject()
+}
+
+// findReport finds a report that has not expired; company "" is any.
+func (s *Server) findReport(id booking.ID, company string) (x *report.Report, now time.Time, err error) {
+	unread := s.st.View(func(st *State, at time.Time) {
+		x, err = st.Reports.Find(id, company, at)
+		now = at
+	})
+	return x, now, errors.Join(unread, err)
+}
+
+// getDownload answers GET /v2/reports/company/orders/{id}/download with a URL that needs no session.
+func (s *Server) getDownload(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	id, ok := booking.ParseID(r.PathValue("id"))
+	if !ok {
+		return errNotFound
+	}
+	x, now, err := s.findReport(id, p.Access.Company.ID)
+	if err != nil {
+		return err
+	}
+	if x.Completed.IsZero() {
+		return fail(http.StatusConflict, "CONFLICT", "the report is not completed yet")
+	}
+	expires, gone := now.Add(linkLife), x.Completed.Add(report.Life)
+	if gone.Before(expires) {
+		expires = gone
+	}
+	payload := append(append([]byte{0}, linkPurpose...), x.ID[:]...)
+	token := s.ring.Load().Sign(nil, binary.BigEndian.AppendUint64(payload, uint64(expires.UnixMilli())))
+	scheme := "http://"
+	if r.TLS != nil || s.cfg.SecureCookies {
+		scheme = "https://"
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.String("url", scheme+r.Host+linkPath+string(token))
+		w.Time("expiresAt", expires)
+	})
+}
+
+// getReportFile answers the URL of a download.
+func (s *Server) getReportFile(w http.ResponseWriter, r *http.Request) error {
+	payload, err := s.ring.Load().Open(r.PathValue("token"))
+	if err != nil {
+		return errNotFound
+	}
+	rest, ok := bytes.CutPrefix(payload[1:], []byte(linkPurpose))
+	if !ok || len(rest) != 16+8 {
+		return errNotFound
+	}
+	x, now, err := s.findReport(booking.ID(rest[:16]), "")
+	if err != nil || now.UnixMilli() >= int64(binary.BigEndian.Uint64(rest[16:])) {
+		return errors.Join(err, errNotFound)
+	}
+	f, err := s.cfg.FS.Open(reportDir + "/" + x.ID.String() + reportSuffix)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, f)
+	if err == nil && hex.EncodeToString(sum.Sum(nil)) != x.SHA256 {
+		err = fmt.Errorf("report %s: its file is not what was written", x.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodGet && x.Downloaded.IsZero() {
+		seq, err := s.do(func(*State, time.Time) (Event, error) { return &report.Downloaded{ID: x.ID}, nil })
+		if err != nil {
+			return err
+		}
+		wrote(w, seq)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	h.Set("Content-Disposition", `attachment; filename="orders-`+x.Start.Format(time.DateOnly)+"-"+x.End.Format(time.DateOnly)+reportSuffix+`"`)
+	h.Set("Cache-Control", "no-store")
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(fetchTime)) // a test's recorder has none
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := io.Copy(w, io.NewSectionReader(f, 0, size)); err != nil {
+		panic(http.ErrAbortHandler) // the client must see that it is not whole
+	}
+	return nil
+}
+
+// runReports is the queue: it writes the file of each report that was ordered,
+// one at a time, and removes those that have expired. What a crash leaves undone the next start does.
+func (s *Server) runReports() {
+	for {
+		wait := tidyReports
+		if err := errors.Join(s.writeReports(), s.removeReports()); err != nil && s.base.Err() == nil {
+			s.log.Warn("a report could not be written or removed; it is tried again", "err", err)
+			wait = retryReports
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-s.base.Done():
+			timer.Stop()
+			return
+		case <-s.ordered:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
+// writeReports writes the files of all reports that are queued.
+func (s *Server) writeReports() error {
+	var queued []*report.Report
+	if err := s.st.View(func(st *State, _ time.Time) { queued = st.Reports.Queued() }); err != nil {
+		return err
+	}
+	for _, x := range queued {
+		if err := s.writeReport(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeReport writes a report's file, whole or not at all, and then says so.
+func (s *Server) writeReport(x *report.Report) error {
+	var bookings []*booking.Booking
+	var now time.Time
+	names := map[booking.ID]string{}
+	err := s.st.View(func(st *State, at time.Time) {
+		bookings, now = st.Bookings.Freeze().Bookings, at
+		for _, p := range st.Partners.All() {
+			names[booking.ID(p.ID)] = p.Name
+		}
+	})
+	if err != nil {
+		return err
+	}
+	sum, done := sha256.New(), &report.Completed{ID: x.ID}
+	err = store.Publish(s.cfg.FS, reportDir, x.ID.String()+reportSuffix, func(to io.Writer) (err error) {
+		done.Rows, err = report.Write(s.base, io.MultiWriter(to, sum), x, bookings, now, func(id booking.ID) string { return names[id] })
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	done.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return s.record(done)
+}
+
+// removeReports removes the files of reports that have expired. What a crash
+// left half-written is replaced when its report, still queued, is written again.
+func (s *Server) removeReports() error {
+	names, err := s.cfg.FS.List(reportDir)
+	if err != nil {
+		return err
+	}
+	var gone []string
+	err = s.st.View(func(st *State, now time.Time) {
+		for _, name := range names {
+			base, whole := strings.CutSuffix(name, reportSuffix)
+			id, _ := booking.ParseID(base)
+			if _, unknown := st.Reports.Find(id, "", now); whole && unknown != nil {
+				gone = append(gone, name)
+			}
+		}
+	})
+	for _, name := range gone {
+		err = errors.Join(err, s.cfg.FS.Remove(reportDir+"/"+name))
+	}
+	return err
+}

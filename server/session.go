@@ -1,0 +1,298 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"waybill/auth"
+	"waybill/schedule"
+	"waybill/server/wire"
+)
+
+// The session's cookies (contract §9).
+const (
+	accessCookie  = "waybill_access"
+	refreshCookie = "waybill_refresh"
+	refreshPath   = "/v2/auth"
+)
+
+// sameOrigin wraps a handler against requests that another site's page makes a browser send.
+func (s *Server) sameOrigin(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return s.public(func(w http.ResponseWriter, r *http.Request) error {
+		if s.origin.Check(r) != nil {
+			return errForbidden
+		}
+		return h(w, r)
+	})
+}
+
+// company wraps a handler that takes the user of the session whose access
+// token the request shows, if the role may do what the handler is for.
+func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.Request, *auth.Principal) error) http.HandlerFunc {
+	allowed := func(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+		if s.origin.Check(r) != nil || !p.Access.Role.May(may) {
+			return errForbidden
+		}
+		return h(w, r, p)
+	}
+	return known(s, allowed, func(st *State, r *http.Request, now time.Time) *auth.Principal {
+		p := st.Accounts.Caller(cookie(r, accessCookie), false, now)
+		if p != nil {
+			p.Session.Touch(now)
+		}
+		return p
+	})
+}
+
+// cookie gives a cookie's value; "" when there is none or more than one.
+func cookie(r *http.Request, name string) string {
+	if list := r.CookiesNamed(name); len(list) == 1 {
+		return list[0].Value
+	}
+	return ""
+}
+
+// setCookie gives the client a token; with a negative age it takes it away.
+func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, token string, age time.Duration) {
+	c := &http.Cookie{Name: name, Value: token, Path: path, MaxAge: int(age / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	c.Secure = s.cfg.SecureCookies || r.TLS != nil
+	http.SetCookie(w, c)
+}
+
+// replyTokens answers with a session and its new tokens.
+func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64, caller *auth.Principal, access, refresh string) error {
+	wrote(w, seq)
+	s.setCookie(w, r, accessCookie, "/", access, auth.AccessLife)
+	s.setCookie(w, r, refreshCookie, refreshPath, refresh, auth.SessionLife)
+	return s.getSession(w, r, caller)
+}
+
+// postPreLogin answers POST /v2/auth/pre-login.
+func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
+	in, err := document(w, r)
+	if err != nil {
+		return err
+	}
+	var email, password string
+	in.Fields(
+		wire.Must("email", func() { email = in.Text(ValidEmail, "be an e-mail address") }),
+		wire.Must("password", func() { password = in.Text(notEmpty, "not be empty") }),
+	)
+	if err := finish(in); err != nil {
+		return err
+	}
+	var user *auth.User
+	var kept auth.Password
+	var now time.Time
+	if err := s.st.View(func(st *State, at time.Time) {
+		user, kept = st.Accounts.Login(email)
+		now = at
+	}); err != nil {
+		return err
+	}
+	good, err := s.passwords.try(r, auth.FoldEmail(email), now, func() bool { return kept.Matches(password) && user != nil })
+	if err != nil {
+		return err
+	}
+	if !good {
+		return errUnauthorized
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		writeUser(w, user)
+		s.writeAccesses(w, user)
+	})
+}
+
+// postLogin answers POST /v2/auth/idp/login.
+func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
+	in, err := document(w, r)
+	if err != nil {
+		return err
+	}
+	var idToken, company string
+	in.Fields(
+		wire.Must("idToken", func() { idToken = in.Text(notEmpty, "not be empty") }),
+		wire.May("companyId", func() { company = in.Text(notEmpty, "not be empty") }),
+	)
+	if err := finish(in); err != nil {
+		return err
+	}
+	now, err := s.Now()
+	if err != nil {
+		return err
+	}
+	who, wrong := s.idp.Verify(r.Context(), idToken, now)
+	access, refresh := auth.NewToken(), auth.NewToken()
+	e := &auth.SessionStarted{Session: auth.ID(s.newID())}
+	var caller *auth.Principal
+	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		if wrong != nil {
+			return nil, wrong
+		}
+		user, link, err := st.Accounts.Identify(who)
+		if err != nil {
+			return nil, err
+		}
+		list := s.accesses(user)
+		i := slices.IndexFunc(list, func(a auth.Access) bool { return company == "" || a.Company.ID == company })
+		if i < 0 {
+			return nil, errForbidden
+		}
+		e.User, e.Link, e.Company, e.Tokens = user.ID, link, list[i].Company.ID, auth.NewTokens(now, access, refresh)
+		return []Event{e}, nil
+	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(access, false, now) })
+	if errors.Is(err, auth.ErrCredentials) {
+		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
+	}
+	if err != nil {
+		return err
+	}
+	return s.replyTokens(w, r, seq, caller, access, refresh)
+}
+
+// refusal tells why a request that should come from this site, with no body or
+// an empty one, is refused; nil is that it is not. Who calls comes before it: 401 before 403 before 400.
+func (s *Server) refusal(w http.ResponseWriter, r *http.Request) error {
+	if s.origin.Check(r) != nil {
+		return errForbidden
+	}
+	b, err := body(w, r)
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	in := wire.NewReader(b)
+	in.Fields()
+	return finish(in)
+}
+
+// postRefresh answers POST /v2/auth/refresh. An old refresh token ends the
+// session: either its user or a thief has the newer one.
+func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
+	access, refresh, shown := auth.NewToken(), auth.NewToken(), cookie(r, refreshCookie)
+	why := s.refusal(w, r)
+	var reused *auth.SessionEnded
+	var caller *auth.Principal
+	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		caller = st.Accounts.Caller(shown, true, now)
+		if reused = st.Accounts.Reused(shown, now); reused != nil {
+			return []Event{reused}, nil
+		}
+		if caller == nil {
+			return nil, errUnauthorized
+		}
+		if why != nil {
+			return nil, why
+		}
+		return []Event{&auth.SessionRefreshed{Session: caller.Session.ID, Tokens: auth.NewTokens(now, access, refresh)}}, nil
+	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(access, false, now) })
+	if err == nil && reused != nil {
+		err = errUnauthorized
+		s.log.Warn("a refresh token was shown twice; its session is ended", "request", requestID(r))
+	}
+	if err != nil {
+		return err
+	}
+	return s.replyTokens(w, r, seq, caller, access, refresh)
+}
+
+// postLogout answers POST /v2/auth/logout, to whoever shows either token.
+func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
+	why := s.refusal(w, r)
+	var caller *auth.Principal
+	var ended time.Time
+	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
+		caller, ended = st.Accounts.Caller(cookie(r, accessCookie), false, now), now
+		if caller == nil {
+			caller = st.Accounts.Caller(cookie(r, refreshCookie), true, now)
+		}
+		if caller == nil {
+			return nil, errUnauthorized
+		}
+		return &auth.SessionEnded{Session: caller.Session.ID, Reason: auth.Logout}, why
+	})
+	if err != nil {
+		return err
+	}
+	wrote(w, seq)
+	s.setCookie(w, r, accessCookie, "/", "", -time.Second)
+	s.setCookie(w, r, refreshCookie, refreshPath, "", -time.Second)
+	return reply(w, http.StatusOK, func(w *wire.Writer) { writeSession(w, caller, ended) })
+}
+
+// linked tells whether a user is linked to an identity provider's subject.
+func (s *Server) linked(who *auth.Identity) (ok bool) {
+	s.st.Glance(func(st *State, _ time.Time) {
+		_, link, err := st.Accounts.Identify(who)
+		ok = err == nil && link == nil
+	})
+	return ok
+}
+
+// getSession answers GET /v2/auth/session, with all there is to say of a session.
+func (s *Server) getSession(w http.ResponseWriter, _ *http.Request, caller *auth.Principal) error {
+	w.Header().Set("Cache-Control", "no-store")
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		writeUser(w, caller.User)
+		writeAccess(w, "access", s.current(caller.Access))
+		writeSession(w, caller, time.Time{})
+		s.writeAccesses(w, caller.User)
+	})
+}
+
+// current gives an access with its company as the timetable in force has it, if it has.
+func (s *Server) current(a auth.Access) auth.Access {
+	tt := s.timetable.Load()
+	if i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool { return c.ID == a.Company.ID }); i >= 0 {
+		a.Company = companyOf(&tt.Companies[i])
+	}
+	return a
+}
+
+func companyOf(c *schedule.Company) auth.Company {
+	return auth.Company{ID: c.ID, Name: c.Name, Slug: c.Slug, Tier: c.Tier}
+}
+
+// accesses gives a user's accesses by company name.
+func (s *Server) accesses(u *auth.User) (list []auth.Access) {
+	for _, a := range u.Accesses {
+		list = append(list, s.current(a))
+	}
+	slices.SortFunc(list, func(a, b auth.Access) int {
+		return cmp.Or(cmp.Compare(a.Company.Name, b.Company.Name), cmp.Compare(a.Company.ID, b.Company.ID))
+	})
+	return list
+}
+
+// The login payloads of the interface.
+
+func writeUser(w *wire.Writer, u *auth.User) {
+	w.Record("user", "id", u.ID.String(), "email", u.Person.Email, "firstName", u.Person.FirstName, "lastName", u.Person.LastName)
+}
+
+func (s *Server) writeAccesses(w *wire.Writer, u *auth.User) {
+	wire.Each(w, "availableAccesses", s.accesses(u), func(a auth.Access) { writeAccess(w, "", a) })
+}
+
+const contextCompany = "COMPANY"
+
+func writeAccess(w *wire.Writer, name string, a auth.Access) {
+	w.Object(name)
+	w.Texts("contextType", contextCompany, "companyId", a.Company.ID)
+	w.Null("partnerId")
+	w.String("role", string(a.Role))
+	w.Record("company", "id", a.Company.ID, "name", a.Company.Name, "slug", a.Company.Slug, "tier", a.Company.Tier)
+	w.EndObject()
+}
+
+func writeSession(w *wire.Writer, p *auth.Principal, revoked time.Time) {
+	w.Object("session")
+	w.Texts("id", p.Session.ID.String(), "contextType", contextCompany, "companyId", p.Session.Company, "userId", p.User.ID.String())
+	w.Time("expiresAt", p.Session.Until)
+	w.Time("lastUsedAt", p.Session.LastUsed())
+	w.OptionalTime("revokedAt", revoked)
+	w.EndObject()
+}
