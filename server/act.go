@@ -127,9 +127,6 @@ func (s *Server) askAgain() {
 			list = append(list, Confirmation{ask.Key.String(), t.Asked, b.ID, t.ID})
 		})
 	})
-	if list == nil {
-		return
-	}
 	s.background.Go(func() {
 		for _, c := range list {
 			if _, err := s.confirmOne(s.base, c); err != nil && !errors.Is(err, errRefused) {

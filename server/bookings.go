@@ -54,9 +54,6 @@ func readNewBooking(r *wire.Reader) *newBooking {
 	return in
 }
 
-// errTimetable tells that the timetable was replaced between looking up and selling.
-var errTimetable = errors.New("server: the timetable was replaced")
-
 // create sells what a request asks for. It gives the booking, the instant, and the number of its line.
 func (s *Server) create(request string, p *auth.Partner, in *newBooking) (b *booking.Booking, now time.Time, seq uint64, err error) {
 	for {
@@ -70,15 +67,15 @@ func (s *Server) create(request string, p *auth.Partner, in *newBooking) (b *boo
 		}
 		seq, err = s.st.Update(func(st *State, at time.Time) ([]Event, error) {
 			if st.timetable != sale.Timetable {
-				return nil, errTimetable
+				return nil, booking.ErrExpired // it was looked up in another timetable
 			}
 			created, err := st.Bookings.Create(at, sale, e)
 			return []Event{created}, err
 		}, func(st *State, at time.Time) { b, now = st.Bookings.Booking(e.Partner, e.ID), at })
-		if !errors.Is(err, errTimetable) && !errors.Is(err, booking.ErrExpired) {
+		if !errors.Is(err, booking.ErrExpired) {
 			return b, now, seq, err
 		}
-		// Look again at what it says.
+		// What was looked up holds no more: look again.
 	}
 }
 

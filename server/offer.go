@@ -210,13 +210,8 @@ func (s *Server) writeOffer(w *wire.Writer, f *found, p *auth.Partner) {
 	wire.Each(w, "prices", o.fares, func(x fare) { writePrice(w, "", rides[0].id+"."+x.currency, x.total(), x.currency) })
 	wire.Each(w, "slices", rides, func(x ride) { x.write(w) })
 	wire.Each(w, "refundRules", rides, func(x ride) { writeRules(w, x.Run.Form) })
-	w.Array("discounts")
-	for _, x := range rides {
-		if x.Discount >= 0 {
-			writeDiscount(w, "", x.Leg)
-		}
-	}
-	w.EndArray()
+	discounted := slices.DeleteFunc(rides, func(x ride) bool { return x.Discount < 0 })
+	wire.Each(w, "discounts", discounted, func(x ride) { writeDiscount(w, "", x.Leg) })
 	w.EndObject()
 }
 
@@ -242,8 +237,7 @@ type fare struct {
 func (f *fare) total() int64 { return f.amounts[0] + f.amounts[1] }
 
 // fares gives what a journey costs: the currencies in which each leg is sold, by name.
-func fares(tt *schedule.Timetable, legs []*schedule.Leg) []fare {
-	var list []fare
+func fares(tt *schedule.Timetable, legs []*schedule.Leg) (list []fare) {
 	for _, m := range tt.Price(legs[0]) {
 		list = append(list, fare{m.Currency, [2]int64{m.Amount}})
 	}
@@ -253,11 +247,9 @@ func fares(tt *schedule.Timetable, legs []*schedule.Leg) []fare {
 	second := tt.Price(legs[1])
 	both := list[:0]
 	for _, f := range list {
-		for _, m := range second {
-			if m.Currency == f.currency {
-				f.amounts[1] = m.Amount
-				both = append(both, f)
-			}
+		if i := slices.IndexFunc(second, func(m schedule.Money) bool { return m.Currency == f.currency }); i >= 0 {
+			f.amounts[1] = second[i].Amount
+			both = append(both, f)
 		}
 	}
 	return both
@@ -272,7 +264,13 @@ func (o *offer) append(b []byte) []byte {
 	b = append(b, o.partner[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(o.expires.UnixMilli()))
 	b = append(b, byte(len(o.legs)))
-	b, _ = binary.Append(b, binary.BigEndian, o.legs) // cannot fail: of fixed size
+	for _, l := range o.legs { // its fields in turn; binary.Append does the same, more slowly
+		b = binary.BigEndian.AppendUint64(b, l.Trip)
+		b = binary.BigEndian.AppendUint32(b, uint32(l.Day))
+		b = binary.BigEndian.AppendUint16(b, uint16(l.From))
+		b = binary.BigEndian.AppendUint16(b, uint16(l.To))
+		b = binary.BigEndian.AppendUint32(b, l.Print)
+	}
 	for _, f := range o.fares[:min(len(o.fares), maxFares)] {
 		b = append(b, f.currency...)
 		for i := range o.legs {
