@@ -120,7 +120,7 @@ func TestKeys(t *testing.T) {
 	if p.Caller(hash) != nil || p.Caller(HashOf(other)) == nil {
 		t.Error("the wrong key was revoked")
 	}
-	for _, name := range []string{"", "a\nb", strings.Repeat("x", 101)} {
+	for _, name := range []string{"", " ", "a\nb", strings.Repeat("x", 101)} {
 		if _, err := p.AddKey(ID{3}, name, nil, hash); err == nil {
 			t.Errorf("a partner may be called %q", name)
 		}

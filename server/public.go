@@ -145,7 +145,7 @@ func readInstant(r *wire.Reader) (at time.Time) {
 		t, err := time.Parse(time.RFC3339, v)
 		at = t.UTC().Truncate(time.Millisecond)
 		return err == nil && rfc3339.MatchString(v) && at.Year() > 0 && at.Year() <= 9999
-	}, "be an instant as in 2026-11-20T08:30:00Z")
+	}, "be an instant as in 2026-11-20T08:30:00Z, of the years 1 to 9999 in UTC")
 	return at
 }
 

@@ -70,11 +70,7 @@ func (q *query) number(name string, absent, least, most int) int {
 	if n, err := strconv.Atoi(v); err == nil && v[0] != '+' && least <= n && n <= most {
 		return n
 	}
-	must := fmt.Sprintf("must be a whole number from %d to %d", least, most)
-	if most == unbounded {
-		must = fmt.Sprintf("must be a whole number of at least %d", least)
-	}
-	q.complain(name, must)
+	q.complain(name, fmt.Sprintf("must be a whole number from %d to %d", least, most))
 	return absent
 }
 

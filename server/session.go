@@ -115,7 +115,7 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	}
 	var idToken, company string
 	in.Fields(
-		wire.Must("idToken", func() { idToken = in.Text(notEmpty, "not be empty") }),
+		wire.Must("idToken", func() { idToken = in.String() }),
 		wire.May("companyId", func() { company = in.Text(notEmpty, "not be empty") }),
 	)
 	if err := finish(in); err != nil {
