@@ -1,9 +1,8 @@
 // Package auth answers who is calling and whether what they show is ours.
 //
-// Partners call with an API key, of which only a hash is kept ([Partners]).
-// Offers carry a signed token ([Ring]), so that what was shown is what is
-// charged, without anything being stored per offer. The package keeps no files
-// and reads no clock.
+// Partners call with an API key, of which only a hash is kept ([Partners]). Offers carry a signed token ([Ring]), so
+// that what was shown is what is charged, without anything being stored per offer. The package keeps no files and
+// reads no clock.
 package auth
 
 import (

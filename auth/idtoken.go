@@ -58,9 +58,8 @@ var (
 	claimNames  = []string{"iss", "sub", "aud", "azp", "exp", "nbf", "iat", "email", "email_verified"}
 )
 
-// Verify checks an ID token (OpenID Connect Core, 3.1.3.7; contract §9) at an
-// instant. A key is only ever taken from the set, never from the token. The
-// error is an ErrCredentials.
+// Verify checks an ID token (OpenID Connect Core, 3.1.3.7; contract §9) at an instant. A key is only ever taken from
+// the set, never from the token. The error is an ErrCredentials.
 func (k *KeySet) Verify(token string, want Provider, now time.Time) (*Identity, error) {
 	parts := strings.Split(token, ".")
 	if len(token) > maxIDToken || len(parts) != 3 {
@@ -212,8 +211,7 @@ func (o object) audience() []string {
 	return list
 }
 
-// decode64 decodes URL-safe base64 that is written in its one form: no padding,
-// line breaks or stray bits; else nil.
+// decode64 decodes URL-safe base64 that is written in its one form: no padding, line breaks or stray bits; else nil.
 func decode64(s string) []byte {
 	if strings.ContainsAny(s, "\r\n") {
 		return nil
@@ -285,9 +283,8 @@ type jwk struct {
 	N, E, X, Y string
 }
 
-// ParseKeySet reads a JSON Web Key Set. Keys that cannot verify an ID token (for
-// encryption, symmetric, of another curve, RSA below 2048 bits, no key at all) are passed over;
-// a set without any other is an error.
+// ParseKeySet reads a JSON Web Key Set. Keys that cannot verify an ID token (for encryption, symmetric, of another
+// curve, RSA below 2048 bits, no key at all) are passed over; a set without any other is an error.
 func ParseKeySet(text []byte) (*KeySet, error) {
 	doc, err := parseObject(text, []string{"keys"})
 	var members []json.RawMessage

@@ -95,8 +95,7 @@ type Principal struct {
 	Access  Access
 }
 
-// Caller finds who shows an access token, or, with refreshing, the refresh
-// token in force; nil is nobody.
+// Caller finds who shows an access token, or, with refreshing, the refresh token in force; nil is nobody.
 func (a *Accounts) Caller(token string, refreshing bool, now time.Time) *Principal {
 	hash := HashOf(token)
 	s := a.sessions[a.byToken[hash]]

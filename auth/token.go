@@ -33,8 +33,7 @@ func NewSigningKey(before byte) SigningKey {
 	return k
 }
 
-// Ring signs with one key and knows tokens signed with its former ones. It is
-// immutable and safe for concurrent use.
+// Ring signs with one key and knows tokens signed with its former ones. It is immutable and safe for concurrent use.
 //
 // A token is the URL-safe base64, without padding, of: the key's ID, the
 // payload, and the HMAC-SHA256 of both. There is one string for each token.

@@ -165,9 +165,8 @@ func (u *User) Access(company string) (Access, bool) {
 	return u.Accesses[i], true
 }
 
-// Identify finds the user whom an identity provider vouches for: the one linked
-// to its subject, or else the one with its verified e-mail who has no other
-// subject of the issuer; then link is to be made. The error is ErrCredentials.
+// Identify finds the user whom an identity provider vouches for: the one linked to its subject, or else the one with
+// its verified e-mail who has no other subject of the issuer; then link is to be made. The error is ErrCredentials.
 func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
 	l := Link{who.Issuer, HashOf(who.Subject)}
 	for _, u := range a.users {

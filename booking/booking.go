@@ -1,16 +1,14 @@
 // Package booking decides what may happen to bookings and tickets, and remembers what did.
 //
-// A [State] is changed only by events ([Created], [TicketPaid], [TicketsCanceled], …) and
-// only by its Apply methods. Methods in the imperative ([State.Create],
-// [State.Settle], [State.Cancel], …) read the state and return the events to
-// come, or a reason why not; they change nothing. Events carry outcomes (ids,
-// seats, amounts), so that replaying them decides nothing again.
+// A [State] is changed only by events ([Created], [TicketPaid], [TicketsCanceled], …) and only by its Apply methods.
+// Methods in the imperative ([State.Create], [State.Settle], [State.Cancel], …) read the state and return the events
+// to come, or a reason why not; they change nothing. Events carry outcomes (ids, seats, amounts), so that replaying
+// them decides nothing again.
 //
 // What time alone changes is computed from now and never stored: an unpaid
 // ticket whose window is over is Uncompleted, and its seat is free.
 //
-// A [Booking] is an immutable value that each event replaces. The package has
-// no lock, clock, randomness or I/O.
+// A [Booking] is an immutable value that each event replaces. The package has no lock, clock, randomness or I/O.
 package booking
 
 import (

@@ -167,9 +167,8 @@ func compare(a, b row) int {
 // room is how many rows are sorted at a time.
 const room = 1 << 15
 
-// Write writes a company's orders as they stand at an instant: all tickets of
-// the bookings that travel with it and lie in the report's range, in its
-// order, those of the same instant by id. It gives their number.
+// Write writes a company's orders as they stand at an instant: all tickets of the bookings that travel with it and
+// lie in the report's range, in its order, those of the same instant by id. It gives their number.
 //
 // It takes memory for so many rows only: each round goes through all bookings and keeps
 // the first rows that come after those already written.

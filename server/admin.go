@@ -17,10 +17,9 @@ import (
 	"waybill/schedule/gtfs"
 )
 
-// adminOps are what the command line's verbs do to a directory. A verb calls
-// them through the running server's socket, or opens the directory itself.
-// Each takes a form in which CheckForm found nothing wrong, and gives, or writes,
-// what the verb prints; its error is the verb's.
+// adminOps are what the command line's verbs do to a directory. A verb calls them through the running server's
+// socket, or opens the directory itself. Each takes a form in which CheckForm found nothing wrong, and gives, or
+// writes, what the verb prints; its error is the verb's.
 var adminOps = map[string]func(*Server, url.Values, io.Writer) (string, error){
 	"import":         (*Server).adminImport,
 	"partner-add":    (*Server).adminPartnerAdd,

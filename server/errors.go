@@ -77,8 +77,7 @@ func writeOrders(ids []booking.ID) func(w *wire.Writer) {
 	}
 }
 
-// explain turns a reason why not into an answer. What it does not know is a
-// 500 whose detail only the log sees.
+// explain turns a reason why not into an answer. What it does not know is a 500 whose detail only the log sees.
 func explain(err error) *failure {
 	var known *failure
 	var states *booking.Conflict

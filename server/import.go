@@ -39,8 +39,7 @@ func (s *Server) adminImport(form url.Values, out io.Writer) (string, error) {
 	return "", s.Adopt(feed, out)
 }
 
-// ReadFeed reads the feed that an import's form names and reports on it line by line. It gives
-// nothing for a dry run.
+// ReadFeed reads the feed that an import's form names and reports on it line by line. It gives nothing for a dry run.
 func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	path := form.Get("feed")
 	feed, err := openFeed(path)

@@ -42,8 +42,7 @@ type LogFilter struct {
 // errEnough ends the reading of a journal.
 var errEnough = errors.New("server: enough")
 
-// Log writes the journal as readable history: a line for each event, and with
-// At the booking as it stood.
+// Log writes the journal as readable history: a line for each event, and with At the booking as it stood.
 func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 	cfg := StoreConfig(fsys, slog.New(slog.DiscardHandler))
 	s := newState()

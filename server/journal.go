@@ -92,16 +92,14 @@ func check(s *State, stamp store.Stamp, e Event) error {
 	return nil
 }
 
-// journal reads lines and snapshots. What was sold earlier is named by later
-// ones, so it keeps the forms it has seen.
+// journal reads lines and snapshots. What was sold earlier is named by later ones, so it keeps the forms it has seen.
 type journal struct {
 	forms map[string]*schedule.Form
 }
 
 func newJournal() *journal { return &journal{map[string]*schedule.Form{}} }
 
-// kind is a type of journal line: what it is called, how it is written and
-// read, and what it does to the state.
+// kind is a type of journal line: what it is called, how it is written and read, and what it does to the state.
 type kind struct {
 	name  string
 	event reflect.Type                          // *T

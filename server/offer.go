@@ -22,10 +22,9 @@ type found struct {
 	at    time.Time
 }
 
-// search gives the journeys of a query that have seats for all passengers, in
-// order. The timetable is searched without the lock; the lock is only taken to
-// ask for the seats of what was found. A ride that turns out full is not there,
-// which may bring forth others.
+// search gives the journeys of a query that have seats for all passengers, in order. The timetable is searched
+// without the lock; the lock is only taken to ask for the seats of what was found. A ride that turns out full is not
+// there, which may bring forth others.
 func (s *Server) search(tt *schedule.Timetable, q *schedule.Query, passengers int) (list []found, err error) {
 	if _, err := s.st.Glance(func(_ *State, at time.Time) { q.After = at.Unix() }); err != nil {
 		return nil, err

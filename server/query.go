@@ -13,9 +13,8 @@ import (
 	"waybill/schedule"
 )
 
-// query reads a request's query parameters and collects what is wrong with
-// them. An empty value counts as absent, a repeated one is a problem, an
-// unknown name is ignored (contract §3).
+// query reads a request's query parameters and collects what is wrong with them. An empty value counts as absent, a
+// repeated one is a problem, an unknown name is ignored (contract §3).
 type query struct {
 	values   url.Values
 	problems []entry

@@ -1,10 +1,9 @@
 // Package server is Waybill behind HTTP: it turns requests into decisions of
 // the domain packages, keeps what they decide in the store, and answers.
 //
-// A request's way: [Server.ServeHTTP] → the route table's wrapper (public or
-// partner) → a handler, which checks all input first and collects every
-// complaint → store.Update or View with a decision of package booking → reply,
-// or an error, which explain turns into the envelope.
+// A request's way: [Server.ServeHTTP] → the route table's wrapper (public or partner) → a handler, which checks all
+// input first and collects every complaint → store.Update or View with a decision of package booking → reply, or an
+// error, which explain turns into the envelope.
 //
 // The package knows no flags and no environment; package command does.
 package server
@@ -57,9 +56,8 @@ type Config struct {
 	// SecureCookies marks cookies Secure also where the server itself does not speak TLS.
 	SecureCookies bool
 
-	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal. It is
-	// called at least once for each ticket, with the same Key for the same
-	// question, also after a crash. nil confirms at once.
+	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal. It is called at least once for
+	// each ticket, with the same Key for the same question, also after a crash. nil confirms at once.
 	Confirm func(context.Context, Confirmation) error
 }
 

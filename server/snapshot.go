@@ -13,9 +13,8 @@ import (
 	"waybill/server/wire"
 )
 
-// coder writes the journal's and snapshots' JSON, or reads it: one description
-// of an object, its members in order, does both, so that they cannot disagree.
-// What it reads is what it wrote, byte for byte in its form.
+// coder writes the journal's and snapshots' JSON, or reads it: one description of an object, its members in order,
+// does both, so that they cannot disagree. What it reads is what it wrote, byte for byte in its form.
 type coder struct {
 	w *wire.Writer // nil when reading
 	r *wire.Reader

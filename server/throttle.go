@@ -20,8 +20,7 @@ const (
 	queuePerCore    = 4      // checks that wait
 )
 
-// throttle bounds password checks: how many fail, and how many run at a time.
-// It is kept in memory only.
+// throttle bounds password checks: how many fail, and how many run at a time. It is kept in memory only.
 type throttle struct {
 	running chan struct{} // a place per core
 	waiting chan struct{}

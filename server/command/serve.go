@@ -191,9 +191,8 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 	return admin, nil
 }
 
-// welcome says in the log what there is to do with the directory. To a demo it
-// adds a partner and a company user, and shows the way to a paid ticket:
-// commands, to be pasted into a shell. Key and password are shown this once.
+// welcome says in the log what there is to do with the directory. To a demo it adds a partner and a company user, and
+// shows the way to a paid ticket: commands, to be pasted into a shell. Key and password are shown this once.
 func (p *Process) welcome(s *server.Server, cfg server.Config, addr net.Addr, demo bool) error {
 	verb := "waybill partner add -data " + cfg.Dir + " NAME"
 	switch {

@@ -1,6 +1,5 @@
-// Package idp fetches what an identity provider publishes, and only from the
-// addresses it is given: its key set, from a file or a URL, and what it says of
-// a user. Package auth decides what is made of it.
+// Package idp fetches what an identity provider publishes, and only from the addresses it is given: its key set, from
+// a file or a URL, and what it says of a user. Package auth decides what is made of it.
 package idp
 
 import (

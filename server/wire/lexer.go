@@ -75,8 +75,7 @@ func (r *Reader) text() []byte {
 	return nil
 }
 
-// escape decodes what follows a backslash, and gives its length; -1 is no
-// escape. Half a surrogate pair is none.
+// escape decodes what follows a backslash, and gives its length; -1 is no escape. Half a surrogate pair is none.
 func escape(b []byte) (char rune, size int) {
 	if len(b) == 0 {
 		return -1, 0

@@ -1,12 +1,9 @@
-// Package wire reads and writes JSON the way Waybill's interface and journal
-// have it, without reflection.
+// Package wire reads and writes JSON the way Waybill's interface and journal have it, without reflection.
 //
-// [Reader] is strict where encoding/json is lenient: a member name in another
-// case, a duplicate or undeclared member, null, trailing data, invalid UTF-8
-// and half a surrogate pair are all refused (contract §3), each at its place
-// in the document, and every complaint of a document is collected before the
-// caller answers. [Writer] appends a resource's members in the order of the
-// interface's document, with explicit null and [], money and instants in one
+// [Reader] is strict where encoding/json is lenient: a member name in another case, a duplicate or undeclared member,
+// null, trailing data, invalid UTF-8 and half a surrogate pair are all refused (contract §3), each at its place in
+// the document, and every complaint of a document is collected before the caller answers. [Writer] appends a
+// resource's members in the order of the interface's document, with explicit null and [], money and instants in one
 // place.
 package wire
 
@@ -28,9 +25,8 @@ const (
 	maxMembers = 64 // members of one object; more than any document of the interface has
 )
 
-// A Reader reads one JSON document. The caller asks for the value it expects;
-// a value of another type is a Problem and reads as zero, and reading goes on.
-// Once the syntax is broken nothing more is read.
+// A Reader reads one JSON document. The caller asks for the value it expects; a value of another type is a Problem
+// and reads as zero, and reading goes on. Once the syntax is broken nothing more is read.
 type Reader struct {
 	Problems []Problem
 
@@ -156,9 +152,8 @@ func (r *Reader) next(i int, bracket byte) bool {
 	return !r.broken
 }
 
-// Object reads an object and calls member for each of its members, which must
-// read the value (or call [Reader.Unknown]). The name is only valid during the call.
-// It reports whether there was an object.
+// Object reads an object and calls member for each of its members, which must read the value (or call
+// [Reader.Unknown]). The name is only valid during the call. It reports whether there was an object.
 func (r *Reader) Object(member func(name []byte)) bool {
 	if !r.open('{', "an object") {
 		return false
@@ -201,8 +196,7 @@ func Must(name string, read func()) Field { return Field{name, true, read} }
 // May is a Field that may be left out.
 func May(name string, read func()) Field { return Field{name, false, read} }
 
-// Fields reads an object with these members, and complains about others and
-// about those it must have and has not.
+// Fields reads an object with these members, and complains about others and about those it must have and has not.
 func (r *Reader) Fields(fields ...Field) {
 	var given uint64
 	if !r.Object(func(name []byte) {
@@ -247,8 +241,7 @@ func (r *Reader) Unknown() {
 // String reads a string.
 func (r *Reader) String() string { return string(r.Bytes()) }
 
-// Text reads a string that ok approves of. Another one is a complaint, that it
-// must be so, and reads as "".
+// Text reads a string that ok approves of. Another one is a complaint, that it must be so, and reads as "".
 func (r *Reader) Text(ok func(string) bool, must string) string {
 	before := len(r.Problems)
 	v := r.String()

@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Writer appends JSON to B. Every method takes the member's name first; inside
-// an array the name is "". Commas are placed by looking at the last byte, so a
-// Writer has no state besides B and can be filled, cut and reused freely.
+// Writer appends JSON to B. Every method takes the member's name first; inside an array the name is "". Commas are
+// placed by looking at the last byte, so a Writer has no state besides B and can be filled, cut and reused freely.
 type Writer struct{ B []byte }
 
 // Key writes a member's name (nothing for ""), with the comma before it.
@@ -90,8 +89,7 @@ func (w *Writer) Float(name string, v float64) {
 	w.B = strconv.AppendFloat(w.B, v, 'f', -1, 64)
 }
 
-// Hundredths writes v/100 as a number with at most two decimals: money in
-// minor units, or a percentage in hundredths.
+// Hundredths writes v/100 as a number with at most two decimals: money in minor units, or a percentage in hundredths.
 func (w *Writer) Hundredths(name string, v int64) {
 	w.Key(name)
 	if v < 0 {
