@@ -1,0 +1,101 @@
+package server
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Contract §3: a body that is too large is 413, and the connection is of no more use.
+func TestATooLargeBodyClosesTheConnection(t *testing.T) {
+	s, key := demoServer(t, Config{})
+	srv := httptest.NewServer(s)
+	defer srv.Close()
+	for size, closes := range map[int]bool{2: false, maxBody + 1: true} {
+		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(20 * time.Second))
+		fmt.Fprintf(conn, "POST /v2/bookings HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nContent-Length: %d\r\n\r\n{}%s", key, size, strings.Repeat(" ", size-2))
+		in := bufio.NewReader(conn)
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		if resp.Close != closes || (resp.StatusCode == 413) != closes {
+			t.Errorf("%d bytes: status %d, %v", size, resp.StatusCode, resp.Header)
+		}
+		if !resp.Close {
+			continue
+		}
+		if _, err := in.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%d bytes: the connection is still open: %v", size, err)
+		}
+	}
+}
+
+// Contract §1, §3: before it is open, and while it drains, a server answers 503 UNAVAILABLE with Retry-After, but is alive.
+func TestAServerThatIsNotReadySaysWhenToComeBack(t *testing.T) {
+	for target, status := range map[string]int{"/livez": 200, "/readyz": 503, "/healthz": 503, "/v2/cities": 503, "/v2/bookings": 503, "/nothing": 503} {
+		w := httptest.NewRecorder()
+		Unavailable(w, httptest.NewRequest("GET", target, nil))
+		if w.Code != status {
+			t.Errorf("%s: status %d, want %d", target, w.Code, status)
+		}
+		if status == 200 {
+			continue
+		}
+		const body = `{"errors":[{"message":"the server is starting or stopping","errorCode":"UNAVAILABLE"}]}`
+		if after := w.Header().Get("Retry-After"); after != "1" || w.Body.String() != body {
+			t.Errorf("%s: Retry-After %q, %s", target, after, w.Body)
+		}
+	}
+}
+
+// Contract §3: a handler that panics answers 500 INTERNAL in the envelope, unless it has answered already.
+func TestAHandlerThatPanicsAnswersInTheEnvelope(t *testing.T) {
+	s, key := demoServer(t, Config{})
+	s.mux.HandleFunc("GET /panics", func(w http.ResponseWriter, r *http.Request) { panic("the secret") })
+	s.mux.HandleFunc("GET /panics/late", s.public(func(w http.ResponseWriter, r *http.Request) error {
+		s.getLive(w, r)
+		panic("the secret")
+	}))
+	s.mux.HandleFunc("GET /aborts", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	for target, want := range map[string]string{
+		"/panics":      `500 {"errors":[{"message":"unexpected server error","errorCode":"INTERNAL"}]}`,
+		"/panics/late": `200 {"data":{"status":"ok"}}`,
+	} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", target, nil))
+		if got := fmt.Sprint(w.Code, " ", w.Body); got != want {
+			t.Errorf("%s: %s", target, got)
+		}
+		if h := w.Header(); h.Get("Content-Type") != "application/json" || h.Get("X-Request-Id") == "" {
+			t.Errorf("%s: %v", target, h)
+		}
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler {
+				t.Errorf("the panic that net/http knows came out as %v", p)
+			}
+		}()
+		s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/aborts", nil))
+	}()
+	if a := call(t, s, key, "GET", "/v2/bookings", ""); a.status != 200 {
+		t.Errorf("after the panics: %+v", a)
+	}
+}

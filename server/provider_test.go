@@ -1,0 +1,85 @@
+package server
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/store"
+)
+
+// bubbleClock is the clock of a bubble, which starts at scriptStart.
+func bubbleClock() func() time.Time {
+	began := time.Now()
+	return func() time.Time { return scriptStart.Add(time.Since(began)) }
+}
+
+// Interface, pay; booking.Asked: a ticket the provider was asked about keeps its seat until the answer, whatever its window.
+func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan error)
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { return <-answer }})
+		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 3)).Data.Booking
+		for _, ticket := range b.Tickets[:2] {
+			go func() {
+				body := `{"ticketIds":["` + ticket.ID + `"]}`
+				if a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", body); a.status != 200 {
+					t.Errorf("pay: %+v", a)
+				}
+			}()
+		}
+		synctest.Wait()
+		time.Sleep(24 * time.Hour)
+		// The third, about which nobody was asked, is Uncompleted and has lost its seat.
+		got := call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking
+		if got.Tickets[0].Status != "Processing" || got.Tickets[1].Status != "Processing" || got.Tickets[2].Status != "Uncompleted" {
+			t.Errorf("while the provider is asked: %+v", got)
+		}
+		if n := seatsLeft(t, s, bukovel); n != 1 {
+			t.Errorf("%d seats are left while the provider is asked about two, want 1", n)
+		}
+		offer := anOffer(t, s, key, bukovel)
+		if a := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)); a.status != 409 || *a.Errors[0].Details.SeatsLeft != 1 {
+			t.Errorf("a sale of two seats of which one is kept: %+v", a)
+		}
+		if a := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 1)); a.status != 201 || a.Data.Booking.Tickets[0].Slices[0].Seat.Label != "3" {
+			t.Errorf("%+v", a)
+		}
+		answer <- nil
+		answer <- nil
+		synctest.Wait()
+		got = call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking
+		if got.Tickets[0].PaymentStatus != "Paid" || got.Tickets[1].PaymentStatus != "Paid" {
+			t.Errorf("after the answers: %+v", got)
+		}
+		compareWithReplay(t, s, dir, false)
+		s.Close()
+	})
+	if _, err := Verify(store.Dir(dir), true); err != nil {
+		t.Error(err)
+	}
+}
+
+// Interface, pay: the provider's answer is kept though the client that asked has gone.
+func TestTheProvidersAnswerIsKeptThoughTheClientHasGone(t *testing.T) {
+	dir := t.TempDir()
+	ctx, leave := context.WithCancel(context.Background())
+	s, key := demoServer(t, Config{Dir: dir, Confirm: func(asked context.Context, _ Confirmation) error {
+		leave()
+		return asked.Err()
+	}})
+	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
+	r := httptest.NewRequestWithContext(ctx, "POST", "/v2/bookings/"+b.ID+"/pay", strings.NewReader(""))
+	r.Header.Set("x-api-key", key)
+	s.ServeHTTP(httptest.NewRecorder(), r)
+	for _, ticket := range call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking.Tickets {
+		if ticket.PaymentStatus != "Paid" {
+			t.Errorf("%+v", ticket)
+		}
+	}
+	compareWithReplay(t, s, dir, false)
+}
