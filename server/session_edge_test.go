@@ -40,3 +40,24 @@ func TestTwoCookiesOfANameAreNone(t *testing.T) {
 		o.finish()
 	})
 }
+
+// Contract §9: a session shows its companies as the timetable in force has them, in the order of their names.
+func TestASessionShowsCompaniesByTheirPresentNames(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t, dir)
+		o.steps("admin user-add email=olena@zorevia.example.com company=carpadan-express role=VIEWER")
+		importFeed(t, o.s, feedWith(t, map[string][][2]string{"agency.txt": {{"zorevia,Zorevia Lines,", "zorevia,Aurora Lines,"}}}))
+		o.steps(`
+GET /v2/auth/session
+    200
+    data.access.company.name == "Aurora Lines"
+    data.availableAccesses[0].company.name == "Aurora Lines"
+    data.availableAccesses[1].company.name == "Carpadan Express"
+POST /v2/auth/idp/login {"idToken":"$token"}
+    200
+    data.access.company.name == "Aurora Lines"
+    data.access.role == "ADMIN"`)
+		o.finish()
+	})
+}
