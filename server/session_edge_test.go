@@ -1,8 +1,10 @@
 package server
 
 import (
+	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 )
@@ -58,6 +60,27 @@ POST /v2/auth/idp/login {"idToken":"$token"}
     200
     data.access.company.name == "Aurora Lines"
     data.access.role == "ADMIN"`)
+		o.finish()
+	})
+}
+
+// Contract §9: over TLS the cookies are Secure, and only there.
+func TestCookiesAreSecureOverTLS(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t, dir)
+		for _, secure := range []bool{true, false} {
+			r := httptest.NewRequest("POST", "/v2/auth/idp/login", strings.NewReader(`{"idToken":"`+o.vars["token"]+`"}`))
+			if secure {
+				r.TLS = new(tls.ConnectionState)
+			}
+			w := httptest.NewRecorder()
+			o.s.ServeHTTP(w, r)
+			cookies := w.Result().Cookies()
+			if len(cookies) != 2 || cookies[0].Secure != secure || cookies[1].Secure != secure {
+				t.Errorf("TLS %v: %v", secure, cookies)
+			}
+		}
 		o.finish()
 	})
 }
