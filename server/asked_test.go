@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"waybill/booking"
+	"waybill/store"
+)
+
+// Interface, pay: what the provider has been asked and has not answered is in a snapshot too, with its idempotency id.
+func TestASnapshotHasWhatTheProviderWasAsked(t *testing.T) {
+	dir := t.TempDir()
+	asked, answer := make(chan Confirmation), make(chan error)
+	s, key := demoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c Confirmation) error {
+		asked <- c
+		return <-answer
+	}})
+	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
+	var wg sync.WaitGroup
+	wg.Go(func() { call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`) })
+	c := <-asked
+	if c.Action != booking.Book || c.Ticket.String() != b.Tickets[1].ID || c.Booking.String() != b.ID {
+		t.Errorf("asked %+v", c)
+	}
+	compareWithReplay(t, s, dir, false)
+	answer <- nil
+	wg.Wait()
+	compareWithReplay(t, s, dir, false)
+}
+
+// Contract §1, verify: a line that would seat a ticket where another sits is found out, whatever the line says happened.
+func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
+	s, key := demoServer(t, Config{})
+	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
+	second := parseID(b.Tickets[1].ID)
+	if err := s.st.View(func(st *State, at time.Time) {
+		for seat, wrong := range map[int16]bool{1: true, 2: false, 3: false} {
+			settled := booking.Settled{Booking: parseID(b.ID), Ticket: second, Seats: []int16{seat}}
+			for _, e := range []Event{
+				&booking.TicketPaid{Settled: settled}, &booking.TicketBooked{Settled: settled},
+				&booking.Asked{Settled: settled, Action: booking.Pay},
+			} {
+				if err := check(st, store.Stamp{Time: at}, e); (err != nil) != wrong {
+					t.Errorf("%T on seat %d: %v", e, seat, err)
+				}
+			}
+			if err := check(st, store.Stamp{Time: at.Add(offerLife)}, &booking.TicketBooked{Settled: settled}); err != nil {
+				t.Errorf("seat %d when the window of the other is over: %v", seat, err)
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// Contract §9: of two cookies of a name neither counts, whichever comes first.
+func TestTwoCookiesOfANameAreNone(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t, dir)
+		for _, c := range []struct {
+			method, target, name string
+			want                 int
+		}{
+			{"GET", "/v2/auth/session", accessCookie, 200},
+			{"POST", "/v2/auth/refresh", refreshCookie, 200},
+		} {
+			for _, twice := range []bool{true, false} {
+				r := httptest.NewRequest(c.method, c.target, nil)
+				for _, have := range o.cookies["office"] {
+					if have.Name == c.name {
+						r.AddCookie(&http.Cookie{Name: have.Name, Value: have.Value})
+					}
+				}
+				want := c.want
+				if twice {
+					r.AddCookie(&http.Cookie{Name: c.name, Value: "x"})
+					want = 401
+				}
+				w := httptest.NewRecorder()
+				if o.s.ServeHTTP(w, r); w.Code != want {
+					t.Errorf("%s, twice %v: %d, want %d", c.target, twice, w.Code, want)
+				}
+			}
+		}
+		o.finish()
+	})
+}
+
+// Contract §9: a session shows its companies as the timetable in force has them, in the order of their names.
+func TestASessionShowsCompaniesByTheirPresentNames(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t, dir)
+		o.steps("admin user-add email=olena@zorevia.example.com company=carpadan-express role=VIEWER")
+		importFeed(t, o.s, feedWith(t, map[string][][2]string{"agency.txt": {{"zorevia,Zorevia Lines,", "zorevia,Aurora Lines,"}}}))
+		o.steps(`
+GET /v2/auth/session
+    200
+    data.access.company.name == "Aurora Lines"
+    data.availableAccesses[0].company.name == "Aurora Lines"
+    data.availableAccesses[1].company.name == "Carpadan Express"
+POST /v2/auth/idp/login {"idToken":"$token"}
+    200
+    data.access.company.name == "Aurora Lines"
+    data.access.role == "ADMIN"`)
+		o.finish()
+	})
+}
+
+// Contract §9: over TLS the cookies are Secure, and only there.
+func TestCookiesAreSecureOverTLS(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t, dir)
+		for _, secure := range []bool{true, false} {
+			r := httptest.NewRequest("POST", "/v2/auth/idp/login", strings.NewReader(`{"idToken":"`+o.vars["token"]+`"}`))
+			if secure {
+				r.TLS = new(tls.ConnectionState)
+			}
+			w := httptest.NewRecorder()
+			o.s.ServeHTTP(w, r)
+			cookies := w.Result().Cookies()
+			if len(cookies) != 2 || cookies[0].Secure != secure || cookies[1].Secure != secure {
+				t.Errorf("TLS %v: %v", secure, cookies)
+			}
+		}
+		o.finish()
+	})
+}
