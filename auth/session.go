@@ -95,9 +95,8 @@ type Principal struct {
 	Access  Access
 }
 
-// Caller finds who shows an access token, or, with refreshing, the refresh token in force; nil is nobody.
-func (a *Accounts) Caller(token string, refreshing bool, now time.Time) *Principal {
-	hash := HashOf(token)
+// Caller finds who shows an access token with that hash, or, with refreshing, the refresh token in force; nil is nobody.
+func (a *Accounts) Caller(hash Hash, refreshing bool, now time.Time) *Principal {
 	s := a.sessions[a.byToken[hash]]
 	if s == nil || !now.Before(s.Until) {
 		return nil
@@ -114,9 +113,8 @@ func (a *Accounts) Caller(token string, refreshing bool, now time.Time) *Princip
 
 func (s *Session) refresh() Hash { return s.Refreshes[len(s.Refreshes)-1] }
 
-// Reused decides to end the session whose old refresh token is shown; nil when it is none.
-func (a *Accounts) Reused(token string, now time.Time) *SessionEnded {
-	hash := HashOf(token)
+// Reused decides to end the session whose old refresh token has that hash; nil when it is none.
+func (a *Accounts) Reused(hash Hash, now time.Time) *SessionEnded {
 	s := a.sessions[a.byToken[hash]]
 	if s == nil || !now.Before(s.Until) || hash == s.Access || hash == s.refresh() {
 		return nil
@@ -126,7 +124,7 @@ func (a *Accounts) Reused(token string, now time.Time) *SessionEnded {
 
 // ApplySessionStarted changes the state as the event says, and forgets sessions whose time is over.
 func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
-	for _, s := range a.Sessions() {
+	for _, s := range a.sessions {
 		if !now.Before(s.Until) {
 			a.end(s)
 		}

@@ -25,10 +25,10 @@ func refreshed(a *Accounts, n int, now time.Time) {
 func goodTokens(a *Accounts, n int, now time.Time) (list string) {
 	for _, kind := range []string{"access", "refresh"} {
 		token := fmt.Sprint(kind, "-", n)
-		if a.Caller(token, kind == "refresh", now) != nil {
+		if a.Caller(HashOf(token), kind == "refresh", now) != nil {
 			list += kind + " "
 		}
-		if a.Caller(token, kind != "refresh", now) != nil {
+		if a.Caller(HashOf(token), kind != "refresh", now) != nil {
 			list += kind + " as the other "
 		}
 	}
@@ -46,12 +46,12 @@ func TestTokensAreGoodForTheirTime(t *testing.T) {
 			t.Errorf("after %v: %q, want %q", after, got, want)
 		}
 	}
-	p := a.Caller("access-1", false, noon)
+	p := a.Caller(HashOf("access-1"), false, noon)
 	if p.User.ID != (ID{1}) || p.Session.ID != (ID{50}) || p.Access != at("a", "ADMIN") || !p.Session.Used.Equal(noon) {
 		t.Errorf("%+v", p)
 	}
 	for _, token := range []string{"", "access-2", "ACCESS-1", "access-1 ", HashOf("access-1").String()} {
-		if a.Caller(token, false, noon) != nil || a.Caller(token, true, noon) != nil {
+		if a.Caller(HashOf(token), false, noon) != nil || a.Caller(HashOf(token), true, noon) != nil {
 			t.Errorf("%q is taken", token)
 		}
 	}
@@ -95,28 +95,28 @@ func TestAReusedRefreshTokenEndsItsFamily(t *testing.T) {
 		refreshed(a, 2, noon)
 		refreshed(a, 3, noon)
 		for _, token := range []string{"access-1", "access-2", "access-3", "refresh-3", "", "refresh-4", "refresh-of-another"} {
-			if e := a.Reused(token, noon); e != nil {
+			if e := a.Reused(HashOf(token), noon); e != nil {
 				t.Errorf("%q counts as reused", token)
 			}
 		}
-		if a.Caller(old, true, noon) != nil || a.Caller(old, false, noon) != nil {
+		if a.Caller(HashOf(old), true, noon) != nil || a.Caller(HashOf(old), false, noon) != nil {
 			t.Errorf("%q still opens the session", old)
 		}
 		end := noon.Add(30 * 24 * time.Hour)
-		if a.Reused(old, end) != nil || a.Reused(old, end.Add(-time.Millisecond)) == nil {
+		if a.Reused(HashOf(old), end) != nil || a.Reused(HashOf(old), end.Add(-time.Millisecond)) == nil {
 			t.Errorf("%q counts as reused after the session, or no more in it", old)
 		}
-		e := a.Reused(old, noon)
+		e := a.Reused(HashOf(old), noon)
 		if e == nil || *e != (SessionEnded{ID{50}, Reuse}) {
 			t.Fatalf("%q: %+v", old, e)
 		}
 		a.ApplySessionEnded(noon, e)
 		for n := 1; n <= 3; n++ {
-			if got := goodTokens(a, n, noon); got != "" || a.Reused(fmt.Sprint("refresh-", n), noon) != nil {
+			if got := goodTokens(a, n, noon); got != "" || a.Reused(HashOf(fmt.Sprint("refresh-", n)), noon) != nil {
 				t.Errorf("%q was shown twice; then %d is good as %q, or counts again", old, n, got)
 			}
 		}
-		if a.Caller("access-of-another", false, noon) == nil || len(a.Sessions()) != 1 || len(a.byToken) != 2 {
+		if a.Caller(HashOf("access-of-another"), false, noon) == nil || len(a.Sessions()) != 1 || len(a.byToken) != 2 {
 			t.Errorf("the user's other session ended too, or tokens of this one are left: %d", len(a.byToken))
 		}
 	}
@@ -128,7 +128,7 @@ func TestWhatBecomesOfAUserCountsAtOnce(t *testing.T) {
 	a.ApplySessionStarted(noon, &SessionStarted{Session: ID{51}, User: ID{1}, Company: "b", Tokens: NewTokens(noon, "access-b", "refresh-b")})
 	a.ApplySessionStarted(noon, &SessionStarted{Session: ID{52}, User: ID{2}, Company: "a", Tokens: NewTokens(noon, "access-boris", "refresh-boris")})
 	role := func(token string) Role {
-		if p := a.Caller(token, false, noon); p != nil {
+		if p := a.Caller(HashOf(token), false, noon); p != nil {
 			return p.Access.Role
 		}
 		return "nobody"
@@ -177,7 +177,7 @@ func TestSessionsAreRestoredAsTheyWere(t *testing.T) {
 	for _, s := range a.Sessions() {
 		b.RestoreSession(s)
 	}
-	if goodTokens(b, 1, noon) != "" || goodTokens(b, 2, noon) != "access refresh " || b.Reused("refresh-1", noon) == nil || b.Reused("access-1", noon) != nil {
+	if goodTokens(b, 1, noon) != "" || goodTokens(b, 2, noon) != "access refresh " || b.Reused(HashOf("refresh-1"), noon) == nil || b.Reused(HashOf("access-1"), noon) != nil {
 		t.Error("the restored session takes other tokens")
 	}
 	if diff := cmp.Diff(a, b, cmp.AllowUnexported(Accounts{}), withoutUse); diff != "" {

@@ -140,8 +140,9 @@ func FoldEmail(email string) string {
 
 // ByEmail finds a user; nil is nobody.
 func (a *Accounts) ByEmail(email string) *User {
+	email = FoldEmail(email)
 	for _, u := range a.users {
-		if email != "" && FoldEmail(u.Person.Email) == FoldEmail(email) {
+		if email != "" && FoldEmail(u.Person.Email) == email {
 			return u
 		}
 	}
@@ -216,7 +217,7 @@ func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 
 func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 	delete(a.users, e.User)
-	for _, s := range a.Sessions() {
+	for _, s := range a.sessions {
 		if s.User == e.User {
 			a.end(s)
 		}

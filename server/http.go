@@ -63,19 +63,25 @@ func (s *Server) public(h func(http.ResponseWriter, *http.Request) error) http.H
 
 // partner wraps a handler that takes the partner whose API key the request shows.
 func (s *Server) partner(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
-	return known(s, h, func(st *State, r *http.Request, _ time.Time) *auth.Partner {
-		if key := r.Header["X-Api-Key"]; len(key) == 1 {
-			return st.Partners.Caller(auth.HashOf(key[0]))
-		}
-		return nil
-	})
+	return known(s, h, func(r *http.Request) string { return only(r.Header["X-Api-Key"]) },
+		func(st *State, key auth.Hash, _ time.Time) *auth.Partner { return st.Partners.Caller(key) })
 }
 
-// known wraps a handler that takes who calls, as find tells; nil is nobody.
-func known[P any](s *Server, h func(http.ResponseWriter, *http.Request, *P) error, find func(*State, *http.Request, time.Time) *P) http.HandlerFunc {
+// only gives the one element of a list; "" when it has none or several.
+func only(list []string) string {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return ""
+}
+
+// known wraps a handler that takes who calls: whom find gives for the hash of the secret that the request shows; nil
+// is nobody. Reading and hashing are not done under the lock.
+func known[P any](s *Server, h func(http.ResponseWriter, *http.Request, *P) error, secret func(*http.Request) string, find func(*State, auth.Hash, time.Time) *P) http.HandlerFunc {
 	return s.public(func(w http.ResponseWriter, r *http.Request) error {
 		var caller *P
-		settled, err := s.st.Glance(func(st *State, now time.Time) { caller = find(st, r, now) })
+		hash := auth.HashOf(secret(r))
+		settled, err := s.st.Glance(func(st *State, now time.Time) { caller = find(st, hash, now) })
 		if err != nil {
 			return err
 		}

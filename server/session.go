@@ -38,13 +38,14 @@ func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.
 		}
 		return h(w, r, p)
 	}
-	return known(s, allowed, func(st *State, r *http.Request, now time.Time) *auth.Principal {
-		p := st.Accounts.Caller(cookie(r, accessCookie), false, now)
-		if p != nil {
-			p.Session.Touch(now)
-		}
-		return p
-	})
+	return known(s, allowed, func(r *http.Request) string { return cookie(r, accessCookie) },
+		func(st *State, token auth.Hash, now time.Time) *auth.Principal {
+			p := st.Accounts.Caller(token, false, now)
+			if p != nil {
+				p.Session.Touch(now)
+			}
+			return p
+		})
 }
 
 // cookie gives a cookie's value; "" when there is none or more than one.
@@ -144,7 +145,7 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 		}
 		e.User, e.Link, e.Company, e.Tokens = user.ID, link, list[i].Company.ID, auth.NewTokens(now, access, refresh)
 		return []Event{e}, nil
-	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(access, false, now) })
+	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(e.Access, false, now) })
 	if errors.Is(err, auth.ErrCredentials) {
 		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
 	}
@@ -172,7 +173,7 @@ func (s *Server) refusal(w http.ResponseWriter, r *http.Request) error {
 // postRefresh answers POST /v2/auth/refresh. An old refresh token ends the
 // session: either its user or a thief has the newer one.
 func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
-	access, refresh, shown := auth.NewToken(), auth.NewToken(), cookie(r, refreshCookie)
+	access, refresh, shown := auth.NewToken(), auth.NewToken(), auth.HashOf(cookie(r, refreshCookie))
 	why := s.refusal(w, r)
 	var reused *auth.SessionEnded
 	var caller *auth.Principal
@@ -188,7 +189,7 @@ func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
 			return nil, why
 		}
 		return []Event{&auth.SessionRefreshed{Session: caller.Session.ID, Tokens: auth.NewTokens(now, access, refresh)}}, nil
-	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(access, false, now) })
+	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(auth.HashOf(access), false, now) })
 	if err == nil && reused != nil {
 		err = errUnauthorized
 		s.log.Warn("a refresh token was shown twice; its session is ended", "request", requestID(r))
@@ -202,12 +203,13 @@ func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
 // postLogout answers POST /v2/auth/logout, to whoever shows either token.
 func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 	why := s.refusal(w, r)
+	access, refresh := auth.HashOf(cookie(r, accessCookie)), auth.HashOf(cookie(r, refreshCookie))
 	var caller *auth.Principal
 	var ended time.Time
 	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
-		caller, ended = st.Accounts.Caller(cookie(r, accessCookie), false, now), now
+		caller, ended = st.Accounts.Caller(access, false, now), now
 		if caller == nil {
-			caller = st.Accounts.Caller(cookie(r, refreshCookie), true, now)
+			caller = st.Accounts.Caller(refresh, true, now)
 		}
 		if caller == nil {
 			return nil, errUnauthorized
