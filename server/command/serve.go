@@ -64,7 +64,7 @@ func setupServe(flags *flag.FlagSet) action {
 		}
 		if provider.Log = cfg.Log; *provider != (idp.Config{Log: cfg.Log}) {
 			if cfg.IDP, err = idp.New(*provider); err != nil {
-				return usage(err)
+				return usage(fmt.Errorf("-idp-issuer, -idp-audience, -idp-jwks, -idp-userinfo: %w", err))
 			}
 		}
 		return p.serve(cfg, *addr)
@@ -223,7 +223,7 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, addr net.Addr, de
 const demoCommands = `WAYBILL=http://%s
 KEY=%s
 PASSWORD=%s
-curl -s -H "Content-Type: application/json" -d '{"email":"demo@example.com","password":"'$PASSWORD'"}' "$WAYBILL/v2/auth/pre-login"
+curl -s -w '\n' -H "Content-Type: application/json" -d '{"email":"demo@example.com","password":"'$PASSWORD'"}' "$WAYBILL/v2/auth/pre-login"
 OFFER=$(curl -s -H "x-api-key: $KEY" "$WAYBILL/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=%s" | sed 's/.*"offers":\[{"id":"\([^"]*\)".*/\1/')
 BOOKING=$(curl -s -H "x-api-key: $KEY" -H "Content-Type: application/json" -d '{"offerId":"'$OFFER'","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}]}' "$WAYBILL/v2/bookings" | sed 's/.*"booking":{"id":"\([^"]*\)".*/\1/')
 TICKET=$(curl -s -X POST -H "x-api-key: $KEY" "$WAYBILL/v2/bookings/$BOOKING/pay" | sed 's/.*"tickets":\[{"id":"\([^"]*\)".*/\1/')
