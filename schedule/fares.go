@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -12,6 +13,11 @@ import (
 type Money struct {
 	Currency string
 	Amount   int64
+}
+
+// IsCurrency tells whether s has the form of a currency's code: three capital letters.
+func IsCurrency(s string) bool {
+	return len(s) == 3 && !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
 }
 
 // Percent gives a share of an amount, in hundredths of a per cent, rounded half up.

@@ -42,7 +42,7 @@ func readNewBooking(r *wire.Reader) *newBooking {
 	in := new(newBooking)
 	r.Fields(
 		wire.Must("offerId", func() { in.offerID = r.Text(notEmpty, "not be empty") }),
-		wire.Must("currency", func() { in.currency = r.Text(isCurrency, "be three capital letters") }),
+		wire.Must("currency", func() { in.currency = r.Text(schedule.IsCurrency, "be three capital letters") }),
 		wire.Must("passengers", func() {
 			if r.Array(func(int) { in.passengers = append(in.passengers, readPassenger(r)) }) && len(in.passengers) == 0 {
 				r.Reject("must have at least one passenger")
@@ -140,10 +140,6 @@ const (
 	nameRule  = "have 1 to 100 characters, none of them a control character"
 	phoneRule = "be a phone number: 5 to 15 digits, with + before and spaces, dashes, dots or brackets between if you like"
 )
-
-func isCurrency(s string) bool {
-	return len(s) == 3 && !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
-}
 
 func notEmpty(s string) bool { return s != "" }
 

@@ -180,11 +180,9 @@ func (f *Feed) readBuses() {
 func ParseFarePerKm(s string) (f schedule.FarePerKm, ok bool) {
 	currency, amount, _ := strings.Cut(s, ":")
 	rate, err := strconv.ParseFloat(amount, 64)
-	ok = err == nil && rate >= 1e-4 && rate < 1e6 && isCurrency(currency) && !strings.ContainsAny(amount, "eExX_+")
+	ok = err == nil && rate >= 1e-4 && rate < 1e6 && schedule.IsCurrency(currency) && !strings.ContainsAny(amount, "eExX_+")
 	return schedule.FarePerKm{Currency: currency, Micros: int64(rate*1e6 + 0.5)}, ok
 }
-
-func isCurrency(s string) bool { return len(s) == 3 && strings.Trim(s, upper) == "" }
 
 func (f *Feed) readFares() {
 	type fare struct {
@@ -201,7 +199,7 @@ func (f *Feed) readFares() {
 		}
 		amount := r.hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
 		currency := strings.ToUpper(r.get("currency_type"))
-		r.check(isCurrency(currency), "currency_type", "is not three letters")
+		r.check(schedule.IsCurrency(currency), "currency_type", "is not three letters")
 		keep(r, &fares, fare{Fare: schedule.Fare{Company: company, Route: -1, Currency: currency, Amount: amount}})
 	}
 	for r := range f.rows("fare_rules.txt") {
