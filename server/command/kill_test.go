@@ -23,7 +23,18 @@ import (
 type process struct {
 	cmd  *exec.Cmd
 	base string
+	key  string // of the partner that calls; "" is nobody
 	http.Client
+}
+
+// build makes the binary, and names a data directory.
+func build(t *testing.T) (bin, dir string) {
+	t.Helper()
+	bin, dir = filepath.Join(t.TempDir(), "waybill"), filepath.Join(t.TempDir(), "data")
+	if out, err := exec.Command("go", "build", "-o", bin, "waybill").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin, dir
 }
 
 func startProcess(t *testing.T, bin, dir string) *process {
@@ -55,6 +66,7 @@ func (p *process) call(method, path, body string) (int, string) {
 		return 0, err.Error()
 	}
 	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("x-api-key", p.key)
 	resp, err := p.Do(r)
 	if err != nil {
 		return 0, err.Error()
@@ -99,10 +111,7 @@ func (p *process) orderUntilKilled(t *testing.T, enough int) (ids []string) {
 
 // Contract §10: a report that was acknowledged is written, once and whole, however often the server is killed.
 func TestKilledServersLoseNoReport(t *testing.T) {
-	bin, dir := filepath.Join(t.TempDir(), "waybill"), filepath.Join(t.TempDir(), "data")
-	if out, err := exec.Command("go", "build", "-o", bin, "waybill").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	bin, dir := build(t)
 	var ordered []string
 	for round := range 4 {
 		p := startProcess(t, bin, dir)
@@ -137,6 +146,65 @@ func TestKilledServersLoseNoReport(t *testing.T) {
 	}
 	if len(files) != len(ordered) || len(ordered) < 28 {
 		t.Errorf("%d reports, %d ids", len(files), len(ordered))
+	}
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+	want(t, 0, "^sound", "verify", "-data", dir)
+}
+
+// bookUntilKilled books from several clients, kills the server under them, and gives the ids acknowledged.
+func (p *process) bookUntilKilled(t *testing.T, enough int) (ids []string) {
+	day := time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
+	_, body := p.call("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate="+day, "")
+	offers := regexp.MustCompile(`"offers":\[{"id":"([^"]+)"`).FindStringSubmatch(body)
+	if offers == nil {
+		t.Fatal(body)
+	}
+	order := fmt.Sprintf(`{"offerId":%q,"currency":"EUR","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`, offers[1])
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				status, body := p.call("POST", "/v2/bookings", order)
+				if status != http.StatusCreated {
+					return
+				}
+				mu.Lock()
+				if ids = append(ids, regexp.MustCompile(`"booking":{"id":"([^"]+)"`).FindStringSubmatch(body)[1]); len(ids) == enough {
+					p.cmd.Process.Kill()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	p.cmd.Wait()
+	return ids
+}
+
+// Design, the store: every booking that was acknowledged is there, however often the server is killed.
+func TestKilledServersLoseNoBooking(t *testing.T) {
+	bin, dir := build(t)
+	var booked []string
+	key := ""
+	for range 3 {
+		p := startProcess(t, bin, dir)
+		if key == "" {
+			key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
+		}
+		p.key = key
+		booked = append(booked, p.bookUntilKilled(t, 12)...)
+	}
+	if len(booked) < 36 {
+		t.Errorf("only %d bookings", len(booked))
+	}
+	p := startProcess(t, bin, dir)
+	p.key = key
+	for _, id := range booked {
+		if status, body := p.call("GET", "/v2/bookings/"+id, ""); status != http.StatusOK {
+			t.Errorf("booking %s was acknowledged, and is %d: %s", id, status, body)
+		}
 	}
 	p.cmd.Process.Kill()
 	p.cmd.Wait()
