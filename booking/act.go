@@ -94,29 +94,47 @@ type CarrierSet struct {
 	Status  Carrier `json:"status"`
 }
 
-// target finds the tickets an action is for: those named, or all of the booking.
-func (s *State) target(now time.Time, partner, booking ID, ids []ID, action Action) (tickets []*Ticket, err error) {
-	b := s.Booking(partner, booking)
-	if b == nil {
-		return nil, ErrNotFound
-	}
-	if ids == nil {
-		for i := range b.Tickets {
+// Selection says which of a partner's tickets an action is for: those of a booking, or those named, which are in the
+// booking or, where there is none, in any of the partner's.
+type Selection struct {
+	Partner ID
+	Booking *ID
+	Tickets []ID // nil: all of the booking
+}
+
+// find gives the tickets selected, each once. Its error is ErrNotFound.
+func (s *State) find(sel Selection) (tickets []*Ticket, err error) {
+	ids := sel.Tickets
+	if sel.Booking != nil {
+		b := s.Booking(sel.Partner, *sel.Booking)
+		if b == nil {
+			return nil, ErrNotFound
+		}
+		for i := 0; sel.Tickets == nil && i < len(b.Tickets); i++ {
 			ids = append(ids, b.Tickets[i].ID)
 		}
 	}
-	var wrong []ID
 	for i, id := range ids {
-		t := b.find(id)
-		if t == nil {
+		b, t := s.Ticket(sel.Partner, id)
+		if b == nil || sel.Booking != nil && b.ID != *sel.Booking {
 			return nil, ErrNotFound
 		}
-		if slices.Contains(ids[:i], id) {
-			continue
+		if !slices.Contains(ids[:i], id) {
+			tickets = append(tickets, t)
 		}
-		tickets = append(tickets, t)
+	}
+	return tickets, nil
+}
+
+// target finds the tickets of an action, whose states must allow it.
+func (s *State) target(now time.Time, sel Selection, action Action) (tickets []*Ticket, err error) {
+	if tickets, err = s.find(sel); err != nil {
+		return nil, err
+	}
+	var wrong []ID
+	for _, t := range tickets {
 		if _, ok := t.next(action, now); !ok || t.Asked != 0 {
-			wrong = append(wrong, id)
+			wrong = append(wrong, t.ID)
 		}
 	}
 	if wrong != nil {
@@ -125,16 +143,17 @@ func (s *State) target(now time.Time, partner, booking ID, ids []ID, action Acti
 	return tickets, nil
 }
 
-// Settle decides to pay or book tickets of a booking, all of it where ids is nil: an event for each. All seats that
-// are needed are found before anything happens. Errors: ErrNotFound, *Conflict.
-func (s *State) Settle(now time.Time, tt *schedule.Timetable, partner, booking ID, ids []ID, action Action, request string) ([]*Settled, error) {
-	tickets, err := s.target(now, partner, booking, ids, action)
+// Settle decides to pay or book tickets: an event for each. All seats that are needed are found before anything
+// happens. Errors: ErrNotFound, *Conflict.
+func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, action Action, request string) ([]*Settled, error) {
+	tickets, err := s.target(now, sel, action)
 	if err != nil {
 		return nil, err
 	}
 	var list []*Settled
 	for _, t := range tickets {
-		list = append(list, &Settled{Booking: booking, Ticket: t.ID, Request: request})
+		b, _ := s.ticket(t.ID)
+		list = append(list, &Settled{Booking: b.ID, Ticket: t.ID, Request: request})
 	}
 	var lost []ID
 	picked := map[*seating][]hold{}
@@ -170,22 +189,27 @@ func (s *State) Answer(ticket ID, confirmed bool) (event any, err error) {
 	return (&Settled{Booking: b.ID, Ticket: ticket, Request: request}).By(t.Asked), nil
 }
 
-// Cancel decides to cancel tickets of a booking, all of it where ids is nil. Errors: ErrNotFound, *Conflict.
-func (s *State) Cancel(now time.Time, partner, booking ID, ids []ID, request string) (*TicketsCanceled, error) {
-	tickets, err := s.target(now, partner, booking, ids, Cancel)
+// Cancel decides to cancel tickets: an event for each of their bookings. Errors: ErrNotFound, *Conflict.
+func (s *State) Cancel(now time.Time, sel Selection, request string) (list []*TicketsCanceled, err error) {
+	tickets, err := s.target(now, sel, Cancel)
 	if err != nil {
 		return nil, err
 	}
-	e := &TicketsCanceled{Booking: booking, Request: request}
 	for _, t := range tickets {
+		b, _ := s.ticket(t.ID)
+		i := slices.IndexFunc(list, func(e *TicketsCanceled) bool { return e.Booking == b.ID })
+		if i < 0 {
+			i = len(list)
+			list = append(list, &TicketsCanceled{Booking: b.ID, Request: request})
+		}
 		c := CanceledTicket{ID: t.ID}
 		if to, _ := t.next(Cancel, now); to == Refunded {
 			c.Refunded = true
 			c.refund(t, now)
 		}
-		e.Tickets = append(e.Tickets, c)
+		list[i].Tickets = append(list[i].Tickets, c)
 	}
-	return e, nil
+	return list, nil
 }
 
 // refund works out what comes back: all of it within the grace, else for each

@@ -23,48 +23,53 @@ func (s *Server) act(action booking.Action) func(http.ResponseWriter, *http.Requ
 			_, _, missing := s.view(r, p)
 			return cmp.Or(missing, err)
 		}
-		b, now, seq, err := s.perform(r.Context(), booking.ID(p.ID), parseID(r.PathValue("id")), ids, action, requestID(r))
+		id := parseID(r.PathValue("id"))
+		var b *booking.Booking
+		var now time.Time
+		seq, err := s.perform(r, booking.Selection{Partner: booking.ID(p.ID), Booking: &id, Tickets: ids}, action,
+			func(st *State, at time.Time) { b, now = st.Bookings.Booking(booking.ID(p.ID), id), at })
 		if err != nil {
 			return err
+		}
+		if b == nil {
+			return errNotFound // its tickets have moved away while the provider was asked
 		}
 		wrote(w, seq)
 		return reply(w, http.StatusOK, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
 	}
 }
 
-// perform does it, for one booking; ids nil is all its tickets. It gives the
-// booking as the action left it, the instant, and the number of the last line.
-func (s *Server) perform(ctx context.Context, partner, id booking.ID, ids []booking.ID, action booking.Action, request string) (b *booking.Booking, now time.Time, seq uint64, err error) {
+// perform does it. after sees the state as the action left it; seq is the number of its last line.
+func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.Action, after func(*State, time.Time)) (seq uint64, err error) {
 	var asked []Confirmation
-	read := func(st *State, at time.Time) { b, now = st.Bookings.Booking(partner, id), at }
 	seq, err = s.st.Update(func(st *State, now time.Time) (events []Event, err error) {
 		if action == booking.Cancel {
-			e, err := st.Bookings.Cancel(now, partner, id, ids, request)
-			return []Event{e}, err
+			list, err := st.Bookings.Cancel(now, sel, requestID(r))
+			for _, e := range list {
+				events = append(events, e)
+			}
+			return events, err
 		}
-		list, err := st.Bookings.Settle(now, st.timetable, partner, id, ids, action, request)
+		list, err := st.Bookings.Settle(now, st.timetable, sel, action, requestID(r))
 		for _, e := range list {
 			if s.cfg.Confirm == nil {
 				events = append(events, e.By(action))
 				continue
 			}
 			key := s.newID()
-			asked = append(asked, Confirmation{key.String(), action, id, e.Ticket})
+			asked = append(asked, Confirmation{key.String(), action, e.Booking, e.Ticket})
 			events = append(events, &booking.Asked{Settled: *e, Action: action, Key: key})
 		}
 		return events, err
-	}, read)
+	}, after)
 	if err != nil || asked == nil {
-		return b, now, seq, err
+		return seq, err
 	}
 	// Nobody but the provider ends what the provider was asked.
-	if seq, err = s.confirm(context.WithoutCancel(ctx), asked); err == nil {
-		err = s.st.View(read)
+	if seq, err = s.confirm(context.WithoutCancel(r.Context()), asked); err == nil {
+		err = s.st.View(after)
 	}
-	if err == nil && b == nil {
-		err = errNotFound // its tickets have moved away meanwhile
-	}
-	return b, now, seq, err
+	return seq, err
 }
 
 // maxConfirming is how many tickets of one request are confirmed at a time.
