@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 )
@@ -69,6 +70,9 @@ type Partner struct {
 	Companies []string  `json:"companies"` // slugs of the only companies it may sell; empty is all
 	Created   time.Time `json:"created"`
 	Keys      []Key     `json:"keys"`
+	Legacy    time.Time `json:"legacy,omitzero"` // its last legacy call that was journalled: the first of a day
+
+	use *atomic.Int64 // its last legacy call, in Unix milliseconds, as far as this process knows
 }
 
 // Key is one of a partner's API keys.
@@ -167,27 +171,35 @@ func (p *Partners) Revoke(name, prefix string) (*KeysRevoked, error) {
 }
 
 func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
-	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == e.Partner })
-	if i < 0 {
-		i = len(p.list)
-		p.list = append(p.list, &Partner{ID: e.Partner, Name: e.Name, Companies: e.Companies, Created: at})
+	if p.index(e.Partner) < 0 {
+		p.Restore(&Partner{ID: e.Partner, Name: e.Name, Companies: e.Companies, Created: at})
 	}
-	n := *p.list[i]
+	n := p.renew(e.Partner)
 	n.Keys = append(slices.Clone(n.Keys), Key{Hash: e.Hash, Created: at})
+	p.byKey[e.Hash] = p.index(e.Partner)
+}
+
+// index gives a partner's place in the list; -1 when it is not there.
+func (p *Partners) index(id ID) int {
+	return slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == id })
+}
+
+// renew puts a copy of a partner in its place, for an event to change.
+func (p *Partners) renew(id ID) *Partner {
+	i := p.index(id)
+	n := *p.list[i]
 	p.list[i] = &n
-	p.byKey[e.Hash] = i
+	return &n
 }
 
 func (p *Partners) ApplyKeysRevoked(at time.Time, e *KeysRevoked) {
-	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == e.Partner })
-	n := *p.list[i]
+	n := p.renew(e.Partner)
 	n.Keys = slices.Clone(n.Keys)
 	for k := range n.Keys {
 		if slices.Contains(e.Hashes, n.Keys[k].Hash) && n.Keys[k].Revoked.IsZero() {
 			n.Keys[k].Revoked = at
 		}
 	}
-	p.list[i] = &n
 }
 
 // Restore puts a partner back as a snapshot has it.
@@ -195,5 +207,6 @@ func (p *Partners) Restore(x *Partner) {
 	for _, k := range x.Keys {
 		p.byKey[k.Hash] = len(p.list)
 	}
+	x.use = new(atomic.Int64)
 	p.list = append(p.list, x)
 }

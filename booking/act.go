@@ -102,8 +102,8 @@ type Selection struct {
 	Tickets []ID // nil: all of the booking
 }
 
-// find gives the tickets selected, each once. Its error is ErrNotFound.
-func (s *State) find(sel Selection) (tickets []*Ticket, err error) {
+// Select gives the tickets selected, each once, with their bookings. Its error is ErrNotFound.
+func (s *State) Select(sel Selection) (orders []Order, err error) {
 	ids := sel.Tickets
 	if sel.Booking != nil {
 		b := s.Booking(sel.Partner, *sel.Booking)
@@ -120,46 +120,46 @@ func (s *State) find(sel Selection) (tickets []*Ticket, err error) {
 			return nil, ErrNotFound
 		}
 		if !slices.Contains(ids[:i], id) {
-			tickets = append(tickets, t)
+			orders = append(orders, Order{b, t})
 		}
 	}
-	return tickets, nil
+	return orders, nil
 }
 
 // target finds the tickets of an action, whose states must allow it.
-func (s *State) target(now time.Time, sel Selection, action Action) (tickets []*Ticket, err error) {
-	if tickets, err = s.find(sel); err != nil {
+func (s *State) target(now time.Time, sel Selection, action Action) (orders []Order, err error) {
+	if orders, err = s.Select(sel); err != nil {
 		return nil, err
 	}
 	var wrong []ID
-	for _, t := range tickets {
-		if _, ok := t.next(action, now); !ok || t.Asked != 0 {
-			wrong = append(wrong, t.ID)
+	for _, o := range orders {
+		if _, ok := o.Ticket.next(action, now); !ok || o.Ticket.Asked != 0 {
+			wrong = append(wrong, o.Ticket.ID)
 		}
 	}
 	if wrong != nil {
 		return nil, &Conflict{wrong, "the state of these tickets does not allow to " + action.String() + " them"}
 	}
-	return tickets, nil
+	return orders, nil
 }
 
 // Settle decides to pay or book tickets: an event for each. All seats that are needed are found before anything
 // happens. Errors: ErrNotFound, *Conflict.
 func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, action Action, request string) ([]*Settled, error) {
-	tickets, err := s.target(now, sel, action)
+	orders, err := s.target(now, sel, action)
 	if err != nil {
 		return nil, err
 	}
 	var list []*Settled
-	for _, t := range tickets {
-		b, _ := s.ticket(t.ID)
-		list = append(list, &Settled{Booking: b.ID, Ticket: t.ID, Request: request})
+	for _, o := range orders {
+		list = append(list, &Settled{Booking: o.Booking.ID, Ticket: o.Ticket.ID, Request: request})
 	}
 	var lost []ID
 	picked := map[*seating][]hold{}
 	// Those whose own seat is free come first, or a sibling might get it.
 	for _, other := range []bool{false, true} {
-		for i, t := range tickets {
+		for i, o := range orders {
+			t := o.Ticket
 			if t.PhaseAt(now) != Uncompleted || list[i].Seats != nil {
 				continue
 			}
@@ -191,16 +191,16 @@ func (s *State) Answer(ticket ID, confirmed bool) (event any, err error) {
 
 // Cancel decides to cancel tickets: an event for each of their bookings. Errors: ErrNotFound, *Conflict.
 func (s *State) Cancel(now time.Time, sel Selection, request string) (list []*TicketsCanceled, err error) {
-	tickets, err := s.target(now, sel, Cancel)
+	orders, err := s.target(now, sel, Cancel)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range tickets {
-		b, _ := s.ticket(t.ID)
-		i := slices.IndexFunc(list, func(e *TicketsCanceled) bool { return e.Booking == b.ID })
+	for _, o := range orders {
+		t := o.Ticket
+		i := slices.IndexFunc(list, func(e *TicketsCanceled) bool { return e.Booking == o.Booking.ID })
 		if i < 0 {
 			i = len(list)
-			list = append(list, &TicketsCanceled{Booking: b.ID, Request: request})
+			list = append(list, &TicketsCanceled{Booking: o.Booking.ID, Request: request})
 		}
 		c := CanceledTicket{ID: t.ID}
 		if to, _ := t.next(Cancel, now); to == Refunded {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"waybill/schedule"
@@ -17,7 +18,7 @@ type State struct {
 	bookings []*Booking // by number; nil once all tickets have moved away
 	byID     map[ID]uint32
 	byTicket map[ID]uint32
-	lists    map[listKey][]uint32 // rising
+	lists    map[listKey]list
 	forms    map[string]*schedule.Form
 	runs     map[RunID]*Run
 	order    []*Run // in the order they were first sold
@@ -31,6 +32,12 @@ type listKey struct {
 	day     schedule.Day
 }
 
+// list is one of them.
+type list struct {
+	numbers []uint32 // of the bookings, rising
+	tickets int      // in them
+}
+
 const anyDay schedule.Day = math.MinInt32
 
 // Ask is a confirmation that the provider was asked for.
@@ -42,7 +49,7 @@ type Ask struct {
 // NewState gives the state before the first booking.
 func NewState() *State {
 	return &State{
-		byID: map[ID]uint32{}, byTicket: map[ID]uint32{}, lists: map[listKey][]uint32{}, forms: map[string]*schedule.Form{},
+		byID: map[ID]uint32{}, byTicket: map[ID]uint32{}, lists: map[listKey]list{}, forms: map[string]*schedule.Form{},
 		runs: map[RunID]*Run{}, seatings: map[runKey]*seating{}, asks: map[ID]Ask{},
 	}
 }
@@ -90,15 +97,49 @@ func (b *Booking) find(id ID) *Ticket {
 // List gives a page of a partner's bookings, the newest first, and how many
 // there are. day keeps those that leave on that UTC calendar day.
 func (s *State) List(partner ID, day *schedule.Day, skip, take int) (page []*Booking, total int) {
-	key := listKey{partner, anyDay}
-	if day != nil {
-		key.day = *day
-	}
-	numbers := s.lists[key]
+	numbers := s.listed(partner, day).numbers
 	for i := len(numbers) - 1 - skip; i >= 0 && len(page) < take; i-- {
 		page = append(page, s.bookings[numbers[i]])
 	}
 	return page, len(numbers)
+}
+
+func (s *State) listed(partner ID, day *schedule.Day) list {
+	if day == nil {
+		return s.lists[listKey{partner, anyDay}]
+	}
+	return s.lists[listKey{partner, *day}]
+}
+
+// Order is a ticket and the booking it is in.
+type Order struct {
+	Booking *Booking
+	Ticket  *Ticket
+}
+
+// Orders gives a page of a partner's tickets, those of the newest booking first, and how many there are. day keeps those
+// of bookings that leave on that UTC calendar day, created those of bookings made on that.
+func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (page []Order, total int) {
+	l := s.listed(partner, day)
+	if created != nil { // bookings are numbered as they are made
+		at := func(d schedule.Day) int {
+			return sort.Search(len(l.numbers), func(i int) bool { return s.bookings[l.numbers[i]].Created >= d.In(time.UTC).UnixMilli() })
+		}
+		l = list{numbers: l.numbers[at(*created):at(*created+1)]}
+		for _, n := range l.numbers {
+			l.tickets += len(s.bookings[n].Tickets)
+		}
+	}
+	for _, n := range slices.Backward(l.numbers) {
+		b := s.bookings[n]
+		for i := skip; i < len(b.Tickets) && len(page) < take; i++ {
+			page = append(page, Order{b, &b.Tickets[i]})
+		}
+		if skip = max(0, skip-len(b.Tickets)); len(page) == take {
+			break
+		}
+	}
+	return page, l.tickets
 }
 
 // Asked calls f for each ticket whose confirmation the provider has not answered.
@@ -143,10 +184,14 @@ func (s *State) list(b *Booking, on bool) {
 	}
 	for _, day := range [...]schedule.Day{anyDay, schedule.DayOf(b.Departure())} {
 		key := listKey{b.Partner, day}
-		at, _ := slices.BinarySearch(s.lists[key], b.number) // almost always the end
+		l := s.lists[key]
+		at, _ := slices.BinarySearch(l.numbers, b.number) // almost always the end
 		if on {
-			s.lists[key] = slices.Insert(s.lists[key], at, b.number)
-		} else if s.lists[key] = slices.Delete(s.lists[key], at, at+1); len(s.lists[key]) == 0 {
+			l.numbers, l.tickets = slices.Insert(l.numbers, at, b.number), l.tickets+len(b.Tickets)
+		} else {
+			l.numbers, l.tickets = slices.Delete(l.numbers, at, at+1), l.tickets-len(b.Tickets)
+		}
+		if s.lists[key] = l; l.tickets == 0 {
 			delete(s.lists, key)
 		}
 	}

@@ -144,6 +144,11 @@ func (s *Server) adminPartnerList(_ url.Values, _ io.Writer) (string, error) {
 			companies = "only " + strings.Join(p.Companies, ",")
 		}
 		fmt.Fprintf(&out, "%s  %s  since %s  %s\n", p.ID, p.Name, p.Created.Format(time.DateOnly), companies)
+		last := "no legacy call"
+		if at := p.LastLegacy(); !at.IsZero() {
+			last = "last legacy call " + at.Format(time.RFC3339)
+		}
+		fmt.Fprintf(&out, "  %s  gone for it from %s\n", last, p.LegacyUntil(s.deprecated).Format(time.RFC3339))
 		for _, k := range p.Keys {
 			state := "valid"
 			if !k.Revoked.IsZero() {

@@ -29,7 +29,7 @@ func (s *Server) postBooking(w http.ResponseWriter, r *http.Request, p *auth.Par
 	if err != nil {
 		return err
 	}
-	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in))
+	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in, nil))
 	if err != nil {
 		return err
 	}
@@ -37,10 +37,10 @@ func (s *Server) postBooking(w http.ResponseWriter, r *http.Request, p *auth.Par
 	return reply(w, http.StatusCreated, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
 }
 
-// readNewBooking reads the body strictly and lists everything wrong with it.
-func readNewBooking(r *wire.Reader) *newBooking {
+// readNewBooking reads the body strictly and lists everything wrong with it; ignored members may have any value.
+func readNewBooking(r *wire.Reader, ignored []string) *newBooking {
 	in := new(newBooking)
-	r.Fields(
+	fields := []wire.Field{
 		wire.Must("offerId", func() { in.offerID = r.Text(notEmpty, "not be empty") }),
 		wire.Must("currency", func() { in.currency = r.Text(schedule.IsCurrency, "be three capital letters") }),
 		wire.Must("passengers", func() {
@@ -48,7 +48,11 @@ func readNewBooking(r *wire.Reader) *newBooking {
 				r.Reject("must have at least one passenger")
 			}
 		}),
-	)
+	}
+	for _, name := range ignored {
+		fields = append(fields, wire.May(name, r.Skip))
+	}
+	r.Fields(fields...)
 	r.End()
 	in.wrong = problems(r)
 	return in
@@ -175,15 +179,13 @@ func validPhone(s string) bool {
 	return digits >= 5 && digits <= 15 && len(s) <= 40
 }
 
+const maxBookings = 50 // take
+
 // listBookings answers GET /v2/bookings.
 func (s *Server) listBookings(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-	const most = 50
 	q := newQuery(r)
-	var only *schedule.Day
-	if day, ok := q.day("departureDate", q.text("departureDate")); ok {
-		only = &day
-	}
-	take, skip := q.page(most)
+	only := q.optionalDay("departureDate")
+	take, skip := q.page(maxBookings)
 	if err := q.err(); err != nil {
 		return err
 	}
@@ -235,29 +237,36 @@ func (s *Server) getRefundRules(w http.ResponseWriter, r *http.Request, p *auth.
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		wire.Each(w, "refundRules", b.Tickets, func(t booking.Ticket) {
-			w.Object("")
-			writeID(w, "orderId", t.ID)
-			wire.Each(w, "rules", t.Itinerary(), func(l booking.Leg) { writeRules(w, l.Run.Form) })
-			w.EndObject()
-		})
+	return reply(w, http.StatusOK, func(w *wire.Writer) { writeOrderRules(w, b.Tickets) })
+}
+
+// writeOrderRules writes the refund rules of each ticket.
+func writeOrderRules(w *wire.Writer, tickets []booking.Ticket) {
+	wire.Each(w, "refundRules", tickets, func(t booking.Ticket) {
+		w.Object("")
+		writeID(w, "orderId", t.ID)
+		wire.Each(w, "rules", t.Itinerary(), func(l booking.Leg) { writeRules(w, l.Run.Form) })
+		w.EndObject()
 	})
+}
+
+// viewTicket finds the ticket that a request's path names, its booking, and the instant.
+func (s *Server) viewTicket(r *http.Request, p *auth.Partner) (b *booking.Booking, t *booking.Ticket, now time.Time, err error) {
+	err = s.st.View(func(st *State, at time.Time) {
+		b, t = st.Bookings.Ticket(booking.ID(p.ID), parseID(r.PathValue("id")))
+		now = at
+	})
+	if err == nil && t == nil {
+		err = errNotFound
+	}
+	return b, t, now, err
 }
 
 // getTicket answers GET /v2/tickets/{id}.
 func (s *Server) getTicket(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-	var b *booking.Booking
-	var t *booking.Ticket
-	var now time.Time
-	if err := s.st.View(func(st *State, at time.Time) {
-		b, t = st.Bookings.Ticket(booking.ID(p.ID), parseID(r.PathValue("id")))
-		now = at
-	}); err != nil {
+	b, t, now, err := s.viewTicket(r, p)
+	if err != nil {
 		return err
 	}
-	if t == nil {
-		return errNotFound
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) { writeTicket(w, "ticket", b, t, now, false) })
+	return reply(w, http.StatusOK, func(w *wire.Writer) { writeTicket(w, "ticket", b, t, now, byItself) })
 }

@@ -87,6 +87,8 @@ func explain(err error) *failure {
 		return known
 	case errors.Is(err, auth.ErrCredentials):
 		return errUnauthorized
+	case errors.Is(err, auth.ErrGone):
+		return detailed(http.StatusGone, "GONE", "the legacy interface is no longer there for you; see the migration guide", writeGuide)
 	case errors.Is(err, booking.ErrNotFound), errors.Is(err, report.ErrNotFound):
 		return errNotFound
 	case errors.As(err, &states):

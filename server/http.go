@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"waybill/auth"
@@ -44,6 +45,18 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 		"GET /v2/reports/company/orders/{id}/download":    s.company(auth.Reports, s.getDownload),
 		"GET /v2/reports/files/{token}":                   s.public(s.getReportFile),
 		"PATCH /v2/geolocation/fms-objects/{fmsObjectId}": s.company(auth.Geolocation, s.patchFMSObject),
+		"GET /rest/offers":                                s.legacy(s.getLegacyOffers),
+		"POST /rest/orders":                               s.legacy(s.postLegacyOrders),
+		"GET /rest/orders":                                s.legacy(s.listLegacyOrders),
+		"PATCH /rest/orders":                              s.legacy(s.patchLegacyOrders),
+		"GET /rest/orders/{id}":                           s.legacy(s.getLegacyOrder),
+		"GET /rest/orders/{id}/refund-rules":              s.legacy(s.getLegacyRefundRules),
+		"/rest/offers":                                    s.legacy(s.noLegacyRoute),
+		"/rest/offers/":                                   s.legacy(s.noLegacyRoute),
+		"/rest/orders":                                    s.legacy(s.noLegacyRoute),
+		"/rest/orders/":                                   s.legacy(s.noLegacyRoute),
+		"GET /docs/migration":                             s.public(s.getMigrationGuide),
+		"GET /metrics":                                    s.public(s.getMetrics),
 		"GET /test/clock":                                 s.public(s.getClock),
 		"POST /test/clock":                                s.public(s.postClock),
 		"GET /livez":                                      s.public(s.getLive),
@@ -63,9 +76,12 @@ func (s *Server) public(h func(http.ResponseWriter, *http.Request) error) http.H
 
 // partner wraps a handler that takes the partner whose API key the request shows.
 func (s *Server) partner(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
-	return known(s, h, func(r *http.Request) string { return only(r.Header["X-Api-Key"]) },
-		func(st *State, key auth.Hash, _ time.Time) *auth.Partner { return st.Partners.Caller(key) })
+	return known(s, errUnauthorized, h, apiKey, byKey)
 }
+
+func apiKey(r *http.Request) string { return only(r.Header["X-Api-Key"]) }
+
+func byKey(st *State, key auth.Hash, _ time.Time) *auth.Partner { return st.Partners.Caller(key) }
 
 // only gives the one element of a list; "" when it has none or several.
 func only(list []string) string {
@@ -76,8 +92,8 @@ func only(list []string) string {
 }
 
 // known wraps a handler that takes who calls: whom find gives for the hash of the secret that the request shows; nil
-// is nobody. Reading and hashing are not done under the lock.
-func known[P any](s *Server, h func(http.ResponseWriter, *http.Request, *P) error, secret func(*http.Request) string, find func(*State, auth.Hash, time.Time) *P) http.HandlerFunc {
+// is nobody, who is answered with stranger. Reading and hashing are not done under the lock.
+func known[P any](s *Server, stranger error, h func(http.ResponseWriter, *http.Request, *P) error, secret func(*http.Request) string, find func(*State, auth.Hash, time.Time) *P) http.HandlerFunc {
 	return s.public(func(w http.ResponseWriter, r *http.Request) error {
 		var caller *P
 		hash := auth.HashOf(secret(r))
@@ -85,7 +101,7 @@ func known[P any](s *Server, h func(http.ResponseWriter, *http.Request, *P) erro
 		if err != nil {
 			return err
 		}
-		if err = error(errUnauthorized); caller != nil {
+		if err = stranger; caller != nil {
 			err = h(w, r, caller)
 		}
 		if err != nil {
@@ -99,8 +115,12 @@ func known[P any](s *Server, h func(http.ResponseWriter, *http.Request, *P) erro
 // newMux makes the handler of all routes. Nothing of ServeMux's own answers is ever seen.
 func (s *Server) newMux() {
 	s.mux = http.NewServeMux()
+	s.legacyCalls = map[string]*atomic.Uint64{}
 	for pattern, h := range s.routes() {
 		s.mux.HandleFunc(pattern, h)
+		if strings.Contains(pattern, "/rest/") {
+			s.legacyCalls[pattern] = new(atomic.Uint64)
+		}
 	}
 	s.mux.HandleFunc("/", s.public(s.noRoute))
 }
@@ -110,7 +130,7 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
 	var allow []string
 	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodPost, http.MethodPut} {
 		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
-		if _, pattern := s.mux.Handler(other); pattern != "/" && pattern != "" {
+		if _, pattern := s.mux.Handler(other); strings.Contains(pattern, " ") {
 			allow = append(allow, method)
 		}
 	}

@@ -37,6 +37,8 @@ type State struct {
 type Clock struct {
 	Set      bool  `json:"set"`
 	OffsetMs int64 `json:"offsetMs"` // milliseconds ahead of the machine's clock
+	// Began is where it was started, if nothing had been sold before: the directory's creation by its own clock.
+	Began time.Time `json:"began,omitzero"`
 }
 
 func newState() *State {
@@ -51,8 +53,9 @@ type Event any
 
 // ClockSet says that the directory's clock was started, moved, or, with Real, given up.
 type ClockSet struct {
-	Real     bool  `json:"real"`
-	OffsetMs int64 `json:"offsetMs"`
+	Real     bool      `json:"real"`
+	OffsetMs int64     `json:"offsetMs"`
+	Began    time.Time `json:"began,omitzero"` // see Clock
 }
 
 // TimetableImported says which timetable is in force from then on.
@@ -156,6 +159,7 @@ var kinds = []kind{
 	plain("ticket.carrier", inBookings, (*booking.State).ApplyCarrierSet),
 	plain("partner.key_added", inPartners, (*auth.Partners).ApplyKeyAdded),
 	plain("partner.revoked", inPartners, (*auth.Partners).ApplyKeysRevoked),
+	plain("partner.legacy_used", inPartners, (*auth.Partners).ApplyLegacyUsed),
 	plain("user.added", inAccounts, (*auth.Accounts).ApplyUserAdded),
 	plain("user.access_given", inAccounts, (*auth.Accounts).ApplyAccessGiven),
 	plain("user.removed", inAccounts, (*auth.Accounts).ApplyUserRemoved),
@@ -167,7 +171,9 @@ var kinds = []kind{
 	plain("report.downloaded", inReports, (*report.State).ApplyDownloaded),
 	plain("timetable.imported", inAll, applyTimetableImported),
 	plain("geolocation.set", inAll, func(s *State, _ time.Time, e *GeolocationSet) { s.Geolocation[e.Object] = e.On }),
-	plain("clock.set", inAll, func(s *State, _ time.Time, e *ClockSet) { s.Clock = Clock{!e.Real, e.OffsetMs} }),
+	plain("clock.set", inAll, func(s *State, _ time.Time, e *ClockSet) {
+		s.Clock = Clock{!e.Real, e.OffsetMs, cmp.Or(e.Began, s.Clock.Began)}
+	}),
 }
 
 // kindOf gives the kind of an event.

@@ -153,7 +153,7 @@ func (s *Server) getOffers(w http.ResponseWriter, r *http.Request, p *auth.Partn
 		return err
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		wire.Each(w, "offers", list, func(f found) { s.writeOffer(w, &f, p) })
+		wire.Each(w, "offers", list, func(f found) { s.writeOffer(w, &f, p, false) })
 		w.String("source", schedule.OwnSource)
 	})
 }
@@ -195,7 +195,8 @@ func sells(p *auth.Partner, c *schedule.Company) bool {
 	return len(p.Companies) == 0 || slices.Contains(p.Companies, c.Slug)
 }
 
-func (s *Server) writeOffer(w *wire.Writer, f *found, p *auth.Partner) {
+// writeOffer writes an Offer; the legacy interface's has no expiresAt.
+func (s *Server) writeOffer(w *wire.Writer, f *found, p *auth.Partner, legacy bool) {
 	rides := make([]ride, 0, 2)
 	for _, l := range f.legs {
 		rides = append(rides, offered(f.tt, l))
@@ -205,7 +206,9 @@ func (s *Server) writeOffer(w *wire.Writer, f *found, p *auth.Partner) {
 	w.String("source", rides[0].Run.Form.Company.Source)
 	w.Int("seatsLeft", int64(f.seats))
 	w.Time("arrivalDate", time.Unix(f.legs[len(f.legs)-1].Arr, 0))
-	w.Time("expiresAt", o.expires)
+	if !legacy {
+		w.Time("expiresAt", o.expires)
+	}
 	wire.Each(w, "prices", o.fares, func(x fare) { writePrice(w, "", rides[0].id+"."+x.currency, x.total(), x.currency) })
 	wire.Each(w, "slices", rides, func(x ride) { x.write(w) })
 	wire.Each(w, "refundRules", rides, func(x ride) { writeRules(w, x.Run.Form) })

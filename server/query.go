@@ -105,6 +105,14 @@ func (q *query) day(name, v string) (schedule.Day, bool) {
 	return d, err == nil
 }
 
+// optionalDay reads a parameter as a date; nil when it is absent or wrong.
+func (q *query) optionalDay(name string) *schedule.Day {
+	if day, ok := q.day(name, q.text(name)); ok {
+		return &day
+	}
+	return nil
+}
+
 // choice gives one of the values allowed.
 func (q *query) choice(name, absent string, allowed []string) string {
 	v := cmp.Or(q.text(name), absent)

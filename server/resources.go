@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,12 +29,21 @@ func writeBooking(w *wire.Writer, name string, b *booking.Booking, now time.Time
 	due, _ := b.RequiredBy(now)
 	w.OptionalTime("bookingRequiredBy", due)
 	w.OptionalTime("paymentRequiredBy", due)
-	wire.Each(w, "tickets", b.Tickets, func(t booking.Ticket) { writeTicket(w, "", b, &t, now, true) })
+	wire.Each(w, "tickets", b.Tickets, func(t booking.Ticket) { writeTicket(w, "", b, &t, now, inBooking) })
 	w.EndObject()
 }
 
-// writeTicket writes a Ticket; without whole, each slice carries only its id.
-func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Ticket, now time.Time, whole bool) {
+// ticketForm is how a Ticket is shown.
+type ticketForm int
+
+const (
+	inBooking   ticketForm = iota
+	byItself               // each slice carries only its id
+	legacyOrder            // the seat stands beside the slices, not in them
+)
+
+// writeTicket writes a Ticket.
+func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Ticket, now time.Time, form ticketForm) {
 	id, legs := t.ID.String(), t.Itinerary()
 	w.Object(name)
 	w.String("id", id)
@@ -57,14 +67,26 @@ func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 	}
 	w.Array("slices")
 	for i, l := range legs {
-		if x := (ride{l, id + "." + strconv.Itoa(i+1)}); whole {
-			x.write(w)
-		} else {
+		if x := (ride{l, id + "." + strconv.Itoa(i+1), form == legacyOrder}); form == byItself {
 			w.Record("", "id", x.id)
+		} else {
+			x.write(w)
 		}
 	}
 	w.EndArray()
+	if form == legacyOrder {
+		writeSeat(w, id+".1", legs)
+	}
 	w.EndObject()
+}
+
+// writeSeat writes the seat of a slice, or those of all.
+func writeSeat(w *wire.Writer, slice string, legs []booking.Leg) {
+	var labels []string
+	for _, l := range legs {
+		labels = append(labels, strconv.Itoa(int(l.Seat)))
+	}
+	w.Record("seat", "id", slice+".seat", "label", strings.Join(labels, " "))
 }
 
 func writePassenger(w *wire.Writer, ticket string, p booking.Passenger) {
@@ -121,7 +143,8 @@ func writeRules(w *wire.Writer, form *schedule.Form) {
 // ride is what a Slice shows: a leg as it was sold, or of an offer, which has no seat (0) and no amount.
 type ride struct {
 	booking.Leg
-	id string
+	id       string
+	seatless bool // its seat is not shown in it
 }
 
 // offered gives the ride that a leg would be sold as.
@@ -129,7 +152,7 @@ func offered(tt *schedule.Timetable, l *schedule.Leg) ride {
 	start, form := tt.Start(l), tt.Form(l.Trip)
 	run := &booking.Run{Form: form, Day: l.Day, Start: start, Offsets: tt.Offsets(l.Trip, start)}
 	id := form.Trip + "." + l.Day.String() + "." + strconv.Itoa(int(l.From)) + "." + strconv.Itoa(int(l.To))
-	return ride{booking.Leg{Run: run, From: l.From, To: l.To, Discount: int16(tt.Discount(l))}, id}
+	return ride{booking.Leg{Run: run, From: l.From, To: l.To, Discount: int16(tt.Discount(l))}, id, true}
 }
 
 // write writes a Slice.
@@ -140,7 +163,7 @@ func (x *ride) write(w *wire.Writer) {
 	w.Int("duration", int64(arr.Sub(dep)/time.Minute))
 	w.Time("departureDate", dep)
 	w.Time("arrivalDate", arr)
-	if x.Seat > 0 {
+	if !x.seatless {
 		w.Record("seat", "id", x.id+".seat", "label", strconv.Itoa(int(x.Seat)))
 	}
 	writeBus(w, &f.Bus)

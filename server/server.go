@@ -48,6 +48,9 @@ type Config struct {
 	// KeepClock uses the directory's clock as it is: for the command line's verbs.
 	KeepClock bool
 
+	// LegacySince is when the legacy interface was deprecated; zero is the directory's creation.
+	LegacySince time.Time
+
 	// MaxTransfers is the number of changes a journey may have: 0 or 1.
 	MaxTransfers int
 
@@ -75,7 +78,9 @@ type Server struct {
 	st  *store.Store[*State, Event]
 	mux *http.ServeMux
 
-	fresh bool // see Fresh
+	fresh       bool                      // see Fresh
+	deprecated  time.Time                 // since when the legacy interface is
+	legacyCalls map[string]*atomic.Uint64 // by route
 
 	// What requests read without the lock; each is replaced once its change is durable.
 	timetable atomic.Pointer[schedule.Timetable]
@@ -168,7 +173,11 @@ func (s *Server) settleIn(start time.Time) error {
 		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings", ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
 	case s.cfg.TestClock && !found.Clock.Set:
 		offset := at.Sub(start).Truncate(time.Millisecond)
-		if err := s.st.SetClock(s.cfg.Now().Add(offset), &ClockSet{OffsetMs: offset.Milliseconds()}); err != nil {
+		first := s.cfg.Now().Add(offset).UTC().Truncate(time.Millisecond)
+		if sold == 0 {
+			found.Clock.Began = first
+		}
+		if err := s.st.SetClock(first, &ClockSet{OffsetMs: offset.Milliseconds(), Began: found.Clock.Began}); err != nil {
 			return err
 		}
 	case !s.cfg.TestClock && !s.cfg.KeepClock && found.Clock.Set:
@@ -176,6 +185,7 @@ func (s *Server) settleIn(start time.Time) error {
 			return err
 		}
 	}
+	s.deprecated = cmp.Or(s.cfg.LegacySince, found.Clock.Began, s.st.Created())
 	tt, err := loadTimetable(s.cfg.FS, found.TimetableHash)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.
 		}
 		return h(w, r, p)
 	}
-	return known(s, allowed, func(r *http.Request) string { return cookie(r, accessCookie) },
+	return known(s, errUnauthorized, allowed, func(r *http.Request) string { return cookie(r, accessCookie) },
 		func(st *State, token auth.Hash, now time.Time) *auth.Principal {
 			p := st.Accounts.Caller(token, false, now)
 			if p != nil {

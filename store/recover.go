@@ -74,7 +74,15 @@ func (st *Store[S, E]) recover() error {
 	st.head = st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)
 	err = st.flush()
 	st.w.rotated = false
-	return err
+	return cmp.Or(err, reading(st.cfg.FS, "journal/"+numbered(1), func(f *io.SectionReader) error {
+		text, err := bufio.NewReader(f).ReadBytes('\n')
+		if err != nil {
+			return err
+		}
+		first, err := parseLine(text[:len(text)-1])
+		st.created = first.Time
+		return err
+	}))
 }
 
 // prepare makes the directory's fixed parts and drops temporary files.

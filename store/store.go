@@ -90,8 +90,9 @@ type Stamp struct {
 
 // Store is an open directory. Its methods may be called from any goroutine.
 type Store[S, E any] struct {
-	cfg  Config[S, E]
-	lock io.Closer
+	cfg     Config[S, E]
+	lock    io.Closer
+	created time.Time // of the first line
 
 	mu       sync.Mutex
 	state    S
@@ -134,6 +135,9 @@ func newBatch[E any]() *batch[E] { return &batch[E]{done: make(chan struct{})} }
 
 // Failed is closed when the journal can no longer be written.
 func (st *Store[S, E]) Failed() <-chan struct{} { return st.failed }
+
+// Created is when the directory was made: the time of its first line.
+func (st *Store[S, E]) Created() time.Time { return st.created }
 
 // View calls read under the lock and returns once all that read saw is durable.
 func (st *Store[S, E]) View(read func(S, time.Time)) error {

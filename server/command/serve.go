@@ -34,6 +34,7 @@ func setupServe(flags *flag.FlagSet) action {
 	data := dataFlag(flags)
 	clock := flags.String("test-clock", "", "serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z")
 	transfers := flags.Int("max-transfers", 1, "changes a journey may have, 0 or 1")
+	since := flags.String("legacy-since", "", "the `instant` since when the legacy interface is deprecated; without it the directory's creation")
 	provider := new(idp.Config)
 	flags.StringVar(&provider.Issuer, "idp-issuer", "", "the identity provider's issuer, `exactly` as in its ID tokens; without it the built-in development provider is trusted")
 	flags.StringVar(&provider.Audience, "idp-audience", "", "the `audience` of its ID tokens: this service's client id there")
@@ -49,6 +50,11 @@ func setupServe(flags *flag.FlagSet) action {
 		if cfg.TestClock && *clock != "now" {
 			if cfg.StartAt, err = instant(*clock); err != nil {
 				return usage(fmt.Errorf("-test-clock %w, or now", err))
+			}
+		}
+		if *since != "" {
+			if cfg.LegacySince, err = instant(*since); err != nil {
+				return usage(fmt.Errorf("-legacy-since %w", err))
 			}
 		}
 		if *transfers < 0 || *transfers > 1 {

@@ -1,0 +1,154 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Contract §11, -legacy-since: another day of deprecation than the directory's creation.
+func TestLegacySince(t *testing.T) {
+	since := time.Date(2026, 6, 1, 12, 0, 0, 500e6, time.UTC)
+	s, key := demoServer(t, Config{LegacySince: since})
+	w := ask(s, key, "GET", "/rest/orders", "")
+	if w.Code != 200 { // the partner is younger
+		t.Fatal(w.Code, w.Body)
+	}
+	if d, u := w.Header().Get("Deprecation"), w.Header().Get("Sunset"); d != "@1780315200" || u != "Sun, 30 Aug 2026 12:00:00 GMT" {
+		t.Error(d, u)
+	}
+}
+
+// ask sends one request, with a key unless it is "".
+func ask(s *Server, key, method, target, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if key != "" {
+		r.Header.Set("x-api-key", key)
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// The guide's table holds every legacy route, and nothing but routes.
+func TestMigrationGuideNamesTheRoutes(t *testing.T) {
+	s, _ := demoServer(t, Config{})
+	told := map[string]bool{"": true}
+	for _, m := range migrations {
+		told[m.Old], told[m.New] = true, true
+		if m.Before.Method != strings.Fields(m.Old)[0] || !strings.HasPrefix(m.Before.Path, "/rest/") || !strings.HasPrefix(m.After.Path, "/v2/") {
+			t.Errorf("%s: the examples are of other calls", m.Old)
+		}
+	}
+	routes := s.routes()
+	for pattern := range told {
+		if pattern != "" && routes[pattern] == nil {
+			t.Errorf("%q is not a route", pattern)
+		}
+	}
+	for pattern := range routes {
+		if strings.Contains(pattern, " /rest/") && !told[pattern] {
+			t.Errorf("the guide does not tell of %s", pattern)
+		}
+	}
+}
+
+// The guide's examples do what it says.
+func TestMigrationGuideExamples(t *testing.T) {
+	day := scriptStart.AddDate(0, 0, 2).Format(time.DateOnly)
+	for _, m := range migrations {
+		for _, x := range []example{m.Before, m.After} {
+			s, key := demoServer(t, Config{})
+			offers := ask(s, key, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+day, "").Body.String()
+			vars := []string{"$DATE", day, "$OFFER", regexp.MustCompile(`"offers":\[{"id":"([^"]+)`).FindStringSubmatch(offers)[1]}
+			if x.Method+x.Path != "POST/rest/orders" && x.Method+x.Path != "POST/v2/bookings" {
+				body := strings.NewReplacer(vars...).Replace(`{"offerId":"$OFFER",` + examplePassenger)
+				ids := regexp.MustCompile(`"booking":{"id":"([^"]+)".*"tickets":\[{"id":"([^"]+)"`).FindStringSubmatch(ask(s, key, "POST", "/v2/bookings", body).Body.String())
+				vars = append(vars, "$BOOKING", ids[1], "$TICKET", ids[2])
+			}
+			fill := strings.NewReplacer(vars...)
+			w := ask(s, key, x.Method, fill.Replace(x.Path), fill.Replace(x.Body))
+			if missing := without(t, x.Answer, w.Body.Bytes()); w.Code != x.Status || missing != "" {
+				t.Errorf("%s %s: %d, want %d; not as shown: %s\n%s", x.Method, x.Path, w.Code, x.Status, missing, w.Body)
+			}
+		}
+	}
+}
+
+// without tells what an example shows that an answer has not. Numbers, and strings that start with …, only have to be there.
+func without(t *testing.T, shown string, answer []byte) string {
+	var want, got any
+	if err := json.Unmarshal([]byte(shown), &want); err != nil {
+		t.Fatal(shown, err)
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(path string, want, got any) string
+	walk = func(path string, want, got any) string {
+		switch want := want.(type) {
+		case map[string]any:
+			have, _ := got.(map[string]any)
+			for name, v := range want {
+				if bad := walk(path+"."+name, v, have[name]); bad != "" {
+					return bad
+				}
+			}
+		case []any:
+			have, _ := got.([]any)
+			for i, v := range want {
+				if i >= len(have) {
+					return path
+				}
+				if bad := walk(fmt.Sprintf("%s[%d]", path, i), v, have[i]); bad != "" {
+					return bad
+				}
+			}
+		case float64:
+			if _, ok := got.(float64); !ok {
+				return path
+			}
+		case string:
+			if have, ok := got.(string); !ok || want != "…" && have != want {
+				return path
+			}
+		}
+		return ""
+	}
+	return walk("", want, got)
+}
+
+// The page needs nothing but itself: no script, no outside address, and a policy that allows its own style only.
+func TestMigrationGuidePage(t *testing.T) {
+	s, _ := demoServer(t, Config{})
+	w := ask(s, "", "GET", "/docs/migration", "")
+	page, policy := w.Body.String(), w.Header().Get("Content-Security-Policy")
+	if w.Code != 200 || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Fatal(w.Code, w.Header())
+	}
+	for _, foreign := range []string{"<script", "http://", "https://", "//", " on", "@import", "url(", "style="} {
+		if tag := regexp.MustCompile(`<[^>]*` + regexp.QuoteMeta(foreign) + `[^>]*>`).FindString(page); tag != "" {
+			t.Errorf("the page has %s", tag)
+		}
+	}
+	styled := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindStringSubmatch(page)
+	if styled == nil || !strings.Contains(policy, "default-src 'none'; style-src 'sha256-"+sumOf([]byte(styled[1]))+"'") {
+		t.Errorf("policy %s", policy)
+	}
+	text := html.UnescapeString(page)
+	for _, m := range migrations {
+		for _, want := range []string{m.Old, m.New, m.What, m.Change, m.Before.Path, m.Before.Body, m.Before.Answer, m.After.Path, m.After.Body, m.After.Answer} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the page does not have %s", want)
+			}
+		}
+	}
+	if !strings.Contains(text, s.deprecated.UTC().Format(time.RFC1123)) {
+		t.Error("the page does not tell since when")
+	}
+}

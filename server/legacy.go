@@ -1,0 +1,219 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/server/wire"
+)
+
+// The legacy interface, /rest/offers and /rest/orders (interface, Versioning; contract §11), on its way out: other
+// requests and answers around the same searches and decisions as v2.
+
+const (
+	guidePath = "/docs/migration"
+	guideLink = `<` + guidePath + `>; rel="deprecation"; type="text/html", <` + guidePath + `>; rel="sunset"; type="text/html"`
+)
+
+// writeGuide writes where the migration guide is, as details of an error.
+func writeGuide(w *wire.Writer) { w.String("migrationGuide", guidePath) }
+
+// legacy wraps a handler of a legacy route. Every answer says since when the interface is deprecated and when it goes
+// (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410.
+func (s *Server) legacy(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
+	answer := known(s, errForbidden, func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+		if err := s.useLegacy(r, p); err != nil {
+			return err
+		}
+		if day := newQuery(r).text("departureDate"); day != "" && r.Method != http.MethodPost {
+			if _, err := schedule.ParseDay(day); err != nil {
+				return errLegacyDate
+			}
+		}
+		return h(w, r, p)
+	}, apiKey, byKey)
+	return func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Deprecation", fmt.Sprintf("@%d", s.deprecated.Unix()))
+		h.Set("Sunset", s.deprecated.Add(auth.LegacyWindow).UTC().Format(http.TimeFormat))
+		h.Set("Link", guideLink)
+		answer(w, r)
+	}
+}
+
+// errLegacyDate is what the legacy interface said to a malformed departureDate (interface, Changes from legacy).
+var errLegacyDate = fail(http.StatusInternalServerError, "INTERNAL", "departureDate must be a date as in 2026-11-20")
+
+// useLegacy counts a legacy call, whatever comes of it. Its error is auth.ErrGone.
+func (s *Server) useLegacy(r *http.Request, p *auth.Partner) error {
+	_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		e, err := st.Partners.UseLegacy(now, s.deprecated, p.ID)
+		if e == nil {
+			return nil, err
+		}
+		return []Event{e}, nil
+	}, nil)
+	if err == nil {
+		s.legacyCalls[r.Pattern].Add(1)
+	}
+	return err
+}
+
+// noLegacyRoute answers what is no legacy route but lies where they do.
+func (s *Server) noLegacyRoute(w http.ResponseWriter, r *http.Request, _ *auth.Partner) error {
+	return s.noRoute(w, r)
+}
+
+// getLegacyOffers answers GET /rest/offers.
+func (s *Server) getLegacyOffers(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	list, err := s.findOffers(r, p, "passengersQty")
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.String("source", schedule.OwnSource)
+		wire.Each(w, "results", list, func(f found) { s.writeOffer(w, &f, p, true) })
+	})
+}
+
+// legacyFields are members that the legacy create took and v2 refuses.
+var legacyFields = []string{"price", "seats", "paymentRecipient", "invoice", "sessionId", "octobusRaceId", "blaBlaCarRaceId", "source"}
+
+// postLegacyOrders answers POST /rest/orders.
+func (s *Server) postLegacyOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	in, err := document(w, r)
+	if err != nil {
+		return err
+	}
+	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in, legacyFields))
+	if err != nil {
+		return err
+	}
+	wrote(w, seq)
+	var orders []booking.Order
+	for i := range b.Tickets {
+		orders = append(orders, booking.Order{Booking: b, Ticket: &b.Tickets[i]})
+	}
+	send(w, http.StatusOK, func(w *wire.Writer) { writeLegacyOrders(w, "data", orders, now) })
+	return nil
+}
+
+// writeLegacyOrders writes tickets as the legacy interface shows them.
+func writeLegacyOrders(w *wire.Writer, name string, orders []booking.Order, now time.Time) {
+	wire.Each(w, name, orders, func(o booking.Order) { writeTicket(w, "", o.Booking, o.Ticket, now, legacyOrder) })
+}
+
+// listLegacyOrders answers GET /rest/orders.
+func (s *Server) listLegacyOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	q := newQuery(r)
+	leaves, created := q.optionalDay("departureDate"), q.optionalDay("createdAt")
+	take, skip := q.page(maxBookings)
+	if err := q.err(); err != nil {
+		return err
+	}
+	var page []booking.Order
+	var total int
+	var now time.Time
+	if err := s.st.View(func(st *State, at time.Time) {
+		page, total = st.Bookings.Orders(booking.ID(p.ID), leaves, created, skip, take)
+		now = at
+	}); err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		writeLegacyOrders(w, "orders", page, now)
+		w.Int("total", int64(total))
+	})
+}
+
+// getLegacyOrder answers GET /rest/orders/{id}.
+func (s *Server) getLegacyOrder(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	b, t, now, err := s.viewTicket(r, p)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) { writeTicket(w, "order", b, t, now, legacyOrder) })
+}
+
+// getLegacyRefundRules answers GET /rest/orders/{id}/refund-rules.
+func (s *Server) getLegacyRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	_, t, _, err := s.viewTicket(r, p)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, func(w *wire.Writer) { writeOrderRules(w, []booking.Ticket{*t}) })
+}
+
+// patches are what PATCH /rest/orders can do; a carrier's statuses were the backoffice's (interface, Versioning).
+var patches = map[string]booking.Action{"paymentStatus Paid": booking.Pay, "paymentStatus Booked": booking.Book, "status Canceled": booking.Cancel}
+
+// patchLegacyOrders answers PATCH /rest/orders, which pays, books or cancels tickets of any bookings.
+func (s *Server) patchLegacyOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	in, err := document(w, r)
+	if err != nil {
+		return err
+	}
+	sel := booking.Selection{Partner: booking.ID(p.ID)}
+	action, wrong := readPatch(in, &sel)
+	var orders []booking.Order
+	var now time.Time
+	after := func(st *State, at time.Time) {
+		orders, err = st.Bookings.Select(sel)
+		now = at
+	}
+	if wrong != nil {
+		// Whether there are such tickets comes before what is wrong with the body.
+		failed := s.st.View(after)
+		return cmp.Or(failed, err, wrong)
+	}
+	seq, err := s.perform(r, sel, action, after)
+	if err != nil {
+		return err
+	}
+	wrote(w, seq)
+	send(w, http.StatusOK, func(w *wire.Writer) { writeLegacyOrders(w, "data", orders, now) })
+	return nil
+}
+
+// readPatch reads what to do with which tickets. Its error lists everything wrong with the body.
+func readPatch(in *wire.Reader, sel *booking.Selection) (booking.Action, error) {
+	var actions []booking.Action
+	var carriers []entry
+	what := func(member, values string) wire.Field {
+		return wire.May(member, func() {
+			in.Text(func(value string) bool {
+				action, ok := patches[member+" "+value]
+				if ok {
+					actions = append(actions, action)
+				}
+				_, carrier := booking.ParseCarrier(value)
+				if carrier {
+					e := detailed(http.StatusBadRequest, "VALIDATION_ERROR", member+" "+value+" is not migrated: the carrier's statuses are set in the backoffice; see the migration guide", func(w *wire.Writer) {
+						w.String("field", member)
+						writeGuide(w)
+					})
+					carriers = append(carriers, e.entries...)
+				}
+				return ok || carrier
+			}, "be "+values)
+		})
+	}
+	in.Fields(
+		wire.Must("ordersIds", func() { sel.Tickets = readIDs(in) }),
+		what("paymentStatus", "Paid or Booked"),
+		what("status", "Canceled"),
+	)
+	in.End()
+	if len(in.Problems) == 0 && len(actions)+len(carriers) != 1 {
+		in.Reject("must have one of paymentStatus and status")
+	}
+	if wrong := invalid(append(problems(in), carriers...)); wrong != nil {
+		return 0, wrong
+	}
+	return actions[0], nil
+}
