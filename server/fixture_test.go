@@ -29,7 +29,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err != nil || os.WriteFile(filepath.Join(dir, "FORMAT"), format, 0o600) != nil {
 			t.Fatal(err)
 		}
-		if rep, err := Verify(store.Dir(dir), false); err != nil || rep.Torn != nil {
+		if rep, err := Verify(store.Dir(dir), false, nil); err != nil || rep.Torn != nil {
 			t.Fatalf("%s: %v, %v", version, rep.Torn, err)
 		}
 		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)

@@ -17,15 +17,15 @@ import (
 )
 
 // Verify checks a directory that may be in use: every byte of the journal and
-// its snapshots, then the books (contract §1). It only reads.
-func Verify(fsys store.FS, live bool) (store.Report, error) {
+// its snapshots, its checkpoints and those kept elsewhere, then the books (contract §1). It only reads.
+func Verify(fsys store.FS, live bool, kept []store.Kept) (store.Report, error) {
 	if err := lostJournal(fsys); err != nil {
 		return store.Report{}, err
 	}
 	if _, err := readRing(fsys); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return store.Report{}, err
 	}
-	return store.Verify(StoreConfig(fsys, slog.New(slog.DiscardHandler)), live, check, func(s *State, end store.Stamp) error {
+	return store.Verify(StoreConfig(fsys, slog.New(slog.DiscardHandler)), live, kept, check, func(s *State, end store.Stamp) error {
 		if _, err := loadTimetable(fsys, s.TimetableHash); err != nil {
 			return err
 		}

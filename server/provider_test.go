@@ -59,7 +59,7 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 		compareWithReplay(t, s, dir, false)
 		s.Close()
 	})
-	if _, err := Verify(store.Dir(dir), true); err != nil {
+	if _, err := Verify(store.Dir(dir), true, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -24,7 +24,7 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	if n := seatsLeft(t, s, bukovel); n != 0 {
 		t.Errorf("%d seats are left after the old feed came back", n)
 	}
-	if _, err := Verify(store.Dir(dir), true); err != nil {
+	if _, err := Verify(store.Dir(dir), true, nil); err != nil {
 		t.Error(err)
 	}
 }

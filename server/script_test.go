@@ -380,7 +380,7 @@ func (p *player) finish() {
 	if err := p.s.Close(); err != nil {
 		p.fatal("close: %v", err)
 	}
-	if _, err := Verify(store.Dir(p.dir), false); err != nil {
+	if _, err := Verify(store.Dir(p.dir), false, nil); err != nil {
 		p.fatal("verify: %v", err)
 	}
 }

@@ -248,7 +248,7 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	if list.status != 200 {
 		t.Error(list)
 	}
-	if _, err := Verify(store.Dir(dir), true); err != nil {
+	if _, err := Verify(store.Dir(dir), true, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -273,6 +273,17 @@ func (h *handle) Size() (int64, error) {
 	return int64(len(h.f.data)), nil
 }
 
+func (h *handle) Truncate(size int64) error {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	if _, err := h.d.step("truncate " + h.name); err != nil {
+		return err
+	}
+	f := h.f
+	f.data, f.synced, f.lost = f.data[:size], f.synced[:min(int(size), len(f.synced))], min(f.lost, int(size))
+	return nil
+}
+
 func (h *handle) Close() error { return nil }
 
 // files gives the content of every file as a reader sees it.

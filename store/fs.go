@@ -33,6 +33,7 @@ type File interface {
 	io.ReaderAt
 	Sync() error // makes all that was written durable
 	Size() (int64, error)
+	Truncate(size int64) error
 }
 
 const (

@@ -200,6 +200,7 @@ const (
 
 // run writes batch after batch until kick is closed. After a failure it only waits for that.
 func (st *Store[S, E]) run() {
+	defer close(st.grown)
 	for range st.kick {
 		// Those who were released by the last batch get to hand in their next
 		// event first: far fewer syncs, measured, and no timer.
@@ -232,6 +233,7 @@ func (st *Store[S, E]) finish(b *batch[E], err error) {
 		st.w.rotated = false
 		st.background.Go(func() {
 			defer st.snapshotting.Store(false)
+			st.checkpoint()
 			if err := st.Snapshot(); err != nil && !errors.Is(err, ErrClosed) {
 				st.cfg.Log.Warn("a snapshot could not be written; the next one will be tried in its turn", "err", err)
 			}
@@ -239,6 +241,10 @@ func (st *Store[S, E]) finish(b *batch[E], err error) {
 	}
 	b.err = err
 	close(b.done)
+	select {
+	case st.grown <- struct{}{}:
+	default:
+	}
 }
 
 // write makes a batch durable.

@@ -202,7 +202,7 @@ func TestVerifyMeaning(t *testing.T) {
 	put(t, st, add{N: 1}, add{N: 2})
 	closeStore(t, st)
 	lines := journalLines(files(t, dir))
-	_, err := store.Verify(cfg, false, func(s *sum, stamp store.Stamp, e add) error {
+	_, err := store.Verify(cfg, false, nil, func(s *sum, stamp store.Stamp, e add) error {
 		if e.N == 2 && s.total == 1 && stamp.Seq == 3 {
 			return errFault
 		}
@@ -212,7 +212,7 @@ func TestVerifyMeaning(t *testing.T) {
 	if d, ok := err.(*store.Damage); !ok || *d != want {
 		t.Errorf("check: %v, want %v", err, &want)
 	}
-	_, err = store.Verify(cfg, false, func(*sum, store.Stamp, add) error { return nil }, func(s *sum, stamp store.Stamp) error {
+	_, err = store.Verify(cfg, false, nil, func(*sum, store.Stamp, add) error { return nil }, func(s *sum, stamp store.Stamp) error {
 		if s.total != 3 || stamp.Seq != 3 || stamp.Time != epoch.Truncate(time.Millisecond) {
 			t.Errorf("inspect sees %v at %v", s, stamp)
 		}

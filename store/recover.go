@@ -33,7 +33,7 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	}
 	st = &Store[S, E]{
 		cfg: cfg, lock: lock, pending: newBatch[E](),
-		kick: make(chan struct{}, 1), failed: make(chan struct{}),
+		kick: make(chan struct{}, 1), grown: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 	if err := st.recover(); err != nil {
 		if st.w.file != nil {
@@ -43,6 +43,7 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 		return nil, false, err
 	}
 	st.background.Go(st.run)
+	st.background.Go(st.runCheckpoints)
 	return st, st.head.Seq == 1, nil
 }
 
@@ -53,7 +54,7 @@ func (st *Store[S, E]) recover() error {
 	}
 	r := replay[S, E]{cfg: st.cfg, scan: scan{fsys: st.cfg.FS}}
 	r.visit = r.apply
-	if err := r.thaw(); err != nil {
+	if err := cmp.Or(r.thaw(), r.newestCheckpoint()); err != nil {
 		return err
 	}
 	if err := r.run(); err != nil {
@@ -62,7 +63,7 @@ func (st *Store[S, E]) recover() error {
 	if now := st.cfg.Now(r.state); r.head.Time.After(now.Add(maxAhead)) {
 		return &ClockError{r.head.Time, now}
 	}
-	if err := r.mend(); err != nil {
+	if err := cmp.Or(r.mend(), st.signer.open(st.cfg.FS)); err != nil {
 		return err
 	}
 	file, err := r.fsys.Append(r.last)
@@ -71,10 +72,17 @@ func (st *Store[S, E]) recover() error {
 	}
 	st.state, st.seq, st.last = r.state, r.head.Seq+1, r.head.Time
 	st.w = writer{file: file, size: r.size, head: r.head, next: r.head}
-	st.head = st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)
-	err = st.flush()
-	st.w.rotated = false
-	return cmp.Or(err, reading(st.cfg.FS, "journal/"+numbered(1), func(f *io.SectionReader) error {
+	st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)
+	if err := st.flush(); err != nil {
+		return err
+	}
+	st.head, st.w.rotated = st.w.head, false
+	return st.readCreated()
+}
+
+// readCreated reads the time of the first line.
+func (st *Store[S, E]) readCreated() error {
+	return reading(st.cfg.FS, "journal/"+numbered(1), func(f *io.SectionReader) error {
 		text, err := bufio.NewReader(f).ReadBytes('\n')
 		if err != nil {
 			return err
@@ -82,7 +90,7 @@ func (st *Store[S, E]) recover() error {
 		first, err := parseLine(text[:len(text)-1])
 		st.created = first.Time
 		return err
-	}))
+	})
 }
 
 // prepare makes the directory's fixed parts and drops temporary files.
@@ -104,7 +112,7 @@ func prepare(fsys FS) error {
 			}
 		}
 	}
-	switch _, err := origin(fsys); {
+	switch _, _, err := readOrigin(fsys); {
 	case err == nil:
 		return fsys.SyncDir(".") // a name that is seen need not be there after a power cut
 	case !errors.Is(err, fs.ErrNotExist):
@@ -149,9 +157,28 @@ func (r *replay[S, E]) thaw() error {
 	return nil
 }
 
+// newestCheckpoint heeds the newest checkpoint. One that is none proves nothing.
+func (r *replay[S, E]) newestCheckpoint() error {
+	note, err := NewestCheckpoint(r.fsys)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	key, err := PublicKey(r.fsys)
+	if err == nil {
+		err = r.heed(note, key, checkpointFile, false)
+	}
+	if err != nil {
+		r.cfg.Log.Warn("the newest checkpoint cannot be used", "err", err)
+	}
+	return nil
+}
+
 // apply applies a line's event.
 func (r *replay[S, E]) apply(at Place, l *Line) error {
-	if l.Type == kindOpened {
+	if l.Type == kindOpened || l.Type == kindRepaired {
 		return nil
 	}
 	e, err := r.cfg.Decode(l.Type, l.Data, l.Personal)
@@ -172,7 +199,8 @@ func (r *replay[S, E]) apply(at Place, l *Line) error {
 
 // clean tells that the journal is known to be on disk up to its end.
 func (r *replay[S, E]) clean() bool {
-	return r.torn == nil && r.proof == r.head.Seq && r.proof > 0
+	proven := r.proof == r.head.Seq || r.evidence[r.head.Seq] != nil
+	return r.torn == nil && proven && r.head.Seq > 0
 }
 
 // opened gives the data of the one line that is the store's own.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -71,26 +72,22 @@ const (
 	formatVersion = 1
 )
 
-// origin reads FORMAT; what stands for the hash before line 1 is its SHA-256.
-func origin(fsys FS) (hash [32]byte, err error) {
-	var text []byte
-	err = reading(fsys, "FORMAT", func(f *io.SectionReader) error {
-		text, err = io.ReadAll(f)
-		return err
-	})
+// readOrigin reads FORMAT: the directory's own name, and what stands for the hash before line 1.
+func readOrigin(fsys FS) (name string, hash [32]byte, err error) {
+	text, err := readFile(fsys, "FORMAT")
 	if err != nil {
-		return hash, err
+		return "", hash, err
 	}
 	var version int
 	var id string
 	fmt.Sscanf(string(text), formatLine, &version, &id)
 	switch {
 	case version > formatVersion:
-		return hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, version, formatVersion)
+		return "", hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, version, formatVersion)
 	case string(text) != fmt.Sprintf(formatLine, formatVersion, id):
-		return hash, inFile("FORMAT", "does not name a journal's format")
+		return "", hash, inFile("FORMAT", "does not name a journal's format")
 	}
-	return sha256.Sum256(text), nil
+	return "waybill/" + id, sha256.Sum256(text), nil
 }
 
 // scan is one pass over the journal, from its first line to its end.
@@ -106,6 +103,11 @@ type scan struct {
 	whole bool
 	live  bool // a server is writing the journal; an unfinished line at the end is its business
 
+	origin   string
+	evidence map[uint64][]evidence // by seq
+	repairs  []repaired            // that the journal tells of
+	fits     uint64                // the newest line that a checkpoint agrees with
+
 	head  Head
 	files int
 	last  string // the file the head stands in, or the next line will
@@ -117,7 +119,7 @@ type scan struct {
 func (s *scan) run() error {
 	firsts, err := numbers(s.fsys, "journal")
 	if err == nil {
-		s.head.Hash, err = origin(s.fsys)
+		_, s.head.Hash, err = readOrigin(s.fsys)
 	}
 	if err != nil {
 		return err
@@ -145,6 +147,9 @@ func (s *scan) run() error {
 	}
 	if s.proof > s.head.Seq {
 		return s.damage(fmt.Sprintf("a snapshot proves that seq %d was durable", s.proof))
+	}
+	if e := s.beyond(); e != nil {
+		return s.damage(fmt.Sprintf("a checkpoint in %s proves that seq %d was durable, with hash %x; the newest that fits is of seq %d", e.from, e.Seq, e.Hash, s.fits))
 	}
 	return nil
 }
@@ -200,6 +205,11 @@ func (s *scan) read(f *io.SectionReader) error {
 			bad = l.follows(s.head)
 		}
 		at := Place{s.last, n, s.size}
+		if bad == nil {
+			if err := s.agrees(&l); err != nil {
+				return &Damage{at, l.Seq, err.Error()}
+			}
+		}
 		switch {
 		case bad != nil:
 			s.torn = &Torn{Damage: Damage{at, s.head.Seq + 1, bad.Error()}, Bytes: int64(len(text)), unfinished: bad == errNewline}
@@ -249,10 +259,11 @@ func (s *scan) parse(text []byte) (Line, error) {
 
 // Report is what Verify found sound.
 type Report struct {
-	Head      Head
-	Files     int
-	Snapshots int
-	Torn      *Torn // an end that the next start would cut
+	Head        Head
+	Files       int
+	Snapshots   int
+	Checkpoints int   // lines that there are checkpoints of
+	Torn        *Torn // an end that the next start would cut
 }
 
 // Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads and takes no
@@ -263,15 +274,28 @@ func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
 	return Report{Head: s.head, Files: s.files, Torn: s.torn}, err
 }
 
-// Verify checks every byte of the journal and of the snapshots, and that each
-// snapshot holds what replaying the journal gives. check, which sees the state
-// before each event, and inspect, which sees the state after the last line, look at what the events mean.
-func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
+// Kept is a checkpoint that an auditor kept, and the key it is signed with.
+type Kept struct {
+	Note []byte
+	Key  ed25519.PublicKey
+}
+
+// Verify checks every byte of the journal and of the snapshots, that each
+// snapshot holds what replaying the journal gives, and that the journal extends each checkpoint, its own and those kept.
+// check, which sees the state before each event, and inspect, which sees the state after the last line, look at what the
+// events mean.
+func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
+	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
 	seqs, err := numbers(cfg.FS, "snapshots")
+	if err == nil {
+		err = r.heedAll()
+	}
+	for _, k := range kept {
+		err = cmp.Or(err, r.heed(k.Note, k.Key, "the file given", true))
+	}
 	if err != nil {
 		return Report{}, err
 	}
-	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
 	if n := len(seqs); n > 0 {
 		r.proof = seqs[n-1]
 	}
@@ -286,7 +310,7 @@ func Verify[S, E any](cfg Config[S, E], live bool, check func(S, Stamp, E) error
 	if err = r.run(); err == nil {
 		err = inspect(r.state, r.head.Stamp)
 	}
-	return Report{r.head, r.files, checked, r.torn}, err
+	return Report{r.head, r.files, checked, len(r.evidence), r.torn}, err
 }
 
 // compare checks that the snapshot of a line is, byte for byte, what replay gives.

@@ -18,6 +18,8 @@
 //	LOCK                          flock of the process that has the directory open
 //	journal/<first seq>.jsonl     the lines, a new file every 64 MiB, full ones mode 0400
 //	snapshots/<seq>.jsonl         the state after a line: a cache, two are kept
+//	checkpoint                    the newest signed checkpoint, and checkpoints.log all of them ([Checkpoint])
+//	checkpoint.key, .pub          the key that signs them
 //	torn-<seq>-<n>.bin            bytes that a recovery cut off the journal's end
 //
 // [Line] documents the line format. Opening reads the newest snapshot that the journal confirms and applies the lines
@@ -105,6 +107,8 @@ type Store[S, E any] struct {
 	err      error // ErrFailed, once the journal cannot be written
 
 	kick   chan struct{} // tells the writer that something is pending
+	grown  chan struct{} // tells that something became durable; closed when the writer ends
+	signer signer
 	failed chan struct{} // closed with the first failure
 	w      writer
 

@@ -223,7 +223,7 @@ func (s sum) equal(other sum) bool {
 
 // verify runs Verify with nothing to check but the state itself.
 func verify(cfg sumConfig, live bool) (rep store.Report, end sum, err error) {
-	rep, err = store.Verify(cfg, live,
+	rep, err = store.Verify(cfg, live, nil,
 		func(*sum, store.Stamp, add) error { return nil },
 		func(s *sum, _ store.Stamp) error { end = *s; return nil })
 	return rep, end, err

@@ -5,6 +5,8 @@
 package command
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"flag"
@@ -12,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -85,6 +88,7 @@ func verbs() []verb {
 		{"key rotate", "", "signs offers with a new key; offers already given stay good", admin("rotate-keys", "")},
 		{"log", "", "shows the journal as readable history", setupLog},
 		{"verify", "", "checks every byte of journal and snapshots, then the books", setupVerify},
+		{"checkpoint", "", "prints the newest signed checkpoint, to be kept elsewhere", setupCheckpoint},
 		{"version", "", "prints version, Go version, revision and dependencies", setupVersion},
 	}
 }
@@ -255,8 +259,14 @@ func setupLog(flags *flag.FlagSet) action {
 
 func setupVerify(flags *flag.FlagSet) action {
 	data := dataFlag(flags)
+	against := flags.String("against", "", "a `file` of checkpoints kept elsewhere, which the journal must extend")
+	key := flags.String("key", "", "the `file` of the public key they are signed with; without it the directory's checkpoint.pub")
 	return func(p *Process, _ []string) int {
-		rep, err := server.Verify(store.Dir(*data), running(*data))
+		kept, err := keptCheckpoints(*data, *against, *key)
+		if err != nil {
+			return p.end(exitFailed, err)
+		}
+		rep, err := server.Verify(store.Dir(*data), running(*data), kept)
 		var damage *store.Damage
 		switch {
 		case errors.As(err, &damage):
@@ -266,8 +276,50 @@ func setupVerify(flags *flag.FlagSet) action {
 		case rep.Torn != nil:
 			return p.end(exitTorn, fmt.Errorf("torn tail: %w; the next start cuts these %d bytes and keeps them", &rep.Torn.Damage, rep.Torn.Bytes))
 		}
-		fmt.Fprintf(p.Stdout, "sound: %d lines in %d files, %d snapshots; the last line's hash is %x\n", rep.Head.Seq, rep.Files, rep.Snapshots, rep.Head.Hash)
+		fmt.Fprintf(p.Stdout, "sound: %d lines in %d files, %d snapshots, %d checkpoints; the last line's hash is %x\n", rep.Head.Seq, rep.Files, rep.Snapshots, rep.Checkpoints, rep.Head.Hash)
+		if kept != nil {
+			fmt.Fprintf(p.Stdout, "the journal extends each of the %d checkpoints in %s\n", len(kept), *against)
+		}
 		return exitDone
+	}
+}
+
+// keptCheckpoints reads a file of checkpoints; none when it has no name.
+func keptCheckpoints(dir, file, keyFile string) (kept []store.Kept, err error) {
+	if file == "" {
+		return nil, nil
+	}
+	notes, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	keyText, err := os.ReadFile(cmp.Or(keyFile, filepath.Join(dir, "checkpoint.pub")))
+	if err != nil {
+		return nil, err
+	}
+	key, err := store.ParsePublicKey(keyText)
+	if err != nil {
+		return nil, fmt.Errorf("the key %w", err)
+	}
+	list := bufio.NewScanner(bytes.NewReader(notes))
+	for list.Split(store.SplitCheckpoints); list.Scan(); {
+		kept = append(kept, store.Kept{Note: bytes.Clone(list.Bytes()), Key: key})
+	}
+	if kept == nil {
+		err = fmt.Errorf("%s holds no checkpoint", file)
+	}
+	return kept, err
+}
+
+func setupCheckpoint(flags *flag.FlagSet) action {
+	data := dataFlag(flags)
+	return func(p *Process, _ []string) int {
+		note, err := store.NewestCheckpoint(store.Dir(*data))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")
+		}
+		p.Stdout.Write(note)
+		return p.end(exitFailed, err)
 	}
 }
 

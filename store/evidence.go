@@ -1,0 +1,129 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+// evidence is a checkpoint that the journal must agree with.
+type evidence struct {
+	Checkpoint
+	from string // where it was found
+	kept bool   // by an auditor: no repair excuses it
+}
+
+// heed makes the scan hold the journal against a checkpoint.
+func (s *scan) heed(note []byte, key ed25519.PublicKey, from string, kept bool) error {
+	if s.evidence == nil {
+		origin, _, err := readOrigin(s.fsys)
+		if err != nil {
+			return err
+		}
+		s.origin, s.evidence = origin, map[uint64][]evidence{}
+	}
+	c, err := ParseCheckpoint(note, key)
+	if err == nil && c.Origin != s.origin {
+		err = errors.New("is of another journal, " + c.Origin)
+	}
+	if err != nil {
+		return inFile(from, err.Error())
+	}
+	s.evidence[c.Seq] = append(s.evidence[c.Seq], evidence{c, from, kept})
+	return nil
+}
+
+// heedAll heeds all checkpoints of the directory. What is left of one at the log's end, which a crash may leave, is let
+// be unless it is the newest.
+func (s *scan) heedAll() error {
+	key, err := PublicKey(s.fsys)
+	newest, none := NewestCheckpoint(s.fsys)
+	if errors.Is(err, fs.ErrNotExist) && errors.Is(none, fs.ErrNotExist) {
+		return nil // of a program that made none
+	}
+	if err != nil {
+		return err
+	}
+	logged := none != nil
+	err = reading(s.fsys, checkpointLog, func(f *io.SectionReader) error {
+		notes := bufio.NewScanner(f)
+		notes.Split(SplitCheckpoints)
+		var bad error
+		for n := 1; notes.Scan(); n++ {
+			if bad != nil {
+				return bad
+			}
+			logged = logged || bytes.Equal(notes.Bytes(), newest)
+			bad = s.heed(notes.Bytes(), key, fmt.Sprintf("%s (number %d)", checkpointLog, n), false)
+		}
+		if bad != nil && !logged {
+			return bad
+		}
+		return notes.Err()
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && none != nil:
+		return nil
+	case err == nil && !logged && !s.live:
+		return inFile(checkpointFile, "is not in "+checkpointLog)
+	case err == nil && none == nil:
+		return s.heed(newest, key, checkpointFile, false)
+	}
+	return err
+}
+
+// kindRepaired is the type of the line that a repair ends the good part of a journal with.
+const kindRepaired = "repaired"
+
+// repaired is what it says: the newest checkpoint that was made of lines that were cut off.
+type repaired struct {
+	seq        uint64 // of the line itself
+	Reason     string `json:"reason"`
+	From       string `json:"from"` // the directory's name
+	Checkpoint struct {
+		Seq  uint64 `json:"seq"`
+		Hash string `json:"hash"`
+	} `json:"checkpoint"`
+}
+
+// excused tells whether a repair says that the lines a checkpoint was made of were cut off.
+func (s *scan) excused(e *evidence) bool {
+	return !e.kept && slices.ContainsFunc(s.repairs, func(r repaired) bool { return r.seq <= e.Seq && e.Seq <= r.Checkpoint.Seq })
+}
+
+// agrees holds a line against the checkpoints of its seq.
+func (s *scan) agrees(l *Line) error {
+	if l.Type == kindRepaired {
+		r := repaired{seq: l.Seq}
+		if err := json.Unmarshal(l.Data, &r); err != nil {
+			return err
+		}
+		s.repairs = append(s.repairs, r)
+	}
+	for _, e := range s.evidence[l.Seq] {
+		if e.Hash == l.Hash {
+			s.fits = l.Seq
+		} else if !s.excused(&e) {
+			return fmt.Errorf("is not the line that the checkpoint in %s was made of, on %s, whose hash was %x; the newest that fits is of seq %d", e.from, e.Time.Format(timeLayout), e.Hash, s.fits)
+		}
+	}
+	return nil
+}
+
+// beyond gives the first checkpoint of a line after the journal's end, nil when there is none.
+func (s *scan) beyond() (first *evidence) {
+	for seq, list := range s.evidence {
+		for i := range list {
+			if seq > s.head.Seq && !s.excused(&list[i]) && (first == nil || seq < first.Seq) {
+				first = &list[i]
+			}
+		}
+	}
+	return first
+}
