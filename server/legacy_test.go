@@ -1,10 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -87,6 +89,11 @@ func TestLegacyDeprecatedAfterThePartnerCame(t *testing.T) {
 	at = since.AddDate(0, 0, 90).Add(-time.Millisecond)
 	if w := ask(s, busy, "GET", "/rest/orders", ""); w.Code != http.StatusOK {
 		t.Error(w.Code, w.Body)
+	}
+	until := "no legacy call  gone for it from " + since.AddDate(0, 0, 90).Format(time.RFC3339)
+	var list bytes.Buffer
+	if err := s.Admin("partner-list", nil, &list); err != nil || !strings.Contains(list.String(), until) {
+		t.Errorf("%v\n%s", err, &list)
 	}
 	at = at.Add(time.Millisecond)
 	if w := ask(s, quiet, "GET", "/rest/orders", ""); w.Code != http.StatusGone {
