@@ -87,3 +87,23 @@ func TestSetClockByOtherEvent(t *testing.T) {
 	}
 	closeStore(t, st)
 }
+
+// TestCreated: a directory was made at its first line's time, whatever files and snapshots came after and how often it
+// was opened.
+func TestCreated(t *testing.T) {
+	d, clock := newDisk(), newClock()
+	cfg := clockConfig(d, clock)
+	cfg.SegmentBytes = 1
+	for i := range 3 {
+		st := open(t, cfg)
+		if got := st.Created(); !got.Equal(epoch) {
+			t.Errorf("open %d: created %v, want %v", i, got, epoch)
+		}
+		clock.add(time.Hour)
+		put(t, st, add{N: 1})
+		if err := st.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, st)
+	}
+}

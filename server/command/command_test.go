@@ -126,6 +126,7 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "operands", "partner", "add", "a", "b")
 	want(t, 2, "-max-transfers", "serve", "-max-transfers", "2")
 	want(t, 2, "-test-clock", "serve", "-test-clock", "tomorrow")
+	want(t, 2, "-legacy-since .yesterday. is not an instant", "serve", "-legacy-since", "yesterday")
 	want(t, 2, "-addr", "serve", "-addr", "nowhere")
 	want(t, 2, "-log-level", "serve", "-log-level", "loud")
 	want(t, 2, "not an id", "log", "-booking", "x")
@@ -267,6 +268,14 @@ func TestServeExitCodes(t *testing.T) {
 	os.WriteFile(journal, bytes.Replace(lines, []byte("timetable.imported"), []byte("timetable.exported"), 1), 0o600)
 	want(t, 65, "journal/000000000001.jsonl: line 2, byte [0-9]+, seq 2", "serve", "-data", dir, "-addr", "127.0.0.1:0")
 	want(t, 1, "damaged: .*line 2, byte [0-9]+, seq 2", "verify", "-data", dir)
+}
+
+// Contract §11: -legacy-since is when the legacy interface was deprecated, as its guide tells.
+func TestLegacySince(t *testing.T) {
+	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"), "-legacy-since", "2026-06-01T15:00:00+03:00")
+	if status, page := s.get(t, "/docs/migration", ""); status != 200 || !strings.Contains(page, "since <strong>Mon, 01 Jun 2026 12:00:00 UTC") {
+		t.Errorf("%d: %s", status, page)
+	}
 }
 
 // Contract §3: only what net/http refuses before there is a request is plain; the rest is the envelope, over TCP too.
