@@ -17,12 +17,38 @@ type LegacyUsed struct {
 	Partner ID `json:"partner"`
 }
 
-// LastLegacy is the partner's last legacy call, as far as that is known: at least the first of its day. Zero is none.
+// LastLegacy is the partner's last legacy call; zero is none. After a crash only its day is known: then it is that day's
+// last instant, so that nobody loses the interface too early.
 func (p *Partner) LastLegacy() time.Time {
-	if at := time.UnixMilli(p.use.Load()).UTC(); at.After(p.Legacy) && p.use.Load() != 0 {
-		return at
+	if ms := p.use.Load(); ms != 0 {
+		return time.UnixMilli(ms).UTC()
 	}
-	return p.Legacy
+	if p.Legacy.IsZero() {
+		return p.Legacy
+	}
+	return p.Legacy.Truncate(day).Add(day - time.Millisecond)
+}
+
+const day = 24 * time.Hour
+
+// LegacyCalls gives when each partner last called, as far as this process knows: more than the journal does.
+func (p *Partners) LegacyCalls() map[ID]time.Time {
+	calls := map[ID]time.Time{}
+	for _, x := range p.list {
+		if x.use.Load() != 0 {
+			calls[x.ID] = x.LastLegacy()
+		}
+	}
+	return calls
+}
+
+// RestoreLegacyCalls tells what the process before this one knew.
+func (p *Partners) RestoreLegacyCalls(calls map[ID]time.Time) {
+	for _, x := range p.list {
+		if at := calls[x.ID]; !at.Before(x.Legacy) && !at.IsZero() {
+			x.use.Store(at.UnixMilli())
+		}
+	}
 }
 
 // LegacyUntil is when the legacy interface, deprecated at that instant, will be gone for the partner: 90 days after the
@@ -37,9 +63,8 @@ func (p *Partner) LegacyUntil(deprecated time.Time) time.Time {
 	return latest.Add(LegacyWindow)
 }
 
-// UseLegacy decides on a legacy call: the event to journal, nil where one of that day is. Its error is ErrGone.
+// UseLegacy decides on a legacy call, and counts it: the event to journal, nil where one of that day is. Its error is ErrGone.
 func (p *Partners) UseLegacy(now, deprecated time.Time, id ID) (*LegacyUsed, error) {
-	const day = 24 * time.Hour
 	caller := p.list[p.index(id)]
 	if !now.Before(caller.LegacyUntil(deprecated)) {
 		return nil, ErrGone

@@ -2,7 +2,6 @@ package booking
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"waybill/schedule"
@@ -114,12 +113,14 @@ func (s *State) Select(sel Selection) (orders []Order, err error) {
 			ids = append(ids, b.Tickets[i].ID)
 		}
 	}
-	for i, id := range ids {
+	given := make(map[ID]bool, len(ids))
+	for _, id := range ids {
 		b, t := s.Ticket(sel.Partner, id)
 		if b == nil || sel.Booking != nil && b.ID != *sel.Booking {
 			return nil, ErrNotFound
 		}
-		if !slices.Contains(ids[:i], id) {
+		if !given[id] {
+			given[id] = true
 			orders = append(orders, Order{b, t})
 		}
 	}
@@ -195,19 +196,19 @@ func (s *State) Cancel(now time.Time, sel Selection, request string) (list []*Ti
 	if err != nil {
 		return nil, err
 	}
+	events := map[ID]*TicketsCanceled{}
 	for _, o := range orders {
-		t := o.Ticket
-		i := slices.IndexFunc(list, func(e *TicketsCanceled) bool { return e.Booking == o.Booking.ID })
-		if i < 0 {
-			i = len(list)
-			list = append(list, &TicketsCanceled{Booking: o.Booking.ID, Request: request})
+		t, e := o.Ticket, events[o.Booking.ID]
+		if e == nil {
+			e = &TicketsCanceled{Booking: o.Booking.ID, Request: request}
+			events[o.Booking.ID], list = e, append(list, e)
 		}
 		c := CanceledTicket{ID: t.ID}
 		if to, _ := t.next(Cancel, now); to == Refunded {
 			c.Refunded = true
 			c.refund(t, now)
 		}
-		list[i].Tickets = append(list[i].Tickets, c)
+		e.Tickets = append(e.Tickets, c)
 	}
 	return list, nil
 }

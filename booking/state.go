@@ -130,6 +130,9 @@ func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (
 			l.tickets += len(s.bookings[n].Tickets)
 		}
 	}
+	if skip >= l.tickets {
+		return nil, l.tickets
+	}
 	for _, n := range slices.Backward(l.numbers) {
 		b := s.bookings[n]
 		for i := skip; i < len(b.Tickets) && len(page) < take; i++ {

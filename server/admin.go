@@ -42,7 +42,10 @@ func CheckForm(op string, form url.Values) error {
 	_, isFare := gtfs.ParseFarePerKm(form.Get("fare-per-km"))
 	_, role := auth.ParseRole(form.Get("role"))
 	isEmail := ValidEmail(form.Get("email"))
+	_, since := ParseLegacySince(form.Get("legacy-since"))
 	switch {
+	case since != nil:
+		return since
 	case strings.HasPrefix(op, "ticket-") && !isTicket:
 		return fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
 	case op == "ticket-move" && !isBooking && form.Get("booking") != "new":
@@ -131,8 +134,12 @@ func (s *Server) AddPartner(name string, companies []string) (key string, err er
 	return key, err
 }
 
-func (s *Server) adminPartnerList(_ url.Values, _ io.Writer) (string, error) {
+func (s *Server) adminPartnerList(form url.Values, _ io.Writer) (string, error) {
 	const shown = 12 // digits of a key's hash, which name it
+	deprecated := s.deprecated
+	if since, _ := ParseLegacySince(form.Get("legacy-since")); !since.IsZero() {
+		deprecated = since
+	}
 	var partners []*auth.Partner
 	var out strings.Builder
 	if err := s.st.View(func(st *State, _ time.Time) { partners = st.Partners.All() }); err != nil {
@@ -148,7 +155,7 @@ func (s *Server) adminPartnerList(_ url.Values, _ io.Writer) (string, error) {
 		if at := p.LastLegacy(); !at.IsZero() {
 			last = "last legacy call " + at.Format(time.RFC3339)
 		}
-		fmt.Fprintf(&out, "  %s  gone for it from %s\n", last, p.LegacyUntil(s.deprecated).Format(time.RFC3339))
+		fmt.Fprintf(&out, "  %s  gone for it from %s\n", last, p.LegacyUntil(deprecated).UTC().Format(time.RFC3339))
 		for _, k := range p.Keys {
 			state := "valid"
 			if !k.Revoked.IsZero() {

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
+	"regexp"
 	"time"
 
 	"waybill/auth"
@@ -21,7 +22,11 @@ var (
 	style, _ = docs.ReadFile("docs/style.css")
 	pages    = template.Must(template.New("").Funcs(template.FuncMap{
 		"style": func() template.CSS { return template.CSS(style) },
+		// In single quotes a shell leaves variables alone: they stand between two such strings.
+		"quoted": func(s string) string { return "'" + variables.ReplaceAllString(s, `'$$$1'`) + "'" },
 	}).ParseFS(docs, "docs/*.html"))
+
+	variables = regexp.MustCompile(`\$([A-Z]+)`)
 
 	// contentPolicy lets a page show nothing but itself and the one style sheet it carries.
 	contentPolicy = "default-src 'none'; style-src 'sha256-" + sumOf(style) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

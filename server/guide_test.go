@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"net/http/httptest"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -142,10 +143,21 @@ func TestMigrationGuidePage(t *testing.T) {
 	}
 	text := html.UnescapeString(page)
 	for _, m := range migrations {
-		for _, want := range []string{m.Old, m.New, m.What, m.Change, m.Before.Path, m.Before.Body, m.Before.Answer, m.After.Path, m.After.Body, m.After.Answer} {
+		for _, want := range []string{m.Old, m.New, m.What, m.Change, m.Before.Path, m.Before.Answer, m.After.Path, m.After.Answer} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page does not have %s", want)
 			}
+		}
+	}
+	shown := regexp.MustCompile(`(?m) -d (.*?)(</code>|$)`).FindAllStringSubmatch(page, -1)
+	if len(shown) != 8 {
+		t.Errorf("%d examples have bodies", len(shown))
+	}
+	for _, x := range shown {
+		sh := exec.Command("sh", "-c", "printf %s "+html.UnescapeString(x[1]))
+		sh.Env = []string{"OFFER=o-1", "TICKET=t-1"}
+		if out, err := sh.Output(); err != nil || strings.ContainsAny(string(out), "$'") || !json.Valid(out) {
+			t.Errorf("a shell makes of %s: %s, %v", x[1], out, err)
 		}
 	}
 	for _, want := range []string{"since <strong>Mon, 01 Jun 2026 12:00:00 UTC", "not before <strong>Sun, 30 Aug 2026 12:00:00 UTC", "<code>price</code>, <code>seats</code>"} {

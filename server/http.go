@@ -169,6 +169,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch p := r.URL.Path; {
 	case s.unavailable && p != "/livez":
 		s.refuse(rec, r, errUnavailable)
+	case path.Clean(p) != p && (strings.HasPrefix(p, "/rest/offers/") || strings.HasPrefix(p, "/rest/orders/")):
+		r.Pattern = p[:len("/rest/orders/")]
+		s.legacy(func(http.ResponseWriter, *http.Request, *auth.Partner) error { return errNotFound })(rec, r)
 	case p == "" || p[0] != '/' || path.Clean(p) != p || r.Method == http.MethodConnect || r.RequestURI == "*":
 		s.refuse(rec, r, errNotFound)
 	default:
@@ -242,7 +245,7 @@ func wrote(w http.ResponseWriter, seq uint64) {
 // refuse answers with the error envelope.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := explain(err)
-	if f.status >= http.StatusInternalServerError && f.status != http.StatusServiceUnavailable {
+	if f.status >= http.StatusInternalServerError && f.status != http.StatusServiceUnavailable && f != errLegacyDate {
 		s.log.Error("a request failed", "request", requestID(r), "route", r.Pattern, "err", err)
 	}
 	if f.retryAfter != "" {

@@ -1,8 +1,11 @@
 package server
 
 import (
-	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/server/wire"
+	"waybill/store"
 )
 
 // The legacy interface, /rest/offers and /rest/orders (interface, Versioning; contract §11), on its way out: other
@@ -30,11 +34,6 @@ func (s *Server) legacy(h func(http.ResponseWriter, *http.Request, *auth.Partner
 		if err := s.useLegacy(r, p); err != nil {
 			return err
 		}
-		if day := newQuery(r).text("departureDate"); day != "" && r.Method != http.MethodPost {
-			if _, err := schedule.ParseDay(day); err != nil {
-				return errLegacyDate
-			}
-		}
 		return h(w, r, p)
 	}, apiKey, byKey)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +45,16 @@ func (s *Server) legacy(h func(http.ResponseWriter, *http.Request, *auth.Partner
 	}
 }
 
-// errLegacyDate is what the legacy interface said to a malformed departureDate (interface, Changes from legacy).
+// legacyDate refuses a malformed departureDate as the legacy interface did (interface, Changes from legacy).
+func legacyDate(r *http.Request) error {
+	if day := newQuery(r).text("departureDate"); day != "" {
+		if _, err := schedule.ParseDay(day); err != nil {
+			return errLegacyDate
+		}
+	}
+	return nil
+}
+
 var errLegacyDate = fail(http.StatusInternalServerError, "INTERNAL", "departureDate must be a date as in 2026-11-20")
 
 // useLegacy counts a legacy call, whatever comes of it. Its error is auth.ErrGone.
@@ -64,6 +72,40 @@ func (s *Server) useLegacy(r *http.Request, p *auth.Partner) error {
 	return err
 }
 
+// legacyFile keeps the instants of the last legacy calls over a clean end: the journal has only their days.
+const legacyFile = "legacy-calls.json"
+
+// loadLegacy reads and removes it: after a crash it would be out of date.
+func (s *Server) loadLegacy() error {
+	calls := map[auth.ID]time.Time{}
+	f, err := s.cfg.FS.Open(legacyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	err = json.NewDecoder(f).Decode(&calls)
+	f.Close()
+	if err != nil {
+		s.log.Warn("the instants of the last legacy calls cannot be read; their days are in the journal", "err", err)
+	}
+	if err := s.cfg.FS.Remove(legacyFile); err != nil {
+		return err
+	}
+	return s.st.View(func(st *State, _ time.Time) { st.Partners.RestoreLegacyCalls(calls) })
+}
+
+func (s *Server) saveLegacy() {
+	var calls map[auth.ID]time.Time
+	err := s.st.View(func(st *State, _ time.Time) { calls = st.Partners.LegacyCalls() })
+	if err == nil && len(calls) > 0 {
+		err = store.Publish(s.cfg.FS, ".", legacyFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(calls) })
+	}
+	if err != nil {
+		s.log.Warn("the instants of the last legacy calls could not be kept; their days are in the journal", "err", err)
+	}
+}
+
 // noLegacyRoute answers what is no legacy route but lies where they do.
 func (s *Server) noLegacyRoute(w http.ResponseWriter, r *http.Request, _ *auth.Partner) error {
 	return s.noRoute(w, r)
@@ -71,6 +113,9 @@ func (s *Server) noLegacyRoute(w http.ResponseWriter, r *http.Request, _ *auth.P
 
 // getLegacyOffers answers GET /rest/offers.
 func (s *Server) getLegacyOffers(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	if err := legacyDate(r); err != nil {
+		return err
+	}
 	list, err := s.findOffers(r, p, "passengersQty")
 	if err != nil {
 		return err
@@ -79,6 +124,17 @@ func (s *Server) getLegacyOffers(w http.ResponseWriter, r *http.Request, p *auth
 		w.String("source", schedule.OwnSource)
 		wire.Each(w, "results", list, func(f found) { s.writeOffer(w, &f, p, true) })
 	})
+}
+
+// ParseLegacySince reads -legacy-since; "" is the zero time.
+func ParseLegacySince(text string) (since time.Time, err error) {
+	if text != "" {
+		since, err = time.Parse(time.RFC3339, text)
+		if err != nil || since.Year() < 1970 || since.Year() > maxYear {
+			err = fmt.Errorf("-legacy-since %q is not an instant as in 2026-11-20T08:30:00Z, of the years 1970 to %d", text, maxYear)
+		}
+	}
+	return since, err
 }
 
 // legacyFields are members that the legacy create took and v2 refuses.
@@ -110,6 +166,9 @@ func writeLegacyOrders(w *wire.Writer, name string, orders []booking.Order, now 
 
 // listLegacyOrders answers GET /rest/orders.
 func (s *Server) listLegacyOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	if err := legacyDate(r); err != nil {
+		return err
+	}
 	q := newQuery(r)
 	leaves, created := q.optionalDay("departureDate"), q.optionalDay("createdAt")
 	take, skip := q.page(maxBookings)
@@ -159,19 +218,16 @@ func (s *Server) patchLegacyOrders(w http.ResponseWriter, r *http.Request, p *au
 		return err
 	}
 	sel := booking.Selection{Partner: booking.ID(p.ID)}
-	action, wrong := readPatch(in, &sel)
+	action, err := readPatch(in, &sel)
+	if err != nil {
+		return err
+	}
 	var orders []booking.Order
 	var now time.Time
-	after := func(st *State, at time.Time) {
-		orders, err = st.Bookings.Select(sel)
+	seq, err := s.perform(r, sel, action, func(st *State, at time.Time) {
+		orders, _ = st.Bookings.Select(sel) // no ticket is ever forgotten
 		now = at
-	}
-	if wrong != nil {
-		// Whether there are such tickets comes before what is wrong with the body.
-		failed := s.st.View(after)
-		return cmp.Or(failed, err, wrong)
-	}
-	seq, err := s.perform(r, sel, action, after)
+	})
 	if err != nil {
 		return err
 	}

@@ -200,7 +200,7 @@ func (s *Server) settleIn(start time.Time) error {
 	if err := errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir)); err != nil {
 		return err
 	}
-	return errors.Join(s.openIDP(), s.loadRing())
+	return errors.Join(s.openIDP(), s.loadRing(), s.loadLegacy())
 }
 
 // record journals an event that needs no decision.
@@ -239,6 +239,7 @@ func (s *Server) Close() error {
 	s.stop()
 	s.background.Wait()
 	s.queue.Wait()
+	s.saveLegacy()
 	return s.st.Close()
 }
 

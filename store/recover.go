@@ -2,6 +2,7 @@ package store
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
@@ -84,12 +85,15 @@ func (st *Store[S, E]) recover() error {
 func (st *Store[S, E]) readCreated() error {
 	return reading(st.cfg.FS, "journal/"+numbered(1), func(f *io.SectionReader) error {
 		text, err := bufio.NewReader(f).ReadBytes('\n')
-		if err != nil {
+		if err != nil && err != io.EOF {
 			return err
 		}
-		first, err := parseLine(text[:len(text)-1])
+		first, err := parseLine(bytes.TrimSuffix(text, newline))
+		if err != nil {
+			return &Damage{Place{"journal/" + numbered(1), 1, 0}, 1, err.Error()}
+		}
 		st.created = first.Time
-		return err
+		return nil
 	})
 }
 

@@ -52,10 +52,8 @@ func setupServe(flags *flag.FlagSet) action {
 				return usage(fmt.Errorf("-test-clock %w, or now", err))
 			}
 		}
-		if *since != "" {
-			if cfg.LegacySince, err = instant(*since); err != nil {
-				return usage(fmt.Errorf("-legacy-since %w", err))
-			}
+		if cfg.LegacySince, err = server.ParseLegacySince(*since); err != nil {
+			return usage(err)
 		}
 		if *transfers < 0 || *transfers > 1 {
 			return usage(errors.New("-max-transfers must be 0 or 1"))
