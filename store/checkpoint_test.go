@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -256,6 +257,7 @@ func TestJournalAgainstCheckpoints(t *testing.T) {
 		}
 	}
 	// The same without the checkpoint in the directory: only one that was kept tells.
+	all[file] = whole
 	kept := all["checkpoint"]
 	anew := rewritten(t, all)
 	if _, _, err := verify(config(diskOf(anew)), false); err != nil {
@@ -296,9 +298,7 @@ func TestCheckpointKeys(t *testing.T) {
 		"": func(all map[string]string) { delete(all, "checkpoint.pub") },
 	} {
 		spoilt := map[string]string{}
-		for name, text := range all {
-			spoilt[name] = text
-		}
+		maps.Copy(spoilt, all)
 		spoil(spoilt)
 		d := diskOf(spoilt)
 		st, _, err := store.Open(config(d))
