@@ -34,6 +34,7 @@ type place struct {
 	op   string
 	how  act
 	on   bool // of all calls of this kind, from this one on
+	end  bool // the process is killed at the second call after it
 }
 
 var hows = map[act]string{
@@ -44,6 +45,9 @@ func (p place) String() string {
 	how := hows[p.how]
 	if p.on {
 		how += "-on"
+	}
+	if p.end {
+		how += "-end"
 	}
 	return fmt.Sprintf("%d/%s", p.call, how)
 }
@@ -61,10 +65,10 @@ func kind(op string) string {
 func newCampaign(states int, lie func(store.FS) store.FS, untrusted bool) *campaign {
 	c := &campaign{lie: lie, untrusted: untrusted}
 	l := c.life(place{}, func(n int, op string) {
-		all := []place{{how: ends}, {how: endsHalf}, {how: endsAfter}, {how: fails}, {how: fails, on: true}}
+		all := []place{{how: ends}, {how: endsHalf}, {how: endsAfter}, {how: fails}, {how: fails, on: true}, {how: fails, end: true}}
 		switch verb, _, _ := strings.Cut(op, " "); verb {
 		case "write":
-			all = append(all, place{how: failsHalf}, place{how: failsHalf, on: true})
+			all = append(all, place{how: failsHalf}, place{how: failsHalf, on: true}, place{how: failsHalf, end: true})
 			fallthrough
 		case "create", "mkdir":
 			all = append(all, place{how: failsFull}, place{how: failsFull, on: true})
@@ -107,6 +111,8 @@ func (c *campaign) life(p place, seen func(n int, op string)) *life {
 			return p.how
 		case n > p.call && p.on && kind(op) == kind(p.op):
 			return p.how
+		case n == p.call+2 && p.end:
+			return ends
 		}
 		return works
 	}
@@ -135,6 +141,7 @@ func (p place) chance(image int) *rand.Rand {
 func (l *life) judge(p place, opening bool) {
 	told := errors.Join(l.errs...)
 	switch {
+	case p.end:
 	case p.how <= endsAfter:
 		if !l.disk.killed() {
 			l.complain("the place is not reached")
