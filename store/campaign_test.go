@@ -79,9 +79,6 @@ func newCampaign(states int, lie func(store.FS) store.FS, untrusted bool) *campa
 		}
 	})
 	c.images = (states + len(c.places) - 1) / len(c.places)
-	for _, err := range l.errs {
-		l.complain("with nothing in its way: %v", err)
-	}
 	l.disk.before = nil
 	l.check()
 	if len(l.against) > 0 && lie == nil && !untrusted {
@@ -171,18 +168,22 @@ func (l *life) judge(p place, opening bool) {
 	}
 }
 
-// state makes one state of the disk, goes on with it, maybe into further crashes, and tells what was wrong. Images 0
-// to 4 are the extremes; the others are random.
-func (c *campaign) state(l *life, p place, image int) []string {
+// maxLives is how many recoveries a state may go through, each ended by a crash, before the one that is looked at.
+const maxLives = 4
+
+// state makes one state of the disk, goes on with it, and tells what was wrong. Image 0 is of a process that is killed,
+// and of a loss of power after the next; 1 to 4 are the extremes of a loss of power; the others are random, and some are of crashes during recovery; so is what would else be a state that was seen before.
+// again tells that even so it is one.
+func (c *campaign) state(l *life, p place, image int, seen map[string]bool) (wrong []string, again bool) {
 	r := p.chance(image)
 	d, b := l.disk, l.ledger.copied()
-	lives := []int{0, 0, 0, 0, 1, r.IntN(2) * r.IntN(3)}[min(image, 5)]
+	lives := []int{1, 0, 0, 0, 0, r.IntN(2) * r.IntN(3)}[min(image, 5)]
 	left := func(image int) {
 		switch {
-		case image < 4:
-			d = d.crash(r, survival(image>>1), survival(image&1))
-		case image == 4:
+		case image == 0:
 			d = d.restarted(nil)
+		case image <= 4:
+			d = d.crash(r, survival((image-1)>>1), survival((image-1)&1))
 		case r.IntN(3) == 0:
 			d = d.restarted(r)
 			lives = max(lives, 1)
@@ -191,27 +192,38 @@ func (c *campaign) state(l *life, p place, image int) []string {
 		}
 	}
 	left(image)
-	for ; lives > 0; lives-- {
+	for n := 0; n < lives || n < maxLives && seen[d.String()]; n++ {
 		next := c.born(d, b)
-		if image > 4 {
-			call, how := 1+r.IntN(24), 1+act(r.IntN(int(failsHalf)))
-			d.chance = r
-			d.before = func(n int, op string) act {
-				if n == call {
-					return how
-				}
-				return works
-			}
+		if image > 0 || n > 0 {
+			d.endSomewhere(r)
 		}
 		next.run(recovery)
-		left(image % 4)
+		left(1 + image%4)
+	}
+	if seen[d.String()] {
+		return nil, true
+	}
+	if seen != nil {
+		seen[d.String()] = true
 	}
 	c.born(d, b).check()
 	if r.IntN(4) == 0 {
 		d = d.crash(r, nothing, nothing)
 		c.born(d, b).check()
 	}
-	return b.complaints()
+	return b.complaints(), false
+}
+
+// endSomewhere kills the next process at a random call, or makes that fail.
+func (d *disk) endSomewhere(r *rand.Rand) {
+	call, how := 1+r.IntN(32), 1+act(r.IntN(int(failsHalf)))
+	d.chance = r
+	d.before = func(n int, _ string) act {
+		if n == call {
+			return how
+		}
+		return works
+	}
 }
 
 const shards = 16
@@ -262,14 +274,15 @@ func (c *campaign) at(t *testing.T, p place) (states int) {
 	if *oneState != "" && path.Dir(*oneState) != p.String() {
 		return 0
 	}
-	l := c.life(p, nil)
-	for image := range c.images {
+	l, seen := c.life(p, nil), map[string]bool{}
+	for image := 0; states < c.images && image < 4*c.images; image++ {
 		name := fmt.Sprintf("%v/%d", p, image)
-		if *oneState != "" && *oneState != name {
-			continue
+		wrong, again := c.state(l, p, image, seen)
+		if again || *oneState != "" && *oneState != name {
+			continue // those before the one that is asked for decide what was seen before it
 		}
 		states++
-		if wrong := c.state(l, p, image); len(wrong) > 0 {
+		if len(wrong) > 0 {
 			t.Errorf("-crash %s: %s: %s", name, p.op, strings.Join(wrong, "\n\t"))
 			return states // the place's other states would tell the same
 		}

@@ -356,6 +356,13 @@ func (d *disk) killed() bool {
 	return d.dead
 }
 
+// kill ends the process that has the disk.
+func (d *disk) kill() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dead = true
+}
+
 // files gives the content of every file as a reader sees it.
 func (d *disk) files() map[string]string {
 	d.mu.Lock()
@@ -368,6 +375,9 @@ func (d *disk) files() map[string]string {
 	}
 	return all
 }
+
+// String tells a disk from others by what a reader sees.
+func (d *disk) String() string { return fmt.Sprint(d.files()) }
 
 // diskOf gives a disk that holds these files.
 func diskOf(all map[string]string) *disk {
