@@ -20,7 +20,7 @@ var (
 )
 
 // campaign stops a workload at every call that changes something, in every way, and each time looks at so many of the
-// states that the disk may be in then.
+// states that the disk may be in then. What is looked for stands in ledger, life.judge and life.check.
 type campaign struct {
 	lie       func(store.FS) store.FS // stands between store and disk; or nil
 	untrusted bool
@@ -81,8 +81,8 @@ func newCampaign(states int, lie func(store.FS) store.FS, untrusted bool) *campa
 	c.images = (states + len(c.places) - 1) / len(c.places)
 	l.disk.before = nil
 	l.check()
-	if len(l.against) > 0 && lie == nil && !untrusted {
-		panic(fmt.Sprint("the workload itself goes wrong: ", l.against))
+	if len(l.complaints()) > 0 && lie == nil && !untrusted {
+		panic(fmt.Sprint("the workload itself goes wrong: ", l.complaints()))
 	}
 	return c
 }
@@ -172,8 +172,9 @@ func (l *life) judge(p place, opening bool) {
 const maxLives = 4
 
 // state makes one state of the disk, goes on with it, and tells what was wrong. Image 0 is of a process that is killed,
-// and of a loss of power after the next; 1 to 4 are the extremes of a loss of power; the others are random, and some are of crashes during recovery; so is what would else be a state that was seen before.
-// again tells that even so it is one.
+// and of a loss of power after the next; 1 to 4 are the extremes of a loss of power; the others are random, and some are
+// of crashes during recovery, one after the other. So is what would else be a state that was seen before; again tells
+// that even so it is one.
 func (c *campaign) state(l *life, p place, image int, seen map[string]bool) (wrong []string, again bool) {
 	r := p.chance(image)
 	d, b := l.disk, l.ledger.copied()
@@ -198,7 +199,7 @@ func (c *campaign) state(l *life, p place, image int, seen map[string]bool) (wro
 			d.endSomewhere(r)
 		}
 		next.run(recovery)
-		left(1 + image%4)
+		left(max(image, 1))
 	}
 	if seen[d.String()] {
 		return nil, true

@@ -35,14 +35,16 @@ type life struct {
 	beside  atomic.Bool              // and, once, asks for a snapshot
 }
 
-// step is a part of a workload. An error is of the step alone, unless the store is gone then; what is in the journal's
-// or the process's way comes back with each step after it.
+// step is a part of a workload. It works with the open store, l.st, or with the disk, l.fsys, and returns what it is told:
+// an error of what is not the journal is the step's alone, and the workload goes on. What is done in the background tells
+// the log.
 type step struct {
 	name string
 	run  func(*life) error
 }
 
-// workload is what a campaign crashes everywhere. More steps make more places; they go wherever a store is open.
+// workload is what a campaign crashes everywhere. It must make the same calls each time. A further step goes wherever the
+// store is open, with no rotation in a step that does something beside the writer.
 var workload = []step{
 	{"open", opened(2500)},
 	{"update", updated(1, 3, 1)},
