@@ -247,6 +247,18 @@ func TestCrashes(t *testing.T) {
 	var c *campaign
 	t.Run("places", func(t *testing.T) {
 		synctest.Test(t, func(*testing.T) { c = newCampaign(want, nil, false) })
+		at := map[string]bool{}
+		for _, p := range c.places {
+			at[kind(p.op)] = true
+		}
+		for _, kind := range []string{
+			"create journal", "write journal", "sync journal", "rename journal", "seal journal", "syncdir journal",
+			"create snapshots", "write snapshots", "sync snapshots", "rename snapshots", "remove snapshots", "syncdir snapshots",
+		} {
+			if !at[kind] {
+				t.Errorf("the workload has no call of the kind %s", kind)
+			}
+		}
 	})
 	var states atomic.Int64
 	t.Run("states", func(t *testing.T) {

@@ -174,14 +174,15 @@ func (l *life) read() {
 	if st == nil {
 		return
 	}
-	var items []item
 	if l.beside.CompareAndSwap(true, false) {
 		l.readers.Go(func() {
 			if err := st.Snapshot(); err != nil {
 				fmt.Fprintln(&l.log, "level=WARN", err) // who asked for it is told
 			}
 		})
+		synctest.Wait() // it has got as far as it may before the journal is written
 	}
+	var items []item
 	settled, err := st.Glance(func(s *sum, _ time.Time) { items = s.items })
 	if err != nil {
 		return

@@ -29,25 +29,9 @@ type disk struct {
 	locked bool
 
 	calls  int                        // that change something
-	before func(n int, op string) act // asked before each of them, from 1, but with the lock; or nil
+	before func(n int, op string) act // asked before each of them, from 1, without the lock; or nil
 	chance *rand.Rand                 // how far a call gets that is stopped in the middle; nil is half-way
 	dead   bool                       // no call does anything any more
-}
-
-// node is a file or a directory, under whatever names.
-type node struct {
-	dir    bool
-	data   []byte // what a reader sees
-	size   int    // of the file on the disk, at least
-	loose  []span // what of data need not be on the disk, rising
-	sealed bool
-}
-
-// span is a part of a file that no sync has written. Where one has failed, it is lost: the kernel takes the pages for
-// clean, and the next sync has nothing to write and succeeds.
-type span struct {
-	from, to int
-	lost     bool
 }
 
 // move gives f the name to and takes the name from, whichever is not "": it is a create, a remove, or a rename, which
@@ -89,15 +73,18 @@ var (
 
 func newDisk() *disk { return &disk{now: map[string]*node{}, kept: map[string]*node{}} }
 
-// step counts a call that changes something, and lets it happen, in part or not at all. The lock is held.
+// step counts a call that changes something, and lets it happen, in part or not at all. The lock is held, but
+// not while before is asked.
 func (d *disk) step(op string, do func(part float64)) error {
 	if d.dead {
 		return errKilled
 	}
 	d.calls++
 	a, part := works, 0.5
-	if d.before != nil {
-		a = d.before(d.calls, op)
+	if n, before := d.calls, d.before; before != nil {
+		d.mu.Unlock()
+		a = before(n, op)
+		d.mu.Lock()
 	}
 	if d.chance != nil {
 		part = d.chance.Float64()
@@ -279,75 +266,6 @@ func (u unlock) Close() error {
 	u.d.locked = false
 	return nil
 }
-
-// handle is an open file of a disk.
-type handle struct {
-	d    *disk
-	f    *node
-	name string
-	read *bytes.Reader
-}
-
-func (h *handle) Read(b []byte) (int, error) { return h.read.Read(b) }
-
-func (h *handle) ReadAt(b []byte, off int64) (int, error) { return h.read.ReadAt(b, off) }
-
-func (h *handle) Write(b []byte) (n int, err error) {
-	h.d.mu.Lock()
-	defer h.d.mu.Unlock()
-	err = h.d.step("write "+h.name, func(part float64) {
-		n = int(part * float64(len(b)))
-		from := len(h.f.data)
-		h.f.data = append(h.f.data, b[:n]...)
-		h.f.loose = append(h.f.loose, span{from, len(h.f.data), false})
-	})
-	return n, err
-}
-
-func (h *handle) Sync() error {
-	h.d.mu.Lock()
-	defer h.d.mu.Unlock()
-	err := h.d.step("sync "+h.name, h.f.sync)
-	if err != nil && !h.d.dead {
-		for i := range h.f.loose {
-			h.f.loose[i].lost = true
-		}
-	}
-	return err
-}
-
-// sync writes a part of what is loose, from the front.
-func (f *node) sync(part float64) {
-	n := 0
-	for _, s := range f.loose {
-		if !s.lost {
-			n += s.to - s.from
-		}
-	}
-	n = int(part * float64(n))
-	var left []span
-	for _, s := range f.loose {
-		if !s.lost {
-			written := min(n, s.to-s.from)
-			n, s.from = n-written, s.from+written
-			if written > 0 {
-				f.size = max(f.size, s.from)
-			}
-		}
-		if s.from < s.to {
-			left = append(left, s)
-		}
-	}
-	f.loose = left
-}
-
-func (h *handle) Size() (int64, error) {
-	h.d.mu.Lock()
-	defer h.d.mu.Unlock()
-	return int64(len(h.f.data)), nil
-}
-
-func (h *handle) Close() error { return nil }
 
 // killed tells that the process that has the disk is no more.
 func (d *disk) killed() bool {
