@@ -233,8 +233,8 @@ const shards = 16
 // and no start is refused: wherever a process ends or the power goes, again while the store recovers, and whatever
 // call fails, once or from then on.
 //
-// A state that fails can be gone through alone (-run TestCrashes -crash 41/after/7); only the directory's id and the
-// hashes differ from run to run.
+// A state that fails can be gone through alone: go test ./store -run TestCrashes -crash 41/after/7. Only the directory's
+// id and the hashes differ from run to run.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	want := *crashes
