@@ -1,197 +1,245 @@
 package store_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math/rand/v2"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"waybill/store"
 )
 
-// work is a life of a store: it opens it, updates it, also in several lines
-// and over file ends, makes a snapshot, and closes it, twice.
-type work struct {
-	cfg       sumConfig
-	attempted int64 // events 1, 2, … handed in
-	confirmed int64 // of these, acknowledged
-	later     bool  // something was acknowledged after a failure
-	failed    bool
+// life is what one process after the other does with a store, by the steps of a workload, until it is killed or
+// the journal has failed. It runs in a bubble, so that what goes on in the background is over when a step is.
+type life struct {
+	*ledger
+	disk      *disk    // what fsys keeps its files on; or nil
+	fsys      store.FS // the disk, or what a lie makes of it
+	untrusted bool     // a reader does not wait until what it saw is durable: a lie
+
+	st      *sumStore
+	opening bool
+	broken  bool // the store has reported that its journal has failed
+	log     logBook
+	errs    []error // of the steps
+	last    error   // of the last of them
+	readers sync.WaitGroup
+	reading atomic.Pointer[sumStore] // where a reader looks whenever the journal is written
+	beside  atomic.Bool              // and, once, asks for a snapshot
 }
 
-// run ends with the first error.
-func (w *work) run() error {
-	for _, size := range []int64{900, 700} { // the second Open begins a file with its own line
-		w.cfg.SegmentBytes = size
-		st, _, err := store.Open(w.cfg)
+// step is a part of a workload. It works with the open store, l.st, or with the disk, l.fsys, and returns what it is told:
+// an error of what is not the journal is the step's alone, and the workload goes on. What is done in the background tells
+// the log.
+type step struct {
+	name string
+	run  func(*life) error
+}
+
+// workload is what a campaign crashes everywhere. It must make the same calls each time. A further step goes wherever the
+// store is open, with no rotation in a step that does something beside the writer.
+var workload = []step{
+	{"open", opened(3400)},
+	{"update", updated(1, 3, 1)},
+	{"second process", (*life).intrude},
+	{"snapshot", (*life).snapshot},
+	{"snapshot beside an update", (*life).snapshotBeside},
+	{"update over a file's end", updated(2, 1, 3)},
+	{"close", (*life).close},
+	{"open, which begins a file", opened(600)},
+	{"update", updated(1, 2)},
+	{"snapshot", (*life).snapshot},
+	{"update", updated(1)},
+	{"close", (*life).close},
+}
+
+// recovery is what is done after a crash, until the next.
+var recovery = []step{
+	{"open", opened(1500)},
+	{"update", updated(2)},
+	{"snapshot", (*life).snapshot},
+	{"update", updated(1)},
+}
+
+func newLife(d *disk) *life { return &life{ledger: new(ledger), disk: d, fsys: d} }
+
+// config is of a store that begins a new file from so many bytes on.
+func (l *life) config(segment int64) sumConfig {
+	cfg := config(l.fsys)
+	cfg.SegmentBytes = segment
+	cfg.Now = l.now
+	cfg.Log = slog.New(slog.NewTextHandler(&l.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return cfg
+}
+
+// run goes through the steps; what follows a failure of the journal is tried as well, up to the next start. Nothing may
+// fail but by a fault. A store that no step has closed is killed.
+func (l *life) run(steps []step) {
+	for _, s := range steps {
+		st, err := l.st, s.run(l)
+		synctest.Wait()
+		l.broken = l.broken || st != nil && isClosed(st.Failed())
+		if l.last = err; err != nil {
+			l.errs = append(l.errs, fmt.Errorf("%s: %w", s.name, err))
+			if !errors.Is(err, errFault) && !errors.Is(err, errKilled) {
+				l.complain("%s is refused: %v", s.name, err)
+			}
+		}
+		if l.killed() || err != nil && l.st == nil {
+			break
+		}
+	}
+	l.readers.Wait()
+	if l.st != nil {
+		l.disk.kill()
+		l.st.Close() // gives its goroutines back; a killed process changes nothing any more
+		l.reading.Store(nil)
+		l.st = nil
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func opened(segment int64) func(*life) error {
+	return func(l *life) error {
+		var before, after map[string]string
+		if l.disk != nil {
+			before = l.disk.files()
+		}
+		l.opening = true
+		st, _, err := store.Open(l.config(segment))
+		l.opening = false
 		if err != nil {
 			return err
 		}
-		err = w.updates(st)
-		if closed := st.Close(); err == nil {
-			err = closed
-		}
-		if err != nil {
+		l.st = st
+		var items []item
+		if err := st.View(func(s *sum, _ time.Time) { items = s.items }); err != nil {
 			return err
 		}
+		if l.disk != nil {
+			after = l.disk.files()
+		}
+		l.started(before, after, items)
+		l.reading.Store(st)
+		return nil
 	}
-	return nil
 }
 
-func (w *work) updates(st *sumStore) error {
-	var first error
-	for round, n := range []int64{1, 3, 1, 2, 1} {
-		first = errors.Join(first, w.update(st, n))
-		if round == 2 {
-			// Its error loses nothing: the work goes on.
-			if err := st.Snapshot(); errors.Is(err, errKilled) {
-				return err
+// updated makes updates of so many events each.
+func updated(counts ...int) func(*life) error {
+	return func(l *life) (first error) {
+		for _, n := range counts {
+			err := l.update(l.st, n)
+			if err == nil && first != nil {
+				l.complain("an update was acknowledged after one had failed: %v", first)
 			}
+			first = cmp.Or(first, err)
+			synctest.Wait()
 		}
+		return first
 	}
-	return first
 }
 
-func (w *work) update(st *sumStore, n int64) error {
-	var events []add
-	_, err := st.Update(func(s *sum, _ time.Time) ([]add, error) {
-		w.attempted = s.total
-		for range n {
-			w.attempted++
-			e := add{N: 1, Text: fmt.Sprint(w.attempted)}
-			if w.attempted%2 == 0 {
-				e.Name = "Hal"
-			}
-			events = append(events, e)
-		}
-		return events, nil
+func (l *life) update(st *sumStore, n int) error {
+	var have int
+	var now time.Time
+	seq, err := st.Update(func(s *sum, at time.Time) ([]add, error) {
+		have, now = len(s.items), at
+		return l.hand(have, n), nil
 	}, nil)
-	if err != nil {
-		w.failed = true
-		return err
+	if err == nil {
+		l.acknowledge(have, n, seq, now)
 	}
-	w.later = w.later || w.failed
-	w.confirmed = w.attempted
-	return nil
+	return err
 }
 
-// check opens what is left and finds every confirmed event, and none that was not handed in.
-func (w *work) check(t *testing.T, d *disk, what string) {
-	t.Helper()
-	fail := func(format string, args ...any) {
-		t.Helper()
-		t.Errorf("%s: %s", what, fmt.Sprintf(format, args...))
-	}
-	st, _, err := store.Open(config(d))
-	if err != nil {
-		fail("Open: %v", err)
+// read looks at the store when the journal is about to be written, so that it sees what is not durable yet.
+func (l *life) read() {
+	st := l.reading.Load()
+	if st == nil {
 		return
 	}
-	got := look(t, st)
-	if got.total < w.confirmed || got.total > w.attempted {
-		fail("%d events; %d were confirmed, %d handed in", got.total, w.confirmed, w.attempted)
+	if l.beside.CompareAndSwap(true, false) {
+		l.readers.Go(func() {
+			if err := st.Snapshot(); err != nil {
+				fmt.Fprintln(&l.log, "level=WARN", err) // who asked for it is told
+			}
+		})
+		synctest.Wait() // it has got as far as it may before the journal is written
 	}
-	for i, it := range got.items {
-		if it.Text != fmt.Sprint(i+1) {
-			fail("event %d is %q", i+1, it.Text)
+	var items []item
+	settled, err := st.Glance(func(s *sum, _ time.Time) { items = s.items })
+	if err != nil {
+		return
+	}
+	if l.untrusted {
+		l.shown(items)
+		return
+	}
+	l.readers.Go(func() {
+		if settled() == nil {
+			l.shown(items)
 		}
+	})
+}
+
+// intrude is a second process on the directory; it must be told that it is one.
+func (l *life) intrude() error {
+	st, _, err := store.Open(l.config(0))
+	if errors.Is(err, store.ErrLocked) || l.killed() {
+		return nil
 	}
-	if err := st.Close(); err != nil {
-		fail("Close: %v", err)
+	if err != nil {
+		return err
 	}
-	if _, end, err := verify(config(d), false); err != nil || !end.equal(got) {
-		fail("verify after the restart: %v", err)
+	l.complain("a second process has the directory open")
+	return errors.Join(l.update(st, 1), st.Close())
+}
+
+func (l *life) killed() bool { return l.disk != nil && l.disk.killed() }
+
+func (l *life) snapshot() error { return l.st.Snapshot() }
+
+// snapshotBeside asks for a snapshot while the journal is written.
+func (l *life) snapshotBeside() error {
+	l.beside.Store(true)
+	return l.update(l.st, 1)
+}
+
+func (l *life) close() error {
+	st := l.st
+	l.reading.Store(nil)
+	l.st = nil
+	return st.Close()
+}
+
+// check opens what is left, goes on, and finds nothing wrong in the files.
+func (l *life) check() {
+	l.run([]step{{"open", opened(0)}, {"update", updated(1)}, {"close", (*life).close}})
+	_, end, err := verify(config(l.disk), false)
+	if err != nil {
+		l.complain("verify: %v", err)
+		return
 	}
-	for name := range d.files() {
+	l.shown(end.items)
+	for name := range l.disk.files() {
 		if strings.HasSuffix(name, ".tmp") {
-			fail("%s is left", name)
-		}
-	}
-}
-
-// lifeCalls numbers the calls of a whole life.
-func lifeCalls(t *testing.T) int {
-	t.Helper()
-	d := newDisk()
-	w := work{cfg: config(d)}
-	if err := w.run(); err != nil || w.confirmed != 16 {
-		t.Fatal(w.confirmed, err)
-	}
-	w.check(t, d, "nothing happened")
-	return d.calls
-}
-
-// TestPowerLoss stops the store before and in the middle of every call that
-// changes something, and loses of what was not synced all, half or nothing, or finds zeros there.
-func TestPowerLoss(t *testing.T) {
-	t.Parallel()
-	calls := lifeCalls(t)
-	for n := 1; n <= calls+1; n += (stride + 1) / 2 {
-		for _, end := range []act{ends, endsHalf} {
-			d, at := newDisk(), ""
-			d.before = func(i int, op string) act {
-				if i == n {
-					at = op
-					return end
-				}
-				return works
-			}
-			w := work{cfg: config(d)}
-			w.run()
-			if end == endsHalf && !strings.HasPrefix(at, "write") {
-				continue
-			}
-			seen := map[string]bool{}
-			for _, names := range []string{"synced", "present"} {
-				for _, tail := range []string{"nothing", "half", "all", "zeros"} {
-					after := d.crash(names, tail)
-					if left := fmt.Sprint(after.files()); !seen[left] {
-						seen[left] = true
-						w.check(t, after, fmt.Sprintf("power lost at call %d, %s; names %s, tail %s", n, at, names, tail))
-					}
-				}
-			}
-		}
-	}
-}
-
-// TestKillThenPowerLoss: what a killed process had written but not synced is
-// seen by the next one, which confirms events after it; then the power goes.
-func TestKillThenPowerLoss(t *testing.T) {
-	t.Parallel()
-	calls := lifeCalls(t)
-	for n := 1; n <= calls+1; n += (stride + 1) / 2 {
-		for _, end := range []act{ends, endsHalf, fails, failsHalf} {
-			d, at := newDisk(), ""
-			d.before = func(i int, op string) act {
-				if i == n {
-					at = op
-					return end
-				}
-				return works
-			}
-			w := work{cfg: config(d)}
-			w.run()
-			if (end == endsHalf || end == failsHalf) && !strings.HasPrefix(at, "write") {
-				continue
-			}
-			what := fmt.Sprintf("act %d at call %d, %s", end, n, at)
-			next := d.killed()
-			st, _, err := store.Open(config(next))
-			if err != nil {
-				t.Errorf("%s: Open: %v", what, err)
-				continue
-			}
-			seen := look(t, st).total
-			if seen < w.confirmed || seen > w.attempted {
-				t.Errorf("%s: %d events; %d were confirmed, %d handed in", what, seen, w.confirmed, w.attempted)
-			}
-			if err := w.update(st, 2); err != nil {
-				t.Errorf("%s: Update: %v", what, err)
-			}
-			w.check(t, next.crash("synced", "nothing"), what)
-			st.Close()
+			l.complain("%s is left", name)
 		}
 	}
 }
@@ -200,64 +248,29 @@ func TestKillThenPowerLoss(t *testing.T) {
 // is not on the disk, also where a snapshot proves all that stands before it.
 func TestNameOfLastFile(t *testing.T) {
 	for _, first := range []bool{true, false} {
-		d := newDisk()
-		cfg := config(d)
-		w := work{cfg: cfg}
-		if !first {
-			st := open(t, cfg)
-			w.update(st, 3)
-			closeStore(t, st)
-		}
-		d = d.killed()
-		d.before = func(_ int, op string) act {
-			if op == "syncdir journal" {
-				return ends
+		synctest.Test(t, func(t *testing.T) {
+			l := newLife(newDisk())
+			if !first {
+				l.run([]step{{"open", opened(0)}, {"update", updated(3)}, {"close", (*life).close}})
 			}
-			return works
-		}
-		cfg.FS, cfg.SegmentBytes = d, 1 // the opened line begins a file
-		if _, _, err := store.Open(cfg); !errors.Is(err, errKilled) {
-			t.Fatal(err)
-		}
-		d = d.killed()
-		st := open(t, config(d))
-		if err := w.update(st, 2); err != nil {
-			t.Fatal(err)
-		}
-		w.check(t, d.crash("synced", "nothing"), fmt.Sprint("the first file: ", first))
-		closeStore(t, st)
-	}
-}
-
-// TestEveryFault makes every call that changes something fail once: what fails
-// is not acknowledged, a failed journal acknowledges nothing later, and all that was is there.
-func TestEveryFault(t *testing.T) {
-	t.Parallel()
-	calls := lifeCalls(t)
-	for n := 1; n <= calls; n += (stride + 1) / 2 {
-		for _, how := range []act{fails, failsHalf} {
-			d, at := newDisk(), ""
-			d.before = func(i int, op string) act {
-				if i == n {
-					at = op
-					return how
+			l.disk.before = func(_ int, op string) act {
+				if op == "syncdir journal" {
+					return ends
 				}
 				return works
 			}
-			w := work{cfg: config(d)}
-			err := w.run()
-			if how == failsHalf && !strings.HasPrefix(at, "write") {
-				continue
+			l.run([]step{{"open", opened(1)}}) // the opened line begins a file
+			if !errors.Is(l.last, errKilled) {
+				t.Fatal(l.last)
 			}
-			what := fmt.Sprintf("act %d at call %d, %s: %v", how, n, at, err)
-			if w.later {
-				t.Errorf("%s: acknowledged something after a failure", what)
+			d := l.disk.restarted(nil)
+			next := &life{ledger: l.ledger, disk: d, fsys: d}
+			next.run([]step{{"open", opened(0)}, {"update", updated(2)}})
+			d = d.crash(rand.New(rand.NewPCG(0, 0)), nothing, nothing)
+			(&life{ledger: l.ledger, disk: d, fsys: d}).check()
+			for _, wrong := range l.complaints() {
+				t.Errorf("the first file: %v: %s", first, wrong)
 			}
-			journal := strings.Contains(at, " journal/") && !strings.HasPrefix(at, "seal")
-			if w.failed && (!errors.Is(err, store.ErrFailed) || !errors.Is(err, errFault)) || journal && err == nil {
-				t.Errorf("%s: not the error of a journal that failed", what)
-			}
-			w.check(t, d.killed(), what)
-		}
+		})
 	}
 }

@@ -2,167 +2,195 @@ package store_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"waybill/store"
 )
 
-// disk is a FS in memory that knows what would survive a loss of power: of a
-// file what was synced, of a name what its directory was synced with. Between
-// these and what a reader sees at present, crash chooses.
+// disk is a FS in memory that knows what would survive a loss of power. A sync of a file makes its bytes durable, not
+// its name; a sync of a directory makes durable which names stand in it, not what the files hold. What a reader sees
+// may be neither; crash chooses what is left of it.
 type disk struct {
 	mu     sync.Mutex
-	now    map[string]*node // what a reader sees
-	kept   map[string]*node // what the synced directories hold
+	now    map[string]*node // what a reader sees, files and directories
+	kept   map[string]*node // the names that are on the disk for sure
+	moves  []move           // what was done to names since, in order
 	locked bool
 
 	calls  int                        // that change something
-	before func(n int, op string) act // asked before each of them, from 1
+	before func(n int, op string) act // asked before each of them, from 1, without the lock; or nil
+	chance *rand.Rand                 // how far a call gets that is stopped in the middle; nil is half-way
 	dead   bool                       // no call does anything any more
 }
 
-type node struct {
-	data   []byte
-	synced []byte // what is on the disk of it
-	lost   int    // bytes before here that are not on it, and that no sync writes any more
+// move gives f the name to and takes the name from, whichever is not "": it is a create, a remove, or a rename, which
+// is never seen half done.
+type move struct {
+	from, to string
+	f        *node
+}
+
+func (m move) dir() string { return path.Dir(cmp.Or(m.to, m.from)) }
+
+func (m move) apply(names map[string]*node) {
+	if m.from != "" {
+		delete(names, m.from)
+	}
+	if m.to != "" {
+		names[m.to] = m.f
+	}
 }
 
 // act is what becomes of a call.
 type act int
 
 const (
-	works act = iota
-	fails
-	failsHalf // a write writes half of it
-	ends      // the process is killed before it
-	endsHalf  // in the middle of it
+	works     act = iota
+	ends          // the process is killed before it
+	endsHalf      // in the middle of it
+	endsAfter     // when it is done, before the caller is told
+	fails         // with EIO
+	failsFull     // with ENOSPC
+	failsHalf     // with ENOSPC, a write when part of it is written
 )
 
-var errKilled = errors.New("killed")
+var (
+	errKilled = errors.New("killed")
+	errIO     = fmt.Errorf("%w: %w", errFault, syscall.EIO)
+	errFull   = fmt.Errorf("%w: %w", errFault, syscall.ENOSPC)
+)
 
 func newDisk() *disk { return &disk{now: map[string]*node{}, kept: map[string]*node{}} }
 
-// step counts a call and tells what becomes of it. The lock is held.
-func (d *disk) step(op string) (half bool, err error) {
+// step counts a call that changes something, and lets it happen, in part or not at all. The lock is held, but
+// not while before is asked.
+func (d *disk) step(op string, do func(part float64)) error {
 	if d.dead {
-		return false, errKilled
+		return errKilled
 	}
 	d.calls++
-	if d.before == nil {
-		return false, nil
+	a, part := works, 0.5
+	if n, before := d.calls, d.before; before != nil {
+		d.mu.Unlock()
+		a = before(n, op)
+		d.mu.Lock()
 	}
-	switch d.before(d.calls, op) {
+	if d.chance != nil {
+		part = d.chance.Float64()
+	}
+	switch a {
+	case works:
+		do(1)
+		return nil
 	case fails:
-		return false, errFault
+		return errIO
+	case failsFull:
+		return errFull
 	case failsHalf:
-		return true, errFault
-	case ends:
-		d.dead = true
-		return false, errKilled
+		do(part)
+		return errFull
 	case endsHalf:
-		d.dead = true
-		return true, errKilled
+		do(part)
+	case endsAfter:
+		do(1)
 	}
-	return false, nil
+	d.dead = true
+	return errKilled
 }
 
-// killed gives the disk to the next process, which sees all that was written.
-func (d *disk) killed() *disk {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return &disk{now: d.now, kept: d.kept}
-}
-
-// crash gives the disk as a loss of power may leave it: names as they were
-// last synced or as they are, and of what was written and not synced nothing, half, all, or zeros.
-func (d *disk) crash(names, tail string) *disk {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	after, from, files := newDisk(), d.kept, map[*node]*node{}
-	if names == "present" {
-		from = d.now
-	}
-	for name, f := range from {
-		if files[f] == nil {
-			data, unsynced := slices.Clone(f.synced), f.data[len(f.synced):]
-			switch tail {
-			case "half":
-				data = append(data, unsynced[:len(unsynced)/2]...)
-			case "all":
-				data = append(data, unsynced...)
-			case "zeros":
-				data = append(data, make([]byte, len(unsynced))...)
-			}
-			files[f] = &node{data: data, synced: slices.Clone(data)}
+// move is a step that is done or not done, with nothing between.
+func (d *disk) move(op string, m move) error {
+	return d.step(op+" "+cmp.Or(m.to, m.from), func(part float64) {
+		if part >= 0.5 {
+			m.apply(d.now)
+			d.moves = append(d.moves, m)
 		}
-		after.now[name] = files[f]
-	}
-	after.kept = maps.Clone(after.now)
-	return after
+	})
 }
 
-func (d *disk) Open(name string) (store.File, error) { return d.open(name, "") }
+func failed(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-func (d *disk) Create(name string) (store.File, error) { return d.open(name, "create") }
+func (d *disk) Open(name string) (store.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h, err := d.handle("open", name)
+	if err != nil {
+		return nil, err
+	}
+	h.read = bytes.NewReader(h.f.data)
+	return h, nil
+}
 
-func (d *disk) Append(name string) (store.File, error) { return d.open(name, "append") }
+func (d *disk) Append(name string) (store.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h, err := d.handle("append", name)
+	if err != nil {
+		return nil, err
+	}
+	if h.f.sealed {
+		return nil, failed("append", name, fs.ErrPermission)
+	}
+	return h, nil
+}
 
-func (d *disk) open(name, op string) (store.File, error) {
+func (d *disk) Create(name string) (store.File, error) {
 	name = path.Clean(name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f := d.now[name]
-	if op == "create" {
-		if _, err := d.step(op + " " + name); err != nil {
-			return nil, err
-		}
-		if f != nil {
-			return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrExist}
-		}
-		f = new(node)
-		d.now[name] = f
+	if d.now[name] != nil {
+		return nil, failed("create", name, fs.ErrExist)
 	}
-	if f == nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	if dir := path.Dir(name); dir != "." && d.now[dir] == nil {
+		return nil, failed("create", name, fs.ErrNotExist)
 	}
-	h := &handle{d: d, f: f, name: name}
-	if op == "" {
-		h.read = bytes.NewReader(f.data)
+	if err := d.move("create", move{to: name, f: new(node)}); err != nil {
+		return nil, err
 	}
-	return h, nil
+	return d.handle("create", name)
+}
+
+func (d *disk) handle(op, name string) (*handle, error) {
+	name = path.Clean(name)
+	if f := d.now[name]; f != nil && !f.dir {
+		return &handle{d: d, f: f, name: name}, nil
+	}
+	return nil, failed(op, name, fs.ErrNotExist)
 }
 
 func (d *disk) Rename(from, to string) error {
 	from, to = path.Clean(from), path.Clean(to)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, err := d.step("rename " + to); err != nil {
-		return err
+	switch {
+	case d.now[from] == nil:
+		return failed("rename", from, fs.ErrNotExist)
+	case path.Dir(from) != path.Dir(to):
+		return failed("rename", from, errors.ErrUnsupported) // which directory's sync it waits for is not modelled
 	}
-	d.now[to] = d.now[from]
-	delete(d.now, from)
-	return nil
+	return d.move("rename", move{from, to, d.now[from]})
 }
 
 func (d *disk) Remove(name string) error {
 	name = path.Clean(name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, err := d.step("remove " + name); err != nil {
+	there := d.now[name] != nil
+	if err := d.move("remove", move{from: name}); err != nil || there {
 		return err
 	}
-	if d.now[name] == nil {
-		return fs.ErrNotExist
-	}
-	delete(d.now, name)
-	return nil
+	return failed("remove", name, fs.ErrNotExist)
 }
 
 func (d *disk) List(dir string) (names []string, err error) {
@@ -177,30 +205,47 @@ func (d *disk) List(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// Mkdir has nothing to do: directories are there by themselves.
-func (d *disk) Mkdir(string) error { return nil }
+// Mkdir also syncs the directory that the new one is in, like that of store.Dir. The disk's root is always there.
+func (d *disk) Mkdir(dir string) error {
+	dir = path.Clean(dir)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if dir == "." || d.now[dir] != nil {
+		return nil
+	}
+	if err := d.move("mkdir", move{to: dir, f: &node{dir: true}}); err != nil {
+		return err
+	}
+	return d.syncDir(path.Dir(dir))
+}
 
 func (d *disk) SyncDir(dir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, err := d.step("syncdir " + path.Clean(dir)); err != nil {
-		return err
-	}
-	in := func(name string, _ *node) bool { return path.Dir(name) == path.Clean(dir) }
-	maps.DeleteFunc(d.kept, in)
-	for name, f := range d.now {
-		if in(name, f) {
-			d.kept[name] = f
-		}
-	}
-	return nil
+	return d.syncDir(path.Clean(dir))
+}
+
+// syncDir writes what was done in a directory, in order. Where it fails, a later one still does: names are not in pages
+// that the kernel gives up, but in the file system's own journal.
+func (d *disk) syncDir(dir string) error {
+	return d.step("syncdir "+dir, func(part float64) {
+		elsewhere := func(m move) bool { return m.dir() != dir }
+		n := int(part * float64(len(slices.DeleteFunc(slices.Clone(d.moves), elsewhere))))
+		d.moves = slices.DeleteFunc(d.moves, func(m move) bool {
+			if n == 0 || elsewhere(m) {
+				return false
+			}
+			n--
+			m.apply(d.kept)
+			return true
+		})
+	})
 }
 
 func (d *disk) Seal(name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, err := d.step("seal " + name)
-	return err
+	return d.step("seal "+path.Clean(name), func(float64) { d.now[path.Clean(name)].sealed = true })
 }
 
 func (d *disk) Lock(string) (io.Closer, error) {
@@ -222,69 +267,19 @@ func (u unlock) Close() error {
 	return nil
 }
 
-// handle is an open file of a disk.
-type handle struct {
-	d    *disk
-	f    *node
-	name string
-	read *bytes.Reader
+// killed tells that the process that has the disk is no more.
+func (d *disk) killed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dead
 }
 
-func (h *handle) Read(b []byte) (int, error) { return h.read.Read(b) }
-
-func (h *handle) ReadAt(b []byte, off int64) (int, error) { return h.read.ReadAt(b, off) }
-
-func (h *handle) Write(b []byte) (int, error) {
-	h.d.mu.Lock()
-	defer h.d.mu.Unlock()
-	half, err := h.d.step("write " + h.name)
-	if half {
-		b = b[:len(b)/2]
-	} else if err != nil {
-		return 0, err
-	}
-	h.f.data = append(h.f.data, b...)
-	return len(b), err
+// kill ends the process that has the disk.
+func (d *disk) kill() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dead = true
 }
-
-// Sync that fails may have written nothing, and the next one does not try
-// again: the kernel takes the pages for clean.
-func (h *handle) Sync() error {
-	h.d.mu.Lock()
-	defer h.d.mu.Unlock()
-	_, err := h.d.step("sync " + h.name)
-	f := h.f
-	if err != nil {
-		if !h.d.dead {
-			f.lost = len(f.data)
-		}
-		return err
-	}
-	if f.lost > len(f.synced) {
-		f.synced = append(f.synced, make([]byte, f.lost-len(f.synced))...)
-	}
-	f.synced = append(f.synced, f.data[len(f.synced):]...)
-	return nil
-}
-
-func (h *handle) Size() (int64, error) {
-	h.d.mu.Lock()
-	defer h.d.mu.Unlock()
-	return int64(len(h.f.data)), nil
-}
-
-func (h *handle) Truncate(size int64) error {
-	h.d.mu.Lock()
-	defer h.d.mu.Unlock()
-	if _, err := h.d.step("truncate " + h.name); err != nil {
-		return err
-	}
-	f := h.f
-	f.data, f.synced, f.lost = f.data[:size], f.synced[:min(int(size), len(f.synced))], min(f.lost, int(size))
-	return nil
-}
-
-func (h *handle) Close() error { return nil }
 
 // files gives the content of every file as a reader sees it.
 func (d *disk) files() map[string]string {
@@ -292,19 +287,27 @@ func (d *disk) files() map[string]string {
 	defer d.mu.Unlock()
 	all := map[string]string{}
 	for name, f := range d.now {
-		all[name] = string(f.data)
+		if !f.dir {
+			all[name] = string(f.data)
+		}
 	}
 	return all
 }
+
+// String tells a disk from others by what a reader sees.
+func (d *disk) String() string { return fmt.Sprint(d.files()) }
 
 // diskOf gives a disk that holds these files.
 func diskOf(all map[string]string) *disk {
 	d := newDisk()
 	for name, content := range all {
 		if !strings.HasSuffix(name, "LOCK") {
-			f := &node{data: []byte(content), synced: []byte(content)}
-			d.now[name], d.kept[name] = f, f
+			move{to: name, f: &node{data: []byte(content), size: len(content)}}.apply(d.now)
+			if dir := path.Dir(name); dir != "." {
+				move{to: dir, f: &node{dir: true}}.apply(d.now)
+			}
 		}
 	}
+	d.kept = maps.Clone(d.now)
 	return d
 }

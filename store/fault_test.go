@@ -311,10 +311,13 @@ func TestSealFails(t *testing.T) {
 // directory, or leaves a file open.
 func TestLifeOfCalls(t *testing.T) {
 	fsys := tap(t.TempDir())
-	w := work{cfg: config(fsys)}
-	if err := w.run(); err != nil {
-		t.Fatal(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &life{ledger: new(ledger), fsys: fsys}
+		l.run(workload)
+		if err := errors.Join(l.errs...); err != nil || len(l.complaints()) > 0 {
+			t.Fatal(err, l.complaints())
+		}
+	})
 	if left := fsys.left(); len(left) > 0 {
 		t.Errorf("left open: %q", left)
 	}

@@ -166,7 +166,7 @@ func TestTornAgain(t *testing.T) {
 	if _, _, err := store.Open(config(d)); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
-	d = d.killed()
+	d = d.restarted(nil)
 	st := open(t, config(d))
 	closeStore(t, st)
 	all = d.files()
