@@ -40,6 +40,7 @@ var (
 	errTooLarge     = fail(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "the body is larger than 256 KiB")
 	errMediaType    = fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body must be application/json")
 	errUnavailable  = &failure{http.StatusServiceUnavailable, []entry{{"the server is starting or stopping", "UNAVAILABLE", nil}}, "1"}
+	errFull         = &failure{http.StatusServiceUnavailable, []entry{{"there is no room on the disk; nothing was changed", "UNAVAILABLE", nil}}, "1"}
 	errInternal     = fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
 	errUnknownFate  = fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
 )
@@ -97,6 +98,8 @@ func explain(err error) *failure {
 		return detailed(http.StatusConflict, "CONFLICT", "not enough seats are left", func(w *wire.Writer) { w.Int("seatsLeft", int64(soldOut.Left)) })
 	case errors.Is(err, store.ErrFailed):
 		return errUnknownFate
+	case errors.Is(err, store.ErrFull):
+		return errFull
 	case errors.Is(err, store.ErrClosed):
 		return errUnavailable
 	}

@@ -185,6 +185,27 @@ func kindOf(e Event) *kind {
 	return &kinds[i]
 }
 
+// weigh tells how many bytes an event's line has at most, names of a feed being no longer than a few hundred.
+func weigh(e Event) int64 {
+	const frame, perTicket = 4 << 10, 1 << 10
+	n := frame
+	switch e := e.(type) {
+	case *booking.Created:
+		for _, f := range e.Forms {
+			n += len(f.Encode())
+		}
+		for _, r := range e.Runs {
+			n += perTicket + 16*len(r.Offsets)
+		}
+		for _, p := range e.Passengers {
+			n += perTicket + 2*len(p)
+		}
+	case *booking.TicketsCanceled:
+		n += perTicket * len(e.Tickets)
+	}
+	return int64(n)
+}
+
 // encode appends an event's data and personal part.
 func (j *journal) encode(e Event, data, personal []byte) (name string, d, p []byte) {
 	k := kindOf(e)

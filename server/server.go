@@ -156,7 +156,7 @@ func StoreConfig(fsys store.FS, log *slog.Logger) store.Config[*State, Event] {
 	j := newJournal()
 	return store.Config[*State, Event]{
 		FS: fsys, Log: log, New: newState, Now: func(*State) time.Time { return time.Now() }, Apply: apply,
-		Encode: j.encode, Decode: j.decode, Freeze: j.freeze, Thaw: j.thaw,
+		Encode: j.encode, Decode: j.decode, Freeze: j.freeze, Thaw: j.thaw, Weigh: weigh,
 	}
 }
 

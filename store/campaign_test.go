@@ -147,6 +147,10 @@ func (l *life) judge(p place, opening bool) {
 		if told != nil || !strings.Contains(l.log.String(), "level=WARN") {
 			l.complain("a file that cannot be sealed is more, or less, than a warning: %v", told)
 		}
+	case p.how == failsFull && strings.HasPrefix(p.op, "create journal/") && !strings.HasSuffix(p.op, ".tmp"):
+		if told != nil || l.broken {
+			l.complain("a new file that the disk has no room for is more than a reason to go on in the old one: %v", told)
+		}
 	case opening:
 		if !errors.Is(told, errFault) {
 			l.complain("a start takes no notice: %v", told)

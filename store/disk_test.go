@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -27,6 +28,9 @@ type disk struct {
 	kept   map[string]*node // the names that are on the disk for sure
 	moves  []move           // what was done to names since, in order
 	locked bool
+
+	limited bool // there are only
+	free    int64
 
 	calls  int                        // that change something
 	before func(n int, op string) act // asked before each of them, from 1, without the lock; or nil
@@ -265,6 +269,15 @@ func (u unlock) Close() error {
 	defer u.d.mu.Unlock()
 	u.d.locked = false
 	return nil
+}
+
+func (d *disk) Free() (int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.limited {
+		return math.MaxInt64, nil
+	}
+	return d.free, nil
 }
 
 // killed tells that the process that has the disk is no more.

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin || freebsd
 
 package store
 
@@ -25,6 +25,7 @@ type FS interface {
 	SyncDir(dir string) error            // makes the directory's entries durable
 	Seal(name string) error              // makes a file read-only, mode 0400
 	Lock(name string) (io.Closer, error) // until Close or the process's end; ErrLocked when another has it
+	Free() (int64, error)                // the bytes that are free
 }
 
 // File is an open file.
@@ -33,7 +34,10 @@ type File interface {
 	io.ReaderAt
 	Sync() error // makes all that was written durable
 	Size() (int64, error)
-	Truncate(size int64) error
+	Truncate(size int64) error // also gives back what was reserved beyond
+	// Reserve makes sure that the file has room to grow to a size; its error is, or wraps, syscall.ENOSPC when it has not.
+	// Where a file system cannot promise that, room is looked for and not kept.
+	Reserve(size int64) error
 }
 
 const (
@@ -47,6 +51,21 @@ type Dir string
 type osFile struct{ *os.File }
 
 func (f osFile) Sync() error { return datasync(f.File) }
+
+func (f osFile) Reserve(size int64) error {
+	have, err := f.Size()
+	if err != nil || size <= have {
+		return err
+	}
+	if err = allocate(f.File, have, size-have); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	free, err := Dir(filepath.Dir(f.Name())).Free()
+	if err == nil && free < size-have {
+		err = syscall.ENOSPC
+	}
+	return err
+}
 
 func (f osFile) Size() (int64, error) {
 	info, err := f.Stat()
@@ -114,6 +133,12 @@ func (d Dir) Lock(name string) (io.Closer, error) {
 		return nil, fmt.Errorf("store: %s: flock: %w", name, err)
 	}
 	return f, nil
+}
+
+func (d Dir) Free() (int64, error) {
+	var s syscall.Statfs_t
+	err := syscall.Statfs(string(d), &s)
+	return int64(s.Bavail) * int64(s.Bsize), os.NewSyscallError("statfs", err)
 }
 
 // reading opens a file to read what it holds now; what a running server adds meanwhile is not looked at.

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"runtime"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -185,10 +187,12 @@ func erased(personal []byte) bool {
 type writer struct {
 	file    File
 	size    int64
+	end     int64  // up to which room is reserved in the file
 	head    Head   // the newest durable line
 	next    Head   // the last line in buf
 	buf     []byte // what flush is to write
 	rotated bool   // a file was begun: time for a snapshot
+	full    bool   // there is no more room on the disk
 
 	data, personal []byte // buffers for Encode
 }
@@ -201,7 +205,15 @@ const (
 // run writes batch after batch until kick is closed. After a failure it only waits for that.
 func (st *Store[S, E]) run() {
 	defer close(st.grown)
-	for range st.kick {
+	var again <-chan time.Time // when to look for room on a full disk
+	for {
+		select {
+		case _, open := <-st.kick:
+			if !open {
+				return
+			}
+		case <-again:
+		}
 		// Those who were released by the last batch get to hand in their next
 		// event first: far fewer syncs, measured, and no timer.
 		runtime.Gosched()
@@ -209,12 +221,56 @@ func (st *Store[S, E]) run() {
 		if len(st.pending.entries) > 0 {
 			st.inflight, st.pending = st.pending, newBatch[E]()
 		}
-		b := st.inflight
+		b, dead := st.inflight, st.err != nil
 		st.mu.Unlock()
 		if b != nil {
 			st.finish(b, st.write(b))
 		}
+		if again = nil; !dead && !st.makeRoom() {
+			again = time.After(lookForRoom)
+		}
 	}
+}
+
+const (
+	reserve     = 1 << 20 // bytes that are always reserved beyond all that is queued; without them an update is refused
+	plenty      = 8 << 20 // are reserved at a time, where there are as many; more than can be queued meanwhile
+	lookForRoom = 500 * time.Millisecond
+)
+
+// allot reserves room in a file beyond a size, plenty if the disk has as much, and tells up to where.
+func allot(f File, size int64) (end int64, err error) {
+	for more := int64(plenty); more >= reserve; more /= 2 {
+		if err = f.Reserve(size + more); err == nil {
+			return size + more, nil
+		}
+	}
+	return size, err
+}
+
+// makeRoom reserves room on the disk for the lines to come, and tells whether there is enough.
+func (st *Store[S, E]) makeRoom() bool {
+	w := &st.w
+	st.mu.Lock()
+	room, queued := st.room, st.pending.weight
+	st.mu.Unlock()
+	if room >= plenty/2 {
+		return true
+	}
+	end, err := allot(w.file, w.size+queued)
+	w.end = max(w.end, end)
+	st.mu.Lock()
+	st.room = w.end - w.size - st.pending.weight
+	enough := st.room >= reserve
+	st.mu.Unlock()
+	switch {
+	case enough && w.full:
+		st.cfg.Log.Info("there is room on the disk again")
+	case !enough && !w.full:
+		st.cfg.Log.Warn("the disk is full: updates are refused until there is room", "err", err)
+	}
+	w.full = !enough
+	return enough
 }
 
 // finish releases all who wait for the batch.
@@ -227,6 +283,7 @@ func (st *Store[S, E]) finish(b *batch[E], err error) {
 		st.fail(err)
 	} else {
 		st.head = st.w.head
+		st.room = st.w.end - st.w.size - st.pending.weight
 	}
 	st.mu.Unlock()
 	if err == nil && st.w.rotated && st.snapshotting.CompareAndSwap(false, true) {
@@ -296,15 +353,28 @@ func (st *Store[S, E]) flush() error {
 // rotate goes on in a new file. The full one is durable already; it is sealed
 // only once the new one is, so that the last file can always be appended to.
 func (st *Store[S, E]) rotate() error {
-	fsys, full := st.cfg.FS, st.w.file
-	f, err := fsys.Create("journal/" + numbered(st.w.head.Seq+1))
-	if err != nil {
+	fsys, full, name := st.cfg.FS, st.w.file, "journal/"+numbered(st.w.head.Seq+1)
+	var end int64
+	f, err := fsys.Create(name)
+	if err == nil {
+		if end, err = allot(f, int64(len(st.w.buf))); err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		// The journal goes on in the full file, where room is reserved. The other must not be there then.
+		if err = fsys.Remove(name); err == nil || errors.Is(err, fs.ErrNotExist) {
+			err = fsys.SyncDir("journal")
+		}
+		return err
+	} else if err != nil {
 		return err
 	}
 	if err := fsys.SyncDir("journal"); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	st.w.file, st.w.size, st.w.rotated = f, 0, true
+	st.giveBack()
+	st.w.file, st.w.size, st.w.end, st.w.rotated = f, 0, end, true
 	firsts, err := numbers(fsys, "journal")
 	if err := cmp.Or(full.Close(), err); err != nil {
 		return err
@@ -313,4 +383,11 @@ func (st *Store[S, E]) rotate() error {
 		st.cfg.Log.Warn("a full journal file could not be made read-only", "err", err)
 	}
 	return nil
+}
+
+// giveBack gives back the room reserved in the file that is to be closed.
+func (st *Store[S, E]) giveBack() {
+	if err := st.w.file.Truncate(st.w.size); err != nil {
+		st.cfg.Log.Warn("room that was reserved could not be given back", "err", err)
+	}
 }

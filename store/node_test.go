@@ -108,4 +108,17 @@ func (h *handle) Truncate(size int64) error {
 	})
 }
 
+// Reserve has as much room as the disk is said to have; what is reserved is not taken from it.
+func (h *handle) Reserve(size int64) error {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	if h.d.dead {
+		return errKilled
+	}
+	if more := size - int64(len(h.f.data)); h.d.limited && more > h.d.free {
+		return errFull
+	}
+	return nil
+}
+
 func (h *handle) Close() error { return nil }

@@ -64,6 +64,9 @@ func (st *Store[S, E]) recover() error {
 	if now := st.cfg.Now(r.state); r.head.Time.After(now.Add(maxAhead)) {
 		return &ClockError{r.head.Time, now}
 	}
+	if err := r.room(); err != nil {
+		return err
+	}
 	if err := cmp.Or(r.mend(), st.signer.open(st.cfg.FS)); err != nil {
 		return err
 	}
@@ -73,11 +76,14 @@ func (st *Store[S, E]) recover() error {
 	}
 	st.state, st.seq, st.last = r.state, r.head.Seq+1, r.head.Time
 	st.w = writer{file: file, size: r.size, head: r.head, next: r.head}
+	if st.w.end, err = allot(file, r.size); err != nil {
+		return err
+	}
 	st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)
 	if err := st.flush(); err != nil {
 		return err
 	}
-	st.head, st.w.rotated = st.w.head, false
+	st.head, st.w.rotated, st.room = st.w.head, false, st.w.end-st.w.size
 	return st.readCreated()
 }
 
@@ -199,6 +205,19 @@ func (r *replay[S, E]) apply(at Place, l *Line) error {
 	}
 	r.cfg.Apply(r.state, l.Stamp, e)
 	return nil
+}
+
+// room tells whether the disk has room to start: to copy the last file forward, and for the lines to come.
+func (r *replay[S, E]) room() error {
+	need := int64(2 * reserve)
+	if !r.clean() {
+		need += r.size
+	}
+	free, err := r.fsys.Free()
+	if err == nil && free < need {
+		err = &NoRoom{need - free}
+	}
+	return err
 }
 
 // clean tells that the journal is known to be on disk up to its end.

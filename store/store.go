@@ -49,6 +49,8 @@ var (
 	// What was being updated may or may not survive; nothing is acknowledged from then on.
 	ErrFailed = errors.New("store: the journal cannot be written")
 	ErrClosed = errors.New("store: closed")
+	// ErrFull is returned by an update while the disk has no room for the journal. It has changed nothing.
+	ErrFull = errors.New("store: the disk is full")
 )
 
 // A ClockError is of Open: the last line lies too far ahead of the clock for time to go on from it.
@@ -57,6 +59,13 @@ type ClockError struct{ Last, Now time.Time }
 func (e *ClockError) Error() string {
 	return fmt.Sprintf("store: the journal's last line is of %s, but the clock says %s",
 		e.Last.Format(timeLayout), e.Now.Format(timeLayout))
+}
+
+// NoRoom is an error of Open: so many bytes are missing on the disk to start.
+type NoRoom struct{ Missing int64 }
+
+func (e *NoRoom) Error() string {
+	return fmt.Sprintf("store: the disk is full: %d more bytes are needed to start", e.Missing)
 }
 
 // maxAhead is how far the last line may lie ahead of the clock at Open;
@@ -80,6 +89,8 @@ type Config[S, E any] struct {
 	// what it returns is called without the lock and writes the state as it was.
 	Freeze func(S) func(io.Writer) error
 	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote
+	// Weigh tells how many bytes the event's line has at most; it is called under the lock.
+	Weigh func(E) int64
 
 	SegmentBytes int64 // from which a journal file is followed by a new one; 0 is 64 MiB
 }
@@ -105,6 +116,7 @@ type Store[S, E any] struct {
 	inflight *batch[E] // being written; nil when none is
 	closed   bool
 	err      error // ErrFailed, once the journal cannot be written
+	room     int64 // bytes reserved on the disk that nothing pending or being written needs
 
 	kick   chan struct{} // tells the writer that something is pending
 	grown  chan struct{} // tells that something became durable; closed when the writer ends
@@ -131,6 +143,7 @@ type entry[E any] struct {
 // batch is what one write and one sync make durable together.
 type batch[E any] struct {
 	entries []entry[E]
+	weight  int64 // of their lines, at most, in bytes
 	done    chan struct{}
 	err     error // read after done
 }
@@ -178,7 +191,9 @@ func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func
 	wait, err := st.view(func(s S, now time.Time) {
 		var events []E
 		if events, refused = decide(s, now); refused == nil && len(events) > 0 {
-			st.commit(events, after)
+			if refused = st.admit(events); refused == nil {
+				st.commit(events, after)
+			}
 		}
 		seq = st.seq
 	})
@@ -186,6 +201,19 @@ func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func
 		return 0, err
 	}
 	return seq, refused
+}
+
+// admit takes the room that the events need on the disk, so that no line is ever begun that cannot be ended. The lock is held.
+func (st *Store[S, E]) admit(events []E) error {
+	if st.room < reserve {
+		return ErrFull
+	}
+	for _, e := range events {
+		weight := st.cfg.Weigh(e)
+		st.room -= weight
+		st.pending.weight += weight
+	}
+	return nil
 }
 
 // commit applies events and hands them to the writer. The lock is held.
@@ -279,15 +307,19 @@ func (st *Store[S, E]) Close() error {
 		return ErrClosed
 	}
 	st.closed = true
-	wait := st.newest()
+	wait, err := st.newest(), st.err
 	st.mu.Unlock()
-	err := wait.wait()
-	if err == nil {
-		err = st.snapshot(true)
+	if err = cmp.Or(err, wait.wait()); err == nil {
+		if failed := st.snapshot(true); failed != nil {
+			st.cfg.Log.Warn("the last snapshot could not be written; the next start reads the journal instead", "err", failed)
+		}
 	}
 	close(st.kick)
 	st.background.Wait()
 	st.snapMu.Lock() // a snapshot that was asked for may still be under way
 	defer st.snapMu.Unlock()
+	if err == nil {
+		st.giveBack()
+	}
 	return errors.Join(err, st.w.file.Close(), st.lock.Close())
 }

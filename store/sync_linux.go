@@ -13,3 +13,13 @@ func datasync(f *os.File) error {
 		}
 	}
 }
+
+// allocate keeps room in a file beyond its end. errors.ErrUnsupported: the file system cannot.
+func allocate(f *os.File, from, length int64) error {
+	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
+	for {
+		if err := syscall.Fallocate(int(f.Fd()), keepSize, from, length); err != syscall.EINTR {
+			return os.NewSyscallError("fallocate", err)
+		}
+	}
+}

@@ -1,7 +1,12 @@
-//go:build unix && !linux
+//go:build darwin || freebsd
 
 package store
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 func datasync(f *os.File) error { return f.Sync() }
+
+func allocate(*os.File, int64, int64) error { return errors.ErrUnsupported }

@@ -184,12 +184,13 @@ func dataFlag(flags *flag.FlagSet) *string {
 func exitCode(err error) int {
 	var damage *store.Damage
 	var clock *store.ClockError
+	var room *store.NoRoom
 	switch {
 	case errors.As(err, &damage):
 		return exitDamaged
 	case errors.Is(err, store.ErrLocked):
 		return exitLocked
-	case errors.Is(err, store.ErrFailed), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, store.ErrFailed), errors.As(err, &room), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
 		return exitIO
 	case errors.Is(err, store.ErrNewer), errors.As(err, &clock), errors.Is(err, server.ErrClock), errors.Is(err, errSocketPath):
 		return exitConfig

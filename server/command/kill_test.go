@@ -154,13 +154,7 @@ func TestKilledServersLoseNoReport(t *testing.T) {
 
 // bookUntilKilled books from several clients, kills the server under them, and gives the ids acknowledged.
 func (p *process) bookUntilKilled(t *testing.T, enough int) (ids []string) {
-	day := time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
-	_, body := p.call("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate="+day, "")
-	offers := regexp.MustCompile(`"offers":\[{"id":"([^"]+)"`).FindStringSubmatch(body)
-	if offers == nil {
-		t.Fatal(body)
-	}
-	order := fmt.Sprintf(`{"offerId":%q,"currency":"EUR","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`, offers[1])
+	order := offer(t, p)
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for range 4 {
@@ -209,4 +203,15 @@ func TestKilledServersLoseNoBooking(t *testing.T) {
 	p.cmd.Process.Kill()
 	p.cmd.Wait()
 	want(t, 0, "^sound", "verify", "-data", dir)
+}
+
+// offer gives the body of a booking for one.
+func offer(t *testing.T, p *process) string {
+	day := time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
+	_, body := p.call("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate="+day, "")
+	id := regexp.MustCompile(`"offers":\[{"id":"([^"]+)"`).FindStringSubmatch(body)
+	if id == nil {
+		t.Fatal(body)
+	}
+	return fmt.Sprintf(`{"offerId":%q,"currency":"EUR","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`, id[1])
 }

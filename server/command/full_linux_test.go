@@ -1,0 +1,98 @@
+package command
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Design, the store: on a full disk writes answer 503 at once and change nothing, reads go on, and as soon as there is
+// room writes do too. Where no small disk can be mounted the test says so and does nothing.
+func TestFullDisk(t *testing.T) {
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4m"); err != nil {
+		t.Log("no disk to fill:", err)
+		return
+	}
+	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
+	bin, _ := build(t)
+	dir, ballast := filepath.Join(disk, "data"), filepath.Join(disk, "ballast")
+	p := startProcess(t, bin, dir)
+	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
+	if err := os.WriteFile(ballast, make([]byte, 4<<20), 0o600); err == nil {
+		t.Fatal("4 MiB went into a disk of 4 MiB")
+	}
+	info, err := os.Stat(ballast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const cycles, step = 50, 16 << 10 // bytes given back to the disk each time
+	left := info.Size()
+	w := writes{process: p, orders: offer(t, p)}
+	var slowest, longest time.Duration
+	for range cycles {
+		for !w.full(t) {
+		}
+		slowest = max(slowest, w.took)
+		if status, body := p.call("GET", "/v2/bookings?take=1", ""); status != http.StatusOK || !strings.Contains(body, fmt.Sprintf(`"total":%d}`, w.created)) {
+			t.Fatalf("on a full disk: %d %s; %d were created", status, body, w.created)
+		}
+		if left -= step; left < 0 {
+			t.Fatal("the disk was too full to begin with")
+		}
+		if err := os.Truncate(ballast, left); err != nil {
+			t.Fatal(err)
+		}
+		freed := time.Now()
+		for w.full(t) {
+			if time.Since(freed) > 20*time.Second {
+				t.Fatal("there is room, and still nothing is written")
+			}
+		}
+		longest = max(longest, time.Since(freed))
+	}
+	t.Logf("%d bookings; the slowest 503 took %v, the longest wait for room %v", w.created, slowest, longest)
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	if err := p.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	want(t, 0, "^sound", "verify", "-data", dir)
+}
+
+// writes books and cancels in turn.
+type writes struct {
+	*process
+	orders  string // the body of a booking
+	open    string // the booking to cancel next; "" is none
+	created int
+	took    time.Duration // the last one
+}
+
+// full writes once and tells whether there was no room for it.
+func (w *writes) full(t *testing.T) bool {
+	path, body, done := "/v2/bookings", w.orders, http.StatusCreated
+	if w.open != "" {
+		path, body, done = "/v2/bookings/"+w.open+"/cancel", "", http.StatusOK
+	}
+	start := time.Now()
+	status, answer := w.call("POST", path, body)
+	w.took = time.Since(start)
+	switch {
+	case status == http.StatusServiceUnavailable && strings.Contains(answer, "no room on the disk"):
+		return true
+	case status != done:
+		t.Fatal(status, answer)
+	case w.open != "":
+		w.open = ""
+	default:
+		w.created++
+		w.open = regexp.MustCompile(`"booking":{"id":"([^"]+)"`).FindStringSubmatch(answer)[1]
+	}
+	return false
+}

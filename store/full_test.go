@@ -1,0 +1,160 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/store"
+)
+
+// TestFullDisk: without a MiB reserved beyond all that is queued an update is refused, at once, and changes nothing;
+// reads go on, and so do updates as soon as there is room.
+func TestFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, log := newDisk(), new(logBook)
+		d.limited, d.free = true, 3<<20
+		cfg := config(d)
+		cfg.Log = slog.New(slog.NewTextHandler(log, nil))
+		st := open(t, cfg)
+		taken := func(n int64) { // by somebody else
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.free = n
+		}
+		total := int64(0)
+		for cycle := range 8 {
+			taken(0)
+			acknowledged := 0
+			for refused := false; !refused; {
+				_, err := st.Update(func(*sum, time.Time) ([]add, error) {
+					return []add{{N: 1, Text: strings.Repeat("x", 100<<10)}}, nil
+				}, nil)
+				switch {
+				case err == nil:
+					total++
+					acknowledged++
+				case errors.Is(err, store.ErrFull):
+					refused = true
+				default:
+					t.Fatal(err)
+				}
+			}
+			if got := look(t, st); got.total != total {
+				t.Fatalf("cycle %d: the total is %d, %d were acknowledged", cycle, got.total, total)
+			}
+			if acknowledged > 40 {
+				t.Errorf("cycle %d: %d lines of 100 KiB went into 4 MiB", cycle, acknowledged)
+			}
+			taken(4 << 20)
+			time.Sleep(time.Second)
+			synctest.Wait()
+			put(t, st, add{N: 1})
+			total++
+		}
+		if n, m := strings.Count(log.String(), "the disk is full"), strings.Count(log.String(), "room on the disk again"); n != 8 || m != 8 {
+			t.Errorf("said %d times that the disk is full, %d times that it is not", n, m)
+		}
+		closeStore(t, st)
+		if _, end, err := verify(config(d), false); err != nil || end.total != total {
+			t.Errorf("%d, %v; want %d", end.total, err, total)
+		}
+	})
+}
+
+// TestNoRoomToStart: a start says how many bytes are missing: for a copy of the last file, if that is needed, and 2 MiB.
+func TestNoRoomToStart(t *testing.T) {
+	all := killedJournal(t, false)
+	for _, free := range []int64{0, 1 << 20} {
+		d := diskOf(all)
+		d.limited, d.free = true, free
+		_, _, err := store.Open(config(d))
+		var room *store.NoRoom
+		last := named(all, "journal/")[1]
+		if want := 2<<20 + int64(len(all[last])) - free; !errors.As(err, &room) || room.Missing != want || !strings.Contains(err.Error(), fmt.Sprint(want)) {
+			t.Errorf("with %d bytes free: %v, want %d missing", free, err, want)
+		}
+		if !sameFiles(t, all, d.files()) {
+			t.Error("a start without room changed something")
+		}
+		d.free += room.Missing
+		closeStore(t, open(t, config(d)))
+	}
+}
+
+// TestRotationOnAFullDisk: a file that is full is gone on with where the disk has no room for another.
+func TestRotationOnAFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		d.before = func(_ int, op string) act {
+			if strings.HasPrefix(op, "create journal/") && !strings.HasSuffix(op, ".tmp") {
+				return failsFull
+			}
+			return works
+		}
+		cfg := config(d)
+		cfg.SegmentBytes = 600
+		st := open(t, cfg)
+		for range 5 {
+			put(t, st, add{N: 1})
+		}
+		if names := named(d.files(), "journal/"); len(names) != 1 {
+			t.Errorf("files %q", names)
+		}
+		d.mu.Lock()
+		d.before = nil
+		d.mu.Unlock()
+		put(t, st, add{N: 1})
+		synctest.Wait()
+		if names := named(d.files(), "journal/"); len(names) != 2 {
+			t.Errorf("files %q", names)
+		}
+		closeStore(t, st)
+		if _, end, err := verify(config(d), false); err != nil || end.total != 6 {
+			t.Errorf("%d, %v", end.total, err)
+		}
+	})
+}
+
+// TestRoomIsGivenBack: a closed directory takes no more of the disk than its files are long.
+func TestRoomIsGivenBack(t *testing.T) {
+	dir := t.TempDir()
+	cfg := config(store.Dir(dir))
+	cfg.SegmentBytes = 500
+	st := open(t, cfg)
+	for range 4 {
+		put(t, st, add{N: 1})
+	}
+	last := allocated(t, dir)
+	closeStore(t, st)
+	for name, n := range allocated(t, dir) {
+		if n > 64<<10 {
+			t.Errorf("%s takes %d bytes of the disk, %d while it was open", name, n, last[name])
+		}
+	}
+}
+
+// allocated tells how many bytes of the disk each journal file takes.
+func allocated(t *testing.T, dir string) map[string]int64 {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "journal/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[string]int64{}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[name] = info.Sys().(*syscall.Stat_t).Blocks * 512
+	}
+	return sizes
+}
