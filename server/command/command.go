@@ -85,6 +85,7 @@ func verbs() []verb {
 		{"key rotate", "", "signs offers with a new key; offers already given stay good", admin("rotate-keys", "")},
 		{"log", "", "shows the journal as readable history", setupLog},
 		{"verify", "", "checks every byte of journal and snapshots, then the books", setupVerify},
+		{"export", "OUT", "writes every entity as CSV and a schema.sql, for databases, into the new directory OUT", setupExport},
 		{"version", "", "prints version, Go version, revision and dependencies", setupVersion},
 	}
 }
@@ -267,6 +268,19 @@ func setupVerify(flags *flag.FlagSet) action {
 			return p.end(exitTorn, fmt.Errorf("torn tail: %w; the next start cuts these %d bytes and keeps them", &rep.Torn.Damage, rep.Torn.Bytes))
 		}
 		fmt.Fprintf(p.Stdout, "sound: %d lines in %d files, %d snapshots; the last line's hash is %x\n", rep.Head.Seq, rep.Files, rep.Snapshots, rep.Head.Hash)
+		return exitDone
+	}
+}
+
+func setupExport(flags *flag.FlagSet) action {
+	data := dataFlag(flags)
+	return func(p *Process, operands []string) int {
+		out := operands[0]
+		head, err := server.Export(store.Dir(*data), running(*data), store.Dir(out))
+		if err != nil {
+			return p.end(exitFailed, fmt.Errorf("%s: %w", out, err))
+		}
+		fmt.Fprintf(p.Stdout, "%s has all up to line %d, of %s; how to load it stands in %s\n", out, head.Seq, head.Time.Format(time.RFC3339), filepath.Join(out, "schema.sql"))
 		return exitDone
 	}
 }
