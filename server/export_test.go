@@ -44,6 +44,8 @@ GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11
 POST /v2/bookings {"offerId":"$offer","currency":"UAH","passengers":[{"firstName":"To be","lastName":"Erased","email":"erased@example.com","phones":[{"phone":"+380509999999"}]}]}
     201
     c = data.booking.id
+GET /rest/orders
+    200
 admin ticket-status ticket=$t2 status=Prepaid
 POST /v2/bookings/$c/book
     200
@@ -95,8 +97,9 @@ func readTable(t *testing.T, out, name string) [][]string {
 func stateOf(t *testing.T, dir string) (*State, store.Head) {
 	t.Helper()
 	s := newState()
-	rep, err := readEvents(store.Dir(dir), false, func(l *store.Line, e Event) error {
-		if e != nil {
+	var head store.Head
+	err := readEvents(store.Dir(dir), false, func(l *store.Line, e Event) error {
+		if head = l.Head; e != nil {
 			apply(s, l.Stamp, e)
 		}
 		return nil
@@ -104,7 +107,7 @@ func stateOf(t *testing.T, dir string) (*State, store.Head) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, rep.Head
+	return s, head
 }
 
 // erase takes the personal part with the given text out of a closed directory's journal, as an erasure does.
@@ -131,7 +134,7 @@ func TestExport(t *testing.T) {
 	if _, err := Export(store.Dir(dir), false, store.Dir(out)); err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range append(slices.Clone(tables), events) {
+	for _, x := range tables {
 		rows, earlier := readTable(t, out, x.name), readTable(t, live, x.name)
 		if got := strings.Join(rows[0], ","); got != x.columns || len(rows) < 2 {
 			t.Errorf("%s has %d rows of %s", x.name, len(rows)-1, got)
@@ -228,7 +231,7 @@ func loadIntoSQLite(t *testing.T, dir, out string) {
 		`select count(*) from tickets`:                                                                         fmt.Sprint(count),
 		`select count(*) from bookings`:                                                                        fmt.Sprint(bookings),
 		`select max(seq), count(*) from events`:                                                                fmt.Sprintf("%d|%d", head.Seq, head.Seq),
-		`select time from events order by seq desc limit 1`:                                                    cell(head.Time),
+		`select time from events order by seq desc limit 1`:                                                    head.Time.Format("2006-01-02T15:04:05.000Z"),
 		`select count(*) from geolocation where is_geolocation`:                                                "1",
 		`select count(*) from tickets where first_name is null`:                                                "1",
 		`select count(*) from events where type = 'booking.created' and data like '{%' and personal like '{%'`: "2",
@@ -240,7 +243,7 @@ func loadIntoSQLite(t *testing.T, dir, out string) {
 			t.Errorf("%s\n got %s\nwant %s", query, got, want)
 		}
 	}
-	for _, x := range append(slices.Clone(tables), events) {
+	for _, x := range tables {
 		if got := sqlite("select * from " + x.name + " where '' in (" + x.columns + ");"); got != "" {
 			t.Errorf("empty texts in %s: %s", x.name, got)
 		}
@@ -294,7 +297,7 @@ func TestSchema(t *testing.T) {
 		t.Errorf("sqlite loads\n%swant\n%s", got, sqlite)
 	}
 	written := map[string]string{}
-	for _, x := range append(slices.Clone(tables), events) {
+	for _, x := range tables {
 		written[x.name] = x.columns
 	}
 	if !maps.Equal(written, described) {
