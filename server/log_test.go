@@ -106,6 +106,10 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	if got := tell(LogFilter{Booking: ids["B"], At: &early}); got != "\nthere was no booking B\n" {
 		t.Errorf("before the booking: %s", got)
 	}
+	early = scriptStart.Add(20 * time.Minute) // the window is over at 20:00.000
+	if got := tell(LogFilter{Booking: ids["B"], At: &early}); !strings.Contains(got, "(derived)  ticket T3 of booking B is Uncompleted") {
+		t.Errorf("at the end of the window: %s", got)
+	}
 	// Before a move, it is not part of the story.
 	early = scriptStart.Add(time.Hour / 4)
 	if got := tell(LogFilter{Booking: ids["B2"], At: &early}); got != "\nthere was no booking B2\n" {
@@ -141,6 +145,22 @@ const storyOfT2 = `
 2026-11-20 08:25:00.000  #13  ticket.moved  ticket move: ticket T2 of booking B2 is Confirmed/Paid, seat 2, no longer of booking B
 2026-11-22 08:25:00.000  #16  tickets.canceled  partner "anna" cancels: ticket T2 of booking B2 is Refund/Paid, seat 2 given back, refunded 1587.60 of 1764.00 UAH (rule rr-zor-24h: 90.00 %); request r6
 `
+
+// Contract §2: verbs use the directory's clock. What time did since the last line is told by it.
+func TestLogUsesTheDirectorysClock(t *testing.T) {
+	dir := t.TempDir()
+	start := time.Now().AddDate(1, 0, 0)
+	s, key := demoServer(t, Config{Dir: dir, Now: time.Now, TestClock: true, StartAt: start})
+	found := call(t, s, key, "GET", "/v2/offers?"+bukovel+"&departureDate="+start.AddDate(0, 0, 3).Format(time.DateOnly), "")
+	id := call(t, s, key, "POST", "/v2/bookings", bookingBody(found.Data.Offers[0].ID, 1)).Data.Booking.ID
+	for _, advance := range []string{"19m", "1m"} {
+		call(t, s, key, "POST", "/test/clock", `{"advance":"`+advance+`"}`)
+		var out strings.Builder
+		if err := Log(store.Dir(dir), true, LogFilter{Booking: id}, &out); err != nil || strings.Contains(out.String(), "(derived)  ticket") != (advance == "1m") {
+			t.Errorf("%v, after %s:\n%s", err, advance, &out)
+		}
+	}
+}
 
 // What is no booking's is told in words too, without a secret.
 func TestLogOfTheOffice(t *testing.T) {

@@ -8,7 +8,8 @@
 -- Nothing between two commas is null: PostgreSQL reads it so; SQLite reads the empty text, which the last lines below
 -- make null. There are no empty texts. Cells are for a database: what a spreadsheet would run as a formula is as it is.
 --
--- Not here: the timetable in force, which is the feed that was imported; tokens, passwords and their hashes.
+-- Not here: the timetable in force, which is the feed that was imported; tokens, passwords and their hashes. What is
+-- erased in the journal later is not erased here.
 -- The end of this file says how to load.
 
 create table partners (
