@@ -179,6 +179,9 @@ func (t *Ticket) Source() string { return t.Legs[0].Run.Form.Company.Source }
 // due is the end of the payment window, in Unix milliseconds.
 func (t *Ticket) due() int64 { return t.Created + window.Milliseconds() }
 
+// Due is the end of the payment window.
+func (t *Ticket) Due() time.Time { return time.UnixMilli(t.due()).UTC() }
+
 // until is when the ticket's seat is free again, in Unix milliseconds: 0 when it is already.
 func (t *Ticket) until() int64 {
 	switch {
@@ -228,7 +231,7 @@ func (b *Booking) Departure() time.Time {
 func (b *Booking) RequiredBy(now time.Time) (due time.Time, ok bool) {
 	for i := range b.Tickets {
 		t := &b.Tickets[i]
-		if at := time.UnixMilli(t.due()).UTC(); t.PhaseAt(now) == Unpaid && (!ok || at.Before(due)) {
+		if at := t.Due(); t.PhaseAt(now) == Unpaid && (!ok || at.Before(due)) {
 			due, ok = at, true
 		}
 	}

@@ -78,6 +78,9 @@ func (s *State) Ticket(partner, id ID) (*Booking, *Ticket) {
 	return nil, nil
 }
 
+// AnyTicket finds a ticket of any partner and the booking it is in; nil when there is none.
+func (s *State) AnyTicket(id ID) (*Booking, *Ticket) { return s.ticket(id) }
+
 func (s *State) ticket(id ID) (*Booking, *Ticket) {
 	if n, ok := s.byTicket[id]; ok {
 		return s.bookings[n], s.bookings[n].find(id)

@@ -82,11 +82,16 @@ func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 
 // writeSeat writes the seat of a slice, or those of all.
 func writeSeat(w *wire.Writer, slice string, legs []booking.Leg) {
-	var labels []string
+	w.Record("seat", "id", slice+".seat", "label", labels(legs))
+}
+
+// labels gives the seats of legs, with spaces between.
+func labels(legs []booking.Leg) string {
+	var list []string
 	for _, l := range legs {
-		labels = append(labels, strconv.Itoa(int(l.Seat)))
+		list = append(list, strconv.Itoa(int(l.Seat)))
 	}
-	w.Record("seat", "id", slice+".seat", "label", strings.Join(labels, " "))
+	return strings.Join(list, " ")
 }
 
 func writePassenger(w *wire.Writer, ticket string, p booking.Passenger) {

@@ -131,6 +131,7 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "-log-level", "serve", "-log-level", "loud")
 	want(t, 2, "not an id", "log", "-booking", "x")
 	want(t, 2, "-at", "log", "-at", "x")
+	want(t, 2, "operands", "export")
 	want(t, 0, "distributes bus tickets", "-h")
 	want(t, 0, "dependencies", "version")
 	for _, v := range verbs() {
@@ -175,6 +176,9 @@ func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 		want(t, 0, "new key", "key", "rotate", "-data", dir)
 		want(t, 0, `^sound: \d+ lines`, "verify", "-data", dir)
 		want(t, 0, `partner.key_added`, "log", "-data", dir)
+		out := filepath.Join(t.TempDir(), "out")
+		want(t, 0, `out has all up to line \d+, of 20.*out/schema.sql`, "export", "-data", dir, out)
+		want(t, 1, "out: cannot export there: it is not empty", "export", "-data", dir, out)
 		if live && s.stop() != 0 {
 			t.Error("the server did not end with 0")
 		}

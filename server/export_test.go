@@ -1,0 +1,342 @@
+package server
+
+import (
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"waybill/store"
+)
+
+// A directory with an entity of each kind, names that are hostile to files and databases, and people who were erased.
+const exportScript = `
+partner anna
+partner o'brien;--,"=1+1" zorevia-lines,vltavia-bus
+GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate=2026-11-25&currency=EUR
+    200
+    offer = data.offers[0].id
+POST /v2/bookings {"offerId":"$offer","currency":"EUR","passengers":[{"firstName":"Robert'); drop table tickets;--","lastName":"\\.","phones":[{"phone":"+380501234567"},{"phone":"+380507654321"}]},{"firstName":"=cmd|' /C calc'!A0","lastName":"\"Lesia\", Ї","email":"l@example.com"},{"firstName":" Ivan ","lastName":"NULL"}]}
+    201
+    b = data.booking.id
+    t1 = data.booking.tickets[0].id
+    t2 = data.booking.tickets[1].id
+    t3 = data.booking.tickets[2].id
+POST /v2/bookings/$b/pay {"ticketIds":["$t1","$t2"]}
+    200
+admin ticket-move ticket=$t3 booking=new
+    moved = out
+wait 48h
+POST /v2/bookings/$b/cancel {"ticketIds":["$t1"]}
+    200
+    data.booking.tickets[0].refundAmount ~ .
+as anna
+GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-28&passengers=2
+    200
+    offer = data.offers[0].id
+POST /v2/bookings {"offerId":"$offer","currency":"UAH","passengers":[{"firstName":"To be","lastName":"Erased","email":"erased@example.com","phones":[{"phone":"+380509999999"}]}]}
+    201
+    c = data.booking.id
+GET /rest/orders
+    200
+admin ticket-status ticket=$t2 status=Prepaid
+POST /v2/bookings/$c/book
+    200
+GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-29&passengers=2
+    200
+    offer = data.offers[0].id
+POST /v2/bookings {"offerId":"$offer","currency":"UAH","passengers":[{"firstName":"The same trip","lastName":"on another day"}]}
+    201
+admin idtoken email=olena@zorevia.example.com
+    token = out
+POST /v2/auth/idp/login {"idToken":"$token"}
+    200
+POST /v2/auth/refresh
+    200
+POST /v2/reports/company/orders {"startDate":"2026-11-20T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}
+    202
+settle
+PATCH /v2/geolocation/fms-objects/fms-zor-02 {"isGeolocation":true}
+    200
+admin user-add email=gone@example.com first-name=Gone last-name=Soon password=correct-horse company=zorevia-lines role=VIEWER
+admin user-add email=anna@example.com first-name=Anna last-name=Nowak password=correct-horse company=vltavia-bus role=VIEWER
+admin user-remove email=gone@example.com
+admin partner-revoke name=anna`
+
+// exportOffice plays the script on a new directory, exports it beside the running server into out, and closes it.
+func exportOffice(t *testing.T, dir, out string) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t, dir)
+		importFeed(t, o.s, feedWith(t, map[string][][2]string{"routes.txt": {{",Kyiv – Warsaw,", `,"Kyiv ""=1+1"", Warsaw",`}}}))
+		o.steps(exportScript)
+		if _, err := Export(store.Dir(dir), true, store.Dir(out)); err != nil {
+			t.Fatal(err)
+		}
+		o.finish()
+	})
+}
+
+// readTable reads a file of an export.
+func readTable(t *testing.T, out, name string) [][]string {
+	t.Helper()
+	f, err := os.Open(filepath.Join(out, name+".csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	return rows
+}
+
+// stateOf replays a directory's journal.
+func stateOf(t *testing.T, dir string) (*State, store.Head) {
+	t.Helper()
+	s := newState()
+	var head store.Head
+	err := readEvents(store.Dir(dir), false, func(l *store.Line, e Event) error {
+		if head = l.Head; e != nil {
+			apply(s, l.Stamp, e)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, head
+}
+
+// erase takes the personal part with the given text out of a closed directory's journal, as an erasure does.
+func erase(t *testing.T, dir, text string) {
+	t.Helper()
+	name := filepath.Join(dir, "journal/000000000001.jsonl")
+	journal, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := regexp.MustCompile(`,"personal":\{[^\n]*` + regexp.QuoteMeta(text) + `[^\n]*\}\n`)
+	erased := part.ReplaceAll(journal, []byte(`,"personal":{"erased":"2027-01-02T03:04:05.678Z"}}`+"\n"))
+	if err := os.WriteFile(name, erased, 0o600); err != nil || len(erased) == len(journal) {
+		t.Fatal("nothing is erased", err)
+	}
+}
+
+// Contract §1, export: what was exported beside a server and after it, whatever names hold, is in the tables; a
+// directory that is not empty is left alone.
+func TestExport(t *testing.T) {
+	dir, live, out := t.TempDir(), filepath.Join(t.TempDir(), "new"), t.TempDir()
+	exportOffice(t, dir, live)
+	erase(t, dir, "erased@example.com")
+	if _, err := Export(store.Dir(dir), false, store.Dir(out)); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range tables {
+		rows, earlier := readTable(t, out, x.name), readTable(t, live, x.name)
+		if got := strings.Join(rows[0], ","); got != x.columns || len(rows) < 2 {
+			t.Errorf("%s has %d rows of %s", x.name, len(rows)-1, got)
+		}
+		if len(earlier) < len(rows) && x.name != "events" { // the server's end may be a line
+			t.Errorf("%s has %d rows beside the server, %d after it", x.name, len(earlier), len(rows))
+		}
+		for _, row := range slices.Concat(rows, earlier) {
+			if text := strings.Join(row, " "); strings.Contains(text, "pbkdf2") || regexp.MustCompile(`"(access|refresh)":"`).MatchString(text) {
+				t.Errorf("%s shows a secret: %s", x.name, text)
+			}
+		}
+	}
+	people := fmt.Sprint(readTable(t, out, "tickets"))
+	for _, want := range []string{`Robert'); drop table tickets;--`, `"Lesia", Ї`, ` Ivan `, `=cmd|' /C calc'!A0`, `\.`} {
+		if !strings.Contains(people, want) {
+			t.Errorf("there is no passenger %s: %s", want, people)
+		}
+	}
+	for name, want := range map[string]string{
+		"partners": `o'brien;--,"=1+1" zorevia-lines,vltavia-bus`, "forms": `Kyiv "=1+1", Warsaw`, "events": `{"erased":"2027-01-02T03:04:05.678Z"}`,
+		"geolocation": "fms-zor-02 true", "users": "anna@example.com Anna Nowak", "ticket_phones": "2 +380507654321",
+	} {
+		if text := fmt.Sprint(readTable(t, out, name)); !strings.Contains(text, want) {
+			t.Errorf("%s has no %s: %s", name, want, text)
+		}
+	}
+	for name, gone := range map[string]string{"tickets": "Erased", "users": "Gone", "ticket_phones": "+380509999999"} {
+		if text := fmt.Sprint(readTable(t, out, name)); strings.Contains(text, gone) {
+			t.Errorf("%s has %s: %s", name, gone, text)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(live, "tickets.csv")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	if info, err := os.Stat(live); err != nil || info.Mode().Perm() != 0o700 {
+		t.Error(info, err)
+	}
+	before, _ := store.Dir(out).List(".")
+	if _, err := Export(store.Dir(dir), false, store.Dir(out)); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Error("an export goes where there is one:", err)
+	}
+	if after, _ := store.Dir(out).List("."); !slices.Equal(before, after) {
+		t.Error("what is there was changed:", after)
+	}
+	loadIntoSQLite(t, dir, out)
+}
+
+// loadIntoSQLite loads an export as schema.sql says, and compares it with the state.
+func loadIntoSQLite(t *testing.T, dir, out string) {
+	if _, err := exec.LookPath("sqlite3"); err != nil {
+		t.Log("no sqlite3: the export is not loaded")
+		return
+	}
+	sqlite := func(stdin string) string {
+		cmd := exec.Command("sqlite3", "-bail", "../db.sqlite")
+		cmd.Dir, cmd.Stdin = out, strings.NewReader(stdin)
+		text, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("sqlite3: %v\n%.1000s\n%s", err, stdin, text)
+		}
+		return strings.TrimSpace(string(text))
+	}
+	if said := sqlite(schema) + sqlite(loading("sqlite")) + sqlite("pragma foreign_key_check; pragma integrity_check;"); said != "ok" {
+		t.Error("sqlite3 says", said)
+	}
+	compareWithSQLite(t, dir, sqlite)
+	for _, x := range tables {
+		if got := sqlite("select * from " + x.name + " where '' in (" + x.columns + ");"); got != "" {
+			t.Errorf("empty texts in %s: %s", x.name, got)
+		}
+	}
+}
+
+// compareWithSQLite holds what queries give against the state.
+func compareWithSQLite(t *testing.T, dir string, sqlite func(string) string) {
+	s, head := stateOf(t, dir)
+	var standing []string
+	var paid, refunded, seats, bookings, legs, count int64
+	for _, b := range s.Bookings.Freeze().Bookings {
+		if b == nil {
+			continue
+		}
+		bookings++
+		standing = append(standing, b.ID.String()+"|"+b.Status(head.Time))
+		for i := range b.Tickets {
+			x := &b.Tickets[i]
+			if _, payment := x.Status(head.Time); payment == "Paid" {
+				paid += x.Price()
+			}
+			refunded += x.Refund
+			for _, l := range x.Itinerary() {
+				seats += int64(l.Seat)
+				legs++
+			}
+			count++
+		}
+	}
+	if refunded == 0 || paid <= refunded {
+		t.Errorf("paid %d, refunded %d", paid, refunded)
+	}
+	for query, want := range map[string]string{
+		`select printf('%d', round(100 * sum(price))) from tickets where payment_status = 'Paid'`:                                                           fmt.Sprint(paid),
+		`select printf('%d', round(100 * (sum(price) - sum(refund_amount)))) from tickets where payment_status = 'Paid'`:                                    fmt.Sprint(paid - refunded),
+		`select printf('%d', round(100 * sum(amount))) = (select printf('%d', round(100 * sum(price))) from tickets), count(*), sum(seat) from ticket_legs`: fmt.Sprintf("1|%d|%d", legs, seats),
+		`select count(*) from tickets`:                      fmt.Sprint(count),
+		`select count(*) from bookings`:                     fmt.Sprint(bookings),
+		`select max(seq), count(*) from events`:             fmt.Sprintf("%d|%d", head.Seq, head.Seq),
+		`select time from events order by seq desc limit 1`: head.Time.Format("2006-01-02T15:04:05.000Z"),
+		`select count(*) from tickets where refund_amount is not null and status = 'Refund' or refund_amount is null and status <> 'Refund'`:     fmt.Sprint(count),
+		`select booking_id, status from bookings order by rowid`:                                                                                 strings.Join(standing, "\n"),
+		`select count(*) from run_stops where arrival_at > departure_at or not exists (select 1 from run_stops where arrival_at < departure_at)`: "0",
+		`select count(*) from sessions where refreshed_at < access_until and access_until < ends_at`:                                             "2",
+		`select count(*) from reports where completed_at >= created_at and downloaded_at is null and start_date < end_date`:                      "1",
+		`select count(*) < (select count(*) from runs) from forms`:                                                                               "1",
+		`select count(*) from geolocation where is_geolocation`:                                                                                  "1",
+		`select count(*) from tickets where first_name is null`:                                                                                  "1",
+		`select count(*) from events where type = 'booking.created' and data like '{%' and personal like '{%'`:                                   "3",
+		// A leg leaves its first stop when the ticket's journey starts.
+		`select count(*) from ticket_legs join tickets using (ticket_id) join run_stops s on s.run_id = ticket_legs.run_id and s.position = boarding
+			where leg = 1 and s.departure_at <> tickets.departure_at`: "0",
+	} {
+		if got := sqlite(query + ";"); got != want {
+			t.Errorf("%s\n got %s\nwant %s", query, got, want)
+		}
+	}
+}
+
+// loading gives the lines of schema.sql that load an export.
+func loading(database string) string {
+	var lines strings.Builder
+	for _, m := range regexp.MustCompile(`(?m)^-- `+database+`: (.*\n)`).FindAllStringSubmatch(schema, -1) {
+		lines.WriteString(m[1])
+	}
+	return lines.String()
+}
+
+// schema.sql and the tables agree, both ways; every table is loaded after those it names, and what may be null is made so.
+func TestSchema(t *testing.T) {
+	described, psql, sqlite := map[string]string{}, "", ""
+	for _, m := range regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?)\n\);`).FindAllStringSubmatch(schema, -1) {
+		name, body := m[1], m[2]
+		var columns, nullable []string
+		for line := range strings.Lines(body) {
+			column := regexp.MustCompile(`^    (\w+) (text|integer|bigint|date|timestamptz|boolean|double precision|numeric\(\d+,2\))( |,|$)`).FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+			if column == nil {
+				if !regexp.MustCompile(`^    (primary|foreign) key`).MatchString(line) {
+					t.Errorf("%s: %q", name, line)
+				}
+				continue
+			}
+			columns = append(columns, column[1])
+			if !strings.Contains(line, "not null") && !strings.Contains(line, "primary key") {
+				nullable = append(nullable, fmt.Sprintf("%s = nullif(%[1]s, '')", column[1]))
+			}
+		}
+		for _, other := range regexp.MustCompile(`references (\w+)`).FindAllStringSubmatch(body, -1) {
+			if _, known := described[other[1]]; !known {
+				t.Errorf("%s comes before %s, which it names", name, other[1])
+			}
+		}
+		described[name] = strings.Join(columns, ",")
+		psql += fmt.Sprintf("\\copy %s from '%[1]s.csv' with (format csv, header, encoding 'UTF8')\n", name)
+		sqlite += fmt.Sprintf(".import --csv --skip 1 %s.csv %[1]s\n", name)
+		if want := "update " + name + " set " + strings.Join(nullable, ", ") + ";\n"; nullable != nil && !strings.Contains(loading("sqlite"), want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	if got := loading("psql"); got != psql {
+		t.Errorf("psql loads\n%swant\n%s", got, psql)
+	}
+	if got := loading("sqlite"); !strings.HasPrefix(got, sqlite) {
+		t.Errorf("sqlite loads\n%swant\n%s", got, sqlite)
+	}
+	written := map[string]string{}
+	for _, x := range tables {
+		written[x.name] = x.columns
+	}
+	if !maps.Equal(written, described) {
+		t.Errorf("the tables are\n%v\nschema.sql has\n%v", written, described)
+	}
+}
+
+// An export that cannot be finished says so, and has no schema.sql.
+func TestExportThatFails(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	if _, err := Export(store.Dir(t.TempDir()), false, store.Dir(out)); err == nil || !strings.Contains(err.Error(), "not whole") {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(out, "schema.sql")); err == nil {
+		t.Error("there is a schema.sql")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Export(store.Dir(t.TempDir()), false, store.Dir(file)); err == nil {
+		t.Error("an export goes into a file")
+	}
+}

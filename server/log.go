@@ -1,0 +1,292 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/report"
+	"waybill/server/wire"
+	"waybill/store"
+)
+
+// LogFilter says what of the journal to show.
+type LogFilter struct {
+	Booking, Ticket string     // their ids
+	At              *time.Time // only what had happened by then, and what the booking looked like
+}
+
+// story tells a journal in words, or as much of it as a filter shows.
+type story struct {
+	*State
+	LogFilter
+	out io.Writer
+
+	tickets []booking.ID // told of besides those in the booking: the one asked for, those that ever moved into or out of it
+	end     uint64       // the last line of it
+	told    time.Time    // what time alone did by then is told
+}
+
+// Log writes the journal as readable history: a line for each event. For a booking or a ticket it also tells what time
+// alone did, which no line of the journal says; with At it ends in the booking as it stood.
+func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
+	s := &story{State: newState(), LogFilter: f, out: out, end: math.MaxUint64}
+	id, _ := booking.ParseID(f.Booking)
+	if ticket, ok := booking.ParseID(f.Ticket); ok {
+		s.tickets = append(s.tickets, ticket)
+	}
+	if f != (LogFilter{}) {
+		// Where the story ends, and which tickets will be moved, is known at its end. A line of before the test clock was
+		// set may be later than those after it. What is wrong with the journal is told after what is before it.
+		s.end = 0
+		readEvents(fsys, live, func(l *store.Line, e Event) error {
+			if f.At != nil && l.Time.After(*f.At) {
+				return nil
+			}
+			s.end = l.Seq
+			if m, ok := e.(*booking.Moved); ok && (m.From == id || m.To == id) {
+				s.tickets = append(s.tickets, m.Ticket)
+			}
+			return nil
+		})
+	}
+	err := readEvents(fsys, live, s.line)
+	if err != nil {
+		return err
+	}
+	if f.At == nil {
+		s.derive(time.Now().Add(time.Duration(s.Clock.OffsetMs) * time.Millisecond)) // by the directory's clock
+		return nil
+	}
+	if s.derive(*f.At); f.Booking == "" {
+		return nil
+	}
+	b := s.Bookings.Any(id)
+	if b == nil {
+		_, err := fmt.Fprintf(out, "there was no booking %s\n", f.Booking)
+		return err
+	}
+	var w wire.Writer
+	writeBooking(&w, "", b, *f.At)
+	_, err = fmt.Fprintf(out, "%s\n", w.B)
+	return err
+}
+
+// readEvents goes through the journal of a directory that may be in use. visit is given each line with its event, nil
+// for a line of the store's own.
+func readEvents(fsys store.FS, live bool, visit func(*store.Line, Event) error) error {
+	cfg := StoreConfig(fsys, slog.New(slog.DiscardHandler))
+	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error {
+		if l.Type == "opened" {
+			return visit(l, nil)
+		}
+		e, err := cfg.Decode(l.Type, l.Data, l.Personal)
+		if err != nil {
+			return fmt.Errorf("seq %d: %w", l.Seq, err)
+		}
+		return visit(l, e)
+	})
+	return err
+}
+
+const logTime = "2006-01-02 15:04:05.000"
+
+// line tells a line, after what time did before it.
+func (s *story) line(l *store.Line, e Event) error {
+	if l.Seq > s.end {
+		return nil
+	}
+	s.derive(l.Time)
+	if e != nil {
+		apply(s.State, l.Stamp, e)
+	}
+	if !s.shows(l.Data) {
+		return nil
+	}
+	words := s.tell(e, l.Time)
+	if words == "" {
+		words = unquoted(l.Data)
+	}
+	_, err := fmt.Fprintf(s.out, "%s  #%d  %s  %s\n", l.Time.Format(logTime), l.Seq, l.Type, words)
+	return err
+}
+
+// shows tells whether a line is part of the story: its data names the booking or one of the tickets.
+func (s *story) shows(data []byte) bool {
+	names := func(id string, members ...string) bool {
+		return id != "" && slices.ContainsFunc(members, func(m string) bool {
+			return bytes.Contains(data, fmt.Appendf(nil, "%q:%q", m, id))
+		})
+	}
+	return s.Booking == "" && s.Ticket == "" || names(s.Booking, "booking", "from") ||
+		slices.ContainsFunc(s.tickets, func(id booking.ID) bool { return names(id.String(), "ticket", "id") })
+}
+
+// derive tells what time alone did to the story's booking and tickets, up to an instant.
+func (s *story) derive(to time.Time) {
+	var list []string
+	add := func(at time.Time, what string) { list = append(list, at.Format(logTime)+"  (derived)  "+what+"\n") }
+	passes := func(at time.Time) bool { return at.After(s.told) && !at.After(to) }
+	tickets := slices.Clone(s.tickets)
+	id, _ := booking.ParseID(s.Booking)
+	if b := s.Bookings.Any(id); b != nil {
+		for i := range b.Tickets {
+			if id := b.Tickets[i].ID; !slices.Contains(tickets, id) {
+				tickets = append(tickets, id)
+			}
+		}
+		d := b.Departure()
+		for _, at := range []time.Time{d.Add(-8 * time.Hour), d, d.Add(24 * time.Hour)} {
+			if now := b.Status(at); passes(at) && now != b.Status(at.Add(-time.Millisecond)) {
+				add(at, fmt.Sprintf("booking %s is %s", b.ID, now))
+			}
+		}
+	}
+	for _, id := range tickets {
+		if _, t := s.Bookings.AnyTicket(id); t != nil && passes(t.Due()) && t.PhaseAt(t.Due()) == booking.Uncompleted {
+			add(t.Due(), s.ticket(id, t.Due())+": 20 minutes without payment")
+		}
+	}
+	slices.SortStableFunc(list, func(a, b string) int { return strings.Compare(a[:len(logTime)], b[:len(logTime)]) })
+	for _, line := range list {
+		io.WriteString(s.out, line)
+	}
+	s.told = to
+}
+
+// partner names a partner.
+func (s *State) partner(id booking.ID) string {
+	return fmt.Sprintf("partner %q", s.Partners.ByName(id.String()).Name)
+}
+
+// ticket says how a ticket stands at an instant.
+func (s *State) ticket(id booking.ID, now time.Time) string {
+	b, t := s.Bookings.AnyTicket(id)
+	status, payment := t.Status(now)
+	back := ""
+	if p := t.PhaseAt(now); p == booking.Uncompleted || p == booking.Canceled || p == booking.Refunded {
+		back = " given back"
+	}
+	return fmt.Sprintf("ticket %s of booking %s is %s/%s, seat %s%s", id, b.ID, status, payment, labels(t.Itinerary()), back)
+}
+
+// tell says in words what an event did, after it was applied; "" where it knows none.
+func (s *State) tell(e Event, now time.Time) string {
+	switch e := e.(type) {
+	case *booking.Created:
+		return s.partner(e.Partner) + " makes " + s.tellCreated(e)
+	case *booking.Asked:
+		return s.tellSettled(&e.Settled, now, "the provider is asked to "+e.Action.String())
+	case *booking.Refused:
+		return s.tellSettled(&booking.Settled{Ticket: e.Ticket, Request: e.Request}, now, "the provider refuses to "+e.Action.String())
+	case *booking.TicketPaid:
+		return s.tellSettled(&e.Settled, now, "paid")
+	case *booking.TicketBooked:
+		return s.tellSettled(&e.Settled, now, "booked")
+	case *booking.TicketsCanceled:
+		return s.partner(s.Bookings.Any(e.Booking).Partner) + " cancels: " + s.tellCanceled(e, now)
+	case *booking.Moved:
+		return fmt.Sprintf("ticket move: %s, no longer of booking %s", s.ticket(e.Ticket, now), e.From)
+	case *booking.CarrierSet:
+		return "ticket status, by the carrier: " + s.ticket(e.Ticket, now)
+	}
+	return s.tellOther(e)
+}
+
+func (s *State) tellSettled(e *booking.Settled, now time.Time, what string) string {
+	b, _ := s.Bookings.AnyTicket(e.Ticket)
+	if e.Seats != nil {
+		what += " with a seat anew"
+	}
+	return fmt.Sprintf("%s for %s: %s; request %s", what, s.partner(b.Partner), s.ticket(e.Ticket, now), e.Request)
+}
+
+// tellOther does it for events that are no booking's.
+func (s *State) tellOther(e Event) string {
+	switch e := e.(type) {
+	case *auth.KeyAdded:
+		return fmt.Sprintf("partner add: %q (%s) has a new key, whose hash is %s; companies, if limited: %q", e.Name, e.Partner, e.Hash, e.Companies)
+	case *auth.KeysRevoked:
+		return fmt.Sprintf("partner revoke: the keys with the hashes %s of %s", e.Hashes, s.partner(booking.ID(e.Partner)))
+	case *auth.LegacyUsed:
+		return s.partner(booking.ID(e.Partner)) + " calls the legacy interface, for the first time on this day"
+	case *auth.UserAdded:
+		return fmt.Sprintf("user add: the new user %s is %s of company %q", e.User, e.Access.Role, e.Access.Company.Slug)
+	case *auth.AccessGiven:
+		return fmt.Sprintf("user add: user %s is %s of company %q", e.User, e.Access.Role, e.Access.Company.Slug)
+	case *auth.UserRemoved:
+		return fmt.Sprintf("user remove: user %s is gone, and signed out", e.User)
+	case *auth.SessionStarted:
+		return fmt.Sprintf("user %s signs in for company %q: session %s", e.User, e.Company, e.Session)
+	case *auth.SessionRefreshed:
+		return fmt.Sprintf("session %s is refreshed, and lasts until %s", e.Session, e.Until.Format(time.RFC3339))
+	case *auth.SessionEnded:
+		return fmt.Sprintf("session %s ends: %s", e.Session, e.Reason)
+	case *report.Ordered:
+		return fmt.Sprintf("user %s of company %q orders report %s, by %s from %s to %s", e.User, e.Company, e.ID, e.OrderBy, e.Start.Format(time.RFC3339), e.End.Format(time.RFC3339))
+	case *report.Completed:
+		return fmt.Sprintf("report %s is written: %d rows, SHA-256 %s", e.ID, e.Rows, e.SHA256)
+	case *report.Downloaded:
+		return fmt.Sprintf("report %s is downloaded for the first time", e.ID)
+	case *GeolocationSet:
+		return fmt.Sprintf("user %s sets the geolocation of %q to %v", e.User, e.Object, e.On)
+	case *TimetableImported:
+		return fmt.Sprintf("import: the timetable %q is in force: %d cities, %d routes, %d trips, %d rows skipped; SHA-256 %s", e.Feed, e.Cities, e.Routes, e.Trips, e.Skipped, e.Hash)
+	case *ClockSet:
+		return fmt.Sprintf("the clock is now %v ahead of the machine's", time.Duration(e.OffsetMs)*time.Millisecond)
+	}
+	return ""
+}
+
+func (s *State) tellCreated(e *booking.Created) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "booking %s, passengers: %d", e.ID, len(e.Tickets))
+	if len(e.Passengers) == 0 {
+		b.WriteString(", whose names are erased")
+	}
+	for _, l := range e.Legs {
+		r := s.Bookings.RunByID(l.Run)
+		from, to := &r.Form.Stops[l.From], &r.Form.Stops[l.To]
+		leaves := r.Dep(l.From).In(time.FixedZone("", int(r.Offsets[l.From])))
+		fmt.Fprintf(&b, "; trip %s of %s, %q (%s) to %q (%s), leaves %s, %s %s each", r.Form.Trip, r.Day,
+			from.City.Name, from.Stop.ID, to.City.Name, to.Stop.ID, leaves.Format("2006-01-02 15:04 -07:00"), hundredths(l.Amount), e.Currency)
+	}
+	for _, t := range e.Tickets {
+		fmt.Fprintf(&b, "; ticket %s seat %s", t.ID, strings.Trim(fmt.Sprint(t.Seats), "[]"))
+	}
+	return b.String() + "; request " + e.Request
+}
+
+func (s *State) tellCanceled(e *booking.TicketsCanceled, now time.Time) string {
+	var b strings.Builder
+	for _, x := range e.Tickets {
+		_, t := s.Bookings.AnyTicket(x.ID)
+		b.WriteString(s.ticket(x.ID, now))
+		if x.Refunded {
+			fmt.Fprintf(&b, ", refunded %s of %s %s", hundredths(x.Refund), hundredths(t.Price()), t.Currency)
+		} else {
+			b.WriteString(", nothing to refund")
+		}
+		if x.Grace {
+			b.WriteString(" (within 20 minutes of its creation: all of it)")
+		}
+		for _, term := range x.Terms {
+			fmt.Fprintf(&b, " (rule %s: %s %%)", cmp.Or(term.Rule, "none"), hundredths(term.Percent))
+		}
+		b.WriteString("; ")
+	}
+	return b.String() + "request " + e.Request
+}
+
+// unquoted shows a line's data without JSON's punctuation.
+func unquoted(data []byte) string {
+	return strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ").Replace(string(data))
+}
