@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"time"
 
 	"waybill/store"
 )
@@ -23,4 +24,25 @@ func Verify(fsys store.FS, live bool, kept []store.Kept) (store.Report, error) {
 		}
 		return s.Bookings.Audit(end.Time)
 	})
+}
+
+// besides are what a directory holds beside the store's files.
+var besides = []string{keyDir + "/", timetableDir + "/", reportDir + "/", legacyFile}
+
+// Backup copies a directory that may be in use into a new one, and checks the copy (contract §1).
+func Backup(fsys store.FS, live bool, to store.FS) (store.Report, error) {
+	if _, err := store.Backup(fsys, to, live, besides...); err != nil {
+		return store.Report{}, err
+	}
+	return Verify(to, false, nil)
+}
+
+// Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that (contract §1).
+func Repair(fsys store.FS, to store.FS, cutAt uint64, reason string) (store.Report, error) {
+	cfg := StoreConfig(fsys, slog.New(slog.DiscardHandler))
+	cfg.Now = func(s *State) time.Time { return s.Clock.at(time.Now()) }
+	if _, err := store.Repair(cfg, to, cutAt, reason, besides...); err != nil {
+		return store.Report{}, err
+	}
+	return Verify(to, false, nil)
 }

@@ -41,6 +41,11 @@ type Clock struct {
 	Began time.Time `json:"began,omitzero"`
 }
 
+// at gives the directory's time at a time of the machine's clock.
+func (c Clock) at(now time.Time) time.Time {
+	return now.Add(time.Duration(c.OffsetMs) * time.Millisecond)
+}
+
 func newState() *State {
 	return &State{
 		Partners: auth.NewPartners(), Bookings: booking.NewState(), Accounts: auth.NewAccounts(),

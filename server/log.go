@@ -63,7 +63,7 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 		return err
 	}
 	if f.At == nil {
-		s.derive(time.Now().Add(time.Duration(s.Clock.OffsetMs) * time.Millisecond)) // by the directory's clock
+		s.derive(s.Clock.at(time.Now()))
 		return nil
 	}
 	if s.derive(*f.At); f.Booking == "" {
@@ -85,7 +85,7 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 func readEvents(fsys store.FS, live bool, visit func(*store.Line, Event) error) error {
 	cfg := StoreConfig(fsys, slog.New(slog.DiscardHandler))
 	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error {
-		if l.Type == "opened" {
+		if store.Own(l.Type) {
 			return visit(l, nil)
 		}
 		e, err := cfg.Decode(l.Type, l.Data, l.Personal)

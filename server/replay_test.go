@@ -31,7 +31,7 @@ func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
 	cfg := StoreConfig(store.Dir(dir), s.log)
 	replayed := newState()
 	_, err := store.Read(store.Dir(dir), false, func(_ store.Place, l *store.Line) error {
-		if l.Type == "opened" {
+		if store.Own(l.Type) {
 			return nil
 		}
 		e, err := cfg.Decode(l.Type, l.Data, l.Personal)

@@ -131,7 +131,7 @@ func Open(cfg Config) (*Server, error) {
 	sc.Now = func(st *State) time.Time {
 		now := s.cfg.Now()
 		if st.Clock.Set && (s.cfg.TestClock || s.cfg.KeepClock) {
-			return now.Add(time.Duration(st.Clock.OffsetMs) * time.Millisecond)
+			return st.Clock.at(now)
 		}
 		return now
 	}

@@ -258,6 +258,8 @@ func TestCrashes(t *testing.T) {
 		for _, kind := range []string{
 			"create journal", "write journal", "sync journal", "rename journal", "seal journal", "syncdir journal",
 			"create snapshots", "write snapshots", "sync snapshots", "rename snapshots", "remove snapshots", "syncdir snapshots",
+			"write .", "sync .", "rename .", "syncdir .", // checkpoints among them
+			"create backup/journal", "write backup/journal", "sync backup/journal", "rename backup", "syncdir backup",
 		} {
 			if !at[kind] {
 				t.Errorf("the workload has no call of the kind %s", kind)

@@ -51,6 +51,7 @@ var workload = []step{
 	{"second process", (*life).intrude},
 	{"snapshot", (*life).snapshot},
 	{"snapshot beside an update", (*life).snapshotBeside},
+	{"backup", (*life).backup},
 	{"update over a file's end", updated(2, 1, 3)},
 	{"close", (*life).close},
 	{"open, which begins a file", opened(600)},
@@ -221,6 +222,28 @@ func (l *life) snapshotBeside() error {
 	return l.update(l.st, 1)
 }
 
+// backupDir is where the backup goes: so that the disk it is on crashes too.
+const backupDir = "backup"
+
+func (l *life) backup() error {
+	l.mu.Lock()
+	l.backed = l.sure
+	l.mu.Unlock()
+	_, err := store.Backup(l.fsys, within{l.fsys, backupDir}, true)
+	return err
+}
+
+// checkBackup: one that has its FORMAT is whole.
+func (l *life) checkBackup() {
+	if l.disk.files()[backupDir+"/FORMAT"] == "" {
+		return
+	}
+	_, end, err := verify(config(within{l.disk, backupDir}), false)
+	if err != nil || len(end.items) < l.backed {
+		l.complain("the backup has %d of %d events: %v", len(end.items), l.backed, err)
+	}
+}
+
 func (l *life) close() error {
 	st := l.st
 	l.reading.Store(nil)
@@ -237,8 +260,9 @@ func (l *life) check() {
 		return
 	}
 	l.shown(end.items)
+	l.checkBackup()
 	for name := range l.disk.files() {
-		if strings.HasSuffix(name, ".tmp") {
+		if strings.HasSuffix(name, ".tmp") && !strings.HasPrefix(name, backupDir) {
 			l.complain("%s is left", name)
 		}
 	}

@@ -83,9 +83,8 @@ const kindRepaired = "repaired"
 
 // repaired is what it says: the newest checkpoint that was made of lines that were cut off.
 type repaired struct {
-	seq        uint64 // of the line itself
+	line       Stamp  // of it itself
 	Reason     string `json:"reason"`
-	From       string `json:"from"` // the directory's name
 	Checkpoint struct {
 		Seq  uint64 `json:"seq"`
 		Hash string `json:"hash"`
@@ -94,13 +93,15 @@ type repaired struct {
 
 // excused tells whether a repair says that the lines a checkpoint was made of were cut off.
 func (s *scan) excused(e *evidence) bool {
-	return !e.kept && slices.ContainsFunc(s.repairs, func(r repaired) bool { return r.seq <= e.Seq && e.Seq <= r.Checkpoint.Seq })
+	return !e.kept && slices.ContainsFunc(s.repairs, func(r repaired) bool {
+		return r.line.Seq <= e.Seq && e.Seq <= r.Checkpoint.Seq && !e.Time.After(r.line.Time)
+	})
 }
 
 // agrees holds a line against the checkpoints of its seq.
 func (s *scan) agrees(l *Line) error {
 	if l.Type == kindRepaired {
-		r := repaired{seq: l.Seq}
+		r := repaired{line: l.Stamp}
 		if err := json.Unmarshal(l.Data, &r); err != nil {
 			return err
 		}

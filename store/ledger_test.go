@@ -17,6 +17,7 @@ type ledger struct {
 	sure    int      // so many of the first of them were acknowledged or shown
 	told    []told   // every acknowledgement there was
 	torn    []string // the contents of the files that hold what starts have cut off
+	backed  int      // so many were sure when the backup began
 	made    int      // events, so that no two are the same
 	ms      int64    // the clock
 	against []string // what was found wrong
@@ -39,7 +40,7 @@ func (l *ledger) copied() *ledger {
 	defer l.mu.Unlock()
 	return &ledger{
 		handed: slices.Clone(l.handed), sure: l.sure, told: slices.Clip(l.told), torn: slices.Clip(l.torn),
-		made: l.made, ms: l.ms, against: slices.Clip(l.against),
+		backed: l.backed, made: l.made, ms: l.ms, against: slices.Clip(l.against),
 	}
 }
 

@@ -188,7 +188,7 @@ func (r *replay[S, E]) newestCheckpoint() error {
 
 // apply applies a line's event.
 func (r *replay[S, E]) apply(at Place, l *Line) error {
-	if l.Type == kindOpened || l.Type == kindRepaired {
+	if Own(l.Type) {
 		return nil
 	}
 	e, err := r.cfg.Decode(l.Type, l.Data, l.Personal)
@@ -222,7 +222,7 @@ func (r *replay[S, E]) room() error {
 
 // clean tells that the journal is known to be on disk up to its end.
 func (r *replay[S, E]) clean() bool {
-	proven := r.proof == r.head.Seq || r.evidence[r.head.Seq] != nil
+	proven := r.proof == r.head.Seq || r.fits == r.head.Seq
 	return r.torn == nil && proven && r.head.Seq > 0
 }
 
@@ -242,6 +242,9 @@ func (r *replay[S, E]) opened() []byte {
 }
 
 const kindOpened = "opened"
+
+// Own tells whether lines of a type are the store's own, and hold no event.
+func Own(kind string) bool { return kind == kindOpened || kind == kindRepaired }
 
 // mend cuts a torn tail. Unless the journal's end is known to be on disk, the
 // last file is copied forward: the page cache may show what never got there.

@@ -97,6 +97,7 @@ type scan struct {
 	// from is a line that the journal must hold; those up to it are not
 	// visited, and of a file that ends before it only the last line is read.
 	from  Head
+	until uint64 // the line after which to end; 0 is none
 	proof uint64 // the highest seq that is known to have been durable
 	// whole also checks that every line is one JSON object; a decoder that
 	// reads data and personal part strictly makes that needless.
@@ -135,7 +136,9 @@ func (s *scan) run() error {
 		default:
 			err = reading(s.fsys, s.last, s.read)
 		}
-		if err != nil {
+		if err == errEnough {
+			return nil
+		} else if err != nil {
 			return err
 		}
 		if s.torn != nil && len(later) > 0 {
@@ -222,7 +225,9 @@ func (s *scan) read(f *io.SectionReader) error {
 			return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
 		}
 		s.head = l.Head
-		s.size += int64(len(text))
+		if s.size += int64(len(text)); l.Seq == s.until {
+			return errEnough
+		}
 	}
 	return lines.Err()
 }

@@ -83,6 +83,8 @@ func verbs() []verb {
 		{"log", "", "shows the journal as readable history", setupLog},
 		{"verify", "", "checks every byte of journal and snapshots, then the books", setupVerify},
 		{"checkpoint", "", "prints the newest signed checkpoint, to be kept elsewhere", setupCheckpoint},
+		{"backup", "OUT", "copies the directory into the new directory OUT, also while a server is running, and checks the copy", setupBackup},
+		{"repair", "OUT", "copies what is before a damaged line into the new directory OUT; never in place", setupRepair},
 		{"export", "OUT", "writes every entity as CSV and a schema.sql, for databases, into the new directory OUT", setupExport},
 		{"version", "", "prints version, Go version, revision and dependencies", setupVersion},
 	}

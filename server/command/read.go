@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"waybill/booking"
@@ -129,6 +130,38 @@ func setupExport(flags *flag.FlagSet) action {
 		}
 		fmt.Fprintf(p.Stdout, "%s has all up to line %d, of %s; how to load it stands in %s\n", out, head.Seq, head.Time.Format(time.RFC3339), filepath.Join(out, "schema.sql"))
 		return exitDone
+	}
+}
+
+func setupBackup(flags *flag.FlagSet) action {
+	data := dataFlag(flags)
+	return func(p *Process, operands []string) int {
+		rep, err := server.Backup(store.Dir(*data), running(*data), store.Dir(operands[0]))
+		if err == nil {
+			fmt.Fprintf(p.Stdout, "%s is sound and has all up to line %d, of %s\n", operands[0], rep.Head.Seq, rep.Head.Time.Format(time.RFC3339))
+		}
+		return p.end(exitFailed, err)
+	}
+}
+
+func setupRepair(flags *flag.FlagSet) action {
+	data := dataFlag(flags)
+	cutAt := flags.Uint64("cut-at", 0, "the `seq` of the first line that is left out, as verify names it")
+	reason := flags.String("reason", "", "`why`: it stands in the new directory's journal")
+	return func(p *Process, operands []string) int {
+		switch {
+		case *cutAt < 2:
+			return p.end(exitUsage, errors.New("-cut-at must be a seq from 2 on"))
+		case strings.TrimSpace(*reason) == "":
+			return p.end(exitUsage, errors.New("-reason must be given"))
+		case running(*data):
+			return p.end(exitFailed, errors.New("a server is running on the directory; stop it first"))
+		}
+		rep, err := server.Repair(store.Dir(*data), store.Dir(operands[0]), *cutAt, *reason)
+		if err == nil {
+			fmt.Fprintf(p.Stdout, "%s is sound and has the lines before %d; line %d says what was cut\n", operands[0], *cutAt, rep.Head.Seq)
+		}
+		return p.end(exitFailed, err)
 	}
 }
 

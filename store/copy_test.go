@@ -1,0 +1,164 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"io"
+	"waybill/store"
+)
+
+// within is a directory of another FS.
+type within struct {
+	store.FS
+	dir string
+}
+
+func (w within) in(name string) string                  { return path.Join(w.dir, name) }
+func (w within) Open(name string) (store.File, error)   { return w.FS.Open(w.in(name)) }
+func (w within) Create(name string) (store.File, error) { return w.FS.Create(w.in(name)) }
+func (w within) Append(name string) (store.File, error) { return w.FS.Append(w.in(name)) }
+func (w within) Rename(from, to string) error           { return w.FS.Rename(w.in(from), w.in(to)) }
+func (w within) Remove(name string) error               { return w.FS.Remove(w.in(name)) }
+func (w within) List(dir string) ([]string, error)      { return w.FS.List(w.in(dir)) }
+func (w within) Mkdir(dir string) error                 { return w.FS.Mkdir(w.in(dir)) }
+func (w within) SyncDir(dir string) error               { return w.FS.SyncDir(w.in(dir)) }
+func (w within) Seal(name string) error                 { return w.FS.Seal(w.in(name)) }
+func (w within) Lock(name string) (io.Closer, error)    { return io.NopCloser(nil), nil }
+
+// TestBackupBesideWriters: a backup that is made while 32 clients write has all that was acknowledged before it began,
+// verifies, starts, and is not written into what is there already.
+func TestBackupBesideWriters(t *testing.T) {
+	dir, to := t.TempDir(), t.TempDir()
+	cfg := config(store.Dir(dir))
+	cfg.SegmentBytes = 20_000
+	st := open(t, cfg)
+	var stop atomic.Bool
+	var acknowledged atomic.Int64
+	var wg sync.WaitGroup
+	for range 32 {
+		wg.Go(func() {
+			for !stop.Load() {
+				if _, err := st.Update(func(*sum, time.Time) ([]add, error) { return []add{{N: 1, Name: "Mo"}}, nil }, nil); err != nil {
+					t.Error(err)
+					return
+				}
+				acknowledged.Add(1)
+			}
+		})
+	}
+	for k := range 5 {
+		for acknowledged.Load() < int64(300*(k+1)) {
+			time.Sleep(time.Millisecond) // a real disk's pace
+		}
+		out := store.Dir(path.Join(to, fmt.Sprint(k)))
+		before := acknowledged.Load()
+		head, err := store.Backup(store.Dir(dir), out, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep, end, err := verify(config(out), false)
+		if err != nil || end.total < before || rep.Head.Seq != head.Seq || rep.Torn != nil {
+			t.Errorf("backup %d has %d of %d acknowledged: %+v, %v", k, end.total, before, rep, err)
+		}
+		copied := open(t, config(out))
+		put(t, copied, add{N: 1})
+		closeStore(t, copied)
+		if _, err := store.Backup(store.Dir(dir), out, true); err == nil {
+			t.Error("a backup was written into a directory that is not empty")
+		}
+	}
+	stop.Store(true)
+	wg.Wait()
+	closeStore(t, st)
+}
+
+// TestBackupOfATornEnd: a journal that is torn and that nobody writes is mended before it is copied.
+func TestBackupOfATornEnd(t *testing.T) {
+	all := killedJournal(t, false)
+	last := named(all, "journal/")[1]
+	all[last] = all[last][:len(all[last])-3]
+	if _, err := store.Backup(diskOf(all), within{newDisk(), "b"}, false); !errors.As(err, new(*store.Damage)) {
+		t.Error(err)
+	}
+}
+
+// TestRepair: the good lines before a damaged one go into a new directory, with a line that says so; it starts and
+// verifies beside the old checkpoints, which that line excuses, and no other. What an auditor kept shows the cut.
+func TestRepair(t *testing.T) {
+	dir := t.TempDir()
+	cfg := config(store.Dir(dir))
+	cfg.SegmentBytes = 900
+	st := open(t, cfg)
+	for n := range 8 {
+		put(t, st, add{N: int64(n), Name: "Hal"})
+	}
+	closeStore(t, st)
+	all := files(t, dir)
+	kept, key := all["checkpoint"], must(store.PublicKey(store.Dir(dir)))
+	spoilt := edit(t, all, 6, "Hal", "Hel")
+	for cutAt, want := range map[uint64]string{
+		7: "has a personal part that is not the one", 1: "the first line cannot be cut", 100: "not good",
+	} {
+		if _, err := store.Repair(config(diskOf(spoilt)), within{newDisk(), "b"}, cutAt, "x"); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("cut at %d: %v", cutAt, err)
+		}
+	}
+	to := newDisk()
+	out := within{to, "b"}
+	head, err := store.Repair(config(diskOf(spoilt)), out, 6, `one "bit"`)
+	if err != nil || head.Seq != 6 {
+		t.Fatal(head, err)
+	}
+	text := strings.Join(journalLines(under(to, "b/")), "")
+	if want := `"type":"repaired","data":{"reason":"one \"bit\"","checkpoint":{"seq":9,"hash":"` + frames(t, journalLines(all))[8].Hash + `"}}`; !strings.Contains(text, want) {
+		t.Errorf("%s\nlacks %s", text, want)
+	}
+	sound := func(events int) {
+		t.Helper()
+		if rep, end, err := verify(config(out), false); err != nil || len(end.items) != events || rep.Checkpoints == 0 {
+			t.Errorf("%+v, %+v, %v", rep, end, err)
+		}
+	}
+	sound(4)
+	st = open(t, config(out))
+	put(t, st, add{N: 1})
+	closeStore(t, st)
+	sound(5)
+	_, err = store.Verify(config(out), false, []store.Kept{{Note: []byte(kept), Key: key}},
+		func(*sum, store.Stamp, add) error { return nil }, func(*sum, store.Stamp) error { return nil })
+	if !errors.As(err, new(*store.Damage)) {
+		t.Error("against the checkpoint that was kept the repaired journal passes:", err)
+	}
+	// The same lines without the one that says so.
+	for _, name := range named(all, "journal/")[1:] {
+		delete(all, name)
+	}
+	if _, _, err := store.Open(config(diskOf(all))); !errors.As(err, new(*store.Damage)) {
+		t.Error("a journal that was cut by hand starts:", err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// under gives the files below a directory, by their names there.
+func under(d *disk, dir string) map[string]string {
+	all := map[string]string{}
+	for name, text := range d.files() {
+		if name, ok := strings.CutPrefix(name, dir); ok {
+			all[name] = text
+		}
+	}
+	return all
+}
