@@ -81,8 +81,8 @@ func newCampaign(states int, lie func(store.FS) store.FS, untrusted bool) *campa
 	c.images = (states + len(c.places) - 1) / len(c.places)
 	l.disk.before = nil
 	l.check()
-	if len(l.complaints()) > 0 && lie == nil && !untrusted {
-		panic(fmt.Sprint("the workload itself goes wrong: ", l.complaints()))
+	if len(l.complaints())+len(l.errs) > 0 && lie == nil && !untrusted {
+		panic(fmt.Sprint("the workload itself goes wrong: ", l.complaints(), l.errs))
 	}
 	return c
 }
