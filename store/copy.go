@@ -68,7 +68,7 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 	if err := fresh(to); err != nil {
 		return head, err
 	}
-	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, until: cutAt - 1, whole: true}, state: cfg.New()}
+	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, until: cutAt - 1, whole: true, erasures: newErasures()}, state: cfg.New()}
 	r.visit = r.apply
 	if err := r.heedAll(); err != nil {
 		cfg.Log.Warn("not all checkpoints can be used", "err", err)
@@ -81,7 +81,7 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 	case r.head.Seq != cutAt-1:
 		return head, fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cutAt)
 	}
-	said := repaired{Reason: reason}
+	said := repaired{Reason: reason, Erased: r.erasures.unnamed()}
 	for seq, list := range r.evidence {
 		if seq >= cutAt && seq > said.Checkpoint.Seq {
 			said.Checkpoint.Seq, said.Checkpoint.Hash = seq, fmt.Sprintf("%x", list[0].Hash)

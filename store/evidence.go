@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"time"
 )
 
 // evidence is a checkpoint that the journal must agree with.
@@ -89,6 +90,8 @@ type repaired struct {
 		Seq  uint64 `json:"seq"`
 		Hash string `json:"hash"`
 	} `json:"checkpoint"`
+	// Erased are the lines whose personal parts were erased by lines that were cut off, and when.
+	Erased map[uint64]time.Time `json:"erased,omitempty"`
 }
 
 // excused tells whether a repair says that the lines a checkpoint was made of were cut off.

@@ -108,6 +108,7 @@ type scan struct {
 	evidence map[uint64][]evidence // by seq
 	repairs  []repaired            // that the journal tells of
 	fits     uint64                // the newest line that a checkpoint agrees with
+	erasures *erasures             // or nil
 
 	head  Head
 	files int
@@ -212,6 +213,11 @@ func (s *scan) read(f *io.SectionReader) error {
 			if err := s.agrees(&l); err != nil {
 				return &Damage{at, l.Seq, err.Error()}
 			}
+			if s.erasures != nil {
+				if err := s.erasures.note(at, &l); err != nil {
+					return err
+				}
+			}
 		}
 		switch {
 		case bad != nil:
@@ -268,6 +274,7 @@ type Report struct {
 	Files       int
 	Snapshots   int
 	Checkpoints int   // lines that there are checkpoints of
+	Unerased    int   // lines whose personal parts are still to be erased: an Erase was cut short
 	Torn        *Torn // an end that the next start would cut
 }
 
@@ -291,6 +298,7 @@ type Kept struct {
 // events mean.
 func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
 	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
+	r.erasures = newErasures()
 	seqs, err := numbers(cfg.FS, "snapshots")
 	if err == nil {
 		err = r.heedAll()
@@ -312,10 +320,14 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 		checked++
 		return r.compare(l)
 	}
+	left := 0
 	if err = r.run(); err == nil {
+		left, err = r.erasures.check()
+	}
+	if err == nil {
 		err = inspect(r.state, r.head.Stamp)
 	}
-	return Report{r.head, r.files, checked, len(r.evidence), r.torn}, err
+	return Report{r.head, r.files, checked, len(r.evidence), left, r.torn}, err
 }
 
 // compare checks that the snapshot of a line is, byte for byte, what replay gives.
