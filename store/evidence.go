@@ -97,7 +97,8 @@ type repaired struct {
 // excused tells whether a repair says that the lines a checkpoint was made of were cut off.
 func (s *scan) excused(e *evidence) bool {
 	return !e.kept && slices.ContainsFunc(s.repairs, func(r repaired) bool {
-		return r.line.Seq <= e.Seq && e.Seq <= r.Checkpoint.Seq && !e.Time.After(r.line.Time)
+		named := e.Seq < r.Checkpoint.Seq || fmt.Sprintf("%x", e.Hash) == r.Checkpoint.Hash
+		return r.line.Seq <= e.Seq && e.Seq <= r.Checkpoint.Seq && named && !e.Time.After(r.line.Time)
 	})
 }
 
