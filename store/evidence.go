@@ -28,6 +28,9 @@ func (s *scan) heed(note []byte, key ed25519.PublicKey, from string, kept bool) 
 		}
 		s.origin, s.evidence = origin, map[uint64][]evidence{}
 	}
+	if bytes.HasSuffix(note, []byte("\n\n")) {
+		note = note[:len(note)-1]
+	}
 	c, err := ParseCheckpoint(note, key)
 	if err == nil && c.Origin != s.origin {
 		err = errors.New("is of another journal, " + c.Origin)
@@ -50,6 +53,11 @@ func (s *scan) heedAll() error {
 	if err != nil {
 		return err
 	}
+	if text, gone := readFile(s.fsys, privateKeyFile); gone == nil { // an auditor has none
+		if own := parsePrivateKey(text); own == nil || !key.Equal(own.Public()) {
+			return inFile(privateKeyFile, "is not the private half of "+publicKeyFile)
+		}
+	}
 	logged := none != nil
 	err = reading(s.fsys, checkpointLog, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
@@ -59,7 +67,7 @@ func (s *scan) heedAll() error {
 			if bad != nil {
 				return bad
 			}
-			logged = logged || bytes.Equal(notes.Bytes(), newest)
+			logged = logged || bytes.Equal(notes.Bytes(), append(newest, '\n'))
 			bad = s.heed(notes.Bytes(), key, fmt.Sprintf("%s (number %d)", checkpointLog, n), false)
 		}
 		if bad != nil && !logged {
@@ -72,7 +80,7 @@ func (s *scan) heedAll() error {
 		return nil
 	case err == nil && !logged && !s.live:
 		return inFile(checkpointFile, "is not in "+checkpointLog)
-	case err == nil && none == nil:
+	case err == nil && !logged:
 		return s.heed(newest, key, checkpointFile, false)
 	}
 	return err
