@@ -106,12 +106,6 @@ func SplitCheckpoints(data []byte, atEOF bool) (advance int, note []byte, err er
 	return start, nil, nil
 }
 
-// publicPEM is the form of checkpoint.pub.
-func publicPEM(key ed25519.PublicKey) []byte {
-	der, _ := x509.MarshalPKIXPublicKey(key)
-	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-}
-
 // ParsePublicKey reads a checkpoint.pub.
 func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
 	if block, _ := pem.Decode(text); block != nil {
@@ -131,9 +125,6 @@ func PublicKey(fsys FS) (ed25519.PublicKey, error) {
 		return nil, err
 	}
 	key, err := ParsePublicKey(text)
-	if err == nil && !bytes.Equal(text, publicPEM(key)) {
-		err = errors.New("is not in the form it was written in")
-	}
 	if err != nil {
 		err = inFile(publicKeyFile, err.Error())
 	}

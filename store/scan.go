@@ -307,7 +307,12 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 		r.proof = seqs[n-1]
 	}
 	checked := 0
-	r.visit = func(at Place, l *Line) error {
+	r.visit = func(at Place, l *Line) (err error) {
+		defer func() {
+			if p := recover(); p != nil { // the chain is good, but no program wrote this
+				err = &Damage{at, l.Seq, fmt.Sprintf("does not fit the lines before it: %v", p)}
+			}
+		}()
 		if err := r.apply(at, l); err != nil || !slices.Contains(seqs, l.Seq) {
 			return err
 		}

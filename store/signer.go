@@ -13,26 +13,13 @@ import (
 	"time"
 )
 
-func privatePEM(key ed25519.PrivateKey) []byte {
-	der, _ := x509.MarshalPKCS8PrivateKey(key)
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-}
-
-// parsePrivateKey reads what privatePEM writes; nil is anything else.
-func parsePrivateKey(text []byte) ed25519.PrivateKey {
-	if block, _ := pem.Decode(text); block != nil {
-		parsed, _ := x509.ParsePKCS8PrivateKey(block.Bytes)
-		if key, ok := parsed.(ed25519.PrivateKey); ok && bytes.Equal(text, privatePEM(key)) {
-			return key
-		}
-	}
-	return nil
-}
-
 // loadKey reads the directory's key, or makes it.
 func loadKey(fsys FS) (key ed25519.PrivateKey, err error) {
 	text, err := readFile(fsys, privateKeyFile)
-	key = parsePrivateKey(text)
+	if block, _ := pem.Decode(text); block != nil {
+		parsed, _ := x509.ParsePKCS8PrivateKey(block.Bytes)
+		key, _ = parsed.(ed25519.PrivateKey)
+	}
 	public, noPublic := readFile(fsys, publicKeyFile)
 	switch fresh := errors.Is(err, fs.ErrNotExist); {
 	case err != nil && !fresh:
@@ -43,12 +30,14 @@ func loadKey(fsys FS) (key ed25519.PrivateKey, err error) {
 		return nil, inFile(privateKeyFile, "is not an Ed25519 private key in PEM")
 	case fresh:
 		_, key, _ = ed25519.GenerateKey(rand.Reader)
-		err = savePEM(fsys, privateKeyFile, privatePEM(key))
+		private, _ := x509.MarshalPKCS8PrivateKey(key)
+		err = savePEM(fsys, privateKeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 	}
 	if err != nil {
 		return nil, err
 	}
-	switch want := publicPEM(key.Public().(ed25519.PublicKey)); {
+	der, _ := x509.MarshalPKIXPublicKey(key.Public())
+	switch want := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}); {
 	case noPublic != nil:
 		err = savePEM(fsys, publicKeyFile, want)
 	case !bytes.Equal(public, want):

@@ -2,6 +2,9 @@ package store_test
 
 import (
 	"cmp"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -200,8 +203,9 @@ func (v verdict) findsAll(t *testing.T, all, other map[string]string) {
 			t.Errorf("%s: %v, torn %v; the place is %+v, seq %d", w.what, err, rep.Torn, at, seq)
 		}
 	}
-	unsound := func(t *testing.T, w *tamper, _ map[string]string, rep store.Report, err error) {
-		if err == nil {
+	unsound := func(t *testing.T, w *tamper, changed map[string]string, rep store.Report, err error) {
+		same := changed["checkpoint.key"] != all["checkpoint.key"] && privateKey(changed).Equal(privateKey(all)) // in other bytes
+		if err == nil && !same {
 			t.Errorf("%s: is sound", w.what)
 		}
 	}
@@ -219,6 +223,15 @@ func (v verdict) findsAll(t *testing.T, all, other map[string]string) {
 	v.campaignOf(t, all, func(try func(tamper)) { linewise(all, other, try) }, damaged)
 	v.campaignOf(t, all, each(stride, "checkpoint", "FORMAT"), unsound)
 	v.campaignOf(t, all, each(4001, "timetables/"), unsound) // named by the hash of all of it
+}
+
+// privateKey gives the key that signs checkpoints; nil is none.
+func privateKey(all map[string]string) (key ed25519.PrivateKey) {
+	if block, _ := pem.Decode([]byte(all["checkpoint.key"])); block != nil {
+		parsed, _ := x509.ParsePKCS8PrivateKey(block.Bytes)
+		key, _ = parsed.(ed25519.PrivateKey)
+	}
+	return key
 }
 
 // wordy is a history of the test state in several files, with snapshots and checkpoints.

@@ -74,6 +74,7 @@ func setupVerify(flags *flag.FlagSet) action {
 			return p.end(exitTorn, fmt.Errorf("torn tail: %w; the next start cuts these %d bytes and keeps them", &rep.Torn.Damage, rep.Torn.Bytes))
 		}
 		fmt.Fprintf(p.Stdout, "sound: %d lines in %d files, %d snapshots, %d checkpoints; the last line's hash is %x\n", rep.Head.Seq, rep.Files, rep.Snapshots, rep.Checkpoints, rep.Head.Hash)
+		fmt.Fprintf(p.Stdout, "the books at %s: %s\n", rep.Head.Time.UTC().Format(time.RFC3339), rep.Books)
 		if kept != nil {
 			fmt.Fprintf(p.Stdout, "the journal extends each of the %d checkpoints in %s\n", len(kept), *against)
 		}
