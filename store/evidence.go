@@ -115,13 +115,15 @@ func (s *scan) agrees(l *Line) error {
 		}
 		s.repairs = append(s.repairs, r)
 	}
+	fits := s.fits
 	for _, e := range s.evidence[l.Seq] {
 		if e.Hash == l.Hash {
-			s.fits = l.Seq
+			fits = l.Seq
 		} else if !s.excused(&e) {
 			return fmt.Errorf("is not the line that the checkpoint in %s was made of, on %s, whose hash was %x; the newest that fits is of seq %d", e.from, e.Time.Format(timeLayout), e.Hash, s.fits)
 		}
 	}
+	s.fits = fits
 	return nil
 }
 
