@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -135,7 +136,7 @@ func (p *Partners) Caller(hash Hash) *Partner {
 // AddKey decides on a new key: a further one where the name is known, else a
 // new partner's first. A known partner's companies are not changed by it.
 func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*KeyAdded, error) {
-	if strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > 100 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
+	if strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > 100 || strings.ContainsFunc(name, unicode.IsControl) {
 		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, not only blanks and none a control character")
 	}
 	e := &KeyAdded{Partner: id, Name: name, Companies: companies, Hash: hash}

@@ -17,7 +17,7 @@ type LegacyUsed struct {
 	Partner ID `json:"partner"`
 }
 
-// LastLegacy is the partner's last legacy call; zero is none. After a crash only its day is known: then it is that day's
+// LastLegacy is the partner's last legacy call; zero is none. After a restart only its day is known: then it is that day's
 // last instant, so that nobody loses the interface too early.
 func (p *Partner) LastLegacy() time.Time {
 	if ms := p.use.Load(); ms != 0 {
@@ -30,26 +30,6 @@ func (p *Partner) LastLegacy() time.Time {
 }
 
 const day = 24 * time.Hour
-
-// LegacyCalls gives when each partner last called, as far as this process knows: more than the journal does.
-func (p *Partners) LegacyCalls() map[ID]time.Time {
-	calls := map[ID]time.Time{}
-	for _, x := range p.list {
-		if x.use.Load() != 0 {
-			calls[x.ID] = x.LastLegacy()
-		}
-	}
-	return calls
-}
-
-// RestoreLegacyCalls tells what the process before this one knew.
-func (p *Partners) RestoreLegacyCalls(calls map[ID]time.Time) {
-	for _, x := range p.list {
-		if at := calls[x.ID]; !at.Before(x.Legacy) && !at.IsZero() {
-			x.use.Store(at.UnixMilli())
-		}
-	}
-}
 
 // LegacyUntil is when the legacy interface, deprecated at that instant, will be gone for the partner: 90 days after the
 // latest of its deprecation, the partner's creation and its last legacy call (contract §11).

@@ -170,47 +170,21 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 	return nil
 }
 
-// CheckReseated does the same for a ticket that was revived.
-func (s *State) CheckReseated(now time.Time, e *Settled) error {
+// CheckSettled does the same for a ticket that was revived, and tells whether it may be paid or booked at all.
+func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 	_, t := s.ticket(e.Ticket)
 	if t == nil {
 		return fmt.Errorf("there is no ticket %s", e.Ticket)
+	}
+	if _, ok := t.next(action, now); !ok {
+		status, payment := t.Status(now)
+		return fmt.Errorf("ticket %s is %s/%s", e.Ticket, status, payment)
 	}
 	for i, l := range t.Itinerary()[:min(len(e.Seats), len(t.Itinerary()))] {
 		l.Seat = e.Seats[i]
 		if err := l.check(t.ID, false, now); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// Audit checks the books at an instant: no seat is sold twice on overlapping
-// parts of a run, no refund is above what was paid, and every ticket is in exactly one booking.
-func (s *State) Audit(now time.Time) error {
-	count := 0
-	for n, b := range s.bookings {
-		if b == nil {
-			continue
-		}
-		count += len(b.Tickets)
-		for i := range b.Tickets {
-			t := &b.Tickets[i]
-			if known, ok := s.byTicket[t.ID]; !ok || known != uint32(n) {
-				return fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, b.ID)
-			}
-			if t.Refund > t.Price() || t.Refund < 0 || t.Refund > 0 && t.Phase != Refunded {
-				return fmt.Errorf("ticket %s was refunded %d of %d", t.ID, t.Refund, t.Price())
-			}
-			for _, l := range t.Itinerary() {
-				if err := l.check(t.ID, true, now); err != nil && t.live(now) {
-					return err
-				}
-			}
-		}
-	}
-	if count != len(s.byTicket) {
-		return fmt.Errorf("%d tickets are in bookings, %d are known", count, len(s.byTicket))
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -67,10 +66,7 @@ func Export(fsys store.FS, live bool, to store.FS) (head store.Head, err error) 
 		head, err = x.fill(fsys, live)
 	}
 	if err = errors.Join(err, x.close()); err == nil {
-		err = store.Publish(to, ".", "schema.sql", func(w io.Writer) error {
-			_, err := io.WriteString(w, schema)
-			return err
-		})
+		err = store.PublishText(to, ".", "schema.sql", []byte(schema))
 	}
 	if err != nil {
 		err = fmt.Errorf("the export is not whole, which is why it has no schema.sql: %w", err)

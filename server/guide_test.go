@@ -68,7 +68,7 @@ func TestMigrationGuideExamples(t *testing.T) {
 			offers := ask(s, key, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+day, "").Body.String()
 			vars := []string{"$DATE", day, "$OFFER", regexp.MustCompile(`"offers":\[{"id":"([^"]+)`).FindStringSubmatch(offers)[1]}
 			if x.Method+x.Path != "POST/rest/orders" && x.Method+x.Path != "POST/v2/bookings" {
-				body := strings.NewReplacer(vars...).Replace(`{"offerId":"$OFFER",` + examplePassenger)
+				body := strings.NewReplacer(vars...).Replace(`{"offerId":"$OFFER","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`)
 				ids := regexp.MustCompile(`"booking":{"id":"([^"]+)".*"tickets":\[{"id":"([^"]+)"`).FindStringSubmatch(ask(s, key, "POST", "/v2/bookings", body).Body.String())
 				vars = append(vars, "$BOOKING", ids[1], "$TICKET", ids[2])
 			}

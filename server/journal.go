@@ -91,11 +91,11 @@ func check(s *State, stamp store.Stamp, e Event) error {
 	case *booking.Created:
 		return s.Bookings.CheckCreated(stamp.Time, e)
 	case *booking.TicketPaid:
-		return s.Bookings.CheckReseated(stamp.Time, &e.Settled)
+		return s.Bookings.CheckSettled(stamp.Time, &e.Settled, booking.Pay)
 	case *booking.TicketBooked:
-		return s.Bookings.CheckReseated(stamp.Time, &e.Settled)
+		return s.Bookings.CheckSettled(stamp.Time, &e.Settled, booking.Book)
 	case *booking.Asked:
-		return s.Bookings.CheckReseated(stamp.Time, &e.Settled)
+		return s.Bookings.CheckSettled(stamp.Time, &e.Settled, e.Action)
 	}
 	return nil
 }

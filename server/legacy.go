@@ -1,11 +1,7 @@
 package server
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/http"
 	"time"
 
@@ -13,7 +9,6 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/server/wire"
-	"waybill/store"
 )
 
 // The legacy interface, /rest/offers and /rest/orders (interface, Versioning; contract §11), on its way out: other
@@ -70,40 +65,6 @@ func (s *Server) useLegacy(r *http.Request, p *auth.Partner) error {
 		s.legacyCalls[r.Pattern].Add(1)
 	}
 	return err
-}
-
-// legacyFile keeps the instants of the last legacy calls over a clean end: the journal has only their days.
-const legacyFile = "legacy-calls.json"
-
-// loadLegacy reads and removes it: after a crash it would be out of date.
-func (s *Server) loadLegacy() error {
-	calls := map[auth.ID]time.Time{}
-	f, err := s.cfg.FS.Open(legacyFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	err = json.NewDecoder(f).Decode(&calls)
-	f.Close()
-	if err != nil {
-		s.log.Warn("the instants of the last legacy calls cannot be read; their days are in the journal", "err", err)
-	}
-	if err := s.cfg.FS.Remove(legacyFile); err != nil {
-		return err
-	}
-	return s.st.View(func(st *State, _ time.Time) { st.Partners.RestoreLegacyCalls(calls) })
-}
-
-func (s *Server) saveLegacy() {
-	var calls map[auth.ID]time.Time
-	err := s.st.View(func(st *State, _ time.Time) { calls = st.Partners.LegacyCalls() })
-	if err == nil && len(calls) > 0 {
-		err = store.Publish(s.cfg.FS, ".", legacyFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(calls) })
-	}
-	if err != nil {
-		s.log.Warn("the instants of the last legacy calls could not be kept; their days are in the journal", "err", err)
-	}
 }
 
 // noLegacyRoute answers what is no legacy route but lies where they do.

@@ -108,7 +108,7 @@ func (s *story) line(l *store.Line, e Event) error {
 	if e != nil {
 		apply(s.State, l.Stamp, e)
 	}
-	if !s.shows(l.Data) {
+	if !s.shows(l.Data, e) {
 		return nil
 	}
 	words := s.tell(e, l.Time)
@@ -120,14 +120,23 @@ func (s *story) line(l *store.Line, e Event) error {
 }
 
 // shows tells whether a line is part of the story: its data names the booking or one of the tickets.
-func (s *story) shows(data []byte) bool {
+func (s *story) shows(data []byte, e Event) bool {
 	names := func(id string, members ...string) bool {
 		return id != "" && slices.ContainsFunc(members, func(m string) bool {
 			return bytes.Contains(data, fmt.Appendf(nil, "%q:%q", m, id))
 		})
 	}
 	return s.Booking == "" && s.Ticket == "" || names(s.Booking, "booking", "from") ||
-		slices.ContainsFunc(s.tickets, func(id booking.ID) bool { return names(id.String(), "ticket", "id") })
+		slices.ContainsFunc(s.tickets, func(id booking.ID) bool { return names(id.String(), "ticket", "id") }) || s.forgets(e)
+}
+
+// forgets tells whether an event erased who the story is about.
+func (s *story) forgets(e Event) bool {
+	erased, ok := e.(*PersonalErased)
+	return ok && slices.ContainsFunc(erased.Tickets, func(id booking.ID) bool {
+		b, _ := s.Bookings.AnyTicket(id)
+		return slices.Contains(s.tickets, id) || b.ID.String() == s.Booking
+	})
 }
 
 // derive tells what time alone did to the story's booking and tickets, up to an instant.
@@ -232,14 +241,8 @@ func (s *State) tellOther(e Event) string {
 		return fmt.Sprintf("session %s ends: %s", e.Session, e.Reason)
 	case *report.Ordered:
 		return fmt.Sprintf("user %s of company %q orders report %s, by %s from %s to %s", e.User, e.Company, e.ID, e.OrderBy, e.Start.Format(time.RFC3339), e.End.Format(time.RFC3339))
-	case *report.Completed:
-		return fmt.Sprintf("report %s is written: %d rows, SHA-256 %s", e.ID, e.Rows, e.SHA256)
-	case *report.Downloaded:
-		return fmt.Sprintf("report %s is downloaded for the first time", e.ID)
 	case *PersonalErased:
 		return fmt.Sprintf("forget: the personal data of %d tickets is erased, from the lines %d: %s", len(e.Tickets), e.Lines, e.Reason)
-	case *GeolocationSet:
-		return fmt.Sprintf("user %s sets the geolocation of %q to %v", e.User, e.Object, e.On)
 	case *TimetableImported:
 		return fmt.Sprintf("import: the timetable %q is in force: %d cities, %d routes, %d trips, %d rows skipped; SHA-256 %s", e.Feed, e.Cities, e.Routes, e.Trips, e.Skipped, e.Hash)
 	case *ClockSet:

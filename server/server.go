@@ -201,7 +201,7 @@ func (s *Server) settleIn(start time.Time) error {
 	if err := errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir)); err != nil {
 		return err
 	}
-	return errors.Join(s.openIDP(), s.loadRing(), s.loadLegacy())
+	return errors.Join(s.openIDP(), s.loadRing())
 }
 
 // record journals an event that needs no decision.
@@ -240,7 +240,6 @@ func (s *Server) Close() error {
 	s.stop()
 	s.background.Wait()
 	s.queue.Wait()
-	s.saveLegacy()
 	return s.st.Close()
 }
 
@@ -283,8 +282,10 @@ func lostJournal(fsys store.FS) error {
 	if err != nil || len(lines) > 0 {
 		return err
 	}
-	return &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + keyDir + "/" + ringFile + " shows that it was not"}
+	return errEmptied
 }
+
+var errEmptied = &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + keyDir + "/" + ringFile + " shows that it was not"}
 
 // loadRing reads the keys that sign offers, or makes the first.
 func (s *Server) loadRing() error {
@@ -319,10 +320,7 @@ func readKey(fsys store.FS, name string) ([]byte, error) {
 }
 
 func (s *Server) saveKey(name string, text []byte) error {
-	return store.Publish(s.cfg.FS, keyDir, name, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return store.PublishText(s.cfg.FS, keyDir, name, text)
 }
 
 // saveRing makes a ring durable and signs with it from then on.

@@ -279,8 +279,9 @@ func (b *wholeBooking) codeTicket(c *coder, t *booking.Ticket) {
 	number(c, "created", &t.Created)
 	number(c, "refund", &t.Refund)
 	currency := string(t.Currency[:])
-	c.string("currency", &currency)
-	copy(t.Currency[:], currency)
+	if c.string("currency", &currency); !c.writing() {
+		copy(t.Currency[:], currency)
+	}
 	number(c, "phase", &t.Phase)
 	number(c, "was", &t.Was)
 	number(c, "carrier", &t.Carrier)
@@ -312,7 +313,7 @@ func (b *wholeBooking) codeTicket(c *coder, t *booking.Ticket) {
 			c.r.Reject("a leg names a run that is not there")
 		}
 	})
-	if copy(t.Legs[:], legs) == 0 && c.r != nil {
+	if !c.writing() && copy(t.Legs[:], legs) == 0 {
 		c.r.Reject("a ticket has no legs")
 	}
 	codePassenger(c, "passenger", &t.Passenger)

@@ -82,7 +82,8 @@ func ParseCheckpoint(note []byte, key ed25519.PublicKey) (c Checkpoint, err erro
 	return c, nil
 }
 
-// SplitCheckpoints is a bufio.SplitFunc for checkpoints that follow each other, with blank lines between.
+// SplitCheckpoints is a bufio.SplitFunc for checkpoints that follow each other, with blank lines between. It leaves the
+// newline of the blank line, so that its lack is seen.
 func SplitCheckpoints(data []byte, atEOF bool) (advance int, note []byte, err error) {
 	start := len(data) - len(bytes.TrimLeft(data, "\n"))
 	end := -1
@@ -93,7 +94,11 @@ func SplitCheckpoints(data []byte, atEOF bool) (advance int, note []byte, err er
 		}
 	}
 	switch {
+	case end >= 0 && end == len(data) && !atEOF: // the blank line is still to come
 	case end >= 0:
+		if end < len(data) && data[end] == '\n' {
+			end++
+		}
 		return end, data[start:end], nil
 	case atEOF && start < len(data), len(data)-start > maxCheckpoint:
 		return len(data), data[start:], nil

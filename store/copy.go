@@ -1,11 +1,14 @@
 package store
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"strings"
 	"time"
 )
@@ -13,60 +16,43 @@ import (
 // errEnough ends a scan where it was to end.
 var errEnough = errors.New("store: enough")
 
-// Backup copies a directory that may be in use into a new one, with all that was acknowledged before it began. others
-// are files that the store knows nothing of, and, with a slash at the end, directories. It gives the last line copied.
-func Backup(from, to FS, live bool, others ...string) (Head, error) {
-	if err := fresh(to); err != nil {
-		return Head{}, err
+// Backup copies a directory that may be in use into a new one, with all that was acknowledged before it began; who calls
+// it checks the copy. others are files that the store knows nothing of, and, with a slash at the end, directories.
+func Backup(from, to FS, live bool, others ...string) error {
+	// What proves that lines were durable comes before them, and a checkpoint before the log that it is in.
+	err := begin(from, to, checkpointFile, checkpointLog)
+	if err != nil {
+		return err
 	}
-	// What proves that lines were durable comes before them.
-	for _, name := range []string{"snapshots/", checkpointLog, checkpointFile} {
-		if err := copyAll(from, to, name); err != nil {
-			return Head{}, err
-		}
+	last, err := copyJournal(from, to, math.MaxUint64, nil)
+	if err != nil {
+		return err
 	}
-	s := scan{fsys: from, live: live, visit: func(Place, *Line) error { return nil }}
-	if err := s.run(); err != nil {
-		return Head{}, err
+	if live {
+		settle(from, last)
 	}
-	if s.torn != nil {
-		return Head{}, fmt.Errorf("the journal's end is torn, which the next start mends: %w", &s.torn.Damage)
-	}
-	if err := s.settled(); err != nil {
-		return Head{}, err
-	}
-	return s.head, copyJournal(&s, to, nil, others)
+	return finish(from, to, others)
 }
 
-// settled waits until what was read of a journal in use is on the disk, which a checkpoint tells. (To sync the file here
-// would be wrong: where that fails, the server's own sync may not.)
-func (s *scan) settled() error {
-	for wait := time.Duration(0); s.live; wait += checkpointQuiet / 4 {
-		note, err := NewestCheckpoint(s.fsys)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+// settle waits until what was read of a journal in use is on the disk, which a checkpoint tells, but not for long: where
+// none can be written, nothing else can. (To sync the file here would be wrong: where that fails, the server's own may not.)
+func settle(fsys FS, seq uint64) {
+	for wait := time.Duration(0); wait < 2*checkpointPause; wait += checkpointQuiet / 4 {
 		var origin string
-		var seq uint64
-		if fmt.Sscanf(string(note), "%s\n%d\n", &origin, &seq); seq >= s.head.Seq {
-			return nil
-		}
-		if wait > 5*checkpointPause {
-			return fmt.Errorf("the server makes no checkpoint of line %d; its log says why", s.head.Seq)
+		var signed uint64
+		note, _ := NewestCheckpoint(fsys)
+		if fmt.Sscanf(string(note), "%s\n%d\n", &origin, &signed); signed >= seq {
+			return
 		}
 		time.Sleep(checkpointQuiet / 4)
 	}
-	return nil
 }
 
 // Repair copies the lines before cutAt, which must be good, into a new directory, of the same origin. A line of the type
 // repaired says what was cut and why, and names the newest checkpoint that was made of what is cut.
-func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, others ...string) (head Head, err error) {
+func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, others ...string) error {
 	if cutAt < 2 {
-		return head, errors.New("the first line cannot be cut")
-	}
-	if err := fresh(to); err != nil {
-		return head, err
+		return errors.New("the first line cannot be cut")
 	}
 	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, until: cutAt - 1, whole: true, erasures: newErasures()}, state: cfg.New()}
 	r.visit = r.apply
@@ -75,13 +61,13 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 	}
 	switch err := r.run(); {
 	case err != nil:
-		return head, fmt.Errorf("what is to be kept is not good: %w", err)
+		return fmt.Errorf("what is to be kept is not good: %w", err)
 	case r.torn != nil:
-		return head, fmt.Errorf("what is to be kept is not good: %w", &r.torn.Damage)
+		return fmt.Errorf("what is to be kept is not good: %w", &r.torn.Damage)
 	case r.head.Seq != cutAt-1:
-		return head, fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cutAt)
+		return fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cutAt)
 	}
-	said := repaired{Reason: reason, Erased: r.erasures.unnamed()}
+	said := repaired{Reason: reason, Notes: r.notes, Erased: r.erasures.unnamed()}
 	for seq, list := range r.evidence {
 		if seq >= cutAt && seq > said.Checkpoint.Seq {
 			said.Checkpoint.Seq, said.Checkpoint.Hash = seq, fmt.Sprintf("%x", list[0].Hash)
@@ -89,29 +75,38 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 	}
 	data, err := json.Marshal(said)
 	if err != nil {
-		return head, err
+		return err
 	}
 	at := cfg.Now(r.state).UTC().Truncate(time.Millisecond)
 	if at.Before(r.head.Time) {
 		at = r.head.Time
 	}
 	line := Line{Head: Head{Stamp: Stamp{cutAt, at}}, Synced: r.head.Seq, Type: kindRepaired, Data: data}
-	text := line.appendTo(nil, r.head.Hash)
-	for _, name := range []string{checkpointLog, checkpointFile} {
-		if err := copyAll(cfg.FS, to, name); err != nil {
-			return head, err
-		}
+	if err = begin(cfg.FS, to, checkpointFile, checkpointLog); err == nil {
+		_, err = copyJournal(cfg.FS, to, cutAt-1, line.appendTo(nil, r.head.Hash))
 	}
-	return line.Head, copyJournal(&r.scan, to, text, others)
+	if err == nil {
+		err = finish(cfg.FS, to, others)
+	}
+	return err
 }
 
-// fresh makes a new directory.
-func fresh(to FS) error {
+// begin makes a new directory. The key comes first: a directory with a key and without FORMAT is not whole, and does not
+// start.
+func begin(from, to FS, others ...string) error {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
 		err = errors.New("store: the directory to write is not empty")
 	}
-	for _, dir := range []string{".", "journal", "snapshots"} {
+	if err == nil {
+		err = to.Mkdir(".")
+	}
+	for _, name := range append([]string{privateKeyFile, publicKeyFile}, others...) {
+		if err == nil {
+			err = copyAll(from, to, name)
+		}
+	}
+	for _, dir := range []string{"journal", "snapshots"} {
 		if err == nil {
 			err = to.Mkdir(dir)
 		}
@@ -119,47 +114,63 @@ func fresh(to FS) error {
 	return err
 }
 
-// copyJournal copies the journal up to where a scan has got, and more after it, then the rest; FORMAT, without which
-// there is no journal, is the last.
-func copyJournal(s *scan, to FS, more []byte, others []string) error {
-	firsts, err := numbers(s.fsys, "journal")
-	if err != nil {
-		return err
-	}
-	for _, first := range firsts {
-		name := "journal/" + numbered(first)
-		if name > s.last {
-			break
-		}
-		err := reading(s.fsys, name, func(f *io.SectionReader) error {
-			if name < s.last {
-				return copyFile(to, name, f)
-			}
-			return copyFile(to, name, io.MultiReader(io.LimitReader(f, s.size), strings.NewReader(string(more))))
-		})
-		if err == nil && name < s.last {
-			err = to.Seal(name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for _, name := range append(others, privateKeyFile, publicKeyFile) {
-		if err := copyAll(s.fsys, to, name); err != nil {
-			return err
+// finish copies the rest of a directory; FORMAT is the last.
+func finish(from, to FS, others []string) (err error) {
+	for _, name := range others {
+		if err == nil {
+			err = copyAll(from, to, name)
 		}
 	}
 	for _, dir := range []string{"journal", "."} {
-		if err := to.SyncDir(dir); err != nil {
-			return err
+		if err == nil {
+			err = to.SyncDir(dir)
 		}
 	}
-	return reading(s.fsys, "FORMAT", func(f *io.SectionReader) error {
-		return Publish(to, ".", "FORMAT", func(w io.Writer) error {
-			_, err := io.Copy(w, f)
-			return err
+	format, err2 := readFile(from, "FORMAT")
+	if err = errors.Join(err, err2); err == nil {
+		err = PublishText(to, ".", "FORMAT", format)
+	}
+	return err
+}
+
+// copyJournal copies the whole lines of a journal up to one, with more after it, and tells the last. A full file may be
+// published anew meanwhile, and the last one grow, or be followed by another.
+func copyJournal(from, to FS, until uint64, more []byte) (seq uint64, err error) {
+	for before := uint64(math.MaxUint64); seq < until && seq != before; {
+		before = seq
+		name := "journal/" + numbered(seq+1)
+		err = reading(from, name, func(f *io.SectionReader) error {
+			return copyFile(to, name, func(w io.Writer) error {
+				lines := bufio.NewScanner(f)
+				lines.Buffer(make([]byte, 0, min(f.Size()+1, 1<<20)), math.MaxInt)
+				for lines.Split(splitLine); seq < until && lines.Scan(); {
+					text, whole := bytes.CutSuffix(lines.Bytes(), newline)
+					if !whole {
+						break
+					}
+					l, err := parseLine(text)
+					if err != nil {
+						return inFile(name, err.Error())
+					}
+					seq = l.Seq
+					if _, err := w.Write(lines.Bytes()); err != nil {
+						return err
+					}
+				}
+				if seq == until {
+					_, err := w.Write(more)
+					return err
+				}
+				return lines.Err()
+			})
 		})
-	})
+		if errors.Is(err, fs.ErrNotExist) {
+			return seq, nil
+		} else if err != nil {
+			return seq, err
+		}
+	}
+	return seq, nil
 }
 
 // copyAll copies a file or, where the name ends in a slash, the files of a directory. What is not there is left out.
@@ -184,21 +195,26 @@ func copyAll(from, to FS, name string) error {
 }
 
 func copyOne(from, to FS, name string) error {
-	err := reading(from, name, func(f *io.SectionReader) error { return copyFile(to, name, f) })
+	err := reading(from, name, func(f *io.SectionReader) error {
+		return copyFile(to, name, func(w io.Writer) error {
+			_, err := io.Copy(w, f)
+			return err
+		})
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	return err
 }
 
-func copyFile(to FS, name string, from io.Reader) error {
+func copyFile(to FS, name string, write func(io.Writer) error) error {
 	f, err := to.Create(name)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, from)
-	if err == nil {
-		err = f.Sync()
+	w := bufio.NewWriterSize(f, 1<<18)
+	if err = write(w); err == nil {
+		err = errors.Join(w.Flush(), f.Sync())
 	}
 	return errors.Join(err, f.Close())
 }

@@ -229,11 +229,7 @@ func (l *life) backup() error {
 	l.mu.Lock()
 	l.backed = l.sure
 	l.mu.Unlock()
-	_, err := store.Backup(l.fsys, within{l.fsys, backupDir}, true)
-	if err != nil && strings.Contains(err.Error(), "makes no checkpoint") {
-		err = fmt.Errorf("%w: %w", errFault, err) // the journal has failed, or a checkpoint has
-	}
-	return err
+	return store.Backup(l.fsys, within{l.fsys, backupDir}, true)
 }
 
 // checkBackup: one that has its FORMAT is whole.

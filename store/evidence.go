@@ -16,12 +16,13 @@ import (
 // evidence is a checkpoint that the journal must agree with.
 type evidence struct {
 	Checkpoint
-	from string // where it was found
-	kept bool   // by an auditor: no repair excuses it
+	from   string // where it was found
+	number int    // in the log of checkpoints, from 1
+	kept   bool   // by an auditor: no repair excuses it
 }
 
 // heed makes the scan hold the journal against a checkpoint.
-func (s *scan) heed(note []byte, key ed25519.PublicKey, from string, kept bool) error {
+func (s *scan) heed(note []byte, key ed25519.PublicKey, e evidence) error {
 	if s.evidence == nil {
 		origin, _, err := readOrigin(s.fsys)
 		if err != nil {
@@ -29,14 +30,17 @@ func (s *scan) heed(note []byte, key ed25519.PublicKey, from string, kept bool) 
 		}
 		s.origin, s.evidence = origin, map[uint64][]evidence{}
 	}
-	c, err := ParseCheckpoint(note, key)
-	if err == nil && c.Origin != s.origin {
-		err = errors.New("is of another journal, " + c.Origin)
+	if bytes.HasSuffix(note, []byte("\n\n")) {
+		note = note[:len(note)-1]
+	}
+	var err error
+	if e.Checkpoint, err = ParseCheckpoint(note, key); err == nil && e.Origin != s.origin {
+		err = errors.New("is of another journal, " + e.Origin)
 	}
 	if err != nil {
-		return inFile(from, err.Error())
+		return inFile(e.from, err.Error())
 	}
-	s.evidence[c.Seq] = append(s.evidence[c.Seq], evidence{c, from, kept})
+	s.evidence[e.Seq] = append(s.evidence[e.Seq], e)
 	return nil
 }
 
@@ -51,6 +55,11 @@ func (s *scan) heedAll() error {
 	if err != nil {
 		return err
 	}
+	if _, gone := readFile(s.fsys, privateKeyFile); gone == nil { // an auditor's copy has none
+		if _, err := loadKey(s.fsys); err != nil {
+			return err
+		}
+	}
 	logged := none != nil
 	err = reading(s.fsys, checkpointLog, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
@@ -60,8 +69,9 @@ func (s *scan) heedAll() error {
 			if bad != nil {
 				return bad
 			}
-			logged = logged || bytes.Equal(notes.Bytes(), newest)
-			bad = s.heed(notes.Bytes(), key, fmt.Sprintf("%s (number %d)", checkpointLog, n), false)
+			logged = logged || bytes.Equal(notes.Bytes(), append(newest, '\n'))
+			bad = s.heed(notes.Bytes(), key, evidence{from: fmt.Sprintf("%s (number %d)", checkpointLog, n), number: n})
+			s.notes = n
 		}
 		if bad != nil && !logged {
 			return bad
@@ -73,10 +83,33 @@ func (s *scan) heedAll() error {
 		return nil
 	case err == nil && !logged && !s.live:
 		return inFile(checkpointFile, "is not in "+checkpointLog)
-	case err == nil && none == nil:
-		return s.heed(newest, key, checkpointFile, false)
+	case err == nil && !logged:
+		return s.heed(newest, key, evidence{from: checkpointFile})
 	}
 	return err
+}
+
+// newestCheckpoint heeds the newest checkpoint, and the last in the log. One that is none proves nothing.
+func (r *replay[S, E]) newestCheckpoint() error {
+	origin, _, err := readOrigin(r.fsys)
+	if err != nil {
+		return err
+	}
+	newest, err := NewestCheckpoint(r.fsys)
+	last, _, err2 := lastLogged(r.fsys, origin)
+	key, err3 := PublicKey(r.fsys)
+	if none := errors.Join(err, err2, err3); errors.Is(none, fs.ErrNotExist) && newest == nil && last == nil {
+		return nil
+	}
+	for from, note := range map[string][]byte{checkpointFile: newest, checkpointLog: last} {
+		if err3 == nil && note != nil {
+			err3 = r.heed(note, key, evidence{from: from})
+		}
+	}
+	if err := errors.Join(err, err2, err3); err != nil {
+		r.cfg.Log.Warn("not all checkpoints can be used", "err", err)
+	}
+	return nil
 }
 
 // kindRepaired is the type of the line that a repair ends the good part of a journal with.
@@ -90,6 +123,7 @@ type repaired struct {
 		Seq  uint64 `json:"seq"`
 		Hash string `json:"hash"`
 	} `json:"checkpoint"`
+	Notes int `json:"notes"` // in the log of checkpoints by then
 	// Erased are the lines whose personal parts were erased by lines that were cut off, and when.
 	Erased map[uint64]time.Time `json:"erased,omitempty"`
 }
@@ -97,8 +131,8 @@ type repaired struct {
 // excused tells whether a repair says that the lines a checkpoint was made of were cut off.
 func (s *scan) excused(e *evidence) bool {
 	return !e.kept && slices.ContainsFunc(s.repairs, func(r repaired) bool {
-		named := e.Seq < r.Checkpoint.Seq || fmt.Sprintf("%x", e.Hash) == r.Checkpoint.Hash
-		return r.line.Seq <= e.Seq && e.Seq <= r.Checkpoint.Seq && named && !e.Time.After(r.line.Time)
+		named := e.Seq == r.Checkpoint.Seq && fmt.Sprintf("%x", e.Hash) == r.Checkpoint.Hash
+		return named || r.line.Seq <= e.Seq && e.Seq <= r.Checkpoint.Seq && 0 < e.number && e.number <= r.Notes
 	})
 }
 
@@ -111,14 +145,31 @@ func (s *scan) agrees(l *Line) error {
 		}
 		s.repairs = append(s.repairs, r)
 	}
+	fits, keptFits := s.fits, s.keptFits
 	for _, e := range s.evidence[l.Seq] {
 		if e.Hash == l.Hash {
-			s.fits = l.Seq
+			if fits = l.Seq; e.kept {
+				keptFits = l.Seq
+			}
 		} else if !s.excused(&e) {
-			return fmt.Errorf("is not the line that the checkpoint in %s was made of, on %s, whose hash was %x; the newest that fits is of seq %d", e.from, e.Time.Format(timeLayout), e.Hash, s.fits)
+			return fmt.Errorf("is not the line that the checkpoint in %s was made of, on %s, whose hash was %x; %s", e.from, e.Time.Format(timeLayout), e.Hash, s.newestFit(&e))
 		}
 	}
+	s.fits, s.keptFits = fits, keptFits
 	return nil
+}
+
+// newestFit says up to where checkpoints of the same kind agree with the journal.
+func (s *scan) newestFit(e *evidence) string {
+	fits := s.fits
+	if e.kept {
+		fits = s.keptFits
+	}
+	text := fmt.Sprintf("the newest of these that fits is of seq %d", fits)
+	for _, r := range s.repairs {
+		text += fmt.Sprintf("; a repair cut the journal at seq %d: %s", r.line.Seq, r.Reason)
+	}
+	return text
 }
 
 // beyond gives the first checkpoint of a line after the journal's end, nil when there is none.

@@ -179,3 +179,11 @@ func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	}
 	return fsys.SyncDir(dir)
 }
+
+// PublishText publishes a small file.
+func PublishText(fsys FS, dir, name string, text []byte) error {
+	return Publish(fsys, dir, name, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}

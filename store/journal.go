@@ -206,7 +206,7 @@ const (
 
 // run writes batch after batch until kick is closed. After a failure it only waits for that.
 func (st *Store[S, E]) run() {
-	defer close(st.grown)
+	defer close(st.ended)
 	var again <-chan time.Time // when to look for room on a full disk
 	for {
 		select {

@@ -34,7 +34,7 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	}
 	st = &Store[S, E]{
 		cfg: cfg, lock: lock, pending: newBatch[E](),
-		kick: make(chan struct{}, 1), grown: make(chan struct{}, 1), failed: make(chan struct{}),
+		kick: make(chan struct{}, 1), ended: make(chan struct{}), grown: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 	if err := st.recover(); err != nil {
 		if st.w.file != nil {
@@ -105,7 +105,8 @@ func (st *Store[S, E]) readCreated() error {
 
 // prepare makes the directory's fixed parts and drops temporary files.
 func prepare(fsys FS) error {
-	held := false
+	_, noKey := readFile(fsys, privateKeyFile) // it is made after FORMAT
+	held := noKey == nil
 	for _, dir := range []string{".", "journal", "snapshots"} {
 		if err := fsys.Mkdir(dir); err != nil {
 			return err
@@ -128,12 +129,9 @@ func prepare(fsys FS) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	case held:
-		return inFile("FORMAT", "is missing, but there is a journal or a snapshot")
+		return inFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: if a backup or repair was to be written here, it is not whole")
 	}
-	return Publish(fsys, ".", "FORMAT", func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, formatLine, formatVersion, rand.Text())
-		return err
-	})
+	return PublishText(fsys, ".", "FORMAT", fmt.Appendf(nil, formatLine, formatVersion, rand.Text()))
 }
 
 // replay brings a state along the journal.
@@ -167,30 +165,16 @@ func (r *replay[S, E]) thaw() error {
 	return nil
 }
 
-// newestCheckpoint heeds the newest checkpoint. One that is none proves nothing.
-func (r *replay[S, E]) newestCheckpoint() error {
-	note, err := NewestCheckpoint(r.fsys)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	key, err := PublicKey(r.fsys)
-	if err == nil {
-		err = r.heed(note, key, checkpointFile, false)
-	}
-	if err != nil {
-		r.cfg.Log.Warn("the newest checkpoint cannot be used", "err", err)
-	}
-	return nil
-}
-
 // apply applies a line's event.
-func (r *replay[S, E]) apply(at Place, l *Line) error {
+func (r *replay[S, E]) apply(at Place, l *Line) (err error) {
 	if Own(l.Type) {
 		return nil
 	}
+	defer func() {
+		if p := recover(); p != nil { // the chain is good, but no program wrote this
+			err = &Damage{at, l.Seq, fmt.Sprintf("does not fit the lines before it: %v", p)}
+		}
+	}()
 	e, err := r.cfg.Decode(l.Type, l.Data, l.Personal)
 	if errors.Is(err, ErrNewer) {
 		return fmt.Errorf("%w: %s: line %d: unknown type %q", err, at.File, at.Line, l.Type)

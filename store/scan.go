@@ -108,11 +108,14 @@ type scan struct {
 	evidence map[uint64][]evidence // by seq
 	repairs  []repaired            // that the journal tells of
 	fits     uint64                // the newest line that a checkpoint agrees with
+	keptFits uint64                // of those that were kept
+	notes    int                   // in the log of checkpoints
 	erasures *erasures             // or nil
 
 	head  Head
 	files int
 	last  string // the file the head stands in, or the next line will
+	lines int    // of its good part
 	size  int64  // of its good part
 	torn  *Torn
 }
@@ -127,7 +130,7 @@ func (s *scan) run() error {
 		return err
 	}
 	for i, first := range firsts {
-		s.files, s.last, s.size = i+1, "journal/"+numbered(first), 0
+		s.files, s.last, s.lines, s.size = i+1, "journal/"+numbered(first), 0, 0
 		later := firsts[i+1:]
 		switch {
 		case first != s.head.Seq+1:
@@ -153,7 +156,7 @@ func (s *scan) run() error {
 		return s.damage(fmt.Sprintf("a snapshot proves that seq %d was durable", s.proof))
 	}
 	if e := s.beyond(); e != nil {
-		return s.damage(fmt.Sprintf("a checkpoint in %s proves that seq %d was durable, with hash %x; the newest that fits is of seq %d", e.from, e.Seq, e.Hash, s.fits))
+		return s.damage(fmt.Sprintf("a checkpoint in %s proves that seq %d was durable, with hash %x; %s", e.from, e.Seq, e.Hash, s.newestFit(e)))
 	}
 	return nil
 }
@@ -161,7 +164,7 @@ func (s *scan) run() error {
 // damage is the error of a journal that ends, or is torn, before what was durable.
 func (s *scan) damage(proof string) error {
 	next := s.head.Seq + 1
-	d := &Damage{Place{File: cmp.Or(s.last, "journal")}, next, fmt.Sprintf("lines from seq %d on are missing", next)}
+	d := &Damage{Place{cmp.Or(s.last, "journal"), s.lines + 1, s.size}, next, fmt.Sprintf("lines from seq %d on are missing", next)}
 	if s.torn != nil {
 		d, s.torn = &s.torn.Damage, nil
 	}
@@ -230,7 +233,7 @@ func (s *scan) read(f *io.SectionReader) error {
 		case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
 			return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
 		}
-		s.head = l.Head
+		s.head, s.lines = l.Head, n
 		if s.size += int64(len(text)); l.Seq == s.until {
 			return errEnough
 		}
@@ -300,11 +303,12 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
 	r.erasures = newErasures()
 	seqs, err := numbers(cfg.FS, "snapshots")
+	err = cmp.Or(err, strangers(cfg.FS))
 	if err == nil {
 		err = r.heedAll()
 	}
 	for _, k := range kept {
-		err = cmp.Or(err, r.heed(k.Note, k.Key, "the file given", true))
+		err = cmp.Or(err, r.heed(k.Note, k.Key, evidence{from: "the file given", kept: true}))
 	}
 	if err != nil {
 		return Report{}, err
@@ -328,6 +332,18 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 		err = inspect(r.state, r.head.Stamp)
 	}
 	return Report{r.head, r.files, checked, len(r.evidence), left, r.torn}, err
+}
+
+// strangers finds what stands among the journal's files and is none: a copy of one, or one under another name.
+func strangers(fsys FS) error {
+	names, err := fsys.List("journal")
+	for _, name := range names {
+		var first uint64
+		if fmt.Sscanf(name, "%d.jsonl", &first); name != numbered(first) && !strings.HasSuffix(name, tempSuffix) {
+			return inFile("journal/"+name, "is not a file of the journal")
+		}
+	}
+	return err
 }
 
 // compare checks that the snapshot of a line is, byte for byte, what replay gives.

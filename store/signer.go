@@ -31,7 +31,7 @@ func loadKey(fsys FS) (key ed25519.PrivateKey, err error) {
 	case fresh:
 		_, key, _ = ed25519.GenerateKey(rand.Reader)
 		private, _ := x509.MarshalPKCS8PrivateKey(key)
-		err = savePEM(fsys, privateKeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+		err = PublishText(fsys, ".", privateKeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 	}
 	if err != nil {
 		return nil, err
@@ -39,18 +39,11 @@ func loadKey(fsys FS) (key ed25519.PrivateKey, err error) {
 	der, _ := x509.MarshalPKIXPublicKey(key.Public())
 	switch want := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}); {
 	case noPublic != nil:
-		err = savePEM(fsys, publicKeyFile, want)
+		err = PublishText(fsys, ".", publicKeyFile, want)
 	case !bytes.Equal(public, want):
 		err = inFile(publicKeyFile, "is not the public half of the private key")
 	}
 	return key, err
-}
-
-func savePEM(fsys FS, name string, text []byte) error {
-	return Publish(fsys, ".", name, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
 }
 
 // signer makes a store's checkpoints.
@@ -67,7 +60,7 @@ const (
 	checkpointPause = time.Second            // but no more than one in this time, and at least one while there are batches
 )
 
-// runCheckpoints makes checkpoints until the writer ends. Its clock paces it, and decides nothing.
+// runCheckpoints makes checkpoints until the store is closed. Its clock paces it, and decides nothing.
 func (st *Store[S, E]) runCheckpoints() {
 	due := time.NewTimer(checkpointQuiet) // the line that was journalled at the start
 	first, last := time.Now(), time.Time{}
@@ -116,10 +109,7 @@ func (s *signer) sign(fsys FS, head Head) error {
 	if err := s.log(fsys, append(note, '\n')); err != nil {
 		return err
 	}
-	err := Publish(fsys, ".", checkpointFile, func(w io.Writer) error {
-		_, err := w.Write(note)
-		return err
-	})
+	err := PublishText(fsys, ".", checkpointFile, note)
 	if err == nil {
 		s.newest = head.Seq
 	}
@@ -145,8 +135,8 @@ func (s *signer) log(fsys FS, note []byte) error {
 	return err
 }
 
-// open finds where in the log the next note goes: after the newest checkpoint. A note that did not become the newest need
-// not be on the disk, nor whole.
+// open finds where in the log the next note goes. What is left of a note that failed is written over; a whole one that is
+// newer than the newest checkpoint is written again, as it need not be on the disk.
 func (s *signer) open(fsys FS) (err error) {
 	if s.key, err = loadKey(fsys); err != nil {
 		return err
@@ -154,27 +144,44 @@ func (s *signer) open(fsys FS) (err error) {
 	if s.origin, _, err = readOrigin(fsys); err != nil {
 		return err
 	}
-	newest, err := NewestCheckpoint(fsys)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	note, start, err := lastLogged(fsys, s.origin)
+	if errors.Is(err, fs.ErrNotExist) {
+		return PublishText(fsys, ".", checkpointLog, nil)
 	}
+	s.size = start
+	newest, err2 := NewestCheckpoint(fsys)
+	if err != nil || err2 != nil && !errors.Is(err2, fs.ErrNotExist) {
+		return errors.Join(err, err2)
+	}
+	public := s.key.Public().(ed25519.PublicKey)
+	logged, bad := ParseCheckpoint(note, public)
+	published, none := ParseCheckpoint(newest, public)
+	switch {
+	case bad != nil:
+		return nil
+	case none == nil && published.Seq >= logged.Seq:
+		s.size += int64(len(note)) + 1
+		return nil
+	}
+	return s.sign(fsys, logged.Head)
+}
+
+// lastLogged gives the last whole note of the log, without the blank line after it, or nothing, and where it starts, or
+// what is left of one does.
+func lastLogged(fsys FS, origin string) (note []byte, start int64, err error) {
 	err = reading(fsys, checkpointLog, func(f *io.SectionReader) error {
 		end := make([]byte, min(f.Size(), 2*maxCheckpoint))
 		if _, err := f.ReadAt(end, f.Size()-int64(len(end))); err != nil && err != io.EOF {
 			return err
 		}
-		start := 0
-		if i := bytes.LastIndex(end, []byte("\n\n"+s.origin+"\n")); i >= 0 {
-			start = i + 2
+		at := 0
+		if i := bytes.LastIndex(end, []byte("\n\n"+origin+"\n")); i >= 0 {
+			at = i + 2
 		}
-		if len(newest) > 0 && bytes.HasPrefix(end[start:], append(newest, '\n')) {
-			start += len(newest) + 1
-		}
-		s.size = f.Size() - int64(len(end)-start)
+		start = f.Size() - int64(len(end)-at)
+		_, note, _ = SplitCheckpoints(end[at:], false)
+		note = bytes.TrimSuffix(note, newline)
 		return nil
 	})
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return Publish(fsys, ".", checkpointLog, func(io.Writer) error { return nil })
+	return note, start, err
 }

@@ -119,7 +119,8 @@ type Store[S, E any] struct {
 	room     int64 // bytes reserved on the disk that nothing pending or being written needs
 
 	kick   chan struct{} // tells the writer that something is pending
-	grown  chan struct{} // tells that something became durable; closed when the writer ends
+	ended  chan struct{} // closed when the writer has ended
+	grown  chan struct{} // tells that something became durable; closed after that
 	signer signer
 	failed chan struct{} // closed with the first failure
 	w      writer
@@ -309,17 +310,18 @@ func (st *Store[S, E]) Close() error {
 	st.closed = true
 	wait, err := st.newest(), st.err
 	st.mu.Unlock()
-	if err = cmp.Or(err, wait.wait()); err == nil {
+	err = cmp.Or(err, wait.wait())
+	close(st.kick)
+	<-st.ended
+	if err == nil {
+		st.giveBack() // before the last files: on a full disk they need it
 		if failed := st.snapshot(true); failed != nil {
 			st.cfg.Log.Warn("the last snapshot could not be written; the next start reads the journal instead", "err", failed)
 		}
 	}
-	close(st.kick)
+	close(st.grown)
 	st.background.Wait()
 	st.snapMu.Lock() // a snapshot that was asked for may still be under way
 	defer st.snapMu.Unlock()
-	if err == nil {
-		st.giveBack()
-	}
 	return errors.Join(err, st.w.file.Close(), st.lock.Close())
 }

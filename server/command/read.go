@@ -77,6 +77,7 @@ func setupVerify(flags *flag.FlagSet) action {
 		if rep.Unerased > 0 {
 			fmt.Fprintf(p.Stdout, "the personal data of %d lines is still to be erased: run waybill forget again\n", rep.Unerased)
 		}
+		fmt.Fprintf(p.Stdout, "the books at %s: %s\n", rep.Head.Time.UTC().Format(time.RFC3339), rep.Books)
 		if kept != nil {
 			fmt.Fprintf(p.Stdout, "the journal extends each of the %d checkpoints in %s\n", len(kept), *against)
 		}
@@ -123,11 +124,25 @@ func setupCheckpoint(flags *flag.FlagSet) action {
 	}
 }
 
+// outside finds that a directory to write lies within the one to read.
+func outside(data, out string) error {
+	from, err := filepath.Abs(data)
+	to, err2 := filepath.Abs(out)
+	if err = errors.Join(err, err2); err == nil && strings.HasPrefix(to+"/", from+"/") {
+		err = fmt.Errorf("%s lies in the data directory", out)
+	}
+	return err
+}
+
 func setupExport(flags *flag.FlagSet) action {
 	data := dataFlag(flags)
 	return func(p *Process, operands []string) int {
 		out := operands[0]
-		head, err := server.Export(store.Dir(*data), running(*data), store.Dir(out))
+		err := outside(*data, out)
+		var head store.Head
+		if err == nil {
+			head, err = server.Export(store.Dir(*data), running(*data), store.Dir(out))
+		}
 		if err != nil {
 			return p.end(exitFailed, fmt.Errorf("%s: %w", out, err))
 		}
@@ -139,6 +154,9 @@ func setupExport(flags *flag.FlagSet) action {
 func setupBackup(flags *flag.FlagSet) action {
 	data := dataFlag(flags)
 	return func(p *Process, operands []string) int {
+		if err := outside(*data, operands[0]); err != nil {
+			return p.end(exitFailed, err)
+		}
 		rep, err := server.Backup(store.Dir(*data), running(*data), store.Dir(operands[0]))
 		if err == nil {
 			fmt.Fprintf(p.Stdout, "%s is sound and has all up to line %d, of %s\n", operands[0], rep.Head.Seq, rep.Head.Time.Format(time.RFC3339))
@@ -159,6 +177,9 @@ func setupRepair(flags *flag.FlagSet) action {
 			return p.end(exitUsage, errors.New("-reason must be given"))
 		case running(*data):
 			return p.end(exitFailed, errors.New("a server is running on the directory; stop it first"))
+		}
+		if err := outside(*data, operands[0]); err != nil {
+			return p.end(exitFailed, err)
 		}
 		rep, err := server.Repair(store.Dir(*data), store.Dir(operands[0]), *cutAt, *reason)
 		if err == nil {

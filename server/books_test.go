@@ -1,0 +1,184 @@
+package server
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/store"
+)
+
+// rechained gives lines the hashes that they would have been written with: then only what they mean can be wrong.
+func rechained(format string, lines []string) string {
+	prev := fmt.Sprintf("%x", sha256.Sum256([]byte(format)))
+	for i, l := range lines {
+		rest := strings.TrimSuffix(l[75:], "\n")
+		hashed, personal, found := strings.Cut(rest, `,"personal":{`)
+		prev = fmt.Sprintf("%x", sha256.Sum256([]byte(prev+hashed)))
+		if lines[i] = `{"hash":"` + prev + `",` + hashed; found {
+			lines[i] += `,"personal":{` + personal
+		}
+		lines[i] += "\n"
+	}
+	return strings.Join(lines, "")
+}
+
+// bookkeeping is a directory in which a partner has sold five seats of two runs and refunded one, and what is in it.
+type bookkeeping struct {
+	dir      string
+	format   string
+	lines    []string
+	bookings []string
+	tickets  []string
+}
+
+const journalFile = "journal/000000000001.jsonl"
+
+func newBookkeeping(t *testing.T) *bookkeeping {
+	t.Helper()
+	b := &bookkeeping{dir: t.TempDir()}
+	now := scriptStart
+	s, key := demoServer(t, Config{Dir: b.dir, Now: func() time.Time { return now }})
+	book := func(query string, n int) {
+		t.Helper()
+		a := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, query), n))
+		if a.status != 201 {
+			t.Fatal(a)
+		}
+		b.bookings = append(b.bookings, a.Data.Booking.ID)
+		for _, ticket := range a.Data.Booking.Tickets {
+			b.tickets = append(b.tickets, ticket.ID)
+		}
+	}
+	do := func(action string, booking int, body string) {
+		t.Helper()
+		if a := call(t, s, key, "POST", "/v2/bookings/"+b.bookings[booking]+"/"+action, body); a.status != 200 {
+			t.Fatal(a)
+		}
+	}
+	book(bukovel, 2)
+	do("pay", 0, `{"ticketIds":["`+b.tickets[0]+`"]}`)
+	book("departureCitySlug=kyiv&arrivalCitySlug=lviv", 3)
+	do("pay", 1, "")
+	now = now.Add(10 * time.Minute)
+	do("cancel", 1, `{"ticketIds":["`+b.tickets[2]+`"]}`)
+	now = now.Add(15 * time.Minute)
+	book(bukovel, 1) // the second seat is free again
+	do("cancel", 2, "")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	format, noFormat := os.ReadFile(filepath.Join(b.dir, "FORMAT"))
+	text, noText := os.ReadFile(filepath.Join(b.dir, journalFile))
+	if err := errors.Join(noFormat, noText); err != nil {
+		t.Fatal(err)
+	}
+	b.format = string(format)
+	for line := range strings.Lines(string(text)) {
+		b.lines = append(b.lines, line)
+	}
+	return b
+}
+
+// line gives the number, from 1, of the nth line of a type.
+func (b *bookkeeping) line(t *testing.T, kind string, nth int) int {
+	t.Helper()
+	for i, l := range b.lines {
+		if strings.Contains(l, `"type":"`+kind+`"`) {
+			if nth--; nth == 0 {
+				return i + 1
+			}
+		}
+	}
+	t.Fatalf("there is no %s", kind)
+	return 0
+}
+
+// rewrite gives a directory of the same, in which what matches in a line reads otherwise; of one below 0 also in those
+// after it; and to which, of line 0, a line is added.
+func (b *bookkeeping) rewrite(t *testing.T, line int, pattern, with string) string {
+	t.Helper()
+	lines := append([]string(nil), b.lines...)
+	if line == 0 {
+		lines = append(lines, strings.Repeat(" ", 75)+fmt.Sprintf(`"seq":%d,"synced":%d,`, len(lines)+1, len(lines))+with+"}\n")
+	}
+	for i, old := range lines {
+		if i+1 == line || line < 0 && i+1 >= -line {
+			if lines[i] = regexp.MustCompile(pattern).ReplaceAllString(old, with); lines[i] == old && i+1 == line {
+				t.Fatalf("line %d has no %s: %s", line, pattern, old)
+			}
+		}
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(b.dir)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"snapshots", "checkpoint", "checkpoints.log"} {
+		os.RemoveAll(filepath.Join(dir, name))
+	}
+	if err := os.WriteFile(filepath.Join(dir, journalFile), []byte(rechained(b.format, lines)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Contract §1, verify: a journal whose chain is good and whose books are not is found out, by its line or its ticket.
+func TestVerifyFindsWrongBooks(t *testing.T) {
+	b := newBookkeeping(t)
+	at := func(kind string, nth int) int { return b.line(t, kind, nth) }
+	for what, c := range map[string]struct {
+		line       int
+		from, to   string
+		wantLine   bool
+		wantReason string
+	}{
+		"a seat is sold to two of a booking":  {at("booking.created", 2), `"seats":\[2\]`, `"seats":[1]`, true, "were sold the same seat 1"},
+		"a seat is sold that another has":     {at("booking.created", 3), `"seats":\[2\]`, `"seats":[1]`, true, "is sold to the tickets .*" + b.tickets[0]},
+		"a payment takes another's seat":      {at("ticket.paid", 3), `"request"`, `"seats":[1],"request"`, true, "seat 1 of trip .* is sold to the tickets"},
+		"a ticket that is not there is paid":  {at("ticket.paid", 1), b.tickets[0], b.bookings[0], true, "there is no ticket"},
+		"one of another booking is":           {at("ticket.paid", 1), `"booking":"[^"]+`, `"booking":"` + b.tickets[0], true, "does not fit the lines before it"},
+		"more is refunded than was paid":      {at("tickets.canceled", 1), `"refund":\d+`, `"refund":9999999`, false, "ticket " + b.tickets[2] + " was refunded 9999999 of"},
+		"less than nothing is refunded":       {at("tickets.canceled", 1), `"refund":\d+`, `"refund":-1`, false, "ticket " + b.tickets[2] + " was refunded -1 of"},
+		"what was never paid is refunded":     {at("tickets.canceled", 2), `"refunded":false`, `"refunded":true`, false, "ticket " + b.tickets[5] + " was refunded 0 of 0 paid"},
+		"what is not there is canceled":       {at("tickets.canceled", 2), b.bookings[2], b.tickets[0], true, "does not fit the lines before it"},
+		"a ticket is in two bookings":         {-at("booking.created", 3), b.tickets[5], b.tickets[0], false, "ticket " + b.tickets[0] + " is in booking " + b.bookings[0] + ", but is not found there"},
+		"a ticket is twice in a booking":      {-at("booking.created", 3), b.tickets[5], b.tickets[0], false, "ticket " + b.tickets[0] + " is in booking"},
+		"a ticket is paid twice":              {at("ticket.paid", 3), b.tickets[3], b.tickets[2], true, "ticket " + b.tickets[2] + " is Confirmed/Paid"},
+		"a booking is there twice":            {at("booking.created", 2), b.bookings[1], b.bookings[0], true, "does not fit the lines before it|there is no ticket"},
+		"a run is named that was never sold":  {at("booking.created", 3), `"run":"[^"]+`, `"run":"AAAAAAAAAAAAAAAA`, true, "does not fit the lines before it"},
+		"fewer seats are given than legs":     {at("booking.created", 3), `"seats":\[2\]`, `"seats":[]`, true, "does not fit the lines before it"},
+		"more seats are given than legs":      {at("booking.created", 3), `"discount":-?\d+}\]`, `$0,"x":1`, true, "cannot be read"},
+		"a seat is offered that a ticket has": {0, "", `"time":"2026-11-20T08:05:00.000Z","type":"clock.set","data":{"real":false,"offsetMs":-1200000}`, false, "are not those that no ticket has"},
+	} {
+		_, err := Verify(store.Dir(b.rewrite(t, c.line, c.from, c.to)), false, nil)
+		var d *store.Damage
+		if err == nil || !regexp.MustCompile(c.wantReason).MatchString(err.Error()) {
+			t.Errorf("%s: %v, want %s", what, err, c.wantReason)
+		} else if c.wantLine && (!errors.As(err, &d) || d.File != journalFile || d.Line < c.line) {
+			t.Errorf("%s: %v, want line %d", what, err, c.line)
+		}
+	}
+}
+
+// Contract §1, verify: the figures are those of the last line's time.
+func TestVerifyTellsTheBooks(t *testing.T) {
+	b := newBookkeeping(t)
+	for lines, want := range map[int]string{
+		b.line(t, "booking.created", 1): "1 bookings, 2 tickets, 2 Processing; 1 runs with 3 seats, 0 sold, 2 held, 1 free; UAH 0.00 paid, 0.00 refunded",
+		b.line(t, "ticket.paid", 1):     "1 bookings, 2 tickets, 1 Confirmed, 1 Processing; 1 runs with 3 seats, 1 sold, 1 held, 1 free; UAH 200.00 paid, 0.00 refunded",
+		len(b.lines):                    "3 bookings, 6 tickets, 1 Canceled, 3 Confirmed, 1 Refund, 1 Uncompleted; 2 runs with 22 seats, 3 sold, 0 held, 19 free; UAH 2510.00 paid, 770.00 refunded",
+	} {
+		whole := b.lines
+		b.lines = b.lines[:lines]
+		rep, err := Verify(store.Dir(b.rewrite(t, 1, `creation`, "Creation")), false, nil)
+		if b.lines = whole; err != nil || rep.Books.String() != want {
+			t.Errorf("after line %d: %q, %v, want %q", lines, rep.Books, err, want)
+		}
+	}
+}

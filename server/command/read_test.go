@@ -1,0 +1,183 @@
+package command
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// written makes a file in a directory of its own.
+func written(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func content(t *testing.T, parts ...string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// copied gives a copy of a directory, without what proves how far its journal went: snapshots and checkpoints.
+func copied(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "data")
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"snapshots", "checkpoint", "checkpoints.log"} {
+		if err := os.RemoveAll(filepath.Join(to, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+const firstFile = "journal/000000000001.jsonl"
+
+// Contract §1: what an auditor keeps elsewhere shows a journal that was cut or rewritten since, by anyone.
+func TestVerifyAgainst(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 1, "there is no checkpoint yet", "checkpoint", "-data", dir)
+	want(t, 0, "wb_", "partner", "add", "-data", dir, "x") // a verb is as good as a server
+	want(t, 2, "takes 0 operands", "checkpoint", "-data", dir, "x")
+	first := want(t, 0, `^waybill/\S+\n\d+\n[0-9a-f]{64}\n\S+Z\n\n— waybill/\S+ \S+\n$`, "checkpoint", "-data", dir)
+	key := content(t, dir, "checkpoint.pub")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	second := want(t, 0, "", "checkpoint", "-data", dir)
+	if first == second || second != content(t, dir, "checkpoint") || !strings.Contains(content(t, dir, "checkpoints.log"), first+"\n") {
+		t.Errorf("%q, then %q", first, second)
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	want(t, 0, "in force", "import", "-data", other, "../../testdata/demo")
+
+	// The same history cut after its second line, and another one under the same name and keys.
+	cut, anew := copied(t, dir), filepath.Join(t.TempDir(), "anew")
+	lines := strings.SplitAfter(content(t, dir, firstFile), "\n")
+	if err := os.WriteFile(filepath.Join(cut, firstFile), []byte(strings.Join(lines[:2], "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(anew, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"FORMAT", "checkpoint.key", "checkpoint.pub"} {
+		if err := os.WriteFile(filepath.Join(anew, name), []byte(content(t, dir, name)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 4 {
+		want(t, 0, "wb_", "partner", "add", "-data", anew, "y")
+	}
+	for _, sound := range []string{cut, anew, dir} {
+		want(t, 0, `(?s)^sound: .*the books at .*: 0 bookings, 0 tickets; 0 runs with 0 seats, 0 sold, 0 held, 0 free\n$`, "verify", "-data", sound)
+	}
+	for _, c := range []struct {
+		code                 int
+		says, dir, note, key string
+	}{
+		{0, `extends each of the 1 checkpoints in `, dir, first, ""},
+		{0, `extends each of the 1 checkpoints in `, dir, second, key},
+		{0, `extends each of the 2 checkpoints in `, dir, first + "\n" + second, ""},
+		{0, `extends each of the 2 checkpoints in `, dir, "\n\n" + first + "\n\n\n" + second + "\n\n", ""},
+		{0, `extends each of the 1 checkpoints in `, cut, first, ""},
+		{1, `damaged: .*000001.jsonl: line 3, byte \d+, seq 3: lines from seq 3 on are missing; a checkpoint in the file given proves that seq 4`, cut, first + "\n" + second, ""},
+		{1, `damaged: .*000001.jsonl: line 2, byte \d+, seq 2: is not the line that the checkpoint in the file given was made of`, anew, first, ""},
+		{1, `seq 4: is not the line that the checkpoint .*the newest of these that fits is of seq 2`, anew, second, ""},
+		{1, `is signed with another key`, dir, first, content(t, other, "checkpoint.pub")},
+		{1, `is signed with another key`, dir, content(t, other, "checkpoint"), ""},
+		{1, `is of another journal`, dir, content(t, other, "checkpoint"), content(t, other, "checkpoint.pub")},
+		{1, `is not a checkpoint`, dir, "hello\n", ""},
+		{1, `is not a checkpoint`, dir, first + "hello\n", ""},
+		{1, `has a signature that is not of these lines`, dir, strings.Replace(first, "\n2\n", "\n3\n", 1), ""},
+		{1, `holds no checkpoint`, dir, "\n", ""},
+		{1, `the key is not an Ed25519 public key`, dir, first, "hello\n"},
+	} {
+		args := []string{"verify", "-data", c.dir, "-against", written(t, c.note)}
+		if c.key != "" {
+			args = append(args, "-key", written(t, c.key))
+		}
+		want(t, c.code, c.says, args...)
+	}
+	want(t, 1, "no such file", "verify", "-data", dir, "-against", filepath.Join(dir, "none"))
+	want(t, 1, "no such file", "verify", "-data", dir, "-against", filepath.Join(dir, "checkpoint"), "-key", filepath.Join(dir, "none"))
+	want(t, 1, "checkpoint.pub: no such file", "verify", "-data", t.TempDir(), "-against", filepath.Join(dir, "checkpoint"))
+}
+
+// Contract §1: a backup of a directory, in use or not, is one that verifies, starts, and knows the same key.
+func TestBackup(t *testing.T) {
+	dir, to := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	want(t, 2, "takes 1 operands", "backup", "-data", dir)
+	want(t, 1, "", "backup", "-data", dir, filepath.Join(to, "none"))
+	s := serve(t, "-data", dir)
+	for _, name := range []string{"running", "stopped"} {
+		out := filepath.Join(to, name)
+		want(t, 0, `/`+name+` is sound and has all up to line \d+, of 20`, "backup", "-data", dir, out)
+		want(t, 1, "the directory to write is not empty", "backup", "-data", dir, out)
+		want(t, 0, `^sound: `, "verify", "-data", out)
+		if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o700 {
+			t.Error(info, err)
+		}
+		again := serve(t, "-data", out)
+		if status, body := again.get(t, "/v2/bookings", s.key); status != 200 {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+		again.stop()
+		s.stop()
+	}
+	want(t, 0, `(?s)^sound: .*extends each of the \d checkpoints`, "verify", "-data", filepath.Join(to, "stopped"), "-against", filepath.Join(dir, "checkpoints.log"))
+	journal := filepath.Join(dir, firstFile)
+	if err := os.WriteFile(journal, bytes.Replace([]byte(content(t, journal)), []byte("timetable"), []byte("timetaple"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(t, 1, "line 2, byte", "backup", "-data", dir, filepath.Join(to, "damaged"))
+}
+
+// Contract §1: a repair writes what is before a damaged line elsewhere, says so in the journal, and does not deceive who
+// kept a checkpoint.
+func TestRepair(t *testing.T) {
+	dir, to := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	s := serve(t, "-data", dir)
+	want(t, 1, "a server is running", "repair", "-data", dir, "-cut-at", "3", "-reason", "x", filepath.Join(to, "a"))
+	s.stop()
+	journal := filepath.Join(dir, firstFile)
+	lines := strings.SplitAfter(content(t, journal), "\n")
+	lines[2] = strings.Replace(lines[2], `"data":`, `"date":`, 1)
+	if err := os.WriteFile(journal, []byte(strings.Join(lines, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(t, 1, "damaged: .*line 3, byte", "verify", "-data", dir)
+	want(t, 65, "line 3, byte", "serve", "-data", dir, "-addr", "127.0.0.1:0")
+	for says, args := range map[string][]string{
+		"-cut-at must be a seq from 2 on": {"-reason", "x", "out"},
+		"-cut-at must be a seq":           {"-cut-at", "1", "-reason", "x", "out"},
+		"invalid value":                   {"-cut-at", "three", "-reason", "x", "out"},
+		"-reason must be given":           {"-cut-at", "3", "-reason", " ", "out"},
+		"takes 1 operands":                {"-cut-at", "3", "-reason", "x"},
+	} {
+		want(t, 2, says, append([]string{"repair", "-data", dir}, args...)...)
+	}
+	want(t, 1, "what is to be kept is not good: .*line 3", "repair", "-data", dir, "-cut-at", "4", "-reason", "x", filepath.Join(to, "b"))
+	want(t, 1, "lies in the data directory", "repair", "-data", dir, "-cut-at", "3", "-reason", "x", filepath.Join(dir, "journal", "b"))
+	out := filepath.Join(to, "good")
+	want(t, 0, `good is sound and has the lines before 3; line 3 says what was cut`, "repair", "-data", dir, "-cut-at", "3", "-reason", "a bit flipped", out)
+	want(t, 0, `^sound: 3 lines`, "verify", "-data", out)
+	want(t, 1, "is not empty", "repair", "-data", dir, "-cut-at", "3", "-reason", "x", out)
+	want(t, 0, `a bit flipped`, "log", "-data", out)
+	want(t, 1, `seq \d+: .*the newest of these that fits is of seq`, "verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
+	again := serve(t, "-data", out)
+	again.stop()
+	want(t, 0, `^sound: \d+ lines`, "verify", "-data", out)
+	want(t, 1, `line \d+, byte \d+, seq \d+: is not the line that the checkpoint in the file given was made of`, "verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
+	if content(t, journal) != strings.Join(lines, "") {
+		t.Error("the repair changed the damaged journal")
+	}
+}

@@ -1,0 +1,148 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/server"
+	"waybill/store"
+)
+
+// seller is a server on a directory, and a partner that calls it.
+type seller struct {
+	t      *testing.T
+	s      *server.Server
+	key    string
+	cookie string
+}
+
+// call gives what a regexp finds in the answer.
+func (s *seller) call(find, method, target, body string) string {
+	s.t.Helper()
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.Header.Set("x-api-key", s.key)
+	r.Header.Set("Cookie", s.cookie)
+	w := httptest.NewRecorder()
+	s.s.ServeHTTP(w, r)
+	found := regexp.MustCompile(find).FindStringSubmatch(fmt.Sprint(w.Result().Header["Set-Cookie"], w.Body))
+	if w.Code >= 300 || found == nil {
+		s.t.Fatalf("%s %s: %d without %s: %s", method, target, w.Code, find, w.Body)
+	}
+	return found[len(found)-1]
+}
+
+func (s *seller) admin(op string, form ...string) string {
+	s.t.Helper()
+	values := url.Values{}
+	for i := 0; i < len(form); i += 2 {
+		values.Set(form[i], form[i+1])
+	}
+	var out strings.Builder
+	if err := s.s.Admin(op, values, &out); err != nil {
+		s.t.Fatal(op, err)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// book makes a booking and gives its id and those of its tickets.
+func (s *seller) book(to string, passengers int, name string) (id string, tickets []string) {
+	s.t.Helper()
+	offer := s.call(`"offers":\[{"id":"([^"]+)"`, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug="+to+"&departureDate=2026-11-24", "")
+	one := fmt.Sprintf(`{"firstName":%q,"lastName":"Franko","phones":[{"phone":"+380501234567"}]}`, name)
+	s.call(`"booking":{"id":"([^"]+)"`, "GET", "/v2/bookings/"+s.call(`"booking":{"id":"([^"]+)"`, "POST", "/v2/bookings",
+		`{"offerId":"`+offer+`","currency":"UAH","passengers":[`+one+strings.Repeat(","+one, passengers-1)+`]}`), "")
+	var list struct {
+		Data struct {
+			Bookings []struct {
+				ID      string
+				Tickets []struct{ ID string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(s.call(`(?s)\[\] (.*)`, "GET", "/v2/bookings?take=1", "")), &list); err != nil || len(list.Data.Bookings) != 1 {
+		s.t.Fatal(err, list)
+	}
+	for _, t := range list.Data.Bookings[0].Tickets {
+		tickets = append(tickets, t.ID)
+	}
+	return list.Data.Bookings[0].ID, tickets
+}
+
+// sold gives the files of a server that has sold and refunded, signed in a user and written a report, over two restarts.
+func sold(t *testing.T, first map[string]string, name string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	writeFiles(t, dir, first)
+	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	s := &seller{t: t}
+	open := func() {
+		var err error
+		if s.s, err = server.Open(server.Config{Dir: dir, Now: func() time.Time { now = now.Add(time.Second); return now }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shut := func() {
+		if err := s.s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open()
+	if err := s.s.Import(os.DirFS("../testdata/demo"), "demo", server.ImportOptions{}, new(strings.Builder)); err != nil {
+		t.Fatal(err)
+	}
+	s.key = s.admin("partner-add", "name", name)
+	one, tickets := s.book("lviv", 3, name)
+	s.call("Paid", "POST", "/v2/bookings/"+one+"/pay", `{"ticketIds":["`+tickets[0]+`"]}`)
+	s.call("Booked", "POST", "/v2/bookings/"+one+"/book", `{"ticketIds":["`+tickets[1]+`"]}`)
+	shut()
+	open()
+	s.admin("ticket-status", "ticket", tickets[1], "status", "Prepaid")
+	s.admin("ticket-move", "ticket", tickets[0], "booking", "new")
+	now = now.Add(time.Hour)
+	two, _ := s.book("warsaw", 2, name)
+	s.call("Paid", "POST", "/v2/bookings/"+two+"/pay", "")
+	now = now.Add(time.Hour)
+	s.call("Refund", "POST", "/v2/bookings/"+two+"/cancel", "")
+	s.admin("user-add", "email", "a@example.com", "first-name", name, "last-name", "B", "password", "correct-horse", "company", "zorevia-lines", "role", "ADMIN")
+	s.cookie = s.call(`(waybill_access=[^;]+)`, "POST", "/v2/auth/idp/login", `{"idToken":"`+s.admin("idtoken", "email", "a@example.com")+`"}`)
+	s.call("report", "POST", "/v2/reports/company/orders", `{"startDate":"2026-11-20T00:00:00Z","endDate":"2027-11-20T00:00:00Z"}`)
+	shut()
+	open()
+	s.book("lviv", 1, name)
+	s.book("odesa", 1, name)
+	shut()
+	return files(t, dir)
+}
+
+// divided gives a journal of one file as one of two, as a smaller limit would have it.
+func divided(all map[string]string) map[string]string {
+	lines := journalLines(all)
+	half := len(lines) / 2
+	all["journal/"+fmt.Sprintf("%012d.jsonl", 1)] = strings.Join(lines[:half], "")
+	all["journal/"+fmt.Sprintf("%012d.jsonl", half+1)] = strings.Join(lines[half:], "")
+	return all
+}
+
+// TestTamperedServer: the same as TestTampered, of a server's directory.
+func TestTamperedServer(t *testing.T) {
+	t.Parallel()
+	all := divided(sold(t, nil, "Anna"))
+	same := map[string]string{}
+	for _, name := range []string{"FORMAT", "checkpoint.key", "checkpoint.pub"} {
+		same[name] = all[name]
+	}
+	other := divided(sold(t, same, "Olha"))
+	delete(all, "admin.sock")
+	t.Logf("%d bytes in %d files, %d lines", len(strings.Join(journalLines(all), "")), len(named(all, "journal/")), len(journalLines(all)))
+	verdict(func(fsys store.FS) (store.Report, error) {
+		rep, err := server.Verify(fsys, false, nil)
+		return rep.Report, err
+	}).findsAll(t, all, other)
+}
