@@ -19,8 +19,8 @@ func Backup(from, to FS, live bool, others ...string) (Head, error) {
 	if err := fresh(to); err != nil {
 		return Head{}, err
 	}
-	// What proves that lines were durable comes before them.
-	for _, name := range []string{"snapshots/", checkpointLog, checkpointFile} {
+	// What proves that lines were durable comes before them; the newest checkpoint comes first, so that it is in the log.
+	for _, name := range []string{"snapshots/", checkpointFile, checkpointLog} {
 		if err := copyAll(from, to, name); err != nil {
 			return Head{}, err
 		}
