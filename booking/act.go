@@ -286,3 +286,11 @@ func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 func (s *State) ApplyCarrierSet(now time.Time, e *CarrierSet) {
 	s.renew(e.Booking, now).find(e.Ticket).Carrier = e.Status
 }
+
+// Forget forgets the passengers of tickets.
+func (s *State) Forget(now time.Time, tickets []ID) {
+	for _, id := range tickets {
+		b, _ := s.ticket(id)
+		s.renew(b.ID, now).find(id).Passenger = NewPassenger("", "", "", nil)
+	}
+}

@@ -131,6 +131,15 @@ func (s *State) Restore(r *Report) {
 	s.list = append(s.list, r)
 }
 
+// Requeue has files written anew.
+func (s *State) Requeue(ids []booking.ID) {
+	for _, id := range ids {
+		if _, ok := s.byID[id]; ok {
+			s.change(id, func(r *Report) { r.Completed, r.SHA256 = time.Time{}, "" })
+		}
+	}
+}
+
 func (s *State) ApplyOrdered(now time.Time, e *Ordered) {
 	s.Restore(&Report{Ordered: *e, Created: now})
 }

@@ -31,6 +31,7 @@ var adminOps = map[string]func(*Server, url.Values, io.Writer) (string, error){
 	"user-add":       (*Server).adminUserAdd,
 	"user-remove":    (*Server).adminUserRemove,
 	"idtoken":        (*Server).adminIDToken,
+	"forget":         (*Server).adminForget,
 }
 
 // CheckForm finds what the form of an admin operation alone shows wrong. Its
@@ -60,6 +61,14 @@ func CheckForm(op string, form url.Values) error {
 		return fmt.Errorf("-role: %w", role)
 	case op == "user-add" && form.Get("company") == "":
 		return errors.New("-company must be given")
+	case op == "forget" && form.Has("booking") == form.Has("email"):
+		return errors.New("one of -booking and -email must be given")
+	case op == "forget" && form.Has("booking") && !isBooking:
+		return fmt.Errorf("%q is not a booking's id", form.Get("booking"))
+	case op == "forget" && strings.TrimSpace(form.Get("reason")) == "":
+		return errors.New("-reason must be given")
+	case op == "forget" && form.Has("email") && !isEmail:
+		return fmt.Errorf("-email %q is not an e-mail address", form.Get("email"))
 	case (op == "user-add" || op == "idtoken") && !isEmail:
 		return fmt.Errorf("-email %q is not an e-mail address", form.Get("email"))
 	}

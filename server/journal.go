@@ -175,6 +175,7 @@ var kinds = []kind{
 	plain("report.completed", inReports, (*report.State).ApplyCompleted),
 	plain("report.downloaded", inReports, (*report.State).ApplyDownloaded),
 	plain("timetable.imported", inAll, applyTimetableImported),
+	plain(store.KindErased, inAll, applyPersonalErased),
 	plain("geolocation.set", inAll, func(s *State, _ time.Time, e *GeolocationSet) { s.Geolocation[e.Object] = e.On }),
 	plain("clock.set", inAll, func(s *State, _ time.Time, e *ClockSet) {
 		s.Clock = Clock{!e.Real, e.OffsetMs, cmp.Or(e.Began, s.Clock.Began)}

@@ -236,6 +236,8 @@ func (s *State) tellOther(e Event) string {
 		return fmt.Sprintf("report %s is written: %d rows, SHA-256 %s", e.ID, e.Rows, e.SHA256)
 	case *report.Downloaded:
 		return fmt.Sprintf("report %s is downloaded for the first time", e.ID)
+	case *PersonalErased:
+		return fmt.Sprintf("forget: the personal data of %d tickets is erased, from the lines %d: %s", len(e.Tickets), e.Lines, e.Reason)
 	case *GeolocationSet:
 		return fmt.Sprintf("user %s sets the geolocation of %q to %v", e.User, e.Object, e.On)
 	case *TimetableImported:

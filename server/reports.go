@@ -218,6 +218,8 @@ func (s *Server) runReports() {
 
 // writeReports writes the files of all reports that are queued.
 func (s *Server) writeReports() error {
+	s.reporting.Lock()
+	defer s.reporting.Unlock()
 	var queued []*report.Report
 	if err := s.st.View(func(st *State, _ time.Time) { queued = st.Reports.Queued() }); err != nil {
 		return err

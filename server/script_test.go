@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,7 +14,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +35,7 @@ import (
 //	browser NAME [like NAME]  the browser that calls from here on, with its cookies, at first those of another; or nobody
 //	settle                    lets the background come to rest
 //	list DIR                  $out is the names of its files
+//	holds TEXT [NAME…]        the files of the directory in which the text stands; a name with / at its end is any there
 //	admin OP [key=value]…     an admin operation; $out is what it prints; admin! expects an error
 //	header NAME: VALUE        of the next request
 //	METHOD PATH [BODY]
@@ -183,6 +184,9 @@ func (p *player) play(line string) {
 			p.fatal("%v", err)
 		}
 		p.vars["out"] = strings.Join(names, " ")
+	case "holds":
+		words := strings.Fields(p.expand(rest))
+		p.holds(words[0], words[1:])
 	case "wait":
 		d, err := time.ParseDuration(rest)
 		if err != nil {
@@ -216,6 +220,28 @@ func (p *player) play(line string) {
 		p.header = append(p.header, [2]string{k, v})
 	default:
 		p.request(word, rest)
+	}
+}
+
+// holds finds a text in these files of the directory, and in no other.
+func (p *player) holds(text string, want []string) {
+	var got []string
+	err := filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(text)) {
+			name, _ := filepath.Rel(p.dir, path)
+			if strings.HasPrefix(name, "snapshots/") {
+				name = "snapshots/"
+			}
+			got = append(got, name)
+		}
+		return err
+	})
+	if got = slices.Compact(got); err != nil || !slices.Equal(got, want) {
+		p.fatal("%s stands in %q, want %q (%v)", text, got, want, err)
 	}
 }
 
@@ -270,91 +296,6 @@ func (p *player) wellFormed() {
 	if key := p.vars[p.caller]; key != "" && strings.Contains(p.resp.Body.String()+fmt.Sprint(h), key) {
 		p.fatal("the answer shows the key")
 	}
-}
-
-var checkLine = regexp.MustCompile(`^(header )?(\S+) (==|~|#|keys|=) ?(.*)$`)
-
-func (p *player) check(line string) {
-	if status, err := strconv.Atoi(line); err == nil {
-		if p.asked = true; p.resp.Code != status {
-			p.fatal("status %d, want %d: %s", p.resp.Code, status, p.resp.Body)
-		}
-		return
-	}
-	m := checkLine.FindStringSubmatch(line)
-	if m == nil {
-		p.fatal("%q is no check", line)
-	}
-	path, op, want := m[2], m[3], m[4]
-	if op == "=" {
-		p.vars[path] = strings.Trim(p.value(want), `"`)
-		return
-	}
-	want = p.expand(want)
-	got := ""
-	switch {
-	case m[1] != "":
-		got = strings.Join(p.resp.Header().Values(path), ", ")
-	default:
-		got = p.value(path)
-	}
-	ok := false
-	switch op {
-	case "==":
-		ok = got == want
-	case "~":
-		ok = regexp.MustCompile(want).MatchString(got)
-	case "#":
-		var list []json.RawMessage
-		ok = json.Unmarshal([]byte(got), &list) == nil && strconv.Itoa(len(list)) == want
-	case "keys":
-		got = keys(got)
-		ok = got == want
-	}
-	if !ok {
-		p.fatal("%s\n got %s\nwant %s %s\n(%s)", path, got, op, want, p.resp.Body)
-	}
-}
-
-// value gives the JSON at a path such as data.offers[0].id, "absent" where there is nothing.
-func (p *player) value(path string) string {
-	if path == "out" {
-		return p.vars["out"]
-	}
-	v := json.RawMessage(bytes.TrimSpace(p.resp.Body.Bytes()))
-	if path == "body" {
-		return string(v)
-	}
-	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		if i, err := strconv.Atoi(part); err == nil {
-			var list []json.RawMessage
-			if json.Unmarshal(v, &list) != nil || i >= len(list) {
-				return "absent"
-			}
-			v = list[i]
-			continue
-		}
-		var object map[string]json.RawMessage
-		if json.Unmarshal(v, &object) != nil || object[part] == nil {
-			return "absent"
-		}
-		v = object[part]
-	}
-	return string(v)
-}
-
-// keys gives the member names of an object in their order.
-func keys(object string) string {
-	dec := json.NewDecoder(strings.NewReader(object))
-	dec.Token()
-	var names []string
-	for dec.More() {
-		name, _ := dec.Token()
-		names = append(names, fmt.Sprint(name))
-		var skip json.RawMessage
-		dec.Decode(&skip)
-	}
-	return strings.Join(names, " ")
 }
 
 // crash goes on with a copy of the directory, as a machine does that lost its server.

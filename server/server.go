@@ -93,7 +93,8 @@ type Server struct {
 	ordered   chan struct{} // wakes the queue of reports
 
 	unavailable bool       // it only answers 503
-	importing   sync.Mutex // one import, and one key rotation, at a time
+	importing   sync.Mutex // one import, key rotation, or erasure at a time
+	reporting   sync.Mutex // one report at a time
 
 	background sync.WaitGroup     // what comes to an end by itself
 	queue      sync.WaitGroup     // what runs until stop

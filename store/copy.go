@@ -32,15 +32,31 @@ func Backup(from, to FS, live bool, others ...string) (Head, error) {
 	if s.torn != nil {
 		return Head{}, fmt.Errorf("the journal's end is torn, which the next start mends: %w", &s.torn.Damage)
 	}
-	// A line that was read need not be on the disk yet.
-	f, err := from.Open(s.last)
-	if err == nil {
-		err = errors.Join(f.Sync(), f.Close())
-	}
-	if err != nil {
+	if err := s.settled(); err != nil {
 		return Head{}, err
 	}
 	return s.head, copyJournal(&s, to, nil, others)
+}
+
+// settled waits until what was read of a journal in use is on the disk, which a checkpoint tells. (To sync the file here
+// would be wrong: where that fails, the server's own sync may not.)
+func (s *scan) settled() error {
+	for wait := time.Duration(0); s.live; wait += checkpointQuiet / 4 {
+		note, err := NewestCheckpoint(s.fsys)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		var origin string
+		var seq uint64
+		if fmt.Sscanf(string(note), "%s\n%d\n", &origin, &seq); seq >= s.head.Seq {
+			return nil
+		}
+		if wait > 5*checkpointPause {
+			return fmt.Errorf("the server makes no checkpoint of line %d; its log says why", s.head.Seq)
+		}
+		time.Sleep(checkpointQuiet / 4)
+	}
+	return nil
 }
 
 // Repair copies the lines before cutAt, which must be good, into a new directory, of the same origin. A line of the type
@@ -52,7 +68,7 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 	if err := fresh(to); err != nil {
 		return head, err
 	}
-	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, until: cutAt - 1, whole: true}, state: cfg.New()}
+	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, until: cutAt - 1, whole: true, erasures: newErasures()}, state: cfg.New()}
 	r.visit = r.apply
 	if err := r.heedAll(); err != nil {
 		cfg.Log.Warn("not all checkpoints can be used", "err", err)
@@ -65,7 +81,7 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 	case r.head.Seq != cutAt-1:
 		return head, fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cutAt)
 	}
-	said := repaired{Reason: reason}
+	said := repaired{Reason: reason, Erased: r.erasures.unnamed()}
 	for seq, list := range r.evidence {
 		if seq >= cutAt && seq > said.Checkpoint.Seq {
 			said.Checkpoint.Seq, said.Checkpoint.Hash = seq, fmt.Sprintf("%x", list[0].Hash)

@@ -230,6 +230,9 @@ func (l *life) backup() error {
 	l.backed = l.sure
 	l.mu.Unlock()
 	_, err := store.Backup(l.fsys, within{l.fsys, backupDir}, true)
+	if err != nil && strings.Contains(err.Error(), "makes no checkpoint") {
+		err = fmt.Errorf("%w: %w", errFault, err) // the journal has failed, or a checkpoint has
+	}
 	return err
 }
 

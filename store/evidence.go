@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"time"
 )
 
 // evidence is a checkpoint that the journal must agree with.
@@ -50,13 +51,11 @@ func (s *scan) heedAll() error {
 	if errors.Is(err, fs.ErrNotExist) && errors.Is(none, fs.ErrNotExist) {
 		return nil // of a program that made none
 	}
+	if _, gone := readFile(s.fsys, privateKeyFile); err == nil && gone == nil { // an auditor's copy has none
+		_, err = loadKey(s.fsys)
+	}
 	if err != nil {
 		return err
-	}
-	if _, gone := readFile(s.fsys, privateKeyFile); gone == nil { // an auditor's copy has none
-		if _, err := loadKey(s.fsys); err != nil {
-			return err
-		}
 	}
 	logged := none != nil
 	err = reading(s.fsys, checkpointLog, func(f *io.SectionReader) error {
@@ -97,12 +96,15 @@ type repaired struct {
 		Seq  uint64 `json:"seq"`
 		Hash string `json:"hash"`
 	} `json:"checkpoint"`
+	// Erased are the lines whose personal parts were erased by lines that were cut off, and when.
+	Erased map[uint64]time.Time `json:"erased,omitempty"`
 }
 
 // excused tells whether a repair says that the lines a checkpoint was made of were cut off.
 func (s *scan) excused(e *evidence) bool {
 	return !e.kept && slices.ContainsFunc(s.repairs, func(r repaired) bool {
-		return r.line.Seq <= e.Seq && e.Seq <= r.Checkpoint.Seq && !e.Time.After(r.line.Time)
+		named := e.Seq < r.Checkpoint.Seq || fmt.Sprintf("%x", e.Hash) == r.Checkpoint.Hash
+		return r.line.Seq <= e.Seq && e.Seq <= r.Checkpoint.Seq && named && !e.Time.After(r.line.Time)
 	})
 }
 

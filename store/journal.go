@@ -176,11 +176,12 @@ func personalHash(data []byte) (sum [32]byte, ok bool) {
 	return sum, ok
 }
 
+const erasedLayout = `{"erased":"` + timeLayout + `"}`
+
 // erased tells whether a personal part is exactly {"erased":"<time>"}.
 func erased(personal []byte) bool {
-	const layout = `{"erased":"` + timeLayout + `"}`
-	at, err := time.Parse(layout, string(personal))
-	return err == nil && at.Format(layout) == string(personal)
+	at, err := time.Parse(erasedLayout, string(personal))
+	return err == nil && at.Format(erasedLayout) == string(personal)
 }
 
 // writer is the journal's end. Only the writer goroutine uses it.
@@ -191,6 +192,7 @@ type writer struct {
 	head    Head   // the newest durable line
 	next    Head   // the last line in buf
 	buf     []byte // what flush is to write
+	begin   bool   // what is in buf should begin a file
 	rotated bool   // a file was begun: time for a snapshot
 	full    bool   // there is no more room on the disk
 
@@ -312,6 +314,7 @@ func (st *Store[S, E]) write(b *batch[E]) error {
 		var kind string
 		kind, w.data, w.personal = st.cfg.Encode(e.event, w.data[:0], w.personal[:0])
 		e.Head = w.add(e.Stamp, kind, w.data, w.personal)
+		w.begin = w.begin || kind == KindErased
 	}
 	return st.flush()
 }
@@ -327,11 +330,12 @@ func (w *writer) add(stamp Stamp, kind string, data, personal []byte) Head {
 // flush makes what was added durable: one write, one sync.
 func (st *Store[S, E]) flush() error {
 	w := &st.w
-	if w.size > 0 && w.size+int64(len(w.buf)) > st.cfg.SegmentBytes {
+	if w.size > 0 && (w.begin || w.size+int64(len(w.buf)) > st.cfg.SegmentBytes) {
 		if err := st.rotate(); err != nil {
 			return err
 		}
 	}
+	w.begin = false
 	n, err := w.file.Write(w.buf)
 	if err == nil && n < len(w.buf) {
 		err = io.ErrShortWrite

@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,6 +109,7 @@ type scan struct {
 	evidence map[uint64][]evidence // by seq
 	repairs  []repaired            // that the journal tells of
 	fits     uint64                // the newest line that a checkpoint agrees with
+	erasures *erasures             // or nil
 
 	head  Head
 	files int
@@ -213,6 +215,11 @@ func (s *scan) read(f *io.SectionReader) error {
 			if err := s.agrees(&l); err != nil {
 				return &Damage{at, l.Seq, err.Error()}
 			}
+			if s.erasures != nil {
+				if err := s.erasures.note(at, &l); err != nil {
+					return err
+				}
+			}
 		}
 		switch {
 		case bad != nil:
@@ -269,6 +276,7 @@ type Report struct {
 	Files       int
 	Snapshots   int
 	Checkpoints int   // lines that there are checkpoints of
+	Unerased    int   // lines whose personal parts are still to be erased: an Erase was cut short
 	Torn        *Torn // an end that the next start would cut
 }
 
@@ -292,9 +300,13 @@ type Kept struct {
 // events mean.
 func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
 	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
+	r.erasures = newErasures()
 	seqs, err := numbers(cfg.FS, "snapshots")
-	err = cmp.Or(err, strangers(cfg.FS))
-	if err == nil {
+	names, unlisted := cfg.FS.List("journal")
+	if i := slices.IndexFunc(names, func(name string) bool { return !journalFile.MatchString(name) }); i >= 0 {
+		return Report{}, inFile("journal/"+names[i], "is not a file of the journal")
+	}
+	if err = cmp.Or(err, unlisted); err == nil {
 		err = r.heedAll()
 	}
 	for _, k := range kept {
@@ -319,23 +331,18 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 		checked++
 		return r.compare(l)
 	}
+	left := 0
 	if err = r.run(); err == nil {
+		left, err = r.erasures.check()
+	}
+	if err == nil {
 		err = inspect(r.state, r.head.Stamp)
 	}
-	return Report{r.head, r.files, checked, len(r.evidence), r.torn}, err
+	return Report{r.head, r.files, checked, len(r.evidence), left, r.torn}, err
 }
 
-// strangers finds what stands among the journal's files and is none: a copy of one, or one under another name.
-func strangers(fsys FS) error {
-	names, err := fsys.List("journal")
-	for _, name := range names {
-		var first uint64
-		if fmt.Sscanf(name, "%d.jsonl", &first); name != numbered(first) && !strings.HasSuffix(name, tempSuffix) {
-			return inFile("journal/"+name, "is not a file of the journal")
-		}
-	}
-	return err
-}
+// journalFile is what the files of the journal are called; a copy of one, or one under another name, is none.
+var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + tempSuffix + `)?$`)
 
 // compare checks that the snapshot of a line is, byte for byte, what replay gives.
 func (r *replay[S, E]) compare(l *Line) error {

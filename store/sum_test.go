@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,12 +76,44 @@ type (
 	sumConfig = store.Config[*sum, add]
 )
 
+// erasing is an event that names lines whose names are erased.
+func erasing(lines ...uint64) add {
+	return add{Text: erasePrefix + strings.Trim(fmt.Sprint(lines), "[]")}
+}
+
+const erasePrefix = "erase "
+
+func (e add) erases() (lines []uint64) {
+	if text, ok := strings.CutPrefix(e.Text, erasePrefix); ok {
+		for n := range strings.FieldsSeq(text) {
+			seq, _ := strconv.ParseUint(n, 10, 64)
+			lines = append(lines, seq)
+		}
+	}
+	return lines
+}
+
 func apply(s *sum, stamp store.Stamp, e add) {
+	if lines := e.erases(); lines != nil {
+		s.items = slices.Clone(s.items)
+		for i := range s.items {
+			if slices.Contains(lines, s.items[i].Seq) {
+				s.items[i].Name = ""
+			}
+		}
+	}
 	s.items = append(s.items, item{stamp.Seq, stamp.Time, e.N, e.Text, e.Name})
 	s.total += e.N
 }
 
 func encode(e add, data, personal []byte) (string, []byte, []byte) {
+	if lines := e.erases(); lines != nil {
+		d, err := json.Marshal(map[string]any{"lines": lines})
+		if err != nil {
+			panic(err)
+		}
+		return store.KindErased, append(data, d...), personal
+	}
 	d, err := json.Marshal(addData{N: e.N, Text: e.Text})
 	if err == nil && e.Name != "" {
 		var p []byte
@@ -94,6 +127,11 @@ func encode(e add, data, personal []byte) (string, []byte, []byte) {
 }
 
 func decode(kind string, data, personal []byte) (add, error) {
+	if kind == store.KindErased {
+		var d struct{ Lines []uint64 }
+		err := json.Unmarshal(data, &d)
+		return erasing(d.Lines...), err
+	}
 	if kind != "added" {
 		return add{}, store.ErrNewer
 	}

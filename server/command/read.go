@@ -75,6 +75,9 @@ func setupVerify(flags *flag.FlagSet) action {
 		}
 		fmt.Fprintf(p.Stdout, "sound: %d lines in %d files, %d snapshots, %d checkpoints; the last line's hash is %x\n", rep.Head.Seq, rep.Files, rep.Snapshots, rep.Checkpoints, rep.Head.Hash)
 		fmt.Fprintf(p.Stdout, "the books at %s: %s\n", rep.Head.Time.UTC().Format(time.RFC3339), rep.Books)
+		if rep.Unerased > 0 {
+			fmt.Fprintf(p.Stdout, "the personal data of %d lines is still to be erased: run waybill forget again\n", rep.Unerased)
+		}
 		if kept != nil {
 			fmt.Fprintf(p.Stdout, "the journal extends each of the %d checkpoints in %s\n", len(kept), *against)
 		}
