@@ -35,9 +35,17 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 			if known, ok := s.byTicket[t.ID]; !ok || known != uint32(n) {
 				return b, fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, of.ID)
 			}
-			if err := b.count(t, now); err != nil {
-				return b, err
+			status, _ := t.Status(now)
+			b.status[status]++
+			b.tickets++
+			paid, money := int64(0), b.money[string(t.Currency[:])]
+			if t.Phase == Paid || t.Was == Paid {
+				paid = t.Price()
 			}
+			if t.Refund < 0 || t.Refund > paid || t.Phase == Refunded && t.Was != Paid {
+				return b, fmt.Errorf("ticket %s was refunded %d of %d paid", t.ID, t.Refund, paid)
+			}
+			b.money[string(t.Currency[:])] = [2]int64{money[0] + paid, money[1] + t.Refund}
 			for _, l := range t.Itinerary() {
 				if !t.live(now) {
 					continue
@@ -71,22 +79,6 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 		b.sold, b.held = b.sold+int(form.Bus.Seats)-unsold, b.held+unsold-free
 	}
 	return b, nil
-}
-
-// count adds a ticket's status and money.
-func (b *Books) count(t *Ticket, now time.Time) error {
-	status, _ := t.Status(now)
-	b.status[status]++
-	b.tickets++
-	paid, money := int64(0), b.money[string(t.Currency[:])]
-	if t.Phase == Paid || t.Was == Paid {
-		paid = t.Price()
-	}
-	if t.Refund < 0 || t.Refund > paid || t.Phase == Refunded && t.Was != Paid {
-		return fmt.Errorf("ticket %s was refunded %d of %d paid", t.ID, t.Refund, paid)
-	}
-	b.money[string(t.Currency[:])] = [2]int64{money[0] + paid, money[1] + t.Refund}
-	return nil
 }
 
 // String gives the figures in a line.

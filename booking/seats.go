@@ -177,8 +177,7 @@ func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 		return fmt.Errorf("there is no ticket %s", e.Ticket)
 	}
 	if _, ok := t.next(action, now); !ok {
-		status, payment := t.Status(now)
-		return fmt.Errorf("ticket %s is %s/%s", e.Ticket, status, payment)
+		return fmt.Errorf("ticket %s is in no state to %s", e.Ticket, action)
 	}
 	for i, l := range t.Itinerary()[:min(len(e.Seats), len(t.Itinerary()))] {
 		l.Seat = e.Seats[i]

@@ -149,7 +149,7 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 		"what is not there is canceled":       {at("tickets.canceled", 2), b.bookings[2], b.tickets[0], true, "does not fit the lines before it"},
 		"a ticket is in two bookings":         {-at("booking.created", 3), b.tickets[5], b.tickets[0], false, "ticket " + b.tickets[0] + " is in booking " + b.bookings[0] + ", but is not found there"},
 		"a ticket is twice in a booking":      {-at("booking.created", 3), b.tickets[5], b.tickets[0], false, "ticket " + b.tickets[0] + " is in booking"},
-		"a ticket is paid twice":              {at("ticket.paid", 3), b.tickets[3], b.tickets[2], true, "ticket " + b.tickets[2] + " is Confirmed/Paid"},
+		"a ticket is paid twice":              {at("ticket.paid", 3), b.tickets[3], b.tickets[2], true, "ticket " + b.tickets[2] + " is in no state to pay"},
 		"a booking is there twice":            {at("booking.created", 2), b.bookings[1], b.bookings[0], true, "does not fit the lines before it|there is no ticket"},
 		"a run is named that was never sold":  {at("booking.created", 3), `"run":"[^"]+`, `"run":"AAAAAAAAAAAAAAAA`, true, "does not fit the lines before it"},
 		"fewer seats are given than legs":     {at("booking.created", 3), `"seats":\[2\]`, `"seats":[]`, true, "does not fit the lines before it"},

@@ -96,9 +96,7 @@ func SplitCheckpoints(data []byte, atEOF bool) (advance int, note []byte, err er
 	switch {
 	case end >= 0 && end == len(data) && !atEOF: // the blank line is still to come
 	case end >= 0:
-		if end < len(data) && data[end] == '\n' {
-			end++
-		}
+		end += len(data[end:]) - len(bytes.TrimPrefix(data[end:], newline))
 		return end, data[start:end], nil
 	case atEOF && start < len(data), len(data)-start > maxCheckpoint:
 		return len(data), data[start:], nil

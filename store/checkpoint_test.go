@@ -152,10 +152,11 @@ func TestCheckpointAtRotation(t *testing.T) {
 		cfg.SegmentBytes = 900
 		st := open(t, cfg)
 		time.Sleep(300 * time.Millisecond)
+		synctest.Wait()
 		for len(named(files(t, dir), "journal/")) < 2 {
 			put(t, st, add{N: 1})
+			synctest.Wait() // so that no file comes or goes while they are read
 		}
-		synctest.Wait()
 		if all := files(t, dir); !strings.Contains(all["checkpoint"], fmt.Sprintf("\n%d\n", len(journalLines(all)))) {
 			t.Errorf("the newest checkpoint is %q", all["checkpoint"])
 		}

@@ -92,6 +92,40 @@ func TestBackupOfATornEnd(t *testing.T) {
 	}
 }
 
+// moving is a directory that goes on from one state to the next as soon as one of its checkpoints is read.
+type moving struct {
+	*held
+	next map[string]string
+}
+
+func (m moving) Open(name string) (store.File, error) {
+	f, err := m.held.Open(name)
+	if strings.HasPrefix(name, "checkpoint") {
+		m.held.files = m.next
+	}
+	return f, err
+}
+
+// TestBackupBesideACheckpoint: one that is made between the reading of the newest and of the log leaves no newest that is
+// not in the log.
+func TestBackupBesideACheckpoint(t *testing.T) {
+	d := newDisk()
+	var states []map[string]string
+	for range 2 {
+		st := open(t, config(d))
+		put(t, st, add{N: 1})
+		closeStore(t, st)
+		states = append(states, d.files())
+	}
+	out := within{newDisk(), "b"}
+	if err := store.Backup(moving{&held{files: states[0]}, states[1]}, out, true); err != nil {
+		t.Fatal(err)
+	}
+	if rep, end, err := verify(config(out), false); err != nil || end.total != 2 || rep.Checkpoints != 2 {
+		t.Error(rep, end, err)
+	}
+}
+
 // TestRepair: the good lines before a damaged one go into a new directory, with a line that says so; it starts and
 // verifies beside the old checkpoints, which that line excuses, and no other. What an auditor kept shows the cut.
 func TestRepair(t *testing.T) {

@@ -52,13 +52,11 @@ func (s *scan) heedAll() error {
 	if errors.Is(err, fs.ErrNotExist) && errors.Is(none, fs.ErrNotExist) {
 		return nil // of a program that made none
 	}
+	if _, gone := readFile(s.fsys, privateKeyFile); err == nil && gone == nil { // an auditor's copy has none
+		_, err = loadKey(s.fsys)
+	}
 	if err != nil {
 		return err
-	}
-	if _, gone := readFile(s.fsys, privateKeyFile); gone == nil { // an auditor's copy has none
-		if _, err := loadKey(s.fsys); err != nil {
-			return err
-		}
 	}
 	logged := none != nil
 	err = reading(s.fsys, checkpointLog, func(f *io.SectionReader) error {
@@ -166,6 +164,9 @@ func (s *scan) newestFit(e *evidence) string {
 		fits = s.keptFits
 	}
 	text := fmt.Sprintf("the newest of these that fits is of seq %d", fits)
+	if fits == 0 {
+		text = "no older one of these fits"
+	}
 	for _, r := range s.repairs {
 		text += fmt.Sprintf("; a repair cut the journal at seq %d: %s", r.line.Seq, r.Reason)
 	}

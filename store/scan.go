@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -303,8 +304,11 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
 	r.erasures = newErasures()
 	seqs, err := numbers(cfg.FS, "snapshots")
-	err = cmp.Or(err, strangers(cfg.FS))
-	if err == nil {
+	names, unlisted := cfg.FS.List("journal")
+	if i := slices.IndexFunc(names, func(name string) bool { return !journalFile.MatchString(name) }); i >= 0 {
+		return Report{}, inFile("journal/"+names[i], "is not a file of the journal")
+	}
+	if err = cmp.Or(err, unlisted); err == nil {
 		err = r.heedAll()
 	}
 	for _, k := range kept {
@@ -334,17 +338,8 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 	return Report{r.head, r.files, checked, len(r.evidence), left, r.torn}, err
 }
 
-// strangers finds what stands among the journal's files and is none: a copy of one, or one under another name.
-func strangers(fsys FS) error {
-	names, err := fsys.List("journal")
-	for _, name := range names {
-		var first uint64
-		if fmt.Sscanf(name, "%d.jsonl", &first); name != numbered(first) && !strings.HasSuffix(name, tempSuffix) {
-			return inFile("journal/"+name, "is not a file of the journal")
-		}
-	}
-	return err
-}
+// journalFile is what the files of the journal are called; a copy of one, or one under another name, is none.
+var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + tempSuffix + `)?$`)
 
 // compare checks that the snapshot of a line is, byte for byte, what replay gives.
 func (r *replay[S, E]) compare(l *Line) error {

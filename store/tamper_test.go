@@ -48,6 +48,7 @@ func (h held) List(dir string) (names []string, err error) {
 	return names, nil
 }
 
+func (f heldFile) Sync() error                             { return nil }
 func (f heldFile) Close() error                            { return nil }
 func (f heldFile) Size() (int64, error)                    { return f.Reader.Size(), nil }
 func (f heldFile) Read(b []byte) (int, error)              { return f.Reader.Read(b) }

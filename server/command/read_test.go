@@ -91,7 +91,7 @@ func TestVerifyAgainst(t *testing.T) {
 		{0, `extends each of the 1 checkpoints in `, cut, first, ""},
 		{1, `damaged: .*000001.jsonl: line 3, byte \d+, seq 3: lines from seq 3 on are missing; a checkpoint in the file given proves that seq 4`, cut, first + "\n" + second, ""},
 		{1, `damaged: .*000001.jsonl: line 2, byte \d+, seq 2: is not the line that the checkpoint in the file given was made of`, anew, first, ""},
-		{1, `seq 4: is not the line that the checkpoint .*the newest of these that fits is of seq 2`, anew, second, ""},
+		{1, `seq 4: is not the line that the checkpoint .*no older one of these fits`, anew, second, ""},
 		{1, `is signed with another key`, dir, first, content(t, other, "checkpoint.pub")},
 		{1, `is signed with another key`, dir, content(t, other, "checkpoint"), ""},
 		{1, `is of another journal`, dir, content(t, other, "checkpoint"), content(t, other, "checkpoint.pub")},
@@ -172,7 +172,7 @@ func TestRepair(t *testing.T) {
 	want(t, 0, `^sound: 3 lines`, "verify", "-data", out)
 	want(t, 1, "is not empty", "repair", "-data", dir, "-cut-at", "3", "-reason", "x", out)
 	want(t, 0, `a bit flipped`, "log", "-data", out)
-	want(t, 1, `seq \d+: .*the newest of these that fits is of seq`, "verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
+	want(t, 1, `seq \d+: .*no older one of these fits; a repair cut the journal at seq 3: a bit flipped`, "verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
 	again := serve(t, "-data", out)
 	again.stop()
 	want(t, 0, `^sound: \d+ lines`, "verify", "-data", out)
