@@ -19,27 +19,26 @@ const KindErased = "personal.erased"
 
 // erasures is what a journal says of erased personal parts, and what is so.
 type erasures struct {
-	named map[uint64][]time.Time // when lines were erased, as others say
-	done  map[uint64]erasedAt    // what stands in them instead
+	named map[uint64][]string // when lines were erased, as others say
+	done  map[uint64]erasedAt // what stands in them instead
 }
 
-func newErasures() *erasures { return &erasures{map[uint64][]time.Time{}, map[uint64]erasedAt{}} }
+func newErasures() *erasures { return &erasures{map[uint64][]string{}, map[uint64]erasedAt{}} }
 
 type erasedAt struct {
 	Place
-	time time.Time
+	time string
 }
 
 // note heeds a line.
 func (e *erasures) note(at Place, l *Line) error {
 	if erased(l.Personal) {
-		when, err := time.Parse(erasedLayout, string(l.Personal))
+		when := string(l.Personal[len(`{"erased":"`) : len(l.Personal)-len(`"}`)])
 		e.done[l.Seq] = erasedAt{at, when}
-		return err
 	}
 	var data struct {
 		Lines  []uint64
-		Erased map[uint64]time.Time
+		Erased map[uint64]string
 	}
 	if l.Type != KindErased && l.Type != kindRepaired {
 		return nil
@@ -47,7 +46,7 @@ func (e *erasures) note(at Place, l *Line) error {
 		return &Damage{at, l.Seq, err.Error()}
 	}
 	for _, seq := range data.Lines {
-		e.named[seq] = append(e.named[seq], l.Time)
+		e.named[seq] = append(e.named[seq], l.Time.Format(timeLayout))
 	}
 	for seq, when := range data.Erased {
 		e.named[seq] = append(e.named[seq], when)
@@ -56,10 +55,10 @@ func (e *erasures) note(at Place, l *Line) error {
 }
 
 // unnamed gives the lines whose personal parts are gone without a line that says so, and when that was.
-func (e *erasures) unnamed() map[uint64]time.Time {
-	lines := map[uint64]time.Time{}
+func (e *erasures) unnamed() map[uint64]string {
+	lines := map[uint64]string{}
 	for seq, x := range e.done {
-		if !slices.ContainsFunc(e.named[seq], x.time.Equal) {
+		if !slices.Contains(e.named[seq], x.time) {
 			lines[seq] = x.time
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"time"
 )
 
 // evidence is a checkpoint that the journal must agree with.
@@ -123,7 +122,7 @@ type repaired struct {
 	} `json:"checkpoint"`
 	Notes int `json:"notes"` // in the log of checkpoints by then
 	// Erased are the lines whose personal parts were erased by lines that were cut off, and when.
-	Erased map[uint64]time.Time `json:"erased,omitempty"`
+	Erased map[uint64]string `json:"erased,omitempty"`
 }
 
 // excused tells whether a repair says that the lines a checkpoint was made of were cut off.

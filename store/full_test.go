@@ -47,6 +47,7 @@ func TestFullDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			synctest.Wait() // the writer has noticed
 			if got := look(t, st); got.total != total {
 				t.Fatalf("cycle %d: the total is %d, %d were acknowledged", cycle, got.total, total)
 			}
