@@ -156,7 +156,17 @@ func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating]
 // the event. It looks at the holds one by one, not at the sets of seats that Create decided by.
 func (s *State) CheckCreated(now time.Time, e *Created) error {
 	for k, l := range e.Legs {
+		run := s.runs[l.Run]
+		if i := slices.IndexFunc(e.Runs, func(r *Run) bool { return r.ID == l.Run }); i >= 0 {
+			run = e.Runs[i]
+		}
+		if run == nil || l.From < 0 || l.From >= l.To || int(l.To) >= len(run.Form.Stops) {
+			return fmt.Errorf("booking %s: leg %d is no ride of a run that was sold", e.ID, k+1)
+		}
 		for i, t := range e.Tickets {
+			if seat := int(t.Seats[k]); seat < 1 || seat > int(run.Form.Bus.Seats) {
+				return fmt.Errorf("ticket %s: the bus has no seat %d", t.ID, seat)
+			}
 			leg := Leg{Run: s.runs[l.Run], From: l.From, To: l.To, Seat: t.Seats[k]}
 			same := func(t NewTicket) bool { return t.Seats[k] == leg.Seat }
 			if first := slices.IndexFunc(e.Tickets, same); first < i {
@@ -183,6 +193,17 @@ func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 		l.Seat = e.Seats[i]
 		if err := l.check(t.ID, false, now); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// CheckCanceled tells whether tickets may be canceled or refunded as an event says.
+func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
+	for _, c := range e.Tickets {
+		_, t := s.ticket(c.ID)
+		if to, ok := t.next(Cancel, now); !ok || (to == Refunded) != c.Refunded {
+			return fmt.Errorf("ticket %s is in no state to be canceled so", c.ID)
 		}
 	}
 	return nil

@@ -67,9 +67,7 @@ func CheckForm(op string, form url.Values) error {
 		return fmt.Errorf("%q is not a booking's id", form.Get("booking"))
 	case op == "forget" && strings.TrimSpace(form.Get("reason")) == "":
 		return errors.New("-reason must be given")
-	case op == "forget" && form.Has("email") && !isEmail:
-		return fmt.Errorf("-email %q is not an e-mail address", form.Get("email"))
-	case (op == "user-add" || op == "idtoken") && !isEmail:
+	case (op == "user-add" || op == "idtoken" || op == "forget" && form.Has("email")) && !isEmail:
 		return fmt.Errorf("-email %q is not an e-mail address", form.Get("email"))
 	}
 	return nil

@@ -96,6 +96,8 @@ func check(s *State, stamp store.Stamp, e Event) error {
 		return s.Bookings.CheckSettled(stamp.Time, &e.Settled, booking.Book)
 	case *booking.Asked:
 		return s.Bookings.CheckSettled(stamp.Time, &e.Settled, e.Action)
+	case *booking.TicketsCanceled:
+		return s.Bookings.CheckCanceled(stamp.Time, e)
 	}
 	return nil
 }

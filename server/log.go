@@ -229,8 +229,6 @@ func (s *State) tellOther(e Event) string {
 		return s.partner(booking.ID(e.Partner)) + " calls the legacy interface, for the first time on this day"
 	case *auth.UserAdded:
 		return fmt.Sprintf("user add: the new user %s is %s of company %q", e.User, e.Access.Role, e.Access.Company.Slug)
-	case *auth.AccessGiven:
-		return fmt.Sprintf("user add: user %s is %s of company %q", e.User, e.Access.Role, e.Access.Company.Slug)
 	case *auth.UserRemoved:
 		return fmt.Sprintf("user remove: user %s is gone, and signed out", e.User)
 	case *auth.SessionStarted:

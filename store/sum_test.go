@@ -29,11 +29,11 @@ func TestMain(m *testing.M) {
 }
 
 // stride is the step of loops over every byte or bit: 1, but where the race
-// detector makes them ten times slower and has nothing to find in them, 5.
+// detector makes them ten times slower and has nothing to find in them, 31.
 var stride = func() int {
 	info, _ := debug.ReadBuildInfo()
 	if info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		return 5
+		return 31
 	}
 	return 1
 }()
