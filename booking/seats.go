@@ -160,7 +160,7 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 		if i := slices.IndexFunc(e.Runs, func(r *Run) bool { return r.ID == l.Run }); i >= 0 {
 			run = e.Runs[i]
 		}
-		if run == nil || l.From < 0 || l.From >= l.To || int(l.To) >= len(run.Form.Stops) {
+		if run == nil || l.From < 0 || l.From >= l.To || int(l.To) >= len(run.Form.Stops) || int(l.Discount) >= len(run.Form.Discounts) {
 			return fmt.Errorf("booking %s: leg %d is no ride of a run that was sold", e.ID, k+1)
 		}
 		for i, t := range e.Tickets {

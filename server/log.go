@@ -13,7 +13,6 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/report"
 	"waybill/server/wire"
 	"waybill/store"
 )
@@ -237,8 +236,6 @@ func (s *State) tellOther(e Event) string {
 		return fmt.Sprintf("session %s is refreshed, and lasts until %s", e.Session, e.Until.Format(time.RFC3339))
 	case *auth.SessionEnded:
 		return fmt.Sprintf("session %s ends: %s", e.Session, e.Reason)
-	case *report.Ordered:
-		return fmt.Sprintf("user %s of company %q orders report %s, by %s from %s to %s", e.User, e.Company, e.ID, e.OrderBy, e.Start.Format(time.RFC3339), e.End.Format(time.RFC3339))
 	case *PersonalErased:
 		return fmt.Sprintf("forget: the personal data of %d tickets is erased, from the lines %d: %s", len(e.Tickets), e.Lines, e.Reason)
 	case *TimetableImported:

@@ -38,8 +38,7 @@ func Backup(from, to FS, live bool, others ...string) error {
 // none can be written, nothing else can. (To sync the file here would be wrong: where that fails, the server's own may not.)
 func settle(fsys FS, seq uint64) {
 	for wait := time.Duration(0); wait < 2*checkpointPause; wait += checkpointQuiet / 4 {
-		var origin string
-		var signed uint64
+		origin, signed := "", uint64(0)
 		note, _ := NewestCheckpoint(fsys)
 		if fmt.Sscanf(string(note), "%s\n%d\n", &origin, &signed); signed >= seq {
 			return
@@ -68,9 +67,12 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 		return fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cutAt)
 	}
 	said := repaired{Reason: reason, Notes: r.notes, Erased: r.erasures.unnamed()}
+	newest := -1 // by its place in the log: after an earlier repair the seq may be lower
 	for seq, list := range r.evidence {
-		if seq >= cutAt && seq > said.Checkpoint.Seq {
-			said.Checkpoint.Seq, said.Checkpoint.Hash = seq, fmt.Sprintf("%x", list[0].Hash)
+		for _, e := range list {
+			if seq >= cutAt && e.number > newest {
+				newest, said.Checkpoint.Seq, said.Checkpoint.Hash = e.number, seq, fmt.Sprintf("%x", e.Hash)
+			}
 		}
 	}
 	data, err := json.Marshal(said)

@@ -199,3 +199,52 @@ func under(d *disk, dir string) map[string]string {
 	}
 	return all
 }
+
+// TestRepairTwice: also where the server was started in between, so that the newest checkpoint is not that of the highest
+// seq, the directory starts and is sound.
+func TestRepairTwice(t *testing.T) {
+	dirs := []store.FS{within{newDisk(), "a"}, within{newDisk(), "b"}, within{newDisk(), "c"}}
+	st := open(t, config(dirs[0]))
+	for range 12 {
+		put(t, st, add{N: 1})
+	}
+	closeStore(t, st)
+	for i, cutAt := range []uint64{9, 5} {
+		if err := store.Repair(config(dirs[i]), dirs[i+1], cutAt, "x"); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			closeStore(t, open(t, config(dirs[i+1])))
+			if _, _, err := verify(config(dirs[i+1]), false); err != nil {
+				t.Errorf("repair %d: %v", i+1, err)
+			}
+		}
+	}
+}
+
+// TestSpoiltNewestCheckpoint: the last note of the log proves as much, each time.
+func TestSpoiltNewestCheckpoint(t *testing.T) {
+	d := newDisk()
+	st := open(t, config(d))
+	put(t, st, add{N: 1}, add{N: 2})
+	closeStore(t, st)
+	all := d.files()
+	for _, name := range named(all, "snapshots/") {
+		delete(all, name)
+	}
+	lines := journalLines(all)
+	all["journal/000000000001.jsonl"] = strings.Join(lines[:2], "")
+	logged := all["checkpoints.log"]
+	for _, newest := range []string{"x", "", strings.Replace(all["checkpoint"], "\n3\n", "\n2\n", 1), "gone"} {
+		all["checkpoint"] = newest
+		if newest == "gone" {
+			delete(all, "checkpoint")
+		}
+		for range 4 {
+			d := diskOf(all)
+			if _, _, err := store.Open(config(d)); !errors.As(err, new(*store.Damage)) || d.files()["checkpoints.log"] != logged {
+				t.Errorf("with the newest checkpoint %q: %v", newest, err)
+			}
+		}
+	}
+}

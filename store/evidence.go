@@ -98,9 +98,9 @@ func (r *replay[S, E]) newestCheckpoint() error {
 	if none := errors.Join(err, err2, err3); errors.Is(none, fs.ErrNotExist) && newest == nil && last == nil {
 		return nil
 	}
-	for from, note := range map[string][]byte{checkpointFile: newest, checkpointLog: last} {
+	for i, note := range [][]byte{last, newest} {
 		if err3 == nil && note != nil {
-			err3 = r.heed(note, key, evidence{from: from})
+			err = errors.Join(err, r.heed(note, key, evidence{from: []string{checkpointLog, checkpointFile}[i]}))
 		}
 	}
 	if err := errors.Join(err, err2, err3); err != nil {
@@ -129,7 +129,7 @@ type repaired struct {
 func (s *scan) excused(e *evidence) bool {
 	return !e.kept && slices.ContainsFunc(s.repairs, func(r repaired) bool {
 		named := e.Seq == r.Checkpoint.Seq && fmt.Sprintf("%x", e.Hash) == r.Checkpoint.Hash
-		return named || r.line.Seq <= e.Seq && e.Seq <= r.Checkpoint.Seq && 0 < e.number && e.number <= r.Notes
+		return e.Seq >= r.line.Seq && (named || 0 < e.number && e.number <= r.Notes)
 	})
 }
 

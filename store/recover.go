@@ -166,15 +166,10 @@ func (r *replay[S, E]) thaw() error {
 }
 
 // apply applies a line's event.
-func (r *replay[S, E]) apply(at Place, l *Line) (err error) {
+func (r *replay[S, E]) apply(at Place, l *Line) error {
 	if Own(l.Type) {
 		return nil
 	}
-	defer func() {
-		if p := recover(); p != nil { // the chain is good, but no program wrote this
-			err = &Damage{at, l.Seq, fmt.Sprintf("does not fit the lines before it: %v", p)}
-		}
-	}()
 	e, err := r.cfg.Decode(l.Type, l.Data, l.Personal)
 	if errors.Is(err, ErrNewer) {
 		return fmt.Errorf("%w: %s: line %d: unknown type %q", err, at.File, at.Line, l.Type)

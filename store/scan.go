@@ -228,7 +228,7 @@ func (s *scan) read(f *io.SectionReader) error {
 			s.torn = &Torn{Damage: Damage{at, s.head.Seq + 1, bad.Error()}, Bytes: int64(len(text)), unfinished: bad == errNewline}
 			continue
 		case l.Seq > s.from.Seq:
-			if err := s.visit(at, &l); err != nil {
+			if err := s.show(at, &l); err != nil {
 				return err
 			}
 		case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
@@ -240,6 +240,16 @@ func (s *scan) read(f *io.SectionReader) error {
 		}
 	}
 	return lines.Err()
+}
+
+// show has a line visited.
+func (s *scan) show(at Place, l *Line) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // the chain is good, but no program wrote this
+			err = &Damage{at, l.Seq, fmt.Sprintf("does not fit the lines before it: %v", p)}
+		}
+	}()
+	return s.visit(at, l)
 }
 
 var (

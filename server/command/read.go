@@ -126,12 +126,11 @@ func setupCheckpoint(flags *flag.FlagSet) action {
 
 // outside finds that a directory to write lies within the one to read.
 func outside(data, out string) error {
-	from, err := filepath.Abs(data)
-	to, err2 := filepath.Abs(out)
-	if err = errors.Join(err, err2); err == nil && strings.HasPrefix(to+"/", from+"/") {
-		err = fmt.Errorf("%s lies in the data directory", out)
+	from, _ := filepath.Abs(data)
+	if to, _ := filepath.Abs(out); strings.HasPrefix(to+"/", from+"/") {
+		return fmt.Errorf("%s lies in the data directory", out)
 	}
-	return err
+	return nil
 }
 
 func setupExport(flags *flag.FlagSet) action {
