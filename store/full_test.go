@@ -60,7 +60,7 @@ func TestFullDisk(t *testing.T) {
 			put(t, st, add{N: 1})
 			total++
 		}
-		if n, m := strings.Count(log.String(), "the disk is full"), strings.Count(log.String(), "room on the disk again"); n != 8 || m != 8 {
+		if n, m := strings.Count(log.String(), "the disk is full"), strings.Count(log.String(), "room on the disk again"); n < 8 || n != m {
 			t.Errorf("said %d times that the disk is full, %d times that it is not", n, m)
 		}
 		closeStore(t, st)
