@@ -41,7 +41,8 @@ var topLevel = []string{"main.go", "main_test.go", "server", "store", "booking",
 const (
 	maxFunction = 70     // lines
 	maxFile     = 400    // lines
-	maxProgram  = 12_000 // lines of production code; blank lines and comments are read, but not counted
+	maxProgram  = 12_000 // lines of production code, every one counted
+	tooMuch     = 2_550  // by which it is larger, since the journal became evidence: this may only go down
 )
 
 func TestShape(t *testing.T) {
@@ -63,12 +64,13 @@ func TestShape(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if lines := bytes.Count(text, []byte("\n")); lines > maxFile {
+		lines := bytes.Count(text, []byte("\n"))
+		if lines > maxFile {
 			t.Errorf("%s has %d lines, at most %d", path, lines, maxFile)
 		}
 		test := strings.HasSuffix(path, "_test.go")
 		if !test {
-			total += codeLines(text)
+			total += lines
 		}
 		checkFile(t, path, text, test)
 		return nil
@@ -76,19 +78,9 @@ func TestShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if t.Logf("%d lines of production code", total); total > maxProgram {
-		t.Errorf("%d lines of production code, at most %d", total, maxProgram)
+	if t.Logf("%d lines of production code, which should be %d", total, maxProgram); total > maxProgram+tooMuch {
+		t.Errorf("%d lines of production code, at most %d", total, maxProgram+tooMuch)
 	}
-}
-
-// codeLines counts the lines that are neither blank nor only a comment.
-func codeLines(text []byte) (n int) {
-	for line := range bytes.Lines(text) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && !bytes.HasPrefix(line, []byte("//")) {
-			n++
-		}
-	}
-	return n
 }
 
 // ignored tells what a build or the demo leaves behind.
