@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"sync"
 	"time"
 )
 
@@ -95,7 +96,9 @@ type Form struct {
 	Rules     []RefundRule `json:"rules,omitempty"` // the longest time first
 	Discounts []Discount   `json:"discounts,omitempty"`
 
-	key string
+	key   string
+	once  sync.Once
+	shown any
 }
 
 // FormStop is one call of a trip.
@@ -134,6 +137,12 @@ func (t *Timetable) Form(trip int32) *Form {
 
 // Key gives the name of a form: a hash of its content, 16 URL-safe characters.
 func (f *Form) Key() string { return f.key }
+
+// Shown gives what write makes of the form, which is kept as long as the form is: it is called once.
+func (f *Form) Shown(write func(*Form) any) any {
+	f.once.Do(func() { f.shown = write(f) })
+	return f.shown
+}
 
 // Encode gives the form as JSON.
 func (f *Form) Encode() []byte {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"log/slog"
 	"mime"
 	"net/http"
 	"path"
@@ -153,9 +154,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h["X-Request-Id"] = id
 	rec := &recorder{ResponseWriter: w}
+	rec.conn, _ = r.Context().Value(connKey{}).(*conn)
 	defer func() {
 		// The route, not the path: a link to a report is as good as a key.
-		s.log.Debug("request", "request", id[0], "route", r.Pattern, "status", rec.status, "took", time.Since(start))
+		if s.log.Enabled(r.Context(), slog.LevelDebug) {
+			s.log.Debug("request", "request", id[0], "route", r.Pattern, "status", rec.status, "took", time.Since(start))
+		}
 		switch p := recover(); {
 		case p == http.ErrAbortHandler:
 			panic(p)
@@ -183,6 +187,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type recorder struct {
 	http.ResponseWriter
 	status int
+	conn   *conn
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -209,6 +214,17 @@ func requestID(r *http.Request) string { return r.Header["X-Request-Id"][0] }
 
 var writers = sync.Pool{New: func() any { return new(wire.Writer) }}
 
+// newWriter gives an empty writer; keepWriter takes it back, but for one that has grown large.
+func newWriter() *wire.Writer { return writers.Get().(*wire.Writer) }
+
+func keepWriter(w *wire.Writer) {
+	const keep = 1 << 20
+	if cap(w.B) <= keep {
+		w.B = w.B[:0]
+		writers.Put(w)
+	}
+}
+
 // reply answers with {"data":{…}}, the members written by write.
 func reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
 	send(w, status, func(buf *wire.Writer) {
@@ -221,20 +237,15 @@ func reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error 
 
 // send answers with an object whose members write writes.
 func send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
-	buf := writers.Get().(*wire.Writer)
-	buf.B = buf.B[:0]
+	buf := newWriter()
 	buf.Object("")
 	write(buf)
 	buf.EndObject()
 	h := w.Header()
 	h["Content-Type"] = contentType
 	h["Content-Length"] = []string{strconv.Itoa(len(buf.B))}
-	w.WriteHeader(status)
-	w.Write(buf.B)
-	const keep = 1 << 20 // a larger buffer is not kept for the next reply
-	if cap(buf.B) <= keep {
-		writers.Put(buf)
-	}
+	w.(*recorder).conn.whole(w, status, buf.B)
+	keepWriter(buf)
 }
 
 // wrote tells the number of the journal line a write ended in.

@@ -97,11 +97,13 @@ func labels(legs []booking.Leg) string {
 func writePassenger(w *wire.Writer, ticket string, p booking.Passenger) {
 	first, last, email, phones := p.Fields()
 	w.Object("passenger")
-	w.Texts("id", ticket+".passenger", "firstName", first, "lastName", last, "email", email)
+	w.Joined("id", ticket, ".passenger")
+	w.Texts("firstName", first, "lastName", last, "email", email)
 	w.Array("phones")
 	for i, phone := range phones {
 		w.Object("")
-		w.Texts("id", ticket+".phone"+strconv.Itoa(i+1), "phone", phone)
+		w.Joined("id", ticket, ".phone", strconv.Itoa(i+1))
+		w.String("phone", phone)
 		w.EmptyArray("messengers")
 		w.EndObject()
 	}
@@ -160,26 +162,63 @@ func offered(tt *schedule.Timetable, l *schedule.Leg) ride {
 	return ride{booking.Leg{Run: run, From: l.From, To: l.To, Discount: int16(tt.Discount(l))}, id, true}
 }
 
+// shown is what a form shows that is the same for all who are sold it, as JSON: it is written once per form.
+type shown struct {
+	middle []byte      // bus, carriage and route
+	stops  []stopShown // by position
+}
+
+// stopShown are the constant members of a Stop: id, platform, and what follows the times.
+type stopShown struct{ id, platform, place []byte }
+
+// showForm writes what is constant of a form.
+func showForm(f *schedule.Form) *shown {
+	piece := func(write func(w *wire.Writer)) []byte {
+		var w wire.Writer
+		write(&w)
+		return w.B
+	}
+	x := &shown{middle: piece(func(w *wire.Writer) {
+		writeBus(w, &f.Bus)
+		w.Object("carriage")
+		w.Texts("id", f.Trip, "name", f.Name)
+		w.Strings("phones", f.Phones)
+		w.EndObject()
+		writeRoute(w, f)
+	})}
+	for _, call := range f.Stops {
+		x.stops = append(x.stops, stopShown{
+			piece(func(w *wire.Writer) { w.String("id", call.Stop.ID) }),
+			piece(func(w *wire.Writer) { w.String("platform", call.Stop.Platform) }),
+			piece(func(w *wire.Writer) {
+				w.String("place", call.Stop.Place)
+				w.Float("latitude", call.Stop.Lat)
+				w.Float("longitude", call.Stop.Lon)
+				writeCity(w, "city", &call.City)
+			}),
+		})
+	}
+	return x
+}
+
 // write writes a Slice.
 func (x *ride) write(w *wire.Writer) {
-	f, dep, arr := x.Run.Form, x.Run.Dep(x.From), x.Run.Arr(x.To)
+	form, dep, arr := x.Run.Form.Shown(func(f *schedule.Form) any { return showForm(f) }).(*shown), x.Run.Dep(x.From), x.Run.Arr(x.To)
 	w.Object("")
 	w.String("id", x.id)
 	w.Int("duration", int64(arr.Sub(dep)/time.Minute))
 	w.Time("departureDate", dep)
 	w.Time("arrivalDate", arr)
 	if !x.seatless {
-		w.Record("seat", "id", x.id+".seat", "label", strconv.Itoa(int(x.Seat)))
+		w.Object("seat")
+		w.Joined("id", x.id, ".seat")
+		w.String("label", strconv.Itoa(int(x.Seat)))
+		w.EndObject()
 	}
-	writeBus(w, &f.Bus)
-	w.Object("carriage")
-	w.Texts("id", f.Trip, "name", f.Name)
-	w.Strings("phones", f.Phones)
-	w.EndObject()
-	writeRoute(w, f)
+	w.Raw("", form.middle)
 	w.Array("stops")
 	for i := x.From; i <= x.To; i++ {
-		x.writeStop(w, i)
+		x.writeStop(w, i, &form.stops[i])
 	}
 	w.EndArray()
 	w.EndObject()
@@ -215,33 +254,29 @@ func writeRoute(w *wire.Writer, f *schedule.Form) {
 
 // writeStop writes a Stop of a slice. The first has no arrival, the last no
 // departure; an offer's has cityStopId instead of arrivalDate.
-func (x *ride) writeStop(w *wire.Writer, i int16) {
+func (x *ride) writeStop(w *wire.Writer, i int16, form *stopShown) {
 	call := &x.Run.Form.Stops[i]
-	clock := func(name string, at time.Time, shown bool) {
+	clock := func(name string, seconds int32, shown bool) {
 		if !shown {
 			w.Null(name)
 			return
 		}
-		local := at.Add(time.Duration(x.Run.Offsets[i]) * time.Second).UTC()
-		w.String(name, local.Format("15:04"))
+		w.Clock(name, x.Run.Start+int64(seconds)+int64(x.Run.Offsets[i]))
 	}
 	w.Object("")
-	w.String("id", call.Stop.ID)
-	clock("departureTime", x.Run.Dep(i), i < x.To)
-	clock("arrivalTime", x.Run.Arr(i), i > x.From)
-	w.String("platform", call.Stop.Platform)
+	w.Raw("", form.id)
+	clock("departureTime", call.Dep, i < x.To)
+	clock("arrivalTime", call.Arr, i > x.From)
+	w.Raw("", form.platform)
 	switch {
 	case x.Seat == 0:
-		w.String("cityStopId", call.City.ID+"."+call.Stop.ID)
+		w.Joined("cityStopId", call.City.ID, ".", call.Stop.ID)
 	case i == x.From:
 		w.Null("arrivalDate")
 	default:
 		w.Time("arrivalDate", x.Run.Arr(i))
 	}
-	w.String("place", call.Stop.Place)
-	w.Float("latitude", call.Stop.Lat)
-	w.Float("longitude", call.Stop.Lon)
-	writeCity(w, "city", &call.City)
+	w.Raw("", form.place)
 	w.EndObject()
 }
 

@@ -124,11 +124,11 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 	}
 	g := new(gate)
 	web := &http.Server{
-		Handler: g, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		Handler: g, ConnContext: server.ConnContext, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan error, 2)
-	go func() { ended <- web.Serve(ln) }()
+	go func() { ended <- web.Serve(server.Listener(ln)) }()
 	defer web.Close()
 	s, err := server.Open(cfg)
 	if err != nil {

@@ -163,6 +163,14 @@ func (w *Writer) LocalTime(name string, t time.Time, offset int, utc bool) {
 	w.B = append(b, sign, byte('0'+h/10), byte('0'+h%10), ':', byte('0'+m/10), byte('0'+m%10), '"')
 }
 
+// Clock writes the time of day of a wall clock, given in seconds since its epoch, as 15:04.
+func (w *Writer) Clock(name string, seconds int64) {
+	const day = 24 * 60
+	w.Key(name)
+	m := (seconds/60%day + day) % day
+	w.B = append(w.B, '"', byte('0'+m/600), byte('0'+m/60%10), ':', byte('0'+m%60/10), byte('0'+m%10), '"')
+}
+
 // The characters that a string may have as a backslash and a letter, and the letters. The Writer
 // uses the first five; it has no need of \/ and writes the others as \u0008 and \u000c.
 const (
@@ -171,13 +179,28 @@ const (
 )
 
 // String writes a string; bytes that are no UTF-8 become U+FFFD.
-func (w *Writer) String(name, s string) {
+func (w *Writer) String(name, s string) { w.Joined(name, s) }
+
+// Joined writes a string that consists of parts; a character must not begin in one and end in another.
+func (w *Writer) Joined(name string, parts ...string) {
 	w.Key(name)
-	b := append(w.B, '"')
+	w.B = append(w.B, '"')
+	for _, s := range parts {
+		w.B = appendEscaped(w.B, s)
+	}
+	w.B = append(w.B, '"')
+}
+
+func appendEscaped(b []byte, s string) []byte {
 	plain := 0 // where in s starts what is not yet in b
-	for i, c := range s {
-		bad := c == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError))
-		if c >= ' ' && c != '"' && c != '\\' && !bad {
+	for i := 0; i < len(s); i++ {
+		c, size := rune(s[i]), 1
+		if c >= utf8.RuneSelf {
+			if c, size = utf8.DecodeRuneInString(s[i:]); c != utf8.RuneError || size > 1 {
+				i += size - 1
+				continue
+			}
+		} else if c >= ' ' && c != '"' && c != '\\' {
 			continue
 		}
 		b = append(b, s[plain:i]...)
@@ -188,5 +211,5 @@ func (w *Writer) String(name, s string) {
 			b = fmt.Appendf(b, `\u%04x`, c)
 		}
 	}
-	w.B = append(append(b, s[plain:]...), '"')
+	return append(b, s[plain:]...)
 }

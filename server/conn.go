@@ -1,0 +1,63 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/http"
+
+	"waybill/server/wire"
+)
+
+// Listener wraps a listener whose connections [ConnContext] makes known to the handler, so that a reply leaves in one
+// piece: net/http's buffer of 4 KiB would send the header and the start of the body by themselves.
+func Listener(ln net.Listener) net.Listener { return listener{ln} }
+
+type listener struct{ net.Listener }
+
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c}, nil
+}
+
+// conn is a connection that can hold back what is written until it is whole.
+type conn struct {
+	net.Conn
+	held *wire.Writer // nil while nothing is held back
+}
+
+type connKey struct{}
+
+// ConnContext is for http.Server.ConnContext.
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	if c.held == nil {
+		return c.Conn.Write(b)
+	}
+	c.held.B = append(c.held.B, b...)
+	return len(b), nil
+}
+
+// whole writes a reply in one piece where it can: net/http sends what is flushed, and what is held then leaves at once.
+func (c *conn) whole(w http.ResponseWriter, status int, body []byte) {
+	if c != nil {
+		c.held = newWriter()
+	}
+	w.WriteHeader(status)
+	w.Write(body)
+	if c == nil {
+		return
+	}
+	http.NewResponseController(w).Flush()
+	held := c.held
+	c.held = nil
+	if _, err := c.Conn.Write(held.B); err != nil {
+		c.Close() // net/http must not write another reply after half of this one
+	}
+	keepWriter(held)
+}
