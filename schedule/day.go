@@ -48,6 +48,8 @@ type zone struct {
 	loc    *time.Location
 	first  Day
 	starts []int64 // from the first day on
+	ahead  int64   // seconds that its first service day starts before midnight UTC
+	slack  int64   // seconds that the others may differ in that
 }
 
 // zonesOf loads the zone of each row, each only once.
@@ -77,7 +79,13 @@ func (z *zone) prepare(services []Service) {
 	}
 	z.first = first
 	for d := first; d < end; d++ {
-		z.starts = append(z.starts, z.start(d))
+		start := z.start(d)
+		z.starts = append(z.starts, start)
+		ahead := int64(d)*86400 - start
+		if d == first {
+			z.ahead = ahead
+		}
+		z.slack = max(z.slack, ahead-z.ahead, z.ahead-ahead)
 	}
 }
 

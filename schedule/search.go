@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -56,19 +57,20 @@ func (t *Timetable) Search(q *Query) []Journey {
 	}
 	zone := t.CityZone(q.From)
 	start, end := max(q.First.In(zone).Unix(), q.After+1), (q.First + Day(q.Days)).In(zone).Unix()
-	var list []Journey
-	for _, l := range t.rides(q, q.From, q.To, start, end) {
-		list = append(list, Journey{first: l})
+	rides := t.rides(q, t.between(q.From, q.To), start, end)
+	list := make([]Journey, len(rides))
+	for i, l := range rides {
+		list[i].first = l
 	}
 	if q.Changes > 0 && start < end {
 		list = append(list, t.withChange(q, start, end)...)
+		slices.SortFunc(list, func(a, b Journey) int { return t.compare(&a, &b) })
 	}
-	slices.SortFunc(list, t.compare)
 	return list
 }
 
 // compare is the order journeys are listed in; it never calls two journeys equal.
-func (t *Timetable) compare(a, b Journey) int {
+func (t *Timetable) compare(a, b *Journey) int {
 	if c := cmp.Or(cmp.Compare(a.Dep(), b.Dep()), cmp.Compare(a.Arr(), b.Arr())); c != 0 {
 		return c
 	}
@@ -81,46 +83,85 @@ func (t *Timetable) compareLegs(a, b *Leg) int {
 		cmp.Compare(a.Day, b.Day), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 }
 
-// rides gives the rides between two cities that leave in [start, end).
-func (t *Timetable) rides(q *Query, from, to int32, start, end int64) []Leg {
-	var list []Leg
-	for _, h := range t.between(from, to) {
-		list = t.runs(list, q, h, start, end)
+// line is a trip's ride over a hop, on whatever day. Each ride leaves at a time of day UTC, in seconds, give or take
+// the slack of the zone, so many days after its service day; it takes so many seconds.
+type line struct {
+	hop
+	trip    int32
+	after   Day
+	at      int64
+	dep     int64 // seconds after the service day's start
+	takes   int64
+	service *Service
+	zone    *zone
+}
+
+// days splits seconds into days, rounded down, and the seconds of the last.
+func days(seconds int64) (Day, int64) {
+	rest := (seconds%86400 + 86400) % 86400
+	return Day((seconds - rest) / 86400), rest
+}
+
+// lines gives the lines over hops that a query may take, by their time of day.
+func (t *Timetable) lines(q *Query, hops []hop) []line {
+	list := make([]line, 0, len(hops))
+	for _, h := range hops {
+		company := t.Routes[t.Patterns[h.pattern].Route].Company
+		if q.Companies != nil && !q.Companies[company] {
+			continue
+		}
+		for _, trip := range t.trips[h.pattern] {
+			dep, zone := t.dep(trip, h.from), t.companyZn[company]
+			after, at := days(dep - zone.ahead)
+			list = append(list, line{h, trip, after, at, dep, t.arr(trip, h.to) - dep, t.service(trip), zone})
+		}
 	}
+	slices.SortFunc(list, func(a, b line) int { return cmp.Compare(a.at, b.at) })
 	return list
 }
 
-// runs appends the rides over one hop that leave in [start, end). The service
-// day may lie any number of days before the departure.
-func (t *Timetable) runs(list []Leg, q *Query, h hop, start, end int64) []Leg {
-	company := t.Routes[t.Patterns[h.pattern].Route].Company
-	if q.Companies != nil && !q.Companies[company] {
-		return list
-	}
-	zone := t.companyZn[company]
-	for _, trip := range t.trips[h.pattern] {
-		service := t.service(trip)
-		dep, arr := t.dep(trip, h.from), t.arr(trip, h.to)
-		// A service day starts within a day of midnight UTC of its date.
-		first := max(service.First, Day((start-dep)/86400-2))
-		last := min(service.First+Day(len(service.Bits)*64), Day((end-dep)/86400+2))
-		for d := first; d <= last; d++ {
-			if !service.Runs(d) {
-				continue
-			}
-			at := zone.start(d)
-			l := Leg{trip, d, h.from, h.to, at + dep, at + arr}
-			if l.Dep >= start && l.Dep < end && !q.Full[l] {
-				list = append(list, l)
+// runs goes through the rides on lines that leave in [start, end) and are not full, by departure give or take slack.
+func (q *Query) runs(lines []line, slack, start, end int64) iter.Seq[Leg] {
+	return func(yield func(Leg) bool) {
+		first, _ := days(start - slack)
+		last, _ := days(end + slack)
+		for day := first; day <= last; day++ {
+			since, until := start-slack-int64(day)*86400, end+slack-int64(day)*86400
+			i, _ := slices.BinarySearchFunc(lines, since, func(x line, at int64) int { return cmp.Compare(x.at, at) })
+			for ; i < len(lines) && lines[i].at < until; i++ {
+				x := &lines[i]
+				if !x.service.Runs(day - x.after) {
+					continue
+				}
+				l := Leg{Trip: x.trip, Day: day - x.after, From: x.from, To: x.to, Dep: x.zone.start(day-x.after) + x.dep}
+				if l.Arr = l.Dep + x.takes; l.Dep >= start && l.Dep < end && !q.Full[l] && !yield(l) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// rides gives the rides over hops that leave in [start, end), in the order journeys are listed in.
+func (t *Timetable) rides(q *Query, hops []hop, start, end int64) []Leg {
+	lines := t.lines(q, hops)
+	list := make([]Leg, 0, len(lines)*int(max(0, end-start)/86400+1))
+	for l := range q.runs(lines, t.slack, start, end) {
+		list = append(list, l)
+	}
+	slices.SortFunc(list, func(a, b Leg) int {
+		if c := cmp.Or(cmp.Compare(a.Dep, b.Dep), cmp.Compare(a.Arr, b.Arr)); c != 0 {
+			return c
+		}
+		return t.compare(&Journey{first: a}, &Journey{first: b})
+	})
 	return list
 }
 
 // withChange gives the journeys with one change that leave in [start, end) and that no other journey makes pointless.
 func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
-	c := changes{t: t, q: *q, start: start, onward: map[int32]*onward{}}
+	c := changes{t: t, q: *q, ends: map[hop][]stopover{}, onward: map[int32]*onward{}}
+	c.places()
 	found, _ := c.sweep(start, end)
 	if len(found) == 0 || found[0].Arr() < end {
 		return found
@@ -135,38 +176,41 @@ func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
 type changes struct {
 	t      *Timetable
 	q      Query
-	start  int64
-	onward map[int32]*onward // by city of the change, made when first needed
+	ends   map[hop][]stopover // by call at the city of departure: where one can change
+	calls  []hop              // with ends
+	onward map[int32]*onward  // by city of the change
 
 	// During a sweep: the journeys found, and the first arrival of all that leave no earlier.
 	found []Journey
 	best  int64
 }
 
-// onward are the rides from a city to the destination, by departure. earliest[i] is the first arrival among rides[i:].
-type onward struct {
-	rides    []Leg
-	earliest []int64
-	until    int64 // rides that leave before this are in
+// stopover is where a ride from the city of departure may end in a change.
+type stopover struct {
+	to int16
+	on *onward
 }
 
-// departure is a run that leaves the city of departure, with all places to change at.
-type departure struct {
-	ride Leg   // To is not set
-	ends []hop // the first gives the pattern; from is the same in all
+// onward are the lines from a city to the destination.
+type onward struct {
+	hops  []hop
+	least int64  // seconds that the shortest ride takes
+	lines []line // made when first needed
 }
 
 // sweep goes through the departures in [start, end), the latest first, and keeps a journey if it arrives before
 // everything that leaves no earlier. It also gives the first arrival of all that leaves in that time.
 func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
-	direct := c.t.rides(&c.q, c.q.From, c.q.To, start, end)
-	slices.SortFunc(direct, func(a, b Leg) int { return cmp.Compare(b.Dep, a.Dep) })
+	t, open := c.t, c.q
+	open.Full = nil // whether a ride is full is asked where its end is known
+	direct := t.rides(&c.q, t.between(c.q.From, c.q.To), start, end)
 	c.found, c.best = nil, never
-	for _, d := range c.departures(start, end) {
-		for ; len(direct) > 0 && direct[0].Dep >= d.ride.Dep; direct = direct[1:] {
-			c.best = min(c.best, direct[0].Arr)
+	for _, l := range slices.Backward(t.rides(&open, c.calls, start, end)) {
+		for n := len(direct) - 1; n >= 0 && direct[n].Dep >= l.Dep; n-- {
+			c.best = min(c.best, direct[n].Arr)
+			direct = direct[:n]
 		}
-		c.connect(&d)
+		c.connect(l)
 	}
 	for _, l := range direct {
 		c.best = min(c.best, l.Arr)
@@ -178,7 +222,7 @@ func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
 func (c *changes) keep(j Journey) {
 	last := len(c.found) - 1
 	if last >= 0 && c.found[last].Dep() == j.Dep() {
-		if c.t.compare(j, c.found[last]) > 0 {
+		if c.t.compare(&j, &c.found[last]) > 0 {
 			return
 		}
 		c.found = c.found[:last]
@@ -188,71 +232,48 @@ func (c *changes) keep(j Journey) {
 	c.found, c.best = append(c.found, j), j.Arr()
 }
 
-// departures lists the runs that leave the city in [start, end), the latest first.
-func (c *changes) departures(start, end int64) []departure {
+// places finds where one can change.
+func (c *changes) places() {
 	t := c.t
-	var list []departure
-	var legs []Leg
-	open := c.q
-	open.Full = nil // whether a ride is full is asked where its end is known
 	for _, call := range t.calls[c.q.From] {
-		var ends []hop
+		var ends []stopover
 		for h, city := range t.hopsFrom(call) {
-			if city != c.q.From && city != c.q.To && len(t.between(city, c.q.To)) > 0 {
-				ends = append(ends, h)
+			hops := t.between(city, c.q.To)
+			if city == c.q.From || city == c.q.To || len(hops) == 0 {
+				continue
 			}
+			if c.onward[city] == nil {
+				c.onward[city] = &onward{hops: hops, least: t.shortest(city, c.q.To)}
+			}
+			ends = append(ends, stopover{h.to, c.onward[city]})
+			call.to = h.to
 		}
-		if len(ends) == 0 {
-			continue
-		}
-		legs = t.runs(legs[:0], &open, ends[0], start, end)
-		for _, l := range legs {
-			list = append(list, departure{l, ends})
+		if ends != nil {
+			c.calls = append(c.calls, call)
+			c.ends[hop{pattern: call.pattern, from: call.from}] = ends
 		}
 	}
-	slices.SortFunc(list, func(a, b departure) int { return cmp.Compare(b.ride.Dep, a.ride.Dep) })
-	return list
 }
 
-// connect keeps the journeys that start with a departure.
-func (c *changes) connect(d *departure) {
+// connect keeps the journeys that start with a ride, wherever it ends.
+func (c *changes) connect(first Leg) {
 	t := c.t
-	start := d.ride.Dep - t.dep(d.ride.Trip, d.ride.From)
-	for _, h := range d.ends {
-		first := d.ride
-		first.To, first.Arr = h.to, start+t.arr(first.Trip, h.to)
+	start := first.Dep - t.dep(first.Trip, first.From)
+	for _, e := range c.ends[hop{pattern: t.Trips[first.Trip].Pattern, from: first.From}] {
+		first.To, first.Arr = e.to, start+t.arr(first.Trip, e.to)
 		ready, latest := first.Arr+t.leastWait, first.Arr+maxWait
-		if ready > c.best || c.q.Full[first] {
+		if ready+e.on.least > c.best || c.q.Full[first] {
 			continue
 		}
-		on := c.from(t.Alighting(&first).City, latest+1)
-		i, _ := slices.BinarySearchFunc(on.rides, ready, func(l Leg, at int64) int { return cmp.Compare(l.Dep, at) })
-		for ; i < len(on.rides) && on.earliest[i] <= c.best && on.rides[i].Dep <= latest; i++ {
-			if second := &on.rides[i]; second.Arr <= c.best && t.canChange(&first, second) {
-				c.keep(Journey{first, *second, true})
+		if e.on.lines == nil {
+			e.on.lines = t.lines(&c.q, e.on.hops)
+		}
+		for second := range c.q.runs(e.on.lines, t.slack, ready, latest+1) {
+			if second.Arr <= c.best && t.canChange(&first, &second) {
+				c.keep(Journey{first, second, true})
 			}
 		}
 	}
-}
-
-// from gives the rides from a city to the destination that leave before until.
-func (c *changes) from(city int32, until int64) *onward {
-	on := c.onward[city]
-	if on != nil && on.until >= until {
-		return on
-	}
-	const ahead = 2 * 86400 // departures come the latest first, so this is rarely extended
-	on = &onward{until: until + ahead}
-	on.rides = c.t.rides(&c.q, city, c.q.To, c.start, on.until)
-	slices.SortFunc(on.rides, func(a, b Leg) int { return cmp.Compare(a.Dep, b.Dep) })
-	on.earliest = make([]int64, len(on.rides))
-	least := never
-	for i := len(on.rides) - 1; i >= 0; i-- {
-		least = min(least, on.rides[i].Arr)
-		on.earliest[i] = least
-	}
-	c.onward[city] = on
-	return on
 }
 
 // canChange tells whether the second ride may follow the first, and there is time to get to it.

@@ -13,6 +13,7 @@ package schedule
 import (
 	"cmp"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -39,6 +40,7 @@ type Timetable struct {
 	discounts [][]Discount   // by route
 	transfers map[stopPair]Transfer
 	leastWait int64 // the shortest change anywhere, in seconds
+	slack     int64 // the largest of the companies' zones
 
 	forms []atomic.Pointer[Form] // by trip, made when first asked for
 }
@@ -53,7 +55,10 @@ type cityPair struct{ from, to int32 }
 
 // span is a part of hops: two numbers, since a slice for each of a million
 // pairs would be a million pointers for the garbage collector.
-type span struct{ from, to int32 }
+type span struct {
+	from, to int32
+	least    int32 // seconds that the shortest ride takes
+}
 
 type stopPair struct{ from, to string }
 
@@ -61,8 +66,10 @@ type stopPair struct{ from, to string }
 func New(tables *Tables) (*Timetable, error) {
 	zones := map[string]*zone{}
 	companyZn, err1 := zonesOf(zones, tables.Companies, func(c *Company) string { return c.Zone })
+	slack := int64(0)
 	for _, z := range zones {
 		z.prepare(tables.Services)
+		slack = max(slack, z.slack)
 	}
 	cityZn, err2 := zonesOf(zones, tables.Cities, func(c *City) string { return c.Zone })
 	if err := cmp.Or(tables.check(), err1, err2); err != nil {
@@ -75,7 +82,7 @@ func New(tables *Tables) (*Timetable, error) {
 		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
 		tripByKey: rowsBy(tables.Trips, func(x *Trip) uint64 { return tripKey(x.ID) }),
 		trips:     make([][]int32, len(tables.Patterns)), forms: make([]atomic.Pointer[Form], len(tables.Trips)),
-		transfers: map[stopPair]Transfer{}, leastWait: minWait,
+		transfers: map[stopPair]Transfer{}, leastWait: minWait, slack: slack,
 	}
 	for i := range t.Cities {
 		c := &t.Cities[i]
@@ -131,9 +138,15 @@ func (t *Timetable) indexHops() {
 			}
 		}
 		for there, list := range hops {
-			start := len(t.hops)
+			x := span{from: int32(len(t.hops)), least: math.MaxInt32}
 			t.hops = append(t.hops, list...)
-			t.pairs[cityPair{city, there}] = span{int32(start), int32(len(t.hops))}
+			for _, h := range list {
+				for _, trip := range t.trips[h.pattern] {
+					x.least = min(x.least, int32(t.arr(trip, h.to)-t.dep(trip, h.from)))
+				}
+			}
+			x.to = int32(len(t.hops))
+			t.pairs[cityPair{city, there}] = x
 		}
 	}
 }
@@ -149,6 +162,9 @@ func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
 		}
 	}
 }
+
+// shortest gives how many seconds the shortest ride from one city to another takes.
+func (t *Timetable) shortest(from, to int32) int64 { return int64(t.pairs[cityPair{from, to}].least) }
 
 // between gives the hops from one city to another.
 func (t *Timetable) between(from, to int32) []hop {
