@@ -6,11 +6,11 @@
 package auth
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,8 +29,7 @@ func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 func (id *ID) UnmarshalText(text []byte) error {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(string(text))
-	if err != nil || copy(id[:], b) != len(id) || len(b) != len(id) {
+	if b := decode64(string(text)); len(b) != len(id) || copy(id[:], b) != len(id) {
 		return fmt.Errorf("auth: %q is not an id", text)
 	}
 	return nil
@@ -55,9 +54,7 @@ const keyPrefix = "wb_"
 
 // NewKey makes an API key and its hash. The key itself is shown once and kept nowhere.
 func NewKey() (key string, hash Hash) {
-	var b [32]byte
-	rand.Read(b[:])
-	key = keyPrefix + base64.RawURLEncoding.EncodeToString(b[:])
+	key = keyPrefix + NewToken()
 	return key, HashOf(key)
 }
 
@@ -211,3 +208,50 @@ func (p *Partners) Restore(x *Partner) {
 	x.use = new(atomic.Int64)
 	p.list = append(p.list, x)
 }
+
+const day = 24 * time.Hour
+
+// LegacyWindow is how long the legacy interface stays after its deprecation, and after a partner's last call of it
+// (interface, Limits).
+const LegacyWindow = 90 * day
+
+// ErrGone is the reason why not for a legacy call of a partner for whom the legacy interface is gone.
+var ErrGone = errors.New("auth: the legacy interface is gone for the partner")
+
+// LegacyUsed says that a partner called the legacy interface, for the first time on a day (UTC).
+type LegacyUsed struct {
+	Partner ID `json:"partner"`
+}
+
+// LastLegacy is the partner's last legacy call; zero is none. After a restart only its day is known: then it is that day's
+// last instant, so that nobody loses the interface too early.
+func (p *Partner) LastLegacy() time.Time {
+	if ms := p.use.Load(); ms != 0 {
+		return time.UnixMilli(ms).UTC()
+	}
+	if p.Legacy.IsZero() {
+		return p.Legacy
+	}
+	return p.Legacy.Truncate(day).Add(day - time.Millisecond)
+}
+
+// LegacyUntil is when the legacy interface, deprecated at that instant, will be gone for the partner: 90 days after the
+// latest of its deprecation, the partner's creation and its last legacy call (contract §11).
+func (p *Partner) LegacyUntil(deprecated time.Time) time.Time {
+	return slices.MaxFunc([]time.Time{deprecated, p.Created, p.LastLegacy()}, time.Time.Compare).Add(LegacyWindow)
+}
+
+// UseLegacy decides on a legacy call, and counts it: the event to journal, nil where one of that day is. Its error is ErrGone.
+func (p *Partners) UseLegacy(now, deprecated time.Time, id ID) (*LegacyUsed, error) {
+	caller := p.list[p.index(id)]
+	if !now.Before(caller.LegacyUntil(deprecated)) {
+		return nil, ErrGone
+	}
+	caller.use.Store(now.UnixMilli())
+	if caller.Legacy.Truncate(day).Equal(now.Truncate(day)) {
+		return nil, nil
+	}
+	return &LegacyUsed{id}, nil
+}
+
+func (p *Partners) ApplyLegacyUsed(at time.Time, e *LegacyUsed) { p.renew(e.Partner).Legacy = at }

@@ -211,18 +211,6 @@ func (o object) audience() []string {
 	return list
 }
 
-// decode64 decodes URL-safe base64 that is written in its one form: no padding, line breaks or stray bits; else nil.
-func decode64(s string) []byte {
-	if strings.ContainsAny(s, "\r\n") {
-		return nil
-	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	if err != nil {
-		return nil
-	}
-	return b
-}
-
 // Development is the built-in identity provider, for directories without a real one.
 var Development = Provider{Issuer: "urn:waybill:development", Audience: "waybill"}
 
