@@ -77,15 +77,14 @@ func (k *KeySet) Verify(token string, want Provider, now time.Time) (*Identity, 
 	if _, given := header["typ"]; given && !strings.EqualFold(header.text("typ"), "JWT") {
 		return nil, refused("header: typ is not that of an ID token")
 	}
-	verify := algorithms[header.text("alg")]
-	if verify == nil {
+	if !slices.Contains([]string{"RS256", "ES256", "EdDSA"}, header.text("alg")) {
 		return nil, refused("header: alg is not RS256, ES256 or EdDSA")
 	}
 	key, err := k.find(header)
 	if err != nil {
 		return nil, err
 	}
-	if !verify(key.key, []byte(parts[0]+"."+parts[1]), decode64(parts[2])) {
+	if !key.verifies([]byte(parts[0]+"."+parts[1]), decode64(parts[2])) {
 		return nil, refused("the signature is wrong")
 	}
 	claims, err := parseObject(decode64(parts[1]), claimNames)
@@ -153,9 +152,9 @@ func parseObject(text []byte, names []string) (object, error) {
 	}
 	o := object{}
 	for d.More() {
+		var value json.RawMessage
 		t, err := d.Token()
 		name, _ := t.(string)
-		var value json.RawMessage
 		if err != nil || d.Decode(&value) != nil {
 			return nil, errors.New("not well-formed JSON")
 		}
@@ -200,13 +199,9 @@ func (o object) date(name string, absent float64) float64 {
 }
 
 // audience gives aud, which is a string or an array of strings.
-func (o object) audience() []string {
-	var list []string
-	if one := o.text("aud"); one != "" {
-		return []string{one}
-	}
+func (o object) audience() (list []string) {
 	if json.Unmarshal(o["aud"], &list) != nil {
-		return nil
+		return []string{o.text("aud")}
 	}
 	return list
 }
@@ -214,19 +209,18 @@ func (o object) audience() []string {
 // Development is the built-in identity provider, for directories without a real one.
 var Development = Provider{Issuer: "urn:waybill:development", Audience: "waybill"}
 
-const idTokenLife = time.Hour // of the development provider's tokens
-
-// Mint makes an ID token of the development provider for an e-mail.
+// Mint makes an ID token of the development provider for an e-mail, good for an hour.
 func Mint(key ed25519.PrivateKey, email string, now time.Time) string {
 	claims, err := json.Marshal(map[string]any{
 		"iss": Development.Issuer, "aud": Development.Audience, "sub": HashOf(FoldEmail(email)).String(),
-		"email": email, "email_verified": true, "iat": now.Unix(), "exp": now.Add(idTokenLife).Unix(),
+		"email": email, "email_verified": true, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
 	})
 	if err != nil {
 		panic("auth: claims cannot be written: " + err.Error())
 	}
-	signed := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"EdDSA","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString(claims)
-	return signed + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(key, []byte(signed)))
+	base64URL := base64.RawURLEncoding.EncodeToString
+	signed := base64URL([]byte(`{"alg":"EdDSA","typ":"JWT"}`)) + "." + base64URL(claims)
+	return signed + "." + base64URL(ed25519.Sign(key, []byte(signed)))
 }
 
 // DevelopmentKeys is the key set of the development provider.
@@ -241,23 +235,20 @@ type publicKey struct {
 	key crypto.PublicKey
 }
 
-// algorithms are those an ID token may be signed with: whether a signature by key is good.
-var algorithms = map[string]func(key crypto.PublicKey, signed, signature []byte) bool{
-	"RS256": func(key crypto.PublicKey, signed, signature []byte) bool {
-		sum := sha256.Sum256(signed)
-		return rsa.VerifyPKCS1v15(key.(*rsa.PublicKey), crypto.SHA256, sum[:], signature) == nil
-	},
-	"ES256": func(key crypto.PublicKey, signed, signature []byte) bool {
-		if len(signature) != 64 {
-			return false
-		}
-		sum := sha256.Sum256(signed)
-		r, s := new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])
-		return ecdsa.Verify(key.(*ecdsa.PublicKey), sum[:], r, s)
-	},
-	"EdDSA": func(key crypto.PublicKey, signed, signature []byte) bool {
-		return ed25519.Verify(key.(ed25519.PublicKey), signed, signature)
-	},
+// verifies tells whether a signature is good by the key's one algorithm.
+func (k *publicKey) verifies(signed, signature []byte) bool {
+	sum := sha256.Sum256(signed)
+	switch key := k.key.(type) {
+	case *rsa.PublicKey:
+		return rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], signature) == nil
+	case *ecdsa.PublicKey:
+		half := len(signature) / 2
+		r, s := new(big.Int).SetBytes(signature[:half]), new(big.Int).SetBytes(signature[half:])
+		return len(signature) == 64 && ecdsa.Verify(key, sum[:], r, s)
+	case ed25519.PublicKey:
+		return ed25519.Verify(key, signed, signature)
+	}
+	return false
 }
 
 // jwk is a member of the set; the other members of RFC 7517 and 7518 are ignored.
@@ -286,10 +277,9 @@ func ParseKeySet(text []byte) (*KeySet, error) {
 			continue
 		}
 		key, alg := j.public()
-		if key == nil || j.Use != "" && j.Use != "sig" || j.Ops != nil && !slices.Contains(j.Ops, "verify") || j.Alg != "" && j.Alg != alg {
-			continue
+		if key != nil && (j.Use == "" || j.Use == "sig") && (j.Ops == nil || slices.Contains(j.Ops, "verify")) && (j.Alg == "" || j.Alg == alg) {
+			set.keys = append(set.keys, publicKey{j.ID, alg, key})
 		}
-		set.keys = append(set.keys, publicKey{j.ID, alg, key})
 	}
 	if set.keys == nil {
 		return nil, errors.New("auth: the JSON Web Key Set has no key that could verify an ID token")
@@ -301,16 +291,13 @@ const minRSA, maxRSA = 2048, 8192 // bits
 
 // public gives the key and the algorithm that it is for; nil is none of ours.
 func (j *jwk) public() (crypto.PublicKey, string) {
-	n, e, x, y := decode64(j.N), decode64(j.E), decode64(j.X), decode64(j.Y)
+	x, y := decode64(j.X), decode64(j.Y)
 	switch j.Type + " " + j.Curve {
 	case "RSA ":
-		k := &rsa.PublicKey{N: new(big.Int).SetBytes(n)}
-		exponent := new(big.Int).SetBytes(e)
-		if bits := k.N.BitLen(); bits < minRSA || bits > maxRSA || exponent.BitLen() < 2 || exponent.BitLen() > 31 || exponent.Bit(0) == 0 {
-			return nil, ""
+		n, e := new(big.Int).SetBytes(decode64(j.N)), new(big.Int).SetBytes(decode64(j.E))
+		if bits := n.BitLen(); bits >= minRSA && bits <= maxRSA && e.BitLen() >= 2 && e.BitLen() <= 31 && e.Bit(0) == 1 {
+			return &rsa.PublicKey{N: n, E: int(e.Int64())}, "RS256"
 		}
-		k.E = int(exponent.Int64())
-		return k, "RS256"
 	case "EC P-256":
 		if k, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y)); err == nil && len(x) == 32 {
 			return k, "ES256"
@@ -326,19 +313,16 @@ func (j *jwk) public() (crypto.PublicKey, string) {
 // find gives the key that a token's header names. A header may name none where there is only one.
 func (k *KeySet) find(header object) (*publicKey, error) {
 	_, named := header["kid"]
-	id, alg := header.text("kid"), header.text("alg")
-	known := false
+	id, err := header.text("kid"), ErrUnknownKey
 	for i := range k.keys {
 		key := &k.keys[i]
 		if named && (id == "" || key.id != id) || !named && len(k.keys) > 1 {
 			continue
 		}
-		if known = true; key.alg == alg {
+		if key.alg == header.text("alg") {
 			return key, nil
 		}
+		err = refused("alg is not the key's")
 	}
-	if known {
-		return nil, refused("alg is not the key's")
-	}
-	return nil, ErrUnknownKey
+	return nil, err
 }
