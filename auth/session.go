@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"slices"
@@ -76,7 +77,7 @@ const (
 	Reuse  = "an old refresh token was shown"
 )
 
-// NewToken makes an access or refresh token: 256 random bits.
+// NewToken makes a secret, as access and refresh tokens are: 256 random bits.
 func NewToken() string {
 	var b [32]byte
 	rand.Read(b[:])
@@ -98,17 +99,14 @@ type Principal struct {
 // Caller finds who shows an access token with that hash, or, with refreshing, the refresh token in force; nil is nobody.
 func (a *Accounts) Caller(hash Hash, refreshing bool, now time.Time) *Principal {
 	s := a.sessions[a.byToken[hash]]
-	if s == nil || !now.Before(s.Until) {
+	if s == nil || !now.Before(s.Until) ||
+		refreshing && s.refresh() != hash || !refreshing && (s.Access != hash || !now.Before(s.AccessUntil)) {
 		return nil
 	}
-	if refreshing && s.refresh() != hash || !refreshing && (s.Access != hash || !now.Before(s.AccessUntil)) {
-		return nil
+	if access, ok := a.users[s.User].Access(s.Company); ok {
+		return &Principal{a.users[s.User], s, access}
 	}
-	access, ok := a.users[s.User].Access(s.Company)
-	if !ok {
-		return nil
-	}
-	return &Principal{a.users[s.User], s, access}
+	return nil
 }
 
 func (s *Session) refresh() Hash { return s.Refreshes[len(s.Refreshes)-1] }
@@ -135,7 +133,7 @@ func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
 		a.users[e.User] = &n
 	}
 	s := &Session{e.Session, e.User, e.Company, now, e.Access, e.AccessUntil, []Hash{e.Refresh}, e.Until, nil}
-	a.keep(s, e.Access, e.Refresh)
+	a.keep(s, e.Refresh)
 }
 
 func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
@@ -143,18 +141,16 @@ func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
 	delete(a.byToken, n.Access)
 	n.Refreshes = append(slices.Clip(n.Refreshes), e.Refresh)
 	n.Used, n.Access, n.AccessUntil, n.Until = now, e.Access, e.AccessUntil, e.Until
-	a.keep(&n, e.Access, e.Refresh)
+	a.keep(&n, e.Refresh)
 }
 
 func (a *Accounts) ApplySessionEnded(_ time.Time, e *SessionEnded) { a.end(a.sessions[e.Session]) }
 
-// keep makes s the session of its id, and finds it by more tokens.
-func (a *Accounts) keep(s *Session, more ...Hash) {
-	if s.use == nil {
-		s.use = new(atomic.Int64)
-	}
-	a.sessions[s.ID] = s
-	for _, h := range more {
+// keep makes s the session of its id, and finds it by its access token and by these.
+func (a *Accounts) keep(s *Session, refreshes ...Hash) {
+	s.use = cmp.Or(s.use, new(atomic.Int64))
+	a.sessions[s.ID], a.byToken[s.Access] = s, s.ID
+	for _, h := range refreshes {
 		a.byToken[h] = s.ID
 	}
 }

@@ -115,17 +115,13 @@ type Accounts struct {
 func NewAccounts() *Accounts { return &Accounts{map[ID]*User{}, map[ID]*Session{}, map[Hash]ID{}} }
 
 // Users gives all users, by id.
-func (a *Accounts) Users() []*User { return sorted(a.users) }
+func (a *Accounts) Users() []*User {
+	return slices.SortedFunc(maps.Values(a.users), func(x, y *User) int { return bytes.Compare(x.ID[:], y.ID[:]) })
+}
 
 // Sessions gives all sessions, by id.
-func (a *Accounts) Sessions() []*Session { return sorted(a.sessions) }
-
-func sorted[T any](m map[ID]*T) []*T {
-	var list []*T
-	for _, id := range slices.SortedFunc(maps.Keys(m), func(a, b ID) int { return bytes.Compare(a[:], b[:]) }) {
-		list = append(list, m[id])
-	}
-	return list
+func (a *Accounts) Sessions() []*Session {
+	return slices.SortedFunc(maps.Values(a.sessions), func(x, y *Session) int { return bytes.Compare(x.ID[:], y.ID[:]) })
 }
 
 // FoldEmail makes e-mails that differ only in the case of A to Z the same.
@@ -228,9 +224,7 @@ func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 func (a *Accounts) RestoreUser(u *User) { a.users[u.ID] = u }
 
 // RestoreSession puts back a session of a snapshot.
-func (a *Accounts) RestoreSession(s *Session) {
-	a.keep(s, append(slices.Clone(s.Refreshes), s.Access)...)
-}
+func (a *Accounts) RestoreSession(s *Session) { a.keep(s, s.Refreshes...) }
 
 // Password is what is kept of a password: PBKDF2-HMAC-SHA512 with its
 // parameters, as text: pbkdf2-sha512$<iterations>$<salt>$<hash>.
@@ -269,9 +263,7 @@ func (p Password) Matches(password string) bool {
 	}
 	iterations, err := strconv.Atoi(parts[1])
 	salt, bad := base64.RawStdEncoding.DecodeString(parts[2])
-	if err != nil || bad != nil || iterations < 1 {
-		return false
-	}
-	same := subtle.ConstantTimeCompare([]byte(derive(password, salt, iterations)), []byte(p)) == 1
-	return same && !strings.Contains(password, "\x00") // to HMAC, zeros at a key's end are nothing
+	return err == nil && bad == nil && iterations >= 1 &&
+		subtle.ConstantTimeCompare([]byte(derive(password, salt, iterations)), []byte(p)) == 1 &&
+		!strings.Contains(password, "\x00") // to HMAC, zeros at a key's end are nothing
 }
