@@ -10,10 +10,8 @@ import (
 )
 
 const (
-	// AccessLife is how long an access token is good; refreshing gives another.
-	AccessLife = 15 * time.Minute
-	// SessionLife is how long a session lasts since it was last refreshed.
-	SessionLife = 30 * 24 * time.Hour
+	AccessLife  = 15 * time.Minute // for which an access token is good; refreshing gives another
+	SessionLife = 30 * day         // for which a session lasts since it was last refreshed
 )
 
 // Session is a user who is signed in for a company. It is immutable; a change

@@ -179,7 +179,7 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 // Answer decides what follows from the provider's answer about a ticket: the
 // event that it is paid or booked, as was asked for, or refused.
 func (s *State) Answer(ticket ID, confirmed bool) (event any, err error) {
-	b, t := s.ticket(ticket)
+	b, t := s.AnyTicket(ticket)
 	if t == nil || t.Asked == 0 {
 		return nil, ErrNotFound
 	}
@@ -235,7 +235,7 @@ func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 
 // SetCarrier decides on a carrier status (contract §8).
 func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSet, error) {
-	b, t := s.ticket(ticket)
+	b, t := s.AnyTicket(ticket)
 	if b == nil {
 		return nil, errNoTicket
 	}
@@ -290,7 +290,7 @@ func (s *State) ApplyCarrierSet(now time.Time, e *CarrierSet) {
 // Forget forgets the passengers of tickets.
 func (s *State) Forget(now time.Time, tickets []ID) {
 	for _, id := range tickets {
-		b, _ := s.ticket(id)
+		b, _ := s.AnyTicket(id)
 		s.renew(b.ID, now).find(id).Passenger = NewPassenger("", "", "", nil)
 	}
 }

@@ -71,10 +71,8 @@ func (id *ID) UnmarshalText(text []byte) error {
 }
 
 const (
-	// window is how long an unpaid ticket keeps its seat after its creation (interface, Limits).
-	window = 20 * time.Minute
-	// grace is how long after its creation a paid ticket of our own is refunded in full.
-	grace = 20 * time.Minute
+	window = 20 * time.Minute // for which an unpaid ticket keeps its seat after its creation (interface, Limits)
+	grace  = 20 * time.Minute // for which a paid ticket of our own is refunded in full after its creation
 )
 
 // Booking is a set of tickets of one partner. Its Tickets must not be changed.
@@ -176,11 +174,8 @@ func (t *Ticket) Departure() time.Time { return t.Legs[0].Run.Dep(t.Legs[0].From
 // Source is where the ticket's journey comes from.
 func (t *Ticket) Source() string { return t.Legs[0].Run.Form.Company.Source }
 
-// due is the end of the payment window, in Unix milliseconds.
-func (t *Ticket) due() int64 { return t.Created + window.Milliseconds() }
-
 // Due is the end of the payment window.
-func (t *Ticket) Due() time.Time { return time.UnixMilli(t.due()).UTC() }
+func (t *Ticket) Due() time.Time { return time.UnixMilli(t.Created).Add(window).UTC() }
 
 // until is when the ticket's seat is free again, in Unix milliseconds: 0 when it is already.
 func (t *Ticket) until() int64 {
@@ -188,7 +183,7 @@ func (t *Ticket) until() int64 {
 	case t.Phase == Canceled || t.Phase == Refunded:
 		return 0
 	case t.Phase == Unpaid && t.Asked == 0:
-		return t.due()
+		return t.Created + window.Milliseconds()
 	}
 	return math.MaxInt64
 }

@@ -72,16 +72,14 @@ func (s *State) Booking(partner, id ID) *Booking {
 
 // Ticket finds a partner's ticket and the booking it is in; nil when there is none, or it is another partner's.
 func (s *State) Ticket(partner, id ID) (*Booking, *Ticket) {
-	if b, t := s.ticket(id); b != nil && b.Partner == partner {
+	if b, t := s.AnyTicket(id); b != nil && b.Partner == partner {
 		return b, t
 	}
 	return nil, nil
 }
 
 // AnyTicket finds a ticket of any partner and the booking it is in; nil when there is none.
-func (s *State) AnyTicket(id ID) (*Booking, *Ticket) { return s.ticket(id) }
-
-func (s *State) ticket(id ID) (*Booking, *Ticket) {
+func (s *State) AnyTicket(id ID) (*Booking, *Ticket) {
 	if n, ok := s.byTicket[id]; ok {
 		return s.bookings[n], s.bookings[n].find(id)
 	}
@@ -151,7 +149,7 @@ func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (
 // Asked calls f for each ticket whose confirmation the provider has not answered.
 func (s *State) Asked(f func(*Booking, *Ticket, Ask)) {
 	for _, id := range slices.SortedFunc(maps.Keys(s.asks), ID.compare) {
-		b, t := s.ticket(id)
+		b, t := s.AnyTicket(id)
 		f(b, t, s.asks[id])
 	}
 }
@@ -359,7 +357,7 @@ type Moved struct {
 // Move decides to put a ticket into another booking of the same partner; to is
 // an existing one, or nil for a new one with the id fresh.
 func (s *State) Move(ticket ID, to *ID, fresh ID) (*Moved, error) {
-	b, t := s.ticket(ticket)
+	b, t := s.AnyTicket(ticket)
 	switch {
 	case b == nil:
 		return nil, errNoTicket
