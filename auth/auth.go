@@ -115,8 +115,7 @@ func (p *Partners) ByName(name string) *Partner {
 	return p.list[i]
 }
 
-// Caller finds the partner whose valid key was shown; nil is nobody. The map is
-// asked for a hash, which tells nothing of a key; the last word is compared in constant time.
+// Caller finds the partner whose valid key has that hash; nil is nobody. Where a map looks tells nothing of a key.
 func (p *Partners) Caller(hash Hash) *Partner {
 	i, ok := p.byKey[hash]
 	if !ok {
@@ -130,8 +129,7 @@ func (p *Partners) Caller(hash Hash) *Partner {
 	return nil
 }
 
-// AddKey decides on a new key: a further one where the name is known, else a
-// new partner's first. A known partner's companies are not changed by it.
+// AddKey decides on a new key: a further one for a known name, whose companies stay, else a new partner's first.
 func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*KeyAdded, error) {
 	if strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > 100 || strings.ContainsFunc(name, unicode.IsControl) {
 		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, not only blanks and none a control character")
@@ -211,8 +209,7 @@ func (p *Partners) Restore(x *Partner) {
 
 const day = 24 * time.Hour
 
-// LegacyWindow is how long the legacy interface stays after its deprecation, and after a partner's last call of it
-// (interface, Limits).
+// LegacyWindow is how long the legacy interface stays after its deprecation, or a last call (interface, Limits).
 const LegacyWindow = 90 * day
 
 // ErrGone is the reason why not for a legacy call of a partner for whom the legacy interface is gone.
@@ -235,8 +232,7 @@ func (p *Partner) LastLegacy() time.Time {
 	return p.Legacy.Truncate(day).Add(day - time.Millisecond)
 }
 
-// LegacyUntil is when the legacy interface, deprecated at that instant, will be gone for the partner: 90 days after the
-// latest of its deprecation, the partner's creation and its last legacy call (contract §11).
+// LegacyUntil is when the legacy interface, deprecated at that instant, will be gone for the partner (contract §11).
 func (p *Partner) LegacyUntil(deprecated time.Time) time.Time {
 	return slices.MaxFunc([]time.Time{deprecated, p.Created, p.LastLegacy()}, time.Time.Compare).Add(LegacyWindow)
 }

@@ -119,8 +119,7 @@ func (o object) identity(want Provider, now float64) (*Identity, error) {
 	return who, nil
 }
 
-// UserInfo completes an identity by what the provider's userinfo endpoint
-// says of it; sub must be the same (OpenID Connect Core, 5.3.2).
+// UserInfo completes an identity by the userinfo endpoint's answer, of the same sub (OpenID Connect Core, 5.3.2).
 func (who *Identity) UserInfo(answer []byte, want Provider) error {
 	o, err := parseObject(answer, claimNames)
 	if err != nil {
@@ -175,8 +174,7 @@ func parseObject(text []byte, names []string) (object, error) {
 	return o, nil
 }
 
-// text gives a member that is a string; else "". Half a surrogate pair is no
-// text: it would read as U+FFFD, and two subjects as one.
+// text gives a member that is a string, else "". Half a surrogate pair is none: as U+FFFD two subjects would be one.
 func (o object) text(name string) (s string) {
 	raw := o[name]
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil || strings.ContainsRune(s, utf8.RuneError) {

@@ -14,8 +14,7 @@ const (
 	SessionLife = 30 * day         // for which a session lasts since it was last refreshed
 )
 
-// Session is a user who is signed in for a company. It is immutable; a change
-// makes a new one. An ended session is forgotten.
+// Session is a user signed in for a company. It is immutable; a change makes a new one. An ended one is forgotten.
 type Session struct {
 	ID          ID        `json:"id"`
 	User        ID        `json:"user"`

@@ -78,8 +78,7 @@ func (s *signer) mac(dst, message []byte) []byte {
 	return h.Sum(dst)
 }
 
-// Sign appends the token of a payload to dst. The payload starts at one byte of
-// spare room: payload[0] is overwritten with the key's ID.
+// Sign appends the token of a payload to dst, and writes the key's ID to payload[0], which is spare room.
 func (r *Ring) Sign(dst, payload []byte) []byte {
 	s := r.current()
 	payload[0] = s.ID

@@ -183,8 +183,7 @@ func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
 	return u, &l, nil
 }
 
-// Add decides to give a person an access: a new user, or a known one with
-// that e-mail, whose name and password stay as they are. It gives a *UserAdded or an *AccessGiven.
+// Add decides to give a person an access: an *AccessGiven to who has that e-mail already, or else a *UserAdded.
 func (a *Accounts) Add(id ID, p Person, x Access) any {
 	if u := a.ByEmail(p.Email); u != nil {
 		return &AccessGiven{u.ID, x}
@@ -226,8 +225,7 @@ func (a *Accounts) RestoreUser(u *User) { a.users[u.ID] = u }
 // RestoreSession puts back a session of a snapshot.
 func (a *Accounts) RestoreSession(s *Session) { a.keep(s, s.Refreshes...) }
 
-// Password is what is kept of a password: PBKDF2-HMAC-SHA512 with its
-// parameters, as text: pbkdf2-sha512$<iterations>$<salt>$<hash>.
+// Password is what is kept of a password: PBKDF2-HMAC-SHA512, as pbkdf2-sha512$<iterations>$<salt>$<hash>.
 type Password string
 
 const (

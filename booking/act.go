@@ -24,8 +24,7 @@ type Conflict struct {
 
 func (e *Conflict) Error() string { return e.Reason }
 
-// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are given when
-// it is revived; else they stay what they were.
+// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are only given when it is revived.
 type Settled struct {
 	Booking ID      `json:"booking"`
 	Ticket  ID      `json:"ticket"`
@@ -47,8 +46,7 @@ func (e *Settled) By(action Action) any {
 	return &TicketPaid{*e}
 }
 
-// Asked says that the provider is about to be asked to confirm a ticket. Until
-// the answer the ticket keeps its seat, whatever its window.
+// Asked says that the provider is about to be asked to confirm a ticket, which keeps its seat until the answer.
 type Asked struct {
 	Settled        // what is asked for
 	Action  Action `json:"action"` // Pay or Book
@@ -93,8 +91,7 @@ type CarrierSet struct {
 	Status  Carrier `json:"status"`
 }
 
-// Selection says which of a partner's tickets an action is for: those of a booking, or those named, which are in the
-// booking or, where there is none, in any of the partner's.
+// Selection is the tickets that an action is for: all or those named of a booking, or without one, of the partner.
 type Selection struct {
 	Partner ID
 	Booking *ID
@@ -144,8 +141,7 @@ func (s *State) target(now time.Time, sel Selection, action Action) (orders []Or
 	return orders, nil
 }
 
-// Settle decides to pay or book tickets: an event for each. All seats that are needed are found before anything
-// happens. Errors: ErrNotFound, *Conflict.
+// Settle decides to pay or book tickets, each by an event: all get seats or none. Errors: ErrNotFound, *Conflict.
 func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, action Action, request string) ([]*Settled, error) {
 	orders, err := s.target(now, sel, action)
 	if err != nil {
@@ -176,8 +172,7 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 	return list, nil
 }
 
-// Answer decides what follows from the provider's answer about a ticket: the
-// event that it is paid or booked, as was asked for, or refused.
+// Answer decides on the provider's answer about a ticket: it is paid or booked, as was asked for, or refused.
 func (s *State) Answer(ticket ID, confirmed bool) (event any, err error) {
 	b, t := s.AnyTicket(ticket)
 	if t == nil || t.Asked == 0 {
@@ -213,8 +208,7 @@ func (s *State) Cancel(now time.Time, sel Selection, request string) (list []*Ti
 	return list, nil
 }
 
-// refund works out what comes back: all of it within the grace, else for each
-// leg the share that its own rules give, with the hours counted to the first departure.
+// refund works out what comes back: all within the grace, else by the rules of each leg, as of the first departure.
 func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 	if now.Sub(time.UnixMilli(t.Created)) < grace {
 		c.Grace, c.Refund = true, t.Price()

@@ -316,8 +316,7 @@ func named[T ~uint8](v *T, names []string, name string) error {
 	return nil
 }
 
-// transitions are the interface's table "States and transitions", Ticket. Of the
-// rows for a ticket the first counts; where there is none, it is a conflict.
+// transitions are the table "States and transitions", Ticket. The first that fits counts, none is a conflict.
 var transitions = []struct {
 	from   []Phase
 	action Action

@@ -57,8 +57,7 @@ func (l *Leg) hold(ticket ID, until int64) hold {
 	return hold{ticket, until, l.From, l.To, l.Seat, uint16(slices.Index(l.Run.seats.sold, l.Run))}
 }
 
-// present is how a run is in the timetable in force, in whose terms seats are
-// asked for. One whose trip is gone is as it was last sold.
+// present is the run in the timetable in force, whose seats are asked for; where its trip is gone, as last sold.
 func (s *seating) present(tt *schedule.Timetable) *schedule.Form {
 	last := s.sold[len(s.sold)-1]
 	if trip, known := tt.TripByID(last.Form.Trip); known && tt.RunsOn(trip, last.Day) {
@@ -67,8 +66,7 @@ func (s *seating) present(tt *schedule.Timetable) *schedule.Form {
 	return last.Form
 }
 
-// free gives the seats, rising, that are free between two stops of a form at an
-// instant, and that are not among those picked already.
+// free gives the seats, rising, that are free between two stops of a form at an instant, and not picked already.
 func (s *seating) free(form *schedule.Form, from, to int16, picked []hold, now time.Time) []int16 {
 	free := make([]int16, form.Bus.Seats)
 	for i := range free {

@@ -95,8 +95,7 @@ func (b *Booking) find(id ID) *Ticket {
 	return nil
 }
 
-// List gives a page of a partner's bookings, the newest first, and how many
-// there are. day keeps those that leave on that UTC calendar day.
+// List gives a page of a partner's bookings, all or those that leave on a UTC day, newest first, and their number.
 func (s *State) List(partner ID, day *schedule.Day, skip, take int) (page []*Booking, total int) {
 	numbers := s.listed(partner, day).numbers
 	for i := len(numbers) - 1 - skip; i >= 0 && len(page) < take; i-- {
@@ -345,8 +344,7 @@ func (s *State) ApplyCreated(now time.Time, e *Created) {
 	s.add(b, now)
 }
 
-// Moved says that a ticket was put into another booking of its partner: the
-// "internal edit" of the interface. New tells that the booking was made for it.
+// Moved says that a ticket was put into another booking of its partner, the "internal edit"; New: one made for it.
 type Moved struct {
 	Ticket ID   `json:"ticket"`
 	From   ID   `json:"from"`
@@ -354,8 +352,7 @@ type Moved struct {
 	New    bool `json:"new"`
 }
 
-// Move decides to put a ticket into another booking of the same partner; to is
-// an existing one, or nil for a new one with the id fresh.
+// Move decides to put a ticket into another booking of its partner: an existing one, or fresh where to is nil.
 func (s *State) Move(ticket ID, to *ID, fresh ID) (*Moved, error) {
 	b, t := s.AnyTicket(ticket)
 	switch {

@@ -44,8 +44,7 @@ func (r *Reader) number() {
 	}
 }
 
-// text reads a string's contents; the next byte is its opening quote. Without
-// an escape they are the document's own bytes. nil is no string.
+// text reads a string, whose opening quote is next. Without an escape it is the document's own bytes; nil is none.
 func (r *Reader) text() []byte {
 	var decoded []byte
 	src, i := r.src, r.pos+1
@@ -118,8 +117,7 @@ func (r *Reader) Literal(text string) {
 	}
 }
 
-// Member reads the name of the next member, which must be this one, or before
-// the element of an array, where the name is "", the comma.
+// Member reads the name of the next member, which must be this one, or, for "", the comma before an array's element.
 func (r *Reader) Member(name string) {
 	if start := r.pos; !r.member(name) {
 		r.syntax(fmt.Sprintf("has no %q where it should be, at byte %d", name, start))

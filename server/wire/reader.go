@@ -16,8 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Problem is one complaint about a document; Field names the place, as in
-// passengers[1].email, or is "body" where no place can be told.
+// A Problem is one complaint; Field names the place, as passengers[1].email, or is "body" where none can be told.
 type Problem struct{ Field, Message string }
 
 const (
@@ -149,8 +148,7 @@ func (r *Reader) next(i int, bracket byte) bool {
 	return !r.broken
 }
 
-// Object reads an object and calls member for each of its members, which must read the value. The name is only valid
-// during the call. It reports whether there was an object.
+// Object reads an object: member must read each member's value, and not keep the name. false: there is no object.
 func (r *Reader) Object(member func(name []byte)) bool {
 	if !r.open('{', "an object") {
 		return false
