@@ -70,11 +70,11 @@ func (k *KeySet) Verify(token string, want Provider, now time.Time) (*Identity, 
 		return nil, refused("header: " + err.Error())
 	}
 	for _, name := range headerNames[3:] {
-		if _, given := header[name]; given {
+		if header[name] != nil {
 			return nil, refused("header: " + name + " is not accepted")
 		}
 	}
-	if _, given := header["typ"]; given && !strings.EqualFold(header.text("typ"), "JWT") {
+	if header["typ"] != nil && !strings.EqualFold(header.text("typ"), "JWT") {
 		return nil, refused("header: typ is not that of an ID token")
 	}
 	if !slices.Contains([]string{"RS256", "ES256", "EdDSA"}, header.text("alg")) {
@@ -96,7 +96,6 @@ func (k *KeySet) Verify(token string, want Provider, now time.Time) (*Identity, 
 
 // identity checks the claims of a token whose signature is good.
 func (o object) identity(want Provider, now float64) (*Identity, error) {
-	_, azp := o["azp"]
 	who := &Identity{Issuer: o.text("iss"), Subject: o.text("sub")}
 	who.takeEmail(o, want)
 	// A claim that is not a number is NaN, which compares to nothing.
@@ -106,7 +105,7 @@ func (o object) identity(want Provider, now float64) (*Identity, error) {
 	}{
 		{who.Issuer == want.Issuer && want.Issuer != "", "iss is not the provider's"},
 		{slices.Contains(o.audience(), want.Audience) && want.Audience != "", "aud is not ours"},
-		{!azp || o.text("azp") == want.Audience, "azp is not ours"},
+		{o["azp"] == nil || o.text("azp") == want.Audience, "azp is not ours"},
 		{now < o.date("exp", math.NaN())+leeway, "exp is not in the future"},
 		{now >= o.date("nbf", 0)-leeway, "nbf is in the future"},
 		{now >= o.date("iat", 0)-leeway, "iat is in the future"},
@@ -137,7 +136,7 @@ func (who *Identity) takeEmail(o object, want Provider) {
 	who.EmailVerified = string(o["email_verified"]) == "true"
 }
 
-// object is a JSON object's members.
+// object is a JSON object's members; what is absent is nil, what is null is not.
 type object map[string]json.RawMessage
 
 // parseObject reads one object, strictly: valid UTF-8, no name twice, none of names in another case, nothing after it.
@@ -157,7 +156,7 @@ func parseObject(text []byte, names []string) (object, error) {
 		if err != nil || d.Decode(&value) != nil {
 			return nil, errors.New("not well-formed JSON")
 		}
-		if _, twice := o[name]; twice {
+		if o[name] != nil {
 			return nil, fmt.Errorf("%q is given twice", name)
 		}
 		if lower := strings.ToLower(name); lower != name && slices.Contains(names, lower) {
@@ -176,8 +175,7 @@ func parseObject(text []byte, names []string) (object, error) {
 
 // text gives a member that is a string, else "". Half a surrogate pair is none: as U+FFFD two subjects would be one.
 func (o object) text(name string) (s string) {
-	raw := o[name]
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil || strings.ContainsRune(s, utf8.RuneError) {
+	if raw := o[name]; raw == nil || raw[0] != '"' || json.Unmarshal(raw, &s) != nil || strings.ContainsRune(s, utf8.RuneError) {
 		return ""
 	}
 	return s
@@ -185,11 +183,10 @@ func (o object) text(name string) (s string) {
 
 // date gives a member that is a number of seconds since 1970; NaN when it is anything else.
 func (o object) date(name string, absent float64) float64 {
-	raw, given := o[name]
-	if !given {
+	if o[name] == nil {
 		return absent
 	}
-	n, err := strconv.ParseFloat(string(raw), 64)
+	n, err := strconv.ParseFloat(string(o[name]), 64)
 	if err != nil || n < 0 {
 		return math.NaN()
 	}
@@ -310,8 +307,7 @@ func (j *jwk) public() (crypto.PublicKey, string) {
 
 // find gives the key that a token's header names. A header may name none where there is only one.
 func (k *KeySet) find(header object) (*publicKey, error) {
-	_, named := header["kid"]
-	id, err := header.text("kid"), ErrUnknownKey
+	id, named, err := header.text("kid"), header["kid"] != nil, ErrUnknownKey
 	for i := range k.keys {
 		key := &k.keys[i]
 		if named && (id == "" || key.id != id) || !named && len(k.keys) > 1 {
