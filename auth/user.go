@@ -2,17 +2,13 @@ package auth
 
 import (
 	"bytes"
-	"crypto/pbkdf2"
-	"crypto/rand"
-	"crypto/sha512"
-	"crypto/subtle"
-	"encoding/base64"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -225,43 +221,146 @@ func (a *Accounts) RestoreUser(u *User) { a.users[u.ID] = u }
 // RestoreSession puts back a session of a snapshot.
 func (a *Accounts) RestoreSession(s *Session) { a.keep(s, s.Refreshes...) }
 
-// Password is what is kept of a password: PBKDF2-HMAC-SHA512, as pbkdf2-sha512$<iterations>$<salt>$<hash>.
-type Password string
-
 const (
-	passwordScheme     = "pbkdf2-sha512"
-	passwordIterations = 210_000 // contract §9
-	passwordBytes      = 32      // of the hash
+	AccessLife  = 15 * time.Minute // for which an access token is good; refreshing gives another
+	SessionLife = 30 * day         // for which a session lasts since it was last refreshed
 )
 
-// NewPassword makes a Password, which takes as long as checking it does.
-func NewPassword(password string) Password {
-	var salt [16]byte
-	rand.Read(salt[:])
-	return derive(password, salt[:], passwordIterations)
+// Session is a user signed in for a company. It is immutable; a change makes a new one. An ended one is forgotten.
+type Session struct {
+	ID          ID        `json:"id"`
+	User        ID        `json:"user"`
+	Company     string    `json:"company"` // its id
+	Used        time.Time `json:"used"`    // when it was made or last refreshed
+	Access      Hash      `json:"access"`
+	AccessUntil time.Time `json:"accessUntil"`
+	Refreshes   []Hash    `json:"refreshes"` // the last is good; whoever shows another has stolen it, or was stolen from
+	Until       time.Time `json:"until"`
+
+	use *atomic.Int64 // Unix milliseconds; not kept: a line for every request would be too many
 }
 
-// nobodys is checked for those who are not known, so that they take as long as those who are. No password matches it.
-var nobodys = Password(fmt.Sprintf("%s$%d$%022d$", passwordScheme, passwordIterations, 0))
+// Touch remembers that the session was used, until a restart.
+func (s *Session) Touch(now time.Time) { s.use.Store(now.UnixMilli()) }
 
-func derive(password string, salt []byte, iterations int) Password {
-	hash, err := pbkdf2.Key(sha512.New, password, salt, iterations, passwordBytes)
-	if err != nil {
-		panic("auth: " + err.Error()) // only for lengths that FIPS 140 does not allow
+// LastUsed is when the session was last used, as far as that is known: at least when it was last refreshed.
+func (s *Session) LastUsed() time.Time {
+	if at := time.UnixMilli(s.use.Load()).UTC(); at.After(s.Used) {
+		return at
 	}
-	b64 := base64.RawStdEncoding.EncodeToString
-	return Password(fmt.Sprintf("%s$%d$%s$%s", passwordScheme, iterations, b64(salt), b64(hash)))
+	return s.Used
 }
 
-// Matches tells whether this is the password, with the parameters it was kept with.
-func (p Password) Matches(password string) bool {
-	parts := strings.Split(string(p), "$")
-	if len(parts) != 4 || parts[0] != passwordScheme {
-		return false
+// Tokens are the hashes of a session's new access and refresh tokens, and until when these are good.
+type Tokens struct {
+	Access      Hash      `json:"access"`
+	AccessUntil time.Time `json:"accessUntil"`
+	Refresh     Hash      `json:"refresh"`
+	Until       time.Time `json:"until"`
+}
+
+// SessionStarted says that a user signed in. Link is made by it, unless nil.
+type SessionStarted struct {
+	Session ID     `json:"session"`
+	User    ID     `json:"user"`
+	Company string `json:"company"`
+	Link    *Link  `json:"link,omitempty"`
+	Tokens
+}
+
+// SessionRefreshed says that a session got new tokens; the former are no longer good.
+type SessionRefreshed struct {
+	Session ID `json:"session"`
+	Tokens
+}
+
+// SessionEnded says that a session was revoked, and why.
+type SessionEnded struct {
+	Session ID     `json:"session"`
+	Reason  string `json:"reason"`
+}
+
+// The reasons of SessionEnded.
+const (
+	Logout = "logout"
+	Reuse  = "an old refresh token was shown"
+)
+
+// NewTokens gives the hashes of new tokens and when they end.
+func NewTokens(now time.Time, access, refresh string) Tokens {
+	return Tokens{HashOf(access), now.Add(AccessLife), HashOf(refresh), now.Add(SessionLife)}
+}
+
+// Principal is who calls in a session: the user, for a company.
+type Principal struct {
+	User    *User
+	Session *Session
+	Access  Access
+}
+
+// Caller finds who shows an access token with that hash, or, with refreshing, the refresh token in force; nil is nobody.
+func (a *Accounts) Caller(hash Hash, refreshing bool, now time.Time) *Principal {
+	s := a.sessions[a.byToken[hash]]
+	if s == nil || !now.Before(s.Until) ||
+		refreshing && s.refresh() != hash || !refreshing && (s.Access != hash || !now.Before(s.AccessUntil)) {
+		return nil
 	}
-	iterations, err := strconv.Atoi(parts[1])
-	salt, bad := base64.RawStdEncoding.DecodeString(parts[2])
-	return err == nil && bad == nil && iterations >= 1 &&
-		subtle.ConstantTimeCompare([]byte(derive(password, salt, iterations)), []byte(p)) == 1 &&
-		!strings.Contains(password, "\x00") // to HMAC, zeros at a key's end are nothing
+	if access, ok := a.users[s.User].Access(s.Company); ok {
+		return &Principal{a.users[s.User], s, access}
+	}
+	return nil
+}
+
+func (s *Session) refresh() Hash { return s.Refreshes[len(s.Refreshes)-1] }
+
+// Reused decides to end the session whose old refresh token has that hash; nil when it is none.
+func (a *Accounts) Reused(hash Hash, now time.Time) *SessionEnded {
+	s := a.sessions[a.byToken[hash]]
+	if s == nil || !now.Before(s.Until) || hash == s.Access || hash == s.refresh() {
+		return nil
+	}
+	return &SessionEnded{s.ID, Reuse}
+}
+
+// ApplySessionStarted changes the state as the event says, and forgets sessions whose time is over.
+func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
+	for _, s := range a.sessions {
+		if !now.Before(s.Until) {
+			a.end(s)
+		}
+	}
+	if e.Link != nil {
+		n := *a.users[e.User]
+		n.Links = append(slices.Clone(n.Links), *e.Link)
+		a.users[e.User] = &n
+	}
+	s := &Session{e.Session, e.User, e.Company, now, e.Access, e.AccessUntil, []Hash{e.Refresh}, e.Until, nil}
+	a.keep(s, e.Refresh)
+}
+
+func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
+	n := *a.sessions[e.Session]
+	delete(a.byToken, n.Access)
+	n.Refreshes = append(slices.Clip(n.Refreshes), e.Refresh)
+	n.Used, n.Access, n.AccessUntil, n.Until = now, e.Access, e.AccessUntil, e.Until
+	a.keep(&n, e.Refresh)
+}
+
+func (a *Accounts) ApplySessionEnded(_ time.Time, e *SessionEnded) { a.end(a.sessions[e.Session]) }
+
+// keep makes s the session of its id, and finds it by its access token and by these.
+func (a *Accounts) keep(s *Session, refreshes ...Hash) {
+	s.use = cmp.Or(s.use, new(atomic.Int64))
+	a.sessions[s.ID], a.byToken[s.Access] = s, s.ID
+	for _, h := range refreshes {
+		a.byToken[h] = s.ID
+	}
+}
+
+func (a *Accounts) end(s *Session) {
+	delete(a.sessions, s.ID)
+	delete(a.byToken, s.Access)
+	for _, h := range s.Refreshes {
+		delete(a.byToken, h)
+	}
 }
