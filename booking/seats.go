@@ -215,20 +215,20 @@ func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 	}
 	seats := l.Run.seats
 	form := slices.Index(seats.sold, l.Run)
-	var others []ID
-	for _, h := range seats.holds {
+	var other *ID // the lowest: which one is told must not depend on the order of the holds
+	for i := range seats.holds {
+		h := &seats.holds[i]
 		if h.ticket == ticket || h.seat != l.Seat || h.until <= now.UnixMilli() || older && int(h.sold) > form {
 			continue
 		}
-		if start, end := seats.sold[h.sold].within(l.Run.Form, h.from, h.to); start < l.To && l.From < end {
-			others = append(others, h.ticket)
+		start, end := seats.sold[h.sold].within(l.Run.Form, h.from, h.to)
+		if start < l.To && l.From < end && (other == nil || h.ticket.compare(*other) < 0) {
+			other = &h.ticket
 		}
 	}
-	if others == nil {
+	if other == nil {
 		return nil
 	}
-	// Which one is told must not depend on the order of the holds.
-	other := slices.MinFunc(others, ID.compare)
 	return fmt.Errorf("seat %d of trip %s on %s is sold to the tickets %s and %s", l.Seat, l.Run.Form.Trip, l.Run.Day, ticket, other)
 }
 
