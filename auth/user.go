@@ -79,26 +79,52 @@ func ParseRole(name string) (Role, error) {
 	return Role(name), nil
 }
 
-// UserAdded says that there is a new user.
-type UserAdded struct {
-	User   ID     `json:"user"`
-	Access Access `json:"access"`
-	Person Person `json:"-"`
-}
+// The events, with what is in them.
+type (
+	// UserAdded says that there is a new user.
+	UserAdded struct {
+		User   ID     `json:"user"`
+		Access Access `json:"access"`
+		Person Person `json:"-"`
+	}
+	// AccessGiven says that a user got a further access, or another role in one.
+	AccessGiven struct {
+		User   ID     `json:"user"`
+		Access Access `json:"access"`
+	}
+	// UserRemoved says that a user is gone, and with it its sessions.
+	UserRemoved struct {
+		User ID `json:"user"`
+	}
+	// Tokens are the hashes of a session's new access and refresh tokens, and until when these are good.
+	Tokens struct {
+		Access      Hash      `json:"access"`
+		AccessUntil time.Time `json:"accessUntil"`
+		Refresh     Hash      `json:"refresh"`
+		Until       time.Time `json:"until"`
+	}
+	// SessionStarted says that a user signed in. Link is made by it, unless nil.
+	SessionStarted struct {
+		Session ID     `json:"session"`
+		User    ID     `json:"user"`
+		Company string `json:"company"`
+		Link    *Link  `json:"link,omitempty"`
+		Tokens
+	}
+	// SessionRefreshed says that a session got new tokens; the former are no longer good.
+	SessionRefreshed struct {
+		Session ID `json:"session"`
+		Tokens
+	}
+	// SessionEnded says that a session was revoked, and why.
+	SessionEnded struct {
+		Session ID     `json:"session"`
+		Reason  string `json:"reason"`
+	}
+)
 
 // PersonalPart is what the journal keeps apart, so that it can be erased.
 func (e *UserAdded) PersonalPart() any { return &e.Person }
-
-// AccessGiven says that a user got a further access, or another role in one.
-type AccessGiven struct {
-	User   ID     `json:"user"`
-	Access Access `json:"access"`
-}
-
-// UserRemoved says that a user is gone, and with it its sessions.
-type UserRemoved struct {
-	User ID `json:"user"`
-}
 
 // Accounts is all that is remembered of company users and their sessions.
 type Accounts struct {
@@ -249,35 +275,6 @@ func (s *Session) LastUsed() time.Time {
 		return at
 	}
 	return s.Used
-}
-
-// Tokens are the hashes of a session's new access and refresh tokens, and until when these are good.
-type Tokens struct {
-	Access      Hash      `json:"access"`
-	AccessUntil time.Time `json:"accessUntil"`
-	Refresh     Hash      `json:"refresh"`
-	Until       time.Time `json:"until"`
-}
-
-// SessionStarted says that a user signed in. Link is made by it, unless nil.
-type SessionStarted struct {
-	Session ID     `json:"session"`
-	User    ID     `json:"user"`
-	Company string `json:"company"`
-	Link    *Link  `json:"link,omitempty"`
-	Tokens
-}
-
-// SessionRefreshed says that a session got new tokens; the former are no longer good.
-type SessionRefreshed struct {
-	Session ID `json:"session"`
-	Tokens
-}
-
-// SessionEnded says that a session was revoked, and why.
-type SessionEnded struct {
-	Session ID     `json:"session"`
-	Reason  string `json:"reason"`
 }
 
 // The reasons of SessionEnded.

@@ -24,19 +24,89 @@ type Conflict struct {
 
 func (e *Conflict) Error() string { return e.Reason }
 
-// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are only given when it is revived.
-type Settled struct {
-	Booking ID      `json:"booking"`
-	Ticket  ID      `json:"ticket"`
-	Seats   []int16 `json:"seats,omitempty"`
-	Request string  `json:"request"`
-}
-
-// TicketPaid says that a ticket was paid.
-type TicketPaid struct{ Settled }
-
-// TicketBooked says that a ticket was booked.
-type TicketBooked struct{ Settled }
+// The events, with what is in them.
+type (
+	// Created says that a booking was made. Forms and runs are in it when it is the first to be sold on them.
+	Created struct {
+		ID, Partner       ID
+		Request, Currency string
+		Forms             []*schedule.Form
+		Runs              []*Run
+		Legs              []SoldLeg
+		Tickets           []NewTicket
+		Passengers        []Passenger // of the tickets, in their order; none once they are erased
+		Salt              [16]byte    // of the personal data
+	}
+	// SoldLeg is what all tickets of a new booking share of a leg.
+	SoldLeg struct {
+		Run      RunID
+		From, To int16
+		Amount   int64
+		Discount int16
+	}
+	// NewTicket is a ticket of a new booking; Seats are by leg.
+	NewTicket struct {
+		ID    ID
+		Seats []int16
+	}
+	// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are only given when it is revived.
+	Settled struct {
+		Booking ID      `json:"booking"`
+		Ticket  ID      `json:"ticket"`
+		Seats   []int16 `json:"seats,omitempty"`
+		Request string  `json:"request"`
+	}
+	// TicketPaid says that a ticket was paid.
+	TicketPaid struct{ Settled }
+	// TicketBooked says that a ticket was booked.
+	TicketBooked struct{ Settled }
+	// Asked says that the provider is about to be asked to confirm a ticket, which keeps its seat until the answer.
+	Asked struct {
+		Settled        // what is asked for
+		Action  Action `json:"action"` // Pay or Book
+		Key     ID     `json:"key"`    // the idempotency id
+	}
+	// Refused says that the provider did not confirm: the ticket is as it was before it was asked.
+	Refused struct {
+		Booking ID     `json:"booking"`
+		Ticket  ID     `json:"ticket"`
+		Action  Action `json:"action"`
+		Request string `json:"request"`
+	}
+	// TicketsCanceled says that tickets of a booking were canceled or refunded.
+	TicketsCanceled struct {
+		Booking ID               `json:"booking"`
+		Request string           `json:"request"`
+		Tickets []CanceledTicket `json:"tickets"`
+	}
+	// CanceledTicket is one of them. Terms, one per leg, say how a refund came about.
+	CanceledTicket struct {
+		ID       ID     `json:"id"`
+		Refunded bool   `json:"refunded"`
+		Refund   int64  `json:"refund"` // minor units
+		Grace    bool   `json:"grace"`  // within the grace: all of it, whatever the rules
+		Terms    []Term `json:"terms"`
+	}
+	// Term is the refund rule that applied to a leg; without one nothing comes back.
+	Term struct {
+		Rule    string `json:"rule"`    // "" is none
+		Percent int64  `json:"percent"` // hundredths of a per cent
+		Refund  int64  `json:"refund"`  // minor units
+	}
+	// CarrierSet says that the carrier gave a ticket a status of its own lifecycle.
+	CarrierSet struct {
+		Booking ID      `json:"booking"`
+		Ticket  ID      `json:"ticket"`
+		Status  Carrier `json:"status"`
+	}
+	// Moved says that a ticket was put into another booking of its partner, the "internal edit"; New: one made for it.
+	Moved struct {
+		Ticket ID   `json:"ticket"`
+		From   ID   `json:"from"`
+		To     ID   `json:"booking"`
+		New    bool `json:"new"`
+	}
+)
 
 // By gives the event of an action that is done.
 func (e *Settled) By(action Action) any {
@@ -44,51 +114,6 @@ func (e *Settled) By(action Action) any {
 		return &TicketBooked{*e}
 	}
 	return &TicketPaid{*e}
-}
-
-// Asked says that the provider is about to be asked to confirm a ticket, which keeps its seat until the answer.
-type Asked struct {
-	Settled        // what is asked for
-	Action  Action `json:"action"` // Pay or Book
-	Key     ID     `json:"key"`    // the idempotency id
-}
-
-// Refused says that the provider did not confirm: the ticket is as it was before it was asked.
-type Refused struct {
-	Booking ID     `json:"booking"`
-	Ticket  ID     `json:"ticket"`
-	Action  Action `json:"action"`
-	Request string `json:"request"`
-}
-
-// TicketsCanceled says that tickets of a booking were canceled or refunded.
-type TicketsCanceled struct {
-	Booking ID               `json:"booking"`
-	Request string           `json:"request"`
-	Tickets []CanceledTicket `json:"tickets"`
-}
-
-// CanceledTicket is one of them. Terms, one per leg, say how a refund came about.
-type CanceledTicket struct {
-	ID       ID     `json:"id"`
-	Refunded bool   `json:"refunded"`
-	Refund   int64  `json:"refund"` // minor units
-	Grace    bool   `json:"grace"`  // within the grace: all of it, whatever the rules
-	Terms    []Term `json:"terms"`
-}
-
-// Term is the refund rule that applied to a leg; without one nothing comes back.
-type Term struct {
-	Rule    string `json:"rule"`    // "" is none
-	Percent int64  `json:"percent"` // hundredths of a per cent
-	Refund  int64  `json:"refund"`  // minor units
-}
-
-// CarrierSet says that the carrier gave a ticket a status of its own lifecycle.
-type CarrierSet struct {
-	Booking ID      `json:"booking"`
-	Ticket  ID      `json:"ticket"`
-	Status  Carrier `json:"status"`
 }
 
 // Selection is the tickets that an action is for: all or those named of a booking, or without one, of the partner.

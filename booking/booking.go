@@ -77,11 +77,9 @@ const (
 
 // Booking is a set of tickets of one partner. Its Tickets must not be changed.
 type Booking struct {
-	ID      ID
-	Partner ID
-	Created int64 // Unix milliseconds
-	Updated int64
-	Tickets []Ticket
+	ID, Partner      ID
+	Created, Updated int64 // Unix milliseconds
+	Tickets          []Ticket
 
 	number uint32 // in the order of creation, from 0
 }

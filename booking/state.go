@@ -259,35 +259,6 @@ func NewSale(tt *schedule.Timetable, legs []schedule.Leg, amounts []int64, curre
 	return s
 }
 
-// Created says that a booking was made. Forms and runs are in it when it is the first to be sold on them.
-type Created struct {
-	ID       ID
-	Partner  ID
-	Request  string
-	Currency string
-	Forms    []*schedule.Form
-	Runs     []*Run
-	Legs     []SoldLeg
-	Tickets  []NewTicket
-	// Passengers are those of the tickets, in their order; none once they are erased.
-	Passengers []Passenger
-	Salt       [16]byte // of the personal data
-}
-
-// SoldLeg is what all tickets of a new booking share of a leg.
-type SoldLeg struct {
-	Run      RunID
-	From, To int16
-	Amount   int64
-	Discount int16
-}
-
-// NewTicket is a ticket of a new booking; Seats are by leg.
-type NewTicket struct {
-	ID    ID
-	Seats []int16
-}
-
 // SoldOut is the reason why not when there are too few seats.
 type SoldOut struct{ Left int }
 
@@ -342,14 +313,6 @@ func (s *State) ApplyCreated(now time.Time, e *Created) {
 		}
 	}
 	s.add(b, now)
-}
-
-// Moved says that a ticket was put into another booking of its partner, the "internal edit"; New: one made for it.
-type Moved struct {
-	Ticket ID   `json:"ticket"`
-	From   ID   `json:"from"`
-	To     ID   `json:"booking"`
-	New    bool `json:"new"`
 }
 
 // Move decides to put a ticket into another booking of its partner: an existing one, or fresh where to is nil.
