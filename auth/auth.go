@@ -117,14 +117,10 @@ func (p *Partners) ByName(name string) *Partner {
 
 // Caller finds the partner whose valid key has that hash; nil is nobody. Where a map looks tells nothing of a key.
 func (p *Partners) Caller(hash Hash) *Partner {
-	i, ok := p.byKey[hash]
-	if !ok {
-		return nil
-	}
-	for _, k := range p.list[i].Keys {
-		if subtle.ConstantTimeCompare(k.Hash[:], hash[:]) == 1 && k.Revoked.IsZero() {
-			return p.list[i]
-		}
+	i, known := p.byKey[hash]
+	good := func(k Key) bool { return subtle.ConstantTimeCompare(k.Hash[:], hash[:]) == 1 && k.Revoked.IsZero() }
+	if known && slices.ContainsFunc(p.list[i].Keys, good) {
+		return p.list[i]
 	}
 	return nil
 }

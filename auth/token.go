@@ -37,10 +37,8 @@ func NewSigningKey(before byte) SigningKey {
 	return k
 }
 
-// Ring signs with one key and knows tokens signed with its former ones. It is immutable and safe for concurrent use.
-//
-// A token is the URL-safe base64, without padding, of: the key's ID, the
-// payload, and the HMAC-SHA256 of both. There is one string for each token.
+// Ring signs with one key and knows tokens signed with its former ones. It is immutable and safe for concurrent use. A
+// token is the URL-safe base64, in its one form without padding, of: key's ID, payload, and the HMAC-SHA256 of both.
 type Ring struct{ signers []*signer } // the last signs
 
 type signer struct {

@@ -11,8 +11,7 @@ var (
 	// ErrNotFound is the reason why not for an unknown booking or ticket, and for one of another partner or booking.
 	ErrNotFound = errors.New("not found")
 	// ErrExpired is the reason why not when the offer has expired.
-	ErrExpired = errors.New("the offer has expired")
-
+	ErrExpired  = errors.New("the offer has expired")
 	errNoTicket = errors.New("there is no such ticket")
 )
 
@@ -172,22 +171,20 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 	if err != nil {
 		return nil, err
 	}
-	var list []*Settled
-	for _, o := range orders {
-		list = append(list, &Settled{Booking: o.Booking.ID, Ticket: o.Ticket.ID, Request: request})
+	list, picked := make([]*Settled, len(orders)), map[*seating][]hold{}
+	for i, o := range orders {
+		list[i] = &Settled{Booking: o.Booking.ID, Ticket: o.Ticket.ID, Request: request}
 	}
 	var lost []ID
-	picked := map[*seating][]hold{}
 	// Those whose own seat is free come first, or a sibling might get it.
 	for _, other := range []bool{false, true} {
 		for i, o := range orders {
-			t := o.Ticket
-			if t.PhaseAt(now) != Uncompleted || list[i].Seats != nil {
+			if o.Ticket.PhaseAt(now) != Uncompleted || list[i].Seats != nil {
 				continue
 			}
-			list[i].Seats = t.reseat(tt, other, picked, now)
+			list[i].Seats = o.Ticket.reseat(tt, other, picked, now)
 			if other && list[i].Seats == nil {
-				lost = append(lost, t.ID)
+				lost = append(lost, o.Ticket.ID)
 			}
 		}
 	}
