@@ -131,9 +131,7 @@ func (r *Ring) Marshal() []byte {
 func ParseRing(text []byte) (*Ring, error) {
 	var keys []SigningKey
 	for n, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
-		var k SigningKey
-		var secret []byte
-		var retired string
+		k, secret, retired := SigningKey{}, []byte{}, ""
 		_, err := fmt.Sscanf(line, "%d %x %s", &k.ID, &secret, &retired)
 		if err != nil || len(secret) != len(k.Secret) {
 			return nil, fmt.Errorf("auth: signing keys: line %d is not a key", n+1)

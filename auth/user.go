@@ -12,48 +12,44 @@ import (
 	"time"
 )
 
-// User is a person who signs in for companies. It is immutable; a change makes a new one.
-type User struct {
-	ID       ID       `json:"id"`
-	Person   Person   `json:"person"`
-	Accesses []Access `json:"accesses"`
-	Links    []Link   `json:"links"`
-}
-
-// Person is what is personal of a user. The salt keeps its hash in the journal from being guessed back.
-type Person struct {
-	Salt      ID       `json:"salt"`
-	Email     string   `json:"email"`
-	FirstName string   `json:"firstName"`
-	LastName  string   `json:"lastName"`
-	Password  Password `json:"password"`
-}
-
-// Access is a company that a user may sign in for.
-type Access struct {
-	Company Company `json:"company"`
-	Role    Role    `json:"role"`
-}
-
-// Company is a company as it was when an access to it was given.
-type Company struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Slug string `json:"slug"`
-	Tier string `json:"tier"`
-}
-
-// Link ties a user to an identity provider's subject, of which only a hash is kept.
-type Link struct {
-	Issuer  string `json:"issuer"`
-	Subject Hash   `json:"subject"`
-}
-
-// Role is what a user is for a company.
-type Role string
-
-// Permission is something that a role may do, besides signing in.
-type Permission string
+type (
+	// User is a person who signs in for companies. It is immutable; a change makes a new one.
+	User struct {
+		ID       ID       `json:"id"`
+		Person   Person   `json:"person"`
+		Accesses []Access `json:"accesses"`
+		Links    []Link   `json:"links"`
+	}
+	// Person is what is personal of a user. The salt keeps its hash in the journal from being guessed back.
+	Person struct {
+		Salt      ID       `json:"salt"`
+		Email     string   `json:"email"`
+		FirstName string   `json:"firstName"`
+		LastName  string   `json:"lastName"`
+		Password  Password `json:"password"`
+	}
+	// Access is a company that a user may sign in for.
+	Access struct {
+		Company Company `json:"company"`
+		Role    Role    `json:"role"`
+	}
+	// Company is a company as it was when an access to it was given.
+	Company struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+		Slug string `json:"slug"`
+		Tier string `json:"tier"`
+	}
+	// Link ties a user to an identity provider's subject, of which only a hash is kept.
+	Link struct {
+		Issuer  string `json:"issuer"`
+		Subject Hash   `json:"subject"`
+	}
+	// Role is what a user is for a company.
+	Role string
+	// Permission is something that a role may do, besides signing in.
+	Permission string
+)
 
 // The permissions. Everyone who is signed in has None.
 const (
@@ -250,6 +246,9 @@ func (a *Accounts) RestoreSession(s *Session) { a.keep(s, s.Refreshes...) }
 const (
 	AccessLife  = 15 * time.Minute // for which an access token is good; refreshing gives another
 	SessionLife = 30 * day         // for which a session lasts since it was last refreshed
+
+	Logout = "logout" // and Reuse are the reasons of SessionEnded
+	Reuse  = "an old refresh token was shown"
 )
 
 // Session is a user signed in for a company. It is immutable; a change makes a new one. An ended one is forgotten.
@@ -276,12 +275,6 @@ func (s *Session) LastUsed() time.Time {
 	}
 	return s.Used
 }
-
-// The reasons of SessionEnded.
-const (
-	Logout = "logout"
-	Reuse  = "an old refresh token was shown"
-)
 
 // NewTokens gives the hashes of new tokens and when they end.
 func NewTokens(now time.Time, access, refresh string) Tokens {
