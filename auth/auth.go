@@ -171,7 +171,6 @@ func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
 	p.byKey[e.Hash] = p.index(e.Partner)
 }
 
-// index gives a partner's place in the list; -1 when it is not there.
 func (p *Partners) index(id ID) int {
 	return slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == id })
 }

@@ -230,7 +230,6 @@ type publicKey struct {
 	key crypto.PublicKey
 }
 
-// verifies tells whether a signature is good by the key's one algorithm.
 func (k *publicKey) verifies(signed, signature []byte) bool {
 	sum := sha256.Sum256(signed)
 	switch key := k.key.(type) {

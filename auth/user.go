@@ -270,10 +270,7 @@ func (s *Session) Touch(now time.Time) { s.use.Store(now.UnixMilli()) }
 
 // LastUsed is when the session was last used, as far as that is known: at least when it was last refreshed.
 func (s *Session) LastUsed() time.Time {
-	if at := time.UnixMilli(s.use.Load()).UTC(); at.After(s.Used) {
-		return at
-	}
-	return s.Used
+	return slices.MaxFunc([]time.Time{s.Used, time.UnixMilli(s.use.Load()).UTC()}, time.Time.Compare)
 }
 
 // NewTokens gives the hashes of new tokens and when they end.

@@ -32,7 +32,6 @@ type listKey struct {
 	day     schedule.Day
 }
 
-// list is one of them.
 type list struct {
 	numbers []uint32 // of the bookings, rising
 	tickets int      // in them

@@ -124,7 +124,6 @@ func (r *Reader) want(ok bool, kind string) bool {
 	return ok
 }
 
-// open reads the bracket that opens an object or an array.
 func (r *Reader) open(bracket byte, kind string) bool {
 	if !r.want(r.peek() == bracket, kind) {
 		return false
