@@ -6,11 +6,11 @@
 package auth
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,8 +29,7 @@ func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 func (id *ID) UnmarshalText(text []byte) error {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(string(text))
-	if err != nil || copy(id[:], b) != len(id) || len(b) != len(id) {
+	if b := decode64(string(text)); len(b) != len(id) || copy(id[:], b) != len(id) {
 		return fmt.Errorf("auth: %q is not an id", text)
 	}
 	return nil
@@ -55,9 +54,7 @@ const keyPrefix = "wb_"
 
 // NewKey makes an API key and its hash. The key itself is shown once and kept nowhere.
 func NewKey() (key string, hash Hash) {
-	var b [32]byte
-	rand.Read(b[:])
-	key = keyPrefix + base64.RawURLEncoding.EncodeToString(b[:])
+	key = keyPrefix + NewToken()
 	return key, HashOf(key)
 }
 
@@ -118,23 +115,17 @@ func (p *Partners) ByName(name string) *Partner {
 	return p.list[i]
 }
 
-// Caller finds the partner whose valid key was shown; nil is nobody. The map is
-// asked for a hash, which tells nothing of a key; the last word is compared in constant time.
+// Caller finds the partner whose valid key has that hash; nil is nobody. Where a map looks tells nothing of a key.
 func (p *Partners) Caller(hash Hash) *Partner {
-	i, ok := p.byKey[hash]
-	if !ok {
-		return nil
-	}
-	for _, k := range p.list[i].Keys {
-		if subtle.ConstantTimeCompare(k.Hash[:], hash[:]) == 1 && k.Revoked.IsZero() {
-			return p.list[i]
-		}
+	i, known := p.byKey[hash]
+	good := func(k Key) bool { return subtle.ConstantTimeCompare(k.Hash[:], hash[:]) == 1 && k.Revoked.IsZero() }
+	if known && slices.ContainsFunc(p.list[i].Keys, good) {
+		return p.list[i]
 	}
 	return nil
 }
 
-// AddKey decides on a new key: a further one where the name is known, else a
-// new partner's first. A known partner's companies are not changed by it.
+// AddKey decides on a new key: a further one for a known name, whose companies stay, else a new partner's first.
 func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*KeyAdded, error) {
 	if strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > 100 || strings.ContainsFunc(name, unicode.IsControl) {
 		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, not only blanks and none a control character")
@@ -180,7 +171,6 @@ func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
 	p.byKey[e.Hash] = p.index(e.Partner)
 }
 
-// index gives a partner's place in the list; -1 when it is not there.
 func (p *Partners) index(id ID) int {
 	return slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == id })
 }
@@ -211,3 +201,48 @@ func (p *Partners) Restore(x *Partner) {
 	x.use = new(atomic.Int64)
 	p.list = append(p.list, x)
 }
+
+const day = 24 * time.Hour
+
+// LegacyWindow is how long the legacy interface stays after its deprecation, or a last call (interface, Limits).
+const LegacyWindow = 90 * day
+
+// ErrGone is the reason why not for a legacy call of a partner for whom the legacy interface is gone.
+var ErrGone = errors.New("auth: the legacy interface is gone for the partner")
+
+// LegacyUsed says that a partner called the legacy interface, for the first time on a day (UTC).
+type LegacyUsed struct {
+	Partner ID `json:"partner"`
+}
+
+// LastLegacy is the partner's last legacy call; zero is none. After a restart only its day is known: then it is that day's
+// last instant, so that nobody loses the interface too early.
+func (p *Partner) LastLegacy() time.Time {
+	if ms := p.use.Load(); ms != 0 {
+		return time.UnixMilli(ms).UTC()
+	}
+	if p.Legacy.IsZero() {
+		return p.Legacy
+	}
+	return p.Legacy.Truncate(day).Add(day - time.Millisecond)
+}
+
+// LegacyUntil is when the legacy interface, deprecated at that instant, will be gone for the partner (contract §11).
+func (p *Partner) LegacyUntil(deprecated time.Time) time.Time {
+	return slices.MaxFunc([]time.Time{deprecated, p.Created, p.LastLegacy()}, time.Time.Compare).Add(LegacyWindow)
+}
+
+// UseLegacy decides on a legacy call, and counts it: the event to journal, nil where one of that day is. Its error is ErrGone.
+func (p *Partners) UseLegacy(now, deprecated time.Time, id ID) (*LegacyUsed, error) {
+	caller := p.list[p.index(id)]
+	if !now.Before(caller.LegacyUntil(deprecated)) {
+		return nil, ErrGone
+	}
+	caller.use.Store(now.UnixMilli())
+	if caller.Legacy.Truncate(day).Equal(now.Truncate(day)) {
+		return nil, nil
+	}
+	return &LegacyUsed{id}, nil
+}
+
+func (p *Partners) ApplyLegacyUsed(at time.Time, e *LegacyUsed) { p.renew(e.Partner).Legacy = at }

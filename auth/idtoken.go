@@ -70,22 +70,21 @@ func (k *KeySet) Verify(token string, want Provider, now time.Time) (*Identity, 
 		return nil, refused("header: " + err.Error())
 	}
 	for _, name := range headerNames[3:] {
-		if _, given := header[name]; given {
+		if header[name] != nil {
 			return nil, refused("header: " + name + " is not accepted")
 		}
 	}
-	if _, given := header["typ"]; given && !strings.EqualFold(header.text("typ"), "JWT") {
+	if header["typ"] != nil && !strings.EqualFold(header.text("typ"), "JWT") {
 		return nil, refused("header: typ is not that of an ID token")
 	}
-	verify := algorithms[header.text("alg")]
-	if verify == nil {
+	if !slices.Contains([]string{"RS256", "ES256", "EdDSA"}, header.text("alg")) {
 		return nil, refused("header: alg is not RS256, ES256 or EdDSA")
 	}
 	key, err := k.find(header)
 	if err != nil {
 		return nil, err
 	}
-	if !verify(key.key, []byte(parts[0]+"."+parts[1]), decode64(parts[2])) {
+	if !key.verifies([]byte(parts[0]+"."+parts[1]), decode64(parts[2])) {
 		return nil, refused("the signature is wrong")
 	}
 	claims, err := parseObject(decode64(parts[1]), claimNames)
@@ -97,7 +96,6 @@ func (k *KeySet) Verify(token string, want Provider, now time.Time) (*Identity, 
 
 // identity checks the claims of a token whose signature is good.
 func (o object) identity(want Provider, now float64) (*Identity, error) {
-	_, azp := o["azp"]
 	who := &Identity{Issuer: o.text("iss"), Subject: o.text("sub")}
 	who.takeEmail(o, want)
 	// A claim that is not a number is NaN, which compares to nothing.
@@ -107,7 +105,7 @@ func (o object) identity(want Provider, now float64) (*Identity, error) {
 	}{
 		{who.Issuer == want.Issuer && want.Issuer != "", "iss is not the provider's"},
 		{slices.Contains(o.audience(), want.Audience) && want.Audience != "", "aud is not ours"},
-		{!azp || o.text("azp") == want.Audience, "azp is not ours"},
+		{o["azp"] == nil || o.text("azp") == want.Audience, "azp is not ours"},
 		{now < o.date("exp", math.NaN())+leeway, "exp is not in the future"},
 		{now >= o.date("nbf", 0)-leeway, "nbf is in the future"},
 		{now >= o.date("iat", 0)-leeway, "iat is in the future"},
@@ -120,8 +118,7 @@ func (o object) identity(want Provider, now float64) (*Identity, error) {
 	return who, nil
 }
 
-// UserInfo completes an identity by what the provider's userinfo endpoint
-// says of it; sub must be the same (OpenID Connect Core, 5.3.2).
+// UserInfo completes an identity by the userinfo endpoint's answer, of the same sub (OpenID Connect Core, 5.3.2).
 func (who *Identity) UserInfo(answer []byte, want Provider) error {
 	o, err := parseObject(answer, claimNames)
 	if err != nil {
@@ -139,7 +136,7 @@ func (who *Identity) takeEmail(o object, want Provider) {
 	who.EmailVerified = string(o["email_verified"]) == "true"
 }
 
-// object is a JSON object's members.
+// object is a JSON object's members; what is absent is nil, what is null is not.
 type object map[string]json.RawMessage
 
 // parseObject reads one object, strictly: valid UTF-8, no name twice, none of names in another case, nothing after it.
@@ -153,13 +150,13 @@ func parseObject(text []byte, names []string) (object, error) {
 	}
 	o := object{}
 	for d.More() {
+		var value json.RawMessage
 		t, err := d.Token()
 		name, _ := t.(string)
-		var value json.RawMessage
 		if err != nil || d.Decode(&value) != nil {
 			return nil, errors.New("not well-formed JSON")
 		}
-		if _, twice := o[name]; twice {
+		if o[name] != nil {
 			return nil, fmt.Errorf("%q is given twice", name)
 		}
 		if lower := strings.ToLower(name); lower != name && slices.Contains(names, lower) {
@@ -176,11 +173,9 @@ func parseObject(text []byte, names []string) (object, error) {
 	return o, nil
 }
 
-// text gives a member that is a string; else "". Half a surrogate pair is no
-// text: it would read as U+FFFD, and two subjects as one.
+// text gives a member that is a string, else "". Half a surrogate pair is none: as U+FFFD two subjects would be one.
 func (o object) text(name string) (s string) {
-	raw := o[name]
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil || strings.ContainsRune(s, utf8.RuneError) {
+	if raw := o[name]; raw == nil || raw[0] != '"' || json.Unmarshal(raw, &s) != nil || strings.ContainsRune(s, utf8.RuneError) {
 		return ""
 	}
 	return s
@@ -188,11 +183,10 @@ func (o object) text(name string) (s string) {
 
 // date gives a member that is a number of seconds since 1970; NaN when it is anything else.
 func (o object) date(name string, absent float64) float64 {
-	raw, given := o[name]
-	if !given {
+	if o[name] == nil {
 		return absent
 	}
-	n, err := strconv.ParseFloat(string(raw), 64)
+	n, err := strconv.ParseFloat(string(o[name]), 64)
 	if err != nil || n < 0 {
 		return math.NaN()
 	}
@@ -200,45 +194,28 @@ func (o object) date(name string, absent float64) float64 {
 }
 
 // audience gives aud, which is a string or an array of strings.
-func (o object) audience() []string {
-	var list []string
-	if one := o.text("aud"); one != "" {
-		return []string{one}
-	}
+func (o object) audience() (list []string) {
 	if json.Unmarshal(o["aud"], &list) != nil {
-		return nil
+		return []string{o.text("aud")}
 	}
 	return list
-}
-
-// decode64 decodes URL-safe base64 that is written in its one form: no padding, line breaks or stray bits; else nil.
-func decode64(s string) []byte {
-	if strings.ContainsAny(s, "\r\n") {
-		return nil
-	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
-	if err != nil {
-		return nil
-	}
-	return b
 }
 
 // Development is the built-in identity provider, for directories without a real one.
 var Development = Provider{Issuer: "urn:waybill:development", Audience: "waybill"}
 
-const idTokenLife = time.Hour // of the development provider's tokens
-
-// Mint makes an ID token of the development provider for an e-mail.
+// Mint makes an ID token of the development provider for an e-mail, good for an hour.
 func Mint(key ed25519.PrivateKey, email string, now time.Time) string {
 	claims, err := json.Marshal(map[string]any{
 		"iss": Development.Issuer, "aud": Development.Audience, "sub": HashOf(FoldEmail(email)).String(),
-		"email": email, "email_verified": true, "iat": now.Unix(), "exp": now.Add(idTokenLife).Unix(),
+		"email": email, "email_verified": true, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
 	})
 	if err != nil {
 		panic("auth: claims cannot be written: " + err.Error())
 	}
-	signed := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"EdDSA","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString(claims)
-	return signed + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(key, []byte(signed)))
+	base64URL := base64.RawURLEncoding.EncodeToString
+	signed := base64URL([]byte(`{"alg":"EdDSA","typ":"JWT"}`)) + "." + base64URL(claims)
+	return signed + "." + base64URL(ed25519.Sign(key, []byte(signed)))
 }
 
 // DevelopmentKeys is the key set of the development provider.
@@ -253,23 +230,19 @@ type publicKey struct {
 	key crypto.PublicKey
 }
 
-// algorithms are those an ID token may be signed with: whether a signature by key is good.
-var algorithms = map[string]func(key crypto.PublicKey, signed, signature []byte) bool{
-	"RS256": func(key crypto.PublicKey, signed, signature []byte) bool {
-		sum := sha256.Sum256(signed)
-		return rsa.VerifyPKCS1v15(key.(*rsa.PublicKey), crypto.SHA256, sum[:], signature) == nil
-	},
-	"ES256": func(key crypto.PublicKey, signed, signature []byte) bool {
-		if len(signature) != 64 {
-			return false
-		}
-		sum := sha256.Sum256(signed)
-		r, s := new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])
-		return ecdsa.Verify(key.(*ecdsa.PublicKey), sum[:], r, s)
-	},
-	"EdDSA": func(key crypto.PublicKey, signed, signature []byte) bool {
-		return ed25519.Verify(key.(ed25519.PublicKey), signed, signature)
-	},
+func (k *publicKey) verifies(signed, signature []byte) bool {
+	sum := sha256.Sum256(signed)
+	switch key := k.key.(type) {
+	case *rsa.PublicKey:
+		return rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], signature) == nil
+	case *ecdsa.PublicKey:
+		half := len(signature) / 2
+		r, s := new(big.Int).SetBytes(signature[:half]), new(big.Int).SetBytes(signature[half:])
+		return len(signature) == 64 && ecdsa.Verify(key, sum[:], r, s)
+	case ed25519.PublicKey:
+		return ed25519.Verify(key, signed, signature)
+	}
+	return false
 }
 
 // jwk is a member of the set; the other members of RFC 7517 and 7518 are ignored.
@@ -298,10 +271,9 @@ func ParseKeySet(text []byte) (*KeySet, error) {
 			continue
 		}
 		key, alg := j.public()
-		if key == nil || j.Use != "" && j.Use != "sig" || j.Ops != nil && !slices.Contains(j.Ops, "verify") || j.Alg != "" && j.Alg != alg {
-			continue
+		if key != nil && (j.Use == "" || j.Use == "sig") && (j.Ops == nil || slices.Contains(j.Ops, "verify")) && (j.Alg == "" || j.Alg == alg) {
+			set.keys = append(set.keys, publicKey{j.ID, alg, key})
 		}
-		set.keys = append(set.keys, publicKey{j.ID, alg, key})
 	}
 	if set.keys == nil {
 		return nil, errors.New("auth: the JSON Web Key Set has no key that could verify an ID token")
@@ -313,16 +285,13 @@ const minRSA, maxRSA = 2048, 8192 // bits
 
 // public gives the key and the algorithm that it is for; nil is none of ours.
 func (j *jwk) public() (crypto.PublicKey, string) {
-	n, e, x, y := decode64(j.N), decode64(j.E), decode64(j.X), decode64(j.Y)
+	x, y := decode64(j.X), decode64(j.Y)
 	switch j.Type + " " + j.Curve {
 	case "RSA ":
-		k := &rsa.PublicKey{N: new(big.Int).SetBytes(n)}
-		exponent := new(big.Int).SetBytes(e)
-		if bits := k.N.BitLen(); bits < minRSA || bits > maxRSA || exponent.BitLen() < 2 || exponent.BitLen() > 31 || exponent.Bit(0) == 0 {
-			return nil, ""
+		n, e := new(big.Int).SetBytes(decode64(j.N)), new(big.Int).SetBytes(decode64(j.E))
+		if bits := n.BitLen(); bits >= minRSA && bits <= maxRSA && e.BitLen() >= 2 && e.BitLen() <= 31 && e.Bit(0) == 1 {
+			return &rsa.PublicKey{N: n, E: int(e.Int64())}, "RS256"
 		}
-		k.E = int(exponent.Int64())
-		return k, "RS256"
 	case "EC P-256":
 		if k, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y)); err == nil && len(x) == 32 {
 			return k, "ES256"
@@ -337,20 +306,16 @@ func (j *jwk) public() (crypto.PublicKey, string) {
 
 // find gives the key that a token's header names. A header may name none where there is only one.
 func (k *KeySet) find(header object) (*publicKey, error) {
-	_, named := header["kid"]
-	id, alg := header.text("kid"), header.text("alg")
-	known := false
+	id, named, err := header.text("kid"), header["kid"] != nil, ErrUnknownKey
 	for i := range k.keys {
 		key := &k.keys[i]
 		if named && (id == "" || key.id != id) || !named && len(k.keys) > 1 {
 			continue
 		}
-		if known = true; key.alg == alg {
+		if key.alg == header.text("alg") {
 			return key, nil
 		}
+		err = refused("alg is not the key's")
 	}
-	if known {
-		return nil, refused("alg is not the key's")
-	}
-	return nil, ErrUnknownKey
+	return nil, err
 }

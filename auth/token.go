@@ -2,12 +2,16 @@ package auth
 
 import (
 	"crypto/hmac"
+	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"hash"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -33,36 +37,31 @@ func NewSigningKey(before byte) SigningKey {
 	return k
 }
 
-// Ring signs with one key and knows tokens signed with its former ones. It is immutable and safe for concurrent use.
-//
-// A token is the URL-safe base64, without padding, of: the key's ID, the
-// payload, and the HMAC-SHA256 of both. There is one string for each token.
-type Ring struct {
-	current *signer
-	keys    map[byte]*signer
-	list    []SigningKey
-}
+// Ring signs with one key and knows tokens signed with its former ones. It is immutable and safe for concurrent use. A
+// token is the URL-safe base64, in its one form without padding, of: key's ID, payload, and the HMAC-SHA256 of both.
+type Ring struct{ signers []*signer } // the last signs
 
 type signer struct {
-	key  SigningKey
+	SigningKey
 	macs sync.Pool // of hash.Hash: keying one costs as much as signing
 }
 
 // NewRing makes a ring; the last key signs.
 func NewRing(keys []SigningKey) *Ring {
-	r := &Ring{keys: map[byte]*signer{}, list: keys}
+	r := new(Ring)
 	for _, k := range keys {
-		s := &signer{key: k}
-		s.macs.New = func() any { return hmac.New(sha256.New, s.key.Secret[:]) }
-		r.keys[k.ID], r.current = s, s
+		r.signers = append(r.signers, &signer{k, sync.Pool{New: func() any { return hmac.New(sha256.New, k.Secret[:]) }}})
 	}
 	return r
 }
 
+func (r *Ring) current() *signer { return r.signers[len(r.signers)-1] }
+
 // Rotated gives a ring with a new key, without keys that were retired before gone.
 func (r *Ring) Rotated(now, gone time.Time) *Ring {
 	var keys []SigningKey
-	for _, k := range r.list {
+	for _, s := range r.signers {
+		k := s.SigningKey
 		if k.Retired.IsZero() {
 			k.Retired = now
 		}
@@ -70,24 +69,22 @@ func (r *Ring) Rotated(now, gone time.Time) *Ring {
 			keys = append(keys, k)
 		}
 	}
-	return NewRing(append(keys, NewSigningKey(r.current.key.ID)))
+	return NewRing(append(keys, NewSigningKey(r.current().ID)))
 }
 
 func (s *signer) mac(dst, message []byte) []byte {
 	h := s.macs.Get().(hash.Hash)
+	defer s.macs.Put(h)
 	h.Reset()
 	h.Write(message)
-	dst = h.Sum(dst)
-	s.macs.Put(h)
-	return dst
+	return h.Sum(dst)
 }
 
-// Sign appends the token of a payload to dst. The payload starts at one byte of
-// spare room: payload[0] is overwritten with the key's ID.
+// Sign appends the token of a payload to dst, and writes the key's ID to payload[0], which is spare room.
 func (r *Ring) Sign(dst, payload []byte) []byte {
-	payload[0] = r.current.key.ID
-	signed := r.current.mac(payload, payload)
-	return base64.RawURLEncoding.AppendEncode(dst, signed)
+	s := r.current()
+	payload[0] = s.ID
+	return base64.RawURLEncoding.AppendEncode(dst, s.mac(payload, payload))
 }
 
 // Open checks a token and gives its payload, with the key's ID as first byte.
@@ -95,30 +92,32 @@ func (r *Ring) Open(token string) ([]byte, error) {
 	if len(token) > MaxToken {
 		return nil, ErrMalformed
 	}
-	// The decoder passes over line breaks and stray bits at the end; neither is
-	// in our alphabet, or there would be several strings for one token.
-	for i := range len(token) {
-		c := token[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return nil, ErrMalformed
-		}
-	}
-	signed, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(signed) < 1+sha256.Size {
+	signed := decode64(token)
+	if len(signed) < 1+sha256.Size {
 		return nil, ErrMalformed
 	}
 	payload, mac := signed[:len(signed)-sha256.Size], signed[len(signed)-sha256.Size:]
-	s := r.keys[payload[0]]
-	if s == nil || !hmac.Equal(s.mac(nil, payload), mac) {
-		return nil, ErrMalformed
+	for _, s := range r.signers {
+		if s.ID == payload[0] && hmac.Equal(s.mac(nil, payload), mac) {
+			return payload, nil
+		}
 	}
-	return payload, nil
+	return nil, ErrMalformed
+}
+
+// decode64 decodes URL-safe base64 that is written in its one form: no padding, line breaks or stray bits; else nil.
+func decode64(s string) []byte {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	if err != nil || strings.ContainsAny(s, "\r\n") {
+		return nil
+	}
+	return b
 }
 
 // Marshal writes the ring as lines of text, for a file only the server reads.
 func (r *Ring) Marshal() []byte {
 	var b []byte
-	for _, k := range r.list {
+	for _, k := range r.signers {
 		retired := "-"
 		if !k.Retired.IsZero() {
 			retired = k.Retired.UTC().Format(time.RFC3339Nano)
@@ -132,24 +131,66 @@ func (r *Ring) Marshal() []byte {
 func ParseRing(text []byte) (*Ring, error) {
 	var keys []SigningKey
 	for n, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
-		var k SigningKey
-		var secret []byte
-		var retired string
-		if _, err := fmt.Sscanf(line, "%d %x %s", &k.ID, &secret, &retired); err != nil || len(secret) != len(k.Secret) {
+		k, secret, retired := SigningKey{}, []byte{}, ""
+		_, err := fmt.Sscanf(line, "%d %x %s", &k.ID, &secret, &retired)
+		if err != nil || len(secret) != len(k.Secret) {
 			return nil, fmt.Errorf("auth: signing keys: line %d is not a key", n+1)
 		}
 		copy(k.Secret[:], secret)
 		if retired != "-" {
-			at, err := time.Parse(time.RFC3339Nano, retired)
-			if err != nil {
+			if k.Retired, err = time.Parse(time.RFC3339Nano, retired); err != nil {
 				return nil, fmt.Errorf("auth: signing keys: line %d has no time of retirement", n+1)
 			}
-			k.Retired = at
 		}
 		keys = append(keys, k)
 	}
-	if len(keys) == 0 {
-		return nil, errors.New("auth: signing keys: there are none")
-	}
 	return NewRing(keys), nil
+}
+
+// NewToken makes a secret, as access and refresh tokens are: 256 random bits.
+func NewToken() string {
+	var b [32]byte
+	rand.Read(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// Password is what is kept of a password: PBKDF2-HMAC-SHA512, as pbkdf2-sha512$<iterations>$<salt>$<hash>.
+type Password string
+
+const (
+	passwordScheme     = "pbkdf2-sha512"
+	passwordIterations = 210_000 // contract §9
+	passwordBytes      = 32      // of the hash
+)
+
+// NewPassword makes a Password, which takes as long as checking it does.
+func NewPassword(password string) Password {
+	var salt [16]byte
+	rand.Read(salt[:])
+	return derive(password, salt[:], passwordIterations)
+}
+
+// nobodys is checked for those who are not known, so that they take as long as those who are. No password matches it.
+var nobodys = Password(fmt.Sprintf("%s$%d$%022d$", passwordScheme, passwordIterations, 0))
+
+func derive(password string, salt []byte, iterations int) Password {
+	hash, err := pbkdf2.Key(sha512.New, password, salt, iterations, passwordBytes)
+	if err != nil {
+		panic("auth: " + err.Error()) // only for lengths that FIPS 140 does not allow
+	}
+	b64 := base64.RawStdEncoding.EncodeToString
+	return Password(fmt.Sprintf("%s$%d$%s$%s", passwordScheme, iterations, b64(salt), b64(hash)))
+}
+
+// Matches tells whether this is the password, with the parameters it was kept with.
+func (p Password) Matches(password string) bool {
+	parts := strings.Split(string(p), "$")
+	if len(parts) != 4 || parts[0] != passwordScheme {
+		return false
+	}
+	iterations, err := strconv.Atoi(parts[1])
+	salt, bad := base64.RawStdEncoding.DecodeString(parts[2])
+	return err == nil && bad == nil && iterations >= 1 &&
+		subtle.ConstantTimeCompare([]byte(derive(password, salt, iterations)), []byte(p)) == 1 &&
+		!strings.Contains(password, "\x00") // to HMAC, zeros at a key's end are nothing
 }

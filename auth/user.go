@@ -2,62 +2,54 @@ package auth
 
 import (
 	"bytes"
-	"crypto/pbkdf2"
-	"crypto/rand"
-	"crypto/sha512"
-	"crypto/subtle"
-	"encoding/base64"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
-// User is a person who signs in for companies. It is immutable; a change makes a new one.
-type User struct {
-	ID       ID       `json:"id"`
-	Person   Person   `json:"person"`
-	Accesses []Access `json:"accesses"`
-	Links    []Link   `json:"links"`
-}
-
-// Person is what is personal of a user. The salt keeps its hash in the journal from being guessed back.
-type Person struct {
-	Salt      ID       `json:"salt"`
-	Email     string   `json:"email"`
-	FirstName string   `json:"firstName"`
-	LastName  string   `json:"lastName"`
-	Password  Password `json:"password"`
-}
-
-// Access is a company that a user may sign in for.
-type Access struct {
-	Company Company `json:"company"`
-	Role    Role    `json:"role"`
-}
-
-// Company is a company as it was when an access to it was given.
-type Company struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Slug string `json:"slug"`
-	Tier string `json:"tier"`
-}
-
-// Link ties a user to an identity provider's subject, of which only a hash is kept.
-type Link struct {
-	Issuer  string `json:"issuer"`
-	Subject Hash   `json:"subject"`
-}
-
-// Role is what a user is for a company.
-type Role string
-
-// Permission is something that a role may do, besides signing in.
-type Permission string
+type (
+	// User is a person who signs in for companies. It is immutable; a change makes a new one.
+	User struct {
+		ID       ID       `json:"id"`
+		Person   Person   `json:"person"`
+		Accesses []Access `json:"accesses"`
+		Links    []Link   `json:"links"`
+	}
+	// Person is what is personal of a user. The salt keeps its hash in the journal from being guessed back.
+	Person struct {
+		Salt      ID       `json:"salt"`
+		Email     string   `json:"email"`
+		FirstName string   `json:"firstName"`
+		LastName  string   `json:"lastName"`
+		Password  Password `json:"password"`
+	}
+	// Access is a company that a user may sign in for.
+	Access struct {
+		Company Company `json:"company"`
+		Role    Role    `json:"role"`
+	}
+	// Company is a company as it was when an access to it was given.
+	Company struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+		Slug string `json:"slug"`
+		Tier string `json:"tier"`
+	}
+	// Link ties a user to an identity provider's subject, of which only a hash is kept.
+	Link struct {
+		Issuer  string `json:"issuer"`
+		Subject Hash   `json:"subject"`
+	}
+	// Role is what a user is for a company.
+	Role string
+	// Permission is something that a role may do, besides signing in.
+	Permission string
+)
 
 // The permissions. Everyone who is signed in has None.
 const (
@@ -83,26 +75,52 @@ func ParseRole(name string) (Role, error) {
 	return Role(name), nil
 }
 
-// UserAdded says that there is a new user.
-type UserAdded struct {
-	User   ID     `json:"user"`
-	Access Access `json:"access"`
-	Person Person `json:"-"`
-}
+// The events, with what is in them.
+type (
+	// UserAdded says that there is a new user.
+	UserAdded struct {
+		User   ID     `json:"user"`
+		Access Access `json:"access"`
+		Person Person `json:"-"`
+	}
+	// AccessGiven says that a user got a further access, or another role in one.
+	AccessGiven struct {
+		User   ID     `json:"user"`
+		Access Access `json:"access"`
+	}
+	// UserRemoved says that a user is gone, and with it its sessions.
+	UserRemoved struct {
+		User ID `json:"user"`
+	}
+	// Tokens are the hashes of a session's new access and refresh tokens, and until when these are good.
+	Tokens struct {
+		Access      Hash      `json:"access"`
+		AccessUntil time.Time `json:"accessUntil"`
+		Refresh     Hash      `json:"refresh"`
+		Until       time.Time `json:"until"`
+	}
+	// SessionStarted says that a user signed in. Link is made by it, unless nil.
+	SessionStarted struct {
+		Session ID     `json:"session"`
+		User    ID     `json:"user"`
+		Company string `json:"company"`
+		Link    *Link  `json:"link,omitempty"`
+		Tokens
+	}
+	// SessionRefreshed says that a session got new tokens; the former are no longer good.
+	SessionRefreshed struct {
+		Session ID `json:"session"`
+		Tokens
+	}
+	// SessionEnded says that a session was revoked, and why.
+	SessionEnded struct {
+		Session ID     `json:"session"`
+		Reason  string `json:"reason"`
+	}
+)
 
 // PersonalPart is what the journal keeps apart, so that it can be erased.
 func (e *UserAdded) PersonalPart() any { return &e.Person }
-
-// AccessGiven says that a user got a further access, or another role in one.
-type AccessGiven struct {
-	User   ID     `json:"user"`
-	Access Access `json:"access"`
-}
-
-// UserRemoved says that a user is gone, and with it its sessions.
-type UserRemoved struct {
-	User ID `json:"user"`
-}
 
 // Accounts is all that is remembered of company users and their sessions.
 type Accounts struct {
@@ -115,17 +133,13 @@ type Accounts struct {
 func NewAccounts() *Accounts { return &Accounts{map[ID]*User{}, map[ID]*Session{}, map[Hash]ID{}} }
 
 // Users gives all users, by id.
-func (a *Accounts) Users() []*User { return sorted(a.users) }
+func (a *Accounts) Users() []*User {
+	return slices.SortedFunc(maps.Values(a.users), func(x, y *User) int { return bytes.Compare(x.ID[:], y.ID[:]) })
+}
 
 // Sessions gives all sessions, by id.
-func (a *Accounts) Sessions() []*Session { return sorted(a.sessions) }
-
-func sorted[T any](m map[ID]*T) []*T {
-	var list []*T
-	for _, id := range slices.SortedFunc(maps.Keys(m), func(a, b ID) int { return bytes.Compare(a[:], b[:]) }) {
-		list = append(list, m[id])
-	}
-	return list
+func (a *Accounts) Sessions() []*Session {
+	return slices.SortedFunc(maps.Values(a.sessions), func(x, y *Session) int { return bytes.Compare(x.ID[:], y.ID[:]) })
 }
 
 // FoldEmail makes e-mails that differ only in the case of A to Z the same.
@@ -187,8 +201,7 @@ func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
 	return u, &l, nil
 }
 
-// Add decides to give a person an access: a new user, or a known one with
-// that e-mail, whose name and password stay as they are. It gives a *UserAdded or an *AccessGiven.
+// Add decides to give a person an access: an *AccessGiven to who has that e-mail already, or else a *UserAdded.
 func (a *Accounts) Add(id ID, p Person, x Access) any {
 	if u := a.ByEmail(p.Email); u != nil {
 		return &AccessGiven{u.ID, x}
@@ -228,50 +241,113 @@ func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 func (a *Accounts) RestoreUser(u *User) { a.users[u.ID] = u }
 
 // RestoreSession puts back a session of a snapshot.
-func (a *Accounts) RestoreSession(s *Session) {
-	a.keep(s, append(slices.Clone(s.Refreshes), s.Access)...)
-}
-
-// Password is what is kept of a password: PBKDF2-HMAC-SHA512 with its
-// parameters, as text: pbkdf2-sha512$<iterations>$<salt>$<hash>.
-type Password string
+func (a *Accounts) RestoreSession(s *Session) { a.keep(s, s.Refreshes...) }
 
 const (
-	passwordScheme     = "pbkdf2-sha512"
-	passwordIterations = 210_000 // contract §9
-	passwordBytes      = 32      // of the hash
+	AccessLife  = 15 * time.Minute // for which an access token is good; refreshing gives another
+	SessionLife = 30 * day         // for which a session lasts since it was last refreshed
+
+	Logout = "logout" // and Reuse are the reasons of SessionEnded
+	Reuse  = "an old refresh token was shown"
 )
 
-// NewPassword makes a Password, which takes as long as checking it does.
-func NewPassword(password string) Password {
-	var salt [16]byte
-	rand.Read(salt[:])
-	return derive(password, salt[:], passwordIterations)
+// Session is a user signed in for a company. It is immutable; a change makes a new one. An ended one is forgotten.
+type Session struct {
+	ID          ID        `json:"id"`
+	User        ID        `json:"user"`
+	Company     string    `json:"company"` // its id
+	Used        time.Time `json:"used"`    // when it was made or last refreshed
+	Access      Hash      `json:"access"`
+	AccessUntil time.Time `json:"accessUntil"`
+	Refreshes   []Hash    `json:"refreshes"` // the last is good; whoever shows another has stolen it, or was stolen from
+	Until       time.Time `json:"until"`
+
+	use *atomic.Int64 // Unix milliseconds; not kept: a line for every request would be too many
 }
 
-// nobodys is checked for those who are not known, so that they take as long as those who are. No password matches it.
-var nobodys = Password(fmt.Sprintf("%s$%d$%022d$", passwordScheme, passwordIterations, 0))
+// Touch remembers that the session was used, until a restart.
+func (s *Session) Touch(now time.Time) { s.use.Store(now.UnixMilli()) }
 
-func derive(password string, salt []byte, iterations int) Password {
-	hash, err := pbkdf2.Key(sha512.New, password, salt, iterations, passwordBytes)
-	if err != nil {
-		panic("auth: " + err.Error()) // only for lengths that FIPS 140 does not allow
-	}
-	b64 := base64.RawStdEncoding.EncodeToString
-	return Password(fmt.Sprintf("%s$%d$%s$%s", passwordScheme, iterations, b64(salt), b64(hash)))
+// LastUsed is when the session was last used, as far as that is known: at least when it was last refreshed.
+func (s *Session) LastUsed() time.Time {
+	return slices.MaxFunc([]time.Time{s.Used, time.UnixMilli(s.use.Load()).UTC()}, time.Time.Compare)
 }
 
-// Matches tells whether this is the password, with the parameters it was kept with.
-func (p Password) Matches(password string) bool {
-	parts := strings.Split(string(p), "$")
-	if len(parts) != 4 || parts[0] != passwordScheme {
-		return false
+// NewTokens gives the hashes of new tokens and when they end.
+func NewTokens(now time.Time, access, refresh string) Tokens {
+	return Tokens{HashOf(access), now.Add(AccessLife), HashOf(refresh), now.Add(SessionLife)}
+}
+
+// Principal is who calls in a session: the user, for a company.
+type Principal struct {
+	User    *User
+	Session *Session
+	Access  Access
+}
+
+// Caller finds who shows an access token with that hash, or, with refreshing, the refresh token in force; nil is nobody.
+func (a *Accounts) Caller(hash Hash, refreshing bool, now time.Time) *Principal {
+	s := a.sessions[a.byToken[hash]]
+	if s == nil || !now.Before(s.Until) ||
+		refreshing && s.refresh() != hash || !refreshing && (s.Access != hash || !now.Before(s.AccessUntil)) {
+		return nil
 	}
-	iterations, err := strconv.Atoi(parts[1])
-	salt, bad := base64.RawStdEncoding.DecodeString(parts[2])
-	if err != nil || bad != nil || iterations < 1 {
-		return false
+	if access, ok := a.users[s.User].Access(s.Company); ok {
+		return &Principal{a.users[s.User], s, access}
 	}
-	same := subtle.ConstantTimeCompare([]byte(derive(password, salt, iterations)), []byte(p)) == 1
-	return same && !strings.Contains(password, "\x00") // to HMAC, zeros at a key's end are nothing
+	return nil
+}
+
+func (s *Session) refresh() Hash { return s.Refreshes[len(s.Refreshes)-1] }
+
+// Reused decides to end the session whose old refresh token has that hash; nil when it is none.
+func (a *Accounts) Reused(hash Hash, now time.Time) *SessionEnded {
+	s := a.sessions[a.byToken[hash]]
+	if s == nil || !now.Before(s.Until) || hash == s.Access || hash == s.refresh() {
+		return nil
+	}
+	return &SessionEnded{s.ID, Reuse}
+}
+
+// ApplySessionStarted changes the state as the event says, and forgets sessions whose time is over.
+func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
+	for _, s := range a.sessions {
+		if !now.Before(s.Until) {
+			a.end(s)
+		}
+	}
+	if e.Link != nil {
+		n := *a.users[e.User]
+		n.Links = append(slices.Clone(n.Links), *e.Link)
+		a.users[e.User] = &n
+	}
+	s := &Session{e.Session, e.User, e.Company, now, e.Access, e.AccessUntil, []Hash{e.Refresh}, e.Until, nil}
+	a.keep(s, e.Refresh)
+}
+
+func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
+	n := *a.sessions[e.Session]
+	delete(a.byToken, n.Access)
+	n.Refreshes = append(slices.Clip(n.Refreshes), e.Refresh)
+	n.Used, n.Access, n.AccessUntil, n.Until = now, e.Access, e.AccessUntil, e.Until
+	a.keep(&n, e.Refresh)
+}
+
+func (a *Accounts) ApplySessionEnded(_ time.Time, e *SessionEnded) { a.end(a.sessions[e.Session]) }
+
+// keep makes s the session of its id, and finds it by its access token and by these.
+func (a *Accounts) keep(s *Session, refreshes ...Hash) {
+	s.use = cmp.Or(s.use, new(atomic.Int64))
+	a.sessions[s.ID], a.byToken[s.Access] = s, s.ID
+	for _, h := range refreshes {
+		a.byToken[h] = s.ID
+	}
+}
+
+func (a *Accounts) end(s *Session) {
+	delete(a.sessions, s.ID)
+	delete(a.byToken, s.Access)
+	for _, h := range s.Refreshes {
+		delete(a.byToken, h)
+	}
 }

@@ -11,8 +11,7 @@ var (
 	// ErrNotFound is the reason why not for an unknown booking or ticket, and for one of another partner or booking.
 	ErrNotFound = errors.New("not found")
 	// ErrExpired is the reason why not when the offer has expired.
-	ErrExpired = errors.New("the offer has expired")
-
+	ErrExpired  = errors.New("the offer has expired")
 	errNoTicket = errors.New("there is no such ticket")
 )
 
@@ -24,20 +23,89 @@ type Conflict struct {
 
 func (e *Conflict) Error() string { return e.Reason }
 
-// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are given when
-// it is revived; else they stay what they were.
-type Settled struct {
-	Booking ID      `json:"booking"`
-	Ticket  ID      `json:"ticket"`
-	Seats   []int16 `json:"seats,omitempty"`
-	Request string  `json:"request"`
-}
-
-// TicketPaid says that a ticket was paid.
-type TicketPaid struct{ Settled }
-
-// TicketBooked says that a ticket was booked.
-type TicketBooked struct{ Settled }
+// The events, with what is in them.
+type (
+	// Created says that a booking was made. Forms and runs are in it when it is the first to be sold on them.
+	Created struct {
+		ID, Partner       ID
+		Request, Currency string
+		Forms             []*schedule.Form
+		Runs              []*Run
+		Legs              []SoldLeg
+		Tickets           []NewTicket
+		Passengers        []Passenger // of the tickets, in their order; none once they are erased
+		Salt              [16]byte    // of the personal data
+	}
+	// SoldLeg is what all tickets of a new booking share of a leg.
+	SoldLeg struct {
+		Run      RunID
+		From, To int16
+		Amount   int64
+		Discount int16
+	}
+	// NewTicket is a ticket of a new booking; Seats are by leg.
+	NewTicket struct {
+		ID    ID
+		Seats []int16
+	}
+	// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are only given when it is revived.
+	Settled struct {
+		Booking ID      `json:"booking"`
+		Ticket  ID      `json:"ticket"`
+		Seats   []int16 `json:"seats,omitempty"`
+		Request string  `json:"request"`
+	}
+	// TicketPaid says that a ticket was paid.
+	TicketPaid struct{ Settled }
+	// TicketBooked says that a ticket was booked.
+	TicketBooked struct{ Settled }
+	// Asked says that the provider is about to be asked to confirm a ticket, which keeps its seat until the answer.
+	Asked struct {
+		Settled        // what is asked for
+		Action  Action `json:"action"` // Pay or Book
+		Key     ID     `json:"key"`    // the idempotency id
+	}
+	// Refused says that the provider did not confirm: the ticket is as it was before it was asked.
+	Refused struct {
+		Booking ID     `json:"booking"`
+		Ticket  ID     `json:"ticket"`
+		Action  Action `json:"action"`
+		Request string `json:"request"`
+	}
+	// TicketsCanceled says that tickets of a booking were canceled or refunded.
+	TicketsCanceled struct {
+		Booking ID               `json:"booking"`
+		Request string           `json:"request"`
+		Tickets []CanceledTicket `json:"tickets"`
+	}
+	// CanceledTicket is one of them. Terms, one per leg, say how a refund came about.
+	CanceledTicket struct {
+		ID       ID     `json:"id"`
+		Refunded bool   `json:"refunded"`
+		Refund   int64  `json:"refund"` // minor units
+		Grace    bool   `json:"grace"`  // within the grace: all of it, whatever the rules
+		Terms    []Term `json:"terms"`
+	}
+	// Term is the refund rule that applied to a leg; without one nothing comes back.
+	Term struct {
+		Rule    string `json:"rule"`    // "" is none
+		Percent int64  `json:"percent"` // hundredths of a per cent
+		Refund  int64  `json:"refund"`  // minor units
+	}
+	// CarrierSet says that the carrier gave a ticket a status of its own lifecycle.
+	CarrierSet struct {
+		Booking ID      `json:"booking"`
+		Ticket  ID      `json:"ticket"`
+		Status  Carrier `json:"status"`
+	}
+	// Moved says that a ticket was put into another booking of its partner, the "internal edit"; New: one made for it.
+	Moved struct {
+		Ticket ID   `json:"ticket"`
+		From   ID   `json:"from"`
+		To     ID   `json:"booking"`
+		New    bool `json:"new"`
+	}
+)
 
 // By gives the event of an action that is done.
 func (e *Settled) By(action Action) any {
@@ -47,54 +115,7 @@ func (e *Settled) By(action Action) any {
 	return &TicketPaid{*e}
 }
 
-// Asked says that the provider is about to be asked to confirm a ticket. Until
-// the answer the ticket keeps its seat, whatever its window.
-type Asked struct {
-	Settled        // what is asked for
-	Action  Action `json:"action"` // Pay or Book
-	Key     ID     `json:"key"`    // the idempotency id
-}
-
-// Refused says that the provider did not confirm: the ticket is as it was before it was asked.
-type Refused struct {
-	Booking ID     `json:"booking"`
-	Ticket  ID     `json:"ticket"`
-	Action  Action `json:"action"`
-	Request string `json:"request"`
-}
-
-// TicketsCanceled says that tickets of a booking were canceled or refunded.
-type TicketsCanceled struct {
-	Booking ID               `json:"booking"`
-	Request string           `json:"request"`
-	Tickets []CanceledTicket `json:"tickets"`
-}
-
-// CanceledTicket is one of them. Terms, one per leg, say how a refund came about.
-type CanceledTicket struct {
-	ID       ID     `json:"id"`
-	Refunded bool   `json:"refunded"`
-	Refund   int64  `json:"refund"` // minor units
-	Grace    bool   `json:"grace"`  // within the grace: all of it, whatever the rules
-	Terms    []Term `json:"terms"`
-}
-
-// Term is the refund rule that applied to a leg; without one nothing comes back.
-type Term struct {
-	Rule    string `json:"rule"`    // "" is none
-	Percent int64  `json:"percent"` // hundredths of a per cent
-	Refund  int64  `json:"refund"`  // minor units
-}
-
-// CarrierSet says that the carrier gave a ticket a status of its own lifecycle.
-type CarrierSet struct {
-	Booking ID      `json:"booking"`
-	Ticket  ID      `json:"ticket"`
-	Status  Carrier `json:"status"`
-}
-
-// Selection says which of a partner's tickets an action is for: those of a booking, or those named, which are in the
-// booking or, where there is none, in any of the partner's.
+// Selection is the tickets that an action is for: all or those named of a booking, or without one, of the partner.
 type Selection struct {
 	Partner ID
 	Booking *ID
@@ -144,29 +165,26 @@ func (s *State) target(now time.Time, sel Selection, action Action) (orders []Or
 	return orders, nil
 }
 
-// Settle decides to pay or book tickets: an event for each. All seats that are needed are found before anything
-// happens. Errors: ErrNotFound, *Conflict.
+// Settle decides to pay or book tickets, each by an event: all get seats or none. Errors: ErrNotFound, *Conflict.
 func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, action Action, request string) ([]*Settled, error) {
 	orders, err := s.target(now, sel, action)
 	if err != nil {
 		return nil, err
 	}
-	var list []*Settled
-	for _, o := range orders {
-		list = append(list, &Settled{Booking: o.Booking.ID, Ticket: o.Ticket.ID, Request: request})
+	list, picked := make([]*Settled, len(orders)), map[*seating][]hold{}
+	for i, o := range orders {
+		list[i] = &Settled{Booking: o.Booking.ID, Ticket: o.Ticket.ID, Request: request}
 	}
 	var lost []ID
-	picked := map[*seating][]hold{}
 	// Those whose own seat is free come first, or a sibling might get it.
 	for _, other := range []bool{false, true} {
 		for i, o := range orders {
-			t := o.Ticket
-			if t.PhaseAt(now) != Uncompleted || list[i].Seats != nil {
+			if o.Ticket.PhaseAt(now) != Uncompleted || list[i].Seats != nil {
 				continue
 			}
-			list[i].Seats = t.reseat(tt, other, picked, now)
+			list[i].Seats = o.Ticket.reseat(tt, other, picked, now)
 			if other && list[i].Seats == nil {
-				lost = append(lost, t.ID)
+				lost = append(lost, o.Ticket.ID)
 			}
 		}
 	}
@@ -176,10 +194,9 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 	return list, nil
 }
 
-// Answer decides what follows from the provider's answer about a ticket: the
-// event that it is paid or booked, as was asked for, or refused.
+// Answer decides on the provider's answer about a ticket: it is paid or booked, as was asked for, or refused.
 func (s *State) Answer(ticket ID, confirmed bool) (event any, err error) {
-	b, t := s.ticket(ticket)
+	b, t := s.AnyTicket(ticket)
 	if t == nil || t.Asked == 0 {
 		return nil, ErrNotFound
 	}
@@ -213,8 +230,7 @@ func (s *State) Cancel(now time.Time, sel Selection, request string) (list []*Ti
 	return list, nil
 }
 
-// refund works out what comes back: all of it within the grace, else for each
-// leg the share that its own rules give, with the hours counted to the first departure.
+// refund works out what comes back: all within the grace, else by the rules of each leg, as of the first departure.
 func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 	if now.Sub(time.UnixMilli(t.Created)) < grace {
 		c.Grace, c.Refund = true, t.Price()
@@ -235,7 +251,7 @@ func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 
 // SetCarrier decides on a carrier status (contract §8).
 func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSet, error) {
-	b, t := s.ticket(ticket)
+	b, t := s.AnyTicket(ticket)
 	if b == nil {
 		return nil, errNoTicket
 	}
@@ -290,7 +306,7 @@ func (s *State) ApplyCarrierSet(now time.Time, e *CarrierSet) {
 // Forget forgets the passengers of tickets.
 func (s *State) Forget(now time.Time, tickets []ID) {
 	for _, id := range tickets {
-		b, _ := s.ticket(id)
+		b, _ := s.AnyTicket(id)
 		s.renew(b.ID, now).find(id).Passenger = NewPassenger("", "", "", nil)
 	}
 }

@@ -71,19 +71,15 @@ func (id *ID) UnmarshalText(text []byte) error {
 }
 
 const (
-	// window is how long an unpaid ticket keeps its seat after its creation (interface, Limits).
-	window = 20 * time.Minute
-	// grace is how long after its creation a paid ticket of our own is refunded in full.
-	grace = 20 * time.Minute
+	window = 20 * time.Minute // for which an unpaid ticket keeps its seat after its creation (interface, Limits)
+	grace  = 20 * time.Minute // for which a paid ticket of our own is refunded in full after its creation
 )
 
 // Booking is a set of tickets of one partner. Its Tickets must not be changed.
 type Booking struct {
-	ID      ID
-	Partner ID
-	Created int64 // Unix milliseconds
-	Updated int64
-	Tickets []Ticket
+	ID, Partner      ID
+	Created, Updated int64 // Unix milliseconds
+	Tickets          []Ticket
 
 	number uint32 // in the order of creation, from 0
 }
@@ -176,11 +172,8 @@ func (t *Ticket) Departure() time.Time { return t.Legs[0].Run.Dep(t.Legs[0].From
 // Source is where the ticket's journey comes from.
 func (t *Ticket) Source() string { return t.Legs[0].Run.Form.Company.Source }
 
-// due is the end of the payment window, in Unix milliseconds.
-func (t *Ticket) due() int64 { return t.Created + window.Milliseconds() }
-
 // Due is the end of the payment window.
-func (t *Ticket) Due() time.Time { return time.UnixMilli(t.due()).UTC() }
+func (t *Ticket) Due() time.Time { return time.UnixMilli(t.Created).Add(window).UTC() }
 
 // until is when the ticket's seat is free again, in Unix milliseconds: 0 when it is already.
 func (t *Ticket) until() int64 {
@@ -188,7 +181,7 @@ func (t *Ticket) until() int64 {
 	case t.Phase == Canceled || t.Phase == Refunded:
 		return 0
 	case t.Phase == Unpaid && t.Asked == 0:
-		return t.due()
+		return t.Created + window.Milliseconds()
 	}
 	return math.MaxInt64
 }
@@ -321,8 +314,7 @@ func named[T ~uint8](v *T, names []string, name string) error {
 	return nil
 }
 
-// transitions are the interface's table "States and transitions", Ticket. Of the
-// rows for a ticket the first counts; where there is none, it is a conflict.
+// transitions are the table "States and transitions", Ticket. The first that fits counts, none is a conflict.
 var transitions = []struct {
 	from   []Phase
 	action Action

@@ -32,7 +32,6 @@ type listKey struct {
 	day     schedule.Day
 }
 
-// list is one of them.
 type list struct {
 	numbers []uint32 // of the bookings, rising
 	tickets int      // in them
@@ -72,16 +71,14 @@ func (s *State) Booking(partner, id ID) *Booking {
 
 // Ticket finds a partner's ticket and the booking it is in; nil when there is none, or it is another partner's.
 func (s *State) Ticket(partner, id ID) (*Booking, *Ticket) {
-	if b, t := s.ticket(id); b != nil && b.Partner == partner {
+	if b, t := s.AnyTicket(id); b != nil && b.Partner == partner {
 		return b, t
 	}
 	return nil, nil
 }
 
 // AnyTicket finds a ticket of any partner and the booking it is in; nil when there is none.
-func (s *State) AnyTicket(id ID) (*Booking, *Ticket) { return s.ticket(id) }
-
-func (s *State) ticket(id ID) (*Booking, *Ticket) {
+func (s *State) AnyTicket(id ID) (*Booking, *Ticket) {
 	if n, ok := s.byTicket[id]; ok {
 		return s.bookings[n], s.bookings[n].find(id)
 	}
@@ -97,8 +94,7 @@ func (b *Booking) find(id ID) *Ticket {
 	return nil
 }
 
-// List gives a page of a partner's bookings, the newest first, and how many
-// there are. day keeps those that leave on that UTC calendar day.
+// List gives a page of a partner's bookings, all or those that leave on a UTC day, newest first, and their number.
 func (s *State) List(partner ID, day *schedule.Day, skip, take int) (page []*Booking, total int) {
 	numbers := s.listed(partner, day).numbers
 	for i := len(numbers) - 1 - skip; i >= 0 && len(page) < take; i-- {
@@ -151,7 +147,7 @@ func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (
 // Asked calls f for each ticket whose confirmation the provider has not answered.
 func (s *State) Asked(f func(*Booking, *Ticket, Ask)) {
 	for _, id := range slices.SortedFunc(maps.Keys(s.asks), ID.compare) {
-		b, t := s.ticket(id)
+		b, t := s.AnyTicket(id)
 		f(b, t, s.asks[id])
 	}
 }
@@ -262,35 +258,6 @@ func NewSale(tt *schedule.Timetable, legs []schedule.Leg, amounts []int64, curre
 	return s
 }
 
-// Created says that a booking was made. Forms and runs are in it when it is the first to be sold on them.
-type Created struct {
-	ID       ID
-	Partner  ID
-	Request  string
-	Currency string
-	Forms    []*schedule.Form
-	Runs     []*Run
-	Legs     []SoldLeg
-	Tickets  []NewTicket
-	// Passengers are those of the tickets, in their order; none once they are erased.
-	Passengers []Passenger
-	Salt       [16]byte // of the personal data
-}
-
-// SoldLeg is what all tickets of a new booking share of a leg.
-type SoldLeg struct {
-	Run      RunID
-	From, To int16
-	Amount   int64
-	Discount int16
-}
-
-// NewTicket is a ticket of a new booking; Seats are by leg.
-type NewTicket struct {
-	ID    ID
-	Seats []int16
-}
-
 // SoldOut is the reason why not when there are too few seats.
 type SoldOut struct{ Left int }
 
@@ -347,19 +314,9 @@ func (s *State) ApplyCreated(now time.Time, e *Created) {
 	s.add(b, now)
 }
 
-// Moved says that a ticket was put into another booking of its partner: the
-// "internal edit" of the interface. New tells that the booking was made for it.
-type Moved struct {
-	Ticket ID   `json:"ticket"`
-	From   ID   `json:"from"`
-	To     ID   `json:"booking"`
-	New    bool `json:"new"`
-}
-
-// Move decides to put a ticket into another booking of the same partner; to is
-// an existing one, or nil for a new one with the id fresh.
+// Move decides to put a ticket into another booking of its partner: an existing one, or fresh where to is nil.
 func (s *State) Move(ticket ID, to *ID, fresh ID) (*Moved, error) {
-	b, t := s.ticket(ticket)
+	b, t := s.AnyTicket(ticket)
 	switch {
 	case b == nil:
 		return nil, errNoTicket

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -43,8 +44,7 @@ func (r *Reader) number() {
 	}
 }
 
-// text reads a string's contents; the next byte is its opening quote. Without
-// an escape they are the document's own bytes. nil is no string.
+// text reads a string, whose opening quote is next. Without an escape it is the document's own bytes; nil is none.
 func (r *Reader) text() []byte {
 	var decoded []byte
 	src, i := r.src, r.pos+1
@@ -106,3 +106,38 @@ func hex4(b []byte) rune {
 	}
 	return rune(v)
 }
+
+// The methods Literal, Member, At and More read a document whose exact form is
+// known, because a [Writer] wrote it: members in order, no white space.
+
+// Literal reads exactly these bytes.
+func (r *Reader) Literal(text string) {
+	if !r.accept(text) {
+		r.malformed()
+	}
+}
+
+// Member reads the name of the next member, which must be this one, or, for "", the comma before an array's element.
+func (r *Reader) Member(name string) {
+	if start := r.pos; !r.member(name) {
+		r.syntax(fmt.Sprintf("has no %q where it should be, at byte %d", name, start))
+	}
+}
+
+// At tells whether the next member has this name.
+func (r *Reader) At(name string) bool {
+	start := r.pos
+	ok := r.member(name)
+	r.pos = start
+	return ok
+}
+
+func (r *Reader) member(name string) bool {
+	if r.broken || !atStart(r.src[:r.pos]) && !r.accept(",") {
+		return false
+	}
+	return name == "" || r.accept(`"`) && r.accept(name) && r.accept(`":`)
+}
+
+// More tells whether the array goes on; at its end it reads the bracket.
+func (r *Reader) More() bool { return !r.accept("]") && !r.broken }

@@ -16,8 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Problem is one complaint about a document; Field names the place, as in
-// passengers[1].email, or is "body" where no place can be told.
+// A Problem is one complaint; Field names the place, as passengers[1].email, or is "body" where none can be told.
 type Problem struct{ Field, Message string }
 
 const (
@@ -96,11 +95,8 @@ func (r *Reader) malformed() { r.syntax(fmt.Sprintf("is not well-formed JSON, at
 
 // peek passes white space and gives the byte after it, or 0 where there is none.
 func (r *Reader) peek() byte {
-	for !r.broken && r.pos < len(r.src) {
-		switch c := r.src[r.pos]; c {
-		case ' ', '\t', '\n', '\r':
-			r.pos++
-		default:
+	for ; !r.broken && r.pos < len(r.src); r.pos++ {
+		if c := r.src[r.pos]; c != ' ' && c != '\t' && c != '\n' && c != '\r' {
 			return c
 		}
 	}
@@ -128,7 +124,6 @@ func (r *Reader) want(ok bool, kind string) bool {
 	return ok
 }
 
-// open reads the bracket that opens an object or an array.
 func (r *Reader) open(bracket byte, kind string) bool {
 	if !r.want(r.peek() == bracket, kind) {
 		return false
@@ -152,8 +147,7 @@ func (r *Reader) next(i int, bracket byte) bool {
 	return !r.broken
 }
 
-// Object reads an object and calls member for each of its members, which must read the value (or call
-// [Reader.Unknown]). The name is only valid during the call. It reports whether there was an object.
+// Object reads an object: member must read each member's value, and not keep the name. false: there is no object.
 func (r *Reader) Object(member func(name []byte)) bool {
 	if !r.open('{', "an object") {
 		return false
@@ -199,21 +193,19 @@ func May(name string, read func()) Field { return Field{name, false, read} }
 // Fields reads an object with these members, and complains about others and about those it must have and has not.
 func (r *Reader) Fields(fields ...Field) {
 	var given uint64
-	if !r.Object(func(name []byte) {
-		for i := range fields {
-			if fields[i].Name == string(name) {
-				given |= 1 << i
-				fields[i].Read()
-				return
-			}
+	ok := r.Object(func(name []byte) {
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(name) })
+		if i < 0 {
+			r.Skip()
+			r.Reject("is not a known field")
+			return
 		}
-		r.Unknown()
-	}) {
-		return
-	}
-	for i := range fields {
-		if fields[i].Required && given>>i&1 == 0 {
-			r.RejectAt(fields[i].Name, "is required")
+		given |= 1 << i
+		fields[i].Read()
+	})
+	for i, f := range fields {
+		if ok && f.Required && given>>i&1 == 0 {
+			r.RejectAt(f.Name, "is required")
 		}
 	}
 }
@@ -232,12 +224,6 @@ func (r *Reader) Array(element func(i int)) bool {
 	return !r.broken
 }
 
-// Unknown complains about a member that is not declared, and skips it.
-func (r *Reader) Unknown() {
-	r.Skip()
-	r.Reject("is not a known field")
-}
-
 // String reads a string.
 func (r *Reader) String() string { return string(r.Bytes()) }
 
@@ -245,14 +231,11 @@ func (r *Reader) String() string { return string(r.Bytes()) }
 func (r *Reader) Text(ok func(string) bool, must string) string {
 	before := len(r.Problems)
 	v := r.String()
-	if len(r.Problems) > before {
-		return ""
-	}
-	if !ok(v) {
+	if len(r.Problems) == before && !ok(v) {
 		r.Reject("must " + must)
 		return ""
 	}
-	return v
+	return v // "" where it is no string
 }
 
 // Bytes reads a string; the bytes may lie in the document itself.
