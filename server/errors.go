@@ -11,19 +11,17 @@ import (
 	"waybill/store"
 )
 
-// failure is an answer that is an error: a status and the envelope's entries
-// (interface, Errors). A handler returns it as its error.
+// failure is an answer that is an error (interface, Errors). A handler returns it as its error.
 type failure struct {
 	status     int
-	entries    []entry
-	retryAfter string // seconds, for the header; "" is none
+	entries    []entry // of the envelope
+	retryAfter string  // seconds, for the header; "" is none
 }
 
-// entry is one member of the envelope's errors. details is JSON, or nil.
+// entry is one member of the envelope's errors.
 type entry struct {
-	message string
-	code    string
-	details []byte
+	message, code string
+	details       []byte // JSON, or nil
 }
 
 func (f *failure) Error() string { return f.entries[0].code + ": " + f.entries[0].message }

@@ -25,21 +25,14 @@ func (s *Server) patchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.
 	if bus < 0 || tt.Companies[tt.Buses[bus].Company].ID != p.Access.Company.ID {
 		return errNotFound
 	}
-	in, err := document(w, r)
-	if err != nil {
-		return err
-	}
 	e := &GeolocationSet{Object: id, User: p.User.ID}
-	in.Fields(wire.Must("isGeolocation", func() { e.On = in.Bool() }))
-	if err := finish(in); err != nil {
+	if err := readBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(wire.Must("isGeolocation", func() { e.On = in.Bool() }))
+	}); err != nil {
 		return err
 	}
 	seq, err := s.do(func(*State, time.Time) (Event, error) { return e, nil })
-	if err != nil {
-		return err
-	}
-	wrote(w, seq)
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
+	return showWritten(w, seq, err, func(w *wire.Writer) {
 		w.Object("fmsObject")
 		w.Texts("id", id, "busId", tt.Buses[bus].ID)
 		w.Bool("isGeolocation", e.On)

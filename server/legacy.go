@@ -78,10 +78,7 @@ func (s *Server) getLegacyOffers(w http.ResponseWriter, r *http.Request, p *auth
 		return err
 	}
 	list, err := s.findOffers(r, p, "passengersQty")
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
+	return show(w, err, func(w *wire.Writer) {
 		w.String("source", schedule.OwnSource)
 		wire.Each(w, "results", list, func(f found) { s.writeOffer(w, &f, p, true) })
 	})
@@ -111,18 +108,24 @@ func (s *Server) postLegacyOrders(w http.ResponseWriter, r *http.Request, p *aut
 	if err != nil {
 		return err
 	}
-	wrote(w, seq)
 	var orders []booking.Order
 	for i := range b.Tickets {
 		orders = append(orders, booking.Order{Booking: b, Ticket: &b.Tickets[i]})
 	}
-	send(w, http.StatusOK, func(w *wire.Writer) { writeLegacyOrders(w, "data", orders, now) })
+	sendLegacyOrders(w, seq, orders, now)
 	return nil
 }
 
-// writeLegacyOrders writes tickets as the legacy interface shows them.
-func writeLegacyOrders(w *wire.Writer, name string, orders []booking.Order, now time.Time) {
-	wire.Each(w, name, orders, func(o booking.Order) { writeTicket(w, "", o.Booking, o.Ticket, now, legacyOrder) })
+// sendLegacyOrders answers with tickets, as line seq of the journal left them.
+func sendLegacyOrders(w http.ResponseWriter, seq uint64, orders []booking.Order, now time.Time) {
+	wrote(w, seq)
+	send(w, http.StatusOK, func(w *wire.Writer) {
+		wire.Each(w, "data", orders, func(o booking.Order) { writeLegacyOrder(w, o, now) })
+	})
+}
+
+func writeLegacyOrder(w *wire.Writer, o booking.Order, now time.Time) {
+	writeTicket(w, "", o.Booking, o.Ticket, now, legacyOrder)
 }
 
 // listLegacyOrders answers GET /rest/orders.
@@ -132,41 +135,21 @@ func (s *Server) listLegacyOrders(w http.ResponseWriter, r *http.Request, p *aut
 	}
 	q := newQuery(r)
 	leaves, created := q.optionalDay("departureDate"), q.optionalDay("createdAt")
-	take, skip := q.page(maxBookings)
-	if err := q.err(); err != nil {
-		return err
-	}
-	var page []booking.Order
-	var total int
-	var now time.Time
-	if err := s.st.View(func(st *State, at time.Time) {
-		page, total = st.Bookings.Orders(booking.ID(p.ID), leaves, created, skip, take)
-		now = at
-	}); err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		writeLegacyOrders(w, "orders", page, now)
-		w.Int("total", int64(total))
-	})
+	return showPage(s, w, q, "orders", maxBookings, func(st *State, skip, take int) ([]booking.Order, int) {
+		return st.Bookings.Orders(booking.ID(p.ID), leaves, created, skip, take)
+	}, writeLegacyOrder)
 }
 
 // getLegacyOrder answers GET /rest/orders/{id}.
 func (s *Server) getLegacyOrder(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, t, now, err := s.viewTicket(r, p)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) { writeTicket(w, "order", b, t, now, legacyOrder) })
+	return show(w, err, func(w *wire.Writer) { writeTicket(w, "order", b, t, now, legacyOrder) })
 }
 
 // getLegacyRefundRules answers GET /rest/orders/{id}/refund-rules.
 func (s *Server) getLegacyRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	_, t, _, err := s.viewTicket(r, p)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) { writeOrderRules(w, []booking.Ticket{*t}) })
+	return show(w, err, func(w *wire.Writer) { writeOrderRules(w, []booking.Ticket{*t}) })
 }
 
 // patches are what PATCH /rest/orders can do; a carrier's statuses were the backoffice's (interface, Versioning).
@@ -189,12 +172,10 @@ func (s *Server) patchLegacyOrders(w http.ResponseWriter, r *http.Request, p *au
 		orders, _ = st.Bookings.Select(sel) // no ticket is ever forgotten
 		now = at
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		sendLegacyOrders(w, seq, orders, now)
 	}
-	wrote(w, seq)
-	send(w, http.StatusOK, func(w *wire.Writer) { writeLegacyOrders(w, "data", orders, now) })
-	return nil
+	return err
 }
 
 // readPatch reads what to do with which tickets. Its error lists everything wrong with the body.

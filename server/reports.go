@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,28 +34,25 @@ const (
 
 // postReport answers POST /v2/reports/company/orders.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
-	in, err := document(w, r)
-	if err != nil {
-		return err
-	}
 	e := &report.Ordered{ID: s.newID(), Company: p.Access.Company.ID, User: booking.ID(p.User.ID), OrderBy: report.DepartureDate}
-	in.Fields(
-		wire.Must("startDate", func() { e.Start = readInstant(in) }),
-		wire.Must("endDate", func() { e.End = readInstant(in) }),
-		wire.May("orderBy", func() {
-			e.OrderBy = report.OrderBy(in.Text(func(v string) bool {
-				return v == string(report.CreatedAt) || v == string(report.DepartureDate)
-			}, "be CreatedAt or DepartureDate"))
-		}),
-	)
-	switch {
-	case len(in.Problems) > 0:
-	case e.End.Before(e.Start):
-		in.RejectAt("endDate", "must not be before startDate")
-	case e.End.Sub(e.Start) > report.MaxRange:
-		in.RejectAt("endDate", "must not be more than 366 days after startDate")
-	}
-	if err := finish(in); err != nil {
+	if err := readBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(
+			wire.Must("startDate", func() { e.Start = readInstant(in) }),
+			wire.Must("endDate", func() { e.End = readInstant(in) }),
+			wire.May("orderBy", func() {
+				e.OrderBy = report.OrderBy(in.Text(func(v string) bool {
+					return v == string(report.CreatedAt) || v == string(report.DepartureDate)
+				}, "be CreatedAt or DepartureDate"))
+			}),
+		)
+		switch {
+		case len(in.Problems) > 0:
+		case e.End.Before(e.Start):
+			in.RejectAt("endDate", "must not be before startDate")
+		case e.End.Sub(e.Start) > report.MaxRange:
+			in.RejectAt("endDate", "must not be more than 366 days after startDate")
+		}
+	}); err != nil {
 		return err
 	}
 	var made *report.Report
@@ -74,20 +72,9 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 // listReports answers GET /v2/reports/company/orders.
 func (s *Server) listReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	const most = 50
-	q := newQuery(r)
-	take, skip := q.page(most)
-	if err := q.err(); err != nil {
-		return err
-	}
-	var page []*report.Report
-	var total int
-	if err := s.st.View(func(st *State, _ time.Time) { page, total = st.Reports.List(p.Access.Company.ID, skip, take) }); err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		wire.Each(w, "reports", page, func(r *report.Report) { writeReport(w, "", r) })
-		w.Int("total", int64(total))
-	})
+	return showPage(s, w, newQuery(r), "reports", most, func(st *State, skip, take int) ([]*report.Report, int) {
+		return st.Reports.List(p.Access.Company.ID, skip, take)
+	}, func(w *wire.Writer, r *report.Report, _ time.Time) { writeReport(w, "", r) })
 }
 
 // writeReport writes a Report.
@@ -118,21 +105,14 @@ func (s *Server) findReport(id booking.ID, company string) (x *report.Report, no
 
 // getDownload answers GET /v2/reports/company/orders/{id}/download with a URL that needs no session.
 func (s *Server) getDownload(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
-	id, ok := booking.ParseID(r.PathValue("id"))
-	if !ok {
-		return errNotFound
-	}
-	x, now, err := s.findReport(id, p.Access.Company.ID)
+	x, now, err := s.findReport(parseID(r.PathValue("id")), p.Access.Company.ID)
 	if err != nil {
 		return err
 	}
 	if x.Completed.IsZero() {
 		return fail(http.StatusConflict, "CONFLICT", "the report is not completed yet")
 	}
-	expires, gone := now.Add(linkLife), x.Completed.Add(report.Life)
-	if gone.Before(expires) {
-		expires = gone
-	}
+	expires := slices.MinFunc([]time.Time{now.Add(linkLife), x.Completed.Add(report.Life)}, time.Time.Compare)
 	payload := append(append([]byte{0}, linkPurpose...), x.ID[:]...)
 	token := s.ring.Load().Sign(nil, binary.BigEndian.AppendUint64(payload, uint64(expires.UnixMilli())))
 	scheme := "http://"
@@ -204,14 +184,11 @@ func (s *Server) runReports() {
 			s.log.Warn("a report could not be written or removed; it is tried again", "err", err)
 			wait = retryReports
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-s.base.Done():
-			timer.Stop()
 			return
 		case <-s.ordered:
-			timer.Stop()
-		case <-timer.C:
+		case <-time.After(wait):
 		}
 	}
 }

@@ -73,16 +73,13 @@ func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64,
 
 // postPreLogin answers POST /v2/auth/pre-login.
 func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
-	in, err := document(w, r)
-	if err != nil {
-		return err
-	}
 	var email, password string
-	in.Fields(
-		wire.Must("email", func() { email = in.Text(ValidEmail, "be an e-mail address") }),
-		wire.Must("password", func() { password = in.Text(notEmpty, "not be empty") }),
-	)
-	if err := finish(in); err != nil {
+	if err := readBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(
+			wire.Must("email", func() { email = in.Text(ValidEmail, "be an e-mail address") }),
+			wire.Must("password", func() { password = in.Text(notEmpty, "not be empty") }),
+		)
+	}); err != nil {
 		return err
 	}
 	var user *auth.User
@@ -110,16 +107,13 @@ func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
 
 // postLogin answers POST /v2/auth/idp/login.
 func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
-	in, err := document(w, r)
-	if err != nil {
-		return err
-	}
 	var idToken, company string
-	in.Fields(
-		wire.Must("idToken", func() { idToken = in.String() }),
-		wire.May("companyId", func() { company = in.Text(notEmpty, "not be empty") }),
-	)
-	if err := finish(in); err != nil {
+	if err := readBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(
+			wire.Must("idToken", func() { idToken = in.String() }),
+			wire.May("companyId", func() { company = in.Text(notEmpty, "not be empty") }),
+		)
+	}); err != nil {
 		return err
 	}
 	now, err := s.Now()
@@ -155,19 +149,13 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	return s.replyTokens(w, r, seq, caller, access, refresh)
 }
 
-// refusal tells why a request that should come from this site, with no body or
-// an empty one, is refused; nil is that it is not. Who calls comes before it: 401 before 403 before 400.
+// refusal tells why a request that should come from this site, with no body or an empty one, is refused; nil is that it
+// is not. Who calls comes before it: 401 before 403 before 400.
 func (s *Server) refusal(w http.ResponseWriter, r *http.Request) error {
 	if s.origin.Check(r) != nil {
 		return errForbidden
 	}
-	b, err := body(w, r)
-	if err != nil || len(b) == 0 {
-		return err
-	}
-	in := wire.NewReader(b)
-	in.Fields()
-	return finish(in)
+	return readBody(w, r, true, func(in *wire.Reader) { in.Fields() })
 }
 
 // postRefresh answers POST /v2/auth/refresh. An old refresh token ends the
@@ -178,14 +166,13 @@ func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
 	var reused *auth.SessionEnded
 	var caller *auth.Principal
 	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
-		caller = st.Accounts.Caller(shown, true, now)
-		if reused = st.Accounts.Reused(shown, now); reused != nil {
+		caller, reused = st.Accounts.Caller(shown, true, now), st.Accounts.Reused(shown, now)
+		switch {
+		case reused != nil:
 			return []Event{reused}, nil
-		}
-		if caller == nil {
+		case caller == nil:
 			return nil, errUnauthorized
-		}
-		if why != nil {
+		case why != nil:
 			return nil, why
 		}
 		return []Event{&auth.SessionRefreshed{Session: caller.Session.ID, Tokens: auth.NewTokens(now, access, refresh)}}, nil
@@ -207,10 +194,7 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 	var caller *auth.Principal
 	var ended time.Time
 	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
-		caller, ended = st.Accounts.Caller(access, false, now), now
-		if caller == nil {
-			caller = st.Accounts.Caller(refresh, true, now)
-		}
+		ended, caller = now, cmp.Or(st.Accounts.Caller(access, false, now), st.Accounts.Caller(refresh, true, now))
 		if caller == nil {
 			return nil, errUnauthorized
 		}
