@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -35,15 +34,12 @@ const (
 // postReport answers POST /v2/reports/company/orders.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	e := &report.Ordered{ID: s.newID(), Company: p.Access.Company.ID, User: booking.ID(p.User.ID), OrderBy: report.DepartureDate}
+	isOrder := func(v string) bool { return v == string(report.CreatedAt) || v == string(report.DepartureDate) }
 	if err := readBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.Must("startDate", func() { e.Start = readInstant(in) }),
 			wire.Must("endDate", func() { e.End = readInstant(in) }),
-			wire.May("orderBy", func() {
-				e.OrderBy = report.OrderBy(in.Text(func(v string) bool {
-					return v == string(report.CreatedAt) || v == string(report.DepartureDate)
-				}, "be CreatedAt or DepartureDate"))
-			}),
+			wire.May("orderBy", func() { e.OrderBy = report.OrderBy(in.Text(isOrder, "be CreatedAt or DepartureDate")) }),
 		)
 		switch {
 		case len(in.Problems) > 0:
@@ -127,16 +123,13 @@ func (s *Server) getDownload(w http.ResponseWriter, r *http.Request, p *auth.Pri
 
 // getReportFile answers the URL of a download.
 func (s *Server) getReportFile(w http.ResponseWriter, r *http.Request) error {
+	const head = 1 + len(linkPurpose)
 	payload, err := s.ring.Load().Open(r.PathValue("token"))
-	if err != nil {
+	if err != nil || len(payload) != head+16+8 || string(payload[1:head]) != linkPurpose {
 		return errNotFound
 	}
-	rest, ok := bytes.CutPrefix(payload[1:], []byte(linkPurpose))
-	if !ok || len(rest) != 16+8 {
-		return errNotFound
-	}
-	x, now, err := s.findReport(booking.ID(rest[:16]), "")
-	if err != nil || now.UnixMilli() >= int64(binary.BigEndian.Uint64(rest[16:])) {
+	x, now, err := s.findReport(booking.ID(payload[head:head+16]), "")
+	if err != nil || now.UnixMilli() >= int64(binary.BigEndian.Uint64(payload[head+16:])) {
 		return errors.Join(err, errNotFound)
 	}
 	f, err := s.cfg.FS.Open(reportDir + "/" + x.ID.String() + reportSuffix)
@@ -175,10 +168,10 @@ func (s *Server) getReportFile(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// runReports is the queue: it writes the file of each report that was ordered,
-// one at a time, and removes those that have expired. What a crash leaves undone the next start does.
+// runReports is the queue: it writes the file of each report that was ordered, one at a time, and removes those that
+// have expired. What a crash leaves undone the next start does.
 func (s *Server) runReports() {
-	for {
+	for s.base.Err() == nil {
 		wait := tidyReports
 		if err := errors.Join(s.writeReports(), s.removeReports()); err != nil && s.base.Err() == nil {
 			s.log.Warn("a report could not be written or removed; it is tried again", "err", err)
@@ -186,7 +179,6 @@ func (s *Server) runReports() {
 		}
 		select {
 		case <-s.base.Done():
-			return
 		case <-s.ordered:
 		case <-time.After(wait):
 		}
@@ -198,15 +190,11 @@ func (s *Server) writeReports() error {
 	s.reporting.Lock()
 	defer s.reporting.Unlock()
 	var queued []*report.Report
-	if err := s.st.View(func(st *State, _ time.Time) { queued = st.Reports.Queued() }); err != nil {
-		return err
+	err := s.st.View(func(st *State, _ time.Time) { queued = st.Reports.Queued() })
+	for i := 0; err == nil && i < len(queued); i++ {
+		err = s.writeReport(queued[i])
 	}
-	for _, x := range queued {
-		if err := s.writeReport(x); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // writeReport writes a report's file, whole or not at all, and then says so.
@@ -235,8 +223,8 @@ func (s *Server) writeReport(x *report.Report) error {
 	return s.record(done)
 }
 
-// removeReports removes the files of reports that have expired. What a crash
-// left half-written is replaced when its report, still queued, is written again.
+// removeReports removes the files of reports that have expired. What a crash left half-written is replaced when its
+// report, still queued, is written again.
 func (s *Server) removeReports() error {
 	names, err := s.cfg.FS.List(reportDir)
 	if err != nil {

@@ -29,8 +29,7 @@ func (s *Server) sameOrigin(h func(http.ResponseWriter, *http.Request) error) ht
 	})
 }
 
-// company wraps a handler that takes the user of the session whose access
-// token the request shows, if the role may do what the handler is for.
+// company wraps a handler that takes the user of the session that the request shows, if the role may do that.
 func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.Request, *auth.Principal) error) http.HandlerFunc {
 	allowed := func(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 		if s.origin.Check(r) != nil || !p.Access.Role.May(may) {
@@ -158,8 +157,7 @@ func (s *Server) refusal(w http.ResponseWriter, r *http.Request) error {
 	return readBody(w, r, true, func(in *wire.Reader) { in.Fields() })
 }
 
-// postRefresh answers POST /v2/auth/refresh. An old refresh token ends the
-// session: either its user or a thief has the newer one.
+// postRefresh answers POST /v2/auth/refresh. An old refresh token ends the session: user or thief has the newer one.
 func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
 	access, refresh, shown := auth.NewToken(), auth.NewToken(), auth.HashOf(cookie(r, refreshCookie))
 	why := s.refusal(w, r)
@@ -253,8 +251,6 @@ func (s *Server) accesses(u *auth.User) (list []auth.Access) {
 	return list
 }
 
-// The login payloads of the interface.
-
 func writeUser(w *wire.Writer, u *auth.User) {
 	w.Record("user", "id", u.ID.String(), "email", u.Person.Email, "firstName", u.Person.FirstName, "lastName", u.Person.LastName)
 }
@@ -263,11 +259,9 @@ func (s *Server) writeAccesses(w *wire.Writer, u *auth.User) {
 	wire.Each(w, "availableAccesses", s.accesses(u), func(a auth.Access) { writeAccess(w, "", a) })
 }
 
-const contextCompany = "COMPANY"
-
 func writeAccess(w *wire.Writer, name string, a auth.Access) {
 	w.Object(name)
-	w.Texts("contextType", contextCompany, "companyId", a.Company.ID)
+	w.Texts("contextType", "COMPANY", "companyId", a.Company.ID)
 	w.Null("partnerId")
 	w.String("role", string(a.Role))
 	w.Record("company", "id", a.Company.ID, "name", a.Company.Name, "slug", a.Company.Slug, "tier", a.Company.Tier)
@@ -276,7 +270,7 @@ func writeAccess(w *wire.Writer, name string, a auth.Access) {
 
 func writeSession(w *wire.Writer, p *auth.Principal, revoked time.Time) {
 	w.Object("session")
-	w.Texts("id", p.Session.ID.String(), "contextType", contextCompany, "companyId", p.Session.Company, "userId", p.User.ID.String())
+	w.Texts("id", p.Session.ID.String(), "contextType", "COMPANY", "companyId", p.Session.Company, "userId", p.User.ID.String())
 	w.Time("expiresAt", p.Session.Until)
 	w.Time("lastUsedAt", p.Session.LastUsed())
 	w.OptionalTime("revokedAt", revoked)
