@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -133,10 +134,8 @@ func (s *Server) AddPartner(name string, companies []string) (key string, err er
 
 func (s *Server) adminPartnerList(form url.Values, _ io.Writer) (string, error) {
 	const shown = 12 // digits of a key's hash, which name it
-	deprecated := s.deprecated
-	if since, _ := ParseLegacySince(form.Get("legacy-since")); !since.IsZero() {
-		deprecated = since
-	}
+	since, _ := ParseLegacySince(form.Get("legacy-since"))
+	since = cmp.Or(since, s.deprecated)
 	var partners []*auth.Partner
 	var out strings.Builder
 	if err := s.st.View(func(st *State, _ time.Time) { partners = st.Partners.All() }); err != nil {
@@ -152,7 +151,7 @@ func (s *Server) adminPartnerList(form url.Values, _ io.Writer) (string, error) 
 		if at := p.LastLegacy(); !at.IsZero() {
 			last = "last legacy call " + at.Format(time.RFC3339)
 		}
-		fmt.Fprintf(&out, "  %s  gone for it from %s\n", last, p.LegacyUntil(deprecated).UTC().Format(time.RFC3339))
+		fmt.Fprintf(&out, "  %s  gone for it from %s\n", last, p.LegacyUntil(since).UTC().Format(time.RFC3339))
 		for _, k := range p.Keys {
 			state := "valid"
 			if !k.Revoked.IsZero() {

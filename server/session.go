@@ -19,16 +19,6 @@ const (
 	refreshPath   = "/v2/auth"
 )
 
-// sameOrigin wraps a handler against requests that another site's page makes a browser send.
-func (s *Server) sameOrigin(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
-	return s.public(func(w http.ResponseWriter, r *http.Request) error {
-		if s.origin.Check(r) != nil {
-			return errForbidden
-		}
-		return h(w, r)
-	})
-}
-
 // company wraps a handler that takes the user of the session that the request shows, if the role may do that.
 func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.Request, *auth.Principal) error) http.HandlerFunc {
 	allowed := func(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
@@ -47,6 +37,19 @@ func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.
 		})
 }
 
+// siteBody reads a body that another site's page must not have made a browser send.
+func (s *Server) siteBody(w http.ResponseWriter, r *http.Request, optional bool, fields func(*wire.Reader)) error {
+	if s.origin.Check(r) != nil {
+		return errForbidden
+	}
+	return readBody(w, r, optional, fields)
+}
+
+// noBody reads a body that has nothing to say. Its error is not to be told before who calls: 401, then 403, then 400.
+func (s *Server) noBody(w http.ResponseWriter, r *http.Request) error {
+	return s.siteBody(w, r, true, func(in *wire.Reader) { in.Fields() })
+}
+
 // cookie gives a cookie's value; "" when there is none or more than one.
 func cookie(r *http.Request, name string) string {
 	if list := r.CookiesNamed(name); len(list) == 1 {
@@ -62,8 +65,11 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, t
 	http.SetCookie(w, c)
 }
 
-// replyTokens answers with a session and its new tokens.
-func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64, caller *auth.Principal, access, refresh string) error {
+// replyTokens answers with a session and its new tokens, of line seq of the journal, unless there is an error.
+func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64, err error, caller *auth.Principal, access, refresh string) error {
+	if err != nil {
+		return err
+	}
 	wrote(w, seq)
 	s.setCookie(w, r, accessCookie, "/", access, auth.AccessLife)
 	s.setCookie(w, r, refreshCookie, refreshPath, refresh, auth.SessionLife)
@@ -73,7 +79,7 @@ func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64,
 // postPreLogin answers POST /v2/auth/pre-login.
 func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
 	var email, password string
-	if err := readBody(w, r, false, func(in *wire.Reader) {
+	if err := s.siteBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.Must("email", func() { email = in.Text(ValidEmail, "be an e-mail address") }),
 			wire.Must("password", func() { password = in.Text(notEmpty, "not be empty") }),
@@ -90,12 +96,8 @@ func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
 	}); err != nil {
 		return err
 	}
-	good, err := s.passwords.try(r, auth.FoldEmail(email), now, func() bool { return kept.Matches(password) && user != nil })
-	if err != nil {
+	if err := s.passwords.try(r, auth.FoldEmail(email), now, func() bool { return kept.Matches(password) && user != nil }); err != nil {
 		return err
-	}
-	if !good {
-		return errUnauthorized
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
@@ -107,7 +109,7 @@ func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
 // postLogin answers POST /v2/auth/idp/login.
 func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	var idToken, company string
-	if err := readBody(w, r, false, func(in *wire.Reader) {
+	if err := s.siteBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.Must("idToken", func() { idToken = in.String() }),
 			wire.May("companyId", func() { company = in.Text(notEmpty, "not be empty") }),
@@ -142,25 +144,13 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	if errors.Is(err, auth.ErrCredentials) {
 		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
 	}
-	if err != nil {
-		return err
-	}
-	return s.replyTokens(w, r, seq, caller, access, refresh)
-}
-
-// refusal tells why a request that should come from this site, with no body or an empty one, is refused; nil is that it
-// is not. Who calls comes before it: 401 before 403 before 400.
-func (s *Server) refusal(w http.ResponseWriter, r *http.Request) error {
-	if s.origin.Check(r) != nil {
-		return errForbidden
-	}
-	return readBody(w, r, true, func(in *wire.Reader) { in.Fields() })
+	return s.replyTokens(w, r, seq, err, caller, access, refresh)
 }
 
 // postRefresh answers POST /v2/auth/refresh. An old refresh token ends the session: user or thief has the newer one.
 func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
 	access, refresh, shown := auth.NewToken(), auth.NewToken(), auth.HashOf(cookie(r, refreshCookie))
-	why := s.refusal(w, r)
+	why := s.noBody(w, r)
 	var reused *auth.SessionEnded
 	var caller *auth.Principal
 	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
@@ -179,15 +169,12 @@ func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
 		err = errUnauthorized
 		s.log.Warn("a refresh token was shown twice; its session is ended", "request", requestID(r))
 	}
-	if err != nil {
-		return err
-	}
-	return s.replyTokens(w, r, seq, caller, access, refresh)
+	return s.replyTokens(w, r, seq, err, caller, access, refresh)
 }
 
 // postLogout answers POST /v2/auth/logout, to whoever shows either token.
 func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
-	why := s.refusal(w, r)
+	why := s.noBody(w, r)
 	access, refresh := auth.HashOf(cookie(r, accessCookie)), auth.HashOf(cookie(r, refreshCookie))
 	var caller *auth.Principal
 	var ended time.Time

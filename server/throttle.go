@@ -34,23 +34,23 @@ func newThrottle() *throttle {
 	return &throttle{running: make(chan struct{}, cores), waiting: make(chan struct{}, cores*(1+queuePerCore)), failures: map[string][]time.Time{}}
 }
 
-// try runs a check that fails or not for an e-mail from an address. A check counts as failed
-// while it runs, so that many at a time are not more than one after another.
-func (t *throttle) try(r *http.Request, email string, now time.Time, check func() bool) (bool, error) {
+// try runs a check for an e-mail from an address; its error is errUnauthorized where the check fails, or a 429. A check
+// counts as failed while it runs, so that many at a time are not more than one after another.
+func (t *throttle) try(r *http.Request, email string, now time.Time, check func() bool) error {
 	select {
 	case t.waiting <- struct{}{}:
 		defer func() { <-t.waiting }()
 	default:
-		return false, tooMany(time.Second)
+		return tooMany(time.Second)
 	}
 	limits := map[string]int{"e-mail " + email: emailFailures, "address " + address(r): addressFailures}
 	if wait := t.reserve(limits, now); wait > 0 {
-		return false, tooMany(wait)
+		return tooMany(wait)
 	}
 	t.running <- struct{}{}
 	defer func() { <-t.running }()
 	if !check() {
-		return false, nil
+		return errUnauthorized
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +61,7 @@ func (t *throttle) try(r *http.Request, email string, now time.Time, check func(
 			delete(t.failures, key)
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // reserve counts a failure for each key, or tells how long to wait until all their limits allow one.
