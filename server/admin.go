@@ -103,13 +103,12 @@ func (s *Server) AdminHandler() http.Handler {
 func (s *Server) adminPartnerAdd(form url.Values, _ io.Writer) (string, error) {
 	var slugs []string
 	for slug := range strings.SplitSeq(form.Get("company"), ",") {
-		if slug = strings.TrimSpace(slug); slug == "" {
-			continue
+		if slug = strings.TrimSpace(slug); slug != "" {
+			if _, err := s.companyBySlug(slug); err != nil {
+				return "", err
+			}
+			slugs = append(slugs, slug)
 		}
-		if _, err := s.companyBySlug(slug); err != nil {
-			return "", err
-		}
-		slugs = append(slugs, slug)
 	}
 	return s.AddPartner(form.Get("name"), slugs)
 }
@@ -141,22 +140,22 @@ func (s *Server) adminPartnerList(form url.Values, _ io.Writer) (string, error) 
 	if err := s.st.View(func(st *State, _ time.Time) { partners = st.Partners.All() }); err != nil {
 		return "", err
 	}
+	when := func(what string, at time.Time, never string) string {
+		if at.IsZero() {
+			return never
+		}
+		return what + " " + at.Format(time.RFC3339)
+	}
 	for _, p := range partners {
 		companies := "all companies"
 		if len(p.Companies) > 0 {
 			companies = "only " + strings.Join(p.Companies, ",")
 		}
 		fmt.Fprintf(&out, "%s  %s  since %s  %s\n", p.ID, p.Name, p.Created.Format(time.DateOnly), companies)
-		last := "no legacy call"
-		if at := p.LastLegacy(); !at.IsZero() {
-			last = "last legacy call " + at.Format(time.RFC3339)
-		}
+		last := when("last legacy call", p.LastLegacy(), "no legacy call")
 		fmt.Fprintf(&out, "  %s  gone for it from %s\n", last, p.LegacyUntil(since).UTC().Format(time.RFC3339))
 		for _, k := range p.Keys {
-			state := "valid"
-			if !k.Revoked.IsZero() {
-				state = "revoked " + k.Revoked.Format(time.RFC3339)
-			}
+			state := when("revoked", k.Revoked, "valid")
 			fmt.Fprintf(&out, "  key %s  made %s  %s\n", k.Hash.String()[:shown], k.Created.Format(time.RFC3339), state)
 		}
 	}
@@ -177,19 +176,13 @@ func (s *Server) adminPartnerRevoke(form url.Values, _ io.Writer) (string, error
 
 func (s *Server) adminTicketMove(form url.Values, _ io.Writer) (string, error) {
 	ticket, _ := booking.ParseID(form.Get("ticket"))
-	var to *booking.ID
+	var known *booking.ID
+	target := s.newID()
 	if id, ok := booking.ParseID(form.Get("booking")); ok {
-		to = &id
+		known, target = &id, id
 	}
-	var moved *booking.Moved
-	_, err := s.do(func(st *State, _ time.Time) (_ Event, err error) {
-		moved, err = st.Bookings.Move(ticket, to, s.newID())
-		return moved, err
-	})
-	if err != nil {
-		return "", err
-	}
-	return moved.To.String(), nil
+	_, err := s.do(func(st *State, _ time.Time) (Event, error) { return st.Bookings.Move(ticket, known, target) })
+	return target.String(), err
 }
 
 func (s *Server) adminTicketStatus(form url.Values, _ io.Writer) (string, error) {

@@ -104,20 +104,11 @@ func (s *Server) postLegacyOrders(w http.ResponseWriter, r *http.Request, p *aut
 	if err != nil {
 		return err
 	}
-	var orders []booking.Order
-	for i := range b.Tickets {
-		orders = append(orders, booking.Order{Booking: b, Ticket: &b.Tickets[i]})
-	}
-	sendLegacyOrders(w, seq, orders, now)
-	return nil
-}
-
-// sendLegacyOrders answers with tickets, as line seq of the journal left them.
-func sendLegacyOrders(w http.ResponseWriter, seq uint64, orders []booking.Order, now time.Time) {
 	wrote(w, seq)
 	send(w, http.StatusOK, func(w *wire.Writer) {
-		wire.Each(w, "data", orders, func(o booking.Order) { writeLegacyOrder(w, o, now) })
+		wire.Each(w, "data", b.Tickets, func(t booking.Ticket) { writeTicket(w, "", b, &t, now, legacyOrder) })
 	})
+	return nil
 }
 
 func writeLegacyOrder(w *wire.Writer, o booking.Order, now time.Time) {
@@ -170,10 +161,14 @@ func (s *Server) patchLegacyOrders(w http.ResponseWriter, r *http.Request, p *au
 		orders, _ = st.Bookings.Select(sel) // no ticket is ever forgotten
 		now = at
 	})
-	if err == nil {
-		sendLegacyOrders(w, seq, orders, now)
+	if err != nil {
+		return err
 	}
-	return err
+	wrote(w, seq)
+	send(w, http.StatusOK, func(w *wire.Writer) {
+		wire.Each(w, "data", orders, func(o booking.Order) { writeLegacyOrder(w, o, now) })
+	})
+	return nil
 }
 
 // readPatch reads what to do with which tickets. Its error lists everything wrong with the body.
@@ -231,8 +226,8 @@ var (
 	}).ParseFS(docs, "docs/migration.html"))
 )
 
-// A migration is a row of the interface's table that maps legacy calls to v2 (interface, Versioning), with an example of
-// each. They stand in docs/migration.json; a test plays the examples.
+// A migration is a row of the interface's table that maps legacy calls to v2 (interface, Versioning); a test plays the
+// examples.
 type migration struct {
 	Old, New      string // method and path; New is "" where nothing took its place
 	What          string // tells rows of the same Old apart
