@@ -110,7 +110,9 @@ func (s *Server) confirmOne(ctx context.Context, c Confirmation) (a verdict) {
 	if a.refusal != nil {
 		s.log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", a.refusal)
 	}
-	a.seq, a.err = s.do(func(st *State, _ time.Time) (Event, error) { return st.Bookings.Answer(c.Ticket, a.refusal == nil) })
+	a.seq, a.err = s.do(func(st *State, _ time.Time) (Event, error) {
+		return st.Bookings.Answer(c.Ticket, a.refusal == nil)
+	})
 	return a
 }
 

@@ -42,23 +42,23 @@ func CheckForm(op string, form url.Values) (err error) {
 			err = fmt.Errorf(format, args...)
 		}
 	}
-	ticket, target, status, email := form.Get("ticket"), form.Get("booking"), form.Get("status"), form.Get("email")
+	ticket, sold, status, email := form.Get("ticket"), form.Get("booking"), form.Get("status"), form.Get("email")
 	fare, isUser, isForget := form.Get("fare-per-km"), op == "user-add", op == "forget"
 	_, isTicket := booking.ParseID(ticket)
-	_, isBooking := booking.ParseID(target)
+	_, isBooking := booking.ParseID(sold)
 	_, isStatus := booking.ParseCarrier(status)
 	_, isFare := gtfs.ParseFarePerKm(fare)
 	_, role := auth.ParseRole(form.Get("role"))
 	_, err = ParseLegacySince(form.Get("legacy-since"))
 	wrong(strings.HasPrefix(op, "ticket-") && !isTicket, "%q is not a ticket's id", ticket)
-	wrong(op == "ticket-move" && !isBooking && target != "new", "%q is neither a booking's id nor the word new", target)
+	wrong(op == "ticket-move" && !isBooking && sold != "new", "%q is neither a booking's id nor the word new", sold)
 	wrong(op == "ticket-status" && !isStatus, "%q is not one of Confirmed, NotConfirmed, Prepaid", status)
 	wrong(form.Has("fare-per-km") && !isFare, "-fare-per-km %q is not a currency and a price as in EUR:0.06", fare)
 	wrong(op == "partner-add" && form.Get("name") == "", "a partner has a name")
 	wrong(isUser && role != nil, "-role: %w", role)
 	wrong(isUser && form.Get("company") == "", "-company must be given")
 	wrong(isForget && form.Has("booking") == form.Has("email"), "one of -booking and -email must be given")
-	wrong(isForget && form.Has("booking") && !isBooking, "%q is not a booking's id", target)
+	wrong(isForget && form.Has("booking") && !isBooking, "%q is not a booking's id", sold)
 	wrong(isForget && strings.TrimSpace(form.Get("reason")) == "", "-reason must be given")
 	hasEmail := isUser || op == "idtoken" || isForget && form.Has("email")
 	wrong(hasEmail && !ValidEmail(email), "-email %q is not an e-mail address", email)
@@ -188,7 +188,7 @@ func (s *Server) adminTicketMove(form url.Values, _ io.Writer) (string, error) {
 func (s *Server) adminTicketStatus(form url.Values, _ io.Writer) (string, error) {
 	ticket, _ := booking.ParseID(form.Get("ticket"))
 	status, _ := booking.ParseCarrier(form.Get("status"))
-	_, err := s.do(func(st *State, now time.Time) (Event, error) { return st.Bookings.SetCarrier(now, ticket, status) })
+	_, err := s.do(func(st *State, at time.Time) (Event, error) { return st.Bookings.SetCarrier(at, ticket, status) })
 	return status.String(), err
 }
 
@@ -203,8 +203,8 @@ func (s *Server) adminRotateKeys(_ url.Values, _ io.Writer) (string, error) {
 	return "offers are signed with a new key", s.saveRing(s.ring.Load().Rotated(now, now.Add(-offerLife)))
 }
 
-// AddUser gives a person, by e-mail address and names, an access to the company with a slug, and tells whether it made
-// the user: of one who has an account already, no name or password counts. Address and role were checked.
+// AddUser gives a person, by e-mail address and names, an access to a company, and tells whether it made the user: of
+// one who has an account already, no name or password counts. Address and role were checked.
 func (s *Server) AddUser(p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
 	company, err := s.companyBySlug(slug)
 	if err != nil {
@@ -229,11 +229,11 @@ func (s *Server) adminUserAdd(form url.Values, _ io.Writer) (string, error) {
 	role := auth.Role(form.Get("role"))
 	p := auth.Person{Email: form.Get("email"), FirstName: form.Get("first-name"), LastName: form.Get("last-name")}
 	made, err := s.AddUser(p, form.Get("password"), form.Get("company"), role)
-	known := ""
+	said := fmt.Sprintf("%s is %s of %s", p.Email, role, form.Get("company"))
 	if !made {
-		known = "; name and password are as they were"
+		said += "; name and password are as they were"
 	}
-	return fmt.Sprintf("%s is %s of %s%s", p.Email, role, form.Get("company"), known), err
+	return said, err
 }
 
 func (s *Server) adminUserRemove(form url.Values, _ io.Writer) (string, error) {

@@ -87,7 +87,8 @@ func explain(err error) *failure {
 	case errors.Is(err, auth.ErrCredentials):
 		return errUnauthorized
 	case errors.Is(err, auth.ErrGone):
-		return detailed(http.StatusGone, "GONE", "the legacy interface is no longer there for you; see the migration guide", func(w *wire.Writer) { w.String("migrationGuide", guidePath) })
+		const message = "the legacy interface is no longer there for you; see the migration guide"
+		return detailed(http.StatusGone, "GONE", message, func(w *wire.Writer) { w.String("migrationGuide", guidePath) })
 	case errors.Is(err, booking.ErrNotFound), errors.Is(err, report.ErrNotFound):
 		return errNotFound
 	case errors.As(err, &states):

@@ -42,6 +42,7 @@ func (s *Server) adminImport(form url.Values, out io.Writer) (string, error) {
 // ReadFeed reads the feed that an import's form names and reports on it line by line. It gives nothing for a dry run.
 func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	path := form.Get("feed")
+	name := filepath.Base(path)
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	if !info.IsDir() {
 		z, err := zip.OpenReader(path)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", gtfs.ErrNoFeed, filepath.Base(path), err)
+			return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", gtfs.ErrNoFeed, name, err)
 		}
 		defer z.Close()
 		if err := gtfs.CheckZip(&z.Reader); err != nil {
@@ -62,7 +63,7 @@ func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	if fare, ok := gtfs.ParseFarePerKm(form.Get("fare-per-km")); ok {
 		opt.FarePerKm = []schedule.FarePerKm{fare}
 	}
-	return readFeed(feed, filepath.Base(path), opt, out)
+	return readFeed(feed, name, opt, out)
 }
 
 // Import makes a feed the timetable in force, and reports on it line by line.

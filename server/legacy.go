@@ -27,7 +27,7 @@ const (
 )
 
 // legacy wraps a handler of a legacy route. Every answer says since when the interface is deprecated and when it goes
-// (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410. A call counts, whatever comes of it.
+// (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410. All others count, whatever follows.
 func (s *Server) legacy(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
 	answer := known(s, errForbidden, func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 		_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
@@ -226,8 +226,7 @@ var (
 	}).ParseFS(docs, "docs/migration.html"))
 )
 
-// A migration is a row of the interface's table that maps legacy calls to v2 (interface, Versioning); a test plays the
-// examples.
+// A migration is a row of the table that maps legacy calls to v2 (interface, Versioning). A test plays the examples.
 type migration struct {
 	Old, New      string // method and path; New is "" where nothing took its place
 	What          string // tells rows of the same Old apart

@@ -34,12 +34,12 @@ const (
 // postReport answers POST /v2/reports/company/orders.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	e := &report.Ordered{ID: s.newID(), Company: p.Access.Company.ID, User: booking.ID(p.User.ID), OrderBy: report.DepartureDate}
-	isOrder := func(v string) bool { return v == string(report.CreatedAt) || v == string(report.DepartureDate) }
+	known := func(v string) bool { return v == string(report.CreatedAt) || v == string(report.DepartureDate) }
 	if err := readBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.Must("startDate", func() { e.Start = readInstant(in) }),
 			wire.Must("endDate", func() { e.End = readInstant(in) }),
-			wire.May("orderBy", func() { e.OrderBy = report.OrderBy(in.Text(isOrder, "be CreatedAt or DepartureDate")) }),
+			wire.May("orderBy", func() { e.OrderBy = report.OrderBy(in.Text(known, "be CreatedAt or DepartureDate")) }),
 		)
 		switch {
 		case len(in.Problems) > 0:

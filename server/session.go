@@ -66,7 +66,8 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, t
 }
 
 // replyTokens answers with a session and its new tokens, of line seq of the journal, unless there is an error.
-func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64, err error, caller *auth.Principal, access, refresh string) error {
+func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64, err error,
+	caller *auth.Principal, access, refresh string) error {
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,8 @@ func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.passwords.try(r, auth.FoldEmail(email), now, func() bool { return kept.Matches(password) && user != nil }); err != nil {
+	good := func() bool { return kept.Matches(password) && user != nil }
+	if err := s.passwords.try(r, auth.FoldEmail(email), now, good); err != nil {
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -257,15 +259,15 @@ func writeAccess(w *wire.Writer, name string, a auth.Access) {
 
 func writeSession(w *wire.Writer, p *auth.Principal, revoked time.Time) {
 	w.Object("session")
-	w.Texts("id", p.Session.ID.String(), "contextType", "COMPANY", "companyId", p.Session.Company, "userId", p.User.ID.String())
+	w.Texts("id", p.Session.ID.String(), "contextType", "COMPANY")
+	w.Texts("companyId", p.Session.Company, "userId", p.User.ID.String())
 	w.Time("expiresAt", p.Session.Until)
 	w.Time("lastUsedAt", p.Session.LastUsed())
 	w.OptionalTime("revokedAt", revoked)
 	w.EndObject()
 }
 
-// GeolocationSet says that a user turned the geolocation of a bus's FMS object on or off.
-// It outweighs what timetables say of it, those imported later too.
+// GeolocationSet says that a user turned the geolocation of a bus's FMS object on or off, whatever timetables say.
 type GeolocationSet struct {
 	Object string  `json:"fmsObject"`
 	On     bool    `json:"isGeolocation"`

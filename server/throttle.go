@@ -34,8 +34,8 @@ func newThrottle() *throttle {
 	return &throttle{running: make(chan struct{}, cores), waiting: make(chan struct{}, cores*(1+queuePerCore)), failures: map[string][]time.Time{}}
 }
 
-// try runs a check for an e-mail from an address; its error is errUnauthorized where the check fails, or a 429. A check
-// counts as failed while it runs, so that many at a time are not more than one after another.
+// try runs a check for an e-mail from an address; the error is errUnauthorized where it fails, or a 429. A check counts
+// as failed while it runs, so that many at a time are not more than one after another.
 func (t *throttle) try(r *http.Request, email string, now time.Time, check func() bool) error {
 	select {
 	case t.waiting <- struct{}{}:
