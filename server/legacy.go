@@ -27,7 +27,7 @@ const (
 )
 
 // legacy wraps a handler of a legacy route. Every answer says since when the interface is deprecated and when it goes
-// (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410. All others count, whatever follows.
+// (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410. All other calls count.
 func (s *Server) legacy(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
 	answer := known(s, errForbidden, func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 		_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {

@@ -16,9 +16,12 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/report"
+	"waybill/schedule"
 	"waybill/server/wire"
 	"waybill/store"
 )
+
+// What the users of a company do, once they have signed in: reports of orders, and the geolocation of buses.
 
 const (
 	reportDir    = "reports"
@@ -34,12 +37,12 @@ const (
 // postReport answers POST /v2/reports/company/orders.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	e := &report.Ordered{ID: s.newID(), Company: p.Access.Company.ID, User: booking.ID(p.User.ID), OrderBy: report.DepartureDate}
-	known := func(v string) bool { return v == string(report.CreatedAt) || v == string(report.DepartureDate) }
+	is := func(v string) bool { return v == string(report.CreatedAt) || v == string(report.DepartureDate) }
 	if err := readBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.Must("startDate", func() { e.Start = readInstant(in) }),
 			wire.Must("endDate", func() { e.End = readInstant(in) }),
-			wire.May("orderBy", func() { e.OrderBy = report.OrderBy(in.Text(known, "be CreatedAt or DepartureDate")) }),
+			wire.May("orderBy", func() { e.OrderBy = report.OrderBy(in.Text(is, "be CreatedAt or DepartureDate")) }),
 		)
 		switch {
 		case len(in.Problems) > 0:
@@ -244,4 +247,33 @@ func (s *Server) removeReports() error {
 		err = errors.Join(err, s.cfg.FS.Remove(reportDir+"/"+name))
 	}
 	return err
+}
+
+// GeolocationSet says that a user turned the geolocation of a bus's FMS object on or off, whatever timetables say.
+type GeolocationSet struct {
+	Object string  `json:"fmsObject"`
+	On     bool    `json:"isGeolocation"`
+	User   auth.ID `json:"user"`
+}
+
+// patchFMSObject answers PATCH /v2/geolocation/fms-objects/{fmsObjectId}.
+func (s *Server) patchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	tt, id := s.timetable.Load(), r.PathValue("fmsObjectId")
+	bus := slices.IndexFunc(tt.Buses, func(b schedule.Bus) bool { return id != "" && b.FMSObject == id })
+	if bus < 0 || tt.Companies[tt.Buses[bus].Company].ID != p.Access.Company.ID {
+		return errNotFound
+	}
+	e := &GeolocationSet{Object: id, User: p.User.ID}
+	if err := readBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(wire.Must("isGeolocation", func() { e.On = in.Bool() }))
+	}); err != nil {
+		return err
+	}
+	seq, err := s.do(func(*State, time.Time) (Event, error) { return e, nil })
+	return showWritten(w, seq, err, func(w *wire.Writer) {
+		w.Object("fmsObject")
+		w.Texts("id", id, "busId", tt.Buses[bus].ID)
+		w.Bool("isGeolocation", e.On)
+		w.EndObject()
+	})
 }
