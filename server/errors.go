@@ -35,14 +35,14 @@ var (
 	errUnauthorized = fail(http.StatusUnauthorized, "UNAUTHORIZED", "AUTH_INVALID_CREDENTIALS")
 	errForbidden    = fail(http.StatusForbidden, "FORBIDDEN", "AUTH_NO_ACCESS")
 	errNotFound     = fail(http.StatusNotFound, "NOT_FOUND", "RESOURCE_NOT_FOUND")
+	errTooLarge     = fail(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "the body is larger than 256 KiB")
+	errMediaType    = fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body must be application/json")
+	errUnavailable  = &failure{http.StatusServiceUnavailable, []entry{{"the server is starting or stopping", "UNAVAILABLE", nil}}, "1"}
+	errFull         = &failure{http.StatusServiceUnavailable, []entry{{"there is no room on the disk; nothing was changed", "UNAVAILABLE", nil}}, "1"}
+	errInternal     = fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
+	errUnknownFate  = fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
 	errGone         = detailed(http.StatusGone, "GONE", "the legacy interface is no longer there for you; see the migration guide",
 		func(w *wire.Writer) { w.String("migrationGuide", guidePath) })
-	errTooLarge    = fail(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "the body is larger than 256 KiB")
-	errMediaType   = fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body must be application/json")
-	errUnavailable = &failure{http.StatusServiceUnavailable, []entry{{"the server is starting or stopping", "UNAVAILABLE", nil}}, "1"}
-	errFull        = &failure{http.StatusServiceUnavailable, []entry{{"there is no room on the disk; nothing was changed", "UNAVAILABLE", nil}}, "1"}
-	errInternal    = fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
-	errUnknownFate = fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
 )
 
 // problem is an entry that says what is wrong with a field.

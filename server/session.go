@@ -71,11 +71,21 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, t
 	http.SetCookie(w, c)
 }
 
-// replyTokens answers with a session and its new tokens, of line seq of the journal, unless there is an error.
-func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64, err error,
-	caller *auth.Principal, access, refresh string) error {
+// signIn answers with a session as the event that decide gives leaves it, and its new tokens.
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request,
+	decide func(*State, time.Time, auth.Tokens) (Event, error)) error {
+	access, refresh := auth.NewToken(), auth.NewToken()
+	var caller *auth.Principal
+	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		e, err := decide(st, now, auth.NewTokens(now, access, refresh))
+		return []Event{e}, err
+	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(auth.HashOf(access), false, now) })
 	if err != nil {
 		return err
+	}
+	if caller == nil { // the event has ended it
+		s.log.Warn("a refresh token was shown twice; its session is ended", "request", requestID(r))
+		return errUnauthorized
 	}
 	wrote(w, seq)
 	s.setCookie(w, r, accessCookie, "/", access, auth.AccessLife)
@@ -130,10 +140,8 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	who, wrong := s.idp.Verify(r.Context(), idToken, now)
-	access, refresh := auth.NewToken(), auth.NewToken()
-	e := &auth.SessionStarted{Session: auth.ID(s.newID())}
-	var caller *auth.Principal
-	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+	session := auth.ID(s.newID())
+	err = s.signIn(w, r, func(st *State, _ time.Time, tokens auth.Tokens) (Event, error) {
 		if wrong != nil {
 			return nil, wrong
 		}
@@ -146,38 +154,28 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 		if i < 0 {
 			return nil, errForbidden
 		}
-		e.User, e.Link, e.Company, e.Tokens = user.ID, link, list[i].Company.ID, auth.NewTokens(now, access, refresh)
-		return []Event{e}, nil
-	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(e.Access, false, now) })
+		in := list[i].Company.ID
+		return &auth.SessionStarted{Session: session, User: user.ID, Link: link, Company: in, Tokens: tokens}, nil
+	})
 	if errors.Is(err, auth.ErrCredentials) {
 		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
 	}
-	return s.replyTokens(w, r, seq, err, caller, access, refresh)
+	return err
 }
 
 // postRefresh answers POST /v2/auth/refresh. An old refresh token ends the session: user or thief has the newer one.
 func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
-	access, refresh, shown := auth.NewToken(), auth.NewToken(), auth.HashOf(cookie(r, refreshCookie))
-	why := s.noBody(w, r)
-	var reused *auth.SessionEnded
-	var caller *auth.Principal
-	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
-		caller, reused = st.Accounts.Caller(shown, true, now), st.Accounts.Reused(shown, now)
+	shown, why := auth.HashOf(cookie(r, refreshCookie)), s.noBody(w, r)
+	return s.signIn(w, r, func(st *State, now time.Time, tokens auth.Tokens) (Event, error) {
+		caller, reused := st.Accounts.Caller(shown, true, now), st.Accounts.Reused(shown, now)
 		switch {
 		case reused != nil:
-			return []Event{reused}, nil
+			return reused, nil
 		case caller == nil:
 			return nil, errUnauthorized
-		case why != nil:
-			return nil, why
 		}
-		return []Event{&auth.SessionRefreshed{Session: caller.Session.ID, Tokens: auth.NewTokens(now, access, refresh)}}, nil
-	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(auth.HashOf(access), false, now) })
-	if err == nil && reused != nil {
-		err = errUnauthorized
-		s.log.Warn("a refresh token was shown twice; its session is ended", "request", requestID(r))
-	}
-	return s.replyTokens(w, r, seq, err, caller, access, refresh)
+		return &auth.SessionRefreshed{Session: caller.Session.ID, Tokens: tokens}, why
+	})
 }
 
 // postLogout answers POST /v2/auth/logout, to whoever shows either token.
