@@ -51,8 +51,8 @@ type Client struct {
 func New(cfg Config) (*Client, error) {
 	for i, address := range []string{cfg.JWKS, cfg.UserInfo} {
 		u, err := url.Parse(address)
-		isURL, given := strings.Contains(address, "://"), address != ""
-		if wrong := err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http"; wrong && (isURL || i == 1 && given) {
+		wrong := err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http"
+		if wrong && (strings.Contains(address, "://") || i == 1 && address != "") { // a key set may be a file
 			return nil, fmt.Errorf("idp: %q is not an http or https URL", address)
 		}
 	}
