@@ -3,9 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -28,14 +26,10 @@ func (s *Server) act(action booking.Action) func(http.ResponseWriter, *http.Requ
 		var now time.Time
 		seq, err := s.perform(r, booking.Selection{Partner: booking.ID(p.ID), Booking: &id, Tickets: ids}, action,
 			func(st *State, at time.Time) { b, now = st.Bookings.Booking(booking.ID(p.ID), id), at })
-		if err != nil {
-			return err
+		if err == nil && b == nil {
+			err = errNotFound // its tickets have moved away while the provider was asked
 		}
-		if b == nil {
-			return errNotFound // its tickets have moved away while the provider was asked
-		}
-		wrote(w, seq)
-		return reply(w, http.StatusOK, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
+		return showWritten(w, seq, err, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
 	}
 }
 
@@ -75,53 +69,51 @@ func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.
 // maxConfirming is how many tickets of one request are confirmed at a time.
 const maxConfirming = 16
 
-// confirm asks the provider about each ticket, all at a time, and commits each
-// answer by itself. Tickets that are not confirmed do not undo the others.
+// confirm asks the provider about each ticket, all at a time, and commits each answer by itself: tickets that are not
+// confirmed do not undo the others.
 func (s *Server) confirm(ctx context.Context, asked []Confirmation) (last uint64, err error) {
+	answers := make([]verdict, len(asked))
 	var wg sync.WaitGroup
 	room := make(chan struct{}, maxConfirming)
-	seqs, errs := make([]uint64, len(asked)), make([]error, len(asked))
 	for i, c := range asked {
 		room <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-room }()
-			seqs[i], errs[i] = s.confirmOne(ctx, c)
+			answers[i] = s.confirmOne(ctx, c)
 		})
 	}
 	wg.Wait()
 	var undone []booking.ID
-	for i, c := range asked {
-		if errors.Is(errs[i], errRefused) {
-			undone = append(undone, c.Ticket)
-		} else {
-			err = cmp.Or(err, errs[i])
+	for i, a := range answers {
+		if last, err = max(last, a.seq), cmp.Or(err, a.err); a.refusal != nil {
+			undone = append(undone, asked[i].Ticket)
 		}
 	}
 	if err == nil && undone != nil {
 		err = detailed(http.StatusInternalServerError, "PROVIDER_FAILED", "the provider did not confirm these tickets", writeOrders(undone))
 	}
-	return slices.Max(seqs), err
+	return last, err
 }
 
-// errRefused tells that the provider did not confirm a ticket, and that this is committed.
-var errRefused = errors.New("server: the provider did not confirm the ticket")
+// verdict is what the provider said of a ticket, and the line that keeps it.
+type verdict struct {
+	refusal error
+	seq     uint64
+	err     error // it could not be kept
+}
 
 // confirmOne asks about one ticket and commits the answer.
-func (s *Server) confirmOne(ctx context.Context, c Confirmation) (seq uint64, err error) {
-	refusal := error(nil)
+func (s *Server) confirmOne(ctx context.Context, c Confirmation) (a verdict) {
 	if s.cfg.Confirm != nil {
-		refusal = s.cfg.Confirm(ctx, c)
+		a.refusal = s.cfg.Confirm(ctx, c)
 	}
-	if refusal != nil {
-		s.log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", refusal)
+	if a.refusal != nil {
+		s.log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", a.refusal)
 	}
-	seq, err = s.do(func(st *State, _ time.Time) (Event, error) {
-		return st.Bookings.Answer(c.Ticket, refusal == nil)
+	a.seq, a.err = s.do(func(st *State, _ time.Time) (Event, error) {
+		return st.Bookings.Answer(c.Ticket, a.refusal == nil)
 	})
-	if err == nil && refusal != nil {
-		err = errRefused
-	}
-	return seq, err
+	return a
 }
 
 // askAgain asks the provider about every ticket whose answer a crash has swallowed.
@@ -134,8 +126,8 @@ func (s *Server) askAgain() {
 	})
 	s.background.Go(func() {
 		for _, c := range list {
-			if _, err := s.confirmOne(s.base, c); err != nil && !errors.Is(err, errRefused) {
-				s.log.Error("an answer of the provider could not be kept", "ticket", c.Ticket, "err", err)
+			if a := s.confirmOne(s.base, c); a.err != nil {
+				s.log.Error("an answer of the provider could not be kept", "ticket", c.Ticket, "err", a.err)
 			}
 		}
 	})
@@ -143,20 +135,17 @@ func (s *Server) askAgain() {
 
 // readSubset reads the optional body of pay, book and cancel: nil is all tickets.
 func readSubset(w http.ResponseWriter, r *http.Request) ([]booking.ID, error) {
-	b, err := body(w, r)
-	if err != nil || len(b) == 0 {
-		return nil, err
-	}
 	var tickets, orders []booking.ID
-	in := wire.NewReader(b)
-	in.Fields(
-		wire.May("ticketIds", func() { tickets = readIDs(in) }),
-		wire.May("orderIds", func() { orders = readIDs(in) }),
-	)
-	if err := finish(in); err != nil || tickets != nil {
-		return tickets, err
+	err := readBody(w, r, true, func(in *wire.Reader) {
+		in.Fields(
+			wire.May("ticketIds", func() { tickets = readIDs(in) }),
+			wire.May("orderIds", func() { orders = readIDs(in) }),
+		)
+	})
+	if tickets == nil {
+		tickets = orders
 	}
-	return orders, nil
+	return tickets, err
 }
 
 // readIDs reads ids, at least one.

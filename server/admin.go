@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,9 +18,8 @@ import (
 	"waybill/schedule/gtfs"
 )
 
-// adminOps are what the command line's verbs do to a directory. A verb calls them through the running server's
-// socket, or opens the directory itself. Each takes a form in which CheckForm found nothing wrong, and gives, or
-// writes, what the verb prints; its error is the verb's.
+// adminOps are what the command line's verbs do to a directory, through the running server's socket or by themselves.
+// Each takes a form in which CheckForm found nothing wrong, and gives, or writes, what the verb prints.
 var adminOps = map[string]func(*Server, url.Values, io.Writer) (string, error){
 	"import":         (*Server).adminImport,
 	"partner-add":    (*Server).adminPartnerAdd,
@@ -34,43 +34,35 @@ var adminOps = map[string]func(*Server, url.Values, io.Writer) (string, error){
 	"forget":         (*Server).adminForget,
 }
 
-// CheckForm finds what the form of an admin operation alone shows wrong. Its
-// fields have the names of the verb's operands and flags.
-func CheckForm(op string, form url.Values) error {
-	_, isTicket := booking.ParseID(form.Get("ticket"))
-	_, isBooking := booking.ParseID(form.Get("booking"))
-	_, isStatus := booking.ParseCarrier(form.Get("status"))
-	_, isFare := gtfs.ParseFarePerKm(form.Get("fare-per-km"))
-	_, role := auth.ParseRole(form.Get("role"))
-	isEmail := ValidEmail(form.Get("email"))
-	_, since := ParseLegacySince(form.Get("legacy-since"))
-	switch {
-	case since != nil:
-		return since
-	case strings.HasPrefix(op, "ticket-") && !isTicket:
-		return fmt.Errorf("%q is not a ticket's id", form.Get("ticket"))
-	case op == "ticket-move" && !isBooking && form.Get("booking") != "new":
-		return fmt.Errorf("%q is neither a booking's id nor the word new", form.Get("booking"))
-	case op == "ticket-status" && !isStatus:
-		return fmt.Errorf("%q is not one of Confirmed, NotConfirmed, Prepaid", form.Get("status"))
-	case form.Has("fare-per-km") && !isFare:
-		return fmt.Errorf("-fare-per-km %q is not a currency and a price as in EUR:0.06", form.Get("fare-per-km"))
-	case op == "partner-add" && form.Get("name") == "":
-		return errors.New("a partner has a name")
-	case op == "user-add" && role != nil:
-		return fmt.Errorf("-role: %w", role)
-	case op == "user-add" && form.Get("company") == "":
-		return errors.New("-company must be given")
-	case op == "forget" && form.Has("booking") == form.Has("email"):
-		return errors.New("one of -booking and -email must be given")
-	case op == "forget" && form.Has("booking") && !isBooking:
-		return fmt.Errorf("%q is not a booking's id", form.Get("booking"))
-	case op == "forget" && strings.TrimSpace(form.Get("reason")) == "":
-		return errors.New("-reason must be given")
-	case (op == "user-add" || op == "idtoken" || op == "forget" && form.Has("email")) && !isEmail:
-		return fmt.Errorf("-email %q is not an e-mail address", form.Get("email"))
+// CheckForm finds what the form of an admin operation alone shows wrong. Its fields have the names of the verb's
+// operands and flags.
+func CheckForm(op string, form url.Values) (err error) {
+	wrong := func(is bool, format string, args ...any) {
+		if is && err == nil {
+			err = fmt.Errorf(format, args...)
+		}
 	}
-	return nil
+	ticket, sold, status, email := form.Get("ticket"), form.Get("booking"), form.Get("status"), form.Get("email")
+	fare, isUser, isForget := form.Get("fare-per-km"), op == "user-add", op == "forget"
+	_, isTicket := booking.ParseID(ticket)
+	_, isBooking := booking.ParseID(sold)
+	_, isStatus := booking.ParseCarrier(status)
+	_, isFare := gtfs.ParseFarePerKm(fare)
+	_, role := auth.ParseRole(form.Get("role"))
+	_, err = ParseLegacySince(form.Get("legacy-since"))
+	wrong(strings.HasPrefix(op, "ticket-") && !isTicket, "%q is not a ticket's id", ticket)
+	wrong(op == "ticket-move" && !isBooking && sold != "new", "%q is neither a booking's id nor the word new", sold)
+	wrong(op == "ticket-status" && !isStatus, "%q is not one of Confirmed, NotConfirmed, Prepaid", status)
+	wrong(form.Has("fare-per-km") && !isFare, "-fare-per-km %q is not a currency and a price as in EUR:0.06", fare)
+	wrong(op == "partner-add" && form.Get("name") == "", "a partner has a name")
+	wrong(isUser && role != nil, "-role: %w", role)
+	wrong(isUser && form.Get("company") == "", "-company must be given")
+	wrong(isForget && form.Has("booking") == form.Has("email"), "one of -booking and -email must be given")
+	wrong(isForget && form.Has("booking") && !isBooking, "%q is not a booking's id", sold)
+	wrong(isForget && strings.TrimSpace(form.Get("reason")) == "", "-reason must be given")
+	hasEmail := isUser || op == "idtoken" || isForget && form.Has("email")
+	wrong(hasEmail && !ValidEmail(email), "-email %q is not an e-mail address", email)
+	return err
 }
 
 // Admin does one of the admin operations.
@@ -92,8 +84,7 @@ func (s *Server) Admin(op string, form url.Values, out io.Writer) error {
 // AdminError is the trailer that carries an operation's error, query-escaped.
 const AdminError = "Waybill-Error"
 
-// AdminHandler serves the admin operations: POST /<operation> with a form. It
-// is for a socket that only the directory's owner can reach.
+// AdminHandler serves POST /<operation> with a form, for a socket that only the directory's owner can reach.
 func (s *Server) AdminHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil || r.Method != http.MethodPost {
@@ -111,20 +102,19 @@ func (s *Server) AdminHandler() http.Handler {
 
 func (s *Server) adminPartnerAdd(form url.Values, _ io.Writer) (string, error) {
 	var slugs []string
-	tt := s.timetable.Load()
 	for slug := range strings.SplitSeq(form.Get("company"), ",") {
-		if slug = strings.TrimSpace(slug); slug == "" {
-			continue
+		if slug = strings.TrimSpace(slug); slug != "" {
+			if _, err := s.companyBySlug(slug); err != nil {
+				return "", err
+			}
+			slugs = append(slugs, slug)
 		}
-		if _, err := companyBySlug(tt, slug); err != nil {
-			return "", err
-		}
-		slugs = append(slugs, slug)
 	}
 	return s.AddPartner(form.Get("name"), slugs)
 }
 
-func companyBySlug(tt *schedule.Timetable, slug string) (*schedule.Company, error) {
+func (s *Server) companyBySlug(slug string) (*schedule.Company, error) {
+	tt := s.timetable.Load()
 	i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool { return c.Slug == slug })
 	if i < 0 {
 		return nil, fmt.Errorf("no company of the timetable has the slug %q", slug)
@@ -143,14 +133,18 @@ func (s *Server) AddPartner(name string, companies []string) (key string, err er
 
 func (s *Server) adminPartnerList(form url.Values, _ io.Writer) (string, error) {
 	const shown = 12 // digits of a key's hash, which name it
-	deprecated := s.deprecated
-	if since, _ := ParseLegacySince(form.Get("legacy-since")); !since.IsZero() {
-		deprecated = since
-	}
+	since, _ := ParseLegacySince(form.Get("legacy-since"))
+	since = cmp.Or(since, s.deprecated)
 	var partners []*auth.Partner
 	var out strings.Builder
 	if err := s.st.View(func(st *State, _ time.Time) { partners = st.Partners.All() }); err != nil {
 		return "", err
+	}
+	when := func(what string, at time.Time, never string) string {
+		if at.IsZero() {
+			return never
+		}
+		return what + " " + at.Format(time.RFC3339)
 	}
 	for _, p := range partners {
 		companies := "all companies"
@@ -158,16 +152,10 @@ func (s *Server) adminPartnerList(form url.Values, _ io.Writer) (string, error) 
 			companies = "only " + strings.Join(p.Companies, ",")
 		}
 		fmt.Fprintf(&out, "%s  %s  since %s  %s\n", p.ID, p.Name, p.Created.Format(time.DateOnly), companies)
-		last := "no legacy call"
-		if at := p.LastLegacy(); !at.IsZero() {
-			last = "last legacy call " + at.Format(time.RFC3339)
-		}
-		fmt.Fprintf(&out, "  %s  gone for it from %s\n", last, p.LegacyUntil(deprecated).UTC().Format(time.RFC3339))
+		last := when("last legacy call", p.LastLegacy(), "no legacy call")
+		fmt.Fprintf(&out, "  %s  gone for it from %s\n", last, p.LegacyUntil(since).UTC().Format(time.RFC3339))
 		for _, k := range p.Keys {
-			state := "valid"
-			if !k.Revoked.IsZero() {
-				state = "revoked " + k.Revoked.Format(time.RFC3339)
-			}
+			state := when("revoked", k.Revoked, "valid")
 			fmt.Fprintf(&out, "  key %s  made %s  %s\n", k.Hash.String()[:shown], k.Created.Format(time.RFC3339), state)
 		}
 	}
@@ -188,27 +176,19 @@ func (s *Server) adminPartnerRevoke(form url.Values, _ io.Writer) (string, error
 
 func (s *Server) adminTicketMove(form url.Values, _ io.Writer) (string, error) {
 	ticket, _ := booking.ParseID(form.Get("ticket"))
-	var to *booking.ID
+	var known *booking.ID
+	target := s.newID()
 	if id, ok := booking.ParseID(form.Get("booking")); ok {
-		to = &id
+		known, target = &id, id
 	}
-	var moved *booking.Moved
-	_, err := s.do(func(st *State, _ time.Time) (_ Event, err error) {
-		moved, err = st.Bookings.Move(ticket, to, s.newID())
-		return moved, err
-	})
-	if err != nil {
-		return "", err
-	}
-	return moved.To.String(), nil
+	_, err := s.do(func(st *State, _ time.Time) (Event, error) { return st.Bookings.Move(ticket, known, target) })
+	return target.String(), err
 }
 
 func (s *Server) adminTicketStatus(form url.Values, _ io.Writer) (string, error) {
 	ticket, _ := booking.ParseID(form.Get("ticket"))
 	status, _ := booking.ParseCarrier(form.Get("status"))
-	_, err := s.do(func(st *State, now time.Time) (Event, error) {
-		return st.Bookings.SetCarrier(now, ticket, status)
-	})
+	_, err := s.do(func(st *State, at time.Time) (Event, error) { return st.Bookings.SetCarrier(at, ticket, status) })
 	return status.String(), err
 }
 
@@ -223,28 +203,21 @@ func (s *Server) adminRotateKeys(_ url.Values, _ io.Writer) (string, error) {
 	return "offers are signed with a new key", s.saveRing(s.ring.Load().Rotated(now, now.Add(-offerLife)))
 }
 
-// NewUser is a person to be given an access, whose e-mail address and role were checked. Of one who
-// has an account already, no name or password counts.
-type NewUser struct {
-	Email, FirstName, LastName, Password string
-	Company                              string // its slug
-	Role                                 auth.Role
-}
-
-// AddUser gives a person an access, and tells whether it made the user.
-func (s *Server) AddUser(n NewUser) (made bool, err error) {
-	company, err := companyBySlug(s.timetable.Load(), n.Company)
+// AddUser gives a person, by e-mail address and names, an access to a company, and tells whether it made the user: of
+// one who has an account already, no name or password counts. Address and role were checked.
+func (s *Server) AddUser(p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
+	company, err := s.companyBySlug(slug)
 	if err != nil {
 		return false, err
 	}
-	p := auth.Person{Salt: auth.ID(s.newID()), Email: n.Email, FirstName: n.FirstName, LastName: n.LastName}
-	if n.Password != "" {
-		p.Password = auth.NewPassword(n.Password) // not under the lock: it takes long
+	p.Salt = auth.ID(s.newID())
+	if password != "" {
+		p.Password = auth.NewPassword(password) // not under the lock: it takes long
 	}
 	_, err = s.do(func(st *State, _ time.Time) (Event, error) {
-		e := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(company), Role: n.Role})
-		password := n.Password != "" && utf8.ValidString(n.Password) && !hasControl(n.Password)
-		if _, made = e.(*auth.UserAdded); made && !(validName(n.FirstName) && validName(n.LastName) && password) {
+		e := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(company), Role: role})
+		good := password != "" && utf8.ValidString(password) && !hasControl(password)
+		if _, made = e.(*auth.UserAdded); made && !(good && validName(p.FirstName) && validName(p.LastName)) {
 			return nil, errors.New("a new user has a first name and a last name of 1 to 100 characters, and a password, the first line of standard input; neither has control characters")
 		}
 		return e, nil
@@ -254,18 +227,17 @@ func (s *Server) AddUser(n NewUser) (made bool, err error) {
 
 func (s *Server) adminUserAdd(form url.Values, _ io.Writer) (string, error) {
 	role := auth.Role(form.Get("role"))
-	made, err := s.AddUser(NewUser{form.Get("email"), form.Get("first-name"), form.Get("last-name"), form.Get("password"), form.Get("company"), role})
-	known := ""
+	p := auth.Person{Email: form.Get("email"), FirstName: form.Get("first-name"), LastName: form.Get("last-name")}
+	made, err := s.AddUser(p, form.Get("password"), form.Get("company"), role)
+	said := fmt.Sprintf("%s is %s of %s", p.Email, role, form.Get("company"))
 	if !made {
-		known = "; name and password are as they were"
+		said += "; name and password are as they were"
 	}
-	return fmt.Sprintf("%s is %s of %s%s", form.Get("email"), role, form.Get("company"), known), err
+	return said, err
 }
 
 func (s *Server) adminUserRemove(form url.Values, _ io.Writer) (string, error) {
-	_, err := s.do(func(st *State, _ time.Time) (Event, error) {
-		return st.Accounts.Remove(form.Get("email"))
-	})
+	_, err := s.do(func(st *State, _ time.Time) (Event, error) { return st.Accounts.Remove(form.Get("email")) })
 	return "removed; the user's sessions have ended", err
 }
 

@@ -11,19 +11,17 @@ import (
 	"waybill/store"
 )
 
-// failure is an answer that is an error: a status and the envelope's entries
-// (interface, Errors). A handler returns it as its error.
+// failure is an answer that is an error (interface, Errors). A handler returns it as its error.
 type failure struct {
 	status     int
-	entries    []entry
-	retryAfter string // seconds, for the header; "" is none
+	entries    []entry // of the envelope
+	retryAfter string  // seconds, for the header; "" is none
 }
 
-// entry is one member of the envelope's errors. details is JSON, or nil.
+// entry is one member of the envelope's errors.
 type entry struct {
-	message string
-	code    string
-	details []byte
+	message, code string
+	details       []byte // JSON, or nil
 }
 
 func (f *failure) Error() string { return f.entries[0].code + ": " + f.entries[0].message }
@@ -43,6 +41,8 @@ var (
 	errFull         = &failure{http.StatusServiceUnavailable, []entry{{"there is no room on the disk; nothing was changed", "UNAVAILABLE", nil}}, "1"}
 	errInternal     = fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
 	errUnknownFate  = fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
+	errGone         = detailed(http.StatusGone, "GONE", "the legacy interface is no longer there for you; see the migration guide",
+		func(w *wire.Writer) { w.String("migrationGuide", guidePath) })
 )
 
 // problem is an entry that says what is wrong with a field.
@@ -89,7 +89,7 @@ func explain(err error) *failure {
 	case errors.Is(err, auth.ErrCredentials):
 		return errUnauthorized
 	case errors.Is(err, auth.ErrGone):
-		return detailed(http.StatusGone, "GONE", "the legacy interface is no longer there for you; see the migration guide", writeGuide)
+		return errGone
 	case errors.Is(err, booking.ErrNotFound), errors.Is(err, report.ErrNotFound):
 		return errNotFound
 	case errors.As(err, &states):

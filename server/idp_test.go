@@ -90,7 +90,7 @@ func (p *provider) token(t *testing.T, now time.Time, more map[string]any) strin
 func (s *Server) addUsers(t *testing.T, emails ...string) {
 	t.Helper()
 	for _, email := range emails {
-		if _, err := s.AddUser(NewUser{email, "A", "B", "correct horse", "zorevia-lines", "ADMIN"}); err != nil {
+		if _, err := s.AddUser(auth.Person{Email: email, FirstName: "A", LastName: "B"}, "correct horse", "zorevia-lines", "ADMIN"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -42,39 +42,28 @@ func (s *Server) adminImport(form url.Values, out io.Writer) (string, error) {
 // ReadFeed reads the feed that an import's form names and reports on it line by line. It gives nothing for a dry run.
 func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	path := form.Get("feed")
-	feed, err := openFeed(path)
-	if err != nil {
-		return nil, err
-	}
-	if c, ok := feed.(io.Closer); ok {
-		defer c.Close()
-	}
-	opt := ImportOptions{Strict: form.Has("strict"), DryRun: form.Has("dry-run")}
-	opt.BusOnly = form.Has("bus-only")
-	if fare, ok := gtfs.ParseFarePerKm(form.Get("fare-per-km")); ok {
-		opt.FarePerKm = []schedule.FarePerKm{fare}
-	}
-	return readFeed(feed, filepath.Base(path), opt, out)
-}
-
-// openFeed opens a directory or an archive.
-func openFeed(path string) (fs.FS, error) {
+	name := filepath.Base(path)
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() {
-		return os.DirFS(path), nil
+	feed := os.DirFS(path)
+	if !info.IsDir() {
+		z, err := zip.OpenReader(path)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", gtfs.ErrNoFeed, name, err)
+		}
+		defer z.Close()
+		if err := gtfs.CheckZip(&z.Reader); err != nil {
+			return nil, err
+		}
+		feed = z
 	}
-	z, err := zip.OpenReader(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", gtfs.ErrNoFeed, filepath.Base(path), err)
+	opt := ImportOptions{form.Has("strict"), form.Has("dry-run"), gtfs.Options{BusOnly: form.Has("bus-only")}}
+	if fare, ok := gtfs.ParseFarePerKm(form.Get("fare-per-km")); ok {
+		opt.FarePerKm = []schedule.FarePerKm{fare}
 	}
-	if err := gtfs.CheckZip(&z.Reader); err != nil {
-		z.Close()
-		return nil, err
-	}
-	return z, nil
+	return readFeed(feed, name, opt, out)
 }
 
 // Import makes a feed the timetable in force, and reports on it line by line.
@@ -124,7 +113,13 @@ func (s *Server) Adopt(read *FeedRead, out io.Writer) error {
 		return err
 	}
 	e := &TimetableImported{Feed: read.name, Cities: len(tables.Cities), Routes: len(tables.Routes), Trips: len(tables.Trips), Skipped: read.skipped, loaded: tt}
-	if e.Hash, err = s.keepTables(tables); err != nil {
+	if e.Hash, err = tables.Encode(io.Discard); err != nil {
+		return err
+	}
+	if err := store.Publish(s.cfg.FS, timetableDir, e.Hash+".jsonl", func(w io.Writer) error {
+		_, err := tables.Encode(w)
+		return err
+	}); err != nil {
 		return err
 	}
 	if err := s.record(e); err != nil {
@@ -133,15 +128,4 @@ func (s *Server) Adopt(read *FeedRead, out io.Writer) error {
 	s.timetable.Store(tt)
 	_, err = fmt.Fprintf(out, "timetable %s is in force\n", e.Hash)
 	return err
-}
-
-// keepTables writes the tables beside the journal, under the name that the journal will give them.
-func (s *Server) keepTables(tables *schedule.Tables) (hash string, err error) {
-	if hash, err = tables.Encode(io.Discard); err != nil {
-		return "", err
-	}
-	return hash, store.Publish(s.cfg.FS, timetableDir, hash+".jsonl", func(w io.Writer) error {
-		_, err := tables.Encode(w)
-		return err
-	})
 }

@@ -1,8 +1,15 @@
 package server
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"html/template"
 	"net/http"
+	"regexp"
 	"time"
 
 	"waybill/auth"
@@ -19,16 +26,21 @@ const (
 	guideLink = `<` + guidePath + `>; rel="deprecation"; type="text/html", <` + guidePath + `>; rel="sunset"; type="text/html"`
 )
 
-// writeGuide writes where the migration guide is, as details of an error.
-func writeGuide(w *wire.Writer) { w.String("migrationGuide", guidePath) }
-
 // legacy wraps a handler of a legacy route. Every answer says since when the interface is deprecated and when it goes
-// (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410.
+// (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410. All other calls count.
 func (s *Server) legacy(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
 	answer := known(s, errForbidden, func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-		if err := s.useLegacy(r, p); err != nil {
+		_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+			e, err := st.Partners.UseLegacy(now, s.deprecated, p.ID)
+			if e == nil {
+				return nil, err
+			}
+			return []Event{e}, nil
+		}, nil)
+		if err != nil {
 			return err
 		}
+		s.legacyCalls[r.Pattern].Add(1)
 		return h(w, r, p)
 	}, apiKey, byKey)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -42,30 +54,14 @@ func (s *Server) legacy(h func(http.ResponseWriter, *http.Request, *auth.Partner
 
 // legacyDate refuses a malformed departureDate as the legacy interface did (interface, Changes from legacy).
 func legacyDate(r *http.Request) error {
-	if day := newQuery(r).text("departureDate"); day != "" {
-		if _, err := schedule.ParseDay(day); err != nil {
-			return errLegacyDate
-		}
+	day := newQuery(r).text("departureDate")
+	if _, err := schedule.ParseDay(day); err != nil && day != "" {
+		return errLegacyDate
 	}
 	return nil
 }
 
 var errLegacyDate = fail(http.StatusInternalServerError, "INTERNAL", "departureDate must be a date as in 2026-11-20")
-
-// useLegacy counts a legacy call, whatever comes of it. Its error is auth.ErrGone.
-func (s *Server) useLegacy(r *http.Request, p *auth.Partner) error {
-	_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
-		e, err := st.Partners.UseLegacy(now, s.deprecated, p.ID)
-		if e == nil {
-			return nil, err
-		}
-		return []Event{e}, nil
-	}, nil)
-	if err == nil {
-		s.legacyCalls[r.Pattern].Add(1)
-	}
-	return err
-}
 
 // noLegacyRoute answers what is no legacy route but lies where they do.
 func (s *Server) noLegacyRoute(w http.ResponseWriter, r *http.Request, _ *auth.Partner) error {
@@ -78,10 +74,7 @@ func (s *Server) getLegacyOffers(w http.ResponseWriter, r *http.Request, p *auth
 		return err
 	}
 	list, err := s.findOffers(r, p, "passengersQty")
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
+	return show(w, err, func(w *wire.Writer) {
 		w.String("source", schedule.OwnSource)
 		wire.Each(w, "results", list, func(f found) { s.writeOffer(w, &f, p, true) })
 	})
@@ -112,17 +105,14 @@ func (s *Server) postLegacyOrders(w http.ResponseWriter, r *http.Request, p *aut
 		return err
 	}
 	wrote(w, seq)
-	var orders []booking.Order
-	for i := range b.Tickets {
-		orders = append(orders, booking.Order{Booking: b, Ticket: &b.Tickets[i]})
-	}
-	send(w, http.StatusOK, func(w *wire.Writer) { writeLegacyOrders(w, "data", orders, now) })
+	send(w, http.StatusOK, func(w *wire.Writer) {
+		wire.Each(w, "data", b.Tickets, func(t booking.Ticket) { writeTicket(w, "", b, &t, now, legacyOrder) })
+	})
 	return nil
 }
 
-// writeLegacyOrders writes tickets as the legacy interface shows them.
-func writeLegacyOrders(w *wire.Writer, name string, orders []booking.Order, now time.Time) {
-	wire.Each(w, name, orders, func(o booking.Order) { writeTicket(w, "", o.Booking, o.Ticket, now, legacyOrder) })
+func writeLegacyOrder(w *wire.Writer, o booking.Order, now time.Time) {
+	writeTicket(w, "", o.Booking, o.Ticket, now, legacyOrder)
 }
 
 // listLegacyOrders answers GET /rest/orders.
@@ -132,45 +122,27 @@ func (s *Server) listLegacyOrders(w http.ResponseWriter, r *http.Request, p *aut
 	}
 	q := newQuery(r)
 	leaves, created := q.optionalDay("departureDate"), q.optionalDay("createdAt")
-	take, skip := q.page(maxBookings)
-	if err := q.err(); err != nil {
-		return err
-	}
-	var page []booking.Order
-	var total int
-	var now time.Time
-	if err := s.st.View(func(st *State, at time.Time) {
-		page, total = st.Bookings.Orders(booking.ID(p.ID), leaves, created, skip, take)
-		now = at
-	}); err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		writeLegacyOrders(w, "orders", page, now)
-		w.Int("total", int64(total))
-	})
+	return showPage(s, w, q, "orders", maxBookings, func(st *State, skip, take int) ([]booking.Order, int) {
+		return st.Bookings.Orders(booking.ID(p.ID), leaves, created, skip, take)
+	}, writeLegacyOrder)
 }
 
 // getLegacyOrder answers GET /rest/orders/{id}.
 func (s *Server) getLegacyOrder(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, t, now, err := s.viewTicket(r, p)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) { writeTicket(w, "order", b, t, now, legacyOrder) })
+	return show(w, err, func(w *wire.Writer) { writeTicket(w, "order", b, t, now, legacyOrder) })
 }
 
 // getLegacyRefundRules answers GET /rest/orders/{id}/refund-rules.
 func (s *Server) getLegacyRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	_, t, _, err := s.viewTicket(r, p)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) { writeOrderRules(w, []booking.Ticket{*t}) })
+	return show(w, err, func(w *wire.Writer) { writeOrderRules(w, []booking.Ticket{*t}) })
 }
 
 // patches are what PATCH /rest/orders can do; a carrier's statuses were the backoffice's (interface, Versioning).
 var patches = map[string]booking.Action{"paymentStatus Paid": booking.Pay, "paymentStatus Booked": booking.Book, "status Canceled": booking.Cancel}
+
+const carrierRule = " is not migrated: the carrier's statuses are set in the backoffice; see the migration guide"
 
 // patchLegacyOrders answers PATCH /rest/orders, which pays, books or cancels tickets of any bookings.
 func (s *Server) patchLegacyOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
@@ -193,7 +165,9 @@ func (s *Server) patchLegacyOrders(w http.ResponseWriter, r *http.Request, p *au
 		return err
 	}
 	wrote(w, seq)
-	send(w, http.StatusOK, func(w *wire.Writer) { writeLegacyOrders(w, "data", orders, now) })
+	send(w, http.StatusOK, func(w *wire.Writer) {
+		wire.Each(w, "data", orders, func(o booking.Order) { writeLegacyOrder(w, o, now) })
+	})
 	return nil
 }
 
@@ -205,16 +179,13 @@ func readPatch(in *wire.Reader, sel *booking.Selection) (booking.Action, error) 
 		return wire.May(member, func() {
 			in.Text(func(value string) bool {
 				action, ok := patches[member+" "+value]
+				_, carrier := booking.ParseCarrier(value)
 				if ok {
 					actions = append(actions, action)
-				}
-				_, carrier := booking.ParseCarrier(value)
-				if carrier {
-					e := detailed(http.StatusBadRequest, "VALIDATION_ERROR", member+" "+value+" is not migrated: the carrier's statuses are set in the backoffice; see the migration guide", func(w *wire.Writer) {
-						w.String("field", member)
-						writeGuide(w)
-					})
-					carriers = append(carriers, e.entries...)
+				} else if carrier {
+					var at wire.Writer
+					at.Record("", "field", member, "migrationGuide", guidePath)
+					carriers = append(carriers, entry{member + " " + value + carrierRule, "VALIDATION_ERROR", at.B})
 				}
 				return ok || carrier
 			}, "be "+values)
@@ -233,4 +204,65 @@ func readPatch(in *wire.Reader, sel *booking.Selection) (booking.Action, error) 
 		return 0, wrong
 	}
 	return actions[0], nil
+}
+
+// The migration guide, /docs/migration: self-contained, without scripts or outside addresses.
+
+//go:embed docs
+var docs embed.FS
+
+var (
+	style, _ = docs.ReadFile("docs/style.css")
+	styleSum = sha256.Sum256(style)
+
+	// guidePolicy lets the page show nothing but itself and the one style sheet it carries.
+	guidePolicy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(styleSum[:]) +
+		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+	variables = regexp.MustCompile(`\$([A-Z]+)`)
+	guide     = template.Must(template.New("migration.html").Funcs(template.FuncMap{
+		// In single quotes a shell leaves variables alone: they stand between two such strings.
+		"quoted": func(s string) string { return "'" + variables.ReplaceAllString(s, `'$$$1'`) + "'" },
+	}).ParseFS(docs, "docs/migration.html"))
+)
+
+// A migration is a row of the table that maps legacy calls to v2 (interface, Versioning). A test plays the examples.
+type migration struct {
+	Old, New      string // method and path; New is "" where nothing took its place
+	What          string // tells rows of the same Old apart
+	Change        string // what a client has to do besides
+	Before, After example
+}
+
+// example is a call and what is answered; … stands for what is left out.
+type example struct {
+	Method, Path, Body string
+	Status             int
+	Answer             string
+}
+
+var migrations = func() (list []migration) {
+	text, _ := docs.ReadFile("docs/migration.json")
+	if err := json.Unmarshal(text, &list); err != nil {
+		panic(err)
+	}
+	return list
+}()
+
+// getMigrationGuide answers GET /docs/migration.
+func (s *Server) getMigrationGuide(w http.ResponseWriter, _ *http.Request) error {
+	var page bytes.Buffer
+	if err := guide.Execute(&page, map[string]any{
+		"Style":      template.CSS(style),
+		"Migrations": migrations,
+		"Since":      s.deprecated.UTC().Format(time.RFC1123),
+		"Until":      s.deprecated.Add(auth.LegacyWindow).UTC().Format(time.RFC1123),
+		"Ignored":    legacyFields,
+	}); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", guidePolicy)
+	_, err := page.WriteTo(w)
+	return err
 }

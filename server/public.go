@@ -79,10 +79,7 @@ func (s *Server) getClock(w http.ResponseWriter, _ *http.Request) error {
 		return errNotFound
 	}
 	now, err := s.Now()
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) { w.Time("now", now) })
+	return show(w, err, func(w *wire.Writer) { w.Time("now", now) })
 }
 
 // postClock answers POST /test/clock: it moves the clock forward.
@@ -90,30 +87,28 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 	if !s.cfg.TestClock {
 		return errNotFound
 	}
-	in, err := document(w, r)
-	if err != nil {
-		return err
-	}
 	var to time.Time
 	var by time.Duration
 	var given []string
-	in.Fields(
-		wire.May("advance", func() {
-			given = append(given, "advance")
-			in.Text(func(v string) bool {
-				by, err = time.ParseDuration(v)
-				return err == nil && by >= 0
-			}, "be a duration that is not negative, as in 21m")
-		}),
-		wire.May("now", func() {
-			given = append(given, "now")
-			to = readInstant(in)
-		}),
-	)
-	if len(in.Problems) == 0 && len(given) != 1 {
-		in.Reject("must have one of advance and now")
-	}
-	if err := finish(in); err != nil {
+	if err := readBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(
+			wire.May("advance", func() {
+				given = append(given, "advance")
+				in.Text(func(v string) bool {
+					d, err := time.ParseDuration(v)
+					by = d
+					return err == nil && by >= 0
+				}, "be a duration that is not negative, as in 21m")
+			}),
+			wire.May("now", func() {
+				given = append(given, "now")
+				to = readInstant(in)
+			}),
+		)
+		if len(in.Problems) == 0 && len(given) != 1 {
+			in.Reject("must have one of advance and now")
+		}
+	}); err != nil {
 		return err
 	}
 	var now time.Time
@@ -129,11 +124,7 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		err = s.removeReports() // what is due by then happens before the answer
 	}
-	if err != nil {
-		return err
-	}
-	wrote(w, seq)
-	return reply(w, http.StatusOK, func(w *wire.Writer) { w.Time("now", now) })
+	return showWritten(w, seq, err, func(w *wire.Writer) { w.Time("now", now) })
 }
 
 // rfc3339 is what time.Parse is too lenient about: one-digit hours, commas, offsets of a day and more.

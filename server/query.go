@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"waybill/schedule"
+	"waybill/server/wire"
 )
 
 // query reads a request's query parameters and collects what is wrong with them. An empty value counts as absent, a
@@ -80,6 +82,26 @@ func (q *query) page(most int) (take, skip int) {
 	return q.number("take", min(50, most), 1, most), q.skip("skip")
 }
 
+// showPage answers with the page that a query asks for of what find gives, and how many there are in all.
+func showPage[T any](s *Server, w http.ResponseWriter, q *query, name string, most int,
+	find func(st *State, skip, take int) ([]T, int), write func(*wire.Writer, T, time.Time)) error {
+	take, skip := q.page(most)
+	if err := q.err(); err != nil {
+		return err
+	}
+	var page []T
+	var total int
+	var now time.Time
+	err := s.st.View(func(st *State, at time.Time) {
+		page, total = find(st, skip, take)
+		now = at
+	})
+	return show(w, err, func(w *wire.Writer) {
+		wire.Each(w, name, page, func(x T) { write(w, x, now) })
+		w.Int("total", int64(total))
+	})
+}
+
 // page gives the part of a list that take and skip ask for.
 func page[T any](list []T, skip, take int) []T {
 	return list[min(skip, len(list)):min(skip+take, len(list))]
@@ -120,4 +142,31 @@ func (q *query) choice(name, absent string, allowed []string) string {
 		q.complain(name, "must be one of "+strings.Join(allowed, ", "))
 	}
 	return v
+}
+
+// readBody has a request's body read, unless it is empty and may be. Its error lists everything wrong with it.
+func readBody(w http.ResponseWriter, r *http.Request, optional bool, fields func(*wire.Reader)) error {
+	b, err := body(w, r)
+	if err != nil || optional && len(b) == 0 {
+		return err
+	}
+	in := wire.NewReader(b)
+	fields(in)
+	return finish(in)
+}
+
+// show answers 200 with what write writes, unless there is an error.
+func show(w http.ResponseWriter, err error, write func(*wire.Writer)) error {
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, write)
+}
+
+// showWritten does so after line seq of the journal.
+func showWritten(w http.ResponseWriter, seq uint64, err error, write func(*wire.Writer)) error {
+	if err == nil {
+		wrote(w, seq)
+	}
+	return show(w, err, write)
 }

@@ -3,8 +3,14 @@ package server
 import (
 	"cmp"
 	"errors"
+	"maps"
+	"net"
 	"net/http"
+	"net/netip"
+	"runtime"
 	"slices"
+	"strconv"
+	"sync"
 	"time"
 
 	"waybill/auth"
@@ -19,18 +25,7 @@ const (
 	refreshPath   = "/v2/auth"
 )
 
-// sameOrigin wraps a handler against requests that another site's page makes a browser send.
-func (s *Server) sameOrigin(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
-	return s.public(func(w http.ResponseWriter, r *http.Request) error {
-		if s.origin.Check(r) != nil {
-			return errForbidden
-		}
-		return h(w, r)
-	})
-}
-
-// company wraps a handler that takes the user of the session whose access
-// token the request shows, if the role may do what the handler is for.
+// company wraps a handler that takes the user of the session that the request shows, if the role may do that.
 func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.Request, *auth.Principal) error) http.HandlerFunc {
 	allowed := func(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 		if s.origin.Check(r) != nil || !p.Access.Role.May(may) {
@@ -48,6 +43,19 @@ func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.
 		})
 }
 
+// siteBody reads a body that another site's page must not have made a browser send.
+func (s *Server) siteBody(w http.ResponseWriter, r *http.Request, optional bool, fields func(*wire.Reader)) error {
+	if s.origin.Check(r) != nil {
+		return errForbidden
+	}
+	return readBody(w, r, optional, fields)
+}
+
+// noBody reads a body that has nothing to say. Its error is not to be told before who calls: 401, then 403, then 400.
+func (s *Server) noBody(w http.ResponseWriter, r *http.Request) error {
+	return s.siteBody(w, r, true, func(in *wire.Reader) { in.Fields() })
+}
+
 // cookie gives a cookie's value; "" when there is none or more than one.
 func cookie(r *http.Request, name string) string {
 	if list := r.CookiesNamed(name); len(list) == 1 {
@@ -63,8 +71,22 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, t
 	http.SetCookie(w, c)
 }
 
-// replyTokens answers with a session and its new tokens.
-func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64, caller *auth.Principal, access, refresh string) error {
+// signIn answers with a session as the event that decide gives leaves it, and its new tokens.
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request,
+	decide func(*State, time.Time, auth.Tokens) (Event, error)) error {
+	access, refresh := auth.NewToken(), auth.NewToken()
+	var caller *auth.Principal
+	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		e, err := decide(st, now, auth.NewTokens(now, access, refresh))
+		return []Event{e}, err
+	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(auth.HashOf(access), false, now) })
+	if err != nil {
+		return err
+	}
+	if caller == nil { // the event has ended it
+		s.log.Warn("a refresh token was shown twice; its session is ended", "request", requestID(r))
+		return errUnauthorized
+	}
 	wrote(w, seq)
 	s.setCookie(w, r, accessCookie, "/", access, auth.AccessLife)
 	s.setCookie(w, r, refreshCookie, refreshPath, refresh, auth.SessionLife)
@@ -73,16 +95,13 @@ func (s *Server) replyTokens(w http.ResponseWriter, r *http.Request, seq uint64,
 
 // postPreLogin answers POST /v2/auth/pre-login.
 func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
-	in, err := document(w, r)
-	if err != nil {
-		return err
-	}
 	var email, password string
-	in.Fields(
-		wire.Must("email", func() { email = in.Text(ValidEmail, "be an e-mail address") }),
-		wire.Must("password", func() { password = in.Text(notEmpty, "not be empty") }),
-	)
-	if err := finish(in); err != nil {
+	if err := s.siteBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(
+			wire.Must("email", func() { email = in.Text(ValidEmail, "be an e-mail address") }),
+			wire.Must("password", func() { password = in.Text(notEmpty, "not be empty") }),
+		)
+	}); err != nil {
 		return err
 	}
 	var user *auth.User
@@ -94,12 +113,9 @@ func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
 	}); err != nil {
 		return err
 	}
-	good, err := s.passwords.try(r, auth.FoldEmail(email), now, func() bool { return kept.Matches(password) && user != nil })
-	if err != nil {
+	good := func() bool { return kept.Matches(password) && user != nil }
+	if err := s.passwords.try(r, auth.FoldEmail(email), now, good); err != nil {
 		return err
-	}
-	if !good {
-		return errUnauthorized
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
@@ -110,16 +126,13 @@ func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
 
 // postLogin answers POST /v2/auth/idp/login.
 func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
-	in, err := document(w, r)
-	if err != nil {
-		return err
-	}
 	var idToken, company string
-	in.Fields(
-		wire.Must("idToken", func() { idToken = in.String() }),
-		wire.May("companyId", func() { company = in.Text(notEmpty, "not be empty") }),
-	)
-	if err := finish(in); err != nil {
+	if err := s.siteBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(
+			wire.Must("idToken", func() { idToken = in.String() }),
+			wire.May("companyId", func() { company = in.Text(notEmpty, "not be empty") }),
+		)
+	}); err != nil {
 		return err
 	}
 	now, err := s.Now()
@@ -127,10 +140,8 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	who, wrong := s.idp.Verify(r.Context(), idToken, now)
-	access, refresh := auth.NewToken(), auth.NewToken()
-	e := &auth.SessionStarted{Session: auth.ID(s.newID())}
-	var caller *auth.Principal
-	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+	session := auth.ID(s.newID())
+	err = s.signIn(w, r, func(st *State, _ time.Time, tokens auth.Tokens) (Event, error) {
 		if wrong != nil {
 			return nil, wrong
 		}
@@ -143,74 +154,38 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 		if i < 0 {
 			return nil, errForbidden
 		}
-		e.User, e.Link, e.Company, e.Tokens = user.ID, link, list[i].Company.ID, auth.NewTokens(now, access, refresh)
-		return []Event{e}, nil
-	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(e.Access, false, now) })
+		in := list[i].Company.ID
+		return &auth.SessionStarted{Session: session, User: user.ID, Link: link, Company: in, Tokens: tokens}, nil
+	})
 	if errors.Is(err, auth.ErrCredentials) {
 		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
 	}
-	if err != nil {
-		return err
-	}
-	return s.replyTokens(w, r, seq, caller, access, refresh)
+	return err
 }
 
-// refusal tells why a request that should come from this site, with no body or
-// an empty one, is refused; nil is that it is not. Who calls comes before it: 401 before 403 before 400.
-func (s *Server) refusal(w http.ResponseWriter, r *http.Request) error {
-	if s.origin.Check(r) != nil {
-		return errForbidden
-	}
-	b, err := body(w, r)
-	if err != nil || len(b) == 0 {
-		return err
-	}
-	in := wire.NewReader(b)
-	in.Fields()
-	return finish(in)
-}
-
-// postRefresh answers POST /v2/auth/refresh. An old refresh token ends the
-// session: either its user or a thief has the newer one.
+// postRefresh answers POST /v2/auth/refresh. An old refresh token ends the session: user or thief has the newer one.
 func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
-	access, refresh, shown := auth.NewToken(), auth.NewToken(), auth.HashOf(cookie(r, refreshCookie))
-	why := s.refusal(w, r)
-	var reused *auth.SessionEnded
-	var caller *auth.Principal
-	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
-		caller = st.Accounts.Caller(shown, true, now)
-		if reused = st.Accounts.Reused(shown, now); reused != nil {
-			return []Event{reused}, nil
-		}
-		if caller == nil {
+	shown, why := auth.HashOf(cookie(r, refreshCookie)), s.noBody(w, r)
+	return s.signIn(w, r, func(st *State, now time.Time, tokens auth.Tokens) (Event, error) {
+		caller, reused := st.Accounts.Caller(shown, true, now), st.Accounts.Reused(shown, now)
+		switch {
+		case reused != nil:
+			return reused, nil
+		case caller == nil:
 			return nil, errUnauthorized
 		}
-		if why != nil {
-			return nil, why
-		}
-		return []Event{&auth.SessionRefreshed{Session: caller.Session.ID, Tokens: auth.NewTokens(now, access, refresh)}}, nil
-	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(auth.HashOf(access), false, now) })
-	if err == nil && reused != nil {
-		err = errUnauthorized
-		s.log.Warn("a refresh token was shown twice; its session is ended", "request", requestID(r))
-	}
-	if err != nil {
-		return err
-	}
-	return s.replyTokens(w, r, seq, caller, access, refresh)
+		return &auth.SessionRefreshed{Session: caller.Session.ID, Tokens: tokens}, why
+	})
 }
 
 // postLogout answers POST /v2/auth/logout, to whoever shows either token.
 func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
-	why := s.refusal(w, r)
+	why := s.noBody(w, r)
 	access, refresh := auth.HashOf(cookie(r, accessCookie)), auth.HashOf(cookie(r, refreshCookie))
 	var caller *auth.Principal
 	var ended time.Time
 	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
-		caller, ended = st.Accounts.Caller(access, false, now), now
-		if caller == nil {
-			caller = st.Accounts.Caller(refresh, true, now)
-		}
+		ended, caller = now, cmp.Or(st.Accounts.Caller(access, false, now), st.Accounts.Caller(refresh, true, now))
 		if caller == nil {
 			return nil, errUnauthorized
 		}
@@ -269,8 +244,6 @@ func (s *Server) accesses(u *auth.User) (list []auth.Access) {
 	return list
 }
 
-// The login payloads of the interface.
-
 func writeUser(w *wire.Writer, u *auth.User) {
 	w.Record("user", "id", u.ID.String(), "email", u.Person.Email, "firstName", u.Person.FirstName, "lastName", u.Person.LastName)
 }
@@ -279,11 +252,9 @@ func (s *Server) writeAccesses(w *wire.Writer, u *auth.User) {
 	wire.Each(w, "availableAccesses", s.accesses(u), func(a auth.Access) { writeAccess(w, "", a) })
 }
 
-const contextCompany = "COMPANY"
-
 func writeAccess(w *wire.Writer, name string, a auth.Access) {
 	w.Object(name)
-	w.Texts("contextType", contextCompany, "companyId", a.Company.ID)
+	w.Texts("contextType", "COMPANY", "companyId", a.Company.ID)
 	w.Null("partnerId")
 	w.String("role", string(a.Role))
 	w.Record("company", "id", a.Company.ID, "name", a.Company.Name, "slug", a.Company.Slug, "tier", a.Company.Tier)
@@ -292,9 +263,105 @@ func writeAccess(w *wire.Writer, name string, a auth.Access) {
 
 func writeSession(w *wire.Writer, p *auth.Principal, revoked time.Time) {
 	w.Object("session")
-	w.Texts("id", p.Session.ID.String(), "contextType", contextCompany, "companyId", p.Session.Company, "userId", p.User.ID.String())
+	w.Texts("id", p.Session.ID.String(), "contextType", "COMPANY")
+	w.Texts("companyId", p.Session.Company, "userId", p.User.ID.String())
 	w.Time("expiresAt", p.Session.Until)
 	w.Time("lastUsedAt", p.Session.LastUsed())
 	w.OptionalTime("revokedAt", revoked)
 	w.EndObject()
+}
+
+// The limits of password checks (contract §9).
+const (
+	failureWindow   = 15 * time.Minute
+	emailFailures   = 10
+	addressFailures = 100
+	manyFailing     = 10_000 // e-mails and addresses, from which on those that have waited enough are forgotten
+	queuePerCore    = 4      // checks that wait
+)
+
+// throttle bounds password checks: how many fail, and how many run at a time. It is kept in memory only.
+type throttle struct {
+	running chan struct{} // a place per core
+	waiting chan struct{}
+
+	mu       sync.Mutex
+	failures map[string][]time.Time // by e-mail or address, the oldest first
+}
+
+func newThrottle() *throttle {
+	cores := runtime.GOMAXPROCS(0)
+	return &throttle{running: make(chan struct{}, cores), waiting: make(chan struct{}, cores*(1+queuePerCore)), failures: map[string][]time.Time{}}
+}
+
+// try runs a check for an e-mail from an address; the error is errUnauthorized where it fails, or a 429. A check
+// counts as failed while it runs, so that many at a time are not more than one after another.
+func (t *throttle) try(r *http.Request, email string, now time.Time, check func() bool) error {
+	select {
+	case t.waiting <- struct{}{}:
+		defer func() { <-t.waiting }()
+	default:
+		return tooMany(time.Second)
+	}
+	limits := map[string]int{"e-mail " + email: emailFailures, "address " + address(r): addressFailures}
+	if wait := t.reserve(limits, now); wait > 0 {
+		return tooMany(wait)
+	}
+	t.running <- struct{}{}
+	defer func() { <-t.running }()
+	if !check() {
+		return errUnauthorized
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range limits { // what was reserved is the youngest
+		if list := t.failures[key]; len(list) > 1 {
+			t.failures[key] = list[:len(list)-1]
+		} else {
+			delete(t.failures, key)
+		}
+	}
+	return nil
+}
+
+// reserve counts a failure for each key, or tells how long to wait until all their limits allow one.
+func (t *throttle) reserve(limits map[string]int, now time.Time) (wait time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.failures) > manyFailing { // hashing bounds how many can fail in the window
+		maps.DeleteFunc(t.failures, func(_ string, list []time.Time) bool { return list[len(list)-1].Before(now.Add(-failureWindow)) })
+	}
+	for key, limit := range limits { // the oldest of as many as are allowed must be over
+		if list := t.failures[key]; len(list) >= limit {
+			wait = max(wait, list[len(list)-limit].Add(failureWindow).Sub(now))
+		}
+	}
+	if wait == 0 {
+		for key := range limits {
+			list := t.failures[key]
+			t.failures[key] = append(list[max(0, len(list)-addressFailures):], now)
+		}
+	}
+	return wait
+}
+
+// address is where a request comes from; of IPv6, the network that one customer has.
+func address(r *http.Request) string {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	a, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	if a = a.Unmap(); a.Is6() {
+		p, _ := a.WithZone("").Prefix(64)
+		return p.String()
+	}
+	return a.String()
+}
+
+// tooMany is a 429 that tells when to try again.
+func tooMany(wait time.Duration) *failure {
+	f := fail(http.StatusTooManyRequests, "TOO_MANY_REQUESTS", "too many attempts")
+	f.retryAfter = strconv.Itoa(int((wait + time.Second - 1) / time.Second))
+	return f
 }

@@ -25,7 +25,10 @@ func TestAHundredFailuresPerAddress(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", nil)
 	r.RemoteAddr = "[2001:db8:1:2:3::4]:1000"
 	try := func(n int, good bool) error {
-		_, err := th.try(r, fmt.Sprint(n), now, func() bool { return good })
+		err := th.try(r, fmt.Sprint(n), now, func() bool { return good })
+		if err == errUnauthorized && !good {
+			return nil
+		}
 		return err
 	}
 	for n := range addressFailures {
@@ -61,7 +64,7 @@ func TestPasswordChecksWaitForACore(t *testing.T) {
 		for n := range 3 * cores * (1 + queuePerCore) {
 			wg.Go(func() {
 				r := httptest.NewRequest("POST", "/", nil)
-				_, err := th.try(r, fmt.Sprint(n), time.Now(), func() bool {
+				err := th.try(r, fmt.Sprint(n), time.Now(), func() bool {
 					most.Store(max(most.Load(), running.Add(1)))
 					time.Sleep(time.Second)
 					running.Add(-1)

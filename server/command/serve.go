@@ -217,7 +217,8 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, addr net.Addr, de
 		return err
 	}
 	password := auth.NewToken()[:16]
-	if _, err := s.AddUser(server.NewUser{Email: "demo@example.com", FirstName: "Demo", LastName: "User", Password: password, Company: "zorevia-lines", Role: "ADMIN"}); err != nil {
+	user := auth.Person{Email: "demo@example.com", FirstName: "Demo", LastName: "User"}
+	if _, err := s.AddUser(user, password, "zorevia-lines", "ADMIN"); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.Stdout, demoCommands, addr, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))

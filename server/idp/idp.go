@@ -51,8 +51,8 @@ type Client struct {
 func New(cfg Config) (*Client, error) {
 	for i, address := range []string{cfg.JWKS, cfg.UserInfo} {
 		u, err := url.Parse(address)
-		isURL, given := strings.Contains(address, "://"), address != ""
-		if wrong := err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http"; wrong && (isURL || i == 1 && given) {
+		wrong := err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http"
+		if wrong && (strings.Contains(address, "://") || i == 1 && address != "") { // a key set may be a file
 			return nil, fmt.Errorf("idp: %q is not an http or https URL", address)
 		}
 	}
@@ -71,16 +71,20 @@ func Development(keys *auth.KeySet) *Client {
 	return c
 }
 
-// Verify checks an ID token at an instant. Keys are fetched when there are none,
-// when they are old, and when the token's is not among them. The error is auth.ErrCredentials.
-func (c *Client) Verify(ctx context.Context, token string, now time.Time) (*auth.Identity, error) {
-	if c.since(now) >= maxAge {
-		c.fetchKeys(ctx, now)
-	}
-	who, err := c.verify(token, now)
-	if errors.Is(err, auth.ErrUnknownKey) {
-		c.fetchKeys(ctx, now)
-		who, err = c.verify(token, now)
+// Verify checks an ID token at an instant. Keys are fetched when there are none, when they are old, and when the
+// token's is not among them. The error is auth.ErrCredentials.
+func (c *Client) Verify(ctx context.Context, token string, now time.Time) (who *auth.Identity, err error) {
+	for _, fetch := range []bool{c.since(now) >= maxAge, true} {
+		if fetch {
+			c.fetchKeys(ctx, now)
+		}
+		err = auth.ErrUnknownKey
+		if keys := c.keys.Load(); keys != nil {
+			who, err = keys.Verify(token, c.cfg.Provider, now)
+		}
+		if !errors.Is(err, auth.ErrUnknownKey) {
+			break
+		}
 	}
 	if err == nil && who.Email == "" && c.cfg.UserInfo != "" && (c.Linked == nil || !c.Linked(who)) {
 		answer, failed := c.get(ctx, c.cfg.UserInfo, token)
@@ -92,14 +96,6 @@ func (c *Client) Verify(ctx context.Context, token string, now time.Time) (*auth
 		}
 	}
 	return who, err
-}
-
-func (c *Client) verify(token string, now time.Time) (*auth.Identity, error) {
-	keys := c.keys.Load()
-	if keys == nil {
-		return nil, auth.ErrUnknownKey
-	}
-	return keys.Verify(token, c.cfg.Provider, now)
 }
 
 // fetchKeys fetches the key set, unless that was tried a moment ago. When it cannot be had, the last good one stays.

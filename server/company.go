@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -9,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,9 +16,12 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/report"
+	"waybill/schedule"
 	"waybill/server/wire"
 	"waybill/store"
 )
+
+// What the users of a company do, once they have signed in: reports of orders, and the geolocation of buses.
 
 const (
 	reportDir    = "reports"
@@ -33,28 +36,22 @@ const (
 
 // postReport answers POST /v2/reports/company/orders.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
-	in, err := document(w, r)
-	if err != nil {
-		return err
-	}
 	e := &report.Ordered{ID: s.newID(), Company: p.Access.Company.ID, User: booking.ID(p.User.ID), OrderBy: report.DepartureDate}
-	in.Fields(
-		wire.Must("startDate", func() { e.Start = readInstant(in) }),
-		wire.Must("endDate", func() { e.End = readInstant(in) }),
-		wire.May("orderBy", func() {
-			e.OrderBy = report.OrderBy(in.Text(func(v string) bool {
-				return v == string(report.CreatedAt) || v == string(report.DepartureDate)
-			}, "be CreatedAt or DepartureDate"))
-		}),
-	)
-	switch {
-	case len(in.Problems) > 0:
-	case e.End.Before(e.Start):
-		in.RejectAt("endDate", "must not be before startDate")
-	case e.End.Sub(e.Start) > report.MaxRange:
-		in.RejectAt("endDate", "must not be more than 366 days after startDate")
-	}
-	if err := finish(in); err != nil {
+	is := func(v string) bool { return v == string(report.CreatedAt) || v == string(report.DepartureDate) }
+	if err := readBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(
+			wire.Must("startDate", func() { e.Start = readInstant(in) }),
+			wire.Must("endDate", func() { e.End = readInstant(in) }),
+			wire.May("orderBy", func() { e.OrderBy = report.OrderBy(in.Text(is, "be CreatedAt or DepartureDate")) }),
+		)
+		switch {
+		case len(in.Problems) > 0:
+		case e.End.Before(e.Start):
+			in.RejectAt("endDate", "must not be before startDate")
+		case e.End.Sub(e.Start) > report.MaxRange:
+			in.RejectAt("endDate", "must not be more than 366 days after startDate")
+		}
+	}); err != nil {
 		return err
 	}
 	var made *report.Report
@@ -74,20 +71,9 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 // listReports answers GET /v2/reports/company/orders.
 func (s *Server) listReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	const most = 50
-	q := newQuery(r)
-	take, skip := q.page(most)
-	if err := q.err(); err != nil {
-		return err
-	}
-	var page []*report.Report
-	var total int
-	if err := s.st.View(func(st *State, _ time.Time) { page, total = st.Reports.List(p.Access.Company.ID, skip, take) }); err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		wire.Each(w, "reports", page, func(r *report.Report) { writeReport(w, "", r) })
-		w.Int("total", int64(total))
-	})
+	return showPage(s, w, newQuery(r), "reports", most, func(st *State, skip, take int) ([]*report.Report, int) {
+		return st.Reports.List(p.Access.Company.ID, skip, take)
+	}, func(w *wire.Writer, r *report.Report, _ time.Time) { writeReport(w, "", r) })
 }
 
 // writeReport writes a Report.
@@ -118,21 +104,14 @@ func (s *Server) findReport(id booking.ID, company string) (x *report.Report, no
 
 // getDownload answers GET /v2/reports/company/orders/{id}/download with a URL that needs no session.
 func (s *Server) getDownload(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
-	id, ok := booking.ParseID(r.PathValue("id"))
-	if !ok {
-		return errNotFound
-	}
-	x, now, err := s.findReport(id, p.Access.Company.ID)
+	x, now, err := s.findReport(parseID(r.PathValue("id")), p.Access.Company.ID)
 	if err != nil {
 		return err
 	}
 	if x.Completed.IsZero() {
 		return fail(http.StatusConflict, "CONFLICT", "the report is not completed yet")
 	}
-	expires, gone := now.Add(linkLife), x.Completed.Add(report.Life)
-	if gone.Before(expires) {
-		expires = gone
-	}
+	expires := slices.MinFunc([]time.Time{now.Add(linkLife), x.Completed.Add(report.Life)}, time.Time.Compare)
 	payload := append(append([]byte{0}, linkPurpose...), x.ID[:]...)
 	token := s.ring.Load().Sign(nil, binary.BigEndian.AppendUint64(payload, uint64(expires.UnixMilli())))
 	scheme := "http://"
@@ -147,16 +126,13 @@ func (s *Server) getDownload(w http.ResponseWriter, r *http.Request, p *auth.Pri
 
 // getReportFile answers the URL of a download.
 func (s *Server) getReportFile(w http.ResponseWriter, r *http.Request) error {
+	const head = 1 + len(linkPurpose)
 	payload, err := s.ring.Load().Open(r.PathValue("token"))
-	if err != nil {
+	if err != nil || len(payload) != head+16+8 || string(payload[1:head]) != linkPurpose {
 		return errNotFound
 	}
-	rest, ok := bytes.CutPrefix(payload[1:], []byte(linkPurpose))
-	if !ok || len(rest) != 16+8 {
-		return errNotFound
-	}
-	x, now, err := s.findReport(booking.ID(rest[:16]), "")
-	if err != nil || now.UnixMilli() >= int64(binary.BigEndian.Uint64(rest[16:])) {
+	x, now, err := s.findReport(booking.ID(payload[head:head+16]), "")
+	if err != nil || now.UnixMilli() >= int64(binary.BigEndian.Uint64(payload[head+16:])) {
 		return errors.Join(err, errNotFound)
 	}
 	f, err := s.cfg.FS.Open(reportDir + "/" + x.ID.String() + reportSuffix)
@@ -195,23 +171,19 @@ func (s *Server) getReportFile(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// runReports is the queue: it writes the file of each report that was ordered,
-// one at a time, and removes those that have expired. What a crash leaves undone the next start does.
+// runReports is the queue: it writes the file of each report that was ordered, one at a time, and removes those that
+// have expired. What a crash leaves undone the next start does.
 func (s *Server) runReports() {
-	for {
+	for s.base.Err() == nil {
 		wait := tidyReports
 		if err := errors.Join(s.writeReports(), s.removeReports()); err != nil && s.base.Err() == nil {
 			s.log.Warn("a report could not be written or removed; it is tried again", "err", err)
 			wait = retryReports
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-s.base.Done():
-			timer.Stop()
-			return
 		case <-s.ordered:
-			timer.Stop()
-		case <-timer.C:
+		case <-time.After(wait):
 		}
 	}
 }
@@ -221,15 +193,11 @@ func (s *Server) writeReports() error {
 	s.reporting.Lock()
 	defer s.reporting.Unlock()
 	var queued []*report.Report
-	if err := s.st.View(func(st *State, _ time.Time) { queued = st.Reports.Queued() }); err != nil {
-		return err
+	err := s.st.View(func(st *State, _ time.Time) { queued = st.Reports.Queued() })
+	for i := 0; err == nil && i < len(queued); i++ {
+		err = s.writeReport(queued[i])
 	}
-	for _, x := range queued {
-		if err := s.writeReport(x); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // writeReport writes a report's file, whole or not at all, and then says so.
@@ -258,8 +226,8 @@ func (s *Server) writeReport(x *report.Report) error {
 	return s.record(done)
 }
 
-// removeReports removes the files of reports that have expired. What a crash
-// left half-written is replaced when its report, still queued, is written again.
+// removeReports removes the files of reports that have expired. What a crash left half-written is replaced when its
+// report, still queued, is written again.
 func (s *Server) removeReports() error {
 	names, err := s.cfg.FS.List(reportDir)
 	if err != nil {
@@ -279,4 +247,33 @@ func (s *Server) removeReports() error {
 		err = errors.Join(err, s.cfg.FS.Remove(reportDir+"/"+name))
 	}
 	return err
+}
+
+// GeolocationSet says that a user turned the geolocation of a bus's FMS object on or off, whatever timetables say.
+type GeolocationSet struct {
+	Object string  `json:"fmsObject"`
+	On     bool    `json:"isGeolocation"`
+	User   auth.ID `json:"user"`
+}
+
+// patchFMSObject answers PATCH /v2/geolocation/fms-objects/{fmsObjectId}.
+func (s *Server) patchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	tt, id := s.timetable.Load(), r.PathValue("fmsObjectId")
+	bus := slices.IndexFunc(tt.Buses, func(b schedule.Bus) bool { return id != "" && b.FMSObject == id })
+	if bus < 0 || tt.Companies[tt.Buses[bus].Company].ID != p.Access.Company.ID {
+		return errNotFound
+	}
+	e := &GeolocationSet{Object: id, User: p.User.ID}
+	if err := readBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(wire.Must("isGeolocation", func() { e.On = in.Bool() }))
+	}); err != nil {
+		return err
+	}
+	seq, err := s.do(func(*State, time.Time) (Event, error) { return e, nil })
+	return showWritten(w, seq, err, func(w *wire.Writer) {
+		w.Object("fmsObject")
+		w.Texts("id", id, "busId", tt.Buses[bus].ID)
+		w.Bool("isGeolocation", e.On)
+		w.EndObject()
+	})
 }
