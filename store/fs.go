@@ -3,6 +3,8 @@
 package store
 
 import (
+	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -155,8 +157,8 @@ func reading(fsys FS, name string, read func(*io.SectionReader) error) error {
 	return read(io.NewSectionReader(f, 0, size))
 }
 
-// Publish makes a whole file appear under its name, or nothing: it is written
-// under a temporary name, synced, renamed, and the directory is synced.
+// Publish makes a whole file appear under its name, or nothing: it is written under a temporary name, synced, renamed,
+// and the directory is synced. The writer is buffered and keeps its first error: write need not look at it.
 func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	temp := dir + "/" + name + tempSuffix
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -166,9 +168,9 @@ func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err = write(w); err == nil {
+		err = cmp.Or(w.Flush(), f.Sync())
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = fsys.Rename(temp, dir+"/"+name)

@@ -91,6 +91,9 @@ func readOrigin(fsys FS) (name string, hash [32]byte, err error) {
 	return "waybill/" + id, sha256.Sum256(text), nil
 }
 
+// errEnough ends a scan where it was to end.
+var errEnough = errors.New("store: enough")
+
 // scan is one pass over the journal, from its first line to its end.
 type scan struct {
 	fsys  FS
@@ -196,9 +199,7 @@ func (s *scan) skip(f *io.SectionReader) error {
 
 // read goes through the lines of a file. After the first bad one it looks for proof that this had been durable.
 func (s *scan) read(f *io.SectionReader) error {
-	lines := bufio.NewScanner(f)
-	lines.Buffer(make([]byte, 0, min(f.Size(), 1<<20)), math.MaxInt)
-	lines.Split(splitLine)
+	lines := scanLines(f)
 	for n := 1; lines.Scan(); n++ {
 		text := lines.Bytes()
 		l, bad := s.parse(text)
@@ -256,6 +257,14 @@ var (
 	newline    = []byte{'\n'}
 	errNewline = errors.New("has no newline at its end")
 )
+
+// scanLines goes over the lines of a journal file, however long.
+func scanLines(f *io.SectionReader) *bufio.Scanner {
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 0, min(f.Size()+1, 1<<20)), math.MaxInt)
+	lines.Split(splitLine)
+	return lines
+}
 
 // splitLine is a bufio.SplitFunc. It leaves the newline, so that its lack is seen.
 func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
