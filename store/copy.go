@@ -70,7 +70,7 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 	if cutAt < 2 {
 		return errors.New("the first line cannot be cut")
 	}
-	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, until: cutAt - 1, whole: true, erasures: newErasures()}, state: cfg.New()}
+	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, until: cutAt - 1, whole: true}, state: cfg.New()}
 	r.visit = r.apply
 	if err := r.heedAll(); err != nil {
 		cfg.Log.Warn("not all checkpoints can be used", "err", err)
@@ -83,7 +83,7 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 	case r.head.Seq != cutAt-1:
 		return fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cutAt)
 	}
-	said := repaired{Reason: reason, Notes: r.notes, Erased: r.erasures.unnamed()}
+	said := repaired{Reason: reason, Notes: r.notes, Erased: r.unnamed()}
 	newest := -1 // by its place in the log: after an earlier repair the seq may be lower
 	for seq, list := range r.evidence {
 		for _, e := range list {
@@ -188,14 +188,15 @@ func (st *Store[S, E]) Erase(lines []uint64, by Stamp) error {
 		return err
 	}
 	for i, first := range firsts {
-		in := func(seq uint64) bool { return seq >= first && (i+1 == len(firsts) || seq < firsts[i+1]) }
-		switch here := slices.ContainsFunc(lines, in); {
-		case here && i+1 == len(firsts):
+		last := i+1 == len(firsts)
+		if !slices.ContainsFunc(lines, func(seq uint64) bool { return seq >= first && (last || seq < firsts[i+1]) }) {
+			continue
+		}
+		if last {
 			return fmt.Errorf("store: line %d stands in the file that is being written; there was no room for a new one", by.Seq)
-		case here:
-			if err := eraseIn(fsys, "journal/"+numbered(first), lines, by.Time); err != nil {
-				return err
-			}
+		}
+		if err := eraseIn(fsys, "journal/"+numbered(first), lines, by.Time); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -157,6 +157,21 @@ func reading(fsys FS, name string, read func(*io.SectionReader) error) error {
 	return read(io.NewSectionReader(f, 0, size))
 }
 
+// tail reads the last bytes of a file, so many or all.
+func tail(f *io.SectionReader, n int64) ([]byte, error) {
+	f.Seek(max(0, f.Size()-n), io.SeekStart)
+	return io.ReadAll(f)
+}
+
+// readFile reads a small file.
+func readFile(fsys FS, name string) (text []byte, err error) {
+	err = reading(fsys, name, func(f *io.SectionReader) error {
+		text, err = io.ReadAll(f)
+		return err
+	})
+	return text, err
+}
+
 // Publish makes a whole file appear under its name, or nothing: it is written under a temporary name, synced, renamed,
 // and the directory is synced. The writer is buffered and keeps its first error: write need not look at it.
 func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {

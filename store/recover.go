@@ -55,9 +55,10 @@ func (st *Store[S, E]) recover() error {
 	}
 	r := replay[S, E]{cfg: st.cfg, scan: scan{fsys: st.cfg.FS}}
 	r.visit = r.apply
-	if err := cmp.Or(r.thaw(), r.newestCheckpoint()); err != nil {
+	if err := r.thaw(); err != nil {
 		return err
 	}
+	r.newestCheckpoint()
 	if err := r.run(); err != nil {
 		return err
 	}
@@ -149,20 +150,42 @@ func (r *replay[S, E]) thaw() error {
 		return err
 	}
 	for _, seq := range slices.Backward(seqs) {
-		var state S
-		head, err := readSnapshot(r.fsys, seq, func(body io.Reader) (err error) {
-			state, err = r.cfg.Thaw(body)
-			return err
-		})
-		r.proof = max(r.proof, head.Seq) // it proves this also when it cannot be thawed
+		err := r.thawFrom(seq)
 		if err == nil {
-			r.state, r.from = state, head
 			return nil
 		}
 		r.cfg.Log.Warn("a snapshot cannot be used; the journal is read instead", "err", err)
 	}
 	r.state = r.cfg.New()
 	return nil
+}
+
+// thawFrom starts with a snapshot. One that is whole proves that its line was durable, also when it cannot be thawed.
+func (r *replay[S, E]) thawFrom(seq uint64) error {
+	name := "snapshots/" + numbered(seq)
+	return reading(r.fsys, name, func(f *io.SectionReader) error {
+		sum := sha256.New()
+		body := io.LimitReader(f, f.Size()-int64(len(snapshotEnd(sum))))
+		b := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
+		start, _ := b.ReadString('\n')
+		head := parseSnapshotStart(start)
+		state, refused := r.cfg.Thaw(b)
+		_, err := io.Copy(io.Discard, b)
+		end, err2 := io.ReadAll(f)
+		switch err := cmp.Or(err, err2); {
+		case err != nil:
+			return err
+		case string(end) != snapshotEnd(sum):
+			return inFile(name, "does not end in the SHA-256 of its bytes")
+		case head.Seq != seq || start != snapshotStart(head):
+			return inFile(name, "does not start with the line that its name says")
+		}
+		if r.proof = max(r.proof, seq); refused != nil {
+			return inFile(name, refused.Error())
+		}
+		r.state, r.from = state, head
+		return nil
+	})
 }
 
 // apply applies a line's event.
@@ -236,10 +259,11 @@ func (r *replay[S, E]) mend() error {
 	if r.clean() {
 		return r.fsys.SyncDir("journal") // nor need a name that is seen be there after a power cut
 	}
-	r.last = cmp.Or(r.last, "journal/"+numbered(1))
-	return Publish(r.fsys, "journal", path.Base(r.last), func(to io.Writer) error {
-		return copyRange(r.fsys, to, r.last, 0, r.size)
-	})
+	if r.last == "" {
+		r.last = "journal/" + numbered(1)
+		return PublishText(r.fsys, "journal", numbered(1), nil)
+	}
+	return r.publishPart("journal", path.Base(r.last), r.last, 0, r.size)
 }
 
 // keepTorn writes the bytes that will be cut off into a file of their own.
@@ -248,25 +272,21 @@ func (r *replay[S, E]) keepTorn() error {
 	if err != nil {
 		return err
 	}
-	for n := 1; r.torn.Kept == ""; n++ {
-		if name := fmt.Sprintf("torn-%012d-%d.bin", r.torn.Seq, n); !slices.Contains(have, name) {
-			r.torn.Kept = name
-		}
+	for n := 1; r.torn.Kept == "" || slices.Contains(have, r.torn.Kept); n++ {
+		r.torn.Kept = fmt.Sprintf("torn-%012d-%d.bin", r.torn.Seq, n)
 	}
 	r.cfg.Log.Warn("torn tail: the journal's end is not whole, and nothing shows that it was acknowledged; it is cut, and its bytes are kept",
 		"file", r.torn.File, "offset", r.torn.Offset, "bytes", r.torn.Bytes, "reason", r.torn.Reason, "kept", r.torn.Kept)
-	return Publish(r.fsys, ".", r.torn.Kept, func(to io.Writer) error {
-		return copyRange(r.fsys, to, r.torn.File, r.torn.Offset, r.torn.Bytes)
-	})
+	return r.publishPart(".", r.torn.Kept, r.torn.File, r.torn.Offset, r.torn.Bytes)
 }
 
-func copyRange(fsys FS, to io.Writer, name string, from, length int64) error {
-	if length == 0 {
-		return nil // there may be no file
-	}
-	return reading(fsys, name, func(f *io.SectionReader) error {
-		_, err := io.CopyN(to, io.NewSectionReader(f, from, length), length)
-		return err
+// publishPart publishes a part of a file.
+func (r *replay[S, E]) publishPart(dir, name, of string, from, length int64) error {
+	return reading(r.fsys, of, func(f *io.SectionReader) error {
+		return Publish(r.fsys, dir, name, func(to io.Writer) error {
+			_, err := io.CopyN(to, io.NewSectionReader(f, from, length), length)
+			return err
+		})
 	})
 }
 
@@ -326,35 +346,6 @@ func writeSnapshot(f io.Writer, head Head, write func(io.Writer) error) error {
 	}
 	_, err := io.WriteString(f, snapshotEnd(sum))
 	return err
-}
-
-// readSnapshot gives the body of a snapshot to read. Where its error comes
-// with a head, the file is whole, and the error is that of read.
-func readSnapshot(fsys FS, seq uint64, read func(io.Reader) error) (head Head, err error) {
-	name := "snapshots/" + numbered(seq)
-	err = reading(fsys, name, func(f *io.SectionReader) error {
-		sum := sha256.New()
-		body := io.LimitReader(f, f.Size()-int64(len(snapshotEnd(sum))))
-		r := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
-		start, _ := r.ReadString('\n')
-		h := parseSnapshotStart(start)
-		refused := read(r)
-		_, err1 := io.Copy(io.Discard, r)
-		end, err2 := io.ReadAll(f)
-		switch err := cmp.Or(err1, err2); {
-		case err != nil:
-			return err
-		case string(end) != snapshotEnd(sum):
-			return inFile(name, "does not end in the SHA-256 of its bytes")
-		case h.Seq != seq || start != snapshotStart(h):
-			return inFile(name, "does not start with the line that its name says")
-		}
-		if head = h; refused != nil {
-			return inFile(name, refused.Error())
-		}
-		return nil
-	})
-	return head, err
 }
 
 func snapshotStart(h Head) string {
