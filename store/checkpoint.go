@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -147,7 +146,7 @@ func loadKey(fsys FS) (key ed25519.PrivateKey, err error) {
 	case !fresh && key == nil:
 		return nil, inFile(privateKeyFile, "is not an Ed25519 private key in PEM")
 	case fresh:
-		_, key, _ = ed25519.GenerateKey(rand.Reader)
+		_, key, _ = ed25519.GenerateKey(nil)
 		private, _ := x509.MarshalPKCS8PrivateKey(key)
 		err = PublishText(fsys, ".", privateKeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 	}
@@ -166,6 +165,7 @@ func loadKey(fsys FS) (key ed25519.PrivateKey, err error) {
 
 // signer makes a store's checkpoints.
 type signer struct {
+	fsys   FS
 	mu     sync.Mutex // one at a time
 	origin string
 	key    ed25519.PrivateKey
@@ -213,7 +213,7 @@ func (st *Store[S, E]) checkpoint() bool {
 	if head.Seq == st.signer.newest {
 		return true
 	}
-	err := st.signer.sign(st.cfg.FS, head)
+	err := st.signer.sign(head)
 	if err != nil {
 		st.cfg.Log.Warn("a checkpoint could not be written; it is tried again", "err", err)
 	}
@@ -221,13 +221,13 @@ func (st *Store[S, E]) checkpoint() bool {
 }
 
 // sign writes a checkpoint, into the log first.
-func (s *signer) sign(fsys FS, head Head) error {
+func (s *signer) sign(head Head) error {
 	c := Checkpoint{s.origin, head}
 	note := c.sign(s.key)
-	if err := s.log(fsys, append(note, '\n')); err != nil {
+	if err := s.log(append(note, '\n')); err != nil {
 		return err
 	}
-	err := PublishText(fsys, ".", checkpointFile, note)
+	err := PublishText(s.fsys, ".", checkpointFile, note)
 	if err == nil {
 		s.newest = head.Seq
 	}
@@ -235,8 +235,8 @@ func (s *signer) sign(fsys FS, head Head) error {
 }
 
 // log appends a note after the last whole one.
-func (s *signer) log(fsys FS, note []byte) error {
-	f, err := fsys.Append(checkpointLog)
+func (s *signer) log(note []byte) error {
+	f, err := s.fsys.Append(checkpointLog)
 	if err != nil {
 		return err
 	}
@@ -255,19 +255,19 @@ func (s *signer) log(fsys FS, note []byte) error {
 
 // open finds where in the log the next note goes. What is left of a note that failed is written over; a whole one that is
 // newer than the newest checkpoint is written again, as it need not be on the disk.
-func (s *signer) open(fsys FS) (err error) {
-	if s.key, err = loadKey(fsys); err != nil {
+func (s *signer) open() (err error) {
+	if s.key, err = loadKey(s.fsys); err != nil {
 		return err
 	}
-	if s.origin, _, err = readOrigin(fsys); err != nil {
+	if s.origin, _, err = readOrigin(s.fsys); err != nil {
 		return err
 	}
-	note, start, err := lastLogged(fsys)
+	note, start, err := lastLogged(s.fsys)
 	if errors.Is(err, fs.ErrNotExist) {
-		return PublishText(fsys, ".", checkpointLog, nil)
+		return PublishText(s.fsys, ".", checkpointLog, nil)
 	}
 	s.size = start
-	newest, err2 := NewestCheckpoint(fsys)
+	newest, err2 := NewestCheckpoint(s.fsys)
 	if err != nil || err2 != nil && !errors.Is(err2, fs.ErrNotExist) {
 		return errors.Join(err, err2)
 	}
@@ -281,7 +281,7 @@ func (s *signer) open(fsys FS) (err error) {
 		s.size += int64(len(note)) + 1
 		return nil
 	}
-	return s.sign(fsys, logged.Head)
+	return s.sign(logged.Head)
 }
 
 // lastLogged gives the last whole note of the log, without the blank line after it, or nothing, and where it starts, or

@@ -96,10 +96,8 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 	if err != nil {
 		return err
 	}
-	at := cfg.Now(r.state).UTC().Truncate(time.Millisecond)
-	if at.Before(r.head.Time) {
-		at = r.head.Time
-	}
+	now := cfg.Now(r.state).UTC().Truncate(time.Millisecond)
+	at := slices.MaxFunc([]time.Time{r.head.Time, now}, time.Time.Compare)
 	line := Line{Head: Head{Stamp: Stamp{cutAt, at}}, Synced: r.head.Seq, Type: kindRepaired, Data: data}
 	return duplicate(cfg.FS, to, false, cutAt-1, line.appendTo(nil, r.head.Hash), others)
 }

@@ -88,12 +88,12 @@ func (s *scan) heedAll() error {
 }
 
 // newestCheckpoint heeds the newest checkpoint, and the last in the log. One that is none proves nothing.
-func (r *replay[S, E]) newestCheckpoint() {
+func (r *replay[S, E]) newestCheckpoint() error {
 	newest, err := NewestCheckpoint(r.fsys)
 	last, _, err2 := lastLogged(r.fsys)
 	key, err3 := PublicKey(r.fsys)
 	if none := errors.Join(err, err2, err3); errors.Is(none, fs.ErrNotExist) && newest == nil && last == nil {
-		return
+		return nil
 	}
 	for i, note := range [][]byte{last, newest} {
 		if err3 == nil && note != nil {
@@ -103,6 +103,7 @@ func (r *replay[S, E]) newestCheckpoint() {
 	if err := errors.Join(err, err2, err3); err != nil {
 		r.cfg.Log.Warn("not all checkpoints can be used", "err", err)
 	}
+	return nil
 }
 
 // kindRepaired is the type of the line that a repair ends the good part of a journal with.

@@ -50,26 +50,12 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 
 // recover brings the state to the journal's end, and journals what it found there.
 func (st *Store[S, E]) recover() error {
-	if err := prepare(st.cfg.FS); err != nil {
-		return err
-	}
 	r := replay[S, E]{cfg: st.cfg, scan: scan{fsys: st.cfg.FS}}
-	r.visit = r.apply
-	if err := r.thaw(); err != nil {
-		return err
-	}
-	r.newestCheckpoint()
-	if err := r.run(); err != nil {
-		return err
-	}
-	if now := st.cfg.Now(r.state); r.head.Time.After(now.Add(maxAhead)) {
-		return &ClockError{r.head.Time, now}
-	}
-	if err := r.room(); err != nil {
-		return err
-	}
-	if err := cmp.Or(r.mend(), st.signer.open(st.cfg.FS)); err != nil {
-		return err
+	r.visit, st.signer.fsys = r.apply, st.cfg.FS
+	for _, step := range []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.run, r.mayGoOn, r.mend, st.signer.open} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	file, err := r.fsys.Append(r.last)
 	if err != nil {
@@ -105,7 +91,8 @@ func (st *Store[S, E]) readCreated() error {
 }
 
 // prepare makes the directory's fixed parts and drops temporary files.
-func prepare(fsys FS) error {
+func (s *scan) prepare() error {
+	fsys := s.fsys
 	_, noKey := readFile(fsys, privateKeyFile) // it is made after FORMAT
 	held := noKey == nil
 	for _, dir := range []string{".", "journal", "snapshots"} {
@@ -209,8 +196,12 @@ func (r *replay[S, E]) apply(at Place, l *Line) error {
 	return nil
 }
 
-// room tells whether the disk has room to start: to copy the last file forward, and for the lines to come.
-func (r *replay[S, E]) room() error {
+// mayGoOn tells whether the clock fits the journal's end, and whether the disk has room to start: to copy the last file
+// forward, and for the lines to come.
+func (r *replay[S, E]) mayGoOn() error {
+	if now := r.cfg.Now(r.state); r.head.Time.After(now.Add(maxAhead)) {
+		return &ClockError{r.head.Time, now}
+	}
 	need := int64(2 * reserve)
 	if !r.clean() {
 		need += r.size
@@ -248,8 +239,8 @@ const kindOpened = "opened"
 // Own tells whether lines of a type are the store's own, and hold no event.
 func Own(kind string) bool { return kind == kindOpened || kind == kindRepaired }
 
-// mend cuts a torn tail. Unless the journal's end is known to be on disk, the
-// last file is copied forward: the page cache may show what never got there.
+// mend cuts a torn tail. Unless the journal's end is known to be on disk, the last file is copied forward: the page cache
+// may show what never got there.
 func (r *replay[S, E]) mend() error {
 	if r.torn != nil {
 		if err := r.keepTorn(); err != nil {
@@ -299,8 +290,8 @@ func (r *replay[S, E]) publishPart(dir, name, of string, from, length int64) err
 
 const snapshotsKept = 2
 
-// Snapshot writes the present state beside the journal, without stopping
-// writers, once all of it is durable. A failure loses nothing.
+// Snapshot writes the present state beside the journal, without stopping writers, once all of it is durable. A failure
+// loses nothing.
 func (st *Store[S, E]) Snapshot() error { return st.snapshot(false) }
 
 // snapshot writes a snapshot; last tells that it is the one of Close.
@@ -313,22 +304,20 @@ func (st *Store[S, E]) snapshot(last bool) error {
 		return err
 	}
 	write := st.cfg.Freeze(st.state)
-	head, wait := st.head, st.newest()
-	head.Seq = st.seq
+	seq, head, wait := st.seq, st.head, st.newest()
 	st.mu.Unlock()
 	if err := wait.wait(); err != nil {
 		return err
 	}
 	if wait != nil {
-		head = wait.entries[head.Seq-wait.entries[0].Seq].Head
+		head = wait.entries[seq-wait.entries[0].Seq].Head
 	}
 	fsys := st.cfg.FS
 	have, err := numbers(fsys, "snapshots")
-	if err != nil || slices.Contains(have, head.Seq) {
+	if err != nil || slices.Contains(have, seq) {
 		return err
 	}
-	err = Publish(fsys, "snapshots", numbered(head.Seq), func(f io.Writer) error { return writeSnapshot(f, head, write) })
-	if err != nil {
+	if err := Publish(fsys, "snapshots", numbered(seq), func(f io.Writer) error { return writeSnapshot(f, head, write) }); err != nil {
 		return err
 	}
 	for i := 0; i+snapshotsKept <= len(have); i++ {

@@ -14,8 +14,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Place is where a line stands in the journal.
@@ -60,8 +58,8 @@ func numbered(seq uint64) string { return fmt.Sprintf("%012d.jsonl", seq) }
 func numbers(fsys FS, dir string) (seqs []uint64, err error) {
 	names, err := fsys.List(dir)
 	for _, name := range names {
-		digits, _ := strings.CutSuffix(name, ".jsonl")
-		if seq, err := strconv.ParseUint(digits, 10, 64); err == nil && name == numbered(seq) {
+		var seq uint64
+		if fmt.Sscanf(name, "%d", &seq); name == numbered(seq) {
 			seqs = append(seqs, seq)
 		}
 	}
