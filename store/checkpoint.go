@@ -105,10 +105,9 @@ func SplitCheckpoints(data []byte, atEOF bool) (advance int, note []byte, err er
 // ParsePublicKey reads a checkpoint.pub.
 func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
 	if block, _ := pem.Decode(text); block != nil {
-		if key, err := x509.ParsePKIXPublicKey(block.Bytes); err == nil {
-			if key, ok := key.(ed25519.PublicKey); ok {
-				return key, nil
-			}
+		parsed, _ := x509.ParsePKIXPublicKey(block.Bytes)
+		if key, ok := parsed.(ed25519.PublicKey); ok {
+			return key, nil
 		}
 	}
 	return nil, errors.New("is not an Ed25519 public key in PEM")
@@ -220,22 +219,10 @@ func (st *Store[S, E]) checkpoint() bool {
 	return err == nil
 }
 
-// sign writes a checkpoint, into the log first.
+// sign writes a checkpoint: into the log first, after the last whole one there.
 func (s *signer) sign(head Head) error {
 	c := Checkpoint{s.origin, head}
 	note := c.sign(s.key)
-	if err := s.log(append(note, '\n')); err != nil {
-		return err
-	}
-	err := PublishText(s.fsys, ".", checkpointFile, note)
-	if err == nil {
-		s.newest = head.Seq
-	}
-	return err
-}
-
-// log appends a note after the last whole one.
-func (s *signer) log(note []byte) error {
 	f, err := s.fsys.Append(checkpointLog)
 	if err != nil {
 		return err
@@ -245,10 +232,14 @@ func (s *signer) log(note []byte) error {
 		err = f.Truncate(s.size)
 	}
 	if err == nil {
-		_, err = f.Write(note)
+		_, err = f.Write(append(note, '\n'))
 	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		s.size += int64(len(note))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	s.size += int64(len(note)) + 1
+	if err = PublishText(s.fsys, ".", checkpointFile, note); err == nil {
+		s.newest = head.Seq
 	}
 	return err
 }
@@ -277,11 +268,11 @@ func (s *signer) open() (err error) {
 	switch {
 	case bad != nil:
 		return nil
-	case none == nil && published.Seq >= logged.Seq:
-		s.size += int64(len(note)) + 1
-		return nil
+	case none != nil || published.Seq < logged.Seq:
+		return s.sign(logged.Head)
 	}
-	return s.sign(logged.Head)
+	s.size += int64(len(note)) + 1
+	return nil
 }
 
 // lastLogged gives the last whole note of the log, without the blank line after it, or nothing, and where it starts, or

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -16,22 +17,22 @@ import (
 )
 
 // Backup copies a directory that may be in use into a new one, with all that was acknowledged before it began; who calls
-// it checks the copy. others are files that the store knows nothing of, and, with a slash at the end, directories.
-func Backup(from, to FS, live bool, others ...string) error {
-	return duplicate(from, to, live, math.MaxUint64, nil, others)
+// it checks the copy. dirs are directories that the store knows nothing of.
+func Backup(from, to FS, live bool, dirs ...string) error {
+	return duplicate(from, to, live, math.MaxUint64, nil, dirs)
 }
 
 // duplicate copies a directory into a new one, the journal up to a line, with more after it. The key comes first and
-// FORMAT last: a directory with a key and without FORMAT is not whole, and does not start. What proves that lines were
-// durable comes before them, and a checkpoint before the log that it is in.
-func duplicate(from, to FS, live bool, until uint64, more []byte, others []string) error {
+// FORMAT last: a directory with a key and without FORMAT is not whole, and does not start. What proves that lines
+// were durable comes before them, and a checkpoint before the log that it is in.
+func duplicate(from, to FS, live bool, until uint64, more []byte, dirs []string) error {
 	if names, err := to.List("."); err != nil || len(names) > 0 {
 		return cmp.Or(err, errors.New("store: the directory to write is not empty"))
 	}
 	if err := cmp.Or(to.Mkdir("."), to.Mkdir("journal"), to.Mkdir("snapshots")); err != nil {
 		return err
 	}
-	if err := copyAll(from, to, privateKeyFile, publicKeyFile, checkpointFile, checkpointLog); err != nil {
+	if err := copyFiles(from, to, ".", privateKeyFile, publicKeyFile, checkpointFile, checkpointLog); err != nil {
 		return err
 	}
 	last, err := copyJournal(from, to, until, more)
@@ -41,8 +42,11 @@ func duplicate(from, to FS, live bool, until uint64, more []byte, others []strin
 	if live {
 		settle(from, last)
 	}
-	if err := copyAll(from, to, others...); err != nil {
-		return err
+	for _, dir := range dirs {
+		names, err := from.List(dir)
+		if err := cmp.Or(err, to.Mkdir(dir), copyFiles(from, to, dir, names...)); err != nil {
+			return err
+		}
 	}
 	format, err := readFile(from, "FORMAT")
 	if err != nil {
@@ -66,7 +70,7 @@ func settle(fsys FS, seq uint64) {
 
 // Repair copies the lines before cutAt, which must be good, into a new directory, of the same origin. A line of the type
 // repaired says what was cut and why, and names the newest checkpoint that was made of what is cut.
-func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, others ...string) error {
+func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, dirs ...string) error {
 	if cutAt < 2 {
 		return errors.New("the first line cannot be cut")
 	}
@@ -92,14 +96,11 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 			}
 		}
 	}
-	data, err := json.Marshal(said)
-	if err != nil {
-		return err
-	}
+	data, _ := json.Marshal(said)
 	now := cfg.Now(r.state).UTC().Truncate(time.Millisecond)
 	at := slices.MaxFunc([]time.Time{r.head.Time, now}, time.Time.Compare)
 	line := Line{Head: Head{Stamp: Stamp{cutAt, at}}, Synced: r.head.Seq, Type: kindRepaired, Data: data}
-	return duplicate(cfg.FS, to, false, cutAt-1, line.appendTo(nil, r.head.Hash), others)
+	return duplicate(cfg.FS, to, false, cutAt-1, line.appendTo(nil, r.head.Hash), dirs)
 }
 
 // copyJournal copies the whole lines of a journal up to one, with more after it, and tells the last. A full file may be
@@ -108,7 +109,7 @@ func copyJournal(from, to FS, until uint64, more []byte) (seq uint64, err error)
 	for before := uint64(math.MaxUint64); err == nil && seq < until && seq != before; {
 		before = seq
 		name := "journal/" + numbered(seq+1)
-		err = rewrite(from, to, name, func(w io.Writer, f *io.SectionReader) error {
+		err = rewrite(from, to, name, func(w *bufio.Writer, f *io.SectionReader) error {
 			lines := scanLines(f)
 			for seq < until && lines.Scan() {
 				text, whole := bytes.CutSuffix(lines.Bytes(), newline)
@@ -131,23 +132,16 @@ func copyJournal(from, to FS, until uint64, more []byte) (seq uint64, err error)
 	return seq, err
 }
 
-// copyAll copies files and, where a name ends in a slash, the files of a directory.
-func copyAll(from, to FS, names ...string) error {
+// copyFiles copies files of a directory.
+func copyFiles(from, to FS, dir string, names ...string) error {
 	for _, name := range names {
-		in, files, err := "", []string{name}, error(nil)
-		if dir, ok := strings.CutSuffix(name, "/"); ok {
-			in = name
-			files, err = from.List(dir)
-			err = cmp.Or(err, to.Mkdir(dir))
+		if strings.HasSuffix(name, tempSuffix) {
+			continue
 		}
-		for _, file := range files {
-			if err == nil && !strings.HasSuffix(file, tempSuffix) {
-				err = rewrite(from, to, in+file, func(w io.Writer, f *io.SectionReader) error {
-					_, err := io.Copy(w, f)
-					return err
-				})
-			}
-		}
+		err := rewrite(from, to, path.Join(dir, name), func(w *bufio.Writer, f *io.SectionReader) error {
+			_, err := io.Copy(w, f)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -155,11 +149,14 @@ func copyAll(from, to FS, names ...string) error {
 	return nil
 }
 
-// rewrite publishes under a file's name, in its own directory or another, what edit makes of it. What is not there is
-// left out.
-func rewrite(from, to FS, name string, edit func(io.Writer, *io.SectionReader) error) error {
+// rewrite publishes under a file's name, in its own directory or another, what edit makes of it; the writer keeps its
+// first error. What is not there is left out.
+func rewrite(from, to FS, name string, edit func(*bufio.Writer, *io.SectionReader) error) error {
 	err := reading(from, name, func(f *io.SectionReader) error {
-		return Publish(to, path.Dir(name), path.Base(name), func(w io.Writer) error { return edit(w, f) })
+		return Publish(to, path.Dir(name), path.Base(name), func(file io.Writer) error {
+			w := bufio.NewWriterSize(file, 1<<18)
+			return cmp.Or(edit(w, f), w.Flush())
+		})
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -203,7 +200,7 @@ func (st *Store[S, E]) Erase(lines []uint64, by Stamp) error {
 // eraseIn publishes a journal file without the personal parts of some lines.
 func eraseIn(fsys FS, name string, lines []uint64, at time.Time) error {
 	instead := at.UTC().AppendFormat([]byte(`,"personal":`), erasedLayout)
-	err := rewrite(fsys, fsys, name, func(w io.Writer, f *io.SectionReader) error {
+	err := rewrite(fsys, fsys, name, func(w *bufio.Writer, f *io.SectionReader) error {
 		from := scanLines(f)
 		for from.Scan() {
 			text := from.Bytes()

@@ -3,8 +3,6 @@
 package store
 
 import (
-	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -173,7 +171,7 @@ func readFile(fsys FS, name string) (text []byte, err error) {
 }
 
 // Publish makes a whole file appear under its name, or nothing: it is written under a temporary name, synced, renamed,
-// and the directory is synced. The writer is buffered and keeps its first error: write need not look at it.
+// and the directory is synced.
 func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	temp := dir + "/" + name + tempSuffix
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -183,9 +181,8 @@ func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err = write(w); err == nil {
-		err = cmp.Or(w.Flush(), f.Sync())
+	if err = write(f); err == nil {
+		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = fsys.Rename(temp, dir+"/"+name)

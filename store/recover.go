@@ -52,7 +52,8 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 func (st *Store[S, E]) recover() error {
 	r := replay[S, E]{cfg: st.cfg, scan: scan{fsys: st.cfg.FS}}
 	r.visit, st.signer.fsys = r.apply, st.cfg.FS
-	for _, step := range []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.run, r.mayGoOn, r.mend, st.signer.open} {
+	steps := []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.run, r.mayGoOn, r.mend, st.signer.open}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
 		}
@@ -77,16 +78,14 @@ func (st *Store[S, E]) recover() error {
 // readCreated reads the time of the first line.
 func (st *Store[S, E]) readCreated() error {
 	return reading(st.cfg.FS, "journal/"+numbered(1), func(f *io.SectionReader) error {
-		text, err := bufio.NewReader(f).ReadBytes('\n')
-		if err != nil && err != io.EOF {
-			return err
-		}
-		first, err := parseLine(bytes.TrimSuffix(text, newline))
+		lines := scanLines(f)
+		lines.Scan()
+		first, err := parseLine(bytes.TrimSuffix(lines.Bytes(), newline))
 		if err != nil {
-			return &Damage{Place{"journal/" + numbered(1), 1, 0}, 1, err.Error()}
+			err = &Damage{Place{"journal/" + numbered(1), 1, 0}, 1, err.Error()}
 		}
 		st.created = first.Time
-		return nil
+		return cmp.Or(lines.Err(), err)
 	})
 }
 
@@ -196,8 +195,8 @@ func (r *replay[S, E]) apply(at Place, l *Line) error {
 	return nil
 }
 
-// mayGoOn tells whether the clock fits the journal's end, and whether the disk has room to start: to copy the last file
-// forward, and for the lines to come.
+// mayGoOn tells whether the clock fits the journal's end, and whether the disk has room to start: to copy the last
+// file forward, and for the lines to come.
 func (r *replay[S, E]) mayGoOn() error {
 	if now := r.cfg.Now(r.state); r.head.Time.After(now.Add(maxAhead)) {
 		return &ClockError{r.head.Time, now}
@@ -239,8 +238,8 @@ const kindOpened = "opened"
 // Own tells whether lines of a type are the store's own, and hold no event.
 func Own(kind string) bool { return kind == kindOpened || kind == kindRepaired }
 
-// mend cuts a torn tail. Unless the journal's end is known to be on disk, the last file is copied forward: the page cache
-// may show what never got there.
+// mend cuts a torn tail. Unless the journal's end is known to be on disk, the last file is copied forward: the page
+// cache may show what never got there.
 func (r *replay[S, E]) mend() error {
 	if r.torn != nil {
 		if err := r.keepTorn(); err != nil {
@@ -290,8 +289,8 @@ func (r *replay[S, E]) publishPart(dir, name, of string, from, length int64) err
 
 const snapshotsKept = 2
 
-// Snapshot writes the present state beside the journal, without stopping writers, once all of it is durable. A failure
-// loses nothing.
+// Snapshot writes the present state beside the journal, without stopping writers, once all of it is durable. A
+// failure loses nothing.
 func (st *Store[S, E]) Snapshot() error { return st.snapshot(false) }
 
 // snapshot writes a snapshot; last tells that it is the one of Close.
@@ -317,7 +316,8 @@ func (st *Store[S, E]) snapshot(last bool) error {
 	if err != nil || slices.Contains(have, seq) {
 		return err
 	}
-	if err := Publish(fsys, "snapshots", numbered(seq), func(f io.Writer) error { return writeSnapshot(f, head, write) }); err != nil {
+	err = Publish(fsys, "snapshots", numbered(seq), func(f io.Writer) error { return writeSnapshot(f, head, write) })
+	if err != nil {
 		return err
 	}
 	for i := 0; i+snapshotsKept <= len(have); i++ {
@@ -350,6 +350,4 @@ func parseSnapshotStart(line string) (h Head) {
 	return h
 }
 
-func snapshotEnd(sum hash.Hash) string {
-	return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sum.Sum(nil))
-}
+func snapshotEnd(sum hash.Hash) string { return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sum.Sum(nil)) }

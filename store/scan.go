@@ -47,9 +47,7 @@ type Torn struct {
 }
 
 // inFile is damage to a file that is no journal.
-func inFile(name, reason string) *Damage {
-	return &Damage{Place: Place{File: name}, Reason: reason}
-}
+func inFile(name, reason string) *Damage { return &Damage{Place: Place{File: name}, Reason: reason} }
 
 // numbered names a journal file by its first line, a snapshot by the line it was made after.
 func numbered(seq uint64) string { return fmt.Sprintf("%012d.jsonl", seq) }
@@ -97,12 +95,12 @@ var errEnough = errors.New("store: enough")
 type scan struct {
 	fsys  FS
 	visit func(Place, *Line) error // called for each line that follows from the one before; its error ends the pass
-	// from is a line that the journal must hold; those up to it are not visited, and of a file that ends before it only
-	// the last line is read.
+	// from is a line that the journal must hold; those up to it are not visited, and of a file that ends before it
+	// only the last line is read.
 	from  Head
 	until uint64 // the line after which to end; 0 is none
 	proof uint64 // the highest seq that is known to have been durable
-	// whole also checks that every line is one JSON object, for which a strict decoder has no need, and what is erased.
+	// whole also checks that every line is one JSON object, which a strict decoder has no need of, and what is erased.
 	whole bool
 	live  bool // a server is writing the journal; an unfinished line at the end is its business
 
@@ -307,8 +305,8 @@ type Kept struct {
 }
 
 // Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the journal
-// gives, and that the journal extends each checkpoint, its own and those kept. check, which sees the state before each
-// event, and inspect, which sees the state after the last line, look at what the events mean.
+// gives, and that the journal extends each checkpoint, its own and those kept. check, which sees the state before
+// each event, and inspect, which sees the state after the last line, look at what the events mean.
 func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
 	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
 	seqs, err := numbers(cfg.FS, "snapshots")
@@ -316,9 +314,7 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 	if i := slices.IndexFunc(names, func(name string) bool { return !journalFile.MatchString(name) }); i >= 0 {
 		return Report{}, inFile("journal/"+names[i], "is not a file of the journal")
 	}
-	if err = cmp.Or(err, unlisted); err == nil {
-		err = r.heedAll()
-	}
+	err = cmp.Or(err, unlisted, r.heedAll())
 	for _, k := range kept {
 		err = cmp.Or(err, r.heed(k.Note, k.Key, evidence{from: "the file given", kept: true}))
 	}

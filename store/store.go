@@ -1,14 +1,14 @@
-// Package store keeps one value in memory and makes it durable by an append-only, hash-chained journal of events in JSON
-// lines. It is generic: S is the state, a pointer; E is an event, an immutable value once it was handed in. The store
-// knows nothing of what they mean. All access goes through closures run under the program's one lock:
+// Package store keeps one value in memory and makes it durable by an append-only, hash-chained journal of events in
+// JSON lines. It is generic: S is the state, a pointer; E is an event, an immutable value once it was handed in. The
+// store knows nothing of what they mean. All access goes through closures run under the program's one lock:
 //
 //	st.View(func(s *State, now time.Time) { … })
 //	seq, err := st.Update(func(s *State, now time.Time) ([]Event, error) { … })
 //
-// An update takes the instant, decides, applies its events, numbers them and hands them to the one writer goroutine, all
-// under the lock and without I/O; then it waits outside the lock. The writer takes all that is pending, encodes it,
-// writes once, syncs once, and releases everyone who waited. A view, and a refusal, waits likewise until all that it saw
-// is durable, so that no answer shows what a crash could still undo.
+// An update takes the instant, decides, applies its events, numbers them and hands them to the one writer goroutine,
+// all under the lock and without I/O; then it waits outside the lock. The writer takes all that is pending, encodes it,
+// writes once, syncs once, and releases everyone who waited. A view, and a refusal, waits likewise until all that it
+// saw is durable, so that no answer shows what a crash could still undo.
 //
 // # Files
 //
@@ -63,7 +63,7 @@ func (e *NoRoom) Error() string {
 	return fmt.Sprintf("store: the disk is full: %d more bytes are needed to start", e.Missing)
 }
 
-// maxAhead is how far the last line may lie ahead of the clock at Open; time stands still until the clock has caught up.
+// maxAhead is how far the last line may lie ahead of the clock at Open; time stands still until that has caught up.
 const maxAhead = time.Minute
 
 // Config says what the stored value is and where it is kept. All fields but Log are required.
@@ -74,19 +74,17 @@ type Config[S, E any] struct {
 	Now func(S) time.Time // the only clock, called under the lock
 	// Apply changes the state as the event says. It must not fail, read a clock or decide anything.
 	Apply func(S, Stamp, E)
-	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or
-	// nothing, and names its type. The writer calls it, without the lock.
+	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or nothing, and names its
+	// type. The writer calls it, without the lock.
 	Encode func(e E, data, personal []byte) (kind string, d, p []byte)
 	// Decode is Encode's inverse; with a personal part, the data's last member is "personal". An unknown kind is ErrNewer.
 	Decode func(kind string, data, personal []byte) (E, error)
-	// Freeze is called under the lock and must take no more than microseconds per megabyte;
-	// what it returns is called without the lock and writes the state as it was.
-	Freeze func(S) func(io.Writer) error
-	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote
-	// Weigh tells how many bytes the event's line has at most; it is called under the lock.
-	Weigh func(E) int64
-
-	SegmentBytes int64 // from which a journal file is followed by a new one; 0 is 64 MiB
+	// Freeze is called under the lock and must take no more than microseconds per megabyte; what it returns is called
+	// without the lock and writes the state as it was.
+	Freeze       func(S) func(io.Writer) error
+	Thaw         func(io.Reader) (S, error) // reads what Freeze wrote
+	Weigh        func(E) int64              // how many bytes the event's line has at most; called under the lock
+	SegmentBytes int64                      // from which a journal file is followed by a new one; 0 is 64 MiB
 }
 
 // A Stamp is the line an event stands in: its number and instant.
@@ -193,8 +191,8 @@ func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func
 	return seq, refused
 }
 
-// commit applies events and hands them to the writer. It takes the room that they need on the disk, so that no line is
-// ever begun that cannot be ended. The lock is held.
+// commit applies events and hands them to the writer. It takes the room that they need on the disk, so that no line
+// is ever begun that cannot be ended. The lock is held.
 func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
 	if st.room < reserve {
 		return ErrFull
@@ -234,8 +232,8 @@ func (st *Store[S, E]) usable() error {
 	return st.err
 }
 
-// SetClock journals an event, of the type KindClock, that sets the clock: time goes on from at, which may lie before the
-// last line.
+// SetClock journals an event, of the type KindClock, that sets the clock: time goes on from at, which may lie before
+// the last line.
 func (st *Store[S, E]) SetClock(at time.Time, e E) error {
 	if kind, _, _ := st.cfg.Encode(e, nil, nil); kind != KindClock {
 		return fmt.Errorf("store: an event of type %q cannot set the clock", kind)
@@ -283,8 +281,8 @@ func (st *Store[S, E]) fail(err error) {
 	st.pending = newBatch[E]()
 }
 
-// Close lets nobody in any more, waits for what is pending, writes a snapshot, which proves the clean end, and gives the
-// directory free.
+// Close lets nobody in any more, waits for what is pending, writes a snapshot, which proves the clean end, and gives
+// the directory free.
 func (st *Store[S, E]) Close() error {
 	st.mu.Lock()
 	if st.closed {
