@@ -48,8 +48,7 @@ func (c *Checkpoint) text() []byte {
 
 // keyID tells a signer's keys apart, as signed-note defines it.
 func keyID(name string, key ed25519.PublicKey) []byte {
-	const algorithm = 1 // Ed25519
-	sum := sha256.Sum256(append(append([]byte(name), '\n', algorithm), key...))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n\x01%s", name, key)) // 1 is Ed25519
 	return sum[:4]
 }
 
