@@ -38,8 +38,8 @@ func Verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, err error)
 	return rep, err
 }
 
-// besides are what a directory holds beside the store's files.
-var besides = []string{keyDir + "/", timetableDir + "/", reportDir + "/"}
+// besides are the directories that a directory holds beside the store's files.
+var besides = []string{keyDir, timetableDir, reportDir}
 
 // Backup copies a directory that may be in use into a new one, and checks the copy (contract §1).
 func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"sync"
 	"time"
 )
 
@@ -46,8 +48,7 @@ func (c *Checkpoint) text() []byte {
 
 // keyID tells a signer's keys apart, as signed-note defines it.
 func keyID(name string, key ed25519.PublicKey) []byte {
-	const algorithm = 1 // Ed25519
-	sum := sha256.Sum256(append(append([]byte(name), '\n', algorithm), key...))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n\x01%s", name, key)) // 1 is Ed25519
 	return sum[:4]
 }
 
@@ -86,17 +87,13 @@ func ParseCheckpoint(note []byte, key ed25519.PublicKey) (c Checkpoint, err erro
 // newline of the blank line, so that its lack is seen.
 func SplitCheckpoints(data []byte, atEOF bool) (advance int, note []byte, err error) {
 	start := len(data) - len(bytes.TrimLeft(data, "\n"))
-	end := -1
-	if i := bytes.Index(data[start:], []byte(signatureStart)); i >= 0 {
-		from := start + i + len(signatureStart)
-		if k := bytes.IndexByte(data[from:], '\n'); k >= 0 {
-			end = from + k + 1
-		}
-	}
+	_, signature, _ := bytes.Cut(data[start:], []byte(signatureStart))
+	_, rest, whole := bytes.Cut(signature, newline)
 	switch {
-	case end >= 0 && end == len(data) && !atEOF: // the blank line is still to come
-	case end >= 0:
-		end += len(data[end:]) - len(bytes.TrimPrefix(data[end:], newline))
+	case whole && len(rest) == 0 && !atEOF:
+		return start, nil, nil // the blank line is still to come
+	case whole:
+		end := len(data) - len(bytes.TrimPrefix(rest, newline))
 		return end, data[start:end], nil
 	case atEOF && start < len(data), len(data)-start > maxCheckpoint:
 		return len(data), data[start:], nil
@@ -107,10 +104,9 @@ func SplitCheckpoints(data []byte, atEOF bool) (advance int, note []byte, err er
 // ParsePublicKey reads a checkpoint.pub.
 func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
 	if block, _ := pem.Decode(text); block != nil {
-		if key, err := x509.ParsePKIXPublicKey(block.Bytes); err == nil {
-			if key, ok := key.(ed25519.PublicKey); ok {
-				return key, nil
-			}
+		parsed, _ := x509.ParsePKIXPublicKey(block.Bytes)
+		if key, ok := parsed.(ed25519.PublicKey); ok {
+			return key, nil
 		}
 	}
 	return nil, errors.New("is not an Ed25519 public key in PEM")
@@ -132,11 +128,165 @@ func PublicKey(fsys FS) (ed25519.PublicKey, error) {
 // NewestCheckpoint reads the file checkpoint as it stands.
 func NewestCheckpoint(fsys FS) ([]byte, error) { return readFile(fsys, checkpointFile) }
 
-// readFile reads a small file.
-func readFile(fsys FS, name string) (text []byte, err error) {
-	err = reading(fsys, name, func(f *io.SectionReader) error {
-		text, err = io.ReadAll(f)
+// loadKey reads the directory's key, or makes it.
+func loadKey(fsys FS) (key ed25519.PrivateKey, err error) {
+	text, err := readFile(fsys, privateKeyFile)
+	if block, _ := pem.Decode(text); block != nil {
+		parsed, _ := x509.ParsePKCS8PrivateKey(block.Bytes)
+		key, _ = parsed.(ed25519.PrivateKey)
+	}
+	public, noPublic := readFile(fsys, publicKeyFile)
+	switch fresh := errors.Is(err, fs.ErrNotExist); {
+	case err != nil && !fresh:
+		return nil, err
+	case fresh && noPublic == nil:
+		return nil, inFile(privateKeyFile, "is missing, but "+publicKeyFile+" shows that there was one")
+	case !fresh && key == nil:
+		return nil, inFile(privateKeyFile, "is not an Ed25519 private key in PEM")
+	case fresh:
+		_, key, _ = ed25519.GenerateKey(nil)
+		private, _ := x509.MarshalPKCS8PrivateKey(key)
+		err = PublishText(fsys, ".", privateKeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+	}
+	if err != nil {
+		return nil, err
+	}
+	der, _ := x509.MarshalPKIXPublicKey(key.Public())
+	switch want := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}); {
+	case noPublic != nil:
+		err = PublishText(fsys, ".", publicKeyFile, want)
+	case !bytes.Equal(public, want):
+		err = inFile(publicKeyFile, "is not the public half of the private key")
+	}
+	return key, err
+}
+
+// signer makes a store's checkpoints.
+type signer struct {
+	fsys   FS
+	mu     sync.Mutex // one at a time
+	origin string
+	key    ed25519.PrivateKey
+	size   int64  // of the log's whole notes
+	newest uint64 // the seq that was signed last
+}
+
+const (
+	checkpointQuiet = 200 * time.Millisecond // a checkpoint is made so long after the last batch
+	checkpointPause = time.Second            // but no more than one in this time, and at least one while there are batches
+)
+
+// runCheckpoints makes checkpoints until the store is closed. Its clock paces it, and decides nothing.
+func (st *Store[S, E]) runCheckpoints() {
+	due := time.NewTimer(checkpointQuiet) // the line that was journalled at the start
+	first, last := time.Now(), time.Time{}
+	for {
+		select {
+		case _, open := <-st.grown:
+			if !open {
+				st.checkpoint()
+				return
+			}
+			now := time.Now()
+			if first.IsZero() {
+				first = now
+			}
+			wait := min(checkpointQuiet, first.Add(checkpointPause).Sub(now))
+			due.Reset(max(wait, last.Add(checkpointPause).Sub(now)))
+		case <-due.C:
+			if first, last = (time.Time{}), time.Now(); !st.checkpoint() {
+				due.Reset(checkpointPause)
+			}
+		}
+	}
+}
+
+// checkpoint signs the newest durable line, and tells whether that went well. One that cannot be written loses nothing.
+func (st *Store[S, E]) checkpoint() bool {
+	st.signer.mu.Lock()
+	defer st.signer.mu.Unlock()
+	st.mu.Lock()
+	head := st.head
+	st.mu.Unlock()
+	if head.Seq == st.signer.newest {
+		return true
+	}
+	err := st.signer.sign(head)
+	if err != nil {
+		st.cfg.Log.Warn("a checkpoint could not be written; it is tried again", "err", err)
+	}
+	return err == nil
+}
+
+// sign writes a checkpoint: into the log first, after the last whole one there.
+func (s *signer) sign(head Head) error {
+	c := Checkpoint{s.origin, head}
+	note := c.sign(s.key)
+	f, err := s.fsys.Append(checkpointLog)
+	if err != nil {
+		return err
+	}
+	size, err := f.Size()
+	if err == nil && size > s.size { // what is left of one that failed
+		err = f.Truncate(s.size)
+	}
+	if err == nil {
+		_, err = f.Write(append(note, '\n'))
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	s.size += int64(len(note)) + 1
+	if err = PublishText(s.fsys, ".", checkpointFile, note); err == nil {
+		s.newest = head.Seq
+	}
+	return err
+}
+
+// open finds where in the log the next note goes. What is left of a note that failed is written over; a whole one that is
+// newer than the newest checkpoint is written again, as it need not be on the disk.
+func (s *signer) open() (err error) {
+	if s.key, err = loadKey(s.fsys); err != nil {
+		return err
+	}
+	if s.origin, _, err = readOrigin(s.fsys); err != nil {
+		return err
+	}
+	note, start, err := lastLogged(s.fsys)
+	if errors.Is(err, fs.ErrNotExist) {
+		return PublishText(s.fsys, ".", checkpointLog, nil)
+	}
+	s.size = start
+	newest, err2 := NewestCheckpoint(s.fsys)
+	if err != nil || err2 != nil && !errors.Is(err2, fs.ErrNotExist) {
+		return errors.Join(err, err2)
+	}
+	public := s.key.Public().(ed25519.PublicKey)
+	logged, bad := ParseCheckpoint(note, public)
+	published, none := ParseCheckpoint(newest, public)
+	switch {
+	case bad != nil:
+		return nil
+	case none != nil || published.Seq < logged.Seq:
+		return s.sign(logged.Head)
+	}
+	s.size += int64(len(note)) + 1
+	return nil
+}
+
+// lastLogged gives the last whole note of the log, without the blank line after it, or nothing, and where it starts, or
+// what is left of one does.
+func lastLogged(fsys FS) (note []byte, start int64, err error) {
+	err = reading(fsys, checkpointLog, func(f *io.SectionReader) error {
+		end, err := tail(f, 2*maxCheckpoint)
+		at := 0
+		if i := bytes.LastIndex(end, []byte("\n\n"+originStart)); i >= 0 {
+			at = i + 2
+		}
+		start = f.Size() - int64(len(end)-at)
+		_, note, _ = SplitCheckpoints(end[at:], false)
+		note = bytes.TrimSuffix(note, newline)
 		return err
 	})
-	return text, err
+	return note, start, err
 }

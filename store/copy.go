@@ -3,35 +3,56 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
+	"path"
+	"slices"
 	"strings"
 	"time"
 )
 
-// errEnough ends a scan where it was to end.
-var errEnough = errors.New("store: enough")
-
 // Backup copies a directory that may be in use into a new one, with all that was acknowledged before it began; who calls
-// it checks the copy. others are files that the store knows nothing of, and, with a slash at the end, directories.
-func Backup(from, to FS, live bool, others ...string) error {
-	// What proves that lines were durable comes before them, and a checkpoint before the log that it is in.
-	err := begin(from, to, checkpointFile, checkpointLog)
-	if err != nil {
+// it checks the copy. dirs are directories that the store knows nothing of.
+func Backup(from, to FS, live bool, dirs ...string) error {
+	return duplicate(from, to, live, math.MaxUint64, nil, dirs)
+}
+
+// duplicate copies a directory into a new one, the journal up to a line, with more after it. The key comes first and
+// FORMAT last: a directory with a key and without FORMAT is not whole, and does not start. What proves that lines
+// were durable comes before them, and a checkpoint before the log that it is in.
+func duplicate(from, to FS, live bool, until uint64, more []byte, dirs []string) error {
+	if names, err := to.List("."); err != nil || len(names) > 0 {
+		return cmp.Or(err, errors.New("store: the directory to write is not empty"))
+	}
+	if err := cmp.Or(to.Mkdir("."), to.Mkdir("journal"), to.Mkdir("snapshots")); err != nil {
 		return err
 	}
-	last, err := copyJournal(from, to, math.MaxUint64, nil)
+	if err := copyFiles(from, to, ".", privateKeyFile, publicKeyFile, checkpointFile, checkpointLog); err != nil {
+		return err
+	}
+	last, err := copyJournal(from, to, until, more)
 	if err != nil {
 		return err
 	}
 	if live {
 		settle(from, last)
 	}
-	return finish(from, to, others)
+	for _, dir := range dirs {
+		names, err := from.List(dir)
+		if err := cmp.Or(err, to.Mkdir(dir), copyFiles(from, to, dir, names...)); err != nil {
+			return err
+		}
+	}
+	format, err := readFile(from, "FORMAT")
+	if err != nil {
+		return err
+	}
+	return PublishText(to, ".", "FORMAT", format)
 }
 
 // settle waits until what was read of a journal in use is on the disk, which a checkpoint tells, but not for long: where
@@ -49,11 +70,11 @@ func settle(fsys FS, seq uint64) {
 
 // Repair copies the lines before cutAt, which must be good, into a new directory, of the same origin. A line of the type
 // repaired says what was cut and why, and names the newest checkpoint that was made of what is cut.
-func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, others ...string) error {
+func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, dirs ...string) error {
 	if cutAt < 2 {
 		return errors.New("the first line cannot be cut")
 	}
-	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, until: cutAt - 1, whole: true, erasures: newErasures()}, state: cfg.New()}
+	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, until: cutAt - 1, whole: true}, state: cfg.New()}
 	r.visit = r.apply
 	if err := r.heedAll(); err != nil {
 		cfg.Log.Warn("not all checkpoints can be used", "err", err)
@@ -66,7 +87,7 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 	case r.head.Seq != cutAt-1:
 		return fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cutAt)
 	}
-	said := repaired{Reason: reason, Notes: r.notes, Erased: r.erasures.unnamed()}
+	said := repaired{Reason: reason, Notes: r.notes, Erased: r.unnamed()}
 	newest := -1 // by its place in the log: after an earlier repair the seq may be lower
 	for seq, list := range r.evidence {
 		for _, e := range list {
@@ -75,148 +96,128 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, othe
 			}
 		}
 	}
-	data, err := json.Marshal(said)
-	if err != nil {
-		return err
-	}
-	at := cfg.Now(r.state).UTC().Truncate(time.Millisecond)
-	if at.Before(r.head.Time) {
-		at = r.head.Time
-	}
+	data, _ := json.Marshal(said)
+	now := cfg.Now(r.state).UTC().Truncate(time.Millisecond)
+	at := slices.MaxFunc([]time.Time{r.head.Time, now}, time.Time.Compare)
 	line := Line{Head: Head{Stamp: Stamp{cutAt, at}}, Synced: r.head.Seq, Type: kindRepaired, Data: data}
-	if err = begin(cfg.FS, to, checkpointFile, checkpointLog); err == nil {
-		_, err = copyJournal(cfg.FS, to, cutAt-1, line.appendTo(nil, r.head.Hash))
-	}
-	if err == nil {
-		err = finish(cfg.FS, to, others)
-	}
-	return err
-}
-
-// begin makes a new directory. The key comes first: a directory with a key and without FORMAT is not whole, and does not
-// start.
-func begin(from, to FS, others ...string) error {
-	names, err := to.List(".")
-	if err == nil && len(names) > 0 {
-		err = errors.New("store: the directory to write is not empty")
-	}
-	if err == nil {
-		err = to.Mkdir(".")
-	}
-	for _, name := range append([]string{privateKeyFile, publicKeyFile}, others...) {
-		if err == nil {
-			err = copyAll(from, to, name)
-		}
-	}
-	for _, dir := range []string{"journal", "snapshots"} {
-		if err == nil {
-			err = to.Mkdir(dir)
-		}
-	}
-	return err
-}
-
-// finish copies the rest of a directory; FORMAT is the last.
-func finish(from, to FS, others []string) (err error) {
-	for _, name := range others {
-		if err == nil {
-			err = copyAll(from, to, name)
-		}
-	}
-	for _, dir := range []string{"journal", "."} {
-		if err == nil {
-			err = to.SyncDir(dir)
-		}
-	}
-	format, err2 := readFile(from, "FORMAT")
-	if err = errors.Join(err, err2); err == nil {
-		err = PublishText(to, ".", "FORMAT", format)
-	}
-	return err
+	return duplicate(cfg.FS, to, false, cutAt-1, line.appendTo(nil, r.head.Hash), dirs)
 }
 
 // copyJournal copies the whole lines of a journal up to one, with more after it, and tells the last. A full file may be
 // published anew meanwhile, and the last one grow, or be followed by another.
 func copyJournal(from, to FS, until uint64, more []byte) (seq uint64, err error) {
-	for before := uint64(math.MaxUint64); seq < until && seq != before; {
+	for before := uint64(math.MaxUint64); err == nil && seq < until && seq != before; {
 		before = seq
 		name := "journal/" + numbered(seq+1)
-		err = reading(from, name, func(f *io.SectionReader) error {
-			return copyFile(to, name, func(w io.Writer) error {
-				lines := bufio.NewScanner(f)
-				lines.Buffer(make([]byte, 0, min(f.Size()+1, 1<<20)), math.MaxInt)
-				for lines.Split(splitLine); seq < until && lines.Scan(); {
-					text, whole := bytes.CutSuffix(lines.Bytes(), newline)
-					if !whole {
-						break
-					}
-					l, err := parseLine(text)
-					if err != nil {
-						return inFile(name, err.Error())
-					}
-					seq = l.Seq
-					if _, err := w.Write(lines.Bytes()); err != nil {
-						return err
-					}
+		err = rewrite(from, to, name, func(w *bufio.Writer, f *io.SectionReader) error {
+			lines := scanLines(f)
+			for seq < until && lines.Scan() {
+				text, whole := bytes.CutSuffix(lines.Bytes(), newline)
+				if !whole {
+					return nil
 				}
-				if seq == until {
-					_, err := w.Write(more)
-					return err
+				l, err := parseLine(text)
+				if err != nil {
+					return inFile(name, err.Error())
 				}
-				return lines.Err()
-			})
+				seq = l.Seq
+				w.Write(lines.Bytes())
+			}
+			if seq == until {
+				w.Write(more)
+			}
+			return lines.Err()
 		})
-		if errors.Is(err, fs.ErrNotExist) {
-			return seq, nil
-		} else if err != nil {
-			return seq, err
-		}
 	}
-	return seq, nil
+	return seq, err
 }
 
-// copyAll copies a file or, where the name ends in a slash, the files of a directory. What is not there is left out.
-func copyAll(from, to FS, name string) error {
-	dir, ok := strings.CutSuffix(name, "/")
-	if !ok {
-		return copyOne(from, to, name)
-	}
-	names, err := from.List(dir)
-	if err == nil {
-		err = to.Mkdir(dir)
-	}
-	for _, file := range names {
-		if err == nil && !strings.HasSuffix(file, tempSuffix) {
-			err = copyOne(from, to, name+file)
+// copyFiles copies files of a directory.
+func copyFiles(from, to FS, dir string, names ...string) error {
+	for _, name := range names {
+		if strings.HasSuffix(name, tempSuffix) {
+			continue
 		}
-	}
-	if err == nil {
-		err = to.SyncDir(dir)
-	}
-	return err
-}
-
-func copyOne(from, to FS, name string) error {
-	err := reading(from, name, func(f *io.SectionReader) error {
-		return copyFile(to, name, func(w io.Writer) error {
+		err := rewrite(from, to, path.Join(dir, name), func(w *bufio.Writer, f *io.SectionReader) error {
 			_, err := io.Copy(w, f)
 			return err
 		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewrite publishes under a file's name, in its own directory or another, what edit makes of it; the writer keeps its
+// first error. What is not there is left out.
+func rewrite(from, to FS, name string, edit func(*bufio.Writer, *io.SectionReader) error) error {
+	err := reading(from, name, func(f *io.SectionReader) error {
+		return Publish(to, path.Dir(name), path.Base(name), func(file io.Writer) error {
+			w := bufio.NewWriterSize(file, 1<<18)
+			return cmp.Or(edit(w, f), w.Flush())
+		})
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+		return nil
 	}
 	return err
 }
 
-func copyFile(to FS, name string, write func(io.Writer) error) error {
-	f, err := to.Create(name)
+// Erase erases the personal parts of lines that the line by, of the type KindErased, names, and which are durable: files
+// of the journal are published anew, and snapshots made before are removed. A crash leaves each file old or new.
+func (st *Store[S, E]) Erase(lines []uint64, by Stamp) error {
+	if err := st.Snapshot(); err != nil {
+		return err
+	}
+	// The older snapshots go first: beside a journal without the names they would be wrong.
+	fsys := st.cfg.FS
+	snapshots, err := numbers(fsys, "snapshots")
+	for _, seq := range snapshots {
+		if seq < by.Seq {
+			err = errors.Join(err, fsys.Remove("snapshots/"+numbered(seq)))
+		}
+	}
+	firsts, err2 := numbers(fsys, "journal")
+	if err = errors.Join(err, fsys.SyncDir("snapshots"), err2); err != nil {
+		return err
+	}
+	for i, first := range firsts {
+		last := i+1 == len(firsts)
+		if !slices.ContainsFunc(lines, func(seq uint64) bool { return seq >= first && (last || seq < firsts[i+1]) }) {
+			continue
+		}
+		if last {
+			return fmt.Errorf("store: line %d stands in the file that is being written; there was no room for a new one", by.Seq)
+		}
+		if err := eraseIn(fsys, "journal/"+numbered(first), lines, by.Time); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseIn publishes a journal file without the personal parts of some lines.
+func eraseIn(fsys FS, name string, lines []uint64, at time.Time) error {
+	instead := at.UTC().AppendFormat([]byte(`,"personal":`), erasedLayout)
+	err := rewrite(fsys, fsys, name, func(w *bufio.Writer, f *io.SectionReader) error {
+		from := scanLines(f)
+		for from.Scan() {
+			text := from.Bytes()
+			l, err := parseLine(bytes.TrimSuffix(text, newline))
+			if err != nil {
+				return err
+			}
+			if slices.Contains(lines, l.Seq) && l.Personal != nil && !erased(l.Personal) {
+				whole := len(text) - len(l.Personal) - len("}\n") - len(`,"personal":`)
+				text = slices.Concat(text[:whole], instead, []byte("}\n"))
+			}
+			w.Write(text)
+		}
+		return from.Err()
+	})
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<18)
-	if err = write(w); err == nil {
-		err = errors.Join(w.Flush(), f.Sync())
-	}
-	return errors.Join(err, f.Close())
+	return fsys.Seal(name)
 }

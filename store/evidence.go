@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 )
 
@@ -88,12 +89,8 @@ func (s *scan) heedAll() error {
 
 // newestCheckpoint heeds the newest checkpoint, and the last in the log. One that is none proves nothing.
 func (r *replay[S, E]) newestCheckpoint() error {
-	origin, _, err := readOrigin(r.fsys)
-	if err != nil {
-		return err
-	}
 	newest, err := NewestCheckpoint(r.fsys)
-	last, _, err2 := lastLogged(r.fsys, origin)
+	last, _, err2 := lastLogged(r.fsys)
 	key, err3 := PublicKey(r.fsys)
 	if none := errors.Join(err, err2, err3); errors.Is(none, fs.ErrNotExist) && newest == nil && last == nil {
 		return nil
@@ -121,8 +118,10 @@ type repaired struct {
 		Hash string `json:"hash"`
 	} `json:"checkpoint"`
 	Notes int `json:"notes"` // in the log of checkpoints by then
-	// Erased are the lines whose personal parts were erased by lines that were cut off, and when.
+	// Erased are the lines whose personal parts were erased by lines that were cut off, and when. The lines that the
+	// type KindErased names, at its own time, are read into Lines.
 	Erased map[uint64]string `json:"erased,omitempty"`
+	Lines  []uint64          `json:"lines,omitempty"`
 }
 
 // excused tells whether a repair says that the lines a checkpoint was made of were cut off.
@@ -133,14 +132,26 @@ func (s *scan) excused(e *evidence) bool {
 	})
 }
 
-// agrees holds a line against the checkpoints of its seq.
-func (s *scan) agrees(l *Line) error {
-	if l.Type == kindRepaired {
-		r := repaired{line: l.Stamp}
-		if err := json.Unmarshal(l.Data, &r); err != nil {
+// note heeds what a line says of others, and holds it against the checkpoints of its seq.
+func (s *scan) note(at Place, l *Line) error {
+	if s.whole && erased(l.Personal) {
+		when := string(l.Personal[len(`{"erased":"`) : len(l.Personal)-len(`"}`)])
+		s.gone[l.Seq] = erasedAt{at, when}
+	}
+	if l.Type == kindRepaired || l.Type == KindErased && s.whole {
+		said := repaired{line: l.Stamp}
+		if err := json.Unmarshal(l.Data, &said); err != nil {
 			return err
 		}
-		s.repairs = append(s.repairs, r)
+		for _, seq := range said.Lines {
+			s.named[seq] = append(s.named[seq], l.Time.Format(timeLayout))
+		}
+		for seq, when := range said.Erased {
+			s.named[seq] = append(s.named[seq], when)
+		}
+		if l.Type == kindRepaired {
+			s.repairs = append(s.repairs, said)
+		}
 	}
 	fits, keptFits := s.fits, s.keptFits
 	for _, e := range s.evidence[l.Seq] {
@@ -182,4 +193,38 @@ func (s *scan) beyond() (first *evidence) {
 		}
 	}
 	return first
+}
+
+// KindErased is the type of the lines that name other lines whose personal parts are erased: their data has a member
+// lines, of their numbers. A file is begun for such a line, so that all that it names stand in full ones.
+const KindErased = "personal.erased"
+
+// erasedAt is a line whose personal part is gone, and since when.
+type erasedAt struct {
+	Place
+	time string
+}
+
+// unnamed gives the lines whose personal parts are gone without a line that says so, and when that was.
+func (s *scan) unnamed() map[uint64]string {
+	lines := map[uint64]string{}
+	for seq, x := range s.gone {
+		if !slices.Contains(s.named[seq], x.time) {
+			lines[seq] = x.time
+		}
+	}
+	return lines
+}
+
+// unexplained finds a personal part that is gone without a line that says so. left is how many are named and still there.
+func (s *scan) unexplained() (left int, err error) {
+	for _, seq := range slices.Sorted(maps.Keys(s.unnamed())) {
+		return 0, &Damage{s.gone[seq].Place, seq, "has no personal part, and no line says that it was erased then"}
+	}
+	for seq := range s.named {
+		if _, gone := s.gone[seq]; !gone {
+			left++
+		}
+	}
+	return left, nil
 }

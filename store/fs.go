@@ -155,8 +155,23 @@ func reading(fsys FS, name string, read func(*io.SectionReader) error) error {
 	return read(io.NewSectionReader(f, 0, size))
 }
 
-// Publish makes a whole file appear under its name, or nothing: it is written
-// under a temporary name, synced, renamed, and the directory is synced.
+// tail reads the last bytes of a file, so many or all.
+func tail(f *io.SectionReader, n int64) ([]byte, error) {
+	f.Seek(max(0, f.Size()-n), io.SeekStart)
+	return io.ReadAll(f)
+}
+
+// readFile reads a small file.
+func readFile(fsys FS, name string) (text []byte, err error) {
+	err = reading(fsys, name, func(f *io.SectionReader) error {
+		text, err = io.ReadAll(f)
+		return err
+	})
+	return text, err
+}
+
+// Publish makes a whole file appear under its name, or nothing: it is written under a temporary name, synced, renamed,
+// and the directory is synced.
 func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	temp := dir + "/" + name + tempSuffix
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -166,8 +181,7 @@ func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = write(f)
-	if err == nil {
+	if err = write(f); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {

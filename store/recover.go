@@ -50,25 +50,13 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 
 // recover brings the state to the journal's end, and journals what it found there.
 func (st *Store[S, E]) recover() error {
-	if err := prepare(st.cfg.FS); err != nil {
-		return err
-	}
 	r := replay[S, E]{cfg: st.cfg, scan: scan{fsys: st.cfg.FS}}
-	r.visit = r.apply
-	if err := cmp.Or(r.thaw(), r.newestCheckpoint()); err != nil {
-		return err
-	}
-	if err := r.run(); err != nil {
-		return err
-	}
-	if now := st.cfg.Now(r.state); r.head.Time.After(now.Add(maxAhead)) {
-		return &ClockError{r.head.Time, now}
-	}
-	if err := r.room(); err != nil {
-		return err
-	}
-	if err := cmp.Or(r.mend(), st.signer.open(st.cfg.FS)); err != nil {
-		return err
+	r.visit, st.signer.fsys = r.apply, st.cfg.FS
+	steps := []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.run, r.mayGoOn, r.mend, st.signer.open}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	file, err := r.fsys.Append(r.last)
 	if err != nil {
@@ -90,21 +78,20 @@ func (st *Store[S, E]) recover() error {
 // readCreated reads the time of the first line.
 func (st *Store[S, E]) readCreated() error {
 	return reading(st.cfg.FS, "journal/"+numbered(1), func(f *io.SectionReader) error {
-		text, err := bufio.NewReader(f).ReadBytes('\n')
-		if err != nil && err != io.EOF {
-			return err
-		}
-		first, err := parseLine(bytes.TrimSuffix(text, newline))
+		lines := scanLines(f)
+		lines.Scan()
+		first, err := parseLine(bytes.TrimSuffix(lines.Bytes(), newline))
 		if err != nil {
-			return &Damage{Place{"journal/" + numbered(1), 1, 0}, 1, err.Error()}
+			err = &Damage{Place{"journal/" + numbered(1), 1, 0}, 1, err.Error()}
 		}
 		st.created = first.Time
-		return nil
+		return cmp.Or(lines.Err(), err)
 	})
 }
 
 // prepare makes the directory's fixed parts and drops temporary files.
-func prepare(fsys FS) error {
+func (s *scan) prepare() error {
+	fsys := s.fsys
 	_, noKey := readFile(fsys, privateKeyFile) // it is made after FORMAT
 	held := noKey == nil
 	for _, dir := range []string{".", "journal", "snapshots"} {
@@ -149,20 +136,42 @@ func (r *replay[S, E]) thaw() error {
 		return err
 	}
 	for _, seq := range slices.Backward(seqs) {
-		var state S
-		head, err := readSnapshot(r.fsys, seq, func(body io.Reader) (err error) {
-			state, err = r.cfg.Thaw(body)
-			return err
-		})
-		r.proof = max(r.proof, head.Seq) // it proves this also when it cannot be thawed
+		err := r.thawFrom(seq)
 		if err == nil {
-			r.state, r.from = state, head
 			return nil
 		}
 		r.cfg.Log.Warn("a snapshot cannot be used; the journal is read instead", "err", err)
 	}
 	r.state = r.cfg.New()
 	return nil
+}
+
+// thawFrom starts with a snapshot. One that is whole proves that its line was durable, also when it cannot be thawed.
+func (r *replay[S, E]) thawFrom(seq uint64) error {
+	name := "snapshots/" + numbered(seq)
+	return reading(r.fsys, name, func(f *io.SectionReader) error {
+		sum := sha256.New()
+		body := io.LimitReader(f, f.Size()-int64(len(snapshotEnd(sum))))
+		b := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
+		start, _ := b.ReadString('\n')
+		head := parseSnapshotStart(start)
+		state, refused := r.cfg.Thaw(b)
+		_, err := io.Copy(io.Discard, b)
+		end, err2 := io.ReadAll(f)
+		switch err := cmp.Or(err, err2); {
+		case err != nil:
+			return err
+		case string(end) != snapshotEnd(sum):
+			return inFile(name, "does not end in the SHA-256 of its bytes")
+		case head.Seq != seq || start != snapshotStart(head):
+			return inFile(name, "does not start with the line that its name says")
+		}
+		if r.proof = max(r.proof, seq); refused != nil {
+			return inFile(name, refused.Error())
+		}
+		r.state, r.from = state, head
+		return nil
+	})
 }
 
 // apply applies a line's event.
@@ -186,8 +195,12 @@ func (r *replay[S, E]) apply(at Place, l *Line) error {
 	return nil
 }
 
-// room tells whether the disk has room to start: to copy the last file forward, and for the lines to come.
-func (r *replay[S, E]) room() error {
+// mayGoOn tells whether the clock fits the journal's end, and whether the disk has room to start: to copy the last
+// file forward, and for the lines to come.
+func (r *replay[S, E]) mayGoOn() error {
+	if now := r.cfg.Now(r.state); r.head.Time.After(now.Add(maxAhead)) {
+		return &ClockError{r.head.Time, now}
+	}
 	need := int64(2 * reserve)
 	if !r.clean() {
 		need += r.size
@@ -225,8 +238,8 @@ const kindOpened = "opened"
 // Own tells whether lines of a type are the store's own, and hold no event.
 func Own(kind string) bool { return kind == kindOpened || kind == kindRepaired }
 
-// mend cuts a torn tail. Unless the journal's end is known to be on disk, the
-// last file is copied forward: the page cache may show what never got there.
+// mend cuts a torn tail. Unless the journal's end is known to be on disk, the last file is copied forward: the page
+// cache may show what never got there.
 func (r *replay[S, E]) mend() error {
 	if r.torn != nil {
 		if err := r.keepTorn(); err != nil {
@@ -236,10 +249,11 @@ func (r *replay[S, E]) mend() error {
 	if r.clean() {
 		return r.fsys.SyncDir("journal") // nor need a name that is seen be there after a power cut
 	}
-	r.last = cmp.Or(r.last, "journal/"+numbered(1))
-	return Publish(r.fsys, "journal", path.Base(r.last), func(to io.Writer) error {
-		return copyRange(r.fsys, to, r.last, 0, r.size)
-	})
+	if r.last == "" {
+		r.last = "journal/" + numbered(1)
+		return PublishText(r.fsys, "journal", numbered(1), nil)
+	}
+	return r.publishPart("journal", path.Base(r.last), r.last, 0, r.size)
 }
 
 // keepTorn writes the bytes that will be cut off into a file of their own.
@@ -248,25 +262,21 @@ func (r *replay[S, E]) keepTorn() error {
 	if err != nil {
 		return err
 	}
-	for n := 1; r.torn.Kept == ""; n++ {
-		if name := fmt.Sprintf("torn-%012d-%d.bin", r.torn.Seq, n); !slices.Contains(have, name) {
-			r.torn.Kept = name
-		}
+	for n := 1; r.torn.Kept == "" || slices.Contains(have, r.torn.Kept); n++ {
+		r.torn.Kept = fmt.Sprintf("torn-%012d-%d.bin", r.torn.Seq, n)
 	}
 	r.cfg.Log.Warn("torn tail: the journal's end is not whole, and nothing shows that it was acknowledged; it is cut, and its bytes are kept",
 		"file", r.torn.File, "offset", r.torn.Offset, "bytes", r.torn.Bytes, "reason", r.torn.Reason, "kept", r.torn.Kept)
-	return Publish(r.fsys, ".", r.torn.Kept, func(to io.Writer) error {
-		return copyRange(r.fsys, to, r.torn.File, r.torn.Offset, r.torn.Bytes)
-	})
+	return r.publishPart(".", r.torn.Kept, r.torn.File, r.torn.Offset, r.torn.Bytes)
 }
 
-func copyRange(fsys FS, to io.Writer, name string, from, length int64) error {
-	if length == 0 {
-		return nil // there may be no file
-	}
-	return reading(fsys, name, func(f *io.SectionReader) error {
-		_, err := io.CopyN(to, io.NewSectionReader(f, from, length), length)
-		return err
+// publishPart publishes a part of a file.
+func (r *replay[S, E]) publishPart(dir, name, of string, from, length int64) error {
+	return reading(r.fsys, of, func(f *io.SectionReader) error {
+		return Publish(r.fsys, dir, name, func(to io.Writer) error {
+			_, err := io.CopyN(to, io.NewSectionReader(f, from, length), length)
+			return err
+		})
 	})
 }
 
@@ -279,8 +289,8 @@ func copyRange(fsys FS, to io.Writer, name string, from, length int64) error {
 
 const snapshotsKept = 2
 
-// Snapshot writes the present state beside the journal, without stopping
-// writers, once all of it is durable. A failure loses nothing.
+// Snapshot writes the present state beside the journal, without stopping writers, once all of it is durable. A
+// failure loses nothing.
 func (st *Store[S, E]) Snapshot() error { return st.snapshot(false) }
 
 // snapshot writes a snapshot; last tells that it is the one of Close.
@@ -293,21 +303,20 @@ func (st *Store[S, E]) snapshot(last bool) error {
 		return err
 	}
 	write := st.cfg.Freeze(st.state)
-	head, wait := st.head, st.newest()
-	head.Seq = st.seq
+	seq, head, wait := st.seq, st.head, st.newest()
 	st.mu.Unlock()
 	if err := wait.wait(); err != nil {
 		return err
 	}
 	if wait != nil {
-		head = wait.entries[head.Seq-wait.entries[0].Seq].Head
+		head = wait.entries[seq-wait.entries[0].Seq].Head
 	}
 	fsys := st.cfg.FS
 	have, err := numbers(fsys, "snapshots")
-	if err != nil || slices.Contains(have, head.Seq) {
+	if err != nil || slices.Contains(have, seq) {
 		return err
 	}
-	err = Publish(fsys, "snapshots", numbered(head.Seq), func(f io.Writer) error { return writeSnapshot(f, head, write) })
+	err = Publish(fsys, "snapshots", numbered(seq), func(f io.Writer) error { return writeSnapshot(f, head, write) })
 	if err != nil {
 		return err
 	}
@@ -328,35 +337,6 @@ func writeSnapshot(f io.Writer, head Head, write func(io.Writer) error) error {
 	return err
 }
 
-// readSnapshot gives the body of a snapshot to read. Where its error comes
-// with a head, the file is whole, and the error is that of read.
-func readSnapshot(fsys FS, seq uint64, read func(io.Reader) error) (head Head, err error) {
-	name := "snapshots/" + numbered(seq)
-	err = reading(fsys, name, func(f *io.SectionReader) error {
-		sum := sha256.New()
-		body := io.LimitReader(f, f.Size()-int64(len(snapshotEnd(sum))))
-		r := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
-		start, _ := r.ReadString('\n')
-		h := parseSnapshotStart(start)
-		refused := read(r)
-		_, err1 := io.Copy(io.Discard, r)
-		end, err2 := io.ReadAll(f)
-		switch err := cmp.Or(err1, err2); {
-		case err != nil:
-			return err
-		case string(end) != snapshotEnd(sum):
-			return inFile(name, "does not end in the SHA-256 of its bytes")
-		case h.Seq != seq || start != snapshotStart(h):
-			return inFile(name, "does not start with the line that its name says")
-		}
-		if head = h; refused != nil {
-			return inFile(name, refused.Error())
-		}
-		return nil
-	})
-	return head, err
-}
-
 func snapshotStart(h Head) string {
 	return fmt.Sprintf("{\"hash\":\"%x\",\"seq\":%d,\"time\":%q}\n", h.Hash, h.Seq, h.Time.Format(timeLayout))
 }
@@ -370,6 +350,4 @@ func parseSnapshotStart(line string) (h Head) {
 	return h
 }
 
-func snapshotEnd(sum hash.Hash) string {
-	return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sum.Sum(nil))
-}
+func snapshotEnd(sum hash.Hash) string { return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sum.Sum(nil)) }

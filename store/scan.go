@@ -14,8 +14,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Place is where a line stands in the journal.
@@ -49,9 +47,7 @@ type Torn struct {
 }
 
 // inFile is damage to a file that is no journal.
-func inFile(name, reason string) *Damage {
-	return &Damage{Place: Place{File: name}, Reason: reason}
-}
+func inFile(name, reason string) *Damage { return &Damage{Place: Place{File: name}, Reason: reason} }
 
 // numbered names a journal file by its first line, a snapshot by the line it was made after.
 func numbered(seq uint64) string { return fmt.Sprintf("%012d.jsonl", seq) }
@@ -60,8 +56,8 @@ func numbered(seq uint64) string { return fmt.Sprintf("%012d.jsonl", seq) }
 func numbers(fsys FS, dir string) (seqs []uint64, err error) {
 	names, err := fsys.List(dir)
 	for _, name := range names {
-		digits, _ := strings.CutSuffix(name, ".jsonl")
-		if seq, err := strconv.ParseUint(digits, 10, 64); err == nil && name == numbered(seq) {
+		var seq uint64
+		if fmt.Sscanf(name, "%d", &seq); name == numbered(seq) {
 			seqs = append(seqs, seq)
 		}
 	}
@@ -71,6 +67,7 @@ func numbers(fsys FS, dir string) (seqs []uint64, err error) {
 const (
 	formatLine    = "waybill-journal v%d %s\n"
 	formatVersion = 1
+	originStart   = "waybill/"
 )
 
 // readOrigin reads FORMAT: the directory's own name, and what stands for the hash before line 1.
@@ -88,20 +85,22 @@ func readOrigin(fsys FS) (name string, hash [32]byte, err error) {
 	case string(text) != fmt.Sprintf(formatLine, formatVersion, id):
 		return "", hash, inFile("FORMAT", "does not name a journal's format")
 	}
-	return "waybill/" + id, sha256.Sum256(text), nil
+	return originStart + id, sha256.Sum256(text), nil
 }
+
+// errEnough ends a scan where it was to end.
+var errEnough = errors.New("store: enough")
 
 // scan is one pass over the journal, from its first line to its end.
 type scan struct {
 	fsys  FS
 	visit func(Place, *Line) error // called for each line that follows from the one before; its error ends the pass
-	// from is a line that the journal must hold; those up to it are not
-	// visited, and of a file that ends before it only the last line is read.
+	// from is a line that the journal must hold; those up to it are not visited, and of a file that ends before it
+	// only the last line is read.
 	from  Head
 	until uint64 // the line after which to end; 0 is none
 	proof uint64 // the highest seq that is known to have been durable
-	// whole also checks that every line is one JSON object; a decoder that
-	// reads data and personal part strictly makes that needless.
+	// whole also checks that every line is one JSON object, which a strict decoder has no need of, and what is erased.
 	whole bool
 	live  bool // a server is writing the journal; an unfinished line at the end is its business
 
@@ -111,7 +110,8 @@ type scan struct {
 	fits     uint64                // the newest line that a checkpoint agrees with
 	keptFits uint64                // of those that were kept
 	notes    int                   // in the log of checkpoints
-	erasures *erasures             // or nil
+	named    map[uint64][]string   // when lines' personal parts were erased, as others say
+	gone     map[uint64]erasedAt   // what stands in them instead
 
 	head  Head
 	files int
@@ -123,6 +123,7 @@ type scan struct {
 
 // run goes through the files. A first bad line is left in s.torn if it may be a torn tail, and returned if it is damage.
 func (s *scan) run() error {
+	s.named, s.gone = map[uint64][]string{}, map[uint64]erasedAt{}
 	firsts, err := numbers(s.fsys, "journal")
 	if err == nil {
 		_, s.head.Hash, err = readOrigin(s.fsys)
@@ -132,21 +133,19 @@ func (s *scan) run() error {
 	}
 	for i, first := range firsts {
 		s.files, s.last, s.lines, s.size = i+1, "journal/"+numbered(first), 0, 0
-		later := firsts[i+1:]
-		switch {
-		case first != s.head.Seq+1:
+		if first != s.head.Seq+1 {
 			return &Damage{Place{s.last, 1, 0}, s.head.Seq + 1, "the file before it, or a part of that, is missing"}
-		case len(later) > 0 && later[0] <= s.from.Seq:
-			err = reading(s.fsys, s.last, s.skip)
-		default:
-			err = reading(s.fsys, s.last, s.read)
 		}
-		if err == errEnough {
+		later, read := firsts[i+1:], s.read
+		if len(later) > 0 && later[0] <= s.from.Seq {
+			read = s.skip
+		}
+		switch err := reading(s.fsys, s.last, read); {
+		case err == errEnough:
 			return nil
-		} else if err != nil {
+		case err != nil:
 			return err
-		}
-		if s.torn != nil && len(later) > 0 {
+		case s.torn != nil && len(later) > 0:
 			return s.damage("later files exist, so it was durable")
 		}
 	}
@@ -175,14 +174,13 @@ func (s *scan) damage(proof string) error {
 
 // skip goes over a file by its last line alone.
 func (s *scan) skip(f *io.SectionReader) error {
-	size := f.Size()
 	for n := int64(1 << 16); ; n *= 4 {
-		end := make([]byte, min(n, size))
-		if _, err := f.ReadAt(end, size-int64(len(end))); err != nil && err != io.EOF {
+		end, err := tail(f, n)
+		if err != nil {
 			return err
 		}
 		start := bytes.LastIndexByte(bytes.TrimSuffix(end, newline), '\n') + 1
-		if start == 0 && n < size {
+		if start == 0 && n < f.Size() {
 			continue // a longer line
 		}
 		l, err := s.parse(end[start:])
@@ -196,9 +194,7 @@ func (s *scan) skip(f *io.SectionReader) error {
 
 // read goes through the lines of a file. After the first bad one it looks for proof that this had been durable.
 func (s *scan) read(f *io.SectionReader) error {
-	lines := bufio.NewScanner(f)
-	lines.Buffer(make([]byte, 0, min(f.Size(), 1<<20)), math.MaxInt)
-	lines.Split(splitLine)
+	lines := scanLines(f)
 	for n := 1; lines.Scan(); n++ {
 		text := lines.Bytes()
 		l, bad := s.parse(text)
@@ -213,20 +209,14 @@ func (s *scan) read(f *io.SectionReader) error {
 			bad = l.follows(s.head)
 		}
 		at := Place{s.last, n, s.size}
-		if bad == nil {
-			if err := s.agrees(&l); err != nil {
-				return &Damage{at, l.Seq, err.Error()}
-			}
-			if s.erasures != nil {
-				if err := s.erasures.note(at, &l); err != nil {
-					return err
-				}
-			}
-		}
-		switch {
-		case bad != nil:
+		if bad != nil {
 			s.torn = &Torn{Damage: Damage{at, s.head.Seq + 1, bad.Error()}, Bytes: int64(len(text)), unfinished: bad == errNewline}
 			continue
+		}
+		if err := s.note(at, &l); err != nil {
+			return &Damage{at, l.Seq, err.Error()}
+		}
+		switch {
 		case l.Seq > s.from.Seq:
 			if err := s.show(at, &l); err != nil {
 				return err
@@ -256,6 +246,14 @@ var (
 	newline    = []byte{'\n'}
 	errNewline = errors.New("has no newline at its end")
 )
+
+// scanLines goes over the lines of a journal file, however long.
+func scanLines(f *io.SectionReader) *bufio.Scanner {
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 0, min(f.Size()+1, 1<<20)), math.MaxInt)
+	lines.Split(splitLine)
+	return lines
+}
 
 // splitLine is a bufio.SplitFunc. It leaves the newline, so that its lack is seen.
 func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
@@ -306,29 +304,25 @@ type Kept struct {
 	Key  ed25519.PublicKey
 }
 
-// Verify checks every byte of the journal and of the snapshots, that each
-// snapshot holds what replaying the journal gives, and that the journal extends each checkpoint, its own and those kept.
-// check, which sees the state before each event, and inspect, which sees the state after the last line, look at what the
-// events mean.
+// Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the journal
+// gives, and that the journal extends each checkpoint, its own and those kept. check, which sees the state before
+// each event, and inspect, which sees the state after the last line, look at what the events mean.
 func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
 	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
-	r.erasures = newErasures()
 	seqs, err := numbers(cfg.FS, "snapshots")
 	names, unlisted := cfg.FS.List("journal")
 	if i := slices.IndexFunc(names, func(name string) bool { return !journalFile.MatchString(name) }); i >= 0 {
 		return Report{}, inFile("journal/"+names[i], "is not a file of the journal")
 	}
-	if err = cmp.Or(err, unlisted); err == nil {
-		err = r.heedAll()
-	}
+	err = cmp.Or(err, unlisted, r.heedAll())
 	for _, k := range kept {
 		err = cmp.Or(err, r.heed(k.Note, k.Key, evidence{from: "the file given", kept: true}))
 	}
 	if err != nil {
 		return Report{}, err
 	}
-	if n := len(seqs); n > 0 {
-		r.proof = seqs[n-1]
+	for _, seq := range seqs {
+		r.proof = seq
 	}
 	checked := 0
 	r.visit = func(at Place, l *Line) error {
@@ -340,7 +334,7 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 	}
 	left := 0
 	if err = r.run(); err == nil {
-		left, err = r.erasures.check()
+		left, err = r.unexplained()
 	}
 	if err == nil {
 		err = inspect(r.state, r.head.Stamp)
@@ -358,15 +352,12 @@ func (r *replay[S, E]) compare(l *Line) error {
 		return err
 	}
 	name := "snapshots/" + numbered(l.Seq)
-	err := reading(r.fsys, name, func(f *io.SectionReader) error {
-		got, err := io.ReadAll(f)
-		if err == nil && !bytes.Equal(got, want.Bytes()) {
-			err = inFile(name, "is not the snapshot that replaying the journal gives")
-		}
-		return err
-	})
-	if errors.Is(err, fs.ErrNotExist) {
+	got, err := readFile(r.fsys, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil // a running server has dropped it since
+	case err == nil && !bytes.Equal(got, want.Bytes()):
+		return inFile(name, "is not the snapshot that replaying the journal gives")
 	}
 	return err
 }

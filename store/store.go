@@ -1,16 +1,14 @@
-// Package store keeps one value in memory and makes it durable by an
-// append-only, hash-chained journal of events in JSON lines.
-//
-// It is generic: S is the state, a pointer; E is an event, an immutable value once it was handed in. The store knows
-// nothing of what they mean. All access goes through closures run under the program's one lock:
+// Package store keeps one value in memory and makes it durable by an append-only, hash-chained journal of events in
+// JSON lines. It is generic: S is the state, a pointer; E is an event, an immutable value once it was handed in. The
+// store knows nothing of what they mean. All access goes through closures run under the program's one lock:
 //
 //	st.View(func(s *State, now time.Time) { … })
 //	seq, err := st.Update(func(s *State, now time.Time) ([]Event, error) { … })
 //
-// An update takes the instant, decides, applies its events, numbers them and hands them to the one writer goroutine, all
-// under the lock and without I/O; then it waits outside the lock. The writer takes all that is pending, encodes it,
-// writes once, syncs once, and releases everyone who waited. A view, and a refusal, waits likewise until all that it saw
-// is durable, so that no answer shows what a crash could still undo.
+// An update takes the instant, decides, applies its events, numbers them and hands them to the one writer goroutine,
+// all under the lock and without I/O; then it waits outside the lock. The writer takes all that is pending, encodes it,
+// writes once, syncs once, and releases everyone who waited. A view, and a refusal, waits likewise until all that it
+// saw is durable, so that no answer shows what a crash could still undo.
 //
 // # Files
 //
@@ -24,10 +22,8 @@
 //
 // [Line] documents the line format. Opening reads the newest snapshot that the journal confirms and applies the lines
 // after it. The first bad line is either a torn tail, never acknowledged: it is cut, and its bytes are kept; or it is
-// provably damage to durable data: [Damage], and nothing is changed.
-//
-// The first failed write or sync of the journal is final ([ErrFailed]): what a
-// kernel says of a page after a failed sync is worth nothing.
+// provably damage to durable data: [Damage], and nothing is changed. The first failed write or sync of the journal is
+// final ([ErrFailed]): what a kernel says of a page after a failed sync is worth nothing.
 package store
 
 import (
@@ -45,8 +41,8 @@ var (
 	ErrLocked = errors.New("store: the directory is in use by another process")
 	// ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
 	ErrNewer = errors.New("store: written by a newer version")
-	// ErrFailed is returned once a write or sync of the journal has failed.
-	// What was being updated may or may not survive; nothing is acknowledged from then on.
+	// ErrFailed is returned once a write or sync of the journal has failed. What was being updated may or may not
+	// survive; nothing is acknowledged from then on.
 	ErrFailed = errors.New("store: the journal cannot be written")
 	ErrClosed = errors.New("store: closed")
 	// ErrFull is returned by an update while the disk has no room for the journal. It has changed nothing.
@@ -57,8 +53,7 @@ var (
 type ClockError struct{ Last, Now time.Time }
 
 func (e *ClockError) Error() string {
-	return fmt.Sprintf("store: the journal's last line is of %s, but the clock says %s",
-		e.Last.Format(timeLayout), e.Now.Format(timeLayout))
+	return fmt.Sprintf("store: the journal's last line is of %s, but the clock says %s", e.Last.Format(timeLayout), e.Now.Format(timeLayout))
 }
 
 // NoRoom is an error of Open: so many bytes are missing on the disk to start.
@@ -68,8 +63,7 @@ func (e *NoRoom) Error() string {
 	return fmt.Sprintf("store: the disk is full: %d more bytes are needed to start", e.Missing)
 }
 
-// maxAhead is how far the last line may lie ahead of the clock at Open;
-// within it, time stands still until the clock has caught up.
+// maxAhead is how far the last line may lie ahead of the clock at Open; time stands still until that has caught up.
 const maxAhead = time.Minute
 
 // Config says what the stored value is and where it is kept. All fields but Log are required.
@@ -80,19 +74,17 @@ type Config[S, E any] struct {
 	Now func(S) time.Time // the only clock, called under the lock
 	// Apply changes the state as the event says. It must not fail, read a clock or decide anything.
 	Apply func(S, Stamp, E)
-	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or
-	// nothing, and names its type. The writer calls it, without the lock.
+	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or nothing, and names its
+	// type. The writer calls it, without the lock.
 	Encode func(e E, data, personal []byte) (kind string, d, p []byte)
 	// Decode is Encode's inverse; with a personal part, the data's last member is "personal". An unknown kind is ErrNewer.
 	Decode func(kind string, data, personal []byte) (E, error)
-	// Freeze is called under the lock and must take no more than microseconds per megabyte;
-	// what it returns is called without the lock and writes the state as it was.
-	Freeze func(S) func(io.Writer) error
-	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote
-	// Weigh tells how many bytes the event's line has at most; it is called under the lock.
-	Weigh func(E) int64
-
-	SegmentBytes int64 // from which a journal file is followed by a new one; 0 is 64 MiB
+	// Freeze is called under the lock and must take no more than microseconds per megabyte; what it returns is called
+	// without the lock and writes the state as it was.
+	Freeze       func(S) func(io.Writer) error
+	Thaw         func(io.Reader) (S, error) // reads what Freeze wrote
+	Weigh        func(E) int64              // how many bytes the event's line has at most; called under the lock
+	SegmentBytes int64                      // from which a journal file is followed by a new one; 0 is 64 MiB
 }
 
 // A Stamp is the line an event stands in: its number and instant.
@@ -160,10 +152,7 @@ func (st *Store[S, E]) Created() time.Time { return st.created }
 // View calls read under the lock and returns once all that read saw is durable.
 func (st *Store[S, E]) View(read func(S, time.Time)) error {
 	wait, err := st.view(read)
-	if err != nil {
-		return err
-	}
-	return wait.wait()
+	return cmp.Or(err, wait.wait())
 }
 
 // Glance calls read under the lock like View but does not wait; settled does. It is for what comes before a View or
@@ -192,9 +181,7 @@ func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func
 	wait, err := st.view(func(s S, now time.Time) {
 		var events []E
 		if events, refused = decide(s, now); refused == nil && len(events) > 0 {
-			if refused = st.admit(events); refused == nil {
-				st.commit(events, after)
-			}
+			refused = st.commit(events, after)
 		}
 		seq = st.seq
 	})
@@ -204,21 +191,12 @@ func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func
 	return seq, refused
 }
 
-// admit takes the room that the events need on the disk, so that no line is ever begun that cannot be ended. The lock is held.
-func (st *Store[S, E]) admit(events []E) error {
+// commit applies events and hands them to the writer. It takes the room that they need on the disk, so that no line
+// is ever begun that cannot be ended. The lock is held.
+func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
 	if st.room < reserve {
 		return ErrFull
 	}
-	for _, e := range events {
-		weight := st.cfg.Weigh(e)
-		st.room -= weight
-		st.pending.weight += weight
-	}
-	return nil
-}
-
-// commit applies events and hands them to the writer. The lock is held.
-func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) {
 	// An Apply that panics leaves a state nobody decided: nothing may build on it.
 	whole := false
 	defer func() {
@@ -227,6 +205,9 @@ func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) {
 		}
 	}()
 	for _, e := range events {
+		weight := st.cfg.Weigh(e)
+		st.room -= weight
+		st.pending.weight += weight
 		st.seq++
 		stamp := Stamp{st.seq, st.last}
 		st.cfg.Apply(st.state, stamp, e)
@@ -240,6 +221,7 @@ func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) {
 	case st.kick <- struct{}{}:
 	default:
 	}
+	return nil
 }
 
 // usable tells why nothing can be asked of the store any more. The lock is held.
@@ -250,8 +232,8 @@ func (st *Store[S, E]) usable() error {
 	return st.err
 }
 
-// SetClock journals an event, of the type KindClock, that sets the clock: time
-// goes on from at, which may lie before the last line.
+// SetClock journals an event, of the type KindClock, that sets the clock: time goes on from at, which may lie before
+// the last line.
 func (st *Store[S, E]) SetClock(at time.Time, e E) error {
 	if kind, _, _ := st.cfg.Encode(e, nil, nil); kind != KindClock {
 		return fmt.Errorf("store: an event of type %q cannot set the clock", kind)
@@ -299,8 +281,8 @@ func (st *Store[S, E]) fail(err error) {
 	st.pending = newBatch[E]()
 }
 
-// Close lets nobody in any more, waits for what is pending, writes a snapshot,
-// which proves the clean end, and gives the directory free.
+// Close lets nobody in any more, waits for what is pending, writes a snapshot, which proves the clean end, and gives
+// the directory free.
 func (st *Store[S, E]) Close() error {
 	st.mu.Lock()
 	if st.closed {
