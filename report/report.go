@@ -1,7 +1,6 @@
-// Package report keeps the reports of orders that companies ask for, and writes them as comma-separated values ([Write]).
+// Package report keeps the reports of orders that companies ask for, and writes them as CSV ([Write]).
 //
-// A [State] is changed only by events, as in package booking. The package has no lock, clock or I/O: whoever runs the
-// queue tells the instant and gives the writer.
+// A [State] is changed only by events, as in package booking. The package has no lock, clock or I/O of its own.
 package report
 
 import (
@@ -174,8 +173,7 @@ const room = 1 << 15
 // Write writes a company's orders as they stand at an instant: all tickets of the bookings that travel with it and
 // lie in the report's range, in its order, those of the same instant by id. It gives their number.
 //
-// It takes memory for so many rows only: each round goes through all bookings and keeps the first rows that come after
-// those already written.
+// It takes memory for so many rows only: each round picks out of all bookings the first that are not written yet.
 func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Booking, now time.Time, partner func(booking.ID) string) (rows int, err error) {
 	out := csv.NewWriter(bufio.NewWriterSize(to, 1<<16))
 	out.UseCRLF = true // RFC 4180
@@ -199,7 +197,7 @@ func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Boo
 // round gives the first rows after last, in order; more tells that there are others.
 func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more bool) {
 	first, end := r.Start.UnixMilli(), r.End.UnixMilli()
-	ours := func(l booking.Leg) bool { return l.Run.Form.Company.ID == r.Company } // makes a ticket its order (contract §8)
+	ours := func(l booking.Leg) bool { return l.Run.Form.Company.ID == r.Company } // contract §8
 	cut := func() {
 		if slices.SortFunc(round, compare); len(round) > room {
 			round, more = round[:room], true
@@ -256,7 +254,7 @@ func appendCells(cells []string, x row, now time.Time, partner string) []string 
 		hundredths(t.Price()), string(t.Currency[:]), discount, status, payment, refund, text(t.Source()), text(partner))
 }
 
-// hundredths writes money in minor units, or a percentage in hundredths. It is a number and stays one, whatever its sign.
+// hundredths writes money in minor units, or hundredths of a per cent. A number stays one, whatever its sign.
 func hundredths(v int64) string {
 	sign := ""
 	if v < 0 {

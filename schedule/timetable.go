@@ -1,18 +1,18 @@
-// Package schedule answers what runs when: a timetable, the journeys between
-// two cities on given days, their fares, discounts and refund rules.
+// Package schedule answers what runs when: a timetable, the journeys between two cities, fares and refund rules.
 //
-// A [Timetable] is one immutable value, made from [Tables] by [New] and shared by everyone without a lock. It knows no
-// partners and no tickets: which seats are free is the caller's business, who passes the rides that are full to
+// A [Timetable] is one immutable value, made from [Tables] by [New] and shared by everyone without a lock. It knows
+// no partners and no tickets: which seats are free is the caller's business, who passes the rides that are full to
 // [Timetable.Search]. A feed in GTFS becomes Tables in the sub-package gtfs.
 //
-// Time. A service day starts at noon minus 12 hours in the company's zone, so
-// that on days when clocks change the times of day still hold; stop times are seconds after
-// that. Instants are Unix seconds. What passengers see is wall-clock time in the city's zone.
+// Time. A service day starts at noon minus 12 hours in the company's zone, so that the times of day hold when clocks
+// change; stop times are seconds after that. Instants are Unix seconds. Passengers see their city's wall-clock time.
 package schedule
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -31,9 +31,9 @@ type Timetable struct {
 
 	trips     [][]int32 // by pattern
 	tripByKey map[uint64]int32
-	calls     [][]hop // by city: where one can board; to is not set
-	hops      []hop   // those of a city pair next to each other
-	pairs     map[cityPair]span
+	calls     [][]hop       // by city: where one can board; to is not set
+	hops      []hop         // those of a pair of cities next to each other
+	pairs     map[pair]pair // by two cities: where in hops. A slice for each of a million would be as many pointers
 	fares     fareIndex
 	rules     [][]RefundRule // by route
 	discounts [][]Discount   // by route
@@ -49,11 +49,7 @@ type hop struct {
 	from, to int16
 }
 
-type cityPair struct{ from, to int32 }
-
-// span is a part of hops: two numbers, since a slice for each of a million
-// pairs would be a million pointers for the garbage collector.
-type span struct{ from, to int32 }
+type pair struct{ from, to int32 }
 
 type stopPair struct{ from, to string }
 
@@ -75,6 +71,7 @@ func New(tables *Tables) (*Timetable, error) {
 		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
 		tripByKey: rowsBy(tables.Trips, func(x *Trip) uint64 { return tripKey(x.ID) }),
 		trips:     make([][]int32, len(tables.Patterns)), forms: make([]atomic.Pointer[Form], len(tables.Trips)),
+		calls: make([][]hop, len(tables.Cities)), pairs: map[pair]pair{},
 		transfers: map[stopPair]Transfer{}, leastWait: minWait,
 	}
 	for i := range t.Cities {
@@ -110,17 +107,61 @@ func rowsBy[R any, K comparable](rows []R, key func(*R) K) map[K]int32 {
 	return m
 }
 
+// zone is a time zone with the starts of service days in it.
+type zone struct {
+	loc    *time.Location
+	first  Day
+	starts []int64 // from the first day on
+}
+
+// zonesOf loads the zone of each row, each only once.
+func zonesOf[R any](loaded map[string]*zone, rows []R, name func(*R) string) ([]*zone, error) {
+	var list []*zone
+	for i := range rows {
+		name := name(&rows[i])
+		if loaded[name] == nil {
+			loc, err := time.LoadLocation(name)
+			if err != nil || name == "" || name == "Local" {
+				return nil, fmt.Errorf("schedule: %q is not a time zone", name)
+			}
+			loaded[name] = &zone{loc: loc}
+		}
+		list = append(list, loaded[name])
+	}
+	return list, nil
+}
+
+// prepare works out the starts of all days of the services.
+func (z *zone) prepare(services []Service) {
+	first, end := Day(math.MaxInt32), Day(math.MinInt32)
+	for _, s := range services {
+		if n := Day(len(s.Bits) * 64); n > 0 {
+			first, end = min(first, s.First), max(end, s.First+n)
+		}
+	}
+	z.first = first
+	for d := first; d < end; d++ {
+		z.starts = append(z.starts, z.start(d))
+	}
+}
+
+// start gives the instant, in Unix seconds, at which a service day starts: noon minus 12 hours.
+func (z *zone) start(d Day) int64 {
+	if i := int(d - z.first); i >= 0 && i < len(z.starts) {
+		return z.starts[i]
+	}
+	y, m, n := d.Date().Date()
+	return time.Date(y, m, n, 12, 0, 0, 0, z.loc).Unix() - 12*3600
+}
+
 func (t *Timetable) indexHops() {
-	t.calls = make([][]hop, len(t.Cities))
 	for i, p := range t.Patterns {
 		for from, s := range p.Stops {
-			if !slices.Contains(p.NoPickup, int16(from)) {
-				city := t.Stops[s].City
+			if city := t.Stops[s].City; !slices.Contains(p.NoPickup, int16(from)) {
 				t.calls[city] = append(t.calls[city], hop{pattern: int32(i), from: int16(from)})
 			}
 		}
 	}
-	t.pairs = map[cityPair]span{}
 	for i, calls := range t.calls {
 		city, hops := int32(i), map[int32][]hop{}
 		for _, c := range calls {
@@ -131,9 +172,8 @@ func (t *Timetable) indexHops() {
 			}
 		}
 		for there, list := range hops {
-			start := len(t.hops)
+			t.pairs[pair{city, there}] = pair{int32(len(t.hops)), int32(len(t.hops) + len(list))}
 			t.hops = append(t.hops, list...)
-			t.pairs[cityPair{city, there}] = span{int32(start), int32(len(t.hops))}
 		}
 	}
 }
@@ -152,8 +192,8 @@ func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
 
 // between gives the hops from one city to another.
 func (t *Timetable) between(from, to int32) []hop {
-	s := t.pairs[cityPair{from, to}]
-	return t.hops[s.from:s.to]
+	at := t.pairs[pair{from, to}]
+	return t.hops[at.from:at.to]
 }
 
 func (t *Timetable) CityByID(id string) (int32, bool)     { return find(t.cityByID, id) }
@@ -215,8 +255,8 @@ func (t *Timetable) RouteName(trip int32, lang Language) string {
 	return first.Names.or(first.Name, lang) + " – " + last.Names.or(last.Name, lang)
 }
 
-// FindCities gives the cities that have the text in their name or a translation of it, without
-// regard to case and accents, in the order of their names; "" is any name, and any country.
+// FindCities gives the cities that have the text in their name or a translation of it, without regard to case and
+// accents, in the order of their names; "" is any name, and any country.
 func (t *Timetable) FindCities(name, country string) []int32 {
 	name = Fold(name)
 	var list []int32
@@ -228,36 +268,27 @@ func (t *Timetable) FindCities(name, country string) []int32 {
 	return list
 }
 
-// folded lists letters with what is left of them without accents. What is not
-// listed stands for itself. Letters that Unicode does not take apart (ł, ø, ß) are
-// listed as well: nobody who types them without the stroke means another letter.
-var folded = func() map[rune]string {
-	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ў': "у", 'й': "и", 'ї': "і", 'ё': "е", 'ѐ': "е", 'ѝ': "и", 'ѓ': "г", 'ќ': "к"}
-	for _, row := range []string{
-		"aàáâãäåāăąǎạả", "cçćĉċč", "dďđð", "eèéêëēĕėęěẹẻẽ", "gĝğġģ", "hĥħ", "iìíîïĩīĭįıǐ", "jĵ", "kķ", "lĺļľŀł",
-		"nñńņňŉ", "oòóôõöøōŏőơǒ", "rŕŗř", "sśŝşšș", "tţťŧț", "uùúûüũūŭůűųưǔ", "wŵẁẃẅ", "yýÿŷ", "zźżž",
-		"αά", "εέ", "ηή", "ιίϊΐ", "οό", "υύϋΰ", "ωώ",
-	} {
-		letters := []rune(row)
+// accents takes letters apart that have one, also those that Unicode does not (ł, ø, ß): nobody who types them
+// without the stroke means another letter. In each word the first letter is what is left of the others.
+var accents = strings.NewReplacer(func() []string {
+	pairs := []string{"ß", "ss", "æ", "ae", "œ", "oe", "þ", "th"}
+	for word := range strings.FieldsSeq(`aàáâãäåāăąǎạả cçćĉċč dďđð eèéêëēĕėęěẹẻẽ gĝğġģ hĥħ iìíîïĩīĭįıǐ jĵ kķ
+		lĺļľŀł nñńņňŉ oòóôõöøōŏőơǒ rŕŗř sśŝşšș tţťŧț uùúûüũūŭůűųưǔ wŵẁẃẅ yýÿŷ zźżž
+		αά εέ ηή ιίϊΐ οό υύϋΰ ωώ уў ийѝ ії еёѐ гѓ кќ`) {
+		letters := []rune(word)
 		for _, r := range letters[1:] {
-			m[r] = string(letters[0])
+			pairs = append(pairs, string(r), string(letters[0]))
 		}
 	}
-	return m
-}()
+	return pairs
+}()...)
 
 // Fold gives a name without case and accents, for comparing.
 func Fold(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	for _, r := range s {
-		r = unicode.ToLower(r)
-		switch plain, ok := folded[r]; {
-		case ok:
-			b.WriteString(plain)
-		case !unicode.Is(unicode.Mn, r):
-			b.WriteRune(r)
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
 		}
-	}
-	return b.String()
+		return r
+	}, accents.Replace(strings.ToLower(s)))
 }

@@ -1,10 +1,11 @@
 // Package gtfs makes a timetable's tables from a feed in GTFS Schedule, with columns of Waybill's own (contract §5).
 //
 // [Read] takes any feed as it comes: a byte-order mark, CRLF, padded cells, rows and columns in any order, files and
-// columns it does not know. What it cannot use it skips, row by row, and says where and why; what is no feed it refuses.
+// columns it does not know. What it cannot use it skips, row by row, and says where and why; what is no feed it
+// refuses.
 //
-// A file is read as rows; a row knows how to read its cells and keeps what is
-// first wrong with them; a Feed makes tables of the rows that are left.
+// A file is read as rows; a row knows how to read its cells and keeps what is first wrong with them; a Feed makes
+// tables of the rows that are left.
 package gtfs
 
 import (
@@ -49,8 +50,8 @@ type Feed struct {
 	translations map[translated]schedule.Names
 }
 
-// Read reads a feed, all but what depends on the timetable before. Its error
-// is ErrNoFeed, with the reason, or that of the file system.
+// Read reads a feed, all but what depends on the timetable before. Its error is ErrNoFeed, with the reason, or that
+// of the file system.
 func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 	dir, err := root(feed)
 	if err != nil {
@@ -78,8 +79,8 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 // Size gives the tables as they are before Tables has finished them, to be counted.
 func (f *Feed) Size() *schedule.Tables { return &f.out }
 
-// Tables finishes the tables of the feed, once, for it to follow the timetable
-// before, which may be nil: slugs stay what they were.
+// Tables finishes the tables of the feed, once, for it to follow the timetable before, which may be nil: slugs stay
+// what they were.
 func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	if before == nil {
 		before = new(schedule.Tables)
@@ -102,8 +103,8 @@ const (
 	plain  = "abcdefghijklmnopqrstuvwxyz" + digits
 )
 
-// urlSafe gives the id by which the interface names what a feed calls id: the
-// same where that is URL-safe, else an encoding that no other id has.
+// urlSafe gives the id by which the interface names what a feed calls id: the same where that is URL-safe, else an
+// encoding that no other id has.
 func urlSafe(id string) string {
 	if strings.Trim(id, upper+plain+"-._~") == "" && strings.Trim(id, ".") != "" && id[0] != '~' {
 		return id

@@ -75,8 +75,8 @@ func (f *Feed) readStops() {
 	}
 }
 
-// placeStop finds a stop's city: its area, else its parent station's city,
-// else a city of its own name (contract §5). What a stop leaves out it takes from its station.
+// placeStop finds a stop's city: its area, else its parent station's city, else a city of its own name (contract §5).
+// What a stop leaves out it takes from its station.
 func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 	top := &s
 	for depth := 0; top.Parent != ""; depth++ {
@@ -119,7 +119,8 @@ func (f *Feed) cityNamed(name, stop string) int32 {
 	return f.cityByName[name]
 }
 
-// finishCities settles what depends on the whole feed: a city without a zone has that of the first company to serve it.
+// finishCities settles what depends on the whole feed: a city without a zone has that of the first company to serve
+// it.
 func (f *Feed) finishCities() {
 	for _, p := range f.out.Patterns {
 		for _, s := range p.Stops {
@@ -179,8 +180,8 @@ func (f *Feed) names(table, field, record, value string) schedule.Names {
 	return names
 }
 
-// slugTable spells what is left of a folded name in ASCII: Cyrillic by the
-// Ukrainian passport rules where letters differ between languages, and Greek.
+// slugTable spells what is left of a folded name in ASCII: Cyrillic by the Ukrainian passport rules where letters
+// differ between languages, and Greek.
 var slugTable = map[rune]string{
 	'а': "a", 'б': "b", 'в': "v", 'г': "h", 'ґ': "g", 'д': "d", 'е': "e", 'є': "ie", 'ж': "zh", 'з': "z", 'и': "y", 'і': "i",
 	'й': "i", 'к': "k", 'л': "l", 'м': "m", 'н': "n", 'о': "o", 'п': "p", 'р': "r", 'с': "s", 'т': "t", 'у': "u", 'ф': "f", 'х': "kh", 'ц': "ts",
@@ -219,8 +220,8 @@ type named struct {
 	slug     *string
 }
 
-// slugs gives each row its slug, once: first to those that had one in the
-// timetable before, then as the feed asks, then after the names.
+// slugs gives each row its slug, once: first to those that had one in the timetable before, then as the feed asks,
+// then after the names.
 func slugs[T any](rows, old []T, of func(*T) named) {
 	before := map[string]string{}
 	for i := range old {

@@ -72,8 +72,8 @@ func root(feed fs.FS) (fs.FS, error) {
 	return nil, noFeed("no %s at the top or in one sub-directory", strings.Join(required, ", "))
 }
 
-// rows gives the rows of a file, each until the next, and reports those in which something was found wrong. A file that
-// is not there, or empty, has none; once one cannot be read, none has.
+// rows gives the rows of a file, each until the next, and reports those in which something was found wrong. A file
+// that is not there, or empty, has none; once one cannot be read, none has.
 func (f *Feed) rows(file string) iter.Seq[*row] {
 	return func(yield func(*row) bool) {
 		if f.err == nil {
@@ -137,8 +137,8 @@ func (f *Feed) skip(file string, line int, format string, args ...any) {
 	f.opt.Skip(file, line, fmt.Sprintf(format, args...))
 }
 
-// row is one row of a file. The first thing found wrong with it sticks: what is read of it
-// from then on is of no use, and it is skipped and reported.
+// row is one row of a file. The first thing found wrong with it sticks: what is read of it from then on is of no use,
+// and it is skipped and reported.
 type row struct {
 	line    int
 	columns map[string]int
@@ -189,8 +189,8 @@ func (r *row) parse(line []byte) bool {
 	return !r.unused
 }
 
-// split takes a line apart, as GTFS has it: no cell runs over several lines, so
-// that one whose quote is missing does not swallow the lines after it.
+// split takes a line apart, as GTFS has it: no cell runs over several lines, so that one whose quote is missing does
+// not swallow the lines after it.
 func (r *row) split(line string) {
 	r.cells = r.cells[:0]
 	for more := true; more; {
@@ -213,8 +213,9 @@ func (r *row) split(line string) {
 	}
 }
 
-// closing finds the quote that ends a cell in quotes, -1 where none does: it is not doubled, and after it comes nothing
-// but blanks before the comma or the line's end. A quote in front of anything else is a part of the cell, odd as it is.
+// closing finds the quote that ends a cell in quotes, -1 where none does: it is not doubled, and after it comes
+// nothing but blanks before the comma or the line's end. A quote in front of anything else is a part of the cell, odd
+// as it is.
 func closing(line string) int {
 	for i := 1; i < len(line); i++ {
 		if line[i] != '"' {

@@ -82,8 +82,8 @@ func service(id string, ranges []dayRange) schedule.Service {
 	return out
 }
 
-// tripRow is a row of trips.txt with those of stop_times.txt. Until these are
-// read, its ID is the feed's, and its Pattern is its route.
+// tripRow is a row of trips.txt with those of stop_times.txt. Until these are read, its ID is the feed's, and its
+// Pattern is its route.
 type tripRow struct {
 	schedule.Trip
 	line  int
