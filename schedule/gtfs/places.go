@@ -180,38 +180,18 @@ func (f *Feed) names(table, field, record, value string) schedule.Names {
 	return names
 }
 
-// slugTable spells what is left of a folded name in ASCII: Cyrillic by the Ukrainian passport rules where letters
-// differ between languages, and Greek.
-var slugTable = map[rune]string{
-	'а': "a", 'б': "b", 'в': "v", 'г': "h", 'ґ': "g", 'д': "d", 'е': "e", 'є': "ie", 'ж': "zh", 'з': "z", 'и': "y", 'і': "i",
-	'й': "i", 'к': "k", 'л': "l", 'м': "m", 'н': "n", 'о': "o", 'п': "p", 'р': "r", 'с': "s", 'т': "t", 'у': "u", 'ф': "f", 'х': "kh", 'ц': "ts",
-	'ч': "ch", 'ш': "sh", 'щ': "shch", 'ь': "", 'ъ': "", 'ы': "y", 'э': "e", 'ю': "iu", 'я': "ia",
-	'ѓ': "gj", 'ѕ': "dz", 'ј': "j", 'љ': "lj", 'њ': "nj", 'ќ': "kj", 'џ': "dzh", 'ђ': "dj", 'ћ': "c", 'ў': "u",
-	'ї': "i", 'ё': "e", 'ѐ': "e", 'ѝ': "i",
-	'α': "a", 'β': "v", 'γ': "g", 'δ': "d", 'ε': "e", 'ζ': "z", 'η': "i", 'θ': "th", 'ι': "i", 'κ': "k", 'λ': "l", 'μ': "m",
-	'ν': "n", 'ξ': "x", 'ο': "o", 'π': "p", 'ρ': "r", 'σ': "s", 'ς': "s", 'τ': "t", 'υ': "y", 'φ': "f", 'χ': "ch", 'ψ': "ps", 'ω': "o",
-	'’': "", '\'': "", 'ʼ': "", '`': "",
-}
+// spelling writes what is left of a folded name in ASCII: Cyrillic by the Ukrainian passport rules where letters differ
+// between languages, and Greek.
+var spelling = strings.NewReplacer(append(strings.Fields(`а a б b в v г h ґ g д d е e є ie ж zh з z и y і i ї i й i к k
+	л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch ы y э e ю iu я ia ё e ѐ e ѝ i
+	ѓ gj ѕ dz ј j љ lj њ nj ќ kj џ dzh ђ dj ћ c ў u
+	α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o`),
+	"ь", "", "ъ", "", "’", "", "'", "", "ʼ", "", "`", "")...)
 
 // slugOf makes a URL-friendly word of a name, "" when nothing of it can be spelled.
 func slugOf(name string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(name) {
-		letters := string(r)
-		if _, ok := slugTable[r]; !ok {
-			letters = schedule.Fold(letters)
-		}
-		for _, r := range letters {
-			if spelled, ok := slugTable[r]; ok {
-				b.WriteString(spelled)
-			} else if strings.ContainsRune(plain, r) {
-				b.WriteRune(r)
-			} else {
-				b.WriteByte(' ')
-			}
-		}
-	}
-	return strings.Join(strings.Fields(b.String()), "-")
+	spelled := spelling.Replace(schedule.Fold(spelling.Replace(strings.ToLower(name))))
+	return strings.Join(strings.FieldsFunc(spelled, func(r rune) bool { return !strings.ContainsRune(plain, r) }), "-")
 }
 
 // named is what gets a slug: Slug is what the feed gives, and then what it got.
