@@ -158,7 +158,7 @@ func (t *Timetable) indexRules() {
 
 func (t *Timetable) discountsOf(trip int32) []Discount { return t.discounts[t.pattern(trip).Route] }
 
-// Discount gives the largest discount in force on the local date of departure, as its place in the trip's form, or -1.
+// Discount gives the largest discount in force on the local date of departure, as its place in the form, or -1.
 func (t *Timetable) Discount(l *Leg) int {
 	list, best := t.discountsOf(l.Trip), -1
 	if len(list) == 0 {

@@ -42,10 +42,8 @@ type Feed struct {
 	counts Counts
 	out    schedule.Tables
 
-	// By the ids of the feed, the indexes of out.
-	companies, areas, stops, routes, buses, services, trips index
-
-	cityByName   index // of those that have the name of a stop
+	ids          map[string]index // by file
+	cityByName   index            // of those that have the name of a stop
 	zones        map[string]bool
 	translations map[translated]schedule.Names
 }
@@ -59,8 +57,7 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 	}
 	f := &Feed{
 		opt: opt, dir: dir, text: bufio.NewReaderSize(nil, maxLine), left: maxUnpacked,
-		counts: Counts{}, out: schedule.Tables{FarePerKm: opt.FarePerKm},
-		companies: index{}, areas: index{}, stops: index{}, routes: index{}, buses: index{}, services: index{}, trips: index{},
+		counts: Counts{}, out: schedule.Tables{FarePerKm: opt.FarePerKm}, ids: map[string]index{},
 		cityByName: index{}, zones: map[string]bool{}, translations: map[translated]schedule.Names{},
 	}
 	for _, read := range []func(){
@@ -115,11 +112,10 @@ func urlSafe(id string) string {
 
 func (f *Feed) readAgencies() {
 	for r := range f.rows("agency.txt") {
-		zone := f.zone(r, "agency_timezone")
-		r.check(zone != "", "agency_timezone", "is missing")
-		id := r.unique("agency_id", f.companies)
+		r.check(r.get("agency_timezone") != "", "agency_timezone", "is missing")
 		keep(r, &f.out.Companies, schedule.Company{
-			ID: urlSafe(id), Name: r.get("agency_name"), Email: r.get("agency_email"), Website: r.get("agency_url"), Zone: zone,
+			Zone: f.zone(r, "agency_timezone"), ID: urlSafe(r.unique("agency_id", f.ids[r.file])),
+			Name: r.get("agency_name"), Email: r.get("agency_email"), Website: r.get("agency_url"),
 			Slug: r.get("waybill_slug"), CEO: r.get("waybill_ceo"), PartnerCompany: r.get("waybill_partner_company"),
 			LogoURL: r.get("waybill_logo_url"), Rules: r.get("waybill_rules"), Socials: r.list("waybill_socials", " "),
 			Tier: r.get("waybill_tier"), Source: cmp.Or(r.get("waybill_source"), schedule.OwnSource),
@@ -129,18 +125,17 @@ func (f *Feed) readAgencies() {
 	case n == 0 && f.err == nil:
 		f.err = noFeed("agency.txt has no usable row")
 	case n == 1: // it need not be named
-		f.companies[""] = 0
+		f.ids["agency.txt"][""] = 0
 	}
 }
 
 func (f *Feed) readRoutes() {
 	for r := range f.rows("routes.txt") {
-		id := r.id("route_id", f.routes)
-		company := r.ref("agency_id", f.companies, "agency.txt")
+		id, company := r.id("route_id"), r.ref("agency_id", "agency.txt")
 		kind, err := strconv.Atoi(r.get("route_type"))
 		r.check(err == nil || !f.opt.BusOnly, "route_type", "is not a number")
 		if f.opt.BusOnly && !r.unused && kind != 3 && kind/100 != 2 && kind/100 != 7 {
-			f.routes[id] = leftOut
+			f.ids[r.file][id] = leftOut
 			continue
 		}
 		column := "route_long_name"
@@ -162,17 +157,12 @@ func (f *Feed) readRoutes() {
 func (f *Feed) readBuses() {
 	objects := index{}
 	for r := range f.rows("waybill_buses.txt") {
-		id := r.id("bus_id", f.buses)
-		company := r.maybe("agency_id", f.companies, "agency.txt")
-		seats := r.number("seats", 1, schedule.MaxSeats)
-		object := r.get("fms_object_id")
-		if object != "" {
-			r.unique("fms_object_id", objects)
-		}
+		delete(objects, "") // which is none
 		keep(r, &f.out.Buses, schedule.Bus{
-			ID: urlSafe(id), Company: company, Seats: int32(seats), Registration: r.get("registration_number"),
-			Brand: r.get("brand"), Model: r.get("model"), Images: r.list("image_urls", " "),
-			FMSObject: object, Geolocation: r.get("is_geolocation") == "1",
+			ID: urlSafe(r.id("bus_id")), Company: r.maybe("agency_id", "agency.txt"),
+			Seats: int32(r.number("seats", 1, schedule.MaxSeats)), FMSObject: r.unique("fms_object_id", objects),
+			Registration: r.get("registration_number"), Brand: r.get("brand"), Model: r.get("model"),
+			Images: r.list("image_urls", " "), Geolocation: r.get("is_geolocation") == "1",
 		})
 	}
 }
@@ -186,38 +176,31 @@ func ParseFarePerKm(s string) (f schedule.FarePerKm, ok bool) {
 }
 
 func (f *Feed) readFares() {
-	type fare struct {
-		schedule.Fare
-		ruled bool
-	}
-	var fares []fare
-	byID := index{}
+	var fares []schedule.Fare
+	ruled := map[int32]bool{} // also by a rule that cannot be used: the fare is not for everything
 	for r := range f.rows("fare_attributes.txt") {
-		company := int32(-1)
-		r.id("fare_id", byID)
+		fare := schedule.Fare{Company: -1, Route: -1, Currency: strings.ToUpper(r.get("currency_type"))}
+		r.id("fare_id")
 		if r.get("agency_id") != "" { // blank is every agency, even where there is but one
-			company = r.ref("agency_id", f.companies, "agency.txt")
+			fare.Company = r.ref("agency_id", "agency.txt")
 		}
-		amount := r.hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
-		currency := strings.ToUpper(r.get("currency_type"))
-		r.check(schedule.IsCurrency(currency), "currency_type", "is not three letters")
-		keep(r, &fares, fare{Fare: schedule.Fare{Company: company, Route: -1, Currency: currency, Amount: amount}})
+		fare.Amount = r.hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
+		r.check(schedule.IsCurrency(fare.Currency), "currency_type", "is not three letters")
+		keep(r, &fares, fare)
 	}
 	for r := range f.rows("fare_rules.txt") {
-		i := r.ref("fare_id", byID, "fare_attributes.txt")
-		if r.unused {
-			continue
+		if i := r.ref("fare_id", "fare_attributes.txt"); !r.unused {
+			fare := fares[i]
+			ruled[i], fare.Route = true, r.maybe("route_id", "routes.txt")
+			fare.From, fare.To = r.get("origin_id"), r.get("destination_id")
+			const wrong = "is not supported: fares go by the zones of the first and the last stop"
+			r.check(r.get("contains_id") == "", "contains_id", wrong)
+			keep(r, &f.out.Fares, fare)
 		}
-		fares[i].ruled = true // also by a rule that cannot be used: the fare is not for everything
-		fare := fares[i].Fare
-		fare.Route = r.maybe("route_id", f.routes, "routes.txt")
-		fare.From, fare.To = r.get("origin_id"), r.get("destination_id")
-		r.check(r.get("contains_id") == "", "contains_id", "is not supported: fares go by the zones of the first and the last stop")
-		keep(r, &f.out.Fares, fare)
 	}
-	for _, x := range fares {
-		if !x.ruled {
-			f.out.Fares = append(f.out.Fares, x.Fare)
+	for i, x := range fares {
+		if !ruled[int32(i)] {
+			f.out.Fares = append(f.out.Fares, x)
 		}
 	}
 }
@@ -226,27 +209,24 @@ const notPercent = "is not a percentage from 0 to 100"
 
 func (f *Feed) readRefundRules() {
 	for r := range f.rows("waybill_refund_rules.txt") {
-		route, company := r.maybe("route_id", f.routes, "routes.txt"), int32(-1)
-		if route < 0 || r.get("agency_id") != "" {
-			company = r.ref("agency_id", f.companies, "agency.txt")
+		x := schedule.RefundRule{ID: urlSafe(r.get("rule_id")), Company: -1, Route: r.maybe("route_id", "routes.txt")}
+		if x.Route < 0 || r.get("agency_id") != "" {
+			x.Company = r.ref("agency_id", "agency.txt")
 		}
-		hours, percent := r.number("hours", 0, math.MaxUint16), r.hundredths("amount", 100_00, notPercent)
-		keep(r, &f.out.RefundRules, schedule.RefundRule{
-			ID: urlSafe(r.get("rule_id")), Company: company, Route: route, Hours: int32(hours), Percent: percent,
-		})
+		x.Hours, x.Percent = int32(r.number("hours", 0, math.MaxUint16)), r.hundredths("amount", 100_00, notPercent)
+		keep(r, &f.out.RefundRules, x)
 	}
 }
 
 func (f *Feed) readDiscounts() {
 	for r := range f.rows("waybill_discounts.txt") {
-		route := r.ref("route_id", f.routes, "routes.txt")
-		first, last := r.date("start_date"), r.date("end_date")
+		x := schedule.Discount{
+			ID: urlSafe(r.get("discount_id")), Name: r.get("name"), Description: r.get("description"),
+			Route: r.ref("route_id", "routes.txt"), First: r.date("start_date"), Last: r.date("end_date"),
+		}
 		r.check(r.get("rule") == "Percent", "rule", "is not Percent")
-		percent := r.hundredths("amount", 100_00, notPercent)
-		keep(r, &f.out.Discounts, schedule.Discount{
-			ID: urlSafe(r.get("discount_id")), Route: route, Name: r.get("name"), Description: r.get("description"),
-			Percent: percent, First: first, Last: last,
-		})
+		x.Percent = r.hundredths("amount", 100_00, notPercent)
+		keep(r, &f.out.Discounts, x)
 	}
 }
 
@@ -255,13 +235,13 @@ func (f *Feed) readTransfers() {
 		for _, column := range []string{"from_route_id", "to_route_id", "from_trip_id", "to_trip_id"} {
 			r.check(r.get(column) == "", column, "is not supported: transfers go by stop")
 		}
-		from, to := r.ref("from_stop_id", f.stops, "stops.txt"), r.ref("to_stop_id", f.stops, "stops.txt")
-		forbidden, usual, seconds := r.get("transfer_type") == "3", r.get("min_transfer_time") == "", 0
+		from, to := r.ref("from_stop_id", "stops.txt"), r.ref("to_stop_id", "stops.txt")
+		x, usual := schedule.Transfer{Forbidden: r.get("transfer_type") == "3"}, r.get("min_transfer_time") == ""
 		if !usual {
-			seconds = r.number("min_transfer_time", 0, math.MaxInt32)
+			x.Seconds = int32(r.number("min_transfer_time", 0, math.MaxInt32))
 		}
-		if !r.unused && (forbidden || !usual) {
-			x := schedule.Transfer{From: f.out.Stops[from].ID, To: f.out.Stops[to].ID, Seconds: int32(seconds), Forbidden: forbidden}
+		if !r.unused && (x.Forbidden || !usual) {
+			x.From, x.To = f.out.Stops[from].ID, f.out.Stops[to].ID
 			keep(r, &f.out.Transfers, x)
 		}
 	}

@@ -3,6 +3,7 @@ package gtfs
 import (
 	"cmp"
 	_ "embed"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ func (f *Feed) zone(r *row, column string) string {
 
 func (f *Feed) readAreas() {
 	for r := range f.rows("areas.txt") {
-		id, name := r.id("area_id", f.areas), r.get("area_name")
+		id, name := r.id("area_id"), r.get("area_name")
 		keep(r, &f.out.Cities, schedule.City{
 			ID: urlSafe(id), Name: cmp.Or(name, id), Names: f.names("areas", "area_name", id, name), Slug: r.get("waybill_slug"),
 			Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
@@ -42,9 +43,8 @@ type stopRow struct {
 
 func (f *Feed) readStops() {
 	var stops []stopRow
-	byID := index{}
 	for r := range f.rows("stops.txt") {
-		id, kind := r.id("stop_id", byID), r.get("location_type")
+		id, kind := r.id("stop_id"), r.get("location_type")
 		if kind == "2" || kind == "3" {
 			continue // an entrance or a node in a station: no bus calls there
 		}
@@ -62,13 +62,14 @@ func (f *Feed) readStops() {
 		keep(r, &stops, s)
 	}
 	for r := range f.rows("stop_areas.txt") {
-		stop := r.ref("stop_id", byID, "stops.txt")
-		area := r.ref("area_id", f.areas, "areas.txt")
+		stop, area := r.ref("stop_id", "stops.txt"), r.ref("area_id", "areas.txt")
 		if !r.unused && stops[stop].City < 0 {
 			stops[stop].City = area
 		}
 	}
 	if f.err == nil {
+		byID := f.ids["stops.txt"]
+		f.ids["stops.txt"] = index{}
 		for _, s := range stops {
 			f.placeStop(s, stops, byID)
 		}
@@ -82,7 +83,8 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 	for depth := 0; top.Parent != ""; depth++ {
 		i, ok := byID[top.Parent]
 		if !ok || depth == 3 {
-			f.skip("stops.txt", s.line, "parent_station %q is not in stops.txt, or a part of this stop", top.Parent)
+			reason := fmt.Sprintf("parent_station %q is not in stops.txt, or a part of this stop", top.Parent)
+			f.opt.Skip("stops.txt", s.line, reason)
 			return
 		}
 		top = &stops[i]
@@ -96,7 +98,7 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 		s.zone, s.country = cmp.Or(s.zone, top.zone), cmp.Or(s.country, top.country)
 	}
 	if !s.located {
-		f.skip("stops.txt", s.line, "has no coordinates")
+		f.opt.Skip("stops.txt", s.line, "has no coordinates")
 		return
 	}
 	if s.City < 0 {
@@ -108,7 +110,7 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 	if s.ID = urlSafe(id); s.Parent != "" {
 		s.Parent = urlSafe(s.Parent)
 	}
-	f.stops[id] = add(&f.out.Stops, s.Stop)
+	f.ids["stops.txt"][id] = add(&f.out.Stops, s.Stop)
 }
 
 // cityNamed gives the city that has the name of a stop.
@@ -180,10 +182,9 @@ func (f *Feed) names(table, field, record, value string) schedule.Names {
 	return names
 }
 
-// spelling writes what is left of a folded name in ASCII: Cyrillic by the Ukrainian passport rules where letters differ
-// between languages, and Greek.
-var spelling = strings.NewReplacer(append(strings.Fields(`а a б b в v г h ґ g д d е e є ie ж zh з z и y і i ї i й i к k
-	л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch ы y э e ю iu я ia ё e ѐ e ѝ i
+// spelling writes in ASCII what folding leaves: Greek, and Cyrillic by the Ukrainian passport rules where it matters.
+var spelling = strings.NewReplacer(append(strings.Fields(`а a б b в v г h ґ g д d е e є ie ж zh з z и y і i ї i й i
+	к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch ы y э e ю iu я ia ё e ѐ e ѝ i
 	ѓ gj ѕ dz ј j љ lj њ nj ќ kj џ dzh ђ dj ћ c ў u
 	α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o`),
 	"ь", "", "ъ", "", "’", "", "'", "", "ʼ", "", "`", "")...)
@@ -191,7 +192,8 @@ var spelling = strings.NewReplacer(append(strings.Fields(`а a б b в v г h ґ
 // slugOf makes a URL-friendly word of a name, "" when nothing of it can be spelled.
 func slugOf(name string) string {
 	spelled := spelling.Replace(schedule.Fold(spelling.Replace(strings.ToLower(name))))
-	return strings.Join(strings.FieldsFunc(spelled, func(r rune) bool { return !strings.ContainsRune(plain, r) }), "-")
+	apart := func(r rune) bool { return !strings.ContainsRune(plain, r) }
+	return strings.Join(strings.FieldsFunc(spelled, apart), "-")
 }
 
 // named is what gets a slug: Slug is what the feed gives, and then what it got.

@@ -26,9 +26,10 @@ func noFeed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrNoFeed, fmt.Sprintf(format, args...))
 }
 
-const (
-	maxUnpacked = 4 << 30 // bytes of a whole feed
-	maxLine     = 1 << 18 // bytes of one line
+const ( // in bytes
+	maxUnpacked = 4 << 30 // of a whole feed
+	maxLine     = 1 << 18
+	maxCell     = 1 << 16
 )
 
 // CheckZip refuses an archive with an entry that leaves it, or that unpacks beyond 4 GiB.
@@ -45,17 +46,14 @@ func CheckZip(z *zip.Reader) error {
 	return nil
 }
 
-var required = []string{"agency.txt", "stops.txt", "routes.txt", "trips.txt", "stop_times.txt"}
-
 // root finds the directory that holds the feed: the top or one below it.
 func root(feed fs.FS) (fs.FS, error) {
+	required := []string{"agency.txt", "stops.txt", "routes.txt", "trips.txt", "stop_times.txt"}
 	holds := func(dir string) bool {
-		for _, name := range required {
-			if info, err := fs.Stat(feed, path.Join(dir, name)); err != nil || info.IsDir() {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(required, func(name string) bool {
+			info, err := fs.Stat(feed, path.Join(dir, name))
+			return err != nil || info.IsDir()
+		})
 	}
 	if holds(".") {
 		return feed, nil
@@ -77,6 +75,7 @@ func root(feed fs.FS) (fs.FS, error) {
 func (f *Feed) rows(file string) iter.Seq[*row] {
 	return func(yield func(*row) bool) {
 		if f.err == nil {
+			f.ids[file] = index{}
 			f.err = f.read(file, yield)
 		}
 	}
@@ -95,7 +94,7 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 	}
 	defer opened.Close()
 	f.text.Reset(opened)
-	r := &row{line: 1}
+	r := &row{file: file, line: 1, ids: f.ids}
 	for {
 		line, err := f.text.ReadSlice('\n')
 		f.left -= int64(len(line))
@@ -132,17 +131,14 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 	}
 }
 
-// skip reports a row that turned out to be of no use once others were read.
-func (f *Feed) skip(file string, line int, format string, args ...any) {
-	f.opt.Skip(file, line, fmt.Sprintf(format, args...))
-}
-
 // row is one row of a file. The first thing found wrong with it sticks: what is read of it from then on is of no use,
 // and it is skipped and reported.
 type row struct {
+	file    string
 	line    int
 	columns map[string]int
 	cells   []string
+	ids     map[string]index // the feed's
 	unused  bool
 	reason  string // why it is unused; "" passes over it in silence
 	names   []name // that keep enters it under
@@ -152,8 +148,6 @@ type name struct {
 	in index
 	id string
 }
-
-const maxCell = 1 << 16 // bytes of one cell
 
 // fail makes the row unused for a reason, unless it is already.
 func (r *row) fail(reason string) {
@@ -243,7 +237,6 @@ func (r *row) get(column string) string {
 	return ""
 }
 
-// list gives the parts of a cell.
 func (r *row) list(column, separator string) []string {
 	var list []string
 	for part := range strings.SplitSeq(r.get(column), separator) {
@@ -260,10 +253,10 @@ type index map[string]int32
 // leftOut stands for what an option leaves out: rows that name it are passed over in silence.
 const leftOut int32 = -2
 
-// id reads the id of a row, which no other has.
-func (r *row) id(column string, others index) string {
+// id reads the id of a row, which no other row of its file has.
+func (r *row) id(column string) string {
 	r.check(r.get(column) != "", column, "is missing")
-	return r.unique(column, others)
+	return r.unique(column, r.ids[r.file])
 }
 
 // unique reads what no other row has.
@@ -287,8 +280,8 @@ func keep[T any](r *row, table *[]T, x T) {
 }
 
 // ref finds the row of another file that a cell names.
-func (r *row) ref(column string, in index, file string) int32 {
-	i, ok := in[r.get(column)]
+func (r *row) ref(column, file string) int32 {
+	i, ok := r.ids[file][r.get(column)]
 	if !ok {
 		r.check(false, column, "is no usable row of "+file)
 	} else if i == leftOut {
@@ -298,11 +291,11 @@ func (r *row) ref(column string, in index, file string) int32 {
 }
 
 // maybe is ref where a cell may name nothing, which is -1.
-func (r *row) maybe(column string, in index, file string) int32 {
-	if _, ok := in[""]; !ok && r.get(column) == "" {
+func (r *row) maybe(column, file string) int32 {
+	if _, ok := r.ids[file][""]; !ok && r.get(column) == "" {
 		return -1
 	}
-	return r.ref(column, in, file)
+	return r.ref(column, file)
 }
 
 // number reads a whole number. One that is not in the range is least.
@@ -346,11 +339,9 @@ func (r *row) clock(column string) int32 {
 		return blank
 	}
 	h, rest, _ := strings.Cut(cell, ":")
-	m, s, _ := strings.Cut(rest, ":")
 	hours, err1 := strconv.ParseUint(h, 10, 16)
-	minutes, err2 := strconv.ParseUint(m, 10, 8)
-	seconds, err3 := strconv.ParseUint(s, 10, 8)
-	ok := err1 == nil && err2 == nil && err3 == nil && len(h) <= 3 && len(m) == 2 && len(s) == 2 && minutes < 60 && seconds < 60
+	t, err2 := time.Parse("04:05", rest)
+	ok := err1 == nil && err2 == nil && len(h) <= 3 && len(rest) == len("04:05") // else with a fraction
 	r.check(ok, column, "is not a time as in 08:30:00")
-	return int32(hours*3600 + minutes*60 + seconds)
+	return int32(hours)*3600 + int32(t.Minute()*60+t.Second())
 }

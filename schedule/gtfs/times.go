@@ -2,12 +2,12 @@ package gtfs
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"waybill/schedule"
 )
@@ -19,18 +19,17 @@ type dayRange struct {
 	except      bool // the service does not run on this day, whatever other rows say
 }
 
-var (
-	// Service days outside these years are not kept; no bus ticket needs them.
-	firstDay = schedule.DayOf(time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC))
-	lastDay  = schedule.DayOf(time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC))
+// Service days outside the years 1990 to 2099 are not kept; no bus ticket needs them.
+const firstDay, lastDay schedule.Day = 7305, 47481
 
-	// From the weekday of day 0, 1970-01-01.
-	weekdayColumns = [7]string{"thursday", "friday", "saturday", "sunday", "monday", "tuesday", "wednesday"}
-	everyWeekday   = [7]bool{true, true, true, true, true, true, true}
-)
+// weekdayColumns start with the weekday of day 0, 1970-01-01.
+var weekdayColumns = [7]string{"thursday", "friday", "saturday", "sunday", "monday", "tuesday", "wednesday"}
+
+const calendars = "calendar.txt or calendar_dates.txt"
 
 func (f *Feed) readServices() {
 	services := map[string][]dayRange{}
+	f.ids[calendars] = index{}
 	enter := func(r *row, days dayRange) {
 		if id := r.get("service_id"); !r.unused {
 			services[id] = append(services[id], days)
@@ -49,10 +48,10 @@ func (f *Feed) readServices() {
 		day, kind := r.date("date"), r.get("exception_type")
 		r.check(firstDay <= day && day <= lastDay, "date", "is not from 1990 to 2099")
 		r.check(kind == "1" || kind == "2", "exception_type", "is neither 1 nor 2")
-		enter(r, dayRange{day, day, everyWeekday, kind == "2"})
+		enter(r, dayRange{day, day, [7]bool{true, true, true, true, true, true, true}, kind == "2"})
 	}
 	for _, id := range slices.Sorted(maps.Keys(services)) {
-		f.services[id] = add(&f.out.Services, service(id, services[id]))
+		f.ids[calendars][id] = add(&f.out.Services, service(id, services[id]))
 	}
 }
 
@@ -97,22 +96,24 @@ type stopTime struct {
 	noPickup, noDropOff bool
 }
 
-const blank = -1
+const (
+	blank         = -1
+	maxDepartures = 500_000 // that frequencies.txt may bring
+)
 
 func (f *Feed) readTrips() {
 	var trips []tripRow
 	for r := range f.rows("trips.txt") {
-		bus := r.maybe("waybill_bus_id", f.buses, "waybill_buses.txt")
-		id := r.id("trip_id", f.trips)
-		route := r.ref("route_id", f.routes, "routes.txt")
-		if r.unused && r.reason == "" {
-			f.trips[id] = leftOut
+		t := schedule.Trip{
+			Bus: r.maybe("waybill_bus_id", "waybill_buses.txt"), ID: r.id("trip_id"),
+			Pattern: r.ref("route_id", "routes.txt"), Phones: r.list("waybill_phones", " "),
+			Name: cmp.Or(r.get("trip_short_name"), r.get("trip_headsign")),
 		}
-		service := r.ref("service_id", f.services, "calendar.txt or calendar_dates.txt")
-		keep(r, &trips, tripRow{line: r.line, Trip: schedule.Trip{
-			ID: id, Pattern: route, Service: service, Bus: bus,
-			Name: cmp.Or(r.get("trip_short_name"), r.get("trip_headsign")), Phones: r.list("waybill_phones", " "),
-		}})
+		if r.unused && r.reason == "" {
+			f.ids[r.file][t.ID] = leftOut
+		}
+		t.Service = r.ref("service_id", calendars)
+		keep(r, &trips, tripRow{Trip: t, line: r.line})
 	}
 	f.readStopTimes(trips)
 	if f.err == nil {
@@ -122,9 +123,9 @@ func (f *Feed) readTrips() {
 
 func (f *Feed) readStopTimes(trips []tripRow) {
 	for r := range f.rows("stop_times.txt") {
-		trip := r.ref("trip_id", f.trips, "trips.txt")
+		trip := r.ref("trip_id", "trips.txt")
 		c := stopTime{
-			seq: int32(r.number("stop_sequence", 0, math.MaxInt32)), stop: r.ref("stop_id", f.stops, "stops.txt"),
+			seq: int32(r.number("stop_sequence", 0, math.MaxInt32)), stop: r.ref("stop_id", "stops.txt"),
 			arr: r.clock("arrival_time"), dep: r.clock("departure_time"), line: int32(r.line),
 			noPickup: r.get("pickup_type") == "1", noDropOff: r.get("drop_off_type") == "1",
 		}
@@ -141,12 +142,12 @@ func (f *Feed) readStopTimes(trips []tripRow) {
 
 // finishTrips gives each trip its pattern and times; a trip that has none is left out.
 func (f *Feed) finishTrips(trips []tripRow) {
-	patterns, times := index{}, index{}
+	ids, patterns, times := f.ids["trips.txt"], index{}, index{}
 	for _, t := range trips {
 		calls := f.ordered(t.calls)
 		if reason := complete(calls); reason != "" {
-			f.skip("trips.txt", t.line, "trip_id %q %s", t.ID, reason)
-			delete(f.trips, t.ID)
+			f.opt.Skip("trips.txt", t.line, fmt.Sprintf("trip_id %q %s", t.ID, reason))
+			delete(ids, t.ID)
 			continue
 		}
 		p := schedule.Pattern{Route: t.Pattern}
@@ -161,12 +162,10 @@ func (f *Feed) finishTrips(trips []tripRow) {
 				p.NoDropOff = append(p.NoDropOff, int16(i))
 			}
 		}
-		key := packed([]int32{p.Route}) + "|" + packed(p.Stops) + "|" + packed(p.NoPickup) + "|" + packed(p.NoDropOff)
-		t.Pattern = once(patterns, key, &f.out.Patterns, p)
-		t.Times = once(times, packed(at), &f.out.Times, at)
+		t.Pattern, t.Times = once(patterns, &f.out.Patterns, p), once(times, &f.out.Times, at)
 		id := t.ID
 		t.ID = urlSafe(id)
-		f.trips[id] = add(&f.out.Trips, t.Trip)
+		ids[id] = add(&f.out.Trips, t.Trip)
 	}
 }
 
@@ -175,23 +174,17 @@ func (f *Feed) ordered(calls []stopTime) []stopTime {
 	slices.SortStableFunc(calls, func(a, b stopTime) int { return cmp.Compare(a.seq, b.seq) })
 	return slices.CompactFunc(calls, func(a, b stopTime) bool {
 		if a.seq == b.seq {
-			f.skip("stop_times.txt", int(max(a.line, b.line)), "stop_sequence %d of the trip is there already", b.seq)
+			reason := fmt.Sprintf("stop_sequence %d of the trip is there already", b.seq)
+			f.opt.Skip("stop_times.txt", int(max(a.line, b.line)), reason)
 		}
 		return a.seq == b.seq
 	})
 }
 
-// packed gives a key of numbers.
-func packed[T int16 | int32](list []T) string {
-	var b []byte
-	for _, n := range list {
-		b = strconv.AppendInt(append(b, ' '), int64(n), 36)
-	}
-	return string(b)
-}
-
-// once adds a row to a table unless one with the key is there.
-func once[T any](seen index, key string, table *[]T, row T) int32 {
+// once adds a row to a table unless it is there.
+func once[T any](seen index, table *[]T, row T) int32 {
+	text, _ := json.Marshal(row)
+	key := string(text)
 	if _, ok := seen[key]; !ok {
 		seen[key] = add(table, row)
 	}
@@ -231,7 +224,7 @@ func (f *Feed) readFrequencies() {
 	var departures []schedule.Trip
 	made, replaced := map[string]bool{}, map[string]bool{} // by id
 	for r := range f.rows("frequencies.txt") {
-		trip := r.ref("trip_id", f.trips, "trips.txt")
+		trip := r.ref("trip_id", "trips.txt")
 		start, end := int(r.clock("start_time")), int(r.clock("end_time"))
 		r.check(start != blank, "start_time", "is missing")
 		headway := r.number("headway_secs", 1, math.MaxInt)
@@ -249,7 +242,7 @@ func (f *Feed) readFrequencies() {
 				continue
 			}
 			made[x.ID] = true
-			for _, taken := f.trips[x.ID]; taken; _, taken = f.trips[x.ID] {
+			for _, taken := r.ids["trips.txt"][x.ID]; taken; _, taken = r.ids["trips.txt"][x.ID] {
 				x.ID += "~"
 			}
 			x.Shift = int32(at) - f.out.Times[base.Times][1]
@@ -259,6 +252,3 @@ func (f *Feed) readFrequencies() {
 	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool { return replaced[t.ID] })
 	f.out.Trips = append(kept, departures...)
 }
-
-// maxDepartures is how many trips frequencies.txt may expand to.
-const maxDepartures = 500_000
