@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,9 +49,6 @@ type Company struct {
 	Source         string   `json:"source"` // OwnSource, or an external operator
 	Zone           string   `json:"zone"`   // IANA name; the clock of its stop times
 }
-
-// OwnSource is the source of what the service sells itself.
-const OwnSource = "Service"
 
 // City is what a search is for.
 type City struct {
@@ -116,9 +112,10 @@ type Bus struct {
 }
 
 const (
-	DefaultSeats = 49     // the capacity of a trip without a bus
-	MaxSeats     = 1000   // the largest capacity of a bus
-	MaxStops     = 1 << 9 // the longest a trip may be
+	OwnSource    = "Service" // the source of what the service sells itself
+	DefaultSeats = 49        // the capacity of a trip without a bus
+	MaxSeats     = 1000      // the largest capacity of a bus
+	MaxStops     = 1 << 9    // the longest a trip may be
 )
 
 // Day is a calendar day, counted from 1970-01-01.
@@ -288,7 +285,7 @@ func (t *Tables) Encode(w io.Writer) (hash string, err error) {
 		}
 	}
 	err = buf.Flush()
-	return hex.EncodeToString(sum.Sum(nil)), err
+	return fmt.Sprintf("%x", sum.Sum(nil)), err
 }
 
 // Decode reads what Encode wrote and checks it against the hash.
@@ -301,14 +298,11 @@ func Decode(r io.Reader, hash string) (*Tables, error) {
 		if err == io.EOF && len(line) == 0 {
 			break
 		}
-		if err == nil {
-			err = t.add(line)
-		}
-		if err != nil {
+		if err = cmp.Or(err, t.add(line)); err != nil {
 			return nil, fmt.Errorf("schedule: timetable: line %d is not a row of a table: %w", n, err)
 		}
 	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != hash {
+	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != hash {
 		return nil, fmt.Errorf("schedule: timetable: its SHA-256 is %s, not %s", got, hash)
 	}
 	return t, nil

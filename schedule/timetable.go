@@ -24,10 +24,11 @@ import (
 type Timetable struct {
 	Tables
 
-	companyZn, cityZn            []*zone // by company, by city
 	cityByID, citySlug, stopByID map[string]int32
-	byName                       []int32  // cities in the order of their names
-	folded                       []string // by city: all its names, folded, a line each
+	companyZn                    []*zone          // by company
+	cityZn                       []*time.Location // by city
+	byName                       []int32          // cities in the order of their names
+	folded                       []string         // by city: all its names, folded, a line each
 
 	trips     [][]int32 // by pattern
 	tripByKey map[uint64]int32
@@ -55,17 +56,8 @@ type stopPair struct{ from, to string }
 
 // New makes the timetable of the tables. Its error names what does not fit together.
 func New(tables *Tables) (*Timetable, error) {
-	zones := map[string]*zone{}
-	companyZn, err1 := zonesOf(zones, tables.Companies, func(c *Company) string { return c.Zone })
-	for _, z := range zones {
-		z.prepare(tables.Services)
-	}
-	cityZn, err2 := zonesOf(zones, tables.Cities, func(c *City) string { return c.Zone })
-	if err := cmp.Or(tables.check(), err1, err2); err != nil {
-		return nil, err
-	}
 	t := &Timetable{
-		Tables: *tables, companyZn: companyZn, cityZn: cityZn,
+		Tables:    *tables,
 		cityByID:  rowsBy(tables.Cities, func(c *City) string { return c.ID }),
 		citySlug:  rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
 		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
@@ -73,6 +65,9 @@ func New(tables *Tables) (*Timetable, error) {
 		trips:     make([][]int32, len(tables.Patterns)), forms: make([]atomic.Pointer[Form], len(tables.Trips)),
 		calls: make([][]hop, len(tables.Cities)), pairs: map[pair]pair{},
 		transfers: map[stopPair]Transfer{}, leastWait: minWait,
+	}
+	if err := cmp.Or(t.check(), t.indexZones()); err != nil {
+		return nil, err
 	}
 	for i := range t.Cities {
 		c := &t.Cities[i]
@@ -114,35 +109,38 @@ type zone struct {
 	starts []int64 // from the first day on
 }
 
-// zonesOf loads the zone of each row, each only once.
-func zonesOf[R any](loaded map[string]*zone, rows []R, name func(*R) string) ([]*zone, error) {
-	var list []*zone
-	for i := range rows {
-		name := name(&rows[i])
+// indexZones loads each zone once, and works out when all service days start in those of companies.
+func (t *Timetable) indexZones() (err error) {
+	loaded := map[string]*zone{}
+	load := func(name string) *zone {
 		if loaded[name] == nil {
-			loc, err := time.LoadLocation(name)
-			if err != nil || name == "" || name == "Local" {
-				return nil, fmt.Errorf("schedule: %q is not a time zone", name)
+			loc, wrong := time.LoadLocation(name)
+			if wrong != nil || name == "" || name == "Local" {
+				err = cmp.Or(err, fmt.Errorf("schedule: %q is not a time zone", name))
 			}
-			loaded[name] = &zone{loc: loc}
+			loaded[name] = &zone{loc: cmp.Or(loc, time.UTC)}
 		}
-		list = append(list, loaded[name])
+		return loaded[name]
 	}
-	return list, nil
-}
-
-// prepare works out the starts of all days of the services.
-func (z *zone) prepare(services []Service) {
+	for i := range t.Companies {
+		t.companyZn = append(t.companyZn, load(t.Companies[i].Zone))
+	}
 	first, end := Day(math.MaxInt32), Day(math.MinInt32)
-	for _, s := range services {
+	for _, s := range t.Services {
 		if n := Day(len(s.Bits) * 64); n > 0 {
 			first, end = min(first, s.First), max(end, s.First+n)
 		}
 	}
-	z.first = first
-	for d := first; d < end; d++ {
-		z.starts = append(z.starts, z.start(d))
+	for _, z := range loaded {
+		z.first = first
+		for d := first; d < end; d++ {
+			z.starts = append(z.starts, z.start(d))
+		}
 	}
+	for i := range t.Cities {
+		t.cityZn = append(t.cityZn, load(t.Cities[i].Zone).loc)
+	}
+	return err
 }
 
 // start gives the instant, in Unix seconds, at which a service day starts: noon minus 12 hours.
@@ -214,7 +212,7 @@ func find[K comparable](in map[K]int32, key K) (int32, bool) {
 }
 
 // CityZone gives the zone of a city's clocks.
-func (t *Timetable) CityZone(city int32) *time.Location { return t.cityZn[city].loc }
+func (t *Timetable) CityZone(city int32) *time.Location { return t.cityZn[city] }
 
 // Of a trip: the rows it rests on, and when it is at a position, in seconds after its service day's start.
 func (t *Timetable) pattern(trip int32) *Pattern    { return &t.Patterns[t.Trips[trip].Pattern] }

@@ -1,11 +1,8 @@
 // Package gtfs makes a timetable's tables from a feed in GTFS Schedule, with columns of Waybill's own (contract §5).
 //
 // [Read] takes any feed as it comes: a byte-order mark, CRLF, padded cells, rows and columns in any order, files and
-// columns it does not know. What it cannot use it skips, row by row, and says where and why; what is no feed it
-// refuses.
-//
-// A file is read as rows; a row knows how to read its cells and keeps what is first wrong with them; a Feed makes
-// tables of the rows that are left.
+// columns it does not know. What it cannot use it skips, row by row, and says where and why; no feed it refuses.
+// A row knows how to read its cells and keeps what is first wrong with them; a Feed makes tables of the rows left.
 package gtfs
 
 import (
@@ -48,8 +45,7 @@ type Feed struct {
 	translations map[translated]schedule.Names
 }
 
-// Read reads a feed, all but what depends on the timetable before. Its error is ErrNoFeed, with the reason, or that
-// of the file system.
+// Read reads all of a feed but what depends on the timetable before. The error is ErrNoFeed or the file system's.
 func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 	dir, err := root(feed)
 	if err != nil {
@@ -61,9 +57,8 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 		cityByName: index{}, zones: map[string]bool{}, translations: map[translated]schedule.Names{},
 	}
 	for _, read := range []func(){
-		f.readTranslations, f.readAgencies, f.readAreas, f.readStops, f.readRoutes, f.readBuses,
-		f.readServices, f.readTrips, f.readFrequencies,
-		f.readFares, f.readRefundRules, f.readDiscounts, f.readTransfers,
+		f.readTranslations, f.readAgencies, f.readStops, f.readRoutes, f.readBuses,
+		f.readServices, f.readTrips, f.readFrequencies, f.readFares, f.readRules, f.readTransfers,
 	} {
 		if read(); f.err != nil {
 			return nil, f.counts, f.err
@@ -76,8 +71,7 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 // Size gives the tables as they are before Tables has finished them, to be counted.
 func (f *Feed) Size() *schedule.Tables { return &f.out }
 
-// Tables finishes the tables of the feed, once, for it to follow the timetable before, which may be nil: slugs stay
-// what they were.
+// Tables finishes the tables, once, to follow the timetable before, which may be nil: slugs stay what they were.
 func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	if before == nil {
 		before = new(schedule.Tables)
@@ -100,8 +94,7 @@ const (
 	plain  = "abcdefghijklmnopqrstuvwxyz" + digits
 )
 
-// urlSafe gives the id by which the interface names what a feed calls id: the same where that is URL-safe, else an
-// encoding that no other id has.
+// urlSafe gives an id of the feed as the interface has it: the same if URL-safe, else in a form that no other id has.
 func urlSafe(id string) string {
 	if strings.Trim(id, upper+plain+"-._~") == "" && strings.Trim(id, ".") != "" && id[0] != '~' {
 		return id
@@ -205,9 +198,9 @@ func (f *Feed) readFares() {
 	}
 }
 
-const notPercent = "is not a percentage from 0 to 100"
-
-func (f *Feed) readRefundRules() {
+// readRules reads what a route gives back, and what it takes off.
+func (f *Feed) readRules() {
+	const notPercent = "is not a percentage from 0 to 100"
 	for r := range f.rows("waybill_refund_rules.txt") {
 		x := schedule.RefundRule{ID: urlSafe(r.get("rule_id")), Company: -1, Route: r.maybe("route_id", "routes.txt")}
 		if x.Route < 0 || r.get("agency_id") != "" {
@@ -216,9 +209,6 @@ func (f *Feed) readRefundRules() {
 		x.Hours, x.Percent = int32(r.number("hours", 0, math.MaxUint16)), r.hundredths("amount", 100_00, notPercent)
 		keep(r, &f.out.RefundRules, x)
 	}
-}
-
-func (f *Feed) readDiscounts() {
 	for r := range f.rows("waybill_discounts.txt") {
 		x := schedule.Discount{
 			ID: urlSafe(r.get("discount_id")), Name: r.get("name"), Description: r.get("description"),

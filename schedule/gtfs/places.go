@@ -23,16 +23,6 @@ func (f *Feed) zone(r *row, column string) string {
 	return name
 }
 
-func (f *Feed) readAreas() {
-	for r := range f.rows("areas.txt") {
-		id, name := r.id("area_id"), r.get("area_name")
-		keep(r, &f.out.Cities, schedule.City{
-			ID: urlSafe(id), Name: cmp.Or(name, id), Names: f.names("areas", "area_name", id, name), Slug: r.get("waybill_slug"),
-			Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
-		})
-	}
-}
-
 // stopRow is a row of stops.txt until all are read. Its ids are the feed's; its City is -1 where no area has it.
 type stopRow struct {
 	schedule.Stop
@@ -41,7 +31,15 @@ type stopRow struct {
 	line          int
 }
 
+// readStops reads the areas, the stops, and which of these are in which of those.
 func (f *Feed) readStops() {
+	for r := range f.rows("areas.txt") {
+		id, name := r.id("area_id"), r.get("area_name")
+		keep(r, &f.out.Cities, schedule.City{
+			ID: urlSafe(id), Name: cmp.Or(name, id), Names: f.names("areas", "area_name", id, name),
+			Slug: r.get("waybill_slug"), Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
+		})
+	}
 	var stops []stopRow
 	for r := range f.rows("stops.txt") {
 		id, kind := r.id("stop_id"), r.get("location_type")
@@ -102,7 +100,12 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 		return
 	}
 	if s.City < 0 {
-		s.City = f.cityNamed(cmp.Or(top.Place, top.ID), top.ID)
+		name := cmp.Or(top.Place, top.ID)
+		if _, ok := f.cityByName[name]; !ok {
+			names := f.names("stops", "stop_name", top.ID, name)
+			f.cityByName[name] = add(&f.out.Cities, schedule.City{ID: "~." + urlSafe(name), Name: name, Names: names})
+		}
+		s.City = f.cityByName[name]
 	}
 	c := &f.out.Cities[s.City]
 	c.Zone, c.Country = cmp.Or(c.Zone, s.zone), cmp.Or(c.Country, s.country)
@@ -113,16 +116,7 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 	f.ids["stops.txt"][id] = add(&f.out.Stops, s.Stop)
 }
 
-// cityNamed gives the city that has the name of a stop.
-func (f *Feed) cityNamed(name, stop string) int32 {
-	if _, ok := f.cityByName[name]; !ok {
-		f.cityByName[name] = add(&f.out.Cities, schedule.City{ID: "~." + urlSafe(name), Name: name, Names: f.names("stops", "stop_name", stop, name)})
-	}
-	return f.cityByName[name]
-}
-
-// finishCities settles what depends on the whole feed: a city without a zone has that of the first company to serve
-// it.
+// finishCities gives a city without a zone that of the first company to serve it; a city without a country, its zone's.
 func (f *Feed) finishCities() {
 	for _, p := range f.out.Patterns {
 		for _, s := range p.Stops {
@@ -202,8 +196,7 @@ type named struct {
 	slug     *string
 }
 
-// slugs gives each row its slug, once: first to those that had one in the timetable before, then as the feed asks,
-// then after the names.
+// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the names.
 func slugs[T any](rows, old []T, of func(*T) named) {
 	before := map[string]string{}
 	for i := range old {

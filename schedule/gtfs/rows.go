@@ -131,8 +131,7 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 	}
 }
 
-// row is one row of a file. The first thing found wrong with it sticks: what is read of it from then on is of no use,
-// and it is skipped and reported.
+// row is one row of a file. The first thing found wrong with it sticks: it is skipped and reported.
 type row struct {
 	file    string
 	line    int
@@ -183,8 +182,7 @@ func (r *row) parse(line []byte) bool {
 	return !r.unused
 }
 
-// split takes a line apart, as GTFS has it: no cell runs over several lines, so that one whose quote is missing does
-// not swallow the lines after it.
+// split takes a line apart. As GTFS has it no cell runs over lines: one whose quote is missing swallows none.
 func (r *row) split(line string) {
 	r.cells = r.cells[:0]
 	for more := true; more; {
@@ -207,9 +205,8 @@ func (r *row) split(line string) {
 	}
 }
 
-// closing finds the quote that ends a cell in quotes, -1 where none does: it is not doubled, and after it comes
-// nothing but blanks before the comma or the line's end. A quote in front of anything else is a part of the cell, odd
-// as it is.
+// closing finds the quote that ends a cell in quotes, or -1: it is not doubled, and nothing but blanks comes before
+// the comma or the line's end. A quote in front of anything else is a part of the cell, odd as it is.
 func closing(line string) int {
 	for i := 1; i < len(line); i++ {
 		if line[i] != '"' {

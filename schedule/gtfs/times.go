@@ -81,8 +81,7 @@ func service(id string, ranges []dayRange) schedule.Service {
 	return out
 }
 
-// tripRow is a row of trips.txt with those of stop_times.txt. Until these are read, its ID is the feed's, and its
-// Pattern is its route.
+// tripRow is a row of trips.txt with those of stop_times.txt. Its ID is the feed's, and its Pattern its route's.
 type tripRow struct {
 	schedule.Trip
 	line  int
@@ -115,13 +114,6 @@ func (f *Feed) readTrips() {
 		t.Service = r.ref("service_id", calendars)
 		keep(r, &trips, tripRow{Trip: t, line: r.line})
 	}
-	f.readStopTimes(trips)
-	if f.err == nil {
-		f.finishTrips(trips)
-	}
-}
-
-func (f *Feed) readStopTimes(trips []tripRow) {
 	for r := range f.rows("stop_times.txt") {
 		trip := r.ref("trip_id", "trips.txt")
 		c := stopTime{
@@ -137,6 +129,9 @@ func (f *Feed) readStopTimes(trips []tripRow) {
 		if !r.unused {
 			trips[trip].calls = append(trips[trip].calls, c)
 		}
+	}
+	if f.err == nil {
+		f.finishTrips(trips)
 	}
 }
 
