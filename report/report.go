@@ -82,14 +82,12 @@ func (r *Report) Expires() (at time.Time, ok bool) {
 
 // Find gives a report that has not expired; company "" is any. The error is ErrNotFound.
 func (s *State) Find(id booking.ID, company string, now time.Time) (*Report, error) {
-	i, ok := s.byID[id]
-	if !ok || company != "" && s.list[i].Company != company {
-		return nil, ErrNotFound
+	if i, ok := s.byID[id]; ok && (company == "" || s.list[i].Company == company) {
+		if at, done := s.list[i].Expires(); !done || now.Before(at) {
+			return s.list[i], nil
+		}
 	}
-	if at, done := s.list[i].Expires(); done && !now.Before(at) {
-		return nil, ErrNotFound
-	}
-	return s.list[i], nil
+	return nil, ErrNotFound
 }
 
 // List gives a page of a company's reports, the newest first, and how many there are.
@@ -167,8 +165,7 @@ func compare(a, b row) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), slices.Compare(a.ticket.ID[:], b.ticket.ID[:]))
 }
 
-// room is how many rows are sorted at a time.
-const room = 1 << 15
+const room = 1 << 15 // how many rows are written at a time
 
 // Write writes a company's orders as they stand at an instant: all tickets of the bookings that travel with it and
 // lie in the report's range, in its order, those of the same instant by id. It gives their number.

@@ -37,7 +37,6 @@ func (x *fareIndex) key(company, route int32, from, to string) fareKey {
 	return fareKey{company + 1, route + 1, x.zones[from], x.zones[to]}
 }
 
-// given has a bit for each field that is given.
 func (k fareKey) given() (fields uint8) {
 	for i, x := range k {
 		if x > 0 {
@@ -47,7 +46,6 @@ func (k fareKey) given() (fields uint8) {
 	return fields
 }
 
-// only leaves the other fields out.
 func (k fareKey) only(fields uint8) fareKey {
 	for i := range k {
 		if fields>>i&1 == 0 {

@@ -188,7 +188,6 @@ func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
 	}
 }
 
-// between gives the hops from one city to another.
 func (t *Timetable) between(from, to int32) []hop {
 	at := t.pairs[pair{from, to}]
 	return t.hops[at.from:at.to]

@@ -19,10 +19,9 @@ import (
 
 // Options are the choices of one import.
 type Options struct {
-	BusOnly   bool                 // keep route types 3, 200–299 and 700–799 only
-	FarePerKm []schedule.FarePerKm // prices what no fare matches; at most one
-	// Skip is told of each row that is not used.
-	Skip func(file string, line int, reason string)
+	BusOnly   bool                                       // keep route types 3, 200–299 and 700–799 only
+	FarePerKm []schedule.FarePerKm                       // prices what no fare matches; at most one
+	Skip      func(file string, line int, reason string) // is told of each row that is not used
 }
 
 // Counts are the rows read, by file.
@@ -36,9 +35,8 @@ type Feed struct {
 	left int64         // bytes that the feed may still have
 	err  error         // the first
 
-	counts Counts
-	out    schedule.Tables
-
+	counts       Counts
+	out          schedule.Tables
 	ids          map[string]index // by file
 	cityByName   index            // of those that have the name of a stop
 	zones        map[string]bool
@@ -82,7 +80,6 @@ func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	return &f.out
 }
 
-// add puts a row into a table and gives its index.
 func add[T any](table *[]T, row T) int32 {
 	*table = append(*table, row)
 	return int32(len(*table) - 1)

@@ -36,8 +36,9 @@ func (f *Feed) readStops() {
 	for r := range f.rows("areas.txt") {
 		id, name := r.id("area_id"), r.get("area_name")
 		keep(r, &f.out.Cities, schedule.City{
-			ID: urlSafe(id), Name: cmp.Or(name, id), Names: f.names("areas", "area_name", id, name),
-			Slug: r.get("waybill_slug"), Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
+			ID: urlSafe(id), Name: cmp.Or(name, id), Slug: r.get("waybill_slug"),
+			Names:   f.names("areas", "area_name", id, name),
+			Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
 		})
 	}
 	var stops []stopRow
@@ -116,7 +117,7 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 	f.ids["stops.txt"][id] = add(&f.out.Stops, s.Stop)
 }
 
-// finishCities gives a city without a zone that of the first company to serve it; a city without a country, its zone's.
+// finishCities gives a city without a zone that of the first company to serve it; and without a country, the zone's.
 func (f *Feed) finishCities() {
 	for _, p := range f.out.Patterns {
 		for _, s := range p.Stops {

@@ -148,7 +148,6 @@ type name struct {
 	id string
 }
 
-// fail makes the row unused for a reason, unless it is already.
 func (r *row) fail(reason string) {
 	if !r.unused {
 		r.unused, r.reason = true, reason
@@ -305,7 +304,6 @@ func (r *row) number(column string, least, most int) int {
 	return least
 }
 
-// degrees reads a latitude or longitude.
 func (r *row) degrees(column string, most float64) float64 {
 	x, err := strconv.ParseFloat(r.get(column), 64)
 	r.check(err == nil && -most <= x && x <= most, column, "is not a coordinate")
@@ -322,7 +320,6 @@ func (r *row) hundredths(column string, most uint64, wrong string) int64 {
 	return int64(n)
 }
 
-// date reads a date as in 20261120.
 func (r *row) date(column string) schedule.Day {
 	t, err := time.Parse("20060102", r.get(column))
 	r.check(err == nil, column, "is not a date as in 20261120")

@@ -139,7 +139,14 @@ func (f *Feed) readTrips() {
 func (f *Feed) finishTrips(trips []tripRow) {
 	ids, patterns, times := f.ids["trips.txt"], index{}, index{}
 	for _, t := range trips {
-		calls := f.ordered(t.calls)
+		slices.SortStableFunc(t.calls, func(a, b stopTime) int { return cmp.Compare(a.seq, b.seq) })
+		calls := slices.CompactFunc(t.calls, func(a, b stopTime) bool {
+			if a.seq == b.seq {
+				reason := fmt.Sprintf("stop_sequence %d of the trip is there already", b.seq)
+				f.opt.Skip("stop_times.txt", int(max(a.line, b.line)), reason)
+			}
+			return a.seq == b.seq
+		})
 		if reason := complete(calls); reason != "" {
 			f.opt.Skip("trips.txt", t.line, fmt.Sprintf("trip_id %q %s", t.ID, reason))
 			delete(ids, t.ID)
@@ -162,18 +169,6 @@ func (f *Feed) finishTrips(trips []tripRow) {
 		t.ID = urlSafe(id)
 		ids[id] = add(&f.out.Trips, t.Trip)
 	}
-}
-
-// ordered sorts calls and drops those that repeat a stop_sequence.
-func (f *Feed) ordered(calls []stopTime) []stopTime {
-	slices.SortStableFunc(calls, func(a, b stopTime) int { return cmp.Compare(a.seq, b.seq) })
-	return slices.CompactFunc(calls, func(a, b stopTime) bool {
-		if a.seq == b.seq {
-			reason := fmt.Sprintf("stop_sequence %d of the trip is there already", b.seq)
-			f.opt.Skip("stop_times.txt", int(max(a.line, b.line)), reason)
-		}
-		return a.seq == b.seq
-	})
 }
 
 // once adds a row to a table unless it is there.
