@@ -2,15 +2,150 @@ package gtfs
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"waybill/schedule"
 )
+
+// zone reads a time zone, which is the same on every machine; it may be blank.
+func (f *Feed) zone(r *row, column string) string {
+	name := r.get(column)
+	if _, tried := f.zones[name]; !tried {
+		_, err := time.LoadLocation(name)
+		f.zones[name] = err == nil && name != "Local"
+	}
+	r.check(f.zones[name], column, "is not an IANA time zone")
+	return name
+}
+
+// stopRow is a row of stops.txt until all are read. Its ids are the feed's; its City is -1 where no area has it.
+type stopRow struct {
+	schedule.Stop
+	zone, country string
+	located       bool
+	line          int
+}
+
+// readStops reads the areas, the stops, and which of these are in which of those.
+func (f *Feed) readStops() {
+	for r := range f.rows("areas.txt") {
+		id, name := r.id("area_id"), r.get("area_name")
+		keep(r, &f.out.Cities, schedule.City{
+			ID: urlSafe(id), Name: cmp.Or(name, id), Slug: r.get("waybill_slug"),
+			Names:   f.names("areas", "area_name", id, name),
+			Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
+		})
+	}
+	var stops []stopRow
+	for r := range f.rows("stops.txt") {
+		id, kind := r.id("stop_id"), r.get("location_type")
+		if kind == "2" || kind == "3" {
+			continue // an entrance or a node in a station: no bus calls there
+		}
+		s := stopRow{
+			Stop: schedule.Stop{
+				ID: id, Parent: r.get("parent_station"), Station: kind == "1", City: -1, FareZone: r.get("zone_id"),
+				Place: r.get("stop_name"), Platform: cmp.Or(r.get("waybill_platform"), r.get("platform_code")),
+			},
+			zone: f.zone(r, "stop_timezone"), country: strings.ToUpper(r.get("waybill_country")),
+			located: r.get("stop_lat") != "" || r.get("stop_lon") != "", line: r.line,
+		}
+		if s.located {
+			s.Lat, s.Lon = r.degrees("stop_lat", 90), r.degrees("stop_lon", 180)
+		}
+		keep(r, &stops, s)
+	}
+	for r := range f.rows("stop_areas.txt") {
+		stop, area := r.ref("stop_id", "stops.txt"), r.ref("area_id", "areas.txt")
+		if !r.unused && stops[stop].City < 0 {
+			stops[stop].City = area
+		}
+	}
+	if f.err == nil {
+		byID := f.ids["stops.txt"]
+		f.ids["stops.txt"] = index{}
+		for _, s := range stops {
+			f.placeStop(s, stops, byID)
+		}
+	}
+}
+
+// placeStop finds a stop's city: its area, else its parent station's city, else a city of its own name (contract §5).
+// What a stop leaves out it takes from its station.
+func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
+	top := &s
+	for depth := 0; top.Parent != ""; depth++ {
+		i, ok := byID[top.Parent]
+		if !ok || depth == 3 {
+			reason := fmt.Sprintf("parent_station %q is not in stops.txt, or a part of this stop", top.Parent)
+			f.opt.Skip("stops.txt", s.line, reason)
+			return
+		}
+		top = &stops[i]
+		if !s.located {
+			s.Lat, s.Lon, s.located = top.Lat, top.Lon, top.located
+		}
+		if s.City < 0 {
+			s.City = top.City
+		}
+		s.Place, s.Station = cmp.Or(s.Place, top.Place), s.Station || top.Station
+		s.zone, s.country = cmp.Or(s.zone, top.zone), cmp.Or(s.country, top.country)
+	}
+	if !s.located {
+		f.opt.Skip("stops.txt", s.line, "has no coordinates")
+		return
+	}
+	if s.City < 0 {
+		name := cmp.Or(top.Place, top.ID)
+		if _, ok := f.cityByName[name]; !ok {
+			names := f.names("stops", "stop_name", top.ID, name)
+			f.cityByName[name] = add(&f.out.Cities, schedule.City{ID: "~." + urlSafe(name), Name: name, Names: names})
+		}
+		s.City = f.cityByName[name]
+	}
+	c := &f.out.Cities[s.City]
+	c.Zone, c.Country = cmp.Or(c.Zone, s.zone), cmp.Or(c.Country, s.country)
+	id := s.ID
+	if s.ID = urlSafe(id); s.Parent != "" {
+		s.Parent = urlSafe(s.Parent)
+	}
+	f.ids["stops.txt"][id] = add(&f.out.Stops, s.Stop)
+}
+
+// finishCities gives a city without a zone that of the first company to serve it; and without a country, the zone's.
+func (f *Feed) finishCities() {
+	for _, p := range f.out.Patterns {
+		for _, s := range p.Stops {
+			c := &f.out.Cities[f.out.Stops[s].City]
+			c.Zone = cmp.Or(c.Zone, f.out.Companies[f.out.Routes[p.Route].Company].Zone)
+		}
+	}
+	country := map[string]string{} // by zone
+	for line := range strings.Lines(countries) {
+		code, zones, _ := strings.Cut(line, " ")
+		for zone := range strings.FieldsSeq(zones) {
+			country[zone] = code
+		}
+	}
+	for i := range f.out.Cities {
+		c := &f.out.Cities[i]
+		c.Zone = cmp.Or(c.Zone, f.out.Companies[0].Zone)
+		c.Country = cmp.Or(c.Country, country[c.Zone])
+	}
+}
+
+// countries lists countries with their zones: all of the interface's 23, their neighbours, and some beyond.
+//
+//go:embed countries.txt
+var countries string
 
 // dayRange is a row of calendar.txt, or one day of calendar_dates.txt.
 type dayRange struct {
