@@ -2,6 +2,7 @@ package gtfs_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -97,7 +98,7 @@ func loadAfter(t testing.TB, feed fs.FS, opt gtfs.Options, before *schedule.Tabl
 	if f, x.counts, err = gtfs.Read(feed, opt); err != nil {
 		t.Fatalf("Read: %v", err)
 	}
-	x.tables = f.Tables(before)
+	x.tables = f.Tables(cmp.Or(before, new(schedule.Tables)))
 	if x.Timetable, err = schedule.New(x.tables); err != nil {
 		t.Fatalf("what Import gave is no timetable: %v", err)
 	}

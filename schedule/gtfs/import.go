@@ -70,11 +70,8 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 // Size gives the tables as they are before Tables has finished them, to be counted.
 func (f *Feed) Size() *schedule.Tables { return &f.out }
 
-// Tables finishes the tables, once, to follow the timetable before, which may be nil: slugs stay what they were.
+// Tables finishes the tables, once, to follow the timetable before: slugs stay what they were.
 func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
-	if before == nil {
-		before = new(schedule.Tables)
-	}
 	slugs(f.out.Companies, before.Companies, func(x *schedule.Company) named { return named{x.ID, x.Name, &x.Slug} })
 	slugs(f.out.Cities, before.Cities, func(x *schedule.City) named { return named{x.ID, x.Name, &x.Slug} })
 	slugs(f.out.Routes, before.Routes, func(x *schedule.Route) named { return named{x.ID, x.Name, &x.Slug} })
@@ -105,7 +102,7 @@ func (f *Feed) readAgencies() {
 	for r := range f.rows("agency.txt") {
 		r.check(r.get("agency_timezone") != "", "agency_timezone", "is missing")
 		keep(r, &f.out.Companies, schedule.Company{
-			Zone: f.zone(r, "agency_timezone"), ID: urlSafe(r.unique("agency_id", f.ids[r.file])),
+			Zone: f.zone(r, "agency_timezone"), ID: urlSafe(r.unique("agency_id")),
 			Name: r.get("agency_name"), Email: r.get("agency_email"), Website: r.get("agency_url"),
 			Slug: r.get("waybill_slug"), CEO: r.get("waybill_ceo"), PartnerCompany: r.get("waybill_partner_company"),
 			LogoURL: r.get("waybill_logo_url"), Rules: r.get("waybill_rules"), Socials: r.list("waybill_socials", " "),
@@ -146,15 +143,17 @@ func (f *Feed) readRoutes() {
 }
 
 func (f *Feed) readBuses() {
-	objects := index{}
+	objects := map[string]bool{}
 	for r := range f.rows("waybill_buses.txt") {
-		delete(objects, "") // which is none
-		keep(r, &f.out.Buses, schedule.Bus{
+		bus := schedule.Bus{
 			ID: urlSafe(r.id("bus_id")), Company: r.maybe("agency_id", "agency.txt"),
-			Seats: int32(r.number("seats", 1, schedule.MaxSeats)), FMSObject: r.unique("fms_object_id", objects),
+			Seats: int32(r.number("seats", 1, schedule.MaxSeats)), FMSObject: r.get("fms_object_id"),
 			Registration: r.get("registration_number"), Brand: r.get("brand"), Model: r.get("model"),
 			Images: r.list("image_urls", " "), Geolocation: r.get("is_geolocation") == "1",
-		})
+		}
+		r.check(!objects[bus.FMSObject], "fms_object_id", "is there already")
+		objects[bus.FMSObject] = bus.FMSObject != "" && (objects[bus.FMSObject] || !r.unused)
+		keep(r, &f.out.Buses, bus)
 	}
 }
 

@@ -127,7 +127,7 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 		if r.reason != "" {
 			f.opt.Skip(file, r.line, r.reason)
 		}
-		r.line, r.unused, r.reason, r.names = r.line+1, false, "", r.names[:0]
+		r.line, r.unused, r.reason = r.line+1, false, ""
 	}
 }
 
@@ -140,12 +140,7 @@ type row struct {
 	ids     map[string]index // the feed's
 	unused  bool
 	reason  string // why it is unused; "" passes over it in silence
-	names   []name // that keep enters it under
-}
-
-type name struct {
-	in index
-	id string
+	key     string // its id, if rows of the file have one
 }
 
 func (r *row) fail(reason string) {
@@ -249,29 +244,24 @@ type index map[string]int32
 // leftOut stands for what an option leaves out: rows that name it are passed over in silence.
 const leftOut int32 = -2
 
-// id reads the id of a row, which no other row of its file has.
+// id reads the id of a row.
 func (r *row) id(column string) string {
 	r.check(r.get(column) != "", column, "is missing")
-	return r.unique(column, r.ids[r.file])
+	return r.unique(column)
 }
 
-// unique reads what no other row has.
-func (r *row) unique(column string, others index) string {
-	id := r.get(column)
-	_, double := others[id]
+// unique reads an id, which may be blank but is no other row's of the file.
+func (r *row) unique(column string) string {
+	r.key = r.get(column)
+	_, double := r.ids[r.file][r.key]
 	r.check(!double, column, "is there already")
-	r.names = append(r.names, name{others, id})
-	return id
+	return r.key
 }
 
-// keep puts what a row became into a table, and its index where its ids find it; nothing if the row is unused.
+// keep puts what a row became into a table, where its id finds it; nothing if the row is unused.
 func keep[T any](r *row, table *[]T, x T) {
-	if r.unused {
-		return
-	}
-	i := add(table, x)
-	for _, n := range r.names {
-		n.in[n.id] = i
+	if !r.unused {
+		r.ids[r.file][r.key] = add(table, x)
 	}
 }
 
