@@ -76,9 +76,7 @@ func NewState() *State { return &State{byID: map[booking.ID]int{}} }
 var ErrNotFound = errors.New("report: not found")
 
 // Expires is when the file goes; false while it is queued.
-func (r *Report) Expires() (at time.Time, ok bool) {
-	return r.Completed.Add(Life), !r.Completed.IsZero()
-}
+func (r *Report) Expires() (time.Time, bool) { return r.Completed.Add(Life), !r.Completed.IsZero() }
 
 // Find gives a report that has not expired; company "" is any. The error is ErrNotFound.
 func (s *State) Find(id booking.ID, company string, now time.Time) (*Report, error) {

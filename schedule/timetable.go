@@ -195,15 +195,8 @@ func (t *Timetable) between(from, to int32) []hop {
 
 func (t *Timetable) CityByID(id string) (int32, bool)     { return find(t.cityByID, id) }
 func (t *Timetable) CityBySlug(slug string) (int32, bool) { return find(t.citySlug, slug) }
+func (t *Timetable) StopByID(id string) (int32, bool)     { return find(t.stopByID, id) }
 func (t *Timetable) TripByID(id string) (int32, bool)     { return find(t.tripByKey, tripKey(id)) }
-
-func (t *Timetable) StopByID(id string) (*Stop, bool) {
-	i, ok := t.stopByID[id]
-	if !ok {
-		return nil, false
-	}
-	return &t.Stops[i], true
-}
 
 func find[K comparable](in map[K]int32, key K) (int32, bool) {
 	i, ok := in[key]

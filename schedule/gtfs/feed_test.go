@@ -117,6 +117,15 @@ func loadAfter(t testing.TB, feed fs.FS, opt gtfs.Options, before *schedule.Tabl
 	return x
 }
 
+// stop finds a stop by its id; one that is not there is blank.
+func (x *imported) stop(id string) (stop schedule.Stop, ok bool) {
+	i, ok := x.StopByID(id)
+	if ok {
+		stop = x.Stops[i]
+	}
+	return stop, ok
+}
+
 // clean imports a feed of which every row can be used.
 func clean(t testing.TB, f files) *imported {
 	t.Helper()
@@ -185,7 +194,7 @@ func (x *imported) slugs() (list []string) {
 // cityOf gives the city of a stop.
 func (x *imported) cityOf(t testing.TB, stop string) *schedule.City {
 	t.Helper()
-	s, ok := x.StopByID(stop)
+	s, ok := x.stop(stop)
 	if !ok {
 		t.Fatalf("there is no stop %q", stop)
 	}

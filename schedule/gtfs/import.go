@@ -1,7 +1,7 @@
 // Package gtfs makes a timetable's tables from a feed in GTFS Schedule, with columns of Waybill's own (contract §5).
 //
 // [Read] takes any feed as it comes: a byte-order mark, CRLF, padded cells, rows and columns in any order, files and
-// columns it does not know. What it cannot use it skips, row by row, and says where and why; no feed it refuses.
+// columns it does not know. What it cannot use it skips, row by row, saying where and why. No feed at all is an error.
 // A row knows how to read its cells and keeps what is first wrong with them; a Feed makes tables of the rows left.
 package gtfs
 
@@ -84,18 +84,16 @@ func add[T any](table *[]T, row T) int32 {
 }
 
 const (
-	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	digits = "0123456789"
 	plain  = "abcdefghijklmnopqrstuvwxyz" + digits
 )
 
 // urlSafe gives an id of the feed as the interface has it: the same if URL-safe, else in a form that no other id has.
 func urlSafe(id string) string {
-	if strings.Trim(id, upper+plain+"-._~") == "" && strings.Trim(id, ".") != "" && id[0] != '~' {
+	if strings.Trim(id, plain+"ABCDEFGHIJKLMNOPQRSTUVWXYZ-._~") == "" && strings.Trim(id, ".") != "" && id[0] != '~' {
 		return id
 	}
-	// No plain id starts with a tilde.
-	return "~" + base64.RawURLEncoding.EncodeToString([]byte(id))
+	return "~" + base64.RawURLEncoding.EncodeToString([]byte(id)) // no plain id starts with a tilde
 }
 
 func (f *Feed) readAgencies() {
@@ -234,16 +232,13 @@ func (f *Feed) readTransfers() {
 	}
 }
 
-// languageCodes are those of translations.txt, in the order of schedule's languages.
-var languageCodes = []string{"uk", "pl", "cs", "en", "ru"}
-
 // translated is a field that translations.txt translates: that of a record, or of each with a value.
 type translated struct{ table, field, record, value string }
 
 func (f *Feed) readTranslations() {
 	for r := range f.rows("translations.txt") {
 		code, _, _ := strings.Cut(strings.ToLower(r.get("language")), "-")
-		language := slices.Index(languageCodes, code)
+		language := slices.Index([]string{"uk", "pl", "cs", "en", "ru"}, code) // as schedule has them
 		if language < 0 {
 			continue
 		}

@@ -157,9 +157,6 @@ type dayRange struct {
 // Service days outside the years 1990 to 2099 are not kept; no bus ticket needs them.
 const firstDay, lastDay schedule.Day = 7305, 47481
 
-// weekdayColumns start with the weekday of day 0, 1970-01-01.
-var weekdayColumns = [7]string{"thursday", "friday", "saturday", "sunday", "monday", "tuesday", "wednesday"}
-
 const calendars = "calendar.txt or calendar_dates.txt"
 
 func (f *Feed) readServices() {
@@ -174,7 +171,8 @@ func (f *Feed) readServices() {
 		first, last := r.date("start_date"), r.date("end_date")
 		days := dayRange{first: max(first, firstDay), last: min(last, lastDay)}
 		r.check(first > last || days.first <= days.last, "start_date", "and end_date have no day from 1990 to 2099")
-		for i, column := range weekdayColumns {
+		// From the weekday of day 0, 1970-01-01.
+		for i, column := range strings.Fields("thursday friday saturday sunday monday tuesday wednesday") {
 			days.weekdays[i] = r.get(column) == "1"
 		}
 		enter(r, days)
@@ -354,7 +352,8 @@ func (f *Feed) readFrequencies() {
 		r.check(start != blank, "start_time", "is missing")
 		headway := r.number("headway_secs", 1, math.MaxInt)
 		r.check(end > start, "end_time", "leaves no departure")
-		r.check((end-start)/headway < maxDepartures-len(departures), "headway_secs", "brings the feed beyond 500,000 departures")
+		few := (end-start)/headway < maxDepartures-len(departures)
+		r.check(few, "headway_secs", "brings the feed beyond 500,000 departures")
 		if r.unused {
 			continue
 		}

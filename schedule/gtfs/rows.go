@@ -131,7 +131,7 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 	}
 }
 
-// row is one row of a file. The first thing found wrong with it sticks: it is skipped and reported.
+// row is one row of a file. The first thing found wrong with it sticks; it is then skipped, and reported.
 type row struct {
 	file    string
 	line    int
@@ -176,7 +176,7 @@ func (r *row) parse(line []byte) bool {
 	return !r.unused
 }
 
-// split takes a line apart. As GTFS has it no cell runs over lines: one whose quote is missing swallows none.
+// split takes a line apart. No cell runs over lines, as GTFS has it: one whose quote is missing swallows no other.
 func (r *row) split(line string) {
 	r.cells = r.cells[:0]
 	for more := true; more; {
@@ -244,7 +244,6 @@ type index map[string]int32
 // leftOut stands for what an option leaves out: rows that name it are passed over in silence.
 const leftOut int32 = -2
 
-// id reads the id of a row.
 func (r *row) id(column string) string {
 	r.check(r.get(column) != "", column, "is missing")
 	return r.unique(column)
