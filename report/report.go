@@ -1,8 +1,6 @@
-// Package report keeps the reports of orders that companies ask for, and
-// writes them as files of comma-separated values ([Write]).
+// Package report keeps the reports of orders that companies ask for, and writes them as CSV ([Write]).
 //
-// A [State] is changed only by events, as in package booking. The package has
-// no lock, clock or I/O: whoever runs the queue tells the instant and gives the writer.
+// A [State] is changed only by events, as in package booking. The package has no lock, clock or I/O of its own.
 package report
 
 import (
@@ -26,17 +24,13 @@ import (
 // OrderBy is what a report's range and order go by (interface, Report).
 type OrderBy string
 
-// The values of OrderBy.
 const (
 	CreatedAt     OrderBy = "CreatedAt"
 	DepartureDate OrderBy = "DepartureDate"
+
+	MaxRange = 366 * 24 * time.Hour // the longest a report covers (interface, Limits)
+	Life     = 7 * 24 * time.Hour   // how long after its completion it can be downloaded (contract §10)
 )
-
-// MaxRange is the longest range of a report (interface, Limits).
-const MaxRange = 366 * 24 * time.Hour
-
-// Life is how long after its completion a report can be downloaded (contract §10).
-const Life = 7 * 24 * time.Hour
 
 // Report is a company's report. It is immutable; a change makes a new one.
 type Report struct {
@@ -82,20 +76,16 @@ func NewState() *State { return &State{byID: map[booking.ID]int{}} }
 var ErrNotFound = errors.New("report: not found")
 
 // Expires is when the file goes; false while it is queued.
-func (r *Report) Expires() (at time.Time, ok bool) {
-	return r.Completed.Add(Life), !r.Completed.IsZero()
-}
+func (r *Report) Expires() (time.Time, bool) { return r.Completed.Add(Life), !r.Completed.IsZero() }
 
 // Find gives a report that has not expired; company "" is any. The error is ErrNotFound.
 func (s *State) Find(id booking.ID, company string, now time.Time) (*Report, error) {
-	i, ok := s.byID[id]
-	if !ok || company != "" && s.list[i].Company != company {
-		return nil, ErrNotFound
+	if i, ok := s.byID[id]; ok && (company == "" || s.list[i].Company == company) {
+		if at, done := s.list[i].Expires(); !done || now.Before(at) {
+			return s.list[i], nil
+		}
 	}
-	if at, done := s.list[i].Expires(); done && !now.Before(at) {
-		return nil, ErrNotFound
-	}
-	return s.list[i], nil
+	return nil, ErrNotFound
 }
 
 // List gives a page of a company's reports, the newest first, and how many there are.
@@ -173,14 +163,12 @@ func compare(a, b row) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), slices.Compare(a.ticket.ID[:], b.ticket.ID[:]))
 }
 
-// room is how many rows are sorted at a time.
-const room = 1 << 15
+const room = 1 << 15 // how many rows are written at a time
 
 // Write writes a company's orders as they stand at an instant: all tickets of the bookings that travel with it and
 // lie in the report's range, in its order, those of the same instant by id. It gives their number.
 //
-// It takes memory for so many rows only: each round goes through all bookings and keeps
-// the first rows that come after those already written.
+// It takes memory for so many rows only: each round picks out of all bookings the first that are not written yet.
 func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Booking, now time.Time, partner func(booking.ID) string) (rows int, err error) {
 	out := csv.NewWriter(bufio.NewWriterSize(to, 1<<16))
 	out.UseCRLF = true // RFC 4180
@@ -204,6 +192,7 @@ func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Boo
 // round gives the first rows after last, in order; more tells that there are others.
 func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more bool) {
 	first, end := r.Start.UnixMilli(), r.End.UnixMilli()
+	ours := func(l booking.Leg) bool { return l.Run.Form.Company.ID == r.Company } // contract §8
 	cut := func() {
 		if slices.SortFunc(round, compare); len(round) > room {
 			round, more = round[:room], true
@@ -219,7 +208,8 @@ func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more
 			if r.OrderBy == DepartureDate {
 				x.at = t.Departure().UnixMilli()
 			}
-			if x.at < first || x.at > end || !travelsWith(t, r.Company) || compare(x, last) <= 0 || more && compare(x, round[room-1]) > 0 {
+			if x.at < first || x.at > end || !slices.ContainsFunc(t.Itinerary(), ours) ||
+				compare(x, last) <= 0 || more && compare(x, round[room-1]) > 0 {
 				continue
 			}
 			if round = append(round, x); len(round) == 2*room {
@@ -229,11 +219,6 @@ func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more
 	}
 	cut()
 	return round, more
-}
-
-// travelsWith tells whether a ticket is an order of a company (contract §8).
-func travelsWith(t *booking.Ticket, company string) bool {
-	return slices.ContainsFunc(t.Itinerary(), func(l booking.Leg) bool { return l.Run.Form.Company.ID == company })
 }
 
 func appendCells(cells []string, x row, now time.Time, partner string) []string {
@@ -264,7 +249,7 @@ func appendCells(cells []string, x row, now time.Time, partner string) []string 
 		hundredths(t.Price()), string(t.Currency[:]), discount, status, payment, refund, text(t.Source()), text(partner))
 }
 
-// hundredths writes money in minor units, or a percentage in hundredths. It is a number and stays one, whatever its sign.
+// hundredths writes money in minor units, or hundredths of a per cent. A number stays one, whatever its sign.
 func hundredths(v int64) string {
 	sign := ""
 	if v < 0 {
@@ -273,11 +258,10 @@ func hundredths(v int64) string {
 	return fmt.Sprintf("%s%d.%02d", sign, v/100, v%100)
 }
 
-// text defuses a cell of text that a spreadsheet would read as a formula: an
-// apostrophe before it makes it text there too.
+// text defuses a cell that a spreadsheet would read as a formula: an apostrophe before it makes it text there too.
 func text(s string) string {
 	visible := strings.TrimLeftFunc(s, func(r rune) bool { return unicode.In(r, unicode.Z, unicode.C) })
-	if visible != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(visible)[0]) || s != "" && strings.ContainsRune("\t\r\n", rune(s[0])) {
+	if strings.IndexAny(visible, "=+-@＝＋－＠") == 0 || strings.IndexAny(s, "\t\r\n") == 0 {
 		return "'" + s
 	}
 	return s

@@ -23,22 +23,20 @@ func IsCurrency(s string) bool {
 // Percent gives a share of an amount, in hundredths of a per cent, rounded half up.
 func Percent(amount, hundredths int64) int64 { return (amount*hundredths + 5000) / 10000 }
 
-// fareIndex finds the fares of a ride by trying the combinations of given
-// fields that occur in the feed, the most specific first.
+// fareIndex finds the fares of a ride by trying the combinations of given fields that occur in the feed.
 type fareIndex struct {
-	levels [5][]uint8 // by how many fields are not given: the combinations
+	levels [5][]uint8 // the combinations, by how many fields are not given
 	by     map[fareKey][]Money
 	zones  map[string]int32 // from 1
 }
 
-// fareKey is what must match: company, route, and the zones of origin and destination, each counted from 1; 0 is not given.
+// fareKey is what must match, each counted from 1, 0 is not given: company, route, zones of origin and destination.
 type fareKey [4]int32
 
 func (x *fareIndex) key(company, route int32, from, to string) fareKey {
 	return fareKey{company + 1, route + 1, x.zones[from], x.zones[to]}
 }
 
-// given has a bit for each field that is given.
 func (k fareKey) given() (fields uint8) {
 	for i, x := range k {
 		if x > 0 {
@@ -48,7 +46,6 @@ func (k fareKey) given() (fields uint8) {
 	return fields
 }
 
-// only leaves the other fields out.
 func (k fareKey) only(fields uint8) fareKey {
 	for i := range k {
 		if fields>>i&1 == 0 {
@@ -76,8 +73,7 @@ func (t *Timetable) indexFares() {
 	t.fares = x
 }
 
-// merge adds the amounts of other currencies to a list, which is in the order
-// of their names, and with lower also those that are less. It leaves both lists as they are.
+// merge adds amounts to a list in the order of currencies, and with lower takes the less in each; it changes neither.
 func merge(list, more []Money, lower bool) []Money {
 	switch {
 	case len(list) == 0:
@@ -97,12 +93,11 @@ func merge(list, more []Money, lower bool) []Money {
 	return list
 }
 
-// BaseFares gives what one passenger pays for a ride before any discount, one amount per currency, in the order of the
-// currencies' names (contract §5). The list is shared and must not be changed.
-func (t *Timetable) BaseFares(l *Leg) []Money {
+// BaseFares gives what one passenger pays for a ride before any discount, one amount per currency, in the order of
+// the currencies' names (contract §5). The list is shared and must not be changed.
+func (t *Timetable) BaseFares(l *Leg) (list []Money) {
 	route := t.pattern(l.Trip).Route
 	ride := t.fares.key(t.Routes[route].Company, route, t.Boarding(l).FareZone, t.Alighting(l).FareZone)
-	var list []Money
 	for _, level := range t.fares.levels {
 		var cheapest []Money
 		for _, fields := range level {
@@ -134,15 +129,12 @@ func (t *Timetable) distance(l *Leg) (km float64) {
 	return km
 }
 
-// indexRules finds the refund rules of each route: its own, or else those of
-// its company, which its routes share. Where a row stands in its table does not show.
+// indexRules gives each route its refund rules, or else its company's. Where a row stands in its table does not show.
 func (t *Timetable) indexRules() {
-	t.rules = make([][]RefundRule, len(t.Routes))
-	t.discounts = make([][]Discount, len(t.Routes))
+	t.rules, t.discounts = make([][]RefundRule, len(t.Routes)), make([][]Discount, len(t.Routes))
 	companies := map[int32][]RefundRule{}
-	sorted := slices.Clone(t.RefundRules)
-	slices.SortStableFunc(sorted, func(a, b RefundRule) int { return cmp.Compare(b.Hours, a.Hours) })
-	for _, r := range sorted {
+	longestFirst := func(a, b RefundRule) int { return cmp.Compare(b.Hours, a.Hours) }
+	for _, r := range slices.SortedStableFunc(slices.Values(t.RefundRules), longestFirst) {
 		bare := RefundRule{ID: r.ID, Hours: r.Hours, Percent: r.Percent}
 		if r.Route >= 0 {
 			t.rules[r.Route] = append(t.rules[r.Route], bare)
@@ -164,15 +156,13 @@ func (t *Timetable) indexRules() {
 
 func (t *Timetable) discountsOf(trip int32) []Discount { return t.discounts[t.pattern(trip).Route] }
 
-// Discount gives the position, among the discounts of the trip's form, of the
-// largest one in force for a ride: its local departure date decides. -1 is none.
+// Discount gives the largest discount in force on the local date of departure, as its place in the form, or -1.
 func (t *Timetable) Discount(l *Leg) int {
-	list := t.discountsOf(l.Trip)
+	list, best := t.discountsOf(l.Trip), -1
 	if len(list) == 0 {
-		return -1
+		return best
 	}
 	day := DayOf(time.Unix(l.Dep, 0).In(t.CityZone(t.Boarding(l).City)))
-	best := -1
 	for i, d := range list {
 		if d.First <= day && day <= d.Last && (best < 0 || d.Percent > list[best].Percent) {
 			best = i

@@ -261,7 +261,7 @@ func demo(t testing.TB) *schedule.Tables {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return feed.Tables(nil)
+	return feed.Tables(new(schedule.Tables))
 }
 
 // TestSearchDemo compares all pairs of cities of the demo network with the brute force.

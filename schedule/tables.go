@@ -5,18 +5,17 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"slices"
+	"time"
 )
 
-// Tables are a timetable's rows as an import leaves them. A row names another
-// by its index, -1 where it names none. They are written as JSON lines, one
-// row a line, so that the timetable in force can be read, searched and compared with plain tools.
+// Tables are a timetable's rows as an import leaves them. A row names another by its index, -1 where it names none.
+// They are written as JSON lines, a row each, so that plain tools read and compare the timetable in force.
 type Tables struct {
 	Companies   []Company
 	Cities      []City
@@ -50,9 +49,6 @@ type Company struct {
 	Source         string   `json:"source"` // OwnSource, or an external operator
 	Zone           string   `json:"zone"`   // IANA name; the clock of its stop times
 }
-
-// OwnSource is the source of what the service sells itself.
-const OwnSource = "Service"
 
 // City is what a search is for.
 type City struct {
@@ -116,10 +112,48 @@ type Bus struct {
 }
 
 const (
-	DefaultSeats = 49     // the capacity of a trip without a bus
-	MaxSeats     = 1000   // the largest capacity of a bus
-	MaxStops     = 1 << 9 // the longest a trip may be
+	OwnSource    = "Service" // the source of what the service sells itself
+	DefaultSeats = 49        // the capacity of a trip without a bus
+	MaxSeats     = 1000      // the largest capacity of a bus
+	MaxStops     = 1 << 9    // the longest a trip may be
 )
+
+// Day is a calendar day, counted from 1970-01-01.
+type Day int32
+
+// DayOf gives the calendar day of t in t's own location.
+func DayOf(t time.Time) Day {
+	_, offset := t.Zone()
+	s := t.Unix() + int64(offset)
+	return Day((s - ((s%86400)+86400)%86400) / 86400)
+}
+
+// Date gives midnight UTC of the day, String the day as in 2026-11-20.
+func (d Day) Date() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
+func (d Day) String() string  { return d.Date().Format(time.DateOnly) }
+
+// ParseDay reads a day as 2026-11-20, which must exist.
+func ParseDay(s string) (Day, error) {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return 0, fmt.Errorf("schedule: %q is not a date as in 2026-11-20", s)
+	}
+	return DayOf(t), nil
+}
+
+// In gives the instant at which the day starts in a zone: midnight, or where clocks jump over midnight, the jump.
+func (d Day) In(zone *time.Location) time.Time {
+	y, m, n := d.Date().Date()
+	t := time.Date(y, m, n, 0, 0, 0, 0, zone)
+	before, after := t.ZoneBounds()
+	switch {
+	case DayOf(t) < d:
+		return after
+	case t.Hour() != 0:
+		return before
+	}
+	return t
+}
 
 // Service is a set of service days.
 type Service struct {
@@ -142,8 +176,7 @@ type Pattern struct {
 	NoDropOff []int16 `json:"noDropOff,omitempty"` // positions where one cannot alight
 }
 
-// Times are arrival and departure at each position of a pattern, in turn, in
-// seconds after noon minus 12 hours of the service day in the company's zone.
+// Times are arrival and departure at each position of a pattern, in turn, in seconds after the service day's start.
 type Times []int32
 
 // Trip is one bus on each of its service days.
@@ -204,6 +237,7 @@ type FarePerKm struct {
 
 // check makes sure that every index is one.
 func (t *Tables) check() error {
+	noStop := func(i int32) bool { return !in(t.Stops, i) }
 	maybe := func(company, route int32) bool {
 		return (company == -1 || in(t.Companies, company)) && (route == -1 || in(t.Routes, route))
 	}
@@ -211,14 +245,10 @@ func (t *Tables) check() error {
 		each(t.Stops, func(x *Stop) bool { return in(t.Cities, x.City) }),
 		each(t.Routes, func(x *Route) bool { return in(t.Companies, x.Company) }),
 		each(t.Patterns, func(x *Pattern) bool {
-			ok := in(t.Routes, x.Route) && len(x.Stops) > 1 && len(x.Stops) <= MaxStops
-			for _, s := range x.Stops {
-				ok = ok && in(t.Stops, s)
-			}
-			for _, p := range slices.Concat(x.NoPickup, x.NoDropOff) {
-				ok = ok && in(x.Stops, int32(p))
-			}
-			return ok
+			nowhere := func(i int16) bool { return !in(x.Stops, int32(i)) }
+			return in(t.Routes, x.Route) && len(x.Stops) > 1 && len(x.Stops) <= MaxStops &&
+				!slices.ContainsFunc(x.Stops, noStop) && !slices.ContainsFunc(x.NoPickup, nowhere) &&
+				!slices.ContainsFunc(x.NoDropOff, nowhere)
 		}),
 		each(t.Trips, func(x *Trip) bool {
 			return in(t.Patterns, x.Pattern) && in(t.Services, x.Service) && (x.Bus == -1 || in(t.Buses, x.Bus)) &&
@@ -242,8 +272,7 @@ func each[R any](rows []R, right func(*R) bool) error {
 	return nil
 }
 
-// Encode writes the tables and gives the SHA-256 of what it wrote, in hex. A
-// line is an object with one member: the table's name and the row.
+// Encode writes the tables and gives the SHA-256 of it all in hex. A line has one member: a table's name, and a row.
 func (t *Tables) Encode(w io.Writer) (hash string, err error) {
 	sum := sha256.New()
 	buf := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<16)
@@ -256,7 +285,7 @@ func (t *Tables) Encode(w io.Writer) (hash string, err error) {
 		}
 	}
 	err = buf.Flush()
-	return hex.EncodeToString(sum.Sum(nil)), err
+	return fmt.Sprintf("%x", sum.Sum(nil)), err
 }
 
 // Decode reads what Encode wrote and checks it against the hash.
@@ -269,14 +298,11 @@ func Decode(r io.Reader, hash string) (*Tables, error) {
 		if err == io.EOF && len(line) == 0 {
 			break
 		}
-		if err == nil {
-			err = t.add(line)
-		}
-		if err != nil {
+		if err = cmp.Or(err, t.add(line)); err != nil {
 			return nil, fmt.Errorf("schedule: timetable: line %d is not a row of a table: %w", n, err)
 		}
 	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != hash {
+	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != hash {
 		return nil, fmt.Errorf("schedule: timetable: its SHA-256 is %s, not %s", got, hash)
 	}
 	return t, nil

@@ -1,17 +1,16 @@
-// Package schedule answers what runs when: a timetable, the journeys between
-// two cities on given days, their fares, discounts and refund rules.
+// Package schedule answers what runs when: a timetable, the journeys between two cities, fares and refund rules.
 //
-// A [Timetable] is one immutable value, made from [Tables] by [New] and shared by everyone without a lock. It knows no
-// partners and no tickets: which seats are free is the caller's business, who passes the rides that are full to
+// A [Timetable] is one immutable value, made from [Tables] by [New] and shared by everyone without a lock. It knows
+// no partners and no tickets: which seats are free is the caller's business, who passes the rides that are full to
 // [Timetable.Search]. A feed in GTFS becomes Tables in the sub-package gtfs.
 //
-// Time. A service day starts at noon minus 12 hours in the company's zone, so
-// that on days when clocks change the times of day still hold; stop times are seconds after
-// that. Instants are Unix seconds. What passengers see is wall-clock time in the city's zone.
+// Time. A service day starts at noon minus 12 hours in the company's zone, so that the times of day hold when clocks
+// change; stop times are seconds after that. Instants are Unix seconds. Passengers see their city's wall-clock time.
 package schedule
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -25,22 +24,23 @@ import (
 type Timetable struct {
 	Tables
 
-	companyZn, cityZn            []*zone // by company, by city
 	cityByID, citySlug, stopByID map[string]int32
-	byName                       []int32  // cities in the order of their names
-	folded                       []string // by city: all its names, folded, a line each
+	companyZn                    []*zone          // by company
+	cityZn                       []*time.Location // by city
+	byName                       []int32          // cities in the order of their names
+	folded                       []string         // by city: all its names, folded, a line each
 
 	trips     [][]int32 // by pattern
 	tripByKey map[uint64]int32
-	calls     [][]hop // by city: where one can board; to is not set
-	hops      []hop   // those of a city pair next to each other
-	pairs     map[cityPair]span
+	calls     [][]hop       // by city: where one can board; to is not set
+	hops      []hop         // those of a pair of cities next to each other
+	pairs     map[pair]span // by two cities
 	fares     fareIndex
 	rules     [][]RefundRule // by route
 	discounts [][]Discount   // by route
 	transfers map[stopPair]Transfer
 	leastWait int64 // the shortest change anywhere, in seconds
-	slack     int64 // the largest of the companies' zones
+	slack     int64 // seconds that a service day's start may differ from its zone's first in that, at most
 
 	forms []atomic.Pointer[Form] // by trip, made when first asked for
 }
@@ -51,10 +51,9 @@ type hop struct {
 	from, to int16
 }
 
-type cityPair struct{ from, to int32 }
+type pair struct{ from, to int32 }
 
-// span is a part of hops: two numbers, since a slice for each of a million
-// pairs would be a million pointers for the garbage collector.
+// span is a part of hops, as numbers: slices would be a million pointers for the garbage collector.
 type span struct {
 	from, to int32
 	least    int32 // seconds that the shortest ride takes
@@ -64,25 +63,18 @@ type stopPair struct{ from, to string }
 
 // New makes the timetable of the tables. Its error names what does not fit together.
 func New(tables *Tables) (*Timetable, error) {
-	zones := map[string]*zone{}
-	companyZn, err1 := zonesOf(zones, tables.Companies, func(c *Company) string { return c.Zone })
-	slack := int64(0)
-	for _, z := range zones {
-		z.prepare(tables.Services)
-		slack = max(slack, z.slack)
-	}
-	cityZn, err2 := zonesOf(zones, tables.Cities, func(c *City) string { return c.Zone })
-	if err := cmp.Or(tables.check(), err1, err2); err != nil {
-		return nil, err
-	}
 	t := &Timetable{
-		Tables: *tables, companyZn: companyZn, cityZn: cityZn,
+		Tables:    *tables,
 		cityByID:  rowsBy(tables.Cities, func(c *City) string { return c.ID }),
 		citySlug:  rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
 		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
 		tripByKey: rowsBy(tables.Trips, func(x *Trip) uint64 { return tripKey(x.ID) }),
 		trips:     make([][]int32, len(tables.Patterns)), forms: make([]atomic.Pointer[Form], len(tables.Trips)),
-		transfers: map[stopPair]Transfer{}, leastWait: minWait, slack: slack,
+		calls: make([][]hop, len(tables.Cities)), pairs: map[pair]span{},
+		transfers: map[stopPair]Transfer{}, leastWait: minWait,
+	}
+	if err := cmp.Or(t.check(), t.indexZones()); err != nil {
+		return nil, err
 	}
 	for i := range t.Cities {
 		c := &t.Cities[i]
@@ -117,17 +109,70 @@ func rowsBy[R any, K comparable](rows []R, key func(*R) K) map[K]int32 {
 	return m
 }
 
+// zone is a time zone with the starts of service days in it.
+type zone struct {
+	loc    *time.Location
+	first  Day
+	starts []int64 // from the first day on
+	ahead  int64   // seconds that the first of them lies before midnight UTC
+}
+
+// indexZones loads each zone once, and works out when all service days start in those of companies.
+func (t *Timetable) indexZones() (err error) {
+	loaded := map[string]*zone{}
+	load := func(name string) *zone {
+		if loaded[name] == nil {
+			loc, wrong := time.LoadLocation(name)
+			if wrong != nil || name == "" || name == "Local" {
+				err = cmp.Or(err, fmt.Errorf("schedule: %q is not a time zone", name))
+			}
+			loaded[name] = &zone{loc: cmp.Or(loc, time.UTC)}
+		}
+		return loaded[name]
+	}
+	for i := range t.Companies {
+		t.companyZn = append(t.companyZn, load(t.Companies[i].Zone))
+	}
+	first, end := Day(math.MaxInt32), Day(math.MinInt32)
+	for _, s := range t.Services {
+		if n := Day(len(s.Bits) * 64); n > 0 {
+			first, end = min(first, s.First), max(end, s.First+n)
+		}
+	}
+	for _, z := range loaded {
+		z.first = first
+		for d := first; d < end; d++ {
+			z.starts = append(z.starts, z.start(d))
+			ahead := int64(d)*86400 - z.starts[d-first]
+			if d == first {
+				z.ahead = ahead
+			}
+			t.slack = max(t.slack, ahead-z.ahead, z.ahead-ahead)
+		}
+	}
+	for i := range t.Cities {
+		t.cityZn = append(t.cityZn, load(t.Cities[i].Zone).loc)
+	}
+	return err
+}
+
+// start gives the instant, in Unix seconds, at which a service day starts: noon minus 12 hours.
+func (z *zone) start(d Day) int64 {
+	if i := int(d - z.first); i >= 0 && i < len(z.starts) {
+		return z.starts[i]
+	}
+	y, m, n := d.Date().Date()
+	return time.Date(y, m, n, 12, 0, 0, 0, z.loc).Unix() - 12*3600
+}
+
 func (t *Timetable) indexHops() {
-	t.calls = make([][]hop, len(t.Cities))
 	for i, p := range t.Patterns {
 		for from, s := range p.Stops {
-			if !slices.Contains(p.NoPickup, int16(from)) {
-				city := t.Stops[s].City
+			if city := t.Stops[s].City; !slices.Contains(p.NoPickup, int16(from)) {
 				t.calls[city] = append(t.calls[city], hop{pattern: int32(i), from: int16(from)})
 			}
 		}
 	}
-	t.pairs = map[cityPair]span{}
 	for i, calls := range t.calls {
 		city, hops := int32(i), map[int32][]hop{}
 		for _, c := range calls {
@@ -138,15 +183,14 @@ func (t *Timetable) indexHops() {
 			}
 		}
 		for there, list := range hops {
-			x := span{from: int32(len(t.hops)), least: math.MaxInt32}
+			x := span{int32(len(t.hops)), int32(len(t.hops) + len(list)), math.MaxInt32}
 			t.hops = append(t.hops, list...)
 			for _, h := range list {
 				for _, trip := range t.trips[h.pattern] {
 					x.least = min(x.least, int32(t.arr(trip, h.to)-t.dep(trip, h.from)))
 				}
 			}
-			x.to = int32(len(t.hops))
-			t.pairs[cityPair{city, there}] = x
+			t.pairs[pair{city, there}] = x
 		}
 	}
 }
@@ -164,25 +208,17 @@ func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
 }
 
 // shortest gives how many seconds the shortest ride from one city to another takes.
-func (t *Timetable) shortest(from, to int32) int64 { return int64(t.pairs[cityPair{from, to}].least) }
+func (t *Timetable) shortest(from, to int32) int64 { return int64(t.pairs[pair{from, to}].least) }
 
-// between gives the hops from one city to another.
 func (t *Timetable) between(from, to int32) []hop {
-	s := t.pairs[cityPair{from, to}]
-	return t.hops[s.from:s.to]
+	at := t.pairs[pair{from, to}]
+	return t.hops[at.from:at.to]
 }
 
 func (t *Timetable) CityByID(id string) (int32, bool)     { return find(t.cityByID, id) }
 func (t *Timetable) CityBySlug(slug string) (int32, bool) { return find(t.citySlug, slug) }
+func (t *Timetable) StopByID(id string) (int32, bool)     { return find(t.stopByID, id) }
 func (t *Timetable) TripByID(id string) (int32, bool)     { return find(t.tripByKey, tripKey(id)) }
-
-func (t *Timetable) StopByID(id string) (*Stop, bool) {
-	i, ok := t.stopByID[id]
-	if !ok {
-		return nil, false
-	}
-	return &t.Stops[i], true
-}
 
 func find[K comparable](in map[K]int32, key K) (int32, bool) {
 	i, ok := in[key]
@@ -190,7 +226,7 @@ func find[K comparable](in map[K]int32, key K) (int32, bool) {
 }
 
 // CityZone gives the zone of a city's clocks.
-func (t *Timetable) CityZone(city int32) *time.Location { return t.cityZn[city].loc }
+func (t *Timetable) CityZone(city int32) *time.Location { return t.cityZn[city] }
 
 // Of a trip: the rows it rests on, and when it is at a position, in seconds after its service day's start.
 func (t *Timetable) pattern(trip int32) *Pattern    { return &t.Patterns[t.Trips[trip].Pattern] }
@@ -231,8 +267,8 @@ func (t *Timetable) RouteName(trip int32, lang Language) string {
 	return first.Names.or(first.Name, lang) + " – " + last.Names.or(last.Name, lang)
 }
 
-// FindCities gives the cities that have the text in their name or a translation of it, without
-// regard to case and accents, in the order of their names; "" is any name, and any country.
+// FindCities gives the cities that have the text in their name or a translation of it, without regard to case and
+// accents, in the order of their names; "" is any name, and any country.
 func (t *Timetable) FindCities(name, country string) []int32 {
 	name = Fold(name)
 	var list []int32
@@ -244,36 +280,27 @@ func (t *Timetable) FindCities(name, country string) []int32 {
 	return list
 }
 
-// folded lists letters with what is left of them without accents. What is not
-// listed stands for itself. Letters that Unicode does not take apart (ł, ø, ß) are
-// listed as well: nobody who types them without the stroke means another letter.
-var folded = func() map[rune]string {
-	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th", 'ў': "у", 'й': "и", 'ї': "і", 'ё': "е", 'ѐ': "е", 'ѝ': "и", 'ѓ': "г", 'ќ': "к"}
-	for _, row := range []string{
-		"aàáâãäåāăąǎạả", "cçćĉċč", "dďđð", "eèéêëēĕėęěẹẻẽ", "gĝğġģ", "hĥħ", "iìíîïĩīĭįıǐ", "jĵ", "kķ", "lĺļľŀł",
-		"nñńņňŉ", "oòóôõöøōŏőơǒ", "rŕŗř", "sśŝşšș", "tţťŧț", "uùúûüũūŭůűųưǔ", "wŵẁẃẅ", "yýÿŷ", "zźżž",
-		"αά", "εέ", "ηή", "ιίϊΐ", "οό", "υύϋΰ", "ωώ",
-	} {
-		letters := []rune(row)
+// accents takes letters apart that have one, also those that Unicode does not (ł, ø, ß): nobody who types them
+// without the stroke means another letter. In each word the first letter is what is left of the others.
+var accents = strings.NewReplacer(func() []string {
+	pairs := []string{"ß", "ss", "æ", "ae", "œ", "oe", "þ", "th"}
+	for word := range strings.FieldsSeq(`aàáâãäåāăąǎạả cçćĉċč dďđð eèéêëēĕėęěẹẻẽ gĝğġģ hĥħ iìíîïĩīĭįıǐ jĵ kķ
+		lĺļľŀł nñńņňŉ oòóôõöøōŏőơǒ rŕŗř sśŝşšș tţťŧț uùúûüũūŭůűųưǔ wŵẁẃẅ yýÿŷ zźżž
+		αά εέ ηή ιίϊΐ οό υύϋΰ ωώ уў ийѝ ії еёѐ гѓ кќ`) {
+		letters := []rune(word)
 		for _, r := range letters[1:] {
-			m[r] = string(letters[0])
+			pairs = append(pairs, string(r), string(letters[0]))
 		}
 	}
-	return m
-}()
+	return pairs
+}()...)
 
 // Fold gives a name without case and accents, for comparing.
 func Fold(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	for _, r := range s {
-		r = unicode.ToLower(r)
-		switch plain, ok := folded[r]; {
-		case ok:
-			b.WriteString(plain)
-		case !unicode.Is(unicode.Mn, r):
-			b.WriteRune(r)
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
 		}
-	}
-	return b.String()
+		return r
+	}, accents.Replace(strings.ToLower(s)))
 }

@@ -55,11 +55,11 @@ func (s *Server) getCity(w http.ResponseWriter, r *http.Request) error {
 // getStop answers GET /v2/stops/{id}.
 func (s *Server) getStop(w http.ResponseWriter, r *http.Request) error {
 	tt := s.timetable.Load()
-	stop, ok := tt.StopByID(r.PathValue("id"))
+	i, ok := tt.StopByID(r.PathValue("id"))
 	if !ok {
 		return errNotFound
 	}
-	kind := "BUS_STOP"
+	stop, kind := &tt.Stops[i], "BUS_STOP"
 	if stop.Station {
 		kind = "BUS_STATION"
 	}

@@ -12,5 +12,5 @@ func Import(feed fs.FS, opt Options) (*schedule.Tables, Counts, error) {
 	if err != nil {
 		return nil, counts, err
 	}
-	return f.Tables(nil), counts, nil
+	return f.Tables(new(schedule.Tables)), counts, nil
 }

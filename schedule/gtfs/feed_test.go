@@ -2,6 +2,7 @@ package gtfs_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -97,7 +98,7 @@ func loadAfter(t testing.TB, feed fs.FS, opt gtfs.Options, before *schedule.Tabl
 	if f, x.counts, err = gtfs.Read(feed, opt); err != nil {
 		t.Fatalf("Read: %v", err)
 	}
-	x.tables = f.Tables(before)
+	x.tables = f.Tables(cmp.Or(before, new(schedule.Tables)))
 	if x.Timetable, err = schedule.New(x.tables); err != nil {
 		t.Fatalf("what Import gave is no timetable: %v", err)
 	}
@@ -114,6 +115,15 @@ func loadAfter(t testing.TB, feed fs.FS, opt gtfs.Options, before *schedule.Tabl
 		t.Errorf("tables are not the same once encoded and decoded:\n%+v\n%+v", again, x.tables)
 	}
 	return x
+}
+
+// stop finds a stop by its id; one that is not there is blank.
+func (x *imported) stop(id string) (stop schedule.Stop, ok bool) {
+	i, ok := x.StopByID(id)
+	if ok {
+		stop = x.Stops[i]
+	}
+	return stop, ok
 }
 
 // clean imports a feed of which every row can be used.
@@ -184,7 +194,7 @@ func (x *imported) slugs() (list []string) {
 // cityOf gives the city of a stop.
 func (x *imported) cityOf(t testing.TB, stop string) *schedule.City {
 	t.Helper()
-	s, ok := x.StopByID(stop)
+	s, ok := x.stop(stop)
 	if !ok {
 		t.Fatalf("there is no stop %q", stop)
 	}

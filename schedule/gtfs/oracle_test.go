@@ -302,7 +302,7 @@ func (x *imported) town(t testing.TB, o *oracle, city string) int32 {
 	t.Helper()
 	for id, c := range o.city {
 		if c == city {
-			s, ok := x.StopByID(id)
+			s, ok := x.stop(id)
 			if !ok {
 				t.Fatalf("no stop %q", id)
 			}

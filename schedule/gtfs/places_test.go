@@ -34,19 +34,19 @@ func TestCityOfStop(t *testing.T) {
 		}
 	}
 	for stop, want := range map[string]bool{"a": false, "b": true, "bs": true, "b1": true, "c": true, "e1": false} {
-		if s, _ := x.StopByID(stop); s.Station != want {
+		if s, _ := x.stop(stop); s.Station != want {
 			t.Errorf("stop %s: station is %v, want %v", stop, s.Station, want)
 		}
 	}
-	b1, _ := x.StopByID("b1")
+	b1, _ := x.stop("b1")
 	if b1.Platform != "1A" || b1.Parent != "bs" || b1.Lat != 50 || b1.Lon != 31 || b1.Place != "Platform 1" {
 		t.Errorf("a boarding area does not take what it leaves out from its platform: %+v", b1)
 	}
-	if c, _ := x.StopByID("c"); c.Platform != "7" {
+	if c, _ := x.stop("c"); c.Platform != "7" {
 		t.Errorf("platform_code is not taken: %+v", c)
 	}
 	for _, id := range []string{"door", "node"} {
-		if _, ok := x.StopByID(id); ok {
+		if _, ok := x.stop(id); ok {
 			t.Errorf("%s is a stop, but no bus calls there", id)
 		}
 	}
@@ -213,7 +213,7 @@ func TestIDs(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"plain", "A", "a.b", "-", "_", "0", "NULL"} {
-		if _, ok := x.StopByID(id); !ok {
+		if _, ok := x.stop(id); !ok {
 			t.Errorf("stop id %q is URL-safe but is not kept as it is", id)
 		}
 	}

@@ -26,9 +26,10 @@ func noFeed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrNoFeed, fmt.Sprintf(format, args...))
 }
 
-const (
-	maxUnpacked = 4 << 30 // bytes of a whole feed
-	maxLine     = 1 << 18 // bytes of one line
+const ( // in bytes
+	maxUnpacked = 4 << 30 // of a whole feed
+	maxLine     = 1 << 18
+	maxCell     = 1 << 16
 )
 
 // CheckZip refuses an archive with an entry that leaves it, or that unpacks beyond 4 GiB.
@@ -45,17 +46,14 @@ func CheckZip(z *zip.Reader) error {
 	return nil
 }
 
-var required = []string{"agency.txt", "stops.txt", "routes.txt", "trips.txt", "stop_times.txt"}
-
 // root finds the directory that holds the feed: the top or one below it.
 func root(feed fs.FS) (fs.FS, error) {
+	required := []string{"agency.txt", "stops.txt", "routes.txt", "trips.txt", "stop_times.txt"}
 	holds := func(dir string) bool {
-		for _, name := range required {
-			if info, err := fs.Stat(feed, path.Join(dir, name)); err != nil || info.IsDir() {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(required, func(name string) bool {
+			info, err := fs.Stat(feed, path.Join(dir, name))
+			return err != nil || info.IsDir()
+		})
 	}
 	if holds(".") {
 		return feed, nil
@@ -72,11 +70,12 @@ func root(feed fs.FS) (fs.FS, error) {
 	return nil, noFeed("no %s at the top or in one sub-directory", strings.Join(required, ", "))
 }
 
-// rows gives the rows of a file, each until the next, and reports those in which something was found wrong. A file that
-// is not there, or empty, has none; once one cannot be read, none has.
+// rows gives the rows of a file, each until the next, and reports those in which something was found wrong. A file
+// that is not there, or empty, has none; once one cannot be read, none has.
 func (f *Feed) rows(file string) iter.Seq[*row] {
 	return func(yield func(*row) bool) {
 		if f.err == nil {
+			f.ids[file] = index{}
 			f.err = f.read(file, yield)
 		}
 	}
@@ -95,7 +94,7 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 	}
 	defer opened.Close()
 	f.text.Reset(opened)
-	r := &row{line: 1}
+	r := &row{file: file, line: 1, ids: f.ids}
 	for {
 		line, err := f.text.ReadSlice('\n')
 		f.left -= int64(len(line))
@@ -128,34 +127,22 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 		if r.reason != "" {
 			f.opt.Skip(file, r.line, r.reason)
 		}
-		r.line, r.unused, r.reason, r.names = r.line+1, false, "", r.names[:0]
+		r.line, r.unused, r.reason = r.line+1, false, ""
 	}
 }
 
-// skip reports a row that turned out to be of no use once others were read.
-func (f *Feed) skip(file string, line int, format string, args ...any) {
-	f.opt.Skip(file, line, fmt.Sprintf(format, args...))
-}
-
-// row is one row of a file. The first thing found wrong with it sticks: what is read of it
-// from then on is of no use, and it is skipped and reported.
+// row is one row of a file. The first thing found wrong with it sticks; it is then skipped, and reported.
 type row struct {
+	file    string
 	line    int
 	columns map[string]int
 	cells   []string
+	ids     map[string]index // the feed's
 	unused  bool
 	reason  string // why it is unused; "" passes over it in silence
-	names   []name // that keep enters it under
+	key     string // its id, if rows of the file have one
 }
 
-type name struct {
-	in index
-	id string
-}
-
-const maxCell = 1 << 16 // bytes of one cell
-
-// fail makes the row unused for a reason, unless it is already.
 func (r *row) fail(reason string) {
 	if !r.unused {
 		r.unused, r.reason = true, reason
@@ -189,8 +176,7 @@ func (r *row) parse(line []byte) bool {
 	return !r.unused
 }
 
-// split takes a line apart, as GTFS has it: no cell runs over several lines, so
-// that one whose quote is missing does not swallow the lines after it.
+// split takes a line apart. No cell runs over lines, as GTFS has it: one whose quote is missing swallows no other.
 func (r *row) split(line string) {
 	r.cells = r.cells[:0]
 	for more := true; more; {
@@ -213,8 +199,8 @@ func (r *row) split(line string) {
 	}
 }
 
-// closing finds the quote that ends a cell in quotes, -1 where none does: it is not doubled, and after it comes nothing
-// but blanks before the comma or the line's end. A quote in front of anything else is a part of the cell, odd as it is.
+// closing finds the quote that ends a cell in quotes, or -1: it is not doubled, and nothing but blanks comes before
+// the comma or the line's end. A quote in front of anything else is a part of the cell, odd as it is.
 func closing(line string) int {
 	for i := 1; i < len(line); i++ {
 		if line[i] != '"' {
@@ -242,7 +228,6 @@ func (r *row) get(column string) string {
 	return ""
 }
 
-// list gives the parts of a cell.
 func (r *row) list(column, separator string) []string {
 	var list []string
 	for part := range strings.SplitSeq(r.get(column), separator) {
@@ -259,35 +244,29 @@ type index map[string]int32
 // leftOut stands for what an option leaves out: rows that name it are passed over in silence.
 const leftOut int32 = -2
 
-// id reads the id of a row, which no other has.
-func (r *row) id(column string, others index) string {
+func (r *row) id(column string) string {
 	r.check(r.get(column) != "", column, "is missing")
-	return r.unique(column, others)
+	return r.unique(column)
 }
 
-// unique reads what no other row has.
-func (r *row) unique(column string, others index) string {
-	id := r.get(column)
-	_, double := others[id]
+// unique reads an id, which may be blank but is no other row's of the file.
+func (r *row) unique(column string) string {
+	r.key = r.get(column)
+	_, double := r.ids[r.file][r.key]
 	r.check(!double, column, "is there already")
-	r.names = append(r.names, name{others, id})
-	return id
+	return r.key
 }
 
-// keep puts what a row became into a table, and its index where its ids find it; nothing if the row is unused.
+// keep puts what a row became into a table, where its id finds it; nothing if the row is unused.
 func keep[T any](r *row, table *[]T, x T) {
-	if r.unused {
-		return
-	}
-	i := add(table, x)
-	for _, n := range r.names {
-		n.in[n.id] = i
+	if !r.unused {
+		r.ids[r.file][r.key] = add(table, x)
 	}
 }
 
 // ref finds the row of another file that a cell names.
-func (r *row) ref(column string, in index, file string) int32 {
-	i, ok := in[r.get(column)]
+func (r *row) ref(column, file string) int32 {
+	i, ok := r.ids[file][r.get(column)]
 	if !ok {
 		r.check(false, column, "is no usable row of "+file)
 	} else if i == leftOut {
@@ -297,11 +276,11 @@ func (r *row) ref(column string, in index, file string) int32 {
 }
 
 // maybe is ref where a cell may name nothing, which is -1.
-func (r *row) maybe(column string, in index, file string) int32 {
-	if _, ok := in[""]; !ok && r.get(column) == "" {
+func (r *row) maybe(column, file string) int32 {
+	if _, ok := r.ids[file][""]; !ok && r.get(column) == "" {
 		return -1
 	}
-	return r.ref(column, in, file)
+	return r.ref(column, file)
 }
 
 // number reads a whole number. One that is not in the range is least.
@@ -314,7 +293,6 @@ func (r *row) number(column string, least, most int) int {
 	return least
 }
 
-// degrees reads a latitude or longitude.
 func (r *row) degrees(column string, most float64) float64 {
 	x, err := strconv.ParseFloat(r.get(column), 64)
 	r.check(err == nil && -most <= x && x <= most, column, "is not a coordinate")
@@ -331,7 +309,6 @@ func (r *row) hundredths(column string, most uint64, wrong string) int64 {
 	return int64(n)
 }
 
-// date reads a date as in 20261120.
 func (r *row) date(column string) schedule.Day {
 	t, err := time.Parse("20060102", r.get(column))
 	r.check(err == nil, column, "is not a date as in 20261120")
@@ -345,11 +322,9 @@ func (r *row) clock(column string) int32 {
 		return blank
 	}
 	h, rest, _ := strings.Cut(cell, ":")
-	m, s, _ := strings.Cut(rest, ":")
 	hours, err1 := strconv.ParseUint(h, 10, 16)
-	minutes, err2 := strconv.ParseUint(m, 10, 8)
-	seconds, err3 := strconv.ParseUint(s, 10, 8)
-	ok := err1 == nil && err2 == nil && err3 == nil && len(h) <= 3 && len(m) == 2 && len(s) == 2 && minutes < 60 && seconds < 60
+	t, err2 := time.Parse("04:05", rest)
+	ok := err1 == nil && err2 == nil && len(h) <= 3 && len(rest) == len("04:05") // else with a fraction
 	r.check(ok, column, "is not a time as in 08:30:00")
-	return int32(hours*3600 + minutes*60 + seconds)
+	return int32(hours)*3600 + int32(t.Minute()*60+t.Second())
 }
