@@ -20,50 +20,35 @@ import (
 	"waybill/store"
 )
 
-// admin makes a verb of an admin operation. The operands, by the given names,
-// and the flags, by their own, become the fields of the operation's form.
-func admin(op, operands string, options ...func(*flag.FlagSet)) func(*flag.FlagSet) action {
-	return func(flags *flag.FlagSet) action {
-		data := dataFlag(flags)
-		for _, define := range options {
-			define(flags)
+// admin makes a verb of an admin operation. The operands, by the given names, and the flags, by their own, become the
+// fields of the operation's form.
+func admin(op string, operands ...string) func(*call) (int, error) {
+	return func(c *call) (int, error) {
+		form := url.Values{}
+		for i, name := range operands {
+			form.Set(name, c.Arg(i))
 		}
-		return func(p *Process, given []string) int {
-			form := url.Values{}
-			for i, name := range strings.Fields(operands) {
-				form.Set(name, given[i])
+		c.VisitAll(func(f *flag.Flag) {
+			if v := f.Value.String(); f.Name != "data" && v != f.DefValue {
+				form.Set(f.Name, v)
 			}
-			flags.VisitAll(func(f *flag.Flag) {
-				if v := f.Value.String(); f.Name != "data" && v != f.DefValue {
-					form.Set(f.Name, v)
-				}
-			})
-			if err := server.CheckForm(op, form); err != nil {
-				return p.end(exitUsage, err)
-			}
-			if err := p.complete(op, form); err != nil {
-				return p.end(exitFailed, err)
-			}
-			return p.admin(*data, op, form)
+		})
+		if err := server.CheckForm(op, form); err != nil {
+			return exitUsage, err
 		}
+		if err := c.complete(op, form); err != nil {
+			return exitFailed, err
+		}
+		err := c.admin(op, form)
+		return exitCode(err), err
 	}
-}
-
-// text is a flag of an admin verb that takes a value.
-func text(name, about string) func(*flag.FlagSet) {
-	return func(flags *flag.FlagSet) { flags.String(name, "", about) }
-}
-
-// onOff is a flag of an admin verb that takes none.
-func onOff(name, about string) func(*flag.FlagSet) {
-	return func(flags *flag.FlagSet) { flags.Bool(name, false, about) }
 }
 
 // maxPassword is the length of the longest line that is read for a password, in bytes.
 const maxPassword = 4 << 10
 
-// complete gives a form what operands and flags do not: the feed's whole path,
-// for a server that runs elsewhere, and the password.
+// complete gives a form what operands and flags do not: the feed's whole path, for a server that runs elsewhere, and
+// the password.
 func (p *Process) complete(op string, form url.Values) error {
 	switch op {
 	case "import":
@@ -84,22 +69,21 @@ func (p *Process) complete(op string, form url.Values) error {
 }
 
 // admin does an operation on the directory, through its server or by itself.
-func (p *Process) admin(dir, op string, form url.Values) int {
-	path, err := socket(dir)
+func (c *call) admin(op string, form url.Values) error {
+	path, err := socket(c.dir)
 	if err != nil {
-		return p.end(exitCode(err), err)
+		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, "FORMAT")); err != nil && op != "import" && op != "partner-add" {
-		return p.end(exitFailed, fmt.Errorf("%s is not a data directory", dir))
+	if _, err := os.Stat(filepath.Join(c.dir, "FORMAT")); err != nil && op != "import" && op != "partner-add" {
+		return fmt.Errorf("%s is not a data directory", c.dir)
 	}
-	err = p.adminCall(path, op, form)
+	err = c.adminCall(path, op, form)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server
-		if err = p.adminHere(dir, op, form); errors.Is(err, store.ErrLocked) && running(dir) {
-			// A server is about to listen, or another verb is at work.
-			err = p.adminCall(path, op, form)
+		if err = c.adminHere(op, form); errors.Is(err, store.ErrLocked) && running(c.dir) {
+			err = c.adminCall(path, op, form) // a server is about to listen, or another verb is at work
 		}
 	}
-	return p.end(exitCode(err), err)
+	return err
 }
 
 // adminCall asks the server behind the socket.
@@ -125,23 +109,20 @@ func (p *Process) adminCall(path, op string, form url.Values) error {
 	return nil
 }
 
-// lockWait is how long a verb waits for another process to give the directory free.
-const lockWait = 5 * time.Second
-
-// adminHere opens the directory for one operation; while another verb has it,
-// it tries again. An import reads its feed first: one that is refused leaves no trace.
-func (p *Process) adminHere(dir, op string, form url.Values) error {
-	do := func(s *server.Server) error { return s.Admin(op, form, p.Stdout) }
+// adminHere opens the directory for one operation; while another verb has it, it tries again for five seconds. An
+// import reads its feed first: one that is refused leaves no trace.
+func (c *call) adminHere(op string, form url.Values) error {
+	do := func(s *server.Server) error { return s.Admin(op, form, c.Stdout) }
 	if op == "import" {
-		feed, err := server.ReadFeed(form, p.Stdout)
+		feed, err := server.ReadFeed(form, c.Stdout)
 		if err != nil || feed == nil {
 			return err
 		}
-		do = func(s *server.Server) error { return s.Adopt(feed, p.Stdout) }
+		do = func(s *server.Server) error { return s.Adopt(feed, c.Stdout) }
 	}
-	cfg := server.Config{Dir: dir, Log: p.logger("warn"), KeepClock: true}
+	cfg := server.Config{Dir: c.dir, Log: c.logger("warn"), KeepClock: true}
 	s, err := server.Open(cfg)
-	for end := time.Now().Add(lockWait); errors.Is(err, store.ErrLocked) && time.Now().Before(end) && !running(dir); {
+	for end := time.Now().Add(5 * time.Second); errors.Is(err, store.ErrLocked) && time.Now().Before(end) && !running(c.dir); {
 		<-time.After(20 * time.Millisecond)
 		s, err = server.Open(cfg)
 	}
