@@ -34,22 +34,19 @@ const (
 
 // Process is what a command may use of the process it runs in.
 type Process struct {
-	Args   []string // without the program's name
-	Stdin  io.Reader
-	Stdout io.Writer
-	Stderr io.Writer
-	Env    func(string) (string, bool)
-	Demo   fs.FS           // the demo network's feed
-	Stop   <-chan struct{} // closed when the process should end
+	Args           []string // without the program's name
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Env            func(string) (string, bool)
+	Demo           fs.FS           // the demo network's feed
+	Stop           <-chan struct{} // closed when the process should end
 }
 
 // verb is one of the commands.
 type verb struct {
-	name     string
-	operands string // one word each
-	about    string
-	do       func(*call) (code int, err error) // code is the exit code where there is an error
-	flags    []option                          // besides -data
+	name, operands, about string                            // operands has a word for each
+	do                    func(*call) (code int, err error) // code is the exit code where there is an error
+	flags                 []option                          // besides -data
 }
 
 // option is a flag; value, which it has where it is not given, tells its type.
@@ -156,8 +153,20 @@ func (p *Process) usage(to io.Writer) {
 
 func (p *Process) run(v *verb, args []string) int {
 	c := &call{p, flag.NewFlagSet(v.name, flag.ContinueOnError), "waybill-data"}
-	if c.define(v.flags); v.name != "version" {
+	if v.name != "version" {
 		c.StringVar(&c.dir, "data", c.dir, "the data `directory`")
+	}
+	for _, o := range v.flags {
+		switch value := o.value.(type) {
+		case bool:
+			c.Bool(o.name, value, o.about)
+		case int:
+			c.Int(o.name, value, o.about)
+		case uint64:
+			c.Uint64(o.name, value, o.about)
+		case string:
+			c.String(o.name, value, o.about)
+		}
 	}
 	usage := func(to io.Writer) {
 		fmt.Fprintf(to, "waybill %s [flags] %s\n%s %s.\n", v.name, v.operands, v.name, v.about)
@@ -191,21 +200,6 @@ func (p *Process) run(v *verb, args []string) int {
 	}
 	fmt.Fprintf(p.Stderr, "waybill: %v\n", err)
 	return code
-}
-
-func (c *call) define(options []option) {
-	for _, o := range options {
-		switch v := o.value.(type) {
-		case bool:
-			c.Bool(o.name, v, o.about)
-		case int:
-			c.Int(o.name, v, o.about)
-		case uint64:
-			c.Uint64(o.name, v, o.about)
-		case string:
-			c.String(o.name, v, o.about)
-		}
-	}
 }
 
 // fromEnv sets the flags that the environment gives; the command line overrides them.
