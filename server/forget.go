@@ -89,9 +89,9 @@ func (s *Server) findPersonal(bookingID, email string) (*PersonalErased, error) 
 				e.Lines = append(e.Lines, l.Seq)
 			}
 		case *booking.Created:
-			sought := func(t booking.NewTicket) bool { return wanted[t.ID] }
+			sought := slices.ContainsFunc(event.Tickets, func(t booking.NewTicket) bool { return wanted[t.ID] })
 			named := func(p booking.Passenger) bool { _, _, address, _ := p.Fields(); return bears(address) }
-			if len(event.Passengers) > 0 && (slices.ContainsFunc(event.Tickets, sought) || slices.ContainsFunc(event.Passengers, named)) {
+			if len(event.Passengers) > 0 && (sought || slices.ContainsFunc(event.Passengers, named)) {
 				e.Lines = append(e.Lines, l.Seq)
 				for _, t := range event.Tickets {
 					e.Tickets = append(e.Tickets, t.ID)

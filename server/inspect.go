@@ -44,8 +44,8 @@ type Report struct {
 	Books *booking.Books // at the last line's time
 }
 
-// Verify checks a directory that may be in use: every byte of the journal and its snapshots, its checkpoints and those
-// kept elsewhere, then the books (contract §1). It only reads.
+// Verify checks a directory that may be in use: every byte of the journal and its snapshots, its checkpoints and
+// those kept elsewhere, then the books (contract §1). It only reads.
 func Verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, err error) {
 	if err := lostJournal(fsys); err != nil {
 		return rep, err
@@ -79,16 +79,14 @@ func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {
 
 // Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that (contract §1).
 func Repair(fsys store.FS, to store.FS, cutAt uint64, reason string) (Report, error) {
-	cfg := storeConfig(fsys)
-	cfg.Now = func(s *State) time.Time { return s.Clock.at(time.Now()) }
-	if err := store.Repair(cfg, to, cutAt, reason, besides...); err != nil {
+	if err := store.Repair(storeConfig(fsys), to, cutAt, reason, besides...); err != nil {
 		return Report{}, err
 	}
 	return Verify(to, false, nil)
 }
 
-// schema is what Export writes beside the tables: their columns, what these mean, and how databases load them. A table
-// names only those before it.
+// schema is what Export writes beside the tables: their columns, what these mean, and how databases load them. A
+// table names only those before it.
 //
 //go:embed schema.sql
 var schema string

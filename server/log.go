@@ -56,8 +56,7 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 			return nil
 		})
 	}
-	err := readEvents(fsys, live, s.line)
-	if err != nil {
+	if err := readEvents(fsys, live, s.line); err != nil {
 		return err
 	}
 	if f.At == nil {
@@ -67,14 +66,12 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 	if s.derive(*f.At); f.Booking == "" {
 		return nil
 	}
-	b := s.Bookings.Any(id)
-	if b == nil {
-		_, err := fmt.Fprintf(out, "there was no booking %s\n", f.Booking)
-		return err
+	w := wire.Writer{B: []byte("there was no booking " + f.Booking)}
+	if b := s.Bookings.Any(id); b != nil {
+		w.B = nil
+		writeBooking(&w, "", b, *f.At)
 	}
-	var w wire.Writer
-	writeBooking(&w, "", b, *f.At)
-	_, err = fmt.Fprintf(out, "%s\n", w.B)
+	_, err := fmt.Fprintf(out, "%s\n", w.B)
 	return err
 }
 
@@ -100,7 +97,7 @@ func (s *story) line(l *store.Line, e Event) error {
 	return err
 }
 
-// shows tells whether a line is part of the story: its data names the booking or one of the tickets, or it erased them.
+// shows tells whether a line is part of the story: it names the booking or one of the tickets, or erased them.
 func (s *story) shows(data []byte, e Event) bool {
 	names := func(id string, members ...string) bool {
 		return id != "" && slices.ContainsFunc(members, func(m string) bool {
@@ -150,7 +147,6 @@ func (s *story) derive(to time.Time) {
 	s.told = to
 }
 
-// partner names a partner.
 func (s *State) partner(id booking.ID) string {
 	return fmt.Sprintf("partner %q", s.Partners.ByName(id.String()).Name)
 }

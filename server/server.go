@@ -1,5 +1,5 @@
-// Package server is Waybill behind HTTP: it turns requests into decisions of the domain packages, keeps what they decide
-// in the store, and answers.
+// Package server is Waybill behind HTTP: it turns requests into decisions of the domain packages, keeps what they
+// decide in the store, and answers.
 //
 // A request's way: [Server.ServeHTTP] → the route table's wrapper (public or partner) → a handler, which checks all
 // input first and collects every complaint → store.Update or View with a decision of package booking → reply, or an
@@ -66,12 +66,12 @@ type Confirmation struct {
 
 // Server is a running Waybill. It is an http.Handler.
 type Server struct {
-	cfg Config
-	log *slog.Logger
-	st  *store.Store[*State, Event]
-	mux *http.ServeMux
-
+	cfg         Config
+	log         *slog.Logger
+	st          *store.Store[*State, Event]
+	mux         *http.ServeMux
 	fresh       bool                      // see Fresh
+	unavailable bool                      // it only answers 503
 	deprecated  time.Time                 // since when the legacy interface is
 	legacyCalls map[string]*atomic.Uint64 // by route
 
@@ -83,12 +83,10 @@ type Server struct {
 	idpKey    ed25519.PrivateKey // of the development provider; nil when another is trusted
 	origin    *http.CrossOriginProtection
 	passwords *throttle
-	ordered   chan struct{} // wakes the queue of reports
+	importing sync.Mutex // one import, key rotation, or erasure at a time
+	reporting sync.Mutex // one report at a time
 
-	unavailable bool       // it only answers 503
-	importing   sync.Mutex // one import, key rotation, or erasure at a time
-	reporting   sync.Mutex // one report at a time
-
+	ordered    chan struct{}      // wakes the queue of reports
 	background sync.WaitGroup     // what comes to an end by itself
 	queue      sync.WaitGroup     // what runs until stop
 	stop       context.CancelFunc // ends what runs in the background
@@ -108,27 +106,24 @@ func newServer(cfg Config) *Server {
 	if cfg.NewID == nil {
 		cfg.NewID = func() [16]byte { return randomID() }
 	}
-	s := &Server{
-		cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(),
-		passwords: newThrottle(), ordered: make(chan struct{}, 1),
-	}
+	s := &Server{cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(), passwords: newThrottle()}
+	s.ordered = make(chan struct{}, 1)
 	s.newMux()
 	return s
 }
 
-// Open opens the data directory, which is made if it does not exist.
-// Errors: those of store.Open, ErrClock, and what is wrong with the files beside the journal.
+// Open opens the data directory, which is made if it does not exist. Errors: those of store.Open, ErrClock, and what
+// is wrong with the files beside the journal.
 func Open(cfg Config) (*Server, error) {
 	s := newServer(cfg)
 	start := s.cfg.Now()
 	sc := storeConfig(s.cfg.FS)
 	sc.Log = s.log
 	sc.Now = func(st *State) time.Time {
-		now := s.cfg.Now()
-		if st.Clock.Set && (s.cfg.TestClock || s.cfg.KeepClock) {
-			return st.Clock.at(now)
+		if s.cfg.TestClock || s.cfg.KeepClock {
+			return st.Clock.at(s.cfg.Now()) // one that is not set is not ahead
 		}
-		return now
+		return s.cfg.Now()
 	}
 	err := lostJournal(s.cfg.FS)
 	if err == nil {
@@ -146,12 +141,12 @@ func Open(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// storeConfig says how the state is kept. It logs nothing, and its Now is the machine's clock: for those who only read.
+// storeConfig says how the state is kept. For those who only read it logs nothing; its clock is the directory's.
 func storeConfig(fsys store.FS) store.Config[*State, Event] {
 	j := newJournal()
 	return store.Config[*State, Event]{
-		FS: fsys, Log: slog.New(slog.DiscardHandler), New: newState, Now: func(*State) time.Time { return time.Now() },
-		Apply: apply, Encode: j.encode, Decode: j.decode, Freeze: j.freeze, Thaw: j.thaw, Weigh: weigh,
+		FS: fsys, Log: slog.New(slog.DiscardHandler), Now: func(s *State) time.Time { return s.Clock.at(time.Now()) },
+		New: newState, Apply: apply, Encode: j.encode, Decode: j.decode, Freeze: j.freeze, Thaw: j.thaw, Weigh: weigh,
 	}
 }
 
@@ -182,24 +177,22 @@ func (s *Server) settleIn(start time.Time) error {
 	}
 	s.deprecated = cmp.Or(s.cfg.LegacySince, found.Clock.Began, s.st.Created())
 	tt, err := loadTimetable(s.cfg.FS, found.TimetableHash)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+			st.timetable = tt // as the journal says: nothing to be journalled
+			return nil, nil
+		}, nil)
 	}
-	_, err = s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
-		st.timetable = tt // as the journal says: nothing to be journalled
-		return nil, nil
-	}, nil)
-	if err != nil {
-		return err
+	if err == nil {
+		s.timetable.Store(tt)
+		err = errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir))
 	}
-	s.timetable.Store(tt)
-	if err := errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir)); err != nil {
-		return err
+	if err == nil {
+		err = errors.Join(s.openIDP(), s.loadRing())
 	}
-	return errors.Join(s.openIDP(), s.loadRing())
+	return err
 }
 
-// record journals an event that needs no decision.
 func (s *Server) record(e Event) error {
 	_, err := s.do(func(*State, time.Time) (Event, error) { return e, nil })
 	return err

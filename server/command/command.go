@@ -63,7 +63,6 @@ type call struct {
 	dir string // the data directory
 }
 
-// get gives a flag's value.
 func (c *call) get(name string) any     { return c.Lookup(name).Value.(flag.Getter).Get() }
 func (c *call) text(name string) string { return c.get(name).(string) }
 
@@ -222,9 +221,11 @@ func exitCode(err error) int {
 		return exitDamaged
 	case errors.Is(err, store.ErrLocked):
 		return exitLocked
-	case errors.Is(err, store.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, store.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
+		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
 		return exitIO
-	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)), errors.Is(err, server.ErrClock), errors.Is(err, errSocketPath):
+	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)), errors.Is(err, server.ErrClock),
+		errors.Is(err, errSocketPath):
 		return exitConfig
 	}
 	return exitFailed

@@ -19,8 +19,9 @@ import (
 )
 
 func (c *call) serve() (code int, err error) {
-	clock, transfers, addr, level := c.text("test-clock"), c.get("max-transfers").(int), c.text("addr"), c.text("log-level")
-	cfg := server.Config{Dir: c.dir, TestClock: clock != "", MaxTransfers: transfers, SecureCookies: c.get("secure-cookies").(bool)}
+	clock, transfers, addr := c.text("test-clock"), c.get("max-transfers").(int), c.text("addr")
+	cfg := server.Config{Dir: c.dir, TestClock: clock != "", MaxTransfers: transfers}
+	cfg.SecureCookies = c.get("secure-cookies").(bool)
 	if cfg.TestClock && clock != "now" {
 		if cfg.StartAt, err = instant(clock); err != nil {
 			return exitUsage, fmt.Errorf("-test-clock %w, or now", err)
@@ -39,9 +40,11 @@ func (c *call) serve() (code int, err error) {
 	if err != nil {
 		return exitUsage, fmt.Errorf("-addr: %w", err)
 	}
-	if cfg.Log = c.logger(level); cfg.Log == nil {
-		return exitUsage, fmt.Errorf("-log-level %q must be debug, info, warn or error", level)
+	var level slog.Level
+	if level.UnmarshalText([]byte(c.text("log-level"))) != nil {
+		return exitUsage, fmt.Errorf("-log-level %q must be debug, info, warn or error", c.text("log-level"))
 	}
+	cfg.Log = c.logger(level)
 	provider := idp.Config{JWKS: c.text("idp-jwks"), UserInfo: c.text("idp-userinfo"), Provider: auth.Provider{
 		Issuer: c.text("idp-issuer"), Audience: c.text("idp-audience"), EmailClaim: c.text("idp-email-claim")}}
 	if provider != (idp.Config{}) {
@@ -53,13 +56,8 @@ func (c *call) serve() (code int, err error) {
 	return c.listen(cfg, addr)
 }
 
-// logger gives a log on stderr; nil for a level there is not.
-func (p *Process) logger(level string) *slog.Logger {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil
-	}
-	return slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: l}))
+func (p *Process) logger(level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
 // gate answers 503 until the server behind it is open, and while it drains.
@@ -78,7 +76,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.ServeHTTP(w, r)
 }
 
-// listen serves the directory until the process should end. The limits of a connection are those of the contract, §3.
+// listen serves the directory until the process should end. The limits of a connection are contract §3's.
 func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 	path, err := socket(cfg.Dir)
 	if err != nil {
@@ -90,8 +88,9 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 	}
 	g := new(gate)
 	web := &http.Server{
-		Handler: g, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 16 << 10, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+		Handler: g, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug), DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- web.Serve(ln) }()

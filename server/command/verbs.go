@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -113,7 +114,7 @@ func (c *call) checkpoint() (int, error) {
 	return exitFailed, err
 }
 
-// write makes the new directory that a verb names, which must not lie in the one it reads, and says what do says of it.
+// write makes the new directory that a verb names, not in the one it reads, and says what do says of it.
 func (c *call) write(do func(out store.Dir) (said string, err error)) (int, error) {
 	out := c.Arg(0)
 	from, _ := filepath.Abs(c.dir)
@@ -203,9 +204,6 @@ func admin(op string, operands ...string) func(*call) (int, error) {
 	}
 }
 
-// maxPassword is the length of the longest line that is read for a password, in bytes.
-const maxPassword = 4 << 10
-
 // complete gives a form what operands and flags do not: the feed's whole path, for a server that runs elsewhere, and
 // the password.
 func (p *Process) complete(op string, form url.Values) error {
@@ -215,6 +213,7 @@ func (p *Process) complete(op string, form url.Values) error {
 		form.Set("feed", feed)
 		return err
 	case "user-add":
+		const maxPassword = 4 << 10 // bytes, with the end of its line
 		line, err := bufio.NewReader(io.LimitReader(p.Stdin, maxPassword)).ReadString('\n')
 		if err != nil && err != io.EOF {
 			return err
@@ -245,7 +244,6 @@ func (c *call) admin(op string, form url.Values) error {
 	return err
 }
 
-// adminCall asks the server behind the socket.
 func (p *Process) adminCall(path, op string, form url.Values) error {
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
@@ -279,7 +277,7 @@ func (c *call) adminHere(op string, form url.Values) error {
 		}
 		do = func(s *server.Server) error { return s.Adopt(feed, c.Stdout) }
 	}
-	cfg := server.Config{Dir: c.dir, Log: c.logger("warn"), KeepClock: true}
+	cfg := server.Config{Dir: c.dir, Log: c.logger(slog.LevelWarn), KeepClock: true}
 	s, err := server.Open(cfg)
 	for end := time.Now().Add(5 * time.Second); errors.Is(err, store.ErrLocked) && time.Now().Before(end) && !running(c.dir); {
 		<-time.After(20 * time.Millisecond)
