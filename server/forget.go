@@ -47,10 +47,10 @@ func (s *Server) adminForget(form url.Values, _ io.Writer) (string, error) {
 	}
 	e.Reason = form.Get("reason")
 	var by store.Stamp
-	by.Seq, err = s.st.Update(func(_ *State, now time.Time) ([]Event, error) {
+	by.Seq, err = s.do(func(_ *State, now time.Time) (Event, error) {
 		by.Time = now
-		return []Event{e}, nil
-	}, nil)
+		return e, nil
+	})
 	if err == nil {
 		err = errors.Join(s.st.Erase(e.Lines, by), s.writeReports())
 	}
@@ -65,11 +65,9 @@ func (s *Server) findPersonal(bookingID, email string) (*PersonalErased, error) 
 	e, wanted := new(PersonalErased), map[booking.ID]bool{}
 	var user *auth.User
 	id, _ := booking.ParseID(bookingID)
-	found := bookingID == ""
 	err := s.st.View(func(st *State, _ time.Time) {
 		user, _ = st.Accounts.Login(email)
 		if b := st.Bookings.Any(id); b != nil {
-			found = true
 			for _, t := range b.Tickets {
 				wanted[t.ID] = true
 			}
@@ -78,7 +76,7 @@ func (s *Server) findPersonal(bookingID, email string) (*PersonalErased, error) 
 	switch {
 	case err != nil:
 		return nil, err
-	case !found:
+	case bookingID != "" && len(wanted) == 0:
 		return nil, fmt.Errorf("there is no booking %s", bookingID)
 	case email != "" && user != nil:
 		return nil, fmt.Errorf("%s is a company user; remove the user first", email)
@@ -91,8 +89,9 @@ func (s *Server) findPersonal(bookingID, email string) (*PersonalErased, error) 
 				e.Lines = append(e.Lines, l.Seq)
 			}
 		case *booking.Created:
-			if len(event.Passengers) > 0 && (slices.ContainsFunc(event.Tickets, func(t booking.NewTicket) bool { return wanted[t.ID] }) ||
-				slices.ContainsFunc(event.Passengers, func(p booking.Passenger) bool { _, _, address, _ := p.Fields(); return bears(address) })) {
+			sought := slices.ContainsFunc(event.Tickets, func(t booking.NewTicket) bool { return wanted[t.ID] })
+			named := func(p booking.Passenger) bool { _, _, address, _ := p.Fields(); return bears(address) }
+			if len(event.Passengers) > 0 && (sought || slices.ContainsFunc(event.Passengers, named)) {
 				e.Lines = append(e.Lines, l.Seq)
 				for _, t := range event.Tickets {
 					e.Tickets = append(e.Tickets, t.ID)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -57,8 +56,7 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 			return nil
 		})
 	}
-	err := readEvents(fsys, live, s.line)
-	if err != nil {
+	if err := readEvents(fsys, live, s.line); err != nil {
 		return err
 	}
 	if f.At == nil {
@@ -68,35 +66,19 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 	if s.derive(*f.At); f.Booking == "" {
 		return nil
 	}
-	b := s.Bookings.Any(id)
-	if b == nil {
-		_, err := fmt.Fprintf(out, "there was no booking %s\n", f.Booking)
-		return err
+	w := wire.Writer{B: []byte("there was no booking " + f.Booking)}
+	if b := s.Bookings.Any(id); b != nil {
+		w.B = nil
+		writeBooking(&w, "", b, *f.At)
 	}
-	var w wire.Writer
-	writeBooking(&w, "", b, *f.At)
-	_, err = fmt.Fprintf(out, "%s\n", w.B)
-	return err
-}
-
-// readEvents goes through the journal of a directory that may be in use. visit is given each line with its event, nil
-// for a line of the store's own.
-func readEvents(fsys store.FS, live bool, visit func(*store.Line, Event) error) error {
-	cfg := StoreConfig(fsys, slog.New(slog.DiscardHandler))
-	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error {
-		if store.Own(l.Type) {
-			return visit(l, nil)
-		}
-		e, err := cfg.Decode(l.Type, l.Data, l.Personal)
-		if err != nil {
-			return fmt.Errorf("seq %d: %w", l.Seq, err)
-		}
-		return visit(l, e)
-	})
+	_, err := fmt.Fprintf(out, "%s\n", w.B)
 	return err
 }
 
 const logTime = "2006-01-02 15:04:05.000"
+
+// unquoted takes JSON's punctuation out of a line's data.
+var unquoted = strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ")
 
 // line tells a line, after what time did before it.
 func (s *story) line(l *store.Line, e Event) error {
@@ -110,27 +92,22 @@ func (s *story) line(l *store.Line, e Event) error {
 	if !s.shows(l.Data, e) {
 		return nil
 	}
-	words := s.tell(e, l.Time)
-	if words == "" {
-		words = unquoted(l.Data)
-	}
+	words := cmp.Or(s.tell(e, l.Time), unquoted.Replace(string(l.Data)))
 	_, err := fmt.Fprintf(s.out, "%s  #%d  %s  %s\n", l.Time.Format(logTime), l.Seq, l.Type, words)
 	return err
 }
 
-// shows tells whether a line is part of the story: its data names the booking or one of the tickets.
+// shows tells whether a line is part of the story: it names the booking or one of the tickets, or erased them.
 func (s *story) shows(data []byte, e Event) bool {
 	names := func(id string, members ...string) bool {
 		return id != "" && slices.ContainsFunc(members, func(m string) bool {
 			return bytes.Contains(data, fmt.Appendf(nil, "%q:%q", m, id))
 		})
 	}
-	return s.Booking == "" && s.Ticket == "" || names(s.Booking, "booking", "from") ||
-		slices.ContainsFunc(s.tickets, func(id booking.ID) bool { return names(id.String(), "ticket", "id") }) || s.forgets(e)
-}
-
-// forgets tells whether an event erased who the story is about.
-func (s *story) forgets(e Event) bool {
+	if s.Booking == "" && s.Ticket == "" || names(s.Booking, "booking", "from") ||
+		slices.ContainsFunc(s.tickets, func(id booking.ID) bool { return names(id.String(), "ticket", "id") }) {
+		return true
+	}
 	erased, ok := e.(*PersonalErased)
 	return ok && slices.ContainsFunc(erased.Tickets, func(id booking.ID) bool {
 		b, _ := s.Bookings.AnyTicket(id)
@@ -170,7 +147,6 @@ func (s *story) derive(to time.Time) {
 	s.told = to
 }
 
-// partner names a partner.
 func (s *State) partner(id booking.ID) string {
 	return fmt.Sprintf("partner %q", s.Partners.ByName(id.String()).Name)
 }
@@ -205,21 +181,6 @@ func (s *State) tell(e Event, now time.Time) string {
 		return fmt.Sprintf("ticket move: %s, no longer of booking %s", s.ticket(e.Ticket, now), e.From)
 	case *booking.CarrierSet:
 		return "ticket status, by the carrier: " + s.ticket(e.Ticket, now)
-	}
-	return s.tellOther(e)
-}
-
-func (s *State) tellSettled(e *booking.Settled, now time.Time, what string) string {
-	b, _ := s.Bookings.AnyTicket(e.Ticket)
-	if e.Seats != nil {
-		what += " with a seat anew"
-	}
-	return fmt.Sprintf("%s for %s: %s; request %s", what, s.partner(b.Partner), s.ticket(e.Ticket, now), e.Request)
-}
-
-// tellOther does it for events that are no booking's.
-func (s *State) tellOther(e Event) string {
-	switch e := e.(type) {
 	case *auth.KeyAdded:
 		return fmt.Sprintf("partner add: %q (%s) has a new key, whose hash is %s; companies, if limited: %q", e.Name, e.Partner, e.Hash, e.Companies)
 	case *auth.KeysRevoked:
@@ -244,6 +205,14 @@ func (s *State) tellOther(e Event) string {
 		return fmt.Sprintf("the clock is now %v ahead of the machine's", time.Duration(e.OffsetMs)*time.Millisecond)
 	}
 	return ""
+}
+
+func (s *State) tellSettled(e *booking.Settled, now time.Time, what string) string {
+	b, _ := s.Bookings.AnyTicket(e.Ticket)
+	if e.Seats != nil {
+		what += " with a seat anew"
+	}
+	return fmt.Sprintf("%s for %s: %s; request %s", what, s.partner(b.Partner), s.ticket(e.Ticket, now), e.Request)
 }
 
 func (s *State) tellCreated(e *booking.Created) string {
@@ -284,9 +253,4 @@ func (s *State) tellCanceled(e *booking.TicketsCanceled, now time.Time) string {
 		b.WriteString("; ")
 	}
 	return b.String() + "request " + e.Request
-}
-
-// unquoted shows a line's data without JSON's punctuation.
-func unquoted(data []byte) string {
-	return strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ").Replace(string(data))
 }

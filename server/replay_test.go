@@ -28,7 +28,7 @@ func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	cfg := StoreConfig(store.Dir(dir), s.log)
+	cfg := storeConfig(store.Dir(dir))
 	replayed := newState()
 	_, err := store.Read(store.Dir(dir), false, func(_ store.Place, l *store.Line) error {
 		if store.Own(l.Type) {

@@ -1,5 +1,5 @@
-// Package server is Waybill behind HTTP: it turns requests into decisions of
-// the domain packages, keeps what they decide in the store, and answers.
+// Package server is Waybill behind HTTP: it turns requests into decisions of the domain packages, keeps what they
+// decide in the store, and answers.
 //
 // A request's way: [Server.ServeHTTP] → the route table's wrapper (public or partner) → a handler, which checks all
 // input first and collects every complaint → store.Update or View with a decision of package booking → reply, or an
@@ -19,7 +19,9 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,23 +43,14 @@ type Config struct {
 	Now   func() time.Time // nil: the machine's clock
 	NewID func() [16]byte  // nil: random
 
-	// TestClock starts, or goes on with, a clock that can be moved (contract §2).
-	// StartAt is where it starts in a directory that has none; zero is now.
-	TestClock bool
-	StartAt   time.Time
-	// KeepClock uses the directory's clock as it is: for the command line's verbs.
-	KeepClock bool
+	TestClock bool      // starts, or goes on with, a clock that can be moved (contract §2)
+	StartAt   time.Time // where that starts in a directory that has none; zero is now
+	KeepClock bool      // uses the directory's clock as it is: for the command line's verbs
 
-	// LegacySince is when the legacy interface was deprecated; zero is the directory's creation.
-	LegacySince time.Time
-
-	// MaxTransfers is the number of changes a journey may have: 0 or 1.
-	MaxTransfers int
-
-	// IDP verifies ID tokens; nil trusts the built-in development provider.
-	IDP *idp.Client
-	// SecureCookies marks cookies Secure also where the server itself does not speak TLS.
-	SecureCookies bool
+	LegacySince   time.Time   // when the legacy interface was deprecated; zero is the directory's creation
+	MaxTransfers  int         // the changes a journey may have: 0 or 1
+	IDP           *idp.Client // verifies ID tokens; nil trusts the built-in development provider
+	SecureCookies bool        // marks cookies Secure also where the server itself does not speak TLS
 
 	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal. It is called at least once for
 	// each ticket, with the same Key for the same question, also after a crash. nil confirms at once.
@@ -73,12 +66,12 @@ type Confirmation struct {
 
 // Server is a running Waybill. It is an http.Handler.
 type Server struct {
-	cfg Config
-	log *slog.Logger
-	st  *store.Store[*State, Event]
-	mux *http.ServeMux
-
+	cfg         Config
+	log         *slog.Logger
+	st          *store.Store[*State, Event]
+	mux         *http.ServeMux
 	fresh       bool                      // see Fresh
+	unavailable bool                      // it only answers 503
 	deprecated  time.Time                 // since when the legacy interface is
 	legacyCalls map[string]*atomic.Uint64 // by route
 
@@ -90,12 +83,10 @@ type Server struct {
 	idpKey    ed25519.PrivateKey // of the development provider; nil when another is trusted
 	origin    *http.CrossOriginProtection
 	passwords *throttle
-	ordered   chan struct{} // wakes the queue of reports
+	importing sync.Mutex // one import, key rotation, or erasure at a time
+	reporting sync.Mutex // one report at a time
 
-	unavailable bool       // it only answers 503
-	importing   sync.Mutex // one import, key rotation, or erasure at a time
-	reporting   sync.Mutex // one report at a time
-
+	ordered    chan struct{}      // wakes the queue of reports
 	background sync.WaitGroup     // what comes to an end by itself
 	queue      sync.WaitGroup     // what runs until stop
 	stop       context.CancelFunc // ends what runs in the background
@@ -115,32 +106,30 @@ func newServer(cfg Config) *Server {
 	if cfg.NewID == nil {
 		cfg.NewID = func() [16]byte { return randomID() }
 	}
-	s := &Server{
-		cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(),
-		passwords: newThrottle(), ordered: make(chan struct{}, 1),
-	}
+	s := &Server{cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(), passwords: newThrottle()}
+	s.ordered = make(chan struct{}, 1)
 	s.newMux()
 	return s
 }
 
-// Open opens the data directory, which is made if it does not exist.
-// Errors: those of store.Open, ErrClock, and what is wrong with the files beside the journal.
+// Open opens the data directory, which is made if it does not exist. Errors: those of store.Open, ErrClock, and what
+// is wrong with the files beside the journal.
 func Open(cfg Config) (*Server, error) {
 	s := newServer(cfg)
 	start := s.cfg.Now()
-	sc := StoreConfig(s.cfg.FS, s.log)
+	sc := storeConfig(s.cfg.FS)
+	sc.Log = s.log
 	sc.Now = func(st *State) time.Time {
-		now := s.cfg.Now()
-		if st.Clock.Set && (s.cfg.TestClock || s.cfg.KeepClock) {
-			return st.Clock.at(now)
+		if s.cfg.TestClock || s.cfg.KeepClock {
+			return st.Clock.at(s.cfg.Now()) // one that is not set is not ahead
 		}
-		return now
+		return s.cfg.Now()
 	}
-	if err := lostJournal(s.cfg.FS); err != nil {
-		return nil, err
+	err := lostJournal(s.cfg.FS)
+	if err == nil {
+		s.st, s.fresh, err = store.Open(sc)
 	}
-	var err error
-	if s.st, s.fresh, err = store.Open(sc); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	s.base, s.stop = context.WithCancel(context.Background())
@@ -152,12 +141,12 @@ func Open(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// StoreConfig says how the state is kept, for a server and for those who only read. Its Now is the machine's clock.
-func StoreConfig(fsys store.FS, log *slog.Logger) store.Config[*State, Event] {
+// storeConfig says how the state is kept. For those who only read it logs nothing; its clock is the directory's.
+func storeConfig(fsys store.FS) store.Config[*State, Event] {
 	j := newJournal()
 	return store.Config[*State, Event]{
-		FS: fsys, Log: log, New: newState, Now: func(*State) time.Time { return time.Now() }, Apply: apply,
-		Encode: j.encode, Decode: j.decode, Freeze: j.freeze, Thaw: j.thaw, Weigh: weigh,
+		FS: fsys, Log: slog.New(slog.DiscardHandler), Now: func(s *State) time.Time { return s.Clock.at(time.Now()) },
+		New: newState, Apply: apply, Encode: j.encode, Decode: j.decode, Freeze: j.freeze, Thaw: j.thaw, Weigh: weigh,
 	}
 }
 
@@ -166,45 +155,44 @@ func (s *Server) settleIn(start time.Time) error {
 	var found State
 	var last time.Time
 	sold := 0
-	if err := s.st.View(func(st *State, now time.Time) { found, last, sold = *st, now, st.Bookings.Count() }); err != nil {
+	err := s.st.View(func(st *State, now time.Time) { found, last, sold = *st, now, st.Bookings.Count() })
+	if err != nil {
 		return err
 	}
 	switch at := cmp.Or(s.cfg.StartAt, start); {
 	case s.cfg.TestClock && !found.Clock.Set && sold > 0 && last.After(at.Add(time.Second)):
-		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings", ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
+		err = fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings", ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
 	case s.cfg.TestClock && !found.Clock.Set:
 		offset := at.Sub(start).Truncate(time.Millisecond)
 		first := s.cfg.Now().Add(offset).UTC().Truncate(time.Millisecond)
 		if sold == 0 {
 			found.Clock.Began = first
 		}
-		if err := s.st.SetClock(first, &ClockSet{OffsetMs: offset.Milliseconds(), Began: found.Clock.Began}); err != nil {
-			return err
-		}
+		err = s.st.SetClock(first, &ClockSet{OffsetMs: offset.Milliseconds(), Began: found.Clock.Began})
 	case !s.cfg.TestClock && !s.cfg.KeepClock && found.Clock.Set:
-		if err := s.record(&ClockSet{Real: true}); err != nil {
-			return err
-		}
+		err = s.record(&ClockSet{Real: true})
 	}
-	s.deprecated = cmp.Or(s.cfg.LegacySince, found.Clock.Began, s.st.Created())
-	tt, err := loadTimetable(s.cfg.FS, found.TimetableHash)
 	if err != nil {
 		return err
 	}
-	if _, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
-		st.timetable = tt // as the journal says: nothing to be journalled
-		return nil, nil
-	}, nil); err != nil {
-		return err
+	s.deprecated = cmp.Or(s.cfg.LegacySince, found.Clock.Began, s.st.Created())
+	tt, err := loadTimetable(s.cfg.FS, found.TimetableHash)
+	if err == nil {
+		_, err = s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+			st.timetable = tt // as the journal says: nothing to be journalled
+			return nil, nil
+		}, nil)
 	}
-	s.timetable.Store(tt)
-	if err := errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir)); err != nil {
-		return err
+	if err == nil {
+		s.timetable.Store(tt)
+		err = errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir))
 	}
-	return errors.Join(s.openIDP(), s.loadRing())
+	if err == nil {
+		err = errors.Join(s.openIDP(), s.loadRing())
+	}
+	return err
 }
 
-// record journals an event that needs no decision.
 func (s *Server) record(e Event) error {
 	_, err := s.do(func(*State, time.Time) (Event, error) { return e, nil })
 	return err
@@ -214,10 +202,7 @@ func (s *Server) record(e Event) error {
 func (s *Server) do(decide func(*State, time.Time) (Event, error)) (seq uint64, err error) {
 	return s.st.Update(func(st *State, now time.Time) ([]Event, error) {
 		e, err := decide(st, now)
-		if err != nil {
-			return nil, err
-		}
-		return []Event{e}, nil
+		return []Event{e}, err
 	}, nil)
 }
 
@@ -241,6 +226,16 @@ func (s *Server) Close() error {
 	s.background.Wait()
 	s.queue.Wait()
 	return s.st.Close()
+}
+
+// getMetrics answers GET /metrics in the text format of Prometheus (contract §3).
+func (s *Server) getMetrics(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	fmt.Fprint(w, "# HELP waybill_legacy_calls_total Calls of the legacy interface by partners for whom it is still there.\n# TYPE waybill_legacy_calls_total counter\n")
+	for _, route := range slices.Sorted(maps.Keys(s.legacyCalls)) {
+		fmt.Fprintf(w, "waybill_legacy_calls_total{route=%q} %d\n", route, s.legacyCalls[route].Load())
+	}
+	return nil
 }
 
 const timetableDir = "timetables"
@@ -279,17 +274,34 @@ func lostJournal(fsys store.FS) error {
 		return err
 	}
 	lines, err := fsys.List("journal")
-	if err != nil || len(lines) > 0 {
-		return err
+	if err == nil && len(lines) == 0 {
+		err = errEmptied
 	}
-	return errEmptied
+	return err
 }
 
 var errEmptied = &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + keyDir + "/" + ringFile + " shows that it was not"}
 
+// readSecret reads a file of secrets. What parse finds wrong with it is damage.
+func readSecret[T any](fsys store.FS, name string, parse func([]byte) (T, error)) (secret T, err error) {
+	f, err := fsys.Open(keyDir + "/" + name)
+	if err != nil {
+		return secret, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err != nil {
+		return secret, err
+	}
+	if secret, err = parse(text); err != nil {
+		err = &store.Damage{Place: store.Place{File: keyDir + "/" + name}, Reason: err.Error()}
+	}
+	return secret, err
+}
+
 // loadRing reads the keys that sign offers, or makes the first.
 func (s *Server) loadRing() error {
-	ring, err := readRing(s.cfg.FS)
+	ring, err := readSecret(s.cfg.FS, ringFile, auth.ParseRing)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.saveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}))
 	}
@@ -297,35 +309,9 @@ func (s *Server) loadRing() error {
 	return err
 }
 
-func readRing(fsys store.FS) (*auth.Ring, error) {
-	text, err := readKey(fsys, ringFile)
-	if err != nil {
-		return nil, err
-	}
-	ring, err := auth.ParseRing(text)
-	if err != nil {
-		return nil, &store.Damage{Place: store.Place{File: keyDir + "/" + ringFile}, Reason: err.Error()}
-	}
-	return ring, nil
-}
-
-// readKey reads a file of secrets.
-func readKey(fsys store.FS, name string) ([]byte, error) {
-	f, err := fsys.Open(keyDir + "/" + name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, 1<<20))
-}
-
-func (s *Server) saveKey(name string, text []byte) error {
-	return store.PublishText(s.cfg.FS, keyDir, name, text)
-}
-
 // saveRing makes a ring durable and signs with it from then on.
 func (s *Server) saveRing(ring *auth.Ring) error {
-	err := s.saveKey(ringFile, ring.Marshal())
+	err := store.PublishText(s.cfg.FS, keyDir, ringFile, ring.Marshal())
 	if err == nil {
 		s.ring.Store(ring)
 	}
@@ -338,15 +324,17 @@ func (s *Server) openIDP() error {
 		s.idp.Linked = s.linked
 		return nil
 	}
-	text, err := readKey(s.cfg.FS, idpFile)
-	seed, bad := hex.DecodeString(strings.TrimSpace(string(text)))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	seed, err := readSecret(s.cfg.FS, idpFile, func(text []byte) ([]byte, error) {
+		seed, err := hex.DecodeString(strings.TrimSpace(string(text)))
+		if err != nil || len(seed) != ed25519.SeedSize {
+			err = errors.New("is not a key")
+		}
+		return seed, err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
 		seed = make([]byte, ed25519.SeedSize)
 		rand.Read(seed)
-		err = s.saveKey(idpFile, fmt.Appendf(nil, "%x\n", seed))
-	case err == nil && (bad != nil || len(seed) != ed25519.SeedSize):
-		err = &store.Damage{Place: store.Place{File: keyDir + "/" + idpFile}, Reason: "is not a key"}
+		err = store.PublishText(s.cfg.FS, keyDir, idpFile, fmt.Appendf(nil, "%x\n", seed))
 	}
 	if err == nil {
 		s.idpKey = ed25519.NewKeyFromSeed(seed)

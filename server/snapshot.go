@@ -20,10 +20,8 @@ type coder struct {
 	r *wire.Reader
 }
 
-// writing tells the direction.
 func (c *coder) writing() bool { return c.w != nil }
 
-// object is an object with the given members.
 func (c *coder) object(name string, members func()) {
 	if c.writing() {
 		c.w.Object(name)
@@ -39,10 +37,7 @@ func (c *coder) object(name string, members func()) {
 
 // optional tells whether a member is there: when writing, as given.
 func (c *coder) optional(name string, there bool) bool {
-	if c.writing() {
-		return there
-	}
-	return c.r.At(name)
+	return c.writing() && there || !c.writing() && c.r.At(name)
 }
 
 func (c *coder) string(name string, v *string) {
@@ -72,7 +67,6 @@ func (c *coder) json(name string, v any) {
 	}
 }
 
-// number is a whole number.
 func number[T ~int | ~int16 | ~int32 | ~int64 | ~uint8](c *coder, name string, v *T) {
 	if c.writing() {
 		c.w.Int(name, int64(*v))
@@ -115,7 +109,6 @@ func text[T any](c *coder, name string, v *T, format func(T) string, parse func(
 	}
 }
 
-// list is an array whose elements item describes.
 func list[T any](c *coder, name string, v *[]T, item func(*T)) {
 	if c.writing() {
 		c.w.Array(name)
@@ -138,9 +131,9 @@ func (c *coder) strings(name string, v *[]string) {
 	list(c, name, v, func(s *string) { c.string("", s) })
 }
 
-// A snapshot is a line of each: the clock and the timetable, and every
-// partner, user, session, report, form, run and booking, in the order they came into being, so that
-// the same state is always the same bytes. Later lines name earlier ones, runs by number.
+// A snapshot is a line of each: the clock and the timetable, and every partner, user, session, report, form, run and
+// booking, in the order they came into being, so that the same state is always the same bytes. Later lines name
+// earlier ones, runs by number.
 
 // freeze gives what writes the state as it is now.
 func (j *journal) freeze(s *State) func(io.Writer) error {
@@ -185,7 +178,6 @@ func (j *journal) freeze(s *State) func(io.Writer) error {
 	}
 }
 
-// thaw reads what freeze wrote.
 func (j *journal) thaw(from io.Reader) (*State, error) {
 	s := newState()
 	var runs []*booking.Run
@@ -268,9 +260,7 @@ func (b *wholeBooking) code(c *coder) {
 		id(c, "partner", &b.Partner)
 		number(c, "created", &b.Created)
 		number(c, "updated", &b.Updated)
-		list(c, "tickets", &b.Tickets, func(t *booking.Ticket) {
-			c.object("", func() { b.codeTicket(c, t) })
-		})
+		list(c, "tickets", &b.Tickets, func(t *booking.Ticket) { c.object("", func() { b.codeTicket(c, t) }) })
 	})
 }
 

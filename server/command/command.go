@@ -34,64 +34,92 @@ const (
 
 // Process is what a command may use of the process it runs in.
 type Process struct {
-	Args   []string // without the program's name
-	Stdin  io.Reader
-	Stdout io.Writer
-	Stderr io.Writer
-	Env    func(string) (string, bool)
-	Demo   fs.FS           // the demo network's feed
-	Stop   <-chan struct{} // closed when the process should end
+	Args           []string // without the program's name
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Env            func(string) (string, bool)
+	Demo           fs.FS           // the demo network's feed
+	Stop           <-chan struct{} // closed when the process should end
 }
 
 // verb is one of the commands.
 type verb struct {
-	name     string
-	operands string // one word each
-	about    string
-	setup    func(*flag.FlagSet) action
+	name, operands, about string                            // operands has a word for each
+	do                    func(*call) (code int, err error) // code is the exit code where there is an error
+	flags                 []option                          // besides -data
 }
 
-// An action does what a verb is for, once its flags are read, and gives the exit code.
-type action func(p *Process, operands []string) int
+// option is a flag; value, which it has where it is not given, tells its type.
+type option struct {
+	name  string
+	value any
+	about string
+}
 
-func verbs() []verb {
-	return []verb{
-		{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", setupServe},
-		{"import", "FEED", "makes a GTFS feed, a directory or .zip, the timetable in force", admin("import", "feed",
-			onOff("strict", "change nothing if a row has to be skipped"),
-			onOff("dry-run", "only report"),
-			onOff("bus-only", "keep only routes of type 3, 200-299 and 700-799"),
-			text("fare-per-km", "price rides that no fare matches by distance, as in `EUR:0.06`"))},
-		{"partner add", "NAME", "prints a new API key of a partner, new or known; only its hash is kept", admin("partner-add", "name",
-			text("company", "the `slugs` of the only companies it may sell, with commas; empty: all"))},
-		{"partner list", "", "lists partners, their keys, and when the legacy interface will be gone for them", admin("partner-list", "",
-			text("legacy-since", "the `instant` that serve is given, where no server is running"))},
-		{"partner revoke", "NAME", "ends the keys of a partner, or one of them", admin("partner-revoke", "name",
-			text("key", "only the key with this `name`, as partner list shows it"))},
-		{"ticket move", "TICKET BOOKING|new", "moves a ticket to another booking of the same partner", admin("ticket-move", "ticket booking")},
-		{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid", "gives a ticket a status of the carrier's lifecycle", admin("ticket-status", "ticket status")},
-		{"user add", "", "gives a company user an access; a new user's password is the first line of standard input", admin("user-add", "",
-			text("email", "the user's e-mail `address`"),
-			text("first-name", "a new user's first `name`"),
-			text("last-name", "a new user's last `name`"),
-			text("company", "the `slug` of the company"),
-			text("role", "`ADMIN`, who may do everything of the company, or VIEWER, who may sign in"))},
-		{"user remove", "EMAIL", "removes a user and ends the user's sessions", admin("user-remove", "email")},
-		{"forget", "", "erases names, e-mail addresses and phones from state, journal, snapshots and reports", admin("forget", "",
-			text("booking", "of the passengers of the booking with this `id`, and those booked along with them"),
-			text("email", "of who was booked with this `address`, or was a user with it"),
-			text("reason", "`why`: it stands in the journal"))},
-		{"idtoken", "", "mints an ID token of the built-in development identity provider", admin("idtoken", "",
-			text("email", "the `address` that the token vouches for"))},
-		{"key rotate", "", "signs offers with a new key; offers already given stay good", admin("rotate-keys", "")},
-		{"log", "", "shows the journal as readable history", setupLog},
-		{"verify", "", "checks every byte of journal and snapshots, then the books", setupVerify},
-		{"checkpoint", "", "prints the newest signed checkpoint, to be kept elsewhere", setupCheckpoint},
-		{"backup", "OUT", "copies the directory into the new directory OUT, also while a server is running, and checks the copy", setupBackup},
-		{"repair", "OUT", "copies what is before a damaged line into the new directory OUT; never in place", setupRepair},
-		{"export", "OUT", "writes every entity as CSV and a schema.sql, for databases, into the new directory OUT", setupExport},
-		{"version", "", "prints version, Go version, revision and dependencies", setupVersion},
-	}
+// call is a verb with its flags and operands read.
+type call struct {
+	*Process
+	*flag.FlagSet
+	dir string // the data directory
+}
+
+func (c *call) get(name string) any     { return c.Lookup(name).Value.(flag.Getter).Get() }
+func (c *call) text(name string) string { return c.get(name).(string) }
+
+var verbs = []verb{
+	{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", (*call).serve, []option{
+		{"addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free one"},
+		{"test-clock", "", "serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z"},
+		{"max-transfers", 1, "changes a journey may have, 0 or 1"},
+		{"legacy-since", "", "the `instant` since when the legacy interface is deprecated; without it the directory's creation"},
+		{"idp-issuer", "", "the identity provider's issuer, `exactly` as in its ID tokens; without it the built-in development provider is trusted"},
+		{"idp-audience", "", "the `audience` of its ID tokens: this service's client id there"},
+		{"idp-jwks", "", "the `file or URL` of its key set"},
+		{"idp-email-claim", "", "the `claim` that holds the e-mail, instead of email"},
+		{"idp-userinfo", "", "the `URL` to ask for the e-mail that an ID token lacks; the token is shown there"},
+		{"secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks"},
+		{"log-level", "info", "debug, info, warn or error"}}},
+	{"import", "FEED", "makes a GTFS feed, a directory or .zip, the timetable in force", admin("import", "feed"), []option{
+		{"strict", false, "change nothing if a row has to be skipped"},
+		{"dry-run", false, "only report"},
+		{"bus-only", false, "keep only routes of type 3, 200-299 and 700-799"},
+		{"fare-per-km", "", "price rides that no fare matches by distance, as in `EUR:0.06`"}}},
+	{"partner add", "NAME", "prints a new API key of a partner, new or known; only its hash is kept", admin("partner-add", "name"), []option{
+		{"company", "", "the `slugs` of the only companies it may sell, with commas; empty: all"}}},
+	{"partner list", "", "lists partners, their keys, and when the legacy interface will be gone for them", admin("partner-list"), []option{
+		{"legacy-since", "", "the `instant` that serve is given, where no server is running"}}},
+	{"partner revoke", "NAME", "ends the keys of a partner, or one of them", admin("partner-revoke", "name"), []option{
+		{"key", "", "only the key with this `name`, as partner list shows it"}}},
+	{"ticket move", "TICKET BOOKING|new", "moves a ticket to another booking of the same partner", admin("ticket-move", "ticket", "booking"), nil},
+	{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid", "gives a ticket a status of the carrier's lifecycle", admin("ticket-status", "ticket", "status"), nil},
+	{"user add", "", "gives a company user an access; a new user's password is the first line of standard input", admin("user-add"), []option{
+		{"email", "", "the user's e-mail `address`"},
+		{"first-name", "", "a new user's first `name`"},
+		{"last-name", "", "a new user's last `name`"},
+		{"company", "", "the `slug` of the company"},
+		{"role", "", "`ADMIN`, who may do everything of the company, or VIEWER, who may sign in"}}},
+	{"user remove", "EMAIL", "removes a user and ends the user's sessions", admin("user-remove", "email"), nil},
+	{"forget", "", "erases names, e-mail addresses and phones from state, journal, snapshots and reports", admin("forget"), []option{
+		{"booking", "", "of the passengers of the booking with this `id`, and those booked along with them"},
+		{"email", "", "of who was booked with this `address`, or was a user with it"},
+		{"reason", "", "`why`: it stands in the journal"}}},
+	{"idtoken", "", "mints an ID token of the built-in development identity provider", admin("idtoken"), []option{
+		{"email", "", "the `address` that the token vouches for"}}},
+	{"key rotate", "", "signs offers with a new key; offers already given stay good", admin("rotate-keys"), nil},
+	{"log", "", "shows the journal as readable history", (*call).log, []option{
+		{"booking", "", "only what happened to the booking with this `id`"},
+		{"ticket", "", "only what happened to the ticket with this `id`"},
+		{"at", "", "only what had happened by this `instant`, and the booking as it stood then"}}},
+	{"verify", "", "checks every byte of journal and snapshots, then the books", (*call).verify, []option{
+		{"against", "", "a `file` of checkpoints kept elsewhere, which the journal must extend"},
+		{"key", "", "the `file` of the public key they are signed with; without it the directory's checkpoint.pub"}}},
+	{"checkpoint", "", "prints the newest signed checkpoint, to be kept elsewhere", (*call).checkpoint, nil},
+	{"backup", "OUT", "copies the directory into the new directory OUT, also while a server is running, and checks the copy", (*call).backup, nil},
+	{"repair", "OUT", "copies what is before a damaged line into the new directory OUT; never in place", (*call).repair, []option{
+		{"cut-at", uint64(0), "the `seq` of the first line that is left out, as verify names it"},
+		{"reason", "", "`why`: it stands in the new directory's journal"}}},
+	{"export", "OUT", "writes every entity as CSV and a schema.sql, for databases, into the new directory OUT", (*call).export, nil},
+	{"version", "", "prints version, Go version, revision and dependencies", (*call).version, nil},
 }
 
 // Main runs a command and gives its exit code.
@@ -104,7 +132,7 @@ func Main(p *Process) int {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		args = append([]string{"serve"}, args...)
 	}
-	for _, v := range verbs() {
+	for _, v := range verbs {
 		words := strings.Fields(v.name)
 		if len(args) >= len(words) && slices.Equal(args[:len(words)], words) {
 			return p.run(&v, args[len(words):])
@@ -117,58 +145,55 @@ func Main(p *Process) int {
 
 func (p *Process) usage(to io.Writer) {
 	fmt.Fprint(to, "Waybill distributes bus tickets. Commands (waybill COMMAND -h tells more):\n\n")
-	for _, v := range verbs() {
+	for _, v := range verbs {
 		fmt.Fprintf(to, "  %-16s %s\n", v.name, v.about)
 	}
 }
 
 func (p *Process) run(v *verb, args []string) int {
-	flags := flag.NewFlagSet(v.name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	do := v.setup(flags)
+	c := &call{p, flag.NewFlagSet(v.name, flag.ContinueOnError), "waybill-data"}
+	if v.name != "version" {
+		c.StringVar(&c.dir, "data", c.dir, "the data `directory`")
+	}
+	for _, o := range v.flags {
+		switch value := o.value.(type) {
+		case bool:
+			c.Bool(o.name, value, o.about)
+		case int:
+			c.Int(o.name, value, o.about)
+		case uint64:
+			c.Uint64(o.name, value, o.about)
+		case string:
+			c.String(o.name, value, o.about)
+		}
+	}
 	usage := func(to io.Writer) {
 		fmt.Fprintf(to, "waybill %s [flags] %s\n%s %s.\n", v.name, v.operands, v.name, v.about)
-		flags.SetOutput(to)
 		fmt.Fprintf(to, "Each flag can also be given in the environment, as WAYBILL_<FLAG>.\n\n")
-		flags.PrintDefaults()
+		c.SetOutput(to)
+		c.PrintDefaults()
 	}
-	err := p.fromEnv(flags)
+	c.SetOutput(io.Discard)
+	err := c.fromEnv()
 	if err == nil {
-		err = flags.Parse(args)
+		err = c.Parse(args)
 	}
 	if errors.Is(err, flag.ErrHelp) {
 		usage(p.Stdout)
 		return exitDone
 	}
-	if f := flags.Lookup("data"); err == nil && f != nil && f.Value.String() == "" {
+	if err == nil && c.dir == "" {
 		err = errors.New("-data names no directory")
 	}
-	if n := len(strings.Fields(v.operands)); err == nil && flags.NArg() != n {
-		err = fmt.Errorf("takes %d operands after its flags, not %d", n, flags.NArg())
+	if n := len(strings.Fields(v.operands)); err == nil && c.NArg() != n {
+		err = fmt.Errorf("takes %d operands after its flags, not %d", n, c.NArg())
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "waybill %s: %v\n", v.name, err)
 		usage(p.Stderr)
 		return exitUsage
 	}
-	return do(p, flags.Args())
-}
-
-// fromEnv sets the flags that the environment gives; the command line overrides them.
-func (p *Process) fromEnv(flags *flag.FlagSet) (err error) {
-	flags.VisitAll(func(f *flag.Flag) {
-		name := "WAYBILL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		if v, ok := p.Env(name); ok && err == nil {
-			if bad := flags.Set(f.Name, v); bad != nil {
-				err = fmt.Errorf("%s=%q: %w", name, v, bad)
-			}
-		}
-	})
-	return err
-}
-
-// end says what went wrong, if anything did, and gives the exit code.
-func (p *Process) end(code int, err error) int {
+	code, err := v.do(c)
 	if err == nil {
 		return exitDone
 	}
@@ -176,23 +201,31 @@ func (p *Process) end(code int, err error) int {
 	return code
 }
 
-func dataFlag(flags *flag.FlagSet) *string {
-	return flags.String("data", "waybill-data", "the data `directory`")
+// fromEnv sets the flags that the environment gives; the command line overrides them.
+func (c *call) fromEnv() (err error) {
+	c.VisitAll(func(f *flag.Flag) {
+		name := "WAYBILL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if v, ok := c.Env(name); ok && err == nil {
+			if err = c.Set(f.Name, v); err != nil {
+				err = fmt.Errorf("%s=%q: %w", name, v, err)
+			}
+		}
+	})
+	return err
 }
 
 // exitCode maps an error of opening or running a directory.
 func exitCode(err error) int {
-	var damage *store.Damage
-	var clock *store.ClockError
-	var room *store.NoRoom
 	switch {
-	case errors.As(err, &damage):
+	case errors.As(err, new(*store.Damage)):
 		return exitDamaged
 	case errors.Is(err, store.ErrLocked):
 		return exitLocked
-	case errors.Is(err, store.ErrFailed), errors.As(err, &room), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, store.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
+		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
 		return exitIO
-	case errors.Is(err, store.ErrNewer), errors.As(err, &clock), errors.Is(err, server.ErrClock), errors.Is(err, errSocketPath):
+	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)), errors.Is(err, server.ErrClock),
+		errors.Is(err, errSocketPath):
 		return exitConfig
 	}
 	return exitFailed
@@ -215,10 +248,7 @@ func socket(dir string) (string, error) {
 
 // running tells whether a server has the directory open.
 func running(dir string) bool {
-	path, err := socket(dir)
-	if err != nil {
-		return false
-	}
+	path, _ := socket(dir) // "" cannot be dialled
 	c, err := net.Dial("unix", path)
 	if err == nil {
 		c.Close()

@@ -134,7 +134,7 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "operands", "export")
 	want(t, 0, "distributes bus tickets", "-h")
 	want(t, 0, "dependencies", "version")
-	for _, v := range verbs() {
+	for _, v := range verbs {
 		stdout := want(t, 0, "waybill "+v.name, append(strings.Fields(v.name), "-h")...)
 		if strings.Contains(stdout, "flag provided") {
 			t.Errorf("%s -h: %s", v.name, stdout)

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,75 +18,52 @@ import (
 	"waybill/server/idp"
 )
 
-// The limits of a connection (contract §3).
-const (
-	headerTimeout = 10 * time.Second
-	readTimeout   = 30 * time.Second
-	writeTimeout  = 60 * time.Second
-	idleTimeout   = 2 * time.Minute
-	drainTimeout  = 30 * time.Second
-	maxHeader     = 16 << 10 // bytes
-)
-
-func setupServe(flags *flag.FlagSet) action {
-	addr := flags.String("addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free one")
-	data := dataFlag(flags)
-	clock := flags.String("test-clock", "", "serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z")
-	transfers := flags.Int("max-transfers", 1, "changes a journey may have, 0 or 1")
-	since := flags.String("legacy-since", "", "the `instant` since when the legacy interface is deprecated; without it the directory's creation")
-	provider := new(idp.Config)
-	flags.StringVar(&provider.Issuer, "idp-issuer", "", "the identity provider's issuer, `exactly` as in its ID tokens; without it the built-in development provider is trusted")
-	flags.StringVar(&provider.Audience, "idp-audience", "", "the `audience` of its ID tokens: this service's client id there")
-	flags.StringVar(&provider.JWKS, "idp-jwks", "", "the `file or URL` of its key set")
-	flags.StringVar(&provider.EmailClaim, "idp-email-claim", "", "the `claim` that holds the e-mail, instead of email")
-	flags.StringVar(&provider.UserInfo, "idp-userinfo", "", "the `URL` to ask for the e-mail that an ID token lacks; the token is shown there")
-	secure := flags.Bool("secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks")
-	level := flags.String("log-level", "info", "debug, info, warn or error")
-	return func(p *Process, _ []string) int {
-		cfg := server.Config{Dir: *data, TestClock: *clock != "", MaxTransfers: *transfers, SecureCookies: *secure}
-		usage := func(err error) int { return p.end(exitUsage, err) }
-		var err error
-		if cfg.TestClock && *clock != "now" {
-			if cfg.StartAt, err = instant(*clock); err != nil {
-				return usage(fmt.Errorf("-test-clock %w, or now", err))
-			}
+func (c *call) serve() (code int, err error) {
+	clock, transfers, addr := c.text("test-clock"), c.get("max-transfers").(int), c.text("addr")
+	cfg := server.Config{Dir: c.dir, TestClock: clock != "", MaxTransfers: transfers}
+	cfg.SecureCookies = c.get("secure-cookies").(bool)
+	if cfg.TestClock && clock != "now" {
+		if cfg.StartAt, err = instant(clock); err != nil {
+			return exitUsage, fmt.Errorf("-test-clock %w, or now", err)
 		}
-		if cfg.LegacySince, err = server.ParseLegacySince(*since); err != nil {
-			return usage(err)
-		}
-		if *transfers < 0 || *transfers > 1 {
-			return usage(errors.New("-max-transfers must be 0 or 1"))
-		}
-		if _, port, err := net.SplitHostPort(*addr); err != nil {
-			return usage(fmt.Errorf("-addr: %w", err))
-		} else if _, err := net.LookupPort("tcp", port); err != nil {
-			return usage(fmt.Errorf("-addr: %w", err))
-		}
-		if cfg.Log = p.logger(*level); cfg.Log == nil {
-			return usage(fmt.Errorf("-log-level %q must be debug, info, warn or error", *level))
-		}
-		if provider.Log = cfg.Log; *provider != (idp.Config{Log: cfg.Log}) {
-			if cfg.IDP, err = idp.New(*provider); err != nil {
-				return usage(fmt.Errorf("-idp-issuer, -idp-audience, -idp-jwks, -idp-userinfo: %w", err))
-			}
-		}
-		return p.serve(cfg, *addr)
 	}
+	if cfg.LegacySince, err = server.ParseLegacySince(c.text("legacy-since")); err != nil {
+		return exitUsage, err
+	}
+	if transfers < 0 || transfers > 1 {
+		return exitUsage, errors.New("-max-transfers must be 0 or 1")
+	}
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return exitUsage, fmt.Errorf("-addr: %w", err)
+	}
+	var level slog.Level
+	if level.UnmarshalText([]byte(c.text("log-level"))) != nil {
+		return exitUsage, fmt.Errorf("-log-level %q must be debug, info, warn or error", c.text("log-level"))
+	}
+	cfg.Log = c.logger(level)
+	provider := idp.Config{JWKS: c.text("idp-jwks"), UserInfo: c.text("idp-userinfo"), Provider: auth.Provider{
+		Issuer: c.text("idp-issuer"), Audience: c.text("idp-audience"), EmailClaim: c.text("idp-email-claim")}}
+	if provider != (idp.Config{}) {
+		provider.Log = cfg.Log
+		if cfg.IDP, err = idp.New(provider); err != nil {
+			return exitUsage, fmt.Errorf("-idp-issuer, -idp-audience, -idp-jwks, -idp-userinfo: %w", err)
+		}
+	}
+	return c.listen(cfg, addr)
 }
 
-// logger gives a log on stderr; nil for a level there is not.
-func (p *Process) logger(level string) *slog.Logger {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil
-	}
-	return slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: l}))
+func (p *Process) logger(level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
 // gate answers 503 until the server behind it is open, and while it drains.
 type gate struct {
 	open     atomic.Pointer[server.Server]
-	underWay sync.RWMutex // each request reads; who drains writes
+	underWay sync.RWMutex // each request reads; who stops writes
 }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -100,43 +76,33 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.ServeHTTP(w, r)
 }
 
-// drain lets no further request in, and returns once those under way are done, or ctx is.
-func (g *gate) drain(ctx context.Context) {
-	done := make(chan struct{})
-	go func() {
-		g.underWay.Lock()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-}
-
-func (p *Process) serve(cfg server.Config, addr string) int {
+// listen serves the directory until the process should end. The limits of a connection are contract §3's.
+func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 	path, err := socket(cfg.Dir)
 	if err != nil {
-		return p.end(exitCode(err), err)
+		return exitCode(err), err
 	}
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
-		return p.end(exitFailed, err)
+		return exitFailed, err
 	}
 	g := new(gate)
 	web := &http.Server{
-		Handler: g, ConnContext: server.ConnContext, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+		Handler: g, ConnContext: server.ConnContext, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- web.Serve(server.Listener(ln)) }()
 	defer web.Close()
 	s, err := server.Open(cfg)
 	if err != nil {
-		return p.end(exitCode(err), err)
+		return exitCode(err), err
 	}
 	admin, err := serveAdmin(path, s, ended)
 	if err != nil {
-		return p.end(exitFailed, errors.Join(err, s.Close()))
+		return exitFailed, errors.Join(err, s.Close())
 	}
 	defer admin.Close()
 	if cfg.IDP == nil {
@@ -145,12 +111,12 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 	demo := s.Fresh() && ln.Addr().(*net.TCPAddr).IP.IsLoopback()
 	if demo {
 		if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
-			return p.end(exitFailed, errors.Join(fmt.Errorf("the demo network: %w", err), s.Close()))
+			return exitFailed, errors.Join(fmt.Errorf("the demo network: %w", err), s.Close())
 		}
 	}
 	g.open.Store(s) // now: to hash a password, as welcome does, takes longer than all the rest
 	if err := p.welcome(s, cfg, ln.Addr(), demo); err != nil {
-		return p.end(exitFailed, errors.Join(err, s.Close()))
+		return exitFailed, errors.Join(err, s.Close())
 	}
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
 	select {
@@ -159,19 +125,24 @@ func (p *Process) serve(cfg server.Config, addr string) int {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		web.Shutdown(ctx)
-		return p.end(exitIO, errors.New("the journal cannot be written"))
+		return exitIO, errors.New("the journal cannot be written")
 	case err := <-ended:
-		return p.end(exitFailed, errors.Join(err, s.Close()))
+		return exitFailed, errors.Join(err, s.Close())
 	case <-p.Stop:
 	}
 	cfg.Log.Info("stopping: requests under way are finished")
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	g.drain(ctx)
+	drained, done := context.WithCancel(ctx)
+	go func() {
+		g.underWay.Lock() // lets no further request in; held once those under way are done
+		done()
+	}()
+	<-drained.Done()
 	if err = errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx), s.Close()); err == nil {
 		cfg.Log.Info("stopped")
 	}
-	return p.end(exitCode(err), err)
+	return exitCode(err), err
 }
 
 // serveAdmin serves the verbs on the directory's socket, which only its owner can reach.
@@ -186,7 +157,7 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	admin := &http.Server{Handler: s.AdminHandler(), ReadHeaderTimeout: headerTimeout}
+	admin := &http.Server{Handler: s.AdminHandler(), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		if err := admin.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			ended <- err

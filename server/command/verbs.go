@@ -1,0 +1,290 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"waybill/booking"
+	"waybill/server"
+	"waybill/store"
+)
+
+// What the verbs do, but serve. First those that only read: they take no lock and work beside a running server. Then
+// those that change something, each an operation that the server has too.
+
+// instant reads a time given on the command line.
+func instant(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return t, fmt.Errorf("%q is not an instant as in 2026-11-20T08:30:00Z", s)
+	}
+	return t, nil
+}
+
+func (c *call) log() (int, error) {
+	f := server.LogFilter{Booking: c.text("booking"), Ticket: c.text("ticket")}
+	for _, name := range []string{"booking", "ticket"} {
+		if _, ok := booking.ParseID(c.text(name)); !ok && c.text(name) != "" {
+			return exitUsage, fmt.Errorf("-%s %q is not an id", name, c.text(name))
+		}
+	}
+	if at := c.text("at"); at != "" {
+		t, err := instant(at)
+		if err != nil {
+			return exitUsage, fmt.Errorf("-at %w", err)
+		}
+		f.At = &t
+	}
+	return exitFailed, server.Log(store.Dir(c.dir), running(c.dir), f, c.Stdout)
+}
+
+func (c *call) verify() (int, error) {
+	against := c.text("against")
+	kept, err := keptCheckpoints(c.dir, against, c.text("key"))
+	if err != nil {
+		return exitFailed, err
+	}
+	rep, err := server.Verify(store.Dir(c.dir), running(c.dir), kept)
+	switch {
+	case errors.As(err, new(*store.Damage)):
+		return exitFailed, fmt.Errorf("damaged: %w", err)
+	case err != nil:
+		return exitFailed, err
+	case rep.Torn != nil:
+		return exitTorn, fmt.Errorf("torn tail: %w; the next start cuts these %d bytes and keeps them", &rep.Torn.Damage, rep.Torn.Bytes)
+	}
+	fmt.Fprintf(c.Stdout, "sound: %d lines in %d files, %d snapshots, %d checkpoints; the last line's hash is %x\n", rep.Head.Seq, rep.Files, rep.Snapshots, rep.Checkpoints, rep.Head.Hash)
+	if rep.Unerased > 0 {
+		fmt.Fprintf(c.Stdout, "the personal data of %d lines is still to be erased: run waybill forget again\n", rep.Unerased)
+	}
+	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", rep.Head.Time.UTC().Format(time.RFC3339), rep.Books)
+	if kept != nil {
+		fmt.Fprintf(c.Stdout, "the journal extends each of the %d checkpoints in %s\n", len(kept), against)
+	}
+	return exitDone, nil
+}
+
+// keptCheckpoints reads a file of checkpoints; none when it has no name.
+func keptCheckpoints(dir, file, keyFile string) (kept []store.Kept, err error) {
+	if file == "" {
+		return nil, nil
+	}
+	notes, err := os.ReadFile(file)
+	keyText, noKey := os.ReadFile(cmp.Or(keyFile, filepath.Join(dir, "checkpoint.pub")))
+	if err = cmp.Or(err, noKey); err != nil {
+		return nil, err
+	}
+	key, err := store.ParsePublicKey(keyText)
+	if err != nil {
+		return nil, fmt.Errorf("the key %w", err)
+	}
+	list := bufio.NewScanner(bytes.NewReader(notes))
+	for list.Split(store.SplitCheckpoints); list.Scan(); {
+		kept = append(kept, store.Kept{Note: bytes.Clone(list.Bytes()), Key: key})
+	}
+	if kept == nil {
+		err = fmt.Errorf("%s holds no checkpoint", file)
+	}
+	return kept, err
+}
+
+func (c *call) checkpoint() (int, error) {
+	note, err := store.NewestCheckpoint(store.Dir(c.dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")
+	}
+	c.Stdout.Write(note)
+	return exitFailed, err
+}
+
+// write makes the new directory that a verb names, not in the one it reads, and says what do says of it.
+func (c *call) write(do func(out store.Dir) (said string, err error)) (int, error) {
+	out := c.Arg(0)
+	from, _ := filepath.Abs(c.dir)
+	if to, _ := filepath.Abs(out); strings.HasPrefix(to+"/", from+"/") {
+		return exitFailed, fmt.Errorf("%s lies in the data directory", out)
+	}
+	said, err := do(store.Dir(out))
+	if err == nil {
+		fmt.Fprintln(c.Stdout, out, said)
+	}
+	return exitFailed, err
+}
+
+func (c *call) export() (int, error) {
+	code, err := c.write(func(out store.Dir) (string, error) {
+		head, err := server.Export(store.Dir(c.dir), running(c.dir), out)
+		return fmt.Sprintf("has all up to line %d, of %s; how to load it stands in %s", head.Seq, head.Time.Format(time.RFC3339), filepath.Join(string(out), "schema.sql")), err
+	})
+	if err != nil {
+		err = fmt.Errorf("%s: %w", c.Arg(0), err)
+	}
+	return code, err
+}
+
+func (c *call) backup() (int, error) {
+	return c.write(func(out store.Dir) (string, error) {
+		rep, err := server.Backup(store.Dir(c.dir), running(c.dir), out)
+		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq, rep.Head.Time.Format(time.RFC3339)), err
+	})
+}
+
+func (c *call) repair() (int, error) {
+	cutAt, reason := c.get("cut-at").(uint64), c.text("reason")
+	switch {
+	case cutAt < 2:
+		return exitUsage, errors.New("-cut-at must be a seq from 2 on")
+	case strings.TrimSpace(reason) == "":
+		return exitUsage, errors.New("-reason must be given")
+	case running(c.dir):
+		return exitFailed, errors.New("a server is running on the directory; stop it first")
+	}
+	return c.write(func(out store.Dir) (string, error) {
+		rep, err := server.Repair(store.Dir(c.dir), out, cutAt, reason)
+		return fmt.Sprintf("is sound and has the lines before %d; line %d says what was cut", cutAt, rep.Head.Seq), err
+	})
+}
+
+func (c *call) version() (int, error) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return exitFailed, errors.New("the binary holds no build information")
+	}
+	revision, dependencies := "unknown", ""
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			revision = s.Value
+		}
+	}
+	for _, d := range info.Deps {
+		dependencies += " " + d.Path + "@" + d.Version
+	}
+	fmt.Fprintf(c.Stdout, "waybill %s\n%s\nrevision %s\ndependencies%s\n", info.Main.Version, info.GoVersion, revision, cmp.Or(dependencies, " none"))
+	return exitDone, nil
+}
+
+// admin makes a verb of an admin operation. The operands, by the given names, and the flags, by their own, become the
+// fields of the operation's form.
+func admin(op string, operands ...string) func(*call) (int, error) {
+	return func(c *call) (int, error) {
+		form := url.Values{}
+		for i, name := range operands {
+			form.Set(name, c.Arg(i))
+		}
+		c.VisitAll(func(f *flag.Flag) {
+			if v := f.Value.String(); f.Name != "data" && v != f.DefValue {
+				form.Set(f.Name, v)
+			}
+		})
+		if err := server.CheckForm(op, form); err != nil {
+			return exitUsage, err
+		}
+		if err := c.complete(op, form); err != nil {
+			return exitFailed, err
+		}
+		err := c.admin(op, form)
+		return exitCode(err), err
+	}
+}
+
+// complete gives a form what operands and flags do not: the feed's whole path, for a server that runs elsewhere, and
+// the password.
+func (p *Process) complete(op string, form url.Values) error {
+	switch op {
+	case "import":
+		feed, err := filepath.Abs(form.Get("feed"))
+		form.Set("feed", feed)
+		return err
+	case "user-add":
+		const maxPassword = 4 << 10 // bytes, with the end of its line
+		line, err := bufio.NewReader(io.LimitReader(p.Stdin, maxPassword)).ReadString('\n')
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if len(line) == maxPassword {
+			return fmt.Errorf("the password is longer than %d bytes", maxPassword)
+		}
+		form.Set("password", strings.TrimRight(line, "\r\n"))
+	}
+	return nil
+}
+
+// admin does an operation on the directory, through its server or by itself.
+func (c *call) admin(op string, form url.Values) error {
+	path, err := socket(c.dir)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "FORMAT")); err != nil && op != "import" && op != "partner-add" {
+		return fmt.Errorf("%s is not a data directory", c.dir)
+	}
+	err = c.adminCall(path, op, form)
+	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server
+		if err = c.adminHere(op, form); errors.Is(err, store.ErrLocked) && running(c.dir) {
+			err = c.adminCall(path, op, form) // a server is about to listen, or another verb is at work
+		}
+	}
+	return err
+}
+
+func (p *Process) adminCall(path, op string, form url.Values) error {
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}}
+	defer client.CloseIdleConnections()
+	resp, err := client.PostForm("http://waybill/"+op, form)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(p.Stdout, resp.Body); err != nil {
+		return fmt.Errorf("the server ended before it was done: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return errors.New("the server is starting or stopping; try again")
+	}
+	if text, err := url.QueryUnescape(resp.Trailer.Get(server.AdminError)); text != "" || err != nil {
+		return errors.New(text)
+	}
+	return nil
+}
+
+// adminHere opens the directory for one operation; while another verb has it, it tries again for five seconds. An
+// import reads its feed first: one that is refused leaves no trace.
+func (c *call) adminHere(op string, form url.Values) error {
+	do := func(s *server.Server) error { return s.Admin(op, form, c.Stdout) }
+	if op == "import" {
+		feed, err := server.ReadFeed(form, c.Stdout)
+		if err != nil || feed == nil {
+			return err
+		}
+		do = func(s *server.Server) error { return s.Adopt(feed, c.Stdout) }
+	}
+	cfg := server.Config{Dir: c.dir, Log: c.logger(slog.LevelWarn), KeepClock: true}
+	s, err := server.Open(cfg)
+	for end := time.Now().Add(5 * time.Second); errors.Is(err, store.ErrLocked) && time.Now().Before(end) && !running(c.dir); {
+		<-time.After(20 * time.Millisecond)
+		s, err = server.Open(cfg)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.Close())
+}
