@@ -90,7 +90,7 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 	web := &http.Server{
 		Handler: g, ConnContext: server.ConnContext, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
 		DisableGeneralOptionsHandler: true,
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
+		ReadHeaderTimeout:            10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	ended := make(chan error, 2)
