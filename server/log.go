@@ -77,9 +77,6 @@ func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
 
 const logTime = "2006-01-02 15:04:05.000"
 
-// unquoted takes JSON's punctuation out of a line's data.
-var unquoted = strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ")
-
 // line tells a line, after what time did before it.
 func (s *story) line(l *store.Line, e Event) error {
 	if l.Seq > s.end {
@@ -92,8 +89,7 @@ func (s *story) line(l *store.Line, e Event) error {
 	if !s.shows(l.Data, e) {
 		return nil
 	}
-	words := cmp.Or(s.tell(e, l.Time), unquoted.Replace(string(l.Data)))
-	_, err := fmt.Fprintf(s.out, "%s  #%d  %s  %s\n", l.Time.Format(logTime), l.Seq, l.Type, words)
+	_, err := fmt.Fprintf(s.out, "%s  #%d  %s  %s\n", l.Time.Format(logTime), l.Seq, l.Type, s.tell(e, l))
 	return err
 }
 
@@ -162,25 +158,25 @@ func (s *State) ticket(id booking.ID, now time.Time) string {
 	return fmt.Sprintf("ticket %s of booking %s is %s/%s, seat %s%s", id, b.ID, status, payment, labels(t.Itinerary()), back)
 }
 
-// tell says in words what an event did, after it was applied; "" where it knows none.
-func (s *State) tell(e Event, now time.Time) string {
+// tell says in words what a line's event did, after it was applied.
+func (s *State) tell(e Event, l *store.Line) string {
 	switch e := e.(type) {
 	case *booking.Created:
 		return s.partner(e.Partner) + " makes " + s.tellCreated(e)
 	case *booking.Asked:
-		return s.tellSettled(&e.Settled, now, "the provider is asked to "+e.Action.String())
+		return s.tellSettled(&e.Settled, l.Time, "the provider is asked to "+e.Action.String())
 	case *booking.Refused:
-		return s.tellSettled(&booking.Settled{Ticket: e.Ticket, Request: e.Request}, now, "the provider refuses to "+e.Action.String())
+		return s.tellSettled(&booking.Settled{Ticket: e.Ticket, Request: e.Request}, l.Time, "the provider refuses to "+e.Action.String())
 	case *booking.TicketPaid:
-		return s.tellSettled(&e.Settled, now, "paid")
+		return s.tellSettled(&e.Settled, l.Time, "paid")
 	case *booking.TicketBooked:
-		return s.tellSettled(&e.Settled, now, "booked")
+		return s.tellSettled(&e.Settled, l.Time, "booked")
 	case *booking.TicketsCanceled:
-		return s.partner(s.Bookings.Any(e.Booking).Partner) + " cancels: " + s.tellCanceled(e, now)
+		return s.partner(s.Bookings.Any(e.Booking).Partner) + " cancels: " + s.tellCanceled(e, l.Time)
 	case *booking.Moved:
-		return fmt.Sprintf("ticket move: %s, no longer of booking %s", s.ticket(e.Ticket, now), e.From)
+		return fmt.Sprintf("ticket move: %s, no longer of booking %s", s.ticket(e.Ticket, l.Time), e.From)
 	case *booking.CarrierSet:
-		return "ticket status, by the carrier: " + s.ticket(e.Ticket, now)
+		return "ticket status, by the carrier: " + s.ticket(e.Ticket, l.Time)
 	case *auth.KeyAdded:
 		return fmt.Sprintf("partner add: %q (%s) has a new key, whose hash is %s; companies, if limited: %q", e.Name, e.Partner, e.Hash, e.Companies)
 	case *auth.KeysRevoked:
@@ -204,7 +200,8 @@ func (s *State) tell(e Event, now time.Time) string {
 	case *ClockSet:
 		return fmt.Sprintf("the clock is now %v ahead of the machine's", time.Duration(e.OffsetMs)*time.Millisecond)
 	}
-	return ""
+	// The data, without JSON's punctuation.
+	return strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ").Replace(string(l.Data))
 }
 
 func (s *State) tellSettled(e *booking.Settled, now time.Time, what string) string {

@@ -40,12 +40,11 @@ type Config struct {
 	FS  store.FS // nil: Dir's
 	Log *slog.Logger
 
-	Now   func() time.Time // nil: the machine's clock
-	NewID func() [16]byte  // nil: random
-
-	TestClock bool      // starts, or goes on with, a clock that can be moved (contract §2)
-	StartAt   time.Time // where that starts in a directory that has none; zero is now
-	KeepClock bool      // uses the directory's clock as it is: for the command line's verbs
+	Now       func() time.Time // nil: the machine's clock
+	NewID     func() [16]byte  // nil: random
+	TestClock bool             // starts, or goes on with, a clock that can be moved (contract §2)
+	StartAt   time.Time        // where that starts in a directory that has none; zero is now
+	KeepClock bool             // uses the directory's clock as it is: for the command line's verbs
 
 	LegacySince   time.Time   // when the legacy interface was deprecated; zero is the directory's creation
 	MaxTransfers  int         // the changes a journey may have: 0 or 1
