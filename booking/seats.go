@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -22,6 +23,15 @@ func (r *Run) key() runKey { return runKey{r.Form.Trip, r.Day} }
 type seating struct {
 	sold  []*Run // the forms it was sold in
 	holds []hold
+	left  []left // answers that still hold
+}
+
+// left is how many seats are left between two stops of a form until an instant, in Unix milliseconds, if nothing is sold.
+type left struct {
+	form     *schedule.Form
+	from, to int16
+	seats    int32
+	until    int64
 }
 
 // hold is a ticket's seat on a part of the run. It is free from until on.
@@ -35,11 +45,20 @@ type hold struct {
 
 // set makes h the ticket's hold. Those that have run out by now decide nothing any more, and make room for a new one.
 func (s *seating) set(h hold, now int64) {
+	s.left = s.left[:0]
 	if i := slices.IndexFunc(s.holds, func(old hold) bool { return old.ticket == h.ticket }); i >= 0 {
 		s.holds[i] = h
 		return
 	}
-	s.holds = slices.DeleteFunc(s.holds, func(old hold) bool { return old.until <= now })
+	s.add(h, now)
+}
+
+// add is set for a ticket that has no hold yet.
+func (s *seating) add(h hold, now int64) {
+	s.left = s.left[:0]
+	if len(s.holds) == cap(s.holds) {
+		s.holds = slices.DeleteFunc(s.holds, func(old hold) bool { return old.until <= now })
+	}
 	s.holds = append(s.holds, h)
 }
 
@@ -66,28 +85,73 @@ func (s *seating) present(tt *schedule.Timetable) *schedule.Form {
 	return last.Form
 }
 
-// free gives the seats, rising, that are free between two stops of a form at an instant, and not picked already.
-func (s *seating) free(form *schedule.Form, from, to int16, picked []hold, now time.Time) []int16 {
-	free := make([]int16, form.Bus.Seats)
-	for i := range free {
-		free[i] = int16(i + 1)
+// seatSet is a set of seats: seat 1 is the lowest bit.
+type seatSet [(schedule.MaxSeats + 63) / 64]uint64
+
+func (s *seatSet) has(seat int16) bool { return seat > 0 && s[(seat-1)/64]>>((seat-1)%64)&1 == 1 }
+
+func (s *seatSet) count() (n int) {
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// all goes through the seats, rising.
+func (s *seatSet) all(yield func(int16) bool) {
+	for i, word := range s {
+		for ; word != 0; word &= word - 1 {
+			if !yield(int16(64*i + bits.TrailingZeros64(word) + 1)) {
+				return
+			}
+		}
+	}
+}
+
+// together picks n seats: the first n in a row, or else the first n there are.
+func (s *seatSet) together(n int) []int16 {
+	first, row := make([]int16, 0, n), make([]int16, 0, n)
+	for seat := range s.all {
+		if k := len(row); k > 0 && row[k-1] != seat-1 {
+			row = row[:0]
+		}
+		if row = append(row, seat); len(row) == n {
+			return row
+		}
+		if len(first) < n {
+			first = append(first, seat)
+		}
+	}
+	return first
+}
+
+// free gives the seats that are free between two stops of a form at an instant, and not picked already; it holds, if
+// nothing is sold, until another instant, in Unix milliseconds.
+func (s *seating) free(form *schedule.Form, from, to int16, picked []hold, now time.Time) (free seatSet, until int64) {
+	at, until := now.UnixMilli(), int64(math.MaxInt64)
+	for i, n := 0, int(form.Bus.Seats); n > 0; i, n = i+1, n-64 {
+		free[i] = math.MaxUint64 >> max(0, 64-n)
 	}
 	for _, holds := range [...][]hold{s.holds, picked} {
 		for i := range holds {
 			h := &holds[i]
-			start, end := s.sold[h.sold].within(form, h.from, h.to)
-			if h.until > now.UnixMilli() && start < to && from < end && h.seat > 0 && int(h.seat) <= len(free) {
-				free[h.seat-1] = 0
+			if h.until <= at || !free.has(h.seat) && h.until >= until {
+				continue
+			}
+			if start, end := s.sold[h.sold].within(form, h.from, h.to); start < to && from < end {
+				if until = min(until, h.until); free.has(h.seat) {
+					free[(h.seat-1)/64] &^= 1 << ((h.seat - 1) % 64)
+				}
 			}
 		}
 	}
-	return slices.DeleteFunc(free, func(seat int16) bool { return seat == 0 })
+	return free, until
 }
 
 // within gives the part of a form that a ride of the run covers. A stop that is
 // gone counts as the next one that remains; a ride whose stops are all gone still has its seat for one segment.
 func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
-	if r.Form.Key() == form.Key() {
+	if r.Form == form || r.Form.Key() == form.Key() {
 		return from, to
 	}
 	var at []int16 // where each stop of the run is in the form
@@ -108,24 +172,28 @@ func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
 	return start, end
 }
 
-// together picks n of the free seats: the first n in a row, or else the first n there are.
-func together(free []int16, n int) []int16 {
-	for i := 0; i+n <= len(free); i++ {
-		if free[i+n-1]-free[i] == int16(n-1) {
-			return free[i : i+n]
-		}
-	}
-	return free[:min(n, len(free))]
-}
-
-// SeatsLeft tells how many seats are free for a ride.
+// SeatsLeft tells how many seats are free for a ride. It remembers what it tells.
 func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) int {
 	held := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]
 	if held == nil {
 		return tt.Seats(l.Trip)
 	}
-	return len(held.free(tt.Form(l.Trip), l.From, l.To, nil, now))
+	form := tt.Form(l.Trip)
+	for i := range held.left {
+		if x := &held.left[i]; x.form == form && x.from == l.From && x.to == l.To && now.UnixMilli() < x.until {
+			return int(x.seats)
+		}
+	}
+	free, until := held.free(form, l.From, l.To, nil, now)
+	if len(held.left) == maxLeft {
+		held.left = held.left[:0]
+	}
+	held.left = append(held.left, left{form, l.From, l.To, int32(free.count()), until})
+	return free.count()
 }
+
+// maxLeft is how many answers a run remembers.
+const maxLeft = 4
 
 // reseat finds seats for the legs of a ticket whose hold has run out: the same, or else, with other, any. picked are
 // those that others of the same request will get; a ticket that gets all its seats adds them. nil: there are none.
@@ -135,11 +203,11 @@ func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating]
 		l, seats := &legs[i], legs[i].Run.seats
 		form := seats.present(tt)
 		from, to := l.Run.within(form, l.From, l.To)
-		free := seats.free(form, from, to, picked[seats], now)
+		free, _ := seats.free(form, from, to, picked[seats], now)
 		switch {
-		case slices.Contains(free, l.Seat):
-		case other && len(free) > 0:
-			l.Seat = free[0]
+		case free.has(l.Seat):
+		case other && free.count() > 0:
+			l.Seat = free.together(1)[0]
 		default:
 			return nil
 		}
@@ -291,12 +359,17 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 		}
 		form, none := run.seats.present(tt), &seating{sold: run.seats.sold}
 		end := int16(len(form.Stops) - 1)
+		count := func(of *seating, from, to int16, picked []hold) int {
+			free, _ := of.free(form, from, to, picked, now)
+			return free.count()
+		}
 		for at := range end {
-			if !slices.Equal(run.seats.free(form, at, at+1, nil, now), none.free(form, at, at+1, holds[run.seats], now)) {
+			offered, _ := run.seats.free(form, at, at+1, nil, now)
+			if free, _ := none.free(form, at, at+1, holds[run.seats], now); free != offered {
 				return b, fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not those that no ticket has", form.Trip, run.Day, at+1)
 			}
 		}
-		free, unsold := len(none.free(form, 0, end, holds[run.seats], now)), len(none.free(form, 0, end, sold[run.seats], now))
+		free, unsold := count(none, 0, end, holds[run.seats]), count(none, 0, end, sold[run.seats])
 		b.runs, b.seats = b.runs+1, b.seats+int(form.Bus.Seats)
 		b.sold, b.held = b.sold+int(form.Bus.Seats)-unsold, b.held+unsold-free
 	}

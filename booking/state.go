@@ -166,7 +166,9 @@ func (s *State) add(b *Booking, now time.Time) {
 	s.list(b, true)
 	for i := range b.Tickets {
 		s.byTicket[b.Tickets[i].ID] = b.number
-		b.Tickets[i].sit(nil, now)
+		for _, l := range b.Tickets[i].Itinerary() {
+			l.Run.seats.add(l.hold(b.Tickets[i].ID, b.Tickets[i].until()), now.UnixMilli())
+		}
 	}
 }
 
@@ -275,9 +277,9 @@ func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) 
 	left := schedule.MaxSeats
 	for i, run := range sale.runs {
 		held := cmp.Or(s.seatings[run.key()], new(seating))
-		free := held.free(run.Form, sale.legs[i].From, sale.legs[i].To, nil, now)
-		left = min(left, len(free))
-		for k, seat := range together(free, len(e.Tickets)) {
+		free, _ := held.free(run.Form, sale.legs[i].From, sale.legs[i].To, nil, now)
+		left = min(left, free.count())
+		for k, seat := range free.together(len(e.Tickets)) {
 			e.Tickets[k].Seats = append(e.Tickets[k].Seats, seat)
 		}
 		if s.runs[run.ID] == nil {

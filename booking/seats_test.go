@@ -1,0 +1,96 @@
+package booking
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"waybill/schedule"
+)
+
+// Seats that are left are those that no live hold has on the way, told by looking at each seat and each hold; what
+// was told before, holds that have run out and are forgotten, and seats that the bus no longer has change nothing.
+func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
+	x := &schedule.Tables{
+		Companies: []schedule.Company{{ID: "c", Zone: "UTC"}}, Cities: []schedule.City{{ID: "a", Slug: "a", Zone: "UTC"}},
+		Routes: []schedule.Route{{ID: "r"}}, Buses: []schedule.Bus{{ID: "b", Seats: 70}}, Services: []schedule.Service{{First: 100, Bits: []uint64{1}}},
+		Patterns: []schedule.Pattern{{}}, Times: []schedule.Times{nil}, Trips: []schedule.Trip{{ID: "t"}},
+	}
+	const stops = 5
+	for i := range int32(stops) {
+		x.Stops = append(x.Stops, schedule.Stop{ID: fmt.Sprint(i)})
+		x.Patterns[0].Stops, x.Times[0] = append(x.Patterns[0].Stops, i), append(x.Times[0], i*600, i*600)
+	}
+	tt, err := schedule.New(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(20) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		s, run := NewState(), NewRun(tt.Form(0), 100, 0, make([]int32, stops))
+		s.RestoreRun(run)
+		var tickets []ID
+		all := map[ID]hold{}
+		for now := int64(1); now < 300; now += rnd.Int64N(3) {
+			at := time.UnixMilli(now)
+			from := int16(rnd.IntN(stops - 1))
+			to := from + 1 + int16(rnd.IntN(stops-1-int(from)))
+			h := hold{until: now + rnd.Int64N(60), from: from, to: to, seat: int16(1 + rnd.IntN(72))}
+			switch rnd.IntN(5) {
+			case 0:
+				h.until = math.MaxInt64
+				fallthrough
+			case 1:
+				rand.NewChaCha8([32]byte{byte(now), byte(len(tickets)), byte(seed)}).Read(h.ticket[:])
+				tickets = append(tickets, h.ticket)
+				run.seats.add(h, now)
+				all[h.ticket] = h
+			case 2:
+				if len(tickets) > 0 {
+					h.ticket = tickets[rnd.IntN(len(tickets))]
+					run.seats.set(h, now)
+					all[h.ticket] = h
+				}
+			}
+			want := 0
+			for seat := range int16(70) {
+				taken := false
+				for _, h := range all {
+					taken = taken || h.seat == seat+1 && h.until > now && h.from < to && from < h.to
+				}
+				if !taken {
+					want++
+				}
+			}
+			if got := s.SeatsLeft(tt, &schedule.Leg{Day: 100, From: from, To: to}, at); got != want {
+				t.Fatalf("seed %d: %d seats from %d to %d at %d, want %d", seed, got, from, to, now, want)
+			}
+		}
+	}
+}
+
+func TestSeatsInARowComeFirst(t *testing.T) {
+	for _, c := range []struct {
+		free []int16
+		n    int
+		want []int16
+	}{
+		{[]int16{1, 2, 3}, 2, []int16{1, 2}},
+		{[]int16{1, 3, 4, 6}, 2, []int16{3, 4}},
+		{[]int16{1, 3, 5}, 2, []int16{1, 3}},
+		{[]int16{2, 64, 65, 66, 1000}, 3, []int16{64, 65, 66}},
+		{[]int16{7, 1000}, 3, []int16{7, 1000}},
+		{nil, 1, []int16{}},
+	} {
+		var set seatSet
+		for _, seat := range c.free {
+			set[(seat-1)/64] |= 1 << ((seat - 1) % 64)
+		}
+		if got := set.together(c.n); !slices.Equal(got, c.want) || set.count() != len(c.free) {
+			t.Errorf("%d of %v: %v, want %v", c.n, c.free, got, c.want)
+		}
+	}
+}
