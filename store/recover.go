@@ -91,34 +91,30 @@ func (st *Store[S, E]) readCreated() error {
 
 // prepare makes the directory's fixed parts and drops temporary files.
 func (s *scan) prepare() error {
-	fsys := s.fsys
-	_, noKey := readFile(fsys, privateKeyFile) // it is made after FORMAT
+	_, noKey := readFile(s.fsys, privateKeyFile) // it is made after FORMAT
 	held := noKey == nil
 	for _, dir := range []string{".", "journal", "snapshots"} {
-		if err := fsys.Mkdir(dir); err != nil {
-			return err
-		}
-		names, err := fsys.List(dir)
-		if err != nil {
+		names, err := s.fsys.List(dir)
+		if err := cmp.Or(s.fsys.Mkdir(dir), err); err != nil {
 			return err
 		}
 		for _, name := range names {
 			if !strings.HasSuffix(name, tempSuffix) {
 				held = held || dir != "."
-			} else if err := fsys.Remove(dir + "/" + name); err != nil {
+			} else if err := s.fsys.Remove(dir + "/" + name); err != nil {
 				return err
 			}
 		}
 	}
-	switch _, _, err := readOrigin(fsys); {
+	switch _, _, err := readOrigin(s.fsys); {
 	case err == nil:
-		return fsys.SyncDir(".") // a name that is seen need not be there after a power cut
+		return s.fsys.SyncDir(".") // a name that is seen need not be there after a power cut
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	case held:
 		return inFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: if a backup or repair was to be written here, it is not whole")
 	}
-	return PublishText(fsys, ".", "FORMAT", fmt.Appendf(nil, formatLine, formatVersion, rand.Text()))
+	return PublishText(s.fsys, ".", "FORMAT", fmt.Appendf(nil, formatLine, formatVersion, rand.Text()))
 }
 
 // replay brings a state along the journal.
