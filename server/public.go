@@ -97,7 +97,7 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 				in.Text(func(v string) bool {
 					d, err := time.ParseDuration(v)
 					by = d
-					return err == nil && by >= 0
+					return err == nil && d >= 0
 				}, "be a duration that is not negative, as in 21m")
 			}),
 			wire.May("now", func() {
@@ -140,6 +140,6 @@ func readInstant(r *wire.Reader) (at time.Time) {
 	return at
 }
 
-// maxYear is the last that a clock can be set to: timetables end before it, and
-// a duration from the machine's clock can hold the way there.
+// maxYear is the last that a clock can be set to: timetables end before it, and a duration from the machine's clock can
+// hold the way there.
 const maxYear = 2199

@@ -79,7 +79,7 @@ const unbounded = 1<<31 - 1
 
 // page gives take and skip.
 func (q *query) page(most int) (take, skip int) {
-	return q.number("take", min(50, most), 1, most), q.skip("skip")
+	return q.number("take", 50, 1, most), q.skip("skip")
 }
 
 // showPage answers with the page that a query asks for of what find gives, and how many there are in all.
