@@ -51,7 +51,6 @@ type hop struct {
 }
 
 type pair struct{ from, to int32 }
-
 type stopPair struct{ from, to string }
 
 // New makes the timetable of the tables. Its error names what does not fit together.
