@@ -68,8 +68,7 @@ func New(tables *Tables) (*Timetable, error) {
 	if err := cmp.Or(t.check(), t.indexZones()); err != nil {
 		return nil, err
 	}
-	for i := range t.Cities {
-		c := &t.Cities[i]
+	for i, c := range t.Cities {
 		t.byName = append(t.byName, int32(i))
 		t.folded = append(t.folded, Fold(strings.Join(append(c.Names[:], c.Name), "\n")))
 	}
