@@ -155,7 +155,7 @@ type dayRange struct {
 }
 
 const (
-	firstDay, lastDay schedule.Day = 7305, 47481 // of 1990 and 2099: no bus ticket needs others
+	firstDay, lastDay schedule.Day = 7305, 47481 // 1990-01-01, 2099-12-31: no bus ticket needs other days
 
 	calendars     = "calendar.txt or calendar_dates.txt"
 	blank         = -1      // a time that the feed does not give
