@@ -76,8 +76,7 @@ func New(tables *Tables) (*Timetable, error) {
 	if err := cmp.Or(t.check(), t.indexZones()); err != nil {
 		return nil, err
 	}
-	for i := range t.Cities {
-		c := &t.Cities[i]
+	for i, c := range t.Cities {
 		t.byName = append(t.byName, int32(i))
 		t.folded = append(t.folded, Fold(strings.Join(append(c.Names[:], c.Name), "\n")))
 	}
@@ -280,27 +279,32 @@ func (t *Timetable) FindCities(name, country string) []int32 {
 	return list
 }
 
-// accents takes letters apart that have one, also those that Unicode does not (ł, ø, ß): nobody who types them
-// without the stroke means another letter. In each word the first letter is what is left of the others.
-var accents = strings.NewReplacer(func() []string {
-	pairs := []string{"ß", "ss", "æ", "ae", "œ", "oe", "þ", "th"}
+// folded has what is left of letters without accents: in each word the first is left of the others. It lists those that
+// Unicode does not take apart (ł, ø, ß) as well: nobody who types them without the stroke means another letter.
+var folded = func() map[rune]string {
+	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
 	for word := range strings.FieldsSeq(`aàáâãäåāăąǎạả cçćĉċč dďđð eèéêëēĕėęěẹẻẽ gĝğġģ hĥħ iìíîïĩīĭįıǐ jĵ kķ
 		lĺļľŀł nñńņňŉ oòóôõöøōŏőơǒ rŕŗř sśŝşšș tţťŧț uùúûüũūŭůűųưǔ wŵẁẃẅ yýÿŷ zźżž
 		αά εέ ηή ιίϊΐ οό υύϋΰ ωώ уў ийѝ ії еёѐ гѓ кќ`) {
 		letters := []rune(word)
 		for _, r := range letters[1:] {
-			pairs = append(pairs, string(r), string(letters[0]))
+			m[r] = string(letters[0])
 		}
 	}
-	return pairs
-}()...)
+	return m
+}()
 
 // Fold gives a name without case and accents, for comparing.
 func Fold(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Mn, r) {
-			return -1
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range s {
+		r = unicode.ToLower(r)
+		if plain, ok := folded[r]; ok {
+			b.WriteString(plain)
+		} else if !unicode.Is(unicode.Mn, r) {
+			b.WriteRune(r)
 		}
-		return r
-	}, accents.Replace(strings.ToLower(s)))
+	}
+	return b.String()
 }

@@ -1,7 +1,7 @@
 // Package gtfs makes a timetable's tables from a feed in GTFS Schedule, with columns of Waybill's own (contract §5).
 //
 // [Read] takes any feed as it comes: a byte-order mark, CRLF, padded cells, rows and columns in any order, files and
-// columns it does not know. What it cannot use it skips, row by row, saying where and why. No feed at all is an error.
+// columns it does not know. What it cannot use it skips, row by row, saying where and why. No feed is an error.
 // A row knows how to read its cells and keeps what is first wrong with them; a Feed makes tables of the rows left.
 package gtfs
 

@@ -154,10 +154,13 @@ type dayRange struct {
 	except      bool // the service does not run on this day, whatever other rows say
 }
 
-// Service days outside the years 1990 to 2099 are not kept; no bus ticket needs them.
-const firstDay, lastDay schedule.Day = 7305, 47481
+const (
+	firstDay, lastDay schedule.Day = 7305, 47481 // 1990-01-01, 2099-12-31: no bus ticket needs other days
 
-const calendars = "calendar.txt or calendar_dates.txt"
+	calendars     = "calendar.txt or calendar_dates.txt"
+	blank         = -1      // a time that the feed does not give
+	maxDepartures = 500_000 // that frequencies.txt may bring
+)
 
 func (f *Feed) readServices() {
 	services := map[string][]dayRange{}
@@ -214,9 +217,10 @@ func service(id string, ranges []dayRange) schedule.Service {
 	return out
 }
 
-// tripRow is a row of trips.txt with those of stop_times.txt. Its ID is the feed's, and its Pattern its route's.
+// tripRow is a row of trips.txt with those of stop_times.txt, until which its Pattern is its route.
 type tripRow struct {
 	schedule.Trip
+	id    string // the feed's
 	line  int
 	calls []stopTime
 }
@@ -224,28 +228,23 @@ type tripRow struct {
 // stopTime is a row of stop_times.txt, packed: there may be millions.
 type stopTime struct {
 	seq, stop, line     int32
-	arr, dep            int32 // blank where the feed gives none
+	arr, dep            int32
 	noPickup, noDropOff bool
 }
-
-const (
-	blank         = -1
-	maxDepartures = 500_000 // that frequencies.txt may bring
-)
 
 func (f *Feed) readTrips() {
 	var trips []tripRow
 	for r := range f.rows("trips.txt") {
 		t := schedule.Trip{
-			Bus: r.maybe("waybill_bus_id", "waybill_buses.txt"), ID: r.id("trip_id"),
+			Bus: r.maybe("waybill_bus_id", "waybill_buses.txt"), ID: urlSafe(r.id("trip_id")),
 			Pattern: r.ref("route_id", "routes.txt"), Phones: r.list("waybill_phones", " "),
 			Name: cmp.Or(r.get("trip_short_name"), r.get("trip_headsign")),
 		}
 		if r.unused && r.reason == "" {
-			f.ids[r.file][t.ID] = leftOut
+			f.ids[r.file][r.key] = leftOut
 		}
 		t.Service = r.ref("service_id", calendars)
-		keep(r, &trips, tripRow{Trip: t, line: r.line})
+		keep(r, &trips, tripRow{Trip: t, id: r.key, line: r.line})
 	}
 	for r := range f.rows("stop_times.txt") {
 		trip := r.ref("trip_id", "trips.txt")
@@ -281,8 +280,8 @@ func (f *Feed) finishTrips(trips []tripRow) {
 			return a.seq == b.seq
 		})
 		if reason := complete(calls); reason != "" {
-			f.opt.Skip("trips.txt", t.line, fmt.Sprintf("trip_id %q %s", t.ID, reason))
-			delete(ids, t.ID)
+			f.opt.Skip("trips.txt", t.line, fmt.Sprintf("trip_id %q %s", t.id, reason))
+			delete(ids, t.id)
 			continue
 		}
 		p := schedule.Pattern{Route: t.Pattern}
@@ -298,20 +297,17 @@ func (f *Feed) finishTrips(trips []tripRow) {
 			}
 		}
 		t.Pattern, t.Times = once(patterns, &f.out.Patterns, p), once(times, &f.out.Times, at)
-		id := t.ID
-		t.ID = urlSafe(id)
-		ids[id] = add(&f.out.Trips, t.Trip)
+		ids[t.id] = add(&f.out.Trips, t.Trip)
 	}
 }
 
 // once adds a row to a table unless it is there.
 func once[T any](seen index, table *[]T, row T) int32 {
-	text, _ := json.Marshal(row)
-	key := string(text)
-	if _, ok := seen[key]; !ok {
-		seen[key] = add(table, row)
+	key, _ := json.Marshal(row)
+	if _, ok := seen[string(key)]; !ok {
+		seen[string(key)] = add(table, row)
 	}
-	return seen[key]
+	return seen[string(key)]
 }
 
 // complete fills in blank times, evenly between those that are given, and says what is wrong with a trip.

@@ -119,8 +119,7 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
 		if r.parse(line) {
-			f.counts[file]++
-			if !yield(r) {
+			if f.counts[file]++; !yield(r) {
 				return nil
 			}
 		}
