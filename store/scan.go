@@ -4,16 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"regexp"
-	"slices"
+	"sync"
+	"sync/atomic"
 )
 
 // Place is where a line stands in the journal.
@@ -113,6 +111,11 @@ type scan struct {
 	named    map[uint64][]string   // when lines' personal parts were erased, as others say
 	gone     map[uint64]erasedAt   // what stands in them instead
 
+	text   []byte // room for lines of the batch
+	batch  []visited
+	ahead  chan []visited
+	failed atomic.Bool // a visit has
+
 	head  Head
 	files int
 	last  string // the file the head stands in, or the next line will
@@ -121,8 +124,50 @@ type scan struct {
 	torn  *Torn
 }
 
-// run goes through the files. A first bad line is left in s.torn if it may be a torn tail, and returned if it is damage.
+// visited is a line that is good, and where it stands.
+type visited struct {
+	at   Place
+	line Line
+}
+
+// run goes through the files, and has the lines visited, batch by batch, on a goroutine of its own: reading and
+// hashing the next ones takes one core, applying these another.
 func (s *scan) run() error {
+	var failed error
+	var visits sync.WaitGroup
+	s.ahead = make(chan []visited, 2)
+	visits.Go(func() {
+		for batch := range s.ahead {
+			for i := 0; i < len(batch) && failed == nil; i++ {
+				failed = s.show(batch[i].at, &batch[i].line)
+			}
+			s.failed.Store(failed != nil)
+		}
+	})
+	err := s.walk()
+	s.ahead <- s.batch
+	close(s.ahead)
+	visits.Wait()
+	if err == errEnough {
+		err = nil
+	}
+	return cmp.Or(failed, err) // what a visit says is of an earlier line
+}
+
+// keep copies the text of a line to where it stays until it was visited.
+func (s *scan) keep(text []byte) []byte {
+	const room = 256 << 10
+	if cap(s.text)-len(s.text) < len(text) {
+		s.ahead <- s.batch
+		s.text, s.batch = make([]byte, 0, max(room, len(text))), nil
+	}
+	at := len(s.text)
+	s.text = append(s.text, text...)
+	return s.text[at:]
+}
+
+// walk reads the files. A first bad line is left in s.torn if it may be a torn tail, and returned if it is damage.
+func (s *scan) walk() error {
 	s.named, s.gone = map[uint64][]string{}, map[uint64]erasedAt{}
 	firsts, err := numbers(s.fsys, "journal")
 	if err == nil {
@@ -141,8 +186,6 @@ func (s *scan) run() error {
 			read = s.skip
 		}
 		switch err := reading(s.fsys, s.last, read); {
-		case err == errEnough:
-			return nil
 		case err != nil:
 			return err
 		case s.torn != nil && len(later) > 0:
@@ -196,7 +239,7 @@ func (s *scan) skip(f *io.SectionReader) error {
 func (s *scan) read(f *io.SectionReader) error {
 	lines := scanLines(f)
 	for n := 1; lines.Scan(); n++ {
-		text := lines.Bytes()
+		text := s.keep(lines.Bytes())
 		l, bad := s.parse(text)
 		if s.torn != nil {
 			s.torn.Bytes += int64(len(text))
@@ -218,14 +261,12 @@ func (s *scan) read(f *io.SectionReader) error {
 		}
 		switch {
 		case l.Seq > s.from.Seq:
-			if err := s.show(at, &l); err != nil {
-				return err
-			}
+			s.batch = append(s.batch, visited{at, l})
 		case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
 			return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
 		}
 		s.head, s.lines = l.Head, n
-		if s.size += int64(len(text)); l.Seq == s.until {
+		if s.size += int64(len(text)); l.Seq == s.until || s.failed.Load() {
 			return errEnough
 		}
 	}
@@ -278,86 +319,4 @@ func (s *scan) parse(text []byte) (Line, error) {
 		err = errors.New("is not one JSON object")
 	}
 	return l, err
-}
-
-// Report is what Verify found sound.
-type Report struct {
-	Head        Head
-	Files       int
-	Snapshots   int
-	Checkpoints int   // lines that there are checkpoints of
-	Unerased    int   // lines whose personal parts are still to be erased: an Erase was cut short
-	Torn        *Torn // an end that the next start would cut
-}
-
-// Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads and takes no
-// lock. Where live tells that a server is writing the journal, an unfinished end is the server's and is left out.
-func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
-	s := scan{fsys: fsys, visit: visit, whole: true, live: live}
-	err := s.run()
-	return Report{Head: s.head, Files: s.files, Torn: s.torn}, err
-}
-
-// Kept is a checkpoint that an auditor kept, and the key it is signed with.
-type Kept struct {
-	Note []byte
-	Key  ed25519.PublicKey
-}
-
-// Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the journal
-// gives, and that the journal extends each checkpoint, its own and those kept. check, which sees the state before
-// each event, and inspect, which sees the state after the last line, look at what the events mean.
-func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
-	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
-	seqs, err := numbers(cfg.FS, "snapshots")
-	names, unlisted := cfg.FS.List("journal")
-	if i := slices.IndexFunc(names, func(name string) bool { return !journalFile.MatchString(name) }); i >= 0 {
-		return Report{}, inFile("journal/"+names[i], "is not a file of the journal")
-	}
-	err = cmp.Or(err, unlisted, r.heedAll())
-	for _, k := range kept {
-		err = cmp.Or(err, r.heed(k.Note, k.Key, evidence{from: "the file given", kept: true}))
-	}
-	if err != nil {
-		return Report{}, err
-	}
-	for _, seq := range seqs {
-		r.proof = seq
-	}
-	checked := 0
-	r.visit = func(at Place, l *Line) error {
-		if err := r.apply(at, l); err != nil || !slices.Contains(seqs, l.Seq) {
-			return err
-		}
-		checked++
-		return r.compare(l)
-	}
-	left := 0
-	if err = r.run(); err == nil {
-		left, err = r.unexplained()
-	}
-	if err == nil {
-		err = inspect(r.state, r.head.Stamp)
-	}
-	return Report{r.head, r.files, checked, len(r.evidence), left, r.torn}, err
-}
-
-// journalFile is what the files of the journal are called; a copy of one, or one under another name, is none.
-var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + tempSuffix + `)?$`)
-
-// compare checks that the snapshot of a line is, byte for byte, what replay gives.
-func (r *replay[S, E]) compare(l *Line) error {
-	var want bytes.Buffer
-	if err := writeSnapshot(&want, l.Head, r.cfg.Freeze(r.state)); err != nil {
-		return err
-	}
-	name := "snapshots/" + numbered(l.Seq)
-	got, err := readFile(r.fsys, name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil // a running server has dropped it since
-	case err == nil && !bytes.Equal(got, want.Bytes()):
-		return inFile(name, "is not the snapshot that replaying the journal gives")
-	}
-	return err
 }

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/ed25519"
+	"errors"
+	"io"
+	"io/fs"
+	"regexp"
+	"slices"
+)
+
+// Report is what Verify found sound.
+type Report struct {
+	Head        Head
+	Files       int
+	Snapshots   int
+	Checkpoints int   // lines that there are checkpoints of
+	Unerased    int   // lines whose personal parts are still to be erased: an Erase was cut short
+	Torn        *Torn // an end that the next start would cut
+}
+
+// Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads and takes no
+// lock. Where live tells that a server is writing the journal, an unfinished end is the server's and is left out.
+func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
+	s := scan{fsys: fsys, visit: visit, whole: true, live: live}
+	err := s.run()
+	return Report{Head: s.head, Files: s.files, Torn: s.torn}, err
+}
+
+// Kept is a checkpoint that an auditor kept, and the key it is signed with.
+type Kept struct {
+	Note []byte
+	Key  ed25519.PublicKey
+}
+
+// Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the journal
+// gives, and that the journal extends each checkpoint, its own and those kept. check, which sees the state before
+// each event, and inspect, which sees the state after the last line, look at what the events mean.
+func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
+	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
+	seqs, err := numbers(cfg.FS, "snapshots")
+	names, unlisted := cfg.FS.List("journal")
+	if i := slices.IndexFunc(names, func(name string) bool { return !journalFile.MatchString(name) }); i >= 0 {
+		return Report{}, inFile("journal/"+names[i], "is not a file of the journal")
+	}
+	err = cmp.Or(err, unlisted, r.heedAll())
+	for _, k := range kept {
+		err = cmp.Or(err, r.heed(k.Note, k.Key, evidence{from: "the file given", kept: true}))
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	for _, seq := range seqs {
+		r.proof = seq
+	}
+	checked := 0
+	r.visit = func(at Place, l *Line) error {
+		if err := r.apply(at, l); err != nil || !slices.Contains(seqs, l.Seq) {
+			return err
+		}
+		checked++
+		return r.compare(l)
+	}
+	left := 0
+	if err = r.run(); err == nil {
+		left, err = r.unexplained()
+	}
+	if err == nil {
+		err = inspect(r.state, r.head.Stamp)
+	}
+	return Report{r.head, r.files, checked, len(r.evidence), left, r.torn}, err
+}
+
+// journalFile is what the files of the journal are called; a copy of one, or one under another name, is none.
+var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + tempSuffix + `)?$`)
+
+// compare checks that the snapshot of a line is, byte for byte, what replay gives.
+func (r *replay[S, E]) compare(l *Line) error {
+	name := "snapshots/" + numbered(l.Seq)
+	err := reading(r.fsys, name, func(f *io.SectionReader) error {
+		c := comparison{bufio.NewReaderSize(f, 1<<18), true}
+		err := writeSnapshot(&c, l.Head, r.cfg.Freeze(r.state))
+		if _, end := c.r.ReadByte(); err == nil && (!c.same || end == nil) {
+			err = inFile(name, "is not the snapshot that replaying the journal gives")
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a running server has dropped it since
+	}
+	return err
+}
+
+// comparison is a Writer that tells whether what is written to it is the same as what r reads.
+type comparison struct {
+	r    *bufio.Reader
+	same bool
+}
+
+func (c *comparison) Write(b []byte) (int, error) {
+	have := make([]byte, len(b))
+	_, err := io.ReadFull(c.r, have)
+	c.same = c.same && err == nil && bytes.Equal(have, b)
+	return len(b), nil
+}
