@@ -256,8 +256,8 @@ func (t *Timetable) FindCities(name, country string) []int32 {
 	return list
 }
 
-// folded has what is left of letters without accents: in each word the first is left of the others. It lists those that
-// Unicode does not take apart (ł, ø, ß) as well: nobody who types them without the stroke means another letter.
+// folded has what is left of letters without accents: in each word the first is left of the others. It lists those
+// that Unicode does not take apart (ł, ø, ß) as well: nobody who types them without the stroke means another letter.
 var folded = func() map[rune]string {
 	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
 	for word := range strings.FieldsSeq(`aàáâãäåāăąǎạả cçćĉċč dďđð eèéêëēĕėęěẹẻẽ gĝğġģ hĥħ iìíîïĩīĭįıǐ jĵ kķ
