@@ -243,8 +243,7 @@ func (t *Timetable) RouteName(trip int32, lang Language) string {
 	return first.Names.or(first.Name, lang) + " – " + last.Names.or(last.Name, lang)
 }
 
-// FindCities gives the cities that have the text in their name or a translation of it, without regard to case and
-// accents, in the order of their names; "" is any name, and any country.
+// FindCities gives, in the order of names, a country's cities with a text in any of their names, folded; "" is any.
 func (t *Timetable) FindCities(name, country string) []int32 {
 	name = Fold(name)
 	var list []int32
