@@ -3,7 +3,6 @@ package schedule
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ func Percent(amount, hundredths int64) int64 { return (amount*hundredths + 5000)
 
 // fareIndex finds the fares of a ride by trying the combinations of given fields that occur in the feed.
 type fareIndex struct {
-	levels [5][]uint8 // the combinations, by how many fields are not given
+	levels [5][]fareKey // the combinations as masks, by how many fields are not given
 	by     map[fareKey][]Money
 	zones  map[string]int32 // from 1
 }
@@ -37,22 +36,16 @@ func (x *fareIndex) key(company, route int32, from, to string) fareKey {
 	return fareKey{company + 1, route + 1, x.zones[from], x.zones[to]}
 }
 
-func (k fareKey) given() (fields uint8) {
+// given has all bits of each field that is given.
+func (k fareKey) given() (mask fareKey) {
 	for i, x := range k {
-		if x > 0 {
-			fields |= 1 << i
-		}
+		mask[i] = -min(x, 1)
 	}
-	return fields
+	return mask
 }
 
-func (k fareKey) only(fields uint8) fareKey {
-	for i := range k {
-		if fields>>i&1 == 0 {
-			k[i] = 0
-		}
-	}
-	return k
+func (k fareKey) and(mask fareKey) fareKey {
+	return fareKey{k[0] & mask[0], k[1] & mask[1], k[2] & mask[2], k[3] & mask[3]}
 }
 
 func (t *Timetable) indexFares() {
@@ -64,9 +57,9 @@ func (t *Timetable) indexFares() {
 			}
 		}
 		key := x.key(f.Company, f.Route, f.From, f.To)
-		fields := key.given()
-		if level := &x.levels[4-bits.OnesCount8(fields)]; !slices.Contains(*level, fields) {
-			*level = append(*level, fields)
+		mask := key.given()
+		if level := &x.levels[4+mask[0]+mask[1]+mask[2]+mask[3]]; !slices.Contains(*level, mask) {
+			*level = append(*level, mask)
 		}
 		x.by[key] = merge(x.by[key], []Money{{f.Currency, f.Amount}}, true)
 	}
@@ -100,8 +93,8 @@ func (t *Timetable) BaseFares(l *Leg) (list []Money) {
 	ride := t.fares.key(t.Routes[route].Company, route, t.Boarding(l).FareZone, t.Alighting(l).FareZone)
 	for _, level := range t.fares.levels {
 		var cheapest []Money
-		for _, fields := range level {
-			if key := ride.only(fields); key.given() == fields {
+		for _, mask := range level {
+			if key := ride.and(mask); key.given() == mask {
 				cheapest = merge(cheapest, t.fares.by[key], true)
 			}
 		}

@@ -266,8 +266,7 @@ func (t *Timetable) RouteName(trip int32, lang Language) string {
 	return first.Names.or(first.Name, lang) + " – " + last.Names.or(last.Name, lang)
 }
 
-// FindCities gives the cities that have the text in their name or a translation of it, without regard to case and
-// accents, in the order of their names; "" is any name, and any country.
+// FindCities gives, in the order of names, a country's cities with a text in any of their names, folded; "" is any.
 func (t *Timetable) FindCities(name, country string) []int32 {
 	name = Fold(name)
 	var list []int32
@@ -279,8 +278,8 @@ func (t *Timetable) FindCities(name, country string) []int32 {
 	return list
 }
 
-// folded has what is left of letters without accents: in each word the first is left of the others. It lists those that
-// Unicode does not take apart (ł, ø, ß) as well: nobody who types them without the stroke means another letter.
+// folded has what is left of letters without accents: in each word the first is left of the others. It lists those
+// that Unicode does not take apart (ł, ø, ß) as well: nobody who types them without the stroke means another letter.
 var folded = func() map[rune]string {
 	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
 	for word := range strings.FieldsSeq(`aàáâãäåāăąǎạả cçćĉċč dďđð eèéêëēĕėęěẹẻẽ gĝğġģ hĥħ iìíîïĩīĭįıǐ jĵ kķ
