@@ -178,43 +178,67 @@ func (j *journal) freeze(s *State) func(io.Writer) error {
 	}
 }
 
+// thaw reads what freeze wrote: on a goroutine of its own, so that bookings are put back while the next are read.
 func (j *journal) thaw(from io.Reader) (*State, error) {
-	s := newState()
+	s, batches := newState(), make(chan []*wholeBooking, 4)
+	var err error
+	go func() {
+		defer close(batches)
+		err = j.readSnapshot(bufio.NewReaderSize(from, 1<<18), s, batches)
+	}()
+	for batch := range batches {
+		for _, b := range batch {
+			restored := b.Booking // without what is around it
+			s.Bookings.RestoreBooking(&restored, b.asks)
+		}
+	}
+	return s, err
+}
+
+// readSnapshot reads the lines of a snapshot after its first, restores what comes before the bookings, and sends these.
+func (j *journal) readSnapshot(lines *bufio.Reader, s *State, batches chan<- []*wholeBooking) error {
+	const batchSize = 256
 	var runs []*booking.Run
-	lines := bufio.NewReaderSize(from, 1<<18)
+	var batch []*wholeBooking
+	begun := false // nothing else comes after the first booking
 	for n := 2; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF && len(line) == 0 {
-			return s, nil
+			batches <- batch
+			return nil
 		} else if err != nil {
-			return nil, err
+			return err
 		}
 		c := &coder{r: wire.NewReader(line)}
 		c.object("", func() {
 			switch {
-			case c.r.At("clock"):
+			case !begun && c.r.At("clock"):
 				codeHead(c, s)
-			case row(c, "partner", s.Partners.Restore), row(c, "user", s.Accounts.RestoreUser),
-				row(c, "session", s.Accounts.RestoreSession), row(c, "report", s.Reports.Restore):
-			case c.r.At("form"):
+			case !begun && (row(c, "partner", s.Partners.Restore) || row(c, "user", s.Accounts.RestoreUser) ||
+				row(c, "session", s.Accounts.RestoreSession) || row(c, "report", s.Reports.Restore)):
+			case !begun && c.r.At("form"):
 				var f *schedule.Form
 				j.form(c, "form", &f)
-			case c.r.At("run"):
+			case !begun && c.r.At("run"):
 				var r *booking.Run
 				if j.run(c, "run", &r); c.r.Err() == nil {
 					s.Bookings.RestoreRun(r)
 					runs = append(runs, r)
 				}
 			default:
-				whole := wholeBooking{runs: runs, asks: map[booking.ID]booking.Ask{}}
-				if whole.code(c); c.r.Err() == nil {
-					s.Bookings.RestoreBooking(&whole.Booking, whole.asks)
-				}
+				begun = true
+				b := &wholeBooking{runs: runs}
+				b.code(c)
+				batch = append(batch, b)
 			}
 		})
 		c.r.End()
 		if err := c.r.Err(); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		if len(batch) == batchSize {
+			batches <- batch
+			batch = nil
 		}
 	}
 }
@@ -280,7 +304,12 @@ func (b *wholeBooking) codeTicket(c *coder, t *booking.Ticket) {
 		ask := b.asks[t.ID]
 		id(c, "key", &ask.Key)
 		c.string("request", &ask.Request)
-		b.asks[t.ID] = ask
+		if !c.writing() {
+			if b.asks == nil {
+				b.asks = map[booking.ID]booking.Ask{}
+			}
+			b.asks[t.ID] = ask
+		}
 	}
 	var legs []booking.Leg
 	if c.writing() {
