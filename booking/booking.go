@@ -142,8 +142,15 @@ type Passenger string
 const passengerSep = "\x00" // no field may hold a control character
 
 // NewPassenger packs a passenger.
-func NewPassenger(first, last, email string, phones []string) Passenger {
-	return Passenger(strings.Join(append([]string{first, last, email}, phones...), passengerSep))
+func NewPassenger[T ~string | ~[]byte](first, last, email T, phones []T) Passenger {
+	var room [256]byte
+	b := append(append(room[:0], first...), passengerSep...)
+	b = append(append(b, last...), passengerSep...)
+	b = append(b, email...)
+	for _, phone := range phones {
+		b = append(append(b, passengerSep...), phone...)
+	}
+	return Passenger(b)
 }
 
 // Fields gives first name, last name, e-mail, and phones.

@@ -281,16 +281,25 @@ func codeCreated(j *journal, c *coder, e *booking.Created, personal *coder) {
 }
 
 func codePassenger(c *coder, name string, p *booking.Passenger) {
-	first, last, email, phones := p.Fields()
-	c.object(name, func() {
-		c.string("firstName", &first)
-		c.string("lastName", &last)
-		c.string("email", &email)
-		c.strings("phones", &phones)
-	})
-	if !c.writing() {
-		*p = booking.NewPassenger(first, last, email, phones)
+	if c.writing() {
+		first, last, email, phones := p.Fields()
+		c.object(name, func() {
+			c.w.Texts("firstName", first, "lastName", last, "email", email)
+			c.w.Strings("phones", phones)
+		})
+		return
 	}
+	read := func(name string) []byte {
+		c.r.Member(name)
+		return c.r.Bytes()
+	}
+	c.object(name, func() {
+		first, last, email := read("firstName"), read("lastName"), read("email")
+		var room [4][]byte
+		phones := room[:0]
+		list(c, "phones", &phones, func(phone *[]byte) { *phone = read("") })
+		*p = booking.NewPassenger(first, last, email, phones)
+	})
 }
 
 // codeSeats are the seats of a ticket, by leg; they are left out where they stay the same.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 
 	"waybill/booking"
 	"waybill/schedule"
@@ -79,6 +80,15 @@ func number[T ~int | ~int16 | ~int32 | ~int64 | ~uint8](c *coder, name string, v
 	}
 }
 
+// unless is a whole number that is left out where it is what it mostly is.
+func unless[T ~int16 | ~int64 | ~uint8](c *coder, name string, v *T, mostly T) {
+	if c.optional(name, *v != mostly) {
+		number(c, name, v)
+	} else {
+		*v = mostly
+	}
+}
+
 // id is 128 random bits.
 func id[T ~[16]byte](c *coder, name string, v *T) {
 	if c.writing() {
@@ -121,14 +131,9 @@ func list[T any](c *coder, name string, v *[]T, item func(*T)) {
 	c.r.Member(name)
 	c.r.Literal("[")
 	for c.r.More() {
-		var x T
-		item(&x)
-		*v = append(*v, x)
+		*v = append(*v, *new(T))
+		item(&(*v)[len(*v)-1])
 	}
-}
-
-func (c *coder) strings(name string, v *[]string) {
-	list(c, name, v, func(s *string) { c.string("", s) })
 }
 
 // A snapshot is a line of each: the clock and the timetable, and every partner, user, session, report, form, run and
@@ -184,7 +189,7 @@ func (j *journal) thaw(from io.Reader) (*State, error) {
 	var err error
 	go func() {
 		defer close(batches)
-		err = j.readSnapshot(bufio.NewReaderSize(from, 1<<18), s, batches)
+		err = j.readSnapshot(from, s, batches)
 	}()
 	for batch := range batches {
 		for _, b := range batch {
@@ -196,20 +201,19 @@ func (j *journal) thaw(from io.Reader) (*State, error) {
 }
 
 // readSnapshot reads the lines of a snapshot after its first, restores what comes before the bookings, and sends these.
-func (j *journal) readSnapshot(lines *bufio.Reader, s *State, batches chan<- []*wholeBooking) error {
+func (j *journal) readSnapshot(from io.Reader, s *State, batches chan<- []*wholeBooking) error {
 	const batchSize = 256
 	var runs []*booking.Run
 	var batch []*wholeBooking
 	begun := false // nothing else comes after the first booking
+	lines := bufio.NewScanner(from)
+	lines.Buffer(make([]byte, 0, 1<<18), math.MaxInt)
 	for n := 2; ; n++ {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF && len(line) == 0 {
+		if !lines.Scan() {
 			batches <- batch
-			return nil
-		} else if err != nil {
-			return err
+			return lines.Err()
 		}
-		c := &coder{r: wire.NewReader(line)}
+		c := &coder{r: wire.NewReader(lines.Bytes())}
 		c.object("", func() {
 			switch {
 			case !begun && c.r.At("clock"):
@@ -290,16 +294,16 @@ func (b *wholeBooking) code(c *coder) {
 
 func (b *wholeBooking) codeTicket(c *coder, t *booking.Ticket) {
 	id(c, "id", &t.ID)
-	number(c, "created", &t.Created)
-	number(c, "refund", &t.Refund)
+	unless(c, "created", &t.Created, b.Created)
+	unless(c, "refund", &t.Refund, 0)
 	currency := string(t.Currency[:])
 	if c.string("currency", &currency); !c.writing() {
 		copy(t.Currency[:], currency)
 	}
-	number(c, "phase", &t.Phase)
-	number(c, "was", &t.Was)
-	number(c, "carrier", &t.Carrier)
-	number(c, "asked", &t.Asked)
+	unless(c, "phase", &t.Phase, 0)
+	unless(c, "was", &t.Was, 0)
+	unless(c, "carrier", &t.Carrier, 0)
+	unless(c, "asked", &t.Asked, 0)
 	if c.optional("key", t.Asked != 0) {
 		ask := b.asks[t.ID]
 		id(c, "key", &ask.Key)
@@ -311,7 +315,7 @@ func (b *wholeBooking) codeTicket(c *coder, t *booking.Ticket) {
 			b.asks[t.ID] = ask
 		}
 	}
-	var legs []booking.Leg
+	legs := t.Legs[:0]
 	if c.writing() {
 		legs = t.Itinerary()
 	}
@@ -325,15 +329,15 @@ func (b *wholeBooking) codeTicket(c *coder, t *booking.Ticket) {
 			number(c, "from", &l.From)
 			number(c, "to", &l.To)
 			number(c, "seat", &l.Seat)
-			number(c, "discount", &l.Discount)
+			unless(c, "discount", &l.Discount, -1)
 			number(c, "amount", &l.Amount)
 		})
 		if l.Run == nil {
 			c.r.Reject("a leg names a run that is not there")
 		}
 	})
-	if !c.writing() && copy(t.Legs[:], legs) == 0 {
-		c.r.Reject("a ticket has no legs")
+	if n := len(legs); n < 1 || n > len(t.Legs) {
+		c.r.Reject("a ticket has no leg, or more than two")
 	}
 	codePassenger(c, "passenger", &t.Passenger)
 }

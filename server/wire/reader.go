@@ -259,7 +259,9 @@ func (r *Reader) Int() int64 {
 	if !r.want(startsNumber(r.peek()), "a whole number") {
 		return 0
 	}
-	n, err := strconv.ParseInt(string(r.Raw()), 10, 64)
+	start := r.pos
+	r.number()
+	n, err := strconv.ParseInt(string(r.src[start:r.pos]), 10, 64)
 	if err != nil {
 		r.Reject("must be a whole number")
 	}
