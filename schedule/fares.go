@@ -88,7 +88,24 @@ func merge(list, more []Money, lower bool) []Money {
 
 // BaseFares gives what one passenger pays for a ride before any discount, one amount per currency, in the order of
 // the currencies' names (contract §5). The list is shared and must not be changed.
-func (t *Timetable) BaseFares(l *Leg) (list []Money) {
+func (t *Timetable) BaseFares(l *Leg) []Money {
+	at, ride := t.pairs[pair{t.Boarding(l).City, t.Alighting(l).City}], hop{t.Trips[l.Trip].Pattern, l.From, l.To}
+	for i := at.from; i < at.to; i++ {
+		if t.hops[i] != ride {
+			continue
+		}
+		list := t.hopFares[i].Load()
+		if list == nil {
+			fares := t.findFares(l)
+			list = &fares
+			t.hopFares[i].Store(list)
+		}
+		return *list
+	}
+	return t.findFares(l) // a ride that no search gives
+}
+
+func (t *Timetable) findFares(l *Leg) (list []Money) {
 	route := t.pattern(l.Trip).Route
 	ride := t.fares.key(t.Routes[route].Company, route, t.Boarding(l).FareZone, t.Alighting(l).FareZone)
 	for _, level := range t.fares.levels {

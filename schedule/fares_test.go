@@ -37,7 +37,7 @@ func rideOn(t testing.TB, tt *schedule.Timetable, trip int32, on schedule.Day, f
 	t.Helper()
 	stops := tt.StopsOf(trip)
 	for _, j := range tt.Search(&schedule.Query{From: tt.Stops[stops[from]].City, To: tt.Stops[stops[to]].City, First: on - 2, Days: 5}) {
-		if l := j.Legs()[0]; l.Trip == trip && l.Day == on && l.From == from && l.To == to {
+		if l := &j[0]; l.Trip == trip && l.Day == on && l.From == from && l.To == to {
 			return l
 		}
 	}

@@ -50,7 +50,7 @@ func tripKey(id string) uint64 {
 }
 
 func (t *Timetable) Ref(l *Leg) LegRef {
-	return LegRef{tripKey(t.Trips[l.Trip].ID), l.Day, l.From, l.To, t.print(l)}
+	return LegRef{t.keys[l.Trip], l.Day, l.From, l.To, t.print(l)}
 }
 
 // Resolve finds the ride that a token names; false when it no longer runs as it was offered.

@@ -9,27 +9,11 @@ import (
 )
 
 // Journey is one leg, or two with a change in between.
-type Journey struct {
-	first, second Leg
-	change        bool
-}
-
-func (j *Journey) Legs() []*Leg {
-	if j.change {
-		return []*Leg{&j.first, &j.second}
-	}
-	return []*Leg{&j.first}
-}
+type Journey []Leg
 
 // Dep and Arr are departure and arrival in Unix seconds.
-func (j *Journey) Dep() int64 { return j.first.Dep }
-
-func (j *Journey) Arr() int64 {
-	if j.change {
-		return j.second.Arr
-	}
-	return j.first.Arr
-}
+func (j Journey) Dep() int64 { return j[0].Dep }
+func (j Journey) Arr() int64 { return j[len(j)-1].Arr }
 
 // Query is a search for journeys (contract §6).
 type Query struct {
@@ -59,28 +43,26 @@ func (t *Timetable) Search(q *Query) []Journey {
 	start, end := max(q.First.In(zone).Unix(), q.After+1), (q.First + Day(q.Days)).In(zone).Unix()
 	rides := t.rides(q, t.between(q.From, q.To), start, end)
 	list := make([]Journey, len(rides))
-	for i, l := range rides {
-		list[i].first = l
+	for i := range rides {
+		list[i] = rides[i : i+1 : i+1]
 	}
 	if q.Changes > 0 && start < end {
 		list = append(list, t.withChange(q, start, end)...)
-		slices.SortFunc(list, func(a, b Journey) int { return t.compare(&a, &b) })
+		slices.SortFunc(list, t.compare)
 	}
 	return list
 }
 
 // compare is the order journeys are listed in; it never calls two journeys equal.
-func (t *Timetable) compare(a, b *Journey) int {
+func (t *Timetable) compare(a, b Journey) int {
 	if c := cmp.Or(cmp.Compare(a.Dep(), b.Dep()), cmp.Compare(a.Arr(), b.Arr())); c != 0 {
 		return c
 	}
-	return cmp.Or(strings.Compare(t.RouteName(a.first.Trip, Untranslated), t.RouteName(b.first.Trip, Untranslated)),
-		t.compareLegs(&a.first, &b.first), t.compareLegs(&a.second, &b.second))
-}
-
-func (t *Timetable) compareLegs(a, b *Leg) int {
-	return cmp.Or(strings.Compare(t.Trips[a.Trip].ID, t.Trips[b.Trip].ID),
-		cmp.Compare(a.Day, b.Day), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	return cmp.Or(strings.Compare(t.RouteName(a[0].Trip, Untranslated), t.RouteName(b[0].Trip, Untranslated)),
+		slices.CompareFunc(a, b, func(a, b Leg) int {
+			return cmp.Or(strings.Compare(t.Trips[a.Trip].ID, t.Trips[b.Trip].ID),
+				cmp.Compare(a.Day, b.Day), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+		}))
 }
 
 // line is a trip's ride over a hop, on whatever day. Each ride leaves at a time of day UTC, in seconds, give or take
@@ -153,7 +135,7 @@ func (t *Timetable) rides(q *Query, hops []hop, start, end int64) []Leg {
 		if c := cmp.Or(cmp.Compare(a.Dep, b.Dep), cmp.Compare(a.Arr, b.Arr)); c != 0 {
 			return c
 		}
-		return t.compare(&Journey{first: a}, &Journey{first: b})
+		return t.compare(Journey{a}, Journey{b})
 	})
 	return list
 }
@@ -222,7 +204,7 @@ func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
 func (c *changes) keep(j Journey) {
 	last := len(c.found) - 1
 	if last >= 0 && c.found[last].Dep() == j.Dep() {
-		if c.t.compare(&j, &c.found[last]) > 0 {
+		if c.t.compare(j, c.found[last]) > 0 {
 			return
 		}
 		c.found = c.found[:last]
@@ -270,7 +252,7 @@ func (c *changes) connect(first Leg) {
 		}
 		for second := range c.q.runs(e.on.lines, t.slack, ready, latest+1) {
 			if second.Arr <= c.best && t.canChange(&first, &second) {
-				c.keep(Journey{first, second, true})
+				c.keep(Journey{first, second})
 			}
 		}
 	}

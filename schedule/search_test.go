@@ -185,8 +185,8 @@ func sameSearch(t testing.TB, tt *schedule.Timetable, a *atlas, q *schedule.Quer
 	var got []string
 	for _, j := range tt.Search(q) {
 		var k trek
-		for _, l := range j.Legs() {
-			k = append(k, ride{Leg: *l, route: tt.RouteName(l.Trip, schedule.Untranslated), trip: tt.Trips[l.Trip].ID})
+		for _, l := range j {
+			k = append(k, ride{Leg: l, route: tt.RouteName(l.Trip, schedule.Untranslated), trip: tt.Trips[l.Trip].ID})
 		}
 		got = append(got, k.key())
 		same := func(b trek) bool {

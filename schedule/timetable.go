@@ -32,9 +32,11 @@ type Timetable struct {
 
 	trips     [][]int32 // by pattern
 	tripByKey map[uint64]int32
-	calls     [][]hop       // by city: where one can board; to is not set
-	hops      []hop         // those of a pair of cities next to each other
-	pairs     map[pair]span // by two cities
+	keys      []uint64                  // by trip
+	calls     [][]hop                   // by city: where one can board; to is not set
+	hops      []hop                     // those of a pair of cities next to each other
+	pairs     map[pair]span             // by two cities
+	hopFares  []atomic.Pointer[[]Money] // by place in hops: what BaseFares gives, once asked
 	fares     fareIndex
 	rules     [][]RefundRule // by route
 	discounts [][]Discount   // by route
@@ -68,7 +70,7 @@ func New(tables *Tables) (*Timetable, error) {
 		cityByID:  rowsBy(tables.Cities, func(c *City) string { return c.ID }),
 		citySlug:  rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
 		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
-		tripByKey: rowsBy(tables.Trips, func(x *Trip) uint64 { return tripKey(x.ID) }),
+		tripByKey: map[uint64]int32{},
 		trips:     make([][]int32, len(tables.Patterns)), forms: make([]atomic.Pointer[Form], len(tables.Trips)),
 		calls: make([][]hop, len(tables.Cities)), pairs: map[pair]span{},
 		transfers: map[stopPair]Transfer{}, leastWait: minWait,
@@ -91,9 +93,11 @@ func New(tables *Tables) (*Timetable, error) {
 		}
 	}
 	for i, x := range t.Trips {
-		t.trips[x.Pattern] = append(t.trips[x.Pattern], int32(i))
+		t.trips[x.Pattern], t.keys = append(t.trips[x.Pattern], int32(i)), append(t.keys, tripKey(x.ID))
+		t.tripByKey[t.keys[i]] = int32(i)
 	}
 	t.indexHops()
+	t.hopFares = make([]atomic.Pointer[[]Money], len(t.hops))
 	t.indexFares()
 	t.indexRules()
 	return t, nil

@@ -24,7 +24,7 @@ func TestWindowIsUnionOfDays(t *testing.T) {
 			one.First, one.Days = q.First+i, 1
 			union = append(union, tt.Search(&one)...)
 		}
-		if !slices.Equal(whole, union) {
+		if !slices.EqualFunc(whole, union, slices.Equal[schedule.Journey]) {
 			t.Errorf("%d to %d from %s: 14 days find %d journeys, the single days %d", q.From, q.To, q.First, len(whole), len(union))
 		}
 	}
@@ -150,9 +150,9 @@ func TestChanges(t *testing.T) {
 			for _, q := range []schedule.Query{{From: 0, To: 2, First: day(t, "2026-06-10"), Days: 1, Changes: 1}, {From: 0, To: 2, First: day(t, "2026-06-10"), Days: 1}} {
 				var got, want []string
 				for _, j := range tt.Search(&q) {
-					id := tt.Trips[j.Legs()[0].Trip].ID
-					if len(j.Legs()) == 2 {
-						id += " " + tt.Trips[j.Legs()[1].Trip].ID
+					id := tt.Trips[j[0].Trip].ID
+					if len(j) == 2 {
+						id += " " + tt.Trips[j[1].Trip].ID
 					}
 					got = append(got, id)
 				}

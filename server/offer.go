@@ -14,12 +14,17 @@ import (
 	"waybill/server/wire"
 )
 
-// found is a journey, with the seats that are left on it at an instant.
+// found is a journey, with the seats that are left on it.
 type found struct {
-	tt    *schedule.Timetable
-	legs  []*schedule.Leg
+	*finding
+	legs  schedule.Journey
 	seats int
-	at    time.Time
+}
+
+// finding is the timetable and the instant of a search.
+type finding struct {
+	tt *schedule.Timetable
+	at time.Time
 }
 
 // search gives the journeys of a query that have seats for all passengers, in order. The timetable is searched
@@ -34,12 +39,13 @@ func (s *Server) search(tt *schedule.Timetable, q *schedule.Query, passengers in
 		journeys, known := tt.Search(q), len(q.Full)
 		list = make([]found, 0, len(journeys))
 		err = s.st.View(func(st *State, at time.Time) {
-			for i := range journeys {
-				f := found{tt, journeys[i].Legs(), schedule.MaxSeats, at}
-				for _, l := range f.legs {
-					left := st.Bookings.SeatsLeft(tt, l, at)
+			in := &finding{tt, at}
+			for _, j := range journeys {
+				f := found{in, j, schedule.MaxSeats}
+				for i := range j {
+					left := st.Bookings.SeatsLeft(tt, &j[i], at)
 					if left < passengers {
-						q.Full[*l] = true
+						q.Full[j[i]] = true
 					}
 					f.seats = min(f.seats, left)
 				}
@@ -57,8 +63,8 @@ func (s *Server) search(tt *schedule.Timetable, q *schedule.Query, passengers in
 // writeToken writes the token of a journey as the member id, and gives what it carries.
 func (s *Server) writeToken(w *wire.Writer, f *found, partner auth.ID) *offer {
 	o := &offer{partner: partner, expires: f.at.Add(offerLife), fares: fares(f.tt, f.legs)}
-	for _, l := range f.legs {
-		o.legs = append(o.legs, f.tt.Ref(l))
+	for i := range f.legs {
+		o.legs = append(o.legs, f.tt.Ref(&f.legs[i]))
 	}
 	var room [256]byte
 	w.Key("id")
@@ -113,7 +119,7 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *http.Request) error {
 
 // writeDeparture writes a schedule row.
 func (s *Server) writeDeparture(w *wire.Writer, f *found, currency string, language schedule.Language) {
-	tt, first, last := f.tt, f.legs[0], f.legs[len(f.legs)-1]
+	tt, first, last := f.tt, &f.legs[0], &f.legs[len(f.legs)-1]
 	company := tt.Company(first.Trip)
 	w.Object("")
 	o := s.writeToken(w, f, auth.ID{})
@@ -198,14 +204,14 @@ func sells(p *auth.Partner, c *schedule.Company) bool {
 // writeOffer writes an Offer; the legacy interface's has no expiresAt.
 func (s *Server) writeOffer(w *wire.Writer, f *found, p *auth.Partner, legacy bool) {
 	rides := make([]ride, 0, 2)
-	for _, l := range f.legs {
-		rides = append(rides, offered(f.tt, l))
+	for i := range f.legs {
+		rides = append(rides, offered(f.tt, &f.legs[i]))
 	}
 	w.Object("")
 	o := s.writeToken(w, f, p.ID)
 	w.String("source", rides[0].Run.Form.Company.Source)
 	w.Int("seatsLeft", int64(f.seats))
-	w.Time("arrivalDate", time.Unix(f.legs[len(f.legs)-1].Arr, 0))
+	w.Time("arrivalDate", time.Unix(f.legs.Arr(), 0))
 	if !legacy {
 		w.Time("expiresAt", o.expires)
 	}
@@ -239,14 +245,14 @@ type fare struct {
 func (f *fare) total() int64 { return f.amounts[0] + f.amounts[1] }
 
 // fares gives what a journey costs: the currencies in which each leg is sold, by name.
-func fares(tt *schedule.Timetable, legs []*schedule.Leg) (list []fare) {
-	for _, m := range tt.Price(legs[0]) {
+func fares(tt *schedule.Timetable, legs schedule.Journey) (list []fare) {
+	for _, m := range tt.Price(&legs[0]) {
 		list = append(list, fare{m.Currency, [2]int64{m.Amount}})
 	}
 	if len(legs) == 1 {
 		return list
 	}
-	second := tt.Price(legs[1])
+	second := tt.Price(&legs[1])
 	both := list[:0]
 	for _, f := range list {
 		if i := slices.IndexFunc(second, func(m schedule.Money) bool { return m.Currency == f.currency }); i >= 0 {

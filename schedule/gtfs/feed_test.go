@@ -166,7 +166,7 @@ func (x *imported) departures(t testing.TB, from, to, first string, days int) []
 	}
 	var list []string
 	for _, j := range x.Search(&schedule.Query{From: a, To: b, First: d, Days: days, After: -1 << 40}) {
-		l := j.Legs()[0]
+		l := &j[0]
 		list = append(list, fmt.Sprintf("%s %s %s", x.Trips[l.Trip].ID,
 			time.Unix(l.Dep, 0).In(x.CityZone(a)).Format("2006-01-02T15:04:05-07:00"), time.Unix(l.Arr, 0).In(x.CityZone(b)).Format("02T15:04:05-07:00")))
 	}

@@ -71,11 +71,11 @@ func use(t *testing.T, tt *schedule.Timetable) {
 				if j.Arr() < j.Dep() {
 					t.Errorf("a journey arrives before it leaves: %v, %v", time.Unix(j.Dep(), 0), time.Unix(j.Arr(), 0))
 				}
-				for _, l := range j.Legs() {
-					if again, ok := tt.Resolve(tt.Ref(l)); !ok || again != *l {
-						t.Errorf("the ride %+v resolves to %+v, %v", *l, again, ok)
+				for _, l := range j {
+					if again, ok := tt.Resolve(tt.Ref(&l)); !ok || again != l {
+						t.Errorf("the ride %+v resolves to %+v, %v", l, again, ok)
 					}
-					for _, m := range tt.Price(l) {
+					for _, m := range tt.Price(&l) {
 						if m.Amount < 0 {
 							t.Errorf("a ride costs %d %s", m.Amount, m.Currency)
 						}

@@ -31,7 +31,7 @@ func (x *imported) price(t testing.TB, from, to, day string) []schedule.Money {
 	if len(list) == 0 {
 		t.Fatalf("no ride from %s to %s on %s", from, to, day)
 	}
-	return x.Price(list[0].Legs()[0])
+	return x.Price(&list[0][0])
 }
 
 // unplaced takes out of a form where its rows stood in their tables.

@@ -278,7 +278,7 @@ func (o *oracle) compare(t testing.TB, x *imported, rides []oracleRide, towns [2
 	var got []string
 	var last oracleRide
 	for _, j := range x.Search(&schedule.Query{From: x.town(t, o, towns[0]), To: x.town(t, o, towns[1]), First: day, Days: days, After: after}) {
-		l := j.Legs()[0]
+		l := &j[0]
 		trip := x.Trips[l.Trip].ID
 		id, _, _ := strings.Cut(trip, "~")
 		r := oracleRide{l.Dep, l.Arr, x.RouteName(l.Trip, schedule.Untranslated), id, [2]string{x.Boarding(l).ID, x.Alighting(l).ID}, towns}

@@ -191,17 +191,26 @@ func (w *Writer) Joined(name string, parts ...string) {
 	w.B = append(w.B, '"')
 }
 
+// plainByte tells the characters of ASCII that stand for themselves in a string.
+var plainByte = func() (plain [256]bool) {
+	for c := byte(' '); c < utf8.RuneSelf; c++ {
+		plain[c] = c != '"' && c != '\\'
+	}
+	return plain
+}()
+
 func appendEscaped(b []byte, s string) []byte {
 	plain := 0 // where in s starts what is not yet in b
 	for i := 0; i < len(s); i++ {
+		if plainByte[s[i]] {
+			continue
+		}
 		c, size := rune(s[i]), 1
 		if c >= utf8.RuneSelf {
 			if c, size = utf8.DecodeRuneInString(s[i:]); c != utf8.RuneError || size > 1 {
 				i += size - 1
 				continue
 			}
-		} else if c >= ' ' && c != '"' && c != '\\' {
-			continue
 		}
 		b = append(b, s[plain:i]...)
 		plain = i + 1 // each bad byte is a character of its own
