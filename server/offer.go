@@ -60,18 +60,18 @@ func (s *Server) search(tt *schedule.Timetable, q *schedule.Query, passengers in
 	}
 }
 
-// writeToken writes the token of a journey as the member id, and gives what it carries.
-func (s *Server) writeToken(w *wire.Writer, f *found, partner auth.ID) *offer {
-	o := &offer{partner: partner, expires: f.at.Add(offerLife), fares: fares(f.tt, f.legs)}
+// writeToken writes the token of a journey as the member id, and leaves in o what it carries.
+func (s *Server) writeToken(w *wire.Writer, f *found, partner auth.ID, o *offer) {
+	o.partner, o.expires, o.legs = partner, f.at.Add(offerLife), o.legs[:0]
 	for i := range f.legs {
 		o.legs = append(o.legs, f.tt.Ref(&f.legs[i]))
 	}
+	o.fares = fares(o.fares[:0], f.tt, f.legs)
 	var room [256]byte
 	w.Key("id")
 	w.B = append(w.B, '"')
 	w.B = s.ring.Load().Sign(w.B, o.append(room[:0]))
 	w.B = append(w.B, '"')
-	return o
 }
 
 var (
@@ -109,20 +109,21 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
+		var o offer
 		w.String("source", schedule.OwnSource)
 		w.Int("total", int64(len(list)))
 		w.String("currency", currency)
 		w.Int("passengers", int64(passengers))
-		wire.Each(w, "departures", page(list, skip, take), func(f found) { s.writeDeparture(w, &f, currency, language) })
+		wire.Each(w, "departures", page(list, skip, take), func(f found) { s.writeDeparture(w, &f, &o, currency, language) })
 	})
 }
 
-// writeDeparture writes a schedule row.
-func (s *Server) writeDeparture(w *wire.Writer, f *found, currency string, language schedule.Language) {
+// writeDeparture writes a schedule row; o is room for its offer.
+func (s *Server) writeDeparture(w *wire.Writer, f *found, o *offer, currency string, language schedule.Language) {
 	tt, first, last := f.tt, &f.legs[0], &f.legs[len(f.legs)-1]
 	company := tt.Company(first.Trip)
 	w.Object("")
-	o := s.writeToken(w, f, auth.ID{})
+	s.writeToken(w, f, auth.ID{}, o)
 	w.Object("company")
 	w.String("id", company.ID)
 	w.OptionalString("name", company.Name)
@@ -207,8 +208,9 @@ func (s *Server) writeOffer(w *wire.Writer, f *found, p *auth.Partner, legacy bo
 	for i := range f.legs {
 		rides = append(rides, offered(f.tt, &f.legs[i]))
 	}
+	var o offer
 	w.Object("")
-	o := s.writeToken(w, f, p.ID)
+	s.writeToken(w, f, p.ID, &o)
 	w.String("source", rides[0].Run.Form.Company.Source)
 	w.Int("seatsLeft", int64(f.seats))
 	w.Time("arrivalDate", time.Unix(f.legs.Arr(), 0))
@@ -244,8 +246,8 @@ type fare struct {
 
 func (f *fare) total() int64 { return f.amounts[0] + f.amounts[1] }
 
-// fares gives what a journey costs: the currencies in which each leg is sold, by name.
-func fares(tt *schedule.Timetable, legs schedule.Journey) (list []fare) {
+// fares appends what a journey costs: the currencies in which each leg is sold, by name.
+func fares(list []fare, tt *schedule.Timetable, legs schedule.Journey) []fare {
 	for _, m := range tt.Price(&legs[0]) {
 		list = append(list, fare{m.Currency, [2]int64{m.Amount}})
 	}
@@ -262,6 +264,9 @@ func fares(tt *schedule.Timetable, legs schedule.Journey) (list []fare) {
 	}
 	return both
 }
+
+// legSize is how many bytes a leg takes in a token.
+const legSize = 20
 
 // maxFares keeps a token with two legs within auth.MaxToken.
 const maxFares = 24
@@ -295,12 +300,20 @@ func (s *Server) readOffer(token string, partner auth.ID, now time.Time) (*offer
 	if err != nil || len(b) < head {
 		return nil, auth.ErrMalformed
 	}
-	o := &offer{partner: auth.ID(b[1:17]), expires: time.UnixMilli(int64(binary.BigEndian.Uint64(b[17:25]))).UTC(), legs: make([]schedule.LegRef, b[25])}
-	n, err := binary.Decode(b[head:], binary.BigEndian, o.legs)
-	if err != nil || len(o.legs) < 1 || len(o.legs) > 2 || o.partner != (auth.ID{}) && o.partner != partner {
+	o := &offer{partner: auth.ID(b[1:17]), expires: time.UnixMilli(int64(binary.BigEndian.Uint64(b[17:25]))).UTC()}
+	n := int(b[25])
+	b = b[head:]
+	if n < 1 || n > 2 || len(b) < n*legSize || o.partner != (auth.ID{}) && o.partner != partner {
 		return nil, auth.ErrMalformed
 	}
-	b = b[head+n:]
+	for range n {
+		o.legs = append(o.legs, schedule.LegRef{
+			Trip: binary.BigEndian.Uint64(b), Day: schedule.Day(binary.BigEndian.Uint32(b[8:])),
+			From: int16(binary.BigEndian.Uint16(b[12:])), To: int16(binary.BigEndian.Uint16(b[14:])),
+			Print: binary.BigEndian.Uint32(b[16:]),
+		})
+		b = b[legSize:]
+	}
 	for len(b) > 3 {
 		f := fare{currency: string(b[:3])}
 		b = b[3:]
