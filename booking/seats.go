@@ -23,16 +23,20 @@ func (r *Run) key() runKey { return runKey{r.Form.Trip, r.Day} }
 type seating struct {
 	sold  []*Run // the forms it was sold in
 	holds []hold
-	left  []left // answers that still hold
+	known []left // what was asked for last
 }
 
-// left is how many seats are left between two stops of a form until an instant, in Unix milliseconds, if nothing is sold.
+// left are the seats that are left between two stops of a form. They stay so until an instant, in Unix milliseconds,
+// but for what is sold.
 type left struct {
 	form     *schedule.Form
 	from, to int16
-	seats    int32
 	until    int64
+	seats    seatSet
 }
+
+// maxKnown is how many answers a run remembers.
+const maxKnown = 2
 
 // hold is a ticket's seat on a part of the run. It is free from until on.
 type hold struct {
@@ -43,23 +47,33 @@ type hold struct {
 	sold     uint16 // which form
 }
 
-// set makes h the ticket's hold. Those that have run out by now decide nothing any more, and make room for a new one.
+// set makes h the ticket's hold.
 func (s *seating) set(h hold, now int64) {
-	s.left = s.left[:0]
 	if i := slices.IndexFunc(s.holds, func(old hold) bool { return old.ticket == h.ticket }); i >= 0 {
-		s.holds[i] = h
+		s.holds[i], s.known = h, s.known[:0]
 		return
 	}
 	s.add(h, now)
 }
 
-// add is set for a ticket that has no hold yet.
+// add is set for a ticket that has no hold. Those that have run out decide nothing any more, and make room when need be.
 func (s *seating) add(h hold, now int64) {
-	s.left = s.left[:0]
 	if len(s.holds) == cap(s.holds) {
 		s.holds = slices.DeleteFunc(s.holds, func(old hold) bool { return old.until <= now })
 	}
 	s.holds = append(s.holds, h)
+	for i := range s.known {
+		s.known[i].take(s.sold, &h)
+	}
+}
+
+// take takes a hold's seat out, if the hold is on the way.
+func (x *left) take(sold []*Run, h *hold) {
+	if start, end := sold[h.sold].within(x.form, h.from, h.to); start < x.to && x.from < end {
+		if x.until = min(x.until, h.until); x.seats.has(h.seat) {
+			x.seats[(h.seat-1)/64] &^= 1 << ((h.seat - 1) % 64)
+		}
+	}
 }
 
 // sit gives a ticket seats, by leg, or else those it had, for as long as its phase says.
@@ -125,27 +139,33 @@ func (s *seatSet) together(n int) []int16 {
 	return first
 }
 
-// free gives the seats that are free between two stops of a form at an instant, and not picked already; it holds, if
-// nothing is sold, until another instant, in Unix milliseconds.
-func (s *seating) free(form *schedule.Form, from, to int16, picked []hold, now time.Time) (free seatSet, until int64) {
-	at, until := now.UnixMilli(), int64(math.MaxInt64)
-	for i, n := 0, int(form.Bus.Seats); n > 0; i, n = i+1, n-64 {
-		free[i] = math.MaxUint64 >> max(0, 64-n)
-	}
-	for _, holds := range [...][]hold{s.holds, picked} {
-		for i := range holds {
-			h := &holds[i]
-			if h.until <= at || !free.has(h.seat) && h.until >= until {
-				continue
-			}
-			if start, end := s.sold[h.sold].within(form, h.from, h.to); start < to && from < end {
-				if until = min(until, h.until); free.has(h.seat) {
-					free[(h.seat-1)/64] &^= 1 << ((h.seat - 1) % 64)
-				}
-			}
+// free gives the seats that are free between two stops of a form at an instant. It remembers them.
+func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) *seatSet {
+	for i := range s.known {
+		if x := &s.known[i]; x.form == form && x.from == from && x.to == to && now.UnixMilli() < x.until {
+			return &x.seats
 		}
 	}
-	return free, until
+	if len(s.known) == maxKnown {
+		s.known = s.known[:0]
+	}
+	s.known = append(s.known, s.find(form, from, to, s.holds, now))
+	return &s.known[len(s.known)-1].seats
+}
+
+// find gives the seats of a form that none of the holds has between two of its stops at an instant.
+func (s *seating) find(form *schedule.Form, from, to int16, holds []hold, now time.Time) left {
+	x := left{form: form, from: from, to: to, until: math.MaxInt64}
+	for i, n := 0, int(form.Bus.Seats); n > 0; i, n = i+1, n-64 {
+		x.seats[i] = math.MaxUint64 >> max(0, 64-n)
+	}
+	at := now.UnixMilli()
+	for i := range holds {
+		if h := &holds[i]; h.until > at {
+			x.take(s.sold, h)
+		}
+	}
+	return x
 }
 
 // within gives the part of a form that a ride of the run covers. A stop that is
@@ -172,28 +192,14 @@ func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
 	return start, end
 }
 
-// SeatsLeft tells how many seats are free for a ride. It remembers what it tells.
+// SeatsLeft tells how many seats are free for a ride.
 func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) int {
 	held := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]
 	if held == nil {
 		return tt.Seats(l.Trip)
 	}
-	form := tt.Form(l.Trip)
-	for i := range held.left {
-		if x := &held.left[i]; x.form == form && x.from == l.From && x.to == l.To && now.UnixMilli() < x.until {
-			return int(x.seats)
-		}
-	}
-	free, until := held.free(form, l.From, l.To, nil, now)
-	if len(held.left) == maxLeft {
-		held.left = held.left[:0]
-	}
-	held.left = append(held.left, left{form, l.From, l.To, int32(free.count()), until})
-	return free.count()
+	return held.free(tt.Form(l.Trip), l.From, l.To, now).count()
 }
-
-// maxLeft is how many answers a run remembers.
-const maxLeft = 4
 
 // reseat finds seats for the legs of a ticket whose hold has run out: the same, or else, with other, any. picked are
 // those that others of the same request will get; a ticket that gets all its seats adds them. nil: there are none.
@@ -203,7 +209,7 @@ func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating]
 		l, seats := &legs[i], legs[i].Run.seats
 		form := seats.present(tt)
 		from, to := l.Run.within(form, l.From, l.To)
-		free, _ := seats.free(form, from, to, picked[seats], now)
+		free := seats.find(form, from, to, slices.Concat(seats.holds, picked[seats]), now).seats
 		switch {
 		case free.has(l.Seat):
 		case other && free.count() > 0:
@@ -357,19 +363,16 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 		if run.seats.sold[0] != run {
 			continue // counted in the form it was sold in first
 		}
-		form, none := run.seats.present(tt), &seating{sold: run.seats.sold}
+		form := run.seats.present(tt)
 		end := int16(len(form.Stops) - 1)
-		count := func(of *seating, from, to int16, picked []hold) int {
-			free, _ := of.free(form, from, to, picked, now)
-			return free.count()
-		}
+		unheld := func(from, to int16, holds []hold) seatSet { return run.seats.find(form, from, to, holds, now).seats }
 		for at := range end {
-			offered, _ := run.seats.free(form, at, at+1, nil, now)
-			if free, _ := none.free(form, at, at+1, holds[run.seats], now); free != offered {
+			if unheld(at, at+1, run.seats.holds) != unheld(at, at+1, holds[run.seats]) {
 				return b, fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not those that no ticket has", form.Trip, run.Day, at+1)
 			}
 		}
-		free, unsold := count(none, 0, end, holds[run.seats]), count(none, 0, end, sold[run.seats])
+		none, some := unheld(0, end, holds[run.seats]), unheld(0, end, sold[run.seats])
+		free, unsold := none.count(), some.count()
 		b.runs, b.seats = b.runs+1, b.seats+int(form.Bus.Seats)
 		b.sold, b.held = b.sold+int(form.Bus.Seats)-unsold, b.held+unsold-free
 	}

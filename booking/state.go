@@ -277,7 +277,7 @@ func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) 
 	left := schedule.MaxSeats
 	for i, run := range sale.runs {
 		held := cmp.Or(s.seatings[run.key()], new(seating))
-		free, _ := held.free(run.Form, sale.legs[i].From, sale.legs[i].To, nil, now)
+		free := held.free(run.Form, sale.legs[i].From, sale.legs[i].To, now)
 		left = min(left, free.count())
 		for k, seat := range free.together(len(e.Tickets)) {
 			e.Tickets[k].Seats = append(e.Tickets[k].Seats, seat)
