@@ -57,7 +57,7 @@ var workload = []step{
 	{"open, which begins a file", opened(600)},
 	{"update", updated(1, 2)},
 	{"snapshot", (*life).snapshot},
-	{"update", updated(1)},
+	{"update, after which a snapshot is due", updated(10)},
 	{"close", (*life).close},
 }
 

@@ -193,7 +193,8 @@ type writer struct {
 	next    Head   // the last line in buf
 	buf     []byte // what flush is to write
 	begin   bool   // what is in buf should begin a file
-	rotated bool   // a file was begun: time for a snapshot
+	rotated bool   // a file was begun
+	fresh   int64  // bytes written since the last snapshot was begun
 	full    bool   // there is no more room on the disk
 
 	data, personal []byte // buffers for Encode
@@ -288,12 +289,15 @@ func (st *Store[S, E]) finish(b *batch[E], err error) {
 		st.room = st.w.end - st.w.size - st.pending.weight
 	}
 	st.mu.Unlock()
-	if err == nil && st.w.rotated && st.snapshotting.CompareAndSwap(false, true) {
-		st.w.rotated = false
+	// A snapshot is due with a new file, once as much was written as the last one had: the more there is, the rarer.
+	due := st.w.rotated && st.w.fresh >= st.snapBytes.Load()
+	if err == nil && due && st.snapshotting.CompareAndSwap(false, true) {
+		st.w.rotated, st.w.fresh = false, 0
 		st.background.Go(func() {
 			defer st.snapshotting.Store(false)
 			st.checkpoint()
 			if err := st.Snapshot(); err != nil && !errors.Is(err, ErrClosed) {
+				st.snapBytes.Store(0) // the next file is reason enough
 				st.cfg.Log.Warn("a snapshot could not be written; the next one will be tried in its turn", "err", err)
 			}
 		})
@@ -346,8 +350,7 @@ func (st *Store[S, E]) flush() error {
 	if err != nil {
 		return err
 	}
-	w.size += int64(n)
-	w.head = w.next
+	w.size, w.fresh, w.head = w.size+int64(n), w.fresh+int64(n), w.next
 	if w.buf = w.buf[:0]; cap(w.buf) > keepBuffer {
 		w.buf = nil
 	}

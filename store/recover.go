@@ -62,6 +62,7 @@ func (st *Store[S, E]) recover() error {
 	if err != nil {
 		return err
 	}
+	st.snapBytes.Store(r.thawed)
 	st.state, st.seq, st.last = r.state, r.head.Seq+1, r.head.Time
 	st.w = writer{file: file, size: r.size, head: r.head, next: r.head}
 	if st.w.end, err = allot(file, r.size); err != nil {
@@ -120,9 +121,10 @@ func (s *scan) prepare() error {
 // replay brings a state along the journal.
 type replay[S, E any] struct {
 	scan
-	cfg   Config[S, E]
-	state S
-	check func(S, Stamp, E) error // what sees the state before each event; or nil
+	cfg    Config[S, E]
+	state  S
+	thawed int64                   // bytes of the snapshot it started with
+	check  func(S, Stamp, E) error // what sees the state before each event; or nil
 }
 
 // thaw starts with the newest snapshot that can be used. One that cannot loses nothing.
@@ -165,7 +167,7 @@ func (r *replay[S, E]) thawFrom(seq uint64) error {
 		if r.proof = max(r.proof, seq); refused != nil {
 			return inFile(name, refused.Error())
 		}
-		r.state, r.from = state, head
+		r.state, r.from, r.thawed = state, head, f.Size()
 		return nil
 	})
 }
@@ -312,7 +314,11 @@ func (st *Store[S, E]) snapshot(last bool) error {
 	if err != nil || slices.Contains(have, seq) {
 		return err
 	}
-	err = Publish(fsys, "snapshots", numbered(seq), func(f io.Writer) error { return writeSnapshot(f, head, write) })
+	err = Publish(fsys, "snapshots", numbered(seq), func(f io.Writer) (err error) {
+		size, err := writeSnapshot(f, head, write)
+		st.snapBytes.Store(size)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -322,15 +328,24 @@ func (st *Store[S, E]) snapshot(last bool) error {
 	return err
 }
 
-func writeSnapshot(f io.Writer, head Head, write func(io.Writer) error) error {
+// writeSnapshot tells how many bytes it has written.
+func writeSnapshot(f io.Writer, head Head, write func(io.Writer) error) (size int64, err error) {
 	sum := sha256.New()
-	w := bufio.NewWriterSize(io.MultiWriter(f, sum), 1<<18)
+	w := bufio.NewWriterSize(io.MultiWriter(f, sum, (*counter)(&size)), 1<<18)
 	w.WriteString(snapshotStart(head))
 	if err := cmp.Or(write(w), w.Flush()); err != nil {
-		return err
+		return size, err
 	}
-	_, err := io.WriteString(f, snapshotEnd(sum))
-	return err
+	_, err = io.WriteString(f, snapshotEnd(sum))
+	return size, err
+}
+
+// counter is a Writer that counts bytes.
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
 }
 
 func snapshotStart(h Head) string {

@@ -119,6 +119,7 @@ type Store[S, E any] struct {
 
 	snapMu       sync.Mutex     // one snapshot at a time
 	snapshotting atomic.Bool    // one in the background is under way or waits
+	snapBytes    atomic.Int64   // the size of the last one
 	background   sync.WaitGroup // the writer, and what it starts
 }
 

@@ -84,7 +84,7 @@ func (r *replay[S, E]) compare(l *Line) error {
 	name, same := "snapshots/"+numbered(l.Seq), false
 	err := reading(r.fsys, name, func(f *io.SectionReader) error {
 		c := comparison{bufio.NewReaderSize(f, 1<<18), true}
-		err := writeSnapshot(&c, l.Head, r.cfg.Freeze(r.state))
+		_, err := writeSnapshot(&c, l.Head, r.cfg.Freeze(r.state))
 		_, end := c.r.ReadByte()
 		same = c.same && end == io.EOF
 		return err
@@ -93,7 +93,9 @@ func (r *replay[S, E]) compare(l *Line) error {
 		was := replay[S, E]{cfg: r.cfg, scan: scan{fsys: r.fsys}}
 		if err = was.thawFrom(l.Seq); err == nil {
 			a, b := sha256.New(), sha256.New()
-			err = cmp.Or(writeSnapshot(a, l.Head, r.cfg.Freeze(was.state)), writeSnapshot(b, l.Head, r.cfg.Freeze(r.state)))
+			_, err1 := writeSnapshot(a, l.Head, r.cfg.Freeze(was.state))
+			_, err2 := writeSnapshot(b, l.Head, r.cfg.Freeze(r.state))
+			err = cmp.Or(err1, err2)
 			same = was.from.Hash == l.Hash && bytes.Equal(a.Sum(nil), b.Sum(nil))
 		}
 	}
