@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"sync"
 	"time"
 )
 
@@ -96,9 +95,7 @@ type Form struct {
 	Rules     []RefundRule `json:"rules,omitempty"` // the longest time first
 	Discounts []Discount   `json:"discounts,omitempty"`
 
-	key   string
-	once  sync.Once
-	shown any
+	key string
 }
 
 // FormStop is one call of a trip.
@@ -137,12 +134,6 @@ func (t *Timetable) Form(trip int32) *Form {
 
 // Key gives the name of a form: a hash of its content, 16 URL-safe characters.
 func (f *Form) Key() string { return f.key }
-
-// Shown gives what write makes of the form, which is kept as long as the form is: it is called once.
-func (f *Form) Shown(write func(*Form) any) any {
-	f.once.Do(func() { f.shown = write(f) })
-	return f.shown
-}
 
 // Encode gives the form as JSON.
 func (f *Form) Encode() []byte {

@@ -173,7 +173,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch p := r.URL.Path; {
 	case s.unavailable && p != "/livez":
 		s.refuse(rec, r, errUnavailable)
-	case path.Clean(p) != p && (strings.HasPrefix(p, "/rest/offers/") || strings.HasPrefix(p, "/rest/orders/")):
+	case (strings.HasPrefix(p, "/rest/offers/") || strings.HasPrefix(p, "/rest/orders/")) && path.Clean(p) != p:
 		r.Pattern = p[:len("/rest/orders/")]
 		s.legacy(func(http.ResponseWriter, *http.Request, *auth.Partner) error { return errNotFound })(rec, r)
 	case p == "" || p[0] != '/' || path.Clean(p) != p || r.Method == http.MethodConnect || r.RequestURI == "*":

@@ -47,7 +47,7 @@ func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
 	without := func(names ...string) cmp.Option {
 		return cmp.FilterPath(func(path cmp.Path) bool { return slices.Contains(names, path.Last().String()) }, cmp.Ignore())
 	}
-	derived := []string{".timetable", ".use", ".once", ".shown", ".known"}
+	derived := []string{".timetable", ".use", ".known"}
 	if thawed {
 		derived = append(derived, ".holds", ".sold")
 	}

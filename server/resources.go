@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"waybill/booking"
@@ -75,14 +76,17 @@ func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 	}
 	w.EndArray()
 	if form == legacyOrder {
-		writeSeat(w, id+".1", legs)
+		writeSeat(w, id+".1", labels(legs))
 	}
 	w.EndObject()
 }
 
-// writeSeat writes the seat of a slice, or those of all.
-func writeSeat(w *wire.Writer, slice string, legs []booking.Leg) {
-	w.Record("seat", "id", slice+".seat", "label", labels(legs))
+// writeSeat writes the seat of a slice.
+func writeSeat(w *wire.Writer, slice, label string) {
+	w.Object("seat")
+	w.Joined("id", slice, ".seat")
+	w.String("label", label)
+	w.EndObject()
 }
 
 // labels gives the seats of legs, with spaces between.
@@ -162,66 +166,69 @@ func offered(tt *schedule.Timetable, l *schedule.Leg) ride {
 	return ride{booking.Leg{Run: run, From: l.From, To: l.To, Discount: int16(tt.Discount(l))}, id, true}
 }
 
-// shown is what a form shows that is the same for all who are sold it, as JSON: it is written once per form.
-type shown struct {
-	middle []byte      // bus, carriage and route
-	stops  []stopShown // by position
+// sold is what a Slice of a run that was sold shows of it from one stop to another: the same for all tickets, but for
+// id and seat. It is written once, and kept until another ride takes its place among the [rides].
+type sold struct {
+	run         *booking.Run
+	from, to    int16
+	times, rest []byte // the members before the seat, and after
 }
 
-// stopShown are the constant members of a Stop: id, platform, and what follows the times.
-type stopShown struct{ id, platform, place []byte }
+// rides are those shown last, about 3 KB each. Every ride has one place.
+var rides [1 << 12]atomic.Pointer[sold]
 
-// showForm writes what is constant of a form.
-func showForm(f *schedule.Form) *shown {
-	piece := func(write func(w *wire.Writer)) []byte {
-		var w wire.Writer
-		write(&w)
-		return w.B
+// shown gives what a ride shows.
+func (x *ride) shown() *sold {
+	place := &rides[(int(x.Run.ID[0])<<8+int(x.Run.ID[1])+int(x.From)*31+int(x.To))%len(rides)]
+	if s := place.Load(); s != nil && s.run == x.Run && s.from == x.From && s.to == x.To {
+		return s
 	}
-	x := &shown{middle: piece(func(w *wire.Writer) {
-		writeBus(w, &f.Bus)
-		w.Object("carriage")
-		w.Texts("id", f.Trip, "name", f.Name)
-		w.Strings("phones", f.Phones)
-		w.EndObject()
-		writeRoute(w, f)
-	})}
-	for _, call := range f.Stops {
-		x.stops = append(x.stops, stopShown{
-			piece(func(w *wire.Writer) { w.String("id", call.Stop.ID) }),
-			piece(func(w *wire.Writer) { w.String("platform", call.Stop.Platform) }),
-			piece(func(w *wire.Writer) {
-				w.String("place", call.Stop.Place)
-				w.Float("latitude", call.Stop.Lat)
-				w.Float("longitude", call.Stop.Lon)
-				writeCity(w, "city", &call.City)
-			}),
-		})
-	}
-	return x
+	var times, rest wire.Writer
+	x.writeTimes(&times)
+	x.writeRest(&rest)
+	s := &sold{x.Run, x.From, x.To, times.B, rest.B}
+	place.Store(s)
+	return s
 }
 
 // write writes a Slice.
 func (x *ride) write(w *wire.Writer) {
-	form, dep, arr := x.Run.Form.Shown(func(f *schedule.Form) any { return showForm(f) }).(*shown), x.Run.Dep(x.From), x.Run.Arr(x.To)
 	w.Object("")
 	w.String("id", x.id)
+	if x.Seat == 0 { // an offer
+		x.writeTimes(w)
+		x.writeRest(w)
+	} else {
+		s := x.shown()
+		w.Raw("", s.times)
+		if !x.seatless {
+			writeSeat(w, x.id, strconv.Itoa(int(x.Seat)))
+		}
+		w.Raw("", s.rest)
+	}
+	w.EndObject()
+}
+
+func (x *ride) writeTimes(w *wire.Writer) {
+	dep, arr := x.Run.Dep(x.From), x.Run.Arr(x.To)
 	w.Int("duration", int64(arr.Sub(dep)/time.Minute))
 	w.Time("departureDate", dep)
 	w.Time("arrivalDate", arr)
-	if !x.seatless {
-		w.Object("seat")
-		w.Joined("id", x.id, ".seat")
-		w.String("label", strconv.Itoa(int(x.Seat)))
-		w.EndObject()
-	}
-	w.Raw("", form.middle)
+}
+
+func (x *ride) writeRest(w *wire.Writer) {
+	form := x.Run.Form
+	writeBus(w, &form.Bus)
+	w.Object("carriage")
+	w.Texts("id", form.Trip, "name", form.Name)
+	w.Strings("phones", form.Phones)
+	w.EndObject()
+	writeRoute(w, form)
 	w.Array("stops")
 	for i := x.From; i <= x.To; i++ {
-		x.writeStop(w, i, &form.stops[i])
+		x.writeStop(w, i)
 	}
 	w.EndArray()
-	w.EndObject()
 }
 
 func writeBus(w *wire.Writer, b *schedule.Bus) {
@@ -254,20 +261,21 @@ func writeRoute(w *wire.Writer, f *schedule.Form) {
 
 // writeStop writes a Stop of a slice. The first has no arrival, the last no
 // departure; an offer's has cityStopId instead of arrivalDate.
-func (x *ride) writeStop(w *wire.Writer, i int16, form *stopShown) {
+func (x *ride) writeStop(w *wire.Writer, i int16) {
 	call := &x.Run.Form.Stops[i]
-	clock := func(name string, seconds int32, shown bool) {
+	clock := func(name string, at time.Time, shown bool) {
 		if !shown {
 			w.Null(name)
 			return
 		}
-		w.Clock(name, x.Run.Start+int64(seconds)+int64(x.Run.Offsets[i]))
+		local := at.Add(time.Duration(x.Run.Offsets[i]) * time.Second).UTC()
+		w.String(name, local.Format("15:04"))
 	}
 	w.Object("")
-	w.Raw("", form.id)
-	clock("departureTime", call.Dep, i < x.To)
-	clock("arrivalTime", call.Arr, i > x.From)
-	w.Raw("", form.platform)
+	w.String("id", call.Stop.ID)
+	clock("departureTime", x.Run.Dep(i), i < x.To)
+	clock("arrivalTime", x.Run.Arr(i), i > x.From)
+	w.String("platform", call.Stop.Platform)
 	switch {
 	case x.Seat == 0:
 		w.Joined("cityStopId", call.City.ID, ".", call.Stop.ID)
@@ -276,7 +284,10 @@ func (x *ride) writeStop(w *wire.Writer, i int16, form *stopShown) {
 	default:
 		w.Time("arrivalDate", x.Run.Arr(i))
 	}
-	w.Raw("", form.place)
+	w.String("place", call.Stop.Place)
+	w.Float("latitude", call.Stop.Lat)
+	w.Float("longitude", call.Stop.Lon)
+	writeCity(w, "city", &call.City)
 	w.EndObject()
 }
 

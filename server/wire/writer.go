@@ -163,14 +163,6 @@ func (w *Writer) LocalTime(name string, t time.Time, offset int, utc bool) {
 	w.B = append(b, sign, byte('0'+h/10), byte('0'+h%10), ':', byte('0'+m/10), byte('0'+m%10), '"')
 }
 
-// Clock writes the time of day of a wall clock, given in seconds since its epoch, as 15:04.
-func (w *Writer) Clock(name string, seconds int64) {
-	const day = 24 * 60
-	w.Key(name)
-	m := (seconds/60%day + day) % day
-	w.B = append(w.B, '"', byte('0'+m/600), byte('0'+m/60%10), ':', byte('0'+m%60/10), byte('0'+m%10), '"')
-}
-
 // The characters that a string may have as a backslash and a letter, and the letters. The Writer
 // uses the first five; it has no need of \/ and writes the others as \u0008 and \u000c.
 const (
