@@ -36,7 +36,7 @@ type left struct {
 }
 
 // maxKnown is how many answers a run remembers.
-const maxKnown = 2
+const maxKnown = 4
 
 // hold is a ticket's seat on a part of the run. It is free from until on.
 type hold struct {
@@ -56,15 +56,20 @@ func (s *seating) set(h hold, now int64) {
 	s.add(h, now)
 }
 
-// add is set for a ticket that has no hold. Those that have run out decide nothing any more, and make room when need be.
+// add is set for a ticket that has no hold.
 func (s *seating) add(h hold, now int64) {
 	if len(s.holds) == cap(s.holds) {
-		s.holds = slices.DeleteFunc(s.holds, func(old hold) bool { return old.until <= now })
+		s.forget(now)
 	}
 	s.holds = append(s.holds, h)
 	for i := range s.known {
 		s.known[i].take(s.sold, &h)
 	}
+}
+
+// forget drops the holds that have run out. They decide nothing any more.
+func (s *seating) forget(now int64) {
+	s.holds = slices.DeleteFunc(s.holds, func(old hold) bool { return old.until <= now })
 }
 
 // take takes a hold's seat out, if the hold is on the way.
@@ -149,13 +154,16 @@ func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) *seat
 	if len(s.known) == maxKnown {
 		s.known = s.known[:0]
 	}
-	s.known = append(s.known, s.find(form, from, to, s.holds, now))
-	return &s.known[len(s.known)-1].seats
+	s.forget(now.UnixMilli())
+	s.known = append(s.known, left{})
+	x := &s.known[len(s.known)-1]
+	s.find(x, form, from, to, s.holds, now)
+	return &x.seats
 }
 
-// find gives the seats of a form that none of the holds has between two of its stops at an instant.
-func (s *seating) find(form *schedule.Form, from, to int16, holds []hold, now time.Time) left {
-	x := left{form: form, from: from, to: to, until: math.MaxInt64}
+// find sets x to the seats of a form that none of the holds has between two of its stops at an instant.
+func (s *seating) find(x *left, form *schedule.Form, from, to int16, holds []hold, now time.Time) {
+	*x = left{form: form, from: from, to: to, until: math.MaxInt64}
 	for i, n := 0, int(form.Bus.Seats); n > 0; i, n = i+1, n-64 {
 		x.seats[i] = math.MaxUint64 >> max(0, 64-n)
 	}
@@ -165,7 +173,6 @@ func (s *seating) find(form *schedule.Form, from, to int16, holds []hold, now ti
 			x.take(s.sold, h)
 		}
 	}
-	return x
 }
 
 // within gives the part of a form that a ride of the run covers. A stop that is
@@ -209,11 +216,12 @@ func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating]
 		l, seats := &legs[i], legs[i].Run.seats
 		form := seats.present(tt)
 		from, to := l.Run.within(form, l.From, l.To)
-		free := seats.find(form, from, to, slices.Concat(seats.holds, picked[seats]), now).seats
+		var free left
+		seats.find(&free, form, from, to, slices.Concat(seats.holds, picked[seats]), now)
 		switch {
-		case free.has(l.Seat):
-		case other && free.count() > 0:
-			l.Seat = free.together(1)[0]
+		case free.seats.has(l.Seat):
+		case other && free.seats.count() > 0:
+			l.Seat = free.seats.together(1)[0]
 		default:
 			return nil
 		}
@@ -365,9 +373,13 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 		}
 		form := run.seats.present(tt)
 		end := int16(len(form.Stops) - 1)
-		unheld := func(from, to int16, holds []hold) seatSet { return run.seats.find(form, from, to, holds, now).seats }
+		unheld := func(from, to int16, holds []hold) seatSet {
+			var x left
+			run.seats.find(&x, form, from, to, holds, now)
+			return x.seats
+		}
 		for at := range end {
-			if unheld(at, at+1, run.seats.holds) != unheld(at, at+1, holds[run.seats]) {
+			if *run.seats.free(form, at, at+1, now) != unheld(at, at+1, holds[run.seats]) {
 				return b, fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not those that no ticket has", form.Trip, run.Day, at+1)
 			}
 		}

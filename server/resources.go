@@ -175,7 +175,7 @@ type sold struct {
 }
 
 // rides are those shown last, about 3 KB each. Every ride has one place.
-var rides [1 << 12]atomic.Pointer[sold]
+var rides [1 << 13]atomic.Pointer[sold]
 
 // shown gives what a ride shows.
 func (x *ride) shown() *sold {
