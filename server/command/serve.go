@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,6 +121,9 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 		return exitFailed, errors.Join(err, s.Close())
 	}
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
+	stopped := make(chan struct{})
+	defer close(stopped)
+	go boundMemory(stopped)
 	select {
 	case <-s.Failed():
 		// Those who wait are told that the outcome is not known.
@@ -143,6 +148,24 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 		cfg.Log.Info("stopped")
 	}
 	return exitCode(err), err
+}
+
+// boundMemory has garbage collected earlier where much is remembered, which never is garbage: half of it as much again
+// is room enough. Where little is, that would cost more than it saves.
+func boundMemory(stopped <-chan struct{}) {
+	const much = 256 << 20 // bytes
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	for {
+		select {
+		case <-stopped:
+			return
+		case <-time.After(5 * time.Second):
+		}
+		if metrics.Read(live); live[0].Value.Uint64() > much {
+			debug.SetGCPercent(50)
+			return
+		}
+	}
 }
 
 // serveAdmin serves the verbs on the directory's socket, which only its owner can reach.
