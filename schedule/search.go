@@ -69,6 +69,7 @@ func (t *Timetable) compare(a, b Journey) int {
 // the slack of the zone, so many days after its service day; it takes so many seconds.
 type line struct {
 	hop
+	place   int32 // of the hop among those asked for
 	trip    int32
 	after   Day
 	at      int64
@@ -87,7 +88,7 @@ func days(seconds int64) (Day, int64) {
 // lines gives the lines over hops that a query may take, by their time of day.
 func (t *Timetable) lines(q *Query, hops []hop) []line {
 	list := make([]line, 0, len(hops))
-	for _, h := range hops {
+	for i, h := range hops {
 		company := t.Routes[t.Patterns[h.pattern].Route].Company
 		if q.Companies != nil && !q.Companies[company] {
 			continue
@@ -95,7 +96,7 @@ func (t *Timetable) lines(q *Query, hops []hop) []line {
 		for _, trip := range t.trips[h.pattern] {
 			dep, zone := t.dep(trip, h.from), t.companyZn[company]
 			after, at := days(dep - zone.ahead)
-			list = append(list, line{h, trip, after, at, dep, t.arr(trip, h.to) - dep, t.service(trip), zone})
+			list = append(list, line{h, int32(i), trip, after, at, dep, t.arr(trip, h.to) - dep, t.service(trip), zone})
 		}
 	}
 	slices.SortFunc(list, func(a, b line) int { return cmp.Compare(a.at, b.at) })
@@ -103,8 +104,8 @@ func (t *Timetable) lines(q *Query, hops []hop) []line {
 }
 
 // runs goes through the rides on lines that leave in [start, end) and are not full, by departure give or take slack.
-func (q *Query) runs(lines []line, slack, start, end int64) iter.Seq[Leg] {
-	return func(yield func(Leg) bool) {
+func (q *Query) runs(lines []line, slack, start, end int64) iter.Seq2[Leg, *line] {
+	return func(yield func(Leg, *line) bool) {
 		first, _ := days(start - slack)
 		last, _ := days(end + slack)
 		for day := first; day <= last; day++ {
@@ -116,7 +117,7 @@ func (q *Query) runs(lines []line, slack, start, end int64) iter.Seq[Leg] {
 					continue
 				}
 				l := Leg{Trip: x.trip, Day: day - x.after, From: x.from, To: x.to, Dep: x.zone.start(day-x.after) + x.dep}
-				if l.Arr = l.Dep + x.takes; l.Dep >= start && l.Dep < end && !q.Full[l] && !yield(l) {
+				if l.Arr = l.Dep + x.takes; l.Dep >= start && l.Dep < end && !q.Full[l] && !yield(l, x) {
 					return
 				}
 			}
@@ -142,7 +143,7 @@ func (t *Timetable) rides(q *Query, hops []hop, start, end int64) []Leg {
 
 // withChange gives the journeys with one change that leave in [start, end) and that no other journey makes pointless.
 func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
-	c := changes{t: t, q: *q, ends: map[hop][]stopover{}, onward: map[int32]*onward{}}
+	c := changes{t: t, q: *q}
 	c.places()
 	found, _ := c.sweep(start, end)
 	if len(found) == 0 || found[0].Arr() < end {
@@ -158,13 +159,19 @@ func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
 type changes struct {
 	t      *Timetable
 	q      Query
-	ends   map[hop][]stopover // by call at the city of departure: where one can change
-	calls  []hop              // with ends
-	onward map[int32]*onward  // by city of the change
+	calls  []line       // that leave the city of departure
+	ends   [][]stopover // by place of the hop: where one can change
+	onward []*onward    // by city of the change
 
 	// During a sweep: the journeys found, and the first arrival of all that leave no earlier.
 	found []Journey
 	best  int64
+}
+
+// departure is a ride from the city of departure, wherever it ends.
+type departure struct {
+	Leg
+	ends []stopover
 }
 
 // stopover is where a ride from the city of departure may end in a change.
@@ -186,13 +193,18 @@ func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
 	t, open := c.t, c.q
 	open.Full = nil // whether a ride is full is asked where its end is known
 	direct := t.rides(&c.q, t.between(c.q.From, c.q.To), start, end)
+	list := make([]departure, 0, len(c.calls)*int((end-start)/86400+1))
+	for l, x := range open.runs(c.calls, t.slack, start, end) {
+		list = append(list, departure{l, c.ends[x.place]})
+	}
+	slices.SortFunc(list, func(a, b departure) int { return cmp.Compare(a.Dep, b.Dep) })
 	c.found, c.best = nil, never
-	for _, l := range slices.Backward(t.rides(&open, c.calls, start, end)) {
-		for n := len(direct) - 1; n >= 0 && direct[n].Dep >= l.Dep; n-- {
+	for _, d := range slices.Backward(list) {
+		for n := len(direct) - 1; n >= 0 && direct[n].Dep >= d.Dep; n-- {
 			c.best = min(c.best, direct[n].Arr)
 			direct = direct[:n]
 		}
-		c.connect(l)
+		c.connect(d.Leg, d.ends)
 	}
 	for _, l := range direct {
 		c.best = min(c.best, l.Arr)
@@ -217,32 +229,46 @@ func (c *changes) keep(j Journey) {
 // places finds where one can change.
 func (c *changes) places() {
 	t := c.t
+	var hops []hop
+	nowhere := new(onward)
+	c.onward = make([]*onward, len(t.Cities))
+	c.onward[c.q.From], c.onward[c.q.To] = nowhere, nowhere
 	for _, call := range t.calls[c.q.From] {
 		var ends []stopover
 		for h, city := range t.hopsFrom(call) {
-			hops := t.between(city, c.q.To)
-			if city == c.q.From || city == c.q.To || len(hops) == 0 {
-				continue
+			on := c.onward[city]
+			if on == nil {
+				on = cmp.Or(t.onward(city, c.q.To), nowhere)
+				c.onward[city] = on
 			}
-			if c.onward[city] == nil {
-				c.onward[city] = &onward{hops: hops, least: t.shortest(city, c.q.To)}
+			if on != nowhere {
+				ends = append(ends, stopover{h.to, on})
+				call.to = h.to
 			}
-			ends = append(ends, stopover{h.to, c.onward[city]})
-			call.to = h.to
 		}
 		if ends != nil {
-			c.calls = append(c.calls, call)
-			c.ends[hop{pattern: call.pattern, from: call.from}] = ends
+			hops, c.ends = append(hops, call), append(c.ends, ends)
 		}
 	}
+	c.calls = t.lines(&c.q, hops)
+}
+
+// onward gives what goes from one city to another, but for the lines; nil is nothing.
+func (t *Timetable) onward(from, to int32) *onward {
+	at, ok := t.pairs[pair{from, to}]
+	if !ok {
+		return nil
+	}
+	return &onward{hops: t.hops[at.from:at.to], least: int64(at.least)}
 }
 
 // connect keeps the journeys that start with a ride, wherever it ends.
-func (c *changes) connect(first Leg) {
+func (c *changes) connect(first Leg, ends []stopover) {
 	t := c.t
 	start := first.Dep - t.dep(first.Trip, first.From)
-	for _, e := range c.ends[hop{pattern: t.Trips[first.Trip].Pattern, from: first.From}] {
-		first.To, first.Arr = e.to, start+t.arr(first.Trip, e.to)
+	times, shift := t.Times[t.Trips[first.Trip].Times], int64(t.Trips[first.Trip].Shift)
+	for _, e := range ends {
+		first.To, first.Arr = e.to, start+shift+int64(times[2*e.to])
 		ready, latest := first.Arr+t.leastWait, first.Arr+maxWait
 		if ready+e.on.least > c.best || c.q.Full[first] {
 			continue

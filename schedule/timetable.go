@@ -210,9 +210,6 @@ func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
 	}
 }
 
-// shortest gives how many seconds the shortest ride from one city to another takes.
-func (t *Timetable) shortest(from, to int32) int64 { return int64(t.pairs[pair{from, to}].least) }
-
 func (t *Timetable) between(from, to int32) []hop {
 	at := t.pairs[pair{from, to}]
 	return t.hops[at.from:at.to]
