@@ -1,0 +1,183 @@
+package booking
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"waybill/schedule"
+)
+
+// CheckCreated tells whether a seat of a new booking belongs to somebody else at that instant, in the state before
+// the event. It looks at the holds one by one, not at the sets of seats that Create decided by.
+func (s *State) CheckCreated(now time.Time, e *Created) error {
+	for k, l := range e.Legs {
+		run := s.runs[l.Run]
+		if i := slices.IndexFunc(e.Runs, func(r *Run) bool { return r.ID == l.Run }); i >= 0 {
+			run = e.Runs[i]
+		}
+		if run == nil || l.From < 0 || l.From >= l.To || int(l.To) >= len(run.Form.Stops) || int(l.Discount) >= len(run.Form.Discounts) {
+			return fmt.Errorf("booking %s: leg %d is no ride of a run that was sold", e.ID, k+1)
+		}
+		for i, t := range e.Tickets {
+			if seat := int(t.Seats[k]); seat < 1 || seat > int(run.Form.Bus.Seats) {
+				return fmt.Errorf("ticket %s: the bus has no seat %d", t.ID, seat)
+			}
+			leg := Leg{Run: s.runs[l.Run], From: l.From, To: l.To, Seat: t.Seats[k]}
+			if first := slices.IndexFunc(e.Tickets, func(t NewTicket) bool { return t.Seats[k] == leg.Seat }); first < i {
+				return fmt.Errorf("tickets %s and %s were sold the same seat %d", e.Tickets[first].ID, t.ID, leg.Seat)
+			}
+			if err := leg.check(t.ID, false, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// CheckSettled does the same for a ticket that was revived, and tells whether it may be paid or booked at all.
+func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
+	_, t := s.AnyTicket(e.Ticket)
+	if t == nil {
+		return fmt.Errorf("there is no ticket %s", e.Ticket)
+	}
+	if _, ok := t.next(action, now); !ok {
+		return fmt.Errorf("ticket %s is in no state to %s", e.Ticket, action)
+	}
+	for i, l := range t.Itinerary()[:min(len(e.Seats), len(t.Itinerary()))] {
+		l.Seat = e.Seats[i]
+		if err := l.check(t.ID, false, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckCanceled tells whether tickets may be canceled or refunded as an event says.
+func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
+	for _, c := range e.Tickets {
+		_, t := s.AnyTicket(c.ID)
+		if to, ok := t.next(Cancel, now); !ok || (to == Refunded) != c.Refunded {
+			return fmt.Errorf("ticket %s is in no state to be canceled so", c.ID)
+		}
+	}
+	return nil
+}
+
+// check tells whether another ticket than the leg's holds its seat on a part of its ride at an instant. Rides are
+// compared by the stops of the leg's form; with older, only those sold in that form or one before.
+func (l *Leg) check(ticket ID, older bool, now time.Time) error {
+	if l.Run == nil {
+		return nil // nobody was sold it yet
+	}
+	seats := l.Run.seats
+	form := slices.Index(seats.sold, l.Run)
+	var other *ID // the lowest: which one is told must not depend on the order of the holds
+	for i := range seats.holds {
+		h := &seats.holds[i]
+		if h.ticket == ticket || h.seat != l.Seat || h.until <= now.UnixMilli() || older && int(h.sold) > form {
+			continue
+		}
+		start, end := seats.sold[h.sold].within(l.Run.Form, h.from, h.to)
+		if start < l.To && l.From < end && (other == nil || h.ticket.compare(*other) < 0) {
+			other = &h.ticket
+		}
+	}
+	if other == nil {
+		return nil
+	}
+	return fmt.Errorf("seat %d of trip %s on %s is sold to the tickets %s and %s", l.Seat, l.Run.Form.Trip, l.Run.Day, ticket, other)
+}
+
+// Books are the figures of an audit.
+type Books struct {
+	bookings, tickets, runs int
+	seats, sold, held       int                 // a seat is sold or held when it is so on any part of its run
+	status                  map[string]int      // tickets
+	money                   map[string][2]int64 // paid and refunded in minor units, by currency
+}
+
+// Audit checks the books at an instant: no seat is sold twice on overlapping parts of a run, what is sold, held and free
+// makes up each bus, no refund is above what was paid, and every ticket is in exactly one booking.
+func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
+	b := &Books{status: map[string]int{}, money: map[string][2]int64{}}
+	holds, sold := map[*seating][]hold{}, map[*seating][]hold{} // as the tickets have them
+	for n, of := range s.bookings {
+		if of == nil {
+			continue
+		}
+		if b.bookings++; s.byID[of.ID] != uint32(n) {
+			return b, fmt.Errorf("booking %s is there twice", of.ID)
+		}
+		for i := range of.Tickets {
+			t := &of.Tickets[i]
+			if known, ok := s.byTicket[t.ID]; !ok || known != uint32(n) {
+				return b, fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, of.ID)
+			}
+			status, _ := t.Status(now)
+			b.status[status]++
+			b.tickets++
+			paid, money := int64(0), b.money[string(t.Currency[:])]
+			if t.Phase == Paid || t.Was == Paid {
+				paid = t.Price()
+			}
+			if t.Refund < 0 || t.Refund > paid || t.Phase == Refunded && t.Was != Paid {
+				return b, fmt.Errorf("ticket %s was refunded %d of %d paid", t.ID, t.Refund, paid)
+			}
+			b.money[string(t.Currency[:])] = [2]int64{money[0] + paid, money[1] + t.Refund}
+			for _, l := range t.Itinerary() {
+				if !t.live(now) {
+					continue
+				}
+				if err := l.check(t.ID, true, now); err != nil {
+					return b, err
+				}
+				h := l.hold(t.ID, math.MaxInt64)
+				if holds[l.Run.seats] = append(holds[l.Run.seats], h); t.Phase != Unpaid {
+					sold[l.Run.seats] = append(sold[l.Run.seats], h)
+				}
+			}
+		}
+	}
+	if b.tickets != len(s.byTicket) {
+		return b, fmt.Errorf("%d tickets are in bookings, %d are known", b.tickets, len(s.byTicket))
+	}
+	for _, run := range s.order {
+		if run.seats.sold[0] != run {
+			continue // counted in the form it was sold in first
+		}
+		form := run.seats.present(tt)
+		end := int16(len(form.Stops) - 1)
+		unheld := func(from, to int16, holds []hold) seatSet {
+			var x left
+			run.seats.find(&x, form, from, to, holds, now)
+			return x.seats
+		}
+		for at := range end {
+			if *run.seats.free(form, at, at+1, now) != unheld(at, at+1, holds[run.seats]) {
+				return b, fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not those that no ticket has", form.Trip, run.Day, at+1)
+			}
+		}
+		none, some := unheld(0, end, holds[run.seats]), unheld(0, end, sold[run.seats])
+		free, unsold := none.count(), some.count()
+		b.runs, b.seats = b.runs+1, b.seats+int(form.Bus.Seats)
+		b.sold, b.held = b.sold+int(form.Bus.Seats)-unsold, b.held+unsold-free
+	}
+	return b, nil
+}
+
+// String gives the figures in a line.
+func (b *Books) String() string {
+	s := fmt.Appendf(nil, "%d bookings, %d tickets", b.bookings, b.tickets)
+	for _, status := range slices.Sorted(maps.Keys(b.status)) {
+		s = fmt.Appendf(s, ", %d %s", b.status[status], status)
+	}
+	s = fmt.Appendf(s, "; %d runs with %d seats, %d sold, %d held, %d free", b.runs, b.seats, b.sold, b.held, b.seats-b.sold-b.held)
+	for _, c := range slices.Sorted(maps.Keys(b.money)) {
+		m := b.money[c]
+		s = fmt.Appendf(s, "; %s %d.%02d paid, %d.%02d refunded", c, m[0]/100, m[0]%100, m[1]/100, m[1]%100)
+	}
+	return string(s)
+}
