@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strconv"
@@ -174,20 +175,24 @@ type sold struct {
 	times, rest []byte // the members before the seat, and after
 }
 
-// rides are those shown last, about 3 KB each. Every ride has one place.
-var rides [1 << 13]atomic.Pointer[sold]
+// rides are those shown last, about 3 KB each. Every ride has two places, which it shares with others.
+var rides [1 << 12][2]atomic.Pointer[sold]
 
 // shown gives what a ride shows.
 func (x *ride) shown() *sold {
-	place := &rides[(int(x.Run.ID[0])<<8+int(x.Run.ID[1])+int(x.From)*31+int(x.To))%len(rides)]
-	if s := place.Load(); s != nil && s.run == x.Run && s.from == x.From && s.to == x.To {
-		return s
+	places := &rides[(int(x.Run.ID[0])<<8+int(x.Run.ID[1])+int(x.From)*31+int(x.To))%len(rides)]
+	for i := range places {
+		if s := places[i].Load(); s != nil && s.run == x.Run && s.from == x.From && s.to == x.To {
+			return s
+		}
 	}
-	var times, rest wire.Writer
-	x.writeTimes(&times)
-	x.writeRest(&rest)
-	s := &sold{x.Run, x.From, x.To, times.B, rest.B}
-	place.Store(s)
+	w := newWriter()
+	defer keepWriter(w)
+	x.writeTimes(w)
+	n := len(w.B)
+	x.writeRest(w)
+	s := &sold{x.Run, x.From, x.To, bytes.Clone(w.B[:n]), bytes.Clone(w.B[n+len(","):])}
+	places[1].Store(places[0].Swap(s))
 	return s
 }
 
