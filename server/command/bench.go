@@ -33,9 +33,6 @@ type bench struct {
 
 type named struct{ ID string }
 
-// works are what is measured.
-var works = [...]string{"W1 create a booking for two", "W2 read a booking", "W3 schedule, 14 days, 50 rows"}
-
 func (c *call) bench() (int, error) {
 	want, window := c.get("bookings").(int), time.Duration(c.get("seconds").(float64)*float64(time.Second))
 	good := want > 0 && 0 < window && window <= 15*time.Minute // an offer lives longer
@@ -61,14 +58,14 @@ func (c *call) bench() (int, error) {
 	return exitCode(err), err
 }
 
-// benchOn fills the directory of a server and prints how fast that is.
+// benchOn fills the directory of a server and prints how fast it is then.
 func (c *call) benchOn(s *server.Server, web *http.Server, want int, conns []int, window time.Duration) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	go web.Serve(server.Listener(ln))
-	defer web.Close() // no request is under way then
+	defer web.Close() // by then every request has its answer
 	b := &bench{call: c, addr: ln.Addr().String()}
 	if err = b.adopt(s); err == nil {
 		err = b.fill(want)
@@ -78,13 +75,13 @@ func (c *call) benchOn(s *server.Server, web *http.Server, want int, conns []int
 	}
 	fmt.Fprint(c.Stdout, "| work | connections | requests/s | p50 ms | p99 ms |\n|---|---|---|---|---|\n")
 	for _, n := range conns {
-		for work, name := range works {
+		for _, work := range []string{"W1 create a booking for two", "W2 read a booking", "W3 schedule, 14 days, 50 rows"} {
 			took, rate, err := b.load(n, window, 1<<62, work)
 			if err != nil {
 				return err
 			}
 			p50, p99 := took[len(took)/2].Seconds()*1e3, took[len(took)*99/100].Seconds()*1e3
-			fmt.Fprintf(c.Stdout, "| %s | %d | %.0f | %.2f | %.2f |\n", name, n, rate, p50, p99)
+			fmt.Fprintf(c.Stdout, "| %s | %d | %.0f | %.2f | %.2f |\n", work, n, rate, p50, p99)
 		}
 	}
 	var m runtime.MemStats
@@ -106,7 +103,7 @@ func (c *call) benchOn(s *server.Server, web *http.Server, want int, conns []int
 func (b *bench) fill(want int) error {
 	have, _, err := b.get("/v2/bookings?take=1")
 	for err == nil && have < want {
-		took, rate, failed := b.load(64, 2*time.Second, int64(want-have), 0)
+		took, rate, failed := b.load(64, 2*time.Second, int64(want-have), "W1")
 		have, err = have+len(took), failed
 		fmt.Fprintf(b.Stderr, "%d of %d bookings, %.0f a second\n", have, want, rate)
 	}
@@ -119,10 +116,10 @@ func (b *bench) fill(want int) error {
 
 // load makes requests over so many connections for a while, but not more than most. It tells how long they took, the
 // shortest first, and how many were answered in a second.
-func (b *bench) load(conns int, window time.Duration, most int64, work int) ([]time.Duration, float64, error) {
+func (b *bench) load(conns int, window time.Duration, most int64, work string) ([]time.Duration, float64, error) {
 	b.offers = nil // they expire
-	for range cities {
-		search, _ := b.request(2)
+	for range benchCities {
+		search, _ := b.request("W3")
 		_, found, err := b.get(search)
 		if err != nil {
 			return nil, 0, err
@@ -136,10 +133,10 @@ func (b *bench) load(conns int, window time.Duration, most int64, work int) ([]t
 	for i := range conns {
 		wg.Go(func() {
 			conn, err := net.Dial("tcp", b.addr)
-			for err == nil && begun.Add(1) <= most && time.Since(start) < window {
+			for err == nil && begun.Add(1) <= most && len(b.offers) > 0 && time.Since(start) < window {
+				var text []byte
 				target, body := b.request(work)
 				at := time.Now()
-				var text []byte
 				if text, err = b.send(conn, target, body); text != nil {
 					took[i] = append(took[i], time.Since(at))
 				}
@@ -163,22 +160,22 @@ func (b *bench) load(conns int, window time.Duration, most int64, work int) ([]t
 	return all, float64(len(all)) / time.Since(start).Seconds(), err
 }
 
-const cities = 60 // of the feed; from each a line runs to the 7th, 14th ... 49th that comes after it
+const benchCities = 60 // from each a line runs to the 7th, 14th … 49th after it
 
-// request makes up a request for one of the works; it is a POST if it has a body.
-func (b *bench) request(work int) (target, body string) {
+// request makes up a request for a work; it is a POST if it has a body.
+func (b *bench) request(work string) (target, body string) {
 	const schedule = "/v2/offers/schedule?departureCitySlug=bench-%d&arrivalCitySlug=bench-%d&date=%s&days=14&take=50"
 	const two = `{"offerId":"%s","currency":"UAH","passengers":[
 {"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]},
 {"firstName":"Ivan","lastName":"Franko","email":"ivan@example.com","phones":[{"phone":"+380501234567"}]}]}`
-	switch work {
-	case 0:
+	switch work[:2] {
+	case "W1":
 		return "/v2/bookings", fmt.Sprintf(two, b.offers[rand.IntN(len(b.offers))].ID)
-	case 1:
+	case "W2":
 		return "/v2/bookings/" + b.sold[rand.IntN(len(b.sold))].ID, ""
 	}
-	from, day := rand.IntN(cities), time.Now().AddDate(0, 0, 1+rand.IntN(45))
-	return fmt.Sprintf(schedule, from, (from+49)%cities, day.Format(time.DateOnly)), ""
+	from, day := rand.IntN(benchCities), time.Now().AddDate(0, 0, 1+rand.IntN(45))
+	return fmt.Sprintf(schedule, from, (from+49)%benchCities, day.Format(time.DateOnly)), ""
 }
 
 // send makes a request, with less work than a client of net/http has. There is no answer where a bus is full.
@@ -241,13 +238,13 @@ func (b *bench) adopt(s *server.Server) error {
 		"frequencies":     "trip_id,start_time,end_time,headway_secs\n",
 		"stop_times":      "trip_id,stop_sequence,stop_id,arrival_time,departure_time\n",
 	}
-	for i := range cities {
+	for i := range benchCities {
 		feed["stops"] += fmt.Sprintf("%d,Bench %d,%d,%d\n", i, i, 44+i%10, 22+i/10)
 		feed["routes"] += fmt.Sprintf("%d,bench,Line %d,3\n", i, i)
 		feed["trips"] += fmt.Sprintf("%d,%d,daily,bus\n", i, i)
 		feed["frequencies"] += fmt.Sprintf("%d,06:00:00,12:00:00,3600\n", i)
 		for k := range 8 {
-			feed["stop_times"] += fmt.Sprintf("%d,%d,%d,%02d:00:00,%02d:05:00\n", i, k, (i+7*k)%cities, k, k)
+			feed["stop_times"] += fmt.Sprintf("%d,%d,%d,%02d:00:00,%02d:05:00\n", i, k, (i+7*k)%benchCities, k, k)
 		}
 	}
 	dir, err := os.MkdirTemp("", "waybill-bench-")
