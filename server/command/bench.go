@@ -28,10 +28,8 @@ import (
 type bench struct {
 	*call
 	addr, key    string
-	offers, sold []named
+	offers, sold []struct{ ID string }
 }
-
-type named struct{ ID string }
 
 func (c *call) bench() (int, error) {
 	want, window := c.get("bookings").(int), time.Duration(c.get("seconds").(float64)*float64(time.Second))
@@ -86,7 +84,7 @@ func (c *call) benchOn(s *server.Server, web *http.Server, want int, conns []int
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	total, _, err := b.get("/v2/bookings?take=1")
+	total, _, err := b.get("GET /v2/bookings?take=1")
 	files, noFiles := os.ReadDir(filepath.Join(c.dir, "journal"))
 	size := int64(0)
 	for _, f := range files {
@@ -101,14 +99,14 @@ func (c *call) benchOn(s *server.Server, web *http.Server, want int, conns []int
 
 // fill sells until there are as many bookings as wanted, and notes some of each age.
 func (b *bench) fill(want int) error {
-	have, _, err := b.get("/v2/bookings?take=1")
+	have, _, err := b.get("GET /v2/bookings?take=1")
 	for err == nil && have < want {
 		took, rate, failed := b.load(64, 2*time.Second, int64(want-have), "W1")
 		have, err = have+len(took), failed
 		fmt.Fprintf(b.Stderr, "%d of %d bookings, %.0f a second\n", have, want, rate)
 	}
 	for i := 0; err == nil && i < 20; i++ {
-		_, page, failed := b.get(fmt.Sprintf("/v2/bookings?take=50&skip=%d", have*i/20))
+		_, page, failed := b.get(fmt.Sprintf("GET /v2/bookings?take=50&skip=%d", have*i/20))
 		b.sold, err = append(b.sold, page...), failed
 	}
 	return err
@@ -119,8 +117,8 @@ func (b *bench) fill(want int) error {
 func (b *bench) load(conns int, window time.Duration, most int64, work string) ([]time.Duration, float64, error) {
 	b.offers = nil // they expire
 	for range benchCities {
-		search, _ := b.request("W3")
-		_, found, err := b.get(search)
+		line, _ := b.request("W3")
+		_, found, err := b.get(line)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -135,9 +133,9 @@ func (b *bench) load(conns int, window time.Duration, most int64, work string) (
 			conn, err := net.Dial("tcp", b.addr)
 			for err == nil && begun.Add(1) <= most && len(b.offers) > 0 && time.Since(start) < window {
 				var text []byte
-				target, body := b.request(work)
+				line, body := b.request(work)
 				at := time.Now()
-				if text, err = b.send(conn, target, body); text != nil {
+				if text, err = b.send(conn, line, body); text != nil {
 					took[i] = append(took[i], time.Since(at))
 				}
 				select {
@@ -162,30 +160,26 @@ func (b *bench) load(conns int, window time.Duration, most int64, work string) (
 
 const benchCities = 60 // from each a line runs to the 7th, 14th … 49th after it
 
-// request makes up a request for a work; it is a POST if it has a body.
-func (b *bench) request(work string) (target, body string) {
-	const schedule = "/v2/offers/schedule?departureCitySlug=bench-%d&arrivalCitySlug=bench-%d&date=%s&days=14&take=50"
+// request makes up a request for a work.
+func (b *bench) request(work string) (line, body string) {
+	const find = "GET /v2/offers/schedule?departureCitySlug=bench-%d&arrivalCitySlug=bench-%d&date=%s&days=14&take=50"
 	const two = `{"offerId":"%s","currency":"UAH","passengers":[
 {"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]},
 {"firstName":"Ivan","lastName":"Franko","email":"ivan@example.com","phones":[{"phone":"+380501234567"}]}]}`
 	switch work[:2] {
 	case "W1":
-		return "/v2/bookings", fmt.Sprintf(two, b.offers[rand.IntN(len(b.offers))].ID)
+		return "POST /v2/bookings", fmt.Sprintf(two, b.offers[rand.IntN(len(b.offers))].ID)
 	case "W2":
-		return "/v2/bookings/" + b.sold[rand.IntN(len(b.sold))].ID, ""
+		return "GET /v2/bookings/" + b.sold[rand.IntN(len(b.sold))].ID, ""
 	}
 	from, day := rand.IntN(benchCities), time.Now().AddDate(0, 0, 1+rand.IntN(45))
-	return fmt.Sprintf(schedule, from, (from+49)%benchCities, day.Format(time.DateOnly)), ""
+	return fmt.Sprintf(find, from, (from+49)%benchCities, day.Format(time.DateOnly)), ""
 }
 
 // send makes a request, with less work than a client of net/http has. There is no answer where a bus is full.
-func (b *bench) send(conn net.Conn, target, body string) ([]byte, error) {
-	method := "GET"
-	if body != "" {
-		method = "POST"
-	}
-	const head = "%s %s HTTP/1.1\r\nHost: bench\r\nx-api-key: %s\r\nContent-Length: %d\r\n\r\n%s"
-	fmt.Fprintf(conn, head, method, target, b.key, len(body), body)
+func (b *bench) send(conn net.Conn, line, body string) ([]byte, error) {
+	const head = "%s HTTP/1.1\r\nHost: bench\r\nx-api-key: %s\r\nContent-Length: %d\r\n\r\n%s"
+	fmt.Fprintf(conn, head, line, b.key, len(body), body)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		return nil, err
@@ -195,13 +189,13 @@ func (b *bench) send(conn net.Conn, target, body string) ([]byte, error) {
 		return nil, err
 	}
 	if resp.StatusCode/100 != 2 {
-		return nil, fmt.Errorf("%s %s: %s: %s", method, target, resp.Status, text)
+		return nil, fmt.Errorf("%s: %s: %s", line, resp.Status, text)
 	}
 	return text, nil
 }
 
 // get reads a list: how many there are in all, and those it shows.
-func (b *bench) get(target string) (total int, shown []named, err error) {
+func (b *bench) get(line string) (total int, shown []struct{ ID string }, err error) {
 	conn, err := net.Dial("tcp", b.addr)
 	if err != nil {
 		return 0, nil, err
@@ -210,10 +204,10 @@ func (b *bench) get(target string) (total int, shown []named, err error) {
 	var list struct {
 		Data struct {
 			Total                int
-			Departures, Bookings []named
+			Departures, Bookings []struct{ ID string }
 		}
 	}
-	text, err := b.send(conn, target, "")
+	text, err := b.send(conn, line, "")
 	if err == nil {
 		err = json.Unmarshal(text, &list)
 	}
@@ -222,7 +216,7 @@ func (b *bench) get(target string) (total int, shown []named, err error) {
 
 // adopt puts a new directory, or one that bench made, on a feed of the next 60 days.
 func (b *bench) adopt(s *server.Server) error {
-	if _, _, err := b.get("/v2/cities/bench-0"); err != nil && !s.Fresh() {
+	if _, _, err := b.get("GET /v2/cities/bench-0"); err != nil && !s.Fresh() {
 		return fmt.Errorf("%s is neither new nor made by bench: %w", b.dir, err)
 	}
 	day := func(n int) string { return time.Now().AddDate(0, 0, n).Format("20060102") }

@@ -27,12 +27,12 @@ func TestBench(t *testing.T) {
 			t.Fatalf("exit %d\n%s%s", code, &stdout, &stderr)
 		}
 		rows := regexp.MustCompile(`(?m)^\| (W[1-3]) .* \| ([14]) \| [1-9]\d* \| \d+\.\d\d \| \d+\.\d\d \|$`).FindAllStringSubmatch(stdout.String(), -1)
-		got := ""
+		var got strings.Builder
 		for _, row := range rows {
-			got += row[1] + " " + row[2] + ", "
+			got.WriteString(row[1] + " " + row[2] + ", ")
 		}
-		if got != "W1 1, W2 1, W3 1, W1 4, W2 4, W3 4, " {
-			t.Errorf("the table has %s\n%s", got, &stdout)
+		if got.String() != "W1 1, W2 1, W3 1, W1 4, W2 4, W3 4, " {
+			t.Errorf("the table has %s\n%s", got.String(), &stdout)
 		}
 		said := regexp.MustCompile(`\nbookings: (\d+)\njournal: \d{3,4} bytes a booking\nmemory: [1-9]\d* MB\nstart: \d+ ms\n$`).FindStringSubmatch(stdout.String())
 		if said == nil {
