@@ -1,10 +1,14 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"waybill/server/wire"
+	"waybill/store"
 )
 
 // benchmark serves one request over and over.
@@ -60,4 +64,88 @@ func BenchmarkCreate(b *testing.B) {
 			}
 		}
 	})
+}
+
+// soldLines gives the lines of 200 bookings for two, on a bus of 1,000 seats.
+func soldLines(b *testing.B) (lines []*store.Line) {
+	dir := b.TempDir()
+	s, key := demoServer(b, Config{Dir: dir})
+	importFeed(b, s, feedWith(b, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-11,zorevia,51,", "bus-zor-11,zorevia,1000,"}}}))
+	q := "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate=2027-02-02"
+	body := bookingBody(call(b, s, key, "GET", q, "").Data.Offers[0].ID, 2)
+	for range 200 {
+		call(b, s, key, "POST", "/v2/bookings", body)
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	_, err := store.Read(store.Dir(dir), false, func(_ store.Place, l *store.Line) error {
+		if l.Type == "booking.created" {
+			sold := *l
+			sold.Data, sold.Personal = bytes.Clone(l.Data), bytes.Clone(l.Personal)
+			lines = append(lines, &sold)
+		}
+		return nil
+	})
+	if err != nil || len(lines) != 200 {
+		b.Fatal(len(lines), err)
+	}
+	return lines
+}
+
+// BenchmarkLine is per line of a booking for two: written, read, and read and applied, as a start does.
+func BenchmarkLine(b *testing.B) {
+	lines := soldLines(b)
+	replay := func(b *testing.B, do func(*State, store.Stamp, Event)) {
+		b.ReportAllocs()
+		for b.Loop() {
+			j, st := newJournal(), newState()
+			for _, l := range lines {
+				e, err := j.decode(l.Type, l.Data, l.Personal)
+				if err != nil {
+					b.Fatal(err)
+				}
+				do(st, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(lines)), "ns/line")
+	}
+	b.Run("decode", func(b *testing.B) { replay(b, func(*State, store.Stamp, Event) {}) })
+	b.Run("decode-apply", func(b *testing.B) { replay(b, apply) })
+	b.Run("encode", func(b *testing.B) {
+		j, last := newJournal(), lines[1]
+		if _, err := j.decode(lines[0].Type, lines[0].Data, lines[0].Personal); err != nil { // it has form and run
+			b.Fatal(err)
+		}
+		e, err := j.decode(last.Type, last.Data, last.Personal)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var data, personal []byte
+		b.ReportAllocs()
+		for b.Loop() {
+			_, data, personal = j.encode(e, data[:0], personal[:0])
+		}
+		b.SetBytes(int64(len(data) + len(personal)))
+	})
+}
+
+// BenchmarkWriteBooking is of a booking for two as an answer has it, without HTTP.
+func BenchmarkWriteBooking(b *testing.B) {
+	st, j := newState(), newJournal()
+	for _, l := range soldLines(b)[:1] {
+		e, err := j.decode(l.Type, l.Data, l.Personal)
+		if err != nil {
+			b.Fatal(err)
+		}
+		apply(st, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
+	}
+	sold := st.Bookings.Freeze().Bookings[0]
+	var w wire.Writer
+	b.ReportAllocs()
+	for b.Loop() {
+		w = wire.Writer{B: w.B[:0]}
+		writeBooking(&w, "booking", sold, scriptStart)
+	}
+	b.SetBytes(int64(len(w.B)))
 }

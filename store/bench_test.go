@@ -72,6 +72,19 @@ func BenchmarkView(b *testing.B) {
 	closeStore(b, st)
 }
 
+// BenchmarkLine is of a line as large as a booking's, written and hashed.
+func BenchmarkLine(b *testing.B) {
+	l := store.Line{Head: store.Head{Stamp: store.Stamp{Seq: 1_000_001, Time: time.Now()}}, Synced: 1_000_000, Type: "booking.created"}
+	l.Data = []byte(`{"text":"` + strings.Repeat("x", 600) + `"}`)
+	l.Personal = []byte(`{"salt":"c0ffee","text":"` + strings.Repeat("x", 250) + `"}`)
+	line := store.AppendLine(&l, nil, l.Hash)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		line = store.AppendLine(&l, line[:0], l.Hash)
+	}
+}
+
 // BenchmarkRecovery is per line of a journal without snapshots: Open reads,
 // checks and applies it; Verify checks all of it, and the JSON.
 func BenchmarkRecovery(b *testing.B) {

@@ -78,7 +78,17 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.ServeHTTP(w, r)
 }
 
-// listen serves the directory until the process should end. The limits of a connection are contract §3's.
+// newWeb makes what serves requests. The limits of a connection are contract §3's.
+func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: handler, ConnContext: server.ConnContext, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout:            10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+}
+
+// listen serves the directory until the process should end.
 func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 	path, err := socket(cfg.Dir)
 	if err != nil {
@@ -89,12 +99,7 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 		return exitFailed, err
 	}
 	g := new(gate)
-	web := &http.Server{
-		Handler: g, ConnContext: server.ConnContext, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
-		DisableGeneralOptionsHandler: true,
-		ReadHeaderTimeout:            10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-	}
+	web := newWeb(g, cfg.Log)
 	ended := make(chan error, 2)
 	go func() { ended <- web.Serve(server.Listener(ln)) }()
 	defer web.Close()

@@ -1,0 +1,61 @@
+package command
+
+import (
+	"bytes"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"waybill/server"
+	"waybill/store"
+)
+
+// bench fills a directory, measures each work with each number of connections, and goes on with what it has made, but
+// with no other's.
+func TestBench(t *testing.T) {
+	temp, dir, sold := t.TempDir(), filepath.Join(t.TempDir(), "data"), 0
+	t.Setenv("TMPDIR", temp)
+	for range 2 {
+		var stdout, stderr bytes.Buffer
+		code := Main(&Process{
+			Args:   []string{"bench", "-data", dir, "-bookings", "300", "-conns", "1,4", "-seconds", "0.1"},
+			Stdout: &stdout, Stderr: &stderr, Env: func(string) (string, bool) { return "", false },
+		})
+		if code != 0 || strings.Contains(stderr.String(), "300 of 300 bookings, ") != (sold == 0) {
+			t.Fatalf("exit %d\n%s%s", code, &stdout, &stderr)
+		}
+		rows := regexp.MustCompile(`(?m)^\| (W[1-3]) .* \| ([14]) \| [1-9]\d* \| \d+\.\d\d \| \d+\.\d\d \|$`).FindAllStringSubmatch(stdout.String(), -1)
+		var got strings.Builder
+		for _, row := range rows {
+			got.WriteString(row[1] + " " + row[2] + ", ")
+		}
+		if got.String() != "W1 1, W2 1, W3 1, W1 4, W2 4, W3 4, " {
+			t.Errorf("the table has %s\n%s", got.String(), &stdout)
+		}
+		said := regexp.MustCompile(`\nbookings: (\d+)\njournal: \d{3,4} bytes a booking\nmemory: [1-9]\d* MB\nstart: \d+ ms\n$`).FindStringSubmatch(stdout.String())
+		if said == nil {
+			t.Fatal(stdout.String())
+		}
+		rep, err := server.Verify(store.Dir(dir), false, nil)
+		n, _ := strconv.Atoi(said[1])
+		if err != nil || rep.Torn != nil || n < 300 || n <= sold || !strings.Contains(rep.Books.String(), said[1]+" bookings") {
+			t.Errorf("%v: %d bookings after %d; %s", err, n, sold, rep.Books)
+		}
+		sold = n
+	}
+	want(t, 1, "stopped before it was done", "bench", "-data", dir, "-bookings", "9999999")
+	want(t, 2, "-conns is a list", "bench", "-data", dir, "-conns", "1,x")
+	want(t, 2, "-seconds more than 0", "bench", "-data", dir, "-seconds", "0")
+	if left, err := filepath.Glob(filepath.Join(temp, "*bench*")); err != nil || len(left) > 0 {
+		t.Error("a feed is left behind", left, err)
+	}
+
+	demo := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "is in force", "import", "-data", demo, "../../testdata/demo")
+	want(t, 1, demo+" is neither new nor made by bench: GET /v2/cities/bench-0: 404 Not Found", "bench", "-data", demo)
+	if text := content(t, demo, firstFile); strings.Count(text, `"timetable.imported"`) != 1 || strings.Contains(text, `"partner.key_added"`) {
+		t.Errorf("what is refused is changed:\n%s", text)
+	}
+}
