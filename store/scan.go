@@ -116,6 +116,7 @@ type scan struct {
 	ahead  chan []visited
 	failed atomic.Bool // a visit has
 
+	first Head // see readCreated
 	head  Head
 	files int
 	last  string // the file the head stands in, or the next line will
