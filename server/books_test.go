@@ -188,3 +188,40 @@ func TestVerifyTellsTheBooks(t *testing.T) {
 		}
 	}
 }
+
+// Contract §1: where keys are there, which are made after the first line, a journal without one was lost; neither verify
+// nor a start takes the directory for a new one.
+func TestLostJournalIsNoNewDirectory(t *testing.T) {
+	b := newBookkeeping(t)
+	const lost = "journal: is empty, but keys/offer-tokens shows that it was not"
+	for what, c := range map[string]struct {
+		gone          []string
+		journal, want string
+	}{
+		"no file":             {[]string{"journal"}, "", lost},
+		"no file, no FORMAT":  {[]string{"journal", "FORMAT", "checkpoint.key"}, "", lost},
+		"an empty file":       {nil, "", lost},
+		"a torn first line":   {nil, b.lines[0][:99], lost},
+		"a spoilt first line": {nil, "{}\n" + b.lines[1], "journal/000000000001.jsonl: line 1, byte 0, seq 1"},
+		"no FORMAT":           {[]string{"FORMAT"}, b.lines[0], "FORMAT"},
+		"its first line":      {nil, b.lines[0], ""},
+	} {
+		dir := b.rewrite(t, 1, `creation`, "Creation")
+		if err := os.WriteFile(filepath.Join(dir, journalFile), []byte(c.journal), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range c.gone {
+			os.RemoveAll(filepath.Join(dir, name))
+		}
+		_, verified := Verify(store.Dir(dir), false, nil)
+		s, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(time.Hour) }})
+		if opened == nil {
+			s.Close()
+		}
+		for who, err := range map[string]error{"Verify": verified, "Open": opened} {
+			if c.want == "" && err != nil || c.want != "" && !strings.Contains(fmt.Sprint(err), c.want) {
+				t.Errorf("%s: %s: %v, want %q", what, who, err, c.want)
+			}
+		}
+	}
+}
