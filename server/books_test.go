@@ -172,6 +172,24 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 	}
 }
 
+// Package store: a line of a report that was not ordered is damage, for verify and for a start.
+func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
+	b := newBookkeeping(t)
+	for _, data := range []string{
+		`"report.completed","data":{"report":"` + b.bookings[0] + `","rows":1,"sha256":""}`, `"report.downloaded","data":{"report":"` + b.bookings[0] + `"}`,
+	} {
+		dir := b.rewrite(t, 0, "", `"time":"2026-11-20T10:00:00.000Z","type":`+data)
+		_, verified := Verify(store.Dir(dir), false, nil)
+		_, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(3 * time.Hour) }})
+		for who, err := range map[string]error{"Verify": verified, "Open": opened} {
+			var d *store.Damage
+			if want := "does not fit the lines before it: there is no report " + b.bookings[0]; !errors.As(err, &d) || d.Line != len(b.lines)+1 || !strings.Contains(d.Reason, want) {
+				t.Errorf("%s: %v, want line %d, %q", who, err, len(b.lines)+1, want)
+			}
+		}
+	}
+}
+
 // Contract §1, verify: the figures are those of the last line's time.
 func TestVerifyTellsTheBooks(t *testing.T) {
 	b := newBookkeeping(t)
