@@ -22,8 +22,8 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 			return fmt.Errorf("booking %s: leg %d is no ride of a run that was sold", e.ID, k+1)
 		}
 		for i, t := range e.Tickets {
-			if seat := int(t.Seats[k]); seat < 1 || seat > int(run.Form.Bus.Seats) {
-				return fmt.Errorf("ticket %s: the bus has no seat %d", t.ID, seat)
+			if k >= len(t.Seats) || t.Seats[k] < 1 || int(t.Seats[k]) > int(run.Form.Bus.Seats) {
+				return fmt.Errorf("ticket %s, seats %d: the bus of leg %d has no such seat", t.ID, t.Seats, k+1)
 			}
 			leg := Leg{Run: s.runs[l.Run], From: l.From, To: l.To, Seat: t.Seats[k]}
 			if first := slices.IndexFunc(e.Tickets, func(t NewTicket) bool { return t.Seats[k] == leg.Seat }); first < i {
@@ -59,6 +59,9 @@ func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 	for _, c := range e.Tickets {
 		_, t := s.AnyTicket(c.ID)
+		if t == nil {
+			return fmt.Errorf("there is no ticket %s", c.ID)
+		}
 		if to, ok := t.next(Cancel, now); !ok || (to == Refunded) != c.Refunded {
 			return fmt.Errorf("ticket %s is in no state to be canceled so", c.ID)
 		}

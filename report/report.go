@@ -124,9 +124,7 @@ func (s *State) Restore(r *Report) {
 // Requeue has files written anew.
 func (s *State) Requeue(ids []booking.ID) {
 	for _, id := range ids {
-		if _, ok := s.byID[id]; ok {
-			s.change(id, func(r *Report) { r.Completed, r.SHA256 = time.Time{}, "" })
-		}
+		s.change(id, func(r *Report) { r.Completed, r.SHA256 = time.Time{}, "" })
 	}
 }
 
@@ -143,9 +141,13 @@ func (s *State) ApplyDownloaded(now time.Time, e *Downloaded) {
 }
 
 func (s *State) change(id booking.ID, f func(*Report)) {
-	n := *s.list[s.byID[id]]
+	i, ok := s.byID[id]
+	if !ok {
+		panic("there is no report " + id.String()) // the journal's reader says in which line
+	}
+	n := *s.list[i]
 	f(&n)
-	s.list[s.byID[id]] = &n
+	s.list[i] = &n
 }
 
 // Columns are a report's, in their order (contract §10).

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -119,5 +120,29 @@ func TestTheQueueIsWhatIsNotCompleted(t *testing.T) {
 	}
 	if restored.Queued() != nil || len(s.Queued()) != 3 {
 		t.Error("it is not empty, or that of another state is")
+	}
+}
+
+// Package store: a line that fits nothing is refused, by a panic; it must not change another report.
+func TestAnUnknownReportIsNotChanged(t *testing.T) {
+	for what, apply := range map[string]func(*State){
+		"completed":  func(s *State) { s.ApplyCompleted(day0, &Completed{ID: id(6)}) },
+		"downloaded": func(s *State) { s.ApplyDownloaded(day0, &Downloaded{id(6)}) },
+		"requeued":   func(s *State) { s.Requeue([]booking.ID{id(6)}) },
+	} {
+		for name, s := range map[string]*State{"five reports": asked(), "none": NewState()} {
+			was := s.All()
+			func() {
+				defer func() {
+					if got, want := fmt.Sprint(recover()), "there is no report "+id(6).String(); got != want {
+						t.Errorf("%s, of %s: %q, want %q", what, name, got, want)
+					}
+				}()
+				apply(s)
+			}()
+			if diff := cmp.Diff(was, s.All()); diff != "" {
+				t.Errorf("%s, of %s: %s", what, name, diff)
+			}
+		}
 	}
 }

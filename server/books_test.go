@@ -140,8 +140,8 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 	}{
 		"a seat is sold to two of a booking":    {at("booking.created", 2), `"seats":\[2\]`, `"seats":[1]`, true, "were sold the same seat 1"},
 		"a seat is sold that another has":       {at("booking.created", 3), `"seats":\[2\]`, `"seats":[1]`, true, "is sold to the tickets .*" + b.tickets[0]},
-		"a seat is sold that no bus has":        {at("booking.created", 2), `"seats":\[2\]`, `"seats":[400]`, true, "the bus has no seat 400"},
-		"a seat 0 is sold":                      {at("booking.created", 2), `"seats":\[2\]`, `"seats":[0]`, true, "the bus has no seat 0"},
+		"a seat is sold that no bus has":        {at("booking.created", 2), `"seats":\[2\]`, `"seats":[400]`, true, `seats \[400\]: the bus of leg 1 has no such seat`},
+		"a seat 0 is sold":                      {at("booking.created", 2), `"seats":\[2\]`, `"seats":[0]`, true, `seats \[0\]: the bus of leg 1 has no such seat`},
 		"a ride goes backwards":                 {at("booking.created", 3), `"from":\d+`, `"from":9`, true, "leg 1 is no ride of a run that was sold"},
 		"a ride goes beyond its run":            {at("booking.created", 3), `"to":\d+`, `"to":99`, true, "leg 1 is no ride of a run that was sold"},
 		"a discount is given that is not there": {at("booking.created", 3), `"discount":-?\d+`, `"discount":200`, true, "leg 1 is no ride of a run that was sold"},
@@ -152,13 +152,14 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 		"more is refunded than was paid":        {at("tickets.canceled", 1), `"refund":\d+`, `"refund":9999999`, false, "ticket " + b.tickets[2] + " was refunded 9999999 of"},
 		"less than nothing is refunded":         {at("tickets.canceled", 1), `"refund":\d+`, `"refund":-1`, false, "ticket " + b.tickets[2] + " was refunded -1 of"},
 		"what was never paid is refunded":       {at("tickets.canceled", 2), `"refunded":false`, `"refunded":true`, true, "ticket " + b.tickets[5] + " is in no state to be canceled so"},
+		"a ticket not there is canceled":        {at("tickets.canceled", 2), b.tickets[5], b.bookings[0], true, "there is no ticket " + b.bookings[0]},
 		"what is not there is canceled":         {at("tickets.canceled", 2), b.bookings[2], b.tickets[0], true, "does not fit the lines before it"},
 		"a ticket is in two bookings":           {-at("booking.created", 3), b.tickets[5], b.tickets[0], false, "ticket " + b.tickets[0] + " is in booking " + b.bookings[0] + ", but is not found there"},
 		"a ticket is twice in a booking":        {-at("booking.created", 3), b.tickets[5], b.tickets[0], false, "ticket " + b.tickets[0] + " is in booking"},
 		"a ticket is paid twice":                {at("ticket.paid", 3), b.tickets[3], b.tickets[2], true, "ticket " + b.tickets[2] + " is in no state to pay"},
 		"a booking is there twice":              {at("booking.created", 2), b.bookings[1], b.bookings[0], true, "does not fit the lines before it|there is no ticket"},
 		"a run is named that was never sold":    {at("booking.created", 3), `"run":"[^"]+`, `"run":"AAAAAAAAAAAAAAAA`, true, "leg 1 is no ride of a run that was sold"},
-		"fewer seats are given than legs":       {at("booking.created", 3), `"seats":\[2\]`, `"seats":[]`, true, "does not fit the lines before it"},
+		"fewer seats are given than legs":       {at("booking.created", 3), `"seats":\[2\]`, `"seats":[]`, true, "ticket " + b.tickets[5] + `, seats \[\]: the bus of leg 1 has no such seat`},
 		"more seats are given than legs":        {at("booking.created", 3), `"discount":-?\d+}\]`, `$0,"x":1`, true, "cannot be read"},
 		"a seat is offered that a ticket has":   {0, "", `"time":"2026-11-20T08:05:00.000Z","type":"clock.set","data":{"real":false,"offsetMs":-1200000}`, false, "are not those that no ticket has"},
 	} {
@@ -168,6 +169,24 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 			t.Errorf("%s: %v, want %s", what, err, c.wantReason)
 		} else if c.wantLine && (!errors.As(err, &d) || d.File != journalFile || d.Line < c.line) {
 			t.Errorf("%s: %v, want line %d", what, err, c.line)
+		}
+	}
+}
+
+// Package store: a line of a report that was not ordered is damage, for verify and for a start.
+func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
+	b := newBookkeeping(t)
+	for _, data := range []string{
+		`"report.completed","data":{"report":"` + b.bookings[0] + `","rows":1,"sha256":""}`, `"report.downloaded","data":{"report":"` + b.bookings[0] + `"}`,
+	} {
+		dir := b.rewrite(t, 0, "", `"time":"2026-11-20T10:00:00.000Z","type":`+data)
+		_, verified := Verify(store.Dir(dir), false, nil)
+		_, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(3 * time.Hour) }})
+		for who, err := range map[string]error{"Verify": verified, "Open": opened} {
+			var d *store.Damage
+			if want := "does not fit the lines before it: there is no report " + b.bookings[0]; !errors.As(err, &d) || d.Line != len(b.lines)+1 || !strings.Contains(d.Reason, want) {
+				t.Errorf("%s: %v, want line %d, %q", who, err, len(b.lines)+1, want)
+			}
 		}
 	}
 }
@@ -185,6 +204,43 @@ func TestVerifyTellsTheBooks(t *testing.T) {
 		rep, err := Verify(store.Dir(b.rewrite(t, 1, `creation`, "Creation")), false, nil)
 		if b.lines = whole; err != nil || rep.Books.String() != want {
 			t.Errorf("after line %d: %q, %v, want %q", lines, rep.Books, err, want)
+		}
+	}
+}
+
+// Contract §1: where keys are there, which are made after the first line, a journal without one was lost; neither verify
+// nor a start takes the directory for a new one.
+func TestLostJournalIsNoNewDirectory(t *testing.T) {
+	b := newBookkeeping(t)
+	const lost = "journal: is empty, but keys/offer-tokens shows that it was not"
+	for what, c := range map[string]struct {
+		gone          []string
+		journal, want string
+	}{
+		"no file":             {[]string{"journal"}, "", lost},
+		"no file, no FORMAT":  {[]string{"journal", "FORMAT", "checkpoint.key"}, "", lost},
+		"an empty file":       {nil, "", lost},
+		"a torn first line":   {nil, b.lines[0][:99], lost},
+		"a spoilt first line": {nil, "{}\n" + b.lines[1], "journal/000000000001.jsonl: line 1, byte 0, seq 1"},
+		"no FORMAT":           {[]string{"FORMAT"}, b.lines[0], "FORMAT"},
+		"its first line":      {nil, b.lines[0], ""},
+	} {
+		dir := b.rewrite(t, 1, `creation`, "Creation")
+		if err := os.WriteFile(filepath.Join(dir, journalFile), []byte(c.journal), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range c.gone {
+			os.RemoveAll(filepath.Join(dir, name))
+		}
+		_, verified := Verify(store.Dir(dir), false, nil)
+		s, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(time.Hour) }})
+		if opened == nil {
+			s.Close()
+		}
+		for who, err := range map[string]error{"Verify": verified, "Open": opened} {
+			if c.want == "" && err != nil || c.want != "" && !strings.Contains(fmt.Sprint(err), c.want) {
+				t.Errorf("%s: %s: %v, want %q", what, who, err, c.want)
+			}
 		}
 	}
 }

@@ -266,14 +266,15 @@ const (
 	idpFile  = "development-idp" // the seed of the development provider's key, in hex
 )
 
-// lostJournal is the error of a directory whose keys are all that is left.
+// lostJournal is the error of a directory without a line, whose keys are all that is left.
 func lostJournal(fsys store.FS) error {
 	keys, err := fsys.List(keyDir)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	lines, err := fsys.List("journal")
-	if err == nil && len(lines) == 0 {
+	files, err := fsys.List("journal")
+	_, ended := store.Read(fsys, false, func(store.Place, *store.Line) error { return errEmptied }) // by the first line
+	if err == nil && (len(files) == 0 || ended == nil) {
 		err = errEmptied
 	}
 	return err

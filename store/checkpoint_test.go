@@ -98,6 +98,29 @@ func TestCheckpointEveryBitFlip(t *testing.T) {
 	}
 }
 
+// TestNewestCheckpointAlteredInBothFiles: a newest note with a changed bit is damage, also where the last of the log has
+// the same bit changed, and so is equal to it.
+func TestNewestCheckpointAlteredInBothFiles(t *testing.T) {
+	d := newDisk()
+	for range 2 {
+		st := open(t, config(d))
+		put(t, st, add{N: 1})
+		closeStore(t, st)
+	}
+	all := d.files()
+	earlier, whole := strings.TrimSuffix(all["checkpoints.log"], all["checkpoint"]+"\n"), all["checkpoint"]
+	for i := range len(whole) {
+		note := []byte(whole)
+		note[i] ^= 1 << (i % 8)
+		all["checkpoint"], all["checkpoints.log"] = string(note), earlier+string(note)+"\n"
+		for _, live := range []bool{false, true} {
+			if _, _, err := verify(config(diskOf(all)), live); !errors.As(err, new(*store.Damage)) || !strings.Contains(err.Error(), "checkpoint") {
+				t.Errorf("bit %d of byte %d, live %v: verify gives %v", i%8, i, live, err)
+			}
+		}
+	}
+}
+
 // TestWhenCheckpointsAreMade: 200 ms after the last batch, at most one a second, and at least one while lines go on coming;
 // one at the clean end, none where there is nothing new.
 func TestWhenCheckpointsAreMade(t *testing.T) {

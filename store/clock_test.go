@@ -1,7 +1,10 @@
 package store_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"waybill/store"
@@ -68,6 +71,39 @@ func TestSetClock(t *testing.T) {
 			}
 			closeStore(t, st)
 		}
+	}
+}
+
+// TestSetClockOnAFullDisk: a setting that is refused leaves the time where it was.
+func TestSetClockOnAFullDisk(t *testing.T) {
+	for _, by := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			d, clock := newDisk(), newClock()
+			d.limited, d.free = true, 2<<20
+			st := open(t, clockConfig(d, clock))
+			d.mu.Lock()
+			d.free = 0
+			d.mu.Unlock()
+			var err error
+			for err == nil {
+				_, err = st.Update(func(*sum, time.Time) ([]add, error) {
+					return []add{{N: 1, Text: strings.Repeat("x", 100<<10)}}, nil
+				}, nil)
+			}
+			want := look(t, st)
+			clock.add(min(by, 0)) // time stands still, rather than fall
+			if err := st.SetClock(epoch.Add(by), add{N: 2, Text: "clock"}); !errors.Is(err, store.ErrFull) || !look(t, st).equal(want) {
+				t.Errorf("by %v: %v", by, err)
+			}
+			if err := st.View(func(_ *sum, now time.Time) {
+				if !now.Equal(epoch) {
+					t.Errorf("by %v: refused, and time goes on from %v", by, now)
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+			closeStore(t, st)
+		})
 	}
 }
 

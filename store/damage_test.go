@@ -140,6 +140,26 @@ func TestEarlierFiles(t *testing.T) {
 	}
 }
 
+// TestDamagedFirstLine: Open reads from it when the directory was made, also in a file that it skips, and before it changes
+// anything.
+func TestDamagedFirstLine(t *testing.T) {
+	all := killedJournal(t, true)
+	first, last := named(all, "journal/")[0], named(all, "journal/")[1]
+	all[first] = strings.Replace(all[first], `"seq":1`, `"sec":1`, 1)
+	for _, torn := range []string{"", "torn"} {
+		left := maps.Clone(all)
+		left[last] += torn
+		d := diskOf(left)
+		var damage *store.Damage
+		if _, _, err := store.Open(config(d)); !errors.As(err, &damage) || damage.Place != (store.Place{File: first, Line: 1}) || damage.Seq != 1 {
+			t.Errorf("Open: %v", err)
+		}
+		if !sameFiles(t, left, d.files()) {
+			t.Error("a refused Open changed something")
+		}
+	}
+}
+
 // offsetOf gives where a line starts.
 func offsetOf(text string, line int) (offset int) {
 	for range line - 1 {

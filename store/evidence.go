@@ -67,8 +67,8 @@ func (s *scan) heedAll() error {
 			if bad != nil {
 				return bad
 			}
-			logged = logged || bytes.Equal(notes.Bytes(), append(newest, '\n'))
 			bad = s.heed(notes.Bytes(), key, evidence{from: fmt.Sprintf("%s (number %d)", checkpointLog, n), number: n})
+			logged = logged || bad == nil && bytes.Equal(notes.Bytes(), append(newest, '\n'))
 			s.notes = n
 		}
 		if bad != nil && !logged {

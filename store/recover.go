@@ -52,7 +52,7 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 func (st *Store[S, E]) recover() error {
 	r := replay[S, E]{cfg: st.cfg, scan: scan{fsys: st.cfg.FS}}
 	r.visit, st.signer.fsys = r.apply, st.cfg.FS
-	steps := []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.run, r.mayGoOn, r.mend, st.signer.open}
+	steps := []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.run, r.readCreated, r.mayGoOn, r.mend, st.signer.open}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
@@ -69,23 +69,25 @@ func (st *Store[S, E]) recover() error {
 		return err
 	}
 	st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)
-	if err := st.flush(); err != nil {
-		return err
-	}
+	err = st.flush()
 	st.head, st.w.rotated, st.room = st.w.head, false, st.w.end-st.w.size
-	return st.readCreated()
+	st.created = cmp.Or(r.first.Time, st.head.Time)
+	return err
 }
 
-// readCreated reads the time of the first line.
-func (st *Store[S, E]) readCreated() error {
-	return reading(st.cfg.FS, "journal/"+numbered(1), func(f *io.SectionReader) error {
+// readCreated reads the time of the first line, which run may have skipped.
+func (s *scan) readCreated() error {
+	if s.head.Seq == 0 {
+		return nil // it is still to be written
+	}
+	return reading(s.fsys, "journal/"+numbered(1), func(f *io.SectionReader) error {
 		lines := scanLines(f)
 		lines.Scan()
 		first, err := parseLine(bytes.TrimSuffix(lines.Bytes(), newline))
 		if err != nil {
 			err = &Damage{Place{"journal/" + numbered(1), 1, 0}, 1, err.Error()}
 		}
-		st.created = first.Time
+		s.first = first.Head
 		return cmp.Or(lines.Err(), err)
 	})
 }

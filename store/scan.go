@@ -116,6 +116,7 @@ type scan struct {
 	ahead  chan []visited
 	failed atomic.Bool // a visit has
 
+	first Head // see readCreated
 	head  Head
 	files int
 	last  string // the file the head stands in, or the next line will
@@ -154,12 +155,12 @@ func (s *scan) run() error {
 	return cmp.Or(failed, err) // what a visit says is of an earlier line
 }
 
-// keep copies the text of a line to where it stays until it was visited.
+// keep copies a line's text to where it stays until it was visited. The first batches are small: a visit may end the pass.
 func (s *scan) keep(text []byte) []byte {
 	const room = 256 << 10
 	if cap(s.text)-len(s.text) < len(text) {
 		s.ahead <- s.batch
-		s.text, s.batch = make([]byte, 0, max(room, len(text))), nil
+		s.text, s.batch = make([]byte, 0, max(min(room, 2*cap(s.text)), len(text))), nil
 	}
 	at := len(s.text)
 	s.text = append(s.text, text...)

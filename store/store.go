@@ -240,7 +240,9 @@ func (st *Store[S, E]) SetClock(at time.Time, e E) error {
 		return fmt.Errorf("store: an event of type %q cannot set the clock", kind)
 	}
 	_, err := st.Update(func(S, time.Time) ([]E, error) {
-		st.last = at.UTC().Truncate(time.Millisecond)
+		if st.room >= reserve { // else it is refused
+			st.last = at.UTC().Truncate(time.Millisecond)
+		}
 		return []E{e}, nil
 	}, nil)
 	return err
