@@ -30,11 +30,11 @@ func (s *Server) postBooking(w http.ResponseWriter, r *http.Request, p *auth.Par
 		return err
 	}
 	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in, nil))
-	if err != nil {
-		return err
+	if err == nil {
+		wrote(w, seq)
+		err = reply(w, http.StatusCreated, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
 	}
-	wrote(w, seq)
-	return reply(w, http.StatusCreated, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
+	return err
 }
 
 // readNewBooking reads the body strictly and lists everything wrong with it; ignored members may have any value.
@@ -185,23 +185,9 @@ const maxBookings = 50 // take
 func (s *Server) listBookings(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	q := newQuery(r)
 	only := q.optionalDay("departureDate")
-	take, skip := q.page(maxBookings)
-	if err := q.err(); err != nil {
-		return err
-	}
-	var page []*booking.Booking
-	var total int
-	var now time.Time
-	if err := s.st.View(func(st *State, at time.Time) {
-		page, total = st.Bookings.List(booking.ID(p.ID), only, skip, take)
-		now = at
-	}); err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
-		wire.Each(w, "bookings", page, func(b *booking.Booking) { writeBooking(w, "", b, now) })
-		w.Int("total", int64(total))
-	})
+	return showPage(s, w, q, "bookings", maxBookings, func(st *State, skip, take int) ([]*booking.Booking, int) {
+		return st.Bookings.List(booking.ID(p.ID), only, skip, take)
+	}, func(w *wire.Writer, b *booking.Booking, now time.Time) { writeBooking(w, "", b, now) })
 }
 
 // parseID reads an id. What is no id of ours is the id of nothing: the zero ID.
@@ -225,19 +211,13 @@ func (s *Server) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now
 // getBooking answers GET /v2/bookings/{id}.
 func (s *Server) getBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, now, err := s.view(r, p)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
+	return show(w, err, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
 }
 
 // getRefundRules answers GET /v2/bookings/{id}/refund-rules.
 func (s *Server) getRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, _, err := s.view(r, p)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) { writeOrderRules(w, b.Tickets) })
+	return show(w, err, func(w *wire.Writer) { writeOrderRules(w, b.Tickets) })
 }
 
 // writeOrderRules writes the refund rules of each ticket.
@@ -265,8 +245,5 @@ func (s *Server) viewTicket(r *http.Request, p *auth.Partner) (b *booking.Bookin
 // getTicket answers GET /v2/tickets/{id}.
 func (s *Server) getTicket(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, t, now, err := s.viewTicket(r, p)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) { writeTicket(w, "ticket", b, t, now, byItself) })
+	return show(w, err, func(w *wire.Writer) { writeTicket(w, "ticket", b, t, now, byItself) })
 }

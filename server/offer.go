@@ -105,10 +105,7 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *http.Request) error {
 		return errNotFound
 	}
 	list, err := s.search(tt, &schedule.Query{From: dep, To: arr, First: first, Days: days}, passengers)
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
+	return show(w, err, func(w *wire.Writer) {
 		var o offer
 		w.String("source", schedule.OwnSource)
 		w.Int("total", int64(len(list)))
@@ -156,10 +153,7 @@ func writeLocal(w *wire.Writer, name string, at int64, zone *time.Location) {
 // getOffers answers GET /v2/offers.
 func (s *Server) getOffers(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	list, err := s.findOffers(r, p, "passengers")
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
+	return show(w, err, func(w *wire.Writer) {
 		wire.Each(w, "offers", list, func(f found) { s.writeOffer(w, &f, p, false) })
 		w.String("source", schedule.OwnSource)
 	})
