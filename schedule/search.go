@@ -69,14 +69,12 @@ func (t *Timetable) compare(a, b Journey) int {
 // the slack of the zone, so many days after its service day; it takes so many seconds.
 type line struct {
 	hop
-	place   int32 // of the hop among those asked for
-	trip    int32
-	after   Day
-	at      int64
-	dep     int64 // seconds after the service day's start
-	takes   int64
-	service *Service
-	zone    *zone
+	place         int32 // of the hop among those asked for
+	trip, company int32
+	after         Day
+	at            int64
+	dep           int64 // seconds after the service day's start
+	takes         int64
 }
 
 // days splits seconds into days, rounded down, and the seconds of the last.
@@ -96,7 +94,7 @@ func (t *Timetable) lines(q *Query, hops []hop) []line {
 		for _, trip := range t.trips[h.pattern] {
 			dep, zone := t.dep(trip, h.from), t.companyZn[company]
 			after, at := days(dep - zone.ahead)
-			list = append(list, line{h, int32(i), trip, after, at, dep, t.arr(trip, h.to) - dep, t.service(trip), zone})
+			list = append(list, line{h, int32(i), trip, company, after, at, dep, t.arr(trip, h.to) - dep})
 		}
 	}
 	slices.SortFunc(list, func(a, b line) int { return cmp.Compare(a.at, b.at) })
@@ -104,19 +102,19 @@ func (t *Timetable) lines(q *Query, hops []hop) []line {
 }
 
 // runs goes through the rides on lines that leave in [start, end) and are not full, by departure give or take slack.
-func (q *Query) runs(lines []line, slack, start, end int64) iter.Seq2[Leg, *line] {
+func (t *Timetable) runs(q *Query, lines []line, start, end int64) iter.Seq2[Leg, *line] {
 	return func(yield func(Leg, *line) bool) {
-		first, _ := days(start - slack)
-		last, _ := days(end + slack)
+		first, _ := days(start - t.slack)
+		last, _ := days(end + t.slack)
 		for day := first; day <= last; day++ {
-			since, until := start-slack-int64(day)*86400, end+slack-int64(day)*86400
+			since, until := start-t.slack-int64(day)*86400, end+t.slack-int64(day)*86400
 			i, _ := slices.BinarySearchFunc(lines, since, func(x line, at int64) int { return cmp.Compare(x.at, at) })
 			for ; i < len(lines) && lines[i].at < until; i++ {
 				x := &lines[i]
-				if !x.service.Runs(day - x.after) {
+				if !t.RunsOn(x.trip, day-x.after) {
 					continue
 				}
-				l := Leg{Trip: x.trip, Day: day - x.after, From: x.from, To: x.to, Dep: x.zone.start(day-x.after) + x.dep}
+				l := Leg{Trip: x.trip, Day: day - x.after, From: x.from, To: x.to, Dep: t.companyZn[x.company].start(day-x.after) + x.dep}
 				if l.Arr = l.Dep + x.takes; l.Dep >= start && l.Dep < end && !q.Full[l] && !yield(l, x) {
 					return
 				}
@@ -129,7 +127,7 @@ func (q *Query) runs(lines []line, slack, start, end int64) iter.Seq2[Leg, *line
 func (t *Timetable) rides(q *Query, hops []hop, start, end int64) []Leg {
 	lines := t.lines(q, hops)
 	list := make([]Leg, 0, len(lines)*int(max(0, end-start)/86400+1))
-	for l := range q.runs(lines, t.slack, start, end) {
+	for l := range t.runs(q, lines, start, end) {
 		list = append(list, l)
 	}
 	slices.SortFunc(list, func(a, b Leg) int {
@@ -171,7 +169,7 @@ type changes struct {
 // departure is a ride from the city of departure, wherever it ends.
 type departure struct {
 	Leg
-	ends []stopover
+	place int32 // of its call
 }
 
 // stopover is where a ride from the city of departure may end in a change.
@@ -194,8 +192,8 @@ func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
 	open.Full = nil // whether a ride is full is asked where its end is known
 	direct := t.rides(&c.q, t.between(c.q.From, c.q.To), start, end)
 	list := make([]departure, 0, len(c.calls)*int((end-start)/86400+1))
-	for l, x := range open.runs(c.calls, t.slack, start, end) {
-		list = append(list, departure{l, c.ends[x.place]})
+	for l, x := range t.runs(&open, c.calls, start, end) {
+		list = append(list, departure{l, x.place})
 	}
 	slices.SortFunc(list, func(a, b departure) int { return cmp.Compare(a.Dep, b.Dep) })
 	c.found, c.best = nil, never
@@ -204,7 +202,7 @@ func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
 			c.best = min(c.best, direct[n].Arr)
 			direct = direct[:n]
 		}
-		c.connect(d.Leg, d.ends)
+		c.connect(d.Leg, c.ends[d.place])
 	}
 	for _, l := range direct {
 		c.best = min(c.best, l.Arr)
@@ -276,7 +274,7 @@ func (c *changes) connect(first Leg, ends []stopover) {
 		if e.on.lines == nil {
 			e.on.lines = t.lines(&c.q, e.on.hops)
 		}
-		for second := range c.q.runs(e.on.lines, t.slack, ready, latest+1) {
+		for second := range t.runs(&c.q, e.on.lines, ready, latest+1) {
 			if second.Arr <= c.best && t.canChange(&first, &second) {
 				c.keep(Journey{first, second})
 			}
