@@ -43,17 +43,19 @@ func (c *conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// whole writes a reply in one piece where it can: net/http sends what is flushed, and what is held then leaves at once.
-func (c *conn) whole(w http.ResponseWriter, status int, body []byte) {
+// whole sends a reply in one piece where it can: net/http sends what is flushed, and what is held then leaves at once.
+func (c *conn) whole(w http.ResponseWriter, status int, body *wire.Writer) {
 	if c != nil {
 		c.held = newWriter()
 	}
 	w.WriteHeader(status)
-	w.Write(body)
+	w.Write(body.B)
 	if c == nil {
+		keepWriter(body)
 		return
 	}
 	http.NewResponseController(w).Flush()
+	keepWriter(body) // a slow reader has it waiting only once
 	held := c.held
 	c.held = nil
 	if _, err := c.Conn.Write(held.B); err != nil {

@@ -244,8 +244,7 @@ func send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
 	h := w.Header()
 	h["Content-Type"] = contentType
 	h["Content-Length"] = []string{strconv.Itoa(len(buf.B))}
-	w.(*recorder).conn.whole(w, status, buf.B)
-	keepWriter(buf)
+	w.(*recorder).conn.whole(w, status, buf)
 }
 
 // wrote tells the number of the journal line a write ended in.

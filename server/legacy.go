@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"net/http"
 	"regexp"
+	"strconv"
 	"time"
 
 	"waybill/auth"
@@ -263,6 +264,7 @@ func (s *Server) getMigrationGuide(w http.ResponseWriter, _ *http.Request) error
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", guidePolicy)
+	w.Header().Set("Content-Length", strconv.Itoa(page.Len()))
 	_, err := page.WriteTo(w)
 	return err
 }

@@ -267,18 +267,22 @@ func writeRoute(w *wire.Writer, f *schedule.Form) {
 // writeStop writes a Stop of a slice. The first has no arrival, the last no
 // departure; an offer's has cityStopId instead of arrivalDate.
 func (x *ride) writeStop(w *wire.Writer, i int16) {
-	call := &x.Run.Form.Stops[i]
+	call, dep := &x.Run.Form.Stops[i], x.Run.Dep(i)
+	zone := location(call.City.Zone)
 	clock := func(name string, at time.Time, shown bool) {
 		if !shown {
 			w.Null(name)
 			return
 		}
-		local := at.Add(time.Duration(x.Run.Offsets[i]) * time.Second).UTC()
+		// The run has the offset at the departure; clocks may change while the bus stands there.
+		_, then := at.In(zone).Zone()
+		_, later := dep.In(zone).Zone()
+		local := at.Add(time.Duration(int(x.Run.Offsets[i])+then-later) * time.Second).UTC()
 		w.String(name, local.Format("15:04"))
 	}
 	w.Object("")
 	w.String("id", call.Stop.ID)
-	clock("departureTime", x.Run.Dep(i), i < x.To)
+	clock("departureTime", dep, i < x.To)
 	clock("arrivalTime", x.Run.Arr(i), i > x.From)
 	w.String("platform", call.Stop.Platform)
 	switch {
