@@ -84,7 +84,7 @@ func number[T ~int | ~int16 | ~int32 | ~int64 | ~uint8](c *coder, name string, v
 func unless[T ~int16 | ~int64 | ~uint8](c *coder, name string, v *T, mostly T) {
 	if c.optional(name, *v != mostly) {
 		number(c, name, v)
-	} else {
+	} else if !c.writing() { // what is written is shared
 		*v = mostly
 	}
 }
