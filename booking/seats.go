@@ -105,7 +105,9 @@ func (s *seating) present(tt *schedule.Timetable) *schedule.Form {
 // seatSet is a set of seats: seat 1 is the lowest bit.
 type seatSet [(schedule.MaxSeats + 63) / 64]uint64
 
-func (s *seatSet) has(seat int16) bool { return seat > 0 && s[(seat-1)/64]>>((seat-1)%64)&1 == 1 }
+func (s *seatSet) has(seat int16) bool {
+	return seat > 0 && int(seat) <= 64*len(s) && s[(seat-1)/64]>>((seat-1)%64)&1 == 1
+}
 
 func (s *seatSet) count() (n int) {
 	for _, word := range s {

@@ -39,6 +39,9 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 			from := int16(rnd.IntN(stops - 1))
 			to := from + 1 + int16(rnd.IntN(stops-1-int(from)))
 			h := hold{until: now + rnd.Int64N(60), from: from, to: to, seat: int16(1 + rnd.IntN(72))}
+			if rnd.IntN(20) == 0 {
+				h.seat = int16(rnd.IntN(math.MaxUint16) - math.MaxInt16) // of no bus: only a forged journal has it
+			}
 			switch rnd.IntN(5) {
 			case 0:
 				h.until = math.MaxInt64

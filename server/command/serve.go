@@ -155,8 +155,8 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 	return exitCode(err), err
 }
 
-// boundMemory has garbage collected earlier where much is remembered, which never is garbage: half of it as much again
-// is room enough. Where little is, that would cost more than it saves.
+// boundMemory has garbage collected at half again of what lives instead of at twice that, once much does. With little
+// in memory that would cost more time than it saves room.
 func boundMemory(stopped <-chan struct{}) {
 	const much = 256 << 20 // bytes
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
