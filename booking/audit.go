@@ -153,20 +153,16 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 		}
 		form := run.seats.present(tt)
 		end := int16(len(form.Stops) - 1)
-		unheld := func(from, to int16, holds []hold) seatSet {
-			var x left
-			run.seats.find(&x, form, from, to, holds, now)
-			return x.seats
-		}
+		unheld, unsold := run.seats.taken(form, holds[run.seats], now), run.seats.taken(form, sold[run.seats], now)
 		for at := range end {
-			if *run.seats.free(form, at, at+1, now) != unheld(at, at+1, holds[run.seats]) {
+			if run.seats.free(form, at, at+1, now) != unheld.free(at, at+1) {
 				return b, fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not those that no ticket has", form.Trip, run.Day, at+1)
 			}
 		}
-		none, some := unheld(0, end, holds[run.seats]), unheld(0, end, sold[run.seats])
-		free, unsold := none.count(), some.count()
+		held, some := unheld.free(0, end), unsold.free(0, end)
+		free, rest := held.count(), some.count()
 		b.runs, b.seats = b.runs+1, b.seats+int(form.Bus.Seats)
-		b.sold, b.held = b.sold+int(form.Bus.Seats)-unsold, b.held+unsold-free
+		b.sold, b.held = b.sold+int(form.Bus.Seats)-rest, b.held+rest-free
 	}
 	return b, nil
 }

@@ -80,8 +80,7 @@ type Booking struct {
 	ID, Partner      ID
 	Created, Updated int64 // Unix milliseconds
 	Tickets          []Ticket
-
-	number uint32 // in the order of creation, from 0
+	number           uint32 // in the order of creation, from 0
 }
 
 // Ticket is one passenger's seat on one journey: an order, in the words of the legacy interface.
@@ -114,8 +113,7 @@ type Run struct {
 	Day     schedule.Day
 	Start   int64   // Unix seconds: when the service day starts
 	Offsets []int32 // seconds ahead of UTC of the clock at each stop
-
-	seats *seating
+	seats   *seating
 }
 
 // NewRun makes a run with the id that its content has.

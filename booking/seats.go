@@ -11,30 +11,26 @@ import (
 
 // runKey tells one bus on one day from all others, whatever form it was sold in.
 type runKey struct {
-	trip string
+	trip uint64 // see schedule.TripKey
 	day  schedule.Day
 }
 
-func (r *Run) key() runKey { return runKey{r.Form.Trip, r.Day} }
+func (r *Run) key() runKey { return runKey{r.Form.TripKey(), r.Day} }
 
 // seating is who holds which seat of a run.
 type seating struct {
 	sold  []*Run // the forms it was sold in
 	holds []hold
-	known []left // what was asked for last
+	known taken // by the holds, in the form that was asked for last
 }
 
-// left are the seats that are left between two stops of a form. They stay so until an instant, in Unix milliseconds,
-// but for what is sold.
-type left struct {
-	form     *schedule.Form
-	from, to int16
-	until    int64
-	seats    seatSet
+// taken are the seats of a form that are taken on each segment, from one stop to the next, a bit each. They stay so
+// until an instant, in Unix milliseconds, but for what is sold.
+type taken struct {
+	form  *schedule.Form
+	until int64
+	bits  []uint64 // by segment
 }
-
-// maxKnown is how many answers a run remembers.
-const maxKnown = 4
 
 // hold is a ticket's seat on a part of the run. It is free from until on.
 type hold struct {
@@ -48,7 +44,7 @@ type hold struct {
 // set makes h the ticket's hold.
 func (s *seating) set(h hold, now int64) {
 	if i := slices.IndexFunc(s.holds, func(old hold) bool { return old.ticket == h.ticket }); i >= 0 {
-		s.holds[i], s.known = h, s.known[:0]
+		s.holds[i], s.known = h, taken{}
 		return
 	}
 	s.add(h, now)
@@ -60,9 +56,7 @@ func (s *seating) add(h hold, now int64) {
 		s.forget(now)
 	}
 	s.holds = append(s.holds, h)
-	for i := range s.known {
-		s.known[i].take(s.sold, &h)
-	}
+	s.known.take(s.sold, &h)
 }
 
 // forget drops the holds that have run out. They decide nothing any more.
@@ -70,12 +64,19 @@ func (s *seating) forget(now int64) {
 	s.holds = slices.DeleteFunc(s.holds, func(old hold) bool { return old.until <= now })
 }
 
-// take takes a hold's seat out, if the hold is on the way.
-func (x *left) take(sold []*Run, h *hold) {
-	if start, end := sold[h.sold].within(x.form, h.from, h.to); start < x.to && x.from < end {
-		if x.until = min(x.until, h.until); x.seats.has(h.seat) {
-			x.seats[(h.seat-1)/64] &^= 1 << ((h.seat - 1) % 64)
-		}
+// words is how many numbers of 64 bits hold the seats of a segment.
+func (x *taken) words() int { return (int(x.form.Bus.Seats) + 63) / 64 }
+
+// take takes a hold's seat on the segments of its ride.
+func (x *taken) take(sold []*Run, h *hold) {
+	if x.form == nil {
+		return // nobody has asked yet
+	}
+	x.until = min(x.until, h.until)
+	start, end := sold[h.sold].within(x.form, h.from, h.to)
+	bit, n := int(h.seat)-1, x.words()
+	for at := int(start); at < int(end) && 0 <= bit && bit < 64*n; at++ {
+		x.bits[at*n+bit/64] |= 1 << (bit % 64)
 	}
 }
 
@@ -144,35 +145,37 @@ func (s *seatSet) together(n int) []int16 {
 	return first
 }
 
-// free gives the seats that are free between two stops of a form at an instant. It remembers them.
-func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) *seatSet {
-	for i := range s.known {
-		if x := &s.known[i]; x.form == form && x.from == from && x.to == to && now.UnixMilli() < x.until {
-			return &x.seats
-		}
+// free gives the seats that are free between two stops of a form at an instant.
+func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) seatSet {
+	if s.known.form != form || now.UnixMilli() >= s.known.until {
+		s.forget(now.UnixMilli())
+		s.known = s.taken(form, s.holds, now)
 	}
-	if len(s.known) == maxKnown {
-		s.known = s.known[:0]
-	}
-	s.forget(now.UnixMilli())
-	s.known = append(s.known, left{})
-	x := &s.known[len(s.known)-1]
-	s.find(x, form, from, to, s.holds, now)
-	return &x.seats
+	return s.known.free(from, to)
 }
 
-// find sets x to the seats of a form that none of the holds has between two of its stops at an instant.
-func (s *seating) find(x *left, form *schedule.Form, from, to int16, holds []hold, now time.Time) {
-	*x = left{form: form, from: from, to: to, until: math.MaxInt64}
-	for i, n := 0, int(form.Bus.Seats); n > 0; i, n = i+1, n-64 {
-		x.seats[i] = math.MaxUint64 >> max(0, 64-n)
-	}
-	at := now.UnixMilli()
+// taken gives the seats of a form that holds have at an instant.
+func (s *seating) taken(form *schedule.Form, holds []hold, now time.Time) taken {
+	x := taken{form: form, until: math.MaxInt64}
+	x.bits = make([]uint64, (len(form.Stops)-1)*x.words())
 	for i := range holds {
-		if h := &holds[i]; h.until > at {
-			x.take(s.sold, h)
+		if holds[i].until > now.UnixMilli() {
+			x.take(s.sold, &holds[i])
 		}
 	}
+	return x
+}
+
+// free gives the seats that are taken on no segment between two stops.
+func (x *taken) free(from, to int16) (free seatSet) {
+	n := x.words()
+	for i := range n {
+		free[i] = math.MaxUint64 >> max(0, 64*(i+1)-int(x.form.Bus.Seats))
+		for at := int(from)*n + i; at < int(to)*n; at += n {
+			free[i] &^= x.bits[at]
+		}
+	}
+	return free
 }
 
 // within gives the part of a form that a ride of the run covers. A stop that is
@@ -201,11 +204,12 @@ func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
 
 // SeatsLeft tells how many seats are free for a ride.
 func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) int {
-	held := s.seatings[runKey{tt.Trips[l.Trip].ID, l.Day}]
+	held := s.seatings[runKey{tt.TripKey(l.Trip), l.Day}]
 	if held == nil {
 		return tt.Seats(l.Trip)
 	}
-	return held.free(tt.Form(l.Trip), l.From, l.To, now).count()
+	free := held.free(tt.Form(l.Trip), l.From, l.To, now)
+	return free.count()
 }
 
 // reseat finds seats for the legs of a ticket whose hold has run out: the same, or else, with other, any. picked are
@@ -215,13 +219,12 @@ func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating]
 	for i := range legs {
 		l, seats := &legs[i], legs[i].Run.seats
 		form := seats.present(tt)
-		from, to := l.Run.within(form, l.From, l.To)
-		var free left
-		seats.find(&free, form, from, to, slices.Concat(seats.holds, picked[seats]), now)
+		held := seats.taken(form, slices.Concat(seats.holds, picked[seats]), now)
+		free := held.free(l.Run.within(form, l.From, l.To))
 		switch {
-		case free.seats.has(l.Seat):
-		case other && free.seats.count() > 0:
-			l.Seat = free.seats.together(1)[0]
+		case free.has(l.Seat):
+		case other && free.count() > 0:
+			l.Seat = free.together(1)[0]
 		default:
 			return nil
 		}

@@ -42,7 +42,8 @@ type LegRef struct {
 	Print    uint32
 }
 
-// tripKey stands for a trip in an offer token, whatever the length of its id.
+// TripKey stands for a trip where its id is too long: in an offer token, and where runs are looked up.
+func (t *Timetable) TripKey(trip int32) uint64 { return t.keys[trip] }
 func tripKey(id string) uint64 {
 	sum := sha256.Sum256([]byte(id))
 	return binary.BigEndian.Uint64(sum[:])
@@ -95,7 +96,8 @@ type Form struct {
 	Rules     []RefundRule `json:"rules,omitempty"` // the longest time first
 	Discounts []Discount   `json:"discounts,omitempty"`
 
-	key string
+	key  string
+	trip uint64
 }
 
 // FormStop is one call of a trip.
@@ -127,10 +129,13 @@ func (t *Timetable) Form(trip int32) *Form {
 		call.City.Names, call.Stop.City = Names{}, 0
 		f.Stops = append(f.Stops, call)
 	}
-	f.key = formKey(f.Encode())
+	f.key, f.trip = formKey(f.Encode()), t.keys[trip]
 	t.forms[trip].CompareAndSwap(nil, f)
 	return t.forms[trip].Load()
 }
+
+// TripKey is that of the form's trip.
+func (f *Form) TripKey() uint64 { return f.trip }
 
 // Key gives the name of a form: a hash of its content, 16 URL-safe characters.
 func (f *Form) Key() string { return f.key }
@@ -148,6 +153,7 @@ func (f *Form) Encode() []byte {
 func DecodeForm(data []byte) (*Form, error) {
 	f := &Form{key: formKey(data)}
 	err := json.Unmarshal(data, f)
+	f.trip = tripKey(f.Trip)
 	if err == nil && len(f.Stops) < 2 {
 		err = errors.New("fewer than two stops")
 	}

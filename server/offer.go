@@ -67,10 +67,10 @@ func (s *Server) writeToken(w *wire.Writer, f *found, partner auth.ID, o *offer)
 		o.legs = append(o.legs, f.tt.Ref(&f.legs[i]))
 	}
 	o.fares = fares(o.fares[:0], f.tt, f.legs)
-	var room [256]byte
+	o.room = o.append(o.room[:0])
 	w.Key("id")
 	w.B = append(w.B, '"')
-	w.B = s.ring.Load().Sign(w.B, o.append(room[:0]))
+	w.B = s.ring.Load().Sign(w.B, o.room)
 	w.B = append(w.B, '"')
 }
 
@@ -230,6 +230,7 @@ type offer struct {
 	expires time.Time
 	legs    []schedule.LegRef
 	fares   []fare
+	room    []byte // for its payload
 }
 
 // fare is what the legs cost in a currency, discount taken off, in minor units.
