@@ -166,7 +166,9 @@ func (r *replay[S, E]) thawFrom(seq uint64) error {
 		case head.Seq != seq || start != snapshotStart(head):
 			return inFile(name, "does not start with the line that its name says")
 		}
-		if r.proof = max(r.proof, seq); refused != nil {
+		if r.proof = max(r.proof, seq); errors.Is(refused, ErrOlder) {
+			return fmt.Errorf("%s: %w", name, refused)
+		} else if refused != nil {
 			return inFile(name, refused.Error())
 		}
 		r.state, r.from, r.thawed = state, head, f.Size()

@@ -41,6 +41,8 @@ var (
 	ErrLocked = errors.New("store: the directory is in use by another process")
 	// ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
 	ErrNewer = errors.New("store: written by a newer version")
+	// ErrOlder is returned by Thaw for a snapshot of an earlier version, which lacks a part of the state.
+	ErrOlder = errors.New("store: written by an earlier version")
 	// ErrFailed is returned once a write or sync of the journal has failed. What was being updated may or may not
 	// survive; nothing is acknowledged from then on.
 	ErrFailed = errors.New("store: the journal cannot be written")
