@@ -1,0 +1,90 @@
+package outbound
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net/mail"
+	"strings"
+	"testing"
+)
+
+// read reads a message as a mail program does.
+func read(t testing.TB, message []byte) (header mail.Header, subject, text string) {
+	t.Helper()
+	m, err := mail.ReadMessage(bytes.NewReader(message))
+	if err != nil {
+		t.Fatalf("%v: %q", err, message)
+	}
+	if subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject")); err != nil {
+		t.Errorf("%v: %q", err, message)
+	}
+	body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+	if err != nil {
+		t.Errorf("%v: %q", err, message)
+	}
+	return m.Header, subject, string(body)
+}
+
+func TestAMessageIsWhatRFC5322Says(t *testing.T) {
+	got := Message(from, lesia, "Your ticket", "Seat 4 = window\nKyïv\n", "uF3bx_1-a", noon)
+	want := strings.ReplaceAll(`From: tickets@waybill.example
+To: lesia@example.com
+Subject: Your ticket
+Date: Fri, 20 Nov 2026 10:00:00 +0000
+Message-ID: <uF3bx_1-a@waybill.example>
+MIME-Version: 1.0
+Content-Type: text/plain; charset=utf-8
+Content-Transfer-Encoding: quoted-printable
+Auto-Submitted: auto-generated
+
+Seat 4 =3D window
+Ky=C3=AFv
+`, "\n", "\r\n")
+	if string(got) != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if !bytes.Equal(got, Message(from, lesia, "Your ticket", "Seat 4 = window\nKyïv\n", "uF3bx_1-a", noon.UTC())) {
+		t.Error("another time it is another message")
+	}
+}
+
+func TestSubjectAndTextArriveAsTheyWere(t *testing.T) {
+	long := strings.Repeat("Київ – Warszawa Zachodnia, ", 60)
+	for _, c := range []struct{ subject, text, want string }{
+		{"", "", "\r\n"},
+		{"Ваш квиток: Київ – Warszawa", "Привіт, Лесю!\n\n.\n..\nДо зустрічі\n", "Привіт, Лесю!\r\n\r\n.\r\n..\r\nДо зустрічі\r\n"},
+		{"Plain", "no line end", "no line end\r\n"},
+		{"Plain", "CRLF\r\nand CR\rand LF\n", "CRLF\r\nand CR\r\nand LF\r\n"},
+		{"Plain", "a space at the end \n\tand a tab\t", "a space at the end \r\n\tand a tab\t\r\n"},
+		{long, long + "\nFrom here\n" + long, long + "\r\nFrom here\r\n" + long + "\r\n"},
+	} {
+		message := Message(from, lesia, c.subject, c.text, "1", noon)
+		if _, subject, text := read(t, message); subject != c.subject || text != c.want {
+			t.Errorf("%q %q arrive as %q %q", c.subject, c.text, subject, text)
+		}
+		for line := range strings.SplitSeq(strings.TrimSuffix(string(message), "\r\n"), "\r\n") {
+			if len(line) > 100 || strings.ContainsAny(line, "\r\n") || strings.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
+				t.Errorf("the line %q", line)
+			}
+		}
+		if !bytes.HasSuffix(message, []byte("\r\n")) || c.text != "" && bytes.HasSuffix(message, []byte("\r\n\r\n")) {
+			t.Errorf("its end is %q", message[len(message)-10:])
+		}
+	}
+}
+
+func TestNoInputAddsAHeader(t *testing.T) {
+	for _, evil := range []string{"\r\nBcc: x@example.com", "\nBcc: x@example.com", "\rBcc: x@example.com", "\r\n\r\nhello", "\x00\r\n\tBcc: x", "é\r\nBcc: x@example.com"} {
+		message := Message(from+evil, lesia+evil, "Subject"+evil, "text"+evil, "id"+evil, noon)
+		header, subject, text := read(t, message)
+		clean := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(evil)
+		if len(header) != 9 || header.Get("Bcc") != "" || subject != "Subject"+clean || header.Get("To") != lesia+clean || !strings.HasPrefix(text, "text") {
+			t.Errorf("%q gives %q", evil, message)
+		}
+		if bytes.Contains(message, []byte{0}) || bytes.Contains(bytes.ReplaceAll(message, []byte("\r\n"), nil), []byte("\r")) || bytes.Contains(bytes.ReplaceAll(message, []byte("\r\n"), nil), []byte("\n")) {
+			t.Errorf("%q gives %q", evil, message)
+		}
+	}
+}

@@ -1,0 +1,259 @@
+// Package outbound is what leaves the process: signed HTTP calls ([Peer]) and e-mail ([Mailer]), of whatever content.
+//
+// One call is one attempt; nothing is kept, asked again or logged here. After an error that does not wrap [ErrRefused]
+// the peer may have what was sent, or not, and can be asked again with the same id. Errors tell the step and the code of
+// the answer, not what was sent, nor what the peer said, which may quote it: errors end in logs.
+package outbound
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	"net/http"
+	"net/mail"
+	"net/smtp"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrRefused is wrapped by errors where the peer said no for good (HTTP 4xx but 408, 425 and 429; SMTP 5yz): asking
+// again is no use. Any other error may pass.
+var ErrRefused = errors.New("refused for good")
+
+const (
+	postTimeout = 5 * time.Second
+	mailTimeout = 30 * time.Second
+	idleTimeout = 4 * time.Second // of a connection: many servers close it after 5 s, and a call must not meet that
+	maxIdle     = 16              // connections to a peer that wait
+	maxAnswer   = 64 << 10        // bytes of an answer's body, and of its header
+	maxSaid     = 256 << 10       // bytes that a mail server may say in one delivery
+	needsAuth   = 530             // the reply to what may only follow AUTH, or STARTTLS
+)
+
+// Peer is an address that JSON is posted to.
+type Peer struct {
+	url       *url.URL
+	secret    []byte
+	timeout   time.Duration
+	transport *http.Transport
+}
+
+// NewPeer checks an address. The secret is what calls are signed with, timeout is for one attempt (0: 5 s).
+func NewPeer(address string, secret []byte, timeout time.Duration) (*Peer, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.Contains(address, "#") {
+		// The address is not shown: a password may be what is wrong in it.
+		return nil, errors.New("outbound: address: must be an absolute http or https URL with a host, without user and fragment")
+	}
+	// No Proxy: what the environment says must not lead a call elsewhere. A transport by itself follows no redirects.
+	transport := &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true, IdleConnTimeout: idleTimeout, MaxIdleConnsPerHost: maxIdle, MaxResponseHeaderBytes: maxAnswer}
+	return &Peer{u, bytes.Clone(secret), cmp.Or(timeout, postTimeout), transport}, nil
+}
+
+// Post posts body (JSON) once. By the id the peer knows a call that it has had before.
+func (p *Peer) Post(ctx context.Context, id string, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	mac := hmac.New(sha256.New, p.secret)
+	mac.Write(body)
+	r := &http.Request{Method: http.MethodPost, URL: p.url, ContentLength: int64(len(body)), Header: http.Header{
+		"Content-Type":      {"application/json"},
+		"User-Agent":        {"waybill"},
+		"Idempotency-Key":   {`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(id) + `"`},
+		"Waybill-Signature": {"sha256=" + hex.EncodeToString(mac.Sum(nil))},
+	}}
+	// There is no GetBody: with one, and an Idempotency-Key, the transport would post again by itself.
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	resp, err := p.transport.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		return failed(ctx, "post to "+p.url.Host, 0, false, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusSwitchingProtocols { // whose body is the connection, which no timeout ends
+		io.CopyN(io.Discard, resp.Body, maxAnswer+1) // to its end, so that the connection can be used again
+	}
+	code := resp.StatusCode
+	if code/100 == 2 {
+		return nil
+	}
+	mayPass := []int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}
+	return failed(ctx, "post to "+p.url.Host, code, code/100 == 4 && !slices.Contains(mayPass, code), nil)
+}
+
+// MailConfig names a mail server, and how to sign in there.
+type MailConfig struct {
+	Addr           string         // HOST:PORT
+	From           string         // a bare address
+	User, Password string         // sent by TLS only, but to a loopback address; without a user nobody signs in
+	TLS            string         // "": implicit on port 465, else STARTTLS where offered; "implicit", "starttls" (required), "none"
+	Roots          *x509.CertPool // nil: the system's
+	Timeout        time.Duration  // of the whole of one delivery; 0: 30 s
+}
+
+// Mailer delivers e-mail to one server.
+type Mailer struct {
+	cfg  MailConfig
+	host string
+}
+
+// NewMailer checks a configuration.
+func NewMailer(cfg MailConfig) (*Mailer, error) {
+	host, port, err := net.SplitHostPort(cfg.Addr)
+	n, noPort := strconv.ParseUint(port, 10, 16)
+	secret := cfg.User != "" && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, host) // as net/smtp has it
+	switch {
+	case err != nil || host == "" || noPort != nil || n == 0:
+		return nil, fmt.Errorf("outbound: mail server: %q is not HOST:PORT", cfg.Addr)
+	case !bare(cfg.From):
+		return nil, fmt.Errorf("outbound: sender: %q is not a bare e-mail address", cfg.From)
+	case !slices.Contains([]string{"", "implicit", "starttls", "none"}, cfg.TLS):
+		return nil, fmt.Errorf("outbound: TLS: %q is not implicit, starttls, none or nothing", cfg.TLS)
+	case secret && cfg.TLS == "none":
+		return nil, fmt.Errorf("outbound: TLS: without it no password is sent to %s", host)
+	case cfg.TLS == "" && n == 465:
+		cfg.TLS = "implicit"
+	case cfg.TLS == "" && secret:
+		cfg.TLS = "starttls" // else whoever stands between takes the offer away and reads the password
+	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, mailTimeout)
+	return &Mailer{cfg, host}, nil
+}
+
+// bare tells whether s is an e-mail address without a name, brackets or comments.
+func bare(s string) bool {
+	a, err := mail.ParseAddress(s)
+	return err == nil && a.Address == s
+}
+
+// Send delivers a message, as [Message] gives it, to one recipient over a connection of its own. The answer after its
+// last line decides. A no before MAIL, or 530, is about us and may pass. What is no bare address is refused unasked.
+func (m *Mailer) Send(ctx context.Context, to string, message []byte) error {
+	if !bare(to) {
+		return fmt.Errorf("outbound: mail: recipient: not a bare e-mail address: %w", ErrRefused)
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.cfg.Addr)
+	if err != nil {
+		return failed(ctx, "mail: connect", 0, false, err)
+	}
+	defer conn.Close()
+	// When the time is over, or the caller gives up, so does the connection.
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+	config := &tls.Config{ServerName: m.host, RootCAs: m.cfg.Roots}
+	var c *smtp.Client
+	for _, step := range []struct {
+		name  string
+		final bool // 5yz is about the message, and not about us
+		take  func() error
+	}{
+		{"greeting", false, func() (err error) {
+			conn := net.Conn(limitedConn{conn, io.LimitReader(conn, maxSaid)})
+			if m.cfg.TLS == "implicit" {
+				conn = tls.Client(conn, config)
+			}
+			c, err = smtp.NewClient(conn, m.host)
+			return err
+		}},
+		{"ehlo", false, func() error { return c.Hello(domain(m.cfg.From)) }}, // some servers turn net/smtp's "localhost" away
+		{"starttls", false, func() error {
+			if offered, _ := c.Extension("STARTTLS"); m.cfg.TLS == "starttls" || m.cfg.TLS == "" && offered {
+				return c.StartTLS(config)
+			}
+			return nil
+		}},
+		{"auth", false, func() error {
+			if m.cfg.User == "" {
+				return nil
+			}
+			return c.Auth(smtp.PlainAuth("", m.cfg.User, m.cfg.Password, m.host))
+		}},
+		{"mail", true, func() error { return c.Mail(m.cfg.From) }},
+		{"rcpt", true, func() error { return c.Rcpt(to) }},
+		{"data", true, func() error {
+			w, err := c.Data()
+			if err != nil {
+				return err
+			}
+			w.Write(message) // when this fails the last line is not sent, and the server may have said why
+			return w.Close()
+		}},
+	} {
+		if err := step.take(); err != nil {
+			reply, answered := errors.AsType[*textproto.Error](err)
+			if !answered { // no QUIT: it would end an open DATA, and half a message be delivered
+				return failed(ctx, "mail: "+step.name, 0, false, err)
+			}
+			if c != nil {
+				c.Quit()
+			}
+			return failed(ctx, "mail: "+step.name, reply.Code, step.final && reply.Code/100 == 5 && reply.Code != needsAuth, nil)
+		}
+	}
+	c.Quit() // the message is delivered, whatever comes of it
+	return nil
+}
+
+// limitedConn is a connection of which only so much is read: net/smtp has no limit of its own.
+type limitedConn struct {
+	net.Conn
+	io.Reader
+}
+
+func (c limitedConn) Read(b []byte) (int, error) { return c.Reader.Read(b) }
+
+func domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
+
+// Message gives an e-mail of plain text (RFC 5322), sent at an instant. The same input gives the same bytes, so that who
+// gets it twice sees that by its Message-ID. No input adds a header.
+func Message(from, to, subject, text, id string, at time.Time) []byte {
+	value := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace
+	// A long subject becomes several encoded words, one a line, as a line may have 998 bytes.
+	subject = strings.ReplaceAll(mime.BEncoding.Encode("utf-8", value(subject)), "?= =?", "?=\r\n =?")
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\nSubject: %s\r\n", value(from), value(to), subject)
+	fmt.Fprintf(&b, "Date: %s\r\nMessage-ID: <%s@%s>\r\n", at.UTC().Format(time.RFC1123Z), value(id), value(domain(from)))
+	b.WriteString("MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n")
+	b.WriteString("Auto-Submitted: auto-generated\r\n\r\n") // no vacation notice answers that (RFC 3834)
+	w := quotedprintable.NewWriter(&b)                      // which makes every line end CRLF
+	io.WriteString(w, strings.TrimSuffix(text, "\n")+"\n")
+	w.Close()
+	return b.Bytes()
+}
+
+// failed is the error of a step: with the code of an answer, or, without one (0), of what befell the connection. Other
+// errors are not shown: net/http and net/smtp quote what they cannot read.
+func failed(ctx context.Context, step string, code int, refused bool, err error) error {
+	network, broken := errors.AsType[*net.OpError](err)
+	certificate, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case refused:
+		err = fmt.Errorf("%d: %w", code, ErrRefused)
+	case code != 0:
+		err = errors.New(strconv.Itoa(code))
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case broken:
+		err = network
+	case untrusted:
+		err = certificate
+	default:
+		err = errors.New("no answer, or none that can be read")
+	}
+	return fmt.Errorf("outbound: %s: %w", step, err)
+}
