@@ -2,6 +2,7 @@ package booking
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"waybill/schedule"
@@ -35,6 +36,16 @@ type (
 		Tickets           []NewTicket
 		Passengers        []Passenger // of the tickets, in their order; none once they are erased
 		Salt              [16]byte    // of the personal data
+		Retry             *Retry      // nil: no key was given
+	}
+	// Retry is how a request is known again by the key that its partner gave it (contract §8). It stands in each line
+	// that comes of it; the answer stands in the last, in its personal part.
+	Retry struct {
+		Key    string        `json:"key"`
+		Hash   string        `json:"hash"`             // hex SHA-256 of method, path and body
+		Status int           `json:"status,omitempty"` // of the answer; 0 while it is not known
+		Reply  func() []byte `json:"-"`                // writes the answer's body; nil in a replay
+		Salt   ID            `json:"-"`                // of the personal part
 	}
 	// SoldLeg is what all tickets of a new booking share of a leg.
 	SoldLeg struct {
@@ -54,6 +65,9 @@ type (
 		Ticket  ID      `json:"ticket"`
 		Seats   []int16 `json:"seats,omitempty"`
 		Request string  `json:"request"`
+		Retry   *Retry  `json:"retry,omitempty"`
+		// Sends names what is to be sent to the passenger once it is done: Email, or Phone and its position.
+		Sends []string `json:"sends,omitempty"`
 	}
 	// TicketPaid says that a ticket was paid.
 	TicketPaid struct{ Settled }
@@ -77,6 +91,18 @@ type (
 		Booking ID               `json:"booking"`
 		Request string           `json:"request"`
 		Tickets []CanceledTicket `json:"tickets"`
+		Retry   *Retry           `json:"retry,omitempty"`
+	}
+	// TicketsUncompleted notes that the payment window of tickets was over at an instant, once for each. It decides
+	// nothing: they were Uncompleted before it was written.
+	TicketsUncompleted struct {
+		Booking ID              `json:"booking"`
+		At      time.Time       `json:"at"`
+		Tickets []OverdueTicket `json:"tickets"`
+	}
+	// OverdueTicket is one of them.
+	OverdueTicket struct {
+		ID ID `json:"id"`
 	}
 	// CanceledTicket is one of them. Terms, one per leg, say how a refund came about.
 	CanceledTicket struct {
@@ -107,6 +133,23 @@ type (
 	}
 )
 
+// PersonalPart gives what stands in the personal part of the line with the answer.
+func (r *Retry) PersonalPart() any {
+	if r == nil || r.Status == 0 {
+		return nil
+	}
+	part := &struct {
+		Salt  ID     `json:"salt"`
+		Reply string `json:"reply"`
+	}{Salt: r.Salt}
+	if r.Reply != nil {
+		part.Reply = string(r.Reply())
+	}
+	return part
+}
+
+func (e *TicketsCanceled) PersonalPart() any { return e.Retry.PersonalPart() }
+
 // By gives the event of an action that is done.
 func (e *Settled) By(action Action) any {
 	if action == Book {
@@ -120,6 +163,7 @@ type Selection struct {
 	Partner ID
 	Booking *ID
 	Tickets []ID // nil: all of the booking
+	Done    []ID // those that need nothing more: an earlier attempt of the same request got so far
 }
 
 // Select gives the tickets selected, each once, with their bookings. Its error is ErrNotFound.
@@ -140,7 +184,7 @@ func (s *State) Select(sel Selection) (orders []Order, err error) {
 		if b == nil || sel.Booking != nil && b.ID != *sel.Booking {
 			return nil, ErrNotFound
 		}
-		if !given[id] {
+		if !given[id] && !slices.Contains(sel.Done, id) {
 			given[id] = true
 			orders = append(orders, Order{b, t})
 		}
@@ -195,16 +239,16 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 }
 
 // Answer decides on the provider's answer about a ticket: it is paid or booked, as was asked for, or refused.
-func (s *State) Answer(ticket ID, confirmed bool) (event any, err error) {
+func (s *State) Answer(ticket ID, confirmed, phones bool) (event any, err error) {
 	b, t := s.AnyTicket(ticket)
 	if t == nil || t.Asked == 0 {
 		return nil, ErrNotFound
 	}
-	request := s.asks[ticket].Request
+	ask := s.asks[ticket]
 	if !confirmed {
-		return &Refused{b.ID, ticket, t.Asked, request}, nil
+		return &Refused{b.ID, ticket, t.Asked, ask.Request}, nil
 	}
-	return (&Settled{Booking: b.ID, Ticket: ticket, Request: request}).By(t.Asked), nil
+	return (&Settled{Booking: b.ID, Ticket: ticket, Request: ask.Request, Retry: ask.Retry, Sends: s.Contacts(ticket, phones)}).By(t.Asked), nil
 }
 
 // Cancel decides to cancel tickets: an event for each of their bookings. Errors: ErrNotFound, *Conflict.
@@ -270,13 +314,14 @@ func (s *State) settle(now time.Time, e *Settled, action Action) {
 	t.Phase, _ = t.next(action, now)
 	t.Carrier, t.Asked = 0, 0
 	delete(s.asks, t.ID)
+	delete(s.late, t.ID)
 	t.sit(e.Seats, now)
 }
 
 func (s *State) ApplyAsked(now time.Time, e *Asked) {
 	t := s.renew(e.Booking, now).find(e.Ticket)
 	t.Asked = e.Action
-	s.asks[t.ID] = Ask{e.Key, e.Request}
+	s.asks[t.ID] = Ask{e.Key, e.Request, e.Retry}
 	t.sit(e.Seats, now)
 }
 
@@ -292,6 +337,7 @@ func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 	for _, c := range e.Tickets {
 		t := b.find(c.ID)
 		t.Was, t.Phase = t.Phase, Canceled
+		delete(s.late, t.ID)
 		if c.Refunded {
 			t.Phase, t.Refund = Refunded, c.Refund
 		}
@@ -301,12 +347,4 @@ func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 
 func (s *State) ApplyCarrierSet(now time.Time, e *CarrierSet) {
 	s.renew(e.Booking, now).find(e.Ticket).Carrier = e.Status
-}
-
-// Forget forgets the passengers of tickets.
-func (s *State) Forget(now time.Time, tickets []ID) {
-	for _, id := range tickets {
-		b, _ := s.AnyTicket(id)
-		s.renew(b.ID, now).find(id).Passenger = NewPassenger("", "", "", nil)
-	}
 }

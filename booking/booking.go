@@ -95,6 +95,7 @@ type Ticket struct {
 	Carrier   Carrier
 	Was       Phase  // of a Canceled ticket: its phase before
 	Asked     Action // what the provider was asked to confirm and has not answered
+	Noticed   bool   // that its payment window was over stands in the journal
 }
 
 // Leg is a ride as it was sold.

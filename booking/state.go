@@ -24,6 +24,9 @@ type State struct {
 	order    []*Run // in the order they were first sold
 	seatings map[runKey]*seating
 	asks     map[ID]Ask // by ticket
+
+	noticed uint32      // up to which booking there is nothing to note, see Overdue
+	late    map[ID]bool // tickets that are in a booking made after them, or before, and may have to be noted
 }
 
 // listKey names a list: a partner's bookings that leave on a UTC day, or all of them.
@@ -43,13 +46,14 @@ const anyDay schedule.Day = math.MinInt32
 type Ask struct {
 	Key     ID // the idempotency id
 	Request string
+	Retry   *Retry
 }
 
 // NewState gives the state before the first booking.
 func NewState() *State {
 	return &State{
 		byID: map[ID]uint32{}, byTicket: map[ID]uint32{}, lists: map[listKey]list{}, forms: map[string]*schedule.Form{},
-		runs: map[RunID]*Run{}, seatings: map[runKey]*seating{}, asks: map[ID]Ask{},
+		runs: map[RunID]*Run{}, seatings: map[runKey]*seating{}, asks: map[ID]Ask{}, late: map[ID]bool{},
 	}
 }
 
@@ -152,6 +156,12 @@ func (s *State) Asked(f func(*Booking, *Ticket, Ask)) {
 	}
 }
 
+// Ask finds what the provider was asked about a ticket and has not answered; false is nothing.
+func (s *State) Ask(ticket ID) (Ask, bool) {
+	ask, ok := s.asks[ticket]
+	return ask, ok
+}
+
 // RunByID finds a run that was sold; nil when none was.
 func (s *State) RunByID(id RunID) *Run { return s.runs[id] }
 
@@ -165,6 +175,7 @@ func (s *State) add(b *Booking, now time.Time) {
 	s.byID[b.ID] = b.number
 	s.list(b, true)
 	for i := range b.Tickets {
+		s.keepLate(b, &b.Tickets[i])
 		s.byTicket[b.Tickets[i].ID] = b.number
 		for _, l := range b.Tickets[i].Itinerary() {
 			l.Run.seats.add(l.hold(b.Tickets[i].ID, b.Tickets[i].until()), now.UnixMilli())
@@ -347,6 +358,7 @@ func (s *State) ApplyMoved(now time.Time, e *Moved) {
 	s.list(from, true)
 	s.list(to, true)
 	s.byTicket[t.ID] = to.number
+	s.keepLate(to, &t)
 	if len(from.Tickets) == 0 {
 		s.bookings[from.number] = nil
 		delete(s.byID, from.ID)

@@ -3,50 +3,79 @@ package server
 import (
 	"cmp"
 	"context"
+	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/schedule"
 	"waybill/server/wire"
 )
 
 // act answers POST /v2/bookings/{id}/pay, /book and /cancel.
-func (s *Server) act(action booking.Action) func(http.ResponseWriter, *http.Request, *auth.Partner) error {
-	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-		ids, err := readSubset(w, r)
+func (s *Server) act(action booking.Action) func(http.ResponseWriter, *http.Request, *auth.Partner, *attempt) error {
+	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner, try *attempt) error {
+		sel, err := s.subset(w, r, p)
 		if err != nil {
-			// Whether there is such a booking comes before what is wrong with the body.
-			_, _, missing := s.view(r, p)
-			return cmp.Or(missing, err)
+			return err
 		}
-		id := parseID(r.PathValue("id"))
 		var b *booking.Booking
 		var now time.Time
-		seq, err := s.perform(r, booking.Selection{Partner: booking.ID(p.ID), Booking: &id, Tickets: ids}, action,
-			func(st *State, at time.Time) { b, now = st.Bookings.Booking(booking.ID(p.ID), id), at })
+		write := oneBooking(&b, &now)
+		sel.Done = try.finished()
+		try.answered(http.StatusOK, write)
+		seq, err := s.perform(r, sel, action, try, func(st *State, at time.Time) {
+			b, now = st.Bookings.Booking(sel.Partner, *sel.Booking), at
+		})
 		if err == nil && b == nil {
 			err = errNotFound // its tickets have moved away while the provider was asked
 		}
-		return showWritten(w, seq, err, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
+		if err == nil {
+			wrote(w, seq)
+			send(w, http.StatusOK, write)
+		}
+		return err
 	}
 }
 
+// subset reads the tickets that an action is for. Whether there is such a booking comes before what is wrong with the body.
+func (s *Server) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner) (booking.Selection, error) {
+	id := parseID(r.PathValue("id"))
+	ids, err := readSubset(w, r)
+	if err != nil {
+		_, _, missing := s.view(r, p)
+		err = cmp.Or(missing, err)
+	}
+	return booking.Selection{Partner: booking.ID(p.ID), Booking: &id, Tickets: ids}, err
+}
+
 // perform does it. after sees the state as the action left it; seq is the number of its last line.
-func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.Action, after func(*State, time.Time)) (seq uint64, err error) {
+func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.Action, try *attempt, after func(*State, time.Time)) (seq uint64, err error) {
 	var asked []Confirmation
 	seq, err = s.st.Update(func(st *State, now time.Time) (events []Event, err error) {
 		if action == booking.Cancel {
 			list, err := st.Bookings.Cancel(now, sel, requestID(r))
 			for _, e := range list {
+				e.Retry = try.ending()
+				for _, t := range e.Tickets {
+					events = append(events, unnoticed(st, now, t.ID)...)
+				}
 				events = append(events, e)
 			}
 			return events, err
 		}
 		list, err := st.Bookings.Settle(now, st.timetable, sel, action, requestID(r))
+		if try.stillAsked(st, err) {
+			return nil, errRunning
+		}
 		for _, e := range list {
+			e.Retry = try.named()
+			events = append(events, unnoticed(st, now, e.Ticket)...)
 			if s.cfg.Confirm == nil {
+				e.Sends = st.Bookings.Contacts(e.Ticket, s.messenger != nil)
 				events = append(events, e.By(action))
 				continue
 			}
@@ -54,16 +83,36 @@ func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.
 			asked = append(asked, Confirmation{key.String(), action, e.Booking, e.Ticket})
 			events = append(events, &booking.Asked{Settled: *e, Action: action, Key: key})
 		}
+		if err == nil && asked == nil {
+			events = append(events, try.closing(sel)...)
+		}
 		return events, err
 	}, after)
 	if err != nil || asked == nil {
+		wake(s.posted)
 		return seq, err
 	}
 	// Nobody but the provider ends what the provider was asked.
-	if seq, err = s.confirm(context.WithoutCancel(r.Context()), asked); err == nil {
-		err = s.st.View(after)
+	if seq, err = s.confirm(context.WithoutCancel(r.Context()), asked); err != nil {
+		return seq, err
 	}
-	return seq, err
+	if try == nil {
+		return seq, s.st.View(after)
+	}
+	return s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+		if _, err := st.Bookings.Select(sel); err != nil {
+			return nil, err // its tickets have moved away meanwhile
+		}
+		return try.closing(sel), nil
+	}, after)
+}
+
+// unnoticed gives the notices that a ticket needs before what is done to it.
+func unnoticed(st *State, now time.Time, ticket booking.ID) (events []Event) {
+	for _, e := range st.Bookings.Unnoticed(now, []booking.ID{ticket}) {
+		events = append(events, e)
+	}
+	return events
 }
 
 // maxConfirming is how many tickets of one request are confirmed at a time.
@@ -72,6 +121,8 @@ const maxConfirming = 16
 // confirm asks the provider about each ticket, all at a time, and commits each answer by itself: tickets that are not
 // confirmed do not undo the others.
 func (s *Server) confirm(ctx context.Context, asked []Confirmation) (last uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, confirmTime)
+	defer cancel()
 	answers := make([]verdict, len(asked))
 	var wg sync.WaitGroup
 	room := make(chan struct{}, maxConfirming)
@@ -89,6 +140,7 @@ func (s *Server) confirm(ctx context.Context, asked []Confirmation) (last uint64
 			undone = append(undone, asked[i].Ticket)
 		}
 	}
+	wake(s.posted)
 	if err == nil && undone != nil {
 		err = detailed(http.StatusInternalServerError, "PROVIDER_FAILED", "the provider did not confirm these tickets", writeOrders(undone))
 	}
@@ -110,9 +162,14 @@ func (s *Server) confirmOne(ctx context.Context, c Confirmation) (a verdict) {
 	if a.refusal != nil {
 		s.log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", a.refusal)
 	}
-	a.seq, a.err = s.do(func(st *State, _ time.Time) (Event, error) {
-		return st.Bookings.Answer(c.Ticket, a.refusal == nil)
-	})
+	a.seq, a.err = s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		e, err := st.Bookings.Answer(c.Ticket, a.refusal == nil, s.messenger != nil)
+		events := []Event{e}
+		if a.refusal != nil { // its window may be over by now
+			events = append(events, unnoticed(st, now, c.Ticket)...)
+		}
+		return events, err
+	}, nil)
 	return a
 }
 
@@ -131,6 +188,59 @@ func (s *Server) askAgain() {
 			}
 		}
 	})
+}
+
+// preview answers POST /v2/bookings/{id}/pay/preview and so on: what the action would do, which changes nothing.
+func (s *Server) preview(action booking.Action) func(http.ResponseWriter, *http.Request, *auth.Partner) error {
+	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+		sel, err := s.subset(w, r, p)
+		if err != nil {
+			return err
+		}
+		var list []booking.Outlook
+		var now time.Time
+		if unread := s.st.View(func(st *State, at time.Time) {
+			list, err = st.Bookings.Preview(at, st.timetable, sel, action)
+			now = at
+		}); unread != nil {
+			return unread
+		}
+		refused := slices.ContainsFunc(list, func(x booking.Outlook) bool { return x.Reason != "" })
+		return show(w, err, func(w *wire.Writer) {
+			w.Bool("allowed", !refused)
+			wire.Each(w, "tickets", list, func(x booking.Outlook) { writeOutlook(w, &x, now) })
+		})
+	}
+}
+
+// writeOutlook writes what would happen to a ticket. The rules are those that its refund would follow, one a leg.
+func writeOutlook(w *wire.Writer, x *booking.Outlook, now time.Time) {
+	var rules []*schedule.RefundRule
+	if x.Refund != nil {
+		for i, term := range x.Refund.Terms {
+			list := x.Itinerary()[i].Run.Form.Rules
+			if k := slices.IndexFunc(list, func(r schedule.RefundRule) bool { return r.ID == term.Rule }); k >= 0 {
+				rules = append(rules, &list[k])
+			}
+		}
+	}
+	w.Object("")
+	writeID(w, "ticketId", x.ID)
+	w.Bool("allowed", x.Reason == "")
+	w.OptionalString("reason", x.Reason)
+	if c := x.Refund; c != nil && c.Refunded {
+		w.Hundredths("refundAmount", c.Refund)
+	} else {
+		w.Null("refundAmount")
+	}
+	if len(rules) > 0 {
+		writeRule(w, "rule", rules[0])
+	} else {
+		w.Null("rule")
+	}
+	wire.Each(w, "rules", rules, func(r *schedule.RefundRule) { writeRule(w, "", r) })
+	w.Hundredths("hoursBeforeDeparture", int64(math.Floor(x.Departure().Sub(now).Hours()*100)))
+	w.EndObject()
 }
 
 // readSubset reads the optional body of pay, book and cancel: nil is all tickets.

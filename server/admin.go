@@ -32,6 +32,8 @@ var adminOps = map[string]func(*Server, url.Values, io.Writer) (string, error){
 	"user-remove":    (*Server).adminUserRemove,
 	"idtoken":        (*Server).adminIDToken,
 	"forget":         (*Server).adminForget,
+	"outbox-list":    (*Server).adminOutboxList,
+	"outbox-retry":   (*Server).adminOutboxRetry,
 }
 
 // CheckForm finds what the form of an admin operation alone shows wrong. Its fields have the names of the verb's

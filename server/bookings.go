@@ -24,17 +24,24 @@ type newBooking struct {
 }
 
 // postBooking answers POST /v2/bookings.
-func (s *Server) postBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Server) postBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner, try *attempt) error {
 	in, err := document(w, r)
 	if err != nil {
 		return err
 	}
-	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in, nil))
+	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in, nil), try)
 	if err == nil {
 		wrote(w, seq)
-		err = reply(w, http.StatusCreated, func(w *wire.Writer) { writeBooking(w, "booking", b, now) })
+		send(w, http.StatusCreated, oneBooking(&b, &now))
 	}
 	return err
+}
+
+// oneBooking writes the reply of who changes a booking, which is known by the time that it is written.
+func oneBooking(b **booking.Booking, now *time.Time) func(*wire.Writer) {
+	return func(w *wire.Writer) {
+		writeReply(w, func(w *wire.Writer) { writeBooking(w, "booking", *b, *now) })
+	}
 }
 
 // readNewBooking reads the body strictly and lists everything wrong with it; ignored members may have any value.
@@ -59,13 +66,14 @@ func readNewBooking(r *wire.Reader, ignored []string) *newBooking {
 }
 
 // create sells what a request asks for. It gives the booking, the instant, and the number of its line.
-func (s *Server) create(request string, p *auth.Partner, in *newBooking) (b *booking.Booking, now time.Time, seq uint64, err error) {
+func (s *Server) create(request string, p *auth.Partner, in *newBooking, try *attempt) (b *booking.Booking, now time.Time, seq uint64, err error) {
+	try.answered(http.StatusCreated, oneBooking(&b, &now))
 	for {
 		sale, err := s.prepare(in, p)
 		if err != nil {
 			return nil, now, 0, err
 		}
-		e := &booking.Created{ID: s.newID(), Partner: booking.ID(p.ID), Request: request, Passengers: in.passengers, Salt: s.newID()}
+		e := &booking.Created{ID: s.newID(), Partner: booking.ID(p.ID), Request: request, Passengers: in.passengers, Salt: s.newID(), Retry: try.ending()}
 		for range in.passengers {
 			e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.newID()})
 		}

@@ -60,12 +60,17 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 	if err != nil {
 		return err
 	}
-	select {
-	case s.ordered <- struct{}{}:
-	default: // the queue is told already
-	}
+	wake(s.ordered)
 	wrote(w, seq)
 	return reply(w, http.StatusAccepted, func(w *wire.Writer) { writeReport(w, "report", made) })
+}
+
+// wake tells who waits for c, if nobody has.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // listReports answers GET /v2/reports/company/orders.

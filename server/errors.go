@@ -30,6 +30,20 @@ func fail(status int, code, message string) *failure {
 	return &failure{status: status, entries: []entry{{message, code, nil}}}
 }
 
+// write writes the envelope.
+func (f *failure) write(w *wire.Writer) {
+	w.Object("")
+	wire.Each(w, "errors", f.entries, func(e entry) {
+		w.Object("")
+		w.Texts("message", e.message, "errorCode", e.code)
+		if e.details != nil {
+			w.Raw("details", e.details)
+		}
+		w.EndObject()
+	})
+	w.EndObject()
+}
+
 // The answers that are always the same (contract §3, Messages).
 var (
 	errUnauthorized = fail(http.StatusUnauthorized, "UNAUTHORIZED", "AUTH_INVALID_CREDENTIALS")

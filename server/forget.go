@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type PersonalErased struct {
 
 func applyPersonalErased(s *State, now time.Time, e *PersonalErased) {
 	s.Bookings.Forget(now, e.Tickets)
+	maps.DeleteFunc(s.Outbox.messages, func(_ string, m *message) bool { return slices.Contains(e.Tickets, m.Ticket) })
 	s.Reports.Requeue(e.Reports)
 }
 
@@ -42,6 +44,9 @@ func (s *Server) adminForget(form url.Values, _ io.Writer) (string, error) {
 	if err == nil {
 		e.Reports, err = s.reportsOf(e.Tickets)
 	}
+	if err == nil {
+		err = s.removeLetters(e.Tickets) // first: without lines to erase they would not be found again
+	}
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +57,7 @@ func (s *Server) adminForget(form url.Values, _ io.Writer) (string, error) {
 		return e, nil
 	})
 	if err == nil {
-		err = errors.Join(s.st.Erase(e.Lines, by), s.writeReports())
+		err = errors.Join(s.st.Erase(e.Lines, by), s.writeReports(), s.removeLetters(e.Tickets))
 	}
 	if err != nil {
 		return "", fmt.Errorf("not everything is erased yet; do it again: %w", err)
@@ -84,6 +89,10 @@ func (s *Server) findPersonal(bookingID, email string) (*PersonalErased, error) 
 	bears := func(address string) bool { return email != "" && auth.FoldEmail(address) == auth.FoldEmail(email) }
 	return e, readEvents(s.cfg.FS, true, func(l *store.Line, event Event) error {
 		switch event := event.(type) {
+		case *booking.TicketsCanceled, *Answered: // what was answered may show them
+			if slices.ContainsFunc(e.Tickets, func(id booking.ID) bool { return bytes.Contains(l.Personal, []byte(id.String())) }) {
+				e.Lines = append(e.Lines, l.Seq)
+			}
 		case *auth.UserAdded:
 			if bears(event.Person.Email) {
 				e.Lines = append(e.Lines, l.Seq)
@@ -100,6 +109,18 @@ func (s *Server) findPersonal(bookingID, email string) (*PersonalErased, error) 
 		}
 		return nil
 	})
+}
+
+// removeLetters removes the e-mails to the passengers of tickets that became files.
+func (s *Server) removeLetters(tickets []booking.ID) error {
+	names, err := s.cfg.FS.List(outboxDir)
+	for _, name := range names {
+		ticket, _, _ := strings.Cut(name, ".")
+		if id := parseID(ticket); slices.Contains(tickets, id) {
+			err = errors.Join(err, s.cfg.FS.Remove(outboxDir+"/"+name))
+		}
+	}
+	return errors.Join(err, s.cfg.FS.SyncDir(outboxDir))
 }
 
 // reportsOf finds the reports whose files have one of the tickets.

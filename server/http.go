@@ -25,14 +25,18 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"GET /v2/offers/schedule":                         s.public(s.getSchedule),
 		"GET /v2/offers":                                  s.partner(s.getOffers),
-		"POST /v2/bookings":                               s.partner(s.postBooking),
+		"POST /v2/bookings":                               s.partner(s.keyed(s.postBooking)),
 		"GET /v2/bookings":                                s.partner(s.listBookings),
 		"GET /v2/bookings/{id}":                           s.partner(s.getBooking),
 		"GET /v2/bookings/{id}/refund-rules":              s.partner(s.getRefundRules),
-		"POST /v2/bookings/{id}/pay":                      s.partner(s.act(booking.Pay)),
-		"POST /v2/bookings/{id}/book":                     s.partner(s.act(booking.Book)),
-		"POST /v2/bookings/{id}/cancel":                   s.partner(s.act(booking.Cancel)),
+		"POST /v2/bookings/{id}/pay":                      s.partner(s.keyed(s.act(booking.Pay))),
+		"POST /v2/bookings/{id}/book":                     s.partner(s.keyed(s.act(booking.Book))),
+		"POST /v2/bookings/{id}/cancel":                   s.partner(s.keyed(s.act(booking.Cancel))),
+		"POST /v2/bookings/{id}/pay/preview":              s.partner(s.preview(booking.Pay)),
+		"POST /v2/bookings/{id}/book/preview":             s.partner(s.preview(booking.Book)),
+		"POST /v2/bookings/{id}/cancel/preview":           s.partner(s.preview(booking.Cancel)),
 		"GET /v2/tickets/{id}":                            s.partner(s.getTicket),
+		"GET /v2/events":                                  s.partner(s.getEvents),
 		"GET /v2/cities":                                  s.public(s.listCities),
 		"GET /v2/cities/{slug}":                           s.public(s.getCity),
 		"GET /v2/stops/{id}":                              s.public(s.getStop),
@@ -227,20 +231,23 @@ func keepWriter(w *wire.Writer) {
 
 // reply answers with {"data":{…}}, the members written by write.
 func reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
-	send(w, status, func(buf *wire.Writer) {
-		buf.Object("data")
-		write(buf)
-		buf.EndObject()
-	})
+	send(w, status, func(buf *wire.Writer) { writeReply(buf, write) })
 	return nil
 }
 
-// send answers with an object whose members write writes.
-func send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
-	buf := newWriter()
+// writeReply writes {"data":{…}}.
+func writeReply(buf *wire.Writer, write func(w *wire.Writer)) {
 	buf.Object("")
+	buf.Object("data")
 	write(buf)
 	buf.EndObject()
+	buf.EndObject()
+}
+
+// send answers with the JSON that write writes.
+func send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
+	buf := newWriter()
+	write(buf)
 	h := w.Header()
 	h["Content-Type"] = contentType
 	h["Content-Length"] = []string{strconv.Itoa(len(buf.B))}
@@ -264,16 +271,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if f == errTooLarge {
 		w.Header().Set("Connection", "close")
 	}
-	send(w, f.status, func(buf *wire.Writer) {
-		wire.Each(buf, "errors", f.entries, func(e entry) {
-			buf.Object("")
-			buf.Texts("message", e.message, "errorCode", e.code)
-			if e.details != nil {
-				buf.Raw("details", e.details)
-			}
-			buf.EndObject()
-		})
-	})
+	send(w, f.status, f.write)
 }
 
 const maxBody = 256 << 10 // bytes

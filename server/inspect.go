@@ -64,7 +64,7 @@ func Verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, err error)
 }
 
 // besides are the directories that a directory holds beside the store's files.
-var besides = []string{keyDir, timetableDir, reportDir}
+var besides = []string{keyDir, timetableDir, reportDir, outboxDir}
 
 // Backup copies a directory that may be in use into a new one, and checks the copy (contract §1).
 func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {

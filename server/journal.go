@@ -27,6 +27,9 @@ type State struct {
 	Geolocation map[string]bool
 	// TimetableHash names the timetable in force by its content; "" is none yet.
 	TimetableHash string
+	Feeds         map[booking.ID]*feed // by partner
+	Retries       retries
+	Outbox        outbox
 
 	// timetable is the value the hash names. It is kept beside the journal, not
 	// in it: after a replay it is nil until Open has loaded it.
@@ -49,7 +52,8 @@ func (c Clock) at(now time.Time) time.Time {
 func newState() *State {
 	return &State{
 		Partners: auth.NewPartners(), Bookings: booking.NewState(), Accounts: auth.NewAccounts(),
-		Reports: report.NewState(), Geolocation: map[string]bool{},
+		Reports: report.NewState(), Geolocation: map[string]bool{}, Feeds: map[booking.ID]*feed{},
+		Retries: retries{known: map[retryKey]*retry{}}, Outbox: outbox{messages: map[string]*message{}},
 	}
 }
 
@@ -83,7 +87,10 @@ func applyTimetableImported(s *State, _ time.Time, e *TimetableImported) {
 }
 
 // apply changes the state as the event says.
-func apply(s *State, stamp store.Stamp, e Event) { kindOf(e).apply(s, stamp.Time, e) }
+func apply(s *State, stamp store.Stamp, e Event) {
+	kindOf(e).apply(s, stamp.Time, e)
+	follow(s, stamp, e)
+}
 
 // check tells whether an event may follow the state, without what decided it.
 func check(s *State, stamp store.Stamp, e Event) error {
@@ -141,7 +148,9 @@ func plain[T, S any](name string, in func(*State) S, apply func(S, time.Time, *T
 		code: func(_ *journal, c *coder, e Event, personal *coder) {
 			c.json("", e)
 			if p, ok := e.(interface{ PersonalPart() any }); ok {
-				personal.json("", p.PersonalPart())
+				if part := p.PersonalPart(); part != nil {
+					personal.json("", part)
+				}
 			}
 		},
 		apply: func(s *State, now time.Time, e Event) { apply(in(s), now, e.(*T)) },
@@ -162,6 +171,7 @@ var kinds = []kind{
 	plain("tickets.canceled", inBookings, (*booking.State).ApplyCanceled),
 	plain("ticket.asked", inBookings, (*booking.State).ApplyAsked),
 	plain("ticket.refused", inBookings, (*booking.State).ApplyRefused),
+	plain("tickets.uncompleted", inBookings, (*booking.State).ApplyUncompleted),
 	plain("ticket.moved", inBookings, (*booking.State).ApplyMoved),
 	plain("ticket.carrier", inBookings, (*booking.State).ApplyCarrierSet),
 	plain("partner.key_added", inPartners, (*auth.Partners).ApplyKeyAdded),
@@ -177,6 +187,10 @@ var kinds = []kind{
 	plain("report.completed", inReports, (*report.State).ApplyCompleted),
 	plain("report.downloaded", inReports, (*report.State).ApplyDownloaded),
 	plain("timetable.imported", inAll, applyTimetableImported),
+	plain("request.answered", inAll, func(*State, time.Time, *Answered) {}),
+	plain("outbox.sent", inAll, applySent),
+	plain("outbox.parked", inAll, applyParked),
+	plain("outbox.retried", inAll, applyRetried),
 	plain(store.KindErased, inAll, applyPersonalErased),
 	plain("geolocation.set", inAll, func(s *State, _ time.Time, e *GeolocationSet) { s.Geolocation[e.Object] = e.On }),
 	plain("clock.set", inAll, func(s *State, _ time.Time, e *ClockSet) {
@@ -195,7 +209,7 @@ func kindOf(e Event) *kind {
 
 // weigh tells how many bytes an event's line has at most, names of a feed being no longer than a few hundred.
 func weigh(e Event) int64 {
-	const frame, perTicket = 4 << 10, 1 << 10
+	const frame, perTicket, reply = 4 << 10, 1 << 10, 64 << 10 // a longer reply draws on the reserve
 	n := frame
 	switch e := e.(type) {
 	case *booking.Created:
@@ -208,8 +222,15 @@ func weigh(e Event) int64 {
 		for _, p := range e.Passengers {
 			n += perTicket + 2*len(p)
 		}
+		if e.Retry != nil {
+			n += reply
+		}
 	case *booking.TicketsCanceled:
-		n += perTicket * len(e.Tickets)
+		if n += perTicket * len(e.Tickets); e.Retry != nil {
+			n += reply
+		}
+	case *Answered:
+		n += reply
 	}
 	return int64(n)
 }
@@ -269,6 +290,7 @@ func codeCreated(j *journal, c *coder, e *booking.Created, personal *coder) {
 			codeSeats(c, &t.Seats)
 		})
 	})
+	codeRetry(c, &e.Retry)
 	personal.object("", func() {
 		if personal.optional("erased", false) {
 			var when string
@@ -277,6 +299,13 @@ func codeCreated(j *journal, c *coder, e *booking.Created, personal *coder) {
 		}
 		id(personal, "salt", &e.Salt)
 		list(personal, "passengers", &e.Passengers, func(p *booking.Passenger) { codePassenger(personal, "", p) })
+		if personal.optional("reply", e.Retry != nil) {
+			reply := ""
+			if personal.writing() {
+				reply = string(e.Retry.Reply())
+			}
+			personal.string("reply", &reply)
+		}
 	})
 }
 
@@ -359,4 +388,8 @@ func codeSettled(c *coder, e *booking.Settled) {
 	id(c, "booking", &e.Booking)
 	codeSeats(c, &e.Seats)
 	c.string("request", &e.Request)
+	codeRetry(c, &e.Retry)
+	if c.optional("sends", len(e.Sends) > 0) {
+		list(c, "sends", &e.Sends, func(to *string) { c.string("", to) })
+	}
 }

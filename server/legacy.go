@@ -101,13 +101,15 @@ func (s *Server) postLegacyOrders(w http.ResponseWriter, r *http.Request, p *aut
 	if err != nil {
 		return err
 	}
-	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in, legacyFields))
+	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in, legacyFields), nil)
 	if err != nil {
 		return err
 	}
 	wrote(w, seq)
 	send(w, http.StatusOK, func(w *wire.Writer) {
+		w.Object("")
 		wire.Each(w, "data", b.Tickets, func(t booking.Ticket) { writeTicket(w, "", b, &t, now, legacyOrder) })
+		w.EndObject()
 	})
 	return nil
 }
@@ -158,7 +160,7 @@ func (s *Server) patchLegacyOrders(w http.ResponseWriter, r *http.Request, p *au
 	}
 	var orders []booking.Order
 	var now time.Time
-	seq, err := s.perform(r, sel, action, func(st *State, at time.Time) {
+	seq, err := s.perform(r, sel, action, nil, func(st *State, at time.Time) {
 		orders, _ = st.Bookings.Select(sel) // no ticket is ever forgotten
 		now = at
 	})
@@ -167,7 +169,9 @@ func (s *Server) patchLegacyOrders(w http.ResponseWriter, r *http.Request, p *au
 	}
 	wrote(w, seq)
 	send(w, http.StatusOK, func(w *wire.Writer) {
+		w.Object("")
 		wire.Each(w, "data", orders, func(o booking.Order) { writeLegacyOrder(w, o, now) })
+		w.EndObject()
 	})
 	return nil
 }

@@ -175,6 +175,8 @@ func (s *State) tell(e Event, l *store.Line) string {
 		return s.partner(s.Bookings.Any(e.Booking).Partner) + " cancels: " + s.tellCanceled(e, l.Time)
 	case *booking.Moved:
 		return fmt.Sprintf("ticket move: %s, no longer of booking %s", s.ticket(e.Ticket, l.Time), e.From)
+	case *booking.TicketsUncompleted:
+		return fmt.Sprintf("noted: %d tickets of booking %s were Uncompleted from %s on", len(e.Tickets), e.Booking, e.At.UTC().Format(logTime))
 	case *booking.CarrierSet:
 		return "ticket status, by the carrier: " + s.ticket(e.Ticket, l.Time)
 	case *auth.KeyAdded:

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"regexp"
 	"slices"
@@ -121,8 +122,11 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 		}
 		return &ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}, nil
 	})
-	if err == nil {
-		err = s.removeReports() // what is due by then happens before the answer
+	if err == nil { // what is due by then happens before the answer
+		_, err = s.noteOverdue()
+		err = errors.Join(err, s.removeReports())
+		wake(s.moved)
+		wake(s.posted)
 	}
 	return showWritten(w, seq, err, func(w *wire.Writer) { w.Time("now", now) })
 }

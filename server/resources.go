@@ -143,13 +143,17 @@ func writeDiscount(w *wire.Writer, name string, l booking.Leg) {
 
 // writeRules writes RefundRules into an array.
 func writeRules(w *wire.Writer, form *schedule.Form) {
-	for _, r := range form.Rules {
-		w.Object("")
-		w.String("id", r.ID)
-		w.Int("hours", int64(r.Hours))
-		w.Hundredths("amount", r.Percent)
-		w.EndObject()
+	for i := range form.Rules {
+		writeRule(w, "", &form.Rules[i])
 	}
+}
+
+func writeRule(w *wire.Writer, name string, r *schedule.RefundRule) {
+	w.Object(name)
+	w.String("id", r.ID)
+	w.Int("hours", int64(r.Hours))
+	w.Hundredths("amount", r.Percent)
+	w.EndObject()
 }
 
 // ride is what a Slice shows: a leg as it was sold, or of an offer, which has no seat (0) and no amount.

@@ -233,8 +233,10 @@ func (p *player) holds(text string, want []string) {
 		b, err := os.ReadFile(path)
 		if bytes.Contains(b, []byte(text)) {
 			name, _ := filepath.Rel(p.dir, path)
-			if strings.HasPrefix(name, "snapshots/") {
-				name = "snapshots/"
+			for _, dir := range []string{"snapshots/", "outbox/"} {
+				if strings.HasPrefix(name, dir) {
+					name = dir
+				}
 			}
 			got = append(got, name)
 		}

@@ -31,6 +31,7 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/server/idp"
+	"waybill/server/outbound"
 	"waybill/store"
 )
 
@@ -51,8 +52,12 @@ type Config struct {
 	IDP           *idp.Client // verifies ID tokens; nil trusts the built-in development provider
 	SecureCookies bool        // marks cookies Secure also where the server itself does not speak TLS
 
+	ProviderURL  string              // asked to confirm tickets; "": they are confirmed at once
+	MessengerURL string              // told what to send to phones; "": nothing
+	Mail         outbound.MailConfig // without Addr e-mails become files
+
 	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal. It is called at least once for
-	// each ticket, with the same Key for the same question, also after a crash. nil confirms at once.
+	// each ticket, with the same Key for the same question, also after a crash. nil: ProviderURL says.
 	Confirm func(context.Context, Confirmation) error
 }
 
@@ -85,7 +90,16 @@ type Server struct {
 	importing sync.Mutex // one import, key rotation, or erasure at a time
 	reporting sync.Mutex // one report at a time
 
+	lines     *store.Lines     // of the journal, for events and replies that come again
+	underWay  sync.Map         // hashes of the requests with keys that are, by retryKey
+	messenger *outbound.Peer   // nil: phones get nothing
+	mailer    *outbound.Mailer // nil: e-mails become files
+	draining  context.Context  // done once the server drains: nobody waits any more
+	drain     context.CancelFunc
+
 	ordered    chan struct{}      // wakes the queue of reports
+	moved      chan struct{}      // wakes who waits for an instant: the clock was moved
+	posted     chan struct{}      // wakes the outbox
 	background sync.WaitGroup     // what comes to an end by itself
 	queue      sync.WaitGroup     // what runs until stop
 	stop       context.CancelFunc // ends what runs in the background
@@ -106,7 +120,8 @@ func newServer(cfg Config) *Server {
 		cfg.NewID = func() [16]byte { return randomID() }
 	}
 	s := &Server{cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(), passwords: newThrottle()}
-	s.ordered = make(chan struct{}, 1)
+	s.ordered, s.moved, s.posted = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	s.lines = store.NewLines(cfg.FS)
 	s.newMux()
 	return s
 }
@@ -132,11 +147,16 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.base, s.stop = context.WithCancel(context.Background())
+	s.draining, s.drain = context.WithCancel(s.base)
 	if err := s.settleIn(start); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.askAgain()
 	s.queue.Go(s.runReports)
+	if !cfg.KeepClock {
+		s.queue.Go(s.runNotices)
+		s.queue.Go(s.runOutbox)
+	}
 	return s, nil
 }
 
@@ -184,10 +204,10 @@ func (s *Server) settleIn(start time.Time) error {
 	}
 	if err == nil {
 		s.timetable.Store(tt)
-		err = errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir))
+		err = errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir), s.cfg.FS.Mkdir(outboxDir))
 	}
 	if err == nil {
-		err = errors.Join(s.openIDP(), s.loadRing())
+		err = errors.Join(s.openIDP(), s.loadRing(), s.openPeers())
 	}
 	return err
 }
@@ -218,6 +238,9 @@ func (s *Server) Now() (now time.Time, err error) {
 	err = s.st.View(func(_ *State, at time.Time) { now = at })
 	return now, err
 }
+
+// Drain has those who wait for events answered.
+func (s *Server) Drain() { s.drain() }
 
 // Close ends the background work and closes the store, after the last request.
 func (s *Server) Close() error {
@@ -263,7 +286,8 @@ func loadTimetable(fsys store.FS, hash string) (*schedule.Timetable, error) {
 const (
 	keyDir   = "keys"
 	ringFile = "offer-tokens"
-	idpFile  = "development-idp" // the seed of the development provider's key, in hex
+	idpFile  = "development-idp" // the seed of the development provider's key
+	peerFile = "outbound"        // what calls of the provider and the messenger are signed with
 )
 
 // lostJournal is the error of a directory without a line, whose keys are all that is left.
@@ -318,24 +342,30 @@ func (s *Server) saveRing(ring *auth.Ring) error {
 	return err
 }
 
+// secret reads 32 random bytes, which lie there in hex, or makes them.
+func (s *Server) secret(name string) ([]byte, error) {
+	secret, err := readSecret(s.cfg.FS, name, func(text []byte) ([]byte, error) {
+		secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
+		if err != nil || len(secret) != 32 {
+			err = errors.New("is not a key")
+		}
+		return secret, err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		secret = make([]byte, 32)
+		rand.Read(secret)
+		err = store.PublishText(s.cfg.FS, keyDir, name, fmt.Appendf(nil, "%x\n", secret))
+	}
+	return secret, err
+}
+
 // openIDP trusts the built-in provider, whose key it reads or makes, unless another one is configured.
 func (s *Server) openIDP() error {
 	if s.idp = s.cfg.IDP; s.idp != nil {
 		s.idp.Linked = s.linked
 		return nil
 	}
-	seed, err := readSecret(s.cfg.FS, idpFile, func(text []byte) ([]byte, error) {
-		seed, err := hex.DecodeString(strings.TrimSpace(string(text)))
-		if err != nil || len(seed) != ed25519.SeedSize {
-			err = errors.New("is not a key")
-		}
-		return seed, err
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		seed = make([]byte, ed25519.SeedSize)
-		rand.Read(seed)
-		err = store.PublishText(s.cfg.FS, keyDir, idpFile, fmt.Appendf(nil, "%x\n", seed))
-	}
+	seed, err := s.secret(idpFile)
 	if err == nil {
 		s.idpKey = ed25519.NewKeyFromSeed(seed)
 		s.idp = idp.Development(auth.DevelopmentKeys(s.idpKey.Public().(ed25519.PublicKey)))

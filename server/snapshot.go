@@ -8,10 +8,13 @@ import (
 	"io"
 	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/server/wire"
+	"waybill/store"
 )
 
 // coder writes the journal's and snapshots' JSON, or reads it: one description of an object, its members in order,
@@ -48,6 +51,15 @@ func (c *coder) string(name string, v *string) {
 	}
 	c.r.Member(name)
 	*v = c.r.String()
+}
+
+func (c *coder) bool(name string, v *bool) {
+	if c.writing() {
+		c.w.Bool(name, *v)
+		return
+	}
+	c.r.Member(name)
+	*v = c.r.Bool()
 }
 
 // json is a value that is rare enough for encoding/json; v points to it.
@@ -136,16 +148,20 @@ func list[T any](c *coder, name string, v *[]T, item func(*T)) {
 	}
 }
 
-// A snapshot is a line of each: the clock and the timetable, and every partner, user, session, report, form, run and
-// booking, in the order they came into being, so that the same state is always the same bytes. Later lines name
+// A snapshot is a line of each: the clock and the timetable, and every partner, user, session, report, feed, request
+// with a key, message, form, run and booking, in the order they came into being, so that the same state is always the same bytes. Later lines name
 // earlier ones, runs by number.
+
+// snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
+const snapshotVersion = 2
 
 // freeze gives what writes the state as it is now.
 func (j *journal) freeze(s *State) func(io.Writer) error {
 	head := *s
 	head.Geolocation = maps.Clone(s.Geolocation)
 	partners, users, sessions, reports := s.Partners.All(), s.Accounts.Users(), s.Accounts.Sessions(), s.Reports.All()
-	frozen := s.Bookings.Freeze()
+	frozen, feeds := s.Bookings.Freeze(), s.frozenFeeds()
+	retries, messages := slices.Clip(s.Retries.order), slices.Collect(maps.Values(s.Outbox.messages))
 	return func(to io.Writer) (err error) {
 		var w wire.Writer
 		c := &coder{w: &w}
@@ -162,6 +178,12 @@ func (j *journal) freeze(s *State) func(io.Writer) error {
 		rows(line, c, "user", users)
 		rows(line, c, "session", sessions)
 		rows(line, c, "report", reports)
+		for _, f := range feeds {
+			line(func() { f.code(c) })
+		}
+		rows(line, c, "retry", retries)
+		slices.SortFunc(messages, func(a, b *message) int { return strings.Compare(a.ID, b.ID) })
+		rows(line, c, "message", messages)
 		numbers := make(map[*booking.Run]int32, len(frozen.Runs))
 		forms := map[*schedule.Form]bool{}
 		for i, r := range frozen.Runs {
@@ -205,7 +227,7 @@ func (j *journal) readSnapshot(from io.Reader, s *State, batches chan<- []*whole
 	const batchSize = 256
 	var runs []*booking.Run
 	var batch []*wholeBooking
-	begun := false // nothing else comes after the first booking
+	begun, older := false, false // nothing else comes after the first booking
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 1<<18), math.MaxInt)
 	for n := 2; ; n++ {
@@ -216,10 +238,17 @@ func (j *journal) readSnapshot(from io.Reader, s *State, batches chan<- []*whole
 		c := &coder{r: wire.NewReader(lines.Bytes())}
 		c.object("", func() {
 			switch {
-			case !begun && c.r.At("clock"):
+			case !begun && c.r.At("version"):
 				codeHead(c, s)
+			case !begun && c.r.At("clock"): // it begins as those before version 2 do
+				older = true
+				c.r.Skip()
 			case !begun && (row(c, "partner", s.Partners.Restore) || row(c, "user", s.Accounts.RestoreUser) ||
-				row(c, "session", s.Accounts.RestoreSession) || row(c, "report", s.Reports.Restore)):
+				row(c, "session", s.Accounts.RestoreSession) || row(c, "report", s.Reports.Restore) || row(c, "retry", s.Retries.put) || row(c, "message", s.Outbox.put)):
+			case !begun && c.r.At("feed"):
+				var f frozenFeed
+				f.code(c)
+				s.Feeds[f.partner] = &feed{lines: f.lines}
 			case !begun && c.r.At("form"):
 				var f *schedule.Form
 				j.form(c, "form", &f)
@@ -237,6 +266,9 @@ func (j *journal) readSnapshot(from io.Reader, s *State, batches chan<- []*whole
 			}
 		})
 		c.r.End()
+		if older {
+			return store.ErrOlder
+		}
 		if err := c.r.Err(); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
@@ -267,6 +299,10 @@ func row[T any](c *coder, name string, restore func(*T)) bool {
 }
 
 func codeHead(c *coder, s *State) {
+	version := snapshotVersion
+	if number(c, "version", &version); version != snapshotVersion {
+		c.r.Reject("is of another version")
+	}
 	c.json("clock", &s.Clock)
 	c.string("timetable", &s.TimetableHash)
 	if c.optional("geolocation", len(s.Geolocation) > 0) {
@@ -303,11 +339,15 @@ func (b *wholeBooking) codeTicket(c *coder, t *booking.Ticket) {
 	unless(c, "phase", &t.Phase, 0)
 	unless(c, "was", &t.Was, 0)
 	unless(c, "carrier", &t.Carrier, 0)
+	if c.optional("noticed", t.Noticed) {
+		c.bool("noticed", &t.Noticed)
+	}
 	unless(c, "asked", &t.Asked, 0)
 	if c.optional("key", t.Asked != 0) {
 		ask := b.asks[t.ID]
 		id(c, "key", &ask.Key)
 		c.string("request", &ask.Request)
+		codeRetry(c, &ask.Retry)
 		if !c.writing() {
 			if b.asks == nil {
 				b.asks = map[booking.ID]booking.Ask{}

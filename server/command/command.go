@@ -77,6 +77,13 @@ var verbs = []verb{
 		{"idp-jwks", "", "the `file or URL` of its key set"},
 		{"idp-email-claim", "", "the `claim` that holds the e-mail, instead of email"},
 		{"idp-userinfo", "", "the `URL` to ask for the e-mail that an ID token lacks; the token is shown there"},
+		{"provider-url", "", "the `URL` that is asked to confirm each ticket that is paid or booked; without it they are confirmed at once"},
+		{"messenger-url", "", "the `URL` that is told what to send to passengers' phones; without it nothing"},
+		{"smtp", "", "the mail server, `HOST:PORT`; without it e-mails to passengers become files in DIR/outbox"},
+		{"smtp-from", "waybill@localhost", "the `address` they come from"},
+		{"smtp-user", "", "the `name` to sign in with at the mail server"},
+		{"smtp-password-file", "", "the `file` whose first line is the password"},
+		{"smtp-tls", "", "implicit, starttls or none; without it implicit on port 465, else starttls where offered"},
 		{"secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks"},
 		{"log-level", "info", "debug, info, warn or error"}}},
 	{"import", "FEED", "makes a GTFS feed, a directory or .zip, the timetable in force", admin("import", "feed"), []option{
@@ -103,6 +110,8 @@ var verbs = []verb{
 		{"booking", "", "of the passengers of the booking with this `id`, and those booked along with them"},
 		{"email", "", "of who was booked with this `address`, or was a user with it"},
 		{"reason", "", "`why`: it stands in the journal"}}},
+	{"outbox list", "", "lists the messages to passengers that are not sent yet, or parked", admin("outbox-list"), nil},
+	{"outbox retry", "MESSAGE|all", "has a parked message tried again, or all", admin("outbox-retry", "message"), nil},
 	{"idtoken", "", "mints an ID token of the built-in development identity provider", admin("idtoken"), []option{
 		{"email", "", "the `address` that the token vouches for"}}},
 	{"key rotate", "", "signs offers with a new key; offers already given stay good", admin("rotate-keys"), nil},

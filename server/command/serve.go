@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"waybill/auth"
 	"waybill/server"
 	"waybill/server/idp"
+	"waybill/server/outbound"
 )
 
 func (c *call) serve() (code int, err error) {
@@ -55,7 +57,36 @@ func (c *call) serve() (code int, err error) {
 			return exitUsage, fmt.Errorf("-idp-issuer, -idp-audience, -idp-jwks, -idp-userinfo: %w", err)
 		}
 	}
+	if err := c.peers(&cfg); err != nil {
+		return exitUsage, err
+	}
 	return c.listen(cfg, addr)
+}
+
+// peers reads whom the server calls.
+func (c *call) peers(cfg *server.Config) error {
+	cfg.ProviderURL, cfg.MessengerURL = c.text("provider-url"), c.text("messenger-url")
+	for _, name := range []string{"provider-url", "messenger-url"} {
+		if _, err := outbound.NewPeer(c.text(name), nil, 0); c.text(name) != "" && err != nil {
+			return fmt.Errorf("-%s: %w", name, err)
+		}
+	}
+	cfg.Mail = outbound.MailConfig{Addr: c.text("smtp"), From: c.text("smtp-from"), User: c.text("smtp-user"), TLS: c.text("smtp-tls")}
+	if cfg.Mail.Addr == "" {
+		return nil
+	}
+	if file := c.text("smtp-password-file"); file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("-smtp-password-file: %w", err)
+		}
+		line, _, _ := strings.Cut(string(text), "\n")
+		cfg.Mail.Password = strings.TrimSuffix(line, "\r")
+	}
+	if _, err := outbound.NewMailer(cfg.Mail); err != nil {
+		return fmt.Errorf("-smtp, -smtp-from, -smtp-tls: %w", err)
+	}
+	return nil
 }
 
 func (p *Process) logger(level slog.Level) *slog.Logger {
@@ -141,6 +172,7 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 	case <-p.Stop:
 	}
 	cfg.Log.Info("stopping: requests under way are finished")
+	s.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	drained, done := context.WithCancel(ctx)

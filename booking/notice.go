@@ -1,0 +1,158 @@
+package booking
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"waybill/schedule"
+)
+
+// What follows from the tickets besides what partners do with them: notices of what time alone did, what is sent to
+// passengers, and that they are forgotten.
+
+// overdue tells whether it is still to be noted that the ticket's payment window is over.
+func (t *Ticket) overdue(now time.Time) bool {
+	return t.Phase == Unpaid && !t.Noticed && now.UnixMilli() >= t.Created+window.Milliseconds()
+}
+
+// Unnoticed gives the notices that these tickets need before anything else happens to them.
+func (s *State) Unnoticed(now time.Time, tickets []ID) (list []*TicketsUncompleted) {
+	for _, id := range tickets {
+		if b, t := s.AnyTicket(id); t != nil && t.overdue(now) {
+			list = append(list, &TicketsUncompleted{b.ID, t.Due(), []OverdueTicket{{t.ID}}})
+		}
+	}
+	return list
+}
+
+// Overdue gives the notices due at an instant, or as many as a look at so many bookings gives, and when to look again:
+// at the latest when a ticket sold now is due. While the provider is asked about a ticket none is due.
+func (s *State) Overdue(now time.Time, most int) (list []*TicketsUncompleted, next time.Time) {
+	next = now.Add(window)
+	var late []ID
+	for _, id := range slices.SortedFunc(maps.Keys(s.late), ID.compare) {
+		_, t := s.AnyTicket(id)
+		if t.Asked == 0 {
+			late = append(late, id)
+		}
+		if t.Due().After(now) && t.Due().Before(next) {
+			next = t.Due()
+		}
+	}
+	list = s.Unnoticed(now, late)
+	for n := s.noticed; int(n) < len(s.bookings); n++ {
+		b := s.bookings[n]
+		if b != nil && b.Created+window.Milliseconds() > now.UnixMilli() {
+			due := time.UnixMilli(b.Created).Add(window)
+			return list, slices.MinFunc([]time.Time{due, next}, time.Time.Compare)
+		}
+		for i := 0; b != nil && i < len(b.Tickets); i++ {
+			t := &b.Tickets[i]
+			switch last := len(list) - 1; {
+			case !t.overdue(now) || t.Asked != 0 || s.late[t.ID]:
+			case last >= 0 && list[last].Booking == b.ID && list[last].At.Equal(t.Due()):
+				list[last].Tickets = append(list[last].Tickets, OverdueTicket{t.ID})
+			default:
+				list = append(list, &TicketsUncompleted{b.ID, t.Due(), []OverdueTicket{{t.ID}}})
+			}
+		}
+		if len(list) == 0 {
+			s.noticed = n + 1
+		}
+		if most--; most == 0 {
+			return list, now
+		}
+	}
+	return list, next
+}
+
+func (s *State) ApplyUncompleted(now time.Time, e *TicketsUncompleted) {
+	b := s.Any(e.Booking)
+	updated := b.Updated
+	b = s.renew(e.Booking, now)
+	b.Updated = updated // time did it, nobody else
+	for _, t := range e.Tickets {
+		b.find(t.ID).Noticed = true
+		delete(s.late, t.ID)
+	}
+}
+
+// keepLate remembers an unpaid ticket that is in a booking of another age.
+func (s *State) keepLate(b *Booking, t *Ticket) {
+	if t.Phase == Unpaid && !t.Noticed && t.Created != b.Created {
+		s.late[t.ID] = true
+	}
+}
+
+// Contacts names what there is to reach the passenger of a ticket by: "email", and with phones "phone1" and so on.
+func (s *State) Contacts(ticket ID, phones bool) (list []string) {
+	_, t := s.AnyTicket(ticket)
+	_, _, email, numbers := t.Passenger.Fields()
+	if email != "" {
+		list = append(list, "email")
+	}
+	for i := 0; phones && i < len(numbers); i++ {
+		list = append(list, "phone"+strconv.Itoa(i+1))
+	}
+	return list
+}
+
+// Forget forgets the passengers of tickets.
+func (s *State) Forget(now time.Time, tickets []ID) {
+	for _, id := range tickets {
+		b, _ := s.AnyTicket(id)
+		s.renew(b.ID, now).find(id).Passenger = NewPassenger("", "", "", nil)
+	}
+}
+
+// Outlook is what an action would do to a ticket.
+type Outlook struct {
+	*Ticket
+	Reason string          // why it is not allowed; "" where it is
+	Refund *CanceledTicket // of one that would be canceled
+}
+
+// Preview tells, by the decisions themselves, what an action would do to each of the tickets selected, if those that it
+// is not allowed for were left out. Its error is ErrNotFound.
+func (s *State) Preview(now time.Time, tt *schedule.Timetable, sel Selection, action Action) ([]Outlook, error) {
+	orders, err := s.Select(sel)
+	list, at := make([]Outlook, len(orders)), map[ID]*Outlook{}
+	for i, o := range orders {
+		list[i].Ticket, at[o.Ticket.ID] = o.Ticket, &list[i]
+	}
+	for err == nil {
+		sel.Tickets = nil
+		for i := range list {
+			if list[i].Reason == "" {
+				sel.Tickets = append(sel.Tickets, list[i].ID)
+			}
+		}
+		if sel.Tickets == nil {
+			break
+		}
+		var canceled []*TicketsCanceled
+		if action == Cancel {
+			canceled, err = s.Cancel(now, sel, "")
+		} else {
+			_, err = s.Settle(now, tt, sel, action, "")
+		}
+		var refused *Conflict
+		if errors.As(err, &refused) {
+			for _, id := range refused.Tickets {
+				at[id].Reason = refused.Reason
+			}
+			err = nil
+			continue
+		}
+		for _, e := range canceled {
+			for i := range e.Tickets {
+				at[e.Tickets[i].ID].Refund = &e.Tickets[i]
+			}
+		}
+		break
+	}
+	return list, err
+}

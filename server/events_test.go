@@ -1,0 +1,138 @@
+package server
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// GET /v2/events: who waits is answered with the next event of its own, when the wait is over, or when the server drains.
+func TestWhoWaitsForEventsIsAnsweredWithTheNext(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		stranger, err := s.AddPartner("stranger", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(key string) <-chan time.Duration {
+			answered, began := make(chan time.Duration, 1), time.Now()
+			go func() {
+				call(t, s, key, "GET", "/v2/events?wait=30", "")
+				answered <- time.Since(began)
+			}()
+			return answered
+		}
+		mine, mine2, theirs := ask(key), ask(key), ask(stranger)
+		time.Sleep(7 * time.Second)
+		call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1))
+		if a, b, c := <-mine, <-mine2, <-theirs; a != 7*time.Second || b != a || c != 30*time.Second {
+			t.Errorf("answered after %v, %v and, to another partner, %v", a, b, c)
+		}
+		left := ask(stranger)
+		ctx, leave := context.WithCancel(t.Context())
+		gone := make(chan bool)
+		go func() {
+			r := httptest.NewRequestWithContext(ctx, "GET", "/v2/events?wait=30", nil)
+			r.Header.Set("x-api-key", stranger)
+			s.ServeHTTP(httptest.NewRecorder(), r)
+			close(gone)
+		}()
+		synctest.Wait()
+		leave()
+		<-gone
+		time.Sleep(time.Second)
+		s.Drain()
+		if d := <-left; d != time.Second {
+			t.Errorf("a server that drains answers after %v", d)
+		}
+		compareWithReplay(t, s, dir, false)
+		s.Close()
+	})
+}
+
+// Contract §8: of requests that come at the same time under one key one runs; the others are told so, and may come again.
+func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan error)
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { return <-answer }})
+		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+		pay := func(action string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest("POST", "/v2/bookings/"+b.ID+action, nil)
+			r.Header.Set("x-api-key", key)
+			r.Header.Set("Idempotency-Key", "k")
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			return w
+		}
+		first := make(chan *httptest.ResponseRecorder, 1)
+		go func() { first <- pay("/pay") }()
+		synctest.Wait()
+		if w := pay("/pay"); w.Code != 409 {
+			t.Errorf("while the first is running: %d %s", w.Code, w.Body)
+		}
+		if w := pay("/book"); w.Code != 422 {
+			t.Errorf("another request while the first is running: %d %s", w.Code, w.Body)
+		}
+		answer <- nil
+		w := <-first
+		if again := pay("/pay"); w.Code != 200 || again.Code != 200 || again.Body.String() != w.Body.String() || again.Header().Get("Idempotent-Replayed") != "true" {
+			t.Errorf("%d %s, then %d %s", w.Code, w.Body, again.Code, again.Body)
+		}
+		compareWithReplay(t, s, dir, false)
+		s.Close()
+	})
+}
+
+// Contract §8: a request that a crash cut short while the provider was asked is still running until the answer; then its
+// key gets the answer, and no ticket is asked about twice.
+func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		answer, asked := make(chan error), 0
+		cfg := Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { asked++; return <-answer }}
+		s, key := demoServer(t, cfg)
+		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+		pay := func() *httptest.ResponseRecorder {
+			r := httptest.NewRequest("POST", "/v2/bookings/"+b.ID+"/pay", nil)
+			r.Header.Set("x-api-key", key)
+			r.Header.Set("Idempotency-Key", "k")
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			return w
+		}
+		go pay()
+		synctest.Wait()
+		copied := filepath.Join(t.TempDir(), "crashed")
+		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		answer <- nil
+		synctest.Wait()
+		s.Close()
+		cfg.Dir = copied
+		s, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if w := pay(); w.Code != 409 || asked != 2 {
+			t.Errorf("asked %d times; while it is asked again: %d %s", asked, w.Code, w.Body)
+		}
+		answer <- nil
+		synctest.Wait()
+		if w := pay(); w.Code != 200 || asked != 2 || w.Header().Get("Idempotent-Replayed") != "" {
+			t.Errorf("asked %d times; after the answer: %d %s", asked, w.Code, w.Body)
+		}
+		if w := pay(); w.Code != 200 || asked != 2 || w.Header().Get("Idempotent-Replayed") != "true" {
+			t.Errorf("asked %d times; once more: %d %s", asked, w.Code, w.Body)
+		}
+		compareWithReplay(t, s, copied, true)
+		s.Close()
+	})
+}

@@ -1,0 +1,312 @@
+package server
+
+import (
+	"cmp"
+	"container/heap"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/outbound"
+	"waybill/server/wire"
+	"waybill/store"
+)
+
+// The outbox: what passengers are told once a ticket is paid or booked. The ticket's line says what is to be sent, so
+// that nothing is lost and nothing is sent that was not committed; another line says how it ended. In between a
+// message is sent at least once: after a crash maybe again, under the same id.
+
+// message is one e-mail, or one text to a phone. It is immutable.
+type message struct {
+	ID      string         `json:"id"` // the ticket's line, and which of the messages of that
+	Booking booking.ID     `json:"booking"`
+	Ticket  booking.ID     `json:"ticket"`
+	Action  booking.Action `json:"action"`
+	To      string         `json:"to"`               // as in booking.Settled.Sends
+	At      time.Time      `json:"at"`               // since when it is to be sent
+	Parked  string         `json:"parked,omitempty"` // why it is not tried any more
+}
+
+// outbox is the messages that are not sent yet.
+type outbox struct {
+	messages map[string]*message
+	sending  bool     // a server has taken those there were
+	fresh    []string // those it has yet to take
+}
+
+func (o *outbox) put(m *message) {
+	if o.messages[m.ID] = m; o.sending && m.Parked == "" {
+		o.fresh = append(o.fresh, m.ID)
+	}
+}
+
+// take gives the messages that are to be sent, but for those taken before.
+func (o *outbox) take() (list []string) {
+	if list = o.fresh; !o.sending {
+		list = slices.Sorted(maps.Keys(o.messages))
+	}
+	o.sending, o.fresh = true, nil
+	return list
+}
+
+func (o *outbox) add(at store.Stamp, e *booking.Settled, action booking.Action) {
+	for i, to := range e.Sends {
+		id := strconv.FormatUint(at.Seq, 10) + "-" + strconv.Itoa(i+1)
+		o.put(&message{ID: id, Booking: e.Booking, Ticket: e.Ticket, Action: action, To: to, At: at.Time})
+	}
+}
+
+// The events of the outbox.
+type (
+	// MessageSent says that a message has left.
+	MessageSent struct {
+		ID string `json:"message"`
+	}
+	// MessageParked says that a message is not tried any more, and why.
+	MessageParked struct {
+		ID     string `json:"message"`
+		Reason string `json:"reason"`
+	}
+	// MessagesRetried says that parked messages are tried again.
+	MessagesRetried struct {
+		IDs []string `json:"messages"`
+	}
+)
+
+func applySent(s *State, _ time.Time, e *MessageSent) { delete(s.Outbox.messages, e.ID) }
+
+func applyParked(s *State, _ time.Time, e *MessageParked) {
+	m := *s.Outbox.messages[e.ID]
+	m.Parked = e.Reason
+	s.Outbox.put(&m)
+}
+
+func applyRetried(s *State, now time.Time, e *MessagesRetried) {
+	for _, id := range e.IDs {
+		m := *s.Outbox.messages[id]
+		m.Parked, m.At = "", now
+		s.Outbox.put(&m)
+	}
+}
+
+const (
+	outboxDir  = "outbox" // of the e-mails that no server takes
+	outboxFile = ".eml"
+	maxSending = 8                // messages at a time
+	firstRetry = 30 * time.Second // after a failure; then when as much time again has passed, at most
+	maxRetry   = 4 * time.Hour
+	outboxLife = 72 * time.Hour // after which a message is parked
+)
+
+// attemptAt is when to try a message.
+type attemptAt struct {
+	at time.Time
+	id string
+}
+
+// agenda is a heap of attempts, the next first.
+type agenda []attemptAt
+
+func (a agenda) Len() int           { return len(a) }
+func (a agenda) Less(i, k int) bool { return a[i].at.Before(a[k].at) }
+func (a agenda) Swap(i, k int)      { a[i], a[k] = a[k], a[i] }
+func (a *agenda) Push(x any)        { *a = append(*a, x.(attemptAt)) }
+func (a *agenda) Pop() any {
+	last := len(*a) - 1
+	x := (*a)[last]
+	*a = (*a)[:last]
+	return x
+}
+
+// runOutbox sends messages while the server runs, several at a time, so that a slow peer is not felt by others.
+func (s *Server) runOutbox() {
+	var todo agenda
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	failed := make(chan attemptAt, maxSending) // room for each of those under way
+	room := make(chan struct{}, maxSending)
+	for s.base.Err() == nil {
+		var now time.Time
+		if err := s.st.View(func(st *State, at time.Time) {
+			for _, id := range st.Outbox.take() {
+				heap.Push(&todo, attemptAt{at, id})
+			}
+			now = at
+		}); err != nil {
+			return // the journal cannot be written
+		}
+		wait, next := time.Hour, room // a nil channel takes nothing
+		if len(todo) == 0 {
+			next = nil
+		} else if wait = todo[0].at.Sub(now); wait > 0 {
+			next = nil
+		}
+		select {
+		case <-s.base.Done():
+		case next <- struct{}{}:
+			id := heap.Pop(&todo).(attemptAt).id
+			sending.Go(func() {
+				if again, ok := s.deliver(id); ok {
+					failed <- again
+				}
+				<-room
+			})
+		case x := <-failed:
+			heap.Push(&todo, x)
+		case <-s.posted:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// deliver tries a message and journals how it ended, or tells when to try again.
+func (s *Server) deliver(id string) (again attemptAt, failed bool) {
+	var m *message
+	var b *booking.Booking
+	var t *booking.Ticket
+	var now time.Time
+	if err := s.st.View(func(st *State, at time.Time) {
+		if m, now = st.Outbox.messages[id], at; m != nil {
+			b, t = st.Bookings.AnyTicket(m.Ticket)
+		}
+	}); err != nil || m == nil || m.Parked != "" {
+		return again, false
+	}
+	age, err := now.Sub(m.At), s.sendMessage(m, b, t)
+	switch {
+	case err == nil:
+		err = s.end(id, &MessageSent{id}, m.Ticket)
+	case s.base.Err() != nil:
+		return again, false // it was broken off
+	case errors.Is(err, outbound.ErrRefused), age >= outboxLife:
+		s.log.Warn("a message is parked; waybill outbox retry tries it again", "message", id, "err", err)
+		err = s.end(id, &MessageParked{id, err.Error()}, m.Ticket)
+	default:
+		s.log.Info("a message could not be sent; it is tried again", "message", id, "err", err)
+	}
+	// A tenth more or less, so that what failed together does not come back together.
+	wait := min(max(age, firstRetry), maxRetry)
+	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(id)))%200-100)
+	return attemptAt{now.Add(min(wait, max(outboxLife-age, firstRetry))), id}, err != nil
+}
+
+// end journals how a message ended. Of one whose passenger was forgotten meanwhile nothing may stay.
+func (s *Server) end(id string, e Event, ticket booking.ID) error {
+	forgotten := false
+	_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+		if forgotten = st.Outbox.messages[id] == nil; forgotten {
+			return nil, nil
+		}
+		return []Event{e}, nil
+	}, nil)
+	if err == nil && forgotten {
+		err = s.removeLetters([]booking.ID{ticket})
+	}
+	return err
+}
+
+// sendMessage sends a message to its passenger.
+func (s *Server) sendMessage(m *message, b *booking.Booking, t *booking.Ticket) error {
+	_, _, email, phones := t.Passenger.Fields()
+	id, text := t.ID.String()+"."+m.ID, newNews(m, b, t)
+	if n, isPhone := strings.CutPrefix(m.To, "phone"); isPhone {
+		at, _ := strconv.Atoi(n)
+		switch {
+		case at < 1 || at > len(phones):
+			return errNobody
+		case s.messenger == nil:
+			return errors.New("there is no -messenger-url")
+		}
+		var w wire.Writer
+		w.Record("", "id", id, "phone", phones[at-1], "text", text.short(), "bookingId", b.ID.String(), "ticketId", t.ID.String())
+		return s.messenger.Post(s.base, id, w.B)
+	}
+	if email == "" {
+		return errNobody
+	}
+	letter := outbound.Message(s.cfg.Mail.From, email, text.subject(), text.letter(), id, m.At)
+	if s.mailer != nil {
+		return s.mailer.Send(s.base, email, letter)
+	}
+	return store.PublishText(s.cfg.FS, outboxDir, id+outboxFile, letter)
+}
+
+var errNobody = fmt.Errorf("the ticket has no such address: %w", outbound.ErrRefused)
+
+// news is what a passenger is told, in English and in Ukrainian.
+type news struct{ done, doneUK, name, way, leaves, place, seats, price, ticket, booking string }
+
+func newNews(m *message, b *booking.Booking, t *booking.Ticket) news {
+	legs := t.Itinerary()
+	first, last := &legs[0], &legs[len(legs)-1]
+	from, to := &first.Run.Form.Stops[first.From], &last.Run.Form.Stops[last.To]
+	name, surname, _, _ := t.Passenger.Fields()
+	n := news{
+		"paid", "оплачено", name + " " + surname, from.City.Name + " – " + to.City.Name,
+		t.Departure().In(time.FixedZone("", int(first.Run.Offsets[first.From]))).Format("2006-01-02 15:04"), from.Stop.Place,
+		labels(legs), hundredths(t.Price()).String() + " " + string(t.Currency[:]), t.ID.String(), b.ID.String(),
+	}
+	if m.Action == booking.Book {
+		n.done, n.doneUK = "booked", "заброньовано"
+	}
+	return n
+}
+
+func (n news) subject() string {
+	return "Your ticket is " + n.done + " / Ваш квиток " + n.doneUK + ": " + n.way + ", " + n.leaves
+}
+
+func (n news) short() string {
+	return fmt.Sprintf("Ticket %s: %s, %s, seat %s. Квиток %s: %s, %s, місце %s.", n.done, n.way, n.leaves, n.seats, n.doneUK, n.way, n.leaves, n.seats)
+}
+
+func (n news) letter() string {
+	const form = "%s, %s\n\n%s\n%s: %s, %s\n%s: %s\n%s: %s\n%s: %s\n%s: %s\n"
+	return fmt.Sprintf(form+"\n"+form, n.name, "your ticket is "+n.done+".", n.way, "Departure", n.leaves, n.place,
+		"Seat", n.seats, "Price", n.price, "Ticket", n.ticket, "Booking", n.booking,
+		n.name, "ваш квиток "+n.doneUK+".", n.way, "Відправлення", n.leaves, n.place,
+		"Місце", n.seats, "Ціна", n.price, "Квиток", n.ticket, "Бронювання", n.booking)
+}
+
+// adminOutboxList lists the messages that are not sent yet.
+func (s *Server) adminOutboxList(_ url.Values, _ io.Writer) (string, error) {
+	var list []*message
+	err := s.st.View(func(st *State, _ time.Time) { list = slices.Collect(maps.Values(st.Outbox.messages)) })
+	slices.SortFunc(list, func(a, b *message) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	var out strings.Builder
+	for _, m := range list {
+		state := "waiting"
+		if m.Parked != "" {
+			state = "parked: " + m.Parked
+		}
+		fmt.Fprintf(&out, "%s  since %s  %s of ticket %s, %s  %s\n", m.ID, m.At.Format(time.RFC3339), m.To, m.Ticket, m.Action, state)
+	}
+	return fmt.Sprintf("%s%d messages are not sent", &out, len(list)), err
+}
+
+// adminOutboxRetry has a parked message tried again, or all.
+func (s *Server) adminOutboxRetry(form url.Values, _ io.Writer) (string, error) {
+	id, e := form.Get("message"), new(MessagesRetried)
+	_, err := s.do(func(st *State, _ time.Time) (Event, error) {
+		for _, m := range st.Outbox.messages {
+			if m.Parked != "" && (id == "all" || id == m.ID) {
+				e.IDs = append(e.IDs, m.ID)
+			}
+		}
+		if slices.Sort(e.IDs); e.IDs == nil {
+			return nil, fmt.Errorf("no parked message is %s", id)
+		}
+		return e, nil
+	})
+	wake(s.posted)
+	return fmt.Sprintf("%d messages are tried again", len(e.IDs)), err
+}

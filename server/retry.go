@@ -1,0 +1,268 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/server/wire"
+	"waybill/store"
+)
+
+// Idempotency-Key on POST /v2/bookings, pay, book and cancel (contract §8): a request that comes again under its key
+// gets the first answer again. Key, hash of the request and status stand in the line of what it changed, the body in
+// that line's personal part, from which it is read again. Pay and book name the key in the line of each ticket and
+// close with the line of the answer; where a crash came between, the request goes on with the tickets left.
+
+const (
+	retryLife = 24 * time.Hour
+	maxKey    = 255 // characters
+)
+
+// Answered says what was answered to a request with a key that changed nothing, or nothing more.
+type Answered struct {
+	Partner booking.ID     `json:"partner"`
+	Booking string         `json:"booking"` // as its path names it, or ""
+	Retry   *booking.Retry `json:"retry"`
+}
+
+// PersonalPart is the answer.
+func (e *Answered) PersonalPart() any { return e.Retry.PersonalPart() }
+
+// retries are the requests with keys of the last 24 hours.
+type retries struct {
+	known map[retryKey]*retry
+	order []*retry // as they came; of one key the last counts
+}
+
+type retryKey struct {
+	Partner booking.ID `json:"partner"`
+	Key     string     `json:"key"`
+}
+
+// retry is what is known of a request. It is immutable.
+type retry struct {
+	retryKey
+	Hash   string       `json:"hash"`
+	Status int          `json:"status"` // 0: it was cut short
+	Seq    uint64       `json:"seq"`    // of the last line that tells of it
+	At     int64        `json:"at"`     // Unix milliseconds of that line
+	Done   []booking.ID `json:"done"`   // tickets that are paid or booked
+}
+
+// live tells whether a key still names the request.
+func (x *retry) live(now time.Time) bool {
+	return x != nil && now.Before(time.UnixMilli(x.At).Add(retryLife))
+}
+
+// note remembers what a line tells of a request; done are the tickets that it says are.
+func (x *retries) note(at store.Stamp, partner booking.ID, r *booking.Retry, done ...booking.ID) {
+	for len(x.order) > 0 && !x.order[0].live(at.Time) {
+		if old := x.order[0]; x.known[old.retryKey] == old {
+			delete(x.known, old.retryKey)
+		}
+		x.order = x.order[1:]
+	}
+	if r == nil {
+		return
+	}
+	next := &retry{retryKey{partner, r.Key}, r.Hash, r.Status, at.Seq, at.Time.UnixMilli(), done}
+	if before := x.known[next.retryKey]; before != nil && before.Hash == r.Hash && before.Status == 0 {
+		next.Done = append(append([]booking.ID(nil), before.Done...), done...)
+	}
+	x.put(next)
+}
+
+func (x *retries) put(r *retry) {
+	x.known[r.retryKey] = r
+	x.order = append(x.order, r)
+}
+
+// codeRetry is how a request is known again, where its partner gave a key.
+func codeRetry(c *coder, r **booking.Retry) {
+	if c.optional("retry", *r != nil) {
+		c.json("retry", r)
+	}
+}
+
+// attempt is a request under a key, as often as it came; nil is one without.
+type attempt struct {
+	key, hash string
+	salt      booking.ID
+	begun     bool           // there was an earlier one
+	done      []booking.ID   // by that
+	last      *booking.Retry // for the line of the answer
+}
+
+func (a *attempt) finished() []booking.ID {
+	if a == nil {
+		return nil
+	}
+	return a.done
+}
+
+// answered says what is answered in the end; write writes it whole.
+func (a *attempt) answered(status int, write func(*wire.Writer)) {
+	if a != nil {
+		a.last = &booking.Retry{Key: a.key, Hash: a.hash, Status: status, Salt: a.salt, Reply: func() []byte {
+			var w wire.Writer
+			write(&w)
+			return w.B
+		}}
+	}
+}
+
+// named is for a line after which others follow, ending for the last, closing a line that is nothing else.
+func (a *attempt) named() *booking.Retry {
+	if a == nil {
+		return nil
+	}
+	return &booking.Retry{Key: a.key, Hash: a.hash}
+}
+
+func (a *attempt) ending() *booking.Retry {
+	if a == nil {
+		return nil
+	}
+	return a.last
+}
+
+func (a *attempt) closing(sel booking.Selection) []Event {
+	if a == nil {
+		return nil
+	}
+	return []Event{&Answered{sel.Partner, sel.Booking.String(), a.last}}
+}
+
+var (
+	errRunning   = fail(http.StatusConflict, "CONFLICT", "a request with this Idempotency-Key is still running")
+	errKeyReused = fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request")
+	errKey       = invalid([]entry{problem("Idempotency-Key", "must be 1 to 255 visible characters of ASCII, in double quotes or without")})
+)
+
+// retryKeyOf reads the header: quoted, as a structured field's string, or bare. "" is none.
+func retryKeyOf(r *http.Request) (string, error) {
+	given := r.Header["Idempotency-Key"]
+	if len(given) == 0 {
+		return "", nil
+	}
+	key := only(given)
+	if inner, ok := strings.CutPrefix(key, `"`); ok {
+		if key, ok = strings.CutSuffix(inner, `"`); !ok {
+			return "", errKey
+		}
+		plain := strings.NewReplacer(`\\`, "", `\"`, "").Replace(key)
+		if strings.ContainsAny(plain, `"\`) {
+			return "", errKey
+		}
+		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(key)
+	}
+	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return "", errKey
+	}
+	return key, nil
+}
+
+// keyed wraps the handler of a POST that may come again.
+func (s *Server) keyed(h func(http.ResponseWriter, *http.Request, *auth.Partner, *attempt) error) func(http.ResponseWriter, *http.Request, *auth.Partner) error {
+	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+		key, err := retryKeyOf(r)
+		if err != nil || key == "" {
+			if err == nil {
+				err = h(w, r, p, nil)
+			}
+			return err
+		}
+		b, err := body(w, r)
+		if err != nil {
+			return err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(b))
+		sum := sha256.Sum256(append([]byte(r.Method+" "+r.URL.EscapedPath()+"\n"), b...))
+		try := &attempt{key: key, hash: hex.EncodeToString(sum[:]), salt: s.newID()}
+		name := retryKey{booking.ID(p.ID), key}
+		if hash, busy := s.underWay.LoadOrStore(name, try.hash); busy {
+			if hash != try.hash {
+				return errKeyReused
+			}
+			return errRunning
+		}
+		defer s.underWay.Delete(name)
+		var known *retry
+		if err := s.st.View(func(st *State, now time.Time) {
+			if known = st.Retries.known[name]; !known.live(now) {
+				known = nil
+			}
+		}); err != nil {
+			return err
+		}
+		switch {
+		case known == nil:
+		case known.Hash != try.hash:
+			return errKeyReused
+		case known.Status != 0:
+			return s.replay(w, known)
+		default:
+			try.done, try.begun = known.Done, true
+		}
+		err = h(w, r, p, try)
+		return s.keepRefusal(r, name.Partner, try, err)
+	}
+}
+
+// keepRefusal journals a refusal that a repetition gets again: what there is not, and what the state does not allow.
+func (s *Server) keepRefusal(r *http.Request, partner booking.ID, try *attempt, err error) error {
+	if err == nil {
+		return nil
+	}
+	f := explain(err)
+	if f == errRunning || f.status != http.StatusNotFound && f.status != http.StatusConflict {
+		return err
+	}
+	try.answered(f.status, f.write)
+	if failed := s.record(&Answered{partner, r.PathValue("id"), try.last}); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// replay answers as before, from the journal. What was erased from there is no more.
+func (s *Server) replay(w http.ResponseWriter, known *retry) error {
+	var part struct {
+		Reply string `json:"reply"`
+	}
+	if err := s.lines.Read([]uint64{known.Seq}, func(l *store.Line) error { return json.Unmarshal(l.Personal, &part) }); err != nil {
+		return err
+	}
+	if part.Reply == "" {
+		return errNotFound
+	}
+	w.Header()["Idempotent-Replayed"] = []string{"true"}
+	if known.Status < http.StatusBadRequest {
+		wrote(w, known.Seq)
+	}
+	send(w, known.Status, func(buf *wire.Writer) { buf.B = append(buf.B, part.Reply...) })
+	return nil
+}
+
+// stillAsked tells that a refusal only says that the provider has yet to answer an earlier attempt.
+func (a *attempt) stillAsked(st *State, err error) bool {
+	var c *booking.Conflict
+	if a == nil || !a.begun || !errors.As(err, &c) {
+		return false
+	}
+	for _, id := range c.Tickets {
+		if ask, ok := st.Bookings.Ask(id); ok && ask.Retry != nil && ask.Retry.Key == a.key {
+			return true
+		}
+	}
+	return false
+}
