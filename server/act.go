@@ -140,7 +140,6 @@ func (s *Server) confirm(ctx context.Context, asked []Confirmation) (last uint64
 			undone = append(undone, asked[i].Ticket)
 		}
 	}
-	wake(s.posted)
 	if err == nil && undone != nil {
 		err = detailed(http.StatusInternalServerError, "PROVIDER_FAILED", "the provider did not confirm these tickets", writeOrders(undone))
 	}
@@ -170,6 +169,7 @@ func (s *Server) confirmOne(ctx context.Context, c Confirmation) (a verdict) {
 		}
 		return events, err
 	}, nil)
+	wake(s.posted)
 	return a
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +25,7 @@ type process struct {
 	cmd  *exec.Cmd
 	base string
 	key  string // of the partner that calls; "" is nobody
+	once string // the Idempotency-Key of its calls; "" is none
 	http.Client
 }
 
@@ -37,9 +39,9 @@ func build(t *testing.T) (bin, dir string) {
 	return bin, dir
 }
 
-func startProcess(t *testing.T, bin, dir string) *process {
+func startProcess(t *testing.T, bin, dir string, flags ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(bin, "serve", "-addr", "127.0.0.1:0", "-data", dir)}
+	p := &process{cmd: exec.Command(bin, append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir}, flags...)...)}
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -67,6 +69,9 @@ func (p *process) call(method, path, body string) (int, string) {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("x-api-key", p.key)
+	if p.once != "" {
+		r.Header.Set("Idempotency-Key", p.once)
+	}
 	resp, err := p.Do(r)
 	if err != nil {
 		return 0, err.Error()
@@ -214,4 +219,69 @@ func offer(t *testing.T, p *process) string {
 		t.Fatal(body)
 	}
 	return fmt.Sprintf(`{"offerId":%q,"currency":"EUR","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`, id[1])
+}
+
+// Design, External calls: a server that is killed while the provider is asked asks again under the same id, one that is
+// killed while a message is sent sends it again under the same id, and the request that was cut short goes on under its key.
+func TestKilledServersAskAndTellAgain(t *testing.T) {
+	bin, dir := build(t)
+	var mu sync.Mutex
+	var p *process
+	calls := map[string][]string{} // ids, by path
+	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		io.Copy(io.Discard, r.Body)
+		ids := append(calls[r.URL.Path], r.Header.Get("Idempotency-Key"))
+		if calls[r.URL.Path] = ids; len(ids) == 1 {
+			p.cmd.Process.Kill()
+			p.cmd.Wait()
+		}
+	}))
+	defer peer.Close()
+	start := func() {
+		mu.Lock() // whom to kill is known before a call is taken
+		defer mu.Unlock()
+		next := startProcess(t, bin, dir, "-provider-url", peer.URL+"/provider", "-messenger-url", peer.URL+"/phone")
+		if p != nil {
+			next.key, next.once = p.key, p.once
+		}
+		p = next
+	}
+	start()
+	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
+	order := strings.Replace(offer(t, p), `"Ukrainka"`, `"Ukrainka","phones":[{"phone":"+380441234567"}]`, 1)
+	status, body := p.call("POST", "/v2/bookings", order)
+	if status != http.StatusCreated {
+		t.Fatal(status, body)
+	}
+	p.once = "pay-1"
+	pay := "/v2/bookings/" + regexp.MustCompile(`"booking":{"id":"([^"]+)"`).FindStringSubmatch(body)[1] + "/pay"
+	if status, body := p.call("POST", pay, ""); status != 0 {
+		t.Errorf("the killed server answers %d: %s", status, body)
+	}
+	start() // it asks again, is answered, tells the phone, and is killed
+	p.cmd.Wait()
+	start()
+	status, body = p.call("POST", pay, "")
+	if again, same := p.call("POST", pay, ""); status != http.StatusOK || again != status || same != body || !strings.Contains(body, `"paymentStatus":"Paid"`) {
+		t.Errorf("%d %s\nthen %d %s", status, body, again, same)
+	}
+	for deadline := time.Now().Add(20 * time.Second); !strings.HasPrefix(want(t, 0, "", "outbox", "list", "-data", dir), "0 messages"); {
+		if time.Now().After(deadline) {
+			t.Fatal("the message is not sent")
+		}
+	}
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+	for path, ids := range calls {
+		if len(ids) != 2 || ids[0] != ids[1] || ids[0] == "" {
+			t.Errorf("%s was called with the ids %q, want the same twice", path, ids)
+		}
+	}
+	journal, err := os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl"))
+	if err != nil || len(calls) != 2 || bytes.Count(journal, []byte(`"type":"ticket.paid"`)) != 1 {
+		t.Errorf("%v: %v\n%s", err, calls, journal)
+	}
+	want(t, 0, "^sound", "verify", "-data", dir)
 }
