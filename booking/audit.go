@@ -69,6 +69,16 @@ func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 	return nil
 }
 
+// CheckUncompleted tells whether tickets may be noted to be Uncompleted.
+func (s *State) CheckUncompleted(now time.Time, e *TicketsUncompleted) error {
+	for _, x := range e.Tickets {
+		if _, t := s.AnyTicket(x.ID); t == nil || !t.overdue(now) || !t.Due().Equal(e.At) {
+			return fmt.Errorf("ticket %s did not become uncompleted then, or that is noted already", x.ID)
+		}
+	}
+	return nil
+}
+
 // check tells whether another ticket than the leg's holds its seat on a part of its ride at an instant. Rides are
 // compared by the stops of the leg's form; with older, only those sold in that form or one before.
 func (l *Leg) check(ticket ID, older bool, now time.Time) error {

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/server/outbound"
 	"waybill/server/wire"
 )
 
@@ -93,7 +95,9 @@ func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.
 		return seq, err
 	}
 	// Nobody but the provider ends what the provider was asked.
-	if seq, err = s.confirm(context.WithoutCancel(r.Context()), asked); err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), confirmTime)
+	defer cancel()
+	if seq, err = s.confirm(ctx, asked); err != nil {
 		return seq, err
 	}
 	if try == nil {
@@ -121,8 +125,6 @@ const maxConfirming = 16
 // confirm asks the provider about each ticket, all at a time, and commits each answer by itself: tickets that are not
 // confirmed do not undo the others.
 func (s *Server) confirm(ctx context.Context, asked []Confirmation) (last uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, confirmTime)
-	defer cancel()
 	answers := make([]verdict, len(asked))
 	var wg sync.WaitGroup
 	room := make(chan struct{}, maxConfirming)
@@ -158,6 +160,10 @@ func (s *Server) confirmOne(ctx context.Context, c Confirmation) (a verdict) {
 	if s.cfg.Confirm != nil {
 		a.refusal = s.cfg.Confirm(ctx, c)
 	}
+	if a.refusal != nil && s.base.Err() != nil && !errors.Is(a.refusal, outbound.ErrRefused) {
+		a.err = errUnavailable // it was broken off: the next start asks again
+		return a
+	}
 	if a.refusal != nil {
 		s.log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", a.refusal)
 	}
@@ -182,10 +188,8 @@ func (s *Server) askAgain() {
 		})
 	})
 	s.background.Go(func() {
-		for _, c := range list {
-			if a := s.confirmOne(s.base, c); a.err != nil {
-				s.log.Error("an answer of the provider could not be kept", "ticket", c.Ticket, "err", a.err)
-			}
+		if _, err := s.confirm(s.base, list); err != nil {
+			s.log.Error("not all tickets that the provider had been asked about are confirmed", "err", err)
 		}
 	})
 }

@@ -2,9 +2,12 @@ package server
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,6 +136,87 @@ func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 			t.Errorf("asked %d times; once more: %d %s", asked, w.Code, w.Body)
 		}
 		compareWithReplay(t, s, copied, true)
+		s.Close()
+	})
+}
+
+// A ticket that the provider was asked about is not Uncompleted before the answer; a refusal after its window is noted.
+func TestARefusalAfterTheWindowIsNoted(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan error)
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { return <-answer }})
+		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
+		time.Sleep(21 * time.Minute)
+		if n := eventTypes(t, s, key); !slices.Equal(n, []string{"booking.created"}) {
+			t.Errorf("while it is asked: %q", n)
+		}
+		answer <- errors.New("no")
+		synctest.Wait()
+		if n := eventTypes(t, s, key); !slices.Equal(n, []string{"booking.created", "ticket.uncompleted"}) {
+			t.Errorf("after the refusal: %q", n)
+		}
+		compareWithReplay(t, s, dir, false)
+		s.Close()
+	})
+}
+
+func eventTypes(t *testing.T, s *Server, key string) (types []string) {
+	r := httptest.NewRequest("GET", "/v2/events?take=100", nil)
+	r.Header.Set("x-api-key", key)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	var doc struct {
+		Data struct{ Events []struct{ Type string } }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range doc.Data.Events {
+		types = append(types, e.Type)
+	}
+	return types
+}
+
+// A server that closes while it asks again leaves the question open: the next start asks it, under the same id.
+func TestAServerThatClosesWhileItAsksAgainLeavesTheQuestionOpen(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var keys []string
+		silent := func(ctx context.Context, c Confirmation) error {
+			keys = append(keys, c.Key)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		cfg := Config{Dir: dir, Now: bubbleClock(), Confirm: silent}
+		s, key := demoServer(t, cfg)
+		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
+		synctest.Wait()
+		cfg.Dir = filepath.Join(t.TempDir(), "crashed")
+		if err := os.CopyFS(cfg.Dir, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(confirmTime)
+		s.Close()
+		for range 2 {
+			s, err := Open(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			s.Close()
+		}
+		cfg.Confirm = func(_ context.Context, c Confirmation) error { keys = append(keys, c.Key); return nil }
+		s, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := eventTypes(t, s, key); len(slices.Compact(keys)) != 1 || len(n) != 2 || n[1] != "ticket.paid" {
+			t.Errorf("asked under %q; %q", keys, n)
+		}
 		s.Close()
 	})
 }

@@ -70,7 +70,9 @@ func (s *State) feed(partner booking.ID) *feed {
 }
 
 func (f *feed) add(at store.Stamp, events int) {
-	f.lines = append(f.lines, slices.Repeat([]uint64{at.Seq}, events)...)
+	for range events {
+		f.lines = append(f.lines, at.Seq)
+	}
 	if f.changed != nil {
 		close(f.changed)
 		f.changed = nil
@@ -233,7 +235,7 @@ func writeEvent(w *wire.Writer, seq int64, n int, l *store.Line, d *eventData) e
 }
 
 const (
-	notices    = 1000                   // bookings that are looked at under the lock at a time
+	notices    = 100                    // bookings that are looked at under the lock at a time
 	noticeRest = 200 * time.Millisecond // between looks, so that notices share syncs
 )
 

@@ -105,6 +105,8 @@ func check(s *State, stamp store.Stamp, e Event) error {
 		return s.Bookings.CheckSettled(stamp.Time, &e.Settled, e.Action)
 	case *booking.TicketsCanceled:
 		return s.Bookings.CheckCanceled(stamp.Time, e)
+	case *booking.TicketsUncompleted:
+		return s.Bookings.CheckUncompleted(stamp.Time, e)
 	}
 	return nil
 }
