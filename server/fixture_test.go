@@ -16,9 +16,9 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestJournalsOfFormerVersionsStillLoad opens a directory as each landed
-// version wrote it, and holds the bookings, users, sessions, reports, toggles and partners against those it had.
+// version wrote it, and holds the bookings, users, sessions, reports, toggles, partners and requests with keys against those it had.
 func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
-	for _, version := range []string{"v1", "v1-users", "v1-evidence"} {
+	for _, version := range []string{"v1", "v1-users", "v1-evidence", "v1-retries"} {
 		dir := filepath.Join(t.TempDir(), "data")
 		for from, to := range map[string]string{version + "/journal": "journal", "v1/timetables": timetableDir} { // they have the same one
 			if err := os.CopyFS(filepath.Join(dir, to), os.DirFS("../testdata/journal/"+from)); err != nil {
@@ -48,7 +48,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			var rows bytes.Buffer
 			newJournal().freeze(st)(&rows)
 			for row := range bytes.Lines(rows.Bytes()) {
-				if regexp.MustCompile(`^{"(user|session|report|partner)"|^{"version".*"geolocation"`).Match(row) {
+				if regexp.MustCompile(`^{"(user|session|report|partner|retry|message)"|^{"version".*"geolocation"`).Match(row) {
 					w.B = append(w.B, bytes.Replace(row, []byte(`"version":2,`), nil, 1)...)
 				}
 			}
