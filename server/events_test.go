@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,6 +139,21 @@ func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 		compareWithReplay(t, s, copied, true)
 		s.Close()
 	})
+}
+
+// Contract §8: a key has 1 to 255 visible characters, in double quotes, as RFC 9651 has strings, or without.
+func TestKeysOfRequests(t *testing.T) {
+	long := strings.Repeat("k", 255)
+	for given, want := range map[string]string{
+		"a": "a", `"a"`: "a", " ": " ", long: long, `"` + long + `"`: long, `"a\"b\\"`: `a"b\`, `a\b`: `a\b`,
+		"": "", `""`: "", long + "k": "", `"` + long + `k"`: "", `"a`: "", `"a"b"`: "", `"a\b"`: "", `"`: "", "a\x7f": "", "ключ": "",
+	} {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.Header["Idempotency-Key"] = []string{given}
+		if key, err := retryKeyOf(r); key != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", given, key, err)
+		}
+	}
 }
 
 // A ticket that the provider was asked about is not Uncompleted before the answer; a refusal after its window is noted.

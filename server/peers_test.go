@@ -2,12 +2,14 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -279,7 +281,8 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 	cfg := Config{Dir: dir, Mail: outbound.MailConfig{Addr: ln.Addr().String(), From: "tickets@example.com"}}
 	ln.Close() // nobody answers there
 	synctest.Test(t, func(t *testing.T) {
-		cfg.Now = bubbleClock()
+		var log bytes.Buffer
+		cfg.Now, cfg.Log = bubbleClock(), slog.New(slog.NewTextHandler(&log, nil))
 		s, key := demoServer(t, cfg)
 		ticket := payForOne(t, s, key)
 		time.Sleep(71*time.Hour + 59*time.Minute)
@@ -289,6 +292,9 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		if list := outboxList(t, s); !strings.Contains(list, "parked: outbound: ") || strings.Contains(list, "lesia") {
 			t.Error(list)
+		}
+		if n := strings.Count(log.String(), "it is tried again"); n < 20 || n > 60 || strings.Contains(log.String(), "lesia") {
+			t.Errorf("%d attempts in three days:\n%s", n, &log)
 		}
 		if err := s.Admin("outbox-retry", map[string][]string{"message": {"all"}}, io.Discard); err != nil {
 			t.Error(err)
