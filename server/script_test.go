@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -53,6 +54,13 @@ func TestScript(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no transcripts", err)
 	}
+	t.Cleanup(func() { // when all are played
+		if played := flag.Lookup("test.run").Value.String(); !t.Failed() && (played == "" || played == "^TestScript$") {
+			for _, place := range unshown() {
+				t.Errorf("no transcript shows %s of the document", place)
+			}
+		}
+	})
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			t.Parallel()
@@ -274,6 +282,9 @@ func (p *player) request(method, rest string) {
 	p.s.ServeHTTP(p.resp, r)
 	p.cookies[p.browser] = append(p.cookies[p.browser], p.resp.Result().Cookies()...)
 	p.wellFormed()
+	for _, problem := range undocumented(r, p.resp) {
+		p.fatal("not as the document says: %s", problem)
+	}
 }
 
 // wellFormed checks what holds for every answer.
