@@ -135,6 +135,11 @@ func TestParametersAreAsDocumented(t *testing.T) {
 				}
 			}
 			needed := p["required"] == true || strings.Contains(p["description"].(string), "Required without")
+			for _, x := range elements(schema["enum"]) { // and no others
+				if w := with(name, "none of them"); !strings.Contains(w.Body.String(), x.(string)) || strings.Count(w.Body.String(), ", ") != len(elements(schema["enum"]))-1 {
+					t.Errorf("%s: %s is not one of these only: %s", pattern, name, w.Body)
+				}
+			}
 			absent := with(name)
 			if refused(absent) != needed || refused(with(name, "")) != needed || !refused(with(name, "1", "1")) {
 				t.Errorf("%s: %s: absent, empty or given twice", pattern, name)
@@ -237,7 +242,7 @@ func vary(schema, value any, set func(any), try func()) {
 		}
 		if most, ok := s["maxLength"].(float64); ok {
 			put(strings.Repeat("7", int(most)), strings.Repeat("ї", int(most)), strings.Repeat("ї", int(most)+1), "1234", "12345", "+38 (044) 123.45-67",
-				"1234567890123456", "123456789012345", "   ", "a\u0007", "a\u0085", "a@b", "a@b.c", "a@b@c.d", "x")
+				"1234567890123456", "123456789012345", "   ", "a\u0007", "a\u0085", "a@b", "a@b.c", "a@b@c.d", "x", strings.Repeat("a", int(most)-4)+"@b.c", strings.Repeat("a", int(most)-3)+"@b.c")
 		}
 		if s["format"] == "date-time" {
 			put(time.DateOnly, "2026-11-20T08:30:00Z", "2026-11-20T10:30:00.5+02:00", "2026-02-30T00:00:00Z", "2026-11-20T08:30:00", "x")
