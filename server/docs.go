@@ -205,15 +205,15 @@ var (
 		return rows
 	}()
 
-	codes = regexp.MustCompile("`([A-Z]{4,}[A-Z_]*)`")
-	ticks = regexp.MustCompile("`([^`]+)`")
-	pages = template.Must(template.New("").Funcs(template.FuncMap{
+	codeTicks      = regexp.MustCompile("`([A-Z]{4,}[A-Z_]*)`")
+	ticks          = regexp.MustCompile("`([^`]+)`")
+	referencePages = template.Must(template.New("").Funcs(template.FuncMap{
 		"code": code,
 		"has": func(list []*node, c string) bool {
 			return slices.ContainsFunc(list, func(e *node) bool { return code(e) == c })
 		},
 		"prose": func(text string) template.HTML {
-			text = codes.ReplaceAllString(template.HTMLEscapeString(text), `<a href="/docs/errors/$1"><code>$1</code></a>`)
+			text = codeTicks.ReplaceAllString(template.HTMLEscapeString(text), `<a href="/docs/errors/$1"><code>$1</code></a>`)
 			return template.HTML(ticks.ReplaceAllString(text, "<code>$1</code>"))
 		},
 	}).ParseFS(docs, "docs/reference.html"))
@@ -239,7 +239,7 @@ func (s *Server) reference(name string) http.HandlerFunc {
 		if name == "operation" && i < 0 || name == "error" && !slices.Contains(doc.Codes, r.PathValue("code")) {
 			return errNotFound
 		}
-		return sendPage(w, pages, name, about)
+		return sendPage(w, referencePages, name, about)
 	})
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"html"
+	"math"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -136,6 +137,34 @@ func checkPage(t *testing.T, target, page string) {
 	}
 	if skip := strings.Contains(page, `class="skip" href="#main"`) && strings.Contains(page, `<main id="main"`); !skip && target != "/docs/migration" {
 		t.Errorf("%s has no skip link", target)
+	}
+}
+
+// Text can be told from what is behind it, in light and in dark: 4.5 to 1, as WCAG has it for small letters.
+func TestPagesHaveContrast(t *testing.T) {
+	schemes := regexp.MustCompile(`:root {([^}]*)}`).FindAllStringSubmatch(string(style), -1)
+	if len(schemes) != 2 {
+		t.Fatalf("%d color schemes", len(schemes))
+	}
+	for _, scheme := range schemes {
+		light := map[string]float64{}
+		for _, m := range regexp.MustCompile(`--(\w+): #(\w{6})`).FindAllStringSubmatch(scheme[1], -1) {
+			for i, share := range []float64{.2126, .7152, .0722} {
+				c, err := strconv.ParseUint(m[2][2*i:2*i+2], 16, 8)
+				if err != nil {
+					t.Fatal(err)
+				}
+				light[m[1]] += share * math.Pow((float64(c)/255+.055)/1.055, 2.4)
+			}
+		}
+		for _, ink := range []string{"ink", "dim", "mark"} {
+			for _, paper := range []string{"paper", "soft"} {
+				a, b := light[ink], light[paper]
+				if ratio := (max(a, b) + .05) / (min(a, b) + .05); a == 0 || b == 0 || ratio < 4.5 {
+					t.Errorf("%s on %s: %.1f to 1", ink, paper, ratio)
+				}
+			}
+		}
 	}
 }
 
