@@ -18,6 +18,7 @@ import (
 // The pages of the reference need nothing but themselves, can be read without seeing them, and lead everywhere: each
 // link to a page and to a place in it holds, and every operation, errorCode, object and field has its place.
 func TestReferencePages(t *testing.T) {
+	t.Parallel()
 	s, _ := demoServer(t, Config{})
 	pages, todo := map[string]string{}, []string{"/docs"}
 	var links [][2]string
@@ -196,6 +197,7 @@ func TestSilencesAreTheREADMEs(t *testing.T) {
 
 // The document's curl lines do what they show, pasted into a shell that knows what the reference's first page says.
 func TestSamplesCanBePasted(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Log("no curl: the samples are not run")
 		return
