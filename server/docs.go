@@ -112,19 +112,19 @@ func (n *node) link(root *node) {
 	}
 }
 
-// Row is a field of a schema as a list shows it: Name is its path, as data.offers or passengers[].email.
-type Row struct {
+// fieldRow is a field of a schema as a list shows it: Path is data.offers, or passengers[].email.
+type fieldRow struct {
 	*node
 	Path     string
 	Required bool
 }
 
 // Rows gives the fields of a schema, and of the objects in it that have no name of their own.
-func (n *node) Rows(prefix string) (list []Row) {
+func (n *node) Rows(prefix string) (list []fieldRow) {
 	required := n.At("required").Members()
 	for _, p := range n.At("properties").Members() {
 		must := slices.ContainsFunc(required, func(r *node) bool { return r.text == p.Name })
-		list = append(list, Row{p, prefix + p.Name, must})
+		list = append(list, fieldRow{p, prefix + p.Name, must})
 		if items := p.At("items"); p.Ref() == "" && items.Ref() == "" {
 			list = append(append(list, p.Rows(prefix+p.Name+".")...), items.Rows(prefix+p.Name+"[].")...)
 		}
