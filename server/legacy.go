@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -10,7 +9,6 @@ import (
 	"html/template"
 	"net/http"
 	"regexp"
-	"strconv"
 	"time"
 
 	"waybill/auth"
@@ -256,19 +254,10 @@ var migrations = func() (list []migration) {
 
 // getMigrationGuide answers GET /docs/migration.
 func (s *Server) getMigrationGuide(w http.ResponseWriter, _ *http.Request) error {
-	var page bytes.Buffer
-	if err := guide.Execute(&page, map[string]any{
-		"Style":      template.CSS(style),
+	return sendPage(w, guide, "migration.html", map[string]any{
 		"Migrations": migrations,
 		"Since":      s.deprecated.UTC().Format(time.RFC1123),
 		"Until":      s.deprecated.Add(auth.LegacyWindow).UTC().Format(time.RFC1123),
 		"Ignored":    legacyFields,
-	}); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", guidePolicy)
-	w.Header().Set("Content-Length", strconv.Itoa(page.Len()))
-	_, err := page.WriteTo(w)
-	return err
+	})
 }

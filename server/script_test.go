@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +54,15 @@ func TestScript(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no transcripts", err)
 	}
+	var played atomic.Int32
+	t.Cleanup(func() {
+		if int(played.Load()) < len(files) {
+			return // not all were asked for, or one has failed
+		}
+		for _, place := range unshown() {
+			t.Errorf("no transcript shows %s of the document", place)
+		}
+	})
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			t.Parallel()
@@ -69,6 +79,7 @@ func TestScript(t *testing.T) {
 				}
 				p.finish()
 			})
+			played.Add(1)
 		})
 	}
 }
@@ -276,6 +287,9 @@ func (p *player) request(method, rest string) {
 	p.s.ServeHTTP(p.resp, r)
 	p.cookies[p.browser] = append(p.cookies[p.browser], p.resp.Result().Cookies()...)
 	p.wellFormed()
+	for _, problem := range undocumented(r, p.resp) {
+		p.fatal("not as the document says: %s", problem)
+	}
 }
 
 // wellFormed checks what holds for every answer.

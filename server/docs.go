@@ -1,0 +1,258 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// The interface described by itself: the document /openapi.json, which a test holds against the routes, the validators
+// and every answer of the transcripts, and the pages of /docs that are made of it.
+
+// node is a value of the document. Its members are in the order they stand there, which is the interface's.
+type node struct {
+	Name    string // as a member of an object
+	raw     []byte
+	text    string // of a string, number, true, false
+	members []*node
+	target  *node // what a $ref names
+}
+
+// Text gives what a string or number says; like all methods, it may be asked of what is not there.
+func (n *node) Text() string {
+	if n == nil {
+		return ""
+	}
+	return n.text
+}
+
+// Members gives the members of an object, the elements of an array.
+func (n *node) Members() []*node {
+	if n == nil {
+		return nil
+	}
+	return n.members
+}
+
+// Real gives what a $ref stands for.
+func (n *node) Real() *node {
+	if n != nil && n.target != nil {
+		return n.target
+	}
+	return n
+}
+
+// Ref gives the name of what a $ref stands for; "" where there is none.
+func (n *node) Ref() string {
+	if n == nil || n.target == nil {
+		return ""
+	}
+	return n.target.Name
+}
+
+// At follows names, through $refs, to a member of a member; nil where there is none. What stands beside a $ref wins.
+func (n *node) At(names ...string) *node {
+	for _, name := range names {
+		list := slices.Concat(n.Members(), n.Real().Members())
+		i := slices.IndexFunc(list, func(m *node) bool { return m.Name == name })
+		if i < 0 {
+			return nil
+		}
+		n = list[i]
+	}
+	return n
+}
+
+// JSON gives the value as it can be shown.
+func (n *node) JSON() string {
+	var b bytes.Buffer
+	json.Indent(&b, n.raw, "", "  ") // it has been read before
+	return b.String()
+}
+
+// readNode reads a value of the text that a decoder stands in.
+func readNode(d *json.Decoder, text []byte, name string) *node {
+	n, start := &node{Name: name}, d.InputOffset()
+	token, err := d.Token()
+	if err != nil {
+		panic(err) // the document is our own
+	}
+	switch token {
+	case json.Delim('{'), json.Delim('['):
+		for d.More() {
+			name := ""
+			if token == json.Delim('{') {
+				key, _ := d.Token()
+				name = key.(string)
+			}
+			n.members = append(n.members, readNode(d, text, name))
+		}
+		d.Token()
+	default:
+		n.text = fmt.Sprint(token)
+	}
+	n.raw = bytes.TrimLeft(text[start:d.InputOffset()], " \n:,")
+	return n
+}
+
+// link finds what each $ref stands for.
+func (n *node) link(root *node) {
+	for _, m := range n.members {
+		if m.Name == "$ref" {
+			n.target = root.At(strings.Split(strings.TrimPrefix(m.text, "#/"), "/")...)
+		}
+		m.link(root)
+	}
+}
+
+// fieldRow is a field of a schema as a list shows it: Path is data.offers, or passengers[].email.
+type fieldRow struct {
+	*node
+	Path     string
+	Required bool
+}
+
+// Rows gives the fields of a schema, and of the objects in it that have no name of their own.
+func (n *node) Rows(prefix string) (list []fieldRow) {
+	required := n.At("required").Members()
+	for _, p := range n.At("properties").Members() {
+		must := slices.ContainsFunc(required, func(r *node) bool { return r.text == p.Name })
+		list = append(list, fieldRow{p, prefix + p.Name, must})
+		if items := p.At("items"); p.Ref() == "" && items.Ref() == "" {
+			list = append(append(list, p.Rows(prefix+p.Name+".")...), items.Rows(prefix+p.Name+"[].")...)
+		}
+	}
+	return list
+}
+
+// operation is a method of a path.
+type operation struct {
+	*node
+	Method, Path, ID string
+	Answers          []outcome
+}
+
+// outcome is an answer of an operation, and the schemas of the errors in it.
+type outcome struct {
+	*node
+	Status string
+	Errors []*node
+}
+
+// reference is the document, read once somebody wants a page.
+type reference struct {
+	*node
+	Operations []operation
+	Errors     []*node // their schemas
+	Codes      []string
+}
+
+var readReference = sync.OnceValue(func() *reference {
+	d := json.NewDecoder(bytes.NewReader(openAPI))
+	d.UseNumber()
+	doc := &reference{node: readNode(d, openAPI, "")}
+	doc.link(doc.node)
+	for _, path := range doc.At("paths").Members() {
+		for _, op := range path.members[1:] { // the first are the parameters that all have
+			o := operation{node: op, Method: strings.ToUpper(op.Name), Path: path.Name, ID: op.At("operationId").Text()}
+			for _, a := range op.At("responses").Members() {
+				o.Answers = append(o.Answers, outcome{a.Real(), a.Name, a.errors()})
+			}
+			doc.Operations = append(doc.Operations, o)
+		}
+	}
+	for _, s := range doc.At("components", "schemas").Members() {
+		if code := code(s); code != "" {
+			doc.Errors = append(doc.Errors, s)
+			if !slices.Contains(doc.Codes, code) {
+				doc.Codes = append(doc.Codes, code)
+			}
+		}
+	}
+	return doc
+})
+
+// errors gives the schemas of the errors that an answer may list.
+func (n *node) errors() (list []*node) {
+	items := n.At("content", "application/json", "schema", "properties", "errors", "items")
+	for _, e := range append(slices.Concat(items.At("oneOf").Members(), items.At("anyOf").Members()), items) {
+		if code(e) != "" {
+			list = append(list, e.Real())
+		}
+	}
+	return list
+}
+
+// code gives the errorCode of an error's schema.
+func code(schema *node) string { return schema.At("properties", "errorCode", "const").Text() }
+
+var (
+	openAPI, _ = docs.ReadFile("docs/openapi.json")
+
+	// silences are the rows of the README's table "Where the interface is silent".
+	silences = func() (rows [][3]string) {
+		text, _ := docs.ReadFile("docs/silent.json")
+		if err := json.Unmarshal(text, &rows); err != nil {
+			panic(err)
+		}
+		return rows
+	}()
+
+	codeTicks      = regexp.MustCompile("`([A-Z]{4,}[A-Z_]*)`")
+	ticks          = regexp.MustCompile("`([^`]+)`")
+	referencePages = template.Must(template.New("").Funcs(template.FuncMap{
+		"code": code,
+		"has": func(list []*node, c string) bool {
+			return slices.ContainsFunc(list, func(e *node) bool { return code(e) == c })
+		},
+		"prose": func(text string) template.HTML {
+			text = codeTicks.ReplaceAllString(template.HTMLEscapeString(text), `<a href="/docs/errors/$1"><code>$1</code></a>`)
+			return template.HTML(ticks.ReplaceAllString(text, "<code>$1</code>"))
+		},
+	}).ParseFS(docs, "docs/reference.html"))
+)
+
+// getOpenAPI answers GET /openapi.json.
+func (s *Server) getOpenAPI(w http.ResponseWriter, _ *http.Request) error {
+	w.Header()["Content-Type"] = contentType
+	w.Header().Set("Content-Length", strconv.Itoa(len(openAPI)))
+	_, err := w.Write(openAPI)
+	return err
+}
+
+// reference answers with the page that a template makes of the document, and of the operation or error it is about.
+func (s *Server) reference(name string) http.HandlerFunc {
+	return s.public(func(w http.ResponseWriter, r *http.Request) error {
+		doc := readReference()
+		about := map[string]any{"Doc": doc, "Silences": silences, "Code": r.PathValue("code")}
+		i := slices.IndexFunc(doc.Operations, func(o operation) bool { return o.ID == r.PathValue("operationId") })
+		if i >= 0 {
+			about["Operation"] = doc.Operations[i]
+		}
+		if name == "operation" && i < 0 || name == "error" && !slices.Contains(doc.Codes, r.PathValue("code")) {
+			return errNotFound
+		}
+		return sendPage(w, referencePages, name, about)
+	})
+}
+
+// sendPage answers with a page that carries its style and may show nothing else.
+func sendPage(w http.ResponseWriter, pages *template.Template, name string, about map[string]any) error {
+	var page bytes.Buffer
+	about["Style"] = template.CSS(style)
+	if err := pages.ExecuteTemplate(&page, name, about); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", guidePolicy)
+	w.Header().Set("Content-Length", strconv.Itoa(page.Len()))
+	_, err := page.WriteTo(w)
+	return err
+}

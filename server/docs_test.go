@@ -1,0 +1,233 @@
+package server
+
+import (
+	"encoding/json"
+	"html"
+	"math"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The pages of the reference need nothing but themselves, can be read without seeing them, and lead everywhere: each
+// link to a page and to a place in it holds, and every operation, errorCode, object and field has its place.
+func TestReferencePages(t *testing.T) {
+	t.Parallel()
+	s, _ := demoServer(t, Config{})
+	pages, todo := map[string]string{}, []string{"/docs"}
+	var links [][2]string
+	for len(todo) > 0 {
+		target := todo[0]
+		todo = todo[1:]
+		if _, done := pages[target]; done {
+			continue
+		}
+		w := ask(s, "", "GET", target, "")
+		if w.Code != 200 {
+			t.Errorf("%s: %d", target, w.Code)
+		}
+		pages[target] = w.Body.String()
+		if target == "/openapi.json" {
+			continue
+		}
+		if w.Header().Get("Content-Security-Policy") != guidePolicy || w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
+			t.Errorf("%s: %v", target, w.Header())
+		}
+		checkPage(t, target, pages[target])
+		for _, m := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(pages[target], -1) {
+			page, place, _ := strings.Cut(m[1], "#")
+			if page == "" {
+				page = target
+			}
+			todo, links = append(todo, page), append(links, [2]string{page, place})
+		}
+	}
+	for _, l := range links {
+		if l[1] != "" && !strings.Contains(pages[l[0]], ` id="`+l[1]+`"`) {
+			t.Errorf("%s has no %s", l[0], l[1])
+		}
+	}
+	for pattern, op := range operations {
+		page := html.UnescapeString(pages["/docs/operations/"+op["operationId"].(string)])
+		for _, want := range append(mustTell(op), strings.Fields(pattern)...) {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: the page does not tell of %s", pattern, want)
+			}
+		}
+	}
+	for name, schema := range object(specification, "components", "schemas") {
+		page := pages["/docs/objects"]
+		if code, ok := object(schema, "properties", "errorCode")["const"].(string); ok {
+			page = pages["/docs/errors/"+code]
+		}
+		for field := range object(schema, "properties") {
+			if !strings.Contains(page, "<code>"+field+"</code>") {
+				t.Errorf("%s: the page does not have %s", name, field)
+			}
+		}
+	}
+	if strings.Count(pages["/docs/states"], "<svg") != 2 || pages["/docs/migration"] == "" {
+		t.Error("the states have no drawings, or nothing leads to the migration guide")
+	}
+}
+
+// mustTell is what the page of an operation must tell: its texts, parameters, statuses, headers and example.
+func mustTell(op map[string]any) (want []string) {
+	want = append(want, op["summary"].(string), object(elements(op["x-codeSamples"])[0])["source"].(string))
+	for _, p := range elements(op["parameters"]) {
+		p := resolve(p)
+		want = append(want, "<code>"+p["name"].(string)+"</code>")
+		for _, bound := range []string{"minimum", "maximum", "default"} {
+			if n, ok := object(p, "schema")[bound].(float64); ok {
+				want = append(want, strconv.Itoa(int(n)))
+			}
+		}
+	}
+	for status, a := range object(op, "responses") {
+		want = append(want, ">"+status+"<")
+		for name := range object(a, "headers") {
+			if status < "300" {
+				want = append(want, "<code>"+name+"</code>")
+			}
+		}
+	}
+	return want
+}
+
+// checkPage checks what holds for every page.
+func checkPage(t *testing.T, target, page string) {
+	for _, foreign := range []string{"<script", "http://", "https://", "//", " on", "@import", "url(", "style=", "<img", "<iframe", "<form"} {
+		if tag := regexp.MustCompile(`<[^>]*` + regexp.QuoteMeta(foreign) + `[^>]*>`).FindString(page); tag != "" && strings.HasPrefix(tag, foreign) == (foreign[0] == '<') {
+			t.Errorf("%s has %s", target, tag)
+		}
+	}
+	for want, times := range map[string]int{`<html lang="en">`: 1, "<title>": 1, "<h1": 1, "<main": 1, "{{": 0, "<no value>": 0, "ZgotmplZ": 0} {
+		if got := strings.Count(page, want); got != times && (target != "/docs/migration" || times > 0) {
+			t.Errorf("%s has %s %d times", target, want, got)
+		}
+	}
+	level := 0
+	for _, h := range regexp.MustCompile(`<h(\d)`).FindAllStringSubmatch(page, -1) {
+		n, _ := strconv.Atoi(h[1])
+		if n > level+1 {
+			t.Errorf("%s: an h%d comes after an h%d", target, n, level)
+		}
+		level = n
+	}
+	var open []string
+	for _, tag := range regexp.MustCompile(`<(/?)([a-z]+\d?)[^>]*?(/?)>`).FindAllStringSubmatch(page, -1) {
+		switch {
+		case tag[2] == "meta" || tag[2] == "link" || tag[3] == "/":
+		case tag[1] == "":
+			open = append(open, tag[2])
+		case len(open) == 0 || open[len(open)-1] != tag[2]:
+			t.Fatalf("%s: %s closes %v", target, tag[0], open)
+		default:
+			open = open[:len(open)-1]
+		}
+	}
+	ids := regexp.MustCompile(` id="([^"]*)"`).FindAllString(page, -1)
+	if slices.Sort(ids); len(slices.Compact(slices.Clone(ids))) != len(ids) {
+		t.Errorf("%s: an id is given twice: %s", target, ids)
+	}
+	if skip := strings.Contains(page, `class="skip" href="#main"`) && strings.Contains(page, `<main id="main"`); !skip && target != "/docs/migration" {
+		t.Errorf("%s has no skip link", target)
+	}
+}
+
+// Text can be told from what is behind it, in light and in dark: 4.5 to 1, as WCAG has it for small letters.
+func TestPagesHaveContrast(t *testing.T) {
+	schemes := regexp.MustCompile(`:root {([^}]*)}`).FindAllStringSubmatch(string(style), -1)
+	if len(schemes) != 2 {
+		t.Fatalf("%d color schemes", len(schemes))
+	}
+	for _, scheme := range schemes {
+		light := map[string]float64{}
+		for _, m := range regexp.MustCompile(`--(\w+): #(\w{6})`).FindAllStringSubmatch(scheme[1], -1) {
+			for i, share := range []float64{.2126, .7152, .0722} {
+				c, err := strconv.ParseUint(m[2][2*i:2*i+2], 16, 8)
+				if err != nil {
+					t.Fatal(err)
+				}
+				light[m[1]] += share * math.Pow((float64(c)/255+.055)/1.055, 2.4)
+			}
+		}
+		for _, ink := range []string{"ink", "dim", "mark"} {
+			for _, paper := range []string{"paper", "soft"} {
+				a, b := light[ink], light[paper]
+				if ratio := (max(a, b) + .05) / (min(a, b) + .05); a == 0 || b == 0 || ratio < 4.5 {
+					t.Errorf("%s on %s: %.1f to 1", ink, paper, ratio)
+				}
+			}
+		}
+	}
+}
+
+// "Where the interface is silent" has the rows of the README's table.
+func TestSilencesAreTheREADMEs(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(readme), "## Where the interface is silent\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var rows [][3]string
+	for _, m := range regexp.MustCompile(`(?m)^\| (.*) \| (.*) \| (.*) \|$`).FindAllStringSubmatch(table, -1) {
+		rows = append(rows, [3]string{m[1], m[2], m[3]})
+	}
+	if *update {
+		var text []string
+		for _, r := range rows[1:] {
+			b, _ := json.Marshal(r)
+			text = append(text, " "+strings.ReplaceAll(string(b), `","`, `", "`))
+		}
+		if err := os.WriteFile("docs/silent.json", []byte("[\n"+strings.Join(text, ",\n")+"\n]\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if len(rows) < 2 || !slices.Equal(rows[1:], silences) {
+		t.Errorf("docs/silent.json has not the README's rows; go test ./server -run Silences -update writes it anew:\n%q\n%q", rows[1:], silences)
+	}
+}
+
+// The document's curl lines do what they show, pasted into a shell that knows what the reference's first page says.
+func TestSamplesCanBePasted(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Log("no curl: the samples are not run")
+		return
+	}
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte("silent\nwrite-out = \"\\n%{http_code}\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader := newVisitor(t)
+	for pattern, op := range operations {
+		v := reader
+		if !strings.HasPrefix(pattern, "GET ") {
+			v = newVisitor(t) // it changes something
+		}
+		server := httptest.NewServer(v.s)
+		jar := "127.0.0.1\tFALSE\t/\tFALSE\t0\twaybill_access\t" + v.cookies[0].Value + "\n127.0.0.1\tFALSE\t/v2/auth\tFALSE\t0\twaybill_refresh\t" + v.cookies[1].Value + "\n"
+		if err := os.WriteFile(filepath.Join(home, "cookies"), []byte(jar), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sh := exec.Command("sh", "-c", object(elements(op["x-codeSamples"])[0])["source"].(string))
+		sh.Env = append(os.Environ(), "CURL_HOME="+home, "HOME="+home, "WAYBILL="+server.URL, "KEY="+v.key, "COOKIES="+filepath.Join(home, "cookies"))
+		for name, value := range v.names {
+			sh.Env = append(sh.Env, name+"="+strings.Replace(value, "/v2/reports/files", server.URL+"/v2/reports/files", 1))
+		}
+		out, err := sh.CombinedOutput()
+		i := strings.LastIndexByte(string(out), '\n')
+		want := object(op, "responses", string(out[i+1:]))
+		if err != nil || want == nil || out[i+1] != '2' {
+			t.Errorf("%s: %v\n%s\n%s", pattern, err, sh.Args[2], out)
+		}
+		server.Close()
+	}
+}

@@ -1,0 +1,362 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// operations are the document's, by the pattern of their route.
+var operations = func() map[string]map[string]any {
+	all := map[string]map[string]any{}
+	for path, item := range object(specification, "paths") {
+		for method := range item.(map[string]any) {
+			if method != "parameters" {
+				all[strings.ToUpper(method)+" "+path] = object(item, method)
+			}
+		}
+	}
+	return all
+}()
+
+// Every route is an operation of the document, and every operation a route.
+func TestDocumentHasTheRoutes(t *testing.T) {
+	s, _ := demoServer(t, Config{})
+	routes := s.routes()
+	for pattern := range routes {
+		if strings.Contains(pattern, " ") && operations[pattern] == nil {
+			t.Errorf("%s is not in the document", pattern)
+		}
+	}
+	ids := map[any]string{}
+	for pattern, op := range operations {
+		if routes[pattern] == nil {
+			t.Errorf("%s is no route", pattern)
+		}
+		if other := ids[op["operationId"]]; other != "" || op["operationId"] == nil {
+			t.Errorf("%s and %s have the operationId %v", pattern, other, op["operationId"])
+		}
+		ids[op["operationId"]] = pattern
+		named := regexp.MustCompile(`{(\w+)}`).FindAllStringSubmatch(pattern, -1)
+		for _, p := range elements(op["parameters"]) {
+			if p := resolve(p); p["in"] == "path" {
+				named = slices.DeleteFunc(named, func(m []string) bool { return m[1] == p["name"] })
+			}
+		}
+		if len(named) > 0 {
+			t.Errorf("%s does not tell of %s", pattern, named)
+		}
+		// Who may call: the wrapper answers a stranger.
+		if routes[pattern] == nil || strings.Contains(pattern, "/v2/auth/") || strings.Contains(pattern, "/rest/") {
+			continue
+		}
+		method, target, _ := strings.Cut(pattern, " ")
+		secured := len(op["security"].([]any)) > 0
+		if w := ask(s, "", method, strings.NewReplacer("{", "", "}", "").Replace(target), ""); (w.Code == 401) != secured {
+			t.Errorf("%s: a stranger gets %d", pattern, w.Code)
+		}
+	}
+	info := object(specification, "info")
+	if specification["openapi"] != "3.1.0" || info["version"] != "7.1.3" {
+		t.Error(specification["openapi"], info)
+	}
+}
+
+func elements(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+// The errorCodes of the code are those of the document.
+func TestDocumentHasTheErrorCodes(t *testing.T) {
+	told := map[string]bool{}
+	for _, schema := range object(specification, "components", "schemas") {
+		if code, ok := object(schema, "properties", "errorCode")["const"].(string); ok {
+			told[code] = true
+		}
+	}
+	used := map[string]bool{}
+	files, _ := filepath.Glob("*.go")
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			for _, x := range errorCode(n) {
+				if lit, ok := x.(*ast.BasicLit); ok {
+					code, _ := strconv.Unquote(lit.Value)
+					used[code] = true
+				}
+			}
+			return true
+		})
+	}
+	for code := range told {
+		if !used[code] {
+			t.Errorf("%s is no errorCode", code)
+		}
+	}
+	for code := range used {
+		if !told[code] {
+			t.Errorf("%s is not in the document", code)
+		}
+	}
+}
+
+// errorCode gives where an errorCode stands in a piece of code that makes an error.
+func errorCode(n ast.Node) []ast.Expr {
+	at := map[string]int{"fail": 1, "detailed": 1, "problemCode": 0, "entry": 1}
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		if f, ok := n.Fun.(*ast.Ident); ok && f.Name != "entry" {
+			if i, ok := at[f.Name]; ok {
+				return n.Args[i : i+1]
+			}
+		}
+	case *ast.CompositeLit:
+		if f, ok := n.Type.(*ast.Ident); ok && f.Name == "entry" && len(n.Elts) > 1 {
+			return n.Elts[1:2]
+		} else if a, ok := n.Type.(*ast.ArrayType); ok && fmt.Sprint(a.Elt) == "entry" {
+			var codes []ast.Expr
+			for _, e := range n.Elts {
+				if e, ok := e.(*ast.CompositeLit); ok && len(e.Elts) > 1 {
+					codes = append(codes, e.Elts[1])
+				}
+			}
+			return codes
+		}
+	}
+	return nil
+}
+
+// Every example of the document is what its schema says, and every schema uses only keywords that the checker knows.
+func TestDocumentExamplesAreValid(t *testing.T) {
+	examples := 0
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if example, ok := v["example"]; ok && v["schema"] != nil {
+				examples++
+				if n, ok := example.(float64); ok && object(v, "schema")["type"] != "integer" {
+					example = fmt.Sprint(n)
+				}
+				for _, p := range valid(v["schema"], at, example).problems {
+					t.Errorf("%s: %s", at, p)
+				}
+			} else if v["content"] != nil && !strings.Contains(at, "/components/") {
+				for media, c := range object(v, "content") {
+					if object(c)["example"] == nil && media == "application/json" {
+						t.Errorf("%s has no example", at)
+					}
+				}
+			}
+			for name, x := range v {
+				walk(at+"/"+name, x)
+			}
+		case []any:
+			for i, x := range v {
+				walk(fmt.Sprint(at, "/", i), x)
+			}
+		}
+	}
+	walk("", specification)
+	for name, schema := range object(specification, "components", "schemas") {
+		for _, x := range []any{nil, "x", 7.0, []any{}, map[string]any{}} {
+			for _, p := range valid(schema, name, x).problems {
+				if strings.Contains(p, "unknown keyword") {
+					t.Error(p)
+				}
+			}
+		}
+	}
+	if examples < 100 {
+		t.Errorf("%d examples", examples)
+	}
+}
+
+// A schema refuses what it should: the checker is no better than this.
+func TestCheckerRefuses(t *testing.T) {
+	for _, x := range []string{
+		`{"type":"string"} 7`, `{"type":["string","null"]} 7`, `{"type":"integer"} 1.5`, `{"const":"a"} "b"`, `{"enum":["a"]} "b"`, `{"required":["a"]} {}`,
+		`{"properties":{"a":{"type":"null"}}} {"a":1}`, `{"properties":{},"additionalProperties":false} {"a":1}`, `{"items":{"type":"null"}} [1]`,
+		`{"oneOf":[{"type":"number"},{"type":"integer"}]} 1`, `{"oneOf":[{"type":"null"}]} 1`, `{"anyOf":[{"type":"null"}]} 1`, `{"allOf":[{"type":"integer"},{"type":"null"}]} 1`,
+		`{"format":"date-time"} "2026-11-20"`, `{"format":"date"} "2026-02-30"`, `{"format":"uri"} "a"`, `{"format":"email"} "a@b"`, `{"pattern":"^a$"} "b"`, `{"minimum":1} 0`,
+		`{"maximum":1} 2`, `{"minLength":2} "é"`, `{"maxLength":1} "éé"`, `{"minItems":1} []`, `{"maxItems":0} [1]`, `{"$ref":"#/components/schemas/Id"} ""`, `{"never":1} 1`, `true 1`,
+	} {
+		d := json.NewDecoder(strings.NewReader(x))
+		var schema, v any
+		if d.Decode(&schema) != nil || d.Decode(&v) != nil {
+			t.Fatal(x)
+		}
+		if len(valid(schema, "", v).problems) == 0 {
+			t.Errorf("holds: %s", x)
+		}
+	}
+}
+
+// documentMux finds the operation of a request as a client's router would.
+var documentMux = func() *http.ServeMux {
+	mux := http.NewServeMux()
+	for pattern := range operations {
+		mux.HandleFunc(pattern, func(http.ResponseWriter, *http.Request) {})
+	}
+	return mux
+}()
+
+// told are the places of the document that answers have had, by all transcripts.
+var told = struct {
+	sync.Mutex
+	places map[string]bool
+}{places: map[string]bool{}}
+
+// plumbing are headers of the connection and of caches, which a document leaves to HTTP.
+var plumbing = []string{"Content-Type", "Content-Length", "Connection", "Cache-Control", "Etag", "Vary", "Last-Modified"}
+
+var legacyPath = regexp.MustCompile(`^/rest/(offers|orders)(/|$)`)
+
+// undocumented tells what of an answer is not as the document says.
+func undocumented(r *http.Request, w *httptest.ResponseRecorder) []string {
+	pattern, status := "", strconv.Itoa(w.Code)
+	if path.Clean(r.URL.Path) == r.URL.Path {
+		_, pattern = documentMux.Handler(r)
+	}
+	at := "paths/" + pattern + "/responses/" + status
+	answer := object(operations[pattern], "responses", status)
+	if other := map[int]string{403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed", 410: "Gone"}[w.Code]; pattern == "" {
+		if legacyPath.MatchString(r.URL.Path) {
+			other = "Legacy" + other
+		}
+		at, answer = "any path", object(specification, "components", "responses", other)
+	}
+	if answer == nil {
+		return []string{r.Method + " " + r.URL.Path + ": the document has no " + status}
+	}
+	c := &checker{seen: []string{at}}
+	checkHeaders(c, at, answer, w.Header())
+	media, _, _ := mime.ParseMediaType(w.Header().Get("Content-Type"))
+	content := object(answer, "content", media)
+	var body any = w.Body.String()
+	if media == "application/json" {
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+			c.fail("body", "is no JSON: %v", err)
+		}
+	}
+	if content == nil {
+		c.fail("body", "is %s, which the document does not have", media)
+	} else {
+		c.check(content["schema"], at, body, "body")
+	}
+	if len(c.problems) == 0 {
+		told.Lock()
+		defer told.Unlock()
+		for _, place := range c.seen {
+			told.places[place] = true
+		}
+	}
+	return c.problems
+}
+
+func checkHeaders(c *checker, at string, answer map[string]any, header http.Header) {
+	documented := object(answer, "headers")
+	for name, h := range documented {
+		values := header.Values(name)
+		if len(values) == 0 && object(h)["required"] == true {
+			c.fail("header", "%s is missing", name)
+		}
+		for _, text := range values {
+			var v any = text
+			if n, err := strconv.ParseFloat(text, 64); err == nil && object(h, "schema")["type"] == "integer" {
+				v = n
+			}
+			c.check(object(h)["schema"], at+"/headers/"+name, v, name)
+		}
+	}
+	for name := range header {
+		if documented[name] == nil && documented[http.CanonicalHeaderKey(name)] == nil && !slices.Contains(plumbing, name) {
+			c.fail("header", "%s is not in the document", name)
+		}
+	}
+}
+
+// untold is what no transcript can show, by how its place begins, and why.
+var untold = map[string]string{
+	"components/schemas/Permission":                   "a partner is shown none",
+	"components/schemas/Phone/properties/messengers/": "none are known",
+	"components/schemas/Departure/":                   "the interface allows nulls that no timetable brings forth",
+	"components/schemas/BodyTooLargeError":            "TestDocumentHasRareAnswers",
+	"components/schemas/RequestConflictError":         "TestDocumentHasRareAnswers",
+	"components/schemas/UnavailableError":             "TestDocumentHasRareAnswers",
+}
+
+// unshown tells which answers, members, nulls and values of the document no transcript has shown.
+func unshown() (missing []string) {
+	want := map[string]bool{}
+	for pattern, op := range operations {
+		for status, answer := range object(op, "responses") {
+			at := "paths/" + pattern + "/responses/" + status
+			if status < "300" {
+				want[at] = true
+				for _, content := range object(answer, "content") {
+					wanted(want, at, object(content)["schema"])
+				}
+			}
+		}
+	}
+	for name, schema := range object(specification, "components", "schemas") {
+		if _, ok := object(schema, "properties", "errorCode")["const"].(string); ok {
+			wanted(want, "components/schemas/"+name, schema)
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(want)) {
+		why := func(begin string) bool { return strings.HasPrefix(at, begin) }
+		if !told.places[at] && !slices.ContainsFunc(slices.Collect(maps.Keys(untold)), why) {
+			missing = append(missing, at)
+		}
+	}
+	return missing
+}
+
+// wanted collects what an answer can show of a schema.
+func wanted(want map[string]bool, at string, schema any) {
+	s, _ := schema.(map[string]any)
+	if ref, ok := s["$ref"].(string); ok {
+		if at, s = strings.TrimPrefix(ref, "#/"), resolve(s); want[at] {
+			return
+		}
+	}
+	want[at] = true
+	if slices.Contains(elements(s["type"]), any("null")) || s["type"] == "null" {
+		want[at+"=<nil>"] = true
+	}
+	for _, v := range elements(s["enum"]) {
+		want[fmt.Sprint(at, "=", v)] = true
+	}
+	for name, p := range object(s, "properties") {
+		wanted(want, at+"/properties/"+name, p)
+	}
+	for i, x := range elements(s["oneOf"]) {
+		wanted(want, fmt.Sprint(at, "/oneOf/", i), x)
+	}
+	if s["items"] != nil {
+		wanted(want, at+"/items", s["items"])
+	}
+}
