@@ -103,6 +103,7 @@ func known[P any](s *Server, stranger error, h func(http.ResponseWriter, *http.R
 			return err
 		}
 		if err = stranger; caller != nil {
+			w.(*recorder).partner, _ = any(caller).(*auth.Partner)
 			err = h(w, r, caller)
 		}
 		if err != nil {
@@ -117,7 +118,9 @@ func known[P any](s *Server, stranger error, h func(http.ResponseWriter, *http.R
 func (s *Server) newMux() {
 	s.mux = http.NewServeMux()
 	s.legacyCalls = map[string]*atomic.Uint64{}
-	for pattern, h := range s.routes() {
+	routes := s.routes()
+	s.counts = newCounts(routes)
+	for pattern, h := range routes {
 		s.mux.HandleFunc(pattern, h)
 		if strings.Contains(pattern, "/rest/") {
 			s.legacyCalls[pattern] = new(atomic.Uint64)
@@ -155,11 +158,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h["X-Request-Id"] = id
 	rec := &recorder{ResponseWriter: w}
 	rec.conn, _ = r.Context().Value(connKey{}).(*conn)
+	defer func() { // after the next one
+		took := time.Since(start)
+		rec.status = cmp.Or(rec.status, http.StatusOK)
+		s.counts.add(r.Pattern, rec.status, took)
+		s.logRequest(rec, r, took)
+	}()
 	defer func() {
-		// The route, not the path: a link to a report is as good as a key.
-		if s.log.Enabled(r.Context(), slog.LevelDebug) {
-			s.log.Debug("request", "request", id[0], "route", r.Pattern, "status", rec.status, "took", time.Since(start))
-		}
 		switch p := recover(); {
 		case p == http.ErrAbortHandler:
 			panic(p)
@@ -183,11 +188,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// recorder remembers the status for the log.
+// logRequest writes the one line of a request. It has the route, not the path: a link to a report is as good as a key.
+func (s *Server) logRequest(rec *recorder, r *http.Request, took time.Duration) {
+	if !s.log.Enabled(r.Context(), slog.LevelInfo) {
+		return
+	}
+	attrs := [...]slog.Attr{slog.String("request", requestID(r)), slog.String("route", cmp.Or(r.Pattern, otherRoute)),
+		slog.Int("status", rec.status), slog.Duration("took", took), {}}
+	n := len(attrs) - 1 // as many as a record holds without an allocation
+	if rec.partner != nil {
+		attrs[n] = slog.String("partner", rec.partner.ID.String())
+		n++
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs[:n]...)
+}
+
+// recorder remembers the status, and who called, for the log.
 type recorder struct {
 	http.ResponseWriter
-	status int
-	conn   *conn
+	status  int
+	partner *auth.Partner // nil where none has
+	conn    *conn
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -241,10 +262,15 @@ func send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
 	buf.Object("")
 	write(buf)
 	buf.EndObject()
+	sendBody(w, status, contentType, buf)
+}
+
+// sendBody answers with a whole body, and gives its writer back.
+func sendBody(w http.ResponseWriter, status int, contentType []string, body *wire.Writer) {
 	h := w.Header()
 	h["Content-Type"] = contentType
-	h["Content-Length"] = []string{strconv.Itoa(len(buf.B))}
-	w.(*recorder).conn.whole(w, status, buf)
+	h["Content-Length"] = []string{strconv.Itoa(len(body.B))}
+	w.(*recorder).conn.whole(w, status, body)
 }
 
 // wrote tells the number of the journal line a write ended in.

@@ -19,9 +19,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,6 +48,7 @@ type Config struct {
 	MaxTransfers  int         // the changes a journey may have: 0 or 1
 	IDP           *idp.Client // verifies ID tokens; nil trusts the built-in development provider
 	SecureCookies bool        // marks cookies Secure also where the server itself does not speak TLS
+	Connections   func() int  // how many are open, for /metrics; nil where nobody counts
 
 	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal. It is called at least once for
 	// each ticket, with the same Key for the same question, also after a crash. nil confirms at once.
@@ -73,6 +72,7 @@ type Server struct {
 	unavailable bool                      // it only answers 503
 	deprecated  time.Time                 // since when the legacy interface is
 	legacyCalls map[string]*atomic.Uint64 // by route
+	counts      *counts
 
 	// What requests read without the lock; each is replaced once its change is durable.
 	timetable atomic.Pointer[schedule.Timetable]
@@ -117,7 +117,7 @@ func Open(cfg Config) (*Server, error) {
 	s := newServer(cfg)
 	start := s.cfg.Now()
 	sc := storeConfig(s.cfg.FS)
-	sc.Log = s.log
+	sc.Log, sc.Wrote, sc.Snapshotted = s.log, s.counts.wrote, s.counts.snapshot
 	sc.Now = func(st *State) time.Time {
 		if s.cfg.TestClock || s.cfg.KeepClock {
 			return st.Clock.at(s.cfg.Now()) // one that is not set is not ahead
@@ -225,16 +225,6 @@ func (s *Server) Close() error {
 	s.background.Wait()
 	s.queue.Wait()
 	return s.st.Close()
-}
-
-// getMetrics answers GET /metrics in the text format of Prometheus (contract §3).
-func (s *Server) getMetrics(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	fmt.Fprint(w, "# HELP waybill_legacy_calls_total Calls of the legacy interface by partners for whom it is still there.\n# TYPE waybill_legacy_calls_total counter\n")
-	for _, route := range slices.Sorted(maps.Keys(s.legacyCalls)) {
-		fmt.Fprintf(w, "waybill_legacy_calls_total{route=%q} %d\n", route, s.legacyCalls[route].Load())
-	}
-	return nil
 }
 
 const timetableDir = "timetables"
