@@ -78,7 +78,7 @@ var verbs = []verb{
 		{"idp-email-claim", "", "the `claim` that holds the e-mail, instead of email"},
 		{"idp-userinfo", "", "the `URL` to ask for the e-mail that an ID token lacks; the token is shown there"},
 		{"secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks"},
-		{"log-level", "info", "debug, info, warn or error"}}},
+		{"log-level", "info", "debug, info (a line for each request), warn or error"}}},
 	{"import", "FEED", "makes a GTFS feed, a directory or .zip, the timetable in force", admin("import", "feed"), []option{
 		{"strict", false, "change nothing if a row has to be skipped"},
 		{"dry-run", false, "only report"},

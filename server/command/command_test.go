@@ -56,7 +56,10 @@ func (o *output) Write(b []byte) (int, error) {
 		if !ok {
 			return len(b), nil
 		}
-		o.lines <- string(line)
+		select {
+		case o.lines <- string(line):
+		default: // nobody reads that many
+		}
 		o.text.Next(o.text.Len() - len(rest))
 	}
 }
@@ -83,7 +86,7 @@ func serve(t *testing.T, args ...string) *serving {
 	for s.addr == "" {
 		select {
 		case line := <-stderr.lines:
-			if m := regexp.MustCompile(`msg=serving addr=(\S+)`).FindStringSubmatch(line); m != nil {
+			if m := regexp.MustCompile(`"msg":"serving","addr":"([^"]+)"`).FindStringSubmatch(line); m != nil {
 				s.addr = m[1]
 			}
 		case c := <-code:

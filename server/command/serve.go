@@ -58,8 +58,15 @@ func (c *call) serve() (code int, err error) {
 	return c.listen(cfg, addr)
 }
 
+// logger writes text for a person, who has a terminal, and JSON for a program.
 func (p *Process) logger(level slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: level}))
+	options := &slog.HandlerOptions{Level: level}
+	if f, ok := p.Stderr.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return slog.New(slog.NewTextHandler(f, options))
+		}
+	}
+	return slog.New(slog.NewJSONHandler(p.Stderr, options))
 }
 
 // gate answers 503 until the server behind it is open, and while it drains.
