@@ -69,7 +69,11 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 // public wraps a handler that anybody may call.
 func (s *Server) public(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := h(w, r); err != nil {
+		err := s.limit(r)
+		if err == nil {
+			err = h(w, r)
+		}
+		if err != nil {
 			s.refuse(w, r, err)
 		}
 	}
@@ -96,6 +100,7 @@ func only(list []string) string {
 // is nobody, who is answered with stranger. Reading and hashing are not done under the lock.
 func known[P any](s *Server, stranger error, h func(http.ResponseWriter, *http.Request, *P) error, secret func(*http.Request) string, find func(*State, auth.Hash, time.Time) *P) http.HandlerFunc {
 	return s.public(func(w http.ResponseWriter, r *http.Request) error {
+		w.Header()["Cache-Control"] = noStore
 		var caller *P
 		hash := auth.HashOf(secret(r))
 		settled, err := s.st.Glance(func(st *State, now time.Time) { caller = find(st, hash, now) })
@@ -148,6 +153,7 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
+	s.forwarded(r)
 	h := w.Header()
 	h["X-Content-Type-Options"] = noSniff
 	id := r.Header["X-Request-Id"]
@@ -178,6 +184,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch p := r.URL.Path; {
 	case s.unavailable && p != "/livez":
 		s.refuse(rec, r, errUnavailable)
+	case s.allowOrigin(rec, r): // and has answered
 	case (strings.HasPrefix(p, "/rest/offers/") || strings.HasPrefix(p, "/rest/orders/")) && path.Clean(p) != p:
 		r.Pattern = p[:len("/rest/orders/")]
 		s.legacy(func(http.ResponseWriter, *http.Request, *auth.Partner) error { return errNotFound })(rec, r)
@@ -221,6 +228,7 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 var (
 	noSniff     = []string{"nosniff"}
+	noStore     = []string{"no-store"} // of all that may hold personal data
 	contentType = []string{"application/json"}
 )
 
@@ -248,12 +256,18 @@ func keepWriter(w *wire.Writer) {
 
 // reply answers with {"data":{…}}, the members written by write.
 func reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
-	send(w, status, func(buf *wire.Writer) {
-		buf.Object("data")
-		write(buf)
-		buf.EndObject()
-	})
+	buf := newWriter()
+	envelope(buf, write)
+	sendBody(w, status, contentType, buf)
 	return nil
+}
+
+func envelope(buf *wire.Writer, write func(w *wire.Writer)) {
+	buf.Object("")
+	buf.Object("data")
+	write(buf)
+	buf.EndObject()
+	buf.EndObject()
 }
 
 // send answers with an object whose members write writes.
@@ -352,8 +366,10 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // Unavailable answers a request that comes before the server is open, or while it drains: alive, not ready.
-func Unavailable(w http.ResponseWriter, r *http.Request) {
+func Unavailable(w http.ResponseWriter, r *http.Request) { unavailable().ServeHTTP(w, r) }
+
+var unavailable = sync.OnceValue(func() *Server {
 	s := newServer(Config{})
 	s.unavailable = true
-	s.ServeHTTP(w, r)
-}
+	return s
+})

@@ -2,11 +2,10 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +22,10 @@ type counts struct {
 	syncs, batches            *histogram
 	snapshots                 atomic.Uint64
 	snapshotSize, snapshotted atomic.Int64 // bytes, and Unix milliseconds, of the last
-	recently                  ticketCounts
+
+	counting sync.Mutex
+	counted  time.Time
+	tickets  [len(phaseNames)]int // as they were then
 }
 
 // routeCounts is what came by one route.
@@ -94,61 +96,44 @@ func (c *counts) snapshot(bytes int64) {
 // exposition is a page in the text format of Prometheus.
 type exposition struct{ *wire.Writer }
 
-func (x exposition) text(parts ...string) {
-	for _, part := range parts {
-		x.B = append(x.B, part...)
-	}
-}
+func (x exposition) printf(format string, args ...any) { x.B = fmt.Appendf(x.B, format, args...) }
 
 // family begins a metric; kind is counter, gauge or histogram.
 func (x exposition) family(name, kind, help string) {
-	x.text("# HELP ", name, " ", help, "\n# TYPE ", name, " ", kind, "\n")
-}
-
-// sample writes a value; labels are names and values in turn.
-func (x exposition) sample(name string, value float64, labels ...string) {
-	x.text(name)
-	for i := 0; i < len(labels); i += 2 {
-		x.text([]string{"{", ","}[min(i, 1)], labels[i], "=", strconv.Quote(labels[i+1]))
-	}
-	x.text([]string{"", "}"}[min(len(labels), 1)], " ")
-	x.B = append(strconv.AppendFloat(x.B, value, 'g', -1, 64), '\n')
+	x.printf("# HELP %s %s\n# TYPE %[1]s %[3]s\n", name, help, kind)
 }
 
 // single is a metric that is one number.
-func (x exposition) single(name, kind, help string, value float64) {
+func (x exposition) single(name, kind, help string, value any) {
 	x.family(name, kind, help)
-	x.sample(name, value)
+	x.printf("%s %v\n", name, value)
 }
 
-// histogram writes the samples of a histogram, whose values are in so many to the metric's unit.
-func (x exposition) histogram(name string, h *histogram, unit float64, labels ...string) {
+// histogram writes the samples of a histogram, of whose values so many make the metric's unit; each label ends in a comma.
+func (x exposition) histogram(name, labels string, h *histogram, unit float64) {
 	total := uint64(0)
-	for i := range h.counts {
-		bound := "+Inf"
-		if total += h.counts[i].Load(); i < len(h.bounds) {
-			bound = strconv.FormatFloat(float64(h.bounds[i])/unit, 'g', -1, 64)
-		}
-		x.sample(name+"_bucket", float64(total), slices.Concat(labels, []string{"le", bound})...)
+	for i, bound := range h.bounds {
+		total += h.counts[i].Load()
+		x.printf("%s_bucket{%sle=\"%v\"} %d\n", name, labels, float64(bound)/unit, total)
 	}
-	x.sample(name+"_sum", float64(h.sum.Load())/unit, labels...)
-	x.sample(name+"_count", float64(total), labels...)
+	total += h.counts[len(h.bounds)].Load()
+	x.printf("%s_bucket{%sle=\"+Inf\"} %d\n%[1]s_sum{%[2]s} %[4]v\n%[1]s_count{%[2]s} %[3]d\n", name, labels, total, float64(h.sum.Load())/unit)
 }
 
 // getMetrics answers GET /metrics (contract §3).
 func (s *Server) getMetrics(w http.ResponseWriter, _ *http.Request) error {
-	tickets, err := s.counts.recently.get(s.countTickets)
+	tickets, err := s.recentTickets()
 	if err != nil {
 		return err
 	}
 	x := exposition{newWriter()}
 	s.writeRequests(x)
-	s.writeJournal(x)
-	x.family("waybill_tickets", "gauge", "Tickets by phase, at most ten seconds ago.")
+	s.counts.writeJournal(x)
+	x.family("waybill_tickets", "gauge", "Tickets by phase, as of at most ten seconds ago.")
 	for phase, n := range tickets {
-		x.sample("waybill_tickets", float64(n), "phase", phaseNames[phase])
+		x.printf("waybill_tickets{phase=%q} %d\n", phaseNames[phase], n)
 	}
-	s.writeProcess(x)
+	writeProcess(x)
 	sendBody(w, http.StatusOK, metricsType, x.Writer)
 	return nil
 }
@@ -156,43 +141,41 @@ func (s *Server) getMetrics(w http.ResponseWriter, _ *http.Request) error {
 var metricsType = []string{"text/plain; version=0.0.4; charset=utf-8"}
 
 func (s *Server) writeRequests(x exposition) {
-	routes := slices.Sorted(maps.Keys(s.counts.routes))
+	c := s.counts
+	routes := slices.Sorted(maps.Keys(c.routes))
 	x.family("waybill_http_requests_total", "counter", "Requests answered, by route and status.")
 	for _, route := range routes {
-		for i := range s.counts.routes[route].statuses {
-			if n := s.counts.routes[route].statuses[i].Load(); n > 0 {
-				x.sample("waybill_http_requests_total", float64(n), "route", route, "status", strconv.Itoa(100+i))
+		for i := range c.routes[route].statuses {
+			if n := c.routes[route].statuses[i].Load(); n > 0 {
+				x.printf("waybill_http_requests_total{route=%q,status=\"%d\"} %d\n", route, 100+i, n)
 			}
 		}
 	}
 	x.family("waybill_http_request_duration_seconds", "histogram", "From a request's header to its whole answer.")
 	for _, route := range routes {
-		if took := s.counts.routes[route].took; took.sum.Load() > 0 {
-			x.histogram("waybill_http_request_duration_seconds", took, float64(time.Second), "route", route)
+		if took := c.routes[route].took; took.sum.Load() > 0 {
+			x.histogram("waybill_http_request_duration_seconds", fmt.Sprintf("route=%q,", route), took, float64(time.Second))
 		}
 	}
 	x.family("waybill_legacy_calls_total", "counter", "Calls of the legacy interface by partners for whom it is still there.")
-	for _, route := range routes {
-		if strings.Contains(route, "/rest/") {
-			x.sample("waybill_legacy_calls_total", float64(s.legacyCalls[route].Load()), "route", route)
-		}
+	for _, route := range slices.Sorted(maps.Keys(s.legacyCalls)) {
+		x.printf("waybill_legacy_calls_total{route=%q} %d\n", route, s.legacyCalls[route].Load())
 	}
 	if s.cfg.Connections != nil {
-		x.single("waybill_open_connections", "gauge", "Connections that are open.", float64(s.cfg.Connections()))
+		x.single("waybill_open_connections", "gauge", "Connections that are open.", s.cfg.Connections())
 	}
 }
 
-func (s *Server) writeJournal(x exposition) {
-	c := s.counts
-	x.single("waybill_journal_lines_total", "counter", "Lines written to the journal.", float64(c.lines.Load()))
-	x.single("waybill_journal_bytes_total", "counter", "Bytes written to the journal.", float64(c.bytes.Load()))
+func (c *counts) writeJournal(x exposition) {
+	x.single("waybill_journal_lines_total", "counter", "Lines written to the journal.", c.lines.Load())
+	x.single("waybill_journal_bytes_total", "counter", "Bytes written to the journal.", c.bytes.Load())
 	x.family("waybill_journal_sync_duration_seconds", "histogram", "How long a sync of the journal took.")
-	x.histogram("waybill_journal_sync_duration_seconds", c.syncs, float64(time.Second))
+	x.histogram("waybill_journal_sync_duration_seconds", "", c.syncs, float64(time.Second))
 	x.family("waybill_journal_batch_lines", "histogram", "Lines that one sync made durable.")
-	x.histogram("waybill_journal_batch_lines", c.batches, 1)
-	x.single("waybill_snapshots_total", "counter", "Snapshots written.", float64(c.snapshots.Load()))
+	x.histogram("waybill_journal_batch_lines", "", c.batches, 1)
+	x.single("waybill_snapshots_total", "counter", "Snapshots written.", c.snapshots.Load())
 	if at := c.snapshotted.Load(); at > 0 {
-		x.single("waybill_snapshot_size_bytes", "gauge", "Size of the last snapshot written.", float64(c.snapshotSize.Load()))
+		x.single("waybill_snapshot_size_bytes", "gauge", "Size of the last snapshot written.", c.snapshotSize.Load())
 		x.single("waybill_snapshot_timestamp_seconds", "gauge", "When the last snapshot was written.", float64(at)/1e3)
 	}
 }
@@ -200,30 +183,15 @@ func (s *Server) writeJournal(x exposition) {
 var phaseNames = [...]string{booking.Unpaid: "unpaid", booking.Booked: "booked", booking.Paid: "paid",
 	booking.Canceled: "canceled", booking.Refunded: "refunded", booking.Uncompleted: "uncompleted"}
 
-type byPhase [len(phaseNames)]int
-
-// ticketCounts keeps the last count of all tickets for a while: it takes a tenth of a second for a million.
-type ticketCounts struct {
-	mu   sync.Mutex
-	at   time.Time
-	last byPhase
-}
-
-func (c *ticketCounts) get(count func() (byPhase, error)) (n byPhase, err error) {
-	const keep = 10 * time.Second
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := time.Now(); now.Sub(c.at) >= keep {
-		if n, err = count(); err != nil {
-			return n, err
-		}
-		c.at, c.last = now, n
+// recentTickets counts all tickets by phase, at most every ten seconds: it takes a tenth of a second for a million. The
+// bookings are immutable, so that no lock is held meanwhile.
+func (s *Server) recentTickets() (n [len(phaseNames)]int, err error) {
+	c := s.counts
+	c.counting.Lock()
+	defer c.counting.Unlock()
+	if !c.counted.IsZero() && time.Since(c.counted) < 10*time.Second {
+		return c.tickets, nil
 	}
-	return c.last, nil
-}
-
-// countTickets counts all tickets, as they are now. Bookings are immutable, so that no lock is held meanwhile.
-func (s *Server) countTickets() (n byPhase, err error) {
 	var all []*booking.Booking
 	var now time.Time
 	err = s.st.View(func(st *State, at time.Time) { all, now = st.Bookings.Freeze().Bookings, at })
@@ -231,6 +199,9 @@ func (s *Server) countTickets() (n byPhase, err error) {
 		for i := 0; b != nil && i < len(b.Tickets); i++ {
 			n[b.Tickets[i].PhaseAt(now)]++
 		}
+	}
+	if err == nil {
+		c.counted, c.tickets = time.Now(), n
 	}
 	return n, err
 }

@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,6 +50,10 @@ type Config struct {
 	IDP           *idp.Client // verifies ID tokens; nil trusts the built-in development provider
 	SecureCookies bool        // marks cookies Secure also where the server itself does not speak TLS
 	Connections   func() int  // how many are open, for /metrics; nil where nobody counts
+
+	Rate           Rate
+	TrustedProxies []netip.Prefix // whose word counts on where a request came from, and how
+	Origins        []string       // whose pages may call the server, as browsers name them; nil is none
 
 	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal. It is called at least once for
 	// each ticket, with the same Key for the same question, also after a crash. nil confirms at once.
@@ -82,6 +87,8 @@ type Server struct {
 	idpKey    ed25519.PrivateKey // of the development provider; nil when another is trusted
 	origin    *http.CrossOriginProtection
 	passwords *throttle
+	partners  *limiter
+	addresses *limiter   // of those who show no valid key
 	importing sync.Mutex // one import, key rotation, or erasure at a time
 	reporting sync.Mutex // one report at a time
 
@@ -106,6 +113,7 @@ func newServer(cfg Config) *Server {
 		cfg.NewID = func() [16]byte { return randomID() }
 	}
 	s := &Server{cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(), passwords: newThrottle()}
+	s.partners, s.addresses = newLimiter(cfg.Rate), newLimiter(cfg.Rate)
 	s.ordered = make(chan struct{}, 1)
 	s.newMux()
 	return s

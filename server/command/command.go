@@ -77,6 +77,11 @@ var verbs = []verb{
 		{"idp-jwks", "", "the `file or URL` of its key set"},
 		{"idp-email-claim", "", "the `claim` that holds the e-mail, instead of email"},
 		{"idp-userinfo", "", "the `URL` to ask for the e-mail that an ID token lacks; the token is shown there"},
+		{"tls-cert", "", "the `file` of a certificate and its chain, in PEM: TLS is spoken; it is read again once it has changed"},
+		{"tls-key", "", "the `file` of its key, in PEM"},
+		{"trusted-proxy", "", "the `networks`, as in 10.0.0.0/8,fd00::/8, of proxies whose X-Forwarded-For and X-Forwarded-Proto count"},
+		{"rate", "", "`N/s[:BURST]` requests a second of each partner, or address without a valid key, and how many at once (N); then 429"},
+		{"cors-origin", "", "the `origins`, as in https://shop.example.com, with commas, whose pages may call the server"},
 		{"secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks"},
 		{"log-level", "info", "debug, info (a line for each request), warn or error"}}},
 	{"import", "FEED", "makes a GTFS feed, a directory or .zip, the timetable in force", admin("import", "feed"), []option{

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,9 @@ func (c *call) serve() (code int, err error) {
 	if level.UnmarshalText([]byte(c.text("log-level"))) != nil {
 		return exitUsage, fmt.Errorf("-log-level %q must be debug, info, warn or error", c.text("log-level"))
 	}
-	cfg.Log = c.logger(level)
+	stderr := &gathered{to: c.Stderr}
+	defer stderr.flush()
+	cfg.Log = c.loggerTo(stderr, level)
 	provider := idp.Config{JWKS: c.text("idp-jwks"), UserInfo: c.text("idp-userinfo"), Provider: auth.Provider{
 		Issuer: c.text("idp-issuer"), Audience: c.text("idp-audience"), EmailClaim: c.text("idp-email-claim")}}
 	if provider != (idp.Config{}) {
@@ -55,18 +58,17 @@ func (c *call) serve() (code int, err error) {
 			return exitUsage, fmt.Errorf("-idp-issuer, -idp-audience, -idp-jwks, -idp-userinfo: %w", err)
 		}
 	}
-	return c.listen(cfg, addr)
-}
-
-// logger writes text for a person, who has a terminal, and JSON for a program.
-func (p *Process) logger(level slog.Level) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
-	if f, ok := p.Stderr.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return slog.New(slog.NewTextHandler(f, options))
-		}
+	if err := c.network(&cfg); err != nil {
+		return exitUsage, err
 	}
-	return slog.New(slog.NewJSONHandler(p.Stderr, options))
+	if c.text("tls-cert") == "" {
+		return c.listen(cfg, addr, nil)
+	}
+	pair := &certificate{cert: c.text("tls-cert"), key: c.text("tls-key"), log: cfg.Log}
+	if _, err := pair.get(nil); err != nil {
+		return exitConfig, err
+	}
+	return c.listen(cfg, addr, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.get})
 }
 
 // gate answers 503 until the server behind it is open, and while it drains.
@@ -92,11 +94,18 @@ func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		// Also under TLS: the limits above are of connections, not of HTTP/2's streams.
+		Protocols: &onlyHTTP1,
 	}
 }
 
-// listen serves the directory until the process should end.
-func (p *Process) listen(cfg server.Config, addr string) (int, error) {
+var onlyHTTP1 = func() (p http.Protocols) {
+	p.SetHTTP1(true)
+	return p
+}()
+
+// listen serves the directory until the process should end; over TLS if secured.
+func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (int, error) {
 	path, err := socket(cfg.Dir)
 	if err != nil {
 		return exitCode(err), err
@@ -107,8 +116,16 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 	}
 	g := new(gate)
 	web := newWeb(g, cfg.Log)
+	conns := server.Listener(ln, maxConnections())
+	cfg.Connections = conns.Open
 	ended := make(chan error, 2)
-	go func() { ended <- web.Serve(server.Listener(ln)) }()
+	go func() {
+		if web.TLSConfig = secured; secured != nil {
+			ended <- web.ServeTLS(conns, "", "")
+		} else {
+			ended <- web.Serve(conns)
+		}
+	}()
 	defer web.Close()
 	s, err := server.Open(cfg)
 	if err != nil {
@@ -128,8 +145,12 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 			return exitFailed, errors.Join(fmt.Errorf("the demo network: %w", err), s.Close())
 		}
 	}
+	base := "http://" + ln.Addr().String()
+	if secured != nil {
+		base = "https://" + ln.Addr().String()
+	}
 	g.open.Store(s) // now: to hash a password, as welcome does, takes longer than all the rest
-	if err := p.welcome(s, cfg, ln.Addr(), demo); err != nil {
+	if err := p.welcome(s, cfg, base, demo); err != nil {
 		return exitFailed, errors.Join(err, s.Close())
 	}
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
@@ -203,7 +224,7 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 
 // welcome says in the log what there is to do with the directory. To a demo it adds a partner and a company user, and
 // shows the way to a paid ticket: commands, to be pasted into a shell. Key and password are shown this once.
-func (p *Process) welcome(s *server.Server, cfg server.Config, addr net.Addr, demo bool) error {
+func (p *Process) welcome(s *server.Server, cfg server.Config, base string, demo bool) error {
 	verb := "waybill partner add -data " + cfg.Dir + " NAME"
 	switch {
 	case !s.Fresh():
@@ -227,11 +248,11 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, addr net.Addr, de
 	if _, err := s.AddUser(user, password, "zorevia-lines", "ADMIN"); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, demoCommands, addr, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))
+	_, err = fmt.Fprintf(p.Stdout, demoCommands, base, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))
 	return err
 }
 
-const demoCommands = `WAYBILL=http://%s
+const demoCommands = `WAYBILL=%s
 KEY=%s
 PASSWORD=%s
 curl -s -w '\n' -H "Content-Type: application/json" -d '{"email":"demo@example.com","password":"'$PASSWORD'"}' "$WAYBILL/v2/auth/pre-login"
