@@ -119,13 +119,11 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	conns := server.Listener(ln, maxConnections())
 	cfg.Connections = conns.Open
 	ended := make(chan error, 2)
-	go func() {
-		if web.TLSConfig = secured; secured != nil {
-			ended <- web.ServeTLS(conns, "", "")
-		} else {
-			ended <- web.Serve(conns)
-		}
-	}()
+	scheme, start := "http", web.Serve
+	if web.TLSConfig = secured; secured != nil {
+		scheme, start = "https", func(ln net.Listener) error { return web.ServeTLS(ln, "", "") }
+	}
+	go func() { ended <- start(conns) }()
 	defer web.Close()
 	s, err := server.Open(cfg)
 	if err != nil {
@@ -145,12 +143,8 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 			return exitFailed, errors.Join(fmt.Errorf("the demo network: %w", err), s.Close())
 		}
 	}
-	base := "http://" + ln.Addr().String()
-	if secured != nil {
-		base = "https://" + ln.Addr().String()
-	}
 	g.open.Store(s) // now: to hash a password, as welcome does, takes longer than all the rest
-	if err := p.welcome(s, cfg, base, demo); err != nil {
+	if err := p.welcome(s, cfg, scheme+"://"+ln.Addr().String(), demo); err != nil {
 		return exitFailed, errors.Join(err, s.Close())
 	}
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
@@ -169,18 +163,24 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	case <-p.Stop:
 	}
 	cfg.Log.Info("stopping: requests under way are finished")
+	err = drain(g, web, admin, s)
+	if err == nil {
+		cfg.Log.Info("stopped")
+	}
+	return exitCode(err), err
+}
+
+// drain lets no further request in, waits for those under way, and closes.
+func drain(g *gate, web, admin *http.Server, s *server.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	drained, done := context.WithCancel(ctx)
 	go func() {
-		g.underWay.Lock() // lets no further request in; held once those under way are done
+		g.underWay.Lock() // held once those under way are done
 		done()
 	}()
 	<-drained.Done()
-	if err = errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx), s.Close()); err == nil {
-		cfg.Log.Info("stopped")
-	}
-	return exitCode(err), err
+	return errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx), s.Close())
 }
 
 // boundMemory has garbage collected at half again of what lives instead of at twice that, once much does. With little
