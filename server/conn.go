@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"waybill/server/wire"
 )
@@ -14,42 +13,27 @@ import (
 // piece: net/http's buffer of 4 KiB would send the header and the start of the body by themselves. (Not under TLS, where
 // what is written is not what leaves.) No more than most are open at a time: others wait in the system's queue.
 func Listener(ln net.Listener, most int) *Connections {
-	return &Connections{Listener: ln, room: make(chan struct{}, most), closed: make(chan struct{})}
+	return &Connections{ln, make(chan struct{}, most)}
 }
 
 // Connections is a listener that knows how many of its connections are open.
 type Connections struct {
 	net.Listener
-	room   chan struct{} // holds one for each connection, and for the one that is waited for
-	open   atomic.Int64
-	closed chan struct{}
-	once   sync.Once
+	open chan struct{} // holds one for each
 }
 
-// Accept waits for room, then for a connection.
+// Accept waits for a connection, and with it in hand until there is room.
 func (l *Connections) Accept() (net.Conn, error) {
-	select {
-	case l.room <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
 	c, err := l.Listener.Accept()
 	if err != nil {
-		<-l.room
 		return nil, err
 	}
-	l.open.Add(1)
+	l.open <- struct{}{}
 	return &conn{Conn: c, from: l}, nil
 }
 
-// Close ends Accept.
-func (l *Connections) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
 // Open tells how many connections are open.
-func (l *Connections) Open() int { return int(l.open.Load()) }
+func (l *Connections) Open() int { return len(l.open) }
 
 // conn is a connection that can hold back what is written until it is whole.
 type conn struct {
@@ -60,10 +44,7 @@ type conn struct {
 }
 
 func (c *conn) Close() error {
-	c.once.Do(func() {
-		c.from.open.Add(-1)
-		<-c.from.room
-	})
+	c.once.Do(func() { <-c.from.open })
 	return c.Conn.Close()
 }
 

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"waybill/auth"
@@ -122,14 +121,10 @@ func known[P any](s *Server, stranger error, h func(http.ResponseWriter, *http.R
 // newMux makes the handler of all routes. Nothing of ServeMux's own answers is ever seen.
 func (s *Server) newMux() {
 	s.mux = http.NewServeMux()
-	s.legacyCalls = map[string]*atomic.Uint64{}
 	routes := s.routes()
 	s.counts = newCounts(routes)
 	for pattern, h := range routes {
 		s.mux.HandleFunc(pattern, h)
-		if strings.Contains(pattern, "/rest/") {
-			s.legacyCalls[pattern] = new(atomic.Uint64)
-		}
 	}
 	s.mux.HandleFunc("/", s.public(s.noRoute))
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,7 @@ type counts struct {
 type routeCounts struct {
 	statuses [500]atomic.Uint64 // from 100 on
 	took     *histogram
+	legacy   atomic.Uint64 // calls of the legacy interface by partners for whom it is still there
 }
 
 // otherRoute is the pattern of what no route matches.
@@ -158,8 +160,10 @@ func (s *Server) writeRequests(x exposition) {
 		}
 	}
 	x.family("waybill_legacy_calls_total", "counter", "Calls of the legacy interface by partners for whom it is still there.")
-	for _, route := range slices.Sorted(maps.Keys(s.legacyCalls)) {
-		x.printf("waybill_legacy_calls_total{route=%q} %d\n", route, s.legacyCalls[route].Load())
+	for _, route := range routes {
+		if strings.Contains(route, "/rest/") {
+			x.printf("waybill_legacy_calls_total{route=%q} %d\n", route, c.routes[route].legacy.Load())
+		}
 	}
 	if s.cfg.Connections != nil {
 		x.single("waybill_open_connections", "gauge", "Connections that are open.", s.cfg.Connections())

@@ -73,10 +73,9 @@ type Server struct {
 	log         *slog.Logger
 	st          *store.Store[*State, Event]
 	mux         *http.ServeMux
-	fresh       bool                      // see Fresh
-	unavailable bool                      // it only answers 503
-	deprecated  time.Time                 // since when the legacy interface is
-	legacyCalls map[string]*atomic.Uint64 // by route
+	fresh       bool      // see Fresh
+	unavailable bool      // it only answers 503
+	deprecated  time.Time // since when the legacy interface is
 	counts      *counts
 
 	// What requests read without the lock; each is replaced once its change is durable.

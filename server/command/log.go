@@ -9,9 +9,7 @@ import (
 )
 
 // logger writes text for a person, who has a terminal, and JSON for a program.
-func (p *Process) logger(level slog.Level) *slog.Logger { return p.loggerTo(p.Stderr, level) }
-
-func (p *Process) loggerTo(w io.Writer, level slog.Level) *slog.Logger {
+func (p *Process) logger(w io.Writer, level slog.Level) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if f, ok := p.Stderr.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,14 +34,12 @@ func (c *call) network(cfg *server.Config) error {
 		cfg.Origins = append(cfg.Origins, text)
 	}
 	if text := c.text("rate"); text != "" {
-		var err error
-		n, burst, given := strings.Cut(text, ":")
-		n, perSecond := strings.CutSuffix(n, "/s")
-		cfg.Rate.PerSecond, _ = strconv.Atoi(n)
-		if cfg.Rate.Burst = cfg.Rate.PerSecond; given {
-			cfg.Rate.Burst, err = strconv.Atoi(burst)
-		}
-		if r := cfg.Rate; err != nil || !perSecond || min(r.PerSecond, r.Burst) < 1 || max(r.PerSecond, r.Burst) > 1_000_000 {
+		const most = 1_000_000
+		r := &cfg.Rate
+		fmt.Sscanf(text, "%d/s:%d", &r.PerSecond, &r.Burst) // lenient: it must come out the same when it is written
+		r.Burst = cmp.Or(r.Burst, r.PerSecond)
+		same := text == fmt.Sprintf("%d/s", r.PerSecond) || text == fmt.Sprintf("%d/s:%d", r.PerSecond, r.Burst)
+		if !same || min(r.PerSecond, r.Burst) < 1 || max(r.PerSecond, r.Burst) > most {
 			return fmt.Errorf("-rate %q is not as in 50/s or 50/s:200", text)
 		}
 	}

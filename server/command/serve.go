@@ -49,7 +49,7 @@ func (c *call) serve() (code int, err error) {
 	}
 	stderr := &gathered{to: c.Stderr}
 	defer stderr.flush()
-	cfg.Log = c.loggerTo(stderr, level)
+	cfg.Log = c.logger(stderr, level)
 	provider := idp.Config{JWKS: c.text("idp-jwks"), UserInfo: c.text("idp-userinfo"), Provider: auth.Provider{
 		Issuer: c.text("idp-issuer"), Audience: c.text("idp-audience"), EmailClaim: c.text("idp-email-claim")}}
 	if provider != (idp.Config{}) {
@@ -95,14 +95,9 @@ func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 		ReadHeaderTimeout:            10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 		// Also under TLS: the limits above are of connections, not of HTTP/2's streams.
-		Protocols: &onlyHTTP1,
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
 }
-
-var onlyHTTP1 = func() (p http.Protocols) {
-	p.SetHTTP1(true)
-	return p
-}()
 
 // listen serves the directory until the process should end; over TLS if secured.
 func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (int, error) {
