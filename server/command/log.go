@@ -49,6 +49,8 @@ func (g *gathered) Write(line []byte) (int, error) {
 func (g *gathered) flush() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.to.Write(g.b)
-	g.b = g.b[:0]
+	if len(g.b) > 0 { // they may have left, being many
+		g.to.Write(g.b)
+		g.b = g.b[:0]
+	}
 }
