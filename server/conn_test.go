@@ -137,11 +137,12 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 			if len(open) != 2+closed || ln.Open() != 2 || q.accepts.Load() != int64(min(3+closed, 5)) {
 				t.Fatalf("%d accepted, %d open, %d asked for after %d have closed", len(open), ln.Open(), q.accepts.Load(), closed)
 			}
-			open[closed].Close()
-			open[closed].Close() // net/http closes twice
+			c := open[closed]
+			c.Close()
+			c.Close() // net/http closes twice
 		}
-		open[3].Close()
 		synctest.Wait()
+		open[3].Close()
 		ln.Close()
 		synctest.Wait()
 		if len(open) != 5 || ln.Open() != 1 || ended == nil {

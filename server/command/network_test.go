@@ -154,28 +154,37 @@ func TestLogLinesLeaveTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := new(counted)
 		g := &gathered{to: out}
+		seen := func() (int, string) { // what flush writes, it writes with the lock held
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			return out.writes, out.String()
+		}
 		for i := range 3 {
 			fmt.Fprintln(g, "line", i)
 		}
 		time.Sleep(logDelay - 1)
-		if out.writes != 0 {
+		if n, _ := seen(); n != 0 {
 			t.Error("they have left at once")
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		if out.writes != 1 || out.String() != "line 0\nline 1\nline 2\n" {
-			t.Errorf("%d writes of %q", out.writes, &out.Buffer)
+		if n, text := seen(); n != 1 || text != "line 0\nline 1\nline 2\n" {
+			t.Errorf("%d writes of %q", n, text)
 		}
 		g.Write(make([]byte, logBuffer))
 		g.Write([]byte("x"))
-		if out.writes != 2 || out.Len() != 21+logBuffer+1 {
-			t.Errorf("%d writes, %d bytes", out.writes, out.Len())
+		if n, text := seen(); n != 2 || len(text) != 21+logBuffer+1 {
+			t.Errorf("%d writes, %d bytes", n, len(text))
 		}
 		g.Write([]byte("last"))
-		if g.flush(); !bytes.HasSuffix(out.Bytes(), []byte("last")) {
+		g.flush()
+		if _, text := seen(); !strings.HasSuffix(text, "last") {
 			t.Error("flush leaves something")
 		}
 		time.Sleep(time.Second)
+		if n, _ := seen(); n != 3 {
+			t.Errorf("%d writes", n)
+		}
 	})
 }
 
