@@ -142,7 +142,8 @@ func TestJournalMetricsAreWhatTheFilesHold(t *testing.T) {
 	dir := t.TempDir()
 	s, key := demoServer(t, Config{Dir: dir})
 	offer := anOffer(t, s, key, bukovel)
-	call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2))
+	sold := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking
+	call(t, s, key, "POST", "/v2/bookings/"+sold.ID+"/pay", "") // two lines, one sync
 	text, err := os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl"))
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/auth"
 )
 
 var (
@@ -91,7 +93,7 @@ func TestTheLevelWarnTurnsRequestsOff(t *testing.T) {
 	if logged.Len() > 0 {
 		t.Errorf("%s", logged)
 	}
-	rec := &recorder{ResponseWriter: httptest.NewRecorder(), status: 200}
+	rec := &recorder{ResponseWriter: httptest.NewRecorder(), status: 200, partner: new(auth.Partner)}
 	if n := testing.AllocsPerRun(100, func() { s.logRequest(rec, r, 1) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -2,7 +2,8 @@ package command
 
 import (
 	"bytes"
-	"crypto/ed25519"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -22,9 +23,9 @@ import (
 // writePair writes a new certificate for 127.0.0.1, which is its own authority, and its key.
 func writePair(t *testing.T, cert, key string, serial int64) *x509.Certificate {
 	t.Helper()
-	public, private, _ := ed25519.GenerateKey(nil)
+	private, _ := ecdsa.GenerateKey(elliptic.P256(), nil)
 	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(nil, template, template, public, private)
+	der, err := x509.CreateCertificate(nil, template, template, private.Public(), private)
 	if err != nil {
 		t.Fatal(err)
 	}
