@@ -3,9 +3,11 @@ package server
 import (
 	"cmp"
 	"errors"
+	_ "expvar"
 	"fmt"
 	"io"
 	"net/http"
+	_ "net/http/pprof"
 	"net/url"
 	"slices"
 	"strings"
@@ -87,8 +89,13 @@ func (s *Server) Admin(op string, form url.Values, out io.Writer) error {
 const AdminError = "Waybill-Error"
 
 // AdminHandler serves POST /<operation> with a form, for a socket that only the directory's owner can reach.
+// Under /debug/ it shows the process to its owner: profiles, and variables of the runtime.
 func (s *Server) AdminHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/debug/") {
+			http.DefaultServeMux.ServeHTTP(w, r) // where pprof and expvar are
+			return
+		}
 		if err := r.ParseForm(); err != nil || r.Method != http.MethodPost {
 			http.Error(w, "POST a form", http.StatusBadRequest)
 			return

@@ -120,7 +120,7 @@ func (s *Server) getDownload(w http.ResponseWriter, r *http.Request, p *auth.Pri
 	payload := append(append([]byte{0}, linkPurpose...), x.ID[:]...)
 	token := s.ring.Load().Sign(nil, binary.BigEndian.AppendUint64(payload, uint64(expires.UnixMilli())))
 	scheme := "http://"
-	if r.TLS != nil || s.cfg.SecureCookies {
+	if s.secure(r) {
 		scheme = "https://"
 	}
 	return reply(w, http.StatusOK, func(w *wire.Writer) {

@@ -4,28 +4,48 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"sync"
 
 	"waybill/server/wire"
 )
 
 // Listener wraps a listener whose connections [ConnContext] makes known to the handler, so that a reply leaves in one
-// piece: net/http's buffer of 4 KiB would send the header and the start of the body by themselves.
-func Listener(ln net.Listener) net.Listener { return listener{ln} }
+// piece: net/http's buffer of 4 KiB would send the header and the start of the body by themselves. (Not under TLS, where
+// what is written is not what leaves.) No more than most are open at a time: others wait in the system's queue.
+func Listener(ln net.Listener, most int) *Connections {
+	return &Connections{ln, make(chan struct{}, most)}
+}
 
-type listener struct{ net.Listener }
+// Connections is a listener that knows how many of its connections are open.
+type Connections struct {
+	net.Listener
+	open chan struct{} // holds one for each
+}
 
-func (l listener) Accept() (net.Conn, error) {
+// Accept waits for a connection, and with it in hand until there is room.
+func (l *Connections) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c}, nil
+	l.open <- struct{}{}
+	return &conn{Conn: c, from: l}, nil
 }
+
+// Open tells how many connections are open.
+func (l *Connections) Open() int { return len(l.open) }
 
 // conn is a connection that can hold back what is written until it is whole.
 type conn struct {
 	net.Conn
+	from *Connections
+	once sync.Once
 	held *wire.Writer // nil while nothing is held back
+}
+
+func (c *conn) Close() error {
+	c.once.Do(func() { <-c.from.open })
+	return c.Conn.Close()
 }
 
 type connKey struct{}

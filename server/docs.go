@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"waybill/server/wire"
 )
 
 // The interface described by itself: the document /openapi.json, which a test holds against the routes, the validators
@@ -220,11 +222,8 @@ var (
 )
 
 // getOpenAPI answers GET /openapi.json.
-func (s *Server) getOpenAPI(w http.ResponseWriter, _ *http.Request) error {
-	w.Header()["Content-Type"] = contentType
-	w.Header().Set("Content-Length", strconv.Itoa(len(openAPI)))
-	_, err := w.Write(openAPI)
-	return err
+func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
+	return sendTagged(w, r, contentType, func(w *wire.Writer) { w.B = append(w.B, openAPI...) })
 }
 
 // reference answers with the page that a template makes of the document, and of the operation or error it is about.

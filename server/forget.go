@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -28,7 +27,11 @@ type PersonalErased struct {
 
 func applyPersonalErased(s *State, now time.Time, e *PersonalErased) {
 	s.Bookings.Forget(now, e.Tickets)
-	maps.DeleteFunc(s.Outbox.messages, func(_ string, m *message) bool { return slices.Contains(e.Tickets, m.Ticket) })
+	for id, m := range s.Outbox.messages {
+		if slices.Contains(e.Tickets, m.Ticket) {
+			s.Outbox.remove(id)
+		}
+	}
 	s.Reports.Requeue(e.Reports)
 }
 

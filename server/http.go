@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"waybill/auth"
@@ -80,7 +79,11 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 // public wraps a handler that anybody may call.
 func (s *Server) public(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := h(w, r); err != nil {
+		err := s.limit(r)
+		if err == nil {
+			err = h(w, r)
+		}
+		if err != nil {
 			s.refuse(w, r, err)
 		}
 	}
@@ -107,6 +110,7 @@ func only(list []string) string {
 // is nobody, who is answered with stranger. Reading and hashing are not done under the lock.
 func known[P any](s *Server, stranger error, h func(http.ResponseWriter, *http.Request, *P) error, secret func(*http.Request) string, find func(*State, auth.Hash, time.Time) *P) http.HandlerFunc {
 	return s.public(func(w http.ResponseWriter, r *http.Request) error {
+		w.Header()["Cache-Control"] = noStore
 		var caller *P
 		hash := auth.HashOf(secret(r))
 		settled, err := s.st.Glance(func(st *State, now time.Time) { caller = find(st, hash, now) })
@@ -114,6 +118,7 @@ func known[P any](s *Server, stranger error, h func(http.ResponseWriter, *http.R
 			return err
 		}
 		if err = stranger; caller != nil {
+			w.(*recorder).partner, _ = any(caller).(*auth.Partner)
 			err = h(w, r, caller)
 		}
 		if err != nil {
@@ -127,12 +132,10 @@ func known[P any](s *Server, stranger error, h func(http.ResponseWriter, *http.R
 // newMux makes the handler of all routes. Nothing of ServeMux's own answers is ever seen.
 func (s *Server) newMux() {
 	s.mux = http.NewServeMux()
-	s.legacyCalls = map[string]*atomic.Uint64{}
-	for pattern, h := range s.routes() {
+	routes := s.routes()
+	s.counts = newCounts(routes)
+	for pattern, h := range routes {
 		s.mux.HandleFunc(pattern, h)
-		if strings.Contains(pattern, "/rest/") {
-			s.legacyCalls[pattern] = new(atomic.Uint64)
-		}
 	}
 	s.mux.HandleFunc("/", s.public(s.noRoute))
 }
@@ -156,6 +159,7 @@ func (s *Server) noRoute(w http.ResponseWriter, r *http.Request) error {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
+	s.forwarded(r)
 	h := w.Header()
 	h["X-Content-Type-Options"] = noSniff
 	id := r.Header["X-Request-Id"]
@@ -166,11 +170,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h["X-Request-Id"] = id
 	rec := &recorder{ResponseWriter: w}
 	rec.conn, _ = r.Context().Value(connKey{}).(*conn)
+	defer func() { // after the next one
+		took := time.Since(start)
+		rec.status = cmp.Or(rec.status, http.StatusOK)
+		s.counts.add(r.Pattern, rec.status, took)
+		s.logRequest(rec, r, took)
+	}()
 	defer func() {
-		// The route, not the path: a link to a report is as good as a key.
-		if s.log.Enabled(r.Context(), slog.LevelDebug) {
-			s.log.Debug("request", "request", id[0], "route", r.Pattern, "status", rec.status, "took", time.Since(start))
-		}
 		switch p := recover(); {
 		case p == http.ErrAbortHandler:
 			panic(p)
@@ -184,6 +190,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch p := r.URL.Path; {
 	case s.unavailable && p != "/livez":
 		s.refuse(rec, r, errUnavailable)
+	case s.allowOrigin(rec, r): // and has answered
 	case (strings.HasPrefix(p, "/rest/offers/") || strings.HasPrefix(p, "/rest/orders/")) && path.Clean(p) != p:
 		r.Pattern = p[:len("/rest/orders/")]
 		s.legacy(func(http.ResponseWriter, *http.Request, *auth.Partner) error { return errNotFound })(rec, r)
@@ -194,11 +201,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// recorder remembers the status for the log.
+// logRequest writes the one line of a request. It has the route, not the path: a link to a report is as good as a key.
+func (s *Server) logRequest(rec *recorder, r *http.Request, took time.Duration) {
+	if !s.log.Enabled(r.Context(), slog.LevelInfo) {
+		return
+	}
+	attrs := [...]slog.Attr{slog.String("request", requestID(r)), slog.String("route", cmp.Or(r.Pattern, otherRoute)),
+		slog.Int("status", rec.status), slog.Duration("took", took), {}}
+	n := len(attrs) - 1 // as many as a record holds without an allocation
+	if rec.partner != nil {
+		attrs[n] = slog.String("partner", rec.partner.ID.String())
+		n++
+	}
+	s.log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs[:n]...)
+}
+
+// recorder remembers the status, and who called, for the log.
 type recorder struct {
 	http.ResponseWriter
-	status int
-	conn   *conn
+	status  int
+	partner *auth.Partner // nil where none has
+	conn    *conn
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -211,6 +234,7 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 var (
 	noSniff     = []string{"nosniff"}
+	noStore     = []string{"no-store"} // of all that may hold personal data
 	contentType = []string{"application/json"}
 )
 
@@ -255,10 +279,15 @@ func writeReply(buf *wire.Writer, write func(w *wire.Writer)) {
 func send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
 	buf := newWriter()
 	write(buf)
+	sendBody(w, status, contentType, buf)
+}
+
+// sendBody answers with a whole body, and gives its writer back.
+func sendBody(w http.ResponseWriter, status int, contentType []string, body *wire.Writer) {
 	h := w.Header()
 	h["Content-Type"] = contentType
-	h["Content-Length"] = []string{strconv.Itoa(len(buf.B))}
-	w.(*recorder).conn.whole(w, status, buf)
+	h["Content-Length"] = []string{strconv.Itoa(len(body.B))}
+	w.(*recorder).conn.whole(w, status, body)
 }
 
 // wrote tells the number of the journal line a write ended in.
@@ -331,8 +360,10 @@ func (s *Server) getLive(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // Unavailable answers a request that comes before the server is open, or while it drains: alive, not ready.
-func Unavailable(w http.ResponseWriter, r *http.Request) {
+func Unavailable(w http.ResponseWriter, r *http.Request) { unavailable().ServeHTTP(w, r) }
+
+var unavailable = sync.OnceValue(func() *Server {
 	s := newServer(Config{})
 	s.unavailable = true
-	s.ServeHTTP(w, r)
-}
+	return s
+})

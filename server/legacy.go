@@ -39,7 +39,7 @@ func (s *Server) legacy(h func(http.ResponseWriter, *http.Request, *auth.Partner
 		if err != nil {
 			return err
 		}
-		s.legacyCalls[r.Pattern].Add(1)
+		s.counts.routes[r.Pattern].legacy.Add(1)
 		return h(w, r, p)
 	}, apiKey, byKey)
 	return func(w http.ResponseWriter, r *http.Request) {

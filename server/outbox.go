@@ -39,14 +39,25 @@ type message struct {
 // outbox is the messages that are not sent yet.
 type outbox struct {
 	messages map[string]*message
+	parked   int      // of them
 	sending  bool     // a server has taken those there were
 	fresh    []string // those it has yet to take
 }
 
 func (o *outbox) put(m *message) {
-	if o.messages[m.ID] = m; o.sending && m.Parked == "" {
+	o.remove(m.ID)
+	if o.messages[m.ID] = m; m.Parked != "" {
+		o.parked++
+	} else if o.sending {
 		o.fresh = append(o.fresh, m.ID)
 	}
+}
+
+func (o *outbox) remove(id string) {
+	if m := o.messages[id]; m != nil && m.Parked != "" {
+		o.parked--
+	}
+	delete(o.messages, id)
 }
 
 // take gives the messages that are to be sent, but for those taken before.
@@ -82,7 +93,7 @@ type (
 	}
 )
 
-func applySent(s *State, _ time.Time, e *MessageSent) { delete(s.Outbox.messages, e.ID) }
+func applySent(s *State, _ time.Time, e *MessageSent) { s.Outbox.remove(e.ID) }
 
 func applyParked(s *State, _ time.Time, e *MessageParked) {
 	m := *s.Outbox.messages[e.ID]
@@ -184,7 +195,9 @@ func (s *Server) deliver(id string) (again attemptAt, failed bool) {
 	age, err := now.Sub(m.At), s.sendMessage(m, b, t)
 	switch {
 	case err == nil:
-		err = s.end(id, &MessageSent{id}, m.Ticket)
+		if err = s.end(id, &MessageSent{id}, m.Ticket); err == nil {
+			s.counts.sent.Add(1)
+		}
 	case s.base.Err() != nil:
 		return again, false // it was broken off
 	case errors.Is(err, outbound.ErrRefused), age >= outboxLife:

@@ -37,7 +37,7 @@ func (s *Server) listCities(w http.ResponseWriter, r *http.Request) error {
 	}
 	tt := s.timetable.Load()
 	list := tt.FindCities(name, country)
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
+	return replyTagged(w, r, func(w *wire.Writer) {
 		wire.Each(w, "cities", page(list, skip, take), func(i int32) { writeCity(w, "", &tt.Cities[i]) })
 		w.Int("total", int64(len(list)))
 	})
@@ -50,7 +50,7 @@ func (s *Server) getCity(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return errNotFound
 	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) { writeCity(w, "city", &tt.Cities[i]) })
+	return replyTagged(w, r, func(w *wire.Writer) { writeCity(w, "city", &tt.Cities[i]) })
 }
 
 // getStop answers GET /v2/stops/{id}.
@@ -64,7 +64,7 @@ func (s *Server) getStop(w http.ResponseWriter, r *http.Request) error {
 	if stop.Station {
 		kind = "BUS_STATION"
 	}
-	return reply(w, http.StatusOK, func(w *wire.Writer) {
+	return replyTagged(w, r, func(w *wire.Writer) {
 		w.Object("stop")
 		w.Texts("id", stop.ID, "place", stop.Place, "type", kind)
 		w.Float("latitude", stop.Lat)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -101,14 +102,18 @@ type player struct {
 	provider string
 	asking   sync.Mutex
 	opened   int
+	logged   bytes.Buffer
+	log      *slog.Logger
+	secrets  map[string]bool // what no line of the log may show
 }
 
 // scriptStart is when transcripts start, by the server's clock.
 var scriptStart = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
 func newPlayer(t *testing.T, dir, file string) *player {
-	p := &player{t: t, file: file, dir: dir, vars: map[string]string{}, cookies: map[string][]*http.Cookie{}}
+	p := &player{t: t, file: file, dir: dir, vars: map[string]string{}, secrets: map[string]bool{}, cookies: map[string][]*http.Cookie{}}
 	t.Cleanup(func() { p.s.Close() })
+	p.log = slog.New(slog.NewJSONHandler(&p.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	p.open()
 	if err := p.s.Import(os.DirFS("../testdata/demo"), "demo", ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
 		t.Fatal(err)
@@ -119,7 +124,7 @@ func newPlayer(t *testing.T, dir, file string) *player {
 func (p *player) open() {
 	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when bubbles start
 	cfg := Config{
-		Dir: p.dir, MaxTransfers: 1, TestClock: strings.HasPrefix(p.file, "clock"),
+		Dir: p.dir, Log: p.log, MaxTransfers: 1, TestClock: strings.HasPrefix(p.file, "clock"),
 		Now: func() time.Time { return time.Now().Add(scriptStart.Sub(began)) },
 	}
 	if p.provider != "" {
@@ -282,6 +287,7 @@ func (p *player) request(method, rest string) {
 		r.Header.Add(h[0], h[1])
 	}
 	p.sendCookies(r)
+	p.noteSecrets(r, body)
 	p.header, p.asked = nil, false
 	p.resp = httptest.NewRecorder()
 	p.s.ServeHTTP(p.resp, r)
@@ -340,6 +346,7 @@ func (p *player) finish() {
 	if _, err := Verify(store.Dir(p.dir), false, nil); err != nil {
 		p.fatal("verify: %v", err)
 	}
+	p.checkLog()
 }
 
 // compare holds the live state against a replay of the journal, and against what a snapshot of it gives.

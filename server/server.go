@@ -19,9 +19,8 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,6 +50,11 @@ type Config struct {
 	MaxTransfers  int         // the changes a journey may have: 0 or 1
 	IDP           *idp.Client // verifies ID tokens; nil trusts the built-in development provider
 	SecureCookies bool        // marks cookies Secure also where the server itself does not speak TLS
+	Connections   func() int  // how many are open, for /metrics; nil where nobody counts
+
+	Rate           Rate
+	TrustedProxies []netip.Prefix // whose word counts on where a request came from, and how
+	Origins        []string       // whose pages may call the server, as browsers name them; nil is none
 
 	ProviderURL  string              // asked to confirm tickets; "": they are confirmed at once
 	MessengerURL string              // told what to send to phones; "": nothing
@@ -74,10 +78,10 @@ type Server struct {
 	log         *slog.Logger
 	st          *store.Store[*State, Event]
 	mux         *http.ServeMux
-	fresh       bool                      // see Fresh
-	unavailable bool                      // it only answers 503
-	deprecated  time.Time                 // since when the legacy interface is
-	legacyCalls map[string]*atomic.Uint64 // by route
+	fresh       bool      // see Fresh
+	unavailable bool      // it only answers 503
+	deprecated  time.Time // since when the legacy interface is
+	counts      *counts
 
 	// What requests read without the lock; each is replaced once its change is durable.
 	timetable atomic.Pointer[schedule.Timetable]
@@ -87,6 +91,8 @@ type Server struct {
 	idpKey    ed25519.PrivateKey // of the development provider; nil when another is trusted
 	origin    *http.CrossOriginProtection
 	passwords *throttle
+	partners  *limiter
+	addresses *limiter   // of those who show no valid key
 	importing sync.Mutex // one import, key rotation, or erasure at a time
 	reporting sync.Mutex // one report at a time
 
@@ -122,6 +128,7 @@ func newServer(cfg Config) *Server {
 	s := &Server{cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(), passwords: newThrottle()}
 	s.ordered, s.moved, s.posted = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	s.lines = store.NewLines(cfg.FS)
+	s.partners, s.addresses = newLimiter(cfg.Rate), newLimiter(cfg.Rate)
 	s.newMux()
 	return s
 }
@@ -132,7 +139,7 @@ func Open(cfg Config) (*Server, error) {
 	s := newServer(cfg)
 	start := s.cfg.Now()
 	sc := storeConfig(s.cfg.FS)
-	sc.Log = s.log
+	sc.Log, sc.Wrote, sc.Snapshotted = s.log, s.counts.wrote, s.counts.snapshot
 	sc.Now = func(st *State) time.Time {
 		if s.cfg.TestClock || s.cfg.KeepClock {
 			return st.Clock.at(s.cfg.Now()) // one that is not set is not ahead
@@ -248,16 +255,6 @@ func (s *Server) Close() error {
 	s.background.Wait()
 	s.queue.Wait()
 	return s.st.Close()
-}
-
-// getMetrics answers GET /metrics in the text format of Prometheus (contract §3).
-func (s *Server) getMetrics(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	fmt.Fprint(w, "# HELP waybill_legacy_calls_total Calls of the legacy interface by partners for whom it is still there.\n# TYPE waybill_legacy_calls_total counter\n")
-	for _, route := range slices.Sorted(maps.Keys(s.legacyCalls)) {
-		fmt.Fprintf(w, "waybill_legacy_calls_total{route=%q} %d\n", route, s.legacyCalls[route].Load())
-	}
-	return nil
 }
 
 const timetableDir = "timetables"

@@ -45,6 +45,7 @@ func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.
 
 // siteBody reads a body that another site's page must not have made a browser send.
 func (s *Server) siteBody(w http.ResponseWriter, r *http.Request, optional bool, fields func(*wire.Reader)) error {
+	w.Header()["Cache-Control"] = noStore
 	if s.origin.Check(r) != nil {
 		return errForbidden
 	}
@@ -67,7 +68,7 @@ func cookie(r *http.Request, name string) string {
 // setCookie gives the client a token; with a negative age it takes it away.
 func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, token string, age time.Duration) {
 	c := &http.Cookie{Name: name, Value: token, Path: path, MaxAge: int(age / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	c.Secure = s.cfg.SecureCookies || r.TLS != nil
+	c.Secure = s.secure(r)
 	http.SetCookie(w, c)
 }
 
@@ -117,7 +118,6 @@ func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
 	if err := s.passwords.try(r, auth.FoldEmail(email), now, good); err != nil {
 		return err
 	}
-	w.Header().Set("Cache-Control", "no-store")
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
 		writeUser(w, user)
 		s.writeAccesses(w, user)
@@ -211,7 +211,6 @@ func (s *Server) linked(who *auth.Identity) (ok bool) {
 
 // getSession answers GET /v2/auth/session, with all there is to say of a session.
 func (s *Server) getSession(w http.ResponseWriter, _ *http.Request, caller *auth.Principal) error {
-	w.Header().Set("Cache-Control", "no-store")
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
 		writeUser(w, caller.User)
 		writeAccess(w, "access", s.current(caller.Access))

@@ -344,11 +344,15 @@ func (st *Store[S, E]) flush() error {
 	if err == nil && n < len(w.buf) {
 		err = io.ErrShortWrite
 	}
+	began := time.Now()
 	if err == nil {
 		err = w.file.Sync()
 	}
 	if err != nil {
 		return err
+	}
+	if st.cfg.Wrote != nil {
+		st.cfg.Wrote(int(w.next.Seq-w.head.Seq), n, time.Since(began))
 	}
 	w.size, w.fresh, w.head = w.size+int64(n), w.fresh+int64(n), w.next
 	if w.buf = w.buf[:0]; cap(w.buf) > keepBuffer {
@@ -390,11 +394,4 @@ func (st *Store[S, E]) rotate() error {
 		st.cfg.Log.Warn("a full journal file could not be made read-only", "err", err)
 	}
 	return nil
-}
-
-// giveBack gives back the room reserved in the file that is to be closed.
-func (st *Store[S, E]) giveBack() {
-	if err := st.w.file.Truncate(st.w.size); err != nil {
-		st.cfg.Log.Warn("room that was reserved could not be given back", "err", err)
-	}
 }

@@ -326,6 +326,9 @@ func (st *Store[S, E]) snapshot(last bool) error {
 	if err != nil {
 		return err
 	}
+	if st.cfg.Snapshotted != nil {
+		st.cfg.Snapshotted(st.snapBytes.Load())
+	}
 	for i := 0; i+snapshotsKept <= len(have); i++ {
 		err = errors.Join(err, fsys.Remove("snapshots/"+numbered(have[i])))
 	}

@@ -87,6 +87,9 @@ type Config[S, E any] struct {
 	Thaw         func(io.Reader) (S, error) // reads what Freeze wrote
 	Weigh        func(E) int64              // how many bytes the event's line has at most; called under the lock
 	SegmentBytes int64                      // from which a journal file is followed by a new one; 0 is 64 MiB
+	// Wrote, unless it is nil, is told of each write of the journal: its lines, its bytes, and how long its sync took.
+	Wrote       func(lines, bytes int, sync time.Duration)
+	Snapshotted func(bytes int64) // unless it is nil, is told of each snapshot written
 }
 
 // A Stamp is the line an event stands in: its number and instant.
@@ -311,4 +314,11 @@ func (st *Store[S, E]) Close() error {
 	st.snapMu.Lock() // a snapshot that was asked for may still be under way
 	defer st.snapMu.Unlock()
 	return errors.Join(err, st.w.file.Close(), st.lock.Close())
+}
+
+// giveBack gives back the room reserved in the file that is to be closed.
+func (st *Store[S, E]) giveBack() {
+	if err := st.w.file.Truncate(st.w.size); err != nil {
+		st.cfg.Log.Warn("room that was reserved could not be given back", "err", err)
+	}
 }

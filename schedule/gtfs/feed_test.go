@@ -173,24 +173,6 @@ func (x *imported) departures(t testing.TB, from, to, first string, days int) []
 	return list
 }
 
-// city gives a city by its slug.
-func (x *imported) city(t testing.TB, slug string) *schedule.City {
-	t.Helper()
-	i, ok := x.CityBySlug(slug)
-	if !ok {
-		t.Fatalf("no city has the slug %q, those there are have %q", slug, x.slugs())
-	}
-	return &x.Cities[i]
-}
-
-// slugs lists the slugs of the cities.
-func (x *imported) slugs() (list []string) {
-	for _, c := range x.Cities {
-		list = append(list, c.Slug)
-	}
-	return list
-}
-
 // cityOf gives the city of a stop.
 func (x *imported) cityOf(t testing.TB, stop string) *schedule.City {
 	t.Helper()

@@ -42,7 +42,7 @@ func (c *call) bench() (int, error) {
 	if !good {
 		return exitUsage, errors.New("-conns is a list as in 1,64, -bookings at least 1, -seconds more than 0, at most 900")
 	}
-	cfg := server.Config{Dir: c.dir, Log: c.logger(slog.LevelWarn)}
+	cfg := server.Config{Dir: c.dir, Log: c.logger(c.Stderr, slog.LevelWarn)}
 	s, err := server.Open(cfg)
 	if err == nil {
 		err = errors.Join(c.benchOn(s, newWeb(s, cfg.Log), want, conns, window), s.Close())
@@ -62,7 +62,7 @@ func (c *call) benchOn(s *server.Server, web *http.Server, want int, conns []int
 	if err != nil {
 		return err
 	}
-	go web.Serve(server.Listener(ln))
+	go web.Serve(server.Listener(ln, maxConnections()))
 	defer web.Close() // by then every request has its answer
 	b := &bench{call: c, addr: ln.Addr().String()}
 	if err = b.adopt(s); err == nil {

@@ -2,6 +2,8 @@ package command
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -56,7 +58,10 @@ func (o *output) Write(b []byte) (int, error) {
 		if !ok {
 			return len(b), nil
 		}
-		o.lines <- string(line)
+		select {
+		case o.lines <- string(line):
+		default: // nobody reads that many
+		}
 		o.text.Next(o.text.Len() - len(rest))
 	}
 }
@@ -67,8 +72,15 @@ type serving struct {
 	stop      func() int
 }
 
-func serve(t *testing.T, args ...string) *serving {
+func serve(t *testing.T, args ...string) *serving { return serveTLS(t, nil, args...) }
+
+// serveTLS serves over TLS with a certificate of the pool, unless there is none.
+func serveTLS(t *testing.T, pool *x509.CertPool, args ...string) *serving {
 	t.Helper()
+	client, scheme := http.DefaultClient, "http://"
+	if pool != nil {
+		client, scheme = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}}, "https://"
+	}
 	stdout, stderr := &output{lines: make(chan string, 1000)}, &output{lines: make(chan string, 1000)}
 	end := make(chan struct{})
 	code := make(chan int, 1)
@@ -83,7 +95,7 @@ func serve(t *testing.T, args ...string) *serving {
 	for s.addr == "" {
 		select {
 		case line := <-stderr.lines:
-			if m := regexp.MustCompile(`msg=serving addr=(\S+)`).FindStringSubmatch(line); m != nil {
+			if m := regexp.MustCompile(`"msg":"serving","addr":"([^"]+)"`).FindStringSubmatch(line); m != nil {
 				s.addr = m[1]
 			}
 		case c := <-code:
@@ -91,7 +103,7 @@ func serve(t *testing.T, args ...string) *serving {
 			t.Fatalf("serve %v ended with %d", args, c)
 		}
 	}
-	resp, err := http.Get("http://" + s.addr + "/readyz")
+	resp, err := client.Get(scheme + s.addr + "/readyz")
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatal(err, resp)
 	}

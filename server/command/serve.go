@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +49,9 @@ func (c *call) serve() (code int, err error) {
 	if level.UnmarshalText([]byte(c.text("log-level"))) != nil {
 		return exitUsage, fmt.Errorf("-log-level %q must be debug, info, warn or error", c.text("log-level"))
 	}
-	cfg.Log = c.logger(level)
+	stderr := &gathered{to: c.Stderr}
+	defer stderr.flush()
+	cfg.Log = c.logger(stderr, level)
 	provider := idp.Config{JWKS: c.text("idp-jwks"), UserInfo: c.text("idp-userinfo"), Provider: auth.Provider{
 		Issuer: c.text("idp-issuer"), Audience: c.text("idp-audience"), EmailClaim: c.text("idp-email-claim")}}
 	if provider != (idp.Config{}) {
@@ -60,7 +63,17 @@ func (c *call) serve() (code int, err error) {
 	if err := c.peers(&cfg); err != nil {
 		return exitUsage, err
 	}
-	return c.listen(cfg, addr)
+	if err := c.network(&cfg); err != nil {
+		return exitUsage, err
+	}
+	if c.text("tls-cert") == "" {
+		return c.listen(cfg, addr, nil)
+	}
+	pair := &certificate{cert: c.text("tls-cert"), key: c.text("tls-key"), log: cfg.Log}
+	if _, err := pair.get(nil); err != nil {
+		return exitConfig, err
+	}
+	return c.listen(cfg, addr, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.get})
 }
 
 // peers reads whom the server calls.
@@ -89,10 +102,6 @@ func (c *call) peers(cfg *server.Config) error {
 	return nil
 }
 
-func (p *Process) logger(level slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: level}))
-}
-
 // gate answers 503 until the server behind it is open, and while it drains.
 type gate struct {
 	open     atomic.Pointer[server.Server]
@@ -116,11 +125,13 @@ func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		// Also under TLS: the limits above are of connections, not of HTTP/2's streams.
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
 }
 
-// listen serves the directory until the process should end.
-func (p *Process) listen(cfg server.Config, addr string) (int, error) {
+// listen serves the directory until the process should end; over TLS if secured.
+func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (int, error) {
 	path, err := socket(cfg.Dir)
 	if err != nil {
 		return exitCode(err), err
@@ -131,8 +142,14 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 	}
 	g := new(gate)
 	web := newWeb(g, cfg.Log)
+	conns := server.Listener(ln, maxConnections())
+	cfg.Connections = conns.Open
 	ended := make(chan error, 2)
-	go func() { ended <- web.Serve(server.Listener(ln)) }()
+	scheme, start := "http", web.Serve
+	if web.TLSConfig = secured; secured != nil {
+		scheme, start = "https", func(ln net.Listener) error { return web.ServeTLS(ln, "", "") }
+	}
+	go func() { ended <- start(conns) }()
 	defer web.Close()
 	s, err := server.Open(cfg)
 	if err != nil {
@@ -153,7 +170,7 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 		}
 	}
 	g.open.Store(s) // now: to hash a password, as welcome does, takes longer than all the rest
-	if err := p.welcome(s, cfg, ln.Addr(), demo); err != nil {
+	if err := p.welcome(s, cfg, scheme+"://"+ln.Addr().String(), demo); err != nil {
 		return exitFailed, errors.Join(err, s.Close())
 	}
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
@@ -173,18 +190,24 @@ func (p *Process) listen(cfg server.Config, addr string) (int, error) {
 	}
 	cfg.Log.Info("stopping: requests under way are finished")
 	s.Drain()
+	err = drain(g, web, admin, s)
+	if err == nil {
+		cfg.Log.Info("stopped")
+	}
+	return exitCode(err), err
+}
+
+// drain lets no further request in, waits for those under way, and closes.
+func drain(g *gate, web, admin *http.Server, s *server.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	drained, done := context.WithCancel(ctx)
 	go func() {
-		g.underWay.Lock() // lets no further request in; held once those under way are done
+		g.underWay.Lock() // held once those under way are done
 		done()
 	}()
 	<-drained.Done()
-	if err = errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx), s.Close()); err == nil {
-		cfg.Log.Info("stopped")
-	}
-	return exitCode(err), err
+	return errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx), s.Close())
 }
 
 // boundMemory has garbage collected at half again of what lives instead of at twice that, once much does. With little
@@ -228,7 +251,7 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 
 // welcome says in the log what there is to do with the directory. To a demo it adds a partner and a company user, and
 // shows the way to a paid ticket: commands, to be pasted into a shell. Key and password are shown this once.
-func (p *Process) welcome(s *server.Server, cfg server.Config, addr net.Addr, demo bool) error {
+func (p *Process) welcome(s *server.Server, cfg server.Config, base string, demo bool) error {
 	verb := "waybill partner add -data " + cfg.Dir + " NAME"
 	switch {
 	case !s.Fresh():
@@ -252,11 +275,11 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, addr net.Addr, de
 	if _, err := s.AddUser(user, password, "zorevia-lines", "ADMIN"); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, demoCommands, addr, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))
+	_, err = fmt.Fprintf(p.Stdout, demoCommands, base, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))
 	return err
 }
 
-const demoCommands = `WAYBILL=http://%s
+const demoCommands = `WAYBILL=%s
 KEY=%s
 PASSWORD=%s
 curl -s -w '\n' -H "Content-Type: application/json" -d '{"email":"demo@example.com","password":"'$PASSWORD'"}' "$WAYBILL/v2/auth/pre-login"

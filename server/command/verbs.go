@@ -277,7 +277,7 @@ func (c *call) adminHere(op string, form url.Values) error {
 		}
 		do = func(s *server.Server) error { return s.Adopt(feed, c.Stdout) }
 	}
-	cfg := server.Config{Dir: c.dir, Log: c.logger(slog.LevelWarn), KeepClock: true}
+	cfg := server.Config{Dir: c.dir, Log: c.logger(c.Stderr, slog.LevelWarn), KeepClock: true}
 	s, err := server.Open(cfg)
 	for end := time.Now().Add(5 * time.Second); errors.Is(err, store.ErrLocked) && time.Now().Before(end) && !running(c.dir); {
 		<-time.After(20 * time.Millisecond)

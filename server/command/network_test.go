@@ -1,0 +1,200 @@
+package command
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// writePair writes a new certificate for 127.0.0.1, which is its own authority, and its key.
+func writePair(t *testing.T, cert, key string, serial int64) *x509.Certificate {
+	t.Helper()
+	private, _ := ecdsa.GenerateKey(elliptic.P256(), nil)
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(nil, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, _ := x509.MarshalPKCS8PrivateKey(private)
+	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		later := time.Now().Add(time.Duration(serial) * time.Second) // whatever the file system's clock counts in
+		if err := os.Chtimes(name, later, later); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, _ := x509.ParseCertificate(der)
+	return made
+}
+
+// -tls-cert and -tls-key: TLS 1.2 at least, HTTP/1.1, Secure cookies, whole replies; a new certificate is served as soon
+// as it is there, and one that cannot be read leaves the former in force.
+func TestServeOverTLS(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	pool := x509.NewCertPool()
+	pool.AddCert(writePair(t, cert, key, 1))
+	s := serveTLS(t, pool, "-data", filepath.Join(dir, "data"), "-tls-cert", cert, "-tls-key", key)
+	get := func(want int64) *http.Response {
+		t.Helper()
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true, DisableKeepAlives: true}}
+		resp, err := client.Get("https://" + s.addr + "/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&days=14&date=" + time.Now().Format(time.DateOnly))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != 200 || len(body) < 8<<10 || int64(len(body)) != resp.ContentLength || resp.ProtoMajor != 1 {
+			t.Fatalf("%d, %s, %d bytes of %d, %v", resp.StatusCode, resp.Proto, len(body), resp.ContentLength, err)
+		}
+		if got := resp.TLS.PeerCertificates[0].SerialNumber.Int64(); got != want {
+			t.Errorf("certificate %d, want %d", got, want)
+		}
+		return resp
+	}
+	get(1)
+	pool.AddCert(writePair(t, cert, key, 2))
+	get(2)
+	if err := os.WriteFile(cert, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	get(2)
+	os.Remove(key)
+	get(2)
+	pool.AddCert(writePair(t, cert, key, 3))
+	get(3)
+	if c, err := tls.Dial("tcp", s.addr, &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}); err == nil {
+		c.Close()
+		t.Error("TLS 1.1 is spoken")
+	}
+	token := strings.TrimSpace(want(t, 0, "^ey", "idtoken", "-data", filepath.Join(dir, "data"), "-email", "demo@example.com"))
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	resp, err := client.Post("https://"+s.addr+"/v2/auth/idp/login", "application/json", strings.NewReader(`{"idToken":"`+token+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if cookies := resp.Cookies(); len(cookies) != 2 || !cookies[0].Secure || !cookies[1].Secure {
+		t.Errorf("%d %v", resp.StatusCode, cookies)
+	}
+	client.CloseIdleConnections()
+	if code := s.stop(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// Contract §1: what the command line alone shows wrong is 2; a certificate that cannot be read, 78.
+func TestNetworkFlags(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	for _, c := range []struct {
+		code       int
+		want, args string
+	}{
+		{2, "-tls-cert and -tls-key go together", "-tls-cert x"},
+		{2, "-tls-cert and -tls-key go together", "-tls-key x"},
+		{78, "-tls-cert, -tls-key: open x", "-tls-cert x -tls-key y"},
+		{2, "-trusted-proxy", "-trusted-proxy 10.0.0.1"},
+		{2, "-trusted-proxy", "-trusted-proxy 10.0.0.0/8,proxy"},
+		{2, "-cors-origin", "-cors-origin *"},
+		{2, "-cors-origin", "-cors-origin null"},
+		{2, "-cors-origin", "-cors-origin https://a.example/"},
+		{2, "-cors-origin", "-cors-origin https://A.example"},
+		{2, "-cors-origin", "-cors-origin ftp://a.example"},
+		{2, "-rate", "-rate 5"},
+		{2, "-rate", "-rate 0/s"},
+		{2, "-rate", "-rate 5/s:"},
+		{2, "-rate", "-rate 5/s:0"},
+		{2, "-rate", "-rate 5/m"},
+		{2, "-rate", "-rate -1/s"},
+		{2, "-rate", "-rate 5/s:2000000"},
+	} {
+		want(t, c.code, c.want, append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir}, strings.Fields(c.args)...)...)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a refused flag has left a directory")
+	}
+	s := serve(t, "-data", dir, "-rate", "1/s:2", "-trusted-proxy", "127.0.0.0/8,::1/128", "-cors-origin", "https://a.example,https://b.example:8443")
+	var codes []string
+	for i := range 6 {
+		r, _ := http.NewRequest("GET", "http://"+s.addr+"/v2/cities/kyiv", nil)
+		r.Header.Set("X-Forwarded-For", fmt.Sprintf("192.0.2.%d", i/3))
+		r.Header.Set("Origin", "https://b.example:8443")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		codes = append(codes, fmt.Sprint(resp.StatusCode, resp.Header.Get("Access-Control-Allow-Origin") == "https://b.example:8443"))
+	}
+	if got := strings.Join(codes, ", "); got != "200 true, 200 true, 429 true, 200 true, 200 true, 429 true" {
+		t.Error(got)
+	}
+	if status, body := s.get(t, "/metrics", ""); status != 200 || !strings.Contains(body, "\nwaybill_open_connections ") || strings.Contains(body, "\nwaybill_open_connections 0\n") {
+		t.Error("the open connections are not counted")
+	}
+}
+
+// The lines of a moment leave together, within 20 ms, and at once where they are many; none is lost, none is torn.
+func TestLogLinesLeaveTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := new(counted)
+		g := &gathered{to: out}
+		seen := func() (int, string) { // what flush writes, it writes with the lock held
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			return out.writes, out.String()
+		}
+		for i := range 3 {
+			fmt.Fprintln(g, "line", i)
+		}
+		time.Sleep(logDelay - 1)
+		if n, _ := seen(); n != 0 {
+			t.Error("they have left at once")
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if n, text := seen(); n != 1 || text != "line 0\nline 1\nline 2\n" {
+			t.Errorf("%d writes of %q", n, text)
+		}
+		g.Write(make([]byte, logBuffer))
+		g.Write([]byte("x"))
+		if n, text := seen(); n != 2 || len(text) != 21+logBuffer+1 {
+			t.Errorf("%d writes, %d bytes", n, len(text))
+		}
+		g.Write([]byte("last"))
+		g.flush()
+		if _, text := seen(); !strings.HasSuffix(text, "last") {
+			t.Error("flush leaves something")
+		}
+		time.Sleep(time.Second)
+		if n, _ := seen(); n != 3 {
+			t.Errorf("%d writes", n)
+		}
+	})
+}
+
+type counted struct {
+	bytes.Buffer
+	writes int
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	c.writes++
+	return c.Buffer.Write(b)
+}

@@ -1,0 +1,163 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// requestFrom sends a request with headers, "Name: value", from an address.
+func requestFrom(s http.Handler, from, method, target string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, nil)
+	r.RemoteAddr = from
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Add(name, value)
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// With -rate 2/s:4 a partner has four requests at once and two a second, wherever they come from; so has an address
+// from which no valid key is shown. Then it is 429, in the envelope, and tells when to come again. Who watches is exempt.
+func TestARateIsOfAPartnerOrOfAnAddress(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, anna := demoServer(t, Config{Dir: dir, Rate: Rate{PerSecond: 2, Burst: 4}, Now: func() time.Time { return time.Now().Add(scriptStart.Sub(time.Unix(946684800, 0))) }})
+		defer s.Close()
+		boris, err := s.AddPartner("boris", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := 0
+		allowed := func(n int, target, key, address string) {
+			t.Helper()
+			for i := range n + 1 {
+				from++
+				at := address
+				if at == "" {
+					at = fmt.Sprintf("192.0.2.%d:1", from)
+				}
+				if w := requestFrom(s, at, "GET", target, "x-api-key: "+key); (w.Code == 429) != (i == n) {
+					t.Fatalf("request %d of %d to %s: %d %s", i+1, n+1, target, w.Code, w.Body)
+				}
+			}
+		}
+		allowed(4, "/v2/bookings", anna, "")
+		allowed(4, "/v2/cities", boris, "")
+		allowed(4, "/v2/bookings", "wb_wrong", "198.51.100.1:1")
+		allowed(0, "/v2/nowhere", "", "198.51.100.1:2")
+		allowed(4, "/v2/cities", "", "198.51.100.2:1")
+		w := requestFrom(s, "192.0.2.1:1", "GET", "/rest/orders", "x-api-key: "+anna)
+		var a answer
+		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != 429 || a.Errors[0].ErrorCode != "TOO_MANY_REQUESTS" || w.Header().Get("Retry-After") != "1" || w.Header().Get("Deprecation") == "" {
+			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+		}
+		for _, path := range []string{"/livez", "/readyz", "/healthz", "/metrics"} {
+			for range 6 {
+				if w := requestFrom(s, "198.51.100.2:1", "GET", path); w.Code != 200 {
+					t.Errorf("%s: %d", path, w.Code)
+				}
+			}
+		}
+		time.Sleep(500*time.Millisecond - 1)
+		allowed(0, "/v2/bookings", anna, "")
+		time.Sleep(time.Nanosecond)
+		allowed(1, "/v2/bookings", anna, "")
+		time.Sleep(time.Hour)
+		allowed(4, "/v2/bookings", anna, "")
+	})
+}
+
+// However many call, no more than so many buckets are remembered: who comes beyond shares one, until others are full.
+func TestBucketsOfCallersAreBounded(t *testing.T) {
+	l, now := newLimiter(Rate{PerSecond: 1, Burst: 2}), time.Now()
+	for i := range manyCallers + 2 {
+		if wait := l.take(fmt.Sprint("caller ", i), now); wait > 0 {
+			t.Fatalf("caller %d waits %s", i, wait)
+		}
+	}
+	if wait := l.take("one more", now); wait != time.Second || len(l.full) != manyCallers+1 {
+		t.Errorf("one more waits %s; %d are remembered", wait, len(l.full))
+	}
+	if wait := l.take("caller 1", now); wait != 0 {
+		t.Errorf("who was there before waits %s", wait)
+	}
+	now = now.Add(time.Second)
+	if wait := l.take("one more", now); wait != 0 || len(l.full) != 3 { // itself, caller 1, and what is shared
+		t.Errorf("one more waits %s; %d are remembered after a second", wait, len(l.full))
+	}
+}
+
+// X-Forwarded-For and -Proto count from trusted proxies only; of the addresses, the last that is not a proxy's.
+func TestOnlyATrustedProxySaysWhereARequestComesFrom(t *testing.T) {
+	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	for _, c := range []struct {
+		from, forwarded, proto, want string
+		secure                       bool
+	}{
+		{"192.0.2.1:5", "198.51.100.1", "https", "192.0.2.1", false},
+		{"10.0.0.1:5", "198.51.100.1", "https", "198.51.100.1", true},
+		{"[::ffff:10.0.0.1]:5", "198.51.100.1", "https", "198.51.100.1", true},
+		{"10.0.0.1:5", "203.0.113.9, 198.51.100.1, 10.1.1.1", "http", "198.51.100.1", false},
+		{"10.0.0.1:5", "198.51.100.1,fd00::1", "", "198.51.100.1", false},
+		{"10.0.0.1:5", "10.2.2.2", "https", "10.2.2.2", true},
+		{"10.0.0.1:5", "198.51.100.1, nonsense", "https", "10.0.0.1", true},
+		{"10.0.0.1:5", "", "https", "10.0.0.1", true},
+		{"[fd00::2]:5", "2001:db8:1:2::7", "HTTPS", "2001:db8:1:2::/64", false},
+	} {
+		s := newServer(Config{TrustedProxies: proxies})
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = c.from
+		r.Header.Set("X-Forwarded-For", c.forwarded)
+		r.Header.Set("X-Forwarded-Proto", c.proto)
+		if s.forwarded(r); address(r) != c.want || s.secure(r) != c.secure {
+			t.Errorf("%+v: %s, secure %t", c, address(r), s.secure(r))
+		}
+		r.RemoteAddr = c.from
+		s = newServer(Config{})
+		if s.forwarded(r); strings.Contains(c.want, "198.") && address(r) == c.want || s.secure(r) {
+			t.Errorf("%+v without a trusted proxy: %s, secure %t", c, address(r), s.secure(r))
+		}
+	}
+}
+
+// Contract §9 behind a proxy: cookies are Secure, and a hundred failures are of the client's address, not of the proxy's.
+func TestBehindAProxyTheClientCounts(t *testing.T) {
+	s, _ := demoServer(t, Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
+	s.passwords.reserve(map[string]int{"address 198.51.100.1": 1}, scriptStart)
+	for range addressFailures {
+		s.passwords.reserve(map[string]int{"address 198.51.100.1": addressFailures}, scriptStart)
+	}
+	login := func(from, forwarded string) int {
+		r := httptest.NewRequest("POST", "/v2/auth/pre-login", bytes.NewBufferString(`{"email":"a@example.com","password":"x"}`))
+		r.RemoteAddr = from
+		r.Header.Set("X-Forwarded-For", forwarded)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Code
+	}
+	if got := login("10.0.0.1:1", "198.51.100.1"); got != 429 {
+		t.Errorf("the client that failed a hundred times: %d", got)
+	}
+	if got := login("10.0.0.1:1", "198.51.100.2"); got != 401 {
+		t.Errorf("another client of the proxy: %d", got)
+	}
+	if got := login("192.0.2.1:1", "198.51.100.1"); got != 401 {
+		t.Errorf("who only says so: %d", got)
+	}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("X-Forwarded-Proto", "https")
+	if s.setCookie(w, r, accessCookie, "/", "x", time.Minute); !strings.Contains(w.Header().Get("Set-Cookie"), "Secure") {
+		t.Error(w.Header())
+	}
+}

@@ -1,0 +1,235 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// scrape gives the page of metrics, and its samples by name and labels.
+func scrape(t *testing.T, s http.Handler) (page string, values map[string]float64) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if page = w.Body.String(); w.Code != 200 || !strings.HasSuffix(page, "\n") {
+		t.Fatalf("%d %s", w.Code, page)
+	}
+	values = map[string]float64{}
+	for line := range strings.Lines(page) {
+		if i := strings.LastIndexByte(line, ' '); line[0] != '#' {
+			v, err := strconv.ParseFloat(strings.TrimSpace(line[i:]), 64)
+			if _, twice := values[line[:i]]; err != nil || twice {
+				t.Errorf("%q: %v, twice: %t", line, err, twice)
+			}
+			values[line[:i]] = v
+		}
+	}
+	return page, values
+}
+
+// Contract §3, /metrics: the text format of Prometheus, in which every sample follows its metric's help and type.
+func TestMetricsAreInPrometheusFormat(t *testing.T) {
+	s, key := demoServer(t, Config{Connections: func() int { return 3 }})
+	offer := anOffer(t, s, key, bukovel)
+	call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 1))
+	if err := s.st.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	page, values := scrape(t, s)
+	family := ""
+	seen := map[string]bool{}
+	for line := range strings.Lines(page) {
+		if help, ok := strings.CutPrefix(line, "# HELP "); ok {
+			if family, _, _ = strings.Cut(help, " "); seen[family] {
+				t.Errorf("%s comes twice", family)
+			}
+			seen[family] = true
+		} else if !regexp.MustCompile(`^(# TYPE ` + family + ` (counter|gauge|histogram)|` + family + `(_bucket|_sum|_count)?(\{.*\})? \S+)\n$`).MatchString(line) {
+			t.Errorf("%q after the help of %s", line, family)
+		}
+	}
+	for _, name := range []string{"waybill_open_connections", "go_goroutines", "process_resident_memory_bytes", "process_open_fds", "process_cpu_seconds_total", "waybill_snapshots_total", "waybill_snapshot_size_bytes", "waybill_snapshot_timestamp_seconds"} {
+		if values[name] <= 0 {
+			t.Errorf("%s is %v", name, values[name])
+		}
+	}
+	if !regexp.MustCompile(`\nwaybill_build_info\{version="[^"]+",goversion="go[^"]+"\} 1\n`).MatchString(page) {
+		t.Error("no build info")
+	}
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Log("no promtool: only the format is checked")
+		return
+	}
+	check := exec.Command(promtool, "check", "metrics")
+	check.Stdin = strings.NewReader(page)
+	if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Requests are counted by route and status, also those that no route matches and those that end in a panic; nothing is
+// allocated for it.
+func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
+	s, key := demoServer(t, Config{})
+	for path, n := range map[string]int{"/v2/cities/kyiv": 3, "/v2/cities/nowhere": 2, "/nowhere": 1, "/v2//cities": 1, "/v2/bookings": 1} {
+		for range n {
+			call(t, s, key, "GET", path, "")
+		}
+	}
+	call(t, s, "", "GET", "/v2/bookings", "")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("GET", "/docs/migration", nil))
+	s.mux.HandleFunc("GET /panics", s.public(func(http.ResponseWriter, *http.Request) error { panic("a test") }))
+	s.mux.HandleFunc("GET /aborts", s.public(func(w http.ResponseWriter, _ *http.Request) error {
+		w.WriteHeader(http.StatusOK)
+		panic(http.ErrAbortHandler)
+	}))
+	call(t, s, "", "GET", "/panics", "")
+	func() {
+		defer func() { recover() }()
+		s.ServeHTTP(w, httptest.NewRequest("GET", "/aborts", nil))
+	}()
+	_, values := scrape(t, s)
+	for labels, want := range map[string]float64{
+		`route="GET /v2/cities/{slug}",status="200"`: 3, `route="GET /v2/cities/{slug}",status="404"`: 2,
+		`route="/",status="404"`: 2, `route="/",status="500"`: 1, `route="/",status="200"`: 1,
+		`route="GET /v2/bookings",status="200"`: 1, `route="GET /v2/bookings",status="401"`: 1, `route="GET /docs/migration",status="200"`: 1,
+	} {
+		if got := values["waybill_http_requests_total{"+labels+"}"]; got != want {
+			t.Errorf("%s: %v, want %v", labels, got, want)
+		}
+	}
+	if n := values[`waybill_http_request_duration_seconds_count{route="GET /v2/cities/{slug}",}`]; n != 5 {
+		t.Errorf("%v durations", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { s.counts.add("GET /v2/cities", 200, time.Millisecond) }); n != 0 {
+		t.Errorf("%v allocations to count a request", n)
+	}
+}
+
+// A bucket of a histogram holds all values up to its bound, that included.
+func TestBucketsHoldTheirBounds(t *testing.T) {
+	h := newHistogram([]int64{10, 20})
+	for _, v := range []int64{1, 10, 11, 20, 21} {
+		h.observe(v)
+	}
+	x := exposition{newWriter()}
+	x.histogram("h", `a="b",`, h, 10)
+	want := `h_bucket{a="b",le="1"} 2
+h_bucket{a="b",le="2"} 4
+h_bucket{a="b",le="+Inf"} 5
+h_sum{a="b",} 6.3
+h_count{a="b",} 5
+`
+	if string(x.B) != want {
+		t.Errorf("%s", x.B)
+	}
+}
+
+// The journal's lines and bytes are those of its files; each line is in one batch, and each batch had its sync.
+func TestJournalMetricsAreWhatTheFilesHold(t *testing.T) {
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	offer := anOffer(t, s, key, bukovel)
+	sold := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking
+	call(t, s, key, "POST", "/v2/bookings/"+sold.ID+"/pay", "") // two lines, one sync
+	text, err := os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := strings.TrimRight(string(text), "\x00")
+	_, values := scrape(t, s)
+	lines := values["waybill_journal_lines_total"]
+	if lines != float64(strings.Count(journal, "\n")) || values["waybill_journal_bytes_total"] != float64(len(journal)) {
+		t.Errorf("%v lines, %v bytes; %d in the file", lines, values["waybill_journal_bytes_total"], len(journal))
+	}
+	if batches := values["waybill_journal_batch_lines_count{}"]; values["waybill_journal_batch_lines_sum{}"] != lines || batches != values["waybill_journal_sync_duration_seconds_count{}"] || batches < 3 {
+		t.Errorf("%v batches of %v lines, %v syncs", batches, values["waybill_journal_batch_lines_sum"], values["waybill_journal_sync_duration_seconds_count"])
+	}
+}
+
+// Tickets by phase are what the tickets show, also those that time alone has changed, and after a start from a snapshot.
+// For ten seconds an answer is the same.
+func TestTicketsAreCountedByPhase(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := Config{Dir: dir, Now: func() time.Time { return time.Now().Add(scriptStart.Sub(time.Unix(946684800, 0))) }}
+		s, key := demoServer(t, cfg)
+		book := func() string {
+			offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+			return "/v2/bookings/" + call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking.ID
+		}
+		for _, actions := range []string{"", "", "book", "pay", "book pay", "cancel", "pay cancel", "book cancel"} {
+			id := book()
+			for action := range strings.FieldsSeq(actions) {
+				if a := call(t, s, key, "POST", id+"/"+action, ""); a.status != 200 {
+					t.Fatalf("%+v", a)
+				}
+			}
+		}
+		time.Sleep(21 * time.Minute)
+		book()
+		compare := func() {
+			t.Helper()
+			counted := map[string]float64{}
+			for _, b := range statuses(t, s, key) {
+				counted[b]++
+			}
+			_, values := scrape(t, s)
+			want := map[string]float64{"unpaid": 2, "booked": 2, "paid": 4, "canceled": 4, "refunded": 2, "uncompleted": 4}
+			shown := map[string]string{"unpaid": "Processing/Unpaid", "booked": "Confirmed/Booked", "paid": "Confirmed/Paid", "refunded": "Refund/Paid", "uncompleted": "Uncompleted/Unpaid"}
+			for phase, n := range want {
+				got := values[fmt.Sprintf("waybill_tickets{phase=%q}", phase)]
+				if got != n || shown[phase] != "" && counted[shown[phase]] != n {
+					t.Errorf("%v tickets are %s, want %v; shown: %v", got, phase, n, counted)
+				}
+			}
+		}
+		compare()
+		before, _ := scrape(t, s)
+		book()
+		after, _ := scrape(t, s)
+		phases := regexp.MustCompile(`(?m)^waybill_tickets\{.*$`)
+		if fmt.Sprint(phases.FindAllString(before, -1)) != fmt.Sprint(phases.FindAllString(after, -1)) {
+			t.Error("the tickets were counted again at once")
+		}
+		time.Sleep(10 * time.Second)
+		if _, values := scrape(t, s); values[`waybill_tickets{phase="unpaid"}`] != 4 {
+			t.Error("the tickets were not counted again after ten seconds")
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s, key = demoServer(t, cfg); s.Fresh() {
+			t.Fatal("another directory")
+		}
+		if _, values := scrape(t, s); values[`waybill_tickets{phase="unpaid"}`] != 4 || values[`waybill_tickets{phase="refunded"}`] != 2 {
+			t.Errorf("after a start: %v", values)
+		}
+		s.Close()
+	})
+}
+
+// statuses gives status and paymentStatus of all of a partner's tickets.
+func statuses(t *testing.T, s *Server, key string) (all []string) {
+	r := httptest.NewRequest("GET", "/v2/bookings", nil)
+	r.Header.Set("x-api-key", key)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	body, _ := io.ReadAll(w.Body)
+	for _, m := range regexp.MustCompile(`"status":"(\w+)","paymentStatus":"(\w+)"`).FindAllStringSubmatch(string(body), -1) {
+		all = append(all, m[1]+"/"+m[2])
+	}
+	return all
+}
