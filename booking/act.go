@@ -20,6 +20,7 @@ var (
 type Conflict struct {
 	Tickets []ID
 	Reason  string
+	Passing bool // the provider has yet to answer about one of them
 }
 
 func (e *Conflict) Error() string { return e.Reason }
@@ -79,12 +80,14 @@ type (
 		Action  Action `json:"action"` // Pay or Book
 		Key     ID     `json:"key"`    // the idempotency id
 	}
-	// Refused says that the provider did not confirm: the ticket is as it was before it was asked.
+	// Refused says that the provider did not confirm: the ticket is as it was before it was asked. Unknown: nor did it
+	// refuse; when the same is asked again it is under the same idempotency id.
 	Refused struct {
 		Booking ID     `json:"booking"`
 		Ticket  ID     `json:"ticket"`
 		Action  Action `json:"action"`
 		Request string `json:"request"`
+		Unknown bool   `json:"unknown,omitempty"`
 	}
 	// TicketsCanceled says that tickets of a booking were canceled or refunded.
 	TicketsCanceled struct {
@@ -197,14 +200,15 @@ func (s *State) target(now time.Time, sel Selection, action Action) (orders []Or
 	if orders, err = s.Select(sel); err != nil {
 		return nil, err
 	}
-	var wrong []ID
+	wrong := &Conflict{Reason: "the state of these tickets does not allow to " + action.String() + " them"}
 	for _, o := range orders {
 		if _, ok := o.Ticket.next(action, now); !ok || o.Ticket.Asked != 0 {
-			wrong = append(wrong, o.Ticket.ID)
+			wrong.Tickets = append(wrong.Tickets, o.Ticket.ID)
+			wrong.Passing = wrong.Passing || o.Ticket.Asked != 0
 		}
 	}
-	if wrong != nil {
-		return nil, &Conflict{wrong, "the state of these tickets does not allow to " + action.String() + " them"}
+	if wrong.Tickets != nil {
+		return nil, wrong
 	}
 	return orders, nil
 }
@@ -233,20 +237,30 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 		}
 	}
 	if lost != nil {
-		return nil, &Conflict{lost, "no seat is left for these tickets"}
+		return nil, &Conflict{Tickets: lost, Reason: "no seat is left for these tickets"}
 	}
 	return list, nil
 }
 
+// Verdict is what came of asking the provider about a ticket.
+type Verdict int
+
+// The verdicts.
+const (
+	Confirm Verdict = iota
+	Refuse
+	Silence // no answer that decides
+)
+
 // Answer decides on the provider's answer about a ticket: it is paid or booked, as was asked for, or refused.
-func (s *State) Answer(ticket ID, confirmed, phones bool) (event any, err error) {
+func (s *State) Answer(ticket ID, verdict Verdict, phones bool) (event any, err error) {
 	b, t := s.AnyTicket(ticket)
 	if t == nil || t.Asked == 0 {
 		return nil, ErrNotFound
 	}
 	ask := s.asks[ticket]
-	if !confirmed {
-		return &Refused{b.ID, ticket, t.Asked, ask.Request}, nil
+	if verdict != Confirm {
+		return &Refused{b.ID, ticket, t.Asked, ask.Request, verdict == Silence}, nil
 	}
 	return (&Settled{Booking: b.ID, Ticket: ticket, Request: ask.Request, Retry: ask.Retry, Sends: s.Contacts(ticket, phones)}).By(t.Asked), nil
 }
@@ -321,14 +335,15 @@ func (s *State) settle(now time.Time, e *Settled, action Action) {
 func (s *State) ApplyAsked(now time.Time, e *Asked) {
 	t := s.renew(e.Booking, now).find(e.Ticket)
 	t.Asked = e.Action
-	s.asks[t.ID] = Ask{e.Key, e.Request, e.Retry}
+	s.asks[t.ID] = Ask{e.Key, e.Action, e.Request, e.Retry}
 	t.sit(e.Seats, now)
 }
 
 func (s *State) ApplyRefused(now time.Time, e *Refused) {
 	t := s.renew(e.Booking, now).find(e.Ticket)
-	t.Asked = 0
-	delete(s.asks, t.ID)
+	if t.Asked = 0; !e.Unknown {
+		delete(s.asks, t.ID)
+	}
 	t.sit(nil, now)
 }
 
@@ -338,6 +353,7 @@ func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 		t := b.find(c.ID)
 		t.Was, t.Phase = t.Phase, Canceled
 		delete(s.late, t.ID)
+		delete(s.asks, t.ID)
 		if c.Refunded {
 			t.Phase, t.Refund = Refunded, c.Refund
 		}

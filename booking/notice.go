@@ -95,6 +95,9 @@ func (s *State) Contacts(ticket ID, phones bool) (list []string) {
 		list = append(list, "email")
 	}
 	for i := 0; phones && i < len(numbers); i++ {
+		if slices.Contains(numbers[:i], numbers[i]) {
+			continue
+		}
 		list = append(list, "phone"+strconv.Itoa(i+1))
 	}
 	return list

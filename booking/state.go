@@ -42,9 +42,10 @@ type list struct {
 
 const anyDay schedule.Day = math.MinInt32
 
-// Ask is a confirmation that the provider was asked for.
+// Ask is a confirmation that the provider was asked for, and has not given.
 type Ask struct {
 	Key     ID // the idempotency id
+	Action  Action
 	Request string
 	Retry   *Retry
 }
@@ -151,15 +152,18 @@ func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (
 // Asked calls f for each ticket whose confirmation the provider has not answered.
 func (s *State) Asked(f func(*Booking, *Ticket, Ask)) {
 	for _, id := range slices.SortedFunc(maps.Keys(s.asks), ID.compare) {
-		b, t := s.AnyTicket(id)
-		f(b, t, s.asks[id])
+		if b, t := s.AnyTicket(id); t.Asked != 0 {
+			f(b, t, s.asks[id])
+		}
 	}
 }
 
-// Ask finds what the provider was asked about a ticket and has not answered; false is nothing.
-func (s *State) Ask(ticket ID) (Ask, bool) {
-	ask, ok := s.asks[ticket]
-	return ask, ok
+// AskKey gives the idempotency id to ask about a ticket under: that of the same question, if it got no answer, or fresh.
+func (s *State) AskKey(ticket ID, action Action, fresh ID) ID {
+	if ask, ok := s.asks[ticket]; ok && ask.Action == action {
+		return ask.Key
+	}
+	return fresh
 }
 
 // RunByID finds a run that was sold; nil when none was.

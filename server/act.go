@@ -36,6 +36,7 @@ func (s *Server) act(action booking.Action) func(http.ResponseWriter, *http.Requ
 			err = errNotFound // its tickets have moved away while the provider was asked
 		}
 		if err == nil {
+			try.over()
 			wrote(w, seq)
 			send(w, http.StatusOK, write)
 		}
@@ -70,9 +71,6 @@ func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.
 			return events, err
 		}
 		list, err := st.Bookings.Settle(now, st.timetable, sel, action, requestID(r))
-		if try.stillAsked(st, err) {
-			return nil, errRunning
-		}
 		for _, e := range list {
 			e.Retry = try.named()
 			events = append(events, unnoticed(st, now, e.Ticket)...)
@@ -81,7 +79,7 @@ func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.
 				events = append(events, e.By(action))
 				continue
 			}
-			key := s.newID()
+			key := st.Bookings.AskKey(e.Ticket, action, s.newID())
 			asked = append(asked, Confirmation{key.String(), action, e.Booking, e.Ticket})
 			events = append(events, &booking.Asked{Settled: *e, Action: action, Key: key})
 		}
@@ -167,8 +165,14 @@ func (s *Server) confirmOne(ctx context.Context, c Confirmation) (a verdict) {
 	if a.refusal != nil {
 		s.log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", a.refusal)
 	}
+	said := booking.Confirm
+	if errors.Is(a.refusal, outbound.ErrRefused) {
+		said = booking.Refuse
+	} else if a.refusal != nil {
+		said = booking.Silence
+	}
 	a.seq, a.err = s.st.Update(func(st *State, now time.Time) ([]Event, error) {
-		e, err := st.Bookings.Answer(c.Ticket, a.refusal == nil, s.messenger != nil)
+		e, err := st.Bookings.Answer(c.Ticket, said, s.messenger != nil)
 		events := []Event{e}
 		if a.refusal != nil { // its window may be over by now
 			events = append(events, unnoticed(st, now, c.Ticket)...)

@@ -166,7 +166,11 @@ func (s *State) tell(e Event, l *store.Line) string {
 	case *booking.Asked:
 		return s.tellSettled(&e.Settled, l.Time, "the provider is asked to "+e.Action.String())
 	case *booking.Refused:
-		return s.tellSettled(&booking.Settled{Ticket: e.Ticket, Request: e.Request}, l.Time, "the provider refuses to "+e.Action.String())
+		what := "the provider refuses to "
+		if e.Unknown {
+			what = "no answer of the provider decides whether to "
+		}
+		return s.tellSettled(&booking.Settled{Ticket: e.Ticket, Request: e.Request}, l.Time, what+e.Action.String())
 	case *booking.TicketPaid:
 		return s.tellSettled(&e.Settled, l.Time, "paid")
 	case *booking.TicketBooked:

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http/httptest"
 	"net/url"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waybill/server/outbound"
 	"waybill/store"
 )
 
@@ -24,7 +24,7 @@ import (
 func playStory(t *testing.T, dir string) (ids map[string]string) {
 	ids = map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
-		refusal := errors.New("not now")
+		refusal := fmt.Errorf("not now: %w", outbound.ErrRefused)
 		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { return refusal }})
 		requests := 0
 		post := func(path, body string) {

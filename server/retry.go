@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"waybill/auth"
@@ -97,9 +98,16 @@ func codeRetry(c *coder, r **booking.Retry) {
 type attempt struct {
 	key, hash string
 	salt      booking.ID
-	begun     bool           // there was an earlier one
-	done      []booking.ID   // by that
+	done      []booking.ID   // by earlier ones
 	last      *booking.Retry // for the line of the answer
+	end       func()
+}
+
+// over says that the answer is about to be sent: whoever has it may come again.
+func (a *attempt) over() {
+	if a != nil {
+		a.end()
+	}
 }
 
 func (a *attempt) finished() []booking.ID {
@@ -195,7 +203,8 @@ func (s *Server) keyed(h func(http.ResponseWriter, *http.Request, *auth.Partner,
 			}
 			return errRunning
 		}
-		defer s.underWay.Delete(name)
+		try.end = sync.OnceFunc(func() { s.underWay.Delete(name) })
+		defer try.end()
 		var known *retry
 		if err := s.st.View(func(st *State, now time.Time) {
 			if known = st.Retries.known[name]; !known.live(now) {
@@ -211,20 +220,23 @@ func (s *Server) keyed(h func(http.ResponseWriter, *http.Request, *auth.Partner,
 		case known.Status != 0:
 			return s.replay(w, known)
 		default:
-			try.done, try.begun = known.Done, true
+			try.done = known.Done
 		}
 		err = h(w, r, p, try)
 		return s.keepRefusal(r, name.Partner, try, err)
 	}
 }
 
-// keepRefusal journals a refusal that a repetition gets again: what there is not, and what the state does not allow.
+// keepRefusal journals a refusal that a repetition gets again: what there is not, and what the state does not allow,
+// unless that is only until the provider has answered.
 func (s *Server) keepRefusal(r *http.Request, partner booking.ID, try *attempt, err error) error {
 	if err == nil {
 		return nil
 	}
 	f := explain(err)
-	if f == errRunning || f.status != http.StatusNotFound && f.status != http.StatusConflict {
+	var states *booking.Conflict
+	passing := errors.As(err, &states) && states.Passing
+	if passing || f.status != http.StatusNotFound && f.status != http.StatusConflict {
 		return err
 	}
 	try.answered(f.status, f.write)
@@ -251,18 +263,4 @@ func (s *Server) replay(w http.ResponseWriter, known *retry) error {
 	}
 	send(w, known.Status, func(buf *wire.Writer) { buf.B = append(buf.B, part.Reply...) })
 	return nil
-}
-
-// stillAsked tells that a refusal only says that the provider has yet to answer an earlier attempt.
-func (a *attempt) stillAsked(st *State, err error) bool {
-	var c *booking.Conflict
-	if a == nil || !a.begun || !errors.As(err, &c) {
-		return false
-	}
-	for _, id := range c.Tickets {
-		if ask, ok := st.Bookings.Ask(id); ok && ask.Retry != nil && ask.Retry.Key == a.key {
-			return true
-		}
-	}
-	return false
 }

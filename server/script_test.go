@@ -22,6 +22,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server/outbound"
 	"waybill/store"
 )
 
@@ -143,10 +144,10 @@ func (p *player) confirm(context.Context, Confirmation) error {
 	defer p.asking.Unlock()
 	switch p.provider {
 	case "fails":
-		return errors.New("the provider says no")
+		return fmt.Errorf("the provider says no: %w", outbound.ErrRefused)
 	case "fails-once":
 		p.provider = "ok"
-		return errors.New("the provider says no, once")
+		return errors.New("the provider says nothing, once")
 	}
 	return nil
 }

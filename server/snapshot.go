@@ -343,9 +343,10 @@ func (b *wholeBooking) codeTicket(c *coder, t *booking.Ticket) {
 		c.bool("noticed", &t.Noticed)
 	}
 	unless(c, "asked", &t.Asked, 0)
-	if c.optional("key", t.Asked != 0) {
-		ask := b.asks[t.ID]
+	ask, asked := b.asks[t.ID]
+	if c.optional("key", asked) {
 		id(c, "key", &ask.Key)
+		number(c, "action", &ask.Action)
 		c.string("request", &ask.Request)
 		codeRetry(c, &ask.Retry)
 		if !c.writing() {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -85,9 +86,6 @@ func (c *call) peers(cfg *server.Config) error {
 		}
 	}
 	cfg.Mail = outbound.MailConfig{Addr: c.text("smtp"), From: c.text("smtp-from"), User: c.text("smtp-user"), TLS: c.text("smtp-tls")}
-	if cfg.Mail.Addr == "" {
-		return nil
-	}
 	if file := c.text("smtp-password-file"); file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -96,7 +94,12 @@ func (c *call) peers(cfg *server.Config) error {
 		line, _, _ := strings.Cut(string(text), "\n")
 		cfg.Mail.Password = strings.TrimSuffix(line, "\r")
 	}
-	if _, err := outbound.NewMailer(cfg.Mail); err != nil {
+	mail := cfg.Mail
+	if mail.Addr == "" && (mail.User != "" || mail.TLS != "" || mail.Password != "") {
+		return errors.New("-smtp-user, -smtp-password-file and -smtp-tls are of a mail server, which -smtp names")
+	}
+	mail.Addr = cmp.Or(mail.Addr, "localhost:25") // what e-mails that become files come from is checked too
+	if _, err := outbound.NewMailer(mail); err != nil {
 		return fmt.Errorf("-smtp, -smtp-from, -smtp-tls: %w", err)
 	}
 	return nil

@@ -171,19 +171,19 @@ func (m *Mailer) Send(ctx context.Context, to string, message []byte) error {
 			return err
 		}},
 		{"ehlo", false, func() error { return c.Hello(domain(m.cfg.From)) }}, // some servers turn net/smtp's "localhost" away
-		{"starttls", false, func() error {
+		{"starttls", false, func() (err error) {
 			if offered, _ := c.Extension("STARTTLS"); m.cfg.TLS == "starttls" || m.cfg.TLS == "" && offered {
-				return c.StartTLS(config)
+				err = c.StartTLS(config)
 			}
-			return nil
+			return err
 		}},
-		{"auth", false, func() error {
-			if m.cfg.User == "" {
-				return nil
+		{"auth", false, func() (err error) {
+			if m.cfg.User != "" {
+				err = c.Auth(smtp.PlainAuth("", m.cfg.User, m.cfg.Password, m.host))
 			}
-			return c.Auth(smtp.PlainAuth("", m.cfg.User, m.cfg.Password, m.host))
+			return err
 		}},
-		{"mail", true, func() error { return c.Mail(m.cfg.From) }},
+		{"mail", true, func() error { return begin(c, m.cfg.From, to) }},
 		{"rcpt", true, func() error { return c.Rcpt(to) }},
 		{"data", true, func() error {
 			w, err := c.Data()
@@ -207,6 +207,15 @@ func (m *Mailer) Send(ctx context.Context, to string, message []byte) error {
 	}
 	c.Quit() // the message is delivered, whatever comes of it
 	return nil
+}
+
+// begin names the sender, unless the server does not know characters beyond ASCII and the recipient has some.
+func begin(c *smtp.Client, from, to string) error {
+	offered, _ := c.Extension("SMTPUTF8")
+	if !offered && strings.ContainsFunc(to, func(c rune) bool { return c > '~' }) {
+		return &textproto.Error{Code: 553} // as a server that checks
+	}
+	return c.Mail(from)
 }
 
 // limitedConn is a connection of which only so much is read: net/smtp has no limit of its own.
