@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"waybill/server/outbound"
 )
 
 // GET /v2/events: who waits is answered with the next event of its own, when the wait is over, or when the server drains.
@@ -232,6 +236,98 @@ func TestAServerThatClosesWhileItAsksAgainLeavesTheQuestionOpen(t *testing.T) {
 		synctest.Wait()
 		if n := eventTypes(t, s, key); len(slices.Compact(keys)) != 1 || len(n) != 2 || n[1] != "ticket.paid" {
 			t.Errorf("asked under %q; %q", keys, n)
+		}
+		s.Close()
+	})
+}
+
+// What got no answer that decides is asked again under the same id, across a restart too; after a refusal, or for another
+// action, under a new one.
+func TestAQuestionWithoutAnAnswerKeepsItsID(t *testing.T) {
+	dir := t.TempDir()
+	var keys []string
+	says := error(nil)
+	cfg := Config{Dir: dir, Confirm: func(_ context.Context, c Confirmation) error { keys = append(keys, c.Key); return says }}
+	s, key := demoServer(t, cfg)
+	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+	silence, no := errors.New("timeout"), fmt.Errorf("no: %w", outbound.ErrRefused)
+	for _, step := range []struct {
+		action string
+		says   error
+		status int
+	}{{"pay", silence, 500}, {"pay", silence, 500}, {"pay", no, 500}, {"pay", silence, 500}, {"book", silence, 500}, {"book", nil, 200}, {"pay", nil, 200}} {
+		says = step.says
+		if a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/"+step.action, ""); a.status != step.status {
+			t.Errorf("%s: %+v", step.action, a)
+		}
+		compareWithReplay(t, s, dir, true)
+		s.Close()
+		s, _ = demoServer(t, cfg)
+	}
+	s.Close()
+	if k := keys; len(k) != 7 || k[0] != k[1] || k[1] != k[2] || k[2] == k[3] || k[3] == k[4] || k[4] != k[5] || k[5] == k[6] {
+		t.Errorf("asked under %q", keys)
+	}
+}
+
+// again is a client that repeats its request as soon as it sees the answer.
+type again struct {
+	*httptest.ResponseRecorder
+	repeat func()
+}
+
+func (w again) WriteHeader(status int) { w.ResponseRecorder.WriteHeader(status); w.repeat() }
+
+// Contract §8: who has the answer may send the request again, and gets the answer again.
+func TestARequestMayComeAgainAsSoonAsItIsAnswered(t *testing.T) {
+	s, key := demoServer(t, Config{Dir: t.TempDir()})
+	defer s.Close()
+	send := func(w http.ResponseWriter, path, body string) {
+		r := httptest.NewRequest("POST", path, strings.NewReader(body))
+		r.Header.Set("x-api-key", key)
+		r.Header.Set("Idempotency-Key", path+body[:min(2, len(body))])
+		s.ServeHTTP(w, r)
+	}
+	twice := func(path, body string) (id string) {
+		first, second := httptest.NewRecorder(), httptest.NewRecorder()
+		send(again{first, func() { send(second, path, body) }}, path, body)
+		if second.Header().Get("Idempotent-Replayed") != "true" || second.Code != first.Code || second.Body.String() != first.Body.String() {
+			t.Errorf("%s: %d, then %d %s", path, first.Code, second.Code, second.Body)
+		}
+		var a answer
+		json.Unmarshal(first.Body.Bytes(), &a)
+		return a.Data.Booking.ID
+	}
+	id := twice("/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1))
+	twice("/v2/bookings/"+id+"/pay", "")
+	twice("/v2/bookings/"+id+"/pay", "{}") // a conflict
+	twice("/v2/bookings/"+id+"/cancel", "")
+}
+
+// Contract §8: a 409 that only says that the provider has yet to answer is not kept.
+func TestAConflictThatPassesIsNotKept(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan error)
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { return <-answer }})
+		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
+		synctest.Wait()
+		cancel := func() *httptest.ResponseRecorder {
+			r := httptest.NewRequest("POST", "/v2/bookings/"+b.ID+"/cancel", nil)
+			r.Header.Set("x-api-key", key)
+			r.Header.Set("Idempotency-Key", "c")
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			return w
+		}
+		if w := cancel(); w.Code != 409 {
+			t.Errorf("while it is asked: %d %s", w.Code, w.Body)
+		}
+		answer <- nil
+		synctest.Wait()
+		if w := cancel(); w.Code != 200 {
+			t.Errorf("after the answer: %d %s", w.Code, w.Body)
 		}
 		s.Close()
 	})

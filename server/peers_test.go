@@ -192,7 +192,7 @@ func smtpPeer(t *testing.T, reply func(n int) string) (addr string, mails func()
 	}
 }
 
-const passenger = `{"firstName":"Леся","lastName":"Українка","email":"lesia@example.com","phones":[{"phone":"+380441234567"},{"phone":"+380441234568"}]}`
+const passenger = `{"firstName":"Леся","lastName":"Українка","email":"lesia@example.com","phones":[{"phone":"+380441234567"},{"phone":"+380441234568"},{"phone":"+380441234567"}]}`
 
 // payForOne books and pays a ticket whose passenger has an address and two phones.
 func payForOne(t *testing.T, s *Server, key string) (ticket string) {

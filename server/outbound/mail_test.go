@@ -76,6 +76,17 @@ func TestDotsArriveAsTheyWere(t *testing.T) {
 	}
 }
 
+// RFC 6531: a server that does not know such addresses is not sent one.
+func TestAnAddressBeyondASCIINeedsAServerThatKnowsThem(t *testing.T) {
+	s := new(smtpd).start(t)
+	if err := mailer(t, s.addr, nil).Send(t.Context(), "леся@example.com", []byte("Subject: x\r\n\r\n")); !errors.Is(err, ErrRefused) {
+		t.Error(err)
+	}
+	if commands, _, got := s.seen(); len(got) != 0 || strings.Contains(commands, "MAIL") {
+		t.Errorf("%s, %q", commands, got)
+	}
+}
+
 func TestCodesTellWhetherAskingAgainIsOfUse(t *testing.T) {
 	for _, c := range []struct {
 		command, reply string
