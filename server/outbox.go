@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"waybill/booking"
@@ -78,9 +77,9 @@ func (o *outbox) add(at store.Stamp, e *booking.Settled, action booking.Action) 
 
 // The events of the outbox.
 type (
-	// MessageSent says that a message has left.
-	MessageSent struct {
-		ID string `json:"message"`
+	// MessagesSent says that messages have left.
+	MessagesSent struct {
+		IDs []string `json:"messages"`
 	}
 	// MessageParked says that a message is not tried any more, and why.
 	MessageParked struct {
@@ -93,7 +92,11 @@ type (
 	}
 )
 
-func applySent(s *State, _ time.Time, e *MessageSent) { s.Outbox.remove(e.ID) }
+func applySent(s *State, _ time.Time, e *MessagesSent) {
+	for _, id := range e.IDs {
+		s.Outbox.remove(id)
+	}
+}
 
 func applyParked(s *State, _ time.Time, e *MessageParked) {
 	m := *s.Outbox.messages[e.ID]
@@ -112,8 +115,9 @@ func applyRetried(s *State, now time.Time, e *MessagesRetried) {
 const (
 	outboxDir  = "outbox" // of the e-mails that no server takes
 	outboxFile = ".eml"
-	maxSending = 8                // messages at a time
-	firstRetry = 30 * time.Second // after a failure; then when as much time again has passed, at most
+	maxSending = 8                      // messages at a time
+	sentDelay  = 100 * time.Millisecond // in which those that were sent share a line
+	firstRetry = 30 * time.Second       // after a failure; then when as much time again has passed, at most
 	maxRetry   = 4 * time.Hour
 	outboxLife = 72 * time.Hour // after which a message is parked
 )
@@ -141,46 +145,64 @@ func (a *agenda) Pop() any {
 // runOutbox sends messages while the server runs, several at a time, so that a slow peer is not felt by others.
 func (s *Server) runOutbox() {
 	var todo agenda
-	var sending sync.WaitGroup
-	defer sending.Wait()
-	failed := make(chan attemptAt, maxSending) // room for each of those under way
-	room := make(chan struct{}, maxSending)
-	for s.base.Err() == nil {
+	var sent []*message
+	var full <-chan time.Time // when those sent are journalled
+	results := make(chan result)
+	underWay := 0
+	for s.base.Err() == nil || underWay > 0 {
 		var now time.Time
 		if err := s.st.View(func(st *State, at time.Time) {
 			for _, id := range st.Outbox.take() {
 				heap.Push(&todo, attemptAt{at, id})
 			}
 			now = at
-		}); err != nil {
+		}); err != nil && underWay == 0 {
 			return // the journal cannot be written
 		}
-		wait, next := time.Hour, room // a nil channel takes nothing
-		if len(todo) == 0 {
-			next = nil
-		} else if wait = todo[0].at.Sub(now); wait > 0 {
-			next = nil
+		wait := time.Hour
+		for len(todo) > 0 && underWay < maxSending && s.base.Err() == nil {
+			if wait = todo[0].at.Sub(now); wait > 0 {
+				break
+			}
+			wait = time.Hour
+			id := heap.Pop(&todo).(attemptAt).id
+			underWay++
+			go func() { results <- s.deliver(id) }()
 		}
 		select {
-		case <-s.base.Done():
-		case next <- struct{}{}:
-			id := heap.Pop(&todo).(attemptAt).id
-			sending.Go(func() {
-				if again, ok := s.deliver(id); ok {
-					failed <- again
+		case x := <-results:
+			if underWay--; x.sent != nil {
+				if sent = append(sent, x.sent); full == nil {
+					full = time.After(sentDelay)
 				}
-				<-room
-			})
-		case x := <-failed:
-			heap.Push(&todo, x)
+			} else if x.again.id != "" {
+				heap.Push(&todo, x.again)
+			}
+		case <-full:
+			s.recordSent(sent)
+			sent, full = nil, nil
+		case <-s.base.Done():
+			if underWay > 0 {
+				x := <-results
+				if underWay--; x.sent != nil {
+					sent = append(sent, x.sent)
+				}
+			}
 		case <-s.posted:
 		case <-time.After(wait):
 		}
 	}
+	s.recordSent(sent)
 }
 
-// deliver tries a message and journals how it ended, or tells when to try again.
-func (s *Server) deliver(id string) (again attemptAt, failed bool) {
+// result is what came of trying a message: it was sent, or is to be tried again, or neither.
+type result struct {
+	sent  *message
+	again attemptAt
+}
+
+// deliver tries a message. What is parked is journalled at once.
+func (s *Server) deliver(id string) (x result) {
 	var m *message
 	var b *booking.Booking
 	var t *booking.Ticket
@@ -190,41 +212,66 @@ func (s *Server) deliver(id string) (again attemptAt, failed bool) {
 			b, t = st.Bookings.AnyTicket(m.Ticket)
 		}
 	}); err != nil || m == nil || m.Parked != "" {
-		return again, false
+		return x
 	}
 	age, err := now.Sub(m.At), s.sendMessage(m, b, t)
 	switch {
 	case err == nil:
-		if err = s.end(id, &MessageSent{id}, m.Ticket); err == nil {
-			s.counts.sent.Add(1)
-		}
+		s.counts.sent.Add(1)
+		return result{sent: m}
 	case s.base.Err() != nil:
-		return again, false // it was broken off
+		return x // it was broken off
 	case errors.Is(err, outbound.ErrRefused), age >= outboxLife:
 		s.log.Warn("a message is parked; waybill outbox retry tries it again", "message", id, "err", err)
-		err = s.end(id, &MessageParked{id, err.Error()}, m.Ticket)
+		if err = s.park(&MessageParked{id, err.Error()}); err == nil {
+			return x
+		}
 	default:
 		s.log.Info("a message could not be sent; it is tried again", "message", id, "err", err)
 	}
 	// A tenth more or less, so that what failed together does not come back together.
 	wait := min(max(age, firstRetry), maxRetry)
 	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(id)))%200-100)
-	return attemptAt{now.Add(min(wait, max(outboxLife-age, firstRetry))), id}, err != nil
+	return result{again: attemptAt{now.Add(min(wait, max(outboxLife-age, firstRetry))), id}}
 }
 
-// end journals how a message ended. Of one whose passenger was forgotten meanwhile nothing may stay.
-func (s *Server) end(id string, e Event, ticket booking.ID) error {
-	forgotten := false
+// park journals that a message is parked, unless its passenger was forgotten meanwhile.
+func (s *Server) park(e *MessageParked) error {
 	_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
-		if forgotten = st.Outbox.messages[id] == nil; forgotten {
+		if st.Outbox.messages[e.ID] == nil {
 			return nil, nil
 		}
 		return []Event{e}, nil
 	}, nil)
-	if err == nil && forgotten {
-		err = s.removeLetters([]booking.ID{ticket})
-	}
 	return err
+}
+
+// recordSent journals that messages were sent. Of those whose passengers were forgotten meanwhile nothing may stay.
+func (s *Server) recordSent(list []*message) {
+	if len(list) == 0 {
+		return
+	}
+	var forgotten []booking.ID
+	_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+		e := new(MessagesSent)
+		for _, m := range list {
+			if st.Outbox.messages[m.ID] != nil {
+				e.IDs = append(e.IDs, m.ID)
+			} else {
+				forgotten = append(forgotten, m.Ticket)
+			}
+		}
+		if e.IDs == nil {
+			return nil, nil
+		}
+		return []Event{e}, nil
+	}, nil)
+	if err == nil && forgotten != nil {
+		err = s.removeLetters(forgotten)
+	}
+	if err != nil {
+		s.log.Warn("that messages were sent could not be kept; the next start sends them again", "messages", len(list), "err", err)
+	}
 }
 
 // sendMessage sends a message to its passenger.

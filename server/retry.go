@@ -2,12 +2,15 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,7 +44,8 @@ func (e *Answered) PersonalPart() any { return e.Retry.PersonalPart() }
 // retries are the requests with keys of the last 24 hours.
 type retries struct {
 	known map[retryKey]*retry
-	order []*retry // as they came; of one key the last counts
+	order []*retry            // those that are answered, as they were; of one key the last counts
+	open  map[retryKey]*retry // those that are not
 }
 
 type retryKey struct {
@@ -66,25 +70,48 @@ func (x *retry) live(now time.Time) bool {
 
 // note remembers what a line tells of a request; done are the tickets that it says are.
 func (x *retries) note(at store.Stamp, partner booking.ID, r *booking.Retry, done ...booking.ID) {
-	for len(x.order) > 0 && !x.order[0].live(at.Time) {
-		if old := x.order[0]; x.known[old.retryKey] == old {
-			delete(x.known, old.retryKey)
-		}
-		x.order = x.order[1:]
-	}
 	if r == nil {
 		return
 	}
-	next := &retry{retryKey{partner, r.Key}, r.Hash, r.Status, at.Seq, at.Time.UnixMilli(), done}
-	if before := x.known[next.retryKey]; before != nil && before.Hash == r.Hash && before.Status == 0 {
-		next.Done = append(append([]booking.ID(nil), before.Done...), done...)
+	for len(x.order) > 0 && !x.order[0].live(at.Time) {
+		x.drop(x.order[0])
+		x.order = x.order[1:]
+	}
+	for _, old := range x.open { // a few
+		if !old.live(at.Time) {
+			x.drop(old)
+		}
+	}
+	next := &retry{retryKey{partner, r.Key}, r.Hash, r.Status, at.Seq, at.Time.UnixMilli(), nil}
+	if before := x.open[next.retryKey]; next.Status == 0 {
+		if next.Done = done; before != nil && before.Hash == r.Hash {
+			next.Done = slices.Concat(before.Done, done)
+		}
 	}
 	x.put(next)
 }
 
 func (x *retries) put(r *retry) {
 	x.known[r.retryKey] = r
-	x.order = append(x.order, r)
+	if delete(x.open, r.retryKey); r.Status == 0 {
+		x.open[r.retryKey] = r
+	} else {
+		x.order = append(x.order, r)
+	}
+}
+
+func (x *retries) drop(r *retry) {
+	if x.known[r.retryKey] == r {
+		delete(x.known, r.retryKey)
+		delete(x.open, r.retryKey)
+	}
+}
+
+// frozen gives them for a snapshot.
+func (x *retries) frozen() []*retry {
+	open := slices.Collect(maps.Values(x.open))
+	slices.SortFunc(open, func(a, b *retry) int { return cmp.Compare(a.Seq, b.Seq) })
+	return append(open, x.order...)
 }
 
 // codeRetry is how a request is known again, where its partner gave a key.

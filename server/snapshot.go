@@ -161,7 +161,7 @@ func (j *journal) freeze(s *State) func(io.Writer) error {
 	head.Geolocation = maps.Clone(s.Geolocation)
 	partners, users, sessions, reports := s.Partners.All(), s.Accounts.Users(), s.Accounts.Sessions(), s.Reports.All()
 	frozen, feeds := s.Bookings.Freeze(), s.frozenFeeds()
-	retries, messages := slices.Clip(s.Retries.order), slices.Collect(maps.Values(s.Outbox.messages))
+	retries, messages := s.Retries.frozen(), slices.Collect(maps.Values(s.Outbox.messages))
 	return func(to io.Writer) (err error) {
 		var w wire.Writer
 		c := &coder{w: &w}
