@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,8 +44,8 @@ const journalFile = "journal/000000000001.jsonl"
 func newBookkeeping(t *testing.T) *bookkeeping {
 	t.Helper()
 	b := &bookkeeping{dir: t.TempDir()}
-	now := scriptStart
-	s, key := demoServer(t, Config{Dir: b.dir, Now: func() time.Time { return now }})
+	var since atomic.Int64 // nanoseconds
+	s, key := demoServer(t, Config{Dir: b.dir, Now: func() time.Time { return scriptStart.Add(time.Duration(since.Load())) }})
 	book := func(query string, n int) {
 		t.Helper()
 		a := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, query), n))
@@ -66,9 +67,9 @@ func newBookkeeping(t *testing.T) *bookkeeping {
 	do("pay", 0, `{"ticketIds":["`+b.tickets[0]+`"]}`)
 	book("departureCitySlug=kyiv&arrivalCitySlug=lviv", 3)
 	do("pay", 1, "")
-	now = now.Add(10 * time.Minute)
+	since.Add(int64(10 * time.Minute))
 	do("cancel", 1, `{"ticketIds":["`+b.tickets[2]+`"]}`)
-	now = now.Add(15 * time.Minute)
+	since.Add(int64(15 * time.Minute))
 	book(bukovel, 1) // the second seat is free again
 	do("cancel", 2, "")
 	if err := s.Close(); err != nil {

@@ -228,6 +228,7 @@ func TestKilledServersAskAndTellAgain(t *testing.T) {
 	var mu sync.Mutex
 	var p *process
 	calls := map[string][]string{} // ids, by path
+	killed := make(chan bool, 2)
 	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -236,6 +237,7 @@ func TestKilledServersAskAndTellAgain(t *testing.T) {
 		if calls[r.URL.Path] = ids; len(ids) == 1 {
 			p.cmd.Process.Kill()
 			p.cmd.Wait()
+			killed <- true
 		}
 	}))
 	defer peer.Close()
@@ -260,8 +262,9 @@ func TestKilledServersAskAndTellAgain(t *testing.T) {
 	if status, body := p.call("POST", pay, ""); status != 0 {
 		t.Errorf("the killed server answers %d: %s", status, body)
 	}
+	<-killed
 	start() // it asks again, is answered, tells the phone, and is killed
-	p.cmd.Wait()
+	<-killed
 	start()
 	status, body = p.call("POST", pay, "")
 	if again, same := p.call("POST", pay, ""); status != http.StatusOK || again != status || same != body || !strings.Contains(body, `"paymentStatus":"Paid"`) {
