@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"waybill/server/wire"
 )
@@ -229,8 +230,15 @@ func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
 // reference answers with the page that a template makes of the document, and of the operation or error it is about.
 func (s *Server) reference(name string) http.HandlerFunc {
 	return s.public(func(w http.ResponseWriter, r *http.Request) error {
-		doc := readReference()
-		about := map[string]any{"Doc": doc, "Silences": silences, "Code": r.PathValue("code")}
+		doc, base := readReference(), "http://"+r.Host
+		if s.secure(r) {
+			base = "https://" + r.Host
+		}
+		now, err := s.Now()
+		if err != nil {
+			return err
+		}
+		about := map[string]any{"Doc": doc, "Silences": silences, "Code": r.PathValue("code"), "Base": base, "Date": now.AddDate(0, 0, 1).Format(time.DateOnly)}
 		i := slices.IndexFunc(doc.Operations, func(o operation) bool { return o.ID == r.PathValue("operationId") })
 		if i >= 0 {
 			about["Operation"] = doc.Operations[i]

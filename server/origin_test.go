@@ -34,14 +34,14 @@ func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 			if (h.Get("Vary") == "Origin") != (c.server == open) {
 				t.Errorf("Vary: %q", h.Get("Vary"))
 			}
-			if exposed := h.Get("Access-Control-Expose-Headers"); c.allowed && exposed != "Waybill-Seq, X-Request-Id, Retry-After" {
+			if exposed := h.Get("Access-Control-Expose-Headers"); c.allowed && exposed != "Waybill-Seq, X-Request-Id, Idempotent-Replayed, Retry-After, Allow, ETag, Deprecation, Sunset, Link" {
 				t.Errorf("exposed: %q", exposed)
 			}
 		}
 		w := requestFrom(c.server, "192.0.2.1:1", "OPTIONS", "/v2/bookings", "Origin: "+c.origin, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type,x-api-key")
 		h := w.Header()
 		if c.allowed && (w.Code != 204 || w.Body.Len() > 0 || !strings.Contains(h.Get("Access-Control-Allow-Methods"), "POST") ||
-			h.Get("Access-Control-Allow-Headers") != "x-api-key, content-type, idempotency-key, x-request-id" || h.Get("X-Request-Id") == "") {
+			h.Get("Access-Control-Allow-Headers") != "x-api-key, content-type, idempotency-key, if-none-match, x-request-id" || h.Get("X-Request-Id") == "") {
 			t.Errorf("the question beforehand for %q: %d %v", c.origin, w.Code, h)
 		}
 		if !c.allowed && (w.Code != 405 || h.Get("Access-Control-Allow-Methods") != "") {

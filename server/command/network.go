@@ -28,7 +28,8 @@ func (c *call) network(cfg *server.Config) error {
 	}
 	for text := range strings.FieldsFuncSeq(c.text("cors-origin"), isComma) {
 		u, err := url.Parse(text)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ToLower(u.Scheme+"://"+u.Host) != text {
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ToLower(u.Scheme+"://"+u.Host) != text ||
+			strings.ContainsFunc(text, func(c rune) bool { return c == '*' || c > '~' }) || u.Port() == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
 			return fmt.Errorf("-cors-origin %q is not an origin as in https://shop.example.com", text)
 		}
 		cfg.Origins = append(cfg.Origins, text)

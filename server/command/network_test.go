@@ -111,6 +111,8 @@ func TestNetworkFlags(t *testing.T) {
 		{78, "-tls-cert, -tls-key: open x", "-tls-cert x -tls-key y"},
 		{2, "-trusted-proxy", "-trusted-proxy 10.0.0.1"},
 		{2, "-trusted-proxy", "-trusted-proxy 10.0.0.0/8,proxy"},
+		{2, "-cors-origin", "-cors-origin https://*.example"},
+		{2, "-cors-origin", "-cors-origin https://a.example:443"},
 		{2, "-cors-origin", "-cors-origin *"},
 		{2, "-cors-origin", "-cors-origin null"},
 		{2, "-cors-origin", "-cors-origin https://a.example/"},
