@@ -36,7 +36,6 @@ func (s *Server) act(action booking.Action) func(http.ResponseWriter, *http.Requ
 			err = errNotFound // its tickets have moved away while the provider was asked
 		}
 		if err == nil {
-			try.over()
 			wrote(w, seq)
 			send(w, http.StatusOK, write)
 		}

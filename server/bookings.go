@@ -31,7 +31,6 @@ func (s *Server) postBooking(w http.ResponseWriter, r *http.Request, p *auth.Par
 	}
 	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in, nil), try)
 	if err == nil {
-		try.over()
 		wrote(w, seq)
 		send(w, http.StatusCreated, oneBooking(&b, &now))
 	}

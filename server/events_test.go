@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -302,6 +303,16 @@ func TestARequestMayComeAgainAsSoonAsItIsAnswered(t *testing.T) {
 	twice("/v2/bookings/"+id+"/pay", "")
 	twice("/v2/bookings/"+id+"/pay", "{}") // a conflict
 	twice("/v2/bookings/"+id+"/cancel", "")
+	var wg sync.WaitGroup
+	for range 50 { // also several at once
+		wg.Go(func() {
+			w := httptest.NewRecorder()
+			if send(w, "/v2/bookings/"+id+"/cancel", ""); w.Code != 200 || w.Header().Get("Idempotent-Replayed") != "true" {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // Contract §8: a 409 that only says that the provider has yet to answer is not kept.

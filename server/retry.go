@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"waybill/auth"
@@ -127,14 +126,6 @@ type attempt struct {
 	salt      booking.ID
 	done      []booking.ID   // by earlier ones
 	last      *booking.Retry // for the line of the answer
-	end       func()
-}
-
-// over says that the answer is about to be sent: whoever has it may come again.
-func (a *attempt) over() {
-	if a != nil {
-		a.end()
-	}
 }
 
 func (a *attempt) finished() []booking.ID {
@@ -224,14 +215,10 @@ func (s *Server) keyed(h func(http.ResponseWriter, *http.Request, *auth.Partner,
 		sum := sha256.Sum256(append([]byte(r.Method+" "+r.URL.EscapedPath()+"\n"), b...))
 		try := &attempt{key: key, hash: hex.EncodeToString(sum[:]), salt: s.newID()}
 		name := retryKey{booking.ID(p.ID), key}
-		if hash, busy := s.underWay.LoadOrStore(name, try.hash); busy {
-			if hash != try.hash {
-				return errKeyReused
-			}
-			return errRunning
+		running, busy := s.underWay.LoadOrStore(name, try.hash)
+		if !busy {
+			defer s.underWay.Delete(name)
 		}
-		try.end = sync.OnceFunc(func() { s.underWay.Delete(name) })
-		defer try.end()
 		var known *retry
 		if err := s.st.View(func(st *State, now time.Time) {
 			if known = st.Retries.known[name]; !known.live(now) {
@@ -241,12 +228,13 @@ func (s *Server) keyed(h func(http.ResponseWriter, *http.Request, *auth.Partner,
 			return err
 		}
 		switch {
-		case known == nil:
-		case known.Hash != try.hash:
+		case known != nil && known.Hash != try.hash, busy && running != try.hash:
 			return errKeyReused
-		case known.Status != 0:
+		case known != nil && known.Status != 0: // also while the first answer is still being sent
 			return s.replay(w, known)
-		default:
+		case busy:
+			return errRunning
+		case known != nil:
 			try.done = known.Done
 		}
 		err = h(w, r, p, try)
