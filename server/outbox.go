@@ -179,8 +179,11 @@ func (s *Server) runOutbox() {
 				heap.Push(&todo, x.again)
 			}
 		case <-full:
-			s.recordSent(sent)
-			sent, full = nil, nil
+			if full = nil; s.recordSent(sent) == nil {
+				sent = nil
+			} else { // as on a full disk
+				full = time.After(time.Second)
+			}
 		case <-s.base.Done():
 			if underWay > 0 {
 				x := <-results
@@ -247,9 +250,9 @@ func (s *Server) park(e *MessageParked) error {
 }
 
 // recordSent journals that messages were sent. Of those whose passengers were forgotten meanwhile nothing may stay.
-func (s *Server) recordSent(list []*message) {
+func (s *Server) recordSent(list []*message) error {
 	if len(list) == 0 {
-		return
+		return nil
 	}
 	var forgotten []booking.ID
 	_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
@@ -270,8 +273,9 @@ func (s *Server) recordSent(list []*message) {
 		err = s.removeLetters(forgotten)
 	}
 	if err != nil {
-		s.log.Warn("that messages were sent could not be kept; the next start sends them again", "messages", len(list), "err", err)
+		s.log.Warn("that messages were sent could not be kept; what is not by its end the next start sends again", "messages", len(list), "err", err)
 	}
+	return err
 }
 
 // sendMessage sends a message to its passenger.
