@@ -64,6 +64,14 @@ func TestWhoWaitsForEventsIsAnsweredWithTheNext(t *testing.T) {
 	})
 }
 
+// keyed sends a POST under an Idempotency-Key.
+func keyed(s *Server, w http.ResponseWriter, key, retry, path, body string) {
+	r := httptest.NewRequest("POST", path, strings.NewReader(body))
+	r.Header.Set("x-api-key", key)
+	r.Header.Set("Idempotency-Key", retry)
+	s.ServeHTTP(w, r)
+}
+
 // Contract §8: of requests that come at the same time under one key one runs; the others are told so, and may come again.
 func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
 	dir := t.TempDir()
@@ -72,11 +80,8 @@ func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
 		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { return <-answer }})
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		pay := func(action string) *httptest.ResponseRecorder {
-			r := httptest.NewRequest("POST", "/v2/bookings/"+b.ID+action, nil)
-			r.Header.Set("x-api-key", key)
-			r.Header.Set("Idempotency-Key", "k")
 			w := httptest.NewRecorder()
-			s.ServeHTTP(w, r)
+			keyed(s, w, key, "k", "/v2/bookings/"+b.ID+action, "")
 			return w
 		}
 		first := make(chan *httptest.ResponseRecorder, 1)
@@ -108,11 +113,8 @@ func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 		s, key := demoServer(t, cfg)
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		pay := func() *httptest.ResponseRecorder {
-			r := httptest.NewRequest("POST", "/v2/bookings/"+b.ID+"/pay", nil)
-			r.Header.Set("x-api-key", key)
-			r.Header.Set("Idempotency-Key", "k")
 			w := httptest.NewRecorder()
-			s.ServeHTTP(w, r)
+			keyed(s, w, key, "k", "/v2/bookings/"+b.ID+"/pay", "")
 			return w
 		}
 		go pay()
@@ -284,10 +286,7 @@ func TestARequestMayComeAgainAsSoonAsItIsAnswered(t *testing.T) {
 	s, key := demoServer(t, Config{Dir: t.TempDir()})
 	defer s.Close()
 	send := func(w http.ResponseWriter, path, body string) {
-		r := httptest.NewRequest("POST", path, strings.NewReader(body))
-		r.Header.Set("x-api-key", key)
-		r.Header.Set("Idempotency-Key", path+body[:min(2, len(body))])
-		s.ServeHTTP(w, r)
+		keyed(s, w, key, path+body[:min(2, len(body))], path, body)
 	}
 	twice := func(path, body string) (id string) {
 		first, second := httptest.NewRecorder(), httptest.NewRecorder()
@@ -325,11 +324,8 @@ func TestAConflictThatPassesIsNotKept(t *testing.T) {
 		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		synctest.Wait()
 		cancel := func() *httptest.ResponseRecorder {
-			r := httptest.NewRequest("POST", "/v2/bookings/"+b.ID+"/cancel", nil)
-			r.Header.Set("x-api-key", key)
-			r.Header.Set("Idempotency-Key", "c")
 			w := httptest.NewRecorder()
-			s.ServeHTTP(w, r)
+			keyed(s, w, key, "c", "/v2/bookings/"+b.ID+"/cancel", "")
 			return w
 		}
 		if w := cancel(); w.Code != 409 {

@@ -35,8 +35,9 @@ func follow(s *State, at store.Stamp, e Event) {
 	case *booking.TicketBooked:
 		s.settled(at, &e.Settled, booking.Book)
 	case *booking.TicketsCanceled:
-		s.feed(s.partnerOf(e.Booking)).add(at, len(e.Tickets))
-		s.Retries.note(at, s.partnerOf(e.Booking), e.Retry)
+		partner := s.partnerOf(e.Booking)
+		s.feed(partner).add(at, len(e.Tickets))
+		s.Retries.note(at, partner, e.Retry)
 	case *booking.TicketsUncompleted:
 		s.feed(s.partnerOf(e.Booking)).add(at, len(e.Tickets))
 	case *booking.Moved:
@@ -47,8 +48,9 @@ func follow(s *State, at store.Stamp, e Event) {
 }
 
 func (s *State) settled(at store.Stamp, e *booking.Settled, action booking.Action) {
-	s.feed(s.partnerOf(e.Booking)).add(at, 1)
-	s.Retries.note(at, s.partnerOf(e.Booking), e.Retry, e.Ticket)
+	partner := s.partnerOf(e.Booking)
+	s.feed(partner).add(at, 1)
+	s.Retries.note(at, partner, e.Retry, e.Ticket)
 	s.Outbox.add(at, e, action)
 }
 

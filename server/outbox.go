@@ -26,13 +26,12 @@ import (
 
 // message is one e-mail, or one text to a phone. It is immutable.
 type message struct {
-	ID      string         `json:"id"` // the ticket's line, and which of the messages of that
-	Booking booking.ID     `json:"booking"`
-	Ticket  booking.ID     `json:"ticket"`
-	Action  booking.Action `json:"action"`
-	To      string         `json:"to"`               // as in booking.Settled.Sends
-	At      time.Time      `json:"at"`               // since when it is to be sent
-	Parked  string         `json:"parked,omitempty"` // why it is not tried any more
+	ID     string         `json:"id"` // the ticket's line, and which of the messages of that
+	Ticket booking.ID     `json:"ticket"`
+	Action booking.Action `json:"action"`
+	To     string         `json:"to"`               // as in booking.Settled.Sends
+	At     time.Time      `json:"at"`               // since when it is to be sent
+	Parked string         `json:"parked,omitempty"` // why it is not tried any more
 }
 
 // outbox is the messages that are not sent yet.
@@ -71,7 +70,7 @@ func (o *outbox) take() (list []string) {
 func (o *outbox) add(at store.Stamp, e *booking.Settled, action booking.Action) {
 	for i, to := range e.Sends {
 		id := strconv.FormatUint(at.Seq, 10) + "-" + strconv.Itoa(i+1)
-		o.put(&message{ID: id, Booking: e.Booking, Ticket: e.Ticket, Action: action, To: to, At: at.Time})
+		o.put(&message{ID: id, Ticket: e.Ticket, Action: action, To: to, At: at.Time})
 	}
 }
 
@@ -367,7 +366,7 @@ func (s *Server) adminOutboxRetry(form url.Values, _ io.Writer) (string, error) 
 			}
 		}
 		if slices.Sort(e.IDs); e.IDs == nil {
-			return nil, fmt.Errorf("no parked message is %s", id)
+			return nil, fmt.Errorf("no parked message is %s; waybill outbox list shows them", id)
 		}
 		return e, nil
 	})

@@ -169,9 +169,9 @@ func (a *attempt) closing(sel booking.Selection) []Event {
 }
 
 var (
-	errRunning   = fail(http.StatusConflict, "CONFLICT", "a request with this Idempotency-Key is still running")
-	errKeyReused = fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request")
-	errKey       = invalid([]entry{problem("Idempotency-Key", "must be 1 to 255 visible characters of ASCII, in double quotes or without")})
+	errRunning   = fail(http.StatusConflict, "CONFLICT", "a request with this Idempotency-Key is still running; send it again for its answer")
+	errKeyReused = fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request; each has a key of its own")
+	errKey       = invalid([]entry{problem("Idempotency-Key", "must be given once, 1 to 255 printable characters of ASCII, in double quotes or without")})
 )
 
 // retryKeyOf reads the header: quoted, as a structured field's string, or bare. "" is none.

@@ -60,8 +60,9 @@ type Config struct {
 	MessengerURL string              // told what to send to phones; "": nothing
 	Mail         outbound.MailConfig // without Addr e-mails become files
 
-	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal where it wraps outbound.ErrRefused. It is called at least once for
-	// each ticket, with the same Key for the same question, also after a crash. nil: ProviderURL says.
+	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal where it wraps outbound.ErrRefused.
+	// It is called at least once for each ticket, with the same Key for the same question, also after a crash. nil:
+	// ProviderURL says.
 	Confirm func(context.Context, Confirmation) error
 }
 
