@@ -27,7 +27,7 @@ func (s *Server) act(action booking.Action) func(http.ResponseWriter, *http.Requ
 		var b *booking.Booking
 		var now time.Time
 		write := oneBooking(&b, &now)
-		sel.Done = try.finished()
+		sel.Done = try.done
 		try.answered(http.StatusOK, write)
 		seq, err := s.perform(r, sel, action, try, func(st *State, at time.Time) {
 			b, now = st.Bookings.Booking(sel.Partner, *sel.Booking), at
@@ -61,7 +61,7 @@ func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.
 		if action == booking.Cancel {
 			list, err := st.Bookings.Cancel(now, sel, requestID(r))
 			for _, e := range list {
-				e.Retry = try.ending()
+				e.Retry = try.last
 				for _, t := range e.Tickets {
 					events = append(events, unnoticed(st, now, t.ID)...)
 				}
@@ -97,7 +97,7 @@ func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.
 	if seq, err = s.confirm(ctx, asked); err != nil {
 		return seq, err
 	}
-	if try == nil {
+	if try.last == nil {
 		return seq, s.st.View(after)
 	}
 	return s.st.Update(func(st *State, _ time.Time) ([]Event, error) {

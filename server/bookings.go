@@ -73,7 +73,7 @@ func (s *Server) create(request string, p *auth.Partner, in *newBooking, try *at
 		if err != nil {
 			return nil, now, 0, err
 		}
-		e := &booking.Created{ID: s.newID(), Partner: booking.ID(p.ID), Request: request, Passengers: in.passengers, Salt: s.newID(), Retry: try.ending()}
+		e := &booking.Created{ID: s.newID(), Partner: booking.ID(p.ID), Request: request, Passengers: in.passengers, Salt: s.newID(), Retry: try.last}
 		for range in.passengers {
 			e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.newID()})
 		}

@@ -99,7 +99,7 @@ func (s *Server) postLegacyOrders(w http.ResponseWriter, r *http.Request, p *aut
 	if err != nil {
 		return err
 	}
-	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in, legacyFields), nil)
+	b, now, seq, err := s.create(requestID(r), p, readNewBooking(in, legacyFields), new(attempt))
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (s *Server) patchLegacyOrders(w http.ResponseWriter, r *http.Request, p *au
 	}
 	var orders []booking.Order
 	var now time.Time
-	seq, err := s.perform(r, sel, action, nil, func(st *State, at time.Time) {
+	seq, err := s.perform(r, sel, action, new(attempt), func(st *State, at time.Time) {
 		orders, _ = st.Bookings.Select(sel) // no ticket is ever forgotten
 		now = at
 	})

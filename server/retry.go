@@ -120,24 +120,17 @@ func codeRetry(c *coder, r **booking.Retry) {
 	}
 }
 
-// attempt is a request under a key, as often as it came; nil is one without.
+// attempt is a request under a key, as often as it came; the zero attempt is one without.
 type attempt struct {
 	key, hash string
 	salt      booking.ID
 	done      []booking.ID   // by earlier ones
-	last      *booking.Retry // for the line of the answer
-}
-
-func (a *attempt) finished() []booking.ID {
-	if a == nil {
-		return nil
-	}
-	return a.done
+	last      *booking.Retry // for the line of the answer; nil without a key
 }
 
 // answered says what is answered in the end; write writes it whole.
 func (a *attempt) answered(status int, write func(*wire.Writer)) {
-	if a != nil {
+	if a.key != "" {
 		a.last = &booking.Retry{Key: a.key, Hash: a.hash, Status: status, Salt: a.salt, Reply: func() []byte {
 			var w wire.Writer
 			write(&w)
@@ -146,23 +139,16 @@ func (a *attempt) answered(status int, write func(*wire.Writer)) {
 	}
 }
 
-// named is for a line after which others follow, ending for the last, closing a line that is nothing else.
+// named is for a line after which others follow, closing the last, where it is nothing else.
 func (a *attempt) named() *booking.Retry {
-	if a == nil {
+	if a.key == "" {
 		return nil
 	}
 	return &booking.Retry{Key: a.key, Hash: a.hash}
 }
 
-func (a *attempt) ending() *booking.Retry {
-	if a == nil {
-		return nil
-	}
-	return a.last
-}
-
 func (a *attempt) closing(sel booking.Selection) []Event {
-	if a == nil {
+	if a.last == nil {
 		return nil
 	}
 	return []Event{&Answered{sel.Partner, sel.Booking.String(), a.last}}
@@ -203,7 +189,7 @@ func (s *Server) keyed(h func(http.ResponseWriter, *http.Request, *auth.Partner,
 		key, err := retryKeyOf(r)
 		if err != nil || key == "" {
 			if err == nil {
-				err = h(w, r, p, nil)
+				err = h(w, r, p, new(attempt))
 			}
 			return err
 		}
