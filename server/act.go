@@ -267,7 +267,7 @@ func readSubset(w http.ResponseWriter, r *http.Request) ([]booking.ID, error) {
 
 // readIDs reads ids, at least one.
 func readIDs(r *wire.Reader) (ids []booking.ID) {
-	if r.Array(func(int) { ids = append(ids, parseID(r.String())) }) && len(ids) == 0 {
+	if r.ArrayOf(maxIDs, func(int) { ids = append(ids, parseID(r.String())) }) && len(ids) == 0 {
 		r.Reject("must have at least one id")
 	}
 	return ids

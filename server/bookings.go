@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/mail"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -20,7 +19,7 @@ import (
 type newBooking struct {
 	offerID, currency string
 	passengers        []booking.Passenger
-	wrong             []entry
+	wrong             complaints
 }
 
 // postBooking answers POST /v2/bookings.
@@ -51,7 +50,8 @@ func readNewBooking(r *wire.Reader, ignored []string) *newBooking {
 		wire.Must("offerId", func() { in.offerID = r.Text(notEmpty, "not be empty") }),
 		wire.Must("currency", func() { in.currency = r.Text(schedule.IsCurrency, "be three capital letters") }),
 		wire.Must("passengers", func() {
-			if r.Array(func(int) { in.passengers = append(in.passengers, readPassenger(r)) }) && len(in.passengers) == 0 {
+			some := r.ArrayOf(maxPassengersBooked, func(int) { in.passengers = append(in.passengers, readPassenger(r)) })
+			if some && len(in.passengers) == 0 {
 				r.Reject("must have at least one passenger")
 			}
 		}),
@@ -61,7 +61,7 @@ func readNewBooking(r *wire.Reader, ignored []string) *newBooking {
 	}
 	r.Fields(fields...)
 	r.End()
-	in.wrong = problems(r)
+	in.wrong = complaintsOf(r)
 	return in
 }
 
@@ -94,8 +94,9 @@ func (s *Server) create(request string, p *auth.Partner, in *newBooking, try *at
 // prepare looks up what the offer of a request sells. What is wrong with the
 // offer comes before all that is wrong with the body, and with the currency after it.
 func (s *Server) prepare(in *newBooking, p *auth.Partner) (*booking.Sale, error) {
+	wrong := in.wrong
 	if in.offerID == "" {
-		return nil, invalid(in.wrong)
+		return nil, wrong.err()
 	}
 	var now time.Time
 	if _, err := s.st.Glance(func(_ *State, at time.Time) { now = at }); err != nil {
@@ -114,16 +115,19 @@ func (s *Server) prepare(in *newBooking, p *auth.Partner) (*booking.Sale, error)
 	}
 	switch {
 	case errors.Is(err, errExpired):
-		return nil, invalid(slices.Insert(in.wrong, 0, problemCode("OFFER_EXPIRED", "offerId", "Offer expired")))
+		wrong.addFirst(problemCode("OFFER_EXPIRED", "offerId", "Offer expired"))
+		return nil, wrong.err()
 	case err != nil:
-		return nil, invalid(slices.Insert(in.wrong, 0, problem("offerId", "is not an offer of this server for this partner")))
+		wrong.addFirst(problem("offerId", "is not an offer of this server for this partner"))
+		return nil, wrong.err()
 	}
 	fare, ok := o.fare(in.currency)
 	switch {
 	case !ok && in.currency != "":
-		return nil, invalid(append(in.wrong, problem("currency", "must be one that the offer is sold in")))
-	case len(in.wrong) > 0:
-		return nil, invalid(in.wrong)
+		wrong.add(problem("currency", "must be one that the offer is sold in"))
+		return nil, wrong.err()
+	case len(wrong.list) > 0:
+		return nil, wrong.err()
 	case len(legs) < len(o.legs): // one of them no longer runs as it was offered
 		return nil, &booking.SoldOut{}
 	}
@@ -139,7 +143,7 @@ func readPassenger(r *wire.Reader) booking.Passenger {
 		wire.Must("lastName", func() { last = r.Text(validName, nameRule) }),
 		wire.May("email", func() { email = r.Text(ValidEmail, "be an e-mail address") }),
 		wire.May("phones", func() {
-			r.Array(func(int) {
+			r.ArrayOf(maxPhones, func(int) {
 				r.Fields(wire.Must("phone", func() { phones = append(phones, r.Text(validPhone, phoneRule)) }))
 			})
 		}),
@@ -148,7 +152,6 @@ func readPassenger(r *wire.Reader) booking.Passenger {
 }
 
 const (
-	maxName   = 100 // characters
 	nameRule  = "have 1 to 100 characters, none of them a control character"
 	phoneRule = "be a phone number: 5 to 15 digits, with + before and spaces, dashes, dots or brackets between if you like"
 )
@@ -186,8 +189,6 @@ func validPhone(s string) bool {
 	}
 	return digits >= 5 && digits <= 15 && len(s) <= 40
 }
-
-const maxBookings = 50 // take
 
 // listBookings answers GET /v2/bookings.
 func (s *Server) listBookings(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {

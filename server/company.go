@@ -75,8 +75,7 @@ func wake(c chan<- struct{}) {
 
 // listReports answers GET /v2/reports/company/orders.
 func (s *Server) listReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
-	const most = 50
-	return showPage(s, w, newQuery(r), "reports", most, func(st *State, skip, take int) ([]*report.Report, int) {
+	return showPage(s, w, newQuery(r), "reports", maxReports, func(st *State, skip, take int) ([]*report.Report, int) {
 		return st.Reports.List(p.Access.Company.ID, skip, take)
 	}, func(w *wire.Writer, r *report.Report, _ time.Time) { writeReport(w, "", r) })
 }

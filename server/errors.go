@@ -3,6 +3,8 @@ package server
 import (
 	"errors"
 	"net/http"
+	"slices"
+	"strconv"
 
 	"waybill/auth"
 	"waybill/booking"
@@ -33,15 +35,25 @@ func fail(status int, code, message string) *failure {
 // write writes the envelope.
 func (f *failure) write(w *wire.Writer) {
 	w.Object("")
-	wire.Each(w, "errors", f.entries, func(e entry) {
-		w.Object("")
-		w.Texts("message", e.message, "errorCode", e.code)
-		if e.details != nil {
-			w.Raw("details", e.details)
-		}
-		w.EndObject()
-	})
+	wire.Each(w, "errors", f.entries, func(e entry) { e.write(w) })
 	w.EndObject()
+}
+
+func (e *entry) write(w *wire.Writer) {
+	w.Object("")
+	w.Texts("message", e.message, "errorCode", e.code)
+	if e.details != nil {
+		w.Raw("details", e.details)
+	}
+	w.EndObject()
+}
+
+// size returns how many bytes the entry takes in an envelope.
+func (e *entry) size() int {
+	w := newWriter()
+	defer keepWriter(w)
+	e.write(w)
+	return len(w.B) + len(",")
 }
 
 // The answers that are always the same (contract §3, Messages).
@@ -70,12 +82,55 @@ func problemCode(code, field, message string) entry {
 	return entry{message, code, w.B}
 }
 
-// invalid gives the error of a request with problems; nil when it has none.
-func invalid(problems []entry) error {
-	if len(problems) == 0 {
+// complaints are what is wrong with a request: the first problems, and how many there are besides.
+type complaints struct {
+	list []entry
+	more int
+}
+
+// complaintsOf returns what is wrong with a document.
+func complaintsOf(r *wire.Reader) complaints {
+	c := complaints{more: r.Dropped}
+	for _, p := range r.Problems {
+		c.add(problem(p.Field, p.Message))
+	}
+	return c
+}
+
+func (c *complaints) add(e entry) { c.list = append(c.list, e) }
+
+// addFirst adds the problem that a client should read before all others.
+func (c *complaints) addFirst(e entry) { c.list = slices.Insert(slices.Clone(c.list), 0, e) }
+
+// err returns the answer that lists the problems, nil when there are none. It has at most maxProblems entries in
+// maxProblemBytes; where that is not all, the last of them says how many more there are (contract §12).
+func (c *complaints) err() error {
+	if len(c.list) == 0 {
 		return nil
 	}
-	return &failure{status: http.StatusBadRequest, entries: problems}
+	fit, size := 0, 0
+	for fit < len(c.list) {
+		size += c.list[fit].size()
+		if fit == maxProblems || size > maxProblemBytes-sizeOfMore {
+			break
+		}
+		fit++
+	}
+	entries := c.list[:fit]
+	if more := c.more + len(c.list) - fit; more > 0 {
+		if fit == maxProblems { // its place is needed
+			entries, more = entries[:fit-1], more+1
+		}
+		message := "and " + strconv.Itoa(more) + " more problems"
+		entries = append(slices.Clip(entries), entry{message, "VALIDATION_ERROR", nil})
+	}
+	return &failure{status: http.StatusBadRequest, entries: entries}
+}
+
+// invalid returns the error of a request with one problem.
+func invalid(e entry) error {
+	c := complaints{list: []entry{e}}
+	return c.err()
 }
 
 func detailed(status int, code, message string, details func(w *wire.Writer)) *failure {

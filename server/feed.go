@@ -119,8 +119,7 @@ func (f *frozenFeed) code(c *coder) {
 }
 
 const (
-	maxEvents = 100 // take
-	maxWait   = 30  // seconds
+	maxWait = 30 // seconds
 )
 
 // getEvents answers GET /v2/events.

@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -239,7 +238,6 @@ var (
 )
 
 func validRequestID(id string) bool {
-	const maxRequestID = 128
 	return id != "" && len(id) <= maxRequestID && !strings.ContainsFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 	})
@@ -310,8 +308,6 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	send(w, f.status, f.write)
 }
 
-const maxBody = 256 << 10 // bytes
-
 // body reads a request's body; nil when it is empty. Only JSON will do.
 func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if ct := r.Header["Content-Type"]; len(ct) > 1 || len(ct) == 1 && ct[0] != "application/json" && ct[0] != "" {
@@ -326,7 +322,7 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	case errors.As(err, &tooLarge):
 		return nil, errTooLarge
 	case err != nil:
-		return nil, invalid([]entry{problem("body", "did not arrive whole")})
+		return nil, invalid(problem("body", "did not arrive whole"))
 	}
 	return b, nil
 }
@@ -337,21 +333,11 @@ func document(w http.ResponseWriter, r *http.Request) (*wire.Reader, error) {
 	return wire.NewReader(b), err
 }
 
-// finish reads the end of a body; its error lists everything wrong with it.
+// finish reads the end of a body; its error lists what is wrong with it.
 func finish(r *wire.Reader) error {
 	r.End()
-	return invalid(problems(r))
-}
-
-// problems turns the complaints of a document into the envelope's entries.
-func problems(r *wire.Reader) (list []entry) {
-	for _, p := range r.Problems {
-		e := problem(p.Field, p.Message)
-		if !slices.ContainsFunc(list, func(x entry) bool { return x.message == e.message }) {
-			list = append(list, e)
-		}
-	}
-	return list
+	wrong := complaintsOf(r)
+	return wrong.err()
 }
 
 // getLive answers the orchestrator (contract §3). A server that is not ready answers only /livez.

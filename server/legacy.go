@@ -177,7 +177,7 @@ func (s *Server) patchLegacyOrders(w http.ResponseWriter, r *http.Request, p *au
 // readPatch reads what to do with which tickets. Its error lists everything wrong with the body.
 func readPatch(in *wire.Reader, sel *booking.Selection) (booking.Action, error) {
 	var actions []booking.Action
-	var carriers []entry
+	var carriers []entry // the carrier's values, which are not set here
 	what := func(member, values string) wire.Field {
 		return wire.May(member, func() {
 			in.Text(func(value string) bool {
@@ -203,8 +203,12 @@ func readPatch(in *wire.Reader, sel *booking.Selection) (booking.Action, error) 
 	if len(in.Problems) == 0 && len(actions)+len(carriers) != 1 {
 		in.Reject("must have one of paymentStatus and status")
 	}
-	if wrong := invalid(append(problems(in), carriers...)); wrong != nil {
-		return 0, wrong
+	wrong := complaintsOf(in)
+	for _, e := range carriers {
+		wrong.add(e)
+	}
+	if err := wrong.err(); err != nil {
+		return 0, err
 	}
 	return actions[0], nil
 }

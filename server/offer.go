@@ -82,7 +82,6 @@ var (
 const (
 	maxDays       = 14
 	maxPassengers = 10
-	maxSchedule   = 100 // take
 )
 
 // getSchedule answers GET /v2/offers/schedule.

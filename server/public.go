@@ -15,8 +15,6 @@ import (
 // countries are those cities can be filtered by (interface, City).
 var countries = strings.Fields("UA TR PL CZ IT DE SK HU BE NL RO BG FR AT LT LV EE ES LU CH GR MD SI")
 
-const maxCities = 100 // take
-
 // listCities answers GET /v2/cities.
 func (s *Server) listCities(w http.ResponseWriter, r *http.Request) error {
 	q := newQuery(r)
@@ -118,7 +116,8 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 			now = to
 		}
 		if now.Before(at) || now.Year() > maxYear {
-			return nil, invalid([]entry{problem(given[0], "would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339))})
+			return nil, invalid(problem(given[0],
+				"would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339)))
 		}
 		return &ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}, nil
 	})

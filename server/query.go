@@ -18,8 +18,8 @@ import (
 // query reads a request's query parameters and collects what is wrong with them. An empty value counts as absent, a
 // repeated one is a problem, an unknown name is ignored (contract §3).
 type query struct {
-	values   url.Values
-	problems []entry
+	values url.Values
+	wrong  complaints
 }
 
 func newQuery(r *http.Request) *query {
@@ -32,11 +32,11 @@ func newQuery(r *http.Request) *query {
 }
 
 func (q *query) complain(field, message string) {
-	q.problems = append(q.problems, problem(field, message))
+	q.wrong.add(problem(field, message))
 }
 
 // err gives the answer for all problems found, nil when there are none.
-func (q *query) err() error { return invalid(q.problems) }
+func (q *query) err() error { return q.wrong.err() }
 
 // text gives a parameter; "" when it is absent.
 func (q *query) text(name string) string {
@@ -54,9 +54,9 @@ func (q *query) text(name string) string {
 
 // required gives a parameter that must be there.
 func (q *query) required(name string) string {
-	before := len(q.problems)
+	before := len(q.wrong.list)
 	v := q.text(name)
-	if v == "" && len(q.problems) == before {
+	if v == "" && len(q.wrong.list) == before {
 		q.complain(name, "is required")
 	}
 	return v

@@ -25,10 +25,7 @@ import (
 // that line's personal part, from which it is read again. Pay and book name the key in the line of each ticket and
 // close with the line of the answer; where a crash came between, the request goes on with the tickets left.
 
-const (
-	retryLife = 24 * time.Hour
-	maxKey    = 255 // characters
-)
+const retryLife = 24 * time.Hour
 
 // Answered says what was answered to a request with a key that changed nothing, or nothing more.
 type Answered struct {
@@ -157,7 +154,7 @@ func (a *attempt) closing(sel booking.Selection) []Event {
 var (
 	errRunning   = fail(http.StatusConflict, "CONFLICT", "a request with this Idempotency-Key is still running; send it again for its answer")
 	errKeyReused = fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request; each has a key of its own")
-	errKey       = invalid([]entry{problem("Idempotency-Key", "must be given once, 1 to 255 printable characters of ASCII, in double quotes or without")})
+	errKey       = invalid(problem("Idempotency-Key", "must be given once, 1 to 255 printable characters of ASCII, in double quotes or without"))
 )
 
 // retryKeyOf reads the header: quoted, as a structured field's string, or bare. "" is none.
@@ -177,7 +174,7 @@ func retryKeyOf(r *http.Request) (string, error) {
 		}
 		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(key)
 	}
-	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
+	if key == "" || len(key) > maxIdempotencyKey || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
 		return "", errKey
 	}
 	return key, nil

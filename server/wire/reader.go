@@ -20,14 +20,22 @@ import (
 type Problem struct{ Field, Message string }
 
 const (
-	maxDepth   = 32 // nested arrays and objects
-	maxMembers = 64 // members of one object; more than any document of the interface has
+	// MaxProblems is how many complaints about one document are kept. Others are only counted: a body of 256 KiB has
+	// room for 100,000 of them.
+	MaxProblems = 100
+
+	maxDepth   = 32  // nested arrays and objects
+	maxMembers = 64  // members of one object; more than any document of the interface has
+	maxField   = 128 // bytes of a Problem's Field: the names in it are whatever a client has sent
 )
 
 // A Reader reads one JSON document. The caller asks for the value it expects; a value of another type is a Problem
 // and reads as zero, and reading goes on. Once the syntax is broken nothing more is read.
 type Reader struct {
+	// Problems are the first complaints, at most MaxProblems, each once.
 	Problems []Problem
+	// Dropped is how many complaints there are besides.
+	Dropped int
 
 	src    []byte
 	pos    int
@@ -62,10 +70,36 @@ func (r *Reader) Err() error {
 
 // Reject records a complaint about the value being read, unless the syntax is broken.
 func (r *Reader) Reject(message string) {
-	if !r.broken {
-		r.Problems = append(r.Problems, Problem{cmp.Or(string(r.path), "body"), message})
+	switch {
+	case r.broken:
+	case len(r.Problems) >= MaxProblems:
+		r.Dropped++
+	default:
+		r.keep(Problem{cmp.Or(shortened(r.path), "body"), message})
 	}
 }
+
+// keep adds a problem, unless it is there already.
+func (r *Reader) keep(p Problem) {
+	if !slices.Contains(r.Problems, p) {
+		r.Problems = append(r.Problems, p)
+	}
+}
+
+// shortened returns the start of a place that is too long, cut between two characters.
+func shortened(place []byte) string {
+	if len(place) <= maxField {
+		return string(place)
+	}
+	end := maxField
+	for !utf8.RuneStart(place[end]) {
+		end--
+	}
+	return string(place[:end]) + "…"
+}
+
+// complained returns how many complaints there have been.
+func (r *Reader) complained() int { return len(r.Problems) + r.Dropped }
 
 // RejectAt records a complaint about a member of the value being read.
 func (r *Reader) RejectAt(member, message string) {
@@ -86,8 +120,9 @@ func (r *Reader) enter(member []byte) (around int) {
 
 func (r *Reader) syntax(message string) {
 	if !r.broken {
+		r.path = r.path[:0]
+		r.Reject(message)
 		r.broken = true
-		r.Problems = append(r.Problems, Problem{"body", message})
 	}
 }
 
@@ -224,14 +259,31 @@ func (r *Reader) Array(element func(i int)) bool {
 	return !r.broken
 }
 
+// ArrayOf is Array for one that has at most so many elements. Those beyond are skipped, with one complaint.
+func (r *Reader) ArrayOf(most int, element func(i int)) bool {
+	given := 0
+	ok := r.Array(func(i int) {
+		given++
+		if i < most {
+			element(i)
+		} else {
+			r.Skip()
+		}
+	})
+	if given > most {
+		r.Reject(fmt.Sprintf("must have at most %d elements", most))
+	}
+	return ok
+}
+
 // String reads a string.
 func (r *Reader) String() string { return string(r.Bytes()) }
 
 // Text reads a string that ok approves of. Another one is a complaint, that it must be so, and reads as "".
 func (r *Reader) Text(ok func(string) bool, must string) string {
-	before := len(r.Problems)
+	before := r.complained()
 	v := r.String()
-	if len(r.Problems) == before && !ok(v) {
+	if r.complained() == before && !ok(v) {
 		r.Reject("must " + must)
 		return ""
 	}
