@@ -16,14 +16,28 @@ var (
 	errNoTicket = errors.New("there is no such ticket")
 )
 
+// A Code says in one word why something cannot be done: details.reason of a 409 (contract §8).
+type Code string
+
+// The codes.
+const (
+	WrongState Code = "STATE"       // the ticket's state does not allow it
+	NoSeats    Code = "NO_SEATS"    // too few seats are free
+	Departed   Code = "DEPARTED"    // the run has left
+	Changed    Code = "CHANGED"     // the run no longer is what was offered: search again
+	InProgress Code = "IN_PROGRESS" // the provider has yet to answer about the ticket
+)
+
 // Conflict is the reason why not for tickets whose state, or lack of a seat, does not allow an action.
 type Conflict struct {
 	Tickets []ID
+	Code    Code // WrongState, NoSeats, or, when nothing else is in the way, InProgress
 	Reason  string
-	Passing bool // the provider has yet to answer about one of them
 }
 
 func (e *Conflict) Error() string { return e.Reason }
+
+const awaitsAnswer = "the provider has yet to answer about these tickets"
 
 // The events, with what is in them.
 type (
@@ -66,6 +80,7 @@ type (
 		Ticket  ID      `json:"ticket"`
 		Seats   []int16 `json:"seats,omitempty"`
 		Request string  `json:"request"`
+		Reason  string  `json:"reason,omitempty"` // why an operator answered in the provider's place
 		Retry   *Retry  `json:"retry,omitempty"`
 		// Sends names what is to be sent to the passenger once it is done: Email, or Phone and its position.
 		Sends []string `json:"sends,omitempty"`
@@ -87,6 +102,7 @@ type (
 		Ticket  ID     `json:"ticket"`
 		Action  Action `json:"action"`
 		Request string `json:"request"`
+		Reason  string `json:"reason,omitempty"` // why an operator answered in the provider's place
 		Unknown bool   `json:"unknown,omitempty"`
 	}
 	// TicketsCanceled says that tickets of a booking were canceled or refunded.
@@ -200,11 +216,15 @@ func (s *State) target(now time.Time, sel Selection, action Action) (orders []Or
 	if orders, err = s.Select(sel); err != nil {
 		return nil, err
 	}
-	wrong := &Conflict{Reason: "the state of these tickets does not allow to " + action.String() + " them"}
+	wrong := &Conflict{Code: InProgress, Reason: awaitsAnswer}
 	for _, o := range orders {
-		if _, ok := o.Ticket.next(action, now); !ok || o.Ticket.Asked != 0 {
+		_, allowed := o.Ticket.next(action, now)
+		if !allowed {
+			wrong.Code = WrongState
+			wrong.Reason = "the state of these tickets does not allow to " + action.String() + " them"
+		}
+		if !allowed || o.Ticket.Asked != 0 {
 			wrong.Tickets = append(wrong.Tickets, o.Ticket.ID)
-			wrong.Passing = wrong.Passing || o.Ticket.Asked != 0
 		}
 	}
 	if wrong.Tickets != nil {
@@ -237,7 +257,7 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 		}
 	}
 	if lost != nil {
-		return nil, &Conflict{Tickets: lost, Reason: "no seat is left for these tickets"}
+		return nil, &Conflict{Tickets: lost, Code: NoSeats, Reason: "no seat is left for these tickets"}
 	}
 	return list, nil
 }
@@ -252,17 +272,20 @@ const (
 	Silence // no answer that decides
 )
 
-// Answer decides on the provider's answer about a ticket: it is paid or booked, as was asked for, or refused.
-func (s *State) Answer(ticket ID, verdict Verdict, phones bool) (event any, err error) {
+// Answer decides on the answer about a ticket that the provider was asked about: it is paid or booked, as was asked
+// for, or refused. reason is why an operator answers in the provider's place. The error is ErrNotFound.
+func (s *State) Answer(ticket ID, verdict Verdict, reason string, phones bool) (event any, err error) {
 	b, t := s.AnyTicket(ticket)
 	if t == nil || t.Asked == 0 {
 		return nil, ErrNotFound
 	}
 	ask := s.asks[ticket]
 	if verdict != Confirm {
-		return &Refused{b.ID, ticket, t.Asked, ask.Request, verdict == Silence}, nil
+		return &Refused{b.ID, ticket, t.Asked, ask.Request, reason, verdict == Silence}, nil
 	}
-	return (&Settled{Booking: b.ID, Ticket: ticket, Request: ask.Request, Retry: ask.Retry, Sends: s.Contacts(ticket, phones)}).By(t.Asked), nil
+	settled := &Settled{Booking: b.ID, Ticket: ticket, Request: ask.Request, Reason: reason, Retry: ask.Retry}
+	settled.Sends = s.Contacts(ticket, phones)
+	return settled.By(t.Asked), nil
 }
 
 // Cancel decides to cancel tickets: an event for each of their bookings. Errors: ErrNotFound, *Conflict.

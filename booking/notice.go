@@ -1,13 +1,10 @@
 package booking
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
-
-	"waybill/schedule"
 )
 
 // What follows from the tickets besides what partners do with them: notices of what time alone did, what is sent to
@@ -109,53 +106,4 @@ func (s *State) Forget(now time.Time, tickets []ID) {
 		b, _ := s.AnyTicket(id)
 		s.renew(b.ID, now).find(id).Passenger = NewPassenger("", "", "", nil)
 	}
-}
-
-// Outlook is what an action would do to a ticket.
-type Outlook struct {
-	*Ticket
-	Reason string          // why it is not allowed; "" where it is
-	Refund *CanceledTicket // of one that would be canceled
-}
-
-// Preview tells, by the decisions themselves, what an action would do to each of the tickets selected, if those that it
-// is not allowed for were left out. Its error is ErrNotFound.
-func (s *State) Preview(now time.Time, tt *schedule.Timetable, sel Selection, action Action) ([]Outlook, error) {
-	orders, err := s.Select(sel)
-	list, at := make([]Outlook, len(orders)), map[ID]*Outlook{}
-	for i, o := range orders {
-		list[i].Ticket, at[o.Ticket.ID] = o.Ticket, &list[i]
-	}
-	for err == nil {
-		sel.Tickets = nil
-		for i := range list {
-			if list[i].Reason == "" {
-				sel.Tickets = append(sel.Tickets, list[i].ID)
-			}
-		}
-		if sel.Tickets == nil {
-			break
-		}
-		var canceled []*TicketsCanceled
-		if action == Cancel {
-			canceled, err = s.Cancel(now, sel, "")
-		} else {
-			_, err = s.Settle(now, tt, sel, action, "")
-		}
-		var refused *Conflict
-		if errors.As(err, &refused) {
-			for _, id := range refused.Tickets {
-				at[id].Reason = refused.Reason
-			}
-			err = nil
-			continue
-		}
-		for _, e := range canceled {
-			for i := range e.Tickets {
-				at[e.Tickets[i].ID].Refund = &e.Tickets[i]
-			}
-		}
-		break
-	}
-	return list, err
 }

@@ -276,9 +276,12 @@ func NewSale(tt *schedule.Timetable, legs []schedule.Leg, amounts []int64, curre
 }
 
 // SoldOut is the reason why not when there are too few seats.
-type SoldOut struct{ Left int }
+type SoldOut struct {
+	Code Code // NoSeats, Departed or Changed; with the last two no seat is left
+	Left int
+}
 
-func (e *SoldOut) Error() string { return fmt.Sprintf("only %d seats are left", e.Left) }
+func (e *SoldOut) Error() string { return fmt.Sprintf("only %d seats are left (%s)", e.Left, e.Code) }
 
 // Create decides on a new booking for the passengers of e, whose seats it fills
 // in. All get seats or none does (contract §8); then the error is *SoldOut; that of an offer gone by is ErrExpired.
@@ -287,7 +290,7 @@ func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) 
 		return nil, ErrExpired
 	}
 	if !sale.runs[0].Dep(sale.legs[0].From).After(now) {
-		return nil, &SoldOut{0} // it has left
+		return nil, &SoldOut{Code: Departed}
 	}
 	left := schedule.MaxSeats
 	for i, run := range sale.runs {
@@ -305,7 +308,7 @@ func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) 
 		}
 	}
 	if left < len(e.Tickets) {
-		return nil, &SoldOut{left}
+		return nil, &SoldOut{Code: NoSeats, Left: left}
 	}
 	e.Currency, e.Legs = sale.currency, sale.legs
 	return e, nil

@@ -21,14 +21,16 @@ import (
 )
 
 // adminOps are what the command line's verbs do to a directory, through the running server's socket or by themselves.
-// Each takes a form in which CheckForm found nothing wrong, and gives, or writes, what the verb prints.
-var adminOps = map[string]func(*Server, url.Values, io.Writer) (string, error){
+// Each takes an act in whose form CheckForm found nothing wrong, and returns, or writes, what the verb prints.
+var adminOps = map[string]func(*Server, *Act) (string, error){
 	"import":         (*Server).adminImport,
 	"partner-add":    (*Server).adminPartnerAdd,
 	"partner-list":   (*Server).adminPartnerList,
 	"partner-revoke": (*Server).adminPartnerRevoke,
 	"ticket-move":    (*Server).adminTicketMove,
 	"ticket-status":  (*Server).adminTicketStatus,
+	"ticket-asked":   (*Server).adminTicketAsked,
+	"ticket-answer":  (*Server).adminTicketAnswer,
 	"rotate-keys":    (*Server).adminRotateKeys,
 	"user-add":       (*Server).adminUserAdd,
 	"user-remove":    (*Server).adminUserRemove,
@@ -36,6 +38,13 @@ var adminOps = map[string]func(*Server, url.Values, io.Writer) (string, error){
 	"forget":         (*Server).adminForget,
 	"outbox-list":    (*Server).adminOutboxList,
 	"outbox-retry":   (*Server).adminOutboxRetry,
+}
+
+// An Act is one call of an admin operation.
+type Act struct {
+	By   By         // who calls
+	Form url.Values // the verb's operands and flags, by name
+	Out  io.Writer  // what the verb prints
 }
 
 // CheckForm finds what the form of an admin operation alone shows wrong. Its fields have the names of the verb's
@@ -54,7 +63,12 @@ func CheckForm(op string, form url.Values) (err error) {
 	_, isFare := gtfs.ParseFarePerKm(fare)
 	_, role := auth.ParseRole(form.Get("role"))
 	_, err = ParseLegacySince(form.Get("legacy-since"))
-	wrong(strings.HasPrefix(op, "ticket-") && !isTicket, "%q is not a ticket's id", ticket)
+	for name, values := range form {
+		wrong(!utf8.ValidString(strings.Join(values, "")), "%s is not valid UTF-8", name)
+	}
+	wrong(strings.HasPrefix(op, "ticket-") && op != "ticket-asked" && !isTicket, "%q is not a ticket's id", ticket)
+	_, isAnswer := verdicts[form.Get("answer")]
+	wrong(op == "ticket-answer" && !isAnswer, "%q is not one of confirmed, refused", form.Get("answer"))
 	wrong(op == "ticket-move" && !isBooking && sold != "new", "%q is neither a booking's id nor the word new", sold)
 	wrong(op == "ticket-status" && !isStatus, "%q is not one of Confirmed, NotConfirmed, Prepaid", status)
 	wrong(form.Has("fare-per-km") && !isFare, "-fare-per-km %q is not a currency and a price as in EUR:0.06", fare)
@@ -63,24 +77,24 @@ func CheckForm(op string, form url.Values) (err error) {
 	wrong(isUser && form.Get("company") == "", "-company must be given")
 	wrong(isForget && form.Has("booking") == form.Has("email"), "one of -booking and -email must be given")
 	wrong(isForget && form.Has("booking") && !isBooking, "%q is not a booking's id", sold)
-	wrong(isForget && strings.TrimSpace(form.Get("reason")) == "", "-reason must be given")
+	wrong((isForget || op == "ticket-answer") && strings.TrimSpace(form.Get("reason")) == "", "-reason must be given")
 	hasEmail := isUser || op == "idtoken" || isForget && form.Has("email")
 	wrong(hasEmail && !ValidEmail(email), "-email %q is not an e-mail address", email)
 	return err
 }
 
 // Admin does one of the admin operations.
-func (s *Server) Admin(op string, form url.Values, out io.Writer) error {
+func (s *Server) Admin(op string, a *Act) error {
 	do, ok := adminOps[op]
 	if !ok {
 		return fmt.Errorf("the running server does not know %q; is it of another version?", op)
 	}
-	if err := CheckForm(op, form); err != nil {
+	if err := CheckForm(op, a.Form); err != nil {
 		return err
 	}
-	said, err := do(s, form, out)
+	said, err := do(s, a)
 	if err == nil && said != "" {
-		_, err = io.WriteString(out, said+"\n")
+		_, err = io.WriteString(a.Out, said+"\n")
 	}
 	return err
 }
@@ -100,18 +114,23 @@ func (s *Server) AdminHandler() http.Handler {
 			http.Error(w, "POST a form", http.StatusBadRequest)
 			return
 		}
+		by, known := r.Context().Value(callerKey{}).(By)
+		if !known { // no line may be without its author
+			http.Error(w, "who calls cannot be told", http.StatusForbidden)
+			return
+		}
 		w.Header().Set("Trailer", AdminError)
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(http.StatusOK)
-		if err := s.Admin(strings.TrimPrefix(r.URL.Path, "/"), r.PostForm, w); err != nil {
+		if err := s.Admin(strings.TrimPrefix(r.URL.Path, "/"), &Act{by, r.PostForm, w}); err != nil {
 			w.Header().Set(AdminError, url.QueryEscape(err.Error()))
 		}
 	})
 }
 
-func (s *Server) adminPartnerAdd(form url.Values, _ io.Writer) (string, error) {
+func (s *Server) adminPartnerAdd(a *Act) (string, error) {
 	var slugs []string
-	for slug := range strings.SplitSeq(form.Get("company"), ",") {
+	for slug := range strings.SplitSeq(a.Form.Get("company"), ",") {
 		if slug = strings.TrimSpace(slug); slug != "" {
 			if _, err := s.companyBySlug(slug); err != nil {
 				return "", err
@@ -119,7 +138,7 @@ func (s *Server) adminPartnerAdd(form url.Values, _ io.Writer) (string, error) {
 			slugs = append(slugs, slug)
 		}
 	}
-	return s.AddPartner(form.Get("name"), slugs)
+	return s.addPartner(a.By, a.Form.Get("name"), slugs)
 }
 
 func (s *Server) companyBySlug(slug string) (*schedule.Company, error) {
@@ -131,18 +150,22 @@ func (s *Server) companyBySlug(slug string) (*schedule.Company, error) {
 	return &tt.Companies[i], nil
 }
 
-// AddPartner gives a partner a new API key, and makes the partner if it is new.
+// AddPartner gives a partner a new API key, and makes the partner if it is new. The process does it.
 func (s *Server) AddPartner(name string, companies []string) (key string, err error) {
+	return s.addPartner(Self(), name, companies)
+}
+
+func (s *Server) addPartner(by By, name string, companies []string) (key string, err error) {
 	key, hash := auth.NewKey()
-	_, err = s.do(func(st *State, _ time.Time) (Event, error) {
+	_, err = s.administer(by, func(st *State, _ time.Time) (Event, error) {
 		return st.Partners.AddKey(auth.ID(s.newID()), name, companies, hash)
 	})
 	return key, err
 }
 
-func (s *Server) adminPartnerList(form url.Values, _ io.Writer) (string, error) {
+func (s *Server) adminPartnerList(a *Act) (string, error) {
 	const shown = 12 // digits of a key's hash, which name it
-	since, _ := ParseLegacySince(form.Get("legacy-since"))
+	since, _ := ParseLegacySince(a.Form.Get("legacy-since"))
 	since = cmp.Or(since, s.deprecated)
 	var partners []*auth.Partner
 	var out strings.Builder
@@ -171,50 +194,48 @@ func (s *Server) adminPartnerList(form url.Values, _ io.Writer) (string, error) 
 	return strings.TrimSuffix(out.String(), "\n"), nil
 }
 
-func (s *Server) adminPartnerRevoke(form url.Values, _ io.Writer) (string, error) {
+func (s *Server) adminPartnerRevoke(a *Act) (string, error) {
 	var revoked int
-	_, err := s.do(func(st *State, _ time.Time) (Event, error) {
-		e, err := st.Partners.Revoke(form.Get("name"), form.Get("key"))
-		if err == nil {
-			revoked = len(e.Hashes)
+	_, err := s.administer(a.By, func(st *State, _ time.Time) (Event, error) {
+		e, err := st.Partners.Revoke(a.Form.Get("name"), a.Form.Get("key"))
+		if err != nil {
+			return nil, err
 		}
-		return e, err
+		revoked = len(e.Hashes)
+		return e, nil
 	})
 	return fmt.Sprintf("%d keys revoked", revoked), err
 }
 
-func (s *Server) adminTicketMove(form url.Values, _ io.Writer) (string, error) {
-	ticket, _ := booking.ParseID(form.Get("ticket"))
-	var known *booking.ID
-	target := s.newID()
-	if id, ok := booking.ParseID(form.Get("booking")); ok {
-		known, target = &id, id
-	}
-	_, err := s.do(func(st *State, _ time.Time) (Event, error) { return st.Bookings.Move(ticket, known, target) })
-	return target.String(), err
-}
-
-func (s *Server) adminTicketStatus(form url.Values, _ io.Writer) (string, error) {
-	ticket, _ := booking.ParseID(form.Get("ticket"))
-	status, _ := booking.ParseCarrier(form.Get("status"))
-	_, err := s.do(func(st *State, at time.Time) (Event, error) { return st.Bookings.SetCarrier(at, ticket, status) })
-	return status.String(), err
-}
-
 // adminRotateKeys signs offers with a new key from now on. Tokens signed before stay good for as long as they live.
-func (s *Server) adminRotateKeys(_ url.Values, _ io.Writer) (string, error) {
+// The line comes first: no key is rotated without one.
+func (s *Server) adminRotateKeys(a *Act) (string, error) {
 	s.importing.Lock()
 	defer s.importing.Unlock()
 	now, err := s.Now()
 	if err != nil {
 		return "", err
 	}
-	return "offers are signed with a new key", s.saveRing(s.ring.Load().Rotated(now, now.Add(-offerLife)))
+	ring := s.ring.Load().Rotated(now, now.Add(-offerLife))
+	if _, err := s.administer(a.By, func(*State, time.Time) (Event, error) { return new(KeysRotated), nil }); err != nil {
+		return "", err
+	}
+	if err := s.saveRing(ring); err != nil {
+		return "", fmt.Errorf("the new key could not be written, the former one stays; rotate again: %w", err)
+	}
+	return "offers are signed with a new key", nil
 }
+
+// KeysRotated says that offers are signed with a new key.
+type KeysRotated struct{}
 
 // AddUser gives a person, by e-mail address and names, an access to a company, and tells whether it made the user: of
 // one who has an account already, no name or password counts. Address and role were checked.
 func (s *Server) AddUser(p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
+	return s.addUser(Self(), p, password, slug, role)
+}
+
+func (s *Server) addUser(by By, p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
 	company, err := s.companyBySlug(slug)
 	if err != nil {
 		return false, err
@@ -223,7 +244,7 @@ func (s *Server) AddUser(p auth.Person, password, slug string, role auth.Role) (
 	if password != "" {
 		p.Password = auth.NewPassword(password) // not under the lock: it takes long
 	}
-	_, err = s.do(func(st *State, _ time.Time) (Event, error) {
+	_, err = s.administer(by, func(st *State, _ time.Time) (Event, error) {
 		e := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(company), Role: role})
 		good := password != "" && utf8.ValidString(password) && !hasControl(password)
 		if _, made = e.(*auth.UserAdded); made && !(good && validName(p.FirstName) && validName(p.LastName)) {
@@ -234,10 +255,11 @@ func (s *Server) AddUser(p auth.Person, password, slug string, role auth.Role) (
 	return made, err
 }
 
-func (s *Server) adminUserAdd(form url.Values, _ io.Writer) (string, error) {
+func (s *Server) adminUserAdd(a *Act) (string, error) {
+	form := a.Form
 	role := auth.Role(form.Get("role"))
 	p := auth.Person{Email: form.Get("email"), FirstName: form.Get("first-name"), LastName: form.Get("last-name")}
-	made, err := s.AddUser(p, form.Get("password"), form.Get("company"), role)
+	made, err := s.addUser(a.By, p, form.Get("password"), form.Get("company"), role)
 	said := fmt.Sprintf("%s is %s of %s", p.Email, role, form.Get("company"))
 	if !made {
 		said += "; name and password are as they were"
@@ -245,16 +267,16 @@ func (s *Server) adminUserAdd(form url.Values, _ io.Writer) (string, error) {
 	return said, err
 }
 
-func (s *Server) adminUserRemove(form url.Values, _ io.Writer) (string, error) {
-	_, err := s.do(func(st *State, _ time.Time) (Event, error) { return st.Accounts.Remove(form.Get("email")) })
+func (s *Server) adminUserRemove(a *Act) (string, error) {
+	_, err := s.administer(a.By, func(st *State, _ time.Time) (Event, error) { return st.Accounts.Remove(a.Form.Get("email")) })
 	return "removed; the user's sessions have ended", err
 }
 
 // adminIDToken mints an ID token of the development provider.
-func (s *Server) adminIDToken(form url.Values, _ io.Writer) (string, error) {
+func (s *Server) adminIDToken(a *Act) (string, error) {
 	if s.idpKey == nil {
 		return "", errors.New("the server trusts the identity provider of its -idp flags, not the built-in one")
 	}
 	now, err := s.Now()
-	return auth.Mint(s.idpKey, form.Get("email"), now), err
+	return auth.Mint(s.idpKey, a.Form.Get("email"), now), err
 }

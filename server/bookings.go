@@ -129,7 +129,7 @@ func (s *Server) prepare(in *newBooking, p *auth.Partner) (*booking.Sale, error)
 	case len(wrong.list) > 0:
 		return nil, wrong.err()
 	case len(legs) < len(o.legs): // one of them no longer runs as it was offered
-		return nil, &booking.SoldOut{}
+		return nil, &booking.SoldOut{Code: booking.Changed}
 	}
 	return booking.NewSale(tt, legs, fare.amounts[:len(legs)], in.currency, o.expires), nil
 }
@@ -234,7 +234,21 @@ func writeOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 	wire.Each(w, "refundRules", tickets, func(t booking.Ticket) {
 		w.Object("")
 		writeID(w, "orderId", t.ID)
-		wire.Each(w, "rules", t.Itinerary(), func(l booking.Leg) { writeRules(w, l.Run.Form) })
+		legs := t.Itinerary()
+		wire.Each(w, "rules", legs, func(l booking.Leg) { writeRules(w, l.Run.Form) })
+		if len(legs) > 1 { // each leg's share of the price follows its own rules
+			w.Array("legs")
+			for i, l := range legs {
+				w.Object("")
+				w.String("sliceId", sliceID(t.ID.String(), i))
+				w.Hundredths("amount", l.Amount)
+				w.Array("rules")
+				writeRules(w, l.Run.Form)
+				w.EndArray()
+				w.EndObject()
+			}
+			w.EndArray()
+		}
 		w.EndObject()
 	})
 }

@@ -106,6 +106,8 @@ func (s *Server) findReport(id booking.ID, company string) (x *report.Report, no
 	return x, now, errors.Join(unread, err)
 }
 
+var errNotReady = conflict(notReady, "the report is not completed yet", nil)
+
 // getDownload answers GET /v2/reports/company/orders/{id}/download with a URL that needs no session.
 func (s *Server) getDownload(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	x, now, err := s.findReport(parseID(r.PathValue("id")), p.Access.Company.ID)
@@ -113,7 +115,7 @@ func (s *Server) getDownload(w http.ResponseWriter, r *http.Request, p *auth.Pri
 		return err
 	}
 	if x.Completed.IsZero() {
-		return fail(http.StatusConflict, "CONFLICT", "the report is not completed yet")
+		return errNotReady
 	}
 	expires := slices.MinFunc([]time.Time{now.Add(linkLife), x.Completed.Add(report.Life)}, time.Time.Compare)
 	payload := append(append([]byte{0}, linkPurpose...), x.ID[:]...)

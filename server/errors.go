@@ -65,9 +65,12 @@ var (
 	errMediaType    = fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body must be application/json")
 	errUnavailable  = &failure{http.StatusServiceUnavailable, []entry{{"the server is starting or stopping", "UNAVAILABLE", nil}}, "1"}
 	errFull         = &failure{http.StatusServiceUnavailable, []entry{{"there is no room on the disk; nothing was changed", "UNAVAILABLE", nil}}, "1"}
-	errInternal     = fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
-	errUnknownFate  = fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
-	errGone         = detailed(http.StatusGone, "GONE", "the legacy interface is no longer there for you; see the migration guide",
+	// errAnswerWaits is for what the provider has answered and the journal has no room for yet.
+	errAnswerWaits = &failure{http.StatusServiceUnavailable, []entry{{"the provider has answered, and there is no room on the disk to keep the answer; " +
+		"it is kept as soon as there is: read the booking again", "UNAVAILABLE", nil}}, "1"}
+	errInternal    = fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
+	errUnknownFate = fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
+	errGone        = detailed(http.StatusGone, "GONE", "the legacy interface is no longer there for you; see the migration guide",
 		func(w *wire.Writer) { w.String("migrationGuide", guidePath) })
 )
 
@@ -122,7 +125,12 @@ func (c *complaints) err() error {
 			entries, more = entries[:fit-1], more+1
 		}
 		message := "and " + strconv.Itoa(more) + " more problems"
-		entries = append(slices.Clip(entries), entry{message, "VALIDATION_ERROR", nil})
+		var w wire.Writer
+		w.Object("")
+		w.String("field", "body")
+		w.Int("more", int64(more))
+		w.EndObject()
+		entries = append(slices.Clip(entries), entry{message, "VALIDATION_ERROR", w.B})
 	}
 	return &failure{status: http.StatusBadRequest, entries: entries}
 }
@@ -139,6 +147,25 @@ func detailed(status int, code, message string, details func(w *wire.Writer)) *f
 	details(&w)
 	w.EndObject()
 	return &failure{status: status, entries: []entry{{message, code, w.B}}}
+}
+
+// conflict is a 409, whose details say in one word why (contract §8).
+func conflict(reason booking.Code, message string, details func(w *wire.Writer)) *failure {
+	return detailed(http.StatusConflict, "CONFLICT", message, func(w *wire.Writer) {
+		w.String("reason", string(reason))
+		if details != nil {
+			details(w)
+		}
+	})
+}
+
+// notReady is the reason of a 409 that booking knows nothing of: a report whose file is still to be written.
+const notReady booking.Code = "NOT_READY"
+
+var soldOutMessages = map[booking.Code]string{
+	booking.NoSeats:  "not enough seats are left",
+	booking.Departed: "the run has left",
+	booking.Changed:  "the run is no longer what was offered; search again",
 }
 
 func writeOrders(ids []booking.ID) func(w *wire.Writer) {
@@ -162,9 +189,9 @@ func explain(err error) *failure {
 	case errors.Is(err, booking.ErrNotFound), errors.Is(err, report.ErrNotFound):
 		return errNotFound
 	case errors.As(err, &states):
-		return detailed(http.StatusConflict, "CONFLICT", states.Reason, writeOrders(states.Tickets))
+		return conflict(states.Code, states.Reason, writeOrders(states.Tickets))
 	case errors.As(err, &soldOut):
-		return detailed(http.StatusConflict, "CONFLICT", "not enough seats are left", func(w *wire.Writer) { w.Int("seatsLeft", int64(soldOut.Left)) })
+		return conflict(soldOut.Code, soldOutMessages[soldOut.Code], func(w *wire.Writer) { w.Int("seatsLeft", int64(soldOut.Left)) })
 	case errors.Is(err, store.ErrFailed):
 		return errUnknownFate
 	case errors.Is(err, store.ErrFull):

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +35,8 @@ func applyPersonalErased(s *State, now time.Time, e *PersonalErased) {
 
 // adminForget erases what the directory knows of the passengers of a booking, or of the bearer of an e-mail address: in
 // the state, in the journal, in snapshots and in reports. If it is cut short, doing it again does the rest.
-func (s *Server) adminForget(form url.Values, _ io.Writer) (string, error) {
+func (s *Server) adminForget(a *Act) (string, error) {
+	form := a.Form
 	s.importing.Lock()
 	defer s.importing.Unlock()
 	e, err := s.findPersonal(form.Get("booking"), form.Get("email"))
@@ -55,7 +54,7 @@ func (s *Server) adminForget(form url.Values, _ io.Writer) (string, error) {
 	}
 	e.Reason = form.Get("reason")
 	var by store.Stamp
-	by.Seq, err = s.do(func(_ *State, now time.Time) (Event, error) {
+	by.Seq, err = s.administer(a.By, func(_ *State, now time.Time) (Event, error) {
 		by.Time = now
 		return e, nil
 	})

@@ -161,7 +161,7 @@ func TestSignInWithAProvider(t *testing.T) {
 	if p.fetched != 2 || !strings.Contains(logged.String(), "cannot be had") {
 		t.Errorf("%d fetches; %s", p.fetched, &logged)
 	}
-	if err := s.Admin("idtoken", map[string][]string{"email": {"anna@example.com"}}, &logged); err == nil {
+	if err := s.Admin("idtoken", &Act{Form: map[string][]string{"email": {"anna@example.com"}}, Out: &logged}); err == nil {
 		t.Error("the development provider mints tokens beside another")
 	}
 }

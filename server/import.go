@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
@@ -31,12 +32,12 @@ type FeedRead struct {
 	skipped int
 }
 
-func (s *Server) adminImport(form url.Values, out io.Writer) (string, error) {
-	feed, err := ReadFeed(form, out)
+func (s *Server) adminImport(a *Act) (string, error) {
+	feed, err := ReadFeed(a.Form, a.Out)
 	if err != nil || feed == nil {
 		return "", err
 	}
-	return "", s.Adopt(feed, out)
+	return "", s.Adopt(a.By, feed, a.Out)
 }
 
 // ReadFeed reads the feed that an import's form names and reports on it line by line. It gives nothing for a dry run.
@@ -66,13 +67,13 @@ func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	return readFeed(feed, name, opt, out)
 }
 
-// Import makes a feed the timetable in force, and reports on it line by line.
+// Import makes a feed the timetable in force, and reports on it line by line. The process does it.
 func (s *Server) Import(feed fs.FS, name string, opt ImportOptions, out io.Writer) error {
 	read, err := readFeed(feed, name, opt, out)
 	if err != nil || read == nil {
 		return err
 	}
-	return s.Adopt(read, out)
+	return s.Adopt(Self(), read, out)
 }
 
 func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
@@ -104,7 +105,7 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 }
 
 // Adopt makes a feed that was read the timetable in force.
-func (s *Server) Adopt(read *FeedRead, out io.Writer) error {
+func (s *Server) Adopt(by By, read *FeedRead, out io.Writer) error {
 	s.importing.Lock()
 	defer s.importing.Unlock()
 	tables := read.feed.Tables(&s.timetable.Load().Tables)
@@ -122,7 +123,7 @@ func (s *Server) Adopt(read *FeedRead, out io.Writer) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.record(e); err != nil {
+	if _, err := s.administer(by, func(*State, time.Time) (Event, error) { return e, nil }); err != nil {
 		return err
 	}
 	s.timetable.Store(tt)

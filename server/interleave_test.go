@@ -90,14 +90,14 @@ func TestARefusalWaitsUntilWhatItSawIsDurable(t *testing.T) {
 		status int // of the pay that comes after it
 	}{
 		"a key revoked": {func(_ *testing.T, s *Server, _, _ string) {
-			s.Admin("partner-revoke", url.Values{"name": {"anna"}}, new(strings.Builder))
+			s.Admin("partner-revoke", &Act{Form: url.Values{"name": {"anna"}}, Out: new(strings.Builder)})
 		}, 401},
 		"a ticket paid": {func(t *testing.T, s *Server, key, id string) {
 			call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
 		}, 409},
 		"a ticket moved away": {func(t *testing.T, s *Server, key, id string) {
 			ticket := call(t, s, key, "GET", "/v2/bookings/"+id, "").Data.Booking.Tickets[0].ID
-			s.Admin("ticket-move", url.Values{"ticket": {ticket}, "booking": {"new"}}, new(strings.Builder))
+			s.Admin("ticket-move", &Act{Form: url.Values{"ticket": {ticket}, "booking": {"new"}}, Out: new(strings.Builder)})
 		}, 404},
 	} {
 		for _, failure := range []error{nil, errors.New("the disk does not answer")} {

@@ -88,6 +88,7 @@ func applyTimetableImported(s *State, _ time.Time, e *TimetableImported) {
 
 // apply changes the state as the event says.
 func apply(s *State, stamp store.Stamp, e Event) {
+	e = plainEvent(e)
 	kindOf(e).apply(s, stamp.Time, e)
 	follow(s, stamp, e)
 }
@@ -132,6 +133,10 @@ func of[T, S any](name string, code func(*journal, *coder, *T, *coder), in func(
 	k.code = func(j *journal, c *coder, e Event, personal *coder) {
 		c.object("", func() {
 			code(j, c, e.(*T), personal)
+			if c.optional("by", false) { // see readBy
+				c.r.Member("by")
+				c.r.Skip()
+			}
 			if c.optional("personal", false) { // the store's hash of the personal part
 				c.r.Member("personal")
 				c.r.Skip()
@@ -194,6 +199,7 @@ var kinds = []kind{
 	plain("outbox.parked", inAll, applyParked),
 	plain("outbox.retried", inAll, applyRetried),
 	plain(store.KindErased, inAll, applyPersonalErased),
+	plain("keys.rotated", inAll, func(*State, time.Time, *KeysRotated) {}),
 	plain("geolocation.set", inAll, func(s *State, _ time.Time, e *GeolocationSet) { s.Geolocation[e.Object] = e.On }),
 	plain("clock.set", inAll, func(s *State, _ time.Time, e *ClockSet) {
 		s.Clock = Clock{!e.Real, e.OffsetMs, cmp.Or(e.Began, s.Clock.Began)}
@@ -213,7 +219,7 @@ func kindOf(e Event) *kind {
 func weigh(e Event) int64 {
 	const frame, perTicket, reply = 4 << 10, 1 << 10, 64 << 10 // a longer reply draws on the reserve
 	n := frame
-	switch e := e.(type) {
+	switch e := plainEvent(e).(type) {
 	case *booking.Created:
 		for _, f := range e.Forms {
 			n += len(f.Encode())
@@ -239,9 +245,12 @@ func weigh(e Event) int64 {
 
 // encode appends an event's data and personal part.
 func (j *journal) encode(e Event, data, personal []byte) (name string, d, p []byte) {
-	k := kindOf(e)
+	k := kindOf(plainEvent(e))
 	c, own := coder{w: &wire.Writer{B: data}}, coder{w: &wire.Writer{B: personal}}
-	k.code(j, &c, e, &own)
+	k.code(j, &c, plainEvent(e), &own)
+	if a, ok := e.(*attributed); ok {
+		c.w.B = appendBy(c.w.B, a.by)
+	}
 	return k.name, c.w.B, own.w.B
 }
 
@@ -390,6 +399,9 @@ func codeSettled(c *coder, e *booking.Settled) {
 	id(c, "booking", &e.Booking)
 	codeSeats(c, &e.Seats)
 	c.string("request", &e.Request)
+	if c.optional("reason", e.Reason != "") {
+		c.string("reason", &e.Reason)
+	}
 	codeRetry(c, &e.Retry)
 	if c.optional("sends", len(e.Sends) > 0) {
 		list(c, "sends", &e.Sends, func(to *string) { c.string("", to) })

@@ -92,7 +92,7 @@ func TestLegacyDeprecatedAfterThePartnerCame(t *testing.T) {
 	}
 	until := "no legacy call  gone for it from " + since.AddDate(0, 0, 90).Format(time.RFC3339)
 	var list bytes.Buffer
-	if err := s.Admin("partner-list", nil, &list); err != nil || !strings.Contains(list.String(), until) {
+	if err := s.Admin("partner-list", &Act{Form: nil, Out: &list}); err != nil || !strings.Contains(list.String(), until) {
 		t.Errorf("%v\n%s", err, &list)
 	}
 	at = at.Add(time.Millisecond)

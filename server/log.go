@@ -89,7 +89,11 @@ func (s *story) line(l *store.Line, e Event) error {
 	if !s.shows(l.Data, e) {
 		return nil
 	}
-	_, err := fmt.Fprintf(s.out, "%s  #%d  %s  %s\n", l.Time.Format(logTime), l.Seq, l.Type, s.tell(e, l))
+	told := s.tell(e, l)
+	if by := readBy(l.Data); by != nil {
+		told += "; by " + by.String()
+	}
+	_, err := fmt.Fprintf(s.out, "%s  #%d  %s  %s\n", l.Time.Format(logTime), l.Seq, l.Type, told)
 	return err
 }
 
@@ -170,7 +174,10 @@ func (s *State) tell(e Event, l *store.Line) string {
 		if e.Unknown {
 			what = "no answer of the provider decides whether to "
 		}
-		return s.tellSettled(&booking.Settled{Ticket: e.Ticket, Request: e.Request}, l.Time, what+e.Action.String())
+		if e.Reason != "" {
+			what = "an operator answers in the provider's place, and refuses to "
+		}
+		return s.tellSettled(&booking.Settled{Ticket: e.Ticket, Request: e.Request, Reason: e.Reason}, l.Time, what+e.Action.String())
 	case *booking.TicketPaid:
 		return s.tellSettled(&e.Settled, l.Time, "paid")
 	case *booking.TicketBooked:
@@ -201,6 +208,8 @@ func (s *State) tell(e Event, l *store.Line) string {
 		return fmt.Sprintf("session %s ends: %s", e.Session, e.Reason)
 	case *PersonalErased:
 		return fmt.Sprintf("forget: the personal data of %d tickets is erased, from the lines %d: %s", len(e.Tickets), e.Lines, e.Reason)
+	case *KeysRotated:
+		return "key rotate: offers are signed with a new key"
 	case *TimetableImported:
 		return fmt.Sprintf("import: the timetable %q is in force: %d cities, %d routes, %d trips, %d rows skipped; SHA-256 %s", e.Feed, e.Cities, e.Routes, e.Trips, e.Skipped, e.Hash)
 	case *ClockSet:
@@ -215,7 +224,11 @@ func (s *State) tellSettled(e *booking.Settled, now time.Time, what string) stri
 	if e.Seats != nil {
 		what += " with a seat anew"
 	}
-	return fmt.Sprintf("%s for %s: %s; request %s", what, s.partner(b.Partner), s.ticket(e.Ticket, now), e.Request)
+	why := ""
+	if e.Reason != "" {
+		why = ", an operator answered in the provider's place: " + e.Reason
+	}
+	return fmt.Sprintf("%s for %s: %s; request %s%s", what, s.partner(b.Partner), s.ticket(e.Ticket, now), e.Request, why)
 }
 
 func (s *State) tellCreated(e *booking.Created) string {

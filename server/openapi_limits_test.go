@@ -50,7 +50,7 @@ func (v *visitor) admin(op string, pairs ...string) string {
 	for pair := range slices.Chunk(pairs, 2) {
 		form.Set(pair[0], pair[1])
 	}
-	if err := v.s.Admin(op, form, out); err != nil {
+	if err := v.s.Admin(op, &Act{Form: form, Out: out}); err != nil {
 		v.t.Fatal(err)
 	}
 	return strings.TrimSpace(out.String())

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -341,7 +339,7 @@ func (n news) letter() string {
 }
 
 // adminOutboxList lists the messages that are not sent yet.
-func (s *Server) adminOutboxList(_ url.Values, _ io.Writer) (string, error) {
+func (s *Server) adminOutboxList(*Act) (string, error) {
 	var list []*message
 	err := s.st.View(func(st *State, _ time.Time) { list = slices.Collect(maps.Values(st.Outbox.messages)) })
 	slices.SortFunc(list, func(a, b *message) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
@@ -357,9 +355,9 @@ func (s *Server) adminOutboxList(_ url.Values, _ io.Writer) (string, error) {
 }
 
 // adminOutboxRetry has a parked message tried again, or all.
-func (s *Server) adminOutboxRetry(form url.Values, _ io.Writer) (string, error) {
-	id, e := form.Get("message"), new(MessagesRetried)
-	_, err := s.do(func(st *State, _ time.Time) (Event, error) {
+func (s *Server) adminOutboxRetry(a *Act) (string, error) {
+	id, e := a.Form.Get("message"), new(MessagesRetried)
+	_, err := s.administer(a.By, func(st *State, _ time.Time) (Event, error) {
 		for _, m := range st.Outbox.messages {
 			if m.Parked != "" && (id == "all" || id == m.ID) {
 				e.IDs = append(e.IDs, m.ID)

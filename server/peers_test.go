@@ -208,7 +208,7 @@ func payForOne(t *testing.T, s *Server, key string) (ticket string) {
 func outboxList(t *testing.T, s *Server) string {
 	t.Helper()
 	var out strings.Builder
-	if err := s.Admin("outbox-list", nil, &out); err != nil {
+	if err := s.Admin("outbox-list", &Act{Form: nil, Out: &out}); err != nil {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(out.String())
@@ -296,7 +296,7 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 		if n := strings.Count(log.String(), "it is tried again"); n < 20 || n > 60 || strings.Contains(log.String(), "lesia") {
 			t.Errorf("%d attempts in three days:\n%s", n, &log)
 		}
-		if err := s.Admin("outbox-retry", map[string][]string{"message": {"all"}}, io.Discard); err != nil {
+		if err := s.Admin("outbox-retry", &Act{Form: map[string][]string{"message": {"all"}}, Out: io.Discard}); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(71 * time.Hour)
@@ -326,7 +326,7 @@ func TestWhatAMailServerAnswersDecides(t *testing.T) {
 	}
 	eventually(t, "it is parked", func() bool { return strings.Contains(outboxList(t, s), "parked: outbound: mail: data: 550") })
 	id := regexp.MustCompile(`^\S+`).FindString(outboxList(t, s))
-	if err := s.Admin("outbox-retry", map[string][]string{"message": {id}}, io.Discard); err != nil {
+	if err := s.Admin("outbox-retry", &Act{Form: map[string][]string{"message": {id}}, Out: io.Discard}); err != nil {
 		t.Error(err)
 	}
 	eventually(t, "it is sent", func() bool { return outboxList(t, s) == "0 messages are not sent" })

@@ -69,7 +69,7 @@ func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 	}
 	w.Array("slices")
 	for i, l := range legs {
-		if x := (ride{l, id + "." + strconv.Itoa(i+1), form == legacyOrder}); form == byItself {
+		if x := (ride{l, sliceID(id, i), form == legacyOrder}); form == byItself {
 			w.Record("", "id", x.id)
 		} else {
 			x.write(w)
@@ -81,6 +81,9 @@ func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 	}
 	w.EndObject()
 }
+
+// sliceID returns the id of the slice that a ticket shows of its leg i.
+func sliceID(ticket string, i int) string { return ticket + "." + strconv.Itoa(i+1) }
 
 // writeSeat writes the seat of a slice.
 func writeSeat(w *wire.Writer, slice, label string) {

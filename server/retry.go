@@ -152,7 +152,7 @@ func (a *attempt) closing(sel booking.Selection) []Event {
 }
 
 var (
-	errRunning   = fail(http.StatusConflict, "CONFLICT", "a request with this Idempotency-Key is still running; send it again for its answer")
+	errRunning   = conflict(booking.InProgress, "a request with this Idempotency-Key is still running; send it again for its answer", nil)
 	errKeyReused = fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request; each has a key of its own")
 	errKey       = invalid(problem("Idempotency-Key", "must be given once, 1 to 255 printable characters of ASCII, in double quotes or without"))
 )
@@ -233,7 +233,7 @@ func (s *Server) keepRefusal(r *http.Request, partner booking.ID, try *attempt, 
 	}
 	f := explain(err)
 	var states *booking.Conflict
-	passing := errors.As(err, &states) && states.Passing
+	passing := errors.As(err, &states) && states.Code == booking.InProgress
 	if passing || f.status != http.StatusNotFound && f.status != http.StatusConflict {
 		return err
 	}

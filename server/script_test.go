@@ -34,7 +34,10 @@ import (
 //	as NAME                   the partner that calls from here on, or nobody
 //	wait DURATION
 //	restart | crash           with, or without, closing the server
-//	provider ok|fails|fails-once
+//	provider ok|fails|fails-once|hangs  closes the server and opens it with such a provider
+//	provider-after …          the same for the next start
+//	timetable FILE OLD => NEW the demo feed, with a text of one of its files replaced, comes into force
+//	meanwhile METHOD PATH [BODY]  a request whose answer is not waited for
 //	browser NAME [like NAME]  the browser that calls from here on, with its cookies, at first those of another; or nobody
 //	settle                    lets the background come to rest
 //	list DIR                  $out is the names of its files
@@ -128,7 +131,7 @@ func (p *player) open() {
 		Dir: p.dir, Log: p.log, MaxTransfers: 1, TestClock: strings.HasPrefix(p.file, "clock"),
 		Now: func() time.Time { return time.Now().Add(scriptStart.Sub(began)) },
 	}
-	if p.provider != "" {
+	if p.provider != "" && p.provider != "none" {
 		cfg.Confirm = p.confirm
 	}
 	s, err := Open(cfg)
@@ -139,7 +142,11 @@ func (p *player) open() {
 	p.opened++
 }
 
-func (p *player) confirm(context.Context, Confirmation) error {
+func (p *player) confirm(ctx context.Context, _ Confirmation) error {
+	if p.provider == "hangs" {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	p.asking.Lock() // tickets are asked about at the same time
 	defer p.asking.Unlock()
 	switch p.provider {
@@ -224,6 +231,19 @@ func (p *player) play(line string) {
 			p.fatal("close: %v", err)
 		}
 		p.open()
+	case "provider-after":
+		p.provider = rest
+	case "timetable":
+		file, change, _ := strings.Cut(rest, " ")
+		old, instead, _ := strings.Cut(change, " => ")
+		importFeed(p.t, p.s, feedWith(p.t, map[string][][2]string{file: {{old, instead}}}))
+	case "meanwhile":
+		method, rest, _ := strings.Cut(rest, " ")
+		target, body, _ := strings.Cut(p.expand(rest), " ")
+		r := httptest.NewRequest(method, target, strings.NewReader(body))
+		r.Header.Set("x-api-key", p.vars[p.caller])
+		go p.s.ServeHTTP(httptest.NewRecorder(), r)
+		synctest.Wait()
 	case "admin", "admin!":
 		op, args, _ := strings.Cut(p.expand(rest), " ")
 		form := url.Values{}
@@ -266,7 +286,7 @@ func (p *player) holds(text string, want []string) {
 
 func (p *player) admin(op string, form url.Values, fails bool) {
 	var out bytes.Buffer
-	err := p.s.Admin(op, form, &out)
+	err := p.s.Admin(op, &Act{By{UID: 1000, User: "olena"}, form, &out})
 	if (err != nil) != fails {
 		p.fatal("admin %s: %v\n%s", op, err, &out)
 	}

@@ -44,7 +44,7 @@ type Config struct {
 	NewID     func() [16]byte  // nil: random
 	TestClock bool             // starts, or goes on with, a clock that can be moved (contract §2)
 	StartAt   time.Time        // where that starts in a directory that has none; zero is now
-	KeepClock bool             // uses the directory's clock as it is: for the command line's verbs
+	Verb      bool             // opened by a verb for one act: the directory's clock stays, and nothing runs in the background
 
 	LegacySince   time.Time   // when the legacy interface was deprecated; zero is the directory's creation
 	MaxTransfers  int         // the changes a journey may have: 0 or 1
@@ -142,7 +142,7 @@ func Open(cfg Config) (*Server, error) {
 	sc := storeConfig(s.cfg.FS)
 	sc.Log, sc.Wrote, sc.Snapshotted = s.log, s.counts.wrote, s.counts.snapshot
 	sc.Now = func(st *State) time.Time {
-		if s.cfg.TestClock || s.cfg.KeepClock {
+		if s.cfg.TestClock || s.cfg.Verb {
 			return st.Clock.at(s.cfg.Now()) // one that is not set is not ahead
 		}
 		return s.cfg.Now()
@@ -159,9 +159,9 @@ func Open(cfg Config) (*Server, error) {
 	if err := s.settleIn(start); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.askAgain()
-	s.queue.Go(s.runReports)
-	if !cfg.KeepClock {
+	if !cfg.Verb {
+		s.askAgain()
+		s.queue.Go(s.runReports)
 		s.queue.Go(s.runNotices)
 		s.queue.Go(s.runOutbox)
 	}
@@ -196,7 +196,7 @@ func (s *Server) settleIn(start time.Time) error {
 			found.Clock.Began = first
 		}
 		err = s.st.SetClock(first, &ClockSet{OffsetMs: offset.Milliseconds(), Began: found.Clock.Began})
-	case !s.cfg.TestClock && !s.cfg.KeepClock && found.Clock.Set:
+	case !s.cfg.TestClock && !s.cfg.Verb && found.Clock.Set:
 		err = s.record(&ClockSet{Real: true})
 	}
 	if err != nil {

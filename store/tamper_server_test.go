@@ -45,7 +45,7 @@ func (s *seller) admin(op string, form ...string) string {
 		values.Set(form[i], form[i+1])
 	}
 	var out strings.Builder
-	if err := s.s.Admin(op, values, &out); err != nil {
+	if err := s.s.Admin(op, &server.Act{Form: values, Out: &out}); err != nil {
 		s.t.Fatal(op, err)
 	}
 	return strings.TrimSpace(out.String())

@@ -104,6 +104,9 @@ var verbs = []verb{
 		{"key", "", "only the key with this `name`, as partner list shows it"}}},
 	{"ticket move", "TICKET BOOKING|new", "moves a ticket to another booking of the same partner", admin("ticket-move", "ticket", "booking"), nil},
 	{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid", "gives a ticket a status of the carrier's lifecycle", admin("ticket-status", "ticket", "status"), nil},
+	{"ticket asked", "", "lists the tickets that the provider was asked about and has not answered", admin("ticket-asked"), nil},
+	{"ticket answer", "TICKET confirmed|refused", "answers in the provider's place about a ticket that it was asked about", admin("ticket-answer", "ticket", "answer"), []option{
+		{"reason", "", "`why`: it stands in the journal"}}},
 	{"user add", "", "gives a company user an access; a new user's password is the first line of standard input", admin("user-add"), []option{
 		{"email", "", "the user's e-mail `address`"},
 		{"first-name", "", "a new user's first `name`"},

@@ -243,7 +243,7 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	admin := &http.Server{Handler: s.AdminHandler(), ReadHeaderTimeout: 10 * time.Second}
+	admin := &http.Server{Handler: s.AdminHandler(), ConnContext: server.AdminConnContext, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		if err := admin.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			ended <- err

@@ -269,15 +269,16 @@ func (p *Process) adminCall(path, op string, form url.Values) error {
 // adminHere opens the directory for one operation; while another verb has it, it tries again for five seconds. An
 // import reads its feed first: one that is refused leaves no trace.
 func (c *call) adminHere(op string, form url.Values) error {
-	do := func(s *server.Server) error { return s.Admin(op, form, c.Stdout) }
+	by := server.Self()
+	do := func(s *server.Server) error { return s.Admin(op, &server.Act{By: by, Form: form, Out: c.Stdout}) }
 	if op == "import" {
 		feed, err := server.ReadFeed(form, c.Stdout)
 		if err != nil || feed == nil {
 			return err
 		}
-		do = func(s *server.Server) error { return s.Adopt(feed, c.Stdout) }
+		do = func(s *server.Server) error { return s.Adopt(by, feed, c.Stdout) }
 	}
-	cfg := server.Config{Dir: c.dir, Log: c.logger(c.Stderr, slog.LevelWarn), KeepClock: true}
+	cfg := server.Config{Dir: c.dir, Log: c.logger(c.Stderr, slog.LevelWarn), Verb: true}
 	s, err := server.Open(cfg)
 	for end := time.Now().Add(5 * time.Second); errors.Is(err, store.ErrLocked) && time.Now().Before(end) && !running(c.dir); {
 		<-time.After(20 * time.Millisecond)

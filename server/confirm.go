@@ -1,0 +1,145 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/outbound"
+	"waybill/store"
+)
+
+// What the provider is asked, and what becomes of its answers. A ticket is first marked as asked, by a durable line; it
+// stays so until an answer is kept. Nothing but an answer settles it: neither a start without a provider, nor a verb
+// that opens the directory, nor a disk that has no room for the answer just then.
+
+// maxConfirming is how many tickets of one request are confirmed at a time.
+const maxConfirming = 16
+
+// confirm asks the provider about each ticket, all at a time, and commits each answer by itself: tickets that are not
+// confirmed do not undo the others.
+func (s *Server) confirm(ctx context.Context, asked []Confirmation) (last uint64, err error) {
+	answers := make([]verdict, len(asked))
+	var wg sync.WaitGroup
+	room := make(chan struct{}, maxConfirming)
+	for i, c := range asked {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			answers[i] = s.confirmOne(ctx, c)
+		})
+	}
+	wg.Wait()
+	var undone []booking.ID
+	for i, a := range answers {
+		last = max(last, a.seq)
+		err = cmp.Or(err, a.err)
+		if a.refusal != nil {
+			undone = append(undone, asked[i].Ticket)
+		}
+	}
+	if err == nil && undone != nil {
+		err = detailed(http.StatusInternalServerError, "PROVIDER_FAILED", "the provider did not confirm these tickets", writeOrders(undone))
+	}
+	return last, err
+}
+
+// verdict is what the provider said of a ticket, and the line that keeps it.
+type verdict struct {
+	refusal error // nil: it confirmed
+	seq     uint64
+	err     error // it could not be kept
+}
+
+// confirmOne asks about one ticket and commits the answer.
+func (s *Server) confirmOne(ctx context.Context, c Confirmation) verdict {
+	refusal := s.cfg.Confirm(ctx, c)
+	said := booking.Confirm
+	switch {
+	case refusal == nil:
+	case errors.Is(refusal, outbound.ErrRefused):
+		said = booking.Refuse
+	case s.base.Err() != nil: // it was broken off: the next start asks again
+		return verdict{refusal: refusal, err: errUnavailable}
+	default:
+		said = booking.Silence
+	}
+	if refusal != nil {
+		s.log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", refusal)
+	}
+	seq, err := s.keepAnswer(ctx, c.Ticket, said)
+	return verdict{refusal, seq, err}
+}
+
+// keepAnswer commits an answer. On a full disk it waits for room until ctx is over, and then goes on in the background:
+// the answer will not come again.
+func (s *Server) keepAnswer(ctx context.Context, ticket booking.ID, said booking.Verdict) (seq uint64, err error) {
+	defer wake(s.posted)
+	keep := func(st *State, now time.Time) ([]Event, error) {
+		e, err := st.Bookings.Answer(ticket, said, "", s.messenger != nil)
+		events := []Event{e}
+		if said != booking.Confirm { // its window may be over by now
+			events = append(events, unnoticed(st, now, ticket)...)
+		}
+		return events, err
+	}
+	seq, err = s.updateWithRoom(ctx, keep, nil)
+	if !errors.Is(err, store.ErrFull) {
+		return seq, err
+	}
+	s.log.Warn("the provider's answer is kept as soon as the disk has room", "ticket", ticket)
+	s.background.Go(func() {
+		if _, err := s.updateWithRoom(s.base, keep, nil); err != nil {
+			s.log.Warn("the provider's answer was not kept; the next start asks again", "ticket", ticket, "err", err)
+			return
+		}
+		wake(s.posted)
+	})
+	return 0, errAnswerWaits
+}
+
+// lookForRoom is how often a full disk is tried again.
+const lookForRoom = 250 * time.Millisecond
+
+// updateWithRoom is Update for what must be kept: on a full disk it tries again until ctx is over. Then its error is
+// store.ErrFull, and nothing was changed by it.
+func (s *Server) updateWithRoom(ctx context.Context, decide func(*State, time.Time) ([]Event, error), after func(*State, time.Time)) (uint64, error) {
+	for {
+		seq, err := s.st.Update(decide, after)
+		if !errors.Is(err, store.ErrFull) {
+			return seq, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, err
+		case <-s.base.Done():
+			return 0, err
+		case <-time.After(lookForRoom):
+		}
+	}
+}
+
+// askAgain asks the provider about every ticket whose answer a crash has swallowed. A server without a provider has
+// nobody to ask: what was asked stays so, and the log says how to go on.
+func (s *Server) askAgain() {
+	var list []Confirmation
+	s.st.View(func(st *State, _ time.Time) {
+		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
+			list = append(list, Confirmation{ask.Key.String(), t.Asked, b.ID, t.ID})
+		})
+	})
+	if len(list) > 0 && s.cfg.Confirm == nil {
+		s.log.Warn("tickets wait for the answer of a provider, and none is configured; they stay as they are until -provider-url names it, or an operator answers",
+			"tickets", len(list), "list", "waybill ticket asked", "answer", "waybill ticket answer")
+		return
+	}
+	s.background.Go(func() {
+		if _, err := s.confirm(s.base, list); err != nil {
+			s.log.Error("not all tickets that the provider had been asked about are confirmed", "err", err)
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"waybill/booking"
+)
+
+// What an operator does with single tickets: moves them, gives them a status of the carrier's, and answers in the
+// provider's place.
+
+// adminTicketMove moves a ticket to another booking of its partner. Where its window is over, the notice of that comes
+// before.
+func (s *Server) adminTicketMove(a *Act) (string, error) {
+	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
+	var known *booking.ID
+	target := s.newID()
+	if id, ok := booking.ParseID(a.Form.Get("booking")); ok {
+		known, target = &id, id
+	}
+	_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		e, err := st.Bookings.Move(ticket, known, target)
+		if err != nil {
+			return nil, err
+		}
+		return append(unnoticed(st, now, ticket), &attributed{e, a.By}), nil
+	}, nil)
+	return target.String(), err
+}
+
+func (s *Server) adminTicketStatus(a *Act) (string, error) {
+	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
+	status, _ := booking.ParseCarrier(a.Form.Get("status"))
+	_, err := s.administer(a.By, func(st *State, at time.Time) (Event, error) {
+		e, err := st.Bookings.SetCarrier(at, ticket, status)
+		if err != nil {
+			return nil, err
+		}
+		return e, nil
+	})
+	return status.String(), err
+}
+
+// adminTicketAsked lists the tickets that a provider was asked about and has not answered.
+func (s *Server) adminTicketAsked(*Act) (string, error) {
+	var out strings.Builder
+	n := 0
+	err := s.st.View(func(st *State, _ time.Time) {
+		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
+			n++
+			fmt.Fprintf(&out, "%s  of booking %s  asked to %s under the id %s\n", t.ID, b.ID, t.Asked, ask.Key)
+		})
+	})
+	return fmt.Sprintf("%s%d tickets wait for the provider's answer", &out, n), err
+}
+
+// verdicts are what an operator can answer.
+var verdicts = map[string]booking.Verdict{"confirmed": booking.Confirm, "refused": booking.Refuse}
+
+// adminTicketAnswer answers in the provider's place about a ticket that it was asked about. A server that has a provider
+// asks it again by itself, so that there the answer is the provider's alone.
+func (s *Server) adminTicketAnswer(a *Act) (string, error) {
+	if s.cfg.Confirm != nil {
+		return "", errors.New("a provider is configured, and its answer settles the ticket; to answer in its place stop the server, or start it without -provider-url")
+	}
+	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
+	verdict := verdicts[a.Form.Get("answer")]
+	said := ""
+	_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		e, err := st.Bookings.Answer(ticket, verdict, a.Form.Get("reason"), s.messenger != nil)
+		if err != nil {
+			return nil, fmt.Errorf("ticket %s has not been asked about, or was answered; waybill ticket asked lists those that wait", ticket)
+		}
+		events := []Event{&attributed{e, a.By}}
+		if verdict != booking.Confirm { // its window may be over by now
+			events = append(events, unnoticed(st, now, ticket)...)
+		}
+		return events, nil
+	}, func(st *State, now time.Time) {
+		_, t := st.Bookings.AnyTicket(ticket)
+		status, payment := t.Status(now)
+		said = fmt.Sprintf("%s is %s/%s", ticket, status, payment)
+	})
+	wake(s.posted)
+	return said, err
+}
