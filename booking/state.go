@@ -283,22 +283,24 @@ type SoldOut struct {
 
 func (e *SoldOut) Error() string { return fmt.Sprintf("only %d seats are left (%s)", e.Left, e.Code) }
 
-// Create decides on a new booking for the passengers of e, whose seats it fills
-// in. All get seats or none does (contract §8); then the error is *SoldOut; that of an offer gone by is ErrExpired.
-func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) {
+// Create decides on a new booking for the passengers of a request, with seats for its tickets. All get seats or none does
+// (contract §8); then the error is *SoldOut; that of an offer gone by is ErrExpired. The request stays as it is.
+func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, error) {
 	if !now.Before(sale.until) {
 		return nil, ErrExpired
 	}
 	if !sale.runs[0].Dep(sale.legs[0].From).After(now) {
 		return nil, &SoldOut{Code: Departed}
 	}
+	e := *request
+	e.Tickets = slices.Clone(request.Tickets)
 	left := schedule.MaxSeats
 	for i, run := range sale.runs {
 		held := cmp.Or(s.seatings[run.key()], new(seating))
 		free := held.free(run.Form, sale.legs[i].From, sale.legs[i].To, now)
 		left = min(left, free.count())
 		for k, seat := range free.together(len(e.Tickets)) {
-			e.Tickets[k].Seats = append(e.Tickets[k].Seats, seat)
+			e.Tickets[k].Seats = append(slices.Clip(e.Tickets[k].Seats), seat)
 		}
 		if s.runs[run.ID] == nil {
 			e.Runs = append(e.Runs, run)
@@ -311,7 +313,7 @@ func (s *State) Create(now time.Time, sale *Sale, e *Created) (*Created, error) 
 		return nil, &SoldOut{Code: NoSeats, Left: left}
 	}
 	e.Currency, e.Legs = sale.currency, sale.legs
-	return e, nil
+	return &e, nil
 }
 
 func (s *State) ApplyCreated(now time.Time, e *Created) {

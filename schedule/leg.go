@@ -97,6 +97,7 @@ type Form struct {
 	Discounts []Discount   `json:"discounts,omitempty"`
 
 	key  string
+	size int64 // of its JSON
 	trip uint64
 }
 
@@ -129,7 +130,8 @@ func (t *Timetable) Form(trip int32) *Form {
 		call.City.Names, call.Stop.City = Names{}, 0
 		f.Stops = append(f.Stops, call)
 	}
-	f.key, f.trip = formKey(f.Encode()), t.keys[trip]
+	data := f.Encode()
+	f.key, f.size, f.trip = formKey(data), int64(len(data)), t.keys[trip]
 	t.forms[trip].CompareAndSwap(nil, f)
 	return t.forms[trip].Load()
 }
@@ -139,6 +141,9 @@ func (f *Form) TripKey() uint64 { return f.trip }
 
 // Key gives the name of a form: a hash of its content, 16 URL-safe characters.
 func (f *Form) Key() string { return f.key }
+
+// Size returns how many bytes Encode returns.
+func (f *Form) Size() int64 { return f.size }
 
 // Encode gives the form as JSON.
 func (f *Form) Encode() []byte {
@@ -151,7 +156,7 @@ func (f *Form) Encode() []byte {
 
 // DecodeForm reads what Encode gave.
 func DecodeForm(data []byte) (*Form, error) {
-	f := &Form{key: formKey(data)}
+	f := &Form{key: formKey(data), size: int64(len(data))}
 	err := json.Unmarshal(data, f)
 	f.trip = tripKey(f.Trip)
 	if err == nil && len(f.Stops) < 2 {

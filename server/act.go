@@ -54,6 +54,7 @@ func (s *Server) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner)
 func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.Action, try *attempt, after func(*State, time.Time)) (seq uint64, err error) {
 	var asked []Confirmation
 	seq, err = s.st.Update(func(st *State, now time.Time) (events []Event, err error) {
+		asked = nil // it may be decided again
 		if action == booking.Cancel {
 			list, err := st.Bookings.Cancel(now, sel, requestID(r))
 			for _, e := range list {

@@ -55,6 +55,7 @@ func CheckForm(op string, form url.Values) (err error) {
 			err = fmt.Errorf(format, args...)
 		}
 	}
+	reason := form.Get("reason")
 	ticket, sold, status, email := form.Get("ticket"), form.Get("booking"), form.Get("status"), form.Get("email")
 	fare, isUser, isForget := form.Get("fare-per-km"), op == "user-add", op == "forget"
 	_, isTicket := booking.ParseID(ticket)
@@ -77,7 +78,8 @@ func CheckForm(op string, form url.Values) (err error) {
 	wrong(isUser && form.Get("company") == "", "-company must be given")
 	wrong(isForget && form.Has("booking") == form.Has("email"), "one of -booking and -email must be given")
 	wrong(isForget && form.Has("booking") && !isBooking, "%q is not a booking's id", sold)
-	wrong((isForget || op == "ticket-answer") && strings.TrimSpace(form.Get("reason")) == "", "-reason must be given")
+	wrong((isForget || op == "ticket-answer") && strings.TrimSpace(reason) == "", "-reason must be given")
+	wrong(utf8.RuneCountInString(reason) > maxReason, "-reason has more than %d characters", maxReason)
 	hasEmail := isUser || op == "idtoken" || isForget && form.Has("email")
 	wrong(hasEmail && !ValidEmail(email), "-email %q is not an e-mail address", email)
 	return err

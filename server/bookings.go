@@ -68,7 +68,8 @@ func readNewBooking(r *wire.Reader, ignored []string) *newBooking {
 // create sells what a request asks for. It gives the booking, the instant, and the number of its line.
 func (s *Server) create(request string, p *auth.Partner, in *newBooking, try *attempt) (b *booking.Booking, now time.Time, seq uint64, err error) {
 	try.answered(http.StatusCreated, oneBooking(&b, &now))
-	for {
+	const tries = 3 // an import between a look-up and its decision makes another necessary
+	for range tries {
 		sale, err := s.prepare(in, p)
 		if err != nil {
 			return nil, now, 0, err
@@ -87,8 +88,8 @@ func (s *Server) create(request string, p *auth.Partner, in *newBooking, try *at
 		if !errors.Is(err, booking.ErrExpired) {
 			return b, now, seq, err
 		}
-		// What was looked up holds no more: look again.
 	}
+	return nil, now, 0, errChanging
 }
 
 // prepare looks up what the offer of a request sells. What is wrong with the

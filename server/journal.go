@@ -215,34 +215,6 @@ func kindOf(e Event) *kind {
 	return &kinds[i]
 }
 
-// weigh tells how many bytes an event's line has at most, names of a feed being no longer than a few hundred.
-func weigh(e Event) int64 {
-	const frame, perTicket, reply = 4 << 10, 1 << 10, 64 << 10 // a longer reply draws on the reserve
-	n := frame
-	switch e := plainEvent(e).(type) {
-	case *booking.Created:
-		for _, f := range e.Forms {
-			n += len(f.Encode())
-		}
-		for _, r := range e.Runs {
-			n += perTicket + 16*len(r.Offsets)
-		}
-		for _, p := range e.Passengers {
-			n += perTicket + 2*len(p)
-		}
-		if e.Retry != nil {
-			n += reply
-		}
-	case *booking.TicketsCanceled:
-		if n += perTicket * len(e.Tickets); e.Retry != nil {
-			n += reply
-		}
-	case *Answered:
-		n += reply
-	}
-	return int64(n)
-}
-
 // encode appends an event's data and personal part.
 func (j *journal) encode(e Event, data, personal []byte) (name string, d, p []byte) {
 	k := kindOf(plainEvent(e))

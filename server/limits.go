@@ -21,6 +21,9 @@ const (
 	maxPhones           = 10  // of a passenger
 	maxName             = 100 // characters
 
+	// Of an act of an operator's.
+	maxReason = 500 // characters
+
 	// Of a page: take.
 	maxBookings = 50
 	maxReports  = 50

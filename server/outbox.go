@@ -254,6 +254,7 @@ func (s *Server) recordSent(list []*message) error {
 	var forgotten []booking.ID
 	_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
 		e := new(MessagesSent)
+		forgotten = nil // it may be decided again
 		for _, m := range list {
 			if st.Outbox.messages[m.ID] != nil {
 				e.IDs = append(e.IDs, m.ID)
@@ -356,8 +357,9 @@ func (s *Server) adminOutboxList(*Act) (string, error) {
 
 // adminOutboxRetry has a parked message tried again, or all.
 func (s *Server) adminOutboxRetry(a *Act) (string, error) {
-	id, e := a.Form.Get("message"), new(MessagesRetried)
+	id, retried := a.Form.Get("message"), 0
 	_, err := s.administer(a.By, func(st *State, _ time.Time) (Event, error) {
+		e := new(MessagesRetried)
 		for _, m := range st.Outbox.messages {
 			if m.Parked != "" && (id == "all" || id == m.ID) {
 				e.IDs = append(e.IDs, m.ID)
@@ -366,8 +368,9 @@ func (s *Server) adminOutboxRetry(a *Act) (string, error) {
 		if slices.Sort(e.IDs); e.IDs == nil {
 			return nil, fmt.Errorf("no parked message is %s; waybill outbox list shows them", id)
 		}
+		retried = len(e.IDs)
 		return e, nil
 	})
 	wake(s.posted)
-	return fmt.Sprintf("%d messages are tried again", len(e.IDs)), err
+	return fmt.Sprintf("%d messages are tried again", retried), err
 }

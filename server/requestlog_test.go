@@ -38,6 +38,9 @@ func (p *player) checkLog() {
 			p.fatal("the log shows %q", secret)
 		}
 	}
+	if strings.Contains(p.logged.String(), "larger than they were weighed") {
+		p.fatal("a line is larger than its weight: %s", &p.logged)
+	}
 	if strings.HasSuffix(p.file, ".txt") && p.resp != nil && !strings.Contains(p.logged.String(), `"msg":"request"`) {
 		p.fatal("the log has no request")
 	}

@@ -30,6 +30,7 @@ type disk struct {
 	locked bool
 
 	limited bool // there are only
+	quota   bool // it is a share of the disk that is limited
 	free    int64
 
 	calls  int                        // that change something

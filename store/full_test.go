@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -158,4 +159,100 @@ func allocated(t *testing.T, dir string) map[string]int64 {
 		sizes[name] = info.Sys().(*syscall.Stat_t).Blocks * 512
 	}
 	return sizes
+}
+
+// Contract §12: a line larger than what is always reserved is written where the disk has room for it, and is refused
+// before anything of it is done where it has not. Neither ends the store.
+func TestLinesLargerThanTheReserve(t *testing.T) {
+	for _, disk := range []struct {
+		name  string
+		free  int64
+		sizes []int // of the texts, in MiB
+		fits  []bool
+	}{
+		{"room for all", 1 << 30, []int{2, 5, 20, 1}, []bool{true, true, true, true}},
+		{"room for small ones", 4 << 20, []int{6, 0, 20, 0}, []bool{false, true, false, true}},
+	} {
+		t.Run(disk.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDisk()
+				d.limited, d.free = true, disk.free
+				st := open(t, config(d))
+				for i, size := range disk.sizes {
+					before := look(t, st).total
+					_, err := st.Update(func(*sum, time.Time) ([]add, error) {
+						return []add{{N: 1, Text: strings.Repeat("x", size<<20)}}, nil
+					}, nil)
+					if fits := err == nil; fits != disk.fits[i] || err != nil && !errors.Is(err, store.ErrFull) {
+						t.Errorf("a line of %d MiB: %v", size, err)
+					}
+					if now := look(t, st).total; (now > before) != disk.fits[i] {
+						t.Errorf("a line of %d MiB: the total was %d and is %d", size, before, now)
+					}
+				}
+				select {
+				case <-st.Failed():
+					t.Error("the store has failed")
+				default:
+				}
+				closeStore(t, st)
+			})
+		})
+	}
+}
+
+// Contract §12: many large updates at a time, and none is lost or ends the store.
+func TestManyLargeLinesAtATime(t *testing.T) {
+	d := newDisk()
+	d.limited, d.free = true, 1<<30
+	cfg := config(d)
+	cfg.SegmentBytes = 16 << 20
+	st := open(t, cfg)
+	var wg sync.WaitGroup
+	for range 32 {
+		wg.Go(func() {
+			if _, err := st.Update(func(*sum, time.Time) ([]add, error) {
+				return []add{{N: 1, Text: strings.Repeat("x", 3<<20)}}, nil
+			}, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := look(t, st).total; got != 32 {
+		t.Errorf("the total is %d", got)
+	}
+	closeStore(t, st)
+}
+
+// Contract §12: a quota that is used up is a full disk, also where a new file is to be begun.
+func TestQuotasAreFullDisks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		d.quota = true
+		d.limited, d.free = true, 32<<20
+		cfg := config(d)
+		cfg.SegmentBytes = 1 << 10
+		st := open(t, cfg)
+		put(t, st, add{N: 1, Text: strings.Repeat("x", 2<<10)})
+		d.mu.Lock()
+		d.free = 0
+		d.mu.Unlock()
+		var err error
+		for n := 0; err == nil && n < 1000; n++ {
+			_, err = st.Update(func(*sum, time.Time) ([]add, error) {
+				return []add{{N: 1, Text: strings.Repeat("x", 64<<10)}}, nil
+			}, nil)
+		}
+		if !errors.Is(err, store.ErrFull) {
+			t.Errorf("%v, want ErrFull", err)
+		}
+		d.mu.Lock()
+		d.free = 32 << 20
+		d.mu.Unlock()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		put(t, st, add{N: 1})
+		closeStore(t, st)
+	})
 }

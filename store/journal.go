@@ -208,6 +208,7 @@ const (
 // run writes batch after batch until kick is closed. After a failure it only waits for that.
 func (st *Store[S, E]) run() {
 	defer close(st.ended)
+	defer func() { st.found(st.takeSearch(), true) }()
 	var again <-chan time.Time // when to look for room on a full disk
 	for {
 		select {
@@ -229,42 +230,83 @@ func (st *Store[S, E]) run() {
 		if b != nil {
 			st.finish(b, st.write(b))
 		}
-		if again = nil; !dead && !st.makeRoom() {
+		again = nil
+		if !dead && !st.makeRoom() {
 			again = time.After(lookForRoom)
+		}
+		if dead {
+			st.found(st.takeSearch(), true) // who tries again is told of the failure
 		}
 	}
 }
 
 const (
-	reserve     = 1 << 20 // bytes that are always reserved beyond all that is queued; without them an update is refused
-	plenty      = 8 << 20 // are reserved at a time, where there are as many; more than can be queued meanwhile
+	reserve     = 1 << 20   // bytes that are always reserved beyond all that is queued; without them an update is refused
+	ordinary    = 256 << 10 // that most updates need at most: with less beyond the reserve the disk counts as full
+	plenty      = 8 << 20   // are reserved at a time, where there are as many; more than can be queued meanwhile
 	lookForRoom = 500 * time.Millisecond
 )
 
-// allot reserves room in a file beyond a size, plenty if the disk has as much, and tells up to where.
-func allot(f File, size int64) (end int64, err error) {
-	for more := int64(plenty); more >= reserve; more /= 2 {
-		if err = f.Reserve(size + more); err == nil {
+// allot reserves room in a file beyond a size, plenty if the disk has as much, but at least so many bytes, and returns
+// up to where.
+func allot(f File, size, least int64) (end int64, err error) {
+	for more := max(plenty, least); ; more = max(more/2, least) {
+		err = f.Reserve(size + more)
+		if err == nil {
 			return size + more, nil
 		}
+		if more == least {
+			return size, err
+		}
 	}
-	return size, err
 }
 
-// makeRoom reserves room on the disk for the lines to come, and tells whether there is enough.
+// noSpace reports whether an error says that a disk, or somebody's share of it, is full.
+func noSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// takeSearch returns the search for room that is asked for, nil where none is. Later ones begin another.
+func (st *Store[S, E]) takeSearch() *search {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	wanted := st.wanted
+	st.wanted = nil
+	return wanted
+}
+
+// found ends a search.
+func (st *Store[S, E]) found(wanted *search, found bool) {
+	if wanted != nil {
+		wanted.found = found
+		close(wanted.done)
+	}
+}
+
+// makeRoom reserves room on the disk for the lines to come, and for those that an update waits to hand in, and reports
+// whether there is enough for others.
 func (st *Store[S, E]) makeRoom() bool {
-	w := &st.w
+	w, wanted := &st.w, st.takeSearch()
+	least := int64(reserve + ordinary)
+	if wanted != nil {
+		least += wanted.bytes
+	}
 	st.mu.Lock()
 	room, queued := st.room, st.pending.weight
 	st.mu.Unlock()
-	if room >= plenty/2 {
+	if room >= plenty/2 && room >= least {
+		st.found(wanted, true)
 		return true
 	}
-	end, err := allot(w.file, w.size+queued)
+	end, err := allot(w.file, w.size+queued, least)
+	found := err == nil
+	if !found && wanted != nil {
+		end, err = allot(w.file, w.size+queued, reserve+ordinary) // for the others
+	}
+	defer st.found(wanted, found)
 	w.end = max(w.end, end)
 	st.mu.Lock()
 	st.room = w.end - w.size - st.pending.weight
-	enough := st.room >= reserve
+	enough := st.room >= reserve+ordinary
+	st.full = !enough
 	st.mu.Unlock()
 	switch {
 	case enough && w.full:
@@ -320,6 +362,9 @@ func (st *Store[S, E]) write(b *batch[E]) error {
 		e.Head = w.add(e.Stamp, kind, w.data, w.personal)
 		w.begin = w.begin || kind == KindErased
 	}
+	if size := int64(len(w.buf)); size > b.weight { // it draws on the reserve, and may be more than that
+		st.cfg.Log.Error("lines of the journal are larger than they were weighed", "bytes", size, "weighed", b.weight, "last", w.next.Seq)
+	}
 	return st.flush()
 }
 
@@ -361,6 +406,26 @@ func (st *Store[S, E]) flush() error {
 	return nil
 }
 
+// moveRoom reserves room in a new file for what is to be written now and for all that is pending, and returns up to
+// where. From then on the room is that of the new file.
+func (st *Store[S, E]) moveRoom(f File) (end int64, err error) {
+	now := int64(len(st.w.buf))
+	st.mu.Lock()
+	queued := st.pending.weight
+	st.mu.Unlock()
+	if end, err = allot(f, now+queued, reserve); err != nil {
+		return 0, err
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	room := end - now - st.pending.weight
+	if room < 0 { // more has come meanwhile than there is room for
+		return 0, syscall.ENOSPC
+	}
+	st.room = room
+	return end, nil
+}
+
 // rotate goes on in a new file. The full one is durable already; it is sealed
 // only once the new one is, so that the last file can always be appended to.
 func (st *Store[S, E]) rotate() error {
@@ -368,11 +433,11 @@ func (st *Store[S, E]) rotate() error {
 	var end int64
 	f, err := fsys.Create(name)
 	if err == nil {
-		if end, err = allot(f, int64(len(st.w.buf))); err != nil {
+		if end, err = st.moveRoom(f); err != nil {
 			err = errors.Join(err, f.Close())
 		}
 	}
-	if errors.Is(err, syscall.ENOSPC) {
+	if noSpace(err) {
 		// The journal goes on in the full file, where room is reserved. The other must not be there then.
 		if err = fsys.Remove(name); err == nil || errors.Is(err, fs.ErrNotExist) {
 			err = fsys.SyncDir("journal")

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"slices"
+	"syscall"
 )
 
 // node is a file or a directory, under whatever names.
@@ -116,6 +117,9 @@ func (h *handle) Reserve(size int64) error {
 		return errKilled
 	}
 	if more := size - int64(len(h.f.data)); h.d.limited && more > h.d.free {
+		if h.d.quota {
+			return syscall.EDQUOT
+		}
 		return errFull
 	}
 	return nil

@@ -65,7 +65,7 @@ func (st *Store[S, E]) recover() error {
 	st.snapBytes.Store(r.thawed)
 	st.state, st.seq, st.last = r.state, r.head.Seq+1, r.head.Time
 	st.w = writer{file: file, size: r.size, head: r.head, next: r.head}
-	if st.w.end, err = allot(file, r.size); err != nil {
+	if st.w.end, err = allot(file, r.size, reserve); err != nil {
 		return err
 	}
 	st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)

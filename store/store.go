@@ -85,7 +85,7 @@ type Config[S, E any] struct {
 	// without the lock and writes the state as it was.
 	Freeze       func(S) func(io.Writer) error
 	Thaw         func(io.Reader) (S, error) // reads what Freeze wrote
-	Weigh        func(E) int64              // how many bytes the event's line has at most; called under the lock
+	Weigh        func(S, E) int64           // how many bytes the event's line has at most; called under the lock, before Apply
 	SegmentBytes int64                      // from which a journal file is followed by a new one; 0 is 64 MiB
 	// Wrote, unless it is nil, is told of each write of the journal: its lines, its bytes, and how long its sync took.
 	Wrote       func(lines, bytes int, sync time.Duration)
@@ -112,8 +112,10 @@ type Store[S, E any] struct {
 	pending  *batch[E] // not yet taken by the writer
 	inflight *batch[E] // being written; nil when none is
 	closed   bool
-	err      error // ErrFailed, once the journal cannot be written
-	room     int64 // bytes reserved on the disk that nothing pending or being written needs
+	err      error   // ErrFailed, once the journal cannot be written
+	room     int64   // bytes reserved on the disk that nothing pending or being written needs
+	full     bool    // the writer has found no more room
+	wanted   *search // room that updates wait for; nil while none does
 
 	kick   chan struct{} // tells the writer that something is pending
 	ended  chan struct{} // closed when the writer has ended
@@ -181,7 +183,63 @@ func (st *Store[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
 // Update calls decide under the lock, applies the events it returns and journals them, each in a line of its own, at the
 // instant given to decide. after, unless it is nil, then sees the state as these events left it. Update returns the
 // number of the last of these lines, once all is durable; an error of decide is returned as it is and changes nothing.
+//
+// Where the lines are larger than the room that is reserved for them, the writer is asked for more, and decide is called
+// again: it must start from nothing each time.
 func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, error) {
+	for {
+		seq, err := st.update(decide, after)
+		var heavy *tooHeavy
+		if !errors.As(err, &heavy) {
+			return seq, err
+		}
+		if !st.askForRoom(heavy.bytes) {
+			return 0, ErrFull
+		}
+		// There is room, unless another update has taken it meanwhile; one of them always gets on.
+	}
+}
+
+// tooHeavy is the error of events whose lines have more bytes than are reserved.
+type tooHeavy struct{ bytes int64 }
+
+func (e *tooHeavy) Error() string { return fmt.Sprintf("store: %d bytes are not reserved", e.bytes) }
+
+// A search for room is what updates wait for whose lines have more bytes than are reserved.
+type search struct {
+	bytes int64         // the most that one of them needs
+	done  chan struct{} // closed once the writer has looked
+	found bool          // read after done
+}
+
+// askForRoom has the writer reserve room for so many bytes, and reports whether there was as much. Where the store can no
+// longer be used it reports true: to try again says why.
+func (st *Store[S, E]) askForRoom(bytes int64) (found bool) {
+	st.mu.Lock()
+	if st.usable() != nil {
+		st.mu.Unlock()
+		return true
+	}
+	if st.wanted == nil {
+		st.wanted = &search{done: make(chan struct{})}
+	}
+	wanted := st.wanted
+	wanted.bytes = max(wanted.bytes, bytes)
+	st.wakeWriter()
+	st.mu.Unlock()
+	<-wanted.done
+	return wanted.found
+}
+
+// wakeWriter tells the writer that there is something to do. The lock is held, and the store is not closed.
+func (st *Store[S, E]) wakeWriter() {
+	select {
+	case st.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, error) {
 	var seq uint64
 	var refused error
 	wait, err := st.view(func(s S, now time.Time) {
@@ -200,8 +258,16 @@ func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func
 // commit applies events and hands them to the writer. It takes the room that they need on the disk, so that no line
 // is ever begun that cannot be ended. The lock is held.
 func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
-	if st.room < reserve {
+	if st.full {
 		return ErrFull
+	}
+	weights, total := make([]int64, len(events)), int64(0)
+	for i, e := range events {
+		weights[i] = st.cfg.Weigh(st.state, e)
+		total += weights[i]
+	}
+	if st.room-total < reserve {
+		return &tooHeavy{total}
 	}
 	// An Apply that panics leaves a state nobody decided: nothing may build on it.
 	whole := false
@@ -210,10 +276,9 @@ func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
 			st.fail(fmt.Errorf("%w: an event could not be applied", ErrFailed))
 		}
 	}()
-	for _, e := range events {
-		weight := st.cfg.Weigh(e)
-		st.room -= weight
-		st.pending.weight += weight
+	for i, e := range events {
+		st.room -= weights[i]
+		st.pending.weight += weights[i]
 		st.seq++
 		stamp := Stamp{st.seq, st.last}
 		st.cfg.Apply(st.state, stamp, e)
@@ -223,10 +288,7 @@ func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
 		after(st.state, st.last)
 	}
 	whole = true
-	select {
-	case st.kick <- struct{}{}:
-	default:
-	}
+	st.wakeWriter()
 	return nil
 }
 
@@ -244,8 +306,8 @@ func (st *Store[S, E]) SetClock(at time.Time, e E) error {
 	if kind, _, _ := st.cfg.Encode(e, nil, nil); kind != KindClock {
 		return fmt.Errorf("store: an event of type %q cannot set the clock", kind)
 	}
-	_, err := st.Update(func(S, time.Time) ([]E, error) {
-		if st.room >= reserve { // else it is refused
+	_, err := st.Update(func(s S, _ time.Time) ([]E, error) {
+		if !st.full && st.room-st.cfg.Weigh(s, e) >= reserve { // else it is refused
 			st.last = at.UTC().Truncate(time.Millisecond)
 		}
 		return []E{e}, nil

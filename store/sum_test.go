@@ -217,7 +217,7 @@ func config(fsys store.FS) sumConfig {
 		FS: fsys, Log: slog.New(slog.DiscardHandler),
 		New: func() *sum { return new(sum) }, Now: newClock().now,
 		Apply: apply, Encode: encode, Decode: decode, Freeze: freeze, Thaw: thaw,
-		Weigh: func(e add) int64 { return int64(1<<10 + 2*len(e.Text) + 2*len(e.Name)) },
+		Weigh: func(_ *sum, e add) int64 { return int64(1<<10 + 2*len(e.Text) + 2*len(e.Name)) },
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"waybill/booking"
 	"waybill/server"
@@ -153,6 +154,8 @@ func (c *call) repair() (int, error) {
 		return exitUsage, errors.New("-cut-at must be a seq from 2 on")
 	case strings.TrimSpace(reason) == "":
 		return exitUsage, errors.New("-reason must be given")
+	case !utf8.ValidString(reason):
+		return exitUsage, errors.New("-reason is not valid UTF-8")
 	case running(c.dir):
 		return exitFailed, errors.New("a server is running on the directory; stop it first")
 	}
