@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"waybill/auth"
+
+	"waybill/store"
 )
 
 var (
@@ -100,4 +102,12 @@ func TestTheLevelWarnTurnsRequestsOff(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { s.logRequest(rec, r, 1) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// loggedOn is a server of the demo network on a file system, that logs warnings into a buffer.
+func loggedOn(t *testing.T, fsys *crowded) (s *Server, logged *bytes.Buffer) {
+	logged = new(bytes.Buffer)
+	log := slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	s, _ = demoServer(t, Config{Dir: string(fsys.FS.(store.Dir)), FS: fsys, Log: log})
+	return s, logged
 }

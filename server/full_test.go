@@ -1,0 +1,162 @@
+package server
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/server/outbound"
+	"waybill/store"
+)
+
+// crowded is a directory on a disk that somebody else can fill.
+type crowded struct {
+	store.FS
+	full atomic.Bool
+}
+
+type crowdedFile struct {
+	store.File
+	disk *crowded
+}
+
+func (d *crowded) Create(name string) (store.File, error) {
+	f, err := d.FS.Create(name)
+	return crowdedFile{f, d}, err
+}
+
+func (d *crowded) Append(name string) (store.File, error) {
+	f, err := d.FS.Append(name)
+	return crowdedFile{f, d}, err
+}
+
+func (f crowdedFile) Reserve(size int64) error {
+	if f.disk.full.Load() {
+		return syscall.ENOSPC
+	}
+	return f.File.Reserve(size)
+}
+
+// fill sells until the disk is full.
+func (d *crowded) fill(t *testing.T, s *Server, key string) {
+	t.Helper()
+	d.full.Store(true)
+	id := newBookingID(t, s, key)
+	for range 1 << 16 {
+		// A keyed refusal writes a line, and weighs as much as an answer.
+		r := httptest.NewRequest("POST", "/v2/bookings/"+id+"/cancel", strings.NewReader(`{"ticketIds":["`+id+`"]}`))
+		r.Header.Set("x-api-key", key)
+		r.Header.Set("Idempotency-Key", s.newID().String())
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code == 503 {
+			return
+		}
+	}
+	t.Fatal("the disk does not get full")
+}
+
+// Contract §12: the provider's answer waits for room. It is neither lost nor told to be nothing, and what the client
+// hears is true: first that it waits, then what it was.
+func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		answer          error
+		status, payment string
+	}{
+		{"confirmed", nil, "Confirmed", "Paid"},
+		{"refused", outbound.ErrRefused, "Processing", "Unpaid"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			disk := &crowded{FS: store.Dir(t.TempDir())}
+			synctest.Test(t, func(t *testing.T) {
+				asked, answer := make(chan bool), make(chan error)
+				s, key := demoServer(t, Config{Dir: string(disk.FS.(store.Dir)), FS: disk, Now: bubbleClock(),
+					Confirm: func(context.Context, Confirmation) error {
+						asked <- true
+						return <-answer
+					}})
+				b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+				paid := make(chan *httptest.ResponseRecorder)
+				go func() {
+					r := httptest.NewRequest("POST", "/v2/bookings/"+b.ID+"/pay", nil)
+					r.Header.Set("x-api-key", key)
+					r.Header.Set("Idempotency-Key", "once")
+					w := httptest.NewRecorder()
+					s.ServeHTTP(w, r)
+					paid <- w
+				}()
+				<-asked
+				disk.fill(t, s, key)
+				answer <- c.answer
+				if w := <-paid; w.Code != 503 || strings.Contains(w.Body.String(), "nothing was changed") {
+					t.Errorf("the client hears %d %s", w.Code, w.Body)
+				}
+				if a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", ""); a.status != 503 && a.status != 409 {
+					t.Errorf("pay while the answer waits: %+v", a)
+				}
+				disk.full.Store(false)
+				time.Sleep(5 * time.Second)
+				synctest.Wait()
+				got := call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking.Tickets[0]
+				if got.Status != c.status || got.PaymentStatus != c.payment {
+					t.Errorf("when there is room: %+v, want %s/%s", got, c.status, c.payment)
+				}
+				compareWithReplay(t, s, string(disk.FS.(store.Dir)), false)
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// Contract §12: a group as large as may be, with an Idempotency-Key, is one line that fits or is refused.
+func TestTheLargestGroupFitsItsWeight(t *testing.T) {
+	disk := &crowded{FS: store.Dir(t.TempDir())}
+	s, logged := loggedOn(t, disk)
+	key, err := s.AddPartner("groups", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := largestGroup(anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv"))
+	for _, full := range []bool{false, true} {
+		if full {
+			disk.fill(t, s, key)
+		}
+		r := httptest.NewRequest("POST", "/v2/bookings", strings.NewReader(body))
+		r.Header.Set("x-api-key", key)
+		r.Header.Set("Idempotency-Key", "group")
+		if full {
+			r.Header.Set("Idempotency-Key", "another")
+		}
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if want := map[bool]int{false: 201, true: 503}[full]; w.Code != want {
+			t.Errorf("full %t: %d %.300s", full, w.Code, w.Body)
+		}
+	}
+	select {
+	case <-s.Failed():
+		t.Error("the server has failed")
+	default:
+	}
+	if strings.Contains(logged.String(), "larger than they were weighed") {
+		t.Error(logged)
+	}
+}
+
+// largestGroup books as many as a bus of the demo has, each with names and phones as long as they may be, and with
+// characters that take most room.
+func largestGroup(offer string) string {
+	name := strings.Repeat(`\"`, 50) + strings.Repeat(`\\`, 50)
+	phone := `{"phone":"+380 44 123 45 67"}`
+	one := `{"firstName":"` + name + `x","lastName":"` + name + `","phones":[` + strings.Repeat(phone+",", 9) + phone + `]}`
+	one = strings.Replace(one, name+"x", name[2:]+"x", 1)
+	return `{"offerId":"` + offer + `","currency":"UAH","passengers":[` + strings.Repeat(one+",", 14) + one + `]}`
+}
