@@ -1,7 +1,7 @@
 package store
 
 import (
-	"cmp"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -10,11 +10,14 @@ import (
 
 // Lines reads single lines of a journal by their numbers, also while it is written. It remembers where the lines of
 // the files that were asked for end.
+//
+// What it reads is shown to somebody, so each line is checked before: it must follow from the line before it, and the
+// line after it, if there is one, from it. A line that was altered in its file, with its hash or without, is [Damage].
 type Lines struct {
 	fsys FS
 
 	mu   sync.Mutex
-	ends map[uint64][]int64 // of a file, by its first line
+	ends map[uint64][]int64 // where the lines of a file end, by its first line
 }
 
 // NewLines makes a reader of a directory's journal.
@@ -31,58 +34,167 @@ func (x *Lines) Read(seqs []uint64, visit func(*Line) error) error {
 			i--
 		}
 		if i < 0 {
-			return fmt.Errorf("store: line %d is not in the journal", seqs[0])
+			return errNoLine(seqs[0])
 		}
 		n := 1
 		for n < len(seqs) && (i+1 == len(firsts) || seqs[n] < firsts[i+1]) {
 			n++
 		}
-		err = reading(x.fsys, "journal/"+numbered(firsts[i]), func(f *io.SectionReader) (err error) {
-			for k := 0; k < n && err == nil; k++ {
-				var l Line
-				if l, err = x.find(f, firsts[i], seqs[k]); err != nil {
-					delete(x.ends, firsts[i]) // erasing personal data moves what comes after it
-					l, err = x.find(f, firsts[i], seqs[k])
-				}
-				if err == nil {
-					err = visit(&l)
-				}
-			}
-			return err
-		})
+		err = x.readFile(firsts, i, seqs[:n], visit)
 		seqs = seqs[n:]
 	}
 	return err
 }
 
-// find reads a line of the file that starts with the line first.
-func (x *Lines) find(f *io.SectionReader, first, seq uint64) (l Line, err error) {
-	ends, n := x.ends[first], int(seq-first)
-	if n >= len(ends) {
-		end := int64(0)
-		if len(ends) > 0 {
-			end = ends[len(ends)-1]
+func errNoLine(seq uint64) error { return fmt.Errorf("store: line %d is not in the journal", seq) }
+
+// readFile visits lines of the file i of the journal.
+func (x *Lines) readFile(firsts []uint64, i int, seqs []uint64, visit func(*Line) error) error {
+	return reading(x.fsys, "journal/"+numbered(firsts[i]), func(f *io.SectionReader) error {
+		for _, seq := range seqs {
+			l, err := x.checked(f, firsts, i, seq)
+			if err == nil {
+				err = visit(&l)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		lines := scanLines(io.NewSectionReader(f, end, f.Size()-end))
-		for lines.Scan() && lines.Bytes()[len(lines.Bytes())-1] == '\n' { // the last may be in the writing
-			end += int64(len(lines.Bytes()))
-			ends = append(ends, end)
-		}
-		x.ends[first], err = ends, lines.Err()
+		return nil
+	})
+}
+
+// checked reads a line of the file i, and holds it against the lines around it.
+func (x *Lines) checked(f *io.SectionReader, firsts []uint64, i int, seq uint64) (Line, error) {
+	l, at, err := x.find(f, firsts[i], seq)
+	if err != nil {
+		return l, err
 	}
-	if n >= len(ends) {
-		return l, cmp.Or(err, fmt.Errorf("store: line %d is not in the journal", seq))
+	before, err := x.hashBefore(f, firsts, i, at)
+	if err != nil {
+		return l, err
 	}
-	start := int64(0)
-	if n > 0 {
-		start = ends[n-1]
+	if chain(before, l.hashed) != l.Hash {
+		return l, &Damage{at, seq, "has a hash that does not follow from its bytes and the line before"}
 	}
-	text := make([]byte, max(0, ends[n]-start-1))
-	if _, err = f.ReadAt(text, start); err == nil {
-		l, err = parseLine(text)
-	}
-	if err == nil && l.Seq != seq {
-		err = fmt.Errorf("store: line %d stands where %d should", l.Seq, seq)
+	next, there, err := x.next(f, firsts, i, seq+1)
+	if err == nil && there && chain(l.Hash, next.hashed) != next.Hash {
+		err = &Damage{at, seq, "is not the line that the one after it was written after"}
 	}
 	return l, err
+}
+
+// find reads a line of the file that starts with the line first, and says where it stands.
+func (x *Lines) find(f *io.SectionReader, first, seq uint64) (Line, Place, error) {
+	l, at, err := x.findByIndex(f, first, seq)
+	if err != nil {
+		delete(x.ends, first) // erasing personal data moves what comes after it
+		l, at, err = x.findByIndex(f, first, seq)
+	}
+	return l, at, err
+}
+
+func (x *Lines) findByIndex(f *io.SectionReader, first, seq uint64) (l Line, at Place, err error) {
+	n := int(seq - first)
+	ends, err := x.index(f, first, n)
+	if err != nil {
+		return l, at, err
+	}
+	if n >= len(ends) {
+		return l, at, errNoLine(seq)
+	}
+	at = Place{"journal/" + numbered(first), n + 1, 0}
+	if n > 0 {
+		at.Offset = ends[n-1]
+	}
+	text := make([]byte, max(0, ends[n]-at.Offset-1))
+	if _, err = f.ReadAt(text, at.Offset); err != nil {
+		return l, at, err
+	}
+	if l, err = parseLine(text); err != nil {
+		return l, at, &Damage{at, seq, err.Error()}
+	}
+	if l.Seq != seq {
+		return l, at, &Damage{at, seq, fmt.Sprintf("has seq %d where %d is expected", l.Seq, seq)}
+	}
+	return l, at, nil
+}
+
+// index returns where the lines of a file end, at least up to the line n of it, if there is one.
+func (x *Lines) index(f *io.SectionReader, first uint64, n int) ([]int64, error) {
+	ends := x.ends[first]
+	if n < len(ends) {
+		return ends, nil
+	}
+	end := int64(0)
+	if len(ends) > 0 {
+		end = ends[len(ends)-1]
+	}
+	if end > f.Size() {
+		return nil, errNoLine(first + uint64(n)) // the file is another than when it was indexed
+	}
+	lines := scanLines(io.NewSectionReader(f, end, f.Size()-end))
+	for lines.Scan() && bytes.HasSuffix(lines.Bytes(), newline) { // the last may be in the writing
+		end += int64(len(lines.Bytes()))
+		ends = append(ends, end)
+	}
+	x.ends[first] = ends
+	return ends, lines.Err()
+}
+
+// hashBefore reads the hash of the line before one: in the same file, at the end of the one before, or in FORMAT.
+func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int, at Place) (hash [32]byte, err error) {
+	switch {
+	case at.Line > 1:
+		start := int64(0)
+		if at.Line > 2 {
+			start = x.ends[firsts[i]][at.Line-3]
+		}
+		return readHash(f, start)
+	case i > 0:
+		last := firsts[i] - 1
+		err = reading(x.fsys, "journal/"+numbered(firsts[i-1]), func(f *io.SectionReader) error {
+			l, _, err := x.find(f, firsts[i-1], last)
+			hash = l.Hash
+			return err
+		})
+		return hash, err
+	}
+	_, hash, err = readOrigin(x.fsys)
+	return hash, err
+}
+
+// readHash reads the hash of the line that starts at an offset.
+func readHash(f *io.SectionReader, start int64) (hash [32]byte, err error) {
+	text := make([]byte, len(lineStart)+64)
+	if _, err = f.ReadAt(text, start); err != nil {
+		return hash, err
+	}
+	hexed, ok := bytes.CutPrefix(text, []byte(lineStart))
+	if !ok || !decodeHash(&hash, hexed) {
+		err = errFrame
+	}
+	return hash, err
+}
+
+// next reads the line with a number, of the file i or the one after it; false where the journal ends before.
+func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int, seq uint64) (l Line, there bool, err error) {
+	if i+1 < len(firsts) && firsts[i+1] == seq {
+		err = reading(x.fsys, "journal/"+numbered(seq), func(f *io.SectionReader) error {
+			ends, err := x.index(f, seq, 0)
+			if err != nil || len(ends) == 0 {
+				return err // it was begun, and nothing is in it yet
+			}
+			there = true
+			l, _, err = x.find(f, seq, seq)
+			return err
+		})
+		return l, there, err
+	}
+	ends, err := x.index(f, firsts[i], int(seq-firsts[i]))
+	if err != nil || int(seq-firsts[i]) >= len(ends) {
+		return l, false, err
+	}
+	l, _, err = x.find(f, firsts[i], seq)
+	return l, err == nil, err
 }

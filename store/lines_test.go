@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -59,4 +61,57 @@ func TestLines(t *testing.T) {
 		t.Errorf("a visit's error is %v", err)
 	}
 	closeStore(t, st)
+}
+
+// What is shown of a line is what was written: one that was altered in its file, also with a hash that fits its new
+// bytes, is damage, wherever it stands.
+func TestAlteredLinesAreNotShown(t *testing.T) {
+	d := newDisk()
+	cfg := config(d)
+	cfg.SegmentBytes = 900
+	st := open(t, cfg)
+	for n := int64(1); n < 40; n++ {
+		put(t, st, add{N: n, Text: "altered"})
+	}
+	closeStore(t, st)
+	all := d.files()
+	last := uint64(len(journalLines(all)))
+	for seq := uint64(2); seq <= last; seq++ {
+		lines := journalLines(all)
+		whole := edit(t, all, int(seq), `"synced":`, `"synced":0`)
+		if strings.Contains(lines[seq-1], "altered") {
+			whole = edit(t, all, int(seq), "altered", "ALTERED")
+		}
+		for what, changed := range map[string]map[string]string{"its bytes": whole, "its bytes and its hash": rehashed(t, whole, int(seq))} {
+			if what != "its bytes" && seq == last {
+				continue // nothing was written after it: only a checkpoint can tell
+			}
+			err := store.NewLines(diskOf(changed)).Read([]uint64{seq}, func(l *store.Line) error {
+				t.Errorf("line %d is shown, of which %s are changed: %s", seq, what, l.Data)
+				return nil
+			})
+			if !errors.As(err, new(*store.Damage)) {
+				t.Errorf("line %d, of which %s are changed: %v", seq, what, err)
+			}
+		}
+		if err := store.NewLines(diskOf(all)).Read([]uint64{seq}, func(*store.Line) error { return nil }); err != nil {
+			t.Errorf("line %d: %v", seq, err)
+		}
+	}
+}
+
+// rehashed gives a line of a journal the hash that its bytes have after the line before it.
+func rehashed(t *testing.T, all map[string]string, seq int) map[string]string {
+	t.Helper()
+	lines := journalLines(all)
+	line := lines[seq-1]
+	hashed, _, _ := strings.Cut(line[75:len(line)-1], `,"personal":{`)
+	sum := sha256.Sum256([]byte(lines[seq-2][9:73] + hashed))
+	changed := maps.Clone(all)
+	for name, text := range changed {
+		if strings.HasPrefix(name, "journal/") {
+			changed[name] = strings.Replace(text, line, fmt.Sprintf(`{"hash":"%x%s`, sum, line[73:]), 1)
+		}
+	}
+	return changed
 }
