@@ -142,6 +142,9 @@ type (
 		Booking ID      `json:"booking"`
 		Ticket  ID      `json:"ticket"`
 		Status  Carrier `json:"status"`
+		// Event says that the partner is told. Lines of versions before do not: that would change the numbers of the
+		// partner's later events.
+		Event bool `json:"event,omitempty"`
 	}
 	// Moved says that a ticket was put into another booking of its partner, the "internal edit"; New: one made for it.
 	Moved struct {
@@ -340,7 +343,7 @@ func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSe
 		status, payment := t.Status(now)
 		return nil, errors.New("the ticket is " + status + "/" + payment + "; only one that is Unpaid, Booked or Paid has a carrier status")
 	}
-	return &CarrierSet{b.ID, ticket, status}, nil
+	return &CarrierSet{b.ID, ticket, status, true}, nil
 }
 
 func (s *State) ApplyPaid(now time.Time, e *TicketPaid)     { s.settle(now, &e.Settled, Pay) }

@@ -100,10 +100,22 @@ func (s *State) Contacts(ticket ID, phones bool) (list []string) {
 	return list
 }
 
-// Forget forgets the passengers of tickets.
+// nobody is the passenger of a ticket whose passenger is forgotten.
+var nobody = NewPassenger("", "", "", nil)
+
+// Forgotten reports whether the ticket's passenger is forgotten.
+func (t *Ticket) Forgotten() bool { return t.Passenger == nobody || t.Passenger == "" }
+
+// Forget forgets the passengers of tickets. Each booking is renewed once, however many of its tickets are named.
 func (s *State) Forget(now time.Time, tickets []ID) {
+	renewed := map[ID]*Booking{}
 	for _, id := range tickets {
-		b, _ := s.AnyTicket(id)
-		s.renew(b.ID, now).find(id).Passenger = NewPassenger("", "", "", nil)
+		of, _ := s.AnyTicket(id)
+		b := renewed[of.ID]
+		if b == nil {
+			b = s.renew(of.ID, now)
+			renewed[of.ID] = b
+		}
+		b.find(id).Passenger = nobody
 	}
 }

@@ -40,6 +40,14 @@ func follow(s *State, at store.Stamp, e Event) {
 		s.Retries.note(at, partner, e.Retry)
 	case *booking.TicketsUncompleted:
 		s.feed(s.partnerOf(e.Booking)).add(at, len(e.Tickets))
+	case *booking.CarrierSet:
+		if e.Event {
+			s.feed(s.partnerOf(e.Booking)).add(at, 1)
+		}
+	case *PersonalErased:
+		for _, p := range e.Passengers {
+			s.feed(p.Partner).add(at, 1)
+		}
 	case *booking.Moved:
 		s.feed(s.partnerOf(e.To)).add(at, 1)
 	case *Answered:
@@ -145,7 +153,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 			return err
 		}
 		if changed == nil {
-			return s.showEvents(w, lines, before, after, total)
+			return s.showEvents(w, booking.ID(p.ID), lines, before, after, total)
 		}
 		select {
 		case <-changed:
@@ -161,25 +169,26 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 
 // eventData is what an event shows of its line's data.
 type eventData struct {
-	Booking booking.ID               `json:"booking"`
-	Ticket  booking.ID               `json:"ticket"`
-	From    *booking.ID              `json:"from"`
-	At      *time.Time               `json:"at"`
-	Tickets []booking.CanceledTicket `json:"tickets"`
+	Passengers []ErasedPassenger        `json:"-"` // see readEventData
+	Booking    booking.ID               `json:"booking"`
+	Ticket     booking.ID               `json:"ticket"`
+	From       *booking.ID              `json:"from"`
+	At         *time.Time               `json:"at"`
+	Tickets    []booking.CanceledTicket `json:"tickets"`
 }
 
 // showEvents answers with the events of lines, of the first of which some come before.
-func (s *Server) showEvents(w http.ResponseWriter, lines []uint64, before, seq, total int) error {
+func (s *Server) showEvents(w http.ResponseWriter, partner booking.ID, lines []uint64, before, seq, total int) error {
 	var out wire.Writer
 	left := lines
 	err := s.lines.Read(slices.Compact(slices.Clone(lines)), func(l *store.Line) error {
-		var d eventData
-		if err := json.Unmarshal(l.Data, &d); err != nil {
+		d, err := readEventData(l, partner)
+		if err != nil {
 			return err
 		}
 		for ; len(left) > 0 && left[0] == l.Seq; left = left[1:] {
 			seq++
-			if err := writeEvent(&out, int64(seq), before, l, &d); err != nil {
+			if err := writeEvent(&out, int64(seq), before, l, d); err != nil {
 				return err
 			}
 			before++
@@ -195,6 +204,23 @@ func (s *Server) showEvents(w http.ResponseWriter, lines []uint64, before, seq, 
 	})
 }
 
+// readEventData reads what the events of a partner show of a line. Of passengers that were forgotten together it has those
+// who are the partner's.
+func readEventData(l *store.Line, partner booking.ID) (*eventData, error) {
+	d := new(eventData)
+	if l.Type != store.KindErased {
+		return d, json.Unmarshal(l.Data, d)
+	}
+	var erased struct{ Passengers []ErasedPassenger }
+	err := json.Unmarshal(l.Data, &erased)
+	for _, p := range erased.Passengers {
+		if p.Partner == partner {
+			d.Passengers = append(d.Passengers, p)
+		}
+	}
+	return d, err
+}
+
 // writeEvent writes the nth event of a line.
 func writeEvent(w *wire.Writer, seq int64, n int, l *store.Line, d *eventData) error {
 	kind, at, ticket := l.Type, l.Time, d.Ticket.String()
@@ -202,9 +228,16 @@ func writeEvent(w *wire.Writer, seq int64, n int, l *store.Line, d *eventData) e
 	switch l.Type {
 	case "booking.created":
 		ticket = ""
+	case "ticket.carrier":
+		kind = "ticket.status"
+	case store.KindErased:
+		if n >= len(d.Passengers) {
+			return errFewerEvents
+		}
+		kind, d.Booking, ticket = "passenger.erased", d.Passengers[n].Booking, d.Passengers[n].Ticket.String()
 	case "tickets.canceled", "tickets.uncompleted":
 		if n >= len(d.Tickets) {
-			return errors.New("server: a line has fewer events than its feed says")
+			return errFewerEvents
 		}
 		t := &d.Tickets[n]
 		ticket, kind = t.ID.String(), "ticket.canceled"
@@ -234,6 +267,8 @@ func writeEvent(w *wire.Writer, seq int64, n int, l *store.Line, d *eventData) e
 	w.EndObject()
 	return nil
 }
+
+var errFewerEvents = errors.New("server: a line has fewer events than its feed says")
 
 const (
 	notices    = 100                    // bookings that are looked at under the lock at a time

@@ -14,111 +14,290 @@ import (
 	"waybill/store"
 )
 
+// Erasure of personal data: `waybill forget`. A line of the type personal.erased says whose passengers are forgotten,
+// which lines of the journal lose their personal part, and which reports are written anew. From that line on no state
+// has the names, so that nothing written later can show them; what was written before is what there is to look for.
+//
+// A forget can be cut short at any moment. What its line has named is then still to be done, which every later forget
+// does first, whomever it is for: it finds the lines by what was named and not by what is left in them.
+
 // PersonalErased says that names, e-mail addresses and phones were erased from earlier lines. A line's personal part is
 // erased as a whole: with a passenger go those who were booked along.
 type PersonalErased struct {
-	Lines   []uint64     `json:"lines"`
-	Reason  string       `json:"reason"`
-	Tickets []booking.ID `json:"tickets"` // whose passengers are forgotten
-	Reports []booking.ID `json:"reports"` // whose files told of them: they are written anew
+	Lines      []uint64          `json:"lines"`
+	Reason     string            `json:"reason"`
+	Passengers []ErasedPassenger `json:"passengers,omitempty"`
+	Reports    []booking.ID      `json:"reports"` // whose files told of them: they are written anew
+	// Tickets are the passengers as versions before wrote them. Such a line is no event of /v2/events: that would change
+	// the numbers of those after it, which clients have.
+	Tickets []booking.ID `json:"tickets,omitempty"`
+}
+
+// ErasedPassenger is the passenger of a ticket, and where the ticket was then.
+type ErasedPassenger struct {
+	Partner booking.ID `json:"partner"`
+	Booking booking.ID `json:"booking"`
+	Ticket  booking.ID `json:"ticket"`
+}
+
+// tickets returns the tickets whose passengers are forgotten.
+func (e *PersonalErased) tickets() []booking.ID {
+	list := slices.Clone(e.Tickets)
+	for _, p := range e.Passengers {
+		list = append(list, p.Ticket)
+	}
+	return list
 }
 
 func applyPersonalErased(s *State, now time.Time, e *PersonalErased) {
-	s.Bookings.Forget(now, e.Tickets)
-	for id, m := range s.Outbox.messages {
-		if slices.Contains(e.Tickets, m.Ticket) {
-			s.Outbox.remove(id)
-		}
+	tickets := e.tickets()
+	s.Bookings.Forget(now, tickets)
+	for _, id := range tickets {
+		s.Outbox.removeOf(id)
 	}
 	s.Reports.Requeue(e.Reports)
 }
 
+// erasure is one forget on its way: what it has found, and what it has done.
+type erasure struct {
+	s      *Server
+	act    *Act
+	email  string              // folded; "" where a booking is sought
+	sought map[booking.ID]bool // tickets whose passengers are to be forgotten
+	code   *journal            // reads lines
+	read   store.Head          // up to where the journal was looked through
+	begun  uint64              // the first line that this forget wrote; 0 before
+	last   store.Stamp         // and the last
+
+	lines []uint64         // found since the last line was written
+	named []store.Unerased // by the lines that this forget wrote
+	done  struct{ tickets, reports int }
+}
+
 // adminForget erases what the directory knows of the passengers of a booking, or of the bearer of an e-mail address: in
-// the state, in the journal, in snapshots and in reports. If it is cut short, doing it again does the rest.
+// the state, in the journal, in snapshots, in reports and in letters. If it is cut short, doing it again does the rest.
 func (s *Server) adminForget(a *Act) (string, error) {
-	form := a.Form
 	s.importing.Lock()
 	defer s.importing.Unlock()
-	e, err := s.findPersonal(form.Get("booking"), form.Get("email"))
-	if err == nil && len(e.Lines) == 0 {
-		err = errors.New("the journal holds no personal data of that booking or address; it may have been erased already")
-	}
-	if err == nil {
-		e.Reports, err = s.reportsOf(e.Tickets)
-	}
-	if err == nil {
-		err = s.removeLetters(e.Tickets) // first: without lines to erase they would not be found again
-	}
-	if err != nil {
+	x := &erasure{s: s, act: a, sought: map[booking.ID]bool{}, code: newJournal()}
+	if err := x.seek(); err != nil {
 		return "", err
 	}
-	e.Reason = form.Get("reason")
-	var by store.Stamp
-	by.Seq, err = s.administer(a.By, func(_ *State, now time.Time) (Event, error) {
-		by.Time = now
-		return e, nil
-	})
-	if err == nil {
-		err = errors.Join(s.st.Erase(e.Lines, by), s.writeReports(), s.removeLetters(e.Tickets))
-	}
-	if err != nil {
+	if err := x.run(); err != nil {
 		return "", fmt.Errorf("not everything is erased yet; do it again: %w", err)
 	}
-	return fmt.Sprintf("erased: the personal data of %d tickets, in %d lines of the journal and %d reports", len(e.Tickets), len(e.Lines), len(e.Reports)), nil
+	return x.said(), nil
 }
 
-// findPersonal finds the lines of the journal that hold what is to be erased.
-func (s *Server) findPersonal(bookingID, email string) (*PersonalErased, error) {
-	e, wanted := new(PersonalErased), map[booking.ID]bool{}
+// run looks and names until a look finds nothing. What is written while it looks is found by the next look, and what is
+// written after a line that names a passenger no longer has the name.
+func (x *erasure) run() error {
+	for {
+		if err := x.look(); err != nil {
+			return err
+		}
+		wrote, err := x.name()
+		if err != nil {
+			return err
+		}
+		if !wrote {
+			break
+		}
+	}
+	if len(x.named) > 0 {
+		if err := x.s.st.Erase(x.named, x.last); err != nil {
+			return err
+		}
+	}
+	return errors.Join(x.s.writeReports(), x.s.removeLetters())
+}
+
+// said tells what was done, or that there was nothing to do.
+func (x *erasure) said() string {
+	switch {
+	case len(x.named) > 0 || x.done.tickets > 0 || x.done.reports > 0:
+		return fmt.Sprintf("erased: the personal data of %d tickets, in %d lines of the journal and %d reports", x.done.tickets, len(x.named), x.done.reports)
+	case x.email != "":
+		return "nothing to erase: no ticket, and no line of the journal, has that address"
+	}
+	return "nothing to erase: the passengers of that booking are forgotten, and no line of the journal has their names"
+}
+
+// seek finds the tickets that the state knows of. All bookings are looked through without the lock.
+func (x *erasure) seek() error {
+	form := x.act.Form
+	x.email = auth.FoldEmail(form.Get("email"))
+	id, _ := booking.ParseID(form.Get("booking"))
 	var user *auth.User
-	id, _ := booking.ParseID(bookingID)
-	err := s.st.View(func(st *State, _ time.Time) {
-		user, _ = st.Accounts.Login(email)
-		if b := st.Bookings.Any(id); b != nil {
-			for _, t := range b.Tickets {
-				wanted[t.ID] = true
+	var all []*booking.Booking
+	if err := x.s.st.View(func(st *State, _ time.Time) {
+		if x.email != "" {
+			user, _ = st.Accounts.Login(x.email)
+			all = st.Bookings.Freeze().Bookings
+		} else if b := st.Bookings.Any(id); b != nil {
+			all = []*booking.Booking{b}
+		}
+	}); err != nil {
+		return err
+	}
+	switch {
+	case user != nil:
+		return fmt.Errorf("%s is a company user; remove the user first", form.Get("email"))
+	case x.email == "" && all == nil:
+		return fmt.Errorf("there is no booking %s", form.Get("booking"))
+	}
+	for _, b := range all {
+		for i := 0; b != nil && i < len(b.Tickets); i++ {
+			if t := &b.Tickets[i]; x.email == "" || x.bears(t.Passenger) {
+				x.sought[t.ID] = true
 			}
 		}
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case bookingID != "" && len(wanted) == 0:
-		return nil, fmt.Errorf("there is no booking %s", bookingID)
-	case email != "" && user != nil:
-		return nil, fmt.Errorf("%s is a company user; remove the user first", email)
 	}
-	bears := func(address string) bool { return email != "" && auth.FoldEmail(address) == auth.FoldEmail(email) }
-	return e, readEvents(s.cfg.FS, true, func(l *store.Line, event Event) error {
-		switch event := event.(type) {
-		case *booking.TicketsCanceled, *Answered: // what was answered may show them
-			if slices.ContainsFunc(e.Tickets, func(id booking.ID) bool { return bytes.Contains(l.Personal, []byte(id.String())) }) {
-				e.Lines = append(e.Lines, l.Seq)
+	return nil
+}
+
+// bears reports whether a passenger has the address that is sought.
+func (x *erasure) bears(p booking.Passenger) bool {
+	_, _, address, _ := p.Fields()
+	return x.email != "" && auth.FoldEmail(address) == x.email
+}
+
+// look goes through the lines that were not looked at yet. The first look also finds what earlier erasures have left.
+func (x *erasure) look() error {
+	rep, err := store.Follow(x.s.cfg.FS, x.read, x.line)
+	if err != nil {
+		return err
+	}
+	if x.read.Seq == 0 {
+		for _, left := range rep.Unerased {
+			if !slices.Contains(x.lines, left.Seq) {
+				x.lines = append(x.lines, left.Seq)
 			}
-		case *auth.UserAdded:
-			if bears(event.Person.Email) {
-				e.Lines = append(e.Lines, l.Seq)
+		}
+		slices.Sort(x.lines)
+	}
+	x.read = rep.Head
+	return nil
+}
+
+// line looks at a line of the journal. Its personal part goes if it holds one of the passengers: as booked, or in an
+// answer that was kept to be given again, where each is shown with the id "<ticket>.passenger".
+func (x *erasure) line(l *store.Line) error {
+	if len(l.Personal) == 0 || store.Own(l.Type) {
+		return nil
+	}
+	e, err := x.code.decode(l.Type, l.Data, l.Personal)
+	if err != nil {
+		return fmt.Errorf("seq %d: %w", l.Seq, err)
+	}
+	found := false
+	switch e := e.(type) {
+	case *booking.Created:
+		found = x.created(e, l.Seq) && len(e.Passengers) > 0
+	case *auth.UserAdded:
+		found = x.email != "" && auth.FoldEmail(e.Person.Email) == x.email
+	default:
+		found = x.shows(l.Personal)
+	}
+	if found {
+		x.lines = append(x.lines, l.Seq)
+	}
+	return nil
+}
+
+// created reports whether a booking has a passenger who is sought, and seeks those who were booked along. A booking that
+// was made after the erasure had begun is not meant, unless it shares a ticket.
+func (x *erasure) created(e *booking.Created, seq uint64) bool {
+	meant := slices.ContainsFunc(e.Tickets, func(t booking.NewTicket) bool { return x.sought[t.ID] })
+	if x.begun == 0 || seq < x.begun {
+		meant = meant || slices.ContainsFunc(e.Passengers, x.bears)
+	}
+	for i := 0; meant && i < len(e.Tickets); i++ {
+		x.sought[e.Tickets[i].ID] = true
+	}
+	return meant
+}
+
+// shows reports whether an answer shows one of the passengers.
+func (x *erasure) shows(answer []byte) bool {
+	const mark = ".passenger"
+	for rest := answer; ; {
+		before, after, found := bytes.Cut(rest, []byte(mark))
+		if !found {
+			return false
+		}
+		if at := len(before) - len(booking.ID{}.String()); at >= 0 && x.sought[parseID(string(before[at:]))] {
+			return true
+		}
+		rest = after
+	}
+}
+
+// name writes the line that names what was found since the last one, and reports whether there was anything. No report
+// is being written meanwhile: one that was written before is found, one that is written after has no names.
+func (x *erasure) name() (wrote bool, err error) {
+	s := x.s
+	s.reporting.Lock()
+	defer s.reporting.Unlock()
+	reports, err := s.reportsOf(x.sought)
+	if err != nil {
+		return false, err
+	}
+	var e *PersonalErased
+	var at store.Stamp
+	at.Seq, err = s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		at.Time = now
+		e = &PersonalErased{Lines: x.lines, Reason: x.act.Form.Get("reason"), Reports: reports}
+		for id := range x.sought {
+			if b, t := st.Bookings.AnyTicket(id); t != nil && !t.Forgotten() {
+				e.Passengers = append(e.Passengers, ErasedPassenger{b.Partner, b.ID, id})
 			}
-		case *booking.Created:
-			sought := slices.ContainsFunc(event.Tickets, func(t booking.NewTicket) bool { return wanted[t.ID] })
-			named := func(p booking.Passenger) bool { _, _, address, _ := p.Fields(); return bears(address) }
-			if len(event.Passengers) > 0 && (sought || slices.ContainsFunc(event.Passengers, named)) {
-				e.Lines = append(e.Lines, l.Seq)
-				for _, t := range event.Tickets {
-					e.Tickets = append(e.Tickets, t.ID)
+		}
+		if len(e.Passengers) == 0 { // whose reports tell of them no more
+			e.Reports = nil
+		}
+		slices.SortFunc(e.Passengers, func(a, b ErasedPassenger) int { return bytes.Compare(a.Ticket[:], b.Ticket[:]) })
+		if len(e.Lines) == 0 && len(e.Passengers) == 0 {
+			return nil, nil
+		}
+		return []Event{&attributed{e, x.act.By}}, nil
+	}, nil)
+	if err != nil || len(e.Lines) == 0 && len(e.Passengers) == 0 {
+		return false, err
+	}
+	x.last = at
+	if x.begun == 0 {
+		x.begun = at.Seq
+	}
+	for _, seq := range x.lines {
+		x.named = append(x.named, store.Unerased{Seq: seq, At: at.Time})
+	}
+	x.lines = nil
+	x.done.tickets += len(e.Passengers)
+	x.done.reports += len(e.Reports)
+	return true, nil
+}
+
+// removeLetters removes the e-mails that became files and whose passengers are forgotten.
+func (s *Server) removeLetters() error {
+	names, err := s.cfg.FS.List(outboxDir)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	const atATime = 500 // under the lock
+	for some := range slices.Chunk(names, atATime) {
+		var gone []string
+		if err := s.st.View(func(st *State, _ time.Time) {
+			for _, name := range some {
+				ticket, _, _ := strings.Cut(name, ".")
+				if _, t := st.Bookings.AnyTicket(parseID(ticket)); t == nil || t.Forgotten() {
+					gone = append(gone, name)
 				}
 			}
+		}); err != nil {
+			return err
 		}
-		return nil
-	})
-}
-
-// removeLetters removes the e-mails to the passengers of tickets that became files.
-func (s *Server) removeLetters(tickets []booking.ID) error {
-	names, err := s.cfg.FS.List(outboxDir)
-	for _, name := range names {
-		ticket, _, _ := strings.Cut(name, ".")
-		if id := parseID(ticket); slices.Contains(tickets, id) {
+		for _, name := range gone {
 			err = errors.Join(err, s.cfg.FS.Remove(outboxDir+"/"+name))
 		}
 	}
@@ -126,7 +305,7 @@ func (s *Server) removeLetters(tickets []booking.ID) error {
 }
 
 // reportsOf finds the reports whose files have one of the tickets.
-func (s *Server) reportsOf(tickets []booking.ID) (list []booking.ID, err error) {
+func (s *Server) reportsOf(tickets map[booking.ID]bool) (list []booking.ID, err error) {
 	names, err := s.cfg.FS.List(reportDir)
 	for _, name := range names {
 		base, whole := strings.CutSuffix(name, reportSuffix)
@@ -134,20 +313,28 @@ func (s *Server) reportsOf(tickets []booking.ID) (list []booking.ID, err error) 
 		if !whole || !ok || err != nil {
 			continue
 		}
-		var f store.File
-		if f, err = s.cfg.FS.Open(reportDir + "/" + name); err != nil {
-			break
-		}
-		rows, told := bufio.NewScanner(f), false
-		for rows.Buffer(nil, 1<<20); rows.Scan() && !told; {
-			order, _, _ := bytes.Cut(rows.Bytes(), []byte{','})
-			ticket, _ := booking.ParseID(string(order))
-			told = slices.Contains(tickets, ticket)
-		}
-		if told {
+		var told bool
+		if told, err = s.tells(name, tickets); told {
 			list = append(list, id)
 		}
-		err = errors.Join(rows.Err(), f.Close())
 	}
 	return list, err
+}
+
+// tells reports whether a report's file has one of the tickets.
+func (s *Server) tells(name string, tickets map[booking.ID]bool) (bool, error) {
+	f, err := s.cfg.FS.Open(reportDir + "/" + name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	rows := bufio.NewScanner(f)
+	rows.Buffer(nil, 1<<20)
+	for rows.Scan() {
+		order, _, _ := bytes.Cut(rows.Bytes(), []byte{','})
+		if ticket, ok := booking.ParseID(string(bytes.Trim(order, "'"))); ok && tickets[ticket] {
+			return true, nil
+		}
+	}
+	return false, rows.Err()
 }

@@ -6,14 +6,12 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"waybill/auth"
 	"waybill/booking"
 	"waybill/store"
 )
@@ -36,50 +34,6 @@ func readEvents(fsys store.FS, live bool, visit func(*store.Line, Event) error) 
 		return visit(l, e)
 	})
 	return err
-}
-
-// Report is what Verify found sound.
-type Report struct {
-	store.Report
-	Books *booking.Books // at the last line's time
-}
-
-// Verify checks a directory that may be in use: every byte of the journal and its snapshots, its checkpoints and
-// those kept elsewhere, then the books (contract §1). It only reads.
-func Verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, err error) {
-	if err := lostJournal(fsys); err != nil {
-		return rep, err
-	}
-	if _, err := readSecret(fsys, ringFile, auth.ParseRing); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return rep, err
-	}
-	rep.Report, err = store.Verify(storeConfig(fsys), live, kept, check, func(s *State, end store.Stamp) error {
-		tt, err := loadTimetable(fsys, s.TimetableHash)
-		if err == nil {
-			rep.Books, err = s.Bookings.Audit(tt, end.Time)
-		}
-		return err
-	})
-	return rep, err
-}
-
-// besides are the directories that a directory holds beside the store's files.
-var besides = []string{keyDir, timetableDir, reportDir, outboxDir}
-
-// Backup copies a directory that may be in use into a new one, and checks the copy (contract §1).
-func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {
-	if err := store.Backup(fsys, to, live, besides...); err != nil {
-		return Report{}, err
-	}
-	return Verify(to, false, nil)
-}
-
-// Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that (contract §1).
-func Repair(fsys store.FS, to store.FS, cutAt uint64, reason string) (Report, error) {
-	if err := store.Repair(storeConfig(fsys), to, cutAt, reason, besides...); err != nil {
-		return Report{}, err
-	}
-	return Verify(to, false, nil)
 }
 
 // schema is what Export writes beside the tables: their columns, what these mean, and how databases load them. A
@@ -106,8 +60,15 @@ func Export(fsys store.FS, live bool, to store.FS) (head store.Head, err error) 
 		return head, fmt.Errorf("cannot export there: %w", err)
 	}
 	x := export{}
-	if err = x.open(to); err == nil {
+	err = errors.Join(x.open(to), nothingToErase(fsys))
+	if err == nil {
 		head, err = x.fill(fsys, live)
+	}
+	if err == nil && live {
+		var erased bool
+		if erased, err = erasedAfter(fsys, head); erased {
+			err = errors.New("personal data was erased meanwhile; export again")
+		}
 	}
 	for _, t := range x {
 		t.Flush()
@@ -120,6 +81,16 @@ func Export(fsys store.FS, live bool, to store.FS) (head store.Head, err error) 
 		err = fmt.Errorf("the export is not whole, which is why it has no schema.sql: %w", err)
 	}
 	return head, err
+}
+
+// nothingToErase is the error of a journal in which an erasure goes on, or was cut short: what is exported would have
+// what is to be erased.
+func nothingToErase(fsys store.FS) error {
+	found, err := store.Follow(fsys, store.Head{}, func(*store.Line) error { return nil })
+	if err == nil && len(found.Unerased) > 0 {
+		err = errors.New("personal data is being erased, or an erasure was cut short, which waybill forget completes; export after that")
+	}
+	return err
 }
 
 // export is the files of the tables, by name.

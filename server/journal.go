@@ -53,7 +53,7 @@ func newState() *State {
 	return &State{
 		Partners: auth.NewPartners(), Bookings: booking.NewState(), Accounts: auth.NewAccounts(),
 		Reports: report.NewState(), Geolocation: map[string]bool{}, Feeds: map[booking.ID]*feed{},
-		Retries: retries{known: map[retryKey]*retry{}, open: map[retryKey]*retry{}}, Outbox: outbox{messages: map[string]*message{}},
+		Retries: retries{known: map[retryKey]*retry{}, open: map[retryKey]*retry{}}, Outbox: outbox{messages: map[string]*message{}, byTicket: map[booking.ID]map[string]bool{}},
 	}
 }
 

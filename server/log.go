@@ -109,7 +109,7 @@ func (s *story) shows(data []byte, e Event) bool {
 		return true
 	}
 	erased, ok := e.(*PersonalErased)
-	return ok && slices.ContainsFunc(erased.Tickets, func(id booking.ID) bool {
+	return ok && slices.ContainsFunc(erased.tickets(), func(id booking.ID) bool {
 		b, _ := s.Bookings.AnyTicket(id)
 		return slices.Contains(s.tickets, id) || b.ID.String() == s.Booking
 	})
@@ -207,7 +207,7 @@ func (s *State) tell(e Event, l *store.Line) string {
 	case *auth.SessionEnded:
 		return fmt.Sprintf("session %s ends: %s", e.Session, e.Reason)
 	case *PersonalErased:
-		return fmt.Sprintf("forget: the personal data of %d tickets is erased, from the lines %d: %s", len(e.Tickets), e.Lines, e.Reason)
+		return fmt.Sprintf("forget: the personal data of %d tickets is erased, from the lines %d: %s", len(e.tickets()), e.Lines, e.Reason)
 	case *KeysRotated:
 		return "key rotate: offers are signed with a new key"
 	case *TimetableImported:

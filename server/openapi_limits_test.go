@@ -25,8 +25,10 @@ type visitor struct {
 	names   map[string]string // OFFER and the like
 }
 
-func newVisitor(t *testing.T) *visitor {
-	s, key := demoServer(t, Config{TestClock: true})
+func newVisitor(t *testing.T) *visitor { return newVisitorOn(t, t.TempDir()) }
+
+func newVisitorOn(t *testing.T, dir string) *visitor {
+	s, key := demoServer(t, Config{Dir: dir, TestClock: true})
 	v := &visitor{t: t, s: s, key: key, names: map[string]string{"DATE": "2026-11-22", "PASSWORD": "correct-horse"}}
 	v.admin("user-add", "email", "demo@example.com", "first-name", "Demo", "last-name", "User", "password", v.names["PASSWORD"], "company", "zorevia-lines", "role", "ADMIN")
 	v.names["TOKEN"] = v.admin("idtoken", "email", "demo@example.com")

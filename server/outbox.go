@@ -35,25 +35,47 @@ type message struct {
 // outbox is the messages that are not sent yet.
 type outbox struct {
 	messages map[string]*message
-	parked   int      // of them
-	sending  bool     // a server has taken those there were
-	fresh    []string // those it has yet to take
+	byTicket map[booking.ID]map[string]bool // the ids of a ticket's messages
+	parked   int                            // of them
+	sending  bool                           // a server has taken those there were
+	fresh    []string                       // those it has yet to take
 }
 
 func (o *outbox) put(m *message) {
 	o.remove(m.ID)
-	if o.messages[m.ID] = m; m.Parked != "" {
+	o.messages[m.ID] = m
+	if o.byTicket[m.Ticket] == nil {
+		o.byTicket[m.Ticket] = map[string]bool{}
+	}
+	o.byTicket[m.Ticket][m.ID] = true
+	switch {
+	case m.Parked != "":
 		o.parked++
-	} else if o.sending {
+	case o.sending:
 		o.fresh = append(o.fresh, m.ID)
 	}
 }
 
 func (o *outbox) remove(id string) {
-	if m := o.messages[id]; m != nil && m.Parked != "" {
+	m := o.messages[id]
+	if m == nil {
+		return
+	}
+	if m.Parked != "" {
 		o.parked--
 	}
 	delete(o.messages, id)
+	delete(o.byTicket[m.Ticket], id)
+	if len(o.byTicket[m.Ticket]) == 0 {
+		delete(o.byTicket, m.Ticket)
+	}
+}
+
+// removeOf removes the messages of a ticket.
+func (o *outbox) removeOf(ticket booking.ID) {
+	for id := range o.byTicket[ticket] {
+		o.remove(id)
+	}
 }
 
 // take gives the messages that are to be sent, but for those taken before.
@@ -251,15 +273,14 @@ func (s *Server) recordSent(list []*message) error {
 	if len(list) == 0 {
 		return nil
 	}
-	var forgotten []booking.ID
+	forgotten := false
 	_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
 		e := new(MessagesSent)
-		forgotten = nil // it may be decided again
 		for _, m := range list {
 			if st.Outbox.messages[m.ID] != nil {
 				e.IDs = append(e.IDs, m.ID)
 			} else {
-				forgotten = append(forgotten, m.Ticket)
+				forgotten = true
 			}
 		}
 		if e.IDs == nil {
@@ -267,8 +288,8 @@ func (s *Server) recordSent(list []*message) error {
 		}
 		return []Event{e}, nil
 	}, nil)
-	if err == nil && forgotten != nil {
-		err = s.removeLetters(forgotten)
+	if err == nil && forgotten {
+		err = s.removeLetters()
 	}
 	if err != nil {
 		s.log.Warn("that messages were sent could not be kept; what is not by its end the next start sends again", "messages", len(list), "err", err)

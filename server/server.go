@@ -161,6 +161,11 @@ func Open(cfg Config) (*Server, error) {
 	}
 	if !cfg.Verb {
 		s.askAgain()
+		s.background.Go(func() {
+			if err := s.removeLetters(); err != nil {
+				s.log.Warn("letters to passengers who are forgotten could not be removed", "err", err)
+			}
+		})
 		s.queue.Go(s.runReports)
 		s.queue.Go(s.runNotices)
 		s.queue.Go(s.runOutbox)

@@ -34,7 +34,7 @@ func weigh(s *State, e Event) int64 {
 		id, _ := booking.ParseID(e.Booking)
 		n += s.weighAnswer(id, e.Retry)
 	case *PersonalErased:
-		n += perID*int64(len(e.Lines)+len(e.Tickets)+len(e.Reports)) + escapedLen(e.Reason)
+		n += perID*int64(len(e.Lines)+len(e.Passengers)+len(e.Reports)) + escapedLen(e.Reason)
 	case *MessagesSent:
 		n += perID * int64(len(e.IDs))
 	case *MessagesRetried:

@@ -152,7 +152,8 @@ func (l *life) judge(p place, opening bool) {
 			l.complain("a new file that the disk has no room for is more than a reason to go on in the old one: %v", told)
 		}
 	case opening:
-		if !errors.Is(told, errFault) {
+		// The first checkpoint of a directory is tried again later: that it could not be written is a warning.
+		if !errors.Is(told, errFault) && !strings.Contains(l.log.String(), "a checkpoint could not be written") {
 			l.complain("a start takes no notice: %v", told)
 		}
 	case strings.HasSuffix(kind(p.op), " journal"):

@@ -168,6 +168,7 @@ type signer struct {
 	origin string
 	key    ed25519.PrivateKey
 	size   int64  // of the log's whole notes
+	thinAt int64  // the size from which on it is thinned
 	newest uint64 // the seq that was signed last
 }
 
@@ -237,10 +238,82 @@ func (s *signer) sign(head Head) error {
 		return err
 	}
 	s.size += int64(len(note)) + 1
-	if err = PublishText(s.fsys, ".", checkpointFile, note); err == nil {
-		s.newest = head.Seq
+	if err = PublishText(s.fsys, ".", checkpointFile, note); err != nil {
+		return err
 	}
-	return err
+	s.newest = head.Seq
+	return s.thin()
+}
+
+// The log of checkpoints is thinned, so that neither it nor a check of its signatures grows with the time that a server
+// runs: each note vouches for all lines before it, and an older one only helps to say how far a damaged journal is good.
+const (
+	thinFrom  = 2 << 20 // bytes, some 10,000 notes, or else twice what was left the last time
+	keepNotes = 1000    // the newest, all of them
+	keepHours = 31 * 24 * time.Hour
+)
+
+// thin rewrites the log, once it is large, without most of its older notes: it keeps the newest, the last of each hour
+// of a month, and the last of each day. What cannot be read it leaves alone.
+func (s *signer) thin() error {
+	s.thinAt = max(s.thinAt, thinFrom)
+	if s.size < s.thinAt {
+		return nil
+	}
+	text, err := readFile(s.fsys, checkpointLog)
+	if err != nil {
+		return err
+	}
+	var notes []loggedNote
+	for rest := text; len(rest) > 0; {
+		end, note, _ := SplitCheckpoints(rest, true)
+		at, ok := noteTime(note)
+		if !ok {
+			s.thinAt = 2 * s.size
+			return nil
+		}
+		notes = append(notes, loggedNote{note, at})
+		rest = rest[end:]
+	}
+	kept := bytes.Join(thinned(notes), nil)
+	if err := PublishText(s.fsys, ".", checkpointLog, kept); err != nil {
+		return err
+	}
+	s.size = int64(len(kept))
+	s.thinAt = 2 * s.size
+	return nil
+}
+
+// loggedNote is a note with the blank line after it, and the time of its line.
+type loggedNote struct {
+	text []byte
+	at   time.Time
+}
+
+// thinned returns those to keep, in their order.
+func thinned(notes []loggedNote) (kept [][]byte) {
+	for i, n := range notes {
+		newest := notes[len(notes)-1].at
+		period := 24 * time.Hour
+		if newest.Sub(n.at) < keepHours {
+			period = time.Hour
+		}
+		recent := i >= len(notes)-keepNotes
+		if recent || !n.at.Truncate(period).Equal(notes[i+1].at.Truncate(period)) {
+			kept = append(kept, n.text)
+		}
+	}
+	return kept
+}
+
+// noteTime reads the time of a checkpoint with the blank line after it.
+func noteTime(note []byte) (at time.Time, ok bool) {
+	lines := bytes.SplitN(note, newline, 5)
+	if len(lines) < 5 || !bytes.HasSuffix(note, []byte("\n\n")) {
+		return at, false
+	}
+	at, err := time.Parse(timeLayout, string(lines[3]))
+	return at, err == nil
 }
 
 // open finds where in the log the next note goes. What is left of a note that failed is written over; a whole one that is

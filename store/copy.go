@@ -19,6 +19,9 @@ import (
 // Backup copies a directory that may be in use into a new one, with all that was acknowledged before it began; who calls
 // it checks the copy. dirs are directories that the store knows nothing of.
 func Backup(from, to FS, live bool, dirs ...string) error {
+	if live {
+		awaitCheckpoint(from)
+	}
 	return duplicate(from, to, live, math.MaxUint64, nil, dirs)
 }
 
@@ -67,6 +70,9 @@ func settle(fsys FS, seq uint64) {
 		time.Sleep(checkpointQuiet / 4)
 	}
 }
+
+// awaitCheckpoint waits for the first checkpoint of a server that has just made its directory.
+func awaitCheckpoint(fsys FS) { settle(fsys, 1) }
 
 // Repair copies the lines before cutAt, which must be good, into a new directory, of the same origin. A line of the type
 // repaired says what was cut and why, and names the newest checkpoint that was made of what is cut.
@@ -164,9 +170,9 @@ func rewrite(from, to FS, name string, edit func(*bufio.Writer, *io.SectionReade
 	return err
 }
 
-// Erase erases the personal parts of lines that the line by, of the type KindErased, names, and which are durable: files
+// Erase erases the personal parts of lines that durable lines of the type KindErased name, of which by is the last: files
 // of the journal are published anew, and snapshots made before are removed. A crash leaves each file old or new.
-func (st *Store[S, E]) Erase(lines []uint64, by Stamp) error {
+func (st *Store[S, E]) Erase(lines []Unerased, by Stamp) error {
 	if err := st.Snapshot(); err != nil {
 		return err
 	}
@@ -182,25 +188,69 @@ func (st *Store[S, E]) Erase(lines []uint64, by Stamp) error {
 	if err = errors.Join(err, fsys.SyncDir("snapshots"), err2); err != nil {
 		return err
 	}
-	for i, first := range firsts {
-		last := i+1 == len(firsts)
-		if !slices.ContainsFunc(lines, func(seq uint64) bool { return seq >= first && (last || seq < firsts[i+1]) }) {
+	for i, of := range byFile(firsts, lines) {
+		if len(of) == 0 {
 			continue
 		}
-		if last {
+		if i+1 == len(firsts) {
 			return fmt.Errorf("store: line %d stands in the file that is being written; there was no room for a new one", by.Seq)
 		}
-		if err := eraseIn(fsys, "journal/"+numbered(first), lines, by.Time); err != nil {
+		if err := eraseIn(fsys, "journal/"+numbered(firsts[i]), of); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// eraseIn publishes a journal file without the personal parts of some lines.
-func eraseIn(fsys FS, name string, lines []uint64, at time.Time) error {
-	instead := at.UTC().AppendFormat([]byte(`,"personal":`), erasedLayout)
-	err := rewrite(fsys, fsys, name, func(w *bufio.Writer, f *io.SectionReader) error {
+// CarryOut erases what lines of a journal that nobody has open name and an earlier Erase, perhaps of the journal that it
+// was copied from, has left.
+func CarryOut(fsys FS, left []Unerased) error {
+	firsts, err := numbers(fsys, "journal")
+	if err != nil {
+		return err
+	}
+	for i, of := range byFile(firsts, left) {
+		if len(of) == 0 {
+			continue
+		}
+		if err := rewriteErased(fsys, "journal/"+numbered(firsts[i]), of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byFile tells which of the lines to erase stand in which file.
+func byFile(firsts []uint64, lines []Unerased) []map[uint64]time.Time {
+	files := make([]map[uint64]time.Time, len(firsts))
+	for _, x := range lines {
+		i, found := slices.BinarySearch(firsts, x.Seq)
+		if !found {
+			i--
+		}
+		if i < 0 {
+			continue
+		}
+		if files[i] == nil {
+			files[i] = map[uint64]time.Time{}
+		}
+		files[i][x.Seq] = x.At
+	}
+	return files
+}
+
+// eraseIn publishes a full journal file without the personal parts of some lines.
+func eraseIn(fsys FS, name string, erase map[uint64]time.Time) error {
+	if err := rewriteErased(fsys, name, erase); err != nil {
+		return err
+	}
+	return fsys.Seal(name)
+}
+
+// rewriteErased publishes a journal file without the personal parts of some lines. erase has, for each, since when it is
+// erased.
+func rewriteErased(fsys FS, name string, erase map[uint64]time.Time) error {
+	return rewrite(fsys, fsys, name, func(w *bufio.Writer, f *io.SectionReader) error {
 		from := scanLines(f)
 		for from.Scan() {
 			text := from.Bytes()
@@ -208,16 +258,14 @@ func eraseIn(fsys FS, name string, lines []uint64, at time.Time) error {
 			if err != nil {
 				return err
 			}
-			if slices.Contains(lines, l.Seq) && l.Personal != nil && !erased(l.Personal) {
+			at, named := erase[l.Seq]
+			if named && l.Personal != nil && !erased(l.Personal) {
 				whole := len(text) - len(l.Personal) - len("}\n") - len(`,"personal":`)
+				instead := at.UTC().AppendFormat([]byte(`,"personal":`), erasedLayout)
 				text = slices.Concat(text[:whole], instead, []byte("}\n"))
 			}
 			w.Write(text)
 		}
 		return from.Err()
 	})
-	if err != nil {
-		return err
-	}
-	return fsys.Seal(name)
 }

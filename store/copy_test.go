@@ -121,7 +121,7 @@ func TestBackupBesideACheckpoint(t *testing.T) {
 	if err := store.Backup(moving{&held{files: states[0]}, states[1]}, out, true); err != nil {
 		t.Fatal(err)
 	}
-	if rep, end, err := verify(config(out), false); err != nil || end.total != 2 || rep.Checkpoints != 2 {
+	if rep, end, err := verify(config(out), false); err != nil || end.total != 2 || rep.Checkpoints != 3 {
 		t.Error(rep, end, err)
 	}
 }

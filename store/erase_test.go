@@ -23,7 +23,11 @@ func erase(st *sumStore, lines ...uint64) error {
 	if err != nil {
 		return err
 	}
-	return st.Erase(lines, by)
+	var named []store.Unerased
+	for _, seq := range lines {
+		named = append(named, store.Unerased{Seq: seq, At: by.Time})
+	}
+	return st.Erase(named, by)
 }
 
 // hold tells in which files a text stands.
@@ -70,7 +74,7 @@ func TestErase(t *testing.T) {
 			}
 		}
 		rep, end, err := verify(cfg, when == "while it is open")
-		if err != nil || !end.equal(live) || rep.Unerased != 0 {
+		if err != nil || !end.equal(live) || len(rep.Unerased) != 0 {
 			t.Errorf("%s: %+v, %+v, %v", when, rep, end, err)
 		}
 		switch when {
@@ -164,7 +168,7 @@ func TestEraseStopped(t *testing.T) {
 					}
 					closeStore(t, st)
 					rep, end, err := verify(config(left), false)
-					if err != nil || rep.Unerased != 0 || end.items[0].Name != "" || end.items[1].Name != "Ostap" {
+					if err != nil || len(rep.Unerased) != 0 || end.items[0].Name != "" || end.items[1].Name != "Ostap" {
 						t.Errorf("%s, act %d: %+v, %+v, %v", at, how, rep, end, err)
 					}
 					for _, line := range []int{2, 4, 6} {

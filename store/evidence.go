@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"time"
 )
 
 // evidence is a checkpoint that the journal must agree with.
@@ -46,6 +47,8 @@ func (s *scan) heed(note []byte, key ed25519.PublicKey, e evidence) error {
 
 // heedAll heeds all checkpoints of the directory. What is left of one at the log's end, which a crash may leave, is let
 // be unless it is the newest.
+//
+// Where a checkpoint is older than the log has, that is noted and no damage: a full disk can leave it so.
 func (s *scan) heedAll() error {
 	key, err := PublicKey(s.fsys)
 	newest, none := NewestCheckpoint(s.fsys)
@@ -59,6 +62,7 @@ func (s *scan) heedAll() error {
 		return err
 	}
 	logged := none != nil
+	var last []byte // of the log's whole notes
 	err = reading(s.fsys, checkpointLog, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
 		notes.Split(SplitCheckpoints)
@@ -70,12 +74,18 @@ func (s *scan) heedAll() error {
 			bad = s.heed(notes.Bytes(), key, evidence{from: fmt.Sprintf("%s (number %d)", checkpointLog, n), number: n})
 			logged = logged || bad == nil && bytes.Equal(notes.Bytes(), append(newest, '\n'))
 			s.notes = n
+			if bad == nil {
+				last = bytes.Clone(notes.Bytes())
+			}
 		}
 		if bad != nil && !logged {
 			return bad
 		}
 		return notes.Err()
 	})
+	if err == nil && logged && last != nil {
+		s.noteOlder(key, bytes.TrimSuffix(last, newline))
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && none != nil:
 		return nil
@@ -87,12 +97,37 @@ func (s *scan) heedAll() error {
 	return err
 }
 
+// liveWaits is how often a running server's checkpoint is looked at again, checkpointQuiet apart.
+const liveWaits = 5
+
+// noteOlder notes that the file checkpoint is missing, or older than the last note of the log. A server that is running
+// publishes it just after it has logged a note.
+func (s *scan) noteOlder(key ed25519.PublicKey, last []byte) {
+	logged, bad := ParseCheckpoint(last, key)
+	if bad != nil {
+		return
+	}
+	for waits := 0; ; waits++ {
+		text, _ := NewestCheckpoint(s.fsys)
+		newest, _ := ParseCheckpoint(text, key)
+		if newest.Seq >= logged.Seq {
+			return
+		}
+		if !s.live || waits == liveWaits {
+			s.older = &Older{Published: newest.Seq, Logged: logged.Seq}
+			return
+		}
+		time.Sleep(checkpointQuiet)
+	}
+}
+
 // newestCheckpoint heeds the newest checkpoint, and the last in the log. One that is none proves nothing.
 func (r *replay[S, E]) newestCheckpoint() error {
 	newest, err := NewestCheckpoint(r.fsys)
 	last, _, err2 := lastLogged(r.fsys)
 	key, err3 := PublicKey(r.fsys)
 	if none := errors.Join(err, err2, err3); errors.Is(none, fs.ErrNotExist) && newest == nil && last == nil {
+		r.unsigned = true
 		return nil
 	}
 	for i, note := range [][]byte{last, newest} {
@@ -128,17 +163,19 @@ type repaired struct {
 func (s *scan) excused(e *evidence) bool {
 	return !e.kept && slices.ContainsFunc(s.repairs, func(r repaired) bool {
 		named := e.Seq == r.Checkpoint.Seq && fmt.Sprintf("%x", e.Hash) == r.Checkpoint.Hash
-		return e.Seq >= r.line.Seq && (named || 0 < e.number && e.number <= r.Notes)
+		// The log of checkpoints is thinned, so that a later note can get an earlier one's number, but not its time.
+		counted := 0 < e.number && e.number <= r.Notes && !e.Time.After(r.line.Time)
+		return e.Seq >= r.line.Seq && (named || counted)
 	})
 }
 
 // note heeds what a line says of others, and holds it against the checkpoints of its seq.
 func (s *scan) note(at Place, l *Line) error {
-	if s.whole && erased(l.Personal) {
+	if (s.whole || s.erasures) && erased(l.Personal) {
 		when := string(l.Personal[len(`{"erased":"`) : len(l.Personal)-len(`"}`)])
 		s.gone[l.Seq] = erasedAt{at, when}
 	}
-	if l.Type == kindRepaired || l.Type == KindErased && s.whole {
+	if l.Type == kindRepaired || l.Type == KindErased && (s.whole || s.erasures) {
 		said := repaired{line: l.Stamp}
 		if err := json.Unmarshal(l.Data, &said); err != nil {
 			return err
@@ -216,15 +253,21 @@ func (s *scan) unnamed() map[uint64]string {
 	return lines
 }
 
-// unexplained finds a personal part that is gone without a line that says so. left is how many are named and still there.
-func (s *scan) unexplained() (left int, err error) {
+// unexplained finds a personal part that is gone without a line that says so.
+func (s *scan) unexplained() error {
 	for _, seq := range slices.Sorted(maps.Keys(s.unnamed())) {
-		return 0, &Damage{s.gone[seq].Place, seq, "has no personal part, and no line says that it was erased then"}
+		return &Damage{s.gone[seq].Place, seq, "has no personal part, and no line says that it was erased then"}
 	}
-	for seq := range s.named {
+	return nil
+}
+
+// unerased returns the lines that were named to be erased and are not, rising: an erasure was cut short.
+func (s *scan) unerased() (list []Unerased) {
+	for _, seq := range slices.Sorted(maps.Keys(s.named)) {
 		if _, gone := s.gone[seq]; !gone {
-			left++
+			at, _ := time.Parse(timeLayout, s.named[seq][0]) // it was read from a line
+			list = append(list, Unerased{seq, at})
 		}
 	}
-	return left, nil
+	return list
 }

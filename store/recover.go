@@ -43,6 +43,9 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 		lock.Close()
 		return nil, false, err
 	}
+	if st.signer.size == 0 {
+		st.checkpoint() // the first: a directory that has lines and no checkpoint is not signed
+	}
 	st.background.Go(st.run)
 	st.background.Go(st.runCheckpoints)
 	return st, st.head.Seq == 1, nil
@@ -57,6 +60,10 @@ func (st *Store[S, E]) recover() error {
 		if err := step(); err != nil {
 			return err
 		}
+	}
+	if r.unsigned && r.head.Seq > 0 {
+		st.cfg.Log.Warn("not signed: no checkpoint vouches for the lines that are there; they follow from each other, and are signed as they are from now on",
+			"lines", r.head.Seq)
 	}
 	file, err := r.fsys.Append(r.last)
 	if err != nil {

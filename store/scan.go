@@ -100,7 +100,9 @@ type scan struct {
 	proof uint64 // the highest seq that is known to have been durable
 	// whole also checks that every line is one JSON object, which a strict decoder has no need of, and what is erased.
 	whole bool
-	live  bool // a server is writing the journal; an unfinished line at the end is its business
+	// erasures notes what is erased, and what lines say is to be.
+	erasures bool
+	live     bool // a server is writing the journal; an unfinished line at the end is its business
 
 	origin   string
 	evidence map[uint64][]evidence // by seq
@@ -108,6 +110,8 @@ type scan struct {
 	fits     uint64                // the newest line that a checkpoint agrees with
 	keptFits uint64                // of those that were kept
 	notes    int                   // in the log of checkpoints
+	older    *Older                // what the file checkpoint is, compared with the log
+	unsigned bool                  // there is no checkpoint
 	named    map[uint64][]string   // when lines' personal parts were erased, as others say
 	gone     map[uint64]erasedAt   // what stands in them instead
 

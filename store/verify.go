@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
+	"time"
 )
 
 // Report is what Verify found sound.
@@ -17,9 +18,22 @@ type Report struct {
 	Head        Head
 	Files       int
 	Snapshots   int
-	Checkpoints int   // lines that there are checkpoints of
-	Unerased    int   // lines whose personal parts are still to be erased: an Erase was cut short
-	Torn        *Torn // an end that the next start would cut
+	Checkpoints int        // lines that there are checkpoints of; with none, and lines, nobody has signed the journal
+	Older       *Older     // the file checkpoint is older than the log; nil where it is not
+	Unerased    []Unerased // lines whose personal parts are still to be erased: an Erase was cut short
+	Torn        *Torn      // an end that the next start would cut
+}
+
+// Unsigned reports whether no checkpoint vouches for the journal: whoever has the disk can have written it.
+func (r *Report) Unsigned() bool { return r.Checkpoints == 0 && r.Head.Seq > 0 }
+
+// Older says that the file checkpoint is of an earlier line than the newest note of checkpoints.log.
+type Older struct{ Published, Logged uint64 }
+
+// Unerased is a line whose personal part is named to be erased, and since when, and is still there.
+type Unerased struct {
+	Seq uint64
+	At  time.Time // of the line that names it
 }
 
 // Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads and takes no
@@ -28,6 +42,17 @@ func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
 	s := scan{fsys: fsys, visit: visit, whole: true, live: live}
 	err := s.run()
 	return Report{Head: s.head, Files: s.files, Torn: s.torn}, err
+}
+
+// Follow goes through the lines after one of a journal that may be in use, and calls visit for each; after the zero Head
+// it visits all, and the report has what is still to be erased. It checks the chain and only reads.
+func Follow(fsys FS, after Head, visit func(*Line) error) (Report, error) {
+	s := scan{fsys: fsys, from: after, live: true, erasures: true}
+	s.visit = func(_ Place, l *Line) error { return visit(l) }
+	if err := s.run(); err != nil {
+		return Report{}, err
+	}
+	return Report{Head: s.head, Files: s.files, Unerased: s.unerased()}, nil
 }
 
 // Kept is a checkpoint that an auditor kept, and the key it is signed with.
@@ -45,6 +70,9 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 	names, unlisted := cfg.FS.List("journal")
 	if i := slices.IndexFunc(names, func(name string) bool { return !journalFile.MatchString(name) }); i >= 0 {
 		return Report{}, inFile("journal/"+names[i], "is not a file of the journal")
+	}
+	if live {
+		awaitCheckpoint(cfg.FS)
 	}
 	err = cmp.Or(err, unlisted, r.heedAll())
 	for _, k := range kept {
@@ -64,14 +92,13 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 		checked++
 		return r.compare(l)
 	}
-	left := 0
 	if err = r.run(); err == nil {
-		left, err = r.unexplained()
+		err = r.unexplained()
 	}
 	if err == nil {
 		err = inspect(r.state, r.head.Stamp)
 	}
-	return Report{r.head, r.files, checked, len(r.evidence), left, r.torn}, err
+	return Report{r.head, r.files, checked, len(r.evidence), r.older, r.unerased(), r.torn}, err
 }
 
 // journalFile is what the files of the journal are called; a copy of one, or one under another name, is none.

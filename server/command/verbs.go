@@ -71,9 +71,17 @@ func (c *call) verify() (int, error) {
 	case rep.Torn != nil:
 		return exitTorn, fmt.Errorf("torn tail: %w; the next start cuts these %d bytes and keeps them", &rep.Torn.Damage, rep.Torn.Bytes)
 	}
+	if rep.Unsigned() {
+		return exitFailed, fmt.Errorf("not signed: %d lines follow from each other, but there is no checkpoint that vouches for them; "+
+			"whoever has the disk can have written them. The next start signs them as they are", rep.Head.Seq)
+	}
 	fmt.Fprintf(c.Stdout, "sound: %d lines in %d files, %d snapshots, %d checkpoints; the last line's hash is %x\n", rep.Head.Seq, rep.Files, rep.Snapshots, rep.Checkpoints, rep.Head.Hash)
-	if rep.Unerased > 0 {
-		fmt.Fprintf(c.Stdout, "the personal data of %d lines is still to be erased: run waybill forget again\n", rep.Unerased)
+	if o := rep.Older; o != nil {
+		fmt.Fprintf(c.Stdout, "the file checkpoint is of line %d, and older than the newest in checkpoints.log, of line %d: "+
+			"a full disk can leave it so, or somebody has put it there\n", o.Published, o.Logged)
+	}
+	if n := len(rep.Unerased); n > 0 {
+		fmt.Fprintf(c.Stdout, "the personal data of %d lines is still to be erased: run waybill forget again\n", n)
 	}
 	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", rep.Head.Time.UTC().Format(time.RFC3339), rep.Books)
 	if kept != nil {

@@ -1,0 +1,171 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/store"
+)
+
+// Directories are checked and copied here, beside the server that may have them open.
+
+// Report is what Verify found sound.
+type Report struct {
+	store.Report
+	Books *booking.Books // at the last line's time
+}
+
+// Verify checks a directory that may be in use: every byte of the journal and its snapshots, its checkpoints and
+// those kept elsewhere, then the books (contract §1). It only reads.
+func Verify(fsys store.FS, live bool, kept []store.Kept) (Report, error) {
+	rep, _, err := verify(fsys, live, kept)
+	return rep, err
+}
+
+// verify does so, and returns the state that the journal gives.
+func verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, state *State, err error) {
+	if err := lostJournal(fsys); err != nil {
+		return rep, nil, err
+	}
+	if _, err := readSecret(fsys, ringFile, auth.ParseRing); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return rep, nil, err
+	}
+	rep.Report, err = store.Verify(storeConfig(fsys), live, kept, check, func(s *State, end store.Stamp) error {
+		state = s
+		tt, err := loadTimetable(fsys, s.TimetableHash)
+		if err == nil {
+			rep.Books, err = s.Bookings.Audit(tt, end.Time)
+		}
+		return err
+	})
+	return rep, state, err
+}
+
+// besides are the directories that a directory holds beside the store's files.
+var besides = []string{keyDir, timetableDir, reportDir, outboxDir}
+
+// Backup copies a directory that may be in use into a new one, and checks the copy (contract §1). An erasure that goes on
+// meanwhile is carried out in the copy, and one that begins when its lines are copied already has the copy made again.
+func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {
+	const tries = 3
+	for range tries {
+		if err := store.Backup(fsys, to, live, besides...); err != nil {
+			return Report{}, err
+		}
+		rep, err := finishCopy(to)
+		if err != nil || !live {
+			return rep, err
+		}
+		erased, err := erasedAfter(fsys, rep.Head)
+		if err != nil || !erased {
+			return rep, err
+		}
+		if err := empty(to); err != nil {
+			return Report{}, err
+		}
+	}
+	return Report{}, errors.New("personal data was erased while the copy was made, again and again; make the backup later")
+}
+
+// erasedAfter reports whether a journal in use tells of an erasure after a line.
+func erasedAfter(fsys store.FS, head store.Head) (erased bool, err error) {
+	_, err = store.Follow(fsys, head, func(l *store.Line) error {
+		erased = erased || l.Type == store.KindErased
+		return nil
+	})
+	return erased, err
+}
+
+// finishCopy carries out in a copy what its journal says of erasures, takes away what lies beside the journal and is not
+// as the journal says, and checks it.
+func finishCopy(to store.FS) (Report, error) {
+	found, err := store.Follow(to, store.Head{}, func(*store.Line) error { return nil })
+	if err == nil {
+		err = store.CarryOut(to, found.Unerased)
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	rep, state, err := verify(to, false, nil)
+	if err != nil {
+		return rep, err
+	}
+	letters, err := to.List(outboxDir)
+	for _, name := range letters {
+		ticket, _, _ := strings.Cut(name, ".")
+		if _, t := state.Bookings.AnyTicket(parseID(ticket)); t == nil || t.Forgotten() {
+			err = errors.Join(err, to.Remove(outboxDir+"/"+name))
+		}
+	}
+	return rep, errors.Join(err, removeStaleReports(to, state))
+}
+
+// removeStaleReports removes the files of reports that are not what the journal says of them: they were copied before or
+// after. A start writes those that are queued.
+func removeStaleReports(to store.FS, state *State) error {
+	names, err := to.List(reportDir)
+	for _, name := range names {
+		id, _ := booking.ParseID(strings.TrimSuffix(name, reportSuffix))
+		x, unknown := state.Reports.Find(id, "", time.Time{})
+		sum, unread := sumOf(to, reportDir+"/"+name)
+		if err = errors.Join(err, unread); err != nil {
+			return err
+		}
+		if unknown != nil || x.SHA256 != sum {
+			err = to.Remove(reportDir + "/" + name)
+		}
+	}
+	return err
+}
+
+// sumOf returns the SHA-256 of a file, in hex.
+func sumOf(fsys store.FS, name string) (string, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
+// empty removes what a backup has made in a directory. FORMAT goes first: what is left of it is no directory then.
+func empty(to store.FS) error {
+	if err := to.Remove("FORMAT"); err != nil {
+		return err
+	}
+	for _, dir := range append([]string{"journal", "snapshots"}, besides...) {
+		if err := removeAll(to, dir); err != nil {
+			return err
+		}
+		if err := to.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return removeAll(to, ".")
+}
+
+func removeAll(to store.FS, dir string) error {
+	names, err := to.List(dir)
+	for _, name := range names {
+		err = errors.Join(err, to.Remove(path.Join(dir, name)))
+	}
+	return err
+}
+
+// Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that (contract §1).
+func Repair(fsys store.FS, to store.FS, cutAt uint64, reason string) (Report, error) {
+	if err := store.Repair(storeConfig(fsys), to, cutAt, reason, besides...); err != nil {
+		return Report{}, err
+	}
+	return Verify(to, false, nil)
+}

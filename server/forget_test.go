@@ -1,0 +1,309 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"waybill/store"
+)
+
+// forget erases an address, or a booking with an id.
+func forget(s *Server, field, value string) (string, error) {
+	var out bytes.Buffer
+	err := s.Admin("forget", &Act{By{UID: 1000}, url.Values{field: {value}, "reason": {"asked"}}, &out})
+	return out.String(), err
+}
+
+// filesWith returns the files of a directory in which a text stands.
+func filesWith(t *testing.T, dir, text string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(text)) {
+			names = append(names, strings.TrimPrefix(path, dir+"/"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+const named = `{"offerId":%q,"currency":"UAH","passengers":[{"firstName":"Xenia","lastName":"Quill","email":"xenia@example.com"},{"firstName":"Yarema","lastName":"Xenia"}]}`
+
+// keyedCall calls with an Idempotency-Key.
+func keyedCall(s *Server, key, idempotency, target, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", target, strings.NewReader(body))
+	r.Header.Set("x-api-key", key)
+	r.Header.Set("Idempotency-Key", idempotency)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// stopping is a directory whose changes fail from one of them on.
+type stopping struct {
+	store.FS
+	mu      sync.Mutex
+	armed   bool
+	left    int
+	opening func(name string) // unless nil, called before a file is opened or listed
+}
+
+func (d *stopping) change() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.armed {
+		return nil
+	}
+	if d.left--; d.left < 0 {
+		return syscall.EIO
+	}
+	return nil
+}
+
+func (d *stopping) Create(name string) (store.File, error) {
+	if err := d.change(); err != nil {
+		return nil, err
+	}
+	return d.FS.Create(name)
+}
+
+func (d *stopping) Rename(from, to string) error {
+	if err := d.change(); err != nil {
+		return err
+	}
+	return d.FS.Rename(from, to)
+}
+
+func (d *stopping) Remove(name string) error {
+	if err := d.change(); err != nil {
+		return err
+	}
+	return d.FS.Remove(name)
+}
+
+func (d *stopping) SyncDir(dir string) error {
+	if err := d.change(); err != nil {
+		return err
+	}
+	return d.FS.SyncDir(dir)
+}
+
+func (d *stopping) List(dir string) ([]string, error) {
+	d.mu.Lock()
+	opening := d.opening
+	d.mu.Unlock()
+	if opening != nil {
+		opening(dir)
+	}
+	return d.FS.List(dir)
+}
+
+// Erasure: wherever a forget is cut short, saying it again does the rest, and then says that there is nothing left. It
+// makes no difference whether it is said of the same passenger.
+func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
+	places := 0
+	for whole := false; !whole; places++ {
+		dir := t.TempDir()
+		disk := &stopping{FS: store.Dir(dir)}
+		s, key := demoServer(t, Config{Dir: dir, FS: disk})
+		offer := anOffer(t, s, key, bukovel)
+		b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
+		if w := keyedCall(s, key, "pay", "/v2/bookings/"+b.ID+"/pay", ""); w.Code != 200 {
+			t.Fatal(w.Body)
+		}
+		other := newBookingID(t, s, key)
+		disk.mu.Lock()
+		disk.armed, disk.left = true, places
+		disk.mu.Unlock()
+		_, err := forget(s, "email", "xenia@example.com")
+		whole = err == nil
+		disk.mu.Lock()
+		disk.armed = false
+		disk.mu.Unlock()
+		s.Close() // what was cut short leaves no clean end
+		s, _ = demoServer(t, Config{Dir: dir})
+		field, value := "email", "xenia@example.com"
+		if places%2 == 1 {
+			field, value = "booking", other
+		}
+		for _, again := range [][2]string{{field, value}, {"email", "xenia@example.com"}} {
+			if _, err := forget(s, again[0], again[1]); err != nil {
+				t.Fatalf("place %d: %v", places, err)
+			}
+		}
+		for _, name := range []string{"Xenia", "Quill", "Yarema", "xenia@example.com"} {
+			if files := filesWith(t, dir, name); len(files) > 0 {
+				t.Errorf("place %d: %s stands in %q", places, name, files)
+			}
+		}
+		if said, err := forget(s, "email", "xenia@example.com"); err != nil || !strings.HasPrefix(said, "nothing to erase") {
+			t.Errorf("place %d: said again: %q, %v", places, said, err)
+		}
+		if said, err := forget(s, "booking", b.ID); err != nil || !strings.HasPrefix(said, "nothing to erase") {
+			t.Errorf("place %d: said of the booking: %q, %v", places, said, err)
+		}
+		compareWithReplay(t, s, dir, true)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if rep, err := Verify(store.Dir(dir), false, nil); err != nil || len(rep.Unerased) > 0 {
+			t.Errorf("place %d: %v, %v", places, rep.Unerased, err)
+		}
+	}
+	if places < 15 {
+		t.Errorf("only %d places", places)
+	}
+}
+
+// Erasure beside paid retries: an answer that is kept while the journal is looked through, and a booking that is made
+// with the address meanwhile, are found as well.
+func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
+	dir := t.TempDir()
+	disk := &stopping{FS: store.Dir(dir)}
+	s, key := demoServer(t, Config{Dir: dir, FS: disk})
+	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
+	times := 0
+	disk.opening = func(name string) { // between the look and the line that names what was found
+		if name != reportDir || times > 1 {
+			return
+		}
+		times++
+		if w := keyedCall(s, key, fmt.Sprint("pay", times), "/v2/bookings/"+b.ID+"/pay", fmt.Sprintf(`{"ticketIds":[%q]}`, b.Tickets[times-1].ID)); w.Code != 200 {
+			t.Error(w.Body)
+		}
+		if w := keyedCall(s, key, fmt.Sprint("book", times), "/v2/bookings", fmt.Sprintf(named, offer)); times == 1 && w.Code != 201 {
+			t.Error(w.Body)
+		}
+	}
+	if said, err := forget(s, "email", "XENIA@example.com"); err != nil || times != 2 {
+		t.Fatal(times, said, err)
+	}
+	left := filesWith(t, dir, "Yarema")
+	// The second booking of the hook came when the forget had begun: it is another matter.
+	if said, err := forget(s, "email", "xenia@example.com"); err != nil {
+		t.Fatal(said, err)
+	}
+	if now := filesWith(t, dir, "Yarema"); len(now) > 0 {
+		t.Errorf("the name stands in %q, before in %q", now, left)
+	}
+	s.Close()
+	if _, err := Verify(store.Dir(dir), false, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// Erasure beside a report, a keyed pay and a backup, however they come to lie: none of them keeps the name.
+func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
+	for range 8 {
+		dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+		v := newVisitorOn(t, dir)
+		w := v.ask("POST", "/v2/bookings", strings.Replace(named, "%q", `"$OFFER"`, 1))
+		id := strings.Split(w.Body.String(), `"`)[7]
+		var wg sync.WaitGroup
+		wg.Go(func() { v.s.writeReports() })
+		for range 4 {
+			v.ask("POST", "/v2/reports/company/orders", `{"startDate":"2026-11-01T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}`)
+		}
+		wg.Go(func() { keyedCall(v.s, v.key, "pay", "/v2/bookings/"+id+"/pay", "") })
+		wg.Go(func() {
+			if _, err := Backup(store.Dir(dir), true, store.Dir(out)); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() {
+			if _, err := forget(v.s, "email", "xenia@example.com"); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Wait()
+		if err := v.s.writeReports(); err != nil {
+			t.Fatal(err)
+		}
+		if files := filesWith(t, dir, "Quill"); len(files) > 0 {
+			t.Errorf("the name stands in %q", files)
+		}
+		// The backup is of before or of after: it has the name, and no line that says it was erased, or neither.
+		erased := len(filesWith(t, out, `"type":"personal.erased"`)) > 0
+		if files := filesWith(t, out, "Quill"); erased && len(files) > 0 {
+			t.Errorf("the backup has the erasure, and the name in %q", files)
+		}
+		v.s.Close()
+	}
+}
+
+// Erasure: an address with many bookings costs in proportion to them, also under the lock, and a group once.
+func TestForgettingManyBookingsIsLinear(t *testing.T) {
+	cost := func(bookings int) float64 {
+		s, key := demoServer(t, Config{})
+		offers := []string{anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")}
+		for n := range bookings {
+			if n%10 == 9 {
+				s2 := time.Date(2026, 11, 25+n/10, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+				offers = append(offers, call(t, s, key, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+s2, "").Data.Offers[0].ID)
+			}
+			a := call(t, s, key, "POST", "/v2/bookings", strings.Replace(bookingBody(offers[len(offers)-1], 1), `"Ukrainka"`, `"Ukrainka","email":"many@example.com"`, 1))
+			if a.status != 201 {
+				t.Fatal(a)
+			}
+		}
+		allocs := testing.AllocsPerRun(1, func() {
+			if _, err := forget(s, "email", "many@example.com"); err != nil {
+				t.Fatal(err)
+			}
+		})
+		return allocs
+	}
+	if few, many := cost(40), cost(160); many > 8*few {
+		t.Errorf("40 bookings take %v allocations, 160 take %v", few, many)
+	}
+}
+
+// The events of an erasure are each partner's own, in the order of its tickets.
+func TestEachPartnerIsToldOfItsErasedPassengers(t *testing.T) {
+	s, anna := demoServer(t, Config{})
+	olena, err := s.AddPartner("olena", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string][]string{}
+	for _, key := range []string{anna, olena, anna} {
+		offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+		b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
+		ids[key] = append(ids[key], b.Tickets[0].ID, b.Tickets[1].ID)
+	}
+	if _, err := forget(s, "email", "xenia@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range ids {
+		var got []string
+		body := ask(s, key, "GET", "/v2/events?take=100", "").Body.String()
+		for _, event := range strings.Split(body, `{"seq":`)[1:] {
+			if strings.Contains(event, `"type":"passenger.erased"`) {
+				got = append(got, strings.Split(event, `"ticketId":"`)[1][:22])
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("told of %q, want %q: %s", got, want, body)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package store_test
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/store"
+)
+
+// Contract §14: a directory that has lines and no checkpoint is not signed, also with its snapshots and keys gone; a
+// start says so, goes on, and signs.
+func TestAJournalWithoutCheckpointsIsNotSigned(t *testing.T) {
+	d := newDisk()
+	st := open(t, config(d))
+	put(t, st, add{N: 1}, add{N: 2})
+	closeStore(t, st)
+	for _, gone := range [][]string{{"checkpoint", "checkpoints.log"}, {"checkpoint", "checkpoints.log", "checkpoint.key", "checkpoint.pub"}} {
+		all := d.files()
+		for _, name := range append(gone, named(all, "snapshots/")...) {
+			delete(all, name)
+		}
+		rep, _, err := verify(config(diskOf(all)), false)
+		if err != nil || !rep.Unsigned() {
+			t.Errorf("without %v: %+v, %v", gone, rep, err)
+		}
+		log := new(logBook)
+		again := diskOf(all)
+		cfg := config(again)
+		cfg.Log = slog.New(slog.NewTextHandler(log, nil))
+		closeStore(t, open(t, cfg))
+		if !strings.Contains(log.String(), "not signed") {
+			t.Errorf("without %v the start says %q", gone, log)
+		}
+		if rep, _, err := verify(config(again), false); err != nil || rep.Unsigned() {
+			t.Errorf("after a start: %+v, %v", rep, err)
+		}
+	}
+	if rep, _, err := verify(config(d), false); err != nil || rep.Unsigned() {
+		t.Errorf("as it was: %+v, %v", rep, err)
+	}
+}
+
+// Contract §14: an older genuine note in place of the newest is told, and is no damage.
+func TestAnOlderCheckpointIsTold(t *testing.T) {
+	d := newDisk()
+	st := open(t, config(d))
+	put(t, st, add{N: 1})
+	closeStore(t, st)
+	older := d.files()["checkpoint"]
+	st = open(t, config(d))
+	put(t, st, add{N: 2})
+	closeStore(t, st)
+	all := d.files()
+	if rep, _, err := verify(config(diskOf(all)), false); err != nil || rep.Older != nil {
+		t.Errorf("%+v, %v", rep.Older, err)
+	}
+	all["checkpoint"] = older
+	if rep, _, err := verify(config(diskOf(all)), false); err != nil || rep.Older == nil || rep.Older.Published >= rep.Older.Logged {
+		t.Errorf("an older one: %+v, %v", rep.Older, err)
+	}
+	delete(all, "checkpoint")
+	if _, _, err := verify(config(diskOf(all)), false); err != nil {
+		t.Errorf("none: %v", err)
+	}
+}
+
+// Verify does not grow with the time that a server runs: the log of checkpoints keeps the newest, and of older ones one
+// an hour, then one a day. What it keeps still proves what it did.
+func TestTheLogOfCheckpointsIsThinned(t *testing.T) {
+	d := newDisk()
+	clock := newClock()
+	cfg := config(d)
+	cfg.Now = clock.now
+	st := open(t, cfg)
+	put(t, st, add{N: 1})
+	closeStore(t, st)
+	one := d.files()["checkpoint"] + "\n"
+	// A log as a server leaves it that signs each 30 seconds for 60 days: its signatures are looked at by nobody here.
+	var log strings.Builder
+	const notes = 60 * 24 * 120
+	for n := range notes {
+		at := epoch.Add(time.Duration(n-notes) * 30 * time.Second).UTC().Format("2006-01-02T15:04:05.000Z")
+		lines := strings.SplitN(one, "\n", 5)
+		fmt.Fprintf(&log, "%s\n%s\n%s\n%s\n%s", lines[0], lines[1], lines[2], at, lines[4])
+	}
+	all := d.files()
+	all["checkpoints.log"] = log.String() + all["checkpoints.log"]
+	d = diskOf(all)
+	cfg.FS = d
+	st = open(t, cfg)
+	put(t, st, add{N: 2})
+	closeStore(t, st)
+	thinned := d.files()["checkpoints.log"]
+	// 1,000 newest, 31 days of hours, 29 days, and a few that this test has made.
+	kept := strings.Count(thinned, "\n— ")
+	if most := 1000 + 31*24 + 30 + 10; kept > most || kept < 1000+30*24 {
+		t.Errorf("%d notes are kept of %d, want at most %d", kept, notes, most)
+	}
+	if !strings.HasSuffix(thinned, d.files()["checkpoint"]+"\n") {
+		t.Error("the newest is not the last")
+	}
+}
+
+// A repair excuses the checkpoints of the lines that it cut off, and no later ones, though thinning gives those the
+// numbers that the former had.
+func TestThinnedCheckpointsAreNotExcusedByARepair(t *testing.T) {
+	d, out := newDisk(), newDisk()
+	clock := newClock()
+	cfg := config(d)
+	cfg.Now = clock.now
+	st := open(t, cfg)
+	for n := range int64(6) {
+		put(t, st, add{N: n})
+		clock.add(time.Hour)
+	}
+	closeStore(t, st)
+	clock.add(time.Hour)
+	repair := config(within{d, ""})
+	repair.Now = clock.now
+	if err := store.Repair(repair, out, 4, "x"); err != nil {
+		t.Fatal(err)
+	}
+	after := config(out)
+	after.Now = clock.now
+	clock.add(time.Hour)
+	st = open(t, after)
+	put(t, st, add{N: 10}, add{N: 11}, add{N: 12})
+	closeStore(t, st)
+	all := out.files()
+	if _, _, err := verify(config(diskOf(all)), false); err != nil {
+		t.Fatal(err)
+	}
+	// The log is thinned to its newest note, and the line that this one was made of is written anew.
+	all["checkpoints.log"] = all["checkpoint"] + "\n"
+	for _, name := range named(all, "snapshots/") {
+		delete(all, name)
+	}
+	changed := rehashed(t, edit(t, all, len(journalLines(all)), `"n":12`, `"n":13`), len(journalLines(all)))
+	if _, _, err := verify(config(diskOf(changed)), false); err == nil {
+		t.Error("a line that differs from its checkpoint passes as one that a repair has cut")
+	}
+}
