@@ -333,6 +333,22 @@ func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 	}
 }
 
+// share notes on each leg what came back of it. What a line says in all counts.
+func (c *CanceledTicket) share(t *Ticket) {
+	legs := t.Legs[:len(t.Itinerary())]
+	rest := c.Refund
+	for i := range legs {
+		switch {
+		case c.Grace:
+			legs[i].Refund = legs[i].Amount
+		case i < len(c.Terms):
+			legs[i].Refund = c.Terms[i].Refund
+		}
+		rest -= legs[i].Refund
+	}
+	legs[0].Refund += rest
+}
+
 // SetCarrier decides on a carrier status (contract §8).
 func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSet, error) {
 	b, t := s.AnyTicket(ticket)
@@ -381,7 +397,8 @@ func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 		delete(s.late, t.ID)
 		delete(s.asks, t.ID)
 		if c.Refunded {
-			t.Phase, t.Refund = Refunded, c.Refund
+			t.Phase = Refunded
+			c.share(t)
 		}
 		t.sit(nil, now)
 	}

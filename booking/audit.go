@@ -110,6 +110,7 @@ type Books struct {
 	seats, sold, held       int                 // a seat is sold or held when it is so on any part of its run
 	status                  map[string]int      // tickets
 	money                   map[string][2]int64 // paid and refunded in minor units, by currency
+	oversold                []Oversold
 }
 
 // Audit checks the books at an instant: no seat is sold twice on overlapping parts of a run, what is sold, held and free
@@ -136,10 +137,11 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 			if t.Phase == Paid || t.Was == Paid {
 				paid = t.Price()
 			}
-			if t.Refund < 0 || t.Refund > paid || t.Phase == Refunded && t.Was != Paid {
-				return b, fmt.Errorf("ticket %s was refunded %d of %d paid", t.ID, t.Refund, paid)
+			refund := t.Refund()
+			if refund < 0 || refund > paid || t.Phase == Refunded && t.Was != Paid {
+				return b, fmt.Errorf("ticket %s was refunded %d of %d paid", t.ID, refund, paid)
 			}
-			b.money[string(t.Currency[:])] = [2]int64{money[0] + paid, money[1] + t.Refund}
+			b.money[string(t.Currency[:])] = [2]int64{money[0] + paid, money[1] + refund}
 			for _, l := range t.Itinerary() {
 				if !t.live(now) {
 					continue
@@ -170,10 +172,11 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 			}
 		}
 		held, some := unheld.free(0, end), unsold.free(0, end)
-		free, rest := held.count(), some.count()
+		free, rest := held.seats.count(), some.seats.count()
 		b.runs, b.seats = b.runs+1, b.seats+int(form.Bus.Seats)
 		b.sold, b.held = b.sold+int(form.Bus.Seats)-rest, b.held+rest-free
 	}
+	b.oversold = s.Freeze().Oversold(tt, now)
 	return b, nil
 }
 
@@ -187,6 +190,14 @@ func (b *Books) String() string {
 	for _, c := range slices.Sorted(maps.Keys(b.money)) {
 		m := b.money[c]
 		s = fmt.Appendf(s, "; %s %d.%02d paid, %d.%02d refunded", c, m[0]/100, m[0]%100, m[1]/100, m[1]%100)
+	}
+	const named = 10
+	for i, x := range b.oversold {
+		if i == named {
+			s = fmt.Appendf(s, "; and %d runs more", len(b.oversold)-named)
+			break
+		}
+		s = fmt.Appendf(s, "; %s", x)
 	}
 	return string(s)
 }

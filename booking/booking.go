@@ -87,7 +87,6 @@ type Booking struct {
 type Ticket struct {
 	ID        ID
 	Created   int64 // Unix milliseconds
-	Refund    int64 // minor units; of a Refunded ticket
 	Legs      [2]Leg
 	Passenger Passenger
 	Currency  [3]byte
@@ -105,6 +104,7 @@ type Leg struct {
 	Seat     int16 // its label, from 1
 	Discount int16 // position among the form's discounts; -1: none
 	Amount   int64 // minor units: this leg's share of the price
+	Refund   int64 // minor units: what of it came back
 }
 
 // Run is a trip on one service day in the form it was sold in. It is immutable.
@@ -171,6 +171,9 @@ func (t *Ticket) Itinerary() []Leg {
 
 // Price is what the ticket costs, in minor units of its currency.
 func (t *Ticket) Price() int64 { return t.Legs[0].Amount + t.Legs[1].Amount }
+
+// Refund is what came back of the price, in minor units: of a Refunded ticket.
+func (t *Ticket) Refund() int64 { return t.Legs[0].Refund + t.Legs[1].Refund }
 
 // Departure is when the ticket's journey starts.
 func (t *Ticket) Departure() time.Time { return t.Legs[0].Run.Dep(t.Legs[0].From) }

@@ -24,12 +24,20 @@ type seating struct {
 	known taken // by the holds, in the form that was asked for last
 }
 
-// taken are the seats of a form that are taken on each segment, from one stop to the next, a bit each. They stay so
-// until an instant, in Unix milliseconds, but for what is sold.
+// taken are the seats of a form that are taken on each segment, from one stop to the next, a bit each, and how many
+// passengers there are. They stay so until an instant, in Unix milliseconds, but for what is sold.
 type taken struct {
 	form  *schedule.Form
 	until int64
 	bits  []uint64 // by segment
+	held  []uint16 // by segment: also by those whose seats the bus, which was larger when they bought, no longer has
+}
+
+// vacancy is what a ride can be sold: which seats, and how many of them. After an import with a smaller bus there can be
+// more free labels than the bus has room for: those who keep the seats that it no longer has travel all the same.
+type vacancy struct {
+	seats seatSet
+	left  int
 }
 
 // hold is a ticket's seat on a part of the run. It is free from until on.
@@ -75,8 +83,11 @@ func (x *taken) take(sold []*Run, h *hold) {
 	x.until = min(x.until, h.until)
 	start, end := sold[h.sold].within(x.form, h.from, h.to)
 	bit, n := int(h.seat)-1, x.words()
-	for at := int(start); at < int(end) && 0 <= bit && bit < 64*n; at++ {
-		x.bits[at*n+bit/64] |= 1 << (bit % 64)
+	for at := int(start); at < int(end); at++ {
+		x.held[at]++
+		if 0 <= bit && bit < 64*n {
+			x.bits[at*n+bit/64] |= 1 << (bit % 64)
+		}
 	}
 }
 
@@ -96,7 +107,11 @@ func (l *Leg) hold(ticket ID, until int64) hold {
 
 // present is the run in the timetable in force, whose seats are asked for; where its trip is gone, as last sold.
 func (s *seating) present(tt *schedule.Timetable) *schedule.Form {
-	last := s.sold[len(s.sold)-1]
+	return presentForm(tt, s.sold[len(s.sold)-1])
+}
+
+// presentForm is the form of a run in the timetable in force, or, where its trip is gone, the form it was sold in last.
+func presentForm(tt *schedule.Timetable, last *Run) *schedule.Form {
 	if trip, known := tt.TripByID(last.Form.Trip); known && tt.RunsOn(trip, last.Day) {
 		return tt.Form(trip)
 	}
@@ -145,8 +160,8 @@ func (s *seatSet) together(n int) []int16 {
 	return first
 }
 
-// free gives the seats that are free between two stops of a form at an instant.
-func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) seatSet {
+// free gives what is free between two stops of a form at an instant.
+func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) vacancy {
 	if s.known.form != form || now.UnixMilli() >= s.known.until {
 		s.forget(now.UnixMilli())
 		s.known = s.taken(form, s.holds, now)
@@ -157,7 +172,8 @@ func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) seatS
 // taken gives the seats of a form that holds have at an instant.
 func (s *seating) taken(form *schedule.Form, holds []hold, now time.Time) taken {
 	x := taken{form: form, until: math.MaxInt64}
-	x.bits = make([]uint64, (len(form.Stops)-1)*x.words())
+	segments := len(form.Stops) - 1
+	x.bits, x.held = make([]uint64, segments*x.words()), make([]uint16, segments)
 	for i := range holds {
 		if holds[i].until > now.UnixMilli() {
 			x.take(s.sold, &holds[i])
@@ -166,14 +182,18 @@ func (s *seating) taken(form *schedule.Form, holds []hold, now time.Time) taken 
 	return x
 }
 
-// free gives the seats that are taken on no segment between two stops.
-func (x *taken) free(from, to int16) (free seatSet) {
+// free gives the seats that are taken on no segment between two stops, and how many of them the bus has room for.
+func (x *taken) free(from, to int16) (free vacancy) {
 	n := x.words()
 	for i := range n {
-		free[i] = math.MaxUint64 >> max(0, 64*(i+1)-int(x.form.Bus.Seats))
+		free.seats[i] = math.MaxUint64 >> max(0, 64*(i+1)-int(x.form.Bus.Seats))
 		for at := int(from)*n + i; at < int(to)*n; at += n {
-			free[i] &^= x.bits[at]
+			free.seats[i] &^= x.bits[at]
 		}
+	}
+	free.left = free.seats.count()
+	for at := from; at < to; at++ {
+		free.left = min(free.left, max(0, int(x.form.Bus.Seats)-int(x.held[at])))
 	}
 	return free
 }
@@ -208,8 +228,7 @@ func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time
 	if held == nil {
 		return tt.Seats(l.Trip)
 	}
-	free := held.free(tt.Form(l.Trip), l.From, l.To, now)
-	return free.count()
+	return held.free(tt.Form(l.Trip), l.From, l.To, now).left
 }
 
 // reseat finds seats for the legs of a ticket whose hold has run out: the same, or else, with other, any. picked are
@@ -222,9 +241,11 @@ func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating]
 		held := seats.taken(form, slices.Concat(seats.holds, picked[seats]), now)
 		free := held.free(l.Run.within(form, l.From, l.To))
 		switch {
-		case free.has(l.Seat):
-		case other && free.count() > 0:
-			l.Seat = free.together(1)[0]
+		case free.left == 0:
+			return nil
+		case free.seats.has(l.Seat):
+		case other:
+			l.Seat = free.seats.together(1)[0]
 		default:
 			return nil
 		}

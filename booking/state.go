@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"sort"
 	"time"
 
 	"waybill/schedule"
@@ -18,7 +16,7 @@ type State struct {
 	bookings []*Booking // by number; nil once all tickets have moved away
 	byID     map[ID]uint32
 	byTicket map[ID]uint32
-	lists    map[listKey]list
+	lists    map[listKey]*list
 	forms    map[string]*schedule.Form
 	runs     map[RunID]*Run
 	order    []*Run // in the order they were first sold
@@ -28,19 +26,6 @@ type State struct {
 	noticed uint32      // up to which booking there is nothing to note, see Overdue
 	late    map[ID]bool // tickets that are in a booking made after them, or before, and may have to be noted
 }
-
-// listKey names a list: a partner's bookings that leave on a UTC day, or all of them.
-type listKey struct {
-	partner ID
-	day     schedule.Day
-}
-
-type list struct {
-	numbers []uint32 // of the bookings, rising
-	tickets int      // in them
-}
-
-const anyDay schedule.Day = math.MinInt32
 
 // Ask is a confirmation that the provider was asked for, and has not given.
 type Ask struct {
@@ -53,7 +38,7 @@ type Ask struct {
 // NewState gives the state before the first booking.
 func NewState() *State {
 	return &State{
-		byID: map[ID]uint32{}, byTicket: map[ID]uint32{}, lists: map[listKey]list{}, forms: map[string]*schedule.Form{},
+		byID: map[ID]uint32{}, byTicket: map[ID]uint32{}, lists: map[listKey]*list{}, forms: map[string]*schedule.Form{},
 		runs: map[RunID]*Run{}, seatings: map[runKey]*seating{}, asks: map[ID]Ask{}, late: map[ID]bool{},
 	}
 }
@@ -99,56 +84,6 @@ func (b *Booking) find(id ID) *Ticket {
 	return nil
 }
 
-// List gives a page of a partner's bookings, all or those that leave on a UTC day, newest first, and their number.
-func (s *State) List(partner ID, day *schedule.Day, skip, take int) (page []*Booking, total int) {
-	numbers := s.listed(partner, day).numbers
-	for i := len(numbers) - 1 - skip; i >= 0 && len(page) < take; i-- {
-		page = append(page, s.bookings[numbers[i]])
-	}
-	return page, len(numbers)
-}
-
-func (s *State) listed(partner ID, day *schedule.Day) list {
-	if day == nil {
-		return s.lists[listKey{partner, anyDay}]
-	}
-	return s.lists[listKey{partner, *day}]
-}
-
-// Order is a ticket and the booking it is in.
-type Order struct {
-	Booking *Booking
-	Ticket  *Ticket
-}
-
-// Orders gives a page of a partner's tickets, those of the newest booking first, and how many there are. day keeps those
-// of bookings that leave on that UTC calendar day, created those of bookings made on that.
-func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (page []Order, total int) {
-	l := s.listed(partner, day)
-	if created != nil { // bookings are numbered as they are made
-		at := func(d schedule.Day) int {
-			return sort.Search(len(l.numbers), func(i int) bool { return s.bookings[l.numbers[i]].Created >= d.In(time.UTC).UnixMilli() })
-		}
-		l = list{numbers: l.numbers[at(*created):at(*created+1)]}
-		for _, n := range l.numbers {
-			l.tickets += len(s.bookings[n].Tickets)
-		}
-	}
-	if skip >= l.tickets {
-		return nil, l.tickets
-	}
-	for _, n := range slices.Backward(l.numbers) {
-		b := s.bookings[n]
-		for i := skip; i < len(b.Tickets) && len(page) < take; i++ {
-			page = append(page, Order{b, &b.Tickets[i]})
-		}
-		if skip = max(0, skip-len(b.Tickets)); len(page) == take {
-			break
-		}
-	}
-	return page, l.tickets
-}
-
 // Asked calls f for each ticket whose confirmation the provider has not answered.
 func (s *State) Asked(f func(*Booking, *Ticket, Ask)) {
 	for _, id := range slices.SortedFunc(maps.Keys(s.asks), ID.compare) {
@@ -177,7 +112,7 @@ func (s *State) add(b *Booking, now time.Time) {
 	b.number = uint32(len(s.bookings))
 	s.bookings = append(s.bookings, b)
 	s.byID[b.ID] = b.number
-	s.list(b, true)
+	s.relist(nil, b)
 	for i := range b.Tickets {
 		s.keepLate(b, &b.Tickets[i])
 		s.byTicket[b.Tickets[i].ID] = b.number
@@ -194,26 +129,6 @@ func (s *State) renew(id ID, now time.Time) *Booking {
 	b.Updated = now.UnixMilli()
 	s.bookings[b.number] = &b
 	return &b
-}
-
-// list puts a booking with tickets on its lists, or takes it off while its departure is still what it is listed by.
-func (s *State) list(b *Booking, on bool) {
-	if len(b.Tickets) == 0 {
-		return
-	}
-	for _, day := range [...]schedule.Day{anyDay, schedule.DayOf(b.Departure())} {
-		key := listKey{b.Partner, day}
-		l := s.lists[key]
-		at, _ := slices.BinarySearch(l.numbers, b.number) // almost always the end
-		if on {
-			l.numbers, l.tickets = slices.Insert(l.numbers, at, b.number), l.tickets+len(b.Tickets)
-		} else {
-			l.numbers, l.tickets = slices.Delete(l.numbers, at, at+1), l.tickets-len(b.Tickets)
-		}
-		if s.lists[key] = l; l.tickets == 0 {
-			delete(s.lists, key)
-		}
-	}
 }
 
 // Frozen is the state at an instant, for a snapshot. What it points to never changes.
@@ -298,8 +213,8 @@ func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, e
 	for i, run := range sale.runs {
 		held := cmp.Or(s.seatings[run.key()], new(seating))
 		free := held.free(run.Form, sale.legs[i].From, sale.legs[i].To, now)
-		left = min(left, free.count())
-		for k, seat := range free.together(len(e.Tickets)) {
+		left = min(left, free.left)
+		for k, seat := range free.seats.together(len(e.Tickets)) {
 			e.Tickets[k].Seats = append(slices.Clip(e.Tickets[k].Seats), seat)
 		}
 		if s.runs[run.ID] == nil {
@@ -330,7 +245,7 @@ func (s *State) ApplyCreated(now time.Time, e *Created) {
 		}
 		copy(t.Currency[:], e.Currency)
 		for k, l := range e.Legs {
-			t.Legs[k] = Leg{s.runs[l.Run], l.From, l.To, n.Seats[k], l.Discount, l.Amount}
+			t.Legs[k] = Leg{s.runs[l.Run], l.From, l.To, n.Seats[k], l.Discount, l.Amount, 0}
 		}
 	}
 	s.add(b, now)
@@ -358,14 +273,13 @@ func (s *State) ApplyMoved(now time.Time, e *Moved) {
 	if e.New {
 		s.add(&Booking{ID: e.To, Partner: s.Any(e.From).Partner, Created: now.UnixMilli()}, now)
 	}
+	fromWas, toWas := s.Any(e.From), s.Any(e.To)
 	from, to := s.renew(e.From, now), s.renew(e.To, now)
-	s.list(from, false)
-	s.list(to, false)
 	t := *from.find(e.Ticket)
 	from.Tickets = slices.DeleteFunc(from.Tickets, func(x Ticket) bool { return x.ID == t.ID })
 	to.Tickets = append(to.Tickets, t)
-	s.list(from, true)
-	s.list(to, true)
+	s.relist(fromWas, from)
+	s.relist(toWas, to)
 	s.byTicket[t.ID] = to.number
 	s.keepLate(to, &t)
 	if len(from.Tickets) == 0 {

@@ -154,11 +154,12 @@ func (s *State) change(id booking.ID, f func(*Report)) {
 var Columns = strings.Split("orderId,bookingId,createdAt,departureLocal,departureUtc,route,from,to,seat,"+
 	"firstName,lastName,email,phones,price,currency,discount,status,paymentStatus,refundAmount,source,partner", ",")
 
-// row is an order of a report and what it is sorted by.
+// row is a company's part of an order, and what it is sorted by.
 type row struct {
 	at      int64 // Unix milliseconds
 	booking *booking.Booking
 	ticket  *booking.Ticket
+	legs    []booking.Leg // those that the company runs
 }
 
 func compare(a, b row) int {
@@ -167,8 +168,9 @@ func compare(a, b row) int {
 
 const room = 1 << 15 // how many rows are written at a time
 
-// Write writes a company's orders as they stand at an instant: all tickets of the bookings that travel with it and
-// lie in the report's range, in its order, those of the same instant by id. It gives their number.
+// Write writes a company's orders as they stand at an instant: all tickets that travel with it and lie in the report's
+// range, in its order, those of the same instant by id. It gives their number. A row is the company's own part of an order:
+// the legs that it runs, with their share of the price and of what came back, so that the parts of an order add up to it.
 //
 // It takes memory for so many rows only: each round picks out of all bookings the first that are not written yet.
 func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Booking, now time.Time, partner func(booking.ID) string) (rows int, err error) {
@@ -194,7 +196,6 @@ func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Boo
 // round gives the first rows after last, in order; more tells that there are others.
 func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more bool) {
 	first, end := r.Start.UnixMilli(), r.End.UnixMilli()
-	ours := func(l booking.Leg) bool { return l.Run.Form.Company.ID == r.Company } // contract §8
 	cut := func() {
 		if slices.SortFunc(round, compare); len(round) > room {
 			round, more = round[:room], true
@@ -206,12 +207,14 @@ func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more
 		}
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
-			x := row{t.Created, b, t}
-			if r.OrderBy == DepartureDate {
-				x.at = t.Departure().UnixMilli()
+			x := row{t.Created, b, t, r.part(t)}
+			if x.legs == nil {
+				continue
 			}
-			if x.at < first || x.at > end || !slices.ContainsFunc(t.Itinerary(), ours) ||
-				compare(x, last) <= 0 || more && compare(x, round[room-1]) > 0 {
+			if r.OrderBy == DepartureDate {
+				x.at = x.departure().UnixMilli()
+			}
+			if x.at < first || x.at > end || compare(x, last) <= 0 || more && compare(x, round[room-1]) > 0 {
 				continue
 			}
 			if round = append(round, x); len(round) == 2*room {
@@ -223,32 +226,53 @@ func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more
 	return round, more
 }
 
+// part returns the legs of a ticket that the report's company runs (contract §10); nil where it runs none.
+func (r *Report) part(t *booking.Ticket) []booking.Leg {
+	legs := t.Itinerary()
+	first := slices.IndexFunc(legs, r.runs)
+	if first < 0 {
+		return nil
+	}
+	end := first + 1
+	for end < len(legs) && r.runs(legs[end]) {
+		end++
+	}
+	return legs[first:end]
+}
+
+func (r *Report) runs(l booking.Leg) bool { return l.Run.Form.Company.ID == r.Company }
+
+// departure is when the part starts.
+func (x *row) departure() time.Time { return x.legs[0].Run.Dep(x.legs[0].From) }
+
 func appendCells(cells []string, x row, now time.Time, partner string) []string {
 	t := x.ticket
-	legs := t.Itinerary()
-	first, last := legs[0], legs[len(legs)-1]
+	first, last := x.legs[0], x.legs[len(x.legs)-1]
 	from, to := &first.Run.Form.Stops[first.From], &last.Run.Form.Stops[last.To]
 	zone := time.FixedZone("", int(first.Run.Offsets[first.From]))
 	var seats []string
+	var price, back int64
 	discount, refund := "", ""
-	for _, l := range legs {
+	for _, l := range x.legs {
 		seats = append(seats, strconv.Itoa(int(l.Seat)))
+		price += l.Amount
+		back += l.Refund
 		if l.Discount >= 0 && discount == "" {
 			discount = hundredths(l.Run.Form.Discounts[l.Discount].Percent)
 		}
 	}
 	if t.Phase == booking.Refunded {
-		refund = hundredths(t.Refund)
+		refund = hundredths(back)
 	}
 	firstName, lastName, email, phones := t.Passenger.Fields()
 	status, payment := t.Status(now)
 	const utc, local = "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05.000-07:00"
 	return append(cells,
 		text(t.ID.String()), text(x.booking.ID.String()), time.UnixMilli(t.Created).UTC().Format(utc),
-		t.Departure().In(zone).Format(local), t.Departure().UTC().Format(utc),
+		x.departure().In(zone).Format(local), x.departure().UTC().Format(utc),
 		text(first.Run.Form.Route.Name), text(from.City.Name), text(to.City.Name), strings.Join(seats, " "),
 		text(firstName), text(lastName), text(email), text(strings.Join(phones, " ")),
-		hundredths(t.Price()), string(t.Currency[:]), discount, status, payment, refund, text(t.Source()), text(partner))
+		hundredths(price), string(t.Currency[:]), discount, status, payment, refund, text(t.Source()), text(partner))
 }
 
 // hundredths writes money in minor units, or hundredths of a per cent. A number stays one, whatever its sign.

@@ -232,7 +232,7 @@ func compareWithSQLite(t *testing.T, dir string, sqlite func(string) string) {
 			if _, payment := x.Status(head.Time); payment == "Paid" {
 				paid += x.Price()
 			}
-			refunded += x.Refund
+			refunded += x.Refund()
 			for _, l := range x.Itinerary() {
 				seats += int64(l.Seat)
 				legs++

@@ -49,7 +49,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			newJournal().freeze(st)(&rows)
 			for row := range bytes.Lines(rows.Bytes()) {
 				if regexp.MustCompile(`^{"(user|session|report|partner|retry|message)"|^{"version".*"geolocation"`).Match(row) {
-					w.B = append(w.B, bytes.Replace(row, []byte(`"version":2,`), nil, 1)...)
+					w.B = append(w.B, bytes.Replace(row, []byte(`"version":3,`), nil, 1)...)
 				}
 			}
 		}); err != nil {

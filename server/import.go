@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking"
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
 	"waybill/store"
@@ -127,6 +128,24 @@ func (s *Server) Adopt(by By, read *FeedRead, out io.Writer) error {
 		return err
 	}
 	s.timetable.Store(tt)
+	if err := s.nameOversold(tt, out); err != nil {
+		return err
+	}
 	_, err = fmt.Fprintf(out, "timetable %s is in force\n", e.Hash)
 	return err
+}
+
+// nameOversold names the runs on which more seats are sold than their buses have in a new timetable.
+func (s *Server) nameOversold(tt *schedule.Timetable, out io.Writer) error {
+	var sold booking.Frozen
+	var now time.Time
+	if err := s.st.View(func(st *State, at time.Time) { sold, now = st.Bookings.Freeze(), at }); err != nil {
+		return err
+	}
+	for _, x := range sold.Oversold(tt, now) {
+		if _, err := fmt.Fprintf(out, "%s now; nothing more is sold there while that is so\n", x); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -224,7 +224,7 @@ func (x export) booking(b *booking.Booking, now time.Time) {
 		first, last, email, phones := t.Passenger.Fields()
 		var refund any = ""
 		if t.Phase == booking.Refunded {
-			refund = hundredths(t.Refund)
+			refund = hundredths(t.Refund())
 		}
 		x.row("tickets", t.ID, b.ID, time.UnixMilli(t.Created), t.Departure(), status, payment, t.Asked,
 			hundredths(t.Price()), string(t.Currency[:]), refund, first, last, email)

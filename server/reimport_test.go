@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"waybill/store"
@@ -27,4 +29,72 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	if _, err := Verify(store.Dir(dir), true, nil); err != nil {
 		t.Error(err)
 	}
+}
+
+// Contract §5: while more seats are sold than a smaller bus has nothing more is, whichever of the seats are given back;
+// the import names such runs, and verify tells the surplus.
+func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	query := "departureCitySlug=kyiv&arrivalCitySlug=lviv"
+	book := func(passengers int) answer {
+		return call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, query), passengers))
+	}
+	group := book(15).Data.Booking
+	if a := call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/pay", ""); a.status != 200 {
+		t.Fatal(a)
+	}
+	var out bytes.Buffer
+	smaller := feedWith(t, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,12,"}}})
+	if err := s.Import(smaller, "smaller", ImportOptions{}, &out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "on 2026-11-25: 15 seats are sold, its bus has 12 now") {
+		t.Errorf("the import says\n%s", &out)
+	}
+	books := func() string {
+		rep, err := Verify(store.Dir(dir), true, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep.Books.String()
+	}
+	if books := books(); !strings.Contains(books, "15 seats are sold, its bus has 12") {
+		t.Errorf("verify says %s", books)
+	}
+	// One of the seats that the smaller bus still has is given back, three times; twelve passengers are left then.
+	for i := range 4 {
+		if n := seatsOnSmallBuses(t, s, query); n != 0 {
+			t.Errorf("after %d were cancelled %d seats are left", i, n)
+		}
+		if i == 3 {
+			break
+		}
+		if a := call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel", `{"ticketIds":["`+group.Tickets[i].ID+`"]}`); a.status != 200 {
+			t.Fatal(a)
+		}
+	}
+	if books := books(); strings.Contains(books, "its bus has") {
+		t.Errorf("verify says %s", books)
+	}
+	if a := call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel", `{"ticketIds":["`+group.Tickets[14].ID+`"]}`); a.status != 200 {
+		t.Fatal(a)
+	}
+	if a := book(1); a.status != 201 {
+		t.Errorf("with eleven passengers: %+v", a)
+	}
+	compareWithReplay(t, s, dir, false)
+}
+
+// seatsOnSmallBuses returns the seats left on departures by buses with at most 19; 0 where none is listed.
+func seatsOnSmallBuses(t *testing.T, s *Server, query string) int {
+	t.Helper()
+	a := call(t, s, "", "GET", "/v2/offers/schedule?date=2026-11-25&take=100&"+query, "")
+	left := 0
+	for _, d := range a.Data.Departures {
+		if d.SeatsLeft <= 19 {
+			left = max(left, d.SeatsLeft)
+		}
+	}
+	return left
 }

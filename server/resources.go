@@ -56,7 +56,7 @@ func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 	w.LocalTime("departureDate", t.Departure(), int(legs[0].Run.Offsets[legs[0].From]), false)
 	w.String("source", t.Source())
 	if t.Phase == booking.Refunded {
-		w.Hundredths("refundAmount", t.Refund)
+		w.Hundredths("refundAmount", t.Refund())
 	} else {
 		w.Null("refundAmount")
 	}

@@ -153,7 +153,7 @@ func list[T any](c *coder, name string, v *[]T, item func(*T)) {
 // earlier ones, runs by number.
 
 // snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
-const snapshotVersion = 2
+const snapshotVersion = 3
 
 // freeze gives what writes the state as it is now.
 func (j *journal) freeze(s *State) func(io.Writer) error {
@@ -331,7 +331,6 @@ func (b *wholeBooking) code(c *coder) {
 func (b *wholeBooking) codeTicket(c *coder, t *booking.Ticket) {
 	id(c, "id", &t.ID)
 	unless(c, "created", &t.Created, b.Created)
-	unless(c, "refund", &t.Refund, 0)
 	currency := string(t.Currency[:])
 	if c.string("currency", &currency); !c.writing() {
 		copy(t.Currency[:], currency)
@@ -372,6 +371,7 @@ func (b *wholeBooking) codeTicket(c *coder, t *booking.Ticket) {
 			number(c, "seat", &l.Seat)
 			unless(c, "discount", &l.Discount, -1)
 			number(c, "amount", &l.Amount)
+			unless(c, "refund", &l.Refund, 0)
 		})
 		if l.Run == nil {
 			c.r.Reject("a leg names a run that is not there")

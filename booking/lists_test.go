@@ -1,0 +1,113 @@
+package booking
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"waybill/schedule"
+)
+
+// A tally tells the same as its numbers, however it came about.
+func TestTally(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var list []int
+	var sums tally
+	for range 3000 {
+		switch at := rnd.IntN(len(list) + 1); rnd.IntN(3) {
+		case 0:
+			n := rnd.IntN(5)
+			list, sums = append(list, n), sums.push(n)
+		case 1:
+			if at < len(list) {
+				list[at]++
+				sums.add(at, 1)
+			}
+		}
+		if len(list) == 0 {
+			continue
+		}
+		at := rnd.IntN(len(list) + 1)
+		total := 0
+		for _, n := range list[:at] {
+			total += n
+		}
+		if got := sums.before(at); got != total {
+			t.Fatalf("before %d: %d, want %d", at, got, total)
+		}
+		if at < len(list) && list[at] > 0 {
+			if got := sums.find(total + rnd.IntN(list[at])); got != at {
+				t.Fatalf("find: %d, want %d", got, at)
+			}
+		}
+		if rnd.IntN(50) == 0 && !slices.Equal(sums.counts(), list) {
+			t.Fatalf("%v, want %v", sums.counts(), list)
+		}
+	}
+}
+
+// Pages of tickets are those of the whole list, wherever they begin, also after tickets were moved and bookings emptied.
+func TestPagesOfTicketsAreThoseOfTheWholeList(t *testing.T) {
+	form := &schedule.Form{Trip: "t", Stops: make([]schedule.FormStop, 2), Bus: schedule.Bus{Seats: 49}}
+	for seed := range uint64(10) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		s, partner := NewState(), ID{1}
+		newID := func() (id ID) {
+			for i := range id {
+				id[i] = byte(rnd.Uint32())
+			}
+			return id
+		}
+		var tickets []ID
+		now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+		for n := range 120 {
+			now = now.Add(time.Hour)
+			if n%5 == 4 {
+				ticket, to := tickets[rnd.IntN(len(tickets))], newID()
+				if e, err := s.Move(ticket, nil, to); err == nil && rnd.IntN(2) == 0 {
+					s.ApplyMoved(now, e)
+				} else if b, _ := s.AnyTicket(tickets[rnd.IntN(len(tickets))]); b != nil {
+					if e, err := s.Move(ticket, &b.ID, to); err == nil {
+						s.ApplyMoved(now, e)
+					}
+				}
+				continue
+			}
+			run := NewRun(form, schedule.DayOf(now)+schedule.Day(rnd.IntN(3)), now.Unix()+int64(rnd.IntN(3))*86400, []int32{0, 0})
+			e := &Created{ID: newID(), Partner: partner, Runs: []*Run{run}, Legs: []SoldLeg{{Run: run.ID, To: 1}}}
+			for range 1 + rnd.IntN(4) {
+				id := newID()
+				e.Tickets, tickets = append(e.Tickets, NewTicket{ID: id, Seats: []int16{1}}), append(tickets, id)
+			}
+			s.ApplyCreated(now, e)
+		}
+		var all []Order
+		for _, b := range slices.Backward(s.bookings) {
+			for i := 0; b != nil && i < len(b.Tickets); i++ {
+				all = append(all, Order{b, &b.Tickets[i]})
+			}
+		}
+		for range 300 {
+			var leaves, made *schedule.Day
+			if day := schedule.DayOf(now) - schedule.Day(rnd.IntN(7)); rnd.IntN(2) == 0 {
+				leaves = &day
+			}
+			if day := schedule.DayOf(now) - schedule.Day(rnd.IntN(6)); rnd.IntN(2) == 0 {
+				made = &day
+			}
+			var want []Order
+			for _, o := range all {
+				if (leaves == nil || schedule.DayOf(o.Booking.Departure()) == *leaves) && (made == nil || schedule.DayOf(time.UnixMilli(o.Booking.Created)) == *made) {
+					want = append(want, o)
+				}
+			}
+			skip, take := rnd.IntN(len(all)+2), 1+rnd.IntN(50)
+			page, total := s.Orders(partner, leaves, made, skip, take)
+			part := want[min(skip, len(want)):min(skip+take, len(want))]
+			if total != len(want) || !slices.Equal(page, part) {
+				t.Fatalf("seed %d, skip %d, take %d: %d of %d, want %d of %d", seed, skip, take, len(page), total, len(part), len(want))
+			}
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package booking
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/schedule"
+)
+
+// Oversold is a run on a part of which more passengers have seats than its bus has: it became smaller after they bought.
+type Oversold struct {
+	Trip        string
+	Day         schedule.Day
+	Sold, Seats int // on the fullest part
+}
+
+// String says it in words.
+func (x Oversold) String() string {
+	return fmt.Sprintf("trip %s on %s: %d seats are sold, its bus has %d", x.Trip, x.Day, x.Sold, x.Seats)
+}
+
+// Oversold returns the runs that are not over at an instant and have more passengers than seats, in the timetable in
+// force, by day and trip. It needs no lock.
+func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold) {
+	type ride struct {
+		run      *Run
+		from, to int16
+	}
+	rides := map[runKey][]ride{}
+	last := map[runKey]*Run{}
+	for _, r := range f.Runs {
+		last[r.key()] = r
+	}
+	for _, b := range f.Bookings {
+		for i := 0; b != nil && i < len(b.Tickets); i++ {
+			t := &b.Tickets[i]
+			if !t.live(now) {
+				continue
+			}
+			for _, l := range t.Itinerary() {
+				if end := int16(len(l.Run.Form.Stops) - 1); l.Run.Arr(end).After(now) {
+					key := l.Run.key()
+					rides[key] = append(rides[key], ride{l.Run, l.From, l.To})
+				}
+			}
+		}
+	}
+	for key, of := range rides {
+		form := presentForm(tt, last[key])
+		x := Oversold{Trip: form.Trip, Day: key.day, Seats: int(form.Bus.Seats)}
+		if len(of) <= x.Seats {
+			continue
+		}
+		held := make([]int, len(form.Stops)-1)
+		for _, r := range of {
+			from, to := r.run.within(form, r.from, r.to)
+			for at := from; at < to; at++ {
+				held[at]++
+			}
+		}
+		if x.Sold = slices.Max(held); x.Sold > x.Seats {
+			list = append(list, x)
+		}
+	}
+	slices.SortFunc(list, func(a, b Oversold) int {
+		if a.Day != b.Day {
+			return int(a.Day) - int(b.Day)
+		}
+		return strings.Compare(a.Trip, b.Trip)
+	})
+	return list
+}
