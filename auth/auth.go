@@ -96,23 +96,38 @@ type KeysRevoked struct {
 
 // Partners is all that is remembered of partners.
 type Partners struct {
-	list  []*Partner // in the order they were added
-	byKey map[Hash]int
+	list   []*Partner // in the order they were added
+	byKey  map[Hash]int
+	byID   map[ID]int
+	byName map[string]int
 }
 
 // NewPartners gives an empty list.
-func NewPartners() *Partners { return &Partners{byKey: map[Hash]int{}} }
+func NewPartners() *Partners {
+	return &Partners{byKey: map[Hash]int{}, byID: map[ID]int{}, byName: map[string]int{}}
+}
 
 // All gives the partners in the order they were added.
 func (p *Partners) All() []*Partner { return slices.Clone(p.list) }
 
 // ByName finds a partner by its name or id.
 func (p *Partners) ByName(name string) *Partner {
-	i := slices.IndexFunc(p.list, func(x *Partner) bool { return x.Name == name || x.ID.String() == name })
-	if i < 0 {
+	if i, known := p.byName[name]; known {
+		return p.list[i]
+	}
+	var id ID
+	if id.UnmarshalText([]byte(name)) != nil {
 		return nil
 	}
-	return p.list[i]
+	return p.ByID(id)
+}
+
+// ByID finds a partner; nil is nobody.
+func (p *Partners) ByID(id ID) *Partner {
+	if i, known := p.byID[id]; known {
+		return p.list[i]
+	}
+	return nil
 }
 
 // Caller finds the partner whose valid key has that hash; nil is nobody. Where a map looks tells nothing of a key.
@@ -127,6 +142,9 @@ func (p *Partners) Caller(hash Hash) *Partner {
 
 // AddKey decides on a new key: a further one for a known name, whose companies stay, else a new partner's first.
 func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*KeyAdded, error) {
+	if !utf8.ValidString(name) {
+		return nil, errors.New("a partner's name is not valid UTF-8")
+	}
 	if strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > 100 || strings.ContainsFunc(name, unicode.IsControl) {
 		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, not only blanks and none a control character")
 	}
@@ -163,21 +181,17 @@ func (p *Partners) Revoke(name, prefix string) (*KeysRevoked, error) {
 }
 
 func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
-	if p.index(e.Partner) < 0 {
+	if p.ByID(e.Partner) == nil {
 		p.Restore(&Partner{ID: e.Partner, Name: e.Name, Companies: e.Companies, Created: at})
 	}
 	n := p.renew(e.Partner)
 	n.Keys = append(slices.Clone(n.Keys), Key{Hash: e.Hash, Created: at})
-	p.byKey[e.Hash] = p.index(e.Partner)
-}
-
-func (p *Partners) index(id ID) int {
-	return slices.IndexFunc(p.list, func(x *Partner) bool { return x.ID == id })
+	p.byKey[e.Hash] = p.byID[e.Partner]
 }
 
 // renew puts a copy of a partner in its place, for an event to change.
 func (p *Partners) renew(id ID) *Partner {
-	i := p.index(id)
+	i := p.byID[id]
 	n := *p.list[i]
 	p.list[i] = &n
 	return &n
@@ -199,6 +213,7 @@ func (p *Partners) Restore(x *Partner) {
 		p.byKey[k.Hash] = len(p.list)
 	}
 	x.use = new(atomic.Int64)
+	p.byID[x.ID], p.byName[x.Name] = len(p.list), len(p.list)
 	p.list = append(p.list, x)
 }
 
@@ -234,7 +249,7 @@ func (p *Partner) LegacyUntil(deprecated time.Time) time.Time {
 
 // UseLegacy decides on a legacy call, and counts it: the event to journal, nil where one of that day is. Its error is ErrGone.
 func (p *Partners) UseLegacy(now, deprecated time.Time, id ID) (*LegacyUsed, error) {
-	caller := p.list[p.index(id)]
+	caller := p.list[p.byID[id]]
 	if !now.Before(caller.LegacyUntil(deprecated)) {
 		return nil, ErrGone
 	}

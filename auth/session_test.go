@@ -150,7 +150,7 @@ func TestWhatBecomesOfAUserCountsAtOnce(t *testing.T) {
 	}
 }
 
-// Contract §9: what is over is forgotten when somebody signs in.
+// Contract §9: what is over is forgotten when its user signs in again.
 func TestSessionsThatAreOverAreForgottenAtTheNextSignIn(t *testing.T) {
 	for after, left := range map[time.Duration]int{30*24*time.Hour - time.Millisecond: 2, 30 * 24 * time.Hour: 1} {
 		a := signedIn(t, ID{1}, "a")
@@ -159,7 +159,7 @@ func TestSessionsThatAreOverAreForgottenAtTheNextSignIn(t *testing.T) {
 		if len(a.Sessions()) != 1 {
 			t.Error("it was forgotten before")
 		}
-		a.ApplySessionStarted(now, &SessionStarted{Session: ID{51}, User: ID{2}, Company: "a", Tokens: NewTokens(now, "a", "r")})
+		a.ApplySessionStarted(now, &SessionStarted{Session: ID{51}, User: ID{1}, Company: "a", Tokens: NewTokens(now, "a", "r")})
 		if tokens := map[int]int{1: 2, 2: 5}[left]; len(a.Sessions()) != left || len(a.byToken) != tokens {
 			t.Errorf("after %v: %d sessions, %d tokens", after, len(a.Sessions()), len(a.byToken))
 		}
@@ -191,3 +191,51 @@ func TestSessionsAreRestoredAsTheyWere(t *testing.T) {
 
 // withoutUse leaves out what a session does not keep.
 var withoutUse = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".use" }, cmp.Ignore())
+
+// Contract §12: a user has 50 sessions at a time; the oldest ends, and one whose time is over does not count.
+func TestTheOldestSessionEndsWhenThereAreTooMany(t *testing.T) {
+	a := signedIn(t, ID{1}, "a")
+	start := func(n int, now time.Time) {
+		tokens := NewTokens(now, fmt.Sprint("access of ", n), fmt.Sprint("refresh of ", n))
+		a.ApplySessionStarted(now, &SessionStarted{Session: ID{100, byte(n)}, User: ID{1}, Company: "a", Tokens: tokens})
+	}
+	for n := range MaxSessions - 1 {
+		if e := a.Oldest(ID{1}, noon); e != nil {
+			t.Fatalf("with %d sessions %v is to end", n+1, e)
+		}
+		start(n, noon.Add(time.Duration(n+1)*time.Minute))
+	}
+	later := noon.Add(time.Hour)
+	e := a.Oldest(ID{1}, later)
+	if e == nil || e.Session != (ID{50}) || e.Reason != TooMany {
+		t.Fatalf("with %d sessions %v is to end", MaxSessions, e)
+	}
+	a.ApplySessionEnded(later, e)
+	if e := a.Oldest(ID{1}, later); e != nil || len(a.Sessions()) != MaxSessions-1 {
+		t.Errorf("%v, %d sessions", e, len(a.Sessions()))
+	}
+	start(200, later)
+	if e := a.Oldest(ID{1}, noon.Add(SessionLife+time.Minute)); e != nil {
+		t.Errorf("a session that is over counts: %v", e)
+	}
+	if e := a.Oldest(ID{2}, later); e != nil {
+		t.Errorf("another's sessions count: %v", e)
+	}
+}
+
+// Contract §9, §12: a session knows its last 100 refresh tokens again, and remembers no more.
+func TestASessionRemembersItsLastRefreshTokens(t *testing.T) {
+	a := signedIn(t, ID{1}, "a")
+	for n := 2; n <= 300; n++ {
+		refreshed(a, n, noon)
+	}
+	if s := a.Sessions()[0]; len(s.Refreshes) != 1+MaxRefreshes || len(a.byToken) != 2+MaxRefreshes {
+		t.Errorf("%d refresh tokens, %d tokens", len(s.Refreshes), len(a.byToken))
+	}
+	if a.Reused(HashOf("refresh-200"), noon) == nil || a.Reused(HashOf("refresh-199"), noon) != nil {
+		t.Error("the former tokens that end the session are not the last hundred")
+	}
+	if goodTokens(a, 300, noon) != "access refresh " {
+		t.Error("the last tokens are not good")
+	}
+}

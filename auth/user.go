@@ -125,12 +125,20 @@ func (e *UserAdded) PersonalPart() any { return &e.Person }
 // Accounts is all that is remembered of company users and their sessions.
 type Accounts struct {
 	users    map[ID]*User
+	byEmail  map[string]ID // users by their folded e-mail
+	byLink   map[Link]ID   // users by each of their links
 	sessions map[ID]*Session
-	byToken  map[Hash]ID // sessions by every token of theirs that means something
+	byUser   map[ID]map[ID]bool // sessions by user
+	byToken  map[Hash]ID        // sessions by every token of theirs that means something
 }
 
 // NewAccounts gives the state before the first user.
-func NewAccounts() *Accounts { return &Accounts{map[ID]*User{}, map[ID]*Session{}, map[Hash]ID{}} }
+func NewAccounts() *Accounts {
+	return &Accounts{
+		users: map[ID]*User{}, byEmail: map[string]ID{}, byLink: map[Link]ID{},
+		sessions: map[ID]*Session{}, byUser: map[ID]map[ID]bool{}, byToken: map[Hash]ID{},
+	}
+}
 
 // Users gives all users, by id.
 func (a *Accounts) Users() []*User {
@@ -154,13 +162,7 @@ func FoldEmail(email string) string {
 
 // ByEmail finds a user; nil is nobody.
 func (a *Accounts) ByEmail(email string) *User {
-	email = FoldEmail(email)
-	for _, u := range a.users {
-		if email != "" && FoldEmail(u.Person.Email) == email {
-			return u
-		}
-	}
-	return nil
+	return a.users[a.byEmail[FoldEmail(email)]]
 }
 
 // Login gives what to check a password against: the user with an e-mail, or nil and nobody's.
@@ -184,10 +186,8 @@ func (u *User) Access(company string) (Access, bool) {
 // its verified e-mail who has no other subject of the issuer; then link is to be made. The error is ErrCredentials.
 func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
 	l := Link{who.Issuer, HashOf(who.Subject)}
-	for _, u := range a.users {
-		if slices.Contains(u.Links, l) {
-			return u, nil, nil
-		}
+	if u := a.users[a.byLink[l]]; u != nil {
+		return u, nil, nil
 	}
 	u = a.ByEmail(who.Email)
 	switch {
@@ -218,7 +218,7 @@ func (a *Accounts) Remove(email string) (*UserRemoved, error) {
 }
 
 func (a *Accounts) ApplyUserAdded(_ time.Time, e *UserAdded) {
-	a.users[e.User] = &User{ID: e.User, Person: e.Person, Accesses: []Access{e.Access}}
+	a.RestoreUser(&User{ID: e.User, Person: e.Person, Accesses: []Access{e.Access}})
 }
 
 func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
@@ -229,16 +229,29 @@ func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 }
 
 func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
+	u := a.users[e.User]
+	for id := range a.byUser[e.User] {
+		a.end(a.sessions[id])
+	}
 	delete(a.users, e.User)
-	for _, s := range a.sessions {
-		if s.User == e.User {
-			a.end(s)
-		}
+	if email := FoldEmail(u.Person.Email); a.byEmail[email] == u.ID {
+		delete(a.byEmail, email)
+	}
+	for _, l := range u.Links {
+		delete(a.byLink, l)
 	}
 }
 
 // RestoreUser puts back a user of a snapshot.
-func (a *Accounts) RestoreUser(u *User) { a.users[u.ID] = u }
+func (a *Accounts) RestoreUser(u *User) {
+	a.users[u.ID] = u
+	if u.Person.Email != "" { // it may be erased
+		a.byEmail[FoldEmail(u.Person.Email)] = u.ID
+	}
+	for _, l := range u.Links {
+		a.byLink[l] = u.ID
+	}
+}
 
 // RestoreSession puts back a session of a snapshot.
 func (a *Accounts) RestoreSession(s *Session) { a.keep(s, s.Refreshes...) }
@@ -247,8 +260,16 @@ const (
 	AccessLife  = 15 * time.Minute // for which an access token is good; refreshing gives another
 	SessionLife = 30 * day         // for which a session lasts since it was last refreshed
 
-	Logout = "logout" // and Reuse are the reasons of SessionEnded
-	Reuse  = "an old refresh token was shown"
+	// MaxSessions is how many sessions a user has at a time; the oldest ends (contract §12).
+	MaxSessions = 50
+	// MaxRefreshes is how many former refresh tokens of a session are known again, and end it when they are shown. Who
+	// shows an older one gets nothing, and the session goes on.
+	MaxRefreshes = 100
+
+	// The reasons of SessionEnded.
+	Logout  = "logout"
+	Reuse   = "an old refresh token was shown"
+	TooMany = "the user has signed in elsewhere too often"
 )
 
 // Session is a user signed in for a company. It is immutable; a change makes a new one. An ended one is forgotten.
@@ -256,10 +277,11 @@ type Session struct {
 	ID          ID        `json:"id"`
 	User        ID        `json:"user"`
 	Company     string    `json:"company"` // its id
-	Used        time.Time `json:"used"`    // when it was made or last refreshed
+	Started     time.Time `json:"started"`
+	Used        time.Time `json:"used"` // when it was made or last refreshed
 	Access      Hash      `json:"access"`
 	AccessUntil time.Time `json:"accessUntil"`
-	Refreshes   []Hash    `json:"refreshes"` // the last is good; whoever shows another has stolen it, or was stolen from
+	Refreshes   []Hash    `json:"refreshes"` // the last is good; whoever shows another has stolen it, or was stolen from; at most 1+MaxRefreshes
 	Until       time.Time `json:"until"`
 
 	use *atomic.Int64 // Unix milliseconds; not kept: a line for every request would be too many
@@ -309,26 +331,56 @@ func (a *Accounts) Reused(hash Hash, now time.Time) *SessionEnded {
 	return &SessionEnded{s.ID, Reuse}
 }
 
-// ApplySessionStarted changes the state as the event says, and forgets sessions whose time is over.
-func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
-	for _, s := range a.sessions {
+// Oldest decides to end the oldest session of a user who has as many as may be; nil where there is room for another.
+func (a *Accounts) Oldest(user ID, now time.Time) *SessionEnded {
+	var oldest *Session
+	live := 0
+	for id := range a.byUser[user] {
+		s := a.sessions[id]
 		if !now.Before(s.Until) {
+			continue
+		}
+		live++
+		if oldest == nil || s.olderThan(oldest) {
+			oldest = s
+		}
+	}
+	if live < MaxSessions {
+		return nil
+	}
+	return &SessionEnded{oldest.ID, TooMany}
+}
+
+func (s *Session) olderThan(other *Session) bool {
+	return cmp.Or(s.Started.Compare(other.Started), bytes.Compare(s.ID[:], other.ID[:])) < 0
+}
+
+// ApplySessionStarted changes the state as the event says, and forgets the user's sessions whose time is over.
+func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
+	for id := range a.byUser[e.User] {
+		if s := a.sessions[id]; !now.Before(s.Until) {
 			a.end(s)
 		}
 	}
 	if e.Link != nil {
 		n := *a.users[e.User]
 		n.Links = append(slices.Clone(n.Links), *e.Link)
-		a.users[e.User] = &n
+		a.RestoreUser(&n)
 	}
-	s := &Session{e.Session, e.User, e.Company, now, e.Access, e.AccessUntil, []Hash{e.Refresh}, e.Until, nil}
-	a.keep(s, e.Refresh)
+	a.keep(&Session{
+		ID: e.Session, User: e.User, Company: e.Company, Started: now, Used: now,
+		Access: e.Access, AccessUntil: e.AccessUntil, Refreshes: []Hash{e.Refresh}, Until: e.Until,
+	}, e.Refresh)
 }
 
 func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
 	n := *a.sessions[e.Session]
 	delete(a.byToken, n.Access)
 	n.Refreshes = append(slices.Clip(n.Refreshes), e.Refresh)
+	for len(n.Refreshes) > 1+MaxRefreshes {
+		delete(a.byToken, n.Refreshes[0])
+		n.Refreshes = n.Refreshes[1:]
+	}
 	n.Used, n.Access, n.AccessUntil, n.Until = now, e.Access, e.AccessUntil, e.Until
 	a.keep(&n, e.Refresh)
 }
@@ -339,6 +391,10 @@ func (a *Accounts) ApplySessionEnded(_ time.Time, e *SessionEnded) { a.end(a.ses
 func (a *Accounts) keep(s *Session, refreshes ...Hash) {
 	s.use = cmp.Or(s.use, new(atomic.Int64))
 	a.sessions[s.ID], a.byToken[s.Access] = s, s.ID
+	if a.byUser[s.User] == nil {
+		a.byUser[s.User] = map[ID]bool{}
+	}
+	a.byUser[s.User][s.ID] = true
 	for _, h := range refreshes {
 		a.byToken[h] = s.ID
 	}
@@ -346,6 +402,10 @@ func (a *Accounts) keep(s *Session, refreshes ...Hash) {
 
 func (a *Accounts) end(s *Session) {
 	delete(a.sessions, s.ID)
+	delete(a.byUser[s.User], s.ID)
+	if len(a.byUser[s.User]) == 0 {
+		delete(a.byUser, s.User)
+	}
 	delete(a.byToken, s.Access)
 	for _, h := range s.Refreshes {
 		delete(a.byToken, h)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -65,12 +66,17 @@ type Downloaded struct {
 
 // State is all that is remembered of reports.
 type State struct {
-	list []*Report // in the order they were asked for
-	byID map[booking.ID]int
+	list      []*Report // in the order they were asked for
+	byID      map[booking.ID]int
+	byCompany map[string][]int
+	queued    map[int]bool   // those whose files are still to be written
+	waiting   map[string]int // how many of these there are, by company
 }
 
 // NewState gives the state before the first report.
-func NewState() *State { return &State{byID: map[booking.ID]int{}} }
+func NewState() *State {
+	return &State{byID: map[booking.ID]int{}, byCompany: map[string][]int{}, queued: map[int]bool{}, waiting: map[string]int{}}
+}
 
 // ErrNotFound is the reason why not for an unknown report, another company's, and one whose time is over.
 var ErrNotFound = errors.New("report: not found")
@@ -90,24 +96,20 @@ func (s *State) Find(id booking.ID, company string, now time.Time) (*Report, err
 
 // List gives a page of a company's reports, the newest first, and how many there are.
 func (s *State) List(company string, skip, take int) (page []*Report, total int) {
-	for _, r := range slices.Backward(s.list) {
-		if r.Company != company {
-			continue
-		}
-		if total >= skip && len(page) < take {
-			page = append(page, r)
-		}
-		total++
+	of := s.byCompany[company]
+	for i := len(of) - 1 - skip; i >= 0 && len(page) < take; i-- {
+		page = append(page, s.list[of[i]])
 	}
-	return page, total
+	return page, len(of)
 }
+
+// Waiting returns how many reports of a company are not written yet.
+func (s *State) Waiting(company string) int { return s.waiting[company] }
 
 // Queued gives the reports whose files are not there yet, the oldest first.
 func (s *State) Queued() (list []*Report) {
-	for _, r := range s.list {
-		if r.Completed.IsZero() {
-			list = append(list, r)
-		}
+	for _, i := range slices.Sorted(maps.Keys(s.queued)) {
+		list = append(list, s.list[i])
 	}
 	return list
 }
@@ -117,8 +119,31 @@ func (s *State) All() []*Report { return slices.Clone(s.list) }
 
 // Restore puts a report back as a snapshot has it.
 func (s *State) Restore(r *Report) {
-	s.byID[r.ID] = len(s.list)
+	i := len(s.list)
+	s.byID[r.ID] = i
+	s.byCompany[r.Company] = append(s.byCompany[r.Company], i)
 	s.list = append(s.list, r)
+	if r.Completed.IsZero() {
+		s.queue(i, true)
+	}
+}
+
+// queue notes that a report's file is to be written, or is.
+func (s *State) queue(i int, on bool) {
+	if s.queued[i] == on {
+		return
+	}
+	company := s.list[i].Company
+	if on {
+		s.queued[i] = true
+		s.waiting[company]++
+		return
+	}
+	delete(s.queued, i)
+	s.waiting[company]--
+	if s.waiting[company] == 0 {
+		delete(s.waiting, company)
+	}
 }
 
 // Requeue has files written anew.
@@ -137,7 +162,11 @@ func (s *State) ApplyCompleted(now time.Time, e *Completed) {
 }
 
 func (s *State) ApplyDownloaded(now time.Time, e *Downloaded) {
-	s.change(e.ID, func(r *Report) { r.Downloaded = now })
+	s.change(e.ID, func(r *Report) {
+		if r.Downloaded.IsZero() { // journals of versions before may say it twice
+			r.Downloaded = now
+		}
+	})
 }
 
 func (s *State) change(id booking.ID, f func(*Report)) {
@@ -148,6 +177,7 @@ func (s *State) change(id booking.ID, f func(*Report)) {
 	n := *s.list[i]
 	f(&n)
 	s.list[i] = &n
+	s.queue(i, n.Completed.IsZero())
 }
 
 // Columns are a report's, in their order (contract §10).

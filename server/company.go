@@ -55,7 +55,12 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 		return err
 	}
 	var made *report.Report
-	seq, err := s.st.Update(func(*State, time.Time) ([]Event, error) { return []Event{e}, nil },
+	seq, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+		if st.Reports.Waiting(e.Company) >= maxQueuedReports {
+			return nil, errManyReports
+		}
+		return []Event{e}, nil
+	},
 		func(st *State, now time.Time) { made, _ = st.Reports.Find(e.ID, e.Company, now) })
 	if err != nil {
 		return err
@@ -64,6 +69,8 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 	wrote(w, seq)
 	return reply(w, http.StatusAccepted, func(w *wire.Writer) { writeReport(w, "report", made) })
 }
+
+var errManyReports = &failure{http.StatusTooManyRequests, []entry{{"20 reports of the company are still to be written; order more when they are", "TOO_MANY_REQUESTS", nil}}, "10"}
 
 // wake tells who waits for c, if nobody has.
 func wake(c chan<- struct{}) {
@@ -155,7 +162,12 @@ func (s *Server) getReportFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.Method == http.MethodGet && x.Downloaded.IsZero() {
-		seq, err := s.do(func(*State, time.Time) (Event, error) { return &report.Downloaded{ID: x.ID}, nil })
+		seq, err := s.st.Update(func(st *State, at time.Time) ([]Event, error) {
+			if x, err := st.Reports.Find(x.ID, "", at); err != nil || !x.Downloaded.IsZero() {
+				return nil, err // another was first
+			}
+			return []Event{&report.Downloaded{ID: x.ID}}, nil
+		}, nil)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,9 @@
 package server
 
-import "waybill/server/wire"
+import (
+	"waybill/auth"
+	"waybill/server/wire"
+)
 
 // Every size that a client chooses has a limit, and it stands here (contract §12). Reaching one is a clear answer that
 // costs no more than any other. The page /docs/limits shows them to whoever calls.
@@ -20,6 +23,11 @@ const (
 	maxPassengersBooked = 100
 	maxPhones           = 10  // of a passenger
 	maxName             = 100 // characters
+
+	// Of a company's users.
+	maxSessions      = auth.MaxSessions // of a user
+	maxRefreshes     = auth.MaxRefreshes
+	maxQueuedReports = 20 // of a company, that are not written yet
 
 	// Of an act of an operator's.
 	maxReason = 500 // characters

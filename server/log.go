@@ -148,7 +148,7 @@ func (s *story) derive(to time.Time) {
 }
 
 func (s *State) partner(id booking.ID) string {
-	return fmt.Sprintf("partner %q", s.Partners.ByName(id.String()).Name)
+	return fmt.Sprintf("partner %q", s.Partners.ByID(auth.ID(id)).Name)
 }
 
 // ticket says how a ticket stands at an instant.

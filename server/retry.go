@@ -42,6 +42,7 @@ type retries struct {
 	known map[retryKey]*retry
 	order []*retry            // those that are answered, as they were; of one key the last counts
 	open  map[retryKey]*retry // those that are not
+	aging []*retry            // the same, by their last line; of one key the last counts
 }
 
 type retryKey struct {
@@ -69,15 +70,8 @@ func (x *retries) note(at store.Stamp, partner booking.ID, r *booking.Retry, don
 	if r == nil {
 		return
 	}
-	for len(x.order) > 0 && !x.order[0].live(at.Time) {
-		x.drop(x.order[0])
-		x.order = x.order[1:]
-	}
-	for _, old := range x.open { // a few
-		if !old.live(at.Time) {
-			x.drop(old)
-		}
-	}
+	x.order = x.expire(x.order, at.Time)
+	x.aging = x.expire(x.aging, at.Time)
 	next := &retry{retryKey{partner, r.Key}, r.Hash, r.Status, at.Seq, at.Time.UnixMilli(), nil}
 	if before := x.open[next.retryKey]; next.Status == 0 {
 		if next.Done = done; before != nil && before.Hash == r.Hash {
@@ -87,10 +81,21 @@ func (x *retries) note(at store.Stamp, partner booking.ID, r *booking.Retry, don
 	x.put(next)
 }
 
+// expire drops the first of a list, which is in the order of time, that no longer name a request.
+func (x *retries) expire(list []*retry, now time.Time) []*retry {
+	for len(list) > 0 && !list[0].live(now) {
+		x.drop(list[0])
+		list = list[1:]
+	}
+	return list
+}
+
 func (x *retries) put(r *retry) {
 	x.known[r.retryKey] = r
-	if delete(x.open, r.retryKey); r.Status == 0 {
+	delete(x.open, r.retryKey)
+	if r.Status == 0 {
 		x.open[r.retryKey] = r
+		x.aging = append(x.aging, r)
 	} else {
 		x.order = append(x.order, r)
 	}

@@ -74,12 +74,11 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, t
 
 // signIn answers with a session as the event that decide gives leaves it, and its new tokens.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request,
-	decide func(*State, time.Time, auth.Tokens) (Event, error)) error {
+	decide func(*State, time.Time, auth.Tokens) ([]Event, error)) error {
 	access, refresh := auth.NewToken(), auth.NewToken()
 	var caller *auth.Principal
 	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
-		e, err := decide(st, now, auth.NewTokens(now, access, refresh))
-		return []Event{e}, err
+		return decide(st, now, auth.NewTokens(now, access, refresh))
 	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(auth.HashOf(access), false, now) })
 	if err != nil {
 		return err
@@ -91,7 +90,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request,
 	wrote(w, seq)
 	s.setCookie(w, r, accessCookie, "/", access, auth.AccessLife)
 	s.setCookie(w, r, refreshCookie, refreshPath, refresh, auth.SessionLife)
-	return s.getSession(w, r, caller)
+	return s.replySession(w, caller)
 }
 
 // postPreLogin answers POST /v2/auth/pre-login.
@@ -141,7 +140,7 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	}
 	who, wrong := s.idp.Verify(r.Context(), idToken, now)
 	session := auth.ID(s.newID())
-	err = s.signIn(w, r, func(st *State, _ time.Time, tokens auth.Tokens) (Event, error) {
+	err = s.signIn(w, r, func(st *State, at time.Time, tokens auth.Tokens) (events []Event, err error) {
 		if wrong != nil {
 			return nil, wrong
 		}
@@ -155,7 +154,10 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 			return nil, errForbidden
 		}
 		in := list[i].Company.ID
-		return &auth.SessionStarted{Session: session, User: user.ID, Link: link, Company: in, Tokens: tokens}, nil
+		if oldest := st.Accounts.Oldest(user.ID, at); oldest != nil {
+			events = append(events, oldest)
+		}
+		return append(events, &auth.SessionStarted{Session: session, User: user.ID, Link: link, Company: in, Tokens: tokens}), nil
 	})
 	if errors.Is(err, auth.ErrCredentials) {
 		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
@@ -166,15 +168,15 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 // postRefresh answers POST /v2/auth/refresh. An old refresh token ends the session: user or thief has the newer one.
 func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
 	shown, why := auth.HashOf(cookie(r, refreshCookie)), s.noBody(w, r)
-	return s.signIn(w, r, func(st *State, now time.Time, tokens auth.Tokens) (Event, error) {
+	return s.signIn(w, r, func(st *State, now time.Time, tokens auth.Tokens) ([]Event, error) {
 		caller, reused := st.Accounts.Caller(shown, true, now), st.Accounts.Reused(shown, now)
 		switch {
 		case reused != nil:
-			return reused, nil
+			return []Event{reused}, nil
 		case caller == nil:
 			return nil, errUnauthorized
 		}
-		return &auth.SessionRefreshed{Session: caller.Session.ID, Tokens: tokens}, why
+		return []Event{&auth.SessionRefreshed{Session: caller.Session.ID, Tokens: tokens}}, why
 	})
 }
 
@@ -209,8 +211,16 @@ func (s *Server) linked(who *auth.Identity) (ok bool) {
 	return ok
 }
 
-// getSession answers GET /v2/auth/session, with all there is to say of a session.
+// getSession answers GET /v2/auth/session, once what it shows is on disk: the session may just have been made.
 func (s *Server) getSession(w http.ResponseWriter, _ *http.Request, caller *auth.Principal) error {
+	if err := s.st.View(func(*State, time.Time) {}); err != nil {
+		return err
+	}
+	return s.replySession(w, caller)
+}
+
+// replySession answers with all there is to say of a session.
+func (s *Server) replySession(w http.ResponseWriter, caller *auth.Principal) error {
 	return reply(w, http.StatusOK, func(w *wire.Writer) {
 		writeUser(w, caller.User)
 		writeAccess(w, "access", s.current(caller.Access))
