@@ -79,11 +79,17 @@ func (o *outbox) removeOf(ticket booking.ID) {
 }
 
 // take gives the messages that are to be sent, but for those taken before.
-func (o *outbox) take() (list []string) {
-	if list = o.fresh; !o.sending {
-		list = slices.Sorted(maps.Keys(o.messages))
+func (o *outbox) take() (list []*message) {
+	ids := o.fresh
+	if !o.sending {
+		ids = slices.Sorted(maps.Keys(o.messages))
 	}
 	o.sending, o.fresh = true, nil
+	for _, id := range ids {
+		if m := o.messages[id]; m != nil {
+			list = append(list, m)
+		}
+	}
 	return list
 }
 
@@ -134,7 +140,8 @@ func applyRetried(s *State, now time.Time, e *MessagesRetried) {
 const (
 	outboxDir  = "outbox" // of the e-mails that no server takes
 	outboxFile = ".eml"
-	maxSending = 8                      // messages at a time
+	phoneTo    = "phone"                // and its position: how a message names whom it is to
+	maxSending = 8                      // messages at a time, to each peer
 	sentDelay  = 100 * time.Millisecond // in which those that were sent share a line
 	firstRetry = 30 * time.Second       // after a failure; then when as much time again has passed, at most
 	maxRetry   = 4 * time.Hour
@@ -161,54 +168,99 @@ func (a *agenda) Pop() any {
 	return x
 }
 
-// runOutbox sends messages while the server runs, several at a time, so that a slow peer is not felt by others.
+// lane is the messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody else's.
+type lane struct {
+	todo     agenda
+	underWay int
+}
+
+// The lanes.
+const (
+	toMailServer = iota
+	toMessenger
+	lanes
+)
+
+// laneOf returns the lane of a message.
+func laneOf(m *message) int {
+	if strings.HasPrefix(m.To, phoneTo) {
+		return toMessenger
+	}
+	return toMailServer
+}
+
+// due starts what is due, as far as the lane has places, and returns how long until there is more to start.
+func (l *lane) due(now time.Time, start func(id string)) time.Duration {
+	for len(l.todo) > 0 && l.underWay < maxSending {
+		if wait := l.todo[0].at.Sub(now); wait > 0 {
+			return wait
+		}
+		l.underWay++
+		start(heap.Pop(&l.todo).(attemptAt).id)
+	}
+	return time.Hour
+}
+
+// runOutbox sends messages while the server runs, several at a time to each peer.
 func (s *Server) runOutbox() {
-	var todo agenda
+	var peers [lanes]lane
 	var sent []*message
 	var full <-chan time.Time // when those sent are journalled
 	results := make(chan result)
-	underWay := 0
-	for s.base.Err() == nil || underWay > 0 {
+	underWay := func() (n int) {
+		for i := range peers {
+			n += peers[i].underWay
+		}
+		return n
+	}
+	ended := func(x result) {
+		peers[x.lane].underWay--
+		switch {
+		case x.sent != nil:
+			sent = append(sent, x.sent)
+			if full == nil {
+				full = time.After(sentDelay)
+			}
+		case x.again.id != "":
+			heap.Push(&peers[x.lane].todo, x.again)
+		}
+	}
+	for s.base.Err() == nil || underWay() > 0 {
 		var now time.Time
 		if err := s.st.View(func(st *State, at time.Time) {
-			for _, id := range st.Outbox.take() {
-				heap.Push(&todo, attemptAt{at, id})
+			for _, m := range st.Outbox.take() {
+				heap.Push(&peers[laneOf(m)].todo, attemptAt{at, m.ID})
 			}
 			now = at
-		}); err != nil && underWay == 0 {
+		}); err != nil && underWay() == 0 {
 			return // the journal cannot be written
 		}
 		wait := time.Hour
-		for len(todo) > 0 && underWay < maxSending && s.base.Err() == nil {
-			if wait = todo[0].at.Sub(now); wait > 0 {
+		for i := range peers {
+			if s.base.Err() != nil {
 				break
 			}
-			wait = time.Hour
-			id := heap.Pop(&todo).(attemptAt).id
-			underWay++
-			go func() { results <- s.deliver(id) }()
+			wait = min(wait, peers[i].due(now, func(id string) {
+				go func() {
+					x := s.deliver(id)
+					x.lane = i
+					results <- x
+				}()
+			}))
 		}
 		select {
 		case x := <-results:
-			if underWay--; x.sent != nil {
-				if sent = append(sent, x.sent); full == nil {
-					full = time.After(sentDelay)
-				}
-			} else if x.again.id != "" {
-				heap.Push(&todo, x.again)
-			}
+			ended(x)
 		case <-full:
-			if full = nil; s.recordSent(sent) == nil {
+			full = nil
+			if s.recordSent(sent) == nil {
 				sent = nil
 			} else { // as on a full disk
 				full = time.After(time.Second)
 			}
 		case <-s.base.Done():
-			if underWay > 0 {
-				x := <-results
-				if underWay--; x.sent != nil {
-					sent = append(sent, x.sent)
-				}
+			if underWay() > 0 {
+				ended(<-results)
 			}
 		case <-s.posted:
 		case <-time.After(wait):
@@ -219,6 +271,7 @@ func (s *Server) runOutbox() {
 
 // result is what came of trying a message: it was sent, or is to be tried again, or neither.
 type result struct {
+	lane  int
 	sent  *message
 	again attemptAt
 }
@@ -301,7 +354,7 @@ func (s *Server) recordSent(list []*message) error {
 func (s *Server) sendMessage(m *message, b *booking.Booking, t *booking.Ticket) error {
 	_, _, email, phones := t.Passenger.Fields()
 	id, text := t.ID.String()+"."+m.ID, newNews(m, b, t)
-	if n, isPhone := strings.CutPrefix(m.To, "phone"); isPhone {
+	if n, isPhone := strings.CutPrefix(m.To, phoneTo); isPhone {
 		at, _ := strconv.Atoi(n)
 		switch {
 		case at < 1 || at > len(phones):

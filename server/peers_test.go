@@ -334,3 +334,45 @@ func TestWhatAMailServerAnswersDecides(t *testing.T) {
 		t.Errorf("%d attempts, want 4 of the same mail:\n%s", len(sent), strings.Join(sent, "\n"))
 	}
 }
+
+// Contract §12: each peer has places of its own. A mail server that hangs does not hold up the texts to phones.
+func TestAMailServerThatHangsDoesNotHoldUpTexts(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	go func() { // it takes every connection and says nothing
+		for {
+			c, err := silent.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+		}
+	}()
+	const texts = 30
+	arrived := make(chan string, 2*texts)
+	phone := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Header.Get("Idempotency-Key") }))
+	defer phone.Close()
+	s, key := demoServer(t, Config{MessengerURL: phone.URL, Mail: outbound.MailConfig{Addr: silent.Addr().String(), From: "a@example.com"}})
+	one := `{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}`
+	for range texts / 15 {
+		body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`,
+			anOffer(t, s, key, "passengers=15&departureCitySlug=kyiv&arrivalCitySlug=lviv"), strings.Repeat(one+",", 14)+one)
+		b := call(t, s, key, "POST", "/v2/bookings", body).Data.Booking
+		if a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", ""); a.status != 200 {
+			t.Fatal(a)
+		}
+	}
+	ids := map[string]bool{}
+	timeout := time.After(20 * time.Second) // the mail server's silence takes 30 s a message, eight at a time
+	for len(ids) < texts {
+		select {
+		case id := <-arrived:
+			ids[id] = true
+		case <-timeout:
+			t.Fatalf("%d of %d texts arrived", len(ids), texts)
+		}
+	}
+}
