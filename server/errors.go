@@ -68,10 +68,11 @@ var (
 	// errAnswerWaits is for what the provider has answered and the journal has no room for yet.
 	errAnswerWaits = &failure{http.StatusServiceUnavailable, []entry{{"the provider has answered, and there is no room on the disk to keep the answer; " +
 		"it is kept as soon as there is: read the booking again", "UNAVAILABLE", nil}}, "1"}
-	errChanging    = &failure{http.StatusServiceUnavailable, []entry{{"the timetable is being replaced; nothing was changed", "UNAVAILABLE", nil}}, "1"}
-	errInternal    = fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
-	errUnknownFate = fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
-	errGone        = detailed(http.StatusGone, "GONE", "the legacy interface is no longer there for you; see the migration guide",
+	errManyConnections = &failure{http.StatusServiceUnavailable, []entry{{"too many connections are open, and none of them is idle; nothing was changed", "UNAVAILABLE", nil}}, "1"}
+	errChanging        = &failure{http.StatusServiceUnavailable, []entry{{"the timetable is being replaced; nothing was changed", "UNAVAILABLE", nil}}, "1"}
+	errInternal        = fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
+	errUnknownFate     = fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
+	errGone            = detailed(http.StatusGone, "GONE", "the legacy interface is no longer there for you; see the migration guide",
 		func(w *wire.Writer) { w.String("migrationGuide", guidePath) })
 )
 

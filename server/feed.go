@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"waybill/auth"
@@ -137,7 +138,13 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 	if err := q.err(); err != nil {
 		return err
 	}
+	if wait > 0 && !s.polls.enter(booking.ID(p.ID)) {
+		wait = 0
+	} else if wait > 0 {
+		defer s.polls.leave(booking.ID(p.ID))
+	}
 	over := time.After(time.Duration(wait) * time.Second)
+	conn := w.(*recorder).conn.conn
 	for {
 		var lines []uint64
 		var before, total int
@@ -155,6 +162,7 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 		if changed == nil {
 			return s.showEvents(w, booking.ID(p.ID), lines, before, after, total)
 		}
+		conn.idle() // it may be closed if its place is needed
 		select {
 		case <-changed:
 		case <-over:
@@ -164,6 +172,33 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 		case <-r.Context().Done():
 			wait = 0
 		}
+		conn.busy()
+	}
+}
+
+// polls counts the requests of each partner that wait for events.
+type polls struct {
+	mu      sync.Mutex
+	waiting map[booking.ID]int
+}
+
+// enter counts one more, unless there are as many as may be.
+func (x *polls) enter(partner booking.ID) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.waiting[partner] >= maxPolls {
+		return false
+	}
+	x.waiting[partner]++
+	return true
+}
+
+func (x *polls) leave(partner booking.ID) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.waiting[partner]--
+	if x.waiting[partner] == 0 {
+		delete(x.waiting, partner)
 	}
 }
 

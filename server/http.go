@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -168,7 +169,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h["X-Request-Id"] = id
 	rec := &recorder{ResponseWriter: w}
-	rec.conn, _ = r.Context().Value(connKey{}).(*conn)
+	rec.conn, _ = r.Context().Value(connKey{}).(connInfo)
+	rec.conn.conn.busy()
+	defer rec.conn.conn.idle()
 	defer func() { // after the next one
 		took := time.Since(start)
 		rec.status = cmp.Or(rec.status, http.StatusOK)
@@ -189,6 +192,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch p := r.URL.Path; {
 	case s.unavailable && p != "/livez":
 		s.refuse(rec, r, errUnavailable)
+	case rec.conn.conn != nil && rec.conn.conn.spare && !slices.Contains(unlimited, p):
+		rec.Header().Set("Connection", "close")
+		s.refuse(rec, r, errManyConnections)
 	case s.allowOrigin(rec, r): // and has answered
 	case (strings.HasPrefix(p, "/rest/offers/") || strings.HasPrefix(p, "/rest/orders/")) && path.Clean(p) != p:
 		r.Pattern = p[:len("/rest/orders/")]
@@ -220,7 +226,7 @@ type recorder struct {
 	http.ResponseWriter
 	status  int
 	partner *auth.Partner // nil where none has
-	conn    *conn
+	conn    connInfo
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -285,7 +291,7 @@ func sendBody(w http.ResponseWriter, status int, contentType []string, body *wir
 	h := w.Header()
 	h["Content-Type"] = contentType
 	h["Content-Length"] = []string{strconv.Itoa(len(body.B))}
-	w.(*recorder).conn.whole(w, status, body)
+	w.(*recorder).whole(status, body)
 }
 
 // wrote tells the number of the journal line a write ended in.

@@ -32,6 +32,12 @@ const (
 	// Of an act of an operator's.
 	maxReason = 500 // characters
 
+	// Of connections.
+	MaxConnections   = 10_000 // or half of the files that the process may open
+	addressShare     = 4      // an address has a quarter of them
+	spareConnections = 16     // besides, for probes
+	maxPolls         = 64     // of a partner, that wait
+
 	// Of a page: take.
 	maxBookings = 50
 	maxReports  = 50

@@ -240,8 +240,19 @@ type fare struct {
 
 func (f *fare) total() int64 { return f.amounts[0] + f.amounts[1] }
 
-// fares appends what a journey costs: the currencies in which each leg is sold, by name.
+// fares appends what a journey costs: the currencies in which each leg is sold, by name. A token has room for 24 of them,
+// so that no more are offered: those of the interface, and then the first by name.
 func fares(list []fare, tt *schedule.Timetable, legs schedule.Journey) []fare {
+	list = allFares(list, tt, legs)
+	for i := len(list) - 1; i >= 0 && len(list) > maxFares; i-- {
+		if !slices.Contains(currencies, list[i].currency) {
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+	return list
+}
+
+func allFares(list []fare, tt *schedule.Timetable, legs schedule.Journey) []fare {
 	for _, m := range tt.Price(&legs[0]) {
 		list = append(list, fare{m.Currency, [2]int64{m.Amount}})
 	}
@@ -278,7 +289,7 @@ func (o *offer) append(b []byte) []byte {
 		b = binary.BigEndian.AppendUint16(b, uint16(l.To))
 		b = binary.BigEndian.AppendUint32(b, l.Print)
 	}
-	for _, f := range o.fares[:min(len(o.fares), maxFares)] {
+	for _, f := range o.fares {
 		b = append(b, f.currency...)
 		for i := range o.legs {
 			b = binary.AppendUvarint(b, uint64(f.amounts[i]))

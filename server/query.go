@@ -68,7 +68,7 @@ func (q *query) number(name string, absent, least, most int) int {
 	if v == "" {
 		return absent
 	}
-	if n, err := strconv.Atoi(v); err == nil && v[0] != '+' && least <= n && n <= most {
+	if n, err := strconv.Atoi(v); err == nil && v[0] != '+' && v[0] != '-' && least <= n && n <= most {
 		return n
 	}
 	q.complain(name, fmt.Sprintf("must be a whole number from %d to %d", least, most))

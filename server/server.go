@@ -97,6 +97,7 @@ type Server struct {
 	importing sync.Mutex // one import, key rotation, or erasure at a time
 	reporting sync.Mutex // one report at a time
 
+	polls     polls
 	lines     *store.Lines     // of the journal, for events and replies that come again
 	underWay  sync.Map         // hashes of the requests with keys that are, by retryKey
 	messenger *outbound.Peer   // nil: phones get nothing
@@ -126,7 +127,7 @@ func newServer(cfg Config) *Server {
 	if cfg.NewID == nil {
 		cfg.NewID = func() [16]byte { return randomID() }
 	}
-	s := &Server{cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(), passwords: newThrottle()}
+	s := &Server{cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(), passwords: newThrottle(), polls: polls{waiting: map[booking.ID]int{}}}
 	s.ordered, s.moved, s.posted = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	s.lines = store.NewLines(cfg.FS)
 	s.partners, s.addresses = newLimiter(cfg.Rate), newLimiter(cfg.Rate)

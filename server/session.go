@@ -355,8 +355,11 @@ func (t *throttle) reserve(limits map[string]int, now time.Time) (wait time.Dura
 }
 
 // address is where a request comes from; of IPv6, the network that one customer has.
-func address(r *http.Request) string {
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+func address(r *http.Request) string { return addressOf(r.RemoteAddr) }
+
+// addressOf does so for HOST:PORT.
+func addressOf(remote string) string {
+	host, _, _ := net.SplitHostPort(remote)
 	a, err := netip.ParseAddr(host)
 	if err != nil {
 		return host

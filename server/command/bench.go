@@ -62,7 +62,7 @@ func (c *call) benchOn(s *server.Server, web *http.Server, want int, conns []int
 	if err != nil {
 		return err
 	}
-	go web.Serve(server.Listener(ln, maxConnections()))
+	go web.Serve(server.Listener(ln, maxConnections(), nil))
 	defer web.Close() // by then every request has its answer
 	b := &bench{call: c, addr: ln.Addr().String()}
 	if err = b.adopt(s); err == nil {

@@ -54,12 +54,11 @@ func isComma(r rune) bool { return r == ',' }
 
 // maxConnections is how many connections may be open at a time: each may need a file besides, and so does the rest.
 func maxConnections() int {
-	const most = 10_000
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
-		return most
+		return server.MaxConnections
 	}
-	return int(min(most, uint64(files.Cur)/2))
+	return int(min(server.MaxConnections, uint64(files.Cur)/2))
 }
 
 // certificate is a key pair in two files.

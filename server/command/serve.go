@@ -145,7 +145,7 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	}
 	g := new(gate)
 	web := newWeb(g, cfg.Log)
-	conns := server.Listener(ln, maxConnections())
+	conns := server.Listener(ln, maxConnections(), cfg.TrustedProxies)
 	cfg.Connections = conns.Open
 	ended := make(chan error, 2)
 	scheme, start := "http", web.Serve
@@ -172,8 +172,14 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 			return exitFailed, errors.Join(fmt.Errorf("the demo network: %w", err), s.Close())
 		}
 	}
+	key := ""
+	if demo {
+		if key, err = s.AddPartner("demo", nil); err != nil {
+			return exitFailed, errors.Join(err, s.Close())
+		}
+	}
 	g.open.Store(s) // now: to hash a password, as welcome does, takes longer than all the rest
-	if err := p.welcome(s, cfg, scheme+"://"+ln.Addr().String(), demo); err != nil {
+	if err := p.welcome(s, cfg, scheme+"://"+ln.Addr().String(), key); err != nil {
 		return exitFailed, errors.Join(err, s.Close())
 	}
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
@@ -252,24 +258,20 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 	return admin, nil
 }
 
-// welcome says in the log what there is to do with the directory. To a demo it adds a partner and a company user, and
-// shows the way to a paid ticket: commands, to be pasted into a shell. Key and password are shown this once.
-func (p *Process) welcome(s *server.Server, cfg server.Config, base string, demo bool) error {
+// welcome says in the log what there is to do with the directory. To a demo, whose partner has a key, it adds a company
+// user, and shows the way to a paid ticket: commands, to be pasted into a shell. Key and password are shown this once.
+func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string) error {
 	verb := "waybill partner add -data " + cfg.Dir + " NAME"
 	switch {
 	case !s.Fresh():
 		cfg.Log.Info("to make another API key", "run", verb)
 		return nil
-	case !demo:
+	case key == "":
 		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner", "import", "waybill import -data "+cfg.Dir+" FEED", "partner", verb)
 		return nil
 	}
 	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell to book and pay a ticket")
 	now, err := s.Now()
-	if err != nil {
-		return err
-	}
-	key, err := s.AddPartner("demo", nil)
 	if err != nil {
 		return err
 	}
