@@ -128,15 +128,15 @@ type Accounts struct {
 	byEmail  map[string]ID // users by their folded e-mail
 	byLink   map[Link]ID   // users by each of their links
 	sessions map[ID]*Session
-	byUser   map[ID]map[ID]bool // sessions by user
-	byToken  map[Hash]ID        // sessions by every token of theirs that means something
+	byUser   map[ID][]ID // sessions by user, in the order they were started
+	byToken  map[Hash]ID // sessions by every token of theirs that means something
 }
 
 // NewAccounts gives the state before the first user.
 func NewAccounts() *Accounts {
 	return &Accounts{
 		users: map[ID]*User{}, byEmail: map[string]ID{}, byLink: map[Link]ID{},
-		sessions: map[ID]*Session{}, byUser: map[ID]map[ID]bool{}, byToken: map[Hash]ID{},
+		sessions: map[ID]*Session{}, byUser: map[ID][]ID{}, byToken: map[Hash]ID{},
 	}
 }
 
@@ -145,9 +145,14 @@ func (a *Accounts) Users() []*User {
 	return slices.SortedFunc(maps.Values(a.users), func(x, y *User) int { return bytes.Compare(x.ID[:], y.ID[:]) })
 }
 
-// Sessions gives all sessions, by id.
-func (a *Accounts) Sessions() []*Session {
-	return slices.SortedFunc(maps.Values(a.sessions), func(x, y *Session) int { return bytes.Compare(x.ID[:], y.ID[:]) })
+// Sessions gives all sessions, by user, and each user's in the order they were started.
+func (a *Accounts) Sessions() (list []*Session) {
+	for _, u := range a.Users() {
+		for _, id := range a.byUser[u.ID] {
+			list = append(list, a.sessions[id])
+		}
+	}
+	return list
 }
 
 // FoldEmail makes e-mails that differ only in the case of A to Z the same.
@@ -230,7 +235,7 @@ func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 
 func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 	u := a.users[e.User]
-	for id := range a.byUser[e.User] {
+	for _, id := range slices.Clone(a.byUser[e.User]) {
 		a.end(a.sessions[id])
 	}
 	delete(a.users, e.User)
@@ -277,8 +282,7 @@ type Session struct {
 	ID          ID        `json:"id"`
 	User        ID        `json:"user"`
 	Company     string    `json:"company"` // its id
-	Started     time.Time `json:"started"`
-	Used        time.Time `json:"used"` // when it was made or last refreshed
+	Used        time.Time `json:"used"`    // when it was made or last refreshed
 	Access      Hash      `json:"access"`
 	AccessUntil time.Time `json:"accessUntil"`
 	Refreshes   []Hash    `json:"refreshes"` // the last is good; whoever shows another has stolen it, or was stolen from; at most 1+MaxRefreshes
@@ -333,31 +337,21 @@ func (a *Accounts) Reused(hash Hash, now time.Time) *SessionEnded {
 
 // Oldest decides to end the oldest session of a user who has as many as may be; nil where there is room for another.
 func (a *Accounts) Oldest(user ID, now time.Time) *SessionEnded {
-	var oldest *Session
-	live := 0
-	for id := range a.byUser[user] {
-		s := a.sessions[id]
-		if !now.Before(s.Until) {
-			continue
-		}
-		live++
-		if oldest == nil || s.olderThan(oldest) {
-			oldest = s
+	var live []ID
+	for _, id := range a.byUser[user] {
+		if now.Before(a.sessions[id].Until) {
+			live = append(live, id)
 		}
 	}
-	if live < MaxSessions {
+	if len(live) < MaxSessions {
 		return nil
 	}
-	return &SessionEnded{oldest.ID, TooMany}
-}
-
-func (s *Session) olderThan(other *Session) bool {
-	return cmp.Or(s.Started.Compare(other.Started), bytes.Compare(s.ID[:], other.ID[:])) < 0
+	return &SessionEnded{live[0], TooMany}
 }
 
 // ApplySessionStarted changes the state as the event says, and forgets the user's sessions whose time is over.
 func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
-	for id := range a.byUser[e.User] {
+	for _, id := range slices.Clone(a.byUser[e.User]) {
 		if s := a.sessions[id]; !now.Before(s.Until) {
 			a.end(s)
 		}
@@ -368,7 +362,7 @@ func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
 		a.RestoreUser(&n)
 	}
 	a.keep(&Session{
-		ID: e.Session, User: e.User, Company: e.Company, Started: now, Used: now,
+		ID: e.Session, User: e.User, Company: e.Company, Used: now,
 		Access: e.Access, AccessUntil: e.AccessUntil, Refreshes: []Hash{e.Refresh}, Until: e.Until,
 	}, e.Refresh)
 }
@@ -390,11 +384,10 @@ func (a *Accounts) ApplySessionEnded(_ time.Time, e *SessionEnded) { a.end(a.ses
 // keep makes s the session of its id, and finds it by its access token and by these.
 func (a *Accounts) keep(s *Session, refreshes ...Hash) {
 	s.use = cmp.Or(s.use, new(atomic.Int64))
-	a.sessions[s.ID], a.byToken[s.Access] = s, s.ID
-	if a.byUser[s.User] == nil {
-		a.byUser[s.User] = map[ID]bool{}
+	if a.sessions[s.ID] == nil {
+		a.byUser[s.User] = append(a.byUser[s.User], s.ID)
 	}
-	a.byUser[s.User][s.ID] = true
+	a.sessions[s.ID], a.byToken[s.Access] = s, s.ID
 	for _, h := range refreshes {
 		a.byToken[h] = s.ID
 	}
@@ -402,7 +395,7 @@ func (a *Accounts) keep(s *Session, refreshes ...Hash) {
 
 func (a *Accounts) end(s *Session) {
 	delete(a.sessions, s.ID)
-	delete(a.byUser[s.User], s.ID)
+	a.byUser[s.User] = slices.DeleteFunc(slices.Clone(a.byUser[s.User]), func(id ID) bool { return id == s.ID })
 	if len(a.byUser[s.User]) == 0 {
 		delete(a.byUser, s.User)
 	}

@@ -238,7 +238,7 @@ func (s *Server) reference(name string) http.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		about := map[string]any{"Doc": doc, "Silences": silences, "Code": r.PathValue("code"), "Base": base, "Date": now.AddDate(0, 0, 1).Format(time.DateOnly)}
+		about := map[string]any{"Doc": doc, "Silences": silences, "Limits": limitTable, "Code": r.PathValue("code"), "Base": base, "Date": now.AddDate(0, 0, 1).Format(time.DateOnly)}
 		i := slices.IndexFunc(doc.Operations, func(o operation) bool { return o.ID == r.PathValue("operationId") })
 		if i >= 0 {
 			about["Operation"] = doc.Operations[i]

@@ -3,12 +3,14 @@ package server
 import (
 	"bytes"
 	"flag"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
 
+	"waybill/auth"
 	"waybill/server/wire"
 	"waybill/store"
 )
@@ -18,9 +20,13 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestJournalsOfFormerVersionsStillLoad opens a directory as each landed
 // version wrote it, and holds the bookings, users, sessions, reports, toggles, partners and requests with keys against those it had.
 func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
-	for _, version := range []string{"v1", "v1-users", "v1-evidence", "v1-retries"} {
+	for _, version := range []string{"v1", "v1-users", "v1-evidence", "v1-retries", "v1-round-one"} {
 		dir := filepath.Join(t.TempDir(), "data")
-		for from, to := range map[string]string{version + "/journal": "journal", "v1/timetables": timetableDir} { // they have the same one
+		parts := map[string]string{version + "/journal": "journal", "v1/timetables": timetableDir} // they have the same one
+		if _, err := os.Stat("../testdata/journal/" + version + "/snapshots"); err == nil {
+			parts[version+"/snapshots"] = "snapshots" // of that version, which a start passes over
+		}
+		for from, to := range parts {
 			if err := os.CopyFS(filepath.Join(dir, to), os.DirFS("../testdata/journal/"+from)); err != nil {
 				t.Fatal(err)
 			}
@@ -55,6 +61,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
+		checkEvents(t, s, version)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -68,5 +75,27 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err != nil || !bytes.Equal(w.B, want) {
 			t.Errorf("%s: the state is not what it was (%v):\n%s", version, err, w.B)
 		}
+	}
+}
+
+// checkEvents holds the events of a directory's partners against those that they had: clients have their numbers.
+func checkEvents(t *testing.T, s *Server, version string) {
+	want, err := os.ReadFile("../testdata/journal/" + version + ".events.json")
+	if os.IsNotExist(err) {
+		return // of before there were events
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var partner *auth.Partner
+	if err := s.st.View(func(st *State, _ time.Time) { partner = st.Partners.ByName("demo") }); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	if err := s.getEvents(&recorder{ResponseWriter: w}, httptest.NewRequest("GET", "/v2/events?take=100", nil), partner); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(w.Body.Bytes(), want) {
+		t.Errorf("%s: the events are not what they were:\n%s", version, w.Body)
 	}
 }

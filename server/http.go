@@ -66,6 +66,7 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 		"GET /docs/objects":                               s.reference("objects"),
 		"GET /docs/states":                                s.reference("states"),
 		"GET /docs/silent":                                s.reference("silent"),
+		"GET /docs/limits":                                s.reference("limits"),
 		"GET /docs/migration":                             s.public(s.getMigrationGuide),
 		"GET /metrics":                                    s.public(s.getMetrics),
 		"GET /test/clock":                                 s.public(s.getClock),

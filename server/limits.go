@@ -1,6 +1,8 @@
 package server
 
 import (
+	"fmt"
+
 	"waybill/auth"
 	"waybill/server/wire"
 )
@@ -45,3 +47,31 @@ const (
 	maxCities   = 100
 	maxEvents   = 100
 )
+
+// limitRow is a row of the page /docs/limits.
+type limitRow struct{ What, Limit, Beyond string }
+
+// limitTable is what the page shows: the limits above, and those that a deployment sets.
+var limitTable = []limitRow{
+	{"body of a request", fmt.Sprintf("%d KiB", maxBody>>10), "413 `BODY_TOO_LARGE`"},
+	{"header of a request", "16 KiB", "431, plain"},
+	{"a request", "10 s for its header, 30 s in all", "the connection is closed"},
+	{"`X-Request-Id`", fmt.Sprintf("%d characters", maxRequestID), "the server makes one of its own"},
+	{"`Idempotency-Key`", fmt.Sprintf("%d characters", maxIdempotencyKey), "400"},
+	{"problems in a 400", fmt.Sprintf("%d, and %d KiB", maxProblems, maxProblemBytes>>10), "the last entry says how many more there are"},
+	{"passengers of a booking", fmt.Sprint(maxPassengersBooked), "400"},
+	{"phones of a passenger", fmt.Sprint(maxPhones), "400"},
+	{"first name, last name", fmt.Sprintf("%d characters", maxName), "400"},
+	{"ids in a body", fmt.Sprint(maxIDs), "400"},
+	{"`take`", fmt.Sprintf("%d bookings, orders and reports, %d departures, cities and events", maxBookings, maxSchedule), "400"},
+	{"requests that wait for events", fmt.Sprintf("%d of a partner", maxPolls), "answered at once"},
+	{"connections", fmt.Sprintf("half of the files that the server may open, at most %d; a %s of that for an address (IPv6: a /64)", MaxConnections, "quarter"),
+		fmt.Sprintf("the longest idle one of that address is closed, or, when all are taken, of anyone; a request that waits for events is idle. "+
+			"Where none is idle, probes have %d places more, and other requests get 503 there", spareConnections)},
+	{"sessions of a user", fmt.Sprint(maxSessions), "the oldest ends"},
+	{"former refresh tokens that end a session", fmt.Sprintf("the last %d", maxRefreshes), "an older one is 401, and the session goes on"},
+	{"reports that are not written yet", fmt.Sprintf("%d of a company", maxQueuedReports), "429 `TOO_MANY_REQUESTS`"},
+	{"password checks", fmt.Sprintf("%d failures of an e-mail, %d of an address in 15 minutes", emailFailures, addressFailures), "429 `TOO_MANY_REQUESTS`"},
+	{"requests a second", "what the operator sets, of a partner or an address", "429 `TOO_MANY_REQUESTS`"},
+	{"the disk", "what a change writes must fit, whatever its size", "503 `UNAVAILABLE`, and nothing is changed"},
+}

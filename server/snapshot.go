@@ -239,7 +239,7 @@ func (j *journal) readSnapshot(from io.Reader, s *State, batches chan<- []*whole
 		c.object("", func() {
 			switch {
 			case !begun && c.r.At("version"):
-				codeHead(c, s)
+				older = codeHead(c, s)
 			case !begun && c.r.At("clock"): // it begins as those before version 2 do
 				older = true
 				c.r.Skip()
@@ -298,16 +298,28 @@ func row[T any](c *coder, name string, restore func(*T)) bool {
 	return true
 }
 
-func codeHead(c *coder, s *State) {
+// codeHead is the first line. What an earlier version wrote is not read any further.
+func codeHead(c *coder, s *State) (older bool) {
 	version := snapshotVersion
-	if number(c, "version", &version); version != snapshotVersion {
-		c.r.Reject("is of another version")
+	number(c, "version", &version)
+	switch {
+	case version < snapshotVersion:
+		for _, member := range []string{"clock", "timetable", "geolocation"} {
+			if c.r.At(member) {
+				c.r.Member(member)
+				c.r.Skip()
+			}
+		}
+		return true
+	case version > snapshotVersion:
+		c.r.Reject("is of a later version")
 	}
 	c.json("clock", &s.Clock)
 	c.string("timetable", &s.TimetableHash)
 	if c.optional("geolocation", len(s.Geolocation) > 0) {
 		c.json("geolocation", &s.Geolocation)
 	}
+	return false
 }
 
 // wholeBooking is a booking with all that is remembered of it.
