@@ -217,6 +217,27 @@ func (p *player) play(line string) {
 			p.fatal("%v", err)
 		}
 		time.Sleep(d)
+	case "admin", "admin!":
+		op, args, _ := strings.Cut(p.expand(rest), " ")
+		form := url.Values{}
+		for arg := range strings.FieldsSeq(args) {
+			k, v, _ := strings.Cut(arg, "=")
+			form.Set(k, v)
+		}
+		p.admin(op, form, word == "admin!")
+	case "header":
+		k, v, _ := strings.Cut(p.expand(rest), ": ")
+		p.header = append(p.header, [2]string{k, v})
+	default:
+		if !p.arrange(word, rest) {
+			p.request(word, rest)
+		}
+	}
+}
+
+// arrange plays a step that is about the server and its surroundings; false: it is none.
+func (p *player) arrange(word, rest string) bool {
+	switch word {
 	case "restart":
 		p.compare()
 		if err := p.s.Close(); err != nil {
@@ -244,20 +265,10 @@ func (p *player) play(line string) {
 		r.Header.Set("x-api-key", p.vars[p.caller])
 		go p.s.ServeHTTP(httptest.NewRecorder(), r)
 		synctest.Wait()
-	case "admin", "admin!":
-		op, args, _ := strings.Cut(p.expand(rest), " ")
-		form := url.Values{}
-		for arg := range strings.FieldsSeq(args) {
-			k, v, _ := strings.Cut(arg, "=")
-			form.Set(k, v)
-		}
-		p.admin(op, form, word == "admin!")
-	case "header":
-		k, v, _ := strings.Cut(p.expand(rest), ": ")
-		p.header = append(p.header, [2]string{k, v})
 	default:
-		p.request(word, rest)
+		return false
 	}
+	return true
 }
 
 // holds finds a text in these files of the directory, and in no other.

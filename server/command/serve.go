@@ -166,15 +166,9 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	if cfg.IDP == nil {
 		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; who can read the data directory can make them")
 	}
-	demo := s.Fresh() && ln.Addr().(*net.TCPAddr).IP.IsLoopback()
-	if demo {
-		if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
-			return exitFailed, errors.Join(fmt.Errorf("the demo network: %w", err), s.Close())
-		}
-	}
 	key := ""
-	if demo {
-		if key, err = s.AddPartner("demo", nil); err != nil {
+	if s.Fresh() && ln.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		if key, err = p.makeDemo(s); err != nil {
 			return exitFailed, errors.Join(err, s.Close())
 		}
 	}
@@ -256,6 +250,15 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 		}
 	}()
 	return admin, nil
+}
+
+// makeDemo makes a new directory's timetable the demo network, and returns the key of the demo's partner. A server is
+// ready once it has them.
+func (p *Process) makeDemo(s *server.Server) (key string, err error) {
+	if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
+		return "", fmt.Errorf("the demo network: %w", err)
+	}
+	return s.AddPartner("demo", nil)
 }
 
 // welcome says in the log what there is to do with the directory. To a demo, whose partner has a key, it adds a company
