@@ -17,8 +17,8 @@ type listKey struct {
 
 const anyDay schedule.Day = math.MinInt32
 
-// list is bookings in the order they were made, and how many tickets each has. Pages of tickets are found without going
-// through what comes before them.
+// list is bookings in the order they were made, and how many tickets each has. Pages of tickets are found
+// without going through what comes before them.
 type list struct {
 	numbers []uint32 // of the bookings, rising
 	tickets tally    // by position
@@ -89,8 +89,9 @@ func (l *list) change(was, now *Booking) {
 	l.tickets.add(l.position(now), len(now.Tickets)-len(was.Tickets))
 }
 
-// A tally is numbers, and the sums of those before any of them, in a number of steps that is the logarithm of how many
-// there are (a Fenwick tree). The element i holds the sum of the numbers from i+1-lowest(i+1) to i.
+// A tally is numbers, and the sums of those before any of them, in a number of steps that is the logarithm
+// of how many there are (a Fenwick tree). The element i holds the sum of the numbers from i+1-lowest(i+1)
+// to i.
 type tally []uint32
 
 // lowest returns the lowest bit of i that is set.
@@ -153,7 +154,8 @@ func (t tally) counts() []int {
 	return list
 }
 
-// List gives a page of a partner's bookings, all or those that leave on a UTC day, newest first, and their number.
+// List gives a page of a partner's bookings, all or those that leave on a UTC day, newest first, and their
+// number.
 func (s *State) List(partner ID, day *schedule.Day, skip, take int) (page []*Booking, total int) {
 	numbers := s.listed(partner, day).numbers
 	for i := len(numbers) - 1 - skip; i >= 0 && len(page) < take; i-- {
@@ -180,8 +182,8 @@ type Order struct {
 	Ticket  *Ticket
 }
 
-// Orders gives a page of a partner's tickets, those of the newest booking first, and how many there are. day keeps those
-// of bookings that leave on that UTC calendar day, created those of bookings made on that.
+// Orders gives a page of a partner's tickets, those of the newest booking first, and how many there are.
+// day keeps those of bookings that leave on that UTC calendar day, created those of bookings made on that.
 func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (page []Order, total int) {
 	l := s.listed(partner, day)
 	first, end := 0, len(l.numbers)

@@ -47,7 +47,8 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// Pages of tickets are those of the whole list, wherever they begin, also after tickets were moved and bookings emptied.
+// Pages of tickets are those of the whole list, wherever they begin, also after tickets were moved and
+// bookings emptied.
 func TestPagesOfTicketsAreThoseOfTheWholeList(t *testing.T) {
 	form := &schedule.Form{Trip: "t", Stops: make([]schedule.FormStop, 2), Bus: schedule.Bus{Seats: 49}}
 	for seed := range uint64(10) {

@@ -9,7 +9,8 @@ import (
 	"waybill/schedule"
 )
 
-// Oversold is a run on a part of which more passengers have seats than its bus has: it became smaller after they bought.
+// Oversold is a run on a part of which more passengers have seats than its bus has: it became smaller after
+// they bought.
 type Oversold struct {
 	Trip        string
 	Day         schedule.Day
@@ -21,8 +22,8 @@ func (x Oversold) String() string {
 	return fmt.Sprintf("trip %s on %s: %d seats are sold, its bus has %d", x.Trip, x.Day, x.Sold, x.Seats)
 }
 
-// Oversold returns the runs that are not over at an instant and have more passengers than seats, in the timetable in
-// force, by day and trip. It needs no lock.
+// Oversold returns the runs that are not over at an instant and have more passengers than seats, in the
+// timetable in force, by day and trip. It needs no lock.
 func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold) {
 	type ride struct {
 		run      *Run

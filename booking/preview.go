@@ -18,8 +18,8 @@ type Outlook struct {
 	ValidUntil time.Time
 }
 
-// Preview tells, by the decisions themselves, what an action would do to each of the tickets selected, if those that it
-// is not allowed for were left out. Its error is ErrNotFound.
+// Preview tells, by the decisions themselves, what an action would do to each of the tickets selected, if
+// those that it is not allowed for were left out. Its error is ErrNotFound.
 func (s *State) Preview(now time.Time, tt *schedule.Timetable, sel Selection, action Action) ([]Outlook, error) {
 	orders, err := s.Select(sel)
 	if err != nil {
@@ -75,8 +75,8 @@ func (s *State) rehearse(now time.Time, tt *schedule.Timetable, sel Selection, a
 	return canceled, err
 }
 
-// refuse notes why an action is not allowed. Where several tickets are refused together, each has its own reason: one
-// that only waits for the provider is told so, though others never can.
+// refuse notes why an action is not allowed. Where several tickets are refused together, each has its own
+// reason: one that only waits for the provider is told so, though others never can.
 func (x *Outlook) refuse(c *Conflict, now time.Time, action Action) {
 	x.Code, x.Reason = c.Code, c.Reason
 	if _, allowed := x.next(action, now); allowed && x.Asked != 0 {
@@ -84,8 +84,8 @@ func (x *Outlook) refuse(c *Conflict, now time.Time, action Action) {
 	}
 }
 
-// steadyUntil returns when time may change what an allowed action does: the payment window ends, the grace ends, or a
-// refund falls to the next of its rules.
+// steadyUntil returns when time may change what an allowed action does: the payment window ends, the grace
+// ends, or a refund falls to the next of its rules.
 func (x *Outlook) steadyUntil(now time.Time) (until time.Time) {
 	switch {
 	case x.Refund == nil && x.PhaseAt(now) == Unpaid:

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// refusedFor sends a body and returns the messages of the 400 that answers it, and how many bytes the answer has.
+// refusedFor sends a body and returns the messages of the 400 that answers it, and how many bytes the
+// answer has.
 func refusedFor(t *testing.T, s *Server, key, target, body string) (messages []string, size int) {
 	t.Helper()
 	r := httptest.NewRequest("POST", target, strings.NewReader(body))
@@ -25,7 +26,8 @@ func refusedFor(t *testing.T, s *Server, key, target, body string) (messages []s
 	return messages, w.Body.Len()
 }
 
-// Contract §12: a 400 lists at most 100 problems in at most 64 KiB; the last entry says how many more there are.
+// Contract §12: a 400 lists at most 100 problems in at most 64 KiB; the last entry says how many more there
+// are.
 func TestProblemsOfA400AreBounded(t *testing.T) {
 	s, key := demoServer(t, Config{})
 	missing := func(passengers int) string {
@@ -66,8 +68,8 @@ func TestProblemsOfA400AreBounded(t *testing.T) {
 	}
 }
 
-// Contract §12: the work that a bad body makes grows no faster than the body. Twice as many problems allocate about
-// twice as much, not four times.
+// Contract §12: the work that a bad body makes grows no faster than the body. Twice as many problems
+// allocate about twice as much, not four times.
 func TestProblemsAreNotComparedPairwise(t *testing.T) {
 	s, key := demoServer(t, Config{})
 	booking := newBookingID(t, s, key)

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// A By says who did an administrative act (contract §1). Every line that such an act writes has it in its data.
+// A By says who did an administrative act (contract §1). Every line that such an act writes has it in its
+// data.
 type By struct {
 	UID   int    `json:"uid"`             // the effective user id of the calling process
 	User  string `json:"user,omitempty"`  // its name; "" where the machine knows none
@@ -56,8 +57,8 @@ func byUser(uid int, loginFile string) By {
 
 type callerKey struct{}
 
-// AdminConnContext is for http.Server.ConnContext of the server that [Server.AdminHandler] answers: it finds out who is
-// at the other end of the directory's socket.
+// AdminConnContext is for http.Server.ConnContext of the server that [Server.AdminHandler] answers: it
+// finds out who is at the other end of the directory's socket.
 func AdminConnContext(ctx context.Context, c net.Conn) context.Context {
 	if c, ok := c.(*net.UnixConn); ok {
 		if by, err := peerOf(c); err == nil {
@@ -67,8 +68,8 @@ func AdminConnContext(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// attributed is an event of an administrative act, on its way into the journal. Who did it changes no state, so that
-// what is read from the journal is the bare event.
+// attributed is an event of an administrative act, on its way into the journal. Who did it changes no
+// state, so that what is read from the journal is the bare event.
 type attributed struct {
 	Event
 	by By
@@ -96,8 +97,8 @@ func appendBy(data []byte, by By) []byte {
 	return append(append(data, text...), '}')
 }
 
-// readBy returns who a line's data says has written it; nil where it does not. The marker cannot stand in a string of
-// the data, whose quotes are escaped.
+// readBy returns who a line's data says has written it; nil where it does not. The marker cannot stand in a
+// string of the data, whose quotes are escaped.
 func readBy(data []byte) *By {
 	if !bytes.Contains(data, []byte(`"by":{"uid":`)) {
 		return nil

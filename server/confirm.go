@@ -13,15 +13,16 @@ import (
 	"waybill/store"
 )
 
-// What the provider is asked, and what becomes of its answers. A ticket is first marked as asked, by a durable line; it
-// stays so until an answer is kept. Nothing but an answer settles it: neither a start without a provider, nor a verb
-// that opens the directory, nor a disk that has no room for the answer just then.
+// What the provider is asked, and what becomes of its answers. A ticket is first marked as asked, by a
+// durable line; it stays so until an answer is kept. Nothing but an answer settles it: neither a start
+// without a provider, nor a verb that opens the directory, nor a disk that has no room for the answer just
+// then.
 
 // maxConfirming is how many tickets of one request are confirmed at a time.
 const maxConfirming = 16
 
-// confirm asks the provider about each ticket, all at a time, and commits each answer by itself: tickets that are not
-// confirmed do not undo the others.
+// confirm asks the provider about each ticket, all at a time, and commits each answer by itself: tickets
+// that are not confirmed do not undo the others.
 func (s *Server) confirm(ctx context.Context, asked []Confirmation) (last uint64, err error) {
 	answers := make([]verdict, len(asked))
 	var wg sync.WaitGroup
@@ -75,8 +76,8 @@ func (s *Server) confirmOne(ctx context.Context, c Confirmation) verdict {
 	return verdict{refusal, seq, err}
 }
 
-// keepAnswer commits an answer. On a full disk it waits for room until ctx is over, and then goes on in the background:
-// the answer will not come again.
+// keepAnswer commits an answer. On a full disk it waits for room until ctx is over, and then goes on in the
+// background: the answer will not come again.
 func (s *Server) keepAnswer(ctx context.Context, ticket booking.ID, said booking.Verdict) (seq uint64, err error) {
 	defer wake(s.posted)
 	keep := func(st *State, now time.Time) ([]Event, error) {
@@ -105,8 +106,8 @@ func (s *Server) keepAnswer(ctx context.Context, ticket booking.ID, said booking
 // lookForRoom is how often a full disk is tried again.
 const lookForRoom = 250 * time.Millisecond
 
-// updateWithRoom is Update for what must be kept: on a full disk it tries again until ctx is over. Then its error is
-// store.ErrFull, and nothing was changed by it.
+// updateWithRoom is Update for what must be kept: on a full disk it tries again until ctx is over. Then its
+// error is store.ErrFull, and nothing was changed by it.
 func (s *Server) updateWithRoom(ctx context.Context, decide func(*State, time.Time) ([]Event, error), after func(*State, time.Time)) (uint64, error) {
 	for {
 		seq, err := s.st.Update(decide, after)
@@ -123,8 +124,8 @@ func (s *Server) updateWithRoom(ctx context.Context, decide func(*State, time.Ti
 	}
 }
 
-// askAgain asks the provider about every ticket whose answer a crash has swallowed. A server without a provider has
-// nobody to ask: what was asked stays so, and the log says how to go on.
+// askAgain asks the provider about every ticket whose answer a crash has swallowed. A server without a
+// provider has nobody to ask: what was asked stays so, and the log says how to go on.
 func (s *Server) askAgain() {
 	var list []Confirmation
 	s.st.View(func(st *State, _ time.Time) {

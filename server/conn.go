@@ -14,11 +14,13 @@ import (
 	"waybill/server/wire"
 )
 
-// Connections is a listener that bounds how many of its connections are open, in all and of one address, and shares them
-// out fairly (contract §12): where there is no room, the longest idle one makes way for the new one. A connection is idle
-// while no request of it is being answered; a poll that waits for events is idle too.
+// Connections is a listener that bounds how many of its connections are open, in all and of one address,
+// and shares them out fairly (contract §12): where there is no room, the longest idle one makes way for the
+// new one. A connection is idle while no request of it is being answered; a poll that waits for events is
+// idle too.
 //
-// A few more connections are accepted where nothing is idle. They are for probes: any other request on them is refused.
+// A few more connections are accepted where nothing is idle. They are for probes: any other request on them
+// is refused.
 type Connections struct {
 	net.Listener
 	most, perAddress int
@@ -133,8 +135,9 @@ func (l *Connections) Open() int {
 // pool is a set of connections.
 type pool struct {
 	conns map[*conn]bool
-	// waiting are those that were idle at the last look, the longest first. One that was used since has another turn. So
-	// all connections are looked through once for as many as have to make way, and not for each.
+	// waiting are those that were idle at the last look, the longest first. One that was used since has
+	// another turn. So all connections are looked through once for as many as have to make way, and not for
+	// each.
 	waiting []idleConn
 }
 
@@ -145,7 +148,8 @@ type idleConn struct {
 
 func newPool() pool { return pool{conns: map[*conn]bool{}} }
 
-// longestIdle finds the connection that has been idle for longest, and has it closing; nil where none is idle.
+// longestIdle finds the connection that has been idle for longest, and has it closing; nil where none is
+// idle.
 func (p *pool) longestIdle() *conn {
 	for looked := false; ; looked = true {
 		for len(p.waiting) > 0 {
@@ -230,8 +234,8 @@ func (c *conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// whole sends a reply in one piece where it can: net/http's buffer of 4 KiB would send the header and the start of the
-// body by themselves. It sends what is flushed, and what is held then leaves at once.
+// whole sends a reply in one piece where it can: net/http's buffer of 4 KiB would send the header and the
+// start of the body by themselves. It sends what is flushed, and what is held then leaves at once.
 func (r *recorder) whole(status int, body *wire.Writer) {
 	c := r.conn.conn
 	if c == nil || !r.conn.plain {

@@ -50,8 +50,8 @@ func arrive(t *testing.T, ln *Connections, from string) (*conn, func() bool) {
 	}
 }
 
-// Contract §12: an address has a quarter of the connections. Its longest idle one makes way for a new one, and nobody
-// else's; one that is being answered stays.
+// Contract §12: an address has a quarter of the connections. Its longest idle one makes way for a new one,
+// and nobody else's; one that is being answered stays.
 func TestAnAddressHasAQuarterOfTheConnections(t *testing.T) {
 	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 16, nil)
 	_, other := arrive(t, ln, "192.0.2.9:1")
@@ -90,7 +90,8 @@ func TestAnAddressHasAQuarterOfTheConnections(t *testing.T) {
 	}
 }
 
-// Contract §12: when all are taken the longest idle one of anyone makes way. A proxy's connections are many people's.
+// Contract §12: when all are taken the longest idle one of anyone makes way. A proxy's connections are many
+// people's.
 func TestTheLongestIdleConnectionOfAnyoneMakesWay(t *testing.T) {
 	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 8, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")})
 	var open []func() bool
@@ -109,8 +110,8 @@ func TestTheLongestIdleConnectionOfAnyoneMakesWay(t *testing.T) {
 	}
 }
 
-// Contract §12: probes always have room. Where no connection is idle a few more are accepted, of which the longest idle
-// makes way; nothing but a probe is answered there.
+// Contract §12: probes always have room. Where no connection is idle a few more are accepted, of which the
+// longest idle makes way; nothing but a probe is answered there.
 func TestProbesAlwaysHaveRoom(t *testing.T) {
 	s, key := demoServer(t, Config{})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")

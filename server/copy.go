@@ -23,8 +23,8 @@ type Report struct {
 	Books *booking.Books // at the last line's time
 }
 
-// Verify checks a directory that may be in use: every byte of the journal and its snapshots, its checkpoints and
-// those kept elsewhere, then the books (contract §1). It only reads.
+// Verify checks a directory that may be in use: every byte of the journal and its snapshots, its
+// checkpoints and those kept elsewhere, then the books (contract §1). It only reads.
 func Verify(fsys store.FS, live bool, kept []store.Kept) (Report, error) {
 	rep, _, err := verify(fsys, live, kept)
 	return rep, err
@@ -52,8 +52,9 @@ func verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, state *Sta
 // besides are the directories that a directory holds beside the store's files.
 var besides = []string{keyDir, timetableDir, reportDir, outboxDir}
 
-// Backup copies a directory that may be in use into a new one, and checks the copy (contract §1). An erasure that goes on
-// meanwhile is carried out in the copy, and one that begins when its lines are copied already has the copy made again.
+// Backup copies a directory that may be in use into a new one, and checks the copy (contract §1). An
+// erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
+// already has the copy made again.
 func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {
 	const tries = 3
 	for range tries {
@@ -84,8 +85,8 @@ func erasedAfter(fsys store.FS, head store.Head) (erased bool, err error) {
 	return erased, err
 }
 
-// finishCopy carries out in a copy what its journal says of erasures, takes away what lies beside the journal and is not
-// as the journal says, and checks it.
+// finishCopy carries out in a copy what its journal says of erasures, takes away what lies beside the
+// journal and is not as the journal says, and checks it.
 func finishCopy(to store.FS) (Report, error) {
 	found, err := store.Follow(to, store.Head{}, func(*store.Line) error { return nil })
 	if err == nil {
@@ -108,8 +109,8 @@ func finishCopy(to store.FS) (Report, error) {
 	return rep, errors.Join(err, removeStaleReports(to, state))
 }
 
-// removeStaleReports removes the files of reports that are not what the journal says of them: they were copied before or
-// after. A start writes those that are queued.
+// removeStaleReports removes the files of reports that are not what the journal says of them: they were
+// copied before or after. A start writes those that are queued.
 func removeStaleReports(to store.FS, state *State) error {
 	names, err := to.List(reportDir)
 	for _, name := range names {
@@ -138,7 +139,8 @@ func sumOf(fsys store.FS, name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// empty removes what a backup has made in a directory. FORMAT goes first: what is left of it is no directory then.
+// empty removes what a backup has made in a directory. FORMAT goes first: what is left of it is no
+// directory then.
 func empty(to store.FS) error {
 	if err := to.Remove("FORMAT"); err != nil {
 		return err
@@ -162,9 +164,10 @@ func removeAll(to store.FS, dir string) error {
 	return err
 }
 
-// Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that (contract §1).
-func Repair(fsys store.FS, to store.FS, cutAt uint64, reason string) (Report, error) {
-	if err := store.Repair(storeConfig(fsys), to, cutAt, reason, besides...); err != nil {
+// Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
+// (contract §1).
+func Repair(fsys store.FS, to store.FS, cutAt uint64, reason string, by By) (Report, error) {
+	if err := store.Repair(storeConfig(fsys), to, cutAt, reason, by, besides...); err != nil {
 		return Report{}, err
 	}
 	return Verify(to, false, nil)

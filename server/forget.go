@@ -14,22 +14,24 @@ import (
 	"waybill/store"
 )
 
-// Erasure of personal data: `waybill forget`. A line of the type personal.erased says whose passengers are forgotten,
-// which lines of the journal lose their personal part, and which reports are written anew. From that line on no state
-// has the names, so that nothing written later can show them; what was written before is what there is to look for.
+// Erasure of personal data: `waybill forget`. A line of the type personal.erased says whose passengers are
+// forgotten, which lines of the journal lose their personal part, and which reports are written anew. From
+// that line on no state has the names, so that nothing written later can show them; what was written before
+// is what there is to look for.
 //
-// A forget can be cut short at any moment. What its line has named is then still to be done, which every later forget
-// does first, whomever it is for: it finds the lines by what was named and not by what is left in them.
+// A forget can be cut short at any moment. What its line has named is then still to be done, which every
+// later forget does first, whomever it is for: it finds the lines by what was named and not by what is left
+// in them.
 
-// PersonalErased says that names, e-mail addresses and phones were erased from earlier lines. A line's personal part is
-// erased as a whole: with a passenger go those who were booked along.
+// PersonalErased says that names, e-mail addresses and phones were erased from earlier lines. A line's
+// personal part is erased as a whole: with a passenger go those who were booked along.
 type PersonalErased struct {
 	Lines      []uint64          `json:"lines"`
 	Reason     string            `json:"reason"`
 	Passengers []ErasedPassenger `json:"passengers,omitempty"`
 	Reports    []booking.ID      `json:"reports"` // whose files told of them: they are written anew
-	// Tickets are the passengers as versions before wrote them. Such a line is no event of /v2/events: that would change
-	// the numbers of those after it, which clients have.
+	// Tickets are the passengers as versions before wrote them. Such a line is no event of /v2/events: that
+	// would change the numbers of those after it, which clients have.
 	Tickets []booking.ID `json:"tickets,omitempty"`
 }
 
@@ -74,8 +76,9 @@ type erasure struct {
 	done  struct{ tickets, reports int }
 }
 
-// adminForget erases what the directory knows of the passengers of a booking, or of the bearer of an e-mail address: in
-// the state, in the journal, in snapshots, in reports and in letters. If it is cut short, doing it again does the rest.
+// adminForget erases what the directory knows of the passengers of a booking, or of the bearer of an e-mail
+// address: in the state, in the journal, in snapshots, in reports and in letters. If it is cut short, doing
+// it again does the rest.
 func (s *Server) adminForget(a *Act) (string, error) {
 	s.importing.Lock()
 	defer s.importing.Unlock()
@@ -89,8 +92,8 @@ func (s *Server) adminForget(a *Act) (string, error) {
 	return x.said(), nil
 }
 
-// run looks and names until a look finds nothing. What is written while it looks is found by the next look, and what is
-// written after a line that names a passenger no longer has the name.
+// run looks and names until a look finds nothing. What is written while it looks is found by the next look,
+// and what is written after a line that names a passenger no longer has the name.
 func (x *erasure) run() error {
 	for {
 		if err := x.look(); err != nil {
@@ -162,7 +165,8 @@ func (x *erasure) bears(p booking.Passenger) bool {
 	return x.email != "" && auth.FoldEmail(address) == x.email
 }
 
-// look goes through the lines that were not looked at yet. The first look also finds what earlier erasures have left.
+// look goes through the lines that were not looked at yet. The first look also finds what earlier erasures
+// have left.
 func (x *erasure) look() error {
 	rep, err := store.Follow(x.s.cfg.FS, x.read, x.line)
 	if err != nil {
@@ -180,8 +184,8 @@ func (x *erasure) look() error {
 	return nil
 }
 
-// line looks at a line of the journal. Its personal part goes if it holds one of the passengers: as booked, or in an
-// answer that was kept to be given again, where each is shown with the id "<ticket>.passenger".
+// line looks at a line of the journal. Its personal part goes if it holds one of the passengers: as booked,
+// or in an answer that was kept to be given again, where each is shown with the id "<ticket>.passenger".
 func (x *erasure) line(l *store.Line) error {
 	if len(l.Personal) == 0 || store.Own(l.Type) {
 		return nil
@@ -205,8 +209,8 @@ func (x *erasure) line(l *store.Line) error {
 	return nil
 }
 
-// created reports whether a booking has a passenger who is sought, and seeks those who were booked along. A booking that
-// was made after the erasure had begun is not meant, unless it shares a ticket.
+// created reports whether a booking has a passenger who is sought, and seeks those who were booked along. A
+// booking that was made after the erasure had begun is not meant, unless it shares a ticket.
 func (x *erasure) created(e *booking.Created, seq uint64) bool {
 	meant := slices.ContainsFunc(e.Tickets, func(t booking.NewTicket) bool { return x.sought[t.ID] })
 	if x.begun == 0 || seq < x.begun {
@@ -233,8 +237,9 @@ func (x *erasure) shows(answer []byte) bool {
 	}
 }
 
-// name writes the line that names what was found since the last one, and reports whether there was anything. No report
-// is being written meanwhile: one that was written before is found, one that is written after has no names.
+// name writes the line that names what was found since the last one, and reports whether there was
+// anything. No report is being written meanwhile: one that was written before is found, one that is written
+// after has no names.
 func (x *erasure) name() (wrote bool, err error) {
 	s := x.s
 	s.reporting.Lock()

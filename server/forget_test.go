@@ -115,8 +115,8 @@ func (d *stopping) List(dir string) ([]string, error) {
 	return d.FS.List(dir)
 }
 
-// Erasure: wherever a forget is cut short, saying it again does the rest, and then says that there is nothing left. It
-// makes no difference whether it is said of the same passenger.
+// Erasure: wherever a forget is cut short, saying it again does the rest, and then says that there is
+// nothing left. It makes no difference whether it is said of the same passenger.
 func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 	places := 0
 	for whole := false; !whole; places++ {
@@ -172,8 +172,8 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 	}
 }
 
-// Erasure beside paid retries: an answer that is kept while the journal is looked through, and a booking that is made
-// with the address meanwhile, are found as well.
+// Erasure beside paid retries: an answer that is kept while the journal is looked through, and a booking
+// that is made with the address meanwhile, are found as well.
 func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 	dir := t.TempDir()
 	disk := &stopping{FS: store.Dir(dir)}
@@ -240,7 +240,8 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 		if files := filesWith(t, dir, "Quill"); len(files) > 0 {
 			t.Errorf("the name stands in %q", files)
 		}
-		// The backup is of before or of after: it has the name, and no line that says it was erased, or neither.
+		// The backup is of before or of after: it has the name, and no line that says it was erased, or
+		// neither.
 		erased := len(filesWith(t, out, `"type":"personal.erased"`)) > 0
 		if files := filesWith(t, out, "Quill"); erased && len(files) > 0 {
 			t.Errorf("the backup has the erasure, and the name in %q", files)

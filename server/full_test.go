@@ -61,8 +61,8 @@ func (d *crowded) fill(t *testing.T, s *Server, key string) {
 	t.Fatal("the disk does not get full")
 }
 
-// Contract §12: the provider's answer waits for room. It is neither lost nor told to be nothing, and what the client
-// hears is true: first that it waits, then what it was.
+// Contract §12: the provider's answer waits for room. It is neither lost nor told to be nothing, and what
+// the client hears is true: first that it waits, then what it was.
 func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -151,8 +151,8 @@ func TestTheLargestGroupFitsItsWeight(t *testing.T) {
 	}
 }
 
-// largestGroup books as many as a bus of the demo has, each with names and phones as long as they may be, and with
-// characters that take most room.
+// largestGroup books as many as a bus of the demo has, each with names and phones as long as they may be,
+// and with characters that take most room.
 func largestGroup(offer string) string {
 	name := strings.Repeat(`\"`, 50) + strings.Repeat(`\\`, 50)
 	phone := `{"phone":"+380 44 123 45 67"}`

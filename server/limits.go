@@ -7,8 +7,8 @@ import (
 	"waybill/server/wire"
 )
 
-// Every size that a client chooses has a limit, and it stands here (contract §12). Reaching one is a clear answer that
-// costs no more than any other. The page /docs/limits shows them to whoever calls.
+// Every size that a client chooses has a limit, and it stands here (contract §12). Reaching one is a clear
+// answer that costs no more than any other. The page /docs/limits shows them to whoever calls.
 const (
 	// Of a request. Its header is bounded by package command.
 	maxBody           = 256 << 10 // bytes

@@ -12,7 +12,8 @@ import (
 	"waybill/server/wire"
 )
 
-// preview answers POST /v2/bookings/{id}/pay/preview and so on: what the action would do, which changes nothing.
+// preview answers POST /v2/bookings/{id}/pay/preview and so on: what the action would do, which changes
+// nothing.
 func (s *Server) preview(action booking.Action) func(http.ResponseWriter, *http.Request, *auth.Partner) error {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 		sel, err := s.subset(w, r, p)
@@ -31,8 +32,9 @@ func (s *Server) preview(action booking.Action) func(http.ResponseWriter, *http.
 	}
 }
 
-// writePreview writes what would happen to tickets. The total is of those that the action is allowed for: what there is
-// to pay, or what comes back. Tickets of several currencies, which only a move can bring together, have no total.
+// writePreview writes what would happen to tickets. The total is of those that the action is allowed for:
+// what there is to pay, or what comes back. Tickets of several currencies, which only a move can bring
+// together, have no total.
 func writePreview(w *wire.Writer, list []booking.Outlook, now time.Time) {
 	allowed, total := true, int64(0)
 	currency := string(list[0].Currency[:]) // a booking has a ticket
@@ -60,7 +62,8 @@ func writePreview(w *wire.Writer, list []booking.Outlook, now time.Time) {
 	wire.Each(w, "tickets", list, func(x booking.Outlook) { writeOutlook(w, &x, now) })
 }
 
-// writeOutlook writes what would happen to a ticket. The rules are those that its refund would follow, one a leg.
+// writeOutlook writes what would happen to a ticket. The rules are those that its refund would follow, one
+// a leg.
 func writeOutlook(w *wire.Writer, x *booking.Outlook, now time.Time) {
 	var rules []*schedule.RefundRule
 	if x.Refund != nil {

@@ -9,11 +9,11 @@ import (
 	"waybill/booking"
 )
 
-// What an operator does with single tickets: moves them, gives them a status of the carrier's, and answers in the
-// provider's place.
+// What an operator does with single tickets: moves them, gives them a status of the carrier's, and answers
+// in the provider's place.
 
-// adminTicketMove moves a ticket to another booking of its partner. Where its window is over, the notice of that comes
-// before.
+// adminTicketMove moves a ticket to another booking of its partner. Where its window is over, the notice of
+// that comes before.
 func (s *Server) adminTicketMove(a *Act) (string, error) {
 	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
 	var known *booking.ID
@@ -60,8 +60,8 @@ func (s *Server) adminTicketAsked(*Act) (string, error) {
 // verdicts are what an operator can answer.
 var verdicts = map[string]booking.Verdict{"confirmed": booking.Confirm, "refused": booking.Refuse}
 
-// adminTicketAnswer answers in the provider's place about a ticket that it was asked about. A server that has a provider
-// asks it again by itself, so that there the answer is the provider's alone.
+// adminTicketAnswer answers in the provider's place about a ticket that it was asked about. A server that
+// has a provider asks it again by itself, so that there the answer is the provider's alone.
 func (s *Server) adminTicketAnswer(a *Act) (string, error) {
 	if s.cfg.Confirm != nil {
 		return "", errors.New("a provider is configured, and its answer settles the ticket; to answer in its place stop the server, or start it without -provider-url")

@@ -6,9 +6,10 @@ import (
 	"waybill/schedule"
 )
 
-// How many bytes the journal line of an event has at most. A disk that has no room for them refuses the event before
-// anything of it is done, so these are bounds and never guesses: whatever a client, a feed or an operator can make a
-// line hold is counted here. The store says in its log where a line is larger than its weight.
+// How many bytes the journal line of an event has at most. A disk that has no room for them refuses the
+// event before anything of it is done, so these are bounds and never guesses: whatever a client, a feed or
+// an operator can make a line hold is counted here. The store says in its log where a line is larger than
+// its weight.
 const (
 	lineFrame    = 4 << 10 // hash, time, type, ids, an Idempotency-Key, an author, and a reason of an operator's
 	perTicket    = 512     // in a line that names it, with its refund and its terms
@@ -55,7 +56,8 @@ func weigh(s *State, e Event) int64 {
 	return n
 }
 
-// escapedLen returns how many bytes a text has at most where encoding/json writes it: a control character takes six.
+// escapedLen returns how many bytes a text has at most where encoding/json writes it: a control character
+// takes six.
 func escapedLen(text string) int64 { return 6*int64(len(text)) + perID }
 
 func weighCreated(s *State, e *booking.Created) (n int64) {
@@ -92,8 +94,8 @@ func formOf(s *State, e *booking.Created, id booking.RunID) *schedule.Form {
 	return s.Bookings.RunByID(id).Form
 }
 
-// weighAnswer returns how many bytes the answer to a keyed request about a booking takes in its line: all of its tickets
-// as they stand, or a refusal that names them.
+// weighAnswer returns how many bytes the answer to a keyed request about a booking takes in its line: all
+// of its tickets as they stand, or a refusal that names them.
 func (s *State) weighAnswer(id booking.ID, r *booking.Retry) int64 {
 	if r == nil || r.Status == 0 {
 		return 0
@@ -115,5 +117,6 @@ func (s *State) weighAnswer(id booking.ID, r *booking.Retry) int64 {
 
 func weighPassenger(p booking.Passenger) int64 { return perTicket + escaped*int64(len(p)) }
 
-// weighSlice bounds what a slice shows of a form: no text of it more than twice, and each stop with its own members.
+// weighSlice bounds what a slice shows of a form: no text of it more than twice, and each stop with its own
+// members.
 func weighSlice(f *schedule.Form) int64 { return 2*f.Size() + perStop*int64(len(f.Stops)) }

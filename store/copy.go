@@ -75,8 +75,8 @@ func settle(fsys FS, seq uint64) {
 func awaitCheckpoint(fsys FS) { settle(fsys, 1) }
 
 // Repair copies the lines before cutAt, which must be good, into a new directory, of the same origin. A line of the type
-// repaired says what was cut and why, and names the newest checkpoint that was made of what is cut.
-func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, dirs ...string) error {
+// repaired says what was cut, why and by whom, and names the newest checkpoint that was made of what is cut.
+func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, by any, dirs ...string) error {
 	if cutAt < 2 {
 		return errors.New("the first line cannot be cut")
 	}
@@ -93,7 +93,7 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, dirs
 	case r.head.Seq != cutAt-1:
 		return fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cutAt)
 	}
-	said := repaired{Reason: reason, Notes: r.notes, Erased: r.unnamed()}
+	said := repaired{Reason: reason, By: by, Notes: r.notes, Erased: r.unnamed()}
 	newest := -1 // by its place in the log: after an earlier repair the seq may be lower
 	for seq, list := range r.evidence {
 		for _, e := range list {

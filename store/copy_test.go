@@ -144,13 +144,13 @@ func TestRepair(t *testing.T) {
 		7: "has a personal part that is not the one", 1: "the first line cannot be cut", 100: "not good",
 	} {
 		to := newDisk()
-		if err := store.Repair(config(diskOf(spoilt)), within{to, "b"}, cutAt, "x"); len(to.files()) > 0 || !strings.Contains(fmt.Sprint(err), want) {
+		if err := store.Repair(config(diskOf(spoilt)), within{to, "b"}, cutAt, "x", nil); len(to.files()) > 0 || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("cut at %d: %v", cutAt, err)
 		}
 	}
 	to := newDisk()
 	out := within{to, "b"}
-	if err := store.Repair(config(diskOf(spoilt)), out, 6, `one "bit"`); err != nil {
+	if err := store.Repair(config(diskOf(spoilt)), out, 6, `one "bit"`, nil); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Join(journalLines(under(to, "b/")), "")
@@ -210,7 +210,7 @@ func TestRepairTwice(t *testing.T) {
 	}
 	closeStore(t, st)
 	for i, cutAt := range []uint64{9, 5} {
-		if err := store.Repair(config(dirs[i]), dirs[i+1], cutAt, "x"); err != nil {
+		if err := store.Repair(config(dirs[i]), dirs[i+1], cutAt, "x", nil); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {

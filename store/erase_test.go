@@ -91,7 +91,7 @@ func TestErase(t *testing.T) {
 	}
 	// Where the line that says so is cut off by a repair, the repair says so.
 	out := within{newDisk(), "b"}
-	if err := store.Repair(config(diskOf(all)), out, 7, "x"); err != nil {
+	if err := store.Repair(config(diskOf(all)), out, 7, "x", nil); err != nil {
 		t.Error(err)
 	}
 	if _, end, err := verify(config(out), false); err != nil || len(end.items) != 5 || end.items[0].Name != "" {

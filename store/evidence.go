@@ -157,6 +157,7 @@ type repaired struct {
 	// type KindErased names, at its own time, are read into Lines.
 	Erased map[uint64]string `json:"erased,omitempty"`
 	Lines  []uint64          `json:"lines,omitempty"`
+	By     any               `json:"by,omitempty"` // who did it, as whoever asks for the repair has it
 }
 
 // excused tells whether a repair says that the lines a checkpoint was made of were cut off.

@@ -8,11 +8,12 @@ import (
 	"sync"
 )
 
-// Lines reads single lines of a journal by their numbers, also while it is written. It remembers where the lines of
-// the files that were asked for end.
+// Lines reads single lines of a journal by their numbers, also while it is written. It remembers where the
+// lines of the files that were asked for end.
 //
-// What it reads is shown to somebody, so each line is checked before: it must follow from the line before it, and the
-// line after it, if there is one, from it. A line that was altered in its file, with its hash or without, is [Damage].
+// What it reads is shown to somebody, so each line is checked before: it must follow from the line before
+// it, and the line after it, if there is one, from it. A line that was altered in its file, with its hash
+// or without, is [Damage].
 type Lines struct {
 	fsys FS
 
@@ -142,7 +143,8 @@ func (x *Lines) index(f *io.SectionReader, first uint64, n int) ([]int64, error)
 	return ends, lines.Err()
 }
 
-// hashBefore reads the hash of the line before one: in the same file, at the end of the one before, or in FORMAT.
+// hashBefore reads the hash of the line before one: in the same file, at the end of the one before, or in
+// FORMAT.
 func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int, at Place) (hash [32]byte, err error) {
 	switch {
 	case at.Line > 1:

@@ -10,8 +10,8 @@ import (
 	"waybill/store"
 )
 
-// Contract §14: a directory that has lines and no checkpoint is not signed, also with its snapshots and keys gone; a
-// start says so, goes on, and signs.
+// Contract §14: a directory that has lines and no checkpoint is not signed, also with its snapshots and
+// keys gone; a start says so, goes on, and signs.
 func TestAJournalWithoutCheckpointsIsNotSigned(t *testing.T) {
 	d := newDisk()
 	st := open(t, config(d))
@@ -67,8 +67,8 @@ func TestAnOlderCheckpointIsTold(t *testing.T) {
 	}
 }
 
-// Verify does not grow with the time that a server runs: the log of checkpoints keeps the newest, and of older ones one
-// an hour, then one a day. What it keeps still proves what it did.
+// Verify does not grow with the time that a server runs: the log of checkpoints keeps the newest, and of
+// older ones one an hour, then one a day. What it keeps still proves what it did.
 func TestTheLogOfCheckpointsIsThinned(t *testing.T) {
 	d := newDisk()
 	clock := newClock()
@@ -78,7 +78,8 @@ func TestTheLogOfCheckpointsIsThinned(t *testing.T) {
 	put(t, st, add{N: 1})
 	closeStore(t, st)
 	one := d.files()["checkpoint"] + "\n"
-	// A log as a server leaves it that signs each 30 seconds for 60 days: its signatures are looked at by nobody here.
+	// A log as a server leaves it that signs each 30 seconds for 60 days: its signatures are looked at by
+	// nobody here.
 	var log strings.Builder
 	const notes = 60 * 24 * 120
 	for n := range notes {
@@ -104,8 +105,8 @@ func TestTheLogOfCheckpointsIsThinned(t *testing.T) {
 	}
 }
 
-// A repair excuses the checkpoints of the lines that it cut off, and no later ones, though thinning gives those the
-// numbers that the former had.
+// A repair excuses the checkpoints of the lines that it cut off, and no later ones, though thinning gives
+// those the numbers that the former had.
 func TestThinnedCheckpointsAreNotExcusedByARepair(t *testing.T) {
 	d, out := newDisk(), newDisk()
 	clock := newClock()
@@ -120,7 +121,7 @@ func TestThinnedCheckpointsAreNotExcusedByARepair(t *testing.T) {
 	clock.add(time.Hour)
 	repair := config(within{d, ""})
 	repair.Now = clock.now
-	if err := store.Repair(repair, out, 4, "x"); err != nil {
+	if err := store.Repair(repair, out, 4, "x", nil); err != nil {
 		t.Fatal(err)
 	}
 	after := config(out)

@@ -3,8 +3,6 @@ package command
 import (
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,16 +30,6 @@ func askedAndKilled(t *testing.T) (bin, dir, key, booked, ticket string) {
 	p.cmd.Process.Kill()
 	p.cmd.Wait()
 	return bin, dir, p.key, booked, ticket
-}
-
-func lastLine(t *testing.T, dir string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return lines[len(lines)-1]
 }
 
 // Interface, pay: what the provider was asked is settled by its answer and by nothing else. A verb that opens the

@@ -150,6 +150,8 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "not an id", "log", "-booking", "x")
 	want(t, 2, "-at", "log", "-at", "x")
 	want(t, 2, "operands", "export")
+	want(t, 2, "name is not valid UTF-8", "partner", "add", "a\xff")
+	want(t, 2, "-reason has more than 500 characters", "forget", "-email", "a@example.com", "-reason", strings.Repeat("x", 501))
 	want(t, 0, "distributes bus tickets", "-h")
 	want(t, 0, "dependencies", "version")
 	for _, v := range verbs {
@@ -218,6 +220,7 @@ func TestDemo(t *testing.T) {
 	if status, body := s.get(t, "/v2/bookings", s.key); status != 200 {
 		t.Errorf("the shown key: %d %s", status, body)
 	}
+	want(t, 0, "partner add: .demo.*; by ", "log", "-data", filepath.Join(dir, "a"))
 	if info, err := os.Stat(filepath.Join(dir, "a/admin.sock")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -329,5 +332,42 @@ func TestOverTCP(t *testing.T) {
 		if got := send(request); !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("%.60q\n got %.300s\nwant %s", request, got, want)
 		}
+	}
+}
+
+// Contract §3: a new demo directory is ready once it has its partner.
+func TestADemoIsReadyOnceItHasItsPartner(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	ln.Close()
+	end, code := make(chan struct{}), make(chan int, 1)
+	go func() {
+		code <- Main(&Process{
+			Args: []string{"serve", "-addr", addr, "-data", dir}, Stdout: io.Discard, Stderr: io.Discard, Stop: end,
+			Env: func(string) (string, bool) { return "", false }, Demo: os.DirFS("../../testdata/demo"),
+		})
+	}()
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		resp, err := http.Get("http://" + addr + "/readyz")
+		if err == nil {
+			resp.Body.Close()
+		}
+		if err == nil && resp.StatusCode == 200 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it does not become ready")
+		}
+	}
+	if _, stdout, _ := run(t, nil, "partner", "list", "-data", dir); !strings.Contains(stdout, "demo") {
+		t.Errorf("it is ready, and has these partners: %q", stdout)
+	}
+	close(end)
+	if c := <-code; c != 0 {
+		t.Errorf("exit %d", c)
 	}
 }

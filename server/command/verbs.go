@@ -168,7 +168,7 @@ func (c *call) repair() (int, error) {
 		return exitFailed, errors.New("a server is running on the directory; stop it first")
 	}
 	return c.write(func(out store.Dir) (string, error) {
-		rep, err := server.Repair(store.Dir(c.dir), out, cutAt, reason)
+		rep, err := server.Repair(store.Dir(c.dir), out, cutAt, reason, server.Self())
 		return fmt.Sprintf("is sound and has the lines before %d; line %d says what was cut", cutAt, rep.Head.Seq), err
 	})
 }
