@@ -46,9 +46,9 @@ func follow(s *State, at store.Stamp, e Event) {
 			s.feed(s.partnerOf(e.Booking)).add(at, 1)
 		}
 	case *PersonalErased:
-		for _, p := range e.Passengers {
-			s.feed(p.Partner).add(at, 1)
-		}
+		s.tellErased(at, e.Passengers)
+	case *PassengersForgotten:
+		s.tellErased(at, e.Passengers)
 	case *booking.Moved:
 		s.feed(s.partnerOf(e.To)).add(at, 1)
 	case *Answered:
@@ -61,6 +61,13 @@ func (s *State) settled(at store.Stamp, e *booking.Settled, action booking.Actio
 	s.feed(partner).add(at, 1)
 	s.Retries.note(at, partner, e.Retry, e.Ticket)
 	s.Outbox.add(at, e, action)
+}
+
+// tellErased tells each partner of its passengers who are forgotten.
+func (s *State) tellErased(at store.Stamp, list []ErasedPassenger) {
+	for _, p := range list {
+		s.feed(p.Partner).add(at, 1)
+	}
 }
 
 func (s *State) partnerOf(id booking.ID) booking.ID { return s.Bookings.Any(id).Partner }
@@ -243,7 +250,7 @@ func (s *Server) showEvents(w http.ResponseWriter, partner booking.ID, lines []u
 // who are the partner's.
 func readEventData(l *store.Line, partner booking.ID) (*eventData, error) {
 	d := new(eventData)
-	if l.Type != store.KindErased {
+	if l.Type != store.KindErased && l.Type != kindForgotten {
 		return d, json.Unmarshal(l.Data, d)
 	}
 	var erased struct{ Passengers []ErasedPassenger }
@@ -265,7 +272,7 @@ func writeEvent(w *wire.Writer, seq int64, n int, l *store.Line, d *eventData) e
 		ticket = ""
 	case "ticket.carrier":
 		kind = "ticket.status"
-	case store.KindErased:
+	case store.KindErased, kindForgotten:
 		if n >= len(d.Passengers) {
 			return errFewerEvents
 		}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -44,20 +45,40 @@ type ErasedPassenger struct {
 
 // tickets returns the tickets whose passengers are forgotten.
 func (e *PersonalErased) tickets() []booking.ID {
-	list := slices.Clone(e.Tickets)
-	for _, p := range e.Passengers {
-		list = append(list, p.Ticket)
+	return slices.Concat(e.Tickets, ticketsOf(e.Passengers))
+}
+
+// kindForgotten is the type of the lines of PassengersForgotten.
+const kindForgotten = "passengers.forgotten"
+
+// PassengersForgotten says that passengers are forgotten whose lines a later line names. Where there are many, a line of
+// this type for some of them at a time keeps others from waiting.
+type PassengersForgotten struct {
+	Reason     string            `json:"reason"`
+	Passengers []ErasedPassenger `json:"passengers"`
+}
+
+func (e *PassengersForgotten) tickets() []booking.ID { return ticketsOf(e.Passengers) }
+
+func ticketsOf(list []ErasedPassenger) (ids []booking.ID) {
+	for _, p := range list {
+		ids = append(ids, p.Ticket)
 	}
-	return list
+	return ids
 }
 
 func applyPersonalErased(s *State, now time.Time, e *PersonalErased) {
-	tickets := e.tickets()
+	s.forget(now, e.tickets())
+	s.Reports.Requeue(e.Reports)
+}
+
+func applyForgotten(s *State, now time.Time, e *PassengersForgotten) { s.forget(now, e.tickets()) }
+
+func (s *State) forget(now time.Time, tickets []booking.ID) {
 	s.Bookings.Forget(now, tickets)
 	for _, id := range tickets {
 		s.Outbox.removeOf(id)
 	}
-	s.Reports.Requeue(e.Reports)
 }
 
 // erasure is one forget on its way: what it has found, and what it has done.
@@ -237,9 +258,13 @@ func (x *erasure) shows(answer []byte) bool {
 	}
 }
 
-// name writes the line that names what was found since the last one, and reports whether there was
-// anything. No report is being written meanwhile: one that was written before is found, one that is written
-// after has no names.
+// manyForgotten is how many passengers a line forgets at most: some milliseconds under the lock.
+const manyForgotten = 1000
+
+// name writes the line that names what was found since the last one, and reports whether there was anything. No
+// report is being written meanwhile: one that was written before is found, one that is written after has no names.
+//
+// The lines are named last. A forget that is cut short before finds them again by what they still hold.
 func (x *erasure) name() (wrote bool, err error) {
 	s := x.s
 	s.reporting.Lock()
@@ -248,20 +273,30 @@ func (x *erasure) name() (wrote bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var e *PersonalErased
+	todo := slices.SortedFunc(maps.Keys(x.sought), func(a, b booking.ID) int { return bytes.Compare(a[:], b[:]) })
+	reason := x.act.Form.Get("reason")
+	for len(todo) > manyForgotten {
+		e := &PassengersForgotten{Reason: reason}
+		_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+			if e.Passengers = st.toForget(todo[:manyForgotten]); len(e.Passengers) == 0 {
+				return nil, nil
+			}
+			return []Event{&attributed{e, x.act.By}}, nil
+		}, nil)
+		if err != nil {
+			return false, err
+		}
+		x.done.tickets += len(e.Passengers)
+		todo = todo[manyForgotten:]
+	}
+	e := &PersonalErased{Lines: x.lines, Reason: reason}
 	var at store.Stamp
 	at.Seq, err = s.st.Update(func(st *State, now time.Time) ([]Event, error) {
 		at.Time = now
-		e = &PersonalErased{Lines: x.lines, Reason: x.act.Form.Get("reason"), Reports: reports}
-		for id := range x.sought {
-			if b, t := st.Bookings.AnyTicket(id); t != nil && !t.Forgotten() {
-				e.Passengers = append(e.Passengers, ErasedPassenger{b.Partner, b.ID, id})
-			}
+		e.Passengers, e.Reports = st.toForget(todo), nil
+		if len(e.Passengers) > 0 || x.done.tickets > 0 { // else the reports tell of them no more
+			e.Reports = reports
 		}
-		if len(e.Passengers) == 0 { // whose reports tell of them no more
-			e.Reports = nil
-		}
-		slices.SortFunc(e.Passengers, func(a, b ErasedPassenger) int { return bytes.Compare(a.Ticket[:], b.Ticket[:]) })
 		if len(e.Lines) == 0 && len(e.Passengers) == 0 {
 			return nil, nil
 		}
@@ -281,6 +316,16 @@ func (x *erasure) name() (wrote bool, err error) {
 	x.done.tickets += len(e.Passengers)
 	x.done.reports += len(e.Reports)
 	return true, nil
+}
+
+// toForget returns those of tickets whose passengers are not forgotten, and where they are.
+func (s *State) toForget(tickets []booking.ID) (list []ErasedPassenger) {
+	for _, id := range tickets {
+		if b, t := s.Bookings.AnyTicket(id); t != nil && !t.Forgotten() {
+			list = append(list, ErasedPassenger{b.Partner, b.ID, id})
+		}
+	}
+	return list
 }
 
 // removeLetters removes the e-mails that became files and whose passengers are forgotten.

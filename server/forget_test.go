@@ -277,6 +277,46 @@ func TestForgettingManyBookingsIsLinear(t *testing.T) {
 	}
 }
 
+// Where there are many passengers others do not wait for all of them at once: a line forgets a thousand.
+func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	importFeed(t, s, feedWith(t, map[string][][2]string{
+		"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,1000,"}}}))
+	one := `{"firstName":"Xenia","lastName":"Quill","email":"xenia@example.com"}`
+	for day := range 3 {
+		query := fmt.Sprintf("/v2/offers?passengers=100&departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-2%d", 5+day)
+		for range 9 {
+			offer := call(t, s, key, "GET", query, "").Data.Offers[0].ID
+			body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`, offer, strings.Repeat(one+",", 99)+one)
+			if a := call(t, s, key, "POST", "/v2/bookings", body); a.status != 201 {
+				t.Fatal(a)
+			}
+		}
+	}
+	said, err := forget(s, "email", "xenia@example.com")
+	if err != nil || !strings.HasPrefix(said, "erased: the personal data of 2700 tickets, in 27 lines") {
+		t.Errorf("%q, %v", said, err)
+	}
+	if files := filesWith(t, dir, "Quill"); len(files) > 0 {
+		t.Errorf("the name stands in %q", files)
+	}
+	text := journalText(t, dir)
+	some, last := strings.Count(text, `"type":"passengers.forgotten"`), strings.Count(text, `"type":"personal.erased"`)
+	if some != 2 || last != 1 {
+		t.Errorf("%d lines forget some, %d name the lines", some, last)
+	}
+	if body := ask(s, key, "GET", "/v2/events?after=27&take=1", "").Body.String(); !strings.Contains(body, "passenger.erased") ||
+		!strings.Contains(body, `"total":2727`) {
+		t.Error(body)
+	}
+	compareWithReplay(t, s, dir, false)
+	s.Close()
+	if _, err := Verify(store.Dir(dir), false, nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // The events of an erasure are each partner's own, in the order of its tickets.
 func TestEachPartnerIsToldOfItsErasedPassengers(t *testing.T) {
 	s, anna := demoServer(t, Config{})

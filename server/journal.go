@@ -199,6 +199,7 @@ var kinds = []kind{
 	plain("outbox.parked", inAll, applyParked),
 	plain("outbox.retried", inAll, applyRetried),
 	plain(store.KindErased, inAll, applyPersonalErased),
+	plain(kindForgotten, inAll, applyForgotten),
 	plain("keys.rotated", inAll, func(*State, time.Time, *KeysRotated) {}),
 	plain("geolocation.set", inAll, func(s *State, _ time.Time, e *GeolocationSet) { s.Geolocation[e.Object] = e.On }),
 	plain("clock.set", inAll, func(s *State, _ time.Time, e *ClockSet) {

@@ -108,7 +108,7 @@ func (s *story) shows(data []byte, e Event) bool {
 		slices.ContainsFunc(s.tickets, func(id booking.ID) bool { return names(id.String(), "ticket", "id") }) {
 		return true
 	}
-	erased, ok := e.(*PersonalErased)
+	erased, ok := e.(interface{ tickets() []booking.ID })
 	return ok && slices.ContainsFunc(erased.tickets(), func(id booking.ID) bool {
 		b, _ := s.Bookings.AnyTicket(id)
 		return slices.Contains(s.tickets, id) || b.ID.String() == s.Booking
@@ -208,6 +208,8 @@ func (s *State) tell(e Event, l *store.Line) string {
 		return fmt.Sprintf("session %s ends: %s", e.Session, e.Reason)
 	case *PersonalErased:
 		return fmt.Sprintf("forget: the personal data of %d tickets is erased, from the lines %d: %s", len(e.tickets()), e.Lines, e.Reason)
+	case *PassengersForgotten:
+		return fmt.Sprintf("forget: the passengers of %d tickets are forgotten, whose lines are named later: %s", len(e.Passengers), e.Reason)
 	case *KeysRotated:
 		return "key rotate: offers are signed with a new key"
 	case *TimetableImported:

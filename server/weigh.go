@@ -36,6 +36,8 @@ func weigh(s *State, e Event) int64 {
 		n += s.weighAnswer(id, e.Retry)
 	case *PersonalErased:
 		n += perID*int64(len(e.Lines)+len(e.Passengers)+len(e.Reports)) + escapedLen(e.Reason)
+	case *PassengersForgotten:
+		n += perID*int64(len(e.Passengers)) + escapedLen(e.Reason)
 	case *MessagesSent:
 		n += perID * int64(len(e.IDs))
 	case *MessagesRetried:
