@@ -200,25 +200,30 @@ func TestTheOldestSessionEndsWhenThereAreTooMany(t *testing.T) {
 		a.ApplySessionStarted(now, &SessionStarted{Session: ID{100, byte(n)}, User: ID{1}, Company: "a", Tokens: tokens})
 	}
 	for n := range MaxSessions - 1 {
-		if e := a.Oldest(ID{1}, noon); e != nil {
+		if e := a.MakeRoom(ID{1}, noon); e != nil {
 			t.Fatalf("with %d sessions %v is to end", n+1, e)
 		}
 		start(n, noon.Add(time.Duration(n+1)*time.Minute))
 	}
 	later := noon.Add(time.Hour)
-	e := a.Oldest(ID{1}, later)
-	if e == nil || e.Session != (ID{50}) || e.Reason != TooMany {
-		t.Fatalf("with %d sessions %v is to end", MaxSessions, e)
+	e := a.MakeRoom(ID{1}, later)
+	if len(e) != 1 || e[0].Session != (ID{50}) || e[0].Reason != TooMany {
+		t.Fatalf("with %d sessions %v are to end", MaxSessions, e)
 	}
-	a.ApplySessionEnded(later, e)
-	if e := a.Oldest(ID{1}, later); e != nil || len(a.Sessions()) != MaxSessions-1 {
+	start(201, later) // as a version before would have let it
+	if e := a.MakeRoom(ID{1}, later); len(e) != 2 || e[1].Session != (ID{100, 0}) {
+		t.Errorf("with one too many %v are to end", e)
+	}
+	a.ApplySessionEnded(later, &SessionEnded{ID{100, 201}, Logout})
+	a.ApplySessionEnded(later, e[0])
+	if e := a.MakeRoom(ID{1}, later); e != nil || len(a.Sessions()) != MaxSessions-1 {
 		t.Errorf("%v, %d sessions", e, len(a.Sessions()))
 	}
 	start(200, later)
-	if e := a.Oldest(ID{1}, noon.Add(SessionLife+time.Minute)); e != nil {
+	if e := a.MakeRoom(ID{1}, noon.Add(SessionLife+time.Minute)); e != nil {
 		t.Errorf("a session that is over counts: %v", e)
 	}
-	if e := a.Oldest(ID{2}, later); e != nil {
+	if e := a.MakeRoom(ID{2}, later); e != nil {
 		t.Errorf("another's sessions count: %v", e)
 	}
 }

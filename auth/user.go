@@ -155,6 +155,9 @@ func (a *Accounts) Sessions() (list []*Session) {
 	return list
 }
 
+// User finds a user; nil is nobody.
+func (a *Accounts) User(id ID) *User { return a.users[id] }
+
 // FoldEmail makes e-mails that differ only in the case of A to Z the same.
 func FoldEmail(email string) string {
 	return strings.Map(func(r rune) rune {
@@ -335,18 +338,20 @@ func (a *Accounts) Reused(hash Hash, now time.Time) *SessionEnded {
 	return &SessionEnded{s.ID, Reuse}
 }
 
-// Oldest decides to end the oldest session of a user who has as many as may be; nil where there is room for another.
-func (a *Accounts) Oldest(user ID, now time.Time) *SessionEnded {
+// MakeRoom decides to end the oldest sessions of a user who has as many as may be, or more; none where there is room for
+// another.
+func (a *Accounts) MakeRoom(user ID, now time.Time) (ended []*SessionEnded) {
 	var live []ID
 	for _, id := range a.byUser[user] {
 		if now.Before(a.sessions[id].Until) {
 			live = append(live, id)
 		}
 	}
-	if len(live) < MaxSessions {
-		return nil
+	for len(live) >= MaxSessions {
+		ended = append(ended, &SessionEnded{live[0], TooMany})
+		live = live[1:]
 	}
-	return &SessionEnded{live[0], TooMany}
+	return ended
 }
 
 // ApplySessionStarted changes the state as the event says, and forgets the user's sessions whose time is over.

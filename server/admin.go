@@ -79,6 +79,7 @@ func CheckForm(op string, form url.Values) (err error) {
 	wrong(isForget && form.Has("booking") == form.Has("email"), "one of -booking and -email must be given")
 	wrong(isForget && form.Has("booking") && !isBooking, "%q is not a booking's id", sold)
 	wrong((isForget || op == "ticket-answer") && strings.TrimSpace(reason) == "", "-reason must be given")
+	wrong(hasControl(reason), "-reason has a control character")
 	wrong(utf8.RuneCountInString(reason) > maxReason, "-reason has more than %d characters", maxReason)
 	hasEmail := isUser || op == "idtoken" || isForget && form.Has("email")
 	wrong(hasEmail && !ValidEmail(email), "-email %q is not an e-mail address", email)

@@ -49,7 +49,8 @@ func (l *Connections) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &conn{Conn: accepted, pool: l, address: addressOf(accepted.RemoteAddr().String())}
+		remote := accepted.RemoteAddr().String()
+		c := &conn{Conn: accepted, pool: l, address: addressOf(remote), proxy: l.isProxy(remote)}
 		c.idle()
 		admitted, victims := l.admit(c)
 		for _, v := range victims {
@@ -74,7 +75,7 @@ func (l *Connections) admit(c *conn) (admitted bool, victims []*conn) {
 	}
 	defer l.forget(c.address)
 	room := true
-	if len(from.conns) >= l.perAddress && !l.isProxy(c.address) {
+	if len(from.conns) >= l.perAddress && !c.proxy {
 		room = l.makeWay(from, &victims)
 	}
 	if room && len(l.all.conns) >= l.most {
@@ -120,9 +121,9 @@ func (l *Connections) forget(address string) {
 	}
 }
 
-func (l *Connections) isProxy(address string) bool {
-	a, err := netip.ParseAddr(address)
-	return err == nil && slices.ContainsFunc(l.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
+func (l *Connections) isProxy(remote string) bool {
+	a, err := netip.ParseAddrPort(remote)
+	return err == nil && slices.ContainsFunc(l.proxies, func(p netip.Prefix) bool { return p.Contains(a.Addr().Unmap()) })
 }
 
 // Open tells how many connections are open.
@@ -176,6 +177,7 @@ type conn struct {
 	net.Conn
 	pool    *Connections
 	address string
+	proxy   bool         // it is of a trusted proxy, and so many people's
 	spare   bool         // it is only for probes
 	turn    atomic.Int64 // since when it is idle, by the turns of its listener; 0 while a request is answered; or closing
 	once    sync.Once

@@ -93,10 +93,15 @@ func TestAnAddressHasAQuarterOfTheConnections(t *testing.T) {
 // Contract §12: when all are taken the longest idle one of anyone makes way. A proxy's connections are many
 // people's.
 func TestTheLongestIdleConnectionOfAnyoneMakesWay(t *testing.T) {
-	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 8, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")})
+	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 8, []netip.Prefix{
+		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")})
 	var open []func() bool
 	for port := range 8 {
-		_, isOpen := arrive(t, ln, fmt.Sprintf("10.0.0.1:%d", port+1))
+		from := fmt.Sprintf("10.0.0.1:%d", port+1)
+		if port%2 == 1 {
+			from = fmt.Sprintf("[2001:db8::5]:%d", port+1)
+		}
+		_, isOpen := arrive(t, ln, from)
 		open = append(open, isOpen)
 	}
 	for n := range 3 {

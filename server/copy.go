@@ -66,8 +66,11 @@ func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {
 			return rep, err
 		}
 		erased, err := erasedAfter(fsys, rep.Head)
-		if err != nil || !erased {
-			return rep, err
+		if err != nil {
+			return rep, errors.Join(err, empty(to)) // nobody knows whether it has what was erased
+		}
+		if !erased {
+			return rep, nil
 		}
 		if err := empty(to); err != nil {
 			return Report{}, err

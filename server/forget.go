@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -195,11 +196,10 @@ func (x *erasure) look() error {
 	}
 	if x.read.Seq == 0 {
 		for _, left := range rep.Unerased {
-			if !slices.Contains(x.lines, left.Seq) {
-				x.lines = append(x.lines, left.Seq)
-			}
+			x.lines = append(x.lines, left.Seq)
 		}
 		slices.Sort(x.lines)
+		x.lines = slices.Compact(x.lines)
 	}
 	x.read = rep.Head
 	return nil
@@ -220,7 +220,7 @@ func (x *erasure) line(l *store.Line) error {
 	case *booking.Created:
 		found = x.created(e, l.Seq) && len(e.Passengers) > 0
 	case *auth.UserAdded:
-		found = x.email != "" && auth.FoldEmail(e.Person.Email) == x.email
+		found = x.email != "" && auth.FoldEmail(e.Person.Email) == x.email && x.userIsGone(e.User)
 	default:
 		found = x.shows(l.Personal)
 	}
@@ -228,6 +228,13 @@ func (x *erasure) line(l *store.Line) error {
 		x.lines = append(x.lines, l.Seq)
 	}
 	return nil
+}
+
+// userIsGone reports whether a user was removed. One who was added since the erasure began is not meant.
+func (x *erasure) userIsGone(id auth.ID) bool {
+	gone := false
+	err := x.s.st.View(func(st *State, _ time.Time) { gone = st.Accounts.User(id) == nil })
+	return gone && err == nil
 }
 
 // created reports whether a booking has a passenger who is sought, and seeks those who were booked along. A
@@ -348,7 +355,9 @@ func (s *Server) removeLetters() error {
 			return err
 		}
 		for _, name := range gone {
-			err = errors.Join(err, s.cfg.FS.Remove(outboxDir+"/"+name))
+			if failed := s.cfg.FS.Remove(outboxDir + "/" + name); !errors.Is(failed, fs.ErrNotExist) { // another was first
+				err = errors.Join(err, failed)
+			}
 		}
 	}
 	return errors.Join(err, s.cfg.FS.SyncDir(outboxDir))
@@ -374,6 +383,9 @@ func (s *Server) reportsOf(tickets map[booking.ID]bool) (list []booking.ID, err 
 // tells reports whether a report's file has one of the tickets.
 func (s *Server) tells(name string, tickets map[booking.ID]bool) (bool, error) {
 	f, err := s.cfg.FS.Open(reportDir + "/" + name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // it has expired meanwhile
+	}
 	if err != nil {
 		return false, err
 	}

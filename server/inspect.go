@@ -67,7 +67,7 @@ func Export(fsys store.FS, live bool, to store.FS) (head store.Head, err error) 
 	if err == nil && live {
 		var erased bool
 		if erased, err = erasedAfter(fsys, head); erased {
-			err = errors.New("personal data was erased meanwhile; export again")
+			err = errErasedMeanwhile
 		}
 	}
 	for _, t := range x {
@@ -136,6 +136,7 @@ func (x export) row(table string, cells ...any) {
 // fill writes the journal, a row for each line as it is read, and then the state that it gives.
 func (x export) fill(fsys store.FS, live bool) (head store.Head, err error) {
 	s := newState()
+	var shown []uint64 // lines whose personal parts are in the export
 	err = readEvents(fsys, live, func(l *store.Line, e Event) error {
 		if head = l.Head; e != nil {
 			apply(s, l.Stamp, e)
@@ -143,6 +144,9 @@ func (x export) fill(fsys store.FS, live bool) (head store.Head, err error) {
 		data, personal := l.Data, l.Personal
 		if strings.HasPrefix(l.Type, "user.") || strings.HasPrefix(l.Type, "session.") {
 			data, personal = secrets.ReplaceAll(data, nil), secrets.ReplaceAll(personal, nil)
+		}
+		if err := checkShown(e, &shown, l); err != nil {
+			return err
 		}
 		x.row("events", l.Seq, l.Time, l.Type, fmt.Sprintf("%x", l.Hash), string(data), string(personal))
 		return x["events"].Error()
@@ -160,6 +164,24 @@ func (x export) fill(fsys store.FS, live bool) (head store.Head, err error) {
 	}
 	return head, nil
 }
+
+// checkShown notes the lines that are exported with their personal part. Its error is a line that names one of them: the
+// erasure was carried out after that was read.
+func checkShown(e Event, shown *[]uint64, l *store.Line) error {
+	if erased, ok := e.(*PersonalErased); ok {
+		for _, seq := range erased.Lines {
+			if _, found := slices.BinarySearch(*shown, seq); found {
+				return errErasedMeanwhile
+			}
+		}
+	}
+	if len(l.Personal) > 0 && !store.Erased(l.Personal) {
+		*shown = append(*shown, l.Seq)
+	}
+	return nil
+}
+
+var errErasedMeanwhile = errors.New("personal data is erased meanwhile; export again")
 
 // accounts writes who sells and who signs in, and what these have set and ordered.
 func (x export) accounts(s *State) {

@@ -30,7 +30,7 @@ const retryLife = 24 * time.Hour
 // Answered says what was answered to a request with a key that changed nothing, or nothing more.
 type Answered struct {
 	Partner booking.ID     `json:"partner"`
-	Booking string         `json:"booking"` // as its path names it, or ""
+	Booking string         `json:"booking"` // whose id its path has, or ""
 	Retry   *booking.Retry `json:"retry"`
 }
 
@@ -243,7 +243,12 @@ func (s *Server) keepRefusal(r *http.Request, partner booking.ID, try *attempt, 
 		return err
 	}
 	try.answered(f.status, f.write)
-	if failed := s.record(&Answered{partner, r.PathValue("id"), try.last}); failed != nil {
+	id, ok := booking.ParseID(r.PathValue("id"))
+	named := "" // a path may be anything, and long: only an id is kept
+	if ok {
+		named = id.String()
+	}
+	if failed := s.record(&Answered{partner, named, try.last}); failed != nil {
 		return failed
 	}
 	return err

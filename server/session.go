@@ -154,8 +154,8 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 			return nil, errForbidden
 		}
 		in := list[i].Company.ID
-		if oldest := st.Accounts.Oldest(user.ID, at); oldest != nil {
-			events = append(events, oldest)
+		for _, ended := range st.Accounts.MakeRoom(user.ID, at) {
+			events = append(events, ended)
 		}
 		return append(events, &auth.SessionStarted{Session: session, User: user.ID, Link: link, Company: in, Tokens: tokens}), nil
 	})

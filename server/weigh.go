@@ -1,7 +1,8 @@
 package server
 
 import (
-	"waybill/auth"
+	"encoding/json"
+
 	"waybill/booking"
 	"waybill/schedule"
 )
@@ -20,42 +21,39 @@ const (
 	escaped      = 2       // a quote or backslash takes two bytes in JSON, and the answer is a string in the line
 )
 
-// weigh returns how many bytes an event's line has at most, in the state before it.
+// weigh returns how many bytes an event's line has at most, in the state before it. What is rare is written to see.
 func weigh(s *State, e Event) int64 {
 	n := int64(lineFrame)
 	switch e := plainEvent(e).(type) {
 	case *booking.Created:
-		n += weighCreated(s, e)
+		return n + weighCreated(s, e)
+	case *booking.TicketPaid:
+		return n + escapedLen(e.Reason)
+	case *booking.TicketBooked:
+		return n + escapedLen(e.Reason)
+	case *booking.Asked:
+		return n + escapedLen(e.Reason)
+	case *PersonalErased:
+		return n + perID*int64(len(e.Lines)+len(e.Passengers)+len(e.Reports)) + escapedLen(e.Reason)
 	case *booking.TicketsCanceled:
-		n += perTicket * int64(len(e.Tickets))
-		n += s.weighAnswer(e.Booking, e.Retry)
-	case *booking.TicketsUncompleted:
-		n += perID * int64(len(e.Tickets))
+		return n + written(e) + s.weighAnswer(e.Booking, e.Retry)
 	case *Answered:
 		id, _ := booking.ParseID(e.Booking)
-		n += s.weighAnswer(id, e.Retry)
-	case *PersonalErased:
-		n += perID*int64(len(e.Lines)+len(e.Passengers)+len(e.Reports)) + escapedLen(e.Reason)
-	case *PassengersForgotten:
-		n += perID*int64(len(e.Passengers)) + escapedLen(e.Reason)
-	case *MessagesSent:
-		n += perID * int64(len(e.IDs))
-	case *MessagesRetried:
-		n += perID * int64(len(e.IDs))
-	case *MessageParked:
-		n += escapedLen(e.Reason)
-	case *auth.KeyAdded:
-		for _, slug := range e.Companies {
-			n += escapedLen(slug)
-		}
-	case *auth.KeysRevoked:
-		n += perID * int64(len(e.Hashes))
-	case *auth.UserAdded:
-		n += escapedLen(e.Access.Company.Name) + escapedLen(e.Access.Company.Slug)
-	case *auth.AccessGiven:
-		n += escapedLen(e.Access.Company.Name) + escapedLen(e.Access.Company.Slug)
+		return n + written(e) + s.weighAnswer(id, e.Retry)
+	case interface{ PersonalPart() any }:
+		return n + written(e) + written(e.PersonalPart())
+	default:
+		return n + written(e)
 	}
-	return n
+}
+
+// written returns how many bytes a value takes as JSON.
+func written(v any) int64 {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("server: " + err.Error()) // as in coder.json
+	}
+	return int64(len(text))
 }
 
 // escapedLen returns how many bytes a text has at most where encoding/json writes it: a control character

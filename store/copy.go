@@ -97,6 +97,9 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, by a
 	newest := -1 // by its place in the log: after an earlier repair the seq may be lower
 	for seq, list := range r.evidence {
 		for _, e := range list {
+			if e.Time.After(said.Until) {
+				said.Until = e.Time
+			}
 			if seq >= cutAt && e.number > newest {
 				newest, said.Checkpoint.Seq, said.Checkpoint.Hash = e.number, seq, fmt.Sprintf("%x", e.Hash)
 			}

@@ -153,6 +153,9 @@ type repaired struct {
 		Hash string `json:"hash"`
 	} `json:"checkpoint"`
 	Notes int `json:"notes"` // in the log of checkpoints by then
+	// Until is the latest time of these notes. The log is thinned, so that a later note can get an earlier one's number,
+	// but not its time. Lines of versions before, which thinned nothing, do not have it.
+	Until time.Time `json:"until,omitzero"`
 	// Erased are the lines whose personal parts were erased by lines that were cut off, and when. The lines that the
 	// type KindErased names, at its own time, are read into Lines.
 	Erased map[uint64]string `json:"erased,omitempty"`
@@ -164,8 +167,7 @@ type repaired struct {
 func (s *scan) excused(e *evidence) bool {
 	return !e.kept && slices.ContainsFunc(s.repairs, func(r repaired) bool {
 		named := e.Seq == r.Checkpoint.Seq && fmt.Sprintf("%x", e.Hash) == r.Checkpoint.Hash
-		// The log of checkpoints is thinned, so that a later note can get an earlier one's number, but not its time.
-		counted := 0 < e.number && e.number <= r.Notes && !e.Time.After(r.line.Time)
+		counted := 0 < e.number && e.number <= r.Notes && (r.Until.IsZero() || !e.Time.After(r.Until))
 		return e.Seq >= r.line.Seq && (named || counted)
 	})
 }

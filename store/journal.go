@@ -178,6 +178,9 @@ func personalHash(data []byte) (sum [32]byte, ok bool) {
 
 const erasedLayout = `{"erased":"` + timeLayout + `"}`
 
+// Erased reports whether a line's personal part was erased.
+func Erased(personal []byte) bool { return erased(personal) }
+
 // erased tells whether a personal part is exactly {"erased":"<time>"}.
 func erased(personal []byte) bool {
 	at, err := time.Parse(erasedLayout, string(personal))

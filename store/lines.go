@@ -2,8 +2,10 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"sync"
 )
@@ -191,6 +193,9 @@ func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int, seq uint64) (l
 			l, _, err = x.find(f, seq, seq)
 			return err
 		})
+		if errors.Is(err, fs.ErrNotExist) { // it was begun and taken back: the disk is full
+			return l, false, nil
+		}
 		return l, there, err
 	}
 	ends, err := x.index(f, firsts[i], int(seq-firsts[i]))

@@ -144,3 +144,25 @@ func TestThinnedCheckpointsAreNotExcusedByARepair(t *testing.T) {
 		t.Error("a line that differs from its checkpoint passes as one that a repair has cut")
 	}
 }
+
+// A repair excuses all checkpoints of the lines that it cut off, also where a cut line had moved the clock forward.
+func TestARepairExcusesCheckpointsOfAMovedClock(t *testing.T) {
+	d, out := newDisk(), newDisk()
+	clock := newClock()
+	cfg := config(d)
+	cfg.Now = clock.now
+	for n := range int64(5) {
+		st := open(t, cfg)
+		put(t, st, add{N: n})
+		closeStore(t, st)
+		clock.add(48 * time.Hour)
+	}
+	repair := config(d)
+	repair.Now = newClock().now // as it was before all of that
+	if err := store.Repair(repair, out, 4, "x", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := verify(config(out), false); err != nil {
+		t.Error(err)
+	}
+}

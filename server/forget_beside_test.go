@@ -1,0 +1,116 @@
+package server
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"waybill/auth"
+	"waybill/store"
+)
+
+// Erasure beside `user add`: a user who is added while the journal is looked through is not meant, and stays.
+func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
+	dir := t.TempDir()
+	disk := &stopping{FS: store.Dir(dir)}
+	s, key := demoServer(t, Config{Dir: dir, FS: disk})
+	offer := anOffer(t, s, key, bukovel)
+	if a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)); a.status != 201 {
+		t.Fatal(a)
+	}
+	var once sync.Once
+	disk.opening = func(name string) {
+		if name != "journal" { // the first look begins
+			return
+		}
+		once.Do(func() {
+			p := auth.Person{Email: "xenia@example.com", FirstName: "Xenia", LastName: "User"}
+			if _, err := s.AddUser(p, "correct horse", "zorevia-lines", "ADMIN"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if _, err := forget(s, "email", "xenia@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	if files := filesWith(t, dir, "Quill"); len(files) > 0 {
+		t.Errorf("the passenger's name stands in %q", files)
+	}
+	compareWithReplay(t, s, dir, false)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(store.Dir(dir), false, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// Erasure beside `export`: an export that has read a name which a line in it says is erased is not whole.
+func TestAnExportBesideAForgetHasNoName(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	held := &stopping{FS: store.Dir(dir)}
+	s, key := demoServer(t, Config{Dir: dir, FS: held})
+	if a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, anOffer(t, s, key, bukovel))); a.status != 201 {
+		t.Fatal(a)
+	}
+	// The forget names its lines, and erases none until the export has read them.
+	exported := make(chan bool)
+	named := make(chan bool)
+	var once sync.Once
+	held.opening = func(name string) {
+		if name == "snapshots" { // of Erase, after the line
+			once.Do(func() {
+				close(named)
+				<-exported
+			})
+		}
+	}
+	forgotten := make(chan error)
+	looks := 0
+	reader := &stopping{FS: store.Dir(dir), opening: func(name string) {
+		if name != "journal" {
+			return
+		}
+		if looks++; looks == 2 { // the first is for what an earlier forget has left
+			go func() {
+				_, err := forget(s, "email", "xenia@example.com")
+				forgotten <- err
+			}()
+			<-named
+		}
+	}}
+	_, err := Export(reader, true, store.Dir(out))
+	close(exported)
+	if failed := <-forgotten; failed != nil {
+		t.Fatal(failed)
+	}
+	if err == nil || !strings.Contains(err.Error(), "export again") {
+		t.Errorf("the export says %v", err)
+	}
+	if files := filesWith(t, out, "schema"); len(files) > 0 {
+		t.Errorf("the export is told to be whole: %q", files)
+	}
+}
+
+// Contract §12: what a path holds is not kept, however long it is: a refusal's line is as short as any.
+func TestALongPathMakesNoLongLine(t *testing.T) {
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	junk := strings.Repeat("%3C", 5000)
+	r := httptest.NewRequest("POST", "/v2/bookings/"+junk+"/cancel", nil)
+	r.Header.Set("x-api-key", key)
+	r.Header.Set("Idempotency-Key", "junk")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if w.Code != 404 {
+		t.Fatal(w.Code, w.Body)
+	}
+	for line := range strings.Lines(journalText(t, dir)) {
+		if strings.Contains(line, "request.answered") && len(line) > 1<<10 {
+			t.Errorf("the line has %d bytes", len(line))
+		}
+	}
+}
