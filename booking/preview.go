@@ -2,6 +2,7 @@ package booking
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -79,9 +80,31 @@ func (s *State) rehearse(now time.Time, tt *schedule.Timetable, sel Selection, a
 // reason: one that only waits for the provider is told so, though others never can.
 func (x *Outlook) refuse(c *Conflict, now time.Time, action Action) {
 	x.Code, x.Reason = c.Code, c.Reason
+	if c.Code == NoSeats {
+		x.ValidUntil = x.seatsFrom(now)
+	}
 	if _, allowed := x.next(action, now); allowed && x.Asked != 0 {
 		x.Code, x.Reason = InProgress, awaitsAnswer
 	}
+}
+
+// seatsFrom returns when the next hold ends that is in the way of the ticket's legs: an unpaid ticket may give its seat
+// back. It is zero where all of them stay.
+func (x *Outlook) seatsFrom(now time.Time) (first time.Time) {
+	for _, l := range x.Itinerary() {
+		seats := l.Run.seats
+		for i := range seats.holds {
+			h := &seats.holds[i]
+			if h.until == math.MaxInt64 || h.until <= now.UnixMilli() || h.ticket == x.ID {
+				continue
+			}
+			from, to := seats.sold[h.sold].within(l.Run.Form, h.from, h.to)
+			if at := time.UnixMilli(h.until).UTC(); from < l.To && l.From < to && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
+		}
+	}
+	return first
 }
 
 // steadyUntil returns when time may change what an allowed action does: the payment window ends, the grace

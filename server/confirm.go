@@ -56,9 +56,21 @@ type verdict struct {
 	err     error // it could not be kept
 }
 
+// ask asks about one ticket, once there is a place for a call. Without a place in time nobody is asked, which is an
+// answer that decides nothing.
+func (s *Server) ask(ctx context.Context, c Confirmation) error {
+	select {
+	case s.asking <- struct{}{}:
+		defer func() { <-s.asking }()
+		return s.cfg.Confirm(ctx, c)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // confirmOne asks about one ticket and commits the answer.
 func (s *Server) confirmOne(ctx context.Context, c Confirmation) verdict {
-	refusal := s.cfg.Confirm(ctx, c)
+	refusal := s.ask(ctx, c)
 	said := booking.Confirm
 	switch {
 	case refusal == nil:

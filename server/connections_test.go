@@ -161,6 +161,15 @@ func TestProbesAlwaysHaveRoom(t *testing.T) {
 		}
 		return busy == 2
 	})
+	// Nor do probes hold the places that are for probes, whatever they announce.
+	for range 2 * spareConnections {
+		c, err := net.Dial("tcp", tcp.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, "GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+	}
 	for range 3 * spareConnections {
 		if status, _, _ := ask("/readyz"); status != 200 {
 			t.Fatalf("a probe gets %d", status)

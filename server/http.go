@@ -190,10 +190,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}()
+	spare := rec.conn.conn != nil && rec.conn.conn.spare
+	if r.ContentLength != 0 && (spare || slices.Contains(unlimited, r.URL.Path)) {
+		// A probe has no body. Whoever announces one must not hold the place until it has come.
+		rec.Header().Set("Connection", "close")
+		http.NewResponseController(w).SetReadDeadline(time.Now()) // a test's recorder has none
+	}
 	switch p := r.URL.Path; {
 	case s.unavailable && p != "/livez":
 		s.refuse(rec, r, errUnavailable)
-	case rec.conn.conn != nil && rec.conn.conn.spare && !slices.Contains(unlimited, p):
+	case spare && !slices.Contains(unlimited, p):
 		rec.Header().Set("Connection", "close")
 		s.refuse(rec, r, errManyConnections)
 	case s.allowOrigin(rec, r): // and has answered

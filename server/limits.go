@@ -40,6 +40,9 @@ const (
 	spareConnections = 16     // besides, for probes
 	maxPolls         = 64     // of a partner, that wait
 
+	// Of calls of the provider, each of which may need a connection.
+	maxAsking = 32
+
 	// Of a page: take.
 	maxBookings = 50
 	maxReports  = 50
@@ -59,6 +62,7 @@ var limitTable = []limitRow{
 	{"`X-Request-Id`", fmt.Sprintf("%d characters", maxRequestID), "the server makes one of its own"},
 	{"`Idempotency-Key`", fmt.Sprintf("%d characters", maxIdempotencyKey), "400"},
 	{"problems in a 400", fmt.Sprintf("%d, and %d KiB", maxProblems, maxProblemBytes>>10), "the last entry says how many more there are"},
+	{"members of an object, nesting", fmt.Sprintf("%d, and %d levels", wire.MaxMembers, wire.MaxDepth), "400: the body is not read any further"},
 	{"passengers of a booking", fmt.Sprint(maxPassengersBooked), "400"},
 	{"phones of a passenger", fmt.Sprint(maxPhones), "400"},
 	{"first name, last name", fmt.Sprintf("%d characters", maxName), "400"},
@@ -68,6 +72,7 @@ var limitTable = []limitRow{
 	{"connections", fmt.Sprintf("half of the files that the server may open, at most %d; a %s of that for an address (IPv6: a /64)", MaxConnections, "quarter"),
 		fmt.Sprintf("the longest idle one of that address is closed, or, when all are taken, of anyone; a request that waits for events is idle. "+
 			"Where none is idle, probes have %d places more, and other requests get 503 there", spareConnections)},
+	{"calls of the provider", fmt.Sprintf("%d at a time", maxAsking), "the others wait their turn; what has not had it after 25 s is 500 `PROVIDER_FAILED`"},
 	{"sessions of a user", fmt.Sprint(maxSessions), "the oldest ends"},
 	{"former refresh tokens that end a session", fmt.Sprintf("the last %d", maxRefreshes), "an older one is 401, and the session goes on"},
 	{"reports that are not written yet", fmt.Sprintf("%d of a company", maxQueuedReports), "429 `TOO_MANY_REQUESTS`"},

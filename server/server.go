@@ -98,6 +98,7 @@ type Server struct {
 	reporting sync.Mutex // one report at a time
 
 	polls     polls
+	asking    chan struct{}    // a place for each call of the provider
 	lines     *store.Lines     // of the journal, for events and replies that come again
 	underWay  sync.Map         // hashes of the requests with keys that are, by retryKey
 	messenger *outbound.Peer   // nil: phones get nothing
@@ -128,6 +129,7 @@ func newServer(cfg Config) *Server {
 		cfg.NewID = func() [16]byte { return randomID() }
 	}
 	s := &Server{cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(), passwords: newThrottle(), polls: polls{waiting: map[booking.ID]int{}}}
+	s.asking = make(chan struct{}, maxAsking)
 	s.ordered, s.moved, s.posted = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	s.lines = store.NewLines(cfg.FS)
 	s.partners, s.addresses = newLimiter(cfg.Rate), newLimiter(cfg.Rate)

@@ -24,9 +24,12 @@ const (
 	// room for 100,000 of them.
 	MaxProblems = 100
 
-	maxDepth   = 32  // nested arrays and objects
-	maxMembers = 64  // members of one object; more than any document of the interface has
-	maxField   = 128 // bytes of a Problem's Field: the names in it are whatever a client has sent
+	// MaxDepth is how many arrays and objects may be nested, MaxMembers how many members an object may have: more than
+	// any document of the interface has. A document beyond is malformed, and not read any further.
+	MaxDepth   = 32
+	MaxMembers = 64
+
+	maxField = 128 // bytes of a Problem's Field: the names in it are whatever a client has sent
 )
 
 // A Reader reads one JSON document. The caller asks for the value it expects; a value of another type is a Problem
@@ -164,7 +167,7 @@ func (r *Reader) open(bracket byte, kind string) bool {
 		return false
 	}
 	r.pos++
-	if r.depth++; r.depth > maxDepth {
+	if r.depth++; r.depth > MaxDepth {
 		r.syntax("is nested too deeply")
 	}
 	return !r.broken
@@ -202,7 +205,7 @@ func (r *Reader) Object(member func(name []byte)) bool {
 		if slices.ContainsFunc(seen, func(s []byte) bool { return bytes.Equal(s, name) }) {
 			r.Reject("is given twice")
 		}
-		if seen = append(seen, name); len(seen) > maxMembers {
+		if seen = append(seen, name); len(seen) > MaxMembers {
 			r.syntax("has too many members in one object")
 			return false
 		}

@@ -49,7 +49,7 @@ func duplicated(dec *json.Decoder) bool {
 		for dec.More() {
 			if d == '{' {
 				name, _ := dec.Token()
-				found = found || seen[name] || n >= maxMembers
+				found = found || seen[name] || n >= MaxMembers
 				seen[name] = true
 				n++
 			}
@@ -74,7 +74,7 @@ func FuzzReader(f *testing.F) {
 		if len(r.Problems) > 0 {
 			// What is refused, encoding/json refuses as well, or it is one of the strictnesses.
 			depth := bytes.Count(doc, []byte{'['}) + bytes.Count(doc, []byte{'{'})
-			if json.Valid(doc) && utf8.Valid(doc) && depth < maxDepth && !bytes.Contains(doc, []byte(`\u`)) && !duplicated(json.NewDecoder(bytes.NewReader(doc))) {
+			if json.Valid(doc) && utf8.Valid(doc) && depth < MaxDepth && !bytes.Contains(doc, []byte(`\u`)) && !duplicated(json.NewDecoder(bytes.NewReader(doc))) {
 				t.Fatalf("%q is refused: %v", doc, r.Problems)
 			}
 			return
