@@ -107,7 +107,7 @@ func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 // Books are the figures of an audit.
 type Books struct {
 	bookings, tickets, runs int
-	seats, sold, held       int                 // a seat is sold or held when it is so on any part of its run
+	seats, sold, held, free int                 // a seat is sold or held when it is so on any part of its run
 	status                  map[string]int      // tickets
 	money                   map[string][2]int64 // paid and refunded in minor units, by currency
 	oversold                []Oversold
@@ -165,19 +165,30 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 		}
 		form := run.seats.present(tt)
 		end := int16(len(form.Stops) - 1)
-		unheld, unsold := run.seats.taken(form, holds[run.seats], now), run.seats.taken(form, sold[run.seats], now)
+		unheld := run.seats.taken(form, holds[run.seats], now)
 		for at := range end {
 			if run.seats.free(form, at, at+1, now) != unheld.free(at, at+1) {
 				return b, fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not those that no ticket has", form.Trip, run.Day, at+1)
 			}
 		}
-		held, some := unheld.free(0, end), unsold.free(0, end)
-		free, rest := held.seats.count(), some.seats.count()
-		b.runs, b.seats = b.runs+1, b.seats+int(form.Bus.Seats)
-		b.sold, b.held = b.sold+int(form.Bus.Seats)-rest, b.held+rest-free
+		taken, paid := labels(holds[run.seats]), labels(sold[run.seats])
+		b.runs++
+		b.seats += int(form.Bus.Seats)
+		b.sold += paid
+		b.held += taken - paid
+		b.free += max(0, int(form.Bus.Seats)-taken)
 	}
 	b.oversold = s.Freeze().Oversold(tt, now)
 	return b, nil
+}
+
+// labels returns how many seats holds have, also those that a bus which became smaller no longer has.
+func labels(holds []hold) int {
+	seats := map[int16]bool{}
+	for i := range holds {
+		seats[holds[i].seat] = true
+	}
+	return len(seats)
 }
 
 // String gives the figures in a line.
@@ -186,7 +197,7 @@ func (b *Books) String() string {
 	for _, status := range slices.Sorted(maps.Keys(b.status)) {
 		s = fmt.Appendf(s, ", %d %s", b.status[status], status)
 	}
-	s = fmt.Appendf(s, "; %d runs with %d seats, %d sold, %d held, %d free", b.runs, b.seats, b.sold, b.held, b.seats-b.sold-b.held)
+	s = fmt.Appendf(s, "; %d runs with %d seats, %d sold, %d held, %d free", b.runs, b.seats, b.sold, b.held, b.free)
 	for _, c := range slices.Sorted(maps.Keys(b.money)) {
 		m := b.money[c]
 		s = fmt.Appendf(s, "; %s %d.%02d paid, %d.%02d refunded", c, m[0]/100, m[0]%100, m[1]/100, m[1]%100)

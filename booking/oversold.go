@@ -12,14 +12,14 @@ import (
 // Oversold is a run on a part of which more passengers have seats than its bus has: it became smaller after
 // they bought.
 type Oversold struct {
-	Trip        string
-	Day         schedule.Day
-	Sold, Seats int // on the fullest part
+	Trip         string
+	Day          schedule.Day
+	Taken, Seats int // on the fullest part
 }
 
 // String says it in words.
 func (x Oversold) String() string {
-	return fmt.Sprintf("trip %s on %s: %d seats are sold, its bus has %d", x.Trip, x.Day, x.Sold, x.Seats)
+	return fmt.Sprintf("trip %s on %s: %d seats are taken, its bus has %d", x.Trip, x.Day, x.Taken, x.Seats)
 }
 
 // Oversold returns the runs that are not over at an instant and have more passengers than seats, in the
@@ -61,7 +61,7 @@ func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold
 				held[at]++
 			}
 		}
-		if x.Sold = slices.Max(held); x.Sold > x.Seats {
+		if x.Taken = slices.Max(held); x.Taken > x.Seats {
 			list = append(list, x)
 		}
 	}

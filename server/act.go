@@ -84,6 +84,9 @@ func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.
 		}
 		return events, err
 	}, after)
+	if errors.Is(err, store.ErrFull) && len(try.done) > 0 {
+		return seq, errDoneBefore
+	}
 	if err != nil || asked == nil {
 		wake(s.posted)
 		return seq, err

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -41,6 +42,69 @@ func TestCallsOfTheProviderHaveTheirPlaces(t *testing.T) {
 		if most.Load() > maxAsking {
 			t.Errorf("%d calls at a time", most.Load())
 		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Interface, pay: a start asks about a ticket until it is answered. A provider that says nothing does not let it go:
+// it may have confirmed before, and the seat is not free.
+func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		answers := false
+		provider := func(ctx context.Context, _ Confirmation) error {
+			calls.Add(1)
+			if answers {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		now := bubbleClock()
+		s, key := demoServer(t, Config{Dir: dir, Now: now, Confirm: provider})
+		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
+		synctest.Wait()
+		if err := s.Close(); err != nil { // the call is broken off, as by a crash
+			t.Fatal(err)
+		}
+		silent := func(context.Context, Confirmation) error {
+			calls.Add(1)
+			if answers {
+				return nil
+			}
+			return context.DeadlineExceeded
+		}
+		s, key = demoServer(t, Config{Dir: dir, Now: now, Confirm: silent})
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		waiting := func() string {
+			x := call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking.Tickets[0]
+			return x.Status + "/" + x.PaymentStatus
+		}
+		if got := waiting(); got != "Processing/Unpaid" {
+			t.Errorf("a day later the ticket is %s", got)
+		}
+		if n := seatsLeft(t, s, bukovel); n != 2 {
+			t.Errorf("%d seats are left while the answer is out, want 2", n)
+		}
+		if n := calls.Load(); n < 10 {
+			t.Errorf("it was asked %d times in a day", n)
+		}
+		answers = true
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		var out strings.Builder
+		if err := s.Admin("ticket-asked", &Act{Out: &out}); err != nil || !strings.HasPrefix(out.String(), "0 tickets") {
+			t.Errorf("%v: %s", err, &out)
+		}
+		if got := waiting(); got != "Confirmed/Paid" {
+			t.Errorf("after the answer the ticket is %s", got)
+		}
+		compareWithReplay(t, s, dir, true)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -110,6 +110,17 @@ func readBy(data []byte) *By {
 	return line.By
 }
 
+// withoutBy returns a line's data without who did it.
+func withoutBy(data []byte) []byte {
+	start := bytes.Index(data, []byte(`"by":{"uid":`))
+	if start < 0 {
+		return data
+	}
+	end := bytes.IndexByte(data[start:], '}')
+	before := bytes.TrimSuffix(data[:start], []byte(","))
+	return append(bytes.Clone(before), data[start+end+1:]...)
+}
+
 // administer journals the event that decide returns, with who did it, and returns the number of its line.
 func (s *Server) administer(by By, decide func(*State, time.Time) (Event, error)) (seq uint64, err error) {
 	return s.do(func(st *State, now time.Time) (Event, error) {

@@ -150,9 +150,39 @@ func (s *Server) askAgain() {
 			"tickets", len(list), "list", "waybill ticket asked", "answer", "waybill ticket answer")
 		return
 	}
-	s.background.Go(func() {
-		if _, err := s.confirm(s.base, list); err != nil {
-			s.log.Error("not all tickets that the provider had been asked about are confirmed", "err", err)
+	places := make(chan struct{}, maxAsking/2) // the others are for those who pay now
+	for _, c := range list {
+		s.background.Go(func() { s.askUntilAnswered(c, places) })
+	}
+}
+
+const (
+	askAgainAfter = 30 * time.Second // at first; then when twice as long has passed
+	askAgainMost  = 5 * time.Minute
+)
+
+// askUntilAnswered asks about a ticket until the provider answers, or the server ends. Nobody waits for that: no client
+// is told, so that the ticket must not be let go as after a client's request that got no answer.
+func (s *Server) askUntilAnswered(c Confirmation, places chan struct{}) {
+	for pause := askAgainAfter; ; pause = min(2*pause, askAgainMost) {
+		places <- struct{}{}
+		refusal := s.ask(s.base, c)
+		<-places
+		said := booking.Confirm
+		if refusal != nil {
+			said = booking.Refuse
+			s.log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", refusal)
 		}
-	})
+		if refusal == nil || errors.Is(refusal, outbound.ErrRefused) {
+			if _, err := s.keepAnswer(s.base, c.Ticket, said); err != nil {
+				s.log.Error("the provider's answer was not kept; the next start asks again", "ticket", c.Ticket, "err", err)
+			}
+			return
+		}
+		select {
+		case <-s.base.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
 }

@@ -56,27 +56,41 @@ var besides = []string{keyDir, timetableDir, reportDir, outboxDir}
 // erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
 // already has the copy made again.
 func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {
+	if err := mustBeEmpty(to); err != nil {
+		return Report{}, err
+	}
 	const tries = 3
 	for range tries {
-		if err := store.Backup(fsys, to, live, besides...); err != nil {
-			return Report{}, err
-		}
-		rep, err := finishCopy(to)
-		if err != nil || !live {
-			return rep, err
-		}
-		erased, err := erasedAfter(fsys, rep.Head)
-		if err != nil {
-			return rep, errors.Join(err, empty(to)) // nobody knows whether it has what was erased
-		}
-		if !erased {
+		rep, stale, err := backUp(fsys, live, to)
+		if err == nil && !stale {
 			return rep, nil
 		}
-		if err := empty(to); err != nil {
+		// What was made is no backup: it goes, so that the next try finds the room, and nobody the keys in it.
+		if err = errors.Join(err, empty(to)); err != nil {
 			return Report{}, err
 		}
 	}
 	return Report{}, errors.New("personal data was erased while the copy was made, again and again; make the backup later")
+}
+
+// backUp makes a copy. stale reports that something was erased since its lines were copied.
+func backUp(fsys store.FS, live bool, to store.FS) (rep Report, stale bool, err error) {
+	if err := store.Backup(fsys, to, live, besides...); err != nil {
+		return rep, false, err
+	}
+	if rep, err = finishCopy(to); err != nil || !live {
+		return rep, false, err
+	}
+	stale, err = erasedAfter(fsys, rep.Head)
+	return rep, stale, err
+}
+
+func mustBeEmpty(to store.FS) error {
+	names, err := to.List(".")
+	if err == nil && len(names) > 0 {
+		err = errors.New("the directory to write is not empty")
+	}
+	return err
 }
 
 // erasedAfter reports whether a journal in use tells of an erasure after a line.
@@ -145,7 +159,7 @@ func sumOf(fsys store.FS, name string) (string, error) {
 // empty removes what a backup has made in a directory. FORMAT goes first: what is left of it is no
 // directory then.
 func empty(to store.FS) error {
-	if err := to.Remove("FORMAT"); err != nil {
+	if err := to.Remove("FORMAT"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, dir := range append([]string{"journal", "snapshots"}, besides...) {
@@ -170,8 +184,11 @@ func removeAll(to store.FS, dir string) error {
 // Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
 // (contract §1).
 func Repair(fsys store.FS, to store.FS, cutAt uint64, reason string, by By) (Report, error) {
-	if err := store.Repair(storeConfig(fsys), to, cutAt, reason, by, besides...); err != nil {
+	if err := mustBeEmpty(to); err != nil {
 		return Report{}, err
+	}
+	if err := store.Repair(storeConfig(fsys), to, cutAt, reason, by, besides...); err != nil {
+		return Report{}, errors.Join(err, empty(to))
 	}
 	return Verify(to, false, nil)
 }

@@ -68,6 +68,9 @@ var (
 	// errAnswerWaits is for what the provider has answered and the journal has no room for yet.
 	errAnswerWaits = &failure{http.StatusServiceUnavailable, []entry{{"the provider has answered, and there is no room on the disk to keep the answer; " +
 		"it is kept as soon as there is: read the booking again", "UNAVAILABLE", nil}}, "1"}
+	// errDoneBefore is for a repetition under a key whose earlier attempt has paid or booked tickets.
+	errDoneBefore = &failure{http.StatusServiceUnavailable, []entry{{"there is no room on the disk; what an earlier attempt under this key has done stays done, " +
+		"and nothing else was changed", "UNAVAILABLE", nil}}, "1"}
 	errManyConnections = &failure{http.StatusServiceUnavailable, []entry{{"too many connections are open, and none of them is idle; nothing was changed", "UNAVAILABLE", nil}}, "1"}
 	errChanging        = &failure{http.StatusServiceUnavailable, []entry{{"the timetable is being replaced; nothing was changed", "UNAVAILABLE", nil}}, "1"}
 	errInternal        = fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")

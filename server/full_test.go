@@ -146,6 +146,9 @@ func TestTheLargestGroupFitsItsWeight(t *testing.T) {
 		t.Error("the server has failed")
 	default:
 	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
 	if strings.Contains(logged.String(), "larger than they were weighed") {
 		t.Error(logged)
 	}

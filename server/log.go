@@ -218,7 +218,7 @@ func (s *State) tell(e Event, l *store.Line) string {
 		return fmt.Sprintf("the clock is now %v ahead of the machine's", time.Duration(e.OffsetMs)*time.Millisecond)
 	}
 	// The data, without JSON's punctuation.
-	return strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ").Replace(string(l.Data))
+	return strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ").Replace(string(withoutBy(l.Data)))
 }
 
 func (s *State) tellSettled(e *booking.Settled, now time.Time, what string) string {

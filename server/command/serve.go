@@ -172,10 +172,10 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 			return exitFailed, errors.Join(err, s.Close())
 		}
 	}
-	g.open.Store(s) // now: to hash a password, as welcome does, takes longer than all the rest
 	if err := p.welcome(s, cfg, scheme+"://"+ln.Addr().String(), key); err != nil {
 		return exitFailed, errors.Join(err, s.Close())
 	}
+	g.open.Store(s)
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
 	stopped := make(chan struct{})
 	defer close(stopped)

@@ -81,7 +81,7 @@ func (c *call) verify() (int, error) {
 			"a full disk can leave it so, or somebody has put it there\n", o.Published, o.Logged)
 	}
 	if n := len(rep.Unerased); n > 0 {
-		fmt.Fprintf(c.Stdout, "the personal data of %d lines is still to be erased: run waybill forget again\n", n)
+		fmt.Fprintf(c.Stdout, "lines with personal data that is still to be erased: %d; waybill forget, for whomever, completes that\n", n)
 	}
 	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", rep.Head.Time.UTC().Format(time.RFC3339), rep.Books)
 	if kept != nil {
