@@ -66,7 +66,7 @@ var (
 	errUnavailable  = &failure{http.StatusServiceUnavailable, []entry{{"the server is starting or stopping", "UNAVAILABLE", nil}}, "1"}
 	errFull         = &failure{http.StatusServiceUnavailable, []entry{{"there is no room on the disk; nothing was changed", "UNAVAILABLE", nil}}, "1"}
 	// errAnswerWaits is for what the provider has answered and the journal has no room for yet.
-	errAnswerWaits = &failure{http.StatusServiceUnavailable, []entry{{"the provider has answered, and there is no room on the disk to keep the answer; " +
+	errAnswerWaits = &failure{http.StatusServiceUnavailable, []entry{{"there is no room on the disk to keep what came of asking the provider; " +
 		"it is kept as soon as there is: read the booking again", "UNAVAILABLE", nil}}, "1"}
 	// errDoneBefore is for a repetition under a key whose earlier attempt has paid or booked tickets.
 	errDoneBefore = &failure{http.StatusServiceUnavailable, []entry{{"there is no room on the disk; what an earlier attempt under this key has done stays done, " +
