@@ -54,10 +54,10 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
-		answers := false
+		var answers atomic.Bool
 		provider := func(ctx context.Context, _ Confirmation) error {
 			calls.Add(1)
-			if answers {
+			if answers.Load() {
 				return nil
 			}
 			<-ctx.Done()
@@ -73,7 +73,7 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 		}
 		silent := func(context.Context, Confirmation) error {
 			calls.Add(1)
-			if answers {
+			if answers.Load() {
 				return nil
 			}
 			return context.DeadlineExceeded
@@ -94,7 +94,7 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 		if n := calls.Load(); n < 10 {
 			t.Errorf("it was asked %d times in a day", n)
 		}
-		answers = true
+		answers.Store(true)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		var out strings.Builder
