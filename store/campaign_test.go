@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	crashes  = flag.Int("crashes", 0, "states that TestCrashes goes through, at least; 0 is 8000, or 5000 with -short or -race")
+	crashes  = flag.Int("crashes", 0, "states that TestCrashes goes through, at least; 0 is 5000")
 	oneState = flag.String("crash", "", "the only state that TestCrashes goes through, by the name that a failure gives it")
 )
 
@@ -244,10 +244,7 @@ func TestCrashes(t *testing.T) {
 	t.Parallel()
 	want := *crashes
 	if want == 0 {
-		want = 8_000
-		if testing.Short() || stride > 1 {
-			want = 5_000
-		}
+		want = 5_000
 	}
 	var c *campaign
 	t.Run("places", func(t *testing.T) {
