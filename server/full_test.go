@@ -2,8 +2,11 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -11,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/booking"
 	"waybill/server/outbound"
 	"waybill/store"
 )
@@ -162,4 +166,79 @@ func largestGroup(offer string) string {
 	one := `{"firstName":"` + name + `x","lastName":"` + name + `","phones":[` + strings.Repeat(phone+",", 9) + phone + `]}`
 	one = strings.Replace(one, name+"x", name[2:]+"x", 1)
 	return `{"offerId":"` + offer + `","currency":"UAH","passengers":[` + strings.Repeat(one+",", 14) + one + `]}`
+}
+
+// Contract §12: a repetition under a key hears what is true on a full disk: an earlier attempt has paid.
+func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
+	disk := &crowded{FS: store.Dir(t.TempDir())}
+	s, key := demoServer(t, Config{Dir: string(disk.FS.(store.Dir)), FS: disk})
+	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+	target := "/v2/bookings/" + b.ID + "/pay"
+	sum := sha256.Sum256([]byte("POST " + target + "\n"))
+	paid := &booking.TicketPaid{Settled: booking.Settled{
+		Booking: parseID(b.ID), Ticket: parseID(b.Tickets[0].ID), Request: "cut short",
+		Retry: &booking.Retry{Key: "k", Hash: hex.EncodeToString(sum[:])},
+	}}
+	if err := s.record(paid); err != nil {
+		t.Fatal(err)
+	}
+	disk.fill(t, s, key)
+	w := keyedCall(s, key, "k", target, "")
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "stays done") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	disk.full.Store(false)
+	eventually(t, "there is room", func() bool { return keyedCall(s, key, "k", target, "").Code == 200 })
+}
+
+// Contract §12: what a feed brings is weighed too, however long its ids are.
+func TestLongIDsOfAFeedAreWeighed(t *testing.T) {
+	e := &booking.TicketsCanceled{Request: strings.Repeat("r", maxRequestID)}
+	for range maxPassengersBooked {
+		term := booking.Term{Rule: strings.Repeat("<", 300)}
+		e.Tickets = append(e.Tickets, booking.CanceledTicket{Terms: []booking.Term{term, term}})
+	}
+	_, data, personal := newJournal().encode(e, nil, nil)
+	if weight := weigh(newState(), e); weight < int64(len(data)+len(personal)) {
+		t.Errorf("it is weighed %d, and takes %d", weight, len(data)+len(personal))
+	}
+}
+
+// noRoom is a directory in which only so many files can be made.
+type noRoom struct {
+	store.FS
+	left int
+}
+
+func (d *noRoom) Create(name string) (store.File, error) {
+	if d.left--; d.left < 0 {
+		return nil, syscall.ENOSPC
+	}
+	return d.FS.Create(name)
+}
+
+// A backup that fails, wherever it does, leaves nothing: neither keys, nor a directory that the next one refuses.
+func TestABackupThatFailsLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	newBookingID(t, s, key)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	for left := 0; ; left++ {
+		_, err := Backup(store.Dir(dir), false, &noRoom{store.Dir(out), left})
+		if err == nil {
+			if left < 5 {
+				t.Errorf("a backup makes only %d files", left)
+			}
+			break
+		}
+		if names, _ := os.ReadDir(out); len(names) > 0 {
+			t.Fatalf("with room for %d files it leaves %v", left, names)
+		}
+	}
+	if _, err := Verify(store.Dir(out), false, nil); err != nil {
+		t.Error(err)
+	}
 }
