@@ -248,9 +248,9 @@ func (s *signer) sign(head Head) error {
 // The log of checkpoints is thinned, so that neither it nor a check of its signatures grows with the time that a server
 // runs: each note vouches for all lines before it, and an older one only helps to say how far a damaged journal is good.
 const (
-	thinFrom  = 2 << 20 // bytes, some 10,000 notes, or else twice what was left the last time
-	keepNotes = 1000    // the newest, all of them
-	keepHours = 31 * 24 * time.Hour
+	thinFrom   = 2 << 20 // bytes, some 10,000 notes, or else twice what was left the last time
+	keepNotes  = 1000    // the newest, all of them
+	keepHourly = 31 * 24 * time.Hour
 )
 
 // thin rewrites the log, once it is large, without most of its older notes: it keeps the newest, the last of each hour
@@ -295,7 +295,7 @@ func thinned(notes []loggedNote) (kept [][]byte) {
 	for i, n := range notes {
 		newest := notes[len(notes)-1].at
 		period := 24 * time.Hour
-		if newest.Sub(n.at) < keepHours {
+		if newest.Sub(n.at) < keepHourly {
 			period = time.Hour
 		}
 		recent := i >= len(notes)-keepNotes

@@ -262,7 +262,7 @@ func rewriteErased(fsys FS, name string, erase map[uint64]time.Time) error {
 				return err
 			}
 			at, named := erase[l.Seq]
-			if named && l.Personal != nil && !erased(l.Personal) {
+			if named && l.Personal != nil && !Erased(l.Personal) {
 				whole := len(text) - len(l.Personal) - len("}\n") - len(`,"personal":`)
 				instead := at.UTC().AppendFormat([]byte(`,"personal":`), erasedLayout)
 				text = slices.Concat(text[:whole], instead, []byte("}\n"))

@@ -174,7 +174,7 @@ func (s *scan) excused(e *evidence) bool {
 
 // note heeds what a line says of others, and holds it against the checkpoints of its seq.
 func (s *scan) note(at Place, l *Line) error {
-	if (s.whole || s.erasures) && erased(l.Personal) {
+	if (s.whole || s.erasures) && Erased(l.Personal) {
 		when := string(l.Personal[len(`{"erased":"`) : len(l.Personal)-len(`"}`)])
 		s.gone[l.Seq] = erasedAt{at, when}
 	}

@@ -134,7 +134,7 @@ func parseLine(b []byte) (l Line, err error) {
 		return l, errors.New("lacks its personal part")
 	case !named && l.Personal != nil:
 		return l, errors.New("has a personal part that its data does not name")
-	case named && sha256.Sum256(l.Personal) != sum && !erased(l.Personal):
+	case named && sha256.Sum256(l.Personal) != sum && !Erased(l.Personal):
 		return l, errors.New("has a personal part that is not the one it was written with")
 	}
 	return l, nil
@@ -178,11 +178,8 @@ func personalHash(data []byte) (sum [32]byte, ok bool) {
 
 const erasedLayout = `{"erased":"` + timeLayout + `"}`
 
-// Erased reports whether a line's personal part was erased.
-func Erased(personal []byte) bool { return erased(personal) }
-
-// erased tells whether a personal part is exactly {"erased":"<time>"}.
-func erased(personal []byte) bool {
+// Erased reports whether a line's personal part was erased: whether it is exactly {"erased":"<time>"}.
+func Erased(personal []byte) bool {
 	at, err := time.Parse(erasedLayout, string(personal))
 	return err == nil && at.Format(erasedLayout) == string(personal)
 }
