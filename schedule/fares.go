@@ -120,23 +120,30 @@ func (t *Timetable) findFares(l *Leg) (list []Money) {
 	if len(list) == 0 && len(t.FarePerKm) > 0 {
 		rate := &t.FarePerKm[0]
 		cents := math.Round(t.distance(l) * float64(rate.Micros) / 1e4)
-		list = []Money{{rate.Currency, int64(cents)}}
+		if cents > 0 { // stops that are at one point are no free ride (contract §5)
+			list = []Money{{rate.Currency, int64(cents)}}
+		}
 	}
 	return list
 }
 
-// distance gives the kilometres of a ride, stop by stop along great circles.
+// distance returns the kilometres of a ride, stop by stop along great circles.
 func (t *Timetable) distance(l *Leg) (km float64) {
-	const earth = 6371.0
 	stops := t.StopsOf(l.Trip)[l.From : l.To+1]
 	for i := 1; i < len(stops); i++ {
 		a, b := &t.Stops[stops[i-1]], &t.Stops[stops[i]]
-		lat1, lat2 := a.Lat*math.Pi/180, b.Lat*math.Pi/180
-		dLat, dLon := lat2-lat1, (b.Lon-a.Lon)*math.Pi/180
-		h := math.Pow(math.Sin(dLat/2), 2) + math.Cos(lat1)*math.Cos(lat2)*math.Pow(math.Sin(dLon/2), 2)
-		km += 2 * earth * math.Asin(math.Sqrt(min(1, h)))
+		km += Kilometres(a.Lat, a.Lon, b.Lat, b.Lon)
 	}
 	return km
+}
+
+// Kilometres returns the length of the great circle between two points, given by latitude and longitude in degrees.
+func Kilometres(latA, lonA, latB, lonB float64) float64 {
+	const earth = 6371.0 // radius in km
+	lat1, lat2 := latA*math.Pi/180, latB*math.Pi/180
+	dLat, dLon := lat2-lat1, (lonB-lonA)*math.Pi/180
+	h := math.Pow(math.Sin(dLat/2), 2) + math.Cos(lat1)*math.Cos(lat2)*math.Pow(math.Sin(dLon/2), 2)
+	return 2 * earth * math.Asin(math.Sqrt(min(1, h)))
 }
 
 // indexRules gives each route its refund rules, or else its company's. Where a row stands in its table does not show.

@@ -47,10 +47,10 @@ func randomTables(r *rand.Rand, first schedule.Day) *schedule.Tables {
 	}
 	cities := 3 + r.IntN(3)
 	for i := range cities {
-		x.Cities = append(x.Cities, schedule.City{ID: fmt.Sprint("city", i), Name: fmt.Sprint("City ", i), Slug: fmt.Sprint("city-", i), Zone: zones[r.IntN(4)]})
+		x.Cities = append(x.Cities, schedule.City{ID: fmt.Sprint("city", i), Name: fmt.Sprint("City ", i), Slug: fmt.Sprint("city-", i), Zone: zones[r.IntN(4)], Area: r.IntN(3) == 0})
 		x.Stops = append(x.Stops, schedule.Stop{ID: fmt.Sprint("station", i), City: int32(i), Station: true})
 		for k := range 1 + r.IntN(2) {
-			s := schedule.Stop{ID: fmt.Sprint("stop", i, k), City: int32(i)}
+			s := schedule.Stop{ID: fmt.Sprint("stop", i, k), City: int32(i), Lat: []float64{0, 0, 0.04, 0.05}[r.IntN(4)]}
 			if r.IntN(2) == 0 {
 				s.Parent = fmt.Sprint("station", i)
 			}

@@ -32,6 +32,9 @@ const (
 	never   = int64(math.MaxInt64)
 )
 
+// MaxWalk is how many kilometres may be between the stops of a change.
+const MaxWalk = 5.0
+
 // Search gives the journeys of a query in order: by departure, arrival, route name and trip id. A journey with a change
 // is left out if another one with no more legs leaves no earlier and arrives no later; of equal ones the first stays.
 // That does not depend on where the asked days end.
@@ -282,16 +285,35 @@ func (c *changes) connect(first Leg, ends []stopover) {
 	}
 }
 
-// canChange tells whether the second ride may follow the first, and there is time to get to it.
+// canChange reports whether the second ride may follow the first, and there is time to get to it.
 func (t *Timetable) canChange(first, second *Leg) bool {
 	if second.Run() == first.Run() || t.Company(second.Trip).Source != t.Company(first.Trip).Source {
 		return false
 	}
 	from, to := t.Alighting(first), t.Boarding(second)
-	for _, pair := range [...]stopPair{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID}, {from.Parent, to.Parent}} {
+	wait, forbidden := t.waitBetween(from, to)
+	return !forbidden && second.Dep >= first.Arr+wait && from.near(to)
+}
+
+// waitBetween returns how many seconds a change between two stops takes, and whether the feed forbids it.
+func (t *Timetable) waitBetween(from, to *Stop) (wait int64, forbidden bool) {
+	pairs := [...]stopPair{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID}, {from.Parent, to.Parent}}
+	for _, pair := range pairs {
 		if x, ok := t.transfers[pair]; ok && pair.from != "" && pair.to != "" {
-			return !x.Forbidden && second.Dep >= first.Arr+int64(x.Seconds)
+			return int64(x.Seconds), x.Forbidden
 		}
 	}
-	return second.Dep >= first.Arr+minWait
+	return minWait, false
+}
+
+// near reports whether a change between two stops is offered: a city, and all the more an area, can be wide.
+func (s *Stop) near(other *Stop) bool {
+	if s == other {
+		return true
+	}
+	const degree = 111.0 // kilometres of latitude, a little less than there are
+	if math.Abs(s.Lat-other.Lat)*degree > MaxWalk {
+		return false
+	}
+	return Kilometres(s.Lat, s.Lon, other.Lat, other.Lon) <= MaxWalk
 }

@@ -3,6 +3,7 @@ package schedule_test
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -20,6 +21,7 @@ type ride struct {
 	company  int32
 	route    string // its name
 	trip     string // its id
+	unlisted bool   // only a change makes it of use
 }
 
 // trek is a journey of one or two rides.
@@ -70,6 +72,7 @@ func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day) *atlas
 			start := time.Date(noon.Year(), noon.Month(), noon.Day(), 12, 0, 0, 0, zone).Unix() - 12*3600 + int64(trip.Shift)
 			for from := range p.Stops {
 				for to := from + 1; to < len(p.Stops); to++ {
+					unlisted := !listed(x, &p, from, to)
 					b, e := x.Stops[p.Stops[from]], x.Stops[p.Stops[to]]
 					if b.City == e.City || slices.Contains(p.NoPickup, int16(from)) || slices.Contains(p.NoDropOff, int16(to)) {
 						continue
@@ -80,7 +83,7 @@ func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day) *atlas
 					if a.rides[pair] == nil {
 						a.onward[b.City] = append(a.onward[b.City], e.City)
 					}
-					a.rides[pair] = append(a.rides[pair], ride{l, b, e, route.Company, name, trip.ID})
+					a.rides[pair] = append(a.rides[pair], ride{l, b, e, route.Company, name, trip.ID, unlisted})
 				}
 			}
 		}
@@ -88,8 +91,30 @@ func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day) *atlas
 	return a
 }
 
+// listed reports whether a search lists the ride of a pattern: where a city is an area, only from the last stop there
+// is in it, and to the first.
+func listed(x *schedule.Tables, p *schedule.Pattern, from, to int) bool {
+	city := func(at int) int32 { return x.Stops[p.Stops[at]].City }
+	for f := range p.Stops {
+		for k := f + 1; k < len(p.Stops); k++ {
+			if city(f) != city(from) || city(k) != city(to) ||
+				slices.Contains(p.NoPickup, int16(f)) || slices.Contains(p.NoDropOff, int16(k)) {
+				continue
+			}
+			if x.Cities[city(from)].Area && f > from || x.Cities[city(to)].Area && f == from && k < to {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // wait gives how long a change takes, -1 if it cannot be made.
 func (a *atlas) wait(from, to schedule.Stop) int64 {
+	const kilometresOfLatitude = 6371 * math.Pi / 180 // stops of a city differ in nothing else
+	if math.Abs(from.Lat-to.Lat)*kilometresOfLatitude > 5 {
+		return -1
+	}
 	for _, pair := range [][2]string{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID}, {from.Parent, to.Parent}} {
 		if w, ok := a.waits[pair]; ok && w.Forbidden {
 			return -1
@@ -110,7 +135,11 @@ func (a *atlas) treks(q *schedule.Query, start int64) (list []trek) {
 			}
 		}
 	}
-	open([2]int32{q.From, q.To}, func(r ride) { list = append(list, trek{r}) })
+	open([2]int32{q.From, q.To}, func(r ride) {
+		if !r.unlisted {
+			list = append(list, trek{r})
+		}
+	})
 	for _, change := range a.onward[q.From] {
 		var second []ride
 		if q.Changes > 0 {

@@ -58,6 +58,7 @@ type City struct {
 	Country string `json:"country"` // ISO 3166-1 alpha-2
 	Zone    string `json:"zone"`
 	Names   Names  `json:"names,omitzero"`
+	Area    bool   `json:"area,omitempty"` // an area of the feed, not the name of its stops
 }
 
 // Names are translations by [Language]; "" where there is none.

@@ -34,7 +34,7 @@ type Timetable struct {
 	tripByKey map[uint64]int32
 	keys      []uint64                  // by trip
 	calls     [][]hop                   // by city: where one can board; to is not set
-	hops      []hop                     // those of a pair of cities next to each other
+	hops      []hop                     // those of a pair of cities next to each other, the shown ones first
 	pairs     map[pair]span             // by two cities
 	hopFares  []atomic.Pointer[[]Money] // by place in hops: what BaseFares gives, once asked
 	fares     fareIndex
@@ -57,8 +57,8 @@ type pair struct{ from, to int32 }
 
 // span is a part of hops, as numbers: slices would be a million pointers for the garbage collector.
 type span struct {
-	from, to int32
-	least    int32 // seconds that the shortest ride takes
+	from, shown, to int32 // those up to shown are listed for a search, the others only where one changes
+	least           int32 // seconds that the shortest ride takes
 }
 
 type stopPair struct{ from, to string }
@@ -186,8 +186,10 @@ func (t *Timetable) indexHops() {
 			}
 		}
 		for there, list := range hops {
-			x := span{int32(len(t.hops)), int32(len(t.hops) + len(list)), math.MaxInt32}
-			t.hops = append(t.hops, list...)
+			start := int32(len(t.hops))
+			shown, others := t.listed(city, there, list)
+			t.hops = append(append(t.hops, shown...), others...)
+			x := span{from: start, shown: start + int32(len(shown)), to: int32(len(t.hops)), least: math.MaxInt32}
 			for _, h := range list {
 				for _, trip := range t.trips[h.pattern] {
 					x.least = min(x.least, int32(t.arr(trip, h.to)-t.dep(trip, h.from)))
@@ -196,6 +198,31 @@ func (t *Timetable) indexHops() {
 			t.pairs[pair{city, there}] = x
 		}
 	}
+}
+
+// listed splits the hops between two cities into those that a search lists and the others. Where a city is an area,
+// which may have hundreds of stops, a run is listed once: from the stop of the area that it leaves last, to the stop of
+// the area that it reaches first (contract §5). The hops come by pattern, then by where they start and end.
+func (t *Timetable) listed(from, to int32, hops []hop) (shown, others []hop) {
+	if !t.Cities[from].Area && !t.Cities[to].Area {
+		return hops, nil
+	}
+	last := map[int32]int16{} // where a pattern leaves the city last
+	for _, h := range hops {
+		last[h.pattern] = h.from
+	}
+	var before hop
+	for _, h := range hops {
+		early := t.Cities[from].Area && h.from < last[h.pattern]
+		late := t.Cities[to].Area && h.pattern == before.pattern && h.from == before.from && before.to != 0
+		if early || late {
+			others = append(others, h)
+		} else {
+			shown = append(shown, h)
+		}
+		before = h
+	}
+	return shown, others
 }
 
 // hopsFrom goes through the hops that start with a call, and the cities where they end.
@@ -210,9 +237,10 @@ func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
 	}
 }
 
+// between returns the hops that a search between two cities lists.
 func (t *Timetable) between(from, to int32) []hop {
 	at := t.pairs[pair{from, to}]
-	return t.hops[at.from:at.to]
+	return t.hops[at.from:at.shown]
 }
 
 func (t *Timetable) CityByID(id string) (int32, bool)     { return find(t.cityByID, id) }

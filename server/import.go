@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"waybill/booking"
@@ -78,31 +79,52 @@ func (s *Server) Import(feed fs.FS, name string, opt ImportOptions, out io.Write
 }
 
 func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
-	skipped := 0
+	skipped := map[string]int{} // by file
+	all := 0
 	opt.Skip = func(file string, line int, reason string) {
-		skipped++
+		skipped[file]++
+		all++
 		fmt.Fprintf(out, "%s:%d: %s\n", file, line, reason)
 	}
 	read, counts, err := gtfs.Read(feed, opt.Options)
 	if err != nil {
 		return nil, err
 	}
-	tables := read.Size()
 	for _, file := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(out, "%s: %d rows\n", file, counts[file])
+		fmt.Fprintf(out, "%s: %s", file, counted(counts[file], "row"))
+		if n := skipped[file]; n > 0 {
+			fmt.Fprintf(out, ", %d skipped", n)
+		}
+		fmt.Fprintln(out)
 	}
-	fmt.Fprintf(out, "%d companies, %d cities, %d stops, %d routes, %d trips, %d fares; %d rows skipped\n",
-		len(tables.Companies), len(tables.Cities), len(tables.Stops), len(tables.Routes), len(tables.Trips), len(tables.Fares), skipped)
+	for _, d := range read.Decisions() {
+		fmt.Fprintln(out, d)
+	}
+	for _, note := range read.Notes() {
+		fmt.Fprintln(out, note)
+	}
+	tables := read.Size()
+	fmt.Fprintf(out, "%d companies, %d cities, %d stops, %d routes, %d trips, %d fares; %s skipped\n",
+		len(tables.Companies), len(tables.Cities), len(tables.Stops),
+		len(tables.Routes), len(tables.Trips), len(tables.Fares), counted(all, "row"))
 	switch {
 	case len(tables.Trips) == 0:
 		return nil, fmt.Errorf("%w: it has no usable trip", gtfs.ErrNoFeed)
-	case opt.Strict && skipped > 0:
+	case opt.Strict && all > 0:
 		return nil, errors.New("rows were skipped; with -strict nothing is changed")
 	case opt.DryRun:
 		_, err := fmt.Fprintln(out, "dry run: nothing is changed")
 		return nil, err
 	}
-	return &FeedRead{name, read, skipped}, nil
+	return &FeedRead{name, read, all}, nil
+}
+
+// counted is a number of things: 1 row, 2 rows.
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
 }
 
 // Adopt makes a feed that was read the timetable in force.

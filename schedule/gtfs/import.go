@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -37,10 +38,13 @@ type Feed struct {
 	err  error         // the first
 
 	counts       Counts
+	decisions    []Decision
 	out          schedule.Tables
+	areas        int              // how many of the cities are areas; they come first
 	ids          map[string]index // by file
-	cityByName   index            // of those that have the name of a stop
+	places       map[string]*place
 	zones        map[string]bool
+	clocks       map[[2]string]bool // whether two zones are one, once asked
 	translations map[translated]schedule.Names
 }
 
@@ -53,25 +57,29 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 	f := &Feed{
 		opt: opt, dir: dir, text: bufio.NewReaderSize(nil, maxLine), left: maxUnpacked,
 		counts: Counts{}, out: schedule.Tables{FarePerKm: opt.FarePerKm}, ids: map[string]index{},
-		cityByName: index{}, zones: map[string]bool{}, translations: map[translated]schedule.Names{},
+		places: map[string]*place{}, zones: map[string]bool{}, clocks: map[[2]string]bool{},
+		translations: map[translated]schedule.Names{},
 	}
 	for _, read := range []func(){
 		f.readTranslations, f.readAgencies, f.readStops, f.readRoutes, f.readBuses,
-		f.readServices, f.readTrips, f.readFrequencies, f.readFares, f.readRules, f.readTransfers,
+		f.readServices, f.readTrips, f.readFrequencies, f.readFares,
+		f.readRefundRules, f.readDiscounts, f.readTransfers,
 	} {
 		if read(); f.err != nil {
 			return nil, f.counts, f.err
 		}
 	}
-	f.finishCities()
+	f.finishCities(new(schedule.Tables))
 	return f, f.counts, nil
 }
 
 // Size gives the tables as they are before Tables has finished them, to be counted.
 func (f *Feed) Size() *schedule.Tables { return &f.out }
 
-// Tables finishes the tables, once, to follow the timetable before: slugs stay what they were.
+// Tables finishes the tables, once, to follow the timetable before: slugs, and the cities of stops that share a name,
+// stay what they were.
 func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
+	f.finishCities(before)
 	slugs(f.out.Companies, before.Companies, func(x *schedule.Company) named { return named{x.ID, x.Name, &x.Slug} })
 	slugs(f.out.Cities, before.Cities, func(x *schedule.City) named { return named{x.ID, x.Name, &x.Slug} })
 	slugs(f.out.Routes, before.Routes, func(x *schedule.Route) named { return named{x.ID, x.Name, &x.Slug} })
@@ -122,6 +130,7 @@ func (f *Feed) readRoutes() {
 		r.check(err == nil || !f.opt.BusOnly, "route_type", "is not a number")
 		if f.opt.BusOnly && !r.unused && kind != 3 && kind/100 != 2 && kind/100 != 7 {
 			f.ids[r.file][id] = leftOut
+			f.decided(r.file, r.line, "routes left out by -bus-only")
 			continue
 		}
 		column := "route_long_name"
@@ -165,7 +174,7 @@ func ParseFarePerKm(s string) (f schedule.FarePerKm, ok bool) {
 
 func (f *Feed) readFares() {
 	var fares []schedule.Fare
-	ruled := map[int32]bool{} // also by a rule that cannot be used: the fare is not for everything
+	var lines []int // of fare_attributes.txt, by fare
 	for r := range f.rows("fare_attributes.txt") {
 		fare := schedule.Fare{Company: -1, Route: -1, Currency: strings.ToUpper(r.get("currency_type"))}
 		r.id("fare_id")
@@ -174,36 +183,96 @@ func (f *Feed) readFares() {
 		}
 		fare.Amount = r.hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
 		r.check(schedule.IsCurrency(fare.Currency), "currency_type", "is not three letters")
+		if !r.unused {
+			lines = append(lines, r.line)
+		}
 		keep(r, &fares, fare)
 	}
+	usable := make([]int, len(fares)) // rules, by fare
+	skipped := make([]int, len(fares))
+	unknown := 0 // rules of which not even the fare can be read
 	for r := range f.rows("fare_rules.txt") {
-		if i := r.ref("fare_id", "fare_attributes.txt"); !r.unused {
-			fare := fares[i]
-			ruled[i], fare.Route = true, r.maybe("route_id", "routes.txt")
-			fare.From, fare.To = r.get("origin_id"), r.get("destination_id")
-			const wrong = "is not supported: fares go by the zones of the first and the last stop"
-			r.check(r.get("contains_id") == "", "contains_id", wrong)
-			keep(r, &f.out.Fares, fare)
+		broken := r.unused
+		i, known := r.ids["fare_attributes.txt"][r.get("fare_id")]
+		if !known && broken {
+			unknown++
+		}
+		rule := f.fareRule(r, fares)
+		switch {
+		case !r.unused:
+			usable[i]++
+			f.out.Fares = append(f.out.Fares, rule)
+		case known:
+			skipped[i]++
 		}
 	}
 	for i, x := range fares {
-		if !ruled[int32(i)] {
+		switch {
+		case usable[i] > 0:
+		case skipped[i] > 0:
+			f.decided("fare_attributes.txt", lines[i], "fares whose rules were all skipped, which match nothing")
+		case unknown > 0:
+			f.decided("fare_attributes.txt", lines[i], "fares without a rule, which match nothing: "+
+				"of a rule that was skipped it cannot be told whose it is")
+		default:
 			f.out.Fares = append(f.out.Fares, x)
 		}
 	}
 }
 
-// readRules reads what a route gives back, and what it takes off.
-func (f *Feed) readRules() {
-	const notPercent = "is not a percentage from 0 to 100"
+// fareRule reads a row of fare_rules.txt: the fare that it names, for the rides that it names.
+func (f *Feed) fareRule(r *row, fares []schedule.Fare) (fare schedule.Fare) {
+	if i := r.ref("fare_id", "fare_attributes.txt"); !r.unused {
+		fare = fares[i]
+	}
+	fare.Route = r.maybe("route_id", "routes.txt")
+	fare.From, fare.To = r.get("origin_id"), r.get("destination_id")
+	r.check(r.get("contains_id") == "", "contains_id",
+		"is not supported: fares go by the zones of the first and the last stop")
+	return fare
+}
+
+const notPercent = "is not a percentage from 0 to 100"
+
+// readRefundRules reads what a route gives back. A route with rules of its own has none of its agency's, also where its
+// own were all skipped.
+func (f *Feed) readRefundRules() {
+	type key struct {
+		id             string
+		company, route int32
+	}
+	seen := map[key]bool{}
+	usable := map[int32]bool{} // by route
+	skipped := map[int32]int{} // the first line, by route
 	for r := range f.rows("waybill_refund_rules.txt") {
 		x := schedule.RefundRule{ID: urlSafe(r.get("rule_id")), Company: -1, Route: r.maybe("route_id", "routes.txt")}
 		if x.Route < 0 || r.get("agency_id") != "" {
 			x.Company = r.ref("agency_id", "agency.txt")
 		}
-		x.Hours, x.Percent = int32(r.number("hours", 0, math.MaxUint16)), r.hundredths("amount", 100_00, notPercent)
-		keep(r, &f.out.RefundRules, x)
+		x.Hours = int32(r.number("hours", 0, math.MaxUint16))
+		x.Percent = r.hundredths("amount", 100_00, notPercent)
+		k := key{x.ID, x.Company, x.Route}
+		r.check(!seen[k], "rule_id", "is there already, for the same route and agency")
+		route, known := r.ids["routes.txt"][r.get("route_id")]
+		switch {
+		case !r.unused:
+			seen[k] = true
+			usable[x.Route] = true
+			f.out.RefundRules = append(f.out.RefundRules, x)
+		case known && route >= 0 && r.reason != "" && skipped[route] == 0:
+			skipped[route] = r.line
+		}
 	}
+	for _, route := range slices.Sorted(maps.Keys(skipped)) {
+		if !usable[route] {
+			f.decided("waybill_refund_rules.txt", skipped[route], "routes whose own refund rules were all skipped, which give nothing back")
+			f.out.RefundRules = append(f.out.RefundRules, schedule.RefundRule{ID: "none", Company: -1, Route: route})
+		}
+	}
+}
+
+// readDiscounts reads what a route takes off.
+func (f *Feed) readDiscounts() {
 	for r := range f.rows("waybill_discounts.txt") {
 		x := schedule.Discount{
 			ID: urlSafe(r.get("discount_id")), Name: r.get("name"), Description: r.get("description"),
@@ -216,16 +285,27 @@ func (f *Feed) readRules() {
 }
 
 func (f *Feed) readTransfers() {
+	type key struct{ from, to int32 }
+	seen := map[key]bool{}
 	for r := range f.rows("transfers.txt") {
 		for _, column := range []string{"from_route_id", "to_route_id", "from_trip_id", "to_trip_id"} {
 			r.check(r.get(column) == "", column, "is not supported: transfers go by stop")
 		}
 		from, to := r.ref("from_stop_id", "stops.txt"), r.ref("to_stop_id", "stops.txt")
+		r.check(!seen[key{from, to}], "from_stop_id", "and to_stop_id are there already")
 		x, usual := schedule.Transfer{Forbidden: r.get("transfer_type") == "3"}, r.get("min_transfer_time") == ""
 		if !usual {
 			x.Seconds = int32(r.number("min_transfer_time", 0, math.MaxInt32))
 		}
-		if !r.unused && (x.Forbidden || !usual) {
+		if r.unused {
+			continue
+		}
+		seen[key{from, to}] = true
+		a, b := &f.out.Stops[from], &f.out.Stops[to]
+		if !x.Forbidden && schedule.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > schedule.MaxWalk {
+			f.decided(r.file, r.line, "transfers between stops more than 5 km apart, between which no change is offered")
+		}
+		if x.Forbidden || !usual {
 			x.From, x.To = f.out.Stops[from].ID, f.out.Stops[to].ID
 			keep(r, &f.out.Transfers, x)
 		}
@@ -236,19 +316,35 @@ func (f *Feed) readTransfers() {
 type translated struct{ table, field, record, value string }
 
 func (f *Feed) readTranslations() {
+	type key struct {
+		translated
+		language int
+	}
+	seen := map[key]bool{}
 	for r := range f.rows("translations.txt") {
 		code, _, _ := strings.Cut(strings.ToLower(r.get("language")), "-")
 		language := slices.Index([]string{"uk", "pl", "cs", "en", "ru"}, code) // as schedule has them
 		if language < 0 {
+			f.decided(r.file, r.line, "translations into other languages than Ukrainian, Polish, Czech, English and Russian, which are not used")
 			continue
 		}
 		at := translated{table: r.get("table_name"), field: r.get("field_name"), record: r.get("record_id")}
 		if at.record == "" {
 			at.value = r.get("field_value")
 		}
-		names := f.translations[at]
-		names[language] = r.get("translation")
-		f.translations[at] = names
+		if r.unused {
+			continue
+		}
+		if seen[key{at, language}] && strings.ToLower(r.get("language")) != code {
+			continue // as cs-CZ after cs: a variant of what is there
+		}
+		r.check(!seen[key{at, language}], "translation", "is of what is translated into this language already")
+		if !r.unused {
+			seen[key{at, language}] = true
+			names := f.translations[at]
+			names[language] = r.get("translation")
+			f.translations[at] = names
+		}
 	}
 }
 
@@ -260,56 +356,4 @@ func (f *Feed) names(table, field, record, value string) schedule.Names {
 		names[i] = cmp.Or(names[i], same[i])
 	}
 	return names
-}
-
-// spelling writes in ASCII what folding leaves: Greek, and Cyrillic by the Ukrainian passport rules where it matters.
-var spelling = strings.NewReplacer(append(strings.Fields(`а a б b в v г h ґ g д d е e є ie ж zh з z и y і i ї i й i
-	к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch ы y э e ю iu я ia ё e ѐ e ѝ i
-	ѓ gj ѕ dz ј j љ lj њ nj ќ kj џ dzh ђ dj ћ c ў u
-	α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o`),
-	"ь", "", "ъ", "", "’", "", "'", "", "ʼ", "", "`", "")...)
-
-// slugOf makes a URL-friendly word of a name, "" when nothing of it can be spelled.
-func slugOf(name string) string {
-	spelled := spelling.Replace(schedule.Fold(spelling.Replace(strings.ToLower(name))))
-	apart := func(r rune) bool { return !strings.ContainsRune(plain, r) }
-	return strings.Join(strings.FieldsFunc(spelled, apart), "-")
-}
-
-// named is what gets a slug: Slug is what the feed gives, and then what it got.
-type named struct {
-	id, name string
-	slug     *string
-}
-
-// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the names.
-func slugs[T any](rows, old []T, of func(*T) named) {
-	before := map[string]string{}
-	for i := range old {
-		x := of(&old[i])
-		before[x.id] = *x.slug
-	}
-	taken, next := map[string]bool{}, map[string]int{}
-	var asking, others []named
-	for i := range rows {
-		x := of(&rows[i])
-		asked, had := slugOf(*x.slug), before[x.id]
-		switch {
-		case had != "" && !taken[had] && (asked == "" || had == asked || strings.TrimRight(had, digits) == asked+"-"):
-			*x.slug, taken[had] = had, true
-		case asked != "":
-			asking = append(asking, x)
-		default:
-			others = append(others, x)
-		}
-	}
-	for _, x := range append(asking, others...) {
-		slug := cmp.Or(slugOf(*x.slug), slugOf(x.name), slugOf(x.id), "x")
-		unique := slug
-		for n := max(2, next[slug]); taken[unique]; n++ {
-			unique = slug + "-" + strconv.Itoa(n)
-			next[slug] = n + 1
-		}
-		*x.slug, taken[unique] = unique, true
-	}
 }

@@ -135,7 +135,7 @@ func TestFarePerKm(t *testing.T) {
 		}
 	}
 	// Degrees of longitude on the equator are 6371 × π ÷ 180 = 111.1949 km.
-	f := plain().with("stops.txt", "stop_id,stop_name,stop_lat,stop_lon\na,Alfa,0,0\nb,Bravo,0,3\nc,Charlie,0,1\n").
+	f := plain().with("stops.txt", "stop_id,stop_name,stop_lat,stop_lon\na,Alfa,0,10\nb,Bravo,0,13\nc,Charlie,0,11\n").
 		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\nab,20,EUR,0,0\n").
 		with("fare_rules.txt", "fare_id,route_id,origin_id,destination_id\nab,r,za,zb\n")
 	x := load(t, f.fs(), gtfs.Options{FarePerKm: []schedule.FarePerKm{{Currency: "EUR", Micros: 60_000}}})
@@ -147,7 +147,8 @@ func TestFarePerKm(t *testing.T) {
 			t.Errorf("%s to %s: %v, want %d", c.from, c.to, got, c.want)
 		}
 	}
-	priced := f.edit(t, "stops.txt", "stop_lon\na,Alfa,0,0\nb,Bravo,0,3\nc,Charlie,0,1", "stop_lon,zone_id\na,Alfa,0,0,za\nb,Bravo,0,3,zb\nc,Charlie,0,1,")
+	priced := f.edit(t, "stops.txt", "stop_lon\na,Alfa,0,10\nb,Bravo,0,13\nc,Charlie,0,11",
+		"stop_lon,zone_id\na,Alfa,0,10,za\nb,Bravo,0,13,zb\nc,Charlie,0,11,")
 	x = load(t, priced.fs(), gtfs.Options{FarePerKm: []schedule.FarePerKm{{Currency: "UAH", Micros: 60_000}}})
 	if got := x.price(t, "alfa", "bravo", "2026-06-01"); len(got) != 1 || got[0] != (schedule.Money{Currency: "EUR", Amount: 2000}) {
 		t.Errorf("a ride that a fare matches: %v", got)

@@ -10,142 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"waybill/schedule"
 )
-
-// zone reads a time zone, which is the same on every machine; it may be blank.
-func (f *Feed) zone(r *row, column string) string {
-	name := r.get(column)
-	if _, tried := f.zones[name]; !tried {
-		_, err := time.LoadLocation(name)
-		f.zones[name] = err == nil && name != "Local"
-	}
-	r.check(f.zones[name], column, "is not an IANA time zone")
-	return name
-}
-
-// stopRow is a row of stops.txt until all are read. Its ids are the feed's; its City is -1 where no area has it.
-type stopRow struct {
-	schedule.Stop
-	zone, country string
-	located       bool
-	line          int
-}
-
-// readStops reads the areas, the stops, and which of these are in which of those.
-func (f *Feed) readStops() {
-	for r := range f.rows("areas.txt") {
-		id, name := r.id("area_id"), r.get("area_name")
-		keep(r, &f.out.Cities, schedule.City{
-			ID: urlSafe(id), Name: cmp.Or(name, id), Slug: r.get("waybill_slug"),
-			Names:   f.names("areas", "area_name", id, name),
-			Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
-		})
-	}
-	var stops []stopRow
-	for r := range f.rows("stops.txt") {
-		id, kind := r.id("stop_id"), r.get("location_type")
-		if kind == "2" || kind == "3" {
-			continue // an entrance or a node in a station: no bus calls there
-		}
-		s := stopRow{
-			Stop: schedule.Stop{
-				ID: id, Parent: r.get("parent_station"), Station: kind == "1", City: -1, FareZone: r.get("zone_id"),
-				Place: r.get("stop_name"), Platform: cmp.Or(r.get("waybill_platform"), r.get("platform_code")),
-			},
-			zone: f.zone(r, "stop_timezone"), country: strings.ToUpper(r.get("waybill_country")),
-			located: r.get("stop_lat") != "" || r.get("stop_lon") != "", line: r.line,
-		}
-		if s.located {
-			s.Lat, s.Lon = r.degrees("stop_lat", 90), r.degrees("stop_lon", 180)
-		}
-		keep(r, &stops, s)
-	}
-	for r := range f.rows("stop_areas.txt") {
-		stop, area := r.ref("stop_id", "stops.txt"), r.ref("area_id", "areas.txt")
-		if !r.unused && stops[stop].City < 0 {
-			stops[stop].City = area
-		}
-	}
-	if f.err == nil {
-		byID := f.ids["stops.txt"]
-		f.ids["stops.txt"] = index{}
-		for _, s := range stops {
-			f.placeStop(s, stops, byID)
-		}
-	}
-}
-
-// placeStop finds a stop's city: its area, else its parent station's city, else a city of its own name (contract §5).
-// What a stop leaves out it takes from its station.
-func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
-	top := &s
-	for depth := 0; top.Parent != ""; depth++ {
-		i, ok := byID[top.Parent]
-		if !ok || depth == 3 {
-			reason := fmt.Sprintf("parent_station %q is not in stops.txt, or a part of this stop", top.Parent)
-			f.opt.Skip("stops.txt", s.line, reason)
-			return
-		}
-		top = &stops[i]
-		if !s.located {
-			s.Lat, s.Lon, s.located = top.Lat, top.Lon, top.located
-		}
-		if s.City < 0 {
-			s.City = top.City
-		}
-		s.Place, s.Station = cmp.Or(s.Place, top.Place), s.Station || top.Station
-		s.zone, s.country = cmp.Or(s.zone, top.zone), cmp.Or(s.country, top.country)
-	}
-	if !s.located {
-		f.opt.Skip("stops.txt", s.line, "has no coordinates")
-		return
-	}
-	if s.City < 0 {
-		name := cmp.Or(top.Place, top.ID)
-		if _, ok := f.cityByName[name]; !ok {
-			names := f.names("stops", "stop_name", top.ID, name)
-			f.cityByName[name] = add(&f.out.Cities, schedule.City{ID: "~." + urlSafe(name), Name: name, Names: names})
-		}
-		s.City = f.cityByName[name]
-	}
-	c := &f.out.Cities[s.City]
-	c.Zone, c.Country = cmp.Or(c.Zone, s.zone), cmp.Or(c.Country, s.country)
-	id := s.ID
-	if s.ID = urlSafe(id); s.Parent != "" {
-		s.Parent = urlSafe(s.Parent)
-	}
-	f.ids["stops.txt"][id] = add(&f.out.Stops, s.Stop)
-}
-
-// finishCities gives a city without a zone that of the first company to serve it; and without a country, the zone's.
-func (f *Feed) finishCities() {
-	for _, p := range f.out.Patterns {
-		for _, s := range p.Stops {
-			c := &f.out.Cities[f.out.Stops[s].City]
-			c.Zone = cmp.Or(c.Zone, f.out.Companies[f.out.Routes[p.Route].Company].Zone)
-		}
-	}
-	country := map[string]string{} // by zone
-	for line := range strings.Lines(countries) {
-		code, zones, _ := strings.Cut(line, " ")
-		for zone := range strings.FieldsSeq(zones) {
-			country[zone] = code
-		}
-	}
-	for i := range f.out.Cities {
-		c := &f.out.Cities[i]
-		c.Zone = cmp.Or(c.Zone, f.out.Companies[0].Zone)
-		c.Country = cmp.Or(c.Country, country[c.Zone])
-	}
-}
-
-// countries lists countries with their zones: all of the interface's 23, their neighbours, and some beyond.
-//
-//go:embed countries.txt
-var countries string
 
 // dayRange is a row of calendar.txt, or one day of calendar_dates.txt.
 type dayRange struct {
@@ -170,7 +37,10 @@ func (f *Feed) readServices() {
 			services[id] = append(services[id], days)
 		}
 	}
+	inCalendar := map[string]bool{}
 	for r := range f.rows("calendar.txt") {
+		id := r.get("service_id")
+		r.check(!inCalendar[id], "service_id", "is there already")
 		first, last := r.date("start_date"), r.date("end_date")
 		days := dayRange{first: max(first, firstDay), last: min(last, lastDay)}
 		r.check(first > last || days.first <= days.last, "start_date", "and end_date have no day from 1990 to 2099")
@@ -179,17 +49,34 @@ func (f *Feed) readServices() {
 			days.weekdays[i] = r.get(column) == "1"
 		}
 		enter(r, days)
+		inCalendar[id] = inCalendar[id] || !r.unused
 	}
+	type exception struct {
+		service string
+		day     schedule.Day
+	}
+	seen := map[exception]bool{}
 	for r := range f.rows("calendar_dates.txt") {
 		day, kind := r.date("date"), r.get("exception_type")
+		x := exception{r.get("service_id"), day}
 		r.check(firstDay <= day && day <= lastDay, "date", "is not from 1990 to 2099")
 		r.check(kind == "1" || kind == "2", "exception_type", "is neither 1 nor 2")
-		enter(r, dayRange{day, day, [7]bool{true, true, true, true, true, true, true}, kind == "2"})
+		again := seen[x]
+		r.check(!again, "date", "is there already for this service_id")
+		enter(r, dayRange{day, day, everyDay, kind == "2"})
+		seen[x] = seen[x] || !r.unused
+		if r.unused && !again && kind == "2" && firstDay <= day && day <= lastDay {
+			// It says that no bus runs on that day: that holds, whatever else is wrong with it.
+			services[x.service] = append(services[x.service], dayRange{day, day, everyDay, true})
+			f.decided(r.file, r.line, "days without service, as rows say that were skipped for something else")
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(services)) {
 		f.ids[calendars][id] = add(&f.out.Services, service(id, services[id]))
 	}
 }
+
+var everyDay = [7]bool{true, true, true, true, true, true, true}
 
 // service makes the set of days: those of the ranges, without those excepted.
 func service(id string, ranges []dayRange) schedule.Service {
@@ -247,6 +134,10 @@ func (f *Feed) readTrips() {
 		keep(r, &trips, tripRow{Trip: t, id: r.key, line: r.line})
 	}
 	for r := range f.rows("stop_times.txt") {
+		if flexible(r) {
+			f.decided(r.file, r.line, "stop times on demand (GTFS Flex), which are not used")
+			continue
+		}
 		trip := r.ref("trip_id", "trips.txt")
 		c := stopTime{
 			seq: int32(r.number("stop_sequence", 0, math.MaxInt32)), stop: r.ref("stop_id", "stops.txt"),
@@ -267,6 +158,17 @@ func (f *Feed) readTrips() {
 	}
 }
 
+// flexible reports whether a row of stop_times.txt is of a service on demand: it has an area or a window instead of a
+// stop and a time.
+func flexible(r *row) bool {
+	for _, column := range []string{"location_id", "location_group_id", "start_pickup_drop_off_window", "end_pickup_drop_off_window"} {
+		if r.get(column) != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // finishTrips gives each trip its pattern and times; a trip that has none is left out.
 func (f *Feed) finishTrips(trips []tripRow) {
 	ids, patterns, times := f.ids["trips.txt"], index{}, index{}
@@ -279,10 +181,22 @@ func (f *Feed) finishTrips(trips []tripRow) {
 			}
 			return a.seq == b.seq
 		})
+		blanks := 0
+		for _, c := range calls {
+			if c.dep == blank {
+				blanks++
+			}
+		}
 		if reason := complete(calls); reason != "" {
 			f.opt.Skip("trips.txt", t.line, fmt.Sprintf("trip_id %q %s", t.id, reason))
 			delete(ids, t.id)
 			continue
+		}
+		if blanks > 0 {
+			f.decidedMany(blanks, "trips.txt", t.line, "blank stop times, which are filled in evenly between those given")
+		}
+		if t.Bus < 0 {
+			f.decided("trips.txt", t.line, fmt.Sprintf("trips without a bus, which have %d seats", schedule.DefaultSeats))
 		}
 		p := schedule.Pattern{Route: t.Pattern}
 		var at schedule.Times
@@ -342,19 +256,28 @@ func complete(calls []stopTime) string {
 func (f *Feed) readFrequencies() {
 	var departures []schedule.Trip
 	made, replaced := map[string]bool{}, map[string]bool{} // by id
+	type interval struct {
+		trip  int32
+		start int
+	}
+	seen := map[interval]bool{}
 	for r := range f.rows("frequencies.txt") {
+		if trip, known := r.ids["trips.txt"][r.get("trip_id")]; known && trip >= 0 {
+			replaced[f.out.Trips[trip].ID] = true // its own times are no departure, whatever becomes of this row
+		}
 		trip := r.ref("trip_id", "trips.txt")
 		start, end := int(r.clock("start_time")), int(r.clock("end_time"))
 		r.check(start != blank, "start_time", "is missing")
 		headway := r.number("headway_secs", 1, math.MaxInt)
 		r.check(end > start, "end_time", "leaves no departure")
+		r.check(!seen[interval{trip, start}], "start_time", "is there already for this trip_id")
 		few := (end-start)/headway < maxDepartures-len(departures)
 		r.check(few, "headway_secs", "brings the feed beyond 500,000 departures")
 		if r.unused {
 			continue
 		}
 		base := f.out.Trips[trip]
-		replaced[base.ID] = true
+		seen[interval{trip, start}] = true
 		for at := start; at < end; at += min(headway, end) {
 			x := base
 			x.ID = fmt.Sprintf("%s~%02d%02d%02d", base.ID, at/3600, at/60%60, at%60)
@@ -368,6 +291,9 @@ func (f *Feed) readFrequencies() {
 			x.Shift = int32(at) - f.out.Times[base.Times][1]
 			departures = append(departures, x)
 		}
+	}
+	if len(replaced) > 0 {
+		f.decidedMany(len(departures), "frequencies.txt", 2, fmt.Sprintf("departures in place of %d trips that run at intervals", len(replaced)))
 	}
 	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool { return replaced[t.ID] })
 	f.out.Trips = append(kept, departures...)

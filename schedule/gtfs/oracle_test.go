@@ -247,14 +247,33 @@ func (o *oracle) rides(first, last time.Time) (list []oracleRide) {
 	return list
 }
 
+// pairs lists the rides of a trip. Where a city is an area, only the ride from its last stop, and to its first.
 func (o *oracle) pairs(list []oracleRide, x *oracleTrip, start int64) []oracleRide {
+	type ride struct{ from, to int }
+	between := map[[2]string][]ride{}
 	for i, a := range x.calls {
-		for _, b := range x.calls[i+1:] {
+		for k := i + 1; k < len(x.calls); k++ {
+			b := x.calls[k]
 			towns := [2]string{o.city[a.stop], o.city[b.stop]}
-			if a.noBoard || b.noLeave || towns[0] == towns[1] {
-				continue
+			if !a.noBoard && !b.noLeave && towns[0] != towns[1] {
+				between[towns] = append(between[towns], ride{i, k})
 			}
-			list = append(list, oracleRide{start + int64(a.dep), start + int64(b.arr), x.route, x.id, [2]string{a.stop, b.stop}, towns})
+		}
+	}
+	for towns, rides := range between {
+		for _, r := range rides {
+			pointless := slices.ContainsFunc(rides, func(other ride) bool {
+				leavesLater := strings.HasPrefix(towns[0], "area ") && other.from > r.from
+				arrivesFirst := strings.HasPrefix(towns[1], "area ") && other.from == r.from && other.to < r.to
+				return leavesLater || arrivesFirst
+			})
+			if !pointless {
+				a, b := x.calls[r.from], x.calls[r.to]
+				list = append(list, oracleRide{
+					dep: start + int64(a.dep), arr: start + int64(b.arr), route: x.route, trip: x.id,
+					stops: [2]string{a.stop, b.stop}, towns: towns,
+				})
+			}
 		}
 	}
 	return list

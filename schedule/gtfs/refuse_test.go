@@ -222,7 +222,7 @@ func TestSkipped(t *testing.T) {
 		"trips.txt:r1,week,,,,,", "trips.txt:r1,week,t1,,,,", "trips.txt:gone,week,tx,,,,", "trips.txt:r1,gone,ty,,,,", "trips.txt:r1,week,tz,,,gone,", "trips.txt:r1,week,no-times,,,,",
 		"stop_times.txt:gone,08:00:00,08:00:00,lv,9,,", "stop_times.txt:t1,08:00:00,08:00:00,gone,9,,", "stop_times.txt:t1,08:00:00,08:00:00,lv,-1,,", "stop_times.txt:t1,08:00:00,08:00:00,lv,x,,",
 		"stop_times.txt:t1,08:00:00,08:00:00,lv,4294967297,,", "stop_times.txt:t1,8:0:00,08:00:00,lv,9,,", "stop_times.txt:t1,08:00:00,08:60:00,lv,9,,", "stop_times.txt:t1,-8:00:00,,lv,9,,",
-		"stop_times.txt:t1,1000:00:00,,lv,9,,", "stop_times.txt:t1,08:00,,lv,9,,", "stop_times.txt:t1,noon,,lv,9,,", "stop_times.txt:t1,37:30:00,37:30:00,lv,3,,",
+		"stop_times.txt:t1,1000:00:00,,lv,9,,", "stop_times.txt:t1,08:0,,lv,9,,", "stop_times.txt:t1,noon,,lv,9,,", "stop_times.txt:t1,37:30:00,37:30:00,lv,3,,",
 		"frequencies.txt:gone,06:00:00,09:00:00,600", "frequencies.txt:t3,06:00:00,6,600", "frequencies.txt:t3,06:00:00,09:00:00,0", "frequencies.txt:t3,06:00:00,09:00:00,-60",
 		"frequencies.txt:t3,06:00:00,06:00:00,60", "frequencies.txt:t3,06:00:00,05:00:00,60", "frequencies.txt:t3,0:00:00,999:00:00,1",
 		"fare_attributes.txt:,1,EUR,0,0,", "fare_attributes.txt:f1,1,EUR,0,0,", "fare_attributes.txt:g1,1.005,EUR,0,0,", "fare_attributes.txt:g2,-1,EUR,0,0,", "fare_attributes.txt:g3,,EUR,0,0,",

@@ -1,7 +1,6 @@
 package gtfs
 
 import (
-	"archive/zip"
 	"bufio"
 	"bytes"
 	"errors"
@@ -9,8 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,56 +16,10 @@ import (
 	"waybill/schedule"
 )
 
-// ErrNoFeed is returned for what is not a GTFS feed; the error text says why.
-var ErrNoFeed = errors.New("not a GTFS feed")
-
-func noFeed(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrNoFeed, fmt.Sprintf(format, args...))
-}
-
 const ( // in bytes
-	maxUnpacked = 4 << 30 // of a whole feed
-	maxLine     = 1 << 18
-	maxCell     = 1 << 16
+	maxLine = 1 << 18
+	maxCell = 1 << 16
 )
-
-// CheckZip refuses an archive with an entry that leaves it, or that unpacks beyond 4 GiB.
-func CheckZip(z *zip.Reader) error {
-	var total uint64
-	for _, f := range z.File {
-		if strings.HasPrefix(f.Name, "/") || strings.Contains(f.Name, `\`) || slices.Contains(strings.Split(f.Name, "/"), "..") {
-			return noFeed("the archive's entry %q leaves the archive", f.Name)
-		}
-		if total += f.UncompressedSize64; total > maxUnpacked || f.UncompressedSize64 > maxUnpacked {
-			return noFeed("the archive unpacks beyond 4 GiB")
-		}
-	}
-	return nil
-}
-
-// root finds the directory that holds the feed: the top or one below it.
-func root(feed fs.FS) (fs.FS, error) {
-	required := []string{"agency.txt", "stops.txt", "routes.txt", "trips.txt", "stop_times.txt"}
-	holds := func(dir string) bool {
-		return !slices.ContainsFunc(required, func(name string) bool {
-			info, err := fs.Stat(feed, path.Join(dir, name))
-			return err != nil || info.IsDir()
-		})
-	}
-	if holds(".") {
-		return feed, nil
-	}
-	entries, err := fs.ReadDir(feed, ".")
-	if err != nil {
-		return nil, noFeed("%v", err)
-	}
-	for _, e := range entries {
-		if e.IsDir() && holds(e.Name()) {
-			return fs.Sub(feed, e.Name())
-		}
-	}
-	return nil, noFeed("no %s at the top or in one sub-directory", strings.Join(required, ", "))
-}
 
 // rows gives the rows of a file, each until the next, and reports those in which something was found wrong. A file
 // that is not there, or empty, has none; once one cannot be read, none has.
@@ -94,7 +45,7 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 	}
 	defer opened.Close()
 	f.text.Reset(opened)
-	r := &row{file: file, line: 1, ids: f.ids}
+	r := &row{feed: f, file: file, line: 1, ids: f.ids}
 	for {
 		line, err := f.text.ReadSlice('\n')
 		f.left -= int64(len(line))
@@ -119,7 +70,8 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
 		if r.parse(line) {
-			if f.counts[file]++; !yield(r) {
+			f.counts[file]++
+			if !yield(r) {
 				return nil
 			}
 		}
@@ -130,11 +82,14 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 	}
 }
 
-// row is one row of a file. The first thing found wrong with it sticks; it is then skipped, and reported.
+// row is one row of a file. The first thing found wrong with it sticks; it is then skipped, and reported. Readers see
+// such rows too: what they would have restricted must not become wider without them (contract §5).
 type row struct {
+	feed    *Feed
 	file    string
 	line    int
 	columns map[string]int
+	width   int // cells of the header
 	cells   []string
 	ids     map[string]index // the feed's
 	unused  bool
@@ -155,24 +110,31 @@ func (r *row) check(ok bool, column, wrong string) {
 	}
 }
 
-// parse takes a line as the row; it tells whether it is one, rather than blank, the header, or unused.
+// parse takes a line as the row. It reports whether it is one, rather than blank or the header.
 func (r *row) parse(line []byte) bool {
-	if !r.unused {
+	if r.unused { // it is too long
+		r.cells = r.cells[:0]
+	} else {
 		r.split(string(line))
 	}
 	switch {
-	case r.unused, len(r.cells) == 1 && r.cells[0] == "":
+	case !r.unused && len(r.cells) == 1 && r.cells[0] == "":
+		return false
+	case r.columns == nil && r.unused:
 		return false
 	case r.columns == nil:
 		r.columns = map[string]int{}
+		r.width = len(r.cells)
 		for i, name := range r.cells {
 			r.columns[name] = i
 		}
 		return false
 	case !utf8.Valid(line):
 		r.fail("is not UTF-8")
+	case len(r.cells) > r.width:
+		r.fail(fmt.Sprintf("has %d cells, and the header has %d", len(r.cells), r.width))
 	}
-	return !r.unused
+	return true
 }
 
 // split takes a line apart. No cell runs over lines, as GTFS has it: one whose quote is missing swallows no other.
@@ -320,10 +282,14 @@ func (r *row) clock(column string) int32 {
 	if cell == "" {
 		return blank
 	}
-	h, rest, _ := strings.Cut(cell, ":")
-	hours, err1 := strconv.ParseUint(h, 10, 16)
-	t, err2 := time.Parse("04:05", rest)
-	ok := err1 == nil && err2 == nil && len(h) <= 3 && len(rest) == len("04:05") // else with a fraction
-	r.check(ok, column, "is not a time as in 08:30:00")
+	hour, rest, _ := strings.Cut(cell, ":")
+	if len(rest) == len("04") {
+		rest += ":00"
+		r.feed.decided(r.file, r.line, "times without seconds, which are full minutes")
+	}
+	hours, noHours := strconv.ParseUint(hour, 10, 16)
+	t, noTime := time.Parse("04:05", rest)
+	whole := len(rest) == len("04:05") // else it has a fraction
+	r.check(noHours == nil && noTime == nil && len(hour) <= 3 && whole, column, "is not a time as in 08:30:00")
 	return int32(hours)*3600 + int32(t.Minute()*60+t.Second())
 }

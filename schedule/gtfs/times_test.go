@@ -61,7 +61,7 @@ func TestCalendars(t *testing.T) {
 	const header, dates = "service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date\n", "service_id,date,exception_type\n"
 	for name, c := range map[string]struct{ calendar, dates, want string }{
 		"calendar only":          {header + "daily,1,0,0,0,0,0,1,20260601,20260614\n", "-", "1 7 8 14"},
-		"dates only":             {"-", dates + "daily,20260603,1\ndaily,20260601,1\ndaily,20260603,1\n", "1 3"},
+		"dates only":             {"-", dates + "daily,20260603,1\ndaily,20260601,1\n", "1 3"},
 		"both":                   {header + "daily,1,0,0,0,0,0,0,20260601,20260614\n", dates + "daily,20260601,2\ndaily,20260602,1\n", "2 8"},
 		"removed outside":        {header + "daily,1,0,0,0,0,0,0,20260601,20260614\n", dates + "daily,20260602,2\ndaily,20200101,2\n", "1 8"},
 		"added far away":         {header + "daily,1,0,0,0,0,0,0,20260601,20260614\n", dates + "daily,20350101,1\ndaily,19990101,1\n", "1 8"},

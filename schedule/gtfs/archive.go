@@ -1,0 +1,96 @@
+package gtfs
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// ErrNoFeed is returned for what is not a GTFS feed; the error text says why.
+var ErrNoFeed = errors.New("not a GTFS feed")
+
+func noFeed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrNoFeed, fmt.Sprintf(format, args...))
+}
+
+const maxUnpacked = 4 << 30 // bytes of a whole feed
+
+// CheckZip refuses an archive with an entry that leaves it, or that unpacks beyond 4 GiB.
+func CheckZip(z *zip.Reader) error {
+	var total uint64
+	for _, f := range z.File {
+		if strings.HasPrefix(f.Name, "/") || strings.Contains(f.Name, `\`) || slices.Contains(strings.Split(f.Name, "/"), "..") {
+			return noFeed("the archive's entry %q leaves the archive", f.Name)
+		}
+		if total += f.UncompressedSize64; total > maxUnpacked || f.UncompressedSize64 > maxUnpacked {
+			return noFeed("the archive unpacks beyond 4 GiB")
+		}
+	}
+	return nil
+}
+
+// required are the files without which there is no feed.
+var required = []string{"agency.txt", "stops.txt", "routes.txt", "trips.txt", "stop_times.txt"}
+
+// root returns the directory that holds the feed: the top, or one directly below it. Two feeds are none.
+func root(feed fs.FS) (fs.FS, error) {
+	entries, err := fs.ReadDir(feed, ".")
+	if err != nil {
+		return nil, noFeed("%v", err)
+	}
+	candidates := []string{"."}
+	for _, e := range entries {
+		if e.IsDir() {
+			candidates = append(candidates, e.Name())
+		}
+	}
+	var complete []string
+	var nearest, lacks = "", required
+	for _, dir := range candidates {
+		missing := missingIn(feed, dir)
+		if len(missing) == 0 {
+			complete = append(complete, dir)
+		}
+		if len(missing) < len(lacks) {
+			nearest, lacks = dir, missing
+		}
+	}
+	switch {
+	case len(complete) == 1:
+		return fs.Sub(feed, complete[0])
+	case len(complete) > 1:
+		return nil, noFeed("it holds %d feeds, %s and %s; import one of them by itself",
+			len(complete), placeName(complete[0]), placeName(complete[1]))
+	case nearest != "":
+		return nil, noFeed("%s has no %s", placeName(nearest), strings.Join(lacks, " and no "))
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(strings.ToLower(e.Name()), ".zip") {
+			return nil, noFeed("it holds %s; unpack that and import it by itself", e.Name())
+		}
+	}
+	return nil, noFeed("no %s at the top or in one sub-directory", strings.Join(required, ", "))
+}
+
+// missingIn returns the required files that a directory lacks.
+func missingIn(feed fs.FS, dir string) (list []string) {
+	for _, name := range required {
+		info, err := fs.Stat(feed, path.Join(dir, name))
+		if err != nil || info.IsDir() {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// placeName is what an operator calls a directory of a feed.
+func placeName(dir string) string {
+	if dir == "." {
+		return "the top"
+	}
+	return "the directory " + dir
+}

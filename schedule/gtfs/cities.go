@@ -1,0 +1,194 @@
+package gtfs
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"waybill/schedule"
+)
+
+// zone reads the name of a time zone, which is the same on every machine; it may be blank.
+func (f *Feed) zone(r *row, column string) string {
+	name := r.get(column)
+	if _, tried := f.zones[name]; !tried {
+		_, err := time.LoadLocation(name)
+		f.zones[name] = err == nil && name != "Local"
+	}
+	r.check(f.zones[name], column, "is not an IANA time zone")
+	return name
+}
+
+// stopRow is a row of stops.txt until all are read. Its ids are the feed's; its City is -1 where no area has it.
+type stopRow struct {
+	schedule.Stop
+	zone, country string
+	located       bool
+	line          int
+}
+
+// readStops reads the areas, the stops, and which of these are in which of those.
+func (f *Feed) readStops() {
+	for r := range f.rows("areas.txt") {
+		id, name := r.id("area_id"), r.get("area_name")
+		keep(r, &f.out.Cities, schedule.City{
+			ID: urlSafe(id), Name: cmp.Or(name, id), Slug: r.get("waybill_slug"), Area: true,
+			Names:   f.names("areas", "area_name", id, name),
+			Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
+		})
+	}
+	f.areas = len(f.out.Cities)
+	stops := f.readStopRows()
+	inArea := map[[2]int32]bool{}
+	for r := range f.rows("stop_areas.txt") {
+		stop, area := r.ref("stop_id", "stops.txt"), r.ref("area_id", "areas.txt")
+		r.check(!inArea[[2]int32{stop, area}], "stop_id", "is in this area already")
+		if r.unused {
+			continue
+		}
+		inArea[[2]int32{stop, area}] = true
+		if stops[stop].City < 0 {
+			stops[stop].City = area
+		} else {
+			f.decided(r.file, r.line, "stops that further areas name as well: the first area is their city")
+		}
+	}
+	if f.err != nil {
+		return
+	}
+	byID := f.ids["stops.txt"]
+	f.ids["stops.txt"] = index{}
+	for _, s := range stops {
+		f.placeStop(s, stops, byID)
+	}
+}
+
+// readStopRows reads stops.txt.
+func (f *Feed) readStopRows() (stops []stopRow) {
+	for r := range f.rows("stops.txt") {
+		id, kind := r.id("stop_id"), r.get("location_type")
+		if kind == "2" || kind == "3" { // no bus calls there
+			f.decided(r.file, r.line, "entrances and nodes of stations, which are no stops")
+			continue
+		}
+		s := stopRow{
+			Stop: schedule.Stop{
+				ID: id, Parent: r.get("parent_station"), Station: kind == "1", City: -1, FareZone: r.get("zone_id"),
+				Place: r.get("stop_name"), Platform: cmp.Or(r.get("waybill_platform"), r.get("platform_code")),
+			},
+			zone: f.zone(r, "stop_timezone"), country: strings.ToUpper(r.get("waybill_country")),
+			located: r.get("stop_lat") != "" || r.get("stop_lon") != "", line: r.line,
+		}
+		if s.located {
+			s.Lat, s.Lon = r.degrees("stop_lat", 90), r.degrees("stop_lon", 180)
+		}
+		if s.located && !r.unused && s.Lat == 0 && s.Lon == 0 { // in the Gulf of Guinea, where no bus goes
+			s.located = false
+			f.decided(r.file, r.line, "stops at latitude 0, longitude 0, which counts as no coordinates")
+		}
+		keep(r, &stops, s)
+	}
+	return stops
+}
+
+// placeStop finds the area or the place that a stop is in (contract §5). What a stop leaves out it takes from its
+// station.
+func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
+	top := &s
+	for depth := 0; top.Parent != ""; depth++ {
+		i, ok := byID[top.Parent]
+		if !ok || depth == 3 {
+			reason := fmt.Sprintf("parent_station %q is not in stops.txt, or a part of this stop", top.Parent)
+			f.opt.Skip("stops.txt", s.line, reason)
+			return
+		}
+		top = &stops[i]
+		if !s.located {
+			s.Lat, s.Lon, s.located = top.Lat, top.Lon, top.located
+		}
+		if s.City < 0 {
+			s.City = top.City
+		}
+		s.Place, s.Station = cmp.Or(s.Place, top.Place), s.Station || top.Station
+		s.zone, s.country = cmp.Or(s.zone, top.zone), cmp.Or(s.country, top.country)
+	}
+	if !s.located {
+		f.opt.Skip("stops.txt", s.line, "has no coordinates")
+		return
+	}
+	id, topID := s.ID, urlSafe(top.ID)
+	if s.ID = urlSafe(id); s.Parent != "" {
+		s.Parent = urlSafe(s.Parent)
+	}
+	stop := add(&f.out.Stops, s.Stop)
+	f.ids["stops.txt"][id] = stop
+	if s.City >= 0 {
+		c := &f.out.Cities[s.City]
+		if c.Zone != "" && s.zone != "" && !f.sameClock(c.Zone, s.zone) {
+			f.decided("stops.txt", s.line, "stops in another time zone than their area: the area's counts")
+		}
+		c.Zone, c.Country = cmp.Or(c.Zone, s.zone), cmp.Or(c.Country, s.country)
+		return
+	}
+	p := f.places[topID]
+	if p == nil {
+		name := cmp.Or(top.Place, top.ID)
+		p = &place{id: topID, name: name, names: f.names("stops", "stop_name", top.ID, name), at: point{s.Lat, s.Lon}}
+		if top.located {
+			p.at = point{top.Lat, top.Lon}
+		}
+		f.places[topID] = p
+	}
+	p.zone, p.country = cmp.Or(p.zone, s.zone), cmp.Or(p.country, s.country)
+	p.stops = append(p.stops, stop)
+}
+
+// finishCities gives each stop its city, and each city its zone and country. It may be called again, with another
+// timetable before.
+func (f *Feed) finishCities(before *schedule.Tables) {
+	served := f.servedBy()
+	for _, p := range f.places {
+		for _, s := range p.stops {
+			p.zone = cmp.Or(p.zone, served[s].Zone)
+		}
+	}
+	f.makeNamedCities(before)
+	for stop, company := range served {
+		c := &f.out.Cities[f.out.Stops[stop].City]
+		c.Zone = cmp.Or(c.Zone, company.Zone)
+	}
+	country := map[string]string{} // by zone
+	for line := range strings.Lines(countries) {
+		code, zones, _ := strings.Cut(line, " ")
+		for zone := range strings.FieldsSeq(zones) {
+			country[zone] = code
+		}
+	}
+	for i := range f.out.Cities {
+		c := &f.out.Cities[i]
+		c.Zone = cmp.Or(c.Zone, f.out.Companies[0].Zone)
+		c.Country = cmp.Or(c.Country, country[c.Zone])
+	}
+}
+
+// servedBy returns, for each stop, the company that calls there: of several the one with the least id, whatever the
+// order of rows. Where none does it is the zero Company.
+func (f *Feed) servedBy() []schedule.Company {
+	served := make([]schedule.Company, len(f.out.Stops))
+	for _, p := range f.out.Patterns {
+		company := f.out.Companies[f.out.Routes[p.Route].Company]
+		for _, s := range p.Stops {
+			if was := served[s]; was.Zone == "" || company.ID < was.ID {
+				served[s] = company
+			}
+		}
+	}
+	return served
+}
+
+// countries lists countries with their zones: all of the interface's 23, their neighbours, and some beyond.
+//
+//go:embed countries.txt
+var countries string

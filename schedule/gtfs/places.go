@@ -1,0 +1,270 @@
+package gtfs
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/schedule"
+)
+
+// Stops without an area are in a city of their name. A name alone is no city: a feed may well have two Portlands, 4,000
+// km apart. Places of one name are one city only where all of them are within 30 km and in one time zone (contract §5).
+
+// A place is a stop that is part of no station, or a station with all its parts, in no area.
+type place struct {
+	id            string // URL-safe
+	name          string
+	names         schedule.Names
+	at            point
+	zone, country string  // "" where neither the feed nor a company that calls there has one
+	stops         []int32 // the rows of Tables.Stops
+}
+
+// A point is a place on the earth, in degrees.
+type point struct{ lat, lon float64 }
+
+const maxCity = 30.0 // kilometres between two places of a city that share nothing but their name
+
+// A namedCity is the places of a name that are one city.
+type namedCity struct {
+	id       string // of the city that these stops were in before, or ""
+	places   []*place
+	zone     string
+	min, max point // the corners around all places
+}
+
+// makeNamedCities makes a city of the places of each name that are near each other. Places that were one city in the
+// timetable before stay one as long as they are near, and keep its id. What is found does not depend on the order of
+// rows.
+func (f *Feed) makeNamedCities(before *schedule.Tables) {
+	f.out.Cities = f.out.Cities[:f.areas]
+	cityBefore := map[string]*schedule.City{} // by stop
+	for _, s := range before.Stops {
+		cityBefore[s.ID] = &before.Cities[s.City]
+	}
+	byName := map[string][]*place{}
+	for _, p := range f.places {
+		byName[p.name] = append(byName[p.name], p)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		was := map[*place]string{}
+		for _, p := range byName[name] {
+			was[p] = f.cityIDBefore(p, cityBefore)
+		}
+		for _, c := range f.gather(byName[name], was) {
+			city := schedule.City{ID: c.id, Name: name, Zone: c.zone}
+			for _, p := range c.places {
+				city.Country = cmp.Or(city.Country, p.country)
+				for i := range city.Names {
+					city.Names[i] = cmp.Or(city.Names[i], p.names[i])
+				}
+			}
+			row := add(&f.out.Cities, city)
+			for _, p := range c.places {
+				for _, s := range p.stops {
+					f.out.Stops[s].City = row
+				}
+			}
+		}
+	}
+}
+
+// cityIDBefore returns the id of the city of its name that a place was in before; "" where it was in none.
+func (f *Feed) cityIDBefore(p *place, cityBefore map[string]*schedule.City) (id string) {
+	for _, s := range p.stops {
+		c := cityBefore[f.out.Stops[s].ID]
+		if c != nil && !c.Area && strings.HasPrefix(c.ID, namedPrefix) && c.Name == p.name && (id == "" || c.ID < id) {
+			id = c.ID
+		}
+	}
+	return id
+}
+
+// namedPrefix starts the id of each city that is named after its stops, and no id of an area.
+const namedPrefix = "~."
+
+// gather makes cities of the places of one name. Those that were in a city before come first, so that nothing that is
+// added later takes them apart; then the places go by their ids.
+func (f *Feed) gather(list []*place, was map[*place]string) (cities []*namedCity) {
+	slices.SortFunc(list, func(a, b *place) int {
+		return cmp.Or(
+			compareBool(a.zone == "", b.zone == ""), // a place without a zone fits in with any
+			compareBool(was[a] == "", was[b] == ""),
+			cmp.Compare(was[a], was[b]),
+			cmp.Compare(a.id, b.id))
+	})
+	taken := map[string]*namedCity{}
+	for _, p := range list {
+		c := taken[was[p]]
+		if c == nil && was[p] != "" {
+			c = newNamedCity(was[p])
+			taken[was[p]] = c
+			cities = append(cities, c)
+		}
+		if c == nil || !f.fits(c, p) {
+			c = f.nearest(cities, p)
+		}
+		if c == nil {
+			c = newNamedCity("")
+			cities = append(cities, c)
+		}
+		c.add(p)
+	}
+	for _, c := range cities {
+		if c.id != "" {
+			continue
+		}
+		id := namedPrefix + urlSafe(c.places[0].name)
+		if taken[id] != nil {
+			id += "." + c.places[0].id
+		}
+		for taken[id] != nil {
+			id += "~"
+		}
+		c.id = id
+		taken[id] = c
+	}
+	return cities
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func newNamedCity(id string) *namedCity {
+	return &namedCity{id: id, min: point{91, 181}, max: point{-91, -181}}
+}
+
+func (c *namedCity) add(p *place) {
+	c.places = append(c.places, p)
+	c.zone = cmp.Or(c.zone, p.zone)
+	c.min = point{min(c.min.lat, p.at.lat), min(c.min.lon, p.at.lon)}
+	c.max = point{max(c.max.lat, p.at.lat), max(c.max.lon, p.at.lon)}
+}
+
+// nearest returns the city that a place fits in and whose first place is nearest; nil if there is none.
+func (f *Feed) nearest(cities []*namedCity, p *place) (best *namedCity) {
+	least := math.Inf(1)
+	for _, c := range cities {
+		if len(c.places) == 0 || !f.fits(c, p) {
+			continue
+		}
+		if km := p.at.kilometres(c.places[0].at); km < least {
+			best, least = c, km
+		}
+	}
+	return best
+}
+
+// fits reports whether a place is within 30 km of all places of a city, and in its time zone.
+func (f *Feed) fits(c *namedCity, p *place) bool {
+	if len(c.places) == 0 {
+		return true
+	}
+	if c.zone != "" && p.zone != "" && !f.sameClock(c.zone, p.zone) {
+		return false
+	}
+	// A degree of latitude has 111 km. Most places are far from most cities of their name.
+	const far = maxCity / 110
+	if p.at.lat > c.min.lat+far || p.at.lat < c.max.lat-far {
+		return false
+	}
+	// Where the corners around all of them are near each other, so is all in between.
+	low := point{min(c.min.lat, p.at.lat), min(c.min.lon, p.at.lon)}
+	high := point{max(c.max.lat, p.at.lat), max(c.max.lon, p.at.lon)}
+	if point.near(low, high) && point.near(point{low.lat, high.lon}, point{high.lat, low.lon}) {
+		return true
+	}
+	for _, other := range c.places {
+		if !p.at.near(other.at) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p point) near(other point) bool { return p.kilometres(other) <= maxCity }
+
+func (p point) kilometres(other point) float64 {
+	return schedule.Kilometres(p.lat, p.lon, other.lat, other.lon)
+}
+
+// sameClock reports whether two time zones are one, as Europe/Kiev and Europe/Kyiv are: their clocks showed the same
+// each month since 1970.
+func (f *Feed) sameClock(a, b string) bool {
+	if a == b {
+		return true
+	}
+	key := [2]string{min(a, b), max(a, b)}
+	same, known := f.clocks[key]
+	if !known {
+		same = sameOffsets(a, b)
+		f.clocks[key] = same
+	}
+	return same
+}
+
+func sameOffsets(a, b string) bool {
+	zoneA, errA := time.LoadLocation(a)
+	zoneB, errB := time.LoadLocation(b)
+	if errA != nil || errB != nil {
+		return false
+	}
+	for year := 1970; year < 2038; year++ {
+		for month := time.January; month <= time.December; month++ {
+			at := time.Date(year, month, 1, 12, 0, 0, 0, time.UTC)
+			_, offsetA := at.In(zoneA).Zone()
+			_, offsetB := at.In(zoneB).Zone()
+			if offsetA != offsetB {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// apart describes the names that stand for several cities, the farthest apart first.
+func (f *Feed) apart() (list []string) {
+	type name struct {
+		cities []schedule.City
+		km     float64
+	}
+	at := map[string]point{} // by city
+	for _, p := range f.places {
+		id := f.out.Cities[f.out.Stops[p.stops[0]].City].ID
+		if _, ok := at[id]; !ok || p.at.lat < at[id].lat {
+			at[id] = p.at
+		}
+	}
+	names := map[string]*name{}
+	for _, c := range f.out.Cities[f.areas:] {
+		n := names[c.Name]
+		if n == nil {
+			n = new(name)
+			names[c.Name] = n
+		}
+		for _, other := range n.cities {
+			n.km = max(n.km, at[c.ID].kilometres(at[other.ID]))
+		}
+		n.cities = append(n.cities, c)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+		return cmp.Or(cmp.Compare(names[b].km, names[a].km), cmp.Compare(a, b))
+	}) {
+		if n := names[key]; len(n.cities) > 1 {
+			list = append(list, fmt.Sprintf("%s (%d cities, up to %.0f km apart)", key, len(n.cities), n.km))
+		}
+	}
+	return list
+}

@@ -1,0 +1,185 @@
+package gtfs
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// A Decision is something that an import settled where the feed left it open or said it in an unusual way: what it was,
+// how often, and where first. An operator reads them to know what is sold.
+type Decision struct {
+	What  string // in words, as "times without seconds, read as full minutes"
+	Count int
+	File  string // of the first; "" where the decision is about no row
+	Line  int
+}
+
+// String returns the decision as a line of the import's report.
+func (d Decision) String() string {
+	if d.File == "" {
+		return fmt.Sprintf("%d %s", d.Count, d.What)
+	}
+	return fmt.Sprintf("%d %s (first at %s:%d)", d.Count, d.What, d.File, d.Line)
+}
+
+// decided counts a decision about a row.
+func (f *Feed) decided(file string, line int, what string) {
+	f.decidedMany(1, file, line, what)
+}
+
+func (f *Feed) decidedMany(n int, file string, line int, what string) {
+	i := slices.IndexFunc(f.decisions, func(d Decision) bool { return d.What == what })
+	if i < 0 {
+		i = len(f.decisions)
+		f.decisions = append(f.decisions, Decision{What: what, File: file, Line: line})
+	}
+	f.decisions[i].Count += n
+}
+
+// Decisions returns what the import settled, in the order in which it came to it.
+func (f *Feed) Decisions() []Decision { return f.decisions }
+
+const maxNamed = 20 // that a line of the report names; the others are counted
+
+// Notes returns what else an operator should know before the timetable is in force, a line each.
+func (f *Feed) Notes() (list []string) {
+	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	if first, last, ok := f.period(); ok {
+		note("service from %s to %s", first, last)
+	} else {
+		note("no service has a day: nothing will be sold")
+	}
+	if names := f.apart(); len(names) > 0 {
+		note("names of stops that stand for several cities, being more than 30 km apart or in several time zones: %s", sample(names))
+	}
+	if names := f.largeAreas(); len(names) > 0 {
+		note("areas with several stops: of a run, one row is shown for a pair of cities, from the stop that it leaves last "+
+			"to the one it reaches first: %s", sample(names))
+	}
+	if n := f.unpriced(); n > 0 {
+		note("%d of %d routes have no fare at all: nothing is sold on them", n, len(f.out.Routes))
+	}
+	for _, family := range ignoredFamilies {
+		if names := f.present(family.files); len(names) > 0 {
+			note("ignored: %s (%s)", strings.Join(names, ", "), family.name)
+		}
+	}
+	if names := f.unknownFiles(); len(names) > 0 {
+		note("ignored: %s (not used by Waybill)", sample(names))
+	}
+	return list
+}
+
+// sample lists the first of many names.
+func sample(names []string) string {
+	if len(names) <= maxNamed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
+}
+
+// ignoredFamilies are the parts of GTFS that are ignored as a whole.
+var ignoredFamilies = []struct {
+	name  string
+	files []string
+}{
+	{"GTFS Fares v2; fares are read from fare_attributes.txt and fare_rules.txt", strings.Fields(`fare_products.txt
+		fare_leg_rules.txt fare_leg_join_rules.txt fare_transfer_rules.txt fare_media.txt rider_categories.txt
+		timeframes.txt networks.txt route_networks.txt`)},
+	{"GTFS Flex; only stops at fixed times are read", strings.Fields(`booking_rules.txt location_groups.txt
+		location_group_stops.txt locations.geojson`)},
+}
+
+// readFiles are the files that an import reads.
+var readFiles = strings.Fields(`agency.txt areas.txt calendar.txt calendar_dates.txt fare_attributes.txt fare_rules.txt
+	feed_info.txt frequencies.txt routes.txt stop_areas.txt stop_times.txt stops.txt transfers.txt translations.txt
+	trips.txt waybill_buses.txt waybill_discounts.txt waybill_refund_rules.txt`)
+
+// present returns those of some files that the feed has.
+func (f *Feed) present(files []string) (list []string) {
+	for _, name := range files {
+		if info, err := fs.Stat(f.dir, name); err == nil && info.Mode().IsRegular() {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// unknownFiles returns the feed's files that are neither read nor of an ignored family.
+func (f *Feed) unknownFiles() (list []string) {
+	entries, err := fs.ReadDir(f.dir, ".")
+	if err != nil {
+		return nil
+	}
+	known := slices.Clone(readFiles)
+	for _, family := range ignoredFamilies {
+		known = append(known, family.files...)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if !e.IsDir() && !strings.HasPrefix(name, ".") && !slices.Contains(known, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// period returns the first and the last day of service, as in 2026-11-20; false where there is none.
+func (f *Feed) period() (first, last string, ok bool) {
+	from, to := lastDay, firstDay
+	for i := range f.out.Services {
+		s := &f.out.Services[i]
+		for d := s.First; int(d-s.First) < 64*len(s.Bits); d++ {
+			if s.Runs(d) {
+				from, to = min(from, d), max(to, d)
+			}
+		}
+	}
+	return from.String(), to.String(), from <= to
+}
+
+// largeAreas describes the areas that have more than one stop, the largest first.
+func (f *Feed) largeAreas() (list []string) {
+	stops := make([]int, f.areas)
+	for _, s := range f.out.Stops {
+		if int(s.City) < f.areas {
+			stops[s.City]++
+		}
+	}
+	var large []int
+	for i, n := range stops {
+		if n > 1 {
+			large = append(large, i)
+		}
+	}
+	slices.SortStableFunc(large, func(a, b int) int { return stops[b] - stops[a] })
+	for _, i := range large {
+		list = append(list, fmt.Sprintf("%s (%d stops)", f.out.Cities[i].Name, stops[i]))
+	}
+	return list
+}
+
+// unpriced counts the routes that no fare can match, in a feed that has fares.
+func (f *Feed) unpriced() (n int) {
+	if len(f.out.FarePerKm) > 0 {
+		return 0
+	}
+	priced := make([]bool, len(f.out.Routes))
+	for _, fare := range f.out.Fares {
+		if fare.Route >= 0 {
+			priced[fare.Route] = true
+			continue
+		}
+		for i, route := range f.out.Routes {
+			priced[i] = priced[i] || fare.Company < 0 || fare.Company == route.Company
+		}
+	}
+	for _, ok := range priced {
+		if !ok {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,66 @@
+package gtfs
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"waybill/schedule"
+)
+
+// spelling writes in ASCII what folding leaves: Greek, and Cyrillic by the Ukrainian passport rules where it matters.
+var spelling = strings.NewReplacer(append(strings.Fields(`а a б b в v г h ґ g д d е e є ie ж zh з z и y і i ї i й i
+	к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch ы y э e ю iu я ia ё e ѐ e ѝ i
+	ѓ gj ѕ dz ј j љ lj њ nj ќ kj џ dzh ђ dj ћ c ў u
+	α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o`),
+	"ь", "", "ъ", "", "’", "", "'", "", "ʼ", "", "`", "")...)
+
+// slugOf makes a URL-friendly word of a name, "" when nothing of it can be spelled.
+func slugOf(name string) string {
+	spelled := spelling.Replace(schedule.Fold(spelling.Replace(strings.ToLower(name))))
+	apart := func(r rune) bool { return !strings.ContainsRune(plain, r) }
+	return strings.Join(strings.FieldsFunc(spelled, apart), "-")
+}
+
+// named is what gets a slug: Slug is what the feed gives, and then what it got.
+type named struct {
+	id, name string
+	slug     *string
+}
+
+// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the names.
+func slugs[T any](rows, old []T, of func(*T) named) {
+	before := map[string]string{}
+	for i := range old {
+		x := of(&old[i])
+		before[x.id] = *x.slug
+	}
+	taken, next := map[string]bool{}, map[string]int{}
+	var asking, others []named
+	for i := range rows {
+		x := of(&rows[i])
+		asked, had := slugOf(*x.slug), before[x.id]
+		switch {
+		case had != "" && !taken[had] && (asked == "" || had == asked || strings.TrimRight(had, digits) == asked+"-"):
+			*x.slug, taken[had] = had, true
+		case asked != "":
+			asking = append(asking, x)
+		default:
+			others = append(others, x)
+		}
+	}
+	// Who comes first does not depend on the order of rows.
+	byID := func(a, b named) int { return strings.Compare(a.id, b.id) }
+	slices.SortFunc(asking, byID)
+	slices.SortFunc(others, byID)
+	for _, x := range append(asking, others...) {
+		slug := cmp.Or(slugOf(*x.slug), slugOf(x.name), slugOf(x.id), "x")
+		unique := slug
+		for n := max(2, next[slug]); taken[unique]; n++ {
+			unique = slug + "-" + strconv.Itoa(n)
+			next[slug] = n + 1
+		}
+		*x.slug, taken[unique] = unique, true
+	}
+}

@@ -1,0 +1,395 @@
+package gtfs_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"waybill/schedule"
+	"waybill/schedule/gtfs"
+)
+
+// What real feeds say, and what is believed of it (contract §5).
+
+// portlands is a feed with two towns of one name: one can go from Boston to Portland in Maine, and from Portland in
+// Oregon to Seattle.
+func portlands() files {
+	f := plain()
+	f["agency.txt"] = "agency_id,agency_name,agency_url,agency_timezone\nag,Agency,https://a.example,America/New_York\n"
+	f["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon,stop_timezone\n" +
+		"bos,Boston,42.35,-71.06,America/New_York\n" +
+		"pwm,Portland,43.65,-70.29,America/New_York\n" +
+		"pdx,Portland,45.53,-122.68,America/Los_Angeles\n" +
+		"sea,Seattle,47.60,-122.33,America/Los_Angeles\n"
+	f["trips.txt"] = "route_id,service_id,trip_id\nr,daily,east\nr,daily,west\n"
+	f["stop_times.txt"] = "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n" +
+		"east,08:00:00,08:00:00,bos,1\neast,10:00:00,10:00:00,pwm,2\n" +
+		"west,11:00:00,11:00:00,pdx,1\nwest,14:35:00,14:35:00,sea,2\n"
+	return f
+}
+
+func TestNoJourneyBetweenTownsOfOneName(t *testing.T) {
+	x := clean(t, portlands())
+	boston, seattle := x.cityOf(t, "bos"), x.cityOf(t, "sea")
+	from, _ := x.CityByID(boston.ID)
+	to, _ := x.CityByID(seattle.ID)
+	day, err := schedule.ParseDay("2026-06-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := x.Search(&schedule.Query{From: from, To: to, First: day, Days: 2, Changes: 1}); len(list) > 0 {
+		t.Errorf("Boston to Seattle is sold, by way of two Portlands: %+v", list)
+	}
+	maine, oregon := x.cityOf(t, "pwm"), x.cityOf(t, "pdx")
+	if maine.ID == oregon.ID || maine.Slug == oregon.Slug {
+		t.Errorf("two towns 4,000 km apart are one city: %+v, %+v", maine, oregon)
+	}
+	if maine.Zone != "America/New_York" || oregon.Zone != "America/Los_Angeles" {
+		t.Errorf("the zones of the two Portlands are %s and %s", maine.Zone, oregon.Zone)
+	}
+	if maine.Name != "Portland" || oregon.Name != "Portland" {
+		t.Errorf("the names of the two Portlands are %s and %s", maine.Name, oregon.Name)
+	}
+}
+
+// same is a feed whose further stops are all called Same; each row is an id, a latitude, a longitude and a zone.
+func same(rows ...string) files {
+	f := plain()
+	f["stops.txt"] = "stop_id,stop_lat,stop_lon,stop_timezone,stop_name\na,50,30,,Alfa\nb,50,31,,Bravo\nc,50,32,,Charlie\n"
+	for _, row := range rows {
+		f["stops.txt"] += row + ",Same\n"
+	}
+	return f
+}
+
+// TestCityOfOneName: stops that only share a name are one city within 30 km, all of them, and in one time zone.
+func TestCityOfOneName(t *testing.T) {
+	// A degree of latitude is 111.19 km long: 0.269 are 29.9 km, 0.271 are 30.1.
+	for name, c := range map[string]struct {
+		rows   []string
+		cities string // the stops of each
+	}{
+		"near":               {[]string{"s1,50,30,", "s2,50.269,30,"}, "s1+s2"},
+		"far":                {[]string{"s1,50,30,", "s2,50.271,30,"}, "s1 s2"},
+		"a chain":            {[]string{"s1,50,30,", "s2,50.2,30,", "s3,50.4,30,"}, "s1+s2 s3"},
+		"to the nearest":     {[]string{"s1,50,30,", "s2,50.5,30,", "s3,50.26,30,"}, "s1 s2+s3"},
+		"zones":              {[]string{"s1,50,30,Europe/Kyiv", "s2,50.01,30,Europe/Warsaw"}, "s1 s2"},
+		"names of one zone":  {[]string{"s1,50,30,Europe/Kyiv", "s2,50.01,30,Europe/Kiev"}, "s1+s2"},
+		"like zones":         {[]string{"s1,50,30,Europe/Prague", "s2,50.01,30,Europe/Warsaw"}, "s1 s2"},
+		"no zone":            {[]string{"s1,50,30,Europe/Kyiv", "s2,50.01,30,"}, "s1+s2"},
+		"over the date line": {[]string{"s1,50,179.95,", "s2,50,-179.95,"}, "s1+s2"},
+		"a square":           {[]string{"s1,50,30,", "s2,50.2,30,", "s3,50,30.25,", "s4,50.2,30.25,"}, "s1+s2+s3+s4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(10) {
+				x := clean(t, shuffled(same(c.rows...), seed))
+				x.unique(t)
+				stops := map[string][]string{}
+				for _, s := range x.Stops {
+					if s.Place == "Same" {
+						stops[x.Cities[s.City].ID] = append(stops[x.Cities[s.City].ID], s.ID)
+					}
+				}
+				var cities []string
+				for _, list := range stops {
+					slices.Sort(list)
+					cities = append(cities, strings.Join(list, "+"))
+				}
+				slices.Sort(cities)
+				if got := strings.Join(cities, " "); got != c.cities {
+					t.Fatalf("cities of %s, want %s", got, c.cities)
+				}
+			}
+		})
+	}
+}
+
+// TestZoneOfServedStop: where a feed has no stop_timezone, a stop has that of the company that calls there.
+func TestZoneOfServedStop(t *testing.T) {
+	f := same("s1,50,30,", "s2,50.01,30,").
+		plus("agency.txt", "wa,Warsaw Lines,https://wa.example,Europe/Warsaw").
+		plus("routes.txt", "q,wa,8,Warsaw Line,3").plus("trips.txt", "q,daily,u").
+		plus("stop_times.txt", "t,11:00:00,11:00:00,s1,4", "u,08:00:00,08:00:00,s2,1", "u,09:00:00,09:00:00,a,2")
+	x := clean(t, f)
+	if one, other := x.cityOf(t, "s1"), x.cityOf(t, "s2"); one.ID == other.ID || one.Zone != "Europe/Kyiv" || other.Zone != "Europe/Warsaw" {
+		t.Errorf("stops that buses of Kyiv and of Warsaw call at are in %+v and %+v", one, other)
+	}
+}
+
+// TestSlugsOfOneName: each city keeps its id and slug, whatever the order of rows or what is added later.
+func TestSlugsOfOneName(t *testing.T) {
+	rows := []string{"s3,50,30,", "s5,52,30,", "s7,54,30,"}
+	first := clean(t, same(rows...))
+	slug := map[string]string{}
+	for _, stop := range []string{"s3", "s5", "s7"} {
+		slug[stop] = first.cityOf(t, stop).ID + " " + first.cityOf(t, stop).Slug
+	}
+	if slug["s3"] != "~.Same same" || slug["s5"] == slug["s7"] {
+		t.Errorf("ids and slugs %q", slug)
+	}
+	keeps := func(what string, x *imported, stops ...string) {
+		t.Helper()
+		x.unique(t)
+		for _, stop := range stops {
+			if got := x.cityOf(t, stop).ID + " " + x.cityOf(t, stop).Slug; got != slug[stop] {
+				t.Errorf("%s: the city of %s is %s, and was %s", what, stop, got, slug[stop])
+			}
+		}
+	}
+	for seed := range uint64(10) {
+		keeps("another order", clean(t, shuffled(same(rows...), seed)), "s3", "s5", "s7")
+		more := shuffled(same(append(rows, "s1,50.1,30,", "s0,58,30,", "s4,52.1,30,", "s9,54,30.1,")...), seed)
+		keeps("more of them", again(t, first, more), "s3", "s5", "s7")
+	}
+	keeps("one is gone", again(t, first, same(rows[1:]...)), "s5", "s7")
+	// What comes in between takes no city apart, although with it other places would fit together.
+	pair := clean(t, same("s3,50,30,", "s5,50.2,30,"))
+	split := again(t, pair, same("s1,50.4,30,", "s3,50,30,", "s5,50.2,30,"))
+	if split.cityOf(t, "s3").ID != split.cityOf(t, "s5").ID || split.cityOf(t, "s1").ID == split.cityOf(t, "s5").ID {
+		t.Error("a stop that was added later takes a city apart")
+	}
+}
+
+// TestSurplusCells: a row with more cells than its header is skipped, and widens nothing.
+func TestSurplusCells(t *testing.T) {
+	f := plain().plus("stops.txt", "d,Delta,50,33,surplus", "e,Echo,50,34,", "f,Foxtrot,50")
+	x := load(t, f.fs(), gtfs.Options{})
+	wantSkipped(t, x.skipped, "stops.txt:5: ", "stops.txt:6: ", "stops.txt:7: ")
+	if want := "stops.txt:5: has 5 cells, and the header has 4"; x.skipped[0] != want {
+		t.Errorf("%q, want %q", x.skipped[0], want)
+	}
+}
+
+// zoned is a feed with a fare from each stop's zone to the next, and one for everything else.
+func zoned(rules string) files {
+	f := plain()
+	f["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon,zone_id\na,Alfa,50,30,za\nb,Bravo,50,31,zb\nc,Charlie,50,32,zc\n"
+	f["fare_attributes.txt"] = "fare_id,price,currency_type,payment_method,transfers\n" +
+		"far,2000,JPY,0,0\nnear,20,JPY,0,0\n"
+	f["fare_rules.txt"] = "fare_id,route_id,origin_id,destination_id\n" + rules
+	return f
+}
+
+// TestSkippedRulesMatchNothing: a fare whose rules were all skipped is not a fare for everything.
+func TestSkippedRulesMatchNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules        string
+		near, beyond []schedule.Money // from Alfa to Bravo, and from Alfa to Charlie
+	}{
+		"all can be used": {"near,r,za,zb\nfar,r,za,zc\n", jpy(20), jpy(2000)},
+		"surplus cells":   {"near,r,za,zb,,\nfar,r,za,zc\n", nil, jpy(2000)},
+		"one of two":      {"near,r,za,zb,,\nnear,r,za,zb\nfar,r,za,zc\n", jpy(20), jpy(2000)},
+		"no such route":   {"near,gone,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
+		"no rule":         {"far,r,za,zc\n", jpy(20), jpy(2000)},
+		"a quote":         {"near,\"r,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
+		"no fare told":    {"\"near,r,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := load(t, zoned(c.rules).fs(), gtfs.Options{})
+			if got := x.price(t, "alfa", "bravo", "2026-06-01"); !slices.Equal(got, c.near) {
+				t.Errorf("Alfa to Bravo costs %v, want %v", got, c.near)
+			}
+			if got := x.price(t, "alfa", "charlie", "2026-06-01"); !slices.Equal(got, c.beyond) {
+				t.Errorf("Alfa to Charlie costs %v, want %v", got, c.beyond)
+			}
+		})
+	}
+}
+
+func jpy(amount int64) []schedule.Money {
+	return []schedule.Money{{Currency: "JPY", Amount: amount * 100}}
+}
+
+// TestSkippedRowsWidenNothing: what a skipped row would have restricted is not free of it.
+func TestSkippedRowsWidenNothing(t *testing.T) {
+	t.Run("a day without service", func(t *testing.T) {
+		x := load(t, plain().with("calendar_dates.txt", "service_id,date,exception_type\ndaily,20260602,2,surplus\n").fs(), gtfs.Options{})
+		if got := x.departures(t, "alfa", "charlie", "2026-06-01", 3); len(got) != 2 {
+			t.Errorf("departures %q: none on June 2", got)
+		}
+	})
+	t.Run("intervals", func(t *testing.T) {
+		f := plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,09:00:00,08:00:00,600\n").
+			plus("trips.txt", "r,daily,u").plus("stop_times.txt", "u,08:00:00,08:00:00,b,1", "u,09:00:00,09:00:00,a,2")
+		x := load(t, f.fs(), gtfs.Options{})
+		if got := x.departures(t, "alfa", "charlie", "2026-06-01", 3); len(got) != 0 {
+			t.Errorf("departures %q of a trip that only runs at intervals", got)
+		}
+	})
+	t.Run("refund rules of a route", func(t *testing.T) {
+		const header = "rule_id,route_id,agency_id,hours,amount\n"
+		x := load(t, plain().with("waybill_refund_rules.txt", header+"all,,ag,24,100\nown,r,,24,50,surplus\n").fs(), gtfs.Options{})
+		if rules := x.trip(t, "t").Rules; len(rules) != 1 || rules[0].Percent != 0 {
+			t.Errorf("a route whose own rule was skipped gives back %+v", rules)
+		}
+	})
+}
+
+// TestSecondOfOneKey: of two rows with the same key the second is skipped.
+func TestSecondOfOneKey(t *testing.T) {
+	const days = ",1,1,1,1,1,1,1,20260601,20260630"
+	f := plain().plus("calendar.txt", "daily"+days).
+		with("calendar_dates.txt", "service_id,date,exception_type\ndaily,20260603,1\ndaily,20260603,2\n").
+		with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,08:00:00,09:00:00,3600\nt,08:00:00,10:00:00,600\n").
+		with("transfers.txt", "from_stop_id,to_stop_id,transfer_type,min_transfer_time\na,b,2,60\na,b,3,\n").
+		with("areas.txt", "area_id,area_name\nx,Xray\n").with("stop_areas.txt", "area_id,stop_id\nx,a\nx,a\n").
+		with("translations.txt", "table_name,field_name,language,translation,record_id\nareas,area_name,uk,Ікс,x\nareas,area_name,uk,Хрест,x\n").
+		with("waybill_refund_rules.txt", "rule_id,route_id,agency_id,hours,amount\nrr,,ag,24,100\nrr,,ag,48,50\n").
+		with("waybill_discounts.txt", "discount_id,route_id,name,description,rule,amount,start_date,end_date\n")
+	x := load(t, f.fs(), gtfs.Options{})
+	wantSkipped(t, x.skipped, "calendar.txt:3: ", "calendar_dates.txt:3: ", "frequencies.txt:3: ", "transfers.txt:3: ",
+		"stop_areas.txt:3: ", "translations.txt:3: ", "waybill_refund_rules.txt:3: ")
+	if got := x.departures(t, "xray", "charlie", "2026-06-01", 30); len(got) != 30 {
+		t.Errorf("%d departures, want 30", len(got))
+	}
+}
+
+// TestTimesWithoutSeconds reads 06:45 as 06:45:00.
+func TestTimesWithoutSeconds(t *testing.T) {
+	f := plain()
+	f["stop_times.txt"] = strings.ReplaceAll(f["stop_times.txt"], ":00,", ",")
+	x := clean(t, f)
+	sameLines(t, "without seconds", x.describe(), clean(t, plain()).describe())
+	load(t, plain().edit(t, "stop_times.txt", "t,10:00:00", "t,10:0").fs(), gtfs.Options{})
+}
+
+// TestNullIsland: latitude and longitude both 0 are no coordinates, and a distance fare of 0.00 is no fare.
+func TestNullIsland(t *testing.T) {
+	f := plain().edit(t, "stops.txt", "b,Bravo,50,31", "b,Bravo,0,0.0")
+	perKm := gtfs.Options{FarePerKm: []schedule.FarePerKm{{Currency: "EUR", Micros: 60_000}}}
+	x := load(t, f.fs(), perKm)
+	wantSkipped(t, x.skipped, "stops.txt:3: ", "stop_times.txt:3: ")
+	// One of the two alone is a coordinate.
+	clean(t, plain().edit(t, "stops.txt", "b,Bravo,50,31", "b,Bravo,0,31"))
+	x = load(t, plain().edit(t, "stops.txt", "b,Bravo,50,31", "b,Bravo,50,30").fs(), perKm)
+	if got := x.price(t, "alfa", "bravo", "2026-06-01"); got != nil {
+		t.Errorf("a ride of no length costs %v", got)
+	}
+}
+
+// TestOneFeed: two feeds in one archive are none, and what is missing is named.
+func TestOneFeed(t *testing.T) {
+	under := func(dirs ...string) fstest.MapFS {
+		m := fstest.MapFS{}
+		for _, dir := range dirs {
+			for name, file := range plain().fs() {
+				m[dir+name] = file
+			}
+		}
+		return m
+	}
+	for says, feed := range map[string]fstest.MapFS{
+		"it holds 2 feeds, the top and the directory other":         under("", "other/"),
+		"it holds 2 feeds, the directory one and the directory two": under("one/", "two/"),
+	} {
+		_, _, err := gtfs.Read(feed, gtfs.Options{})
+		refused(t, err, says)
+	}
+	for missing, says := range map[string]string{
+		"stop_times.txt": "the top has no stop_times.txt", "agency.txt": "the top has no agency.txt",
+	} {
+		f := plain()
+		delete(f, missing)
+		_, _, err := gtfs.Read(f.fs(), gtfs.Options{})
+		refused(t, err, says)
+	}
+	nested := fstest.MapFS{"feed.zip": &fstest.MapFile{Data: []byte("PK")}}
+	_, _, err := gtfs.Read(nested, gtfs.Options{})
+	refused(t, err, "it holds feed.zip")
+	// The files of a Macintosh beside a feed are none.
+	mac := under("feed/")
+	for name := range plain() {
+		mac["__MACOSX/feed/._"+name] = &fstest.MapFile{Data: []byte("\x00")}
+	}
+	load(t, mac, gtfs.Options{})
+}
+
+// TestReport: the report names every decision that an import took, how often, and where first.
+func TestReport(t *testing.T) {
+	f := portlands().
+		plus("stops.txt", "isle,Isle,0,0,").
+		edit(t, "stop_times.txt", "west,11:00:00,11:00:00", "west,11:00,11:00").
+		edit(t, "stop_times.txt", "east,10:00:00,10:00:00,pwm,2\n", "east,,,pwm,2\neast,11:00:00,11:00:00,bos,3\n").
+		with("areas.txt", "area_id,area_name\nx,Xray\ny,Yankee\n").
+		with("stop_areas.txt", "area_id,stop_id\nx,bos\nx,sea\ny,sea\n").
+		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\nf,1,USD,0,0\n").
+		with("fare_rules.txt", "fare_id,route_id\nf,gone\n").
+		with("translations.txt", "table_name,field_name,language,translation,record_id\nstops,stop_name,de,Portland,pdx\n").
+		with("fare_products.txt", "").with("booking_rules.txt", "").with("shapes.txt", "").with("notes.txt", "")
+	skip := func(string, int, string) {}
+	read, _, err := gtfs.Read(f.fs(), gtfs.Options{Skip: skip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range read.Decisions() {
+		got = append(got, d.String())
+	}
+	got = append(got, read.Notes()...)
+	for _, want := range []string{
+		"1 translations into other languages than Ukrainian, Polish, Czech, English and Russian, which are not used (first at translations.txt:2)",
+		"1 stops at latitude 0, longitude 0, which counts as no coordinates (first at stops.txt:6)",
+		"1 stops that further areas name as well: the first area is their city (first at stop_areas.txt:4)",
+		"1 stops in another time zone than their area: the area's counts (first at stops.txt:5)",
+		"2 times without seconds, which are full minutes (first at stop_times.txt:5)",
+		"1 blank stop times, which are filled in evenly between those given (first at trips.txt:2)",
+		"2 trips without a bus, which have 49 seats (first at trips.txt:2)",
+		"1 fares whose rules were all skipped, which match nothing (first at fare_attributes.txt:2)",
+		"service from 2026-01-01 to 2026-12-31",
+		"names of stops that stand for several cities, being more than 30 km apart or in several time zones: Portland (2 cities, up to 4079 km apart)",
+		"areas with several stops: of a run, one row is shown for a pair of cities, from the stop that it leaves last to the one it reaches first: Xray (2 stops)",
+		"1 of 1 routes have no fare at all: nothing is sold on them",
+		"ignored: fare_products.txt (GTFS Fares v2; fares are read from fare_attributes.txt and fare_rules.txt)",
+		"ignored: booking_rules.txt (GTFS Flex; only stops at fixed times are read)",
+		"ignored: notes.txt, shapes.txt (not used by Waybill)",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("it says:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// TestOneRowPerRunInAreas: of a run that calls at several stops of two areas one row is shown, from the stop that it
+// leaves last to the one that it reaches first; at stops of a name, each.
+func TestOneRowPerRunInAreas(t *testing.T) {
+	f := plain()
+	f["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon\n" +
+		"a1,Alfa,50,30\na2,Alfa,50,30.01\nb1,Bravo,50,31\nb2,Bravo,50,31.01\nc,Charlie,50,32\n"
+	f["stop_times.txt"] = "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
+	for i, stop := range []string{"a1", "a2", "b1", "b2", "c"} {
+		f["stop_times.txt"] += fmt.Sprintf("t,%d:00:00,%d:00:00,%s,%d\n", 8+i, 8+i, stop, i)
+	}
+	if got := clean(t, f).departures(t, "alfa", "bravo", "2026-06-01", 1); len(got) != 4 {
+		t.Errorf("%d rows between stops of two names, want 4: %q", len(got), got)
+	}
+	f = f.with("areas.txt", "area_id,area_name\nx,Xray\ny,Yankee\n").
+		with("stop_areas.txt", "area_id,stop_id\nx,a1\nx,a2\ny,b1\ny,b2\n")
+	x := clean(t, f)
+	for pair, want := range map[string][2]string{"xray yankee": {"a2", "b1"}, "xray charlie": {"a2", "c"}} {
+		from, to, _ := strings.Cut(pair, " ")
+		list := x.rides(t, from, to)
+		if len(list) != 1 || list[0] != want {
+			t.Errorf("from %s to %s: %q, want %q", from, to, list, want)
+		}
+	}
+}
+
+// rides returns the stops of the rides on June 1, 2026 between two cities.
+func (x *imported) rides(t *testing.T, from, to string) (list [][2]string) {
+	t.Helper()
+	start, _ := x.CityBySlug(from)
+	end, _ := x.CityBySlug(to)
+	day, err := schedule.ParseDay("2026-06-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range x.Search(&schedule.Query{From: start, To: end, First: day, Days: 1}) {
+		list = append(list, [2]string{x.Boarding(&j[0]).ID, x.Alighting(&j[0]).ID})
+	}
+	return list
+}
