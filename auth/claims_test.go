@@ -153,33 +153,3 @@ func TestAnEmailIsVerifiedOnlyByTrue(t *testing.T) {
 		}
 	}
 }
-
-// OpenID Connect Core, 5.3.2: what the userinfo endpoint says counts only of the same subject.
-func TestUserInfoIsOfTheSameSubject(t *testing.T) {
-	for name, c := range map[string]struct {
-		answer   string
-		email    string
-		verified bool
-		refused  bool
-	}{
-		"verified":         {`{"sub":"s","email":"a@x.example","email_verified":true}`, "a@x.example", true, false},
-		"not verified":     {`{"sub":"s","email":"a@x.example","email_verified":"true"}`, "a@x.example", false, false},
-		"silent on it":     {`{"sub":"s","email":"a@x.example"}`, "a@x.example", false, false},
-		"no e-mail":        {`{"sub":"s","email_verified":true}`, "", true, false},
-		"another subject":  {`{"sub":"t","email":"a@x.example","email_verified":true}`, "", false, true},
-		"no subject":       {`{"email":"a@x.example","email_verified":true}`, "", false, true},
-		"subject twice":    {`{"sub":"t","sub":"s","email":"a@x.example","email_verified":true}`, "", false, true},
-		"Sub":              {`{"Sub":"s","email":"a@x.example","email_verified":true}`, "", false, true},
-		"a signed answer":  {signers()["EdDSA"].token(`{"sub":"s"}`), "", false, true},
-		"not JSON":         {`<html>`, "", false, true},
-		"nothing":          {``, "", false, true},
-		"an array":         {`[{"sub":"s","email":"a@x.example","email_verified":true}]`, "", false, true},
-		"something behind": {`{"sub":"s","email":"a@x.example","email_verified":true} {}`, "", false, true},
-	} {
-		who := Identity{Issuer: "i", Subject: "s", EmailVerified: true} // as the token says, of no e-mail
-		err := who.UserInfo([]byte(c.answer), ours)
-		if want := (Identity{"i", "s", c.email, c.verified || c.refused}); errors.Is(err, ErrCredentials) != c.refused || who != want {
-			t.Errorf("%s: %+v, %v; want %+v", name, who, err, want)
-		}
-	}
-}

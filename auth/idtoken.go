@@ -48,8 +48,10 @@ type Identity struct {
 
 const (
 	maxIDToken = 8 << 10 // characters
-	maxSubject = 255     // characters (OpenID Connect Core, 2)
 	leeway     = 60      // seconds that clocks may differ by (contract §9)
+
+	// MaxSubject is how many characters a subject may have (OpenID Connect Core, 2).
+	MaxSubject = 255
 )
 
 // The names that mean something in a token, in this case only.
@@ -80,12 +82,8 @@ func (k *KeySet) Verify(token string, want Provider, now time.Time) (*Identity, 
 	if !slices.Contains([]string{"RS256", "ES256", "EdDSA"}, header.text("alg")) {
 		return nil, refused("header: alg is not RS256, ES256 or EdDSA")
 	}
-	key, err := k.find(header)
-	if err != nil {
+	if err := k.check(header, []byte(parts[0]+"."+parts[1]), decode64(parts[2])); err != nil {
 		return nil, err
-	}
-	if !key.verifies([]byte(parts[0]+"."+parts[1]), decode64(parts[2])) {
-		return nil, refused("the signature is wrong")
 	}
 	claims, err := parseObject(decode64(parts[1]), claimNames)
 	if err != nil {
@@ -109,26 +107,13 @@ func (o object) identity(want Provider, now float64) (*Identity, error) {
 		{now < o.date("exp", math.NaN())+leeway, "exp is not in the future"},
 		{now >= o.date("nbf", 0)-leeway, "nbf is in the future"},
 		{now >= o.date("iat", 0)-leeway, "iat is in the future"},
-		{who.Subject != "" && utf8.RuneCountInString(who.Subject) <= maxSubject, "sub is missing"},
+		{who.Subject != "" && utf8.RuneCountInString(who.Subject) <= MaxSubject, "sub is missing"},
 	} {
 		if !rule.kept {
 			return nil, refused(rule.why)
 		}
 	}
 	return who, nil
-}
-
-// UserInfo completes an identity by the userinfo endpoint's answer, of the same sub (OpenID Connect Core, 5.3.2).
-func (who *Identity) UserInfo(answer []byte, want Provider) error {
-	o, err := parseObject(answer, claimNames)
-	if err != nil {
-		return refused("userinfo: " + err.Error())
-	}
-	if o.text("sub") != who.Subject {
-		return refused("userinfo: sub is another's")
-	}
-	who.takeEmail(o, want)
-	return nil
 }
 
 func (who *Identity) takeEmail(o object, want Provider) {
@@ -304,18 +289,33 @@ func (j *jwk) public() (crypto.PublicKey, string) {
 	return nil, ""
 }
 
-// find gives the key that a token's header names. A header may name none where there is only one.
-func (k *KeySet) find(header object) (*publicKey, error) {
-	id, named, err := header.text("kid"), header["kid"] != nil, ErrUnknownKey
+// check verifies a signature with the key that the token's header names. Where a header names none, each key that fits
+// is tried (OpenID Connect Core, 10.1). The error is an ErrCredentials; it is ErrUnknownKey where a newer set of keys
+// may have the right one.
+func (k *KeySet) check(header object, signed, signature []byte) error {
+	id, named := header.text("kid"), header["kid"] != nil
+	meant, fitting := 0, 0 // keys
 	for i := range k.keys {
 		key := &k.keys[i]
-		if named && (id == "" || key.id != id) || !named && len(k.keys) > 1 {
+		if named && (id == "" || key.id != id) {
 			continue
 		}
-		if key.alg == header.text("alg") {
-			return key, nil
+		meant++
+		if key.alg != header.text("alg") {
+			continue
 		}
-		err = refused("alg is not the key's")
+		fitting++
+		if key.verifies(signed, signature) {
+			return nil
+		}
 	}
-	return nil, err
+	switch {
+	case meant == 0:
+		return ErrUnknownKey
+	case fitting == 0:
+		return refused("alg is not the key's")
+	case !named: // it may be of a key that is newer than the set
+		return ErrUnknownKey
+	}
+	return refused("the signature is wrong")
 }

@@ -71,7 +71,20 @@ func TestHeadersOfHostileTokensAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { refuses(t, all, s.signs(header, good().String())) })
 	}
-	t.Run("kid absent, several keys", func(t *testing.T) { refuses(t, all, s.signs(`{"alg":"EdDSA"}`, good().String())) })
+	t.Run("kid absent, several keys", func(t *testing.T) {
+		for _, alg := range algs {
+			accepts(t, all, signers()[alg].signs(`{"alg":"`+alg+`"}`, good().String()))
+		}
+	})
+	t.Run("kid absent, a key that is not in the set", func(t *testing.T) {
+		token := s.signs(`{"alg":"EdDSA"}`, good().String())
+		others := published(t, "RS256", "ES256")
+		refuses(t, others, token)
+		token = token[:len(token)-2] + "AA" // which is no signature of this key
+		if _, err := all.Verify(token, ours, noon); !errors.Is(err, ErrUnknownKey) {
+			t.Errorf("%v: nobody would look for a newer key", err)
+		}
+	})
 	t.Run("kid of another type, one key", func(t *testing.T) { refuses(t, one, s.signs(`{"alg":"EdDSA","kid":4}`, good().String())) })
 	t.Run("kid unknown, one key", func(t *testing.T) {
 		token := s.signs(`{"alg":"EdDSA","kid":"x"}`, good().String())

@@ -108,7 +108,7 @@ func TestAMalformedPasswordMatchesNone(t *testing.T) {
 func TestNobodysPasswordCostsWhatAUsersDoes(t *testing.T) {
 	t.Parallel()
 	a := NewAccounts()
-	a.ApplyUserAdded(noon, &UserAdded{ID{1}, Access{}, Person{Email: "anna@example.com", Password: secret()}})
+	a.ApplyUserAdded(noon, &UserAdded{ID{1}, Access{}, nil, Person{Email: "anna@example.com", Password: secret()}})
 	known, kept := a.Login("ANNA@example.com")
 	unknown, nobody := a.Login("boss@example.com")
 	if known == nil || unknown != nil {

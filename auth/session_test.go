@@ -140,7 +140,7 @@ func TestWhatBecomesOfAUserCountsAtOnce(t *testing.T) {
 		}
 	}
 	check("at first", "ADMIN", "VIEWER", "VIEWER")
-	a.ApplyAccessGiven(noon, &AccessGiven{ID{1}, at("a", "VIEWER")})
+	a.ApplyAccessGiven(noon, &AccessGiven{User: ID{1}, Access: at("a", "VIEWER")})
 	check("another role", "VIEWER", "VIEWER", "VIEWER")
 	refreshed(a, 2, noon)
 	a.ApplyUserRemoved(noon, &UserRemoved{User: ID{1}})

@@ -40,7 +40,9 @@ type (
 		Slug string `json:"slug"`
 		Tier string `json:"tier"`
 	}
-	// Link ties a user to an identity provider's subject, of which only a hash is kept.
+	// Link ties a user to an identity provider's subject, of which only a hash is kept. A user has one link for each
+	// issuer. A link that was made by hand before the issuer was known has none: it becomes that of the first trusted
+	// provider whose token has the subject.
 	Link struct {
 		Issuer  string `json:"issuer"`
 		Subject Hash   `json:"subject"`
@@ -77,16 +79,19 @@ func ParseRole(name string) (Role, error) {
 
 // The events, with what is in them.
 type (
-	// UserAdded says that there is a new user.
+	// UserAdded says that there is a new user, who is linked to a subject unless Link is nil.
 	UserAdded struct {
 		User   ID     `json:"user"`
 		Access Access `json:"access"`
+		Link   *Link  `json:"link,omitempty"`
 		Person Person `json:"-"`
 	}
-	// AccessGiven says that a user got a further access, or another role in one.
+	// AccessGiven says that a user got a further access, or another role in one, and was linked to a subject unless
+	// Link is nil.
 	AccessGiven struct {
 		User   ID     `json:"user"`
 		Access Access `json:"access"`
+		Link   *Link  `json:"link,omitempty"`
 	}
 	// UserRemoved says that a user is gone, and with it its sessions.
 	UserRemoved struct {
@@ -193,9 +198,12 @@ func (u *User) Access(company string) (Access, bool) {
 // Identify finds the user whom an identity provider vouches for: the one linked to its subject, or else the one with
 // its verified e-mail who has no other subject of the issuer; then link is to be made. The error is ErrCredentials.
 func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
-	l := Link{who.Issuer, HashOf(who.Subject)}
+	l := NewLink(who.Issuer, who.Subject)
 	if u := a.users[a.byLink[l]]; u != nil {
 		return u, nil, nil
+	}
+	if u := a.users[a.byLink[NewLink("", who.Subject)]]; u != nil {
+		return u, &l, nil
 	}
 	u = a.ByEmail(who.Email)
 	switch {
@@ -209,12 +217,27 @@ func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
 	return u, &l, nil
 }
 
-// Add decides to give a person an access: an *AccessGiven to who has that e-mail already, or else a *UserAdded.
-func (a *Accounts) Add(id ID, p Person, x Access) any {
-	if u := a.ByEmail(p.Email); u != nil {
-		return &AccessGiven{u.ID, x}
+// NewLink makes the link to a subject of an issuer; "" is an issuer that is not known yet.
+func NewLink(issuer, subject string) Link { return Link{issuer, HashOf(subject)} }
+
+// ErrLinked is returned for a subject that another user is linked to.
+var ErrLinked = errors.New("another user is linked to this subject")
+
+// Add decides to give a person an access, and a link unless it is nil: an *AccessGiven to who has that e-mail already,
+// or else a *UserAdded. The error is ErrLinked.
+func (a *Accounts) Add(id ID, p Person, x Access, link *Link) (any, error) {
+	u := a.ByEmail(p.Email)
+	if link != nil {
+		for _, l := range []Link{*link, {Subject: link.Subject}} {
+			if other, linked := a.byLink[l]; linked && (u == nil || u.ID != other) {
+				return nil, ErrLinked
+			}
+		}
 	}
-	return &UserAdded{id, x, p}
+	if u != nil {
+		return &AccessGiven{u.ID, x, link}, nil
+	}
+	return &UserAdded{id, x, link, p}, nil
 }
 
 // Remove decides to remove a user.
@@ -227,6 +250,7 @@ func (a *Accounts) Remove(email string) (*UserRemoved, error) {
 
 func (a *Accounts) ApplyUserAdded(_ time.Time, e *UserAdded) {
 	a.RestoreUser(&User{ID: e.User, Person: e.Person, Accesses: []Access{e.Access}})
+	a.link(e.User, e.Link)
 }
 
 func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
@@ -234,6 +258,26 @@ func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 	others := slices.DeleteFunc(slices.Clone(n.Accesses), func(x Access) bool { return x.Company.ID == e.Access.Company.ID })
 	n.Accesses = append(others, e.Access)
 	a.users[e.User] = &n
+	a.link(e.User, e.Link)
+}
+
+// link ties a user to a subject, unless link is nil. It takes the place of the user's link to another subject of the
+// issuer, and of one to the same subject whose issuer was not known.
+func (a *Accounts) link(user ID, link *Link) {
+	if link == nil {
+		return
+	}
+	n := *a.users[user]
+	n.Links = nil
+	for _, l := range a.users[user].Links {
+		if l.Issuer == link.Issuer || l == (Link{Subject: link.Subject}) {
+			delete(a.byLink, l)
+		} else {
+			n.Links = append(n.Links, l)
+		}
+	}
+	n.Links = append(n.Links, *link)
+	a.RestoreUser(&n)
 }
 
 func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
@@ -361,11 +405,7 @@ func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
 			a.end(s)
 		}
 	}
-	if e.Link != nil {
-		n := *a.users[e.User]
-		n.Links = append(slices.Clone(n.Links), *e.Link)
-		a.RestoreUser(&n)
-	}
+	a.link(e.User, e.Link)
 	a.keep(&Session{
 		ID: e.Session, User: e.User, Company: e.Company, Used: now,
 		Access: e.Access, AccessUntil: e.AccessUntil, Refreshes: []Hash{e.Refresh}, Until: e.Until,

@@ -18,7 +18,11 @@ func accounts(t testing.TB) *Accounts {
 	t.Helper()
 	a := NewAccounts()
 	add := func(id ID, p Person, x Access) {
-		switch e := a.Add(id, p, x).(type) {
+		e, err := a.Add(id, p, x, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := e.(type) {
 		case *UserAdded:
 			a.ApplyUserAdded(noon, e)
 		case *AccessGiven:
@@ -42,7 +46,7 @@ func TestAFurtherAccessLeavesTheUserAsItIs(t *testing.T) {
 		t.Error(diff)
 	}
 	before := a.ByEmail("anna@example.com")
-	a.ApplyAccessGiven(noon, &AccessGiven{ID{1}, at("a", "VIEWER")})
+	a.ApplyAccessGiven(noon, &AccessGiven{User: ID{1}, Access: at("a", "VIEWER")})
 	if x, _ := before.Access("a"); x.Role != "ADMIN" {
 		t.Error("a user who was given away has changed")
 	}
@@ -118,6 +122,62 @@ func TestIdentify(t *testing.T) {
 	a.ApplyUserRemoved(noon, &UserRemoved{User: ID{1}})
 	if u, _, err := a.Identify(&Identity{"i", "anna's", "anna@example.com", true}); !errors.Is(err, ErrCredentials) {
 		t.Errorf("one who is gone is %v, %v", u, err)
+	}
+}
+
+// Contract §1 and §9, user add -idp-subject: who is linked by hand needs no e-mail in the ID token. A link without an
+// issuer becomes that of the first issuer whose token has the subject.
+func TestLinkedByHand(t *testing.T) {
+	a := accounts(t)
+	give := func(email string, link Link) error {
+		t.Helper()
+		e, err := a.Add(ID{7}, Person{Email: email}, at("a", "ADMIN"), &link)
+		if err == nil {
+			a.ApplyAccessGiven(noon, e.(*AccessGiven))
+		}
+		return err
+	}
+	signsIn := func(issuer, subject string, want ID) {
+		t.Helper()
+		u, link, err := a.Identify(&Identity{Issuer: issuer, Subject: subject})
+		if err != nil {
+			if want != (ID{}) {
+				t.Errorf("%s of %s: %v", subject, issuer, err)
+			}
+			return
+		}
+		if u.ID != want {
+			t.Errorf("%s of %s is %v, want %v", subject, issuer, u.ID, want)
+		}
+		tokens := NewTokens(noon, NewToken(), NewToken())
+		a.ApplySessionStarted(noon, &SessionStarted{Session: ID{100, byte(len(a.sessions))}, User: u.ID, Company: "a", Link: link, Tokens: tokens})
+	}
+	if err := give("anna@example.com", NewLink("i", "anna-1")); err != nil {
+		t.Fatal(err)
+	}
+	signsIn("i", "anna-1", ID{1})
+	signsIn("j", "anna-1", ID{})
+	if err := give("boris@example.com", NewLink("i", "anna-1")); !errors.Is(err, ErrLinked) {
+		t.Errorf("a subject that another user is linked to: %v", err)
+	}
+	if err := give("boris@example.com", NewLink("", "boris-1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := give("anna@example.com", NewLink("i", "boris-1")); !errors.Is(err, ErrLinked) {
+		t.Errorf("a subject that another user is linked to, of whatever issuer: %v", err)
+	}
+	signsIn("i", "boris-1", ID{2})
+	signsIn("i", "boris-1", ID{2})
+	signsIn("j", "boris-1", ID{}) // it is i's by now
+	if err := give("anna@example.com", NewLink("i", "anna-2")); err != nil {
+		t.Fatal(err)
+	}
+	signsIn("i", "anna-1", ID{})
+	signsIn("i", "anna-2", ID{1})
+	for _, u := range a.Users() {
+		if len(u.Links) != 1 {
+			t.Errorf("%v has the links %v, want one for the issuer", u.ID, u.Links)
+		}
 	}
 }
 

@@ -76,6 +76,10 @@ func CheckForm(op string, form url.Values) (err error) {
 	wrong(op == "partner-add" && form.Get("name") == "", "a partner has a name")
 	wrong(isUser && role != nil, "-role: %w", role)
 	wrong(isUser && form.Get("company") == "", "-company must be given")
+	subject := form.Get("idp-subject")
+	wrong(utf8.RuneCountInString(subject) > auth.MaxSubject, "-idp-subject has more than %d characters", auth.MaxSubject)
+	wrong(hasControl(subject), "-idp-subject has a control character")
+	wrong(form.Has("idp-subject") && subject == "", "-idp-subject names no subject")
 	wrong(isForget && form.Has("booking") == form.Has("email"), "one of -booking and -email must be given")
 	wrong(isForget && form.Has("booking") && !isBooking, "%q is not a booking's id", sold)
 	wrong((isForget || op == "ticket-answer") && strings.TrimSpace(reason) == "", "-reason must be given")
@@ -235,10 +239,10 @@ type KeysRotated struct{}
 // AddUser gives a person, by e-mail address and names, an access to a company, and tells whether it made the user: of
 // one who has an account already, no name or password counts. Address and role were checked.
 func (s *Server) AddUser(p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
-	return s.addUser(Self(), p, password, slug, role)
+	return s.addUser(Self(), p, password, slug, role, nil)
 }
 
-func (s *Server) addUser(by By, p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
+func (s *Server) addUser(by By, p auth.Person, password, slug string, role auth.Role, link *auth.Link) (made bool, err error) {
 	company, err := s.companyBySlug(slug)
 	if err != nil {
 		return false, err
@@ -248,7 +252,10 @@ func (s *Server) addUser(by By, p auth.Person, password, slug string, role auth.
 		p.Password = auth.NewPassword(password) // not under the lock: it takes long
 	}
 	_, err = s.administer(by, func(st *State, _ time.Time) (Event, error) {
-		e := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(company), Role: role})
+		e, err := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(company), Role: role}, link)
+		if err != nil {
+			return nil, err
+		}
 		good := password != "" && utf8.ValidString(password) && !hasControl(password)
 		if _, made = e.(*auth.UserAdded); made && !(good && validName(p.FirstName) && validName(p.LastName)) {
 			return nil, errors.New("a new user has a first name and a last name of 1 to 100 characters, and a password, the first line of standard input; neither has control characters")
@@ -262,12 +269,29 @@ func (s *Server) adminUserAdd(a *Act) (string, error) {
 	form := a.Form
 	role := auth.Role(form.Get("role"))
 	p := auth.Person{Email: form.Get("email"), FirstName: form.Get("first-name"), LastName: form.Get("last-name")}
-	made, err := s.addUser(a.By, p, form.Get("password"), form.Get("company"), role)
+	var link *auth.Link
+	if subject := form.Get("idp-subject"); subject != "" {
+		l := auth.NewLink(s.issuerOf(form), subject)
+		link = &l
+	}
+	made, err := s.addUser(a.By, p, form.Get("password"), form.Get("company"), role, link)
 	said := fmt.Sprintf("%s is %s of %s", p.Email, role, form.Get("company"))
+	if link != nil {
+		said += ", and is linked to the subject of " + cmp.Or(link.Issuer, "the first provider that vouches for it")
+	}
 	if !made {
 		said += "; name and password are as they were"
 	}
 	return said, err
+}
+
+// issuerOf returns the issuer of a subject that is linked by hand: the one that is given, or else the provider's that
+// the server trusts by its -idp flags; "" where that is not known yet.
+func (s *Server) issuerOf(form url.Values) string {
+	if issuer := form.Get("idp-issuer"); issuer != "" || s.cfg.IDP == nil {
+		return issuer
+	}
+	return s.idp.Issuer()
 }
 
 func (s *Server) adminUserRemove(a *Act) (string, error) {

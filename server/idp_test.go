@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -23,16 +24,13 @@ import (
 	"waybill/server/idp"
 )
 
-// provider is an identity provider on loopback: its keys, and what userinfo answers.
+// provider is an identity provider on loopback, which publishes its key.
 type provider struct {
 	*httptest.Server
-	mu       sync.Mutex
-	key      *ecdsa.PrivateKey
-	kid      string
-	userinfo string
-	bearer   string
-	fetched  int
-	asked    int
+	mu      sync.Mutex
+	key     *ecdsa.PrivateKey
+	kid     string
+	fetched int
 }
 
 func newProvider(t *testing.T) *provider {
@@ -41,12 +39,6 @@ func newProvider(t *testing.T) *provider {
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if r.URL.Path == "/userinfo" {
-			p.asked++
-			p.bearer = r.Header.Get("Authorization")
-			fmt.Fprint(w, p.userinfo)
-			return
-		}
 		p.fetched++
 		raw, err := p.key.PublicKey.Bytes()
 		if err != nil {
@@ -96,6 +88,12 @@ func (s *Server) addUsers(t *testing.T, emails ...string) {
 	}
 }
 
+// linkByHand links a user to a subject, as waybill user add -idp-subject does.
+func (s *Server) linkByHand(email, subject string) error {
+	form := map[string][]string{"email": {email}, "company": {"zorevia-lines"}, "role": {"ADMIN"}, "idp-subject": {subject}}
+	return s.Admin("user-add", &Act{By: Self(), Form: form, Out: new(bytes.Buffer)})
+}
+
 // Contract §9: a real provider by its issuer, audience and key set; users are linked at first login.
 func TestSignInWithAProvider(t *testing.T) {
 	p := newProvider(t)
@@ -104,7 +102,7 @@ func TestSignInWithAProvider(t *testing.T) {
 	now := scriptStart
 	client, err := idp.New(idp.Config{
 		Provider: auth.Provider{Issuer: "https://sso.example.com/", Audience: "waybill"},
-		JWKS:     p.URL + "/keys", UserInfo: p.URL + "/userinfo", Log: log,
+		JWKS:     p.URL + "/keys", Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -140,17 +138,19 @@ func TestSignInWithAProvider(t *testing.T) {
 	login("linked, the e-mail is another's now", 200, map[string]any{"email": "bohdan@example.com", "email_verified": true})
 	login("linked, no e-mail", 200, nil)
 	login("another subject with a linked user's e-mail", 401, map[string]any{"sub": "2", "email": "anna@example.com", "email_verified": true})
-	p.userinfo = `{"sub":"3","email":"bohdan@example.com","email_verified":true}`
-	login("userinfo of another subject", 401, map[string]any{"sub": "4"})
-	login("userinfo", 200, map[string]any{"sub": "3"})
-	asked := p.asked
-	login("linked by userinfo, which is not asked again", 200, map[string]any{"sub": "3"})
-	if p.asked != asked {
-		t.Error("userinfo is asked of who is linked")
+	login("a subject that nobody is linked to, without an e-mail", 401, map[string]any{"sub": "bohdan-1"})
+	if err := s.linkByHand("bohdan@example.com", "bohdan-1"); err != nil {
+		t.Fatal(err)
 	}
-	if !strings.HasPrefix(p.bearer, "Bearer ey") {
-		t.Errorf("userinfo was asked with %.10q", p.bearer)
+	login("linked by hand, without an e-mail", 200, map[string]any{"sub": "bohdan-1"})
+	if err := s.linkByHand("anna@example.com", "bohdan-1"); !errors.Is(err, auth.ErrLinked) {
+		t.Errorf("a subject is linked to two users: %v", err)
 	}
+	if err := s.linkByHand("bohdan@example.com", "bohdan-2"); err != nil {
+		t.Fatal(err)
+	}
+	login("the former subject, once another is linked by hand", 401, map[string]any{"sub": "bohdan-1"})
+	login("the latter", 200, map[string]any{"sub": "bohdan-2"})
 	p.rotate(t, "second")
 	login("rotated a moment after a fetch", 401, anna)
 	now = now.Add(10 * time.Second)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -80,9 +81,11 @@ func (s *Server) Import(feed fs.FS, name string, opt ImportOptions, out io.Write
 
 func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
 	skipped := map[string]int{} // by file
+	reasons := map[string]int{}
 	all := 0
 	opt.Skip = func(file string, line int, reason string) {
 		skipped[file]++
+		reasons[file+": "+quoted.ReplaceAllString(reason, "…")]++
 		all++
 		fmt.Fprintf(out, "%s:%d: %s\n", file, line, reason)
 	}
@@ -97,6 +100,9 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 		}
 		fmt.Fprintln(out)
 	}
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(out, "%d skipped of %s\n", reasons[reason], reason)
+	}
 	for _, d := range read.Decisions() {
 		fmt.Fprintln(out, d)
 	}
@@ -108,6 +114,8 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 		len(tables.Companies), len(tables.Cities), len(tables.Stops),
 		len(tables.Routes), len(tables.Trips), len(tables.Fares), counted(all, "row"))
 	switch {
+	case len(tables.Trips) == 0 && read.OnDemand():
+		return nil, errors.New("the feed has no usable trip: its stop times are on demand (GTFS Flex), and only those at fixed times are sold")
 	case len(tables.Trips) == 0:
 		return nil, fmt.Errorf("%w: it has no usable trip", gtfs.ErrNoFeed)
 	case opt.Strict && all > 0:
@@ -118,6 +126,9 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 	}
 	return &FeedRead{name, read, all}, nil
 }
+
+// quoted is the cell that a reason quotes: without it, rows that are skipped for the same reason are alike.
+var quoted = regexp.MustCompile(`"([^"\\]|\\.)*"`)
 
 // counted is a number of things: 1 row, 2 rows.
 func counted(n int, what string) string {

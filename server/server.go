@@ -368,7 +368,6 @@ func (s *Server) secret(name string) ([]byte, error) {
 // openIDP trusts the built-in provider, whose key it reads or makes, unless another one is configured.
 func (s *Server) openIDP() error {
 	if s.idp = s.cfg.IDP; s.idp != nil {
-		s.idp.Linked = s.linked
 		return nil
 	}
 	seed, err := s.secret(idpFile)

@@ -202,15 +202,6 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, func(w *wire.Writer) { writeSession(w, caller, ended) })
 }
 
-// linked tells whether a user is linked to an identity provider's subject.
-func (s *Server) linked(who *auth.Identity) (ok bool) {
-	s.st.Glance(func(st *State, _ time.Time) {
-		_, link, err := st.Accounts.Identify(who)
-		ok = err == nil && link == nil
-	})
-	return ok
-}
-
 // getSession answers GET /v2/auth/session, once what it shows is on disk: the session may just have been made.
 func (s *Server) getSession(w http.ResponseWriter, _ *http.Request, caller *auth.Principal) error {
 	if err := s.st.View(func(*State, time.Time) {}); err != nil {

@@ -80,9 +80,15 @@ func (f *Feed) Size() *schedule.Tables { return &f.out }
 // stay what they were.
 func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	f.finishCities(before)
-	slugs(f.out.Companies, before.Companies, func(x *schedule.Company) named { return named{x.ID, x.Name, &x.Slug} })
-	slugs(f.out.Cities, before.Cities, func(x *schedule.City) named { return named{x.ID, x.Name, &x.Slug} })
-	slugs(f.out.Routes, before.Routes, func(x *schedule.Route) named { return named{x.ID, x.Name, &x.Slug} })
+	slugs(f.out.Companies, before.Companies, func(x *schedule.Company) named {
+		return named{x.ID, x.Name, "", &x.Slug}
+	})
+	slugs(f.out.Cities, before.Cities, func(x *schedule.City) named {
+		return named{x.ID, x.Name, x.Names[schedule.EN], &x.Slug}
+	})
+	slugs(f.out.Routes, before.Routes, func(x *schedule.Route) named {
+		return named{x.ID, x.Name, x.Names[schedule.EN], &x.Slug}
+	})
 	return &f.out
 }
 
@@ -185,6 +191,9 @@ func (f *Feed) readFares() {
 		r.check(schedule.IsCurrency(fare.Currency), "currency_type", "is not three letters")
 		if !r.unused {
 			lines = append(lines, r.line)
+			if fare.Amount == 0 {
+				f.decided(r.file, r.line, "fares of 0.00: what they match is free")
+			}
 		}
 		keep(r, &fares, fare)
 	}
@@ -215,8 +224,16 @@ func (f *Feed) readFares() {
 			f.decided("fare_attributes.txt", lines[i], "fares without a rule, which match nothing: "+
 				"of a rule that was skipped it cannot be told whose it is")
 		default:
+			f.decided("fare_attributes.txt", lines[i], "fares without a rule, which match every ride that no other fare says more of")
 			f.out.Fares = append(f.out.Fares, x)
 		}
+	}
+	same := map[schedule.Fare]bool{} // but for the amount
+	for _, x := range f.out.Fares {
+		if x.Amount = 0; same[x] {
+			f.decided("", 0, "fares for what another fare is for as well: the cheapest counts, whoever it is meant for")
+		}
+		same[x] = true
 	}
 }
 
@@ -322,6 +339,10 @@ func (f *Feed) readTranslations() {
 	}
 	seen := map[key]bool{}
 	for r := range f.rows("translations.txt") {
+		if r.get("table_name") == "" {
+			f.decided(r.file, r.line, "translations without a table_name, as before 2020, which are not used")
+			continue
+		}
 		code, _, _ := strings.Cut(strings.ToLower(r.get("language")), "-")
 		language := slices.Index([]string{"uk", "pl", "cs", "en", "ru"}, code) // as schedule has them
 		if language < 0 {

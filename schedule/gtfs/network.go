@@ -135,7 +135,7 @@ func (f *Feed) readTrips() {
 	}
 	for r := range f.rows("stop_times.txt") {
 		if flexible(r) {
-			f.decided(r.file, r.line, "stop times on demand (GTFS Flex), which are not used")
+			f.decided(r.file, r.line, onDemand)
 			continue
 		}
 		trip := r.ref("trip_id", "trips.txt")

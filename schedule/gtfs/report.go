@@ -58,8 +58,12 @@ func (f *Feed) Notes() (list []string) {
 		note("areas with several stops: of a run, one row is shown for a pair of cities, from the stop that it leaves last "+
 			"to the one it reaches first: %s", sample(names))
 	}
+	if currencies := f.currencies(); len(currencies) > 0 {
+		note("currencies: %s; the public schedule asks for UAH, PLN, CZK, EUR and USD, partners for any",
+			strings.Join(currencies, ", "))
+	}
 	if n := f.unpriced(); n > 0 {
-		note("%d of %d routes have no fare at all: nothing is sold on them", n, len(f.out.Routes))
+		note("%d of %d routes have no fare at all, and are not sold; -fare-per-km prices them by distance", n, len(f.out.Routes))
 	}
 	for _, family := range ignoredFamilies {
 		if names := f.present(family.files); len(names) > 0 {
@@ -160,6 +164,24 @@ func (f *Feed) largeAreas() (list []string) {
 	}
 	return list
 }
+
+// currencies returns those of the fares.
+func (f *Feed) currencies() (list []string) {
+	for _, fare := range f.out.Fares {
+		if !slices.Contains(list, fare.Currency) {
+			list = append(list, fare.Currency)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// OnDemand reports whether the feed has stop times on demand, which are not used.
+func (f *Feed) OnDemand() bool {
+	return slices.ContainsFunc(f.decisions, func(d Decision) bool { return d.What == onDemand })
+}
+
+const onDemand = "stop times on demand (GTFS Flex), which are not used"
 
 // unpriced counts the routes that no fare can match, in a feed that has fares.
 func (f *Feed) unpriced() (n int) {

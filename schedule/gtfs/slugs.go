@@ -2,7 +2,6 @@ package gtfs
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -23,10 +22,11 @@ func slugOf(name string) string {
 	return strings.Join(strings.FieldsFunc(spelled, apart), "-")
 }
 
-// named is what gets a slug: Slug is what the feed gives, and then what it got.
+// named is what gets a slug: Slug is what the feed gives, and then what it got. English is what the name is called in
+// English, for names that cannot be spelled in ASCII.
 type named struct {
-	id, name string
-	slug     *string
+	id, name, english string
+	slug              *string
 }
 
 // slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the names.
@@ -50,12 +50,8 @@ func slugs[T any](rows, old []T, of func(*T) named) {
 			others = append(others, x)
 		}
 	}
-	// Who comes first does not depend on the order of rows.
-	byID := func(a, b named) int { return strings.Compare(a.id, b.id) }
-	slices.SortFunc(asking, byID)
-	slices.SortFunc(others, byID)
 	for _, x := range append(asking, others...) {
-		slug := cmp.Or(slugOf(*x.slug), slugOf(x.name), slugOf(x.id), "x")
+		slug := cmp.Or(slugOf(*x.slug), slugOf(x.name), slugOf(x.english), slugOf(x.id), "x")
 		unique := slug
 		for n := max(2, next[slug]); taken[unique]; n++ {
 			unique = slug + "-" + strconv.Itoa(n)

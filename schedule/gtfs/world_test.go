@@ -340,7 +340,7 @@ func TestReport(t *testing.T) {
 		"service from 2026-01-01 to 2026-12-31",
 		"names of stops that stand for several cities, being more than 30 km apart or in several time zones: Portland (2 cities, up to 4079 km apart)",
 		"areas with several stops: of a run, one row is shown for a pair of cities, from the stop that it leaves last to the one it reaches first: Xray (2 stops)",
-		"1 of 1 routes have no fare at all: nothing is sold on them",
+		"1 of 1 routes have no fare at all, and are not sold; -fare-per-km prices them by distance",
 		"ignored: fare_products.txt (GTFS Fares v2; fares are read from fare_attributes.txt and fare_rules.txt)",
 		"ignored: booking_rules.txt (GTFS Flex; only stops at fixed times are read)",
 		"ignored: notes.txt, shapes.txt (not used by Waybill)",

@@ -76,7 +76,6 @@ var verbs = []verb{
 		{"idp-audience", "", "the `audience` of its ID tokens: this service's client id there"},
 		{"idp-jwks", "", "the `file or URL` of its key set"},
 		{"idp-email-claim", "", "the `claim` that holds the e-mail, instead of email"},
-		{"idp-userinfo", "", "the `URL` to ask for the e-mail that an ID token lacks; the token is shown there"},
 		{"provider-url", "", "the `URL` that is asked to confirm each ticket that is paid or booked; without it they are confirmed at once"},
 		{"messenger-url", "", "the `URL` that is told what to send to passengers' phones; without it nothing"},
 		{"smtp", "", "the mail server, `HOST:PORT`; without it e-mails to passengers become files in DIR/outbox"},
@@ -112,6 +111,8 @@ var verbs = []verb{
 		{"first-name", "", "a new user's first `name`"},
 		{"last-name", "", "a new user's last `name`"},
 		{"company", "", "the `slug` of the company"},
+		{"idp-subject", "", "link the user to this `sub` of the identity provider, whose ID tokens then need no e-mail"},
+		{"idp-issuer", "", "the `issuer` of the subject; without it that of the running server, or else the first that vouches for it"},
 		{"role", "", "`ADMIN`, who may do everything of the company, or VIEWER, who may sign in"}}},
 	{"user remove", "EMAIL", "removes a user and ends the user's sessions", admin("user-remove", "email"), nil},
 	{"forget", "", "erases names, e-mail addresses and phones from state, journal, snapshots and reports", admin("forget"), []option{

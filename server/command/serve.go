@@ -53,12 +53,12 @@ func (c *call) serve() (code int, err error) {
 	stderr := &gathered{to: c.Stderr}
 	defer stderr.flush()
 	cfg.Log = c.logger(stderr, level)
-	provider := idp.Config{JWKS: c.text("idp-jwks"), UserInfo: c.text("idp-userinfo"), Provider: auth.Provider{
+	provider := idp.Config{JWKS: c.text("idp-jwks"), Provider: auth.Provider{
 		Issuer: c.text("idp-issuer"), Audience: c.text("idp-audience"), EmailClaim: c.text("idp-email-claim")}}
 	if provider != (idp.Config{}) {
 		provider.Log = cfg.Log
 		if cfg.IDP, err = idp.New(provider); err != nil {
-			return exitUsage, fmt.Errorf("-idp-issuer, -idp-audience, -idp-jwks, -idp-userinfo: %w", err)
+			return exitUsage, fmt.Errorf("-idp-issuer, -idp-audience, -idp-jwks: %w", err)
 		}
 	}
 	if err := c.peers(&cfg); err != nil {

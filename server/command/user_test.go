@@ -72,7 +72,7 @@ func TestProviderFlags(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 2, "must all be given", "serve", "-idp-issuer", "https://sso.example.com")
 	want(t, 2, "must all be given", "serve", "-idp-issuer", "https://sso.example.com", "-idp-audience", "x")
-	want(t, 2, "must all be given", "serve", "-idp-userinfo", "https://sso.example.com/userinfo")
+	want(t, 2, "must all be given", "serve", "-idp-jwks", "https://sso.example.com/keys")
 	want(t, 2, "not an http", "serve", "-idp-issuer", "https://sso.example.com", "-idp-audience", "x", "-idp-jwks", "ftp://sso.example.com/keys")
 	s := serve(t, "-data", dir, "-idp-issuer", "https://sso.example.com", "-idp-audience", "x", "-idp-jwks", filepath.Join(dir, "keys.json"))
 	defer s.stop()

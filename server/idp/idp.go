@@ -1,5 +1,5 @@
-// Package idp fetches what an identity provider publishes, and only from the addresses it is given: its key set, from
-// a file or a URL, and what it says of a user. Package auth decides what is made of it.
+// Package idp fetches the key set that an identity provider publishes, from a file or a URL, and only from there.
+// Package auth decides what is made of it.
 package idp
 
 import (
@@ -29,16 +29,12 @@ const (
 // Config names an identity provider (contract §9).
 type Config struct {
 	auth.Provider
-	JWKS     string // file or http(s) URL of its key set
-	UserInfo string // URL of its userinfo endpoint, asked when an ID token has no e-mail; "" is none
-	Log      *slog.Logger
+	JWKS string // file or http(s) URL of its key set
+	Log  *slog.Logger
 }
 
 // Client verifies the ID tokens of one provider.
 type Client struct {
-	// Linked, unless nil, tells whom an e-mail is not needed for: userinfo is not asked of them.
-	Linked func(*auth.Identity) bool
-
 	cfg  Config
 	http http.Client
 	keys atomic.Pointer[auth.KeySet] // the last good set; nil before the first
@@ -49,12 +45,10 @@ type Client struct {
 
 // New makes a client. It fetches nothing yet.
 func New(cfg Config) (*Client, error) {
-	for i, address := range []string{cfg.JWKS, cfg.UserInfo} {
-		u, err := url.Parse(address)
-		wrong := err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http"
-		if wrong && (strings.Contains(address, "://") || i == 1 && address != "") { // a key set may be a file
-			return nil, fmt.Errorf("idp: %q is not an http or https URL", address)
-		}
+	u, err := url.Parse(cfg.JWKS)
+	fetched := strings.Contains(cfg.JWKS, "://") // else it is a file
+	if fetched && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		return nil, fmt.Errorf("idp: %q is not an http or https URL", cfg.JWKS)
 	}
 	if cfg.Issuer == "" || cfg.Audience == "" || cfg.JWKS == "" {
 		return nil, errors.New("idp: issuer, audience and key set must all be given")
@@ -71,6 +65,9 @@ func Development(keys *auth.KeySet) *Client {
 	return c
 }
 
+// Issuer returns the provider's name, as its ID tokens have it.
+func (c *Client) Issuer() string { return c.cfg.Issuer }
+
 // Verify checks an ID token at an instant. Keys are fetched when there are none, when they are old, and when the
 // token's is not among them. The error is auth.ErrCredentials.
 func (c *Client) Verify(ctx context.Context, token string, now time.Time) (who *auth.Identity, err error) {
@@ -86,15 +83,6 @@ func (c *Client) Verify(ctx context.Context, token string, now time.Time) (who *
 			break
 		}
 	}
-	if err == nil && who.Email == "" && c.cfg.UserInfo != "" && (c.Linked == nil || !c.Linked(who)) {
-		answer, failed := c.get(ctx, c.cfg.UserInfo, token)
-		if failed == nil {
-			failed = who.UserInfo(answer, c.cfg.Provider)
-		}
-		if failed != nil {
-			c.cfg.Log.Warn("the identity provider's userinfo is of no use", "err", failed)
-		}
-	}
 	return who, err
 }
 
@@ -106,7 +94,7 @@ func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 		return
 	}
 	c.tried.Store(now.UnixMilli())
-	text, err := c.get(context.WithoutCancel(ctx), c.cfg.JWKS, "")
+	text, err := c.get(context.WithoutCancel(ctx), c.cfg.JWKS)
 	if err == nil {
 		var keys *auth.KeySet
 		if keys, err = auth.ParseKeySet(text); err == nil {
@@ -121,8 +109,8 @@ func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 // since is how long ago keys were last fetched.
 func (c *Client) since(now time.Time) time.Duration { return now.Sub(time.UnixMilli(c.tried.Load())) }
 
-// get reads a file, or what a URL answers to the bearer of a token.
-func (c *Client) get(ctx context.Context, address, bearer string) ([]byte, error) {
+// get reads a file, or what a URL answers.
+func (c *Client) get(ctx context.Context, address string) ([]byte, error) {
 	if !strings.Contains(address, "://") {
 		f, err := os.Open(address)
 		if err != nil {
@@ -136,9 +124,6 @@ func (c *Client) get(ctx context.Context, address, bearer string) ([]byte, error
 		return nil, err
 	}
 	r.Header.Set("Accept", "application/json")
-	if bearer != "" {
-		r.Header.Set("Authorization", "Bearer "+bearer)
-	}
 	resp, err := c.http.Do(r)
 	if err != nil {
 		return nil, err
