@@ -130,6 +130,8 @@ type (
 		Refund   int64  `json:"refund"` // minor units
 		Grace    bool   `json:"grace"`  // within the grace: all of it, whatever the rules
 		Terms    []Term `json:"terms"`
+		// Sends names what is to be sent to the passenger, as Settled.Sends does.
+		Sends []string `json:"sends,omitempty"`
 	}
 	// Term is the refund rule that applied to a leg; without one nothing comes back.
 	Term struct {

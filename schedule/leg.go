@@ -126,8 +126,13 @@ func (t *Timetable) Form(trip int32) *Form {
 	// Where a row stands in its table does not show.
 	f.Route.Company, f.Bus.Company = 0, 0
 	for i, s := range t.StopsOf(trip) {
-		call := FormStop{Stop: t.Stops[s], City: t.Cities[t.Stops[s].City], Arr: int32(t.arr(trip, int16(i))), Dep: int32(t.dep(trip, int16(i)))}
-		call.City.Names, call.City.Area, call.Stop.City = Names{}, false, 0
+		call := FormStop{
+			Stop: t.Stops[s], City: t.Cities[t.Stops[s].City],
+			Arr: int32(t.arr(trip, int16(i))), Dep: int32(t.dep(trip, int16(i))),
+		}
+		// What no ticket shows does not make a form another one.
+		call.City.Names, call.City.Area = Names{}, false
+		call.Stop.Names, call.Stop.City = Names{}, 0
 		f.Stops = append(f.Stops, call)
 	}
 	data := f.Encode()

@@ -80,6 +80,7 @@ type Stop struct {
 	Station  bool    `json:"station,omitempty"`  // a station or a part of one
 	Parent   string  `json:"parent,omitempty"`   // the id of the station it is part of
 	FareZone string  `json:"fareZone,omitempty"` // "" in none
+	Names    Names   `json:"names,omitzero"`     // translations of Place
 }
 
 // Route is a line that a company runs.

@@ -277,8 +277,8 @@ func (t *Timetable) Seats(trip int32) int {
 	return DefaultSeats
 }
 
-// or gives the name in a language, or else the name as the feed has it.
-func (n *Names) or(name string, lang Language) string {
+// Or returns the name in a language, or else the name as the feed has it.
+func (n *Names) Or(name string, lang Language) string {
 	if lang >= 0 && n[lang] != "" {
 		return n[lang]
 	}
@@ -288,11 +288,11 @@ func (n *Names) or(name string, lang Language) string {
 // RouteName gives what a trip's route is called in a language: its name, or else the trip's first and last city.
 func (t *Timetable) RouteName(trip int32, lang Language) string {
 	if r := t.Route(trip); r.Name != "" {
-		return r.Names.or(r.Name, lang)
+		return r.Names.Or(r.Name, lang)
 	}
 	stops := t.StopsOf(trip)
 	first, last := &t.Cities[t.Stops[stops[0]].City], &t.Cities[t.Stops[stops[len(stops)-1]].City]
-	return first.Names.or(first.Name, lang) + " – " + last.Names.or(last.Name, lang)
+	return first.Names.Or(first.Name, lang) + " – " + last.Names.Or(last.Name, lang)
 }
 
 // FindCities gives, in the order of names, a country's cities with a text in any of their names, folded; "" is any.

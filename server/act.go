@@ -59,7 +59,9 @@ func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.
 			list, err := st.Bookings.Cancel(now, sel, requestID(r))
 			for _, e := range list {
 				e.Retry = try.last
-				for _, t := range e.Tickets {
+				for i := range e.Tickets {
+					t := &e.Tickets[i]
+					t.Sends = st.Bookings.Contacts(t.ID, s.messenger != nil)
 					events = append(events, unnoticed(st, now, t.ID)...)
 				}
 				events = append(events, e)

@@ -39,6 +39,7 @@ func follow(s *State, at store.Stamp, e Event) {
 		partner := s.partnerOf(e.Booking)
 		s.feed(partner).add(at, len(e.Tickets))
 		s.Retries.note(at, partner, e.Retry)
+		s.Outbox.addCanceled(at, e)
 	case *booking.TicketsUncompleted:
 		s.feed(s.partnerOf(e.Booking)).add(at, len(e.Tickets))
 	case *booking.CarrierSet:

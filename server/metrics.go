@@ -21,8 +21,9 @@ type counts struct {
 	routes                    map[string]*routeCounts // by pattern; none comes to it later
 	lines, bytes              atomic.Uint64           // of the journal
 	syncs, batches            *histogram
-	snapshots, sent           atomic.Uint64 // sent are messages to passengers
-	snapshotSize, snapshotted atomic.Int64  // bytes, and Unix milliseconds, of the last
+	snapshots, sent           atomic.Uint64        // sent are messages to passengers
+	failed                    [lanes]atomic.Uint64 // attempts to send one, by peer
+	snapshotSize, snapshotted atomic.Int64         // bytes, and Unix milliseconds, of the last
 
 	counting sync.Mutex
 	counted  time.Time
@@ -129,9 +130,13 @@ func (s *Server) getMetrics(w http.ResponseWriter, _ *http.Request) error {
 		return err
 	}
 	var waiting, parked int
-	if err := s.st.View(func(st *State, _ time.Time) {
+	var oldest time.Duration
+	if err := s.st.View(func(st *State, now time.Time) {
 		parked = st.Outbox.parked
 		waiting = len(st.Outbox.messages) - parked
+		if since, ok := st.Outbox.oldest(); ok {
+			oldest = now.Sub(since)
+		}
 	}); err != nil {
 		return err
 	}
@@ -145,6 +150,11 @@ func (s *Server) getMetrics(w http.ResponseWriter, _ *http.Request) error {
 	x.family("waybill_outbox_messages", "gauge", "Messages to passengers that are not sent, by state.")
 	x.printf("waybill_outbox_messages{state=\"waiting\"} %d\nwaybill_outbox_messages{state=\"parked\"} %d\n", waiting, parked)
 	x.single("waybill_outbox_sent_total", "counter", "Messages to passengers that were sent.", s.counts.sent.Load())
+	x.family("waybill_outbox_failed_attempts_total", "counter", "Attempts to send a message to a passenger that failed, by peer.")
+	for lane, peer := range laneNames {
+		x.printf("waybill_outbox_failed_attempts_total{peer=%q} %d\n", peer, s.counts.failed[lane].Load())
+	}
+	x.single("waybill_outbox_oldest_message_age_seconds", "gauge", "How long the oldest message that waits has waited.", oldest.Seconds())
 	writeProcess(x)
 	sendBody(w, http.StatusOK, metricsType, x.Writer)
 	return nil

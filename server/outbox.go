@@ -10,17 +10,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"waybill/booking"
 	"waybill/server/outbound"
-	"waybill/server/wire"
 	"waybill/store"
 )
 
-// The outbox: what passengers are told once a ticket is paid or booked. The ticket's line says what is to be sent, so
-// that nothing is lost and nothing is sent that was not committed; another line says how it ended. In between a
-// message is sent at least once: after a crash maybe again, under the same id.
+// The outbox: what passengers are told once a ticket is paid, booked, canceled or refunded. The ticket's line says what
+// is to be sent, so that nothing is lost and nothing is sent that was not committed; another line says how it ended. In
+// between a message is sent at least once: after a crash maybe again, under the same id.
 
 // message is one e-mail, or one text to a phone. It is immutable.
 type message struct {
@@ -37,6 +37,7 @@ type outbox struct {
 	messages map[string]*message
 	byTicket map[booking.ID]map[string]bool // the ids of a ticket's messages
 	parked   int                            // of them
+	waiting  agenda                         // those that are not parked, by since when; the first is one of them
 	sending  bool                           // a server has taken those there were
 	fresh    []string                       // those it has yet to take
 }
@@ -48,11 +49,32 @@ func (o *outbox) put(m *message) {
 		o.byTicket[m.Ticket] = map[string]bool{}
 	}
 	o.byTicket[m.Ticket][m.ID] = true
-	switch {
-	case m.Parked != "":
+	if m.Parked != "" {
 		o.parked++
-	case o.sending:
+		return
+	}
+	heap.Push(&o.waiting, attemptAt{m.At, m.ID})
+	if o.sending {
 		o.fresh = append(o.fresh, m.ID)
+	}
+}
+
+// oldest returns since when the message that has waited longest waits; false where none does.
+func (o *outbox) oldest() (since time.Time, ok bool) {
+	if len(o.waiting) == 0 {
+		return since, false
+	}
+	return o.waiting[0].at, true
+}
+
+// trim takes those off the front of waiting that do not wait any more.
+func (o *outbox) trim() {
+	for len(o.waiting) > 0 {
+		m := o.messages[o.waiting[0].id]
+		if m != nil && m.Parked == "" && m.At.Equal(o.waiting[0].at) {
+			return
+		}
+		heap.Pop(&o.waiting)
 	}
 }
 
@@ -69,6 +91,7 @@ func (o *outbox) remove(id string) {
 	if len(o.byTicket[m.Ticket]) == 0 {
 		delete(o.byTicket, m.Ticket)
 	}
+	o.trim()
 }
 
 // removeOf removes the messages of a ticket.
@@ -93,11 +116,27 @@ func (o *outbox) take() (list []*message) {
 	return list
 }
 
+// add takes in the messages of a ticket that was paid or booked.
 func (o *outbox) add(at store.Stamp, e *booking.Settled, action booking.Action) {
 	for i, to := range e.Sends {
-		id := strconv.FormatUint(at.Seq, 10) + "-" + strconv.Itoa(i+1)
-		o.put(&message{ID: id, Ticket: e.Ticket, Action: action, To: to, At: at.Time})
+		o.put(&message{ID: messageID(at, i+1), Ticket: e.Ticket, Action: action, To: to, At: at.Time})
 	}
+}
+
+// addCanceled takes in the messages of tickets that were canceled or refunded.
+func (o *outbox) addCanceled(at store.Stamp, e *booking.TicketsCanceled) {
+	n := 0
+	for _, t := range e.Tickets {
+		for _, to := range t.Sends {
+			n++
+			o.put(&message{ID: messageID(at, n), Ticket: t.ID, Action: booking.Cancel, To: to, At: at.Time})
+		}
+	}
+}
+
+// messageID names the n-th message of a line.
+func messageID(at store.Stamp, n int) string {
+	return strconv.FormatUint(at.Seq, 10) + "-" + strconv.Itoa(n)
 }
 
 // The events of the outbox.
@@ -180,6 +219,9 @@ const (
 	toMessenger
 	lanes
 )
+
+// laneNames are what metrics call them.
+var laneNames = [lanes]string{toMailServer: "mail", toMessenger: "messenger"}
 
 // laneOf returns the lane of a message.
 func laneOf(m *message) int {
@@ -287,18 +329,25 @@ func (s *Server) deliver(id string) (x result) {
 			b, t = st.Bookings.AnyTicket(m.Ticket)
 		}
 	}); err != nil || m == nil || m.Parked != "" {
+		s.tries.forget(id)
 		return x
 	}
 	age, err := now.Sub(m.At), s.sendMessage(m, b, t)
+	if err != nil && s.base.Err() != nil {
+		return x // it was broken off
+	}
+	if err != nil {
+		s.counts.failed[laneOf(m)].Add(1)
+	}
 	switch {
 	case err == nil:
 		s.counts.sent.Add(1)
+		s.tries.forget(id)
 		return result{sent: m}
-	case s.base.Err() != nil:
-		return x // it was broken off
 	case errors.Is(err, outbound.ErrRefused), age >= outboxLife:
 		s.log.Warn("a message is parked; waybill outbox retry tries it again", "message", id, "err", err)
 		if err = s.park(&MessageParked{id, err.Error()}); err == nil {
+			s.tries.forget(id)
 			return x
 		}
 	default:
@@ -307,7 +356,54 @@ func (s *Server) deliver(id string) (x result) {
 	// A tenth more or less, so that what failed together does not come back together.
 	wait := min(max(age, firstRetry), maxRetry)
 	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(id)))%200-100)
-	return result{again: attemptAt{now.Add(min(wait, max(outboxLife-age, firstRetry))), id}}
+	next := now.Add(min(wait, max(outboxLife-age, firstRetry)))
+	s.tries.failed(id, err, next)
+	return result{again: attemptAt{next, id}}
+}
+
+// tries is what is known of the attempts to send messages that wait, until a restart.
+type tries struct {
+	mu   sync.Mutex
+	byID map[string]tried
+}
+
+// tried is what became of a message so far.
+type tried struct {
+	attempts int
+	err      error     // of the last
+	next     time.Time // when it is tried again
+}
+
+func (t *tries) failed(id string, err error, next time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byID == nil {
+		t.byID = map[string]tried{}
+	}
+	t.byID[id] = tried{t.byID[id].attempts + 1, err, next}
+}
+
+func (t *tries) forget(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.byID, id)
+}
+
+// why says in words why a message waits.
+func (s *Server) why(m *message) string {
+	s.tries.mu.Lock()
+	known, ok := s.tries.byID[m.ID]
+	s.tries.mu.Unlock()
+	switch {
+	case ok:
+		return fmt.Sprintf("%s failed, the last with %q; the next is at %s",
+			counted(known.attempts, "attempt"), known.err, known.next.UTC().Format(time.RFC3339))
+	case s.cfg.Verb:
+		return "no server is running; the next start sends it"
+	case laneOf(m) == toMessenger && s.messenger == nil:
+		return "the server has no -messenger-url"
+	}
+	return "it is not tried yet"
 }
 
 // park journals that a message is parked, unless its passenger was forgotten meanwhile.
@@ -350,81 +446,21 @@ func (s *Server) recordSent(list []*message) error {
 	return err
 }
 
-// sendMessage sends a message to its passenger.
-func (s *Server) sendMessage(m *message, b *booking.Booking, t *booking.Ticket) error {
-	_, _, email, phones := t.Passenger.Fields()
-	id, text := t.ID.String()+"."+m.ID, newNews(m, b, t)
-	if n, isPhone := strings.CutPrefix(m.To, phoneTo); isPhone {
-		at, _ := strconv.Atoi(n)
-		switch {
-		case at < 1 || at > len(phones):
-			return errNobody
-		case s.messenger == nil:
-			return errors.New("there is no -messenger-url")
-		}
-		var w wire.Writer
-		w.Record("", "id", id, "phone", phones[at-1], "text", text.short(), "bookingId", b.ID.String(), "ticketId", t.ID.String())
-		return s.messenger.Post(s.base, id, w.B)
-	}
-	if email == "" {
-		return errNobody
-	}
-	letter := outbound.Message(s.cfg.Mail.From, email, text.subject(), text.letter(), id, m.At)
-	if s.mailer != nil {
-		return s.mailer.Send(s.base, email, letter)
-	}
-	return store.PublishText(s.cfg.FS, outboxDir, id+outboxFile, letter)
-}
-
-var errNobody = fmt.Errorf("the ticket has no such address: %w", outbound.ErrRefused)
-
-// news is what a passenger is told, in English and in Ukrainian.
-type news struct{ done, doneUK, name, way, leaves, place, seats, price, ticket, booking string }
-
-func newNews(m *message, b *booking.Booking, t *booking.Ticket) news {
-	legs := t.Itinerary()
-	first, last := &legs[0], &legs[len(legs)-1]
-	from, to := &first.Run.Form.Stops[first.From], &last.Run.Form.Stops[last.To]
-	name, surname, _, _ := t.Passenger.Fields()
-	n := news{
-		"paid", "оплачено", name + " " + surname, from.City.Name + " – " + to.City.Name,
-		t.Departure().In(time.FixedZone("", int(first.Run.Offsets[first.From]))).Format("2006-01-02 15:04"), from.Stop.Place,
-		labels(legs), hundredths(t.Price()).String() + " " + string(t.Currency[:]), t.ID.String(), b.ID.String(),
-	}
-	if m.Action == booking.Book {
-		n.done, n.doneUK = "booked", "заброньовано"
-	}
-	return n
-}
-
-func (n news) subject() string {
-	return "Your ticket is " + n.done + " / Ваш квиток " + n.doneUK + ": " + n.way + ", " + n.leaves
-}
-
-func (n news) short() string {
-	return fmt.Sprintf("Ticket %s: %s, %s, seat %s. Квиток %s: %s, %s, місце %s.", n.done, n.way, n.leaves, n.seats, n.doneUK, n.way, n.leaves, n.seats)
-}
-
-func (n news) letter() string {
-	const form = "%s, %s\n\n%s\n%s: %s, %s\n%s: %s\n%s: %s\n%s: %s\n%s: %s\n"
-	return fmt.Sprintf(form+"\n"+form, n.name, "your ticket is "+n.done+".", n.way, "Departure", n.leaves, n.place,
-		"Seat", n.seats, "Price", n.price, "Ticket", n.ticket, "Booking", n.booking,
-		n.name, "ваш квиток "+n.doneUK+".", n.way, "Відправлення", n.leaves, n.place,
-		"Місце", n.seats, "Ціна", n.price, "Квиток", n.ticket, "Бронювання", n.booking)
-}
-
-// adminOutboxList lists the messages that are not sent yet.
+// adminOutboxList lists the messages that are not sent yet, the oldest first, and says why.
 func (s *Server) adminOutboxList(*Act) (string, error) {
 	var list []*message
 	err := s.st.View(func(st *State, _ time.Time) { list = slices.Collect(maps.Values(st.Outbox.messages)) })
 	slices.SortFunc(list, func(a, b *message) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
 	var out strings.Builder
 	for _, m := range list {
-		state := "waiting"
-		if m.Parked != "" {
-			state = "parked: " + m.Parked
+		state := "parked: " + m.Parked
+		if m.Parked == "" {
+			state = "waiting: " + s.why(m)
 		}
 		fmt.Fprintf(&out, "%s  since %s  %s of ticket %s, %s  %s\n", m.ID, m.At.Format(time.RFC3339), m.To, m.Ticket, m.Action, state)
+	}
+	if len(list) == 1 {
+		return out.String() + "1 message is not sent", err
 	}
 	return fmt.Sprintf("%s%d messages are not sent", &out, len(list)), err
 }
@@ -446,5 +482,8 @@ func (s *Server) adminOutboxRetry(a *Act) (string, error) {
 		return e, nil
 	})
 	wake(s.posted)
+	if retried == 1 {
+		return "1 message is tried again", err
+	}
 	return fmt.Sprintf("%d messages are tried again", retried), err
 }

@@ -286,8 +286,20 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 		s, key := demoServer(t, cfg)
 		ticket := payForOne(t, s, key)
 		time.Sleep(71*time.Hour + 59*time.Minute)
-		if list := outboxList(t, s); !strings.Contains(list, "email of ticket "+ticket+", pay  waiting") {
+		list := outboxList(t, s)
+		if !strings.Contains(list, "email of ticket "+ticket+", pay  waiting: ") ||
+			!strings.Contains(list, "attempts failed, the last with \"outbound: mail: connect: ") ||
+			!strings.HasSuffix(list, "1 message is not sent") {
 			t.Error(list)
+		}
+		page := metricsOf(t, s)
+		for _, want := range []string{
+			"waybill_outbox_oldest_message_age_seconds 259140\n", `waybill_outbox_failed_attempts_total{peer="mail"} 26`,
+			"waybill_outbox_failed_attempts_total{peer=\"messenger\"} 0\n",
+		} {
+			if !strings.Contains(page, want) {
+				t.Errorf("the metrics lack %q", want)
+			}
 		}
 		time.Sleep(10 * time.Minute)
 		if list := outboxList(t, s); !strings.Contains(list, "parked: outbound: ") || strings.Contains(list, "lesia") {

@@ -50,7 +50,7 @@ func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
 	without := func(names ...string) cmp.Option {
 		return cmp.FilterPath(func(path cmp.Path) bool { return slices.Contains(names, path.Last().String()) }, cmp.Ignore())
 	}
-	derived := []string{".timetable", ".use", ".known", ".holds", ".noticed", ".fresh", ".sending", ".changed", ".aging"}
+	derived := []string{".timetable", ".use", ".known", ".holds", ".noticed", ".fresh", ".sending", ".changed", ".aging", ".waiting"}
 	if thawed {
 		derived = append(derived, ".sold")
 	}

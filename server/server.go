@@ -109,6 +109,7 @@ type Server struct {
 	ordered    chan struct{}      // wakes the queue of reports
 	moved      chan struct{}      // wakes who waits for an instant: the clock was moved
 	posted     chan struct{}      // wakes the outbox
+	tries      tries              // of its messages
 	background sync.WaitGroup     // what comes to an end by itself
 	queue      sync.WaitGroup     // what runs until stop
 	stop       context.CancelFunc // ends what runs in the background

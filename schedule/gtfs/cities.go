@@ -76,7 +76,8 @@ func (f *Feed) readStopRows() (stops []stopRow) {
 		s := stopRow{
 			Stop: schedule.Stop{
 				ID: id, Parent: r.get("parent_station"), Station: kind == "1", City: -1, FareZone: r.get("zone_id"),
-				Place: r.get("stop_name"), Platform: cmp.Or(r.get("waybill_platform"), r.get("platform_code")),
+				Place: r.get("stop_name"), Names: f.names("stops", "stop_name", id, r.get("stop_name")),
+				Platform: cmp.Or(r.get("waybill_platform"), r.get("platform_code")),
 			},
 			zone: f.zone(r, "stop_timezone"), country: strings.ToUpper(r.get("waybill_country")),
 			located: r.get("stop_lat") != "" || r.get("stop_lon") != "", line: r.line,
@@ -111,7 +112,10 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 		if s.City < 0 {
 			s.City = top.City
 		}
-		s.Place, s.Station = cmp.Or(s.Place, top.Place), s.Station || top.Station
+		if s.Place == "" {
+			s.Place, s.Names = top.Place, top.Names
+		}
+		s.Station = s.Station || top.Station
 		s.zone, s.country = cmp.Or(s.zone, top.zone), cmp.Or(s.country, top.country)
 	}
 	if !s.located {

@@ -58,6 +58,9 @@ func TestSubjectAndTextArriveAsTheyWere(t *testing.T) {
 		{"Plain", "no line end", "no line end\r\n"},
 		{"Plain", "CRLF\r\nand CR\rand LF\n", "CRLF\r\nand CR\r\nand LF\r\n"},
 		{"Plain", "a space at the end \n\tand a tab\t", "a space at the end \r\n\tand a tab\t\r\n"},
+		{strings.Repeat("A plain subject that is long ", 8), "x", "x\r\n"},
+		{"=?utf-8?b?0Jo=?=", "x", "x\r\n"},
+		{strings.Repeat("\U0001f68c", 40), "x", "x\r\n"},
 		{long, long + "\nFrom here\n" + long, long + "\r\nFrom here\r\n" + long + "\r\n"},
 	} {
 		message := Message(from, lesia, c.subject, c.text, "1", noon)
@@ -65,7 +68,7 @@ func TestSubjectAndTextArriveAsTheyWere(t *testing.T) {
 			t.Errorf("%q %q arrive as %q %q", c.subject, c.text, subject, text)
 		}
 		for line := range strings.SplitSeq(strings.TrimSuffix(string(message), "\r\n"), "\r\n") {
-			if len(line) > 100 || strings.ContainsAny(line, "\r\n") || strings.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
+			if len(line) > 76 || strings.ContainsAny(line, "\r\n") || strings.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
 				t.Errorf("the line %q", line)
 			}
 		}

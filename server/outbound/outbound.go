@@ -13,11 +13,11 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"mime/quotedprintable"
 	"net"
 	"net/http"
@@ -29,6 +29,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // ErrRefused is wrapped by errors where the peer said no for good (HTTP 4xx but 408, 425 and 429; SMTP 5yz): asking
@@ -232,17 +233,61 @@ func domain(address string) string { return address[strings.LastIndexByte(addres
 // gets it twice sees that by its Message-ID. No input adds a header.
 func Message(from, to, subject, text, id string, at time.Time) []byte {
 	value := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace
-	// A long subject becomes several encoded words, one a line, as a line may have 998 bytes.
-	subject = strings.ReplaceAll(mime.BEncoding.Encode("utf-8", value(subject)), "?= =?", "?=\r\n =?")
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "From: %s\r\nTo: %s\r\nSubject: %s\r\n", value(from), value(to), subject)
-	fmt.Fprintf(&b, "Date: %s\r\nMessage-ID: <%s@%s>\r\n", at.UTC().Format(time.RFC1123Z), value(id), value(domain(from)))
+	writeField(&b, "From", value(from))
+	writeField(&b, "To", value(to))
+	writeSubject(&b, value(subject))
+	writeField(&b, "Date", at.UTC().Format(time.RFC1123Z))
+	writeField(&b, "Message-ID", "<"+value(id)+"@"+value(domain(from))+">")
 	b.WriteString("MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n")
 	b.WriteString("Auto-Submitted: auto-generated\r\n\r\n") // no vacation notice answers that (RFC 3834)
 	w := quotedprintable.NewWriter(&b)                      // which makes every line end CRLF
 	io.WriteString(w, strings.TrimSuffix(text, "\n")+"\n")
 	w.Close()
 	return b.Bytes()
+}
+
+const maxHeaderLine = 76 // characters of a header's line (RFC 2047, 2)
+
+// writeField writes a field of the header that has no place to break but before its value.
+func writeField(b *bytes.Buffer, name, value string) {
+	if len(name)+len(": ")+len(value) > maxHeaderLine {
+		name += ":\r\n"
+	} else {
+		name += ":"
+	}
+	b.WriteString(name + " " + value + "\r\n")
+}
+
+// writeSubject writes the subject: as it is where it is ASCII and short, else as encoded words (RFC 2047), one a line.
+func writeSubject(b *bytes.Buffer, subject string) {
+	const name = "Subject: "
+	plain := !strings.ContainsFunc(subject, func(c rune) bool { return c < ' ' || c > '~' })
+	if plain && !strings.Contains(subject, "=?") && len(name)+len(subject) <= maxHeaderLine {
+		b.WriteString(name + subject + "\r\n")
+		return
+	}
+	const start, end = "=?utf-8?b?", "?="
+	most := (maxHeaderLine - len(name) - len(start) - len(end)) / 4 * 3 // bytes in a word, also on the first line
+	separator := name
+	for subject != "" {
+		n := wordEnd(subject, most)
+		b.WriteString(separator + start + base64.StdEncoding.EncodeToString([]byte(subject[:n])) + end + "\r\n")
+		subject = subject[n:]
+		separator = " "
+	}
+}
+
+// wordEnd returns how many bytes of a text an encoded word takes that has room for so many: no word ends within a
+// character.
+func wordEnd(text string, most int) int {
+	if len(text) <= most {
+		return len(text)
+	}
+	for most > 1 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return most
 }
 
 // failed is the error of a step: with the code of an answer, or, without one (0), of what befell the connection. Other

@@ -1,0 +1,200 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net/http/httptest"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// letters reads the e-mails that became files, by what they are about: the subject up to the slash.
+func letters(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "outbox/*.eml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := mail.ReadMessage(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		about, _, _ := strings.Cut(subject, " /")
+		list[about] = subject + "\n\n" + strings.ReplaceAll(string(body), "\r\n", "\n")
+	}
+	return list
+}
+
+// bookForLesia books a journey and returns the booking's id.
+func bookForLesia(t *testing.T, s *Server, key, query string) (id string, ticket string) {
+	t.Helper()
+	body := `{"offerId":"` + anOffer(t, s, key, query) + `","currency":"EUR","passengers":[` +
+		`{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}]}`
+	b := call(t, s, key, "POST", "/v2/bookings", body).Data.Booking
+	return b.ID, b.Tickets[0].ID
+}
+
+// TestLetters: the passenger is told of each leg's carrier, route, boarding and alighting with place and local times,
+// change and seat, in Ukrainian by the names that the feed translates; of a refund, what comes back.
+func TestLetters(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), MaxTransfers: 1})
+		defer s.Close()
+		b, ticket := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
+		for _, action := range []string{"book", "pay", "cancel"} {
+			if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.status != 200 {
+				t.Fatalf("%s: %+v", action, a)
+			}
+		}
+		b2, _ := bookForLesia(t, s, key, bukovel)
+		call(t, s, key, "POST", "/v2/bookings/"+b2+"/cancel", "")
+		time.Sleep(time.Second)
+		list := letters(t, dir)
+		if len(list) != 4 {
+			t.Fatalf("%d letters, want 4: %q", len(list), list)
+		}
+		const journey = `
+Carrier: Zorevia Lines
+Route: Kharkiv – Kyiv – Warsaw – Berlin
+Departure: 2026-11-25 11:00, Berlin Central Bus Station, platform 17
+Arrival: 2026-11-25 18:10, Warsaw West Bus Station, platform 5
+Seat: 1
+
+Change: Warsaw, 0:50
+
+Carrier: Wislovia Coach
+Route: Warsaw – Lviv – Kyiv
+Departure: 2026-11-25 19:00, Warsaw West Bus Station, platform 9
+Arrival: 2026-11-26 03:55, Lviv Stryiskyi Bus Station, platform 8
+Seat: 1
+`
+		paid := list["Your ticket is paid"]
+		for _, want := range []string{
+			"Your ticket is paid / Ваш квиток оплачено: Berlin – Lviv, 2026-11-25 11:00\n\nLesia Ukrainka, your ticket is paid.\n",
+			journey, "Lesia Ukrainka, ваш квиток оплачено.", "Маршрут: Харків – Київ – Варшава – Берлін",
+			"Прибуття: 2026-11-26 03:55, Львів, Стрийський автовокзал, платформа 8\n", "Пересадка: Варшава, 0:50",
+			"Відправлення: 2026-11-25 11:00, Берлін, Berlin Central Bus Station, платформа 17\n", "Ticket: " + ticket, "Booking: " + b,
+		} {
+			if !strings.Contains(paid, want) {
+				t.Errorf("the letter lacks %q", want)
+			}
+		}
+		refunded := list["Your ticket is refunded"]
+		for _, want := range []string{journey, "Lesia Ukrainka, your ticket is refunded.", "\nComes back: ", "\nПовертається: "} {
+			if !strings.Contains(refunded, want) {
+				t.Errorf("the letter about a refund lacks %q", want)
+			}
+		}
+		canceled := list["Your ticket is canceled"]
+		if canceled == "" || strings.Contains(canceled, "Comes back") || list["Your ticket is booked"] == "" {
+			t.Errorf("the letter about a cancellation is %q", canceled)
+		}
+		if t.Failed() {
+			t.Logf("%s\n%s", paid, refunded)
+		}
+		compareWithReplay(t, s, dir, false)
+	})
+}
+
+// TestTexts: a phone is told in a line of each language.
+func TestTexts(t *testing.T) {
+	p := newPeer(t, always(200))
+	s, key := demoServer(t, Config{MessengerURL: p.URL})
+	b, _ := bookForLesia(t, s, key, bukovel)
+	for i, action := range []string{"pay", "cancel"} {
+		call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, "")
+		eventually(t, "the text", func() bool { return len(p.sent()) == i+1 })
+	}
+	for i, want := range []string{
+		"Ticket paid: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00, seat 1. Квиток оплачено: Івано-Франківськ – Буковель, 2026-11-25 09:00, місце 1.",
+		"Ticket refunded: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00. Comes back: ",
+	} {
+		var sent struct{ Text string }
+		if err := json.Unmarshal([]byte(p.sent()[i].body), &sent); err != nil || !strings.HasPrefix(sent.Text, want) {
+			t.Errorf("%q, %v, want %q", sent.Text, err, want)
+		}
+	}
+}
+
+// TestTheListSaysWhyAMessageWaits names what is missing.
+func TestTheListSaysWhyAMessageWaits(t *testing.T) {
+	dir := t.TempDir()
+	p := newPeer(t, always(503))
+	s, key := demoServer(t, Config{Dir: dir, MessengerURL: p.URL})
+	b, _ := bookForLesia(t, s, key, bukovel)
+	call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", "")
+	eventually(t, "a failed attempt", func() bool { return strings.Contains(outboxList(t, s), "1 attempt failed, the last with ") })
+	s.Close()
+	s, _ = demoServer(t, Config{Dir: dir})
+	eventually(t, "the list", func() bool { return strings.Contains(outboxList(t, s), "there is no -messenger-url") })
+	s.Close()
+	s, err := Open(Config{Dir: dir, Verb: true, Now: func() time.Time { return scriptStart }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if list := outboxList(t, s); !strings.Contains(list, "waiting: no server is running; the next start sends it") {
+		t.Error(list)
+	}
+}
+
+// TestOldestMessage: the metric is right however messages come and go.
+func TestOldestMessage(t *testing.T) {
+	o := outbox{messages: map[string]*message{}, byTicket: nil}
+	o.byTicket = newState().Outbox.byTicket
+	put := func(id string, at int, parked string) {
+		o.put(&message{ID: id, At: scriptStart.Add(time.Duration(at) * time.Second), Parked: parked})
+	}
+	oldest := func(want int) {
+		t.Helper()
+		since, ok := o.oldest()
+		if ok != (want >= 0) || ok && since.Sub(scriptStart) != time.Duration(want)*time.Second {
+			t.Errorf("the oldest waits since %v, %v; want %d s", since, ok, want)
+		}
+	}
+	oldest(-1)
+	put("b", 2, "")
+	put("a", 1, "")
+	put("c", 3, "")
+	oldest(1)
+	o.remove("b")
+	oldest(1)
+	put("a", 1, "refused")
+	oldest(3)
+	put("a", 9, "")
+	o.remove("c")
+	oldest(9)
+	o.remove("a")
+	oldest(-1)
+}
+
+// metricsOf returns what GET /metrics answers.
+func metricsOf(t *testing.T, s *Server) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	return w.Body.String()
+}
