@@ -148,7 +148,7 @@ func TestReadme(t *testing.T) {
 	for _, want := range []string{
 		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`, `"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled", "(derived)  ticket",
 		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN", "name and password are as they were",
-		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ", "rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line", "the books at ", "extends each of the 1 checkpoints", "data.backup is sound", "line 4 says what was cut", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
+		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ", "rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line", "the books at ", "extends 1 checkpoint", "data.backup is sound", "line 4 says what was cut", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the output has no %s", want)

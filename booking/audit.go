@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"waybill/schedule"
@@ -191,13 +192,22 @@ func labels(holds []hold) int {
 	return len(seats)
 }
 
+// counted is a number of things in words: 1 run, 2 runs.
+func counted[N int | int64](n N, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(int(n)) + " " + what
+}
+
 // String gives the figures in a line.
 func (b *Books) String() string {
-	s := fmt.Appendf(nil, "%d bookings, %d tickets", b.bookings, b.tickets)
+	s := []byte(counted(b.bookings, "booking") + ", " + counted(b.tickets, "ticket"))
 	for _, status := range slices.Sorted(maps.Keys(b.status)) {
 		s = fmt.Appendf(s, ", %d %s", b.status[status], status)
 	}
-	s = fmt.Appendf(s, "; %d runs with %d seats, %d sold, %d held, %d free", b.runs, b.seats, b.sold, b.held, b.free)
+	s = fmt.Appendf(s, "; %s with %s, %d sold, %d held, %d free",
+		counted(b.runs, "run"), counted(b.seats, "seat"), b.sold, b.held, b.free)
 	for _, c := range slices.Sorted(maps.Keys(b.money)) {
 		m := b.money[c]
 		s = fmt.Appendf(s, "; %s %d.%02d paid, %d.%02d refunded", c, m[0]/100, m[0]%100, m[1]/100, m[1]%100)

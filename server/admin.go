@@ -37,6 +37,8 @@ var adminOps = map[string]func(*Server, *Act) (string, error){
 	"idtoken":        (*Server).adminIDToken,
 	"forget":         (*Server).adminForget,
 	"outbox-list":    (*Server).adminOutboxList,
+	"company-list":   (*Server).adminCompanyList,
+	"user-list":      (*Server).adminUserList,
 	"outbox-retry":   (*Server).adminOutboxRetry,
 }
 
@@ -46,6 +48,9 @@ type Act struct {
 	Form url.Values // the verb's operands and flags, by name
 	Out  io.Writer  // what the verb prints
 }
+
+// JSON reports whether a list is asked for as JSON.
+func (a *Act) JSON() bool { return a.Form.Has("json") }
 
 // CheckForm finds what the form of an admin operation alone shows wrong. Its fields have the names of the verb's
 // operands and flags.
@@ -170,37 +175,6 @@ func (s *Server) addPartner(by By, name string, companies []string) (key string,
 	return key, err
 }
 
-func (s *Server) adminPartnerList(a *Act) (string, error) {
-	const shown = 12 // digits of a key's hash, which name it
-	since, _ := ParseLegacySince(a.Form.Get("legacy-since"))
-	since = cmp.Or(since, s.deprecated)
-	var partners []*auth.Partner
-	var out strings.Builder
-	if err := s.st.View(func(st *State, _ time.Time) { partners = st.Partners.All() }); err != nil {
-		return "", err
-	}
-	when := func(what string, at time.Time, never string) string {
-		if at.IsZero() {
-			return never
-		}
-		return what + " " + at.Format(time.RFC3339)
-	}
-	for _, p := range partners {
-		companies := "all companies"
-		if len(p.Companies) > 0 {
-			companies = "only " + strings.Join(p.Companies, ",")
-		}
-		fmt.Fprintf(&out, "%s  %s  since %s  %s\n", p.ID, p.Name, p.Created.Format(time.DateOnly), companies)
-		last := when("last legacy call", p.LastLegacy(), "no legacy call")
-		fmt.Fprintf(&out, "  %s  gone for it from %s\n", last, p.LegacyUntil(since).UTC().Format(time.RFC3339))
-		for _, k := range p.Keys {
-			state := when("revoked", k.Revoked, "valid")
-			fmt.Fprintf(&out, "  key %s  made %s  %s\n", k.Hash.String()[:shown], k.Created.Format(time.RFC3339), state)
-		}
-	}
-	return strings.TrimSuffix(out.String(), "\n"), nil
-}
-
 func (s *Server) adminPartnerRevoke(a *Act) (string, error) {
 	var revoked int
 	_, err := s.administer(a.By, func(st *State, _ time.Time) (Event, error) {
@@ -211,7 +185,7 @@ func (s *Server) adminPartnerRevoke(a *Act) (string, error) {
 		revoked = len(e.Hashes)
 		return e, nil
 	})
-	return fmt.Sprintf("%d keys revoked", revoked), err
+	return Counted(revoked, "key") + " revoked", err
 }
 
 // adminRotateKeys signs offers with a new key from now on. Tokens signed before stay good for as long as they live.

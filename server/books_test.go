@@ -196,8 +196,8 @@ func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 func TestVerifyTellsTheBooks(t *testing.T) {
 	b := newBookkeeping(t)
 	for lines, want := range map[int]string{
-		b.line(t, "booking.created", 1): "1 bookings, 2 tickets, 2 Processing; 1 runs with 3 seats, 0 sold, 2 held, 1 free; UAH 0.00 paid, 0.00 refunded",
-		b.line(t, "ticket.paid", 1):     "1 bookings, 2 tickets, 1 Confirmed, 1 Processing; 1 runs with 3 seats, 1 sold, 1 held, 1 free; UAH 200.00 paid, 0.00 refunded",
+		b.line(t, "booking.created", 1): "1 booking, 2 tickets, 2 Processing; 1 run with 3 seats, 0 sold, 2 held, 1 free; UAH 0.00 paid, 0.00 refunded",
+		b.line(t, "ticket.paid", 1):     "1 booking, 2 tickets, 1 Confirmed, 1 Processing; 1 run with 3 seats, 1 sold, 1 held, 1 free; UAH 200.00 paid, 0.00 refunded",
 		len(b.lines):                    "3 bookings, 6 tickets, 1 Canceled, 3 Confirmed, 1 Refund, 1 Uncompleted; 2 runs with 22 seats, 3 sold, 0 held, 19 free; UAH 2510.00 paid, 770.00 refunded",
 	} {
 		whole := b.lines

@@ -141,7 +141,8 @@ func (x *erasure) run() error {
 func (x *erasure) said() string {
 	switch {
 	case len(x.named) > 0 || x.done.tickets > 0 || x.done.reports > 0:
-		return fmt.Sprintf("erased: the personal data of %d tickets, in %d lines of the journal and %d reports", x.done.tickets, len(x.named), x.done.reports)
+		return fmt.Sprintf("erased: the personal data of %s, in %s of the journal and %s",
+			Counted(x.done.tickets, "ticket"), Counted(len(x.named), "line"), Counted(x.done.reports, "report"))
 	case x.email != "":
 		return "nothing to erase: no ticket, and no line of the journal, has that address"
 	}

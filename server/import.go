@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
 	"waybill/booking"
@@ -94,7 +93,7 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 		return nil, err
 	}
 	for _, file := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(out, "%s: %s", file, counted(counts[file], "row"))
+		fmt.Fprintf(out, "%s: %s", file, Counted(counts[file], "row"))
 		if n := skipped[file]; n > 0 {
 			fmt.Fprintf(out, ", %d skipped", n)
 		}
@@ -112,7 +111,7 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 	tables := read.Size()
 	fmt.Fprintf(out, "%d companies, %d cities, %d stops, %d routes, %d trips, %d fares; %s skipped\n",
 		len(tables.Companies), len(tables.Cities), len(tables.Stops),
-		len(tables.Routes), len(tables.Trips), len(tables.Fares), counted(all, "row"))
+		len(tables.Routes), len(tables.Trips), len(tables.Fares), Counted(all, "row"))
 	switch {
 	case len(tables.Trips) == 0 && read.OnDemand():
 		return nil, errors.New("the feed has no usable trip: its stop times are on demand (GTFS Flex), and only those at fixed times are sold")
@@ -129,14 +128,6 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 
 // quoted is the cell that a reason quotes: without it, rows that are skipped for the same reason are alike.
 var quoted = regexp.MustCompile(`"([^"\\]|\\.)*"`)
-
-// counted is a number of things: 1 row, 2 rows.
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
-}
 
 // Adopt makes a feed that was read the timetable in force.
 func (s *Server) Adopt(by By, read *FeedRead, out io.Writer) error {

@@ -22,18 +22,27 @@ import (
 // readEvents goes through the journal of a directory that may be in use. visit is given each line with its event, nil
 // for a line of the store's own.
 func readEvents(fsys store.FS, live bool, visit func(*store.Line, Event) error) error {
-	decode := newJournal().decode
-	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error {
-		if store.Own(l.Type) {
-			return visit(l, nil)
-		}
-		e, err := decode(l.Type, l.Data, l.Personal)
-		if err != nil {
-			return fmt.Errorf("seq %d: %w", l.Seq, err)
-		}
-		return visit(l, e)
-	})
+	return readEventsWith(newJournal().decode, fsys, live, visit)
+}
+
+// decoder makes an event of the parts of a line. It knows the forms in the lines before.
+type decoder func(kind string, data, personal []byte) (Event, error)
+
+func readEventsWith(decode decoder, fsys store.FS, live bool, visit func(*store.Line, Event) error) error {
+	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error { return decoded(decode, l, visit) })
 	return err
+}
+
+// decoded gives visit a line with its event.
+func decoded(decode decoder, l *store.Line, visit func(*store.Line, Event) error) error {
+	if store.Own(l.Type) {
+		return visit(l, nil)
+	}
+	e, err := decode(l.Type, l.Data, l.Personal)
+	if err != nil {
+		return fmt.Errorf("seq %d: %w", l.Seq, err)
+	}
+	return visit(l, e)
 }
 
 // schema is what Export writes beside the tables: their columns, what these mean, and how databases load them. A

@@ -215,7 +215,7 @@ func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Log(storeDir(dir), false, LogFilter{}, &out); err != nil || strings.Count(out.String(), "; by olena (1000), logged in as root\n") != len(acts) {
+	if err := Log(storeDir(dir), false, LogFilter{}, LogStyle{}, &out); err != nil || strings.Count(out.String(), "; by olena (1000), logged in as root\n") != len(acts) {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	for line := range strings.Lines(journalText(t, dir)) {

@@ -3,6 +3,8 @@ package server
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -22,79 +24,164 @@ type LogFilter struct {
 	At              *time.Time // only what had happened by then, and what the booking looked like
 }
 
+// LogStyle says how to show it.
+type LogStyle struct {
+	JSON   bool            // an object for each line
+	Follow <-chan struct{} // unless nil, further lines are shown as they come, until it is closed
+}
+
 // story tells a journal in words, or as much of it as a filter shows.
 type story struct {
 	*State
 	LogFilter
-	out io.Writer
+	out  io.Writer
+	json bool
 
 	tickets []booking.ID // told of besides those in the booking: the one asked for, those that ever moved into or out of it
 	end     uint64       // the last line of it
+	last    uint64       // the last line that was read
 	told    time.Time    // what time alone did by then is told
 }
 
+// logged is a line of the log as an object.
+type logged struct {
+	Time    time.Time `json:"time"`
+	Seq     uint64    `json:"seq,omitempty"`
+	Type    string    `json:"type,omitempty"`
+	Derived bool      `json:"derived,omitempty"` // time alone did it: no line of the journal says so
+	Text    string    `json:"text"`
+	By      *By       `json:"by,omitempty"`
+}
+
 // Log writes the journal as readable history: a line for each event. For a booking or a ticket it also tells what time
-// alone did, which no line of the journal says; with At it ends in the booking as it stood.
-func Log(fsys store.FS, live bool, f LogFilter, out io.Writer) error {
-	s := &story{State: newState(), LogFilter: f, out: out, end: math.MaxUint64}
+// alone did, which no line of the journal says; with At it ends in the booking as it stood. A booking or ticket that no
+// line tells of is an error.
+func Log(fsys store.FS, live bool, f LogFilter, style LogStyle, out io.Writer) error {
+	s := &story{State: newState(), LogFilter: f, out: out, json: style.JSON, end: math.MaxUint64}
 	id, _ := booking.ParseID(f.Booking)
 	if ticket, ok := booking.ParseID(f.Ticket); ok {
 		s.tickets = append(s.tickets, ticket)
 	}
 	if f != (LogFilter{}) {
-		// Where the story ends, and which tickets will be moved, is known at its end. A line of before the test clock was
-		// set may be later than those after it. What is wrong with the journal is told after what is before it.
-		s.end = 0
-		readEvents(fsys, live, func(l *store.Line, e Event) error {
-			if f.At != nil && l.Time.After(*f.At) {
-				return nil
-			}
-			s.end = l.Seq
-			if m, ok := e.(*booking.Moved); ok && (m.From == id || m.To == id) {
-				s.tickets = append(s.tickets, m.Ticket)
-			}
-			return nil
-		})
+		if err := s.lookAhead(fsys, live, id); err != nil {
+			return err
+		}
 	}
-	if err := readEvents(fsys, live, s.line); err != nil {
+	decode := newJournal().decode
+	if err := readEventsWith(decode, fsys, live, s.line); err != nil {
 		return err
 	}
+	if style.Follow != nil {
+		return s.follow(fsys, decode, style.Follow)
+	}
 	if f.At == nil {
-		s.derive(s.Clock.at(time.Now()))
+		return s.derive(s.Clock.at(time.Now()))
+	}
+	if err := s.derive(*f.At); err != nil || f.Booking == "" {
+		return err
+	}
+	return s.asItStood(id)
+}
+
+// lookAhead finds where the story ends, and which tickets will be moved, which is known at the journal's end only. A
+// line of before the test clock was set may be later than those after it. What is wrong with the journal is told after
+// what is before it.
+func (s *story) lookAhead(fsys store.FS, live bool, id booking.ID) error {
+	s.end = 0
+	if s.At == nil {
+		s.end = math.MaxUint64
+	}
+	known := s.Booking == "" && s.Ticket == ""
+	damaged := readEvents(fsys, live, func(l *store.Line, e Event) error {
+		known = known || s.Booking != "" && bytes.Contains(l.Data, []byte(s.Booking)) ||
+			s.Ticket != "" && bytes.Contains(l.Data, []byte(s.Ticket))
+		if s.At != nil && l.Time.After(*s.At) {
+			return nil
+		}
+		s.end = max(s.end, l.Seq)
+		if m, ok := e.(*booking.Moved); ok && (m.From == id || m.To == id) {
+			s.tickets = append(s.tickets, m.Ticket)
+		}
 		return nil
+	})
+	if !known && damaged == nil {
+		return fmt.Errorf("no line of the journal tells of %s", cmp.Or(s.Booking, s.Ticket))
 	}
-	if s.derive(*f.At); f.Booking == "" {
-		return nil
+	return nil
+}
+
+// followEvery is how often the journal is looked at for further lines.
+const followEvery = 200 * time.Millisecond
+
+// follow tells further lines as they come, until stop is closed. Each is held against its neighbours.
+func (s *story) follow(fsys store.FS, decode decoder, stop <-chan struct{}) error {
+	lines := store.NewLines(fsys)
+	for {
+		if s.Booking != "" || s.Ticket != "" {
+			// A line of this moment may still be on its way.
+			if err := s.derive(s.Clock.at(time.Now().Add(-followEvery))); err != nil {
+				return err
+			}
+		}
+		err := lines.Read([]uint64{s.last + 1}, func(l *store.Line) error { return decoded(decode, l, s.line) })
+		switch {
+		case err == nil:
+			continue
+		case !errors.Is(err, store.ErrNoLine):
+			return err
+		}
+		select {
+		case <-stop:
+			return nil
+		case <-time.After(followEvery):
+		}
 	}
-	w := wire.Writer{B: []byte("there was no booking " + f.Booking)}
-	if b := s.Bookings.Any(id); b != nil {
-		w.B = nil
-		writeBooking(&w, "", b, *f.At)
+}
+
+// asItStood shows the booking at the end of the story.
+func (s *story) asItStood(id booking.ID) error {
+	b := s.Bookings.Any(id)
+	if b == nil {
+		return s.write(logged{Time: *s.At, Text: "there was no booking " + s.Booking}, "there was no booking "+s.Booking)
 	}
-	_, err := fmt.Fprintf(out, "%s\n", w.B)
+	var w wire.Writer
+	writeBooking(&w, "", b, *s.At)
+	_, err := fmt.Fprintf(s.out, "%s\n", w.B)
 	return err
 }
 
 const logTime = "2006-01-02 15:04:05.000"
 
+// write tells a line: as an object, or as the text for people.
+func (s *story) write(x logged, text string) error {
+	if s.json {
+		return json.NewEncoder(s.out).Encode(x)
+	}
+	_, err := io.WriteString(s.out, text+"\n")
+	return err
+}
+
 // line tells a line, after what time did before it.
 func (s *story) line(l *store.Line, e Event) error {
+	s.last = l.Seq
 	if l.Seq > s.end {
 		return nil
 	}
-	s.derive(l.Time)
+	if err := s.derive(l.Time); err != nil {
+		return err
+	}
 	if e != nil {
 		apply(s.State, l.Stamp, e)
 	}
 	if !s.shows(l.Data, e) {
 		return nil
 	}
-	told := s.tell(e, l)
-	if by := readBy(l.Data); by != nil {
-		told += "; by " + by.String()
+	x := logged{Time: l.Time, Seq: l.Seq, Type: l.Type, Text: s.tell(e, l), By: readBy(l.Data)}
+	by := ""
+	if x.By != nil {
+		by = "; by " + x.By.String()
 	}
-	_, err := fmt.Fprintf(s.out, "%s  #%d  %s  %s\n", l.Time.Format(logTime), l.Seq, l.Type, told)
-	return err
+	return s.write(x, fmt.Sprintf("%s  #%d  %s  %s%s", l.Time.Format(logTime), l.Seq, l.Type, x.Text, by))
 }
 
 // shows tells whether a line is part of the story: it names the booking or one of the tickets, or erased them.
@@ -116,9 +203,9 @@ func (s *story) shows(data []byte, e Event) bool {
 }
 
 // derive tells what time alone did to the story's booking and tickets, up to an instant.
-func (s *story) derive(to time.Time) {
-	var list []string
-	add := func(at time.Time, what string) { list = append(list, at.Format(logTime)+"  (derived)  "+what+"\n") }
+func (s *story) derive(to time.Time) error {
+	var list []logged
+	add := func(at time.Time, what string) { list = append(list, logged{Time: at, Derived: true, Text: what}) }
 	passes := func(at time.Time) bool { return at.After(s.told) && !at.After(to) }
 	tickets := slices.Clone(s.tickets)
 	id, _ := booking.ParseID(s.Booking)
@@ -140,11 +227,14 @@ func (s *story) derive(to time.Time) {
 			add(t.Due(), s.ticket(id, t.Due())+": 20 minutes without payment")
 		}
 	}
-	slices.SortStableFunc(list, func(a, b string) int { return strings.Compare(a[:len(logTime)], b[:len(logTime)]) })
-	for _, line := range list {
-		io.WriteString(s.out, line)
+	slices.SortStableFunc(list, func(a, b logged) int { return a.Time.Compare(b.Time) })
+	for _, x := range list {
+		if err := s.write(x, x.Time.Format(logTime)+"  (derived)  "+x.Text); err != nil {
+			return err
+		}
 	}
 	s.told = to
+	return nil
 }
 
 func (s *State) partner(id booking.ID) string {
@@ -187,7 +277,8 @@ func (s *State) tell(e Event, l *store.Line) string {
 	case *booking.Moved:
 		return fmt.Sprintf("ticket move: %s, no longer of booking %s", s.ticket(e.Ticket, l.Time), e.From)
 	case *booking.TicketsUncompleted:
-		return fmt.Sprintf("noted: %d tickets of booking %s were Uncompleted from %s on", len(e.Tickets), e.Booking, e.At.UTC().Format(logTime))
+		return fmt.Sprintf("noted: %s of booking %s%sUncompleted from %s on",
+			Counted(len(e.Tickets), "ticket"), e.Booking, were(len(e.Tickets)), e.At.UTC().Format(logTime))
 	case *booking.CarrierSet:
 		return "ticket status, by the carrier: " + s.ticket(e.Ticket, l.Time)
 	case *auth.KeyAdded:
@@ -207,9 +298,9 @@ func (s *State) tell(e Event, l *store.Line) string {
 	case *auth.SessionEnded:
 		return fmt.Sprintf("session %s ends: %s", e.Session, e.Reason)
 	case *PersonalErased:
-		return fmt.Sprintf("forget: the personal data of %d tickets is erased, from the lines %d: %s", len(e.tickets()), e.Lines, e.Reason)
+		return fmt.Sprintf("forget: the personal data of %s is erased, from the lines %d: %s", Counted(len(e.tickets()), "ticket"), e.Lines, e.Reason)
 	case *PassengersForgotten:
-		return fmt.Sprintf("forget: the passengers of %d tickets are forgotten, whose lines are named later: %s", len(e.Passengers), e.Reason)
+		return fmt.Sprintf("forget: the passengers of %s are forgotten, whose lines are named later: %s", Counted(len(e.Passengers), "ticket"), e.Reason)
 	case *KeysRotated:
 		return "key rotate: offers are signed with a new key"
 	case *TimetableImported:

@@ -76,7 +76,7 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	at := time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)
 	tell := func(f LogFilter) string {
 		var out strings.Builder
-		if err := Log(store.Dir(dir), false, f, &out); err != nil {
+		if err := Log(store.Dir(dir), false, f, LogStyle{}, &out); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()
@@ -158,7 +158,7 @@ func TestLogUsesTheDirectorysClock(t *testing.T) {
 	for _, advance := range []string{"19m", "1m"} {
 		call(t, s, key, "POST", "/test/clock", `{"advance":"`+advance+`"}`)
 		var out strings.Builder
-		if err := Log(store.Dir(dir), true, LogFilter{Booking: id}, &out); err != nil || strings.Contains(out.String(), "(derived)  ticket") != (advance == "1m") {
+		if err := Log(store.Dir(dir), true, LogFilter{Booking: id}, LogStyle{}, &out); err != nil || strings.Contains(out.String(), "(derived)  ticket") != (advance == "1m") {
 			t.Errorf("%v, after %s:\n%s", err, advance, &out)
 		}
 	}
@@ -169,7 +169,7 @@ func TestLogOfTheOffice(t *testing.T) {
 	dir := t.TempDir()
 	exportOffice(t, dir, filepath.Join(t.TempDir(), "out"))
 	var out strings.Builder
-	if err := Log(store.Dir(dir), false, LogFilter{}, &out); err != nil {
+	if err := Log(store.Dir(dir), false, LogFilter{}, LogStyle{}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -200,7 +200,7 @@ func TestLogOfTheOffice(t *testing.T) {
 	}
 	id := regexp.MustCompile(`makes booking (\S{22}),`).FindStringSubmatch(out.String())[1]
 	out.Reset()
-	if err := Log(store.Dir(dir), false, LogFilter{Booking: id}, &out); err == nil || !strings.Contains(out.String(), "makes booking") {
+	if err := Log(store.Dir(dir), false, LogFilter{Booking: id}, LogStyle{}, &out); err == nil || !strings.Contains(out.String(), "makes booking") {
 		t.Errorf("%v after\n%s", err, &out)
 	}
 }

@@ -397,7 +397,7 @@ func (s *Server) why(m *message) string {
 	switch {
 	case ok:
 		return fmt.Sprintf("%s failed, the last with %q; the next is at %s",
-			counted(known.attempts, "attempt"), known.err, known.next.UTC().Format(time.RFC3339))
+			Counted(known.attempts, "attempt"), known.err, known.next.UTC().Format(time.RFC3339))
 	case s.cfg.Verb:
 		return "no server is running; the next start sends it"
 	case laneOf(m) == toMessenger && s.messenger == nil:
@@ -447,22 +447,36 @@ func (s *Server) recordSent(list []*message) error {
 }
 
 // adminOutboxList lists the messages that are not sent yet, the oldest first, and says why.
-func (s *Server) adminOutboxList(*Act) (string, error) {
-	var list []*message
-	err := s.st.View(func(st *State, _ time.Time) { list = slices.Collect(maps.Values(st.Outbox.messages)) })
-	slices.SortFunc(list, func(a, b *message) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
-	var out strings.Builder
-	for _, m := range list {
-		state := "parked: " + m.Parked
+func (s *Server) adminOutboxList(a *Act) (string, error) {
+	var messages []*message
+	err := s.st.View(func(st *State, _ time.Time) { messages = slices.Collect(maps.Values(st.Outbox.messages)) })
+	slices.SortFunc(messages, func(a, b *message) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	type row struct {
+		ID     string    `json:"id"`
+		Since  time.Time `json:"since"`
+		To     string    `json:"to"`
+		Ticket string    `json:"ticket"`
+		Action string    `json:"action"`
+		State  string    `json:"state"`
+		Reason string    `json:"reason"`
+	}
+	list := []row{}
+	for _, m := range messages {
+		x := row{m.ID, m.At, m.To, m.Ticket.String(), m.Action.String(), "parked", m.Parked}
 		if m.Parked == "" {
-			state = "waiting: " + s.why(m)
+			x.State, x.Reason = "waiting", s.why(m)
 		}
-		fmt.Fprintf(&out, "%s  since %s  %s of ticket %s, %s  %s\n", m.ID, m.At.Format(time.RFC3339), m.To, m.Ticket, m.Action, state)
+		list = append(list, x)
 	}
-	if len(list) == 1 {
-		return out.String() + "1 message is not sent", err
+	if err != nil || a.JSON() {
+		return asJSON(list), err
 	}
-	return fmt.Sprintf("%s%d messages are not sent", &out, len(list)), err
+	var out strings.Builder
+	for _, x := range list {
+		fmt.Fprintf(&out, "%s  since %s  %s of ticket %s, %s  %s: %s\n",
+			x.ID, x.Since.Format(time.RFC3339), x.To, x.Ticket, x.Action, x.State, x.Reason)
+	}
+	return out.String() + Counted(len(list), "message") + are(len(list)) + "not sent", nil
 }
 
 // adminOutboxRetry has a parked message tried again, or all.
@@ -482,8 +496,5 @@ func (s *Server) adminOutboxRetry(a *Act) (string, error) {
 		return e, nil
 	})
 	wake(s.posted)
-	if retried == 1 {
-		return "1 message is tried again", err
-	}
-	return fmt.Sprintf("%d messages are tried again", retried), err
+	return Counted(retried, "message") + are(retried) + "tried again", err
 }

@@ -45,16 +45,31 @@ func (s *Server) adminTicketStatus(a *Act) (string, error) {
 }
 
 // adminTicketAsked lists the tickets that a provider was asked about and has not answered.
-func (s *Server) adminTicketAsked(*Act) (string, error) {
-	var out strings.Builder
-	n := 0
+func (s *Server) adminTicketAsked(a *Act) (string, error) {
+	type row struct {
+		Ticket  string `json:"ticket"`
+		Booking string `json:"booking"`
+		Action  string `json:"action"`
+		ID      string `json:"id"` // that the provider was asked under
+	}
+	list := []row{}
 	err := s.st.View(func(st *State, _ time.Time) {
 		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
-			n++
-			fmt.Fprintf(&out, "%s  of booking %s  asked to %s under the id %s\n", t.ID, b.ID, t.Asked, ask.Key)
+			list = append(list, row{t.ID.String(), b.ID.String(), t.Asked.String(), ask.Key.String()})
 		})
 	})
-	return fmt.Sprintf("%s%d tickets wait for the provider's answer", &out, n), err
+	if err != nil || a.JSON() {
+		return asJSON(list), err
+	}
+	var out strings.Builder
+	for _, x := range list {
+		fmt.Fprintf(&out, "%s  of booking %s  asked to %s under the id %s\n", x.Ticket, x.Booking, x.Action, x.ID)
+	}
+	waits := " wait"
+	if len(list) == 1 {
+		waits = " waits"
+	}
+	return out.String() + Counted(len(list), "ticket") + waits + " for the provider's answer", nil
 }
 
 // verdicts are what an operator can answer.

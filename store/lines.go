@@ -49,7 +49,10 @@ func (x *Lines) Read(seqs []uint64, visit func(*Line) error) error {
 	return err
 }
 
-func errNoLine(seq uint64) error { return fmt.Errorf("store: line %d is not in the journal", seq) }
+// ErrNoLine is returned for a line that the journal does not have, or not yet.
+var ErrNoLine = errors.New("is not in the journal")
+
+func errNoLine(seq uint64) error { return fmt.Errorf("store: line %d %w", seq, ErrNoLine) }
 
 // readFile visits lines of the file i of the journal.
 func (x *Lines) readFile(firsts []uint64, i int, seqs []uint64, visit func(*Line) error) error {

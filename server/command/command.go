@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,138 +43,135 @@ type Process struct {
 	Stop           <-chan struct{} // closed when the process should end
 }
 
-// verb is one of the commands.
-type verb struct {
-	name, operands, about string                            // operands has a word for each
-	do                    func(*call) (code int, err error) // code is the exit code where there is an error
-	flags                 []option                          // besides -data
-}
-
-// option is a flag; value, which it has where it is not given, tells its type.
-type option struct {
-	name  string
-	value any
-	about string
-}
-
 // call is a verb with its flags and operands read.
 type call struct {
 	*Process
 	*flag.FlagSet
-	dir string // the data directory
+	verb *verb
+	dir  string   // the data directory
+	fsys store.FS // the same, to be read
 }
 
 func (c *call) get(name string) any     { return c.Lookup(name).Value.(flag.Getter).Get() }
 func (c *call) text(name string) string { return c.get(name).(string) }
 
-var verbs = []verb{
-	{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", (*call).serve, []option{
-		{"addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free one"},
-		{"test-clock", "", "serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z"},
-		{"max-transfers", 1, "changes a journey may have, 0 or 1"},
-		{"legacy-since", "", "the `instant` since when the legacy interface is deprecated; without it the directory's creation"},
-		{"idp-issuer", "", "the identity provider's issuer, `exactly` as in its ID tokens; without it the built-in development provider is trusted"},
-		{"idp-audience", "", "the `audience` of its ID tokens: this service's client id there"},
-		{"idp-jwks", "", "the `file or URL` of its key set"},
-		{"idp-email-claim", "", "the `claim` that holds the e-mail, instead of email"},
-		{"provider-url", "", "the `URL` that is asked to confirm each ticket that is paid or booked; without it they are confirmed at once"},
-		{"messenger-url", "", "the `URL` that is told what to send to passengers' phones; without it nothing"},
-		{"smtp", "", "the mail server, `HOST:PORT`; without it e-mails to passengers become files in DIR/outbox"},
-		{"smtp-from", "waybill@localhost", "the `address` they come from"},
-		{"smtp-user", "", "the `name` to sign in with at the mail server"},
-		{"smtp-password-file", "", "the `file` whose first line is the password"},
-		{"smtp-tls", "", "implicit, starttls or none; without it implicit on port 465, else starttls where offered"},
-		{"tls-cert", "", "the `file` of a certificate and its chain, in PEM: TLS is spoken; it is read again once it has changed"},
-		{"tls-key", "", "the `file` of its key, in PEM"},
-		{"trusted-proxy", "", "the `networks`, as in 10.0.0.0/8,fd00::/8, of proxies whose X-Forwarded-For and X-Forwarded-Proto count"},
-		{"rate", "", "`N/s[:BURST]` requests a second of each partner, or address without a valid key, and how many at once (N); then 429"},
-		{"cors-origin", "", "the `origins`, as in https://shop.example.com, with commas, whose pages may call the server"},
-		{"secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks"},
-		{"log-level", "info", "debug, info (a line for each request), warn or error"}}},
-	{"import", "FEED", "makes a GTFS feed, a directory or .zip, the timetable in force", admin("import", "feed"), []option{
-		{"strict", false, "change nothing if a row has to be skipped"},
-		{"dry-run", false, "only report"},
-		{"bus-only", false, "keep only routes of type 3, 200-299 and 700-799"},
-		{"fare-per-km", "", "price rides that no fare matches by distance, as in `EUR:0.06`"}}},
-	{"partner add", "NAME", "prints a new API key of a partner, new or known; only its hash is kept", admin("partner-add", "name"), []option{
-		{"company", "", "the `slugs` of the only companies it may sell, with commas; empty: all"}}},
-	{"partner list", "", "lists partners, their keys, and when the legacy interface will be gone for them", admin("partner-list"), []option{
-		{"legacy-since", "", "the `instant` that serve is given, where no server is running"}}},
-	{"partner revoke", "NAME", "ends the keys of a partner, or one of them", admin("partner-revoke", "name"), []option{
-		{"key", "", "only the key with this `name`, as partner list shows it"}}},
-	{"ticket move", "TICKET BOOKING|new", "moves a ticket to another booking of the same partner", admin("ticket-move", "ticket", "booking"), nil},
-	{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid", "gives a ticket a status of the carrier's lifecycle", admin("ticket-status", "ticket", "status"), nil},
-	{"ticket asked", "", "lists the tickets that the provider was asked about and has not answered", admin("ticket-asked"), nil},
-	{"ticket answer", "TICKET confirmed|refused", "answers in the provider's place about a ticket that it was asked about", admin("ticket-answer", "ticket", "answer"), []option{
-		{"reason", "", "`why`: it stands in the journal"}}},
-	{"user add", "", "gives a company user an access; a new user's password is the first line of standard input", admin("user-add"), []option{
-		{"email", "", "the user's e-mail `address`"},
-		{"first-name", "", "a new user's first `name`"},
-		{"last-name", "", "a new user's last `name`"},
-		{"company", "", "the `slug` of the company"},
-		{"idp-subject", "", "link the user to this `sub` of the identity provider, whose ID tokens then need no e-mail"},
-		{"idp-issuer", "", "the `issuer` of the subject; without it that of the running server, or else the first that vouches for it"},
-		{"role", "", "`ADMIN`, who may do everything of the company, or VIEWER, who may sign in"}}},
-	{"user remove", "EMAIL", "removes a user and ends the user's sessions", admin("user-remove", "email"), nil},
-	{"forget", "", "erases names, e-mail addresses and phones from state, journal, snapshots and reports", admin("forget"), []option{
-		{"booking", "", "of the passengers of the booking with this `id`, and those booked along with them"},
-		{"email", "", "of who was booked with this `address`, or was a user with it"},
-		{"reason", "", "`why`: it stands in the journal"}}},
-	{"outbox list", "", "lists the messages to passengers that are not sent yet, or parked", admin("outbox-list"), nil},
-	{"outbox retry", "MESSAGE|all", "has a parked message tried again, or all", admin("outbox-retry", "message"), nil},
-	{"idtoken", "", "mints an ID token of the built-in development identity provider", admin("idtoken"), []option{
-		{"email", "", "the `address` that the token vouches for"}}},
-	{"key rotate", "", "signs offers with a new key; offers already given stay good", admin("rotate-keys"), nil},
-	{"log", "", "shows the journal as readable history", (*call).log, []option{
-		{"booking", "", "only what happened to the booking with this `id`"},
-		{"ticket", "", "only what happened to the ticket with this `id`"},
-		{"at", "", "only what had happened by this `instant`, and the booking as it stood then"}}},
-	{"verify", "", "checks every byte of journal and snapshots, then the books", (*call).verify, []option{
-		{"against", "", "a `file` of checkpoints kept elsewhere, which the journal must extend"},
-		{"key", "", "the `file` of the public key they are signed with; without it the directory's checkpoint.pub"}}},
-	{"checkpoint", "", "prints the newest signed checkpoint, to be kept elsewhere", (*call).checkpoint, nil},
-	{"backup", "OUT", "copies the directory into the new directory OUT, also while a server is running, and checks the copy", (*call).backup, nil},
-	{"repair", "OUT", "copies what is before a damaged line into the new directory OUT; never in place", (*call).repair, []option{
-		{"cut-at", uint64(0), "the `seq` of the first line that is left out, as verify names it"},
-		{"reason", "", "`why`: it stands in the new directory's journal"}}},
-	{"export", "OUT", "writes every entity as CSV and a schema.sql, for databases, into the new directory OUT", (*call).export, nil},
-	{"bench", "", "fills a new directory, or one it made, and measures how fast it sells, reads and searches", (*call).bench, []option{
-		{"bookings", 10_000, "fill up to this `number` of bookings of two"},
-		{"conns", "1,64,256", "the `numbers` of connections to measure with, with commas"},
-		{"seconds", 3.0, "how long each is measured"}}},
-	{"version", "", "prints version, Go version, revision and dependencies", (*call).version, nil},
-}
-
-// Main runs a command and gives its exit code.
+// Main runs a command and returns its exit code.
 func Main(p *Process) int {
 	args := p.Args
-	if len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help", "help"}, args[0]) {
-		p.usage(p.Stdout)
-		return exitDone
-	}
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+	switch {
+	case len(args) > 0 && isHelp(args[0]):
+		return p.help(args[1:])
+	case len(args) > 0 && slices.Contains([]string{"-version", "--version"}, args[0]):
+		args = []string{"version"}
+	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
 		args = append([]string{"serve"}, args...)
 	}
-	for _, v := range verbs {
-		words := strings.Fields(v.name)
-		if len(args) >= len(words) && slices.Equal(args[:len(words)], words) {
-			return p.run(&v, args[len(words):])
+	if v, operands := find(args); v != nil {
+		return p.run(v, operands)
+	}
+	if members := group(args[0]); members != nil {
+		if len(args) > 1 && isHelp(args[1]) {
+			p.list(p.Stdout, members)
+			return exitDone
+		}
+		if len(args) == 1 {
+			return p.wrong("%s is a group of commands: %s; %q says more", args[0], names(members), "waybill help "+args[0])
 		}
 	}
-	fmt.Fprintf(p.Stderr, "waybill: there is no command %q\n", strings.Join(args[:min(2, len(args))], " "))
-	p.usage(p.Stderr)
-	return exitUsage
+	return p.unknown(args)
 }
 
-func (p *Process) usage(to io.Writer) {
-	fmt.Fprint(to, "Waybill distributes bus tickets. Commands (waybill COMMAND -h tells more):\n\n")
+func isHelp(arg string) bool {
+	return slices.Contains([]string{"-h", "-help", "--help", "help"}, arg)
+}
+
+// find returns the verb that a command line starts with, and what follows it; nil where it starts with none.
+func find(args []string) (*verb, []string) {
+	for i := range verbs {
+		words := strings.Fields(verbs[i].name)
+		if len(args) >= len(words) && slices.Equal(args[:len(words)], words) {
+			return &verbs[i], args[len(words):]
+		}
+	}
+	return nil, nil
+}
+
+// group returns the verbs whose names start with a word and go on, as those of partner do.
+func group(word string) (members []verb) {
 	for _, v := range verbs {
+		if strings.HasPrefix(v.name, word+" ") {
+			members = append(members, v)
+		}
+	}
+	return members
+}
+
+// names lists verbs by the last words of their names.
+func names(list []verb) string {
+	var words []string
+	for _, v := range list {
+		words = append(words, v.name[strings.LastIndexByte(v.name, ' ')+1:])
+	}
+	return strings.Join(words, ", ")
+}
+
+// help prints the page of a verb or a group, or with no words the list of all.
+func (p *Process) help(words []string) int {
+	if len(words) == 0 {
+		fmt.Fprint(p.Stdout, "Waybill distributes bus tickets. \"waybill help COMMAND\" tells more of one of these commands:\n\n")
+		p.list(p.Stdout, verbs)
+		return exitDone
+	}
+	if v, rest := find(words); v != nil && len(rest) == 0 {
+		p.newCall(v).usage(p.Stdout)
+		return exitDone
+	}
+	if members := group(words[0]); members != nil && len(words) == 1 {
+		p.list(p.Stdout, members)
+		return exitDone
+	}
+	return p.unknown(words)
+}
+
+func (p *Process) list(to io.Writer, list []verb) {
+	for _, v := range list {
 		fmt.Fprintf(to, "  %-16s %s\n", v.name, v.about)
 	}
 }
 
-func (p *Process) run(v *verb, args []string) int {
-	c := &call{p, flag.NewFlagSet(v.name, flag.ContinueOnError), "waybill-data"}
+// wrong says in a line what the command line alone shows wrong.
+func (p *Process) wrong(format string, args ...any) int {
+	fmt.Fprintf(p.Stderr, "waybill: "+format+"\n", args...)
+	return exitUsage
+}
+
+// unknown names the command that is nearest to one that there is not.
+func (p *Process) unknown(args []string) int {
+	said := args[0]
+	if group(args[0]) != nil && len(args) > 1 {
+		said += " " + args[1]
+	}
+	var known []string
+	for _, v := range verbs {
+		known = append(known, v.name)
+		if word, _, grouped := strings.Cut(v.name, " "); grouped && !slices.Contains(known, word) {
+			known = append(known, word)
+		}
+	}
+	return p.wrong("there is no command %q;%s %q lists all", said, meant(said, known, ""), "waybill help")
+}
+
+// meant asks whether somebody meant the nearest of some words, if one is near; before it stands a prefix.
+func meant(said string, known []string, prefix string) string {
+	if best := nearest(said, known); best != "" {
+		return fmt.Sprintf(" did you mean %s%s?", prefix, best)
+	}
+	return ""
+}
+
+func (p *Process) newCall(v *verb) *call {
+	c := &call{p, flag.NewFlagSet(v.name, flag.ContinueOnError), v, "waybill-data", nil}
+	c.SetOutput(io.Discard)
 	if v.name != "version" {
 		c.StringVar(&c.dir, "data", c.dir, "the data `directory`")
 	}
@@ -191,38 +189,85 @@ func (p *Process) run(v *verb, args []string) int {
 			c.String(o.name, value, o.about)
 		}
 	}
-	usage := func(to io.Writer) {
-		fmt.Fprintf(to, "waybill %s [flags] %s\n%s %s.\n", v.name, v.operands, v.name, v.about)
-		fmt.Fprintf(to, "Each flag can also be given in the environment, as WAYBILL_<FLAG>.\n\n")
-		c.SetOutput(to)
-		c.PrintDefaults()
-	}
+	return c
+}
+
+func (c *call) usage(to io.Writer) {
+	fmt.Fprintf(to, "waybill %s [flags] %s\n%s %s.\n", c.verb.name, c.verb.operands, c.verb.name, c.verb.about)
+	fmt.Fprintf(to, "Flags come before operands. Each can also be given in the environment, as WAYBILL_<FLAG>.\n\n")
+	c.SetOutput(to)
+	c.PrintDefaults()
 	c.SetOutput(io.Discard)
-	err := c.fromEnv()
-	if err == nil {
-		err = c.Parse(args)
-	}
+}
+
+func (p *Process) run(v *verb, args []string) int {
+	c := p.newCall(v)
+	err := c.read(args)
 	if errors.Is(err, flag.ErrHelp) {
-		usage(p.Stdout)
+		c.usage(p.Stdout)
 		return exitDone
-	}
-	if err == nil && c.dir == "" {
-		err = errors.New("-data names no directory")
-	}
-	if n := len(strings.Fields(v.operands)); err == nil && c.NArg() != n {
-		err = fmt.Errorf("takes %d operands after its flags, not %d", n, c.NArg())
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "waybill %s: %v\n", v.name, err)
-		usage(p.Stderr)
-		return exitUsage
+		said := err.Error()
+		if !strings.HasSuffix(said, "?") {
+			said += ";"
+		}
+		return p.wrong("%s: %s %q says more", v.name, said, "waybill help "+v.name)
 	}
+	c.fsys = store.Dir(c.dir)
+	end := c.watch()
 	code, err := v.do(c)
-	if err == nil {
-		return exitDone
+	end()
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "waybill: %v\n", err)
+		return code
 	}
-	fmt.Fprintf(p.Stderr, "waybill: %v\n", err)
-	return code
+	return exitDone
+}
+
+// read reads flags, of the environment and then of the command line, and counts the operands.
+func (c *call) read(args []string) error {
+	if err := c.fromEnv(); err != nil {
+		return err
+	}
+	if err := c.Parse(args); err != nil {
+		if name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); undefined {
+			var known []string
+			c.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+			return errors.New("there is no flag -" + name + strings.Replace(meant(name, known, "-"), " ", "; ", 1))
+		}
+		return err
+	}
+	if c.dir == "" {
+		return errors.New("-data names no directory")
+	}
+	want := strings.Fields(c.verb.operands)
+	if c.NArg() == len(want) {
+		return nil
+	}
+	for _, arg := range c.FlagSet.Args() {
+		if strings.HasPrefix(arg, "-") && arg != "-" && c.NArg() > len(want) {
+			return fmt.Errorf("flags come before operands: %s stands after %q", arg, c.Arg(0))
+		}
+	}
+	if len(want) == 0 {
+		return fmt.Errorf("takes no operands, not %q", c.Arg(0))
+	}
+	return fmt.Errorf("takes %s after its flags, not %s", strings.Join(want, " and "), server.Counted(c.NArg(), "operand"))
+}
+
+// mustExist refuses a directory that is none, for all verbs but those that make one.
+func (c *call) mustExist() error {
+	for _, name := range []string{"FORMAT", "journal"} {
+		if _, err := os.Stat(filepath.Join(c.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return nil // or what is there will say why it cannot be read
+		}
+	}
+	hint := "-data names another"
+	if c.dir == "waybill-data" {
+		hint = "-data or WAYBILL_DATA names another"
+	}
+	return fmt.Errorf("there is no data directory at %s; waybill serve and waybill import make one, %s", c.dir, hint)
 }
 
 // fromEnv sets the flags that the environment gives; the command line overrides them.

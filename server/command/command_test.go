@@ -133,7 +133,7 @@ func (s *serving) get(t *testing.T, path, key string) (int, string) {
 func TestUsage(t *testing.T) {
 	want(t, 2, "there is no command", "sell")
 	want(t, 2, "there is no command", "partner", "sack")
-	want(t, 2, "not defined", "serve", "-colour")
+	want(t, 2, "there is no flag -colour; .waybill help serve. says more", "serve", "-colour")
 	want(t, 2, "operands", "import")
 	want(t, 2, "operands", "partner", "add", "a", "b")
 	want(t, 2, "-provider-url: .* http or https", "serve", "-provider-url", "provider:80")
@@ -149,7 +149,7 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "-log-level", "serve", "-log-level", "loud")
 	want(t, 2, "not an id", "log", "-booking", "x")
 	want(t, 2, "-at", "log", "-at", "x")
-	want(t, 2, "operands", "export")
+	want(t, 2, "takes OUT after its flags", "export")
 	want(t, 2, "name is not valid UTF-8", "partner", "add", "a\xff")
 	want(t, 2, "-reason has more than 500 characters", "forget", "-email", "a@example.com", "-reason", strings.Repeat("x", 501))
 	want(t, 0, "distributes bus tickets", "-h")
@@ -171,7 +171,7 @@ func TestUsage(t *testing.T) {
 // Contract §1: one implementation of each verb, with and without a running server.
 func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	want(t, 1, "not a data directory", "partner", "list", "-data", dir)
+	want(t, 1, "no data directory at", "partner", "list", "-data", dir)
 	want(t, 0, "(?s)agency.txt: 4 rows.*0 rows skipped.*is in force", "import", "-data", dir, "-strict", "../../testdata/demo")
 	key := strings.TrimSpace(want(t, 0, `^wb_\S{43}\n$`, "partner", "add", "-data", dir, "anna"))
 	for _, live := range []bool{false, true} {
@@ -186,7 +186,7 @@ func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 		name := fmt.Sprint("live ", live)
 		want(t, 0, `^wb_\S{43}\n$`, "partner", "add", "-data", dir, "-company", "zorevia-lines, vltavia-bus", name)
 		want(t, 0, name+"  since .*only zorevia-lines,vltavia-bus", "partner", "list", "-data", dir)
-		want(t, 0, "1 keys revoked", "partner", "revoke", "-data", dir, name)
+		want(t, 0, "1 key revoked", "partner", "revoke", "-data", dir, name)
 		want(t, 1, "no valid key", "partner", "revoke", "-data", dir, name)
 		want(t, 0, "dry run", "import", "-data", dir, "-dry-run", "../../testdata/demo")
 		want(t, 1, "not a GTFS feed", "import", "-data", dir, "..")

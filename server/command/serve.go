@@ -22,6 +22,7 @@ import (
 	"waybill/server"
 	"waybill/server/idp"
 	"waybill/server/outbound"
+	"waybill/store"
 )
 
 func (c *call) serve() (code int, err error) {
@@ -155,6 +156,9 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	go func() { ended <- start(conns) }()
 	defer web.Close()
 	s, err := server.Open(cfg)
+	if errors.As(err, new(*store.Damage)) {
+		err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
+	}
 	if err != nil {
 		return exitCode(err), err
 	}

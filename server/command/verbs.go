@@ -22,7 +22,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"waybill/booking"
 	"waybill/server"
 	"waybill/store"
 )
@@ -37,57 +36,6 @@ func instant(s string) (time.Time, error) {
 		return t, fmt.Errorf("%q is not an instant as in 2026-11-20T08:30:00Z", s)
 	}
 	return t, nil
-}
-
-func (c *call) log() (int, error) {
-	f := server.LogFilter{Booking: c.text("booking"), Ticket: c.text("ticket")}
-	for _, name := range []string{"booking", "ticket"} {
-		if _, ok := booking.ParseID(c.text(name)); !ok && c.text(name) != "" {
-			return exitUsage, fmt.Errorf("-%s %q is not an id", name, c.text(name))
-		}
-	}
-	if at := c.text("at"); at != "" {
-		t, err := instant(at)
-		if err != nil {
-			return exitUsage, fmt.Errorf("-at %w", err)
-		}
-		f.At = &t
-	}
-	return exitFailed, server.Log(store.Dir(c.dir), running(c.dir), f, c.Stdout)
-}
-
-func (c *call) verify() (int, error) {
-	against := c.text("against")
-	kept, err := keptCheckpoints(c.dir, against, c.text("key"))
-	if err != nil {
-		return exitFailed, err
-	}
-	rep, err := server.Verify(store.Dir(c.dir), running(c.dir), kept)
-	switch {
-	case errors.As(err, new(*store.Damage)):
-		return exitFailed, fmt.Errorf("damaged: %w", err)
-	case err != nil:
-		return exitFailed, err
-	case rep.Torn != nil:
-		return exitTorn, fmt.Errorf("torn tail: %w; the next start cuts these %d bytes and keeps them", &rep.Torn.Damage, rep.Torn.Bytes)
-	}
-	if rep.Unsigned() {
-		return exitFailed, fmt.Errorf("not signed: %d lines follow from each other, but there is no checkpoint that vouches for them; "+
-			"whoever has the disk can have written them. The next start signs them as they are", rep.Head.Seq)
-	}
-	fmt.Fprintf(c.Stdout, "sound: %d lines in %d files, %d snapshots, %d checkpoints; the last line's hash is %x\n", rep.Head.Seq, rep.Files, rep.Snapshots, rep.Checkpoints, rep.Head.Hash)
-	if o := rep.Older; o != nil {
-		fmt.Fprintf(c.Stdout, "the file checkpoint is of line %d, and older than the newest in checkpoints.log, of line %d: "+
-			"a full disk can leave it so, or somebody has put it there\n", o.Published, o.Logged)
-	}
-	if n := len(rep.Unerased); n > 0 {
-		fmt.Fprintf(c.Stdout, "lines with personal data that is still to be erased: %d; waybill forget, for whomever, completes that\n", n)
-	}
-	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", rep.Head.Time.UTC().Format(time.RFC3339), rep.Books)
-	if kept != nil {
-		fmt.Fprintf(c.Stdout, "the journal extends each of the %d checkpoints in %s\n", len(kept), against)
-	}
-	return exitDone, nil
 }
 
 // keptCheckpoints reads a file of checkpoints; none when it has no name.
@@ -115,6 +63,9 @@ func keptCheckpoints(dir, file, keyFile string) (kept []store.Kept, err error) {
 }
 
 func (c *call) checkpoint() (int, error) {
+	if err := c.mustExist(); err != nil {
+		return exitFailed, err
+	}
 	note, err := store.NewestCheckpoint(store.Dir(c.dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")
@@ -125,6 +76,9 @@ func (c *call) checkpoint() (int, error) {
 
 // write makes the new directory that a verb names, not in the one it reads, and says what do says of it.
 func (c *call) write(do func(out store.Dir) (said string, err error)) (int, error) {
+	if err := c.mustExist(); err != nil {
+		return exitFailed, err
+	}
 	out := c.Arg(0)
 	from, _ := filepath.Abs(c.dir)
 	if to, _ := filepath.Abs(out); strings.HasPrefix(to+"/", from+"/") {
@@ -138,8 +92,11 @@ func (c *call) write(do func(out store.Dir) (said string, err error)) (int, erro
 }
 
 func (c *call) export() (int, error) {
+	if err := c.mustExist(); err != nil {
+		return exitFailed, err
+	}
 	code, err := c.write(func(out store.Dir) (string, error) {
-		head, err := server.Export(store.Dir(c.dir), running(c.dir), out)
+		head, err := server.Export(c.fsys, running(c.dir), out)
 		return fmt.Sprintf("has all up to line %d, of %s; how to load it stands in %s", head.Seq, head.Time.Format(time.RFC3339), filepath.Join(string(out), "schema.sql")), err
 	})
 	if err != nil {
@@ -150,7 +107,7 @@ func (c *call) export() (int, error) {
 
 func (c *call) backup() (int, error) {
 	return c.write(func(out store.Dir) (string, error) {
-		rep, err := server.Backup(store.Dir(c.dir), running(c.dir), out)
+		rep, err := server.Backup(c.fsys, running(c.dir), out)
 		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq, rep.Head.Time.Format(time.RFC3339)), err
 	})
 }
@@ -168,7 +125,7 @@ func (c *call) repair() (int, error) {
 		return exitFailed, errors.New("a server is running on the directory; stop it first")
 	}
 	return c.write(func(out store.Dir) (string, error) {
-		rep, err := server.Repair(store.Dir(c.dir), out, cutAt, reason, server.Self())
+		rep, err := server.Repair(c.fsys, out, cutAt, reason, server.Self())
 		return fmt.Sprintf("is sound and has the lines before %d; line %d says what was cut", cutAt, rep.Head.Seq), err
 	})
 }
@@ -224,15 +181,9 @@ func (p *Process) complete(op string, form url.Values) error {
 		form.Set("feed", feed)
 		return err
 	case "user-add":
-		const maxPassword = 4 << 10 // bytes, with the end of its line
-		line, err := bufio.NewReader(io.LimitReader(p.Stdin, maxPassword)).ReadString('\n')
-		if err != nil && err != io.EOF {
-			return err
-		}
-		if len(line) == maxPassword {
-			return fmt.Errorf("the password is longer than %d bytes", maxPassword)
-		}
-		form.Set("password", strings.TrimRight(line, "\r\n"))
+		password, err := p.readPassword()
+		form.Set("password", password)
+		return err
 	}
 	return nil
 }
@@ -240,11 +191,11 @@ func (p *Process) complete(op string, form url.Values) error {
 // admin does an operation on the directory, through its server or by itself.
 func (c *call) admin(op string, form url.Values) error {
 	path, err := socket(c.dir)
+	if err == nil && op != "import" {
+		err = c.mustExist()
+	}
 	if err != nil {
 		return err
-	}
-	if _, err := os.Stat(filepath.Join(c.dir, "FORMAT")); err != nil && op != "import" && op != "partner-add" {
-		return fmt.Errorf("%s is not a data directory", c.dir)
 	}
 	err = c.adminCall(path, op, form)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server

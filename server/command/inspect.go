@@ -1,0 +1,147 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"waybill/booking"
+	"waybill/server"
+	"waybill/store"
+)
+
+// The verbs that look at a directory and say what is there: log and verify.
+
+func (c *call) log() (int, error) {
+	f := server.LogFilter{Booking: c.text("booking"), Ticket: c.text("ticket")}
+	for _, name := range []string{"booking", "ticket"} {
+		if _, ok := booking.ParseID(c.text(name)); !ok && c.text(name) != "" {
+			return exitUsage, fmt.Errorf("-%s %q is not an id", name, c.text(name))
+		}
+	}
+	if at := c.text("at"); at != "" {
+		t, err := instant(at)
+		if err != nil {
+			return exitUsage, fmt.Errorf("-at %w", err)
+		}
+		f.At = &t
+	}
+	style := server.LogStyle{JSON: c.get("json").(bool)}
+	if c.get("f").(bool) {
+		if f.At != nil {
+			return exitUsage, errors.New("-f follows what is still to come, -at ends in the past: one of them")
+		}
+		style.Follow = c.Stop
+	}
+	if err := c.mustExist(); err != nil {
+		return exitFailed, err
+	}
+	return exitFailed, server.Log(store.Dir(c.dir), running(c.dir), f, style, c.Stdout)
+}
+
+// verdict is what verify says with -json.
+type verdict struct {
+	Sound       bool     `json:"sound"`
+	Signed      bool     `json:"signed"`
+	Problem     string   `json:"problem,omitempty"`
+	Place       *place   `json:"place,omitempty"` // of damage or of a torn tail
+	Lines       uint64   `json:"lines"`
+	Files       int      `json:"files"`
+	Snapshots   int      `json:"snapshots"`
+	Checkpoints int      `json:"checkpoints"`
+	Hash        string   `json:"hash,omitempty"` // of the last line
+	Time        string   `json:"time,omitempty"` // of the last line
+	Books       string   `json:"books,omitempty"`
+	Kept        int      `json:"kept"` // checkpoints of -against that the journal extends
+	Notes       []string `json:"notes,omitempty"`
+}
+
+// place is where in the journal something is.
+type place struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Byte int64  `json:"byte"`
+	Seq  uint64 `json:"seq"`
+}
+
+func (c *call) verify() (int, error) {
+	if err := c.mustExist(); err != nil {
+		return exitFailed, err
+	}
+	kept, err := keptCheckpoints(c.dir, c.text("against"), c.text("key"))
+	if err != nil {
+		return exitFailed, err
+	}
+	rep, err := server.Verify(c.fsys, running(c.dir), kept)
+	code, v, err := c.judge(&rep, err, len(kept))
+	if c.get("json").(bool) {
+		text, failed := json.MarshalIndent(v, "", "  ")
+		fmt.Fprintf(c.Stdout, "%s\n", text)
+		return code, errors.Join(err, failed)
+	}
+	if err != nil {
+		return code, err
+	}
+	fmt.Fprintf(c.Stdout, "sound: %s in %s, %s, %s; the last line's hash is %s\n", server.Counted(v.Lines, "line"),
+		server.Counted(v.Files, "file"), server.Counted(v.Snapshots, "snapshot"), server.Counted(v.Checkpoints, "checkpoint"), v.Hash)
+	for _, note := range v.Notes {
+		fmt.Fprintln(c.Stdout, note)
+	}
+	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", v.Time, v.Books)
+	if kept != nil {
+		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", server.Counted(len(kept), "checkpoint"), c.text("against"))
+	}
+	return exitDone, nil
+}
+
+// judge says what came of verifying, with the exit code, and where something is wrong, what to do next.
+func (c *call) judge(rep *server.Report, err error, kept int) (code int, v verdict, _ error) {
+	damage, isDamage := errors.AsType[*store.Damage](err)
+	switch {
+	case isDamage:
+		v.Problem, v.Place = err.Error(), placeOf(damage)
+		return exitFailed, v, fmt.Errorf("damaged: %w; %s", err, c.afterDamage(damage))
+	case err != nil:
+		v.Problem = err.Error()
+		return exitFailed, v, err
+	case rep.Torn != nil:
+		v.Problem, v.Place = rep.Torn.Damage.Error(), placeOf(&rep.Torn.Damage)
+		return exitTorn, v, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them",
+			&rep.Torn.Damage, server.Counted(rep.Torn.Bytes, "byte"))
+	}
+	v = verdict{
+		Sound: true, Signed: !rep.Unsigned(), Lines: rep.Head.Seq, Files: rep.Files, Snapshots: rep.Snapshots,
+		Checkpoints: rep.Checkpoints, Hash: fmt.Sprintf("%x", rep.Head.Hash), Kept: kept,
+		Time: rep.Head.Time.UTC().Format(time.RFC3339), Books: rep.Books.String(),
+	}
+	if !v.Signed {
+		v.Sound, v.Problem = false, fmt.Sprintf("not signed: %s follow from each other, but there is no checkpoint that vouches for them; "+
+			"whoever has the disk can have written them. The next start signs them as they are", server.Counted(rep.Head.Seq, "line"))
+		return exitFailed, v, errors.New(v.Problem)
+	}
+	if o := rep.Older; o != nil {
+		v.Notes = append(v.Notes, fmt.Sprintf("the file checkpoint is of line %d, and older than the newest in checkpoints.log, of line %d: "+
+			"a full disk can leave it so, or somebody has put it there", o.Published, o.Logged))
+	}
+	if n := len(rep.Unerased); n > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("lines with personal data that is still to be erased: %d; waybill forget, for whomever, completes that", n))
+	}
+	return exitDone, v, nil
+}
+
+func placeOf(d *store.Damage) *place {
+	if d.File == "" {
+		return nil
+	}
+	return &place{d.File, d.Line, d.Offset, d.Seq}
+}
+
+// afterDamage says what to do about damage: what is before it can be saved.
+func (c *call) afterDamage(d *store.Damage) string {
+	if d.Seq < 2 {
+		return "a backup can be served in its place"
+	}
+	return fmt.Sprintf("a backup can be served in its place, or what is before it saved: "+
+		"waybill repair -data %s -cut-at %d -reason TEXT OUT", c.dir, d.Seq)
+}

@@ -1,0 +1,194 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Contract §1, Command line.
+
+// TestOnlyServeAndImportMakeADirectory: all other verbs refuse one that is not there, and make nothing.
+func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
+	const id = "t3ruoNuTuU_mzrLf_b6oxw"
+	operands := map[string][]string{
+		"partner add": {"x"}, "partner revoke": {"x"}, "ticket move": {id, "new"}, "ticket status": {id, "Prepaid"},
+		"ticket answer": {"-reason", "x", id, "refused"}, "user remove": {"a@example.com"}, "outbox retry": {"all"},
+		"user add": {"-email", "a@example.com", "-company", "x", "-role", "ADMIN"}, "forget": {"-booking", id, "-reason", "x"},
+		"idtoken": {"-email", "a@example.com"}, "backup": {"out"}, "export": {"out"}, "repair": {"-cut-at", "5", "-reason", "x", "out"},
+	}
+	for _, v := range verbs {
+		switch v.name {
+		case "serve", "import", "bench", "version": // bench fills a directory of its own
+			continue
+		}
+		dir := t.TempDir()
+		t.Chdir(dir)
+		args := append(strings.Fields(v.name), "-data", "data")
+		code, stdout, stderr := run(t, nil, append(args, operands[v.name]...)...)
+		if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "waybill: there is no data directory at data; ") || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit %d\n%s%s", v.name, code, stdout, stderr)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s has made %v, %v", v.name, left, err)
+		}
+	}
+}
+
+// TestOneLineNamesTheNearest: what was mistyped gets one line, with the nearest command or flag.
+func TestOneLineNamesTheNearest(t *testing.T) {
+	for _, c := range []struct{ line, says string }{
+		{"parnter add x", `there is no command "parnter"; did you mean partner? "waybill help" lists all`},
+		{"partner ad x", `there is no command "partner ad"; did you mean partner add? "waybill help" lists all`},
+		{"partner", `partner is a group of commands: add, list, revoke; "waybill help partner" says more`},
+		{"verfiy", `there is no command "verfiy"; did you mean verify? "waybill help" lists all`},
+		{"ver", `there is no command "ver"; did you mean verify? "waybill help" lists all`},
+		{"sell", `there is no command "sell"; "waybill help" lists all`},
+		{"help srve", `there is no command "srve"; did you mean serve? "waybill help" lists all`},
+		{"serve -adr :80", `serve: there is no flag -adr; did you mean -addr? "waybill help serve" says more`},
+		{"-adr :80", `serve: there is no flag -adr; did you mean -addr? "waybill help serve" says more`},
+		{"verify -agianst x", `verify: there is no flag -agianst; did you mean -against? "waybill help verify" says more`},
+		{"import FEED -strict", `import: flags come before operands: -strict stands after "FEED"; "waybill help import" says more`},
+		{"import", `import: takes FEED after its flags, not 0 operands; "waybill help import" says more`},
+		{"ticket move a", `ticket move: takes TICKET and BOOKING|new after its flags, not 1 operand; "waybill help ticket move" says more`},
+		{"log x", `log: takes no operands, not "x"; "waybill help log" says more`},
+		{"log -f -at 2026-11-20T08:00:00Z", `-f follows what is still to come, -at ends in the past: one of them`},
+	} {
+		code, stdout, stderr := run(t, nil, strings.Fields(c.line)...)
+		if code != 2 || stdout != "" || stderr != "waybill: "+c.says+"\n" {
+			t.Errorf("waybill %s: exit %d\n%s%swant %s", c.line, code, stdout, stderr, c.says)
+		}
+	}
+}
+
+// TestHelp: for all, a verb and a group, in each form, exit 0; --version too.
+func TestHelp(t *testing.T) {
+	for line, says := range map[string]string{
+		"help": "(?s)serve .*partner add.*verify", "-h": "partner add", "--help": "partner add",
+		"help partner": "(?s)^  partner add .*partner list.*partner revoke", "partner -h": "partner revoke", "partner --help": "partner revoke",
+		"partner help": "partner revoke", "help partner add": "^waybill partner add .flags. NAME", "partner add -h": "^waybill partner add",
+		"help verify": "^waybill verify", "verify --help": "-against", "--version": "^waybill .*\ngo1", "-version": "dependencies", "version": "dependencies",
+	} {
+		code, stdout, stderr := run(t, nil, strings.Fields(line)...)
+		if code != 0 || stderr != "" || !regexp.MustCompile(says).MatchString(stdout) {
+			t.Errorf("waybill %s: exit %d\n%s%s", line, code, stdout, stderr)
+		}
+	}
+}
+
+// TestJSON: the verbs that list, log and verify print JSON, beside a server and without.
+func TestJSON(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	want(t, 0, "wb_", "partner", "add", "-data", dir, "-company", "zorevia-lines", "Anna")
+	for _, live := range []bool{false, true} {
+		if live {
+			defer serve(t, "-data", dir).stop()
+		}
+		var partners []struct {
+			Name      string
+			Companies []string
+			Keys      []struct{ Revoked *string }
+		}
+		parse(t, &partners, want(t, 0, "", "partner", "list", "-data", dir, "-json"))
+		if len(partners) != 1 || partners[0].Name != "Anna" || len(partners[0].Companies) != 1 || len(partners[0].Keys) != 1 || partners[0].Keys[0].Revoked != nil {
+			t.Errorf("%+v", partners)
+		}
+		var companies []struct{ Slug string }
+		if parse(t, &companies, want(t, 0, "", "company", "list", "-data", dir, "-json")); len(companies) != 4 {
+			t.Errorf("%+v", companies)
+		}
+		for _, list := range []string{"user list", "outbox list", "ticket asked"} {
+			if got := want(t, 0, "", append(strings.Fields(list), "-data", dir, "-json")...); got != "[]\n" {
+				t.Errorf("%s: %q", list, got)
+			}
+		}
+		var v verdict
+		parse(t, &v, want(t, 0, "", "verify", "-data", dir, "-json"))
+		if !v.Sound || !v.Signed || v.Lines < 2 || len(v.Hash) != 64 || v.Problem != "" {
+			t.Errorf("%+v", v)
+		}
+		lines := strings.Split(strings.TrimSpace(want(t, 0, "", "log", "-data", dir, "-json")), "\n")
+		var line struct {
+			Seq        uint64
+			Type, Text string
+			Time       time.Time
+			By         struct{ User string }
+		}
+		if parse(t, &line, lines[1]); line.Seq != 2 || line.Type != "timetable.imported" || line.Text == "" || line.By.User == "" || line.Time.IsZero() {
+			t.Errorf("%s: %+v", lines[1], line)
+		}
+	}
+}
+
+func parse(t *testing.T, to any, text string) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), to); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+}
+
+// TestVerifySaysWhatToDo: after damage the next step, with -json where it is.
+func TestVerifySaysWhatToDo(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	want(t, 0, "wb_", "partner", "add", "-data", dir, "Anna")
+	name := filepath.Join(dir, firstFile)
+	text := bytes.Replace([]byte(content(t, dir, firstFile)), []byte("Anna"), []byte("Olga"), 1)
+	if err := os.Chmod(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(t, 1, "damaged: .*waybill repair -data "+dir+" -cut-at \\d+ -reason TEXT OUT", "verify", "-data", dir)
+	var v verdict
+	parse(t, &v, want(t, 1, "damaged", "verify", "-data", dir, "-json"))
+	if v.Sound || v.Place == nil || v.Place.File != firstFile || v.Place.Seq == 0 || v.Problem == "" {
+		t.Errorf("%+v", v)
+	}
+	want(t, 65, "waybill verify -data "+dir, "serve", "-data", dir, "-addr", "127.0.0.1:0")
+}
+
+// TestLogOfUnknown: a booking that no line tells of is an error.
+func TestLogOfUnknown(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	const id = "t3ruoNuTuU_mzrLf_b6oxw"
+	for _, flag := range []string{"-booking", "-ticket"} {
+		want(t, 1, "^waybill: no line of the journal tells of "+id+"\n$", "log", "-data", dir, flag, id)
+	}
+	want(t, 1, "no line", "log", "-data", dir, "-booking", id, "-at", "2026-11-20T08:00:00Z")
+}
+
+// TestLogFollows shows lines as they are written, beside a server, until it is stopped.
+func TestLogFollows(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	defer serve(t, "-data", dir).stop()
+	out, end, code := &output{lines: make(chan string, 100)}, make(chan struct{}), make(chan int)
+	go func() {
+		code <- Main(&Process{
+			Args: []string{"log", "-data", dir, "-f"}, Stdout: out, Stderr: os.Stderr, Stop: end,
+			Env: func(string) (string, bool) { return "", false },
+		})
+	}()
+	for line := ""; !strings.Contains(line, "timetable.imported"); {
+		line = <-out.lines
+	}
+	for _, name := range []string{"Anna", "Bohdan"} {
+		want(t, 0, "wb_", "partner", "add", "-data", dir, name)
+		for line := ""; !strings.Contains(line, "partner.key_added"); {
+			line = <-out.lines
+		}
+	}
+	close(end)
+	if c := <-code; c != 0 {
+		t.Errorf("exit %d", c)
+	}
+}

@@ -1,0 +1,46 @@
+package command
+
+import "strings"
+
+// nearest returns the word that is nearest to one that was mistyped; "" where none is near.
+func nearest(said string, known []string) (best string) {
+	most := (len(said) + 1) / 3 // mistakes that are believed
+	for _, word := range known {
+		if n := mistakes(said, word); n <= most {
+			best, most = word, n-1
+		}
+	}
+	if best == "" {
+		for _, word := range known {
+			if len(said) > 2 && strings.HasPrefix(word, said) {
+				return word
+			}
+		}
+	}
+	return best
+}
+
+// mistakes counts the letters that are to be put in, left out, exchanged for others or with the next, to make one word
+// of another.
+func mistakes(a, b string) int {
+	before, last := []int(nil), make([]int, len(b)+1)
+	for k := range last {
+		last[k] = k
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for k := 1; k <= len(b); k++ {
+			exchanged := last[k-1]
+			if a[i-1] != b[k-1] {
+				exchanged++
+			}
+			row[k] = min(row[k-1]+1, last[k]+1, exchanged)
+			if i > 1 && k > 1 && a[i-1] == b[k-2] && a[i-2] == b[k-1] {
+				row[k] = min(row[k], before[k-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,124 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"waybill/store"
+)
+
+// progress tells somebody at a terminal that work which takes long goes on. In a pipe it says nothing.
+type progress struct {
+	what  string
+	start time.Time
+	bytes atomic.Int64 // read of the directory so far
+	stop  chan struct{}
+	done  chan struct{}
+
+	mu    sync.Mutex
+	to    *os.File
+	shown bool // the last line of the terminal is ours
+}
+
+const (
+	patience  = 2 * time.Second // for which work may take without a word
+	clearLine = "\r\x1b[K"
+)
+
+// slow are the verbs that may take long.
+var slow = []string{"import", "verify", "backup", "repair", "export", "forget"}
+
+// watch has somebody at a terminal see how far a slow verb is, until the returned function is called.
+func (c *call) watch() (end func()) {
+	f, ok := c.Stderr.(*os.File)
+	if !ok || !isTerminal(f) || !slices.Contains(slow, c.verb.name) {
+		return func() {}
+	}
+	x := &progress{what: c.verb.name, start: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), to: f}
+	p := *c.Process
+	p.Stdout = besides{x, c.Stdout}
+	c.Process = &p
+	c.fsys = countedFS{c.fsys, &x.bytes}
+	go x.tell()
+	return func() {
+		close(x.stop)
+		<-x.done
+		x.clear()
+	}
+}
+
+func (x *progress) tell() {
+	defer close(x.done)
+	wait := patience
+	for {
+		select {
+		case <-x.stop:
+			return
+		case <-time.After(wait):
+		}
+		wait = time.Second / 4
+		x.show()
+	}
+}
+
+func (x *progress) show() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	read := ""
+	if n := x.bytes.Load(); n > 0 {
+		read = fmt.Sprintf("%d MB read, ", n>>20)
+	}
+	fmt.Fprintf(x.to, "%s%s: %s%d s", clearLine, x.what, read, int(time.Since(x.start).Seconds()))
+	x.shown = true
+}
+
+// clear takes the line away again.
+func (x *progress) clear() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.shown {
+		io.WriteString(x.to, clearLine)
+	}
+	x.shown = false
+}
+
+// besides is an output that may share its terminal with the progress.
+type besides struct {
+	*progress
+	io.Writer
+}
+
+func (b besides) Write(text []byte) (int, error) {
+	b.clear()
+	return b.Writer.Write(text)
+}
+
+// countedFS is a file system that counts the bytes read from its files.
+type countedFS struct {
+	store.FS
+	bytes *atomic.Int64
+}
+
+func (c countedFS) Open(name string) (store.File, error) {
+	f, err := c.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return countedFile{f, c.bytes}, nil
+}
+
+type countedFile struct {
+	store.File
+	bytes *atomic.Int64
+}
+
+func (f countedFile) ReadAt(b []byte, at int64) (int, error) {
+	n, err := f.File.ReadAt(b, at)
+	f.bytes.Add(int64(n))
+	return n, err
+}

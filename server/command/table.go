@@ -1,0 +1,102 @@
+package command
+
+// verb is one of the commands.
+type verb struct {
+	name, operands, about string                            // operands has a word for each
+	do                    func(*call) (code int, err error) // code is the exit code where there is an error
+	flags                 []option                          // besides -data
+}
+
+// option is a flag; value, which it has where it is not given, tells its type.
+type option struct {
+	name  string
+	value any
+	about string
+}
+
+// asJSON is the flag of the verbs that list something.
+var asJSON = option{"json", false, "print one array instead of lines"}
+
+var verbs = []verb{
+	{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", (*call).serve, []option{
+		{"addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free one"},
+		{"test-clock", "", "serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z"},
+		{"max-transfers", 1, "changes a journey may have, 0 or 1"},
+		{"legacy-since", "", "the `instant` since when the legacy interface is deprecated; without it the directory's creation"},
+		{"idp-issuer", "", "the identity provider's issuer, `exactly` as in its ID tokens; without it the built-in development provider is trusted"},
+		{"idp-audience", "", "the `audience` of its ID tokens: this service's client id there"},
+		{"idp-jwks", "", "the `file or URL` of its key set"},
+		{"idp-email-claim", "", "the `claim` that holds the e-mail, instead of email"},
+		{"provider-url", "", "the `URL` that is asked to confirm each ticket that is paid or booked; without it they are confirmed at once"},
+		{"messenger-url", "", "the `URL` that is told what to send to passengers' phones; without it nothing"},
+		{"smtp", "", "the mail server, `HOST:PORT`; without it e-mails to passengers become files in DIR/outbox"},
+		{"smtp-from", "waybill@localhost", "the `address` they come from"},
+		{"smtp-user", "", "the `name` to sign in with at the mail server"},
+		{"smtp-password-file", "", "the `file` whose first line is the password"},
+		{"smtp-tls", "", "implicit, starttls or none; without it implicit on port 465, else starttls where offered"},
+		{"tls-cert", "", "the `file` of a certificate and its chain, in PEM: TLS is spoken; it is read again once it has changed"},
+		{"tls-key", "", "the `file` of its key, in PEM"},
+		{"trusted-proxy", "", "the `networks`, as in 10.0.0.0/8,fd00::/8, of proxies whose X-Forwarded-For and X-Forwarded-Proto count"},
+		{"rate", "", "`N/s[:BURST]` requests a second of each partner, or address without a valid key, and how many at once (N); then 429"},
+		{"cors-origin", "", "the `origins`, as in https://shop.example.com, with commas, whose pages may call the server"},
+		{"secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks"},
+		{"log-level", "info", "debug, info (a line for each request), warn or error"}}},
+	{"import", "FEED", "makes a GTFS feed, a directory or .zip, the timetable in force", admin("import", "feed"), []option{
+		{"strict", false, "change nothing if a row has to be skipped"},
+		{"dry-run", false, "only report"},
+		{"bus-only", false, "keep only routes of type 3, 200-299 and 700-799"},
+		{"fare-per-km", "", "price rides that no fare matches by distance, as in `EUR:0.06`"}}},
+	{"partner add", "NAME", "prints a new API key of a partner, new or known; only its hash is kept", admin("partner-add", "name"), []option{
+		{"company", "", "the `slugs` of the only companies it may sell, with commas; empty: all"}}},
+	{"partner list", "", "lists partners, their keys, and when the legacy interface will be gone for them", admin("partner-list"), []option{
+		asJSON,
+		{"legacy-since", "", "the `instant` that serve is given, where no server is running"}}},
+	{"partner revoke", "NAME", "ends the keys of a partner, or one of them", admin("partner-revoke", "name"), []option{
+		{"key", "", "only the key with this `name`, as partner list shows it"}}},
+	{"company list", "", "lists the companies of the timetable in force, by the slugs that other commands take", admin("company-list"), []option{asJSON}},
+	{"ticket move", "TICKET BOOKING|new", "moves a ticket to another booking of the same partner", admin("ticket-move", "ticket", "booking"), nil},
+	{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid", "gives a ticket a status of the carrier's lifecycle", admin("ticket-status", "ticket", "status"), nil},
+	{"ticket asked", "", "lists the tickets that the provider was asked about and has not answered", admin("ticket-asked"), []option{asJSON}},
+	{"ticket answer", "TICKET confirmed|refused", "answers in the provider's place about a ticket that it was asked about", admin("ticket-answer", "ticket", "answer"), []option{
+		{"reason", "", "`why`: it stands in the journal"}}},
+	{"user add", "", "gives a company user an access; a new user's password is the first line of standard input", admin("user-add"), []option{
+		{"email", "", "the user's e-mail `address`"},
+		{"first-name", "", "a new user's first `name`"},
+		{"last-name", "", "a new user's last `name`"},
+		{"company", "", "the `slug` of the company"},
+		{"idp-subject", "", "link the user to this `sub` of the identity provider, whose ID tokens then need no e-mail"},
+		{"idp-issuer", "", "the `issuer` of the subject; without it that of the running server, or else the first that vouches for it"},
+		{"role", "", "`ADMIN`, who may do everything of the company, or VIEWER, who may sign in"}}},
+	{"user list", "", "lists the company users, and what they are for which company", admin("user-list"), []option{asJSON}},
+	{"user remove", "EMAIL", "removes a user and ends the user's sessions", admin("user-remove", "email"), nil},
+	{"forget", "", "erases names, e-mail addresses and phones from state, journal, snapshots and reports", admin("forget"), []option{
+		{"booking", "", "of the passengers of the booking with this `id`, and those booked along with them"},
+		{"email", "", "of who was booked with this `address`, or was a user with it"},
+		{"reason", "", "`why`: it stands in the journal"}}},
+	{"outbox list", "", "lists the messages to passengers that are not sent yet, or parked", admin("outbox-list"), []option{asJSON}},
+	{"outbox retry", "MESSAGE|all", "has a parked message tried again, or all", admin("outbox-retry", "message"), nil},
+	{"idtoken", "", "mints an ID token of the built-in development identity provider", admin("idtoken"), []option{
+		{"email", "", "the `address` that the token vouches for"}}},
+	{"key rotate", "", "signs offers with a new key; offers already given stay good", admin("rotate-keys"), nil},
+	{"log", "", "shows the journal as readable history", (*call).log, []option{
+		{"booking", "", "only what happened to the booking with this `id`"},
+		{"ticket", "", "only what happened to the ticket with this `id`"},
+		{"at", "", "only what had happened by this `instant`, and the booking as it stood then"},
+		{"f", false, "follow: show further lines as they are written, until the command is stopped"},
+		{"json", false, "print an object for each line"}}},
+	{"verify", "", "checks every byte of journal and snapshots, then the books", (*call).verify, []option{
+		{"json", false, "print one object"},
+		{"against", "", "a `file` of checkpoints kept elsewhere, which the journal must extend"},
+		{"key", "", "the `file` of the public key they are signed with; without it the directory's checkpoint.pub"}}},
+	{"checkpoint", "", "prints the newest signed checkpoint, to be kept elsewhere", (*call).checkpoint, nil},
+	{"backup", "OUT", "copies the directory into the new directory OUT, also while a server is running, and checks the copy", (*call).backup, nil},
+	{"repair", "OUT", "copies what is before a damaged line into the new directory OUT; never in place", (*call).repair, []option{
+		{"cut-at", uint64(0), "the `seq` of the first line that is left out, as verify names it"},
+		{"reason", "", "`why`: it stands in the new directory's journal"}}},
+	{"export", "OUT", "writes every entity as CSV and a schema.sql, for databases, into the new directory OUT", (*call).export, nil},
+	{"bench", "", "fills a new directory, or one it made, and measures how fast it sells, reads and searches", (*call).bench, []option{
+		{"bookings", 10_000, "fill up to this `number` of bookings of two"},
+		{"conns", "1,64,256", "the `numbers` of connections to measure with, with commas"},
+		{"seconds", 3.0, "how long each is measured"}}},
+	{"version", "", "prints version, Go version, revision and dependencies", (*call).version, nil},
+}
