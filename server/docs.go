@@ -135,10 +135,12 @@ func (n *node) Rows(prefix string) (list []fieldRow) {
 	return list
 }
 
-// operation is a method of a path.
+// operation is a method of a path, or a call that Waybill makes.
 type operation struct {
 	*node
 	Method, Path, ID string
+	Webhook          bool
+	Shared           *node // the parameters of all methods of the path
 	Answers          []outcome
 }
 
@@ -162,7 +164,8 @@ var readReference = sync.OnceValue(func() *reference {
 	d.UseNumber()
 	doc := &reference{node: readNode(d, openAPI, "")}
 	doc.link(doc.node)
-	doc.addOperations()
+	doc.addOperations("paths")
+	doc.addOperations("webhooks")
 	doc.Errors = doc.At("components", "x-errors").Members()
 	for _, e := range doc.Errors {
 		if code := code(e); !slices.Contains(doc.Codes, code) {
@@ -172,12 +175,14 @@ var readReference = sync.OnceValue(func() *reference {
 	return doc
 })
 
-// addOperations adds the operations of the document.
-func (doc *reference) addOperations() {
-	for _, path := range doc.At("paths").Members() {
+// addOperations adds the operations of a section of the document.
+func (doc *reference) addOperations(section string) {
+	for _, path := range doc.At(section).Members() {
 		for _, op := range path.members[1:] { // the first are the parameters that all have
 			o := operation{node: op, Path: path.Name, ID: op.At("operationId").Text()}
 			o.Method = strings.ToUpper(op.Name)
+			o.Webhook = section == "webhooks"
+			o.Shared = path.members[0]
 			for _, a := range op.At("responses").Members() {
 				o.Answers = append(o.Answers, outcome{a.Real(), a.Name, a.At("x-errors").Members()})
 			}
