@@ -135,14 +135,16 @@ func (n *node) Rows(prefix string) (list []fieldRow) {
 	return list
 }
 
-// operation is a method of a path.
+// operation is a method of a path, or a call that Waybill makes.
 type operation struct {
 	*node
 	Method, Path, ID string
+	Webhook          bool
+	Shared           *node // the parameters of all methods of the path
 	Answers          []outcome
 }
 
-// outcome is an answer of an operation, and the schemas of the errors in it.
+// outcome is an answer of an operation, and the kinds of errors that it may list.
 type outcome struct {
 	*node
 	Status string
@@ -153,7 +155,7 @@ type outcome struct {
 type reference struct {
 	*node
 	Operations []operation
-	Errors     []*node // their schemas
+	Errors     []*node // the kinds of errors: what an entry of the envelope is, by errorCode
 	Codes      []string
 }
 
@@ -162,39 +164,35 @@ var readReference = sync.OnceValue(func() *reference {
 	d.UseNumber()
 	doc := &reference{node: readNode(d, openAPI, "")}
 	doc.link(doc.node)
-	for _, path := range doc.At("paths").Members() {
-		for _, op := range path.members[1:] { // the first are the parameters that all have
-			o := operation{node: op, Method: strings.ToUpper(op.Name), Path: path.Name, ID: op.At("operationId").Text()}
-			for _, a := range op.At("responses").Members() {
-				o.Answers = append(o.Answers, outcome{a.Real(), a.Name, a.errors()})
-			}
-			doc.Operations = append(doc.Operations, o)
-		}
-	}
-	for _, s := range doc.At("components", "schemas").Members() {
-		if code := code(s); code != "" {
-			doc.Errors = append(doc.Errors, s)
-			if !slices.Contains(doc.Codes, code) {
-				doc.Codes = append(doc.Codes, code)
-			}
+	doc.addOperations("paths")
+	doc.addOperations("webhooks")
+	doc.Errors = doc.At("components", "x-errors").Members()
+	for _, e := range doc.Errors {
+		if code := code(e); !slices.Contains(doc.Codes, code) {
+			doc.Codes = append(doc.Codes, code)
 		}
 	}
 	return doc
 })
 
-// errors gives the schemas of the errors that an answer may list.
-func (n *node) errors() (list []*node) {
-	items := n.At("content", "application/json", "schema", "properties", "errors", "items")
-	for _, e := range append(slices.Concat(items.At("oneOf").Members(), items.At("anyOf").Members()), items) {
-		if code(e) != "" {
-			list = append(list, e.Real())
+// addOperations adds the operations of a section of the document.
+func (doc *reference) addOperations(section string) {
+	for _, path := range doc.At(section).Members() {
+		for _, op := range path.members[1:] { // the first are the parameters that all have
+			o := operation{node: op, Path: path.Name, ID: op.At("operationId").Text()}
+			o.Method = strings.ToUpper(op.Name)
+			o.Webhook = section == "webhooks"
+			o.Shared = path.members[0]
+			for _, a := range op.At("responses").Members() {
+				o.Answers = append(o.Answers, outcome{a.Real(), a.Name, a.At("x-errors").Members()})
+			}
+			doc.Operations = append(doc.Operations, o)
 		}
 	}
-	return list
 }
 
-// code gives the errorCode of an error's schema.
-func code(schema *node) string { return schema.At("properties", "errorCode", "const").Text() }
+// code returns the errorCode of a kind of errors.
+func code(kind *node) string { return kind.At("properties", "errorCode", "const").Text() }
 
 var (
 	openAPI, _ = docs.ReadFile("docs/openapi.json")

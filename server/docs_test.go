@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"html"
+	"maps"
 	"math"
 	"net/http/httptest"
 	"os"
@@ -53,7 +54,9 @@ func TestReferencePages(t *testing.T) {
 			t.Errorf("%s has no %s", l[0], l[1])
 		}
 	}
-	for pattern, op := range operations {
+	everything := operationsOf("webhooks")
+	maps.Copy(everything, operations)
+	for pattern, op := range everything {
 		page := html.UnescapeString(pages["/docs/operations/"+op["operationId"].(string)])
 		for _, want := range append(mustTell(op), strings.Fields(pattern)...) {
 			if !strings.Contains(page, want) {
@@ -62,24 +65,34 @@ func TestReferencePages(t *testing.T) {
 		}
 	}
 	for name, schema := range object(specification, "components", "schemas") {
-		page := pages["/docs/objects"]
-		if code, ok := object(schema, "properties", "errorCode")["const"].(string); ok {
-			page = pages["/docs/errors/"+code]
-		}
-		for field := range object(schema, "properties") {
-			if !strings.Contains(page, "<code>"+field+"</code>") {
-				t.Errorf("%s: the page does not have %s", name, field)
-			}
-		}
+		mustHave(t, name, schema, pages["/docs/objects"])
+	}
+	for name, kind := range errorKinds {
+		code := object(kind, "properties", "errorCode")["const"].(string)
+		mustHave(t, name, kind, pages["/docs/errors/"+code])
+		mustHave(t, name, object(kind, "properties", "details"), pages["/docs/errors/"+code])
 	}
 	if strings.Count(pages["/docs/states"], "<svg") != 2 || pages["/docs/migration"] == "" {
 		t.Error("the states have no drawings, or nothing leads to the migration guide")
 	}
 }
 
+// mustHave checks that a page has the fields of a schema.
+func mustHave(t *testing.T, name string, schema any, page string) {
+	for field := range object(schema, "properties") {
+		alone, inside := "<code>"+field+"</code>", "<code>details."+field+"</code>"
+		if !strings.Contains(page, alone) && !strings.Contains(page, inside) {
+			t.Errorf("%s: the page does not have %s", name, field)
+		}
+	}
+}
+
 // mustTell is what the page of an operation must tell: its texts, parameters, statuses, headers and example.
 func mustTell(op map[string]any) (want []string) {
-	want = append(want, op["summary"].(string), object(elements(op["x-codeSamples"])[0])["source"].(string))
+	want = append(want, op["summary"].(string))
+	for _, sample := range elements(op["x-codeSamples"]) {
+		want = append(want, object(sample)["source"].(string))
+	}
 	for _, p := range elements(op["parameters"]) {
 		p := resolve(p)
 		want = append(want, "<code>"+p["name"].(string)+"</code>")

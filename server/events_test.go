@@ -150,6 +150,7 @@ func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 
 // Contract §8: a key has 1 to 255 visible characters, in double quotes, as RFC 9651 has strings, or without.
 func TestKeysOfRequests(t *testing.T) {
+	documented := object(specification, "components", "parameters", "IdempotencyKey", "schema")
 	long := strings.Repeat("k", 255)
 	for given, want := range map[string]string{
 		"a": "a", `"a"`: "a", " ": " ", long: long, `"` + long + `"`: long, `"a\"b\\"`: `a"b\`, `a\b`: `a\b`,
@@ -159,6 +160,9 @@ func TestKeysOfRequests(t *testing.T) {
 		r.Header["Idempotency-Key"] = []string{given}
 		if key, err := retryKeyOf(r); key != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", given, key, err)
+		}
+		if refused := len(valid(documented, "", given).problems) > 0; refused != (want == "") {
+			t.Errorf("%q: refused by the document: %t", given, refused)
 		}
 	}
 }

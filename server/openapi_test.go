@@ -21,9 +21,12 @@ import (
 )
 
 // operations are the document's, by the pattern of their route.
-var operations = func() map[string]map[string]any {
+var operations = operationsOf("paths")
+
+// operationsOf returns the operations of a section of the document, by method and path.
+func operationsOf(section string) map[string]map[string]any {
 	all := map[string]map[string]any{}
-	for path, item := range object(specification, "paths") {
+	for path, item := range object(specification, section) {
 		for method := range item.(map[string]any) {
 			if method != "parameters" {
 				all[strings.ToUpper(method)+" "+path] = object(item, method)
@@ -31,7 +34,10 @@ var operations = func() map[string]map[string]any {
 		}
 	}
 	return all
-}()
+}
+
+// errorKinds are the errors that an entry of the envelope may be.
+var errorKinds = object(specification, "components", "x-errors")
 
 // Every route is an operation of the document, and every operation a route.
 func TestDocumentHasTheRoutes(t *testing.T) {
@@ -83,11 +89,16 @@ func elements(v any) []any {
 
 // The errorCodes of the code are those of the document.
 func TestDocumentHasTheErrorCodes(t *testing.T) {
-	told := map[string]bool{}
-	for _, schema := range object(specification, "components", "schemas") {
-		if code, ok := object(schema, "properties", "errorCode")["const"].(string); ok {
-			told[code] = true
-		}
+	told, listed := map[string]bool{}, map[string]bool{}
+	for _, kind := range errorKinds {
+		told[object(kind, "properties", "errorCode")["const"].(string)] = true
+	}
+	field := object(specification, "components", "schemas", "Error", "properties", "errorCode")
+	for _, code := range elements(field["examples"]) {
+		listed[code.(string)] = true
+	}
+	if !maps.Equal(told, listed) {
+		t.Errorf("the schema Error lists %v, and there are %v", listed, told)
 	}
 	used := map[string]bool{}
 	files, _ := filepath.Glob("*.go")
@@ -159,7 +170,13 @@ func TestDocumentExamplesAreValid(t *testing.T) {
 				if n, ok := example.(float64); ok && object(v, "schema")["type"] != "integer" {
 					example = fmt.Sprint(n)
 				}
-				for _, p := range valid(v["schema"], at, example).problems {
+				for _, p := range validWritten(v["schema"], at, example).problems {
+					t.Errorf("%s: %s", at, p)
+				}
+			} else if v["x-errors"] != nil {
+				c := &checker{ours: true}
+				c.checkErrors(v, at, object(v, "content", "application/json")["example"])
+				for _, p := range c.problems {
 					t.Errorf("%s: %s", at, p)
 				}
 			} else if v["content"] != nil && !strings.Contains(at, "/components/") {
@@ -199,7 +216,7 @@ func TestCheckerRefuses(t *testing.T) {
 		`{"type":"string"} 7`, `{"type":["string","null"]} 7`, `{"type":"integer"} 1.5`, `{"const":"a"} "b"`, `{"enum":["a"]} "b"`, `{"required":["a"]} {}`,
 		`{"properties":{"a":{"type":"null"}}} {"a":1}`, `{"properties":{},"additionalProperties":false} {"a":1}`, `{"items":{"type":"null"}} [1]`,
 		`{"oneOf":[{"type":"number"},{"type":"integer"}]} 1`, `{"oneOf":[{"type":"null"}]} 1`, `{"anyOf":[{"type":"null"}]} 1`, `{"allOf":[{"type":"integer"},{"type":"null"}]} 1`,
-		`{"format":"date-time"} "2026-11-20"`, `{"format":"date"} "2026-02-30"`, `{"format":"uri"} "a"`, `{"format":"email"} "a@b"`, `{"pattern":"^a$"} "b"`, `{"minimum":1} 0`,
+		`{"format":"date-time"} "2026-11-20"`, `{"format":"date"} "2026-02-30"`, `{"format":"uri"} "a"`, `{"format":"idn-email"} "a@b"`, `{"pattern":"^a$"} "b"`, `{"minimum":1} 0`,
 		`{"maximum":1} 2`, `{"minLength":2} "é"`, `{"maxLength":1} "éé"`, `{"minItems":1} []`, `{"maxItems":0} [1]`, `{"$ref":"#/components/schemas/Id"} ""`, `{"never":1} 1`, `true 1`,
 	} {
 		d := json.NewDecoder(strings.NewReader(x))
@@ -210,6 +227,45 @@ func TestCheckerRefuses(t *testing.T) {
 		if len(valid(schema, "", v).problems) == 0 {
 			t.Errorf("holds: %s", x)
 		}
+	}
+	named := object(specification, "components", "schemas", "Errors")
+	entry := map[string]any{"message": "x", "details": map[string]any{"new": 1.0}}
+	unknown := map[string]any{"errors": []any{entry}}
+	if len(valid(named, "", unknown).problems) != 0 || len(validWritten(named, "", unknown).problems) != 1 {
+		t.Error("a client must take a member that the document does not name; Waybill must not write one")
+	}
+}
+
+// Answers are open to members that a client does not know, and so are the calls that Waybill makes.
+func TestAnswersAreOpen(t *testing.T) {
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if ref, ok := v["$ref"].(string); ok {
+				at, v = ref, resolve(v)
+			}
+			if v["additionalProperties"] == false {
+				t.Errorf("%s is closed", at)
+			}
+			for name, x := range v {
+				walk(at+"/"+name, x)
+			}
+		case []any:
+			for _, x := range v {
+				walk(at, x)
+			}
+		}
+	}
+	for pattern, op := range operations {
+		walk(pattern, op["responses"])
+	}
+	for name, item := range object(specification, "webhooks") {
+		walk(name, item)
+	}
+	text := object(specification, "info")["description"].(string)
+	if !strings.Contains(text, "clients ignore those that they do not know") {
+		t.Error("clients are not told to ignore what they do not know")
 	}
 }
 
@@ -250,7 +306,7 @@ func undocumented(r *http.Request, w *httptest.ResponseRecorder) []string {
 	if answer == nil {
 		return []string{r.Method + " " + r.URL.Path + ": the document has no " + status}
 	}
-	c := &checker{seen: []string{at}}
+	c := &checker{ours: true, seen: []string{at}}
 	checkHeaders(c, at, answer, w.Header())
 	media, _, _ := mime.ParseMediaType(w.Header().Get("Content-Type"))
 	content := object(answer, "content", media)
@@ -265,6 +321,9 @@ func undocumented(r *http.Request, w *httptest.ResponseRecorder) []string {
 	} else {
 		c.check(content["schema"], at, body, "body")
 	}
+	if w.Code >= http.StatusBadRequest {
+		c.checkErrors(answer, at, body)
+	}
 	if len(c.problems) == 0 {
 		told.Lock()
 		defer told.Unlock()
@@ -273,6 +332,14 @@ func undocumented(r *http.Request, w *httptest.ResponseRecorder) []string {
 		}
 	}
 	return c.problems
+}
+
+// checkErrors checks that each entry of an envelope is of a kind that the answer may list.
+func (c *checker) checkErrors(answer map[string]any, at string, body any) {
+	allowed := map[string]any{"anyOf": elements(answer["x-errors"])}
+	for i, e := range elements(object(body)["errors"]) {
+		c.check(allowed, at+"/x-errors", e, fmt.Sprintf("body.errors[%d]", i))
+	}
 }
 
 func checkHeaders(c *checker, at string, answer map[string]any, header http.Header) {
@@ -302,9 +369,10 @@ var untold = map[string]string{
 	"components/schemas/Permission":                   "a partner is shown none",
 	"components/schemas/Phone/properties/messengers/": "none are known",
 	"components/schemas/Departure/":                   "the interface allows nulls that no timetable brings forth",
-	"components/schemas/BodyTooLargeError":            "TestDocumentHasRareAnswers",
-	"components/schemas/RequestConflictError":         "TestDocumentHasRareAnswers",
-	"components/schemas/UnavailableError":             "TestDocumentHasRareAnswers",
+	"components/schemas/Document/":                    "it is the document itself",
+	"components/x-errors/BodyTooLargeError":           "TestDocumentHasRareAnswers",
+	"components/x-errors/RequestConflictError":        "TestDocumentHasRareAnswers",
+	"components/x-errors/UnavailableError":            "TestDocumentHasRareAnswers",
 }
 
 // unshown tells which answers, members, nulls and values of the document no transcript has shown.
@@ -321,10 +389,9 @@ func unshown() (missing []string) {
 			}
 		}
 	}
-	for name, schema := range object(specification, "components", "schemas") {
-		if _, ok := object(schema, "properties", "errorCode")["const"].(string); ok {
-			wanted(want, "components/schemas/"+name, schema)
-		}
+	wanted(want, "components/schemas/Errors", object(specification, "components", "schemas", "Errors"))
+	for name, kind := range errorKinds {
+		wanted(want, "components/x-errors/"+name, kind)
 	}
 	for _, at := range slices.Sorted(maps.Keys(want)) {
 		why := func(begin string) bool { return strings.HasPrefix(at, begin) }

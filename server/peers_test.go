@@ -29,6 +29,7 @@ import (
 // peerCall is what a peer was sent.
 type peerCall struct {
 	id, signature, body string
+	header              http.Header
 }
 
 // peer is a real HTTP server that answers with what status gives, and keeps what it was sent.
@@ -43,7 +44,8 @@ func newPeer(t *testing.T, status func(n int, body string) int) *peer {
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		p.mu.Lock()
-		p.calls = append(p.calls, peerCall{r.Header.Get("Idempotency-Key"), r.Header.Get("Waybill-Signature"), string(body)})
+		h := r.Header
+		p.calls = append(p.calls, peerCall{h.Get("Idempotency-Key"), h.Get("Waybill-Signature"), string(body), h})
 		n := len(p.calls)
 		p.mu.Unlock()
 		code := status(n, string(body))
@@ -114,6 +116,7 @@ func TestTheProviderIsAskedAboutEachTicket(t *testing.T) {
 			for _, x := range calls {
 				ids[x.id]++
 				x.signed(t, dir)
+				x.documented(t, "confirmTicket")
 				var doc struct {
 					ID, Action string
 					Ticket     struct {
@@ -251,6 +254,7 @@ func TestASlowMailServerIsNotFelt(t *testing.T) {
 	texts := map[string]int{}
 	for _, c := range phones.sent() {
 		c.signed(t, dir)
+		c.documented(t, "sendText")
 		var doc struct{ ID, Phone, Text, BookingID, TicketID string }
 		if err := json.Unmarshal([]byte(c.body), &doc); err != nil || c.id != `"`+doc.ID+`"` || !strings.Contains(doc.Text, "Квиток оплачено") || !slices.Contains(tickets, doc.TicketID) {
 			t.Errorf("%v: %s %s", err, c.id, c.body)

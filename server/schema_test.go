@@ -42,6 +42,7 @@ func resolve(v any) map[string]any {
 
 // checker holds a value against a schema, strictly: a keyword that it does not know is a problem.
 type checker struct {
+	ours     bool // Waybill wrote the value: a member that the document does not name is a problem
 	problems []string
 	seen     []string // the places of the schemas that held, with what stood there
 }
@@ -55,6 +56,24 @@ func valid(schema any, at string, v any) *checker {
 	c := new(checker)
 	c.check(schema, at, v, "body")
 	return c
+}
+
+// validWritten checks a value that Waybill wrote.
+func validWritten(schema any, at string, v any) *checker {
+	c := &checker{ours: true}
+	c.check(schema, at, v, "body")
+	return c
+}
+
+// named checks that an object has only members that its schema names, or leaves open on purpose.
+func (c *checker) named(s map[string]any, v any, place string) {
+	properties, listed := s["properties"].(map[string]any)
+	members, _ := v.(map[string]any)
+	for name := range members {
+		if listed && properties[name] == nil && s["additionalProperties"] != true {
+			c.fail(place, "has the member %s, which the document does not name", name)
+		}
+	}
 }
 
 func (c *checker) check(schema any, at string, v any, place string) {
@@ -72,6 +91,9 @@ func (c *checker) check(schema any, at string, v any, place string) {
 			c.fail(place, "has a schema with the unknown keyword %s, at %s", keyword, at)
 		}
 	}
+	if c.ours {
+		c.named(s, v, place)
+	}
 }
 
 // scalar checks a keyword about a value by itself; false: it is none.
@@ -82,7 +104,7 @@ func (c *checker) scalar(keyword string, arg, v any, place string) bool {
 	limit, _ := arg.(float64)
 	bad := false
 	switch keyword {
-	case "description", "deprecated", "default", "example":
+	case "description", "deprecated", "default", "example", "examples":
 	case "type":
 		types, several := arg.([]any)
 		if !several {
@@ -161,7 +183,7 @@ func (c *checker) branches(keyword string, schemas []any, at string, v any, plac
 	held := 0
 	var why []string
 	for i, s := range schemas {
-		branch := new(checker)
+		branch := &checker{ours: c.ours}
 		branch.check(s, fmt.Sprintf("%s/%s/%d", at, keyword, i), v, place)
 		if why = append(why, branch.problems...); len(branch.problems) == 0 {
 			held++
@@ -203,6 +225,6 @@ var formats = map[string]func(string) bool{
 	"date-time": func(s string) bool { _, err := time.Parse(time.RFC3339, s); return err == nil },
 	"date":      func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil },
 	"uri":       func(s string) bool { u, err := url.Parse(s); return err == nil && u.IsAbs() },
-	"email":     regexp.MustCompile(`^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$`).MatchString,
+	"idn-email": regexp.MustCompile(`^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$`).MatchString,
 	"password":  func(string) bool { return true },
 }
