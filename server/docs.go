@@ -142,6 +142,7 @@ type operation struct {
 	Webhook          bool
 	Shared           *node // the parameters of all methods of the path
 	Answers          []outcome
+	Samples          []sample // the same call in several languages
 }
 
 // outcome is an answer of an operation, and the kinds of errors that it may list.
@@ -183,6 +184,9 @@ func (doc *reference) addOperations(section string) {
 			o.Method = strings.ToUpper(op.Name)
 			o.Webhook = section == "webhooks"
 			o.Shared = path.members[0]
+			for _, curl := range op.At("x-codeSamples").Members() {
+				o.Samples = append(o.Samples, samplesOf(curl.At("source").Text())...)
+			}
 			for _, a := range op.At("responses").Members() {
 				o.Answers = append(o.Answers, outcome{a.Real(), a.Name, a.At("x-errors").Members()})
 			}
@@ -217,7 +221,9 @@ var (
 			text = codeTicks.ReplaceAllString(template.HTMLEscapeString(text), `<a href="/docs/errors/$1"><code>$1</code></a>`)
 			return template.HTML(ticks.ReplaceAllString(text, "<code>$1</code>"))
 		},
-	}).ParseFS(docs, "docs/reference.html"))
+		// In single quotes a shell leaves variables alone: they stand between two such strings.
+		"quoted": func(s string) string { return "'" + variables.ReplaceAllString(s, `'$$$1'`) + "'" },
+	}).ParseFS(docs, "docs/reference.html", "docs/migration.html"))
 )
 
 // getOpenAPI answers GET /openapi.json.
@@ -228,15 +234,16 @@ func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
 // reference answers with the page that a template makes of the document, and of the operation or error it is about.
 func (s *Server) reference(name string) http.HandlerFunc {
 	return s.public(func(w http.ResponseWriter, r *http.Request) error {
-		doc, base := readReference(), "http://"+r.Host
-		if s.secure(r) {
-			base = "https://" + r.Host
-		}
+		doc := readReference()
 		now, err := s.Now()
 		if err != nil {
 			return err
 		}
-		about := map[string]any{"Doc": doc, "Silences": silences, "Limits": limitTable, "Code": r.PathValue("code"), "Base": base, "Date": now.AddDate(0, 0, 1).Format(time.DateOnly)}
+		about := map[string]any{
+			"Doc": doc, "Silences": silences, "Limits": limitTable, "Code": r.PathValue("code"), "Base": s.address(r),
+			"Date": now.AddDate(0, 0, 1).Format(time.DateOnly), "Demos": demonstrations,
+			"DemoPairs": demoPairs, "DemoCompanies": demoCompanies, "DemoUser": DemoUser,
+		}
 		i := slices.IndexFunc(doc.Operations, func(o operation) bool { return o.ID == r.PathValue("operationId") })
 		if i >= 0 {
 			about["Operation"] = doc.Operations[i]
@@ -246,6 +253,30 @@ func (s *Server) reference(name string) http.HandlerFunc {
 		}
 		return sendPage(w, referencePages, name, about)
 	})
+}
+
+// getHome answers GET /: to a browser with a page that says what this is and where to go on, else with 404 as for any
+// path that means nothing (contract §15).
+func (s *Server) getHome(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Add("Vary", "Accept")
+	if !strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html") {
+		return errNotFound
+	}
+	now, err := s.Now()
+	if err != nil {
+		return err
+	}
+	return sendPage(w, referencePages, "home", map[string]any{
+		"Doc": readReference(), "Base": s.address(r), "TestClock": s.cfg.TestClock, "Now": now.Format(time.RFC3339),
+	})
+}
+
+// address returns the server's address as the caller knows it.
+func (s *Server) address(r *http.Request) string {
+	if s.secure(r) {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
 }
 
 // sendPage answers with a page that carries its style and may show nothing else.

@@ -79,6 +79,17 @@ var (
 		func(w *wire.Writer) { w.String("migrationGuide", guidePath) })
 )
 
+// unknown is a 404 of what anybody may look up: it names the parameters that nothing was found for.
+func unknown(parameters ...string) *failure {
+	f := &failure{status: errNotFound.status}
+	for _, name := range parameters {
+		e := errNotFound.entries[0]
+		e.details = problem(name, "").details
+		f.entries = append(f.entries, e)
+	}
+	return f
+}
+
 // problem is an entry that says what is wrong with a field.
 func problem(field, message string) entry {
 	return problemCode("VALIDATION_ERROR", field, field+" "+message)

@@ -95,7 +95,7 @@ func checkEvents(t *testing.T, s *Server, version string) {
 	if err := s.getEvents(&recorder{ResponseWriter: w}, httptest.NewRequest("GET", "/v2/events?take=100", nil), partner); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(w.Body.Bytes(), want) {
+	if !bytes.Equal(bytes.TrimSpace(w.Body.Bytes()), want) {
 		t.Errorf("%s: the events are not what they were:\n%s", version, w.Body)
 	}
 }

@@ -42,7 +42,7 @@ func ask(s *Server, key, method, target, body string) *httptest.ResponseRecorder
 func TestMigrationGuideNamesTheRoutes(t *testing.T) {
 	s, _ := demoServer(t, Config{})
 	told := map[string]bool{"": true}
-	for _, m := range migrations {
+	for _, m := range migrations() {
 		told[m.Old], told[m.New] = true, true
 		if m.Before.Method != strings.Fields(m.Old)[0] || !strings.HasPrefix(m.Before.Path, "/rest/") || !strings.HasPrefix(m.After.Path, "/v2/") {
 			t.Errorf("%s: the examples are of other calls", m.Old)
@@ -64,7 +64,7 @@ func TestMigrationGuideNamesTheRoutes(t *testing.T) {
 // The guide's examples do what it says.
 func TestMigrationGuideExamples(t *testing.T) {
 	day := scriptStart.AddDate(0, 0, 2).Format(time.DateOnly)
-	for _, m := range migrations {
+	for _, m := range migrations() {
 		for _, x := range []example{m.Before, m.After} {
 			s, key := demoServer(t, Config{})
 			offers := ask(s, key, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+day, "").Body.String()
@@ -148,7 +148,7 @@ func TestMigrationGuidePage(t *testing.T) {
 		t.Errorf("policy %s", policy)
 	}
 	text := html.UnescapeString(page)
-	for _, m := range migrations {
+	for _, m := range migrations() {
 		for _, want := range []string{m.Old, m.New, m.What, m.Change, m.Before.Path, m.Before.Answer, m.After.Path, m.After.Answer} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page does not have %s", want)

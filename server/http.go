@@ -60,9 +60,12 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 		"/rest/orders":                                    s.legacy(s.noLegacyRoute),
 		"/rest/orders/":                                   s.legacy(s.noLegacyRoute),
 		"GET /openapi.json":                               s.public(s.getOpenAPI),
+		"GET /{$}":                                        s.public(s.getHome),
 		"GET /docs":                                       s.reference("index"),
 		"GET /docs/operations/{operationId}":              s.reference("operation"),
+		"GET /docs/errors":                                s.reference("errors"),
 		"GET /docs/errors/{code}":                         s.reference("error"),
+		"GET /docs/demo":                                  s.reference("demo"),
 		"GET /docs/objects":                               s.reference("objects"),
 		"GET /docs/states":                                s.reference("states"),
 		"GET /docs/silent":                                s.reference("silent"),
@@ -286,10 +289,11 @@ func writeReply(buf *wire.Writer, write func(w *wire.Writer)) {
 	buf.EndObject()
 }
 
-// send answers with the JSON that write writes.
+// send answers with the JSON that write writes, and a newline: a prompt comes after it, not behind it.
 func send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
 	buf := newWriter()
 	write(buf)
+	buf.B = append(buf.B, '\n')
 	sendBody(w, status, contentType, buf)
 }
 
@@ -318,7 +322,15 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if f == errTooLarge {
 		w.Header().Set("Connection", "close")
 	}
+	linkHelp(w, f.entries[0].code)
 	send(w, f.status, f.write)
+}
+
+// linkHelp names the page of an errorCode. The legacy interface has links of its own.
+func linkHelp(w http.ResponseWriter, code string) {
+	if h := w.Header(); h["Link"] == nil {
+		h["Link"] = []string{"</docs/errors/" + code + `>; rel="help"; type="text/html"`}
+	}
 }
 
 // body reads a request's body; nil when it is empty. Only JSON will do.

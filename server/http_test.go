@@ -59,7 +59,7 @@ func TestAServerThatIsNotReadySaysWhenToComeBack(t *testing.T) {
 			continue
 		}
 		const body = `{"errors":[{"message":"the server is starting or stopping","errorCode":"UNAVAILABLE"}]}`
-		if after := w.Header().Get("Retry-After"); after != "1" || w.Body.String() != body {
+		if after := w.Header().Get("Retry-After"); after != "1" || w.Body.String() != body+"\n" {
 			t.Errorf("%s: Retry-After %q, %s", target, after, w.Body)
 		}
 	}
@@ -80,7 +80,7 @@ func TestAHandlerThatPanicsAnswersInTheEnvelope(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, httptest.NewRequest("GET", target, nil))
-		if got := fmt.Sprint(w.Code, " ", w.Body); got != want {
+		if got := fmt.Sprint(w.Code, " ", w.Body); got != want+"\n" {
 			t.Errorf("%s: %s", target, got)
 		}
 		if h := w.Header(); h.Get("Content-Type") != "application/json" || h.Get("X-Request-Id") == "" {

@@ -6,9 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"net/http"
 	"regexp"
+	"sync"
 	"time"
 
 	"waybill/auth"
@@ -222,20 +222,17 @@ var (
 	style, _ = docs.ReadFile("docs/style.css")
 	styleSum = sha256.Sum256(style)
 
-	// guidePolicy lets the page show nothing but itself and the one style sheet it carries.
+	// guidePolicy lets the page show nothing but itself, the one style sheet and the one icon that it carries.
 	guidePolicy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(styleSum[:]) +
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+		"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 	variables = regexp.MustCompile(`\$([A-Z]+)`)
-	guide     = template.Must(template.New("migration.html").Funcs(template.FuncMap{
-		// In single quotes a shell leaves variables alone: they stand between two such strings.
-		"quoted": func(s string) string { return "'" + variables.ReplaceAllString(s, `'$$$1'`) + "'" },
-	}).ParseFS(docs, "docs/migration.html"))
 )
 
 // A migration is a row of the table that maps legacy calls to v2 (interface, Versioning). A test plays the examples.
 type migration struct {
 	Old, New      string // method and path; New is "" where nothing took its place
+	Operation     string // of New, in the document
 	What          string // tells rows of the same Old apart
 	Change        string // what a client has to do besides
 	Before, After example
@@ -248,18 +245,25 @@ type example struct {
 	Answer             string
 }
 
-var migrations = func() (list []migration) {
+var migrations = sync.OnceValue(func() (list []migration) {
 	text, _ := docs.ReadFile("docs/migration.json")
 	if err := json.Unmarshal(text, &list); err != nil {
 		panic(err)
 	}
+	for i := range list {
+		for _, o := range readReference().Operations {
+			if o.Method+" "+o.Path == list[i].New {
+				list[i].Operation = o.ID
+			}
+		}
+	}
 	return list
-}()
+})
 
 // getMigrationGuide answers GET /docs/migration.
 func (s *Server) getMigrationGuide(w http.ResponseWriter, _ *http.Request) error {
-	return sendPage(w, guide, "migration.html", map[string]any{
-		"Migrations": migrations,
+	return sendPage(w, referencePages, "migration.html", map[string]any{
+		"Migrations": migrations(),
 		"Since":      s.deprecated.UTC().Format(time.RFC1123),
 		"Until":      s.deprecated.Add(auth.LegacyWindow).UTC().Format(time.RFC1123),
 		"Ignored":    legacyFields,

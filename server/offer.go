@@ -98,10 +98,17 @@ func (s *Server) getSchedule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	tt := s.timetable.Load()
-	dep, ok := tt.CityBySlug(from)
-	arr, ok2 := tt.CityBySlug(to)
-	if !ok || !ok2 {
-		return errNotFound
+	dep, knownDep := tt.CityBySlug(from)
+	arr, knownArr := tt.CityBySlug(to)
+	var missing []string
+	if !knownDep {
+		missing = append(missing, "departureCitySlug")
+	}
+	if !knownArr {
+		missing = append(missing, "arrivalCitySlug")
+	}
+	if missing != nil {
+		return unknown(missing...)
 	}
 	list, err := s.search(tt, &schedule.Query{From: dep, To: arr, First: first, Days: days}, passengers)
 	return show(w, err, func(w *wire.Writer) {
@@ -162,17 +169,21 @@ func (s *Server) getOffers(w http.ResponseWriter, r *http.Request, p *auth.Partn
 func (s *Server) findOffers(r *http.Request, p *auth.Partner, passengersName string) ([]found, error) {
 	tt := s.timetable.Load()
 	q := newQuery(r)
-	known := true
+	var missing []string // parameters that name no city
 	city := func(which string) (i int32) {
 		slug, id := q.text(which+"CitySlug"), q.text(which+"CityId")
+		name := which + "CitySlug"
 		i, ok := tt.CityBySlug(slug)
 		switch {
 		case slug == "" && id == "":
-			q.complain(which+"CitySlug", "or "+which+"CityId is required")
+			q.complain(name, "or "+which+"CityId is required")
 		case slug == "":
+			name = which + "CityId"
 			i, ok = tt.CityByID(id)
 		}
-		known = known && ok
+		if !ok {
+			missing = append(missing, name)
+		}
 		return i
 	}
 	query := &schedule.Query{From: city("departure"), To: city("arrival"), Days: 1, Companies: make([]bool, len(tt.Companies))}
@@ -184,8 +195,8 @@ func (s *Server) findOffers(r *http.Request, p *auth.Partner, passengersName str
 	if err := q.err(); err != nil {
 		return nil, err
 	}
-	if !known {
-		return nil, errNotFound
+	if missing != nil {
+		return nil, unknown(missing...)
 	}
 	return s.search(tt, query, passengers)
 }

@@ -27,6 +27,9 @@ var operations = operationsOf("paths")
 func operationsOf(section string) map[string]map[string]any {
 	all := map[string]map[string]any{}
 	for path, item := range object(specification, section) {
+		if path == "/" {
+			path = "/{$}" // as ServeMux has it: alone, / is whatever begins so
+		}
 		for method := range item.(map[string]any) {
 			if method != "parameters" {
 				all[strings.ToUpper(method)+" "+path] = object(item, method)

@@ -35,7 +35,10 @@ func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 
 // replyTagged is reply for what changes rarely and is the same for everyone: a client that has it already gets 304.
 func replyTagged(w http.ResponseWriter, r *http.Request, write func(*wire.Writer)) error {
-	return sendTagged(w, r, contentType, func(w *wire.Writer) { writeReply(w, write) })
+	return sendTagged(w, r, contentType, func(w *wire.Writer) {
+		writeReply(w, write)
+		w.B = append(w.B, '\n')
+	})
 }
 
 // sendTagged answers with the whole body that write appends, and its ETag; with 304 where If-None-Match names that.

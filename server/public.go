@@ -46,7 +46,7 @@ func (s *Server) getCity(w http.ResponseWriter, r *http.Request) error {
 	tt := s.timetable.Load()
 	i, ok := tt.CityBySlug(r.PathValue("slug"))
 	if !ok {
-		return errNotFound
+		return unknown("slug")
 	}
 	return replyTagged(w, r, func(w *wire.Writer) { writeCity(w, "city", &tt.Cities[i]) })
 }
@@ -56,7 +56,7 @@ func (s *Server) getStop(w http.ResponseWriter, r *http.Request) error {
 	tt := s.timetable.Load()
 	i, ok := tt.StopByID(r.PathValue("id"))
 	if !ok {
-		return errNotFound
+		return unknown("id")
 	}
 	stop, kind := &tt.Stops[i], "BUS_STOP"
 	if stop.Station {

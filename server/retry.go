@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -268,6 +269,12 @@ func (s *Server) replay(w http.ResponseWriter, known *retry) error {
 	w.Header()["Idempotent-Replayed"] = []string{"true"}
 	if known.Status < http.StatusBadRequest {
 		wrote(w, known.Seq)
+	} else {
+		var failed struct{ Errors []struct{ ErrorCode string } }
+		if err := json.Unmarshal([]byte(part.Reply), &failed); err != nil || len(failed.Errors) == 0 {
+			return fmt.Errorf("the answer in line %d is no error: %v", known.Seq, err)
+		}
+		linkHelp(w, failed.Errors[0].ErrorCode)
 	}
 	send(w, known.Status, func(buf *wire.Writer) { buf.B = append(buf.B, part.Reply...) })
 	return nil

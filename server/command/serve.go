@@ -180,7 +180,7 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 		return exitFailed, errors.Join(err, s.Close())
 	}
 	g.open.Store(s)
-	cfg.Log.Info("serving", "addr", ln.Addr().String(), "data", cfg.Dir)
+	cfg.Log.Info("serving", "addr", ln.Addr().String(), "url", scheme+"://"+ln.Addr().String()+"/", "data", cfg.Dir)
 	stopped := make(chan struct{})
 	defer close(stopped)
 	go boundMemory(stopped)
@@ -283,7 +283,7 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string)
 		return err
 	}
 	password := auth.NewToken()[:16]
-	user := auth.Person{Email: "demo@example.com", FirstName: "Demo", LastName: "User"}
+	user := auth.Person{Email: server.DemoUser, FirstName: "Demo", LastName: "User"}
 	if _, err := s.AddUser(user, password, "zorevia-lines", "ADMIN"); err != nil {
 		return err
 	}

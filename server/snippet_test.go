@@ -1,0 +1,237 @@
+package server
+
+import (
+	"fmt"
+	"go/format"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// samplesRun are the languages of samples, with how a machine runs a file of theirs.
+var samplesRun = []struct {
+	language, file string
+	command        []string // before the file
+}{
+	{"curl", "sample.sh", []string{"sh"}},
+	{"TypeScript", "sample.mjs", []string{"node"}}, // it is JavaScript as well
+	{"Python", "sample.py", []string{"python3"}},
+}
+
+// opened is a directory in which a visitor has been, to be copied: to make one takes long.
+type opened struct {
+	dir string
+	*visitor
+}
+
+func newOpened(t *testing.T) *opened {
+	dir := t.TempDir()
+	v := newVisitorOn(t, dir)
+	if err := v.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &opened{dir, v}
+}
+
+// shop is a visitor at a server on loopback, with the variables that the reference's first page tells of.
+type shop struct {
+	*visitor
+	server *httptest.Server
+	env    []string
+}
+
+func (o *opened) newShop(t *testing.T) *shop {
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.CopyFS(dir, os.DirFS(o.dir)); err != nil {
+		t.Fatal(err)
+	}
+	v := *o.visitor
+	s, err := Open(Config{Dir: dir, TestClock: true, Now: func() time.Time { return scriptStart }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.s = s
+	x := &shop{&v, httptest.NewServer(s), nil}
+	t.Cleanup(func() {
+		x.server.Close()
+		s.Close()
+	})
+	home := t.TempDir()
+	access, refresh := v.cookies[0], v.cookies[1]
+	jar := "127.0.0.1\tFALSE\t/\tFALSE\t0\twaybill_access\t" + access.Value + "\n" +
+		"127.0.0.1\tFALSE\t/v2/auth\tFALSE\t0\twaybill_refresh\t" + refresh.Value + "\n"
+	write(t, filepath.Join(home, "cookies"), jar)
+	write(t, filepath.Join(home, ".curlrc"), "silent\nwrite-out = \"\\n%{http_code}\"\n")
+	x.env = append(os.Environ(), "CURL_HOME="+home, "HOME="+home, "WAYBILL="+x.server.URL, "KEY="+v.key,
+		"COOKIES="+filepath.Join(home, "cookies"), "SESSION=waybill_access="+access.Value+"; waybill_refresh="+refresh.Value)
+	for name, value := range v.names {
+		value = strings.Replace(value, "/v2/reports/files", x.server.URL+"/v2/reports/files", 1)
+		x.env = append(x.env, name+"="+value)
+	}
+	return x
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs a command in the shop, and returns what it prints.
+func (x *shop) run(t *testing.T, args ...string) string {
+	t.Helper()
+	c := exec.Command(args[0], args[1:]...)
+	c.Env = x.env
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Errorf("%q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// TestSamplesCanBePasted: the calls that the reference shows do what they say, in each language that the machine has.
+func TestSamplesCanBePasted(t *testing.T) {
+	t.Parallel()
+	gopher := sync.OnceValue(func() string { return buildSamples(t) })
+	languages := slices.Clone(samplesRun)
+	for i := len(languages) - 1; i >= 0; i-- {
+		if _, err := exec.LookPath(languages[i].command[0]); err != nil {
+			t.Logf("no %s: the samples in %s are not run", languages[i].command[0], languages[i].language)
+			languages = slices.Delete(languages, i, i+1)
+		}
+	}
+	base := newOpened(t)
+	reader := base.newShop(t)
+	for pattern, op := range operations {
+		for _, s := range samplesOf(object(elements(op["x-codeSamples"])[0])["source"].(string)) {
+			x := reader
+			if !strings.HasPrefix(pattern, "GET ") {
+				x = base.newShop(t) // it changes something
+			}
+			var out string
+			i := slices.IndexFunc(languages, func(l struct {
+				language, file string
+				command        []string
+			}) bool {
+				return l.language == s.Language
+			})
+			switch {
+			case s.Language == "Go":
+				out = x.run(t, gopher(), op["operationId"].(string))
+			case i >= 0:
+				file := filepath.Join(t.TempDir(), languages[i].file)
+				write(t, file, s.Source)
+				out = x.run(t, append(languages[i].command, file)...)
+			default:
+				continue
+			}
+			status, _, _ := strings.Cut(out, " ")
+			if s.Language == "curl" {
+				status = out[strings.LastIndexByte(out, '\n')+1:]
+			}
+			if object(op, "responses", status) == nil || status[0] != '2' {
+				t.Errorf("%s in %s: status %q\n%s\n%s", pattern, s.Language, status, s.Source, out)
+			}
+		}
+	}
+}
+
+// buildSamples makes one program of all samples in Go, which runs the one that it is asked for.
+func buildSamples(t *testing.T) (program string) {
+	dir := t.TempDir()
+	imports := map[string]bool{}
+	functions, cases := "", ""
+	for _, op := range operations {
+		id := op["operationId"].(string)
+		source := samplesOf(object(elements(op["x-codeSamples"])[0])["source"].(string))[2].Source
+		pretty, err := format.Source([]byte(source))
+		if err != nil || strings.TrimSpace(string(pretty)) != source {
+			t.Errorf("%s: %v, or it is not as gofmt has it:\n%s", id, err, source)
+		}
+		head, body, _ := strings.Cut(source, "func main() {")
+		for line := range strings.Lines(head) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, `"`) {
+				imports[line] = true
+			}
+		}
+		functions += "func " + id + "() {" + body + "\n\n"
+		cases += fmt.Sprintf("\tcase %q:\n\t\t%s()\n", id, id)
+	}
+	text := "package main\n\nimport (\n"
+	for name := range imports {
+		text += "\t" + name + "\n"
+	}
+	text += ")\n\n" + functions + "func main() {\n\tswitch os.Args[1] {\n" + cases + "\t}\n}\n"
+	write(t, filepath.Join(dir, "main.go"), text)
+	write(t, filepath.Join(dir, "go.mod"), "module samples\n\ngo 1.26\n")
+	build := exec.Command("go", "build", "-o", "samples", ".")
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return filepath.Join(dir, "samples")
+}
+
+// TestErrorsCanBeSeenOnTheDemo: what an errorCode's page says to paste gets an answer with that code.
+func TestErrorsCanBeSeenOnTheDemo(t *testing.T) {
+	t.Parallel()
+	doc := readReference()
+	for _, code := range doc.Codes {
+		if demonstrations[code].Text == "" {
+			t.Errorf("%s: its page does not say how to see it", code)
+		}
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Log("no curl: the commands are not run")
+		return
+	}
+	base := newOpened(t)
+	for code, d := range demonstrations {
+		if !slices.Contains(doc.Codes, code) {
+			t.Errorf("%s is no code", code)
+		}
+		if d.Shell == "" {
+			continue
+		}
+		out := base.newShop(t).run(t, "sh", "-c", d.Shell)
+		if !strings.Contains(out, `"errorCode":"`+code+`"`) {
+			t.Errorf("%s: %s\n%s", code, d.Shell, out)
+		}
+	}
+}
+
+// TestDemoPairs: the pairs of cities that the demo's page names show what it says.
+func TestDemoPairs(t *testing.T) {
+	s, key := demoServer(t, Config{MaxTransfers: 1})
+	for _, p := range demoPairs {
+		target := "/v2/offers?departureDate=2026-11-23&departureCitySlug=" + p.From + "&arrivalCitySlug=" + p.To
+		a := ask(s, key, "GET", target, "")
+		body := a.Body.String()
+		for word, shown := range map[string]string{
+			"10 %": `"amount":10,`, "15 %": `"amount":15,`, "three seats": `"seatsLeft":3,`,
+			"external": `"source":"Eurolane"`, "change": `"id":"warsaw-west-9"`, "two legs": `"id":"bel-0800"`, "empty": `"offers":[]`,
+		} {
+			if strings.Contains(p.Shows, word) && !strings.Contains(body, shown) {
+				t.Errorf("%s to %s shows no %s", p.From, p.To, word)
+			}
+		}
+		if a.Code != 200 || strings.Contains(body, `"offers":[]`) != strings.Contains(p.Shows, "empty") {
+			t.Errorf("%s to %s: %d, %d bytes", p.From, p.To, a.Code, len(body))
+		}
+	}
+	for _, slug := range demoCompanies {
+		if _, err := s.companyBySlug(slug); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(demoCompanies) != len(s.timetable.Load().Companies) {
+		t.Errorf("%d companies are named", len(demoCompanies))
+	}
+}
