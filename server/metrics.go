@@ -67,7 +67,9 @@ func (h *histogram) observe(v int64) {
 const ms = int64(time.Millisecond)
 
 var (
-	latencies  = []int64{ms / 4, ms / 2, ms, 2 * ms, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms, 1000 * ms, 5000 * ms}
+	// The last ones are for requests that wait: for events (30 s at most), or for a provider that is asked again.
+	latencies = []int64{ms / 4, ms / 2, ms, 2 * ms, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms, 500 * ms,
+		1000 * ms, 2500 * ms, 5000 * ms, 10_000 * ms, 20_000 * ms, 30_000 * ms, 60_000 * ms}
 	batchSizes = []int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 1024}
 )
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,11 +55,14 @@ func TestMetricsAreInPrometheusFormat(t *testing.T) {
 				t.Errorf("%s comes twice", family)
 			}
 			seen[family] = true
-		} else if !regexp.MustCompile(`^(# TYPE ` + family + ` (counter|gauge|histogram)|` + family + `(_bucket|_sum|_count)?(\{.*\})? \S+)\n$`).MatchString(line) {
+		} else if !regexp.MustCompile(`^(# TYPE ` + family + ` (counter|gauge|histogram|summary)|` + family + `(_bucket|_sum|_count)?(\{.*\})? \S+)\n$`).MatchString(line) {
 			t.Errorf("%q after the help of %s", line, family)
 		}
 	}
-	for _, name := range []string{"waybill_open_connections", "go_goroutines", "process_resident_memory_bytes", "process_open_fds", "process_cpu_seconds_total", "waybill_snapshots_total", "waybill_snapshot_size_bytes", "waybill_snapshot_timestamp_seconds"} {
+	for _, name := range strings.Fields(`waybill_open_connections waybill_snapshots_total waybill_snapshot_size_bytes
+		waybill_snapshot_timestamp_seconds go_goroutines go_threads go_memstats_alloc_bytes go_memstats_sys_bytes
+		go_memstats_next_gc_bytes go_sched_gomaxprocs_threads go_gc_gogc_percent process_resident_memory_bytes
+		process_virtual_memory_bytes process_open_fds process_cpu_seconds_total process_start_time_seconds`) {
 		if values[name] <= 0 {
 			t.Errorf("%s is %v", name, values[name])
 		}
@@ -115,6 +119,18 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { s.counts.add("GET /v2/cities", 200, time.Millisecond) }); n != 0 {
 		t.Errorf("%v allocations to count a request", n)
+	}
+}
+
+// The requests that wait have buckets of their own: a long poll of 30 s is told from a provider that takes longer.
+func TestWaitingRequestsHaveBuckets(t *testing.T) {
+	for _, seconds := range []int64{5, 10, 20, 30, 60} {
+		if !slices.Contains(latencies, seconds*1000*ms) {
+			t.Errorf("no bucket ends at %d s", seconds)
+		}
+	}
+	if last := latencies[len(latencies)-1]; last < int64(maxWait)*1000*ms || last < int64(confirmTime) {
+		t.Errorf("the last bucket ends at %v", time.Duration(last))
 	}
 }
 
