@@ -9,7 +9,6 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,8 +127,10 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	var script strings.Builder
+	var blocks []string
 	for _, block := range regexp.MustCompile("(?s)```sh demo\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		script.WriteString(block[1])
+		blocks = append(blocks, strings.Replace(block[1], "go build -o waybill .", "true", 1))
 	}
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Log("no curl: the README's commands are not run")
@@ -139,11 +140,18 @@ func TestReadme(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")); err != nil {
 		t.Fatal(err)
 	}
-	port := freePort(t)
-	pasted := strings.NewReplacer("go build -o waybill .", "ln -s "+bin+" waybill", "$(mktemp -d)", dir, "8080", port).Replace(script.String())
-	// Where a command fails, the server must not go on with our output.
-	sh := exec.Command("sh", "-ec", "trap 'kill $SERVER 2>&- || true' EXIT\n"+pasted+"\nkill $SERVER\nwait $SERVER\n")
+	pasted := strings.ReplaceAll(script.String(), "go build -o waybill .", "ln -sf "+bin+" waybill")
+	// All of it is pasted, then each block again, then all of it again. Where a command fails, the server must not go on
+	// with our output.
+	var again strings.Builder
+	again.WriteString(". \"$WAYBILL_DATA.sh\"\n") // what the server has printed
+	for _, block := range blocks[1:] {
+		again.WriteString(block)
+	}
+	ends := "trap 'kill $SERVER 2>&- || true' EXIT\nSERVER=\n"
+	sh := exec.Command("sh", "-ec", ends+pasted+again.String()+"echo once more\n"+pasted+"\nkill $SERVER\nwait $SERVER\necho DATA=$WAYBILL_DATA\n")
 	sh.Dir = dir
+	sh.Env = append(os.Environ(), "TMPDIR="+dir)
 	out, err := sh.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -151,7 +159,7 @@ func TestReadme(t *testing.T) {
 	for _, want := range []string{
 		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`, `"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled", "(derived)  ticket",
 		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN", "name and password are as they were",
-		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ", "rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line", "the books at ", "extends 1 checkpoint", "data.backup is sound", "line 4 says what was cut", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
+		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ", "rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line", "the books at ", "extends 1 checkpoint", "/backup is sound", "line 4 says what was cut", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the output has no %s", want)
@@ -160,8 +168,12 @@ func TestReadme(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%.4000s", out)
 	}
-	checkAudit(t, string(text), dir)
-	checkErased(t, string(text), bin, dir)
+	data := regexp.MustCompile(`(?m)^DATA=(.*)$`).FindStringSubmatch(string(out))
+	if data == nil {
+		t.Fatalf("%.4000s", out)
+	}
+	checkAudit(t, string(text), data[1])
+	checkErased(t, string(text), bin, data[1])
 	for _, file := range regexp.MustCompile("`([a-z/]+\\.go)`").FindAllStringSubmatch(string(text), -1) {
 		if _, err := os.Stat(file[1]); err != nil {
 			t.Error(err)
@@ -177,8 +189,7 @@ func TestReadme(t *testing.T) {
 
 // checkAudit runs what the README tells an auditor to run, on the journal its commands left, and sees that each finds
 // what was changed. What needs a tool that is not there is not run, and that is said.
-func checkAudit(t *testing.T, readme, dir string) {
-	data := filepath.Join(dir, "data")
+func checkAudit(t *testing.T, readme, data string) {
 	journal, note := filepath.Join(data, "journal/000000000001.jsonl"), data+".note"
 	text, noted := content(t, journal), content(t, note)
 	lines := strings.SplitAfter(text, "\n")
@@ -237,8 +248,7 @@ func checkAudit(t *testing.T, readme, dir string) {
 
 // checkErased runs what the README tells an auditor on a journal from which the program has erased a line's personal
 // part: a line says so.
-func checkErased(t *testing.T, readme, bin, dir string) {
-	data := filepath.Join(dir, "data")
+func checkErased(t *testing.T, readme, bin, data string) {
 	journal := filepath.Join(data, "journal/000000000001.jsonl")
 	id := regexp.MustCompile(`"booking.created","data":{"booking":"([^"]+)"`).FindStringSubmatch(content(t, journal))
 	if out, err := exec.Command(bin, "forget", "-data", data, "-booking", id[1], "-reason", "a test").CombinedOutput(); err != nil {
@@ -271,18 +281,6 @@ func write(t *testing.T, name, text string) {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// freePort gives a port that was free just now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
 }
 
 // serverProcess is the binary, serving.
