@@ -9,19 +9,22 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
 
-// samplesRun are the languages of samples, with how a machine runs a file of theirs.
-var samplesRun = []struct {
-	language, file string
-	command        []string // before the file
-}{
-	{"curl", "sample.sh", []string{"sh"}},
-	{"TypeScript", "sample.mjs", []string{"node"}}, // it is JavaScript as well
-	{"Python", "sample.py", []string{"python3"}},
+// samplesRun are the languages of samples but Go, each with how a machine runs files of it one after another. Before what
+// a file prints stands a line with its name.
+var samplesRun = map[string][]string{
+	"curl": {"sh", "-c", `for f in "$@"; do printf '\n== %s\n' "$f"; sh "$f"; done`, "sh"},
+	"TypeScript": {"node", "--input-type=module", "-e", `for (const f of process.argv.slice(1)) {
+		console.log("\n== " + f)
+		await import(f)
+	}`, "--"}, // it is JavaScript as well
+	"Python": {"python3", "-c", `import sys
+for f in sys.argv[1:]:
+    print("\n== " + f, flush=True)
+    exec(open(f).read(), {})`},
 }
 
 // opened is a directory in which a visitor has been, to be copied: to make one takes long.
@@ -99,46 +102,63 @@ func (x *shop) run(t *testing.T, args ...string) string {
 // TestSamplesCanBePasted: the calls that the reference shows do what they say, in each language that the machine has.
 func TestSamplesCanBePasted(t *testing.T) {
 	t.Parallel()
-	gopher := sync.OnceValue(func() string { return buildSamples(t) })
-	languages := slices.Clone(samplesRun)
-	for i := len(languages) - 1; i >= 0; i-- {
-		if _, err := exec.LookPath(languages[i].command[0]); err != nil {
-			t.Logf("no %s: the samples in %s are not run", languages[i].command[0], languages[i].language)
-			languages = slices.Delete(languages, i, i+1)
+	base, gopher := newOpened(t), buildSamples(t)
+	var reads []string // operations that change nothing: they are called one after another
+	for pattern := range operations {
+		if strings.HasPrefix(pattern, "GET ") {
+			reads = append(reads, pattern)
 		}
 	}
-	base := newOpened(t)
-	reader := base.newShop(t)
-	for pattern, op := range operations {
+	for _, language := range []string{"curl", "TypeScript", "Go", "Python"} {
+		run := samplesRun[language]
+		if language == "Go" {
+			run = []string{gopher}
+		}
+		if _, err := exec.LookPath(run[0]); err != nil {
+			t.Logf("no %s: the samples in %s are not run", run[0], language)
+			continue
+		}
+		checkSamples(t, base.newShop(t), language, run, reads)
+		for pattern := range operations {
+			if !slices.Contains(reads, pattern) {
+				checkSamples(t, base.newShop(t), language, run, []string{pattern})
+			}
+		}
+	}
+}
+
+// checkSamples runs the samples of some operations in a language, and checks the status that each gets.
+func checkSamples(t *testing.T, x *shop, language string, run []string, patterns []string) {
+	dir := t.TempDir()
+	args := slices.Clone(run)
+	sources := map[string]string{}
+	for _, pattern := range patterns {
+		op := operations[pattern]
+		name := op["operationId"].(string)
 		for _, s := range samplesOf(object(elements(op["x-codeSamples"])[0])["source"].(string)) {
-			x := reader
-			if !strings.HasPrefix(pattern, "GET ") {
-				x = base.newShop(t) // it changes something
+			if s.Language == language {
+				sources[pattern] = s.Source
 			}
-			var out string
-			i := slices.IndexFunc(languages, func(l struct {
-				language, file string
-				command        []string
-			}) bool {
-				return l.language == s.Language
-			})
-			switch {
-			case s.Language == "Go":
-				out = x.run(t, gopher(), op["operationId"].(string))
-			case i >= 0:
-				file := filepath.Join(t.TempDir(), languages[i].file)
-				write(t, file, s.Source)
-				out = x.run(t, append(languages[i].command, file)...)
-			default:
-				continue
-			}
-			status, _, _ := strings.Cut(out, " ")
-			if s.Language == "curl" {
-				status = out[strings.LastIndexByte(out, '\n')+1:]
-			}
-			if object(op, "responses", status) == nil || status[0] != '2' {
-				t.Errorf("%s in %s: status %q\n%s\n%s", pattern, s.Language, status, s.Source, out)
-			}
+		}
+		if language != "Go" { // whose samples are functions of one program
+			name = filepath.Join(dir, name+".mjs")
+			write(t, name, sources[pattern])
+		}
+		args = append(args, name)
+	}
+	answers := strings.Split(x.run(t, args...), "\n== ")[1:]
+	if len(answers) != len(patterns) {
+		t.Fatalf("%s: %d answers to %d calls", language, len(answers), len(patterns))
+	}
+	for i, pattern := range patterns {
+		_, out, _ := strings.Cut(answers[i], "\n")
+		status, _, _ := strings.Cut(out, " ")
+		if language == "curl" {
+			out = strings.TrimSpace(out)
+			status = out[strings.LastIndexByte(out, '\n')+1:]
+		}
+		if object(operations[pattern], "responses", status) == nil || status[0] != '2' {
+			t.Errorf("%s in %s: status %q\n%s\n%.2000s", pattern, language, status, sources[pattern], out)
 		}
 	}
 }
@@ -168,7 +188,8 @@ func buildSamples(t *testing.T) (program string) {
 	for name := range imports {
 		text += "\t" + name + "\n"
 	}
-	text += ")\n\n" + functions + "func main() {\n\tswitch os.Args[1] {\n" + cases + "\t}\n}\n"
+	text += ")\n\n" + functions + "func main() {\n\tfor _, id := range os.Args[1:] {\n" +
+		"\t\tfmt.Println(\"\\n== \" + id)\n\t\tswitch id {\n" + cases + "\t\t}\n\t}\n}\n"
 	write(t, filepath.Join(dir, "main.go"), text)
 	write(t, filepath.Join(dir, "go.mod"), "module samples\n\ngo 1.26\n")
 	build := exec.Command("go", "build", "-o", "samples", ".")
