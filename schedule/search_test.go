@@ -316,3 +316,33 @@ func TestSearchDemo(t *testing.T) {
 		t.Errorf("only %d journeys of one leg and %d of two were compared", direct, changing)
 	}
 }
+
+// TestChangesAreShortWalks: a change is offered between stops at most 5 km apart, in whatever direction.
+func TestChangesAreShortWalks(t *testing.T) {
+	// At 60° north a degree of longitude is 55.6 km long, one of latitude 111.2.
+	for _, c := range []struct {
+		lat, lon float64
+		offered  bool
+	}{{60, 30, true}, {60.0449, 30, true}, {60.0451, 30, false}, {60, 30.0898, true}, {60, 30.0901, false}, {60.035, 30.07, false}} {
+		first := day(t, "2026-06-01")
+		tables := &schedule.Tables{
+			Companies: []schedule.Company{{ID: "c", Source: schedule.OwnSource, Zone: "Europe/Kyiv"}},
+			Cities: []schedule.City{
+				{ID: "a", Slug: "a", Zone: "Europe/Kyiv"}, {ID: "b", Slug: "b", Zone: "Europe/Kyiv"}, {ID: "c", Slug: "c", Zone: "Europe/Kyiv"},
+			},
+			Stops: []schedule.Stop{
+				{ID: "a", City: 0, Lat: 59, Lon: 30}, {ID: "b1", City: 1, Lat: 60, Lon: 30},
+				{ID: "b2", City: 1, Lat: c.lat, Lon: c.lon}, {ID: "c", City: 2, Lat: 61, Lon: 30},
+			},
+			Routes:   []schedule.Route{{ID: "r", Name: "R"}},
+			Services: []schedule.Service{daily(first, 7)},
+			Patterns: []schedule.Pattern{{Stops: []int32{0, 1}}, {Stops: []int32{2, 3}}},
+			Times:    []schedule.Times{{0, 28800, 32400, 32400}, {0, 36000, 39600, 39600}},
+			Trips:    []schedule.Trip{{ID: "t", Bus: -1}, {ID: "u", Pattern: 1, Times: 1, Bus: -1}},
+		}
+		list := timetable(t, tables).Search(&schedule.Query{From: 0, To: 2, First: first, Days: 1, Changes: 1})
+		if (len(list) == 1) != c.offered {
+			t.Errorf("a change from 60, 30 to %v, %v: %d journeys", c.lat, c.lon, len(list))
+		}
+	}
+}

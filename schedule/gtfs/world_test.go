@@ -141,7 +141,11 @@ func TestSlugsOfOneName(t *testing.T) {
 	for seed := range uint64(10) {
 		keeps("another order", clean(t, shuffled(same(rows...), seed)), "s3", "s5", "s7")
 		more := shuffled(same(append(rows, "s1,50.1,30,", "s0,58,30,", "s4,52.1,30,", "s9,54,30.1,")...), seed)
-		keeps("more of them", again(t, first, more), "s3", "s5", "s7")
+		grown := again(t, first, more)
+		keeps("more of them", grown, "s3", "s5", "s7")
+		if near, old := grown.cityOf(t, "s1").ID, grown.cityOf(t, "s3").ID; near != old {
+			t.Errorf("a stop that was added 11 km from %s is in %s", old, near)
+		}
 	}
 	keeps("one is gone", again(t, first, same(rows[1:]...)), "s5", "s7")
 	// What comes in between takes no city apart, although with it other places would fit together.
