@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestJournalsOfFormerVersionsStillLoad opens a directory as each landed
 // version wrote it, and holds the bookings, users, sessions, reports, toggles, partners and requests with keys against those it had.
 func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
-	for _, version := range []string{"v1", "v1-users", "v1-evidence", "v1-retries", "v1-round-one"} {
+	for _, version := range []string{"v1", "v1-users", "v1-evidence", "v1-retries", "v1-round-one", "v1-attributed"} {
 		dir := filepath.Join(t.TempDir(), "data")
 		parts := map[string]string{version + "/journal": "journal", "v1/timetables": timetableDir} // they have the same one
 		if _, err := os.Stat("../testdata/journal/" + version + "/snapshots"); err == nil {
