@@ -26,7 +26,8 @@ import (
 var (
 	// ErrCredentials is returned for credentials that are not good. What it says besides is for the log.
 	ErrCredentials = errors.New("auth: invalid credentials")
-	// ErrUnknownKey is the ErrCredentials of an ID token whose key is not in the set: the provider may have a newer one.
+	// ErrUnknownKey is the ErrCredentials of an ID token whose key is not in the set: the provider may have a
+	// newer one.
 	ErrUnknownKey = fmt.Errorf("%w: no such key", ErrCredentials)
 )
 
@@ -60,8 +61,8 @@ var (
 	claimNames  = []string{"iss", "sub", "aud", "azp", "exp", "nbf", "iat", "email", "email_verified"}
 )
 
-// Verify checks an ID token (OpenID Connect Core, 3.1.3.7; contract §9) at an instant. A key is only ever taken from
-// the set, never from the token. The error is an ErrCredentials.
+// Verify checks an ID token (OpenID Connect Core, 3.1.3.7; contract §9) at an instant. A key is only ever
+// taken from the set, never from the token. The error is an ErrCredentials.
 func (k *KeySet) Verify(token string, want Provider, now time.Time) (*Identity, error) {
 	parts := strings.Split(token, ".")
 	if len(token) > maxIDToken || len(parts) != 3 {
@@ -124,7 +125,8 @@ func (who *Identity) takeEmail(o object, want Provider) {
 // object is a JSON object's members; what is absent is nil, what is null is not.
 type object map[string]json.RawMessage
 
-// parseObject reads one object, strictly: valid UTF-8, no name twice, none of names in another case, nothing after it.
+// parseObject reads one object, strictly: valid UTF-8, no name twice, none of names in another case, nothing
+// after it.
 func parseObject(text []byte, names []string) (object, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("not UTF-8")
@@ -158,7 +160,8 @@ func parseObject(text []byte, names []string) (object, error) {
 	return o, nil
 }
 
-// text gives a member that is a string, else "". Half a surrogate pair is none: as U+FFFD two subjects would be one.
+// text gives a member that is a string, else "". Half a surrogate pair is none: as U+FFFD two subjects would
+// be one.
 func (o object) text(name string) (s string) {
 	if raw := o[name]; raw == nil || raw[0] != '"' || json.Unmarshal(raw, &s) != nil || strings.ContainsRune(s, utf8.RuneError) {
 		return ""
@@ -241,8 +244,8 @@ type jwk struct {
 	N, E, X, Y string
 }
 
-// ParseKeySet reads a JSON Web Key Set. Keys that cannot verify an ID token (for encryption, symmetric, of another
-// curve, RSA below 2048 bits, no key at all) are passed over; a set without any other is an error.
+// ParseKeySet reads a JSON Web Key Set. Keys that cannot verify an ID token (for encryption, symmetric, of
+// another curve, RSA below 2048 bits, no key at all) are passed over; a set without any other is an error.
 func ParseKeySet(text []byte) (*KeySet, error) {
 	doc, err := parseObject(text, []string{"keys"})
 	var members []json.RawMessage
@@ -289,9 +292,9 @@ func (j *jwk) public() (crypto.PublicKey, string) {
 	return nil, ""
 }
 
-// check verifies a signature with the key that the token's header names. Where a header names none, each key that fits
-// is tried (OpenID Connect Core, 10.1). The error is an ErrCredentials; it is ErrUnknownKey where a newer set of keys
-// may have the right one.
+// check verifies a signature with the key that the token's header names. Where a header names none, each key
+// that fits is tried (OpenID Connect Core, 10.1). The error is an ErrCredentials; it is ErrUnknownKey where a
+// newer set of keys may have the right one.
 func (k *KeySet) check(header object, signed, signature []byte) error {
 	id, named := header.text("kid"), header["kid"] != nil
 	meant, fitting := 0, 0 // keys

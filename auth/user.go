@@ -40,9 +40,9 @@ type (
 		Slug string `json:"slug"`
 		Tier string `json:"tier"`
 	}
-	// Link ties a user to an identity provider's subject, of which only a hash is kept. A user has one link for each
-	// issuer. A link that was made by hand before the issuer was known has none: it becomes that of the first trusted
-	// provider whose token has the subject.
+	// Link ties a user to an identity provider's subject, of which only a hash is kept. A user has one link
+	// for each issuer. A link that was made by hand before the issuer was known has none: it becomes that of
+	// the first trusted provider whose token has the subject.
 	Link struct {
 		Issuer  string `json:"issuer"`
 		Subject Hash   `json:"subject"`
@@ -86,8 +86,8 @@ type (
 		Link   *Link  `json:"link,omitempty"`
 		Person Person `json:"-"`
 	}
-	// AccessGiven says that a user got a further access, or another role in one, and was linked to a subject unless
-	// Link is nil.
+	// AccessGiven says that a user got a further access, or another role in one, and was linked to a subject
+	// unless Link is nil.
 	AccessGiven struct {
 		User   ID     `json:"user"`
 		Access Access `json:"access"`
@@ -195,8 +195,9 @@ func (u *User) Access(company string) (Access, bool) {
 	return u.Accesses[i], true
 }
 
-// Identify finds the user whom an identity provider vouches for: the one linked to its subject, or else the one with
-// its verified e-mail who has no other subject of the issuer; then link is to be made. The error is ErrCredentials.
+// Identify finds the user whom an identity provider vouches for: the one linked to its subject, or else the
+// one with its verified e-mail who has no other subject of the issuer; then link is to be made. The error is
+// ErrCredentials.
 func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
 	l := NewLink(who.Issuer, who.Subject)
 	if u := a.users[a.byLink[l]]; u != nil {
@@ -223,8 +224,8 @@ func NewLink(issuer, subject string) Link { return Link{issuer, HashOf(subject)}
 // ErrLinked is returned for a subject that another user is linked to.
 var ErrLinked = errors.New("another user is linked to this subject")
 
-// Add decides to give a person an access, and a link unless it is nil: an *AccessGiven to who has that e-mail already,
-// or else a *UserAdded. The error is ErrLinked.
+// Add decides to give a person an access, and a link unless it is nil: an *AccessGiven to who has that e-mail
+// already, or else a *UserAdded. The error is ErrLinked.
 func (a *Accounts) Add(id ID, p Person, x Access, link *Link) (any, error) {
 	u := a.ByEmail(p.Email)
 	if link != nil {
@@ -261,8 +262,8 @@ func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 	a.link(e.User, e.Link)
 }
 
-// link ties a user to a subject, unless link is nil. It takes the place of the user's link to another subject of the
-// issuer, and of one to the same subject whose issuer was not known.
+// link ties a user to a subject, unless link is nil. It takes the place of the user's link to another subject
+// of the issuer, and of one to the same subject whose issuer was not known.
 func (a *Accounts) link(user ID, link *Link) {
 	if link == nil {
 		return
@@ -314,8 +315,8 @@ const (
 
 	// MaxSessions is how many sessions a user has at a time; the oldest ends (contract §12).
 	MaxSessions = 50
-	// MaxRefreshes is how many former refresh tokens of a session are known again, and end it when they are shown. Who
-	// shows an older one gets nothing, and the session goes on.
+	// MaxRefreshes is how many former refresh tokens of a session are known again, and end it when they are
+	// shown. Who shows an older one gets nothing, and the session goes on.
 	MaxRefreshes = 100
 
 	// The reasons of SessionEnded.
@@ -324,7 +325,8 @@ const (
 	TooMany = "the user has signed in elsewhere too often"
 )
 
-// Session is a user signed in for a company. It is immutable; a change makes a new one. An ended one is forgotten.
+// Session is a user signed in for a company. It is immutable; a change makes a new one. An ended one is
+// forgotten.
 type Session struct {
 	ID          ID        `json:"id"`
 	User        ID        `json:"user"`
@@ -358,7 +360,8 @@ type Principal struct {
 	Access  Access
 }
 
-// Caller finds who shows an access token with that hash, or, with refreshing, the refresh token in force; nil is nobody.
+// Caller finds who shows an access token with that hash, or, with refreshing, the refresh token in force; nil
+// is nobody.
 func (a *Accounts) Caller(hash Hash, refreshing bool, now time.Time) *Principal {
 	s := a.sessions[a.byToken[hash]]
 	if s == nil || !now.Before(s.Until) ||
@@ -382,8 +385,8 @@ func (a *Accounts) Reused(hash Hash, now time.Time) *SessionEnded {
 	return &SessionEnded{s.ID, Reuse}
 }
 
-// MakeRoom decides to end the oldest sessions of a user who has as many as may be, or more; none where there is room for
-// another.
+// MakeRoom decides to end the oldest sessions of a user who has as many as may be, or more; none where there
+// is room for another.
 func (a *Accounts) MakeRoom(user ID, now time.Time) (ended []*SessionEnded) {
 	var live []ID
 	for _, id := range a.byUser[user] {
@@ -398,7 +401,8 @@ func (a *Accounts) MakeRoom(user ID, now time.Time) (ended []*SessionEnded) {
 	return ended
 }
 
-// ApplySessionStarted changes the state as the event says, and forgets the user's sessions whose time is over.
+// ApplySessionStarted changes the state as the event says, and forgets the user's sessions whose time is
+// over.
 func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
 	for _, id := range slices.Clone(a.byUser[e.User]) {
 		if s := a.sessions[id]; !now.Before(s.Until) {

@@ -29,7 +29,8 @@ type fareIndex struct {
 	zones  map[string]int32 // from 1
 }
 
-// fareKey is what must match, each counted from 1, 0 is not given: company, route, zones of origin and destination.
+// fareKey is what must match, each counted from 1, 0 is not given: company, route, zones of origin and
+// destination.
 type fareKey [4]int32
 
 func (x *fareIndex) key(company, route int32, from, to string) fareKey {
@@ -66,7 +67,8 @@ func (t *Timetable) indexFares() {
 	t.fares = x
 }
 
-// merge adds amounts to a list in the order of currencies, and with lower takes the less in each; it changes neither.
+// merge adds amounts to a list in the order of currencies, and with lower takes the less in each; it changes
+// neither.
 func merge(list, more []Money, lower bool) []Money {
 	switch {
 	case len(list) == 0:
@@ -86,8 +88,8 @@ func merge(list, more []Money, lower bool) []Money {
 	return list
 }
 
-// BaseFares gives what one passenger pays for a ride before any discount, one amount per currency, in the order of
-// the currencies' names (contract §5). The list is shared and must not be changed.
+// BaseFares gives what one passenger pays for a ride before any discount, one amount per currency, in the
+// order of the currencies' names (contract §5). The list is shared and must not be changed.
 func (t *Timetable) BaseFares(l *Leg) []Money {
 	at, ride := t.pairs[pair{t.Boarding(l).City, t.Alighting(l).City}], hop{t.Trips[l.Trip].Pattern, l.From, l.To}
 	for i := at.from; i < at.to; i++ {
@@ -137,7 +139,8 @@ func (t *Timetable) distance(l *Leg) (km float64) {
 	return km
 }
 
-// Kilometres returns the length of the great circle between two points, given by latitude and longitude in degrees.
+// Kilometres returns the length of the great circle between two points, given by latitude and longitude in
+// degrees.
 func Kilometres(latA, lonA, latB, lonB float64) float64 {
 	const earth = 6371.0 // radius in km
 	lat1, lat2 := latA*math.Pi/180, latB*math.Pi/180
@@ -146,7 +149,8 @@ func Kilometres(latA, lonA, latB, lonB float64) float64 {
 	return 2 * earth * math.Asin(math.Sqrt(min(1, h)))
 }
 
-// indexRules gives each route its refund rules, or else its company's. Where a row stands in its table does not show.
+// indexRules gives each route its refund rules, or else its company's. Where a row stands in its table does
+// not show.
 func (t *Timetable) indexRules() {
 	t.rules, t.discounts = make([][]RefundRule, len(t.Routes)), make([][]Discount, len(t.Routes))
 	companies := map[int32][]RefundRule{}
@@ -173,7 +177,8 @@ func (t *Timetable) indexRules() {
 
 func (t *Timetable) discountsOf(trip int32) []Discount { return t.discounts[t.pattern(trip).Route] }
 
-// Discount gives the largest discount in force on the local date of departure, as its place in the form, or -1.
+// Discount gives the largest discount in force on the local date of departure, as its place in the form, or
+// -1.
 func (t *Timetable) Discount(l *Leg) int {
 	list, best := t.discountsOf(l.Trip), -1
 	if len(list) == 0 {

@@ -83,8 +83,9 @@ func (t *Timetable) print(l *Leg) uint32 {
 	return h.Sum32()
 }
 
-// Form is all that a ticket on a trip shows and refunds by, on any day. What was sold keeps its form, whatever later
-// timetables say. A form is named by its content, and is the same for all who were sold the trip in that form.
+// Form is all that a ticket on a trip shows and refunds by, on any day. What was sold keeps its form,
+// whatever later timetables say. A form is named by its content, and is the same for all who were sold the
+// trip in that form.
 type Form struct {
 	Trip      string       `json:"trip"`
 	Name      string       `json:"name,omitempty"` // of the carriage

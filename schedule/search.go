@@ -35,9 +35,9 @@ const (
 // MaxWalk is how many kilometres may be between the stops of a change.
 const MaxWalk = 5.0
 
-// Search gives the journeys of a query in order: by departure, arrival, route name and trip id. A journey with a change
-// is left out if another one with no more legs leaves no earlier and arrives no later; of equal ones the first stays.
-// That does not depend on where the asked days end.
+// Search gives the journeys of a query in order: by departure, arrival, route name and trip id. A journey
+// with a change is left out if another one with no more legs leaves no earlier and arrives no later; of equal
+// ones the first stays. That does not depend on where the asked days end.
 func (t *Timetable) Search(q *Query) []Journey {
 	if q.From == q.To || q.Days < 1 {
 		return nil
@@ -68,8 +68,8 @@ func (t *Timetable) compare(a, b Journey) int {
 		}))
 }
 
-// line is a trip's ride over a hop, on whatever day. Each ride leaves at a time of day UTC, in seconds, give or take
-// the slack of the zone, so many days after its service day; it takes so many seconds.
+// line is a trip's ride over a hop, on whatever day. Each ride leaves at a time of day UTC, in seconds, give
+// or take the slack of the zone, so many days after its service day; it takes so many seconds.
 type line struct {
 	hop
 	place         int32 // of the hop among those asked for
@@ -104,7 +104,8 @@ func (t *Timetable) lines(q *Query, hops []hop) []line {
 	return list
 }
 
-// runs goes through the rides on lines that leave in [start, end) and are not full, by departure give or take slack.
+// runs goes through the rides on lines that leave in [start, end) and are not full, by departure give or take
+// slack.
 func (t *Timetable) runs(q *Query, lines []line, start, end int64) iter.Seq2[Leg, *line] {
 	return func(yield func(Leg, *line) bool) {
 		first, _ := days(start - t.slack)
@@ -142,7 +143,8 @@ func (t *Timetable) rides(q *Query, hops []hop, start, end int64) []Leg {
 	return list
 }
 
-// withChange gives the journeys with one change that leave in [start, end) and that no other journey makes pointless.
+// withChange gives the journeys with one change that leave in [start, end) and that no other journey makes
+// pointless.
 func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
 	c := changes{t: t, q: *q}
 	c.places()
@@ -188,8 +190,8 @@ type onward struct {
 	lines []line // made when first needed
 }
 
-// sweep goes through the departures in [start, end), the latest first, and keeps a journey if it arrives before
-// everything that leaves no earlier. It also gives the first arrival of all that leaves in that time.
+// sweep goes through the departures in [start, end), the latest first, and keeps a journey if it arrives
+// before everything that leaves no earlier. It also gives the first arrival of all that leaves in that time.
 func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
 	t, open := c.t, c.q
 	open.Full = nil // whether a ride is full is asked where its end is known

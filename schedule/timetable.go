@@ -1,11 +1,13 @@
-// Package schedule answers what runs when: a timetable, the journeys between two cities, fares and refund rules.
+// Package schedule answers what runs when: a timetable, the journeys between two cities, fares and refund
+// rules.
 //
-// A [Timetable] is one immutable value, made from [Tables] by [New] and shared by everyone without a lock. It knows
-// no partners and no tickets: which seats are free is the caller's business, who passes the rides that are full to
-// [Timetable.Search]. A feed in GTFS becomes Tables in the sub-package gtfs.
+// A [Timetable] is one immutable value, made from [Tables] by [New] and shared by everyone without a lock. It
+// knows no partners and no tickets: which seats are free is the caller's business, who passes the rides that
+// are full to [Timetable.Search]. A feed in GTFS becomes Tables in the sub-package gtfs.
 //
-// Time. A service day starts at noon minus 12 hours in the company's zone, so that the times of day hold when clocks
-// change; stop times are seconds after that. Instants are Unix seconds. Passengers see their city's wall-clock time.
+// Time. A service day starts at noon minus 12 hours in the company's zone, so that the times of day hold when
+// clocks change; stop times are seconds after that. Instants are Unix seconds. Passengers see their city's
+// wall-clock time.
 package schedule
 
 import (
@@ -200,9 +202,10 @@ func (t *Timetable) indexHops() {
 	}
 }
 
-// listed splits the hops between two cities into those that a search lists and the others. Where a city is an area,
-// which may have hundreds of stops, a run is listed once: from the stop of the area that it leaves last, to the stop of
-// the area that it reaches first (contract §5). The hops come by pattern, then by where they start and end.
+// listed splits the hops between two cities into those that a search lists and the others. Where a city is an
+// area, which may have hundreds of stops, a run is listed once: from the stop of the area that it leaves
+// last, to the stop of the area that it reaches first (contract §5). The hops come by pattern, then by where
+// they start and end.
 func (t *Timetable) listed(from, to int32, hops []hop) (shown, others []hop) {
 	if !t.Cities[from].Area && !t.Cities[to].Area {
 		return hops, nil
@@ -285,7 +288,8 @@ func (n *Names) Or(name string, lang Language) string {
 	return name
 }
 
-// RouteName gives what a trip's route is called in a language: its name, or else the trip's first and last city.
+// RouteName gives what a trip's route is called in a language: its name, or else the trip's first and last
+// city.
 func (t *Timetable) RouteName(trip int32, lang Language) string {
 	if r := t.Route(trip); r.Name != "" {
 		return r.Names.Or(r.Name, lang)
@@ -295,7 +299,8 @@ func (t *Timetable) RouteName(trip int32, lang Language) string {
 	return first.Names.Or(first.Name, lang) + " – " + last.Names.Or(last.Name, lang)
 }
 
-// FindCities gives, in the order of names, a country's cities with a text in any of their names, folded; "" is any.
+// FindCities gives, in the order of names, a country's cities with a text in any of their names, folded; ""
+// is any.
 func (t *Timetable) FindCities(name, country string) []int32 {
 	name = Fold(name)
 	var list []int32
@@ -307,8 +312,9 @@ func (t *Timetable) FindCities(name, country string) []int32 {
 	return list
 }
 
-// folded has what is left of letters without accents: in each word the first is left of the others. It lists those
-// that Unicode does not take apart (ł, ø, ß) as well: nobody who types them without the stroke means another letter.
+// folded has what is left of letters without accents: in each word the first is left of the others. It lists
+// those that Unicode does not take apart (ł, ø, ß) as well: nobody who types them without the stroke means
+// another letter.
 var folded = func() map[rune]string {
 	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
 	for word := range strings.FieldsSeq(`aàáâãäåāăąǎạả cçćĉċč dďđð eèéêëēĕėęěẹẻẽ gĝğġģ hĥħ iìíîïĩīĭįıǐ jĵ kķ

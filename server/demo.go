@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// What the pages say of the demo network: how to see each error there, and which pairs of cities show something.
+// What the pages say of the demo network: how to see each error there, and which pairs of cities show
+// something.
 
 // demonstration says how to bring an error about on the demo.
 type demonstration struct {

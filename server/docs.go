@@ -16,8 +16,8 @@ import (
 	"waybill/server/wire"
 )
 
-// The interface described by itself: the document /openapi.json, which a test holds against the routes, the validators
-// and every answer of the transcripts, and the pages of /docs that are made of it.
+// The interface described by itself: the document /openapi.json, which a test holds against the routes, the
+// validators and every answer of the transcripts, and the pages of /docs that are made of it.
 
 // node is a value of the document. Its members are in the order they stand there, which is the interface's.
 type node struct {
@@ -60,7 +60,8 @@ func (n *node) Ref() string {
 	return n.target.Name
 }
 
-// At follows names, through $refs, to a member of a member; nil where there is none. What stands beside a $ref wins.
+// At follows names, through $refs, to a member of a member; nil where there is none. What stands beside a
+// $ref wins.
 func (n *node) At(names ...string) *node {
 	for _, name := range names {
 		list := slices.Concat(n.Members(), n.Real().Members())
@@ -231,7 +232,8 @@ func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	return sendTagged(w, r, contentType, func(w *wire.Writer) { w.B = append(w.B, openAPI...) })
 }
 
-// reference answers with the page that a template makes of the document, and of the operation or error it is about.
+// reference answers with the page that a template makes of the document, and of the operation or error it is
+// about.
 func (s *Server) reference(name string) http.HandlerFunc {
 	return s.public(func(w http.ResponseWriter, r *http.Request) error {
 		doc := readReference()
@@ -255,8 +257,8 @@ func (s *Server) reference(name string) http.HandlerFunc {
 	})
 }
 
-// getHome answers GET /: to a browser with a page that says what this is and where to go on, else with 404 as for any
-// path that means nothing (contract §15).
+// getHome answers GET /: to a browser with a page that says what this is and where to go on, else with 404 as
+// for any path that means nothing (contract §15).
 func (s *Server) getHome(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Add("Vary", "Accept")
 	if !strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html") {

@@ -121,8 +121,8 @@ func (c *complaints) add(e entry) { c.list = append(c.list, e) }
 // addFirst adds the problem that a client should read before all others.
 func (c *complaints) addFirst(e entry) { c.list = slices.Insert(slices.Clone(c.list), 0, e) }
 
-// err returns the answer that lists the problems, nil when there are none. It has at most maxProblems entries in
-// maxProblemBytes; where that is not all, the last of them says how many more there are (contract §12).
+// err returns the answer that lists the problems, nil when there are none. It has at most maxProblems entries
+// in maxProblemBytes; where that is not all, the last of them says how many more there are (contract §12).
 func (c *complaints) err() error {
 	if len(c.list) == 0 {
 		return nil
@@ -190,7 +190,8 @@ func writeOrders(ids []booking.ID) func(w *wire.Writer) {
 	}
 }
 
-// explain turns a reason why not into an answer. What it does not know is a 500 whose detail only the log sees.
+// explain turns a reason why not into an answer. What it does not know is a 500 whose detail only the log
+// sees.
 func explain(err error) *failure {
 	var known *failure
 	var states *booking.Conflict

@@ -110,8 +110,8 @@ func only(list []string) string {
 	return ""
 }
 
-// known wraps a handler that takes who calls: whom find gives for the hash of the secret that the request shows; nil
-// is nobody, who is answered with stranger. Reading and hashing are not done under the lock.
+// known wraps a handler that takes who calls: whom find gives for the hash of the secret that the request
+// shows; nil is nobody, who is answered with stranger. Reading and hashing are not done under the lock.
 func known[P any](s *Server, stranger error, h func(http.ResponseWriter, *http.Request, *P) error, secret func(*http.Request) string, find func(*State, auth.Hash, time.Time) *P) http.HandlerFunc {
 	return s.public(func(w http.ResponseWriter, r *http.Request) error {
 		w.Header()["Cache-Control"] = noStore
@@ -216,7 +216,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// logRequest writes the one line of a request. It has the route, not the path: a link to a report is as good as a key.
+// logRequest writes the one line of a request. It has the route, not the path: a link to a report is as good
+// as a key.
 func (s *Server) logRequest(rec *recorder, r *http.Request, took time.Duration) {
 	if !s.log.Enabled(r.Context(), slog.LevelInfo) {
 		return

@@ -42,7 +42,8 @@ func (s *Server) adminImport(a *Act) (string, error) {
 	return "", s.Adopt(a.By, feed, a.Out)
 }
 
-// ReadFeed reads the feed that an import's form names and reports on it line by line. It gives nothing for a dry run.
+// ReadFeed reads the feed that an import's form names and reports on it line by line. It gives nothing for a
+// dry run.
 func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	path := form.Get("feed")
 	name := filepath.Base(path)

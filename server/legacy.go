@@ -17,16 +17,17 @@ import (
 	"waybill/server/wire"
 )
 
-// The legacy interface, /rest/offers and /rest/orders (interface, Versioning; contract §11), on its way out: other
-// requests and answers around the same searches and decisions as v2.
+// The legacy interface, /rest/offers and /rest/orders (interface, Versioning; contract §11), on its way out:
+// other requests and answers around the same searches and decisions as v2.
 
 const (
 	guidePath = "/docs/migration"
 	guideLink = `<` + guidePath + `>; rel="deprecation"; type="text/html", <` + guidePath + `>; rel="sunset"; type="text/html"`
 )
 
-// legacy wraps a handler of a legacy route. Every answer says since when the interface is deprecated and when it goes
-// (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410. All other calls count.
+// legacy wraps a handler of a legacy route. Every answer says since when the interface is deprecated and when
+// it goes (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410. All other calls
+// count.
 func (s *Server) legacy(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
 	answer := known(s, errForbidden, func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 		_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
@@ -140,7 +141,8 @@ func (s *Server) getLegacyRefundRules(w http.ResponseWriter, r *http.Request, p 
 	return show(w, err, func(w *wire.Writer) { writeOrderRules(w, []booking.Ticket{*t}) })
 }
 
-// patches are what PATCH /rest/orders can do; a carrier's statuses were the backoffice's (interface, Versioning).
+// patches are what PATCH /rest/orders can do; a carrier's statuses were the backoffice's (interface,
+// Versioning).
 var patches = map[string]booking.Action{"paymentStatus Paid": booking.Pay, "paymentStatus Booked": booking.Book, "status Canceled": booking.Cancel}
 
 const carrierRule = " is not migrated: the carrier's statuses are set in the backoffice; see the migration guide"
@@ -222,14 +224,16 @@ var (
 	style, _ = docs.ReadFile("docs/style.css")
 	styleSum = sha256.Sum256(style)
 
-	// guidePolicy lets the page show nothing but itself, the one style sheet and the one icon that it carries.
+	// guidePolicy lets the page show nothing but itself, the one style sheet and the one icon that it
+	// carries.
 	guidePolicy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(styleSum[:]) +
 		"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 	variables = regexp.MustCompile(`\$([A-Z]+)`)
 )
 
-// A migration is a row of the table that maps legacy calls to v2 (interface, Versioning). A test plays the examples.
+// A migration is a row of the table that maps legacy calls to v2 (interface, Versioning). A test plays the
+// examples.
 type migration struct {
 	Old, New      string // method and path; New is "" where nothing took its place
 	Operation     string // of New, in the document

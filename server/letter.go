@@ -14,8 +14,9 @@ import (
 	"waybill/store"
 )
 
-// What passengers are told: an e-mail or a text, first in English, then in Ukrainian. It is written when it is sent, of
-// the ticket as it then is; names are those that the timetable in force translates, and else those that were sold.
+// What passengers are told: an e-mail or a text, first in English, then in Ukrainian. It is written when it
+// is sent, of the ticket as it then is; names are those that the timetable in force translates, and else
+// those that were sold.
 
 // sendMessage sends a message to its passenger.
 func (s *Server) sendMessage(m *message, b *booking.Booking, t *booking.Ticket) error {
@@ -186,7 +187,8 @@ func (n *news) city(l *booking.Leg, position int16, w *wording) string {
 	return sold.Name
 }
 
-// place names the stop at a position of a run: the city, unless the stop's name says it, the stop, and the platform.
+// place names the stop at a position of a run: the city, unless the stop's name says it, the stop, and the
+// platform.
 func (n *news) place(l *booking.Leg, position int16, w *wording) string {
 	sold := &l.Run.Form.Stops[position].Stop
 	stop := sold.Place

@@ -56,8 +56,9 @@ func bookForLesia(t *testing.T, s *Server, key, query string) (id string, ticket
 	return b.ID, b.Tickets[0].ID
 }
 
-// TestLetters: the passenger is told of each leg's carrier, route, boarding and alighting with place and local times,
-// change and seat, in Ukrainian by the names that the feed translates; of a refund, what comes back.
+// TestLetters: the passenger is told of each leg's carrier, route, boarding and alighting with place and
+// local times, change and seat, in Ukrainian by the names that the feed translates; of a refund, what comes
+// back.
 func TestLetters(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -53,9 +53,9 @@ type logged struct {
 	By      *By       `json:"by,omitempty"`
 }
 
-// Log writes the journal as readable history: a line for each event. For a booking or a ticket it also tells what time
-// alone did, which no line of the journal says; with At it ends in the booking as it stood. A booking or ticket that no
-// line tells of is an error.
+// Log writes the journal as readable history: a line for each event. For a booking or a ticket it also tells
+// what time alone did, which no line of the journal says; with At it ends in the booking as it stood. A
+// booking or ticket that no line tells of is an error.
 func Log(fsys store.FS, live bool, f LogFilter, style LogStyle, out io.Writer) error {
 	s := &story{State: newState(), LogFilter: f, out: out, json: style.JSON, end: math.MaxUint64}
 	id, _ := booking.ParseID(f.Booking)
@@ -83,9 +83,9 @@ func Log(fsys store.FS, live bool, f LogFilter, style LogStyle, out io.Writer) e
 	return s.asItStood(id)
 }
 
-// lookAhead finds where the story ends, and which tickets will be moved, which is known at the journal's end only. A
-// line of before the test clock was set may be later than those after it. What is wrong with the journal is told after
-// what is before it.
+// lookAhead finds where the story ends, and which tickets will be moved, which is known at the journal's end
+// only. A line of before the test clock was set may be later than those after it. What is wrong with the
+// journal is told after what is before it.
 func (s *story) lookAhead(fsys store.FS, live bool, id booking.ID) error {
 	s.end = 0
 	if s.At == nil {
@@ -184,7 +184,8 @@ func (s *story) line(l *store.Line, e Event) error {
 	return s.write(x, fmt.Sprintf("%s  #%d  %s  %s%s", l.Time.Format(logTime), l.Seq, l.Type, x.Text, by))
 }
 
-// shows tells whether a line is part of the story: it names the booking or one of the tickets, or erased them.
+// shows tells whether a line is part of the story: it names the booking or one of the tickets, or erased
+// them.
 func (s *story) shows(data []byte, e Event) bool {
 	names := func(id string, members ...string) bool {
 		return id != "" && slices.ContainsFunc(members, func(m string) bool {

@@ -15,8 +15,8 @@ import (
 	"waybill/server/wire"
 )
 
-// counts is what the server counts of itself for GET /metrics, since its start. Requests only add to numbers: no lock,
-// and nothing is allocated.
+// counts is what the server counts of itself for GET /metrics, since its start. Requests only add to numbers:
+// no lock, and nothing is allocated.
 type counts struct {
 	routes                    map[string]*routeCounts // by pattern; none comes to it later
 	lines, bytes              atomic.Uint64           // of the journal
@@ -67,7 +67,8 @@ func (h *histogram) observe(v int64) {
 const ms = int64(time.Millisecond)
 
 var (
-	// The last ones are for requests that wait: for events (30 s at most), or for a provider that is asked again.
+	// The last ones are for requests that wait: for events (30 s at most), or for a provider that is asked
+	// again.
 	latencies = []int64{ms / 4, ms / 2, ms, 2 * ms, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms, 500 * ms,
 		1000 * ms, 2500 * ms, 5000 * ms, 10_000 * ms, 20_000 * ms, 30_000 * ms, 60_000 * ms}
 	batchSizes = []int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 1024}
@@ -114,7 +115,8 @@ func (x exposition) single(name, kind, help string, value any) {
 	x.printf("%s %v\n", name, value)
 }
 
-// histogram writes the samples of a histogram, of whose values so many make the metric's unit; each label ends in a comma.
+// histogram writes the samples of a histogram, of whose values so many make the metric's unit; each label
+// ends in a comma.
 func (x exposition) histogram(name, labels string, h *histogram, unit float64) {
 	total := uint64(0)
 	for i, bound := range h.bounds {
@@ -209,8 +211,8 @@ func (c *counts) writeJournal(x exposition) {
 var phaseNames = [...]string{booking.Unpaid: "unpaid", booking.Booked: "booked", booking.Paid: "paid",
 	booking.Canceled: "canceled", booking.Refunded: "refunded", booking.Uncompleted: "uncompleted"}
 
-// recentTickets counts all tickets by phase, at most every ten seconds: it takes a tenth of a second for a million. The
-// bookings are immutable, so that no lock is held meanwhile.
+// recentTickets counts all tickets by phase, at most every ten seconds: it takes a tenth of a second for a
+// million. The bookings are immutable, so that no lock is held meanwhile.
 func (s *Server) recentTickets() (n [len(phaseNames)]int, err error) {
 	c := s.counts
 	c.counting.Lock()

@@ -18,9 +18,10 @@ import (
 	"waybill/store"
 )
 
-// The outbox: what passengers are told once a ticket is paid, booked, canceled or refunded. The ticket's line says what
-// is to be sent, so that nothing is lost and nothing is sent that was not committed; another line says how it ended. In
-// between a message is sent at least once: after a crash maybe again, under the same id.
+// The outbox: what passengers are told once a ticket is paid, booked, canceled or refunded. The ticket's line
+// says what is to be sent, so that nothing is lost and nothing is sent that was not committed; another line
+// says how it ended. In between a message is sent at least once: after a crash maybe again, under the same
+// id.
 
 // message is one e-mail, or one text to a phone. It is immutable.
 type message struct {
@@ -207,7 +208,8 @@ func (a *agenda) Pop() any {
 	return x
 }
 
-// lane is the messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody else's.
+// lane is the messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody
+// else's.
 type lane struct {
 	todo     agenda
 	underWay int
@@ -417,7 +419,8 @@ func (s *Server) park(e *MessageParked) error {
 	return err
 }
 
-// recordSent journals that messages were sent. Of those whose passengers were forgotten meanwhile nothing may stay.
+// recordSent journals that messages were sent. Of those whose passengers were forgotten meanwhile nothing may
+// stay.
 func (s *Server) recordSent(list []*message) error {
 	if len(list) == 0 {
 		return nil

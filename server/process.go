@@ -15,8 +15,8 @@ import (
 // started is for the metric of that name; it decides nothing.
 var started = time.Now()
 
-// runtimeMetrics are what the Go runtime tells of itself in whole numbers, and what the Go client of Prometheus calls
-// that: dashboards for Go programs find it.
+// runtimeMetrics are what the Go runtime tells of itself in whole numbers, and what the Go client of
+// Prometheus calls that: dashboards for Go programs find it.
 var runtimeMetrics = []struct{ read, name, kind, help string }{
 	{"/sched/goroutines:goroutines", "go_goroutines", "gauge", "Goroutines that exist."},
 	{"/sched/gomaxprocs:threads", "go_sched_gomaxprocs_threads", "gauge", "Threads that may run Go code at a time."},
@@ -29,7 +29,8 @@ var runtimeMetrics = []struct{ read, name, kind, help string }{
 	{"/memory/classes/total:bytes", "go_memstats_sys_bytes", "gauge", "Bytes of memory that the runtime has mapped."},
 }
 
-// writeProcess writes what does not depend on what the server does; some of it only where there is a /proc (proc(5)).
+// writeProcess writes what does not depend on what the server does; some of it only where there is a /proc
+// (proc(5)).
 func writeProcess(x exposition) {
 	x.family("go_info", "gauge", "The Go version; always 1.")
 	x.printf("go_info{version=%q} 1\n", runtime.Version())

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// The examples of the reference: the document has each call as a line of curl, and the pages show the same call in other
-// languages besides, made from that line. A test runs them all.
+// The examples of the reference: the document has each call as a line of curl, and the pages show the same
+// call in other languages besides, made from that line. A test runs them all.
 
 // A sample is a call in one language.
 type sample struct {
@@ -94,8 +94,8 @@ func (c *curlCall) addHeader(word []fragment) {
 	c.headers = append(c.headers, header{name, value})
 }
 
-// shellWords splits a line as a shell does, as far as the document's lines need it: quotes of both kinds, variables, and
-// lines that a backslash continues.
+// shellWords splits a line as a shell does, as far as the document's lines need it: quotes of both kinds,
+// variables, and lines that a backslash continues.
 func shellWords(line string) (words [][]fragment) {
 	var word []fragment
 	var text strings.Builder
@@ -160,7 +160,8 @@ func (c *curlCall) variables() (names []string) {
 	return names
 }
 
-// joined writes fragments as an expression: texts as text writes them, variables as variable does, with plus between.
+// joined writes fragments as an expression: texts as text writes them, variables as variable does, with plus
+// between.
 func joined(list []fragment, text, variable func(string) string) string {
 	var parts []string
 	for _, f := range list {

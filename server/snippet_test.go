@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// samplesRun are the languages of samples but Go, each with how a machine runs files of it one after another. Before what
-// a file prints stands a line with its name.
+// samplesRun are the languages of samples but Go, each with how a machine runs files of it one after another.
+// Before what a file prints stands a line with its name.
 var samplesRun = map[string][]string{
 	"curl": {"sh", "-c", `for f in "$@"; do printf '\n== %s\n' "$f"; sh "$f"; done`, "sh"},
 	"TypeScript": {"node", "--input-type=module", "-e", `for (const f of process.argv.slice(1)) {
@@ -99,7 +99,8 @@ func (x *shop) run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestSamplesCanBePasted: the calls that the reference shows do what they say, in each language that the machine has.
+// TestSamplesCanBePasted: the calls that the reference shows do what they say, in each language that the
+// machine has.
 func TestSamplesCanBePasted(t *testing.T) {
 	t.Parallel()
 	base, gopher := newOpened(t), buildSamples(t)

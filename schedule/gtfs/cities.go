@@ -21,7 +21,8 @@ func (f *Feed) zone(r *row, column string) string {
 	return name
 }
 
-// stopRow is a row of stops.txt until all are read. Its ids are the feed's; its City is -1 where no area has it.
+// stopRow is a row of stops.txt until all are read. Its ids are the feed's; its City is -1 where no area has
+// it.
 type stopRow struct {
 	schedule.Stop
 	zone, country string
@@ -94,8 +95,8 @@ func (f *Feed) readStopRows() (stops []stopRow) {
 	return stops
 }
 
-// placeStop finds the area or the place that a stop is in (contract §5). What a stop leaves out it takes from its
-// station.
+// placeStop finds the area or the place that a stop is in (contract §5). What a stop leaves out it takes from
+// its station.
 func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 	top := &s
 	for depth := 0; top.Parent != ""; depth++ {
@@ -149,8 +150,8 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 	p.stops = append(p.stops, stop)
 }
 
-// finishCities gives each stop its city, and each city its zone and country. It may be called again, with another
-// timetable before.
+// finishCities gives each stop its city, and each city its zone and country. It may be called again, with
+// another timetable before.
 func (f *Feed) finishCities(before *schedule.Tables) {
 	served := f.servedBy()
 	for _, p := range f.places {
@@ -177,8 +178,8 @@ func (f *Feed) finishCities(before *schedule.Tables) {
 	}
 }
 
-// servedBy returns, for each stop, the company that calls there: of several the one with the least id, whatever the
-// order of rows. Where none does it is the zero Company.
+// servedBy returns, for each stop, the company that calls there: of several the one with the least id,
+// whatever the order of rows. Where none does it is the zero Company.
 func (f *Feed) servedBy() []schedule.Company {
 	served := make([]schedule.Company, len(f.out.Stops))
 	for _, p := range f.out.Patterns {

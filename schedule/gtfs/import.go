@@ -1,8 +1,10 @@
-// Package gtfs makes a timetable's tables from a feed in GTFS Schedule, with columns of Waybill's own (contract §5).
+// Package gtfs makes a timetable's tables from a feed in GTFS Schedule, with columns of Waybill's own
+// (contract §5).
 //
-// [Read] takes any feed as it comes: a byte-order mark, CRLF, padded cells, rows and columns in any order, files and
-// columns it does not know. What it cannot use it skips, row by row, saying where and why. No feed is an error.
-// A row knows how to read its cells and keeps what is first wrong with them; a Feed makes tables of the rows left.
+// [Read] takes any feed as it comes: a byte-order mark, CRLF, padded cells, rows and columns in any order,
+// files and columns it does not know. What it cannot use it skips, row by row, saying where and why. No feed
+// is an error. A row knows how to read its cells and keeps what is first wrong with them; a Feed makes tables
+// of the rows left.
 package gtfs
 
 import (
@@ -48,7 +50,8 @@ type Feed struct {
 	translations map[translated]schedule.Names
 }
 
-// Read reads all of a feed but what depends on the timetable before. The error is ErrNoFeed or the file system's.
+// Read reads all of a feed but what depends on the timetable before. The error is ErrNoFeed or the file
+// system's.
 func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 	dir, err := root(feed)
 	if err != nil {
@@ -76,8 +79,8 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 // Size gives the tables as they are before Tables has finished them, to be counted.
 func (f *Feed) Size() *schedule.Tables { return &f.out }
 
-// Tables finishes the tables, once, to follow the timetable before: slugs, and the cities of stops that share a name,
-// stay what they were.
+// Tables finishes the tables, once, to follow the timetable before: slugs, and the cities of stops that share
+// a name, stay what they were.
 func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	f.finishCities(before)
 	slugs(f.out.Companies, before.Companies, func(x *schedule.Company) named {
@@ -102,7 +105,8 @@ const (
 	plain  = "abcdefghijklmnopqrstuvwxyz" + digits
 )
 
-// urlSafe gives an id of the feed as the interface has it: the same if URL-safe, else in a form that no other id has.
+// urlSafe gives an id of the feed as the interface has it: the same if URL-safe, else in a form that no other
+// id has.
 func urlSafe(id string) string {
 	if strings.Trim(id, plain+"ABCDEFGHIJKLMNOPQRSTUVWXYZ-._~") == "" && strings.Trim(id, ".") != "" && id[0] != '~' {
 		return id
@@ -251,8 +255,8 @@ func (f *Feed) fareRule(r *row, fares []schedule.Fare) (fare schedule.Fare) {
 
 const notPercent = "is not a percentage from 0 to 100"
 
-// readRefundRules reads what a route gives back. A route with rules of its own has none of its agency's, also where its
-// own were all skipped.
+// readRefundRules reads what a route gives back. A route with rules of its own has none of its agency's, also
+// where its own were all skipped.
 func (f *Feed) readRefundRules() {
 	type key struct {
 		id             string

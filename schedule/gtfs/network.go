@@ -158,8 +158,8 @@ func (f *Feed) readTrips() {
 	}
 }
 
-// flexible reports whether a row of stop_times.txt is of a service on demand: it has an area or a window instead of a
-// stop and a time.
+// flexible reports whether a row of stop_times.txt is of a service on demand: it has an area or a window
+// instead of a stop and a time.
 func flexible(r *row) bool {
 	for _, column := range []string{"location_id", "location_group_id", "start_pickup_drop_off_window", "end_pickup_drop_off_window"} {
 		if r.get(column) != "" {

@@ -12,8 +12,9 @@ import (
 	"waybill/schedule"
 )
 
-// Stops without an area are in a city of their name. A name alone is no city: a feed may well have two Portlands, 4,000
-// km apart. Places of one name are one city only where all of them are within 30 km and in one time zone (contract §5).
+// Stops without an area are in a city of their name. A name alone is no city: a feed may well have two
+// Portlands, 4,000 km apart. Places of one name are one city only where all of them are within 30 km and in
+// one time zone (contract §5).
 
 // A place is a stop that is part of no station, or a station with all its parts, in no area.
 type place struct {
@@ -38,9 +39,9 @@ type namedCity struct {
 	min, max point // the corners around all places
 }
 
-// makeNamedCities makes a city of the places of each name that are near each other. Places that were one city in the
-// timetable before stay one as long as they are near, and keep its id. What is found does not depend on the order of
-// rows.
+// makeNamedCities makes a city of the places of each name that are near each other. Places that were one city
+// in the timetable before stay one as long as they are near, and keep its id. What is found does not depend
+// on the order of rows.
 func (f *Feed) makeNamedCities(before *schedule.Tables) {
 	f.out.Cities = f.out.Cities[:f.areas]
 	cityBefore := map[string]*schedule.City{} // by stop
@@ -88,8 +89,8 @@ func (f *Feed) cityIDBefore(p *place, cityBefore map[string]*schedule.City) (id 
 // namedPrefix starts the id of each city that is named after its stops, and no id of an area.
 const namedPrefix = "~."
 
-// gather makes cities of the places of one name. Those that were in a city before come first, so that nothing that is
-// added later takes them apart; then the places go by their ids.
+// gather makes cities of the places of one name. Those that were in a city before come first, so that nothing
+// that is added later takes them apart; then the places go by their ids.
 func (f *Feed) gather(list []*place, was map[*place]string) (cities []*namedCity) {
 	slices.SortFunc(list, func(a, b *place) int {
 		return cmp.Or(
@@ -200,8 +201,8 @@ func (p point) kilometres(other point) float64 {
 	return schedule.Kilometres(p.lat, p.lon, other.lat, other.lon)
 }
 
-// sameClock reports whether two time zones are one, as Europe/Kiev and Europe/Kyiv are: their clocks showed the same
-// each month since 1970.
+// sameClock reports whether two time zones are one, as Europe/Kiev and Europe/Kyiv are: their clocks showed
+// the same each month since 1970.
 func (f *Feed) sameClock(a, b string) bool {
 	if a == b {
 		return true

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A Decision is something that an import settled where the feed left it open or said it in an unusual way: what it was,
-// how often, and where first. An operator reads them to know what is sold.
+// A Decision is something that an import settled where the feed left it open or said it in an unusual way:
+// what it was, how often, and where first. An operator reads them to know what is sold.
 type Decision struct {
 	What  string // in words, as "times without seconds, read as full minutes"
 	Count int

@@ -21,8 +21,8 @@ const ( // in bytes
 	maxCell = 1 << 16
 )
 
-// rows gives the rows of a file, each until the next, and reports those in which something was found wrong. A file
-// that is not there, or empty, has none; once one cannot be read, none has.
+// rows gives the rows of a file, each until the next, and reports those in which something was found wrong. A
+// file that is not there, or empty, has none; once one cannot be read, none has.
 func (f *Feed) rows(file string) iter.Seq[*row] {
 	return func(yield func(*row) bool) {
 		if f.err == nil {
@@ -82,8 +82,9 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 	}
 }
 
-// row is one row of a file. The first thing found wrong with it sticks; it is then skipped, and reported. Readers see
-// such rows too: what they would have restricted must not become wider without them (contract §5).
+// row is one row of a file. The first thing found wrong with it sticks; it is then skipped, and reported.
+// Readers see such rows too: what they would have restricted must not become wider without them (contract
+// §5).
 type row struct {
 	feed    *Feed
 	file    string
@@ -137,7 +138,8 @@ func (r *row) parse(line []byte) bool {
 	return true
 }
 
-// split takes a line apart. No cell runs over lines, as GTFS has it: one whose quote is missing swallows no other.
+// split takes a line apart. No cell runs over lines, as GTFS has it: one whose quote is missing swallows no
+// other.
 func (r *row) split(line string) {
 	r.cells = r.cells[:0]
 	for more := true; more; {
@@ -160,8 +162,8 @@ func (r *row) split(line string) {
 	}
 }
 
-// closing finds the quote that ends a cell in quotes, or -1: it is not doubled, and nothing but blanks comes before
-// the comma or the line's end. A quote in front of anything else is a part of the cell, odd as it is.
+// closing finds the quote that ends a cell in quotes, or -1: it is not doubled, and nothing but blanks comes
+// before the comma or the line's end. A quote in front of anything else is a part of the cell, odd as it is.
 func closing(line string) int {
 	for i := 1; i < len(line); i++ {
 		if line[i] != '"' {

@@ -8,7 +8,8 @@ import (
 	"waybill/schedule"
 )
 
-// spelling writes in ASCII what folding leaves: Greek, and Cyrillic by the Ukrainian passport rules where it matters.
+// spelling writes in ASCII what folding leaves: Greek, and Cyrillic by the Ukrainian passport rules where it
+// matters.
 var spelling = strings.NewReplacer(append(strings.Fields(`а a б b в v г h ґ g д d е e є ie ж zh з z и y і i ї i й i
 	к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh щ shch ы y э e ю iu я ia ё e ѐ e ѝ i
 	ѓ gj ѕ dz ј j љ lj њ nj ќ kj џ dzh ђ dj ћ c ў u
@@ -22,14 +23,15 @@ func slugOf(name string) string {
 	return strings.Join(strings.FieldsFunc(spelled, apart), "-")
 }
 
-// named is what gets a slug: Slug is what the feed gives, and then what it got. English is what the name is called in
-// English, for names that cannot be spelled in ASCII.
+// named is what gets a slug: Slug is what the feed gives, and then what it got. English is what the name is
+// called in English, for names that cannot be spelled in ASCII.
 type named struct {
 	id, name, english string
 	slug              *string
 }
 
-// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the names.
+// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the
+// names.
 func slugs[T any](rows, old []T, of func(*T) named) {
 	before := map[string]string{}
 	for i := range old {

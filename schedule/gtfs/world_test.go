@@ -13,8 +13,8 @@ import (
 
 // What real feeds say, and what is believed of it (contract §5).
 
-// portlands is a feed with two towns of one name: one can go from Boston to Portland in Maine, and from Portland in
-// Oregon to Seattle.
+// portlands is a feed with two towns of one name: one can go from Boston to Portland in Maine, and from
+// Portland in Oregon to Seattle.
 func portlands() files {
 	f := plain()
 	f["agency.txt"] = "agency_id,agency_name,agency_url,agency_timezone\nag,Agency,https://a.example,America/New_York\n"
@@ -54,7 +54,8 @@ func TestNoJourneyBetweenTownsOfOneName(t *testing.T) {
 	}
 }
 
-// same is a feed whose further stops are all called Same; each row is an id, a latitude, a longitude and a zone.
+// same is a feed whose further stops are all called Same; each row is an id, a latitude, a longitude and a
+// zone.
 func same(rows ...string) files {
 	f := plain()
 	f["stops.txt"] = "stop_id,stop_lat,stop_lon,stop_timezone,stop_name\na,50,30,,Alfa\nb,50,31,,Bravo\nc,50,32,,Charlie\n"
@@ -64,7 +65,8 @@ func same(rows ...string) files {
 	return f
 }
 
-// TestCityOfOneName: stops that only share a name are one city within 30 km, all of them, and in one time zone.
+// TestCityOfOneName: stops that only share a name are one city within 30 km, all of them, and in one time
+// zone.
 func TestCityOfOneName(t *testing.T) {
 	// A degree of latitude is 111.19 km long: 0.269 are 29.9 km, 0.271 are 30.1.
 	for name, c := range map[string]struct {
@@ -358,8 +360,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestOneRowPerRunInAreas: of a run that calls at several stops of two areas one row is shown, from the stop that it
-// leaves last to the one that it reaches first; at stops of a name, each.
+// TestOneRowPerRunInAreas: of a run that calls at several stops of two areas one row is shown, from the stop
+// that it leaves last to the one that it reaches first; at stops of a name, each.
 func TestOneRowPerRunInAreas(t *testing.T) {
 	f := plain()
 	f["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon\n" +

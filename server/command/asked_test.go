@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// askedAndKilled gives a directory whose server was killed while it asked a provider that never answers about a
-// ticket, and the ticket's booking and id.
+// askedAndKilled gives a directory whose server was killed while it asked a provider that never answers about
+// a ticket, and the ticket's booking and id.
 func askedAndKilled(t *testing.T) (bin, dir, key, booked, ticket string) {
 	t.Helper()
 	bin, dir = build(t)
@@ -32,8 +32,9 @@ func askedAndKilled(t *testing.T) (bin, dir, key, booked, ticket string) {
 	return bin, dir, p.key, booked, ticket
 }
 
-// Interface, pay: what the provider was asked is settled by its answer and by nothing else. A verb that opens the
-// directory does not, nor does a server without a provider; the operator can answer in the provider's place.
+// Interface, pay: what the provider was asked is settled by its answer and by nothing else. A verb that opens
+// the directory does not, nor does a server without a provider; the operator can answer in the provider's
+// place.
 func TestOnlyAnAnswerSettlesWhatTheProviderWasAsked(t *testing.T) {
 	bin, dir, key, booked, ticket := askedAndKilled(t)
 	for _, verb := range [][]string{{"partner", "list"}, {"key", "rotate"}, {"outbox", "list"}, {"partner", "add", "-company", "zorevia-lines", "x"}} {
@@ -66,7 +67,8 @@ func TestOnlyAnAnswerSettlesWhatTheProviderWasAsked(t *testing.T) {
 	want(t, 0, "^sound", "verify", "-data", dir)
 }
 
-// The operator may answer with no server running, and refuse; a server that has a provider leaves the answer to it.
+// The operator may answer with no server running, and refuse; a server that has a provider leaves the answer
+// to it.
 func TestTheOperatorAnswersInTheProvidersPlace(t *testing.T) {
 	bin, dir, key, booked, ticket := askedAndKilled(t)
 	want(t, 0, ticket+" is Processing/Unpaid", "ticket", "answer", "-data", dir, "-reason", "they never heard of it", ticket, "refused")

@@ -112,8 +112,8 @@ func (b *bench) fill(want int) error {
 	return err
 }
 
-// load makes requests over so many connections for a while, but not more than most. It tells how long they took, the
-// shortest first, and how many were answered in a second.
+// load makes requests over so many connections for a while, but not more than most. It tells how long they
+// took, the shortest first, and how many were answered in a second.
 func (b *bench) load(conns int, window time.Duration, most int64, work string) ([]time.Duration, float64, error) {
 	b.offers = nil // they expire
 	for range benchCities {

@@ -12,8 +12,8 @@ import (
 	"waybill/store"
 )
 
-// bench fills a directory, measures each work with each number of connections, and goes on with what it has made, but
-// with no other's.
+// bench fills a directory, measures each work with each number of connections, and goes on with what it has
+// made, but with no other's.
 func TestBench(t *testing.T) {
 	temp, dir, sold := t.TempDir(), filepath.Join(t.TempDir(), "data"), 0
 	t.Setenv("TMPDIR", temp)

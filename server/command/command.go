@@ -1,7 +1,9 @@
-// Package command is the command line: it reads flags and environment, runs the server, and carries out the verbs.
+// Package command is the command line: it reads flags and environment, runs the server, and carries out the
+// verbs.
 //
-// A verb that changes something calls the server that has the directory open, through DIR/admin.sock, or opens the
-// directory itself when none does. A verb that only reads takes no lock and works beside a running server.
+// A verb that changes something calls the server that has the directory open, through DIR/admin.sock, or
+// opens the directory itself when none does. A verb that only reads takes no lock and works beside a running
+// server.
 package command
 
 import (

@@ -303,7 +303,8 @@ func TestLegacySince(t *testing.T) {
 	}
 }
 
-// Contract §3: only what net/http refuses before there is a request is plain; the rest is the envelope, over TCP too.
+// Contract §3: only what net/http refuses before there is a request is plain; the rest is the envelope, over
+// TCP too.
 func TestOverTCP(t *testing.T) {
 	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"))
 	send := func(text string) string {

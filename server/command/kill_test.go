@@ -84,7 +84,8 @@ func (p *process) call(method, path, body string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// orderUntilKilled orders reports from several clients, kills the server under them, and gives the ids acknowledged.
+// orderUntilKilled orders reports from several clients, kills the server under them, and gives the ids
+// acknowledged.
 func (p *process) orderUntilKilled(t *testing.T, enough int) (ids []string) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -117,7 +118,8 @@ func (p *process) orderUntilKilled(t *testing.T, enough int) (ids []string) {
 	return ids
 }
 
-// Contract §10: a report that was acknowledged is written, once and whole, however often the server is killed.
+// Contract §10: a report that was acknowledged is written, once and whole, however often the server is
+// killed.
 func TestKilledServersLoseNoReport(t *testing.T) {
 	bin, dir := build(t)
 	var ordered []string
@@ -224,8 +226,9 @@ func offer(t *testing.T, p *process) string {
 	return fmt.Sprintf(`{"offerId":%q,"currency":"EUR","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`, id[1])
 }
 
-// Design, External calls: a server that is killed while the provider is asked asks again under the same id, one that is
-// killed while a message is sent sends it again under the same id, and the request that was cut short goes on under its key.
+// Design, External calls: a server that is killed while the provider is asked asks again under the same id,
+// one that is killed while a message is sent sends it again under the same id, and the request that was cut
+// short goes on under its key.
 func TestKilledServersAskAndTellAgain(t *testing.T) {
 	bin, dir := build(t)
 	var mu sync.Mutex

@@ -24,7 +24,8 @@ const (
 	logBuffer = 64 << 10 // bytes
 )
 
-// gathered writes the lines of a moment together: a system call for each request would cost a sixth of all sales.
+// gathered writes the lines of a moment together: a system call for each request would cost a sixth of all
+// sales.
 type gathered struct {
 	to io.Writer
 

@@ -20,8 +20,8 @@ func nearest(said string, known []string) (best string) {
 	return best
 }
 
-// mistakes counts the letters that are to be put in, left out, exchanged for others or with the next, to make one word
-// of another.
+// mistakes counts the letters that are to be put in, left out, exchanged for others or with the next, to make
+// one word of another.
 func mistakes(a, b string) int {
 	before, last := []int(nil), make([]int, len(b)+1)
 	for k := range last {

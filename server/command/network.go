@@ -52,7 +52,8 @@ func (c *call) network(cfg *server.Config) error {
 
 func isComma(r rune) bool { return r == ',' }
 
-// maxConnections is how many connections may be open at a time: each may need a file besides, and so does the rest.
+// maxConnections is how many connections may be open at a time: each may need a file besides, and so does the
+// rest.
 func maxConnections() int {
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {

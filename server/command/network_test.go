@@ -43,8 +43,8 @@ func writePair(t *testing.T, cert, key string, serial int64) *x509.Certificate {
 	return made
 }
 
-// -tls-cert and -tls-key: TLS 1.2 at least, HTTP/1.1, Secure cookies, whole replies; a new certificate is served as soon
-// as it is there, and one that cannot be read leaves the former in force.
+// -tls-cert and -tls-key: TLS 1.2 at least, HTTP/1.1, Secure cookies, whole replies; a new certificate is
+// served as soon as it is there, and one that cannot be read leaves the former in force.
 func TestServeOverTLS(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
@@ -152,7 +152,8 @@ func TestNetworkFlags(t *testing.T) {
 	}
 }
 
-// The lines of a moment leave together, within 20 ms, and at once where they are many; none is lost, none is torn.
+// The lines of a moment leave together, within 20 ms, and at once where they are many; none is lost, none is
+// torn.
 func TestLogLinesLeaveTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := new(counted)

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// SIGTERM waits for the requests under way, whose answers arrive, and lets no others in; a second one ends the process
-// at once, with an exit code that is not 0, and harms nothing.
+// SIGTERM waits for the requests under way, whose answers arrive, and lets no others in; a second one ends
+// the process at once, with an exit code that is not 0, and harms nothing.
 func TestASecondSignalEndsAtOnce(t *testing.T) {
 	bin, dir := build(t)
 	for _, twice := range []bool{false, true} {

@@ -27,7 +27,8 @@ func content(t *testing.T, parts ...string) string {
 	return string(b)
 }
 
-// copied gives a copy of a directory, without what proves how far its journal went: snapshots and checkpoints.
+// copied gives a copy of a directory, without what proves how far its journal went: snapshots and
+// checkpoints.
 func copied(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "data")
@@ -143,8 +144,8 @@ func TestBackup(t *testing.T) {
 	want(t, 1, "line 2, byte", "backup", "-data", dir, filepath.Join(to, "damaged"))
 }
 
-// Contract §1: a repair writes what is before a damaged line elsewhere, says so in the journal, and does not deceive who
-// kept a checkpoint.
+// Contract §1: a repair writes what is before a damaged line elsewhere, says so in the journal, and does not
+// deceive who kept a checkpoint.
 func TestRepair(t *testing.T) {
 	dir, to := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	s := serve(t, "-data", dir)

@@ -217,8 +217,8 @@ func drain(g *gate, web, admin *http.Server, s *server.Server) error {
 	return errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx), s.Close())
 }
 
-// boundMemory has garbage collected at half again of what lives instead of at twice that, once much does. With little
-// in memory that would cost more time than it saves room.
+// boundMemory has garbage collected at half again of what lives instead of at twice that, once much does.
+// With little in memory that would cost more time than it saves room.
 func boundMemory(stopped <-chan struct{}) {
 	const much = 256 << 20 // bytes
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -256,8 +256,8 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 	return admin, nil
 }
 
-// makeDemo makes a new directory's timetable the demo network, and returns the key of the demo's partner. A server is
-// ready once it has them.
+// makeDemo makes a new directory's timetable the demo network, and returns the key of the demo's partner. A
+// server is ready once it has them.
 func (p *Process) makeDemo(s *server.Server) (key string, err error) {
 	if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
 		return "", fmt.Errorf("the demo network: %w", err)
@@ -265,8 +265,9 @@ func (p *Process) makeDemo(s *server.Server) (key string, err error) {
 	return s.AddPartner("demo", nil)
 }
 
-// welcome says in the log what there is to do with the directory. To a demo, whose partner has a key, it adds a company
-// user, and shows the way to a paid ticket: commands, to be pasted into a shell. Key and password are shown this once.
+// welcome says in the log what there is to do with the directory. To a demo, whose partner has a key, it adds
+// a company user, and shows the way to a paid ticket: commands, to be pasted into a shell. Key and password
+// are shown this once.
 func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string) error {
 	verb := "waybill partner add -data " + cfg.Dir + " NAME"
 	switch {

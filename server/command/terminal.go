@@ -30,7 +30,8 @@ const maxPassword = 4 << 10 // bytes, with the end of its line
 
 var errStopped = errors.New("stopped")
 
-// readPassword reads the first line of standard input. Who types it at a terminal is asked for it, and does not see it.
+// readPassword reads the first line of standard input. Who types it at a terminal is asked for it, and does
+// not see it.
 func (p *Process) readPassword() (string, error) {
 	f, ok := p.Stdin.(*os.File)
 	if !ok {

@@ -11,7 +11,8 @@ import (
 	"unsafe"
 )
 
-// terminal opens a pair: what is written to keyboard is typed at the terminal, and read from it is what it shows.
+// terminal opens a pair: what is written to keyboard is typed at the terminal, and read from it is what it
+// shows.
 func terminal(t *testing.T) (keyboard, screen *os.File) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)

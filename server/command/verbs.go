@@ -26,8 +26,8 @@ import (
 	"waybill/store"
 )
 
-// What the verbs do, but serve. First those that only read: they take no lock and work beside a running server. Then
-// those that change something, each an operation that the server has too.
+// What the verbs do, but serve. First those that only read: they take no lock and work beside a running
+// server. Then those that change something, each an operation that the server has too.
 
 // instant reads a time given on the command line.
 func instant(s string) (time.Time, error) {
@@ -148,8 +148,8 @@ func (c *call) version() (int, error) {
 	return exitDone, nil
 }
 
-// admin makes a verb of an admin operation. The operands, by the given names, and the flags, by their own, become the
-// fields of the operation's form.
+// admin makes a verb of an admin operation. The operands, by the given names, and the flags, by their own,
+// become the fields of the operation's form.
 func admin(op string, operands ...string) func(*call) (int, error) {
 	return func(c *call) (int, error) {
 		form := url.Values{}
@@ -172,8 +172,8 @@ func admin(op string, operands ...string) func(*call) (int, error) {
 	}
 }
 
-// complete gives a form what operands and flags do not: the feed's whole path, for a server that runs elsewhere, and
-// the password.
+// complete gives a form what operands and flags do not: the feed's whole path, for a server that runs
+// elsewhere, and the password.
 func (p *Process) complete(op string, form url.Values) error {
 	switch op {
 	case "import":
@@ -228,8 +228,8 @@ func (p *Process) adminCall(path, op string, form url.Values) error {
 	return nil
 }
 
-// adminHere opens the directory for one operation; while another verb has it, it tries again for five seconds. An
-// import reads its feed first: one that is refused leaves no trace.
+// adminHere opens the directory for one operation; while another verb has it, it tries again for five
+// seconds. An import reads its feed first: one that is refused leaves no trace.
 func (c *call) adminHere(op string, form url.Values) error {
 	by := server.Self()
 	do := func(s *server.Server) error { return s.Admin(op, &server.Act{By: by, Form: form, Out: c.Stdout}) }

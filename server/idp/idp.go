@@ -1,5 +1,5 @@
-// Package idp fetches the key set that an identity provider publishes, from a file or a URL, and only from there.
-// Package auth decides what is made of it.
+// Package idp fetches the key set that an identity provider publishes, from a file or a URL, and only from
+// there. Package auth decides what is made of it.
 package idp
 
 import (
@@ -68,8 +68,8 @@ func Development(keys *auth.KeySet) *Client {
 // Issuer returns the provider's name, as its ID tokens have it.
 func (c *Client) Issuer() string { return c.cfg.Issuer }
 
-// Verify checks an ID token at an instant. Keys are fetched when there are none, when they are old, and when the
-// token's is not among them. The error is auth.ErrCredentials.
+// Verify checks an ID token at an instant. Keys are fetched when there are none, when they are old, and when
+// the token's is not among them. The error is auth.ErrCredentials.
 func (c *Client) Verify(ctx context.Context, token string, now time.Time) (who *auth.Identity, err error) {
 	for _, fetch := range []bool{c.since(now) >= maxAge, true} {
 		if fetch {
@@ -86,7 +86,8 @@ func (c *Client) Verify(ctx context.Context, token string, now time.Time) (who *
 	return who, err
 }
 
-// fetchKeys fetches the key set, unless that was tried a moment ago. When it cannot be had, the last good one stays.
+// fetchKeys fetches the key set, unless that was tried a moment ago. When it cannot be had, the last good one
+// stays.
 func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,8 +1,10 @@
-// Package outbound is what leaves the process: signed HTTP calls ([Peer]) and e-mail ([Mailer]), of whatever content.
+// Package outbound is what leaves the process: signed HTTP calls ([Peer]) and e-mail ([Mailer]), of whatever
+// content.
 //
-// One call is one attempt; nothing is kept, asked again or logged here. After an error that does not wrap [ErrRefused]
-// the peer may have what was sent, or not, and can be asked again with the same id. Errors tell the step and the code of
-// the answer, not what was sent, nor what the peer said, which may quote it: errors end in logs.
+// One call is one attempt; nothing is kept, asked again or logged here. After an error that does not wrap
+// [ErrRefused] the peer may have what was sent, or not, and can be asked again with the same id. Errors tell
+// the step and the code of the answer, not what was sent, nor what the peer said, which may quote it: errors
+// end in logs.
 package outbound
 
 import (
@@ -32,8 +34,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrRefused is wrapped by errors where the peer said no for good (HTTP 4xx but 408, 425 and 429; SMTP 5yz): asking
-// again is no use. Any other error may pass.
+// ErrRefused is wrapped by errors where the peer said no for good (HTTP 4xx but 408, 425 and 429; SMTP 5yz):
+// asking again is no use. Any other error may pass.
 var ErrRefused = errors.New("refused for good")
 
 const (
@@ -61,7 +63,8 @@ func NewPeer(address string, secret []byte, timeout time.Duration) (*Peer, error
 		// The address is not shown: a password may be what is wrong in it.
 		return nil, errors.New("outbound: address: must be an absolute http or https URL with a host, without user and fragment")
 	}
-	// No Proxy: what the environment says must not lead a call elsewhere. A transport by itself follows no redirects.
+	// No Proxy: what the environment says must not lead a call elsewhere. A transport by itself follows no
+	// redirects.
 	transport := &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true, IdleConnTimeout: idleTimeout, MaxIdleConnsPerHost: maxIdle, MaxResponseHeaderBytes: maxAnswer}
 	return &Peer{u, bytes.Clone(secret), cmp.Or(timeout, postTimeout), transport}, nil
 }
@@ -141,8 +144,9 @@ func bare(s string) bool {
 	return err == nil && a.Address == s
 }
 
-// Send delivers a message, as [Message] gives it, to one recipient over a connection of its own. The answer after its
-// last line decides. A no before MAIL, or 530, is about us and may pass. What is no bare address is refused unasked.
+// Send delivers a message, as [Message] gives it, to one recipient over a connection of its own. The answer
+// after its last line decides. A no before MAIL, or 530, is about us and may pass. What is no bare address is
+// refused unasked.
 func (m *Mailer) Send(ctx context.Context, to string, message []byte) error {
 	if !bare(to) {
 		return fmt.Errorf("outbound: mail: recipient: not a bare e-mail address: %w", ErrRefused)
@@ -229,8 +233,8 @@ func (c limitedConn) Read(b []byte) (int, error) { return c.Reader.Read(b) }
 
 func domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
-// Message gives an e-mail of plain text (RFC 5322), sent at an instant. The same input gives the same bytes, so that who
-// gets it twice sees that by its Message-ID. No input adds a header.
+// Message gives an e-mail of plain text (RFC 5322), sent at an instant. The same input gives the same bytes,
+// so that who gets it twice sees that by its Message-ID. No input adds a header.
 func Message(from, to, subject, text, id string, at time.Time) []byte {
 	value := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace
 	var b bytes.Buffer
@@ -259,7 +263,8 @@ func writeField(b *bytes.Buffer, name, value string) {
 	b.WriteString(name + " " + value + "\r\n")
 }
 
-// writeSubject writes the subject: as it is where it is ASCII and short, else as encoded words (RFC 2047), one a line.
+// writeSubject writes the subject: as it is where it is ASCII and short, else as encoded words (RFC 2047),
+// one a line.
 func writeSubject(b *bytes.Buffer, subject string) {
 	const name = "Subject: "
 	plain := !strings.ContainsFunc(subject, func(c rune) bool { return c < ' ' || c > '~' })
@@ -278,8 +283,8 @@ func writeSubject(b *bytes.Buffer, subject string) {
 	}
 }
 
-// wordEnd returns how many bytes of a text an encoded word takes that has room for so many: no word ends within a
-// character.
+// wordEnd returns how many bytes of a text an encoded word takes that has room for so many: no word ends
+// within a character.
 func wordEnd(text string, most int) int {
 	if len(text) <= most {
 		return len(text)
@@ -290,8 +295,8 @@ func wordEnd(text string, most int) int {
 	return most
 }
 
-// failed is the error of a step: with the code of an answer, or, without one (0), of what befell the connection. Other
-// errors are not shown: net/http and net/smtp quote what they cannot read.
+// failed is the error of a step: with the code of an answer, or, without one (0), of what befell the
+// connection. Other errors are not shown: net/http and net/smtp quote what they cannot read.
 func failed(ctx context.Context, step string, code int, refused bool, err error) error {
 	network, broken := errors.AsType[*net.OpError](err)
 	certificate, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
