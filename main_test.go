@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 )
 
 // arrows are those of the README's picture: what each package may import of ours.
@@ -119,16 +120,51 @@ func build(t *testing.T) string {
 	return bin
 }
 
-// TestReadme runs the commands that the README says to paste, in one shell, in
-// a copy of what they need. Where there is no curl, it says so and runs none.
-func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("README.md")
+// pages are the README and what it leads to, in the order in which a newcomer reads them.
+var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/signing-in.md", "server/docs/reports.md",
+	"server/docs/migrating.md", "server/docs/operating.md", "server/docs/auditing.md", "server/docs/journal.md",
+	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md"}
+
+// TestPages: the README is one page, names all others, and no line is wider than 110 columns but those of tables
+// and, on other pages, of code.
+func TestPages(t *testing.T) {
+	const maxWords, maxWidth = 1500, 110
+	readme := content(t, "README.md")
+	if n := len(strings.Fields(readme)); n > maxWords {
+		t.Errorf("the README has %d words, at most %d", n, maxWords)
+	}
+	files, err := filepath.Glob("server/docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, file := range files {
+		if !slices.Contains(pages, file) || !strings.Contains(readme, "("+file+")") {
+			t.Errorf("%s is no page that is tested, or the README does not lead to it", file)
+		}
+	}
+	for _, page := range pages {
+		code := false
+		for i, line := range strings.Split(content(t, page), "\n") {
+			code = code != strings.HasPrefix(line, "```")
+			exempt := strings.HasPrefix(line, "|") || code && page != "README.md"
+			if utf8.RuneCountInString(line) > maxWidth && !exempt {
+				t.Errorf("%s:%d has more than %d columns", page, i+1, maxWidth)
+			}
+		}
+	}
+}
+
+// TestReadme runs the commands that the README and its pages say to paste, in one shell, in a copy of what they need,
+// and sees that they show what the README says. Where there is no curl, it says so and runs none.
+func TestReadme(t *testing.T) {
+	var all strings.Builder
+	for _, page := range pages {
+		all.WriteString(content(t, page))
+	}
+	text := all.String()
 	var script strings.Builder
 	var blocks []string
-	for _, block := range regexp.MustCompile("(?s)```sh demo\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+	for _, block := range regexp.MustCompile("(?s)```sh demo\n(.*?)```").FindAllStringSubmatch(text, -1) {
 		script.WriteString(block[1])
 		blocks = append(blocks, strings.Replace(block[1], "go build -o waybill .", "true", 1))
 	}
@@ -156,15 +192,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{
-		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`, `"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled", "(derived)  ticket",
-		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN", "name and password are as they were",
-		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ", "rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line", "the books at ", "extends 1 checkpoint", "/backup is sound", "line 4 says what was cut", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
-	} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("the output has no %s", want)
-		}
-	}
+	checkShown(t, text, string(out))
 	if t.Failed() {
 		t.Logf("%.4000s", out)
 	}
@@ -172,17 +200,38 @@ func TestReadme(t *testing.T) {
 	if data == nil {
 		t.Fatalf("%.4000s", out)
 	}
-	checkAudit(t, string(text), data[1])
-	checkErased(t, string(text), bin, data[1])
-	for _, file := range regexp.MustCompile("`([a-z/]+\\.go)`").FindAllStringSubmatch(string(text), -1) {
+	checkAudit(t, text, data[1])
+	checkErased(t, text, bin, data[1])
+	for _, file := range regexp.MustCompile("`([a-z/]+\\.go)`").FindAllStringSubmatch(text, -1) {
 		if _, err := os.Stat(file[1]); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, block := range regexp.MustCompile("(?s)```sh serve\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+	for _, block := range regexp.MustCompile("(?s)```sh serve\n(.*?)```").FindAllStringSubmatch(text, -1) {
 		for command := range strings.SplitSeq(strings.TrimSpace(block[1]), "\n") {
 			p := startServer(t, bin, t.TempDir(), strings.Fields(command)[2:]...)
 			p.stop(t, syscall.SIGTERM)
+		}
+	}
+}
+
+// checkShown sees that what was pasted shows what the pages say, and more of what it should.
+func checkShown(t *testing.T, text, out string) {
+	for _, want := range []string{
+		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`, `"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled", "(derived)  ticket",
+		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN", "name and password are as they were",
+		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ", "rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line", "the books at ", "extends 1 checkpoint", "/backup is sound", "line 4 says what was cut", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output has no %s", want)
+		}
+	}
+	for _, shown := range regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(shown[1]) {
+			pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(line)), "…", ".*")
+			if !regexp.MustCompile(pattern).MatchString(out) {
+				t.Errorf("nothing that was pasted shows %q", line)
+			}
 		}
 	}
 }

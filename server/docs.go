@@ -202,7 +202,7 @@ func code(kind *node) string { return kind.At("properties", "errorCode", "const"
 var (
 	openAPI, _ = docs.ReadFile("docs/openapi.json")
 
-	// silences are the rows of the README's table "Where the interface is silent".
+	// silences are the rows of docs/decisions.md, "Where the interface is silent".
 	silences = func() (rows [][3]string) {
 		text, _ := docs.ReadFile("docs/silent.json")
 		if err := json.Unmarshal(text, &rows); err != nil {
