@@ -31,6 +31,7 @@ type Tables struct {
 	Discounts   []Discount
 	Transfers   []Transfer
 	FarePerKm   []FarePerKm // at most one
+	Former      []FormerCity
 }
 
 // Company runs routes: a GTFS agency.
@@ -68,6 +69,17 @@ type Names [RU + 1]string
 type Language int
 
 const Untranslated, UK, PL, CS, EN, RU Language = -1, 0, 1, 2, 3, 4
+
+// FormerCity is a city of a name that the timetable has no stops in any more. It is kept so that nothing else
+// gets its id and slug, and that it has them again when its stops come back.
+type FormerCity struct {
+	ID   string  `json:"id"`
+	Slug string  `json:"slug"`
+	Name string  `json:"name"`
+	Zone string  `json:"zone"`
+	Lat  float64 `json:"lat"` // of one of its stops
+	Lon  float64 `json:"lon"`
+}
 
 // Stop is a place where a bus calls.
 type Stop struct {

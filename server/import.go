@@ -134,7 +134,13 @@ var quoted = regexp.MustCompile(`"([^"\\]|\\.)*"`)
 func (s *Server) Adopt(by By, read *FeedRead, out io.Writer) error {
 	s.importing.Lock()
 	defer s.importing.Unlock()
+	apart := read.feed.Apart()
 	tables := read.feed.Tables(&s.timetable.Load().Tables)
+	if now := read.feed.Apart(); !slices.Equal(apart, now) {
+		for _, line := range now {
+			fmt.Fprintln(out, line)
+		}
+	}
 	tt, err := schedule.New(tables)
 	if err != nil {
 		return err

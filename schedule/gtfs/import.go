@@ -86,7 +86,11 @@ func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	slugs(f.out.Companies, before.Companies, func(x *schedule.Company) named {
 		return named{x.ID, x.Name, "", &x.Slug}
 	})
-	slugs(f.out.Cities, before.Cities, func(x *schedule.City) named {
+	cities := slices.Clone(before.Cities)
+	for _, c := range before.Former {
+		cities = append(cities, schedule.City{ID: c.ID, Name: c.Name, Slug: c.Slug})
+	}
+	slugs(f.out.Cities, cities, func(x *schedule.City) named {
 		return named{x.ID, x.Name, x.Names[schedule.EN], &x.Slug}
 	})
 	slugs(f.out.Routes, before.Routes, func(x *schedule.Route) named {

@@ -39,25 +39,18 @@ type namedCity struct {
 	min, max point // the corners around all places
 }
 
-// makeNamedCities makes a city of the places of each name that are near each other. Places that were one city
-// in the timetable before stay one as long as they are near, and keep its id. What is found does not depend
-// on the order of rows.
+// makeNamedCities makes a city of the places of each name that are near each other. Places that were in one
+// city before stay in one as long as they are near, and a city keeps its id as long as one of its stops is
+// there, or another at its place. What is found does not depend on the order of rows.
 func (f *Feed) makeNamedCities(before *schedule.Tables) {
 	f.out.Cities = f.out.Cities[:f.areas]
-	cityBefore := map[string]*schedule.City{} // by stop
-	for _, s := range before.Stops {
-		cityBefore[s.ID] = &before.Cities[s.City]
-	}
+	old := remember(before)
 	byName := map[string][]*place{}
 	for _, p := range f.places {
 		byName[p.name] = append(byName[p.name], p)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		was := map[*place]string{}
-		for _, p := range byName[name] {
-			was[p] = f.cityIDBefore(p, cityBefore)
-		}
-		for _, c := range f.gather(byName[name], was) {
+		for _, c := range f.gather(byName[name], old) {
 			city := schedule.City{ID: c.id, Name: name, Zone: c.zone}
 			for _, p := range c.places {
 				city.Country = cmp.Or(city.Country, p.country)
@@ -73,17 +66,120 @@ func (f *Feed) makeNamedCities(before *schedule.Tables) {
 			}
 		}
 	}
+	f.out.Former = old.former(f.out.Cities)
 }
 
-// cityIDBefore returns the id of the city of its name that a place was in before; "" where it was in none.
-func (f *Feed) cityIDBefore(p *place, cityBefore map[string]*schedule.City) (id string) {
-	for _, s := range p.stops {
-		c := cityBefore[f.out.Stops[s].ID]
-		if c != nil && !c.Area && strings.HasPrefix(c.ID, namedPrefix) && c.Name == p.name && (id == "" || c.ID < id) {
-			id = c.ID
+// An oldCity is a city of a name in the timetable before, or in one before that.
+type oldCity struct {
+	id, slug, name, zone string
+	points               []point // where its places were
+}
+
+// memory is the cities of names that there have been.
+type memory struct {
+	cities []*oldCity
+	byID   map[string]*oldCity
+	byName map[string][]*oldCity
+	byStop map[string]*oldCity
+}
+
+func remember(before *schedule.Tables) *memory {
+	m := &memory{byID: map[string]*oldCity{}, byName: map[string][]*oldCity{}, byStop: map[string]*oldCity{}}
+	add := func(c *oldCity) {
+		m.cities = append(m.cities, c)
+		m.byID[c.id] = c
+		m.byName[c.name] = append(m.byName[c.name], c)
+	}
+	for _, c := range before.Cities {
+		if !c.Area && strings.HasPrefix(c.ID, namedPrefix) {
+			add(&oldCity{id: c.ID, slug: c.Slug, name: c.Name, zone: c.Zone})
 		}
 	}
-	return id
+	for _, s := range before.Stops {
+		if c := m.byID[before.Cities[s.City].ID]; c != nil {
+			c.points = append(c.points, point{s.Lat, s.Lon})
+			m.byStop[s.ID] = c
+		}
+	}
+	for _, c := range before.Former {
+		if m.byID[c.ID] == nil {
+			add(&oldCity{id: c.ID, slug: c.Slug, name: c.Name, zone: c.Zone, points: []point{{c.Lat, c.Lon}}})
+		}
+	}
+	return m
+}
+
+// former returns the cities that are not among those there are now: should they come back, they are the same.
+func (m *memory) former(now []schedule.City) (list []schedule.FormerCity) {
+	there := map[string]bool{}
+	for _, c := range now {
+		there[c.ID] = true
+	}
+	for _, c := range m.cities {
+		if !there[c.id] && len(c.points) > 0 {
+			list = append(list, schedule.FormerCity{
+				ID: c.id, Slug: c.slug, Name: c.name, Zone: c.zone, Lat: c.points[0].lat, Lon: c.points[0].lon,
+			})
+		}
+	}
+	slices.SortFunc(list, func(a, b schedule.FormerCity) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// A past is the city of its name that a place was in before, and how sure that is.
+type past struct {
+	id string // "" where it was in none
+	by evidence
+}
+
+// evidence is why a place is taken for one of before; the least is the best.
+type evidence int
+
+const (
+	sameStop  evidence = iota // it has a stop of then, where that was
+	samePlace                 // it is where the city was
+	movedStop                 // it has a stop of then, somewhere else
+	noPast
+)
+
+// pastOf finds the city that a place was in: the one with a stop of it, or else the nearest that was here.
+func (f *Feed) pastOf(p *place, old *memory) past {
+	moved := ""
+	for _, s := range p.stops {
+		c := old.byStop[f.out.Stops[s].ID]
+		switch {
+		case c == nil || c.name != p.name:
+		case f.distance(c, p) <= maxCity:
+			return past{c.id, sameStop}
+		case moved == "" || c.id < moved:
+			moved = c.id
+		}
+	}
+	best, least := "", maxCity
+	for _, c := range old.byName[p.name] {
+		if km := f.distance(c, p); km < least || km == least && c.id < best {
+			best, least = c.id, km
+		}
+	}
+	if best != "" {
+		return past{best, samePlace}
+	}
+	if moved != "" {
+		return past{moved, movedStop}
+	}
+	return past{"", noPast}
+}
+
+// distance returns how many kilometres a place is from where a city was; infinite in another time zone.
+func (f *Feed) distance(c *oldCity, p *place) float64 {
+	least := math.Inf(1)
+	if c.zone != "" && p.zone != "" && !f.sameClock(c.zone, p.zone) {
+		return least
+	}
+	for _, at := range c.points {
+		least = min(least, at.kilometres(p.at))
+	}
+	return least
 }
 
 // namedPrefix starts the id of each city that is named after its stops, and no id of an area.
@@ -91,20 +187,25 @@ const namedPrefix = "~."
 
 // gather makes cities of the places of one name. Those that were in a city before come first, so that nothing
 // that is added later takes them apart; then the places go by their ids.
-func (f *Feed) gather(list []*place, was map[*place]string) (cities []*namedCity) {
+func (f *Feed) gather(list []*place, old *memory) (cities []*namedCity) {
+	was := map[*place]past{}
+	for _, p := range list {
+		was[p] = f.pastOf(p, old)
+	}
 	slices.SortFunc(list, func(a, b *place) int {
 		return cmp.Or(
 			compareBool(a.zone == "", b.zone == ""), // a place without a zone fits in with any
-			compareBool(was[a] == "", was[b] == ""),
-			cmp.Compare(was[a], was[b]),
+			cmp.Compare(was[a].by, was[b].by),
+			cmp.Compare(was[a].id, was[b].id),
 			cmp.Compare(a.id, b.id))
 	})
 	taken := map[string]*namedCity{}
 	for _, p := range list {
-		c := taken[was[p]]
-		if c == nil && was[p] != "" {
-			c = newNamedCity(was[p])
-			taken[was[p]] = c
+		id := was[p].id
+		c := taken[id]
+		if c == nil && id != "" {
+			c = newNamedCity(id)
+			taken[id] = c
 			cities = append(cities, c)
 		}
 		if c == nil || !f.fits(c, p) {
@@ -120,11 +221,13 @@ func (f *Feed) gather(list []*place, was map[*place]string) (cities []*namedCity
 		if c.id != "" {
 			continue
 		}
+		// No id means another place than it did before.
+		used := func(id string) bool { return taken[id] != nil || old.byID[id] != nil }
 		id := namedPrefix + urlSafe(c.places[0].name)
-		if taken[id] != nil {
+		if used(id) {
 			id += "." + c.places[0].id
 		}
-		for taken[id] != nil {
+		for used(id) {
 			id += "~"
 		}
 		c.id = id
@@ -238,34 +341,48 @@ func sameOffsets(a, b string) bool {
 // apart describes the names that stand for several cities, the farthest apart first.
 func (f *Feed) apart() (list []string) {
 	type name struct {
-		cities []schedule.City
+		cities map[string][]point // by id
 		km     float64
 	}
-	at := map[string]point{} // by city
-	for _, p := range f.places {
-		id := f.out.Cities[f.out.Stops[p.stops[0]].City].ID
-		if _, ok := at[id]; !ok || p.at.lat < at[id].lat {
-			at[id] = p.at
-		}
-	}
 	names := map[string]*name{}
-	for _, c := range f.out.Cities[f.areas:] {
-		n := names[c.Name]
+	for _, p := range f.places {
+		n := names[p.name]
 		if n == nil {
-			n = new(name)
-			names[c.Name] = n
+			n = &name{cities: map[string][]point{}}
+			names[p.name] = n
 		}
-		for _, other := range n.cities {
-			n.km = max(n.km, at[c.ID].kilometres(at[other.ID]))
+		id := f.out.Cities[f.out.Stops[p.stops[0]].City].ID
+		n.cities[id] = append(n.cities[id], p.at)
+	}
+	for key, n := range names {
+		if len(n.cities) == 1 {
+			delete(names, key)
+			continue
 		}
-		n.cities = append(n.cities, c)
+		n.km = farthest(n.cities)
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(names), func(a, b string) int {
 		return cmp.Or(cmp.Compare(names[b].km, names[a].km), cmp.Compare(a, b))
 	}) {
-		if n := names[key]; len(n.cities) > 1 {
-			list = append(list, fmt.Sprintf("%s (%d cities, up to %.0f km apart)", key, len(n.cities), n.km))
-		}
+		n := names[key]
+		list = append(list, fmt.Sprintf("%s (%d cities, up to %.0f km apart)", key, len(n.cities), n.km))
 	}
 	return list
+}
+
+// farthest returns how many kilometres are between the places of different cities, at most.
+func farthest(cities map[string][]point) (km float64) {
+	for a, of := range cities {
+		for b, others := range cities {
+			if a >= b {
+				continue
+			}
+			for _, p := range of {
+				for _, q := range others {
+					km = max(km, p.kilometres(q))
+				}
+			}
+		}
+	}
+	return km
 }

@@ -41,6 +41,17 @@ func (f *Feed) decidedMany(n int, file string, line int, what string) {
 // Decisions returns what the import settled, in the order in which it came to it.
 func (f *Feed) Decisions() []Decision { return f.decisions }
 
+// Apart returns, as a line or none, which names of stops stand for several cities. It may be another once Tables
+// was called: cities that were apart before stay so.
+func (f *Feed) Apart() []string {
+	names := f.apart()
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"names of stops that stand for several cities, being more than 30 km apart or in several " +
+		"time zones, or having been before: " + sample(names)}
+}
+
 const maxNamed = 20 // that a line of the report names; the others are counted
 
 // Notes returns what else an operator should know before the timetable is in force, a line each.
@@ -51,9 +62,7 @@ func (f *Feed) Notes() (list []string) {
 	} else {
 		note("no service has a day: nothing will be sold")
 	}
-	if names := f.apart(); len(names) > 0 {
-		note("names of stops that stand for several cities, being more than 30 km apart or in several time zones: %s", sample(names))
-	}
+	list = append(list, f.Apart()...)
 	if names := f.largeAreas(); len(names) > 0 {
 		note("areas with several stops: of a run, one row is shown for a pair of cities, from the stop that it leaves last "+
 			"to the one it reaches first: %s", sample(names))

@@ -30,22 +30,25 @@ type named struct {
 	slug              *string
 }
 
-// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the
-// names.
+// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the names.
+// A city of a name gets none that another had before: who kept it would be sent to another town.
 func slugs[T any](rows, old []T, of func(*T) named) {
-	before := map[string]string{}
+	before, kept := map[string]string{}, map[string]bool{}
 	for i := range old {
 		x := of(&old[i])
 		before[x.id] = *x.slug
+		kept[*x.slug] = true
 	}
 	taken, next := map[string]bool{}, map[string]int{}
 	var asking, others []named
 	for i := range rows {
 		x := of(&rows[i])
 		asked, had := slugOf(*x.slug), before[x.id]
+		mayKeep := asked == "" || had == asked || strings.TrimRight(had, digits) == asked+"-"
 		switch {
-		case had != "" && !taken[had] && (asked == "" || had == asked || strings.TrimRight(had, digits) == asked+"-"):
-			*x.slug, taken[had] = had, true
+		case had != "" && !taken[had] && mayKeep:
+			*x.slug = had
+			taken[had] = true
 		case asked != "":
 			asking = append(asking, x)
 		default:
@@ -53,12 +56,14 @@ func slugs[T any](rows, old []T, of func(*T) named) {
 		}
 	}
 	for _, x := range append(asking, others...) {
+		avoids := *x.slug == "" && strings.HasPrefix(x.id, namedPrefix)
 		slug := cmp.Or(slugOf(*x.slug), slugOf(x.name), slugOf(x.english), slugOf(x.id), "x")
 		unique := slug
-		for n := max(2, next[slug]); taken[unique]; n++ {
+		for n := max(2, next[slug]); taken[unique] || avoids && kept[unique]; n++ {
 			unique = slug + "-" + strconv.Itoa(n)
 			next[slug] = n + 1
 		}
-		*x.slug, taken[unique] = unique, true
+		*x.slug = unique
+		taken[unique] = true
 	}
 }

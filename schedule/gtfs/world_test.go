@@ -158,6 +158,40 @@ func TestSlugsOfOneName(t *testing.T) {
 	}
 }
 
+// TestPlacesKeepTheirSlugs: a city is its place, whatever the stops there are called, and also when it was away.
+func TestPlacesKeepTheirSlugs(t *testing.T) {
+	at := func(x *imported, stop string) string { return x.cityOf(t, stop).ID + " " + x.cityOf(t, stop).Slug }
+	for _, c := range []struct {
+		what   string
+		feeds  []files
+		stop   string // of the last feed, in the city that
+		before string // this stop of the first was in
+		other  string // of the last feed, in another
+	}{
+		{"another stop id, and a far stop", []files{same("m,50,30,"), same("a,53.6,30,", "z,50.001,30,")}, "z", "m", "a"},
+		{"withdrawn, and a far stop", []files{same("m,50,30,", "n,52,30,"), same("a,53.6,30,", "n,52,30,")}, "n", "n", "a"},
+		{"a season away", []files{same("m,50,30,"), same(), same("b,52.7,30,", "m,50,30,")}, "m", "m", "b"},
+		{"a season away, under another stop id", []files{same("m,50,30,"), same("b,52.7,30,"), same("b,52.7,30,", "q,50,30.01,")}, "q", "m", "b"},
+		{"two, both with other stop ids", []files{same("p0,50,30,", "p1,51,30,"), same("q0,51,30,", "q1,50,30,")}, "q0", "p1", "q1"},
+		{"a stop id that moved", []files{same("m,50,30,"), same("m,53,30,", "n,50,30,")}, "n", "m", "m"},
+	} {
+		first := clean(t, c.feeds[0])
+		last := first
+		for _, f := range c.feeds[1:] {
+			last = again(t, last, f)
+			last.unique(t)
+		}
+		if got, want := at(last, c.stop), at(first, c.before); got != want {
+			t.Errorf("%s: the city is %s, and was %s", c.what, got, want)
+		}
+		for _, old := range first.Cities {
+			if now := last.cityOf(t, c.other); c.what != "two, both with other stop ids" && now.Name == "Same" && (now.ID == old.ID || now.Slug == old.Slug) {
+				t.Errorf("%s: another place has the id or the slug that %+v had", c.what, old)
+			}
+		}
+	}
+}
+
 // TestSurplusCells: a row with more cells than its header is skipped, and widens nothing.
 func TestSurplusCells(t *testing.T) {
 	f := plain().plus("stops.txt", "d,Delta,50,33,surplus", "e,Echo,50,34,", "f,Foxtrot,50")
@@ -344,7 +378,7 @@ func TestReport(t *testing.T) {
 		"2 trips without a bus, which have 49 seats (first at trips.txt:2)",
 		"1 fares whose rules were all skipped, which match nothing (first at fare_attributes.txt:2)",
 		"service from 2026-01-01 to 2026-12-31",
-		"names of stops that stand for several cities, being more than 30 km apart or in several time zones: Portland (2 cities, up to 4079 km apart)",
+		"names of stops that stand for several cities, being more than 30 km apart or in several time zones, or having been before: Portland (2 cities, up to 4079 km apart)",
 		"areas with several stops: of a run, one row is shown for a pair of cities, from the stop that it leaves last to the one it reaches first: Xray (2 stops)",
 		"1 of 1 routes have no fare at all, and are not sold; -fare-per-km prices them by distance",
 		"ignored: fare_products.txt (GTFS Fares v2; fares are read from fare_attributes.txt and fare_rules.txt)",
