@@ -24,9 +24,10 @@ func Percent(amount, hundredths int64) int64 { return (amount*hundredths + 5000)
 
 // fareIndex finds the fares of a ride by trying the combinations of given fields that occur in the feed.
 type fareIndex struct {
-	levels [5][]fareKey // the combinations as masks, by how many fields are not given
-	by     map[fareKey][]Money
-	zones  map[string]int32 // from 1
+	levels   [5][]fareKey // the combinations as masks, by how many fields are not given
+	by       map[fareKey][]Money
+	withheld map[fareKey][]string // currencies; "" is every
+	zones    map[string]int32     // from 1
 }
 
 // fareKey is what must match, each counted from 1, 0 is not given: company, route, zones of origin and
@@ -50,21 +51,31 @@ func (k fareKey) and(mask fareKey) fareKey {
 }
 
 func (t *Timetable) indexFares() {
-	x := fareIndex{by: make(map[fareKey][]Money, len(t.Fares)), zones: map[string]int32{}}
+	t.fares = fareIndex{by: make(map[fareKey][]Money, len(t.Fares)), withheld: map[fareKey][]string{}, zones: map[string]int32{}}
 	for _, f := range t.Fares {
-		for _, zone := range [...]string{f.From, f.To} {
-			if x.zones[zone] == 0 && zone != "" {
-				x.zones[zone] = int32(len(x.zones) + 1)
-			}
-		}
-		key := x.key(f.Company, f.Route, f.From, f.To)
-		mask := key.given()
-		if level := &x.levels[4+mask[0]+mask[1]+mask[2]+mask[3]]; !slices.Contains(*level, mask) {
-			*level = append(*level, mask)
-		}
-		x.by[key] = merge(x.by[key], []Money{{f.Currency, f.Amount}}, true)
+		key := t.fares.enter(f.Company, f.Route, f.From, f.To)
+		t.fares.by[key] = merge(t.fares.by[key], []Money{{f.Currency, f.Amount}}, true)
 	}
-	t.fares = x
+	for _, w := range t.Withheld {
+		key := t.fares.enter(w.Company, w.Route, w.From, w.To)
+		t.fares.withheld[key] = append(t.fares.withheld[key], w.Currency)
+	}
+}
+
+// enter makes sure that a combination is tried, and returns its key.
+func (x *fareIndex) enter(company, route int32, from, to string) fareKey {
+	for _, zone := range [...]string{from, to} {
+		if x.zones[zone] == 0 && zone != "" {
+			x.zones[zone] = int32(len(x.zones) + 1)
+		}
+	}
+	key := x.key(company, route, from, to)
+	mask := key.given()
+	level := &x.levels[4+mask[0]+mask[1]+mask[2]+mask[3]]
+	if !slices.Contains(*level, mask) {
+		*level = append(*level, mask)
+	}
+	return key
 }
 
 // merge adds amounts to a list in the order of currencies, and with lower takes the less in each; it changes
@@ -110,16 +121,25 @@ func (t *Timetable) BaseFares(l *Leg) []Money {
 func (t *Timetable) findFares(l *Leg) (list []Money) {
 	route := t.pattern(l.Trip).Route
 	ride := t.fares.key(t.Routes[route].Company, route, t.Boarding(l).FareZone, t.Alighting(l).FareZone)
+	var withheld []string // currencies in which the ride has a price that nobody knows
 	for _, level := range t.fares.levels {
 		var cheapest []Money
+		var unknown []string
 		for _, mask := range level {
 			if key := ride.and(mask); key.given() == mask {
 				cheapest = merge(cheapest, t.fares.by[key], true)
+				unknown = append(unknown, t.fares.withheld[key]...)
 			}
 		}
+		if withheld != nil {
+			cheapest = slices.DeleteFunc(slices.Clone(cheapest), func(m Money) bool {
+				return slices.Contains(withheld, m.Currency) || slices.Contains(withheld, "")
+			})
+		}
 		list = merge(list, cheapest, false)
+		withheld = append(withheld, unknown...)
 	}
-	if len(list) == 0 && len(t.FarePerKm) > 0 {
+	if len(list) == 0 && len(t.FarePerKm) > 0 && withheld == nil {
 		rate := &t.FarePerKm[0]
 		cents := math.Round(t.distance(l) * float64(rate.Micros) / 1e4)
 		if cents > 0 { // stops that are at one point are no free ride (contract §5)

@@ -32,6 +32,7 @@ type Tables struct {
 	Transfers   []Transfer
 	FarePerKm   []FarePerKm // at most one
 	Former      []FormerCity
+	Withheld    []Withheld
 }
 
 // Company runs routes: a GTFS agency.
@@ -215,6 +216,16 @@ type Fare struct {
 	Amount   int64  `json:"amount"` // minor units
 }
 
+// Withheld is a fare whose amount or whose rule could not be read. What it matches costs nobody knows what: a
+// fare that is less specific does not price it.
+type Withheld struct {
+	Company  int32  `json:"company"`
+	Route    int32  `json:"route"`
+	From     string `json:"from,omitempty"`
+	To       string `json:"to,omitempty"`
+	Currency string `json:"currency,omitempty"` // "" is every
+}
+
 // RefundRule gives back Percent of the price of a ticket cancelled at least Hours hours before departure.
 type RefundRule struct {
 	ID      string `json:"id"`
@@ -269,6 +280,7 @@ func (t *Tables) check() error {
 				in(t.Times, x.Times) && len(t.Times[x.Times]) == 2*len(t.Patterns[x.Pattern].Stops)
 		}),
 		each(t.Fares, func(x *Fare) bool { return maybe(x.Company, x.Route) }),
+		each(t.Withheld, func(x *Withheld) bool { return maybe(x.Company, x.Route) }),
 		each(t.RefundRules, func(x *RefundRule) bool { return maybe(x.Company, x.Route) }),
 		each(t.Discounts, func(x *Discount) bool { return in(t.Routes, x.Route) }),
 	)

@@ -132,7 +132,7 @@ func (f *Feed) readAgencies() {
 	switch n := len(f.out.Companies); {
 	case n == 0 && f.err == nil:
 		f.err = noFeed("agency.txt has no usable row")
-	case n == 1: // it need not be named
+	case n == 1 && f.counts["agency.txt"] == 1: // it need not be named
 		f.ids["agency.txt"][""] = 0
 	}
 }
@@ -186,87 +186,12 @@ func ParseFarePerKm(s string) (f schedule.FarePerKm, ok bool) {
 	return schedule.FarePerKm{Currency: currency, Micros: int64(rate*1e6 + 0.5)}, ok
 }
 
-func (f *Feed) readFares() {
-	var fares []schedule.Fare
-	var lines []int // of fare_attributes.txt, by fare
-	for r := range f.rows("fare_attributes.txt") {
-		fare := schedule.Fare{Company: -1, Route: -1, Currency: strings.ToUpper(r.get("currency_type"))}
-		r.id("fare_id")
-		if r.get("agency_id") != "" { // blank is every agency, even where there is but one
-			fare.Company = r.ref("agency_id", "agency.txt")
-		}
-		fare.Amount = r.hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
-		r.check(schedule.IsCurrency(fare.Currency), "currency_type", "is not three letters")
-		if !r.unused {
-			lines = append(lines, r.line)
-			if fare.Amount == 0 {
-				f.decided(r.file, r.line, "fares of 0.00: what they match is free")
-			}
-		}
-		keep(r, &fares, fare)
-	}
-	usable := make([]int, len(fares)) // rules, by fare
-	skipped := make([]int, len(fares))
-	unknown := 0 // rules of which not even the fare can be read
-	for r := range f.rows("fare_rules.txt") {
-		broken := r.unused
-		i, known := r.ids["fare_attributes.txt"][r.get("fare_id")]
-		if !known && broken {
-			unknown++
-		}
-		rule := f.fareRule(r, fares)
-		switch {
-		case !r.unused:
-			usable[i]++
-			f.out.Fares = append(f.out.Fares, rule)
-		case known:
-			skipped[i]++
-		}
-	}
-	for i, x := range fares {
-		switch {
-		case usable[i] > 0:
-		case skipped[i] > 0:
-			f.decided("fare_attributes.txt", lines[i], "fares whose rules were all skipped, which match nothing")
-		case unknown > 0:
-			f.decided("fare_attributes.txt", lines[i], "fares without a rule, which match nothing: "+
-				"of a rule that was skipped it cannot be told whose it is")
-		default:
-			f.decided("fare_attributes.txt", lines[i], "fares without a rule, which match every ride that no other fare says more of")
-			f.out.Fares = append(f.out.Fares, x)
-		}
-	}
-	same := map[schedule.Fare]bool{} // but for the amount
-	for _, x := range f.out.Fares {
-		if x.Amount = 0; same[x] {
-			f.decided("", 0, "fares for what another fare is for as well: the cheapest counts, whoever it is meant for")
-		}
-		same[x] = true
-	}
-}
-
-// fareRule reads a row of fare_rules.txt: the fare that it names, for the rides that it names.
-func (f *Feed) fareRule(r *row, fares []schedule.Fare) (fare schedule.Fare) {
-	if i := r.ref("fare_id", "fare_attributes.txt"); !r.unused {
-		fare = fares[i]
-	}
-	fare.Route = r.maybe("route_id", "routes.txt")
-	fare.From, fare.To = r.get("origin_id"), r.get("destination_id")
-	r.check(r.get("contains_id") == "", "contains_id",
-		"is not supported: fares go by the zones of the first and the last stop")
-	return fare
-}
-
 const notPercent = "is not a percentage from 0 to 100"
 
 // readRefundRules reads what a route gives back. A route with rules of its own has none of its agency's, also
 // where its own were all skipped.
 func (f *Feed) readRefundRules() {
-	type key struct {
-		id             string
-		company, route int32
-	}
-	seen := map[key]bool{}
+	seen := map[string]bool{}  // ids
 	usable := map[int32]bool{} // by route
 	skipped := map[int32]int{} // the first line, by route
 	for r := range f.rows("waybill_refund_rules.txt") {
@@ -276,12 +201,12 @@ func (f *Feed) readRefundRules() {
 		}
 		x.Hours = int32(r.number("hours", 0, math.MaxUint16))
 		x.Percent = r.hundredths("amount", 100_00, notPercent)
-		k := key{x.ID, x.Company, x.Route}
-		r.check(!seen[k], "rule_id", "is there already, for the same route and agency")
+		id := r.get("rule_id")
+		r.check(id == "" || !seen[id], "rule_id", "is there already")
 		route, known := r.ids["routes.txt"][r.get("route_id")]
 		switch {
 		case !r.unused:
-			seen[k] = true
+			seen[id] = true
 			usable[x.Route] = true
 			f.out.RefundRules = append(f.out.RefundRules, x)
 		case known && route >= 0 && r.reason != "" && skipped[route] == 0:
@@ -298,43 +223,63 @@ func (f *Feed) readRefundRules() {
 
 // readDiscounts reads what a route takes off.
 func (f *Feed) readDiscounts() {
+	seen := map[string]bool{} // ids
 	for r := range f.rows("waybill_discounts.txt") {
 		x := schedule.Discount{
 			ID: urlSafe(r.get("discount_id")), Name: r.get("name"), Description: r.get("description"),
 			Route: r.ref("route_id", "routes.txt"), First: r.date("start_date"), Last: r.date("end_date"),
 		}
+		id := r.get("discount_id")
+		r.check(id == "" || !seen[id], "discount_id", "is there already")
 		r.check(r.get("rule") == "Percent", "rule", "is not Percent")
 		x.Percent = r.hundredths("amount", 100_00, notPercent)
+		seen[id] = seen[id] || !r.unused
 		keep(r, &f.out.Discounts, x)
 	}
 }
 
+// readTransfers reads how long changes take. Where a row that restricts a change between two stops is skipped,
+// none is offered there.
 func (f *Feed) readTransfers() {
 	type key struct{ from, to int32 }
 	seen := map[key]bool{}
 	for r := range f.rows("transfers.txt") {
+		special := false // it is about some routes or trips only
 		for _, column := range []string{"from_route_id", "to_route_id", "from_trip_id", "to_trip_id"} {
+			special = special || r.get(column) != ""
 			r.check(r.get(column) == "", column, "is not supported: transfers go by stop")
 		}
 		from, to := r.ref("from_stop_id", "stops.txt"), r.ref("to_stop_id", "stops.txt")
-		r.check(!seen[key{from, to}], "from_stop_id", "and to_stop_id are there already")
+		again := seen[key{from, to}]
+		r.check(!again, "from_stop_id", "and to_stop_id are there already")
 		x, usual := schedule.Transfer{Forbidden: r.get("transfer_type") == "3"}, r.get("min_transfer_time") == ""
+		restricts := x.Forbidden || !usual
 		if !usual {
 			x.Seconds = int32(r.number("min_transfer_time", 0, math.MaxInt32))
 		}
-		if r.unused {
+		known := r.known("from_stop_id", "stops.txt") && r.known("to_stop_id", "stops.txt")
+		switch {
+		case !r.unused:
+		case restricts && known && !again && !special:
+			x.Forbidden = true
+			f.decided(r.file, r.line, "changes that are not offered, because the row that restricts them was skipped")
+		default:
 			continue
 		}
 		seen[key{from, to}] = true
-		a, b := &f.out.Stops[from], &f.out.Stops[to]
-		if !x.Forbidden && schedule.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > schedule.MaxWalk {
-			f.decided(r.file, r.line, "transfers between stops more than 5 km apart, between which no change is offered")
-		}
-		if x.Forbidden || !usual {
-			x.From, x.To = f.out.Stops[from].ID, f.out.Stops[to].ID
-			keep(r, &f.out.Transfers, x)
+		if restricts {
+			f.addTransfer(r, x, from, to)
 		}
 	}
+}
+
+func (f *Feed) addTransfer(r *row, x schedule.Transfer, from, to int32) {
+	a, b := &f.out.Stops[from], &f.out.Stops[to]
+	if !x.Forbidden && schedule.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > schedule.MaxWalk {
+		f.decided(r.file, r.line, "transfers between stops more than 5 km apart, between which no change is offered")
+	}
+	x.From, x.To = a.ID, b.ID
+	f.out.Transfers = append(f.out.Transfers, x)
 }
 
 // translated is a field that translations.txt translates: that of a record, or of each with a value.

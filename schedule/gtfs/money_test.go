@@ -161,7 +161,8 @@ func TestTransfers(t *testing.T) {
 	x := load(t, plain().with("transfers.txt", header+"a,b,2,600,,\nb,c,3,,,\nc,a,0,,,\nc,b,1,,,\nb,a,2,,,\na,c,,0,,\nb,b,2,900,t,\nb,b,2,900,,r\n"+
 		"gone,a,2,600,,\na,a,2,-5,,\na,a,2,2147483648,,\n").fs(), gtfs.Options{})
 	wantSkipped(t, x.skipped, "transfers.txt:8: ", "transfers.txt:9: ", "transfers.txt:10: ", "transfers.txt:11: ", "transfers.txt:12: ")
-	want := []schedule.Transfer{{From: "a", To: "b", Seconds: 600}, {From: "b", To: "c", Forbidden: true}, {From: "a", To: "c"}}
+	want := []schedule.Transfer{{From: "a", To: "b", Seconds: 600}, {From: "b", To: "c", Forbidden: true}, {From: "a", To: "c"},
+		{From: "a", To: "a", Forbidden: true}} // of a row that was skipped
 	if !reflect.DeepEqual(x.Transfers, want) {
 		t.Errorf("%+v, want %+v", x.Transfers, want)
 	}

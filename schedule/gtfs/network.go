@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"waybill/schedule"
 )
@@ -58,6 +59,9 @@ func (f *Feed) readServices() {
 	seen := map[exception]bool{}
 	for r := range f.rows("calendar_dates.txt") {
 		day, kind := r.date("date"), r.get("exception_type")
+		if t, err := time.Parse(time.DateOnly, r.get("date")); err == nil { // no date of GTFS, but it can be told
+			day = schedule.DayOf(t)
+		}
 		x := exception{r.get("service_id"), day}
 		r.check(firstDay <= day && day <= lastDay, "date", "is not from 1990 to 2099")
 		r.check(kind == "1" || kind == "2", "exception_type", "is neither 1 nor 2")

@@ -147,9 +147,10 @@ func (r *row) split(line string) {
 		cell, rest, found := strings.Cut(line, ",")
 		if strings.HasPrefix(line, `"`) {
 			end := closing(line)
-			if end < 0 {
+			if end < 0 { // what the row is about can be told all the same
 				r.fail("a quote is missing")
-				return
+				line = strings.ReplaceAll(line, `"`, "")
+				continue
 			}
 			cell = strings.ReplaceAll(line[1:end], `""`, `"`)
 			_, rest, found = strings.Cut(line[end:], ",")
@@ -236,6 +237,12 @@ func (r *row) ref(column, file string) int32 {
 		r.unused = true
 	}
 	return i
+}
+
+// known reports whether a cell names a usable row of another file.
+func (r *row) known(column, file string) bool {
+	i, ok := r.ids[file][r.get(column)]
+	return ok && i >= 0
 }
 
 // maybe is ref where a cell may name nothing, which is -1.

@@ -224,7 +224,12 @@ func TestSkippedRulesMatchNothing(t *testing.T) {
 		"no such route":   {"near,gone,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
 		"no rule":         {"far,r,za,zc\n", jpy(20), jpy(2000)},
 		"a quote":         {"near,\"r,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
-		"no fare told":    {"\"near,r,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
+		"a quote first":   {"\"near,r,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
+		"no fare told":    {",r,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
+		"the general one": {"far,r,za,zc,,\n", jpy(20), nil},
+		"only the route":  {"far,r,,,surplus\n", nil, nil},
+		"another route":   {"far,gone,za,zc,,\n", jpy(20), jpy(20)},
+		"no such fare":    {"gone,r,za,zc,,\nfar,r,za,zc\n", jpy(20), jpy(2000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := load(t, zoned(c.rules).fs(), gtfs.Options{})
@@ -249,6 +254,27 @@ func TestSkippedRowsWidenNothing(t *testing.T) {
 		if got := x.departures(t, "alfa", "charlie", "2026-06-01", 3); len(got) != 2 {
 			t.Errorf("departures %q: none on June 2", got)
 		}
+	})
+	t.Run("a day without service, in other words", func(t *testing.T) {
+		for _, row := range []string{"daily,2026-06-02,2", `daily,"20260602,2`} {
+			x := load(t, plain().with("calendar_dates.txt", "service_id,date,exception_type\n"+row+"\n").fs(), gtfs.Options{})
+			if got := x.departures(t, "alfa", "charlie", "2026-06-01", 3); len(got) != 2 {
+				t.Errorf("%s: departures %q: none on June 2", row, got)
+			}
+		}
+	})
+	t.Run("a change that is forbidden, or takes long", func(t *testing.T) {
+		for _, row := range []string{"b,b,3,,surplus", "b,b,2,7200,surplus", "b,b,2,two hours", `b,b,"3,`} {
+			x := load(t, plain().with("transfers.txt", "from_stop_id,to_stop_id,transfer_type,min_transfer_time\n"+row+"\n").fs(), gtfs.Options{})
+			if len(x.Transfers) != 1 || !x.Transfers[0].Forbidden {
+				t.Errorf("%s: transfers %+v", row, x.Transfers)
+			}
+		}
+	})
+	t.Run("the one agency of two", func(t *testing.T) {
+		f := plain().plus("agency.txt", "b,B,https://b.example,Europe/Kyiv,surplus").plus("routes.txt", "q,,8,Nobody's,3")
+		x := load(t, f.fs(), gtfs.Options{})
+		wantSkipped(t, x.skipped, "agency.txt:3: ", "routes.txt:3: ")
 	})
 	t.Run("intervals", func(t *testing.T) {
 		f := plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,09:00:00,08:00:00,600\n").
@@ -277,10 +303,14 @@ func TestSecondOfOneKey(t *testing.T) {
 		with("areas.txt", "area_id,area_name\nx,Xray\n").with("stop_areas.txt", "area_id,stop_id\nx,a\nx,a\n").
 		with("translations.txt", "table_name,field_name,language,translation,record_id\nareas,area_name,uk,Ікс,x\nareas,area_name,uk,Хрест,x\n").
 		with("waybill_refund_rules.txt", "rule_id,route_id,agency_id,hours,amount\nrr,,ag,24,100\nrr,,ag,48,50\n").
-		with("waybill_discounts.txt", "discount_id,route_id,name,description,rule,amount,start_date,end_date\n")
+		with("waybill_discounts.txt", "discount_id,route_id,name,description,rule,amount,start_date,end_date\n"+
+			"d,r,,,Percent,10,20260101,20261231\nd,r,,,Percent,20,20260101,20261231\n").
+		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\nf,1,EUR,0,0\nf,2,EUR,0,0\n").
+		with("fare_rules.txt", "fare_id,route_id\nf,r\nf,r\n")
 	x := load(t, f.fs(), gtfs.Options{})
 	wantSkipped(t, x.skipped, "calendar.txt:3: ", "calendar_dates.txt:3: ", "frequencies.txt:3: ", "transfers.txt:3: ",
-		"stop_areas.txt:3: ", "translations.txt:3: ", "waybill_refund_rules.txt:3: ")
+		"stop_areas.txt:3: ", "translations.txt:3: ", "waybill_refund_rules.txt:3: ", "waybill_discounts.txt:3: ",
+		"fare_attributes.txt:3: ", "fare_rules.txt:3: ")
 	if got := x.departures(t, "xray", "charlie", "2026-06-01", 30); len(got) != 30 {
 		t.Errorf("%d departures, want 30", len(got))
 	}

@@ -1,0 +1,121 @@
+package gtfs
+
+import (
+	"math"
+	"strings"
+
+	"waybill/schedule"
+)
+
+// readFares reads what rides cost. A fare rule that is skipped widens nothing: a fare whose rules were all
+// skipped matches nothing, and what a skipped rule matches is priced by no fare that is less specific.
+func (f *Feed) readFares() {
+	fares, lines, lost := f.readFareAttributes()
+	usable := make([]int, len(fares)) // rules, by fare
+	skipped := make([]int, len(fares))
+	unknown := 0 // rules of which not even the fare can be read
+	seen := map[schedule.Fare]map[int32]bool{}
+	for r := range f.rows("fare_rules.txt") {
+		id := r.get("fare_id")
+		i, known := r.ids["fare_attributes.txt"][id]
+		rule := schedule.Fare{Company: -1}
+		if known {
+			rule = fares[i]
+		}
+		again := f.readFareRule(r, &rule, seen)
+		if !r.unused {
+			usable[i]++
+			f.out.Fares = append(f.out.Fares, rule)
+			continue
+		}
+		switch {
+		case again:
+			continue
+		case known:
+			skipped[i]++
+		case id == "" && r.reason != "":
+			unknown++
+		case !lost[id]:
+			continue // there never was such a fare
+		}
+		if r.reason != "" && (r.get("route_id") == "" || r.known("route_id", "routes.txt")) {
+			f.out.Withheld = append(f.out.Withheld, schedule.Withheld{
+				Company: rule.Company, Route: rule.Route, From: rule.From, To: rule.To, Currency: rule.Currency,
+			})
+			f.decided(r.file, r.line, "skipped fare rules: no other fare prices what they match, unless it says as much")
+		}
+	}
+	for i, x := range fares {
+		switch {
+		case usable[i] > 0:
+		case skipped[i] > 0:
+			f.decided("fare_attributes.txt", lines[i], "fares whose rules were all skipped, which match nothing")
+		case unknown > 0:
+			f.decided("fare_attributes.txt", lines[i], "fares without a rule, which match nothing: "+
+				"of a rule that was skipped it cannot be told whose it is")
+		default:
+			f.decided("fare_attributes.txt", lines[i],
+				"fares without a rule, which match every ride that no other fare says more of")
+			f.out.Fares = append(f.out.Fares, x)
+		}
+	}
+	f.countAlike()
+}
+
+// readFareAttributes returns the fares, the line of each, and the ids of those that were skipped.
+func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost map[string]bool) {
+	lost = map[string]bool{}
+	for r := range f.rows("fare_attributes.txt") {
+		fare := schedule.Fare{Company: -1, Route: -1, Currency: strings.ToUpper(r.get("currency_type"))}
+		r.id("fare_id")
+		if r.get("agency_id") != "" { // blank is every agency, even where there is but one
+			fare.Company = r.ref("agency_id", "agency.txt")
+		}
+		fare.Amount = r.hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
+		r.check(schedule.IsCurrency(fare.Currency), "currency_type", "is not three letters")
+		if r.unused {
+			lost[r.get("fare_id")] = true
+			continue
+		}
+		lines = append(lines, r.line)
+		if fare.Amount == 0 {
+			f.decided(r.file, r.line, "fares of 0.00: what they match is free")
+		}
+		keep(r, &fares, fare)
+	}
+	return fares, lines, lost
+}
+
+// readFareRule reads which rides a row of fare_rules.txt is about, and reports whether a row before it says the
+// same.
+func (f *Feed) readFareRule(r *row, rule *schedule.Fare, seen map[schedule.Fare]map[int32]bool) (again bool) {
+	i := r.ref("fare_id", "fare_attributes.txt")
+	rule.Route = r.maybe("route_id", "routes.txt")
+	rule.From, rule.To = r.get("origin_id"), r.get("destination_id")
+	r.check(r.get("contains_id") == "", "contains_id",
+		"is not supported: fares go by the zones of the first and the last stop")
+	if r.unused {
+		return false
+	}
+	if again = seen[*rule][i]; again {
+		r.fail("fare_id " + r.get("fare_id") + " is there already for the same rides")
+		return true
+	}
+	if seen[*rule] == nil {
+		seen[*rule] = map[int32]bool{}
+	}
+	seen[*rule][i] = true
+	return false
+}
+
+// countAlike counts the fares that are for the same rides.
+func (f *Feed) countAlike() {
+	same := map[schedule.Fare]bool{} // but for the amount
+	for _, x := range f.out.Fares {
+		x.Amount = 0
+		if same[x] {
+			f.decided("", 0, "fares for what another fare is for as well: the cheapest counts, whoever it is meant for")
+		}
+		same[x] = true
+	}
+}
