@@ -21,6 +21,8 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
+	// Who reads our output may stop reading, as head does: that ends no change half-way.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, cancel) // a second signal ends the process at once
 	code := command.Main(&command.Process{

@@ -248,6 +248,16 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 	for i, o := range orders {
 		list[i] = &Settled{Booking: o.Booking.ID, Ticket: o.Ticket.ID, Request: request}
 	}
+	var gone []ID
+	for _, o := range orders {
+		revived := o.Ticket.PhaseAt(now) == Uncompleted
+		if revived && slices.ContainsFunc(o.Ticket.Itinerary(), func(l Leg) bool { return l.Run.withdrawn(tt) }) {
+			gone = append(gone, o.Ticket.ID)
+		}
+	}
+	if gone != nil {
+		return nil, &Conflict{Tickets: gone, Code: Changed, Reason: "the run of these tickets is no longer in the timetable; search again"}
+	}
 	var lost []ID
 	// Those whose own seat is free come first, or a sibling might get it.
 	for _, other := range []bool{false, true} {

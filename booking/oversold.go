@@ -22,6 +22,51 @@ func (x Oversold) String() string {
 	return fmt.Sprintf("trip %s on %s: %d seats are taken, its bus has %d", x.Trip, x.Day, x.Taken, x.Seats)
 }
 
+// Withdrawn returns the runs that are not over at an instant, have passengers, and are no longer in the timetable
+// in force, by day and trip; Taken is how many tickets there are. It needs no lock.
+func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []Oversold) {
+	tickets := map[runKey]*Oversold{}
+	for _, b := range f.Bookings {
+		for i := 0; b != nil && i < len(b.Tickets); i++ {
+			t := &b.Tickets[i]
+			if !t.live(now) {
+				continue
+			}
+			for _, l := range t.Itinerary() {
+				end := int16(len(l.Run.Form.Stops) - 1)
+				if !l.Run.withdrawn(tt) || !l.Run.Arr(end).After(now) {
+					continue
+				}
+				key := l.Run.key()
+				if tickets[key] == nil {
+					tickets[key] = &Oversold{Trip: l.Run.Form.Trip, Day: key.day}
+				}
+				tickets[key].Taken++
+			}
+		}
+	}
+	for _, x := range tickets {
+		list = append(list, *x)
+	}
+	sortRuns(list)
+	return list
+}
+
+// withdrawn reports whether the timetable in force no longer has the run.
+func (r *Run) withdrawn(tt *schedule.Timetable) bool {
+	trip, known := tt.TripByID(r.Form.Trip)
+	return !known || !tt.RunsOn(trip, r.Day)
+}
+
+func sortRuns(list []Oversold) {
+	slices.SortFunc(list, func(a, b Oversold) int {
+		if a.Day != b.Day {
+			return int(a.Day) - int(b.Day)
+		}
+		return strings.Compare(a.Trip, b.Trip)
+	})
+}
+
 // Oversold returns the runs that are not over at an instant and have more passengers than seats, in the
 // timetable in force, by day and trip. It needs no lock.
 func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold) {
@@ -65,11 +110,6 @@ func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold
 			list = append(list, x)
 		}
 	}
-	slices.SortFunc(list, func(a, b Oversold) int {
-		if a.Day != b.Day {
-			return int(a.Day) - int(b.Day)
-		}
-		return strings.Compare(a.Trip, b.Trip)
-	})
+	sortRuns(list)
 	return list
 }

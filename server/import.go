@@ -166,15 +166,26 @@ func (s *Server) Adopt(by By, read *FeedRead, out io.Writer) error {
 	return err
 }
 
-// nameOversold names the runs on which more seats are sold than their buses have in a new timetable.
+const maxRunsNamed = 20 // that an import names of those that a timetable no longer has
+
+// nameOversold names the runs that were sold and that a new timetable no longer has, and those on which more seats
+// are sold than their buses have.
 func (s *Server) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 	var sold booking.Frozen
 	var now time.Time
 	if err := s.st.View(func(st *State, at time.Time) { sold, now = st.Bookings.Freeze(), at }); err != nil {
 		return err
 	}
+	withdrawn := sold.Withdrawn(tt, now)
+	for i, x := range withdrawn {
+		if i == maxRunsNamed {
+			fmt.Fprintf(out, "and %s more are no longer in the timetable\n", Counted(len(withdrawn)-i, "run"))
+			break
+		}
+		fmt.Fprintf(out, "trip %s on %s is no longer in the timetable: %s stay as sold\n", x.Trip, x.Day, Counted(x.Taken, "ticket"))
+	}
 	for _, x := range sold.Oversold(tt, now) {
-		if _, err := fmt.Fprintf(out, "%s now; nothing more is sold there while that is so\n", x); err != nil {
+		if _, err := fmt.Fprintf(out, "%s now; nothing more is sold on that part of it while that is so\n", x); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"waybill/booking"
 	"waybill/schedule"
@@ -152,7 +153,7 @@ func (n *news) half(w *wording) string {
 	var b strings.Builder
 	line := func(title, text string) { fmt.Fprintf(&b, "%s: %s\n", title, text) }
 	name, surname, _, _ := n.ticket.Passenger.Fields()
-	fmt.Fprintf(&b, "%s %s, %s %s.\n\n", name, surname, w.ticket, n.done(w))
+	fmt.Fprintf(&b, "%s %s, %s %s.\n\n", tidy(name), tidy(surname), w.ticket, n.done(w))
 	for i := range n.legs {
 		l := &n.legs[i]
 		if i > 0 {
@@ -176,6 +177,17 @@ func (n *news) half(w *wording) string {
 	line(w.ticketID, n.ticket.ID.String())
 	line(w.bookingID, n.booking.ID.String())
 	return b.String()
+}
+
+// tidy returns a name as it may stand in a sentence: without blanks around it, and without characters that are
+// not seen, which could turn the words after it around.
+func tidy(name string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, name))
 }
 
 // city names the city at a position of a run.

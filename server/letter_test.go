@@ -120,6 +120,15 @@ Seat: 1
 	})
 }
 
+// TestTidyNames: what a passenger is called cannot turn the words of a letter around.
+func TestTidyNames(t *testing.T) {
+	for name, want := range map[string]string{"Леся ": "Леся", "\u202eaiseL": "aiseL", " a\u200bb": "ab", "O’Neil-Šmíd": "O’Neil-Šmíd"} {
+		if got := tidy(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestTexts: a phone is told in a line of each language.
 func TestTexts(t *testing.T) {
 	p := newPeer(t, always(200))

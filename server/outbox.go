@@ -436,6 +436,8 @@ func (s *Server) adminOutboxList(a *Act) (string, error) {
 	return out.String() + Counted(len(list), "message") + are(len(list)) + "not sent", nil
 }
 
+var errNoneParked = errors.New("no message is parked")
+
 // adminOutboxRetry has a parked message tried again, or all.
 func (s *Server) adminOutboxRetry(a *Act) (string, error) {
 	id, retried := a.Form.Get("message"), 0
@@ -446,12 +448,19 @@ func (s *Server) adminOutboxRetry(a *Act) (string, error) {
 				e.IDs = append(e.IDs, m.ID)
 			}
 		}
-		if slices.Sort(e.IDs); e.IDs == nil {
+		slices.Sort(e.IDs)
+		switch {
+		case e.IDs == nil && id == "all":
+			return nil, errNoneParked
+		case e.IDs == nil:
 			return nil, fmt.Errorf("no parked message is %s; waybill outbox list shows them", id)
 		}
 		retried = len(e.IDs)
 		return e, nil
 	})
+	if errors.Is(err, errNoneParked) {
+		err = nil
+	}
 	wake(s.posted)
 	return Counted(retried, "message") + are(retried) + "tried again", err
 }

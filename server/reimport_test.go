@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"waybill/store"
 )
@@ -101,4 +102,35 @@ func seatsOnSmallBuses(t *testing.T, s *Server, query string) int {
 		}
 	}
 	return left
+}
+
+// Contract §8, CHANGED: a ticket whose hold ran out is not revived on a run that the timetable no longer has; one that
+// was paid stays as sold. The import names such runs.
+func TestAWithdrawnRunIsNotRevived(t *testing.T) {
+	now := scriptStart
+	s, key := demoServer(t, Config{Now: func() time.Time { return now }})
+	one := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+	other := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+	if a := call(t, s, key, "POST", "/v2/bookings/"+other.ID+"/pay", ""); a.status != 200 {
+		t.Fatal(a)
+	}
+	var out bytes.Buffer
+	without := feedWith(t, map[string][][2]string{"trips.txt": {{",fb-0900,", ",fb-0901,"}}, "stop_times.txt": {
+		{"fb-0900,09:00:00", "fb-0901,09:00:00"}, {"fb-0900,09:45:00", "fb-0901,09:45:00"},
+		{"fb-0900,10:25:00", "fb-0901,10:25:00"}, {"fb-0900,11:15:00", "fb-0901,11:15:00"},
+	}})
+	if err := s.Import(without, "without", ImportOptions{}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	if want := "trip fb-0900 on 2026-11-25 is no longer in the timetable: 2 tickets stay as sold\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("the import does not say %q:\n%.3000s", want, &out)
+	}
+	now = now.Add(21 * time.Minute)
+	a := ask(s, key, "POST", "/v2/bookings/"+one.ID+"/pay", "")
+	if a.Code != 409 || !strings.Contains(a.Body.String(), `"reason":"CHANGED"`) || !strings.Contains(a.Body.String(), one.Tickets[0].ID) {
+		t.Errorf("a run that does not run is paid: %d %s", a.Code, a.Body)
+	}
+	if a := ask(s, key, "POST", "/v2/bookings/"+other.ID+"/cancel", ""); a.Code != 200 || !strings.Contains(a.Body.String(), `"status":"Refund"`) {
+		t.Errorf("what was paid is %d %s", a.Code, a.Body)
+	}
 }

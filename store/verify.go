@@ -61,6 +61,9 @@ type Kept struct {
 	Key  ed25519.PublicKey
 }
 
+// KeptFile is what errors call the file of checkpoints that an auditor has kept.
+const KeptFile = "the file given"
+
 // Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the journal
 // gives, and that the journal extends each checkpoint, its own and those kept. check, which sees the state before
 // each event, and inspect, which sees the state after the last line, look at what the events mean.
@@ -76,7 +79,7 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 	}
 	err = cmp.Or(err, unlisted, r.heedAll())
 	for _, k := range kept {
-		err = cmp.Or(err, r.heed(k.Note, k.Key, evidence{from: "the file given", kept: true}))
+		err = cmp.Or(err, r.heed(k.Note, k.Key, evidence{from: KeptFile, kept: true}))
 	}
 	if err != nil {
 		return Report{}, err

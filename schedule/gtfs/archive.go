@@ -26,6 +26,12 @@ func CheckZip(z *zip.Reader) error {
 		if strings.HasPrefix(f.Name, "/") || strings.Contains(f.Name, `\`) || slices.Contains(strings.Split(f.Name, "/"), "..") {
 			return noFeed("the archive's entry %q leaves the archive", f.Name)
 		}
+		if f.Flags&1 != 0 {
+			return noFeed("the archive's entry %q is encrypted", f.Name)
+		}
+		if f.Method != zip.Store && f.Method != zip.Deflate {
+			return noFeed("the archive's entry %q is compressed in a way (%d) that few programs read; compress it by deflate", f.Name, f.Method)
+		}
 		if total += f.UncompressedSize64; total > maxUnpacked || f.UncompressedSize64 > maxUnpacked {
 			return noFeed("the archive unpacks beyond 4 GiB")
 		}

@@ -86,6 +86,9 @@ func (f *Feed) readStopRows() (stops []stopRow) {
 		if s.located {
 			s.Lat, s.Lon = r.degrees("stop_lat", 90), r.degrees("stop_lon", 180)
 		}
+		if s.Place == "" && s.Parent == "" && !r.unused {
+			f.decided(r.file, r.line, "stops without a stop_name, which go by their stop_id")
+		}
 		if s.located && !r.unused && s.Lat == 0 && s.Lon == 0 { // in the Gulf of Guinea, where no bus goes
 			s.located = false
 			f.decided(r.file, r.line, "stops at latitude 0, longitude 0, which counts as no coordinates")

@@ -15,6 +15,7 @@ func (f *Feed) readFares() {
 	skipped := make([]int, len(fares))
 	unknown := 0 // rules of which not even the fare can be read
 	seen := map[schedule.Fare]map[int32]bool{}
+	withheld := map[schedule.Withheld]bool{}
 	for r := range f.rows("fare_rules.txt") {
 		id := r.get("fare_id")
 		i, known := r.ids["fare_attributes.txt"][id]
@@ -39,9 +40,11 @@ func (f *Feed) readFares() {
 			continue // there never was such a fare
 		}
 		if r.reason != "" && (r.get("route_id") == "" || r.known("route_id", "routes.txt")) {
-			f.out.Withheld = append(f.out.Withheld, schedule.Withheld{
-				Company: rule.Company, Route: rule.Route, From: rule.From, To: rule.To, Currency: rule.Currency,
-			})
+			w := schedule.Withheld{Company: rule.Company, Route: rule.Route, From: rule.From, To: rule.To, Currency: rule.Currency}
+			if !withheld[w] {
+				withheld[w] = true
+				f.out.Withheld = append(f.out.Withheld, w)
+			}
 			f.decided(r.file, r.line, "skipped fare rules: no other fare prices what they match, unless it says as much")
 		}
 	}

@@ -220,7 +220,10 @@ func (p *Process) run(v *verb, args []string) int {
 	end := c.watch()
 	code, err := v.do(c)
 	end()
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EPIPE): // nobody reads any more, which is no news to who stopped reading
+		return exitFailed
+	case err != nil:
 		fmt.Fprintf(p.Stderr, "waybill: %v\n", err)
 		return code
 	}
@@ -261,7 +264,8 @@ func (c *call) read(args []string) error {
 // mustExist refuses a directory that is none, for all verbs but those that make one.
 func (c *call) mustExist() error {
 	for _, name := range []string{"FORMAT", "journal"} {
-		if _, err := os.Stat(filepath.Join(c.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		_, err := os.Stat(filepath.Join(c.dir, name))
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			return nil // or what is there will say why it cannot be read
 		}
 	}
@@ -296,7 +300,7 @@ func exitCode(err error) int {
 		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
 		return exitIO
 	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)), errors.Is(err, server.ErrClock),
-		errors.Is(err, errSocketPath):
+		errors.Is(err, errSocketPath), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
 	}
 	return exitFailed

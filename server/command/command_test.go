@@ -141,7 +141,7 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "is not HOST:PORT", "serve", "-smtp", "mail")
 	want(t, 2, "sender: .x. is not a bare", "serve", "-smtp-from", "x")
 	want(t, 2, "which -smtp names", "serve", "-smtp-tls", "starttls")
-	want(t, 2, "-smtp-password-file: open", "serve", "-smtp", "mail:25", "-smtp-password-file", "nowhere")
+	want(t, 78, "-smtp-password-file: open", "serve", "-smtp", "mail:25", "-smtp-password-file", "nowhere")
 	want(t, 2, "-max-transfers", "serve", "-max-transfers", "2")
 	want(t, 2, "-test-clock", "serve", "-test-clock", "tomorrow")
 	want(t, 2, "-legacy-since .yesterday. is not an instant", "serve", "-legacy-since", "yesterday")

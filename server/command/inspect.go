@@ -42,19 +42,25 @@ func (c *call) log() (int, error) {
 
 // verdict is what verify says with -json.
 type verdict struct {
-	Sound       bool     `json:"sound"`
-	Signed      bool     `json:"signed"`
-	Problem     string   `json:"problem,omitempty"`
-	Place       *place   `json:"place,omitempty"` // of damage or of a torn tail
-	Lines       uint64   `json:"lines"`
-	Files       int      `json:"files"`
-	Snapshots   int      `json:"snapshots"`
-	Checkpoints int      `json:"checkpoints"`
-	Hash        string   `json:"hash,omitempty"` // of the last line
-	Time        string   `json:"time,omitempty"` // of the last line
-	Books       string   `json:"books,omitempty"`
-	Kept        int      `json:"kept"` // checkpoints of -against that the journal extends
-	Notes       []string `json:"notes,omitempty"`
+	Sound   bool      `json:"sound"`
+	Torn    bool      `json:"torn"`              // only an end that never became durable is wrong: the next start cuts it
+	Problem string    `json:"problem,omitempty"` // why it is not sound
+	Place   *place    `json:"place,omitempty"`   // of damage or of a torn tail
+	Found   *findings `json:"found,omitempty"`   // where all could be read
+	Notes   []string  `json:"notes,omitempty"`
+}
+
+// findings are what verify has read.
+type findings struct {
+	Signed      bool   `json:"signed"`
+	Lines       uint64 `json:"lines"`
+	Files       int    `json:"files"`
+	Snapshots   int    `json:"snapshots"`
+	Checkpoints int    `json:"checkpoints"`
+	Hash        string `json:"hash"` // of the last line
+	Time        string `json:"time"` // of the last line
+	Books       string `json:"books"`
+	Kept        int    `json:"kept"` // checkpoints of -against that the journal extends
 }
 
 // place is where in the journal something is.
@@ -69,12 +75,7 @@ func (c *call) verify() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	kept, err := keptCheckpoints(c.dir, c.text("against"), c.text("key"))
-	if err != nil {
-		return exitFailed, err
-	}
-	rep, err := server.Verify(c.fsys, running(c.dir), kept)
-	code, v, err := c.judge(&rep, err, len(kept))
+	code, v, err := c.judge()
 	if c.get("json").(bool) {
 		text, failed := json.MarshalIndent(v, "", "  ")
 		fmt.Fprintf(c.Stdout, "%s\n", text)
@@ -83,49 +84,63 @@ func (c *call) verify() (int, error) {
 	if err != nil {
 		return code, err
 	}
-	fmt.Fprintf(c.Stdout, "sound: %s in %s, %s, %s; the last line's hash is %s\n", server.Counted(v.Lines, "line"),
-		server.Counted(v.Files, "file"), server.Counted(v.Snapshots, "snapshot"), server.Counted(v.Checkpoints, "checkpoint"), v.Hash)
+	found := v.Found
+	fmt.Fprintf(c.Stdout, "sound: %s in %s, %s, %s; the last line's hash is %s\n",
+		server.Counted(found.Lines, "line"), server.Counted(found.Files, "file"),
+		server.Counted(found.Snapshots, "snapshot"), server.Counted(found.Checkpoints, "checkpoint"), found.Hash)
 	for _, note := range v.Notes {
 		fmt.Fprintln(c.Stdout, note)
 	}
-	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", v.Time, v.Books)
-	if kept != nil {
-		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", server.Counted(len(kept), "checkpoint"), c.text("against"))
+	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", found.Time, found.Books)
+	if against := c.text("against"); against != "" {
+		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", server.Counted(found.Kept, "checkpoint"), against)
 	}
 	return exitDone, nil
 }
 
-// judge says what came of verifying, with the exit code, and where something is wrong, what to do next.
-func (c *call) judge(rep *server.Report, err error, kept int) (code int, v verdict, _ error) {
+// judge verifies the directory and says what came of it, with the exit code, and where something is wrong, what to do
+// next.
+func (c *call) judge() (code int, v verdict, err error) {
+	kept, err := keptCheckpoints(c.dir, c.text("against"), c.text("key"))
+	if err != nil {
+		return exitFailed, verdict{Problem: err.Error()}, err
+	}
+	rep, err := server.Verify(c.fsys, running(c.dir), kept)
 	damage, isDamage := errors.AsType[*store.Damage](err)
 	switch {
+	case isDamage && damage.File == store.KeptFile: // it is not the directory that is wrong
+		err = fmt.Errorf("-against %s: %s", c.text("against"), damage.Reason)
+		return exitFailed, verdict{Problem: err.Error()}, err
 	case isDamage:
-		v.Problem, v.Place = err.Error(), placeOf(damage)
+		v = verdict{Problem: err.Error(), Place: placeOf(damage)}
 		return exitFailed, v, fmt.Errorf("damaged: %w; %s", err, c.afterDamage(damage))
 	case err != nil:
-		v.Problem = err.Error()
-		return exitFailed, v, err
-	case rep.Torn != nil:
-		v.Problem, v.Place = rep.Torn.Damage.Error(), placeOf(&rep.Torn.Damage)
-		return exitTorn, v, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them",
-			&rep.Torn.Damage, server.Counted(rep.Torn.Bytes, "byte"))
+		return exitFailed, verdict{Problem: err.Error()}, err
 	}
-	v = verdict{
-		Sound: true, Signed: !rep.Unsigned(), Lines: rep.Head.Seq, Files: rep.Files, Snapshots: rep.Snapshots,
-		Checkpoints: rep.Checkpoints, Hash: fmt.Sprintf("%x", rep.Head.Hash), Kept: kept,
+	v.Found = &findings{
+		Signed: !rep.Unsigned(), Lines: rep.Head.Seq, Files: rep.Files, Snapshots: rep.Snapshots,
+		Checkpoints: rep.Checkpoints, Hash: fmt.Sprintf("%x", rep.Head.Hash), Kept: len(kept),
 		Time: rep.Head.Time.UTC().Format(time.RFC3339), Books: rep.Books.String(),
 	}
-	if !v.Signed {
-		v.Sound, v.Problem = false, fmt.Sprintf("not signed: %s follow from each other, but there is no checkpoint that vouches for them; "+
-			"whoever has the disk can have written them. The next start signs them as they are", server.Counted(rep.Head.Seq, "line"))
+	switch {
+	case rep.Torn != nil:
+		v.Torn, v.Problem, v.Place = true, rep.Torn.Damage.Error(), placeOf(&rep.Torn.Damage)
+		return exitTorn, v, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them",
+			&rep.Torn.Damage, server.Counted(rep.Torn.Bytes, "byte"))
+	case !v.Found.Signed:
+		v.Problem = fmt.Sprintf("not signed: %s follow from each other, but there is no checkpoint that vouches for them; "+
+			"whoever has the disk can have written them. The next start signs them as they are",
+			server.Counted(rep.Head.Seq, "line"))
 		return exitFailed, v, errors.New(v.Problem)
 	}
+	v.Sound = true
 	if o := rep.Older; o != nil {
-		v.Notes = append(v.Notes, fmt.Sprintf("the file checkpoint is of line %d, and older than the newest in checkpoints.log, of line %d: "+
-			"a full disk can leave it so, or somebody has put it there", o.Published, o.Logged))
+		v.Notes = append(v.Notes, fmt.Sprintf("the file checkpoint is of line %d, and older than the newest in "+
+			"checkpoints.log, of line %d: a full disk can leave it so, or somebody has put it there", o.Published, o.Logged))
 	}
 	if n := len(rep.Unerased); n > 0 {
-		v.Notes = append(v.Notes, fmt.Sprintf("lines with personal data that is still to be erased: %d; waybill forget, for whomever, completes that", n))
+		v.Notes = append(v.Notes, fmt.Sprintf("lines with personal data that is still to be erased: %d; "+
+			"waybill forget, for whomever, completes that", n))
 	}
 	return exitDone, v, nil
 }

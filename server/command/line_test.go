@@ -110,7 +110,7 @@ func TestJSON(t *testing.T) {
 		}
 		var v verdict
 		parse(t, &v, want(t, 0, "", "verify", "-data", dir, "-json"))
-		if !v.Sound || !v.Signed || v.Lines < 2 || len(v.Hash) != 64 || v.Problem != "" {
+		if f := v.Found; !v.Sound || f == nil || !f.Signed || f.Lines < 2 || len(f.Hash) != 64 || v.Problem != "" {
 			t.Errorf("%+v", v)
 		}
 		lines := strings.Split(strings.TrimSpace(want(t, 0, "", "log", "-data", dir, "-json")), "\n")
@@ -153,6 +153,46 @@ func TestVerifySaysWhatToDo(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	want(t, 65, "waybill verify -data "+dir, "serve", "-data", dir, "-addr", "127.0.0.1:0")
+}
+
+// TestVerifyJSONOfWhatIsNotSound: each verdict is an object, and says what could be read.
+func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	var v verdict
+	nothing := written(t, "no note")
+	parse(t, &v, want(t, 1, "^waybill: -against .*: is not a checkpoint\n$|{", "verify", "-data", dir, "-json", "-against", nothing))
+	if v.Sound || v.Problem == "" || v.Place != nil {
+		t.Errorf("a file that holds no checkpoint: %+v", v)
+	}
+	v = verdict{}
+	parse(t, &v, want(t, 1, "", "verify", "-data", dir, "-json", "-against", filepath.Join(dir, "nowhere")))
+	if v.Sound || v.Problem == "" {
+		t.Errorf("a file that is not there: %+v", v)
+	}
+	if _, _, stderr := run(t, nil, "verify", "-data", dir, "-against", nothing); strings.Contains(stderr, "damaged") || strings.Contains(stderr, "backup") {
+		t.Errorf("what is wrong with -against is told of the directory: %s", stderr)
+	}
+	journal, err := os.OpenFile(filepath.Join(dir, firstFile), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal.WriteString(`{"hash":"12`)
+	journal.Close()
+	v = verdict{}
+	parse(t, &v, want(t, 3, "", "verify", "-data", dir, "-json"))
+	if v.Sound || !v.Torn || v.Found == nil || !v.Found.Signed || v.Found.Lines == 0 || v.Place == nil {
+		t.Errorf("a torn tail: %+v", v)
+	}
+}
+
+// TestAFileIsNoDirectory: a file as -data is no data directory.
+func TestAFileIsNoDirectory(t *testing.T) {
+	file := written(t, "x")
+	for _, line := range []string{"partner list", "log", "verify", "checkpoint"} {
+		want(t, 1, "^waybill: there is no data directory at "+file, append(strings.Fields(line), "-data", file)...)
+	}
+	want(t, 78, "not a directory", "serve", "-addr", "127.0.0.1:0", "-data", file)
 }
 
 // TestLogOfUnknown: a booking that no line tells of is an error.

@@ -64,6 +64,32 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
+// Who stops reading a report, as head does, does not decide whether the timetable changes: beside a server and without.
+func TestAClosedPipeEndsNoImport(t *testing.T) {
+	bin, dir := build(t)
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	for _, live := range []bool{false, true} {
+		if live {
+			startProcess(t, bin, dir)
+		}
+		read, written, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read.Close()
+		before := strings.Count(want(t, 0, "", "log", "-data", dir, "-json"), "timetable.imported")
+		c := exec.Command(bin, "import", "-data", dir, "../../testdata/demo")
+		c.Stdout = written
+		if err := c.Run(); err != nil {
+			t.Errorf("live %t: %v", live, err)
+		}
+		written.Close()
+		if n := strings.Count(want(t, 0, "", "log", "-data", dir, "-json"), "timetable.imported"); n != before+1 {
+			t.Errorf("live %t: %d imports after %d", live, n, before)
+		}
+	}
+}
+
 // The admin socket, where profiles are, is its owner's only.
 func TestTheAdminSocketIsItsOwners(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")

@@ -65,6 +65,9 @@ func (c *call) serve() (code int, err error) {
 	if err := c.peers(&cfg); err != nil {
 		return exitUsage, err
 	}
+	if err := c.mailPassword(&cfg); err != nil {
+		return exitConfig, err
+	}
 	if err := c.network(&cfg); err != nil {
 		return exitUsage, err
 	}
@@ -87,22 +90,29 @@ func (c *call) peers(cfg *server.Config) error {
 		}
 	}
 	cfg.Mail = outbound.MailConfig{Addr: c.text("smtp"), From: c.text("smtp-from"), User: c.text("smtp-user"), TLS: c.text("smtp-tls")}
-	if file := c.text("smtp-password-file"); file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("-smtp-password-file: %w", err)
-		}
-		line, _, _ := strings.Cut(string(text), "\n")
-		cfg.Mail.Password = strings.TrimSuffix(line, "\r")
-	}
 	mail := cfg.Mail
-	if mail.Addr == "" && (mail.User != "" || mail.TLS != "" || mail.Password != "") {
+	if mail.Addr == "" && (mail.User != "" || mail.TLS != "" || c.text("smtp-password-file") != "") {
 		return errors.New("-smtp-user, -smtp-password-file and -smtp-tls are of a mail server, which -smtp names")
 	}
 	mail.Addr = cmp.Or(mail.Addr, "localhost:25") // what e-mails that become files come from is checked too
 	if _, err := outbound.NewMailer(mail); err != nil {
 		return fmt.Errorf("-smtp, -smtp-from, -smtp-tls: %w", err)
 	}
+	return nil
+}
+
+// mailPassword reads the password for the mail server.
+func (c *call) mailPassword(cfg *server.Config) error {
+	file := c.text("smtp-password-file")
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("-smtp-password-file: %w", err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	cfg.Mail.Password = strings.TrimSuffix(line, "\r")
 	return nil
 }
 

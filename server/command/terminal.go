@@ -43,6 +43,8 @@ func (p *Process) readPassword() (string, error) {
 	}
 	hidden := shown
 	hidden.Lflag &^= syscall.ECHO
+	// Neither Ctrl-\ nor Ctrl-Z may leave the terminal so.
+	hidden.Cc[syscall.VQUIT], hidden.Cc[syscall.VSUSP] = noKey, noKey
 	if err := terminalCall(f, setTerminal, &hidden); err != nil {
 		return "", fmt.Errorf("the terminal cannot hide what is typed: %w", err)
 	}

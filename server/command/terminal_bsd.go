@@ -8,4 +8,5 @@ import "syscall"
 const (
 	getTerminal = syscall.TIOCGETA
 	setTerminal = syscall.TIOCSETA
+	noKey       = 0xff // a character that no key types
 )

@@ -6,4 +6,5 @@ import "syscall"
 const (
 	getTerminal = syscall.TCGETS
 	setTerminal = syscall.TCSETS
+	noKey       = 0 // a character that no key types
 )

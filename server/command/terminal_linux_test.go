@@ -79,6 +79,10 @@ func TestPasswordIsNotShown(t *testing.T) {
 		t.Errorf("the terminal shows %q", seen)
 	}
 	begin("boris@example.com")
+	hidden, err := terminalOf(screen)
+	if err != nil || hidden.Cc[syscall.VQUIT] != noKey || hidden.Cc[syscall.VSUSP] != noKey {
+		t.Errorf("Ctrl-\\ or Ctrl-Z would leave the terminal without echo: %v", hidden.Cc)
+	}
 	close(end) // as Ctrl-C does
 	if c := <-code; c != 1 {
 		t.Errorf("exit %d of who gave up", c)

@@ -167,9 +167,22 @@ func admin(op string, operands ...string) func(*call) (int, error) {
 		if err := c.complete(op, form); err != nil {
 			return exitFailed, err
 		}
+		if op == "import" { // whoever reads the report does not decide whether the timetable changes
+			p := *c.Process
+			p.Stdout = unheard{c.Stdout}
+			c.Process = &p
+		}
 		err := c.admin(op, form)
 		return exitCode(err), err
 	}
+}
+
+// unheard is an output that may be closed without harm.
+type unheard struct{ io.Writer }
+
+func (u unheard) Write(b []byte) (int, error) {
+	u.Writer.Write(b)
+	return len(b), nil
 }
 
 // complete gives a form what operands and flags do not: the feed's whole path, for a server that runs

@@ -53,9 +53,23 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Issuer == "" || cfg.Audience == "" || cfg.JWKS == "" {
 		return nil, errors.New("idp: issuer, audience and key set must all be given")
 	}
+	if !fetched {
+		warnOfFile(cfg)
+	}
 	// Redirects are not followed: an answer comes from the address that was given, or not at all.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{cfg: cfg, http: http.Client{Timeout: timeout, CheckRedirect: stay}}, nil
+}
+
+// warnOfFile says in the log that a file has no key set that can be used, yet: it is read again at each sign-in.
+func warnOfFile(cfg Config) {
+	text, err := os.ReadFile(cfg.JWKS)
+	if err == nil {
+		_, err = auth.ParseKeySet(text)
+	}
+	if err != nil {
+		cfg.Log.Warn("nobody can sign in until this file is a key set", "jwks", cfg.JWKS, "err", err)
+	}
 }
 
 // Development is a client of the built-in provider, which has one key and publishes nothing.
@@ -103,7 +117,11 @@ func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 		}
 	}
 	if err != nil {
-		c.cfg.Log.Warn("the identity provider's keys cannot be had; the last good ones stay", "jwks", c.cfg.JWKS, "err", err)
+		what := "the identity provider's keys cannot be had; the last good ones stay"
+		if c.keys.Load() == nil {
+			what = "the identity provider's keys cannot be had, and there are none of before: nobody can sign in"
+		}
+		c.cfg.Log.Warn(what, "jwks", c.cfg.JWKS, "err", err)
 	}
 }
 
