@@ -110,9 +110,10 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 		fmt.Fprintln(out, note)
 	}
 	tables := read.Size()
-	fmt.Fprintf(out, "%d companies, %d cities, %d stops, %d routes, %d trips, %d fares; %s skipped\n",
-		len(tables.Companies), len(tables.Cities), len(tables.Stops),
-		len(tables.Routes), len(tables.Trips), len(tables.Fares), Counted(all, "row"))
+	fmt.Fprintf(out, "%s, %s, %s, %s, %s, %s; %s skipped\n",
+		Counted(len(tables.Companies), "company"), Counted(len(tables.Cities), "city"),
+		Counted(len(tables.Stops), "stop"), Counted(len(tables.Routes), "route"),
+		Counted(len(tables.Trips), "trip"), Counted(len(tables.Fares), "fare"), Counted(all, "row"))
 	switch {
 	case len(tables.Trips) == 0 && read.OnDemand():
 		return nil, errors.New("the feed has no usable trip: its stop times are on demand (GTFS Flex), and only those at fixed times are sold")

@@ -305,7 +305,8 @@ func (s *State) tell(e Event, l *store.Line) string {
 	case *KeysRotated:
 		return "key rotate: offers are signed with a new key"
 	case *TimetableImported:
-		return fmt.Sprintf("import: the timetable %q is in force: %d cities, %d routes, %d trips, %d rows skipped; SHA-256 %s", e.Feed, e.Cities, e.Routes, e.Trips, e.Skipped, e.Hash)
+		return fmt.Sprintf("import: the timetable %q is in force: %s, %s, %s, %s skipped; SHA-256 %s", e.Feed,
+			Counted(e.Cities, "city"), Counted(e.Routes, "route"), Counted(e.Trips, "trip"), Counted(e.Skipped, "row"), e.Hash)
 	case *ClockSet:
 		return fmt.Sprintf("the clock is now %v ahead of the machine's", time.Duration(e.OffsetMs)*time.Millisecond)
 	}

@@ -53,7 +53,7 @@ func (f *Feed) readStops() {
 		if stops[stop].City < 0 {
 			stops[stop].City = area
 		} else {
-			f.decided(r.file, r.line, "stops that further areas name as well: the first area is their city")
+			f.decided(r.file, r.line, "stops that further areas name as well, of which the first is their city")
 		}
 	}
 	if f.err != nil {
@@ -135,7 +135,7 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 	if s.City >= 0 {
 		c := &f.out.Cities[s.City]
 		if c.Zone != "" && s.zone != "" && !f.sameClock(c.Zone, s.zone) {
-			f.decided("stops.txt", s.line, "stops in another time zone than their area: the area's counts")
+			f.decided("stops.txt", s.line, "stops in another time zone than their area, whose zone counts")
 		}
 		c.Zone, c.Country = cmp.Or(c.Zone, s.zone), cmp.Or(c.Country, s.country)
 		return

@@ -45,7 +45,7 @@ func (f *Feed) readFares() {
 				withheld[w] = true
 				f.out.Withheld = append(f.out.Withheld, w)
 			}
-			f.decided(r.file, r.line, "skipped fare rules: no other fare prices what they match, unless it says as much")
+			f.decided(r.file, r.line, "skipped fare rules, whose rides no other fare prices, unless it says as much")
 		}
 	}
 	for i, x := range fares {
@@ -54,8 +54,8 @@ func (f *Feed) readFares() {
 		case skipped[i] > 0:
 			f.decided("fare_attributes.txt", lines[i], "fares whose rules were all skipped, which match nothing")
 		case unknown > 0:
-			f.decided("fare_attributes.txt", lines[i], "fares without a rule, which match nothing: "+
-				"of a rule that was skipped it cannot be told whose it is")
+			f.decided("fare_attributes.txt", lines[i], "fares without a rule, which match nothing, "+
+				"because it cannot be told whose a rule is that was skipped")
 		default:
 			f.decided("fare_attributes.txt", lines[i],
 				"fares without a rule, which match every ride that no other fare says more of")
@@ -82,7 +82,7 @@ func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost ma
 		}
 		lines = append(lines, r.line)
 		if fare.Amount == 0 {
-			f.decided(r.file, r.line, "fares of 0.00: what they match is free")
+			f.decided(r.file, r.line, "fares of 0.00, whose rides are free")
 		}
 		keep(r, &fares, fare)
 	}
@@ -117,7 +117,7 @@ func (f *Feed) countAlike() {
 	for _, x := range f.out.Fares {
 		x.Amount = 0
 		if same[x] {
-			f.decided("", 0, "fares for what another fare is for as well: the cheapest counts, whoever it is meant for")
+			f.decided("", 0, "fares for what another fare is for as well, of which the cheapest counts, whoever it is meant for")
 		}
 		same[x] = true
 	}

@@ -19,9 +19,9 @@ type Decision struct {
 // String returns the decision as a line of the import's report.
 func (d Decision) String() string {
 	if d.File == "" {
-		return fmt.Sprintf("%d %s", d.Count, d.What)
+		return fmt.Sprintf("%s: %d", d.What, d.Count)
 	}
-	return fmt.Sprintf("%d %s (first at %s:%d)", d.Count, d.What, d.File, d.Line)
+	return fmt.Sprintf("%s: %d, first at %s:%d", d.What, d.Count, d.File, d.Line)
 }
 
 // decided counts a decision about a row.
@@ -72,7 +72,8 @@ func (f *Feed) Notes() (list []string) {
 			strings.Join(currencies, ", "))
 	}
 	if n := f.unpriced(); n > 0 {
-		note("%d of %d routes have no fare at all, and are not sold; -fare-per-km prices them by distance", n, len(f.out.Routes))
+		note("routes without any fare, which are not sold; -fare-per-km prices them by distance: %d of %d",
+			n, len(f.out.Routes))
 	}
 	for _, family := range ignoredFamilies {
 		if names := f.present(family.files); len(names) > 0 {

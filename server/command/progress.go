@@ -30,13 +30,14 @@ const (
 	clearLine = "\r\x1b[K"
 )
 
-// slow are the verbs that may take long.
-var slow = []string{"import", "verify", "backup", "repair", "export", "forget"}
+// unwatched are the verbs that show no progress: they show other things all the time, or ask for something. All
+// others may have to read a long journal.
+var unwatched = []string{"serve", "log", "bench", "version", "user add"}
 
-// watch has somebody at a terminal see how far a slow verb is, until the returned function is called.
+// watch has somebody at a terminal see how far a verb is, until the returned function is called.
 func (c *call) watch() (end func()) {
 	f, ok := c.Stderr.(*os.File)
-	if !ok || !isTerminal(f) || !slices.Contains(slow, c.verb.name) {
+	if !ok || !isTerminal(f) || slices.Contains(unwatched, c.verb.name) {
 		return func() {}
 	}
 	x := &progress{what: c.verb.name, start: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), to: f}
