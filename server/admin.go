@@ -251,7 +251,7 @@ func (s *Server) adminUserAdd(a *Act) (string, error) {
 	made, err := s.addUser(a.By, p, form.Get("password"), form.Get("company"), role, link)
 	said := fmt.Sprintf("%s is %s of %s", p.Email, role, form.Get("company"))
 	if link != nil {
-		said += ", and is linked to the subject of " + cmp.Or(link.Issuer, "the first provider that vouches for it")
+		said += ", and is linked to the subject of " + cmp.Or(link.Issuer, "the first provider that vouches for it; until then a former subject stays good")
 	}
 	if !made {
 		said += "; name and password are as they were"

@@ -2,9 +2,11 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"mime"
 	"net/http"
 	"regexp"
 	"slices"
@@ -261,7 +263,7 @@ func (s *Server) reference(name string) http.HandlerFunc {
 // for any path that means nothing (contract §15).
 func (s *Server) getHome(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Add("Vary", "Accept")
-	if !strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html") {
+	if !wantsPage(r.Header) {
 		return errNotFound
 	}
 	now, err := s.Now()
@@ -271,6 +273,19 @@ func (s *Server) getHome(w http.ResponseWriter, r *http.Request) error {
 	return sendPage(w, referencePages, "home", map[string]any{
 		"Doc": readReference(), "Base": s.address(r), "TestClock": s.cfg.TestClock, "Now": now.Format(time.RFC3339),
 	})
+}
+
+// wantsPage reports whether a request's header asks for a page, as a browser's does.
+func wantsPage(h http.Header) bool {
+	for kind := range strings.SplitSeq(strings.Join(h["Accept"], ","), ",") {
+		media, parameters, err := mime.ParseMediaType(kind)
+		if err != nil || media != "text/html" {
+			continue
+		}
+		weight, wrong := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64)
+		return wrong == nil && weight > 0
+	}
+	return false
 }
 
 // address returns the server's address as the caller knows it.

@@ -58,6 +58,11 @@ func TestReferencePages(t *testing.T) {
 			t.Errorf("%s has no %s", l[0], l[1])
 		}
 	}
+	for _, m := range regexp.MustCompile(`(?:process\.env;|os\.Getenv\(&#34;)([A-Z]+)`).FindAllStringSubmatch(strings.Join(slices.Collect(maps.Values(pages)), ""), -1) {
+		if !regexp.MustCompile(`\nexport [A-Z ]*\b` + m[1] + `\b`).MatchString(pages["/docs"]) {
+			t.Errorf("the examples in other languages read %s, which the first page does not export", m[1])
+		}
+	}
 	everything := operationsOf("webhooks")
 	maps.Copy(everything, operations)
 	for pattern, op := range everything {

@@ -85,7 +85,7 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 	all := 0
 	opt.Skip = func(file string, line int, reason string) {
 		skipped[file]++
-		reasons[file+": "+quoted.ReplaceAllString(reason, "…")]++
+		reasons[file+": "+cell.ReplaceAllString(reason, "$1…")]++
 		all++
 		fmt.Fprintf(out, "%s:%d: %s\n", file, line, reason)
 	}
@@ -128,8 +128,8 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 	return &FeedRead{name, read, all}, nil
 }
 
-// quoted is the cell that a reason quotes: without it, rows that are skipped for the same reason are alike.
-var quoted = regexp.MustCompile(`"([^"\\]|\\.)*"`)
+// cell is what a reason says of one row only: without it, rows that are skipped for the same reason are alike.
+var cell = regexp.MustCompile(`(stop_sequence )\d+|"(?:[^"\\]|\\.)*"`)
 
 // Adopt makes a feed that was read the timetable in force.
 func (s *Server) Adopt(by By, read *FeedRead, out io.Writer) error {

@@ -271,5 +271,6 @@ func (s *Server) getMigrationGuide(w http.ResponseWriter, _ *http.Request) error
 		"Since":      s.deprecated.UTC().Format(time.RFC1123),
 		"Until":      s.deprecated.Add(auth.LegacyWindow).UTC().Format(time.RFC1123),
 		"Ignored":    legacyFields,
+		"Version":    readReference().At("info", "version").Text(),
 	})
 }

@@ -289,11 +289,15 @@ func (s *State) tell(e Event, l *store.Line) string {
 	case *auth.LegacyUsed:
 		return s.partner(booking.ID(e.Partner)) + " calls the legacy interface, for the first time on this day"
 	case *auth.UserAdded:
-		return fmt.Sprintf("user add: the new user %s is %s of company %q", e.User, e.Access.Role, e.Access.Company.Slug)
+		return fmt.Sprintf("user add: the new user %s is %s of company %q%s",
+			e.User, e.Access.Role, e.Access.Company.Slug, tellLink(e.Link))
+	case *auth.AccessGiven:
+		return fmt.Sprintf("user add: user %s is %s of company %q%s",
+			e.User, e.Access.Role, e.Access.Company.Slug, tellLink(e.Link))
 	case *auth.UserRemoved:
 		return fmt.Sprintf("user remove: user %s is gone, and signed out", e.User)
 	case *auth.SessionStarted:
-		return fmt.Sprintf("user %s signs in for company %q: session %s", e.User, e.Company, e.Session)
+		return fmt.Sprintf("user %s signs in for company %q: session %s%s", e.User, e.Company, e.Session, tellLink(e.Link))
 	case *auth.SessionRefreshed:
 		return fmt.Sprintf("session %s is refreshed, and lasts until %s", e.Session, e.Until.Format(time.RFC3339))
 	case *auth.SessionEnded:
@@ -364,4 +368,12 @@ func (s *State) tellCanceled(e *booking.TicketsCanceled, now time.Time) string {
 		b.WriteString("; ")
 	}
 	return b.String() + "request " + e.Request
+}
+
+// tellLink says whom a user is linked to by an event; "" where by none.
+func tellLink(l *auth.Link) string {
+	if l == nil {
+		return ""
+	}
+	return fmt.Sprintf("; linked to the subject with the hash %s of %s", l.Subject, cmp.Or(l.Issuer, "the first issuer that shows it"))
 }

@@ -67,6 +67,13 @@ func (f *Feed) Notes() (list []string) {
 		note("areas with several stops: of a run, one row is shown for a pair of cities, from the stop that it leaves last "+
 			"to the one it reaches first: %s", sample(names))
 	}
+	for _, rate := range f.out.FarePerKm {
+		note("rides that no fare matches are priced by distance, in %s", rate.Currency)
+	}
+	if n := f.norefund(); n > 0 {
+		note("routes without a refund rule, of whose tickets nothing comes back after the first 20 minutes: %d of %d",
+			n, len(f.out.Routes))
+	}
 	if currencies := f.currencies(); len(currencies) > 0 {
 		note("currencies: %s; the public schedule asks for UAH, PLN, CZK, EUR and USD, partners for any",
 			strings.Join(currencies, ", "))
@@ -182,8 +189,31 @@ func (f *Feed) currencies() (list []string) {
 			list = append(list, fare.Currency)
 		}
 	}
+	for _, rate := range f.out.FarePerKm {
+		if !slices.Contains(list, rate.Currency) {
+			list = append(list, rate.Currency)
+		}
+	}
 	slices.Sort(list)
 	return list
+}
+
+// norefund counts the routes that neither have refund rules of their own nor any of their company.
+func (f *Feed) norefund() (n int) {
+	routes, companies := map[int32]bool{}, map[int32]bool{}
+	for _, rule := range f.out.RefundRules {
+		if rule.Route >= 0 {
+			routes[rule.Route] = true
+		} else {
+			companies[rule.Company] = true
+		}
+	}
+	for i, route := range f.out.Routes {
+		if !routes[int32(i)] && !companies[route.Company] {
+			n++
+		}
+	}
+	return n
 }
 
 // OnDemand reports whether the feed has stop times on demand, which are not used.
