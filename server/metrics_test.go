@@ -59,7 +59,7 @@ func TestMetricsAreInPrometheusFormat(t *testing.T) {
 			t.Errorf("%q after the help of %s", line, family)
 		}
 	}
-	for _, name := range strings.Fields(`waybill_open_connections waybill_snapshots_total waybill_snapshot_size_bytes
+	for name := range strings.FieldsSeq(`waybill_open_connections waybill_snapshots_total waybill_snapshot_size_bytes
 		waybill_snapshot_timestamp_seconds go_goroutines go_threads go_memstats_alloc_bytes go_memstats_sys_bytes
 		go_memstats_next_gc_bytes go_sched_gomaxprocs_threads go_gc_gogc_percent process_resident_memory_bytes
 		process_virtual_memory_bytes process_open_fds process_cpu_seconds_total process_start_time_seconds`) {

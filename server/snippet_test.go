@@ -185,13 +185,14 @@ func buildSamples(t *testing.T) (program string) {
 		functions += "func " + id + "() {" + body + "\n\n"
 		cases += fmt.Sprintf("\tcase %q:\n\t\t%s()\n", id, id)
 	}
-	text := "package main\n\nimport (\n"
+	var text strings.Builder
+	text.WriteString("package main\n\nimport (\n")
 	for name := range imports {
-		text += "\t" + name + "\n"
+		text.WriteString("\t" + name + "\n")
 	}
-	text += ")\n\n" + functions + "func main() {\n\tfor _, id := range os.Args[1:] {\n" +
-		"\t\tfmt.Println(\"\\n== \" + id)\n\t\tswitch id {\n" + cases + "\t\t}\n\t}\n}\n"
-	write(t, filepath.Join(dir, "main.go"), text)
+	text.WriteString(")\n\n" + functions + "func main() {\n\tfor _, id := range os.Args[1:] {\n" +
+		"\t\tfmt.Println(\"\\n== \" + id)\n\t\tswitch id {\n" + cases + "\t\t}\n\t}\n}\n")
+	write(t, filepath.Join(dir, "main.go"), text.String())
 	write(t, filepath.Join(dir, "go.mod"), "module samples\n\ngo 1.26\n")
 	build := exec.Command("go", "build", "-o", "samples", ".")
 	build.Dir = dir
