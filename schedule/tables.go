@@ -31,7 +31,7 @@ type Tables struct {
 	Discounts   []Discount
 	Transfers   []Transfer
 	FarePerKm   []FarePerKm // at most one
-	Former      []FormerCity
+	Former      []Former
 	Withheld    []Withheld
 }
 
@@ -71,15 +71,16 @@ type Language int
 
 const Untranslated, UK, PL, CS, EN, RU Language = -1, 0, 1, 2, 3, 4
 
-// FormerCity is a city of a name that the timetable has no stops in any more. It is kept so that nothing else
-// gets its id and slug, and that it has them again when its stops come back.
-type FormerCity struct {
+// Former is a company, city or route that an earlier timetable had and this one has not. It is kept so that nothing
+// else gets its slug, which partners know, and that it has it again when it comes back.
+type Former struct {
+	Kind string  `json:"kind"` // company, city or route
 	ID   string  `json:"id"`
 	Slug string  `json:"slug"`
-	Name string  `json:"name"`
-	Zone string  `json:"zone"`
-	Lat  float64 `json:"lat"` // of one of its stops
-	Lon  float64 `json:"lon"`
+	Name string  `json:"name,omitempty"` // of a city that is named after its stops, as what follows
+	Zone string  `json:"zone,omitempty"`
+	Lat  float64 `json:"lat,omitempty"` // of one of them
+	Lon  float64 `json:"lon,omitempty"`
 }
 
 // Stop is a place where a bus calls.

@@ -51,6 +51,9 @@ func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive", gtfs.ErrNoFeed, name)
+	}
 	feed := os.DirFS(path)
 	if !info.IsDir() {
 		z, err := zip.OpenReader(path)

@@ -134,7 +134,7 @@ func (n *news) text() string {
 
 // comesBack says, after a separator, how much of a refunded ticket's price comes back; "" for all others.
 func (n *news) comesBack(w *wording, separator string) string {
-	if n.ticket.Phase != booking.Refunded {
+	if n.action != booking.Cancel || n.ticket.Phase != booking.Refunded {
 		return ""
 	}
 	return separator + w.refund + ": " + n.money(n.ticket.Refund())

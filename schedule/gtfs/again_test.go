@@ -146,3 +146,57 @@ func TestGivenSlugs(t *testing.T) {
 		}
 	}
 }
+
+// TestSlugsOfWhatIsAway: nothing else gets the slug of a company, a route or an area that is not there for a while, and
+// it has it again when it comes back. A partner may be limited to a company by its slug.
+func TestSlugsOfWhatIsAway(t *testing.T) {
+	with := func(ids ...string) files {
+		f := plain().with("areas.txt", "area_id,area_name\n")
+		for _, id := range ids {
+			f = f.plus("agency.txt", id+",Al,https://x.example,Europe/Kyiv").plus("routes.txt", id+",ag,,R,3").plus("areas.txt", id+",Ar")
+		}
+		return f
+	}
+	x := clean(t, with("a", "b"))
+	first := x.named()
+	for _, step := range []struct{ present, fresh string }{{"a c", "c"}, {"c", ""}, {"b c", ""}, {"a b c d", "d"}} {
+		x = again(t, x, with(strings.Fields(step.present)...))
+		x.unique(t)
+		now := x.named()
+		for _, id := range strings.Fields(step.present) {
+			for _, kind := range []string{"company ", "route ", "city "} {
+				if slug := first[kind+id]; slug != "" && now[kind+id] != slug {
+					t.Errorf("with %s: %s%s has the slug %q, and had %q", step.present, kind, id, now[kind+id], slug)
+				}
+			}
+		}
+		for id, slug := range now {
+			if first[id] == "" {
+				first[id] = slug
+			}
+		}
+		for id, slug := range first {
+			kind, _, _ := strings.Cut(id, " ")
+			if now[kind+" "+step.fresh] == slug && id != kind+" "+step.fresh {
+				t.Errorf("with %s: %s %s has the slug %q of %s", step.present, kind, step.fresh, slug, id)
+			}
+		}
+	}
+}
+
+// TestAreaInPlaceOfAName: an area that takes the place of a city of a name has its slug; another area has not.
+func TestAreaInPlaceOfAName(t *testing.T) {
+	first := clean(t, same("p,50,30,", "q,53,30,"))
+	area := func(stop string) files {
+		return same("p,50,30,", "q,53,30,").with("areas.txt", "area_id,area_name\nx,Same\n").with("stop_areas.txt", "area_id,stop_id\nx,"+stop+"\n")
+	}
+	for _, stop := range []string{"p", "q"} {
+		if got, want := again(t, first, area(stop)).cityOf(t, stop).Slug, first.cityOf(t, stop).Slug; got != want {
+			t.Errorf("the area of %s has the slug %q, want %q", stop, got, want)
+		}
+	}
+	gone := same("r,56,30,").with("areas.txt", "area_id,area_name\nx,Same\n").with("stop_areas.txt", "area_id,stop_id\nx,r\n")
+	if got := again(t, first, gone).cityOf(t, "r").Slug; got != "same-3" {
+		t.Errorf("an area 300 km away has the slug %q", got)
+	}
+}

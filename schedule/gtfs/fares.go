@@ -1,7 +1,9 @@
 package gtfs
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"waybill/schedule"
@@ -13,7 +15,8 @@ func (f *Feed) readFares() {
 	fares, lines, lost := f.readFareAttributes()
 	usable := make([]int, len(fares)) // rules, by fare
 	skipped := make([]int, len(fares))
-	unknown := 0 // rules of which not even the fare can be read
+	unknown := 0               // rules of which not even the fare can be read
+	ruled := map[string]bool{} // fares that were skipped and have rules
 	seen := map[schedule.Fare]map[int32]bool{}
 	withheld := map[schedule.Withheld]bool{}
 	for r := range f.rows("fare_rules.txt") {
@@ -36,8 +39,13 @@ func (f *Feed) readFares() {
 			skipped[i]++
 		case id == "" && r.reason != "":
 			unknown++
-		case !lost[id]:
-			continue // there never was such a fare
+		default:
+			fare, was := lost[id]
+			if !was {
+				continue // there never was such a fare
+			}
+			rule.Company, rule.Currency = fare.Company, fare.Currency
+			ruled[id] = true
 		}
 		if r.reason != "" && (r.get("route_id") == "" || r.known("route_id", "routes.txt")) {
 			w := schedule.Withheld{Company: rule.Company, Route: rule.Route, From: rule.From, To: rule.To, Currency: rule.Currency}
@@ -62,12 +70,19 @@ func (f *Feed) readFares() {
 			f.out.Fares = append(f.out.Fares, x)
 		}
 	}
+	for _, id := range slices.Sorted(maps.Keys(lost)) {
+		if x := lost[id]; !ruled[id] && x.Company >= 0 { // it was for all rides of a company
+			f.out.Withheld = append(f.out.Withheld, schedule.Withheld{Company: x.Company, Route: -1, Currency: x.Currency})
+			f.decided("", 0, "skipped fares of a company, whose rides no other fare prices, unless it says as much")
+		}
+	}
 	f.countAlike()
 }
 
-// readFareAttributes returns the fares, the line of each, and the ids of those that were skipped.
-func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost map[string]bool) {
-	lost = map[string]bool{}
+// readFareAttributes returns the fares, the line of each, and by their ids those that were skipped, as far as they can
+// be read.
+func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost map[string]schedule.Fare) {
+	lost = map[string]schedule.Fare{}
 	for r := range f.rows("fare_attributes.txt") {
 		fare := schedule.Fare{Company: -1, Route: -1, Currency: strings.ToUpper(r.get("currency_type"))}
 		r.id("fare_id")
@@ -77,7 +92,15 @@ func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost ma
 		fare.Amount = r.hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
 		r.check(schedule.IsCurrency(fare.Currency), "currency_type", "is not three letters")
 		if r.unused {
-			lost[r.get("fare_id")] = true
+			if !r.known("agency_id", "agency.txt") {
+				fare.Company = -1
+			}
+			if !schedule.IsCurrency(fare.Currency) {
+				fare.Currency = ""
+			}
+			if _, there := r.ids[r.file][r.get("fare_id")]; !there {
+				lost[r.get("fare_id")] = fare
+			}
 			continue
 		}
 		lines = append(lines, r.line)

@@ -42,8 +42,9 @@ type Feed struct {
 	counts       Counts
 	decisions    []Decision
 	out          schedule.Tables
-	areas        int              // how many of the cities are areas; they come first
-	ids          map[string]index // by file
+	areas        int               // how many of the cities are areas; they come first
+	inherited    map[string]string // slugs of areas that were cities of a name, by id
+	ids          map[string]index  // by file
 	places       map[string]*place
 	zones        map[string]bool
 	clocks       map[[2]string]bool // whether two zones are one, once asked
@@ -83,19 +84,7 @@ func (f *Feed) Size() *schedule.Tables { return &f.out }
 // a name, stay what they were.
 func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	f.finishCities(before)
-	slugs(f.out.Companies, before.Companies, func(x *schedule.Company) named {
-		return named{x.ID, x.Name, "", &x.Slug}
-	})
-	cities := slices.Clone(before.Cities)
-	for _, c := range before.Former {
-		cities = append(cities, schedule.City{ID: c.ID, Name: c.Name, Slug: c.Slug})
-	}
-	slugs(f.out.Cities, cities, func(x *schedule.City) named {
-		return named{x.ID, x.Name, x.Names[schedule.EN], &x.Slug}
-	})
-	slugs(f.out.Routes, before.Routes, func(x *schedule.Route) named {
-		return named{x.ID, x.Name, x.Names[schedule.EN], &x.Slug}
-	})
+	f.finishSlugs(before)
 	return &f.out
 }
 

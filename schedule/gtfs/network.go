@@ -148,6 +148,9 @@ func (f *Feed) readTrips() {
 			arr: r.clock("arrival_time"), dep: r.clock("departure_time"), line: int32(r.line),
 			noPickup: r.get("pickup_type") == "1", noDropOff: r.get("drop_off_type") == "1",
 		}
+		for _, column := range []string{"pickup_type", "drop_off_type"} {
+			r.check(len(r.get(column)) <= 1 && strings.Contains("0123", r.get(column)), column, "is not 0, 1, 2 or 3")
+		}
 		if c.arr == blank {
 			c.arr = c.dep
 		} else if c.dep == blank {

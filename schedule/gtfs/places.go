@@ -66,7 +66,26 @@ func (f *Feed) makeNamedCities(before *schedule.Tables) {
 			}
 		}
 	}
-	f.out.Former = old.former(f.out.Cities)
+	f.inherit(old)
+}
+
+// inherit finds the areas that take the place of a city that was named after the same stops: they have its slug.
+func (f *Feed) inherit(old *memory) {
+	there := map[string]bool{}
+	for _, c := range f.out.Cities {
+		there[c.ID] = true
+	}
+	f.inherited = map[string]string{}
+	for _, s := range f.out.Stops {
+		city := &f.out.Cities[s.City]
+		was := old.byStop[s.ID]
+		if !city.Area || was == nil || there[was.id] {
+			continue
+		}
+		if had := f.inherited[city.ID]; had == "" || was.slug < had {
+			f.inherited[city.ID] = was.slug
+		}
+	}
 }
 
 // An oldCity is a city of a name in the timetable before, or in one before that.
@@ -102,28 +121,11 @@ func remember(before *schedule.Tables) *memory {
 		}
 	}
 	for _, c := range before.Former {
-		if m.byID[c.ID] == nil {
+		if c.Kind == formerCity && c.Name != "" && m.byID[c.ID] == nil {
 			add(&oldCity{id: c.ID, slug: c.Slug, name: c.Name, zone: c.Zone, points: []point{{c.Lat, c.Lon}}})
 		}
 	}
 	return m
-}
-
-// former returns the cities that are not among those there are now: should they come back, they are the same.
-func (m *memory) former(now []schedule.City) (list []schedule.FormerCity) {
-	there := map[string]bool{}
-	for _, c := range now {
-		there[c.ID] = true
-	}
-	for _, c := range m.cities {
-		if !there[c.id] && len(c.points) > 0 {
-			list = append(list, schedule.FormerCity{
-				ID: c.id, Slug: c.slug, Name: c.name, Zone: c.zone, Lat: c.points[0].lat, Lon: c.points[0].lon,
-			})
-		}
-	}
-	slices.SortFunc(list, func(a, b schedule.FormerCity) int { return cmp.Compare(a.ID, b.ID) })
-	return list
 }
 
 // A past is the city of its name that a place was in before, and how sure that is.

@@ -2,6 +2,8 @@ package gtfs
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +25,36 @@ func slugOf(name string) string {
 	return strings.Join(strings.FieldsFunc(spelled, apart), "-")
 }
 
+// The kinds of what has a slug, as Tables.Former has them.
+const (
+	formerCompany = "company"
+	formerCity    = "city"
+	formerRoute   = "route"
+)
+
+// finishSlugs gives companies, cities and routes their slugs, and remembers those that are not there any more.
+func (f *Feed) finishSlugs(before *schedule.Tables) {
+	f.out.Former = nil
+	companies := func(x *schedule.Company) named { return named{x.ID, x.Name, "", &x.Slug} }
+	cities := func(x *schedule.City) named { return named{x.ID, x.Name, x.Names[schedule.EN], &x.Slug} }
+	routes := func(x *schedule.Route) named { return named{x.ID, x.Name, x.Names[schedule.EN], &x.Slug} }
+	slugs(f, formerCompany, f.out.Companies, before.Companies, before.Former, companies)
+	slugs(f, formerCity, f.out.Cities, before.Cities, before.Former, cities)
+	slugs(f, formerRoute, f.out.Routes, before.Routes, before.Former, routes)
+	f.locateFormer(before)
+}
+
+// locateFormer remembers where the cities were that were named after their stops.
+func (f *Feed) locateFormer(before *schedule.Tables) {
+	old := remember(before)
+	for i := range f.out.Former {
+		x := &f.out.Former[i]
+		if c := old.byID[x.ID]; x.Kind == formerCity && c != nil && len(c.points) > 0 {
+			x.Name, x.Zone, x.Lat, x.Lon = c.name, c.zone, c.points[0].lat, c.points[0].lon
+		}
+	}
+}
+
 // named is what gets a slug: Slug is what the feed gives, and then what it got. English is what the name is
 // called in English, for names that cannot be spelled in ASCII.
 type named struct {
@@ -30,20 +62,32 @@ type named struct {
 	slug              *string
 }
 
-// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the names.
-// A city of a name gets none that another had before: who kept it would be sent to another town.
-func slugs[T any](rows, old []T, of func(*T) named) {
-	before, kept := map[string]string{}, map[string]bool{}
+// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the
+// names. A name gets none that something else had before: who kept it would be led astray.
+func slugs[T any](f *Feed, kind string, rows, old []T, former []schedule.Former, of func(*T) named) {
+	before, kept := map[string]string{}, map[string]bool{} // by id; all of them
+	for _, x := range former {
+		if x.Kind == kind {
+			before[x.ID], kept[x.Slug] = x.Slug, true
+		}
+	}
 	for i := range old {
 		x := of(&old[i])
-		before[x.id] = *x.slug
-		kept[*x.slug] = true
+		before[x.id], kept[*x.slug] = *x.slug, true
+	}
+	if kind == formerCity {
+		for id, slug := range f.inherited {
+			if before[id] == "" {
+				before[id] = slug
+			}
+		}
 	}
 	taken, next := map[string]bool{}, map[string]int{}
 	var asking, others []named
 	for i := range rows {
 		x := of(&rows[i])
 		asked, had := slugOf(*x.slug), before[x.id]
+		delete(before, x.id)
 		mayKeep := asked == "" || had == asked || strings.TrimRight(had, digits) == asked+"-"
 		switch {
 		case had != "" && !taken[had] && mayKeep:
@@ -56,14 +100,17 @@ func slugs[T any](rows, old []T, of func(*T) named) {
 		}
 	}
 	for _, x := range append(asking, others...) {
-		avoids := *x.slug == "" && strings.HasPrefix(x.id, namedPrefix)
+		derived := *x.slug == ""
 		slug := cmp.Or(slugOf(*x.slug), slugOf(x.name), slugOf(x.english), slugOf(x.id), "x")
 		unique := slug
-		for n := max(2, next[slug]); taken[unique] || avoids && kept[unique]; n++ {
+		for n := max(2, next[slug]); taken[unique] || derived && kept[unique]; n++ {
 			unique = slug + "-" + strconv.Itoa(n)
 			next[slug] = n + 1
 		}
 		*x.slug = unique
 		taken[unique] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		f.out.Former = append(f.out.Former, schedule.Former{Kind: kind, ID: id, Slug: before[id]})
 	}
 }

@@ -243,6 +243,29 @@ func TestSkippedRulesMatchNothing(t *testing.T) {
 	}
 }
 
+// TestSkippedFaresWithholdTheirOwn: what is skipped of fare_attributes.txt withholds the price of its rides in its
+// currency, and nothing else.
+func TestSkippedFaresWithholdTheirOwn(t *testing.T) {
+	eur := func(cents int64) []schedule.Money { return []schedule.Money{{Currency: "EUR", Amount: cents}} }
+	for name, c := range map[string]struct {
+		attributes, rules string
+		want              []schedule.Money
+	}{
+		"a rule's, in its currency": {"f,10,EUR,0,0,\ng,5,UAH,0,0,,surplus\n", "g,r,,\n", eur(1000)},
+		"a rule's":                  {"f,10,EUR,0,0,\ng,5,EUR,0,0,,surplus\n", "g,r,,\n", nil},
+		"a company's":               {"f,10,EUR,0,0,\ng,5,EUR,0,0,ag,surplus\n", "", nil},
+		"for everything":            {"f,10,EUR,0,0,\ng,5,EUR,0,0,,surplus\n", "", eur(1000)},
+		"an amount":                 {"f,10,EUR,0,0,\ng,five,EUR,0,0,\n", "g,r,,\n", nil},
+		"the second of a key":       {"f,10,EUR,0,0,\nf,5,EUR,0,0,\n", "", eur(1000)},
+	} {
+		f := zoned(c.rules).with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers,agency_id\n"+c.attributes)
+		x := load(t, f.fs(), gtfs.Options{})
+		if got := x.price(t, "alfa", "bravo", "2026-06-01"); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func jpy(amount int64) []schedule.Money {
 	return []schedule.Money{{Currency: "JPY", Amount: amount * 100}}
 }
