@@ -163,7 +163,7 @@ func TestSlugsOfWhatIsAway(t *testing.T) {
 		x = again(t, x, with(strings.Fields(step.present)...))
 		x.unique(t)
 		now := x.named()
-		for _, id := range strings.Fields(step.present) {
+		for id := range strings.FieldsSeq(step.present) {
 			for _, kind := range []string{"company ", "route ", "city "} {
 				if slug := first[kind+id]; slug != "" && now[kind+id] != slug {
 					t.Errorf("with %s: %s%s has the slug %q, and had %q", step.present, kind, id, now[kind+id], slug)

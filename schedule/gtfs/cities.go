@@ -149,7 +149,7 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 		}
 		f.places[topID] = p
 	}
-	p.zone, p.country = cmp.Or(p.zone, s.zone), cmp.Or(p.country, s.country)
+	p.zone, p.country = least(p.zone, s.zone), least(p.country, s.country)
 	p.stops = append(p.stops, stop)
 }
 

@@ -1,6 +1,7 @@
 package gtfs
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -124,7 +125,7 @@ func (f *Feed) readFareRule(r *row, rule *schedule.Fare, seen map[schedule.Fare]
 		return false
 	}
 	if again = seen[*rule][i]; again {
-		r.fail("fare_id " + r.get("fare_id") + " is there already for the same rides")
+		r.fail(fmt.Sprintf("fare_id %q is there already for the same rides", r.get("fare_id")))
 		return true
 	}
 	if seen[*rule] == nil {

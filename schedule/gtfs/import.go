@@ -279,7 +279,7 @@ func (f *Feed) readTranslations() {
 		translated
 		language int
 	}
-	seen := map[key]bool{}
+	seen := map[key]bool{} // whether it is a variant
 	for r := range f.rows("translations.txt") {
 		if r.get("table_name") == "" {
 			f.decided(r.file, r.line, "translations without a table_name, as before 2020, which are not used")
@@ -298,12 +298,14 @@ func (f *Feed) readTranslations() {
 		if r.unused {
 			continue
 		}
-		if seen[key{at, language}] && strings.ToLower(r.get("language")) != code {
-			continue // as cs-CZ after cs: a variant of what is there
+		variant := strings.ToLower(r.get("language")) != code // as cs-CZ of cs
+		was, there := seen[key{at, language}]
+		if there && variant {
+			continue // what is there is as good, or better
 		}
-		r.check(!seen[key{at, language}], "translation", "is of what is translated into this language already")
+		r.check(!there || was, "translation", "is of what is translated into this language already")
 		if !r.unused {
-			seen[key{at, language}] = true
+			seen[key{at, language}] = variant
 			names := f.translations[at]
 			names[language] = r.get("translation")
 			f.translations[at] = names

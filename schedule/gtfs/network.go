@@ -69,7 +69,7 @@ func (f *Feed) readServices() {
 		r.check(!again, "date", "is there already for this service_id")
 		enter(r, dayRange{day, day, everyDay, kind == "2"})
 		seen[x] = seen[x] || !r.unused
-		if r.unused && !again && kind == "2" && firstDay <= day && day <= lastDay {
+		if r.unused && kind == "2" && firstDay <= day && day <= lastDay {
 			// It says that no bus runs on that day: that holds, whatever else is wrong with it.
 			services[x.service] = append(services[x.service], dayRange{day, day, everyDay, true})
 			f.decided(r.file, r.line, "days without service, as rows say that were skipped for something else")

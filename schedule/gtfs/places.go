@@ -100,10 +100,11 @@ type memory struct {
 	byID   map[string]*oldCity
 	byName map[string][]*oldCity
 	byStop map[string]*oldCity
+	at     map[string]point // by stop: where it was
 }
 
 func remember(before *schedule.Tables) *memory {
-	m := &memory{byID: map[string]*oldCity{}, byName: map[string][]*oldCity{}, byStop: map[string]*oldCity{}}
+	m := &memory{byID: map[string]*oldCity{}, byName: map[string][]*oldCity{}, byStop: map[string]*oldCity{}, at: map[string]point{}}
 	add := func(c *oldCity) {
 		m.cities = append(m.cities, c)
 		m.byID[c.id] = c
@@ -118,6 +119,7 @@ func remember(before *schedule.Tables) *memory {
 		if c := m.byID[before.Cities[s.City].ID]; c != nil {
 			c.points = append(c.points, point{s.Lat, s.Lon})
 			m.byStop[s.ID] = c
+			m.at[s.ID] = point{s.Lat, s.Lon}
 		}
 	}
 	for _, c := range before.Former {
@@ -146,21 +148,25 @@ const (
 
 // pastOf finds the city that a place was in: the one with a stop of it, or else the nearest that was here.
 func (f *Feed) pastOf(p *place, old *memory) past {
-	moved := ""
+	same, moved := "", ""
 	for _, s := range p.stops {
-		c := old.byStop[f.out.Stops[s].ID]
+		id := f.out.Stops[s].ID
+		c := old.byStop[id]
 		switch {
 		case c == nil || c.name != p.name:
-		case f.distance(c, p) <= maxCity:
-			return past{c.id, sameStop}
-		case moved == "" || c.id < moved:
-			moved = c.id
+		case f.oneZone(c.zone, p.zone) && old.at[id].near(p.at):
+			same = least(same, c.id)
+		default:
+			moved = least(moved, c.id)
 		}
 	}
-	best, least := "", maxCity
+	if same != "" {
+		return past{same, sameStop}
+	}
+	best, nearest := "", maxCity
 	for _, c := range old.byName[p.name] {
-		if km := f.distance(c, p); km < least || km == least && c.id < best {
-			best, least = c.id, km
+		if km := f.distance(c, p); km < nearest || km == nearest && c.id < best {
+			best, nearest = c.id, km
 		}
 	}
 	if best != "" {
@@ -174,14 +180,25 @@ func (f *Feed) pastOf(p *place, old *memory) past {
 
 // distance returns how many kilometres a place is from where a city was; infinite in another time zone.
 func (f *Feed) distance(c *oldCity, p *place) float64 {
-	least := math.Inf(1)
-	if c.zone != "" && p.zone != "" && !f.sameClock(c.zone, p.zone) {
-		return least
+	km := math.Inf(1)
+	if !f.oneZone(c.zone, p.zone) {
+		return km
 	}
 	for _, at := range c.points {
-		least = min(least, at.kilometres(p.at))
+		km = min(km, at.kilometres(p.at))
 	}
-	return least
+	return km
+}
+
+// oneZone reports whether two time zones may be one; "" is one that is not known.
+func (f *Feed) oneZone(a, b string) bool { return a == "" || b == "" || f.sameClock(a, b) }
+
+// least returns the lesser of two ids; "" is none.
+func least(a, b string) string {
+	if a == "" || b != "" && b < a {
+		return b
+	}
+	return a
 }
 
 // namedPrefix starts the id of each city that is named after its stops, and no id of an area.
@@ -278,7 +295,7 @@ func (f *Feed) fits(c *namedCity, p *place) bool {
 	if len(c.places) == 0 {
 		return true
 	}
-	if c.zone != "" && p.zone != "" && !f.sameClock(c.zone, p.zone) {
+	if !f.oneZone(c.zone, p.zone) {
 		return false
 	}
 	// A degree of latitude has 111 km. Most places are far from most cities of their name.
@@ -372,13 +389,24 @@ func (f *Feed) apart() (list []string) {
 	return list
 }
 
-// farthest returns how many kilometres are between the places of different cities, at most.
+// farthest returns how many kilometres are between places of different cities, at most: exactly where there are few,
+// else between the first of each.
 func farthest(cities map[string][]point) (km float64) {
-	for a, of := range cities {
-		for b, others := range cities {
-			if a >= b {
-				continue
-			}
+	const few = 100
+	var list [][]point
+	all := 0
+	for _, id := range slices.Sorted(maps.Keys(cities)) {
+		list = append(list, cities[id])
+		all += len(cities[id])
+	}
+	if all > few {
+		for i := range list {
+			list[i] = list[i][:1]
+		}
+		list = list[:min(len(list), few)]
+	}
+	for i, of := range list {
+		for _, others := range list[:i] {
 			for _, p := range of {
 				for _, q := range others {
 					km = max(km, p.kilometres(q))

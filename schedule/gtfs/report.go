@@ -228,18 +228,19 @@ func (f *Feed) unpriced() (n int) {
 	if len(f.out.FarePerKm) > 0 {
 		return 0
 	}
-	priced := make([]bool, len(f.out.Routes))
+	anyone, companies, routes := false, map[int32]bool{}, map[int32]bool{}
 	for _, fare := range f.out.Fares {
-		if fare.Route >= 0 {
-			priced[fare.Route] = true
-			continue
-		}
-		for i, route := range f.out.Routes {
-			priced[i] = priced[i] || fare.Company < 0 || fare.Company == route.Company
+		switch {
+		case fare.Route >= 0:
+			routes[fare.Route] = true
+		case fare.Company >= 0:
+			companies[fare.Company] = true
+		default:
+			anyone = true
 		}
 	}
-	for _, ok := range priced {
-		if !ok {
+	for i, route := range f.out.Routes {
+		if !anyone && !companies[route.Company] && !routes[int32(i)] {
 			n++
 		}
 	}
