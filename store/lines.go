@@ -93,7 +93,7 @@ func (x *Lines) checked(f *io.SectionReader, firsts []uint64, i int, seq uint64)
 // find reads a line of the file that starts with the line first, and says where it stands.
 func (x *Lines) find(f *io.SectionReader, first, seq uint64) (Line, Place, error) {
 	l, at, err := x.findByIndex(f, first, seq)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNoLine) {
 		delete(x.ends, first) // erasing personal data moves what comes after it
 		l, at, err = x.findByIndex(f, first, seq)
 	}
@@ -136,8 +136,8 @@ func (x *Lines) index(f *io.SectionReader, first uint64, n int) ([]int64, error)
 	if len(ends) > 0 {
 		end = ends[len(ends)-1]
 	}
-	if end > f.Size() {
-		return nil, errNoLine(first + uint64(n)) // the file is another than when it was indexed
+	if end > f.Size() { // the file is another than when it was indexed
+		ends, end = nil, 0
 	}
 	lines := scanLines(io.NewSectionReader(f, end, f.Size()-end))
 	for lines.Scan() && bytes.HasSuffix(lines.Bytes(), newline) { // the last may be in the writing
