@@ -103,7 +103,11 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 		}
 		fmt.Fprintln(out)
 	}
-	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+	for i, reason := range slices.Sorted(maps.Keys(reasons)) {
+		if i == maxReasons {
+			fmt.Fprintf(out, "and %s more\n", Counted(len(reasons)-i, "reason"))
+			break
+		}
 		fmt.Fprintf(out, "%d skipped of %s\n", reasons[reason], reason)
 	}
 	for _, d := range read.Decisions() {
@@ -169,6 +173,8 @@ func (s *Server) Adopt(by By, read *FeedRead, out io.Writer) error {
 	_, err = fmt.Fprintf(out, "timetable %s is in force\n", e.Hash)
 	return err
 }
+
+const maxReasons = 50 // that an import sums up
 
 const maxRunsNamed = 20 // that an import names of those that a timetable no longer has
 

@@ -3,7 +3,9 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"mime"
 	"mime/quotedprintable"
 	"net/http/httptest"
@@ -127,6 +129,44 @@ func TestTidyNames(t *testing.T) {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}
+}
+
+// TestOvertakenLetters: who pays and refunds while letters cannot be sent is told of the refund alone.
+func TestOvertakenLetters(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		defer func() { s.Close() }()
+		// A file where the directory of letters should be.
+		outbox := filepath.Join(dir, outboxDir)
+		if err := os.Remove(outbox); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(outbox, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b, _ := bookForLesia(t, s, key, bukovel)
+		for _, action := range []string{"book", "pay", "cancel"} {
+			if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.status != 200 {
+				t.Fatalf("%s: %+v", action, a)
+			}
+		}
+		time.Sleep(time.Second)
+		if list := outboxList(t, s); strings.Count(list, "waiting") != 3 {
+			t.Fatalf("want 3 messages waiting: %s", list)
+		}
+		if err := errors.Join(os.Remove(outbox), os.Mkdir(outbox, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * firstRetry)
+		if list := letters(t, dir); len(list) != 1 || list["Your ticket is refunded"] == "" {
+			t.Errorf("the letters are %q", list)
+		}
+		if list := outboxList(t, s); !strings.Contains(list, "0 messages") {
+			t.Error(list)
+		}
+		compareWithReplay(t, s, dir, false)
+	})
 }
 
 // TestTexts: a phone is told in a line of each language.

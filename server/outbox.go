@@ -141,7 +141,7 @@ func messageID(at store.Stamp, n int) string {
 
 // The events of the outbox.
 type (
-	// MessagesSent says that messages have left.
+	// MessagesSent says that messages have left, or were overtaken before they could.
 	MessagesSent struct {
 		IDs []string `json:"messages"`
 	}
@@ -312,7 +312,19 @@ func (s *Server) runOutbox() {
 	s.recordSent(sent)
 }
 
-// result is what came of trying a message: it was sent, or is to be tried again, or neither.
+// overtaken reports whether a ticket is no more what a message says of it: a passenger whose ticket was
+// refunded while the mail server was down is not told afterwards that it is paid.
+func overtaken(m *message, t *booking.Ticket) bool {
+	switch m.Action {
+	case booking.Book:
+		return t.Phase != booking.Booked
+	case booking.Pay:
+		return t.Phase != booking.Paid
+	}
+	return false
+}
+
+// result is what came of trying a message: it was sent or overtaken, or is to be tried again, or neither.
 type result struct {
 	lane  int
 	sent  *message
@@ -333,7 +345,12 @@ func (s *Server) deliver(id string) (x result) {
 		s.tries.forget(id)
 		return x
 	}
-	age, err := now.Sub(m.At), s.sendMessage(m, b, t)
+	age := now.Sub(m.At)
+	if age >= firstRetry && overtaken(m, t) {
+		s.tries.forget(id)
+		return result{sent: m}
+	}
+	err := s.sendMessage(m, b, t)
 	if err != nil && s.base.Err() != nil {
 		return x // it was broken off
 	}

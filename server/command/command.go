@@ -217,17 +217,49 @@ func (p *Process) run(v *verb, args []string) int {
 		return p.wrong("%s: %s %q says more", v.name, said, "waybill help "+v.name)
 	}
 	c.fsys = store.Dir(c.dir)
+	out := c.checkOutput()
 	end := c.watch()
 	code, err := v.do(c)
 	end()
+	closed := errors.Is(out.err, syscall.EPIPE)
 	switch {
-	case errors.Is(err, syscall.EPIPE): // nobody reads any more, which is no news to who stopped reading
-		return exitFailed
+	case closed && (v.name == "log" || v.name == "import"):
+		// Who stopped reading, as head does, knows it. That decides no import, and is how to end a log.
+		if err == nil || errors.Is(err, syscall.EPIPE) {
+			return exitDone
+		}
+	case out.err != nil:
+		code, err = exitFailed, fmt.Errorf("the output cannot be written: %w", out.err)
+	}
+	switch {
 	case err != nil:
 		fmt.Fprintf(p.Stderr, "waybill: %v\n", err)
 		return code
 	}
 	return exitDone
+}
+
+// heard is standard output, and remembers that something could not be written: what nobody got is not done.
+type heard struct {
+	io.Writer
+	err error // the first
+}
+
+func (o *heard) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// checkOutput has what the verb prints remembered.
+func (c *call) checkOutput() *heard {
+	p := *c.Process
+	out := &heard{Writer: p.Stdout}
+	p.Stdout = out
+	c.Process = &p
+	return out
 }
 
 // read reads flags, of the environment and then of the command line, and counts the operands.

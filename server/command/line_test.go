@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -193,6 +194,57 @@ func TestAFileIsNoDirectory(t *testing.T) {
 		want(t, 1, "^waybill: there is no data directory at "+file, append(strings.Fields(line), "-data", file)...)
 	}
 	want(t, 78, "not a directory", "serve", "-addr", "127.0.0.1:0", "-data", file)
+}
+
+// fullDisk is an output that takes nothing.
+type fullDisk struct{ err error }
+
+func (f fullDisk) Write([]byte) (int, error) { return 0, f.err }
+
+// TestOutputThatCannotBeWritten: what nobody got is not done, whoever does it; a log that nobody reads has ended.
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	into := func(err error, args ...string) (int, string) {
+		var stderr bytes.Buffer
+		code := Main(&Process{
+			Args: args, Stdin: strings.NewReader(""), Stdout: fullDisk{err}, Stderr: &stderr,
+			Env: func(string) (string, bool) { return "", false },
+		})
+		return code, stderr.String()
+	}
+	for _, live := range []bool{false, true} {
+		if live {
+			defer serve(t, "-data", dir).stop()
+		}
+		for _, line := range []string{"verify", "verify -json", "checkpoint", "log", "partner add x", "partner list", "company list -json", "version"} {
+			words := strings.Fields(line)
+			at := len(words)
+			if words[len(words)-1] == "x" {
+				at--
+			}
+			args := append([]string{}, words[:at]...)
+			if line != "version" {
+				args = append(args, "-data", dir)
+			}
+			code, stderr := into(syscall.ENOSPC, append(args, words[at:]...)...)
+			if code != 1 || !strings.Contains(stderr, "the output cannot be written: no space left on device") {
+				t.Errorf("live %t: %s: exit %d, %s", live, line, code, stderr)
+			}
+		}
+		if code, stderr := into(syscall.EPIPE, "log", "-data", dir); code != 0 || stderr != "" {
+			t.Errorf("live %t: log into a closed pipe: exit %d, %s", live, code, stderr)
+		}
+	}
+}
+
+// TestAPipeIsNoFeed: what cannot be a feed is refused at once.
+func TestAPipeIsNoFeed(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(t, 1, "fifo is neither a directory nor a zip archive", "import", "-dry-run", "-data", filepath.Join(t.TempDir(), "data"), fifo)
 }
 
 // TestLogOfUnknown: a booking that no line tells of is an error.

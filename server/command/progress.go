@@ -82,6 +82,10 @@ func (x *progress) show() {
 func (x *progress) clear() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.clearLocked()
+}
+
+func (x *progress) clearLocked() {
 	if x.shown {
 		io.WriteString(x.to, clearLine)
 	}
@@ -95,7 +99,9 @@ type besides struct {
 }
 
 func (b besides) Write(text []byte) (int, error) {
-	b.clear()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clearLocked()
 	return b.Writer.Write(text)
 }
 

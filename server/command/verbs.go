@@ -167,22 +167,9 @@ func admin(op string, operands ...string) func(*call) (int, error) {
 		if err := c.complete(op, form); err != nil {
 			return exitFailed, err
 		}
-		if op == "import" { // whoever reads the report does not decide whether the timetable changes
-			p := *c.Process
-			p.Stdout = unheard{c.Stdout}
-			c.Process = &p
-		}
 		err := c.admin(op, form)
 		return exitCode(err), err
 	}
-}
-
-// unheard is an output that may be closed without harm.
-type unheard struct{ io.Writer }
-
-func (u unheard) Write(b []byte) (int, error) {
-	u.Writer.Write(b)
-	return len(b), nil
 }
 
 // complete gives a form what operands and flags do not: the feed's whole path, for a server that runs
@@ -219,6 +206,14 @@ func (c *call) admin(op string, form url.Values) error {
 	return err
 }
 
+// unheard is an output whose reader does not decide what becomes of an act: it goes on when nobody reads any more.
+type unheard struct{ io.Writer }
+
+func (u unheard) Write(b []byte) (int, error) {
+	u.Writer.Write(b)
+	return len(b), nil
+}
+
 func (p *Process) adminCall(path, op string, form url.Values) error {
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
@@ -229,7 +224,7 @@ func (p *Process) adminCall(path, op string, form url.Values) error {
 		return err
 	}
 	defer resp.Body.Close()
-	if _, err := io.Copy(p.Stdout, resp.Body); err != nil {
+	if _, err := io.Copy(unheard{p.Stdout}, resp.Body); err != nil {
 		return fmt.Errorf("the server ended before it was done: %w", err)
 	}
 	if resp.StatusCode != http.StatusOK {
@@ -245,13 +240,15 @@ func (p *Process) adminCall(path, op string, form url.Values) error {
 // seconds. An import reads its feed first: one that is refused leaves no trace.
 func (c *call) adminHere(op string, form url.Values) error {
 	by := server.Self()
-	do := func(s *server.Server) error { return s.Admin(op, &server.Act{By: by, Form: form, Out: c.Stdout}) }
+	do := func(s *server.Server) error {
+		return s.Admin(op, &server.Act{By: by, Form: form, Out: unheard{c.Stdout}})
+	}
 	if op == "import" {
-		feed, err := server.ReadFeed(form, c.Stdout)
+		feed, err := server.ReadFeed(form, unheard{c.Stdout})
 		if err != nil || feed == nil {
 			return err
 		}
-		do = func(s *server.Server) error { return s.Adopt(by, feed, c.Stdout) }
+		do = func(s *server.Server) error { return s.Adopt(by, feed, unheard{c.Stdout}) }
 	}
 	cfg := server.Config{Dir: c.dir, Log: c.logger(c.Stderr, slog.LevelWarn), Verb: true}
 	s, err := server.Open(cfg)
