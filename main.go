@@ -26,7 +26,13 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, cancel) // a second signal ends the process at once
 	code := command.Main(&command.Process{
-		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Demo: demo, Stop: ctx.Done(),
+		Args:   os.Args[1:],
+		Stdin:  os.Stdin,
+		Stdout: os.Stdout,
+		Stderr: os.Stderr,
+		Env:    os.LookupEnv,
+		Demo:   demo,
+		Stop:   ctx.Done(),
 	})
 	cancel()
 	os.Exit(code)

@@ -1,32 +1,34 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"unicode/utf8"
 )
 
 // arrows are those of the README's picture: what each package may import of ours.
 var arrows = map[string][]string{
-	".":               {"server/command"},
-	"server/command":  {"server", "server/idp", "server/outbound", "store", "auth", "booking", "schedule/gtfs"},
-	"server":          {"server/wire", "server/idp", "server/outbound", "store", "auth", "booking", "schedule", "schedule/gtfs", "report"},
+	".":              {"server/command"},
+	"server/command": {"server", "server/idp", "server/outbound", "store", "auth", "booking", "schedule/gtfs"},
+	"server": {
+		"server/docs", "server/wire", "server/idp", "server/outbound",
+		"store", "auth", "booking", "schedule", "schedule/gtfs", "report",
+	},
 	"server/idp":      {"auth"},
 	"server/outbound": {},
+	"server/docs":     {},
 	"server/wire":     {},
 	"store":           {},
 	"auth":            {},
@@ -37,23 +39,89 @@ var arrows = map[string][]string{
 }
 
 // topLevel is all that may stand beside the dotfiles.
-var topLevel = []string{"main.go", "main_test.go", "server", "store", "booking", "schedule", "auth", "report", "testdata", "go.mod", "go.sum", "README.md"}
+var topLevel = []string{
+	"main.go", "main_test.go", "README.md", "go.mod", "go.sum", "testdata",
+	"server", "store", "booking", "schedule", "auth", "report",
+}
 
+// The shape of the code, as server/docs/code.md describes it. The limits are held for each package; what a
+// package may still exceed, and by how much, stands in debts.
 const (
-	maxFunction = 70  // lines
-	maxFile     = 500 // lines
+	maxFunction = 70   // lines
+	maxFile     = 500  // lines
+	maxPackage  = 1500 // lines, without tests
+	maxStore    = 2200 // lines of package store, which is one idea
+	maxWidth    = 110  // columns, a tab counting four
+	maxTokens   = 7.5  // tokens per line of code, without tests
+	mostBare    = 88.0 // percent of the lines with code or a comment that have no comment, without tests
 )
 
+// figures are what is measured of a package.
+type figures struct {
+	lines    int // of all its files
+	code     int // lines that have code
+	tokens   int // of code, as go/scanner counts them
+	comments int // lines that have a comment
+	wide     int // lines that are too wide
+	longest  int // lines of its longest function
+}
+
+func (f *figures) tokensPerLine() float64 {
+	return float64(f.tokens) / float64(max(f.code, 1))
+}
+
+func (f *figures) commentShare() float64 {
+	return 100 * float64(f.comments) / float64(max(f.code+f.comments, 1))
+}
+
+// debt is by how much a package may still exceed the limits. The zero value of a member is no exception.
+type debt struct {
+	lines  int     // of the package
+	tokens float64 // per line
+	bare   float64 // percent of the lines that have no comment
+	wide   int     // lines
+}
+
+// debts shrink until there are none: TestShape fails where one is no longer needed.
+var debts = map[string]debt{
+	"auth":                    {wide: 27, tokens: 8.09},
+	"auth (tests)":            {wide: 74},
+	"booking":                 {lines: 2133, wide: 60, tokens: 8.50},
+	"booking (tests)":         {wide: 15},
+	"report":                  {wide: 9, tokens: 8.78},
+	"report (tests)":          {wide: 47},
+	"schedule":                {wide: 15, tokens: 9.16},
+	"schedule (tests)":        {wide: 83},
+	"schedule/gtfs":           {lines: 2169, wide: 30, tokens: 8.43, bare: 89.71},
+	"schedule/gtfs (tests)":   {wide: 114},
+	"server":                  {lines: 9687, wide: 224, tokens: 8.62, bare: 88.90},
+	"server (tests)":          {wide: 278},
+	"server/command":          {lines: 1963, wide: 32, tokens: 7.82, bare: 92.26},
+	"server/command (tests)":  {wide: 82},
+	"server/docs (tests)":     {wide: 19},
+	"server/idp":              {wide: 1},
+	"server/idp (tests)":      {wide: 11},
+	"server/outbound":         {wide: 12, tokens: 8.27},
+	"server/outbound (tests)": {wide: 52},
+	"server/wire":             {wide: 15, tokens: 7.51},
+	"server/wire (tests)":     {wide: 3},
+	"store":                   {lines: 3063, wide: 106, tokens: 8.06},
+	"store (tests)":           {wide: 180},
+}
+
+// TestShape holds the picture's arrows and the limits above, and prints what it has measured.
 func TestShape(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if name := e.Name(); name[0] != '.' && !slices.Contains(topLevel, name) && !ignored(name) {
+		name := e.Name()
+		if name[0] != '.' && !slices.Contains(topLevel, name) && !ignored(name) {
 			t.Errorf("%s does not belong at the top level", name)
 		}
 	}
+	packages := map[string]*figures{}
 	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && len(path) > 1 && path[0] == '.' {
 			return fs.SkipDir // it is no part of the module, to the go command too
@@ -65,28 +133,140 @@ func TestShape(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		lines := bytes.Count(text, []byte("\n"))
-		if lines > maxFile {
-			t.Errorf("%s has %d lines, at most %d", path, lines, maxFile)
+		name := filepath.ToSlash(filepath.Dir(path))
+		if strings.HasSuffix(path, "_test.go") {
+			name += " (tests)"
 		}
-		checkFile(t, path, text, strings.HasSuffix(path, "_test.go"))
+		if packages[name] == nil {
+			packages[name] = new(figures)
+		}
+		measure(t, packages[name], path, text)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkFigures(t, packages)
 }
 
-// ignored tells what a build or the demo leaves behind.
-func ignored(name string) bool { return name == "waybill" || name == "waybill-data" }
-
-func checkFile(t *testing.T, path string, text []byte, test bool) {
+// measure adds a file to the figures of its package, and checks what holds for each file.
+func measure(t *testing.T, f *figures, path string, text []byte) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, path, text, parser.ParseComments)
 	if err != nil {
 		t.Error(err)
 		return
 	}
+	checkImports(t, path, file)
+	lines := bytes.Count(text, []byte("\n"))
+	if lines > maxFile {
+		t.Errorf("%s has %d lines, at most %d", path, lines, maxFile)
+	}
+	f.lines += lines
+	for _, d := range file.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			n := fset.Position(fn.End()).Line - fset.Position(fn.Pos()).Line + 1
+			f.longest = max(f.longest, n)
+			if n > maxFunction {
+				t.Errorf("%s: %s has %d lines, at most %d", path, fn.Name.Name, n, maxFunction)
+			}
+		}
+	}
+	texts := countTokens(f, text)
+	for i, line := range strings.Split(string(text), "\n") {
+		columns := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
+		if columns > maxWidth && !texts[i+1] && !isRow.MatchString(line) {
+			f.wide++
+			if testing.Verbose() {
+				t.Logf("%s:%d has %d columns", path, i+1, columns)
+			}
+		}
+	}
+}
+
+// isRow matches a row of a table: one composite literal, or one key and its value.
+var isRow = regexp.MustCompile("^\t+(\\{.*\\}|[\"`].*),$")
+
+// longText is how many bytes a string literal has that may make a line wide.
+const longText = 50
+
+// countTokens counts a file's tokens and its lines of code and comment. It returns the lines that hold a long
+// text.
+func countTokens(f *figures, text []byte) (texts map[int]bool) {
+	var s scanner.Scanner
+	file := token.NewFileSet().AddFile("", -1, len(text))
+	s.Init(file, text, nil, scanner.ScanComments)
+	code := map[int]bool{}
+	comments := map[int]bool{}
+	texts = map[int]bool{}
+	for {
+		pos, tok, literal := s.Scan()
+		if tok == token.EOF {
+			break
+		}
+		if tok == token.SEMICOLON && literal == "\n" {
+			continue // none was written
+		}
+		first := file.Line(pos)
+		last := first + strings.Count(literal, "\n")
+		if tok == token.COMMENT {
+			for line := first; line <= last; line++ {
+				comments[line] = true
+			}
+			continue
+		}
+		f.tokens++
+		code[first] = true
+		for line := first; tok == token.STRING && len(literal) >= longText && line <= last; line++ {
+			texts[line] = true
+		}
+	}
+	f.code += len(code)
+	f.comments += len(comments)
+	return texts
+}
+
+// checkFigures holds each package to the limits, and prints the table.
+func checkFigures(t *testing.T, packages map[string]*figures) {
+	var table strings.Builder
+	tokens := 0
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
+		f := packages[name]
+		fmt.Fprintf(&table, "%-28s %6d %7d %6.2f %5.1f %5d %5d\n",
+			name, f.lines, f.tokens, f.tokensPerLine(), f.commentShare(), f.longest, f.wide)
+		owed := debts[name]
+		exceeds(t, name, "too wide lines", float64(f.wide), 0, float64(owed.wide))
+		if strings.HasSuffix(name, "(tests)") {
+			continue
+		}
+		tokens += f.tokens
+		most := maxPackage
+		if name == "store" {
+			most = maxStore
+		}
+		exceeds(t, name, "lines", float64(f.lines), float64(most), float64(owed.lines))
+		exceeds(t, name, "tokens per line", f.tokensPerLine(), maxTokens, owed.tokens)
+		exceeds(t, name, "percent of lines without a comment", 100-f.commentShare(), mostBare, owed.bare)
+	}
+	t.Logf("%d tokens without tests\n%-28s %6s %7s %6s %5s %5s %5s\n%s", tokens,
+		"package", "lines", "tokens", "/line", "% com", "func", "wide", table.String())
+}
+
+// exceeds reports a figure beyond its limit, unless it is owed, and a debt that is larger than it need be.
+func exceeds(t *testing.T, name, what string, is, limit, owed float64) {
+	t.Helper()
+	const slack = 0.005 // debts have two digits
+	switch {
+	case is <= limit+slack && owed > limit:
+		t.Errorf("%s no longer owes anything for its %s, %.2f: delete the debt", name, what, is)
+	case is > max(limit, owed)+slack:
+		t.Errorf("%s has %.2f %s, at most %.2f", name, is, what, max(limit, owed))
+	}
+}
+
+// checkImports holds the arrows of the picture.
+func checkImports(t *testing.T, path string, file *ast.File) {
+	test := strings.HasSuffix(path, "_test.go")
 	allowed, known := arrows[filepath.ToSlash(filepath.Dir(path))]
 	if !known {
 		t.Errorf("%s is in a package that the picture does not show", path)
@@ -94,280 +274,15 @@ func checkFile(t *testing.T, path string, text []byte, test bool) {
 	for _, imp := range file.Imports {
 		name := strings.Trim(imp.Path.Value, `"`)
 		ours, own := strings.CutPrefix(name, "waybill/")
+		isTest := test && strings.HasPrefix(name, "github.com/google/go-cmp/")
 		switch {
 		case own && !test && !slices.Contains(allowed, ours):
 			t.Errorf("%s imports %s, against the picture", path, name)
-		case !own && strings.Contains(name, ".") && !(test && strings.HasPrefix(name, "github.com/google/go-cmp/")):
+		case !own && strings.Contains(name, ".") && !isTest:
 			t.Errorf("%s imports %s, which is not the standard library's", path, name)
 		}
 	}
-	for _, d := range file.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok {
-			if n := fset.Position(f.End()).Line - fset.Position(f.Pos()).Line + 1; n > maxFunction {
-				t.Errorf("%s: %s has %d lines, at most %d", path, f.Name.Name, n, maxFunction)
-			}
-		}
-	}
 }
 
-// build makes the binary in a directory of its own.
-func build(t *testing.T) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "waybill")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return bin
-}
-
-// pages are the README and what it leads to, in the order in which a newcomer reads them.
-var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/signing-in.md", "server/docs/reports.md",
-	"server/docs/migrating.md", "server/docs/operating.md", "server/docs/auditing.md", "server/docs/journal.md",
-	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md"}
-
-// TestPages: the README is one page, names all others, and no line is wider than 110 columns but those of tables
-// and, on other pages, of code.
-func TestPages(t *testing.T) {
-	const maxWords, maxWidth = 1500, 110
-	readme := content(t, "README.md")
-	if n := len(strings.Fields(readme)); n > maxWords {
-		t.Errorf("the README has %d words, at most %d", n, maxWords)
-	}
-	files, err := filepath.Glob("server/docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		if !slices.Contains(pages, file) || !strings.Contains(readme, "("+file+")") {
-			t.Errorf("%s is no page that is tested, or the README does not lead to it", file)
-		}
-	}
-	for _, page := range pages {
-		code := false
-		for i, line := range strings.Split(content(t, page), "\n") {
-			code = code != strings.HasPrefix(line, "```")
-			exempt := strings.HasPrefix(line, "|") || code && page != "README.md"
-			if utf8.RuneCountInString(line) > maxWidth && !exempt {
-				t.Errorf("%s:%d has more than %d columns", page, i+1, maxWidth)
-			}
-		}
-	}
-}
-
-// TestReadme runs the commands that the README and its pages say to paste, in one shell, in a copy of what they need,
-// and sees that they show what the README says. Where there is no curl, it says so and runs none.
-func TestReadme(t *testing.T) {
-	var all strings.Builder
-	for _, page := range pages {
-		all.WriteString(content(t, page))
-	}
-	text := all.String()
-	var script strings.Builder
-	var blocks []string
-	for _, block := range regexp.MustCompile("(?s)```sh demo\n(.*?)```").FindAllStringSubmatch(text, -1) {
-		script.WriteString(block[1])
-		blocks = append(blocks, strings.Replace(block[1], "go build -o waybill .", "true", 1))
-	}
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Log("no curl: the README's commands are not run")
-		return
-	}
-	bin, dir := build(t), t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")); err != nil {
-		t.Fatal(err)
-	}
-	pasted := strings.ReplaceAll(script.String(), "go build -o waybill .", "ln -sf "+bin+" waybill")
-	// All of it is pasted, then each block again, then all of it again. Where a command fails, the server must not go on
-	// with our output.
-	var again strings.Builder
-	again.WriteString(". \"$WAYBILL_DATA.sh\"\n") // what the server has printed
-	for _, block := range blocks[1:] {
-		again.WriteString(block)
-	}
-	ends := "trap 'kill $SERVER 2>&- || true' EXIT\nSERVER=\n"
-	sh := exec.Command("sh", "-ec", ends+pasted+again.String()+"echo once more\n"+pasted+"\nkill $SERVER\nwait $SERVER\necho DATA=$WAYBILL_DATA\n")
-	sh.Dir = dir
-	sh.Env = append(os.Environ(), "TMPDIR="+dir)
-	out, err := sh.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	checkShown(t, text, string(out))
-	if t.Failed() {
-		t.Logf("%.4000s", out)
-	}
-	data := regexp.MustCompile(`(?m)^DATA=(.*)$`).FindStringSubmatch(string(out))
-	if data == nil {
-		t.Fatalf("%.4000s", out)
-	}
-	checkAudit(t, text, data[1])
-	checkErased(t, text, bin, data[1])
-	for _, file := range regexp.MustCompile("`([a-z/]+\\.go)`").FindAllStringSubmatch(text, -1) {
-		if _, err := os.Stat(file[1]); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, block := range regexp.MustCompile("(?s)```sh serve\n(.*?)```").FindAllStringSubmatch(text, -1) {
-		for command := range strings.SplitSeq(strings.TrimSpace(block[1]), "\n") {
-			p := startServer(t, bin, t.TempDir(), strings.Fields(command)[2:]...)
-			p.stop(t, syscall.SIGTERM)
-		}
-	}
-}
-
-// checkShown sees that what was pasted shows what the pages say, and more of what it should.
-func checkShown(t *testing.T, text, out string) {
-	for _, want := range []string{
-		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`, `"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled", "(derived)  ticket",
-		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN", "name and password are as they were",
-		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ", "rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line", "the books at ", "extends 1 checkpoint", "/backup is sound", "line 4 says what was cut", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the output has no %s", want)
-		}
-	}
-	for _, shown := range regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(text, -1) {
-		for line := range strings.Lines(shown[1]) {
-			pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(line)), "…", ".*")
-			if !regexp.MustCompile(pattern).MatchString(out) {
-				t.Errorf("nothing that was pasted shows %q", line)
-			}
-		}
-	}
-}
-
-// checkAudit runs what the README tells an auditor to run, on the journal its commands left, and sees that each finds
-// what was changed. What needs a tool that is not there is not run, and that is said.
-func checkAudit(t *testing.T, readme, data string) {
-	journal, note := filepath.Join(data, "journal/000000000001.jsonl"), data+".note"
-	text, noted := content(t, journal), content(t, note)
-	lines := strings.SplitAfter(text, "\n")
-	last, all := len(lines)-2, func(lines ...[]string) string { return strings.Join(slices.Concat(lines...), "") }
-	chains := []string{ // journals that are none
-		strings.Replace(text, `"amount":`, `"amount":1`, 1), strings.Replace(text, "Lesia", "Lesya", 1), text + lines[last],
-		strings.Replace(text, `"seq":4,`, `"seq":5,`, 1), strings.Replace(text, "{", "\x00{", 1), text[:len(text)-3],
-		all(lines[1:]), all(lines[:4], lines[5:]), all(lines[:5], lines[4:]), all(lines[:4], lines[5:6], lines[4:5], lines[6:]),
-		regexp.MustCompile(`,"personal":{.*}}`).ReplaceAllString(text, "}"), regexp.MustCompile(`,"personal":{.*}}`).ReplaceAllString(text, ""),
-	}
-	seq := strings.Split(noted, "\n")[1]
-	erased := regexp.MustCompile(`("personal":{).*}}`).ReplaceAllString(text, `$1"erased":"2026-11-20T09:00:00.000Z"}}`)
-	for _, c := range []struct {
-		block, tool, want string
-		changed           map[string][]string // files, and what must not pass in them
-	}{
-		{"python", "python3", "^\\d+ " + lines[last][9:73] + "\n$", map[string][]string{journal: append(chains, erased)}},
-		{"sh chain", "sha256sum", "^\\d+ " + lines[last][9:73] + "\n$", map[string][]string{journal: append(chains, erased)}},
-		{"sh signature", "openssl", "Verified Successfully\n{\"hash\":.*\n$", map[string][]string{
-			note:    {strings.Replace(noted, "\n"+seq+"\n", "\n"+seq+"0\n", 1), strings.Replace(noted, "T", "S", 1), strings.Replace(noted, "\n— ", "\n— x", 1)[:100]},
-			journal: {strings.ReplaceAll(text, `","seq":`+seq+",", `","seq":0,`)},
-		}},
-	} {
-		script := regexp.MustCompile("(?s)```" + c.block + "\n(.*?)```").FindStringSubmatch(readme)
-		if script == nil {
-			t.Fatalf("the README has no script for auditors in ```%s", c.block)
-		}
-		if _, err := exec.LookPath(c.tool); err != nil {
-			t.Logf("no %s: the README's lines in ```%s are not run", c.tool, c.block)
-			continue
-		}
-		run := func() (string, error) {
-			cmd := exec.Command("sh", "-ec", script[1])
-			if c.tool == "python3" {
-				cmd = exec.Command(c.tool, "-c", script[1])
-			}
-			cmd.Env = append(os.Environ(), "WAYBILL_DATA="+data)
-			out, err := cmd.CombinedOutput()
-			return string(out), err
-		}
-		if out, err := run(); err != nil || !regexp.MustCompile(c.want).MatchString(out) || erased == text {
-			t.Errorf("the lines in ```%s: %v\n%.2000s", c.block, err, out)
-		}
-		for name, texts := range c.changed {
-			was := content(t, name)
-			for i, changed := range texts {
-				write(t, name, changed)
-				if out, err := run(); err == nil || changed == was {
-					t.Errorf("the lines in ```%s do not find change %d of %s: %.200s", c.block, i, filepath.Base(name), out)
-				}
-			}
-			write(t, name, was)
-		}
-	}
-}
-
-// checkErased runs what the README tells an auditor on a journal from which the program has erased a line's personal
-// part: a line says so.
-func checkErased(t *testing.T, readme, bin, data string) {
-	journal := filepath.Join(data, "journal/000000000001.jsonl")
-	id := regexp.MustCompile(`"booking.created","data":{"booking":"([^"]+)"`).FindStringSubmatch(content(t, journal))
-	if out, err := exec.Command(bin, "forget", "-data", data, "-booking", id[1], "-reason", "a test").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, c := range [][3]string{{"python3", "-c", "python"}, {"sh", "-ec", "sh chain"}} {
-		tool, err := exec.LookPath(c[0])
-		if err != nil {
-			continue // checkAudit has said so
-		}
-		cmd := exec.Command(tool, c[1], regexp.MustCompile("(?s)```" + c[2] + "\n(.*?)```").FindStringSubmatch(readme)[1])
-		cmd.Env = append(os.Environ(), "WAYBILL_DATA="+data)
-		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(content(t, journal), `"erased"`) {
-			t.Errorf("the lines in ```%s: %v\n%s", c[2], err, out)
-		}
-	}
-}
-
-func content(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// serverProcess is the binary, serving.
-type serverProcess struct {
-	cmd  *exec.Cmd
-	addr string
-}
-
-func startServer(t *testing.T, bin, dir string, flags ...string) *serverProcess {
-	t.Helper()
-	p := &serverProcess{cmd: exec.Command(bin, append([]string{"serve", "-addr", "127.0.0.1:0", "-data", filepath.Join(dir, "data")}, flags...)...)}
-	stdout, noOut := p.cmd.StdoutPipe()
-	stderr, noErr := p.cmd.StderrPipe()
-	if err := errors.Join(noOut, noErr, p.cmd.Start()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.cmd.Process.Kill() })
-	log := bufio.NewScanner(stderr)
-	for log.Scan() {
-		if m := regexp.MustCompile(`"msg":"serving","addr":"([^"]+)"`).FindStringSubmatch(log.Text()); m != nil {
-			p.addr = m[1]
-			break
-		}
-	}
-	if p.addr == "" {
-		t.Fatal("the server does not say where it serves")
-	}
-	go io.Copy(io.Discard, stderr)
-	go io.Copy(io.Discard, stdout)
-	return p
-}
-
-func (p *serverProcess) stop(t *testing.T, sig os.Signal) {
-	t.Helper()
-	if err := p.cmd.Process.Signal(sig); err != nil {
-		t.Error(err)
-	}
-	if err := p.cmd.Wait(); err != nil && sig != syscall.SIGKILL {
-		t.Errorf("%v: %v", sig, err)
-	}
-}
+// ignored reports whether a name is what a build or the demo leaves behind.
+func ignored(name string) bool { return name == "waybill" || name == "waybill-data" }

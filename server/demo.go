@@ -3,6 +3,8 @@ package server
 import (
 	"encoding/json"
 	"strings"
+
+	"waybill/server/docs"
 )
 
 // What the pages say of the demo network: how to see each error there, and which pairs of cities show
@@ -16,7 +18,7 @@ type demonstration struct {
 
 // demonstrations are those of all codes. A test plays them.
 var demonstrations = func() (byCode map[string]demonstration) {
-	text, _ := docs.ReadFile("docs/demo.json")
+	text, _ := docs.Files.ReadFile("demo.json")
 	if err := json.Unmarshal(text, &byCode); err != nil {
 		panic(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"waybill/server/docs"
 	"waybill/server/wire"
 )
 
@@ -202,11 +203,11 @@ func (doc *reference) addOperations(section string) {
 func code(kind *node) string { return kind.At("properties", "errorCode", "const").Text() }
 
 var (
-	openAPI, _ = docs.ReadFile("docs/openapi.json")
+	openAPI, _ = docs.Files.ReadFile("openapi.json")
 
 	// silences are the rows of docs/decisions.md, "Where the interface is silent".
 	silences = func() (rows [][3]string) {
-		text, _ := docs.ReadFile("docs/silent.json")
+		text, _ := docs.Files.ReadFile("silent.json")
 		if err := json.Unmarshal(text, &rows); err != nil {
 			panic(err)
 		}
@@ -226,7 +227,7 @@ var (
 		},
 		// In single quotes a shell leaves variables alone: they stand between two such strings.
 		"quoted": func(s string) string { return "'" + variables.ReplaceAllString(s, `'$$$1'`) + "'" },
-	}).ParseFS(docs, "docs/reference.html", "docs/migration.html"))
+	}).ParseFS(docs.Files, "reference.html", "migration.html"))
 )
 
 // getOpenAPI answers GET /openapi.json.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"crypto/sha256"
-	"embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/server/docs"
 	"waybill/server/wire"
 )
 
@@ -217,11 +217,8 @@ func readPatch(in *wire.Reader, sel *booking.Selection) (booking.Action, error) 
 
 // The migration guide, /docs/migration: self-contained, without scripts or outside addresses.
 
-//go:embed docs
-var docs embed.FS
-
 var (
-	style, _ = docs.ReadFile("docs/style.css")
+	style, _ = docs.Files.ReadFile("style.css")
 	styleSum = sha256.Sum256(style)
 
 	// guidePolicy lets the page show nothing but itself, the one style sheet and the one icon that it
@@ -250,7 +247,7 @@ type example struct {
 }
 
 var migrations = sync.OnceValue(func() (list []migration) {
-	text, _ := docs.ReadFile("docs/migration.json")
+	text, _ := docs.Files.ReadFile("migration.json")
 	if err := json.Unmarshal(text, &list); err != nil {
 		panic(err)
 	}

@@ -1,0 +1,283 @@
+package docs
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"unicode/utf8"
+)
+
+// root is the repository, seen from here.
+const root = "../.."
+
+// build makes the binary in a directory of its own.
+func build(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "waybill")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// pages are the README and what it leads to, in the order in which a newcomer reads them.
+var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/signing-in.md", "server/docs/reports.md",
+	"server/docs/migrating.md", "server/docs/operating.md", "server/docs/auditing.md", "server/docs/journal.md",
+	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md"}
+
+// TestPages: the README is one page, names all others, and no line is wider than 110 columns but those of tables
+// and, on other pages, of code.
+func TestPages(t *testing.T) {
+	t.Chdir(root)
+	const maxWords, maxWidth = 1500, 110
+	readme := content(t, "README.md")
+	if n := len(strings.Fields(readme)); n > maxWords {
+		t.Errorf("the README has %d words, at most %d", n, maxWords)
+	}
+	files, err := filepath.Glob("server/docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !slices.Contains(pages, file) || !strings.Contains(readme, "("+file+")") {
+			t.Errorf("%s is no page that is tested, or the README does not lead to it", file)
+		}
+	}
+	for _, page := range pages {
+		code := false
+		for i, line := range strings.Split(content(t, page), "\n") {
+			code = code != strings.HasPrefix(line, "```")
+			exempt := strings.HasPrefix(line, "|") || code && page != "README.md"
+			if utf8.RuneCountInString(line) > maxWidth && !exempt {
+				t.Errorf("%s:%d has more than %d columns", page, i+1, maxWidth)
+			}
+		}
+	}
+}
+
+// TestReadme runs the commands that the README and its pages say to paste, in one shell, in a copy of what they need,
+// and sees that they show what the README says. Where there is no curl, it says so and runs none.
+func TestReadme(t *testing.T) {
+	t.Chdir(root)
+	var all strings.Builder
+	for _, page := range pages {
+		all.WriteString(content(t, page))
+	}
+	text := all.String()
+	var script strings.Builder
+	var blocks []string
+	for _, block := range regexp.MustCompile("(?s)```sh demo\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		script.WriteString(block[1])
+		blocks = append(blocks, strings.Replace(block[1], "go build -o waybill .", "true", 1))
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Log("no curl: the README's commands are not run")
+		return
+	}
+	bin, dir := build(t), t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")); err != nil {
+		t.Fatal(err)
+	}
+	pasted := strings.ReplaceAll(script.String(), "go build -o waybill .", "ln -sf "+bin+" waybill")
+	// All of it is pasted, then each block again, then all of it again. Where a command fails, the server must not go on
+	// with our output.
+	var again strings.Builder
+	again.WriteString(". \"$WAYBILL_DATA.sh\"\n") // what the server has printed
+	for _, block := range blocks[1:] {
+		again.WriteString(block)
+	}
+	ends := "trap 'kill $SERVER 2>&- || true' EXIT\nSERVER=\n"
+	sh := exec.Command("sh", "-ec", ends+pasted+again.String()+"echo once more\n"+pasted+"\nkill $SERVER\nwait $SERVER\necho DATA=$WAYBILL_DATA\n")
+	sh.Dir = dir
+	sh.Env = append(os.Environ(), "TMPDIR="+dir)
+	out, err := sh.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	checkShown(t, text, string(out))
+	if t.Failed() {
+		t.Logf("%.4000s", out)
+	}
+	data := regexp.MustCompile(`(?m)^DATA=(.*)$`).FindStringSubmatch(string(out))
+	if data == nil {
+		t.Fatalf("%.4000s", out)
+	}
+	checkAudit(t, text, data[1])
+	checkErased(t, text, bin, data[1])
+	for _, file := range regexp.MustCompile("`([a-z/]+\\.go)`").FindAllStringSubmatch(text, -1) {
+		if _, err := os.Stat(file[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, block := range regexp.MustCompile("(?s)```sh serve\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		for command := range strings.SplitSeq(strings.TrimSpace(block[1]), "\n") {
+			p := startServer(t, bin, t.TempDir(), strings.Fields(command)[2:]...)
+			p.stop(t, syscall.SIGTERM)
+		}
+	}
+}
+
+// checkShown sees that what was pasted shows what the pages say, and more of what it should.
+func checkShown(t *testing.T, text, out string) {
+	for _, want := range []string{
+		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`, `"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled", "(derived)  ticket",
+		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN", "name and password are as they were",
+		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ", "rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line", "the books at ", "extends 1 checkpoint", "/backup is sound", "line 4 says what was cut", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output has no %s", want)
+		}
+	}
+	for _, shown := range regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(shown[1]) {
+			pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(line)), "…", ".*")
+			if !regexp.MustCompile(pattern).MatchString(out) {
+				t.Errorf("nothing that was pasted shows %q", line)
+			}
+		}
+	}
+}
+
+// checkAudit runs what the README tells an auditor to run, on the journal its commands left, and sees that each finds
+// what was changed. What needs a tool that is not there is not run, and that is said.
+func checkAudit(t *testing.T, readme, data string) {
+	journal, note := filepath.Join(data, "journal/000000000001.jsonl"), data+".note"
+	text, noted := content(t, journal), content(t, note)
+	lines := strings.SplitAfter(text, "\n")
+	last, all := len(lines)-2, func(lines ...[]string) string { return strings.Join(slices.Concat(lines...), "") }
+	chains := []string{ // journals that are none
+		strings.Replace(text, `"amount":`, `"amount":1`, 1), strings.Replace(text, "Lesia", "Lesya", 1), text + lines[last],
+		strings.Replace(text, `"seq":4,`, `"seq":5,`, 1), strings.Replace(text, "{", "\x00{", 1), text[:len(text)-3],
+		all(lines[1:]), all(lines[:4], lines[5:]), all(lines[:5], lines[4:]), all(lines[:4], lines[5:6], lines[4:5], lines[6:]),
+		regexp.MustCompile(`,"personal":{.*}}`).ReplaceAllString(text, "}"), regexp.MustCompile(`,"personal":{.*}}`).ReplaceAllString(text, ""),
+	}
+	seq := strings.Split(noted, "\n")[1]
+	erased := regexp.MustCompile(`("personal":{).*}}`).ReplaceAllString(text, `$1"erased":"2026-11-20T09:00:00.000Z"}}`)
+	for _, c := range []struct {
+		block, tool, want string
+		changed           map[string][]string // files, and what must not pass in them
+	}{
+		{"python", "python3", "^\\d+ " + lines[last][9:73] + "\n$", map[string][]string{journal: append(chains, erased)}},
+		{"sh chain", "sha256sum", "^\\d+ " + lines[last][9:73] + "\n$", map[string][]string{journal: append(chains, erased)}},
+		{"sh signature", "openssl", "Verified Successfully\n{\"hash\":.*\n$", map[string][]string{
+			note:    {strings.Replace(noted, "\n"+seq+"\n", "\n"+seq+"0\n", 1), strings.Replace(noted, "T", "S", 1), strings.Replace(noted, "\n— ", "\n— x", 1)[:100]},
+			journal: {strings.ReplaceAll(text, `","seq":`+seq+",", `","seq":0,`)},
+		}},
+	} {
+		script := regexp.MustCompile("(?s)```" + c.block + "\n(.*?)```").FindStringSubmatch(readme)
+		if script == nil {
+			t.Fatalf("the README has no script for auditors in ```%s", c.block)
+		}
+		if _, err := exec.LookPath(c.tool); err != nil {
+			t.Logf("no %s: the README's lines in ```%s are not run", c.tool, c.block)
+			continue
+		}
+		run := func() (string, error) {
+			cmd := exec.Command("sh", "-ec", script[1])
+			if c.tool == "python3" {
+				cmd = exec.Command(c.tool, "-c", script[1])
+			}
+			cmd.Env = append(os.Environ(), "WAYBILL_DATA="+data)
+			out, err := cmd.CombinedOutput()
+			return string(out), err
+		}
+		if out, err := run(); err != nil || !regexp.MustCompile(c.want).MatchString(out) || erased == text {
+			t.Errorf("the lines in ```%s: %v\n%.2000s", c.block, err, out)
+		}
+		for name, texts := range c.changed {
+			was := content(t, name)
+			for i, changed := range texts {
+				write(t, name, changed)
+				if out, err := run(); err == nil || changed == was {
+					t.Errorf("the lines in ```%s do not find change %d of %s: %.200s", c.block, i, filepath.Base(name), out)
+				}
+			}
+			write(t, name, was)
+		}
+	}
+}
+
+// checkErased runs what the README tells an auditor on a journal from which the program has erased a line's personal
+// part: a line says so.
+func checkErased(t *testing.T, readme, bin, data string) {
+	journal := filepath.Join(data, "journal/000000000001.jsonl")
+	id := regexp.MustCompile(`"booking.created","data":{"booking":"([^"]+)"`).FindStringSubmatch(content(t, journal))
+	if out, err := exec.Command(bin, "forget", "-data", data, "-booking", id[1], "-reason", "a test").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, c := range [][3]string{{"python3", "-c", "python"}, {"sh", "-ec", "sh chain"}} {
+		tool, err := exec.LookPath(c[0])
+		if err != nil {
+			continue // checkAudit has said so
+		}
+		cmd := exec.Command(tool, c[1], regexp.MustCompile("(?s)```" + c[2] + "\n(.*?)```").FindStringSubmatch(readme)[1])
+		cmd.Env = append(os.Environ(), "WAYBILL_DATA="+data)
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(content(t, journal), `"erased"`) {
+			t.Errorf("the lines in ```%s: %v\n%s", c[2], err, out)
+		}
+	}
+}
+
+func content(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serverProcess is the binary, serving.
+type serverProcess struct {
+	cmd  *exec.Cmd
+	addr string
+}
+
+func startServer(t *testing.T, bin, dir string, flags ...string) *serverProcess {
+	t.Helper()
+	p := &serverProcess{cmd: exec.Command(bin, append([]string{"serve", "-addr", "127.0.0.1:0", "-data", filepath.Join(dir, "data")}, flags...)...)}
+	stdout, noOut := p.cmd.StdoutPipe()
+	stderr, noErr := p.cmd.StderrPipe()
+	if err := errors.Join(noOut, noErr, p.cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.cmd.Process.Kill() })
+	log := bufio.NewScanner(stderr)
+	for log.Scan() {
+		if m := regexp.MustCompile(`"msg":"serving","addr":"([^"]+)"`).FindStringSubmatch(log.Text()); m != nil {
+			p.addr = m[1]
+			break
+		}
+	}
+	if p.addr == "" {
+		t.Fatal("the server does not say where it serves")
+	}
+	go io.Copy(io.Discard, stderr)
+	go io.Copy(io.Discard, stdout)
+	return p
+}
+
+func (p *serverProcess) stop(t *testing.T, sig os.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		t.Error(err)
+	}
+	if err := p.cmd.Wait(); err != nil && sig != syscall.SIGKILL {
+		t.Errorf("%v: %v", sig, err)
+	}
+}
