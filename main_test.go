@@ -76,7 +76,7 @@ func (f *figures) commentShare() float64 {
 
 // debt is by how much a package may still exceed the limits. The zero value of a member is no exception.
 type debt struct {
-	lines  int     // of the package
+	lines  int     // of the package, with room for lines that are still packed
 	tokens float64 // per line
 	bare   float64 // percent of the lines that have no comment
 	wide   int     // lines
@@ -86,17 +86,17 @@ type debt struct {
 var debts = map[string]debt{
 	"auth":                    {wide: 27, tokens: 8.09},
 	"auth (tests)":            {wide: 74},
-	"booking":                 {lines: 2133, wide: 60, tokens: 8.50},
+	"booking":                 {lines: 3000, wide: 60, tokens: 8.50},
 	"booking (tests)":         {wide: 15},
 	"report":                  {wide: 9, tokens: 8.78},
 	"report (tests)":          {wide: 47},
 	"schedule":                {wide: 15, tokens: 9.16},
 	"schedule (tests)":        {wide: 83},
-	"schedule/gtfs":           {lines: 2169, wide: 30, tokens: 8.43, bare: 89.71},
+	"schedule/gtfs":           {lines: 3000, wide: 30, tokens: 8.43, bare: 89.71},
 	"schedule/gtfs (tests)":   {wide: 114},
-	"server":                  {lines: 9687, wide: 224, tokens: 8.62, bare: 88.90},
+	"server":                  {lines: 14000, wide: 224, tokens: 8.62, bare: 88.90},
 	"server (tests)":          {wide: 278},
-	"server/command":          {lines: 1963, wide: 32, tokens: 7.82, bare: 92.26},
+	"server/command":          {lines: 3000, wide: 32, tokens: 7.82, bare: 92.26},
 	"server/command (tests)":  {wide: 82},
 	"server/docs (tests)":     {wide: 19},
 	"server/idp":              {wide: 1},
@@ -105,7 +105,7 @@ var debts = map[string]debt{
 	"server/outbound (tests)": {wide: 52},
 	"server/wire":             {wide: 15, tokens: 7.51},
 	"server/wire (tests)":     {wide: 3},
-	"store":                   {lines: 3063, wide: 106, tokens: 8.06},
+	"store":                   {lines: 4500, wide: 106, tokens: 8.06},
 	"store (tests)":           {wide: 180},
 }
 

@@ -10,6 +10,7 @@ import (
 	"mime/quotedprintable"
 	"net/http/httptest"
 	"net/mail"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -169,6 +170,38 @@ func TestOvertakenLetters(t *testing.T) {
 	})
 }
 
+// TestOvertakenWhileParked: trying again what was parked sends nothing that is no longer so.
+func TestOvertakenWhileParked(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		defer func() { s.Close() }()
+		outbox := filepath.Join(dir, outboxDir)
+		if err := errors.Join(os.Remove(outbox), os.WriteFile(outbox, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		b, _ := bookForLesia(t, s, key, bukovel)
+		call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", "")
+		time.Sleep(2 * outboxLife)
+		call(t, s, key, "POST", "/v2/bookings/"+b+"/cancel", "")
+		time.Sleep(2 * outboxLife)
+		if list := outboxList(t, s); strings.Count(list, "parked") != 2 {
+			t.Fatalf("want 2 messages parked: %s", list)
+		}
+		if err := errors.Join(os.Remove(outbox), os.Mkdir(outbox, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := s.Admin("outbox-retry", &Act{By: Self(), Form: url.Values{"message": {"all"}}, Out: &out}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if list := letters(t, dir); len(list) != 1 || list["Your ticket is paid"] != "" {
+			t.Errorf("the letters are %q", list)
+		}
+	})
+}
+
 // TestTexts: a phone is told in a line of each language.
 func TestTexts(t *testing.T) {
 	p := newPeer(t, always(200))
@@ -196,7 +229,9 @@ func TestTheListSaysWhyAMessageWaits(t *testing.T) {
 	s, key := demoServer(t, Config{Dir: dir, MessengerURL: p.URL})
 	b, _ := bookForLesia(t, s, key, bukovel)
 	call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", "")
-	eventually(t, "a failed attempt", func() bool { return strings.Contains(outboxList(t, s), "1 attempt failed, the last with ") })
+	eventually(t, "a failed attempt", func() bool {
+		return strings.Contains(outboxList(t, s), "1 attempt failed, the last with ")
+	})
 	s.Close()
 	s, _ = demoServer(t, Config{Dir: dir})
 	eventually(t, "the list", func() bool { return strings.Contains(outboxList(t, s), "there is no -messenger-url") })

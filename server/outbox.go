@@ -107,7 +107,8 @@ func (o *outbox) take() (list []*message) {
 	if !o.sending {
 		ids = slices.Sorted(maps.Keys(o.messages))
 	}
-	o.sending, o.fresh = true, nil
+	o.sending = true
+	o.fresh = nil
 	for _, id := range ids {
 		if m := o.messages[id]; m != nil {
 			list = append(list, m)
@@ -171,7 +172,8 @@ func applyParked(s *State, _ time.Time, e *MessageParked) {
 func applyRetried(s *State, now time.Time, e *MessagesRetried) {
 	for _, id := range e.IDs {
 		m := *s.Outbox.messages[id]
-		m.Parked, m.At = "", now
+		m.Parked = ""
+		m.At = now
 		s.Outbox.put(&m)
 	}
 }
@@ -346,7 +348,9 @@ func (s *Server) deliver(id string) (x result) {
 		return x
 	}
 	age := now.Sub(m.At)
-	if age >= firstRetry && overtaken(m, t) {
+	// One that an operator has tried again is as old as what was last done to its booking.
+	known := min(m.At.UnixMilli(), b.Updated)
+	if now.Sub(time.UnixMilli(known)) >= firstRetry && overtaken(m, t) {
 		s.tries.forget(id)
 		return result{sent: m}
 	}
@@ -436,7 +440,15 @@ func (s *Server) adminOutboxList(a *Act) (string, error) {
 	}
 	list := []row{}
 	for _, m := range messages {
-		x := row{m.ID, m.At, m.To, m.Ticket.String(), m.Action.String(), "parked", m.Parked}
+		x := row{
+			ID:     m.ID,
+			Since:  m.At,
+			To:     m.To,
+			Ticket: m.Ticket.String(),
+			Action: m.Action.String(),
+			State:  "parked",
+			Reason: m.Parked,
+		}
 		if m.Parked == "" {
 			x.State, x.Reason = "waiting", s.why(m)
 		}
@@ -457,7 +469,8 @@ var errNoneParked = errors.New("no message is parked")
 
 // adminOutboxRetry has a parked message tried again, or all.
 func (s *Server) adminOutboxRetry(a *Act) (string, error) {
-	id, retried := a.Form.Get("message"), 0
+	id := a.Form.Get("message")
+	retried := 0
 	_, err := s.administer(a.By, func(st *State, _ time.Time) (Event, error) {
 		e := new(MessagesRetried)
 		for _, m := range st.Outbox.messages {
