@@ -2,6 +2,7 @@ package booking
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -26,30 +27,44 @@ func (x Oversold) String() string {
 // in force, by day and trip; Taken is how many tickets there are. It needs no lock.
 func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []Oversold) {
 	tickets := map[runKey]*Oversold{}
-	for _, b := range f.Bookings {
-		for i := 0; b != nil && i < len(b.Tickets); i++ {
-			t := &b.Tickets[i]
-			if !t.live(now) {
-				continue
-			}
-			for _, l := range t.Itinerary() {
-				end := int16(len(l.Run.Form.Stops) - 1)
-				if !l.Run.withdrawn(tt) || !l.Run.Arr(end).After(now) {
-					continue
-				}
-				key := l.Run.key()
-				if tickets[key] == nil {
-					tickets[key] = &Oversold{Trip: l.Run.Form.Trip, Day: key.day}
-				}
-				tickets[key].Taken++
-			}
+	for l := range f.legsAhead(now) {
+		if !l.Run.withdrawn(tt) {
+			continue
 		}
+		key := l.Run.key()
+		if tickets[key] == nil {
+			tickets[key] = &Oversold{Trip: l.Run.Form.Trip, Day: key.day}
+		}
+		tickets[key].Taken++
 	}
 	for _, x := range tickets {
 		list = append(list, *x)
 	}
 	sortRuns(list)
 	return list
+}
+
+// legsAhead goes through the legs of tickets that hold a seat, on runs that are not over at an instant.
+func (f Frozen) legsAhead(now time.Time) iter.Seq[Leg] {
+	return func(yield func(Leg) bool) {
+		for _, b := range f.Bookings {
+			if b == nil {
+				continue
+			}
+			for i := range b.Tickets {
+				t := &b.Tickets[i]
+				if !t.live(now) {
+					continue
+				}
+				for _, l := range t.Itinerary() {
+					end := int16(len(l.Run.Form.Stops) - 1)
+					if l.Run.Arr(end).After(now) && !yield(l) {
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
 // withdrawn reports whether the timetable in force no longer has the run.
@@ -79,19 +94,9 @@ func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold
 	for _, r := range f.Runs {
 		last[r.key()] = r
 	}
-	for _, b := range f.Bookings {
-		for i := 0; b != nil && i < len(b.Tickets); i++ {
-			t := &b.Tickets[i]
-			if !t.live(now) {
-				continue
-			}
-			for _, l := range t.Itinerary() {
-				if end := int16(len(l.Run.Form.Stops) - 1); l.Run.Arr(end).After(now) {
-					key := l.Run.key()
-					rides[key] = append(rides[key], ride{l.Run, l.From, l.To})
-				}
-			}
-		}
+	for l := range f.legsAhead(now) {
+		key := l.Run.key()
+		rides[key] = append(rides[key], ride{l.Run, l.From, l.To})
 	}
 	for key, of := range rides {
 		form := presentForm(tt, last[key])
