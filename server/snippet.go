@@ -195,11 +195,7 @@ func (c *curlCall) typeScript() string {
 			fmt.Fprintf(&b, "  method: %q,\n", c.method)
 		}
 		if c.headers != nil {
-			var list []string
-			for _, h := range c.headers {
-				list = append(list, fmt.Sprintf("%q: %s", h.name, text(h.value)))
-			}
-			fmt.Fprintf(&b, "  headers: { %s },\n", strings.Join(list, ", "))
+			fmt.Fprintf(&b, "  headers: { %s },\n", c.headerMembers(text))
 		}
 		if c.body != nil {
 			fmt.Fprintf(&b, "  body: %s,\n", text(c.body))
@@ -211,6 +207,15 @@ func (c *curlCall) typeScript() string {
 		b.WriteString("console.log(answer.headers.getSetCookie()); // " + cookieVariable + ", for what comes next\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// headerMembers writes the header as members of an object, which TypeScript and Python write alike.
+func (c *curlCall) headerMembers(text func([]fragment) string) string {
+	var list []string
+	for _, h := range c.headers {
+		list = append(list, fmt.Sprintf("%q: %s", h.name, text(h.value)))
+	}
+	return strings.Join(list, ", ")
 }
 
 func (c *curlCall) golang() string {
@@ -266,11 +271,7 @@ func (c *curlCall) python() string {
 	b.WriteString("import os, urllib.request\n\nenv = os.environ\nrequest = urllib.request.Request(\n")
 	fmt.Fprintf(&b, "    %s,\n    method=%q,\n", text(c.url), c.method)
 	if c.headers != nil {
-		var list []string
-		for _, h := range c.headers {
-			list = append(list, fmt.Sprintf("%q: %s", h.name, text(h.value)))
-		}
-		fmt.Fprintf(&b, "    headers={%s},\n", strings.Join(list, ", "))
+		fmt.Fprintf(&b, "    headers={%s},\n", c.headerMembers(text))
 	}
 	if c.body != nil {
 		fmt.Fprintf(&b, "    data=(%s).encode(),\n", text(c.body))
