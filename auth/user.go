@@ -72,7 +72,12 @@ func (r Role) May(p Permission) bool { return slices.Contains(roles[r], p) }
 // ParseRole reads a role's name.
 func ParseRole(name string) (Role, error) {
 	if _, ok := roles[Role(name)]; !ok {
-		return "", fmt.Errorf("the role %q is not one of %v", name, slices.Sorted(maps.Keys(roles)))
+		var known []string
+		for role := range roles {
+			known = append(known, string(role))
+		}
+		slices.Sort(known)
+		return "", fmt.Errorf("%q is not one of %s", name, strings.Join(known, ", "))
 	}
 	return Role(name), nil
 }

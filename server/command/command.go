@@ -231,8 +231,7 @@ func (p *Process) run(v *verb, args []string) int {
 	case out.err != nil:
 		code, err = exitFailed, fmt.Errorf("the output cannot be written: %w", out.err)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		fmt.Fprintf(p.Stderr, "waybill: %v\n", err)
 		return code
 	}
