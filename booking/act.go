@@ -51,16 +51,6 @@ type (
 		Tickets           []NewTicket
 		Passengers        []Passenger // of the tickets, in their order; none once they are erased
 		Salt              [16]byte    // of the personal data
-		Retry             *Retry      // nil: no key was given
-	}
-	// Retry is how a request is known again by the key that its partner gave it (contract §8). It stands in each line
-	// that comes of it; the answer stands in the last, in its personal part.
-	Retry struct {
-		Key    string        `json:"key"`
-		Hash   string        `json:"hash"`             // hex SHA-256 of method, path and body
-		Status int           `json:"status,omitempty"` // of the answer; 0 while it is not known
-		Reply  func() []byte `json:"-"`                // writes the answer's body; nil in a replay
-		Salt   ID            `json:"-"`                // of the personal part
 	}
 	// SoldLeg is what all tickets of a new booking share of a leg.
 	SoldLeg struct {
@@ -81,7 +71,6 @@ type (
 		Seats   []int16 `json:"seats,omitempty"`
 		Request string  `json:"request"`
 		Reason  string  `json:"reason,omitempty"` // why an operator answered in the provider's place
-		Retry   *Retry  `json:"retry,omitempty"`
 		// Sends names what is to be sent to the passenger once it is done: Email, or Phone and its position.
 		Sends []string `json:"sends,omitempty"`
 	}
@@ -110,7 +99,6 @@ type (
 		Booking ID               `json:"booking"`
 		Request string           `json:"request"`
 		Tickets []CanceledTicket `json:"tickets"`
-		Retry   *Retry           `json:"retry,omitempty"`
 	}
 	// TicketsUncompleted notes that the payment window of tickets was over at an instant, once for each. It decides
 	// nothing: they were Uncompleted before it was written.
@@ -156,23 +144,6 @@ type (
 		New    bool `json:"new"`
 	}
 )
-
-// PersonalPart gives what stands in the personal part of the line with the answer.
-func (r *Retry) PersonalPart() any {
-	if r == nil || r.Status == 0 {
-		return nil
-	}
-	part := &struct {
-		Salt  ID     `json:"salt"`
-		Reply string `json:"reply"`
-	}{Salt: r.Salt}
-	if r.Reply != nil {
-		part.Reply = string(r.Reply())
-	}
-	return part
-}
-
-func (e *TicketsCanceled) PersonalPart() any { return e.Retry.PersonalPart() }
 
 // By gives the event of an action that is done.
 func (e *Settled) By(action Action) any {
@@ -298,7 +269,7 @@ func (s *State) Answer(ticket ID, verdict Verdict, reason string, phones bool) (
 	if verdict != Confirm {
 		return &Refused{b.ID, ticket, t.Asked, ask.Request, reason, verdict == Silence}, nil
 	}
-	settled := &Settled{Booking: b.ID, Ticket: ticket, Request: ask.Request, Reason: reason, Retry: ask.Retry}
+	settled := &Settled{Booking: b.ID, Ticket: ticket, Request: ask.Request, Reason: reason}
 	settled.Sends = s.Contacts(ticket, phones)
 	return settled.By(t.Asked), nil
 }
@@ -389,7 +360,7 @@ func (s *State) settle(now time.Time, e *Settled, action Action) {
 func (s *State) ApplyAsked(now time.Time, e *Asked) {
 	t := s.renew(e.Booking, now).find(e.Ticket)
 	t.Asked = e.Action
-	s.asks[t.ID] = Ask{e.Key, e.Action, e.Request, e.Retry}
+	s.asks[t.ID] = Ask{e.Key, e.Action, e.Request}
 	t.sit(e.Seats, now)
 }
 

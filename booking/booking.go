@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -355,4 +356,13 @@ var projections = [...]struct{ status, payment string }{
 	Canceled:    {"Canceled", ""},
 	Refunded:    {"Refund", "Paid"},
 	Uncompleted: {"Uncompleted", "Unpaid"},
+}
+
+// SeatLabels returns the seats of the ticket's legs, with blanks between.
+func (t *Ticket) SeatLabels() string {
+	var list []string
+	for _, l := range t.Itinerary() {
+		list = append(list, strconv.Itoa(int(l.Seat)))
+	}
+	return strings.Join(list, " ")
 }

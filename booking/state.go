@@ -32,7 +32,6 @@ type Ask struct {
 	Key     ID // the idempotency id
 	Action  Action
 	Request string
-	Retry   *Retry
 }
 
 // NewState gives the state before the first booking.
@@ -91,6 +90,12 @@ func (s *State) Asked(f func(*Booking, *Ticket, Ask)) {
 			f(b, t, s.asks[id])
 		}
 	}
+}
+
+// Ask returns what the provider was asked about a ticket; false where that is answered, or was never asked.
+func (s *State) Ask(ticket ID) (Ask, bool) {
+	ask, ok := s.asks[ticket]
+	return ask, ok
 }
 
 // AskKey gives the idempotency id to ask about a ticket under: that of the same question, if it got no answer, or fresh.

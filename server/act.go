@@ -9,6 +9,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 	"waybill/store"
 )
@@ -25,7 +26,7 @@ func (s *Server) act(action booking.Action) func(http.ResponseWriter, *http.Requ
 		write := oneBooking(&b, &now)
 		sel.Done = try.done
 		try.answered(http.StatusOK, write)
-		seq, err := s.perform(r, sel, action, try, func(st *State, at time.Time) {
+		seq, err := s.perform(r, sel, action, try, func(st *ledger.State, at time.Time) {
 			b, now = st.Bookings.Booking(sel.Partner, *sel.Booking), at
 		})
 		if err == nil && b == nil {
@@ -51,40 +52,39 @@ func (s *Server) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner)
 }
 
 // perform does it. after sees the state as the action left it; seq is the number of its last line.
-func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.Action, try *attempt, after func(*State, time.Time)) (seq uint64, err error) {
+func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.Action, try *attempt, after func(*ledger.State, time.Time)) (seq uint64, err error) {
 	var asked []Confirmation
-	seq, err = s.st.Update(func(st *State, now time.Time) (events []Event, err error) {
+	seq, err = s.st.Update(func(st *ledger.State, now time.Time) (entries []ledger.Entry, err error) {
 		asked = nil // it may be decided again
 		if action == booking.Cancel {
 			list, err := st.Bookings.Cancel(now, sel, requestID(r))
 			for _, e := range list {
-				e.Retry = try.last
 				for i := range e.Tickets {
 					t := &e.Tickets[i]
 					t.Sends = st.Bookings.Contacts(t.ID, s.messenger != nil)
-					events = append(events, unnoticed(st, now, t.ID)...)
+					entries = append(entries, unnoticed(st, now, t.ID)...)
 				}
-				events = append(events, e)
+				entries = append(entries, ledger.Entry{Event: e, Idempotency: try.last})
 			}
-			return events, err
+			return entries, err
 		}
-		list, err := st.Bookings.Settle(now, st.timetable, sel, action, requestID(r))
+		list, err := st.Bookings.Settle(now, st.Timetable, sel, action, requestID(r))
 		for _, e := range list {
-			e.Retry = try.named()
-			events = append(events, unnoticed(st, now, e.Ticket)...)
+			entries = append(entries, unnoticed(st, now, e.Ticket)...)
 			if s.cfg.Confirm == nil {
 				e.Sends = st.Bookings.Contacts(e.Ticket, s.messenger != nil)
-				events = append(events, e.By(action))
+				entries = append(entries, ledger.Entry{Event: e.By(action), Idempotency: try.named()})
 				continue
 			}
 			key := st.Bookings.AskKey(e.Ticket, action, s.newID())
 			asked = append(asked, Confirmation{key.String(), action, e.Booking, e.Ticket})
-			events = append(events, &booking.Asked{Settled: *e, Action: action, Key: key})
+			ask := &booking.Asked{Settled: *e, Action: action, Key: key}
+			entries = append(entries, ledger.Entry{Event: ask, Idempotency: try.named()})
 		}
 		if err == nil && asked == nil {
-			events = append(events, try.closing(sel)...)
+			entries = append(entries, try.closing(sel)...)
 		}
-		return events, err
+		return entries, err
 	}, after)
 	if errors.Is(err, store.ErrFull) && len(try.done) > 0 {
 		return seq, errDoneBefore
@@ -102,7 +102,7 @@ func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.
 	if try.last == nil {
 		return seq, s.st.View(after)
 	}
-	seq, err = s.updateWithRoom(ctx, func(st *State, _ time.Time) ([]Event, error) {
+	seq, err = s.updateWithRoom(ctx, func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
 		if _, err := st.Bookings.Select(sel); err != nil {
 			return nil, err // its tickets have moved away meanwhile
 		}
@@ -114,12 +114,9 @@ func (s *Server) perform(r *http.Request, sel booking.Selection, action booking.
 	return seq, err
 }
 
-// unnoticed gives the notices that a ticket needs before what is done to it.
-func unnoticed(st *State, now time.Time, ticket booking.ID) (events []Event) {
-	for _, e := range st.Bookings.Unnoticed(now, []booking.ID{ticket}) {
-		events = append(events, e)
-	}
-	return events
+// unnoticed returns the notices that a ticket needs before what is done to it.
+func unnoticed(st *ledger.State, now time.Time, ticket booking.ID) []ledger.Entry {
+	return ledger.Entries(st.Bookings.Unnoticed(now, []booking.ID{ticket})...)
 }
 
 // readSubset reads the optional body of pay, book and cancel: nil is all tickets.

@@ -18,6 +18,8 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/server/ledger"
+	"waybill/server/words"
 )
 
 // adminOps are what the command line's verbs do to a directory, through the running server's socket or by themselves.
@@ -44,7 +46,7 @@ var adminOps = map[string]func(*Server, *Act) (string, error){
 
 // An Act is one call of an admin operation.
 type Act struct {
-	By   By         // who calls
+	By   ledger.By  // who calls
 	Form url.Values // the verb's operands and flags, by name
 	Out  io.Writer  // what the verb prints
 }
@@ -126,7 +128,7 @@ func (s *Server) AdminHandler() http.Handler {
 			http.Error(w, "POST a form", http.StatusBadRequest)
 			return
 		}
-		by, known := r.Context().Value(callerKey{}).(By)
+		by, known := r.Context().Value(callerKey{}).(ledger.By)
 		if !known { // no line may be without its author
 			http.Error(w, "who calls cannot be told", http.StatusForbidden)
 			return
@@ -167,9 +169,9 @@ func (s *Server) AddPartner(name string, companies []string) (key string, err er
 	return s.addPartner(Self(), name, companies)
 }
 
-func (s *Server) addPartner(by By, name string, companies []string) (key string, err error) {
+func (s *Server) addPartner(by ledger.By, name string, companies []string) (key string, err error) {
 	key, hash := auth.NewKey()
-	_, err = s.administer(by, func(st *State, _ time.Time) (Event, error) {
+	_, err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		return st.Partners.AddKey(auth.ID(s.newID()), name, companies, hash)
 	})
 	return key, err
@@ -177,7 +179,7 @@ func (s *Server) addPartner(by By, name string, companies []string) (key string,
 
 func (s *Server) adminPartnerRevoke(a *Act) (string, error) {
 	var revoked int
-	_, err := s.administer(a.By, func(st *State, _ time.Time) (Event, error) {
+	_, err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		e, err := st.Partners.Revoke(a.Form.Get("name"), a.Form.Get("key"))
 		if err != nil {
 			return nil, err
@@ -185,7 +187,7 @@ func (s *Server) adminPartnerRevoke(a *Act) (string, error) {
 		revoked = len(e.Hashes)
 		return e, nil
 	})
-	return Counted(revoked, "key") + " revoked", err
+	return words.Counted(revoked, "key") + " revoked", err
 }
 
 // adminRotateKeys signs offers with a new key from now on. Tokens signed before stay good for as long as they live.
@@ -198,7 +200,7 @@ func (s *Server) adminRotateKeys(a *Act) (string, error) {
 		return "", err
 	}
 	ring := s.ring.Load().Rotated(now, now.Add(-offerLife))
-	if _, err := s.administer(a.By, func(*State, time.Time) (Event, error) { return new(KeysRotated), nil }); err != nil {
+	if _, err := s.administer(a.By, func(*ledger.State, time.Time) (ledger.Event, error) { return new(ledger.KeysRotated), nil }); err != nil {
 		return "", err
 	}
 	if err := s.saveRing(ring); err != nil {
@@ -207,16 +209,13 @@ func (s *Server) adminRotateKeys(a *Act) (string, error) {
 	return "offers are signed with a new key", nil
 }
 
-// KeysRotated says that offers are signed with a new key.
-type KeysRotated struct{}
-
 // AddUser gives a person, by e-mail address and names, an access to a company, and tells whether it made the user: of
 // one who has an account already, no name or password counts. Address and role were checked.
 func (s *Server) AddUser(p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
 	return s.addUser(Self(), p, password, slug, role, nil)
 }
 
-func (s *Server) addUser(by By, p auth.Person, password, slug string, role auth.Role, link *auth.Link) (made bool, err error) {
+func (s *Server) addUser(by ledger.By, p auth.Person, password, slug string, role auth.Role, link *auth.Link) (made bool, err error) {
 	company, err := s.companyBySlug(slug)
 	if err != nil {
 		return false, err
@@ -225,7 +224,7 @@ func (s *Server) addUser(by By, p auth.Person, password, slug string, role auth.
 	if password != "" {
 		p.Password = auth.NewPassword(password) // not under the lock: it takes long
 	}
-	_, err = s.administer(by, func(st *State, _ time.Time) (Event, error) {
+	_, err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		e, err := st.Accounts.Add(auth.ID(s.newID()), p, auth.Access{Company: companyOf(company), Role: role}, link)
 		if err != nil {
 			return nil, err
@@ -269,7 +268,9 @@ func (s *Server) issuerOf(form url.Values) string {
 }
 
 func (s *Server) adminUserRemove(a *Act) (string, error) {
-	_, err := s.administer(a.By, func(st *State, _ time.Time) (Event, error) { return st.Accounts.Remove(a.Form.Get("email")) })
+	_, err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+		return st.Accounts.Remove(a.Form.Get("email"))
+	})
 	return "removed; the user's sessions have ended", err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/ledger"
 	"waybill/store"
 )
 
@@ -36,18 +37,19 @@ func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
 	s, key := demoServer(t, Config{})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
 	second := parseID(b.Tickets[1].ID)
-	if err := s.st.View(func(st *State, at time.Time) {
+	if err := s.st.View(func(st *ledger.State, at time.Time) {
 		for seat, wrong := range map[int16]bool{1: true, 2: false, 3: false} {
 			settled := booking.Settled{Booking: parseID(b.ID), Ticket: second, Seats: []int16{seat}}
-			for _, e := range []Event{
+			for _, e := range []ledger.Event{
 				&booking.TicketPaid{Settled: settled}, &booking.TicketBooked{Settled: settled},
 				&booking.Asked{Settled: settled, Action: booking.Pay},
 			} {
-				if err := check(st, store.Stamp{Time: at}, e); (err != nil) != wrong {
+				if err := ledger.Check(st, store.Stamp{Time: at}, ledger.Entry{Event: e}); (err != nil) != wrong {
 					t.Errorf("%T on seat %d: %v", e, seat, err)
 				}
 			}
-			if err := check(st, store.Stamp{Time: at.Add(offerLife)}, &booking.TicketBooked{Settled: settled}); err != nil {
+			later := store.Stamp{Time: at.Add(offerLife)}
+			if err := ledger.Check(st, later, ledger.Entry{Event: &booking.TicketBooked{Settled: settled}}); err != nil {
 				t.Errorf("seat %d when the window of the other is over: %v", seat, err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/server/ledger"
 	"waybill/server/wire"
 	"waybill/store"
 )
@@ -96,12 +97,12 @@ func soldLines(b *testing.B) (lines []*store.Line) {
 // BenchmarkLine is per line of a booking for two: written, read, and read and applied, as a start does.
 func BenchmarkLine(b *testing.B) {
 	lines := soldLines(b)
-	replay := func(b *testing.B, do func(*State, store.Stamp, Event)) {
+	replay := func(b *testing.B, do func(*ledger.State, store.Stamp, ledger.Entry)) {
 		b.ReportAllocs()
 		for b.Loop() {
-			j, st := newJournal(), newState()
+			j, st := ledger.NewCodec(), ledger.NewState()
 			for _, l := range lines {
-				e, err := j.decode(l.Type, l.Data, l.Personal)
+				e, err := j.Decode(l.Type, l.Data, l.Personal)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -110,21 +111,21 @@ func BenchmarkLine(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(lines)), "ns/line")
 	}
-	b.Run("decode", func(b *testing.B) { replay(b, func(*State, store.Stamp, Event) {}) })
-	b.Run("decode-apply", func(b *testing.B) { replay(b, apply) })
+	b.Run("decode", func(b *testing.B) { replay(b, func(*ledger.State, store.Stamp, ledger.Entry) {}) })
+	b.Run("decode-apply", func(b *testing.B) { replay(b, ledger.Apply) })
 	b.Run("encode", func(b *testing.B) {
-		j, last := newJournal(), lines[1]
-		if _, err := j.decode(lines[0].Type, lines[0].Data, lines[0].Personal); err != nil { // it has form and run
+		j, last := ledger.NewCodec(), lines[1]
+		if _, err := j.Decode(lines[0].Type, lines[0].Data, lines[0].Personal); err != nil { // it has form and run
 			b.Fatal(err)
 		}
-		e, err := j.decode(last.Type, last.Data, last.Personal)
+		e, err := j.Decode(last.Type, last.Data, last.Personal)
 		if err != nil {
 			b.Fatal(err)
 		}
 		var data, personal []byte
 		b.ReportAllocs()
 		for b.Loop() {
-			_, data, personal = j.encode(e, data[:0], personal[:0])
+			_, data, personal = j.Encode(e, data[:0], personal[:0])
 		}
 		b.SetBytes(int64(len(data) + len(personal)))
 	})
@@ -132,13 +133,13 @@ func BenchmarkLine(b *testing.B) {
 
 // BenchmarkWriteBooking is of a booking for two as an answer has it, without HTTP.
 func BenchmarkWriteBooking(b *testing.B) {
-	st, j := newState(), newJournal()
+	st, j := ledger.NewState(), ledger.NewCodec()
 	for _, l := range soldLines(b)[:1] {
-		e, err := j.decode(l.Type, l.Data, l.Personal)
+		e, err := j.Decode(l.Type, l.Data, l.Personal)
 		if err != nil {
 			b.Fatal(err)
 		}
-		apply(st, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
+		ledger.Apply(st, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
 	}
 	sold := st.Bookings.Freeze().Bookings[0]
 	var w wire.Writer

@@ -12,6 +12,7 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 )
 
@@ -74,17 +75,17 @@ func (s *Server) create(request string, p *auth.Partner, in *newBooking, try *at
 		if err != nil {
 			return nil, now, 0, err
 		}
-		e := &booking.Created{ID: s.newID(), Partner: booking.ID(p.ID), Request: request, Passengers: in.passengers, Salt: s.newID(), Retry: try.last}
+		e := &booking.Created{ID: s.newID(), Partner: booking.ID(p.ID), Request: request, Passengers: in.passengers, Salt: s.newID()}
 		for range in.passengers {
 			e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.newID()})
 		}
-		seq, err = s.st.Update(func(st *State, at time.Time) ([]Event, error) {
-			if st.timetable != sale.Timetable {
+		seq, err = s.st.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
+			if st.Timetable != sale.Timetable {
 				return nil, booking.ErrExpired // it was looked up in another timetable
 			}
 			created, err := st.Bookings.Create(at, sale, e)
-			return []Event{created}, err
-		}, func(st *State, at time.Time) { b, now = st.Bookings.Booking(e.Partner, e.ID), at })
+			return []ledger.Entry{{Event: created, Idempotency: try.last}}, err
+		}, func(st *ledger.State, at time.Time) { b, now = st.Bookings.Booking(e.Partner, e.ID), at })
 		if !errors.Is(err, booking.ErrExpired) {
 			return b, now, seq, err
 		}
@@ -100,7 +101,7 @@ func (s *Server) prepare(in *newBooking, p *auth.Partner) (*booking.Sale, error)
 		return nil, wrong.err()
 	}
 	var now time.Time
-	if _, err := s.st.Glance(func(_ *State, at time.Time) { now = at }); err != nil {
+	if _, err := s.st.Glance(func(_ *ledger.State, at time.Time) { now = at }); err != nil {
 		return nil, err
 	}
 	tt := s.timetable.Load()
@@ -195,7 +196,7 @@ func validPhone(s string) bool {
 func (s *Server) listBookings(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	q := newQuery(r)
 	only := q.optionalDay("departureDate")
-	return showPage(s, w, q, "bookings", maxBookings, func(st *State, skip, take int) ([]*booking.Booking, int) {
+	return showPage(s, w, q, "bookings", maxBookings, func(st *ledger.State, skip, take int) ([]*booking.Booking, int) {
 		return st.Bookings.List(booking.ID(p.ID), only, skip, take)
 	}, func(w *wire.Writer, b *booking.Booking, now time.Time) { writeBooking(w, "", b, now) })
 }
@@ -211,7 +212,7 @@ func parseID(text string) booking.ID {
 // view finds the booking that a request's path names, and the instant.
 func (s *Server) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
 	id := parseID(r.PathValue("id"))
-	err = s.st.View(func(st *State, at time.Time) { b, now = st.Bookings.Booking(booking.ID(p.ID), id), at })
+	err = s.st.View(func(st *ledger.State, at time.Time) { b, now = st.Bookings.Booking(booking.ID(p.ID), id), at })
 	if err == nil && b == nil {
 		err = errNotFound
 	}
@@ -234,7 +235,7 @@ func (s *Server) getRefundRules(w http.ResponseWriter, r *http.Request, p *auth.
 func writeOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 	wire.Each(w, "refundRules", tickets, func(t booking.Ticket) {
 		w.Object("")
-		writeID(w, "orderId", t.ID)
+		w.ID("orderId", t.ID)
 		legs := t.Itinerary()
 		wire.Each(w, "rules", legs, func(l booking.Leg) { writeRules(w, l.Run.Form) })
 		if len(legs) > 1 { // each leg's share of the price follows its own rules
@@ -256,7 +257,7 @@ func writeOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 
 // viewTicket finds the ticket that a request's path names, its booking, and the instant.
 func (s *Server) viewTicket(r *http.Request, p *auth.Partner) (b *booking.Booking, t *booking.Ticket, now time.Time, err error) {
-	err = s.st.View(func(st *State, at time.Time) {
+	err = s.st.View(func(st *ledger.State, at time.Time) {
 		b, t = st.Bookings.Ticket(booking.ID(p.ID), parseID(r.PathValue("id")))
 		now = at
 	})

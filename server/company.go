@@ -17,6 +17,7 @@ import (
 	"waybill/booking"
 	"waybill/report"
 	"waybill/schedule"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 	"waybill/store"
 )
@@ -24,7 +25,6 @@ import (
 // What the users of a company do, once they have signed in: reports of orders, and the geolocation of buses.
 
 const (
-	reportDir    = "reports"
 	reportSuffix = ".csv"
 	linkLife     = 10 * time.Minute // of a download's URL (contract §10)
 	linkPath     = "/v2/reports/files/"
@@ -55,13 +55,13 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request, p *auth.Prin
 		return err
 	}
 	var made *report.Report
-	seq, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
+	seq, err := s.st.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
 		if st.Reports.Waiting(e.Company) >= maxQueuedReports {
 			return nil, errManyReports
 		}
-		return []Event{e}, nil
+		return ledger.Entries(e), nil
 	},
-		func(st *State, now time.Time) { made, _ = st.Reports.Find(e.ID, e.Company, now) })
+		func(st *ledger.State, now time.Time) { made, _ = st.Reports.Find(e.ID, e.Company, now) })
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func wake(c chan<- struct{}) {
 
 // listReports answers GET /v2/reports/company/orders.
 func (s *Server) listReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
-	return showPage(s, w, newQuery(r), "reports", maxReports, func(st *State, skip, take int) ([]*report.Report, int) {
+	return showPage(s, w, newQuery(r), "reports", maxReports, func(st *ledger.State, skip, take int) ([]*report.Report, int) {
 		return st.Reports.List(p.Access.Company.ID, skip, take)
 	}, func(w *wire.Writer, r *report.Report, _ time.Time) { writeReport(w, "", r) })
 }
@@ -106,7 +106,7 @@ func writeReport(w *wire.Writer, name string, r *report.Report) {
 
 // findReport finds a report that has not expired; company "" is any.
 func (s *Server) findReport(id booking.ID, company string) (x *report.Report, now time.Time, err error) {
-	unread := s.st.View(func(st *State, at time.Time) {
+	unread := s.st.View(func(st *ledger.State, at time.Time) {
 		x, err = st.Reports.Find(id, company, at)
 		now = at
 	})
@@ -148,7 +148,7 @@ func (s *Server) getReportFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || now.UnixMilli() >= int64(binary.BigEndian.Uint64(payload[head+16:])) {
 		return errors.Join(err, errNotFound)
 	}
-	f, err := s.cfg.FS.Open(reportDir + "/" + x.ID.String() + reportSuffix)
+	f, err := s.cfg.FS.Open(ledger.ReportDir + "/" + x.ID.String() + reportSuffix)
 	if err != nil {
 		return err
 	}
@@ -162,11 +162,11 @@ func (s *Server) getReportFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.Method == http.MethodGet && x.Downloaded.IsZero() {
-		seq, err := s.st.Update(func(st *State, at time.Time) ([]Event, error) {
+		seq, err := s.st.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
 			if x, err := st.Reports.Find(x.ID, "", at); err != nil || !x.Downloaded.IsZero() {
 				return nil, err // another was first
 			}
-			return []Event{&report.Downloaded{ID: x.ID}}, nil
+			return ledger.Entries(&report.Downloaded{ID: x.ID}), nil
 		}, nil)
 		if err != nil {
 			return err
@@ -211,7 +211,7 @@ func (s *Server) writeReports() error {
 	s.reporting.Lock()
 	defer s.reporting.Unlock()
 	var queued []*report.Report
-	err := s.st.View(func(st *State, _ time.Time) { queued = st.Reports.Queued() })
+	err := s.st.View(func(st *ledger.State, _ time.Time) { queued = st.Reports.Queued() })
 	for i := 0; err == nil && i < len(queued); i++ {
 		err = s.writeReport(queued[i])
 	}
@@ -223,7 +223,7 @@ func (s *Server) writeReport(x *report.Report) error {
 	var bookings []*booking.Booking
 	var now time.Time
 	names := map[booking.ID]string{}
-	err := s.st.View(func(st *State, at time.Time) {
+	err := s.st.View(func(st *ledger.State, at time.Time) {
 		bookings, now = st.Bookings.Freeze().Bookings, at
 		for _, p := range st.Partners.All() {
 			names[booking.ID(p.ID)] = p.Name
@@ -233,7 +233,7 @@ func (s *Server) writeReport(x *report.Report) error {
 		return err
 	}
 	sum, done := sha256.New(), &report.Completed{ID: x.ID}
-	err = store.Publish(s.cfg.FS, reportDir, x.ID.String()+reportSuffix, func(to io.Writer) (err error) {
+	err = store.Publish(s.cfg.FS, ledger.ReportDir, x.ID.String()+reportSuffix, func(to io.Writer) (err error) {
 		done.Rows, err = report.Write(s.base, io.MultiWriter(to, sum), x, bookings, now, func(id booking.ID) string { return names[id] })
 		return err
 	})
@@ -247,12 +247,12 @@ func (s *Server) writeReport(x *report.Report) error {
 // removeReports removes the files of reports that have expired. What a crash left half-written is replaced when its
 // report, still queued, is written again.
 func (s *Server) removeReports() error {
-	names, err := s.cfg.FS.List(reportDir)
+	names, err := s.cfg.FS.List(ledger.ReportDir)
 	if err != nil {
 		return err
 	}
 	var gone []string
-	err = s.st.View(func(st *State, now time.Time) {
+	err = s.st.View(func(st *ledger.State, now time.Time) {
 		for _, name := range names {
 			base, whole := strings.CutSuffix(name, reportSuffix)
 			id, _ := booking.ParseID(base)
@@ -262,16 +262,9 @@ func (s *Server) removeReports() error {
 		}
 	})
 	for _, name := range gone {
-		err = errors.Join(err, s.cfg.FS.Remove(reportDir+"/"+name))
+		err = errors.Join(err, s.cfg.FS.Remove(ledger.ReportDir+"/"+name))
 	}
 	return err
-}
-
-// GeolocationSet says that a user turned the geolocation of a bus's FMS object on or off, whatever timetables say.
-type GeolocationSet struct {
-	Object string  `json:"fmsObject"`
-	On     bool    `json:"isGeolocation"`
-	User   auth.ID `json:"user"`
 }
 
 // patchFMSObject answers PATCH /v2/geolocation/fms-objects/{fmsObjectId}.
@@ -281,13 +274,13 @@ func (s *Server) patchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.
 	if bus < 0 || tt.Companies[tt.Buses[bus].Company].ID != p.Access.Company.ID {
 		return errNotFound
 	}
-	e := &GeolocationSet{Object: id, User: p.User.ID}
+	e := &ledger.GeolocationSet{Object: id, User: p.User.ID}
 	if err := readBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(wire.Must("isGeolocation", func() { e.On = in.Bool() }))
 	}); err != nil {
 		return err
 	}
-	seq, err := s.do(func(*State, time.Time) (Event, error) { return e, nil })
+	seq, err := s.do(func(*ledger.State, time.Time) (ledger.Event, error) { return e, nil })
 	return showWritten(w, seq, err, func(w *wire.Writer) {
 		w.Object("fmsObject")
 		w.Texts("id", id, "busId", tt.Buses[bus].ID)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/store"
 )
@@ -92,13 +93,13 @@ func (s *Server) confirmOne(ctx context.Context, c Confirmation) verdict {
 // background: the answer will not come again.
 func (s *Server) keepAnswer(ctx context.Context, ticket booking.ID, said booking.Verdict) (seq uint64, err error) {
 	defer wake(s.posted)
-	keep := func(st *State, now time.Time) ([]Event, error) {
+	keep := func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := st.Bookings.Answer(ticket, said, "", s.messenger != nil)
-		events := []Event{e}
-		if said != booking.Confirm { // its window may be over by now
-			events = append(events, unnoticed(st, now, ticket)...)
+		if said == booking.Confirm {
+			return []ledger.Entry{{Event: e, Idempotency: st.Requests.AskedUnder(ticket)}}, err
 		}
-		return events, err
+		// Its window may be over by now.
+		return append(ledger.Entries(e), unnoticed(st, now, ticket)...), err
 	}
 	seq, err = s.updateWithRoom(ctx, keep, nil)
 	if !errors.Is(err, store.ErrFull) {
@@ -120,7 +121,7 @@ const lookForRoom = 250 * time.Millisecond
 
 // updateWithRoom is Update for what must be kept: on a full disk it tries again until ctx is over. Then its
 // error is store.ErrFull, and nothing was changed by it.
-func (s *Server) updateWithRoom(ctx context.Context, decide func(*State, time.Time) ([]Event, error), after func(*State, time.Time)) (uint64, error) {
+func (s *Server) updateWithRoom(ctx context.Context, decide func(*ledger.State, time.Time) ([]ledger.Entry, error), after func(*ledger.State, time.Time)) (uint64, error) {
 	for {
 		seq, err := s.st.Update(decide, after)
 		if !errors.Is(err, store.ErrFull) {
@@ -140,7 +141,7 @@ func (s *Server) updateWithRoom(ctx context.Context, decide func(*State, time.Ti
 // provider has nobody to ask: what was asked stays so, and the log says how to go on.
 func (s *Server) askAgain() {
 	var list []Confirmation
-	s.st.View(func(st *State, _ time.Time) {
+	s.st.View(func(st *ledger.State, _ time.Time) {
 		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
 			list = append(list, Confirmation{ask.Key.String(), t.Asked, b.ID, t.ID})
 		})

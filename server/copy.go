@@ -12,6 +12,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/server/ledger"
 	"waybill/store"
 )
 
@@ -31,16 +32,16 @@ func Verify(fsys store.FS, live bool, kept []store.Kept) (Report, error) {
 }
 
 // verify does so, and returns the state that the journal gives.
-func verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, state *State, err error) {
-	if err := lostJournal(fsys); err != nil {
+func verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, state *ledger.State, err error) {
+	if err := ledger.LostJournal(fsys); err != nil {
 		return rep, nil, err
 	}
-	if _, err := readSecret(fsys, ringFile, auth.ParseRing); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ledger.ReadSecret(fsys, ledger.RingFile, auth.ParseRing); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return rep, nil, err
 	}
-	rep.Report, err = store.Verify(storeConfig(fsys), live, kept, check, func(s *State, end store.Stamp) error {
+	rep.Report, err = store.Verify(ledger.StoreConfig(fsys), live, kept, ledger.Check, func(s *ledger.State, end store.Stamp) error {
 		state = s
-		tt, err := loadTimetable(fsys, s.TimetableHash)
+		tt, err := ledger.LoadTimetable(fsys, s.TimetableHash)
 		if err == nil {
 			rep.Books, err = s.Bookings.Audit(tt, end.Time)
 		}
@@ -48,9 +49,6 @@ func verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, state *Sta
 	})
 	return rep, state, err
 }
-
-// besides are the directories that a directory holds beside the store's files.
-var besides = []string{keyDir, timetableDir, reportDir, outboxDir}
 
 // Backup copies a directory that may be in use into a new one, and checks the copy (contract §1). An
 // erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
@@ -75,7 +73,7 @@ func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {
 
 // backUp makes a copy. stale reports that something was erased since its lines were copied.
 func backUp(fsys store.FS, live bool, to store.FS) (rep Report, stale bool, err error) {
-	if err := store.Backup(fsys, to, live, besides...); err != nil {
+	if err := store.Backup(fsys, to, live, ledger.Besides...); err != nil {
 		return rep, false, err
 	}
 	if rep, err = finishCopy(to); err != nil || !live {
@@ -116,11 +114,11 @@ func finishCopy(to store.FS) (Report, error) {
 	if err != nil {
 		return rep, err
 	}
-	letters, err := to.List(outboxDir)
+	letters, err := to.List(ledger.OutboxDir)
 	for _, name := range letters {
 		ticket, _, _ := strings.Cut(name, ".")
 		if _, t := state.Bookings.AnyTicket(parseID(ticket)); t == nil || t.Forgotten() {
-			err = errors.Join(err, to.Remove(outboxDir+"/"+name))
+			err = errors.Join(err, to.Remove(ledger.OutboxDir+"/"+name))
 		}
 	}
 	return rep, errors.Join(err, removeStaleReports(to, state))
@@ -128,17 +126,17 @@ func finishCopy(to store.FS) (Report, error) {
 
 // removeStaleReports removes the files of reports that are not what the journal says of them: they were
 // copied before or after. A start writes those that are queued.
-func removeStaleReports(to store.FS, state *State) error {
-	names, err := to.List(reportDir)
+func removeStaleReports(to store.FS, state *ledger.State) error {
+	names, err := to.List(ledger.ReportDir)
 	for _, name := range names {
 		id, _ := booking.ParseID(strings.TrimSuffix(name, reportSuffix))
 		x, unknown := state.Reports.Find(id, "", time.Time{})
-		sum, unread := sumOf(to, reportDir+"/"+name)
+		sum, unread := sumOf(to, ledger.ReportDir+"/"+name)
 		if err = errors.Join(err, unread); err != nil {
 			return err
 		}
 		if unknown != nil || x.SHA256 != sum {
-			err = to.Remove(reportDir + "/" + name)
+			err = to.Remove(ledger.ReportDir + "/" + name)
 		}
 	}
 	return err
@@ -162,7 +160,7 @@ func empty(to store.FS) error {
 	if err := to.Remove("FORMAT"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, dir := range append([]string{"journal", "snapshots"}, besides...) {
+	for _, dir := range append([]string{"journal", "snapshots"}, ledger.Besides...) {
 		if err := removeAll(to, dir); err != nil {
 			return err
 		}
@@ -183,11 +181,11 @@ func removeAll(to store.FS, dir string) error {
 
 // Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
 // (contract §1).
-func Repair(fsys store.FS, to store.FS, cutAt uint64, reason string, by By) (Report, error) {
+func Repair(fsys store.FS, to store.FS, cutAt uint64, reason string, by ledger.By) (Report, error) {
 	if err := mustBeEmpty(to); err != nil {
 		return Report{}, err
 	}
-	if err := store.Repair(storeConfig(fsys), to, cutAt, reason, by, besides...); err != nil {
+	if err := store.Repair(ledger.StoreConfig(fsys), to, cutAt, reason, by, ledger.Besides...); err != nil {
 		return Report{}, errors.Join(err, empty(to))
 	}
 	return Verify(to, false, nil)

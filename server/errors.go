@@ -186,7 +186,7 @@ var soldOutMessages = map[booking.Code]string{
 
 func writeOrders(ids []booking.ID) func(w *wire.Writer) {
 	return func(w *wire.Writer) {
-		wire.Each(w, "ordersIds", ids, func(id booking.ID) { writeID(w, "", id) })
+		wire.Each(w, "ordersIds", ids, func(id booking.ID) { w.ID("", id) })
 	}
 }
 

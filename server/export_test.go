@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"waybill/server/ledger"
 	"waybill/store"
 )
 
@@ -98,13 +99,14 @@ func readTable(t *testing.T, out, name string) [][]string {
 }
 
 // stateOf replays a directory's journal.
-func stateOf(t *testing.T, dir string) (*State, store.Head) {
+func stateOf(t *testing.T, dir string) (*ledger.State, store.Head) {
 	t.Helper()
-	s := newState()
+	s := ledger.NewState()
 	var head store.Head
-	err := readEvents(store.Dir(dir), false, func(l *store.Line, e Event) error {
-		if head = l.Head; e != nil {
-			apply(s, l.Stamp, e)
+	err := readEvents(store.Dir(dir), false, func(l *store.Line, x ledger.Entry) error {
+		head = l.Head
+		if x.Event != nil {
+			ledger.Apply(s, l.Stamp, x)
 		}
 		return nil
 	})

@@ -1,11 +1,7 @@
 package server
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -13,6 +9,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 	"waybill/store"
 )
@@ -20,120 +17,6 @@ import (
 // GET /v2/events: what happened to a partner's bookings, in order. An event is a line of the journal, or a part of one;
 // a feed remembers only which lines these are, and they are read from there. The events of a partner have numbers of
 // their own, from 1 without gaps.
-
-// follow keeps what else comes of an event: its partner's feed, what is known of requests with keys, what is to be sent.
-func follow(s *State, at store.Stamp, e Event) {
-	switch e := e.(type) {
-	case *auth.KeyAdded:
-		s.feed(booking.ID(e.Partner)) // who has no events yet can wait for one
-	case *booking.Created:
-		s.feed(e.Partner).add(at, 1)
-		s.Retries.note(at, e.Partner, e.Retry)
-	case *booking.Asked:
-		s.Retries.note(at, s.partnerOf(e.Booking), e.Retry)
-	case *booking.TicketPaid:
-		s.settled(at, &e.Settled, booking.Pay)
-	case *booking.TicketBooked:
-		s.settled(at, &e.Settled, booking.Book)
-	case *booking.TicketsCanceled:
-		partner := s.partnerOf(e.Booking)
-		s.feed(partner).add(at, len(e.Tickets))
-		s.Retries.note(at, partner, e.Retry)
-		s.Outbox.addCanceled(at, e)
-	case *booking.TicketsUncompleted:
-		s.feed(s.partnerOf(e.Booking)).add(at, len(e.Tickets))
-	case *booking.CarrierSet:
-		if e.Event {
-			s.feed(s.partnerOf(e.Booking)).add(at, 1)
-		}
-	case *PersonalErased:
-		s.tellErased(at, e.Passengers)
-	case *PassengersForgotten:
-		s.tellErased(at, e.Passengers)
-	case *booking.Moved:
-		s.feed(s.partnerOf(e.To)).add(at, 1)
-	case *Answered:
-		s.Retries.note(at, e.Partner, e.Retry)
-	}
-}
-
-func (s *State) settled(at store.Stamp, e *booking.Settled, action booking.Action) {
-	partner := s.partnerOf(e.Booking)
-	s.feed(partner).add(at, 1)
-	s.Retries.note(at, partner, e.Retry, e.Ticket)
-	s.Outbox.add(at, e, action)
-}
-
-// tellErased tells each partner of its passengers who are forgotten.
-func (s *State) tellErased(at store.Stamp, list []ErasedPassenger) {
-	for _, p := range list {
-		s.feed(p.Partner).add(at, 1)
-	}
-}
-
-func (s *State) partnerOf(id booking.ID) booking.ID { return s.Bookings.Any(id).Partner }
-
-// feed is a partner's.
-type feed struct {
-	lines   []uint64      // of each event; a line of several stands here as often
-	changed chan struct{} // closed with the next event; nil while nobody waits for it
-}
-
-func (s *State) feed(partner booking.ID) *feed {
-	f := s.Feeds[partner]
-	if f == nil {
-		f = new(feed)
-		s.Feeds[partner] = f
-	}
-	return f
-}
-
-func (f *feed) add(at store.Stamp, events int) {
-	for range events {
-		f.lines = append(f.lines, at.Seq)
-	}
-	if f.changed != nil {
-		close(f.changed)
-		f.changed = nil
-	}
-}
-
-// after gives the lines of the events after one, at most so many, and how many events of the first line come before.
-func (f *feed) after(seq, most int) (lines []uint64, before int) {
-	lines = slices.Clone(page(f.lines, seq, most))
-	for before < seq && len(lines) > 0 && f.lines[seq-1-before] == lines[0] {
-		before++
-	}
-	return lines, before
-}
-
-// frozenFeed is a feed in a snapshot; each line is given by how much it is above the one before.
-type frozenFeed struct {
-	partner booking.ID
-	lines   []uint64
-}
-
-func (s *State) frozenFeeds() (list []frozenFeed) {
-	for _, id := range slices.SortedFunc(maps.Keys(s.Feeds), func(a, b booking.ID) int { return bytes.Compare(a[:], b[:]) }) {
-		list = append(list, frozenFeed{id, slices.Clip(s.Feeds[id].lines)})
-	}
-	return list
-}
-
-func (f *frozenFeed) code(c *coder) {
-	last := int64(0)
-	c.object("feed", func() {
-		id(c, "partner", &f.partner)
-		list(c, "lines", &f.lines, func(line *uint64) {
-			above := int64(*line) - last
-			number(c, "", &above)
-			last += above
-			if !c.writing() {
-				*line = uint64(last)
-			}
-		})
-	})
-}
 
 const (
 	maxWait = 30 // seconds
@@ -156,13 +39,12 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 	for {
 		var lines []uint64
 		var before, total int
-		var changed chan struct{}
-		if err := s.st.View(func(st *State, _ time.Time) {
+		var changed <-chan struct{}
+		if err := s.st.View(func(st *ledger.State, _ time.Time) {
 			f := st.Feeds[booking.ID(p.ID)]
-			lines, before = f.after(after, take)
-			if total = len(f.lines); wait > 0 && len(lines) == 0 {
-				f.changed = cmp.Or(f.changed, make(chan struct{}))
-				changed = f.changed
+			lines, before = f.After(after, take)
+			if total = f.Len(); wait > 0 && len(lines) == 0 {
+				changed = f.Changed()
 			}
 		}); err != nil {
 			return err
@@ -210,30 +92,21 @@ func (x *polls) leave(partner booking.ID) {
 	}
 }
 
-// eventData is what an event shows of its line's data.
-type eventData struct {
-	Passengers []ErasedPassenger        `json:"-"` // see readEventData
-	Booking    booking.ID               `json:"booking"`
-	Ticket     booking.ID               `json:"ticket"`
-	From       *booking.ID              `json:"from"`
-	At         *time.Time               `json:"at"`
-	Tickets    []booking.CanceledTicket `json:"tickets"`
-}
-
 // showEvents answers with the events of lines, of the first of which some come before.
 func (s *Server) showEvents(w http.ResponseWriter, partner booking.ID, lines []uint64, before, seq, total int) error {
 	var out wire.Writer
 	left := lines
 	err := s.lines.Read(slices.Compact(slices.Clone(lines)), func(l *store.Line) error {
-		d, err := readEventData(l, partner)
+		events, err := ledger.Events(l, partner)
 		if err != nil {
 			return err
 		}
 		for ; len(left) > 0 && left[0] == l.Seq; left = left[1:] {
-			seq++
-			if err := writeEvent(&out, int64(seq), before, l, d); err != nil {
-				return err
+			if before >= len(events) {
+				return errFewerEvents
 			}
+			seq++
+			writeEvent(&out, int64(seq), &events[before])
 			before++
 		}
 		before = 0
@@ -247,68 +120,29 @@ func (s *Server) showEvents(w http.ResponseWriter, partner booking.ID, lines []u
 	})
 }
 
-// readEventData reads what the events of a partner show of a line. Of passengers that were forgotten together it has those
-// who are the partner's.
-func readEventData(l *store.Line, partner booking.ID) (*eventData, error) {
-	d := new(eventData)
-	if l.Type != store.KindErased && l.Type != kindForgotten {
-		return d, json.Unmarshal(l.Data, d)
-	}
-	var erased struct{ Passengers []ErasedPassenger }
-	err := json.Unmarshal(l.Data, &erased)
-	for _, p := range erased.Passengers {
-		if p.Partner == partner {
-			d.Passengers = append(d.Passengers, p)
-		}
-	}
-	return d, err
-}
-
-// writeEvent writes the nth event of a line.
-func writeEvent(w *wire.Writer, seq int64, n int, l *store.Line, d *eventData) error {
-	kind, at, ticket := l.Type, l.Time, d.Ticket.String()
-	var refund *int64
-	switch l.Type {
-	case "booking.created":
-		ticket = ""
-	case "ticket.carrier":
-		kind = "ticket.status"
-	case store.KindErased, kindForgotten:
-		if n >= len(d.Passengers) {
-			return errFewerEvents
-		}
-		kind, d.Booking, ticket = "passenger.erased", d.Passengers[n].Booking, d.Passengers[n].Ticket.String()
-	case "tickets.canceled", "tickets.uncompleted":
-		if n >= len(d.Tickets) {
-			return errFewerEvents
-		}
-		t := &d.Tickets[n]
-		ticket, kind = t.ID.String(), "ticket.canceled"
-		if t.Refunded {
-			kind, refund = "ticket.refunded", &t.Refund
-		}
-		if d.At != nil {
-			kind, at = "ticket.uncompleted", *d.At
-		}
-	}
+// writeEvent writes an Event with its number.
+func writeEvent(w *wire.Writer, seq int64, e *ledger.FeedEvent) {
 	w.Object("")
 	w.Int("seq", seq)
-	w.String("type", kind)
-	w.Time("time", at)
-	writeID(w, "bookingId", d.Booking)
-	w.OptionalString("ticketId", ticket)
-	if refund != nil {
-		w.Hundredths("refundAmount", *refund)
+	w.String("type", e.Type)
+	w.Time("time", e.Time)
+	w.ID("bookingId", e.Booking)
+	writeOptionalID(w, "ticketId", e.Ticket)
+	if e.Refund != nil {
+		w.Hundredths("refundAmount", *e.Refund)
 	} else {
 		w.Null("refundAmount")
 	}
-	if d.From != nil {
-		writeID(w, "fromBookingId", *d.From)
-	} else {
-		w.Null("fromBookingId")
-	}
+	writeOptionalID(w, "fromBookingId", e.From)
 	w.EndObject()
-	return nil
+}
+
+func writeOptionalID(w *wire.Writer, name string, id *booking.ID) {
+	if id == nil {
+		w.Null(name)
+		return
+	}
+	w.ID(name, *id)
 }
 
 var errFewerEvents = errors.New("server: a line has fewer events than its feed says")
@@ -321,13 +155,10 @@ const (
 // noteOverdue journals notices of the payment windows that are over, and tells when to look again.
 func (s *Server) noteOverdue() (wait time.Duration, err error) {
 	for {
-		_, err = s.st.Update(func(st *State, now time.Time) (events []Event, err error) {
+		_, err = s.st.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 			list, next := st.Bookings.Overdue(now, notices)
-			for _, e := range list {
-				events = append(events, e)
-			}
 			wait = next.Sub(now)
-			return events, nil
+			return ledger.Entries(list...), nil
 		}, nil)
 		if err != nil || wait > 0 {
 			return max(wait, noticeRest), err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 	"waybill/store"
 )
@@ -22,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 	for _, version := range []string{"v1", "v1-users", "v1-evidence", "v1-retries", "v1-round-one", "v1-attributed"} {
 		dir := filepath.Join(t.TempDir(), "data")
-		parts := map[string]string{version + "/journal": "journal", "v1/timetables": timetableDir} // they have the same one
+		parts := map[string]string{version + "/journal": "journal", "v1/timetables": ledger.TimetableDir} // they have the same one
 		if _, err := os.Stat("../testdata/journal/" + version + "/snapshots"); err == nil {
 			parts[version+"/snapshots"] = "snapshots" // of that version, which a start passes over
 		}
@@ -44,7 +45,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			t.Fatal(version, err)
 		}
 		var w wire.Writer
-		if err := s.st.View(func(st *State, _ time.Time) {
+		if err := s.st.View(func(st *ledger.State, _ time.Time) {
 			for _, b := range st.Bookings.Freeze().Bookings {
 				if b != nil {
 					writeBooking(&w, "", b, at)
@@ -52,7 +53,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 				}
 			}
 			var rows bytes.Buffer
-			newJournal().freeze(st)(&rows)
+			ledger.NewCodec().Freeze(st)(&rows)
 			for row := range bytes.Lines(rows.Bytes()) {
 				if regexp.MustCompile(`^{"(user|session|report|partner|retry|message)"|^{"version".*"geolocation"`).Match(row) {
 					w.B = append(w.B, bytes.Replace(row, []byte(`"version":3,`), nil, 1)...)
@@ -88,7 +89,7 @@ func checkEvents(t *testing.T, s *Server, version string) {
 		t.Fatal(err)
 	}
 	var partner *auth.Partner
-	if err := s.st.View(func(st *State, _ time.Time) { partner = st.Partners.ByName("demo") }); err != nil {
+	if err := s.st.View(func(st *ledger.State, _ time.Time) { partner = st.Partners.ByName("demo") }); err != nil {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()

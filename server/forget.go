@@ -13,6 +13,8 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/server/ledger"
+	"waybill/server/words"
 	"waybill/store"
 )
 
@@ -25,70 +27,13 @@ import (
 // later forget does first, whomever it is for: it finds the lines by what was named and not by what is left
 // in them.
 
-// PersonalErased says that names, e-mail addresses and phones were erased from earlier lines. A line's
-// personal part is erased as a whole: with a passenger go those who were booked along.
-type PersonalErased struct {
-	Lines      []uint64          `json:"lines"`
-	Reason     string            `json:"reason"`
-	Passengers []ErasedPassenger `json:"passengers,omitempty"`
-	Reports    []booking.ID      `json:"reports"` // whose files told of them: they are written anew
-	// Tickets are the passengers as versions before wrote them. Such a line is no event of /v2/events: that
-	// would change the numbers of those after it, which clients have.
-	Tickets []booking.ID `json:"tickets,omitempty"`
-}
-
-// ErasedPassenger is the passenger of a ticket, and where the ticket was then.
-type ErasedPassenger struct {
-	Partner booking.ID `json:"partner"`
-	Booking booking.ID `json:"booking"`
-	Ticket  booking.ID `json:"ticket"`
-}
-
-// tickets returns the tickets whose passengers are forgotten.
-func (e *PersonalErased) tickets() []booking.ID {
-	return slices.Concat(e.Tickets, ticketsOf(e.Passengers))
-}
-
-// kindForgotten is the type of the lines of PassengersForgotten.
-const kindForgotten = "passengers.forgotten"
-
-// PassengersForgotten says that passengers are forgotten whose lines a later line names. Where there are many, a line of
-// this type for some of them at a time keeps others from waiting.
-type PassengersForgotten struct {
-	Reason     string            `json:"reason"`
-	Passengers []ErasedPassenger `json:"passengers"`
-}
-
-func (e *PassengersForgotten) tickets() []booking.ID { return ticketsOf(e.Passengers) }
-
-func ticketsOf(list []ErasedPassenger) (ids []booking.ID) {
-	for _, p := range list {
-		ids = append(ids, p.Ticket)
-	}
-	return ids
-}
-
-func applyPersonalErased(s *State, now time.Time, e *PersonalErased) {
-	s.forget(now, e.tickets())
-	s.Reports.Requeue(e.Reports)
-}
-
-func applyForgotten(s *State, now time.Time, e *PassengersForgotten) { s.forget(now, e.tickets()) }
-
-func (s *State) forget(now time.Time, tickets []booking.ID) {
-	s.Bookings.Forget(now, tickets)
-	for _, id := range tickets {
-		s.Outbox.removeOf(id)
-	}
-}
-
 // erasure is one forget on its way: what it has found, and what it has done.
 type erasure struct {
 	s      *Server
 	act    *Act
 	email  string              // folded; "" where a booking is sought
 	sought map[booking.ID]bool // tickets whose passengers are to be forgotten
-	code   *journal            // reads lines
+	code   *ledger.Codec       // reads lines
 	read   store.Head          // up to where the journal was looked through
 	begun  uint64              // the first line that this forget wrote; 0 before
 	last   store.Stamp         // and the last
@@ -104,7 +49,7 @@ type erasure struct {
 func (s *Server) adminForget(a *Act) (string, error) {
 	s.importing.Lock()
 	defer s.importing.Unlock()
-	x := &erasure{s: s, act: a, sought: map[booking.ID]bool{}, code: newJournal()}
+	x := &erasure{s: s, act: a, sought: map[booking.ID]bool{}, code: ledger.NewCodec()}
 	if err := x.seek(); err != nil {
 		return "", err
 	}
@@ -142,7 +87,7 @@ func (x *erasure) said() string {
 	switch {
 	case len(x.named) > 0 || x.done.tickets > 0 || x.done.reports > 0:
 		return fmt.Sprintf("erased: the personal data of %s, in %s of the journal and %s",
-			Counted(x.done.tickets, "ticket"), Counted(len(x.named), "line"), Counted(x.done.reports, "report"))
+			words.Counted(x.done.tickets, "ticket"), words.Counted(len(x.named), "line"), words.Counted(x.done.reports, "report"))
 	case x.email != "":
 		return "nothing to erase: no ticket, and no line of the journal, has that address"
 	}
@@ -156,7 +101,7 @@ func (x *erasure) seek() error {
 	id, _ := booking.ParseID(form.Get("booking"))
 	var user *auth.User
 	var all []*booking.Booking
-	if err := x.s.st.View(func(st *State, _ time.Time) {
+	if err := x.s.st.View(func(st *ledger.State, _ time.Time) {
 		if x.email != "" {
 			user, _ = st.Accounts.Login(x.email)
 			all = st.Bookings.Freeze().Bookings
@@ -212,12 +157,12 @@ func (x *erasure) line(l *store.Line) error {
 	if len(l.Personal) == 0 || store.Own(l.Type) {
 		return nil
 	}
-	e, err := x.code.decode(l.Type, l.Data, l.Personal)
+	entry, err := x.code.Decode(l.Type, l.Data, l.Personal)
 	if err != nil {
 		return fmt.Errorf("seq %d: %w", l.Seq, err)
 	}
 	found := false
-	switch e := e.(type) {
+	switch e := entry.Event.(type) {
 	case *booking.Created:
 		found = x.created(e, l.Seq) && len(e.Passengers) > 0
 	case *auth.UserAdded:
@@ -234,7 +179,7 @@ func (x *erasure) line(l *store.Line) error {
 // userIsGone reports whether a user was removed. One who was added since the erasure began is not meant.
 func (x *erasure) userIsGone(id auth.ID) bool {
 	gone := false
-	err := x.s.st.View(func(st *State, _ time.Time) { gone = st.Accounts.User(id) == nil })
+	err := x.s.st.View(func(st *ledger.State, _ time.Time) { gone = st.Accounts.User(id) == nil })
 	return gone && err == nil
 }
 
@@ -284,12 +229,13 @@ func (x *erasure) name() (wrote bool, err error) {
 	todo := slices.SortedFunc(maps.Keys(x.sought), func(a, b booking.ID) int { return bytes.Compare(a[:], b[:]) })
 	reason := x.act.Form.Get("reason")
 	for len(todo) > manyForgotten {
-		e := &PassengersForgotten{Reason: reason}
-		_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
-			if e.Passengers = st.toForget(todo[:manyForgotten]); len(e.Passengers) == 0 {
+		e := &ledger.PassengersForgotten{Reason: reason}
+		_, err := s.st.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+			e.Passengers = st.ToForget(todo[:manyForgotten])
+			if len(e.Passengers) == 0 {
 				return nil, nil
 			}
-			return []Event{&attributed{e, x.act.By}}, nil
+			return []ledger.Entry{{Event: e, By: &x.act.By}}, nil
 		}, nil)
 		if err != nil {
 			return false, err
@@ -297,18 +243,18 @@ func (x *erasure) name() (wrote bool, err error) {
 		x.done.tickets += len(e.Passengers)
 		todo = todo[manyForgotten:]
 	}
-	e := &PersonalErased{Lines: x.lines, Reason: reason}
+	e := &ledger.PersonalErased{Lines: x.lines, Reason: reason}
 	var at store.Stamp
-	at.Seq, err = s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+	at.Seq, err = s.st.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		at.Time = now
-		e.Passengers, e.Reports = st.toForget(todo), nil
+		e.Passengers, e.Reports = st.ToForget(todo), nil
 		if len(e.Passengers) > 0 || x.done.tickets > 0 { // else the reports tell of them no more
 			e.Reports = reports
 		}
 		if len(e.Lines) == 0 && len(e.Passengers) == 0 {
 			return nil, nil
 		}
-		return []Event{&attributed{e, x.act.By}}, nil
+		return []ledger.Entry{{Event: e, By: &x.act.By}}, nil
 	}, nil)
 	if err != nil || len(e.Lines) == 0 && len(e.Passengers) == 0 {
 		return false, err
@@ -326,26 +272,16 @@ func (x *erasure) name() (wrote bool, err error) {
 	return true, nil
 }
 
-// toForget returns those of tickets whose passengers are not forgotten, and where they are.
-func (s *State) toForget(tickets []booking.ID) (list []ErasedPassenger) {
-	for _, id := range tickets {
-		if b, t := s.Bookings.AnyTicket(id); t != nil && !t.Forgotten() {
-			list = append(list, ErasedPassenger{b.Partner, b.ID, id})
-		}
-	}
-	return list
-}
-
 // removeLetters removes the e-mails that became files and whose passengers are forgotten.
 func (s *Server) removeLetters() error {
-	names, err := s.cfg.FS.List(outboxDir)
+	names, err := s.cfg.FS.List(ledger.OutboxDir)
 	if err != nil || len(names) == 0 {
 		return err
 	}
 	const atATime = 500 // under the lock
 	for some := range slices.Chunk(names, atATime) {
 		var gone []string
-		if err := s.st.View(func(st *State, _ time.Time) {
+		if err := s.st.View(func(st *ledger.State, _ time.Time) {
 			for _, name := range some {
 				ticket, _, _ := strings.Cut(name, ".")
 				if _, t := st.Bookings.AnyTicket(parseID(ticket)); t == nil || t.Forgotten() {
@@ -356,17 +292,17 @@ func (s *Server) removeLetters() error {
 			return err
 		}
 		for _, name := range gone {
-			if failed := s.cfg.FS.Remove(outboxDir + "/" + name); !errors.Is(failed, fs.ErrNotExist) { // another was first
+			if failed := s.cfg.FS.Remove(ledger.OutboxDir + "/" + name); !errors.Is(failed, fs.ErrNotExist) { // another was first
 				err = errors.Join(err, failed)
 			}
 		}
 	}
-	return errors.Join(err, s.cfg.FS.SyncDir(outboxDir))
+	return errors.Join(err, s.cfg.FS.SyncDir(ledger.OutboxDir))
 }
 
 // reportsOf finds the reports whose files have one of the tickets.
 func (s *Server) reportsOf(tickets map[booking.ID]bool) (list []booking.ID, err error) {
-	names, err := s.cfg.FS.List(reportDir)
+	names, err := s.cfg.FS.List(ledger.ReportDir)
 	for _, name := range names {
 		base, whole := strings.CutSuffix(name, reportSuffix)
 		id, ok := booking.ParseID(base)
@@ -383,7 +319,7 @@ func (s *Server) reportsOf(tickets map[booking.ID]bool) (list []booking.ID, err 
 
 // tells reports whether a report's file has one of the tickets.
 func (s *Server) tells(name string, tickets map[booking.ID]bool) (bool, error) {
-	f, err := s.cfg.FS.Open(reportDir + "/" + name)
+	f, err := s.cfg.FS.Open(ledger.ReportDir + "/" + name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // it has expired meanwhile
 	}

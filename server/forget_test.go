@@ -15,13 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server/ledger"
 	"waybill/store"
 )
 
 // forget erases an address, or a booking with an id.
 func forget(s *Server, field, value string) (string, error) {
 	var out bytes.Buffer
-	err := s.Admin("forget", &Act{By{UID: 1000}, url.Values{field: {value}, "reason": {"asked"}}, &out})
+	err := s.Admin("forget", &Act{ledger.By{UID: 1000}, url.Values{field: {value}, "reason": {"asked"}}, &out})
 	return out.String(), err
 }
 
@@ -182,7 +183,7 @@ func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 	b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
 	times := 0
 	disk.opening = func(name string) { // between the look and the line that names what was found
-		if name != reportDir || times > 1 {
+		if name != ledger.ReportDir || times > 1 {
 			return
 		}
 		times++

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/store"
 )
@@ -177,9 +178,11 @@ func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
 	sum := sha256.Sum256([]byte("POST " + target + "\n"))
 	paid := &booking.TicketPaid{Settled: booking.Settled{
 		Booking: parseID(b.ID), Ticket: parseID(b.Tickets[0].ID), Request: "cut short",
-		Retry: &booking.Retry{Key: "k", Hash: hex.EncodeToString(sum[:])},
 	}}
-	if err := s.record(paid); err != nil {
+	under := &ledger.Idempotency{Key: "k", Hash: hex.EncodeToString(sum[:])}
+	if _, err := s.st.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+		return []ledger.Entry{{Event: paid, Idempotency: under}}, nil
+	}, nil); err != nil {
 		t.Fatal(err)
 	}
 	disk.fill(t, s, key)
@@ -198,8 +201,8 @@ func TestLongIDsOfAFeedAreWeighed(t *testing.T) {
 		term := booking.Term{Rule: strings.Repeat("<", 300)}
 		e.Tickets = append(e.Tickets, booking.CanceledTicket{Terms: []booking.Term{term, term}})
 	}
-	_, data, personal := newJournal().encode(e, nil, nil)
-	if weight := weigh(newState(), e); weight < int64(len(data)+len(personal)) {
+	_, data, personal := ledger.NewCodec().Encode(ledger.Entry{Event: e}, nil, nil)
+	if weight := ledger.Weigh(ledger.NewState(), ledger.Entry{Event: e}); weight < int64(len(data)+len(personal)) {
 		t.Errorf("it is weighed %d, and takes %d", weight, len(data)+len(personal))
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 )
 
@@ -100,7 +101,9 @@ func (s *Server) partner(h func(http.ResponseWriter, *http.Request, *auth.Partne
 
 func apiKey(r *http.Request) string { return only(r.Header["X-Api-Key"]) }
 
-func byKey(st *State, key auth.Hash, _ time.Time) *auth.Partner { return st.Partners.Caller(key) }
+func byKey(st *ledger.State, key auth.Hash, _ time.Time) *auth.Partner {
+	return st.Partners.Caller(key)
+}
 
 // only gives the one element of a list; "" when it has none or several.
 func only(list []string) string {
@@ -112,12 +115,12 @@ func only(list []string) string {
 
 // known wraps a handler that takes who calls: whom find gives for the hash of the secret that the request
 // shows; nil is nobody, who is answered with stranger. Reading and hashing are not done under the lock.
-func known[P any](s *Server, stranger error, h func(http.ResponseWriter, *http.Request, *P) error, secret func(*http.Request) string, find func(*State, auth.Hash, time.Time) *P) http.HandlerFunc {
+func known[P any](s *Server, stranger error, h func(http.ResponseWriter, *http.Request, *P) error, secret func(*http.Request) string, find func(*ledger.State, auth.Hash, time.Time) *P) http.HandlerFunc {
 	return s.public(func(w http.ResponseWriter, r *http.Request) error {
 		w.Header()["Cache-Control"] = noStore
 		var caller *P
 		hash := auth.HashOf(secret(r))
-		settled, err := s.st.Glance(func(st *State, now time.Time) { caller = find(st, hash, now) })
+		settled, err := s.st.Glance(func(st *ledger.State, now time.Time) { caller = find(st, hash, now) })
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,8 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/server/ledger"
+	"waybill/server/words"
 	"waybill/store"
 )
 
@@ -97,7 +99,7 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 		return nil, err
 	}
 	for _, file := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(out, "%s: %s", file, Counted(counts[file], "row"))
+		fmt.Fprintf(out, "%s: %s", file, words.Counted(counts[file], "row"))
 		if n := skipped[file]; n > 0 {
 			fmt.Fprintf(out, ", %d skipped", n)
 		}
@@ -105,7 +107,7 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 	}
 	for i, reason := range slices.Sorted(maps.Keys(reasons)) {
 		if i == maxReasons {
-			fmt.Fprintf(out, "and %s more\n", Counted(len(reasons)-i, "reason"))
+			fmt.Fprintf(out, "and %s more\n", words.Counted(len(reasons)-i, "reason"))
 			break
 		}
 		fmt.Fprintf(out, "%d skipped of %s\n", reasons[reason], reason)
@@ -118,9 +120,9 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 	}
 	tables := read.Size()
 	fmt.Fprintf(out, "%s, %s, %s, %s, %s, %s; %s skipped\n",
-		Counted(len(tables.Companies), "company"), Counted(len(tables.Cities), "city"),
-		Counted(len(tables.Stops), "stop"), Counted(len(tables.Routes), "route"),
-		Counted(len(tables.Trips), "trip"), Counted(len(tables.Fares), "fare"), Counted(all, "row"))
+		words.Counted(len(tables.Companies), "company"), words.Counted(len(tables.Cities), "city"),
+		words.Counted(len(tables.Stops), "stop"), words.Counted(len(tables.Routes), "route"),
+		words.Counted(len(tables.Trips), "trip"), words.Counted(len(tables.Fares), "fare"), words.Counted(all, "row"))
 	switch {
 	case len(tables.Trips) == 0 && read.OnDemand():
 		return nil, errors.New("the feed has no usable trip: its stop times are on demand (GTFS Flex), and only those at fixed times are sold")
@@ -139,7 +141,7 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 var cell = regexp.MustCompile(`(stop_sequence )\d+|"(?:[^"\\]|\\.)*"`)
 
 // Adopt makes a feed that was read the timetable in force.
-func (s *Server) Adopt(by By, read *FeedRead, out io.Writer) error {
+func (s *Server) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	s.importing.Lock()
 	defer s.importing.Unlock()
 	apart := read.feed.Apart()
@@ -153,17 +155,17 @@ func (s *Server) Adopt(by By, read *FeedRead, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	e := &TimetableImported{Feed: read.name, Cities: len(tables.Cities), Routes: len(tables.Routes), Trips: len(tables.Trips), Skipped: read.skipped, loaded: tt}
+	e := &ledger.TimetableImported{Feed: read.name, Cities: len(tables.Cities), Routes: len(tables.Routes), Trips: len(tables.Trips), Skipped: read.skipped, Loaded: tt}
 	if e.Hash, err = tables.Encode(io.Discard); err != nil {
 		return err
 	}
-	if err := store.Publish(s.cfg.FS, timetableDir, e.Hash+".jsonl", func(w io.Writer) error {
+	if err := store.Publish(s.cfg.FS, ledger.TimetableDir, e.Hash+".jsonl", func(w io.Writer) error {
 		_, err := tables.Encode(w)
 		return err
 	}); err != nil {
 		return err
 	}
-	if _, err := s.administer(by, func(*State, time.Time) (Event, error) { return e, nil }); err != nil {
+	if _, err := s.administer(by, func(*ledger.State, time.Time) (ledger.Event, error) { return e, nil }); err != nil {
 		return err
 	}
 	s.timetable.Store(tt)
@@ -183,16 +185,16 @@ const maxRunsNamed = 20 // that an import names of those that a timetable no lon
 func (s *Server) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 	var sold booking.Frozen
 	var now time.Time
-	if err := s.st.View(func(st *State, at time.Time) { sold, now = st.Bookings.Freeze(), at }); err != nil {
+	if err := s.st.View(func(st *ledger.State, at time.Time) { sold, now = st.Bookings.Freeze(), at }); err != nil {
 		return err
 	}
 	withdrawn := sold.Withdrawn(tt, now)
 	for i, x := range withdrawn {
 		if i == maxRunsNamed {
-			fmt.Fprintf(out, "and %s more are no longer in the timetable\n", Counted(len(withdrawn)-i, "run"))
+			fmt.Fprintf(out, "and %s more are no longer in the timetable\n", words.Counted(len(withdrawn)-i, "run"))
 			break
 		}
-		fmt.Fprintf(out, "trip %s on %s is no longer in the timetable: %s stay as sold\n", x.Trip, x.Day, Counted(x.Taken, "ticket"))
+		fmt.Fprintf(out, "trip %s on %s is no longer in the timetable: %s stay as sold\n", x.Trip, x.Day, words.Counted(x.Taken, "ticket"))
 	}
 	for _, x := range sold.Oversold(tt, now) {
 		if _, err := fmt.Fprintf(out, "%s now; nothing more is sold on that part of it while that is so\n", x); err != nil {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/ledger"
+	"waybill/server/words"
 	"waybill/store"
 )
 
@@ -21,22 +23,22 @@ import (
 
 // readEvents goes through the journal of a directory that may be in use. visit is given each line with its event, nil
 // for a line of the store's own.
-func readEvents(fsys store.FS, live bool, visit func(*store.Line, Event) error) error {
-	return readEventsWith(newJournal().decode, fsys, live, visit)
+func readEvents(fsys store.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
+	return readEventsWith(ledger.NewCodec().Decode, fsys, live, visit)
 }
 
 // decoder makes an event of the parts of a line. It knows the forms in the lines before.
-type decoder func(kind string, data, personal []byte) (Event, error)
+type decoder func(kind string, data, personal []byte) (ledger.Entry, error)
 
-func readEventsWith(decode decoder, fsys store.FS, live bool, visit func(*store.Line, Event) error) error {
+func readEventsWith(decode decoder, fsys store.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
 	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error { return decoded(decode, l, visit) })
 	return err
 }
 
 // decoded gives visit a line with its event.
-func decoded(decode decoder, l *store.Line, visit func(*store.Line, Event) error) error {
+func decoded(decode decoder, l *store.Line, visit func(*store.Line, ledger.Entry) error) error {
 	if store.Own(l.Type) {
-		return visit(l, nil)
+		return visit(l, ledger.Entry{})
 	}
 	e, err := decode(l.Type, l.Data, l.Personal)
 	if err != nil {
@@ -144,17 +146,18 @@ func (x export) row(table string, cells ...any) {
 
 // fill writes the journal, a row for each line as it is read, and then the state that it gives.
 func (x export) fill(fsys store.FS, live bool) (head store.Head, err error) {
-	s := newState()
+	s := ledger.NewState()
 	var shown []uint64 // lines whose personal parts are in the export
-	err = readEvents(fsys, live, func(l *store.Line, e Event) error {
-		if head = l.Head; e != nil {
-			apply(s, l.Stamp, e)
+	err = readEvents(fsys, live, func(l *store.Line, entry ledger.Entry) error {
+		head = l.Head
+		if entry.Event != nil {
+			ledger.Apply(s, l.Stamp, entry)
 		}
 		data, personal := l.Data, l.Personal
 		if strings.HasPrefix(l.Type, "user.") || strings.HasPrefix(l.Type, "session.") {
 			data, personal = secrets.ReplaceAll(data, nil), secrets.ReplaceAll(personal, nil)
 		}
-		if err := checkShown(e, &shown, l); err != nil {
+		if err := checkShown(entry.Event, &shown, l); err != nil {
 			return err
 		}
 		x.row("events", l.Seq, l.Time, l.Type, fmt.Sprintf("%x", l.Hash), string(data), string(personal))
@@ -176,8 +179,8 @@ func (x export) fill(fsys store.FS, live bool) (head store.Head, err error) {
 
 // checkShown notes the lines that are exported with their personal part. Its error is a line that names one of them: the
 // erasure was carried out after that was read.
-func checkShown(e Event, shown *[]uint64, l *store.Line) error {
-	if erased, ok := e.(*PersonalErased); ok {
+func checkShown(e ledger.Event, shown *[]uint64, l *store.Line) error {
+	if erased, ok := e.(*ledger.PersonalErased); ok {
 		for _, seq := range erased.Lines {
 			if _, found := slices.BinarySearch(*shown, seq); found {
 				return errErasedMeanwhile
@@ -193,7 +196,7 @@ func checkShown(e Event, shown *[]uint64, l *store.Line) error {
 var errErasedMeanwhile = errors.New("personal data is erased meanwhile; export again")
 
 // accounts writes who sells and who signs in, and what these have set and ordered.
-func (x export) accounts(s *State) {
+func (x export) accounts(s *ledger.State) {
 	for _, p := range s.Partners.All() {
 		x.row("partners", p.ID, p.Name, strings.Join(p.Companies, ","), p.Created, p.Legacy)
 		for _, k := range p.Keys {
@@ -238,10 +241,10 @@ func (x export) runs(runs []*booking.Run) {
 			x.row("form_stops", key, i+1, c.Stop.ID, c.Stop.Place, c.Stop.Platform, c.Stop.Lat, c.Stop.Lon, c.City.ID, c.City.Name, c.City.Country, c.City.Zone)
 		}
 		for i, r := range f.Rules {
-			x.row("refund_rules", key, i+1, r.ID, r.Hours, hundredths(r.Percent))
+			x.row("refund_rules", key, i+1, r.ID, r.Hours, words.Hundredths(r.Percent))
 		}
 		for i, d := range f.Discounts {
-			x.row("discounts", key, i+1, d.ID, d.Name, d.Description, hundredths(d.Percent), d.First, d.Last)
+			x.row("discounts", key, i+1, d.ID, d.Name, d.Description, words.Hundredths(d.Percent), d.First, d.Last)
 		}
 	}
 }
@@ -255,10 +258,10 @@ func (x export) booking(b *booking.Booking, now time.Time) {
 		first, last, email, phones := t.Passenger.Fields()
 		var refund any = ""
 		if t.Phase == booking.Refunded {
-			refund = hundredths(t.Refund())
+			refund = words.Hundredths(t.Refund())
 		}
 		x.row("tickets", t.ID, b.ID, time.UnixMilli(t.Created), t.Departure(), status, payment, t.Asked,
-			hundredths(t.Price()), string(t.Currency[:]), refund, first, last, email)
+			words.Hundredths(t.Price()), string(t.Currency[:]), refund, first, last, email)
 		for k, phone := range phones {
 			x.row("ticket_phones", t.ID, k+1, phone)
 		}
@@ -266,14 +269,9 @@ func (x export) booking(b *booking.Booking, now time.Time) {
 			var discount, percent any = "", ""
 			if l.Discount >= 0 {
 				d := &l.Run.Form.Discounts[l.Discount]
-				discount, percent = d.ID, hundredths(d.Percent)
+				discount, percent = d.ID, words.Hundredths(d.Percent)
 			}
-			x.row("ticket_legs", t.ID, k+1, l.Run.ID, l.From+1, l.To+1, l.Seat, hundredths(l.Amount), discount, percent)
+			x.row("ticket_legs", t.ID, k+1, l.Run.ID, l.From+1, l.To+1, l.Seat, words.Hundredths(l.Amount), discount, percent)
 		}
 	}
 }
-
-// hundredths is money in minor units, or a percentage in hundredths.
-type hundredths int64
-
-func (v hundredths) String() string { return fmt.Sprintf("%d.%02d", v/100, v%100) }

@@ -14,6 +14,7 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/server/docs"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 )
 
@@ -30,12 +31,12 @@ const (
 // count.
 func (s *Server) legacy(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
 	answer := known(s, errForbidden, func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-		_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+		_, err := s.st.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 			e, err := st.Partners.UseLegacy(now, s.deprecated, p.ID)
 			if e == nil {
 				return nil, err
 			}
-			return []Event{e}, nil
+			return ledger.Entries(e), nil
 		}, nil)
 		if err != nil {
 			return err
@@ -124,7 +125,7 @@ func (s *Server) listLegacyOrders(w http.ResponseWriter, r *http.Request, p *aut
 	}
 	q := newQuery(r)
 	leaves, created := q.optionalDay("departureDate"), q.optionalDay("createdAt")
-	return showPage(s, w, q, "orders", maxBookings, func(st *State, skip, take int) ([]booking.Order, int) {
+	return showPage(s, w, q, "orders", maxBookings, func(st *ledger.State, skip, take int) ([]booking.Order, int) {
 		return st.Bookings.Orders(booking.ID(p.ID), leaves, created, skip, take)
 	}, writeLegacyOrder)
 }
@@ -160,7 +161,7 @@ func (s *Server) patchLegacyOrders(w http.ResponseWriter, r *http.Request, p *au
 	}
 	var orders []booking.Order
 	var now time.Time
-	seq, err := s.perform(r, sel, action, new(attempt), func(st *State, at time.Time) {
+	seq, err := s.perform(r, sel, action, new(attempt), func(st *ledger.State, at time.Time) {
 		orders, _ = st.Bookings.Select(sel) // no ticket is ever forgotten
 		now = at
 	})

@@ -10,8 +10,10 @@ import (
 
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/server/wire"
+	"waybill/server/words"
 	"waybill/store"
 )
 
@@ -20,7 +22,7 @@ import (
 // those that were sold.
 
 // sendMessage sends a message to its passenger.
-func (s *Server) sendMessage(m *message, b *booking.Booking, t *booking.Ticket) error {
+func (s *Server) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
 	_, _, email, phones := t.Passenger.Fields()
 	id := t.ID.String() + "." + m.ID
 	news := newNews(m, b, t, s.timetable.Load())
@@ -43,7 +45,7 @@ func (s *Server) sendMessage(m *message, b *booking.Booking, t *booking.Ticket) 
 	if s.mailer != nil {
 		return s.mailer.Send(s.base, email, letter)
 	}
-	return store.PublishText(s.cfg.FS, outboxDir, id+outboxFile, letter)
+	return store.PublishText(s.cfg.FS, ledger.OutboxDir, id+outboxFile, letter)
 }
 
 var errNobody = fmt.Errorf("the ticket has no such address: %w", outbound.ErrRefused)
@@ -82,7 +84,7 @@ type news struct {
 	names   *schedule.Timetable // translates
 }
 
-func newNews(m *message, b *booking.Booking, t *booking.Ticket, names *schedule.Timetable) *news {
+func newNews(m *ledger.Message, b *booking.Booking, t *booking.Ticket, names *schedule.Timetable) *news {
 	return &news{m.Action, b, t, t.Itinerary(), names}
 }
 
@@ -125,7 +127,7 @@ func (n *news) text() string {
 	in := func(w *wording) string {
 		said := fmt.Sprintf("%s %s: %s, %s", w.ticketID, n.done(w), n.way(w), n.leaves())
 		if n.action != booking.Cancel {
-			return said + ", " + strings.ToLower(w.seat) + " " + labels(n.legs) + "."
+			return said + ", " + strings.ToLower(w.seat) + " " + n.ticket.SeatLabels() + "."
 		}
 		return said + n.comesBack(w, ". ") + "."
 	}
@@ -141,7 +143,7 @@ func (n *news) comesBack(w *wording, separator string) string {
 }
 
 func (n *news) money(amount int64) string {
-	return hundredths(amount).String() + " " + string(n.ticket.Currency[:])
+	return words.Hundredths(amount).String() + " " + string(n.ticket.Currency[:])
 }
 
 func (n *news) letter() string {

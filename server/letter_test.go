@@ -17,6 +17,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"waybill/server/ledger"
 )
 
 // letters reads the e-mails that became files, by what they are about: the subject up to the slash.
@@ -139,7 +141,7 @@ func TestOvertakenLetters(t *testing.T) {
 		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
 		defer func() { s.Close() }()
 		// A file where the directory of letters should be.
-		outbox := filepath.Join(dir, outboxDir)
+		outbox := filepath.Join(dir, ledger.OutboxDir)
 		if err := os.Remove(outbox); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
@@ -176,7 +178,7 @@ func TestOvertakenWhileParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
 		defer func() { s.Close() }()
-		outbox := filepath.Join(dir, outboxDir)
+		outbox := filepath.Join(dir, ledger.OutboxDir)
 		if err := errors.Join(os.Remove(outbox), os.WriteFile(outbox, nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
@@ -248,14 +250,13 @@ func TestTheListSaysWhyAMessageWaits(t *testing.T) {
 
 // TestOldestMessage: the metric is right however messages come and go.
 func TestOldestMessage(t *testing.T) {
-	o := outbox{messages: map[string]*message{}, byTicket: nil}
-	o.byTicket = newState().Outbox.byTicket
+	o := ledger.NewOutbox()
 	put := func(id string, at int, parked string) {
-		o.put(&message{ID: id, At: scriptStart.Add(time.Duration(at) * time.Second), Parked: parked})
+		o.Put(&ledger.Message{ID: id, At: scriptStart.Add(time.Duration(at) * time.Second), Parked: parked})
 	}
 	oldest := func(want int) {
 		t.Helper()
-		since, ok := o.oldest()
+		since, ok := o.Oldest()
 		if ok != (want >= 0) || ok && since.Sub(scriptStart) != time.Duration(want)*time.Second {
 			t.Errorf("the oldest waits since %v, %v; want %d s", since, ok, want)
 		}
@@ -265,14 +266,14 @@ func TestOldestMessage(t *testing.T) {
 	put("a", 1, "")
 	put("c", 3, "")
 	oldest(1)
-	o.remove("b")
+	o.Remove("b")
 	oldest(1)
 	put("a", 1, "refused")
 	oldest(3)
 	put("a", 9, "")
-	o.remove("c")
+	o.Remove("c")
 	oldest(9)
-	o.remove("a")
+	o.Remove("a")
 	oldest(-1)
 }
 

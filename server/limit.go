@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/server/ledger"
 )
 
 // Rate is how many requests a second a partner may make, or an address from which no valid key is shown, and how many
@@ -28,7 +29,7 @@ func (s *Server) limit(r *http.Request) error {
 	var p *auth.Partner
 	if key := apiKey(r); key != "" {
 		hash := auth.HashOf(key)
-		s.st.Glance(func(st *State, now time.Time) { p = byKey(st, hash, now) })
+		s.st.Glance(func(st *ledger.State, now time.Time) { p = byKey(st, hash, now) })
 	}
 	l, who := s.addresses, address(r)
 	if p != nil {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"waybill/server/ledger"
 )
 
 // Contract §12: what is just within a limit of a body passes, and one more is 400.
@@ -201,9 +203,10 @@ func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 		{"forget", url.Values{"booking": {b.ID}, "reason": {"asked"}}, "personal.erased"},
 	}
 	const by = `"by":{"uid":1000,"user":"olena","login":"root"}`
+	olena := ledger.By{UID: 1000, User: "olena", Login: "root"}
 	for _, a := range acts {
 		before := strings.Count(journalText(t, dir), by)
-		if err := s.Admin(a.op, &Act{By{1000, "olena", "root"}, a.form, new(strings.Builder)}); err != nil {
+		if err := s.Admin(a.op, &Act{olena, a.form, new(strings.Builder)}); err != nil {
 			t.Fatalf("%s: %v", a.op, err)
 		}
 		text := journalText(t, dir)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/server/ledger"
+	"waybill/server/words"
 )
 
 // What the verbs that list something print: a line for each, or with -json one array.
@@ -55,7 +57,7 @@ func (s *Server) adminPartnerList(a *Act) (string, error) {
 	}
 	since = cmp.Or(since, s.deprecated)
 	var partners []*auth.Partner
-	if err := s.st.View(func(st *State, _ time.Time) { partners = st.Partners.All() }); err != nil {
+	if err := s.st.View(func(st *ledger.State, _ time.Time) { partners = st.Partners.All() }); err != nil {
 		return "", err
 	}
 	list := []partnerRow{}
@@ -117,7 +119,7 @@ func (s *Server) adminCompanyList(a *Act) (string, error) {
 	for _, c := range list {
 		fmt.Fprintf(&out, "%s  %s  source %s\n", c.Slug, c.Name, c.Source)
 	}
-	return out.String() + Counted(len(list), "company"), nil
+	return out.String() + words.Counted(len(list), "company"), nil
 }
 
 // adminUserList lists the company users, by e-mail.
@@ -134,7 +136,7 @@ func (s *Server) adminUserList(a *Act) (string, error) {
 		Issuers   []string `json:"issuers"` // that the user is linked to a subject of
 	}
 	var users []*auth.User
-	if err := s.st.View(func(st *State, _ time.Time) { users = st.Accounts.Users() }); err != nil {
+	if err := s.st.View(func(st *ledger.State, _ time.Time) { users = st.Accounts.Users() }); err != nil {
 		return "", err
 	}
 	list := []row{}
@@ -160,5 +162,5 @@ func (s *Server) adminUserList(a *Act) (string, error) {
 		}
 		out.WriteString("\n")
 	}
-	return out.String() + Counted(len(list), "user"), nil
+	return out.String() + words.Counted(len(list), "user"), nil
 }

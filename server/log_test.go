@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/store"
 )
@@ -41,7 +42,7 @@ func playStory(t *testing.T, dir string) (ids map[string]string) {
 		admin := func(op, form string) string {
 			values, _ := url.ParseQuery(form)
 			var out strings.Builder
-			if err := s.Admin(op, &Act{By{UID: 1000, User: "olena"}, values, &out}); err != nil {
+			if err := s.Admin(op, &Act{ledger.By{UID: 1000, User: "olena"}, values, &out}); err != nil {
 				t.Error(op, err)
 			}
 			return strings.TrimSpace(out.String())

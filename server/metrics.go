@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 )
 
@@ -135,10 +136,9 @@ func (s *Server) getMetrics(w http.ResponseWriter, _ *http.Request) error {
 	}
 	var waiting, parked int
 	var oldest time.Duration
-	if err := s.st.View(func(st *State, now time.Time) {
-		parked = st.Outbox.parked
-		waiting = len(st.Outbox.messages) - parked
-		if since, ok := st.Outbox.oldest(); ok {
+	if err := s.st.View(func(st *ledger.State, now time.Time) {
+		waiting, parked = st.Outbox.Count()
+		if since, ok := st.Outbox.Oldest(); ok {
 			oldest = now.Sub(since)
 		}
 	}); err != nil {
@@ -222,7 +222,7 @@ func (s *Server) recentTickets() (n [len(phaseNames)]int, err error) {
 	}
 	var all []*booking.Booking
 	var now time.Time
-	err = s.st.View(func(st *State, at time.Time) { all, now = st.Bookings.Freeze().Bookings, at })
+	err = s.st.View(func(st *ledger.State, at time.Time) { all, now = st.Bookings.Freeze().Bookings, at })
 	for _, b := range all {
 		for i := 0; b != nil && i < len(b.Tickets); i++ {
 			n[b.Tickets[i].PhaseAt(now)]++

@@ -11,6 +11,7 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 )
 
@@ -31,14 +32,14 @@ type finding struct {
 // without the lock; the lock is only taken to ask for the seats of what was found. A ride that turns out full is not
 // there, which may bring forth others.
 func (s *Server) search(tt *schedule.Timetable, q *schedule.Query, passengers int) (list []found, err error) {
-	if _, err := s.st.Glance(func(_ *State, at time.Time) { q.After = at.Unix() }); err != nil {
+	if _, err := s.st.Glance(func(_ *ledger.State, at time.Time) { q.After = at.Unix() }); err != nil {
 		return nil, err
 	}
 	q.Changes, q.Full = s.cfg.MaxTransfers, map[schedule.Leg]bool{}
 	for {
 		journeys, known := tt.Search(q), len(q.Full)
 		list = make([]found, 0, len(journeys))
-		err = s.st.View(func(st *State, at time.Time) {
+		err = s.st.View(func(st *ledger.State, at time.Time) {
 			in := &finding{tt, at}
 			for _, j := range journeys {
 				f := found{in, j, schedule.MaxSeats}

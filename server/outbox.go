@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"waybill/booking"
+	"waybill/server/ledger"
 	"waybill/server/outbound"
-	"waybill/store"
+	"waybill/server/words"
 )
 
 // The outbox: what passengers are told once a ticket is paid, booked, canceled or refunded. The ticket's line
@@ -22,164 +21,7 @@ import (
 // says how it ended. In between a message is sent at least once: after a crash maybe again, under the same
 // id.
 
-// message is one e-mail, or one text to a phone. It is immutable.
-type message struct {
-	ID     string         `json:"id"` // the ticket's line, and which of the messages of that
-	Ticket booking.ID     `json:"ticket"`
-	Action booking.Action `json:"action"`
-	To     string         `json:"to"`               // as in booking.Settled.Sends
-	At     time.Time      `json:"at"`               // since when it is to be sent
-	Parked string         `json:"parked,omitempty"` // why it is not tried any more
-}
-
-// outbox is the messages that are not sent yet.
-type outbox struct {
-	messages map[string]*message
-	byTicket map[booking.ID]map[string]bool // the ids of a ticket's messages
-	parked   int                            // of them
-	waiting  agenda                         // those that are not parked, by since when; the first is one of them
-	sending  bool                           // a server has taken those there were
-	fresh    []string                       // those it has yet to take
-}
-
-func (o *outbox) put(m *message) {
-	o.remove(m.ID)
-	o.messages[m.ID] = m
-	if o.byTicket[m.Ticket] == nil {
-		o.byTicket[m.Ticket] = map[string]bool{}
-	}
-	o.byTicket[m.Ticket][m.ID] = true
-	if m.Parked != "" {
-		o.parked++
-		return
-	}
-	heap.Push(&o.waiting, attemptAt{m.At, m.ID})
-	if o.sending {
-		o.fresh = append(o.fresh, m.ID)
-	}
-}
-
-// oldest returns since when the message that has waited longest waits; false where none does.
-func (o *outbox) oldest() (since time.Time, ok bool) {
-	if len(o.waiting) == 0 {
-		return since, false
-	}
-	return o.waiting[0].at, true
-}
-
-// trim takes those off the front of waiting that do not wait any more.
-func (o *outbox) trim() {
-	for len(o.waiting) > 0 {
-		m := o.messages[o.waiting[0].id]
-		if m != nil && m.Parked == "" && m.At.Equal(o.waiting[0].at) {
-			return
-		}
-		heap.Pop(&o.waiting)
-	}
-}
-
-func (o *outbox) remove(id string) {
-	m := o.messages[id]
-	if m == nil {
-		return
-	}
-	if m.Parked != "" {
-		o.parked--
-	}
-	delete(o.messages, id)
-	delete(o.byTicket[m.Ticket], id)
-	if len(o.byTicket[m.Ticket]) == 0 {
-		delete(o.byTicket, m.Ticket)
-	}
-	o.trim()
-}
-
-// removeOf removes the messages of a ticket.
-func (o *outbox) removeOf(ticket booking.ID) {
-	for id := range o.byTicket[ticket] {
-		o.remove(id)
-	}
-}
-
-// take gives the messages that are to be sent, but for those taken before.
-func (o *outbox) take() (list []*message) {
-	ids := o.fresh
-	if !o.sending {
-		ids = slices.Sorted(maps.Keys(o.messages))
-	}
-	o.sending = true
-	o.fresh = nil
-	for _, id := range ids {
-		if m := o.messages[id]; m != nil {
-			list = append(list, m)
-		}
-	}
-	return list
-}
-
-// add takes in the messages of a ticket that was paid or booked.
-func (o *outbox) add(at store.Stamp, e *booking.Settled, action booking.Action) {
-	for i, to := range e.Sends {
-		o.put(&message{ID: messageID(at, i+1), Ticket: e.Ticket, Action: action, To: to, At: at.Time})
-	}
-}
-
-// addCanceled takes in the messages of tickets that were canceled or refunded.
-func (o *outbox) addCanceled(at store.Stamp, e *booking.TicketsCanceled) {
-	n := 0
-	for _, t := range e.Tickets {
-		for _, to := range t.Sends {
-			n++
-			o.put(&message{ID: messageID(at, n), Ticket: t.ID, Action: booking.Cancel, To: to, At: at.Time})
-		}
-	}
-}
-
-// messageID names the n-th message of a line.
-func messageID(at store.Stamp, n int) string {
-	return strconv.FormatUint(at.Seq, 10) + "-" + strconv.Itoa(n)
-}
-
-// The events of the outbox.
-type (
-	// MessagesSent says that messages have left, or were overtaken before they could.
-	MessagesSent struct {
-		IDs []string `json:"messages"`
-	}
-	// MessageParked says that a message is not tried any more, and why.
-	MessageParked struct {
-		ID     string `json:"message"`
-		Reason string `json:"reason"`
-	}
-	// MessagesRetried says that parked messages are tried again.
-	MessagesRetried struct {
-		IDs []string `json:"messages"`
-	}
-)
-
-func applySent(s *State, _ time.Time, e *MessagesSent) {
-	for _, id := range e.IDs {
-		s.Outbox.remove(id)
-	}
-}
-
-func applyParked(s *State, _ time.Time, e *MessageParked) {
-	m := *s.Outbox.messages[e.ID]
-	m.Parked = e.Reason
-	s.Outbox.put(&m)
-}
-
-func applyRetried(s *State, now time.Time, e *MessagesRetried) {
-	for _, id := range e.IDs {
-		m := *s.Outbox.messages[id]
-		m.Parked = ""
-		m.At = now
-		s.Outbox.put(&m)
-	}
-}
-
 const (
-	outboxDir  = "outbox" // of the e-mails that no server takes
 	outboxFile = ".eml"
 	phoneTo    = "phone"                // and its position: how a message names whom it is to
 	maxSending = 8                      // messages at a time, to each peer
@@ -189,30 +31,10 @@ const (
 	outboxLife = 72 * time.Hour // after which a message is parked
 )
 
-// attemptAt is when to try a message.
-type attemptAt struct {
-	at time.Time
-	id string
-}
-
-// agenda is a heap of attempts, the next first.
-type agenda []attemptAt
-
-func (a agenda) Len() int           { return len(a) }
-func (a agenda) Less(i, k int) bool { return a[i].at.Before(a[k].at) }
-func (a agenda) Swap(i, k int)      { a[i], a[k] = a[k], a[i] }
-func (a *agenda) Push(x any)        { *a = append(*a, x.(attemptAt)) }
-func (a *agenda) Pop() any {
-	last := len(*a) - 1
-	x := (*a)[last]
-	*a = (*a)[:last]
-	return x
-}
-
 // lane is the messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody
 // else's.
 type lane struct {
-	todo     agenda
+	todo     ledger.Agenda
 	underWay int
 }
 
@@ -227,7 +49,7 @@ const (
 var laneNames = [lanes]string{toMailServer: "mail", toMessenger: "messenger"}
 
 // laneOf returns the lane of a message.
-func laneOf(m *message) int {
+func laneOf(m *ledger.Message) int {
 	if strings.HasPrefix(m.To, phoneTo) {
 		return toMessenger
 	}
@@ -237,11 +59,11 @@ func laneOf(m *message) int {
 // due starts what is due, as far as the lane has places, and returns how long until there is more to start.
 func (l *lane) due(now time.Time, start func(id string)) time.Duration {
 	for len(l.todo) > 0 && l.underWay < maxSending {
-		if wait := l.todo[0].at.Sub(now); wait > 0 {
+		if wait := l.todo[0].At.Sub(now); wait > 0 {
 			return wait
 		}
 		l.underWay++
-		start(heap.Pop(&l.todo).(attemptAt).id)
+		start(heap.Pop(&l.todo).(ledger.Due).ID)
 	}
 	return time.Hour
 }
@@ -249,7 +71,7 @@ func (l *lane) due(now time.Time, start func(id string)) time.Duration {
 // runOutbox sends messages while the server runs, several at a time to each peer.
 func (s *Server) runOutbox() {
 	var peers [lanes]lane
-	var sent []*message
+	var sent []*ledger.Message
 	var full <-chan time.Time // when those sent are journalled
 	results := make(chan result)
 	underWay := func() (n int) {
@@ -266,15 +88,15 @@ func (s *Server) runOutbox() {
 			if full == nil {
 				full = time.After(sentDelay)
 			}
-		case x.again.id != "":
+		case x.again.ID != "":
 			heap.Push(&peers[x.lane].todo, x.again)
 		}
 	}
 	for s.base.Err() == nil || underWay() > 0 {
 		var now time.Time
-		if err := s.st.View(func(st *State, at time.Time) {
-			for _, m := range st.Outbox.take() {
-				heap.Push(&peers[laneOf(m)].todo, attemptAt{at, m.ID})
+		if err := s.st.View(func(st *ledger.State, at time.Time) {
+			for _, m := range st.Outbox.Take() {
+				heap.Push(&peers[laneOf(m)].todo, ledger.Due{At: at, ID: m.ID})
 			}
 			now = at
 		}); err != nil && underWay() == 0 {
@@ -316,7 +138,7 @@ func (s *Server) runOutbox() {
 
 // overtaken reports whether a ticket is no more what a message says of it: a passenger whose ticket was
 // refunded while the mail server was down is not told afterwards that it is paid.
-func overtaken(m *message, t *booking.Ticket) bool {
+func overtaken(m *ledger.Message, t *booking.Ticket) bool {
 	switch m.Action {
 	case booking.Book:
 		return t.Phase != booking.Booked
@@ -329,18 +151,18 @@ func overtaken(m *message, t *booking.Ticket) bool {
 // result is what came of trying a message: it was sent or overtaken, or is to be tried again, or neither.
 type result struct {
 	lane  int
-	sent  *message
-	again attemptAt
+	sent  *ledger.Message
+	again ledger.Due
 }
 
 // deliver tries a message. What is parked is journalled at once.
 func (s *Server) deliver(id string) (x result) {
-	var m *message
+	var m *ledger.Message
 	var b *booking.Booking
 	var t *booking.Ticket
 	var now time.Time
-	if err := s.st.View(func(st *State, at time.Time) {
-		if m, now = st.Outbox.messages[id], at; m != nil {
+	if err := s.st.View(func(st *ledger.State, at time.Time) {
+		if m, now = st.Outbox.Find(id), at; m != nil {
 			b, t = st.Bookings.AnyTicket(m.Ticket)
 		}
 	}); err != nil || m == nil || m.Parked != "" {
@@ -368,7 +190,7 @@ func (s *Server) deliver(id string) (x result) {
 		return result{sent: m}
 	case errors.Is(err, outbound.ErrRefused), age >= outboxLife:
 		s.log.Warn("a message is parked; waybill outbox retry tries it again", "message", id, "err", err)
-		if err = s.park(&MessageParked{id, err.Error()}); err == nil {
+		if err = s.park(&ledger.MessageParked{ID: id, Reason: err.Error()}); err == nil {
 			s.tries.forget(id)
 			return x
 		}
@@ -380,31 +202,31 @@ func (s *Server) deliver(id string) (x result) {
 	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(id)))%200-100)
 	next := now.Add(min(wait, max(outboxLife-age, firstRetry)))
 	s.tries.failed(id, err, next)
-	return result{again: attemptAt{next, id}}
+	return result{again: ledger.Due{At: next, ID: id}}
 }
 
 // park journals that a message is parked, unless its passenger was forgotten meanwhile.
-func (s *Server) park(e *MessageParked) error {
-	_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
-		if st.Outbox.messages[e.ID] == nil {
+func (s *Server) park(e *ledger.MessageParked) error {
+	_, err := s.st.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		if st.Outbox.Find(e.ID) == nil {
 			return nil, nil
 		}
-		return []Event{e}, nil
+		return ledger.Entries(e), nil
 	}, nil)
 	return err
 }
 
 // recordSent journals that messages were sent. Of those whose passengers were forgotten meanwhile nothing may
 // stay.
-func (s *Server) recordSent(list []*message) error {
+func (s *Server) recordSent(list []*ledger.Message) error {
 	if len(list) == 0 {
 		return nil
 	}
 	forgotten := false
-	_, err := s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
-		e := new(MessagesSent)
+	_, err := s.st.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		e := new(ledger.MessagesSent)
 		for _, m := range list {
-			if st.Outbox.messages[m.ID] != nil {
+			if st.Outbox.Find(m.ID) != nil {
 				e.IDs = append(e.IDs, m.ID)
 			} else {
 				forgotten = true
@@ -413,7 +235,7 @@ func (s *Server) recordSent(list []*message) error {
 		if e.IDs == nil {
 			return nil, nil
 		}
-		return []Event{e}, nil
+		return ledger.Entries(e), nil
 	}, nil)
 	if err == nil && forgotten {
 		err = s.removeLetters()
@@ -426,9 +248,9 @@ func (s *Server) recordSent(list []*message) error {
 
 // adminOutboxList lists the messages that are not sent yet, the oldest first, and says why.
 func (s *Server) adminOutboxList(a *Act) (string, error) {
-	var messages []*message
-	err := s.st.View(func(st *State, _ time.Time) { messages = slices.Collect(maps.Values(st.Outbox.messages)) })
-	slices.SortFunc(messages, func(a, b *message) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	var messages []*ledger.Message
+	err := s.st.View(func(st *ledger.State, _ time.Time) { messages = st.Outbox.All() })
+	slices.SortFunc(messages, func(a, b *ledger.Message) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
 	type row struct {
 		ID     string    `json:"id"`
 		Since  time.Time `json:"since"`
@@ -462,7 +284,7 @@ func (s *Server) adminOutboxList(a *Act) (string, error) {
 		fmt.Fprintf(&out, "%s  since %s  %s of ticket %s, %s  %s: %s\n",
 			x.ID, x.Since.Format(time.RFC3339), x.To, x.Ticket, x.Action, x.State, x.Reason)
 	}
-	return out.String() + Counted(len(list), "message") + are(len(list)) + "not sent", nil
+	return out.String() + words.Counted(len(list), "message") + words.Are(len(list)) + "not sent", nil
 }
 
 var errNoneParked = errors.New("no message is parked")
@@ -471,9 +293,9 @@ var errNoneParked = errors.New("no message is parked")
 func (s *Server) adminOutboxRetry(a *Act) (string, error) {
 	id := a.Form.Get("message")
 	retried := 0
-	_, err := s.administer(a.By, func(st *State, _ time.Time) (Event, error) {
-		e := new(MessagesRetried)
-		for _, m := range st.Outbox.messages {
+	_, err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+		e := new(ledger.MessagesRetried)
+		for _, m := range st.Outbox.All() {
 			if m.Parked != "" && (id == "all" || id == m.ID) {
 				e.IDs = append(e.IDs, m.ID)
 			}
@@ -492,5 +314,5 @@ func (s *Server) adminOutboxRetry(a *Act) (string, error) {
 		err = nil
 	}
 	wake(s.posted)
-	return Counted(retried, "message") + are(retried) + "tried again", err
+	return words.Counted(retried, "message") + words.Are(retried) + "tried again", err
 }

@@ -9,6 +9,7 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 )
 
@@ -22,8 +23,8 @@ func (s *Server) preview(action booking.Action) func(http.ResponseWriter, *http.
 		}
 		var list []booking.Outlook
 		var now time.Time
-		if unread := s.st.View(func(st *State, at time.Time) {
-			list, err = st.Bookings.Preview(at, st.timetable, sel, action)
+		if unread := s.st.View(func(st *ledger.State, at time.Time) {
+			list, err = st.Bookings.Preview(at, st.Timetable, sel, action)
 			now = at
 		}); unread != nil {
 			return unread
@@ -75,7 +76,7 @@ func writeOutlook(w *wire.Writer, x *booking.Outlook, now time.Time) {
 		}
 	}
 	w.Object("")
-	writeID(w, "ticketId", x.ID)
+	w.ID("ticketId", x.ID)
 	w.Bool("allowed", x.Code == "")
 	w.OptionalString("code", string(x.Code))
 	w.OptionalString("reason", x.Reason)

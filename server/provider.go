@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/server/wire"
 )
 
 // openPeers makes known whom the configuration names: the provider, the messenger and the mail server.
 func (s *Server) openPeers() error {
-	secret, err := s.secret(peerFile)
+	secret, err := s.secret(ledger.PeerFile)
 	if err == nil && s.cfg.ProviderURL != "" {
 		var provider *outbound.Peer
 		provider, err = outbound.NewPeer(s.cfg.ProviderURL, secret, 0)
@@ -39,7 +40,7 @@ func (s *Server) askProvider(ctx context.Context, provider *outbound.Peer, c Con
 	var b *booking.Booking
 	var t *booking.Ticket
 	var now time.Time
-	if err := s.st.View(func(st *State, at time.Time) {
+	if err := s.st.View(func(st *ledger.State, at time.Time) {
 		b, t = st.Bookings.AnyTicket(c.Ticket)
 		now = at
 	}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"waybill/server/ledger"
 	"waybill/server/wire"
 )
 
@@ -111,7 +112,7 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var now time.Time
-	seq, err := s.do(func(st *State, at time.Time) (Event, error) {
+	seq, err := s.do(func(st *ledger.State, at time.Time) (ledger.Event, error) {
 		if now = at.Add(by); slices.Contains(given, "now") {
 			now = to
 		}
@@ -119,7 +120,7 @@ func (s *Server) postClock(w http.ResponseWriter, r *http.Request) error {
 			return nil, invalid(problem(given[0],
 				"would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339)))
 		}
-		return &ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}, nil
+		return &ledger.ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}, nil
 	})
 	if err == nil { // what is due by then happens before the answer
 		_, err = s.noteOverdue()

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"waybill/schedule"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 )
 
@@ -84,7 +85,7 @@ func (q *query) page(most int) (take, skip int) {
 
 // showPage answers with the page that a query asks for of what find gives, and how many there are in all.
 func showPage[T any](s *Server, w http.ResponseWriter, q *query, name string, most int,
-	find func(st *State, skip, take int) ([]T, int), write func(*wire.Writer, T, time.Time)) error {
+	find func(st *ledger.State, skip, take int) ([]T, int), write func(*wire.Writer, T, time.Time)) error {
 	take, skip := q.page(most)
 	if err := q.err(); err != nil {
 		return err
@@ -92,7 +93,7 @@ func showPage[T any](s *Server, w http.ResponseWriter, q *query, name string, mo
 	var page []T
 	var total int
 	var now time.Time
-	err := s.st.View(func(st *State, at time.Time) {
+	err := s.st.View(func(st *ledger.State, at time.Time) {
 		page, total = find(st, skip, take)
 		now = at
 	})

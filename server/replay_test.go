@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waybill/server/ledger"
 	"waybill/store"
 )
 
@@ -17,29 +18,29 @@ import (
 // the tickets. thawed tells that the live state came from a snapshot itself, which changes the order of forms.
 func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
 	t.Helper()
-	var live *State
+	var live *ledger.State
 	var frozen bytes.Buffer
-	j := newJournal()
-	if err := s.st.View(func(st *State, now time.Time) {
+	j := ledger.NewCodec()
+	if err := s.st.View(func(st *ledger.State, now time.Time) {
 		live = st
-		if _, err := st.Bookings.Audit(st.timetable, now); err != nil {
+		if _, err := st.Bookings.Audit(st.Timetable, now); err != nil {
 			t.Errorf("the live state: %v", err)
 		}
-		if err := j.freeze(st)(&frozen); err != nil {
+		if err := j.Freeze(st)(&frozen); err != nil {
 			t.Fatal(err)
 		}
 	}); err != nil {
 		t.Fatal(err)
 	}
-	cfg := storeConfig(store.Dir(dir))
-	replayed := newState()
+	cfg := ledger.StoreConfig(store.Dir(dir))
+	replayed := ledger.NewState()
 	_, err := store.Read(store.Dir(dir), false, func(_ store.Place, l *store.Line) error {
 		if store.Own(l.Type) {
 			return nil
 		}
 		e, err := cfg.Decode(l.Type, l.Data, l.Personal)
 		if err == nil {
-			apply(replayed, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
+			ledger.Apply(replayed, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
 		}
 		return err
 	})
@@ -50,14 +51,14 @@ func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
 	without := func(names ...string) cmp.Option {
 		return cmp.FilterPath(func(path cmp.Path) bool { return slices.Contains(names, path.Last().String()) }, cmp.Ignore())
 	}
-	derived := []string{".timetable", ".use", ".known", ".holds", ".noticed", ".fresh", ".sending", ".changed", ".aging", ".waiting"}
+	derived := []string{".Timetable", ".use", ".known", ".holds", ".noticed", ".fresh", ".sending", ".changed", ".aging", ".waiting"}
 	if thawed {
 		derived = append(derived, ".sold")
 	}
 	if diff := cmp.Diff(live, replayed, all, without(derived...)); diff != "" {
 		t.Fatalf("the live state is not what the journal gives (-live +replayed):\n%s", diff)
 	}
-	again, err := newJournal().thaw(bytes.NewReader(frozen.Bytes()))
+	again, err := ledger.NewCodec().Thaw(bytes.NewReader(frozen.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server/ledger"
 	"waybill/store"
 )
 
@@ -31,7 +32,7 @@ type failingFS struct {
 }
 
 func (f failingFS) Create(name string) (store.File, error) {
-	if f.o.fail.Load() && strings.HasPrefix(name, reportDir) {
+	if f.o.fail.Load() && strings.HasPrefix(name, ledger.ReportDir) {
 		return nil, errors.New("no space left")
 	}
 	return f.FS.Create(name)
@@ -134,7 +135,7 @@ func TestAReportSurvivesACrashAtEveryMoment(t *testing.T) {
 			o := newOffice(t, dir)
 			o.fail.Store(true)
 			o.steps(orderReport)
-			file := filepath.Join(dir, reportDir, o.vars["report"]+reportSuffix)
+			file := filepath.Join(dir, ledger.ReportDir, o.vars["report"]+reportSuffix)
 			switch moment {
 			case "half-written":
 				file += ".tmp"
@@ -191,7 +192,7 @@ func TestAReportsFileIsServedAsItWasWrittenOrNotAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t, dir)
 		o.steps(orderReport + "\nGET /v2/reports/company/orders/$report/download\n    200\n    url = data.url\n")
-		file := filepath.Join(dir, reportDir, o.vars["report"]+reportSuffix)
+		file := filepath.Join(dir, ledger.ReportDir, o.vars["report"]+reportSuffix)
 		whole, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

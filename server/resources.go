@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +20,7 @@ import (
 // writeBooking writes a Booking as it stands at an instant.
 func writeBooking(w *wire.Writer, name string, b *booking.Booking, now time.Time) {
 	w.Object(name)
-	writeID(w, "id", b.ID)
+	w.ID("id", b.ID)
 	w.Time("createdAt", time.UnixMilli(b.Created))
 	w.Time("updatedAt", time.UnixMilli(b.Updated))
 	departure := b.Departure()
@@ -49,7 +48,7 @@ func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 	id, legs := t.ID.String(), t.Itinerary()
 	w.Object(name)
 	w.String("id", id)
-	writeID(w, "bookingId", b.ID)
+	w.ID("bookingId", b.ID)
 	w.Null("note")
 	status, payment := t.Status(now)
 	w.Texts("status", status, "paymentStatus", payment)
@@ -77,7 +76,7 @@ func writeTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 	}
 	w.EndArray()
 	if form == legacyOrder {
-		writeSeat(w, id+".1", labels(legs))
+		writeSeat(w, id+".1", t.SeatLabels())
 	}
 	w.EndObject()
 }
@@ -91,15 +90,6 @@ func writeSeat(w *wire.Writer, slice, label string) {
 	w.Joined("id", slice, ".seat")
 	w.String("label", label)
 	w.EndObject()
-}
-
-// labels gives the seats of legs, with spaces between.
-func labels(legs []booking.Leg) string {
-	var list []string
-	for _, l := range legs {
-		list = append(list, strconv.Itoa(int(l.Seat)))
-	}
-	return strings.Join(list, " ")
 }
 
 func writePassenger(w *wire.Writer, ticket string, p booking.Passenger) {

@@ -22,6 +22,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/store"
 )
@@ -297,7 +298,7 @@ func (p *player) holds(text string, want []string) {
 
 func (p *player) admin(op string, form url.Values, fails bool) {
 	var out bytes.Buffer
-	err := p.s.Admin(op, &Act{By{UID: 1000, User: "olena"}, form, &out})
+	err := p.s.Admin(op, &Act{ledger.By{UID: 1000, User: "olena"}, form, &out})
 	if (err != nil) != fails {
 		p.fatal("admin %s: %v\n%s", op, err, &out)
 	}

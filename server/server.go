@@ -16,7 +16,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -30,6 +29,7 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/server/idp"
+	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/store"
 )
@@ -77,7 +77,7 @@ type Confirmation struct {
 type Server struct {
 	cfg         Config
 	log         *slog.Logger
-	st          *store.Store[*State, Event]
+	st          *store.Store[*ledger.State, ledger.Entry]
 	mux         *http.ServeMux
 	fresh       bool      // see Fresh
 	unavailable bool      // it only answers 503
@@ -143,15 +143,15 @@ func newServer(cfg Config) *Server {
 func Open(cfg Config) (*Server, error) {
 	s := newServer(cfg)
 	start := s.cfg.Now()
-	sc := storeConfig(s.cfg.FS)
+	sc := ledger.StoreConfig(s.cfg.FS)
 	sc.Log, sc.Wrote, sc.Snapshotted = s.log, s.counts.wrote, s.counts.snapshot
-	sc.Now = func(st *State) time.Time {
+	sc.Now = func(st *ledger.State) time.Time {
 		if s.cfg.TestClock || s.cfg.Verb {
-			return st.Clock.at(s.cfg.Now()) // one that is not set is not ahead
+			return st.Clock.At(s.cfg.Now()) // one that is not set is not ahead
 		}
 		return s.cfg.Now()
 	}
-	err := lostJournal(s.cfg.FS)
+	err := ledger.LostJournal(s.cfg.FS)
 	if err == nil {
 		s.st, s.fresh, err = store.Open(sc)
 	}
@@ -177,21 +177,12 @@ func Open(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// storeConfig says how the state is kept. For those who only read it logs nothing; its clock is the directory's.
-func storeConfig(fsys store.FS) store.Config[*State, Event] {
-	j := newJournal()
-	return store.Config[*State, Event]{
-		FS: fsys, Log: slog.New(slog.DiscardHandler), Now: func(s *State) time.Time { return s.Clock.at(time.Now()) },
-		New: newState, Apply: apply, Encode: j.encode, Decode: j.decode, Freeze: j.freeze, Thaw: j.thaw, Weigh: weigh,
-	}
-}
-
 // settleIn loads what lies beside the journal, and starts or gives up the clock.
 func (s *Server) settleIn(start time.Time) error {
-	var found State
+	var found ledger.State
 	var last time.Time
 	sold := 0
-	err := s.st.View(func(st *State, now time.Time) { found, last, sold = *st, now, st.Bookings.Count() })
+	err := s.st.View(func(st *ledger.State, now time.Time) { found, last, sold = *st, now, st.Bookings.Count() })
 	if err != nil {
 		return err
 	}
@@ -204,24 +195,24 @@ func (s *Server) settleIn(start time.Time) error {
 		if sold == 0 {
 			found.Clock.Began = first
 		}
-		err = s.st.SetClock(first, &ClockSet{OffsetMs: offset.Milliseconds(), Began: found.Clock.Began})
+		err = s.st.SetClock(first, ledger.Entry{Event: &ledger.ClockSet{OffsetMs: offset.Milliseconds(), Began: found.Clock.Began}})
 	case !s.cfg.TestClock && !s.cfg.Verb && found.Clock.Set:
-		err = s.record(&ClockSet{Real: true})
+		err = s.record(&ledger.ClockSet{Real: true})
 	}
 	if err != nil {
 		return err
 	}
 	s.deprecated = cmp.Or(s.cfg.LegacySince, found.Clock.Began, s.st.Created())
-	tt, err := loadTimetable(s.cfg.FS, found.TimetableHash)
+	tt, err := ledger.LoadTimetable(s.cfg.FS, found.TimetableHash)
 	if err == nil {
-		_, err = s.st.Update(func(st *State, _ time.Time) ([]Event, error) {
-			st.timetable = tt // as the journal says: nothing to be journalled
+		_, err = s.st.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+			st.Timetable = tt // as the journal says: nothing to be journalled
 			return nil, nil
 		}, nil)
 	}
 	if err == nil {
 		s.timetable.Store(tt)
-		err = errors.Join(s.cfg.FS.Mkdir(keyDir), s.cfg.FS.Mkdir(reportDir), s.cfg.FS.Mkdir(timetableDir), s.cfg.FS.Mkdir(outboxDir))
+		err = errors.Join(s.cfg.FS.Mkdir(ledger.KeyDir), s.cfg.FS.Mkdir(ledger.ReportDir), s.cfg.FS.Mkdir(ledger.TimetableDir), s.cfg.FS.Mkdir(ledger.OutboxDir))
 	}
 	if err == nil {
 		err = errors.Join(s.openIDP(), s.loadRing(), s.openPeers())
@@ -229,16 +220,16 @@ func (s *Server) settleIn(start time.Time) error {
 	return err
 }
 
-func (s *Server) record(e Event) error {
-	_, err := s.do(func(*State, time.Time) (Event, error) { return e, nil })
+func (s *Server) record(e ledger.Event) error {
+	_, err := s.do(func(*ledger.State, time.Time) (ledger.Event, error) { return e, nil })
 	return err
 }
 
 // do journals the one event that decide gives, and tells the number of its line.
-func (s *Server) do(decide func(*State, time.Time) (Event, error)) (seq uint64, err error) {
-	return s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+func (s *Server) do(decide func(*ledger.State, time.Time) (ledger.Event, error)) (seq uint64, err error) {
+	return s.st.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := decide(st, now)
-		return []Event{e}, err
+		return ledger.Entries(e), err
 	}, nil)
 }
 
@@ -252,7 +243,7 @@ func (s *Server) Failed() <-chan struct{} { return s.st.Failed() }
 
 // Now gives the instant by the directory's clock.
 func (s *Server) Now() (now time.Time, err error) {
-	err = s.st.View(func(_ *State, at time.Time) { now = at })
+	err = s.st.View(func(_ *ledger.State, at time.Time) { now = at })
 	return now, err
 }
 
@@ -267,72 +258,9 @@ func (s *Server) Close() error {
 	return s.st.Close()
 }
 
-const timetableDir = "timetables"
-
-// loadTimetable reads the timetable that the journal names; hash "" is none yet.
-func loadTimetable(fsys store.FS, hash string) (*schedule.Timetable, error) {
-	if hash == "" {
-		return schedule.New(new(schedule.Tables))
-	}
-	name := timetableDir + "/" + hash + ".jsonl"
-	f, err := fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &store.Damage{Place: store.Place{File: name}, Reason: "is missing, but is the timetable in force"}
-	} else if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	tables, err := schedule.Decode(f, hash)
-	if err != nil {
-		return nil, &store.Damage{Place: store.Place{File: name}, Reason: err.Error()}
-	}
-	return schedule.New(tables)
-}
-
-// The secrets, which lie beside the journal and were made after its first line.
-const (
-	keyDir   = "keys"
-	ringFile = "offer-tokens"
-	idpFile  = "development-idp" // the seed of the development provider's key
-	peerFile = "outbound"        // what calls of the provider and the messenger are signed with
-)
-
-// lostJournal is the error of a directory without a line, whose keys are all that is left.
-func lostJournal(fsys store.FS) error {
-	keys, err := fsys.List(keyDir)
-	if err != nil || len(keys) == 0 {
-		return err
-	}
-	files, err := fsys.List("journal")
-	_, ended := store.Read(fsys, false, func(store.Place, *store.Line) error { return errEmptied }) // by the first line
-	if err == nil && (len(files) == 0 || ended == nil) {
-		err = errEmptied
-	}
-	return err
-}
-
-var errEmptied = &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + keyDir + "/" + ringFile + " shows that it was not"}
-
-// readSecret reads a file of secrets. What parse finds wrong with it is damage.
-func readSecret[T any](fsys store.FS, name string, parse func([]byte) (T, error)) (secret T, err error) {
-	f, err := fsys.Open(keyDir + "/" + name)
-	if err != nil {
-		return secret, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
-	if err != nil {
-		return secret, err
-	}
-	if secret, err = parse(text); err != nil {
-		err = &store.Damage{Place: store.Place{File: keyDir + "/" + name}, Reason: err.Error()}
-	}
-	return secret, err
-}
-
 // loadRing reads the keys that sign offers, or makes the first.
 func (s *Server) loadRing() error {
-	ring, err := readSecret(s.cfg.FS, ringFile, auth.ParseRing)
+	ring, err := ledger.ReadSecret(s.cfg.FS, ledger.RingFile, auth.ParseRing)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.saveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}))
 	}
@@ -342,7 +270,7 @@ func (s *Server) loadRing() error {
 
 // saveRing makes a ring durable and signs with it from then on.
 func (s *Server) saveRing(ring *auth.Ring) error {
-	err := store.PublishText(s.cfg.FS, keyDir, ringFile, ring.Marshal())
+	err := store.PublishText(s.cfg.FS, ledger.KeyDir, ledger.RingFile, ring.Marshal())
 	if err == nil {
 		s.ring.Store(ring)
 	}
@@ -351,7 +279,7 @@ func (s *Server) saveRing(ring *auth.Ring) error {
 
 // secret reads 32 random bytes, which lie there in hex, or makes them.
 func (s *Server) secret(name string) ([]byte, error) {
-	secret, err := readSecret(s.cfg.FS, name, func(text []byte) ([]byte, error) {
+	secret, err := ledger.ReadSecret(s.cfg.FS, name, func(text []byte) ([]byte, error) {
 		secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
 		if err != nil || len(secret) != 32 {
 			err = errors.New("is not a key")
@@ -361,7 +289,7 @@ func (s *Server) secret(name string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		secret = make([]byte, 32)
 		rand.Read(secret)
-		err = store.PublishText(s.cfg.FS, keyDir, name, fmt.Appendf(nil, "%x\n", secret))
+		err = store.PublishText(s.cfg.FS, ledger.KeyDir, name, fmt.Appendf(nil, "%x\n", secret))
 	}
 	return secret, err
 }
@@ -371,7 +299,7 @@ func (s *Server) openIDP() error {
 	if s.idp = s.cfg.IDP; s.idp != nil {
 		return nil
 	}
-	seed, err := s.secret(idpFile)
+	seed, err := s.secret(ledger.IdpFile)
 	if err == nil {
 		s.idpKey = ed25519.NewKeyFromSeed(seed)
 		s.idp = idp.Development(auth.DevelopmentKeys(s.idpKey.Public().(ed25519.PublicKey)))

@@ -15,6 +15,7 @@ import (
 
 	"waybill/auth"
 	"waybill/schedule"
+	"waybill/server/ledger"
 	"waybill/server/wire"
 )
 
@@ -34,7 +35,7 @@ func (s *Server) company(may auth.Permission, h func(http.ResponseWriter, *http.
 		return h(w, r, p)
 	}
 	return known(s, errUnauthorized, allowed, func(r *http.Request) string { return cookie(r, accessCookie) },
-		func(st *State, token auth.Hash, now time.Time) *auth.Principal {
+		func(st *ledger.State, token auth.Hash, now time.Time) *auth.Principal {
 			p := st.Accounts.Caller(token, false, now)
 			if p != nil {
 				p.Session.Touch(now)
@@ -74,12 +75,12 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, t
 
 // signIn answers with a session as the event that decide gives leaves it, and its new tokens.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request,
-	decide func(*State, time.Time, auth.Tokens) ([]Event, error)) error {
+	decide func(*ledger.State, time.Time, auth.Tokens) ([]ledger.Entry, error)) error {
 	access, refresh := auth.NewToken(), auth.NewToken()
 	var caller *auth.Principal
-	seq, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+	seq, err := s.st.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		return decide(st, now, auth.NewTokens(now, access, refresh))
-	}, func(st *State, now time.Time) { caller = st.Accounts.Caller(auth.HashOf(access), false, now) })
+	}, func(st *ledger.State, now time.Time) { caller = st.Accounts.Caller(auth.HashOf(access), false, now) })
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (s *Server) postPreLogin(w http.ResponseWriter, r *http.Request) error {
 	var user *auth.User
 	var kept auth.Password
 	var now time.Time
-	if err := s.st.View(func(st *State, at time.Time) {
+	if err := s.st.View(func(st *ledger.State, at time.Time) {
 		user, kept = st.Accounts.Login(email)
 		now = at
 	}); err != nil {
@@ -140,7 +141,7 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 	}
 	who, wrong := s.idp.Verify(r.Context(), idToken, now)
 	session := auth.ID(s.newID())
-	err = s.signIn(w, r, func(st *State, at time.Time, tokens auth.Tokens) (events []Event, err error) {
+	err = s.signIn(w, r, func(st *ledger.State, at time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
 		if wrong != nil {
 			return nil, wrong
 		}
@@ -154,10 +155,8 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 			return nil, errForbidden
 		}
 		in := list[i].Company.ID
-		for _, ended := range st.Accounts.MakeRoom(user.ID, at) {
-			events = append(events, ended)
-		}
-		return append(events, &auth.SessionStarted{Session: session, User: user.ID, Link: link, Company: in, Tokens: tokens}), nil
+		started := &auth.SessionStarted{Session: session, User: user.ID, Link: link, Company: in, Tokens: tokens}
+		return append(ledger.Entries(st.Accounts.MakeRoom(user.ID, at)...), ledger.Entry{Event: started}), nil
 	})
 	if errors.Is(err, auth.ErrCredentials) {
 		s.log.Info("a sign-in was refused", "request", requestID(r), "err", err)
@@ -168,15 +167,15 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request) error {
 // postRefresh answers POST /v2/auth/refresh. An old refresh token ends the session: user or thief has the newer one.
 func (s *Server) postRefresh(w http.ResponseWriter, r *http.Request) error {
 	shown, why := auth.HashOf(cookie(r, refreshCookie)), s.noBody(w, r)
-	return s.signIn(w, r, func(st *State, now time.Time, tokens auth.Tokens) ([]Event, error) {
+	return s.signIn(w, r, func(st *ledger.State, now time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
 		caller, reused := st.Accounts.Caller(shown, true, now), st.Accounts.Reused(shown, now)
 		switch {
 		case reused != nil:
-			return []Event{reused}, nil
+			return ledger.Entries(reused), nil
 		case caller == nil:
 			return nil, errUnauthorized
 		}
-		return []Event{&auth.SessionRefreshed{Session: caller.Session.ID, Tokens: tokens}}, why
+		return ledger.Entries(&auth.SessionRefreshed{Session: caller.Session.ID, Tokens: tokens}), why
 	})
 }
 
@@ -186,7 +185,7 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 	access, refresh := auth.HashOf(cookie(r, accessCookie)), auth.HashOf(cookie(r, refreshCookie))
 	var caller *auth.Principal
 	var ended time.Time
-	seq, err := s.do(func(st *State, now time.Time) (Event, error) {
+	seq, err := s.do(func(st *ledger.State, now time.Time) (ledger.Event, error) {
 		ended, caller = now, cmp.Or(st.Accounts.Caller(access, false, now), st.Accounts.Caller(refresh, true, now))
 		if caller == nil {
 			return nil, errUnauthorized
@@ -204,7 +203,7 @@ func (s *Server) postLogout(w http.ResponseWriter, r *http.Request) error {
 
 // getSession answers GET /v2/auth/session, once what it shows is on disk: the session may just have been made.
 func (s *Server) getSession(w http.ResponseWriter, _ *http.Request, caller *auth.Principal) error {
-	if err := s.st.View(func(*State, time.Time) {}); err != nil {
+	if err := s.st.View(func(*ledger.State, time.Time) {}); err != nil {
 		return err
 	}
 	return s.replySession(w, caller)

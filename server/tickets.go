@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/ledger"
+	"waybill/server/words"
 )
 
 // What an operator does with single tickets: moves them, gives them a status of the carrier's, and answers
@@ -21,12 +23,12 @@ func (s *Server) adminTicketMove(a *Act) (string, error) {
 	if id, ok := booking.ParseID(a.Form.Get("booking")); ok {
 		known, target = &id, id
 	}
-	_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+	_, err := s.st.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := st.Bookings.Move(ticket, known, target)
 		if err != nil {
 			return nil, err
 		}
-		return append(unnoticed(st, now, ticket), &attributed{e, a.By}), nil
+		return append(unnoticed(st, now, ticket), ledger.Entry{Event: e, By: &a.By}), nil
 	}, nil)
 	return target.String(), err
 }
@@ -34,7 +36,7 @@ func (s *Server) adminTicketMove(a *Act) (string, error) {
 func (s *Server) adminTicketStatus(a *Act) (string, error) {
 	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
 	status, _ := booking.ParseCarrier(a.Form.Get("status"))
-	_, err := s.administer(a.By, func(st *State, at time.Time) (Event, error) {
+	_, err := s.administer(a.By, func(st *ledger.State, at time.Time) (ledger.Event, error) {
 		e, err := st.Bookings.SetCarrier(at, ticket, status)
 		if err != nil {
 			return nil, err
@@ -53,7 +55,7 @@ func (s *Server) adminTicketAsked(a *Act) (string, error) {
 		ID      string `json:"id"` // that the provider was asked under
 	}
 	list := []row{}
-	err := s.st.View(func(st *State, _ time.Time) {
+	err := s.st.View(func(st *ledger.State, _ time.Time) {
 		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
 			list = append(list, row{t.ID.String(), b.ID.String(), t.Asked.String(), ask.Key.String()})
 		})
@@ -69,7 +71,7 @@ func (s *Server) adminTicketAsked(a *Act) (string, error) {
 	if len(list) == 1 {
 		waits = " waits"
 	}
-	return out.String() + Counted(len(list), "ticket") + waits + " for the provider's answer", nil
+	return out.String() + words.Counted(len(list), "ticket") + waits + " for the provider's answer", nil
 }
 
 // verdicts are what an operator can answer.
@@ -84,17 +86,17 @@ func (s *Server) adminTicketAnswer(a *Act) (string, error) {
 	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
 	verdict := verdicts[a.Form.Get("answer")]
 	said := ""
-	_, err := s.st.Update(func(st *State, now time.Time) ([]Event, error) {
+	_, err := s.st.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := st.Bookings.Answer(ticket, verdict, a.Form.Get("reason"), s.messenger != nil)
 		if err != nil {
 			return nil, fmt.Errorf("ticket %s has not been asked about, or was answered; waybill ticket asked lists those that wait", ticket)
 		}
-		events := []Event{&attributed{e, a.By}}
-		if verdict != booking.Confirm { // its window may be over by now
-			events = append(events, unnoticed(st, now, ticket)...)
+		if verdict == booking.Confirm {
+			return []ledger.Entry{{Event: e, By: &a.By, Idempotency: st.Requests.AskedUnder(ticket)}}, nil
 		}
-		return events, nil
-	}, func(st *State, now time.Time) {
+		// Its window may be over by now.
+		return append([]ledger.Entry{{Event: e, By: &a.By}}, unnoticed(st, now, ticket)...), nil
+	}, func(st *ledger.State, now time.Time) {
 		_, t := st.Bookings.AnyTicket(ticket)
 		status, payment := t.Status(now)
 		said = fmt.Sprintf("%s is %s/%s", ticket, status, payment)

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"waybill/server/ledger"
+	"waybill/server/words"
 )
 
 // tries is what is known of the attempts to send messages that wait, until a restart.
@@ -35,14 +38,14 @@ func (t *tries) forget(id string) {
 }
 
 // why says in words why a message waits.
-func (s *Server) why(m *message) string {
+func (s *Server) why(m *ledger.Message) string {
 	s.tries.mu.Lock()
 	known, ok := s.tries.byID[m.ID]
 	s.tries.mu.Unlock()
 	switch {
 	case ok:
 		return fmt.Sprintf("%s failed, the last with %q; the next is at %s",
-			Counted(known.attempts, "attempt"), known.err, known.next.UTC().Format(time.RFC3339))
+			words.Counted(known.attempts, "attempt"), known.err, known.next.UTC().Format(time.RFC3339))
 	case s.cfg.Verb:
 		return "no server is running; the next start sends it"
 	case laneOf(m) == toMessenger && s.messenger == nil:

@@ -20,6 +20,7 @@ import (
 	"syscall"
 
 	"waybill/server"
+	"waybill/server/words"
 	"waybill/store"
 )
 
@@ -289,7 +290,7 @@ func (c *call) read(args []string) error {
 	if len(want) == 0 {
 		return fmt.Errorf("takes no operands, not %q", c.Arg(0))
 	}
-	return fmt.Errorf("takes %s after its flags, not %s", strings.Join(want, " and "), server.Counted(c.NArg(), "operand"))
+	return fmt.Errorf("takes %s after its flags, not %s", strings.Join(want, " and "), words.Counted(c.NArg(), "operand"))
 }
 
 // mustExist refuses a directory that is none, for all verbs but those that make one.

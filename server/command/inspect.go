@@ -8,6 +8,7 @@ import (
 
 	"waybill/booking"
 	"waybill/server"
+	"waybill/server/words"
 	"waybill/store"
 )
 
@@ -86,14 +87,14 @@ func (c *call) verify() (int, error) {
 	}
 	found := v.Found
 	fmt.Fprintf(c.Stdout, "sound: %s in %s, %s, %s; the last line's hash is %s\n",
-		server.Counted(found.Lines, "line"), server.Counted(found.Files, "file"),
-		server.Counted(found.Snapshots, "snapshot"), server.Counted(found.Checkpoints, "checkpoint"), found.Hash)
+		words.Counted(found.Lines, "line"), words.Counted(found.Files, "file"),
+		words.Counted(found.Snapshots, "snapshot"), words.Counted(found.Checkpoints, "checkpoint"), found.Hash)
 	for _, note := range v.Notes {
 		fmt.Fprintln(c.Stdout, note)
 	}
 	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", found.Time, found.Books)
 	if against := c.text("against"); against != "" {
-		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", server.Counted(found.Kept, "checkpoint"), against)
+		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", words.Counted(found.Kept, "checkpoint"), against)
 	}
 	return exitDone, nil
 }
@@ -126,11 +127,11 @@ func (c *call) judge() (code int, v verdict, err error) {
 	case rep.Torn != nil:
 		v.Torn, v.Problem, v.Place = true, rep.Torn.Damage.Error(), placeOf(&rep.Torn.Damage)
 		return exitTorn, v, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them",
-			&rep.Torn.Damage, server.Counted(rep.Torn.Bytes, "byte"))
+			&rep.Torn.Damage, words.Counted(rep.Torn.Bytes, "byte"))
 	case !v.Found.Signed:
 		v.Problem = fmt.Sprintf("not signed: %s follow from each other, but there is no checkpoint that vouches for them; "+
 			"whoever has the disk can have written them. The next start signs them as they are",
-			server.Counted(rep.Head.Seq, "line"))
+			words.Counted(rep.Head.Seq, "line"))
 		return exitFailed, v, errors.New(v.Problem)
 	}
 	v.Sound = true

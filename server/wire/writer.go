@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math"
 	"strconv"
@@ -79,6 +80,17 @@ func (w *Writer) Bool(name string, v bool) { w.Key(name); w.B = strconv.AppendBo
 
 // Int writes a whole number.
 func (w *Writer) Int(name string, v int64) { w.Key(name); w.B = strconv.AppendInt(w.B, v, 10) }
+
+// idLength is how many characters an id has in text.
+const idLength = 22
+
+// ID writes 128 bits as 22 characters of base64url.
+func (w *Writer) ID(name string, id [16]byte) {
+	w.Key(name)
+	w.B = append(w.B, '"')
+	w.B = base64.RawURLEncoding.AppendEncode(w.B, id[:])
+	w.B = append(w.B, '"')
+}
 
 // Float writes a coordinate in the shortest form that reads back the same; what JSON cannot hold becomes 0.
 func (w *Writer) Float(name string, v float64) {

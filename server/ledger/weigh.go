@@ -1,4 +1,4 @@
-package server
+package ledger
 
 import (
 	"encoding/json"
@@ -21,37 +21,25 @@ const (
 	escaped      = 2       // a quote or backslash takes two bytes in JSON, and the answer is a string in the line
 )
 
-// weigh returns how many bytes an event's line has at most, in the state before it. What is rare is written to see.
-func weigh(s *State, e Event) int64 {
-	n := int64(lineFrame)
-	switch e := plainEvent(e).(type) {
-	case *booking.Created:
-		return n + weighCreated(s, e)
-	case *booking.TicketPaid:
-		return n + escapedLen(e.Reason)
-	case *booking.TicketBooked:
-		return n + escapedLen(e.Reason)
-	case *booking.Asked:
-		return n + escapedLen(e.Reason)
-	case *PersonalErased:
-		return n + perID*int64(len(e.Lines)+len(e.Passengers)+len(e.Reports)) + escapedLen(e.Reason)
-	case *booking.TicketsCanceled:
-		return n + written(e) + s.weighAnswer(e.Booking, e.Retry)
-	case *Answered:
-		id, _ := booking.ParseID(e.Booking)
-		return n + written(e) + s.weighAnswer(id, e.Retry)
-	case interface{ PersonalPart() any }:
-		return n + written(e) + written(e.PersonalPart())
-	default:
-		return n + written(e)
+// Weigh returns how many bytes an entry's line has at most, in the state before it.
+func Weigh(s *State, x Entry) int64 {
+	return lineFrame + kindOf(x.Event).weigh(s, x.Event, x.Idempotency)
+}
+
+// weighPlain weighs what is rare: it is written to see.
+func weighPlain(_ *State, e Event, _ *Idempotency) int64 {
+	n := written(e)
+	if own, ok := e.(interface{ PersonalPart() any }); ok {
+		n += written(own.PersonalPart())
 	}
+	return n
 }
 
 // written returns how many bytes a value takes as JSON.
 func written(v any) int64 {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic("server: " + err.Error()) // as in coder.json
+		panic("ledger: " + err.Error()) // as in wire.Coder
 	}
 	return int64(len(text))
 }
@@ -60,7 +48,12 @@ func written(v any) int64 {
 // takes six.
 func escapedLen(text string) int64 { return 6*int64(len(text)) + perID }
 
-func weighCreated(s *State, e *booking.Created) (n int64) {
+func weighErased(_ *State, e *PersonalErased, _ *Idempotency) int64 {
+	return perID*int64(len(e.Lines)+len(e.Passengers)+len(e.Reports)) + escapedLen(e.Reason)
+}
+
+func weighCreated(s *State, e *booking.Created, x *Idempotency) int64 {
+	n := int64(0)
 	for _, f := range e.Forms {
 		n += f.Size()
 	}
@@ -71,7 +64,7 @@ func weighCreated(s *State, e *booking.Created) (n int64) {
 		n += weighPassenger(p)
 	}
 	n += perTicket * int64(len(e.Tickets))
-	if e.Retry == nil {
+	if x == nil {
 		return n
 	}
 	answer := int64(shownBooking)
@@ -96,8 +89,8 @@ func formOf(s *State, e *booking.Created, id booking.RunID) *schedule.Form {
 
 // weighAnswer returns how many bytes the answer to a keyed request about a booking takes in its line: all
 // of its tickets as they stand, or a refusal that names them.
-func (s *State) weighAnswer(id booking.ID, r *booking.Retry) int64 {
-	if r == nil || r.Status == 0 {
+func (s *State) weighAnswer(id booking.ID, x *Idempotency) int64 {
+	if !x.answers() {
 		return 0
 	}
 	answer := int64(shownBooking)

@@ -1,0 +1,403 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/server/wire"
+	"waybill/server/words"
+	"waybill/store"
+)
+
+// bookingKinds are the lines of bookings and their tickets.
+var bookingKinds = []kind{
+	row[booking.Created]{
+		name:    "booking.created",
+		apply:   on(bookings, (*booking.State).ApplyCreated),
+		code:    codeCreated,
+		check:   checked(bookings, (*booking.State).CheckCreated),
+		partner: func(_ *State, e *booking.Created) booking.ID { return e.Partner },
+		events:  one[booking.Created],
+		tell:    tellCreated,
+		weigh:   weighCreated,
+	}.kind(),
+	row[booking.Asked]{
+		name:  "ticket.asked",
+		apply: on(bookings, (*booking.State).ApplyAsked),
+		code:  codeAsked,
+		check: func(s *State, now time.Time, e *booking.Asked) error {
+			return s.Bookings.CheckSettled(now, &e.Settled, e.Action)
+		},
+		partner: func(s *State, e *booking.Asked) booking.ID { return s.PartnerOf(e.Booking) },
+		then:    func(s *State, _ store.Stamp, e *booking.Asked) { delete(s.Requests.asked, e.Ticket) },
+		tell: func(s *State, e *booking.Asked, now time.Time) string {
+			return s.tellSettled(&e.Settled, now, "the provider is asked to "+e.Action.String())
+		},
+		weigh: func(_ *State, e *booking.Asked, _ *Idempotency) int64 { return escapedLen(e.Reason) },
+	}.kind(),
+	row[booking.Refused]{
+		name:  "ticket.refused",
+		apply: on(bookings, (*booking.State).ApplyRefused),
+		then:  func(s *State, _ store.Stamp, e *booking.Refused) { s.Requests.forgetAsked(s, e.Ticket) },
+		tell:  tellRefused,
+	}.kind(),
+	row[booking.TicketPaid]{
+		name:  "ticket.paid",
+		apply: on(bookings, (*booking.State).ApplyPaid),
+		code:  func(_ *Codec, l *line, e *booking.TicketPaid) { codeSettled(l, &e.Settled) },
+		check: func(s *State, now time.Time, e *booking.TicketPaid) error {
+			return s.Bookings.CheckSettled(now, &e.Settled, booking.Pay)
+		},
+		partner: func(s *State, e *booking.TicketPaid) booking.ID { return s.PartnerOf(e.Booking) },
+		events:  one[booking.TicketPaid],
+		then:    func(s *State, at store.Stamp, e *booking.TicketPaid) { s.settled(at, &e.Settled, booking.Pay) },
+		tell: func(s *State, e *booking.TicketPaid, now time.Time) string {
+			return s.tellSettled(&e.Settled, now, "paid")
+		},
+		weigh: func(_ *State, e *booking.TicketPaid, _ *Idempotency) int64 { return escapedLen(e.Reason) },
+	}.kind(),
+	row[booking.TicketBooked]{
+		name:  "ticket.booked",
+		apply: on(bookings, (*booking.State).ApplyBooked),
+		code:  func(_ *Codec, l *line, e *booking.TicketBooked) { codeSettled(l, &e.Settled) },
+		check: func(s *State, now time.Time, e *booking.TicketBooked) error {
+			return s.Bookings.CheckSettled(now, &e.Settled, booking.Book)
+		},
+		partner: func(s *State, e *booking.TicketBooked) booking.ID { return s.PartnerOf(e.Booking) },
+		events:  one[booking.TicketBooked],
+		then:    func(s *State, at store.Stamp, e *booking.TicketBooked) { s.settled(at, &e.Settled, booking.Book) },
+		tell: func(s *State, e *booking.TicketBooked, now time.Time) string {
+			return s.tellSettled(&e.Settled, now, "booked")
+		},
+		weigh: func(_ *State, e *booking.TicketBooked, _ *Idempotency) int64 { return escapedLen(e.Reason) },
+	}.kind(),
+	row[booking.TicketsCanceled]{
+		name:    "tickets.canceled",
+		apply:   on(bookings, (*booking.State).ApplyCanceled),
+		check:   checked(bookings, (*booking.State).CheckCanceled),
+		partner: func(s *State, e *booking.TicketsCanceled) booking.ID { return s.PartnerOf(e.Booking) },
+		events:  func(e *booking.TicketsCanceled) int { return len(e.Tickets) },
+		shows:   showCanceled,
+		then: func(s *State, at store.Stamp, e *booking.TicketsCanceled) {
+			s.Outbox.addCanceled(at, e)
+			for _, t := range e.Tickets {
+				s.Requests.forgetAsked(s, t.ID)
+			}
+		},
+		tell: func(s *State, e *booking.TicketsCanceled, now time.Time) string {
+			return s.partnerNamed(s.PartnerOf(e.Booking)) + " cancels: " + s.tellCanceled(e, now)
+		},
+		weigh: func(s *State, e *booking.TicketsCanceled, x *Idempotency) int64 {
+			return written(e) + s.weighAnswer(e.Booking, x)
+		},
+	}.kind(),
+	row[booking.TicketsUncompleted]{
+		name:    "tickets.uncompleted",
+		apply:   on(bookings, (*booking.State).ApplyUncompleted),
+		check:   checked(bookings, (*booking.State).CheckUncompleted),
+		partner: func(s *State, e *booking.TicketsUncompleted) booking.ID { return s.PartnerOf(e.Booking) },
+		events:  func(e *booking.TicketsUncompleted) int { return len(e.Tickets) },
+		shows:   showUncompleted,
+		tell: func(_ *State, e *booking.TicketsUncompleted, _ time.Time) string {
+			return fmt.Sprintf("noted: %s of booking %s%sUncompleted from %s on",
+				words.Counted(len(e.Tickets), "ticket"), e.Booking, words.Were(len(e.Tickets)), e.At.UTC().Format(LogTime))
+		},
+	}.kind(),
+	row[booking.Moved]{
+		name:    "ticket.moved",
+		apply:   on(bookings, (*booking.State).ApplyMoved),
+		partner: func(s *State, e *booking.Moved) booking.ID { return s.PartnerOf(e.To) },
+		events:  one[booking.Moved],
+		tell: func(s *State, e *booking.Moved, now time.Time) string {
+			return fmt.Sprintf("ticket move: %s, no longer of booking %s", s.TicketStanding(e.Ticket, now), e.From)
+		},
+	}.kind(),
+	row[booking.CarrierSet]{
+		name:    "ticket.carrier",
+		apply:   on(bookings, (*booking.State).ApplyCarrierSet),
+		partner: func(s *State, e *booking.CarrierSet) booking.ID { return s.PartnerOf(e.Booking) },
+		events: func(e *booking.CarrierSet) int {
+			if e.Event {
+				return 1
+			}
+			return 0
+		},
+		shows: showCarrier,
+		tell: func(s *State, e *booking.CarrierSet, now time.Time) string {
+			return "ticket status, by the carrier: " + s.TicketStanding(e.Ticket, now)
+		},
+	}.kind(),
+	row[Answered]{
+		name:    "request.answered",
+		apply:   func(*State, time.Time, *Answered) {},
+		partner: func(_ *State, e *Answered) booking.ID { return e.Partner },
+		weigh: func(s *State, e *Answered, x *Idempotency) int64 {
+			id, _ := booking.ParseID(e.Booking)
+			return written(e) + s.weighAnswer(id, x)
+		},
+	}.kind(),
+}
+
+// settled remembers what else comes of a ticket that was paid or booked.
+func (s *State) settled(at store.Stamp, e *booking.Settled, action booking.Action) {
+	s.Requests.forgetAsked(s, e.Ticket)
+	s.Outbox.add(at, e, action)
+}
+
+func codeCreated(codec *Codec, l *line, e *booking.Created) {
+	c := &l.data
+	wire.ID(c, "booking", &e.ID)
+	wire.ID(c, "partner", &e.Partner)
+	c.String("request", &e.Request)
+	c.String("currency", &e.Currency)
+	if c.Optional("forms", len(e.Forms) > 0) {
+		wire.List(c, "forms", &e.Forms, func(f **schedule.Form) { codec.form(c, "", f) })
+	}
+	if c.Optional("runs", len(e.Runs) > 0) {
+		wire.List(c, "runs", &e.Runs, func(r **booking.Run) { codec.run(c, "", r) })
+	}
+	wire.List(c, "legs", &e.Legs, func(leg *booking.SoldLeg) { codeSoldLeg(c, leg) })
+	wire.List(c, "tickets", &e.Tickets, func(t *booking.NewTicket) {
+		c.Open("")
+		wire.ID(c, "id", &t.ID)
+		codeSeats(c, &t.Seats)
+		c.Close()
+	})
+	l.codeIdempotency()
+	l.personal.Open("")
+	codePassengers(l, e)
+	l.personal.Close()
+}
+
+func codeSoldLeg(c *wire.Coder, l *booking.SoldLeg) {
+	c.Open("")
+	wire.Text(c, "run", &l.Run, booking.RunID.String, booking.ParseRunID)
+	wire.Number(c, "from", &l.From)
+	wire.Number(c, "to", &l.To)
+	wire.Number(c, "amount", &l.Amount)
+	wire.Number(c, "discount", &l.Discount)
+	c.Close()
+}
+
+// codePassengers codes the personal part of a booking: its passengers, and the answer where the line has one.
+func codePassengers(l *line, e *booking.Created) {
+	c := &l.personal
+	if c.Optional("erased", false) {
+		var when string
+		c.String("erased", &when)
+		return
+	}
+	wire.ID(c, "salt", &e.Salt)
+	wire.List(c, "passengers", &e.Passengers, func(p *booking.Passenger) { codePassenger(c, "", p) })
+	if c.Optional("reply", l.entry.Idempotency != nil) {
+		reply := ""
+		if c.Writing() {
+			reply = l.entry.Idempotency.reply()
+		}
+		c.String("reply", &reply)
+	}
+}
+
+func codePassenger(c *wire.Coder, name string, p *booking.Passenger) {
+	if c.Writing() {
+		first, last, email, phones := p.Fields()
+		c.Object(name, func() {
+			c.W.Texts("firstName", first, "lastName", last, "email", email)
+			c.W.Strings("phones", phones)
+		})
+		return
+	}
+	read := func(name string) []byte {
+		c.R.Member(name)
+		return c.R.Bytes()
+	}
+	c.Object(name, func() {
+		first := read("firstName")
+		last := read("lastName")
+		email := read("email")
+		var room [4][]byte
+		phones := room[:0]
+		wire.List(c, "phones", &phones, func(phone *[]byte) { *phone = read("") })
+		*p = booking.NewPassenger(first, last, email, phones)
+	})
+}
+
+// codeSeats codes the seats of a ticket, by leg; they are left out where they stay the same.
+func codeSeats(c *wire.Coder, seats *[]int16) {
+	if c.Optional("seats", *seats != nil) {
+		wire.List(c, "seats", seats, func(s *int16) { wire.Number(c, "", s) })
+	}
+}
+
+// form codes what was sold, in the form it was sold in.
+func (c *Codec) form(to *wire.Coder, name string, f **schedule.Form) {
+	if to.Writing() {
+		to.W.Raw(name, (*f).Encode())
+		return
+	}
+	to.R.Member(name)
+	read, err := schedule.DecodeForm(to.R.Raw())
+	*f = read
+	if err != nil {
+		to.R.Reject(err.Error())
+		return
+	}
+	c.forms[read.Key()] = read
+}
+
+// run codes a run; its id follows from the rest.
+func (c *Codec) run(to *wire.Coder, name string, r **booking.Run) {
+	var x booking.Run
+	form := ""
+	if to.Writing() {
+		x = **r
+		form = x.Form.Key()
+	}
+	to.Object(name, func() {
+		to.String("form", &form)
+		wire.Text(to, "date", &x.Day, schedule.Day.String, parseDay)
+		wire.Number(to, "start", &x.Start)
+		wire.List(to, "offsets", &x.Offsets, func(o *int32) { wire.Number(to, "", o) })
+	})
+	if to.Writing() {
+		return
+	}
+	f := c.forms[form]
+	if f == nil || len(x.Offsets) != len(f.Stops) {
+		to.R.Reject("a run names a form that is not known")
+		f = new(schedule.Form)
+	}
+	*r = booking.NewRun(f, x.Day, x.Start, x.Offsets)
+}
+
+func parseDay(text string) (schedule.Day, bool) {
+	day, err := schedule.ParseDay(text)
+	return day, err == nil
+}
+
+func codeSettled(l *line, e *booking.Settled) {
+	c := &l.data
+	wire.ID(c, "ticket", &e.Ticket)
+	wire.ID(c, "booking", &e.Booking)
+	codeSeats(c, &e.Seats)
+	c.String("request", &e.Request)
+	codeReason(c, &e.Reason)
+	l.codeIdempotency()
+	if c.Optional("sends", len(e.Sends) > 0) {
+		wire.List(c, "sends", &e.Sends, func(to *string) { c.String("", to) })
+	}
+}
+
+func codeAsked(_ *Codec, l *line, e *booking.Asked) {
+	c := &l.data
+	wire.ID(c, "booking", &e.Booking)
+	wire.ID(c, "ticket", &e.Ticket)
+	codeSeats(c, &e.Seats)
+	c.String("request", &e.Request)
+	codeReason(c, &e.Reason)
+	l.codeIdempotency()
+	wire.Text(c, "action", &e.Action, booking.Action.String, parseAction)
+	wire.ID(c, "key", &e.Key)
+}
+
+func codeReason(c *wire.Coder, reason *string) {
+	if c.Optional("reason", *reason != "") {
+		c.String("reason", reason)
+	}
+}
+
+func parseAction(text string) (booking.Action, bool) {
+	var a booking.Action
+	err := a.UnmarshalText([]byte(text))
+	return a, err == nil
+}
+
+// partnerNamed returns a partner in words.
+func (s *State) partnerNamed(id booking.ID) string {
+	return fmt.Sprintf("partner %q", s.Partners.ByID(auth.ID(id)).Name)
+}
+
+// TicketStanding says how a ticket stands at an instant.
+func (s *State) TicketStanding(id booking.ID, now time.Time) string {
+	b, t := s.Bookings.AnyTicket(id)
+	status, payment := t.Status(now)
+	back := ""
+	switch t.PhaseAt(now) {
+	case booking.Uncompleted, booking.Canceled, booking.Refunded:
+		back = " given back"
+	}
+	return fmt.Sprintf("ticket %s of booking %s is %s/%s, seat %s%s", id, b.ID, status, payment, t.SeatLabels(), back)
+}
+
+func (s *State) tellSettled(e *booking.Settled, now time.Time, what string) string {
+	b, _ := s.Bookings.AnyTicket(e.Ticket)
+	if e.Seats != nil {
+		what += " with a seat anew"
+	}
+	why := ""
+	if e.Reason != "" {
+		why = ", an operator answered in the provider's place: " + e.Reason
+	}
+	return fmt.Sprintf("%s for %s: %s; request %s%s",
+		what, s.partnerNamed(b.Partner), s.TicketStanding(e.Ticket, now), e.Request, why)
+}
+
+func tellRefused(s *State, e *booking.Refused, now time.Time) string {
+	what := "the provider refuses to "
+	if e.Unknown {
+		what = "no answer of the provider decides whether to "
+	}
+	if e.Reason != "" {
+		what = "an operator answers in the provider's place, and refuses to "
+	}
+	refused := &booking.Settled{Ticket: e.Ticket, Request: e.Request, Reason: e.Reason}
+	return s.tellSettled(refused, now, what+e.Action.String())
+}
+
+func tellCreated(s *State, e *booking.Created, _ time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s makes booking %s, passengers: %d", s.partnerNamed(e.Partner), e.ID, len(e.Tickets))
+	if len(e.Passengers) == 0 {
+		b.WriteString(", whose names are erased")
+	}
+	for _, l := range e.Legs {
+		r := s.Bookings.RunByID(l.Run)
+		from := &r.Form.Stops[l.From]
+		to := &r.Form.Stops[l.To]
+		leaves := r.Dep(l.From).In(time.FixedZone("", int(r.Offsets[l.From])))
+		fmt.Fprintf(&b, "; trip %s of %s, %q (%s) to %q (%s), leaves %s, %s %s each",
+			r.Form.Trip, r.Day, from.City.Name, from.Stop.ID, to.City.Name, to.Stop.ID,
+			leaves.Format("2006-01-02 15:04 -07:00"), words.Hundredths(l.Amount), e.Currency)
+	}
+	for _, t := range e.Tickets {
+		fmt.Fprintf(&b, "; ticket %s seat %s", t.ID, strings.Trim(fmt.Sprint(t.Seats), "[]"))
+	}
+	return b.String() + "; request " + e.Request
+}
+
+func (s *State) tellCanceled(e *booking.TicketsCanceled, now time.Time) string {
+	var b strings.Builder
+	for _, x := range e.Tickets {
+		_, t := s.Bookings.AnyTicket(x.ID)
+		b.WriteString(s.TicketStanding(x.ID, now))
+		if x.Refunded {
+			refund := words.Hundredths(x.Refund)
+			fmt.Fprintf(&b, ", refunded %s of %s %s", refund, words.Hundredths(t.Price()), t.Currency)
+		} else {
+			b.WriteString(", nothing to refund")
+		}
+		if x.Grace {
+			b.WriteString(" (within 20 minutes of its creation: all of it)")
+		}
+		for _, term := range x.Terms {
+			fmt.Fprintf(&b, " (rule %s: %s %%)", cmp.Or(term.Rule, "none"), words.Hundredths(term.Percent))
+		}
+		b.WriteString("; ")
+	}
+	return b.String() + "request " + e.Request
+}

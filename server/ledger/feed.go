@@ -1,0 +1,183 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/wire"
+	"waybill/store"
+)
+
+// Feed is what happened to a partner's bookings, in order (interface, Events). An event is a line of the
+// journal, or a part of one. The feed remembers only which lines these are, and they are read from there. The
+// events of a partner have numbers of their own, from 1 without gaps.
+type Feed struct {
+	lines   []uint64      // of each event; a line of several stands here as often
+	changed chan struct{} // closed with the next event; nil while nobody waits for it
+}
+
+// feed returns a partner's feed, which it makes if there is none.
+func (s *State) feed(partner booking.ID) *Feed {
+	f := s.Feeds[partner]
+	if f == nil {
+		f = new(Feed)
+		s.Feeds[partner] = f
+	}
+	return f
+}
+
+func (f *Feed) add(at store.Stamp, events int) {
+	for range events {
+		f.lines = append(f.lines, at.Seq)
+	}
+	if f.changed != nil {
+		close(f.changed)
+		f.changed = nil
+	}
+}
+
+// Len returns how many events there are.
+func (f *Feed) Len() int { return len(f.lines) }
+
+// After returns the lines of the events after one, at most so many, and how many events of the first line come
+// before.
+func (f *Feed) After(seq, most int) (lines []uint64, before int) {
+	start := min(seq, len(f.lines))
+	end := min(start+most, len(f.lines))
+	lines = slices.Clone(f.lines[start:end])
+	for before < seq && len(lines) > 0 && f.lines[seq-1-before] == lines[0] {
+		before++
+	}
+	return lines, before
+}
+
+// Changed returns what is closed with the next event.
+func (f *Feed) Changed() <-chan struct{} {
+	if f.changed == nil {
+		f.changed = make(chan struct{})
+	}
+	return f.changed
+}
+
+// FeedEvent is what a partner is told of.
+type FeedEvent struct {
+	Type    string
+	Time    time.Time
+	Booking booking.ID
+	Ticket  *booking.ID // nil where it is of the whole booking
+	From    *booking.ID // the booking that a ticket was moved from; else nil
+	Refund  *int64      // minor units; nil where nothing was refunded
+}
+
+// Events returns the events that a line has for a partner.
+func Events(l *store.Line, partner booking.ID) ([]FeedEvent, error) {
+	k := kindNamed(l.Type)
+	if k == nil {
+		return nil, store.ErrNewer
+	}
+	return k.shows(l, partner)
+}
+
+// showTicket returns the one event of a line that names a ticket.
+func showTicket(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
+	var data struct {
+		Booking booking.ID
+		Ticket  *booking.ID
+		From    *booking.ID
+	}
+	err := json.Unmarshal(l.Data, &data)
+	return []FeedEvent{{Type: l.Type, Time: l.Time, Booking: data.Booking, Ticket: data.Ticket, From: data.From}}, err
+}
+
+// showCarrier returns the event of a status that a carrier gave.
+func showCarrier(l *store.Line, partner booking.ID) ([]FeedEvent, error) {
+	events, err := showTicket(l, partner)
+	events[0].Type = "ticket.status"
+	return events, err
+}
+
+// showCanceled returns an event for each ticket of a line.
+func showCanceled(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
+	var e booking.TicketsCanceled
+	if err := json.Unmarshal(l.Data, &e); err != nil {
+		return nil, err
+	}
+	var events []FeedEvent
+	for i := range e.Tickets {
+		t := &e.Tickets[i]
+		event := FeedEvent{Type: "ticket.canceled", Time: l.Time, Booking: e.Booking, Ticket: &t.ID}
+		if t.Refunded {
+			event.Type = "ticket.refunded"
+			event.Refund = &t.Refund
+		}
+		events = append(events, event)
+	}
+	return events, nil
+}
+
+// showUncompleted returns an event for each ticket of a line, of the instant at which its window was over.
+func showUncompleted(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
+	var e booking.TicketsUncompleted
+	if err := json.Unmarshal(l.Data, &e); err != nil {
+		return nil, err
+	}
+	var events []FeedEvent
+	for i := range e.Tickets {
+		ticket := &e.Tickets[i].ID
+		event := FeedEvent{Type: "ticket.uncompleted", Time: e.At, Booking: e.Booking, Ticket: ticket}
+		events = append(events, event)
+	}
+	return events, nil
+}
+
+// showErased returns an event for each passenger of the partner's that a line forgets.
+func showErased(l *store.Line, partner booking.ID) ([]FeedEvent, error) {
+	var e struct{ Passengers []ErasedPassenger }
+	if err := json.Unmarshal(l.Data, &e); err != nil {
+		return nil, err
+	}
+	var events []FeedEvent
+	for i := range e.Passengers {
+		p := &e.Passengers[i]
+		if p.Partner != partner {
+			continue
+		}
+		event := FeedEvent{Type: "passenger.erased", Time: l.Time, Booking: p.Booking, Ticket: &p.Ticket}
+		events = append(events, event)
+	}
+	return events, nil
+}
+
+// frozenFeed is a feed in a snapshot; each line is written as how much it is above the one before.
+type frozenFeed struct {
+	partner booking.ID
+	lines   []uint64
+}
+
+func (s *State) frozenFeeds() []frozenFeed {
+	var list []frozenFeed
+	compare := func(a, b booking.ID) int { return bytes.Compare(a[:], b[:]) }
+	for _, id := range slices.SortedFunc(maps.Keys(s.Feeds), compare) {
+		list = append(list, frozenFeed{id, slices.Clip(s.Feeds[id].lines)})
+	}
+	return list
+}
+
+func (f *frozenFeed) code(c *wire.Coder) {
+	last := int64(0)
+	c.Object("feed", func() {
+		wire.ID(c, "partner", &f.partner)
+		wire.List(c, "lines", &f.lines, func(line *uint64) {
+			above := int64(*line) - last
+			wire.Number(c, "", &above)
+			last += above
+			if !c.Writing() {
+				*line = uint64(last)
+			}
+		})
+	})
+}

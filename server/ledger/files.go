@@ -1,0 +1,101 @@
+package ledger
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"waybill/schedule"
+	"waybill/store"
+)
+
+// StoreConfig says how the state is kept. For those who only read, it logs nothing, and its clock is the
+// directory's.
+func StoreConfig(fsys store.FS) store.Config[*State, Entry] {
+	c := NewCodec()
+	return store.Config[*State, Entry]{
+		FS:     fsys,
+		Log:    slog.New(slog.DiscardHandler),
+		Now:    func(s *State) time.Time { return s.Clock.At(time.Now()) },
+		New:    NewState,
+		Apply:  Apply,
+		Encode: c.Encode,
+		Decode: c.Decode,
+		Freeze: c.Freeze,
+		Thaw:   c.Thaw,
+		Weigh:  Weigh,
+	}
+}
+
+// The directories beside the journal.
+const (
+	TimetableDir = "timetables" // the timetables that were in force, by content hash
+	KeyDir       = "keys"       // the secrets, made after the journal's first line
+	ReportDir    = "reports"    // the files of reports
+	OutboxDir    = "outbox"     // the e-mails that no server takes
+)
+
+// Besides are the directories that a data directory holds beside the store's files.
+var Besides = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
+
+// LoadTimetable reads the timetable that the journal names; hash "" is none yet.
+func LoadTimetable(fsys store.FS, hash string) (*schedule.Timetable, error) {
+	if hash == "" {
+		return schedule.New(new(schedule.Tables))
+	}
+	name := TimetableDir + "/" + hash + ".jsonl"
+	f, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &store.Damage{Place: store.Place{File: name}, Reason: "is missing, but is the timetable in force"}
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	tables, err := schedule.Decode(f, hash)
+	if err != nil {
+		return nil, &store.Damage{Place: store.Place{File: name}, Reason: err.Error()}
+	}
+	return schedule.New(tables)
+}
+
+// The files of secrets.
+const (
+	RingFile = "offer-tokens"    // the keys that sign offers
+	IdpFile  = "development-idp" // the seed of the development provider's key
+	PeerFile = "outbound"        // what calls of the provider and the messenger are signed with
+)
+
+// LostJournal is the error of a directory without a line, whose keys are all that is left.
+func LostJournal(fsys store.FS) error {
+	keys, err := fsys.List(KeyDir)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	files, err := fsys.List("journal")
+	_, ended := store.Read(fsys, false, func(store.Place, *store.Line) error { return errEmptied }) // by the first line
+	if err == nil && (len(files) == 0 || ended == nil) {
+		err = errEmptied
+	}
+	return err
+}
+
+var errEmptied = &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + KeyDir + "/" + RingFile + " shows that it was not"}
+
+// ReadSecret reads a file of secrets. What parse finds wrong with it is damage.
+func ReadSecret[T any](fsys store.FS, name string, parse func([]byte) (T, error)) (secret T, err error) {
+	f, err := fsys.Open(KeyDir + "/" + name)
+	if err != nil {
+		return secret, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	if err != nil {
+		return secret, err
+	}
+	if secret, err = parse(text); err != nil {
+		err = &store.Damage{Place: store.Place{File: KeyDir + "/" + name}, Reason: err.Error()}
+	}
+	return secret, err
+}

@@ -1,0 +1,257 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/report"
+	"waybill/schedule"
+	"waybill/server/wire"
+	"waybill/store"
+)
+
+// row is all there is to know of a kind of line whose event is a *T. What stands after the name and apply may
+// be nil.
+type row[T any] struct {
+	name  string // the line's type
+	apply func(*State, time.Time, *T)
+
+	code    func(*Codec, *line, *T)                            // how it is written and read; nil: by encoding/json
+	check   func(*State, time.Time, *T) error                  // why it cannot follow the state
+	partner func(*State, *T) booking.ID                        // whose it is, asked after it was applied
+	events  func(*T) int                                       // how many there are of it in the partner's feed
+	shows   func(*store.Line, booking.ID) ([]FeedEvent, error) // these, of a partner; nil: one
+	then    func(*State, store.Stamp, *T)                      // what else the state remembers of it
+	tell    func(*State, *T, time.Time) string                 // the story it tells, in words
+	weigh   func(*State, *T, *Idempotency) int64               // how many bytes it takes at most; nil: written to see
+}
+
+// kind is a row of whatever event.
+type kind struct {
+	name  string
+	event reflect.Type // *T
+
+	apply   func(*State, time.Time, Event)
+	code    func(*Codec, *line, Event)
+	check   func(*State, time.Time, Event) error
+	partner func(*State, Event) booking.ID
+	events  func(Event) int
+	shows   func(*store.Line, booking.ID) ([]FeedEvent, error)
+	then    func(*State, store.Stamp, Event)
+	tell    func(*State, Event, time.Time) string
+	weigh   func(*State, Event, *Idempotency) int64
+}
+
+func (r row[T]) kind() kind {
+	k := kind{
+		name:    r.name,
+		event:   reflect.TypeFor[*T](),
+		apply:   func(s *State, now time.Time, e Event) { r.apply(s, now, e.(*T)) },
+		code:    codePlain,
+		check:   func(*State, time.Time, Event) error { return nil },
+		partner: func(*State, Event) booking.ID { return booking.ID{} },
+		events:  func(Event) int { return 0 },
+		shows:   showTicket,
+		then:    func(*State, store.Stamp, Event) {},
+		weigh:   weighPlain,
+	}
+	if r.code != nil {
+		k.code = func(c *Codec, l *line, e Event) {
+			l.data.Open("")
+			r.code(c, l, e.(*T))
+			l.data.Ignore("by")       // see ReadBy
+			l.data.Ignore("personal") // the store's hash of the personal part
+			l.data.Close()
+		}
+	}
+	if r.check != nil {
+		k.check = func(s *State, now time.Time, e Event) error { return r.check(s, now, e.(*T)) }
+	}
+	if r.partner != nil {
+		k.partner = func(s *State, e Event) booking.ID { return r.partner(s, e.(*T)) }
+	}
+	if r.events != nil {
+		k.events = func(e Event) int { return r.events(e.(*T)) }
+	}
+	if r.shows != nil {
+		k.shows = r.shows
+	}
+	if r.then != nil {
+		k.then = func(s *State, at store.Stamp, e Event) { r.then(s, at, e.(*T)) }
+	}
+	if r.tell != nil {
+		k.tell = func(s *State, e Event, now time.Time) string { return r.tell(s, e.(*T), now) }
+	}
+	if r.weigh != nil {
+		k.weigh = func(s *State, e Event, x *Idempotency) int64 { return r.weigh(s, e.(*T), x) }
+	}
+	return k
+}
+
+// on returns what applies an event to the part of the state that in returns.
+func on[P, T any](in func(*State) P, apply func(P, time.Time, *T)) func(*State, time.Time, *T) {
+	return func(s *State, now time.Time, e *T) { apply(in(s), now, e) }
+}
+
+// checked returns what checks an event against the part of the state that in returns.
+func checked[P, T any](in func(*State) P, check func(P, time.Time, *T) error) func(*State, time.Time, *T) error {
+	return func(s *State, now time.Time, e *T) error { return check(in(s), now, e) }
+}
+
+func bookings(s *State) *booking.State { return s.Bookings }
+
+func partners(s *State) *auth.Partners { return s.Partners }
+
+func accounts(s *State) *auth.Accounts { return s.Accounts }
+
+func reports(s *State) *report.State { return s.Reports }
+
+// one is the number of events of what is one event.
+func one[T any](*T) int { return 1 }
+
+// kinds are all types of lines.
+var kinds = slices.Concat(bookingKinds, accountKinds, operatingKinds)
+
+// kindOf returns the kind of an event.
+func kindOf(e Event) *kind {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.event == reflect.TypeOf(e) })
+	if i < 0 {
+		panic(fmt.Sprintf("ledger: %T is not an event", e))
+	}
+	return &kinds[i]
+}
+
+// kindNamed returns the kind of a line's type; nil where there is none.
+func kindNamed(name string) *kind {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &kinds[i]
+}
+
+// Apply changes the state as an entry says.
+func Apply(s *State, at store.Stamp, x Entry) {
+	k := kindOf(x.Event)
+	k.apply(s, at.Time, x.Event)
+	k.then(s, at, x.Event)
+	if n := k.events(x.Event); n > 0 {
+		s.feed(k.partner(s, x.Event)).add(at, n)
+	}
+	if x.Idempotency != nil {
+		s.Requests.note(at, k.partner(s, x.Event), x)
+	}
+}
+
+// Check returns why an entry cannot follow the state, without what decided it.
+func Check(s *State, at store.Stamp, x Entry) error {
+	return kindOf(x.Event).check(s, at.Time, x.Event)
+}
+
+// Codec writes and reads lines and snapshots. What was sold earlier is named by later lines, so it keeps the
+// forms it has seen.
+type Codec struct {
+	forms map[string]*schedule.Form // by key
+}
+
+// NewCodec returns a codec that has seen nothing yet.
+func NewCodec() *Codec { return &Codec{map[string]*schedule.Form{}} }
+
+// line is an entry between its event and its bytes.
+type line struct {
+	data     wire.Coder
+	personal wire.Coder // of the personal part
+	entry    Entry
+}
+
+// Encode appends an entry's data and personal part.
+func (c *Codec) Encode(x Entry, data, personal []byte) (name string, d, p []byte) {
+	k := kindOf(x.Event)
+	l := &line{
+		data:     wire.Coder{W: &wire.Writer{B: data}},
+		personal: wire.Coder{W: &wire.Writer{B: personal}},
+		entry:    x,
+	}
+	k.code(c, l, x.Event)
+	if x.By != nil {
+		l.append("by", x.By)
+	}
+	return k.name, l.data.W.B, l.personal.W.B
+}
+
+// Decode reads what encode wrote. An unknown kind is store.ErrNewer.
+func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
+	k := kindNamed(name)
+	if k == nil {
+		return Entry{}, store.ErrNewer
+	}
+	l := &line{
+		data:     wire.Coder{R: wire.NewReader(data)},
+		personal: wire.Coder{R: wire.NewReader(personal)},
+		entry:    Entry{Event: reflect.New(k.event.Elem()).Interface()},
+	}
+	k.code(c, l, l.entry.Event)
+	l.data.R.End()
+	l.personal.R.End()
+	return l.entry, cmp.Or(l.data.R.Err(), l.personal.R.Err())
+}
+
+// codePlain codes an event that is rare enough for encoding/json. One with a personal part of its own returns
+// a pointer to that; the personal part of the others is the answer, where the line has one.
+func codePlain(_ *Codec, l *line, e Event) {
+	own, hasOwn := e.(interface{ PersonalPart() any })
+	if l.data.Writing() {
+		l.data.JSON("", e)
+		if l.entry.Idempotency != nil {
+			l.append("retry", l.entry.Idempotency)
+		}
+	} else {
+		l.data.R.Member("")
+		l.readPlain(l.data.R.Raw(), e)
+	}
+	switch {
+	case hasOwn:
+		if part := own.PersonalPart(); part != nil {
+			l.personal.JSON("", part)
+		}
+	case l.entry.Idempotency.answers():
+		l.personal.JSON("", l.entry.Idempotency.personalPart())
+	}
+}
+
+// readPlain reads an event, and the Idempotency-Key that may stand beside its members.
+func (l *line) readPlain(text []byte, e Event) {
+	err := json.Unmarshal(text, e)
+	if err == nil && bytes.Contains(text, []byte(`"retry":{`)) {
+		var beside struct{ Retry *Idempotency }
+		err = json.Unmarshal(text, &beside)
+		l.entry.Idempotency = beside.Retry
+	}
+	if err != nil {
+		l.data.R.Reject(err.Error())
+	}
+}
+
+// append adds a member to the data's object, as its last.
+func (l *line) append(name string, v any) {
+	w := l.data.W
+	w.B = bytes.TrimSuffix(w.B, []byte("}"))
+	l.data.JSON(name, v)
+	w.EndObject()
+}
+
+// codeIdempotency codes the Idempotency-Key of a line that codes its members itself.
+func (l *line) codeIdempotency() { codeIdempotency(&l.data, &l.entry.Idempotency) }
+
+func codeIdempotency(c *wire.Coder, x **Idempotency) {
+	if c.Optional("retry", *x != nil) {
+		c.JSON("retry", x)
+	}
+}

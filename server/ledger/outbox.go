@@ -1,0 +1,208 @@
+package ledger
+
+import (
+	"container/heap"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"waybill/booking"
+	"waybill/store"
+)
+
+// Message is one e-mail, or one text to a phone, that a passenger is to be sent. It is immutable.
+type Message struct {
+	ID     string         `json:"id"` // the ticket's line, and which of the messages of that
+	Ticket booking.ID     `json:"ticket"`
+	Action booking.Action `json:"action"`
+	To     string         `json:"to"`               // as in booking.Settled.Sends
+	At     time.Time      `json:"at"`               // since when it is to be sent
+	Parked string         `json:"parked,omitempty"` // why it is not tried any more
+}
+
+// Outbox is the messages that are not sent yet. The ticket's line says what is to be sent, so that nothing is
+// lost and nothing is sent that was not committed; another line says how it ended.
+type Outbox struct {
+	messages map[string]*Message
+	byTicket map[booking.ID]map[string]bool // the ids of a ticket's messages
+	parked   int                            // of them
+	waiting  Agenda                         // those that are not parked, by since when; the first is one of them
+	sending  bool                           // a server has taken those there were
+	fresh    []string                       // those it has yet to take
+}
+
+func NewOutbox() Outbox {
+	return Outbox{messages: map[string]*Message{}, byTicket: map[booking.ID]map[string]bool{}}
+}
+
+// Find returns a message; nil where it is sent, or its passenger forgotten.
+func (o *Outbox) Find(id string) *Message { return o.messages[id] }
+
+// All returns the messages, in no order.
+func (o *Outbox) All() []*Message { return slices.Collect(maps.Values(o.messages)) }
+
+// Count returns how many messages wait, and how many are parked.
+func (o *Outbox) Count() (waiting, parked int) { return len(o.messages) - o.parked, o.parked }
+
+// Oldest returns since when the message that has waited longest waits; false where none does.
+func (o *Outbox) Oldest() (since time.Time, ok bool) {
+	if len(o.waiting) == 0 {
+		return since, false
+	}
+	return o.waiting[0].At, true
+}
+
+// Take returns the messages that are to be sent, but for those taken before.
+func (o *Outbox) Take() []*Message {
+	ids := o.fresh
+	if !o.sending {
+		ids = slices.Sorted(maps.Keys(o.messages))
+	}
+	o.sending = true
+	o.fresh = nil
+	var list []*Message
+	for _, id := range ids {
+		if m := o.messages[id]; m != nil {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func (o *Outbox) Put(m *Message) {
+	o.Remove(m.ID)
+	o.messages[m.ID] = m
+	if o.byTicket[m.Ticket] == nil {
+		o.byTicket[m.Ticket] = map[string]bool{}
+	}
+	o.byTicket[m.Ticket][m.ID] = true
+	if m.Parked != "" {
+		o.parked++
+		return
+	}
+	heap.Push(&o.waiting, Due{m.At, m.ID})
+	if o.sending {
+		o.fresh = append(o.fresh, m.ID)
+	}
+}
+
+// trim takes those off the front of waiting that do not wait any more.
+func (o *Outbox) trim() {
+	for len(o.waiting) > 0 {
+		m := o.messages[o.waiting[0].ID]
+		if m != nil && m.Parked == "" && m.At.Equal(o.waiting[0].At) {
+			return
+		}
+		heap.Pop(&o.waiting)
+	}
+}
+
+func (o *Outbox) Remove(id string) {
+	m := o.messages[id]
+	if m == nil {
+		return
+	}
+	if m.Parked != "" {
+		o.parked--
+	}
+	delete(o.messages, id)
+	delete(o.byTicket[m.Ticket], id)
+	if len(o.byTicket[m.Ticket]) == 0 {
+		delete(o.byTicket, m.Ticket)
+	}
+	o.trim()
+}
+
+// removeOf removes the messages of a ticket.
+func (o *Outbox) removeOf(ticket booking.ID) {
+	for id := range o.byTicket[ticket] {
+		o.Remove(id)
+	}
+}
+
+// add takes in the messages of a ticket that was paid or booked.
+func (o *Outbox) add(at store.Stamp, e *booking.Settled, action booking.Action) {
+	for i, to := range e.Sends {
+		o.Put(&Message{ID: messageID(at, i+1), Ticket: e.Ticket, Action: action, To: to, At: at.Time})
+	}
+}
+
+// addCanceled takes in the messages of tickets that were canceled or refunded.
+func (o *Outbox) addCanceled(at store.Stamp, e *booking.TicketsCanceled) {
+	n := 0
+	for _, t := range e.Tickets {
+		for _, to := range t.Sends {
+			n++
+			o.Put(&Message{ID: messageID(at, n), Ticket: t.ID, Action: booking.Cancel, To: to, At: at.Time})
+		}
+	}
+}
+
+// messageID names the n-th message of a line.
+func messageID(at store.Stamp, n int) string {
+	return strconv.FormatUint(at.Seq, 10) + "-" + strconv.Itoa(n)
+}
+
+// Due is when a message is to be tried.
+type Due struct {
+	At time.Time
+	ID string // the message's
+}
+
+// Agenda is a heap of what is due, the first at its front (package container/heap).
+type Agenda []Due
+
+func (a Agenda) Len() int { return len(a) }
+
+func (a Agenda) Less(i, k int) bool { return a[i].At.Before(a[k].At) }
+
+func (a Agenda) Swap(i, k int) { a[i], a[k] = a[k], a[i] }
+
+func (a *Agenda) Push(x any) { *a = append(*a, x.(Due)) }
+
+// Pop takes the last element, as heap.Interface wants it.
+func (a *Agenda) Pop() any {
+	last := len(*a) - 1
+	x := (*a)[last]
+	*a = (*a)[:last]
+	return x
+}
+
+// The events of the outbox.
+type (
+	// MessagesSent says that messages have left, or were overtaken before they could.
+	MessagesSent struct {
+		IDs []string `json:"messages"`
+	}
+	// MessageParked says that a message is not tried any more, and why.
+	MessageParked struct {
+		ID     string `json:"message"`
+		Reason string `json:"reason"`
+	}
+	// MessagesRetried says that parked messages are tried again.
+	MessagesRetried struct {
+		IDs []string `json:"messages"`
+	}
+)
+
+func applySent(s *State, _ time.Time, e *MessagesSent) {
+	for _, id := range e.IDs {
+		s.Outbox.Remove(id)
+	}
+}
+
+func applyParked(s *State, _ time.Time, e *MessageParked) {
+	m := *s.Outbox.messages[e.ID]
+	m.Parked = e.Reason
+	s.Outbox.Put(&m)
+}
+
+func applyRetried(s *State, now time.Time, e *MessagesRetried) {
+	for _, id := range e.IDs {
+		m := *s.Outbox.messages[id]
+		m.Parked = ""
+		m.At = now
+		s.Outbox.Put(&m)
+	}
+}

@@ -1,0 +1,168 @@
+// Package ledger names what Waybill remembers, and how that is written down.
+//
+// [State] is everything there is to remember. It changes by events only, each of which is a line of the
+// journal: an [Entry] is an event with what else its line says, as who did it. All there is to know of a kind
+// of line stands in one row of a table: its name, how it is coded, how it changes the state, what may precede
+// it, what a partner is told of it, its story in words, and its weight. To add a kind of line, add a row.
+//
+// [Codec] turns entries into the bytes of lines and back, and states into snapshots and back. [StoreConfig]
+// hands all of it to package store, which makes it durable:
+//
+//	st, _, err := store.Open(ledger.StoreConfig(store.Dir("waybill-data")))
+//	seq, err := st.Update(func(s *ledger.State, now time.Time) ([]ledger.Entry, error) {
+//		e, err := s.Bookings.SetCarrier(now, ticket, booking.Confirmed)
+//		return ledger.Entries(e), err
+//	}, nil)
+//
+// The package knows no HTTP, and decides nothing: that the packages of the state's parts do.
+package ledger
+
+import (
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/report"
+	"waybill/schedule"
+	"waybill/server/wire"
+)
+
+// State is everything the server remembers: a field for each part that does.
+type State struct {
+	Clock    Clock
+	Partners *auth.Partners
+	Bookings *booking.State
+	Accounts *auth.Accounts
+	Reports  *report.State
+	// Geolocation is what users have set of FMS objects, by the object's id.
+	Geolocation map[string]bool
+	// TimetableHash names the timetable in force by its content; "" is none yet.
+	TimetableHash string
+	Feeds         map[booking.ID]*Feed // by partner
+	Requests      Requests
+	Outbox        Outbox
+
+	// Timetable is the value that the hash names. It lies beside the journal and not in it: after a replay
+	// it is nil until a start has loaded it.
+	Timetable *schedule.Timetable
+}
+
+// NewState returns the state before the first line.
+func NewState() *State {
+	return &State{
+		Partners:    auth.NewPartners(),
+		Bookings:    booking.NewState(),
+		Accounts:    auth.NewAccounts(),
+		Reports:     report.NewState(),
+		Geolocation: map[string]bool{},
+		Feeds:       map[booking.ID]*Feed{},
+		Requests:    newRequests(),
+		Outbox:      NewOutbox(),
+	}
+}
+
+// PartnerOf returns whose a booking is.
+func (s *State) PartnerOf(id booking.ID) booking.ID { return s.Bookings.Any(id).Partner }
+
+// Clock is the directory's test clock (contract §2).
+type Clock struct {
+	Set      bool  `json:"set"`
+	OffsetMs int64 `json:"offsetMs"` // milliseconds ahead of the machine's clock
+	// Began is where it was started, if nothing had been sold before: the directory's creation by its own
+	// clock.
+	Began time.Time `json:"began,omitzero"`
+}
+
+// At returns the directory's time at a time of the machine's clock.
+func (c Clock) At(now time.Time) time.Time {
+	return now.Add(time.Duration(c.OffsetMs) * time.Millisecond)
+}
+
+// Event is one change of the state: a pointer to a type that a row of [kinds] names.
+type Event any
+
+// Entry is one line of the journal, on its way there or read from there.
+type Entry struct {
+	Event       Event
+	By          *By          // who did it, of an administrative act; it changes no state
+	Idempotency *Idempotency // of the request that it comes of; nil without an Idempotency-Key
+}
+
+// Entries returns the entries of events that have nothing but the event to say.
+func Entries[E any](events ...E) []Entry {
+	var list []Entry
+	for _, e := range events {
+		list = append(list, Entry{Event: e})
+	}
+	return list
+}
+
+// Idempotency is what a line says of the request that it comes of, where its partner gave an Idempotency-Key
+// (contract §8). Each line of the request names the key; the last has the status, and the answer in its
+// personal part.
+type Idempotency struct {
+	Key    string `json:"key"`
+	Hash   string `json:"hash"`             // hex SHA-256 of method, path and body
+	Status int    `json:"status,omitempty"` // of the answer; 0 while it is not known
+
+	// Reply writes the answer's body, after the event was applied and without the lock. It is nil in what
+	// was read.
+	Reply func(*wire.Writer) `json:"-"`
+	Salt  booking.ID         `json:"-"` // of the personal part
+}
+
+// answers reports whether a line has the answer.
+func (x *Idempotency) answers() bool { return x != nil && x.Status != 0 }
+
+// reply returns the answer's body.
+func (x *Idempotency) reply() string {
+	if x.Reply == nil {
+		return ""
+	}
+	var w wire.Writer
+	x.Reply(&w)
+	return string(w.B)
+}
+
+// personalPart is what the personal part holds of a line with an answer.
+func (x *Idempotency) personalPart() any {
+	return &struct {
+		Salt  booking.ID `json:"salt"`
+		Reply string     `json:"reply"`
+	}{x.Salt, x.reply()}
+}
+
+// The events that no other package has.
+type (
+	// ClockSet says that the directory's clock was started, moved, or, with Real, given up.
+	ClockSet struct {
+		Real     bool      `json:"real"`
+		OffsetMs int64     `json:"offsetMs"`
+		Began    time.Time `json:"began,omitzero"` // see Clock
+	}
+	// TimetableImported says which timetable is in force from then on.
+	TimetableImported struct {
+		Hash    string `json:"sha256"`
+		Feed    string `json:"feed"` // what it was called
+		Cities  int    `json:"cities"`
+		Routes  int    `json:"routes"`
+		Trips   int    `json:"trips"`
+		Skipped int    `json:"skipped"` // rows
+
+		Loaded *schedule.Timetable `json:"-"` // nil in a replay
+	}
+	// GeolocationSet says that a user turned the geolocation of a bus's FMS object on or off, whatever
+	// timetables say.
+	GeolocationSet struct {
+		Object string  `json:"fmsObject"`
+		On     bool    `json:"isGeolocation"`
+		User   auth.ID `json:"user"`
+	}
+	// KeysRotated says that offers are signed with a new key.
+	KeysRotated struct{}
+	// Answered says what was answered to a request with a key that changed nothing, or nothing more.
+	Answered struct {
+		Partner booking.ID `json:"partner"`
+		Booking string     `json:"booking"` // whose id its path has, or ""
+	}
+)

@@ -1,0 +1,186 @@
+package wire
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+)
+
+// Coder writes a form of JSON that only this program reads, or reads it. One description of an object, its
+// members in order, does both, so that writer and reader cannot disagree:
+//
+//	func (p *point) code(c *wire.Coder) {
+//		c.Object("point", func() {
+//			wire.Number(c, "x", &p.x)
+//			if c.Optional("name", p.name != "") {
+//				c.String("name", &p.name)
+//			}
+//		})
+//	}
+//
+// What is read is what was written, byte for byte in its form: the members in the same order, and no blanks.
+// Anything else is an error of the Reader.
+type Coder struct {
+	W *Writer // nil when reading
+	R *Reader // nil when writing
+}
+
+// Writing reports whether the Coder writes.
+func (c *Coder) Writing() bool { return c.W != nil }
+
+// Object codes an object with the members that members codes.
+func (c *Coder) Object(name string, members func()) {
+	c.Open(name)
+	members()
+	c.Close()
+}
+
+// Open begins an object, whose members follow.
+func (c *Coder) Open(name string) {
+	if c.Writing() {
+		c.W.Object(name)
+		return
+	}
+	c.R.Member(name)
+	c.R.Literal("{")
+}
+
+// Close ends the object that was begun last.
+func (c *Coder) Close() {
+	if c.Writing() {
+		c.W.EndObject()
+		return
+	}
+	c.R.Literal("}")
+}
+
+// Optional reports whether a member is there. When writing, that is what there says.
+func (c *Coder) Optional(name string, there bool) bool {
+	if c.Writing() {
+		return there
+	}
+	return c.R.At(name)
+}
+
+// Ignore passes over a member that may stand next in what is read, and writes nothing.
+func (c *Coder) Ignore(name string) {
+	if !c.Writing() && c.R.At(name) {
+		c.R.Member(name)
+		c.R.Skip()
+	}
+}
+
+// String codes a text.
+func (c *Coder) String(name string, v *string) {
+	if c.Writing() {
+		c.W.String(name, *v)
+		return
+	}
+	c.R.Member(name)
+	*v = c.R.String()
+}
+
+// Bool codes true or false.
+func (c *Coder) Bool(name string, v *bool) {
+	if c.Writing() {
+		c.W.Bool(name, *v)
+		return
+	}
+	c.R.Member(name)
+	*v = c.R.Bool()
+}
+
+// JSON codes a value that is rare enough for encoding/json; v points to it. A value that has no JSON is a
+// mistake of the program and panics.
+func (c *Coder) JSON(name string, v any) {
+	if c.Writing() {
+		text, err := json.Marshal(v)
+		if err != nil {
+			panic(fmt.Sprintf("wire: %T cannot be written: %v", v, err))
+		}
+		c.W.Raw(name, text)
+		return
+	}
+	c.R.Member(name)
+	text := c.R.Raw()
+	if text == nil {
+		return
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		c.R.Reject(err.Error())
+	}
+}
+
+// Number codes a whole number.
+func Number[T ~int | ~int16 | ~int32 | ~int64 | ~uint8](c *Coder, name string, v *T) {
+	if c.Writing() {
+		c.W.Int(name, int64(*v))
+		return
+	}
+	c.R.Member(name)
+	n := c.R.Int()
+	*v = T(n)
+	if int64(*v) != n {
+		c.R.Reject(fmt.Sprintf("%s %d is out of range", name, n))
+	}
+}
+
+// NumberUnless codes a whole number that is left out where it is usual.
+func NumberUnless[T ~int16 | ~int64 | ~uint8](c *Coder, name string, v *T, usual T) {
+	if c.Optional(name, *v != usual) {
+		Number(c, name, v)
+		return
+	}
+	if !c.Writing() { // a value that is written may be shared, and is not touched
+		*v = usual
+	}
+}
+
+// ID codes 128 bits.
+func ID[T ~[16]byte](c *Coder, name string, v *T) {
+	if c.Writing() {
+		c.W.ID(name, [16]byte(*v))
+		return
+	}
+	c.R.Member(name)
+	text := c.R.Bytes()
+	var room [18]byte
+	n, err := base64.RawURLEncoding.Strict().Decode(room[:], text[:min(len(text), idLength)])
+	if err != nil || n != 16 || len(text) != idLength {
+		c.R.Reject(name + " is not an id")
+	}
+	*v = T(room[:16])
+}
+
+// Text codes a value that has a form in text.
+func Text[T any](c *Coder, name string, v *T, format func(T) string, parse func(string) (T, bool)) {
+	if c.Writing() {
+		c.W.String(name, format(*v))
+		return
+	}
+	c.R.Member(name)
+	text := c.R.String()
+	value, ok := parse(text)
+	if !ok {
+		c.R.Reject(fmt.Sprintf("%s %q is not what is expected", name, text))
+	}
+	*v = value
+}
+
+// List codes an array, whose elements item codes.
+func List[T any](c *Coder, name string, v *[]T, item func(*T)) {
+	if c.Writing() {
+		c.W.Array(name)
+		for i := range *v {
+			item(&(*v)[i])
+		}
+		c.W.EndArray()
+		return
+	}
+	c.R.Member(name)
+	c.R.Literal("[")
+	for c.R.More() {
+		*v = append(*v, *new(T))
+		item(&(*v)[len(*v)-1])
+	}
+}

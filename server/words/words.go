@@ -1,0 +1,42 @@
+// Package words puts numbers into words for people: in logs, in what verbs print, and in letters.
+package words
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Counted returns a number of things: 1 row, 2 rows, 2 companies.
+func Counted[N int | int64 | uint64](n N, what string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "y"):
+		what = strings.TrimSuffix(what, "y") + "ies"
+	default:
+		what += "s"
+	}
+	return strconv.FormatUint(uint64(n), 10) + " " + what
+}
+
+// Were returns the verb after a number of things in the past, with blanks around it.
+func Were(n int) string {
+	if n == 1 {
+		return " was "
+	}
+	return " were "
+}
+
+// Are returns the verb after a number of things, with blanks around it.
+func Are(n int) string {
+	if n == 1 {
+		return " is "
+	}
+	return " are "
+}
+
+// Hundredths is money in minor units, or a percentage in hundredths.
+type Hundredths int64
+
+// String returns the number with two decimals: 1234 is 12.34.
+func (v Hundredths) String() string { return fmt.Sprintf("%d.%02d", v/100, v%100) }
