@@ -22,13 +22,43 @@ import (
 var arrows = map[string][]string{
 	".": {"server/command"},
 	"server/command": {
-		"server", "server/idp", "server/outbound", "server/ledger", "server/words",
-		"store", "auth", "booking", "schedule/gtfs",
+		"server", "server/admin", "server/inspect", "server/reference", "server/web", "server/words",
+		"server/idp", "server/outbound", "store", "auth", "booking", "schedule/gtfs",
 	},
 	"server": {
-		"server/docs", "server/wire", "server/words", "server/ledger", "server/idp", "server/outbound",
-		"store", "auth", "booking", "schedule", "schedule/gtfs", "report",
+		"server/partner", "server/company", "server/legacy", "server/admin", "server/ops", "server/reference",
+		"server/search", "server/provider", "server/outbox", "server/web", "server/ledger",
+		"server/idp", "server/outbound", "store", "auth", "booking",
 	},
+	"server/partner": {
+		"server/search", "server/provider", "server/resource", "server/web", "server/ledger", "server/wire",
+		"store", "auth", "booking", "schedule",
+	},
+	"server/company": {
+		"server/web", "server/ledger", "server/wire", "server/idp",
+		"store", "auth", "booking", "schedule", "report",
+	},
+	"server/legacy": {
+		"server/partner", "server/search", "server/resource", "server/web", "server/ledger", "server/wire",
+		"auth", "booking", "schedule",
+	},
+	"server/admin": { // what verbs do reaches into the rooms
+		"server/company", "server/provider", "server/outbox", "server/web", "server/ledger", "server/words",
+		"store", "auth", "booking", "schedule", "schedule/gtfs",
+	},
+	"server/ops":       {"server/web", "server/ledger", "server/wire", "booking"},
+	"server/inspect":   {"server/resource", "server/ledger", "server/wire", "server/words", "store", "auth", "booking"},
+	"server/reference": {"server/web", "server/docs", "server/wire", "auth"},
+	"server/search":    {"server/resource", "server/web", "server/ledger", "server/wire", "auth", "schedule"},
+	"server/provider": {
+		"server/resource", "server/outbound", "server/web", "server/ledger", "server/wire", "store", "booking",
+	},
+	"server/outbox": {
+		"server/outbound", "server/web", "server/ledger", "server/wire", "server/words",
+		"store", "booking", "schedule",
+	},
+	"server/resource": {"server/wire", "booking", "schedule"},
+	"server/web":      {"server/ledger", "server/wire", "store", "auth", "booking", "schedule", "report"},
 	"server/ledger":   {"server/wire", "server/words", "store", "auth", "booking", "schedule", "report"},
 	"server/idp":      {"auth"},
 	"server/outbound": {},
@@ -89,29 +119,43 @@ type debt struct {
 
 // debts shrink until there are none: TestShape fails where one is no longer needed.
 var debts = map[string]debt{
-	"auth":                    {wide: 27, tokens: 8.09},
+	"auth":                    {wide: 27, tokens: 8.07},
 	"auth (tests)":            {wide: 74},
-	"booking":                 {lines: 3000, wide: 60, tokens: 8.50},
+	"booking":                 {lines: 3000, wide: 59, tokens: 8.48},
 	"booking (tests)":         {wide: 15},
 	"report":                  {wide: 9, tokens: 8.78},
 	"report (tests)":          {wide: 47},
 	"schedule":                {wide: 15, tokens: 9.16},
 	"schedule (tests)":        {wide: 83},
-	"schedule/gtfs":           {lines: 3000, wide: 30, tokens: 8.43, bare: 89.71},
+	"schedule/gtfs":           {lines: 3000, wide: 30, tokens: 8.43, bare: 89.75},
 	"schedule/gtfs (tests)":   {wide: 114},
-	"server":                  {lines: 14000, wide: 224, tokens: 8.67, bare: 88.90},
-	"server/ledger":           {lines: 3000, wide: 22, tokens: 8.33},
-	"server (tests)":          {wide: 282},
-	"server/command":          {lines: 3000, wide: 32, tokens: 7.82, bare: 92.26},
+	"server":                  {wide: 7, tokens: 8.50},
+	"server (tests)":          {wide: 285},
+	"server/admin":            {wide: 34, tokens: 8.41, bare: 90.15},
+	"server/command":          {lines: 2500, wide: 32, tokens: 7.79, bare: 92.35},
 	"server/command (tests)":  {wide: 82},
+	"server/company":          {wide: 26, tokens: 10.02, bare: 90.95},
 	"server/docs (tests)":     {wide: 19},
 	"server/idp":              {wide: 1},
 	"server/idp (tests)":      {wide: 11},
+	"server/inspect":          {wide: 26, tokens: 9.03, bare: 88.15},
+	"server/ledger":           {lines: 3000, wide: 23, tokens: 8.31},
+	"server/legacy":           {wide: 10, tokens: 9.43, bare: 88.35},
+	"server/ops":              {wide: 9, tokens: 8.66, bare: 90.05},
 	"server/outbound":         {wide: 12, tokens: 8.27},
 	"server/outbound (tests)": {wide: 52},
+	"server/outbox":           {wide: 8, tokens: 8.29, bare: 88.75},
+	"server/partner":          {wide: 30, tokens: 8.72, bare: 91.05},
+	"server/provider":         {wide: 9},
+	"server/reference":        {wide: 5},
+	"server/resource":         {wide: 3, tokens: 9.67, bare: 90.55},
+	"server/resource (tests)": {wide: 2},
+	"server/search":           {wide: 11, tokens: 9.79, bare: 91.35},
+	"server/web":              {lines: 2500, wide: 27, tokens: 7.87},
+	"server/web (tests)":      {wide: 2},
 	"server/wire":             {wide: 15},
 	"server/wire (tests)":     {wide: 3},
-	"store":                   {lines: 4500, wide: 106, tokens: 8.06},
+	"store":                   {lines: 4000, wide: 106, tokens: 8.06},
 	"store (tests)":           {wide: 180},
 }
 
@@ -247,7 +291,7 @@ func checkFigures(t *testing.T, packages map[string]*figures) {
 		}
 		tokens += f.tokens
 		most := maxPackage
-		if name == "store" {
+		if name == "store" || name == "server/ledger" {
 			most = maxStore
 		}
 		exceeds(t, name, "lines", float64(f.lines), float64(most), float64(owed.lines))

@@ -8,14 +8,16 @@ import (
 
 	"waybill/booking"
 	"waybill/server/ledger"
+	"waybill/server/provider"
+	"waybill/server/web"
 	"waybill/store"
 )
 
 // Interface, pay: what the provider has been asked and has not answered is in a snapshot too, with its idempotency id.
 func TestASnapshotHasWhatTheProviderWasAsked(t *testing.T) {
 	dir := t.TempDir()
-	asked, answer := make(chan Confirmation), make(chan error)
-	s, key := demoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c Confirmation) error {
+	asked, answer := make(chan provider.Confirmation), make(chan error)
+	s, key := DemoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
 		asked <- c
 		return <-answer
 	}})
@@ -34,12 +36,12 @@ func TestASnapshotHasWhatTheProviderWasAsked(t *testing.T) {
 
 // Contract §1, verify: a line that would seat a ticket where another sits is found out, whatever the line says happened.
 func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := DemoServer(t, Config{})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
-	second := parseID(b.Tickets[1].ID)
-	if err := s.st.View(func(st *ledger.State, at time.Time) {
+	second := booking.IDOf(b.Tickets[1].ID)
+	if err := s.Store.View(func(st *ledger.State, at time.Time) {
 		for seat, wrong := range map[int16]bool{1: true, 2: false, 3: false} {
-			settled := booking.Settled{Booking: parseID(b.ID), Ticket: second, Seats: []int16{seat}}
+			settled := booking.Settled{Booking: booking.IDOf(b.ID), Ticket: second, Seats: []int16{seat}}
 			for _, e := range []ledger.Event{
 				&booking.TicketPaid{Settled: settled}, &booking.TicketBooked{Settled: settled},
 				&booking.Asked{Settled: settled, Action: booking.Pay},
@@ -48,7 +50,7 @@ func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
 					t.Errorf("%T on seat %d: %v", e, seat, err)
 				}
 			}
-			later := store.Stamp{Time: at.Add(offerLife)}
+			later := store.Stamp{Time: at.Add(web.OfferLife)}
 			if err := ledger.Check(st, later, ledger.Entry{Event: &booking.TicketBooked{Settled: settled}}); err != nil {
 				t.Errorf("seat %d when the window of the other is over: %v", seat, err)
 			}

@@ -7,6 +7,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"waybill/server/admin"
+	"waybill/server/provider"
+	"waybill/server/web"
 )
 
 // Contract §12: calls of the provider have their places, whatever many payments ask for: each may need a file. Those
@@ -14,13 +18,13 @@ import (
 func TestCallsOfTheProviderHaveTheirPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asking, most atomic.Int64
-		hangs := func(ctx context.Context, _ Confirmation) error {
+		hangs := func(ctx context.Context, _ provider.Confirmation) error {
 			most.Store(max(most.Load(), asking.Add(1)))
 			defer asking.Add(-1)
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		s, key := demoServer(t, Config{Now: bubbleClock(), Confirm: hangs})
+		s, key := DemoServer(t, Config{Now: bubbleClock(), Confirm: hangs})
 		importFeed(t, s, feedWith(t, map[string][][2]string{
 			"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,200,"}}}))
 		offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv&passengers=150")
@@ -30,8 +34,8 @@ func TestCallsOfTheProviderHaveTheirPlaces(t *testing.T) {
 			go func() { statuses <- call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "").status }()
 		}
 		synctest.Wait()
-		if asking.Load() != maxAsking {
-			t.Errorf("%d calls are under way, want %d", asking.Load(), maxAsking)
+		if asking.Load() != web.MaxAsking {
+			t.Errorf("%d calls are under way, want %d", asking.Load(), web.MaxAsking)
 		}
 		time.Sleep(time.Minute)
 		for range cap(statuses) {
@@ -39,7 +43,7 @@ func TestCallsOfTheProviderHaveTheirPlaces(t *testing.T) {
 				t.Errorf("a payment that had no answer is %d", status)
 			}
 		}
-		if most.Load() > maxAsking {
+		if most.Load() > web.MaxAsking {
 			t.Errorf("%d calls at a time", most.Load())
 		}
 		if err := s.Close(); err != nil {
@@ -55,7 +59,7 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
 		var answers atomic.Bool
-		provider := func(ctx context.Context, _ Confirmation) error {
+		confirm := func(ctx context.Context, _ provider.Confirmation) error {
 			calls.Add(1)
 			if answers.Load() {
 				return nil
@@ -64,21 +68,21 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 			return ctx.Err()
 		}
 		now := bubbleClock()
-		s, key := demoServer(t, Config{Dir: dir, Now: now, Confirm: provider})
+		s, key := DemoServer(t, Config{Dir: dir, Now: now, Confirm: confirm})
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		synctest.Wait()
 		if err := s.Close(); err != nil { // the call is broken off, as by a crash
 			t.Fatal(err)
 		}
-		silent := func(context.Context, Confirmation) error {
+		silent := func(context.Context, provider.Confirmation) error {
 			calls.Add(1)
 			if answers.Load() {
 				return nil
 			}
 			return context.DeadlineExceeded
 		}
-		s, key = demoServer(t, Config{Dir: dir, Now: now, Confirm: silent})
+		s, key = DemoServer(t, Config{Dir: dir, Now: now, Confirm: silent})
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		waiting := func() string {
@@ -98,7 +102,7 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		var out strings.Builder
-		if err := s.Admin("ticket-asked", &Act{Out: &out}); err != nil || !strings.HasPrefix(out.String(), "0 tickets") {
+		if err := s.Admin.Do("ticket-asked", &admin.Act{Out: &out}); err != nil || !strings.HasPrefix(out.String(), "0 tickets") {
 			t.Errorf("%v: %s", err, &out)
 		}
 		if got := waiting(); got != "Confirmed/Paid" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waybill/server/ledger"
+	"waybill/server/resource"
 	"waybill/server/wire"
 	"waybill/store"
 )
@@ -26,28 +27,28 @@ func benchmark(b *testing.B, s *Server, key, target string) {
 }
 
 func BenchmarkSchedule(b *testing.B) {
-	s, key := demoServer(b, Config{})
+	s, key := DemoServer(b, Config{})
 	benchmark(b, s, key, "/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=14&passengers=2")
 }
 
 func BenchmarkScheduleWithChanges(b *testing.B) {
-	s, key := demoServer(b, Config{MaxTransfers: 1})
+	s, key := DemoServer(b, Config{MaxTransfers: 1})
 	benchmark(b, s, key, "/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=14&passengers=2")
 }
 
 func BenchmarkReadBooking(b *testing.B) {
-	s, key := demoServer(b, Config{})
+	s, key := DemoServer(b, Config{})
 	made := call(b, s, key, "POST", "/v2/bookings", bookingBody(anOffer(b, s, key, bukovel), 2))
 	benchmark(b, s, key, "/v2/bookings/"+made.Data.Booking.ID)
 }
 
 func BenchmarkOffers(b *testing.B) {
-	s, key := demoServer(b, Config{})
+	s, key := DemoServer(b, Config{})
 	benchmark(b, s, key, "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25&passengers=2")
 }
 
 func BenchmarkCreate(b *testing.B) {
-	s, key := demoServer(b, Config{})
+	s, key := DemoServer(b, Config{})
 	importFeed(b, s, feedWith(b, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-11,zorevia,51,", "bus-zor-11,zorevia,1000,"}}}))
 	var bodies []string
 	for day := range 28 {
@@ -70,7 +71,7 @@ func BenchmarkCreate(b *testing.B) {
 // soldLines gives the lines of 200 bookings for two, on a bus of 1,000 seats.
 func soldLines(b *testing.B) (lines []*store.Line) {
 	dir := b.TempDir()
-	s, key := demoServer(b, Config{Dir: dir})
+	s, key := DemoServer(b, Config{Dir: dir})
 	importFeed(b, s, feedWith(b, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-11,zorevia,51,", "bus-zor-11,zorevia,1000,"}}}))
 	q := "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate=2027-02-02"
 	body := bookingBody(call(b, s, key, "GET", q, "").Data.Offers[0].ID, 2)
@@ -146,7 +147,7 @@ func BenchmarkWriteBooking(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w = wire.Writer{B: w.B[:0]}
-		writeBooking(&w, "booking", sold, scriptStart)
+		resource.WriteBooking(&w, "booking", sold, scriptStart)
 	}
 	b.SetBytes(int64(len(w.B)))
 }

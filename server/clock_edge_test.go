@@ -6,15 +6,17 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"waybill/server/web"
 )
 
 // Contract §8: an offer is over at 20:00.000, also when that comes between looking it up and selling it.
 func TestAnOfferExpiresBetweenLookingUpAndSelling(t *testing.T) {
 	var at, step atomic.Int64
 	at.Store(scriptStart.UnixMilli())
-	s, key := demoServer(t, Config{Now: func() time.Time { return time.UnixMilli(at.Add(step.Load())) }})
+	s, key := DemoServer(t, Config{Now: func() time.Time { return time.UnixMilli(at.Add(step.Load())) }})
 	token := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
-	over := scriptStart.Add(offerLife).UnixMilli()
+	over := scriptStart.Add(web.OfferLife).UnixMilli()
 	step.Store(1) // each look at the clock takes a millisecond
 	sold, expired := 0, 0
 	for before := int64(12); before > 0; before-- {

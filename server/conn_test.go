@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"waybill/server/web"
 )
 
 // writeCounter counts what is written to its connections.
@@ -35,16 +37,16 @@ func (c countedConn) Write(b []byte) (int, error) {
 // A reply larger than net/http's buffer is one write all the same; 100 Continue is not held back, replies to
 // requests in a row stay apart, and HEAD and an error have their header.
 func TestAReplyLeavesInOnePiece(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := DemoServer(t, Config{})
 	offer := anOffer(t, s, key, bukovel)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var writes atomic.Int64
-	web := &http.Server{Handler: s, ConnContext: ConnContext}
-	go web.Serve(Listener(writeCounter{ln, &writes}, 10, nil))
-	defer web.Close()
+	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
+	go front.Serve(web.Listener(writeCounter{ln, &writes}, 10, nil))
+	defer front.Close()
 	c, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)

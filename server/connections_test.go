@@ -6,127 +6,25 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/server/web"
 )
-
-// arrivals is a listener whose connections come from a channel.
-type arrivals struct {
-	net.Listener
-	conns chan net.Conn
-}
-
-func (a *arrivals) Accept() (net.Conn, error) {
-	c, ok := <-a.conns
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return c, nil
-}
-
-// comer is a connection from an address.
-type comer struct {
-	net.Conn
-	from string
-}
-
-func (c comer) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.from)) }
-
-// arrive accepts a connection from an address; its other end tells whether it is still open.
-func arrive(t *testing.T, ln *Connections, from string) (*conn, func() bool) {
-	t.Helper()
-	here, there := net.Pipe()
-	ln.Listener.(*arrivals).conns <- comer{here, from}
-	c, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.(*conn), func() bool {
-		there.SetReadDeadline(time.Now().Add(time.Millisecond))
-		_, err := there.Read(make([]byte, 1))
-		return err != io.EOF
-	}
-}
-
-// Contract §12: an address has a quarter of the connections. Its longest idle one makes way for a new one,
-// and nobody else's; one that is being answered stays.
-func TestAnAddressHasAQuarterOfTheConnections(t *testing.T) {
-	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 16, nil)
-	_, other := arrive(t, ln, "192.0.2.9:1")
-	var conns []*conn
-	var open []func() bool
-	come := func(port int) {
-		c, isOpen := arrive(t, ln, fmt.Sprintf("192.0.2.1:%d", port))
-		conns, open = append(conns, c), append(open, isOpen)
-	}
-	for port := range 4 {
-		come(port + 1)
-	}
-	conns[0].busy() // it is answered
-	conns[1].busy() // and this one has been idle for the shortest time
-	conns[1].idle()
-	come(5)
-	for i, want := range []bool{true, true, false, true, true} {
-		if open[i]() != want {
-			t.Errorf("connection %d is open: %t, want %t", i, !want, want)
-		}
-	}
-	if !other() || ln.Open() != 5 {
-		t.Errorf("another address' connection is open: %t; %d are open", other(), ln.Open())
-	}
-	conns[0].Close()
-	conns[0].Close() // net/http closes twice
-	if ln.Open() != 4 {
-		t.Errorf("%d are open", ln.Open())
-	}
-	// The same /64 is one address.
-	for host := range 6 {
-		arrive(t, ln, fmt.Sprintf("[2001:db8::%x]:1", host+1))
-	}
-	if ln.Open() != 8 {
-		t.Errorf("%d are open, want 4 of the /64 and 4 of others", ln.Open())
-	}
-}
-
-// Contract §12: when all are taken the longest idle one of anyone makes way. A proxy's connections are many
-// people's.
-func TestTheLongestIdleConnectionOfAnyoneMakesWay(t *testing.T) {
-	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 8, []netip.Prefix{
-		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")})
-	var open []func() bool
-	for port := range 8 {
-		from := fmt.Sprintf("10.0.0.1:%d", port+1)
-		if port%2 == 1 {
-			from = fmt.Sprintf("[2001:db8::5]:%d", port+1)
-		}
-		_, isOpen := arrive(t, ln, from)
-		open = append(open, isOpen)
-	}
-	for n := range 3 {
-		arrive(t, ln, fmt.Sprintf("192.0.2.%d:1", n+1))
-		if open[n]() || !open[n+1]() {
-			t.Errorf("after %d more: the longest idle one is open: %t, the next: %t", n+1, open[n](), open[n+1]())
-		}
-	}
-	if ln.Open() != 8 {
-		t.Errorf("%d are open", ln.Open())
-	}
-}
 
 // Contract §12: probes always have room. Where no connection is idle a few more are accepted, of which the
 // longest idle makes way; nothing but a probe is answered there.
 func TestProbesAlwaysHaveRoom(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := DemoServer(t, Config{})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := Listener(tcp, 8, nil)
-	web := &http.Server{Handler: s, ConnContext: ConnContext}
-	go web.Serve(ln)
-	defer web.Close()
+	ln := web.Listener(tcp, 8, nil)
+	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
+	go front.Serve(ln)
+	defer front.Close()
 	ask := func(path string) (status int, retry string, closes bool) {
 		t.Helper()
 		c, err := net.Dial("tcp", tcp.Addr().String())
@@ -151,18 +49,18 @@ func TestProbesAlwaysHaveRoom(t *testing.T) {
 		fmt.Fprintf(c, "POST /v2/bookings HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nContent-Length: 100\r\n\r\n{", key)
 	}
 	eventually(t, "both are busy", func() bool {
-		ln.mu.Lock()
-		defer ln.mu.Unlock()
+		ln.Mu.Lock()
+		defer ln.Mu.Unlock()
 		busy := 0
-		for c := range ln.all.conns {
-			if c.turn.Load() == 0 {
+		for c := range ln.All.Conns {
+			if c.Turn.Load() == 0 {
 				busy++
 			}
 		}
 		return busy == 2
 	})
 	// Nor do probes hold the places that are for probes, whatever they announce.
-	for range 2 * spareConnections {
+	for range 2 * web.SpareConnections {
 		c, err := net.Dial("tcp", tcp.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -170,7 +68,7 @@ func TestProbesAlwaysHaveRoom(t *testing.T) {
 		defer c.Close()
 		fmt.Fprint(c, "GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
 	}
-	for range 3 * spareConnections {
+	for range 3 * web.SpareConnections {
 		if status, _, _ := ask("/readyz"); status != 200 {
 			t.Fatalf("a probe gets %d", status)
 		}
@@ -182,15 +80,15 @@ func TestProbesAlwaysHaveRoom(t *testing.T) {
 
 // Contract §12: a poll that waits is idle; 64 of a partner wait, and others are answered at once.
 func TestPollsThatWait(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := DemoServer(t, Config{})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := Listener(tcp, 4*(maxPolls+2), nil)
-	web := &http.Server{Handler: s, ConnContext: ConnContext}
-	go web.Serve(ln)
-	defer web.Close()
+	ln := web.Listener(tcp, 4*(web.MaxPolls+2), nil)
+	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
+	go front.Serve(ln)
+	defer front.Close()
 	poll := func() net.Conn {
 		c, err := net.Dial("tcp", tcp.Addr().String())
 		if err != nil {
@@ -201,18 +99,18 @@ func TestPollsThatWait(t *testing.T) {
 		return c
 	}
 	waiting := func() (n int) {
-		s.polls.mu.Lock()
-		defer s.polls.mu.Unlock()
-		for _, k := range s.polls.waiting {
+		s.partner.Polls.Mu.Lock()
+		defer s.partner.Polls.Mu.Unlock()
+		for _, k := range s.partner.Polls.Waiting {
 			n += k
 		}
 		return n
 	}
 	var all []net.Conn
-	for range maxPolls {
+	for range web.MaxPolls {
 		all = append(all, poll())
 	}
-	eventually(t, "64 polls wait", func() bool { return waiting() == maxPolls })
+	eventually(t, "64 polls wait", func() bool { return waiting() == web.MaxPolls })
 	resp, err := http.ReadResponse(bufio.NewReader(poll()), nil)
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatalf("one more is not answered at once: %v, %v", resp, err)
@@ -232,7 +130,7 @@ func TestPollsThatWait(t *testing.T) {
 			t.Fatal(resp, err)
 		}
 	}
-	eventually(t, "some polls have made way", func() bool { return waiting() < maxPolls })
+	eventually(t, "some polls have made way", func() bool { return waiting() < web.MaxPolls })
 	all[0].SetReadDeadline(time.Now().Add(5 * time.Second))
 	if _, err := all[0].Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("the longest idle poll is still there: %v", err)

@@ -12,13 +12,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"waybill/server/reference"
 )
 
 // The pages of the reference need nothing but themselves, can be read without seeing them, and lead everywhere: each
 // link to a page and to a place in it holds, and every operation, errorCode, object and field has its place.
 func TestReferencePages(t *testing.T) {
 	t.Parallel()
-	s, _ := demoServer(t, Config{})
+	s, _ := DemoServer(t, Config{})
 	pages, todo := map[string]string{}, []string{"/docs"}
 	var links [][2]string
 	for len(todo) > 0 {
@@ -38,7 +40,7 @@ func TestReferencePages(t *testing.T) {
 		if target == "/openapi.json" {
 			continue
 		}
-		if w.Header().Get("Content-Security-Policy") != guidePolicy || w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
+		if w.Header().Get("Content-Security-Policy") != reference.GuidePolicy || w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
 			t.Errorf("%s: %v", target, w.Header())
 		}
 		checkPage(t, target, pages[target])
@@ -165,7 +167,7 @@ func checkPage(t *testing.T, target, page string) {
 
 // Text can be told from what is behind it, in light and in dark: 4.5 to 1, as WCAG has it for small letters.
 func TestPagesHaveContrast(t *testing.T) {
-	schemes := regexp.MustCompile(`:root {([^}]*)}`).FindAllStringSubmatch(string(style), -1)
+	schemes := regexp.MustCompile(`:root {([^}]*)}`).FindAllStringSubmatch(string(reference.Style), -1)
 	if len(schemes) != 2 {
 		t.Fatalf("%d color schemes", len(schemes))
 	}
@@ -211,7 +213,7 @@ func TestSilencesAreTheDecisions(t *testing.T) {
 		if err := os.WriteFile("docs/silent.json", []byte("[\n"+strings.Join(text, ",\n")+"\n]\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if len(rows) < 2 || !slices.Equal(rows[1:], silences) {
-		t.Errorf("docs/silent.json has not the rows of decisions.md; go test ./server -run Silences -update writes it anew:\n%q\n%q", rows[1:], silences)
+	} else if len(rows) < 2 || !slices.Equal(rows[1:], reference.Silences) {
+		t.Errorf("docs/silent.json has not the rows of decisions.md; go test ./server -run Silences -update writes it anew:\n%q\n%q", rows[1:], reference.Silences)
 	}
 }

@@ -17,14 +17,16 @@ import (
 	"time"
 
 	"waybill/server/outbound"
+	"waybill/server/partner"
+	"waybill/server/provider"
 )
 
 // GET /v2/events: who waits is answered with the next event of its own, when the wait is over, or when the server drains.
 func TestWhoWaitsForEventsIsAnsweredWithTheNext(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
-		stranger, err := s.AddPartner("stranger", nil)
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		stranger, err := s.Admin.AddPartner("stranger", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +79,7 @@ func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { return <-answer }})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { return <-answer }})
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		pay := func(action string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
@@ -109,8 +111,8 @@ func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer, asked := make(chan error), 0
-		cfg := Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { asked++; return <-answer }}
-		s, key := demoServer(t, cfg)
+		cfg := Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { asked++; return <-answer }}
+		s, key := DemoServer(t, cfg)
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		pay := func() *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
@@ -158,7 +160,7 @@ func TestKeysOfRequests(t *testing.T) {
 	} {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.Header["Idempotency-Key"] = []string{given}
-		if key, err := retryKeyOf(r); key != want || (err == nil) != (want != "") {
+		if key, err := partner.RetryKeyOf(r); key != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", given, key, err)
 		}
 		if refused := len(valid(documented, "", given).problems) > 0; refused != (want == "") {
@@ -172,7 +174,7 @@ func TestARefusalAfterTheWindowIsNoted(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { return <-answer }})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { return <-answer }})
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		time.Sleep(21 * time.Minute)
@@ -211,13 +213,13 @@ func TestAServerThatClosesWhileItAsksAgainLeavesTheQuestionOpen(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		var keys []string
-		silent := func(ctx context.Context, c Confirmation) error {
+		silent := func(ctx context.Context, c provider.Confirmation) error {
 			keys = append(keys, c.Key)
 			<-ctx.Done()
 			return ctx.Err()
 		}
 		cfg := Config{Dir: dir, Now: bubbleClock(), Confirm: silent}
-		s, key := demoServer(t, cfg)
+		s, key := DemoServer(t, cfg)
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		synctest.Wait()
@@ -225,7 +227,7 @@ func TestAServerThatClosesWhileItAsksAgainLeavesTheQuestionOpen(t *testing.T) {
 		if err := os.CopyFS(cfg.Dir, os.DirFS(dir)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(confirmTime)
+		time.Sleep(provider.ConfirmTime)
 		s.Close()
 		for range 2 {
 			s, err := Open(cfg)
@@ -235,7 +237,7 @@ func TestAServerThatClosesWhileItAsksAgainLeavesTheQuestionOpen(t *testing.T) {
 			synctest.Wait()
 			s.Close()
 		}
-		cfg.Confirm = func(_ context.Context, c Confirmation) error { keys = append(keys, c.Key); return nil }
+		cfg.Confirm = func(_ context.Context, c provider.Confirmation) error { keys = append(keys, c.Key); return nil }
 		s, err := Open(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -254,8 +256,8 @@ func TestAQuestionWithoutAnAnswerKeepsItsID(t *testing.T) {
 	dir := t.TempDir()
 	var keys []string
 	says := error(nil)
-	cfg := Config{Dir: dir, Confirm: func(_ context.Context, c Confirmation) error { keys = append(keys, c.Key); return says }}
-	s, key := demoServer(t, cfg)
+	cfg := Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error { keys = append(keys, c.Key); return says }}
+	s, key := DemoServer(t, cfg)
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 	silence, no := errors.New("timeout"), fmt.Errorf("no: %w", outbound.ErrRefused)
 	for _, step := range []struct {
@@ -269,7 +271,7 @@ func TestAQuestionWithoutAnAnswerKeepsItsID(t *testing.T) {
 		}
 		compareWithReplay(t, s, dir, true)
 		s.Close()
-		s, _ = demoServer(t, cfg)
+		s, _ = DemoServer(t, cfg)
 	}
 	s.Close()
 	if k := keys; len(k) != 7 || k[0] != k[1] || k[1] != k[2] || k[2] == k[3] || k[3] == k[4] || k[4] != k[5] || k[5] == k[6] {
@@ -287,7 +289,7 @@ func (w again) WriteHeader(status int) { w.ResponseRecorder.WriteHeader(status);
 
 // Contract §8: who has the answer may send the request again, and gets the answer again.
 func TestARequestMayComeAgainAsSoonAsItIsAnswered(t *testing.T) {
-	s, key := demoServer(t, Config{Dir: t.TempDir()})
+	s, key := DemoServer(t, Config{Dir: t.TempDir()})
 	defer s.Close()
 	send := func(w http.ResponseWriter, path, body string) {
 		keyed(s, w, key, path+body[:min(2, len(body))], path, body)
@@ -323,7 +325,7 @@ func TestAConflictThatPassesIsNotKept(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { return <-answer }})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { return <-answer }})
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		synctest.Wait()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"waybill/server/inspect"
 	"waybill/server/ledger"
 	"waybill/store"
 )
@@ -76,7 +77,7 @@ func exportOffice(t *testing.T, dir, out string) {
 		o := newOffice(t, dir)
 		importFeed(t, o.s, feedWith(t, map[string][][2]string{"routes.txt": {{",Kyiv – Warsaw,", `,"Kyiv ""=1+1"", Warsaw",`}}}))
 		o.steps(exportScript)
-		if _, err := Export(store.Dir(dir), true, store.Dir(out)); err != nil {
+		if _, err := inspect.Export(store.Dir(dir), true, store.Dir(out)); err != nil {
 			t.Fatal(err)
 		}
 		o.finish()
@@ -103,7 +104,7 @@ func stateOf(t *testing.T, dir string) (*ledger.State, store.Head) {
 	t.Helper()
 	s := ledger.NewState()
 	var head store.Head
-	err := readEvents(store.Dir(dir), false, func(l *store.Line, x ledger.Entry) error {
+	err := inspect.ReadEvents(store.Dir(dir), false, func(l *store.Line, x ledger.Entry) error {
 		head = l.Head
 		if x.Event != nil {
 			ledger.Apply(s, l.Stamp, x)
@@ -137,7 +138,7 @@ func TestExport(t *testing.T) {
 	dir, live, out := t.TempDir(), filepath.Join(t.TempDir(), "new"), t.TempDir()
 	exportOffice(t, dir, live)
 	erase(t, dir, "erased@example.com")
-	if _, err := Export(store.Dir(dir), false, store.Dir(out)); err != nil {
+	if _, err := inspect.Export(store.Dir(dir), false, store.Dir(out)); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range described(t) {
@@ -183,7 +184,7 @@ func TestExport(t *testing.T) {
 	if len(before) != len(described(t))+1 {
 		t.Errorf("there are other files than those of the tables and schema.sql: %s", before)
 	}
-	if _, err := Export(store.Dir(dir), false, store.Dir(out)); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if _, err := inspect.Export(store.Dir(dir), false, store.Dir(out)); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Error("an export goes where there is one:", err)
 	}
 	if after, _ := store.Dir(out).List("."); !slices.Equal(before, after) {
@@ -207,7 +208,7 @@ func loadIntoSQLite(t *testing.T, dir, out string) {
 		}
 		return strings.TrimSpace(string(text))
 	}
-	if said := sqlite(schema) + sqlite(loading("sqlite")) + sqlite("pragma foreign_key_check; pragma integrity_check;"); said != "ok" {
+	if said := sqlite(inspect.Schema) + sqlite(loading("sqlite")) + sqlite("pragma foreign_key_check; pragma integrity_check;"); said != "ok" {
 		t.Error("sqlite3 says", said)
 	}
 	compareWithSQLite(t, dir, sqlite)
@@ -275,7 +276,7 @@ func compareWithSQLite(t *testing.T, dir string, sqlite func(string) string) {
 // loading gives the lines of schema.sql that load an export.
 func loading(database string) string {
 	var lines strings.Builder
-	for _, m := range regexp.MustCompile(`(?m)^-- `+database+`: (.*\n)`).FindAllStringSubmatch(schema, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^-- `+database+`: (.*\n)`).FindAllStringSubmatch(inspect.Schema, -1) {
 		lines.WriteString(m[1])
 	}
 	return lines.String()
@@ -287,7 +288,7 @@ type table struct{ name, columns, body string }
 // described gives the tables of schema.sql, where each line is a column or a key.
 func described(t *testing.T) (list []table) {
 	t.Helper()
-	for _, m := range regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?)\n\);`).FindAllStringSubmatch(schema, -1) {
+	for _, m := range regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?)\n\);`).FindAllStringSubmatch(inspect.Schema, -1) {
 		var columns []string
 		for line := range strings.Lines(m[2]) {
 			column := regexp.MustCompile(`^    (\w+) (text|integer|bigint|date|timestamptz|boolean|double precision|numeric\(\d+,2\))( |,|$)`).FindStringSubmatch(strings.TrimSuffix(line, "\n"))
@@ -336,7 +337,7 @@ func TestSchema(t *testing.T) {
 // An export that cannot be finished says so, and has no schema.sql.
 func TestExportThatFails(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	if _, err := Export(store.Dir(t.TempDir()), false, store.Dir(out)); err == nil || !strings.Contains(err.Error(), "not whole") {
+	if _, err := inspect.Export(store.Dir(t.TempDir()), false, store.Dir(out)); err == nil || !strings.Contains(err.Error(), "not whole") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(out, "schema.sql")); err == nil {
@@ -346,7 +347,7 @@ func TestExportThatFails(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Export(store.Dir(t.TempDir()), false, store.Dir(file)); err == nil {
+	if _, err := inspect.Export(store.Dir(t.TempDir()), false, store.Dir(file)); err == nil {
 		t.Error("an export goes into a file")
 	}
 }

@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/server/inspect"
 	"waybill/server/ledger"
+	"waybill/server/resource"
+	"waybill/server/web"
 	"waybill/server/wire"
 	"waybill/store"
 )
@@ -36,7 +39,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err != nil || os.WriteFile(filepath.Join(dir, "FORMAT"), format, 0o600) != nil {
 			t.Fatal(err)
 		}
-		if rep, err := Verify(store.Dir(dir), false, nil); err != nil || rep.Torn != nil {
+		if rep, err := inspect.Verify(store.Dir(dir), false, nil); err != nil || rep.Torn != nil {
 			t.Fatalf("%s: %v, %v", version, rep.Torn, err)
 		}
 		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
@@ -45,10 +48,10 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			t.Fatal(version, err)
 		}
 		var w wire.Writer
-		if err := s.st.View(func(st *ledger.State, _ time.Time) {
+		if err := s.Store.View(func(st *ledger.State, _ time.Time) {
 			for _, b := range st.Bookings.Freeze().Bookings {
 				if b != nil {
-					writeBooking(&w, "", b, at)
+					resource.WriteBooking(&w, "", b, at)
 					w.B = append(w.B, '\n')
 				}
 			}
@@ -89,11 +92,11 @@ func checkEvents(t *testing.T, s *Server, version string) {
 		t.Fatal(err)
 	}
 	var partner *auth.Partner
-	if err := s.st.View(func(st *ledger.State, _ time.Time) { partner = st.Partners.ByName("demo") }); err != nil {
+	if err := s.Store.View(func(st *ledger.State, _ time.Time) { partner = st.Partners.ByName("demo") }); err != nil {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	if err := s.getEvents(&recorder{ResponseWriter: w}, httptest.NewRequest("GET", "/v2/events?take=100", nil), partner); err != nil {
+	if err := s.partner.GetEvents(&web.Recorder{ResponseWriter: w}, httptest.NewRequest("GET", "/v2/events?take=100", nil), partner); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(bytes.TrimSpace(w.Body.Bytes()), want) {

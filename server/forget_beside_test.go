@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"waybill/auth"
+	"waybill/server/inspect"
 	"waybill/store"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 	dir := t.TempDir()
 	disk := &stopping{FS: store.Dir(dir)}
-	s, key := demoServer(t, Config{Dir: dir, FS: disk})
+	s, key := DemoServer(t, Config{Dir: dir, FS: disk})
 	offer := anOffer(t, s, key, bukovel)
 	if a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)); a.status != 201 {
 		t.Fatal(a)
@@ -28,7 +29,7 @@ func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 		}
 		once.Do(func() {
 			p := auth.Person{Email: "xenia@example.com", FirstName: "Xenia", LastName: "User"}
-			if _, err := s.AddUser(p, "correct horse", "zorevia-lines", "ADMIN"); err != nil {
+			if _, err := s.Admin.AddUser(p, "correct horse", "zorevia-lines", "ADMIN"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -43,7 +44,7 @@ func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Verify(store.Dir(dir), false, nil); err != nil {
+	if _, err := inspect.Verify(store.Dir(dir), false, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -52,7 +53,7 @@ func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	held := &stopping{FS: store.Dir(dir)}
-	s, key := demoServer(t, Config{Dir: dir, FS: held})
+	s, key := DemoServer(t, Config{Dir: dir, FS: held})
 	if a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, anOffer(t, s, key, bukovel))); a.status != 201 {
 		t.Fatal(a)
 	}
@@ -82,7 +83,7 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 			<-named
 		}
 	}}
-	_, err := Export(reader, true, store.Dir(out))
+	_, err := inspect.Export(reader, true, store.Dir(out))
 	close(exported)
 	if failed := <-forgotten; failed != nil {
 		t.Fatal(failed)
@@ -98,7 +99,7 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 // Contract §12: what a path holds is not kept, however long it is: a refusal's line is as short as any.
 func TestALongPathMakesNoLongLine(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := DemoServer(t, Config{Dir: dir})
 	junk := strings.Repeat("%3C", 5000)
 	r := httptest.NewRequest("POST", "/v2/bookings/"+junk+"/cancel", nil)
 	r.Header.Set("x-api-key", key)

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server/admin"
+	"waybill/server/inspect"
 	"waybill/server/ledger"
 	"waybill/store"
 )
@@ -22,7 +24,7 @@ import (
 // forget erases an address, or a booking with an id.
 func forget(s *Server, field, value string) (string, error) {
 	var out bytes.Buffer
-	err := s.Admin("forget", &Act{ledger.By{UID: 1000}, url.Values{field: {value}, "reason": {"asked"}}, &out})
+	err := s.Admin.Do("forget", &admin.Act{By: ledger.By{UID: 1000}, Form: url.Values{field: {value}, "reason": {"asked"}}, Out: &out})
 	return out.String(), err
 }
 
@@ -123,7 +125,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 	for whole := false; !whole; places++ {
 		dir := t.TempDir()
 		disk := &stopping{FS: store.Dir(dir)}
-		s, key := demoServer(t, Config{Dir: dir, FS: disk})
+		s, key := DemoServer(t, Config{Dir: dir, FS: disk})
 		offer := anOffer(t, s, key, bukovel)
 		b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
 		if w := keyedCall(s, key, "pay", "/v2/bookings/"+b.ID+"/pay", ""); w.Code != 200 {
@@ -139,7 +141,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 		disk.armed = false
 		disk.mu.Unlock()
 		s.Close() // what was cut short leaves no clean end
-		s, _ = demoServer(t, Config{Dir: dir})
+		s, _ = DemoServer(t, Config{Dir: dir})
 		field, value := "email", "xenia@example.com"
 		if places%2 == 1 {
 			field, value = "booking", other
@@ -164,7 +166,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if rep, err := Verify(store.Dir(dir), false, nil); err != nil || len(rep.Unerased) > 0 {
+		if rep, err := inspect.Verify(store.Dir(dir), false, nil); err != nil || len(rep.Unerased) > 0 {
 			t.Errorf("place %d: %v, %v", places, rep.Unerased, err)
 		}
 	}
@@ -178,7 +180,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 	dir := t.TempDir()
 	disk := &stopping{FS: store.Dir(dir)}
-	s, key := demoServer(t, Config{Dir: dir, FS: disk})
+	s, key := DemoServer(t, Config{Dir: dir, FS: disk})
 	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
 	times := 0
@@ -206,7 +208,7 @@ func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 		t.Errorf("the name stands in %q, before in %q", now, left)
 	}
 	s.Close()
-	if _, err := Verify(store.Dir(dir), false, nil); err != nil {
+	if _, err := inspect.Verify(store.Dir(dir), false, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -219,13 +221,13 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 		w := v.ask("POST", "/v2/bookings", strings.Replace(named, "%q", `"$OFFER"`, 1))
 		id := strings.Split(w.Body.String(), `"`)[7]
 		var wg sync.WaitGroup
-		wg.Go(func() { v.s.writeReports() })
+		wg.Go(func() { v.s.company.WriteReports() })
 		for range 4 {
 			v.ask("POST", "/v2/reports/company/orders", `{"startDate":"2026-11-01T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}`)
 		}
 		wg.Go(func() { keyedCall(v.s, v.key, "pay", "/v2/bookings/"+id+"/pay", "") })
 		wg.Go(func() {
-			if _, err := Backup(store.Dir(dir), true, store.Dir(out)); err != nil {
+			if _, err := inspect.Backup(store.Dir(dir), true, store.Dir(out)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -235,7 +237,7 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 			}
 		})
 		wg.Wait()
-		if err := v.s.writeReports(); err != nil {
+		if err := v.s.company.WriteReports(); err != nil {
 			t.Fatal(err)
 		}
 		if files := filesWith(t, dir, "Quill"); len(files) > 0 {
@@ -254,7 +256,7 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 // Erasure: an address with many bookings costs in proportion to them, also under the lock, and a group once.
 func TestForgettingManyBookingsIsLinear(t *testing.T) {
 	cost := func(bookings int) float64 {
-		s, key := demoServer(t, Config{})
+		s, key := DemoServer(t, Config{})
 		offers := []string{anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")}
 		for n := range bookings {
 			if n%10 == 9 {
@@ -281,7 +283,7 @@ func TestForgettingManyBookingsIsLinear(t *testing.T) {
 // Where there are many passengers others do not wait for all of them at once: a line forgets a thousand.
 func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := DemoServer(t, Config{Dir: dir})
 	importFeed(t, s, feedWith(t, map[string][][2]string{
 		"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,1000,"}}}))
 	one := `{"firstName":"Xenia","lastName":"Quill","email":"xenia@example.com"}`
@@ -312,15 +314,15 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 		t.Error(body)
 	}
 	s.Close()
-	if _, err := Verify(store.Dir(dir), false, nil); err != nil { // that the snapshot is what a replay gives, too
+	if _, err := inspect.Verify(store.Dir(dir), false, nil); err != nil { // that the snapshot is what a replay gives, too
 		t.Error(err)
 	}
 }
 
 // The events of an erasure are each partner's own, in the order of its tickets.
 func TestEachPartnerIsToldOfItsErasedPassengers(t *testing.T) {
-	s, anna := demoServer(t, Config{})
-	olena, err := s.AddPartner("olena", nil)
+	s, anna := DemoServer(t, Config{})
+	olena, err := s.Admin.AddPartner("olena", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,11 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/inspect"
 	"waybill/server/ledger"
 	"waybill/server/outbound"
+	"waybill/server/provider"
+	"waybill/server/web"
 	"waybill/store"
 )
 
@@ -66,7 +69,7 @@ func (d *crowded) fill(t *testing.T, s *Server, key string) {
 				}
 				continue
 			}
-			w := keyedCall(s, key, s.newID().String(), "/v2/bookings", bookingBody(offers[0].ID, size))
+			w := keyedCall(s, key, s.NewID().String(), "/v2/bookings", bookingBody(offers[0].ID, size))
 			full = w.Code == 503
 		}
 	}
@@ -87,8 +90,8 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 			disk := &crowded{FS: store.Dir(t.TempDir())}
 			synctest.Test(t, func(t *testing.T) {
 				asked, answer := make(chan bool), make(chan error)
-				s, key := demoServer(t, Config{Dir: string(disk.FS.(store.Dir)), FS: disk, Now: bubbleClock(),
-					Confirm: func(context.Context, Confirmation) error {
+				s, key := DemoServer(t, Config{Dir: string(disk.FS.(store.Dir)), FS: disk, Now: bubbleClock(),
+					Confirm: func(context.Context, provider.Confirmation) error {
 						asked <- true
 						return <-answer
 					}})
@@ -122,7 +125,7 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if _, err := Verify(disk.FS, false, nil); err != nil {
+			if _, err := inspect.Verify(disk.FS, false, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -133,7 +136,7 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 func TestTheLargestGroupFitsItsWeight(t *testing.T) {
 	disk := &crowded{FS: store.Dir(t.TempDir())}
 	s, logged := loggedOn(t, disk)
-	key, err := s.AddPartner("groups", nil)
+	key, err := s.Admin.AddPartner("groups", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,15 +175,15 @@ func largestGroup(offer string) string {
 // Contract §12: a repetition under a key hears what is true on a full disk: an earlier attempt has paid.
 func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
 	disk := &crowded{FS: store.Dir(t.TempDir())}
-	s, key := demoServer(t, Config{Dir: string(disk.FS.(store.Dir)), FS: disk})
+	s, key := DemoServer(t, Config{Dir: string(disk.FS.(store.Dir)), FS: disk})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 	target := "/v2/bookings/" + b.ID + "/pay"
 	sum := sha256.Sum256([]byte("POST " + target + "\n"))
 	paid := &booking.TicketPaid{Settled: booking.Settled{
-		Booking: parseID(b.ID), Ticket: parseID(b.Tickets[0].ID), Request: "cut short",
+		Booking: booking.IDOf(b.ID), Ticket: booking.IDOf(b.Tickets[0].ID), Request: "cut short",
 	}}
 	under := &ledger.Idempotency{Key: "k", Hash: hex.EncodeToString(sum[:])}
-	if _, err := s.st.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+	if _, err := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
 		return []ledger.Entry{{Event: paid, Idempotency: under}}, nil
 	}, nil); err != nil {
 		t.Fatal(err)
@@ -196,8 +199,8 @@ func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
 
 // Contract §12: what a feed brings is weighed too, however long its ids are.
 func TestLongIDsOfAFeedAreWeighed(t *testing.T) {
-	e := &booking.TicketsCanceled{Request: strings.Repeat("r", maxRequestID)}
-	for range maxPassengersBooked {
+	e := &booking.TicketsCanceled{Request: strings.Repeat("r", web.MaxRequestID)}
+	for range web.MaxPassengersBooked {
 		term := booking.Term{Rule: strings.Repeat("<", 300)}
 		e.Tickets = append(e.Tickets, booking.CanceledTicket{Terms: []booking.Term{term, term}})
 	}
@@ -223,14 +226,14 @@ func (d *noRoom) Create(name string) (store.File, error) {
 // A backup that fails, wherever it does, leaves nothing: neither keys, nor a directory that the next one refuses.
 func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := DemoServer(t, Config{Dir: dir})
 	newBookingID(t, s, key)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	out := t.TempDir()
 	for left := 0; ; left++ {
-		_, err := Backup(store.Dir(dir), false, &noRoom{store.Dir(out), left})
+		_, err := inspect.Backup(store.Dir(dir), false, &noRoom{store.Dir(out), left})
 		if err == nil {
 			if left < 5 {
 				t.Errorf("a backup makes only %d files", left)
@@ -241,7 +244,7 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 			t.Fatalf("with room for %d files it leaves %v", left, names)
 		}
 	}
-	if _, err := Verify(store.Dir(out), false, nil); err != nil {
+	if _, err := inspect.Verify(store.Dir(out), false, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,12 +12,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/server/reference"
 )
 
 // Contract §11, -legacy-since: another day of deprecation than the directory's creation.
 func TestLegacySince(t *testing.T) {
 	since := time.Date(2026, 6, 1, 15, 0, 0, 500e6, time.FixedZone("", 3*60*60))
-	s, key := demoServer(t, Config{LegacySince: since})
+	s, key := DemoServer(t, Config{LegacySince: since})
 	w := ask(s, key, "GET", "/rest/orders", "")
 	if w.Code != 200 { // the partner is younger
 		t.Fatal(w.Code, w.Body)
@@ -40,9 +42,9 @@ func ask(s *Server, key, method, target, body string) *httptest.ResponseRecorder
 
 // The guide's table holds every legacy route, and nothing but routes.
 func TestMigrationGuideNamesTheRoutes(t *testing.T) {
-	s, _ := demoServer(t, Config{})
+	s, _ := DemoServer(t, Config{})
 	told := map[string]bool{"": true}
-	for _, m := range migrations() {
+	for _, m := range reference.Migrations() {
 		told[m.Old], told[m.New] = true, true
 		if m.Before.Method != strings.Fields(m.Old)[0] || !strings.HasPrefix(m.Before.Path, "/rest/") || !strings.HasPrefix(m.After.Path, "/v2/") {
 			t.Errorf("%s: the examples are of other calls", m.Old)
@@ -64,9 +66,9 @@ func TestMigrationGuideNamesTheRoutes(t *testing.T) {
 // The guide's examples do what it says.
 func TestMigrationGuideExamples(t *testing.T) {
 	day := scriptStart.AddDate(0, 0, 2).Format(time.DateOnly)
-	for _, m := range migrations() {
-		for _, x := range []example{m.Before, m.After} {
-			s, key := demoServer(t, Config{})
+	for _, m := range reference.Migrations() {
+		for _, x := range []reference.Example{m.Before, m.After} {
+			s, key := DemoServer(t, Config{})
 			offers := ask(s, key, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+day, "").Body.String()
 			vars := []string{"$DATE", day, "$OFFER", regexp.MustCompile(`"offers":\[{"id":"([^"]+)`).FindStringSubmatch(offers)[1]}
 			if x.Method+x.Path != "POST/rest/orders" && x.Method+x.Path != "POST/v2/bookings" {
@@ -128,7 +130,7 @@ func without(t *testing.T, shown string, answer []byte) string {
 
 // The page needs nothing but itself: no script, no outside address, and a policy that allows its own style only.
 func TestMigrationGuidePage(t *testing.T) {
-	s, _ := demoServer(t, Config{LegacySince: time.Date(2026, 6, 1, 15, 0, 0, 0, time.FixedZone("", 3*60*60))})
+	s, _ := DemoServer(t, Config{LegacySince: time.Date(2026, 6, 1, 15, 0, 0, 0, time.FixedZone("", 3*60*60))})
 	w := ask(s, "", "GET", "/docs/migration", "")
 	page, policy := w.Body.String(), w.Header().Get("Content-Security-Policy")
 	if w.Code != 200 || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
@@ -148,7 +150,7 @@ func TestMigrationGuidePage(t *testing.T) {
 		t.Errorf("policy %s", policy)
 	}
 	text := html.UnescapeString(page)
-	for _, m := range migrations() {
+	for _, m := range reference.Migrations() {
 		for _, want := range []string{m.Old, m.New, m.What, m.Change, m.Before.Path, m.Before.Answer, m.After.Path, m.After.Answer} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page does not have %s", want)

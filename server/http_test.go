@@ -12,14 +12,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/server/web"
 )
 
 // Contract §3: a body that is too large is 413, and the connection is of no more use.
 func TestATooLargeBodyClosesTheConnection(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := DemoServer(t, Config{})
 	srv := httptest.NewServer(s)
 	defer srv.Close()
-	for size, closes := range map[int]bool{2: false, maxBody + 1: true} {
+	for size, closes := range map[int]bool{2: false, web.MaxBody + 1: true} {
 		conn, err := net.Dial("tcp", srv.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -67,13 +69,13 @@ func TestAServerThatIsNotReadySaysWhenToComeBack(t *testing.T) {
 
 // Contract §3: a handler that panics answers 500 INTERNAL in the envelope, unless it has answered already.
 func TestAHandlerThatPanicsAnswersInTheEnvelope(t *testing.T) {
-	s, key := demoServer(t, Config{})
-	s.mux.HandleFunc("GET /panics", func(w http.ResponseWriter, r *http.Request) { panic("the secret") })
-	s.mux.HandleFunc("GET /panics/late", s.public(func(w http.ResponseWriter, r *http.Request) error {
-		s.getLive(w, r)
+	s, key := DemoServer(t, Config{})
+	s.Mux.HandleFunc("GET /panics", func(w http.ResponseWriter, r *http.Request) { panic("the secret") })
+	s.Mux.HandleFunc("GET /panics/late", s.Public(func(w http.ResponseWriter, r *http.Request) error {
+		s.ops.GetLive(w, r)
 		panic("the secret")
 	}))
-	s.mux.HandleFunc("GET /aborts", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	s.Mux.HandleFunc("GET /aborts", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	for target, want := range map[string]string{
 		"/panics":      `500 {"errors":[{"message":"unexpected server error","errorCode":"INTERNAL"}]}`,
 		"/panics/late": `200 {"data":{"status":"ok"}}`,

@@ -21,11 +21,12 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/server/admin"
 	"waybill/server/idp"
 )
 
-// provider is an identity provider on loopback, which publishes its key.
-type provider struct {
+// issuer is an identity provider on loopback, which publishes its key.
+type issuer struct {
 	*httptest.Server
 	mu      sync.Mutex
 	key     *ecdsa.PrivateKey
@@ -33,8 +34,8 @@ type provider struct {
 	fetched int
 }
 
-func newProvider(t *testing.T) *provider {
-	p := new(provider)
+func newIssuer(t *testing.T) *issuer {
+	p := new(issuer)
 	p.rotate(t, "first")
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
@@ -51,7 +52,7 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-func (p *provider) rotate(t *testing.T, kid string) {
+func (p *issuer) rotate(t *testing.T, kid string) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func (p *provider) rotate(t *testing.T, kid string) {
 }
 
 // token signs the usual claims with others laid over them.
-func (p *provider) token(t *testing.T, now time.Time, more map[string]any) string {
+func (p *issuer) token(t *testing.T, now time.Time, more map[string]any) string {
 	claims := map[string]any{"iss": "https://sso.example.com/", "aud": "waybill", "sub": "1", "iat": now.Unix(), "exp": now.Unix() + 300}
 	maps.Copy(claims, more)
 	text, err := json.Marshal(claims)
@@ -82,7 +83,7 @@ func (p *provider) token(t *testing.T, now time.Time, more map[string]any) strin
 func (s *Server) addUsers(t *testing.T, emails ...string) {
 	t.Helper()
 	for _, email := range emails {
-		if _, err := s.AddUser(auth.Person{Email: email, FirstName: "A", LastName: "B"}, "correct horse", "zorevia-lines", "ADMIN"); err != nil {
+		if _, err := s.Admin.AddUser(auth.Person{Email: email, FirstName: "A", LastName: "B"}, "correct horse", "zorevia-lines", "ADMIN"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,12 +92,12 @@ func (s *Server) addUsers(t *testing.T, emails ...string) {
 // linkByHand links a user to a subject, as waybill user add -idp-subject does.
 func (s *Server) linkByHand(email, subject string) error {
 	form := map[string][]string{"email": {email}, "company": {"zorevia-lines"}, "role": {"ADMIN"}, "idp-subject": {subject}}
-	return s.Admin("user-add", &Act{By: Self(), Form: form, Out: new(bytes.Buffer)})
+	return s.Admin.Do("user-add", &admin.Act{By: admin.Self(), Form: form, Out: new(bytes.Buffer)})
 }
 
 // Contract §9: a real provider by its issuer, audience and key set; users are linked at first login.
 func TestSignInWithAProvider(t *testing.T) {
-	p := newProvider(t)
+	p := newIssuer(t)
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
 	now := scriptStart
@@ -112,7 +113,7 @@ func TestSignInWithAProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Import(os.DirFS("../testdata/demo"), "demo", ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
+	if err := s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
 		t.Fatal(err)
 	}
 	s.addUsers(t, "anna@example.com", "bohdan@example.com")
@@ -161,7 +162,7 @@ func TestSignInWithAProvider(t *testing.T) {
 	if p.fetched != 2 || !strings.Contains(logged.String(), "cannot be had") {
 		t.Errorf("%d fetches; %s", p.fetched, &logged)
 	}
-	if err := s.Admin("idtoken", &Act{Form: map[string][]string{"email": {"anna@example.com"}}, Out: &logged}); err == nil {
+	if err := s.Admin.Do("idtoken", &admin.Act{Form: map[string][]string{"email": {"anna@example.com"}}, Out: &logged}); err == nil {
 		t.Error("the development provider mints tokens beside another")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"waybill/server/admin"
+	"waybill/server/web"
 	"waybill/store"
 )
 
@@ -26,11 +28,11 @@ func TestATimetableImportedWhileAnOfferIsSold(t *testing.T) {
 			// A booking's id is made once its offer was looked up, before the sale.
 			between, times := func() {}, 0
 			dir := t.TempDir()
-			s, key := demoServer(t, Config{Dir: dir, NewID: func() [16]byte {
+			s, key := DemoServer(t, Config{Dir: dir, NewID: func() [16]byte {
 				f := between
 				between = func() {}
 				f()
-				return randomID()
+				return web.RandomID()
 			}})
 			offer := anOffer(t, s, key, bukovel)
 			between = func() {
@@ -90,21 +92,21 @@ func TestARefusalWaitsUntilWhatItSawIsDurable(t *testing.T) {
 		status int // of the pay that comes after it
 	}{
 		"a key revoked": {func(_ *testing.T, s *Server, _, _ string) {
-			s.Admin("partner-revoke", &Act{Form: url.Values{"name": {"anna"}}, Out: new(strings.Builder)})
+			s.Admin.Do("partner-revoke", &admin.Act{Form: url.Values{"name": {"anna"}}, Out: new(strings.Builder)})
 		}, 401},
 		"a ticket paid": {func(t *testing.T, s *Server, key, id string) {
 			call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
 		}, 409},
 		"a ticket moved away": {func(t *testing.T, s *Server, key, id string) {
 			ticket := call(t, s, key, "GET", "/v2/bookings/"+id, "").Data.Booking.Tickets[0].ID
-			s.Admin("ticket-move", &Act{Form: url.Values{"ticket": {ticket}, "booking": {"new"}}, Out: new(strings.Builder)})
+			s.Admin.Do("ticket-move", &admin.Act{Form: url.Values{"ticket": {ticket}, "booking": {"new"}}, Out: new(strings.Builder)})
 		}, 404},
 	} {
 		for _, failure := range []error{nil, errors.New("the disk does not answer")} {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				fsys := &held{FS: store.Dir(dir)}
-				s, key := demoServer(t, Config{FS: fsys, Now: bubbleClock()})
+				s, key := DemoServer(t, Config{FS: fsys, Now: bubbleClock()})
 				id := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking.ID
 				gate := make(chan error)
 				fsys.gate.Store(&gate)

@@ -18,7 +18,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server/admin"
 	"waybill/server/ledger"
+	"waybill/server/outbox"
 )
 
 // letters reads the e-mails that became files, by what they are about: the subject up to the slash.
@@ -67,7 +69,7 @@ func bookForLesia(t *testing.T, s *Server, key, query string) (id string, ticket
 func TestLetters(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), MaxTransfers: 1})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), MaxTransfers: 1})
 		defer s.Close()
 		b, ticket := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
 		for _, action := range []string{"book", "pay", "cancel"} {
@@ -128,7 +130,7 @@ Seat: 1
 // TestTidyNames: what a passenger is called cannot turn the words of a letter around.
 func TestTidyNames(t *testing.T) {
 	for name, want := range map[string]string{"Леся ": "Леся", "\u202eaiseL": "aiseL", " a\u200bb": "ab", "O’Neil-Šmíd": "O’Neil-Šmíd"} {
-		if got := tidy(name); got != want {
+		if got := outbox.Tidy(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}
@@ -138,14 +140,14 @@ func TestTidyNames(t *testing.T) {
 func TestOvertakenLetters(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock()})
 		defer func() { s.Close() }()
 		// A file where the directory of letters should be.
-		outbox := filepath.Join(dir, ledger.OutboxDir)
-		if err := os.Remove(outbox); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		box := filepath.Join(dir, ledger.OutboxDir)
+		if err := os.Remove(box); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(outbox, nil, 0o600); err != nil {
+		if err := os.WriteFile(box, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		b, _ := bookForLesia(t, s, key, bukovel)
@@ -158,10 +160,10 @@ func TestOvertakenLetters(t *testing.T) {
 		if list := outboxList(t, s); strings.Count(list, "waiting") != 3 {
 			t.Fatalf("want 3 messages waiting: %s", list)
 		}
-		if err := errors.Join(os.Remove(outbox), os.Mkdir(outbox, 0o700)); err != nil {
+		if err := errors.Join(os.Remove(box), os.Mkdir(box, 0o700)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(3 * firstRetry)
+		time.Sleep(3 * outbox.FirstRetry)
 		if list := letters(t, dir); len(list) != 1 || list["Your ticket is refunded"] == "" {
 			t.Errorf("the letters are %q", list)
 		}
@@ -176,25 +178,25 @@ func TestOvertakenLetters(t *testing.T) {
 func TestOvertakenWhileParked(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock()})
 		defer func() { s.Close() }()
-		outbox := filepath.Join(dir, ledger.OutboxDir)
-		if err := errors.Join(os.Remove(outbox), os.WriteFile(outbox, nil, 0o600)); err != nil {
+		box := filepath.Join(dir, ledger.OutboxDir)
+		if err := errors.Join(os.Remove(box), os.WriteFile(box, nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		b, _ := bookForLesia(t, s, key, bukovel)
 		call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", "")
-		time.Sleep(2 * outboxLife)
+		time.Sleep(2 * outbox.OutboxLife)
 		call(t, s, key, "POST", "/v2/bookings/"+b+"/cancel", "")
-		time.Sleep(2 * outboxLife)
+		time.Sleep(2 * outbox.OutboxLife)
 		if list := outboxList(t, s); strings.Count(list, "parked") != 2 {
 			t.Fatalf("want 2 messages parked: %s", list)
 		}
-		if err := errors.Join(os.Remove(outbox), os.Mkdir(outbox, 0o700)); err != nil {
+		if err := errors.Join(os.Remove(box), os.Mkdir(box, 0o700)); err != nil {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if err := s.Admin("outbox-retry", &Act{By: Self(), Form: url.Values{"message": {"all"}}, Out: &out}); err != nil {
+		if err := s.Admin.Do("outbox-retry", &admin.Act{By: admin.Self(), Form: url.Values{"message": {"all"}}, Out: &out}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -207,7 +209,7 @@ func TestOvertakenWhileParked(t *testing.T) {
 // TestTexts: a phone is told in a line of each language.
 func TestTexts(t *testing.T) {
 	p := newPeer(t, always(200))
-	s, key := demoServer(t, Config{MessengerURL: p.URL})
+	s, key := DemoServer(t, Config{MessengerURL: p.URL})
 	b, _ := bookForLesia(t, s, key, bukovel)
 	for i, action := range []string{"pay", "cancel"} {
 		call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, "")
@@ -228,14 +230,14 @@ func TestTexts(t *testing.T) {
 func TestTheListSaysWhyAMessageWaits(t *testing.T) {
 	dir := t.TempDir()
 	p := newPeer(t, always(503))
-	s, key := demoServer(t, Config{Dir: dir, MessengerURL: p.URL})
+	s, key := DemoServer(t, Config{Dir: dir, MessengerURL: p.URL})
 	b, _ := bookForLesia(t, s, key, bukovel)
 	call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", "")
 	eventually(t, "a failed attempt", func() bool {
 		return strings.Contains(outboxList(t, s), "1 attempt failed, the last with ")
 	})
 	s.Close()
-	s, _ = demoServer(t, Config{Dir: dir})
+	s, _ = DemoServer(t, Config{Dir: dir})
 	eventually(t, "the list", func() bool { return strings.Contains(outboxList(t, s), "there is no -messenger-url") })
 	s.Close()
 	s, err := Open(Config{Dir: dir, Verb: true, Now: func() time.Time { return scriptStart }})

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"waybill/server/company"
+	"waybill/server/web"
 )
 
 // requestFrom sends a request with headers, "Name: value", from an address.
@@ -31,9 +34,9 @@ func requestFrom(s http.Handler, from, method, target string, headers ...string)
 func TestARateIsOfAPartnerOrOfAnAddress(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, anna := demoServer(t, Config{Dir: dir, Rate: Rate{PerSecond: 2, Burst: 4}, Now: func() time.Time { return time.Now().Add(scriptStart.Sub(time.Unix(946684800, 0))) }})
+		s, anna := DemoServer(t, Config{Dir: dir, Rate: web.Rate{PerSecond: 2, Burst: 4}, Now: func() time.Time { return time.Now().Add(scriptStart.Sub(time.Unix(946684800, 0))) }})
 		defer s.Close()
-		boris, err := s.AddPartner("boris", nil)
+		boris, err := s.Admin.AddPartner("boris", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,26 +80,6 @@ func TestARateIsOfAPartnerOrOfAnAddress(t *testing.T) {
 	})
 }
 
-// However many call, no more than so many buckets are remembered: who comes beyond shares one, until others are full.
-func TestBucketsOfCallersAreBounded(t *testing.T) {
-	l, now := newLimiter(Rate{PerSecond: 1, Burst: 2}), time.Now()
-	for i := range manyCallers + 2 {
-		if wait := l.take(fmt.Sprint("caller ", i), now); wait > 0 {
-			t.Fatalf("caller %d waits %s", i, wait)
-		}
-	}
-	if wait := l.take("one more", now); wait != time.Second || len(l.full) != manyCallers+1 {
-		t.Errorf("one more waits %s; %d are remembered", wait, len(l.full))
-	}
-	if wait := l.take("caller 1", now); wait != 0 {
-		t.Errorf("who was there before waits %s", wait)
-	}
-	now = now.Add(time.Second)
-	if wait := l.take("one more", now); wait != 0 || len(l.full) != 3 { // itself, caller 1, and what is shared
-		t.Errorf("one more waits %s; %d are remembered after a second", wait, len(l.full))
-	}
-}
-
 // X-Forwarded-For and -Proto count from trusted proxies only; of the addresses, the last that is not a proxy's.
 func TestOnlyATrustedProxySaysWhereARequestComesFrom(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
@@ -119,23 +102,23 @@ func TestOnlyATrustedProxySaysWhereARequestComesFrom(t *testing.T) {
 		r.RemoteAddr = c.from
 		r.Header.Set("X-Forwarded-For", c.forwarded)
 		r.Header.Set("X-Forwarded-Proto", c.proto)
-		if s.forwarded(r); address(r) != c.want || s.secure(r) != c.secure {
-			t.Errorf("%+v: %s, secure %t", c, address(r), s.secure(r))
+		if s.Forwarded(r); web.Address(r) != c.want || s.Secure(r) != c.secure {
+			t.Errorf("%+v: %s, secure %t", c, web.Address(r), s.Secure(r))
 		}
 		r.RemoteAddr = c.from
 		s = newServer(Config{})
-		if s.forwarded(r); strings.Contains(c.want, "198.") && address(r) == c.want || s.secure(r) {
-			t.Errorf("%+v without a trusted proxy: %s, secure %t", c, address(r), s.secure(r))
+		if s.Forwarded(r); strings.Contains(c.want, "198.") && web.Address(r) == c.want || s.Secure(r) {
+			t.Errorf("%+v without a trusted proxy: %s, secure %t", c, web.Address(r), s.Secure(r))
 		}
 	}
 }
 
 // Contract §9 behind a proxy: cookies are Secure, and a hundred failures are of the client's address, not of the proxy's.
 func TestBehindAProxyTheClientCounts(t *testing.T) {
-	s, _ := demoServer(t, Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
-	s.passwords.reserve(map[string]int{"address 198.51.100.1": 1}, scriptStart)
-	for range addressFailures {
-		s.passwords.reserve(map[string]int{"address 198.51.100.1": addressFailures}, scriptStart)
+	s, _ := DemoServer(t, Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
+	s.company.Passwords.Reserve(map[string]int{"address 198.51.100.1": 1}, scriptStart)
+	for range web.AddressFailures {
+		s.company.Passwords.Reserve(map[string]int{"address 198.51.100.1": web.AddressFailures}, scriptStart)
 	}
 	login := func(from, forwarded string) int {
 		r := httptest.NewRequest("POST", "/v2/auth/pre-login", bytes.NewBufferString(`{"email":"a@example.com","password":"x"}`))
@@ -157,7 +140,7 @@ func TestBehindAProxyTheClientCounts(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Header.Set("X-Forwarded-Proto", "https")
-	if s.setCookie(w, r, accessCookie, "/", "x", time.Minute); !strings.Contains(w.Header().Get("Set-Cookie"), "Secure") {
+	if s.company.SetCookie(w, r, company.AccessCookie, "/", "x", time.Minute); !strings.Contains(w.Header().Get("Set-Cookie"), "Secure") {
 		t.Error(w.Header())
 	}
 }

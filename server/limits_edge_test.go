@@ -12,12 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server/admin"
+	"waybill/server/inspect"
 	"waybill/server/ledger"
+	"waybill/server/search"
+	"waybill/server/web"
 )
 
 // Contract §12: what is just within a limit of a body passes, and one more is 400.
 func TestListsOfABodyAtTheirLimits(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := DemoServer(t, Config{})
 	// A bus of the demo with a hundred seats, so that the limit is what decides.
 	importFeed(t, s, feedWith(t, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,200,"}}}))
 	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv&passengers=150")
@@ -47,11 +51,11 @@ func TestListsOfABodyAtTheirLimits(t *testing.T) {
 // Contract §12: a company has 20 reports that are not written; the 21st is 429, until one is.
 func TestReportsThatAreNotWrittenAreLimited(t *testing.T) {
 	v := newVisitor(t)
-	v.s.reporting.Lock() // none is written
+	v.s.Reporting.Lock() // none is written
 	order := func() int {
 		return v.ask("POST", "/v2/reports/company/orders", `{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`).Code
 	}
-	for n := range maxQueuedReports {
+	for n := range web.MaxQueuedReports {
 		if status := order(); status != 202 {
 			t.Errorf("report %d: %d", n+1, status)
 		}
@@ -60,8 +64,8 @@ func TestReportsThatAreNotWrittenAreLimited(t *testing.T) {
 	if w.Code != 429 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("one more: %d %s", w.Code, w.Body)
 	}
-	v.s.reporting.Unlock()
-	if err := v.s.writeReports(); err != nil {
+	v.s.Reporting.Unlock()
+	if err := v.s.company.WriteReports(); err != nil {
 		t.Fatal(err)
 	}
 	if status := order(); status != 202 {
@@ -74,7 +78,7 @@ func TestTheFirstOfManySessionsEnds(t *testing.T) {
 	v := newVisitor(t)
 	first := v.cookies
 	session := func() int { return v.ask("GET", "/v2/auth/session", "").Code }
-	for range maxSessions - 1 {
+	for range web.MaxSessions - 1 {
 		v.signIn()
 	}
 	second := v.cookies
@@ -100,7 +104,7 @@ func TestTheFirstOfManySessionsEnds(t *testing.T) {
 
 // Contract §12: the page has a row for each limit, with the number that the code has.
 func TestThePageOfLimits(t *testing.T) {
-	s, _ := demoServer(t, Config{})
+	s, _ := DemoServer(t, Config{})
 	page := ask(s, "", "GET", "/docs/limits", "").Body.String()
 	for _, want := range []string{"256 KiB", "100, and 64 KiB", "passengers of a booking", "64 of a partner", "at most 10000", "sessions of a user", "20 of a company"} {
 		if !strings.Contains(page, want) {
@@ -111,7 +115,7 @@ func TestThePageOfLimits(t *testing.T) {
 
 // Of more than 24 currencies as many are offered as can be booked, the interface's among them.
 func TestNoCurrencyIsOfferedThatCannotBeBooked(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := DemoServer(t, Config{})
 	attributes, rules := "", ""
 	for a := range 2 {
 		for b := range 20 {
@@ -137,7 +141,7 @@ func TestNoCurrencyIsOfferedThatCannotBeBooked(t *testing.T) {
 		t.Fatal(err, body)
 	}
 	offered := answer.Data.Offers[0]
-	if len(offered.Prices) != maxFares || !strings.Contains(fmt.Sprint(offered.Prices), "{UAH}") {
+	if len(offered.Prices) != search.MaxFares || !strings.Contains(fmt.Sprint(offered.Prices), "{UAH}") {
 		t.Errorf("%d currencies are offered: %v", len(offered.Prices), offered.Prices)
 	}
 	for _, price := range offered.Prices {
@@ -183,7 +187,7 @@ func journalText(t *testing.T, dir string) string {
 // Contract §1: each line that an administrative act writes says who did it, and no other line does.
 func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := DemoServer(t, Config{Dir: dir})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
 	feed, _ := filepath.Abs("../testdata/demo")
 	acts := []struct {
@@ -206,7 +210,7 @@ func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 	olena := ledger.By{UID: 1000, User: "olena", Login: "root"}
 	for _, a := range acts {
 		before := strings.Count(journalText(t, dir), by)
-		if err := s.Admin(a.op, &Act{olena, a.form, new(strings.Builder)}); err != nil {
+		if err := s.Admin.Do(a.op, &admin.Act{By: olena, Form: a.form, Out: new(strings.Builder)}); err != nil {
 			t.Fatalf("%s: %v", a.op, err)
 		}
 		text := journalText(t, dir)
@@ -218,7 +222,7 @@ func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Log(storeDir(dir), false, LogFilter{}, LogStyle{}, &out); err != nil || strings.Count(out.String(), "; by olena (1000), logged in as root\n") != len(acts) {
+	if err := inspect.Log(storeDir(dir), false, inspect.LogFilter{}, inspect.LogStyle{}, &out); err != nil || strings.Count(out.String(), "; by olena (1000), logged in as root\n") != len(acts) {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	for line := range strings.Lines(journalText(t, dir)) {
@@ -231,7 +235,7 @@ func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 // What was altered in a sealed file of the journal is neither an event nor an answer that is given again.
 func TestAlteredLinesAreNeitherEventsNorAnswers(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := DemoServer(t, Config{Dir: dir})
 	offer := anOffer(t, s, key, bukovel)
 	w := keyedCall(s, key, "book", "/v2/bookings", bookingBody(offer, 1))
 	if w.Code != 201 {
@@ -278,7 +282,7 @@ func TestASessionIsShownOnceItIsOnDisk(t *testing.T) {
 	disk.slow.Store(true)
 	signedIn := make(chan bool)
 	go func() {
-		if _, err := s.AddPartner("slow", nil); err != nil {
+		if _, err := s.Admin.AddPartner("slow", nil); err != nil {
 			t.Error(err)
 		}
 		close(signedIn)

@@ -15,8 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waybill/server/admin"
+	"waybill/server/inspect"
 	"waybill/server/ledger"
 	"waybill/server/outbound"
+	"waybill/server/provider"
 	"waybill/store"
 )
 
@@ -26,7 +29,7 @@ func playStory(t *testing.T, dir string) (ids map[string]string) {
 	ids = map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
 		refusal := fmt.Errorf("not now: %w", outbound.ErrRefused)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { return refusal }})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { return refusal }})
 		requests := 0
 		post := func(path, body string) {
 			requests++
@@ -42,7 +45,7 @@ func playStory(t *testing.T, dir string) (ids map[string]string) {
 		admin := func(op, form string) string {
 			values, _ := url.ParseQuery(form)
 			var out strings.Builder
-			if err := s.Admin(op, &Act{ledger.By{UID: 1000, User: "olena"}, values, &out}); err != nil {
+			if err := s.Admin.Do(op, &admin.Act{By: ledger.By{UID: 1000, User: "olena"}, Form: values, Out: &out}); err != nil {
 				t.Error(op, err)
 			}
 			return strings.TrimSpace(out.String())
@@ -75,9 +78,9 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	ids := playStory(t, dir)
 	erase(t, dir, "Ukrainka")
 	at := time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)
-	tell := func(f LogFilter) string {
+	tell := func(f inspect.LogFilter) string {
 		var out strings.Builder
-		if err := Log(store.Dir(dir), false, f, LogStyle{}, &out); err != nil {
+		if err := inspect.Log(store.Dir(dir), false, f, inspect.LogStyle{}, &out); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()
@@ -87,7 +90,7 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 		text = regexp.MustCompile(`request [\w-]{22}`).ReplaceAllString(text, "request r0")
 		return "\n" + text
 	}
-	story := tell(LogFilter{Booking: ids["B"], At: &at})
+	story := tell(inspect.LogFilter{Booking: ids["B"], At: &at})
 	story, standing, _ := strings.Cut(story, "{")
 	if diff := cmp.Diff(storyOfB, story); diff != "" {
 		t.Errorf("the story of a booking (-want +got):\n%s\n%s", diff, story)
@@ -95,25 +98,25 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	if !strings.HasPrefix(standing, `"id":"B",`) || !strings.Contains(standing, `"status":"Completed"`) || !strings.Contains(standing, `"firstName":""`) {
 		t.Errorf("as it stood: %s", standing)
 	}
-	if diff := cmp.Diff(storyOfT2, tell(LogFilter{Ticket: ids["T2"], At: &at})); diff != "" {
+	if diff := cmp.Diff(storyOfT2, tell(inspect.LogFilter{Ticket: ids["T2"], At: &at})); diff != "" {
 		t.Errorf("the story of a ticket (-want +got):\n%s", diff)
 	}
 	// The booking it moved to has the ticket's whole story, and its own.
-	moved, _, _ := strings.Cut(tell(LogFilter{Booking: ids["B2"], At: &at}), "{")
+	moved, _, _ := strings.Cut(tell(inspect.LogFilter{Booking: ids["B2"], At: &at}), "{")
 	if diff := cmp.Diff(storyOfT2, moved); diff != "" {
 		t.Errorf("the story of the booking it moved to (-want +got):\n%s", diff)
 	}
 	early := at.Add(-8 * 24 * time.Hour)
-	if got := tell(LogFilter{Booking: ids["B"], At: &early}); got != "\nthere was no booking B\n" {
+	if got := tell(inspect.LogFilter{Booking: ids["B"], At: &early}); got != "\nthere was no booking B\n" {
 		t.Errorf("before the booking: %s", got)
 	}
 	early = scriptStart.Add(20 * time.Minute) // the window is over at 20:00.000
-	if got := tell(LogFilter{Booking: ids["B"], At: &early}); !strings.Contains(got, "(derived)  ticket T3 of booking B is Uncompleted") {
+	if got := tell(inspect.LogFilter{Booking: ids["B"], At: &early}); !strings.Contains(got, "(derived)  ticket T3 of booking B is Uncompleted") {
 		t.Errorf("at the end of the window: %s", got)
 	}
 	// Before a move, it is not part of the story.
 	early = scriptStart.Add(time.Hour / 4)
-	if got := tell(LogFilter{Booking: ids["B2"], At: &early}); got != "\nthere was no booking B2\n" {
+	if got := tell(inspect.LogFilter{Booking: ids["B2"], At: &early}); got != "\nthere was no booking B2\n" {
 		t.Errorf("before the move: %s", got)
 	}
 }
@@ -153,13 +156,13 @@ const storyOfT2 = `
 func TestLogUsesTheDirectorysClock(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Now().AddDate(1, 0, 0)
-	s, key := demoServer(t, Config{Dir: dir, Now: time.Now, TestClock: true, StartAt: start})
+	s, key := DemoServer(t, Config{Dir: dir, Now: time.Now, TestClock: true, StartAt: start})
 	found := call(t, s, key, "GET", "/v2/offers?"+bukovel+"&departureDate="+start.AddDate(0, 0, 3).Format(time.DateOnly), "")
 	id := call(t, s, key, "POST", "/v2/bookings", bookingBody(found.Data.Offers[0].ID, 1)).Data.Booking.ID
 	for _, advance := range []string{"19m", "1m"} {
 		call(t, s, key, "POST", "/test/clock", `{"advance":"`+advance+`"}`)
 		var out strings.Builder
-		if err := Log(store.Dir(dir), true, LogFilter{Booking: id}, LogStyle{}, &out); err != nil || strings.Contains(out.String(), "(derived)  ticket") != (advance == "1m") {
+		if err := inspect.Log(store.Dir(dir), true, inspect.LogFilter{Booking: id}, inspect.LogStyle{}, &out); err != nil || strings.Contains(out.String(), "(derived)  ticket") != (advance == "1m") {
 			t.Errorf("%v, after %s:\n%s", err, advance, &out)
 		}
 	}
@@ -170,7 +173,7 @@ func TestLogOfTheOffice(t *testing.T) {
 	dir := t.TempDir()
 	exportOffice(t, dir, filepath.Join(t.TempDir(), "out"))
 	var out strings.Builder
-	if err := Log(store.Dir(dir), false, LogFilter{}, LogStyle{}, &out); err != nil {
+	if err := inspect.Log(store.Dir(dir), false, inspect.LogFilter{}, inspect.LogStyle{}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -201,7 +204,7 @@ func TestLogOfTheOffice(t *testing.T) {
 	}
 	id := regexp.MustCompile(`makes booking (\S{22}),`).FindStringSubmatch(out.String())[1]
 	out.Reset()
-	if err := Log(store.Dir(dir), false, LogFilter{Booking: id}, LogStyle{}, &out); err == nil || !strings.Contains(out.String(), "makes booking") {
+	if err := inspect.Log(store.Dir(dir), false, inspect.LogFilter{Booking: id}, inspect.LogStyle{}, &out); err == nil || !strings.Contains(out.String(), "makes booking") {
 		t.Errorf("%v after\n%s", err, &out)
 	}
 }

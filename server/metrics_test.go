@@ -15,6 +15,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"waybill/server/partner"
+	"waybill/server/provider"
+	"waybill/server/web"
 )
 
 // scrape gives the page of metrics, and its samples by name and labels.
@@ -40,10 +44,10 @@ func scrape(t *testing.T, s http.Handler) (page string, values map[string]float6
 
 // Contract §3, /metrics: the text format of Prometheus, in which every sample follows its metric's help and type.
 func TestMetricsAreInPrometheusFormat(t *testing.T) {
-	s, key := demoServer(t, Config{Connections: func() int { return 3 }})
+	s, key := DemoServer(t, Config{Connections: func() int { return 3 }})
 	offer := anOffer(t, s, key, bukovel)
 	call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 1))
-	if err := s.st.Snapshot(); err != nil {
+	if err := s.Store.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
 	page, values := scrape(t, s)
@@ -85,7 +89,7 @@ func TestMetricsAreInPrometheusFormat(t *testing.T) {
 // Requests are counted by route and status, also those that no route matches and those that end in a panic; nothing is
 // allocated for it.
 func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := DemoServer(t, Config{})
 	for path, n := range map[string]int{"/v2/cities/kyiv": 3, "/v2/cities/nowhere": 2, "/nowhere": 1, "/v2//cities": 1, "/v2/bookings": 1} {
 		for range n {
 			call(t, s, key, "GET", path, "")
@@ -94,8 +98,8 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	call(t, s, "", "GET", "/v2/bookings", "")
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("GET", "/docs/migration", nil))
-	s.mux.HandleFunc("GET /panics", s.public(func(http.ResponseWriter, *http.Request) error { panic("a test") }))
-	s.mux.HandleFunc("GET /aborts", s.public(func(w http.ResponseWriter, _ *http.Request) error {
+	s.Mux.HandleFunc("GET /panics", s.Public(func(http.ResponseWriter, *http.Request) error { panic("a test") }))
+	s.Mux.HandleFunc("GET /aborts", s.Public(func(w http.ResponseWriter, _ *http.Request) error {
 		w.WriteHeader(http.StatusOK)
 		panic(http.ErrAbortHandler)
 	}))
@@ -117,7 +121,7 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	if n := values[`waybill_http_request_duration_seconds_count{route="GET /v2/cities/{slug}",}`]; n != 5 {
 		t.Errorf("%v durations", n)
 	}
-	if n := testing.AllocsPerRun(100, func() { s.counts.add("GET /v2/cities", 200, time.Millisecond) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { s.Counts.Add("GET /v2/cities", 200, time.Millisecond) }); n != 0 {
 		t.Errorf("%v allocations to count a request", n)
 	}
 }
@@ -125,38 +129,19 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 // The requests that wait have buckets of their own: a long poll of 30 s is told from a provider that takes longer.
 func TestWaitingRequestsHaveBuckets(t *testing.T) {
 	for _, seconds := range []int64{5, 10, 20, 30, 60} {
-		if !slices.Contains(latencies, seconds*1000*ms) {
+		if !slices.Contains(web.Latencies, seconds*1000*web.Ms) {
 			t.Errorf("no bucket ends at %d s", seconds)
 		}
 	}
-	if last := latencies[len(latencies)-1]; last < int64(maxWait)*1000*ms || last < int64(confirmTime) {
+	if last := web.Latencies[len(web.Latencies)-1]; last < int64(partner.MaxWait)*1000*web.Ms || last < int64(provider.ConfirmTime) {
 		t.Errorf("the last bucket ends at %v", time.Duration(last))
-	}
-}
-
-// A bucket of a histogram holds all values up to its bound, that included.
-func TestBucketsHoldTheirBounds(t *testing.T) {
-	h := newHistogram([]int64{10, 20})
-	for _, v := range []int64{1, 10, 11, 20, 21} {
-		h.observe(v)
-	}
-	x := exposition{newWriter()}
-	x.histogram("h", `a="b",`, h, 10)
-	want := `h_bucket{a="b",le="1"} 2
-h_bucket{a="b",le="2"} 4
-h_bucket{a="b",le="+Inf"} 5
-h_sum{a="b",} 6.3
-h_count{a="b",} 5
-`
-	if string(x.B) != want {
-		t.Errorf("%s", x.B)
 	}
 }
 
 // The journal's lines and bytes are those of its files; each line is in one batch, and each batch had its sync.
 func TestJournalMetricsAreWhatTheFilesHold(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := DemoServer(t, Config{Dir: dir})
 	offer := anOffer(t, s, key, bukovel)
 	sold := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking
 	call(t, s, key, "POST", "/v2/bookings/"+sold.ID+"/pay", "") // two lines, one sync
@@ -181,7 +166,7 @@ func TestTicketsAreCountedByPhase(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := Config{Dir: dir, Now: func() time.Time { return time.Now().Add(scriptStart.Sub(time.Unix(946684800, 0))) }}
-		s, key := demoServer(t, cfg)
+		s, key := DemoServer(t, cfg)
 		book := func() string {
 			offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 			return "/v2/bookings/" + call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking.ID
@@ -227,7 +212,7 @@ func TestTicketsAreCountedByPhase(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if s, key = demoServer(t, cfg); s.Fresh() {
+		if s, key = DemoServer(t, cfg); s.Fresh() {
 			t.Fatal("another directory")
 		}
 		if _, values := scrape(t, s); values[`waybill_tickets{phase="unpaid"}`] != 4 || values[`waybill_tickets{phase="refunded"}`] != 2 {

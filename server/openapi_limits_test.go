@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/server/admin"
+	"waybill/server/web"
 )
 
 // visitor calls a server as a partner and a company's user at once, and knows what the document's parameters stand for.
@@ -28,7 +31,7 @@ type visitor struct {
 func newVisitor(t *testing.T) *visitor { return newVisitorOn(t, t.TempDir()) }
 
 func newVisitorOn(t *testing.T, dir string) *visitor {
-	s, key := demoServer(t, Config{Dir: dir, TestClock: true})
+	s, key := DemoServer(t, Config{Dir: dir, TestClock: true})
 	v := &visitor{t: t, s: s, key: key, names: map[string]string{"DATE": "2026-11-22", "PASSWORD": "correct-horse"}}
 	v.admin("user-add", "email", "demo@example.com", "first-name", "Demo", "last-name", "User", "password", v.names["PASSWORD"], "company", "zorevia-lines", "role", "ADMIN")
 	v.names["TOKEN"] = v.admin("idtoken", "email", "demo@example.com")
@@ -36,7 +39,7 @@ func newVisitorOn(t *testing.T, dir string) *visitor {
 	v.find("POST", "/v2/bookings", `{"offerId":"$OFFER","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`, `"id":"([^"]+)".*"tickets":\[{"id":"([^"]+)"`, "BOOKING", "TICKET")
 	v.signIn()
 	v.find("POST", "/v2/reports/company/orders", `{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`, `"report":{"id":"([^"]+)"`, "REPORT")
-	if err := s.writeReports(); err != nil {
+	if err := s.company.WriteReports(); err != nil {
 		t.Fatal(err)
 	}
 	v.find("GET", "/v2/reports/company/orders/$REPORT/download", "", `http://example.com(/[^"]+/([^"]+))"`, "LINK", "FILE")
@@ -52,7 +55,7 @@ func (v *visitor) admin(op string, pairs ...string) string {
 	for pair := range slices.Chunk(pairs, 2) {
 		form.Set(pair[0], pair[1])
 	}
-	if err := v.s.Admin(op, &Act{Form: form, Out: out}); err != nil {
+	if err := v.s.Admin.Do(op, &admin.Act{Form: form, Out: out}); err != nil {
 		v.t.Fatal(err)
 	}
 	return strings.TrimSpace(out.String())
@@ -280,15 +283,15 @@ func vary(schema, value any, set func(any), try func()) {
 // What no transcript shows is as the document says too.
 func TestDocumentHasRareAnswers(t *testing.T) {
 	v := newVisitor(t)
-	if w := v.ask("POST", "/v2/bookings", strings.Repeat(" ", maxBody+1)); w.Code != 413 {
+	if w := v.ask("POST", "/v2/bookings", strings.Repeat(" ", web.MaxBody+1)); w.Code != 413 {
 		t.Error(w.Code)
 	}
-	v.s.reporting.Lock() // so that the report waits
+	v.s.Reporting.Lock() // so that the report waits
 	v.find("POST", "/v2/reports/company/orders", `{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`, `"report":{"id":"([^"]+)"`, "REPORT")
 	if w := v.ask("GET", "/v2/reports/company/orders/$REPORT/download", ""); w.Code != 409 {
 		t.Error(w.Code)
 	}
-	v.s.reporting.Unlock()
+	v.s.Reporting.Unlock()
 	for pattern := range operations {
 		method, path := v.target(pattern)
 		r, w := httptest.NewRequest(method, v.fill(path), nil), httptest.NewRecorder()

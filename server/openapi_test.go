@@ -44,7 +44,7 @@ var errorKinds = object(specification, "components", "x-errors")
 
 // Every route is an operation of the document, and every operation a route.
 func TestDocumentHasTheRoutes(t *testing.T) {
-	s, _ := demoServer(t, Config{})
+	s, _ := DemoServer(t, Config{})
 	routes := s.routes()
 	for pattern := range routes {
 		if strings.Contains(pattern, " ") && operations[pattern] == nil {
@@ -105,7 +105,8 @@ func TestDocumentHasTheErrorCodes(t *testing.T) {
 	}
 	used := map[string]bool{}
 	files, _ := filepath.Glob("*.go")
-	for _, name := range files {
+	rooms, _ := filepath.Glob("*/*.go")
+	for _, name := range append(files, rooms...) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -114,18 +115,21 @@ func TestDocumentHasTheErrorCodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			for _, x := range errorCode(n) {
-				if lit, ok := x.(*ast.BasicLit); ok {
-					code, _ := strconv.Unquote(lit.Value)
-					used[code] = true
-				}
+			if lit, ok := errorCode(n).(*ast.BasicLit); ok {
+				code, _ := strconv.Unquote(lit.Value)
+				used[code] = true
 			}
 			return true
 		})
 	}
 	for code := range told {
 		if !used[code] {
-			t.Errorf("%s is no errorCode", code)
+			t.Errorf("no answer has the errorCode %s", code)
+		}
+	}
+	for code := range used {
+		if !told[code] {
+			t.Errorf("the document does not tell of the errorCode %s", code)
 		}
 	}
 	for code := range used {
@@ -135,30 +139,26 @@ func TestDocumentHasTheErrorCodes(t *testing.T) {
 	}
 }
 
-// errorCode gives where an errorCode stands in a piece of code that makes an error.
-func errorCode(n ast.Node) []ast.Expr {
-	at := map[string]int{"fail": 1, "detailed": 1, "problemCode": 0, "entry": 1}
-	switch n := n.(type) {
-	case *ast.CallExpr:
-		if f, ok := n.Fun.(*ast.Ident); ok && f.Name != "entry" {
-			if i, ok := at[f.Name]; ok {
-				return n.Args[i : i+1]
-			}
-		}
-	case *ast.CompositeLit:
-		if f, ok := n.Type.(*ast.Ident); ok && f.Name == "entry" && len(n.Elts) > 1 {
-			return n.Elts[1:2]
-		} else if a, ok := n.Type.(*ast.ArrayType); ok && fmt.Sprint(a.Elt) == "entry" {
-			var codes []ast.Expr
-			for _, e := range n.Elts {
-				if e, ok := e.(*ast.CompositeLit); ok && len(e.Elts) > 1 {
-					codes = append(codes, e.Elts[1])
-				}
-			}
-			return codes
+// errorCode returns what stands for the errorCode in a call that makes an answer of one.
+func errorCode(n ast.Node) ast.Expr {
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	name := ""
+	switch f := call.Fun.(type) {
+	case *ast.Ident: // in package web
+		name = f.Name
+	case *ast.SelectorExpr:
+		if room, ok := f.X.(*ast.Ident); ok && room.Name == "web" {
+			name = f.Sel.Name
 		}
 	}
-	return nil
+	at, ok := map[string]int{"Fail": 1, "FailLater": 1, "Detailed": 1, "ProblemCode": 0, "Complain": 0}[name]
+	if !ok || len(call.Args) <= at {
+		return nil
+	}
+	return call.Args[at]
 }
 
 // Every example of the document is what its schema says, and every schema uses only keywords that the checker knows.

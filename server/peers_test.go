@@ -23,6 +23,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server/admin"
 	"waybill/server/outbound"
 )
 
@@ -104,7 +105,7 @@ func TestTheProviderIsAskedAboutEachTicket(t *testing.T) {
 			t.Parallel()
 			p := newPeer(t, c.status)
 			dir := t.TempDir()
-			s, key := demoServer(t, Config{Dir: dir, ProviderURL: p.URL})
+			s, key := DemoServer(t, Config{Dir: dir, ProviderURL: p.URL})
 			defer s.Close()
 			b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
 			a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
@@ -211,7 +212,7 @@ func payForOne(t *testing.T, s *Server, key string) (ticket string) {
 func outboxList(t *testing.T, s *Server) string {
 	t.Helper()
 	var out strings.Builder
-	if err := s.Admin("outbox-list", &Act{Form: nil, Out: &out}); err != nil {
+	if err := s.Admin.Do("outbox-list", &admin.Act{Form: nil, Out: &out}); err != nil {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(out.String())
@@ -234,7 +235,7 @@ func TestASlowMailServerIsNotFelt(t *testing.T) {
 	addr, mails := smtpPeer(t, func(int) string { <-release; return "250 taken" })
 	phones := newPeer(t, always(200))
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir, MessengerURL: phones.URL, Mail: outbound.MailConfig{Addr: addr, From: "tickets@example.com"}})
+	s, key := DemoServer(t, Config{Dir: dir, MessengerURL: phones.URL, Mail: outbound.MailConfig{Addr: addr, From: "tickets@example.com"}})
 	var tickets []string
 	for range 3 {
 		tickets = append(tickets, payForOne(t, s, key)) // while the mail server says nothing
@@ -268,7 +269,7 @@ func TestASlowMailServerIsNotFelt(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, _ = demoServer(t, Config{Dir: dir, Mail: outbound.MailConfig{Addr: addr, From: "tickets@example.com"}})
+	s, _ = DemoServer(t, Config{Dir: dir, Mail: outbound.MailConfig{Addr: addr, From: "tickets@example.com"}})
 	s.Close()
 	if n := len(mails()); n != 3 {
 		t.Errorf("%d mails after a restart", n)
@@ -287,7 +288,7 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		cfg.Now, cfg.Log = bubbleClock(), slog.New(slog.NewTextHandler(&log, nil))
-		s, key := demoServer(t, cfg)
+		s, key := DemoServer(t, cfg)
 		ticket := payForOne(t, s, key)
 		time.Sleep(71*time.Hour + 59*time.Minute)
 		list := outboxList(t, s)
@@ -312,7 +313,7 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 		if n := strings.Count(log.String(), "it is tried again"); n < 20 || n > 60 || strings.Contains(log.String(), "lesia") {
 			t.Errorf("%d attempts in three days:\n%s", n, &log)
 		}
-		if err := s.Admin("outbox-retry", &Act{Form: map[string][]string{"message": {"all"}}, Out: io.Discard}); err != nil {
+		if err := s.Admin.Do("outbox-retry", &admin.Act{Form: map[string][]string{"message": {"all"}}, Out: io.Discard}); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(71 * time.Hour)
@@ -328,7 +329,7 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 func TestWhatAMailServerAnswersDecides(t *testing.T) {
 	replies := []string{"451 later", "451 later", "550 never", "250 taken"}
 	addr, mails := smtpPeer(t, func(n int) string { return replies[n-1] })
-	s, key := demoServer(t, Config{Dir: t.TempDir(), TestClock: true, StartAt: scriptStart, Mail: outbound.MailConfig{Addr: addr, From: "tickets@example.com"}})
+	s, key := DemoServer(t, Config{Dir: t.TempDir(), TestClock: true, StartAt: scriptStart, Mail: outbound.MailConfig{Addr: addr, From: "tickets@example.com"}})
 	defer s.Close()
 	payForOne(t, s, key)
 	for n, advance := range []string{"1m", "1h", ""} {
@@ -342,7 +343,7 @@ func TestWhatAMailServerAnswersDecides(t *testing.T) {
 	}
 	eventually(t, "it is parked", func() bool { return strings.Contains(outboxList(t, s), "parked: outbound: mail: data: 550") })
 	id := regexp.MustCompile(`^\S+`).FindString(outboxList(t, s))
-	if err := s.Admin("outbox-retry", &Act{Form: map[string][]string{"message": {id}}, Out: io.Discard}); err != nil {
+	if err := s.Admin.Do("outbox-retry", &admin.Act{Form: map[string][]string{"message": {id}}, Out: io.Discard}); err != nil {
 		t.Error(err)
 	}
 	eventually(t, "it is sent", func() bool { return outboxList(t, s) == "0 messages are not sent" })
@@ -371,7 +372,7 @@ func TestAMailServerThatHangsDoesNotHoldUpTexts(t *testing.T) {
 	arrived := make(chan string, 2*texts)
 	phone := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Header.Get("Idempotency-Key") }))
 	defer phone.Close()
-	s, key := demoServer(t, Config{MessengerURL: phone.URL, Mail: outbound.MailConfig{Addr: silent.Addr().String(), From: "a@example.com"}})
+	s, key := DemoServer(t, Config{MessengerURL: phone.URL, Mail: outbound.MailConfig{Addr: silent.Addr().String(), From: "a@example.com"}})
 	one := `{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}`
 	for range texts / 15 {
 		body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`,

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server/inspect"
+	"waybill/server/provider"
 	"waybill/store"
 )
 
@@ -22,7 +24,7 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, Confirmation) error { return <-answer }})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { return <-answer }})
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 3)).Data.Booking
 		for _, ticket := range b.Tickets[:2] {
 			go func() {
@@ -59,7 +61,7 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 		compareWithReplay(t, s, dir, false)
 		s.Close()
 	})
-	if _, err := Verify(store.Dir(dir), true, nil); err != nil {
+	if _, err := inspect.Verify(store.Dir(dir), true, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -68,7 +70,7 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 func TestTheProvidersAnswerIsKeptThoughTheClientHasGone(t *testing.T) {
 	dir := t.TempDir()
 	ctx, leave := context.WithCancel(context.Background())
-	s, key := demoServer(t, Config{Dir: dir, Confirm: func(asked context.Context, _ Confirmation) error {
+	s, key := DemoServer(t, Config{Dir: dir, Confirm: func(asked context.Context, _ provider.Confirmation) error {
 		leave()
 		return asked.Err()
 	}})

@@ -6,13 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server/admin"
+	"waybill/server/inspect"
 	"waybill/store"
 )
 
 // Contract §5: seats stay taken where the trip still exists, also those of a ride both of whose stops are gone.
 func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := DemoServer(t, Config{Dir: dir})
 	token := anOffer(t, s, key, "departureCitySlug=nadvirna&arrivalCitySlug=yaremche")
 	if a := call(t, s, key, "POST", "/v2/bookings", bookingBody(token, 3)); a.status != 201 {
 		t.Fatal(a)
@@ -27,7 +29,7 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	if n := seatsLeft(t, s, bukovel); n != 0 {
 		t.Errorf("%d seats are left after the old feed came back", n)
 	}
-	if _, err := Verify(store.Dir(dir), true, nil); err != nil {
+	if _, err := inspect.Verify(store.Dir(dir), true, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -36,7 +38,7 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 // the import names such runs, and verify tells the surplus.
 func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := DemoServer(t, Config{Dir: dir})
 	query := "departureCitySlug=kyiv&arrivalCitySlug=lviv"
 	book := func(passengers int) answer {
 		return call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, query), passengers))
@@ -47,14 +49,14 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 	}
 	var out bytes.Buffer
 	smaller := feedWith(t, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,12,"}}})
-	if err := s.Import(smaller, "smaller", ImportOptions{}, &out); err != nil {
+	if err := s.Admin.Import(smaller, "smaller", admin.ImportOptions{}, &out); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "on 2026-11-25: 15 seats are taken, its bus has 12 now") {
 		t.Errorf("the import says\n%s", &out)
 	}
 	books := func() string {
-		rep, err := Verify(store.Dir(dir), true, nil)
+		rep, err := inspect.Verify(store.Dir(dir), true, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +110,7 @@ func seatsOnSmallBuses(t *testing.T, s *Server, query string) int {
 // was paid stays as sold. The import names such runs.
 func TestAWithdrawnRunIsNotRevived(t *testing.T) {
 	now := scriptStart
-	s, key := demoServer(t, Config{Now: func() time.Time { return now }})
+	s, key := DemoServer(t, Config{Now: func() time.Time { return now }})
 	one := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 	other := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 	if a := call(t, s, key, "POST", "/v2/bookings/"+other.ID+"/pay", ""); a.status != 200 {
@@ -119,7 +121,7 @@ func TestAWithdrawnRunIsNotRevived(t *testing.T) {
 		{"fb-0900,09:00:00", "fb-0901,09:00:00"}, {"fb-0900,09:45:00", "fb-0901,09:45:00"},
 		{"fb-0900,10:25:00", "fb-0901,10:25:00"}, {"fb-0900,11:15:00", "fb-0901,11:15:00"},
 	}})
-	if err := s.Import(without, "without", ImportOptions{}, &out); err != nil {
+	if err := s.Admin.Import(without, "without", admin.ImportOptions{}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	if want := "trip fb-0900 on 2026-11-25 is no longer in the timetable: 2 tickets stay as sold\n"; !strings.Contains(out.String(), want) {

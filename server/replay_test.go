@@ -21,7 +21,7 @@ func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
 	var live *ledger.State
 	var frozen bytes.Buffer
 	j := ledger.NewCodec()
-	if err := s.st.View(func(st *ledger.State, now time.Time) {
+	if err := s.Store.View(func(st *ledger.State, now time.Time) {
 		live = st
 		if _, err := st.Bookings.Audit(st.Timetable, now); err != nil {
 			t.Errorf("the live state: %v", err)

@@ -135,7 +135,7 @@ func TestAReportSurvivesACrashAtEveryMoment(t *testing.T) {
 			o := newOffice(t, dir)
 			o.fail.Store(true)
 			o.steps(orderReport)
-			file := filepath.Join(dir, ledger.ReportDir, o.vars["report"]+reportSuffix)
+			file := filepath.Join(dir, ledger.ReportDir, o.vars["report"]+ledger.ReportSuffix)
 			switch moment {
 			case "half-written":
 				file += ".tmp"
@@ -192,7 +192,7 @@ func TestAReportsFileIsServedAsItWasWrittenOrNotAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t, dir)
 		o.steps(orderReport + "\nGET /v2/reports/company/orders/$report/download\n    200\n    url = data.url\n")
-		file := filepath.Join(dir, ledger.ReportDir, o.vars["report"]+reportSuffix)
+		file := filepath.Join(dir, ledger.ReportDir, o.vars["report"]+ledger.ReportSuffix)
 		whole, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -230,7 +230,7 @@ admin idtoken email=olena@zorevia.example.com
     token = out
 POST /v2/auth/idp/login {"idToken":"$token"}
     200`)
-		o.s.cfg.SecureCookies = true
+		o.s.Config.SecureCookies = true
 		o.steps(`
 GET /v2/reports/company/orders/$report/download
     200

@@ -14,6 +14,7 @@ import (
 
 	"waybill/auth"
 	"waybill/server/ledger"
+	"waybill/server/web"
 	"waybill/store"
 )
 
@@ -51,7 +52,7 @@ func (p *player) checkLog() {
 // loggedServer is a server of the demo network that logs into a buffer from a level on.
 func loggedServer(t *testing.T, level slog.Level) (s *Server, key string, logged *bytes.Buffer) {
 	logged = new(bytes.Buffer)
-	s, key = demoServer(t, Config{Log: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: level}))})
+	s, key = DemoServer(t, Config{Log: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: level}))})
 	logged.Reset()
 	return s, key, logged
 }
@@ -60,7 +61,7 @@ func loggedServer(t *testing.T, level slog.Level) (s *Server, key string, logged
 func TestALogLinePerRequest(t *testing.T) {
 	s, key, logged := loggedServer(t, slog.LevelInfo)
 	var partner string
-	s.st.Glance(func(st *ledger.State, _ time.Time) { partner = st.Partners.ByName("anna").ID.String() })
+	s.Store.Glance(func(st *ledger.State, _ time.Time) { partner = st.Partners.ByName("anna").ID.String() })
 	for _, c := range []struct{ method, target, key, route, partner, status string }{
 		{"GET", "/v2/cities/kyiv?secret=1", "", "GET /v2/cities/{slug}", "", "200"},
 		{"GET", "/v2/tickets/secret", key, "GET /v2/tickets/{id}", partner, "404"},
@@ -98,8 +99,8 @@ func TestTheLevelWarnTurnsRequestsOff(t *testing.T) {
 	if logged.Len() > 0 {
 		t.Errorf("%s", logged)
 	}
-	rec := &recorder{ResponseWriter: httptest.NewRecorder(), status: 200, partner: new(auth.Partner)}
-	if n := testing.AllocsPerRun(100, func() { s.logRequest(rec, r, 1) }); n != 0 {
+	rec := &web.Recorder{ResponseWriter: httptest.NewRecorder(), Status: 200, Partner: new(auth.Partner)}
+	if n := testing.AllocsPerRun(100, func() { s.LogRequest(rec, r, 1) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -108,6 +109,6 @@ func TestTheLevelWarnTurnsRequestsOff(t *testing.T) {
 func loggedOn(t *testing.T, fsys *crowded) (s *Server, logged *bytes.Buffer) {
 	logged = new(bytes.Buffer)
 	log := slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s, _ = demoServer(t, Config{Dir: string(fsys.FS.(store.Dir)), FS: fsys, Log: log})
+	s, _ = DemoServer(t, Config{Dir: string(fsys.FS.(store.Dir)), FS: fsys, Log: log})
 	return s, logged
 }

@@ -12,12 +12,14 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"waybill/server/reference"
 )
 
 // specification is /openapi.json as a client reads it.
 var specification = func() map[string]any {
 	var doc map[string]any
-	if err := json.Unmarshal(openAPI, &doc); err != nil {
+	if err := json.Unmarshal(reference.OpenAPI, &doc); err != nil {
 		panic(err)
 	}
 	return doc

@@ -22,8 +22,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server/admin"
+	"waybill/server/inspect"
 	"waybill/server/ledger"
 	"waybill/server/outbound"
+	"waybill/server/provider"
 	"waybill/store"
 )
 
@@ -120,7 +123,7 @@ func newPlayer(t *testing.T, dir, file string) *player {
 	t.Cleanup(func() { p.s.Close() })
 	p.log = slog.New(slog.NewJSONHandler(&p.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	p.open()
-	if err := p.s.Import(os.DirFS("../testdata/demo"), "demo", ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
+	if err := p.s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -143,7 +146,7 @@ func (p *player) open() {
 	p.opened++
 }
 
-func (p *player) confirm(ctx context.Context, _ Confirmation) error {
+func (p *player) confirm(ctx context.Context, _ provider.Confirmation) error {
 	if p.provider == "hangs" {
 		<-ctx.Done()
 		return ctx.Err()
@@ -298,7 +301,7 @@ func (p *player) holds(text string, want []string) {
 
 func (p *player) admin(op string, form url.Values, fails bool) {
 	var out bytes.Buffer
-	err := p.s.Admin(op, &Act{ledger.By{UID: 1000, User: "olena"}, form, &out})
+	err := p.s.Admin.Do(op, &admin.Act{By: ledger.By{UID: 1000, User: "olena"}, Form: form, Out: &out})
 	if (err != nil) != fails {
 		p.fatal("admin %s: %v\n%s", op, err, &out)
 	}
@@ -376,7 +379,7 @@ func (p *player) finish() {
 	if err := p.s.Close(); err != nil {
 		p.fatal("close: %v", err)
 	}
-	if _, err := Verify(store.Dir(p.dir), false, nil); err != nil {
+	if _, err := inspect.Verify(store.Dir(p.dir), false, nil); err != nil {
 		p.fatal("verify: %v", err)
 	}
 	p.checkLog()

@@ -1,9 +1,9 @@
-// Package server is Waybill behind HTTP: it turns requests into decisions of the domain packages, keeps what they
-// decide in the store, and answers.
+// Package server is Waybill behind HTTP. It is the hall of a house: it opens the directory, makes the rooms, each
+// of which answers one audience, and its table of routes says which room answers what.
 //
-// A request's way: [Server.ServeHTTP] → the route table's wrapper (public or partner) → a handler, which checks all
-// input first and collects every complaint → store.Update or View with a decision of package booking → reply, or an
-// error, which explain turns into the envelope.
+// A request's way: [Server.ServeHTTP] → the frame of package web → the route's wrapper, which finds out who
+// calls → a handler of a room, which checks all input first and collects every complaint → store.Update or View
+// with a decision of package booking → the answer, or an error, which package web turns into the envelope.
 //
 // The package knows no flags and no environment; package command does.
 package server
@@ -12,25 +12,27 @@ import (
 	"cmp"
 	"context"
 	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"net/http"
 	"net/netip"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"waybill/auth"
-	"waybill/booking"
-	"waybill/schedule"
+	"waybill/server/admin"
+	"waybill/server/company"
 	"waybill/server/idp"
 	"waybill/server/ledger"
+	"waybill/server/legacy"
+	"waybill/server/ops"
 	"waybill/server/outbound"
+	"waybill/server/outbox"
+	"waybill/server/partner"
+	"waybill/server/provider"
+	"waybill/server/reference"
+	"waybill/server/search"
+	"waybill/server/web"
 	"waybill/store"
 )
 
@@ -52,7 +54,7 @@ type Config struct {
 	SecureCookies bool        // marks cookies Secure also where the server itself does not speak TLS
 	Connections   func() int  // how many are open, for /metrics; nil where nobody counts
 
-	Rate           Rate
+	Rate           web.Rate
 	TrustedProxies []netip.Prefix // whose word counts on where a request came from, and how
 	Origins        []string       // whose pages may call the server, as browsers name them; nil is none
 
@@ -60,60 +62,48 @@ type Config struct {
 	MessengerURL string              // told what to send to phones; "": nothing
 	Mail         outbound.MailConfig // without Addr e-mails become files
 
-	// Confirm asks the carrier's provider to confirm a ticket; its error is a refusal where it wraps outbound.ErrRefused.
-	// It is called at least once for each ticket, with the same Key for the same question, also after a crash. nil:
-	// ProviderURL says.
-	Confirm func(context.Context, Confirmation) error
+	// Confirm asks the carrier's provider to confirm a ticket, as [provider.Service] says; nil: ProviderURL
+	// does.
+	Confirm func(context.Context, provider.Confirmation) error
 }
 
-// Confirmation is what the provider is asked.
-type Confirmation struct {
-	Key             string // the idempotency id
-	Action          booking.Action
-	Booking, Ticket booking.ID
+// web returns what all rooms have to know of it.
+func (cfg *Config) web() web.Config {
+	return web.Config{
+		FS:             cmp.Or[store.FS](cfg.FS, store.Dir(cfg.Dir)),
+		Log:            cfg.Log,
+		Now:            cfg.Now,
+		NewID:          cfg.NewID,
+		TestClock:      cfg.TestClock,
+		Verb:           cfg.Verb,
+		SecureCookies:  cfg.SecureCookies,
+		Rate:           cfg.Rate,
+		TrustedProxies: cfg.TrustedProxies,
+		Origins:        cfg.Origins,
+	}
 }
 
 // Server is a running Waybill. It is an http.Handler.
 type Server struct {
+	*web.Core
+	Admin *admin.Service // what verbs do
+
 	cfg         Config
-	log         *slog.Logger
-	st          *store.Store[*ledger.State, ledger.Entry]
-	mux         *http.ServeMux
-	fresh       bool      // see Fresh
-	unavailable bool      // it only answers 503
-	deprecated  time.Time // since when the legacy interface is
-	counts      *counts
+	fresh       bool // see Fresh
+	unavailable bool // it only answers 503
 
-	// What requests read without the lock; each is replaced once its change is durable.
-	timetable atomic.Pointer[schedule.Timetable]
-	ring      atomic.Pointer[auth.Ring]
+	search    *search.Service
+	provider  *provider.Service
+	outbox    *outbox.Service
+	partner   *partner.Service
+	company   *company.Service
+	legacy    *legacy.Service
+	ops       *ops.Service
+	reference *reference.Service
 
-	idp       *idp.Client
-	idpKey    ed25519.PrivateKey // of the development provider; nil when another is trusted
-	origin    *http.CrossOriginProtection
-	passwords *throttle
-	partners  *limiter
-	addresses *limiter   // of those who show no valid key
-	importing sync.Mutex // one import, key rotation, or erasure at a time
-	reporting sync.Mutex // one report at a time
-
-	polls     polls
-	asking    chan struct{}    // a place for each call of the provider
-	lines     *store.Lines     // of the journal, for events and replies that come again
-	underWay  sync.Map         // hashes of the requests with keys that are, by retryKey
-	messenger *outbound.Peer   // nil: phones get nothing
-	mailer    *outbound.Mailer // nil: e-mails become files
-	draining  context.Context  // done once the server drains: nobody waits any more
-	drain     context.CancelFunc
-
-	ordered    chan struct{}      // wakes the queue of reports
-	moved      chan struct{}      // wakes who waits for an instant: the clock was moved
-	posted     chan struct{}      // wakes the outbox
-	tries      tries              // of its messages
-	background sync.WaitGroup     // what comes to an end by itself
-	queue      sync.WaitGroup     // what runs until stop
-	stop       context.CancelFunc // ends what runs in the background
-	base       context.Context
+	stop  context.CancelFunc // ends what runs in the background
+	drain context.CancelFunc
+	queue sync.WaitGroup // what runs until stop
 }
 
 // ErrClock is returned by Open for a clock setting that the directory does not allow.
@@ -121,131 +111,154 @@ var ErrClock = errors.New("server: the clock setting does not fit the directory"
 
 // newServer makes a server that has nothing open yet.
 func newServer(cfg Config) *Server {
-	cfg.FS = cmp.Or[store.FS](cfg.FS, store.Dir(cfg.Dir))
-	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.NewID == nil {
-		cfg.NewID = func() [16]byte { return randomID() }
-	}
-	s := &Server{cfg: cfg, log: cfg.Log, origin: http.NewCrossOriginProtection(), passwords: newThrottle(), polls: polls{waiting: map[booking.ID]int{}}}
-	s.asking = make(chan struct{}, maxAsking)
-	s.ordered, s.moved, s.posted = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
-	s.lines = store.NewLines(cfg.FS)
-	s.partners, s.addresses = newLimiter(cfg.Rate), newLimiter(cfg.Rate)
-	s.newMux()
+	core := web.NewCore(cfg.web())
+	s := &Server{Core: core, cfg: cfg}
+	s.search = search.New(core, cfg.MaxTransfers)
+	s.provider = provider.New(core, cfg.Confirm)
+	s.outbox = outbox.New(core)
+	s.partner = partner.New(core, s.search, s.provider)
+	s.company = company.New(core)
+	s.legacy = legacy.New(core, s.search, s.partner)
+	s.Admin = admin.New(core, s.company, s.outbox, s.provider)
+	s.ops = ops.New(core, cfg.Connections, s.clockMoved)
+	s.reference = reference.New(core, legacy.IgnoredFields)
+	s.route()
 	return s
 }
 
-// Open opens the data directory, which is made if it does not exist. Errors: those of store.Open, ErrClock, and what
-// is wrong with the files beside the journal.
+// clockMoved brings about what is due once the test clock was moved.
+func (s *Server) clockMoved() error {
+	_, err := s.partner.NoteOverdue()
+	return errors.Join(err, s.company.RemoveReports())
+}
+
+// Open opens the data directory, which is made if it does not exist. Errors: those of store.Open, ErrClock, and
+// what is wrong with the files beside the journal.
 func Open(cfg Config) (*Server, error) {
 	s := newServer(cfg)
-	start := s.cfg.Now()
-	sc := ledger.StoreConfig(s.cfg.FS)
-	sc.Log, sc.Wrote, sc.Snapshotted = s.log, s.counts.wrote, s.counts.snapshot
-	sc.Now = func(st *ledger.State) time.Time {
-		if s.cfg.TestClock || s.cfg.Verb {
-			return st.Clock.At(s.cfg.Now()) // one that is not set is not ahead
-		}
-		return s.cfg.Now()
-	}
-	err := ledger.LostJournal(s.cfg.FS)
-	if err == nil {
-		s.st, s.fresh, err = store.Open(sc)
-	}
-	if err != nil {
+	start := s.Config.Now()
+	if err := s.openStore(); err != nil {
 		return nil, err
 	}
-	s.base, s.stop = context.WithCancel(context.Background())
-	s.draining, s.drain = context.WithCancel(s.base)
+	s.Base, s.stop = context.WithCancel(context.Background())
+	s.Draining, s.drain = context.WithCancel(s.Base)
 	if err := s.settleIn(start); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if !cfg.Verb {
-		s.askAgain()
-		s.background.Go(func() {
-			if err := s.removeLetters(); err != nil {
-				s.log.Warn("letters to passengers who are forgotten could not be removed", "err", err)
-			}
-		})
-		s.queue.Go(s.runReports)
-		s.queue.Go(s.runNotices)
-		s.queue.Go(s.runOutbox)
+		s.runInBackground()
 	}
 	return s, nil
 }
 
+// openStore opens the journal, and takes its clock and what it counts.
+func (s *Server) openStore() error {
+	if err := ledger.LostJournal(s.Config.FS); err != nil {
+		return err
+	}
+	sc := ledger.StoreConfig(s.Config.FS)
+	sc.Log = s.Log
+	sc.Wrote = s.Counts.Wrote
+	sc.Snapshotted = s.Counts.Snapshot
+	sc.Now = func(st *ledger.State) time.Time {
+		if s.cfg.TestClock || s.cfg.Verb {
+			return st.Clock.At(s.Config.Now()) // one that is not set is not ahead
+		}
+		return s.Config.Now()
+	}
+	st, fresh, err := store.Open(sc)
+	s.Store = st
+	s.fresh = fresh
+	return err
+}
+
+// runInBackground starts what a server does besides answering.
+func (s *Server) runInBackground() {
+	s.provider.AskAgain()
+	s.Background.Go(func() {
+		if err := s.outbox.RemoveLetters(); err != nil {
+			s.Log.Warn("letters to passengers who are forgotten could not be removed", "err", err)
+		}
+	})
+	s.queue.Go(s.company.RunReports)
+	s.queue.Go(s.partner.RunNotices)
+	s.queue.Go(s.outbox.Run)
+}
+
 // settleIn loads what lies beside the journal, and starts or gives up the clock.
 func (s *Server) settleIn(start time.Time) error {
-	var found ledger.State
+	began, err := s.settleClock(start)
+	if err != nil {
+		return err
+	}
+	s.Deprecated = cmp.Or(s.cfg.LegacySince, began, s.Store.Created())
+	if err := s.loadTimetable(); err != nil {
+		return err
+	}
+	for _, dir := range ledger.Besides {
+		if err := s.Config.FS.Mkdir(dir); err != nil {
+			return err
+		}
+	}
+	return errors.Join(s.openIDP(), s.LoadRing(), s.openPeers())
+}
+
+// settleClock starts or gives up the directory's test clock, as the configuration says, and returns where it was
+// started, if nothing had been sold before.
+func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
+	var clock ledger.Clock
 	var last time.Time
 	sold := 0
-	err := s.st.View(func(st *ledger.State, now time.Time) { found, last, sold = *st, now, st.Bookings.Count() })
+	err = s.Store.View(func(st *ledger.State, now time.Time) {
+		clock = st.Clock
+		last = now
+		sold = st.Bookings.Count()
+	})
 	if err != nil {
-		return err
+		return began, err
 	}
-	switch at := cmp.Or(s.cfg.StartAt, start); {
-	case s.cfg.TestClock && !found.Clock.Set && sold > 0 && last.After(at.Add(time.Second)):
-		err = fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings", ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
-	case s.cfg.TestClock && !found.Clock.Set:
+	at := cmp.Or(s.cfg.StartAt, start)
+	switch {
+	case s.cfg.TestClock && !clock.Set && sold > 0 && last.After(at.Add(time.Second)):
+		return began, fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings",
+			ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
+	case s.cfg.TestClock && !clock.Set:
 		offset := at.Sub(start).Truncate(time.Millisecond)
-		first := s.cfg.Now().Add(offset).UTC().Truncate(time.Millisecond)
+		first := s.Config.Now().Add(offset).UTC().Truncate(time.Millisecond)
 		if sold == 0 {
-			found.Clock.Began = first
+			clock.Began = first
 		}
-		err = s.st.SetClock(first, ledger.Entry{Event: &ledger.ClockSet{OffsetMs: offset.Milliseconds(), Began: found.Clock.Began}})
-	case !s.cfg.TestClock && !s.cfg.Verb && found.Clock.Set:
-		err = s.record(&ledger.ClockSet{Real: true})
+		set := &ledger.ClockSet{OffsetMs: offset.Milliseconds(), Began: clock.Began}
+		err = s.Store.SetClock(first, ledger.Entry{Event: set})
+	case !s.cfg.TestClock && !s.cfg.Verb && clock.Set:
+		err = s.Record(&ledger.ClockSet{Real: true})
 	}
+	return clock.Began, err
+}
+
+// loadTimetable reads the timetable in force and has it answer requests.
+func (s *Server) loadTimetable() error {
+	hash := ""
+	if err := s.Store.View(func(st *ledger.State, _ time.Time) { hash = st.TimetableHash }); err != nil {
+		return err
+	}
+	tt, err := ledger.LoadTimetable(s.Config.FS, hash)
 	if err != nil {
 		return err
 	}
-	s.deprecated = cmp.Or(s.cfg.LegacySince, found.Clock.Began, s.st.Created())
-	tt, err := ledger.LoadTimetable(s.cfg.FS, found.TimetableHash)
-	if err == nil {
-		_, err = s.st.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
-			st.Timetable = tt // as the journal says: nothing to be journalled
-			return nil, nil
-		}, nil)
-	}
-	if err == nil {
-		s.timetable.Store(tt)
-		err = errors.Join(s.cfg.FS.Mkdir(ledger.KeyDir), s.cfg.FS.Mkdir(ledger.ReportDir), s.cfg.FS.Mkdir(ledger.TimetableDir), s.cfg.FS.Mkdir(ledger.OutboxDir))
-	}
-	if err == nil {
-		err = errors.Join(s.openIDP(), s.loadRing(), s.openPeers())
-	}
-	return err
-}
-
-func (s *Server) record(e ledger.Event) error {
-	_, err := s.do(func(*ledger.State, time.Time) (ledger.Event, error) { return e, nil })
-	return err
-}
-
-// do journals the one event that decide gives, and tells the number of its line.
-func (s *Server) do(decide func(*ledger.State, time.Time) (ledger.Event, error)) (seq uint64, err error) {
-	return s.st.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
-		e, err := decide(st, now)
-		return ledger.Entries(e), err
+	_, err = s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		st.Timetable = tt // as the journal says: nothing to be journalled
+		return nil, nil
 	}, nil)
+	s.Timetable.Store(tt)
+	return err
 }
-
-func (s *Server) newID() booking.ID { return s.cfg.NewID() }
 
 // Fresh tells that the data directory was made by this start.
 func (s *Server) Fresh() bool { return s.fresh }
 
 // Failed is closed when the journal can no longer be written.
-func (s *Server) Failed() <-chan struct{} { return s.st.Failed() }
-
-// Now gives the instant by the directory's clock.
-func (s *Server) Now() (now time.Time, err error) {
-	err = s.st.View(func(_ *ledger.State, at time.Time) { now = at })
-	return now, err
-}
+func (s *Server) Failed() <-chan struct{} { return s.Store.Failed() }
 
 // Drain has those who wait for events answered.
 func (s *Server) Drain() { s.drain() }
@@ -253,56 +266,35 @@ func (s *Server) Drain() { s.drain() }
 // Close ends the background work and closes the store, after the last request.
 func (s *Server) Close() error {
 	s.stop()
-	s.background.Wait()
+	s.Background.Wait()
 	s.queue.Wait()
-	return s.st.Close()
-}
-
-// loadRing reads the keys that sign offers, or makes the first.
-func (s *Server) loadRing() error {
-	ring, err := ledger.ReadSecret(s.cfg.FS, ledger.RingFile, auth.ParseRing)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.saveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}))
-	}
-	s.ring.Store(ring)
-	return err
-}
-
-// saveRing makes a ring durable and signs with it from then on.
-func (s *Server) saveRing(ring *auth.Ring) error {
-	err := store.PublishText(s.cfg.FS, ledger.KeyDir, ledger.RingFile, ring.Marshal())
-	if err == nil {
-		s.ring.Store(ring)
-	}
-	return err
-}
-
-// secret reads 32 random bytes, which lie there in hex, or makes them.
-func (s *Server) secret(name string) ([]byte, error) {
-	secret, err := ledger.ReadSecret(s.cfg.FS, name, func(text []byte) ([]byte, error) {
-		secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
-		if err != nil || len(secret) != 32 {
-			err = errors.New("is not a key")
-		}
-		return secret, err
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		secret = make([]byte, 32)
-		rand.Read(secret)
-		err = store.PublishText(s.cfg.FS, ledger.KeyDir, name, fmt.Appendf(nil, "%x\n", secret))
-	}
-	return secret, err
+	return s.Store.Close()
 }
 
 // openIDP trusts the built-in provider, whose key it reads or makes, unless another one is configured.
 func (s *Server) openIDP() error {
-	if s.idp = s.cfg.IDP; s.idp != nil {
+	s.company.IDP = s.cfg.IDP
+	if s.company.IDP != nil {
 		return nil
 	}
-	seed, err := s.secret(ledger.IdpFile)
-	if err == nil {
-		s.idpKey = ed25519.NewKeyFromSeed(seed)
-		s.idp = idp.Development(auth.DevelopmentKeys(s.idpKey.Public().(ed25519.PublicKey)))
+	seed, err := s.Secret(ledger.IDPFile)
+	if err != nil {
+		return err
 	}
-	return err
+	key := ed25519.NewKeyFromSeed(seed)
+	s.company.IDPKey = key
+	s.company.IDP = idp.Development(auth.DevelopmentKeys(key.Public().(ed25519.PublicKey)))
+	return nil
+}
+
+// openPeers makes known whom the configuration names: the provider, the messenger and the mail server.
+func (s *Server) openPeers() error {
+	secret, err := s.Secret(ledger.PeerFile)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		s.provider.Open(s.cfg.ProviderURL, secret),
+		s.outbox.Open(s.cfg.MessengerURL, s.cfg.Mail, secret),
+	)
 }

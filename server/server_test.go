@@ -19,11 +19,14 @@ import (
 	"testing/fstest"
 	"time"
 
+	"waybill/server/admin"
+	"waybill/server/inspect"
+	"waybill/server/provider"
 	"waybill/store"
 )
 
 // demoServer is a server on the demo network at scriptStart, with a partner's key.
-func demoServer(t testing.TB, cfg Config) (*Server, string) {
+func DemoServer(t testing.TB, cfg Config) (*Server, string) {
 	t.Helper()
 	if cfg.Dir == "" {
 		cfg.Dir = t.TempDir()
@@ -37,11 +40,11 @@ func demoServer(t testing.TB, cfg Config) (*Server, string) {
 	}
 	t.Cleanup(func() { s.Close() })
 	if s.Fresh() {
-		if err := s.Import(os.DirFS("../testdata/demo"), "demo", ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
+		if err := s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	key, err := s.AddPartner("anna", nil)
+	key, err := s.Admin.AddPartner("anna", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +113,7 @@ func bookingBody(offer string, passengers int) string {
 // Contract §8: no seat is sold twice, and of concurrent duplicates exactly one passes.
 func TestManyBuyersFewSeats(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := DemoServer(t, Config{Dir: dir})
 	token := anOffer(t, s, key, bukovel)
 	var mu sync.Mutex
 	var sold []answer
@@ -182,7 +185,7 @@ func feedWith(t testing.TB, replace map[string][][2]string) fs.FS {
 func importFeed(t testing.TB, s *Server, feed fs.FS) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := s.Import(feed, "changed", ImportOptions{}, &out); err != nil {
+	if err := s.Admin.Import(feed, "changed", admin.ImportOptions{}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 }
@@ -199,7 +202,7 @@ func seatsLeft(t *testing.T, s *Server, query string) int {
 // Contract §5, importing again: what was sold stays sold and shows what it showed.
 func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := DemoServer(t, Config{Dir: dir})
 	token := anOffer(t, s, key, bukovel)
 	first := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, "departureCitySlug=ivano-frankivsk&arrivalCitySlug=yaremche"), 2))
 	if first.status != 201 {
@@ -240,7 +243,7 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, key = demoServer(t, Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(20 * time.Minute) }})
+	s, key = DemoServer(t, Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(20 * time.Minute) }})
 	if n := seatsLeft(t, s, bukovel); n != 3 {
 		t.Errorf("%d seats are left on the new trip, want 3", n)
 	}
@@ -248,7 +251,7 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	if list.status != 200 {
 		t.Error(list)
 	}
-	if _, err := Verify(store.Dir(dir), true, nil); err != nil {
+	if _, err := inspect.Verify(store.Dir(dir), true, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -256,9 +259,9 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 // Interface, pay: what the provider was asked before a crash is asked again, with the same idempotency id.
 func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 	dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
-	asked := make(chan Confirmation)
+	asked := make(chan provider.Confirmation)
 	answer := make(chan error)
-	s, key := demoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c Confirmation) error {
+	s, key := DemoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
 		asked <- c
 		return <-answer
 	}})
@@ -278,15 +281,15 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 	answer <- errors.New("no")
 	wg.Wait()
 	// The window is over by now, but the seat was kept for the answer.
-	again := make(chan Confirmation, 1)
-	s2, key := demoServer(t, Config{Dir: copied, Now: func() time.Time { return scriptStart.Add(time.Hour) }, Confirm: func(_ context.Context, c Confirmation) error {
+	again := make(chan provider.Confirmation, 1)
+	s2, key := DemoServer(t, Config{Dir: copied, Now: func() time.Time { return scriptStart.Add(time.Hour) }, Confirm: func(_ context.Context, c provider.Confirmation) error {
 		again <- c
 		return nil
 	}})
 	if after := <-again; after != before {
 		t.Errorf("asked %+v, after the crash %+v", before, after)
 	}
-	s2.background.Wait()
+	s2.Background.Wait()
 	if got := call(t, s2, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking; got.Tickets[0].PaymentStatus != "Paid" {
 		t.Errorf("%+v", got)
 	}
@@ -296,7 +299,7 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 // Contract §3: a failed journal acknowledges nothing more.
 func TestAFailedJournalAcknowledgesNothing(t *testing.T) {
 	fsys := &failing{FS: store.Dir(t.TempDir())}
-	s, key := demoServer(t, Config{FS: fsys})
+	s, key := DemoServer(t, Config{FS: fsys})
 	token := anOffer(t, s, key, bukovel)
 	fsys.broken.Store(true)
 	if a := call(t, s, key, "POST", "/v2/bookings", bookingBody(token, 1)); a.status != 500 || a.Errors[0].ErrorCode != "INTERNAL" {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"waybill/server/company"
 )
 
 // Contract §9: of two cookies of a name neither counts, whichever comes first.
@@ -18,8 +20,8 @@ func TestTwoCookiesOfANameAreNone(t *testing.T) {
 			method, target, name string
 			want                 int
 		}{
-			{"GET", "/v2/auth/session", accessCookie, 200},
-			{"POST", "/v2/auth/refresh", refreshCookie, 200},
+			{"GET", "/v2/auth/session", company.AccessCookie, 200},
+			{"POST", "/v2/auth/refresh", company.RefreshCookie, 200},
 		} {
 			for _, twice := range []bool{true, false} {
 				r := httptest.NewRequest(c.method, c.target, nil)

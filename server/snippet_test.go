@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/server/reference"
 )
 
 // samplesRun are the languages of samples but Go, each with how a machine runs files of it one after another.
@@ -136,7 +138,7 @@ func checkSamples(t *testing.T, x *shop, language string, run []string, patterns
 	for _, pattern := range patterns {
 		op := operations[pattern]
 		name := op["operationId"].(string)
-		for _, s := range samplesOf(object(elements(op["x-codeSamples"])[0])["source"].(string)) {
+		for _, s := range reference.SamplesOf(object(elements(op["x-codeSamples"])[0])["source"].(string)) {
 			if s.Language == language {
 				sources[pattern] = s.Source
 			}
@@ -171,7 +173,7 @@ func buildSamples(t *testing.T) (program string) {
 	functions, cases := "", ""
 	for _, op := range operations {
 		id := op["operationId"].(string)
-		source := samplesOf(object(elements(op["x-codeSamples"])[0])["source"].(string))[2].Source
+		source := reference.SamplesOf(object(elements(op["x-codeSamples"])[0])["source"].(string))[2].Source
 		pretty, err := format.Source([]byte(source))
 		if err != nil || strings.TrimSpace(string(pretty)) != source {
 			t.Errorf("%s: %v, or it is not as gofmt has it:\n%s", id, err, source)
@@ -205,9 +207,9 @@ func buildSamples(t *testing.T) (program string) {
 // TestErrorsCanBeSeenOnTheDemo: what an errorCode's page says to paste gets an answer with that code.
 func TestErrorsCanBeSeenOnTheDemo(t *testing.T) {
 	t.Parallel()
-	doc := readReference()
+	doc := reference.ReadReference()
 	for _, code := range doc.Codes {
-		if demonstrations[code].Text == "" {
+		if reference.Demonstrations[code].Text == "" {
 			t.Errorf("%s: its page does not say how to see it", code)
 		}
 	}
@@ -216,7 +218,7 @@ func TestErrorsCanBeSeenOnTheDemo(t *testing.T) {
 		return
 	}
 	base := newOpened(t)
-	for code, d := range demonstrations {
+	for code, d := range reference.Demonstrations {
 		if !slices.Contains(doc.Codes, code) {
 			t.Errorf("%s is no code", code)
 		}
@@ -232,8 +234,8 @@ func TestErrorsCanBeSeenOnTheDemo(t *testing.T) {
 
 // TestDemoPairs: the pairs of cities that the demo's page names show what it says.
 func TestDemoPairs(t *testing.T) {
-	s, key := demoServer(t, Config{MaxTransfers: 1})
-	for _, p := range demoPairs {
+	s, key := DemoServer(t, Config{MaxTransfers: 1})
+	for _, p := range reference.DemoPairs {
 		target := "/v2/offers?departureDate=2026-11-23&departureCitySlug=" + p.From + "&arrivalCitySlug=" + p.To
 		a := ask(s, key, "GET", target, "")
 		body := a.Body.String()
@@ -249,12 +251,12 @@ func TestDemoPairs(t *testing.T) {
 			t.Errorf("%s to %s: %d, %d bytes", p.From, p.To, a.Code, len(body))
 		}
 	}
-	for _, slug := range demoCompanies {
-		if _, err := s.companyBySlug(slug); err != nil {
+	for _, slug := range reference.DemoCompanies {
+		if _, err := s.Admin.CompanyBySlug(slug); err != nil {
 			t.Error(err)
 		}
 	}
-	if len(demoCompanies) != len(s.timetable.Load().Companies) {
-		t.Errorf("%d companies are named", len(demoCompanies))
+	if len(reference.DemoCompanies) != len(s.Timetable.Load().Companies) {
+		t.Errorf("%d companies are named", len(reference.DemoCompanies))
 	}
 }

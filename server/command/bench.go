@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"waybill/server"
+	"waybill/server/admin"
+	"waybill/server/web"
 )
 
 // bench is a load on a server of this process, over TCP, as partners put it on.
@@ -57,13 +59,13 @@ func (c *call) bench() (int, error) {
 }
 
 // benchOn fills the directory of a server and prints how fast it is then.
-func (c *call) benchOn(s *server.Server, web *http.Server, want int, conns []int, window time.Duration) error {
+func (c *call) benchOn(s *server.Server, front *http.Server, want int, conns []int, window time.Duration) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	go web.Serve(server.Listener(ln, maxConnections(), nil))
-	defer web.Close() // by then every request has its answer
+	go front.Serve(web.Listener(ln, maxConnections(), nil))
+	defer front.Close() // by then every request has its answer
 	b := &bench{call: c, addr: ln.Addr().String()}
 	if err = b.adopt(s); err == nil {
 		err = b.fill(want)
@@ -250,10 +252,10 @@ func (b *bench) adopt(s *server.Server) error {
 		err = cmp.Or(err, os.WriteFile(filepath.Join(dir, name+".txt"), []byte(text), 0o600))
 	}
 	if err == nil {
-		err = s.Import(os.DirFS(dir), "bench", server.ImportOptions{Strict: true}, io.Discard)
+		err = s.Admin.Import(os.DirFS(dir), "bench", admin.ImportOptions{Strict: true}, io.Discard)
 	}
 	if err == nil {
-		b.key, err = s.AddPartner("bench", nil)
+		b.key, err = s.Admin.AddPartner("bench", nil)
 	}
 	return err
 }

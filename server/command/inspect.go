@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/server"
+	"waybill/server/inspect"
 	"waybill/server/words"
 	"waybill/store"
 )
@@ -15,7 +15,7 @@ import (
 // The verbs that look at a directory and say what is there: log and verify.
 
 func (c *call) log() (int, error) {
-	f := server.LogFilter{Booking: c.text("booking"), Ticket: c.text("ticket")}
+	f := inspect.LogFilter{Booking: c.text("booking"), Ticket: c.text("ticket")}
 	for _, name := range []string{"booking", "ticket"} {
 		if _, ok := booking.ParseID(c.text(name)); !ok && c.text(name) != "" {
 			return exitUsage, fmt.Errorf("-%s %q is not an id", name, c.text(name))
@@ -28,7 +28,7 @@ func (c *call) log() (int, error) {
 		}
 		f.At = &t
 	}
-	style := server.LogStyle{JSON: c.get("json").(bool)}
+	style := inspect.LogStyle{JSON: c.get("json").(bool)}
 	if c.get("f").(bool) {
 		if f.At != nil {
 			return exitUsage, errors.New("-f follows what is still to come, -at ends in the past: one of them")
@@ -38,7 +38,7 @@ func (c *call) log() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	return exitFailed, server.Log(store.Dir(c.dir), running(c.dir), f, style, c.Stdout)
+	return exitFailed, inspect.Log(store.Dir(c.dir), running(c.dir), f, style, c.Stdout)
 }
 
 // verdict is what verify says with -json.
@@ -106,7 +106,7 @@ func (c *call) judge() (code int, v verdict, err error) {
 	if err != nil {
 		return exitFailed, verdict{Problem: err.Error()}, err
 	}
-	rep, err := server.Verify(c.fsys, running(c.dir), kept)
+	rep, err := inspect.Verify(c.fsys, running(c.dir), kept)
 	damage, isDamage := errors.AsType[*store.Damage](err)
 	switch {
 	case isDamage && damage.File == store.KeptFile: // it is not the directory that is wrong

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"waybill/server"
+	"waybill/server/web"
 )
 
 // network reads the flags that say who may call, and how often.
@@ -57,9 +58,9 @@ func isComma(r rune) bool { return r == ',' }
 func maxConnections() int {
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
-		return server.MaxConnections
+		return web.MaxConnections
 	}
-	return int(min(server.MaxConnections, uint64(files.Cur)/2))
+	return int(min(web.MaxConnections, uint64(files.Cur)/2))
 }
 
 // certificate is a key pair in two files.

@@ -20,8 +20,11 @@ import (
 
 	"waybill/auth"
 	"waybill/server"
+	"waybill/server/admin"
 	"waybill/server/idp"
 	"waybill/server/outbound"
+	"waybill/server/reference"
+	"waybill/server/web"
 	"waybill/store"
 )
 
@@ -34,7 +37,7 @@ func (c *call) serve() (code int, err error) {
 			return exitUsage, fmt.Errorf("-test-clock %w, or now", err)
 		}
 	}
-	if cfg.LegacySince, err = server.ParseLegacySince(c.text("legacy-since")); err != nil {
+	if cfg.LegacySince, err = web.ParseLegacySince(c.text("legacy-since")); err != nil {
 		return exitUsage, err
 	}
 	if transfers < 0 || transfers > 1 {
@@ -135,7 +138,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // newWeb makes what serves requests. The limits of a connection are contract §3's.
 func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler, ConnContext: server.ConnContext, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: handler, ConnContext: web.ConnContext, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 12 << 10, // net/http allows 4 KiB more: 16 in all
@@ -155,16 +158,16 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 		return exitFailed, err
 	}
 	g := new(gate)
-	web := newWeb(g, cfg.Log)
-	conns := server.Listener(ln, maxConnections(), cfg.TrustedProxies)
+	front := newWeb(g, cfg.Log)
+	conns := web.Listener(ln, maxConnections(), cfg.TrustedProxies)
 	cfg.Connections = conns.Open
 	ended := make(chan error, 2)
-	scheme, start := "http", web.Serve
-	if web.TLSConfig = secured; secured != nil {
-		scheme, start = "https", func(ln net.Listener) error { return web.ServeTLS(ln, "", "") }
+	scheme, start := "http", front.Serve
+	if front.TLSConfig = secured; secured != nil {
+		scheme, start = "https", func(ln net.Listener) error { return front.ServeTLS(ln, "", "") }
 	}
 	go func() { ended <- start(conns) }()
-	defer web.Close()
+	defer front.Close()
 	s, err := server.Open(cfg)
 	if errors.As(err, new(*store.Damage)) {
 		err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
@@ -172,11 +175,11 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	if err != nil {
 		return exitCode(err), err
 	}
-	admin, err := serveAdmin(path, s, ended)
+	operators, err := serveAdmin(path, s, ended)
 	if err != nil {
 		return exitFailed, errors.Join(err, s.Close())
 	}
-	defer admin.Close()
+	defer operators.Close()
 	if cfg.IDP == nil {
 		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; who can read the data directory can make them")
 	}
@@ -199,7 +202,7 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 		// Those who wait are told that the outcome is not known.
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		web.Shutdown(ctx)
+		front.Shutdown(ctx)
 		return exitIO, errors.New("the journal cannot be written")
 	case err := <-ended:
 		return exitFailed, errors.Join(err, s.Close())
@@ -207,7 +210,7 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	}
 	cfg.Log.Info("stopping: requests under way are finished")
 	s.Drain()
-	err = drain(g, web, admin, s)
+	err = drain(g, front, operators, s)
 	if err == nil {
 		cfg.Log.Info("stopped")
 	}
@@ -215,7 +218,7 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 }
 
 // drain lets no further request in, waits for those under way, and closes.
-func drain(g *gate, web, admin *http.Server, s *server.Server) error {
+func drain(g *gate, front, operators *http.Server, s *server.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	drained, done := context.WithCancel(ctx)
@@ -224,7 +227,7 @@ func drain(g *gate, web, admin *http.Server, s *server.Server) error {
 		done()
 	}()
 	<-drained.Done()
-	return errors.Join(web.Shutdown(ctx), admin.Shutdown(ctx), s.Close())
+	return errors.Join(front.Shutdown(ctx), operators.Shutdown(ctx), s.Close())
 }
 
 // boundMemory has garbage collected at half again of what lives instead of at twice that, once much does.
@@ -257,7 +260,7 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	admin := &http.Server{Handler: s.AdminHandler(), ConnContext: server.AdminConnContext, ReadHeaderTimeout: 10 * time.Second}
+	admin := &http.Server{Handler: s.Admin.Handler(), ConnContext: admin.ConnContext, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		if err := admin.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			ended <- err
@@ -269,10 +272,10 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 // makeDemo makes a new directory's timetable the demo network, and returns the key of the demo's partner. A
 // server is ready once it has them.
 func (p *Process) makeDemo(s *server.Server) (key string, err error) {
-	if err := s.Import(p.Demo, "demo", server.ImportOptions{Strict: true}, io.Discard); err != nil {
+	if err := s.Admin.Import(p.Demo, "demo", admin.ImportOptions{Strict: true}, io.Discard); err != nil {
 		return "", fmt.Errorf("the demo network: %w", err)
 	}
-	return s.AddPartner("demo", nil)
+	return s.Admin.AddPartner("demo", nil)
 }
 
 // welcome says in the log what there is to do with the directory. To a demo, whose partner has a key, it adds
@@ -294,8 +297,8 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string)
 		return err
 	}
 	password := auth.NewToken()[:16]
-	user := auth.Person{Email: server.DemoUser, FirstName: "Demo", LastName: "User"}
-	if _, err := s.AddUser(user, password, "zorevia-lines", "ADMIN"); err != nil {
+	user := auth.Person{Email: reference.DemoUser, FirstName: "Demo", LastName: "User"}
+	if _, err := s.Admin.AddUser(user, password, "zorevia-lines", "ADMIN"); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.Stdout, demoCommands, base, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))

@@ -23,6 +23,8 @@ import (
 	"unicode/utf8"
 
 	"waybill/server"
+	"waybill/server/admin"
+	"waybill/server/inspect"
 	"waybill/store"
 )
 
@@ -96,7 +98,7 @@ func (c *call) export() (int, error) {
 		return exitFailed, err
 	}
 	code, err := c.write(func(out store.Dir) (string, error) {
-		head, err := server.Export(c.fsys, running(c.dir), out)
+		head, err := inspect.Export(c.fsys, running(c.dir), out)
 		return fmt.Sprintf("has all up to line %d, of %s; how to load it stands in %s", head.Seq, head.Time.Format(time.RFC3339), filepath.Join(string(out), "schema.sql")), err
 	})
 	if err != nil {
@@ -107,7 +109,7 @@ func (c *call) export() (int, error) {
 
 func (c *call) backup() (int, error) {
 	return c.write(func(out store.Dir) (string, error) {
-		rep, err := server.Backup(c.fsys, running(c.dir), out)
+		rep, err := inspect.Backup(c.fsys, running(c.dir), out)
 		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq, rep.Head.Time.Format(time.RFC3339)), err
 	})
 }
@@ -125,7 +127,7 @@ func (c *call) repair() (int, error) {
 		return exitFailed, errors.New("a server is running on the directory; stop it first")
 	}
 	return c.write(func(out store.Dir) (string, error) {
-		rep, err := server.Repair(c.fsys, out, cutAt, reason, server.Self())
+		rep, err := inspect.Repair(c.fsys, out, cutAt, reason, admin.Self())
 		return fmt.Sprintf("is sound and has the lines before %d; line %d says what was cut", cutAt, rep.Head.Seq), err
 	})
 }
@@ -148,9 +150,9 @@ func (c *call) version() (int, error) {
 	return exitDone, nil
 }
 
-// admin makes a verb of an admin operation. The operands, by the given names, and the flags, by their own,
+// act makes a verb of an admin operation. The operands, by the given names, and the flags, by their own,
 // become the fields of the operation's form.
-func admin(op string, operands ...string) func(*call) (int, error) {
+func act(op string, operands ...string) func(*call) (int, error) {
 	return func(c *call) (int, error) {
 		form := url.Values{}
 		for i, name := range operands {
@@ -161,13 +163,13 @@ func admin(op string, operands ...string) func(*call) (int, error) {
 				form.Set(f.Name, v)
 			}
 		})
-		if err := server.CheckForm(op, form); err != nil {
+		if err := admin.CheckForm(op, form); err != nil {
 			return exitUsage, err
 		}
 		if err := c.complete(op, form); err != nil {
 			return exitFailed, err
 		}
-		err := c.admin(op, form)
+		err := c.act(op, form)
 		return exitCode(err), err
 	}
 }
@@ -188,8 +190,8 @@ func (p *Process) complete(op string, form url.Values) error {
 	return nil
 }
 
-// admin does an operation on the directory, through its server or by itself.
-func (c *call) admin(op string, form url.Values) error {
+// act does an operation on the directory, through its server or by itself.
+func (c *call) act(op string, form url.Values) error {
 	path, err := socket(c.dir)
 	if err == nil && op != "import" {
 		err = c.mustExist()
@@ -230,7 +232,7 @@ func (p *Process) adminCall(path, op string, form url.Values) error {
 	if resp.StatusCode != http.StatusOK {
 		return errors.New("the server is starting or stopping; try again")
 	}
-	if text, err := url.QueryUnescape(resp.Trailer.Get(server.AdminError)); text != "" || err != nil {
+	if text, err := url.QueryUnescape(resp.Trailer.Get(admin.ErrorTrailer)); text != "" || err != nil {
 		return errors.New(text)
 	}
 	return nil
@@ -239,16 +241,16 @@ func (p *Process) adminCall(path, op string, form url.Values) error {
 // adminHere opens the directory for one operation; while another verb has it, it tries again for five
 // seconds. An import reads its feed first: one that is refused leaves no trace.
 func (c *call) adminHere(op string, form url.Values) error {
-	by := server.Self()
+	by := admin.Self()
 	do := func(s *server.Server) error {
-		return s.Admin(op, &server.Act{By: by, Form: form, Out: unheard{c.Stdout}})
+		return s.Admin.Do(op, &admin.Act{By: by, Form: form, Out: unheard{c.Stdout}})
 	}
 	if op == "import" {
-		feed, err := server.ReadFeed(form, unheard{c.Stdout})
+		feed, err := admin.ReadFeed(form, unheard{c.Stdout})
 		if err != nil || feed == nil {
 			return err
 		}
-		do = func(s *server.Server) error { return s.Adopt(by, feed, unheard{c.Stdout}) }
+		do = func(s *server.Server) error { return s.Admin.Adopt(by, feed, unheard{c.Stdout}) }
 	}
 	cfg := server.Config{Dir: c.dir, Log: c.logger(c.Stderr, slog.LevelWarn), Verb: true}
 	s, err := server.Open(cfg)

@@ -401,3 +401,8 @@ func (s *State) tellCanceled(e *booking.TicketsCanceled, now time.Time) string {
 	}
 	return b.String() + "request " + e.Request
 }
+
+// Unnoticed returns the notice that a ticket needs before what is done to it, if it does.
+func (s *State) Unnoticed(now time.Time, ticket booking.ID) []Entry {
+	return Entries(s.Bookings.Unnoticed(now, []booking.ID{ticket})...)
+}

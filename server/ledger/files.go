@@ -37,6 +37,9 @@ const (
 	OutboxDir    = "outbox"     // the e-mails that no server takes
 )
 
+// ReportSuffix is what the name of a report's file ends in.
+const ReportSuffix = ".csv"
+
 // Besides are the directories that a data directory holds beside the store's files.
 var Besides = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
 
@@ -63,7 +66,7 @@ func LoadTimetable(fsys store.FS, hash string) (*schedule.Timetable, error) {
 // The files of secrets.
 const (
 	RingFile = "offer-tokens"    // the keys that sign offers
-	IdpFile  = "development-idp" // the seed of the development provider's key
+	IDPFile  = "development-idp" // the seed of the development provider's key
 	PeerFile = "outbound"        // what calls of the provider and the messenger are signed with
 )
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"waybill/booking"
@@ -19,6 +20,27 @@ type Message struct {
 	To     string         `json:"to"`               // as in booking.Settled.Sends
 	At     time.Time      `json:"at"`               // since when it is to be sent
 	Parked string         `json:"parked,omitempty"` // why it is not tried any more
+}
+
+// PhoneTo and its position is how a message names the phone that it is to.
+const PhoneTo = "phone"
+
+// The lanes: messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody else's.
+const (
+	ToMailServer = iota
+	ToMessenger
+	Lanes
+)
+
+// LaneNames are what metrics call them.
+var LaneNames = [Lanes]string{ToMailServer: "mail", ToMessenger: "messenger"}
+
+// Lane returns the lane of a message.
+func (m *Message) Lane() int {
+	if strings.HasPrefix(m.To, PhoneTo) {
+		return ToMessenger
+	}
+	return ToMailServer
 }
 
 // Outbox is the messages that are not sent yet. The ticket's line says what is to be sent, so that nothing is

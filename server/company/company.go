@@ -1,0 +1,30 @@
+// Package company is the room of company users: they sign in, order reports of what was sold, and turn the
+// geolocation of buses on and off (interface, Auth, Reports and Geolocation).
+package company
+
+import (
+	"crypto/ed25519"
+	"net/http"
+	"waybill/server/idp"
+	"waybill/server/web"
+)
+
+// Service answers company users.
+type Service struct {
+	*web.Core
+	IDP       *idp.Client        // verifies ID tokens
+	IDPKey    ed25519.PrivateKey // of the development provider; nil where another is trusted
+	Passwords *Throttle
+	origin    *http.CrossOriginProtection
+	ordered   chan struct{} // wakes the queue of reports
+}
+
+// New returns the room.
+func New(core *web.Core) *Service {
+	return &Service{
+		Core:      core,
+		Passwords: NewThrottle(),
+		origin:    http.NewCrossOriginProtection(),
+		ordered:   make(chan struct{}, 1),
+	}
+}

@@ -1,0 +1,283 @@
+package company
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/report"
+	"waybill/schedule"
+	"waybill/server/ledger"
+	"waybill/server/web"
+	"waybill/server/wire"
+	"waybill/store"
+)
+
+// What the users of a company do, once they have signed in: reports of orders, and the geolocation of buses.
+
+const (
+	linkLife     = 10 * time.Minute // of a download's URL (contract §10)
+	linkPath     = "/v2/reports/files/"
+	linkPurpose  = "report"         // tells its token from an offer's
+	fetchTime    = 10 * time.Minute // for a download
+	retryReports = time.Minute      // after one that could not be written
+	tidyReports  = time.Hour        // between removals of expired files
+)
+
+// PostReport answers POST /v2/reports/company/orders.
+func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	e := &report.Ordered{ID: s.NewID(), Company: p.Access.Company.ID, User: booking.ID(p.User.ID), OrderBy: report.DepartureDate}
+	is := func(v string) bool { return v == string(report.CreatedAt) || v == string(report.DepartureDate) }
+	if err := web.ReadBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(
+			wire.Must("startDate", func() { e.Start = web.ReadInstant(in) }),
+			wire.Must("endDate", func() { e.End = web.ReadInstant(in) }),
+			wire.May("orderBy", func() { e.OrderBy = report.OrderBy(in.Text(is, "be CreatedAt or DepartureDate")) }),
+		)
+		switch {
+		case len(in.Problems) > 0:
+		case e.End.Before(e.Start):
+			in.RejectAt("endDate", "must not be before startDate")
+		case e.End.Sub(e.Start) > report.MaxRange:
+			in.RejectAt("endDate", "must not be more than 366 days after startDate")
+		}
+	}); err != nil {
+		return err
+	}
+	var made *report.Report
+	seq, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		if st.Reports.Waiting(e.Company) >= web.MaxQueuedReports {
+			return nil, errManyReports
+		}
+		return ledger.Entries(e), nil
+	},
+		func(st *ledger.State, now time.Time) { made, _ = st.Reports.Find(e.ID, e.Company, now) })
+	if err != nil {
+		return err
+	}
+	web.Wake(s.ordered)
+	web.Wrote(w, seq)
+	return web.Reply(w, http.StatusAccepted, func(w *wire.Writer) { writeReport(w, "report", made) })
+}
+
+var errManyReports = web.FailLater(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
+	"20 reports of the company are still to be written; order more when they are", 10*time.Second)
+
+// ListReports answers GET /v2/reports/company/orders.
+func (s *Service) ListReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	return web.ShowPage(s.Core, w, web.NewQuery(r), "reports", web.MaxReports, func(st *ledger.State, skip, take int) ([]*report.Report, int) {
+		return st.Reports.List(p.Access.Company.ID, skip, take)
+	}, func(w *wire.Writer, r *report.Report, _ time.Time) { writeReport(w, "", r) })
+}
+
+// writeReport writes a Report.
+func writeReport(w *wire.Writer, name string, r *report.Report) {
+	expires, done := r.Expires()
+	status := "Completed"
+	if !done {
+		status, expires = "Queued", time.Time{}
+	}
+	w.Object(name)
+	w.Texts("id", r.ID.String(), "status", status, "orderBy", string(r.OrderBy))
+	w.Time("createdAt", r.Created)
+	w.Time("startDate", r.Start)
+	w.Time("endDate", r.End)
+	w.OptionalTime("expiresAt", expires)
+	w.OptionalTime("downloadedAt", r.Downloaded)
+	w.EndObject()
+}
+
+// findReport finds a report that has not expired; company "" is any.
+func (s *Service) findReport(id booking.ID, company string) (x *report.Report, now time.Time, err error) {
+	unread := s.Store.View(func(st *ledger.State, at time.Time) {
+		x, err = st.Reports.Find(id, company, at)
+		now = at
+	})
+	return x, now, errors.Join(unread, err)
+}
+
+var errNotReady = web.Conflict(web.NotReady, "the report is not completed yet", nil)
+
+// GetDownload answers GET /v2/reports/company/orders/{id}/download with a URL that needs no session.
+func (s *Service) GetDownload(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	x, now, err := s.findReport(booking.IDOf(r.PathValue("id")), p.Access.Company.ID)
+	if err != nil {
+		return err
+	}
+	if x.Completed.IsZero() {
+		return errNotReady
+	}
+	expires := slices.MinFunc([]time.Time{now.Add(linkLife), x.Completed.Add(report.Life)}, time.Time.Compare)
+	payload := append(append([]byte{0}, linkPurpose...), x.ID[:]...)
+	token := s.Ring.Load().Sign(nil, binary.BigEndian.AppendUint64(payload, uint64(expires.UnixMilli())))
+	scheme := "http://"
+	if s.Secure(r) {
+		scheme = "https://"
+	}
+	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.String("url", scheme+r.Host+linkPath+string(token))
+		w.Time("expiresAt", expires)
+	})
+}
+
+// GetReportFile answers the URL of a download.
+func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
+	const head = 1 + len(linkPurpose)
+	payload, err := s.Ring.Load().Open(r.PathValue("token"))
+	if err != nil || len(payload) != head+16+8 || string(payload[1:head]) != linkPurpose {
+		return web.ErrNotFound
+	}
+	x, now, err := s.findReport(booking.ID(payload[head:head+16]), "")
+	if err != nil || now.UnixMilli() >= int64(binary.BigEndian.Uint64(payload[head+16:])) {
+		return errors.Join(err, web.ErrNotFound)
+	}
+	f, err := s.Config.FS.Open(ledger.ReportDir + "/" + x.ID.String() + ledger.ReportSuffix)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, f)
+	if err == nil && hex.EncodeToString(sum.Sum(nil)) != x.SHA256 {
+		err = fmt.Errorf("report %s: its file is not what was written", x.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodGet && x.Downloaded.IsZero() {
+		seq, err := s.Store.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
+			if x, err := st.Reports.Find(x.ID, "", at); err != nil || !x.Downloaded.IsZero() {
+				return nil, err // another was first
+			}
+			return ledger.Entries(&report.Downloaded{ID: x.ID}), nil
+		}, nil)
+		if err != nil {
+			return err
+		}
+		web.Wrote(w, seq)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	h.Set("Content-Disposition", `attachment; filename="orders-`+x.Start.Format(time.DateOnly)+"-"+x.End.Format(time.DateOnly)+ledger.ReportSuffix+`"`)
+	h.Set("Cache-Control", "no-store")
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(fetchTime)) // a test's recorder has none
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := io.Copy(w, io.NewSectionReader(f, 0, size)); err != nil {
+		panic(http.ErrAbortHandler) // the client must see that it is not whole
+	}
+	return nil
+}
+
+// RunReports is the queue: it writes the file of each report that was ordered, one at a time, and removes those that
+// have expired. What a crash leaves undone the next start does.
+func (s *Service) RunReports() {
+	for s.Base.Err() == nil {
+		wait := tidyReports
+		if err := errors.Join(s.WriteReports(), s.RemoveReports()); err != nil && s.Base.Err() == nil {
+			s.Log.Warn("a report could not be written or removed; it is tried again", "err", err)
+			wait = retryReports
+		}
+		select {
+		case <-s.Base.Done():
+		case <-s.ordered:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// WriteReports writes the files of all reports that are queued.
+func (s *Service) WriteReports() error {
+	s.Reporting.Lock()
+	defer s.Reporting.Unlock()
+	var queued []*report.Report
+	err := s.Store.View(func(st *ledger.State, _ time.Time) { queued = st.Reports.Queued() })
+	for i := 0; err == nil && i < len(queued); i++ {
+		err = s.writeReport(queued[i])
+	}
+	return err
+}
+
+// writeReport writes a report's file, whole or not at all, and then says so.
+func (s *Service) writeReport(x *report.Report) error {
+	var bookings []*booking.Booking
+	var now time.Time
+	names := map[booking.ID]string{}
+	err := s.Store.View(func(st *ledger.State, at time.Time) {
+		bookings, now = st.Bookings.Freeze().Bookings, at
+		for _, p := range st.Partners.All() {
+			names[booking.ID(p.ID)] = p.Name
+		}
+	})
+	if err != nil {
+		return err
+	}
+	sum, done := sha256.New(), &report.Completed{ID: x.ID}
+	err = store.Publish(s.Config.FS, ledger.ReportDir, x.ID.String()+ledger.ReportSuffix, func(to io.Writer) (err error) {
+		done.Rows, err = report.Write(s.Base, io.MultiWriter(to, sum), x, bookings, now, func(id booking.ID) string { return names[id] })
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	done.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return s.Record(done)
+}
+
+// RemoveReports removes the files of reports that have expired. What a crash left half-written is replaced when its
+// report, still queued, is written again.
+func (s *Service) RemoveReports() error {
+	names, err := s.Config.FS.List(ledger.ReportDir)
+	if err != nil {
+		return err
+	}
+	var gone []string
+	err = s.Store.View(func(st *ledger.State, now time.Time) {
+		for _, name := range names {
+			base, whole := strings.CutSuffix(name, ledger.ReportSuffix)
+			id, _ := booking.ParseID(base)
+			if _, unknown := st.Reports.Find(id, "", now); whole && unknown != nil {
+				gone = append(gone, name)
+			}
+		}
+	})
+	for _, name := range gone {
+		err = errors.Join(err, s.Config.FS.Remove(ledger.ReportDir+"/"+name))
+	}
+	return err
+}
+
+// PatchFMSObject answers PATCH /v2/geolocation/fms-objects/{fmsObjectId}.
+func (s *Service) PatchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	tt, id := s.Timetable.Load(), r.PathValue("fmsObjectId")
+	bus := slices.IndexFunc(tt.Buses, func(b schedule.Bus) bool { return id != "" && b.FMSObject == id })
+	if bus < 0 || tt.Companies[tt.Buses[bus].Company].ID != p.Access.Company.ID {
+		return web.ErrNotFound
+	}
+	e := &ledger.GeolocationSet{Object: id, User: p.User.ID}
+	if err := web.ReadBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(wire.Must("isGeolocation", func() { e.On = in.Bool() }))
+	}); err != nil {
+		return err
+	}
+	seq, err := s.Do(func(*ledger.State, time.Time) (ledger.Event, error) { return e, nil })
+	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {
+		w.Object("fmsObject")
+		w.Texts("id", id, "busId", tt.Buses[bus].ID)
+		w.Bool("isGeolocation", e.On)
+		w.EndObject()
+	})
+}

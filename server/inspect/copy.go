@@ -1,0 +1,192 @@
+package inspect
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/server/ledger"
+	"waybill/store"
+)
+
+// Directories are checked and copied here, beside the server that may have them open.
+
+// Report is what Verify found sound.
+type Report struct {
+	store.Report
+	Books *booking.Books // at the last line's time
+}
+
+// Verify checks a directory that may be in use: every byte of the journal and its snapshots, its
+// checkpoints and those kept elsewhere, then the books (contract §1). It only reads.
+func Verify(fsys store.FS, live bool, kept []store.Kept) (Report, error) {
+	rep, _, err := verify(fsys, live, kept)
+	return rep, err
+}
+
+// verify does so, and returns the state that the journal gives.
+func verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, state *ledger.State, err error) {
+	if err := ledger.LostJournal(fsys); err != nil {
+		return rep, nil, err
+	}
+	if _, err := ledger.ReadSecret(fsys, ledger.RingFile, auth.ParseRing); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return rep, nil, err
+	}
+	rep.Report, err = store.Verify(ledger.StoreConfig(fsys), live, kept, ledger.Check, func(s *ledger.State, end store.Stamp) error {
+		state = s
+		tt, err := ledger.LoadTimetable(fsys, s.TimetableHash)
+		if err == nil {
+			rep.Books, err = s.Bookings.Audit(tt, end.Time)
+		}
+		return err
+	})
+	return rep, state, err
+}
+
+// Backup copies a directory that may be in use into a new one, and checks the copy (contract §1). An
+// erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
+// already has the copy made again.
+func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {
+	if err := mustBeEmpty(to); err != nil {
+		return Report{}, err
+	}
+	const tries = 3
+	for range tries {
+		rep, stale, err := backUp(fsys, live, to)
+		if err == nil && !stale {
+			return rep, nil
+		}
+		// What was made is no backup: it goes, so that the next try finds the room, and nobody the keys in it.
+		if err = errors.Join(err, empty(to)); err != nil {
+			return Report{}, err
+		}
+	}
+	return Report{}, errors.New("personal data was erased while the copy was made, again and again; make the backup later")
+}
+
+// backUp makes a copy. stale reports that something was erased since its lines were copied.
+func backUp(fsys store.FS, live bool, to store.FS) (rep Report, stale bool, err error) {
+	if err := store.Backup(fsys, to, live, ledger.Besides...); err != nil {
+		return rep, false, err
+	}
+	if rep, err = finishCopy(to); err != nil || !live {
+		return rep, false, err
+	}
+	stale, err = erasedAfter(fsys, rep.Head)
+	return rep, stale, err
+}
+
+func mustBeEmpty(to store.FS) error {
+	names, err := to.List(".")
+	if err == nil && len(names) > 0 {
+		err = errors.New("the directory to write is not empty")
+	}
+	return err
+}
+
+// erasedAfter reports whether a journal in use tells of an erasure after a line.
+func erasedAfter(fsys store.FS, head store.Head) (erased bool, err error) {
+	_, err = store.Follow(fsys, head, func(l *store.Line) error {
+		erased = erased || l.Type == store.KindErased
+		return nil
+	})
+	return erased, err
+}
+
+// finishCopy carries out in a copy what its journal says of erasures, takes away what lies beside the
+// journal and is not as the journal says, and checks it.
+func finishCopy(to store.FS) (Report, error) {
+	found, err := store.Follow(to, store.Head{}, func(*store.Line) error { return nil })
+	if err == nil {
+		err = store.CarryOut(to, found.Unerased)
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	rep, state, err := verify(to, false, nil)
+	if err != nil {
+		return rep, err
+	}
+	letters, err := to.List(ledger.OutboxDir)
+	for _, name := range letters {
+		ticket, _, _ := strings.Cut(name, ".")
+		if _, t := state.Bookings.AnyTicket(booking.IDOf(ticket)); t == nil || t.Forgotten() {
+			err = errors.Join(err, to.Remove(ledger.OutboxDir+"/"+name))
+		}
+	}
+	return rep, errors.Join(err, removeStaleReports(to, state))
+}
+
+// removeStaleReports removes the files of reports that are not what the journal says of them: they were
+// copied before or after. A start writes those that are queued.
+func removeStaleReports(to store.FS, state *ledger.State) error {
+	names, err := to.List(ledger.ReportDir)
+	for _, name := range names {
+		id, _ := booking.ParseID(strings.TrimSuffix(name, ledger.ReportSuffix))
+		x, unknown := state.Reports.Find(id, "", time.Time{})
+		sum, unread := sumOf(to, ledger.ReportDir+"/"+name)
+		if err = errors.Join(err, unread); err != nil {
+			return err
+		}
+		if unknown != nil || x.SHA256 != sum {
+			err = to.Remove(ledger.ReportDir + "/" + name)
+		}
+	}
+	return err
+}
+
+// sumOf returns the SHA-256 of a file, in hex.
+func sumOf(fsys store.FS, name string) (string, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
+// empty removes what a backup has made in a directory. FORMAT goes first: what is left of it is no
+// directory then.
+func empty(to store.FS) error {
+	if err := to.Remove("FORMAT"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, dir := range append([]string{"journal", "snapshots"}, ledger.Besides...) {
+		if err := removeAll(to, dir); err != nil {
+			return err
+		}
+		if err := to.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return removeAll(to, ".")
+}
+
+func removeAll(to store.FS, dir string) error {
+	names, err := to.List(dir)
+	for _, name := range names {
+		err = errors.Join(err, to.Remove(path.Join(dir, name)))
+	}
+	return err
+}
+
+// Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
+// (contract §1).
+func Repair(fsys store.FS, to store.FS, cutAt uint64, reason string, by ledger.By) (Report, error) {
+	if err := mustBeEmpty(to); err != nil {
+		return Report{}, err
+	}
+	if err := store.Repair(ledger.StoreConfig(fsys), to, cutAt, reason, by, ledger.Besides...); err != nil {
+		return Report{}, errors.Join(err, empty(to))
+	}
+	return Verify(to, false, nil)
+}

@@ -1,0 +1,21 @@
+// Package legacy is the legacy interface, /rest/offers and /rest/orders, on its way out: other requests and
+// answers around the same searches and decisions as /v2 (interface, Versioning; contract §11).
+package legacy
+
+import (
+	"waybill/server/partner"
+	"waybill/server/search"
+	"waybill/server/web"
+)
+
+// Service answers the legacy interface.
+type Service struct {
+	*web.Core
+	search  *search.Service
+	partner *partner.Service
+}
+
+// New returns the room.
+func New(core *web.Core, search *search.Service, partner *partner.Service) *Service {
+	return &Service{Core: core, search: search, partner: partner}
+}

@@ -1,0 +1,228 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/server/ledger"
+	"waybill/server/outbound"
+	"waybill/server/wire"
+	"waybill/server/words"
+	"waybill/store"
+)
+
+// What passengers are told: an e-mail or a text, first in English, then in Ukrainian. It is written when it
+// is sent, of the ticket as it then is; names are those that the timetable in force translates, and else
+// those that were sold.
+
+// sendMessage sends a message to its passenger.
+func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
+	_, _, email, phones := t.Passenger.Fields()
+	id := t.ID.String() + "." + m.ID
+	news := newNews(m, b, t, s.Timetable.Load())
+	if n, isPhone := strings.CutPrefix(m.To, ledger.PhoneTo); isPhone {
+		at, _ := strconv.Atoi(n)
+		switch {
+		case at < 1 || at > len(phones):
+			return errNobody
+		case s.messenger == nil:
+			return errors.New("there is no -messenger-url")
+		}
+		var w wire.Writer
+		w.Record("", "id", id, "phone", phones[at-1], "text", news.text(), "bookingId", b.ID.String(), "ticketId", t.ID.String())
+		return s.messenger.Post(s.Base, id, w.B)
+	}
+	if email == "" {
+		return errNobody
+	}
+	letter := outbound.Message(s.mail.From, email, news.subject(), news.letter(), id, m.At)
+	if s.mailer != nil {
+		return s.mailer.Send(s.Base, email, letter)
+	}
+	return store.PublishText(s.Config.FS, ledger.OutboxDir, id+outboxFile, letter)
+}
+
+var errNobody = fmt.Errorf("the ticket has no such address: %w", outbound.ErrRefused)
+
+// wording is what a letter says in one language.
+type wording struct {
+	language schedule.Language
+
+	ticket                             string // "your ticket", and of a text "Ticket"
+	paid, booked, canceled, refunded   string
+	carrier, route, departure          string
+	arrival, platform, change, seat    string
+	price, refund, ticketID, bookingID string
+}
+
+var english = wording{
+	language: schedule.EN, ticket: "your ticket is",
+	paid: "paid", booked: "booked", canceled: "canceled", refunded: "refunded",
+	carrier: "Carrier", route: "Route", departure: "Departure", arrival: "Arrival", platform: "platform",
+	change: "Change", seat: "Seat", price: "Price", refund: "Comes back", ticketID: "Ticket", bookingID: "Booking",
+}
+
+var ukrainian = wording{
+	language: schedule.UK, ticket: "ваш квиток",
+	paid: "оплачено", booked: "заброньовано", canceled: "скасовано", refunded: "повернено",
+	carrier: "Перевізник", route: "Маршрут", departure: "Відправлення", arrival: "Прибуття", platform: "платформа",
+	change: "Пересадка", seat: "Місце", price: "Ціна", refund: "Повертається", ticketID: "Квиток", bookingID: "Бронювання",
+}
+
+// news is what a passenger is told of a ticket.
+type news struct {
+	action  booking.Action
+	booking *booking.Booking
+	ticket  *booking.Ticket
+	legs    []booking.Leg
+	names   *schedule.Timetable // translates
+}
+
+func newNews(m *ledger.Message, b *booking.Booking, t *booking.Ticket, names *schedule.Timetable) *news {
+	return &news{m.Action, b, t, t.Itinerary(), names}
+}
+
+// done says what was done with the ticket.
+func (n *news) done(w *wording) string {
+	switch {
+	case n.action == booking.Cancel && n.ticket.Phase == booking.Refunded:
+		return w.refunded
+	case n.action == booking.Cancel:
+		return w.canceled
+	case n.action == booking.Book:
+		return w.booked
+	}
+	return w.paid
+}
+
+// way names the first and the last city.
+func (n *news) way(w *wording) string {
+	first, last := &n.legs[0], &n.legs[len(n.legs)-1]
+	return n.city(first, first.From, w) + " – " + n.city(last, last.To, w)
+}
+
+// leaves is when the journey starts, by the clock there.
+func (n *news) leaves() string {
+	first := &n.legs[0]
+	return localTime(first.Run.Dep(first.From), first, first.From)
+}
+
+func localTime(at time.Time, l *booking.Leg, position int16) string {
+	return at.In(time.FixedZone("", int(l.Run.Offsets[position]))).Format("2006-01-02 15:04")
+}
+
+func (n *news) subject() string {
+	return "Your ticket is " + n.done(&english) + " / Ваш квиток " + n.done(&ukrainian) + ": " +
+		n.way(&english) + ", " + n.leaves()
+}
+
+// Text is for a phone.
+func (n *news) text() string {
+	in := func(w *wording) string {
+		said := fmt.Sprintf("%s %s: %s, %s", w.ticketID, n.done(w), n.way(w), n.leaves())
+		if n.action != booking.Cancel {
+			return said + ", " + strings.ToLower(w.seat) + " " + n.ticket.SeatLabels() + "."
+		}
+		return said + n.comesBack(w, ". ") + "."
+	}
+	return in(&english) + " " + in(&ukrainian)
+}
+
+// comesBack says, after a separator, how much of a refunded ticket's price comes back; "" for all others.
+func (n *news) comesBack(w *wording, separator string) string {
+	if n.action != booking.Cancel || n.ticket.Phase != booking.Refunded {
+		return ""
+	}
+	return separator + w.refund + ": " + n.money(n.ticket.Refund())
+}
+
+func (n *news) money(amount int64) string {
+	return words.Hundredths(amount).String() + " " + string(n.ticket.Currency[:])
+}
+
+func (n *news) letter() string {
+	return n.half(&english) + "\n" + n.half(&ukrainian)
+}
+
+// half is the letter in one language.
+func (n *news) half(w *wording) string {
+	var b strings.Builder
+	line := func(title, text string) { fmt.Fprintf(&b, "%s: %s\n", title, text) }
+	name, surname, _, _ := n.ticket.Passenger.Fields()
+	fmt.Fprintf(&b, "%s %s, %s %s.\n\n", Tidy(name), Tidy(surname), w.ticket, n.done(w))
+	for i := range n.legs {
+		l := &n.legs[i]
+		if i > 0 {
+			before := &n.legs[i-1]
+			wait := l.Run.Dep(l.From).Sub(before.Run.Arr(before.To))
+			b.WriteString("\n")
+			line(w.change, fmt.Sprintf("%s, %d:%02d", n.city(l, l.From, w), int(wait.Hours()), int(wait.Minutes())%60))
+			b.WriteString("\n")
+		}
+		line(w.carrier, l.Run.Form.Company.Name)
+		line(w.route, n.route(l, w))
+		line(w.departure, localTime(l.Run.Dep(l.From), l, l.From)+", "+n.place(l, l.From, w))
+		line(w.arrival, localTime(l.Run.Arr(l.To), l, l.To)+", "+n.place(l, l.To, w))
+		line(w.seat, strconv.Itoa(int(l.Seat)))
+	}
+	b.WriteString("\n")
+	line(w.price, n.money(n.ticket.Price()))
+	if refund := n.comesBack(w, ""); refund != "" {
+		b.WriteString(refund + "\n")
+	}
+	line(w.ticketID, n.ticket.ID.String())
+	line(w.bookingID, n.booking.ID.String())
+	return b.String()
+}
+
+// Tidy returns a name as it may stand in a sentence: without blanks around it, and without characters that are
+// not seen, which could turn the words after it around.
+func Tidy(name string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, name))
+}
+
+// city names the city at a position of a run.
+func (n *news) city(l *booking.Leg, position int16, w *wording) string {
+	sold := &l.Run.Form.Stops[position].City
+	if i, ok := n.names.CityByID(sold.ID); ok {
+		return n.names.Cities[i].Names.Or(sold.Name, w.language)
+	}
+	return sold.Name
+}
+
+// place names the stop at a position of a run: the city, unless the stop's name says it, the stop, and the
+// platform.
+func (n *news) place(l *booking.Leg, position int16, w *wording) string {
+	sold := &l.Run.Form.Stops[position].Stop
+	stop := sold.Place
+	if i, ok := n.names.StopByID(sold.ID); ok {
+		stop = n.names.Stops[i].Names.Or(sold.Place, w.language)
+	}
+	list := []string{stop}
+	if city := n.city(l, position, w); !strings.HasPrefix(stop, city) {
+		list = []string{city, stop}
+	}
+	if sold.Platform != "" {
+		list = append(list, w.platform+" "+sold.Platform)
+	}
+	return strings.Join(list, ", ")
+}
+
+// route names the route of a leg.
+func (n *news) route(l *booking.Leg, w *wording) string {
+	if trip, ok := n.names.TripByID(l.Run.Form.Trip); ok && n.names.Route(trip).ID == l.Run.Form.Route.ID {
+		return n.names.RouteName(trip, w.language)
+	}
+	return l.Run.Form.Route.Name
+}

@@ -1,0 +1,268 @@
+package outbox
+
+import (
+	"container/heap"
+	"errors"
+	"hash/crc32"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/ledger"
+	"waybill/server/outbound"
+)
+
+// The outbox: what passengers are told once a ticket is paid, booked, canceled or refunded. The ticket's line
+// says what is to be sent, so that nothing is lost and nothing is sent that was not committed; another line
+// says how it ended. In between a message is sent at least once: after a crash maybe again, under the same
+// id.
+
+// Open makes known the messenger and the mail server that a configuration names. The secret is what the messenger
+// knows our calls by.
+func (s *Service) Open(messengerURL string, mail outbound.MailConfig, secret []byte) (err error) {
+	s.mail = mail
+	if messengerURL != "" {
+		s.messenger, err = outbound.NewPeer(messengerURL, secret, 0)
+		s.Phones = true
+	}
+	if err == nil && mail.Addr != "" {
+		s.mailer, err = outbound.NewMailer(mail)
+	}
+	return err
+}
+
+const (
+	outboxFile = ".eml"
+	maxSending = 8                      // messages at a time, to each peer
+	sentDelay  = 100 * time.Millisecond // in which those that were sent share a line
+	FirstRetry = 30 * time.Second       // after a failure; then when as much time again has passed, at most
+	maxRetry   = 4 * time.Hour
+	OutboxLife = 72 * time.Hour // after which a message is parked
+)
+
+// lane is the messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody
+// else's.
+type lane struct {
+	todo     ledger.Agenda
+	underWay int
+}
+
+// due starts what is due, as far as the lane has places, and returns how long until there is more to start.
+func (l *lane) due(now time.Time, start func(id string)) time.Duration {
+	for len(l.todo) > 0 && l.underWay < maxSending {
+		if wait := l.todo[0].At.Sub(now); wait > 0 {
+			return wait
+		}
+		l.underWay++
+		start(heap.Pop(&l.todo).(ledger.Due).ID)
+	}
+	return time.Hour
+}
+
+// Run sends messages while the server runs, several at a time to each peer.
+func (s *Service) Run() {
+	var peers [ledger.Lanes]lane
+	var sent []*ledger.Message
+	var full <-chan time.Time // when those sent are journalled
+	results := make(chan result)
+	underWay := func() (n int) {
+		for i := range peers {
+			n += peers[i].underWay
+		}
+		return n
+	}
+	ended := func(x result) {
+		peers[x.lane].underWay--
+		switch {
+		case x.sent != nil:
+			sent = append(sent, x.sent)
+			if full == nil {
+				full = time.After(sentDelay)
+			}
+		case x.again.ID != "":
+			heap.Push(&peers[x.lane].todo, x.again)
+		}
+	}
+	for s.Base.Err() == nil || underWay() > 0 {
+		var now time.Time
+		if err := s.Store.View(func(st *ledger.State, at time.Time) {
+			for _, m := range st.Outbox.Take() {
+				heap.Push(&peers[m.Lane()].todo, ledger.Due{At: at, ID: m.ID})
+			}
+			now = at
+		}); err != nil && underWay() == 0 {
+			return // the journal cannot be written
+		}
+		wait := time.Hour
+		for i := range peers {
+			if s.Base.Err() != nil {
+				break
+			}
+			wait = min(wait, peers[i].due(now, func(id string) {
+				go func() {
+					x := s.deliver(id)
+					x.lane = i
+					results <- x
+				}()
+			}))
+		}
+		select {
+		case x := <-results:
+			ended(x)
+		case <-full:
+			full = nil
+			if s.recordSent(sent) == nil {
+				sent = nil
+			} else { // as on a full disk
+				full = time.After(time.Second)
+			}
+		case <-s.Base.Done():
+			if underWay() > 0 {
+				ended(<-results)
+			}
+		case <-s.Posted:
+		case <-time.After(wait):
+		}
+	}
+	s.recordSent(sent)
+}
+
+// overtaken reports whether a ticket is no more what a message says of it: a passenger whose ticket was
+// refunded while the mail server was down is not told afterwards that it is paid.
+func overtaken(m *ledger.Message, t *booking.Ticket) bool {
+	switch m.Action {
+	case booking.Book:
+		return t.Phase != booking.Booked
+	case booking.Pay:
+		return t.Phase != booking.Paid
+	}
+	return false
+}
+
+// result is what came of trying a message: it was sent or overtaken, or is to be tried again, or neither.
+type result struct {
+	lane  int
+	sent  *ledger.Message
+	again ledger.Due
+}
+
+// deliver tries a message. What is parked is journalled at once.
+func (s *Service) deliver(id string) (x result) {
+	var m *ledger.Message
+	var b *booking.Booking
+	var t *booking.Ticket
+	var now time.Time
+	if err := s.Store.View(func(st *ledger.State, at time.Time) {
+		if m, now = st.Outbox.Find(id), at; m != nil {
+			b, t = st.Bookings.AnyTicket(m.Ticket)
+		}
+	}); err != nil || m == nil || m.Parked != "" {
+		s.tries.forget(id)
+		return x
+	}
+	age := now.Sub(m.At)
+	// One that an operator has tried again is as old as what was last done to its booking.
+	known := min(m.At.UnixMilli(), b.Updated)
+	if now.Sub(time.UnixMilli(known)) >= FirstRetry && overtaken(m, t) {
+		s.tries.forget(id)
+		return result{sent: m}
+	}
+	err := s.sendMessage(m, b, t)
+	if err != nil && s.Base.Err() != nil {
+		return x // it was broken off
+	}
+	if err != nil {
+		s.Counts.Failed[m.Lane()].Add(1)
+	}
+	switch {
+	case err == nil:
+		s.Counts.Sent.Add(1)
+		s.tries.forget(id)
+		return result{sent: m}
+	case errors.Is(err, outbound.ErrRefused), age >= OutboxLife:
+		s.Log.Warn("a message is parked; waybill outbox retry tries it again", "message", id, "err", err)
+		if err = s.park(&ledger.MessageParked{ID: id, Reason: err.Error()}); err == nil {
+			s.tries.forget(id)
+			return x
+		}
+	default:
+		s.Log.Info("a message could not be sent; it is tried again", "message", id, "err", err)
+	}
+	// A tenth more or less, so that what failed together does not come back together.
+	wait := min(max(age, FirstRetry), maxRetry)
+	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(id)))%200-100)
+	next := now.Add(min(wait, max(OutboxLife-age, FirstRetry)))
+	s.tries.failed(id, err, next)
+	return result{again: ledger.Due{At: next, ID: id}}
+}
+
+// park journals that a message is parked, unless its passenger was forgotten meanwhile.
+func (s *Service) park(e *ledger.MessageParked) error {
+	_, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		if st.Outbox.Find(e.ID) == nil {
+			return nil, nil
+		}
+		return ledger.Entries(e), nil
+	}, nil)
+	return err
+}
+
+// recordSent journals that messages were sent. Of those whose passengers were forgotten meanwhile nothing may
+// stay.
+func (s *Service) recordSent(list []*ledger.Message) error {
+	if len(list) == 0 {
+		return nil
+	}
+	forgotten := false
+	_, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		e := new(ledger.MessagesSent)
+		for _, m := range list {
+			if st.Outbox.Find(m.ID) != nil {
+				e.IDs = append(e.IDs, m.ID)
+			} else {
+				forgotten = true
+			}
+		}
+		if e.IDs == nil {
+			return nil, nil
+		}
+		return ledger.Entries(e), nil
+	}, nil)
+	if err == nil && forgotten {
+		err = s.RemoveLetters()
+	}
+	if err != nil {
+		s.Log.Warn("that messages were sent could not be kept; what is not by its end the next start sends again", "messages", len(list), "err", err)
+	}
+	return err
+}
+
+// RemoveLetters removes the e-mails that became files and whose passengers are forgotten.
+func (s *Service) RemoveLetters() error {
+	names, err := s.Config.FS.List(ledger.OutboxDir)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	const atATime = 500 // under the lock
+	for some := range slices.Chunk(names, atATime) {
+		var gone []string
+		if err := s.Store.View(func(st *ledger.State, _ time.Time) {
+			for _, name := range some {
+				ticket, _, _ := strings.Cut(name, ".")
+				if _, t := st.Bookings.AnyTicket(booking.IDOf(ticket)); t == nil || t.Forgotten() {
+					gone = append(gone, name)
+				}
+			}
+		}); err != nil {
+			return err
+		}
+		for _, name := range gone {
+			if failed := s.Config.FS.Remove(ledger.OutboxDir + "/" + name); !errors.Is(failed, fs.ErrNotExist) { // another was first
+				err = errors.Join(err, failed)
+			}
+		}
+	}
+	return errors.Join(err, s.Config.FS.SyncDir(ledger.OutboxDir))
+}

@@ -1,0 +1,183 @@
+package partner
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/server/ledger"
+	"waybill/server/web"
+	"waybill/server/wire"
+	"waybill/store"
+)
+
+// GET /v2/events: what happened to a partner's bookings, in order. An event is a line of the journal, or a part of one;
+// a feed remembers only which lines these are, and they are read from there. The events of a partner have numbers of
+// their own, from 1 without gaps.
+
+const (
+	MaxWait = 30 // seconds
+)
+
+// GetEvents answers GET /v2/events.
+func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	q := web.NewQuery(r)
+	after, take, wait := q.Number("after", 0, 0, web.Unbounded), q.Number("take", 50, 1, web.MaxEvents), q.Number("wait", 0, 0, MaxWait)
+	if err := q.Err(); err != nil {
+		return err
+	}
+	if wait > 0 && !s.Polls.enter(booking.ID(p.ID)) {
+		wait = 0
+	} else if wait > 0 {
+		defer s.Polls.leave(booking.ID(p.ID))
+	}
+	over := time.After(time.Duration(wait) * time.Second)
+	conn := w.(*web.Recorder).Conn.Conn
+	for {
+		var lines []uint64
+		var before, total int
+		var changed <-chan struct{}
+		if err := s.Store.View(func(st *ledger.State, _ time.Time) {
+			f := st.Feeds[booking.ID(p.ID)]
+			lines, before = f.After(after, take)
+			if total = f.Len(); wait > 0 && len(lines) == 0 {
+				changed = f.Changed()
+			}
+		}); err != nil {
+			return err
+		}
+		if changed == nil {
+			return s.showEvents(w, booking.ID(p.ID), lines, before, after, total)
+		}
+		conn.Idle() // it may be closed if its place is needed
+		select {
+		case <-changed:
+		case <-over:
+			wait = 0
+		case <-s.Draining.Done():
+			wait = 0
+		case <-r.Context().Done():
+			wait = 0
+		}
+		conn.Busy()
+	}
+}
+
+// Polls counts the requests of each partner that wait for events.
+type Polls struct {
+	Mu      sync.Mutex
+	Waiting map[booking.ID]int
+}
+
+// enter counts one more, unless there are as many as may be.
+func (x *Polls) enter(partner booking.ID) bool {
+	x.Mu.Lock()
+	defer x.Mu.Unlock()
+	if x.Waiting[partner] >= web.MaxPolls {
+		return false
+	}
+	x.Waiting[partner]++
+	return true
+}
+
+func (x *Polls) leave(partner booking.ID) {
+	x.Mu.Lock()
+	defer x.Mu.Unlock()
+	x.Waiting[partner]--
+	if x.Waiting[partner] == 0 {
+		delete(x.Waiting, partner)
+	}
+}
+
+// showEvents answers with the events of lines, of the first of which some come before.
+func (s *Service) showEvents(w http.ResponseWriter, partner booking.ID, lines []uint64, before, seq, total int) error {
+	var out wire.Writer
+	left := lines
+	err := s.lines.Read(slices.Compact(slices.Clone(lines)), func(l *store.Line) error {
+		events, err := ledger.Events(l, partner)
+		if err != nil {
+			return err
+		}
+		for ; len(left) > 0 && left[0] == l.Seq; left = left[1:] {
+			if before >= len(events) {
+				return errFewerEvents
+			}
+			seq++
+			writeEvent(&out, int64(seq), &events[before])
+			before++
+		}
+		before = 0
+		return nil
+	})
+	return web.Show(w, err, func(w *wire.Writer) {
+		w.Array("events")
+		w.B = append(w.B, out.B...)
+		w.EndArray()
+		w.Int("total", int64(total))
+	})
+}
+
+// writeEvent writes an Event with its number.
+func writeEvent(w *wire.Writer, seq int64, e *ledger.FeedEvent) {
+	w.Object("")
+	w.Int("seq", seq)
+	w.String("type", e.Type)
+	w.Time("time", e.Time)
+	w.ID("bookingId", e.Booking)
+	writeOptionalID(w, "ticketId", e.Ticket)
+	if e.Refund != nil {
+		w.Hundredths("refundAmount", *e.Refund)
+	} else {
+		w.Null("refundAmount")
+	}
+	writeOptionalID(w, "fromBookingId", e.From)
+	w.EndObject()
+}
+
+func writeOptionalID(w *wire.Writer, name string, id *booking.ID) {
+	if id == nil {
+		w.Null(name)
+		return
+	}
+	w.ID(name, *id)
+}
+
+var errFewerEvents = errors.New("server: a line has fewer events than its feed says")
+
+const (
+	notices    = 100                    // bookings that are looked at under the lock at a time
+	noticeRest = 200 * time.Millisecond // between looks, so that notices share syncs
+)
+
+// NoteOverdue journals notices of the payment windows that are over, and tells when to look again.
+func (s *Service) NoteOverdue() (wait time.Duration, err error) {
+	for {
+		_, err = s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+			list, next := st.Bookings.Overdue(now, notices)
+			wait = next.Sub(now)
+			return ledger.Entries(list...), nil
+		}, nil)
+		if err != nil || wait > 0 {
+			return max(wait, noticeRest), err
+		}
+	}
+}
+
+// RunNotices does so while the server runs. A refusal, as of a full disk, is tried again.
+func (s *Service) RunNotices() {
+	for s.Base.Err() == nil {
+		wait, err := s.NoteOverdue()
+		if err != nil {
+			wait = time.Second
+		}
+		select {
+		case <-s.Base.Done():
+		case <-s.Moved:
+		case <-time.After(wait):
+		}
+	}
+}

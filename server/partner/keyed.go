@@ -1,0 +1,180 @@
+package partner
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/server/ledger"
+	"waybill/server/web"
+	"waybill/server/wire"
+	"waybill/store"
+)
+
+// Idempotency-Key on POST /v2/bookings, pay, book and cancel (contract §8): a request that comes again under its key
+// gets the first answer again. Key, hash of the request and status stand in the line of what it changed, the body in
+// that line's personal part, from which it is read again. Pay and book name the key in the line of each ticket and
+// close with the line of the answer; where a crash came between, the request goes on with the tickets left.
+
+// Attempt is a request under a key, as often as it came; the zero attempt is one without.
+type Attempt struct {
+	key, hash string
+	salt      booking.ID
+	done      []booking.ID        // by earlier ones
+	last      *ledger.Idempotency // for the line of the answer; nil without a key
+}
+
+// answered says what is answered in the end; write writes it whole.
+func (a *Attempt) answered(status int, write func(*wire.Writer)) {
+	if a.key != "" {
+		a.last = &ledger.Idempotency{Key: a.key, Hash: a.hash, Status: status, Salt: a.salt, Reply: write}
+	}
+}
+
+// named is for a line after which others follow, closing the last, where it is nothing else.
+func (a *Attempt) named() *ledger.Idempotency {
+	if a.key == "" {
+		return nil
+	}
+	return &ledger.Idempotency{Key: a.key, Hash: a.hash}
+}
+
+// closing returns the line of the answer, where it is a line of its own.
+func (a *Attempt) closing(sel booking.Selection) []ledger.Entry {
+	if a.last == nil {
+		return nil
+	}
+	return []ledger.Entry{{Event: &ledger.Answered{Partner: sel.Partner, Booking: sel.Booking.String()}, Idempotency: a.last}}
+}
+
+var (
+	errRunning   = web.Conflict(booking.InProgress, "a request with this Idempotency-Key is still running; send it again for its answer", nil)
+	errKeyReused = web.Fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request; each has a key of its own")
+	errKey       = web.Invalid(web.Problem("Idempotency-Key", "must be given once, 1 to 255 printable characters of ASCII, in double quotes or without"))
+)
+
+// RetryKeyOf reads the header: quoted, as a structured field's string, or bare. "" is none.
+func RetryKeyOf(r *http.Request) (string, error) {
+	given := r.Header["Idempotency-Key"]
+	if len(given) == 0 {
+		return "", nil
+	}
+	key := web.Only(given)
+	if inner, ok := strings.CutPrefix(key, `"`); ok {
+		if key, ok = strings.CutSuffix(inner, `"`); !ok {
+			return "", errKey
+		}
+		plain := strings.NewReplacer(`\\`, "", `\"`, "").Replace(key)
+		if strings.ContainsAny(plain, `"\`) {
+			return "", errKey
+		}
+		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(key)
+	}
+	if key == "" || len(key) > web.MaxIdempotencyKey || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return "", errKey
+	}
+	return key, nil
+}
+
+// Keyed wraps the handler of a POST that may come again.
+func (s *Service) Keyed(h func(http.ResponseWriter, *http.Request, *auth.Partner, *Attempt) error) func(http.ResponseWriter, *http.Request, *auth.Partner) error {
+	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+		key, err := RetryKeyOf(r)
+		if err != nil || key == "" {
+			if err == nil {
+				err = h(w, r, p, new(Attempt))
+			}
+			return err
+		}
+		b, err := web.Body(w, r)
+		if err != nil {
+			return err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(b))
+		sum := sha256.Sum256(append([]byte(r.Method+" "+r.URL.EscapedPath()+"\n"), b...))
+		try := &Attempt{key: key, hash: hex.EncodeToString(sum[:]), salt: s.NewID()}
+		name := ledger.RequestName{Partner: booking.ID(p.ID), Key: key}
+		running, busy := s.underWay.LoadOrStore(name, try.hash)
+		if !busy {
+			defer s.underWay.Delete(name)
+		}
+		var known *ledger.Request
+		err = s.Store.View(func(st *ledger.State, now time.Time) { known = st.Requests.Find(name, now) })
+		if err != nil {
+			return err
+		}
+		switch {
+		case known != nil && known.Hash != try.hash, busy && running != try.hash:
+			return errKeyReused
+		case known != nil && known.Status != 0: // also while the first answer is still being sent
+			return s.replay(w, known)
+		case busy:
+			return errRunning
+		case known != nil:
+			try.done = known.Done
+		}
+		err = h(w, r, p, try)
+		return s.keepRefusal(r, name.Partner, try, err)
+	}
+}
+
+// keepRefusal journals a refusal that a repetition gets again: what there is not, and what the state does not allow,
+// unless that is only until the provider has answered.
+func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt, err error) error {
+	if err == nil {
+		return nil
+	}
+	f := web.Explain(err)
+	var states *booking.Conflict
+	passing := errors.As(err, &states) && states.Code == booking.InProgress
+	if passing || f.Status != http.StatusNotFound && f.Status != http.StatusConflict {
+		return err
+	}
+	try.answered(f.Status, f.Write)
+	id, ok := booking.ParseID(r.PathValue("id"))
+	named := "" // a path may be anything, and long: only an id is kept
+	if ok {
+		named = id.String()
+	}
+	_, failed := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+		return []ledger.Entry{{Event: &ledger.Answered{Partner: partner, Booking: named}, Idempotency: try.last}}, nil
+	}, nil)
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// replay answers as before, from the journal. What was erased from there is no more.
+func (s *Service) replay(w http.ResponseWriter, known *ledger.Request) error {
+	var part struct {
+		Reply string `json:"reply"`
+	}
+	if err := s.lines.Read([]uint64{known.Seq}, func(l *store.Line) error { return json.Unmarshal(l.Personal, &part) }); err != nil {
+		return err
+	}
+	if part.Reply == "" {
+		return web.ErrNotFound
+	}
+	w.Header()["Idempotent-Replayed"] = []string{"true"}
+	if known.Status < http.StatusBadRequest {
+		web.Wrote(w, known.Seq)
+	} else {
+		var failed struct{ Errors []struct{ ErrorCode string } }
+		if err := json.Unmarshal([]byte(part.Reply), &failed); err != nil || len(failed.Errors) == 0 {
+			return fmt.Errorf("the answer in line %d is no error: %v", known.Seq, err)
+		}
+		web.LinkHelp(w, failed.Errors[0].ErrorCode)
+	}
+	web.Send(w, known.Status, func(buf *wire.Writer) { buf.B = append(buf.B, part.Reply...) })
+	return nil
+}

@@ -1,0 +1,33 @@
+// Package partner is the room of the partners: they book, pay, cancel and read tickets with an API key
+// (interface, Bookings and Tickets).
+package partner
+
+import (
+	"sync"
+	"waybill/booking"
+	"waybill/server/provider"
+	"waybill/server/search"
+	"waybill/server/web"
+	"waybill/store"
+)
+
+// Service answers partners.
+type Service struct {
+	*web.Core
+	search   *search.Service
+	provider *provider.Service
+	lines    *store.Lines // of the journal, for events and for answers that are given again
+	underWay sync.Map     // hashes of the requests with keys that are being answered, by ledger.RequestName
+	Polls    Polls
+}
+
+// New returns the room.
+func New(core *web.Core, search *search.Service, provider *provider.Service) *Service {
+	return &Service{
+		Core:     core,
+		search:   search,
+		provider: provider,
+		lines:    store.NewLines(core.Config.FS),
+		Polls:    Polls{Waiting: map[booking.ID]int{}},
+	}
+}

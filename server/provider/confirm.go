@@ -1,0 +1,190 @@
+package provider
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/ledger"
+	"waybill/server/outbound"
+	"waybill/server/web"
+	"waybill/store"
+)
+
+// What the provider is asked, and what becomes of its answers. A ticket is first marked as asked, by a
+// durable line; it stays so until an answer is kept. Nothing but an answer settles it: neither a start
+// without a provider, nor a verb that opens the directory, nor a disk that has no room for the answer just
+// then.
+
+// maxConfirming is how many tickets of one request are confirmed at a time.
+const maxConfirming = 16
+
+// ConfirmAll asks the provider about each ticket, all at a time, and commits each answer by itself: tickets
+// that are not confirmed do not undo the others.
+func (s *Service) ConfirmAll(ctx context.Context, asked []Confirmation) (last uint64, err error) {
+	answers := make([]verdict, len(asked))
+	var wg sync.WaitGroup
+	room := make(chan struct{}, maxConfirming)
+	for i, c := range asked {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			answers[i] = s.confirmOne(ctx, c)
+		})
+	}
+	wg.Wait()
+	var undone []booking.ID
+	for i, a := range answers {
+		last = max(last, a.seq)
+		err = cmp.Or(err, a.err)
+		if a.refusal != nil {
+			undone = append(undone, asked[i].Ticket)
+		}
+	}
+	if err == nil && undone != nil {
+		err = web.Detailed(http.StatusInternalServerError, "PROVIDER_FAILED", "the provider did not confirm these tickets", web.WriteOrders(undone))
+	}
+	return last, err
+}
+
+// verdict is what the provider said of a ticket, and the line that keeps it.
+type verdict struct {
+	refusal error // nil: it confirmed
+	seq     uint64
+	err     error // it could not be kept
+}
+
+// ask asks about one ticket, once there is a place for a call. Without a place in time nobody is asked, which is an
+// answer that decides nothing.
+func (s *Service) ask(ctx context.Context, c Confirmation) error {
+	select {
+	case s.asking <- struct{}{}:
+		defer func() { <-s.asking }()
+		return s.Confirm(ctx, c)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// confirmOne asks about one ticket and commits the answer.
+func (s *Service) confirmOne(ctx context.Context, c Confirmation) verdict {
+	refusal := s.ask(ctx, c)
+	said := booking.Confirm
+	switch {
+	case refusal == nil:
+	case errors.Is(refusal, outbound.ErrRefused):
+		said = booking.Refuse
+	case s.Base.Err() != nil: // it was broken off: the next start asks again
+		return verdict{refusal: refusal, err: web.ErrUnavailable}
+	default:
+		said = booking.Silence
+	}
+	if refusal != nil {
+		s.Log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", refusal)
+	}
+	seq, err := s.keepAnswer(ctx, c.Ticket, said)
+	return verdict{refusal, seq, err}
+}
+
+// keepAnswer commits an answer. On a full disk it waits for room until ctx is over, and then goes on in the
+// background: the answer will not come again.
+func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID, said booking.Verdict) (seq uint64, err error) {
+	defer web.Wake(s.Posted)
+	keep := func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+		e, err := st.Bookings.Answer(ticket, said, "", s.Phones)
+		if said == booking.Confirm {
+			return []ledger.Entry{{Event: e, Idempotency: st.Requests.AskedUnder(ticket)}}, err
+		}
+		// Its window may be over by now.
+		return append(ledger.Entries(e), st.Unnoticed(now, ticket)...), err
+	}
+	seq, err = s.UpdateWithRoom(ctx, keep, nil)
+	if !errors.Is(err, store.ErrFull) {
+		return seq, err
+	}
+	s.Log.Warn("the provider's answer is kept as soon as the disk has room", "ticket", ticket)
+	s.Background.Go(func() {
+		if _, err := s.UpdateWithRoom(s.Base, keep, nil); err != nil {
+			s.Log.Warn("the provider's answer was not kept; the next start asks again", "ticket", ticket, "err", err)
+			return
+		}
+		web.Wake(s.Posted)
+	})
+	return 0, web.ErrAnswerWaits
+}
+
+// lookForRoom is how often a full disk is tried again.
+const lookForRoom = 250 * time.Millisecond
+
+// UpdateWithRoom is Update for what must be kept: on a full disk it tries again until ctx is over. Then its
+// error is store.ErrFull, and nothing was changed by it.
+func (s *Service) UpdateWithRoom(ctx context.Context, decide func(*ledger.State, time.Time) ([]ledger.Entry, error), after func(*ledger.State, time.Time)) (uint64, error) {
+	for {
+		seq, err := s.Store.Update(decide, after)
+		if !errors.Is(err, store.ErrFull) {
+			return seq, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, err
+		case <-s.Base.Done():
+			return 0, err
+		case <-time.After(lookForRoom):
+		}
+	}
+}
+
+// AskAgain asks the provider about every ticket whose answer a crash has swallowed. A server without a
+// provider has nobody to ask: what was asked stays so, and the log says how to go on.
+func (s *Service) AskAgain() {
+	var list []Confirmation
+	s.Store.View(func(st *ledger.State, _ time.Time) {
+		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
+			list = append(list, Confirmation{ask.Key.String(), t.Asked, b.ID, t.ID})
+		})
+	})
+	if len(list) > 0 && s.Confirm == nil {
+		s.Log.Warn("tickets wait for the answer of a provider, and none is configured; they stay as they are until -provider-url names it, or an operator answers",
+			"tickets", len(list), "list", "waybill ticket asked", "answer", "waybill ticket answer")
+		return
+	}
+	places := make(chan struct{}, web.MaxAsking/2) // the others are for those who pay now
+	for _, c := range list {
+		s.Background.Go(func() { s.askUntilAnswered(c, places) })
+	}
+}
+
+const (
+	askAgainAfter = 30 * time.Second // at first; then when twice as long has passed
+	askAgainMost  = 5 * time.Minute
+)
+
+// askUntilAnswered asks about a ticket until the provider answers, or the server ends. Nobody waits for that: no client
+// is told, so that the ticket must not be let go as after a client's request that got no answer.
+func (s *Service) askUntilAnswered(c Confirmation, places chan struct{}) {
+	for pause := askAgainAfter; ; pause = min(2*pause, askAgainMost) {
+		places <- struct{}{}
+		refusal := s.ask(s.Base, c)
+		<-places
+		said := booking.Confirm
+		if refusal != nil {
+			said = booking.Refuse
+			s.Log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", refusal)
+		}
+		if refusal == nil || errors.Is(refusal, outbound.ErrRefused) {
+			if _, err := s.keepAnswer(s.Base, c.Ticket, said); err != nil {
+				s.Log.Error("the provider's answer was not kept; the next start asks again", "ticket", c.Ticket, "err", err)
+			}
+			return
+		}
+		select {
+		case <-s.Base.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}

@@ -1,0 +1,30 @@
+// Package provider asks the carrier's provider to confirm tickets, and keeps what it says (contract §7).
+package provider
+
+import (
+	"context"
+	"waybill/booking"
+	"waybill/server/web"
+)
+
+// Service asks the provider.
+type Service struct {
+	*web.Core
+	// Confirm asks the provider to confirm a ticket; its error is a refusal where it wraps
+	// outbound.ErrRefused. It is called at least once for each ticket, with the same Key for the same
+	// question, also after a crash. nil: there is no provider, and tickets are confirmed at once.
+	Confirm func(context.Context, Confirmation) error
+	asking  chan struct{} // a place for each call
+}
+
+// Confirmation is what the provider is asked.
+type Confirmation struct {
+	Key             string // the idempotency id
+	Action          booking.Action
+	Booking, Ticket booking.ID
+}
+
+// New returns the room.
+func New(core *web.Core, confirm func(context.Context, Confirmation) error) *Service {
+	return &Service{Core: core, Confirm: confirm, asking: make(chan struct{}, web.MaxAsking)}
+}

@@ -1,0 +1,16 @@
+// Package search finds journeys, and the places between which they go: as a schedule and a list of places
+// for anyone, and as offers for partners (interface, Offers and Places).
+package search
+
+import "waybill/server/web"
+
+// Service answers searches.
+type Service struct {
+	*web.Core
+	maxTransfers int // the changes a journey may have: 0 or 1
+}
+
+// New returns the room.
+func New(core *web.Core, maxTransfers int) *Service {
+	return &Service{Core: core, maxTransfers: maxTransfers}
+}

@@ -1,0 +1,260 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"waybill/server/wire"
+)
+
+// Connections is a listener that bounds how many of its connections are open, in all and of one address,
+// and shares them out fairly (contract §12): where there is no room, the longest idle one makes way for the
+// new one. A connection is idle while no request of it is being answered; a poll that waits for events is
+// Idle too.
+//
+// A few more connections are accepted where nothing is idle. They are for probes: any other request on them
+// is refused.
+type Connections struct {
+	net.Listener
+	most, perAddress int
+	proxies          []netip.Prefix // whose connections are many people's: they only count in all
+
+	turn atomic.Int64 // counts the times that a connection became idle, to tell which is the longest
+
+	Mu    sync.Mutex
+	All   pool
+	from  map[string]*pool // by address
+	spare pool
+}
+
+// Listener bounds the connections of a listener. [ConnContext] makes them known to the handler.
+func Listener(ln net.Listener, most int, proxies []netip.Prefix) *Connections {
+	return &Connections{
+		Listener: ln, most: most, perAddress: max(1, most/addressShare), proxies: proxies,
+		All: newPool(), from: map[string]*pool{}, spare: newPool(),
+	}
+}
+
+// Accept waits for a connection that there is room for.
+func (l *Connections) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		remote := accepted.RemoteAddr().String()
+		c := &conn{Conn: accepted, pool: l, address: addressOf(remote), proxy: l.isProxy(remote)}
+		c.Idle()
+		admitted, victims := l.admit(c)
+		for _, v := range victims {
+			v.Conn.Close() // net/http ends what it does with it
+		}
+		if admitted {
+			return c, nil
+		}
+		accepted.Close()
+	}
+}
+
+// admit takes a connection in, and returns those that make way for it.
+func (l *Connections) admit(c *conn) (admitted bool, victims []*conn) {
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
+	from := l.from[c.address]
+	if from == nil {
+		from = new(pool)
+		*from = newPool()
+		l.from[c.address] = from
+	}
+	defer l.forget(c.address)
+	room := true
+	if len(from.Conns) >= l.perAddress && !c.proxy {
+		room = l.makeWay(from, &victims)
+	}
+	if room && len(l.All.Conns) >= l.most {
+		room = l.makeWay(&l.All, &victims)
+	}
+	if room {
+		l.All.Conns[c] = true
+		from.Conns[c] = true
+		return true, victims
+	}
+	if len(l.spare.Conns) >= SpareConnections && !l.makeWay(&l.spare, &victims) {
+		return false, victims
+	}
+	c.spare = true
+	l.spare.Conns[c] = true
+	return true, victims
+}
+
+// makeWay takes the longest idle connection out of a pool, if there is one.
+func (l *Connections) makeWay(p *pool, victims *[]*conn) bool {
+	v := p.longestIdle()
+	if v == nil {
+		return false
+	}
+	l.remove(v)
+	*victims = append(*victims, v)
+	return true
+}
+
+// remove takes a connection out of all pools. The lock is held.
+func (l *Connections) remove(c *conn) {
+	delete(l.All.Conns, c)
+	delete(l.spare.Conns, c)
+	if from := l.from[c.address]; from != nil {
+		delete(from.Conns, c)
+	}
+}
+
+// forget drops the pool of an address that has no connection. The lock is held.
+func (l *Connections) forget(address string) {
+	if from := l.from[address]; from != nil && len(from.Conns) == 0 {
+		delete(l.from, address)
+	}
+}
+
+func (l *Connections) isProxy(remote string) bool {
+	a, err := netip.ParseAddrPort(remote)
+	return err == nil && slices.ContainsFunc(l.proxies, func(p netip.Prefix) bool { return p.Contains(a.Addr().Unmap()) })
+}
+
+// Open tells how many connections are open.
+func (l *Connections) Open() int {
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
+	return len(l.All.Conns) + len(l.spare.Conns)
+}
+
+// pool is a set of connections.
+type pool struct {
+	Conns map[*conn]bool
+	// waiting are those that were idle at the last look, the longest first. One that was used since has
+	// another turn. So all connections are looked through once for as many as have to make way, and not for
+	// each.
+	waiting []idleConn
+}
+
+type idleConn struct {
+	*conn
+	since int64
+}
+
+func newPool() pool { return pool{Conns: map[*conn]bool{}} }
+
+// longestIdle finds the connection that has been idle for longest, and has it closing; nil where none is
+// idle.
+func (p *pool) longestIdle() *conn {
+	for looked := false; ; looked = true {
+		for len(p.waiting) > 0 {
+			x := p.waiting[0]
+			p.waiting = p.waiting[1:]
+			if p.Conns[x.conn] && x.Turn.CompareAndSwap(x.since, closing) {
+				return x.conn
+			}
+		}
+		if looked {
+			return nil
+		}
+		for c := range p.Conns {
+			if since := c.Turn.Load(); since > 0 {
+				p.waiting = append(p.waiting, idleConn{c, since})
+			}
+		}
+		slices.SortFunc(p.waiting, func(a, b idleConn) int { return cmp.Compare(a.since, b.since) })
+	}
+}
+
+// conn is a connection that can hold back what is written until it is whole.
+type conn struct {
+	net.Conn
+	pool    *Connections
+	address string
+	proxy   bool         // it is of a trusted proxy, and so many people's
+	spare   bool         // it is only for probes
+	Turn    atomic.Int64 // since when it is idle, by the turns of its listener; 0 while a request is answered; or closing
+	once    sync.Once
+	held    *wire.Writer // nil while nothing is held back
+}
+
+const closing = -1
+
+// Idle notes that no request of the connection is being answered.
+func (c *conn) Idle() {
+	if c != nil && c.Turn.Load() != closing {
+		c.Turn.Store(c.pool.turn.Add(1))
+	}
+}
+
+// Busy notes that one is.
+func (c *conn) Busy() {
+	if c != nil {
+		c.Turn.Store(0)
+	}
+}
+
+func (c *conn) Close() error {
+	c.once.Do(func() {
+		c.pool.Mu.Lock()
+		defer c.pool.Mu.Unlock()
+		c.pool.remove(c)
+		c.pool.forget(c.address)
+	})
+	return c.Conn.Close()
+}
+
+type connKey struct{}
+
+// connInfo is what the handler knows of a connection.
+type connInfo struct {
+	Conn  *conn
+	plain bool // what is written is what leaves: there is no TLS
+}
+
+// ConnContext is for http.Server.ConnContext.
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
+	info := connInfo{plain: true}
+	if secured, ok := c.(*tls.Conn); ok {
+		c, info.plain = secured.NetConn(), false
+	}
+	info.Conn, _ = c.(*conn)
+	return context.WithValue(ctx, connKey{}, info)
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	if c.held == nil {
+		return c.Conn.Write(b)
+	}
+	c.held.B = append(c.held.B, b...)
+	return len(b), nil
+}
+
+// whole sends a reply in one piece where it can: net/http's buffer of 4 KiB would send the header and the
+// start of the body by themselves. It sends what is flushed, and what is held then leaves at once.
+func (r *Recorder) whole(status int, body *wire.Writer) {
+	c := r.Conn.Conn
+	if c == nil || !r.Conn.plain {
+		r.WriteHeader(status)
+		r.Write(body.B)
+		body.Release()
+		return
+	}
+	c.held = wire.NewWriter()
+	r.WriteHeader(status)
+	r.Write(body.B)
+	http.NewResponseController(r).Flush()
+	body.Release() // a slow reader has it waiting only once
+	held := c.held
+	c.held = nil
+	if _, err := c.Conn.Write(held.B); err != nil {
+		c.Close() // net/http must not write another reply after half of this one
+	}
+	held.Release()
+}

@@ -1,0 +1,183 @@
+// Package web is the frame of a request: what all have, whatever room answers them.
+//
+// [Core] is what every room needs of a running server: the store, the timetable, the keys that sign, the log,
+// the clock. A room is a struct of its own over a Core:
+//
+//	type Service struct {
+//		*web.Core
+//		polls Polls // of this room only
+//	}
+//
+//	func (s *Service) GetBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+//		b, now, err := s.view(r, p)
+//		return web.Show(w, err, func(w *wire.Writer) { … })
+//	}
+//
+// A request passes [Core.Frame], which gives it an id and a line in the log, then the wrapper that its route
+// names, as [Core.Public] or [Core.Partner], which finds out who calls and how often, and then the handler.
+// What the handler returns as an error [Explain] turns into the envelope of the interface.
+//
+// The package knows no route, and not what a booking looks like.
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/server/ledger"
+	"waybill/store"
+)
+
+// Config says what all rooms have to know of how a server is run.
+type Config struct {
+	FS  store.FS // the data directory
+	Log *slog.Logger
+
+	Now       func() time.Time // the machine's clock
+	NewID     func() [16]byte
+	TestClock bool // the directory's clock can be moved (contract §2)
+	Verb      bool // opened by a verb for one act: nothing runs in the background
+
+	SecureCookies  bool // marks cookies Secure also where the server itself does not speak TLS
+	Rate           Rate
+	TrustedProxies []netip.Prefix // whose word counts on where a request came from, and how
+	Origins        []string       // whose pages may call the server, as browsers name them; nil is none
+}
+
+// Core is what the rooms share of a running server.
+type Core struct {
+	Config Config
+	Log    *slog.Logger
+	Store  *store.Store[*ledger.State, ledger.Entry]
+	Mux    *http.ServeMux // the routes
+	Counts *Counts
+
+	// What requests read without the lock; each is replaced once its change is durable.
+	Timetable atomic.Pointer[schedule.Timetable]
+	Ring      atomic.Pointer[auth.Ring] // the keys that sign offers and links
+
+	Deprecated time.Time  // since when the legacy interface is
+	Phones     bool       // are sent texts
+	Reporting  sync.Mutex // one report at a time, and none beside an erasure
+
+	Moved  chan struct{} // wakes who waits for an instant: the clock was moved
+	Posted chan struct{} // wakes the outbox
+
+	Base       context.Context // done once the server stops
+	Draining   context.Context // done once the server drains: nobody waits any more
+	Background sync.WaitGroup  // what comes to an end by itself
+
+	partners  *Limiter
+	addresses *Limiter // of those who show no valid key
+}
+
+// NewCore makes a core that has nothing open yet.
+func NewCore(cfg Config) *Core {
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = func() [16]byte { return RandomID() }
+	}
+	return &Core{
+		Config:    cfg,
+		Log:       cfg.Log,
+		Mux:       http.NewServeMux(),
+		Moved:     make(chan struct{}, 1),
+		Posted:    make(chan struct{}, 1),
+		partners:  NewLimiter(cfg.Rate),
+		addresses: NewLimiter(cfg.Rate),
+	}
+}
+
+// Record journals an event.
+func (s *Core) Record(e ledger.Event) error {
+	_, err := s.Do(func(*ledger.State, time.Time) (ledger.Event, error) { return e, nil })
+	return err
+}
+
+// Do journals the one event that decide gives, and tells the number of its line.
+func (s *Core) Do(decide func(*ledger.State, time.Time) (ledger.Event, error)) (seq uint64, err error) {
+	return s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+		e, err := decide(st, now)
+		return ledger.Entries(e), err
+	}, nil)
+}
+
+// NewID returns a new id.
+func (s *Core) NewID() booking.ID { return s.Config.NewID() }
+
+// Now gives the instant by the directory's clock.
+func (s *Core) Now() (now time.Time, err error) {
+	err = s.Store.View(func(_ *ledger.State, at time.Time) { now = at })
+	return now, err
+}
+
+// LoadRing reads the keys that sign offers, or makes the first.
+func (s *Core) LoadRing() error {
+	ring, err := ledger.ReadSecret(s.Config.FS, ledger.RingFile, auth.ParseRing)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.SaveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}))
+	}
+	s.Ring.Store(ring)
+	return err
+}
+
+// SaveRing makes a ring durable and signs with it from then on.
+func (s *Core) SaveRing(ring *auth.Ring) error {
+	err := store.PublishText(s.Config.FS, ledger.KeyDir, ledger.RingFile, ring.Marshal())
+	if err == nil {
+		s.Ring.Store(ring)
+	}
+	return err
+}
+
+// Secret reads 32 random bytes, which lie there in hex, or makes them.
+func (s *Core) Secret(name string) ([]byte, error) {
+	secret, err := ledger.ReadSecret(s.Config.FS, name, func(text []byte) ([]byte, error) {
+		secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
+		if err != nil || len(secret) != 32 {
+			err = errors.New("is not a key")
+		}
+		return secret, err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		secret = make([]byte, 32)
+		rand.Read(secret)
+		err = store.PublishText(s.Config.FS, ledger.KeyDir, name, fmt.Appendf(nil, "%x\n", secret))
+	}
+	return secret, err
+}
+
+// RandomID makes an id whose text does not start with a dash: a shell would
+// take it for a flag, a spreadsheet for a formula.
+func RandomID() (id booking.ID) {
+	for rand.Read(id[:]); id.String()[0] == '-'; {
+		rand.Read(id[:])
+	}
+	return id
+}
+
+// Wake tells who waits for c, if nobody has.
+func Wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

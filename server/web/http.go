@@ -1,0 +1,276 @@
+package web
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/server/ledger"
+	"waybill/server/wire"
+)
+
+// Public wraps a handler that anybody may call.
+func (s *Core) Public(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		err := s.limit(r)
+		if err == nil {
+			err = h(w, r)
+		}
+		if err != nil {
+			s.Refuse(w, r, err)
+		}
+	}
+}
+
+// Partner wraps a handler that takes the partner whose API key the request shows.
+func (s *Core) Partner(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
+	return Known(s, ErrUnauthorized, h, APIKey, ByKey)
+}
+
+func APIKey(r *http.Request) string { return Only(r.Header["X-Api-Key"]) }
+
+func ByKey(st *ledger.State, key auth.Hash, _ time.Time) *auth.Partner {
+	return st.Partners.Caller(key)
+}
+
+// Only gives the one element of a list; "" when it has none or several.
+func Only(list []string) string {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return ""
+}
+
+// Known wraps a handler that takes who calls: whom find gives for the hash of the secret that the request
+// shows; nil is nobody, who is answered with stranger. Reading and hashing are not done under the lock.
+func Known[P any](s *Core, stranger error, h func(http.ResponseWriter, *http.Request, *P) error, secret func(*http.Request) string, find func(*ledger.State, auth.Hash, time.Time) *P) http.HandlerFunc {
+	return s.Public(func(w http.ResponseWriter, r *http.Request) error {
+		w.Header()["Cache-Control"] = NoStore
+		var caller *P
+		hash := auth.HashOf(secret(r))
+		settled, err := s.Store.Glance(func(st *ledger.State, now time.Time) { caller = find(st, hash, now) })
+		if err != nil {
+			return err
+		}
+		if err = stranger; caller != nil {
+			w.(*Recorder).Partner, _ = any(caller).(*auth.Partner)
+			err = h(w, r, caller)
+		}
+		if err != nil {
+			// Neither may a refusal show what a crash could undo: a key or session just made or ended.
+			err = cmp.Or(settled(), err)
+		}
+		return err
+	})
+}
+
+// NotRouted answers what no route matches: 405 where another method would, else 404.
+func (s *Core) NotRouted(w http.ResponseWriter, r *http.Request) error {
+	var allow []string
+	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodPost, http.MethodPut} {
+		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
+		if _, pattern := s.Mux.Handler(other); strings.Contains(pattern, " ") {
+			allow = append(allow, method)
+		}
+	}
+	if allow == nil || strings.HasPrefix(r.URL.Path, "/test/") && !s.Config.TestClock {
+		return ErrNotFound
+	}
+	w.Header().Set("Allow", strings.Join(allow, ", "))
+	return Fail(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", r.Method+" is not allowed here, but "+strings.Join(allow, ", "))
+}
+
+// Frame answers a request with what answer does, and adds what all requests have: an id, a line in the log, a
+// count, and an answer even where a handler panics.
+func (s *Core) Frame(w http.ResponseWriter, r *http.Request, answer func(*Recorder, *http.Request)) {
+	start := time.Now()
+	s.Forwarded(r)
+	h := w.Header()
+	h["X-Content-Type-Options"] = noSniff
+	id := r.Header["X-Request-Id"]
+	if len(id) != 1 || !validRequestID(id[0]) {
+		id = []string{s.NewID().String()}
+		r.Header["X-Request-Id"] = id
+	}
+	h["X-Request-Id"] = id
+	rec := &Recorder{ResponseWriter: w}
+	rec.Conn, _ = r.Context().Value(connKey{}).(connInfo)
+	rec.Conn.Conn.Busy()
+	defer rec.Conn.Conn.Idle()
+	defer func() { // after the next one
+		took := time.Since(start)
+		rec.Status = cmp.Or(rec.Status, http.StatusOK)
+		s.Counts.Add(r.Pattern, rec.Status, took)
+		s.LogRequest(rec, r, took)
+	}()
+	defer s.recovered(rec, r)
+	if r.ContentLength != 0 && (rec.Spare() || slices.Contains(Unlimited, r.URL.Path)) {
+		// A probe has no body. Whoever announces one must not hold the place until it has come.
+		rec.Header().Set("Connection", "close")
+		http.NewResponseController(w).SetReadDeadline(time.Now()) // a test's recorder has none
+	}
+	answer(rec, r)
+}
+
+// recovered answers a request whose handler panicked, unless that was to break off the answer.
+func (s *Core) recovered(rec *Recorder, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	s.Log.Error("a handler panicked", "request", RequestID(r), "route", r.Pattern, "panic", p)
+	if rec.Status == 0 {
+		s.Refuse(rec, r, errInternal)
+	}
+}
+
+// Spare reports whether the request came on a connection that is only for probes.
+func (r *Recorder) Spare() bool { return r.Conn.Conn != nil && r.Conn.Conn.spare }
+
+// LogRequest writes the one line of a request. It has the route, not the path: a link to a report is as good
+// as a key.
+func (s *Core) LogRequest(rec *Recorder, r *http.Request, took time.Duration) {
+	if !s.Log.Enabled(r.Context(), slog.LevelInfo) {
+		return
+	}
+	attrs := [...]slog.Attr{slog.String("request", RequestID(r)), slog.String("route", cmp.Or(r.Pattern, otherRoute)),
+		slog.Int("status", rec.Status), slog.Duration("took", took), {}}
+	n := len(attrs) - 1 // as many as a record holds without an allocation
+	if rec.Partner != nil {
+		attrs[n] = slog.String("partner", rec.Partner.ID.String())
+		n++
+	}
+	s.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs[:n]...)
+}
+
+// Recorder remembers the status, and who called, for the log.
+type Recorder struct {
+	http.ResponseWriter
+	Status  int
+	Partner *auth.Partner // nil where none has
+	Conn    connInfo
+}
+
+func (r *Recorder) WriteHeader(status int) {
+	r.Status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *Recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+var (
+	noSniff     = []string{"nosniff"}
+	NoStore     = []string{"no-store"} // of all that may hold personal data
+	ContentType = []string{"application/json"}
+)
+
+func validRequestID(id string) bool {
+	return id != "" && len(id) <= MaxRequestID && !strings.ContainsFunc(id, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+	})
+}
+
+func RequestID(r *http.Request) string { return r.Header["X-Request-Id"][0] }
+
+// Reply answers with {"data":{…}}, the members written by write.
+func Reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
+	Send(w, status, func(buf *wire.Writer) { WriteReply(buf, write) })
+	return nil
+}
+
+// WriteReply writes {"data":{…}}.
+func WriteReply(buf *wire.Writer, write func(w *wire.Writer)) {
+	buf.Object("")
+	buf.Object("data")
+	write(buf)
+	buf.EndObject()
+	buf.EndObject()
+}
+
+// Send answers with the JSON that write writes, and a newline: a prompt comes after it, not behind it.
+func Send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
+	buf := wire.NewWriter()
+	write(buf)
+	buf.B = append(buf.B, '\n')
+	SendBody(w, status, ContentType, buf)
+}
+
+// SendBody answers with a whole body, and gives its writer back.
+func SendBody(w http.ResponseWriter, status int, contentType []string, body *wire.Writer) {
+	h := w.Header()
+	h["Content-Type"] = contentType
+	h["Content-Length"] = []string{strconv.Itoa(len(body.B))}
+	w.(*Recorder).whole(status, body)
+}
+
+// Wrote tells the number of the journal line a write ended in.
+func Wrote(w http.ResponseWriter, seq uint64) {
+	w.Header()["Waybill-Seq"] = []string{strconv.FormatUint(seq, 10)}
+}
+
+// Refuse answers with the error envelope.
+func (s *Core) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	f := Explain(err)
+	if f.Status >= http.StatusInternalServerError && f.Status != http.StatusServiceUnavailable && f != ErrLegacyDate {
+		s.Log.Error("a request failed", "request", RequestID(r), "route", r.Pattern, "err", err)
+	}
+	if f.RetryAfter != "" {
+		w.Header().Set("Retry-After", f.RetryAfter)
+	}
+	if f == errTooLarge {
+		w.Header().Set("Connection", "close")
+	}
+	LinkHelp(w, f.entries[0].code)
+	Send(w, f.Status, f.Write)
+}
+
+// LinkHelp names the page of an errorCode. The legacy interface has links of its own.
+func LinkHelp(w http.ResponseWriter, code string) {
+	if h := w.Header(); h["Link"] == nil {
+		h["Link"] = []string{"</docs/errors/" + code + `>; rel="help"; type="text/html"`}
+	}
+}
+
+// Body reads a request's body; nil when it is empty. Only JSON will do.
+func Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if ct := r.Header["Content-Type"]; len(ct) > 1 || len(ct) == 1 && ct[0] != "application/json" && ct[0] != "" {
+		media, _, err := mime.ParseMediaType(ct[0])
+		if len(ct) > 1 || err != nil || media != "application/json" {
+			return nil, errMediaType
+		}
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, errTooLarge
+	case err != nil:
+		return nil, Invalid(Problem("body", "did not arrive whole"))
+	}
+	return b, nil
+}
+
+// Document reads a request's body as JSON.
+func Document(w http.ResponseWriter, r *http.Request) (*wire.Reader, error) {
+	b, err := Body(w, r)
+	return wire.NewReader(b), err
+}
+
+// finish reads the end of a body; its error lists what is wrong with it.
+func finish(r *wire.Reader) error {
+	r.End()
+	wrong := ComplaintsOf(r)
+	return wrong.Err()
+}

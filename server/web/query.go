@@ -1,0 +1,173 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"waybill/schedule"
+	"waybill/server/ledger"
+	"waybill/server/wire"
+)
+
+// query reads a request's query parameters and collects what is wrong with them. An empty value counts as absent, a
+// repeated one is a problem, an unknown name is ignored (contract §3).
+type query struct {
+	Values url.Values
+	wrong  Complaints
+}
+
+func NewQuery(r *http.Request) *query {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	q := &query{Values: values}
+	if err != nil {
+		q.Complain("query", "is not a well-formed query string")
+	}
+	return q
+}
+
+func (q *query) Complain(field, message string) {
+	q.wrong.Add(Problem(field, message))
+}
+
+// Err gives the answer for all problems found, nil when there are none.
+func (q *query) Err() error { return q.wrong.Err() }
+
+// Text gives a parameter; "" when it is absent.
+func (q *query) Text(name string) string {
+	switch list := q.Values[name]; {
+	case len(list) == 0:
+	case len(list) > 1:
+		q.Complain(name, "is given more than once")
+	case !utf8.ValidString(list[0]):
+		q.Complain(name, "is not valid UTF-8")
+	default:
+		return list[0]
+	}
+	return ""
+}
+
+// Required gives a parameter that must be there.
+func (q *query) Required(name string) string {
+	before := len(q.wrong.List)
+	v := q.Text(name)
+	if v == "" && len(q.wrong.List) == before {
+		q.Complain(name, "is required")
+	}
+	return v
+}
+
+// Number gives a whole number from least to most.
+func (q *query) Number(name string, absent, least, most int) int {
+	v := q.Text(name)
+	if v == "" {
+		return absent
+	}
+	if n, err := strconv.Atoi(v); err == nil && v[0] != '+' && v[0] != '-' && least <= n && n <= most {
+		return n
+	}
+	q.Complain(name, fmt.Sprintf("must be a whole number from %d to %d", least, most))
+	return absent
+}
+
+const Unbounded = 1<<31 - 1
+
+// Page gives take and skip.
+func (q *query) Page(most int) (take, skip int) {
+	return q.Number("take", 50, 1, most), q.Skip("skip")
+}
+
+// ShowPage answers with the page that a query asks for of what find gives, and how many there are in all.
+func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most int,
+	find func(st *ledger.State, skip, take int) ([]T, int), write func(*wire.Writer, T, time.Time)) error {
+	take, skip := q.Page(most)
+	if err := q.Err(); err != nil {
+		return err
+	}
+	var page []T
+	var total int
+	var now time.Time
+	err := s.Store.View(func(st *ledger.State, at time.Time) {
+		page, total = find(st, skip, take)
+		now = at
+	})
+	return Show(w, err, func(w *wire.Writer) {
+		wire.Each(w, name, page, func(x T) { write(w, x, now) })
+		w.Int("total", int64(total))
+	})
+}
+
+// Page gives the part of a list that take and skip ask for.
+func Page[T any](list []T, skip, take int) []T {
+	return list[min(skip, len(list)):min(skip+take, len(list))]
+}
+
+// Skip gives a number of items to leave out; null counts as absent.
+func (q *query) Skip(name string) int {
+	if q.Values.Get(name) == "null" && len(q.Values[name]) == 1 {
+		return 0
+	}
+	return q.Number(name, 0, 0, Unbounded)
+}
+
+// Day reads v, the value of a parameter, as a date; false when it is absent or wrong.
+func (q *query) Day(name, v string) (schedule.Day, bool) {
+	if v == "" {
+		return 0, false
+	}
+	d, err := schedule.ParseDay(v)
+	if err != nil {
+		q.Complain(name, "must be a date as in 2026-11-20")
+	}
+	return d, err == nil
+}
+
+// OptionalDay reads a parameter as a date; nil when it is absent or wrong.
+func (q *query) OptionalDay(name string) *schedule.Day {
+	if day, ok := q.Day(name, q.Text(name)); ok {
+		return &day
+	}
+	return nil
+}
+
+// Choice gives one of the values allowed.
+func (q *query) Choice(name, absent string, allowed []string) string {
+	v := cmp.Or(q.Text(name), absent)
+	if v != absent && !slices.Contains(allowed, v) {
+		q.Complain(name, "must be one of "+strings.Join(allowed, ", "))
+	}
+	return v
+}
+
+// ReadBody has a request's body read, unless it is empty and may be. Its error lists everything wrong with it.
+func ReadBody(w http.ResponseWriter, r *http.Request, optional bool, fields func(*wire.Reader)) error {
+	b, err := Body(w, r)
+	if err != nil || optional && len(b) == 0 {
+		return err
+	}
+	in := wire.NewReader(b)
+	fields(in)
+	return finish(in)
+}
+
+// Show answers 200 with what write writes, unless there is an error.
+func Show(w http.ResponseWriter, err error, write func(*wire.Writer)) error {
+	if err != nil {
+		return err
+	}
+	return Reply(w, http.StatusOK, write)
+}
+
+// ShowWritten does so after line seq of the journal.
+func ShowWritten(w http.ResponseWriter, seq uint64, err error, write func(*wire.Writer)) error {
+	if err == nil {
+		Wrote(w, seq)
+	}
+	return Show(w, err, write)
+}
