@@ -23,20 +23,20 @@ var arrows = map[string][]string{
 	".": {"server/command"},
 	"server/command": {
 		"server", "server/admin", "server/inspect", "server/reference", "server/web", "server/words",
-		"server/idp", "server/outbound", "store", "auth", "booking", "schedule/gtfs",
+		"auth/oidc", "server/outbound", "store", "store/durable", "store/note", "auth", "booking", "schedule/gtfs",
 	},
 	"server": {
 		"server/partner", "server/company", "server/legacy", "server/admin", "server/ops", "server/reference",
 		"server/search", "server/provider", "server/outbox", "server/web", "server/ledger",
-		"server/idp", "server/outbound", "store", "auth", "booking",
+		"auth/oidc", "server/outbound", "store", "store/durable", "auth", "booking",
 	},
 	"server/partner": {
 		"server/search", "server/provider", "server/resource", "server/web", "server/ledger", "server/wire",
-		"store", "auth", "booking", "schedule",
+		"store", "store/durable", "auth", "booking", "schedule",
 	},
 	"server/company": {
-		"server/web", "server/ledger", "server/wire", "server/idp",
-		"store", "auth", "booking", "schedule", "report",
+		"server/web", "server/ledger", "server/wire", "auth/oidc",
+		"store", "store/durable", "auth", "booking", "schedule", "report",
 	},
 	"server/legacy": {
 		"server/partner", "server/search", "server/resource", "server/web", "server/ledger", "server/wire",
@@ -44,29 +44,31 @@ var arrows = map[string][]string{
 	},
 	"server/admin": { // what verbs do reaches into the rooms
 		"server/company", "server/provider", "server/outbox", "server/web", "server/ledger", "server/words",
-		"store", "auth", "booking", "schedule", "schedule/gtfs",
+		"store", "store/durable", "auth", "auth/oidc", "booking", "schedule", "schedule/gtfs",
 	},
 	"server/ops":       {"server/web", "server/ledger", "server/wire", "booking"},
-	"server/inspect":   {"server/resource", "server/ledger", "server/wire", "server/words", "store", "auth", "booking"},
+	"server/inspect":   {"server/resource", "server/ledger", "server/wire", "server/words", "store", "store/durable", "auth", "booking"},
 	"server/reference": {"server/web", "server/docs", "server/wire", "auth"},
 	"server/search":    {"server/resource", "server/web", "server/ledger", "server/wire", "auth", "schedule"},
 	"server/provider": {
-		"server/resource", "server/outbound", "server/web", "server/ledger", "server/wire", "store", "booking",
+		"server/resource", "server/outbound", "server/web", "server/ledger", "server/wire", "store", "store/durable", "booking",
 	},
 	"server/outbox": {
 		"server/outbound", "server/web", "server/ledger", "server/wire", "server/words",
-		"store", "booking", "schedule",
+		"store", "store/durable", "booking", "schedule",
 	},
 	"server/resource": {"server/wire", "booking", "schedule"},
-	"server/web":      {"server/ledger", "server/wire", "store", "auth", "booking", "schedule", "report"},
-	"server/ledger":   {"server/wire", "server/words", "store", "auth", "booking", "schedule", "report"},
-	"server/idp":      {"auth"},
+	"server/web":      {"server/ledger", "server/wire", "store", "store/durable", "auth", "booking", "schedule", "report"},
+	"server/ledger":   {"server/wire", "server/words", "store", "store/durable", "auth", "booking", "schedule", "report"},
 	"server/outbound": {},
 	"server/docs":     {},
 	"server/wire":     {},
 	"server/words":    {},
-	"store":           {},
+	"store":           {"store/durable", "store/note"},
+	"store/durable":   {},
+	"store/note":      {},
 	"auth":            {},
+	"auth/oidc":       {"auth"},
 	"booking":         {"schedule"},
 	"report":          {"booking"},
 	"schedule":        {},
@@ -76,7 +78,7 @@ var arrows = map[string][]string{
 // topLevel is all that may stand beside the dotfiles.
 var topLevel = []string{
 	"main.go", "main_test.go", "README.md", "go.mod", "go.sum", "testdata",
-	"server", "store", "booking", "schedule", "auth", "report",
+	"server", "store", "store/durable", "booking", "schedule", "auth", "report",
 }
 
 // The shape of the code, as server/docs/code.md describes it. The limits are held for each package; what a
@@ -119,8 +121,10 @@ type debt struct {
 
 // debts shrink until there are none: TestShape fails where one is no longer needed.
 var debts = map[string]debt{
-	"auth":                    {wide: 27, tokens: 8.07},
-	"auth (tests)":            {wide: 74},
+	"auth":                    {wide: 23, tokens: 8.05},
+	"auth (tests)":            {wide: 34},
+	"auth/oidc":               {wide: 8, tokens: 7.81},
+	"auth/oidc (tests)":       {wide: 52},
 	"booking":                 {lines: 3000, wide: 59, tokens: 8.48},
 	"booking (tests)":         {wide: 15},
 	"report":                  {wide: 9, tokens: 8.78},
@@ -129,16 +133,14 @@ var debts = map[string]debt{
 	"schedule (tests)":        {wide: 83},
 	"schedule/gtfs":           {lines: 3000, wide: 30, tokens: 8.43, bare: 89.75},
 	"schedule/gtfs (tests)":   {wide: 114},
-	"server":                  {wide: 7, tokens: 8.50},
-	"server (tests)":          {wide: 285},
+	"server":                  {wide: 7, tokens: 8.48},
+	"server (tests)":          {wide: 287},
 	"server/admin":            {wide: 34, tokens: 8.41, bare: 90.15},
-	"server/command":          {lines: 2500, wide: 32, tokens: 7.79, bare: 92.35},
+	"server/command":          {lines: 2500, wide: 32, tokens: 7.78, bare: 92.35},
 	"server/command (tests)":  {wide: 82},
 	"server/company":          {wide: 26, tokens: 10.02, bare: 90.95},
 	"server/docs (tests)":     {wide: 19},
-	"server/idp":              {wide: 1},
-	"server/idp (tests)":      {wide: 11},
-	"server/inspect":          {wide: 26, tokens: 9.03, bare: 88.15},
+	"server/inspect":          {wide: 26, tokens: 8.99, bare: 88.25},
 	"server/ledger":           {lines: 3000, wide: 23, tokens: 8.31},
 	"server/legacy":           {wide: 10, tokens: 9.43, bare: 88.35},
 	"server/ops":              {wide: 9, tokens: 8.66, bare: 90.05},
@@ -151,12 +153,15 @@ var debts = map[string]debt{
 	"server/resource":         {wide: 3, tokens: 9.67, bare: 90.55},
 	"server/resource (tests)": {wide: 2},
 	"server/search":           {wide: 11, tokens: 9.79, bare: 91.35},
-	"server/web":              {lines: 2500, wide: 27, tokens: 7.87},
+	"server/web":              {lines: 2500, wide: 27, tokens: 7.86},
 	"server/web (tests)":      {wide: 2},
 	"server/wire":             {wide: 15},
 	"server/wire (tests)":     {wide: 3},
-	"store":                   {lines: 4000, wide: 106, tokens: 8.06},
-	"store (tests)":           {wide: 180},
+	"store":                   {lines: 3500, wide: 94, tokens: 8.02},
+	"store (tests)":           {wide: 178},
+	"store/durable":           {wide: 5, tokens: 7.96},
+	"store/note":              {wide: 2, tokens: 8.39},
+	"store/note (tests)":      {wide: 1},
 }
 
 // TestShape holds the picture's arrows and the limits above, and prints what it has measured.

@@ -29,7 +29,7 @@ func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 func (id *ID) UnmarshalText(text []byte) error {
-	if b := decode64(string(text)); len(b) != len(id) || copy(id[:], b) != len(id) {
+	if b := Decode64(string(text)); len(b) != len(id) || copy(id[:], b) != len(id) {
 		return fmt.Errorf("auth: %q is not an id", text)
 	}
 	return nil

@@ -149,3 +149,6 @@ func BenchmarkOpen(b *testing.B) {
 		}
 	}
 }
+
+// noon is when the tests' tokens are shown: a whole second, so that leeways can be told to the millisecond.
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -126,3 +126,19 @@ func TestNobodysPasswordCostsWhatAUsersDoes(t *testing.T) {
 		t.Error("nobody's password is the empty one")
 	}
 }
+
+// To HMAC a password with zeros at its end is the same as without.
+func TestZerosAtAPasswordsEndCount(t *testing.T) {
+	if derive("secret", []byte("0123456789abcdef"), 1).Matches("secret\x00") {
+		t.Error("it matches")
+	}
+}
+
+func BenchmarkPassword(b *testing.B) {
+	p := NewPassword("correct horse")
+	for b.Loop() {
+		if !p.Matches("correct horse") {
+			b.Fatal("it does not match")
+		}
+	}
+}

@@ -92,7 +92,7 @@ func (r *Ring) Open(token string) ([]byte, error) {
 	if len(token) > MaxToken {
 		return nil, ErrMalformed
 	}
-	signed := decode64(token)
+	signed := Decode64(token)
 	if len(signed) < 1+sha256.Size {
 		return nil, ErrMalformed
 	}
@@ -106,7 +106,7 @@ func (r *Ring) Open(token string) ([]byte, error) {
 }
 
 // decode64 decodes URL-safe base64 that is written in its one form: no padding, line breaks or stray bits; else nil.
-func decode64(s string) []byte {
+func Decode64(s string) []byte {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil || strings.ContainsAny(s, "\r\n") {
 		return nil

@@ -214,11 +214,11 @@ func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
 	u = a.ByEmail(who.Email)
 	switch {
 	case u == nil:
-		return nil, nil, refused("no user is linked to the subject or has its e-mail")
+		return nil, nil, Refused("no user is linked to the subject or has its e-mail")
 	case !who.EmailVerified:
-		return nil, nil, refused("the e-mail is not verified")
+		return nil, nil, Refused("the e-mail is not verified")
 	case slices.ContainsFunc(u.Links, func(x Link) bool { return x.Issuer == who.Issuer }):
-		return nil, nil, refused("the user is linked to another subject of the issuer")
+		return nil, nil, Refused("the user is linked to another subject of the issuer")
 	}
 	return u, &l, nil
 }
@@ -458,3 +458,19 @@ func (a *Accounts) end(s *Session) {
 		delete(a.byToken, h)
 	}
 }
+
+// ErrCredentials is returned for credentials that are not good. What it says besides is for the log.
+var ErrCredentials = errors.New("auth: invalid credentials")
+
+// Refused returns an ErrCredentials that says why.
+func Refused(why string) error { return fmt.Errorf("%w: %s", ErrCredentials, why) }
+
+// Identity is who an identity provider vouches for.
+type Identity struct {
+	Issuer, Subject string
+	Email           string // "" when the token has none
+	EmailVerified   bool
+}
+
+// MaxSubject is how many characters a subject may have (OpenID Connect Core, 2).
+const MaxSubject = 255

@@ -11,6 +11,7 @@ import (
 	"waybill/server/resource"
 	"waybill/server/wire"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // benchmark serves one request over and over.
@@ -81,7 +82,7 @@ func soldLines(b *testing.B) (lines []*store.Line) {
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
-	_, err := store.Read(store.Dir(dir), false, func(_ store.Place, l *store.Line) error {
+	_, err := store.Read(durable.Dir(dir), false, func(_ store.Place, l *store.Line) error {
 		if l.Type == "booking.created" {
 			sold := *l
 			sold.Data, sold.Personal = bytes.Clone(l.Data), bytes.Clone(l.Personal)

@@ -14,6 +14,7 @@ import (
 
 	"waybill/server/inspect"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // rechained gives lines the hashes that they would have been written with: then only what they mean can be wrong.
@@ -165,7 +166,7 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 		"more seats are given than legs":        {at("booking.created", 3), `"discount":-?\d+}\]`, `$0,"x":1`, true, "cannot be read"},
 		"a seat is offered that a ticket has":   {0, "", `"time":"2026-11-20T08:05:00.000Z","type":"clock.set","data":{"real":false,"offsetMs":-1200000}`, false, "are not those that no ticket has"},
 	} {
-		_, err := inspect.Verify(store.Dir(b.rewrite(t, c.line, c.from, c.to)), false, nil)
+		_, err := inspect.Verify(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, nil)
 		var d *store.Damage
 		if err == nil || !regexp.MustCompile(c.wantReason).MatchString(err.Error()) {
 			t.Errorf("%s: %v, want %s", what, err, c.wantReason)
@@ -182,7 +183,7 @@ func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 		`"report.completed","data":{"report":"` + b.bookings[0] + `","rows":1,"sha256":""}`, `"report.downloaded","data":{"report":"` + b.bookings[0] + `"}`,
 	} {
 		dir := b.rewrite(t, 0, "", `"time":"2026-11-20T10:00:00.000Z","type":`+data)
-		_, verified := inspect.Verify(store.Dir(dir), false, nil)
+		_, verified := inspect.Verify(durable.Dir(dir), false, nil)
 		_, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(3 * time.Hour) }})
 		for who, err := range map[string]error{"Verify": verified, "Open": opened} {
 			var d *store.Damage
@@ -203,7 +204,7 @@ func TestVerifyTellsTheBooks(t *testing.T) {
 	} {
 		whole := b.lines
 		b.lines = b.lines[:lines]
-		rep, err := inspect.Verify(store.Dir(b.rewrite(t, 1, `creation`, "Creation")), false, nil)
+		rep, err := inspect.Verify(durable.Dir(b.rewrite(t, 1, `creation`, "Creation")), false, nil)
 		if b.lines = whole; err != nil || rep.Books.String() != want {
 			t.Errorf("after line %d: %q, %v, want %q", lines, rep.Books, err, want)
 		}
@@ -234,7 +235,7 @@ func TestLostJournalIsNoNewDirectory(t *testing.T) {
 		for _, name := range c.gone {
 			os.RemoveAll(filepath.Join(dir, name))
 		}
-		_, verified := inspect.Verify(store.Dir(dir), false, nil)
+		_, verified := inspect.Verify(durable.Dir(dir), false, nil)
 		s, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(time.Hour) }})
 		if opened == nil {
 			s.Close()

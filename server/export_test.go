@@ -15,6 +15,7 @@ import (
 	"waybill/server/inspect"
 	"waybill/server/ledger"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // A directory with an entity of each kind, names that are hostile to files and databases, and people who were erased.
@@ -77,7 +78,7 @@ func exportOffice(t *testing.T, dir, out string) {
 		o := newOffice(t, dir)
 		importFeed(t, o.s, feedWith(t, map[string][][2]string{"routes.txt": {{",Kyiv – Warsaw,", `,"Kyiv ""=1+1"", Warsaw",`}}}))
 		o.steps(exportScript)
-		if _, err := inspect.Export(store.Dir(dir), true, store.Dir(out)); err != nil {
+		if _, err := inspect.Export(durable.Dir(dir), true, durable.Dir(out)); err != nil {
 			t.Fatal(err)
 		}
 		o.finish()
@@ -104,7 +105,7 @@ func stateOf(t *testing.T, dir string) (*ledger.State, store.Head) {
 	t.Helper()
 	s := ledger.NewState()
 	var head store.Head
-	err := inspect.ReadEvents(store.Dir(dir), false, func(l *store.Line, x ledger.Entry) error {
+	err := inspect.ReadEvents(durable.Dir(dir), false, func(l *store.Line, x ledger.Entry) error {
 		head = l.Head
 		if x.Event != nil {
 			ledger.Apply(s, l.Stamp, x)
@@ -138,7 +139,7 @@ func TestExport(t *testing.T) {
 	dir, live, out := t.TempDir(), filepath.Join(t.TempDir(), "new"), t.TempDir()
 	exportOffice(t, dir, live)
 	erase(t, dir, "erased@example.com")
-	if _, err := inspect.Export(store.Dir(dir), false, store.Dir(out)); err != nil {
+	if _, err := inspect.Export(durable.Dir(dir), false, durable.Dir(out)); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range described(t) {
@@ -180,14 +181,14 @@ func TestExport(t *testing.T) {
 	if info, err := os.Stat(live); err != nil || info.Mode().Perm() != 0o700 {
 		t.Error(info, err)
 	}
-	before, _ := store.Dir(out).List(".")
+	before, _ := durable.Dir(out).List(".")
 	if len(before) != len(described(t))+1 {
 		t.Errorf("there are other files than those of the tables and schema.sql: %s", before)
 	}
-	if _, err := inspect.Export(store.Dir(dir), false, store.Dir(out)); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if _, err := inspect.Export(durable.Dir(dir), false, durable.Dir(out)); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Error("an export goes where there is one:", err)
 	}
-	if after, _ := store.Dir(out).List("."); !slices.Equal(before, after) {
+	if after, _ := durable.Dir(out).List("."); !slices.Equal(before, after) {
 		t.Error("what is there was changed:", after)
 	}
 	loadIntoSQLite(t, dir, out)
@@ -337,7 +338,7 @@ func TestSchema(t *testing.T) {
 // An export that cannot be finished says so, and has no schema.sql.
 func TestExportThatFails(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	if _, err := inspect.Export(store.Dir(t.TempDir()), false, store.Dir(out)); err == nil || !strings.Contains(err.Error(), "not whole") {
+	if _, err := inspect.Export(durable.Dir(t.TempDir()), false, durable.Dir(out)); err == nil || !strings.Contains(err.Error(), "not whole") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(out, "schema.sql")); err == nil {
@@ -347,7 +348,7 @@ func TestExportThatFails(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := inspect.Export(store.Dir(t.TempDir()), false, store.Dir(file)); err == nil {
+	if _, err := inspect.Export(durable.Dir(t.TempDir()), false, durable.Dir(file)); err == nil {
 		t.Error("an export goes into a file")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"waybill/server/resource"
 	"waybill/server/web"
 	"waybill/server/wire"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -39,7 +39,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err != nil || os.WriteFile(filepath.Join(dir, "FORMAT"), format, 0o600) != nil {
 			t.Fatal(err)
 		}
-		if rep, err := inspect.Verify(store.Dir(dir), false, nil); err != nil || rep.Torn != nil {
+		if rep, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil || rep.Torn != nil {
 			t.Fatalf("%s: %v, %v", version, rep.Torn, err)
 		}
 		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)

@@ -10,13 +10,13 @@ import (
 
 	"waybill/auth"
 	"waybill/server/inspect"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // Erasure beside `user add`: a user who is added while the journal is looked through is not meant, and stays.
 func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 	dir := t.TempDir()
-	disk := &stopping{FS: store.Dir(dir)}
+	disk := &stopping{FS: durable.Dir(dir)}
 	s, key := DemoServer(t, Config{Dir: dir, FS: disk})
 	offer := anOffer(t, s, key, bukovel)
 	if a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)); a.status != 201 {
@@ -44,7 +44,7 @@ func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := inspect.Verify(store.Dir(dir), false, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -52,7 +52,7 @@ func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 // Erasure beside `export`: an export that has read a name which a line in it says is erased is not whole.
 func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
-	held := &stopping{FS: store.Dir(dir)}
+	held := &stopping{FS: durable.Dir(dir)}
 	s, key := DemoServer(t, Config{Dir: dir, FS: held})
 	if a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, anOffer(t, s, key, bukovel))); a.status != 201 {
 		t.Fatal(a)
@@ -71,7 +71,7 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 	}
 	forgotten := make(chan error)
 	looks := 0
-	reader := &stopping{FS: store.Dir(dir), opening: func(name string) {
+	reader := &stopping{FS: durable.Dir(dir), opening: func(name string) {
 		if name != "journal" {
 			return
 		}
@@ -83,7 +83,7 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 			<-named
 		}
 	}}
-	_, err := inspect.Export(reader, true, store.Dir(out))
+	_, err := inspect.Export(reader, true, durable.Dir(out))
 	close(exported)
 	if failed := <-forgotten; failed != nil {
 		t.Fatal(failed)

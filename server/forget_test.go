@@ -18,7 +18,7 @@ import (
 	"waybill/server/admin"
 	"waybill/server/inspect"
 	"waybill/server/ledger"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // forget erases an address, or a booking with an id.
@@ -61,7 +61,7 @@ func keyedCall(s *Server, key, idempotency, target, body string) *httptest.Respo
 
 // stopping is a directory whose changes fail from one of them on.
 type stopping struct {
-	store.FS
+	durable.FS
 	mu      sync.Mutex
 	armed   bool
 	left    int
@@ -80,7 +80,7 @@ func (d *stopping) change() error {
 	return nil
 }
 
-func (d *stopping) Create(name string) (store.File, error) {
+func (d *stopping) Create(name string) (durable.File, error) {
 	if err := d.change(); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 	places := 0
 	for whole := false; !whole; places++ {
 		dir := t.TempDir()
-		disk := &stopping{FS: store.Dir(dir)}
+		disk := &stopping{FS: durable.Dir(dir)}
 		s, key := DemoServer(t, Config{Dir: dir, FS: disk})
 		offer := anOffer(t, s, key, bukovel)
 		b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
@@ -166,7 +166,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if rep, err := inspect.Verify(store.Dir(dir), false, nil); err != nil || len(rep.Unerased) > 0 {
+		if rep, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil || len(rep.Unerased) > 0 {
 			t.Errorf("place %d: %v, %v", places, rep.Unerased, err)
 		}
 	}
@@ -179,7 +179,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 // that is made with the address meanwhile, are found as well.
 func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 	dir := t.TempDir()
-	disk := &stopping{FS: store.Dir(dir)}
+	disk := &stopping{FS: durable.Dir(dir)}
 	s, key := DemoServer(t, Config{Dir: dir, FS: disk})
 	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
@@ -208,7 +208,7 @@ func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 		t.Errorf("the name stands in %q, before in %q", now, left)
 	}
 	s.Close()
-	if _, err := inspect.Verify(store.Dir(dir), false, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -227,7 +227,7 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 		}
 		wg.Go(func() { keyedCall(v.s, v.key, "pay", "/v2/bookings/"+id+"/pay", "") })
 		wg.Go(func() {
-			if _, err := inspect.Backup(store.Dir(dir), true, store.Dir(out)); err != nil {
+			if _, err := inspect.Backup(durable.Dir(dir), true, durable.Dir(out)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -314,7 +314,7 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 		t.Error(body)
 	}
 	s.Close()
-	if _, err := inspect.Verify(store.Dir(dir), false, nil); err != nil { // that the snapshot is what a replay gives, too
+	if _, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil { // that the snapshot is what a replay gives, too
 		t.Error(err)
 	}
 }

@@ -20,26 +20,26 @@ import (
 	"waybill/server/outbound"
 	"waybill/server/provider"
 	"waybill/server/web"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // crowded is a directory on a disk that somebody else can fill.
 type crowded struct {
-	store.FS
+	durable.FS
 	full atomic.Bool
 }
 
 type crowdedFile struct {
-	store.File
+	durable.File
 	disk *crowded
 }
 
-func (d *crowded) Create(name string) (store.File, error) {
+func (d *crowded) Create(name string) (durable.File, error) {
 	f, err := d.FS.Create(name)
 	return crowdedFile{f, d}, err
 }
 
-func (d *crowded) Append(name string) (store.File, error) {
+func (d *crowded) Append(name string) (durable.File, error) {
 	f, err := d.FS.Append(name)
 	return crowdedFile{f, d}, err
 }
@@ -87,10 +87,10 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 		{"refused", outbound.ErrRefused, "Processing", "Unpaid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			disk := &crowded{FS: store.Dir(t.TempDir())}
+			disk := &crowded{FS: durable.Dir(t.TempDir())}
 			synctest.Test(t, func(t *testing.T) {
 				asked, answer := make(chan bool), make(chan error)
-				s, key := DemoServer(t, Config{Dir: string(disk.FS.(store.Dir)), FS: disk, Now: bubbleClock(),
+				s, key := DemoServer(t, Config{Dir: string(disk.FS.(durable.Dir)), FS: disk, Now: bubbleClock(),
 					Confirm: func(context.Context, provider.Confirmation) error {
 						asked <- true
 						return <-answer
@@ -134,7 +134,7 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 
 // Contract §12: a group as large as may be, with an Idempotency-Key, is one line that fits or is refused.
 func TestTheLargestGroupFitsItsWeight(t *testing.T) {
-	disk := &crowded{FS: store.Dir(t.TempDir())}
+	disk := &crowded{FS: durable.Dir(t.TempDir())}
 	s, logged := loggedOn(t, disk)
 	key, err := s.Admin.AddPartner("groups", nil)
 	if err != nil {
@@ -174,8 +174,8 @@ func largestGroup(offer string) string {
 
 // Contract §12: a repetition under a key hears what is true on a full disk: an earlier attempt has paid.
 func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
-	disk := &crowded{FS: store.Dir(t.TempDir())}
-	s, key := DemoServer(t, Config{Dir: string(disk.FS.(store.Dir)), FS: disk})
+	disk := &crowded{FS: durable.Dir(t.TempDir())}
+	s, key := DemoServer(t, Config{Dir: string(disk.FS.(durable.Dir)), FS: disk})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 	target := "/v2/bookings/" + b.ID + "/pay"
 	sum := sha256.Sum256([]byte("POST " + target + "\n"))
@@ -212,11 +212,11 @@ func TestLongIDsOfAFeedAreWeighed(t *testing.T) {
 
 // noRoom is a directory in which only so many files can be made.
 type noRoom struct {
-	store.FS
+	durable.FS
 	left int
 }
 
-func (d *noRoom) Create(name string) (store.File, error) {
+func (d *noRoom) Create(name string) (durable.File, error) {
 	if d.left--; d.left < 0 {
 		return nil, syscall.ENOSPC
 	}
@@ -233,7 +233,7 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	}
 	out := t.TempDir()
 	for left := 0; ; left++ {
-		_, err := inspect.Backup(store.Dir(dir), false, &noRoom{store.Dir(out), left})
+		_, err := inspect.Backup(durable.Dir(dir), false, &noRoom{durable.Dir(out), left})
 		if err == nil {
 			if left < 5 {
 				t.Errorf("a backup makes only %d files", left)
@@ -244,7 +244,7 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 			t.Fatalf("with room for %d files it leaves %v", left, names)
 		}
 	}
-	if _, err := inspect.Verify(store.Dir(out), false, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(out), false, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/auth/oidc"
 	"waybill/server/admin"
-	"waybill/server/idp"
 )
 
 // issuer is an identity provider on loopback, which publishes its key.
@@ -101,8 +101,8 @@ func TestSignInWithAProvider(t *testing.T) {
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
 	now := scriptStart
-	client, err := idp.New(idp.Config{
-		Provider: auth.Provider{Issuer: "https://sso.example.com/", Audience: "waybill"},
+	client, err := oidc.New(oidc.Config{
+		Provider: oidc.Provider{Issuer: "https://sso.example.com/", Audience: "waybill"},
 		JWKS:     p.URL + "/keys", Log: log,
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"waybill/server/admin"
 	"waybill/server/web"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // Contract §5: a sale goes by the timetable in force, also when that is imported between looking the offer up and selling it.
@@ -57,21 +57,21 @@ func TestATimetableImportedWhileAnOfferIsSold(t *testing.T) {
 
 // held is a file system whose files wait to be synced while there is a gate.
 type held struct {
-	store.FS
+	durable.FS
 	gate atomic.Pointer[chan error] // gives what a sync fails with
 }
 
 type heldFile struct {
-	store.File
+	durable.File
 	fs *held
 }
 
-func (f *held) Append(name string) (store.File, error) {
+func (f *held) Append(name string) (durable.File, error) {
 	file, err := f.FS.Append(name)
 	return heldFile{file, f}, err
 }
 
-func (f *held) Create(name string) (store.File, error) {
+func (f *held) Create(name string) (durable.File, error) {
 	file, err := f.FS.Create(name)
 	return heldFile{file, f}, err
 }
@@ -105,7 +105,7 @@ func TestARefusalWaitsUntilWhatItSawIsDurable(t *testing.T) {
 		for _, failure := range []error{nil, errors.New("the disk does not answer")} {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				fsys := &held{FS: store.Dir(dir)}
+				fsys := &held{FS: durable.Dir(dir)}
 				s, key := DemoServer(t, Config{FS: fsys, Now: bubbleClock()})
 				id := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking.ID
 				gate := make(chan error)

@@ -20,7 +20,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/server/provider"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // playStory makes a booking that is asked about, refused, booked, revived, paid, moved, given a carrier status, and
@@ -80,7 +80,7 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	at := time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)
 	tell := func(f inspect.LogFilter) string {
 		var out strings.Builder
-		if err := inspect.Log(store.Dir(dir), false, f, inspect.LogStyle{}, &out); err != nil {
+		if err := inspect.Log(durable.Dir(dir), false, f, inspect.LogStyle{}, &out); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()
@@ -162,7 +162,7 @@ func TestLogUsesTheDirectorysClock(t *testing.T) {
 	for _, advance := range []string{"19m", "1m"} {
 		call(t, s, key, "POST", "/test/clock", `{"advance":"`+advance+`"}`)
 		var out strings.Builder
-		if err := inspect.Log(store.Dir(dir), true, inspect.LogFilter{Booking: id}, inspect.LogStyle{}, &out); err != nil || strings.Contains(out.String(), "(derived)  ticket") != (advance == "1m") {
+		if err := inspect.Log(durable.Dir(dir), true, inspect.LogFilter{Booking: id}, inspect.LogStyle{}, &out); err != nil || strings.Contains(out.String(), "(derived)  ticket") != (advance == "1m") {
 			t.Errorf("%v, after %s:\n%s", err, advance, &out)
 		}
 	}
@@ -173,7 +173,7 @@ func TestLogOfTheOffice(t *testing.T) {
 	dir := t.TempDir()
 	exportOffice(t, dir, filepath.Join(t.TempDir(), "out"))
 	var out strings.Builder
-	if err := inspect.Log(store.Dir(dir), false, inspect.LogFilter{}, inspect.LogStyle{}, &out); err != nil {
+	if err := inspect.Log(durable.Dir(dir), false, inspect.LogFilter{}, inspect.LogStyle{}, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -204,7 +204,7 @@ func TestLogOfTheOffice(t *testing.T) {
 	}
 	id := regexp.MustCompile(`makes booking (\S{22}),`).FindStringSubmatch(out.String())[1]
 	out.Reset()
-	if err := inspect.Log(store.Dir(dir), false, inspect.LogFilter{Booking: id}, inspect.LogStyle{}, &out); err == nil || !strings.Contains(out.String(), "makes booking") {
+	if err := inspect.Log(durable.Dir(dir), false, inspect.LogFilter{Booking: id}, inspect.LogStyle{}, &out); err == nil || !strings.Contains(out.String(), "makes booking") {
 		t.Errorf("%v after\n%s", err, &out)
 	}
 }

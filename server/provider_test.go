@@ -10,7 +10,7 @@ import (
 
 	"waybill/server/inspect"
 	"waybill/server/provider"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // bubbleClock is the clock of a bubble, which starts at scriptStart.
@@ -61,7 +61,7 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 		compareWithReplay(t, s, dir, false)
 		s.Close()
 	})
-	if _, err := inspect.Verify(store.Dir(dir), true, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(dir), true, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"waybill/server/admin"
 	"waybill/server/inspect"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // Contract §5: seats stay taken where the trip still exists, also those of a ride both of whose stops are gone.
@@ -29,7 +29,7 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	if n := seatsLeft(t, s, bukovel); n != 0 {
 		t.Errorf("%d seats are left after the old feed came back", n)
 	}
-	if _, err := inspect.Verify(store.Dir(dir), true, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(dir), true, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -56,7 +56,7 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 		t.Errorf("the import says\n%s", &out)
 	}
 	books := func() string {
-		rep, err := inspect.Verify(store.Dir(dir), true, nil)
+		rep, err := inspect.Verify(durable.Dir(dir), true, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

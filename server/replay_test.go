@@ -11,6 +11,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // compareWithReplay holds the live state against a replay of the journal, and against what a snapshot of it gives.
@@ -32,9 +33,9 @@ func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	cfg := ledger.StoreConfig(store.Dir(dir))
+	cfg := ledger.StoreConfig(durable.Dir(dir))
 	replayed := ledger.NewState()
-	_, err := store.Read(store.Dir(dir), false, func(_ store.Place, l *store.Line) error {
+	_, err := store.Read(durable.Dir(dir), false, func(_ store.Place, l *store.Line) error {
 		if store.Own(l.Type) {
 			return nil
 		}

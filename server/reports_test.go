@@ -17,6 +17,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // office is a server with a company user who is signed in, in a bubble.
@@ -27,11 +28,11 @@ type office struct {
 }
 
 type failingFS struct {
-	store.FS
+	durable.FS
 	o *office
 }
 
-func (f failingFS) Create(name string) (store.File, error) {
+func (f failingFS) Create(name string) (durable.File, error) {
 	if f.o.fail.Load() && strings.HasPrefix(name, ledger.ReportDir) {
 		return nil, errors.New("no space left")
 	}
@@ -60,7 +61,7 @@ POST /v2/auth/idp/login {"idToken":"$token"}
 func (o *office) reopen() {
 	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	s, err := Open(Config{
-		Dir: o.dir, FS: failingFS{store.Dir(o.dir), o}, MaxTransfers: 1, TestClock: true,
+		Dir: o.dir, FS: failingFS{durable.Dir(o.dir), o}, MaxTransfers: 1, TestClock: true,
 		Log: slog.New(slog.NewTextHandler(&o.logged, nil)), Now: func() time.Time { return time.Now().Add(scriptStart.Sub(began)) },
 	})
 	if err != nil {
@@ -78,7 +79,7 @@ func (o *office) steps(text string) {
 
 // completions counts the journal's lines that complete a report.
 func (o *office) completions() (n int) {
-	if _, err := store.Read(store.Dir(o.dir), true, func(_ store.Place, l *store.Line) error {
+	if _, err := store.Read(durable.Dir(o.dir), true, func(_ store.Place, l *store.Line) error {
 		if l.Type == "report.completed" {
 			n++
 		}

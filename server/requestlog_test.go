@@ -15,7 +15,7 @@ import (
 	"waybill/auth"
 	"waybill/server/ledger"
 	"waybill/server/web"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 var (
@@ -109,6 +109,6 @@ func TestTheLevelWarnTurnsRequestsOff(t *testing.T) {
 func loggedOn(t *testing.T, fsys *crowded) (s *Server, logged *bytes.Buffer) {
 	logged = new(bytes.Buffer)
 	log := slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s, _ = DemoServer(t, Config{Dir: string(fsys.FS.(store.Dir)), FS: fsys, Log: log})
+	s, _ = DemoServer(t, Config{Dir: string(fsys.FS.(durable.Dir)), FS: fsys, Log: log})
 	return s, logged
 }

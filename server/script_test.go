@@ -27,7 +27,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/server/provider"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // TestScript plays the transcripts in testdata/script against the real server
@@ -207,7 +207,7 @@ func (p *player) play(line string) {
 	case "settle":
 		synctest.Wait()
 	case "list":
-		names, err := store.Dir(p.dir).List(rest)
+		names, err := durable.Dir(p.dir).List(rest)
 		if err != nil {
 			p.fatal("%v", err)
 		}
@@ -379,7 +379,7 @@ func (p *player) finish() {
 	if err := p.s.Close(); err != nil {
 		p.fatal("close: %v", err)
 	}
-	if _, err := inspect.Verify(store.Dir(p.dir), false, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(p.dir), false, nil); err != nil {
 		p.fatal("verify: %v", err)
 	}
 	p.checkLog()

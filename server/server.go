@@ -19,10 +19,9 @@ import (
 	"sync"
 	"time"
 
-	"waybill/auth"
+	"waybill/auth/oidc"
 	"waybill/server/admin"
 	"waybill/server/company"
-	"waybill/server/idp"
 	"waybill/server/ledger"
 	"waybill/server/legacy"
 	"waybill/server/ops"
@@ -34,12 +33,13 @@ import (
 	"waybill/server/search"
 	"waybill/server/web"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // Config says how to run a server. All fields have a usable zero value but Dir.
 type Config struct {
-	Dir string   // the data directory
-	FS  store.FS // nil: Dir's
+	Dir string     // the data directory
+	FS  durable.FS // nil: Dir's
 	Log *slog.Logger
 
 	Now       func() time.Time // nil: the machine's clock
@@ -48,11 +48,11 @@ type Config struct {
 	StartAt   time.Time        // where that starts in a directory that has none; zero is now
 	Verb      bool             // opened by a verb for one act: the directory's clock stays, and nothing runs in the background
 
-	LegacySince   time.Time   // when the legacy interface was deprecated; zero is the directory's creation
-	MaxTransfers  int         // the changes a journey may have: 0 or 1
-	IDP           *idp.Client // verifies ID tokens; nil trusts the built-in development provider
-	SecureCookies bool        // marks cookies Secure also where the server itself does not speak TLS
-	Connections   func() int  // how many are open, for /metrics; nil where nobody counts
+	LegacySince   time.Time    // when the legacy interface was deprecated; zero is the directory's creation
+	MaxTransfers  int          // the changes a journey may have: 0 or 1
+	IDP           *oidc.Client // verifies ID tokens; nil trusts the built-in development provider
+	SecureCookies bool         // marks cookies Secure also where the server itself does not speak TLS
+	Connections   func() int   // how many are open, for /metrics; nil where nobody counts
 
 	Rate           web.Rate
 	TrustedProxies []netip.Prefix // whose word counts on where a request came from, and how
@@ -70,7 +70,7 @@ type Config struct {
 // web returns what all rooms have to know of it.
 func (cfg *Config) web() web.Config {
 	return web.Config{
-		FS:             cmp.Or[store.FS](cfg.FS, store.Dir(cfg.Dir)),
+		FS:             cmp.Or[durable.FS](cfg.FS, durable.Dir(cfg.Dir)),
 		Log:            cfg.Log,
 		Now:            cfg.Now,
 		NewID:          cfg.NewID,
@@ -283,7 +283,7 @@ func (s *Server) openIDP() error {
 	}
 	key := ed25519.NewKeyFromSeed(seed)
 	s.company.IDPKey = key
-	s.company.IDP = idp.Development(auth.DevelopmentKeys(key.Public().(ed25519.PublicKey)))
+	s.company.IDP = oidc.NewDevelopment(key.Public().(ed25519.PublicKey))
 	return nil
 }
 

@@ -22,7 +22,7 @@ import (
 	"waybill/server/admin"
 	"waybill/server/inspect"
 	"waybill/server/provider"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // demoServer is a server on the demo network at scriptStart, with a partner's key.
@@ -251,7 +251,7 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	if list.status != 200 {
 		t.Error(list)
 	}
-	if _, err := inspect.Verify(store.Dir(dir), true, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(dir), true, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -298,7 +298,7 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 
 // Contract §3: a failed journal acknowledges nothing more.
 func TestAFailedJournalAcknowledgesNothing(t *testing.T) {
-	fsys := &failing{FS: store.Dir(t.TempDir())}
+	fsys := &failing{FS: durable.Dir(t.TempDir())}
 	s, key := DemoServer(t, Config{FS: fsys})
 	token := anOffer(t, s, key, bukovel)
 	fsys.broken.Store(true)
@@ -318,21 +318,21 @@ func TestAFailedJournalAcknowledgesNothing(t *testing.T) {
 
 // failing is a file system whose files stop to sync.
 type failing struct {
-	store.FS
+	durable.FS
 	broken atomic.Bool
 }
 
 type failingFile struct {
-	store.File
+	durable.File
 	fs *failing
 }
 
-func (f *failing) Append(name string) (store.File, error) {
+func (f *failing) Append(name string) (durable.File, error) {
 	file, err := f.FS.Append(name)
 	return failingFile{file, f}, err
 }
 
-func (f *failing) Create(name string) (store.File, error) {
+func (f *failing) Create(name string) (durable.File, error) {
 	file, err := f.FS.Create(name)
 	return failingFile{file, f}, err
 }

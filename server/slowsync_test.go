@@ -3,15 +3,14 @@ package server
 import (
 	"sync"
 	"sync/atomic"
-
-	"waybill/store"
+	"waybill/store/durable"
 )
 
-func storeDir(dir string) store.Dir { return store.Dir(dir) }
+func storeDir(dir string) durable.Dir { return durable.Dir(dir) }
 
 // slowSync is a directory whose files, while it is slow, are synced when they are released.
 type slowSync struct {
-	store.FS
+	durable.FS
 	slow    atomic.Bool
 	release chan bool
 	once    sync.Once
@@ -24,18 +23,18 @@ func (d *slowSync) reached() chan bool {
 	return d.begun
 }
 
-func (d *slowSync) Append(name string) (store.File, error) {
+func (d *slowSync) Append(name string) (durable.File, error) {
 	f, err := d.FS.Append(name)
 	return &slowFile{File: f, disk: d}, err
 }
 
-func (d *slowSync) Create(name string) (store.File, error) {
+func (d *slowSync) Create(name string) (durable.File, error) {
 	f, err := d.FS.Create(name)
 	return &slowFile{File: f, disk: d}, err
 }
 
 type slowFile struct {
-	store.File
+	durable.File
 	disk *slowSync
 	told sync.Once
 }

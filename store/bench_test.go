@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // benchConfig has events as large as a booking's line, and an encoding and
 // state that cost next to nothing, so that what is measured is the store.
-func benchConfig(fsys store.FS) sumConfig {
+func benchConfig(fsys durable.FS) sumConfig {
 	cfg := config(fsys)
 	text := strings.Repeat("x", 900)
 	cfg.Encode = func(e add, data, personal []byte) (string, []byte, []byte) {
@@ -61,7 +62,7 @@ func BenchmarkUpdate(b *testing.B) {
 
 // BenchmarkView is of a read when nothing is being written.
 func BenchmarkView(b *testing.B) {
-	st := open(b, benchConfig(store.Dir(b.TempDir())))
+	st := open(b, benchConfig(durable.Dir(b.TempDir())))
 	read := func(*sum, time.Time) {}
 	b.ReportAllocs()
 	for b.Loop() {

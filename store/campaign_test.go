@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 var (
@@ -22,7 +23,7 @@ var (
 // campaign stops a workload at every call that changes something, in every way, and each time looks at so many of the
 // states that the disk may be in then. What is looked for stands in ledger, life.judge and life.check.
 type campaign struct {
-	lie       func(store.FS) store.FS // stands between store and disk; or nil
+	lie       func(durable.FS) durable.FS // stands between store and disk; or nil
 	untrusted bool
 	places    []place
 	images    int
@@ -62,7 +63,7 @@ func kind(op string) string {
 }
 
 // newCampaign finds the places of a workload, with at least so many states.
-func newCampaign(states int, lie func(store.FS) store.FS, untrusted bool) *campaign {
+func newCampaign(states int, lie func(durable.FS) durable.FS, untrusted bool) *campaign {
 	c := &campaign{lie: lie, untrusted: untrusted}
 	l := c.life(place{}, func(n int, op string) {
 		all := []place{{how: ends}, {how: endsHalf}, {how: endsAfter}, {how: fails}, {how: fails, on: true}, {how: fails, end: true}}

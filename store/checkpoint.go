@@ -3,9 +3,7 @@ package store
 import (
 	"bytes"
 	"crypto/ed25519"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -13,6 +11,9 @@ import (
 	"io/fs"
 	"sync"
 	"time"
+
+	"waybill/store/durable"
+	"waybill/store/note"
 )
 
 // A Checkpoint says that a journal had a line, with everything before it: what an auditor keeps elsewhere, to prove
@@ -37,69 +38,37 @@ const (
 	checkpointLog  = "checkpoints.log"
 	privateKeyFile = "checkpoint.key" // PKCS #8, PEM
 	publicKeyFile  = "checkpoint.pub" // PKIX, PEM
-
-	signatureStart = "\n— "
-	maxCheckpoint  = 1 << 10 // bytes
 )
 
 func (c *Checkpoint) text() []byte {
 	return fmt.Appendf(nil, "%s\n%d\n%x\n%s\n", c.Origin, c.Seq, c.Hash, c.Time.UTC().Format(timeLayout))
 }
 
-// keyID tells a signer's keys apart, as signed-note defines it.
-func keyID(name string, key ed25519.PublicKey) []byte {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n\x01%s", name, key)) // 1 is Ed25519
-	return sum[:4]
-}
-
-// sign gives the checkpoint as a signed note.
+// sign returns the checkpoint as a signed note.
 func (c *Checkpoint) sign(key ed25519.PrivateKey) []byte {
-	text := c.text()
-	signature := append(keyID(c.Origin, key.Public().(ed25519.PublicKey)), ed25519.Sign(key, text)...)
-	return fmt.Appendf(text, signatureStart+"%s %s\n", c.Origin, base64.StdEncoding.EncodeToString(signature))
+	return note.Sign(c.text(), c.Origin, key)
 }
 
 // ParseCheckpoint reads a checkpoint whose one signature is by the key.
-func ParseCheckpoint(note []byte, key ed25519.PublicKey) (c Checkpoint, err error) {
-	var hash []byte
-	var at, name, encoded string
+func ParseCheckpoint(signed []byte, key ed25519.PublicKey) (Checkpoint, error) {
+	var c Checkpoint
+	n, err := note.Parse(signed)
+	if err != nil {
+		return c, errNoCheckpoint
+	}
 	// Sscanf is lenient; what it reads must come out the same when it is written.
-	fmt.Sscanf(string(note), "%s\n%d\n%64x\n%s\n"+signatureStart+"%s %s\n", &c.Origin, &c.Seq, &hash, &at, &name, &encoded)
+	var hash []byte
+	var at string
+	fmt.Sscanf(string(n.Text), "%s\n%d\n%64x\n%s\n", &c.Origin, &c.Seq, &hash, &at)
 	c.Time, _ = time.Parse(timeLayout, at)
 	copy(c.Hash[:], hash)
-	text := c.text()
-	if string(note) != fmt.Sprintf("%s"+signatureStart+"%s %s\n", text, c.Origin, encoded) {
-		return c, errors.New("is not a checkpoint")
+	if !bytes.Equal(n.Text, c.text()) || n.Name != c.Origin {
+		return c, errNoCheckpoint
 	}
-	signature, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	switch id := keyID(c.Origin, key); {
-	case err != nil || len(signature) != len(id)+ed25519.SignatureSize:
-		return c, errors.New("has a signature in no known form")
-	case !bytes.Equal(signature[:len(id)], id):
-		return c, errors.New("is signed with another key")
-	case !ed25519.Verify(key, text, signature[len(id):]):
-		return c, errors.New("has a signature that is not of these lines")
-	}
-	return c, nil
+	return c, n.Verify(key)
 }
 
-// SplitCheckpoints is a bufio.SplitFunc for checkpoints that follow each other, with blank lines between. It leaves the
-// newline of the blank line, so that its lack is seen.
-func SplitCheckpoints(data []byte, atEOF bool) (advance int, note []byte, err error) {
-	start := len(data) - len(bytes.TrimLeft(data, "\n"))
-	_, signature, _ := bytes.Cut(data[start:], []byte(signatureStart))
-	_, rest, whole := bytes.Cut(signature, newline)
-	switch {
-	case whole && len(rest) == 0 && !atEOF:
-		return start, nil, nil // the blank line is still to come
-	case whole:
-		end := len(data) - len(bytes.TrimPrefix(rest, newline))
-		return end, data[start:end], nil
-	case atEOF && start < len(data), len(data)-start > maxCheckpoint:
-		return len(data), data[start:], nil
-	}
-	return start, nil, nil
-}
+var errNoCheckpoint = errors.New("is not a checkpoint")
 
 // ParsePublicKey reads a checkpoint.pub.
 func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
@@ -113,8 +82,8 @@ func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
 }
 
 // PublicKey reads the key that the directory's checkpoints are signed with.
-func PublicKey(fsys FS) (ed25519.PublicKey, error) {
-	text, err := readFile(fsys, publicKeyFile)
+func PublicKey(fsys durable.FS) (ed25519.PublicKey, error) {
+	text, err := durable.ReadFile(fsys, publicKeyFile)
 	if err != nil {
 		return nil, err
 	}
@@ -126,16 +95,16 @@ func PublicKey(fsys FS) (ed25519.PublicKey, error) {
 }
 
 // NewestCheckpoint reads the file checkpoint as it stands.
-func NewestCheckpoint(fsys FS) ([]byte, error) { return readFile(fsys, checkpointFile) }
+func NewestCheckpoint(fsys durable.FS) ([]byte, error) { return durable.ReadFile(fsys, checkpointFile) }
 
 // loadKey reads the directory's key, or makes it.
-func loadKey(fsys FS) (key ed25519.PrivateKey, err error) {
-	text, err := readFile(fsys, privateKeyFile)
+func loadKey(fsys durable.FS) (key ed25519.PrivateKey, err error) {
+	text, err := durable.ReadFile(fsys, privateKeyFile)
 	if block, _ := pem.Decode(text); block != nil {
 		parsed, _ := x509.ParsePKCS8PrivateKey(block.Bytes)
 		key, _ = parsed.(ed25519.PrivateKey)
 	}
-	public, noPublic := readFile(fsys, publicKeyFile)
+	public, noPublic := durable.ReadFile(fsys, publicKeyFile)
 	switch fresh := errors.Is(err, fs.ErrNotExist); {
 	case err != nil && !fresh:
 		return nil, err
@@ -146,7 +115,7 @@ func loadKey(fsys FS) (key ed25519.PrivateKey, err error) {
 	case fresh:
 		_, key, _ = ed25519.GenerateKey(nil)
 		private, _ := x509.MarshalPKCS8PrivateKey(key)
-		err = PublishText(fsys, ".", privateKeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+		err = durable.PublishText(fsys, ".", privateKeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 	}
 	if err != nil {
 		return nil, err
@@ -154,7 +123,7 @@ func loadKey(fsys FS) (key ed25519.PrivateKey, err error) {
 	der, _ := x509.MarshalPKIXPublicKey(key.Public())
 	switch want := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}); {
 	case noPublic != nil:
-		err = PublishText(fsys, ".", publicKeyFile, want)
+		err = durable.PublishText(fsys, ".", publicKeyFile, want)
 	case !bytes.Equal(public, want):
 		err = inFile(publicKeyFile, "is not the public half of the private key")
 	}
@@ -163,7 +132,7 @@ func loadKey(fsys FS) (key ed25519.PrivateKey, err error) {
 
 // signer makes a store's checkpoints.
 type signer struct {
-	fsys   FS
+	fsys   durable.FS
 	mu     sync.Mutex // one at a time
 	origin string
 	key    ed25519.PrivateKey
@@ -222,7 +191,7 @@ func (st *Store[S, E]) checkpoint() bool {
 // sign writes a checkpoint: into the log first, after the last whole one there.
 func (s *signer) sign(head Head) error {
 	c := Checkpoint{s.origin, head}
-	note := c.sign(s.key)
+	signed := c.sign(s.key)
 	f, err := s.fsys.Append(checkpointLog)
 	if err != nil {
 		return err
@@ -232,13 +201,13 @@ func (s *signer) sign(head Head) error {
 		err = f.Truncate(s.size)
 	}
 	if err == nil {
-		_, err = f.Write(append(note, '\n'))
+		_, err = f.Write(append(signed, '\n'))
 	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	s.size += int64(len(note)) + 1
-	if err = PublishText(s.fsys, ".", checkpointFile, note); err != nil {
+	s.size += int64(len(signed)) + 1
+	if err = durable.PublishText(s.fsys, ".", checkpointFile, signed); err != nil {
 		return err
 	}
 	s.newest = head.Seq
@@ -260,23 +229,23 @@ func (s *signer) thin() error {
 	if s.size < s.thinAt {
 		return nil
 	}
-	text, err := readFile(s.fsys, checkpointLog)
+	text, err := durable.ReadFile(s.fsys, checkpointLog)
 	if err != nil {
 		return err
 	}
 	var notes []loggedNote
 	for rest := text; len(rest) > 0; {
-		end, note, _ := SplitCheckpoints(rest, true)
-		at, ok := noteTime(note)
+		end, signed, _ := note.Split(rest, true)
+		at, ok := noteTime(signed)
 		if !ok {
 			s.thinAt = 2 * s.size
 			return nil
 		}
-		notes = append(notes, loggedNote{note, at})
+		notes = append(notes, loggedNote{signed, at})
 		rest = rest[end:]
 	}
 	kept := bytes.Join(thinned(notes), nil)
-	if err := PublishText(s.fsys, ".", checkpointLog, kept); err != nil {
+	if err := durable.PublishText(s.fsys, ".", checkpointLog, kept); err != nil {
 		return err
 	}
 	s.size = int64(len(kept))
@@ -307,9 +276,9 @@ func thinned(notes []loggedNote) (kept [][]byte) {
 }
 
 // noteTime reads the time of a checkpoint with the blank line after it.
-func noteTime(note []byte) (at time.Time, ok bool) {
-	lines := bytes.SplitN(note, newline, 5)
-	if len(lines) < 5 || !bytes.HasSuffix(note, []byte("\n\n")) {
+func noteTime(signed []byte) (at time.Time, ok bool) {
+	lines := bytes.SplitN(signed, newline, 5)
+	if len(lines) < 5 || !bytes.HasSuffix(signed, []byte("\n\n")) {
 		return at, false
 	}
 	at, err := time.Parse(timeLayout, string(lines[3]))
@@ -325,9 +294,9 @@ func (s *signer) open() (err error) {
 	if s.origin, _, err = readOrigin(s.fsys); err != nil {
 		return err
 	}
-	note, start, err := lastLogged(s.fsys)
+	signed, start, err := lastLogged(s.fsys)
 	if errors.Is(err, fs.ErrNotExist) {
-		return PublishText(s.fsys, ".", checkpointLog, nil)
+		return durable.PublishText(s.fsys, ".", checkpointLog, nil)
 	}
 	s.size = start
 	newest, err2 := NewestCheckpoint(s.fsys)
@@ -335,7 +304,7 @@ func (s *signer) open() (err error) {
 		return errors.Join(err, err2)
 	}
 	public := s.key.Public().(ed25519.PublicKey)
-	logged, bad := ParseCheckpoint(note, public)
+	logged, bad := ParseCheckpoint(signed, public)
 	published, none := ParseCheckpoint(newest, public)
 	switch {
 	case bad != nil:
@@ -343,23 +312,23 @@ func (s *signer) open() (err error) {
 	case none != nil || published.Seq < logged.Seq:
 		return s.sign(logged.Head)
 	}
-	s.size += int64(len(note)) + 1
+	s.size += int64(len(signed)) + 1
 	return nil
 }
 
 // lastLogged gives the last whole note of the log, without the blank line after it, or nothing, and where it starts, or
 // what is left of one does.
-func lastLogged(fsys FS) (note []byte, start int64, err error) {
-	err = reading(fsys, checkpointLog, func(f *io.SectionReader) error {
-		end, err := tail(f, 2*maxCheckpoint)
+func lastLogged(fsys durable.FS) (signed []byte, start int64, err error) {
+	err = durable.Read(fsys, checkpointLog, func(f *io.SectionReader) error {
+		end, err := durable.Tail(f, 2*note.MaxNote)
 		at := 0
 		if i := bytes.LastIndex(end, []byte("\n\n"+originStart)); i >= 0 {
 			at = i + 2
 		}
 		start = f.Size() - int64(len(end)-at)
-		_, note, _ = SplitCheckpoints(end[at:], false)
-		note = bytes.TrimSuffix(note, newline)
+		_, signed, _ = note.Split(end[at:], false)
+		signed = bytes.TrimSuffix(signed, newline)
 		return err
 	})
-	return note, start, err
+	return signed, start, err
 }

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"bufio"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // notes gives the checkpoints in a log, by an own reading of the format: six lines and a blank one each.
@@ -41,7 +41,7 @@ func notes(t testing.TB, log string) (list []string) {
 // TestCheckpointIsASignedNote: origin, seq, hash and time of a line, and a signature in the form of C2SP's signed-note.
 func TestCheckpointIsASignedNote(t *testing.T) {
 	dir := t.TempDir()
-	st := open(t, config(store.Dir(dir)))
+	st := open(t, config(durable.Dir(dir)))
 	put(t, st, add{N: 1}, add{N: 2, Name: "Di"})
 	closeStore(t, st)
 	all := files(t, dir)
@@ -78,7 +78,7 @@ func TestCheckpointIsASignedNote(t *testing.T) {
 // TestCheckpointEveryBitFlip: no changed bit leaves a note that is taken for the same, or for another.
 func TestCheckpointEveryBitFlip(t *testing.T) {
 	dir := t.TempDir()
-	closeStore(t, open(t, config(store.Dir(dir))))
+	closeStore(t, open(t, config(durable.Dir(dir))))
 	all := files(t, dir)
 	key, err := store.ParsePublicKey([]byte(all["checkpoint.pub"]))
 	if err != nil {
@@ -230,7 +230,7 @@ func rewritten(t *testing.T, all map[string]string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"FORMAT": all["FORMAT"], "checkpoint.key": all["checkpoint.key"], "checkpoint.pub": all["checkpoint.pub"]})
-	st := open(t, config(store.Dir(dir)))
+	st := open(t, config(durable.Dir(dir)))
 	for range 6 {
 		put(t, st, add{N: 7})
 	}
@@ -242,7 +242,7 @@ func rewritten(t *testing.T, all map[string]string) map[string]string {
 // was, and verify names the line.
 func TestJournalAgainstCheckpoints(t *testing.T) {
 	dir := t.TempDir()
-	st := open(t, config(store.Dir(dir)))
+	st := open(t, config(durable.Dir(dir)))
 	put(t, st, add{N: 1})
 	put(t, st, add{N: 2})
 	closeStore(t, st)
@@ -305,14 +305,14 @@ func TestJournalAgainstCheckpoints(t *testing.T) {
 
 func anotherNote(t *testing.T) string {
 	dir := t.TempDir()
-	closeStore(t, open(t, config(store.Dir(dir))))
+	closeStore(t, open(t, config(durable.Dir(dir))))
 	return files(t, dir)["checkpoint"]
 }
 
 // TestCheckpointKeys: a key that is lost or spoiled is not replaced in silence; the public half is made from the other.
 func TestCheckpointKeys(t *testing.T) {
 	dir := t.TempDir()
-	closeStore(t, open(t, config(store.Dir(dir))))
+	closeStore(t, open(t, config(durable.Dir(dir))))
 	all := files(t, dir)
 	for what, spoil := range map[string]func(map[string]string){
 		"checkpoint.key: is missing":                            func(all map[string]string) { delete(all, "checkpoint.key") },
@@ -334,25 +334,4 @@ func TestCheckpointKeys(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-}
-
-// FuzzSplitCheckpoints: however notes are cut into reads, they come out whole and in order, and nothing is made up.
-func FuzzSplitCheckpoints(f *testing.F) {
-	f.Add("a\n1\n\n— a b\n\na\n2\n\n— a c\n\n", 3)
-	f.Add("\n\n\n— \n", 1)
-	f.Add("x", 1)
-	f.Fuzz(func(t *testing.T, text string, size int) {
-		var got strings.Builder
-		s := bufio.NewScanner(strings.NewReader(text))
-		s.Buffer(make([]byte, max(1, min(size, 100))), 1<<20)
-		for s.Split(store.SplitCheckpoints); s.Scan(); {
-			if len(s.Bytes()) == 0 {
-				t.Fatal("an empty note")
-			}
-			got.Write(s.Bytes())
-		}
-		if s.Err() != nil || strings.ReplaceAll(got.String(), "\n", "") != strings.ReplaceAll(text, "\n", "") {
-			t.Errorf("%q gives %q, %v", text, got.String(), s.Err())
-		}
-	})
 }

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // clockConfig is of a state whose clock can be set: an event without a text sets it.
-func clockConfig(fsys store.FS, clock *clock) sumConfig {
+func clockConfig(fsys durable.FS, clock *clock) sumConfig {
 	cfg := config(fsys)
 	cfg.Now = clock.now
 	cfg.Encode = func(e add, data, personal []byte) (string, []byte, []byte) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // TestClose: after it everything is ErrClosed, also a second Close, and nothing is left open or running.
@@ -170,7 +171,7 @@ func closeBesideUpdates(t *testing.T, size int64) {
 	if book.String() != "" {
 		t.Errorf("logged: %s", book.String())
 	}
-	cfg = config(store.Dir(dir))
+	cfg = config(durable.Dir(dir))
 	st = open(t, cfg)
 	if got := look(t, st); got.total != acknowledged.Load() {
 		t.Errorf("%d acknowledged, %d there", acknowledged.Load(), got.total)
@@ -257,7 +258,7 @@ func TestCloseWaitsForSnapshot(t *testing.T) {
 // file is open, nothing runs, and the next Open finds what was there.
 func TestFailedOpenLeavesNothing(t *testing.T) {
 	made := t.TempDir()
-	cfg := config(store.Dir(made))
+	cfg := config(durable.Dir(made))
 	st := open(t, cfg)
 	put(t, st, add{N: 1}, add{N: 2, Name: "Ed"})
 	all := files(t, made)

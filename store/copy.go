@@ -14,11 +14,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"waybill/store/durable"
 )
 
 // Backup copies a directory that may be in use into a new one, with all that was acknowledged before it began; who calls
 // it checks the copy. dirs are directories that the store knows nothing of.
-func Backup(from, to FS, live bool, dirs ...string) error {
+func Backup(from, to durable.FS, live bool, dirs ...string) error {
 	if live {
 		awaitCheckpoint(from)
 	}
@@ -28,7 +30,7 @@ func Backup(from, to FS, live bool, dirs ...string) error {
 // duplicate copies a directory into a new one, the journal up to a line, with more after it. The key comes first and
 // FORMAT last: a directory with a key and without FORMAT is not whole, and does not start. What proves that lines
 // were durable comes before them, and a checkpoint before the log that it is in.
-func duplicate(from, to FS, live bool, until uint64, more []byte, dirs []string) error {
+func duplicate(from, to durable.FS, live bool, until uint64, more []byte, dirs []string) error {
 	if names, err := to.List("."); err != nil || len(names) > 0 {
 		return cmp.Or(err, errors.New("store: the directory to write is not empty"))
 	}
@@ -51,16 +53,16 @@ func duplicate(from, to FS, live bool, until uint64, more []byte, dirs []string)
 			return err
 		}
 	}
-	format, err := readFile(from, "FORMAT")
+	format, err := durable.ReadFile(from, "FORMAT")
 	if err != nil {
 		return err
 	}
-	return PublishText(to, ".", "FORMAT", format)
+	return durable.PublishText(to, ".", "FORMAT", format)
 }
 
 // settle waits until what was read of a journal in use is on the disk, which a checkpoint tells, but not for long: where
 // none can be written, nothing else can. (To sync the file here would be wrong: where that fails, the server's own may not.)
-func settle(fsys FS, seq uint64) {
+func settle(fsys durable.FS, seq uint64) {
 	for wait := time.Duration(0); wait < 2*checkpointPause; wait += checkpointQuiet / 4 {
 		origin, signed := "", uint64(0)
 		note, _ := NewestCheckpoint(fsys)
@@ -72,11 +74,11 @@ func settle(fsys FS, seq uint64) {
 }
 
 // awaitCheckpoint waits for the first checkpoint of a server that has just made its directory.
-func awaitCheckpoint(fsys FS) { settle(fsys, 1) }
+func awaitCheckpoint(fsys durable.FS) { settle(fsys, 1) }
 
 // Repair copies the lines before cutAt, which must be good, into a new directory, of the same origin. A line of the type
 // repaired says what was cut, why and by whom, and names the newest checkpoint that was made of what is cut.
-func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, by any, dirs ...string) error {
+func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason string, by any, dirs ...string) error {
 	if cutAt < 2 {
 		return errors.New("the first line cannot be cut")
 	}
@@ -114,7 +116,7 @@ func Repair[S, E any](cfg Config[S, E], to FS, cutAt uint64, reason string, by a
 
 // copyJournal copies the whole lines of a journal up to one, with more after it, and tells the last. A full file may be
 // published anew meanwhile, and the last one grow, or be followed by another.
-func copyJournal(from, to FS, until uint64, more []byte) (seq uint64, err error) {
+func copyJournal(from, to durable.FS, until uint64, more []byte) (seq uint64, err error) {
 	for before := uint64(math.MaxUint64); err == nil && seq < until && seq != before; {
 		before = seq
 		name := "journal/" + numbered(seq+1)
@@ -142,9 +144,9 @@ func copyJournal(from, to FS, until uint64, more []byte) (seq uint64, err error)
 }
 
 // copyFiles copies files of a directory.
-func copyFiles(from, to FS, dir string, names ...string) error {
+func copyFiles(from, to durable.FS, dir string, names ...string) error {
 	for _, name := range names {
-		if strings.HasSuffix(name, tempSuffix) {
+		if strings.HasSuffix(name, durable.TempSuffix) {
 			continue
 		}
 		err := rewrite(from, to, path.Join(dir, name), func(w *bufio.Writer, f *io.SectionReader) error {
@@ -160,9 +162,9 @@ func copyFiles(from, to FS, dir string, names ...string) error {
 
 // rewrite publishes under a file's name, in its own directory or another, what edit makes of it; the writer keeps its
 // first error. What is not there is left out.
-func rewrite(from, to FS, name string, edit func(*bufio.Writer, *io.SectionReader) error) error {
-	err := reading(from, name, func(f *io.SectionReader) error {
-		return Publish(to, path.Dir(name), path.Base(name), func(file io.Writer) error {
+func rewrite(from, to durable.FS, name string, edit func(*bufio.Writer, *io.SectionReader) error) error {
+	err := durable.Read(from, name, func(f *io.SectionReader) error {
+		return durable.Publish(to, path.Dir(name), path.Base(name), func(file io.Writer) error {
 			w := bufio.NewWriterSize(file, 1<<18)
 			return cmp.Or(edit(w, f), w.Flush())
 		})
@@ -207,7 +209,7 @@ func (st *Store[S, E]) Erase(lines []Unerased, by Stamp) error {
 
 // CarryOut erases what lines of a journal that nobody has open name and an earlier Erase, perhaps of the journal that it
 // was copied from, has left.
-func CarryOut(fsys FS, left []Unerased) error {
+func CarryOut(fsys durable.FS, left []Unerased) error {
 	firsts, err := numbers(fsys, "journal")
 	if err != nil {
 		return err
@@ -243,7 +245,7 @@ func byFile(firsts []uint64, lines []Unerased) []map[uint64]time.Time {
 }
 
 // eraseIn publishes a full journal file without the personal parts of some lines.
-func eraseIn(fsys FS, name string, erase map[uint64]time.Time) error {
+func eraseIn(fsys durable.FS, name string, erase map[uint64]time.Time) error {
 	if err := rewriteErased(fsys, name, erase); err != nil {
 		return err
 	}
@@ -252,7 +254,7 @@ func eraseIn(fsys FS, name string, erase map[uint64]time.Time) error {
 
 // rewriteErased publishes a journal file without the personal parts of some lines. erase has, for each, since when it is
 // erased.
-func rewriteErased(fsys FS, name string, erase map[uint64]time.Time) error {
+func rewriteErased(fsys durable.FS, name string, erase map[uint64]time.Time) error {
 	return rewrite(fsys, fsys, name, func(w *bufio.Writer, f *io.SectionReader) error {
 		from := scanLines(f)
 		for from.Scan() {

@@ -12,31 +12,32 @@ import (
 
 	"io"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // within is a directory of another FS.
 type within struct {
-	store.FS
+	durable.FS
 	dir string
 }
 
-func (w within) in(name string) string                  { return path.Join(w.dir, name) }
-func (w within) Open(name string) (store.File, error)   { return w.FS.Open(w.in(name)) }
-func (w within) Create(name string) (store.File, error) { return w.FS.Create(w.in(name)) }
-func (w within) Append(name string) (store.File, error) { return w.FS.Append(w.in(name)) }
-func (w within) Rename(from, to string) error           { return w.FS.Rename(w.in(from), w.in(to)) }
-func (w within) Remove(name string) error               { return w.FS.Remove(w.in(name)) }
-func (w within) List(dir string) ([]string, error)      { return w.FS.List(w.in(dir)) }
-func (w within) Mkdir(dir string) error                 { return w.FS.Mkdir(w.in(dir)) }
-func (w within) SyncDir(dir string) error               { return w.FS.SyncDir(w.in(dir)) }
-func (w within) Seal(name string) error                 { return w.FS.Seal(w.in(name)) }
-func (w within) Lock(name string) (io.Closer, error)    { return io.NopCloser(nil), nil }
+func (w within) in(name string) string                    { return path.Join(w.dir, name) }
+func (w within) Open(name string) (durable.File, error)   { return w.FS.Open(w.in(name)) }
+func (w within) Create(name string) (durable.File, error) { return w.FS.Create(w.in(name)) }
+func (w within) Append(name string) (durable.File, error) { return w.FS.Append(w.in(name)) }
+func (w within) Rename(from, to string) error             { return w.FS.Rename(w.in(from), w.in(to)) }
+func (w within) Remove(name string) error                 { return w.FS.Remove(w.in(name)) }
+func (w within) List(dir string) ([]string, error)        { return w.FS.List(w.in(dir)) }
+func (w within) Mkdir(dir string) error                   { return w.FS.Mkdir(w.in(dir)) }
+func (w within) SyncDir(dir string) error                 { return w.FS.SyncDir(w.in(dir)) }
+func (w within) Seal(name string) error                   { return w.FS.Seal(w.in(name)) }
+func (w within) Lock(name string) (io.Closer, error)      { return io.NopCloser(nil), nil }
 
 // TestBackupBesideWriters: a backup that is made while 32 clients write has all that was acknowledged before it began,
 // verifies, starts, and is not written into what is there already.
 func TestBackupBesideWriters(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	cfg.SegmentBytes = 20_000
 	st := open(t, cfg)
 	var stop atomic.Bool
@@ -57,9 +58,9 @@ func TestBackupBesideWriters(t *testing.T) {
 		for acknowledged.Load() < int64(300*(k+1)) {
 			time.Sleep(time.Millisecond) // a real disk's pace
 		}
-		out := store.Dir(path.Join(to, fmt.Sprint(k)))
+		out := durable.Dir(path.Join(to, fmt.Sprint(k)))
 		before := acknowledged.Load()
-		if err := store.Backup(store.Dir(dir), out, true); err != nil {
+		if err := store.Backup(durable.Dir(dir), out, true); err != nil {
 			t.Fatal(err)
 		}
 		rep, end, err := verify(config(out), false)
@@ -69,7 +70,7 @@ func TestBackupBesideWriters(t *testing.T) {
 		copied := open(t, config(out))
 		put(t, copied, add{N: 1})
 		closeStore(t, copied)
-		if err := store.Backup(store.Dir(dir), out, true); err == nil {
+		if err := store.Backup(durable.Dir(dir), out, true); err == nil {
 			t.Error("a backup was written into a directory that is not empty")
 		}
 	}
@@ -98,7 +99,7 @@ type moving struct {
 	next map[string]string
 }
 
-func (m moving) Open(name string) (store.File, error) {
+func (m moving) Open(name string) (durable.File, error) {
 	f, err := m.held.Open(name)
 	if strings.HasPrefix(name, "checkpoint") {
 		m.held.files = m.next
@@ -130,7 +131,7 @@ func TestBackupBesideACheckpoint(t *testing.T) {
 // verifies beside the old checkpoints, which that line excuses, and no other. What an auditor kept shows the cut.
 func TestRepair(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	cfg.SegmentBytes = 900
 	st := open(t, cfg)
 	for n := range 8 {
@@ -138,7 +139,7 @@ func TestRepair(t *testing.T) {
 	}
 	closeStore(t, st)
 	all := files(t, dir)
-	kept, key := all["checkpoint"], must(store.PublicKey(store.Dir(dir)))
+	kept, key := all["checkpoint"], must(store.PublicKey(durable.Dir(dir)))
 	spoilt := edit(t, all, 6, "Hal", "Hel")
 	for cutAt, want := range map[uint64]string{
 		7: "has a personal part that is not the one", 1: "the first line cannot be cut", 100: "not good",
@@ -203,7 +204,7 @@ func under(d *disk, dir string) map[string]string {
 // TestRepairTwice: also where the server was started in between, so that the newest checkpoint is not that of the highest
 // seq, the directory starts and is sound.
 func TestRepairTwice(t *testing.T) {
-	dirs := []store.FS{within{newDisk(), "a"}, within{newDisk(), "b"}, within{newDisk(), "c"}}
+	dirs := []durable.FS{within{newDisk(), "a"}, within{newDisk(), "b"}, within{newDisk(), "c"}}
 	st := open(t, config(dirs[0]))
 	for range 12 {
 		put(t, st, add{N: 1})

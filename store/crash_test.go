@@ -14,15 +14,16 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // life is what one process after the other does with a store, by the steps of a workload, until it is killed or
 // the journal has failed. It runs in a bubble, so that what goes on in the background is over when a step is.
 type life struct {
 	*ledger
-	disk      *disk    // what fsys keeps its files on; or nil
-	fsys      store.FS // the disk, or what a lie makes of it
-	untrusted bool     // a reader does not wait until what it saw is durable: a lie
+	disk      *disk      // what fsys keeps its files on; or nil
+	fsys      durable.FS // the disk, or what a lie makes of it
+	untrusted bool       // a reader does not wait until what it saw is durable: a lie
 
 	st      *sumStore
 	opening bool
@@ -202,7 +203,7 @@ func (l *life) read() {
 // intrude is a second process on the directory; it must be told that it is one.
 func (l *life) intrude() error {
 	st, _, err := store.Open(l.config(0))
-	if errors.Is(err, store.ErrLocked) || l.killed() {
+	if errors.Is(err, durable.ErrLocked) || l.killed() {
 		return nil
 	}
 	if err != nil {

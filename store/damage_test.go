@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // damaged is a killed journal, edited, and the line that must be named for it.
@@ -90,7 +91,7 @@ func TestDamage(t *testing.T) {
 			c.edit(all)
 			dir := t.TempDir()
 			writeFiles(t, dir, all)
-			cfg := config(store.Dir(dir))
+			cfg := config(durable.Dir(dir))
 			_, _, verr := verify(cfg, false)
 			_, _, oerr := store.Open(cfg)
 			for who, err := range map[string]error{"Verify": verr, "Open": oerr} {

@@ -15,8 +15,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // disk is a FS in memory that knows what would survive a loss of power. A sync of a file makes its bytes durable, not
@@ -126,7 +125,7 @@ func (d *disk) move(op string, m move) error {
 
 func failed(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-func (d *disk) Open(name string) (store.File, error) {
+func (d *disk) Open(name string) (durable.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h, err := d.handle("open", name)
@@ -137,7 +136,7 @@ func (d *disk) Open(name string) (store.File, error) {
 	return h, nil
 }
 
-func (d *disk) Append(name string) (store.File, error) {
+func (d *disk) Append(name string) (durable.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h, err := d.handle("append", name)
@@ -150,7 +149,7 @@ func (d *disk) Append(name string) (store.File, error) {
 	return h, nil
 }
 
-func (d *disk) Create(name string) (store.File, error) {
+func (d *disk) Create(name string) (durable.File, error) {
 	name = path.Clean(name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -210,7 +209,7 @@ func (d *disk) List(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// Mkdir also syncs the directory that the new one is in, like that of store.Dir. The disk's root is always there.
+// Mkdir also syncs the directory that the new one is in, like that of durable.Dir. The disk's root is always there.
 func (d *disk) Mkdir(dir string) error {
 	dir = path.Clean(dir)
 	d.mu.Lock()
@@ -257,7 +256,7 @@ func (d *disk) Lock(string) (io.Closer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.locked {
-		return nil, store.ErrLocked
+		return nil, durable.ErrLocked
 	}
 	d.locked = true
 	return unlock{d}, nil

@@ -12,6 +12,9 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"waybill/store/durable"
+	"waybill/store/note"
 )
 
 // evidence is a checkpoint that the journal must agree with.
@@ -55,7 +58,7 @@ func (s *scan) heedAll() error {
 	if errors.Is(err, fs.ErrNotExist) && errors.Is(none, fs.ErrNotExist) {
 		return nil // of a program that made none
 	}
-	if _, gone := readFile(s.fsys, privateKeyFile); err == nil && gone == nil { // an auditor's copy has none
+	if _, gone := durable.ReadFile(s.fsys, privateKeyFile); err == nil && gone == nil { // an auditor's copy has none
 		_, err = loadKey(s.fsys)
 	}
 	if err != nil {
@@ -63,9 +66,9 @@ func (s *scan) heedAll() error {
 	}
 	logged := none != nil
 	var last []byte // of the log's whole notes
-	err = reading(s.fsys, checkpointLog, func(f *io.SectionReader) error {
+	err = durable.Read(s.fsys, checkpointLog, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
-		notes.Split(SplitCheckpoints)
+		notes.Split(note.Split)
 		var bad error
 		for n := 1; notes.Scan(); n++ {
 			if bad != nil {

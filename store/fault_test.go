@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // TestJournalFaults makes each write and each sync of the journal, and each
@@ -233,7 +234,7 @@ func TestFailedRotation(t *testing.T) {
 func TestApplyPanics(t *testing.T) {
 	for _, where := range []string{"apply", "after"} {
 		dir := t.TempDir()
-		cfg := config(store.Dir(dir))
+		cfg := config(durable.Dir(dir))
 		cfg.Apply = func(s *sum, stamp store.Stamp, e add) {
 			if e.N == 13 {
 				panic("apply")
@@ -260,7 +261,7 @@ func TestApplyPanics(t *testing.T) {
 		if err := st.Close(); !errors.Is(err, store.ErrFailed) {
 			t.Error("Close: ", err)
 		}
-		st = open(t, config(store.Dir(dir)))
+		st = open(t, config(durable.Dir(dir)))
 		if got := look(t, st); got.total != 1 {
 			t.Errorf("%s: total %d, want 1", where, got.total)
 		}
@@ -270,7 +271,7 @@ func TestApplyPanics(t *testing.T) {
 
 // TestDecidePanics: nothing was changed yet, so nothing fails but the caller.
 func TestDecidePanics(t *testing.T) {
-	st := open(t, config(store.Dir(t.TempDir())))
+	st := open(t, config(durable.Dir(t.TempDir())))
 	func() {
 		defer func() { recover() }()
 		st.Update(func(*sum, time.Time) ([]add, error) { panic("decide") }, nil)

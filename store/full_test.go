@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // TestFullDisk: without a MiB reserved beyond all that is queued an update is refused, at once, and changes nothing;
@@ -128,7 +129,7 @@ func TestRotationOnAFullDisk(t *testing.T) {
 // TestRoomIsGivenBack: a closed directory takes no more of the disk than its files are long.
 func TestRoomIsGivenBack(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	cfg.SegmentBytes = 500
 	st := open(t, cfg)
 	for range 4 {

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"waybill/store/durable"
 )
 
 // A Line is one event in the journal. It reads
@@ -186,7 +188,7 @@ func Erased(personal []byte) bool {
 
 // writer is the journal's end. Only the writer goroutine uses it.
 type writer struct {
-	file    File
+	file    durable.File
 	size    int64
 	end     int64  // up to which room is reserved in the file
 	head    Head   // the newest durable line
@@ -249,7 +251,7 @@ const (
 
 // allot reserves room in a file beyond a size, plenty if the disk has as much, but at least so many bytes, and returns
 // up to where.
-func allot(f File, size, least int64) (end int64, err error) {
+func allot(f durable.File, size, least int64) (end int64, err error) {
 	for more := max(plenty, least); ; more = max(more/2, least) {
 		err = f.Reserve(size + more)
 		if err == nil {
@@ -408,7 +410,7 @@ func (st *Store[S, E]) flush() error {
 
 // moveRoom reserves room in a new file for what is to be written now and for all that is pending, and returns up to
 // where. From then on the room is that of the new file.
-func (st *Store[S, E]) moveRoom(f File) (end int64, err error) {
+func (st *Store[S, E]) moveRoom(f durable.File) (end int64, err error) {
 	now := int64(len(st.w.buf))
 	st.mu.Lock()
 	queued := st.pending.weight

@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // TestLargeLines: lines longer than the read buffer come back whole, in data and in the personal part.
 func TestLargeLines(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	st := open(t, cfg)
 	for _, size := range []int{1<<20 - 300, 1 << 20, 3 << 19} {
 		put(t, st, add{N: 1, Text: strings.Repeat("d", size)}, add{N: 3})
 	}
 	put(t, st, add{N: 2, Name: strings.Repeat("p", 1<<20)}, add{N: 3})
 	want := look(t, st)
-	cfg.FS = store.Dir(crashed(t, dir))
+	cfg.FS = durable.Dir(crashed(t, dir))
 	closeStore(t, st)
 	st = open(t, cfg)
 	if !look(t, st).equal(want) {
@@ -31,7 +32,7 @@ func TestLargeLines(t *testing.T) {
 // TestLineTooLong: a line that could not be read back must not be acknowledged.
 func TestLineTooLong(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	text := strings.Repeat("d", 16<<20+(1<<20))
 	cfg.Encode = func(e add, data, personal []byte) (string, []byte, []byte) {
 		if e.N == 1 {
@@ -50,7 +51,7 @@ func TestLineTooLong(t *testing.T) {
 	acknowledged := err == nil
 	crash := crashed(t, dir)
 	st.Close()
-	cfg.FS = store.Dir(crash)
+	cfg.FS = durable.Dir(crash)
 	st, _, err = store.Open(cfg)
 	if err != nil {
 		t.Fatalf("acknowledged %v, then: %v", acknowledged, err)
@@ -65,7 +66,7 @@ func TestLineTooLong(t *testing.T) {
 // TestLargeTornTail: all bytes of a torn tail are kept, also where they are no lines at all.
 func TestLargeTornTail(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	st := open(t, cfg)
 	put(t, st, add{N: 1})
 	all := files(t, dir)
@@ -75,7 +76,7 @@ func TestLargeTornTail(t *testing.T) {
 	all[name] += tail
 	dir = t.TempDir()
 	writeFiles(t, dir, all)
-	cfg.FS = store.Dir(dir)
+	cfg.FS = durable.Dir(dir)
 	if rep, _, err := verify(cfg, false); err != nil || rep.Torn == nil || rep.Torn.Bytes != int64(len(tail)) {
 		t.Errorf("verify: torn %+v of %d bytes, %v", rep.Torn, len(tail), err)
 	}

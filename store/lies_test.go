@@ -9,8 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
-
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // TestCampaignCanFail gives the store one fault at a time, by what stands between it and the disk, or by a reader that
@@ -21,19 +20,19 @@ func TestCampaignCanFail(t *testing.T) {
 	const states = 5_000
 	for _, c := range []struct {
 		fault     string
-		lie       func(store.FS) store.FS
+		lie       func(durable.FS) durable.FS
 		untrusted bool
 		want      string
 	}{
-		{fault: "acknowledge before sync", lie: func(d store.FS) store.FS { return lateSync{d} }, want: "are lost"},
-		{fault: "no directory sync", lie: func(d store.FS) store.FS { return noDirSync{d} }, want: "are lost"},
-		{fault: "retry a failed sync", lie: func(d store.FS) store.FS { return retrySync{d} }, want: "are lost"},
+		{fault: "acknowledge before sync", lie: func(d durable.FS) durable.FS { return lateSync{d} }, want: "are lost"},
+		{fault: "no directory sync", lie: func(d durable.FS) durable.FS { return noDirSync{d} }, want: "are lost"},
+		{fault: "retry a failed sync", lie: func(d durable.FS) durable.FS { return retrySync{d} }, want: "are lost"},
 		{fault: "apply before journal", untrusted: true, want: "are lost"},
-		{fault: "drop a tail silently", lie: func(d store.FS) store.FS { return dropTail{d, 0} }, want: "not kept"},
-		{fault: "drop an acknowledged tail", lie: func(d store.FS) store.FS { return dropTail{d, 1} }, want: "are lost"},
-		{fault: "ignore a short write", lie: func(d store.FS) store.FS { return ignoreShort{d} }, want: "are lost"},
-		{fault: "reuse a seq", lie: func(d store.FS) store.FS { return noLock{d} }, want: "acknowledged twice"},
-		{fault: "trust the page cache", lie: func(d store.FS) store.FS { return trustCache{d} }, want: "open is refused"},
+		{fault: "drop a tail silently", lie: func(d durable.FS) durable.FS { return dropTail{d, 0} }, want: "not kept"},
+		{fault: "drop an acknowledged tail", lie: func(d durable.FS) durable.FS { return dropTail{d, 1} }, want: "are lost"},
+		{fault: "ignore a short write", lie: func(d durable.FS) durable.FS { return ignoreShort{d} }, want: "are lost"},
+		{fault: "reuse a seq", lie: func(d durable.FS) durable.FS { return noLock{d} }, want: "acknowledged twice"},
+		{fault: "trust the page cache", lie: func(d durable.FS) durable.FS { return trustCache{d} }, want: "open is refused"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +70,7 @@ func (c *campaign) search(want string) (states int, found string) {
 
 // lying is a file for writing of which some calls are not what they say.
 type lying struct {
-	store.File
+	durable.File
 	write func(b []byte) (int, error)
 	sync  func() error
 }
@@ -80,7 +79,7 @@ func (f *lying) Write(b []byte) (int, error) { return f.write(b) }
 func (f *lying) Sync() error                 { return f.sync() }
 
 // lie makes lying files of a file that was created or opened for appending.
-func lie(f store.File, err error, change func(*lying)) (store.File, error) {
+func lie(f durable.File, err error, change func(*lying)) (durable.File, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +89,12 @@ func lie(f store.File, err error, change func(*lying)) (store.File, error) {
 }
 
 // lateSync syncs a file when it is written the next time, and says at once that it has.
-type lateSync struct{ store.FS }
+type lateSync struct{ durable.FS }
 
-func (d lateSync) Append(name string) (store.File, error) { return d.late(d.FS.Append(name)) }
-func (d lateSync) Create(name string) (store.File, error) { return d.late(d.FS.Create(name)) }
+func (d lateSync) Append(name string) (durable.File, error) { return d.late(d.FS.Append(name)) }
+func (d lateSync) Create(name string) (durable.File, error) { return d.late(d.FS.Create(name)) }
 
-func (lateSync) late(f store.File, err error) (store.File, error) {
+func (lateSync) late(f durable.File, err error) (durable.File, error) {
 	return lie(f, err, func(l *lying) {
 		due := false
 		l.sync = func() error {
@@ -115,17 +114,17 @@ func (lateSync) late(f store.File, err error) (store.File, error) {
 }
 
 // noDirSync says that names are durable.
-type noDirSync struct{ store.FS }
+type noDirSync struct{ durable.FS }
 
 func (noDirSync) SyncDir(string) error { return nil }
 
 // retrySync tries a sync again, which the kernel then says has succeeded.
-type retrySync struct{ store.FS }
+type retrySync struct{ durable.FS }
 
-func (d retrySync) Append(name string) (store.File, error) { return d.again(d.FS.Append(name)) }
-func (d retrySync) Create(name string) (store.File, error) { return d.again(d.FS.Create(name)) }
+func (d retrySync) Append(name string) (durable.File, error) { return d.again(d.FS.Append(name)) }
+func (d retrySync) Create(name string) (durable.File, error) { return d.again(d.FS.Create(name)) }
 
-func (retrySync) again(f store.File, err error) (store.File, error) {
+func (retrySync) again(f durable.File, err error) (durable.File, error) {
 	return lie(f, err, func(l *lying) {
 		l.sync = func() error {
 			if f.Sync() == nil {
@@ -137,12 +136,12 @@ func (retrySync) again(f store.File, err error) (store.File, error) {
 }
 
 // ignoreShort takes a write for whole that filled the disk.
-type ignoreShort struct{ store.FS }
+type ignoreShort struct{ durable.FS }
 
-func (d ignoreShort) Append(name string) (store.File, error) { return d.whole(d.FS.Append(name)) }
-func (d ignoreShort) Create(name string) (store.File, error) { return d.whole(d.FS.Create(name)) }
+func (d ignoreShort) Append(name string) (durable.File, error) { return d.whole(d.FS.Append(name)) }
+func (d ignoreShort) Create(name string) (durable.File, error) { return d.whole(d.FS.Create(name)) }
 
-func (ignoreShort) whole(f store.File, err error) (store.File, error) {
+func (ignoreShort) whole(f durable.File, err error) (durable.File, error) {
 	return lie(f, err, func(l *lying) {
 		l.write = func(b []byte) (int, error) {
 			n, err := f.Write(b)
@@ -157,13 +156,13 @@ func (ignoreShort) whole(f store.File, err error) (store.File, error) {
 // dropTail shows of the journal's last file only what a hasty recovery would go on from: whole lines, and not the last
 // so many of them.
 type dropTail struct {
-	store.FS
+	durable.FS
 	lines int
 }
 
 // shown is a file with other bytes in it.
 type shown struct {
-	store.File
+	durable.File
 	b *bytes.Reader
 }
 
@@ -171,7 +170,7 @@ func (f shown) Read(b []byte) (int, error)              { return f.b.Read(b) }
 func (f shown) ReadAt(b []byte, off int64) (int, error) { return f.b.ReadAt(b, off) }
 func (f shown) Size() (int64, error)                    { return f.b.Size(), nil }
 
-func (d dropTail) Open(name string) (store.File, error) {
+func (d dropTail) Open(name string) (durable.File, error) {
 	f, err := d.FS.Open(name)
 	if err != nil {
 		return nil, err
@@ -190,18 +189,18 @@ func (d dropTail) Open(name string) (store.File, error) {
 }
 
 // noLock lets every process in: two of them give the same seqs.
-type noLock struct{ store.FS }
+type noLock struct{ durable.FS }
 
 func (d noLock) Lock(name string) (io.Closer, error) {
 	c, err := d.FS.Lock(name)
-	if errors.Is(err, store.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) {
 		return io.NopCloser(nil), nil
 	}
 	return c, err
 }
 
 // trustCache leaves the journal's last file as it is where a copy of it would read the same.
-type trustCache struct{ store.FS }
+type trustCache struct{ durable.FS }
 
 func (d trustCache) Rename(from, to string) error {
 	if a, err := d.size(from); err == nil && strings.HasPrefix(to, "journal/") {

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+
+	"waybill/store/durable"
 )
 
 // Lines reads single lines of a journal by their numbers, also while it is written. It remembers where the
@@ -17,14 +19,14 @@ import (
 // it, and the line after it, if there is one, from it. A line that was altered in its file, with its hash
 // or without, is [Damage].
 type Lines struct {
-	fsys FS
+	fsys durable.FS
 
 	mu   sync.Mutex
 	ends map[uint64][]int64 // where the lines of a file end, by its first line
 }
 
 // NewLines makes a reader of a directory's journal.
-func NewLines(fsys FS) *Lines { return &Lines{fsys: fsys, ends: map[uint64][]int64{}} }
+func NewLines(fsys durable.FS) *Lines { return &Lines{fsys: fsys, ends: map[uint64][]int64{}} }
 
 // Read calls visit for the lines with these numbers, which rise and are durable.
 func (x *Lines) Read(seqs []uint64, visit func(*Line) error) error {
@@ -56,7 +58,7 @@ func errNoLine(seq uint64) error { return fmt.Errorf("store: line %d %w", seq, E
 
 // readFile visits lines of the file i of the journal.
 func (x *Lines) readFile(firsts []uint64, i int, seqs []uint64, visit func(*Line) error) error {
-	return reading(x.fsys, "journal/"+numbered(firsts[i]), func(f *io.SectionReader) error {
+	return durable.Read(x.fsys, "journal/"+numbered(firsts[i]), func(f *io.SectionReader) error {
 		for _, seq := range seqs {
 			l, err := x.checked(f, firsts, i, seq)
 			if err == nil {
@@ -160,7 +162,7 @@ func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int, at Place
 		return readHash(f, start)
 	case i > 0:
 		last := firsts[i] - 1
-		err = reading(x.fsys, "journal/"+numbered(firsts[i-1]), func(f *io.SectionReader) error {
+		err = durable.Read(x.fsys, "journal/"+numbered(firsts[i-1]), func(f *io.SectionReader) error {
 			l, _, err := x.find(f, firsts[i-1], last)
 			hash = l.Hash
 			return err
@@ -187,7 +189,7 @@ func readHash(f *io.SectionReader, start int64) (hash [32]byte, err error) {
 // next reads the line with a number, of the file i or the one after it; false where the journal ends before.
 func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int, seq uint64) (l Line, there bool, err error) {
 	if i+1 < len(firsts) && firsts[i+1] == seq {
-		err = reading(x.fsys, "journal/"+numbered(seq), func(f *io.SectionReader) error {
+		err = durable.Read(x.fsys, "journal/"+numbered(seq), func(f *io.SectionReader) error {
 			ends, err := x.index(f, seq, 0)
 			if err != nil || len(ends) == 0 {
 				return err // it was begun, and nothing is in it yet

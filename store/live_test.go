@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // TestVerifyLive: beside a running server that writes, rotates and makes
@@ -37,7 +38,7 @@ func TestVerifyLive(t *testing.T) {
 	}
 	var last uint64
 	for running.Load() > 0 {
-		rep, end, err := verify(config(store.Dir(dir)), true)
+		rep, end, err := verify(config(durable.Dir(dir)), true)
 		if err != nil || rep.Torn != nil || rep.Head.Seq < last {
 			t.Errorf("after seq %d: %+v, %v", last, rep, err)
 		}
@@ -55,16 +56,16 @@ func TestVerifyLive(t *testing.T) {
 
 // growFS is a directory in which a file grows when it has been read to its end.
 type growFS struct {
-	store.FS
+	durable.FS
 	grow func()
 }
 
 type growFile struct {
-	store.File
+	durable.File
 	grow *func()
 }
 
-func (f growFS) Open(name string) (store.File, error) {
+func (f growFS) Open(name string) (durable.File, error) {
 	file, err := f.FS.Open(name)
 	if err == nil && strings.HasPrefix(name, "journal/") {
 		file = growFile{file, &f.grow}
@@ -85,7 +86,7 @@ func (f growFile) Read(b []byte) (int, error) {
 // what the server writes in the meantime proves that it was durable.
 func TestVerifyLiveMidWrite(t *testing.T) {
 	dir := t.TempDir()
-	st := open(t, config(store.Dir(dir)))
+	st := open(t, config(durable.Dir(dir)))
 	for range 4 {
 		put(t, st, add{N: 1, Name: "Gus"})
 	}
@@ -98,7 +99,7 @@ func TestVerifyLiveMidWrite(t *testing.T) {
 		at := len(lines[0]) + len(lines[1]) + cut
 		all[name] = whole[:at]
 		writeFiles(t, dir, all)
-		fsys := growFS{store.Dir(dir), func() {
+		fsys := growFS{durable.Dir(dir), func() {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(whole), 0o600); err != nil {
 				t.Error(err)
 			}
@@ -114,7 +115,7 @@ func TestVerifyLiveMidWrite(t *testing.T) {
 // reported beside it, too: only a last line without its newline is its business.
 func TestVerifyLiveDamage(t *testing.T) {
 	dir := t.TempDir()
-	st := open(t, config(store.Dir(dir)))
+	st := open(t, config(durable.Dir(dir)))
 	put(t, st, add{N: 1})
 	put(t, st, add{N: 2}, add{N: 3})
 	all := files(t, dir)
@@ -129,7 +130,7 @@ func TestVerifyLiveDamage(t *testing.T) {
 		dir, all := t.TempDir(), maps.Clone(all)
 		all[name] = strings.Replace(all[name], c.from, c.to, 1)
 		writeFiles(t, dir, all)
-		if rep, _, err := verify(config(store.Dir(dir)), true); err == nil && rep.Torn == nil {
+		if rep, _, err := verify(config(durable.Dir(dir)), true); err == nil && rep.Torn == nil {
 			t.Errorf("%s: found sound up to seq %d", c.what, rep.Head.Seq)
 		}
 	}
@@ -147,10 +148,10 @@ func TestVerifyLiveDamage(t *testing.T) {
 	all[name] += `{"hash":"012`
 	dir = t.TempDir()
 	writeFiles(t, dir, all)
-	if rep, _, err := verify(config(store.Dir(dir)), true); err != nil || rep.Torn != nil || rep.Head.Seq != 4 {
+	if rep, _, err := verify(config(durable.Dir(dir)), true); err != nil || rep.Torn != nil || rep.Head.Seq != 4 {
 		t.Errorf("an unfinished line: %+v, %v", rep, err)
 	}
-	if rep, _, err := verify(config(store.Dir(dir)), false); err != nil || rep.Torn == nil || rep.Head.Seq != 4 {
+	if rep, _, err := verify(config(durable.Dir(dir)), false); err != nil || rep.Torn == nil || rep.Head.Seq != 4 {
 		t.Errorf("an unfinished line without a server: %+v, %v", rep, err)
 	}
 }
@@ -158,7 +159,7 @@ func TestVerifyLiveDamage(t *testing.T) {
 // TestVerifySnapshots: each snapshot is compared with what replaying gives.
 func TestVerifySnapshots(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	st := open(t, cfg)
 	put(t, st, add{N: 1})
 	if err := st.Snapshot(); err != nil {
@@ -215,7 +216,7 @@ func TestVerifySnapshots(t *testing.T) {
 // TestVerifyMeaning: what check and inspect say is reported, with the place of the line that check was asked about.
 func TestVerifyMeaning(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	st := open(t, cfg)
 	put(t, st, add{N: 1}, add{N: 2})
 	closeStore(t, st)

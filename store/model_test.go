@@ -7,13 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // leaves gives what crashes may leave of the file "a", which is created, and gone on with by do, on an empty disk; "-"
 // is that its name is not there.
-func leaves(t *testing.T, names, data survival, do func(d *disk, f store.File)) map[string]bool {
+func leaves(t *testing.T, names, data survival, do func(d *disk, f durable.File)) map[string]bool {
 	left := map[string]bool{}
 	for seed := range uint64(2000) {
 		d := newDisk()
@@ -37,30 +36,30 @@ func TestDisk(t *testing.T) {
 	for _, c := range []struct {
 		what        string
 		names, data survival
-		do          func(d *disk, f store.File)
+		do          func(d *disk, f durable.File)
 		want        []string
 	}{
-		{"nothing is synced", nothing, everything, func(d *disk, f store.File) { io.WriteString(f, first) }, []string{"-"}},
-		{"a file's sync is not its name's", nothing, nothing, func(d *disk, f store.File) {
+		{"nothing is synced", nothing, everything, func(d *disk, f durable.File) { io.WriteString(f, first) }, []string{"-"}},
+		{"a file's sync is not its name's", nothing, nothing, func(d *disk, f durable.File) {
 			io.WriteString(f, first)
 			f.Sync()
 		}, []string{"-"}},
-		{"a name's sync is not its file's", nothing, nothing, func(d *disk, f store.File) {
+		{"a name's sync is not its file's", nothing, nothing, func(d *disk, f durable.File) {
 			io.WriteString(f, first)
 			d.SyncDir(".")
 		}, []string{""}},
-		{"both are synced", nothing, nothing, func(d *disk, f store.File) {
+		{"both are synced", nothing, nothing, func(d *disk, f durable.File) {
 			io.WriteString(f, first)
 			f.Sync()
 			d.SyncDir(".")
 			io.WriteString(f, second)
 		}, []string{first}},
-		{"the kernel has written it by itself", everything, everything, func(d *disk, f store.File) {
+		{"the kernel has written it by itself", everything, everything, func(d *disk, f durable.File) {
 			io.WriteString(f, first)
 			f.Sync()
 			io.WriteString(f, second)
 		}, []string{first + second}},
-		{"a failed sync, and one that succeeds", nothing, nothing, func(d *disk, f store.File) {
+		{"a failed sync, and one that succeeds", nothing, nothing, func(d *disk, f durable.File) {
 			io.WriteString(f, first)
 			d.before = func(int, string) act { return fails }
 			f.Sync()
@@ -70,7 +69,7 @@ func TestDisk(t *testing.T) {
 			f.Sync()
 			d.SyncDir(".")
 		}, []string{strings.Repeat("\x00", len(first)) + second}},
-		{"a rename is whole", atRandom, nothing, func(d *disk, f store.File) {
+		{"a rename is whole", atRandom, nothing, func(d *disk, f durable.File) {
 			f.Sync()
 			d.SyncDir(".")
 			g, _ := d.Create("b")
@@ -78,11 +77,11 @@ func TestDisk(t *testing.T) {
 			g.Sync()
 			d.Rename("b", "a")
 		}, []string{"", second}},
-		{"a remove is synced with the directory", mixed, nothing, func(d *disk, f store.File) {
+		{"a remove is synced with the directory", mixed, nothing, func(d *disk, f durable.File) {
 			d.SyncDir(".")
 			d.Remove("a")
 		}, []string{"", "-"}},
-		{"a prefix", everything, aPrefix, func(d *disk, f store.File) { io.WriteString(f, "xyz") }, []string{"", "x", "xy", "xyz"}},
+		{"a prefix", everything, aPrefix, func(d *disk, f durable.File) { io.WriteString(f, "xyz") }, []string{"", "x", "xy", "xyz"}},
 	} {
 		left := leaves(t, c.names, c.data, c.do)
 		if !maps.Equal(left, set(c.want)) {
@@ -104,7 +103,7 @@ func set(all []string) map[string]bool {
 func TestDiskSectors(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 100)
 	zeros := strings.Repeat("\x00", len(long))
-	left := leaves(t, nothing, atRandom, func(d *disk, f store.File) {
+	left := leaves(t, nothing, atRandom, func(d *disk, f durable.File) {
 		io.WriteString(f, long[:700])
 		f.Sync()
 		io.WriteString(f, long[700:1300])

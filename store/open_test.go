@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // TestPermissions: directories 0700, files 0600, also those a recovery makes.
 func TestPermissions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	st := open(t, cfg)
 	put(t, st, add{N: 1})
 	closeStore(t, st)
@@ -33,7 +34,7 @@ func TestPermissions(t *testing.T) {
 	name := named(all, "journal/")[0]
 	all[name] += "torn"
 	writeFiles(t, crash, all)
-	cfg.FS = store.Dir(crash)
+	cfg.FS = durable.Dir(crash)
 	closeStore(t, open(t, cfg))
 	if len(named(files(t, crash), "torn-")) != 1 {
 		t.Error("no torn-*.bin")
@@ -61,12 +62,12 @@ func TestPermissions(t *testing.T) {
 // TestLocked: one process at a time; the lock ends with Close and with an Open that fails.
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	st := open(t, cfg)
 	put(t, st, add{N: 1})
 	before := files(t, dir)
 	for range 2 {
-		if _, _, err := store.Open(cfg); !errors.Is(err, store.ErrLocked) {
+		if _, _, err := store.Open(cfg); !errors.Is(err, durable.ErrLocked) {
 			t.Fatal("a second Open: ", err)
 		}
 	}
@@ -90,7 +91,7 @@ func TestLocked(t *testing.T) {
 // TestNewer: what a later version of the program wrote is refused as such, and left alone.
 func TestNewer(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	st := open(t, cfg)
 	put(t, st, add{N: 1})
 	all := files(t, dir)
@@ -113,7 +114,7 @@ func TestNewer(t *testing.T) {
 			maps.Copy(changed, all)
 			c.edit(changed, &cfg)
 			writeFiles(t, dir, changed)
-			cfg.FS = store.Dir(dir)
+			cfg.FS = durable.Dir(dir)
 			_, _, err := store.Open(cfg)
 			if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%v, want ErrNewer and %q", err, c.text)
@@ -141,7 +142,7 @@ func TestBadFormat(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, cfg := t.TempDir(), cfg
-			cfg.FS = store.Dir(dir)
+			cfg.FS = durable.Dir(dir)
 			st := open(t, cfg)
 			put(t, st, add{N: 1})
 			closeStore(t, st)
@@ -157,7 +158,7 @@ func TestBadFormat(t *testing.T) {
 			}
 			dir = t.TempDir()
 			writeFiles(t, dir, all)
-			cfg.FS = store.Dir(dir)
+			cfg.FS = durable.Dir(dir)
 			var damage *store.Damage
 			if _, _, err := store.Open(cfg); !errors.As(err, &damage) {
 				t.Errorf("Open: %v, want Damage", err)
@@ -175,7 +176,7 @@ func TestBadFormat(t *testing.T) {
 // opened; up to that time stands still.
 func TestClockBehind(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	clock := newClock()
 	cfg.Now = clock.now
 	st := open(t, cfg)
@@ -228,7 +229,7 @@ func lastOpened(t testing.TB, dir string) (data string) {
 // anew, synced and renamed before a line is added; after a clean end it goes on as it is.
 func TestCopiedForward(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	st := open(t, cfg)
 	put(t, st, add{N: 1})
 	crash := crashed(t, dir)
@@ -291,7 +292,7 @@ func TestCopiedForward(t *testing.T) {
 // TestTemporaryFiles: what an interrupted Publish left behind is dropped at Open.
 func TestTemporaryFiles(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	st := open(t, cfg)
 	put(t, st, add{N: 1})
 	closeStore(t, st)
@@ -329,7 +330,7 @@ func TestFreshAfterFailedCreation(t *testing.T) {
 	if _, _, err := store.Open(config(fsys)); !errors.Is(err, errFault) {
 		t.Fatal("Open: ", err)
 	}
-	st, fresh, err := store.Open(config(store.Dir(dir)))
+	st, fresh, err := store.Open(config(durable.Dir(dir)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +343,7 @@ func TestFreshAfterFailedCreation(t *testing.T) {
 // TestNilLog: Log is the one field that is not required.
 func TestNilLog(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	cfg.Log = nil
 	st := open(t, cfg)
 	put(t, st, add{N: 1})
@@ -352,7 +353,7 @@ func TestNilLog(t *testing.T) {
 	all[name] = strings.TrimSuffix(all[name], "\n")
 	torn := t.TempDir()
 	writeFiles(t, torn, all)
-	cfg.FS = store.Dir(torn)
+	cfg.FS = durable.Dir(torn)
 	defer func() {
 		if r := recover(); r != nil {
 			t.Errorf("a torn tail without a Log: panic: %v", r)

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"waybill/store/durable"
 )
 
 // Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh tells that it is new.
@@ -87,7 +89,7 @@ func (s *scan) readCreated() error {
 	if s.head.Seq == 0 {
 		return nil // it is still to be written
 	}
-	return reading(s.fsys, "journal/"+numbered(1), func(f *io.SectionReader) error {
+	return durable.Read(s.fsys, "journal/"+numbered(1), func(f *io.SectionReader) error {
 		lines := scanLines(f)
 		lines.Scan()
 		first, err := parseLine(bytes.TrimSuffix(lines.Bytes(), newline))
@@ -101,7 +103,7 @@ func (s *scan) readCreated() error {
 
 // prepare makes the directory's fixed parts and drops temporary files.
 func (s *scan) prepare() error {
-	_, noKey := readFile(s.fsys, privateKeyFile) // it is made after FORMAT
+	_, noKey := durable.ReadFile(s.fsys, privateKeyFile) // it is made after FORMAT
 	held := noKey == nil
 	for _, dir := range []string{".", "journal", "snapshots"} {
 		names, err := s.fsys.List(dir)
@@ -109,7 +111,7 @@ func (s *scan) prepare() error {
 			return err
 		}
 		for _, name := range names {
-			if !strings.HasSuffix(name, tempSuffix) {
+			if !strings.HasSuffix(name, durable.TempSuffix) {
 				held = held || dir != "."
 			} else if err := s.fsys.Remove(dir + "/" + name); err != nil {
 				return err
@@ -124,7 +126,7 @@ func (s *scan) prepare() error {
 	case held:
 		return inFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: if a backup or repair was to be written here, it is not whole")
 	}
-	return PublishText(s.fsys, ".", "FORMAT", fmt.Appendf(nil, formatLine, formatVersion, rand.Text()))
+	return durable.PublishText(s.fsys, ".", "FORMAT", fmt.Appendf(nil, formatLine, formatVersion, rand.Text()))
 }
 
 // replay brings a state along the journal.
@@ -156,7 +158,7 @@ func (r *replay[S, E]) thaw() error {
 // thawFrom starts with a snapshot. One that is whole proves that its line was durable, also when it cannot be thawed.
 func (r *replay[S, E]) thawFrom(seq uint64) error {
 	name := "snapshots/" + numbered(seq)
-	return reading(r.fsys, name, func(f *io.SectionReader) error {
+	return durable.Read(r.fsys, name, func(f *io.SectionReader) error {
 		sum := sha256.New()
 		body := io.LimitReader(f, f.Size()-int64(len(snapshotEnd(sum))))
 		b := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
@@ -260,7 +262,7 @@ func (r *replay[S, E]) mend() error {
 	}
 	if r.last == "" {
 		r.last = "journal/" + numbered(1)
-		return PublishText(r.fsys, "journal", numbered(1), nil)
+		return durable.PublishText(r.fsys, "journal", numbered(1), nil)
 	}
 	return r.publishPart("journal", path.Base(r.last), r.last, 0, r.size)
 }
@@ -281,8 +283,8 @@ func (r *replay[S, E]) keepTorn() error {
 
 // publishPart publishes a part of a file.
 func (r *replay[S, E]) publishPart(dir, name, of string, from, length int64) error {
-	return reading(r.fsys, of, func(f *io.SectionReader) error {
-		return Publish(r.fsys, dir, name, func(to io.Writer) error {
+	return durable.Read(r.fsys, of, func(f *io.SectionReader) error {
+		return durable.Publish(r.fsys, dir, name, func(to io.Writer) error {
 			_, err := io.CopyN(to, io.NewSectionReader(f, from, length), length)
 			return err
 		})
@@ -325,7 +327,7 @@ func (st *Store[S, E]) snapshot(last bool) error {
 	if err != nil || slices.Contains(have, seq) {
 		return err
 	}
-	err = Publish(fsys, "snapshots", numbered(seq), func(f io.Writer) (err error) {
+	err = durable.Publish(fsys, "snapshots", numbered(seq), func(f io.Writer) (err error) {
 		size, err := writeSnapshot(f, head, write)
 		st.snapBytes.Store(size)
 		return err

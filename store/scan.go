@@ -12,6 +12,8 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+
+	"waybill/store/durable"
 )
 
 // Place is where a line stands in the journal.
@@ -51,7 +53,7 @@ func inFile(name, reason string) *Damage { return &Damage{Place: Place{File: nam
 func numbered(seq uint64) string { return fmt.Sprintf("%012d.jsonl", seq) }
 
 // numbers gives the numbers of a directory's numbered files, rising.
-func numbers(fsys FS, dir string) (seqs []uint64, err error) {
+func numbers(fsys durable.FS, dir string) (seqs []uint64, err error) {
 	names, err := fsys.List(dir)
 	for _, name := range names {
 		var seq uint64
@@ -69,8 +71,8 @@ const (
 )
 
 // readOrigin reads FORMAT: the directory's own name, and what stands for the hash before line 1.
-func readOrigin(fsys FS) (name string, hash [32]byte, err error) {
-	text, err := readFile(fsys, "FORMAT")
+func readOrigin(fsys durable.FS) (name string, hash [32]byte, err error) {
+	text, err := durable.ReadFile(fsys, "FORMAT")
 	if err != nil {
 		return "", hash, err
 	}
@@ -91,7 +93,7 @@ var errEnough = errors.New("store: enough")
 
 // scan is one pass over the journal, from its first line to its end.
 type scan struct {
-	fsys  FS
+	fsys  durable.FS
 	visit func(Place, *Line) error // called for each line that follows from the one before; its error ends the pass
 	// from is a line that the journal must hold; those up to it are not visited, and of a file that ends before it
 	// only the last line is read.
@@ -190,7 +192,7 @@ func (s *scan) walk() error {
 		if len(later) > 0 && later[0] <= s.from.Seq {
 			read = s.skip
 		}
-		switch err := reading(s.fsys, s.last, read); {
+		switch err := durable.Read(s.fsys, s.last, read); {
 		case err != nil:
 			return err
 		case s.torn != nil && len(later) > 0:
@@ -223,7 +225,7 @@ func (s *scan) damage(proof string) error {
 // skip goes over a file by its last line alone.
 func (s *scan) skip(f *io.SectionReader) error {
 	for n := int64(1 << 16); ; n *= 4 {
-		end, err := tail(f, n)
+		end, err := durable.Tail(f, n)
 		if err != nil {
 			return err
 		}

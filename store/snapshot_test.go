@@ -14,13 +14,14 @@ import (
 	"testing/synctest"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // TestTwoSnapshots: each snapshot names its line, ends in the SHA-256 of its
 // bytes, and only the newest two are kept.
 func TestTwoSnapshots(t *testing.T) {
 	dir := t.TempDir()
-	st := open(t, config(store.Dir(dir)))
+	st := open(t, config(durable.Dir(dir)))
 	for i := range 4 {
 		put(t, st, add{N: int64(i)}, add{N: 1, Name: "Cy"})
 		for range 2 { // the second finds nothing to do
@@ -55,7 +56,7 @@ func TestTwoSnapshots(t *testing.T) {
 // after it; a spoiled one is warned of and costs nothing; without any, all is there.
 func TestSnapshotAtOpen(t *testing.T) {
 	dir := t.TempDir()
-	st := open(t, config(store.Dir(dir)))
+	st := open(t, config(durable.Dir(dir)))
 	put(t, st, add{N: 1}, add{N: 2, Name: "Di"})
 	if err := st.Snapshot(); err != nil { // seq 3
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func TestSnapshotAtOpen(t *testing.T) {
 			dir, all := t.TempDir(), maps.Clone(all)
 			c.edit(all)
 			writeFiles(t, dir, all)
-			cfg := config(store.Dir(dir))
+			cfg := config(durable.Dir(dir))
 			decoded := 0
 			cfg.Decode = func(kind string, data, personal []byte) (add, error) {
 				decoded++
@@ -249,7 +250,7 @@ func TestSnapshotFails(t *testing.T) {
 					t.Errorf("left open: %q", left)
 				}
 				for dir, total := range map[string]int64{crash: 3, dir: 10} {
-					cfg.FS = store.Dir(dir)
+					cfg.FS = durable.Dir(dir)
 					st = open(t, cfg)
 					if got := look(t, st); got.total != total {
 						t.Errorf("total %d, want %d", got.total, total)
@@ -267,7 +268,7 @@ func TestSnapshotFails(t *testing.T) {
 // TestFailedFreeze: an error of what Freeze returned, too, is only the snapshot's.
 func TestFailedFreeze(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	cfg.Freeze = func(*sum) func(io.Writer) error {
 		return func(w io.Writer) error {
 			w.Write([]byte("half"))
@@ -284,7 +285,7 @@ func TestFailedFreeze(t *testing.T) {
 	if names := named(files(t, dir), "snapshots/"); len(names) > 0 {
 		t.Errorf("left: %q", names)
 	}
-	cfg = config(store.Dir(dir))
+	cfg = config(durable.Dir(dir))
 	st = open(t, cfg)
 	if got := look(t, st); got.total != 3 {
 		t.Errorf("total %d, want 3", got.total)
@@ -354,7 +355,7 @@ func TestOpenedLineInNewFile(t *testing.T) {
 func TestSnapshotAfterRotation(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := config(store.Dir(dir))
+		cfg := config(durable.Dir(dir))
 		cfg.SegmentBytes = 1000
 		st := open(t, cfg)
 		for range 6 {

@@ -1,29 +1,3 @@
-// Package store keeps one value in memory and makes it durable by an append-only, hash-chained journal of events in
-// JSON lines. It is generic: S is the state, a pointer; E is an event, an immutable value once it was handed in. The
-// store knows nothing of what they mean. All access goes through closures run under the program's one lock:
-//
-//	st.View(func(s *State, now time.Time) { … })
-//	seq, err := st.Update(func(s *State, now time.Time) ([]Event, error) { … })
-//
-// An update takes the instant, decides, applies its events, numbers them and hands them to the one writer goroutine,
-// all under the lock and without I/O; then it waits outside the lock. The writer takes all that is pending, encodes it,
-// writes once, syncs once, and releases everyone who waited. A view, and a refusal, waits likewise until all that it
-// saw is durable, so that no answer shows what a crash could still undo.
-//
-// # Files
-//
-//	FORMAT                        "waybill-journal v1 <origin>\n"
-//	LOCK                          flock of the process that has the directory open
-//	journal/<first seq>.jsonl     the lines, a new file every 64 MiB, full ones mode 0400
-//	snapshots/<seq>.jsonl         the state after a line: a cache, two are kept
-//	checkpoint                    the newest signed checkpoint, and checkpoints.log all of them ([Checkpoint])
-//	checkpoint.key, .pub          the key that signs them
-//	torn-<seq>-<n>.bin            bytes that a recovery cut off the journal's end
-//
-// [Line] documents the line format. Opening reads the newest snapshot that the journal confirms and applies the lines
-// after it. The first bad line is either a torn tail, never acknowledged: it is cut, and its bytes are kept; or it is
-// provably damage to durable data: [Damage], and nothing is changed. The first failed write or sync of the journal is
-// final ([ErrFailed]): what a kernel says of a page after a failed sync is worth nothing.
 package store
 
 import (
@@ -35,10 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"waybill/store/durable"
 )
 
 var (
-	ErrLocked = errors.New("store: the directory is in use by another process")
 	// ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
 	ErrNewer = errors.New("store: written by a newer version")
 	// ErrOlder is returned by Thaw for a snapshot of an earlier version, which lacks a part of the state.
@@ -70,7 +45,7 @@ const maxAhead = time.Minute
 
 // Config says what the stored value is and where it is kept. All fields but Log are required.
 type Config[S, E any] struct {
-	FS  FS
+	FS  durable.FS
 	Log *slog.Logger
 	New func() S          // gives the state before the first line
 	Now func(S) time.Time // the only clock, called under the lock

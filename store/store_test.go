@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // TestReopen: what was updated is there after a clean close, line for line.
 func TestReopen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	st, fresh, err := store.Open(cfg)
 	if err != nil || !fresh {
 		t.Fatal(fresh, err)
@@ -118,7 +119,7 @@ func TestFrame(t *testing.T) {
 // it is in whole milliseconds, in UTC, and the same for decide, after and the line.
 func TestTimeNeverFalls(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	clock := newClock()
 	cfg.Now = func(*sum) time.Time { return clock.now(nil).Add(789 * time.Microsecond).In(time.FixedZone("", 3600)) }
 	st := open(t, cfg)
@@ -158,7 +159,7 @@ func TestTimeNeverFalls(t *testing.T) {
 // TestRefusal: an error of decide is given back and changes nothing; so does deciding on nothing.
 func TestRefusal(t *testing.T) {
 	dir := t.TempDir()
-	st := open(t, config(store.Dir(dir)))
+	st := open(t, config(durable.Dir(dir)))
 	put(t, st, add{N: 7})
 	before, state := files(t, dir), look(t, st)
 	refusal := errors.New("no")
@@ -305,7 +306,7 @@ func TestGroupCommit(t *testing.T) {
 // SegmentBytes, is named by its first line, and is read-only from then on.
 func TestSegments(t *testing.T) {
 	dir := t.TempDir()
-	cfg := config(store.Dir(dir))
+	cfg := config(durable.Dir(dir))
 	cfg.SegmentBytes = 1000
 	st := open(t, cfg)
 	for i := range 20 {

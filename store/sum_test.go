@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // TestMain collects garbage less often: the tests open thousands of stores,
@@ -212,7 +213,7 @@ func (l *logBook) String() string {
 	return l.buf.String()
 }
 
-func config(fsys store.FS) sumConfig {
+func config(fsys durable.FS) sumConfig {
 	return sumConfig{
 		FS: fsys, Log: slog.New(slog.DiscardHandler),
 		New: func() *sum { return new(sum) }, Now: newClock().now,

@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"waybill/server"
+	"waybill/server/admin"
+	"waybill/server/inspect"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // seller is a server on a directory, and a partner that calls it.
@@ -45,7 +48,7 @@ func (s *seller) admin(op string, form ...string) string {
 		values.Set(form[i], form[i+1])
 	}
 	var out strings.Builder
-	if err := s.s.Admin(op, &server.Act{Form: values, Out: &out}); err != nil {
+	if err := s.s.Admin.Do(op, &admin.Act{Form: values, Out: &out}); err != nil {
 		s.t.Fatal(op, err)
 	}
 	return strings.TrimSpace(out.String())
@@ -94,7 +97,7 @@ func sold(t *testing.T, first map[string]string, name string) map[string]string 
 		}
 	}
 	open()
-	if err := s.s.Import(os.DirFS("../testdata/demo"), "demo", server.ImportOptions{}, new(strings.Builder)); err != nil {
+	if err := s.s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{}, new(strings.Builder)); err != nil {
 		t.Fatal(err)
 	}
 	s.key = s.admin("partner-add", "name", name)
@@ -141,8 +144,8 @@ func TestTamperedServer(t *testing.T) {
 	other := divided(sold(t, same, "Olha"))
 	delete(all, "admin.sock")
 	t.Logf("%d bytes in %d files, %d lines", len(strings.Join(journalLines(all), "")), len(named(all, "journal/")), len(journalLines(all)))
-	verdict(func(fsys store.FS) (store.Report, error) {
-		rep, err := server.Verify(fsys, false, nil)
+	verdict(func(fsys durable.FS) (store.Report, error) {
+		rep, err := inspect.Verify(fsys, false, nil)
 		return rep.Report, err
 	}).findsAll(t, all, other)
 }

@@ -17,20 +17,21 @@ import (
 	"testing"
 
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // held is a directory in memory that can only be read.
 type held struct {
-	store.FS
+	durable.FS
 	files map[string]string
 }
 
 type heldFile struct {
-	store.File
+	durable.File
 	*strings.Reader
 }
 
-func (h held) Open(name string) (store.File, error) {
+func (h held) Open(name string) (durable.File, error) {
 	text, ok := h.files[name]
 	if !ok {
 		return nil, failed("open", name, fs.ErrNotExist)
@@ -55,7 +56,7 @@ func (f heldFile) Read(b []byte) (int, error)              { return f.Reader.Rea
 func (f heldFile) ReadAt(b []byte, off int64) (int, error) { return f.Reader.ReadAt(b, off) }
 
 // verdict is what verify says of a directory.
-type verdict func(fsys store.FS) (store.Report, error)
+type verdict func(fsys durable.FS) (store.Report, error)
 
 // tamper is a way to change a directory: the files that are then other ones, or, as nil, gone.
 type tamper struct {
@@ -258,7 +259,7 @@ func TestTampered(t *testing.T) {
 	all := wordy(t, nil, "Lviv")
 	other := wordy(t, map[string]string{"FORMAT": all["FORMAT"], "checkpoint.key": all["checkpoint.key"], "checkpoint.pub": all["checkpoint.pub"]}, "Kyiv")
 	t.Logf("%d bytes in %d files", len(strings.Join(journalLines(all), "")), len(named(all, "journal/")))
-	verdict(func(fsys store.FS) (store.Report, error) {
+	verdict(func(fsys durable.FS) (store.Report, error) {
 		rep, _, err := verify(config(fsys), false)
 		return rep, err
 	}).findsAll(t, all, other)
@@ -276,7 +277,7 @@ func TestTamperedAfterAKill(t *testing.T) {
 		}
 		linewise(all, sampleFiles(t), try)
 	}
-	verdict(func(fsys store.FS) (store.Report, error) {
+	verdict(func(fsys durable.FS) (store.Report, error) {
 		rep, _, err := verify(config(fsys), false)
 		return rep, err
 	}).campaignOf(t, all, ways, func(t *testing.T, w *tamper, changed map[string]string, rep store.Report, err error) {

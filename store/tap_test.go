@@ -7,14 +7,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // tapFS is a FS that shows each call to a test before it is made, and lets the
 // test hold it up or make it fail.
 type tapFS struct {
-	store.FS
+	durable.FS
 	// before is asked before each call; its error is the call's. It may block.
 	before func(op, name string) error
 	// quick leaves out real syncs, where a test is not about them and opens thousands of stores.
@@ -32,10 +31,10 @@ var (
 	errFault = errors.New("injected fault")
 )
 
-func tap(dir string) *tapFS { return &tapFS{FS: store.Dir(dir)} }
+func tap(dir string) *tapFS { return &tapFS{FS: durable.Dir(dir)} }
 
 // quick gives a directory without syncs.
-func quick(dir string) *tapFS { return &tapFS{FS: store.Dir(dir), quick: true} }
+func quick(dir string) *tapFS { return &tapFS{FS: durable.Dir(dir), quick: true} }
 
 func (f *tapFS) call(op, name string) error {
 	name = path.Clean(name)
@@ -81,7 +80,7 @@ func (f *tapFS) closed(name string) {
 	}
 }
 
-func (f *tapFS) file(op, name string, open func(string) (store.File, error)) (store.File, error) {
+func (f *tapFS) file(op, name string, open func(string) (durable.File, error)) (durable.File, error) {
 	if err := f.call(op, name); err != nil {
 		return nil, err
 	}
@@ -93,9 +92,9 @@ func (f *tapFS) file(op, name string, open func(string) (store.File, error)) (st
 	return &tapFile{file, f, name}, nil
 }
 
-func (f *tapFS) Open(name string) (store.File, error)   { return f.file("open", name, f.FS.Open) }
-func (f *tapFS) Create(name string) (store.File, error) { return f.file("create", name, f.FS.Create) }
-func (f *tapFS) Append(name string) (store.File, error) { return f.file("append", name, f.FS.Append) }
+func (f *tapFS) Open(name string) (durable.File, error)   { return f.file("open", name, f.FS.Open) }
+func (f *tapFS) Create(name string) (durable.File, error) { return f.file("create", name, f.FS.Create) }
+func (f *tapFS) Append(name string) (durable.File, error) { return f.file("append", name, f.FS.Append) }
 
 func (f *tapFS) Rename(from, to string) error {
 	if err := f.call("rename", to); err != nil {
@@ -163,7 +162,7 @@ func (l *tapLock) Close() error {
 }
 
 type tapFile struct {
-	store.File
+	durable.File
 	fs   *tapFS
 	name string
 }

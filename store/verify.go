@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"waybill/store/durable"
 )
 
 // Report is what Verify found sound.
@@ -38,7 +40,7 @@ type Unerased struct {
 
 // Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads and takes no
 // lock. Where live tells that a server is writing the journal, an unfinished end is the server's and is left out.
-func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
+func Read(fsys durable.FS, live bool, visit func(Place, *Line) error) (Report, error) {
 	s := scan{fsys: fsys, visit: visit, whole: true, live: live}
 	err := s.run()
 	return Report{Head: s.head, Files: s.files, Torn: s.torn}, err
@@ -46,7 +48,7 @@ func Read(fsys FS, live bool, visit func(Place, *Line) error) (Report, error) {
 
 // Follow goes through the lines after one of a journal that may be in use, and calls visit for each; after the zero Head
 // it visits all, and the report has what is still to be erased. It checks the chain and only reads.
-func Follow(fsys FS, after Head, visit func(*Line) error) (Report, error) {
+func Follow(fsys durable.FS, after Head, visit func(*Line) error) (Report, error) {
 	s := scan{fsys: fsys, from: after, live: true, erasures: true}
 	s.visit = func(_ Place, l *Line) error { return visit(l) }
 	if err := s.run(); err != nil {
@@ -105,13 +107,13 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 }
 
 // journalFile is what the files of the journal are called; a copy of one, or one under another name, is none.
-var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + tempSuffix + `)?$`)
+var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + durable.TempSuffix + `)?$`)
 
 // compare checks that the snapshot of a line is, byte for byte, what replaying the journal gives, unless it is of an
 // earlier version.
 func (r *replay[S, E]) compare(l *Line) error {
 	name, same := "snapshots/"+numbered(l.Seq), false
-	err := reading(r.fsys, name, func(f *io.SectionReader) error {
+	err := durable.Read(r.fsys, name, func(f *io.SectionReader) error {
 		c := comparison{bufio.NewReaderSize(f, 1<<18), true}
 		_, err := writeSnapshot(&c, l.Head, r.cfg.Freeze(r.state))
 		_, end := c.r.ReadByte()

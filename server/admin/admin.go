@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"waybill/auth"
+	"waybill/auth/oidc"
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
@@ -282,5 +283,5 @@ func (s *Service) adminIDToken(a *Act) (string, error) {
 		return "", errors.New("the server trusts the identity provider of its -idp flags, not the built-in one")
 	}
 	now, err := s.Now()
-	return auth.Mint(s.company.IDPKey, a.Form.Get("email"), now), err
+	return oidc.Mint(s.company.IDPKey, a.Form.Get("email"), now), err
 }

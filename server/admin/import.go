@@ -19,7 +19,7 @@ import (
 	"waybill/schedule/gtfs"
 	"waybill/server/ledger"
 	"waybill/server/words"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // ImportOptions are the choices of one import (contract §1, §5).
@@ -159,7 +159,7 @@ func (s *Service) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	if e.Hash, err = tables.Encode(io.Discard); err != nil {
 		return err
 	}
-	if err := store.Publish(s.Config.FS, ledger.TimetableDir, e.Hash+".jsonl", func(w io.Writer) error {
+	if err := durable.Publish(s.Config.FS, ledger.TimetableDir, e.Hash+".jsonl", func(w io.Writer) error {
 		_, err := tables.Encode(w)
 		return err
 	}); err != nil {

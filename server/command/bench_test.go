@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"waybill/server/inspect"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // bench fills a directory, measures each work with each number of connections, and goes on with what it has
@@ -38,7 +38,7 @@ func TestBench(t *testing.T) {
 		if said == nil {
 			t.Fatal(stdout.String())
 		}
-		rep, err := inspect.Verify(store.Dir(dir), false, nil)
+		rep, err := inspect.Verify(durable.Dir(dir), false, nil)
 		n, _ := strconv.Atoi(said[1])
 		if err != nil || rep.Torn != nil || n < 300 || n <= sold || !strings.Contains(rep.Books.String(), said[1]+" bookings") {
 			t.Errorf("%v: %d bookings after %d; %s", err, n, sold, rep.Books)

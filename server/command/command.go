@@ -22,6 +22,7 @@ import (
 	"waybill/server"
 	"waybill/server/words"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // Exit codes (contract §1). Those from 65 on are those of sysexits.h.
@@ -51,8 +52,8 @@ type call struct {
 	*Process
 	*flag.FlagSet
 	verb *verb
-	dir  string   // the data directory
-	fsys store.FS // the same, to be read
+	dir  string     // the data directory
+	fsys durable.FS // the same, to be read
 }
 
 func (c *call) get(name string) any     { return c.Lookup(name).Value.(flag.Getter).Get() }
@@ -217,7 +218,7 @@ func (p *Process) run(v *verb, args []string) int {
 		}
 		return p.wrong("%s: %s %q says more", v.name, said, "waybill help "+v.name)
 	}
-	c.fsys = store.Dir(c.dir)
+	c.fsys = durable.Dir(c.dir)
 	out := c.checkOutput()
 	end := c.watch()
 	code, err := v.do(c)
@@ -326,7 +327,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, new(*store.Damage)):
 		return exitDamaged
-	case errors.Is(err, store.ErrLocked):
+	case errors.Is(err, durable.ErrLocked):
 		return exitLocked
 	case errors.Is(err, store.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
 		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):

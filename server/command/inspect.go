@@ -10,6 +10,7 @@ import (
 	"waybill/server/inspect"
 	"waybill/server/words"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // The verbs that look at a directory and say what is there: log and verify.
@@ -38,7 +39,7 @@ func (c *call) log() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	return exitFailed, inspect.Log(store.Dir(c.dir), running(c.dir), f, style, c.Stdout)
+	return exitFailed, inspect.Log(durable.Dir(c.dir), running(c.dir), f, style, c.Stdout)
 }
 
 // verdict is what verify says with -json.

@@ -8,8 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // progress tells somebody at a terminal that work which takes long goes on. In a pipe it says nothing.
@@ -107,11 +106,11 @@ func (b besides) Write(text []byte) (int, error) {
 
 // countedFS is a file system that counts the bytes read from its files.
 type countedFS struct {
-	store.FS
+	durable.FS
 	bytes *atomic.Int64
 }
 
-func (c countedFS) Open(name string) (store.File, error) {
+func (c countedFS) Open(name string) (durable.File, error) {
 	f, err := c.FS.Open(name)
 	if err != nil {
 		return nil, err
@@ -120,7 +119,7 @@ func (c countedFS) Open(name string) (store.File, error) {
 }
 
 type countedFile struct {
-	store.File
+	durable.File
 	bytes *atomic.Int64
 }
 

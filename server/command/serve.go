@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/auth/oidc"
 	"waybill/server"
 	"waybill/server/admin"
-	"waybill/server/idp"
 	"waybill/server/outbound"
 	"waybill/server/reference"
 	"waybill/server/web"
@@ -57,11 +57,11 @@ func (c *call) serve() (code int, err error) {
 	stderr := &gathered{to: c.Stderr}
 	defer stderr.flush()
 	cfg.Log = c.logger(stderr, level)
-	provider := idp.Config{JWKS: c.text("idp-jwks"), Provider: auth.Provider{
+	provider := oidc.Config{JWKS: c.text("idp-jwks"), Provider: oidc.Provider{
 		Issuer: c.text("idp-issuer"), Audience: c.text("idp-audience"), EmailClaim: c.text("idp-email-claim")}}
-	if provider != (idp.Config{}) {
+	if provider != (oidc.Config{}) {
 		provider.Log = cfg.Log
-		if cfg.IDP, err = idp.New(provider); err != nil {
+		if cfg.IDP, err = oidc.New(provider); err != nil {
 			return exitUsage, fmt.Errorf("-idp-issuer, -idp-audience, -idp-jwks: %w", err)
 		}
 	}

@@ -26,6 +26,8 @@ import (
 	"waybill/server/admin"
 	"waybill/server/inspect"
 	"waybill/store"
+	"waybill/store/durable"
+	"waybill/store/note"
 )
 
 // What the verbs do, but serve. First those that only read: they take no lock and work beside a running
@@ -55,7 +57,7 @@ func keptCheckpoints(dir, file, keyFile string) (kept []store.Kept, err error) {
 		return nil, fmt.Errorf("the key %w", err)
 	}
 	list := bufio.NewScanner(bytes.NewReader(notes))
-	for list.Split(store.SplitCheckpoints); list.Scan(); {
+	for list.Split(note.Split); list.Scan(); {
 		kept = append(kept, store.Kept{Note: bytes.Clone(list.Bytes()), Key: key})
 	}
 	if kept == nil {
@@ -68,7 +70,7 @@ func (c *call) checkpoint() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	note, err := store.NewestCheckpoint(store.Dir(c.dir))
+	note, err := store.NewestCheckpoint(durable.Dir(c.dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")
 	}
@@ -77,7 +79,7 @@ func (c *call) checkpoint() (int, error) {
 }
 
 // write makes the new directory that a verb names, not in the one it reads, and says what do says of it.
-func (c *call) write(do func(out store.Dir) (said string, err error)) (int, error) {
+func (c *call) write(do func(out durable.Dir) (said string, err error)) (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
@@ -86,7 +88,7 @@ func (c *call) write(do func(out store.Dir) (said string, err error)) (int, erro
 	if to, _ := filepath.Abs(out); strings.HasPrefix(to+"/", from+"/") {
 		return exitFailed, fmt.Errorf("%s lies in the data directory", out)
 	}
-	said, err := do(store.Dir(out))
+	said, err := do(durable.Dir(out))
 	if err == nil {
 		fmt.Fprintln(c.Stdout, out, said)
 	}
@@ -97,7 +99,7 @@ func (c *call) export() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	code, err := c.write(func(out store.Dir) (string, error) {
+	code, err := c.write(func(out durable.Dir) (string, error) {
 		head, err := inspect.Export(c.fsys, running(c.dir), out)
 		return fmt.Sprintf("has all up to line %d, of %s; how to load it stands in %s", head.Seq, head.Time.Format(time.RFC3339), filepath.Join(string(out), "schema.sql")), err
 	})
@@ -108,7 +110,7 @@ func (c *call) export() (int, error) {
 }
 
 func (c *call) backup() (int, error) {
-	return c.write(func(out store.Dir) (string, error) {
+	return c.write(func(out durable.Dir) (string, error) {
 		rep, err := inspect.Backup(c.fsys, running(c.dir), out)
 		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq, rep.Head.Time.Format(time.RFC3339)), err
 	})
@@ -126,7 +128,7 @@ func (c *call) repair() (int, error) {
 	case running(c.dir):
 		return exitFailed, errors.New("a server is running on the directory; stop it first")
 	}
-	return c.write(func(out store.Dir) (string, error) {
+	return c.write(func(out durable.Dir) (string, error) {
 		rep, err := inspect.Repair(c.fsys, out, cutAt, reason, admin.Self())
 		return fmt.Sprintf("is sound and has the lines before %d; line %d says what was cut", cutAt, rep.Head.Seq), err
 	})
@@ -201,7 +203,7 @@ func (c *call) act(op string, form url.Values) error {
 	}
 	err = c.adminCall(path, op, form)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server
-		if err = c.adminHere(op, form); errors.Is(err, store.ErrLocked) && running(c.dir) {
+		if err = c.adminHere(op, form); errors.Is(err, durable.ErrLocked) && running(c.dir) {
 			err = c.adminCall(path, op, form) // a server is about to listen, or another verb is at work
 		}
 	}
@@ -254,7 +256,7 @@ func (c *call) adminHere(op string, form url.Values) error {
 	}
 	cfg := server.Config{Dir: c.dir, Log: c.logger(c.Stderr, slog.LevelWarn), Verb: true}
 	s, err := server.Open(cfg)
-	for end := time.Now().Add(5 * time.Second); errors.Is(err, store.ErrLocked) && time.Now().Before(end) && !running(c.dir); {
+	for end := time.Now().Add(5 * time.Second); errors.Is(err, durable.ErrLocked) && time.Now().Before(end) && !running(c.dir); {
 		<-time.After(20 * time.Millisecond)
 		s, err = server.Open(cfg)
 	}

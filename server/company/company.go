@@ -5,14 +5,14 @@ package company
 import (
 	"crypto/ed25519"
 	"net/http"
-	"waybill/server/idp"
+	"waybill/auth/oidc"
 	"waybill/server/web"
 )
 
 // Service answers company users.
 type Service struct {
 	*web.Core
-	IDP       *idp.Client        // verifies ID tokens
+	IDP       *oidc.Client       // verifies ID tokens
 	IDPKey    ed25519.PrivateKey // of the development provider; nil where another is trusted
 	Passwords *Throttle
 	origin    *http.CrossOriginProtection

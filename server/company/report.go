@@ -20,7 +20,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/web"
 	"waybill/server/wire"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // What the users of a company do, once they have signed in: reports of orders, and the geolocation of buses.
@@ -226,7 +226,7 @@ func (s *Service) writeReport(x *report.Report) error {
 		return err
 	}
 	sum, done := sha256.New(), &report.Completed{ID: x.ID}
-	err = store.Publish(s.Config.FS, ledger.ReportDir, x.ID.String()+ledger.ReportSuffix, func(to io.Writer) (err error) {
+	err = durable.Publish(s.Config.FS, ledger.ReportDir, x.ID.String()+ledger.ReportSuffix, func(to io.Writer) (err error) {
 		done.Rows, err = report.Write(s.Base, io.MultiWriter(to, sum), x, bookings, now, func(id booking.ID) string { return names[id] })
 		return err
 	})

@@ -14,6 +14,7 @@ import (
 	"waybill/booking"
 	"waybill/server/ledger"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // Directories are checked and copied here, beside the server that may have them open.
@@ -26,13 +27,13 @@ type Report struct {
 
 // Verify checks a directory that may be in use: every byte of the journal and its snapshots, its
 // checkpoints and those kept elsewhere, then the books (contract §1). It only reads.
-func Verify(fsys store.FS, live bool, kept []store.Kept) (Report, error) {
+func Verify(fsys durable.FS, live bool, kept []store.Kept) (Report, error) {
 	rep, _, err := verify(fsys, live, kept)
 	return rep, err
 }
 
 // verify does so, and returns the state that the journal gives.
-func verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, state *ledger.State, err error) {
+func verify(fsys durable.FS, live bool, kept []store.Kept) (rep Report, state *ledger.State, err error) {
 	if err := ledger.LostJournal(fsys); err != nil {
 		return rep, nil, err
 	}
@@ -53,7 +54,7 @@ func verify(fsys store.FS, live bool, kept []store.Kept) (rep Report, state *led
 // Backup copies a directory that may be in use into a new one, and checks the copy (contract §1). An
 // erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
 // already has the copy made again.
-func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {
+func Backup(fsys durable.FS, live bool, to durable.FS) (Report, error) {
 	if err := mustBeEmpty(to); err != nil {
 		return Report{}, err
 	}
@@ -72,7 +73,7 @@ func Backup(fsys store.FS, live bool, to store.FS) (Report, error) {
 }
 
 // backUp makes a copy. stale reports that something was erased since its lines were copied.
-func backUp(fsys store.FS, live bool, to store.FS) (rep Report, stale bool, err error) {
+func backUp(fsys durable.FS, live bool, to durable.FS) (rep Report, stale bool, err error) {
 	if err := store.Backup(fsys, to, live, ledger.Besides...); err != nil {
 		return rep, false, err
 	}
@@ -83,7 +84,7 @@ func backUp(fsys store.FS, live bool, to store.FS) (rep Report, stale bool, err 
 	return rep, stale, err
 }
 
-func mustBeEmpty(to store.FS) error {
+func mustBeEmpty(to durable.FS) error {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
 		err = errors.New("the directory to write is not empty")
@@ -92,7 +93,7 @@ func mustBeEmpty(to store.FS) error {
 }
 
 // erasedAfter reports whether a journal in use tells of an erasure after a line.
-func erasedAfter(fsys store.FS, head store.Head) (erased bool, err error) {
+func erasedAfter(fsys durable.FS, head store.Head) (erased bool, err error) {
 	_, err = store.Follow(fsys, head, func(l *store.Line) error {
 		erased = erased || l.Type == store.KindErased
 		return nil
@@ -102,7 +103,7 @@ func erasedAfter(fsys store.FS, head store.Head) (erased bool, err error) {
 
 // finishCopy carries out in a copy what its journal says of erasures, takes away what lies beside the
 // journal and is not as the journal says, and checks it.
-func finishCopy(to store.FS) (Report, error) {
+func finishCopy(to durable.FS) (Report, error) {
 	found, err := store.Follow(to, store.Head{}, func(*store.Line) error { return nil })
 	if err == nil {
 		err = store.CarryOut(to, found.Unerased)
@@ -126,7 +127,7 @@ func finishCopy(to store.FS) (Report, error) {
 
 // removeStaleReports removes the files of reports that are not what the journal says of them: they were
 // copied before or after. A start writes those that are queued.
-func removeStaleReports(to store.FS, state *ledger.State) error {
+func removeStaleReports(to durable.FS, state *ledger.State) error {
 	names, err := to.List(ledger.ReportDir)
 	for _, name := range names {
 		id, _ := booking.ParseID(strings.TrimSuffix(name, ledger.ReportSuffix))
@@ -143,7 +144,7 @@ func removeStaleReports(to store.FS, state *ledger.State) error {
 }
 
 // sumOf returns the SHA-256 of a file, in hex.
-func sumOf(fsys store.FS, name string) (string, error) {
+func sumOf(fsys durable.FS, name string) (string, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return "", err
@@ -156,7 +157,7 @@ func sumOf(fsys store.FS, name string) (string, error) {
 
 // empty removes what a backup has made in a directory. FORMAT goes first: what is left of it is no
 // directory then.
-func empty(to store.FS) error {
+func empty(to durable.FS) error {
 	if err := to.Remove("FORMAT"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -171,7 +172,7 @@ func empty(to store.FS) error {
 	return removeAll(to, ".")
 }
 
-func removeAll(to store.FS, dir string) error {
+func removeAll(to durable.FS, dir string) error {
 	names, err := to.List(dir)
 	for _, name := range names {
 		err = errors.Join(err, to.Remove(path.Join(dir, name)))
@@ -181,7 +182,7 @@ func removeAll(to store.FS, dir string) error {
 
 // Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
 // (contract §1).
-func Repair(fsys store.FS, to store.FS, cutAt uint64, reason string, by ledger.By) (Report, error) {
+func Repair(fsys durable.FS, to durable.FS, cutAt uint64, reason string, by ledger.By) (Report, error) {
 	if err := mustBeEmpty(to); err != nil {
 		return Report{}, err
 	}

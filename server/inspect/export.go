@@ -16,6 +16,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/words"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // What is done with a directory beside the server that may have it open: its journal is read and checked, and the
@@ -23,14 +24,14 @@ import (
 
 // ReadEvents goes through the journal of a directory that may be in use. visit is given each line with its event, nil
 // for a line of the store's own.
-func ReadEvents(fsys store.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
+func ReadEvents(fsys durable.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
 	return readEventsWith(ledger.NewCodec().Decode, fsys, live, visit)
 }
 
 // decoder makes an event of the parts of a line. It knows the forms in the lines before.
 type decoder func(kind string, data, personal []byte) (ledger.Entry, error)
 
-func readEventsWith(decode decoder, fsys store.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
+func readEventsWith(decode decoder, fsys durable.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
 	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error { return decoded(decode, l, visit) })
 	return err
 }
@@ -59,7 +60,7 @@ var secrets = regexp.MustCompile(`,"(password|access|refresh)":"[^"]*"`)
 // Export writes what a directory, which may be in use, remembers into a new one, as tables that databases load: files
 // of comma-separated values and schema.sql, which describes them and is written last. It only reads the former, and
 // gives the line of the journal after which it stands.
-func Export(fsys store.FS, live bool, to store.FS) (head store.Head, err error) {
+func Export(fsys durable.FS, live bool, to durable.FS) (head store.Head, err error) {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
 		err = errors.New("it is not empty")
@@ -86,7 +87,7 @@ func Export(fsys store.FS, live bool, to store.FS) (head store.Head, err error) 
 		err = errors.Join(err, t.Error(), t.file.Close())
 	}
 	if err == nil {
-		err = store.PublishText(to, ".", "schema.sql", []byte(Schema))
+		err = durable.PublishText(to, ".", "schema.sql", []byte(Schema))
 	}
 	if err != nil {
 		err = fmt.Errorf("the export is not whole, which is why it has no schema.sql: %w", err)
@@ -96,7 +97,7 @@ func Export(fsys store.FS, live bool, to store.FS) (head store.Head, err error) 
 
 // nothingToErase is the error of a journal in which an erasure goes on, or was cut short: what is exported would have
 // what is to be erased.
-func nothingToErase(fsys store.FS) error {
+func nothingToErase(fsys durable.FS) error {
 	found, err := store.Follow(fsys, store.Head{}, func(*store.Line) error { return nil })
 	if err == nil && len(found.Unerased) > 0 {
 		err = errors.New("personal data is being erased, or an erasure was cut short, which waybill forget completes; export after that")
@@ -109,11 +110,11 @@ type export map[string]*tableFile
 
 type tableFile struct {
 	*csv.Writer // with newlines: those within cells stay what they are
-	file        store.File
+	file        durable.File
 }
 
 // open makes a file for each table of the schema, with its header.
-func (x export) open(to store.FS) error {
+func (x export) open(to durable.FS) error {
 	for _, t := range regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?\n)\);`).FindAllStringSubmatch(Schema, -1) {
 		f, err := to.Create(t[1] + ".csv")
 		if err != nil {
@@ -145,7 +146,7 @@ func (x export) row(table string, cells ...any) {
 }
 
 // fill writes the journal, a row for each line as it is read, and then the state that it gives.
-func (x export) fill(fsys store.FS, live bool) (head store.Head, err error) {
+func (x export) fill(fsys durable.FS, live bool) (head store.Head, err error) {
 	s := ledger.NewState()
 	var shown []uint64 // lines whose personal parts are in the export
 	err = ReadEvents(fsys, live, func(l *store.Line, entry ledger.Entry) error {

@@ -16,6 +16,7 @@ import (
 	"waybill/server/resource"
 	"waybill/server/wire"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // LogFilter says what of the journal to show.
@@ -58,7 +59,7 @@ type logged struct {
 // Log writes the journal as readable history: a line for each event. For a booking or a ticket it also tells
 // what time alone did, which no line of the journal says; with At it ends in the booking as it stood. A
 // booking or ticket that no line tells of is an error.
-func Log(fsys store.FS, live bool, f LogFilter, style LogStyle, out io.Writer) error {
+func Log(fsys durable.FS, live bool, f LogFilter, style LogStyle, out io.Writer) error {
 	s := &story{State: ledger.NewState(), LogFilter: f, out: out, json: style.JSON, end: math.MaxUint64}
 	id, _ := booking.ParseID(f.Booking)
 	if ticket, ok := booking.ParseID(f.Ticket); ok {
@@ -88,7 +89,7 @@ func Log(fsys store.FS, live bool, f LogFilter, style LogStyle, out io.Writer) e
 // lookAhead finds where the story ends, and which tickets will be moved, which is known at the journal's end
 // only. A line of before the test clock was set may be later than those after it. What is wrong with the
 // journal is told after what is before it.
-func (s *story) lookAhead(fsys store.FS, live bool, id booking.ID) error {
+func (s *story) lookAhead(fsys durable.FS, live bool, id booking.ID) error {
 	s.end = 0
 	if s.At == nil {
 		s.end = math.MaxUint64
@@ -116,7 +117,7 @@ func (s *story) lookAhead(fsys store.FS, live bool, id booking.ID) error {
 const followEvery = 200 * time.Millisecond
 
 // follow tells further lines as they come, until stop is closed. Each is held against its neighbours.
-func (s *story) follow(fsys store.FS, decode decoder, stop <-chan struct{}) error {
+func (s *story) follow(fsys durable.FS, decode decoder, stop <-chan struct{}) error {
 	lines := store.NewLines(fsys)
 	s.following = true
 	for {

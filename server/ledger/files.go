@@ -9,11 +9,12 @@ import (
 
 	"waybill/schedule"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // StoreConfig says how the state is kept. For those who only read, it logs nothing, and its clock is the
 // directory's.
-func StoreConfig(fsys store.FS) store.Config[*State, Entry] {
+func StoreConfig(fsys durable.FS) store.Config[*State, Entry] {
 	c := NewCodec()
 	return store.Config[*State, Entry]{
 		FS:     fsys,
@@ -44,7 +45,7 @@ const ReportSuffix = ".csv"
 var Besides = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
 
 // LoadTimetable reads the timetable that the journal names; hash "" is none yet.
-func LoadTimetable(fsys store.FS, hash string) (*schedule.Timetable, error) {
+func LoadTimetable(fsys durable.FS, hash string) (*schedule.Timetable, error) {
 	if hash == "" {
 		return schedule.New(new(schedule.Tables))
 	}
@@ -71,7 +72,7 @@ const (
 )
 
 // LostJournal is the error of a directory without a line, whose keys are all that is left.
-func LostJournal(fsys store.FS) error {
+func LostJournal(fsys durable.FS) error {
 	keys, err := fsys.List(KeyDir)
 	if err != nil || len(keys) == 0 {
 		return err
@@ -87,7 +88,7 @@ func LostJournal(fsys store.FS) error {
 var errEmptied = &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + KeyDir + "/" + RingFile + " shows that it was not"}
 
 // ReadSecret reads a file of secrets. What parse finds wrong with it is damage.
-func ReadSecret[T any](fsys store.FS, name string, parse func([]byte) (T, error)) (secret T, err error) {
+func ReadSecret[T any](fsys durable.FS, name string, parse func([]byte) (T, error)) (secret T, err error) {
 	f, err := fsys.Open(KeyDir + "/" + name)
 	if err != nil {
 		return secret, err

@@ -14,7 +14,7 @@ import (
 	"waybill/server/outbound"
 	"waybill/server/wire"
 	"waybill/server/words"
-	"waybill/store"
+	"waybill/store/durable"
 )
 
 // What passengers are told: an e-mail or a text, first in English, then in Ukrainian. It is written when it
@@ -45,7 +45,7 @@ func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.
 	if s.mailer != nil {
 		return s.mailer.Send(s.Base, email, letter)
 	}
-	return store.PublishText(s.Config.FS, ledger.OutboxDir, id+outboxFile, letter)
+	return durable.PublishText(s.Config.FS, ledger.OutboxDir, id+outboxFile, letter)
 }
 
 var errNobody = fmt.Errorf("the ticket has no such address: %w", outbound.ErrRefused)

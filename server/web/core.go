@@ -41,11 +41,12 @@ import (
 	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // Config says what all rooms have to know of how a server is run.
 type Config struct {
-	FS  store.FS // the data directory
+	FS  durable.FS // the data directory
 	Log *slog.Logger
 
 	Now       func() time.Time // the machine's clock
@@ -141,7 +142,7 @@ func (s *Core) LoadRing() error {
 
 // SaveRing makes a ring durable and signs with it from then on.
 func (s *Core) SaveRing(ring *auth.Ring) error {
-	err := store.PublishText(s.Config.FS, ledger.KeyDir, ledger.RingFile, ring.Marshal())
+	err := durable.PublishText(s.Config.FS, ledger.KeyDir, ledger.RingFile, ring.Marshal())
 	if err == nil {
 		s.Ring.Store(ring)
 	}
@@ -160,7 +161,7 @@ func (s *Core) Secret(name string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		secret = make([]byte, 32)
 		rand.Read(secret)
-		err = store.PublishText(s.Config.FS, ledger.KeyDir, name, fmt.Appendf(nil, "%x\n", secret))
+		err = durable.PublishText(s.Config.FS, ledger.KeyDir, name, fmt.Appendf(nil, "%x\n", secret))
 	}
 	return secret, err
 }

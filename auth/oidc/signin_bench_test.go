@@ -1,6 +1,8 @@
-package auth
+package oidc
 
-import "testing"
+import (
+	"testing"
+)
 
 func BenchmarkVerify(b *testing.B) {
 	for _, alg := range []string{"RS256", "ES256", "EdDSA"} {
@@ -13,14 +15,5 @@ func BenchmarkVerify(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-func BenchmarkPassword(b *testing.B) {
-	p := NewPassword("correct horse")
-	for b.Loop() {
-		if !p.Matches("correct horse") {
-			b.Fatal("it does not match")
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package auth
+package oidc
 
 import (
 	"bytes"
@@ -21,17 +21,15 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"waybill/auth"
 )
 
 var (
-	// ErrCredentials is returned for credentials that are not good. What it says besides is for the log.
-	ErrCredentials = errors.New("auth: invalid credentials")
 	// ErrUnknownKey is the ErrCredentials of an ID token whose key is not in the set: the provider may have a
 	// newer one.
-	ErrUnknownKey = fmt.Errorf("%w: no such key", ErrCredentials)
+	ErrUnknownKey = fmt.Errorf("%w: no such key", auth.ErrCredentials)
 )
-
-func refused(why string) error { return fmt.Errorf("%w: %s", ErrCredentials, why) }
 
 // Provider is what an ID token must say of who made it, and for whom.
 type Provider struct {
@@ -40,19 +38,9 @@ type Provider struct {
 	EmailClaim string // the claim that holds the e-mail; "" is email
 }
 
-// Identity is who an identity provider vouches for.
-type Identity struct {
-	Issuer, Subject string
-	Email           string // "" when the token has none
-	EmailVerified   bool
-}
-
 const (
 	maxIDToken = 8 << 10 // characters
 	leeway     = 60      // seconds that clocks may differ by (contract §9)
-
-	// MaxSubject is how many characters a subject may have (OpenID Connect Core, 2).
-	MaxSubject = 255
 )
 
 // The names that mean something in a token, in this case only.
@@ -63,40 +51,41 @@ var (
 
 // Verify checks an ID token (OpenID Connect Core, 3.1.3.7; contract §9) at an instant. A key is only ever
 // taken from the set, never from the token. The error is an ErrCredentials.
-func (k *KeySet) Verify(token string, want Provider, now time.Time) (*Identity, error) {
+func (k *KeySet) Verify(token string, want Provider, now time.Time) (*auth.Identity, error) {
 	parts := strings.Split(token, ".")
 	if len(token) > maxIDToken || len(parts) != 3 {
-		return nil, refused("not a signed token in three parts")
+		return nil, auth.Refused("not a signed token in three parts")
 	}
-	header, err := parseObject(decode64(parts[0]), headerNames)
+	header, err := parseObject(auth.Decode64(parts[0]), headerNames)
 	if err != nil {
-		return nil, refused("header: " + err.Error())
+		return nil, auth.Refused("header: " + err.Error())
 	}
 	for _, name := range headerNames[3:] {
 		if header[name] != nil {
-			return nil, refused("header: " + name + " is not accepted")
+			return nil, auth.Refused("header: " + name + " is not accepted")
 		}
 	}
 	if header["typ"] != nil && !strings.EqualFold(header.text("typ"), "JWT") {
-		return nil, refused("header: typ is not that of an ID token")
+		return nil, auth.Refused("header: typ is not that of an ID token")
 	}
 	if !slices.Contains([]string{"RS256", "ES256", "EdDSA"}, header.text("alg")) {
-		return nil, refused("header: alg is not RS256, ES256 or EdDSA")
+		return nil, auth.Refused("header: alg is not RS256, ES256 or EdDSA")
 	}
-	if err := k.check(header, []byte(parts[0]+"."+parts[1]), decode64(parts[2])); err != nil {
+	if err := k.check(header, []byte(parts[0]+"."+parts[1]), auth.Decode64(parts[2])); err != nil {
 		return nil, err
 	}
-	claims, err := parseObject(decode64(parts[1]), claimNames)
+	claims, err := parseObject(auth.Decode64(parts[1]), claimNames)
 	if err != nil {
-		return nil, refused("claims: " + err.Error())
+		return nil, auth.Refused("claims: " + err.Error())
 	}
 	return claims.identity(want, float64(now.UnixMilli())/1000)
 }
 
 // identity checks the claims of a token whose signature is good.
-func (o object) identity(want Provider, now float64) (*Identity, error) {
-	who := &Identity{Issuer: o.text("iss"), Subject: o.text("sub")}
-	who.takeEmail(o, want)
+func (o object) identity(want Provider, now float64) (*auth.Identity, error) {
+	who := &auth.Identity{Issuer: o.text("iss"), Subject: o.text("sub")}
+	who.Email = o.text(cmp.Or(want.EmailClaim, "email"))
+	who.EmailVerified = string(o["email_verified"]) == "true"
 	// A claim that is not a number is NaN, which compares to nothing.
 	for _, rule := range []struct {
 		kept bool
@@ -108,18 +97,13 @@ func (o object) identity(want Provider, now float64) (*Identity, error) {
 		{now < o.date("exp", math.NaN())+leeway, "exp is not in the future"},
 		{now >= o.date("nbf", 0)-leeway, "nbf is in the future"},
 		{now >= o.date("iat", 0)-leeway, "iat is in the future"},
-		{who.Subject != "" && utf8.RuneCountInString(who.Subject) <= MaxSubject, "sub is missing"},
+		{who.Subject != "" && utf8.RuneCountInString(who.Subject) <= auth.MaxSubject, "sub is missing"},
 	} {
 		if !rule.kept {
-			return nil, refused(rule.why)
+			return nil, auth.Refused(rule.why)
 		}
 	}
 	return who, nil
-}
-
-func (who *Identity) takeEmail(o object, want Provider) {
-	who.Email = o.text(cmp.Or(want.EmailClaim, "email"))
-	who.EmailVerified = string(o["email_verified"]) == "true"
 }
 
 // object is a JSON object's members; what is absent is nil, what is null is not.
@@ -195,7 +179,7 @@ var Development = Provider{Issuer: "urn:waybill:development", Audience: "waybill
 // Mint makes an ID token of the development provider for an e-mail, good for an hour.
 func Mint(key ed25519.PrivateKey, email string, now time.Time) string {
 	claims, err := json.Marshal(map[string]any{
-		"iss": Development.Issuer, "aud": Development.Audience, "sub": HashOf(FoldEmail(email)).String(),
+		"iss": Development.Issuer, "aud": Development.Audience, "sub": auth.HashOf(auth.FoldEmail(email)).String(),
 		"email": email, "email_verified": true, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
 	})
 	if err != nil {
@@ -273,10 +257,10 @@ const minRSA, maxRSA = 2048, 8192 // bits
 
 // public gives the key and the algorithm that it is for; nil is none of ours.
 func (j *jwk) public() (crypto.PublicKey, string) {
-	x, y := decode64(j.X), decode64(j.Y)
+	x, y := auth.Decode64(j.X), auth.Decode64(j.Y)
 	switch j.Type + " " + j.Curve {
 	case "RSA ":
-		n, e := new(big.Int).SetBytes(decode64(j.N)), new(big.Int).SetBytes(decode64(j.E))
+		n, e := new(big.Int).SetBytes(auth.Decode64(j.N)), new(big.Int).SetBytes(auth.Decode64(j.E))
 		if bits := n.BitLen(); bits >= minRSA && bits <= maxRSA && e.BitLen() >= 2 && e.BitLen() <= 31 && e.Bit(0) == 1 {
 			return &rsa.PublicKey{N: n, E: int(e.Int64())}, "RS256"
 		}
@@ -316,9 +300,9 @@ func (k *KeySet) check(header object, signed, signature []byte) error {
 	case meant == 0:
 		return ErrUnknownKey
 	case fitting == 0:
-		return refused("alg is not the key's")
+		return auth.Refused("alg is not the key's")
 	case !named: // it may be of a key that is newer than the set
 		return ErrUnknownKey
 	}
-	return refused("the signature is wrong")
+	return auth.Refused("the signature is wrong")
 }

@@ -1,4 +1,4 @@
-package auth
+package oidc
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waybill/auth"
 )
 
 // Contract §9: iss, aud, exp, nbf and iat are checked with 60 s of leeway; a subject has at most 255 characters.
@@ -58,7 +60,7 @@ func TestClaimsOfAnotherIssuerAudienceOrSubjectAreRefused(t *testing.T) {
 	// A trailing slash belongs to the issuer that has one.
 	slash := Provider{Issuer: "https://idp.example/", Audience: "waybill-app"}
 	token := signers()["EdDSA"].token(good().String())
-	if _, err := all.Verify(token, slash, noon); !errors.Is(err, ErrCredentials) {
+	if _, err := all.Verify(token, slash, noon); !errors.Is(err, auth.ErrCredentials) {
 		t.Errorf("without the issuer's slash: %v", err)
 	}
 	if _, err := all.Verify(signers()["EdDSA"].token(good().with("iss", `"https://idp.example/"`).String()), slash, noon); err != nil {
@@ -69,7 +71,7 @@ func TestClaimsOfAnotherIssuerAudienceOrSubjectAreRefused(t *testing.T) {
 		for _, aud := range []string{`""`, `[""]`, `"waybill-app"`} {
 			for _, iss := range []string{`""`, `"https://idp.example"`} {
 				token := signers()["EdDSA"].token(good().with("iss", iss).with("aud", aud).String())
-				if _, err := all.Verify(token, want, noon); !errors.Is(err, ErrCredentials) {
+				if _, err := all.Verify(token, want, noon); !errors.Is(err, auth.ErrCredentials) {
 					t.Errorf("%+v, iss %s, aud %s: %v", want, iss, aud, err)
 				}
 			}

@@ -1,10 +1,12 @@
-package auth
+package oidc
 
 import (
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	"waybill/auth"
 )
 
 // FuzzVerify: nothing is accepted that was not signed, and what is refused is so as ErrCredentials (contract §9).
@@ -22,7 +24,7 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, token string) {
 		who, err := all.Verify(token, ours, noon)
 		if err != nil {
-			if !errors.Is(err, ErrCredentials) || who != nil {
+			if !errors.Is(err, auth.ErrCredentials) || who != nil {
 				t.Fatalf("%+v, %v", who, err)
 			}
 			return
@@ -46,7 +48,7 @@ func FuzzClaims(f *testing.F) {
 		}
 		who, err := all.Verify(key.token(claims), ours, noon)
 		if err != nil {
-			if !errors.Is(err, ErrCredentials) || who != nil {
+			if !errors.Is(err, auth.ErrCredentials) || who != nil {
 				t.Fatalf("%+v, %v", who, err)
 			}
 			return

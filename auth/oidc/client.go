@@ -1,9 +1,17 @@
-// Package idp fetches the key set that an identity provider publishes, from a file or a URL, and only from
-// there. Package auth decides what is made of it.
-package idp
+// Package oidc verifies the ID tokens of one identity provider (OpenID Connect Core; contract §9).
+//
+// A [KeySet] is what a provider publishes to have its tokens verified. A [Client] fetches it, from a file or a
+// URL and only from there, and keeps it fresh:
+//
+//	c, err := oidc.New(oidc.Config{Provider: oidc.Provider{Issuer: "https://…", Audience: "waybill"}, JWKS: "https://…"})
+//	who, err := c.Verify(ctx, token, time.Now())
+//
+// Package auth decides who the user is that a provider vouches for.
+package oidc
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +36,7 @@ const (
 
 // Config names an identity provider (contract §9).
 type Config struct {
-	auth.Provider
+	Provider
 	JWKS string // file or http(s) URL of its key set
 	Log  *slog.Logger
 }
@@ -37,7 +45,7 @@ type Config struct {
 type Client struct {
 	cfg  Config
 	http http.Client
-	keys atomic.Pointer[auth.KeySet] // the last good set; nil before the first
+	keys atomic.Pointer[KeySet] // the last good set; nil before the first
 
 	mu    sync.Mutex   // one fetch at a time
 	tried atomic.Int64 // when keys were last fetched, in vain or not: Unix milliseconds
@@ -65,17 +73,17 @@ func New(cfg Config) (*Client, error) {
 func warnOfFile(cfg Config) {
 	text, err := os.ReadFile(cfg.JWKS)
 	if err == nil {
-		_, err = auth.ParseKeySet(text)
+		_, err = ParseKeySet(text)
 	}
 	if err != nil {
 		cfg.Log.Warn("nobody can sign in until this file is a key set", "jwks", cfg.JWKS, "err", err)
 	}
 }
 
-// Development is a client of the built-in provider, which has one key and publishes nothing.
-func Development(keys *auth.KeySet) *Client {
-	c := &Client{cfg: Config{Provider: auth.Development}}
-	c.keys.Store(keys)
+// NewDevelopment returns a client of the built-in development provider, whose key is given. It fetches nothing.
+func NewDevelopment(key ed25519.PublicKey) *Client {
+	c := &Client{cfg: Config{Provider: Development}}
+	c.keys.Store(DevelopmentKeys(key))
 	return c
 }
 
@@ -89,11 +97,11 @@ func (c *Client) Verify(ctx context.Context, token string, now time.Time) (who *
 		if fetch {
 			c.fetchKeys(ctx, now)
 		}
-		err = auth.ErrUnknownKey
+		err = ErrUnknownKey
 		if keys := c.keys.Load(); keys != nil {
 			who, err = keys.Verify(token, c.cfg.Provider, now)
 		}
-		if !errors.Is(err, auth.ErrUnknownKey) {
+		if !errors.Is(err, ErrUnknownKey) {
 			break
 		}
 	}
@@ -111,8 +119,8 @@ func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 	c.tried.Store(now.UnixMilli())
 	text, err := c.get(context.WithoutCancel(ctx), c.cfg.JWKS)
 	if err == nil {
-		var keys *auth.KeySet
-		if keys, err = auth.ParseKeySet(text); err == nil {
+		var keys *KeySet
+		if keys, err = ParseKeySet(text); err == nil {
 			c.keys.Store(keys)
 		}
 	}

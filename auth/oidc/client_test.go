@@ -1,4 +1,4 @@
-package idp_test
+package oidc_test
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/server/idp"
+	"waybill/auth/oidc"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -41,7 +41,7 @@ func keySet(names string) string {
 func token(name byte, more string) string {
 	b64 := base64.RawURLEncoding.EncodeToString
 	signed := b64(fmt.Appendf(nil, `{"alg":"EdDSA","kid":"%c"}`, name)) + "." +
-		b64(fmt.Appendf(nil, `{"iss":"https://idp.example","aud":"waybill","sub":"subject-1","exp":%d%s}`, noon.Add(24*time.Hour).Unix(), more))
+		b64(fmt.Appendf(nil, `{"iss":"https://oidc.example","aud":"waybill","sub":"subject-1","exp":%d%s}`, noon.Add(24*time.Hour).Unix(), more))
 	return signed + "." + b64(ed25519.Sign(key(name), []byte(signed)))
 }
 
@@ -100,16 +100,16 @@ func (p *provider) count(path string) (n int) {
 }
 
 // client makes a client of a provider; change may change its configuration.
-func client(t testing.TB, p *provider, change func(*idp.Config)) *idp.Client {
+func client(t testing.TB, p *provider, change func(*oidc.Config)) *oidc.Client {
 	t.Helper()
-	cfg := idp.Config{Provider: auth.Provider{Issuer: "https://idp.example", Audience: "waybill"}, Log: slog.New(slog.DiscardHandler)}
+	cfg := oidc.Config{Provider: oidc.Provider{Issuer: "https://oidc.example", Audience: "waybill"}, Log: slog.New(slog.DiscardHandler)}
 	if p != nil {
 		cfg.JWKS = p.URL + "/keys"
 	}
 	if change != nil {
 		change(&cfg)
 	}
-	c, err := idp.New(cfg)
+	c, err := oidc.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ type step struct {
 }
 
 // walk shows tokens one after another.
-func (p *provider) walk(t *testing.T, c *idp.Client, when string, steps ...step) {
+func (p *provider) walk(t *testing.T, c *oidc.Client, when string, steps ...step) {
 	t.Helper()
 	for i, s := range steps {
 		_, err := c.Verify(t.Context(), token(s.key, anna), noon.Add(s.after))
@@ -224,7 +224,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		target := newProvider(t, "a")
 		p := newProvider(t, "a")
 		p.publishes(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target.URL+"/keys", status) })
-		c := client(t, p, func(*idp.Config) {})
+		c := client(t, p, func(*oidc.Config) {})
 		p.walk(t, c, fmt.Sprint(status), step{0, 'a', false, 1})
 		p.publishes(answers(200, keySet("a")))
 		if _, err := c.Verify(t.Context(), token('a', ""), noon.Add(time.Minute)); err != nil {
@@ -239,7 +239,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 // Contract §9, -idp-jwks: a file does as well, and is read again on rotation.
 func TestKeysMayBeInAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys.json")
-	c := client(t, nil, func(cfg *idp.Config) { cfg.JWKS = file })
+	c := client(t, nil, func(cfg *oidc.Config) { cfg.JWKS = file })
 	show := func(when string, name byte, after time.Duration, good bool) {
 		t.Helper()
 		if _, err := c.Verify(t.Context(), token(name, anna), noon.Add(after)); (err == nil) != good {

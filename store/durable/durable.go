@@ -1,6 +1,13 @@
-//go:build linux || darwin || freebsd
-
-package store
+// Package durable writes files that are there after a power cut, or not at all.
+//
+// [FS] is the file access that this rests on, small enough for a test to stop it at every write, sync, rename
+// and directory sync; [Dir] is the real one. [Publish] makes a whole file appear under its name:
+//
+//	err := durable.PublishText(durable.Dir("waybill-data"), "keys", "offer-tokens", text)
+//
+// The system calls of that are: open (O_CREAT|O_EXCL) of a temporary name, write, fdatasync, close, rename, and an
+// fsync of the directory, without which the new name may be gone.
+package durable
 
 import (
 	"errors"
@@ -41,7 +48,7 @@ type File interface {
 }
 
 const (
-	tempSuffix = ".tmp"
+	TempSuffix = ".tmp"
 	appending  = os.O_WRONLY | os.O_APPEND
 )
 
@@ -82,12 +89,17 @@ func (d Dir) open(name string, flag int) (File, error) {
 	return osFile{f}, err
 }
 
-func (d Dir) Open(name string) (File, error)   { return d.open(name, os.O_RDONLY) }
+func (d Dir) Open(name string) (File, error) { return d.open(name, os.O_RDONLY) }
+
 func (d Dir) Append(name string) (File, error) { return d.open(name, appending) }
+
 func (d Dir) Create(name string) (File, error) { return d.open(name, appending|os.O_CREATE|os.O_EXCL) }
-func (d Dir) Rename(from, to string) error     { return os.Rename(d.path(from), d.path(to)) }
-func (d Dir) Remove(name string) error         { return os.Remove(d.path(name)) }
-func (d Dir) Seal(name string) error           { return os.Chmod(d.path(name), 0o400) }
+
+func (d Dir) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
+
+func (d Dir) Remove(name string) error { return os.Remove(d.path(name)) }
+
+func (d Dir) Seal(name string) error { return os.Chmod(d.path(name), 0o400) }
 
 func (d Dir) List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(d.path(dir))
@@ -141,8 +153,8 @@ func (d Dir) Free() (int64, error) {
 	return int64(s.Bavail) * int64(s.Bsize), os.NewSyscallError("statfs", err)
 }
 
-// reading opens a file to read what it holds now; what a running server adds meanwhile is not looked at.
-func reading(fsys FS, name string, read func(*io.SectionReader) error) error {
+// Read opens a file to read what it holds now; what a running server adds meanwhile is not looked at.
+func Read(fsys FS, name string, read func(*io.SectionReader) error) error {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return err
@@ -155,15 +167,15 @@ func reading(fsys FS, name string, read func(*io.SectionReader) error) error {
 	return read(io.NewSectionReader(f, 0, size))
 }
 
-// tail reads the last bytes of a file, so many or all.
-func tail(f *io.SectionReader, n int64) ([]byte, error) {
+// Tail reads the last bytes of a file, so many or all.
+func Tail(f *io.SectionReader, n int64) ([]byte, error) {
 	f.Seek(max(0, f.Size()-n), io.SeekStart)
 	return io.ReadAll(f)
 }
 
-// readFile reads a small file.
-func readFile(fsys FS, name string) (text []byte, err error) {
-	err = reading(fsys, name, func(f *io.SectionReader) error {
+// ReadFile reads a small file.
+func ReadFile(fsys FS, name string) (text []byte, err error) {
+	err = Read(fsys, name, func(f *io.SectionReader) error {
 		text, err = io.ReadAll(f)
 		return err
 	})
@@ -173,7 +185,7 @@ func readFile(fsys FS, name string) (text []byte, err error) {
 // Publish makes a whole file appear under its name, or nothing: it is written under a temporary name, synced, renamed,
 // and the directory is synced.
 func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
-	temp := dir + "/" + name + tempSuffix
+	temp := dir + "/" + name + TempSuffix
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -1,4 +1,4 @@
-package auth
+package oidc
 
 import (
 	"crypto"
@@ -16,10 +16,9 @@ import (
 	"sync"
 	"testing"
 	"time"
-)
 
-// noon is when the tests' tokens are shown: a whole second, so that leeways can be told to the millisecond.
-var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	"waybill/auth"
+)
 
 // ours is the provider that the tests trust.
 var ours = Provider{Issuer: "https://idp.example", Audience: "waybill-app"}
@@ -160,7 +159,9 @@ func (m members) String() string {
 }
 
 // later is an instant so far from noon, as a claim has it.
-func later(d time.Duration) string { return fmt.Sprintf("%.3f", float64(noon.Add(d).UnixMilli())/1000) }
+func later(d time.Duration) string {
+	return fmt.Sprintf("%.3f", float64(noon.Add(d).UnixMilli())/1000)
+}
 
 // refuses checks that a token is refused, and that what is logged of it could not be used as one.
 func refuses(t *testing.T, keys *KeySet, token string) {
@@ -169,7 +170,7 @@ func refuses(t *testing.T, keys *KeySet, token string) {
 	if err == nil {
 		t.Fatalf("accepted as %+v", who)
 	}
-	if !errors.Is(err, ErrCredentials) || who != nil {
+	if !errors.Is(err, auth.ErrCredentials) || who != nil {
 		t.Errorf("%v, %v: want an ErrCredentials and nobody", who, err)
 	}
 	if i := strings.LastIndexByte(token, '.'); i >= 0 && len(token)-i > 4 && strings.Contains(err.Error(), token[i+1:]) {
@@ -178,7 +179,7 @@ func refuses(t *testing.T, keys *KeySet, token string) {
 }
 
 // accepts checks that a token is accepted.
-func accepts(t *testing.T, keys *KeySet, token string) *Identity {
+func accepts(t *testing.T, keys *KeySet, token string) *auth.Identity {
 	t.Helper()
 	who, err := keys.Verify(token, ours, noon)
 	if err != nil {
@@ -186,3 +187,6 @@ func accepts(t *testing.T, keys *KeySet, token string) *Identity {
 	}
 	return who
 }
+
+// noon is when the tests' tokens are shown: a whole second, so that leeways can be told to the millisecond.
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -1,6 +1,6 @@
 //go:build darwin || freebsd
 
-package store
+package durable
 
 import (
 	"errors"
