@@ -78,13 +78,14 @@ var arrows = map[string][]string{
 // topLevel is all that may stand beside the dotfiles.
 var topLevel = []string{
 	"main.go", "main_test.go", "README.md", "go.mod", "go.sum", "testdata",
-	"server", "store", "store/durable", "booking", "schedule", "auth", "report",
+	"server", "store", "booking", "schedule", "auth", "report",
 }
 
 // The shape of the code, as server/docs/code.md describes it. The limits are held for each package; what a
 // package may still exceed, and by how much, stands in debts.
 const (
 	maxFunction = 70   // lines
+	maxTest     = 110  // lines of a function of tests, which may hold a table
 	maxFile     = 500  // lines
 	maxPackage  = 1500 // lines, without tests
 	maxStore    = 2200 // lines of package store, which is one idea
@@ -121,47 +122,31 @@ type debt struct {
 
 // debts shrink until there are none: TestShape fails where one is no longer needed.
 var debts = map[string]debt{
-	"auth":                    {wide: 23, tokens: 8.05},
-	"auth (tests)":            {wide: 34},
-	"auth/oidc":               {wide: 8, tokens: 7.81},
-	"auth/oidc (tests)":       {wide: 52},
-	"booking":                 {lines: 3000, wide: 59, tokens: 8.48},
-	"booking (tests)":         {wide: 15},
-	"report":                  {wide: 9, tokens: 8.78},
-	"report (tests)":          {wide: 47},
-	"schedule":                {wide: 15, tokens: 9.16},
-	"schedule (tests)":        {wide: 83},
-	"schedule/gtfs":           {lines: 3000, wide: 30, tokens: 8.43, bare: 89.75},
-	"schedule/gtfs (tests)":   {wide: 114},
-	"server":                  {wide: 7, tokens: 8.48},
-	"server (tests)":          {wide: 287},
-	"server/admin":            {wide: 34, tokens: 8.41, bare: 90.15},
-	"server/command":          {lines: 2500, wide: 32, tokens: 7.78, bare: 92.35},
-	"server/command (tests)":  {wide: 82},
-	"server/company":          {wide: 26, tokens: 10.02, bare: 90.95},
-	"server/docs (tests)":     {wide: 19},
-	"server/inspect":          {wide: 26, tokens: 8.99, bare: 88.25},
-	"server/ledger":           {lines: 3000, wide: 23, tokens: 8.31},
-	"server/legacy":           {wide: 10, tokens: 9.43, bare: 88.35},
-	"server/ops":              {wide: 9, tokens: 8.66, bare: 90.05},
-	"server/outbound":         {wide: 12, tokens: 8.27},
-	"server/outbound (tests)": {wide: 52},
-	"server/outbox":           {wide: 8, tokens: 8.29, bare: 88.75},
-	"server/partner":          {wide: 30, tokens: 8.72, bare: 91.05},
-	"server/provider":         {wide: 9},
-	"server/reference":        {wide: 5},
-	"server/resource":         {wide: 3, tokens: 9.67, bare: 90.55},
-	"server/resource (tests)": {wide: 2},
-	"server/search":           {wide: 11, tokens: 9.79, bare: 91.35},
-	"server/web":              {lines: 2500, wide: 27, tokens: 7.86},
-	"server/web (tests)":      {wide: 2},
-	"server/wire":             {wide: 15},
-	"server/wire (tests)":     {wide: 3},
-	"store":                   {lines: 3500, wide: 94, tokens: 8.02},
-	"store (tests)":           {wide: 178},
-	"store/durable":           {wide: 5, tokens: 7.96},
-	"store/note":              {wide: 2, tokens: 8.39},
-	"store/note (tests)":      {wide: 1},
+	"auth/oidc":              {wide: 1},
+	"booking":                {lines: 3000, tokens: 7.77},
+	"report":                 {tokens: 7.86},
+	"schedule":               {lines: 2500, tokens: 8.28},
+	"schedule/gtfs":          {lines: 3000, tokens: 7.78, bare: 90.25},
+	"server":                 {tokens: 8.34},
+	"server (tests)":         {wide: 15},
+	"server/admin":           {tokens: 7.75, bare: 90.65},
+	"server/command":         {lines: 3000, bare: 92.65},
+	"server/command (tests)": {wide: 2},
+	"server/company":         {tokens: 8.56, bare: 91.65},
+	"server/docs (tests)":    {wide: 1},
+	"server/inspect":         {wide: 7, tokens: 8.37, bare: 88.85},
+	"server/ledger":          {lines: 3000, tokens: 7.63},
+	"server/legacy":          {tokens: 8.38, bare: 89.45},
+	"server/ops":             {tokens: 7.99, bare: 90.75},
+	"server/outbound":        {tokens: 7.90},
+	"server/outbox":          {tokens: 7.98, bare: 89.05},
+	"server/partner":         {wide: 1, tokens: 7.60, bare: 90.95},
+	"server/reference":       {bare: 88.15},
+	"server/resource":        {tokens: 8.76, bare: 91.35},
+	"server/search":          {tokens: 8.63, bare: 92.25},
+	"server/web":             {lines: 2500},
+	"store":                  {lines: 3500, wide: 3, tokens: 7.59},
+	"store/note":             {tokens: 8.39},
 }
 
 // TestShape holds the picture's arrows and the limits above, and prints what it has measured.
@@ -222,8 +207,12 @@ func measure(t *testing.T, f *figures, path string, text []byte) {
 		if fn, ok := d.(*ast.FuncDecl); ok {
 			n := fset.Position(fn.End()).Line - fset.Position(fn.Pos()).Line + 1
 			f.longest = max(f.longest, n)
-			if n > maxFunction {
-				t.Errorf("%s: %s has %d lines, at most %d", path, fn.Name.Name, n, maxFunction)
+			most := maxFunction
+			if strings.HasSuffix(path, "_test.go") {
+				most = maxTest
+			}
+			if n > most {
+				t.Errorf("%s: %s has %d lines, at most %d", path, fn.Name.Name, n, most)
 			}
 		}
 	}

@@ -1,8 +1,8 @@
 // Package auth answers who is calling and whether what they show is ours.
 //
-// Partners call with an API key, of which only a hash is kept ([Partners]). Offers carry a signed token ([Ring]), so
-// that what was shown is what is charged, without anything being stored per offer. The package keeps no files and
-// reads no clock.
+// Partners call with an API key, of which only a hash is kept ([Partners]). Offers carry a signed token
+// ([Ring]), so that what was shown is what is charged, without anything being stored per offer. The package
+// keeps no files and reads no clock.
 package auth
 
 import (
@@ -26,25 +26,32 @@ type ID [16]byte
 // String gives the id as 22 URL-safe characters.
 func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
-func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+func (id ID) MarshalText() ([]byte, error) {
+	return []byte(id.String()), nil
+}
 
 func (id *ID) UnmarshalText(text []byte) error {
-	if b := Decode64(string(text)); len(b) != len(id) || copy(id[:], b) != len(id) {
+	b := Decode64(string(text))
+	if len(b) != len(id) || copy(id[:], b) != len(id) {
 		return fmt.Errorf("auth: %q is not an id", text)
 	}
 	return nil
 }
 
-// Hash is the SHA-256 of an API key or a session's token. These are 256 random bits, so a plain hash cannot be guessed back.
+// Hash is the SHA-256 of an API key or a session's token. These are 256 random bits, so a plain hash cannot
+// be guessed back.
 type Hash [32]byte
 
 // String gives the hash in hex.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+func (h Hash) MarshalText() ([]byte, error) {
+	return []byte(h.String()), nil
+}
 
 func (h *Hash) UnmarshalText(text []byte) error {
-	if n, err := hex.Decode(h[:], text[:min(len(text), 2*len(h))]); err != nil || 2*n != len(text) || n != len(h) {
+	n, err := hex.Decode(h[:], text[:min(len(text), 2*len(h))])
+	if err != nil || 2*n != len(text) || n != len(h) {
 		return fmt.Errorf("auth: %q is not a hash", text)
 	}
 	return nil
@@ -68,7 +75,8 @@ type Partner struct {
 	Companies []string  `json:"companies"` // slugs of the only companies it may sell; empty is all
 	Created   time.Time `json:"created"`
 	Keys      []Key     `json:"keys"`
-	Legacy    time.Time `json:"legacy,omitzero"` // its last legacy call that was journalled: the first of a day
+	// its last legacy call that was journalled: the first of a day
+	Legacy time.Time `json:"legacy,omitzero"`
 
 	use *atomic.Int64 // its last legacy call, in Unix milliseconds, as far as this process knows
 }
@@ -104,7 +112,11 @@ type Partners struct {
 
 // NewPartners gives an empty list.
 func NewPartners() *Partners {
-	return &Partners{byKey: map[Hash]int{}, byID: map[ID]int{}, byName: map[string]int{}}
+	return &Partners{
+		byKey:  map[Hash]int{},
+		byID:   map[ID]int{},
+		byName: map[string]int{},
+	}
 }
 
 // All gives the partners in the order they were added.
@@ -130,22 +142,27 @@ func (p *Partners) ByID(id ID) *Partner {
 	return nil
 }
 
-// Caller finds the partner whose valid key has that hash; nil is nobody. Where a map looks tells nothing of a key.
+// Caller finds the partner whose valid key has that hash; nil is nobody. Where a map looks tells nothing of a
+// key.
 func (p *Partners) Caller(hash Hash) *Partner {
 	i, known := p.byKey[hash]
-	good := func(k Key) bool { return subtle.ConstantTimeCompare(k.Hash[:], hash[:]) == 1 && k.Revoked.IsZero() }
+	good := func(k Key) bool {
+		return subtle.ConstantTimeCompare(k.Hash[:], hash[:]) == 1 && k.Revoked.IsZero()
+	}
 	if known && slices.ContainsFunc(p.list[i].Keys, good) {
 		return p.list[i]
 	}
 	return nil
 }
 
-// AddKey decides on a new key: a further one for a known name, whose companies stay, else a new partner's first.
+// AddKey decides on a new key: a further one for a known name, whose companies stay, else a new partner's
+// first.
 func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*KeyAdded, error) {
 	if !utf8.ValidString(name) {
 		return nil, errors.New("a partner's name is not valid UTF-8")
 	}
-	if strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > 100 || strings.ContainsFunc(name, unicode.IsControl) {
+	if strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > 100 ||
+		strings.ContainsFunc(name, unicode.IsControl) {
 		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, not only blanks and none a control character")
 	}
 	e := &KeyAdded{Partner: id, Name: name, Companies: companies, Hash: hash}
@@ -157,7 +174,9 @@ func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*K
 			}
 			return nil, fmt.Errorf("partner %q is there already, for %s; choose another name for other companies", name, sells)
 		}
-		e.Partner, e.Name, e.Companies = known.ID, known.Name, known.Companies
+		e.Partner = known.ID
+		e.Name = known.Name
+		e.Companies = known.Companies
 	}
 	return e, nil
 }
@@ -182,10 +201,18 @@ func (p *Partners) Revoke(name, prefix string) (*KeysRevoked, error) {
 
 func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
 	if p.ByID(e.Partner) == nil {
-		p.Restore(&Partner{ID: e.Partner, Name: e.Name, Companies: e.Companies, Created: at})
+		p.Restore(&Partner{
+			ID:        e.Partner,
+			Name:      e.Name,
+			Companies: e.Companies,
+			Created:   at,
+		})
 	}
 	n := p.renew(e.Partner)
-	n.Keys = append(slices.Clone(n.Keys), Key{Hash: e.Hash, Created: at})
+	n.Keys = append(slices.Clone(n.Keys), Key{
+		Hash:    e.Hash,
+		Created: at,
+	})
 	p.byKey[e.Hash] = p.byID[e.Partner]
 }
 
@@ -219,7 +246,8 @@ func (p *Partners) Restore(x *Partner) {
 
 const day = 24 * time.Hour
 
-// LegacyWindow is how long the legacy interface stays after its deprecation, or a last call (interface, Limits).
+// LegacyWindow is how long the legacy interface stays after its deprecation, or a last call (interface,
+// Limits).
 const LegacyWindow = 90 * day
 
 // ErrGone is the reason why not for a legacy call of a partner for whom the legacy interface is gone.
@@ -230,8 +258,8 @@ type LegacyUsed struct {
 	Partner ID `json:"partner"`
 }
 
-// LastLegacy is the partner's last legacy call; zero is none. After a restart only its day is known: then it is that day's
-// last instant, so that nobody loses the interface too early.
+// LastLegacy is the partner's last legacy call; zero is none. After a restart only its day is known: then it
+// is that day's last instant, so that nobody loses the interface too early.
 func (p *Partner) LastLegacy() time.Time {
 	if ms := p.use.Load(); ms != 0 {
 		return time.UnixMilli(ms).UTC()
@@ -242,12 +270,15 @@ func (p *Partner) LastLegacy() time.Time {
 	return p.Legacy.Truncate(day).Add(day - time.Millisecond)
 }
 
-// LegacyUntil is when the legacy interface, deprecated at that instant, will be gone for the partner (contract §11).
+// LegacyUntil is when the legacy interface, deprecated at that instant, will be gone for the partner
+// (contract §11).
 func (p *Partner) LegacyUntil(deprecated time.Time) time.Time {
-	return slices.MaxFunc([]time.Time{deprecated, p.Created, p.LastLegacy()}, time.Time.Compare).Add(LegacyWindow)
+	return slices.MaxFunc([]time.Time{deprecated, p.Created, p.LastLegacy()},
+		time.Time.Compare).Add(LegacyWindow)
 }
 
-// UseLegacy decides on a legacy call, and counts it: the event to journal, nil where one of that day is. Its error is ErrGone.
+// UseLegacy decides on a legacy call, and counts it: the event to journal, nil where one of that day is. Its
+// error is ErrGone.
 func (p *Partners) UseLegacy(now, deprecated time.Time, id ID) (*LegacyUsed, error) {
 	caller := p.list[p.byID[id]]
 	if !now.Before(caller.LegacyUntil(deprecated)) {
@@ -260,4 +291,6 @@ func (p *Partners) UseLegacy(now, deprecated time.Time, id ID) (*LegacyUsed, err
 	return &LegacyUsed{id}, nil
 }
 
-func (p *Partners) ApplyLegacyUsed(at time.Time, e *LegacyUsed) { p.renew(e.Partner).Legacy = at }
+func (p *Partners) ApplyLegacyUsed(at time.Time, e *LegacyUsed) {
+	p.renew(e.Partner).Legacy = at
+}

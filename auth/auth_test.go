@@ -29,13 +29,15 @@ func TestAnyChangedCharacterIsMalformed(t *testing.T) {
 					t.Fatalf("character %d of %q may be %q: %v", i, token, rune(c), err)
 				}
 			}
-			for _, other := range []string{token[:i], token[:i] + "\n" + token[i:], token[:i] + token[i+1:], token[:i] + "=" + token[i:]} {
+			for _, other := range []string{token[:i], token[:i] + "\n" + token[i:], token[:i] + token[i+1:],
+				token[:i] + "=" + token[i:]} {
 				if _, err := ring.Open(other); !errors.Is(err, ErrMalformed) {
 					t.Fatalf("%q is as good as %q: %v", other, token, err)
 				}
 			}
 		}
-		for _, other := range []string{token + "=", token + "A", token + "\r\n", strings.Repeat("A", MaxToken+4)} {
+		for _, other := range []string{token + "=", token + "A", token + "\r\n",
+			strings.Repeat("A", MaxToken+4)} {
 			if _, err := ring.Open(other); !errors.Is(err, ErrMalformed) {
 				t.Fatalf("%q: %v", other, err)
 			}
@@ -66,7 +68,8 @@ func TestRotationKeepsTokensThatAreAlive(t *testing.T) {
 	if err != nil || !bytes.Equal(read.Marshal(), third.Marshal()) {
 		t.Errorf("%v", err)
 	}
-	for _, bad := range []string{"", "1 zz -\n", "1 00 -\n", "x\n", strings.Replace(string(third.Marshal()), " -", " never", 1)} {
+	for _, bad := range []string{"", "1 zz -\n", "1 00 -\n", "x\n",
+		strings.Replace(string(third.Marshal()), " -", " never", 1)} {
 		if _, err := ParseRing([]byte(bad)); err == nil {
 			t.Errorf("%q is read", bad)
 		}
@@ -132,7 +135,8 @@ func TestKeys(t *testing.T) {
 
 func BenchmarkSign(b *testing.B) {
 	ring := NewRing([]SigningKey{NewSigningKey(0)})
-	payload, dst := make([]byte, 80, 160), make([]byte, 0, 256)
+	payload := make([]byte, 80, 160)
+	dst := make([]byte, 0, 256)
 	b.ReportAllocs()
 	for b.Loop() {
 		ring.Sign(dst, payload[:60])

@@ -42,11 +42,13 @@ func TestAPasswordMatchesOnlyItself(t *testing.T) {
 	if other := NewPassword("secret"); other == kept {
 		t.Error("two have the same salt")
 	}
-	if cyrillic := derive("Пароль 1$", nil, 1); !cyrillic.Matches("Пароль 1$") || cyrillic.Matches("Пароль 1") {
+	cyrillic := derive("Пароль 1$", nil, 1)
+	if !cyrillic.Matches("Пароль 1$") || cyrillic.Matches("Пароль 1") {
 		t.Error("one in Cyrillic does not match itself alone")
 	}
 	cheap := derive("secret", []byte("0123456789abcdef"), 1)
-	for _, wrong := range []string{"", "Secret", "secret ", " secret", "secre", "secrett", string(cheap), strings.Repeat("secret", 100)} {
+	for _, wrong := range []string{"", "Secret", "secret ", " secret", "secre", "secrett", string(cheap),
+		strings.Repeat("secret", 100)} {
 		if cheap.Matches(wrong) {
 			t.Errorf("%q matches", wrong)
 		}
@@ -84,14 +86,23 @@ func TestAMalformedPasswordMatchesNone(t *testing.T) {
 		return strings.Join(n, "$")
 	}
 	for name, text := range map[string]string{
-		"nothing": "", "separators": "$$$", "too few parts": strings.Join(parts[:3], "$"), "too many parts": string(kept) + "$", "plain": "secret", "something before": " " + string(kept),
-		"another scheme": join(0, "pbkdf2-sha256"), "scheme in another case": join(0, "PBKDF2-SHA512"), "no scheme": join(0, ""), "bcrypt": "$2a$10$N9qo8uLOickgx2ZMRZoMye",
-		"0 iterations": join(1, "0"), "-2 iterations": join(1, "-2"), "iterations with a plus": join(1, "+2"), "iterations with a zero before": join(1, "02"), "no iterations": join(1, ""), "other iterations": join(1, "3"),
-		"iterations not a number": join(1, "two"), "too many iterations": join(1, "99999999999999999999"), "iterations with a point": join(1, "2.0"), "iterations in hexadecimal": join(1, "0x2"),
-		"0 iterations, its own hash": string(derive("secret", []byte("0123456789abcdef"), 0)), "-1 iterations, its own hash": string(derive("secret", []byte("0123456789abcdef"), -1)),
-		"salt padded": join(2, parts[2]+"=="), "salt in another alphabet": join(2, "__--"), "another salt": join(2, "AAAA"), "no salt": join(2, ""), "salt with a newline": join(2, parts[2]+"\n"),
-		"no hash": join(3, ""), "hash cut": join(3, parts[3][:42]), "hash longer": join(3, parts[3]+"A"), "hash padded": join(3, parts[3]+"="), "hash in another case": join(3, strings.ToLower(parts[3])),
-		"hash of stray bits": join(3, parts[3][:42]+string(parts[3][42]+1)), "hash with a newline": join(3, parts[3]+"\n"), "zero hash": join(3, strings.Repeat("A", 43)),
+		"nothing": "", "separators": "$$$", "too few parts": strings.Join(parts[:3],
+			"$"), "too many parts": string(kept) + "$", "plain": "secret", "something before": " " + string(kept),
+		"another scheme": join(0, "pbkdf2-sha256"), "scheme in another case": join(0,
+			"PBKDF2-SHA512"), "no scheme": join(0, ""), "bcrypt": "$2a$10$N9qo8uLOickgx2ZMRZoMye",
+		"0 iterations": join(1, "0"), "-2 iterations": join(1, "-2"), "iterations with a plus": join(1,
+			"+2"), "iterations with a zero before": join(1, "02"), "no iterations": join(1, ""), "other iterations": join(1, "3"),
+		"iterations not a number": join(1, "two"), "too many iterations": join(1,
+			"99999999999999999999"), "iterations with a point": join(1, "2.0"), "iterations in hexadecimal": join(1, "0x2"),
+		"0 iterations, its own hash": string(derive("secret", []byte("0123456789abcdef"),
+			0)), "-1 iterations, its own hash": string(derive("secret", []byte("0123456789abcdef"), -1)),
+		"salt padded": join(2, parts[2]+"=="), "salt in another alphabet": join(2,
+			"__--"), "another salt": join(2, "AAAA"), "no salt": join(2, ""), "salt with a newline": join(2, parts[2]+"\n"),
+		"no hash": join(3, ""), "hash cut": join(3, parts[3][:42]), "hash longer": join(3,
+			parts[3]+"A"), "hash padded": join(3, parts[3]+"="), "hash in another case": join(3,
+			strings.ToLower(parts[3])),
+		"hash of stray bits": join(3, parts[3][:42]+string(parts[3][42]+1)), "hash with a newline": join(3,
+			parts[3]+"\n"), "zero hash": join(3, strings.Repeat("A", 43)),
 	} {
 		for _, password := range []string{"secret", "", "$$$", text} {
 			if Password(text).Matches(password) {
@@ -108,7 +119,10 @@ func TestAMalformedPasswordMatchesNone(t *testing.T) {
 func TestNobodysPasswordCostsWhatAUsersDoes(t *testing.T) {
 	t.Parallel()
 	a := NewAccounts()
-	a.ApplyUserAdded(noon, &UserAdded{ID{1}, Access{}, nil, Person{Email: "anna@example.com", Password: secret()}})
+	a.ApplyUserAdded(noon, &UserAdded{ID{1}, Access{}, nil, Person{
+		Email:    "anna@example.com",
+		Password: secret(),
+	}})
 	known, kept := a.Login("ANNA@example.com")
 	unknown, nobody := a.Login("boss@example.com")
 	if known == nil || unknown != nil {

@@ -12,13 +12,19 @@ import (
 func signedIn(t testing.TB, user ID, company string) *Accounts {
 	t.Helper()
 	a := accounts(t)
-	a.ApplySessionStarted(noon, &SessionStarted{Session: ID{50}, User: user, Company: company, Tokens: NewTokens(noon, "access-1", "refresh-1")})
+	a.ApplySessionStarted(noon, &SessionStarted{
+		Session: ID{50},
+		User:    user,
+		Company: company,
+		Tokens:  NewTokens(noon, "access-1", "refresh-1"),
+	})
 	return a
 }
 
 // refreshed gives the session the tokens access-n and refresh-n.
 func refreshed(a *Accounts, n int, now time.Time) {
-	a.ApplySessionRefreshed(now, &SessionRefreshed{ID{50}, NewTokens(now, fmt.Sprint("access-", n), fmt.Sprint("refresh-", n))})
+	a.ApplySessionRefreshed(now, &SessionRefreshed{ID{50},
+		NewTokens(now, fmt.Sprint("access-", n), fmt.Sprint("refresh-", n))})
 }
 
 // goodTokens tells which of the tokens are taken now: "access", "refresh", both or neither.
@@ -40,14 +46,16 @@ func TestTokensAreGoodForTheirTime(t *testing.T) {
 	a := signedIn(t, ID{1}, "a")
 	const day, ms = 24 * time.Hour, time.Millisecond
 	for after, want := range map[time.Duration]string{
-		0: "access refresh ", 15*time.Minute - ms: "access refresh ", 15 * time.Minute: "refresh ", 30*day - ms: "refresh ", 30 * day: "", 365 * day: "",
+		0: "access refresh ", 15*time.Minute - ms: "access refresh ", 15 * time.Minute: "refresh ",
+		30*day - ms: "refresh ", 30 * day: "", 365 * day: "",
 	} {
 		if got := goodTokens(a, 1, noon.Add(after)); got != want {
 			t.Errorf("after %v: %q, want %q", after, got, want)
 		}
 	}
 	p := a.Caller(HashOf("access-1"), false, noon)
-	if p.User.ID != (ID{1}) || p.Session.ID != (ID{50}) || p.Access != at("a", "ADMIN") || !p.Session.Used.Equal(noon) {
+	if p.User.ID != (ID{1}) || p.Session.ID != (ID{50}) || p.Access != at("a", "ADMIN") ||
+		!p.Session.Used.Equal(noon) {
 		t.Errorf("%+v", p)
 	}
 	for _, token := range []string{"", "access-2", "ACCESS-1", "access-1 ", HashOf("access-1").String()} {
@@ -87,14 +95,21 @@ func TestRefreshingRotatesBothTokens(t *testing.T) {
 	}
 }
 
-// Contract §9: a reused old refresh token revokes the session; an access token or one that means nothing does not.
+// Contract §9: a reused old refresh token revokes the session; an access token or one that means nothing does
+// not.
 func TestAReusedRefreshTokenEndsItsFamily(t *testing.T) {
 	for _, old := range []string{"refresh-1", "refresh-2"} {
 		a := signedIn(t, ID{1}, "a")
-		a.ApplySessionStarted(noon, &SessionStarted{Session: ID{51}, User: ID{1}, Company: "a", Tokens: NewTokens(noon, "access-of-another", "refresh-of-another")})
+		a.ApplySessionStarted(noon, &SessionStarted{
+			Session: ID{51},
+			User:    ID{1},
+			Company: "a",
+			Tokens:  NewTokens(noon, "access-of-another", "refresh-of-another"),
+		})
 		refreshed(a, 2, noon)
 		refreshed(a, 3, noon)
-		for _, token := range []string{"access-1", "access-2", "access-3", "refresh-3", "", "refresh-4", "refresh-of-another"} {
+		for _, token := range []string{"access-1", "access-2", "access-3", "refresh-3", "", "refresh-4",
+			"refresh-of-another"} {
 			if e := a.Reused(HashOf(token), noon); e != nil {
 				t.Errorf("%q counts as reused", token)
 			}
@@ -112,21 +127,34 @@ func TestAReusedRefreshTokenEndsItsFamily(t *testing.T) {
 		}
 		a.ApplySessionEnded(noon, e)
 		for n := 1; n <= 3; n++ {
-			if got := goodTokens(a, n, noon); got != "" || a.Reused(HashOf(fmt.Sprint("refresh-", n)), noon) != nil {
+			got := goodTokens(a, n, noon)
+			if got != "" || a.Reused(HashOf(fmt.Sprint("refresh-", n)), noon) != nil {
 				t.Errorf("%q was shown twice; then %d is good as %q, or counts again", old, n, got)
 			}
 		}
-		if a.Caller(HashOf("access-of-another"), false, noon) == nil || len(a.Sessions()) != 1 || len(a.byToken) != 2 {
+		if a.Caller(HashOf("access-of-another"), false, noon) == nil || len(a.Sessions()) != 1 ||
+			len(a.byToken) != 2 {
 			t.Errorf("the user's other session ended too, or tokens of this one are left: %d", len(a.byToken))
 		}
 	}
 }
 
-// Contract §9: whoever loses an access, or is removed, has no session for it any more; another role counts at once.
+// Contract §9: whoever loses an access, or is removed, has no session for it any more; another role counts at
+// once.
 func TestWhatBecomesOfAUserCountsAtOnce(t *testing.T) {
 	a := signedIn(t, ID{1}, "a")
-	a.ApplySessionStarted(noon, &SessionStarted{Session: ID{51}, User: ID{1}, Company: "b", Tokens: NewTokens(noon, "access-b", "refresh-b")})
-	a.ApplySessionStarted(noon, &SessionStarted{Session: ID{52}, User: ID{2}, Company: "a", Tokens: NewTokens(noon, "access-boris", "refresh-boris")})
+	a.ApplySessionStarted(noon, &SessionStarted{
+		Session: ID{51},
+		User:    ID{1},
+		Company: "b",
+		Tokens:  NewTokens(noon, "access-b", "refresh-b"),
+	})
+	a.ApplySessionStarted(noon, &SessionStarted{
+		Session: ID{52},
+		User:    ID{2},
+		Company: "a",
+		Tokens:  NewTokens(noon, "access-boris", "refresh-boris"),
+	})
 	role := func(token string) Role {
 		if p := a.Caller(HashOf(token), false, noon); p != nil {
 			return p.Access.Role
@@ -135,7 +163,8 @@ func TestWhatBecomesOfAUserCountsAtOnce(t *testing.T) {
 	}
 	check := func(when string, want ...Role) {
 		t.Helper()
-		if got := []Role{role("access-1"), role("access-b"), role("access-boris")}; cmp.Diff(got, want) != "" {
+		got := []Role{role("access-1"), role("access-b"), role("access-boris")}
+		if cmp.Diff(got, want) != "" {
 			t.Errorf("%s: %v, want %v", when, got, want)
 		}
 	}
@@ -152,14 +181,22 @@ func TestWhatBecomesOfAUserCountsAtOnce(t *testing.T) {
 
 // Contract §9: what is over is forgotten when its user signs in again.
 func TestSessionsThatAreOverAreForgottenAtTheNextSignIn(t *testing.T) {
-	for after, left := range map[time.Duration]int{30*24*time.Hour - time.Millisecond: 2, 30 * 24 * time.Hour: 1} {
+	for after, left := range map[time.Duration]int{
+		30*24*time.Hour - time.Millisecond: 2,
+		30 * 24 * time.Hour:                1,
+	} {
 		a := signedIn(t, ID{1}, "a")
 		refreshed(a, 2, noon)
 		now := noon.Add(after)
 		if len(a.Sessions()) != 1 {
 			t.Error("it was forgotten before")
 		}
-		a.ApplySessionStarted(now, &SessionStarted{Session: ID{51}, User: ID{1}, Company: "a", Tokens: NewTokens(now, "a", "r")})
+		a.ApplySessionStarted(now, &SessionStarted{
+			Session: ID{51},
+			User:    ID{1},
+			Company: "a",
+			Tokens:  NewTokens(now, "a", "r"),
+		})
 		if tokens := map[int]int{1: 2, 2: 5}[left]; len(a.Sessions()) != left || len(a.byToken) != tokens {
 			t.Errorf("after %v: %d sessions, %d tokens", after, len(a.Sessions()), len(a.byToken))
 		}
@@ -177,7 +214,8 @@ func TestSessionsAreRestoredAsTheyWere(t *testing.T) {
 	for _, s := range a.Sessions() {
 		b.RestoreSession(s)
 	}
-	if goodTokens(b, 1, noon) != "" || goodTokens(b, 2, noon) != "access refresh " || b.Reused(HashOf("refresh-1"), noon) == nil || b.Reused(HashOf("access-1"), noon) != nil {
+	if goodTokens(b, 1, noon) != "" || goodTokens(b, 2, noon) != "access refresh " ||
+		b.Reused(HashOf("refresh-1"), noon) == nil || b.Reused(HashOf("access-1"), noon) != nil {
 		t.Error("the restored session takes other tokens")
 	}
 	if diff := cmp.Diff(a, b, cmp.AllowUnexported(Accounts{}), withoutUse); diff != "" {
@@ -197,7 +235,12 @@ func TestTheOldestSessionEndsWhenThereAreTooMany(t *testing.T) {
 	a := signedIn(t, ID{1}, "a")
 	start := func(n int, now time.Time) {
 		tokens := NewTokens(now, fmt.Sprint("access of ", n), fmt.Sprint("refresh of ", n))
-		a.ApplySessionStarted(now, &SessionStarted{Session: ID{100, byte(n)}, User: ID{1}, Company: "a", Tokens: tokens})
+		a.ApplySessionStarted(now, &SessionStarted{
+			Session: ID{100, byte(n)},
+			User:    ID{1},
+			Company: "a",
+			Tokens:  tokens,
+		})
 	}
 	for n := range MaxSessions - 1 {
 		if e := a.MakeRoom(ID{1}, noon); e != nil {

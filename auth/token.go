@@ -37,8 +37,9 @@ func NewSigningKey(before byte) SigningKey {
 	return k
 }
 
-// Ring signs with one key and knows tokens signed with its former ones. It is immutable and safe for concurrent use. A
-// token is the URL-safe base64, in its one form without padding, of: key's ID, payload, and the HMAC-SHA256 of both.
+// Ring signs with one key and knows tokens signed with its former ones. It is immutable and safe for
+// concurrent use. A token is the URL-safe base64, in its one form without padding, of: key's ID, payload, and
+// the HMAC-SHA256 of both.
 type Ring struct{ signers []*signer } // the last signs
 
 type signer struct {
@@ -50,12 +51,16 @@ type signer struct {
 func NewRing(keys []SigningKey) *Ring {
 	r := new(Ring)
 	for _, k := range keys {
-		r.signers = append(r.signers, &signer{k, sync.Pool{New: func() any { return hmac.New(sha256.New, k.Secret[:]) }}})
+		r.signers = append(r.signers, &signer{k, sync.Pool{New: func() any {
+			return hmac.New(sha256.New, k.Secret[:])
+		}}})
 	}
 	return r
 }
 
-func (r *Ring) current() *signer { return r.signers[len(r.signers)-1] }
+func (r *Ring) current() *signer {
+	return r.signers[len(r.signers)-1]
+}
 
 // Rotated gives a ring with a new key, without keys that were retired before gone.
 func (r *Ring) Rotated(now, gone time.Time) *Ring {
@@ -96,7 +101,8 @@ func (r *Ring) Open(token string) ([]byte, error) {
 	if len(signed) < 1+sha256.Size {
 		return nil, ErrMalformed
 	}
-	payload, mac := signed[:len(signed)-sha256.Size], signed[len(signed)-sha256.Size:]
+	payload := signed[:len(signed)-sha256.Size]
+	mac := signed[len(signed)-sha256.Size:]
 	for _, s := range r.signers {
 		if s.ID == payload[0] && hmac.Equal(s.mac(nil, payload), mac) {
 			return payload, nil
@@ -105,7 +111,8 @@ func (r *Ring) Open(token string) ([]byte, error) {
 	return nil, ErrMalformed
 }
 
-// decode64 decodes URL-safe base64 that is written in its one form: no padding, line breaks or stray bits; else nil.
+// decode64 decodes URL-safe base64 that is written in its one form: no padding, line breaks or stray bits;
+// else nil.
 func Decode64(s string) []byte {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil || strings.ContainsAny(s, "\r\n") {
@@ -131,7 +138,9 @@ func (r *Ring) Marshal() []byte {
 func ParseRing(text []byte) (*Ring, error) {
 	var keys []SigningKey
 	for n, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
-		k, secret, retired := SigningKey{}, []byte{}, ""
+		k := SigningKey{}
+		secret := []byte{}
+		retired := ""
 		_, err := fmt.Sscanf(line, "%d %x %s", &k.ID, &secret, &retired)
 		if err != nil || len(secret) != len(k.Secret) {
 			return nil, fmt.Errorf("auth: signing keys: line %d is not a key", n+1)
@@ -170,7 +179,8 @@ func NewPassword(password string) Password {
 	return derive(password, salt[:], passwordIterations)
 }
 
-// nobodys is checked for those who are not known, so that they take as long as those who are. No password matches it.
+// nobodys is checked for those who are not known, so that they take as long as those who are. No password
+// matches it.
 var nobodys = Password(fmt.Sprintf("%s$%d$%022d$", passwordScheme, passwordIterations, 0))
 
 func derive(password string, salt []byte, iterations int) Password {

@@ -2,13 +2,11 @@ package auth
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -67,7 +65,9 @@ var roles = map[Role][]Permission{
 }
 
 // May tells whether a role allows something.
-func (r Role) May(p Permission) bool { return slices.Contains(roles[r], p) }
+func (r Role) May(p Permission) bool {
+	return slices.Contains(roles[r], p)
+}
 
 // ParseRole reads a role's name.
 func ParseRole(name string) (Role, error) {
@@ -152,7 +152,9 @@ func NewAccounts() *Accounts {
 
 // Users gives all users, by id.
 func (a *Accounts) Users() []*User {
-	return slices.SortedFunc(maps.Values(a.users), func(x, y *User) int { return bytes.Compare(x.ID[:], y.ID[:]) })
+	return slices.SortedFunc(maps.Values(a.users), func(x, y *User) int {
+		return bytes.Compare(x.ID[:], y.ID[:])
+	})
 }
 
 // Sessions gives all sessions, by user, and each user's in the order they were started.
@@ -193,7 +195,9 @@ func (a *Accounts) Login(email string) (*User, Password) {
 
 // Access finds the user's access to a company; false when there is none.
 func (u *User) Access(company string) (Access, bool) {
-	i := slices.IndexFunc(u.Accesses, func(x Access) bool { return x.Company.ID == company })
+	i := slices.IndexFunc(u.Accesses, func(x Access) bool {
+		return x.Company.ID == company
+	})
 	if i < 0 {
 		return Access{}, false
 	}
@@ -217,7 +221,9 @@ func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
 		return nil, nil, Refused("no user is linked to the subject or has its e-mail")
 	case !who.EmailVerified:
 		return nil, nil, Refused("the e-mail is not verified")
-	case slices.ContainsFunc(u.Links, func(x Link) bool { return x.Issuer == who.Issuer }):
+	case slices.ContainsFunc(u.Links, func(x Link) bool {
+		return x.Issuer == who.Issuer
+	}):
 		return nil, nil, Refused("the user is linked to another subject of the issuer")
 	}
 	return u, &l, nil
@@ -235,7 +241,8 @@ func (a *Accounts) Add(id ID, p Person, x Access, link *Link) (any, error) {
 	u := a.ByEmail(p.Email)
 	if link != nil {
 		for _, l := range []Link{*link, {Subject: link.Subject}} {
-			if other, linked := a.byLink[l]; linked && (u == nil || u.ID != other) {
+			other, linked := a.byLink[l]
+			if linked && (u == nil || u.ID != other) {
 				return nil, ErrLinked
 			}
 		}
@@ -255,13 +262,19 @@ func (a *Accounts) Remove(email string) (*UserRemoved, error) {
 }
 
 func (a *Accounts) ApplyUserAdded(_ time.Time, e *UserAdded) {
-	a.RestoreUser(&User{ID: e.User, Person: e.Person, Accesses: []Access{e.Access}})
+	a.RestoreUser(&User{
+		ID:       e.User,
+		Person:   e.Person,
+		Accesses: []Access{e.Access},
+	})
 	a.link(e.User, e.Link)
 }
 
 func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 	n := *a.users[e.User]
-	others := slices.DeleteFunc(slices.Clone(n.Accesses), func(x Access) bool { return x.Company.ID == e.Access.Company.ID })
+	others := slices.DeleteFunc(slices.Clone(n.Accesses), func(x Access) bool {
+		return x.Company.ID == e.Access.Company.ID
+	})
 	n.Accesses = append(others, e.Access)
 	a.users[e.User] = &n
 	a.link(e.User, e.Link)
@@ -292,7 +305,8 @@ func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 		a.end(a.sessions[id])
 	}
 	delete(a.users, e.User)
-	if email := FoldEmail(u.Person.Email); a.byEmail[email] == u.ID {
+	email := FoldEmail(u.Person.Email)
+	if a.byEmail[email] == u.ID {
 		delete(a.byEmail, email)
 	}
 	for _, l := range u.Links {
@@ -312,7 +326,9 @@ func (a *Accounts) RestoreUser(u *User) {
 }
 
 // RestoreSession puts back a session of a snapshot.
-func (a *Accounts) RestoreSession(s *Session) { a.keep(s, s.Refreshes...) }
+func (a *Accounts) RestoreSession(s *Session) {
+	a.keep(s, s.Refreshes...)
+}
 
 const (
 	AccessLife  = 15 * time.Minute // for which an access token is good; refreshing gives another
@@ -329,135 +345,6 @@ const (
 	Reuse   = "an old refresh token was shown"
 	TooMany = "the user has signed in elsewhere too often"
 )
-
-// Session is a user signed in for a company. It is immutable; a change makes a new one. An ended one is
-// forgotten.
-type Session struct {
-	ID          ID        `json:"id"`
-	User        ID        `json:"user"`
-	Company     string    `json:"company"` // its id
-	Used        time.Time `json:"used"`    // when it was made or last refreshed
-	Access      Hash      `json:"access"`
-	AccessUntil time.Time `json:"accessUntil"`
-	Refreshes   []Hash    `json:"refreshes"` // the last is good; whoever shows another has stolen it, or was stolen from; at most 1+MaxRefreshes
-	Until       time.Time `json:"until"`
-
-	use *atomic.Int64 // Unix milliseconds; not kept: a line for every request would be too many
-}
-
-// Touch remembers that the session was used, until a restart.
-func (s *Session) Touch(now time.Time) { s.use.Store(now.UnixMilli()) }
-
-// LastUsed is when the session was last used, as far as that is known: at least when it was last refreshed.
-func (s *Session) LastUsed() time.Time {
-	return slices.MaxFunc([]time.Time{s.Used, time.UnixMilli(s.use.Load()).UTC()}, time.Time.Compare)
-}
-
-// NewTokens gives the hashes of new tokens and when they end.
-func NewTokens(now time.Time, access, refresh string) Tokens {
-	return Tokens{HashOf(access), now.Add(AccessLife), HashOf(refresh), now.Add(SessionLife)}
-}
-
-// Principal is who calls in a session: the user, for a company.
-type Principal struct {
-	User    *User
-	Session *Session
-	Access  Access
-}
-
-// Caller finds who shows an access token with that hash, or, with refreshing, the refresh token in force; nil
-// is nobody.
-func (a *Accounts) Caller(hash Hash, refreshing bool, now time.Time) *Principal {
-	s := a.sessions[a.byToken[hash]]
-	if s == nil || !now.Before(s.Until) ||
-		refreshing && s.refresh() != hash || !refreshing && (s.Access != hash || !now.Before(s.AccessUntil)) {
-		return nil
-	}
-	if access, ok := a.users[s.User].Access(s.Company); ok {
-		return &Principal{a.users[s.User], s, access}
-	}
-	return nil
-}
-
-func (s *Session) refresh() Hash { return s.Refreshes[len(s.Refreshes)-1] }
-
-// Reused decides to end the session whose old refresh token has that hash; nil when it is none.
-func (a *Accounts) Reused(hash Hash, now time.Time) *SessionEnded {
-	s := a.sessions[a.byToken[hash]]
-	if s == nil || !now.Before(s.Until) || hash == s.Access || hash == s.refresh() {
-		return nil
-	}
-	return &SessionEnded{s.ID, Reuse}
-}
-
-// MakeRoom decides to end the oldest sessions of a user who has as many as may be, or more; none where there
-// is room for another.
-func (a *Accounts) MakeRoom(user ID, now time.Time) (ended []*SessionEnded) {
-	var live []ID
-	for _, id := range a.byUser[user] {
-		if now.Before(a.sessions[id].Until) {
-			live = append(live, id)
-		}
-	}
-	for len(live) >= MaxSessions {
-		ended = append(ended, &SessionEnded{live[0], TooMany})
-		live = live[1:]
-	}
-	return ended
-}
-
-// ApplySessionStarted changes the state as the event says, and forgets the user's sessions whose time is
-// over.
-func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
-	for _, id := range slices.Clone(a.byUser[e.User]) {
-		if s := a.sessions[id]; !now.Before(s.Until) {
-			a.end(s)
-		}
-	}
-	a.link(e.User, e.Link)
-	a.keep(&Session{
-		ID: e.Session, User: e.User, Company: e.Company, Used: now,
-		Access: e.Access, AccessUntil: e.AccessUntil, Refreshes: []Hash{e.Refresh}, Until: e.Until,
-	}, e.Refresh)
-}
-
-func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
-	n := *a.sessions[e.Session]
-	delete(a.byToken, n.Access)
-	n.Refreshes = append(slices.Clip(n.Refreshes), e.Refresh)
-	for len(n.Refreshes) > 1+MaxRefreshes {
-		delete(a.byToken, n.Refreshes[0])
-		n.Refreshes = n.Refreshes[1:]
-	}
-	n.Used, n.Access, n.AccessUntil, n.Until = now, e.Access, e.AccessUntil, e.Until
-	a.keep(&n, e.Refresh)
-}
-
-func (a *Accounts) ApplySessionEnded(_ time.Time, e *SessionEnded) { a.end(a.sessions[e.Session]) }
-
-// keep makes s the session of its id, and finds it by its access token and by these.
-func (a *Accounts) keep(s *Session, refreshes ...Hash) {
-	s.use = cmp.Or(s.use, new(atomic.Int64))
-	if a.sessions[s.ID] == nil {
-		a.byUser[s.User] = append(a.byUser[s.User], s.ID)
-	}
-	a.sessions[s.ID], a.byToken[s.Access] = s, s.ID
-	for _, h := range refreshes {
-		a.byToken[h] = s.ID
-	}
-}
-
-func (a *Accounts) end(s *Session) {
-	delete(a.sessions, s.ID)
-	a.byUser[s.User] = slices.DeleteFunc(slices.Clone(a.byUser[s.User]), func(id ID) bool { return id == s.ID })
-	if len(a.byUser[s.User]) == 0 {
-		delete(a.byUser, s.User)
-	}
-	delete(a.byToken, s.Access)
-	for _, h := range s.Refreshes {
-		delete(a.byToken, h)
-	}
-}
 
 // ErrCredentials is returned for credentials that are not good. What it says besides is for the log.
 var ErrCredentials = errors.New("auth: invalid credentials")

@@ -35,7 +35,8 @@ func accounts(t testing.TB) *Accounts {
 	return a
 }
 
-// Contract §1, user add: a further call for the same e-mail adds an access and leaves name and password as they are.
+// Contract §1, user add: a further call for the same e-mail adds an access and leaves name and password as
+// they are.
 func TestAFurtherAccessLeavesTheUserAsItIs(t *testing.T) {
 	a := accounts(t)
 	want := []*User{
@@ -50,16 +51,27 @@ func TestAFurtherAccessLeavesTheUserAsItIs(t *testing.T) {
 	if x, _ := before.Access("a"); x.Role != "ADMIN" {
 		t.Error("a user who was given away has changed")
 	}
-	if u := a.ByEmail("anna@example.com"); len(u.Accesses) != 2 || slices.IndexFunc(u.Accesses, func(x Access) bool { return x == at("a", "VIEWER") }) < 0 {
+	u := a.ByEmail("anna@example.com")
+	if len(u.Accesses) != 2 ||
+		slices.IndexFunc(u.Accesses, func(x Access) bool {
+			return x == at("a", "VIEWER")
+		}) < 0 {
 		t.Errorf("%+v: another role in a company is no further access", u.Accesses)
 	}
-	for _, email := range []string{"", "anna@example.com ", "аnna@example.com", "bori\u017f@example.com"} { // the third with a Cyrillic а, the last with a long s
+	for _, email := range []string{"", "anna@example.com ", "аnna@example.com", "bori\u017f@example.com"} {
+		// the third with a Cyrillic а, the last with a long s
 		if u := a.ByEmail(email); u != nil {
 			t.Errorf("%q is %v", email, u)
 		}
 	}
 	// Only A to Z are the same in both cases: the Kelvin sign is no k.
-	for one, other := range map[string]string{"ANNA@X.ZZ": "anna@x.zz", "Їжак@x.example": "Їжак@x.example", "\u212a@x.example": "\u212a@x.example", "İ@x.example": "İ@x.example", "@[`{": "@[`{"} {
+	for one, other := range map[string]string{
+		"ANNA@X.ZZ":        "anna@x.zz",
+		"Їжак@x.example":   "Їжак@x.example",
+		"\u212a@x.example": "\u212a@x.example",
+		"İ@x.example":      "İ@x.example",
+		"@[`{":             "@[`{",
+	} {
 		if got := FoldEmail(one); got != other {
 			t.Errorf("%q is %q", one, got)
 		}
@@ -71,7 +83,13 @@ func TestAFurtherAccessLeavesTheUserAsItIs(t *testing.T) {
 func TestIdentify(t *testing.T) {
 	a := accounts(t)
 	link := func(user ID, issuer, subject string) {
-		a.ApplySessionStarted(noon, &SessionStarted{Session: ID{100, byte(len(a.sessions))}, User: user, Company: "a", Link: &Link{issuer, HashOf(subject)}, Tokens: NewTokens(noon, NewToken(), NewToken())})
+		a.ApplySessionStarted(noon, &SessionStarted{
+			Session: ID{100, byte(len(a.sessions))},
+			User:    user,
+			Company: "a",
+			Link:    &Link{issuer, HashOf(subject)},
+			Tokens:  NewTokens(noon, NewToken(), NewToken()),
+		})
 	}
 	link(ID{1}, "i", "anna's")
 	for name, c := range map[string]struct {
@@ -104,29 +122,33 @@ func TestIdentify(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || u.ID != c.user || (l != nil) != c.linked || l != nil && *l != (Link{c.who.Issuer, HashOf(c.who.Subject)}) {
+		if err != nil || u.ID != c.user || (l != nil) != c.linked || l != nil &&
+			*l != (Link{c.who.Issuer, HashOf(c.who.Subject)}) {
 			t.Errorf("%s: %+v, %v, %v", name, u, l, err)
 		}
 	}
 	// Once the link is made the e-mail decides nothing any more, and there is no second one.
 	link(ID{2}, "i", "boris's")
-	if u, l, err := a.Identify(&Identity{"i", "boris's", "anna@example.com", true}); err != nil || u.ID != (ID{2}) || l != nil {
+	u, l, err := a.Identify(&Identity{"i", "boris's", "anna@example.com", true})
+	if err != nil || u.ID != (ID{2}) || l != nil {
 		t.Errorf("%v, %v, %v", u, l, err)
 	}
-	if _, _, err := a.Identify(&Identity{"i", "boris's new", "boris@example.com", true}); !errors.Is(err, ErrCredentials) {
+	_, _, err = a.Identify(&Identity{"i", "boris's new", "boris@example.com", true})
+	if !errors.Is(err, ErrCredentials) {
 		t.Errorf("a second subject of the issuer: %v", err)
 	}
 	if u := a.Users()[1]; len(u.Links) != 1 || cmp.Diff(u.Accesses, []Access{at("a", "VIEWER")}) != "" {
 		t.Errorf("%+v", u)
 	}
 	a.ApplyUserRemoved(noon, &UserRemoved{User: ID{1}})
-	if u, _, err := a.Identify(&Identity{"i", "anna's", "anna@example.com", true}); !errors.Is(err, ErrCredentials) {
+	u, _, err = a.Identify(&Identity{"i", "anna's", "anna@example.com", true})
+	if !errors.Is(err, ErrCredentials) {
 		t.Errorf("one who is gone is %v, %v", u, err)
 	}
 }
 
-// Contract §1 and §9, user add -idp-subject: who is linked by hand needs no e-mail in the ID token. A link without an
-// issuer becomes that of the first issuer whose token has the subject.
+// Contract §1 and §9, user add -idp-subject: who is linked by hand needs no e-mail in the ID token. A link
+// without an issuer becomes that of the first issuer whose token has the subject.
 func TestLinkedByHand(t *testing.T) {
 	a := accounts(t)
 	give := func(email string, link Link) error {
@@ -150,7 +172,13 @@ func TestLinkedByHand(t *testing.T) {
 			t.Errorf("%s of %s is %v, want %v", subject, issuer, u.ID, want)
 		}
 		tokens := NewTokens(noon, NewToken(), NewToken())
-		a.ApplySessionStarted(noon, &SessionStarted{Session: ID{100, byte(len(a.sessions))}, User: u.ID, Company: "a", Link: link, Tokens: tokens})
+		a.ApplySessionStarted(noon, &SessionStarted{
+			Session: ID{100, byte(len(a.sessions))},
+			User:    u.ID,
+			Company: "a",
+			Link:    link,
+			Tokens:  tokens,
+		})
 	}
 	if err := give("anna@example.com", NewLink("i", "anna-1")); err != nil {
 		t.Fatal(err)
@@ -184,7 +212,8 @@ func TestLinkedByHand(t *testing.T) {
 // Contract §9: ADMIN may do everything of its company; VIEWER may sign in and nothing else.
 func TestRoles(t *testing.T) {
 	for role, may := range map[Role][]bool{ // None, Reports, Geolocation, one that there is not
-		"ADMIN": {true, true, true, false}, "VIEWER": {true, false, false, false}, "": {false, false, false, false}, "admin": {false, false, false, false}, "OWNER": {false, false, false, false},
+		"ADMIN": {true, true, true, false}, "VIEWER": {true, false, false, false}, "": {false, false, false,
+			false}, "admin": {false, false, false, false}, "OWNER": {false, false, false, false},
 	} {
 		var got []bool
 		for _, p := range []Permission{None, Reports, Geolocation, "tickets"} {

@@ -9,7 +9,8 @@ import (
 )
 
 var (
-	// ErrNotFound is the reason why not for an unknown booking or ticket, and for one of another partner or booking.
+	// ErrNotFound is the reason why not for an unknown booking or ticket, and for one of another partner or
+	// booking.
 	ErrNotFound = errors.New("not found")
 	// ErrExpired is the reason why not when the offer has expired.
 	ErrExpired  = errors.New("the offer has expired")
@@ -64,7 +65,8 @@ type (
 		ID    ID
 		Seats []int16
 	}
-	// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are only given when it is revived.
+	// Settled is what a ticket is to be, or was, paid or booked with. Seats, by leg, are only given when it
+	// is revived.
 	Settled struct {
 		Booking ID      `json:"booking"`
 		Ticket  ID      `json:"ticket"`
@@ -78,14 +80,15 @@ type (
 	TicketPaid struct{ Settled }
 	// TicketBooked says that a ticket was booked.
 	TicketBooked struct{ Settled }
-	// Asked says that the provider is about to be asked to confirm a ticket, which keeps its seat until the answer.
+	// Asked says that the provider is about to be asked to confirm a ticket, which keeps its seat until the
+	// answer.
 	Asked struct {
 		Settled        // what is asked for
 		Action  Action `json:"action"` // Pay or Book
 		Key     ID     `json:"key"`    // the idempotency id
 	}
-	// Refused says that the provider did not confirm: the ticket is as it was before it was asked. Unknown: nor did it
-	// refuse; when the same is asked again it is under the same idempotency id.
+	// Refused says that the provider did not confirm: the ticket is as it was before it was asked. Unknown:
+	// nor did it refuse; when the same is asked again it is under the same idempotency id.
 	Refused struct {
 		Booking ID     `json:"booking"`
 		Ticket  ID     `json:"ticket"`
@@ -100,8 +103,8 @@ type (
 		Request string           `json:"request"`
 		Tickets []CanceledTicket `json:"tickets"`
 	}
-	// TicketsUncompleted notes that the payment window of tickets was over at an instant, once for each. It decides
-	// nothing: they were Uncompleted before it was written.
+	// TicketsUncompleted notes that the payment window of tickets was over at an instant, once for each. It
+	// decides nothing: they were Uncompleted before it was written.
 	TicketsUncompleted struct {
 		Booking ID              `json:"booking"`
 		At      time.Time       `json:"at"`
@@ -132,11 +135,12 @@ type (
 		Booking ID      `json:"booking"`
 		Ticket  ID      `json:"ticket"`
 		Status  Carrier `json:"status"`
-		// Event says that the partner is told. Lines of versions before do not: that would change the numbers of the
-		// partner's later events.
+		// Event says that the partner is told. Lines of versions before do not: that would change the numbers
+		// of the partner's later events.
 		Event bool `json:"event,omitempty"`
 	}
-	// Moved says that a ticket was put into another booking of its partner, the "internal edit"; New: one made for it.
+	// Moved says that a ticket was put into another booking of its partner, the "internal edit"; New: one
+	// made for it.
 	Moved struct {
 		Ticket ID   `json:"ticket"`
 		From   ID   `json:"from"`
@@ -153,7 +157,8 @@ func (e *Settled) By(action Action) any {
 	return &TicketPaid{*e}
 }
 
-// Selection is the tickets that an action is for: all or those named of a booking, or without one, of the partner.
+// Selection is the tickets that an action is for: all or those named of a booking, or without one, of the
+// partner.
 type Selection struct {
 	Partner ID
 	Booking *ID
@@ -209,20 +214,29 @@ func (s *State) target(now time.Time, sel Selection, action Action) (orders []Or
 	return orders, nil
 }
 
-// Settle decides to pay or book tickets, each by an event: all get seats or none. Errors: ErrNotFound, *Conflict.
-func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, action Action, request string) ([]*Settled, error) {
+// Settle decides to pay or book tickets, each by an event: all get seats or none. Errors: ErrNotFound,
+// *Conflict.
+func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, action Action,
+	request string) ([]*Settled, error) {
 	orders, err := s.target(now, sel, action)
 	if err != nil {
 		return nil, err
 	}
-	list, picked := make([]*Settled, len(orders)), map[*seating][]hold{}
+	list := make([]*Settled, len(orders))
+	picked := map[*seating][]hold{}
 	for i, o := range orders {
-		list[i] = &Settled{Booking: o.Booking.ID, Ticket: o.Ticket.ID, Request: request}
+		list[i] = &Settled{
+			Booking: o.Booking.ID,
+			Ticket:  o.Ticket.ID,
+			Request: request,
+		}
 	}
 	var gone []ID
 	for _, o := range orders {
 		revived := o.Ticket.PhaseAt(now) == Uncompleted
-		if revived && slices.ContainsFunc(o.Ticket.Itinerary(), func(l Leg) bool { return l.Run.withdrawn(tt) }) {
+		if revived && slices.ContainsFunc(o.Ticket.Itinerary(), func(l Leg) bool {
+			return l.Run.withdrawn(tt)
+		}) {
 			gone = append(gone, o.Ticket.ID)
 		}
 	}
@@ -258,8 +272,8 @@ const (
 	Silence // no answer that decides
 )
 
-// Answer decides on the answer about a ticket that the provider was asked about: it is paid or booked, as was asked
-// for, or refused. reason is why an operator answers in the provider's place. The error is ErrNotFound.
+// Answer decides on the answer about a ticket that the provider was asked about: it is paid or booked, as was
+// asked for, or refused. reason is why an operator answers in the provider's place. The error is ErrNotFound.
 func (s *State) Answer(ticket ID, verdict Verdict, reason string, phones bool) (event any, err error) {
 	b, t := s.AnyTicket(ticket)
 	if t == nil || t.Asked == 0 {
@@ -269,7 +283,12 @@ func (s *State) Answer(ticket ID, verdict Verdict, reason string, phones bool) (
 	if verdict != Confirm {
 		return &Refused{b.ID, ticket, t.Asked, ask.Request, reason, verdict == Silence}, nil
 	}
-	settled := &Settled{Booking: b.ID, Ticket: ticket, Request: ask.Request, Reason: reason}
+	settled := &Settled{
+		Booking: b.ID,
+		Ticket:  ticket,
+		Request: ask.Request,
+		Reason:  reason,
+	}
 	settled.Sends = s.Contacts(ticket, phones)
 	return settled.By(t.Asked), nil
 }
@@ -282,7 +301,8 @@ func (s *State) Cancel(now time.Time, sel Selection, request string) (list []*Ti
 	}
 	events := map[ID]*TicketsCanceled{}
 	for _, o := range orders {
-		t, e := o.Ticket, events[o.Booking.ID]
+		t := o.Ticket
+		e := events[o.Booking.ID]
 		if e == nil {
 			e = &TicketsCanceled{Booking: o.Booking.ID, Request: request}
 			events[o.Booking.ID], list = e, append(list, e)
@@ -297,7 +317,8 @@ func (s *State) Cancel(now time.Time, sel Selection, request string) (list []*Ti
 	return list, nil
 }
 
-// refund works out what comes back: all within the grace, else by the rules of each leg, as of the first departure.
+// refund works out what comes back: all within the grace, else by the rules of each leg, as of the first
+// departure.
 func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 	if now.Sub(time.UnixMilli(t.Created)) < grace {
 		c.Grace, c.Refund = true, t.Price()
@@ -345,13 +366,18 @@ func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSe
 	return &CarrierSet{b.ID, ticket, status, true}, nil
 }
 
-func (s *State) ApplyPaid(now time.Time, e *TicketPaid)     { s.settle(now, &e.Settled, Pay) }
-func (s *State) ApplyBooked(now time.Time, e *TicketBooked) { s.settle(now, &e.Settled, Book) }
+func (s *State) ApplyPaid(now time.Time, e *TicketPaid) {
+	s.settle(now, &e.Settled, Pay)
+}
+func (s *State) ApplyBooked(now time.Time, e *TicketBooked) {
+	s.settle(now, &e.Settled, Book)
+}
 
 func (s *State) settle(now time.Time, e *Settled, action Action) {
 	t := s.renew(e.Booking, now).find(e.Ticket)
 	t.Phase, _ = t.next(action, now)
-	t.Carrier, t.Asked = 0, 0
+	t.Carrier = 0
+	t.Asked = 0
 	delete(s.asks, t.ID)
 	delete(s.late, t.ID)
 	t.sit(e.Seats, now)
@@ -366,7 +392,8 @@ func (s *State) ApplyAsked(now time.Time, e *Asked) {
 
 func (s *State) ApplyRefused(now time.Time, e *Refused) {
 	t := s.renew(e.Booking, now).find(e.Ticket)
-	if t.Asked = 0; !e.Unknown {
+	t.Asked = 0
+	if !e.Unknown {
 		delete(s.asks, t.ID)
 	}
 	t.sit(nil, now)
@@ -376,7 +403,8 @@ func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 	b := s.renew(e.Booking, now)
 	for _, c := range e.Tickets {
 		t := b.find(c.ID)
-		t.Was, t.Phase = t.Phase, Canceled
+		t.Was = t.Phase
+		t.Phase = Canceled
 		delete(s.late, t.ID)
 		delete(s.asks, t.ID)
 		if c.Refunded {

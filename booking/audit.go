@@ -11,24 +11,37 @@ import (
 	"waybill/schedule"
 )
 
-// CheckCreated tells whether a seat of a new booking belongs to somebody else at that instant, in the state before
-// the event. It looks at the holds one by one, not at the sets of seats that Create decided by.
+// CheckCreated tells whether a seat of a new booking belongs to somebody else at that instant, in the state
+// before the event. It looks at the holds one by one, not at the sets of seats that Create decided by.
 func (s *State) CheckCreated(now time.Time, e *Created) error {
 	for k, l := range e.Legs {
 		run := s.runs[l.Run]
-		if i := slices.IndexFunc(e.Runs, func(r *Run) bool { return r.ID == l.Run }); i >= 0 {
+		i := slices.IndexFunc(e.Runs, func(r *Run) bool {
+			return r.ID == l.Run
+		})
+		if i >= 0 {
 			run = e.Runs[i]
 		}
-		if run == nil || l.From < 0 || l.From >= l.To || int(l.To) >= len(run.Form.Stops) || int(l.Discount) >= len(run.Form.Discounts) {
+		if run == nil || l.From < 0 || l.From >= l.To || int(l.To) >= len(run.Form.Stops) ||
+			int(l.Discount) >= len(run.Form.Discounts) {
 			return fmt.Errorf("booking %s: leg %d is no ride of a run that was sold", e.ID, k+1)
 		}
 		for i, t := range e.Tickets {
 			if k >= len(t.Seats) || t.Seats[k] < 1 || int(t.Seats[k]) > int(run.Form.Bus.Seats) {
 				return fmt.Errorf("ticket %s, seats %d: the bus of leg %d has no such seat", t.ID, t.Seats, k+1)
 			}
-			leg := Leg{Run: s.runs[l.Run], From: l.From, To: l.To, Seat: t.Seats[k]}
-			if first := slices.IndexFunc(e.Tickets, func(t NewTicket) bool { return t.Seats[k] == leg.Seat }); first < i {
-				return fmt.Errorf("tickets %s and %s were sold the same seat %d", e.Tickets[first].ID, t.ID, leg.Seat)
+			leg := Leg{
+				Run:  s.runs[l.Run],
+				From: l.From,
+				To:   l.To,
+				Seat: t.Seats[k],
+			}
+			first := slices.IndexFunc(e.Tickets, func(t NewTicket) bool {
+				return t.Seats[k] == leg.Seat
+			})
+			if first < i {
+				return fmt.Errorf("tickets %s and %s were sold the same seat %d", e.Tickets[first].ID, t.ID,
+					leg.Seat)
 			}
 			if err := leg.check(t.ID, false, now); err != nil {
 				return err
@@ -38,7 +51,8 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 	return nil
 }
 
-// CheckSettled does the same for a ticket that was revived, and tells whether it may be paid or booked at all.
+// CheckSettled does the same for a ticket that was revived, and tells whether it may be paid or booked at
+// all.
 func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 	_, t := s.AnyTicket(e.Ticket)
 	if t == nil {
@@ -73,15 +87,16 @@ func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 // CheckUncompleted tells whether tickets may be noted to be Uncompleted.
 func (s *State) CheckUncompleted(now time.Time, e *TicketsUncompleted) error {
 	for _, x := range e.Tickets {
-		if _, t := s.AnyTicket(x.ID); t == nil || !t.overdue(now) || !t.Due().Equal(e.At) {
+		_, t := s.AnyTicket(x.ID)
+		if t == nil || !t.overdue(now) || !t.Due().Equal(e.At) {
 			return fmt.Errorf("ticket %s did not become uncompleted then, or that is noted already", x.ID)
 		}
 	}
 	return nil
 }
 
-// check tells whether another ticket than the leg's holds its seat on a part of its ride at an instant. Rides are
-// compared by the stops of the leg's form; with older, only those sold in that form or one before.
+// check tells whether another ticket than the leg's holds its seat on a part of its ride at an instant. Rides
+// are compared by the stops of the leg's form; with older, only those sold in that form or one before.
 func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 	if l.Run == nil {
 		return nil // nobody was sold it yet
@@ -91,7 +106,8 @@ func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 	var other *ID // the lowest: which one is told must not depend on the order of the holds
 	for i := range seats.holds {
 		h := &seats.holds[i]
-		if h.ticket == ticket || h.seat != l.Seat || h.until <= now.UnixMilli() || older && int(h.sold) > form {
+		if h.ticket == ticket || h.seat != l.Seat || h.until <= now.UnixMilli() || older &&
+			int(h.sold) > form {
 			continue
 		}
 		start, end := seats.sold[h.sold].within(l.Run.Form, h.from, h.to)
@@ -114,73 +130,109 @@ type Books struct {
 	oversold                []Oversold
 }
 
-// Audit checks the books at an instant: no seat is sold twice on overlapping parts of a run, what is sold, held and free
-// makes up each bus, no refund is above what was paid, and every ticket is in exactly one booking.
+// Audit checks the books at an instant: no seat is sold twice on overlapping parts of a run, what is sold,
+// held and free makes up each bus, no refund is above what was paid, and every ticket is in exactly one
+// booking.
 func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
-	b := &Books{status: map[string]int{}, money: map[string][2]int64{}}
-	holds, sold := map[*seating][]hold{}, map[*seating][]hold{} // as the tickets have them
-	for n, of := range s.bookings {
-		if of == nil {
+	x := &audit{
+		Books: &Books{status: map[string]int{}, money: map[string][2]int64{}},
+		now:   now,
+		holds: map[*seating][]hold{},
+		sold:  map[*seating][]hold{},
+	}
+	for n, b := range s.bookings {
+		if b == nil {
 			continue
 		}
-		if b.bookings++; s.byID[of.ID] != uint32(n) {
-			return b, fmt.Errorf("booking %s is there twice", of.ID)
+		x.bookings++
+		if s.byID[b.ID] != uint32(n) {
+			return x.Books, fmt.Errorf("booking %s is there twice", b.ID)
 		}
-		for i := range of.Tickets {
-			t := &of.Tickets[i]
-			if known, ok := s.byTicket[t.ID]; !ok || known != uint32(n) {
-				return b, fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, of.ID)
+		for i := range b.Tickets {
+			t := &b.Tickets[i]
+			known, ok := s.byTicket[t.ID]
+			if !ok || known != uint32(n) {
+				return x.Books, fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, b.ID)
 			}
-			status, _ := t.Status(now)
-			b.status[status]++
-			b.tickets++
-			paid, money := int64(0), b.money[string(t.Currency[:])]
-			if t.Phase == Paid || t.Was == Paid {
-				paid = t.Price()
-			}
-			refund := t.Refund()
-			if refund < 0 || refund > paid || t.Phase == Refunded && t.Was != Paid {
-				return b, fmt.Errorf("ticket %s was refunded %d of %d paid", t.ID, refund, paid)
-			}
-			b.money[string(t.Currency[:])] = [2]int64{money[0] + paid, money[1] + refund}
-			for _, l := range t.Itinerary() {
-				if !t.live(now) {
-					continue
-				}
-				if err := l.check(t.ID, true, now); err != nil {
-					return b, err
-				}
-				h := l.hold(t.ID, math.MaxInt64)
-				if holds[l.Run.seats] = append(holds[l.Run.seats], h); t.Phase != Unpaid {
-					sold[l.Run.seats] = append(sold[l.Run.seats], h)
-				}
+			if err := x.ticket(t); err != nil {
+				return x.Books, err
 			}
 		}
 	}
-	if b.tickets != len(s.byTicket) {
-		return b, fmt.Errorf("%d tickets are in bookings, %d are known", b.tickets, len(s.byTicket))
+	if x.tickets != len(s.byTicket) {
+		return x.Books, fmt.Errorf("%d tickets are in bookings, %d are known", x.tickets, len(s.byTicket))
 	}
 	for _, run := range s.order {
 		if run.seats.sold[0] != run {
 			continue // counted in the form it was sold in first
 		}
-		form := run.seats.present(tt)
-		end := int16(len(form.Stops) - 1)
-		unheld := run.seats.taken(form, holds[run.seats], now)
-		for at := range end {
-			if run.seats.free(form, at, at+1, now) != unheld.free(at, at+1) {
-				return b, fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not those that no ticket has", form.Trip, run.Day, at+1)
-			}
+		if err := x.run(run, tt); err != nil {
+			return x.Books, err
 		}
-		taken, paid := labels(holds[run.seats]), labels(sold[run.seats])
-		b.runs++
-		b.seats += int(form.Bus.Seats)
-		b.sold += paid
-		b.held += taken - paid
-		b.free += max(0, int(form.Bus.Seats)-taken)
 	}
-	b.oversold = s.Freeze().Oversold(tt, now)
-	return b, nil
+	x.oversold = s.Freeze().Oversold(tt, now)
+	return x.Books, nil
+}
+
+// audit is the books while they are made up.
+type audit struct {
+	*Books
+	now   time.Time
+	holds map[*seating][]hold // as the tickets have them
+	sold  map[*seating][]hold // those of them that are paid or booked
+}
+
+// ticket counts a ticket and its money, and checks that it has its seats.
+func (x *audit) ticket(t *Ticket) error {
+	status, _ := t.Status(x.now)
+	x.status[status]++
+	x.tickets++
+	paid := int64(0)
+	if t.Phase == Paid || t.Was == Paid {
+		paid = t.Price()
+	}
+	refund := t.Refund()
+	if refund < 0 || refund > paid || t.Phase == Refunded && t.Was != Paid {
+		return fmt.Errorf("ticket %s was refunded %d of %d paid", t.ID, refund, paid)
+	}
+	currency := string(t.Currency[:])
+	money := x.money[currency]
+	x.money[currency] = [2]int64{money[0] + paid, money[1] + refund}
+	for _, l := range t.Itinerary() {
+		if !t.live(x.now) {
+			continue
+		}
+		if err := l.check(t.ID, true, x.now); err != nil {
+			return err
+		}
+		h := l.hold(t.ID, math.MaxInt64)
+		x.holds[l.Run.seats] = append(x.holds[l.Run.seats], h)
+		if t.Phase != Unpaid {
+			x.sold[l.Run.seats] = append(x.sold[l.Run.seats], h)
+		}
+	}
+	return nil
+}
+
+// run counts the seats of a run, and checks that those are offered that no ticket has.
+func (x *audit) run(run *Run, tt *schedule.Timetable) error {
+	form := run.seats.present(tt)
+	end := int16(len(form.Stops) - 1)
+	unheld := run.seats.taken(form, x.holds[run.seats], x.now)
+	for at := range end {
+		if run.seats.free(form, at, at+1, x.now) != unheld.free(at, at+1) {
+			return fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not those that no ticket has",
+				form.Trip, run.Day, at+1)
+		}
+	}
+	taken := labels(x.holds[run.seats])
+	sold := labels(x.sold[run.seats])
+	x.Books.runs++
+	x.seats += int(form.Bus.Seats)
+	x.Books.sold += sold
+	x.held += taken - sold
+	x.free += max(0, int(form.Bus.Seats)-taken)
+	return nil
 }
 
 // labels returns how many seats holds have, also those that a bus which became smaller no longer has.

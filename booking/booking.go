@@ -1,14 +1,15 @@
 // Package booking decides what may happen to bookings and tickets, and remembers what did.
 //
-// A [State] is changed only by events ([Created], [TicketPaid], [TicketsCanceled], …) and only by its Apply methods.
-// Methods in the imperative ([State.Create], [State.Settle], [State.Cancel], …) read the state and return the events
-// to come, or a reason why not; they change nothing. Events carry outcomes (ids, seats, amounts), so that replaying
-// them decides nothing again.
+// A [State] is changed only by events ([Created], [TicketPaid], [TicketsCanceled], …) and only by its Apply
+// methods. Methods in the imperative ([State.Create], [State.Settle], [State.Cancel], …) read the state and
+// return the events to come, or a reason why not; they change nothing. Events carry outcomes (ids, seats,
+// amounts), so that replaying them decides nothing again.
 //
 // What time alone changes is computed from now and never stored: an unpaid
 // ticket whose window is over is Uncompleted, and its seat is free.
 //
-// A [Booking] is an immutable value that each event replaces. The package has no lock, clock, randomness or I/O.
+// A [Booking] is an immutable value that each event replaces. The package has no lock, clock, randomness or
+// I/O.
 package booking
 
 import (
@@ -60,9 +61,13 @@ func parse(id []byte, s string) bool {
 }
 
 // compare orders ids, where an order must not come from a map.
-func (id ID) compare(other ID) int { return bytes.Compare(id[:], other[:]) }
+func (id ID) compare(other ID) int {
+	return bytes.Compare(id[:], other[:])
+}
 
-func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+func (id ID) MarshalText() ([]byte, error) {
+	return []byte(id.String()), nil
+}
 
 func (id *ID) UnmarshalText(text []byte) error {
 	if !parse(id[:], string(text)) {
@@ -72,7 +77,8 @@ func (id *ID) UnmarshalText(text []byte) error {
 }
 
 const (
-	window = 20 * time.Minute // for which an unpaid ticket keeps its seat after its creation (interface, Limits)
+	// for which an unpaid ticket keeps its seat after its creation (interface, Limits)
+	window = 20 * time.Minute
 	grace  = 20 * time.Minute // for which a paid ticket of our own is refunded in full after its creation
 )
 
@@ -125,18 +131,31 @@ func NewRun(form *schedule.Form, day schedule.Day, start int64, offsets []int32)
 	b = binary.BigEndian.AppendUint64(b, uint64(start))
 	b, _ = binary.Append(b, binary.BigEndian, offsets) // fails only where a size is not fixed
 	sum := sha256.Sum256(b)
-	return &Run{ID: RunID(sum[:12]), Form: form, Day: day, Start: start, Offsets: offsets}
+	return &Run{
+		ID:      RunID(sum[:12]),
+		Form:    form,
+		Day:     day,
+		Start:   start,
+		Offsets: offsets,
+	}
 }
 
 // Dep gives the departure from a position.
-func (r *Run) Dep(position int16) time.Time { return r.at(r.Form.Stops[position].Dep) }
+func (r *Run) Dep(position int16) time.Time {
+	return r.at(r.Form.Stops[position].Dep)
+}
 
 // Arr gives the arrival at a position.
-func (r *Run) Arr(position int16) time.Time { return r.at(r.Form.Stops[position].Arr) }
+func (r *Run) Arr(position int16) time.Time {
+	return r.at(r.Form.Stops[position].Arr)
+}
 
-func (r *Run) at(seconds int32) time.Time { return time.Unix(r.Start+int64(seconds), 0).UTC() }
+func (r *Run) at(seconds int32) time.Time {
+	return time.Unix(r.Start+int64(seconds), 0).UTC()
+}
 
-// Passenger is who travels, packed into one string: the largest part of what a server with many tickets remembers.
+// Passenger is who travels, packed into one string: the largest part of what a server with many tickets
+// remembers.
 type Passenger string
 
 const passengerSep = "\x00" // no field may hold a control character
@@ -171,19 +190,29 @@ func (t *Ticket) Itinerary() []Leg {
 }
 
 // Price is what the ticket costs, in minor units of its currency.
-func (t *Ticket) Price() int64 { return t.Legs[0].Amount + t.Legs[1].Amount }
+func (t *Ticket) Price() int64 {
+	return t.Legs[0].Amount + t.Legs[1].Amount
+}
 
 // Refund is what came back of the price, in minor units: of a Refunded ticket.
-func (t *Ticket) Refund() int64 { return t.Legs[0].Refund + t.Legs[1].Refund }
+func (t *Ticket) Refund() int64 {
+	return t.Legs[0].Refund + t.Legs[1].Refund
+}
 
 // Departure is when the ticket's journey starts.
-func (t *Ticket) Departure() time.Time { return t.Legs[0].Run.Dep(t.Legs[0].From) }
+func (t *Ticket) Departure() time.Time {
+	return t.Legs[0].Run.Dep(t.Legs[0].From)
+}
 
 // Source is where the ticket's journey comes from.
-func (t *Ticket) Source() string { return t.Legs[0].Run.Form.Company.Source }
+func (t *Ticket) Source() string {
+	return t.Legs[0].Run.Form.Company.Source
+}
 
 // Due is the end of the payment window.
-func (t *Ticket) Due() time.Time { return time.UnixMilli(t.Created).Add(window).UTC() }
+func (t *Ticket) Due() time.Time {
+	return time.UnixMilli(t.Created).Add(window).UTC()
+}
 
 // until is when the ticket's seat is free again, in Unix milliseconds: 0 when it is already.
 func (t *Ticket) until() int64 {
@@ -197,7 +226,9 @@ func (t *Ticket) until() int64 {
 }
 
 // live tells whether the ticket is Unpaid, Booked or Paid at an instant, and so has its seat.
-func (t *Ticket) live(now time.Time) bool { return now.UnixMilli() < t.until() }
+func (t *Ticket) live(now time.Time) bool {
+	return now.UnixMilli() < t.until()
+}
 
 // PhaseAt gives the ticket's phase at an instant: what is stored, or Uncompleted.
 func (t *Ticket) PhaseAt(now time.Time) Phase {
@@ -234,8 +265,10 @@ func (b *Booking) Departure() time.Time {
 func (b *Booking) RequiredBy(now time.Time) (due time.Time, ok bool) {
 	for i := range b.Tickets {
 		t := &b.Tickets[i]
-		if at := t.Due(); t.PhaseAt(now) == Unpaid && (!ok || at.Before(due)) {
-			due, ok = at, true
+		at := t.Due()
+		if t.PhaseAt(now) == Unpaid && (!ok || at.Before(due)) {
+			due = at
+			ok = true
 		}
 	}
 	return due, ok
@@ -287,9 +320,13 @@ const (
 var actionNames = []string{"", "pay", "book", "cancel"}
 
 // String gives the last part of the action's path.
-func (a Action) String() string                   { return actionNames[a] }
-func (a Action) MarshalText() ([]byte, error)     { return []byte(a.String()), nil }
-func (a *Action) UnmarshalText(text []byte) error { return named(a, actionNames, string(text)) }
+func (a Action) String() string { return actionNames[a] }
+func (a Action) MarshalText() ([]byte, error) {
+	return []byte(a.String()), nil
+}
+func (a *Action) UnmarshalText(text []byte) error {
+	return named(a, actionNames, string(text))
+}
 
 // Carrier is the status that a carrier gave a ticket (contract §8, ticket status).
 type Carrier uint8
@@ -304,9 +341,13 @@ const (
 var carrierNames = []string{"", "Confirmed", "NotConfirmed", "Prepaid"}
 
 // String gives the value as the interface has it.
-func (c Carrier) String() string                   { return carrierNames[c] }
-func (c Carrier) MarshalText() ([]byte, error)     { return []byte(c.String()), nil }
-func (c *Carrier) UnmarshalText(text []byte) error { return named(c, carrierNames, string(text)) }
+func (c Carrier) String() string { return carrierNames[c] }
+func (c Carrier) MarshalText() ([]byte, error) {
+	return []byte(c.String()), nil
+}
+func (c *Carrier) UnmarshalText(text []byte) error {
+	return named(c, carrierNames, string(text))
+}
 
 // ParseCarrier reads what String gives.
 func ParseCarrier(s string) (c Carrier, ok bool) {
@@ -341,14 +382,16 @@ var transitions = []struct {
 // next gives the phase an action leads to; false is a conflict.
 func (t *Ticket) next(action Action, now time.Time) (Phase, bool) {
 	for _, row := range transitions {
-		if row.action == action && slices.Contains(row.from, t.PhaseAt(now)) && (row.source == "" || row.source == t.Source()) {
+		if row.action == action && slices.Contains(row.from, t.PhaseAt(now)) &&
+			(row.source == "" || row.source == t.Source()) {
 			return row.to, true
 		}
 	}
 	return 0, false
 }
 
-// projections are the status and paymentStatus of each phase. A cancelled ticket's paymentStatus stays what it was.
+// projections are the status and paymentStatus of each phase. A cancelled ticket's paymentStatus stays what
+// it was.
 var projections = [...]struct{ status, payment string }{
 	Unpaid:      {"Processing", "Unpaid"},
 	Booked:      {"Confirmed", "Booked"},

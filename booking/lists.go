@@ -137,7 +137,8 @@ func (t tally) find(x int) (position int) {
 		step *= 2
 	}
 	for ; step > 0; step /= 2 {
-		if next := position + step; next <= len(t) && int(t[next-1]) <= x {
+		next := position + step
+		if next <= len(t) && int(t[next-1]) <= x {
 			position = next
 			x -= int(t[next-1])
 		}
@@ -186,9 +187,11 @@ type Order struct {
 // day keeps those of bookings that leave on that UTC calendar day, created those of bookings made on that.
 func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (page []Order, total int) {
 	l := s.listed(partner, day)
-	first, end := 0, len(l.numbers)
+	first := 0
+	end := len(l.numbers)
 	if created != nil { // bookings are numbered as they are made
-		first, end = s.madeBy(l, *created), s.madeBy(l, *created+1)
+		first = s.madeBy(l, *created)
+		end = s.madeBy(l, *created+1)
 	}
 	last := l.tickets.before(end)
 	total = last - l.tickets.before(first)
@@ -210,5 +213,7 @@ func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (
 // madeBy returns how many bookings of a list were made before a day (UTC).
 func (s *State) madeBy(l *list, day schedule.Day) int {
 	start := day.In(time.UTC).UnixMilli()
-	return sort.Search(len(l.numbers), func(i int) bool { return s.bookings[l.numbers[i]].Created >= start })
+	return sort.Search(len(l.numbers), func(i int) bool {
+		return s.bookings[l.numbers[i]].Created >= start
+	})
 }

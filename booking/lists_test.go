@@ -18,7 +18,8 @@ func TestTally(t *testing.T) {
 		switch at := rnd.IntN(len(list) + 1); rnd.IntN(3) {
 		case 0:
 			n := rnd.IntN(5)
-			list, sums = append(list, n), sums.push(n)
+			list = append(list, n)
+			sums = sums.push(n)
 		case 1:
 			if at < len(list) {
 				list[at]++
@@ -53,7 +54,8 @@ func TestPagesOfTicketsAreThoseOfTheWholeList(t *testing.T) {
 	form := &schedule.Form{Trip: "t", Stops: make([]schedule.FormStop, 2), Bus: schedule.Bus{Seats: 49}}
 	for seed := range uint64(10) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		s, partner := NewState(), ID{1}
+		s := NewState()
+		partner := ID{1}
 		newID := func() (id ID) {
 			for i := range id {
 				id[i] = byte(rnd.Uint32())
@@ -65,7 +67,8 @@ func TestPagesOfTicketsAreThoseOfTheWholeList(t *testing.T) {
 		for n := range 120 {
 			now = now.Add(time.Hour)
 			if n%5 == 4 {
-				ticket, to := tickets[rnd.IntN(len(tickets))], newID()
+				ticket := tickets[rnd.IntN(len(tickets))]
+				to := newID()
 				if e, err := s.Move(ticket, nil, to); err == nil && rnd.IntN(2) == 0 {
 					s.ApplyMoved(now, e)
 				} else if b, _ := s.AnyTicket(tickets[rnd.IntN(len(tickets))]); b != nil {
@@ -75,11 +78,20 @@ func TestPagesOfTicketsAreThoseOfTheWholeList(t *testing.T) {
 				}
 				continue
 			}
-			run := NewRun(form, schedule.DayOf(now)+schedule.Day(rnd.IntN(3)), now.Unix()+int64(rnd.IntN(3))*86400, []int32{0, 0})
-			e := &Created{ID: newID(), Partner: partner, Runs: []*Run{run}, Legs: []SoldLeg{{Run: run.ID, To: 1}}}
+			run := NewRun(form, schedule.DayOf(now)+schedule.Day(rnd.IntN(3)),
+				now.Unix()+int64(rnd.IntN(3))*86400, []int32{0, 0})
+			e := &Created{
+				ID:      newID(),
+				Partner: partner,
+				Runs:    []*Run{run},
+				Legs:    []SoldLeg{{Run: run.ID, To: 1}},
+			}
 			for range 1 + rnd.IntN(4) {
 				id := newID()
-				e.Tickets, tickets = append(e.Tickets, NewTicket{ID: id, Seats: []int16{1}}), append(tickets, id)
+				e.Tickets, tickets = append(e.Tickets, NewTicket{
+					ID:    id,
+					Seats: []int16{1},
+				}), append(tickets, id)
 			}
 			s.ApplyCreated(now, e)
 		}
@@ -99,11 +111,13 @@ func TestPagesOfTicketsAreThoseOfTheWholeList(t *testing.T) {
 			}
 			var want []Order
 			for _, o := range all {
-				if (leaves == nil || schedule.DayOf(o.Booking.Departure()) == *leaves) && (made == nil || schedule.DayOf(time.UnixMilli(o.Booking.Created)) == *made) {
+				if (leaves == nil || schedule.DayOf(o.Booking.Departure()) == *leaves) &&
+					(made == nil || schedule.DayOf(time.UnixMilli(o.Booking.Created)) == *made) {
 					want = append(want, o)
 				}
 			}
-			skip, take := rnd.IntN(len(all)+2), 1+rnd.IntN(50)
+			skip := rnd.IntN(len(all) + 2)
+			take := 1 + rnd.IntN(50)
 			page, total := s.Orders(partner, leaves, made, skip, take)
 			part := want[min(skip, len(want)):min(skip+take, len(want))]
 			if total != len(want) || !slices.Equal(page, part) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What follows from the tickets besides what partners do with them: notices of what time alone did, what is sent to
-// passengers, and that they are forgotten.
+// What follows from the tickets besides what partners do with them: notices of what time alone did, what is
+// sent to passengers, and that they are forgotten.
 
 // overdue tells whether it is still to be noted that the ticket's payment window is over.
 func (t *Ticket) overdue(now time.Time) bool {
@@ -18,15 +18,17 @@ func (t *Ticket) overdue(now time.Time) bool {
 // Unnoticed gives the notices that these tickets need before anything else happens to them.
 func (s *State) Unnoticed(now time.Time, tickets []ID) (list []*TicketsUncompleted) {
 	for _, id := range tickets {
-		if b, t := s.AnyTicket(id); t != nil && t.overdue(now) {
+		b, t := s.AnyTicket(id)
+		if t != nil && t.overdue(now) {
 			list = append(list, &TicketsUncompleted{b.ID, t.Due(), []OverdueTicket{{t.ID}}})
 		}
 	}
 	return list
 }
 
-// Overdue gives the notices due at an instant, or as many as a look at so many bookings gives, and when to look again:
-// at the latest when a ticket sold now is due. While the provider is asked about a ticket none is due.
+// Overdue gives the notices due at an instant, or as many as a look at so many bookings gives, and when to
+// look again: at the latest when a ticket sold now is due. While the provider is asked about a ticket none is
+// due.
 func (s *State) Overdue(now time.Time, most int) (list []*TicketsUncompleted, next time.Time) {
 	next = now.Add(window)
 	var late []ID
@@ -48,7 +50,8 @@ func (s *State) Overdue(now time.Time, most int) (list []*TicketsUncompleted, ne
 		}
 		for i := 0; b != nil && i < len(b.Tickets); i++ {
 			t := &b.Tickets[i]
-			switch last := len(list) - 1; {
+			last := len(list) - 1
+			switch {
 			case !t.overdue(now) || t.Asked != 0 || s.late[t.ID]:
 			case last >= 0 && list[last].Booking == b.ID && list[last].At.Equal(t.Due()):
 				list[last].Tickets = append(list[last].Tickets, OverdueTicket{t.ID})
@@ -84,7 +87,8 @@ func (s *State) keepLate(b *Booking, t *Ticket) {
 	}
 }
 
-// Contacts names what there is to reach the passenger of a ticket by: "email", and with phones "phone1" and so on.
+// Contacts names what there is to reach the passenger of a ticket by: "email", and with phones "phone1" and
+// so on.
 func (s *State) Contacts(ticket ID, phones bool) (list []string) {
 	_, t := s.AnyTicket(ticket)
 	_, _, email, numbers := t.Passenger.Fields()
@@ -106,7 +110,8 @@ var nobody = NewPassenger("", "", "", nil)
 // Forgotten reports whether the ticket's passenger is forgotten.
 func (t *Ticket) Forgotten() bool { return t.Passenger == nobody || t.Passenger == "" }
 
-// Forget forgets the passengers of tickets. Each booking is renewed once, however many of its tickets are named.
+// Forget forgets the passengers of tickets. Each booking is renewed once, however many of its tickets are
+// named.
 func (s *State) Forget(now time.Time, tickets []ID) {
 	renewed := map[ID]*Booking{}
 	for _, id := range tickets {

@@ -23,8 +23,8 @@ func (x Oversold) String() string {
 	return fmt.Sprintf("trip %s on %s: %d seats are taken, its bus has %d", x.Trip, x.Day, x.Taken, x.Seats)
 }
 
-// Withdrawn returns the runs that are not over at an instant, have passengers, and are no longer in the timetable
-// in force, by day and trip; Taken is how many tickets there are. It needs no lock.
+// Withdrawn returns the runs that are not over at an instant, have passengers, and are no longer in the
+// timetable in force, by day and trip; Taken is how many tickets there are. It needs no lock.
 func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []Oversold) {
 	tickets := map[runKey]*Oversold{}
 	for l := range f.legsAhead(now) {
@@ -100,7 +100,11 @@ func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold
 	}
 	for key, of := range rides {
 		form := presentForm(tt, last[key])
-		x := Oversold{Trip: form.Trip, Day: key.day, Seats: int(form.Bus.Seats)}
+		x := Oversold{
+			Trip:  form.Trip,
+			Day:   key.day,
+			Seats: int(form.Bus.Seats),
+		}
 		if len(of) <= x.Seats {
 			continue
 		}
@@ -111,7 +115,8 @@ func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold
 				held[at]++
 			}
 		}
-		if x.Taken = slices.Max(held); x.Taken > x.Seats {
+		x.Taken = slices.Max(held)
+		if x.Taken > x.Seats {
 			list = append(list, x)
 		}
 	}

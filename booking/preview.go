@@ -21,14 +21,17 @@ type Outlook struct {
 
 // Preview tells, by the decisions themselves, what an action would do to each of the tickets selected, if
 // those that it is not allowed for were left out. Its error is ErrNotFound.
-func (s *State) Preview(now time.Time, tt *schedule.Timetable, sel Selection, action Action) ([]Outlook, error) {
+func (s *State) Preview(now time.Time, tt *schedule.Timetable, sel Selection, action Action) ([]Outlook,
+	error) {
 	orders, err := s.Select(sel)
 	if err != nil {
 		return nil, err
 	}
-	list, at := make([]Outlook, len(orders)), map[ID]*Outlook{}
+	list := make([]Outlook, len(orders))
+	at := map[ID]*Outlook{}
 	for i, o := range orders {
-		list[i].Ticket, at[o.Ticket.ID] = o.Ticket, &list[i]
+		list[i].Ticket = o.Ticket
+		at[o.Ticket.ID] = &list[i]
 	}
 	for {
 		sel.Tickets = nil
@@ -64,7 +67,8 @@ func (s *State) Preview(now time.Time, tt *schedule.Timetable, sel Selection, ac
 }
 
 // rehearse decides on an action and forgets the decision, but for what would come back.
-func (s *State) rehearse(now time.Time, tt *schedule.Timetable, sel Selection, action Action) (canceled []CanceledTicket, err error) {
+func (s *State) rehearse(now time.Time, tt *schedule.Timetable, sel Selection,
+	action Action) (canceled []CanceledTicket, err error) {
 	if action != Cancel {
 		_, err = s.Settle(now, tt, sel, action, "")
 		return nil, err
@@ -79,17 +83,20 @@ func (s *State) rehearse(now time.Time, tt *schedule.Timetable, sel Selection, a
 // refuse notes why an action is not allowed. Where several tickets are refused together, each has its own
 // reason: one that only waits for the provider is told so, though others never can.
 func (x *Outlook) refuse(c *Conflict, now time.Time, action Action) {
-	x.Code, x.Reason = c.Code, c.Reason
+	x.Code = c.Code
+	x.Reason = c.Reason
 	if c.Code == NoSeats {
 		x.ValidUntil = x.seatsFrom(now)
 	}
-	if _, allowed := x.next(action, now); allowed && x.Asked != 0 {
-		x.Code, x.Reason = InProgress, awaitsAnswer
+	_, allowed := x.next(action, now)
+	if allowed && x.Asked != 0 {
+		x.Code = InProgress
+		x.Reason = awaitsAnswer
 	}
 }
 
-// seatsFrom returns when the next hold ends that is in the way of the ticket's legs: an unpaid ticket may give its seat
-// back. It is zero where all of them stay.
+// seatsFrom returns when the next hold ends that is in the way of the ticket's legs: an unpaid ticket may
+// give its seat back. It is zero where all of them stay.
 func (x *Outlook) seatsFrom(now time.Time) (first time.Time) {
 	for _, l := range x.Itinerary() {
 		seats := l.Run.seats
@@ -99,7 +106,8 @@ func (x *Outlook) seatsFrom(now time.Time) (first time.Time) {
 				continue
 			}
 			from, to := seats.sold[h.sold].within(l.Run.Form, h.from, h.to)
-			if at := time.UnixMilli(h.until).UTC(); from < l.To && l.From < to && (first.IsZero() || at.Before(first)) {
+			at := time.UnixMilli(h.until).UTC()
+			if from < l.To && l.From < to && (first.IsZero() || at.Before(first)) {
 				first = at
 			}
 		}
@@ -120,7 +128,9 @@ func (x *Outlook) steadyUntil(now time.Time) (until time.Time) {
 	}
 	for i, term := range x.Refund.Terms {
 		rules := x.Itinerary()[i].Run.Form.Rules
-		k := slices.IndexFunc(rules, func(r schedule.RefundRule) bool { return r.ID == term.Rule })
+		k := slices.IndexFunc(rules, func(r schedule.RefundRule) bool {
+			return r.ID == term.Rule
+		})
 		if k < 0 {
 			continue // nothing comes back for this leg any more
 		}

@@ -15,7 +15,9 @@ type runKey struct {
 	day  schedule.Day
 }
 
-func (r *Run) key() runKey { return runKey{r.Form.TripKey(), r.Day} }
+func (r *Run) key() runKey {
+	return runKey{r.Form.TripKey(), r.Day}
+}
 
 // seating is who holds which seat of a run.
 type seating struct {
@@ -24,17 +26,19 @@ type seating struct {
 	known taken // by the holds, in the form that was asked for last
 }
 
-// taken are the seats of a form that are taken on each segment, from one stop to the next, a bit each, and how many
-// passengers there are. They stay so until an instant, in Unix milliseconds, but for what is sold.
+// taken are the seats of a form that are taken on each segment, from one stop to the next, a bit each, and
+// how many passengers there are. They stay so until an instant, in Unix milliseconds, but for what is sold.
 type taken struct {
 	form  *schedule.Form
 	until int64
 	bits  []uint64 // by segment
-	held  []uint16 // by segment: also by those whose seats the bus, which was larger when they bought, no longer has
+	// by segment: also by those whose seats the bus, which was larger when they bought, no longer has
+	held []uint16
 }
 
-// vacancy is what a ride can be sold: which seats, and how many of them. After an import with a smaller bus there can be
-// more free labels than the bus has room for: those who keep the seats that it no longer has travel all the same.
+// vacancy is what a ride can be sold: which seats, and how many of them. After an import with a smaller bus
+// there can be more free labels than the bus has room for: those who keep the seats that it no longer has
+// travel all the same.
 type vacancy struct {
 	seats seatSet
 	left  int
@@ -51,8 +55,12 @@ type hold struct {
 
 // set makes h the ticket's hold.
 func (s *seating) set(h hold, now int64) {
-	if i := slices.IndexFunc(s.holds, func(old hold) bool { return old.ticket == h.ticket }); i >= 0 {
-		s.holds[i], s.known = h, taken{}
+	i := slices.IndexFunc(s.holds, func(old hold) bool {
+		return old.ticket == h.ticket
+	})
+	if i >= 0 {
+		s.holds[i] = h
+		s.known = taken{}
 		return
 	}
 	s.add(h, now)
@@ -69,11 +77,15 @@ func (s *seating) add(h hold, now int64) {
 
 // forget drops the holds that have run out. They decide nothing any more.
 func (s *seating) forget(now int64) {
-	s.holds = slices.DeleteFunc(s.holds, func(old hold) bool { return old.until <= now })
+	s.holds = slices.DeleteFunc(s.holds, func(old hold) bool {
+		return old.until <= now
+	})
 }
 
 // words is how many numbers of 64 bits hold the seats of a segment.
-func (x *taken) words() int { return (int(x.form.Bus.Seats) + 63) / 64 }
+func (x *taken) words() int {
+	return (int(x.form.Bus.Seats) + 63) / 64
+}
 
 // take takes a hold's seat on the segments of its ride.
 func (x *taken) take(sold []*Run, h *hold) {
@@ -82,7 +94,8 @@ func (x *taken) take(sold []*Run, h *hold) {
 	}
 	x.until = min(x.until, h.until)
 	start, end := sold[h.sold].within(x.form, h.from, h.to)
-	bit, n := int(h.seat)-1, x.words()
+	bit := int(h.seat) - 1
+	n := x.words()
 	for at := int(start); at < int(end); at++ {
 		x.held[at]++
 		if 0 <= bit && bit < 64*n {
@@ -105,14 +118,17 @@ func (l *Leg) hold(ticket ID, until int64) hold {
 	return hold{ticket, until, l.From, l.To, l.Seat, uint16(slices.Index(l.Run.seats.sold, l.Run))}
 }
 
-// present is the run in the timetable in force, whose seats are asked for; where its trip is gone, as last sold.
+// present is the run in the timetable in force, whose seats are asked for; where its trip is gone, as last
+// sold.
 func (s *seating) present(tt *schedule.Timetable) *schedule.Form {
 	return presentForm(tt, s.sold[len(s.sold)-1])
 }
 
-// presentForm is the form of a run in the timetable in force, or, where its trip is gone, the form it was sold in last.
+// presentForm is the form of a run in the timetable in force, or, where its trip is gone, the form it was
+// sold in last.
 func presentForm(tt *schedule.Timetable, last *Run) *schedule.Form {
-	if trip, known := tt.TripByID(last.Form.Trip); known && tt.RunsOn(trip, last.Day) {
+	trip, known := tt.TripByID(last.Form.Trip)
+	if known && tt.RunsOn(trip, last.Day) {
 		return tt.Form(trip)
 	}
 	return last.Form
@@ -145,12 +161,15 @@ func (s *seatSet) all(yield func(int16) bool) {
 
 // together picks n seats: the first n in a row, or else the first n there are.
 func (s *seatSet) together(n int) []int16 {
-	first, row := make([]int16, 0, n), make([]int16, 0, n)
+	first := make([]int16, 0, n)
+	row := make([]int16, 0, n)
 	for seat := range s.all {
-		if k := len(row); k > 0 && row[k-1] != seat-1 {
+		k := len(row)
+		if k > 0 && row[k-1] != seat-1 {
 			row = row[:0]
 		}
-		if row = append(row, seat); len(row) == n {
+		row = append(row, seat)
+		if len(row) == n {
 			return row
 		}
 		if len(first) < n {
@@ -182,7 +201,8 @@ func (s *seating) taken(form *schedule.Form, holds []hold, now time.Time) taken 
 	return x
 }
 
-// free gives the seats that are taken on no segment between two stops, and how many of them the bus has room for.
+// free gives the seats that are taken on no segment between two stops, and how many of them the bus has room
+// for.
 func (x *taken) free(from, to int16) (free vacancy) {
 	n := x.words()
 	for i := range n {
@@ -198,8 +218,8 @@ func (x *taken) free(from, to int16) (free vacancy) {
 	return free
 }
 
-// within gives the part of a form that a ride of the run covers. A stop that is
-// gone counts as the next one that remains; a ride whose stops are all gone still has its seat for one segment.
+// within gives the part of a form that a ride of the run covers. A stop that is gone counts as the next one
+// that remains; a ride whose stops are all gone still has its seat for one segment.
 func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
 	if r.Form == form || r.Form.Key() == form.Key() {
 		return from, to
@@ -207,14 +227,18 @@ func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
 	var at []int16 // where each stop of the run is in the form
 	next := 0
 	for i := range r.Form.Stops {
-		same := func(s schedule.FormStop) bool { return s.Stop.ID == r.Form.Stops[i].Stop.ID }
-		if k := slices.IndexFunc(form.Stops[next:], same); k >= 0 {
+		same := func(s schedule.FormStop) bool {
+			return s.Stop.ID == r.Form.Stops[i].Stop.ID
+		}
+		k := slices.IndexFunc(form.Stops[next:], same)
+		if k >= 0 {
 			at = append(at, slices.Repeat([]int16{int16(next + k)}, i+1-len(at))...)
 			next += k + 1
 		}
 	}
 	at = append(at, slices.Repeat([]int16{int16(len(form.Stops) - 1)}, len(r.Form.Stops)-len(at))...)
-	start, end = at[from], at[to]
+	start = at[from]
+	end = at[to]
 	if start >= end {
 		end = min(start+1, max(at[len(at)-1], 1))
 		start = end - 1
@@ -231,12 +255,15 @@ func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time
 	return held.free(tt.Form(l.Trip), l.From, l.To, now).left
 }
 
-// reseat finds seats for the legs of a ticket whose hold has run out: the same, or else, with other, any. picked are
-// those that others of the same request will get; a ticket that gets all its seats adds them. nil: there are none.
-func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating][]hold, now time.Time) (got []int16) {
+// reseat finds seats for the legs of a ticket whose hold has run out: the same, or else, with other, any.
+// picked are those that others of the same request will get; a ticket that gets all its seats adds them. nil:
+// there are none.
+func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating][]hold,
+	now time.Time) (got []int16) {
 	legs := slices.Clone(t.Itinerary())
 	for i := range legs {
-		l, seats := &legs[i], legs[i].Run.seats
+		l := &legs[i]
+		seats := legs[i].Run.seats
 		form := seats.present(tt)
 		held := seats.taken(form, slices.Concat(seats.holds, picked[seats]), now)
 		free := held.free(l.Run.within(form, l.From, l.To))

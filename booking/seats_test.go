@@ -11,12 +11,19 @@ import (
 	"waybill/schedule"
 )
 
-// Seats that are left are those that no live hold has on the way, told by looking at each seat and each hold; what
-// was told before, holds that have run out and are forgotten, and seats that the bus no longer has change nothing.
+// Seats that are left are those that no live hold has on the way, told by looking at each seat and each hold;
+// what was told before, holds that have run out and are forgotten, and seats that the bus no longer has
+// change nothing.
 func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 	x := &schedule.Tables{
-		Companies: []schedule.Company{{ID: "c", Zone: "UTC"}}, Cities: []schedule.City{{ID: "a", Slug: "a", Zone: "UTC"}},
-		Routes: []schedule.Route{{ID: "r"}}, Buses: []schedule.Bus{{ID: "b", Seats: 70}}, Services: []schedule.Service{{First: 100, Bits: []uint64{1}}},
+		Companies: []schedule.Company{{
+			ID:   "c",
+			Zone: "UTC",
+		}}, Cities: []schedule.City{{ID: "a", Slug: "a", Zone: "UTC"}},
+		Routes: []schedule.Route{{ID: "r"}}, Buses: []schedule.Bus{{
+			ID:    "b",
+			Seats: 70,
+		}}, Services: []schedule.Service{{First: 100, Bits: []uint64{1}}},
 		Patterns: []schedule.Pattern{{}}, Times: []schedule.Times{nil}, Trips: []schedule.Trip{{ID: "t"}},
 	}
 	const stops = 5
@@ -30,7 +37,8 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 	}
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		s, run := NewState(), NewRun(tt.Form(0), 100, 0, make([]int32, stops))
+		s := NewState()
+		run := NewRun(tt.Form(0), 100, 0, make([]int32, stops))
 		s.RestoreRun(run)
 		var tickets []ID
 		all := map[ID]hold{}
@@ -40,7 +48,8 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 			to := from + 1 + int16(rnd.IntN(stops-1-int(from)))
 			h := hold{until: now + rnd.Int64N(60), from: from, to: to, seat: int16(1 + rnd.IntN(72))}
 			if rnd.IntN(20) == 0 {
-				h.seat = int16(rnd.IntN(math.MaxUint16) - math.MaxInt16) // of no bus: only a forged journal has it
+				// of no bus: only a forged journal has it
+				h.seat = int16(rnd.IntN(math.MaxUint16) - math.MaxInt16)
 			}
 			switch rnd.IntN(5) {
 			case 0:
@@ -68,7 +77,8 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 					want++
 				}
 			}
-			for at := from; at < to; at++ { // nor more than the bus has room for, whatever seats its passengers have
+			for at := from; at < to; at++ {
+				// nor more than the bus has room for, whatever seats its passengers have
 				held := 0
 				for _, h := range all {
 					if h.until > now && h.from <= at && at < h.to {

@@ -37,8 +37,9 @@ type Ask struct {
 // NewState gives the state before the first booking.
 func NewState() *State {
 	return &State{
-		byID: map[ID]uint32{}, byTicket: map[ID]uint32{}, lists: map[listKey]*list{}, forms: map[string]*schedule.Form{},
-		runs: map[RunID]*Run{}, seatings: map[runKey]*seating{}, asks: map[ID]Ask{}, late: map[ID]bool{},
+		byID: map[ID]uint32{}, byTicket: map[ID]uint32{}, lists: map[listKey]*list{},
+		forms: map[string]*schedule.Form{},
+		runs:  map[RunID]*Run{}, seatings: map[runKey]*seating{}, asks: map[ID]Ask{}, late: map[ID]bool{},
 	}
 }
 
@@ -58,9 +59,11 @@ func (s *State) Booking(partner, id ID) *Booking {
 	return nil
 }
 
-// Ticket finds a partner's ticket and the booking it is in; nil when there is none, or it is another partner's.
+// Ticket finds a partner's ticket and the booking it is in; nil when there is none, or it is another
+// partner's.
 func (s *State) Ticket(partner, id ID) (*Booking, *Ticket) {
-	if b, t := s.AnyTicket(id); b != nil && b.Partner == partner {
+	b, t := s.AnyTicket(id)
+	if b != nil && b.Partner == partner {
 		return b, t
 	}
 	return nil, nil
@@ -98,7 +101,8 @@ func (s *State) Ask(ticket ID) (Ask, bool) {
 	return ask, ok
 }
 
-// AskKey gives the idempotency id to ask about a ticket under: that of the same question, if it got no answer, or fresh.
+// AskKey gives the idempotency id to ask about a ticket under: that of the same question, if it got no
+// answer, or fresh.
 func (s *State) AskKey(ticket ID, action Action, fresh ID) ID {
 	if ask, ok := s.asks[ticket]; ok && ask.Action == action {
 		return ask.Key
@@ -148,22 +152,25 @@ func (s *State) Freeze() Frozen {
 	return Frozen{slices.Clone(s.bookings), slices.Clip(s.order), maps.Clone(s.asks)}
 }
 
-// RestoreRun makes a run known in the form it was sold in: a new one's, or a snapshot's in the snapshot's order.
+// RestoreRun makes a run known in the form it was sold in: a new one's, or a snapshot's in the snapshot's
+// order.
 func (s *State) RestoreRun(r *Run) {
 	if s.runs[r.ID] != nil {
 		return
 	}
-	form, key := r.Form.Key(), r.key()
+	form := r.Form.Key()
+	key := r.key()
 	r.Form = cmp.Or(s.forms[form], r.Form) // shared by all its runs
 	r.seats = cmp.Or(s.seatings[key], new(seating))
-	s.forms[form], s.seatings[key] = r.Form, r.seats
+	s.forms[form] = r.Form
+	s.seatings[key] = r.seats
 	r.seats.sold = append(r.seats.sold, r)
 	s.runs[r.ID] = r
 	s.order = append(s.order, r)
 }
 
-// RestoreBooking puts back a booking of a snapshot, whose runs are there; asks
-// are those of its tickets. One without tickets keeps the number of a booking whose tickets have all moved away.
+// RestoreBooking puts back a booking of a snapshot, whose runs are there; asks are those of its tickets. One
+// without tickets keeps the number of a booking whose tickets have all moved away.
 func (s *State) RestoreBooking(b *Booking, asks map[ID]Ask) {
 	if len(b.Tickets) == 0 {
 		s.bookings = append(s.bookings, nil)
@@ -183,7 +190,8 @@ type Sale struct {
 }
 
 // NewSale looks up what a journey on a timetable shows.
-func NewSale(tt *schedule.Timetable, legs []schedule.Leg, amounts []int64, currency string, until time.Time) *Sale {
+func NewSale(tt *schedule.Timetable, legs []schedule.Leg, amounts []int64, currency string,
+	until time.Time) *Sale {
 	s := &Sale{Timetable: tt, currency: currency, until: until}
 	for i := range legs {
 		l := &legs[i]
@@ -201,10 +209,13 @@ type SoldOut struct {
 	Left int
 }
 
-func (e *SoldOut) Error() string { return fmt.Sprintf("only %d seats are left (%s)", e.Left, e.Code) }
+func (e *SoldOut) Error() string {
+	return fmt.Sprintf("only %d seats are left (%s)", e.Left, e.Code)
+}
 
-// Create decides on a new booking for the passengers of a request, with seats for its tickets. All get seats or none does
-// (contract §8); then the error is *SoldOut; that of an offer gone by is ErrExpired. The request stays as it is.
+// Create decides on a new booking for the passengers of a request, with seats for its tickets. All get seats
+// or none does (contract §8); then the error is *SoldOut; that of an offer gone by is ErrExpired. The request
+// stays as it is.
 func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, error) {
 	if !now.Before(sale.until) {
 		return nil, ErrExpired
@@ -232,7 +243,8 @@ func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, e
 	if left < len(e.Tickets) {
 		return nil, &SoldOut{Code: NoSeats, Left: left}
 	}
-	e.Currency, e.Legs = sale.currency, sale.legs
+	e.Currency = sale.currency
+	e.Legs = sale.legs
 	return &e, nil
 }
 
@@ -241,10 +253,18 @@ func (s *State) ApplyCreated(now time.Time, e *Created) {
 		s.RestoreRun(r)
 	}
 	ms := now.UnixMilli()
-	b := &Booking{ID: e.ID, Partner: e.Partner, Created: ms, Updated: ms, Tickets: make([]Ticket, len(e.Tickets))}
+	b := &Booking{
+		ID:      e.ID,
+		Partner: e.Partner,
+		Created: ms,
+		Updated: ms,
+		Tickets: make([]Ticket, len(e.Tickets)),
+	}
 	for i := range e.Tickets {
-		n, t := &e.Tickets[i], &b.Tickets[i]
-		t.ID, t.Created = n.ID, ms
+		n := &e.Tickets[i]
+		t := &b.Tickets[i]
+		t.ID = n.ID
+		t.Created = ms
 		if i < len(e.Passengers) {
 			t.Passenger = e.Passengers[i]
 		}
@@ -256,7 +276,8 @@ func (s *State) ApplyCreated(now time.Time, e *Created) {
 	s.add(b, now)
 }
 
-// Move decides to put a ticket into another booking of its partner: an existing one, or fresh where to is nil.
+// Move decides to put a ticket into another booking of its partner: an existing one, or fresh where to is
+// nil.
 func (s *State) Move(ticket ID, to *ID, fresh ID) (*Moved, error) {
 	b, t := s.AnyTicket(ticket)
 	switch {
@@ -276,12 +297,20 @@ func (s *State) Move(ticket ID, to *ID, fresh ID) (*Moved, error) {
 
 func (s *State) ApplyMoved(now time.Time, e *Moved) {
 	if e.New {
-		s.add(&Booking{ID: e.To, Partner: s.Any(e.From).Partner, Created: now.UnixMilli()}, now)
+		s.add(&Booking{
+			ID:      e.To,
+			Partner: s.Any(e.From).Partner,
+			Created: now.UnixMilli(),
+		}, now)
 	}
-	fromWas, toWas := s.Any(e.From), s.Any(e.To)
-	from, to := s.renew(e.From, now), s.renew(e.To, now)
+	fromWas := s.Any(e.From)
+	toWas := s.Any(e.To)
+	from := s.renew(e.From, now)
+	to := s.renew(e.To, now)
 	t := *from.find(e.Ticket)
-	from.Tickets = slices.DeleteFunc(from.Tickets, func(x Ticket) bool { return x.ID == t.ID })
+	from.Tickets = slices.DeleteFunc(from.Tickets, func(x Ticket) bool {
+		return x.ID == t.ID
+	})
 	to.Tickets = append(to.Tickets, t)
 	s.relist(fromWas, from)
 	s.relist(toWas, to)

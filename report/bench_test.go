@@ -12,7 +12,10 @@ func BenchmarkWrite(b *testing.B) {
 	list := large()
 	b.ReportAllocs()
 	for b.Loop() {
-		n, err := Write(b.Context(), io.Discard, always("north", CreatedAt), list, day0, func(booking.ID) string { return "anna" })
+		n, err := Write(b.Context(), io.Discard, always("north", CreatedAt), list, day0,
+			func(booking.ID) string {
+				return "anna"
+			})
 		if err != nil || n != rows {
 			b.Fatal(n, err)
 		}

@@ -23,10 +23,14 @@ var day0 = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
 const hour = int64(time.Hour / time.Second)
 
-// run is a trip of a company over cities, an hour apart, from an hour of day0 on; the clocks are ahead of UTC by so many seconds.
+// run is a trip of a company over cities, an hour apart, from an hour of day0 on; the clocks are ahead of UTC
+// by so many seconds.
 func run(company, route string, start int64, ahead int32, cities ...string) *booking.Run {
 	f := &schedule.Form{
-		Trip: company + " " + route, Company: schedule.Company{ID: company, Source: schedule.OwnSource}, Route: schedule.Route{Name: route},
+		Trip: company + " " + route, Company: schedule.Company{
+			ID:     company,
+			Source: schedule.OwnSource,
+		}, Route: schedule.Route{Name: route},
 		Discounts: []schedule.Discount{{ID: "d5", Percent: 500}, {ID: "d12", Percent: 1250}},
 	}
 	var offsets []int32
@@ -52,19 +56,35 @@ func id(n int) (id booking.ID) {
 
 // ticket is the n-th, with legs, created so long after day0.
 func ticket(n int, created time.Duration, legs ...booking.Leg) booking.Ticket {
-	t := booking.Ticket{ID: id(n), Created: day0.Add(created).UnixMilli(), Currency: [3]byte{'E', 'U', 'R'}, Phase: booking.Paid, Passenger: booking.NewPassenger("Anna", "Kovalenko", "anna@example.com", nil)}
+	t := booking.Ticket{
+		ID:        id(n),
+		Created:   day0.Add(created).UnixMilli(),
+		Currency:  [3]byte{'E', 'U', 'R'},
+		Phase:     booking.Paid,
+		Passenger: booking.NewPassenger("Anna", "Kovalenko", "anna@example.com", nil),
+	}
 	copy(t.Legs[:], legs)
 	return t
 }
 
 // bookingOf puts tickets into the booking n of partner 1.
 func bookingOf(n int, tickets ...booking.Ticket) *booking.Booking {
-	return &booking.Booking{ID: id(1_000_000 + n), Partner: id(1), Created: tickets[0].Created, Tickets: tickets}
+	return &booking.Booking{
+		ID:      id(1_000_000 + n),
+		Partner: id(1),
+		Created: tickets[0].Created,
+		Tickets: tickets,
+	}
 }
 
 // always is a range that everything is in.
 func always(company string, by OrderBy) *Report {
-	return &Report{Ordered: Ordered{Company: company, OrderBy: by, Start: day0.AddDate(-1, 0, 0), End: day0.AddDate(1, 0, 0)}}
+	return &Report{Ordered: Ordered{
+		Company: company,
+		OrderBy: by,
+		Start:   day0.AddDate(-1, 0, 0),
+		End:     day0.AddDate(1, 0, 0),
+	}}
 }
 
 // partners names the partners of the tests.

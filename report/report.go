@@ -1,6 +1,7 @@
 // Package report keeps the reports of orders that companies ask for, and writes them as CSV ([Write]).
 //
-// A [State] is changed only by events, as in package booking. The package has no lock, clock or I/O of its own.
+// A [State] is changed only by events, as in package booking. The package has no lock, clock or I/O of its
+// own.
 package report
 
 import (
@@ -75,19 +76,27 @@ type State struct {
 
 // NewState gives the state before the first report.
 func NewState() *State {
-	return &State{byID: map[booking.ID]int{}, byCompany: map[string][]int{}, queued: map[int]bool{}, waiting: map[string]int{}}
+	return &State{
+		byID:      map[booking.ID]int{},
+		byCompany: map[string][]int{},
+		queued:    map[int]bool{},
+		waiting:   map[string]int{},
+	}
 }
 
 // ErrNotFound is the reason why not for an unknown report, another company's, and one whose time is over.
 var ErrNotFound = errors.New("report: not found")
 
 // Expires is when the file goes; false while it is queued.
-func (r *Report) Expires() (time.Time, bool) { return r.Completed.Add(Life), !r.Completed.IsZero() }
+func (r *Report) Expires() (time.Time, bool) {
+	return r.Completed.Add(Life), !r.Completed.IsZero()
+}
 
 // Find gives a report that has not expired; company "" is any. The error is ErrNotFound.
 func (s *State) Find(id booking.ID, company string, now time.Time) (*Report, error) {
 	if i, ok := s.byID[id]; ok && (company == "" || s.list[i].Company == company) {
-		if at, done := s.list[i].Expires(); !done || now.Before(at) {
+		at, done := s.list[i].Expires()
+		if !done || now.Before(at) {
 			return s.list[i], nil
 		}
 	}
@@ -149,7 +158,10 @@ func (s *State) queue(i int, on bool) {
 // Requeue has files written anew.
 func (s *State) Requeue(ids []booking.ID) {
 	for _, id := range ids {
-		s.change(id, func(r *Report) { r.Completed, r.SHA256 = time.Time{}, "" })
+		s.change(id, func(r *Report) {
+			r.Completed = time.Time{}
+			r.SHA256 = ""
+		})
 	}
 }
 
@@ -158,7 +170,10 @@ func (s *State) ApplyOrdered(now time.Time, e *Ordered) {
 }
 
 func (s *State) ApplyCompleted(now time.Time, e *Completed) {
-	s.change(e.ID, func(r *Report) { r.Completed, r.SHA256 = now, e.SHA256 })
+	s.change(e.ID, func(r *Report) {
+		r.Completed = now
+		r.SHA256 = e.SHA256
+	})
 }
 
 func (s *State) ApplyDownloaded(now time.Time, e *Downloaded) {
@@ -198,12 +213,15 @@ func compare(a, b row) int {
 
 const room = 1 << 15 // how many rows are written at a time
 
-// Write writes a company's orders as they stand at an instant: all tickets that travel with it and lie in the report's
-// range, in its order, those of the same instant by id. It gives their number. A row is the company's own part of an order:
-// the legs that it runs, with their share of the price and of what came back, so that the parts of an order add up to it.
+// Write writes a company's orders as they stand at an instant: all tickets that travel with it and lie in the
+// report's range, in its order, those of the same instant by id. It gives their number. A row is the
+// company's own part of an order: the legs that it runs, with their share of the price and of what came back,
+// so that the parts of an order add up to it.
 //
-// It takes memory for so many rows only: each round picks out of all bookings the first that are not written yet.
-func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Booking, now time.Time, partner func(booking.ID) string) (rows int, err error) {
+// It takes memory for so many rows only: each round picks out of all bookings the first that are not written
+// yet.
+func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Booking, now time.Time,
+	partner func(booking.ID) string) (rows int, err error) {
 	out := csv.NewWriter(bufio.NewWriterSize(to, 1<<16))
 	out.UseCRLF = true // RFC 4180
 	out.Write(Columns)
@@ -225,10 +243,12 @@ func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Boo
 
 // round gives the first rows after last, in order; more tells that there are others.
 func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more bool) {
-	first, end := r.Start.UnixMilli(), r.End.UnixMilli()
+	first := r.Start.UnixMilli()
+	end := r.End.UnixMilli()
 	cut := func() {
 		if slices.SortFunc(round, compare); len(round) > room {
-			round, more = round[:room], true
+			round = round[:room]
+			more = true
 		}
 	}
 	for _, b := range bookings {
@@ -247,7 +267,8 @@ func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more
 			if x.at < first || x.at > end || compare(x, last) <= 0 || more && compare(x, round[room-1]) > 0 {
 				continue
 			}
-			if round = append(round, x); len(round) == 2*room {
+			round = append(round, x)
+			if len(round) == 2*room {
 				cut()
 			}
 		}
@@ -270,19 +291,26 @@ func (r *Report) part(t *booking.Ticket) []booking.Leg {
 	return legs[first:end]
 }
 
-func (r *Report) runs(l booking.Leg) bool { return l.Run.Form.Company.ID == r.Company }
+func (r *Report) runs(l booking.Leg) bool {
+	return l.Run.Form.Company.ID == r.Company
+}
 
 // departure is when the part starts.
-func (x *row) departure() time.Time { return x.legs[0].Run.Dep(x.legs[0].From) }
+func (x *row) departure() time.Time {
+	return x.legs[0].Run.Dep(x.legs[0].From)
+}
 
 func appendCells(cells []string, x row, now time.Time, partner string) []string {
 	t := x.ticket
-	first, last := x.legs[0], x.legs[len(x.legs)-1]
-	from, to := &first.Run.Form.Stops[first.From], &last.Run.Form.Stops[last.To]
+	first := x.legs[0]
+	last := x.legs[len(x.legs)-1]
+	from := &first.Run.Form.Stops[first.From]
+	to := &last.Run.Form.Stops[last.To]
 	zone := time.FixedZone("", int(first.Run.Offsets[first.From]))
 	var seats []string
 	var price, back int64
-	discount, refund := "", ""
+	discount := ""
+	refund := ""
 	for _, l := range x.legs {
 		seats = append(seats, strconv.Itoa(int(l.Seat)))
 		price += l.Amount
@@ -302,21 +330,26 @@ func appendCells(cells []string, x row, now time.Time, partner string) []string 
 		x.departure().In(zone).Format(local), x.departure().UTC().Format(utc),
 		text(first.Run.Form.Route.Name), text(from.City.Name), text(to.City.Name), strings.Join(seats, " "),
 		text(firstName), text(lastName), text(email), text(strings.Join(phones, " ")),
-		hundredths(price), string(t.Currency[:]), discount, status, payment, refund, text(t.Source()), text(partner))
+		hundredths(price), string(t.Currency[:]), discount, status, payment, refund, text(t.Source()),
+		text(partner))
 }
 
 // hundredths writes money in minor units, or hundredths of a per cent. A number stays one, whatever its sign.
 func hundredths(v int64) string {
 	sign := ""
 	if v < 0 {
-		sign, v = "-", -v
+		sign = "-"
+		v = -v
 	}
 	return fmt.Sprintf("%s%d.%02d", sign, v/100, v%100)
 }
 
-// text defuses a cell that a spreadsheet would read as a formula: an apostrophe before it makes it text there too.
+// text defuses a cell that a spreadsheet would read as a formula: an apostrophe before it makes it text there
+// too.
 func text(s string) string {
-	visible := strings.TrimLeftFunc(s, func(r rune) bool { return unicode.In(r, unicode.Z, unicode.C) })
+	visible := strings.TrimLeftFunc(s, func(r rune) bool {
+		return unicode.In(r, unicode.Z, unicode.C)
+	})
 	if strings.IndexAny(visible, "=+-@＝＋－＠") == 0 || strings.IndexAny(s, "\t\r\n") == 0 {
 		return "'" + s
 	}

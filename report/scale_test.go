@@ -17,7 +17,8 @@ import (
 	"waybill/booking"
 )
 
-// many are bookings of ten tickets each, so many tickets in all, created in any order, several at the same instant.
+// many are bookings of ten tickets each, so many tickets in all, created in any order, several at the same
+// instant.
 func many(n int, created func(i int) time.Duration) (list []*booking.Booking) {
 	r := run("north", "R", 6, 0, "A", "B")
 	ids := rand.New(rand.NewPCG(1, 2)).Perm(n)
@@ -62,7 +63,8 @@ func plain(list []*booking.Booking) (ids []booking.ID) {
 	return ids
 }
 
-// Contract §10: rows that are sorted a part at a time come in the order of a plain sort of all, none twice and none left out.
+// Contract §10: rows that are sorted a part at a time come in the order of a plain sort of all, none twice
+// and none left out.
 func TestRoundsAreInTheOrderOfAPlainSort(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -73,7 +75,9 @@ func TestRoundsAreInTheOrderOfAPlainSort(t *testing.T) {
 		"one":                      {1, scattered(1, 1)},
 		"as many as a round":       {room, scattered(2, 1e6)},
 		"falling, as many as kept": {2 * room, func(i int) time.Duration { return -time.Duration(i) * time.Millisecond }},
-		"one more than are kept, of few instants, also of 1926": {2*room + 1, func(i int) time.Duration { return -time.Duration(i%3) * 50 * 365 * 24 * time.Hour }},
+		"one more than are kept, of few instants, also of 1926": {2*room + 1, func(i int) time.Duration {
+			return -time.Duration(i%3) * 50 * 365 * 24 * time.Hour
+		}},
 	} {
 		list := many(c.rows, c.created)
 		r := always("north", CreatedAt)
@@ -85,8 +89,10 @@ func TestRoundsAreInTheOrderOfAPlainSort(t *testing.T) {
 			if round, more = r.round(list, last); len(round) > room || more && len(round) < room {
 				t.Errorf("%s: a round of %d", name, len(round))
 			}
-			for _, x := range round { // what rises all the time and is as much as there was is all of it, sorted
-				if x.at < last.at || x.at == last.at && bytes.Compare(x.ticket.ID[:], last.ticket.ID[:]) <= 0 || x.at != x.ticket.Created {
+			for _, x := range round {
+				// what rises all the time and is as much as there was is all of it, sorted
+				if x.at < last.at || x.at == last.at &&
+					bytes.Compare(x.ticket.ID[:], last.ticket.ID[:]) <= 0 || x.at != x.ticket.Created {
 					t.Fatalf("%s: row %d does not come after the one before", name, n)
 				}
 				n++
@@ -116,7 +122,8 @@ func (w *watched) Write(b []byte) (int, error) {
 		if !whole {
 			break
 		}
-		if cell, _, _ := bytes.Cut(line, []byte(",")); w.rows >= len(w.want) || string(cell) != w.want[w.rows] {
+		cell, _, _ := bytes.Cut(line, []byte(","))
+		if w.rows >= len(w.want) || string(cell) != w.want[w.rows] {
 			w.wrong++
 		}
 		w.rows++
@@ -137,7 +144,8 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// Contract §10: a large report takes the memory of some rounds, not of its rows, and is in the order of a plain sort.
+// Contract §10: a large report takes the memory of some rounds, not of its rows, and is in the order of a
+// plain sort.
 func TestAReportOfManyRowsIsWrittenInRounds(t *testing.T) {
 	list := large()
 	w := &watched{want: []string{"orderId"}}
@@ -167,14 +175,16 @@ func TestMemoryDoesNotGrowWithTheRows(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	once, often := took(list), took(slices.Repeat(list, 2))
+	once := took(list)
+	often := took(slices.Repeat(list, 2))
 	if often > once+once/5 {
 		t.Errorf("a round takes %d bytes, of twice the rows %d", once, often)
 	}
 	allocs := func(n int) float64 {
 		part := list[:n/10]
 		return testing.AllocsPerRun(1, func() {
-			if rows, err := Write(context.Background(), io.Discard, r, part, day0, partners); err != nil || rows != n {
+			rows, err := Write(context.Background(), io.Discard, r, part, day0, partners)
+			if err != nil || rows != n {
 				t.Errorf("%d rows, %v", rows, err)
 			}
 		}) / float64(n)
@@ -204,7 +214,8 @@ func TestAReportThatIsStoppedIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &stopping{stop: cancel}
 	n, err := Write(ctx, w, r, list, day0, partners)
-	if lines := strings.Count(w.String(), "\r\n"); !errors.Is(err, context.Canceled) || n > room || lines > room+1 {
+	lines := strings.Count(w.String(), "\r\n")
+	if !errors.Is(err, context.Canceled) || n > room || lines > room+1 {
 		t.Errorf("stopped in the first round: %d rows, %d lines, %v", n, lines, err)
 	}
 	if _, err := Write(ctx, io.Discard, r, list[:1], day0, partners); !errors.Is(err, context.Canceled) {

@@ -15,7 +15,14 @@ import (
 func asked() *State {
 	s := NewState()
 	for n := 1; n <= 5; n++ {
-		s.ApplyOrdered(day0.Add(time.Duration(n)*time.Second), &Ordered{ID: id(n), Company: []string{"b", "a"}[n%2], User: id(100), OrderBy: DepartureDate, Start: day0, End: day0.Add(MaxRange)})
+		s.ApplyOrdered(day0.Add(time.Duration(n)*time.Second), &Ordered{
+			ID:      id(n),
+			Company: []string{"b", "a"}[n%2],
+			User:    id(100),
+			OrderBy: DepartureDate,
+			Start:   day0,
+			End:     day0.Add(MaxRange),
+		})
 	}
 	return s
 }
@@ -28,7 +35,8 @@ func numbers(list []*Report) (n []int) {
 	return n
 }
 
-// Interface, Report: a new report is Queued, and becomes Completed; contract §10: it expires 7 days after that.
+// Interface, Report: a new report is Queued, and becomes Completed; contract §10: it expires 7 days after
+// that.
 func TestAReportExpiresSevenDaysAfterItsCompletion(t *testing.T) {
 	s := asked()
 	queued, err := s.Find(id(1), "a", day0.AddDate(10, 0, 0))
@@ -49,7 +57,9 @@ func TestAReportExpiresSevenDaysAfterItsCompletion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at, done := r.Expires(); !done || !at.Equal(end) || !r.Completed.Equal(day0.Add(time.Hour)) || !r.Downloaded.Equal(day0.Add(2*time.Hour)) || !r.Created.Equal(day0.Add(time.Second)) {
+	at, done := r.Expires()
+	if !done || !at.Equal(end) || !r.Completed.Equal(day0.Add(time.Hour)) ||
+		!r.Downloaded.Equal(day0.Add(2*time.Hour)) || !r.Created.Equal(day0.Add(time.Second)) {
 		t.Errorf("%v, %+v", at, r)
 	}
 	for _, now := range []time.Time{end, end.Add(time.Millisecond), end.AddDate(1, 0, 0)} {
@@ -67,7 +77,8 @@ func TestAReportIsFoundByItsCompanyAlone(t *testing.T) {
 		company string
 		found   bool
 	}{
-		{id(1), "a", true}, {id(2), "b", true}, {id(1), "", true}, {id(1), "b", false}, {id(2), "a", false}, {id(2), "A", false}, {id(6), "a", false}, {id(6), "", false}, {booking.ID{}, "", false},
+		{id(1), "a", true}, {id(2), "b", true}, {id(1), "", true}, {id(1), "b", false}, {id(2), "a",
+			false}, {id(2), "A", false}, {id(6), "a", false}, {id(6), "", false}, {booking.ID{}, "", false},
 	} {
 		r, err := s.Find(c.id, c.company, day0)
 		if c.found && (err != nil || r.ID != c.id) || !c.found && (!errors.Is(err, ErrNotFound) || r != nil) {
@@ -76,7 +87,8 @@ func TestAReportIsFoundByItsCompanyAlone(t *testing.T) {
 	}
 }
 
-// Interface, GET /v2/reports/company/orders: a page of the company's reports, the newest first, and how many there are.
+// Interface, GET /v2/reports/company/orders: a page of the company's reports, the newest first, and how many
+// there are.
 func TestReportsAreListedNewestFirst(t *testing.T) {
 	s := asked()
 	for _, c := range []struct {
@@ -85,7 +97,8 @@ func TestReportsAreListedNewestFirst(t *testing.T) {
 		want       []int
 		total      int
 	}{
-		{"a", 0, 50, []int{5, 3, 1}, 3}, {"a", 0, 2, []int{5, 3}, 3}, {"a", 1, 1, []int{3}, 3}, {"a", 2, 50, []int{1}, 3}, {"a", 3, 50, nil, 3}, {"a", 1000, 50, nil, 3},
+		{"a", 0, 50, []int{5, 3, 1}, 3}, {"a", 0, 2, []int{5, 3}, 3}, {"a", 1, 1, []int{3}, 3}, {"a", 2, 50,
+			[]int{1}, 3}, {"a", 3, 50, nil, 3}, {"a", 1000, 50, nil, 3},
 		{"a", 0, 0, nil, 3}, {"b", 0, 50, []int{4, 2}, 2}, {"c", 0, 50, nil, 0}, {"", 0, 50, nil, 0},
 	} {
 		page, total := s.List(c.company, c.skip, c.take)

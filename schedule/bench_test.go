@@ -11,9 +11,17 @@ import (
 // hour by way of a hub, and one direct ride a day.
 func grid(b *testing.B) *schedule.Timetable {
 	const cities, hubs = 40, 4
-	x := &schedule.Tables{Companies: []schedule.Company{{ID: "co", Source: schedule.OwnSource, Zone: "Europe/Kyiv"}}, Services: []schedule.Service{daily(day(b, "2026-01-01"), 730)}}
+	x := &schedule.Tables{
+		Companies: []schedule.Company{{ID: "co", Source: schedule.OwnSource, Zone: "Europe/Kyiv"}},
+		Services:  []schedule.Service{daily(day(b, "2026-01-01"), 730)},
+	}
 	for i := range cities {
-		x.Cities = append(x.Cities, schedule.City{ID: fmt.Sprint(i), Name: fmt.Sprint("City ", i), Slug: fmt.Sprint(i), Zone: "Europe/Kyiv"})
+		x.Cities = append(x.Cities, schedule.City{
+			ID:   fmt.Sprint(i),
+			Name: fmt.Sprint("City ", i),
+			Slug: fmt.Sprint(i),
+			Zone: "Europe/Kyiv",
+		})
 		x.Stops = append(x.Stops, schedule.Stop{ID: fmt.Sprint(i), City: int32(i)})
 	}
 	add := func(every, minutes int32, stops ...int32) {
@@ -26,7 +34,13 @@ func grid(b *testing.B) *schedule.Timetable {
 		}
 		x.Times = append(x.Times, times)
 		for at := p % every; at < 1440; at += every {
-			x.Trips = append(x.Trips, schedule.Trip{ID: fmt.Sprint(p, "-", at), Pattern: p, Times: int32(len(x.Times) - 1), Shift: at * 60, Bus: -1})
+			x.Trips = append(x.Trips, schedule.Trip{
+				ID:      fmt.Sprint(p, "-", at),
+				Pattern: p,
+				Times:   int32(len(x.Times) - 1),
+				Shift:   at * 60,
+				Bus:     -1,
+			})
 		}
 	}
 	for i := int32(hubs); i < cities; i++ {
@@ -50,10 +64,17 @@ func BenchmarkSearch(b *testing.B) {
 		from, to int32
 		days     int
 		changes  int
-	}{{"direct", 10, 1, 1, 0}, {"direct-14-days", 10, 1, 14, 0}, {"change", 10, 25, 1, 1}, {"change-14-days", 10, 25, 14, 1}, {"none", 10, 10, 14, 1}} {
+	}{{"direct", 10, 1, 1, 0}, {"direct-14-days", 10, 1, 14, 0}, {"change", 10, 25, 1, 1},
+		{"change-14-days", 10, 25, 14, 1}, {"none", 10, 10, 14, 1}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
-			q := &schedule.Query{From: c.from, To: c.to, First: day(b, "2026-06-01"), Days: c.days, Changes: c.changes}
+			q := &schedule.Query{
+				From:    c.from,
+				To:      c.to,
+				First:   day(b, "2026-06-01"),
+				Days:    c.days,
+				Changes: c.changes,
+			}
 			found := 0
 			for b.Loop() {
 				found = len(tt.Search(q))
@@ -77,7 +98,13 @@ func BenchmarkSearchDemo(b *testing.B) {
 			i := int32(0)
 			for b.Loop() {
 				i++
-				tt.Search(&schedule.Query{From: i % n, To: i / n % n, First: day(b, "2026-06-01"), Days: 1, Changes: changes})
+				tt.Search(&schedule.Query{
+					From:    i % n,
+					To:      i / n % n,
+					First:   day(b, "2026-06-01"),
+					Days:    1,
+					Changes: changes,
+				})
 			}
 		})
 	}

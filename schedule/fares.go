@@ -16,7 +16,9 @@ type Money struct {
 
 // IsCurrency tells whether s has the form of a currency's code: three capital letters.
 func IsCurrency(s string) bool {
-	return len(s) == 3 && !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
+	return len(s) == 3 && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < 'A' || r > 'Z'
+	})
 }
 
 // Percent gives a share of an amount, in hundredths of a per cent, rounded half up.
@@ -51,7 +53,11 @@ func (k fareKey) and(mask fareKey) fareKey {
 }
 
 func (t *Timetable) indexFares() {
-	t.fares = fareIndex{by: make(map[fareKey][]Money, len(t.Fares)), withheld: map[fareKey][]string{}, zones: map[string]int32{}}
+	t.fares = fareIndex{
+		by:       make(map[fareKey][]Money, len(t.Fares)),
+		withheld: map[fareKey][]string{},
+		zones:    map[string]int32{},
+	}
 	for _, f := range t.Fares {
 		key := t.fares.enter(f.Company, f.Route, f.From, f.To)
 		t.fares.by[key] = merge(t.fares.by[key], []Money{{f.Currency, f.Amount}}, true)
@@ -89,7 +95,9 @@ func merge(list, more []Money, lower bool) []Money {
 	}
 	list = slices.Clone(list)
 	for _, m := range more {
-		i, ok := slices.BinarySearchFunc(list, m, func(a, b Money) int { return cmp.Compare(a.Currency, b.Currency) })
+		i, ok := slices.BinarySearchFunc(list, m, func(a, b Money) int {
+			return cmp.Compare(a.Currency, b.Currency)
+		})
 		if !ok {
 			list = slices.Insert(list, i, m)
 		} else if lower {
@@ -102,7 +110,8 @@ func merge(list, more []Money, lower bool) []Money {
 // BaseFares gives what one passenger pays for a ride before any discount, one amount per currency, in the
 // order of the currencies' names (contract §5). The list is shared and must not be changed.
 func (t *Timetable) BaseFares(l *Leg) []Money {
-	at, ride := t.pairs[pair{t.Boarding(l).City, t.Alighting(l).City}], hop{t.Trips[l.Trip].Pattern, l.From, l.To}
+	at := t.pairs[pair{t.Boarding(l).City, t.Alighting(l).City}]
+	ride := hop{t.Trips[l.Trip].Pattern, l.From, l.To}
 	for i := at.from; i < at.to; i++ {
 		if t.hops[i] != ride {
 			continue
@@ -153,7 +162,8 @@ func (t *Timetable) findFares(l *Leg) (list []Money) {
 func (t *Timetable) distance(l *Leg) (km float64) {
 	stops := t.StopsOf(l.Trip)[l.From : l.To+1]
 	for i := 1; i < len(stops); i++ {
-		a, b := &t.Stops[stops[i-1]], &t.Stops[stops[i]]
+		a := &t.Stops[stops[i-1]]
+		b := &t.Stops[stops[i]]
 		km += Kilometres(a.Lat, a.Lon, b.Lat, b.Lon)
 	}
 	return km
@@ -163,8 +173,10 @@ func (t *Timetable) distance(l *Leg) (km float64) {
 // degrees.
 func Kilometres(latA, lonA, latB, lonB float64) float64 {
 	const earth = 6371.0 // radius in km
-	lat1, lat2 := latA*math.Pi/180, latB*math.Pi/180
-	dLat, dLon := lat2-lat1, (lonB-lonA)*math.Pi/180
+	lat1 := latA * math.Pi / 180
+	lat2 := latB * math.Pi / 180
+	dLat := lat2 - lat1
+	dLon := (lonB - lonA) * math.Pi / 180
 	h := math.Pow(math.Sin(dLat/2), 2) + math.Cos(lat1)*math.Cos(lat2)*math.Pow(math.Sin(dLon/2), 2)
 	return 2 * earth * math.Asin(math.Sqrt(min(1, h)))
 }
@@ -174,7 +186,9 @@ func Kilometres(latA, lonA, latB, lonB float64) float64 {
 func (t *Timetable) indexRules() {
 	t.rules, t.discounts = make([][]RefundRule, len(t.Routes)), make([][]Discount, len(t.Routes))
 	companies := map[int32][]RefundRule{}
-	longestFirst := func(a, b RefundRule) int { return cmp.Compare(b.Hours, a.Hours) }
+	longestFirst := func(a, b RefundRule) int {
+		return cmp.Compare(b.Hours, a.Hours)
+	}
 	for _, r := range slices.SortedStableFunc(slices.Values(t.RefundRules), longestFirst) {
 		bare := RefundRule{ID: r.ID, Hours: r.Hours, Percent: r.Percent}
 		if r.Route >= 0 {
@@ -195,12 +209,15 @@ func (t *Timetable) indexRules() {
 	}
 }
 
-func (t *Timetable) discountsOf(trip int32) []Discount { return t.discounts[t.pattern(trip).Route] }
+func (t *Timetable) discountsOf(trip int32) []Discount {
+	return t.discounts[t.pattern(trip).Route]
+}
 
 // Discount gives the largest discount in force on the local date of departure, as its place in the form, or
 // -1.
 func (t *Timetable) Discount(l *Leg) int {
-	list, best := t.discountsOf(l.Trip), -1
+	list := t.discountsOf(l.Trip)
+	best := -1
 	if len(list) == 0 {
 		return best
 	}

@@ -17,15 +17,32 @@ import (
 func priced(t testing.TB) *schedule.Tables {
 	x := &schedule.Tables{Services: []schedule.Service{daily(day(t, "2026-01-01"), 365)}}
 	for i, zone := range []string{"Europe/Kyiv", "Europe/London", "Asia/Kolkata"} {
-		x.Cities = append(x.Cities, schedule.City{ID: fmt.Sprint(i), Name: []string{"Kyiv", "London", "Kolkata"}[i], Slug: fmt.Sprint(i), Zone: zone})
-		x.Stops = append(x.Stops, schedule.Stop{ID: fmt.Sprint(i), City: int32(i), FareZone: []string{"A", "B", ""}[i]})
+		x.Cities = append(x.Cities, schedule.City{
+			ID:   fmt.Sprint(i),
+			Name: []string{"Kyiv", "London", "Kolkata"}[i],
+			Slug: fmt.Sprint(i),
+			Zone: zone,
+		})
+		x.Stops = append(x.Stops, schedule.Stop{
+			ID:       fmt.Sprint(i),
+			City:     int32(i),
+			FareZone: []string{"A", "B", ""}[i],
+		})
 	}
 	x.Times = []schedule.Times{{3600, 3600, 7200, 7200, 10800, 10800}}
 	for i := range int32(2) {
-		x.Companies = append(x.Companies, schedule.Company{ID: fmt.Sprint("co", i), Source: schedule.OwnSource, Zone: "UTC"})
+		x.Companies = append(x.Companies, schedule.Company{
+			ID:     fmt.Sprint("co", i),
+			Source: schedule.OwnSource,
+			Zone:   "UTC",
+		})
 	}
 	for i := range int32(4) {
-		x.Routes = append(x.Routes, schedule.Route{ID: fmt.Sprint("r", i), Company: i / 2, Name: fmt.Sprint("Line ", i)})
+		x.Routes = append(x.Routes, schedule.Route{
+			ID:      fmt.Sprint("r", i),
+			Company: i / 2,
+			Name:    fmt.Sprint("Line ", i),
+		})
 		x.Patterns = append(x.Patterns, schedule.Pattern{Route: i, Stops: []int32{0, 1, 2}})
 		x.Trips = append(x.Trips, schedule.Trip{ID: fmt.Sprint("t", i), Pattern: i, Bus: -1})
 	}
@@ -36,7 +53,12 @@ func priced(t testing.TB) *schedule.Tables {
 func rideOn(t testing.TB, tt *schedule.Timetable, trip int32, on schedule.Day, from, to int16) *schedule.Leg {
 	t.Helper()
 	stops := tt.StopsOf(trip)
-	for _, j := range tt.Search(&schedule.Query{From: tt.Stops[stops[from]].City, To: tt.Stops[stops[to]].City, First: on - 2, Days: 5}) {
+	for _, j := range tt.Search(&schedule.Query{
+		From:  tt.Stops[stops[from]].City,
+		To:    tt.Stops[stops[to]].City,
+		First: on - 2,
+		Days:  5,
+	}) {
 		if l := &j[0]; l.Trip == trip && l.Day == on && l.From == from && l.To == to {
 			return l
 		}
@@ -59,24 +81,39 @@ func money(list []schedule.Money) (s string) {
 // TestFares: of the fares that match, per currency, the most specific; of those the cheapest.
 func TestFares(t *testing.T) {
 	fare := func(company, route int32, from, to, currency string, amount int64) schedule.Fare {
-		return schedule.Fare{Company: company, Route: route, From: from, To: to, Currency: currency, Amount: amount}
+		return schedule.Fare{
+			Company:  company,
+			Route:    route,
+			From:     from,
+			To:       to,
+			Currency: currency,
+			Amount:   amount,
+		}
 	}
 	for name, c := range map[string]struct {
 		fares []schedule.Fare
 		want  string // for trip t0 of company 0, from zone A to zone B
 	}{
-		"none":                        {nil, ""},
-		"of everything":               {[]schedule.Fare{fare(-1, -1, "", "", "EUR", 500)}, "EUR 500"},
-		"cheapest":                    {[]schedule.Fare{fare(-1, -1, "", "", "EUR", 500), fare(-1, -1, "", "", "EUR", 400), fare(-1, -1, "", "", "EUR", 450)}, "EUR 400"},
-		"most specific, dearer":       {[]schedule.Fare{fare(-1, -1, "", "", "EUR", 400), fare(0, -1, "", "", "EUR", 500)}, "EUR 500"},
-		"two fields, any two":         {[]schedule.Fare{fare(0, 0, "", "", "EUR", 500), fare(-1, -1, "A", "B", "EUR", 450), fare(-1, 0, "A", "", "EUR", 470), fare(0, -1, "", "", "EUR", 1)}, "EUR 450"},
-		"all four":                    {[]schedule.Fare{fare(0, 0, "A", "B", "EUR", 900), fare(-1, 0, "A", "B", "EUR", 1), fare(0, -1, "A", "B", "EUR", 1), fare(0, 0, "", "B", "EUR", 1)}, "EUR 900"},
-		"another company":             {[]schedule.Fare{fare(1, -1, "", "", "EUR", 100), fare(0, -1, "", "", "EUR", 500)}, "EUR 500"},
-		"another route":               {[]schedule.Fare{fare(-1, 1, "", "", "EUR", 100)}, ""},
-		"the other way":               {[]schedule.Fare{fare(-1, -1, "B", "A", "EUR", 100)}, ""},
-		"another zone":                {[]schedule.Fare{fare(-1, -1, "A", "C", "EUR", 100), fare(-1, -1, "C", "", "EUR", 100)}, ""},
-		"per currency":                {[]schedule.Fare{fare(-1, -1, "", "", "UAH", 20000), fare(0, 0, "A", "B", "EUR", 500), fare(-1, -1, "", "", "EUR", 1), fare(0, -1, "", "", "PLN", 99)}, "EUR 500, PLN 99, UAH 20000"},
-		"the same one in two":         {[]schedule.Fare{fare(0, 0, "", "", "EUR", 500), fare(0, 0, "", "", "UAH", 100), fare(0, 0, "", "", "EUR", 300)}, "EUR 300, UAH 100"},
+		"none":          {nil, ""},
+		"of everything": {[]schedule.Fare{fare(-1, -1, "", "", "EUR", 500)}, "EUR 500"},
+		"cheapest": {[]schedule.Fare{fare(-1, -1, "", "", "EUR", 500),
+			fare(-1, -1, "", "", "EUR", 400), fare(-1, -1, "", "", "EUR", 450)}, "EUR 400"},
+		"most specific, dearer": {[]schedule.Fare{fare(-1, -1, "", "", "EUR", 400), fare(0, -1, "", "", "EUR", 500)}, "EUR 500"},
+		"two fields, any two": {[]schedule.Fare{fare(0, 0, "", "", "EUR", 500),
+			fare(-1, -1, "A", "B", "EUR", 450), fare(-1, 0, "A", "", "EUR", 470),
+			fare(0, -1, "", "", "EUR", 1)}, "EUR 450"},
+		"all four": {[]schedule.Fare{fare(0, 0, "A", "B", "EUR", 900),
+			fare(-1, 0, "A", "B", "EUR", 1), fare(0, -1, "A", "B", "EUR", 1), fare(0, 0, "", "B", "EUR", 1)},
+			"EUR 900"},
+		"another company": {[]schedule.Fare{fare(1, -1, "", "", "EUR", 100), fare(0, -1, "", "", "EUR", 500)}, "EUR 500"},
+		"another route":   {[]schedule.Fare{fare(-1, 1, "", "", "EUR", 100)}, ""},
+		"the other way":   {[]schedule.Fare{fare(-1, -1, "B", "A", "EUR", 100)}, ""},
+		"another zone":    {[]schedule.Fare{fare(-1, -1, "A", "C", "EUR", 100), fare(-1, -1, "C", "", "EUR", 100)}, ""},
+		"per currency": {[]schedule.Fare{fare(-1, -1, "", "", "UAH", 20000),
+			fare(0, 0, "A", "B", "EUR", 500), fare(-1, -1, "", "", "EUR", 1), fare(0, -1, "", "", "PLN", 99)},
+			"EUR 500, PLN 99, UAH 20000"},
+		"the same one in two": {[]schedule.Fare{fare(0, 0, "", "", "EUR", 500),
+			fare(0, 0, "", "", "UAH", 100), fare(0, 0, "", "", "EUR", 300)}, "EUR 300, UAH 100"},
 		"free":                        {[]schedule.Fare{fare(0, -1, "", "", "EUR", 0), fare(-1, -1, "", "", "EUR", 100)}, "EUR 0"},
 		"a company with a route of 1": {[]schedule.Fare{fare(1, 0, "", "", "EUR", 100), fare(-1, -1, "", "", "EUR", 500)}, "EUR 500"},
 	} {
@@ -100,8 +137,10 @@ func TestFaresRandom(t *testing.T) {
 		tables := priced(t)
 		zones := []string{"", "A", "B", "C"}
 		for range r.IntN(30) {
-			tables.Fares = append(tables.Fares, schedule.Fare{Company: int32(r.IntN(3) - 1), Route: int32(r.IntN(5) - 1), From: zones[r.IntN(4)], To: zones[r.IntN(4)],
-				Currency: []string{"EUR", "UAH", "PLN"}[r.IntN(3)], Amount: int64(r.IntN(1000))})
+			tables.Fares = append(tables.Fares,
+				schedule.Fare{Company: int32(r.IntN(3) - 1), Route: int32(r.IntN(5) - 1),
+					From: zones[r.IntN(4)], To: zones[r.IntN(4)],
+					Currency: []string{"EUR", "UAH", "PLN"}[r.IntN(3)], Amount: int64(r.IntN(1000))})
 		}
 		tt := timetable(t, tables)
 		for trip := range int32(4) {
@@ -109,11 +148,17 @@ func TestFaresRandom(t *testing.T) {
 				l := rideOn(t, tt, trip, day(t, "2026-06-01"), ends[0], ends[1])
 				var want []schedule.Money
 				for _, currency := range []string{"EUR", "PLN", "UAH"} {
-					best, given := int64(-1), -1
+					best := int64(-1)
+					given := -1
 					for _, f := range tables.Fares {
-						company, route, from, to := f.Company >= 0, f.Route >= 0, f.From != "", f.To != ""
-						if f.Currency != currency || company && f.Company != trip/2 || route && f.Route != trip ||
-							from && f.From != tables.Stops[ends[0]].FareZone || to && f.To != tables.Stops[ends[1]].FareZone {
+						company := f.Company >= 0
+						route := f.Route >= 0
+						from := f.From != ""
+						to := f.To != ""
+						if f.Currency != currency || company && f.Company != trip/2 || route &&
+							f.Route != trip ||
+							from && f.From != tables.Stops[ends[0]].FareZone || to &&
+							f.To != tables.Stops[ends[1]].FareZone {
 							continue
 						}
 						n := 0
@@ -123,7 +168,8 @@ func TestFaresRandom(t *testing.T) {
 							}
 						}
 						if n > given || n == given && f.Amount < best {
-							best, given = f.Amount, n
+							best = f.Amount
+							given = n
 						}
 					}
 					if given >= 0 {
@@ -131,17 +177,25 @@ func TestFaresRandom(t *testing.T) {
 					}
 				}
 				if got := tt.BaseFares(l); money(got) != money(want) {
-					t.Fatalf("trip %d from %d to %d with %+v: %s, want %s", trip, ends[0], ends[1], tables.Fares, money(got), money(want))
+					t.Fatalf("trip %d from %d to %d with %+v: %s, want %s", trip, ends[0], ends[1],
+						tables.Fares, money(got), money(want))
 				}
 			}
 		}
 	}
 }
 
-// TestDiscounts: in force by the local date of departure, both ends included; the largest of several; rounding half up.
+// TestDiscounts: in force by the local date of departure, both ends included; the largest of several;
+// rounding half up.
 func TestDiscounts(t *testing.T) {
 	discount := func(route int32, percent int64, first, last string) schedule.Discount {
-		return schedule.Discount{ID: fmt.Sprint(percent), Route: route, Percent: percent, First: day(t, first), Last: day(t, last)}
+		return schedule.Discount{
+			ID:      fmt.Sprint(percent),
+			Route:   route,
+			Percent: percent,
+			First:   day(t, first),
+			Last:    day(t, last),
+		}
 	}
 	// The trip leaves London at 02:00 UTC, Kyiv at 01:00 UTC; Shift moves it around midnight of the city.
 	for _, c := range []struct {
@@ -158,12 +212,15 @@ func TestDiscounts(t *testing.T) {
 		{0, 0, "2026-06-30", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-30")}, "1000"},
 		{0, 0, "2026-06-01", []schedule.Discount{discount(1, 1000, "2026-06-01", "2026-06-30")}, ""},
 		{0, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-02", "2026-06-01")}, ""},
-		{0, 0, "2026-06-01", []schedule.Discount{discount(0, 500, "2026-06-01", "2026-06-30"), discount(0, 1500, "2026-06-01", "2026-06-30"), discount(0, 9900, "2026-07-01", "2026-07-30")}, "1500"},
+		{0, 0, "2026-06-01", []schedule.Discount{discount(0, 500, "2026-06-01", "2026-06-30"),
+			discount(0, 1500, "2026-06-01", "2026-06-30"), discount(0, 9900, "2026-07-01", "2026-07-30")},
+			"1500"},
 		// 20:59 and 21:00 UTC are 23:59 of the day and 00:00 of the next one in Kyiv.
 		{20*3600 - 60, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-01")}, "1000"},
 		{20 * 3600, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-01")}, ""},
 		{20 * 3600, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-02", "2026-06-02")}, "1000"},
-		// The bus boards in London at 22:00 UTC, which is 23:00 there, though it is the next day where it came from.
+		// The bus boards in London at 22:00 UTC, which is 23:00 there, though it is the next day where it
+		// came from.
 		{20 * 3600, 1, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-01")}, "1000"},
 		// A service day is not the date of departure.
 		{-3 * 3600, 0, "2026-06-01", []schedule.Discount{discount(0, 1000, "2026-06-01", "2026-06-01")}, "1000"},
@@ -176,14 +233,16 @@ func TestDiscounts(t *testing.T) {
 		tables.Trips[0].Shift = c.shift
 		tt := timetable(t, tables)
 		l := rideOn(t, tt, 0, day(t, c.day), c.from, 2)
-		got, price := "", int64(10000)
+		got := ""
+		price := int64(10000)
 		if d := tt.Discount(l); d >= 0 {
 			form := tt.Form(0).Discounts[d]
 			got = form.ID
 			price -= form.Percent
 		}
 		if got != c.want {
-			t.Errorf("leaving at %s: discount %q, want %q of %+v", time.Unix(l.Dep, 0).UTC(), got, c.want, c.discounts)
+			t.Errorf("leaving at %s: discount %q, want %q of %+v", time.Unix(l.Dep, 0).UTC(), got, c.want,
+				c.discounts)
 		}
 		if p := tt.Price(l); money(p) != fmt.Sprint("EUR ", price) || money(tt.BaseFares(l)) != "EUR 10000" {
 			t.Errorf("leaving at %s: %s, want %d", time.Unix(l.Dep, 0).UTC(), money(p), price)
@@ -194,7 +253,8 @@ func TestDiscounts(t *testing.T) {
 // TestPercent rounds half up, whatever the amount.
 func TestPercent(t *testing.T) {
 	for _, c := range []struct{ amount, hundredths, want int64 }{
-		{0, 5000, 0}, {100, 0, 0}, {100, 10000, 100}, {1, 5000, 1}, {1, 4999, 0}, {3, 5000, 2}, {10050, 1000, 1005}, {10055, 1000, 1006}, {10054, 1000, 1005}, {999, 3333, 333},
+		{0, 5000, 0}, {100, 0, 0}, {100, 10000, 100}, {1, 5000, 1}, {1, 4999, 0}, {3, 5000, 2}, {10050, 1000,
+			1005}, {10055, 1000, 1006}, {10054, 1000, 1005}, {999, 3333, 333},
 		{1005, 5000, 503}, {99_999_999_999_999, 10000, 99_999_999_999_999},
 	} {
 		if got := schedule.Percent(c.amount, c.hundredths); got != c.want {
@@ -203,11 +263,15 @@ func TestPercent(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 1000 {
-		amount, percent := r.Int64N(100_000_000_000_000), r.Int64N(10001)
-		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(amount), big.NewInt(percent)), big.NewInt(10000))
+		amount := r.Int64N(100_000_000_000_000)
+		percent := r.Int64N(10001)
+		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(amount), big.NewInt(percent)),
+			big.NewInt(10000))
 		exact.Add(exact, big.NewRat(1, 2))
-		if want := new(big.Int).Div(exact.Num(), exact.Denom()).Int64(); schedule.Percent(amount, percent) != want {
-			t.Errorf("%d hundredths of a per cent of %d: %d, want %d", percent, amount, schedule.Percent(amount, percent), want)
+		want := new(big.Int).Div(exact.Num(), exact.Denom()).Int64()
+		if schedule.Percent(amount, percent) != want {
+			t.Errorf("%d hundredths of a per cent of %d: %d, want %d", percent, amount,
+				schedule.Percent(amount, percent), want)
 		}
 	}
 }
@@ -215,10 +279,18 @@ func TestPercent(t *testing.T) {
 // TestRefundRules: a route's own rules replace those of its company; the longest time first.
 func TestRefundRules(t *testing.T) {
 	rule := func(id string, company, route, hours int32) schedule.RefundRule {
-		return schedule.RefundRule{ID: id, Company: company, Route: route, Hours: hours, Percent: int64(hours)}
+		return schedule.RefundRule{
+			ID:      id,
+			Company: company,
+			Route:   route,
+			Hours:   hours,
+			Percent: int64(hours),
+		}
 	}
 	tables := priced(t)
-	tables.RefundRules = []schedule.RefundRule{rule("a2", 0, -1, 2), rule("a24", 0, -1, 24), rule("r1", 0, 1, 5), rule("r1+", -1, 1, 50), rule("b2", 1, -1, 2), rule("b2+", 1, -1, 2), rule("r3", -1, 3, 0)}
+	tables.RefundRules = []schedule.RefundRule{rule("a2", 0, -1, 2), rule("a24", 0, -1, 24),
+		rule("r1", 0, 1, 5), rule("r1+", -1, 1, 50), rule("b2", 1, -1, 2), rule("b2+", 1, -1, 2),
+		rule("r3", -1, 3, 0)}
 	tt := timetable(t, tables)
 	for trip, want := range [][]string{{"a24", "a2"}, {"r1+", "r1"}, {"b2", "b2+"}, {"r3"}} {
 		var got []string
@@ -251,7 +323,8 @@ func TestRouteNames(t *testing.T) {
 		lang schedule.Language
 		want string
 	}{
-		{0, schedule.Untranslated, "Kyiv – Kolkata"}, {0, schedule.UK, "Київ – Калькутта"}, {0, schedule.PL, "Kijów – Kolkata"}, {0, schedule.EN, "Kyiv – Kolkata"},
+		{0, schedule.Untranslated, "Kyiv – Kolkata"}, {0, schedule.UK, "Київ – Калькутта"}, {0, schedule.PL,
+			"Kijów – Kolkata"}, {0, schedule.EN, "Kyiv – Kolkata"},
 		{4, schedule.UK, "Калькутта – London"}, {1, schedule.RU, "Линия 1"}, {1, schedule.UK, "Line 1"}, {2, schedule.RU, "Line 2"},
 	} {
 		if got := tt.RouteName(c.trip, c.lang); got != c.want {
@@ -266,23 +339,35 @@ func TestRouteNames(t *testing.T) {
 // TestFindCities finds names and translations without regard to case and accents, in the order of names.
 func TestFindCities(t *testing.T) {
 	tables := &schedule.Tables{}
-	for i, c := range []struct{ name, uk, country string }{{"Łódź", "Лодзь", "PL"}, {"Lviv", "Львів", "UA"}, {"Kyiv", "Київ", "UA"}, {"Košice", "", "SK"}, {"İzmir", "", "TR"}, {"Gießen", "", "DE"}, {"Kyiv", "", "XX"}} {
-		tables.Cities = append(tables.Cities, schedule.City{ID: fmt.Sprint(i), Name: c.name, Slug: fmt.Sprint(i), Country: c.country, Zone: "UTC", Names: schedule.Names{c.uk}})
+	for i, c := range []struct{ name, uk, country string }{{"Łódź", "Лодзь", "PL"}, {"Lviv", "Львів", "UA"},
+		{"Kyiv", "Київ", "UA"}, {"Košice", "", "SK"}, {"İzmir", "", "TR"}, {"Gießen", "", "DE"},
+		{"Kyiv", "", "XX"}} {
+		tables.Cities = append(tables.Cities, schedule.City{
+			ID:      fmt.Sprint(i),
+			Name:    c.name,
+			Slug:    fmt.Sprint(i),
+			Country: c.country,
+			Zone:    "UTC",
+			Names:   schedule.Names{c.uk},
+		})
 	}
 	tt := timetable(t, tables)
 	for _, c := range []struct {
 		name, country string
 		want          []int32
 	}{
-		{"lod", "", []int32{0}}, {"ŁÓDŹ", "", []int32{0}}, {"лодзь", "", []int32{0}}, {"КИЇ", "", []int32{2}}, {"киі", "", []int32{2}}, {"kyiv", "", []int32{2, 6}}, {"kyiv", "UA", []int32{2}},
-		{"kosice", "", []int32{3}}, {"izmir", "", []int32{4}}, {"giess", "", []int32{5}}, {"GIESSEN", "", []int32{5}}, {"zzz", "", nil}, {"", "UA", []int32{2, 1}},
+		{"lod", "", []int32{0}}, {"ŁÓDŹ", "", []int32{0}}, {"лодзь", "", []int32{0}}, {"КИЇ", "",
+			[]int32{2}}, {"киі", "", []int32{2}}, {"kyiv", "", []int32{2, 6}}, {"kyiv", "UA", []int32{2}},
+		{"kosice", "", []int32{3}}, {"izmir", "", []int32{4}}, {"giess", "", []int32{5}}, {"GIESSEN", "",
+			[]int32{5}}, {"zzz", "", nil}, {"", "UA", []int32{2, 1}},
 	} {
 		if got := tt.FindCities(c.name, c.country); !slices.Equal(got, c.want) {
 			t.Errorf("%q in %q: %v, want %v", c.name, c.country, got, c.want)
 		}
 	}
 	all := tt.FindCities("", "")
-	plain := slices.DeleteFunc(slices.Clone(all), func(i int32) bool { return i == 0 || i == 4 }) // where Ł and İ stand is a matter of taste
+	// where Ł and İ stand is a matter of taste
+	plain := slices.DeleteFunc(slices.Clone(all), func(i int32) bool { return i == 0 || i == 4 })
 	if len(all) != len(tables.Cities) || !slices.Equal(plain, []int32{5, 3, 2, 6, 1}) {
 		t.Errorf("all cities in the order of their names: %v", all)
 	}

@@ -16,22 +16,104 @@ import (
 // everything is a timetable in which every field of every table is set.
 func everything(t testing.TB) *schedule.Tables {
 	x := &schedule.Tables{
-		Companies: []schedule.Company{{ID: "co", Name: "Co <&>\u2028", Slug: "co", CEO: "C", PartnerCompany: "P", LogoURL: "l", Email: "e", Website: "w", Rules: "line\n\"two\"", Socials: []string{"a", "b"}, Tier: "PRO", Source: "Elsewhere", Zone: "Europe/Kyiv"}},
-		Cities: []schedule.City{{ID: "a", Name: "Київ", Slug: "a", Country: "UA", Zone: "Europe/Kyiv", Names: schedule.Names{"u", "p", "c", "e", "r"}},
+		Companies: []schedule.Company{{
+			ID:             "co",
+			Name:           "Co <&>\u2028",
+			Slug:           "co",
+			CEO:            "C",
+			PartnerCompany: "P",
+			LogoURL:        "l",
+			Email:          "e",
+			Website:        "w",
+			Rules:          "line\n\"two\"",
+			Socials:        []string{"a", "b"},
+			Tier:           "PRO",
+			Source:         "Elsewhere",
+			Zone:           "Europe/Kyiv",
+		}},
+		Cities: []schedule.City{{
+			ID:      "a",
+			Name:    "Київ",
+			Slug:    "a",
+			Country: "UA",
+			Zone:    "Europe/Kyiv",
+			Names:   schedule.Names{"u", "p", "c", "e", "r"},
+		},
 			{ID: "b", Name: "B", Slug: "b", Country: "PL", Zone: "Europe/Warsaw"}},
-		Stops: []schedule.Stop{{ID: "s0", Place: "P0", Platform: "1", Lat: 50.1, Lon: -0.1, City: 0, Station: true, Parent: "s1", FareZone: "z"}, {ID: "s1", Lat: 1e-7, Lon: 179.99999999, City: 1}},
-		Routes: []schedule.Route{{ID: "r", Company: 0, Name: "R", Names: schedule.Names{1: "p"}, Slug: "r", Description: "d", Services: []schedule.Amenity{{ID: "wifi", Name: "Wi-Fi"}}},
+		Stops: []schedule.Stop{{
+			ID:       "s0",
+			Place:    "P0",
+			Platform: "1",
+			Lat:      50.1,
+			Lon:      -0.1,
+			City:     0,
+			Station:  true,
+			Parent:   "s1",
+			FareZone: "z",
+		}, {ID: "s1", Lat: 1e-7, Lon: 179.99999999, City: 1}},
+		Routes: []schedule.Route{{
+			ID:          "r",
+			Company:     0,
+			Name:        "R",
+			Names:       schedule.Names{1: "p"},
+			Slug:        "r",
+			Description: "d",
+			Services:    []schedule.Amenity{{ID: "wifi", Name: "Wi-Fi"}},
+		},
 			{ID: "q", Company: 0, Slug: "q"}},
-		Buses:       []schedule.Bus{{ID: "b", Company: -1, Seats: 20, Registration: "X", Brand: "B", Model: "M", Images: []string{"i"}, FMSObject: "f", Geolocation: true}},
-		Services:    []schedule.Service{daily(day(t, "2026-01-01"), 365), {ID: "never"}, {ID: "all", First: day(t, "2026-01-01"), Bits: []uint64{1<<64 - 1, 1 << 63}}},
-		Patterns:    []schedule.Pattern{{Route: 0, Stops: []int32{0, 1, 0, 1}, NoPickup: []int16{1}, NoDropOff: []int16{2}}, {Route: 1, Stops: []int32{1, 0}}},
-		Times:       []schedule.Times{{0, 60, 3600, 3660, 7200, 7260, 10800, 10800}, {100, 100, 4000, 4000}},
-		Trips:       []schedule.Trip{{ID: "t", Pattern: 0, Service: 0, Times: 0, Shift: -1800, Bus: 0, Name: "N", Phones: []string{"1"}}, {ID: "u", Pattern: 1, Service: 0, Times: 1, Bus: -1}},
-		Fares:       []schedule.Fare{{Company: 0, Route: 0, From: "z", To: "y", Currency: "EUR", Amount: 1 << 50}, {Company: -1, Route: -1, Currency: "UAH"}},
+		Buses: []schedule.Bus{{
+			ID:           "b",
+			Company:      -1,
+			Seats:        20,
+			Registration: "X",
+			Brand:        "B",
+			Model:        "M",
+			Images:       []string{"i"},
+			FMSObject:    "f",
+			Geolocation:  true,
+		}},
+		Services: []schedule.Service{daily(day(t, "2026-01-01"), 365), {ID: "never"}, {
+			ID:    "all",
+			First: day(t, "2026-01-01"),
+			Bits:  []uint64{1<<64 - 1, 1 << 63},
+		}},
+		Patterns: []schedule.Pattern{{
+			Route:     0,
+			Stops:     []int32{0, 1, 0, 1},
+			NoPickup:  []int16{1},
+			NoDropOff: []int16{2},
+		}, {Route: 1, Stops: []int32{1, 0}}},
+		Times: []schedule.Times{{0, 60, 3600, 3660, 7200, 7260, 10800, 10800}, {100, 100, 4000, 4000}},
+		Trips: []schedule.Trip{{
+			ID:      "t",
+			Pattern: 0,
+			Service: 0,
+			Times:   0,
+			Shift:   -1800,
+			Bus:     0,
+			Name:    "N",
+			Phones:  []string{"1"},
+		}, {ID: "u", Pattern: 1, Service: 0, Times: 1, Bus: -1}},
+		Fares: []schedule.Fare{{
+			Company:  0,
+			Route:    0,
+			From:     "z",
+			To:       "y",
+			Currency: "EUR",
+			Amount:   1 << 50,
+		}, {Company: -1, Route: -1, Currency: "UAH"}},
 		RefundRules: []schedule.RefundRule{{ID: "x", Company: 0, Route: -1, Hours: 24, Percent: 9950}},
-		Discounts:   []schedule.Discount{{ID: "d", Route: 0, Name: "D", Description: "E", Percent: 1250, First: day(t, "2026-01-01"), Last: day(t, "2026-12-31")}},
-		Transfers:   []schedule.Transfer{{From: "s0", To: "s1", Seconds: 60, Forbidden: true}},
-		FarePerKm:   []schedule.FarePerKm{{Currency: "EUR", Micros: 60000}},
+		Discounts: []schedule.Discount{{
+			ID:          "d",
+			Route:       0,
+			Name:        "D",
+			Description: "E",
+			Percent:     1250,
+			First:       day(t, "2026-01-01"),
+			Last:        day(t, "2026-12-31"),
+		}},
+		Transfers: []schedule.Transfer{{From: "s0", To: "s1", Seconds: 60, Forbidden: true}},
+		FarePerKm: []schedule.FarePerKm{{Currency: "EUR", Micros: 60000}},
 	}
 	return x
 }
@@ -53,10 +135,15 @@ func TestEncode(t *testing.T) {
 			t.Errorf("tables %d: decoded, they are others (%v)", i, err)
 		}
 		var second bytes.Buffer
-		if h, err := again.Encode(&second); err != nil || h != hash || !bytes.Equal(second.Bytes(), text.Bytes()) {
+		if h, err := again.Encode(&second); err != nil || h != hash ||
+			!bytes.Equal(second.Bytes(), text.Bytes()) {
 			t.Errorf("tables %d: encoded again, they are others (%v)", i, err)
 		}
-		if lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n"); text.Len() > 0 && slices.ContainsFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "{") || !strings.HasSuffix(l, "}") }) {
+		lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+		if text.Len() > 0 &&
+			slices.ContainsFunc(lines, func(l string) bool {
+				return !strings.HasPrefix(l, "{") || !strings.HasSuffix(l, "}")
+			}) {
 			t.Errorf("tables %d: not one row a line", i)
 		}
 	}
@@ -85,15 +172,18 @@ func TestEncode(t *testing.T) {
 // TestBadTables refuses tables in which a row names one that is not there.
 func TestBadTables(t *testing.T) {
 	for name, change := range map[string]func(x *schedule.Tables){
-		"zone of a company":       func(x *schedule.Tables) { x.Companies[0].Zone = "Nowhere/City" },
-		"zone of a city":          func(x *schedule.Tables) { x.Cities[0].Zone = "" },
-		"local zone":              func(x *schedule.Tables) { x.Cities[0].Zone = "Local" },
-		"city of a stop":          func(x *schedule.Tables) { x.Stops[0].City = 2 },
-		"no city of a stop":       func(x *schedule.Tables) { x.Stops[0].City = -1 },
-		"company of a route":      func(x *schedule.Tables) { x.Routes[0].Company = 1 },
-		"route of a pattern":      func(x *schedule.Tables) { x.Patterns[0].Route = 2 },
-		"stop of a pattern":       func(x *schedule.Tables) { x.Patterns[0].Stops = []int32{0, 2, 0, 1} },
-		"one stop":                func(x *schedule.Tables) { x.Patterns[0].Stops, x.Times[0] = []int32{0}, schedule.Times{0, 0} },
+		"zone of a company":  func(x *schedule.Tables) { x.Companies[0].Zone = "Nowhere/City" },
+		"zone of a city":     func(x *schedule.Tables) { x.Cities[0].Zone = "" },
+		"local zone":         func(x *schedule.Tables) { x.Cities[0].Zone = "Local" },
+		"city of a stop":     func(x *schedule.Tables) { x.Stops[0].City = 2 },
+		"no city of a stop":  func(x *schedule.Tables) { x.Stops[0].City = -1 },
+		"company of a route": func(x *schedule.Tables) { x.Routes[0].Company = 1 },
+		"route of a pattern": func(x *schedule.Tables) { x.Patterns[0].Route = 2 },
+		"stop of a pattern":  func(x *schedule.Tables) { x.Patterns[0].Stops = []int32{0, 2, 0, 1} },
+		"one stop": func(x *schedule.Tables) {
+			x.Patterns[0].Stops = []int32{0}
+			x.Times[0] = schedule.Times{0, 0}
+		},
 		"too many stops":          func(x *schedule.Tables) { x.Patterns[0].Stops = make([]int32, schedule.MaxStops+1) },
 		"position":                func(x *schedule.Tables) { x.Patterns[0].NoPickup = []int16{4} },
 		"negative position":       func(x *schedule.Tables) { x.Patterns[0].NoDropOff = []int16{-1} },
@@ -123,12 +213,14 @@ var formKey = regexp.MustCompile(`^[A-Za-z0-9_-]{16}$`)
 // TestForm keeps a form and its key, the same for each day and each time it is asked for.
 func TestForm(t *testing.T) {
 	for _, x := range []*schedule.Tables{everything(t), demo(t)} {
-		tt, other := timetable(t, x), timetable(t, x)
+		tt := timetable(t, x)
+		other := timetable(t, x)
 		keys := map[string]string{}
 		for i := range tt.Trips {
 			f := tt.Form(int32(i))
 			again, err := schedule.DecodeForm(f.Encode())
-			if err != nil || !reflect.DeepEqual(again, f) || again.Key() != f.Key() || other.Form(int32(i)).Key() != f.Key() || tt.Form(int32(i)) != f {
+			if err != nil || !reflect.DeepEqual(again, f) || again.Key() != f.Key() ||
+				other.Form(int32(i)).Key() != f.Key() || tt.Form(int32(i)) != f {
 				t.Errorf("trip %s: decoded or made again, the form is another (%v):\n%s\n%s", f.Trip, err, f.Encode(), again.Encode())
 			}
 			if !formKey.MatchString(f.Key()) || keys[f.Key()] != "" {
@@ -137,7 +229,8 @@ func TestForm(t *testing.T) {
 			keys[f.Key()] = f.Trip
 		}
 	}
-	for _, text := range []string{"", "{}", "null", "[]", `{"trip":"t"}`, `{"stops":[{}]}`, `{"stops":[{},{}]`, `{"stops":"x"}`} {
+	for _, text := range []string{"", "{}", "null", "[]", `{"trip":"t"}`, `{"stops":[{}]}`,
+		`{"stops":[{},{}]`, `{"stops":"x"}`} {
 		if f, err := schedule.DecodeForm([]byte(text)); err == nil {
 			t.Errorf("%q is taken as a form: %+v", text, f)
 		}
@@ -236,23 +329,28 @@ func TestResolve(t *testing.T) {
 		change(x)
 		tt := timetable(t, x)
 		got, ok := tt.Resolve(ref)
-		if !ok || got.Dep != l.Dep || got.Arr != l.Arr || got.Day != on || tt.Trips[got.Trip].ID != "t" || tt.Boarding(&got).ID != "s0" || tt.Alighting(&got).ID != "s1" {
+		if !ok || got.Dep != l.Dep || got.Arr != l.Arr || got.Day != on || tt.Trips[got.Trip].ID != "t" ||
+			tt.Boarding(&got).ID != "s0" || tt.Alighting(&got).ID != "s1" {
 			t.Errorf("%s has changed: the ride is %+v, %v, want %+v", name, got, ok, *l)
 		}
 	}
 	for name, change := range map[string]func(x *schedule.Tables){
-		"departure":       func(x *schedule.Tables) { x.Times[0][1]++ },
-		"arrival":         func(x *schedule.Tables) { x.Times[0][6]++ },
-		"shift":           func(x *schedule.Tables) { x.Trips[0].Shift++ },
-		"day":             func(x *schedule.Tables) { x.Services[0].Bits[(on-x.Services[0].First)/64] = 0 },
-		"boarding stop":   func(x *schedule.Tables) { x.Stops[0].ID = "other" },
-		"alighting stop":  func(x *schedule.Tables) { x.Stops[1].ID = "other" },
-		"trip":            func(x *schedule.Tables) { x.Trips[0].ID = "other" },
-		"number of stops": func(x *schedule.Tables) { x.Patterns[0].Stops, x.Times[0] = x.Patterns[0].Stops[:3], x.Times[0][:6] },
+		"departure":      func(x *schedule.Tables) { x.Times[0][1]++ },
+		"arrival":        func(x *schedule.Tables) { x.Times[0][6]++ },
+		"shift":          func(x *schedule.Tables) { x.Trips[0].Shift++ },
+		"day":            func(x *schedule.Tables) { x.Services[0].Bits[(on-x.Services[0].First)/64] = 0 },
+		"boarding stop":  func(x *schedule.Tables) { x.Stops[0].ID = "other" },
+		"alighting stop": func(x *schedule.Tables) { x.Stops[1].ID = "other" },
+		"trip":           func(x *schedule.Tables) { x.Trips[0].ID = "other" },
+		"number of stops": func(x *schedule.Tables) {
+			x.Patterns[0].Stops = x.Patterns[0].Stops[:3]
+			x.Times[0] = x.Times[0][:6]
+		},
 		"zone":            func(x *schedule.Tables) { x.Companies[0].Zone = "Europe/Warsaw" },
 		"discount's size": func(x *schedule.Tables) { x.Discounts[0].Percent++ },
 		"discount":        func(x *schedule.Tables) { x.Discounts[0].ID = "other" },
-		"last day":        func(x *schedule.Tables) { x.Discounts[0].Last = on - 2 }, // it leaves on the evening of the day before
+		// it leaves on the evening of the day before
+		"last day": func(x *schedule.Tables) { x.Discounts[0].Last = on - 2 },
 	} {
 		x := everything(t)
 		change(x)
@@ -261,9 +359,21 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	for i, change := range []func(r *schedule.LegRef){
-		func(r *schedule.LegRef) { r.Trip++ }, func(r *schedule.LegRef) { r.Day++ }, func(r *schedule.LegRef) { r.Day = 1<<31 - 1 }, func(r *schedule.LegRef) { r.Day = -1 << 31 }, func(r *schedule.LegRef) { r.From = -1 },
-		func(r *schedule.LegRef) { r.From = r.To }, func(r *schedule.LegRef) { r.From, r.To = r.To, r.From }, func(r *schedule.LegRef) { r.To = 4 }, func(r *schedule.LegRef) { r.To = 1<<15 - 1 },
-		func(r *schedule.LegRef) { r.From = 2 }, func(r *schedule.LegRef) { r.To = 1 }, func(r *schedule.LegRef) { r.Print++ },
+		func(r *schedule.LegRef) {
+			r.Trip++
+		}, func(r *schedule.LegRef) {
+			r.Day++
+		}, func(r *schedule.LegRef) {
+			r.Day = 1<<31 - 1
+		}, func(r *schedule.LegRef) { r.Day = -1 << 31 }, func(r *schedule.LegRef) { r.From = -1 },
+		func(r *schedule.LegRef) {
+			r.From = r.To
+		}, func(r *schedule.LegRef) {
+			r.From, r.To = r.To, r.From
+		}, func(r *schedule.LegRef) { r.To = 4 }, func(r *schedule.LegRef) { r.To = 1<<15 - 1 },
+		func(r *schedule.LegRef) {
+			r.From = 2
+		}, func(r *schedule.LegRef) { r.To = 1 }, func(r *schedule.LegRef) { r.Print++ },
 	} {
 		r := ref
 		change(&r)

@@ -9,7 +9,9 @@ import (
 
 // FuzzDay reads a day and writes it; every day is the one of the instants in it, in any zone.
 func FuzzDay(f *testing.F) {
-	for _, s := range []string{"2026-11-20", "1970-01-01", "1969-12-31", "2024-02-29", "2023-02-29", "0000-01-01", "9999-12-31", "2026-1-1", "2026-13-01", " 2026-01-01", "2026-01-01T00:00:00Z", "", "20260101", "-001-01-01", "２０２６-01-01"} {
+	for _, s := range []string{"2026-11-20", "1970-01-01", "1969-12-31", "2024-02-29", "2023-02-29",
+		"0000-01-01", "9999-12-31", "2026-1-1", "2026-13-01", " 2026-01-01", "2026-01-01T00:00:00Z", "",
+		"20260101", "-001-01-01", "２０２６-01-01"} {
 		f.Add(s, int64(0), 0)
 		f.Add(s, int64(-12345678901), -43200)
 		f.Add(s, int64(253402300799), 50400)
@@ -19,10 +21,12 @@ func FuzzDay(f *testing.F) {
 			if d.String() != s {
 				t.Errorf("%q is read as %s", s, d)
 			}
-			if want, err := time.Parse(time.DateOnly, s); err != nil || !d.Date().Equal(want) || schedule.DayOf(want) != d {
+			want, err := time.Parse(time.DateOnly, s)
+			if err != nil || !d.Date().Equal(want) || schedule.DayOf(want) != d {
 				t.Errorf("%q is day %d, %s", s, d, d.Date())
 			}
-			if next, err := schedule.ParseDay((d + 1).String()); s < "9999-12-31" && (err != nil || next != d+1) {
+			next, err := schedule.ParseDay((d + 1).String())
+			if s < "9999-12-31" && (err != nil || next != d+1) {
 				t.Errorf("the day after %s is %s, read as %s", d, d+1, next)
 			}
 		}
@@ -32,7 +36,8 @@ func FuzzDay(f *testing.F) {
 		if y, m, n := at.Date(); !d.Date().Equal(time.Date(y, m, n, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("%s is on day %s", at, d)
 		}
-		if start := d.In(at.Location()); start.After(at) || at.Sub(start) >= 24*time.Hour || schedule.DayOf(start) != d {
+		start := d.In(at.Location())
+		if start.After(at) || at.Sub(start) >= 24*time.Hour || schedule.DayOf(start) != d {
 			t.Errorf("%s is on day %s, which starts at %s", at, d, start)
 		}
 	})

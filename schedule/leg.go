@@ -27,11 +27,17 @@ type Run struct {
 
 func (l *Leg) Run() Run { return Run{l.Trip, l.Day} }
 
-func (t *Timetable) Boarding(l *Leg) *Stop  { return &t.Stops[t.StopsOf(l.Trip)[l.From]] }
-func (t *Timetable) Alighting(l *Leg) *Stop { return &t.Stops[t.StopsOf(l.Trip)[l.To]] }
+func (t *Timetable) Boarding(l *Leg) *Stop {
+	return &t.Stops[t.StopsOf(l.Trip)[l.From]]
+}
+func (t *Timetable) Alighting(l *Leg) *Stop {
+	return &t.Stops[t.StopsOf(l.Trip)[l.To]]
+}
 
 // Start gives the instant, in Unix seconds, at which the leg's service day starts.
-func (t *Timetable) Start(l *Leg) int64 { return t.companyZn[t.Route(l.Trip).Company].start(l.Day) }
+func (t *Timetable) Start(l *Leg) int64 {
+	return t.companyZn[t.Route(l.Trip).Company].start(l.Day)
+}
 
 // LegRef names a ride in 20 bytes, for an offer token. Print is a fingerprint of what the
 // passenger was shown; a ride that has changed in that is another ride.
@@ -59,7 +65,12 @@ func (t *Timetable) Resolve(r LegRef) (Leg, bool) {
 	if !ok || !t.RunsOn(trip, r.Day) || r.From < 0 || r.From >= r.To || int(r.To) >= len(t.StopsOf(trip)) {
 		return Leg{}, false
 	}
-	l := Leg{Trip: trip, Day: r.Day, From: r.From, To: r.To}
+	l := Leg{
+		Trip: trip,
+		Day:  r.Day,
+		From: r.From,
+		To:   r.To,
+	}
 	start := t.Start(&l)
 	l.Dep, l.Arr = start+t.dep(trip, l.From), start+t.arr(trip, l.To)
 	return l, t.print(&l) == r.Print
@@ -120,20 +131,24 @@ func (t *Timetable) Form(trip int32) *Form {
 		Trip: x.ID, Name: x.Name, Phones: x.Phones, Company: *t.Company(trip), Route: *t.Route(trip),
 		Bus: Bus{Seats: DefaultSeats}, Rules: t.rules[t.pattern(trip).Route], Discounts: t.discountsOf(trip),
 	}
-	f.Route.Name, f.Route.Names = t.RouteName(trip, Untranslated), Names{}
+	f.Route.Name = t.RouteName(trip, Untranslated)
+	f.Route.Names = Names{}
 	if x.Bus >= 0 {
 		f.Bus = t.Buses[x.Bus]
 	}
 	// Where a row stands in its table does not show.
-	f.Route.Company, f.Bus.Company = 0, 0
+	f.Route.Company = 0
+	f.Bus.Company = 0
 	for i, s := range t.StopsOf(trip) {
 		call := FormStop{
 			Stop: t.Stops[s], City: t.Cities[t.Stops[s].City],
 			Arr: int32(t.arr(trip, int16(i))), Dep: int32(t.dep(trip, int16(i))),
 		}
 		// What no ticket shows does not make a form another one.
-		call.City.Names, call.City.Area = Names{}, false
-		call.Stop.Names, call.Stop.City = Names{}, 0
+		call.City.Names = Names{}
+		call.City.Area = false
+		call.Stop.Names = Names{}
+		call.Stop.City = 0
 		f.Stops = append(f.Stops, call)
 	}
 	data := f.Encode()

@@ -43,14 +43,28 @@ func randomTables(r *rand.Rand, first schedule.Day) *schedule.Tables {
 	x := new(schedule.Tables)
 	zones := []string{"Europe/Kyiv", "Europe/Warsaw", "Europe/London", "Asia/Kolkata"}
 	for i := range 1 + r.IntN(3) {
-		x.Companies = append(x.Companies, schedule.Company{ID: fmt.Sprint("co", i), Source: []string{schedule.OwnSource, schedule.OwnSource, "Elsewhere"}[r.IntN(3)], Zone: zones[r.IntN(4)]})
+		x.Companies = append(x.Companies, schedule.Company{
+			ID:     fmt.Sprint("co", i),
+			Source: []string{schedule.OwnSource, schedule.OwnSource, "Elsewhere"}[r.IntN(3)],
+			Zone:   zones[r.IntN(4)],
+		})
 	}
 	cities := 3 + r.IntN(3)
 	for i := range cities {
-		x.Cities = append(x.Cities, schedule.City{ID: fmt.Sprint("city", i), Name: fmt.Sprint("City ", i), Slug: fmt.Sprint("city-", i), Zone: zones[r.IntN(4)], Area: r.IntN(3) == 0})
+		x.Cities = append(x.Cities, schedule.City{
+			ID:   fmt.Sprint("city", i),
+			Name: fmt.Sprint("City ", i),
+			Slug: fmt.Sprint("city-", i),
+			Zone: zones[r.IntN(4)],
+			Area: r.IntN(3) == 0,
+		})
 		x.Stops = append(x.Stops, schedule.Stop{ID: fmt.Sprint("station", i), City: int32(i), Station: true})
 		for k := range 1 + r.IntN(2) {
-			s := schedule.Stop{ID: fmt.Sprint("stop", i, k), City: int32(i), Lat: []float64{0, 0, 0.04, 0.05}[r.IntN(4)]}
+			s := schedule.Stop{
+				ID:   fmt.Sprint("stop", i, k),
+				City: int32(i),
+				Lat:  []float64{0, 0, 0.04, 0.05}[r.IntN(4)],
+			}
 			if r.IntN(2) == 0 {
 				s.Parent = fmt.Sprint("station", i)
 			}
@@ -59,7 +73,11 @@ func randomTables(r *rand.Rand, first schedule.Day) *schedule.Tables {
 	}
 	for i := range 2 + r.IntN(4) {
 		// Some routes have a name, some of them the same one.
-		x.Routes = append(x.Routes, schedule.Route{ID: fmt.Sprint("route", i), Company: int32(r.IntN(len(x.Companies))), Name: []string{"", "Line A", "Line B"}[r.IntN(3)]})
+		x.Routes = append(x.Routes, schedule.Route{
+			ID:      fmt.Sprint("route", i),
+			Company: int32(r.IntN(len(x.Companies))),
+			Name:    []string{"", "Line A", "Line B"}[r.IntN(3)],
+		})
 	}
 	for range 3 {
 		s := daily(first-7, 40)
@@ -102,7 +120,13 @@ func randomPattern(r *rand.Rand, x *schedule.Tables) {
 			at = dep + r.IntN(1+step)*900 // sometimes no time passes
 		}
 		x.Times = append(x.Times, times)
-		trip := schedule.Trip{ID: fmt.Sprint("trip", r.IntN(1000), "-", len(x.Trips)), Pattern: int32(len(x.Patterns) - 1), Service: int32(r.IntN(len(x.Services))), Times: int32(len(x.Times) - 1), Bus: -1}
+		trip := schedule.Trip{
+			ID:      fmt.Sprint("trip", r.IntN(1000), "-", len(x.Trips)),
+			Pattern: int32(len(x.Patterns) - 1),
+			Service: int32(r.IntN(len(x.Services))),
+			Times:   int32(len(x.Times) - 1),
+			Bus:     -1,
+		}
 		if r.IntN(4) == 0 {
 			trip.Shift = int32(r.IntN(9)-4) * 1800
 		}
@@ -115,7 +139,12 @@ func randomTransfers(r *rand.Rand, x *schedule.Tables) {
 	for _, a := range x.Stops {
 		for _, b := range x.Stops {
 			if a.City == b.City && a.Station == b.Station && r.IntN(4) == 0 {
-				x.Transfers = append(x.Transfers, schedule.Transfer{From: a.ID, To: b.ID, Seconds: int32(r.IntN(6) * 900), Forbidden: r.IntN(4) == 0})
+				x.Transfers = append(x.Transfers, schedule.Transfer{
+					From:      a.ID,
+					To:        b.ID,
+					Seconds:   int32(r.IntN(6) * 900),
+					Forbidden: r.IntN(4) == 0,
+				})
 			}
 		}
 	}

@@ -43,7 +43,8 @@ func (t *Timetable) Search(q *Query) []Journey {
 		return nil
 	}
 	zone := t.CityZone(q.From)
-	start, end := max(q.First.In(zone).Unix(), q.After+1), (q.First + Day(q.Days)).In(zone).Unix()
+	start := max(q.First.In(zone).Unix(), q.After+1)
+	end := (q.First + Day(q.Days)).In(zone).Unix()
 	rides := t.rides(q, t.between(q.From, q.To), start, end)
 	list := make([]Journey, len(rides))
 	for i := range rides {
@@ -58,7 +59,8 @@ func (t *Timetable) Search(q *Query) []Journey {
 
 // compare is the order journeys are listed in; it never calls two journeys equal.
 func (t *Timetable) compare(a, b Journey) int {
-	if c := cmp.Or(cmp.Compare(a.Dep(), b.Dep()), cmp.Compare(a.Arr(), b.Arr())); c != 0 {
+	c := cmp.Or(cmp.Compare(a.Dep(), b.Dep()), cmp.Compare(a.Arr(), b.Arr()))
+	if c != 0 {
 		return c
 	}
 	return cmp.Or(strings.Compare(t.RouteName(a[0].Trip, Untranslated), t.RouteName(b[0].Trip, Untranslated)),
@@ -95,12 +97,15 @@ func (t *Timetable) lines(q *Query, hops []hop) []line {
 			continue
 		}
 		for _, trip := range t.trips[h.pattern] {
-			dep, zone := t.dep(trip, h.from), t.companyZn[company]
+			dep := t.dep(trip, h.from)
+			zone := t.companyZn[company]
 			after, at := days(dep - zone.ahead)
 			list = append(list, line{h, int32(i), trip, company, after, at, dep, t.arr(trip, h.to) - dep})
 		}
 	}
-	slices.SortFunc(list, func(a, b line) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(list, func(a, b line) int {
+		return cmp.Compare(a.at, b.at)
+	})
 	return list
 }
 
@@ -111,15 +116,25 @@ func (t *Timetable) runs(q *Query, lines []line, start, end int64) iter.Seq2[Leg
 		first, _ := days(start - t.slack)
 		last, _ := days(end + t.slack)
 		for day := first; day <= last; day++ {
-			since, until := start-t.slack-int64(day)*86400, end+t.slack-int64(day)*86400
-			i, _ := slices.BinarySearchFunc(lines, since, func(x line, at int64) int { return cmp.Compare(x.at, at) })
+			since := start - t.slack - int64(day)*86400
+			until := end + t.slack - int64(day)*86400
+			i, _ := slices.BinarySearchFunc(lines, since, func(x line, at int64) int {
+				return cmp.Compare(x.at, at)
+			})
 			for ; i < len(lines) && lines[i].at < until; i++ {
 				x := &lines[i]
 				if !t.RunsOn(x.trip, day-x.after) {
 					continue
 				}
-				l := Leg{Trip: x.trip, Day: day - x.after, From: x.from, To: x.to, Dep: t.companyZn[x.company].start(day-x.after) + x.dep}
-				if l.Arr = l.Dep + x.takes; l.Dep >= start && l.Dep < end && !q.Full[l] && !yield(l, x) {
+				l := Leg{
+					Trip: x.trip,
+					Day:  day - x.after,
+					From: x.from,
+					To:   x.to,
+					Dep:  t.companyZn[x.company].start(day-x.after) + x.dep,
+				}
+				l.Arr = l.Dep + x.takes
+				if l.Dep >= start && l.Dep < end && !q.Full[l] && !yield(l, x) {
 					return
 				}
 			}
@@ -135,7 +150,8 @@ func (t *Timetable) rides(q *Query, hops []hop, start, end int64) []Leg {
 		list = append(list, l)
 	}
 	slices.SortFunc(list, func(a, b Leg) int {
-		if c := cmp.Or(cmp.Compare(a.Dep, b.Dep), cmp.Compare(a.Arr, b.Arr)); c != 0 {
+		c := cmp.Or(cmp.Compare(a.Dep, b.Dep), cmp.Compare(a.Arr, b.Arr))
+		if c != 0 {
 			return c
 		}
 		return t.compare(Journey{a}, Journey{b})
@@ -193,15 +209,19 @@ type onward struct {
 // sweep goes through the departures in [start, end), the latest first, and keeps a journey if it arrives
 // before everything that leaves no earlier. It also gives the first arrival of all that leaves in that time.
 func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
-	t, open := c.t, c.q
+	t := c.t
+	open := c.q
 	open.Full = nil // whether a ride is full is asked where its end is known
 	direct := t.rides(&c.q, t.between(c.q.From, c.q.To), start, end)
 	list := make([]departure, 0, len(c.calls)*int((end-start)/86400+1))
 	for l, x := range t.runs(&open, c.calls, start, end) {
 		list = append(list, departure{l, x.place})
 	}
-	slices.SortFunc(list, func(a, b departure) int { return cmp.Compare(a.Dep, b.Dep) })
-	c.found, c.best = nil, never
+	slices.SortFunc(list, func(a, b departure) int {
+		return cmp.Compare(a.Dep, b.Dep)
+	})
+	c.found = nil
+	c.best = never
 	for _, d := range slices.Backward(list) {
 		for n := len(direct) - 1; n >= 0 && direct[n].Dep >= d.Dep; n-- {
 			c.best = min(c.best, direct[n].Arr)
@@ -235,7 +255,8 @@ func (c *changes) places() {
 	var hops []hop
 	nowhere := new(onward)
 	c.onward = make([]*onward, len(t.Cities))
-	c.onward[c.q.From], c.onward[c.q.To] = nowhere, nowhere
+	c.onward[c.q.From] = nowhere
+	c.onward[c.q.To] = nowhere
 	for _, call := range t.calls[c.q.From] {
 		var ends []stopover
 		for h, city := range t.hopsFrom(call) {
@@ -250,7 +271,8 @@ func (c *changes) places() {
 			}
 		}
 		if ends != nil {
-			hops, c.ends = append(hops, call), append(c.ends, ends)
+			hops = append(hops, call)
+			c.ends = append(c.ends, ends)
 		}
 	}
 	c.calls = t.lines(&c.q, hops)
@@ -262,17 +284,22 @@ func (t *Timetable) onward(from, to int32) *onward {
 	if !ok {
 		return nil
 	}
-	return &onward{hops: t.hops[at.from:at.to], least: int64(at.least)}
+	return &onward{
+		hops:  t.hops[at.from:at.to],
+		least: int64(at.least),
+	}
 }
 
 // connect keeps the journeys that start with a ride, wherever it ends.
 func (c *changes) connect(first Leg, ends []stopover) {
 	t := c.t
 	start := first.Dep - t.dep(first.Trip, first.From)
-	times, shift := t.Times[t.Trips[first.Trip].Times], int64(t.Trips[first.Trip].Shift)
+	times := t.Times[t.Trips[first.Trip].Times]
+	shift := int64(t.Trips[first.Trip].Shift)
 	for _, e := range ends {
 		first.To, first.Arr = e.to, start+shift+int64(times[2*e.to])
-		ready, latest := first.Arr+t.leastWait, first.Arr+maxWait
+		ready := first.Arr + t.leastWait
+		latest := first.Arr + maxWait
 		if ready+e.on.least > c.best || c.q.Full[first] {
 			continue
 		}
@@ -292,14 +319,16 @@ func (t *Timetable) canChange(first, second *Leg) bool {
 	if second.Run() == first.Run() || t.Company(second.Trip).Source != t.Company(first.Trip).Source {
 		return false
 	}
-	from, to := t.Alighting(first), t.Boarding(second)
+	from := t.Alighting(first)
+	to := t.Boarding(second)
 	wait, forbidden := t.waitBetween(from, to)
 	return !forbidden && second.Dep >= first.Arr+wait && from.near(to)
 }
 
 // waitBetween returns how many seconds a change between two stops takes, and whether the feed forbids it.
 func (t *Timetable) waitBetween(from, to *Stop) (wait int64, forbidden bool) {
-	pairs := [...]stopPair{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID}, {from.Parent, to.Parent}}
+	pairs := [...]stopPair{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID},
+		{from.Parent, to.Parent}}
 	for _, pair := range pairs {
 		if x, ok := t.transfers[pair]; ok && pair.from != "" && pair.to != "" {
 			return int64(x.Seconds), x.Forbidden

@@ -32,7 +32,8 @@ func (k trek) arr() int64 { return k[len(k)-1].Arr }
 
 // shown is the order of contract §6: departure, arrival, route name, trip id.
 func shown(a, b trek) int {
-	return cmp.Or(cmp.Compare(a.dep(), b.dep()), cmp.Compare(a.arr(), b.arr()), cmp.Compare(a[0].route, b[0].route), cmp.Compare(a[0].trip, b[0].trip))
+	return cmp.Or(cmp.Compare(a.dep(), b.dep()), cmp.Compare(a.arr(), b.arr()),
+		cmp.Compare(a[0].route, b[0].route), cmp.Compare(a[0].trip, b[0].trip))
 }
 
 // key names what the order of contract §6 can tell apart, and how many legs there are.
@@ -49,7 +50,12 @@ type atlas struct {
 }
 
 func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day) *atlas {
-	a := &atlas{tables: x, rides: map[[2]int32][]ride{}, onward: map[int32][]int32{}, waits: map[[2]string]schedule.Transfer{}}
+	a := &atlas{
+		tables: x,
+		rides:  map[[2]int32][]ride{},
+		onward: map[int32][]int32{},
+		waits:  map[[2]string]schedule.Transfer{},
+	}
 	for _, w := range x.Transfers {
 		a.waits[[2]string{w.From, w.To}] = w
 	}
@@ -58,32 +64,46 @@ func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day) *atlas
 		route := x.Routes[p.Route]
 		name := route.Name
 		if name == "" {
-			name = x.Cities[x.Stops[p.Stops[0]].City].Name + " – " + x.Cities[x.Stops[p.Stops[len(p.Stops)-1]].City].Name
+			name = x.Cities[x.Stops[p.Stops[0]].City].Name + " – " +
+				x.Cities[x.Stops[p.Stops[len(p.Stops)-1]].City].Name
 		}
 		zone, err := time.LoadLocation(x.Companies[route.Company].Zone)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for d := first; d <= last; d++ {
-			if s := x.Services[trip.Service]; d < s.First || int(d-s.First) >= 64*len(s.Bits) || s.Bits[(d-s.First)/64]>>((d-s.First)%64)&1 == 0 {
+			s := x.Services[trip.Service]
+			if d < s.First || int(d-s.First) >= 64*len(s.Bits) ||
+				s.Bits[(d-s.First)/64]>>((d-s.First)%64)&1 == 0 {
 				continue
 			}
 			noon := time.Unix(int64(d)*86400, 0).UTC()
-			start := time.Date(noon.Year(), noon.Month(), noon.Day(), 12, 0, 0, 0, zone).Unix() - 12*3600 + int64(trip.Shift)
+			start := time.Date(noon.Year(), noon.Month(), noon.Day(), 12, 0, 0, 0,
+				zone).Unix() - 12*3600 + int64(trip.Shift)
 			for from := range p.Stops {
 				for to := from + 1; to < len(p.Stops); to++ {
 					unlisted := !listed(x, &p, from, to)
-					b, e := x.Stops[p.Stops[from]], x.Stops[p.Stops[to]]
-					if b.City == e.City || slices.Contains(p.NoPickup, int16(from)) || slices.Contains(p.NoDropOff, int16(to)) {
+					b := x.Stops[p.Stops[from]]
+					e := x.Stops[p.Stops[to]]
+					if b.City == e.City || slices.Contains(p.NoPickup, int16(from)) ||
+						slices.Contains(p.NoDropOff, int16(to)) {
 						continue
 					}
 					times := x.Times[trip.Times]
-					l := schedule.Leg{Trip: int32(i), Day: d, From: int16(from), To: int16(to), Dep: start + int64(times[2*from+1]), Arr: start + int64(times[2*to])}
+					l := schedule.Leg{
+						Trip: int32(i),
+						Day:  d,
+						From: int16(from),
+						To:   int16(to),
+						Dep:  start + int64(times[2*from+1]),
+						Arr:  start + int64(times[2*to]),
+					}
 					pair := [2]int32{b.City, e.City}
 					if a.rides[pair] == nil {
 						a.onward[b.City] = append(a.onward[b.City], e.City)
 					}
-					a.rides[pair] = append(a.rides[pair], ride{l, b, e, route.Company, name, trip.ID, unlisted})
+					a.rides[pair] = append(a.rides[pair],
+						ride{l, b, e, route.Company, name, trip.ID, unlisted})
 				}
 			}
 		}
@@ -91,8 +111,8 @@ func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day) *atlas
 	return a
 }
 
-// listed reports whether a search lists the ride of a pattern: where a city is an area, only from the last stop there
-// is in it, and to the first.
+// listed reports whether a search lists the ride of a pattern: where a city is an area, only from the last
+// stop there is in it, and to the first.
 func listed(x *schedule.Tables, p *schedule.Pattern, from, to int) bool {
 	city := func(at int) int32 { return x.Stops[p.Stops[at]].City }
 	for f := range p.Stops {
@@ -115,7 +135,8 @@ func (a *atlas) wait(from, to schedule.Stop) int64 {
 	if math.Abs(from.Lat-to.Lat)*kilometresOfLatitude > 5 {
 		return -1
 	}
-	for _, pair := range [][2]string{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID}, {from.Parent, to.Parent}} {
+	for _, pair := range [][2]string{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID},
+		{from.Parent, to.Parent}} {
 		if w, ok := a.waits[pair]; ok && w.Forbidden {
 			return -1
 		} else if ok {
@@ -150,13 +171,16 @@ func (a *atlas) treks(q *schedule.Query, start int64) (list []trek) {
 		}
 		slices.SortFunc(second, func(a, b ride) int { return cmp.Compare(a.Dep, b.Dep) })
 		open([2]int32{q.From, change}, func(r ride) {
-			i, _ := slices.BinarySearchFunc(second, r.Arr, func(s ride, at int64) int { return cmp.Compare(s.Dep, at) })
+			i, _ := slices.BinarySearchFunc(second, r.Arr, func(s ride, at int64) int {
+				return cmp.Compare(s.Dep, at)
+			})
 			for _, s := range second[i:] {
 				wait := a.wait(r.to, s.from)
 				if s.Dep > r.Arr+8*3600 {
 					break
 				}
-				if wait < 0 || s.Dep < r.Arr+wait || r.Run() == s.Run() || a.tables.Companies[r.company].Source != a.tables.Companies[s.company].Source {
+				if wait < 0 || s.Dep < r.Arr+wait || r.Run() == s.Run() ||
+					a.tables.Companies[r.company].Source != a.tables.Companies[s.company].Source {
 					continue
 				}
 				list = append(list, trek{r, s})
@@ -171,7 +195,8 @@ func (a *atlas) treks(q *schedule.Query, start int64) (list []trek) {
 // of the two strictly or with fewer legs. Equal ones are all kept.
 func worthwhile(list []trek) []trek {
 	beats := func(b, a trek) bool {
-		return len(b) <= len(a) && b.dep() >= a.dep() && b.arr() <= a.arr() && (b.dep() > a.dep() || b.arr() < a.arr() || len(b) < len(a))
+		return len(b) <= len(a) && b.dep() >= a.dep() && b.arr() <= a.arr() &&
+			(b.dep() > a.dep() || b.arr() < a.arr() || len(b) < len(a))
 	}
 	var kept []trek
 	for _, a := range list {
@@ -185,7 +210,8 @@ func worthwhile(list []trek) []trek {
 // answer gives the keys of the journeys that a query must find, in order, and all that may stand for each.
 func (a *atlas) answer(q *schedule.Query, zone *time.Location) (keys []string, all []trek) {
 	date := time.Unix(int64(q.First)*86400, 0).UTC()
-	from, until := date.Format(time.DateOnly), date.AddDate(0, 0, q.Days-1).Format(time.DateOnly)
+	from := date.Format(time.DateOnly)
+	until := date.AddDate(0, 0, q.Days-1).Format(time.DateOnly)
 	earliest := max(q.After+1, date.Unix()-15*3600)
 	if q.From == q.To {
 		return nil, nil
@@ -215,7 +241,11 @@ func sameSearch(t testing.TB, tt *schedule.Timetable, a *atlas, q *schedule.Quer
 	for _, j := range tt.Search(q) {
 		var k trek
 		for _, l := range j {
-			k = append(k, ride{Leg: l, route: tt.RouteName(l.Trip, schedule.Untranslated), trip: tt.Trips[l.Trip].ID})
+			k = append(k, ride{
+				Leg:   l,
+				route: tt.RouteName(l.Trip, schedule.Untranslated),
+				trip:  tt.Trips[l.Trip].ID,
+			})
 		}
 		got = append(got, k.key())
 		same := func(b trek) bool {
@@ -224,7 +254,8 @@ func sameSearch(t testing.TB, tt *schedule.Timetable, a *atlas, q *schedule.Quer
 		if !slices.ContainsFunc(all, same) {
 			t.Errorf("%s is no journey that is worthwhile", k.key())
 		}
-		direct, changing = direct+2-len(k), changing+len(k)-1
+		direct = direct + 2 - len(k)
+		changing = changing + len(k) - 1
 	}
 	// What the order leaves open may come either way.
 	if !slices.Equal(got, want) {
@@ -236,15 +267,23 @@ func sameSearch(t testing.TB, tt *schedule.Timetable, a *atlas, q *schedule.Quer
 
 // TestSearchRandom compares random timetables with the brute force.
 func TestSearchRandom(t *testing.T) {
-	direct, changing := 0, 0
+	direct := 0
+	changing := 0
 	for seed := range uint64(400) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 6))
 			first := day(t, []string{"2026-03-27", "2026-10-23", "2026-06-01"}[seed%3])
 			tables := randomTables(r, first)
-			tt, a := timetable(t, tables), newAtlas(t, tables, first-9, first+35)
+			tt := timetable(t, tables)
+			a := newAtlas(t, tables, first-9, first+35)
 			for range 4 {
-				q := &schedule.Query{From: int32(r.IntN(len(tables.Cities))), To: int32(r.IntN(len(tables.Cities))), First: first + schedule.Day(r.IntN(3)), Days: 1 + r.IntN(5), Changes: r.IntN(5) / 4 * -1}
+				q := &schedule.Query{
+					From:    int32(r.IntN(len(tables.Cities))),
+					To:      int32(r.IntN(len(tables.Cities))),
+					First:   first + schedule.Day(r.IntN(3)),
+					Days:    1 + r.IntN(5),
+					Changes: r.IntN(5) / 4 * -1,
+				}
 				q.Changes++
 				if r.IntN(3) == 0 {
 					q.After = int64(first)*86400 + int64(r.IntN(3*86400))
@@ -259,7 +298,8 @@ func TestSearchRandom(t *testing.T) {
 					}
 				}
 				d, c := sameSearch(t, tt, a, q)
-				direct, changing = direct+d, changing+c
+				direct = direct + d
+				changing = changing + c
 			}
 		})
 	}
@@ -286,7 +326,10 @@ func (a *atlas) someFull(r *rand.Rand) map[schedule.Leg]bool {
 // demo imports the demo network.
 func demo(t testing.TB) *schedule.Tables {
 	t.Helper()
-	feed, _, err := gtfs.Read(os.DirFS("../testdata/demo"), gtfs.Options{Skip: func(file string, line int, reason string) { t.Errorf("%s:%d: %s", file, line, reason) }})
+	feed, _, err := gtfs.Read(os.DirFS("../testdata/demo"),
+		gtfs.Options{Skip: func(file string, line int, reason string) {
+			t.Errorf("%s:%d: %s", file, line, reason)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,15 +340,18 @@ func demo(t testing.TB) *schedule.Tables {
 func TestSearchDemo(t *testing.T) {
 	tables := demo(t)
 	first := day(t, "2026-10-24")
-	tt, a := timetable(t, tables), newAtlas(t, tables, first-4, first+9)
+	tt := timetable(t, tables)
+	a := newAtlas(t, tables, first-4, first+9)
 	r := rand.New(rand.NewPCG(1, 2))
 	full := a.someFull(r)
-	direct, changing := 0, 0
+	direct := 0
+	changing := 0
 	for from := range tables.Cities {
 		for to := range tables.Cities {
 			q := &schedule.Query{From: int32(from), To: int32(to), First: first, Days: 2, Changes: 1}
 			d, c := sameSearch(t, tt, a, q)
-			direct, changing = direct+d, changing+c
+			direct = direct + d
+			changing = changing + c
 			if r.IntN(4) == 0 {
 				q.Full = full
 				sameSearch(t, tt, a, q)
@@ -323,7 +369,8 @@ func TestChangesAreShortWalks(t *testing.T) {
 	for _, c := range []struct {
 		lat, lon float64
 		offered  bool
-	}{{60, 30, true}, {60.0449, 30, true}, {60.0451, 30, false}, {60, 30.0898, true}, {60, 30.0901, false}, {60.035, 30.07, false}} {
+	}{{60, 30, true}, {60.0449, 30, true}, {60.0451, 30, false}, {60, 30.0898, true}, {60, 30.0901, false},
+		{60.035, 30.07, false}} {
 		first := day(t, "2026-06-01")
 		tables := &schedule.Tables{
 			Companies: []schedule.Company{{ID: "c", Source: schedule.OwnSource, Zone: "Europe/Kyiv"}},
@@ -340,7 +387,13 @@ func TestChangesAreShortWalks(t *testing.T) {
 			Times:    []schedule.Times{{0, 28800, 32400, 32400}, {0, 36000, 39600, 39600}},
 			Trips:    []schedule.Trip{{ID: "t", Bus: -1}, {ID: "u", Pattern: 1, Times: 1, Bus: -1}},
 		}
-		list := timetable(t, tables).Search(&schedule.Query{From: 0, To: 2, First: first, Days: 1, Changes: 1})
+		list := timetable(t, tables).Search(&schedule.Query{
+			From:    0,
+			To:      2,
+			First:   first,
+			Days:    1,
+			Changes: 1,
+		})
 		if (len(list) == 1) != c.offered {
 			t.Errorf("a change from 60, 30 to %v, %v: %d journeys", c.lat, c.lon, len(list))
 		}

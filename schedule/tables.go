@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// Tables are a timetable's rows as an import leaves them. A row names another by its index, -1 where it names none.
-// They are written as JSON lines, a row each, so that plain tools read and compare the timetable in force.
+// Tables are a timetable's rows as an import leaves them. A row names another by its index, -1 where it names
+// none. They are written as JSON lines, a row each, so that plain tools read and compare the timetable in
+// force.
 type Tables struct {
 	Companies   []Company
 	Cities      []City
@@ -71,8 +72,8 @@ type Language int
 
 const Untranslated, UK, PL, CS, EN, RU Language = -1, 0, 1, 2, 3, 4
 
-// Former is a company, city or route that an earlier timetable had and this one has not. It is kept so that nothing
-// else gets its slug, which partners know, and that it has it again when it comes back.
+// Former is a company, city or route that an earlier timetable had and this one has not. It is kept so that
+// nothing else gets its slug, which partners know, and that it has it again when it comes back.
 type Former struct {
 	Kind string  `json:"kind"` // company, city or route
 	ID   string  `json:"id"`
@@ -145,8 +146,10 @@ func DayOf(t time.Time) Day {
 }
 
 // Date gives midnight UTC of the day, String the day as in 2026-11-20.
-func (d Day) Date() time.Time { return time.Unix(int64(d)*86400, 0).UTC() }
-func (d Day) String() string  { return d.Date().Format(time.DateOnly) }
+func (d Day) Date() time.Time {
+	return time.Unix(int64(d)*86400, 0).UTC()
+}
+func (d Day) String() string { return d.Date().Format(time.DateOnly) }
 
 // ParseDay reads a day as 2026-11-20, which must exist.
 func ParseDay(s string) (Day, error) {
@@ -157,7 +160,8 @@ func ParseDay(s string) (Day, error) {
 	return DayOf(t), nil
 }
 
-// In gives the instant at which the day starts in a zone: midnight, or where clocks jump over midnight, the jump.
+// In gives the instant at which the day starts in a zone: midnight, or where clocks jump over midnight, the
+// jump.
 func (d Day) In(zone *time.Location) time.Time {
 	y, m, n := d.Date().Date()
 	t := time.Date(y, m, n, 0, 0, 0, 0, zone)
@@ -192,7 +196,8 @@ type Pattern struct {
 	NoDropOff []int16 `json:"noDropOff,omitempty"` // positions where one cannot alight
 }
 
-// Times are arrival and departure at each position of a pattern, in turn, in seconds after the service day's start.
+// Times are arrival and departure at each position of a pattern, in turn, in seconds after the service day's
+// start.
 type Times []int32
 
 // Trip is one bus on each of its service days.
@@ -207,7 +212,8 @@ type Trip struct {
 	Phones  []string `json:"phones,omitempty"`
 }
 
-// Fare is a price for a ride. Fields that are given must match; the fare with most of them wins, then the cheapest.
+// Fare is a price for a ride. Fields that are given must match; the fare with most of them wins, then the
+// cheapest.
 type Fare struct {
 	Company  int32  `json:"company"`
 	Route    int32  `json:"route"`
@@ -268,8 +274,12 @@ func (t *Tables) check() error {
 		return (company == -1 || in(t.Companies, company)) && (route == -1 || in(t.Routes, route))
 	}
 	return cmp.Or(
-		each(t.Stops, func(x *Stop) bool { return in(t.Cities, x.City) }),
-		each(t.Routes, func(x *Route) bool { return in(t.Companies, x.Company) }),
+		each(t.Stops, func(x *Stop) bool {
+			return in(t.Cities, x.City)
+		}),
+		each(t.Routes, func(x *Route) bool {
+			return in(t.Companies, x.Company)
+		}),
 		each(t.Patterns, func(x *Pattern) bool {
 			nowhere := func(i int16) bool { return !in(x.Stops, int32(i)) }
 			return in(t.Routes, x.Route) && len(x.Stops) > 1 && len(x.Stops) <= MaxStops &&
@@ -277,17 +287,28 @@ func (t *Tables) check() error {
 				!slices.ContainsFunc(x.NoDropOff, nowhere)
 		}),
 		each(t.Trips, func(x *Trip) bool {
-			return in(t.Patterns, x.Pattern) && in(t.Services, x.Service) && (x.Bus == -1 || in(t.Buses, x.Bus)) &&
+			return in(t.Patterns, x.Pattern) && in(t.Services, x.Service) &&
+				(x.Bus == -1 || in(t.Buses, x.Bus)) &&
 				in(t.Times, x.Times) && len(t.Times[x.Times]) == 2*len(t.Patterns[x.Pattern].Stops)
 		}),
-		each(t.Fares, func(x *Fare) bool { return maybe(x.Company, x.Route) }),
-		each(t.Withheld, func(x *Withheld) bool { return maybe(x.Company, x.Route) }),
-		each(t.RefundRules, func(x *RefundRule) bool { return maybe(x.Company, x.Route) }),
-		each(t.Discounts, func(x *Discount) bool { return in(t.Routes, x.Route) }),
+		each(t.Fares, func(x *Fare) bool {
+			return maybe(x.Company, x.Route)
+		}),
+		each(t.Withheld, func(x *Withheld) bool {
+			return maybe(x.Company, x.Route)
+		}),
+		each(t.RefundRules, func(x *RefundRule) bool {
+			return maybe(x.Company, x.Route)
+		}),
+		each(t.Discounts, func(x *Discount) bool {
+			return in(t.Routes, x.Route)
+		}),
 	)
 }
 
-func in[R any](rows []R, i int32) bool { return i >= 0 && int(i) < len(rows) }
+func in[R any](rows []R, i int32) bool {
+	return i >= 0 && int(i) < len(rows)
+}
 
 // each gives an error that shows the first row that is not right.
 func each[R any](rows []R, right func(*R) bool) error {
@@ -299,7 +320,8 @@ func each[R any](rows []R, right func(*R) bool) error {
 	return nil
 }
 
-// Encode writes the tables and gives the SHA-256 of it all in hex. A line has one member: a table's name, and a row.
+// Encode writes the tables and gives the SHA-256 of it all in hex. A line has one member: a table's name, and
+// a row.
 func (t *Tables) Encode(w io.Writer) (hash string, err error) {
 	sum := sha256.New()
 	buf := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<16)

@@ -73,7 +73,8 @@ func New(tables *Tables) (*Timetable, error) {
 		citySlug:  rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
 		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
 		tripByKey: map[uint64]int32{},
-		trips:     make([][]int32, len(tables.Patterns)), forms: make([]atomic.Pointer[Form], len(tables.Trips)),
+		trips:     make([][]int32, len(tables.Patterns)), forms: make([]atomic.Pointer[Form],
+			len(tables.Trips)),
 		calls: make([][]hop, len(tables.Cities)), pairs: map[pair]span{},
 		transfers: map[stopPair]Transfer{}, leastWait: minWait,
 	}
@@ -85,7 +86,8 @@ func New(tables *Tables) (*Timetable, error) {
 		t.folded = append(t.folded, Fold(strings.Join(append(c.Names[:], c.Name), "\n")))
 	}
 	slices.SortFunc(t.byName, func(a, b int32) int {
-		x, y := &t.Cities[a], &t.Cities[b]
+		x := &t.Cities[a]
+		y := &t.Cities[b]
 		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID))
 	})
 	for _, x := range t.Transfers {
@@ -138,10 +140,12 @@ func (t *Timetable) indexZones() (err error) {
 	for i := range t.Companies {
 		t.companyZn = append(t.companyZn, load(t.Companies[i].Zone))
 	}
-	first, end := Day(math.MaxInt32), Day(math.MinInt32)
+	first := Day(math.MaxInt32)
+	end := Day(math.MinInt32)
 	for _, s := range t.Services {
 		if n := Day(len(s.Bits) * 64); n > 0 {
-			first, end = min(first, s.First), max(end, s.First+n)
+			first = min(first, s.First)
+			end = max(end, s.First+n)
 		}
 	}
 	for _, z := range loaded {
@@ -163,7 +167,8 @@ func (t *Timetable) indexZones() (err error) {
 
 // start gives the instant, in Unix seconds, at which a service day starts: noon minus 12 hours.
 func (z *zone) start(d Day) int64 {
-	if i := int(d - z.first); i >= 0 && i < len(z.starts) {
+	i := int(d - z.first)
+	if i >= 0 && i < len(z.starts) {
 		return z.starts[i]
 	}
 	y, m, n := d.Date().Date()
@@ -173,13 +178,18 @@ func (z *zone) start(d Day) int64 {
 func (t *Timetable) indexHops() {
 	for i, p := range t.Patterns {
 		for from, s := range p.Stops {
-			if city := t.Stops[s].City; !slices.Contains(p.NoPickup, int16(from)) {
-				t.calls[city] = append(t.calls[city], hop{pattern: int32(i), from: int16(from)})
+			city := t.Stops[s].City
+			if !slices.Contains(p.NoPickup, int16(from)) {
+				t.calls[city] = append(t.calls[city], hop{
+					pattern: int32(i),
+					from:    int16(from),
+				})
 			}
 		}
 	}
 	for i, calls := range t.calls {
-		city, hops := int32(i), map[int32][]hop{}
+		city := int32(i)
+		hops := map[int32][]hop{}
 		for _, c := range calls {
 			for h, there := range t.hopsFrom(c) {
 				if there != city {
@@ -191,7 +201,12 @@ func (t *Timetable) indexHops() {
 			start := int32(len(t.hops))
 			shown, others := t.listed(city, there, list)
 			t.hops = append(append(t.hops, shown...), others...)
-			x := span{from: start, shown: start + int32(len(shown)), to: int32(len(t.hops)), least: math.MaxInt32}
+			x := span{
+				from:  start,
+				shown: start + int32(len(shown)),
+				to:    int32(len(t.hops)),
+				least: math.MaxInt32,
+			}
 			for _, h := range list {
 				for _, trip := range t.trips[h.pattern] {
 					x.least = min(x.least, int32(t.arr(trip, h.to)-t.dep(trip, h.from)))
@@ -231,7 +246,8 @@ func (t *Timetable) listed(from, to int32, hops []hop) (shown, others []hop) {
 // hopsFrom goes through the hops that start with a call, and the cities where they end.
 func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
 	return func(yield func(hop, int32) bool) {
-		p, h := &t.Patterns[call.pattern], call
+		p := &t.Patterns[call.pattern]
+		h := call
 		for h.to = h.from + 1; int(h.to) < len(p.Stops); h.to++ {
 			if !slices.Contains(p.NoDropOff, h.to) && !yield(h, t.Stops[p.Stops[h.to]].City) {
 				return
@@ -246,10 +262,18 @@ func (t *Timetable) between(from, to int32) []hop {
 	return t.hops[at.from:at.shown]
 }
 
-func (t *Timetable) CityByID(id string) (int32, bool)     { return find(t.cityByID, id) }
-func (t *Timetable) CityBySlug(slug string) (int32, bool) { return find(t.citySlug, slug) }
-func (t *Timetable) StopByID(id string) (int32, bool)     { return find(t.stopByID, id) }
-func (t *Timetable) TripByID(id string) (int32, bool)     { return find(t.tripByKey, tripKey(id)) }
+func (t *Timetable) CityByID(id string) (int32, bool) {
+	return find(t.cityByID, id)
+}
+func (t *Timetable) CityBySlug(slug string) (int32, bool) {
+	return find(t.citySlug, slug)
+}
+func (t *Timetable) StopByID(id string) (int32, bool) {
+	return find(t.stopByID, id)
+}
+func (t *Timetable) TripByID(id string) (int32, bool) {
+	return find(t.tripByKey, tripKey(id))
+}
 
 func find[K comparable](in map[K]int32, key K) (int32, bool) {
 	i, ok := in[key]
@@ -260,14 +284,30 @@ func find[K comparable](in map[K]int32, key K) (int32, bool) {
 func (t *Timetable) CityZone(city int32) *time.Location { return t.cityZn[city] }
 
 // Of a trip: the rows it rests on, and when it is at a position, in seconds after its service day's start.
-func (t *Timetable) pattern(trip int32) *Pattern    { return &t.Patterns[t.Trips[trip].Pattern] }
-func (t *Timetable) service(trip int32) *Service    { return &t.Services[t.Trips[trip].Service] }
-func (t *Timetable) Route(trip int32) *Route        { return &t.Routes[t.pattern(trip).Route] }
-func (t *Timetable) Company(trip int32) *Company    { return &t.Companies[t.Route(trip).Company] }
-func (t *Timetable) StopsOf(trip int32) []int32     { return t.pattern(trip).Stops }
-func (t *Timetable) RunsOn(trip int32, d Day) bool  { return t.service(trip).Runs(d) }
-func (t *Timetable) arr(trip int32, at int16) int64 { return t.time(trip, 2*at) }
-func (t *Timetable) dep(trip int32, at int16) int64 { return t.time(trip, 2*at+1) }
+func (t *Timetable) pattern(trip int32) *Pattern {
+	return &t.Patterns[t.Trips[trip].Pattern]
+}
+func (t *Timetable) service(trip int32) *Service {
+	return &t.Services[t.Trips[trip].Service]
+}
+func (t *Timetable) Route(trip int32) *Route {
+	return &t.Routes[t.pattern(trip).Route]
+}
+func (t *Timetable) Company(trip int32) *Company {
+	return &t.Companies[t.Route(trip).Company]
+}
+func (t *Timetable) StopsOf(trip int32) []int32 {
+	return t.pattern(trip).Stops
+}
+func (t *Timetable) RunsOn(trip int32, d Day) bool {
+	return t.service(trip).Runs(d)
+}
+func (t *Timetable) arr(trip int32, at int16) int64 {
+	return t.time(trip, 2*at)
+}
+func (t *Timetable) dep(trip int32, at int16) int64 {
+	return t.time(trip, 2*at+1)
+}
 func (t *Timetable) time(trip int32, i int16) int64 {
 	return int64(t.Times[t.Trips[trip].Times][i] + t.Trips[trip].Shift)
 }
@@ -295,7 +335,8 @@ func (t *Timetable) RouteName(trip int32, lang Language) string {
 		return r.Names.Or(r.Name, lang)
 	}
 	stops := t.StopsOf(trip)
-	first, last := &t.Cities[t.Stops[stops[0]].City], &t.Cities[t.Stops[stops[len(stops)-1]].City]
+	first := &t.Cities[t.Stops[stops[0]].City]
+	last := &t.Cities[t.Stops[stops[len(stops)-1]].City]
 	return first.Names.Or(first.Name, lang) + " – " + last.Names.Or(last.Name, lang)
 }
 

@@ -21,7 +21,8 @@ func TestWindowIsUnionOfDays(t *testing.T) {
 		var union []schedule.Journey
 		for i := range schedule.Day(14) {
 			one := q
-			one.First, one.Days = q.First+i, 1
+			one.First = q.First + i
+			one.Days = 1
 			union = append(union, tt.Search(&one)...)
 		}
 		if !slices.EqualFunc(whole, union, slices.Equal[schedule.Journey]) {
@@ -33,9 +34,15 @@ func TestWindowIsUnionOfDays(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 14))
 			first := day(t, "2026-03-22")
 			tables := randomTables(r, first)
-			tt, a := timetable(t, tables), newAtlas(t, tables, first-9, first+30)
+			tt := timetable(t, tables)
+			a := newAtlas(t, tables, first-9, first+30)
 			for range 4 {
-				q := schedule.Query{From: int32(r.IntN(len(tables.Cities))), To: int32(r.IntN(len(tables.Cities))), First: first, Changes: 1}
+				q := schedule.Query{
+					From:    int32(r.IntN(len(tables.Cities))),
+					To:      int32(r.IntN(len(tables.Cities))),
+					First:   first,
+					Changes: 1,
+				}
 				if r.IntN(2) == 0 {
 					q.Full = a.someFull(r)
 				}
@@ -50,7 +57,12 @@ func TestWindowIsUnionOfDays(t *testing.T) {
 	for from := range tt.Cities {
 		for to := range tt.Cities {
 			if (from+to)%7 == 0 {
-				check(t, tt, schedule.Query{From: int32(from), To: int32(to), First: day(t, "2026-10-18"), Changes: 1})
+				check(t, tt, schedule.Query{
+					From:    int32(from),
+					To:      int32(to),
+					First:   day(t, "2026-10-18"),
+					Changes: 1,
+				})
 			}
 		}
 	}
@@ -80,14 +92,24 @@ func lines(t testing.TB, list ...line) *schedule.Tables {
 		x.Companies = append(x.Companies, schedule.Company{ID: fmt.Sprint(i), Source: source, Zone: "UTC"})
 	}
 	for i := range 4 {
-		x.Cities = append(x.Cities, schedule.City{ID: fmt.Sprint(i), Name: fmt.Sprint("City ", i), Slug: fmt.Sprint("city-", i), Zone: "UTC"})
+		x.Cities = append(x.Cities, schedule.City{
+			ID:   fmt.Sprint(i),
+			Name: fmt.Sprint("City ", i),
+			Slug: fmt.Sprint("city-", i),
+			Zone: "UTC",
+		})
 		for k := range 2 {
-			x.Stops = append(x.Stops, schedule.Stop{ID: fmt.Sprint("s", 2*i+k), City: int32(i), Parent: fmt.Sprint("p", i)})
+			x.Stops = append(x.Stops, schedule.Stop{
+				ID:     fmt.Sprint("s", 2*i+k),
+				City:   int32(i),
+				Parent: fmt.Sprint("p", i),
+			})
 		}
 	}
 	for i, l := range list {
 		x.Routes = append(x.Routes, schedule.Route{ID: fmt.Sprint("r", i), Company: l.co, Name: l.route})
-		p, times := schedule.Pattern{Route: int32(i)}, schedule.Times{}
+		p := schedule.Pattern{Route: int32(i)}
+		times := schedule.Times{}
 		for _, c := range l.calls {
 			p.Stops = append(p.Stops, c.stop)
 			times = append(times, int32(c.at*60), int32(c.at*60))
@@ -111,19 +133,52 @@ func TestChanges(t *testing.T) {
 		transfers []schedule.Transfer
 		want      []string
 	}{
-		"30 minutes":                    {[]line{first, ride("b", 2, 630, 4, 700)}, nil, []string{"a b"}},
-		"29 minutes":                    {[]line{first, ride("b", 2, 629, 4, 700)}, nil, nil},
-		"8 hours":                       {[]line{first, ride("b", 2, 1080, 4, 1100)}, nil, []string{"a b"}},
-		"over 8 hours":                  {[]line{first, ride("b", 2, 1081, 4, 1100)}, nil, nil},
-		"another stop of the city":      {[]line{first, ride("b", 3, 630, 4, 700)}, nil, []string{"a b"}},
-		"a shorter time is enough":      {[]line{first, ride("b", 2, 605, 4, 700)}, transfers(schedule.Transfer{From: "s2", To: "s2", Seconds: 300}), []string{"a b"}},
-		"a longer time is needed":       {[]line{first, ride("b", 3, 644, 4, 700)}, transfers(schedule.Transfer{From: "s2", To: "s3", Seconds: 2700}), nil},
-		"the other way round":           {[]line{first, ride("b", 3, 630, 4, 700)}, transfers(schedule.Transfer{From: "s3", To: "s2", Seconds: 2700}), []string{"a b"}},
-		"a time for the station":        {[]line{first, ride("b", 3, 610, 4, 700)}, transfers(schedule.Transfer{From: "p1", To: "p1", Seconds: 600}), []string{"a b"}},
-		"a time for the stops is first": {[]line{first, ride("b", 3, 610, 4, 700)}, transfers(schedule.Transfer{From: "p1", To: "p1", Seconds: 600}, schedule.Transfer{From: "s2", To: "s3", Seconds: 900}), nil},
-		"forbidden":                     {[]line{first, ride("b", 3, 700, 4, 710)}, transfers(schedule.Transfer{From: "s2", To: "p1", Forbidden: true}), nil},
-		"no time at all":                {[]line{first, ride("b", 2, 600, 4, 700)}, transfers(schedule.Transfer{From: "s2", To: "s2"}), []string{"a b"}},
-		"over 8 hours by transfers.txt": {[]line{first, ride("b", 2, 1081, 4, 1100)}, transfers(schedule.Transfer{From: "s2", To: "s2", Seconds: 9 * 3600}), nil},
+		"30 minutes":               {[]line{first, ride("b", 2, 630, 4, 700)}, nil, []string{"a b"}},
+		"29 minutes":               {[]line{first, ride("b", 2, 629, 4, 700)}, nil, nil},
+		"8 hours":                  {[]line{first, ride("b", 2, 1080, 4, 1100)}, nil, []string{"a b"}},
+		"over 8 hours":             {[]line{first, ride("b", 2, 1081, 4, 1100)}, nil, nil},
+		"another stop of the city": {[]line{first, ride("b", 3, 630, 4, 700)}, nil, []string{"a b"}},
+		"a shorter time is enough": {[]line{first, ride("b", 2, 605, 4, 700)}, transfers(schedule.Transfer{
+			From:    "s2",
+			To:      "s2",
+			Seconds: 300,
+		}), []string{"a b"}},
+		"a longer time is needed": {[]line{first, ride("b", 3, 644, 4, 700)}, transfers(schedule.Transfer{
+			From:    "s2",
+			To:      "s3",
+			Seconds: 2700,
+		}), nil},
+		"the other way round": {[]line{first, ride("b", 3, 630, 4, 700)}, transfers(schedule.Transfer{
+			From:    "s3",
+			To:      "s2",
+			Seconds: 2700,
+		}), []string{"a b"}},
+		"a time for the station": {[]line{first, ride("b", 3, 610, 4, 700)}, transfers(schedule.Transfer{
+			From:    "p1",
+			To:      "p1",
+			Seconds: 600,
+		}), []string{"a b"}},
+		"a time for the stops is first": {[]line{first, ride("b", 3, 610, 4, 700)},
+			transfers(schedule.Transfer{
+				From:    "p1",
+				To:      "p1",
+				Seconds: 600,
+			}, schedule.Transfer{From: "s2", To: "s3", Seconds: 900}), nil},
+		"forbidden": {[]line{first, ride("b", 3, 700, 4, 710)}, transfers(schedule.Transfer{
+			From:      "s2",
+			To:        "p1",
+			Forbidden: true,
+		}), nil},
+		"no time at all": {[]line{first, ride("b", 2, 600, 4, 700)}, transfers(schedule.Transfer{
+			From: "s2",
+			To:   "s2",
+		}), []string{"a b"}},
+		"over 8 hours by transfers.txt": {[]line{first, ride("b", 2, 1081, 4, 1100)},
+			transfers(schedule.Transfer{
+				From:    "s2",
+				To:      "s2",
+				Seconds: 9 * 3600,
+			}), nil},
 		"two companies of one source":   {[]line{first, of(1, ride("b", 2, 630, 4, 700))}, nil, []string{"a b"}},
 		"two sources":                   {[]line{first, of(2, ride("b", 2, 630, 4, 700))}, nil, nil},
 		"another source twice":          {[]line{of(2, first), of(2, ride("b", 2, 630, 4, 700))}, nil, []string{"a b"}},
@@ -139,7 +194,8 @@ func TestChanges(t *testing.T) {
 		"equal: the first trip id":      {[]line{first, ride("b", 2, 630, 4, 700), {id: "A", calls: first.calls, route: "R"}}, nil, []string{"A b"}},
 		"a later first leg":             {[]line{first, ride("a2", 0, 490, 2, 600), ride("b", 2, 630, 4, 700)}, nil, []string{"a2 b"}},
 		"an earlier second leg":         {[]line{first, ride("b", 2, 630, 4, 700), ride("b2", 2, 640, 4, 690)}, nil, []string{"a b2"}},
-		"two legs, each its own time":   {[]line{first, ride("b", 2, 630, 4, 700), ride("a2", 0, 500, 2, 620), ride("b2", 2, 650, 4, 710)}, nil, []string{"a b", "a2 b2"}},
+		"two legs, each its own time": {[]line{first, ride("b", 2, 630, 4, 700), ride("a2", 0, 500, 2, 620),
+			ride("b2", 2, 650, 4, 710)}, nil, []string{"a b", "a2 b2"}},
 		// What arrives within no time at all, after all else has arrived.
 		"the next day": {[]line{first, ride("b", 2, 960, 4, 1500), ride("d", 0, 1500-1440, 4, 1500-1440)}, nil, []string{"d"}},
 	} {
@@ -147,7 +203,13 @@ func TestChanges(t *testing.T) {
 			tables := lines(t, c.lines...)
 			tables.Transfers = c.transfers
 			tt := timetable(t, tables)
-			for _, q := range []schedule.Query{{From: 0, To: 2, First: day(t, "2026-06-10"), Days: 1, Changes: 1}, {From: 0, To: 2, First: day(t, "2026-06-10"), Days: 1}} {
+			for _, q := range []schedule.Query{{
+				From:    0,
+				To:      2,
+				First:   day(t, "2026-06-10"),
+				Days:    1,
+				Changes: 1,
+			}, {From: 0, To: 2, First: day(t, "2026-06-10"), Days: 1}} {
 				var got, want []string
 				for _, j := range tt.Search(&q) {
 					id := tt.Trips[j[0].Trip].ID
@@ -173,8 +235,10 @@ func TestChanges(t *testing.T) {
 // clocks go forward or back at midnight.
 func TestMidnight(t *testing.T) {
 	for _, c := range []struct{ zone, day string }{
-		{"Europe/Kyiv", "2026-03-29"}, {"Europe/Kyiv", "2026-10-25"}, {"Africa/Cairo", "2026-04-24"}, {"Africa/Cairo", "2026-10-30"}, {"Asia/Beirut", "2026-03-29"}, {"Asia/Beirut", "2026-10-25"},
-		{"Atlantic/Azores", "2026-03-29"}, {"Atlantic/Azores", "2026-10-25"}, {"America/Havana", "2026-03-08"}, {"America/Havana", "2026-11-01"}, {"America/Santiago", "2026-09-06"},
+		{"Europe/Kyiv", "2026-03-29"}, {"Europe/Kyiv", "2026-10-25"}, {"Africa/Cairo",
+			"2026-04-24"}, {"Africa/Cairo", "2026-10-30"}, {"Asia/Beirut", "2026-03-29"}, {"Asia/Beirut", "2026-10-25"},
+		{"Atlantic/Azores", "2026-03-29"}, {"Atlantic/Azores", "2026-10-25"}, {"America/Havana",
+			"2026-03-08"}, {"America/Havana", "2026-11-01"}, {"America/Santiago", "2026-09-06"},
 	} {
 		t.Run(c.zone+" "+c.day, func(t *testing.T) {
 			d := day(t, c.day)
@@ -184,7 +248,8 @@ func TestMidnight(t *testing.T) {
 			tables.Routes = []schedule.Route{{ID: "r", Name: "R"}}
 			tables.Patterns = []schedule.Pattern{{Stops: []int32{0, 2}}}
 			for i := range int32(48) { // every half hour
-				tables.Times = append(tables.Times, schedule.Times{i * 1800, i * 1800, i*1800 + 60, i*1800 + 60})
+				tables.Times = append(tables.Times,
+					schedule.Times{i * 1800, i * 1800, i*1800 + 60, i*1800 + 60})
 				tables.Trips = append(tables.Trips, schedule.Trip{ID: fmt.Sprint(i), Times: i, Bus: -1})
 			}
 			tt := timetable(t, tables)
@@ -193,11 +258,14 @@ func TestMidnight(t *testing.T) {
 				d := d - 2 + i
 				for _, j := range tt.Search(&schedule.Query{From: 0, To: 1, First: d, Days: 1}) {
 					total++
-					if local := time.Unix(j.Dep(), 0).In(tt.CityZone(0)); local.Format(time.DateOnly) != d.String() {
+					local := time.Unix(j.Dep(), 0).In(tt.CityZone(0))
+					if local.Format(time.DateOnly) != d.String() {
 						t.Errorf("on %s: a departure at %s", d, local)
 					}
 				}
-				if start := d.In(tt.CityZone(0)); start.Format(time.DateOnly) != d.String() || start.Add(-time.Second).Format(time.DateOnly) == d.String() {
+				start := d.In(tt.CityZone(0))
+				if start.Format(time.DateOnly) != d.String() ||
+					start.Add(-time.Second).Format(time.DateOnly) == d.String() {
 					t.Errorf("%s starts at %s", d, start)
 				}
 			}

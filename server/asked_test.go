@@ -13,17 +13,21 @@ import (
 	"waybill/store"
 )
 
-// Interface, pay: what the provider has been asked and has not answered is in a snapshot too, with its idempotency id.
+// Interface, pay: what the provider has been asked and has not answered is in a snapshot too, with its
+// idempotency id.
 func TestASnapshotHasWhatTheProviderWasAsked(t *testing.T) {
 	dir := t.TempDir()
-	asked, answer := make(chan provider.Confirmation), make(chan error)
+	asked := make(chan provider.Confirmation)
+	answer := make(chan error)
 	s, key := DemoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
 		asked <- c
 		return <-answer
 	}})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
 	var wg sync.WaitGroup
-	wg.Go(func() { call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`) })
+	wg.Go(func() {
+		call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`)
+	})
 	c := <-asked
 	if c.Action != booking.Book || c.Ticket.String() != b.Tickets[1].ID || c.Booking.String() != b.ID {
 		t.Errorf("asked %+v", c)
@@ -34,28 +38,32 @@ func TestASnapshotHasWhatTheProviderWasAsked(t *testing.T) {
 	compareWithReplay(t, s, dir, false)
 }
 
-// Contract §1, verify: a line that would seat a ticket where another sits is found out, whatever the line says happened.
+// Contract §1, verify: a line that would seat a ticket where another sits is found out, whatever the line
+// says happened.
 func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
 	s, key := DemoServer(t, Config{})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
 	second := booking.IDOf(b.Tickets[1].ID)
-	if err := s.Store.View(func(st *ledger.State, at time.Time) {
+	err := s.Store.View(func(st *ledger.State, at time.Time) {
 		for seat, wrong := range map[int16]bool{1: true, 2: false, 3: false} {
 			settled := booking.Settled{Booking: booking.IDOf(b.ID), Ticket: second, Seats: []int16{seat}}
 			for _, e := range []ledger.Event{
 				&booking.TicketPaid{Settled: settled}, &booking.TicketBooked{Settled: settled},
 				&booking.Asked{Settled: settled, Action: booking.Pay},
 			} {
-				if err := ledger.Check(st, store.Stamp{Time: at}, ledger.Entry{Event: e}); (err != nil) != wrong {
+				err := ledger.Check(st, store.Stamp{Time: at}, ledger.Entry{Event: e})
+				if (err != nil) != wrong {
 					t.Errorf("%T on seat %d: %v", e, seat, err)
 				}
 			}
 			later := store.Stamp{Time: at.Add(web.OfferLife)}
-			if err := ledger.Check(st, later, ledger.Entry{Event: &booking.TicketBooked{Settled: settled}}); err != nil {
+			err := ledger.Check(st, later, ledger.Entry{Event: &booking.TicketBooked{Settled: settled}})
+			if err != nil {
 				t.Errorf("seat %d when the window of the other is over: %v", seat, err)
 			}
 		}
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

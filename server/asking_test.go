@@ -13,8 +13,8 @@ import (
 	"waybill/server/web"
 )
 
-// Contract §12: calls of the provider have their places, whatever many payments ask for: each may need a file. Those
-// that have no turn in time are refused without having been asked about, and can be paid later.
+// Contract §12: calls of the provider have their places, whatever many payments ask for: each may need a
+// file. Those that have no turn in time are refused without having been asked about, and can be paid later.
 func TestCallsOfTheProviderHaveTheirPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asking, most atomic.Int64
@@ -52,8 +52,8 @@ func TestCallsOfTheProviderHaveTheirPlaces(t *testing.T) {
 	})
 }
 
-// Interface, pay: a start asks about a ticket until it is answered. A provider that says nothing does not let it go:
-// it may have confirmed before, and the seat is not free.
+// Interface, pay: a start asks about a ticket until it is answered. A provider that says nothing does not let
+// it go: it may have confirmed before, and the seat is not free.
 func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,7 +102,8 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		var out strings.Builder
-		if err := s.Admin.Do("ticket-asked", &admin.Act{Out: &out}); err != nil || !strings.HasPrefix(out.String(), "0 tickets") {
+		err := s.Admin.Do("ticket-asked", &admin.Act{Out: &out})
+		if err != nil || !strings.HasPrefix(out.String(), "0 tickets") {
 			t.Errorf("%v: %s", err, &out)
 		}
 		if got := waiting(); got != "Confirmed/Paid" {

@@ -50,7 +50,10 @@ func BenchmarkOffers(b *testing.B) {
 
 func BenchmarkCreate(b *testing.B) {
 	s, key := DemoServer(b, Config{})
-	importFeed(b, s, feedWith(b, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-11,zorevia,51,", "bus-zor-11,zorevia,1000,"}}}))
+	importFeed(b, s,
+		feedWith(b,
+			map[string][][2]string{"waybill_buses.txt": {{"bus-zor-11,zorevia,51,",
+				"bus-zor-11,zorevia,1000,"}}}))
 	var bodies []string
 	for day := range 28 {
 		q := fmt.Sprintf("/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate=2027-02-%02d", day+1)
@@ -73,7 +76,10 @@ func BenchmarkCreate(b *testing.B) {
 func soldLines(b *testing.B) (lines []*store.Line) {
 	dir := b.TempDir()
 	s, key := DemoServer(b, Config{Dir: dir})
-	importFeed(b, s, feedWith(b, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-11,zorevia,51,", "bus-zor-11,zorevia,1000,"}}}))
+	importFeed(b, s,
+		feedWith(b,
+			map[string][][2]string{"waybill_buses.txt": {{"bus-zor-11,zorevia,51,",
+				"bus-zor-11,zorevia,1000,"}}}))
 	q := "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate=2027-02-02"
 	body := bookingBody(call(b, s, key, "GET", q, "").Data.Offers[0].ID, 2)
 	for range 200 {
@@ -102,7 +108,8 @@ func BenchmarkLine(b *testing.B) {
 	replay := func(b *testing.B, do func(*ledger.State, store.Stamp, ledger.Entry)) {
 		b.ReportAllocs()
 		for b.Loop() {
-			j, st := ledger.NewCodec(), ledger.NewState()
+			j := ledger.NewCodec()
+			st := ledger.NewState()
 			for _, l := range lines {
 				e, err := j.Decode(l.Type, l.Data, l.Personal)
 				if err != nil {
@@ -116,8 +123,10 @@ func BenchmarkLine(b *testing.B) {
 	b.Run("decode", func(b *testing.B) { replay(b, func(*ledger.State, store.Stamp, ledger.Entry) {}) })
 	b.Run("decode-apply", func(b *testing.B) { replay(b, ledger.Apply) })
 	b.Run("encode", func(b *testing.B) {
-		j, last := ledger.NewCodec(), lines[1]
-		if _, err := j.Decode(lines[0].Type, lines[0].Data, lines[0].Personal); err != nil { // it has form and run
+		j := ledger.NewCodec()
+		last := lines[1]
+		if _, err := j.Decode(lines[0].Type, lines[0].Data, lines[0].Personal); err != nil {
+			// it has form and run
 			b.Fatal(err)
 		}
 		e, err := j.Decode(last.Type, last.Data, last.Personal)
@@ -135,7 +144,8 @@ func BenchmarkLine(b *testing.B) {
 
 // BenchmarkWriteBooking is of a booking for two as an answer has it, without HTTP.
 func BenchmarkWriteBooking(b *testing.B) {
-	st, j := ledger.NewState(), ledger.NewCodec()
+	st := ledger.NewState()
+	j := ledger.NewCodec()
 	for _, l := range soldLines(b)[:1] {
 		e, err := j.Decode(l.Type, l.Data, l.Personal)
 		if err != nil {

@@ -17,7 +17,8 @@ import (
 	"waybill/store/durable"
 )
 
-// rechained gives lines the hashes that they would have been written with: then only what they mean can be wrong.
+// rechained gives lines the hashes that they would have been written with: then only what they mean can be
+// wrong.
 func rechained(format string, lines []string) string {
 	prev := fmt.Sprintf("%x", sha256.Sum256([]byte(format)))
 	for i, l := range lines {
@@ -32,7 +33,8 @@ func rechained(format string, lines []string) string {
 	return strings.Join(lines, "")
 }
 
-// bookkeeping is a directory in which a partner has sold five seats of two runs and refunded one, and what is in it.
+// bookkeeping is a directory in which a partner has sold five seats of two runs and refunded one, and what is
+// in it.
 type bookkeeping struct {
 	dir      string
 	format   string
@@ -47,7 +49,9 @@ func newBookkeeping(t *testing.T) *bookkeeping {
 	t.Helper()
 	b := &bookkeeping{dir: t.TempDir()}
 	var since atomic.Int64 // nanoseconds
-	s, key := DemoServer(t, Config{Dir: b.dir, Now: func() time.Time { return scriptStart.Add(time.Duration(since.Load())) }})
+	s, key := DemoServer(t, Config{Dir: b.dir, Now: func() time.Time {
+		return scriptStart.Add(time.Duration(since.Load()))
+	}})
 	book := func(query string, n int) {
 		t.Helper()
 		a := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, query), n))
@@ -61,7 +65,8 @@ func newBookkeeping(t *testing.T) *bookkeeping {
 	}
 	do := func(action string, booking int, body string) {
 		t.Helper()
-		if a := call(t, s, key, "POST", "/v2/bookings/"+b.bookings[booking]+"/"+action, body); a.status != 200 {
+		a := call(t, s, key, "POST", "/v2/bookings/"+b.bookings[booking]+"/"+action, body)
+		if a.status != 200 {
 			t.Fatal(a)
 		}
 	}
@@ -103,17 +108,19 @@ func (b *bookkeeping) line(t *testing.T, kind string, nth int) int {
 	return 0
 }
 
-// rewrite gives a directory of the same, in which what matches in a line reads otherwise; of one below 0 also in those
-// after it; and to which, of line 0, a line is added.
+// rewrite gives a directory of the same, in which what matches in a line reads otherwise; of one below 0 also
+// in those after it; and to which, of line 0, a line is added.
 func (b *bookkeeping) rewrite(t *testing.T, line int, pattern, with string) string {
 	t.Helper()
 	lines := append([]string(nil), b.lines...)
 	if line == 0 {
-		lines = append(lines, strings.Repeat(" ", 75)+fmt.Sprintf(`"seq":%d,"synced":%d,`, len(lines)+1, len(lines))+with+"}\n")
+		lines = append(lines, strings.Repeat(" ", 75)+fmt.Sprintf(`"seq":%d,"synced":%d,`, len(lines)+1,
+			len(lines))+with+"}\n")
 	}
 	for i, old := range lines {
 		if i+1 == line || line < 0 && i+1 >= -line {
-			if lines[i] = regexp.MustCompile(pattern).ReplaceAllString(old, with); lines[i] == old && i+1 == line {
+			lines[i] = regexp.MustCompile(pattern).ReplaceAllString(old, with)
+			if lines[i] == old && i+1 == line {
 				t.Fatalf("line %d has no %s: %s", line, pattern, old)
 			}
 		}
@@ -125,13 +132,15 @@ func (b *bookkeeping) rewrite(t *testing.T, line int, pattern, with string) stri
 	for _, name := range []string{"snapshots", "checkpoint", "checkpoints.log"} {
 		os.RemoveAll(filepath.Join(dir, name))
 	}
-	if err := os.WriteFile(filepath.Join(dir, journalFile), []byte(rechained(b.format, lines)), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(dir, journalFile), []byte(rechained(b.format, lines)), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
 
-// Contract §1, verify: a journal whose chain is good and whose books are not is found out, by its line or its ticket.
+// Contract §1, verify: a journal whose chain is good and whose books are not is found out, by its line or its
+// ticket.
 func TestVerifyFindsWrongBooks(t *testing.T) {
 	b := newBookkeeping(t)
 	at := func(kind string, nth int) int { return b.line(t, kind, nth) }
@@ -141,30 +150,49 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 		wantLine   bool
 		wantReason string
 	}{
-		"a seat is sold to two of a booking":    {at("booking.created", 2), `"seats":\[2\]`, `"seats":[1]`, true, "were sold the same seat 1"},
-		"a seat is sold that another has":       {at("booking.created", 3), `"seats":\[2\]`, `"seats":[1]`, true, "is sold to the tickets .*" + b.tickets[0]},
-		"a seat is sold that no bus has":        {at("booking.created", 2), `"seats":\[2\]`, `"seats":[400]`, true, `seats \[400\]: the bus of leg 1 has no such seat`},
-		"a seat 0 is sold":                      {at("booking.created", 2), `"seats":\[2\]`, `"seats":[0]`, true, `seats \[0\]: the bus of leg 1 has no such seat`},
-		"a ride goes backwards":                 {at("booking.created", 3), `"from":\d+`, `"from":9`, true, "leg 1 is no ride of a run that was sold"},
-		"a ride goes beyond its run":            {at("booking.created", 3), `"to":\d+`, `"to":99`, true, "leg 1 is no ride of a run that was sold"},
-		"a discount is given that is not there": {at("booking.created", 3), `"discount":-?\d+`, `"discount":200`, true, "leg 1 is no ride of a run that was sold"},
-		"a ticket is canceled twice":            {at("tickets.canceled", 2), b.tickets[5], b.tickets[2], true, "in no state to be canceled|does not fit"},
-		"a payment takes another's seat":        {at("ticket.paid", 3), `"request"`, `"seats":[1],"request"`, true, "seat 1 of trip .* is sold to the tickets"},
-		"a ticket that is not there is paid":    {at("ticket.paid", 1), b.tickets[0], b.bookings[0], true, "there is no ticket"},
-		"one of another booking is":             {at("ticket.paid", 1), `"booking":"[^"]+`, `"booking":"` + b.tickets[0], true, "does not fit the lines before it"},
-		"more is refunded than was paid":        {at("tickets.canceled", 1), `"refund":\d+`, `"refund":9999999`, false, "ticket " + b.tickets[2] + " was refunded 9999999 of"},
-		"less than nothing is refunded":         {at("tickets.canceled", 1), `"refund":\d+`, `"refund":-1`, false, "ticket " + b.tickets[2] + " was refunded -1 of"},
-		"what was never paid is refunded":       {at("tickets.canceled", 2), `"refunded":false`, `"refunded":true`, true, "ticket " + b.tickets[5] + " is in no state to be canceled so"},
-		"a ticket not there is canceled":        {at("tickets.canceled", 2), b.tickets[5], b.bookings[0], true, "there is no ticket " + b.bookings[0]},
-		"what is not there is canceled":         {at("tickets.canceled", 2), b.bookings[2], b.tickets[0], true, "does not fit the lines before it"},
-		"a ticket is in two bookings":           {-at("booking.created", 3), b.tickets[5], b.tickets[0], false, "ticket " + b.tickets[0] + " is in booking " + b.bookings[0] + ", but is not found there"},
-		"a ticket is twice in a booking":        {-at("booking.created", 3), b.tickets[5], b.tickets[0], false, "ticket " + b.tickets[0] + " is in booking"},
-		"a ticket is paid twice":                {at("ticket.paid", 3), b.tickets[3], b.tickets[2], true, "ticket " + b.tickets[2] + " is in no state to pay"},
-		"a booking is there twice":              {at("booking.created", 2), b.bookings[1], b.bookings[0], true, "does not fit the lines before it|there is no ticket"},
-		"a run is named that was never sold":    {at("booking.created", 3), `"run":"[^"]+`, `"run":"AAAAAAAAAAAAAAAA`, true, "leg 1 is no ride of a run that was sold"},
-		"fewer seats are given than legs":       {at("booking.created", 3), `"seats":\[2\]`, `"seats":[]`, true, "ticket " + b.tickets[5] + `, seats \[\]: the bus of leg 1 has no such seat`},
-		"more seats are given than legs":        {at("booking.created", 3), `"discount":-?\d+}\]`, `$0,"x":1`, true, "cannot be read"},
-		"a seat is offered that a ticket has":   {0, "", `"time":"2026-11-20T08:05:00.000Z","type":"clock.set","data":{"real":false,"offsetMs":-1200000}`, false, "are not those that no ticket has"},
+		"a seat is sold to two of a booking": {at("booking.created", 2), `"seats":\[2\]`, `"seats":[1]`, true, "were sold the same seat 1"},
+		"a seat is sold that another has": {at("booking.created", 3), `"seats":\[2\]`, `"seats":[1]`,
+			true, "is sold to the tickets .*" + b.tickets[0]},
+		"a seat is sold that no bus has": {at("booking.created", 2), `"seats":\[2\]`, `"seats":[400]`,
+			true, `seats \[400\]: the bus of leg 1 has no such seat`},
+		"a seat 0 is sold": {at("booking.created", 2), `"seats":\[2\]`, `"seats":[0]`,
+			true, `seats \[0\]: the bus of leg 1 has no such seat`},
+		"a ride goes backwards": {at("booking.created", 3), `"from":\d+`, `"from":9`, true,
+			"leg 1 is no ride of a run that was sold"},
+		"a ride goes beyond its run": {at("booking.created", 3), `"to":\d+`, `"to":99`, true, "leg 1 is no ride of a run that was sold"},
+		"a discount is given that is not there": {at("booking.created", 3), `"discount":-?\d+`,
+			`"discount":200`, true, "leg 1 is no ride of a run that was sold"},
+		"a ticket is canceled twice": {at("tickets.canceled", 2), b.tickets[5], b.tickets[2], true,
+			"in no state to be canceled|does not fit"},
+		"a payment takes another's seat": {at("ticket.paid", 3), `"request"`, `"seats":[1],"request"`,
+			true, "seat 1 of trip .* is sold to the tickets"},
+		"a ticket that is not there is paid": {at("ticket.paid", 1), b.tickets[0], b.bookings[0], true, "there is no ticket"},
+		"one of another booking is": {at("ticket.paid", 1), `"booking":"[^"]+`,
+			`"booking":"` + b.tickets[0], true, "does not fit the lines before it"},
+		"more is refunded than was paid": {at("tickets.canceled", 1), `"refund":\d+`, `"refund":9999999`,
+			false, "ticket " + b.tickets[2] + " was refunded 9999999 of"},
+		"less than nothing is refunded": {at("tickets.canceled", 1), `"refund":\d+`, `"refund":-1`,
+			false, "ticket " + b.tickets[2] + " was refunded -1 of"},
+		"what was never paid is refunded": {at("tickets.canceled", 2), `"refunded":false`,
+			`"refunded":true`, true, "ticket " + b.tickets[5] + " is in no state to be canceled so"},
+		"a ticket not there is canceled": {at("tickets.canceled", 2), b.tickets[5], b.bookings[0], true, "there is no ticket " + b.bookings[0]},
+		"what is not there is canceled":  {at("tickets.canceled", 2), b.bookings[2], b.tickets[0], true, "does not fit the lines before it"},
+		"a ticket is in two bookings": {-at("booking.created", 3), b.tickets[5], b.tickets[0], false,
+			"ticket " + b.tickets[0] + " is in booking " + b.bookings[0] + ", but is not found there"},
+		"a ticket is twice in a booking": {-at("booking.created", 3), b.tickets[5], b.tickets[0], false,
+			"ticket " + b.tickets[0] + " is in booking"},
+		"a ticket is paid twice": {at("ticket.paid", 3), b.tickets[3], b.tickets[2], true,
+			"ticket " + b.tickets[2] + " is in no state to pay"},
+		"a booking is there twice": {at("booking.created", 2), b.bookings[1], b.bookings[0], true,
+			"does not fit the lines before it|there is no ticket"},
+		"a run is named that was never sold": {at("booking.created", 3), `"run":"[^"]+`,
+			`"run":"AAAAAAAAAAAAAAAA`, true, "leg 1 is no ride of a run that was sold"},
+		"fewer seats are given than legs": {at("booking.created", 3), `"seats":\[2\]`, `"seats":[]`, true,
+			"ticket " + b.tickets[5] + `, seats \[\]: the bus of leg 1 has no such seat`},
+		"more seats are given than legs": {at("booking.created", 3), `"discount":-?\d+}\]`, `$0,"x":1`, true, "cannot be read"},
+		"a seat is offered that a ticket has": {0, "",
+			`"time":"2026-11-20T08:05:00.000Z","type":"clock.set","data":{"real":false,"offsetMs":-1200000}`,
+			false, "are not those that no ticket has"},
 	} {
 		_, err := inspect.Verify(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, nil)
 		var d *store.Damage
@@ -180,7 +208,8 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 	b := newBookkeeping(t)
 	for _, data := range []string{
-		`"report.completed","data":{"report":"` + b.bookings[0] + `","rows":1,"sha256":""}`, `"report.downloaded","data":{"report":"` + b.bookings[0] + `"}`,
+		`"report.completed","data":{"report":"` + b.bookings[0] +
+			`","rows":1,"sha256":""}`, `"report.downloaded","data":{"report":"` + b.bookings[0] + `"}`,
 	} {
 		dir := b.rewrite(t, 0, "", `"time":"2026-11-20T10:00:00.000Z","type":`+data)
 		_, verified := inspect.Verify(durable.Dir(dir), false, nil)
@@ -211,8 +240,8 @@ func TestVerifyTellsTheBooks(t *testing.T) {
 	}
 }
 
-// Contract §1: where keys are there, which are made after the first line, a journal without one was lost; neither verify
-// nor a start takes the directory for a new one.
+// Contract §1: where keys are there, which are made after the first line, a journal without one was lost;
+// neither verify nor a start takes the directory for a new one.
 func TestLostJournalIsNoNewDirectory(t *testing.T) {
 	b := newBookkeeping(t)
 	const lost = "journal: is empty, but keys/offer-tokens shows that it was not"

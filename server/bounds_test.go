@@ -50,7 +50,8 @@ func TestProblemsOfA400AreBounded(t *testing.T) {
 		{"exactly as many as fit", booking, numbers(100), 100, "ticketIds[99] must be a string"},
 		{"one more", booking, numbers(101), 100, "and 2 more problems"},
 		{"a thousand ids", booking, numbers(1000), 100, "and 901 more problems"},
-		{"passengers without names", "/v2/bookings", missing(100), 100, "and 102 more problems"}, // two each, and the offer
+		// two each, and the offer
+		{"passengers without names", "/v2/bookings", missing(100), 100, "and 102 more problems"},
 		{"long names", "/v2/auth/pre-login", wide(), 0, "more problems"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

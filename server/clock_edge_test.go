@@ -18,7 +18,8 @@ func TestAnOfferExpiresBetweenLookingUpAndSelling(t *testing.T) {
 	token := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	over := scriptStart.Add(web.OfferLife).UnixMilli()
 	step.Store(1) // each look at the clock takes a millisecond
-	sold, expired := 0, 0
+	sold := 0
+	expired := 0
 	for before := int64(12); before > 0; before-- {
 		at.Store(over - before)
 		r := httptest.NewRequest("POST", "/v2/bookings", strings.NewReader(bookingBody(token, 1)))

@@ -60,7 +60,8 @@ func TestAReplyLeavesInOnePiece(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != status || len(body) < least || method != "HEAD" && resp.ContentLength != int64(len(body)) {
+		if err != nil || resp.StatusCode != status || len(body) < least || method != "HEAD" &&
+			resp.ContentLength != int64(len(body)) {
 			t.Fatalf("status %d with %d bytes of %d, %v; want %d with at least %d", resp.StatusCode, len(body), resp.ContentLength, err, status, least)
 		}
 		if n := writes.Swap(0); n != pieces {

@@ -16,12 +16,14 @@ import (
 	"waybill/server/reference"
 )
 
-// The pages of the reference need nothing but themselves, can be read without seeing them, and lead everywhere: each
-// link to a page and to a place in it holds, and every operation, errorCode, object and field has its place.
+// The pages of the reference need nothing but themselves, can be read without seeing them, and lead
+// everywhere: each link to a page and to a place in it holds, and every operation, errorCode, object and
+// field has its place.
 func TestReferencePages(t *testing.T) {
 	t.Parallel()
 	s, _ := DemoServer(t, Config{})
-	pages, todo := map[string]string{}, []string{"/docs"}
+	pages := map[string]string{}
+	todo := []string{"/docs"}
 	var links [][2]string
 	for len(todo) > 0 {
 		target := todo[0]
@@ -40,7 +42,8 @@ func TestReferencePages(t *testing.T) {
 		if target == "/openapi.json" {
 			continue
 		}
-		if w.Header().Get("Content-Security-Policy") != reference.GuidePolicy || w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
+		if w.Header().Get("Content-Security-Policy") != reference.GuidePolicy ||
+			w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
 			t.Errorf("%s: %v", target, w.Header())
 		}
 		checkPage(t, target, pages[target])
@@ -52,7 +55,8 @@ func TestReferencePages(t *testing.T) {
 			if page == "" {
 				page = target
 			}
-			todo, links = append(todo, page), append(links, [2]string{page, place})
+			todo = append(todo, page)
+			links = append(links, [2]string{page, place})
 		}
 	}
 	for _, l := range links {
@@ -91,7 +95,8 @@ func TestReferencePages(t *testing.T) {
 // mustHave checks that a page has the fields of a schema.
 func mustHave(t *testing.T, name string, schema any, page string) {
 	for field := range object(schema, "properties") {
-		alone, inside := "<code>"+field+"</code>", "<code>details."+field+"</code>"
+		alone := "<code>" + field + "</code>"
+		inside := "<code>details." + field + "</code>"
 		if !strings.Contains(page, alone) && !strings.Contains(page, inside) {
 			t.Errorf("%s: the page does not have %s", name, field)
 		}
@@ -184,7 +189,8 @@ func TestPagesHaveContrast(t *testing.T) {
 		}
 		for _, ink := range []string{"ink", "dim", "mark"} {
 			for _, paper := range []string{"paper", "soft"} {
-				a, b := light[ink], light[paper]
+				a := light[ink]
+				b := light[paper]
 				if ratio := (max(a, b) + .05) / (min(a, b) + .05); a == 0 || b == 0 || ratio < 4.5 {
 					t.Errorf("%s on %s: %.1f to 1", ink, paper, ratio)
 				}

@@ -21,7 +21,8 @@ import (
 	"waybill/server/provider"
 )
 
-// GET /v2/events: who waits is answered with the next event of its own, when the wait is over, or when the server drains.
+// GET /v2/events: who waits is answered with the next event of its own, when the wait is over, or when the
+// server drains.
 func TestWhoWaitsForEventsIsAnsweredWithTheNext(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,14 +32,17 @@ func TestWhoWaitsForEventsIsAnsweredWithTheNext(t *testing.T) {
 			t.Fatal(err)
 		}
 		ask := func(key string) <-chan time.Duration {
-			answered, began := make(chan time.Duration, 1), time.Now()
+			answered := make(chan time.Duration, 1)
+			began := time.Now()
 			go func() {
 				call(t, s, key, "GET", "/v2/events?wait=30", "")
 				answered <- time.Since(began)
 			}()
 			return answered
 		}
-		mine, mine2, theirs := ask(key), ask(key), ask(stranger)
+		mine := ask(key)
+		mine2 := ask(key)
+		theirs := ask(stranger)
 		time.Sleep(7 * time.Second)
 		call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1))
 		if a, b, c := <-mine, <-mine2, <-theirs; a != 7*time.Second || b != a || c != 30*time.Second {
@@ -74,12 +78,16 @@ func keyed(s *Server, w http.ResponseWriter, key, retry, path, body string) {
 	s.ServeHTTP(w, r)
 }
 
-// Contract §8: of requests that come at the same time under one key one runs; the others are told so, and may come again.
+// Contract §8: of requests that come at the same time under one key one runs; the others are told so, and may
+// come again.
 func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { return <-answer }})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(),
+			Confirm: func(context.Context, provider.Confirmation) error {
+				return <-answer
+			}})
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		pay := func(action string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
@@ -97,7 +105,9 @@ func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
 		}
 		answer <- nil
 		w := <-first
-		if again := pay("/pay"); w.Code != 200 || again.Code != 200 || again.Body.String() != w.Body.String() || again.Header().Get("Idempotent-Replayed") != "true" {
+		again := pay("/pay")
+		if w.Code != 200 || again.Code != 200 ||
+			again.Body.String() != w.Body.String() || again.Header().Get("Idempotent-Replayed") != "true" {
 			t.Errorf("%d %s, then %d %s", w.Code, w.Body, again.Code, again.Body)
 		}
 		compareWithReplay(t, s, dir, false)
@@ -105,13 +115,18 @@ func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
 	})
 }
 
-// Contract §8: a request that a crash cut short while the provider was asked is still running until the answer; then its
-// key gets the answer, and no ticket is asked about twice.
+// Contract §8: a request that a crash cut short while the provider was asked is still running until the
+// answer; then its key gets the answer, and no ticket is asked about twice.
 func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		answer, asked := make(chan error), 0
-		cfg := Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { asked++; return <-answer }}
+		answer := make(chan error)
+		asked := 0
+		cfg := Config{Dir: dir, Now: bubbleClock(),
+			Confirm: func(context.Context, provider.Confirmation) error {
+				asked++
+				return <-answer
+			}}
 		s, key := DemoServer(t, cfg)
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		pay := func() *httptest.ResponseRecorder {
@@ -169,12 +184,16 @@ func TestKeysOfRequests(t *testing.T) {
 	}
 }
 
-// A ticket that the provider was asked about is not Uncompleted before the answer; a refusal after its window is noted.
+// A ticket that the provider was asked about is not Uncompleted before the answer; a refusal after its window
+// is noted.
 func TestARefusalAfterTheWindowIsNoted(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { return <-answer }})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(),
+			Confirm: func(context.Context, provider.Confirmation) error {
+				return <-answer
+			}})
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		time.Sleep(21 * time.Minute)
@@ -208,7 +227,8 @@ func eventTypes(t *testing.T, s *Server, key string) (types []string) {
 	return types
 }
 
-// A server that closes while it asks again leaves the question open: the next start asks it, under the same id.
+// A server that closes while it asks again leaves the question open: the next start asks it, under the same
+// id.
 func TestAServerThatClosesWhileItAsksAgainLeavesTheQuestionOpen(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,34 +257,43 @@ func TestAServerThatClosesWhileItAsksAgainLeavesTheQuestionOpen(t *testing.T) {
 			synctest.Wait()
 			s.Close()
 		}
-		cfg.Confirm = func(_ context.Context, c provider.Confirmation) error { keys = append(keys, c.Key); return nil }
+		cfg.Confirm = func(_ context.Context, c provider.Confirmation) error {
+			keys = append(keys, c.Key)
+			return nil
+		}
 		s, err := Open(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if n := eventTypes(t, s, key); len(slices.Compact(keys)) != 1 || len(n) != 2 || n[1] != "ticket.paid" {
+		n := eventTypes(t, s, key)
+		if len(slices.Compact(keys)) != 1 || len(n) != 2 || n[1] != "ticket.paid" {
 			t.Errorf("asked under %q; %q", keys, n)
 		}
 		s.Close()
 	})
 }
 
-// What got no answer that decides is asked again under the same id, across a restart too; after a refusal, or for another
-// action, under a new one.
+// What got no answer that decides is asked again under the same id, across a restart too; after a refusal, or
+// for another action, under a new one.
 func TestAQuestionWithoutAnAnswerKeepsItsID(t *testing.T) {
 	dir := t.TempDir()
 	var keys []string
 	says := error(nil)
-	cfg := Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error { keys = append(keys, c.Key); return says }}
+	cfg := Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
+		keys = append(keys, c.Key)
+		return says
+	}}
 	s, key := DemoServer(t, cfg)
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
-	silence, no := errors.New("timeout"), fmt.Errorf("no: %w", outbound.ErrRefused)
+	silence := errors.New("timeout")
+	no := fmt.Errorf("no: %w", outbound.ErrRefused)
 	for _, step := range []struct {
 		action string
 		says   error
 		status int
-	}{{"pay", silence, 500}, {"pay", silence, 500}, {"pay", no, 500}, {"pay", silence, 500}, {"book", silence, 500}, {"book", nil, 200}, {"pay", nil, 200}} {
+	}{{"pay", silence, 500}, {"pay", silence, 500}, {"pay", no, 500}, {"pay", silence, 500},
+		{"book", silence, 500}, {"book", nil, 200}, {"pay", nil, 200}} {
 		says = step.says
 		if a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/"+step.action, ""); a.status != step.status {
 			t.Errorf("%s: %+v", step.action, a)
@@ -274,7 +303,9 @@ func TestAQuestionWithoutAnAnswerKeepsItsID(t *testing.T) {
 		s, _ = DemoServer(t, cfg)
 	}
 	s.Close()
-	if k := keys; len(k) != 7 || k[0] != k[1] || k[1] != k[2] || k[2] == k[3] || k[3] == k[4] || k[4] != k[5] || k[5] == k[6] {
+	k := keys
+	if len(k) != 7 || k[0] != k[1] || k[1] != k[2] || k[2] == k[3] || k[3] == k[4] ||
+		k[4] != k[5] || k[5] == k[6] {
 		t.Errorf("asked under %q", keys)
 	}
 }
@@ -295,9 +326,11 @@ func TestARequestMayComeAgainAsSoonAsItIsAnswered(t *testing.T) {
 		keyed(s, w, key, path+body[:min(2, len(body))], path, body)
 	}
 	twice := func(path, body string) (id string) {
-		first, second := httptest.NewRecorder(), httptest.NewRecorder()
+		first := httptest.NewRecorder()
+		second := httptest.NewRecorder()
 		send(again{first, func() { send(second, path, body) }}, path, body)
-		if second.Header().Get("Idempotent-Replayed") != "true" || second.Code != first.Code || second.Body.String() != first.Body.String() {
+		if second.Header().Get("Idempotent-Replayed") != "true" || second.Code != first.Code ||
+			second.Body.String() != first.Body.String() {
 			t.Errorf("%s: %d, then %d %s", path, first.Code, second.Code, second.Body)
 		}
 		var a answer
@@ -312,7 +345,8 @@ func TestARequestMayComeAgainAsSoonAsItIsAnswered(t *testing.T) {
 	for range 50 { // also several at once
 		wg.Go(func() {
 			w := httptest.NewRecorder()
-			if send(w, "/v2/bookings/"+id+"/cancel", ""); w.Code != 200 || w.Header().Get("Idempotent-Replayed") != "true" {
+			if send(w, "/v2/bookings/"+id+"/cancel", ""); w.Code != 200 ||
+				w.Header().Get("Idempotent-Replayed") != "true" {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
 		})
@@ -325,7 +359,10 @@ func TestAConflictThatPassesIsNotKept(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { return <-answer }})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(),
+			Confirm: func(context.Context, provider.Confirmation) error {
+				return <-answer
+			}})
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		synctest.Wait()

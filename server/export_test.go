@@ -18,7 +18,8 @@ import (
 	"waybill/store/durable"
 )
 
-// A directory with an entity of each kind, names that are hostile to files and databases, and people who were erased.
+// A directory with an entity of each kind, names that are hostile to files and databases, and people who were
+// erased.
 const exportScript = `
 partner anna
 partner o'brien;--,"=1+1" zorevia-lines,vltavia-bus
@@ -72,11 +73,14 @@ admin user-add email=anna@example.com first-name=Anna last-name=Nowak password=c
 admin user-remove email=gone@example.com
 admin partner-revoke name=anna`
 
-// exportOffice plays the script on a new directory, exports it beside the running server into out, and closes it.
+// exportOffice plays the script on a new directory, exports it beside the running server into out, and closes
+// it.
 func exportOffice(t *testing.T, dir, out string) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t, dir)
-		importFeed(t, o.s, feedWith(t, map[string][][2]string{"routes.txt": {{",Kyiv – Warsaw,", `,"Kyiv ""=1+1"", Warsaw",`}}}))
+		importFeed(t, o.s,
+			feedWith(t,
+				map[string][][2]string{"routes.txt": {{",Kyiv – Warsaw,", `,"Kyiv ""=1+1"", Warsaw",`}}}))
 		o.steps(exportScript)
 		if _, err := inspect.Export(durable.Dir(dir), true, durable.Dir(out)); err != nil {
 			t.Fatal(err)
@@ -133,17 +137,20 @@ func erase(t *testing.T, dir, text string) {
 	}
 }
 
-// Contract §1, export: what was exported beside a server and after it, whatever names hold, is in the tables; a
-// directory that is not empty is left alone.
+// Contract §1, export: what was exported beside a server and after it, whatever names hold, is in the tables;
+// a directory that is not empty is left alone.
 func TestExport(t *testing.T) {
-	dir, live, out := t.TempDir(), filepath.Join(t.TempDir(), "new"), t.TempDir()
+	dir := t.TempDir()
+	live := filepath.Join(t.TempDir(), "new")
+	out := t.TempDir()
 	exportOffice(t, dir, live)
 	erase(t, dir, "erased@example.com")
 	if _, err := inspect.Export(durable.Dir(dir), false, durable.Dir(out)); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range described(t) {
-		rows, earlier := readTable(t, out, x.name), readTable(t, live, x.name)
+		rows := readTable(t, out, x.name)
+		earlier := readTable(t, live, x.name)
 		if got := strings.Join(rows[0], ","); got != x.columns || len(rows) < 2 {
 			t.Errorf("%s has %d rows of %s", x.name, len(rows)-1, got)
 		}
@@ -151,13 +158,16 @@ func TestExport(t *testing.T) {
 			t.Errorf("%s has %d rows beside the server, %d after it", x.name, len(earlier), len(rows))
 		}
 		for _, row := range slices.Concat(rows, earlier) {
-			if text := strings.Join(row, " "); strings.Contains(text, "pbkdf2") || regexp.MustCompile(`"(access|refresh)":"`).MatchString(text) {
+			text := strings.Join(row, " ")
+			if strings.Contains(text, "pbkdf2") ||
+				regexp.MustCompile(`"(access|refresh)":"`).MatchString(text) {
 				t.Errorf("%s shows a secret: %s", x.name, text)
 			}
 		}
 	}
 	people := fmt.Sprint(readTable(t, out, "tickets"))
-	for _, want := range []string{`Robert'); drop table tickets;--`, `"Lesia", Ї`, ` Ivan `, `=cmd|' /C calc'!A0`, `\.`} {
+	for _, want := range []string{`Robert'); drop table tickets;--`, `"Lesia", Ї`, ` Ivan `,
+		`=cmd|' /C calc'!A0`, `\.`} {
 		if !strings.Contains(people, want) {
 			t.Errorf("there is no passenger %s: %s", want, people)
 		}
@@ -170,7 +180,11 @@ func TestExport(t *testing.T) {
 			t.Errorf("%s has no %s: %s", name, want, text)
 		}
 	}
-	for name, gone := range map[string]string{"tickets": "Erased", "users": "Gone", "ticket_phones": "+380509999999"} {
+	for name, gone := range map[string]string{
+		"tickets":       "Erased",
+		"users":         "Gone",
+		"ticket_phones": "+380509999999",
+	} {
 		if text := fmt.Sprint(readTable(t, out, name)); strings.Contains(text, gone) {
 			t.Errorf("%s has %s: %s", name, gone, text)
 		}
@@ -185,7 +199,8 @@ func TestExport(t *testing.T) {
 	if len(before) != len(described(t))+1 {
 		t.Errorf("there are other files than those of the tables and schema.sql: %s", before)
 	}
-	if _, err := inspect.Export(durable.Dir(dir), false, durable.Dir(out)); err == nil || !strings.Contains(err.Error(), "not empty") {
+	_, err := inspect.Export(durable.Dir(dir), false, durable.Dir(out))
+	if err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Error("an export goes where there is one:", err)
 	}
 	if after, _ := durable.Dir(out).List("."); !slices.Equal(before, after) {
@@ -277,7 +292,8 @@ func compareWithSQLite(t *testing.T, dir string, sqlite func(string) string) {
 // loading gives the lines of schema.sql that load an export.
 func loading(database string) string {
 	var lines strings.Builder
-	for _, m := range regexp.MustCompile(`(?m)^-- `+database+`: (.*\n)`).FindAllStringSubmatch(inspect.Schema, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^-- `+database+`: (.*\n)`).FindAllStringSubmatch(inspect.Schema,
+		-1) {
 		lines.WriteString(m[1])
 	}
 	return lines.String()
@@ -304,9 +320,12 @@ func described(t *testing.T) (list []table) {
 	return list
 }
 
-// schema.sql loads every table, after those it names, and makes null what may be. TestExport sees that its tables are the files.
+// schema.sql loads every table, after those it names, and makes null what may be. TestExport sees that its
+// tables are the files.
 func TestSchema(t *testing.T) {
-	known, psql, sqlite := map[string]bool{}, "", ""
+	known := map[string]bool{}
+	psql := ""
+	sqlite := ""
 	for _, x := range described(t) {
 		var nullable []string
 		for line := range strings.Lines(x.body) {

@@ -21,12 +21,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestJournalsOfFormerVersionsStillLoad opens a directory as each landed
-// version wrote it, and holds the bookings, users, sessions, reports, toggles, partners and requests with keys against those it had.
+// TestJournalsOfFormerVersionsStillLoad opens a directory as each landed version wrote it, and holds the
+// bookings, users, sessions, reports, toggles, partners and requests with keys against those it had.
 func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
-	for _, version := range []string{"v1", "v1-users", "v1-evidence", "v1-retries", "v1-round-one", "v1-attributed"} {
+	for _, version := range []string{"v1", "v1-users", "v1-evidence", "v1-retries", "v1-round-one",
+		"v1-attributed"} {
 		dir := filepath.Join(t.TempDir(), "data")
-		parts := map[string]string{version + "/journal": "journal", "v1/timetables": ledger.TimetableDir} // they have the same one
+		// they have the same one
+		parts := map[string]string{version + "/journal": "journal", "v1/timetables": ledger.TimetableDir}
 		if _, err := os.Stat("../testdata/journal/" + version + "/snapshots"); err == nil {
 			parts[version+"/snapshots"] = "snapshots" // of that version, which a start passes over
 		}
@@ -48,7 +50,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			t.Fatal(version, err)
 		}
 		var w wire.Writer
-		if err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		err = s.Store.View(func(st *ledger.State, _ time.Time) {
 			for _, b := range st.Bookings.Freeze().Bookings {
 				if b != nil {
 					resource.WriteBooking(&w, "", b, at)
@@ -62,7 +64,8 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 					w.B = append(w.B, bytes.Replace(row, []byte(`"version":3,`), nil, 1)...)
 				}
 			}
-		}); err != nil {
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		checkEvents(t, s, version)
@@ -82,7 +85,8 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 	}
 }
 
-// checkEvents holds the events of a directory's partners against those that they had: clients have their numbers.
+// checkEvents holds the events of a directory's partners against those that they had: clients have their
+// numbers.
 func checkEvents(t *testing.T, s *Server, version string) {
 	want, err := os.ReadFile("../testdata/journal/" + version + ".events.json")
 	if os.IsNotExist(err) {
@@ -92,11 +96,16 @@ func checkEvents(t *testing.T, s *Server, version string) {
 		t.Fatal(err)
 	}
 	var partner *auth.Partner
-	if err := s.Store.View(func(st *ledger.State, _ time.Time) { partner = st.Partners.ByName("demo") }); err != nil {
+	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+		partner = st.Partners.ByName("demo")
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	if err := s.partner.GetEvents(&web.Recorder{ResponseWriter: w}, httptest.NewRequest("GET", "/v2/events?take=100", nil), partner); err != nil {
+	err = s.partner.GetEvents(&web.Recorder{ResponseWriter: w},
+		httptest.NewRequest("GET", "/v2/events?take=100", nil), partner)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(bytes.TrimSpace(w.Body.Bytes()), want) {

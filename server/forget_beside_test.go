@@ -51,10 +51,12 @@ func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 
 // Erasure beside `export`: an export that has read a name which a line in it says is erased is not whole.
 func TestAnExportBesideAForgetHasNoName(t *testing.T) {
-	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	dir := t.TempDir()
+	out := filepath.Join(t.TempDir(), "out")
 	held := &stopping{FS: durable.Dir(dir)}
 	s, key := DemoServer(t, Config{Dir: dir, FS: held})
-	if a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, anOffer(t, s, key, bukovel))); a.status != 201 {
+	a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, anOffer(t, s, key, bukovel)))
+	if a.status != 201 {
 		t.Fatal(a)
 	}
 	// The forget names its lines, and erases none until the export has read them.

@@ -24,7 +24,11 @@ import (
 // forget erases an address, or a booking with an id.
 func forget(s *Server, field, value string) (string, error) {
 	var out bytes.Buffer
-	err := s.Admin.Do("forget", &admin.Act{By: ledger.By{UID: 1000}, Form: url.Values{field: {value}, "reason": {"asked"}}, Out: &out})
+	err := s.Admin.Do("forget", &admin.Act{
+		By:   ledger.By{UID: 1000},
+		Form: url.Values{field: {value}, "reason": {"asked"}},
+		Out:  &out,
+	})
 	return out.String(), err
 }
 
@@ -133,7 +137,8 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 		}
 		other := newBookingID(t, s, key)
 		disk.mu.Lock()
-		disk.armed, disk.left = true, places
+		disk.armed = true
+		disk.left = places
 		disk.mu.Unlock()
 		_, err := forget(s, "email", "xenia@example.com")
 		whole = err == nil
@@ -142,9 +147,11 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 		disk.mu.Unlock()
 		s.Close() // what was cut short leaves no clean end
 		s, _ = DemoServer(t, Config{Dir: dir})
-		field, value := "email", "xenia@example.com"
+		field := "email"
+		value := "xenia@example.com"
 		if places%2 == 1 {
-			field, value = "booking", other
+			field = "booking"
+			value = other
 		}
 		for _, again := range [][2]string{{field, value}, {"email", "xenia@example.com"}} {
 			if _, err := forget(s, again[0], again[1]); err != nil {
@@ -156,10 +163,12 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 				t.Errorf("place %d: %s stands in %q", places, name, files)
 			}
 		}
-		if said, err := forget(s, "email", "xenia@example.com"); err != nil || !strings.HasPrefix(said, "nothing to erase") {
+		if said, err := forget(s, "email", "xenia@example.com"); err != nil ||
+			!strings.HasPrefix(said, "nothing to erase") {
 			t.Errorf("place %d: said again: %q, %v", places, said, err)
 		}
-		if said, err := forget(s, "booking", b.ID); err != nil || !strings.HasPrefix(said, "nothing to erase") {
+		if said, err := forget(s, "booking", b.ID); err != nil ||
+			!strings.HasPrefix(said, "nothing to erase") {
 			t.Errorf("place %d: said of the booking: %q, %v", places, said, err)
 		}
 		compareWithReplay(t, s, dir, true)
@@ -189,10 +198,13 @@ func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 			return
 		}
 		times++
-		if w := keyedCall(s, key, fmt.Sprint("pay", times), "/v2/bookings/"+b.ID+"/pay", fmt.Sprintf(`{"ticketIds":[%q]}`, b.Tickets[times-1].ID)); w.Code != 200 {
+		w := keyedCall(s, key, fmt.Sprint("pay", times), "/v2/bookings/"+b.ID+"/pay",
+			fmt.Sprintf(`{"ticketIds":[%q]}`, b.Tickets[times-1].ID))
+		if w.Code != 200 {
 			t.Error(w.Body)
 		}
-		if w := keyedCall(s, key, fmt.Sprint("book", times), "/v2/bookings", fmt.Sprintf(named, offer)); times == 1 && w.Code != 201 {
+		w = keyedCall(s, key, fmt.Sprint("book", times), "/v2/bookings", fmt.Sprintf(named, offer))
+		if times == 1 && w.Code != 201 {
 			t.Error(w.Body)
 		}
 	}
@@ -216,7 +228,8 @@ func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 // Erasure beside a report, a keyed pay and a backup, however they come to lie: none of them keeps the name.
 func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 	for range 4 {
-		dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+		dir := t.TempDir()
+		out := filepath.Join(t.TempDir(), "out")
 		v := newVisitorOn(t, dir)
 		w := v.ask("POST", "/v2/bookings", strings.Replace(named, "%q", `"$OFFER"`, 1))
 		id := strings.Split(w.Body.String(), `"`)[7]
@@ -263,7 +276,9 @@ func TestForgettingManyBookingsIsLinear(t *testing.T) {
 				s2 := time.Date(2026, 11, 25+n/10, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 				offers = append(offers, call(t, s, key, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+s2, "").Data.Offers[0].ID)
 			}
-			a := call(t, s, key, "POST", "/v2/bookings", strings.Replace(bookingBody(offers[len(offers)-1], 1), `"Ukrainka"`, `"Ukrainka","email":"many@example.com"`, 1))
+			a := call(t, s, key, "POST", "/v2/bookings",
+				strings.Replace(bookingBody(offers[len(offers)-1], 1), `"Ukrainka"`,
+					`"Ukrainka","email":"many@example.com"`, 1))
 			if a.status != 201 {
 				t.Fatal(a)
 			}
@@ -305,16 +320,18 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 		t.Errorf("the name stands in %q", files)
 	}
 	text := journalText(t, dir)
-	some, last := strings.Count(text, `"type":"passengers.forgotten"`), strings.Count(text, `"type":"personal.erased"`)
+	some := strings.Count(text, `"type":"passengers.forgotten"`)
+	last := strings.Count(text, `"type":"personal.erased"`)
 	if some != 2 || last != 1 {
 		t.Errorf("%d lines forget some, %d name the lines", some, last)
 	}
-	if body := ask(s, key, "GET", "/v2/events?after=27&take=1", "").Body.String(); !strings.Contains(body, "passenger.erased") ||
-		!strings.Contains(body, `"total":2727`) {
+	body := ask(s, key, "GET", "/v2/events?after=27&take=1", "").Body.String()
+	if !strings.Contains(body, "passenger.erased") || !strings.Contains(body, `"total":2727`) {
 		t.Error(body)
 	}
 	s.Close()
-	if _, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil { // that the snapshot is what a replay gives, too
+	if _, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil {
+		// that the snapshot is what a replay gives, too
 		t.Error(err)
 	}
 }

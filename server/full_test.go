@@ -89,13 +89,16 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			disk := &crowded{FS: durable.Dir(t.TempDir())}
 			synctest.Test(t, func(t *testing.T) {
-				asked, answer := make(chan bool), make(chan error)
-				s, key := DemoServer(t, Config{Dir: string(disk.FS.(durable.Dir)), FS: disk, Now: bubbleClock(),
+				asked := make(chan bool)
+				answer := make(chan error)
+				s, key := DemoServer(t, Config{Dir: string(disk.FS.(durable.Dir)), FS: disk,
+					Now: bubbleClock(),
 					Confirm: func(context.Context, provider.Confirmation) error {
 						asked <- true
 						return <-answer
 					}})
-				b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+				b := call(t, s, key, "POST", "/v2/bookings",
+					bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 				paid := make(chan *httptest.ResponseRecorder)
 				go func() {
 					r := httptest.NewRequest("POST", "/v2/bookings/"+b.ID+"/pay", nil)
@@ -111,7 +114,8 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 				if w := <-paid; w.Code != 503 || strings.Contains(w.Body.String(), "nothing was changed") {
 					t.Errorf("the client hears %d %s", w.Code, w.Body)
 				}
-				if a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", ""); a.status != 503 && a.status != 409 {
+				a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
+				if a.status != 503 && a.status != 409 {
 					t.Errorf("pay while the answer waits: %+v", a)
 				}
 				disk.full.Store(false)
@@ -167,9 +171,11 @@ func TestTheLargestGroupFitsItsWeight(t *testing.T) {
 func largestGroup(offer string) string {
 	name := strings.Repeat(`\"`, 50) + strings.Repeat(`\\`, 50)
 	phone := `{"phone":"+380 44 123 45 67"}`
-	one := `{"firstName":"` + name + `x","lastName":"` + name + `","phones":[` + strings.Repeat(phone+",", 9) + phone + `]}`
+	one := `{"firstName":"` + name + `x","lastName":"` + name + `","phones":[` + strings.Repeat(phone+",",
+		9) + phone + `]}`
 	one = strings.Replace(one, name+"x", name[2:]+"x", 1)
-	return `{"offerId":"` + offer + `","currency":"UAH","passengers":[` + strings.Repeat(one+",", 14) + one + `]}`
+	return `{"offerId":"` + offer + `","currency":"UAH","passengers":[` + strings.Repeat(one+",",
+		14) + one + `]}`
 }
 
 // Contract §12: a repetition under a key hears what is true on a full disk: an earlier attempt has paid.
@@ -183,9 +189,10 @@ func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
 		Booking: booking.IDOf(b.ID), Ticket: booking.IDOf(b.Tickets[0].ID), Request: "cut short",
 	}}
 	under := &ledger.Idempotency{Key: "k", Hash: hex.EncodeToString(sum[:])}
-	if _, err := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+	_, err := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
 		return []ledger.Entry{{Event: paid, Idempotency: under}}, nil
-	}, nil); err != nil {
+	}, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	disk.fill(t, s, key)
@@ -205,7 +212,8 @@ func TestLongIDsOfAFeedAreWeighed(t *testing.T) {
 		e.Tickets = append(e.Tickets, booking.CanceledTicket{Terms: []booking.Term{term, term}})
 	}
 	_, data, personal := ledger.NewCodec().Encode(ledger.Entry{Event: e}, nil, nil)
-	if weight := ledger.Weigh(ledger.NewState(), ledger.Entry{Event: e}); weight < int64(len(data)+len(personal)) {
+	weight := ledger.Weigh(ledger.NewState(), ledger.Entry{Event: e})
+	if weight < int64(len(data)+len(personal)) {
 		t.Errorf("it is weighed %d, and takes %d", weight, len(data)+len(personal))
 	}
 }
@@ -223,7 +231,8 @@ func (d *noRoom) Create(name string) (durable.File, error) {
 	return d.FS.Create(name)
 }
 
-// A backup that fails, wherever it does, leaves nothing: neither keys, nor a directory that the next one refuses.
+// A backup that fails, wherever it does, leaves nothing: neither keys, nor a directory that the next one
+// refuses.
 func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s, key := DemoServer(t, Config{Dir: dir})

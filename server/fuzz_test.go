@@ -33,8 +33,10 @@ func checkAnswer(t *testing.T, w *httptest.ResponseRecorder) {
 
 func FuzzQuery(f *testing.F) {
 	for _, q := range []string{
-		"departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=2", "skip=null&take=&name=%ff", "departureDate=2026-11-21&departureCityId=kyiv&arrivalCityId=lviv&passengers=2",
-		"a=%zz", ";", "date=0000-00-00", "departureCitySlug=kyiv&arrivalCitySlug=lviv&date=9999-12-31&days=14", "departureCitySlug=kyiv&arrivalCitySlug=lviv&date=0001-01-01",
+		"departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=2", "skip=null&take=&name=%ff",
+		"departureDate=2026-11-21&departureCityId=kyiv&arrivalCityId=lviv&passengers=2",
+		"a=%zz", ";", "date=0000-00-00",
+		"departureCitySlug=kyiv&arrivalCitySlug=lviv&date=9999-12-31&days=14", "departureCitySlug=kyiv&arrivalCitySlug=lviv&date=0001-01-01",
 	} {
 		f.Add(q)
 	}
@@ -52,7 +54,8 @@ func FuzzQuery(f *testing.F) {
 }
 
 func FuzzPath(f *testing.F) {
-	for _, p := range []string{"/v2/cities/kyiv", "/v2/stops/%2e%2e", "/v2/bookings/AAAAAAAAAAAAAAAAAAAAAA/pay", "//", "/v2/bookings/ü", "/v2/tickets/\x00"} {
+	for _, p := range []string{"/v2/cities/kyiv", "/v2/stops/%2e%2e",
+		"/v2/bookings/AAAAAAAAAAAAAAAAAAAAAA/pay", "//", "/v2/bookings/ü", "/v2/tickets/\x00"} {
 		f.Add(p, "POST")
 	}
 	s, key := DemoServer(f, Config{})

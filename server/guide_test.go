@@ -24,7 +24,8 @@ func TestLegacySince(t *testing.T) {
 	if w.Code != 200 { // the partner is younger
 		t.Fatal(w.Code, w.Body)
 	}
-	if d, u := w.Header().Get("Deprecation"), w.Header().Get("Sunset"); d != "@1780315200" || u != "Sun, 30 Aug 2026 12:00:00 GMT" {
+	d, u := w.Header().Get("Deprecation"), w.Header().Get("Sunset")
+	if d != "@1780315200" || u != "Sun, 30 Aug 2026 12:00:00 GMT" {
 		t.Error(d, u)
 	}
 }
@@ -45,8 +46,10 @@ func TestMigrationGuideNamesTheRoutes(t *testing.T) {
 	s, _ := DemoServer(t, Config{})
 	told := map[string]bool{"": true}
 	for _, m := range reference.Migrations() {
-		told[m.Old], told[m.New] = true, true
-		if m.Before.Method != strings.Fields(m.Old)[0] || !strings.HasPrefix(m.Before.Path, "/rest/") || !strings.HasPrefix(m.After.Path, "/v2/") {
+		told[m.Old] = true
+		told[m.New] = true
+		if m.Before.Method != strings.Fields(m.Old)[0] || !strings.HasPrefix(m.Before.Path, "/rest/") ||
+			!strings.HasPrefix(m.After.Path, "/v2/") {
 			t.Errorf("%s: the examples are of other calls", m.Old)
 		}
 	}
@@ -70,7 +73,8 @@ func TestMigrationGuideExamples(t *testing.T) {
 		for _, x := range []reference.Example{m.Before, m.After} {
 			s, key := DemoServer(t, Config{})
 			offers := ask(s, key, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+day, "").Body.String()
-			vars := []string{"$DATE", day, "$OFFER", regexp.MustCompile(`"offers":\[{"id":"([^"]+)`).FindStringSubmatch(offers)[1]}
+			vars := []string{"$DATE", day, "$OFFER",
+				regexp.MustCompile(`"offers":\[{"id":"([^"]+)`).FindStringSubmatch(offers)[1]}
 			if x.Method+x.Path != "POST/rest/orders" && x.Method+x.Path != "POST/v2/bookings" {
 				body := strings.NewReplacer(vars...).Replace(`{"offerId":"$OFFER","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`)
 				ids := regexp.MustCompile(`"booking":{"id":"([^"]+)".*"tickets":\[{"id":"([^"]+)"`).FindStringSubmatch(ask(s, key, "POST", "/v2/bookings", body).Body.String())
@@ -79,13 +83,15 @@ func TestMigrationGuideExamples(t *testing.T) {
 			fill := strings.NewReplacer(vars...)
 			w := ask(s, key, x.Method, fill.Replace(x.Path), fill.Replace(x.Body))
 			if missing := without(t, x.Answer, w.Body.Bytes()); w.Code != x.Status || missing != "" {
-				t.Errorf("%s %s: %d, want %d; not as shown: %s\n%s", x.Method, x.Path, w.Code, x.Status, missing, w.Body)
+				t.Errorf("%s %s: %d, want %d; not as shown: %s\n%s", x.Method, x.Path, w.Code, x.Status,
+					missing, w.Body)
 			}
 		}
 	}
 }
 
-// without tells what an example shows that an answer has not. Numbers, and strings that start with …, only have to be there.
+// without tells what an example shows that an answer has not. Numbers, and strings that start with …, only
+// have to be there.
 func without(t *testing.T, shown string, answer []byte) string {
 	var want, got any
 	if err := json.Unmarshal([]byte(shown), &want); err != nil {
@@ -128,16 +134,21 @@ func without(t *testing.T, shown string, answer []byte) string {
 	return walk("", want, got)
 }
 
-// The page needs nothing but itself: no script, no outside address, and a policy that allows its own style only.
+// The page needs nothing but itself: no script, no outside address, and a policy that allows its own style
+// only.
 func TestMigrationGuidePage(t *testing.T) {
-	s, _ := DemoServer(t, Config{LegacySince: time.Date(2026, 6, 1, 15, 0, 0, 0, time.FixedZone("", 3*60*60))})
+	s, _ := DemoServer(t, Config{LegacySince: time.Date(2026, 6, 1, 15, 0, 0, 0,
+		time.FixedZone("", 3*60*60))})
 	w := ask(s, "", "GET", "/docs/migration", "")
-	page, policy := w.Body.String(), w.Header().Get("Content-Security-Policy")
+	page := w.Body.String()
+	policy := w.Header().Get("Content-Security-Policy")
 	if w.Code != 200 || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Fatal(w.Code, w.Header())
 	}
-	for _, foreign := range []string{"<script", "http://", "https://", "//", " on", "@import", "url(", "style="} {
-		if tag := regexp.MustCompile(`<[^>]*` + regexp.QuoteMeta(foreign) + `[^>]*>`).FindString(page); tag != "" {
+	for _, foreign := range []string{"<script", "http://", "https://", "//", " on", "@import", "url(",
+		"style="} {
+		tag := regexp.MustCompile(`<[^>]*` + regexp.QuoteMeta(foreign) + `[^>]*>`).FindString(page)
+		if tag != "" {
 			t.Errorf("the page has %s", tag)
 		}
 	}
@@ -146,12 +157,14 @@ func TestMigrationGuidePage(t *testing.T) {
 		t.Fatal("the page has no style")
 	}
 	sum := sha256.Sum256([]byte(styled[1]))
-	if !strings.Contains(policy, "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
+	if !strings.Contains(policy, "default-src 'none'; style-src 'sha256-"+
+		base64.StdEncoding.EncodeToString(sum[:])+"'") {
 		t.Errorf("policy %s", policy)
 	}
 	text := html.UnescapeString(page)
 	for _, m := range reference.Migrations() {
-		for _, want := range []string{m.Old, m.New, m.What, m.Change, m.Before.Path, m.Before.Answer, m.After.Path, m.After.Answer} {
+		for _, want := range []string{m.Old, m.New, m.What, m.Change, m.Before.Path, m.Before.Answer,
+			m.After.Path, m.After.Answer} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page does not have %s", want)
 			}

@@ -49,9 +49,17 @@ func TestATooLargeBodyClosesTheConnection(t *testing.T) {
 	}
 }
 
-// Contract §1, §3: before it is open, and while it drains, a server answers 503 UNAVAILABLE with Retry-After, but is alive.
+// Contract §1, §3: before it is open, and while it drains, a server answers 503 UNAVAILABLE with Retry-After,
+// but is alive.
 func TestAServerThatIsNotReadySaysWhenToComeBack(t *testing.T) {
-	for target, status := range map[string]int{"/livez": 200, "/readyz": 503, "/healthz": 503, "/v2/cities": 503, "/v2/bookings": 503, "/nothing": 503} {
+	for target, status := range map[string]int{
+		"/livez":       200,
+		"/readyz":      503,
+		"/healthz":     503,
+		"/v2/cities":   503,
+		"/v2/bookings": 503,
+		"/nothing":     503,
+	} {
 		w := httptest.NewRecorder()
 		Unavailable(w, httptest.NewRequest("GET", target, nil))
 		if w.Code != status {

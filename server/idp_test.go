@@ -59,12 +59,19 @@ func (p *issuer) rotate(t *testing.T, kid string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.key, p.kid = key, kid
+	p.key = key
+	p.kid = kid
 }
 
 // token signs the usual claims with others laid over them.
 func (p *issuer) token(t *testing.T, now time.Time, more map[string]any) string {
-	claims := map[string]any{"iss": "https://sso.example.com/", "aud": "waybill", "sub": "1", "iat": now.Unix(), "exp": now.Unix() + 300}
+	claims := map[string]any{
+		"iss": "https://sso.example.com/",
+		"aud": "waybill",
+		"sub": "1",
+		"iat": now.Unix(),
+		"exp": now.Unix() + 300,
+	}
 	maps.Copy(claims, more)
 	text, err := json.Marshal(claims)
 	if err != nil {
@@ -83,7 +90,12 @@ func (p *issuer) token(t *testing.T, now time.Time, more map[string]any) string 
 func (s *Server) addUsers(t *testing.T, emails ...string) {
 	t.Helper()
 	for _, email := range emails {
-		if _, err := s.Admin.AddUser(auth.Person{Email: email, FirstName: "A", LastName: "B"}, "correct horse", "zorevia-lines", "ADMIN"); err != nil {
+		_, err := s.Admin.AddUser(auth.Person{
+			Email:     email,
+			FirstName: "A",
+			LastName:  "B",
+		}, "correct horse", "zorevia-lines", "ADMIN")
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,7 +103,12 @@ func (s *Server) addUsers(t *testing.T, emails ...string) {
 
 // linkByHand links a user to a subject, as waybill user add -idp-subject does.
 func (s *Server) linkByHand(email, subject string) error {
-	form := map[string][]string{"email": {email}, "company": {"zorevia-lines"}, "role": {"ADMIN"}, "idp-subject": {subject}}
+	form := map[string][]string{
+		"email":       {email},
+		"company":     {"zorevia-lines"},
+		"role":        {"ADMIN"},
+		"idp-subject": {subject},
+	}
 	return s.Admin.Do("user-add", &admin.Act{By: admin.Self(), Form: form, Out: new(bytes.Buffer)})
 }
 
@@ -108,12 +125,17 @@ func TestSignInWithAProvider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(Config{Dir: t.TempDir(), IDP: client, SecureCookies: true, Log: log, Now: func() time.Time { return now }})
+	s, err := Open(Config{Dir: t.TempDir(), IDP: client, SecureCookies: true, Log: log,
+		Now: func() time.Time {
+			return now
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
+	err = s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{Strict: true},
+		new(bytes.Buffer))
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.addUsers(t, "anna@example.com", "bohdan@example.com")
@@ -121,11 +143,13 @@ func TestSignInWithAProvider(t *testing.T) {
 		t.Helper()
 		w := httptest.NewRecorder()
 		token := p.token(t, now, more)
-		s.ServeHTTP(w, httptest.NewRequest("POST", "/v2/auth/idp/login", strings.NewReader(`{"idToken":"`+token+`"}`)))
+		s.ServeHTTP(w, httptest.NewRequest("POST", "/v2/auth/idp/login",
+			strings.NewReader(`{"idToken":"`+token+`"}`)))
 		if w.Code != want {
 			t.Errorf("%s: %d, want %d: %s", name, w.Code, want, w.Body)
 		}
-		if cookies := fmt.Sprint(w.Header()["Set-Cookie"]); want == 200 && strings.Count(cookies, "; HttpOnly; Secure; SameSite=Lax") != 2 {
+		cookies := fmt.Sprint(w.Header()["Set-Cookie"])
+		if want == 200 && strings.Count(cookies, "; HttpOnly; Secure; SameSite=Lax") != 2 {
 			t.Errorf("%s: cookies %s", name, cookies)
 		}
 		if strings.Contains(logged.String(), token[strings.LastIndex(token, "."):]) {
@@ -136,9 +160,16 @@ func TestSignInWithAProvider(t *testing.T) {
 	login("not linked, no e-mail", 401, nil)
 	login("not verified", 401, map[string]any{"email": "anna@example.com", "email_verified": false})
 	login("first login", 200, anna)
-	login("linked, the e-mail is another's now", 200, map[string]any{"email": "bohdan@example.com", "email_verified": true})
+	login("linked, the e-mail is another's now", 200, map[string]any{
+		"email":          "bohdan@example.com",
+		"email_verified": true,
+	})
 	login("linked, no e-mail", 200, nil)
-	login("another subject with a linked user's e-mail", 401, map[string]any{"sub": "2", "email": "anna@example.com", "email_verified": true})
+	login("another subject with a linked user's e-mail", 401, map[string]any{
+		"sub":            "2",
+		"email":          "anna@example.com",
+		"email_verified": true,
+	})
 	login("a subject that nobody is linked to, without an e-mail", 401, map[string]any{"sub": "bohdan-1"})
 	if err := s.linkByHand("bohdan@example.com", "bohdan-1"); err != nil {
 		t.Fatal(err)
@@ -162,7 +193,10 @@ func TestSignInWithAProvider(t *testing.T) {
 	if p.fetched != 2 || !strings.Contains(logged.String(), "cannot be had") {
 		t.Errorf("%d fetches; %s", p.fetched, &logged)
 	}
-	if err := s.Admin.Do("idtoken", &admin.Act{Form: map[string][]string{"email": {"anna@example.com"}}, Out: &logged}); err == nil {
+	if err := s.Admin.Do("idtoken", &admin.Act{
+		Form: map[string][]string{"email": {"anna@example.com"}},
+		Out:  &logged,
+	}); err == nil {
 		t.Error("the development provider mints tokens beside another")
 	}
 }

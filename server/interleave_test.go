@@ -14,7 +14,8 @@ import (
 	"waybill/store/durable"
 )
 
-// Contract §5: a sale goes by the timetable in force, also when that is imported between looking the offer up and selling it.
+// Contract §5: a sale goes by the timetable in force, also when that is imported between looking the offer up
+// and selling it.
 func TestATimetableImportedWhileAnOfferIsSold(t *testing.T) {
 	for name, test := range map[string]struct {
 		change map[string][][2]string
@@ -26,7 +27,8 @@ func TestATimetableImportedWhileAnOfferIsSold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A booking's id is made once its offer was looked up, before the sale.
-			between, times := func() {}, 0
+			between := func() {}
+			times := 0
 			dir := t.TempDir()
 			s, key := DemoServer(t, Config{Dir: dir, NewID: func() [16]byte {
 				f := between
@@ -92,14 +94,20 @@ func TestARefusalWaitsUntilWhatItSawIsDurable(t *testing.T) {
 		status int // of the pay that comes after it
 	}{
 		"a key revoked": {func(_ *testing.T, s *Server, _, _ string) {
-			s.Admin.Do("partner-revoke", &admin.Act{Form: url.Values{"name": {"anna"}}, Out: new(strings.Builder)})
+			s.Admin.Do("partner-revoke", &admin.Act{
+				Form: url.Values{"name": {"anna"}},
+				Out:  new(strings.Builder),
+			})
 		}, 401},
 		"a ticket paid": {func(t *testing.T, s *Server, key, id string) {
 			call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
 		}, 409},
 		"a ticket moved away": {func(t *testing.T, s *Server, key, id string) {
 			ticket := call(t, s, key, "GET", "/v2/bookings/"+id, "").Data.Booking.Tickets[0].ID
-			s.Admin.Do("ticket-move", &admin.Act{Form: url.Values{"ticket": {ticket}, "booking": {"new"}}, Out: new(strings.Builder)})
+			s.Admin.Do("ticket-move", &admin.Act{
+				Form: url.Values{"ticket": {ticket}, "booking": {"new"}},
+				Out:  new(strings.Builder),
+			})
 		}, 404},
 	} {
 		for _, failure := range []error{nil, errors.New("the disk does not answer")} {
@@ -107,7 +115,8 @@ func TestARefusalWaitsUntilWhatItSawIsDurable(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				fsys := &held{FS: durable.Dir(dir)}
 				s, key := DemoServer(t, Config{FS: fsys, Now: bubbleClock()})
-				id := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking.ID
+				id := call(t, s, key, "POST", "/v2/bookings",
+					bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking.ID
 				gate := make(chan error)
 				fsys.gate.Store(&gate)
 				go w.change(t, s, key, id)

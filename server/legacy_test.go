@@ -18,15 +18,18 @@ func deprecation(s *Server) string {
 	return ask(s, "", "GET", "/rest/orders", "").Header().Get("Deprecation")
 }
 
-// Contract §11: a directory whose test clock was started before anything was sold was made when that clock says. It stays
-// so when the clock is moved, given up, and read from the journal again.
+// Contract §11: a directory whose test clock was started before anything was sold was made when that clock
+// says. It stays so when the clock is moved, given up, and read from the journal again.
 func TestLegacySinceOfATestClock(t *testing.T) {
 	began := time.Date(2024, 6, 1, 8, 0, 0, 0, time.UTC)
 	cfg := Config{Dir: t.TempDir(), Now: func() time.Time { return scriptStart }}
 	s, _ := DemoServer(t, cfg) // its first line is of scriptStart
 	want := fmt.Sprintf("@%d", began.Unix())
 	for i, step := range []func(*Config){
-		func(c *Config) { c.TestClock, c.StartAt = true, began },
+		func(c *Config) {
+			c.TestClock = true
+			c.StartAt = began
+		},
 		func(c *Config) { c.StartAt = began.AddDate(0, 0, 7) }, // it has a clock
 		func(c *Config) { c.TestClock = false },
 		func(*Config) {},
@@ -94,7 +97,10 @@ func TestLegacyDeprecatedAfterThePartnerCame(t *testing.T) {
 	}
 	until := "no legacy call  gone for it from " + since.AddDate(0, 0, 90).Format(time.RFC3339)
 	var list bytes.Buffer
-	if err := s.Admin.Do("partner-list", &admin.Act{Form: nil, Out: &list}); err != nil || !strings.Contains(list.String(), until) {
+	if err := s.Admin.Do("partner-list", &admin.Act{
+		Form: nil,
+		Out:  &list,
+	}); err != nil || !strings.Contains(list.String(), until) {
 		t.Errorf("%v\n%s", err, &list)
 	}
 	at = at.Add(time.Millisecond)
@@ -123,9 +129,11 @@ func TestLegacyPatchLines(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		lines int
-	}{{`"paymentStatus":"Paid"`, 5}, {`"status":"Canceled"`, 2}} { // the first with the day's first legacy call
+	}{{`"paymentStatus":"Paid"`, 5}, {`"status":"Canceled"`, 2}} {
+		// the first with the day's first legacy call
 		// Tickets of the two bookings in turn.
-		w := ask(s, key, "PATCH", "/rest/orders", fmt.Sprintf(`{"ordersIds":[%q,%q,%q,%q],%s}`, ids[0], ids[2], ids[1], ids[3], c.what))
+		w := ask(s, key, "PATCH", "/rest/orders",
+			fmt.Sprintf(`{"ordersIds":[%q,%q,%q,%q],%s}`, ids[0], ids[2], ids[1], ids[3], c.what))
 		seq, _ := strconv.Atoi(w.Header().Get("Waybill-Seq"))
 		if w.Code != 200 || seq != before+c.lines {
 			t.Errorf("%s: %d, seq %d after %d: %s", c.what, w.Code, seq, before, w.Body)

@@ -111,7 +111,8 @@ Seat: 1
 			}
 		}
 		refunded := list["Your ticket is refunded"]
-		for _, want := range []string{journey, "Lesia Ukrainka, your ticket is refunded.", "\nComes back: ", "\nПовертається: "} {
+		for _, want := range []string{journey, "Lesia Ukrainka, your ticket is refunded.", "\nComes back: ",
+			"\nПовертається: "} {
 			if !strings.Contains(refunded, want) {
 				t.Errorf("the letter about a refund lacks %q", want)
 			}
@@ -129,7 +130,12 @@ Seat: 1
 
 // TestTidyNames: what a passenger is called cannot turn the words of a letter around.
 func TestTidyNames(t *testing.T) {
-	for name, want := range map[string]string{"Леся ": "Леся", "\u202eaiseL": "aiseL", " a\u200bb": "ab", "O’Neil-Šmíd": "O’Neil-Šmíd"} {
+	for name, want := range map[string]string{
+		"Леся ":       "Леся",
+		"\u202eaiseL": "aiseL",
+		" a\u200bb":   "ab",
+		"O’Neil-Šmíd": "O’Neil-Šmíd",
+	} {
 		if got := outbox.Tidy(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
@@ -196,7 +202,12 @@ func TestOvertakenWhileParked(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if err := s.Admin.Do("outbox-retry", &admin.Act{By: admin.Self(), Form: url.Values{"message": {"all"}}, Out: &out}); err != nil {
+		err := s.Admin.Do("outbox-retry", &admin.Act{
+			By:   admin.Self(),
+			Form: url.Values{"message": {"all"}},
+			Out:  &out,
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -220,7 +231,8 @@ func TestTexts(t *testing.T) {
 		"Ticket refunded: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00. Comes back: ",
 	} {
 		var sent struct{ Text string }
-		if err := json.Unmarshal([]byte(p.sent()[i].body), &sent); err != nil || !strings.HasPrefix(sent.Text, want) {
+		err := json.Unmarshal([]byte(p.sent()[i].body), &sent)
+		if err != nil || !strings.HasPrefix(sent.Text, want) {
 			t.Errorf("%q, %v, want %q", sent.Text, err, want)
 		}
 	}
@@ -238,7 +250,9 @@ func TestTheListSaysWhyAMessageWaits(t *testing.T) {
 	})
 	s.Close()
 	s, _ = DemoServer(t, Config{Dir: dir})
-	eventually(t, "the list", func() bool { return strings.Contains(outboxList(t, s), "there is no -messenger-url") })
+	eventually(t, "the list", func() bool {
+		return strings.Contains(outboxList(t, s), "there is no -messenger-url")
+	})
 	s.Close()
 	s, err := Open(Config{Dir: dir, Verb: true, Now: func() time.Time { return scriptStart }})
 	if err != nil {

@@ -29,12 +29,18 @@ func requestFrom(s http.Handler, from, method, target string, headers ...string)
 	return w
 }
 
-// With -rate 2/s:4 a partner has four requests at once and two a second, wherever they come from; so has an address
-// from which no valid key is shown. Then it is 429, in the envelope, and tells when to come again. Who watches is exempt.
+// With -rate 2/s:4 a partner has four requests at once and two a second, wherever they come from; so has an
+// address from which no valid key is shown. Then it is 429, in the envelope, and tells when to come again.
+// Who watches is exempt.
 func TestARateIsOfAPartnerOrOfAnAddress(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, anna := DemoServer(t, Config{Dir: dir, Rate: web.Rate{PerSecond: 2, Burst: 4}, Now: func() time.Time { return time.Now().Add(scriptStart.Sub(time.Unix(946684800, 0))) }})
+		s, anna := DemoServer(t, Config{Dir: dir, Rate: web.Rate{
+			PerSecond: 2,
+			Burst:     4,
+		}, Now: func() time.Time {
+			return time.Now().Add(scriptStart.Sub(time.Unix(946684800, 0)))
+		}})
 		defer s.Close()
 		boris, err := s.Admin.AddPartner("boris", nil)
 		if err != nil {
@@ -61,7 +67,9 @@ func TestARateIsOfAPartnerOrOfAnAddress(t *testing.T) {
 		allowed(4, "/v2/cities", "", "198.51.100.2:1")
 		w := requestFrom(s, "192.0.2.1:1", "GET", "/rest/orders", "x-api-key: "+anna)
 		var a answer
-		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != 429 || a.Errors[0].ErrorCode != "TOO_MANY_REQUESTS" || w.Header().Get("Retry-After") != "1" || w.Header().Get("Deprecation") == "" {
+		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != 429 ||
+			a.Errors[0].ErrorCode != "TOO_MANY_REQUESTS" || w.Header().Get("Retry-After") != "1" ||
+			w.Header().Get("Deprecation") == "" {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 		}
 		for _, path := range []string{"/livez", "/readyz", "/healthz", "/metrics"} {
@@ -80,7 +88,8 @@ func TestARateIsOfAPartnerOrOfAnAddress(t *testing.T) {
 	})
 }
 
-// X-Forwarded-For and -Proto count from trusted proxies only; of the addresses, the last that is not a proxy's.
+// X-Forwarded-For and -Proto count from trusted proxies only; of the addresses, the last that is not a
+// proxy's.
 func TestOnlyATrustedProxySaysWhereARequestComesFrom(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
 	for _, c := range []struct {
@@ -113,7 +122,8 @@ func TestOnlyATrustedProxySaysWhereARequestComesFrom(t *testing.T) {
 	}
 }
 
-// Contract §9 behind a proxy: cookies are Secure, and a hundred failures are of the client's address, not of the proxy's.
+// Contract §9 behind a proxy: cookies are Secure, and a hundred failures are of the client's address, not of
+// the proxy's.
 func TestBehindAProxyTheClientCounts(t *testing.T) {
 	s, _ := DemoServer(t, Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
 	s.company.Passwords.Reserve(map[string]int{"address 198.51.100.1": 1}, scriptStart)
@@ -121,7 +131,8 @@ func TestBehindAProxyTheClientCounts(t *testing.T) {
 		s.company.Passwords.Reserve(map[string]int{"address 198.51.100.1": web.AddressFailures}, scriptStart)
 	}
 	login := func(from, forwarded string) int {
-		r := httptest.NewRequest("POST", "/v2/auth/pre-login", bytes.NewBufferString(`{"email":"a@example.com","password":"x"}`))
+		r := httptest.NewRequest("POST", "/v2/auth/pre-login",
+			bytes.NewBufferString(`{"email":"a@example.com","password":"x"}`))
 		r.RemoteAddr = from
 		r.Header.Set("X-Forwarded-For", forwarded)
 		w := httptest.NewRecorder()
@@ -140,7 +151,8 @@ func TestBehindAProxyTheClientCounts(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Header.Set("X-Forwarded-Proto", "https")
-	if s.company.SetCookie(w, r, company.AccessCookie, "/", "x", time.Minute); !strings.Contains(w.Header().Get("Set-Cookie"), "Secure") {
+	if s.company.SetCookie(w, r, company.AccessCookie, "/", "x",
+		time.Minute); !strings.Contains(w.Header().Get("Set-Cookie"), "Secure") {
 		t.Error(w.Header())
 	}
 }

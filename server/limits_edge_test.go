@@ -23,7 +23,10 @@ import (
 func TestListsOfABodyAtTheirLimits(t *testing.T) {
 	s, key := DemoServer(t, Config{})
 	// A bus of the demo with a hundred seats, so that the limit is what decides.
-	importFeed(t, s, feedWith(t, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,200,"}}}))
+	importFeed(t, s,
+		feedWith(t,
+			map[string][][2]string{"waybill_buses.txt": {{"bus-zor-01,zorevia,19,",
+				"bus-zor-01,zorevia,200,"}}}))
 	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv&passengers=150")
 	booked := newBookingID(t, s, key)
 	phones := func(n int) string {
@@ -106,7 +109,8 @@ func TestTheFirstOfManySessionsEnds(t *testing.T) {
 func TestThePageOfLimits(t *testing.T) {
 	s, _ := DemoServer(t, Config{})
 	page := ask(s, "", "GET", "/docs/limits", "").Body.String()
-	for _, want := range []string{"256 KiB", "100, and 64 KiB", "passengers of a booking", "64 of a partner", "at most 10000", "sessions of a user", "20 of a company"} {
+	for _, want := range []string{"256 KiB", "100, and 64 KiB", "passengers of a booking", "64 of a partner",
+		"at most 10000", "sessions of a user", "20 of a company"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
@@ -116,7 +120,8 @@ func TestThePageOfLimits(t *testing.T) {
 // Of more than 24 currencies as many are offered as can be booked, the interface's among them.
 func TestNoCurrencyIsOfferedThatCannotBeBooked(t *testing.T) {
 	s, key := DemoServer(t, Config{})
-	attributes, rules := "", ""
+	attributes := ""
+	rules := ""
 	for a := range 2 {
 		for b := range 20 {
 			id := fmt.Sprintf("many-%d-%d", a, b)
@@ -126,7 +131,8 @@ func TestNoCurrencyIsOfferedThatCannotBeBooked(t *testing.T) {
 	}
 	importFeed(t, s, feedWith(t, map[string][][2]string{
 		"fare_attributes.txt": {{"zor-ua25-uah,110.00", attributes + "zor-ua25-uah,110.00"}},
-		"fare_rules.txt":      {{"zor-ua50-uah,r-frankivsk-bukovel,ivano-frankivsk,nadvirna\n", "zor-ua50-uah,r-frankivsk-bukovel,ivano-frankivsk,nadvirna\n" + rules}},
+		"fare_rules.txt": {{"zor-ua50-uah,r-frankivsk-bukovel,ivano-frankivsk,nadvirna\n",
+			"zor-ua50-uah,r-frankivsk-bukovel,ivano-frankivsk,nadvirna\n" + rules}},
 	}))
 	body := ask(s, key, "GET", "/v2/offers?departureDate=2026-11-25&"+bukovel, "").Body.String()
 	var answer struct {
@@ -201,7 +207,14 @@ func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 		{"ticket-move", url.Values{"ticket": {b.Tickets[0].ID}, "booking": {"new"}}, "ticket.moved"},
 		{"ticket-status", url.Values{"ticket": {b.Tickets[0].ID}, "status": {"Prepaid"}}, "ticket.carrier"},
 		{"rotate-keys", nil, "keys.rotated"},
-		{"user-add", url.Values{"email": {"a@example.com"}, "first-name": {"A"}, "last-name": {"B"}, "password": {"secret"}, "company": {"zorevia-lines"}, "role": {"ADMIN"}}, "user.added"},
+		{"user-add", url.Values{
+			"email":      {"a@example.com"},
+			"first-name": {"A"},
+			"last-name":  {"B"},
+			"password":   {"secret"},
+			"company":    {"zorevia-lines"},
+			"role":       {"ADMIN"},
+		}, "user.added"},
 		{"user-add", url.Values{"email": {"a@example.com"}, "company": {"wislovia-coach"}, "role": {"ADMIN"}}, "user.access_given"},
 		{"user-remove", url.Values{"email": {"a@example.com"}}, "user.removed"},
 		{"forget", url.Values{"booking": {b.ID}, "reason": {"asked"}}, "personal.erased"},
@@ -210,11 +223,17 @@ func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 	olena := ledger.By{UID: 1000, User: "olena", Login: "root"}
 	for _, a := range acts {
 		before := strings.Count(journalText(t, dir), by)
-		if err := s.Admin.Do(a.op, &admin.Act{By: olena, Form: a.form, Out: new(strings.Builder)}); err != nil {
+		err := s.Admin.Do(a.op, &admin.Act{
+			By:   olena,
+			Form: a.form,
+			Out:  new(strings.Builder),
+		})
+		if err != nil {
 			t.Fatalf("%s: %v", a.op, err)
 		}
 		text := journalText(t, dir)
-		if !regexp.MustCompile(`"type":"`+regexp.QuoteMeta(a.kind)+`","data":{[^\n]*`+regexp.QuoteMeta(by)).MatchString(text) || strings.Count(text, by) != before+1 {
+		if !regexp.MustCompile(`"type":"`+regexp.QuoteMeta(a.kind)+`","data":{[^\n]*`+
+			regexp.QuoteMeta(by)).MatchString(text) || strings.Count(text, by) != before+1 {
 			t.Errorf("%s writes no line of the type %s with %s", a.op, a.kind, by)
 		}
 	}
@@ -222,11 +241,14 @@ func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := inspect.Log(storeDir(dir), false, inspect.LogFilter{}, inspect.LogStyle{}, &out); err != nil || strings.Count(out.String(), "; by olena (1000), logged in as root\n") != len(acts) {
+	err := inspect.Log(storeDir(dir), false, inspect.LogFilter{}, inspect.LogStyle{}, &out)
+	if err != nil || strings.Count(out.String(), "; by olena (1000), logged in as root\n") != len(acts) {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	for line := range strings.Lines(journalText(t, dir)) {
-		if kind := strings.Split(strings.Split(line, `"type":"`)[1], `"`)[0]; strings.Contains(line, `"by":`) == (kind == "booking.created" || kind == "opened" || kind == "tickets.uncompleted") {
+		kind := strings.Split(strings.Split(line, `"type":"`)[1], `"`)[0]
+		if strings.Contains(line,
+			`"by":`) == (kind == "booking.created" || kind == "opened" || kind == "tickets.uncompleted") {
 			t.Errorf("%s: %s", kind, line)
 		}
 	}
@@ -241,16 +263,19 @@ func TestAlteredLinesAreNeitherEventsNorAnswers(t *testing.T) {
 	if w.Code != 201 {
 		t.Fatal(w.Body)
 	}
-	if w := keyedCall(s, key, "book", "/v2/bookings", bookingBody(offer, 1)); w.Code != 201 || w.Header().Get("Idempotent-Replayed") != "true" {
+	if w := keyedCall(s, key, "book", "/v2/bookings", bookingBody(offer, 1)); w.Code != 201 ||
+		w.Header().Get("Idempotent-Replayed") != "true" {
 		t.Fatal(w.Code, w.Body)
 	}
-	for _, change := range [][2]string{{`"currency":"UAH"`, `"currency":"EUR"`}, {`\"currency\":\"UAH\"`, `\"currency\":\"EUR\"`}} {
+	for _, change := range [][2]string{{`"currency":"UAH"`, `"currency":"EUR"`},
+		{`\"currency\":\"UAH\"`, `\"currency\":\"EUR\"`}} {
 		name := filepath.Join(dir, "journal/000000000001.jsonl")
 		text, err := os.ReadFile(name)
 		if err != nil || !strings.Contains(string(text), change[0]) {
 			t.Fatal(err, change)
 		}
-		if err := os.WriteFile(name, []byte(strings.Replace(string(text), change[0], change[1], 1)), 0o600); err != nil {
+		err = os.WriteFile(name, []byte(strings.Replace(string(text), change[0], change[1], 1)), 0o600)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if w := ask(s, key, "GET", "/v2/events", ""); w.Code != 500 {

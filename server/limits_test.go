@@ -20,7 +20,8 @@ func TestABodyOf256KiBIsTakenAndOneByteMoreIsNot(t *testing.T) {
 	}
 }
 
-// Contract §8: firstName and lastName have 1–100 characters, not bytes; email and phones are valid when given.
+// Contract §8: firstName and lastName have 1–100 characters, not bytes; email and phones are valid when
+// given.
 func TestAPassengersFieldsAtTheirLimits(t *testing.T) {
 	s, key := DemoServer(t, Config{})
 	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
@@ -49,17 +50,24 @@ func TestAPassengersFieldsAtTheirLimits(t *testing.T) {
 		{"email", "lesia.ukrainka@example", 400},
 		{"email", "lesia@example.ua", 201},
 	} {
-		values := map[string]string{"firstName": "Lesia", "lastName": "Ukrainka", "phone": "12345", "email": "lesia@example.com"}
+		values := map[string]string{
+			"firstName": "Lesia",
+			"lastName":  "Ukrainka",
+			"phone":     "12345",
+			"email":     "lesia@example.com",
+		}
 		values[test.field] = test.value
 		body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[{"firstName":%q,"lastName":%q,"email":%q,"phones":[{"phone":%q}]}]}`,
 			offer, values["firstName"], values["lastName"], values["email"], values["phone"])
-		if a := call(t, s, key, "POST", "/v2/bookings", body); a.status != test.status || a.status == 400 && len(a.Errors) != 1 {
+		a := call(t, s, key, "POST", "/v2/bookings", body)
+		if a.status != test.status || a.status == 400 && len(a.Errors) != 1 {
 			t.Errorf("%s %q: %+v, want %d", test.field, test.value, a, test.status)
 		}
 	}
 }
 
-// Contract §3: the caller's X-Request-Id comes back if it is at most 128 characters of A-Za-z0-9._-, else one of ours.
+// Contract §3: the caller's X-Request-Id comes back if it is at most 128 characters of A-Za-z0-9._-, else one
+// of ours.
 func TestARequestIDAtItsLimits(t *testing.T) {
 	s, _ := DemoServer(t, Config{})
 	for id, kept := range map[string]bool{

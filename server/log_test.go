@@ -23,13 +23,16 @@ import (
 	"waybill/store/durable"
 )
 
-// playStory makes a booking that is asked about, refused, booked, revived, paid, moved, given a carrier status, and
-// refunded, in a directory; it gives the ids by the names that the story has for them.
+// playStory makes a booking that is asked about, refused, booked, revived, paid, moved, given a carrier
+// status, and refunded, in a directory; it gives the ids by the names that the story has for them.
 func playStory(t *testing.T, dir string) (ids map[string]string) {
 	ids = map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
 		refusal := fmt.Errorf("not now: %w", outbound.ErrRefused)
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { return refusal }})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(),
+			Confirm: func(context.Context, provider.Confirmation) error {
+				return refusal
+			}})
 		requests := 0
 		post := func(path, body string) {
 			requests++
@@ -45,14 +48,22 @@ func playStory(t *testing.T, dir string) (ids map[string]string) {
 		admin := func(op, form string) string {
 			values, _ := url.ParseQuery(form)
 			var out strings.Builder
-			if err := s.Admin.Do(op, &admin.Act{By: ledger.By{UID: 1000, User: "olena"}, Form: values, Out: &out}); err != nil {
+			err := s.Admin.Do(op, &admin.Act{
+				By:   ledger.By{UID: 1000, User: "olena"},
+				Form: values,
+				Out:  &out,
+			})
+			if err != nil {
 				t.Error(op, err)
 			}
 			return strings.TrimSpace(out.String())
 		}
 		offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=warsaw")
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 3)).Data.Booking
-		ids["B"], ids["T1"], ids["T2"], ids["T3"] = b.ID, b.Tickets[0].ID, b.Tickets[1].ID, b.Tickets[2].ID
+		ids["B"] = b.ID
+		ids["T1"] = b.Tickets[0].ID
+		ids["T2"] = b.Tickets[1].ID
+		ids["T3"] = b.Tickets[2].ID
 		time.Sleep(5 * time.Minute)
 		post("/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+ids["T1"]+`"]}`)
 		refusal = nil
@@ -72,7 +83,8 @@ func playStory(t *testing.T, dir string) (ids map[string]string) {
 	return ids
 }
 
-// Contract §1, log: the story of a booking is told in words, with what time alone did, for the tickets that moved too.
+// Contract §1, log: the story of a booking is told in words, with what time alone did, for the tickets that
+// moved too.
 func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	dir := t.TempDir()
 	ids := playStory(t, dir)
@@ -95,7 +107,8 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	if diff := cmp.Diff(storyOfB, story); diff != "" {
 		t.Errorf("the story of a booking (-want +got):\n%s\n%s", diff, story)
 	}
-	if !strings.HasPrefix(standing, `"id":"B",`) || !strings.Contains(standing, `"status":"Completed"`) || !strings.Contains(standing, `"firstName":""`) {
+	if !strings.HasPrefix(standing, `"id":"B",`) || !strings.Contains(standing, `"status":"Completed"`) ||
+		!strings.Contains(standing, `"firstName":""`) {
 		t.Errorf("as it stood: %s", standing)
 	}
 	if diff := cmp.Diff(storyOfT2, tell(inspect.LogFilter{Ticket: ids["T2"], At: &at})); diff != "" {
@@ -157,12 +170,15 @@ func TestLogUsesTheDirectorysClock(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Now().AddDate(1, 0, 0)
 	s, key := DemoServer(t, Config{Dir: dir, Now: time.Now, TestClock: true, StartAt: start})
-	found := call(t, s, key, "GET", "/v2/offers?"+bukovel+"&departureDate="+start.AddDate(0, 0, 3).Format(time.DateOnly), "")
+	found := call(t, s, key, "GET", "/v2/offers?"+bukovel+"&departureDate="+start.AddDate(0, 0,
+		3).Format(time.DateOnly), "")
 	id := call(t, s, key, "POST", "/v2/bookings", bookingBody(found.Data.Offers[0].ID, 1)).Data.Booking.ID
 	for _, advance := range []string{"19m", "1m"} {
 		call(t, s, key, "POST", "/test/clock", `{"advance":"`+advance+`"}`)
 		var out strings.Builder
-		if err := inspect.Log(durable.Dir(dir), true, inspect.LogFilter{Booking: id}, inspect.LogStyle{}, &out); err != nil || strings.Contains(out.String(), "(derived)  ticket") != (advance == "1m") {
+		err := inspect.Log(durable.Dir(dir), true, inspect.LogFilter{Booking: id}, inspect.LogStyle{},
+			&out)
+		if err != nil || strings.Contains(out.String(), "(derived)  ticket") != (advance == "1m") {
 			t.Errorf("%v, after %s:\n%s", err, advance, &out)
 		}
 	}
@@ -173,13 +189,15 @@ func TestLogOfTheOffice(t *testing.T) {
 	dir := t.TempDir()
 	exportOffice(t, dir, filepath.Join(t.TempDir(), "out"))
 	var out strings.Builder
-	if err := inspect.Log(durable.Dir(dir), false, inspect.LogFilter{}, inspect.LogStyle{}, &out); err != nil {
+	if err := inspect.Log(durable.Dir(dir), false, inspect.LogFilter{}, inspect.LogStyle{},
+		&out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		`opened  after creation`, `clock\.set  the clock is now \S+ ahead of the machine's`, `import: the timetable "\w+" is in force: \d+ cities`,
 		`partner add: "anna" \(\S{22}\) has a new key, whose hash is [0-9a-f]{64}; companies, if limited: \[\]`, `companies, if limited: \["zorevia-lines" "vltavia-bus"\]`,
-		`partner revoke: the keys with the hashes \[[0-9a-f]{64}\] of partner "anna"`, `user add: the new user \S{22} is ADMIN of company "zorevia-lines"`,
+		`partner revoke: the keys with the hashes \[[0-9a-f]{64}\] of partner "anna"`,
+		`user add: the new user \S{22} is ADMIN of company "zorevia-lines"`,
 		`user remove: user`, `signs in for company "zorevia": session`, `session \S{22} is refreshed, and lasts until`,
 		`report\.ordered  report \S{22}, company zorevia`, `report\.completed  report \S{22}, rows \d+`,
 		`partner "anna" calls the legacy interface, for the first time on this day`, `geolocation\.set  .*fms-zor-02`,
@@ -199,12 +217,15 @@ func TestLogOfTheOffice(t *testing.T) {
 	// Damage is told after all that is before it.
 	name := filepath.Join(dir, "journal/000000000001.jsonl")
 	text, err := os.ReadFile(name)
-	if err != nil || os.WriteFile(name, []byte(strings.Replace(string(text), `"ticket.moved"`, `"ticket.mowed"`, 1)), 0o600) != nil {
+	if err != nil ||
+		os.WriteFile(name, []byte(strings.Replace(string(text), `"ticket.moved"`, `"ticket.mowed"`, 1)),
+			0o600) != nil {
 		t.Fatal(err)
 	}
 	id := regexp.MustCompile(`makes booking (\S{22}),`).FindStringSubmatch(out.String())[1]
 	out.Reset()
-	if err := inspect.Log(durable.Dir(dir), false, inspect.LogFilter{Booking: id}, inspect.LogStyle{}, &out); err == nil || !strings.Contains(out.String(), "makes booking") {
+	if err := inspect.Log(durable.Dir(dir), false, inspect.LogFilter{Booking: id}, inspect.LogStyle{},
+		&out); err == nil || !strings.Contains(out.String(), "makes booking") {
 		t.Errorf("%v after\n%s", err, &out)
 	}
 }

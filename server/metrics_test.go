@@ -42,7 +42,8 @@ func scrape(t *testing.T, s http.Handler) (page string, values map[string]float6
 	return page, values
 }
 
-// Contract §3, /metrics: the text format of Prometheus, in which every sample follows its metric's help and type.
+// Contract §3, /metrics: the text format of Prometheus, in which every sample follows its metric's help and
+// type.
 func TestMetricsAreInPrometheusFormat(t *testing.T) {
 	s, key := DemoServer(t, Config{Connections: func() int { return 3 }})
 	offer := anOffer(t, s, key, bukovel)
@@ -59,7 +60,8 @@ func TestMetricsAreInPrometheusFormat(t *testing.T) {
 				t.Errorf("%s comes twice", family)
 			}
 			seen[family] = true
-		} else if !regexp.MustCompile(`^(# TYPE ` + family + ` (counter|gauge|histogram|summary)|` + family + `(_bucket|_sum|_count)?(\{.*\})? \S+)\n$`).MatchString(line) {
+		} else if !regexp.MustCompile(`^(# TYPE ` + family + ` (counter|gauge|histogram|summary)|` + family +
+			`(_bucket|_sum|_count)?(\{.*\})? \S+)\n$`).MatchString(line) {
 			t.Errorf("%q after the help of %s", line, family)
 		}
 	}
@@ -86,11 +88,17 @@ func TestMetricsAreInPrometheusFormat(t *testing.T) {
 	}
 }
 
-// Requests are counted by route and status, also those that no route matches and those that end in a panic; nothing is
-// allocated for it.
+// Requests are counted by route and status, also those that no route matches and those that end in a panic;
+// nothing is allocated for it.
 func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	s, key := DemoServer(t, Config{})
-	for path, n := range map[string]int{"/v2/cities/kyiv": 3, "/v2/cities/nowhere": 2, "/nowhere": 1, "/v2//cities": 1, "/v2/bookings": 1} {
+	for path, n := range map[string]int{
+		"/v2/cities/kyiv":    3,
+		"/v2/cities/nowhere": 2,
+		"/nowhere":           1,
+		"/v2//cities":        1,
+		"/v2/bookings":       1,
+	} {
 		for range n {
 			call(t, s, key, "GET", path, "")
 		}
@@ -98,7 +106,9 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	call(t, s, "", "GET", "/v2/bookings", "")
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("GET", "/docs/migration", nil))
-	s.Mux.HandleFunc("GET /panics", s.Public(func(http.ResponseWriter, *http.Request) error { panic("a test") }))
+	s.Mux.HandleFunc("GET /panics", s.Public(func(http.ResponseWriter, *http.Request) error {
+		panic("a test")
+	}))
 	s.Mux.HandleFunc("GET /aborts", s.Public(func(w http.ResponseWriter, _ *http.Request) error {
 		w.WriteHeader(http.StatusOK)
 		panic(http.ErrAbortHandler)
@@ -121,24 +131,30 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	if n := values[`waybill_http_request_duration_seconds_count{route="GET /v2/cities/{slug}",}`]; n != 5 {
 		t.Errorf("%v durations", n)
 	}
-	if n := testing.AllocsPerRun(100, func() { s.Counts.Add("GET /v2/cities", 200, time.Millisecond) }); n != 0 {
+	n := testing.AllocsPerRun(100, func() {
+		s.Counts.Add("GET /v2/cities", 200, time.Millisecond)
+	})
+	if n != 0 {
 		t.Errorf("%v allocations to count a request", n)
 	}
 }
 
-// The requests that wait have buckets of their own: a long poll of 30 s is told from a provider that takes longer.
+// The requests that wait have buckets of their own: a long poll of 30 s is told from a provider that takes
+// longer.
 func TestWaitingRequestsHaveBuckets(t *testing.T) {
 	for _, seconds := range []int64{5, 10, 20, 30, 60} {
 		if !slices.Contains(web.Latencies, seconds*1000*web.Ms) {
 			t.Errorf("no bucket ends at %d s", seconds)
 		}
 	}
-	if last := web.Latencies[len(web.Latencies)-1]; last < int64(partner.MaxWait)*1000*web.Ms || last < int64(provider.ConfirmTime) {
+	last := web.Latencies[len(web.Latencies)-1]
+	if last < int64(partner.MaxWait)*1000*web.Ms || last < int64(provider.ConfirmTime) {
 		t.Errorf("the last bucket ends at %v", time.Duration(last))
 	}
 }
 
-// The journal's lines and bytes are those of its files; each line is in one batch, and each batch had its sync.
+// The journal's lines and bytes are those of its files; each line is in one batch, and each batch had its
+// sync.
 func TestJournalMetricsAreWhatTheFilesHold(t *testing.T) {
 	dir := t.TempDir()
 	s, key := DemoServer(t, Config{Dir: dir})
@@ -152,26 +168,33 @@ func TestJournalMetricsAreWhatTheFilesHold(t *testing.T) {
 	journal := strings.TrimRight(string(text), "\x00")
 	_, values := scrape(t, s)
 	lines := values["waybill_journal_lines_total"]
-	if lines != float64(strings.Count(journal, "\n")) || values["waybill_journal_bytes_total"] != float64(len(journal)) {
-		t.Errorf("%v lines, %v bytes; %d in the file", lines, values["waybill_journal_bytes_total"], len(journal))
+	if lines != float64(strings.Count(journal, "\n")) ||
+		values["waybill_journal_bytes_total"] != float64(len(journal)) {
+		t.Errorf("%v lines, %v bytes; %d in the file", lines, values["waybill_journal_bytes_total"],
+			len(journal))
 	}
 	if batches := values["waybill_journal_batch_lines_count{}"]; values["waybill_journal_batch_lines_sum{}"] != lines || batches != values["waybill_journal_sync_duration_seconds_count{}"] || batches < 3 {
-		t.Errorf("%v batches of %v lines, %v syncs", batches, values["waybill_journal_batch_lines_sum"], values["waybill_journal_sync_duration_seconds_count"])
+		t.Errorf("%v batches of %v lines, %v syncs", batches, values["waybill_journal_batch_lines_sum"],
+			values["waybill_journal_sync_duration_seconds_count"])
 	}
 }
 
-// Tickets by phase are what the tickets show, also those that time alone has changed, and after a start from a snapshot.
-// For ten seconds an answer is the same.
+// Tickets by phase are what the tickets show, also those that time alone has changed, and after a start from
+// a snapshot. For ten seconds an answer is the same.
 func TestTicketsAreCountedByPhase(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := Config{Dir: dir, Now: func() time.Time { return time.Now().Add(scriptStart.Sub(time.Unix(946684800, 0))) }}
+		cfg := Config{Dir: dir, Now: func() time.Time {
+			return time.Now().Add(scriptStart.Sub(time.Unix(946684800, 0)))
+		}}
 		s, key := DemoServer(t, cfg)
 		book := func() string {
 			offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
-			return "/v2/bookings/" + call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking.ID
+			return "/v2/bookings/" + call(t, s, key, "POST", "/v2/bookings",
+				bookingBody(offer, 2)).Data.Booking.ID
 		}
-		for _, actions := range []string{"", "", "book", "pay", "book pay", "cancel", "pay cancel", "book cancel"} {
+		for _, actions := range []string{"", "", "book", "pay", "book pay", "cancel", "pay cancel",
+			"book cancel"} {
 			id := book()
 			for action := range strings.FieldsSeq(actions) {
 				if a := call(t, s, key, "POST", id+"/"+action, ""); a.status != 200 {
@@ -188,8 +211,21 @@ func TestTicketsAreCountedByPhase(t *testing.T) {
 				counted[b]++
 			}
 			_, values := scrape(t, s)
-			want := map[string]float64{"unpaid": 2, "booked": 2, "paid": 4, "canceled": 4, "refunded": 2, "uncompleted": 4}
-			shown := map[string]string{"unpaid": "Processing/Unpaid", "booked": "Confirmed/Booked", "paid": "Confirmed/Paid", "refunded": "Refund/Paid", "uncompleted": "Uncompleted/Unpaid"}
+			want := map[string]float64{
+				"unpaid":      2,
+				"booked":      2,
+				"paid":        4,
+				"canceled":    4,
+				"refunded":    2,
+				"uncompleted": 4,
+			}
+			shown := map[string]string{
+				"unpaid":      "Processing/Unpaid",
+				"booked":      "Confirmed/Booked",
+				"paid":        "Confirmed/Paid",
+				"refunded":    "Refund/Paid",
+				"uncompleted": "Uncompleted/Unpaid",
+			}
 			for phase, n := range want {
 				got := values[fmt.Sprintf("waybill_tickets{phase=%q}", phase)]
 				if got != n || shown[phase] != "" && counted[shown[phase]] != n {
@@ -215,7 +251,9 @@ func TestTicketsAreCountedByPhase(t *testing.T) {
 		if s, key = DemoServer(t, cfg); s.Fresh() {
 			t.Fatal("another directory")
 		}
-		if _, values := scrape(t, s); values[`waybill_tickets{phase="unpaid"}`] != 4 || values[`waybill_tickets{phase="refunded"}`] != 2 {
+		_, values := scrape(t, s)
+		if values[`waybill_tickets{phase="unpaid"}`] != 4 ||
+			values[`waybill_tickets{phase="refunded"}`] != 2 {
 			t.Errorf("after a start: %v", values)
 		}
 		s.Close()

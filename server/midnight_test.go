@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Interface, GET /v2/bookings: departureDate keeps the bookings of a UTC day, from its first instant to its last.
+// Interface, GET /v2/bookings: departureDate keeps the bookings of a UTC day, from its first instant to its
+// last.
 func TestADepartureAtMidnightUTCIsOfTheDayThatStarts(t *testing.T) {
 	s, key := DemoServer(t, Config{})
 	// From Bila Tserkva at 23:59:59Z on the 25th, from Uman a second later; both on the 26th there.
@@ -19,9 +20,15 @@ func TestADepartureAtMidnightUTCIsOfTheDayThatStarts(t *testing.T) {
 		if len(found.Data.Offers) == 0 {
 			t.Fatal("no offer from", from)
 		}
-		ids[from] = call(t, s, key, "POST", "/v2/bookings", bookingBody(found.Data.Offers[0].ID, 1)).Data.Booking.ID
+		ids[from] = call(t, s, key, "POST", "/v2/bookings",
+			bookingBody(found.Data.Offers[0].ID, 1)).Data.Booking.ID
 	}
-	for day, want := range map[string]string{"2026-11-25": ids["bila-tserkva"], "2026-11-26": ids["uman"], "2026-11-24": "", "2026-11-27": ""} {
+	for day, want := range map[string]string{
+		"2026-11-25": ids["bila-tserkva"],
+		"2026-11-26": ids["uman"],
+		"2026-11-24": "",
+		"2026-11-27": "",
+	} {
 		r := httptest.NewRequest("GET", "/v2/bookings?departureDate="+day, nil)
 		r.Header.Set("x-api-key", key)
 		w := httptest.NewRecorder()
@@ -36,7 +43,9 @@ func TestADepartureAtMidnightUTCIsOfTheDayThatStarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		list := a.Data.Bookings
-		if want == "" && len(list) > 0 || want != "" && (len(list) != 1 || list[0].ID != want || list[0].DepartureDate[:10] != day) || a.Data.Total != len(list) {
+		if want == "" && len(list) > 0 || want != "" &&
+			(len(list) != 1 || list[0].ID != want || list[0].DepartureDate[:10] != day) ||
+			a.Data.Total != len(list) {
 			t.Errorf("%s: %+v, want %q", day, a, want)
 		}
 	}

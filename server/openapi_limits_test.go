@@ -19,7 +19,8 @@ import (
 	"waybill/server/web"
 )
 
-// visitor calls a server as a partner and a company's user at once, and knows what the document's parameters stand for.
+// visitor calls a server as a partner and a company's user at once, and knows what the document's parameters
+// stand for.
 type visitor struct {
 	t       *testing.T
 	s       *Server
@@ -32,8 +33,14 @@ func newVisitor(t *testing.T) *visitor { return newVisitorOn(t, t.TempDir()) }
 
 func newVisitorOn(t *testing.T, dir string) *visitor {
 	s, key := DemoServer(t, Config{Dir: dir, TestClock: true})
-	v := &visitor{t: t, s: s, key: key, names: map[string]string{"DATE": "2026-11-22", "PASSWORD": "correct-horse"}}
-	v.admin("user-add", "email", "demo@example.com", "first-name", "Demo", "last-name", "User", "password", v.names["PASSWORD"], "company", "zorevia-lines", "role", "ADMIN")
+	v := &visitor{
+		t:     t,
+		s:     s,
+		key:   key,
+		names: map[string]string{"DATE": "2026-11-22", "PASSWORD": "correct-horse"},
+	}
+	v.admin("user-add", "email", "demo@example.com", "first-name", "Demo", "last-name", "User", "password",
+		v.names["PASSWORD"], "company", "zorevia-lines", "role", "ADMIN")
 	v.names["TOKEN"] = v.admin("idtoken", "email", "demo@example.com")
 	v.find("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-22", "", `"offers":\[{"id":"([^"]+)"`, "OFFER")
 	v.find("POST", "/v2/bookings", `{"offerId":"$OFFER","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`, `"id":"([^"]+)".*"tickets":\[{"id":"([^"]+)"`, "BOOKING", "TICKET")
@@ -42,7 +49,8 @@ func newVisitorOn(t *testing.T, dir string) *visitor {
 	if err := s.company.WriteReports(); err != nil {
 		t.Fatal(err)
 	}
-	v.find("GET", "/v2/reports/company/orders/$REPORT/download", "", `http://example.com(/[^"]+/([^"]+))"`, "LINK", "FILE")
+	v.find("GET", "/v2/reports/company/orders/$REPORT/download", "", `http://example.com(/[^"]+/([^"]+))"`,
+		"LINK", "FILE")
 	return v
 }
 
@@ -51,7 +59,8 @@ func (v *visitor) signIn() {
 }
 
 func (v *visitor) admin(op string, pairs ...string) string {
-	form, out := url.Values{}, new(bytes.Buffer)
+	form := url.Values{}
+	out := new(bytes.Buffer)
 	for pair := range slices.Chunk(pairs, 2) {
 		form.Set(pair[0], pair[1])
 	}
@@ -98,23 +107,31 @@ func (v *visitor) find(method, target, body, expression string, names ...string)
 func (v *visitor) target(pattern string) (method, path string) {
 	method, path, _ = strings.Cut(pattern, " ")
 	id := "$BOOKING"
-	for part, name := range map[string]string{"/rest/": "$TICKET", "/tickets/": "$TICKET", "/reports/": "$REPORT", "/stops/": "kyiv-central-1"} {
+	for part, name := range map[string]string{
+		"/rest/":    "$TICKET",
+		"/tickets/": "$TICKET",
+		"/reports/": "$REPORT",
+		"/stops/":   "kyiv-central-1",
+	} {
 		if strings.Contains(path, part) {
 			id = name
 		}
 	}
-	return method, strings.NewReplacer("{id}", id, "{slug}", "kyiv", "{token}", "$FILE", "{fmsObjectId}", "fms-zor-02",
+	return method, strings.NewReplacer("{id}", id, "{slug}", "kyiv", "{token}", "$FILE", "{fmsObjectId}",
+		"fms-zor-02",
 		"{operationId}", "getSchedule", "{code}", "CONFLICT", "{$}", "").Replace(path)
 }
 
-// Every query parameter is bounded by the server as the document says: what is just inside passes, what is just outside
-// is 400, and its default is what is done without it.
+// Every query parameter is bounded by the server as the document says: what is just inside passes, what is
+// just outside is 400, and its default is what is done without it.
 func TestParametersAreAsDocumented(t *testing.T) {
 	v := newVisitor(t)
 	for pattern, op := range operations {
 		method, path := v.target(pattern)
 		base := url.Values{}
-		query := slices.DeleteFunc(slices.Clone(elements(op["parameters"])), func(p any) bool { return resolve(p)["in"] != "query" })
+		query := slices.DeleteFunc(slices.Clone(elements(op["parameters"])), func(p any) bool {
+			return resolve(p)["in"] != "query"
+		})
 		for _, p := range query {
 			if x := resolve(p)["example"]; x != nil {
 				base.Set(fmt.Sprint(resolve(p)["name"]), fmt.Sprint(x))
@@ -127,26 +144,33 @@ func TestParametersAreAsDocumented(t *testing.T) {
 			}
 			return v.ask(method, path+"?"+q.Encode(), "")
 		}
-		refused := func(w *httptest.ResponseRecorder) bool { return w.Code == 400 || w.Code == 500 } // legacy dates
+		// legacy dates
+		refused := func(w *httptest.ResponseRecorder) bool { return w.Code == 400 || w.Code == 500 }
 		for _, p := range query {
 			p := resolve(p)
-			name, schema := p["name"].(string), object(p, "schema")
+			name := p["name"].(string)
+			schema := object(p, "schema")
 			for _, text := range candidates(schema) {
-				if bad := len(valid(schema, "", typed(schema, text)).problems) > 0; refused(with(name, text)) != bad {
+				bad := len(valid(schema, "", typed(schema, text)).problems) > 0
+				if refused(with(name, text)) != bad {
 					t.Errorf("%s: %s=%s: refused by the document: %t, by the server: %t", pattern, name, text, bad, !bad)
 				}
 			}
 			needed := p["required"] == true || strings.Contains(p["description"].(string), "Required without")
 			for _, x := range elements(schema["enum"]) { // and no others
-				if w := with(name, "none of them"); !strings.Contains(w.Body.String(), x.(string)) || strings.Count(w.Body.String(), ", ") != len(elements(schema["enum"]))-1 {
+				w := with(name, "none of them")
+				if !strings.Contains(w.Body.String(), x.(string)) ||
+					strings.Count(w.Body.String(), ", ") != len(elements(schema["enum"]))-1 {
 					t.Errorf("%s: %s is not one of these only: %s", pattern, name, w.Body)
 				}
 			}
 			absent := with(name)
-			if refused(absent) != needed || refused(with(name, "")) != needed || !refused(with(name, "1", "1")) {
+			if refused(absent) != needed || refused(with(name, "")) != needed ||
+				!refused(with(name, "1", "1")) {
 				t.Errorf("%s: %s: absent, empty or given twice", pattern, name)
 			}
-			if d := schema["default"]; d != nil && with(name, fmt.Sprint(d)).Body.String() != absent.Body.String() {
+			d := schema["default"]
+			if d != nil && with(name, fmt.Sprint(d)).Body.String() != absent.Body.String() {
 				t.Errorf("%s: %s: the default is not %v", pattern, name, d)
 			}
 		}
@@ -160,7 +184,8 @@ func TestParametersAreAsDocumented(t *testing.T) {
 func candidates(schema map[string]any) (list []string) {
 	for _, bound := range []string{"minimum", "maximum"} {
 		if limit, ok := schema[bound].(float64); ok {
-			list = append(list, strconv.Itoa(int(limit)-1), strconv.Itoa(int(limit)), strconv.Itoa(int(limit)+1), "x", "1.5", "+1", "1e1")
+			list = append(list, strconv.Itoa(int(limit)-1), strconv.Itoa(int(limit)),
+				strconv.Itoa(int(limit)+1), "x", "1.5", "+1", "1e1")
 		}
 	}
 	if least, ok := schema["minLength"].(float64); ok {
@@ -173,7 +198,8 @@ func candidates(schema map[string]any) (list []string) {
 		list = append(list, x.(string), strings.ToLower(x.(string)), x.(string)+"X")
 	}
 	if schema["format"] == "date" {
-		list = append(list, "2026-11-22", "2028-02-29", "2026-02-29", "2026-2-3", "20261122", "2026-11-22T00:00:00Z", "x")
+		list = append(list, "2026-11-22", "2028-02-29", "2026-02-29", "2026-2-3", "20261122",
+			"2026-11-22T00:00:00Z", "x")
 	}
 	return list
 }
@@ -201,7 +227,11 @@ func TestBodiesAreAsDocumented(t *testing.T) {
 			method, path := v.target(pattern)
 			example, _ := json.Marshal(content["example"])
 			for _, name := range []string{"offerId", "idToken"} { // a token of ours stands for the document's
-				example = regexp.MustCompile(`("`+name+`":")[^"]*`).ReplaceAll(example, []byte("${1}$$"+map[string]string{"offerId": "OFFER", "idToken": "TOKEN"}[name]))
+				example = regexp.MustCompile(`("`+name+`":")[^"]*`).ReplaceAll(example,
+					[]byte("${1}$$"+map[string]string{
+						"offerId": "OFFER",
+						"idToken": "TOKEN",
+					}[name]))
 			}
 			bodies := []string{v.fill(string(example))}
 			var doc any
@@ -221,7 +251,8 @@ func TestBodiesAreAsDocumented(t *testing.T) {
 					t.Errorf("%s: %d %s\nby the document: %s", body, w.Code, w.Body, problems)
 				}
 			}
-			if w := v.ask(method, path, ""); (w.Code == 400) != (object(op, "requestBody")["required"] == true) {
+			w := v.ask(method, path, "")
+			if (w.Code == 400) != (object(op, "requestBody")["required"] == true) {
 				t.Errorf("without a body: %d", w.Code)
 			}
 		})
@@ -245,11 +276,14 @@ func vary(schema, value any, set func(any), try func()) {
 			put(x, x.(string)+"X")
 		}
 		if most, ok := s["maxLength"].(float64); ok {
-			put(strings.Repeat("7", int(most)), strings.Repeat("ї", int(most)), strings.Repeat("ї", int(most)+1), "1234", "12345", "+38 (044) 123.45-67",
-				"1234567890123456", "123456789012345", "   ", "a\u0007", "a\u0085", "a@b", "a@b.c", "a@b@c.d", "x", strings.Repeat("a", int(most)-4)+"@b.c", strings.Repeat("a", int(most)-3)+"@b.c")
+			put(strings.Repeat("7", int(most)), strings.Repeat("ї", int(most)),
+				strings.Repeat("ї", int(most)+1), "1234", "12345", "+38 (044) 123.45-67",
+				"1234567890123456", "123456789012345", "   ", "a\u0007", "a\u0085", "a@b", "a@b.c", "a@b@c.d",
+				"x", strings.Repeat("a", int(most)-4)+"@b.c", strings.Repeat("a", int(most)-3)+"@b.c")
 		}
 		if s["format"] == "date-time" {
-			put(time.DateOnly, "2026-11-20T08:30:00Z", "2026-11-20T10:30:00.5+02:00", "2026-02-30T00:00:00Z", "2026-11-20T08:30:00", "x")
+			put(time.DateOnly, "2026-11-20T08:30:00Z", "2026-11-20T10:30:00.5+02:00", "2026-02-30T00:00:00Z",
+				"2026-11-20T08:30:00", "x")
 		}
 		if s["pattern"] != nil {
 			put("uah", "UAHX", "-1s", "1d")
@@ -294,7 +328,8 @@ func TestDocumentHasRareAnswers(t *testing.T) {
 	v.s.Reporting.Unlock()
 	for pattern := range operations {
 		method, path := v.target(pattern)
-		r, w := httptest.NewRequest(method, v.fill(path), nil), httptest.NewRecorder()
+		r := httptest.NewRequest(method, v.fill(path), nil)
+		w := httptest.NewRecorder()
 		Unavailable(w, r)
 		if problems := undocumented(r, w); len(problems) > 0 || w.Code != 503 && path != "/livez" {
 			t.Errorf("%s: %d %s", pattern, w.Code, problems)

@@ -70,12 +70,14 @@ func TestDocumentHasTheRoutes(t *testing.T) {
 			t.Errorf("%s does not tell of %s", pattern, named)
 		}
 		// Who may call: the wrapper answers a stranger.
-		if routes[pattern] == nil || strings.Contains(pattern, "/v2/auth/") || strings.Contains(pattern, "/rest/") {
+		if routes[pattern] == nil || strings.Contains(pattern, "/v2/auth/") ||
+			strings.Contains(pattern, "/rest/") {
 			continue
 		}
 		method, target, _ := strings.Cut(pattern, " ")
 		secured := len(op["security"].([]any)) > 0
-		if w := ask(s, "", method, strings.NewReplacer("{", "", "}", "").Replace(target), ""); (w.Code == 401) != secured {
+		w := ask(s, "", method, strings.NewReplacer("{", "", "}", "").Replace(target), "")
+		if (w.Code == 401) != secured {
 			t.Errorf("%s: a stranger gets %d", pattern, w.Code)
 		}
 	}
@@ -92,7 +94,8 @@ func elements(v any) []any {
 
 // The errorCodes of the code are those of the document.
 func TestDocumentHasTheErrorCodes(t *testing.T) {
-	told, listed := map[string]bool{}, map[string]bool{}
+	told := map[string]bool{}
+	listed := map[string]bool{}
 	for _, kind := range errorKinds {
 		told[object(kind, "properties", "errorCode")["const"].(string)] = true
 	}
@@ -161,7 +164,8 @@ func errorCode(n ast.Node) ast.Expr {
 	return call.Args[at]
 }
 
-// Every example of the document is what its schema says, and every schema uses only keywords that the checker knows.
+// Every example of the document is what its schema says, and every schema uses only keywords that the checker
+// knows.
 func TestDocumentExamplesAreValid(t *testing.T) {
 	examples := 0
 	var walk func(at string, v any)
@@ -216,11 +220,15 @@ func TestDocumentExamplesAreValid(t *testing.T) {
 // A schema refuses what it should: the checker is no better than this.
 func TestCheckerRefuses(t *testing.T) {
 	for _, x := range []string{
-		`{"type":"string"} 7`, `{"type":["string","null"]} 7`, `{"type":"integer"} 1.5`, `{"const":"a"} "b"`, `{"enum":["a"]} "b"`, `{"required":["a"]} {}`,
+		`{"type":"string"} 7`, `{"type":["string","null"]} 7`, `{"type":"integer"} 1.5`, `{"const":"a"} "b"`,
+		`{"enum":["a"]} "b"`, `{"required":["a"]} {}`,
 		`{"properties":{"a":{"type":"null"}}} {"a":1}`, `{"properties":{},"additionalProperties":false} {"a":1}`, `{"items":{"type":"null"}} [1]`,
-		`{"oneOf":[{"type":"number"},{"type":"integer"}]} 1`, `{"oneOf":[{"type":"null"}]} 1`, `{"anyOf":[{"type":"null"}]} 1`, `{"allOf":[{"type":"integer"},{"type":"null"}]} 1`,
-		`{"format":"date-time"} "2026-11-20"`, `{"format":"date"} "2026-02-30"`, `{"format":"uri"} "a"`, `{"format":"idn-email"} "a@b"`, `{"pattern":"^a$"} "b"`, `{"minimum":1} 0`,
-		`{"maximum":1} 2`, `{"minLength":2} "é"`, `{"maxLength":1} "éé"`, `{"minItems":1} []`, `{"maxItems":0} [1]`, `{"$ref":"#/components/schemas/Id"} ""`, `{"never":1} 1`, `true 1`,
+		`{"oneOf":[{"type":"number"},{"type":"integer"}]} 1`, `{"oneOf":[{"type":"null"}]} 1`,
+		`{"anyOf":[{"type":"null"}]} 1`, `{"allOf":[{"type":"integer"},{"type":"null"}]} 1`,
+		`{"format":"date-time"} "2026-11-20"`, `{"format":"date"} "2026-02-30"`, `{"format":"uri"} "a"`,
+		`{"format":"idn-email"} "a@b"`, `{"pattern":"^a$"} "b"`, `{"minimum":1} 0`,
+		`{"maximum":1} 2`, `{"minLength":2} "é"`, `{"maxLength":1} "éé"`, `{"minItems":1} []`,
+		`{"maxItems":0} [1]`, `{"$ref":"#/components/schemas/Id"} ""`, `{"never":1} 1`, `true 1`,
 	} {
 		d := json.NewDecoder(strings.NewReader(x))
 		var schema, v any
@@ -246,7 +254,8 @@ func TestAnswersAreOpen(t *testing.T) {
 		switch v := v.(type) {
 		case map[string]any:
 			if ref, ok := v["$ref"].(string); ok {
-				at, v = ref, resolve(v)
+				at = ref
+				v = resolve(v)
 			}
 			if v["additionalProperties"] == false {
 				t.Errorf("%s is closed", at)
@@ -288,23 +297,32 @@ var told = struct {
 }{places: map[string]bool{}}
 
 // plumbing are headers of the connection and of caches, which a document leaves to HTTP.
-var plumbing = []string{"Content-Type", "Content-Length", "Connection", "Cache-Control", "Etag", "Vary", "Last-Modified"}
+var plumbing = []string{"Content-Type", "Content-Length", "Connection", "Cache-Control", "Etag", "Vary",
+	"Last-Modified"}
 
 var legacyPath = regexp.MustCompile(`^/rest/(offers|orders)(/|$)`)
 
 // undocumented tells what of an answer is not as the document says.
 func undocumented(r *http.Request, w *httptest.ResponseRecorder) []string {
-	pattern, status := "", strconv.Itoa(w.Code)
+	pattern := ""
+	status := strconv.Itoa(w.Code)
 	if path.Clean(r.URL.Path) == r.URL.Path {
 		_, pattern = documentMux.Handler(r)
 	}
 	at := "paths/" + pattern + "/responses/" + status
 	answer := object(operations[pattern], "responses", status)
-	if other := map[int]string{403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed", 410: "Gone"}[w.Code]; pattern == "" {
+	other := map[int]string{
+		403: "Forbidden",
+		404: "NotFound",
+		405: "MethodNotAllowed",
+		410: "Gone",
+	}[w.Code]
+	if pattern == "" {
 		if legacyPath.MatchString(r.URL.Path) {
 			other = "Legacy" + other
 		}
-		at, answer = "any path", object(specification, "components", "responses", other)
+		at = "any path"
+		answer = object(specification, "components", "responses", other)
 	}
 	if answer == nil {
 		return []string{r.Method + " " + r.URL.Path + ": the document has no " + status}
@@ -354,14 +372,16 @@ func checkHeaders(c *checker, at string, answer map[string]any, header http.Head
 		}
 		for _, text := range values {
 			var v any = text
-			if n, err := strconv.ParseFloat(text, 64); err == nil && object(h, "schema")["type"] == "integer" {
+			n, err := strconv.ParseFloat(text, 64)
+			if err == nil && object(h, "schema")["type"] == "integer" {
 				v = n
 			}
 			c.check(object(h)["schema"], at+"/headers/"+name, v, name)
 		}
 	}
 	for name := range header {
-		if documented[name] == nil && documented[http.CanonicalHeaderKey(name)] == nil && !slices.Contains(plumbing, name) {
+		if documented[name] == nil && documented[http.CanonicalHeaderKey(name)] == nil &&
+			!slices.Contains(plumbing, name) {
 			c.fail("header", "%s is not in the document", name)
 		}
 	}

@@ -8,10 +8,12 @@ import (
 	"testing"
 )
 
-// Without -cors-origin no page of another origin may read anything; with it only pages of these may, without cookies.
+// Without -cors-origin no page of another origin may read anything; with it only pages of these may, without
+// cookies.
 func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 	closed, key := DemoServer(t, Config{})
-	open, openKey := DemoServer(t, Config{Origins: []string{"https://shop.example.com", "http://localhost:3000"}})
+	open, openKey := DemoServer(t, Config{Origins: []string{"https://shop.example.com",
+		"http://localhost:3000"}})
 	for _, c := range []struct {
 		server      *Server
 		key, origin string
@@ -28,7 +30,9 @@ func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 		for _, target := range []string{"/v2/bookings", "/v2/bookings/unknown", "/nowhere"} {
 			w := requestFrom(c.server, "192.0.2.1:1", "GET", target, "Origin: "+c.origin, "x-api-key: "+c.key)
 			h := w.Header()
-			if got := h.Get("Access-Control-Allow-Origin"); (got != "") != c.allowed || c.allowed && got != c.origin || h.Get("Access-Control-Allow-Credentials") != "" {
+			got := h.Get("Access-Control-Allow-Origin")
+			if (got != "") != c.allowed || c.allowed &&
+				got != c.origin || h.Get("Access-Control-Allow-Credentials") != "" {
 				t.Errorf("%s for %q: %v", target, c.origin, h)
 			}
 			if (h.Get("Vary") == "Origin") != (c.server == open) {
@@ -40,15 +44,18 @@ func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 		}
 		w := requestFrom(c.server, "192.0.2.1:1", "OPTIONS", "/v2/bookings", "Origin: "+c.origin, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type,x-api-key")
 		h := w.Header()
-		if c.allowed && (w.Code != 204 || w.Body.Len() > 0 || !strings.Contains(h.Get("Access-Control-Allow-Methods"), "POST") ||
-			h.Get("Access-Control-Allow-Headers") != "x-api-key, content-type, idempotency-key, if-none-match, x-request-id" || h.Get("X-Request-Id") == "") {
+		if c.allowed &&
+			(w.Code != 204 || w.Body.Len() > 0 ||
+				!strings.Contains(h.Get("Access-Control-Allow-Methods"), "POST") ||
+				h.Get("Access-Control-Allow-Headers") != "x-api-key, content-type, idempotency-key, if-none-match, x-request-id" || h.Get("X-Request-Id") == "") {
 			t.Errorf("the question beforehand for %q: %d %v", c.origin, w.Code, h)
 		}
 		if !c.allowed && (w.Code != 405 || h.Get("Access-Control-Allow-Methods") != "") {
 			t.Errorf("the question beforehand for %q: %d %v", c.origin, w.Code, h)
 		}
 	}
-	if w := requestFrom(open, "192.0.2.1:1", "OPTIONS", "/v2/bookings", "Origin: https://shop.example.com"); w.Code != 405 {
+	w := requestFrom(open, "192.0.2.1:1", "OPTIONS", "/v2/bookings", "Origin: https://shop.example.com")
+	if w.Code != 405 {
 		t.Errorf("OPTIONS that is no question beforehand: %d", w.Code)
 	}
 }
@@ -56,13 +63,23 @@ func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 // Cities and stops have an ETag: who has the same already gets 304 and no body, who has another the whole.
 func TestReferenceDataIsSentOnceToWhoKeepsIt(t *testing.T) {
 	s, _ := DemoServer(t, Config{})
-	for _, target := range []string{"/v2/cities", "/v2/cities?country=PL", "/v2/cities/kyiv", "/v2/stops/kyiv-central"} {
+	for _, target := range []string{"/v2/cities", "/v2/cities?country=PL", "/v2/cities/kyiv",
+		"/v2/stops/kyiv-central"} {
 		first := requestFrom(s, "192.0.2.1:1", "GET", target)
 		tag := first.Header().Get("ETag")
-		if first.Code != 200 || !regexp.MustCompile(`^"[0-9a-f]{32}"$`).MatchString(tag) || first.Header().Get("Content-Length") == "" {
+		if first.Code != 200 || !regexp.MustCompile(`^"[0-9a-f]{32}"$`).MatchString(tag) ||
+			first.Header().Get("Content-Length") == "" {
 			t.Fatalf("%s: %d %v", target, first.Code, first.Header())
 		}
-		for known, want := range map[string]int{tag: 304, `W/` + tag: 304, `"x", ` + tag: 304, "*": 304, `"x"`: 200, strings.Trim(tag, `"`): 200, "": 200} {
+		for known, want := range map[string]int{
+			tag:                    304,
+			`W/` + tag:             304,
+			`"x", ` + tag:          304,
+			"*":                    304,
+			`"x"`:                  200,
+			strings.Trim(tag, `"`): 200,
+			"":                     200,
+		} {
 			w := requestFrom(s, "192.0.2.1:1", "GET", target, "If-None-Match: "+known)
 			if w.Code != want || w.Header().Get("ETag") != tag || (w.Body.Len() == 0) != (want == 304) {
 				t.Errorf("%s, If-None-Match %s: %d %v", target, known, w.Code, w.Header())
@@ -72,7 +89,8 @@ func TestReferenceDataIsSentOnceToWhoKeepsIt(t *testing.T) {
 			t.Error("two answers have one tag")
 		}
 	}
-	if w := requestFrom(s, "192.0.2.1:1", "GET", "/v2/cities/nowhere", "If-None-Match: *"); w.Code != 404 || w.Header().Get("ETag") != "" {
+	w := requestFrom(s, "192.0.2.1:1", "GET", "/v2/cities/nowhere", "If-None-Match: *")
+	if w.Code != 404 || w.Header().Get("ETag") != "" {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
 	before := requestFrom(s, "192.0.2.1:1", "GET", "/v2/cities/kyiv").Header().Get("ETag")
@@ -82,15 +100,16 @@ func TestReferenceDataIsSentOnceToWhoKeepsIt(t *testing.T) {
 	}
 }
 
-// No cache keeps what may hold personal data, refusals included: every route with a key or a session, and those that
-// sign in. What is public it may keep.
+// No cache keeps what may hold personal data, refusals included: every route with a key or a session, and
+// those that sign in. What is public it may keep.
 func TestNoCacheKeepsPersonalData(t *testing.T) {
 	s, key := DemoServer(t, Config{})
 	public := regexp.MustCompile(`^GET /({|v2/(offers/schedule|cities|stops|reports/files)|docs|metrics|test|livez|readyz|healthz|openapi)|^POST /test`)
 	for pattern := range s.routes() {
 		method, path, ok := strings.Cut(pattern, " ")
 		if !ok {
-			method, path = "GET", pattern
+			method = "GET"
+			path = pattern
 		}
 		for _, k := range []string{key, ""} {
 			w := requestFrom(s, "192.0.2.1:1", method, path, "x-api-key: "+k)
@@ -104,7 +123,11 @@ func TestNoCacheKeepsPersonalData(t *testing.T) {
 // The process shows itself on the admin socket only.
 func TestProfilesAreOnTheAdminSocketOnly(t *testing.T) {
 	s, _ := DemoServer(t, Config{})
-	for path, want := range map[string]string{"/debug/pprof/": "goroutine", "/debug/pprof/goroutine?debug=1": "goroutine profile", "/debug/vars": "memstats"} {
+	for path, want := range map[string]string{
+		"/debug/pprof/":                  "goroutine",
+		"/debug/pprof/goroutine?debug=1": "goroutine profile",
+		"/debug/vars":                    "memstats",
+	} {
 		w := httptest.NewRecorder()
 		s.Admin.Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {

@@ -46,7 +46,8 @@ func newPeer(t *testing.T, status func(n int, body string) int) *peer {
 		body, _ := io.ReadAll(r.Body)
 		p.mu.Lock()
 		h := r.Header
-		p.calls = append(p.calls, peerCall{h.Get("Idempotency-Key"), h.Get("Waybill-Signature"), string(body), h})
+		p.calls = append(p.calls, peerCall{h.Get("Idempotency-Key"), h.Get("Waybill-Signature"), string(body),
+			h})
 		n := len(p.calls)
 		p.mu.Unlock()
 		code := status(n, string(body))
@@ -82,8 +83,8 @@ func (c peerCall) signed(t *testing.T, dir string) {
 	}
 }
 
-// The provider is asked about each ticket with a signed call: what it says decides, what may pass is asked again, and
-// one that fails leaves its siblings paid.
+// The provider is asked about each ticket with a signed call: what it says decides, what may pass is asked
+// again, and one that fails leaves its siblings paid.
 func TestTheProviderIsAskedAboutEachTicket(t *testing.T) {
 	for _, c := range []struct {
 		what   string
@@ -107,9 +108,12 @@ func TestTheProviderIsAskedAboutEachTicket(t *testing.T) {
 			dir := t.TempDir()
 			s, key := DemoServer(t, Config{Dir: dir, ProviderURL: p.URL})
 			defer s.Close()
-			b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
+			b := call(t, s, key, "POST", "/v2/bookings",
+				bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
 			a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
-			if c.undone == 0 && a.status != 200 || c.undone > 0 && (a.status != 500 || a.Errors[0].ErrorCode != "PROVIDER_FAILED" || len(a.Errors[0].Details.OrdersIDs) != c.undone) {
+			if c.undone == 0 && a.status != 200 || c.undone > 0 &&
+				(a.status != 500 || a.Errors[0].ErrorCode != "PROVIDER_FAILED" ||
+					len(a.Errors[0].Details.OrdersIDs) != c.undone) {
 				t.Errorf("%+v", a)
 			}
 			calls := p.sent()
@@ -125,7 +129,9 @@ func TestTheProviderIsAskedAboutEachTicket(t *testing.T) {
 						Slices     []struct{ Seat struct{ Label string } }
 					}
 				}
-				if err := json.Unmarshal([]byte(x.body), &doc); err != nil || `"`+doc.ID+`"` != x.id || doc.Action != "pay" || doc.Ticket.Slices[0].Seat.Label == "" {
+				err := json.Unmarshal([]byte(x.body), &doc)
+				if err != nil || `"`+doc.ID+`"` != x.id ||
+					doc.Action != "pay" || doc.Ticket.Slices[0].Seat.Label == "" {
 					t.Errorf("%v: %s %s", err, x.id, x.body)
 				}
 			}
@@ -146,7 +152,8 @@ func TestTheProviderIsAskedAboutEachTicket(t *testing.T) {
 	}
 }
 
-// smtpPeer is a mail server that takes what it is sent, one mail after another, and answers the end of each with reply.
+// smtpPeer is a mail server that takes what it is sent, one mail after another, and answers the end of each
+// with reply.
 func smtpPeer(t *testing.T, reply func(n int) string) (addr string, mails func() []string) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -229,13 +236,18 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// A slow mail server is not felt by who pays; the mail says what was paid, in English and Ukrainian, and is sent once.
+// A slow mail server is not felt by who pays; the mail says what was paid, in English and Ukrainian, and is
+// sent once.
 func TestASlowMailServerIsNotFelt(t *testing.T) {
 	release := make(chan bool)
 	addr, mails := smtpPeer(t, func(int) string { <-release; return "250 taken" })
 	phones := newPeer(t, always(200))
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{Dir: dir, MessengerURL: phones.URL, Mail: outbound.MailConfig{Addr: addr, From: "tickets@example.com"}})
+	s, key := DemoServer(t, Config{
+		Dir:          dir,
+		MessengerURL: phones.URL,
+		Mail:         outbound.MailConfig{Addr: addr, From: "tickets@example.com"},
+	})
 	var tickets []string
 	for range 3 {
 		tickets = append(tickets, payForOne(t, s, key)) // while the mail server says nothing
@@ -247,7 +259,8 @@ func TestASlowMailServerIsNotFelt(t *testing.T) {
 	close(release)
 	eventually(t, "all is sent", func() bool { return outboxList(t, s) == "0 messages are not sent" })
 	text := strings.Join(mails(), "")
-	for _, part := range []string{"To: lesia@example.com", "From: tickets@example.com", "Message-ID: <", tickets[0], tickets[2], "Seat: 3"} {
+	for _, part := range []string{"To: lesia@example.com", "From: tickets@example.com", "Message-ID: <",
+		tickets[0], tickets[2], "Seat: 3"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is in none of the mails:\n%s", part, text)
 		}
@@ -257,7 +270,9 @@ func TestASlowMailServerIsNotFelt(t *testing.T) {
 		c.signed(t, dir)
 		c.documented(t, "sendText")
 		var doc struct{ ID, Phone, Text, BookingID, TicketID string }
-		if err := json.Unmarshal([]byte(c.body), &doc); err != nil || c.id != `"`+doc.ID+`"` || !strings.Contains(doc.Text, "Квиток оплачено") || !slices.Contains(tickets, doc.TicketID) {
+		err := json.Unmarshal([]byte(c.body), &doc)
+		if err != nil || c.id != `"`+doc.ID+`"` ||
+			!strings.Contains(doc.Text, "Квиток оплачено") || !slices.Contains(tickets, doc.TicketID) {
 			t.Errorf("%v: %s %s", err, c.id, c.body)
 		}
 		texts[doc.TicketID+doc.Phone]++
@@ -276,7 +291,8 @@ func TestASlowMailServerIsNotFelt(t *testing.T) {
 	}
 }
 
-// What cannot be sent is tried again for 72 hours, ever more rarely, and then parked, until somebody says otherwise.
+// What cannot be sent is tried again for 72 hours, ever more rarely, and then parked, until somebody says
+// otherwise.
 func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 	dir := t.TempDir()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -307,13 +323,19 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 			}
 		}
 		time.Sleep(10 * time.Minute)
-		if list := outboxList(t, s); !strings.Contains(list, "parked: outbound: ") || strings.Contains(list, "lesia") {
+		if list := outboxList(t, s); !strings.Contains(list, "parked: outbound: ") ||
+			strings.Contains(list, "lesia") {
 			t.Error(list)
 		}
-		if n := strings.Count(log.String(), "it is tried again"); n < 20 || n > 60 || strings.Contains(log.String(), "lesia") {
+		n := strings.Count(log.String(), "it is tried again")
+		if n < 20 || n > 60 || strings.Contains(log.String(), "lesia") {
 			t.Errorf("%d attempts in three days:\n%s", n, &log)
 		}
-		if err := s.Admin.Do("outbox-retry", &admin.Act{Form: map[string][]string{"message": {"all"}}, Out: io.Discard}); err != nil {
+		err := s.Admin.Do("outbox-retry", &admin.Act{
+			Form: map[string][]string{"message": {"all"}},
+			Out:  io.Discard,
+		})
+		if err != nil {
 			t.Error(err)
 		}
 		time.Sleep(71 * time.Hour)
@@ -329,7 +351,12 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 func TestWhatAMailServerAnswersDecides(t *testing.T) {
 	replies := []string{"451 later", "451 later", "550 never", "250 taken"}
 	addr, mails := smtpPeer(t, func(n int) string { return replies[n-1] })
-	s, key := DemoServer(t, Config{Dir: t.TempDir(), TestClock: true, StartAt: scriptStart, Mail: outbound.MailConfig{Addr: addr, From: "tickets@example.com"}})
+	s, key := DemoServer(t, Config{
+		Dir:       t.TempDir(),
+		TestClock: true,
+		StartAt:   scriptStart,
+		Mail:      outbound.MailConfig{Addr: addr, From: "tickets@example.com"},
+	})
 	defer s.Close()
 	payForOne(t, s, key)
 	for n, advance := range []string{"1m", "1h", ""} {
@@ -341,9 +368,15 @@ func TestWhatAMailServerAnswersDecides(t *testing.T) {
 			})
 		}
 	}
-	eventually(t, "it is parked", func() bool { return strings.Contains(outboxList(t, s), "parked: outbound: mail: data: 550") })
+	eventually(t, "it is parked", func() bool {
+		return strings.Contains(outboxList(t, s), "parked: outbound: mail: data: 550")
+	})
 	id := regexp.MustCompile(`^\S+`).FindString(outboxList(t, s))
-	if err := s.Admin.Do("outbox-retry", &admin.Act{Form: map[string][]string{"message": {id}}, Out: io.Discard}); err != nil {
+	err := s.Admin.Do("outbox-retry", &admin.Act{
+		Form: map[string][]string{"message": {id}},
+		Out:  io.Discard,
+	})
+	if err != nil {
 		t.Error(err)
 	}
 	eventually(t, "it is sent", func() bool { return outboxList(t, s) == "0 messages are not sent" })
@@ -352,7 +385,8 @@ func TestWhatAMailServerAnswersDecides(t *testing.T) {
 	}
 }
 
-// Contract §12: each peer has places of its own. A mail server that hangs does not hold up the texts to phones.
+// Contract §12: each peer has places of its own. A mail server that hangs does not hold up the texts to
+// phones.
 func TestAMailServerThatHangsDoesNotHoldUpTexts(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -370,9 +404,14 @@ func TestAMailServerThatHangsDoesNotHoldUpTexts(t *testing.T) {
 	}()
 	const texts = 30
 	arrived := make(chan string, 2*texts)
-	phone := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { arrived <- r.Header.Get("Idempotency-Key") }))
+	phone := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- r.Header.Get("Idempotency-Key")
+	}))
 	defer phone.Close()
-	s, key := DemoServer(t, Config{MessengerURL: phone.URL, Mail: outbound.MailConfig{Addr: silent.Addr().String(), From: "a@example.com"}})
+	s, key := DemoServer(t, Config{
+		MessengerURL: phone.URL,
+		Mail:         outbound.MailConfig{Addr: silent.Addr().String(), From: "a@example.com"},
+	})
 	one := `{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}`
 	for range texts / 15 {
 		body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`,

@@ -19,12 +19,16 @@ func bubbleClock() func() time.Time {
 	return func() time.Time { return scriptStart.Add(time.Since(began)) }
 }
 
-// Interface, pay; booking.Asked: a ticket the provider was asked about keeps its seat until the answer, whatever its window.
+// Interface, pay; booking.Asked: a ticket the provider was asked about keeps its seat until the answer,
+// whatever its window.
 func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), Confirm: func(context.Context, provider.Confirmation) error { return <-answer }})
+		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(),
+			Confirm: func(context.Context, provider.Confirmation) error {
+				return <-answer
+			}})
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 3)).Data.Booking
 		for _, ticket := range b.Tickets[:2] {
 			go func() {
@@ -38,17 +42,20 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		// The third, about which nobody was asked, is Uncompleted and has lost its seat.
 		got := call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking
-		if got.Tickets[0].Status != "Processing" || got.Tickets[1].Status != "Processing" || got.Tickets[2].Status != "Uncompleted" {
+		if got.Tickets[0].Status != "Processing" || got.Tickets[1].Status != "Processing" ||
+			got.Tickets[2].Status != "Uncompleted" {
 			t.Errorf("while the provider is asked: %+v", got)
 		}
 		if n := seatsLeft(t, s, bukovel); n != 1 {
 			t.Errorf("%d seats are left while the provider is asked about two, want 1", n)
 		}
 		offer := anOffer(t, s, key, bukovel)
-		if a := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)); a.status != 409 || *a.Errors[0].Details.SeatsLeft != 1 {
+		a := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2))
+		if a.status != 409 || *a.Errors[0].Details.SeatsLeft != 1 {
 			t.Errorf("a sale of two seats of which one is kept: %+v", a)
 		}
-		if a := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 1)); a.status != 201 || a.Data.Booking.Tickets[0].Slices[0].Seat.Label != "3" {
+		a = call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 1))
+		if a.status != 201 || a.Data.Booking.Tickets[0].Slices[0].Seat.Label != "3" {
 			t.Errorf("%+v", a)
 		}
 		answer <- nil
@@ -70,10 +77,11 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 func TestTheProvidersAnswerIsKeptThoughTheClientHasGone(t *testing.T) {
 	dir := t.TempDir()
 	ctx, leave := context.WithCancel(context.Background())
-	s, key := DemoServer(t, Config{Dir: dir, Confirm: func(asked context.Context, _ provider.Confirmation) error {
-		leave()
-		return asked.Err()
-	}})
+	s, key := DemoServer(t, Config{Dir: dir,
+		Confirm: func(asked context.Context, _ provider.Confirmation) error {
+			leave()
+			return asked.Err()
+		}})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
 	r := httptest.NewRequestWithContext(ctx, "POST", "/v2/bookings/"+b.ID+"/pay", strings.NewReader(""))
 	r.Header.Set("x-api-key", key)

@@ -11,7 +11,8 @@ import (
 	"waybill/store/durable"
 )
 
-// Contract §5: seats stay taken where the trip still exists, also those of a ride both of whose stops are gone.
+// Contract §5: seats stay taken where the trip still exists, also those of a ride both of whose stops are
+// gone.
 func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	dir := t.TempDir()
 	s, key := DemoServer(t, Config{Dir: dir})
@@ -34,8 +35,8 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	}
 }
 
-// Contract §5: while more seats are sold than a smaller bus has nothing more is, whichever of the seats are given back;
-// the import names such runs, and verify tells the surplus.
+// Contract §5: while more seats are sold than a smaller bus has nothing more is, whichever of the seats are
+// given back; the import names such runs, and verify tells the surplus.
 func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 	dir := t.TempDir()
 	s, key := DemoServer(t, Config{Dir: dir})
@@ -48,7 +49,8 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 		t.Fatal(a)
 	}
 	var out bytes.Buffer
-	smaller := feedWith(t, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,12,"}}})
+	smaller := feedWith(t,
+		map[string][][2]string{"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,12,"}}})
 	if err := s.Admin.Import(smaller, "smaller", admin.ImportOptions{}, &out); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,8 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 	if books := books(); !strings.Contains(books, "15 seats are taken, its bus has 12") {
 		t.Errorf("verify says %s", books)
 	}
-	// One of the seats that the smaller bus still has is given back, three times; twelve passengers are left then.
+	// One of the seats that the smaller bus still has is given back, three times; twelve passengers are left
+	// then.
 	for i := range 4 {
 		if n := seatsOnSmallBuses(t, s, query); n != 0 {
 			t.Errorf("after %d were cancelled %d seats are left", i, n)
@@ -73,7 +76,9 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 		if i == 3 {
 			break
 		}
-		if a := call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel", `{"ticketIds":["`+group.Tickets[i].ID+`"]}`); a.status != 200 {
+		a := call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel",
+			`{"ticketIds":["`+group.Tickets[i].ID+`"]}`)
+		if a.status != 200 {
 			t.Fatal(a)
 		}
 	}
@@ -84,7 +89,9 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 	if books := books(); !strings.Contains(books, "with 12 seats, 12 sold, 0 held, 0 free") {
 		t.Errorf("verify says %s", books)
 	}
-	if a := call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel", `{"ticketIds":["`+group.Tickets[14].ID+`"]}`); a.status != 200 {
+	a := call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel",
+		`{"ticketIds":["`+group.Tickets[14].ID+`"]}`)
+	if a.status != 200 {
 		t.Fatal(a)
 	}
 	if a := book(1); a.status != 201 {
@@ -106,8 +113,8 @@ func seatsOnSmallBuses(t *testing.T, s *Server, query string) int {
 	return left
 }
 
-// Contract §8, CHANGED: a ticket whose hold ran out is not revived on a run that the timetable no longer has; one that
-// was paid stays as sold. The import names such runs.
+// Contract §8, CHANGED: a ticket whose hold ran out is not revived on a run that the timetable no longer has;
+// one that was paid stays as sold. The import names such runs.
 func TestAWithdrawnRunIsNotRevived(t *testing.T) {
 	now := scriptStart
 	s, key := DemoServer(t, Config{Now: func() time.Time { return now }})
@@ -117,10 +124,11 @@ func TestAWithdrawnRunIsNotRevived(t *testing.T) {
 		t.Fatal(a)
 	}
 	var out bytes.Buffer
-	without := feedWith(t, map[string][][2]string{"trips.txt": {{",fb-0900,", ",fb-0901,"}}, "stop_times.txt": {
-		{"fb-0900,09:00:00", "fb-0901,09:00:00"}, {"fb-0900,09:45:00", "fb-0901,09:45:00"},
-		{"fb-0900,10:25:00", "fb-0901,10:25:00"}, {"fb-0900,11:15:00", "fb-0901,11:15:00"},
-	}})
+	without := feedWith(t, map[string][][2]string{"trips.txt": {{",fb-0900,", ",fb-0901,"}},
+		"stop_times.txt": {
+			{"fb-0900,09:00:00", "fb-0901,09:00:00"}, {"fb-0900,09:45:00", "fb-0901,09:45:00"},
+			{"fb-0900,10:25:00", "fb-0901,10:25:00"}, {"fb-0900,11:15:00", "fb-0901,11:15:00"},
+		}})
 	if err := s.Admin.Import(without, "without", admin.ImportOptions{}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
@@ -129,10 +137,12 @@ func TestAWithdrawnRunIsNotRevived(t *testing.T) {
 	}
 	now = now.Add(21 * time.Minute)
 	a := ask(s, key, "POST", "/v2/bookings/"+one.ID+"/pay", "")
-	if a.Code != 409 || !strings.Contains(a.Body.String(), `"reason":"CHANGED"`) || !strings.Contains(a.Body.String(), one.Tickets[0].ID) {
+	if a.Code != 409 || !strings.Contains(a.Body.String(), `"reason":"CHANGED"`) ||
+		!strings.Contains(a.Body.String(), one.Tickets[0].ID) {
 		t.Errorf("a run that does not run is paid: %d %s", a.Code, a.Body)
 	}
-	if a := ask(s, key, "POST", "/v2/bookings/"+other.ID+"/cancel", ""); a.Code != 200 || !strings.Contains(a.Body.String(), `"status":"Refund"`) {
+	if a := ask(s, key, "POST", "/v2/bookings/"+other.ID+"/cancel", ""); a.Code != 200 ||
+		!strings.Contains(a.Body.String(), `"status":"Refund"`) {
 		t.Errorf("what was paid is %d %s", a.Code, a.Body)
 	}
 }

@@ -14,9 +14,10 @@ import (
 	"waybill/store/durable"
 )
 
-// compareWithReplay holds the live state against a replay of the journal, and against what a snapshot of it gives.
-// Holds that have run out are forgotten whenever they are in the way; an audit tells whether the others are those of
-// the tickets. thawed tells that the live state came from a snapshot itself, which changes the order of forms.
+// compareWithReplay holds the live state against a replay of the journal, and against what a snapshot of it
+// gives. Holds that have run out are forgotten whenever they are in the way; an audit tells whether the
+// others are those of the tickets. thawed tells that the live state came from a snapshot itself, which
+// changes the order of forms.
 func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
 	t.Helper()
 	var live *ledger.State
@@ -50,9 +51,12 @@ func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
 	}
 	all := cmp.Exporter(func(reflect.Type) bool { return true })
 	without := func(names ...string) cmp.Option {
-		return cmp.FilterPath(func(path cmp.Path) bool { return slices.Contains(names, path.Last().String()) }, cmp.Ignore())
+		return cmp.FilterPath(func(path cmp.Path) bool {
+			return slices.Contains(names, path.Last().String())
+		}, cmp.Ignore())
 	}
-	derived := []string{".Timetable", ".use", ".known", ".holds", ".noticed", ".fresh", ".sending", ".changed", ".aging", ".waiting"}
+	derived := []string{".Timetable", ".use", ".known", ".holds", ".noticed", ".fresh", ".sending",
+		".changed", ".aging", ".waiting"}
 	if thawed {
 		derived = append(derived, ".sold")
 	}

@@ -62,7 +62,9 @@ func (o *office) reopen() {
 	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	s, err := Open(Config{
 		Dir: o.dir, FS: failingFS{durable.Dir(o.dir), o}, MaxTransfers: 1, TestClock: true,
-		Log: slog.New(slog.NewTextHandler(&o.logged, nil)), Now: func() time.Time { return time.Now().Add(scriptStart.Sub(began)) },
+		Log: slog.New(slog.NewTextHandler(&o.logged, nil)), Now: func() time.Time {
+			return time.Now().Add(scriptStart.Sub(began))
+		},
 	})
 	if err != nil {
 		o.t.Fatal(err)
@@ -79,12 +81,13 @@ func (o *office) steps(text string) {
 
 // completions counts the journal's lines that complete a report.
 func (o *office) completions() (n int) {
-	if _, err := store.Read(durable.Dir(o.dir), true, func(_ store.Place, l *store.Line) error {
+	_, err := store.Read(durable.Dir(o.dir), true, func(_ store.Place, l *store.Line) error {
 		if l.Type == "report.completed" {
 			n++
 		}
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		o.t.Fatal(err)
 	}
 	return n
@@ -127,8 +130,8 @@ GET /v2/reports/company/orders/$report/download
 	})
 }
 
-// A machine that stops before, while, or after a report's file is written loses no report and makes none twice;
-// what is half-written is never served.
+// A machine that stops before, while, or after a report's file is written loses no report and makes none
+// twice; what is half-written is never served.
 func TestAReportSurvivesACrashAtEveryMoment(t *testing.T) {
 	for _, moment := range []string{"before", "half-written", "whole, not told"} {
 		dir := t.TempDir()

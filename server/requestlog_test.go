@@ -23,13 +23,15 @@ var (
 	secretIn = regexp.MustCompile(`/v2/reports/files/([^/?\s]+)`)
 )
 
-// noteSecrets remembers what of a request is secret or personal: key, cookies, the token in a link, names, addresses.
+// noteSecrets remembers what of a request is secret or personal: key, cookies, the token in a link, names,
+// addresses.
 func (p *player) noteSecrets(r *http.Request, body string) {
 	for _, c := range r.Cookies() {
 		p.secrets[c.Value] = true
 	}
 	p.secrets[r.Header.Get("x-api-key")] = true
-	for _, m := range append(personal.FindAllStringSubmatch(body, -1), secretIn.FindAllStringSubmatch(r.URL.Path, -1)...) {
+	for _, m := range append(personal.FindAllStringSubmatch(body, -1),
+		secretIn.FindAllStringSubmatch(r.URL.Path, -1)...) {
 		p.secrets[m[1]] = true
 	}
 }
@@ -44,7 +46,8 @@ func (p *player) checkLog() {
 	if strings.Contains(p.logged.String(), "larger than they were weighed") {
 		p.fatal("a line is larger than its weight: %s", &p.logged)
 	}
-	if strings.HasSuffix(p.file, ".txt") && p.resp != nil && !strings.Contains(p.logged.String(), `"msg":"request"`) {
+	if strings.HasSuffix(p.file, ".txt") && p.resp != nil &&
+		!strings.Contains(p.logged.String(), `"msg":"request"`) {
 		p.fatal("the log has no request")
 	}
 }
@@ -52,7 +55,8 @@ func (p *player) checkLog() {
 // loggedServer is a server of the demo network that logs into a buffer from a level on.
 func loggedServer(t *testing.T, level slog.Level) (s *Server, key string, logged *bytes.Buffer) {
 	logged = new(bytes.Buffer)
-	s, key = DemoServer(t, Config{Log: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: level}))})
+	s, key = DemoServer(t,
+		Config{Log: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: level}))})
 	logged.Reset()
 	return s, key, logged
 }
@@ -79,7 +83,8 @@ func TestALogLinePerRequest(t *testing.T) {
 			t.Fatalf("%v: %s", err, logged)
 		}
 		took, _ := line["took"].(float64)
-		got := fmt.Sprintln(line["level"], line["msg"], line["request"], line["route"], line["partner"], line["status"], len(line))
+		got := fmt.Sprintln(line["level"], line["msg"], line["request"], line["route"], line["partner"],
+			line["status"], len(line))
 		want := fmt.Sprintln("INFO", "request", "r-1", c.route, any(c.partner), c.status, 8)
 		if c.partner == "" {
 			want = fmt.Sprintln("INFO", "request", "r-1", c.route, nil, c.status, 7)

@@ -98,10 +98,12 @@ func (s *Server) answer(rec *web.Recorder, r *http.Request) {
 		rec.Header().Set("Connection", "close")
 		s.Refuse(rec, r, web.ErrManyConnections)
 	case s.AllowOrigin(rec, r): // and has answered
-	case (strings.HasPrefix(p, "/rest/offers/") || strings.HasPrefix(p, "/rest/orders/")) && path.Clean(p) != p:
+	case (strings.HasPrefix(p, "/rest/offers/") || strings.HasPrefix(p, "/rest/orders/")) &&
+		path.Clean(p) != p:
 		r.Pattern = p[:len("/rest/orders/")]
 		s.legacy.Partner(s.legacy.NoPath)(rec, r)
-	case p == "" || p[0] != '/' || path.Clean(p) != p || r.Method == http.MethodConnect || r.RequestURI == "*":
+	case p == "" || p[0] != '/' || path.Clean(p) != p || r.Method == http.MethodConnect ||
+		r.RequestURI == "*":
 		s.Refuse(rec, r, web.ErrNotFound)
 	default:
 		s.Mux.ServeHTTP(rec, r)
@@ -109,7 +111,9 @@ func (s *Server) answer(rec *web.Recorder, r *http.Request) {
 }
 
 // Unavailable answers a request that comes before the server is open, or while it drains: alive, not ready.
-func Unavailable(w http.ResponseWriter, r *http.Request) { unavailable().ServeHTTP(w, r) }
+func Unavailable(w http.ResponseWriter, r *http.Request) {
+	unavailable().ServeHTTP(w, r)
+}
 
 var unavailable = sync.OnceValue(func() *Server {
 	s := newServer(Config{})

@@ -192,7 +192,12 @@ func (c *checker) branches(keyword string, schemas []any, at string, v any, plac
 			c.seen = append(c.seen, branch.seen...)
 		}
 	}
-	if want := map[string]bool{"oneOf": held == 1, "anyOf": held > 0, "allOf": held == len(schemas)}; !want[keyword] {
+	want := map[string]bool{
+		"oneOf": held == 1,
+		"anyOf": held > 0,
+		"allOf": held == len(schemas),
+	}
+	if !want[keyword] {
 		c.fail(place, "holds for %d of %s: %s", held, keyword, strings.Join(why, "; "))
 	}
 }

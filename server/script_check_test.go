@@ -22,7 +22,9 @@ func (p *player) check(line string) {
 	if m == nil {
 		p.fatal("%q is no check", line)
 	}
-	path, op, want := m[2], m[3], m[4]
+	path := m[2]
+	op := m[3]
+	want := m[4]
 	if op == "=" {
 		p.vars[path] = strings.Trim(p.value(want), `"`)
 		return
@@ -62,7 +64,9 @@ func (p *player) value(path string) string {
 	if path == "body" {
 		return string(v)
 	}
-	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+	for _, part := range strings.FieldsFunc(path, func(r rune) bool {
+		return r == '.' || r == '[' || r == ']'
+	}) {
 		if i, err := strconv.Atoi(part); err == nil {
 			var list []json.RawMessage
 			if json.Unmarshal(v, &list) != nil || i >= len(list) {

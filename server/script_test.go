@@ -119,11 +119,20 @@ type player struct {
 var scriptStart = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
 func newPlayer(t *testing.T, dir, file string) *player {
-	p := &player{t: t, file: file, dir: dir, vars: map[string]string{}, secrets: map[string]bool{}, cookies: map[string][]*http.Cookie{}}
+	p := &player{
+		t:       t,
+		file:    file,
+		dir:     dir,
+		vars:    map[string]string{},
+		secrets: map[string]bool{},
+		cookies: map[string][]*http.Cookie{},
+	}
 	t.Cleanup(func() { p.s.Close() })
 	p.log = slog.New(slog.NewJSONHandler(&p.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	p.open()
-	if err := p.s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
+	err := p.s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{Strict: true},
+		new(bytes.Buffer))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -198,7 +207,8 @@ func (p *player) play(line string) {
 	case "partner":
 		name, slugs, _ := strings.Cut(rest, " ")
 		p.admin("partner-add", url.Values{"name": {name}, "company": {slugs}}, false)
-		p.vars[name], p.caller = strings.TrimSpace(p.vars["out"]), name
+		p.vars[name] = strings.TrimSpace(p.vars["out"])
+		p.caller = name
 	case "as":
 		p.caller = rest
 	case "browser":
@@ -324,7 +334,8 @@ func (p *player) request(method, rest string) {
 	}
 	p.sendCookies(r)
 	p.noteSecrets(r, body)
-	p.header, p.asked = nil, false
+	p.header = nil
+	p.asked = false
 	p.resp = httptest.NewRecorder()
 	p.s.ServeHTTP(p.resp, r)
 	p.cookies[p.browser] = append(p.cookies[p.browser], p.resp.Result().Cookies()...)
@@ -340,7 +351,8 @@ func (p *player) wellFormed() {
 	if strings.HasPrefix(h.Get("Content-Type"), "text/") {
 		return // a report, a page, the metrics
 	}
-	if h.Get("Content-Type") != "application/json" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Request-Id") == "" {
+	if h.Get("Content-Type") != "application/json" || h.Get("X-Content-Type-Options") != "nosniff" ||
+		h.Get("X-Request-Id") == "" {
 		p.fatal("headers: %v", h)
 	}
 	if !json.Valid(p.resp.Body.Bytes()) {

@@ -1,9 +1,10 @@
-// Package server is Waybill behind HTTP. It is the hall of a house: it opens the directory, makes the rooms, each
-// of which answers one audience, and its table of routes says which room answers what.
+// Package server is Waybill behind HTTP. It is the hall of a house: it opens the directory, makes the rooms,
+// each of which answers one audience, and its table of routes says which room answers what.
 //
 // A request's way: [Server.ServeHTTP] → the frame of package web → the route's wrapper, which finds out who
-// calls → a handler of a room, which checks all input first and collects every complaint → store.Update or View
-// with a decision of package booking → the answer, or an error, which package web turns into the envelope.
+// calls → a handler of a room, which checks all input first and collects every complaint → store.Update or
+// View with a decision of package booking → the answer, or an error, which package web turns into the
+// envelope.
 //
 // The package knows no flags and no environment; package command does.
 package server
@@ -46,7 +47,8 @@ type Config struct {
 	NewID     func() [16]byte  // nil: random
 	TestClock bool             // starts, or goes on with, a clock that can be moved (contract §2)
 	StartAt   time.Time        // where that starts in a directory that has none; zero is now
-	Verb      bool             // opened by a verb for one act: the directory's clock stays, and nothing runs in the background
+	// opened by a verb for one act: the directory's clock stays, and nothing runs in the background
+	Verb bool
 
 	LegacySince   time.Time    // when the legacy interface was deprecated; zero is the directory's creation
 	MaxTransfers  int          // the changes a journey may have: 0 or 1
@@ -132,8 +134,8 @@ func (s *Server) clockMoved() error {
 	return errors.Join(err, s.company.RemoveReports())
 }
 
-// Open opens the data directory, which is made if it does not exist. Errors: those of store.Open, ErrClock, and
-// what is wrong with the files beside the journal.
+// Open opens the data directory, which is made if it does not exist. Errors: those of store.Open, ErrClock,
+// and what is wrong with the files beside the journal.
 func Open(cfg Config) (*Server, error) {
 	s := newServer(cfg)
 	start := s.Config.Now()
@@ -203,8 +205,8 @@ func (s *Server) settleIn(start time.Time) error {
 	return errors.Join(s.openIDP(), s.LoadRing(), s.openPeers())
 }
 
-// settleClock starts or gives up the directory's test clock, as the configuration says, and returns where it was
-// started, if nothing had been sold before.
+// settleClock starts or gives up the directory's test clock, as the configuration says, and returns where it
+// was started, if nothing had been sold before.
 func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 	var clock ledger.Clock
 	var last time.Time
@@ -239,7 +241,9 @@ func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 // loadTimetable reads the timetable in force and has it answer requests.
 func (s *Server) loadTimetable() error {
 	hash := ""
-	if err := s.Store.View(func(st *ledger.State, _ time.Time) { hash = st.TimetableHash }); err != nil {
+	if err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		hash = st.TimetableHash
+	}); err != nil {
 		return err
 	}
 	tt, err := ledger.LoadTimetable(s.Config.FS, hash)

@@ -40,7 +40,9 @@ func DemoServer(t testing.TB, cfg Config) (*Server, string) {
 	}
 	t.Cleanup(func() { s.Close() })
 	if s.Fresh() {
-		if err := s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
+		err := s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{Strict: true},
+			new(bytes.Buffer))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,7 +148,8 @@ func TestManyBuyersFewSeats(t *testing.T) {
 		var done atomic.Int32
 		for range 20 {
 			wg.Go(func() {
-				if a := call(t, s, key, "POST", "/v2/bookings/"+sold[0].Data.Booking.ID+"/"+action, ""); a.status == 200 {
+				a := call(t, s, key, "POST", "/v2/bookings/"+sold[0].Data.Booking.ID+"/"+action, "")
+				if a.status == 200 {
 					done.Add(1)
 				} else if a.status != 409 {
 					t.Errorf("%s: status %d", action, a.status)
@@ -234,16 +237,23 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	if n := seatsLeft(t, s, bukovel); n != 2 {
 		t.Errorf("%d seats are left after the cancel, want 2", n)
 	}
-	if a := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)); a.status != 201 || a.Data.Booking.Tickets[0].Slices[0].Route.Name != "Mountain Express" {
+	if a := call(t, s, key, "POST", "/v2/bookings",
+		bookingBody(anOffer(t, s, key, bukovel), 2)); a.status != 201 ||
+		a.Data.Booking.Tickets[0].Slices[0].Route.Name != "Mountain Express" {
 		t.Errorf("%+v", a)
 	}
 	compareWithReplay(t, s, dir, false)
 	// The trip is gone altogether: its tickets live on, also through a restart.
-	importFeed(t, s, feedWith(t, map[string][][2]string{"trips.txt": {{"fb-0900", "fb-0915"}}, "stop_times.txt": {{"fb-0900", "fb-0915"}}}))
+	importFeed(t, s, feedWith(t, map[string][][2]string{
+		"trips.txt":      {{"fb-0900", "fb-0915"}},
+		"stop_times.txt": {{"fb-0900", "fb-0915"}},
+	}))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, key = DemoServer(t, Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(20 * time.Minute) }})
+	s, key = DemoServer(t, Config{Dir: dir, Now: func() time.Time {
+		return scriptStart.Add(20 * time.Minute)
+	}})
 	if n := seatsLeft(t, s, bukovel); n != 3 {
 		t.Errorf("%d seats are left on the new trip, want 3", n)
 	}
@@ -258,7 +268,8 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 
 // Interface, pay: what the provider was asked before a crash is asked again, with the same idempotency id.
 func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
-	dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	dir := t.TempDir()
+	copied := filepath.Join(t.TempDir(), "copy")
 	asked := make(chan provider.Confirmation)
 	answer := make(chan error)
 	s, key := DemoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
@@ -271,7 +282,8 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 	before := <-asked
 	// While it is asked, the ticket answers 409 to others.
 	for _, action := range []string{"pay", "book", "cancel"} {
-		if a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/"+action, ""); a.status != 409 || a.Errors[0].Details.OrdersIDs[0] != b.Tickets[0].ID {
+		a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/"+action, "")
+		if a.status != 409 || a.Errors[0].Details.OrdersIDs[0] != b.Tickets[0].ID {
 			t.Errorf("%s: %+v", action, a)
 		}
 	}
@@ -282,7 +294,9 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 	wg.Wait()
 	// The window is over by now, but the seat was kept for the answer.
 	again := make(chan provider.Confirmation, 1)
-	s2, key := DemoServer(t, Config{Dir: copied, Now: func() time.Time { return scriptStart.Add(time.Hour) }, Confirm: func(_ context.Context, c provider.Confirmation) error {
+	s2, key := DemoServer(t, Config{Dir: copied, Now: func() time.Time {
+		return scriptStart.Add(time.Hour)
+	}, Confirm: func(_ context.Context, c provider.Confirmation) error {
 		again <- c
 		return nil
 	}})
@@ -290,7 +304,8 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 		t.Errorf("asked %+v, after the crash %+v", before, after)
 	}
 	s2.Background.Wait()
-	if got := call(t, s2, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking; got.Tickets[0].PaymentStatus != "Paid" {
+	got := call(t, s2, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking
+	if got.Tickets[0].PaymentStatus != "Paid" {
 		t.Errorf("%+v", got)
 	}
 	compareWithReplay(t, s2, copied, false)
@@ -302,7 +317,8 @@ func TestAFailedJournalAcknowledgesNothing(t *testing.T) {
 	s, key := DemoServer(t, Config{FS: fsys})
 	token := anOffer(t, s, key, bukovel)
 	fsys.broken.Store(true)
-	if a := call(t, s, key, "POST", "/v2/bookings", bookingBody(token, 1)); a.status != 500 || a.Errors[0].ErrorCode != "INTERNAL" {
+	a := call(t, s, key, "POST", "/v2/bookings", bookingBody(token, 1))
+	if a.status != 500 || a.Errors[0].ErrorCode != "INTERNAL" {
 		t.Errorf("%+v", a)
 	}
 	select {

@@ -51,7 +51,9 @@ func TestASessionShowsCompaniesByTheirPresentNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t, dir)
 		o.steps("admin user-add email=olena@zorevia.example.com company=carpadan-express role=VIEWER")
-		importFeed(t, o.s, feedWith(t, map[string][][2]string{"agency.txt": {{"zorevia,Zorevia Lines,", "zorevia,Aurora Lines,"}}}))
+		importFeed(t, o.s,
+			feedWith(t,
+				map[string][][2]string{"agency.txt": {{"zorevia,Zorevia Lines,", "zorevia,Aurora Lines,"}}}))
 		o.steps(`
 GET /v2/auth/session
     200
@@ -72,7 +74,8 @@ func TestCookiesAreSecureOverTLS(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t, dir)
 		for _, secure := range []bool{true, false} {
-			r := httptest.NewRequest("POST", "/v2/auth/idp/login", strings.NewReader(`{"idToken":"`+o.vars["token"]+`"}`))
+			r := httptest.NewRequest("POST", "/v2/auth/idp/login",
+				strings.NewReader(`{"idToken":"`+o.vars["token"]+`"}`))
 			if secure {
 				r.TLS = new(tls.ConnectionState)
 			}

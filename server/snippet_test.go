@@ -68,13 +68,15 @@ func (o *opened) newShop(t *testing.T) *shop {
 		s.Close()
 	})
 	home := t.TempDir()
-	access, refresh := v.cookies[0], v.cookies[1]
+	access := v.cookies[0]
+	refresh := v.cookies[1]
 	jar := "127.0.0.1\tFALSE\t/\tFALSE\t0\twaybill_access\t" + access.Value + "\n" +
 		"127.0.0.1\tFALSE\t/v2/auth\tFALSE\t0\twaybill_refresh\t" + refresh.Value + "\n"
 	write(t, filepath.Join(home, "cookies"), jar)
 	write(t, filepath.Join(home, ".curlrc"), "silent\nwrite-out = \"\\n%{http_code}\"\n")
 	x.env = append(os.Environ(), "CURL_HOME="+home, "HOME="+home, "WAYBILL="+x.server.URL, "KEY="+v.key,
-		"COOKIES="+filepath.Join(home, "cookies"), "SESSION=waybill_access="+access.Value+"; waybill_refresh="+refresh.Value)
+		"COOKIES="+filepath.Join(home, "cookies"),
+		"SESSION=waybill_access="+access.Value+"; waybill_refresh="+refresh.Value)
 	for name, value := range v.names {
 		value = strings.Replace(value, "/v2/reports/files", x.server.URL+"/v2/reports/files", 1)
 		x.env = append(x.env, name+"="+value)
@@ -105,7 +107,8 @@ func (x *shop) run(t *testing.T, args ...string) string {
 // machine has.
 func TestSamplesCanBePasted(t *testing.T) {
 	t.Parallel()
-	base, gopher := newOpened(t), buildSamples(t)
+	base := newOpened(t)
+	gopher := buildSamples(t)
 	var reads []string // operations that change nothing: they are called one after another
 	for pattern := range operations {
 		if strings.HasPrefix(pattern, "GET ") {
@@ -170,7 +173,8 @@ func checkSamples(t *testing.T, x *shop, language string, run []string, patterns
 func buildSamples(t *testing.T) (program string) {
 	dir := t.TempDir()
 	imports := map[string]bool{}
-	functions, cases := "", ""
+	functions := ""
+	cases := ""
 	for _, op := range operations {
 		id := op["operationId"].(string)
 		source := reference.SamplesOf(object(elements(op["x-codeSamples"])[0])["source"].(string))[2].Source

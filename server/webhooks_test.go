@@ -50,7 +50,8 @@ func TestStatusesOfWebhooksAreAsDocumented(t *testing.T) {
 			}
 			p := newPeer(t, always(c.status))
 			s, key := DemoServer(t, Config{ProviderURL: p.URL})
-			b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+			b := call(t, s, key, "POST", "/v2/bookings",
+				bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 			a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/book", "")
 			calls := p.sent()
 			if (a.status == 200) != (status == "2XX") || len(calls) != c.calls {

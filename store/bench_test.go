@@ -75,7 +75,11 @@ func BenchmarkView(b *testing.B) {
 
 // BenchmarkLine is of a line as large as a booking's, written and hashed.
 func BenchmarkLine(b *testing.B) {
-	l := store.Line{Head: store.Head{Stamp: store.Stamp{Seq: 1_000_001, Time: time.Now()}}, Synced: 1_000_000, Type: "booking.created"}
+	l := store.Line{
+		Head:   store.Head{Stamp: store.Stamp{Seq: 1_000_001, Time: time.Now()}},
+		Synced: 1_000_000,
+		Type:   "booking.created",
+	}
 	l.Data = []byte(`{"text":"` + strings.Repeat("x", 600) + `"}`)
 	l.Personal = []byte(`{"salt":"c0ffee","text":"` + strings.Repeat("x", 250) + `"}`)
 	line := store.AppendLine(&l, nil, l.Hash)

@@ -20,8 +20,9 @@ var (
 	oneState = flag.String("crash", "", "the only state that TestCrashes goes through, by the name that a failure gives it")
 )
 
-// campaign stops a workload at every call that changes something, in every way, and each time looks at so many of the
-// states that the disk may be in then. What is looked for stands in ledger, life.judge and life.check.
+// campaign stops a workload at every call that changes something, in every way, and each time looks at so
+// many of the states that the disk may be in then. What is looked for stands in ledger, life.judge and
+// life.check.
 type campaign struct {
 	lie       func(durable.FS) durable.FS // stands between store and disk; or nil
 	untrusted bool
@@ -66,16 +67,23 @@ func kind(op string) string {
 func newCampaign(states int, lie func(durable.FS) durable.FS, untrusted bool) *campaign {
 	c := &campaign{lie: lie, untrusted: untrusted}
 	l := c.life(place{}, func(n int, op string) {
-		all := []place{{how: ends}, {how: endsHalf}, {how: endsAfter}, {how: fails}, {how: fails, on: true}, {how: fails, end: true}}
+		all := []place{{how: ends}, {how: endsHalf}, {how: endsAfter}, {how: fails}, {
+			how: fails,
+			on:  true,
+		}, {how: fails, end: true}}
 		switch verb, _, _ := strings.Cut(op, " "); verb {
 		case "write":
-			all = append(all, place{how: failsHalf}, place{how: failsHalf, on: true}, place{how: failsHalf, end: true})
+			all = append(all, place{how: failsHalf}, place{
+				how: failsHalf,
+				on:  true,
+			}, place{how: failsHalf, end: true})
 			fallthrough
 		case "create", "mkdir":
 			all = append(all, place{how: failsFull}, place{how: failsFull, on: true})
 		}
 		for _, p := range all {
-			p.call, p.op = n, op
+			p.call = n
+			p.op = op
 			c.places = append(c.places, p)
 		}
 	})
@@ -153,8 +161,10 @@ func (l *life) judge(p place, opening bool) {
 			l.complain("a new file that the disk has no room for is more than a reason to go on in the old one: %v", told)
 		}
 	case opening:
-		// The first checkpoint of a directory is tried again later: that it could not be written is a warning.
-		if !errors.Is(told, errFault) && !strings.Contains(l.log.String(), "a checkpoint could not be written") {
+		// The first checkpoint of a directory is tried again later: that it could not be written is a
+		// warning.
+		if !errors.Is(told, errFault) &&
+			!strings.Contains(l.log.String(), "a checkpoint could not be written") {
 			l.complain("a start takes no notice: %v", told)
 		}
 	case strings.HasSuffix(kind(p.op), " journal"):
@@ -174,16 +184,18 @@ func (l *life) judge(p place, opening bool) {
 	}
 }
 
-// maxLives is how many recoveries a state may go through, each ended by a crash, before the one that is looked at.
+// maxLives is how many recoveries a state may go through, each ended by a crash, before the one that is
+// looked at.
 const maxLives = 4
 
-// state makes one state of the disk, goes on with it, and tells what was wrong. Image 0 is of a process that is killed,
-// and of a loss of power after the next; 1 to 4 are the extremes of a loss of power; the others are random, and some are
-// of crashes during recovery, one after the other. So is what would else be a state that was seen before; again tells
-// that even so it is one.
+// state makes one state of the disk, goes on with it, and tells what was wrong. Image 0 is of a process that
+// is killed, and of a loss of power after the next; 1 to 4 are the extremes of a loss of power; the others
+// are random, and some are of crashes during recovery, one after the other. So is what would else be a state
+// that was seen before; again tells that even so it is one.
 func (c *campaign) state(l *life, p place, image int, seen map[string]bool) (wrong []string, again bool) {
 	r := p.chance(image)
-	d, b := l.disk, l.ledger.copied()
+	d := l.disk
+	b := l.ledger.copied()
 	lives := []int{1, 0, 0, 0, 0, r.IntN(2) * r.IntN(3)}[min(image, 5)]
 	left := func(image int) {
 		switch {
@@ -223,7 +235,8 @@ func (c *campaign) state(l *life, p place, image int, seen map[string]bool) (wro
 
 // endSomewhere kills the next process at a random call, or makes that fail.
 func (d *disk) endSomewhere(r *rand.Rand) {
-	call, how := 1+r.IntN(32), 1+act(r.IntN(int(failsHalf)))
+	call := 1 + r.IntN(32)
+	how := 1 + act(r.IntN(int(failsHalf)))
 	d.chance = r
 	d.before = func(n int, _ string) act {
 		if n == call {
@@ -235,12 +248,12 @@ func (d *disk) endSomewhere(r *rand.Rand) {
 
 const shards = 16
 
-// TestCrashes is the crash campaign. No event that was acknowledged or shown is lost, altered or invented, none twice,
-// and no start is refused: wherever a process ends or the power goes, again while the store recovers, and whatever
-// call fails, once or from then on.
+// TestCrashes is the crash campaign. No event that was acknowledged or shown is lost, altered or invented,
+// none twice, and no start is refused: wherever a process ends or the power goes, again while the store
+// recovers, and whatever call fails, once or from then on.
 //
-// A state that fails can be gone through alone: go test ./store -run TestCrashes -crash 41/after/7. Only the directory's
-// id and the hashes differ from run to run.
+// A state that fails can be gone through alone: go test ./store -run TestCrashes -crash 41/after/7. Only the
+// directory's id and the hashes differ from run to run.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	want := *crashes
@@ -292,7 +305,8 @@ func (c *campaign) at(t *testing.T, p place) (states int) {
 	if *oneState != "" && path.Dir(*oneState) != p.String() {
 		return 0
 	}
-	l, seen := c.life(p, nil), map[string]bool{}
+	l := c.life(p, nil)
+	seen := map[string]bool{}
 	for image := 0; states < c.images && image < 4*c.images; image++ {
 		name := fmt.Sprintf("%v/%d", p, image)
 		wrong, again := c.state(l, p, image, seen)

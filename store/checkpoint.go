@@ -16,9 +16,9 @@ import (
 	"waybill/store/note"
 )
 
-// A Checkpoint says that a journal had a line, with everything before it: what an auditor keeps elsewhere, to prove
-// later that today's journal extends the one of then. It is a signed note (C2SP, signed-note) with an Ed25519 key that
-// the directory's creation makes:
+// A Checkpoint says that a journal had a line, with everything before it: what an auditor keeps elsewhere, to
+// prove later that today's journal extends the one of then. It is a signed note (C2SP, signed-note) with an
+// Ed25519 key that the directory's creation makes:
 //
 //	waybill/<the id in FORMAT>
 //	48213
@@ -95,7 +95,9 @@ func PublicKey(fsys durable.FS) (ed25519.PublicKey, error) {
 }
 
 // NewestCheckpoint reads the file checkpoint as it stands.
-func NewestCheckpoint(fsys durable.FS) ([]byte, error) { return durable.ReadFile(fsys, checkpointFile) }
+func NewestCheckpoint(fsys durable.FS) ([]byte, error) {
+	return durable.ReadFile(fsys, checkpointFile)
+}
 
 // loadKey reads the directory's key, or makes it.
 func loadKey(fsys durable.FS) (key ed25519.PrivateKey, err error) {
@@ -105,7 +107,8 @@ func loadKey(fsys durable.FS) (key ed25519.PrivateKey, err error) {
 		key, _ = parsed.(ed25519.PrivateKey)
 	}
 	public, noPublic := durable.ReadFile(fsys, publicKeyFile)
-	switch fresh := errors.Is(err, fs.ErrNotExist); {
+	fresh := errors.Is(err, fs.ErrNotExist)
+	switch {
 	case err != nil && !fresh:
 		return nil, err
 	case fresh && noPublic == nil:
@@ -115,13 +118,17 @@ func loadKey(fsys durable.FS) (key ed25519.PrivateKey, err error) {
 	case fresh:
 		_, key, _ = ed25519.GenerateKey(nil)
 		private, _ := x509.MarshalPKCS8PrivateKey(key)
-		err = durable.PublishText(fsys, ".", privateKeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+		err = durable.PublishText(fsys, ".", privateKeyFile, pem.EncodeToMemory(&pem.Block{
+			Type:  "PRIVATE KEY",
+			Bytes: private,
+		}))
 	}
 	if err != nil {
 		return nil, err
 	}
 	der, _ := x509.MarshalPKIXPublicKey(key.Public())
-	switch want := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}); {
+	want := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	switch {
 	case noPublic != nil:
 		err = durable.PublishText(fsys, ".", publicKeyFile, want)
 	case !bytes.Equal(public, want):
@@ -143,13 +150,15 @@ type signer struct {
 
 const (
 	checkpointQuiet = 200 * time.Millisecond // a checkpoint is made so long after the last batch
-	checkpointPause = time.Second            // but no more than one in this time, and at least one while there are batches
+	// but no more than one in this time, and at least one while there are batches
+	checkpointPause = time.Second
 )
 
 // runCheckpoints makes checkpoints until the store is closed. Its clock paces it, and decides nothing.
 func (st *Store[S, E]) runCheckpoints() {
 	due := time.NewTimer(checkpointQuiet) // the line that was journalled at the start
-	first, last := time.Now(), time.Time{}
+	first := time.Now()
+	last := time.Time{}
 	for {
 		select {
 		case _, open := <-st.grown:
@@ -164,14 +173,16 @@ func (st *Store[S, E]) runCheckpoints() {
 			wait := min(checkpointQuiet, first.Add(checkpointPause).Sub(now))
 			due.Reset(max(wait, last.Add(checkpointPause).Sub(now)))
 		case <-due.C:
-			if first, last = (time.Time{}), time.Now(); !st.checkpoint() {
+			first, last = (time.Time{}), time.Now()
+			if !st.checkpoint() {
 				due.Reset(checkpointPause)
 			}
 		}
 	}
 }
 
-// checkpoint signs the newest durable line, and tells whether that went well. One that cannot be written loses nothing.
+// checkpoint signs the newest durable line, and tells whether that went well. One that cannot be written
+// loses nothing.
 func (st *Store[S, E]) checkpoint() bool {
 	st.signer.mu.Lock()
 	defer st.signer.mu.Unlock()
@@ -214,16 +225,17 @@ func (s *signer) sign(head Head) error {
 	return s.thin()
 }
 
-// The log of checkpoints is thinned, so that neither it nor a check of its signatures grows with the time that a server
-// runs: each note vouches for all lines before it, and an older one only helps to say how far a damaged journal is good.
+// The log of checkpoints is thinned, so that neither it nor a check of its signatures grows with the time
+// that a server runs: each note vouches for all lines before it, and an older one only helps to say how far a
+// damaged journal is good.
 const (
 	thinFrom   = 2 << 20 // bytes, some 10,000 notes, or else twice what was left the last time
 	keepNotes  = 1000    // the newest, all of them
 	keepHourly = 31 * 24 * time.Hour
 )
 
-// thin rewrites the log, once it is large, without most of its older notes: it keeps the newest, the last of each hour
-// of a month, and the last of each day. What cannot be read it leaves alone.
+// thin rewrites the log, once it is large, without most of its older notes: it keeps the newest, the last of
+// each hour of a month, and the last of each day. What cannot be read it leaves alone.
 func (s *signer) thin() error {
 	s.thinAt = max(s.thinAt, thinFrom)
 	if s.size < s.thinAt {
@@ -285,8 +297,8 @@ func noteTime(signed []byte) (at time.Time, ok bool) {
 	return at, err == nil
 }
 
-// open finds where in the log the next note goes. What is left of a note that failed is written over; a whole one that is
-// newer than the newest checkpoint is written again, as it need not be on the disk.
+// open finds where in the log the next note goes. What is left of a note that failed is written over; a whole
+// one that is newer than the newest checkpoint is written again, as it need not be on the disk.
 func (s *signer) open() (err error) {
 	if s.key, err = loadKey(s.fsys); err != nil {
 		return err
@@ -316,13 +328,14 @@ func (s *signer) open() (err error) {
 	return nil
 }
 
-// lastLogged gives the last whole note of the log, without the blank line after it, or nothing, and where it starts, or
-// what is left of one does.
+// lastLogged gives the last whole note of the log, without the blank line after it, or nothing, and where it
+// starts, or what is left of one does.
 func lastLogged(fsys durable.FS) (signed []byte, start int64, err error) {
 	err = durable.Read(fsys, checkpointLog, func(f *io.SectionReader) error {
 		end, err := durable.Tail(f, 2*note.MaxNote)
 		at := 0
-		if i := bytes.LastIndex(end, []byte("\n\n"+originStart)); i >= 0 {
+		i := bytes.LastIndex(end, []byte("\n\n"+originStart))
+		if i >= 0 {
 			at = i + 2
 		}
 		start = f.Size() - int64(len(end)-at)

@@ -38,7 +38,8 @@ func notes(t testing.TB, log string) (list []string) {
 	return list
 }
 
-// TestCheckpointIsASignedNote: origin, seq, hash and time of a line, and a signature in the form of C2SP's signed-note.
+// TestCheckpointIsASignedNote: origin, seq, hash and time of a line, and a signature in the form of C2SP's
+// signed-note.
 func TestCheckpointIsASignedNote(t *testing.T) {
 	dir := t.TempDir()
 	st := open(t, config(durable.Dir(dir)))
@@ -48,7 +49,8 @@ func TestCheckpointIsASignedNote(t *testing.T) {
 	last := frames(t, journalLines(all))[2]
 	origin := "waybill/" + strings.Fields(all["FORMAT"])[2]
 	text, signature, _ := strings.Cut(all["checkpoint"], "\n\n")
-	if want := fmt.Sprintf("%s\n3\n%s\n%s", origin, last.Hash, last.Time.Format("2006-01-02T15:04:05.000Z")); text != want {
+	want := fmt.Sprintf("%s\n3\n%s\n%s", origin, last.Hash, last.Time.Format("2006-01-02T15:04:05.000Z"))
+	if text != want {
 		t.Errorf("the note says %q, want %q", text, want)
 	}
 	key, err := store.ParsePublicKey([]byte(all["checkpoint.pub"]))
@@ -58,14 +60,16 @@ func TestCheckpointIsASignedNote(t *testing.T) {
 	encoded := strings.TrimPrefix(signature, "— "+origin+" ")
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(encoded, "\n"))
 	id := sha256.Sum256(append([]byte(origin+"\n\x01"), key...))
-	if err != nil || len(raw) != 68 || string(raw[:4]) != string(id[:4]) || !ed25519.Verify(key, []byte(text+"\n"), raw[4:]) {
+	if err != nil || len(raw) != 68 || string(raw[:4]) != string(id[:4]) ||
+		!ed25519.Verify(key, []byte(text+"\n"), raw[4:]) {
 		t.Errorf("signature %q, %v", signature, err)
 	}
 	if list := notes(t, all["checkpoints.log"]); len(list) != 2 || list[1] != all["checkpoint"] {
 		t.Errorf("the log is %q", all["checkpoints.log"])
 	}
 	c, err := store.ParseCheckpoint([]byte(all["checkpoint"]), key)
-	if err != nil || c.Seq != 3 || hex.EncodeToString(c.Hash[:]) != last.Hash || !c.Time.Equal(last.Time) || c.Origin != origin {
+	if err != nil || c.Seq != 3 || hex.EncodeToString(c.Hash[:]) != last.Hash || !c.Time.Equal(last.Time) ||
+		c.Origin != origin {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, name := range []string{"checkpoint", "checkpoint.key", "checkpoint.pub", "checkpoints.log"} {
@@ -98,8 +102,8 @@ func TestCheckpointEveryBitFlip(t *testing.T) {
 	}
 }
 
-// TestNewestCheckpointAlteredInBothFiles: a newest note with a changed bit is damage, also where the last of the log has
-// the same bit changed, and so is equal to it.
+// TestNewestCheckpointAlteredInBothFiles: a newest note with a changed bit is damage, also where the last of
+// the log has the same bit changed, and so is equal to it.
 func TestNewestCheckpointAlteredInBothFiles(t *testing.T) {
 	d := newDisk()
 	for range 2 {
@@ -108,21 +112,23 @@ func TestNewestCheckpointAlteredInBothFiles(t *testing.T) {
 		closeStore(t, st)
 	}
 	all := d.files()
-	earlier, whole := strings.TrimSuffix(all["checkpoints.log"], all["checkpoint"]+"\n"), all["checkpoint"]
+	earlier := strings.TrimSuffix(all["checkpoints.log"], all["checkpoint"]+"\n")
+	whole := all["checkpoint"]
 	for i := range len(whole) {
 		note := []byte(whole)
 		note[i] ^= 1 << (i % 8)
 		all["checkpoint"], all["checkpoints.log"] = string(note), earlier+string(note)+"\n"
 		for _, live := range []bool{false, true} {
-			if _, _, err := verify(config(diskOf(all)), live); !errors.As(err, new(*store.Damage)) || !strings.Contains(err.Error(), "checkpoint") {
+			_, _, err := verify(config(diskOf(all)), live)
+			if !errors.As(err, new(*store.Damage)) || !strings.Contains(err.Error(), "checkpoint") {
 				t.Errorf("bit %d of byte %d, live %v: verify gives %v", i%8, i, live, err)
 			}
 		}
 	}
 }
 
-// TestWhenCheckpointsAreMade: 200 ms after the last batch, at most one a second, and at least one while lines go on coming;
-// one at the clean end, none where there is nothing new.
+// TestWhenCheckpointsAreMade: 200 ms after the last batch, at most one a second, and at least one while lines
+// go on coming; one at the clean end, none where there is nothing new.
 func TestWhenCheckpointsAreMade(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,19 +185,24 @@ func TestCheckpointAtRotation(t *testing.T) {
 			put(t, st, add{N: 1})
 			synctest.Wait() // so that no file comes or goes while they are read
 		}
-		if all := files(t, dir); !strings.Contains(all["checkpoint"], fmt.Sprintf("\n%d\n", len(journalLines(all)))) {
+		all := files(t, dir)
+		if !strings.Contains(all["checkpoint"], fmt.Sprintf("\n%d\n", len(journalLines(all)))) {
 			t.Errorf("the newest checkpoint is %q", all["checkpoint"])
 		}
 		closeStore(t, st)
 	})
 }
 
-// TestCheckpointFails: what keeps a checkpoint from being written is warned of, costs nothing, and it is tried again.
+// TestCheckpointFails: what keeps a checkpoint from being written is warned of, costs nothing, and it is
+// tried again.
 func TestCheckpointFails(t *testing.T) {
-	for _, op := range []string{"write checkpoints.log", "sync checkpoints.log", "create checkpoint.tmp", "write checkpoint.tmp", "sync checkpoint.tmp", "rename checkpoint", "syncdir ."} {
+	for _, op := range []string{"write checkpoints.log", "sync checkpoints.log", "create checkpoint.tmp",
+		"write checkpoint.tmp", "sync checkpoint.tmp", "rename checkpoint", "syncdir ."} {
 		for _, how := range []act{fails, failsHalf} {
 			synctest.Test(t, func(t *testing.T) {
-				d, log, failed := newDisk(), new(logBook), 0
+				d := newDisk()
+				log := new(logBook)
+				failed := 0
 				cfg := config(d)
 				cfg.Log = slog.New(slog.NewTextHandler(log, nil))
 				st := open(t, cfg)
@@ -209,7 +220,9 @@ func TestCheckpointFails(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
 				all := d.files()
-				if list := notes(t, all["checkpoints.log"]); failed != 2 || len(list) < 2 || list[len(list)-1] != all["checkpoint"] || !strings.Contains(all["checkpoint"], "\n3\n") {
+				list := notes(t, all["checkpoints.log"])
+				if failed != 2 || len(list) < 2 ||
+					list[len(list)-1] != all["checkpoint"] || !strings.Contains(all["checkpoint"], "\n3\n") {
 					t.Errorf("%s: failed %d times; %q, newest %q", op, failed, list, all["checkpoint"])
 				}
 				if n := strings.Count(log.String(), "a checkpoint could not be written"); n != 2 {
@@ -224,12 +237,16 @@ func TestCheckpointFails(t *testing.T) {
 	}
 }
 
-// rewritten gives the directory as one would who owns it and does not own the checkpoints that were kept: with another
-// history under the same origin. Its own checkpoints fit it.
+// rewritten gives the directory as one would who owns it and does not own the checkpoints that were kept:
+// with another history under the same origin. Its own checkpoints fit it.
 func rewritten(t *testing.T, all map[string]string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{"FORMAT": all["FORMAT"], "checkpoint.key": all["checkpoint.key"], "checkpoint.pub": all["checkpoint.pub"]})
+	writeFiles(t, dir, map[string]string{
+		"FORMAT":         all["FORMAT"],
+		"checkpoint.key": all["checkpoint.key"],
+		"checkpoint.pub": all["checkpoint.pub"],
+	})
 	st := open(t, config(durable.Dir(dir)))
 	for range 6 {
 		put(t, st, add{N: 7})
@@ -238,8 +255,8 @@ func rewritten(t *testing.T, all map[string]string) map[string]string {
 	return files(t, dir)
 }
 
-// TestJournalAgainstCheckpoints: a journal that was cut, or written anew, does not start beside a checkpoint of what it
-// was, and verify names the line.
+// TestJournalAgainstCheckpoints: a journal that was cut, or written anew, does not start beside a checkpoint
+// of what it was, and verify names the line.
 func TestJournalAgainstCheckpoints(t *testing.T) {
 	dir := t.TempDir()
 	st := open(t, config(durable.Dir(dir)))
@@ -309,7 +326,8 @@ func anotherNote(t *testing.T) string {
 	return files(t, dir)["checkpoint"]
 }
 
-// TestCheckpointKeys: a key that is lost or spoiled is not replaced in silence; the public half is made from the other.
+// TestCheckpointKeys: a key that is lost or spoiled is not replaced in silence; the public half is made from
+// the other.
 func TestCheckpointKeys(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, open(t, config(durable.Dir(dir))))

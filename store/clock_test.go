@@ -35,7 +35,8 @@ func clockConfig(fsys durable.FS, clock *clock) sumConfig {
 // the last line; it does so for good, over restarts.
 func TestSetClock(t *testing.T) {
 	for _, by := range []time.Duration{-48 * time.Hour, -time.Millisecond, 0, 48 * time.Hour} {
-		d, clock := newDisk(), newClock()
+		d := newDisk()
+		clock := newClock()
 		cfg := clockConfig(d, clock)
 		st := open(t, cfg)
 		put(t, st, add{N: 1})
@@ -63,11 +64,12 @@ func TestSetClock(t *testing.T) {
 			if got := look(t, st); !got.equal(want) {
 				t.Errorf("by %v: %v, want %v", by, got, want)
 			}
-			if err := st.View(func(_ *sum, now time.Time) {
+			err := st.View(func(_ *sum, now time.Time) {
 				if !now.Equal(epoch.Add(by + time.Second)) {
 					t.Errorf("by %v: time goes on from %v", by, now)
 				}
-			}); err != nil {
+			})
+			if err != nil {
 				t.Error(err)
 			}
 			closeStore(t, st)
@@ -79,8 +81,10 @@ func TestSetClock(t *testing.T) {
 func TestSetClockOnAFullDisk(t *testing.T) {
 	for _, by := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			d, clock := newDisk(), newClock()
-			d.limited, d.free = true, 2<<20
+			d := newDisk()
+			clock := newClock()
+			d.limited = true
+			d.free = 2 << 20
 			st := open(t, clockConfig(d, clock))
 			d.mu.Lock()
 			d.free = 0
@@ -93,7 +97,10 @@ func TestSetClockOnAFullDisk(t *testing.T) {
 			}
 			want := look(t, st)
 			clock.add(min(by, 0)) // time stands still, rather than fall
-			if err := st.SetClock(epoch.Add(by), add{N: 2, Text: "clock"}); !errors.Is(err, store.ErrFull) || !look(t, st).equal(want) {
+			if err := st.SetClock(epoch.Add(by), add{
+				N:    2,
+				Text: "clock",
+			}); !errors.Is(err, store.ErrFull) || !look(t, st).equal(want) {
 				t.Errorf("by %v: %v", by, err)
 			}
 			if err := st.View(func(_ *sum, now time.Time) {
@@ -111,7 +118,8 @@ func TestSetClockOnAFullDisk(t *testing.T) {
 // TestSetClockByOtherEvent: only a line that says that the clock was set may be
 // older than the one before; any other would not be read back, so it must not be acknowledged.
 func TestSetClockByOtherEvent(t *testing.T) {
-	d, clock := newDisk(), newClock()
+	d := newDisk()
+	clock := newClock()
 	cfg := clockConfig(d, clock)
 	st := open(t, cfg)
 	put(t, st, add{N: 1})
@@ -125,10 +133,11 @@ func TestSetClockByOtherEvent(t *testing.T) {
 	closeStore(t, st)
 }
 
-// TestCreated: a directory was made at its first line's time, whatever files and snapshots came after and how often it
-// was opened.
+// TestCreated: a directory was made at its first line's time, whatever files and snapshots came after and how
+// often it was opened.
 func TestCreated(t *testing.T) {
-	d, clock := newDisk(), newClock()
+	d := newDisk()
+	clock := newClock()
 	cfg := clockConfig(d, clock)
 	cfg.SegmentBytes = 1
 	for i := range 3 {

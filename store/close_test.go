@@ -56,7 +56,8 @@ func TestClose(t *testing.T) {
 // TestCloseAfterFailure: Close says what failed, as often as it is called, and gives the directory free.
 func TestCloseAfterFailure(t *testing.T) {
 	dir := t.TempDir()
-	fsys, armed := tap(dir), false
+	fsys := tap(dir)
+	armed := false
 	fsys.before = func(op, name string) error {
 		if armed && op == "write" {
 			return errFault
@@ -66,7 +67,10 @@ func TestCloseAfterFailure(t *testing.T) {
 	cfg := config(fsys)
 	st := open(t, cfg)
 	armed = true
-	if _, err := st.Update(func(*sum, time.Time) ([]add, error) { return []add{{N: 1}}, nil }, nil); !errors.Is(err, store.ErrFailed) {
+	_, err := st.Update(func(*sum, time.Time) ([]add, error) {
+		return []add{{N: 1}}, nil
+	}, nil)
+	if !errors.Is(err, store.ErrFailed) {
 		t.Fatal("Update: ", err)
 	}
 	if err := st.Close(); !errors.Is(err, store.ErrFailed) || !errors.Is(err, errFault) {
@@ -216,7 +220,8 @@ func TestSnapshotsDoNotPileUp(t *testing.T) {
 // fails is over before the directory is given free.
 func TestCloseWaitsForSnapshot(t *testing.T) {
 	var armed, writing, freeWhileWriting atomic.Bool
-	begun, hold := make(chan struct{}), make(chan struct{})
+	begun := make(chan struct{})
+	hold := make(chan struct{})
 	var once sync.Once
 	fsys := tap(t.TempDir())
 	fsys.before = func(op, name string) error {
@@ -240,7 +245,10 @@ func TestCloseWaitsForSnapshot(t *testing.T) {
 	wg.Go(func() { st.Snapshot() })
 	<-begun
 	armed.Store(true)
-	if _, err := st.Update(func(*sum, time.Time) ([]add, error) { return []add{{N: 1}}, nil }, nil); !errors.Is(err, store.ErrFailed) {
+	_, err := st.Update(func(*sum, time.Time) ([]add, error) {
+		return []add{{N: 1}}, nil
+	}, nil)
+	if !errors.Is(err, store.ErrFailed) {
 		t.Error("Update: ", err)
 	}
 	wg.Go(func() { st.Close() })
@@ -272,7 +280,9 @@ func TestFailedOpenLeavesNothing(t *testing.T) {
 				if kind == "torn" {
 					writeFiles(t, dir, all)
 				}
-				fsys, calls, what := quick(dir), 0, ""
+				fsys := quick(dir)
+				calls := 0
+				what := ""
 				fsys.before = func(op, name string) error {
 					if calls++; calls == n && op != "unlock" {
 						what = op + " " + name
@@ -293,7 +303,8 @@ func TestFailedOpenLeavesNothing(t *testing.T) {
 				if err != nil {
 					t.Fatalf("call %d, %s: the next Open: %v", n, what, err)
 				}
-				if got := look(t, st); kind == "torn" && (got.total != 3 || len(named(files(t, dir), "torn-")) == 0) {
+				got := look(t, st)
+				if kind == "torn" && (got.total != 3 || len(named(files(t, dir), "torn-")) == 0) {
 					t.Errorf("call %d, %s: %v, %q", n, what, got, named(files(t, dir), "torn-"))
 				}
 				closeStore(t, st)

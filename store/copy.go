@@ -18,8 +18,8 @@ import (
 	"waybill/store/durable"
 )
 
-// Backup copies a directory that may be in use into a new one, with all that was acknowledged before it began; who calls
-// it checks the copy. dirs are directories that the store knows nothing of.
+// Backup copies a directory that may be in use into a new one, with all that was acknowledged before it
+// began; who calls it checks the copy. dirs are directories that the store knows nothing of.
 func Backup(from, to durable.FS, live bool, dirs ...string) error {
 	if live {
 		awaitCheckpoint(from)
@@ -27,9 +27,9 @@ func Backup(from, to durable.FS, live bool, dirs ...string) error {
 	return duplicate(from, to, live, math.MaxUint64, nil, dirs)
 }
 
-// duplicate copies a directory into a new one, the journal up to a line, with more after it. The key comes first and
-// FORMAT last: a directory with a key and without FORMAT is not whole, and does not start. What proves that lines
-// were durable comes before them, and a checkpoint before the log that it is in.
+// duplicate copies a directory into a new one, the journal up to a line, with more after it. The key comes
+// first and FORMAT last: a directory with a key and without FORMAT is not whole, and does not start. What
+// proves that lines were durable comes before them, and a checkpoint before the log that it is in.
 func duplicate(from, to durable.FS, live bool, until uint64, more []byte, dirs []string) error {
 	if names, err := to.List("."); err != nil || len(names) > 0 {
 		return cmp.Or(err, errors.New("store: the directory to write is not empty"))
@@ -37,7 +37,8 @@ func duplicate(from, to durable.FS, live bool, until uint64, more []byte, dirs [
 	if err := cmp.Or(to.Mkdir("."), to.Mkdir("journal"), to.Mkdir("snapshots")); err != nil {
 		return err
 	}
-	if err := copyFiles(from, to, ".", privateKeyFile, publicKeyFile, checkpointFile, checkpointLog); err != nil {
+	if err := copyFiles(from, to, ".", privateKeyFile, publicKeyFile, checkpointFile,
+		checkpointLog); err != nil {
 		return err
 	}
 	last, err := copyJournal(from, to, until, more)
@@ -60,11 +61,13 @@ func duplicate(from, to durable.FS, live bool, until uint64, more []byte, dirs [
 	return durable.PublishText(to, ".", "FORMAT", format)
 }
 
-// settle waits until what was read of a journal in use is on the disk, which a checkpoint tells, but not for long: where
-// none can be written, nothing else can. (To sync the file here would be wrong: where that fails, the server's own may not.)
+// settle waits until what was read of a journal in use is on the disk, which a checkpoint tells, but not for
+// long: where none can be written, nothing else can. (To sync the file here would be wrong: where that fails,
+// the server's own may not.)
 func settle(fsys durable.FS, seq uint64) {
 	for wait := time.Duration(0); wait < 2*checkpointPause; wait += checkpointQuiet / 4 {
-		origin, signed := "", uint64(0)
+		origin := ""
+		signed := uint64(0)
 		note, _ := NewestCheckpoint(fsys)
 		if fmt.Sscanf(string(note), "%s\n%d\n", &origin, &signed); signed >= seq {
 			return
@@ -76,13 +79,19 @@ func settle(fsys durable.FS, seq uint64) {
 // awaitCheckpoint waits for the first checkpoint of a server that has just made its directory.
 func awaitCheckpoint(fsys durable.FS) { settle(fsys, 1) }
 
-// Repair copies the lines before cutAt, which must be good, into a new directory, of the same origin. A line of the type
-// repaired says what was cut, why and by whom, and names the newest checkpoint that was made of what is cut.
-func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason string, by any, dirs ...string) error {
+// Repair copies the lines before cutAt, which must be good, into a new directory, of the same origin. A line
+// of the type repaired says what was cut, why and by whom, and names the newest checkpoint that was made of
+// what is cut.
+func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason string, by any,
+	dirs ...string) error {
 	if cutAt < 2 {
 		return errors.New("the first line cannot be cut")
 	}
-	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, until: cutAt - 1, whole: true}, state: cfg.New()}
+	r := replay[S, E]{
+		cfg:   cfg,
+		scan:  scan{fsys: cfg.FS, until: cutAt - 1, whole: true},
+		state: cfg.New(),
+	}
 	r.visit = r.apply
 	if err := r.heedAll(); err != nil {
 		cfg.Log.Warn("not all checkpoints can be used", "err", err)
@@ -95,7 +104,12 @@ func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason stri
 	case r.head.Seq != cutAt-1:
 		return fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cutAt)
 	}
-	said := repaired{Reason: reason, By: by, Notes: r.notes, Erased: r.unnamed()}
+	said := repaired{
+		Reason: reason,
+		By:     by,
+		Notes:  r.notes,
+		Erased: r.unnamed(),
+	}
 	newest := -1 // by its place in the log: after an earlier repair the seq may be lower
 	for seq, list := range r.evidence {
 		for _, e := range list {
@@ -110,12 +124,17 @@ func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason stri
 	data, _ := json.Marshal(said)
 	now := cfg.Now(r.state).UTC().Truncate(time.Millisecond)
 	at := slices.MaxFunc([]time.Time{r.head.Time, now}, time.Time.Compare)
-	line := Line{Head: Head{Stamp: Stamp{cutAt, at}}, Synced: r.head.Seq, Type: kindRepaired, Data: data}
+	line := Line{
+		Head:   Head{Stamp: Stamp{cutAt, at}},
+		Synced: r.head.Seq,
+		Type:   kindRepaired,
+		Data:   data,
+	}
 	return duplicate(cfg.FS, to, false, cutAt-1, line.appendTo(nil, r.head.Hash), dirs)
 }
 
-// copyJournal copies the whole lines of a journal up to one, with more after it, and tells the last. A full file may be
-// published anew meanwhile, and the last one grow, or be followed by another.
+// copyJournal copies the whole lines of a journal up to one, with more after it, and tells the last. A full
+// file may be published anew meanwhile, and the last one grow, or be followed by another.
 func copyJournal(from, to durable.FS, until uint64, more []byte) (seq uint64, err error) {
 	for before := uint64(math.MaxUint64); err == nil && seq < until && seq != before; {
 		before = seq
@@ -160,8 +179,8 @@ func copyFiles(from, to durable.FS, dir string, names ...string) error {
 	return nil
 }
 
-// rewrite publishes under a file's name, in its own directory or another, what edit makes of it; the writer keeps its
-// first error. What is not there is left out.
+// rewrite publishes under a file's name, in its own directory or another, what edit makes of it; the writer
+// keeps its first error. What is not there is left out.
 func rewrite(from, to durable.FS, name string, edit func(*bufio.Writer, *io.SectionReader) error) error {
 	err := durable.Read(from, name, func(f *io.SectionReader) error {
 		return durable.Publish(to, path.Dir(name), path.Base(name), func(file io.Writer) error {
@@ -175,8 +194,9 @@ func rewrite(from, to durable.FS, name string, edit func(*bufio.Writer, *io.Sect
 	return err
 }
 
-// Erase erases the personal parts of lines that durable lines of the type KindErased name, of which by is the last: files
-// of the journal are published anew, and snapshots made before are removed. A crash leaves each file old or new.
+// Erase erases the personal parts of lines that durable lines of the type KindErased name, of which by is the
+// last: files of the journal are published anew, and snapshots made before are removed. A crash leaves each
+// file old or new.
 func (st *Store[S, E]) Erase(lines []Unerased, by Stamp) error {
 	if err := st.Snapshot(); err != nil {
 		return err
@@ -207,8 +227,8 @@ func (st *Store[S, E]) Erase(lines []Unerased, by Stamp) error {
 	return nil
 }
 
-// CarryOut erases what lines of a journal that nobody has open name and an earlier Erase, perhaps of the journal that it
-// was copied from, has left.
+// CarryOut erases what lines of a journal that nobody has open name and an earlier Erase, perhaps of the
+// journal that it was copied from, has left.
 func CarryOut(fsys durable.FS, left []Unerased) error {
 	firsts, err := numbers(fsys, "journal")
 	if err != nil {
@@ -252,8 +272,8 @@ func eraseIn(fsys durable.FS, name string, erase map[uint64]time.Time) error {
 	return fsys.Seal(name)
 }
 
-// rewriteErased publishes a journal file without the personal parts of some lines. erase has, for each, since when it is
-// erased.
+// rewriteErased publishes a journal file without the personal parts of some lines. erase has, for each, since
+// when it is erased.
 func rewriteErased(fsys durable.FS, name string, erase map[uint64]time.Time) error {
 	return rewrite(fsys, fsys, name, func(w *bufio.Writer, f *io.SectionReader) error {
 		from := scanLines(f)

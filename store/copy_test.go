@@ -33,10 +33,11 @@ func (w within) SyncDir(dir string) error                 { return w.FS.SyncDir(
 func (w within) Seal(name string) error                   { return w.FS.Seal(w.in(name)) }
 func (w within) Lock(name string) (io.Closer, error)      { return io.NopCloser(nil), nil }
 
-// TestBackupBesideWriters: a backup that is made while 32 clients write has all that was acknowledged before it began,
-// verifies, starts, and is not written into what is there already.
+// TestBackupBesideWriters: a backup that is made while 32 clients write has all that was acknowledged before
+// it began, verifies, starts, and is not written into what is there already.
 func TestBackupBesideWriters(t *testing.T) {
-	dir, to := t.TempDir(), t.TempDir()
+	dir := t.TempDir()
+	to := t.TempDir()
 	cfg := config(durable.Dir(dir))
 	cfg.SegmentBytes = 20_000
 	st := open(t, cfg)
@@ -46,7 +47,10 @@ func TestBackupBesideWriters(t *testing.T) {
 	for range 32 {
 		wg.Go(func() {
 			for !stop.Load() {
-				if _, err := st.Update(func(*sum, time.Time) ([]add, error) { return []add{{N: 1, Name: "Mo"}}, nil }, nil); err != nil {
+				_, err := st.Update(func(*sum, time.Time) ([]add, error) {
+					return []add{{N: 1, Name: "Mo"}}, nil
+				}, nil)
+				if err != nil {
 					t.Error(err)
 					return
 				}
@@ -88,7 +92,8 @@ func TestBackupOfATornEnd(t *testing.T) {
 	if err := store.Backup(diskOf(all), out, false); err != nil {
 		t.Fatal(err)
 	}
-	if rep, _, err := verify(config(out), false); err != nil || rep.Torn != nil || int(rep.Head.Seq) != len(journalLines(all))-1 {
+	rep, _, err := verify(config(out), false)
+	if err != nil || rep.Torn != nil || int(rep.Head.Seq) != len(journalLines(all))-1 {
 		t.Error(rep, err)
 	}
 }
@@ -107,8 +112,8 @@ func (m moving) Open(name string) (durable.File, error) {
 	return f, err
 }
 
-// TestBackupBesideACheckpoint: one that is made between the reading of the newest and of the log leaves no newest that is
-// not in the log.
+// TestBackupBesideACheckpoint: one that is made between the reading of the newest and of the log leaves no
+// newest that is not in the log.
 func TestBackupBesideACheckpoint(t *testing.T) {
 	d := newDisk()
 	var states []map[string]string
@@ -127,8 +132,9 @@ func TestBackupBesideACheckpoint(t *testing.T) {
 	}
 }
 
-// TestRepair: the good lines before a damaged one go into a new directory, with a line that says so; it starts and
-// verifies beside the old checkpoints, which that line excuses, and no other. What an auditor kept shows the cut.
+// TestRepair: the good lines before a damaged one go into a new directory, with a line that says so; it
+// starts and verifies beside the old checkpoints, which that line excuses, and no other. What an auditor kept
+// shows the cut.
 func TestRepair(t *testing.T) {
 	dir := t.TempDir()
 	cfg := config(durable.Dir(dir))
@@ -139,13 +145,15 @@ func TestRepair(t *testing.T) {
 	}
 	closeStore(t, st)
 	all := files(t, dir)
-	kept, key := all["checkpoint"], must(store.PublicKey(durable.Dir(dir)))
+	kept := all["checkpoint"]
+	key := must(store.PublicKey(durable.Dir(dir)))
 	spoilt := edit(t, all, 6, "Hal", "Hel")
 	for cutAt, want := range map[uint64]string{
 		7: "has a personal part that is not the one", 1: "the first line cannot be cut", 100: "not good",
 	} {
 		to := newDisk()
-		if err := store.Repair(config(diskOf(spoilt)), within{to, "b"}, cutAt, "x", nil); len(to.files()) > 0 || !strings.Contains(fmt.Sprint(err), want) {
+		err := store.Repair(config(diskOf(spoilt)), within{to, "b"}, cutAt, "x", nil)
+		if len(to.files()) > 0 || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("cut at %d: %v", cutAt, err)
 		}
 	}
@@ -160,7 +168,8 @@ func TestRepair(t *testing.T) {
 	}
 	sound := func(events int) {
 		t.Helper()
-		if rep, end, err := verify(config(out), false); err != nil || len(end.items) != events || rep.Checkpoints == 0 {
+		rep, end, err := verify(config(out), false)
+		if err != nil || len(end.items) != events || rep.Checkpoints == 0 {
 			t.Errorf("%+v, %+v, %v", rep, end, err)
 		}
 	}
@@ -201,8 +210,8 @@ func under(d *disk, dir string) map[string]string {
 	return all
 }
 
-// TestRepairTwice: also where the server was started in between, so that the newest checkpoint is not that of the highest
-// seq, the directory starts and is sound.
+// TestRepairTwice: also where the server was started in between, so that the newest checkpoint is not that of
+// the highest seq, the directory starts and is sound.
 func TestRepairTwice(t *testing.T) {
 	dirs := []durable.FS{within{newDisk(), "a"}, within{newDisk(), "b"}, within{newDisk(), "c"}}
 	st := open(t, config(dirs[0]))
@@ -236,14 +245,16 @@ func TestSpoiltNewestCheckpoint(t *testing.T) {
 	lines := journalLines(all)
 	all["journal/000000000001.jsonl"] = strings.Join(lines[:2], "")
 	logged := all["checkpoints.log"]
-	for _, newest := range []string{"x", "", strings.Replace(all["checkpoint"], "\n3\n", "\n2\n", 1), "gone"} {
+	for _, newest := range []string{"x", "", strings.Replace(all["checkpoint"], "\n3\n", "\n2\n", 1),
+		"gone"} {
 		all["checkpoint"] = newest
 		if newest == "gone" {
 			delete(all, "checkpoint")
 		}
 		for range 4 {
 			d := diskOf(all)
-			if _, _, err := store.Open(config(d)); !errors.As(err, new(*store.Damage)) || d.files()["checkpoints.log"] != logged {
+			_, _, err := store.Open(config(d))
+			if !errors.As(err, new(*store.Damage)) || d.files()["checkpoints.log"] != logged {
 				t.Errorf("with the newest checkpoint %q: %v", newest, err)
 			}
 		}

@@ -6,18 +6,21 @@ import (
 	"testing/synctest"
 )
 
-// TestSnapshotsCostNoMoreThanTheJournal: the more there is, the rarer are snapshots: all of them together have no more
-// bytes than the journal, but for the last; and there are some.
+// TestSnapshotsCostNoMoreThanTheJournal: the more there is, the rarer are snapshots: all of them together
+// have no more bytes than the journal, but for the last; and there are some.
 func TestSnapshotsCostNoMoreThanTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		cfg := config(d)
 		cfg.SegmentBytes = 4000
-		made, written, last := 0, 0, 0
+		made := 0
+		written := 0
+		last := 0
 		d.before = func(_ int, op string) act {
 			if name, ok := strings.CutPrefix(op, "rename snapshots/"); ok {
 				made++
-				written, last = written+last, len(d.files()["snapshots/"+name+".tmp"])
+				written = written + last
+				last = len(d.files()["snapshots/"+name+".tmp"])
 			}
 			return works
 		}

@@ -17,8 +17,9 @@ import (
 	"waybill/store/durable"
 )
 
-// life is what one process after the other does with a store, by the steps of a workload, until it is killed or
-// the journal has failed. It runs in a bubble, so that what goes on in the background is over when a step is.
+// life is what one process after the other does with a store, by the steps of a workload, until it is killed
+// or the journal has failed. It runs in a bubble, so that what goes on in the background is over when a step
+// is.
 type life struct {
 	*ledger
 	disk      *disk      // what fsys keeps its files on; or nil
@@ -36,16 +37,16 @@ type life struct {
 	beside  atomic.Bool              // and, once, asks for a snapshot
 }
 
-// step is a part of a workload. It works with the open store, l.st, or with the disk, l.fsys, and returns what it is told:
-// an error of what is not the journal is the step's alone, and the workload goes on. What is done in the background tells
-// the log.
+// step is a part of a workload. It works with the open store, l.st, or with the disk, l.fsys, and returns
+// what it is told: an error of what is not the journal is the step's alone, and the workload goes on. What is
+// done in the background tells the log.
 type step struct {
 	name string
 	run  func(*life) error
 }
 
-// workload is what a campaign crashes everywhere. It must make the same calls each time. A further step goes wherever the
-// store is open, with no rotation in a step that does something beside the writer.
+// workload is what a campaign crashes everywhere. It must make the same calls each time. A further step goes
+// wherever the store is open, with no rotation in a step that does something beside the writer.
 var workload = []step{
 	{"open", opened(3400)},
 	{"update", updated(1, 3, 1)},
@@ -81,11 +82,12 @@ func (l *life) config(segment int64) sumConfig {
 	return cfg
 }
 
-// run goes through the steps; what follows a failure of the journal is tried as well, up to the next start. Nothing may
-// fail but by a fault. A store that no step has closed is killed.
+// run goes through the steps; what follows a failure of the journal is tried as well, up to the next start.
+// Nothing may fail but by a fault. A store that no step has closed is killed.
 func (l *life) run(steps []step) {
 	for _, s := range steps {
-		st, err := l.st, s.run(l)
+		st := l.st
+		err := s.run(l)
 		synctest.Wait()
 		l.broken = l.broken || st != nil && isClosed(st.Failed())
 		if l.last = err; err != nil {
@@ -161,7 +163,8 @@ func (l *life) update(st *sumStore, n int) error {
 	var have int
 	var now time.Time
 	seq, err := st.Update(func(s *sum, at time.Time) ([]add, error) {
-		have, now = len(s.items), at
+		have = len(s.items)
+		now = at
 		return l.hand(have, n), nil
 	}, nil)
 	if err == nil {

@@ -24,7 +24,8 @@ type damaged struct {
 
 func damages(plain, withSnapshots map[string]string) []damaged {
 	names := named(plain, "journal/")
-	first, last := names[0], names[1]
+	first := names[0]
+	last := names[1]
 	// setLines changes the lines of one file.
 	setLines := func(name string, change func(lines []string) []string) func(map[string]string) {
 		return func(all map[string]string) {
@@ -47,8 +48,12 @@ func damages(plain, withSnapshots map[string]string) []damaged {
 			lines[1] = strings.Repeat("\x00", len(lines[1]))
 			return lines
 		}), last, 2, "says that seq"},
-		{"a line deleted", false, setLines(last, func(lines []string) []string { return slices.Delete(lines, 0, 1) }), last, 1, "has seq 6 where 5 is expected"},
-		{"a line doubled", false, setLines(last, func(lines []string) []string { return slices.Insert(lines, 0, lines[0]) }), last, 2, "has seq 5 where 6 is expected"},
+		{"a line deleted", false, setLines(last, func(lines []string) []string {
+			return slices.Delete(lines, 0, 1)
+		}), last, 1, "has seq 6 where 5 is expected"},
+		{"a line doubled", false, setLines(last, func(lines []string) []string {
+			return slices.Insert(lines, 0, lines[0])
+		}), last, 2, "has seq 5 where 6 is expected"},
 		{"two lines swapped", false, setLines(last, func(lines []string) []string {
 			lines[0], lines[1] = lines[1], lines[0]
 			return lines
@@ -81,7 +86,8 @@ func damages(plain, withSnapshots map[string]string) []damaged {
 // TestDamage: what cannot be a torn tail is refused by Open and found by
 // Verify, both naming the place; nothing is changed on the disk.
 func TestDamage(t *testing.T) {
-	plain, withSnapshots := killedJournal(t, false), killedJournal(t, true)
+	plain := killedJournal(t, false)
+	withSnapshots := killedJournal(t, true)
 	for _, c := range damages(plain, withSnapshots) {
 		t.Run(c.name, func(t *testing.T) {
 			all := maps.Clone(plain)
@@ -96,10 +102,13 @@ func TestDamage(t *testing.T) {
 			_, _, oerr := store.Open(cfg)
 			for who, err := range map[string]error{"Verify": verr, "Open": oerr} {
 				var d *store.Damage
-				if !errors.As(err, &d) || d.File == "" || d.Seq == 0 || !strings.Contains(err.Error(), c.reason) {
+				if !errors.As(err, &d) || d.File == "" || d.Seq == 0 ||
+					!strings.Contains(err.Error(), c.reason) {
 					t.Errorf("%s: %v, want %q", who, err, c.reason)
-				} else if c.line != 0 && (d.File != c.file || d.Line != c.line || int(d.Offset) != offsetOf(all[c.file], c.line)) {
-					t.Errorf("%s: %v, want %s, line %d, byte %d", who, err, c.file, c.line, offsetOf(all[c.file], c.line))
+				} else if c.line != 0 &&
+					(d.File != c.file || d.Line != c.line || int(d.Offset) != offsetOf(all[c.file], c.line)) {
+					t.Errorf("%s: %v, want %s, line %d, byte %d", who, err, c.file, c.line,
+						offsetOf(all[c.file], c.line))
 				}
 			}
 			if !sameFiles(t, all, files(t, dir)) {
@@ -113,7 +122,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestEarlierFiles: Open reads from the newest snapshot on, but sees that the files before it are there to their ends.
+// TestEarlierFiles: Open reads from the newest snapshot on, but sees that the files before it are there to
+// their ends.
 func TestEarlierFiles(t *testing.T) {
 	all := killedJournal(t, true)
 	names := named(all, "journal/")
@@ -129,7 +139,8 @@ func TestEarlierFiles(t *testing.T) {
 		edit(left)
 		d := diskOf(left)
 		var damage *store.Damage
-		if _, _, err := store.Open(config(d)); !errors.As(err, &damage) || !strings.HasPrefix(damage.File, "journal/") {
+		_, _, err := store.Open(config(d))
+		if !errors.As(err, &damage) || !strings.HasPrefix(damage.File, "journal/") {
 			t.Errorf("%s: Open: %v", what, err)
 		}
 		if _, _, err := verify(config(d), false); !errors.As(err, &damage) || damage.Line == 0 {
@@ -141,18 +152,23 @@ func TestEarlierFiles(t *testing.T) {
 	}
 }
 
-// TestDamagedFirstLine: Open reads from it when the directory was made, also in a file that it skips, and before it changes
-// anything.
+// TestDamagedFirstLine: Open reads from it when the directory was made, also in a file that it skips, and
+// before it changes anything.
 func TestDamagedFirstLine(t *testing.T) {
 	all := killedJournal(t, true)
-	first, last := named(all, "journal/")[0], named(all, "journal/")[1]
+	first := named(all, "journal/")[0]
+	last := named(all, "journal/")[1]
 	all[first] = strings.Replace(all[first], `"seq":1`, `"sec":1`, 1)
 	for _, torn := range []string{"", "torn"} {
 		left := maps.Clone(all)
 		left[last] += torn
 		d := diskOf(left)
 		var damage *store.Damage
-		if _, _, err := store.Open(config(d)); !errors.As(err, &damage) || damage.Place != (store.Place{File: first, Line: 1}) || damage.Seq != 1 {
+		_, _, err := store.Open(config(d))
+		if !errors.As(err, &damage) || damage.Place != (store.Place{
+			File: first,
+			Line: 1,
+		}) || damage.Seq != 1 {
 			t.Errorf("Open: %v", err)
 		}
 		if !sameFiles(t, left, d.files()) {
@@ -188,14 +204,16 @@ func TestUnprovable(t *testing.T) {
 		left := maps.Clone(all)
 		left[last] = strings.Join(c.lines, "")
 		torn := strings.Join(c.lines[c.good:], "")
-		checkCut(t, c.name, diskOf(left), frames(t, journalLines(all))[:len(journalLines(all))-n+c.good], torn, false)
+		checkCut(t, c.name, diskOf(left), frames(t, journalLines(all))[:len(journalLines(all))-n+c.good],
+			torn, false)
 	}
 }
 
 // TestSnapshotOfAnotherHistory: a whole snapshot whose line the journal has
 // with another hash is damage, not a cache to ignore.
 func TestSnapshotOfAnotherHistory(t *testing.T) {
-	all, other := killedJournal(t, true), killedJournal(t, true)
+	all := killedJournal(t, true)
+	other := killedJournal(t, true)
 	maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "snapshots/") })
 	all["snapshots/000000000007.jsonl"] = other["snapshots/000000000007.jsonl"]
 	d := diskOf(all)
@@ -243,7 +261,8 @@ func TestLastLineOfEarlierFile(t *testing.T) {
 		if err := st.Snapshot(); err != nil {
 			t.Fatal(err)
 		}
-		want, all := look(t, st), d.files()
+		want := look(t, st)
+		all := d.files()
 		closeStore(t, st)
 		st = open(t, config(diskOf(all)))
 		if got := look(t, st); !got.equal(want) {
@@ -258,7 +277,8 @@ func TestLastLineOfEarlierFile(t *testing.T) {
 			cut := maps.Clone(all)
 			cut[earlier] = all[earlier][:i]
 			var damage *store.Damage
-			if _, _, err := store.Open(config(diskOf(cut))); !errors.As(err, &damage) || damage.File != earlier {
+			_, _, err := store.Open(config(diskOf(cut)))
+			if !errors.As(err, &damage) || damage.File != earlier {
 				t.Fatalf("%d bytes, cut at %d: %v", size, i, err)
 			}
 		}

@@ -18,9 +18,9 @@ import (
 	"waybill/store/durable"
 )
 
-// disk is a FS in memory that knows what would survive a loss of power. A sync of a file makes its bytes durable, not
-// its name; a sync of a directory makes durable which names stand in it, not what the files hold. What a reader sees
-// may be neither; crash chooses what is left of it.
+// disk is a FS in memory that knows what would survive a loss of power. A sync of a file makes its bytes
+// durable, not its name; a sync of a directory makes durable which names stand in it, not what the files
+// hold. What a reader sees may be neither; crash chooses what is left of it.
 type disk struct {
 	mu     sync.Mutex
 	now    map[string]*node // what a reader sees, files and directories
@@ -38,8 +38,8 @@ type disk struct {
 	dead   bool                       // no call does anything any more
 }
 
-// move gives f the name to and takes the name from, whichever is not "": it is a create, a remove, or a rename, which
-// is never seen half done.
+// move gives f the name to and takes the name from, whichever is not "": it is a create, a remove, or a
+// rename, which is never seen half done.
 type move struct {
 	from, to string
 	f        *node
@@ -84,7 +84,8 @@ func (d *disk) step(op string, do func(part float64)) error {
 		return errKilled
 	}
 	d.calls++
-	a, part := works, 0.5
+	a := works
+	part := 0.5
 	if n, before := d.calls, d.before; before != nil {
 		d.mu.Unlock()
 		a = before(n, op)
@@ -174,14 +175,16 @@ func (d *disk) handle(op, name string) (*handle, error) {
 }
 
 func (d *disk) Rename(from, to string) error {
-	from, to = path.Clean(from), path.Clean(to)
+	from = path.Clean(from)
+	to = path.Clean(to)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.now[from] == nil:
 		return failed("rename", from, fs.ErrNotExist)
 	case path.Dir(from) != path.Dir(to):
-		return failed("rename", from, errors.ErrUnsupported) // which directory's sync it waits for is not modelled
+		// which directory's sync it waits for is not modelled
+		return failed("rename", from, errors.ErrUnsupported)
 	}
 	return d.move("rename", move{from, to, d.now[from]})
 }
@@ -209,7 +212,8 @@ func (d *disk) List(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// Mkdir also syncs the directory that the new one is in, like that of durable.Dir. The disk's root is always there.
+// Mkdir also syncs the directory that the new one is in, like that of durable.Dir. The disk's root is always
+// there.
 func (d *disk) Mkdir(dir string) error {
 	dir = path.Clean(dir)
 	d.mu.Lock()
@@ -229,8 +233,8 @@ func (d *disk) SyncDir(dir string) error {
 	return d.syncDir(path.Clean(dir))
 }
 
-// syncDir writes what was done in a directory, in order. Where it fails, a later one still does: names are not in pages
-// that the kernel gives up, but in the file system's own journal.
+// syncDir writes what was done in a directory, in order. Where it fails, a later one still does: names are
+// not in pages that the kernel gives up, but in the file system's own journal.
 func (d *disk) syncDir(dir string) error {
 	return d.step("syncdir "+dir, func(part float64) {
 		elsewhere := func(m move) bool { return m.dir() != dir }

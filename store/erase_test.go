@@ -85,7 +85,8 @@ func TestErase(t *testing.T) {
 		}
 	}
 	all := d.files()
-	erased := fmt.Sprintf(`{"erased":%q}`, frames(t, journalLines(all))[len(before)].Time.Format("2006-01-02T15:04:05.000Z"))
+	erased := fmt.Sprintf(`{"erased":%q}`,
+		frames(t, journalLines(all))[len(before)].Time.Format("2006-01-02T15:04:05.000Z"))
 	if n := strings.Count(strings.Join(journalLines(all), ""), erased); n != 2 {
 		t.Errorf("%s stands %d times in the journal", erased, n)
 	}
@@ -94,7 +95,8 @@ func TestErase(t *testing.T) {
 	if err := store.Repair(config(diskOf(all)), out, 7, "x", nil); err != nil {
 		t.Error(err)
 	}
-	if _, end, err := verify(config(out), false); err != nil || len(end.items) != 5 || end.items[0].Name != "" {
+	_, end, err := verify(config(out), false)
+	if err != nil || len(end.items) != 5 || end.items[0].Name != "" {
 		t.Errorf("repaired: %+v, %v", end, err)
 	}
 	for _, name := range named(all, "snapshots/") {
@@ -105,14 +107,16 @@ func TestErase(t *testing.T) {
 		"another time":    edit(t, all, 2, `"erased":"2026-11-20T16:39`, `"erased":"2026-11-20T16:38`),
 		"no line says so": edit(t, all, 6, `{"salt":"c0ffee","name":"Mavka"}`, erased),
 	} {
-		if _, _, err := verify(config(diskOf(edited)), false); !errors.As(err, new(*store.Damage)) || !strings.Contains(err.Error(), "no line says that it was erased") {
+		_, _, err := verify(config(diskOf(edited)), false)
+		if !errors.As(err, new(*store.Damage)) ||
+			!strings.Contains(err.Error(), "no line says that it was erased") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
 
-// TestEraseStopped: wherever a process ends, or the power goes, or a call fails, the journal is sound, each name is there
-// or erased, and to erase again does the rest.
+// TestEraseStopped: wherever a process ends, or the power goes, or a call fails, the journal is sound, each
+// name is there or erased, and to erase again does the rest.
 func TestEraseStopped(t *testing.T) {
 	t.Parallel()
 	life := func(d *disk) error {
@@ -124,9 +128,10 @@ func TestEraseStopped(t *testing.T) {
 		}
 		defer st.Close()
 		for n := range 5 {
-			if _, err := st.Update(func(*sum, time.Time) ([]add, error) {
+			_, err := st.Update(func(*sum, time.Time) ([]add, error) {
 				return []add{{N: int64(n), Name: "Halyna"}, {N: int64(n), Name: "Ostap"}}, nil
-			}, nil); err != nil {
+			}, nil)
+			if err != nil {
 				return err
 			}
 		}
@@ -142,7 +147,8 @@ func TestEraseStopped(t *testing.T) {
 		for _, how := range []act{ends, endsHalf, endsAfter, fails, failsFull} {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(uint64(n), uint64(how)))
-				d, at := newDisk(), ""
+				d := newDisk()
+				at := ""
 				d.before = func(i int, op string) act {
 					if i == n {
 						at = op
@@ -151,7 +157,8 @@ func TestEraseStopped(t *testing.T) {
 					return works
 				}
 				life(d)
-				for _, left := range []*disk{d.restarted(r), d.crash(r, nothing, nothing), d.crash(r, mixed, mixed)} {
+				for _, left := range []*disk{d.restarted(r), d.crash(r, nothing, nothing),
+					d.crash(r, mixed, mixed)} {
 					st, fresh, err := store.Open(config(left))
 					if err != nil {
 						t.Fatalf("%s, act %d: %v", at, how, err)
@@ -168,7 +175,8 @@ func TestEraseStopped(t *testing.T) {
 					}
 					closeStore(t, st)
 					rep, end, err := verify(config(left), false)
-					if err != nil || len(rep.Unerased) != 0 || end.items[0].Name != "" || end.items[1].Name != "Ostap" {
+					if err != nil || len(rep.Unerased) != 0 || end.items[0].Name != "" ||
+						end.items[1].Name != "Ostap" {
 						t.Errorf("%s, act %d: %+v, %+v, %v", at, how, rep, end, err)
 					}
 					for _, line := range []int{2, 4, 6} {

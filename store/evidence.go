@@ -32,7 +32,8 @@ func (s *scan) heed(note []byte, key ed25519.PublicKey, e evidence) error {
 		if err != nil {
 			return err
 		}
-		s.origin, s.evidence = origin, map[uint64][]evidence{}
+		s.origin = origin
+		s.evidence = map[uint64][]evidence{}
 	}
 	if bytes.HasSuffix(note, []byte("\n\n")) {
 		note = note[:len(note)-1]
@@ -48,8 +49,8 @@ func (s *scan) heed(note []byte, key ed25519.PublicKey, e evidence) error {
 	return nil
 }
 
-// heedAll heeds all checkpoints of the directory. What is left of one at the log's end, which a crash may leave, is let
-// be unless it is the newest.
+// heedAll heeds all checkpoints of the directory. What is left of one at the log's end, which a crash may
+// leave, is let be unless it is the newest.
 //
 // Where a checkpoint is older than the log has, that is noted and no damage: a full disk can leave it so.
 func (s *scan) heedAll() error {
@@ -58,7 +59,8 @@ func (s *scan) heedAll() error {
 	if errors.Is(err, fs.ErrNotExist) && errors.Is(none, fs.ErrNotExist) {
 		return nil // of a program that made none
 	}
-	if _, gone := durable.ReadFile(s.fsys, privateKeyFile); err == nil && gone == nil { // an auditor's copy has none
+	if _, gone := durable.ReadFile(s.fsys, privateKeyFile); err == nil && gone == nil {
+		// an auditor's copy has none
 		_, err = loadKey(s.fsys)
 	}
 	if err != nil {
@@ -74,7 +76,10 @@ func (s *scan) heedAll() error {
 			if bad != nil {
 				return bad
 			}
-			bad = s.heed(notes.Bytes(), key, evidence{from: fmt.Sprintf("%s (number %d)", checkpointLog, n), number: n})
+			bad = s.heed(notes.Bytes(), key, evidence{
+				from:   fmt.Sprintf("%s (number %d)", checkpointLog, n),
+				number: n,
+			})
 			logged = logged || bad == nil && bytes.Equal(notes.Bytes(), append(newest, '\n'))
 			s.notes = n
 			if bad == nil {
@@ -103,8 +108,8 @@ func (s *scan) heedAll() error {
 // liveWaits is how often a running server's checkpoint is looked at again, checkpointQuiet apart.
 const liveWaits = 5
 
-// noteOlder notes that the file checkpoint is missing, or older than the last note of the log. A server that is running
-// publishes it just after it has logged a note.
+// noteOlder notes that the file checkpoint is missing, or older than the last note of the log. A server that
+// is running publishes it just after it has logged a note.
 func (s *scan) noteOlder(key ed25519.PublicKey, last []byte) {
 	logged, bad := ParseCheckpoint(last, key)
 	if bad != nil {
@@ -135,7 +140,8 @@ func (r *replay[S, E]) newestCheckpoint() error {
 	}
 	for i, note := range [][]byte{last, newest} {
 		if err3 == nil && note != nil {
-			err = errors.Join(err, r.heed(note, key, evidence{from: []string{checkpointLog, checkpointFile}[i]}))
+			err = errors.Join(err, r.heed(note, key,
+				evidence{from: []string{checkpointLog, checkpointFile}[i]}))
 		}
 	}
 	if err := errors.Join(err, err2, err3); err != nil {
@@ -156,11 +162,11 @@ type repaired struct {
 		Hash string `json:"hash"`
 	} `json:"checkpoint"`
 	Notes int `json:"notes"` // in the log of checkpoints by then
-	// Until is the latest time of these notes. The log is thinned, so that a later note can get an earlier one's number,
-	// but not its time. Lines of versions before, which thinned nothing, do not have it.
+	// Until is the latest time of these notes. The log is thinned, so that a later note can get an earlier
+	// one's number, but not its time. Lines of versions before, which thinned nothing, do not have it.
 	Until time.Time `json:"until,omitzero"`
-	// Erased are the lines whose personal parts were erased by lines that were cut off, and when. The lines that the
-	// type KindErased names, at its own time, are read into Lines.
+	// Erased are the lines whose personal parts were erased by lines that were cut off, and when. The lines
+	// that the type KindErased names, at its own time, are read into Lines.
 	Erased map[uint64]string `json:"erased,omitempty"`
 	Lines  []uint64          `json:"lines,omitempty"`
 	By     any               `json:"by,omitempty"` // who did it, as whoever asks for the repair has it
@@ -196,17 +202,20 @@ func (s *scan) note(at Place, l *Line) error {
 			s.repairs = append(s.repairs, said)
 		}
 	}
-	fits, keptFits := s.fits, s.keptFits
+	fits := s.fits
+	keptFits := s.keptFits
 	for _, e := range s.evidence[l.Seq] {
 		if e.Hash == l.Hash {
-			if fits = l.Seq; e.kept {
+			fits = l.Seq
+			if e.kept {
 				keptFits = l.Seq
 			}
 		} else if !s.excused(&e) {
 			return fmt.Errorf("is not the line that the checkpoint in %s was made of, on %s, whose hash was %x; %s", e.from, e.Time.Format(timeLayout), e.Hash, s.newestFit(&e))
 		}
 	}
-	s.fits, s.keptFits = fits, keptFits
+	s.fits = fits
+	s.keptFits = keptFits
 	return nil
 }
 
@@ -238,8 +247,9 @@ func (s *scan) beyond() (first *evidence) {
 	return first
 }
 
-// KindErased is the type of the lines that name other lines whose personal parts are erased: their data has a member
-// lines, of their numbers. A file is begun for such a line, so that all that it names stand in full ones.
+// KindErased is the type of the lines that name other lines whose personal parts are erased: their data has a
+// member lines, of their numbers. A file is begun for such a line, so that all that it names stand in full
+// ones.
 const KindErased = "personal.erased"
 
 // erasedAt is a line whose personal part is gone, and since when.

@@ -42,7 +42,8 @@ func TestJournalFaults(t *testing.T) {
 // journalFault makes the nth call of op on the journal fail; it tells whether there was one.
 func journalFault(t *testing.T, op string, with error, n int) (hit bool) {
 	dir := t.TempDir()
-	fsys, calls := quick(dir), 0
+	fsys := quick(dir)
+	calls := 0
 	var armed atomic.Bool
 	fsys.before = func(o, name string) error {
 		if armed.Load() && o == op && strings.HasPrefix(name, "journal") {
@@ -61,7 +62,9 @@ func journalFault(t *testing.T, op string, with error, n int) (hit bool) {
 	var failed error
 	for i := range int64(12) {
 		attempted++
-		_, err := st.Update(func(*sum, time.Time) ([]add, error) { return []add{{N: 1, Text: fmt.Sprint(i)}}, nil }, nil)
+		_, err := st.Update(func(*sum, time.Time) ([]add, error) {
+			return []add{{N: 1, Text: fmt.Sprint(i)}}, nil
+		}, nil)
 		switch {
 		case err == nil && failed == nil:
 			acknowledged++
@@ -130,7 +133,8 @@ func stillFailed(t *testing.T, st *sumStore) {
 func TestAllWhoWaitAreTold(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		fsys, hold := tap(dir), make(chan struct{})
+		fsys := tap(dir)
+		hold := make(chan struct{})
 		armed := false
 		fsys.before = func(op, name string) error {
 			if armed && op == "sync" && strings.HasPrefix(name, "journal/") {
@@ -187,11 +191,13 @@ func TestAllWhoWaitAreTold(t *testing.T) {
 	})
 }
 
-// TestFailedRotation: a batch that fails in a new file asks for no snapshot, and Close leaves nothing running.
+// TestFailedRotation: a batch that fails in a new file asks for no snapshot, and Close leaves nothing
+// running.
 func TestFailedRotation(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		fsys, hold := tap(dir), make(chan struct{})
+		fsys := tap(dir)
+		hold := make(chan struct{})
 		armed := false
 		fsys.before = func(op, name string) error {
 			if armed && op == "sync" && strings.HasPrefix(name, "journal/") {
@@ -209,7 +215,10 @@ func TestFailedRotation(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 2 { // one in flight, one pending
 			wg.Go(func() {
-				if _, err := st.Update(func(*sum, time.Time) ([]add, error) { return []add{{N: 1}}, nil }, nil); !errors.Is(err, store.ErrFailed) {
+				_, err := st.Update(func(*sum, time.Time) ([]add, error) {
+					return []add{{N: 1}}, nil
+				}, nil)
+				if !errors.Is(err, store.ErrFailed) {
 					t.Error("Update: ", err)
 				}
 			})
@@ -325,7 +334,8 @@ func TestLifeOfCalls(t *testing.T) {
 	for _, call := range fsys.calls {
 		_, name, _ := strings.Cut(call, " ")
 		top, _, _ := strings.Cut(name, "/")
-		if !slices.Contains([]string{".", "FORMAT", "FORMAT.tmp", "LOCK", "journal", "snapshots"}, top) && !strings.HasPrefix(top, "checkpoint") && top != backupDir {
+		if !slices.Contains([]string{".", "FORMAT", "FORMAT.tmp", "LOCK", "journal", "snapshots"}, top) &&
+			!strings.HasPrefix(top, "checkpoint") && top != backupDir {
 			t.Errorf("unexpected call: %s", call)
 		}
 	}

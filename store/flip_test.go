@@ -52,7 +52,8 @@ func TestEveryBitFlip(t *testing.T) {
 	t.Parallel()
 	all := sampleFiles(t)
 	lines := placedLines(t, all)
-	torn, damaged := 0, 0
+	torn := 0
+	damaged := 0
 	for i, l := range lines {
 		for bit := 0; bit < len(l.text)*8; bit += stride {
 			at := bit / 8
@@ -62,7 +63,9 @@ func TestEveryBitFlip(t *testing.T) {
 			changed[l.place.File] = string(text)
 			newline := at == len(l.text)-1 // then the next line is part of this one
 			want := fmt.Sprint(&store.Damage{Place: l.place, Seq: l.Seq})
-			rep, err := store.Read(diskOf(changed), false, func(store.Place, *store.Line) error { return nil })
+			rep, err := store.Read(diskOf(changed), false, func(store.Place, *store.Line) error {
+				return nil
+			})
 			var d *store.Damage
 			switch proof := provable(lines, i, func(j int) bool { return !newline || j > i+1 }); {
 			case proof && errors.As(err, &d) && strings.HasPrefix(d.Error(), want) && rep.Torn == nil:
@@ -78,7 +81,8 @@ func TestEveryBitFlip(t *testing.T) {
 		}
 	}
 	t.Logf("%d flips in %d lines: %d found as damage, %d as a torn tail", torn+damaged, len(lines), damaged, torn)
-	if last := lines[len(lines)-3:]; stride == 1 && torn != 8*(len(last[0].text)+len(last[1].text)+len(last[2].text)) {
+	last := lines[len(lines)-3:]
+	if stride == 1 && torn != 8*(len(last[0].text)+len(last[1].text)+len(last[2].text)) {
 		t.Errorf("%d flips were found as a torn tail", torn)
 	}
 }
@@ -124,7 +128,10 @@ func TestFlipInFormat(t *testing.T) {
 		text[at] ^= 1 << (at % 8)
 		changed := maps.Clone(all)
 		changed["FORMAT"] = string(text)
-		if rep, err := store.Read(diskOf(changed), false, func(store.Place, *store.Line) error { return nil }); err == nil {
+		rep, err := store.Read(diskOf(changed), false, func(store.Place, *store.Line) error {
+			return nil
+		})
+		if err == nil {
 			t.Errorf("byte %d: %+v", at, rep)
 		}
 		if _, _, err := store.Open(config(diskOf(changed))); err == nil {

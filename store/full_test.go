@@ -17,12 +17,14 @@ import (
 	"waybill/store/durable"
 )
 
-// TestFullDisk: without a MiB reserved beyond all that is queued an update is refused, at once, and changes nothing;
-// reads go on, and so do updates as soon as there is room.
+// TestFullDisk: without a MiB reserved beyond all that is queued an update is refused, at once, and changes
+// nothing; reads go on, and so do updates as soon as there is room.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, log := newDisk(), new(logBook)
-		d.limited, d.free = true, 3<<20
+		d := newDisk()
+		log := new(logBook)
+		d.limited = true
+		d.free = 3 << 20
 		cfg := config(d)
 		cfg.Log = slog.New(slog.NewTextHandler(log, nil))
 		st := open(t, cfg)
@@ -62,7 +64,9 @@ func TestFullDisk(t *testing.T) {
 			put(t, st, add{N: 1})
 			total++
 		}
-		if n, m := strings.Count(log.String(), "the disk is full"), strings.Count(log.String(), "room on the disk again"); n < 8 || n != m {
+		n, m := strings.Count(log.String(), "the disk is full"), strings.Count(log.String(),
+			"room on the disk again")
+		if n < 8 || n != m {
 			t.Errorf("said %d times that the disk is full, %d times that it is not", n, m)
 		}
 		closeStore(t, st)
@@ -72,16 +76,20 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestNoRoomToStart: a start says how many bytes are missing: for a copy of the last file, if that is needed, and 2 MiB.
+// TestNoRoomToStart: a start says how many bytes are missing: for a copy of the last file, if that is needed,
+// and 2 MiB.
 func TestNoRoomToStart(t *testing.T) {
 	all := killedJournal(t, false)
 	for _, free := range []int64{0, 1 << 20} {
 		d := diskOf(all)
-		d.limited, d.free = true, free
+		d.limited = true
+		d.free = free
 		_, _, err := store.Open(config(d))
 		var room *store.NoRoom
 		last := named(all, "journal/")[1]
-		if want := 2<<20 + int64(len(all[last])) - free; !errors.As(err, &room) || room.Missing != want || !strings.Contains(err.Error(), fmt.Sprint(want)) {
+		want := 2<<20 + int64(len(all[last])) - free
+		if !errors.As(err, &room) || room.Missing != want ||
+			!strings.Contains(err.Error(), fmt.Sprint(want)) {
 			t.Errorf("with %d bytes free: %v, want %d missing", free, err, want)
 		}
 		if !sameFiles(t, all, d.files()) {
@@ -162,8 +170,8 @@ func allocated(t *testing.T, dir string) map[string]int64 {
 	return sizes
 }
 
-// Contract §12: a line larger than what is always reserved is written where the disk has room for it, and is refused
-// before anything of it is done where it has not. Neither ends the store.
+// Contract §12: a line larger than what is always reserved is written where the disk has room for it, and is
+// refused before anything of it is done where it has not. Neither ends the store.
 func TestLinesLargerThanTheReserve(t *testing.T) {
 	for _, disk := range []struct {
 		name  string
@@ -177,14 +185,16 @@ func TestLinesLargerThanTheReserve(t *testing.T) {
 		t.Run(disk.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := newDisk()
-				d.limited, d.free = true, disk.free
+				d.limited = true
+				d.free = disk.free
 				st := open(t, config(d))
 				for i, size := range disk.sizes {
 					before := look(t, st).total
 					_, err := st.Update(func(*sum, time.Time) ([]add, error) {
 						return []add{{N: 1, Text: strings.Repeat("x", size<<20)}}, nil
 					}, nil)
-					if fits := err == nil; fits != disk.fits[i] || err != nil && !errors.Is(err, store.ErrFull) {
+					if fits := err == nil; fits != disk.fits[i] || err != nil &&
+						!errors.Is(err, store.ErrFull) {
 						t.Errorf("a line of %d MiB: %v", size, err)
 					}
 					if now := look(t, st).total; (now > before) != disk.fits[i] {
@@ -205,16 +215,18 @@ func TestLinesLargerThanTheReserve(t *testing.T) {
 // Contract §12: many large updates at a time, and none is lost or ends the store.
 func TestManyLargeLinesAtATime(t *testing.T) {
 	d := newDisk()
-	d.limited, d.free = true, 1<<30
+	d.limited = true
+	d.free = 1 << 30
 	cfg := config(d)
 	cfg.SegmentBytes = 16 << 20
 	st := open(t, cfg)
 	var wg sync.WaitGroup
 	for range 32 {
 		wg.Go(func() {
-			if _, err := st.Update(func(*sum, time.Time) ([]add, error) {
+			_, err := st.Update(func(*sum, time.Time) ([]add, error) {
 				return []add{{N: 1, Text: strings.Repeat("x", 3<<20)}}, nil
-			}, nil); err != nil {
+			}, nil)
+			if err != nil {
 				t.Error(err)
 			}
 		})
@@ -231,7 +243,8 @@ func TestQuotasAreFullDisks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		d.quota = true
-		d.limited, d.free = true, 32<<20
+		d.limited = true
+		d.free = 32 << 20
 		cfg := config(d)
 		cfg.SegmentBytes = 1 << 10
 		st := open(t, cfg)

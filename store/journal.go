@@ -25,11 +25,12 @@ import (
 //
 //	{"hash":"…","seq":…,"synced":…,"time":"…","type":"…","data":{…,"personal":"<64 hex>"},"personal":{"salt":"…",…}}
 //
-// hash is SHA-256 over the previous line's hash, as 64 hex characters, and this line's bytes from offset 75 up to the
-// first ,"personal":{ or else up to the newline; what stands for the previous hash before line 1 is the SHA-256 of the
-// file FORMAT. The data's personal is the SHA-256 of the personal object's bytes, so that personal data can be erased
-// without breaking the chain, and cannot be altered unseen. seq rises by one. time never falls, but at a line of the
-// type KindClock, which says that the clock was set. synced is the highest seq durable when it was written.
+// hash is SHA-256 over the previous line's hash, as 64 hex characters, and this line's bytes from offset 75
+// up to the first ,"personal":{ or else up to the newline; what stands for the previous hash before line 1 is
+// the SHA-256 of the file FORMAT. The data's personal is the SHA-256 of the personal object's bytes, so that
+// personal data can be erased without breaking the chain, and cannot be altered unseen. seq rises by one.
+// time never falls, but at a line of the type KindClock, which says that the clock was set. synced is the
+// highest seq durable when it was written.
 type Line struct {
 	Head
 	Synced   uint64
@@ -85,7 +86,8 @@ func (l *Line) appendTo(b []byte, prev [32]byte) []byte {
 	hashed := len(b)
 	b = append(l.appendFrame(b), l.Data...)
 	if len(l.Personal) > 0 {
-		if b = b[:len(b)-1]; b[len(b)-1] != '{' {
+		b = b[:len(b)-1]
+		if b[len(b)-1] != '{' {
 			b = append(b, ',')
 		}
 		sum := sha256.Sum256(l.Personal)
@@ -227,7 +229,8 @@ func (st *Store[S, E]) run() {
 		if len(st.pending.entries) > 0 {
 			st.inflight, st.pending = st.pending, newBatch[E]()
 		}
-		b, dead := st.inflight, st.err != nil
+		b := st.inflight
+		dead := st.err != nil
 		st.mu.Unlock()
 		if b != nil {
 			st.finish(b, st.write(b))
@@ -243,14 +246,17 @@ func (st *Store[S, E]) run() {
 }
 
 const (
-	reserve     = 1 << 20   // bytes that are always reserved beyond all that is queued; without them an update is refused
-	ordinary    = 256 << 10 // that most updates need at most: with less beyond the reserve the disk counts as full
-	plenty      = 8 << 20   // are reserved at a time, where there are as many; more than can be queued meanwhile
+	// bytes that are always reserved beyond all that is queued; without them an update is refused
+	reserve = 1 << 20
+	// that most updates need at most: with less beyond the reserve the disk counts as full
+	ordinary = 256 << 10
+	// are reserved at a time, where there are as many; more than can be queued meanwhile
+	plenty      = 8 << 20
 	lookForRoom = 500 * time.Millisecond
 )
 
-// allot reserves room in a file beyond a size, plenty if the disk has as much, but at least so many bytes, and returns
-// up to where.
+// allot reserves room in a file beyond a size, plenty if the disk has as much, but at least so many bytes,
+// and returns up to where.
 func allot(f durable.File, size, least int64) (end int64, err error) {
 	for more := max(plenty, least); ; more = max(more/2, least) {
 		err = f.Reserve(size + more)
@@ -264,7 +270,9 @@ func allot(f durable.File, size, least int64) (end int64, err error) {
 }
 
 // noSpace reports whether an error says that a disk, or somebody's share of it, is full.
-func noSpace(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+func noSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
 
 // takeSearch returns the search for room that is asked for, nil where none is. Later ones begin another.
 func (st *Store[S, E]) takeSearch() *search {
@@ -283,16 +291,18 @@ func (st *Store[S, E]) found(wanted *search, found bool) {
 	}
 }
 
-// makeRoom reserves room on the disk for the lines to come, and for those that an update waits to hand in, and reports
-// whether there is enough for others.
+// makeRoom reserves room on the disk for the lines to come, and for those that an update waits to hand in,
+// and reports whether there is enough for others.
 func (st *Store[S, E]) makeRoom() bool {
-	w, wanted := &st.w, st.takeSearch()
+	w := &st.w
+	wanted := st.takeSearch()
 	least := int64(reserve + ordinary)
 	if wanted != nil {
 		least += wanted.bytes
 	}
 	st.mu.Lock()
-	room, queued := st.room, st.pending.weight
+	room := st.room
+	queued := st.pending.weight
 	st.mu.Unlock()
 	if room >= plenty/2 && room >= least {
 		st.found(wanted, true)
@@ -333,10 +343,12 @@ func (st *Store[S, E]) finish(b *batch[E], err error) {
 		st.room = st.w.end - st.w.size - st.pending.weight
 	}
 	st.mu.Unlock()
-	// A snapshot is due with a new file, once as much was written as the last one had: the more there is, the rarer.
+	// A snapshot is due with a new file, once as much was written as the last one had: the more there is, the
+	// rarer.
 	due := st.w.rotated && st.w.fresh >= st.snapBytes.Load()
 	if err == nil && due && st.snapshotting.CompareAndSwap(false, true) {
-		st.w.rotated, st.w.fresh = false, 0
+		st.w.rotated = false
+		st.w.fresh = 0
 		st.background.Go(func() {
 			defer st.snapshotting.Store(false)
 			st.checkpoint()
@@ -372,7 +384,13 @@ func (st *Store[S, E]) write(b *batch[E]) error {
 
 // add appends a line to buf.
 func (w *writer) add(stamp Stamp, kind string, data, personal []byte) Head {
-	l := Line{Head: Head{Stamp: stamp}, Synced: w.head.Seq, Type: kind, Data: data, Personal: personal}
+	l := Line{
+		Head:     Head{Stamp: stamp},
+		Synced:   w.head.Seq,
+		Type:     kind,
+		Data:     data,
+		Personal: personal,
+	}
 	w.buf = l.appendTo(w.buf, w.next.Hash)
 	w.next = l.Head
 	return l.Head
@@ -402,14 +420,15 @@ func (st *Store[S, E]) flush() error {
 		st.cfg.Wrote(int(w.next.Seq-w.head.Seq), n, time.Since(began))
 	}
 	w.size, w.fresh, w.head = w.size+int64(n), w.fresh+int64(n), w.next
-	if w.buf = w.buf[:0]; cap(w.buf) > keepBuffer {
+	w.buf = w.buf[:0]
+	if cap(w.buf) > keepBuffer {
 		w.buf = nil
 	}
 	return nil
 }
 
-// moveRoom reserves room in a new file for what is to be written now and for all that is pending, and returns up to
-// where. From then on the room is that of the new file.
+// moveRoom reserves room in a new file for what is to be written now and for all that is pending, and returns
+// up to where. From then on the room is that of the new file.
 func (st *Store[S, E]) moveRoom(f durable.File) (end int64, err error) {
 	now := int64(len(st.w.buf))
 	st.mu.Lock()
@@ -431,7 +450,9 @@ func (st *Store[S, E]) moveRoom(f durable.File) (end int64, err error) {
 // rotate goes on in a new file. The full one is durable already; it is sealed
 // only once the new one is, so that the last file can always be appended to.
 func (st *Store[S, E]) rotate() error {
-	fsys, full, name := st.cfg.FS, st.w.file, "journal/"+numbered(st.w.head.Seq+1)
+	fsys := st.cfg.FS
+	full := st.w.file
+	name := "journal/" + numbered(st.w.head.Seq+1)
 	var end int64
 	f, err := fsys.Create(name)
 	if err == nil {
@@ -452,7 +473,10 @@ func (st *Store[S, E]) rotate() error {
 		return errors.Join(err, f.Close())
 	}
 	st.giveBack()
-	st.w.file, st.w.size, st.w.end, st.w.rotated = f, 0, end, true
+	st.w.file = f
+	st.w.size = 0
+	st.w.end = end
+	st.w.rotated = true
 	firsts, err := numbers(fsys, "journal")
 	if err := cmp.Or(full.Close(), err); err != nil {
 		return err

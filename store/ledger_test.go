@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ledger is what the outside world knows of a store, over all its restarts and crashes: what was handed in, and what
-// of it was acknowledged or shown to someone. It notes what the store does against that.
+// ledger is what the outside world knows of a store, over all its restarts and crashes: what was handed in,
+// and what of it was acknowledged or shown to someone. It notes what the store does against that.
 type ledger struct {
 	mu      sync.Mutex
 	handed  []handed // in order; what a start shows to be gone, and might be, is dropped
@@ -98,7 +98,8 @@ func (l *ledger) acknowledge(have, n int, seq uint64, at time.Time) {
 			return
 		}
 		h := &l.handed[have+i]
-		h.seq, h.at = seq-uint64(n-1-i), at
+		h.seq = seq - uint64(n-1-i)
+		h.at = at
 		if j := slices.IndexFunc(l.told, func(t told) bool { return t.seq == h.seq }); j >= 0 {
 			l.wrong("seq %d was acknowledged twice, of %.5s and %.5s", h.seq, l.told[j].text, h.Text)
 		}
@@ -121,10 +122,12 @@ func (l *ledger) shown(items []item) {
 	for i, it := range items[:min(len(items), len(l.handed))] {
 		h := &l.handed[i]
 		known := h.seq != 0
-		if h.add != (add{it.N, it.Text, it.Name}) || known && (h.seq != it.Seq || !h.at.Equal(it.Time)) || it.Seq <= before {
+		if h.add != (add{it.N, it.Text, it.Name}) || known && (h.seq != it.Seq || !h.at.Equal(it.Time)) ||
+			it.Seq <= before {
 			l.wrong("event %d is altered: it is %.60v, but %.60v was handed in", i, it, *h)
 		}
-		h.seq, h.at = it.Seq, it.Time
+		h.seq = it.Seq
+		h.at = it.Time
 		before = it.Seq
 	}
 	l.sure = max(l.sure, len(items))
@@ -138,7 +141,8 @@ func (l *ledger) started(before, after map[string]string, items []item) {
 	for _, name := range named(after, "torn-") {
 		torn = append(torn, after[name])
 	}
-	old, lines := finished(before), finished(after)
+	old := finished(before)
+	lines := finished(after)
 	n := 0
 	for n < len(old) && n < len(lines) && old[n] == lines[n] {
 		n++
@@ -199,7 +203,8 @@ func TestLedger(t *testing.T) {
 		l := new(ledger)
 		l.hand(0, 2)
 		c.do(l, items(l))
-		if got := strings.Join(l.complaints(), "; "); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		got := strings.Join(l.complaints(), "; ")
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"waybill/store/durable"
 )
 
-// TestCampaignCanFail gives the store one fault at a time, by what stands between it and the disk, or by a reader that
-// does not wait for it. The campaign finds each, by its effect: what was acknowledged is lost, or its seq is there
-// twice, or bytes are gone, or a start is refused, as later lines say that there is a hole.
+// TestCampaignCanFail gives the store one fault at a time, by what stands between it and the disk, or by a
+// reader that does not wait for it. The campaign finds each, by its effect: what was acknowledged is lost, or
+// its seq is there twice, or bytes are gone, or a start is refused, as later lines say that there is a hole.
 func TestCampaignCanFail(t *testing.T) {
 	t.Parallel()
 	const states = 5_000
@@ -47,8 +47,8 @@ func TestCampaignCanFail(t *testing.T) {
 	}
 }
 
-// search goes through the states until one is complained of in these words, and tells how many it took. It takes one
-// image of every place before it takes the next.
+// search goes through the states until one is complained of in these words, and tells how many it took. It
+// takes one image of every place before it takes the next.
 func (c *campaign) search(want string) (states int, found string) {
 	lives := map[place]*life{}
 	for image := range c.images {
@@ -153,8 +153,8 @@ func (ignoreShort) whole(f durable.File, err error) (durable.File, error) {
 	})
 }
 
-// dropTail shows of the journal's last file only what a hasty recovery would go on from: whole lines, and not the last
-// so many of them.
+// dropTail shows of the journal's last file only what a hasty recovery would go on from: whole lines, and not
+// the last so many of them.
 type dropTail struct {
 	durable.FS
 	lines int
@@ -182,7 +182,8 @@ func (d dropTail) Open(name string) (durable.File, error) {
 	}
 	text, err := io.ReadAll(f)
 	text = text[:bytes.LastIndexByte(text, '\n')+1]
-	for range min(d.lines, bytes.Count(text, []byte("\n"))-1) { // not the one that tells when the directory was made
+	for range min(d.lines, bytes.Count(text, []byte("\n"))-1) {
+		// not the one that tells when the directory was made
 		text = text[:bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n')+1]
 	}
 	return shown{f, bytes.NewReader(text)}, err

@@ -57,7 +57,8 @@ func TestChain(t *testing.T) {
 	personal := 0
 	for i, line := range journalLines(all) {
 		l := frames(t, []string{line})[0]
-		if line[:9] != `{"hash":"` || line[73:75] != `",` || line[9:73] != l.Hash || !strings.HasSuffix(line, "}\n") {
+		if line[:9] != `{"hash":"` || line[73:75] != `",` || line[9:73] != l.Hash ||
+			!strings.HasSuffix(line, "}\n") {
 			t.Fatalf("line %d is not framed as documented: %s", i+1, line)
 		}
 		rest := strings.TrimSuffix(line[75:], "\n")
@@ -81,7 +82,8 @@ func TestChain(t *testing.T) {
 		if part != string(l.Personal) {
 			t.Errorf("line %d: personal part %s, a JSON reader sees %s", i+1, part, l.Personal)
 		}
-		if want := fmt.Sprintf("%x", sha256.Sum256([]byte(part))); data.Personal != want || !strings.HasSuffix(hashed, `"personal":"`+want+`"}`) {
+		want := fmt.Sprintf("%x", sha256.Sum256([]byte(part)))
+		if data.Personal != want || !strings.HasSuffix(hashed, `"personal":"`+want+`"}`) {
 			t.Errorf("line %d: data does not end in the personal part's hash %s: %s", i+1, want, hashed)
 		}
 	}
@@ -98,12 +100,14 @@ func TestRead(t *testing.T) {
 	_, err := store.Read(diskOf(all), false, func(at store.Place, l *store.Line) error {
 		w := want[i]
 		i++
-		if hex.EncodeToString(l.Hash[:]) != w.Hash || l.Seq != w.Seq || l.Synced != w.Synced || !l.Time.Equal(w.Time) ||
+		if hex.EncodeToString(l.Hash[:]) != w.Hash || l.Seq != w.Seq || l.Synced != w.Synced ||
+			!l.Time.Equal(w.Time) ||
 			l.Type != w.Type || string(l.Data) != string(w.Data) || !bytes.Equal(l.Personal, w.Personal) {
 			t.Errorf("line %d: %+v, want %+v", i, l, w)
 		}
 		line := all[at.File][at.Offset:]
-		if !strings.HasPrefix(line, `{"hash":"`+w.Hash) || strings.Count(all[at.File][:at.Offset], "\n") != at.Line-1 {
+		if !strings.HasPrefix(line, `{"hash":"`+w.Hash) ||
+			strings.Count(all[at.File][:at.Offset], "\n") != at.Line-1 {
 			t.Errorf("line %d stands at %+v", i, at)
 		}
 		return nil
@@ -111,7 +115,9 @@ func TestRead(t *testing.T) {
 	if err != nil || i != len(want) {
 		t.Errorf("%d lines, want %d, %v", i, len(want), err)
 	}
-	if _, err := store.Read(diskOf(all), false, func(store.Place, *store.Line) error { return errFault }); err != errFault {
+	if _, err := store.Read(diskOf(all), false, func(store.Place, *store.Line) error {
+		return errFault
+	}); err != errFault {
 		t.Error("the visitor's error: ", err)
 	}
 }
@@ -169,7 +175,8 @@ func TestErasedPersonal(t *testing.T) {
 		}
 	}
 	// The part as a whole cannot go, and none can come.
-	for _, c := range [][2]string{{`,"personal":` + was, ""}, {`,"personal":` + was, `,"personal":null`}, {was + "}", was + `,"more":1}`}} {
+	for _, c := range [][2]string{{`,"personal":` + was, ""}, {`,"personal":` + was, `,"personal":null`},
+		{was + "}", was + `,"more":1}`}} {
 		if _, _, err := store.Open(config(diskOf(edit(t, all, 3, c[0], c[1])))); err == nil {
 			t.Errorf("%s in place of %s was accepted", c[1], c[0])
 		}

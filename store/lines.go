@@ -26,7 +26,9 @@ type Lines struct {
 }
 
 // NewLines makes a reader of a directory's journal.
-func NewLines(fsys durable.FS) *Lines { return &Lines{fsys: fsys, ends: map[uint64][]int64{}} }
+func NewLines(fsys durable.FS) *Lines {
+	return &Lines{fsys: fsys, ends: map[uint64][]int64{}}
+}
 
 // Read calls visit for the lines with these numbers, which rise and are durable.
 func (x *Lines) Read(seqs []uint64, visit func(*Line) error) error {
@@ -139,7 +141,8 @@ func (x *Lines) index(f *io.SectionReader, first uint64, n int) ([]int64, error)
 		end = ends[len(ends)-1]
 	}
 	if end > f.Size() { // the file is another than when it was indexed
-		ends, end = nil, 0
+		ends = nil
+		end = 0
 	}
 	lines := scanLines(io.NewSectionReader(f, end, f.Size()-end))
 	for lines.Scan() && bytes.HasSuffix(lines.Bytes(), newline) { // the last may be in the writing
@@ -187,7 +190,8 @@ func readHash(f *io.SectionReader, start int64) (hash [32]byte, err error) {
 }
 
 // next reads the line with a number, of the file i or the one after it; false where the journal ends before.
-func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int, seq uint64) (l Line, there bool, err error) {
+func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int, seq uint64) (l Line, there bool,
+	err error) {
 	if i+1 < len(firsts) && firsts[i+1] == seq {
 		err = durable.Read(x.fsys, "journal/"+numbered(seq), func(f *io.SectionReader) error {
 			ends, err := x.index(f, seq, 0)

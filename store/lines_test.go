@@ -13,8 +13,8 @@ import (
 	"waybill/store"
 )
 
-// TestLines: single lines are read by their numbers while the journal grows, over several files, and after an erasure
-// has moved them; a line that is not there is an error.
+// TestLines: single lines are read by their numbers while the journal grows, over several files, and after an
+// erasure has moved them; a line that is not there is an error.
 func TestLines(t *testing.T) {
 	d := newDisk()
 	cfg := config(d)
@@ -41,13 +41,15 @@ func TestLines(t *testing.T) {
 		slices.Sort(want)
 		want = slices.Compact(want)
 		var got []uint64
-		if err := lines.Read(want, func(l *store.Line) error {
-			if !strings.Contains(written[l.Seq-1], fmt.Sprintf(`"type":%q,"data":%s`, l.Type, strings.TrimSuffix(string(l.Data), "}"))) {
+		err := lines.Read(want, func(l *store.Line) error {
+			if !strings.Contains(written[l.Seq-1],
+				fmt.Sprintf(`"type":%q,"data":%s`, l.Type, strings.TrimSuffix(string(l.Data), "}"))) {
 				t.Errorf("line %d: %s, want %s", l.Seq, l.Data, written[l.Seq-1])
 			}
 			got = append(got, l.Seq)
 			return nil
-		}); err != nil || !slices.Equal(got, want) {
+		})
+		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("%d: %v, want %v: %v", n, got, want, err)
 		}
 	}
@@ -63,8 +65,8 @@ func TestLines(t *testing.T) {
 	closeStore(t, st)
 }
 
-// What is shown of a line is what was written: one that was altered in its file, also with a hash that fits its new
-// bytes, is damage, wherever it stands.
+// What is shown of a line is what was written: one that was altered in its file, also with a hash that fits
+// its new bytes, is damage, wherever it stands.
 func TestAlteredLinesAreNotShown(t *testing.T) {
 	d := newDisk()
 	cfg := config(d)
@@ -82,7 +84,10 @@ func TestAlteredLinesAreNotShown(t *testing.T) {
 		if strings.Contains(lines[seq-1], "altered") {
 			whole = edit(t, all, int(seq), "altered", "ALTERED")
 		}
-		for what, changed := range map[string]map[string]string{"its bytes": whole, "its bytes and its hash": rehashed(t, whole, int(seq))} {
+		for what, changed := range map[string]map[string]string{
+			"its bytes":              whole,
+			"its bytes and its hash": rehashed(t, whole, int(seq)),
+		} {
 			if what != "its bytes" && seq == last {
 				continue // nothing was written after it: only a checkpoint can tell
 			}
@@ -94,7 +99,10 @@ func TestAlteredLinesAreNotShown(t *testing.T) {
 				t.Errorf("line %d, of which %s are changed: %v", seq, what, err)
 			}
 		}
-		if err := store.NewLines(diskOf(all)).Read([]uint64{seq}, func(*store.Line) error { return nil }); err != nil {
+		err := store.NewLines(diskOf(all)).Read([]uint64{seq}, func(*store.Line) error {
+			return nil
+		})
+		if err != nil {
 			t.Errorf("line %d: %v", seq, err)
 		}
 	}

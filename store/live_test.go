@@ -42,7 +42,8 @@ func TestVerifyLive(t *testing.T) {
 		if err != nil || rep.Torn != nil || rep.Head.Seq < last {
 			t.Errorf("after seq %d: %+v, %v", last, rep, err)
 		}
-		if n := len(end.items); err == nil && (n == 0 && rep.Head.Seq > 1 || n > 0 && end.items[n-1].Seq != rep.Head.Seq) {
+		n := len(end.items)
+		if err == nil && (n == 0 && rep.Head.Seq > 1 || n > 0 && end.items[n-1].Seq != rep.Head.Seq) {
 			t.Errorf("head %d, %d events", rep.Head.Seq, n)
 		}
 		last = rep.Head.Seq
@@ -93,9 +94,11 @@ func TestVerifyLiveMidWrite(t *testing.T) {
 	all := files(t, dir)
 	closeStore(t, st)
 	const name = "journal/000000000001.jsonl"
-	whole, lines := all[name], journalLines(all)
+	whole := all[name]
+	lines := journalLines(all)
 	for _, cut := range []int{1, 74, 75, 100, len(lines[2]) - 2, len(lines[2]) - 1} {
-		dir, all := t.TempDir(), maps.Clone(all)
+		dir := t.TempDir()
+		all := maps.Clone(all)
 		at := len(lines[0]) + len(lines[1]) + cut
 		all[name] = whole[:at]
 		writeFiles(t, dir, all)
@@ -127,7 +130,8 @@ func TestVerifyLiveDamage(t *testing.T) {
 		{"first line of the last batch", `{"n":2}`, `{"n":9}`},
 		{"last line", `{"n":3}`, `{"n":9}`},
 	} {
-		dir, all := t.TempDir(), maps.Clone(all)
+		dir := t.TempDir()
+		all := maps.Clone(all)
 		all[name] = strings.Replace(all[name], c.from, c.to, 1)
 		writeFiles(t, dir, all)
 		if rep, _, err := verify(config(durable.Dir(dir)), true); err == nil && rep.Torn == nil {
@@ -148,10 +152,12 @@ func TestVerifyLiveDamage(t *testing.T) {
 	all[name] += `{"hash":"012`
 	dir = t.TempDir()
 	writeFiles(t, dir, all)
-	if rep, _, err := verify(config(durable.Dir(dir)), true); err != nil || rep.Torn != nil || rep.Head.Seq != 4 {
+	rep, _, err := verify(config(durable.Dir(dir)), true)
+	if err != nil || rep.Torn != nil || rep.Head.Seq != 4 {
 		t.Errorf("an unfinished line: %+v, %v", rep, err)
 	}
-	if rep, _, err := verify(config(durable.Dir(dir)), false); err != nil || rep.Torn == nil || rep.Head.Seq != 4 {
+	rep, _, err = verify(config(durable.Dir(dir)), false)
+	if err != nil || rep.Torn == nil || rep.Head.Seq != 4 {
 		t.Errorf("an unfinished line without a server: %+v, %v", rep, err)
 	}
 }
@@ -197,7 +203,8 @@ func TestVerifySnapshots(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err := verify(cfg, false)
-		if want != (err == nil) || err != nil && !strings.Contains(err.Error(), name+": is not the snapshot that replaying") {
+		if want != (err == nil) || err != nil &&
+			!strings.Contains(err.Error(), name+": is not the snapshot that replaying") {
 			t.Errorf("%s instead of [3]: %v", old, err)
 		}
 	}
@@ -213,7 +220,8 @@ func TestVerifySnapshots(t *testing.T) {
 	closeStore(t, st)
 }
 
-// TestVerifyMeaning: what check and inspect say is reported, with the place of the line that check was asked about.
+// TestVerifyMeaning: what check and inspect say is reported, with the place of the line that check was asked
+// about.
 func TestVerifyMeaning(t *testing.T) {
 	dir := t.TempDir()
 	cfg := config(durable.Dir(dir))
@@ -227,11 +235,21 @@ func TestVerifyMeaning(t *testing.T) {
 		}
 		return nil
 	}, func(*sum, store.Stamp) error { t.Error("inspected in spite of damage"); return nil })
-	want := store.Damage{Place: store.Place{File: "journal/000000000001.jsonl", Line: 3, Offset: int64(len(lines[0]) + len(lines[1]))}, Seq: 3, Reason: errFault.Error()}
+	want := store.Damage{
+		Place: store.Place{
+			File:   "journal/000000000001.jsonl",
+			Line:   3,
+			Offset: int64(len(lines[0]) + len(lines[1])),
+		},
+		Seq:    3,
+		Reason: errFault.Error(),
+	}
 	if d, ok := err.(*store.Damage); !ok || *d != want {
 		t.Errorf("check: %v, want %v", err, &want)
 	}
-	_, err = store.Verify(cfg, false, nil, func(*sum, store.Stamp, add) error { return nil }, func(s *sum, stamp store.Stamp) error {
+	_, err = store.Verify(cfg, false, nil, func(*sum, store.Stamp, add) error {
+		return nil
+	}, func(s *sum, stamp store.Stamp) error {
 		if s.total != 3 || stamp.Seq != 3 || stamp.Time != epoch.Truncate(time.Millisecond) {
 			t.Errorf("inspect sees %v at %v", s, stamp)
 		}

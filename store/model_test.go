@@ -10,8 +10,8 @@ import (
 	"waybill/store/durable"
 )
 
-// leaves gives what crashes may leave of the file "a", which is created, and gone on with by do, on an empty disk; "-"
-// is that its name is not there.
+// leaves gives what crashes may leave of the file "a", which is created, and gone on with by do, on an empty
+// disk; "-" is that its name is not there.
 func leaves(t *testing.T, names, data survival, do func(d *disk, f durable.File)) map[string]bool {
 	left := map[string]bool{}
 	for seed := range uint64(2000) {
@@ -98,8 +98,8 @@ func set(all []string) map[string]bool {
 	return s
 }
 
-// TestDiskSectors: of what was not synced, sectors are there or not, each by itself, and the file is as long as it was,
-// or shorter. What stands in a sector beside it and was synced stays.
+// TestDiskSectors: of what was not synced, sectors are there or not, each by itself, and the file is as long
+// as it was, or shorter. What stands in a sector beside it and was synced stays.
 func TestDiskSectors(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 100)
 	zeros := strings.Repeat("\x00", len(long))
@@ -124,14 +124,16 @@ func TestDiskSectors(t *testing.T) {
 		t.Errorf("only %d lengths and contents are left", len(left))
 	}
 	for text := range left {
-		if len(text) < 700 || !slices.ContainsFunc(whole, func(w string) bool { return strings.HasPrefix(w, text) }) {
+		if len(text) < 700 || !slices.ContainsFunc(whole, func(w string) bool {
+			return strings.HasPrefix(w, text)
+		}) {
 			t.Errorf("%d bytes, %d of them zeros, are left", len(text), strings.Count(text, "\x00"))
 		}
 	}
 }
 
-// TestDiskKeeps: under whatever crash, what was synced is there, and what was not is where it was written: there, or
-// zeros, or, with holes, anything.
+// TestDiskKeeps: under whatever crash, what was synced is there, and what was not is where it was written:
+// there, or zeros, or, with holes, anything.
 func TestDiskKeeps(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 200)
 	garbage := 0

@@ -15,8 +15,8 @@ type node struct {
 	sealed bool
 }
 
-// span is a part of a file that no sync has written. Where one has failed, it is lost: the kernel takes the pages for
-// clean, and the next sync has nothing to write and succeeds.
+// span is a part of a file that no sync has written. Where one has failed, it is lost: the kernel takes the
+// pages for clean, and the next sync has nothing to write and succeeds.
 type span struct {
 	from, to int
 	lost     bool
@@ -71,7 +71,8 @@ func (f *node) sync(part float64) {
 	for _, s := range f.loose {
 		if !s.lost {
 			written := min(n, s.to-s.from)
-			n, s.from = n-written, s.from+written
+			n = n - written
+			s.from = s.from + written
 			if written > 0 {
 				f.size = max(f.size, s.from)
 			}
@@ -93,7 +94,8 @@ func (h *handle) Size() (int64, error) {
 func (h *handle) Truncate(size int64) error {
 	h.d.mu.Lock()
 	defer h.d.mu.Unlock()
-	f, n := h.f, int(size)
+	f := h.f
+	n := int(size)
 	if n >= len(f.data) {
 		return nil
 	}

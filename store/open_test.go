@@ -77,7 +77,9 @@ func TestLocked(t *testing.T) {
 	put(t, st, add{N: 2})
 	closeStore(t, st)
 	damaged := cfg
-	damaged.Thaw, damaged.Decode = nil, func(string, []byte, []byte) (add, error) { return add{}, errors.New("cannot") }
+	damaged.Thaw, damaged.Decode = nil, func(string, []byte, []byte) (add, error) {
+		return add{}, errors.New("cannot")
+	}
 	if err := os.RemoveAll(filepath.Join(dir, "snapshots")); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +111,8 @@ func TestNewer(t *testing.T) {
 		}, `journal/000000000001.jsonl: line 2: unknown type "added"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir, cfg := t.TempDir(), cfg
+			dir := t.TempDir()
+			cfg := cfg
 			changed := map[string]string{}
 			maps.Copy(changed, all)
 			c.edit(changed, &cfg)
@@ -141,7 +144,8 @@ func TestBadFormat(t *testing.T) {
 		{"gone, and the journal", "-", "journal/"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir, cfg := t.TempDir(), cfg
+			dir := t.TempDir()
+			cfg := cfg
 			cfg.FS = durable.Dir(dir)
 			st := open(t, cfg)
 			put(t, st, add{N: 1})
@@ -185,9 +189,11 @@ func TestClockBehind(t *testing.T) {
 	before := files(t, dir)
 	clock.add(-time.Minute - time.Millisecond)
 	var ce *store.ClockError
-	if _, _, err := store.Open(cfg); !errors.As(err, &ce) || !ce.Last.Equal(epoch) || !ce.Now.Equal(epoch.Add(-60001*time.Millisecond)) {
+	_, _, err := store.Open(cfg)
+	if !errors.As(err, &ce) || !ce.Last.Equal(epoch) || !ce.Now.Equal(epoch.Add(-60001*time.Millisecond)) {
 		t.Fatal("Open: ", err)
-	} else if text := ce.Error(); !strings.Contains(text, "2026-11-20T16:39:00.123Z") || !strings.Contains(text, "2026-11-20T16:38:00.122Z") {
+	} else if text := ce.Error(); !strings.Contains(text, "2026-11-20T16:39:00.123Z") ||
+		!strings.Contains(text, "2026-11-20T16:38:00.122Z") {
 		t.Error("does not name both times: ", text)
 	}
 	if !sameFiles(t, before, files(t, dir)) {
@@ -254,7 +260,8 @@ func TestCopiedForward(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer kept.Close()
-			fsys, cfg := tap(c.dir), cfg
+			fsys := tap(c.dir)
+			cfg := cfg
 			cfg.FS = fsys
 			var book logBook
 			cfg.Log = slog.New(slog.NewTextHandler(&book, nil))
@@ -262,7 +269,8 @@ func TestCopiedForward(t *testing.T) {
 			var calls []string
 			for _, call := range fsys.calls {
 				op, name, _ := strings.Cut(call, " ")
-				if strings.HasPrefix(name, "journal") && !strings.Contains("list open read remove mkdir size", op) && call != "close "+last {
+				if strings.HasPrefix(name, "journal") &&
+					!strings.Contains("list open read remove mkdir size", op) && call != "close "+last {
 					calls = append(calls, strings.Replace(call, last, "last", 1))
 				}
 			}
@@ -297,7 +305,8 @@ func TestTemporaryFiles(t *testing.T) {
 	put(t, st, add{N: 1})
 	closeStore(t, st)
 	all := files(t, dir)
-	for _, name := range []string{"FORMAT.tmp", "journal/000000000001.jsonl.tmp", "snapshots/000000000009.jsonl.tmp"} {
+	for _, name := range []string{"FORMAT.tmp", "journal/000000000001.jsonl.tmp",
+		"snapshots/000000000009.jsonl.tmp"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}

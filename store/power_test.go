@@ -14,16 +14,17 @@ const (
 	nothing    survival = iota
 	everything          // a kernel may have written it by itself
 	aPrefix             // cut at a random byte, or after a random change of a name
-	atRandom            // each sector, or change of a name, by itself; a file may be as long as it was, or shorter
-	withHoles           // the same, but what is missing is garbage and not zeros
-	mixed               // each file another of these
+	// each sector, or change of a name, by itself; a file may be as long as it was, or shorter
+	atRandom
+	withHoles // the same, but what is missing is garbage and not zeros
+	mixed     // each file another of these
 )
 
 // sector is what a disk writes as one, wholly or not at all.
 const sector = 512
 
-// copied gives the disk as it is, to be gone on with by several processes, each for itself: other makes a file of
-// each, in the order of their names.
+// copied gives the disk as it is, to be gone on with by several processes, each for itself: other makes a
+// file of each, in the order of their names.
 func (d *disk) copied(other func(*node) *node) *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,8 +50,9 @@ func (d *disk) copied(other func(*node) *node) *disk {
 	return c
 }
 
-// restarted gives the disk to the next process, which sees all that was written. But where pages were taken for clean
-// and are not, the kernel may have dropped them since; then it reads what is on the disk. Without r it has not.
+// restarted gives the disk to the next process, which sees all that was written. But where pages were taken
+// for clean and are not, the kernel may have dropped them since; then it reads what is on the disk. Without r
+// it has not.
 func (d *disk) restarted(r *rand.Rand) *disk {
 	return d.copied(func(f *node) *node {
 		c := *f
@@ -83,7 +85,8 @@ func (d *disk) crash(r *rand.Rand, names, data survival) *disk {
 		dir := path.Dir(name)
 		return dir != "." && c.kept[dir] == nil
 	})
-	c.now, c.moves = maps.Clone(c.kept), nil
+	c.now = maps.Clone(c.kept)
+	c.moves = nil
 	return c
 }
 
@@ -93,7 +96,8 @@ func (f *node) crash(r *rand.Rand, data survival) *node {
 		data = survival(r.IntN(int(mixed)))
 	}
 	c := *f
-	c.data, c.loose = slices.Clip(f.data), nil
+	c.data = slices.Clip(f.data)
+	c.loose = nil
 	if len(f.loose) > 0 && data != everything {
 		end := len(f.data)
 		cut := f.loose[0].from + r.IntN(end-f.loose[0].from+1)

@@ -28,7 +28,10 @@ func TestConcurrentUse(t *testing.T) {
 			for i := range rounds {
 				clock.add(time.Millisecond)
 				if i%10 == 9 {
-					if _, err := st.Update(func(*sum, time.Time) ([]add, error) { return nil, refusal }, nil); err != refusal {
+					_, err := st.Update(func(*sum, time.Time) ([]add, error) {
+						return nil, refusal
+					}, nil)
+					if err != refusal {
 						t.Error("refusal: ", err)
 					}
 					continue
@@ -71,7 +74,8 @@ func readUntil(t *testing.T, st *sumStore, way int, done <-chan struct{}) {
 		if s.total < total || at.Before(now) {
 			t.Errorf("total %d after %d, at %v after %v", s.total, total, at, now)
 		}
-		total, now = s.total, at
+		total = s.total
+		now = at
 	}
 	for {
 		select {

@@ -20,8 +20,9 @@ import (
 	"waybill/store/durable"
 )
 
-// Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh tells that it is new.
-// After an error (ErrLocked, ErrNewer, *Damage, *ClockError, or the file system's) nothing has changed.
+// Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh tells that
+// it is new. After an error (ErrLocked, ErrNewer, *Damage, *ClockError, or the file system's) nothing has
+// changed.
 func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	cfg.SegmentBytes = cmp.Or(cfg.SegmentBytes, defaultSegmentBytes)
 	if cfg.Log == nil {
@@ -36,7 +37,8 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	}
 	st = &Store[S, E]{
 		cfg: cfg, lock: lock, pending: newBatch[E](),
-		kick: make(chan struct{}, 1), ended: make(chan struct{}), grown: make(chan struct{}, 1), failed: make(chan struct{}),
+		kick: make(chan struct{}, 1), ended: make(chan struct{}), grown: make(chan struct{},
+			1), failed: make(chan struct{}),
 	}
 	if err := st.recover(); err != nil {
 		if st.w.file != nil {
@@ -55,9 +57,14 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 
 // recover brings the state to the journal's end, and journals what it found there.
 func (st *Store[S, E]) recover() error {
-	r := replay[S, E]{cfg: st.cfg, scan: scan{fsys: st.cfg.FS}}
-	r.visit, st.signer.fsys = r.apply, st.cfg.FS
-	steps := []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.run, r.readCreated, r.mayGoOn, r.mend, st.signer.open}
+	r := replay[S, E]{
+		cfg:  st.cfg,
+		scan: scan{fsys: st.cfg.FS},
+	}
+	r.visit = r.apply
+	st.signer.fsys = st.cfg.FS
+	steps := []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.run, r.readCreated, r.mayGoOn, r.mend,
+		st.signer.open}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
@@ -72,14 +79,23 @@ func (st *Store[S, E]) recover() error {
 		return err
 	}
 	st.snapBytes.Store(r.thawed)
-	st.state, st.seq, st.last = r.state, r.head.Seq+1, r.head.Time
-	st.w = writer{file: file, size: r.size, head: r.head, next: r.head}
+	st.state = r.state
+	st.seq = r.head.Seq + 1
+	st.last = r.head.Time
+	st.w = writer{
+		file: file,
+		size: r.size,
+		head: r.head,
+		next: r.head,
+	}
 	if st.w.end, err = allot(file, r.size, reserve); err != nil {
 		return err
 	}
 	st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)
 	err = st.flush()
-	st.head, st.w.rotated, st.room = st.w.head, false, st.w.end-st.w.size
+	st.head = st.w.head
+	st.w.rotated = false
+	st.room = st.w.end - st.w.size
 	st.created = cmp.Or(r.first.Time, st.head.Time)
 	return err
 }
@@ -126,7 +142,8 @@ func (s *scan) prepare() error {
 	case held:
 		return inFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: if a backup or repair was to be written here, it is not whole")
 	}
-	return durable.PublishText(s.fsys, ".", "FORMAT", fmt.Appendf(nil, formatLine, formatVersion, rand.Text()))
+	return durable.PublishText(s.fsys, ".", "FORMAT",
+		fmt.Appendf(nil, formatLine, formatVersion, rand.Text()))
 }
 
 // replay brings a state along the journal.
@@ -155,7 +172,8 @@ func (r *replay[S, E]) thaw() error {
 	return nil
 }
 
-// thawFrom starts with a snapshot. One that is whole proves that its line was durable, also when it cannot be thawed.
+// thawFrom starts with a snapshot. One that is whole proves that its line was durable, also when it cannot be
+// thawed.
 func (r *replay[S, E]) thawFrom(seq uint64) error {
 	name := "snapshots/" + numbered(seq)
 	return durable.Read(r.fsys, name, func(f *io.SectionReader) error {
@@ -175,7 +193,8 @@ func (r *replay[S, E]) thawFrom(seq uint64) error {
 		case head.Seq != seq || start != snapshotStart(head):
 			return inFile(name, "does not start with the line that its name says")
 		}
-		if r.proof = max(r.proof, seq); errors.Is(refused, ErrOlder) {
+		r.proof = max(r.proof, seq)
+		if errors.Is(refused, ErrOlder) {
 			return fmt.Errorf("%s: %w", name, refused)
 		} else if refused != nil {
 			return inFile(name, refused.Error())
@@ -206,10 +225,11 @@ func (r *replay[S, E]) apply(at Place, l *Line) error {
 	return nil
 }
 
-// mayGoOn tells whether the clock fits the journal's end, and whether the disk has room to start: to copy the last
-// file forward, and for the lines to come.
+// mayGoOn tells whether the clock fits the journal's end, and whether the disk has room to start: to copy the
+// last file forward, and for the lines to come.
 func (r *replay[S, E]) mayGoOn() error {
-	if now := r.cfg.Now(r.state); r.head.Time.After(now.Add(maxAhead)) {
+	now := r.cfg.Now(r.state)
+	if r.head.Time.After(now.Add(maxAhead)) {
 		return &ClockError{r.head.Time, now}
 	}
 	need := int64(2 * reserve)
@@ -249,8 +269,8 @@ const kindOpened = "opened"
 // Own tells whether lines of a type are the store's own, and hold no event.
 func Own(kind string) bool { return kind == kindOpened || kind == kindRepaired }
 
-// mend cuts a torn tail. Unless the journal's end is known to be on disk, the last file is copied forward: the page
-// cache may show what never got there.
+// mend cuts a torn tail. Unless the journal's end is known to be on disk, the last file is copied forward:
+// the page cache may show what never got there.
 func (r *replay[S, E]) mend() error {
 	if r.torn != nil {
 		if err := r.keepTorn(); err != nil {
@@ -277,7 +297,8 @@ func (r *replay[S, E]) keepTorn() error {
 		r.torn.Kept = fmt.Sprintf("torn-%012d-%d.bin", r.torn.Seq, n)
 	}
 	r.cfg.Log.Warn("torn tail: the journal's end is not whole, and nothing shows that it was acknowledged; it is cut, and its bytes are kept",
-		"file", r.torn.File, "offset", r.torn.Offset, "bytes", r.torn.Bytes, "reason", r.torn.Reason, "kept", r.torn.Kept)
+		"file", r.torn.File, "offset", r.torn.Offset, "bytes", r.torn.Bytes, "reason", r.torn.Reason, "kept",
+		r.torn.Kept)
 	return r.publishPart(".", r.torn.Kept, r.torn.File, r.torn.Offset, r.torn.Bytes)
 }
 
@@ -291,8 +312,8 @@ func (r *replay[S, E]) publishPart(dir, name, of string, from, length int64) err
 	})
 }
 
-// A snapshot file is a first line that says after which journal line it was made, in the form of a line's frame without
-// data, then what Freeze wrote, then {"sha256":"<64 hex>"} over all bytes before.
+// A snapshot file is a first line that says after which journal line it was made, in the form of a line's
+// frame without data, then what Freeze wrote, then {"sha256":"<64 hex>"} over all bytes before.
 //
 //	{"hash":"<64 hex>","seq":48213,"time":"2026-11-20T16:39:00.123Z"}
 //	…
@@ -300,8 +321,8 @@ func (r *replay[S, E]) publishPart(dir, name, of string, from, length int64) err
 
 const snapshotsKept = 2
 
-// Snapshot writes the present state beside the journal, without stopping writers, once all of it is durable. A
-// failure loses nothing.
+// Snapshot writes the present state beside the journal, without stopping writers, once all of it is durable.
+// A failure loses nothing.
 func (st *Store[S, E]) Snapshot() error { return st.snapshot(false) }
 
 // snapshot writes a snapshot; last tells that it is the one of Close.
@@ -314,7 +335,9 @@ func (st *Store[S, E]) snapshot(last bool) error {
 		return err
 	}
 	write := st.cfg.Freeze(st.state)
-	seq, head, wait := st.seq, st.head, st.newest()
+	seq := st.seq
+	head := st.head
+	wait := st.newest()
 	st.mu.Unlock()
 	if err := wait.wait(); err != nil {
 		return err
@@ -377,4 +400,6 @@ func parseSnapshotStart(line string) (h Head) {
 	return h
 }
 
-func snapshotEnd(sum hash.Hash) string { return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sum.Sum(nil)) }
+func snapshotEnd(sum hash.Hash) string {
+	return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sum.Sum(nil))
+}

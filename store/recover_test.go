@@ -16,7 +16,8 @@ import (
 func killedJournal(t testing.TB, snapshots bool) map[string]string {
 	t.Helper()
 	d := newDisk()
-	// What goes with the second file comes at a time of its own: no checkpoint is written, and no snapshot but these two.
+	// What goes with the second file comes at a time of its own: no checkpoint is written, and no snapshot
+	// but these two.
 	d.before = func(_ int, op string) act {
 		switch {
 		case snapshots && (strings.HasSuffix(op, "4.jsonl.tmp") || strings.HasSuffix(op, "7.jsonl.tmp")):
@@ -51,7 +52,8 @@ func killedJournal(t testing.TB, snapshots bool) map[string]string {
 	return all
 }
 
-// TestKilledJournalIsTheSameEachTime: what a rotation starts beside the lines leaves nothing in it that comes and goes.
+// TestKilledJournalIsTheSameEachTime: what a rotation starts beside the lines leaves nothing in it that comes
+// and goes.
 func TestKilledJournalIsTheSameEachTime(t *testing.T) {
 	want := []string{
 		"FORMAT", "checkpoint.key", "checkpoint.pub", "journal/000000000001.jsonl", "journal/000000000005.jsonl",
@@ -81,7 +83,8 @@ func TestCutEverywhere(t *testing.T) {
 		lines := frames(t, journalLines(all))
 		before := strings.Count(all[names[0]], "\n") // lines in the first file
 		for cut := range len(all[last]) + 1 {
-			if cut%stride > 0 && !strings.Contains(all[last][max(cut-2, 0):min(cut+1, len(all[last]))], "\n") {
+			if cut%stride > 0 &&
+				!strings.Contains(all[last][max(cut-2, 0):min(cut+1, len(all[last]))], "\n") {
 				continue
 			}
 			left := maps.Clone(all)
@@ -92,10 +95,15 @@ func TestCutEverywhere(t *testing.T) {
 			d := diskOf(left)
 			if uint64(whole) < proven {
 				var damage *store.Damage
-				if _, _, err := store.Open(config(d)); !errors.As(err, &damage) || damage.Seq != uint64(whole+1) {
+				_, _, err := store.Open(config(d))
+				if !errors.As(err, &damage) || damage.Seq != uint64(whole+1) {
 					t.Fatalf("%s: %v", what, err)
 				}
-				if start < cut && damage.Place != (store.Place{File: last, Line: whole - before + 1, Offset: int64(start)}) {
+				if start < cut && damage.Place != (store.Place{
+					File:   last,
+					Line:   whole - before + 1,
+					Offset: int64(start),
+				}) {
 					t.Fatalf("%s: %v", what, damage)
 				}
 				if !maps.Equal(d.files(), left) {
@@ -116,7 +124,8 @@ func checkCut(t *testing.T, what string, d *disk, lines []frame, torn string, pr
 		t.Fatalf("%s: %s", what, fmt.Sprintf(format, args...))
 	}
 	rep, _, err := verify(config(d), false)
-	if err != nil || (rep.Torn != nil) != (torn != "") || rep.Torn != nil && rep.Torn.Bytes != int64(len(torn)) {
+	if err != nil || (rep.Torn != nil) != (torn != "") || rep.Torn != nil &&
+		rep.Torn.Bytes != int64(len(torn)) {
 		fail("verify: %+v, %v", rep, err)
 	}
 	st, fresh, err := store.Open(config(d))
@@ -205,7 +214,8 @@ func TestGarbageTail(t *testing.T) {
 		} {
 			left := maps.Clone(all)
 			left[name] += tail
-			checkCut(t, fmt.Sprintf("snapshots %v, tail %.40q", snapshots, tail), diskOf(left), frames(t, lines), tail, false)
+			checkCut(t, fmt.Sprintf("snapshots %v, tail %.40q", snapshots, tail), diskOf(left),
+				frames(t, lines), tail, false)
 		}
 	}
 }

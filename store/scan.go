@@ -47,7 +47,9 @@ type Torn struct {
 }
 
 // inFile is damage to a file that is no journal.
-func inFile(name, reason string) *Damage { return &Damage{Place: Place{File: name}, Reason: reason} }
+func inFile(name, reason string) *Damage {
+	return &Damage{Place: Place{File: name}, Reason: reason}
+}
 
 // numbered names a journal file by its first line, a snapshot by the line it was made after.
 func numbered(seq uint64) string { return fmt.Sprintf("%012d.jsonl", seq) }
@@ -93,14 +95,16 @@ var errEnough = errors.New("store: enough")
 
 // scan is one pass over the journal, from its first line to its end.
 type scan struct {
-	fsys  durable.FS
-	visit func(Place, *Line) error // called for each line that follows from the one before; its error ends the pass
-	// from is a line that the journal must hold; those up to it are not visited, and of a file that ends before it
-	// only the last line is read.
+	fsys durable.FS
+	// called for each line that follows from the one before; its error ends the pass
+	visit func(Place, *Line) error
+	// from is a line that the journal must hold; those up to it are not visited, and of a file that ends
+	// before it only the last line is read.
 	from  Head
 	until uint64 // the line after which to end; 0 is none
 	proof uint64 // the highest seq that is known to have been durable
-	// whole also checks that every line is one JSON object, which a strict decoder has no need of, and what is erased.
+	// whole also checks that every line is one JSON object, which a strict decoder has no need of, and what
+	// is erased.
 	whole bool
 	// erasures notes what is erased, and what lines say is to be.
 	erasures bool
@@ -137,8 +141,8 @@ type visited struct {
 	line Line
 }
 
-// run goes through the files, and has the lines visited, batch by batch, on a goroutine of its own: reading and
-// hashing the next ones takes one core, applying these another.
+// run goes through the files, and has the lines visited, batch by batch, on a goroutine of its own: reading
+// and hashing the next ones takes one core, applying these another.
 func (s *scan) run() error {
 	var failed error
 	var visits sync.WaitGroup
@@ -161,21 +165,25 @@ func (s *scan) run() error {
 	return cmp.Or(failed, err) // what a visit says is of an earlier line
 }
 
-// keep copies a line's text to where it stays until it was visited. The first batches are small: a visit may end the pass.
+// keep copies a line's text to where it stays until it was visited. The first batches are small: a visit may
+// end the pass.
 func (s *scan) keep(text []byte) []byte {
 	const room = 256 << 10
 	if cap(s.text)-len(s.text) < len(text) {
 		s.ahead <- s.batch
-		s.text, s.batch = make([]byte, 0, max(min(room, 2*cap(s.text)), len(text))), nil
+		s.text = make([]byte, 0, max(min(room, 2*cap(s.text)), len(text)))
+		s.batch = nil
 	}
 	at := len(s.text)
 	s.text = append(s.text, text...)
 	return s.text[at:]
 }
 
-// walk reads the files. A first bad line is left in s.torn if it may be a torn tail, and returned if it is damage.
+// walk reads the files. A first bad line is left in s.torn if it may be a torn tail, and returned if it is
+// damage.
 func (s *scan) walk() error {
-	s.named, s.gone = map[uint64][]string{}, map[uint64]erasedAt{}
+	s.named = map[uint64][]string{}
+	s.gone = map[uint64]erasedAt{}
 	firsts, err := numbers(s.fsys, "journal")
 	if err == nil {
 		_, s.head.Hash, err = readOrigin(s.fsys)
@@ -188,7 +196,8 @@ func (s *scan) walk() error {
 		if first != s.head.Seq+1 {
 			return &Damage{Place{s.last, 1, 0}, s.head.Seq + 1, "the file before it, or a part of that, is missing"}
 		}
-		later, read := firsts[i+1:], s.read
+		later := firsts[i+1:]
+		read := s.read
 		if len(later) > 0 && later[0] <= s.from.Seq {
 			read = s.skip
 		}
@@ -214,9 +223,11 @@ func (s *scan) walk() error {
 // damage is the error of a journal that ends, or is torn, before what was durable.
 func (s *scan) damage(proof string) error {
 	next := s.head.Seq + 1
-	d := &Damage{Place{cmp.Or(s.last, "journal"), s.lines + 1, s.size}, next, fmt.Sprintf("lines from seq %d on are missing", next)}
+	d := &Damage{Place{cmp.Or(s.last, "journal"), s.lines + 1, s.size}, next,
+		fmt.Sprintf("lines from seq %d on are missing", next)}
 	if s.torn != nil {
-		d, s.torn = &s.torn.Damage, nil
+		d = &s.torn.Damage
+		s.torn = nil
 	}
 	d.Reason += "; " + proof
 	return d
@@ -242,7 +253,8 @@ func (s *scan) skip(f *io.SectionReader) error {
 	}
 }
 
-// read goes through the lines of a file. After the first bad one it looks for proof that this had been durable.
+// read goes through the lines of a file. After the first bad one it looks for proof that this had been
+// durable.
 func (s *scan) read(f *io.SectionReader) error {
 	lines := scanLines(f)
 	for n := 1; lines.Scan(); n++ {
@@ -260,7 +272,11 @@ func (s *scan) read(f *io.SectionReader) error {
 		}
 		at := Place{s.last, n, s.size}
 		if bad != nil {
-			s.torn = &Torn{Damage: Damage{at, s.head.Seq + 1, bad.Error()}, Bytes: int64(len(text)), unfinished: bad == errNewline}
+			s.torn = &Torn{
+				Damage:     Damage{at, s.head.Seq + 1, bad.Error()},
+				Bytes:      int64(len(text)),
+				unfinished: bad == errNewline,
+			}
 			continue
 		}
 		if err := s.note(at, &l); err != nil {
@@ -272,8 +288,10 @@ func (s *scan) read(f *io.SectionReader) error {
 		case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
 			return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
 		}
-		s.head, s.lines = l.Head, n
-		if s.size += int64(len(text)); l.Seq == s.until || s.failed.Load() {
+		s.head = l.Head
+		s.lines = n
+		s.size += int64(len(text))
+		if l.Seq == s.until || s.failed.Load() {
 			return errEnough
 		}
 	}

@@ -17,7 +17,8 @@ func TestAJournalWithoutCheckpointsIsNotSigned(t *testing.T) {
 	st := open(t, config(d))
 	put(t, st, add{N: 1}, add{N: 2})
 	closeStore(t, st)
-	for _, gone := range [][]string{{"checkpoint", "checkpoints.log"}, {"checkpoint", "checkpoints.log", "checkpoint.key", "checkpoint.pub"}} {
+	for _, gone := range [][]string{{"checkpoint", "checkpoints.log"},
+		{"checkpoint", "checkpoints.log", "checkpoint.key", "checkpoint.pub"}} {
 		all := d.files()
 		for _, name := range append(gone, named(all, "snapshots/")...) {
 			delete(all, name)
@@ -58,7 +59,8 @@ func TestAnOlderCheckpointIsTold(t *testing.T) {
 		t.Errorf("%+v, %v", rep.Older, err)
 	}
 	all["checkpoint"] = older
-	if rep, _, err := verify(config(diskOf(all)), false); err != nil || rep.Older == nil || rep.Older.Published >= rep.Older.Logged {
+	rep, _, err := verify(config(diskOf(all)), false)
+	if err != nil || rep.Older == nil || rep.Older.Published >= rep.Older.Logged {
 		t.Errorf("an older one: %+v, %v", rep.Older, err)
 	}
 	delete(all, "checkpoint")
@@ -108,7 +110,8 @@ func TestTheLogOfCheckpointsIsThinned(t *testing.T) {
 // A repair excuses the checkpoints of the lines that it cut off, and no later ones, though thinning gives
 // those the numbers that the former had.
 func TestThinnedCheckpointsAreNotExcusedByARepair(t *testing.T) {
-	d, out := newDisk(), newDisk()
+	d := newDisk()
+	out := newDisk()
 	clock := newClock()
 	cfg := config(d)
 	cfg.Now = clock.now
@@ -145,9 +148,11 @@ func TestThinnedCheckpointsAreNotExcusedByARepair(t *testing.T) {
 	}
 }
 
-// A repair excuses all checkpoints of the lines that it cut off, also where a cut line had moved the clock forward.
+// A repair excuses all checkpoints of the lines that it cut off, also where a cut line had moved the clock
+// forward.
 func TestARepairExcusesCheckpointsOfAMovedClock(t *testing.T) {
-	d, out := newDisk(), newDisk()
+	d := newDisk()
+	out := newDisk()
 	clock := newClock()
 	cfg := config(d)
 	cfg.Now = clock.now

@@ -32,20 +32,24 @@ func TestTwoSnapshots(t *testing.T) {
 	}
 	closeStore(t, st)
 	all := files(t, dir)
-	if got, want := named(all, "snapshots/"), []string{"snapshots/000000000007.jsonl", "snapshots/000000000009.jsonl"}; !slices.Equal(got, want) {
+	got, want := named(all, "snapshots/"), []string{"snapshots/000000000007.jsonl",
+		"snapshots/000000000009.jsonl"}
+	if !slices.Equal(got, want) {
 		t.Fatalf("snapshots %q, want %q", got, want)
 	}
 	lines := frames(t, journalLines(all))
 	for _, name := range named(all, "snapshots/") {
 		text := all[name]
-		body, end := text[:len(text)-len(`{"sha256":""}`)-65], text[len(text)-len(`{"sha256":""}`)-65:]
+		body := text[:len(text)-len(`{"sha256":""}`)-65]
+		end := text[len(text)-len(`{"sha256":""}`)-65:]
 		if want := fmt.Sprintf("{\"sha256\":\"%x\"}\n", sha256.Sum256([]byte(body))); end != want {
 			t.Errorf("%s ends in %s, want %s", name, end, want)
 		}
 		var seq int
 		fmt.Sscanf(name, "snapshots/%d.jsonl", &seq)
 		l := lines[seq-1]
-		first := fmt.Sprintf("{\"hash\":%q,\"seq\":%d,\"time\":%q}\n", l.Hash, l.Seq, l.Time.Format("2006-01-02T15:04:05.000Z"))
+		first := fmt.Sprintf("{\"hash\":%q,\"seq\":%d,\"time\":%q}\n", l.Hash, l.Seq,
+			l.Time.Format("2006-01-02T15:04:05.000Z"))
 		if !strings.HasPrefix(text, first) {
 			t.Errorf("%s: starts with %.120s, want %s", name, text, first)
 		}
@@ -66,7 +70,8 @@ func TestSnapshotAtOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, st, add{N: 4}, add{N: 5})
-	want, all := look(t, st), files(t, dir)
+	want := look(t, st)
+	all := files(t, dir)
 	closeStore(t, st)
 	const older, newer = "snapshots/000000000003.jsonl", "snapshots/000000000004.jsonl"
 	cut := func(names ...string) func(map[string]string) {
@@ -90,12 +95,15 @@ func TestSnapshotAtOpen(t *testing.T) {
 		{"both cut", cut(older, newer), 5, 2},
 		{"none", func(all map[string]string) { delete(all, older); delete(all, newer) }, 5, 0},
 		{"other files beside", func(all map[string]string) {
-			all["snapshots/9.jsonl"], all["snapshots/notes"], all["journal/notes"] = "x", "y", "z"
+			all["snapshots/9.jsonl"] = "x"
+			all["snapshots/notes"] = "y"
+			all["journal/notes"] = "z"
 			all["journal/7.jsonl"] = "x"
 		}, 2, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir, all := t.TempDir(), maps.Clone(all)
+			dir := t.TempDir()
+			all := maps.Clone(all)
 			c.edit(all)
 			writeFiles(t, dir, all)
 			cfg := config(durable.Dir(dir))
@@ -165,7 +173,8 @@ func TestSnapshotWaits(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		fsys := tap(dir)
-		hold, armed := make(chan struct{}), false
+		hold := make(chan struct{})
+		armed := false
 		fsys.before = func(op, name string) error {
 			if armed && op == "sync" && strings.HasPrefix(name, "journal/") {
 				<-hold
@@ -213,14 +222,16 @@ func TestSnapshotFails(t *testing.T) {
 			}
 			t.Run(op+" "+by.Error(), func(t *testing.T) {
 				dir := t.TempDir()
-				fsys, armed := tap(dir), true
+				fsys := tap(dir)
+				armed := true
 				fsys.before = func(o, name string) error {
 					if armed && o == op && strings.HasPrefix(name, "snapshots") {
 						return by
 					}
 					return nil
 				}
-				cfg, log := config(fsys), new(logBook)
+				cfg := config(fsys)
+				log := new(logBook)
 				cfg.Log = slog.New(slog.NewTextHandler(log, nil))
 				armed = false
 				st := open(t, cfg)
@@ -243,7 +254,9 @@ func TestSnapshotFails(t *testing.T) {
 				}
 				put(t, st, add{N: 4})
 				armed = true
-				if err := st.Close(); err != nil || !strings.Contains(log.String(), "the last snapshot could not be written") {
+				err := st.Close()
+				if err != nil ||
+					!strings.Contains(log.String(), "the last snapshot could not be written") {
 					t.Errorf("Close: %v\n%s", err, log)
 				}
 				if left := fsys.left(); len(left) > 0 {
@@ -256,7 +269,10 @@ func TestSnapshotFails(t *testing.T) {
 						t.Errorf("total %d, want %d", got.total, total)
 					}
 					closeStore(t, st)
-					if names := slices.DeleteFunc(named(files(t, dir), ""), func(s string) bool { return !strings.HasSuffix(s, ".tmp") }); len(names) > 0 {
+					names := slices.DeleteFunc(named(files(t, dir), ""), func(s string) bool {
+						return !strings.HasSuffix(s, ".tmp")
+					})
+					if len(names) > 0 {
 						t.Errorf("left: %q", names)
 					}
 				}
@@ -301,7 +317,8 @@ func TestOpenedLineInNewFile(t *testing.T) {
 		t.Run(fmt.Sprint("its sync fails: ", fails), func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
-				fsys, armed := tap(dir), false
+				fsys := tap(dir)
+				armed := false
 				fsys.before = func(op, name string) error {
 					if !armed || op != "write" && op != "sync" || !strings.HasPrefix(name, "journal/") {
 						return nil
@@ -363,7 +380,8 @@ func TestSnapshotAfterRotation(t *testing.T) {
 			synctest.Wait()
 		}
 		all := files(t, dir)
-		if segs, snaps := named(all, "journal/"), named(all, "snapshots/"); len(segs) != 2 || len(snaps) != 1 {
+		segs, snaps := named(all, "journal/"), named(all, "snapshots/")
+		if len(segs) != 2 || len(snaps) != 1 {
 			t.Errorf("files %q, snapshots %q", segs, snaps)
 		}
 		closeStore(t, st)

@@ -18,8 +18,8 @@ var (
 	ErrNewer = errors.New("store: written by a newer version")
 	// ErrOlder is returned by Thaw for a snapshot of an earlier version, which lacks a part of the state.
 	ErrOlder = errors.New("store: written by an earlier version")
-	// ErrFailed is returned once a write or sync of the journal has failed. What was being updated may or may not
-	// survive; nothing is acknowledged from then on.
+	// ErrFailed is returned once a write or sync of the journal has failed. What was being updated may or may
+	// not survive; nothing is acknowledged from then on.
 	ErrFailed = errors.New("store: the journal cannot be written")
 	ErrClosed = errors.New("store: closed")
 	// ErrFull is returned by an update while the disk has no room for the journal. It has changed nothing.
@@ -40,7 +40,8 @@ func (e *NoRoom) Error() string {
 	return fmt.Sprintf("store: the disk is full: %d more bytes are needed to start", e.Missing)
 }
 
-// maxAhead is how far the last line may lie ahead of the clock at Open; time stands still until that has caught up.
+// maxAhead is how far the last line may lie ahead of the clock at Open; time stands still until that has
+// caught up.
 const maxAhead = time.Minute
 
 // Config says what the stored value is and where it is kept. All fields but Log are required.
@@ -51,18 +52,21 @@ type Config[S, E any] struct {
 	Now func(S) time.Time // the only clock, called under the lock
 	// Apply changes the state as the event says. It must not fail, read a clock or decide anything.
 	Apply func(S, Stamp, E)
-	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or nothing, and names its
-	// type. The writer calls it, without the lock.
+	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or nothing, and
+	// names its type. The writer calls it, without the lock.
 	Encode func(e E, data, personal []byte) (kind string, d, p []byte)
-	// Decode is Encode's inverse; with a personal part, the data's last member is "personal". An unknown kind is ErrNewer.
+	// Decode is Encode's inverse; with a personal part, the data's last member is "personal". An unknown kind
+	// is ErrNewer.
 	Decode func(kind string, data, personal []byte) (E, error)
-	// Freeze is called under the lock and must take no more than microseconds per megabyte; what it returns is called
-	// without the lock and writes the state as it was.
-	Freeze       func(S) func(io.Writer) error
-	Thaw         func(io.Reader) (S, error) // reads what Freeze wrote
-	Weigh        func(S, E) int64           // how many bytes the event's line has at most; called under the lock, before Apply
-	SegmentBytes int64                      // from which a journal file is followed by a new one; 0 is 64 MiB
-	// Wrote, unless it is nil, is told of each write of the journal: its lines, its bytes, and how long its sync took.
+	// Freeze is called under the lock and must take no more than microseconds per megabyte; what it returns
+	// is called without the lock and writes the state as it was.
+	Freeze func(S) func(io.Writer) error
+	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote
+	// how many bytes the event's line has at most; called under the lock, before Apply
+	Weigh        func(S, E) int64
+	SegmentBytes int64 // from which a journal file is followed by a new one; 0 is 64 MiB
+	// Wrote, unless it is nil, is told of each write of the journal: its lines, its bytes, and how long its
+	// sync took.
 	Wrote       func(lines, bytes int, sync time.Duration)
 	Snapshotted func(bytes int64) // unless it is nil, is told of each snapshot written
 }
@@ -124,10 +128,14 @@ type batch[E any] struct {
 	err     error // read after done
 }
 
-func newBatch[E any]() *batch[E] { return &batch[E]{done: make(chan struct{})} }
+func newBatch[E any]() *batch[E] {
+	return &batch[E]{done: make(chan struct{})}
+}
 
 // Failed is closed when the journal can no longer be written.
-func (st *Store[S, E]) Failed() <-chan struct{} { return st.failed }
+func (st *Store[S, E]) Failed() <-chan struct{} {
+	return st.failed
+}
 
 // Created is when the directory was made: the time of its first line.
 func (st *Store[S, E]) Created() time.Time { return st.created }
@@ -138,8 +146,9 @@ func (st *Store[S, E]) View(read func(S, time.Time)) error {
 	return cmp.Or(err, wait.wait())
 }
 
-// Glance calls read under the lock like View but does not wait; settled does. It is for what comes before a View or
-// Update of the same request, which waits for all of it, and for what is not shown unless settled was called.
+// Glance calls read under the lock like View but does not wait; settled does. It is for what comes before a
+// View or Update of the same request, which waits for all of it, and for what is not shown unless settled was
+// called.
 func (st *Store[S, E]) Glance(read func(S, time.Time)) (settled func() error, err error) {
 	wait, err := st.view(read)
 	return wait.wait, err
@@ -155,13 +164,15 @@ func (st *Store[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
 	return st.newest(), nil
 }
 
-// Update calls decide under the lock, applies the events it returns and journals them, each in a line of its own, at the
-// instant given to decide. after, unless it is nil, then sees the state as these events left it. Update returns the
-// number of the last of these lines, once all is durable; an error of decide is returned as it is and changes nothing.
+// Update calls decide under the lock, applies the events it returns and journals them, each in a line of its
+// own, at the instant given to decide. after, unless it is nil, then sees the state as these events left it.
+// Update returns the number of the last of these lines, once all is durable; an error of decide is returned
+// as it is and changes nothing.
 //
-// Where the lines are larger than the room that is reserved for them, the writer is asked for more, and decide is called
-// again: it must start from nothing each time.
-func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, error) {
+// Where the lines are larger than the room that is reserved for them, the writer is asked for more, and
+// decide is called again: it must start from nothing each time.
+func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64,
+	error) {
 	for {
 		seq, err := st.update(decide, after)
 		var heavy *tooHeavy
@@ -187,8 +198,8 @@ type search struct {
 	found bool          // read after done
 }
 
-// askForRoom has the writer reserve room for so many bytes, and reports whether there was as much. Where the store can no
-// longer be used it reports true: to try again says why.
+// askForRoom has the writer reserve room for so many bytes, and reports whether there was as much. Where the
+// store can no longer be used it reports true: to try again says why.
 func (st *Store[S, E]) askForRoom(bytes int64) (found bool) {
 	st.mu.Lock()
 	if st.usable() != nil {
@@ -214,7 +225,8 @@ func (st *Store[S, E]) wakeWriter() {
 	}
 }
 
-func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64, error) {
+func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64,
+	error) {
 	var seq uint64
 	var refused error
 	wait, err := st.view(func(s S, now time.Time) {
@@ -230,13 +242,14 @@ func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func
 	return seq, refused
 }
 
-// commit applies events and hands them to the writer. It takes the room that they need on the disk, so that no line
-// is ever begun that cannot be ended. The lock is held.
+// commit applies events and hands them to the writer. It takes the room that they need on the disk, so that
+// no line is ever begun that cannot be ended. The lock is held.
 func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
 	if st.full {
 		return ErrFull
 	}
-	weights, total := make([]int64, len(events)), int64(0)
+	weights := make([]int64, len(events))
+	total := int64(0)
 	for i, e := range events {
 		weights[i] = st.cfg.Weigh(st.state, e)
 		total += weights[i]
@@ -275,10 +288,11 @@ func (st *Store[S, E]) usable() error {
 	return st.err
 }
 
-// SetClock journals an event, of the type KindClock, that sets the clock: time goes on from at, which may lie before
-// the last line.
+// SetClock journals an event, of the type KindClock, that sets the clock: time goes on from at, which may lie
+// before the last line.
 func (st *Store[S, E]) SetClock(at time.Time, e E) error {
-	if kind, _, _ := st.cfg.Encode(e, nil, nil); kind != KindClock {
+	kind, _, _ := st.cfg.Encode(e, nil, nil)
+	if kind != KindClock {
 		return fmt.Errorf("store: an event of type %q cannot set the clock", kind)
 	}
 	_, err := st.Update(func(s S, _ time.Time) ([]E, error) {
@@ -292,7 +306,8 @@ func (st *Store[S, E]) SetClock(at time.Time, e E) error {
 
 // instant gives the time of a decision, in whole milliseconds; it never falls. The lock is held.
 func (st *Store[S, E]) instant() time.Time {
-	if now := st.cfg.Now(st.state).UTC().Truncate(time.Millisecond); now.After(st.last) {
+	now := st.cfg.Now(st.state).UTC().Truncate(time.Millisecond)
+	if now.After(st.last) {
 		st.last = now
 	}
 	return st.last
@@ -326,8 +341,8 @@ func (st *Store[S, E]) fail(err error) {
 	st.pending = newBatch[E]()
 }
 
-// Close lets nobody in any more, waits for what is pending, writes a snapshot, which proves the clean end, and gives
-// the directory free.
+// Close lets nobody in any more, waits for what is pending, writes a snapshot, which proves the clean end,
+// and gives the directory free.
 func (st *Store[S, E]) Close() error {
 	st.mu.Lock()
 	if st.closed {
@@ -335,7 +350,8 @@ func (st *Store[S, E]) Close() error {
 		return ErrClosed
 	}
 	st.closed = true
-	wait, err := st.newest(), st.err
+	wait := st.newest()
+	err := st.err
 	st.mu.Unlock()
 	err = cmp.Or(err, wait.wait())
 	close(st.kick)

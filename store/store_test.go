@@ -121,17 +121,21 @@ func TestTimeNeverFalls(t *testing.T) {
 	dir := t.TempDir()
 	cfg := config(durable.Dir(dir))
 	clock := newClock()
-	cfg.Now = func(*sum) time.Time { return clock.now(nil).Add(789 * time.Microsecond).In(time.FixedZone("", 3600)) }
+	cfg.Now = func(*sum) time.Time {
+		return clock.now(nil).Add(789 * time.Microsecond).In(time.FixedZone("", 3600))
+	}
 	st := open(t, cfg)
 	var last time.Time
-	for _, step := range []time.Duration{time.Second, -time.Hour, 0, time.Millisecond, 2 * time.Hour, -time.Minute} {
+	for _, step := range []time.Duration{time.Second, -time.Hour, 0, time.Millisecond, 2 * time.Hour,
+		-time.Minute} {
 		clock.add(step)
 		var seen [2]time.Time
 		_, err := st.Update(func(_ *sum, now time.Time) ([]add, error) {
 			seen[0] = now
 			return []add{{N: 1}}, nil
 		}, func(_ *sum, now time.Time) { seen[1] = now })
-		if err != nil || seen[0] != seen[1] || seen[0].Before(last) || seen[0] != seen[0].UTC().Truncate(time.Millisecond) {
+		if err != nil || seen[0] != seen[1] || seen[0].Before(last) ||
+			seen[0] != seen[0].UTC().Truncate(time.Millisecond) {
 			t.Fatalf("after %v: %v, before %v, %v", step, seen, last, err)
 		}
 		last = seen[0]
@@ -146,11 +150,12 @@ func TestTimeNeverFalls(t *testing.T) {
 	}
 	closeStore(t, st)
 	st = open(t, cfg)
-	if err := st.View(func(_ *sum, now time.Time) {
+	err := st.View(func(_ *sum, now time.Time) {
 		if !now.Equal(last) {
 			t.Errorf("after a restart %v, want %v", now, last)
 		}
-	}); err != nil {
+	})
+	if err != nil {
 		t.Error(err)
 	}
 	closeStore(t, st)
@@ -161,7 +166,8 @@ func TestRefusal(t *testing.T) {
 	dir := t.TempDir()
 	st := open(t, config(durable.Dir(dir)))
 	put(t, st, add{N: 7})
-	before, state := files(t, dir), look(t, st)
+	before := files(t, dir)
+	state := look(t, st)
 	refusal := errors.New("no")
 	for _, events := range [][]add{nil, {{N: 1}}} {
 		after := false
@@ -187,7 +193,8 @@ func TestRefusal(t *testing.T) {
 func sameFiles(t testing.TB, before, after map[string]string) bool {
 	t.Helper()
 	same := true
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(named(before, ""), named(after, "")...)))) {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(named(before, ""),
+		named(after, "")...)))) {
 		b, had := before[name]
 		a, has := after[name]
 		if had != has || a != b {
@@ -204,7 +211,8 @@ func TestNothingShownBeforeDurable(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		fsys := tap(dir)
-		hold, armed := make(chan struct{}), false
+		hold := make(chan struct{})
+		armed := false
 		fsys.before = func(op, name string) error {
 			if armed && op == "sync" && strings.HasPrefix(name, "journal/") {
 				<-hold
@@ -253,7 +261,8 @@ func TestNothingShownBeforeDurable(t *testing.T) {
 		close(hold)
 		synctest.Wait()
 		slices.Sort(done)
-		if want := []string{"refusal no", "settled <nil>", "update <nil>", "view <nil>"}; !slices.Equal(done, want) {
+		want := []string{"refusal no", "settled <nil>", "update <nil>", "view <nil>"}
+		if !slices.Equal(done, want) {
 			t.Errorf("answered %q, want %q", done, want)
 		}
 		closeStore(t, st)

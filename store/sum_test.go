@@ -147,7 +147,8 @@ func decode(kind string, data, personal []byte) (add, error) {
 
 // freeze is cheap because items are only ever appended.
 func freeze(s *sum) func(io.Writer) error {
-	items, total := s.items, s.total
+	items := s.items
+	total := s.total
 	return func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		for _, it := range items {

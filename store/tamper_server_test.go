@@ -59,8 +59,10 @@ func (s *seller) book(to string, passengers int, name string) (id string, ticket
 	s.t.Helper()
 	offer := s.call(`"offers":\[{"id":"([^"]+)"`, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug="+to+"&departureDate=2026-11-24", "")
 	one := fmt.Sprintf(`{"firstName":%q,"lastName":"Franko","phones":[{"phone":"+380501234567"}]}`, name)
-	s.call(`"booking":{"id":"([^"]+)"`, "GET", "/v2/bookings/"+s.call(`"booking":{"id":"([^"]+)"`, "POST", "/v2/bookings",
-		`{"offerId":"`+offer+`","currency":"UAH","passengers":[`+one+strings.Repeat(","+one, passengers-1)+`]}`), "")
+	s.call(`"booking":{"id":"([^"]+)"`, "GET",
+		"/v2/bookings/"+s.call(`"booking":{"id":"([^"]+)"`, "POST", "/v2/bookings",
+			`{"offerId":"`+offer+`","currency":"UAH","passengers":[`+one+strings.Repeat(","+one,
+				passengers-1)+`]}`), "")
 	var list struct {
 		Data struct {
 			Bookings []struct {
@@ -69,7 +71,8 @@ func (s *seller) book(to string, passengers int, name string) (id string, ticket
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(s.call(`(?s)\[\] (.*)`, "GET", "/v2/bookings?take=1", "")), &list); err != nil || len(list.Data.Bookings) != 1 {
+	err := json.Unmarshal([]byte(s.call(`(?s)\[\] (.*)`, "GET", "/v2/bookings?take=1", "")), &list)
+	if err != nil || len(list.Data.Bookings) != 1 {
 		s.t.Fatal(err, list)
 	}
 	for _, t := range list.Data.Bookings[0].Tickets {
@@ -78,7 +81,8 @@ func (s *seller) book(to string, passengers int, name string) (id string, ticket
 	return list.Data.Bookings[0].ID, tickets
 }
 
-// sold gives the files of a server that has sold and refunded, signed in a user and written a report, over two restarts.
+// sold gives the files of a server that has sold and refunded, signed in a user and written a report, over
+// two restarts.
 func sold(t *testing.T, first map[string]string, name string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,7 +91,11 @@ func sold(t *testing.T, first map[string]string, name string) map[string]string 
 	s := &seller{t: t}
 	open := func() {
 		var err error
-		if s.s, err = server.Open(server.Config{Dir: dir, Now: func() time.Time { now = now.Add(time.Second); return now }}); err != nil {
+		s.s, err = server.Open(server.Config{Dir: dir, Now: func() time.Time {
+			now = now.Add(time.Second)
+			return now
+		}})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +105,9 @@ func sold(t *testing.T, first map[string]string, name string) map[string]string 
 		}
 	}
 	open()
-	if err := s.s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{}, new(strings.Builder)); err != nil {
+	err := s.s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{},
+		new(strings.Builder))
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.key = s.admin("partner-add", "name", name)
@@ -113,8 +123,10 @@ func sold(t *testing.T, first map[string]string, name string) map[string]string 
 	s.call("Paid", "POST", "/v2/bookings/"+two+"/pay", "")
 	now = now.Add(time.Hour)
 	s.call("Refund", "POST", "/v2/bookings/"+two+"/cancel", "")
-	s.admin("user-add", "email", "a@example.com", "first-name", name, "last-name", "B", "password", "correct-horse", "company", "zorevia-lines", "role", "ADMIN")
-	s.cookie = s.call(`(waybill_access=[^;]+)`, "POST", "/v2/auth/idp/login", `{"idToken":"`+s.admin("idtoken", "email", "a@example.com")+`"}`)
+	s.admin("user-add", "email", "a@example.com", "first-name", name, "last-name", "B", "password",
+		"correct-horse", "company", "zorevia-lines", "role", "ADMIN")
+	s.cookie = s.call(`(waybill_access=[^;]+)`, "POST", "/v2/auth/idp/login",
+		`{"idToken":"`+s.admin("idtoken", "email", "a@example.com")+`"}`)
 	s.call("report", "POST", "/v2/reports/company/orders", `{"startDate":"2026-11-20T00:00:00Z","endDate":"2027-11-20T00:00:00Z"}`)
 	shut()
 	open()
@@ -143,7 +155,8 @@ func TestTamperedServer(t *testing.T) {
 	}
 	other := divided(sold(t, same, "Olha"))
 	delete(all, "admin.sock")
-	t.Logf("%d bytes in %d files, %d lines", len(strings.Join(journalLines(all), "")), len(named(all, "journal/")), len(journalLines(all)))
+	t.Logf("%d bytes in %d files, %d lines", len(strings.Join(journalLines(all), "")),
+		len(named(all, "journal/")), len(journalLines(all)))
 	verdict(func(fsys durable.FS) (store.Report, error) {
 		rep, err := inspect.Verify(fsys, false, nil)
 		return rep.Report, err

@@ -62,8 +62,8 @@ type verdict func(fsys durable.FS) (store.Report, error)
 type tamper struct {
 	what  string
 	files map[string]*string
-	// foreign tells that what was put in may follow from the line before: the place that is named is the first that a
-	// checkpoint or a snapshot disagrees with.
+	// foreign tells that what was put in may follow from the line before: the place that is named is the
+	// first that a checkpoint or a snapshot disagrees with.
 	foreign bool
 }
 
@@ -77,7 +77,8 @@ func (w *tamper) apply(all map[string]string) map[string]string {
 	return all
 }
 
-// bytewise calls try with each flip of a bit of a file, and with each shorter one that starts the same, or every so many.
+// bytewise calls try with each flip of a bit of a file, and with each shorter one that starts the same, or
+// every so many.
 func bytewise(name, text string, step int, try func(tamper)) {
 	change := func(what string, at int, text string) {
 		try(tamper{what: fmt.Sprintf("%s %d of %s", what, at, name), files: map[string]*string{name: &text}})
@@ -92,15 +93,17 @@ func bytewise(name, text string, step int, try func(tamper)) {
 	}
 }
 
-// linewise calls try with each line of a journal deleted, doubled, swapped with the next, and replaced by each other;
-// with each line, and each tail, replaced by that of another journal; and with each file deleted, emptied, doubled and swapped.
+// linewise calls try with each line of a journal deleted, doubled, swapped with the next, and replaced by
+// each other; with each line, and each tail, replaced by that of another journal; and with each file deleted,
+// emptied, doubled and swapped.
 func linewise(all, other map[string]string, try func(tamper)) {
 	names := named(all, "journal/")
 	for i, name := range names {
 		lines := slices.Collect(strings.Lines(all[name]))
 		change := func(what string, at int, foreign bool, parts ...[]string) {
 			text := strings.Join(slices.Concat(parts...), "")
-			try(tamper{fmt.Sprintf("%s %d of %s", what, at+1, name), map[string]*string{name: &text}, foreign})
+			try(tamper{fmt.Sprintf("%s %d of %s", what, at+1, name), map[string]*string{name: &text},
+				foreign})
 		}
 		for k := range lines {
 			change("deleted line", k, false, lines[:k], lines[k+1:])
@@ -112,24 +115,39 @@ func linewise(all, other map[string]string, try func(tamper)) {
 				change("replaced line", k, false, lines[:k], []string{l}, lines[k+1:])
 			}
 			for j, l := range journalLines(other) {
-				change(fmt.Sprintf("another journal's line %d for line", j+1), k, true, lines[:k], []string{l}, lines[k+1:])
+				change(fmt.Sprintf("another journal's line %d for line", j+1), k, true, lines[:k],
+					[]string{l}, lines[k+1:])
 			}
-			change("another journal's tail from line", k, true, lines[:k], slices.Collect(strings.Lines(other[name]))[min(k, strings.Count(other[name], "\n")):])
+			change("another journal's tail from line", k, true, lines[:k],
+				slices.Collect(strings.Lines(other[name]))[min(k, strings.Count(other[name], "\n")):])
 		}
-		text, next, empty := all[name], all[names[(i+1)%len(names)]], ""
+		text := all[name]
+		next := all[names[(i+1)%len(names)]]
+		empty := ""
 		try(tamper{what: "deleted " + name, files: map[string]*string{name: nil}})
 		try(tamper{what: "emptied " + name, files: map[string]*string{name: &empty}})
-		try(tamper{what: "swapped " + name, files: map[string]*string{name: &next, names[(i+1)%len(names)]: &text}})
-		for _, as := range []string{"000000000002.jsonl", "000000000999.jsonl", "999999999999.jsonl", "1.jsonl", "copy.jsonl", "copy"} {
-			try(tamper{what: "doubled " + name + " as " + as, files: map[string]*string{"journal/" + as: &text}})
-			try(tamper{what: "renamed " + name + " to " + as, files: map[string]*string{"journal/" + as: &text, name: nil}})
+		try(tamper{
+			what:  "swapped " + name,
+			files: map[string]*string{name: &next, names[(i+1)%len(names)]: &text},
+		})
+		for _, as := range []string{"000000000002.jsonl", "000000000999.jsonl", "999999999999.jsonl",
+			"1.jsonl", "copy.jsonl", "copy"} {
+			try(tamper{
+				what:  "doubled " + name + " as " + as,
+				files: map[string]*string{"journal/" + as: &text},
+			})
+			try(tamper{
+				what:  "renamed " + name + " to " + as,
+				files: map[string]*string{"journal/" + as: &text, name: nil},
+			})
 		}
 		from := other[name]
 		try(tamper{"another journal's " + name, map[string]*string{name: &from}, true})
 	}
 }
 
-// firstOther gives the place of the first line that is not as it was, as a reader of the files finds it, and its seq.
+// firstOther gives the place of the first line that is not as it was, as a reader of the files finds it, and
+// its seq.
 func firstOther(was []placed, all map[string]string) (at store.Place, seq int) {
 	for _, name := range named(all, "journal/") {
 		at = store.Place{File: name, Line: 1}
@@ -150,7 +168,8 @@ func firstOther(was []placed, all map[string]string) (at store.Place, seq int) {
 }
 
 // campaignOf tries ways to change a directory, on all cores.
-func (v verdict) campaignOf(t *testing.T, all map[string]string, ways func(try func(tamper)), judge func(t *testing.T, w *tamper, changed map[string]string, rep store.Report, err error)) {
+func (v verdict) campaignOf(t *testing.T, all map[string]string, ways func(try func(tamper)),
+	judge func(t *testing.T, w *tamper, changed map[string]string, rep store.Report, err error)) {
 	t.Helper()
 	todo := make(chan []tamper, 16)
 	var wg sync.WaitGroup
@@ -183,30 +202,37 @@ func (v verdict) campaignOf(t *testing.T, all map[string]string, ways func(try f
 	t.Logf("%d changes", n)
 }
 
-// findsAll holds a verdict against every change of a directory that was closed. Its end is durable, so each is damage, but
-// for what stands after that end: it is a torn tail.
+// findsAll holds a verdict against every change of a directory that was closed. Its end is durable, so each
+// is damage, but for what stands after that end: it is a torn tail.
 func (v verdict) findsAll(t *testing.T, all, other map[string]string) {
 	if rep, err := v(held{files: all}); err != nil || rep.Torn != nil {
 		t.Fatal(rep, err)
 	}
 	was := placedLines(t, all)
 	// The newest snapshot is proof enough; without checkpoints no time goes into their signatures.
-	bare, older := maps.Clone(all), named(all, "snapshots/")[0]
-	maps.DeleteFunc(bare, func(name, _ string) bool { return name == older || strings.HasPrefix(name, "checkpoint") })
+	bare := maps.Clone(all)
+	older := named(all, "snapshots/")[0]
+	maps.DeleteFunc(bare, func(name, _ string) bool {
+		return name == older || strings.HasPrefix(name, "checkpoint")
+	})
 	damaged := func(t *testing.T, w *tamper, changed map[string]string, rep store.Report, err error) {
 		var d *store.Damage
 		same := maps.Equal(changed, all) || maps.Equal(changed, bare)
 		at, seq := firstOther(was, changed)
 		switch {
 		case same && err == nil && rep.Torn == nil, !same && errors.As(err, &d) && w.foreign:
-		case !same && errors.As(err, &d) && d.Line == 0 && changed[d.File] != "" && all[d.File] == "": // no file of a journal
-		case err == nil && rep.Torn != nil && seq == len(was)+1 && rep.Torn.Place == at: // after what was durable
+		// no file of a journal
+		case !same && errors.As(err, &d) && d.Line == 0 && changed[d.File] != "" && all[d.File] == "":
+		// after what was durable
+		case err == nil && rep.Torn != nil && seq == len(was)+1 && rep.Torn.Place == at:
 		case same, !errors.As(err, &d), d.Place != at || d.Seq != uint64(seq):
 			t.Errorf("%s: %v, torn %v; the place is %+v, seq %d", w.what, err, rep.Torn, at, seq)
 		}
 	}
 	unsound := func(t *testing.T, w *tamper, changed map[string]string, rep store.Report, err error) {
-		same := changed["checkpoint.key"] != all["checkpoint.key"] && privateKey(changed).Equal(privateKey(all)) // in other bytes
+		// in other bytes
+		same := changed["checkpoint.key"] != all["checkpoint.key"] &&
+			privateKey(changed).Equal(privateKey(all))
 		if err == nil && !same {
 			t.Errorf("%s: is sound", w.what)
 		}
@@ -221,7 +247,8 @@ func (v verdict) findsAll(t *testing.T, all, other map[string]string) {
 		}
 	}
 	v.campaignOf(t, bare, each(stride, "journal/"), damaged)
-	v.campaignOf(t, bare, each(7*stride, "snapshots/"), unsound) // each as long as the journal, and compared as a whole
+	// each as long as the journal, and compared as a whole
+	v.campaignOf(t, bare, each(7*stride, "snapshots/"), unsound)
 	v.campaignOf(t, all, func(try func(tamper)) { linewise(all, other, try) }, damaged)
 	v.campaignOf(t, all, each(stride, "checkpoint", "FORMAT"), unsound)
 	v.campaignOf(t, all, each(4001, "timetables/"), unsound) // named by the hash of all of it
@@ -252,12 +279,16 @@ func wordy(t *testing.T, all map[string]string, text string) map[string]string {
 	return d.files()
 }
 
-// TestTampered: verify finds each bit that is flipped, each byte that is cut off, each line and each file that is
-// deleted, doubled, swapped or put in from another history under the same keys, and names the place.
+// TestTampered: verify finds each bit that is flipped, each byte that is cut off, each line and each file
+// that is deleted, doubled, swapped or put in from another history under the same keys, and names the place.
 func TestTampered(t *testing.T) {
 	t.Parallel()
 	all := wordy(t, nil, "Lviv")
-	other := wordy(t, map[string]string{"FORMAT": all["FORMAT"], "checkpoint.key": all["checkpoint.key"], "checkpoint.pub": all["checkpoint.pub"]}, "Kyiv")
+	other := wordy(t, map[string]string{
+		"FORMAT":         all["FORMAT"],
+		"checkpoint.key": all["checkpoint.key"],
+		"checkpoint.pub": all["checkpoint.pub"],
+	}, "Kyiv")
 	t.Logf("%d bytes in %d files", len(strings.Join(journalLines(all), "")), len(named(all, "journal/")))
 	verdict(func(fsys durable.FS) (store.Report, error) {
 		rep, _, err := verify(config(fsys), false)
@@ -265,8 +296,8 @@ func TestTampered(t *testing.T) {
 	}).findsAll(t, all, other)
 }
 
-// TestTamperedAfterAKill: of a journal that was killed, what nothing proves durable may be taken for a torn tail, or, cut
-// at a line's end, for a journal that ended there; nothing else is.
+// TestTamperedAfterAKill: of a journal that was killed, what nothing proves durable may be taken for a torn
+// tail, or, cut at a line's end, for a journal that ended there; nothing else is.
 func TestTamperedAfterAKill(t *testing.T) {
 	t.Parallel()
 	all := sampleFiles(t)
@@ -280,7 +311,8 @@ func TestTamperedAfterAKill(t *testing.T) {
 	verdict(func(fsys durable.FS) (store.Report, error) {
 		rep, _, err := verify(config(fsys), false)
 		return rep, err
-	}).campaignOf(t, all, ways, func(t *testing.T, w *tamper, changed map[string]string, rep store.Report, err error) {
+	}).campaignOf(t, all, ways, func(t *testing.T, w *tamper, changed map[string]string, rep store.Report,
+		err error) {
 		at, seq := firstOther(was, changed)
 		d := new(store.Damage)
 		cut := strings.HasPrefix(strings.Join(journalLines(all), ""), strings.Join(journalLines(changed), ""))

@@ -17,17 +17,20 @@ import (
 
 // Report is what Verify found sound.
 type Report struct {
-	Head        Head
-	Files       int
-	Snapshots   int
-	Checkpoints int        // lines that there are checkpoints of; with none, and lines, nobody has signed the journal
+	Head      Head
+	Files     int
+	Snapshots int
+	// lines that there are checkpoints of; with none, and lines, nobody has signed the journal
+	Checkpoints int
 	Older       *Older     // the file checkpoint is older than the log; nil where it is not
 	Unerased    []Unerased // lines whose personal parts are still to be erased: an Erase was cut short
 	Torn        *Torn      // an end that the next start would cut
 }
 
 // Unsigned reports whether no checkpoint vouches for the journal: whoever has the disk can have written it.
-func (r *Report) Unsigned() bool { return r.Checkpoints == 0 && r.Head.Seq > 0 }
+func (r *Report) Unsigned() bool {
+	return r.Checkpoints == 0 && r.Head.Seq > 0
+}
 
 // Older says that the file checkpoint is of an earlier line than the newest note of checkpoints.log.
 type Older struct{ Published, Logged uint64 }
@@ -38,23 +41,29 @@ type Unerased struct {
 	At  time.Time // of the line that names it
 }
 
-// Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads and takes no
-// lock. Where live tells that a server is writing the journal, an unfinished end is the server's and is left out.
+// Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads
+// and takes no lock. Where live tells that a server is writing the journal, an unfinished end is the server's
+// and is left out.
 func Read(fsys durable.FS, live bool, visit func(Place, *Line) error) (Report, error) {
 	s := scan{fsys: fsys, visit: visit, whole: true, live: live}
 	err := s.run()
 	return Report{Head: s.head, Files: s.files, Torn: s.torn}, err
 }
 
-// Follow goes through the lines after one of a journal that may be in use, and calls visit for each; after the zero Head
-// it visits all, and the report has what is still to be erased. It checks the chain and only reads.
+// Follow goes through the lines after one of a journal that may be in use, and calls visit for each; after
+// the zero Head it visits all, and the report has what is still to be erased. It checks the chain and only
+// reads.
 func Follow(fsys durable.FS, after Head, visit func(*Line) error) (Report, error) {
 	s := scan{fsys: fsys, from: after, live: true, erasures: true}
 	s.visit = func(_ Place, l *Line) error { return visit(l) }
 	if err := s.run(); err != nil {
 		return Report{}, err
 	}
-	return Report{Head: s.head, Files: s.files, Unerased: s.unerased()}, nil
+	return Report{
+		Head:     s.head,
+		Files:    s.files,
+		Unerased: s.unerased(),
+	}, nil
 }
 
 // Kept is a checkpoint that an auditor kept, and the key it is signed with.
@@ -66,14 +75,24 @@ type Kept struct {
 // KeptFile is what errors call the file of checkpoints that an auditor has kept.
 const KeptFile = "the file given"
 
-// Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the journal
-// gives, and that the journal extends each checkpoint, its own and those kept. check, which sees the state before
-// each event, and inspect, which sees the state after the last line, look at what the events mean.
-func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, Stamp, E) error, inspect func(S, Stamp) error) (Report, error) {
-	r := replay[S, E]{cfg: cfg, scan: scan{fsys: cfg.FS, whole: true, live: live}, state: cfg.New(), check: check}
+// Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the
+// journal gives, and that the journal extends each checkpoint, its own and those kept. check, which sees the
+// state before each event, and inspect, which sees the state after the last line, look at what the events
+// mean.
+func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, Stamp, E) error,
+	inspect func(S, Stamp) error) (Report, error) {
+	r := replay[S, E]{
+		cfg:   cfg,
+		scan:  scan{fsys: cfg.FS, whole: true, live: live},
+		state: cfg.New(),
+		check: check,
+	}
 	seqs, err := numbers(cfg.FS, "snapshots")
 	names, unlisted := cfg.FS.List("journal")
-	if i := slices.IndexFunc(names, func(name string) bool { return !journalFile.MatchString(name) }); i >= 0 {
+	i := slices.IndexFunc(names, func(name string) bool {
+		return !journalFile.MatchString(name)
+	})
+	if i >= 0 {
 		return Report{}, inFile("journal/"+names[i], "is not a file of the journal")
 	}
 	if live {
@@ -81,7 +100,10 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 	}
 	err = cmp.Or(err, unlisted, r.heedAll())
 	for _, k := range kept {
-		err = cmp.Or(err, r.heed(k.Note, k.Key, evidence{from: KeptFile, kept: true}))
+		err = cmp.Or(err, r.heed(k.Note, k.Key, evidence{
+			from: KeptFile,
+			kept: true,
+		}))
 	}
 	if err != nil {
 		return Report{}, err
@@ -109,10 +131,11 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 // journalFile is what the files of the journal are called; a copy of one, or one under another name, is none.
 var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + durable.TempSuffix + `)?$`)
 
-// compare checks that the snapshot of a line is, byte for byte, what replaying the journal gives, unless it is of an
-// earlier version.
+// compare checks that the snapshot of a line is, byte for byte, what replaying the journal gives, unless it
+// is of an earlier version.
 func (r *replay[S, E]) compare(l *Line) error {
-	name, same := "snapshots/"+numbered(l.Seq), false
+	name := "snapshots/" + numbered(l.Seq)
+	same := false
 	err := durable.Read(r.fsys, name, func(f *io.SectionReader) error {
 		c := comparison{bufio.NewReaderSize(f, 1<<18), true}
 		_, err := writeSnapshot(&c, l.Head, r.cfg.Freeze(r.state))
@@ -121,7 +144,10 @@ func (r *replay[S, E]) compare(l *Line) error {
 		return err
 	})
 	if err == nil && !same {
-		was := replay[S, E]{cfg: r.cfg, scan: scan{fsys: r.fsys}}
+		was := replay[S, E]{
+			cfg:  r.cfg,
+			scan: scan{fsys: r.fsys},
+		}
 		err = was.thawFrom(l.Seq)
 	}
 	switch {

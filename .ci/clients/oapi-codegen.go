@@ -79,13 +79,17 @@ func travel(ctx context.Context, api *ClientWithResponses, company Id) (ticket I
 	refund := canceled.JSON200.Data.Booking.Tickets[0].RefundAmount
 	must(nil, refund != nil && *refund == first.Price.Amount, "cancel", canceled.Body)
 	answer := <-news
-	must(nil, answer.JSON200 != nil && answer.JSON200.Data.Events[0].Type == "ticket.refunded", "events", answer.Body)
+	must(nil, answer.JSON200 != nil && answer.JSON200.Data.Events[0].Type == "ticket.refunded", "events",
+		answer.Body)
 	return first.Id
 }
 
 // report orders a report and reads its file, which has the ticket.
 func report(ctx context.Context, api *ClientWithResponses, ticket Id) {
-	day := NewReport{StartDate: time.Now(), EndDate: time.Now().AddDate(0, 0, 5)}
+	day := NewReport{
+		StartDate: time.Now(),
+		EndDate:   time.Now().AddDate(0, 0, 5),
+	}
 	ordered, err := api.OrderReportWithResponse(ctx, nil, day)
 	must(err, ordered.JSON202 != nil, "report", ordered.Body)
 	download := new(GetReportDownloadResponse)

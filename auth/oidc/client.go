@@ -1,7 +1,7 @@
 // Package oidc verifies the ID tokens of one identity provider (OpenID Connect Core; contract §9).
 //
-// A [KeySet] is what a provider publishes to have its tokens verified. A [Client] fetches it, from a file or a
-// URL and only from there, and keeps it fresh:
+// A [KeySet] is what a provider publishes to have its tokens verified. A [Client] fetches it, from a file or
+// a URL and only from there, and keeps it fresh:
 //
 //	c, err := oidc.New(oidc.Config{Provider: oidc.Provider{Issuer: "https://…", Audience: "waybill"}, JWKS: "https://…"})
 //	who, err := c.Verify(ctx, token, time.Now())
@@ -66,10 +66,14 @@ func New(cfg Config) (*Client, error) {
 	}
 	// Redirects are not followed: an answer comes from the address that was given, or not at all.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{cfg: cfg, http: http.Client{Timeout: timeout, CheckRedirect: stay}}, nil
+	return &Client{
+		cfg:  cfg,
+		http: http.Client{Timeout: timeout, CheckRedirect: stay},
+	}, nil
 }
 
-// warnOfFile says in the log that a file has no key set that can be used, yet: it is read again at each sign-in.
+// warnOfFile says in the log that a file has no key set that can be used, yet: it is read again at each
+// sign-in.
 func warnOfFile(cfg Config) {
 	text, err := os.ReadFile(cfg.JWKS)
 	if err == nil {
@@ -80,7 +84,8 @@ func warnOfFile(cfg Config) {
 	}
 }
 
-// NewDevelopment returns a client of the built-in development provider, whose key is given. It fetches nothing.
+// NewDevelopment returns a client of the built-in development provider, whose key is given. It fetches
+// nothing.
 func NewDevelopment(key ed25519.PublicKey) *Client {
 	c := &Client{cfg: Config{Provider: Development}}
 	c.keys.Store(DevelopmentKeys(key))
@@ -134,7 +139,9 @@ func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 }
 
 // since is how long ago keys were last fetched.
-func (c *Client) since(now time.Time) time.Duration { return now.Sub(time.UnixMilli(c.tried.Load())) }
+func (c *Client) since(now time.Time) time.Duration {
+	return now.Sub(time.UnixMilli(c.tried.Load()))
+}
 
 // get reads a file, or what a URL answers.
 func (c *Client) get(ctx context.Context, address string) ([]byte, error) {

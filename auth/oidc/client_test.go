@@ -102,7 +102,10 @@ func (p *provider) count(path string) (n int) {
 // client makes a client of a provider; change may change its configuration.
 func client(t testing.TB, p *provider, change func(*oidc.Config)) *oidc.Client {
 	t.Helper()
-	cfg := oidc.Config{Provider: oidc.Provider{Issuer: "https://oidc.example", Audience: "waybill"}, Log: slog.New(slog.DiscardHandler)}
+	cfg := oidc.Config{
+		Provider: oidc.Provider{Issuer: "https://oidc.example", Audience: "waybill"},
+		Log:      slog.New(slog.DiscardHandler),
+	}
 	if p != nil {
 		cfg.JWKS = p.URL + "/keys"
 	}
@@ -140,19 +143,24 @@ func (p *provider) walk(t *testing.T, c *oidc.Client, when string, steps ...step
 
 const ms = time.Millisecond
 
-// Contract §9, -idp-jwks: cached, refetched on rotation; not more often than every 10 s, and after 10 minutes anyway.
+// Contract §9, -idp-jwks: cached, refetched on rotation; not more often than every 10 s, and after 10 minutes
+// anyway.
 func TestKeysAreCachedAndFetchedAnewOnRotation(t *testing.T) {
 	p := newProvider(t, "a")
 	c := client(t, p, nil)
 	if p.count("/keys") != 0 {
 		t.Error("they are fetched before anybody signs in")
 	}
-	p.walk(t, c, "before the rotation", step{0, 'a', true, 1}, step{time.Second, 'a', true, 1}, step{time.Minute, 'a', true, 1}, step{10*time.Minute - ms, 'a', true, 1},
+	p.walk(t, c, "before the rotation", step{0, 'a', true, 1}, step{time.Second, 'a', true, 1},
+		step{time.Minute, 'a', true, 1}, step{10*time.Minute - ms, 'a', true, 1},
 		step{10 * time.Minute, 'a', true, 2}, step{10*time.Minute + ms, 'a', true, 2})
 	p.publishes(answers(200, keySet("bc")))
 	at := 10 * time.Minute
-	p.walk(t, c, "after it", step{at + 10*time.Second - ms, 'b', false, 2}, step{at + 10*time.Second - ms, 'a', true, 2}, step{at + 10*time.Second, 'b', true, 3},
-		step{at + 11*time.Second, 'a', false, 3}, step{at + 11*time.Second, 'c', true, 3}, step{at + 20*time.Second, 'a', false, 4}, step{at + 29*time.Second, 'z', false, 4}, step{at + 30*time.Second, 'z', false, 5})
+	p.walk(t, c, "after it", step{at + 10*time.Second - ms, 'b', false, 2},
+		step{at + 10*time.Second - ms, 'a', true, 2}, step{at + 10*time.Second, 'b', true, 3},
+		step{at + 11*time.Second, 'a', false, 3}, step{at + 11*time.Second, 'c', true, 3},
+		step{at + 20*time.Second, 'a', false, 4}, step{at + 29*time.Second, 'z', false, 4},
+		step{at + 30*time.Second, 'z', false, 5})
 	if r := p.asked[0]; r.Method != http.MethodGet || r.Header.Get("Authorization") != "" {
 		t.Errorf("%s with authorization %q", r.Method, r.Header.Get("Authorization"))
 	}
@@ -165,9 +173,12 @@ func TestOnlyAnUnknownKeyMakesKeysBeFetched(t *testing.T) {
 	p.walk(t, c, "first", step{0, 'a', true, 1})
 	good := token('a', anna)
 	for name, bad := range map[string]string{
-		"signature": good[:len(good)-8] + "AAAAAAAA", "claims": token('a', anna+`,"nbf":1e12`), "form": "x", "nothing": "", "alg": "eyJhbGciOiJub25lIn0.e30.", "forged key": strings.Replace(good, ".", ".A", 1),
+		"signature": good[:len(good)-8] + "AAAAAAAA", "claims": token('a',
+			anna+`,"nbf":1e12`), "form": "x", "nothing": "", "alg": "eyJhbGciOiJub25lIn0.e30.",
+		"forged key": strings.Replace(good, ".", ".A", 1),
 	} {
-		if _, err := c.Verify(t.Context(), bad, noon.Add(time.Minute)); !errors.Is(err, auth.ErrCredentials) || p.count("/keys") != 1 {
+		_, err := c.Verify(t.Context(), bad, noon.Add(time.Minute))
+		if !errors.Is(err, auth.ErrCredentials) || p.count("/keys") != 1 {
 			t.Errorf("%s: %v, %d fetches", name, err, p.count("/keys"))
 		}
 	}
@@ -177,8 +188,11 @@ func TestOnlyAnUnknownKeyMakesKeysBeFetched(t *testing.T) {
 func TestTheLastGoodKeysStayWhileTheProviderFails(t *testing.T) {
 	large := strings.TrimSuffix(keySet("b"), "}") + `,"x":"` + strings.Repeat("x", 1<<20) + `"}`
 	for name, h := range map[string]http.HandlerFunc{
-		"500": answers(500, keySet("b")), "404": answers(404, keySet("b")), "201": answers(201, keySet("b")), "garbage": answers(200, "<html>maintenance</html>"), "nothing": answers(200, ""), "no key": answers(200, `{"keys":[]}`),
-		"keys of no use": answers(200, `{"keys":[{"kty":"oct","kid":"b","k":"AAAA"}]}`), "too much": answers(200, large), "cut off": answers(200, keySet("b")[:40]), "two sets": answers(200, keySet("b")+keySet("b")),
+		"500": answers(500, keySet("b")), "404": answers(404, keySet("b")), "201": answers(201,
+			keySet("b")), "garbage": answers(200, "<html>maintenance</html>"), "nothing": answers(200,
+			""), "no key": answers(200, `{"keys":[]}`),
+		"keys of no use": answers(200, `{"keys":[{"kty":"oct","kid":"b","k":"AAAA"}]}`),
+		"too much":       answers(200, large), "cut off": answers(200, keySet("b")[:40]), "two sets": answers(200, keySet("b")+keySet("b")),
 		"less than it says": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "5000")
 			fmt.Fprint(w, keySet("b"))
@@ -192,7 +206,8 @@ func TestTheLastGoodKeysStayWhileTheProviderFails(t *testing.T) {
 		before := p.count("/keys")
 		for i, after := range []time.Duration{time.Minute, 20 * time.Minute, 40 * time.Minute} {
 			for _, k := range []byte("ab") {
-				if _, err := c.Verify(t.Context(), token(k, anna), noon.Add(after)); (err == nil) != (k == 'a') {
+				_, err := c.Verify(t.Context(), token(k, anna), noon.Add(after))
+				if (err == nil) != (k == 'a') {
 					t.Errorf("%s, after %v, key %c: %v", name, after, k, err)
 				}
 			}
@@ -202,7 +217,8 @@ func TestTheLastGoodKeysStayWhileTheProviderFails(t *testing.T) {
 			before = p.count("/keys")
 		}
 		p.publishes(answers(200, keySet("b")))
-		p.walk(t, c, name+", then good", step{time.Hour, 'b', true, before + 1}, step{time.Hour, 'a', false, before + 1})
+		p.walk(t, c, name+", then good", step{time.Hour, 'b', true, before + 1},
+			step{time.Hour, 'a', false, before + 1})
 	}
 }
 
@@ -211,7 +227,8 @@ func TestWithoutKeysNobodySignsIn(t *testing.T) {
 	p := newProvider(t, "a")
 	p.publishes(answers(503, ""))
 	c := client(t, p, nil)
-	p.walk(t, c, "down", step{0, 'a', false, 1}, step{10*time.Second - ms, 'a', false, 1}, step{10 * time.Second, 'a', false, 2})
+	p.walk(t, c, "down", step{0, 'a', false, 1}, step{10*time.Second - ms, 'a', false, 1},
+		step{10 * time.Second, 'a', false, 2})
 	p.publishes(answers(200, keySet("a")))
 	p.walk(t, c, "up", step{19 * time.Second, 'a', false, 2}, step{20 * time.Second, 'a', true, 3})
 	p.Close()
@@ -223,7 +240,9 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		target := newProvider(t, "a")
 		p := newProvider(t, "a")
-		p.publishes(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target.URL+"/keys", status) })
+		p.publishes(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, target.URL+"/keys", status)
+		})
 		c := client(t, p, func(*oidc.Config) {})
 		p.walk(t, c, fmt.Sprint(status), step{0, 'a', false, 1})
 		p.publishes(answers(200, keySet("a")))
@@ -282,7 +301,9 @@ func TestLoginsAtTheSameTimeFetchOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 40 {
 			wg.Go(func() {
-				if _, err := c.Verify(context.Background(), token(names[0], anna), noon.Add(time.Duration(round)*10*time.Second)); err != nil {
+				_, err := c.Verify(context.Background(), token(names[0], anna),
+					noon.Add(time.Duration(round)*10*time.Second))
+				if err != nil {
 					t.Error(names, err)
 				}
 			})

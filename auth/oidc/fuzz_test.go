@@ -9,7 +9,8 @@ import (
 	"waybill/auth"
 )
 
-// FuzzVerify: nothing is accepted that was not signed, and what is refused is so as ErrCredentials (contract §9).
+// FuzzVerify: nothing is accepted that was not signed, and what is refused is so as ErrCredentials (contract
+// §9).
 func FuzzVerify(f *testing.F) {
 	all := published(f, algs...)
 	var signed []string // what comes before the signature
@@ -18,7 +19,9 @@ func FuzzVerify(f *testing.F) {
 		signed = append(signed, token[:strings.LastIndexByte(token, '.')])
 		f.Add(token)
 	}
-	for _, seed := range []string{"", "..", "a.b.c", "eyJhbGciOiJub25lIn0.e30.", enc64([]byte(`{"alg":"EdDSA","kid":"d"}`)) + ".e30.AAAA", signers()["foreign"].token(good().String())} {
+	for _, seed := range []string{"", "..", "a.b.c", "eyJhbGciOiJub25lIn0.e30.",
+		enc64([]byte(`{"alg":"EdDSA","kid":"d"}`)) + ".e30.AAAA",
+		signers()["foreign"].token(good().String())} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, token string) {
@@ -35,11 +38,13 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzClaims: whatever a provider signs, only what says that it is ours, and of now, is accepted (contract §9).
+// FuzzClaims: whatever a provider signs, only what says that it is ours, and of now, is accepted (contract
+// §9).
 func FuzzClaims(f *testing.F) {
 	key := signers()["EdDSA"]
 	all := published(f, "EdDSA")
-	for _, seed := range []string{good().String(), "{}", "", "null", `{"iss":1}`, good().and("iss", "1").String(), good().with("exp", "1e999").String()} {
+	for _, seed := range []string{good().String(), "{}", "", "null", `{"iss":1}`,
+		good().and("iss", "1").String(), good().with("exp", "1e999").String()} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, claims string) {
@@ -59,7 +64,8 @@ func FuzzClaims(f *testing.F) {
 	})
 }
 
-// FuzzParseKeySet: whatever a provider publishes, a set has a key, and none verifies what its key did not sign (contract §9).
+// FuzzParseKeySet: whatever a provider publishes, a set has a key, and none verifies what its key did not
+// sign (contract §9).
 func FuzzParseKeySet(f *testing.F) {
 	var forged []string
 	for _, name := range []string{"weak", "foreign", "other curve point"} {

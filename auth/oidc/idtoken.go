@@ -83,7 +83,10 @@ func (k *KeySet) Verify(token string, want Provider, now time.Time) (*auth.Ident
 
 // identity checks the claims of a token whose signature is good.
 func (o object) identity(want Provider, now float64) (*auth.Identity, error) {
-	who := &auth.Identity{Issuer: o.text("iss"), Subject: o.text("sub")}
+	who := &auth.Identity{
+		Issuer:  o.text("iss"),
+		Subject: o.text("sub"),
+	}
 	who.Email = o.text(cmp.Or(want.EmailClaim, "email"))
 	who.EmailVerified = string(o["email_verified"]) == "true"
 	// A claim that is not a number is NaN, which compares to nothing.
@@ -130,7 +133,8 @@ func parseObject(text []byte, names []string) (object, error) {
 		if o[name] != nil {
 			return nil, fmt.Errorf("%q is given twice", name)
 		}
-		if lower := strings.ToLower(name); lower != name && slices.Contains(names, lower) {
+		lower := strings.ToLower(name)
+		if lower != name && slices.Contains(names, lower) {
 			return nil, fmt.Errorf("%q is in the wrong case", name)
 		}
 		o[name] = value
@@ -147,7 +151,9 @@ func parseObject(text []byte, names []string) (object, error) {
 // text gives a member that is a string, else "". Half a surrogate pair is none: as U+FFFD two subjects would
 // be one.
 func (o object) text(name string) (s string) {
-	if raw := o[name]; raw == nil || raw[0] != '"' || json.Unmarshal(raw, &s) != nil || strings.ContainsRune(s, utf8.RuneError) {
+	raw := o[name]
+	if raw == nil || raw[0] != '"' || json.Unmarshal(raw, &s) != nil ||
+		strings.ContainsRune(s, utf8.RuneError) {
 		return ""
 	}
 	return s
@@ -191,7 +197,9 @@ func Mint(key ed25519.PrivateKey, email string, now time.Time) string {
 }
 
 // DevelopmentKeys is the key set of the development provider.
-func DevelopmentKeys(key ed25519.PublicKey) *KeySet { return &KeySet{[]publicKey{{"", "EdDSA", key}}} }
+func DevelopmentKeys(key ed25519.PublicKey) *KeySet {
+	return &KeySet{[]publicKey{{"", "EdDSA", key}}}
+}
 
 // KeySet is the public keys of an identity provider: a JSON Web Key Set (RFC 7517).
 type KeySet struct{ keys []publicKey }
@@ -209,7 +217,8 @@ func (k *publicKey) verifies(signed, signature []byte) bool {
 		return rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], signature) == nil
 	case *ecdsa.PublicKey:
 		half := len(signature) / 2
-		r, s := new(big.Int).SetBytes(signature[:half]), new(big.Int).SetBytes(signature[half:])
+		r := new(big.Int).SetBytes(signature[:half])
+		s := new(big.Int).SetBytes(signature[half:])
 		return len(signature) == 64 && ecdsa.Verify(key, sum[:], r, s)
 	case ed25519.PublicKey:
 		return ed25519.Verify(key, signed, signature)
@@ -243,7 +252,8 @@ func ParseKeySet(text []byte) (*KeySet, error) {
 			continue
 		}
 		key, alg := j.public()
-		if key != nil && (j.Use == "" || j.Use == "sig") && (j.Ops == nil || slices.Contains(j.Ops, "verify")) && (j.Alg == "" || j.Alg == alg) {
+		if key != nil && (j.Use == "" || j.Use == "sig") &&
+			(j.Ops == nil || slices.Contains(j.Ops, "verify")) && (j.Alg == "" || j.Alg == alg) {
 			set.keys = append(set.keys, publicKey{j.ID, alg, key})
 		}
 	}
@@ -257,15 +267,19 @@ const minRSA, maxRSA = 2048, 8192 // bits
 
 // public gives the key and the algorithm that it is for; nil is none of ours.
 func (j *jwk) public() (crypto.PublicKey, string) {
-	x, y := auth.Decode64(j.X), auth.Decode64(j.Y)
+	x := auth.Decode64(j.X)
+	y := auth.Decode64(j.Y)
 	switch j.Type + " " + j.Curve {
 	case "RSA ":
-		n, e := new(big.Int).SetBytes(auth.Decode64(j.N)), new(big.Int).SetBytes(auth.Decode64(j.E))
-		if bits := n.BitLen(); bits >= minRSA && bits <= maxRSA && e.BitLen() >= 2 && e.BitLen() <= 31 && e.Bit(0) == 1 {
+		n := new(big.Int).SetBytes(auth.Decode64(j.N))
+		e := new(big.Int).SetBytes(auth.Decode64(j.E))
+		bits := n.BitLen()
+		if bits >= minRSA && bits <= maxRSA && e.BitLen() >= 2 && e.BitLen() <= 31 && e.Bit(0) == 1 {
 			return &rsa.PublicKey{N: n, E: int(e.Int64())}, "RS256"
 		}
 	case "EC P-256":
-		if k, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y)); err == nil && len(x) == 32 {
+		k, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
+		if err == nil && len(x) == 32 {
 			return k, "ES256"
 		}
 	case "OKP Ed25519":
@@ -280,8 +294,10 @@ func (j *jwk) public() (crypto.PublicKey, string) {
 // that fits is tried (OpenID Connect Core, 10.1). The error is an ErrCredentials; it is ErrUnknownKey where a
 // newer set of keys may have the right one.
 func (k *KeySet) check(header object, signed, signature []byte) error {
-	id, named := header.text("kid"), header["kid"] != nil
-	meant, fitting := 0, 0 // keys
+	id := header.text("kid")
+	named := header["kid"] != nil
+	meant := 0
+	fitting := 0 // keys
 	for i := range k.keys {
 		key := &k.keys[i]
 		if named && (id == "" || key.id != id) {

@@ -19,7 +19,8 @@ func member(pairs ...string) string {
 	return m.String()
 }
 
-// passedOver checks that keys are not used: beside a good one it alone is left, and without it there is no set.
+// passedOver checks that keys are not used: beside a good one it alone is left, and without it there is no
+// set.
 func passedOver(t *testing.T, cases map[string]string) {
 	t.Helper()
 	beside := signers()["EdDSA"]
@@ -61,8 +62,10 @@ func TestKeysForSomethingElseArePassedOver(t *testing.T) {
 		"RSA curve":  strings.Replace(signers()["RS256"].jwk(""), `"kty":"RSA"`, `"kty":"RSA","crv":"P-256"`, 1),
 	}
 	for name, more := range map[string]string{
-		"use enc": `,"use":"enc"`, "use in another case": `,"use":"SIG"`, "key_ops encrypt": `,"key_ops":["encrypt","wrapKey"]`, "key_ops sign": `,"key_ops":["sign"]`, "key_ops none": `,"key_ops":[]`,
-		"use sig, key_ops encrypt": `,"use":"sig","key_ops":["encrypt"]`, "use enc, key_ops verify": `,"use":"enc","key_ops":["verify"]`, "alg none": `,"alg":"none"`, "alg HS256": `,"alg":"HS256"`,
+		"use enc": `,"use":"enc"`, "use in another case": `,"use":"SIG"`,
+		"key_ops encrypt": `,"key_ops":["encrypt","wrapKey"]`, "key_ops sign": `,"key_ops":["sign"]`, "key_ops none": `,"key_ops":[]`,
+		"use sig, key_ops encrypt": `,"use":"sig","key_ops":["encrypt"]`,
+		"use enc, key_ops verify":  `,"use":"enc","key_ops":["verify"]`, "alg none": `,"alg":"none"`, "alg HS256": `,"alg":"HS256"`,
 	} {
 		for _, alg := range algs {
 			cases[alg+" "+name] = signers()[alg].jwk(more)
@@ -85,21 +88,36 @@ func TestWeakAndMisshapenRSAKeysArePassedOver(t *testing.T) {
 	good64 := enc64(n.Bytes())
 	key := func(n, e string) string { return member("kty", "RSA", "kid", "r", "n", n, "e", e) }
 	passedOver(t, map[string]string{
-		"1024 bits": signers()["weak"].jwk(""), "2047 bits": key(modulus(2047), "AQAB"), "16384 bits": key(modulus(16384), "AQAB"), "1024 bits with zeros before": key(enc64(append(make([]byte, 256), 0xff)), "AQAB"),
-		"no modulus": member("kty", "RSA", "e", "AQAB"), "no exponent": member("kty", "RSA", "n", good64), "exponent 0": key(good64, "AA"), "exponent 1": key(good64, "AQ"), "exponent 2": key(good64, "Ag"),
-		"exponent 65536": key(good64, enc64([]byte{1, 0, 0})), "exponent 2^31+1": key(good64, enc64([]byte{0x80, 0, 0, 1})), "exponent 2^32+1": key(good64, enc64([]byte{1, 0, 0, 0, 1})),
+		"1024 bits": signers()["weak"].jwk(""), "2047 bits": key(modulus(2047),
+			"AQAB"), "16384 bits": key(modulus(16384), "AQAB"), "1024 bits with zeros before": key(enc64(append(make([]byte, 256), 0xff)), "AQAB"),
+		"no modulus": member("kty", "RSA", "e", "AQAB"), "no exponent": member("kty", "RSA", "n",
+			good64), "exponent 0": key(good64, "AA"), "exponent 1": key(good64,
+			"AQ"), "exponent 2": key(good64, "Ag"),
+		"exponent 65536": key(good64, enc64([]byte{1, 0, 0})), "exponent 2^31+1": key(good64,
+			enc64([]byte{0x80, 0, 0, 1})), "exponent 2^32+1": key(good64, enc64([]byte{1, 0, 0, 0, 1})),
 		"exponent 2^64+65537": key(good64, enc64([]byte{1, 0, 0, 0, 0, 0, 1, 0, 1})), "exponent as long as the modulus": key(good64, good64),
-		"modulus padded": key(good64+"==", "AQAB"), "modulus of the standard alphabet": key("+/"+good64, "AQAB"), "modulus with a newline": key(good64+`\n`, "AQAB"), "exponent padded": key(good64, "AQAB===="), "modulus decimal": key(n.String()+"!", "AQAB"),
+		"modulus padded": key(good64+"==", "AQAB"), "modulus of the standard alphabet": key("+/"+good64,
+			"AQAB"), "modulus with a newline": key(good64+`\n`, "AQAB"), "exponent padded": key(good64,
+			"AQAB===="), "modulus decimal": key(n.String()+"!", "AQAB"),
 	})
-	for name, e := range map[string]string{"3": "Aw", "65537": "AQAB", "2^31-1": enc64([]byte{0x7f, 0xff, 0xff, 0xff})} {
+	for name, e := range map[string]string{
+		"3":      "Aw",
+		"65537":  "AQAB",
+		"2^31-1": enc64([]byte{0x7f, 0xff, 0xff, 0xff}),
+	} {
 		if _, err := ParseKeySet([]byte(setOf(key(good64, e)))); err != nil {
 			t.Errorf("exponent %s: %v", name, err)
 		}
 	}
 	// Keys that no signature can fit do no harm where they are taken.
-	for name, odd := range map[string]*big.Int{"even": new(big.Int).Lsh(big.NewInt(1), 2047), "all ones": new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 2048), big.NewInt(1))} {
+	for name, odd := range map[string]*big.Int{
+		"even":     new(big.Int).Lsh(big.NewInt(1), 2047),
+		"all ones": new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 2048), big.NewInt(1)),
+	} {
 		if set, err := ParseKeySet([]byte(setOf(key(enc64(odd.Bytes()), "AQAB")))); err == nil {
-			t.Run("a modulus that is "+name, func(t *testing.T) { refuses(t, set, signers()["RS256"].token(good().String())) })
+			t.Run("a modulus that is "+name, func(t *testing.T) {
+				refuses(t, set, signers()["RS256"].token(good().String()))
+			})
 		}
 	}
 }
@@ -110,19 +128,30 @@ func TestPointsThatAreNoneArePassedOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, y := point[1:33], point[33:]
+	x := point[1:33]
+	y := point[33:]
 	edwards := signers()["EdDSA"].key.Public().(ed25519.PublicKey)
 	ec := func(x, y []byte) string {
 		return member("kty", "EC", "crv", "P-256", "kid", "e", "x", enc64(x), "y", enc64(y))
 	}
 	okp := func(x string) string { return member("kty", "OKP", "crv", "Ed25519", "kid", "d", "x", x) }
-	zero, ones := make([]byte, 32), bytes.Repeat([]byte{255}, 32)
+	zero := make([]byte, 32)
+	ones := bytes.Repeat([]byte{255}, 32)
 	passedOver(t, map[string]string{
-		"x of 31 bytes": ec(x[:31], y), "y of 31 bytes": ec(x, y[:31]), "x of 33 bytes, y of 31": ec(point[1:34], point[34:]), "x of 31 bytes, y of 33": ec(point[1:32], point[32:]),
-		"x of 33 bytes": ec(append([]byte{0}, x...), y), "x and y of 65 bytes": ec(point, nil), "no y": ec(x, nil), "no x": ec(nil, y), "neither": ec(nil, nil), "compressed": ec(append([]byte{2 + y[31]&1}, x...), nil),
-		"x and y exchanged": ec(y, x), "twice x": ec(x, x), "zero": ec(zero, zero), "all ones": ec(ones, ones), "x zero": ec(zero, y), "x padded": member("kty", "EC", "crv", "P-256", "x", enc64(x)+"=", "y", enc64(y)),
-		"Ed25519 of 31 bytes": okp(enc64(edwards[:31])), "Ed25519 of 33 bytes": okp(enc64(append(edwards[:32:32], 0))), "Ed25519 of none": okp(""), "Ed25519 padded": okp(enc64(edwards) + "="),
-		"Ed25519 in hex": okp(strings.Repeat("ab", 32)), "Ed25519 private key": okp(enc64(signers()["EdDSA"].key.(ed25519.PrivateKey))), "Ed25519 with a space": okp(enc64(edwards) + " "),
+		"x of 31 bytes": ec(x[:31], y), "y of 31 bytes": ec(x,
+			y[:31]), "x of 33 bytes, y of 31": ec(point[1:34],
+			point[34:]), "x of 31 bytes, y of 33": ec(point[1:32], point[32:]),
+		"x of 33 bytes": ec(append([]byte{0}, x...), y), "x and y of 65 bytes": ec(point, nil), "no y": ec(x,
+			nil), "no x": ec(nil, y), "neither": ec(nil,
+			nil), "compressed": ec(append([]byte{2 + y[31]&1}, x...), nil),
+		"x and y exchanged": ec(y, x), "twice x": ec(x, x), "zero": ec(zero, zero), "all ones": ec(ones,
+			ones), "x zero": ec(zero, y), "x padded": member("kty", "EC", "crv", "P-256", "x", enc64(x)+"=",
+			"y", enc64(y)),
+		"Ed25519 of 31 bytes": okp(enc64(edwards[:31])),
+		"Ed25519 of 33 bytes": okp(enc64(append(edwards[:32:32], 0))), "Ed25519 of none": okp(""), "Ed25519 padded": okp(enc64(edwards) + "="),
+		"Ed25519 in hex": okp(strings.Repeat("ab",
+			32)), "Ed25519 private key": okp(enc64(signers()["EdDSA"].key.(ed25519.PrivateKey))),
+		"Ed25519 with a space": okp(enc64(edwards) + " "),
 	})
 }
 
@@ -131,7 +160,8 @@ func TestKeysOfDifferentTypesMayShareAKid(t *testing.T) {
 	for _, kid := range []string{"k", ""} {
 		var list []string
 		for _, alg := range algs {
-			list = append(list, strings.Replace(signers()[alg].jwk(""), `"kid":"`+signers()[alg].kid+`"`, `"kid":"`+kid+`"`, 1))
+			list = append(list, strings.Replace(signers()[alg].jwk(""), `"kid":"`+signers()[alg].kid+`"`,
+				`"kid":"`+kid+`"`, 1))
 		}
 		set, err := ParseKeySet([]byte(setOf(list...)))
 		if err != nil || len(set.keys) != 3 {
@@ -140,7 +170,8 @@ func TestKeysOfDifferentTypesMayShareAKid(t *testing.T) {
 		for _, alg := range algs {
 			t.Run(alg+" kid "+kid, func(t *testing.T) {
 				s := signers()[alg]
-				named, unnamed := s.signs(`{"alg":"`+alg+`","kid":"`+kid+`"}`, good().String()), s.signs(`{"alg":"`+alg+`"}`, good().String())
+				named := s.signs(`{"alg":"`+alg+`","kid":"`+kid+`"}`, good().String())
+				unnamed := s.signs(`{"alg":"`+alg+`"}`, good().String())
 				accepts(t, set, unnamed)
 				if kid == "" {
 					refuses(t, set, named) // no key has a name
@@ -156,7 +187,8 @@ func TestKeysOfDifferentTypesMayShareAKid(t *testing.T) {
 func TestMembersThatAreNotUnderstoodAreIgnored(t *testing.T) {
 	for _, alg := range algs {
 		for _, more := range []string{`,"use":"sig","key_ops":["verify"],"alg":"` + alg + `"`, `,"key_ops":["sign","verify"]`, `,"x5c":["MIIB"],"x5t":"x","ext":true,"iat":1,"exp":1e9`, `,"alg":null,"use":null,"key_ops":null`} {
-			set, err := ParseKeySet([]byte(`{"next":{"keys":1},"keys":[` + signers()[alg].jwk(more) + `],"x":[]}` + "\n"))
+			set, err := ParseKeySet([]byte(`{"next":{"keys":1},"keys":[` + signers()[alg].jwk(more) +
+				`],"x":[]}` + "\n"))
 			if err != nil {
 				t.Errorf("%s%s: %v", alg, more, err)
 				continue
@@ -170,8 +202,10 @@ func TestMembersThatAreNotUnderstoodAreIgnored(t *testing.T) {
 func TestATextThatIsNoKeySetIsAnError(t *testing.T) {
 	set := setOf(signers()["EdDSA"].jwk(""))
 	for _, text := range []string{
-		"", " ", "null", "true", "1", "[]", "{}", `"keys"`, `{"keys":null}`, `{"keys":[]}`, `{"keys":{}}`, `{"keys":"x"}`, `{"keys":[null]}`, `{"keys":[{}]}`, `{"keys":[[]]}`, `{"keys":["x"]}`,
-		"<html><body>404</body></html>", "not found", set[:len(set)-1], set + "x", set + set, set + "\x00", "\ufeff" + set, "[" + set + "]", strings.ReplaceAll(set, `"`, "'"), signers()["EdDSA"].jwk(""),
+		"", " ", "null", "true", "1", "[]", "{}", `"keys"`, `{"keys":null}`, `{"keys":[]}`, `{"keys":{}}`,
+		`{"keys":"x"}`, `{"keys":[null]}`, `{"keys":[{}]}`, `{"keys":[[]]}`, `{"keys":["x"]}`,
+		"<html><body>404</body></html>", "not found", set[:len(set)-1], set + "x", set + set, set +
+			"\x00", "\ufeff" + set, "[" + set + "]", strings.ReplaceAll(set, `"`, "'"), signers()["EdDSA"].jwk(""),
 		strings.Repeat("[", 20000), `{"error":"temporarily_unavailable"}`, "-----BEGIN PUBLIC KEY-----",
 	} {
 		if set, err := ParseKeySet([]byte(text)); err == nil || set != nil {

@@ -29,7 +29,8 @@ type issuer struct {
 	key      crypto.Signer
 }
 
-// signers are the provider's keys, by algorithm, a weak one and another's; making RSA keys takes long, so they are made once.
+// signers are the provider's keys, by algorithm, a weak one and another's; making RSA keys takes long, so
+// they are made once.
 var signers = sync.OnceValue(func() map[string]*issuer {
 	rsaKey := func(bits int) crypto.Signer {
 		k, err := rsa.GenerateKey(rand.Reader, bits)
@@ -104,7 +105,8 @@ func (s *issuer) jwk(more string) string {
 		}
 		return fmt.Sprintf(`{"kty":"EC","crv":"P-256","kid":%q,"x":%q,"y":%q%s}`, s.kid, enc64(point[1:33]), enc64(point[33:]), more)
 	}
-	return fmt.Sprintf(`{"kty":"OKP","crv":"Ed25519","kid":%q,"x":%q%s}`, s.kid, enc64(s.key.Public().(ed25519.PublicKey)), more)
+	return fmt.Sprintf(`{"kty":"OKP","crv":"Ed25519","kid":%q,"x":%q%s}`, s.kid,
+		enc64(s.key.Public().(ed25519.PublicKey)), more)
 }
 
 // setOf is a key set as a provider publishes it.
@@ -173,7 +175,8 @@ func refuses(t *testing.T, keys *KeySet, token string) {
 	if !errors.Is(err, auth.ErrCredentials) || who != nil {
 		t.Errorf("%v, %v: want an ErrCredentials and nobody", who, err)
 	}
-	if i := strings.LastIndexByte(token, '.'); i >= 0 && len(token)-i > 4 && strings.Contains(err.Error(), token[i+1:]) {
+	i := strings.LastIndexByte(token, '.')
+	if i >= 0 && len(token)-i > 4 && strings.Contains(err.Error(), token[i+1:]) {
 		t.Errorf("the error tells the signature: %v", err)
 	}
 }

@@ -23,7 +23,8 @@ const maxUnpacked = 4 << 30 // bytes of a whole feed
 func CheckZip(z *zip.Reader) error {
 	var total uint64
 	for _, f := range z.File {
-		if strings.HasPrefix(f.Name, "/") || strings.Contains(f.Name, `\`) || slices.Contains(strings.Split(f.Name, "/"), "..") {
+		if strings.HasPrefix(f.Name, "/") || strings.Contains(f.Name, `\`) ||
+			slices.Contains(strings.Split(f.Name, "/"), "..") {
 			return noFeed("the archive's entry %q leaves the archive", f.Name)
 		}
 		if f.Flags&1 != 0 {
@@ -32,7 +33,8 @@ func CheckZip(z *zip.Reader) error {
 		if f.Method != zip.Store && f.Method != zip.Deflate {
 			return noFeed("the archive's entry %q is compressed in a way (%d) that few programs read; compress it by deflate", f.Name, f.Method)
 		}
-		if total += f.UncompressedSize64; total > maxUnpacked || f.UncompressedSize64 > maxUnpacked {
+		total += f.UncompressedSize64
+		if total > maxUnpacked || f.UncompressedSize64 > maxUnpacked {
 			return noFeed("the archive unpacks beyond 4 GiB")
 		}
 	}
@@ -62,7 +64,8 @@ func root(feed fs.FS) (fs.FS, error) {
 			complete = append(complete, dir)
 		}
 		if len(missing) < len(lacks) {
-			nearest, lacks = dir, missing
+			nearest = dir
+			lacks = missing
 		}
 	}
 	switch {

@@ -27,15 +27,19 @@ func national() (feed fstest.MapFS, rows, size int) {
 		f[name] = b.String()
 	}
 	write("stops.txt", stops, func(i int) {
-		fmt.Fprintf(&b, "stop-%d,Stop number %d,%.6f,%.6f\n", i, i/2, 44+float64(i%97)/10, 22+float64(i%89)/10)
+		fmt.Fprintf(&b, "stop-%d,Stop number %d,%.6f,%.6f\n", i, i/2, 44+float64(i%97)/10,
+			22+float64(i%89)/10)
 	})
 	write("routes.txt", routes, func(i int) { fmt.Fprintf(&b, "route-%d,ag,%d,Line number %d,3\n", i, i, i) })
 	write("trips.txt", trips, func(i int) { fmt.Fprintf(&b, "route-%d,daily,trip-%d\n", i%routes, i) })
 	write("stop_times.txt", trips*calls, func(i int) {
-		trip, at := i/calls, i%calls
-		route, start := trip%routes, trip/routes*1200
+		trip := i / calls
+		at := i % calls
+		route := trip % routes
+		start := trip / routes * 1200
 		minutes := start + at*(240+trip%5*30)
-		fmt.Fprintf(&b, "trip-%d,%02d:%02d:00,%02d:%02d:30,stop-%d,%d\n", trip, minutes/3600, minutes/60%60, minutes/3600, minutes/60%60, (route*13+at+at*(trip%3))%stops, at+1)
+		fmt.Fprintf(&b, "trip-%d,%02d:%02d:00,%02d:%02d:30,stop-%d,%d\n", trip, minutes/3600, minutes/60%60,
+			minutes/3600, minutes/60%60, (route*13+at+at*(trip%3))%stops, at+1)
 	})
 	for _, text := range f {
 		size += len(text)
@@ -53,7 +57,11 @@ func BenchmarkImport(b *testing.B) {
 		before := kept(feed)
 		for b.Loop() {
 			var err error
-			if tables, _, err = gtfs.Import(feed, gtfs.Options{Skip: func(file string, line int, reason string) { b.Fatalf("%s:%d: %s", file, line, reason) }}); err != nil {
+			tables, _, err = gtfs.Import(feed,
+				gtfs.Options{Skip: func(file string, line int, reason string) {
+					b.Fatalf("%s:%d: %s", file, line, reason)
+				}})
+			if err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -33,7 +33,8 @@ type stopRow struct {
 // readStops reads the areas, the stops, and which of these are in which of those.
 func (f *Feed) readStops() {
 	for r := range f.rows("areas.txt") {
-		id, name := r.id("area_id"), r.get("area_name")
+		id := r.id("area_id")
+		name := r.get("area_name")
 		keep(r, &f.out.Cities, schedule.City{
 			ID: urlSafe(id), Name: cmp.Or(name, id), Slug: r.get("waybill_slug"), Area: true,
 			Names:   f.names("areas", "area_name", id, name),
@@ -44,7 +45,8 @@ func (f *Feed) readStops() {
 	stops := f.readStopRows()
 	inArea := map[[2]int32]bool{}
 	for r := range f.rows("stop_areas.txt") {
-		stop, area := r.ref("stop_id", "stops.txt"), r.ref("area_id", "areas.txt")
+		stop := r.ref("stop_id", "stops.txt")
+		area := r.ref("area_id", "areas.txt")
 		r.check(!inArea[[2]int32{stop, area}], "stop_id", "is in this area already")
 		if r.unused {
 			continue
@@ -69,15 +71,17 @@ func (f *Feed) readStops() {
 // readStopRows reads stops.txt.
 func (f *Feed) readStopRows() (stops []stopRow) {
 	for r := range f.rows("stops.txt") {
-		id, kind := r.id("stop_id"), r.get("location_type")
+		id := r.id("stop_id")
+		kind := r.get("location_type")
 		if kind == "2" || kind == "3" { // no bus calls there
 			f.decided(r.file, r.line, "entrances and nodes of stations, which are no stops")
 			continue
 		}
 		s := stopRow{
 			Stop: schedule.Stop{
-				ID: id, Parent: r.get("parent_station"), Station: kind == "1", City: -1, FareZone: r.get("zone_id"),
-				Place: r.get("stop_name"), Names: f.names("stops", "stop_name", id, r.get("stop_name")),
+				ID: id, Parent: r.get("parent_station"), Station: kind == "1", City: -1,
+				FareZone: r.get("zone_id"),
+				Place:    r.get("stop_name"), Names: f.names("stops", "stop_name", id, r.get("stop_name")),
 				Platform: cmp.Or(r.get("waybill_platform"), r.get("platform_code")),
 			},
 			zone: f.zone(r, "stop_timezone"), country: strings.ToUpper(r.get("waybill_country")),
@@ -111,13 +115,16 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 		}
 		top = &stops[i]
 		if !s.located {
-			s.Lat, s.Lon, s.located = top.Lat, top.Lon, top.located
+			s.Lat = top.Lat
+			s.Lon = top.Lon
+			s.located = top.located
 		}
 		if s.City < 0 {
 			s.City = top.City
 		}
 		if s.Place == "" {
-			s.Place, s.Names = top.Place, top.Names
+			s.Place = top.Place
+			s.Names = top.Names
 		}
 		s.Station = s.Station || top.Station
 		s.zone, s.country = cmp.Or(s.zone, top.zone), cmp.Or(s.country, top.country)
@@ -126,8 +133,10 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 		f.opt.Skip("stops.txt", s.line, "has no coordinates")
 		return
 	}
-	id, topID := s.ID, urlSafe(top.ID)
-	if s.ID = urlSafe(id); s.Parent != "" {
+	id := s.ID
+	topID := urlSafe(top.ID)
+	s.ID = urlSafe(id)
+	if s.Parent != "" {
 		s.Parent = urlSafe(s.Parent)
 	}
 	stop := add(&f.out.Stops, s.Stop)
@@ -143,7 +152,12 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 	p := f.places[topID]
 	if p == nil {
 		name := cmp.Or(top.Place, top.ID)
-		p = &place{id: topID, name: name, names: f.names("stops", "stop_name", top.ID, name), at: point{s.Lat, s.Lon}}
+		p = &place{
+			id:    topID,
+			name:  name,
+			names: f.names("stops", "stop_name", top.ID, name),
+			at:    point{s.Lat, s.Lon},
+		}
 		if top.located {
 			p.at = point{top.Lat, top.Lon}
 		}
@@ -188,7 +202,8 @@ func (f *Feed) servedBy() []schedule.Company {
 	for _, p := range f.out.Patterns {
 		company := f.out.Companies[f.out.Routes[p.Route].Company]
 		for _, s := range p.Stops {
-			if was := served[s]; was.Zone == "" || company.ID < was.ID {
+			was := served[s]
+			if was.Zone == "" || company.ID < was.ID {
 				served[s] = company
 			}
 		}

@@ -45,18 +45,38 @@ func (f *Feed) readFares() {
 			if !was {
 				continue // there never was such a fare
 			}
-			rule.Company, rule.Currency = fare.Company, fare.Currency
+			rule.Company = fare.Company
+			rule.Currency = fare.Currency
 			ruled[id] = true
 		}
 		if r.reason != "" && (r.get("route_id") == "" || r.known("route_id", "routes.txt")) {
-			w := schedule.Withheld{Company: rule.Company, Route: rule.Route, From: rule.From, To: rule.To, Currency: rule.Currency}
-			if !withheld[w] {
-				withheld[w] = true
-				f.out.Withheld = append(f.out.Withheld, w)
-			}
-			f.decided(r.file, r.line, "skipped fare rules, whose rides no other fare prices, unless it says as much")
+			f.withhold(r, &rule, withheld)
 		}
 	}
+	f.adoptUnruled(fares, lines, usable, skipped, unknown)
+	f.withholdLost(lost, ruled)
+	f.countAlike()
+}
+
+// withhold keeps the rides that a skipped rule matches from fares that are less specific.
+func (f *Feed) withhold(r *row, rule *schedule.Fare, withheld map[schedule.Withheld]bool) {
+	w := schedule.Withheld{
+		Company:  rule.Company,
+		Route:    rule.Route,
+		From:     rule.From,
+		To:       rule.To,
+		Currency: rule.Currency,
+	}
+	if !withheld[w] {
+		withheld[w] = true
+		f.out.Withheld = append(f.out.Withheld, w)
+	}
+	f.decided(r.file, r.line, "skipped fare rules, whose rides no other fare prices, unless it says as much")
+}
+
+// adoptUnruled takes the fares that have no rule at all, and so match every ride that no other says more of.
+// usable and skipped count rules by fare; unknown are those of which not even the fare can be read.
+func (f *Feed) adoptUnruled(fares []schedule.Fare, lines, usable, skipped []int, unknown int) {
 	for i, x := range fares {
 		switch {
 		case usable[i] > 0:
@@ -71,21 +91,32 @@ func (f *Feed) readFares() {
 			f.out.Fares = append(f.out.Fares, x)
 		}
 	}
+}
+
+// withholdLost keeps the rides of a company from other fares where a fare for all of them was skipped.
+func (f *Feed) withholdLost(lost map[string]schedule.Fare, ruled map[string]bool) {
 	for _, id := range slices.Sorted(maps.Keys(lost)) {
 		if x := lost[id]; !ruled[id] && x.Company >= 0 { // it was for all rides of a company
-			f.out.Withheld = append(f.out.Withheld, schedule.Withheld{Company: x.Company, Route: -1, Currency: x.Currency})
+			f.out.Withheld = append(f.out.Withheld, schedule.Withheld{
+				Company:  x.Company,
+				Route:    -1,
+				Currency: x.Currency,
+			})
 			f.decided("", 0, "skipped fares of a company, whose rides no other fare prices, unless it says as much")
 		}
 	}
-	f.countAlike()
 }
 
-// readFareAttributes returns the fares, the line of each, and by their ids those that were skipped, as far as they can
-// be read.
+// readFareAttributes returns the fares, the line of each, and by their ids those that were skipped, as far as
+// they can be read.
 func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost map[string]schedule.Fare) {
 	lost = map[string]schedule.Fare{}
 	for r := range f.rows("fare_attributes.txt") {
-		fare := schedule.Fare{Company: -1, Route: -1, Currency: strings.ToUpper(r.get("currency_type"))}
+		fare := schedule.Fare{
+			Company:  -1,
+			Route:    -1,
+			Currency: strings.ToUpper(r.get("currency_type")),
+		}
 		r.id("fare_id")
 		if r.get("agency_id") != "" { // blank is every agency, even where there is but one
 			fare.Company = r.ref("agency_id", "agency.txt")
@@ -99,7 +130,8 @@ func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost ma
 			if !schedule.IsCurrency(fare.Currency) {
 				fare.Currency = ""
 			}
-			if _, there := r.ids[r.file][r.get("fare_id")]; !there {
+			_, there := r.ids[r.file][r.get("fare_id")]
+			if !there {
 				lost[r.get("fare_id")] = fare
 			}
 			continue
@@ -113,8 +145,8 @@ func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost ma
 	return fares, lines, lost
 }
 
-// readFareRule reads which rides a row of fare_rules.txt is about, and reports whether a row before it says the
-// same.
+// readFareRule reads which rides a row of fare_rules.txt is about, and reports whether a row before it says
+// the same.
 func (f *Feed) readFareRule(r *row, rule *schedule.Fare, seen map[schedule.Fare]map[int32]bool) (again bool) {
 	i := r.ref("fare_id", "fare_attributes.txt")
 	rule.Route = r.maybe("route_id", "routes.txt")
@@ -124,7 +156,8 @@ func (f *Feed) readFareRule(r *row, rule *schedule.Fare, seen map[schedule.Fare]
 	if r.unused {
 		return false
 	}
-	if again = seen[*rule][i]; again {
+	again = seen[*rule][i]
+	if again {
 		r.fail(fmt.Sprintf("fare_id %q is there already for the same rides", r.get("fare_id")))
 		return true
 	}

@@ -168,7 +168,8 @@ func (x *imported) departures(t testing.TB, from, to, first string, days int) []
 	for _, j := range x.Search(&schedule.Query{From: a, To: b, First: d, Days: days, After: -1 << 40}) {
 		l := &j[0]
 		list = append(list, fmt.Sprintf("%s %s %s", x.Trips[l.Trip].ID,
-			time.Unix(l.Dep, 0).In(x.CityZone(a)).Format("2006-01-02T15:04:05-07:00"), time.Unix(l.Arr, 0).In(x.CityZone(b)).Format("02T15:04:05-07:00")))
+			time.Unix(l.Dep, 0).In(x.CityZone(a)).Format("2006-01-02T15:04:05-07:00"),
+			time.Unix(l.Arr, 0).In(x.CityZone(b)).Format("02T15:04:05-07:00")))
 	}
 	return list
 }
@@ -224,13 +225,15 @@ func (x *imported) describe() []string {
 		add("bus %+v of %s", b, of)
 	}
 	for _, f := range x.Fares {
-		add("fare of %s on %s from %q to %q: %s %d", company(f.Company), route(f.Route), f.From, f.To, f.Currency, f.Amount)
+		add("fare of %s on %s from %q to %q: %s %d", company(f.Company), route(f.Route), f.From, f.To,
+			f.Currency, f.Amount)
 	}
 	for _, r := range x.RefundRules {
 		add("rule %s of %s on %s: %d h %d", r.ID, company(r.Company), route(r.Route), r.Hours, r.Percent)
 	}
 	for _, d := range x.Discounts {
-		add("discount %s %s %s on %s: %d from %s to %s", d.ID, d.Name, d.Description, route(d.Route), d.Percent, d.First, d.Last)
+		add("discount %s %s %s on %s: %d from %s to %s", d.ID, d.Name, d.Description, route(d.Route),
+			d.Percent, d.First, d.Last)
 	}
 	for _, tr := range x.Transfers {
 		add("transfer %+v", tr)
@@ -243,7 +246,8 @@ func (x *imported) describeTrip(i int32) string {
 	trip := x.Trips[i]
 	p := x.Patterns[trip.Pattern]
 	var b strings.Builder
-	fmt.Fprintf(&b, "trip %s %q %q on %s with %d seats:", trip.ID, trip.Name, trip.Phones, x.Routes[p.Route].ID, x.Seats(i))
+	fmt.Fprintf(&b, "trip %s %q %q on %s with %d seats:", trip.ID, trip.Name, trip.Phones,
+		x.Routes[p.Route].ID, x.Seats(i))
 	for k, s := range p.Stops {
 		times := x.Times[trip.Times]
 		fmt.Fprintf(&b, " %s %d-%d", x.Stops[s].ID, times[2*k]+trip.Shift, times[2*k+1]+trip.Shift)
@@ -262,4 +266,19 @@ func (x *imported) describeTrip(i int32) string {
 		}
 	}
 	return b.String()
+}
+
+// rides returns the stops of the rides on June 1, 2026 between two cities.
+func (x *imported) rides(t *testing.T, from, to string) (list [][2]string) {
+	t.Helper()
+	start, _ := x.CityBySlug(from)
+	end, _ := x.CityBySlug(to)
+	day, err := schedule.ParseDay("2026-06-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range x.Search(&schedule.Query{From: start, To: end, First: day, Days: 1}) {
+		list = append(list, [2]string{x.Boarding(&j[0]).ID, x.Alighting(&j[0]).ID})
+	}
+	return list
 }

@@ -37,7 +37,8 @@ func FuzzRow(f *testing.F) {
 		}
 		lines := strings.Count(text, "\n") + 1
 		skip := func(in string, line int, reason string) {
-			if base[in] == "" || reason == "" || line < 1 || line > max(lines, strings.Count(base[in], "\n")+1) {
+			if base[in] == "" || reason == "" || line < 1 ||
+				line > max(lines, strings.Count(base[in], "\n")+1) {
 				t.Errorf("skipped %q:%d: %q, which is no row of the feed", in, line, reason)
 			}
 		}
@@ -67,9 +68,16 @@ func use(t *testing.T, tt *schedule.Timetable) {
 	}
 	for from := range tt.Cities[:min(len(tt.Cities), 5)] {
 		for to := range tt.Cities[:min(len(tt.Cities), 5)] {
-			for _, j := range tt.Search(&schedule.Query{From: int32(from), To: int32(to), First: first, Days: 3, Changes: 1}) {
+			for _, j := range tt.Search(&schedule.Query{
+				From:    int32(from),
+				To:      int32(to),
+				First:   first,
+				Days:    3,
+				Changes: 1,
+			}) {
 				if j.Arr() < j.Dep() {
-					t.Errorf("a journey arrives before it leaves: %v, %v", time.Unix(j.Dep(), 0), time.Unix(j.Arr(), 0))
+					t.Errorf("a journey arrives before it leaves: %v, %v", time.Unix(j.Dep(), 0),
+						time.Unix(j.Arr(), 0))
 				}
 				for _, l := range j {
 					if again, ok := tt.Resolve(tt.Ref(&l)); !ok || again != l {

@@ -101,7 +101,8 @@ const (
 // urlSafe gives an id of the feed as the interface has it: the same if URL-safe, else in a form that no other
 // id has.
 func urlSafe(id string) string {
-	if strings.Trim(id, plain+"ABCDEFGHIJKLMNOPQRSTUVWXYZ-._~") == "" && strings.Trim(id, ".") != "" && id[0] != '~' {
+	if strings.Trim(id, plain+"ABCDEFGHIJKLMNOPQRSTUVWXYZ-._~") == "" && strings.Trim(id, ".") != "" &&
+		id[0] != '~' {
 		return id
 	}
 	return "~" + base64.RawURLEncoding.EncodeToString([]byte(id)) // no plain id starts with a tilde
@@ -113,12 +114,15 @@ func (f *Feed) readAgencies() {
 		keep(r, &f.out.Companies, schedule.Company{
 			Zone: f.zone(r, "agency_timezone"), ID: urlSafe(r.unique("agency_id")),
 			Name: r.get("agency_name"), Email: r.get("agency_email"), Website: r.get("agency_url"),
-			Slug: r.get("waybill_slug"), CEO: r.get("waybill_ceo"), PartnerCompany: r.get("waybill_partner_company"),
-			LogoURL: r.get("waybill_logo_url"), Rules: r.get("waybill_rules"), Socials: r.list("waybill_socials", " "),
-			Tier: r.get("waybill_tier"), Source: cmp.Or(r.get("waybill_source"), schedule.OwnSource),
+			Slug: r.get("waybill_slug"), CEO: r.get("waybill_ceo"),
+			PartnerCompany: r.get("waybill_partner_company"),
+			LogoURL:        r.get("waybill_logo_url"), Rules: r.get("waybill_rules"),
+			Socials: r.list("waybill_socials", " "),
+			Tier:    r.get("waybill_tier"), Source: cmp.Or(r.get("waybill_source"), schedule.OwnSource),
 		})
 	}
-	switch n := len(f.out.Companies); {
+	n := len(f.out.Companies)
+	switch {
 	case n == 0 && f.err == nil:
 		f.err = noFeed("agency.txt has no usable row")
 	case n == 1 && f.counts["agency.txt"] == 1: // it need not be named
@@ -128,7 +132,8 @@ func (f *Feed) readAgencies() {
 
 func (f *Feed) readRoutes() {
 	for r := range f.rows("routes.txt") {
-		id, company := r.id("route_id"), r.ref("agency_id", "agency.txt")
+		id := r.id("route_id")
+		company := r.ref("agency_id", "agency.txt")
 		kind, err := strconv.Atoi(r.get("route_type"))
 		r.check(err == nil || !f.opt.BusOnly, "route_type", "is not a number")
 		if f.opt.BusOnly && !r.unused && kind != 3 && kind/100 != 2 && kind/100 != 7 {
@@ -141,12 +146,16 @@ func (f *Feed) readRoutes() {
 			column = "route_short_name"
 		}
 		route := schedule.Route{
-			ID: urlSafe(id), Company: company, Name: r.get(column), Names: f.names("routes", column, id, r.get(column)),
+			ID: urlSafe(id), Company: company, Name: r.get(column), Names: f.names("routes", column, id,
+				r.get(column)),
 			Slug: r.get("waybill_slug"), Description: r.get("route_desc"),
 		}
 		for _, pair := range r.list("waybill_services", ";") {
 			id, name, _ := strings.Cut(pair, ":")
-			route.Services = append(route.Services, schedule.Amenity{ID: urlSafe(strings.TrimSpace(id)), Name: strings.TrimSpace(name)})
+			route.Services = append(route.Services, schedule.Amenity{
+				ID:   urlSafe(strings.TrimSpace(id)),
+				Name: strings.TrimSpace(name),
+			})
 		}
 		keep(r, &f.out.Routes, route)
 	}
@@ -171,7 +180,8 @@ func (f *Feed) readBuses() {
 func ParseFarePerKm(s string) (f schedule.FarePerKm, ok bool) {
 	currency, amount, _ := strings.Cut(s, ":")
 	rate, err := strconv.ParseFloat(amount, 64)
-	ok = err == nil && rate >= 1e-4 && rate < 1e6 && schedule.IsCurrency(currency) && !strings.ContainsAny(amount, "eExX_+")
+	ok = err == nil && rate >= 1e-4 && rate < 1e6 && schedule.IsCurrency(currency) &&
+		!strings.ContainsAny(amount, "eExX_+")
 	return schedule.FarePerKm{Currency: currency, Micros: int64(rate*1e6 + 0.5)}, ok
 }
 
@@ -184,7 +194,11 @@ func (f *Feed) readRefundRules() {
 	usable := map[int32]bool{} // by route
 	skipped := map[int32]int{} // the first line, by route
 	for r := range f.rows("waybill_refund_rules.txt") {
-		x := schedule.RefundRule{ID: urlSafe(r.get("rule_id")), Company: -1, Route: r.maybe("route_id", "routes.txt")}
+		x := schedule.RefundRule{
+			ID:      urlSafe(r.get("rule_id")),
+			Company: -1,
+			Route:   r.maybe("route_id", "routes.txt"),
+		}
 		if x.Route < 0 || r.get("agency_id") != "" {
 			x.Company = r.ref("agency_id", "agency.txt")
 		}
@@ -205,7 +219,11 @@ func (f *Feed) readRefundRules() {
 	for _, route := range slices.Sorted(maps.Keys(skipped)) {
 		if !usable[route] {
 			f.decided("waybill_refund_rules.txt", skipped[route], "routes whose own refund rules were all skipped, which give nothing back")
-			f.out.RefundRules = append(f.out.RefundRules, schedule.RefundRule{ID: "none", Company: -1, Route: route})
+			f.out.RefundRules = append(f.out.RefundRules, schedule.RefundRule{
+				ID:      "none",
+				Company: -1,
+				Route:   route,
+			})
 		}
 	}
 }
@@ -227,8 +245,8 @@ func (f *Feed) readDiscounts() {
 	}
 }
 
-// readTransfers reads how long changes take. Where a row that restricts a change between two stops is skipped,
-// none is offered there.
+// readTransfers reads how long changes take. Where a row that restricts a change between two stops is
+// skipped, none is offered there.
 func (f *Feed) readTransfers() {
 	type key struct{ from, to int32 }
 	seen := map[key]bool{}
@@ -238,10 +256,12 @@ func (f *Feed) readTransfers() {
 			special = special || r.get(column) != ""
 			r.check(r.get(column) == "", column, "is not supported: transfers go by stop")
 		}
-		from, to := r.ref("from_stop_id", "stops.txt"), r.ref("to_stop_id", "stops.txt")
+		from := r.ref("from_stop_id", "stops.txt")
+		to := r.ref("to_stop_id", "stops.txt")
 		again := seen[key{from, to}]
 		r.check(!again, "from_stop_id", "and to_stop_id are there already")
-		x, usual := schedule.Transfer{Forbidden: r.get("transfer_type") == "3"}, r.get("min_transfer_time") == ""
+		x := schedule.Transfer{Forbidden: r.get("transfer_type") == "3"}
+		usual := r.get("min_transfer_time") == ""
 		restricts := x.Forbidden || !usual
 		if !usual {
 			x.Seconds = int32(r.number("min_transfer_time", 0, math.MaxInt32))
@@ -263,11 +283,13 @@ func (f *Feed) readTransfers() {
 }
 
 func (f *Feed) addTransfer(r *row, x schedule.Transfer, from, to int32) {
-	a, b := &f.out.Stops[from], &f.out.Stops[to]
+	a := &f.out.Stops[from]
+	b := &f.out.Stops[to]
 	if !x.Forbidden && schedule.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > schedule.MaxWalk {
 		f.decided(r.file, r.line, "transfers between stops more than 5 km apart, between which no change is offered")
 	}
-	x.From, x.To = a.ID, b.ID
+	x.From = a.ID
+	x.To = b.ID
 	f.out.Transfers = append(f.out.Transfers, x)
 }
 
@@ -291,7 +313,11 @@ func (f *Feed) readTranslations() {
 			f.decided(r.file, r.line, "translations into other languages than Ukrainian, Polish, Czech, English and Russian, which are not used")
 			continue
 		}
-		at := translated{table: r.get("table_name"), field: r.get("field_name"), record: r.get("record_id")}
+		at := translated{
+			table:  r.get("table_name"),
+			field:  r.get("field_name"),
+			record: r.get("record_id"),
+		}
 		if at.record == "" {
 			at.value = r.get("field_value")
 		}

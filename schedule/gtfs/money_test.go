@@ -36,12 +36,14 @@ func (x *imported) price(t testing.TB, from, to, day string) []schedule.Money {
 
 // unplaced takes out of a form where its rows stood in their tables.
 func unplaced(f *schedule.Form) *schedule.Form {
-	f.Route.Company, f.Bus.Company = 0, 0
+	f.Route.Company = 0
+	f.Bus.Company = 0
 	for i := range f.Stops {
 		f.Stops[i].Stop.City = 0
 	}
 	for i := range f.Rules {
-		f.Rules[i].Company, f.Rules[i].Route = 0, 0
+		f.Rules[i].Company = 0
+		f.Rules[i].Route = 0
 	}
 	for i := range f.Discounts {
 		f.Discounts[i].Route = 0
@@ -71,14 +73,35 @@ func TestColumns(t *testing.T) {
 	}
 	want := &schedule.Form{
 		Trip: "t", Name: "7/1", Phones: []string{"+380", "+381"},
-		Company: schedule.Company{ID: "ag", Name: "Agency", Slug: "the-agency", CEO: "C. E. O.", PartnerCompany: "Partner", LogoURL: "https://a.example/logo", Email: "m@a.example",
-			Website: "https://a.example", Rules: "No, no", Socials: []string{"https://s.example/1", "https://s.example/2"}, Tier: "PRO", Source: "Elsewhere", Zone: "Europe/Kyiv"},
-		Route: schedule.Route{ID: "r", Name: "7", Slug: "sea-line", Description: "By the sea", Services: []schedule.Amenity{{ID: "wifi", Name: "Wi-Fi"}, {ID: "wc", Name: "Toilet"}}},
-		Bus: schedule.Bus{ID: "b1", Seats: 19, Registration: "AA 1", Brand: "Setra", Model: "S 1", Images: []string{"https://i.example/1", "https://i.example/2"},
+		Company: schedule.Company{ID: "ag", Name: "Agency", Slug: "the-agency", CEO: "C. E. O.",
+			PartnerCompany: "Partner", LogoURL: "https://a.example/logo", Email: "m@a.example",
+			Website: "https://a.example", Rules: "No, no",
+			Socials: []string{"https://s.example/1", "https://s.example/2"}, Tier: "PRO", Source: "Elsewhere",
+			Zone: "Europe/Kyiv"},
+		Route: schedule.Route{
+			ID:          "r",
+			Name:        "7",
+			Slug:        "sea-line",
+			Description: "By the sea",
+			Services:    []schedule.Amenity{{ID: "wifi", Name: "Wi-Fi"}, {ID: "wc", Name: "Toilet"}},
+		},
+		Bus: schedule.Bus{ID: "b1", Seats: 19, Registration: "AA 1", Brand: "Setra", Model: "S 1",
+			Images:    []string{"https://i.example/1", "https://i.example/2"},
 			FMSObject: "fms/1 ä", Geolocation: true},
-		Stops:     []schedule.FormStop{call(0, 480, 480), call(1, 540, 545), call(2, 600, 600)},
-		Rules:     []schedule.RefundRule{{ID: "x2", Hours: 24, Percent: 9000}, {ID: "x1", Hours: 2, Percent: 5050}},
-		Discounts: []schedule.Discount{{ID: "~ZCAx", Name: "Spring", Description: "Cheap", Percent: 1250, First: first, Last: last}},
+		Stops: []schedule.FormStop{call(0, 480, 480), call(1, 540, 545), call(2, 600, 600)},
+		Rules: []schedule.RefundRule{{
+			ID:      "x2",
+			Hours:   24,
+			Percent: 9000,
+		}, {ID: "x1", Hours: 2, Percent: 5050}},
+		Discounts: []schedule.Discount{{
+			ID:          "~ZCAx",
+			Name:        "Spring",
+			Description: "Cheap",
+			Percent:     1250,
+			First:       first,
+			Last:        last,
+		}},
 	}
 	got, err := schedule.DecodeForm(x.trip(t, "t").Encode())
 	if err != nil {
@@ -94,7 +117,8 @@ func TestColumns(t *testing.T) {
 	if i, _ := x.TripByID("u"); x.Seats(i) != 49 {
 		t.Errorf("%d seats, want 49", x.Seats(i))
 	}
-	if x := clean(t, plain()); x.Companies[0].Source != "Service" || x.Companies[0].Slug != "agency" || x.Routes[0].Slug != "alfa-line" {
+	if x := clean(t, plain()); x.Companies[0].Source != "Service" || x.Companies[0].Slug != "agency" ||
+		x.Routes[0].Slug != "alfa-line" {
 		t.Errorf("what is not given: %+v %+v", x.Companies[0], x.Routes[0])
 	}
 }
@@ -129,7 +153,8 @@ func TestFarePerKm(t *testing.T) {
 			t.Errorf("%q: %+v, %v, want %+v", arg, got, ok, want)
 		}
 	}
-	for _, arg := range []string{"", "EUR", "EUR:", ":0.06", "eur:0.06", "EURO:1", "EUR:-1", "EUR:0", "EUR:NaN", "EUR:Inf", "EUR:1e9", "EUR:0,06", "EUR:0.06 ", "EUR 0.06", "ЄВР:1"} {
+	for _, arg := range []string{"", "EUR", "EUR:", ":0.06", "eur:0.06", "EURO:1", "EUR:-1", "EUR:0",
+		"EUR:NaN", "EUR:Inf", "EUR:1e9", "EUR:0,06", "EUR:0.06 ", "EUR 0.06", "ЄВР:1"} {
 		if got, ok := gtfs.ParseFarePerKm(arg); ok {
 			t.Errorf("%q is taken as %+v", arg, got)
 		}
@@ -143,14 +168,22 @@ func TestFarePerKm(t *testing.T) {
 		from, to string
 		want     int64
 	}{{"alfa", "bravo", 2002}, {"alfa", "charlie", 3336}, {"bravo", "charlie", 1334}} {
-		if got := x.price(t, c.from, c.to, "2026-06-01"); len(got) != 1 || got[0] != (schedule.Money{Currency: "EUR", Amount: c.want}) {
+		got := x.price(t, c.from, c.to, "2026-06-01")
+		if len(got) != 1 || got[0] != (schedule.Money{
+			Currency: "EUR",
+			Amount:   c.want,
+		}) {
 			t.Errorf("%s to %s: %v, want %d", c.from, c.to, got, c.want)
 		}
 	}
 	priced := f.edit(t, "stops.txt", "stop_lon\na,Alfa,0,10\nb,Bravo,0,13\nc,Charlie,0,11",
 		"stop_lon,zone_id\na,Alfa,0,10,za\nb,Bravo,0,13,zb\nc,Charlie,0,11,")
 	x = load(t, priced.fs(), gtfs.Options{FarePerKm: []schedule.FarePerKm{{Currency: "UAH", Micros: 60_000}}})
-	if got := x.price(t, "alfa", "bravo", "2026-06-01"); len(got) != 1 || got[0] != (schedule.Money{Currency: "EUR", Amount: 2000}) {
+	got := x.price(t, "alfa", "bravo", "2026-06-01")
+	if len(got) != 1 || got[0] != (schedule.Money{
+		Currency: "EUR",
+		Amount:   2000,
+	}) {
 		t.Errorf("a ride that a fare matches: %v", got)
 	}
 }
@@ -160,8 +193,13 @@ func TestTransfers(t *testing.T) {
 	const header = "from_stop_id,to_stop_id,transfer_type,min_transfer_time,from_trip_id,to_route_id\n"
 	x := load(t, plain().with("transfers.txt", header+"a,b,2,600,,\nb,c,3,,,\nc,a,0,,,\nc,b,1,,,\nb,a,2,,,\na,c,,0,,\nb,b,2,900,t,\nb,b,2,900,,r\n"+
 		"gone,a,2,600,,\na,a,2,-5,,\na,a,2,2147483648,,\n").fs(), gtfs.Options{})
-	wantSkipped(t, x.skipped, "transfers.txt:8: ", "transfers.txt:9: ", "transfers.txt:10: ", "transfers.txt:11: ", "transfers.txt:12: ")
-	want := []schedule.Transfer{{From: "a", To: "b", Seconds: 600}, {From: "b", To: "c", Forbidden: true}, {From: "a", To: "c"},
+	wantSkipped(t, x.skipped, "transfers.txt:8: ", "transfers.txt:9: ", "transfers.txt:10: ",
+		"transfers.txt:11: ", "transfers.txt:12: ")
+	want := []schedule.Transfer{{
+		From:    "a",
+		To:      "b",
+		Seconds: 600,
+	}, {From: "b", To: "c", Forbidden: true}, {From: "a", To: "c"},
 		{From: "a", To: "a", Forbidden: true}} // of a row that was skipped
 	if !reflect.DeepEqual(x.Transfers, want) {
 		t.Errorf("%+v, want %+v", x.Transfers, want)

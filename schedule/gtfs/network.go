@@ -42,9 +42,11 @@ func (f *Feed) readServices() {
 	for r := range f.rows("calendar.txt") {
 		id := r.get("service_id")
 		r.check(!inCalendar[id], "service_id", "is there already")
-		first, last := r.date("start_date"), r.date("end_date")
+		first := r.date("start_date")
+		last := r.date("end_date")
 		days := dayRange{first: max(first, firstDay), last: min(last, lastDay)}
-		r.check(first > last || days.first <= days.last, "start_date", "and end_date have no day from 1990 to 2099")
+		r.check(first > last || days.first <= days.last, "start_date",
+			"and end_date have no day from 1990 to 2099")
 		// From the weekday of day 0, 1970-01-01.
 		for i, column := range strings.Fields("thursday friday saturday sunday monday tuesday wednesday") {
 			days.weekdays[i] = r.get(column) == "1"
@@ -58,8 +60,10 @@ func (f *Feed) readServices() {
 	}
 	seen := map[exception]bool{}
 	for r := range f.rows("calendar_dates.txt") {
-		day, kind := r.date("date"), r.get("exception_type")
-		if t, err := time.Parse(time.DateOnly, r.get("date")); err == nil { // no date of GTFS, but it can be told
+		day := r.date("date")
+		kind := r.get("exception_type")
+		if t, err := time.Parse(time.DateOnly, r.get("date")); err == nil {
+			// no date of GTFS, but it can be told
 			day = schedule.DayOf(t)
 		}
 		x := exception{r.get("service_id"), day}
@@ -84,13 +88,15 @@ var everyDay = [7]bool{true, true, true, true, true, true, true}
 
 // service makes the set of days: those of the ranges, without those excepted.
 func service(id string, ranges []dayRange) schedule.Service {
-	first, last := lastDay, firstDay
+	first := lastDay
+	last := firstDay
 	except := map[schedule.Day]bool{}
 	for _, r := range ranges {
 		if r.except {
 			except[r.first] = true
 		} else {
-			first, last = min(first, r.first), max(last, r.last)
+			first = min(first, r.first)
+			last = max(last, r.last)
 		}
 	}
 	out := schedule.Service{ID: id, First: first}
@@ -135,7 +141,11 @@ func (f *Feed) readTrips() {
 			f.ids[r.file][r.key] = leftOut
 		}
 		t.Service = r.ref("service_id", calendars)
-		keep(r, &trips, tripRow{Trip: t, id: r.key, line: r.line})
+		keep(r, &trips, tripRow{
+			Trip: t,
+			id:   r.key,
+			line: r.line,
+		})
 	}
 	for r := range f.rows("stop_times.txt") {
 		if flexible(r) {
@@ -149,7 +159,8 @@ func (f *Feed) readTrips() {
 			noPickup: r.get("pickup_type") == "1", noDropOff: r.get("drop_off_type") == "1",
 		}
 		for _, column := range []string{"pickup_type", "drop_off_type"} {
-			r.check(len(r.get(column)) <= 1 && strings.Contains("0123", r.get(column)), column, "is not 0, 1, 2 or 3")
+			r.check(len(r.get(column)) <= 1 && strings.Contains("0123", r.get(column)), column,
+				"is not 0, 1, 2 or 3")
 		}
 		if c.arr == blank {
 			c.arr = c.dep
@@ -168,7 +179,8 @@ func (f *Feed) readTrips() {
 // flexible reports whether a row of stop_times.txt is of a service on demand: it has an area or a window
 // instead of a stop and a time.
 func flexible(r *row) bool {
-	for _, column := range []string{"location_id", "location_group_id", "start_pickup_drop_off_window", "end_pickup_drop_off_window"} {
+	for _, column := range []string{"location_id", "location_group_id", "start_pickup_drop_off_window",
+		"end_pickup_drop_off_window"} {
 		if r.get(column) != "" {
 			return true
 		}
@@ -178,9 +190,13 @@ func flexible(r *row) bool {
 
 // finishTrips gives each trip its pattern and times; a trip that has none is left out.
 func (f *Feed) finishTrips(trips []tripRow) {
-	ids, patterns, times := f.ids["trips.txt"], index{}, index{}
+	ids := f.ids["trips.txt"]
+	patterns := index{}
+	times := index{}
 	for _, t := range trips {
-		slices.SortStableFunc(t.calls, func(a, b stopTime) int { return cmp.Compare(a.seq, b.seq) })
+		slices.SortStableFunc(t.calls, func(a, b stopTime) int {
+			return cmp.Compare(a.seq, b.seq)
+		})
 		calls := slices.CompactFunc(t.calls, func(a, b stopTime) bool {
 			if a.seq == b.seq {
 				reason := fmt.Sprintf("stop_sequence %d of the trip is there already", b.seq)
@@ -203,7 +219,8 @@ func (f *Feed) finishTrips(trips []tripRow) {
 			f.decidedMany(blanks, "trips.txt", t.line, "blank stop times, which are filled in evenly between those given")
 		}
 		if t.Bus < 0 {
-			f.decided("trips.txt", t.line, fmt.Sprintf("trips without a bus, which have %d seats", schedule.DefaultSeats))
+			f.decided("trips.txt", t.line,
+				fmt.Sprintf("trips without a bus, which have %d seats", schedule.DefaultSeats))
 		}
 		p := schedule.Pattern{Route: t.Pattern}
 		var at schedule.Times
@@ -233,7 +250,8 @@ func once[T any](seen index, table *[]T, row T) int32 {
 
 // complete fills in blank times, evenly between those that are given, and says what is wrong with a trip.
 func complete(calls []stopTime) string {
-	switch n := len(calls); {
+	n := len(calls)
+	switch {
 	case n < 2:
 		return "has fewer than two usable stop times"
 	case n > schedule.MaxStops:
@@ -252,7 +270,8 @@ func complete(calls []stopTime) string {
 		}
 		for k := known + 1; k < i; k++ {
 			at := calls[known].dep + int32(int64(c.arr-calls[known].dep)*int64(k-known)/int64(i-known))
-			calls[k].arr, calls[k].dep = at, at
+			calls[k].arr = at
+			calls[k].dep = at
 		}
 		known = i
 	}
@@ -262,7 +281,8 @@ func complete(calls []stopTime) string {
 // readFrequencies puts one trip per departure in place of each trip that runs at intervals.
 func (f *Feed) readFrequencies() {
 	var departures []schedule.Trip
-	made, replaced := map[string]bool{}, map[string]bool{} // by id
+	made := map[string]bool{}
+	replaced := map[string]bool{} // by id
 	type interval struct {
 		trip  int32
 		start int
@@ -270,10 +290,12 @@ func (f *Feed) readFrequencies() {
 	seen := map[interval]bool{}
 	for r := range f.rows("frequencies.txt") {
 		if trip, known := r.ids["trips.txt"][r.get("trip_id")]; known && trip >= 0 {
-			replaced[f.out.Trips[trip].ID] = true // its own times are no departure, whatever becomes of this row
+			// its own times are no departure, whatever becomes of this row
+			replaced[f.out.Trips[trip].ID] = true
 		}
 		trip := r.ref("trip_id", "trips.txt")
-		start, end := int(r.clock("start_time")), int(r.clock("end_time"))
+		start := int(r.clock("start_time"))
+		end := int(r.clock("end_time"))
 		r.check(start != blank, "start_time", "is missing")
 		headway := r.number("headway_secs", 1, math.MaxInt)
 		r.check(end > start, "end_time", "leaves no departure")
@@ -302,6 +324,8 @@ func (f *Feed) readFrequencies() {
 	if len(replaced) > 0 {
 		f.decidedMany(len(departures), "frequencies.txt", 2, fmt.Sprintf("departures in place of %d trips that run at intervals", len(replaced)))
 	}
-	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool { return replaced[t.ID] })
+	kept := slices.DeleteFunc(f.out.Trips, func(t schedule.Trip) bool {
+		return replaced[t.ID]
+	})
 	f.out.Trips = append(kept, departures...)
 }

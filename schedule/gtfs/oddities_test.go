@@ -100,8 +100,10 @@ func TestWriting(t *testing.T) {
 		return cells(row, false, "", "")
 	}
 	ways := map[string]files{
-		"BOM":                   base.each(func(s string) string { return "\xef\xbb\xbf" + s }),
-		"BOM and quotes":        rewrite(t, base, func(r []string) string { return cells(r, true, "", "") }).each(func(s string) string { return "\xef\xbb\xbf" + s }),
+		"BOM": base.each(func(s string) string { return "\xef\xbb\xbf" + s }),
+		"BOM and quotes": rewrite(t, base, func(r []string) string {
+			return cells(r, true, "", "")
+		}).each(func(s string) string { return "\xef\xbb\xbf" + s }),
 		"CRLF":                  base.each(func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }),
 		"mixed line ends":       base.each(func(s string) string { return strings.Replace(s, "\n", "\r\n", 1) }),
 		"no last newline":       base.each(func(s string) string { return strings.TrimSuffix(s, "\n") }),
@@ -119,7 +121,8 @@ func TestWriting(t *testing.T) {
 		"rows in any order (3)": shuffled(base, 3),
 		"unknown files":         base.with("shapes.txt", "\"a\nb,,,\n").with("README", "Not\x01 a table").with("sub/agency.txt", "x"),
 		"empty optional files":  base.with("levels.txt", "").with("pathways.txt", "\xef\xbb\xbf"),
-		"one-digit hours":       base.edit(t, "frequencies.txt", "06:00:00,09:00:00", "6:00:00,9:00:00").edit(t, "stop_times.txt", "t2,07:00:00,07:00:00", "t2,7:00:00, 7:00:00"),
+		"one-digit hours": base.edit(t, "frequencies.txt", "06:00:00,09:00:00",
+			"6:00:00,9:00:00").edit(t, "stop_times.txt", "t2,07:00:00,07:00:00", "t2,7:00:00, 7:00:00"),
 	}
 	for name, f := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +201,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestDotSlash takes archives whose entries start with ./, as many tools write them: they do not leave the archive.
+// TestDotSlash takes archives whose entries start with ./, as many tools write them: they do not leave the
+// archive.
 func TestDotSlash(t *testing.T) {
 	z := packed(t, network(), "./")
 	if err := gtfs.CheckZip(z); err != nil {
@@ -214,7 +218,8 @@ func TestEmptyOptionalFiles(t *testing.T) {
 		"calendar_dates.txt", "frequencies.txt", "fare_attributes.txt", "fare_rules.txt", "areas.txt", "stop_areas.txt", "transfers.txt",
 		"translations.txt", "feed_info.txt", "waybill_buses.txt", "waybill_refund_rules.txt", "waybill_discounts.txt",
 	} {
-		for _, text := range []string{"", "\n", "\r\n", "\xef\xbb\xbf", "a_column", "a_column,another\n", " \n"} {
+		for _, text := range []string{"", "\n", "\r\n", "\xef\xbb\xbf", "a_column", "a_column,another\n",
+			" \n"} {
 			sameLines(t, name, clean(t, plain().with(name, text)).describe(), want)
 		}
 	}

@@ -110,10 +110,16 @@ func location(t testing.TB, name string) *time.Location {
 
 func newOracle(t testing.TB, feed fs.FS) *oracle {
 	t.Helper()
-	o := &oracle{city: map[string]string{}, name: map[string]string{}, zone: map[string]*time.Location{}, dates: map[string]map[string]bool{}}
+	o := &oracle{
+		city:  map[string]string{},
+		name:  map[string]string{},
+		zone:  map[string]*time.Location{},
+		dates: map[string]map[string]bool{},
+	}
 	o.readPlaces(t, feed)
 	o.readDates(t, feed)
-	agency, names := map[string]*time.Location{}, map[string]string{}
+	agency := map[string]*time.Location{}
+	names := map[string]string{}
 	for _, row := range cellsOf(t, feed, "agency.txt") {
 		agency[row["agency_id"]] = location(t, row["agency_timezone"])
 	}
@@ -124,13 +130,19 @@ func newOracle(t testing.TB, feed fs.FS) *oracle {
 	}
 	byID := map[string]*oracleTrip{}
 	for _, row := range cellsOf(t, feed, "trips.txt") {
-		x := &oracleTrip{id: row["trip_id"], service: row["service_id"], route: names[row["route_id"]], zone: agency[operator[row["route_id"]]]}
+		x := &oracleTrip{
+			id:      row["trip_id"],
+			service: row["service_id"],
+			route:   names[row["route_id"]],
+			zone:    agency[operator[row["route_id"]]],
+		}
 		o.trips = append(o.trips, x)
 		byID[x.id] = x
 	}
 	for _, row := range cellsOf(t, feed, "stop_times.txt") {
 		x := byID[row["trip_id"]]
-		c := oracleCall{seq: atoi(t, row["stop_sequence"]), stop: row["stop_id"], arr: clock(t, row["arrival_time"]), dep: clock(t, row["departure_time"]),
+		c := oracleCall{seq: atoi(t, row["stop_sequence"]), stop: row["stop_id"],
+			arr: clock(t, row["arrival_time"]), dep: clock(t, row["departure_time"]),
 			noBoard: row["pickup_type"] == "1", noLeave: row["drop_off_type"] == "1"}
 		if c.arr < 0 {
 			c.arr = c.dep
@@ -141,7 +153,8 @@ func newOracle(t testing.TB, feed fs.FS) *oracle {
 	}
 	for _, row := range cellsOf(t, feed, "frequencies.txt") {
 		x := byID[row["trip_id"]]
-		for at := clock(t, row["start_time"]); at < clock(t, row["end_time"]); at += atoi(t, row["headway_secs"]) {
+		for at := clock(t, row["start_time"]); at < clock(t, row["end_time"]); at += atoi(t,
+			row["headway_secs"]) {
 			if !slices.Contains(x.starts, at) {
 				x.starts = append(x.starts, at)
 			}
@@ -154,7 +167,8 @@ func newOracle(t testing.TB, feed fs.FS) *oracle {
 }
 
 func (o *oracle) readPlaces(t testing.TB, feed fs.FS) {
-	area, zones := map[string]string{}, map[string]string{}
+	area := map[string]string{}
+	zones := map[string]string{}
 	for _, row := range cellsOf(t, feed, "stop_areas.txt") {
 		area[row["stop_id"]] = "area " + row["area_id"]
 	}
@@ -212,7 +226,8 @@ func (x *oracleTrip) settle(o *oracle) {
 		if given[i].arr >= 0 {
 			continue
 		}
-		before, after := i, i
+		before := i
+		after := i
 		for given[before].arr < 0 {
 			before--
 		}
@@ -220,7 +235,8 @@ func (x *oracleTrip) settle(o *oracle) {
 			after++
 		}
 		at := given[before].dep + (given[after].arr-given[before].dep)*(i-before)/(after-before)
-		x.calls[i].arr, x.calls[i].dep = at, at
+		x.calls[i].arr = at
+		x.calls[i].dep = at
 	}
 	if len(x.calls) > 0 && x.route == "" {
 		x.route = o.name[o.city[x.calls[0].stop]] + " – " + o.name[o.city[x.calls[len(x.calls)-1].stop]]
@@ -247,7 +263,8 @@ func (o *oracle) rides(first, last time.Time) (list []oracleRide) {
 	return list
 }
 
-// pairs lists the rides of a trip. Where a city is an area, only the ride from its last stop, and to its first.
+// pairs lists the rides of a trip. Where a city is an area, only the ride from its last stop, and to its
+// first.
 func (o *oracle) pairs(list []oracleRide, x *oracleTrip, start int64) []oracleRide {
 	type ride struct{ from, to int }
 	between := map[[2]string][]ride{}
@@ -264,11 +281,13 @@ func (o *oracle) pairs(list []oracleRide, x *oracleTrip, start int64) []oracleRi
 		for _, r := range rides {
 			pointless := slices.ContainsFunc(rides, func(other ride) bool {
 				leavesLater := strings.HasPrefix(towns[0], "area ") && other.from > r.from
-				arrivesFirst := strings.HasPrefix(towns[1], "area ") && other.from == r.from && other.to < r.to
+				arrivesFirst := strings.HasPrefix(towns[1], "area ") && other.from == r.from &&
+					other.to < r.to
 				return leavesLater || arrivesFirst
 			})
 			if !pointless {
-				a, b := x.calls[r.from], x.calls[r.to]
+				a := x.calls[r.from]
+				b := x.calls[r.to]
 				list = append(list, oracleRide{
 					dep: start + int64(a.dep), arr: start + int64(b.arr), route: x.route, trip: x.id,
 					stops: [2]string{a.stop, b.stop}, towns: towns,
@@ -280,10 +299,12 @@ func (o *oracle) pairs(list []oracleRide, x *oracleTrip, start int64) []oracleRi
 }
 
 // compare checks one search against the oracle's rides.
-func (o *oracle) compare(t testing.TB, x *imported, rides []oracleRide, towns [2]string, first time.Time, days int, after int64) (found int) {
+func (o *oracle) compare(t testing.TB, x *imported, rides []oracleRide, towns [2]string, first time.Time,
+	days int, after int64) (found int) {
 	t.Helper()
 	var want []string
-	from, until := first.Format(time.DateOnly), first.AddDate(0, 0, days-1).Format(time.DateOnly)
+	from := first.Format(time.DateOnly)
+	until := first.AddDate(0, 0, days-1).Format(time.DateOnly)
 	for _, r := range rides {
 		local := time.Unix(r.dep, 0).In(o.zone[towns[0]]).Format(time.DateOnly)
 		if r.towns == towns && from <= local && local <= until && r.dep > after {
@@ -296,12 +317,21 @@ func (o *oracle) compare(t testing.TB, x *imported, rides []oracleRide, towns [2
 	}
 	var got []string
 	var last oracleRide
-	for _, j := range x.Search(&schedule.Query{From: x.town(t, o, towns[0]), To: x.town(t, o, towns[1]), First: day, Days: days, After: after}) {
+	for _, j := range x.Search(&schedule.Query{
+		From:  x.town(t, o, towns[0]),
+		To:    x.town(t, o, towns[1]),
+		First: day,
+		Days:  days,
+		After: after,
+	}) {
 		l := &j[0]
 		trip := x.Trips[l.Trip].ID
 		id, _, _ := strings.Cut(trip, "~")
-		r := oracleRide{l.Dep, l.Arr, x.RouteName(l.Trip, schedule.Untranslated), id, [2]string{x.Boarding(l).ID, x.Alighting(l).ID}, towns}
-		if len(got) > 0 && cmp.Or(cmp.Compare(last.dep, r.dep), cmp.Compare(last.arr, r.arr), cmp.Compare(last.route, r.route), cmp.Compare(last.trip, trip)) > 0 {
+		r := oracleRide{l.Dep, l.Arr, x.RouteName(l.Trip, schedule.Untranslated), id,
+			[2]string{x.Boarding(l).ID, x.Alighting(l).ID}, towns}
+		if len(got) > 0 &&
+			cmp.Or(cmp.Compare(last.dep, r.dep), cmp.Compare(last.arr, r.arr),
+				cmp.Compare(last.route, r.route), cmp.Compare(last.trip, trip)) > 0 {
 			t.Errorf("%v from %s, %d days: %v comes after %v", towns, from, days, r, last)
 		}
 		got = append(got, fmt.Sprint(r))
@@ -345,7 +375,8 @@ func TestOracleDemo(t *testing.T) {
 		towns[c] = true
 	}
 	found := 0
-	for _, first := range []time.Time{date(2026, 3, 26), date(2026, 10, 22), date(2026, 12, 24), date(2024, 1, 1), date(2036, 12, 25)} {
+	for _, first := range []time.Time{date(2026, 3, 26), date(2026, 10, 22), date(2026, 12, 24),
+		date(2024, 1, 1), date(2036, 12, 25)} {
 		byPair := map[[2]string][]oracleRide{}
 		for _, r := range o.rides(first.AddDate(0, 0, -8), first.AddDate(0, 0, 16)) {
 			byPair[r.towns] = append(byPair[r.towns], r)

@@ -69,7 +69,8 @@ func (f *Feed) makeNamedCities(before *schedule.Tables) {
 	f.inherit(old)
 }
 
-// inherit finds the areas that take the place of a city that was named after the same stops: they have its slug.
+// inherit finds the areas that take the place of a city that was named after the same stops: they have its
+// slug.
 func (f *Feed) inherit(old *memory) {
 	there := map[string]bool{}
 	for _, c := range f.out.Cities {
@@ -82,7 +83,8 @@ func (f *Feed) inherit(old *memory) {
 		if !city.Area || was == nil || there[was.id] {
 			continue
 		}
-		if had := f.inherited[city.ID]; had == "" || was.slug < had {
+		had := f.inherited[city.ID]
+		if had == "" || was.slug < had {
 			f.inherited[city.ID] = was.slug
 		}
 	}
@@ -104,7 +106,12 @@ type memory struct {
 }
 
 func remember(before *schedule.Tables) *memory {
-	m := &memory{byID: map[string]*oldCity{}, byName: map[string][]*oldCity{}, byStop: map[string]*oldCity{}, at: map[string]point{}}
+	m := &memory{
+		byID:   map[string]*oldCity{},
+		byName: map[string][]*oldCity{},
+		byStop: map[string]*oldCity{},
+		at:     map[string]point{},
+	}
 	add := func(c *oldCity) {
 		m.cities = append(m.cities, c)
 		m.byID[c.id] = c
@@ -112,11 +119,17 @@ func remember(before *schedule.Tables) *memory {
 	}
 	for _, c := range before.Cities {
 		if !c.Area && strings.HasPrefix(c.ID, namedPrefix) {
-			add(&oldCity{id: c.ID, slug: c.Slug, name: c.Name, zone: c.Zone})
+			add(&oldCity{
+				id:   c.ID,
+				slug: c.Slug,
+				name: c.Name,
+				zone: c.Zone,
+			})
 		}
 	}
 	for _, s := range before.Stops {
-		if c := m.byID[before.Cities[s.City].ID]; c != nil {
+		c := m.byID[before.Cities[s.City].ID]
+		if c != nil {
 			c.points = append(c.points, point{s.Lat, s.Lon})
 			m.byStop[s.ID] = c
 			m.at[s.ID] = point{s.Lat, s.Lon}
@@ -124,7 +137,13 @@ func remember(before *schedule.Tables) *memory {
 	}
 	for _, c := range before.Former {
 		if c.Kind == formerCity && c.Name != "" && m.byID[c.ID] == nil {
-			add(&oldCity{id: c.ID, slug: c.Slug, name: c.Name, zone: c.Zone, points: []point{{c.Lat, c.Lon}}})
+			add(&oldCity{
+				id:     c.ID,
+				slug:   c.Slug,
+				name:   c.Name,
+				zone:   c.Zone,
+				points: []point{{c.Lat, c.Lon}},
+			})
 		}
 	}
 	return m
@@ -148,7 +167,8 @@ const (
 
 // pastOf finds the city that a place was in: the one with a stop of it, or else the nearest that was here.
 func (f *Feed) pastOf(p *place, old *memory) past {
-	same, moved := "", ""
+	same := ""
+	moved := ""
 	for _, s := range p.stops {
 		id := f.out.Stops[s].ID
 		c := old.byStop[id]
@@ -163,10 +183,13 @@ func (f *Feed) pastOf(p *place, old *memory) past {
 	if same != "" {
 		return past{same, sameStop}
 	}
-	best, nearest := "", maxCity
+	best := ""
+	nearest := maxCity
 	for _, c := range old.byName[p.name] {
-		if km := f.distance(c, p); km < nearest || km == nearest && c.id < best {
-			best, nearest = c.id, km
+		km := f.distance(c, p)
+		if km < nearest || km == nearest && c.id < best {
+			best = c.id
+			nearest = km
 		}
 	}
 	if best != "" {
@@ -191,7 +214,9 @@ func (f *Feed) distance(c *oldCity, p *place) float64 {
 }
 
 // oneZone reports whether two time zones may be one; "" is one that is not known.
-func (f *Feed) oneZone(a, b string) bool { return a == "" || b == "" || f.sameClock(a, b) }
+func (f *Feed) oneZone(a, b string) bool {
+	return a == "" || b == "" || f.sameClock(a, b)
+}
 
 // least returns the lesser of two ids; "" is none.
 func least(a, b string) string {
@@ -241,7 +266,9 @@ func (f *Feed) gather(list []*place, old *memory) (cities []*namedCity) {
 			continue
 		}
 		// No id means another place than it did before.
-		used := func(id string) bool { return taken[id] != nil || old.byID[id] != nil }
+		used := func(id string) bool {
+			return taken[id] != nil || old.byID[id] != nil
+		}
 		id := namedPrefix + urlSafe(c.places[0].name)
 		if used(id) {
 			id += "." + c.places[0].id
@@ -266,7 +293,11 @@ func compareBool(a, b bool) int {
 }
 
 func newNamedCity(id string) *namedCity {
-	return &namedCity{id: id, min: point{91, 181}, max: point{-91, -181}}
+	return &namedCity{
+		id:  id,
+		min: point{91, 181},
+		max: point{-91, -181},
+	}
 }
 
 func (c *namedCity) add(p *place) {
@@ -283,8 +314,10 @@ func (f *Feed) nearest(cities []*namedCity, p *place) (best *namedCity) {
 		if len(c.places) == 0 || !f.fits(c, p) {
 			continue
 		}
-		if km := p.at.kilometres(c.places[0].at); km < least {
-			best, least = c, km
+		km := p.at.kilometres(c.places[0].at)
+		if km < least {
+			best = c
+			least = km
 		}
 	}
 	return best
@@ -389,8 +422,8 @@ func (f *Feed) apart() (list []string) {
 	return list
 }
 
-// farthest returns how many kilometres are between places of different cities, at most: exactly where there are few,
-// else between the first of each.
+// farthest returns how many kilometres are between places of different cities, at most: exactly where there
+// are few, else between the first of each.
 func farthest(cities map[string][]point) (km float64) {
 	const few = 100
 	var list [][]point

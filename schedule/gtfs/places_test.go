@@ -27,13 +27,21 @@ func TestCityOfStop(t *testing.T) {
 		with("areas.txt", "area_id,area_name\nx,Xray\ny,Yankee\nz,\n").
 		with("stop_areas.txt", "area_id,stop_id\nx,c\ny,ds\nx,d\ny,c\nz,e2\n")
 	x := clean(t, f)
-	for stop, want := range map[string]string{"a": "Alfa", "b": "Bravo", "bs": "Bravo", "b1": "Bravo", "c": "Xray", "cs": "Charlie Station",
+	for stop, want := range map[string]string{"a": "Alfa", "b": "Bravo", "bs": "Bravo", "b1": "Bravo",
+		"c": "Xray", "cs": "Charlie Station",
 		"d": "Xray", "ds": "Yankee", "e1": "Echo", "e2": "z", "n": "n"} {
 		if got := x.cityOf(t, stop).Name; got != want {
 			t.Errorf("stop %s is in %q, want %q", stop, got, want)
 		}
 	}
-	for stop, want := range map[string]bool{"a": false, "b": true, "bs": true, "b1": true, "c": true, "e1": false} {
+	for stop, want := range map[string]bool{
+		"a":  false,
+		"b":  true,
+		"bs": true,
+		"b1": true,
+		"c":  true,
+		"e1": false,
+	} {
 		if s, _ := x.stop(stop); s.Station != want {
 			t.Errorf("stop %s: station is %v, want %v", stop, s.Station, want)
 		}
@@ -57,7 +65,8 @@ func TestParents(t *testing.T) {
 	f := plain().with("stops.txt", stopHeader+"a,Alfa,50,30,,,,,,\nb,Bravo,50,31,,,,,,\nc,Charlie,50,32,,,,,,\n"+
 		"d,Delta,50,33,,gone,,,,\ne,Echo,50,34,,e,,,,\ng,Golf,50,35,,h,,,,\nh,Hotel,50,36,,g,,,,\ni,India,,,1,,,,,\n")
 	x := load(t, f.fs(), gtfs.Options{})
-	wantSkipped(t, x.skipped, "stops.txt:5: ", "stops.txt:6: ", "stops.txt:7: ", "stops.txt:8: ", "stops.txt:9: ")
+	wantSkipped(t, x.skipped, "stops.txt:5: ", "stops.txt:6: ", "stops.txt:7: ", "stops.txt:8: ",
+		"stops.txt:9: ")
 }
 
 // wantSkipped compares where rows were skipped, and wants a reason for each.
@@ -115,13 +124,17 @@ func TestZonesAndCountries(t *testing.T) {
 func TestCountries(t *testing.T) {
 	for zone, want := range map[string]string{
 		"Europe/Kyiv": "UA", "Europe/Kiev": "UA", "Europe/Uzhgorod": "UA", "Europe/Istanbul": "TR", "Europe/Warsaw": "PL", "Europe/Prague": "CZ",
-		"Europe/Rome": "IT", "Europe/Berlin": "DE", "Europe/Bratislava": "SK", "Europe/Budapest": "HU", "Europe/Brussels": "BE", "Europe/Amsterdam": "NL",
+		"Europe/Rome": "IT", "Europe/Berlin": "DE", "Europe/Bratislava": "SK", "Europe/Budapest": "HU",
+		"Europe/Brussels": "BE", "Europe/Amsterdam": "NL",
 		"Europe/Bucharest": "RO", "Europe/Sofia": "BG", "Europe/Paris": "FR", "Europe/Vienna": "AT", "Europe/Vilnius": "LT", "Europe/Riga": "LV",
-		"Europe/Tallinn": "EE", "Europe/Madrid": "ES", "Europe/Luxembourg": "LU", "Europe/Zurich": "CH", "Europe/Athens": "GR", "Europe/Chisinau": "MD",
+		"Europe/Tallinn": "EE", "Europe/Madrid": "ES", "Europe/Luxembourg": "LU", "Europe/Zurich": "CH",
+		"Europe/Athens": "GR", "Europe/Chisinau": "MD",
 		"Europe/Ljubljana": "SI",
 	} {
 		f := plain()
-		if got := clean(t, f.with("agency.txt", strings.Replace(f["agency.txt"], "Europe/Kyiv", zone, 1))).Cities[0].Country; got != want {
+		got := clean(t, f.with("agency.txt",
+			strings.Replace(f["agency.txt"], "Europe/Kyiv", zone, 1))).Cities[0].Country
+		if got != want {
 			t.Errorf("the country of %s is %q, want %q", zone, got, want)
 		}
 	}
@@ -129,9 +142,11 @@ func TestCountries(t *testing.T) {
 
 // TestTranslations: record_id goes before field_value, for cities of either kind and for routes.
 func TestTranslations(t *testing.T) {
-	f := plain().with("areas.txt", "area_id,area_name\nx,Xray\n").with("stop_areas.txt", "area_id,stop_id\nx,c\n").
+	f := plain().with("areas.txt", "area_id,area_name\nx,Xray\n").with("stop_areas.txt",
+		"area_id,stop_id\nx,c\n").
 		plus("routes.txt", "q,ag,,,3", "s,ag,55,,3").plus("trips.txt", "q,daily,u", "s,daily,v").
-		plus("stop_times.txt", "u,08:00:00,08:00:00,a,1", "u,09:00:00,09:00:00,c,2", "v,08:00:00,08:00:00,b,1", "v,09:00:00,09:00:00,c,2").
+		plus("stop_times.txt", "u,08:00:00,08:00:00,a,1", "u,09:00:00,09:00:00,c,2",
+			"v,08:00:00,08:00:00,b,1", "v,09:00:00,09:00:00,c,2").
 		with("translations.txt", "table_name,field_name,language,translation,record_id,record_sub_id,field_value\n"+
 			"areas,area_name,uk,Ікс (значення),,,Xray\nareas,area_name,pl,Iks (wartość),,,Xray\nareas,area_name,uk,Ікс,x,,\n"+
 			"stops,stop_name,en,Alpha,a,,\nstops,stop_name,EN,Alpha by value,,,Alfa\nstops,stop_name,cs-CZ,Álfa,a,,\nstops,stop_name,de,Alfa auf Deutsch,a,,\n"+
@@ -141,7 +156,8 @@ func TestTranslations(t *testing.T) {
 	for _, c := range []struct {
 		stop string
 		want schedule.Names
-	}{{"a", schedule.Names{"", "", "Álfa", "Alpha", ""}}, {"c", schedule.Names{"Ікс", "Iks (wartość)", "", "", ""}}, {"b", schedule.Names{}}} {
+	}{{"a", schedule.Names{"", "", "Álfa", "Alpha", ""}},
+		{"c", schedule.Names{"Ікс", "Iks (wartość)", "", "", ""}}, {"b", schedule.Names{}}} {
 		if got := x.cityOf(t, c.stop).Names; got != c.want {
 			t.Errorf("stop %s: %q, want %q", c.stop, got, c.want)
 		}
@@ -152,7 +168,8 @@ func TestTranslations(t *testing.T) {
 		want string
 	}{
 		{"t", schedule.Untranslated, "Alfa Line"}, {"t", schedule.PL, "Linia Alfa"}, {"t", schedule.RU, "Alfa Line"},
-		{"u", schedule.Untranslated, "Alfa – Xray"}, {"u", schedule.UK, "Alfa – Ікс"}, {"u", schedule.EN, "Alpha – Xray"}, {"u", schedule.CS, "Álfa – Xray"},
+		{"u", schedule.Untranslated, "Alfa – Xray"}, {"u", schedule.UK, "Alfa – Ікс"}, {"u", schedule.EN,
+			"Alpha – Xray"}, {"u", schedule.CS, "Álfa – Xray"},
 		{"v", schedule.Untranslated, "55"}, {"v", schedule.RU, "Линия 55"}, {"v", schedule.UK, "55"},
 	} {
 		i, _ := x.TripByID(c.trip)
@@ -160,7 +177,14 @@ func TestTranslations(t *testing.T) {
 			t.Errorf("the route of %s in language %d is %q, want %q", c.trip, c.lang, got, c.want)
 		}
 	}
-	for name, want := range map[string]string{"ікс": "Xray", "ALPHA": "Alfa", "alf": "Alfa", "iks": "Xray", "ray": "Xray", "wartosc": "Xray"} {
+	for name, want := range map[string]string{
+		"ікс":     "Xray",
+		"ALPHA":   "Alfa",
+		"alf":     "Alfa",
+		"iks":     "Xray",
+		"ray":     "Xray",
+		"wartosc": "Xray",
+	} {
 		if list := x.FindCities(name, ""); len(list) != 1 || x.Cities[list[0]].Name != want {
 			t.Errorf("the name %q finds %d cities, want %s", name, len(list), want)
 		}
@@ -171,12 +195,16 @@ var urlSafe = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
 
 // TestIDs: ids of what a feed brings are URL-safe, and no two are the same.
 func TestIDs(t *testing.T) {
-	raw := []string{"plain", "~", "~plain", "~n", "~nplain", ".", "..", "...", "a b", "a%20b", "a/b", "a+b", "a?b", "#", "Київ", "Kyїv", "ё", "e", "é", "日本", "%", "\u00a0x", "A",
-		"~" + base64.RawURLEncoding.EncodeToString([]byte("a b")), "~~", "a~b", "-", "_", strings.Repeat("x", 300), "'", "&", "\\", ":", ";", "a.b", "n/a", "NULL", "0"}
+	raw := []string{"plain", "~", "~plain", "~n", "~nplain", ".", "..", "...", "a b", "a%20b", "a/b", "a+b",
+		"a?b", "#", "Київ", "Kyїv", "ё", "e", "é", "日本", "%", "\u00a0x", "A",
+		"~" + base64.RawURLEncoding.EncodeToString([]byte("a b")), "~~", "a~b", "-", "_",
+		strings.Repeat("x", 300), "'", "&", "\\", ":", ";", "a.b", "n/a", "NULL", "0"}
 	f := plain()
 	for _, id := range raw {
-		f = f.plus("agency.txt", id+",X,https://x.example,Europe/Kyiv").plus("routes.txt", id+",ag,,N,3").plus("trips.txt", id+",daily,"+id).
-			plus("stops.txt", id+","+id+",50,30").plus("stop_times.txt", id+",08:00:00,08:00:00,"+id+",1", id+",09:00:00,09:00:00,b,2")
+		f = f.plus("agency.txt", id+",X,https://x.example,Europe/Kyiv").plus("routes.txt",
+			id+",ag,,N,3").plus("trips.txt", id+",daily,"+id).
+			plus("stops.txt", id+","+id+",50,30").plus("stop_times.txt", id+",08:00:00,08:00:00,"+id+",1",
+			id+",09:00:00,09:00:00,b,2")
 	}
 	f = f.with("areas.txt", "area_id,area_name\n"+strings.Join(raw, ",N\n")+",N\n")
 	x := clean(t, f)
@@ -221,7 +249,8 @@ func TestIDs(t *testing.T) {
 
 // TestUnnamedAgency: an agency without an id is none of those that have one.
 func TestUnnamedAgency(t *testing.T) {
-	x := load(t, plain().plus("agency.txt", ",Nameless,https://x.example,Europe/Kyiv", "agency,Agency,https://y.example,Europe/Kyiv").fs(), gtfs.Options{})
+	x := load(t, plain().plus("agency.txt", ",Nameless,https://x.example,Europe/Kyiv",
+		"agency,Agency,https://y.example,Europe/Kyiv").fs(), gtfs.Options{})
 	seen := map[string]bool{}
 	for _, c := range x.Companies {
 		if seen[c.ID] {

@@ -10,8 +10,10 @@ import (
 // seasons start a week before clocks change in Europe, or in America, or do not change.
 var seasons = []time.Time{date(2026, 3, 22), date(2026, 10, 18), date(2026, 3, 3), date(2026, 7, 1)}
 
-// clocks are zones that change their clocks on different days, by other than an hour, at midnight, or not at all.
-var clocks = []string{"Europe/Kyiv", "Europe/Warsaw", "Europe/London", "Europe/Istanbul", "America/New_York", "Africa/Cairo", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Kiritimati", "Pacific/Pago_Pago"}
+// clocks are zones that change their clocks on different days, by other than an hour, at midnight, or not at
+// all.
+var clocks = []string{"Europe/Kyiv", "Europe/Warsaw", "Europe/London", "Europe/Istanbul", "America/New_York",
+	"Africa/Cairo", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Kiritimati", "Pacific/Pago_Pago"}
 
 // randomFeed makes a small feed in which much is odd. All of its rows can be used.
 func randomFeed(r *rand.Rand) files {
@@ -33,7 +35,8 @@ func randomFeed(r *rand.Rand) files {
 	}
 	routes := 1 + r.IntN(4)
 	for i := range routes {
-		long, short := "", ""
+		long := ""
+		short := ""
 		if r.IntN(2) == 0 {
 			long = fmt.Sprintf("Line %d", r.IntN(2)) // some have the same name
 		}
@@ -81,9 +84,11 @@ func randomServices(r *rand.Rand, put func(file, format string, args ...any)) (i
 		season := seasons[r.IntN(len(seasons))]
 		only := r.IntN(3) == 0 // calendar_dates only
 		if !only {
-			start, end := date(2026, 1, 1), date(2026, 12, 31)
+			start := date(2026, 1, 1)
+			end := date(2026, 12, 31)
 			if r.IntN(2) == 0 {
-				start, end = season.AddDate(0, 0, r.IntN(10)-5), season.AddDate(0, 0, 5+r.IntN(20))
+				start = season.AddDate(0, 0, r.IntN(10)-5)
+				end = season.AddDate(0, 0, 5+r.IntN(20))
 			}
 			var days [7]any
 			for k := range days {
@@ -92,7 +97,8 @@ func randomServices(r *rand.Rand, put func(file, format string, args ...any)) (i
 					days[k] = 1
 				}
 			}
-			put("calendar.txt", "%s,%s,"+id+",%d,%d,%d,%d,%d,%d,%d", append([]any{start.Format("20060102"), end.Format("20060102")}, days[:]...)...)
+			put("calendar.txt", "%s,%s,"+id+",%d,%d,%d,%d,%d,%d,%d",
+				append([]any{start.Format("20060102"), end.Format("20060102")}, days[:]...)...)
 		}
 		for _, k := range r.Perm(25)[:r.IntN(8)] {
 			kind := 1 + r.IntN(2)
@@ -109,14 +115,19 @@ func randomServices(r *rand.Rand, put func(file, format string, args ...any)) (i
 }
 
 // randomTrips writes trips of up to four days, some of which run at intervals.
-func randomTrips(r *rand.Rand, put func(file, format string, args ...any), routes int, services, stops []string) {
+func randomTrips(r *rand.Rand, put func(file, format string, args ...any), routes int, services,
+	stops []string) {
 	put("trips.txt", "trip_id,service_id,route_id")
 	put("stop_times.txt", "stop_sequence,trip_id,stop_id,departure_time,arrival_time,drop_off_type,pickup_type")
 	put("frequencies.txt", "trip_id,start_time,end_time,headway_secs")
-	write := func(at int) string { return fmt.Sprintf("%0*d:%02d:%02d", 1+r.IntN(2), at/3600, at/60%60, at%60) }
+	write := func(at int) string {
+		return fmt.Sprintf("%0*d:%02d:%02d", 1+r.IntN(2), at/3600, at/60%60, at%60)
+	}
 	for i := range 2 + r.IntN(7) {
 		put("trips.txt", "t%d,%s,r%d", i, services[r.IntN(len(services))], r.IntN(routes))
-		at, seq, n := r.IntN(30*3600)/300*300, r.IntN(5), 2+r.IntN(5)
+		at := r.IntN(30*3600) / 300 * 300
+		seq := r.IntN(5)
+		n := 2 + r.IntN(5)
 		long := []int{600, 3600, 20 * 3600}[r.IntN(3)]
 		last := ""
 		for k := range n {
@@ -125,22 +136,26 @@ func randomTrips(r *rand.Rand, put func(file, format string, args ...any), route
 				stop = stops[r.IntN(len(stops))]
 			}
 			last = stop
-			arr, dep := write(at), write(at+r.IntN(2)*r.IntN(900))
+			arr := write(at)
+			dep := write(at + r.IntN(2)*r.IntN(900))
 			switch {
 			case k > 0 && k < n-1 && r.IntN(3) == 0:
-				arr, dep = "", ""
+				arr = ""
+				dep = ""
 			case r.IntN(6) == 0:
 				arr = ""
 			case r.IntN(6) == 0:
 				dep = ""
 			}
-			put("stop_times.txt", "%d,t%d,%s,%s,%s,%s,%s", seq, i, stop, dep, arr, []string{"", "0", "0", "1", "2"}[r.IntN(5)], []string{"", "0", "0", "1", "3"}[r.IntN(5)])
+			put("stop_times.txt", "%d,t%d,%s,%s,%s,%s,%s", seq, i, stop, dep, arr,
+				[]string{"", "0", "0", "1", "2"}[r.IntN(5)], []string{"", "0", "0", "1", "3"}[r.IntN(5)])
 			seq += 1 + r.IntN(100)
 			at += 900 + r.IntN(long)/60*60
 		}
 		for range r.IntN(4) / 2 * r.IntN(3) {
 			start := r.IntN(28*3600) / 600 * 600
-			put("frequencies.txt", "t%d,%s,%s,%d", i, write(start), write(start+1+r.IntN(4*3600)), 600*(1+r.IntN(8)))
+			put("frequencies.txt", "t%d,%s,%s,%d", i, write(start), write(start+1+r.IntN(4*3600)),
+				600*(1+r.IntN(8)))
 		}
 	}
 }

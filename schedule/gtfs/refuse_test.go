@@ -60,12 +60,14 @@ func TestNoFeed(t *testing.T) {
 		"UTF-16 without a mark":          {base.with("stops.txt", utf16Text(base["stops.txt"], true, false)), "stops.txt"},
 		"UTF-16 without an ASCII letter": {base.with("stops.txt", utf16Text("Київ", true, true)), "UTF-16"},
 		"a NUL byte":                     {base.with("routes.txt", base["routes.txt"]+"x\x00y\n"), "routes.txt has NUL"},
-		"a NUL byte far away":            {base.with("stop_times.txt", base["stop_times.txt"]+strings.Repeat("t,,,b,\n", 50_000)+"\x00"), "stop_times.txt has NUL"},
+		"a NUL byte far away": {base.with("stop_times.txt",
+			base["stop_times.txt"]+strings.Repeat("t,,,b,\n", 50_000)+"\x00"), "stop_times.txt has NUL"},
 		"a NUL byte in an optional file": {base.with("transfers.txt", "\x00"), "transfers.txt has NUL"},
 		"a Git LFS pointer":              {base.with("agency.txt", pointer), "agency.txt is a Git LFS pointer"},
 		"a Git LFS pointer, optional":    {base.with("fare_rules.txt", pointer), "fare_rules.txt is a Git LFS pointer"},
 		"an empty agency.txt":            {base.with("agency.txt", ""), "agency.txt"},
-		"no usable agency":               {base.with("agency.txt", "agency_id,agency_name,agency_url,agency_timezone\nag,Agency,,Mars/Olympus\n"), "agency.txt"},
+		"no usable agency": {base.with("agency.txt",
+			"agency_id,agency_name,agency_url,agency_timezone\nag,Agency,,Mars/Olympus\n"), "agency.txt"},
 	}
 	for name, text := range base {
 		cases["two levels down"].feed["x/y/"+name] = text
@@ -95,7 +97,8 @@ func TestDirectoryForFile(t *testing.T) {
 	delete(f, "stops.txt")
 	_, _, err := gtfs.Import(f.fs(), gtfs.Options{Skip: func(string, int, string) {}})
 	refused(t, err, "stops.txt")
-	if _, _, err := gtfs.Import(plain().with("transfers.txt/x", "").fs(), gtfs.Options{Skip: func(string, int, string) {}}); err == nil {
+	if _, _, err := gtfs.Import(plain().with("transfers.txt/x", "").fs(),
+		gtfs.Options{Skip: func(string, int, string) {}}); err == nil {
 		t.Error("a directory called transfers.txt is passed over in silence")
 	}
 }
@@ -126,7 +129,8 @@ func TestArchives(t *testing.T) {
 	file := func(name string, size uint64) *zip.FileHeader {
 		return &zip.FileHeader{Name: name, Method: zip.Store, UncompressedSize64: size}
 	}
-	for _, name := range []string{"../agency.txt", "feed/../../agency.txt", "/agency.txt", "/", "..", "../", `..\agency.txt`, "feed/../.."} {
+	for _, name := range []string{"../agency.txt", "feed/../../agency.txt", "/agency.txt", "/", "..", "../",
+		`..\agency.txt`, "feed/../.."} {
 		t.Run(name, func(t *testing.T) {
 			refused(t, gtfs.CheckZip(archive(t, file("stops.txt", 0), file(name, 0))), "leaves the archive")
 		})
@@ -167,7 +171,12 @@ func TestLyingArchive(t *testing.T) {
 		}
 	}
 	half := uint64(strings.Index(stops, "b,"))
-	e, err := w.CreateRaw(&zip.FileHeader{Name: "stops.txt", Method: zip.Deflate, CompressedSize64: uint64(len(deflated(t, stops))), UncompressedSize64: half})
+	e, err := w.CreateRaw(&zip.FileHeader{
+		Name:               "stops.txt",
+		Method:             zip.Deflate,
+		CompressedSize64:   uint64(len(deflated(t, stops))),
+		UncompressedSize64: half,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +190,8 @@ func TestLyingArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tables, _, err := gtfs.Import(z, gtfs.Options{Skip: func(string, int, string) {}}); err == nil || tables != nil {
+	if tables, _, err := gtfs.Import(z, gtfs.Options{Skip: func(string, int, string) {}}); err == nil ||
+		tables != nil {
 		t.Errorf("an entry that says %d bytes and unpacks to %d is taken: %v", half, len(stops), err)
 	}
 }
@@ -211,27 +221,41 @@ func TestSkipped(t *testing.T) {
 		"agency.txt:xx,Bad zone,https://x.example,Nowhere/City,,,", "agency.txt:dn,Twice,https://x.example,Europe/Kyiv,,,",
 		"areas.txt:bad,Bad zone,,UA,Nowhere/City", "areas.txt:kyiv,Twice,,,", "areas.txt:,No id,,,",
 		"stop_areas.txt:gone,lv",
-		"stops.txt:,No id,50,30,,,,,", "stops.txt:kc,Twice,50,30,,,,,", "stops.txt:s1,Bad,91,30,,,,,", "stops.txt:s2,Bad,50,x,,,,,", "stops.txt:s3,Bad,NaN,30,,,,,",
-		"stops.txt:s4,Bad,50,,,,,,", "stops.txt:s5,None,,,,,,,", "stops.txt:s6,Bad zone,50,30,,,,,Nowhere/City", "stops.txt:s7,Local,50,30,,,,,Local", "stops.txt:s8,Orphan,50,30,,,gone,,",
+		"stops.txt:,No id,50,30,,,,,", "stops.txt:kc,Twice,50,30,,,,,", "stops.txt:s1,Bad,91,30,,,,,",
+		"stops.txt:s2,Bad,50,x,,,,,", "stops.txt:s3,Bad,NaN,30,,,,,",
+		"stops.txt:s4,Bad,50,,,,,,", "stops.txt:s5,None,,,,,,,",
+		"stops.txt:s6,Bad zone,50,30,,,,,Nowhere/City", "stops.txt:s7,Local,50,30,,,,,Local", "stops.txt:s8,Orphan,50,30,,,gone,,",
 		"stops.txt:s9,Not UTF-8: \xff,50,30,,,,,", "stops.txt:s10," + strings.Repeat("x", 1<<16+1) + ",50,30,,,,,",
 		"routes.txt:,dn,1,,,3,,", "routes.txt:r1,dn,1,Twice,,3,,", "routes.txt:rx,gone,1,,,3,,", "routes.txt:ry,,1,,,3,,",
-		"waybill_buses.txt:,dn,50,,,,,,", "waybill_buses.txt:b1,dn,50,,,,,,", "waybill_buses.txt:b3,gone,50,,,,,,", "waybill_buses.txt:b4,dn,0,,,,,,", "waybill_buses.txt:b5,dn,1001,,,,,,",
+		"waybill_buses.txt:,dn,50,,,,,,", "waybill_buses.txt:b1,dn,50,,,,,,",
+		"waybill_buses.txt:b3,gone,50,,,,,,", "waybill_buses.txt:b4,dn,0,,,,,,", "waybill_buses.txt:b5,dn,1001,,,,,,",
 		"waybill_buses.txt:b6,dn,many,,,,,,", "waybill_buses.txt:b7,dn,50,,,,,f1,", "waybill_buses.txt:b8,dn,-1,,,,,,",
-		"calendar.txt:week,1,1,1,1,1,1,1,20260230,20261231", "calendar.txt:week,1,1,1,1,1,1,1,2026-01-01,20261231", "calendar.txt:week,1,1,1,1,1,1,1,20260101,",
+		"calendar.txt:week,1,1,1,1,1,1,1,20260230,20261231",
+		"calendar.txt:week,1,1,1,1,1,1,1,2026-01-01,20261231", "calendar.txt:week,1,1,1,1,1,1,1,20260101,",
 		"calendar_dates.txt:week,20260101,3", "calendar_dates.txt:week,20261301,1", "calendar_dates.txt:week,,1", "calendar_dates.txt:week,20260101,",
-		"trips.txt:r1,week,,,,,", "trips.txt:r1,week,t1,,,,", "trips.txt:gone,week,tx,,,,", "trips.txt:r1,gone,ty,,,,", "trips.txt:r1,week,tz,,,gone,", "trips.txt:r1,week,no-times,,,,",
-		"stop_times.txt:gone,08:00:00,08:00:00,lv,9,,", "stop_times.txt:t1,08:00:00,08:00:00,gone,9,,", "stop_times.txt:t1,08:00:00,08:00:00,lv,-1,,", "stop_times.txt:t1,08:00:00,08:00:00,lv,x,,",
-		"stop_times.txt:t1,08:00:00,08:00:00,lv,4294967297,,", "stop_times.txt:t1,8:0:00,08:00:00,lv,9,,", "stop_times.txt:t1,08:00:00,08:60:00,lv,9,,", "stop_times.txt:t1,-8:00:00,,lv,9,,",
-		"stop_times.txt:t1,1000:00:00,,lv,9,,", "stop_times.txt:t1,08:0,,lv,9,,", "stop_times.txt:t1,noon,,lv,9,,", "stop_times.txt:t1,37:30:00,37:30:00,lv,3,,",
-		"frequencies.txt:gone,06:00:00,09:00:00,600", "frequencies.txt:t3,06:00:00,6,600", "frequencies.txt:t3,06:00:00,09:00:00,0", "frequencies.txt:t3,06:00:00,09:00:00,-60",
+		"trips.txt:r1,week,,,,,", "trips.txt:r1,week,t1,,,,", "trips.txt:gone,week,tx,,,,",
+		"trips.txt:r1,gone,ty,,,,", "trips.txt:r1,week,tz,,,gone,", "trips.txt:r1,week,no-times,,,,",
+		"stop_times.txt:gone,08:00:00,08:00:00,lv,9,,", "stop_times.txt:t1,08:00:00,08:00:00,gone,9,,",
+		"stop_times.txt:t1,08:00:00,08:00:00,lv,-1,,", "stop_times.txt:t1,08:00:00,08:00:00,lv,x,,",
+		"stop_times.txt:t1,08:00:00,08:00:00,lv,4294967297,,", "stop_times.txt:t1,8:0:00,08:00:00,lv,9,,",
+		"stop_times.txt:t1,08:00:00,08:60:00,lv,9,,", "stop_times.txt:t1,-8:00:00,,lv,9,,",
+		"stop_times.txt:t1,1000:00:00,,lv,9,,", "stop_times.txt:t1,08:0,,lv,9,,",
+		"stop_times.txt:t1,noon,,lv,9,,", "stop_times.txt:t1,37:30:00,37:30:00,lv,3,,",
+		"frequencies.txt:gone,06:00:00,09:00:00,600", "frequencies.txt:t3,06:00:00,6,600",
+		"frequencies.txt:t3,06:00:00,09:00:00,0", "frequencies.txt:t3,06:00:00,09:00:00,-60",
 		"frequencies.txt:t3,06:00:00,06:00:00,60", "frequencies.txt:t3,06:00:00,05:00:00,60", "frequencies.txt:t3,0:00:00,999:00:00,1",
-		"fare_attributes.txt:,1,EUR,0,0,", "fare_attributes.txt:f1,1,EUR,0,0,", "fare_attributes.txt:g1,1.005,EUR,0,0,", "fare_attributes.txt:g2,-1,EUR,0,0,", "fare_attributes.txt:g3,,EUR,0,0,",
-		"fare_attributes.txt:g4,1,EURO,0,0,", "fare_attributes.txt:g5,1,€,0,0,", "fare_attributes.txt:g6,1,EUR,0,0,gone", "fare_attributes.txt:g7,1e3,EUR,0,0,", "fare_attributes.txt:g8,99999999999999999999,EUR,0,0,",
+		"fare_attributes.txt:,1,EUR,0,0,", "fare_attributes.txt:f1,1,EUR,0,0,",
+		"fare_attributes.txt:g1,1.005,EUR,0,0,", "fare_attributes.txt:g2,-1,EUR,0,0,", "fare_attributes.txt:g3,,EUR,0,0,",
+		"fare_attributes.txt:g4,1,EURO,0,0,", "fare_attributes.txt:g5,1,€,0,0,",
+		"fare_attributes.txt:g6,1,EUR,0,0,gone", "fare_attributes.txt:g7,1e3,EUR,0,0,", "fare_attributes.txt:g8,99999999999999999999,EUR,0,0,",
 		"fare_rules.txt:gone,r1,,", "fare_rules.txt:f1,gone,,",
-		"waybill_refund_rules.txt:y1,,,1,50", "waybill_refund_rules.txt:y2,gone,,1,50", "waybill_refund_rules.txt:y3,,gone,1,50", "waybill_refund_rules.txt:y4,,dn,-1,50", "waybill_refund_rules.txt:y5,,dn,1.5,50",
+		"waybill_refund_rules.txt:y1,,,1,50", "waybill_refund_rules.txt:y2,gone,,1,50",
+		"waybill_refund_rules.txt:y3,,gone,1,50", "waybill_refund_rules.txt:y4,,dn,-1,50", "waybill_refund_rules.txt:y5,,dn,1.5,50",
 		"waybill_refund_rules.txt:y6,,dn,1,100.01", "waybill_refund_rules.txt:y7,,dn,99999,1", "waybill_refund_rules.txt:y8,,dn,1,",
-		"waybill_discounts.txt:z1,,N,,Percent,1,20260101,20260102", "waybill_discounts.txt:z2,gone,N,,Percent,1,20260101,20260102", "waybill_discounts.txt:z3,r1,N,,Amount,1,20260101,20260102",
-		"waybill_discounts.txt:z4,r1,N,,Percent,101,20260101,20260102", "waybill_discounts.txt:z5,r1,N,,Percent,1,20260101,", "waybill_discounts.txt:z6,r1,N,,Percent,,20260101,20260102",
+		"waybill_discounts.txt:z1,,N,,Percent,1,20260101,20260102",
+		"waybill_discounts.txt:z2,gone,N,,Percent,1,20260101,20260102", "waybill_discounts.txt:z3,r1,N,,Amount,1,20260101,20260102",
+		"waybill_discounts.txt:z4,r1,N,,Percent,101,20260101,20260102",
+		"waybill_discounts.txt:z5,r1,N,,Percent,1,20260101,", "waybill_discounts.txt:z6,r1,N,,Percent,,20260101,20260102",
 		"transfers.txt:gone,lv,2,60", "transfers.txt:lv,gone,2,60",
 	} {
 		file, text, _ := strings.Cut(row, ":")
@@ -255,14 +279,19 @@ func TestSkipped(t *testing.T) {
 
 // TestUnclosedQuote loses a row whose quote is not closed, and no other.
 func TestUnclosedQuote(t *testing.T) {
-	for _, row := range []string{`z,"Zulu,51,30`, `z,5" Pipe,"51,30`, `"z,Zulu,"51",30`, `z,"Zulu"" 51,30`, `z,Zulu,51,30,"`, "z,\u00a0\"Zulu,51,30", "z,\r\"Zulu,51,30"} {
+	for _, row := range []string{`z,"Zulu,51,30`, `z,5" Pipe,"51,30`, `"z,Zulu,"51",30`, `z,"Zulu"" 51,30`,
+		`z,Zulu,51,30,"`, "z,\u00a0\"Zulu,51,30", "z,\r\"Zulu,51,30"} {
 		f := plain().edit(t, "stops.txt", "a,Alfa", row+"\na,Alfa")
 		x := load(t, f.fs(), gtfs.Options{})
 		wantSkipped(t, x.skipped, "stops.txt:2: ")
 		sameLines(t, strconv.Quote(row), x.describe(), clean(t, plain()).describe())
 	}
 	// Quotes inside a cell are a part of it, odd as they are.
-	for row, want := range map[string]string{`a,5"" Pipe,50,30`: `5"" Pipe`, `a,"The ""Alfa""",50,30`: `The "Alfa"`, `a,Al "fa" Alfa,50,30`: `Al "fa" Alfa`} {
+	for row, want := range map[string]string{
+		`a,5"" Pipe,50,30`:       `5"" Pipe`,
+		`a,"The ""Alfa""",50,30`: `The "Alfa"`,
+		`a,Al "fa" Alfa,50,30`:   `Al "fa" Alfa`,
+	} {
 		f := plain().edit(t, "stops.txt", "a,Alfa,50,30", row)
 		if got := clean(t, f).cityOf(t, "a").Name; got != want {
 			t.Errorf("%s: the name is %q, want %q", row, got, want)
@@ -298,7 +327,9 @@ func TestLinesStayApart(t *testing.T) {
 			lines = append(lines, strings.ReplaceAll(l, "%", pad))
 		}
 	}
-	f := plain().plus("routes.txt", rows(len(lines), func(i int) string { return fmt.Sprintf("%s\ng%d,ag,,N%d,3", lines[i], i, i) }))
+	f := plain().plus("routes.txt", rows(len(lines), func(i int) string {
+		return fmt.Sprintf("%s\ng%d,ag,,N%d,3", lines[i], i, i)
+	}))
 	tables, _, err := gtfs.Import(f.fs(), gtfs.Options{Skip: func(string, int, string) {}})
 	if err != nil {
 		t.Fatal(err)
@@ -314,10 +345,13 @@ func TestLinesStayApart(t *testing.T) {
 	}
 }
 
-// TestNothingInSilence reports also rows that name what only a later file could have, or what is out of reach.
+// TestNothingInSilence reports also rows that name what only a later file could have, or what is out of
+// reach.
 func TestNothingInSilence(t *testing.T) {
-	f := plain().with("areas.txt", "area_id,area_name\nx,Xray\n").with("stop_areas.txt", "area_id,stop_id\nx,a\nx,gone\n").
+	f := plain().with("areas.txt", "area_id,area_name\nx,Xray\n").with("stop_areas.txt",
+		"area_id,stop_id\nx,a\nx,gone\n").
 		with("calendar_dates.txt", "service_id,date,exception_type\ndaily,20270101,1\ndaily,21000101,1\ndaily,19891231,1\n").
 		plus("calendar.txt", "late,1,1,1,1,1,1,1,21000101,21001231")
-	wantSkipped(t, load(t, f.fs(), gtfs.Options{}).skipped, "stop_areas.txt:3: ", "calendar_dates.txt:3: ", "calendar_dates.txt:4: ", "calendar.txt:3: ")
+	wantSkipped(t, load(t, f.fs(), gtfs.Options{}).skipped, "stop_areas.txt:3: ", "calendar_dates.txt:3: ",
+		"calendar_dates.txt:4: ", "calendar.txt:3: ")
 }

@@ -30,10 +30,16 @@ func (f *Feed) decided(file string, line int, what string) {
 }
 
 func (f *Feed) decidedMany(n int, file string, line int, what string) {
-	i := slices.IndexFunc(f.decisions, func(d Decision) bool { return d.What == what })
+	i := slices.IndexFunc(f.decisions, func(d Decision) bool {
+		return d.What == what
+	})
 	if i < 0 {
 		i = len(f.decisions)
-		f.decisions = append(f.decisions, Decision{What: what, File: file, Line: line})
+		f.decisions = append(f.decisions, Decision{
+			What: what,
+			File: file,
+			Line: line,
+		})
 	}
 	f.decisions[i].Count += n
 }
@@ -41,8 +47,8 @@ func (f *Feed) decidedMany(n int, file string, line int, what string) {
 // Decisions returns what the import settled, in the order in which it came to it.
 func (f *Feed) Decisions() []Decision { return f.decisions }
 
-// Apart returns, as a line or none, which names of stops stand for several cities. It may be another once Tables
-// was called: cities that were apart before stay so.
+// Apart returns, as a line or none, which names of stops stand for several cities. It may be another once
+// Tables was called: cities that were apart before stay so.
 func (f *Feed) Apart() []string {
 	names := f.apart()
 	if len(names) == 0 {
@@ -56,7 +62,9 @@ const maxNamed = 20 // that a line of the report names; the others are counted
 
 // Notes returns what else an operator should know before the timetable is in force, a line each.
 func (f *Feed) Notes() (list []string) {
-	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	note := func(format string, args ...any) {
+		list = append(list, fmt.Sprintf(format, args...))
+	}
 	if first, last, ok := f.period(); ok {
 		note("service from %s to %s", first, last)
 	} else {
@@ -149,12 +157,14 @@ func (f *Feed) unknownFiles() (list []string) {
 
 // period returns the first and the last day of service, as in 2026-11-20; false where there is none.
 func (f *Feed) period() (first, last string, ok bool) {
-	from, to := lastDay, firstDay
+	from := lastDay
+	to := firstDay
 	for i := range f.out.Services {
 		s := &f.out.Services[i]
 		for d := s.First; int(d-s.First) < 64*len(s.Bits); d++ {
 			if s.Runs(d) {
-				from, to = min(from, d), max(to, d)
+				from = min(from, d)
+				to = max(to, d)
 			}
 		}
 	}
@@ -175,7 +185,9 @@ func (f *Feed) largeAreas() (list []string) {
 			large = append(large, i)
 		}
 	}
-	slices.SortStableFunc(large, func(a, b int) int { return stops[b] - stops[a] })
+	slices.SortStableFunc(large, func(a, b int) int {
+		return stops[b] - stops[a]
+	})
 	for _, i := range large {
 		list = append(list, fmt.Sprintf("%s (%d stops)", f.out.Cities[i].Name, stops[i]))
 	}
@@ -200,7 +212,8 @@ func (f *Feed) currencies() (list []string) {
 
 // norefund counts the routes that neither have refund rules of their own nor any of their company.
 func (f *Feed) norefund() (n int) {
-	routes, companies := map[int32]bool{}, map[int32]bool{}
+	routes := map[int32]bool{}
+	companies := map[int32]bool{}
 	for _, rule := range f.out.RefundRules {
 		if rule.Route >= 0 {
 			routes[rule.Route] = true
@@ -228,7 +241,9 @@ func (f *Feed) unpriced() (n int) {
 	if len(f.out.FarePerKm) > 0 {
 		return 0
 	}
-	anyone, companies, routes := false, map[int32]bool{}, map[int32]bool{}
+	anyone := false
+	companies := map[int32]bool{}
+	routes := map[int32]bool{}
 	for _, fare := range f.out.Fares {
 		switch {
 		case fare.Route >= 0:

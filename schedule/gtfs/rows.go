@@ -59,7 +59,8 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 			return noFeed("the feed unpacks beyond 4 GiB")
 		case first && bytes.HasPrefix(line, []byte("version https://git-lfs")):
 			return noFeed("%s is a Git LFS pointer; fetch the file itself", file)
-		case first && (bytes.HasPrefix(line, []byte("\xff\xfe")) || bytes.HasPrefix(line, []byte("\xfe\xff"))):
+		case first &&
+			(bytes.HasPrefix(line, []byte("\xff\xfe")) || bytes.HasPrefix(line, []byte("\xfe\xff"))):
 			return noFeed("%s is in UTF-16, GTFS is in UTF-8", file)
 		case bytes.IndexByte(line, 0) >= 0:
 			return noFeed("%s has NUL bytes: it is in UTF-16, or no text file", file)
@@ -78,7 +79,9 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 		if r.reason != "" {
 			f.opt.Skip(file, r.line, r.reason)
 		}
-		r.line, r.unused, r.reason = r.line+1, false, ""
+		r.line = r.line + 1
+		r.unused = false
+		r.reason = ""
 	}
 }
 
@@ -100,7 +103,8 @@ type row struct {
 
 func (r *row) fail(reason string) {
 	if !r.unused {
-		r.unused, r.reason = true, reason
+		r.unused = true
+		r.reason = reason
 	}
 }
 
@@ -159,7 +163,8 @@ func (r *row) split(line string) {
 			r.fail("a cell is longer than 64 KiB")
 		}
 		r.cells = append(r.cells, strings.TrimSpace(cell))
-		line, more = rest, found
+		line = rest
+		more = found
 	}
 }
 
@@ -195,7 +200,8 @@ func (r *row) get(column string) string {
 func (r *row) list(column, separator string) []string {
 	var list []string
 	for part := range strings.SplitSeq(r.get(column), separator) {
-		if part = strings.TrimSpace(part); part != "" {
+		part = strings.TrimSpace(part)
+		if part != "" {
 			list = append(list, part)
 		}
 	}
@@ -299,6 +305,7 @@ func (r *row) clock(column string) int32 {
 	hours, noHours := strconv.ParseUint(hour, 10, 16)
 	t, noTime := time.Parse("04:05", rest)
 	whole := len(rest) == len("04:05") // else it has a fraction
-	r.check(noHours == nil && noTime == nil && len(hour) <= 3 && whole, column, "is not a time as in 08:30:00")
+	r.check(noHours == nil && noTime == nil && len(hour) <= 3 && whole, column,
+		"is not a time as in 08:30:00")
 	return int32(hours)*3600 + int32(t.Minute()*60+t.Second())
 }

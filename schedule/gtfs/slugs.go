@@ -32,12 +32,19 @@ const (
 	formerRoute   = "route"
 )
 
-// finishSlugs gives companies, cities and routes their slugs, and remembers those that are not there any more.
+// finishSlugs gives companies, cities and routes their slugs, and remembers those that are not there any
+// more.
 func (f *Feed) finishSlugs(before *schedule.Tables) {
 	f.out.Former = nil
-	companies := func(x *schedule.Company) named { return named{x.ID, x.Name, "", &x.Slug} }
-	cities := func(x *schedule.City) named { return named{x.ID, x.Name, x.Names[schedule.EN], &x.Slug} }
-	routes := func(x *schedule.Route) named { return named{x.ID, x.Name, x.Names[schedule.EN], &x.Slug} }
+	companies := func(x *schedule.Company) named {
+		return named{x.ID, x.Name, "", &x.Slug}
+	}
+	cities := func(x *schedule.City) named {
+		return named{x.ID, x.Name, x.Names[schedule.EN], &x.Slug}
+	}
+	routes := func(x *schedule.Route) named {
+		return named{x.ID, x.Name, x.Names[schedule.EN], &x.Slug}
+	}
 	slugs(f, formerCompany, f.out.Companies, before.Companies, before.Former, companies)
 	slugs(f, formerCity, f.out.Cities, before.Cities, before.Former, cities)
 	slugs(f, formerRoute, f.out.Routes, before.Routes, before.Former, routes)
@@ -49,8 +56,12 @@ func (f *Feed) locateFormer(before *schedule.Tables) {
 	old := remember(before)
 	for i := range f.out.Former {
 		x := &f.out.Former[i]
-		if c := old.byID[x.ID]; x.Kind == formerCity && c != nil && len(c.points) > 0 {
-			x.Name, x.Zone, x.Lat, x.Lon = c.name, c.zone, c.points[0].lat, c.points[0].lon
+		c := old.byID[x.ID]
+		if x.Kind == formerCity && c != nil && len(c.points) > 0 {
+			x.Name = c.name
+			x.Zone = c.zone
+			x.Lat = c.points[0].lat
+			x.Lon = c.points[0].lon
 		}
 	}
 }
@@ -65,15 +76,18 @@ type named struct {
 // slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the
 // names. A name gets none that something else had before: who kept it would be led astray.
 func slugs[T any](f *Feed, kind string, rows, old []T, former []schedule.Former, of func(*T) named) {
-	before, kept := map[string]string{}, map[string]bool{} // by id; all of them
+	before := map[string]string{}
+	kept := map[string]bool{} // by id; all of them
 	for _, x := range former {
 		if x.Kind == kind {
-			before[x.ID], kept[x.Slug] = x.Slug, true
+			before[x.ID] = x.Slug
+			kept[x.Slug] = true
 		}
 	}
 	for i := range old {
 		x := of(&old[i])
-		before[x.id], kept[*x.slug] = *x.slug, true
+		before[x.id] = *x.slug
+		kept[*x.slug] = true
 	}
 	if kind == formerCity {
 		for id, slug := range f.inherited {
@@ -82,11 +96,13 @@ func slugs[T any](f *Feed, kind string, rows, old []T, former []schedule.Former,
 			}
 		}
 	}
-	taken, next := map[string]bool{}, map[string]int{}
+	taken := map[string]bool{}
+	next := map[string]int{}
 	var asking, others []named
 	for i := range rows {
 		x := of(&rows[i])
-		asked, had := slugOf(*x.slug), before[x.id]
+		asked := slugOf(*x.slug)
+		had := before[x.id]
 		delete(before, x.id)
 		mayKeep := asked == "" || had == asked || strings.TrimRight(had, digits) == asked+"-"
 		switch {
@@ -111,6 +127,10 @@ func slugs[T any](f *Feed, kind string, rows, old []T, former []schedule.Former,
 		taken[unique] = true
 	}
 	for _, id := range slices.Sorted(maps.Keys(before)) {
-		f.out.Former = append(f.out.Former, schedule.Former{Kind: kind, ID: id, Slug: before[id]})
+		f.out.Former = append(f.out.Former, schedule.Former{
+			Kind: kind,
+			ID:   id,
+			Slug: before[id],
+		})
 	}
 }

@@ -22,7 +22,8 @@ func TestHours(t *testing.T) {
 		{"99:00:00", "103:30:15", "2026-01-19", "t 2026-01-19T03:00:00+02:00 19T07:30:15+02:00"},
 		{"100:00:00", "250:00:00", "2026-01-19", "t 2026-01-19T04:00:00+02:00 25T10:00:00+02:00"},
 		{"999:59:59", "999:59:59", "2026-02-25", "t 2026-02-25T15:59:59+02:00 25T15:59:59+02:00"},
-		// Clocks go forward on 2026-03-29 at 03:00 and back on 2026-10-25 at 04:00: noon minus 12 h is 23:00 and 01:00.
+		// Clocks go forward on 2026-03-29 at 03:00 and back on 2026-10-25 at 04:00: noon minus 12 h is 23:00
+		// and 01:00.
 		{"2:30:00", "08:00:00", "2026-03-29", "t 2026-03-29T01:30:00+02:00 29T08:00:00+03:00"},
 		{"26:30:00", "32:00:00", "2026-03-29", "t 2026-03-29T02:30:00+02:00 29T09:00:00+03:00"},
 		{"0:30:00", "05:00:00", "2026-10-25", "t 2026-10-25T01:30:00+03:00 25T05:00:00+02:00"},
@@ -38,7 +39,8 @@ func TestHours(t *testing.T) {
 				t.Fatal(err)
 			}
 			service := strings.ReplaceAll((day - schedule.Day(hours/24)).String(), "-", "")
-			f := plain().with("calendar.txt", "").with("calendar_dates.txt", "service_id,date,exception_type\ndaily,"+service+",1\n").
+			f := plain().with("calendar.txt", "").with("calendar_dates.txt",
+				"service_id,date,exception_type\ndaily,"+service+",1\n").
 				with("stop_times.txt", callHeader+"t,,"+c.dep+",a,1,,\nt,"+c.arr+",,b,2,,\n")
 			sameLines(t, c.dep, clean(t, f).departures(t, "alfa", "bravo", c.day, 1), []string{c.want})
 		})
@@ -94,7 +96,8 @@ func TestFrequencies(t *testing.T) {
 		rows string
 		want []string
 	}{
-		"end is left out": {"t,10:00:00,11:00:00,1800,\n", []string{"t~100000 2026-06-01T10:00:00+03:00 01T12:00:00+03:00", "t~103000 2026-06-01T10:30:00+03:00 01T12:30:00+03:00"}},
+		"end is left out": {"t,10:00:00,11:00:00,1800,\n",
+			[]string{"t~100000 2026-06-01T10:00:00+03:00 01T12:00:00+03:00", "t~103000 2026-06-01T10:30:00+03:00 01T12:30:00+03:00"}},
 		"before the template and beyond midnight": {"t,5:00:00,5:00:01,600,1\nt,24:30:00,25:00:00,3600,0\n",
 			[]string{"t~243000 2026-06-01T00:30:00+03:00 01T02:30:00+03:00", "t~050000 2026-06-01T05:00:00+03:00 01T07:00:00+03:00"}},
 		"overlapping rows make a departure once": {"t,10:00:00,12:00:00,3600,\nt,11:00:00,12:00:00,3600,\n",
@@ -116,7 +119,8 @@ func TestFrequencies(t *testing.T) {
 // TestFrequencyIDs makes sure that no two trips get the same id.
 func TestFrequencyIDs(t *testing.T) {
 	x := clean(t, plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,10:00:00,10:30:00,1800\n").
-		plus("trips.txt", "r,daily,t~100000").plus("stop_times.txt", "t~100000,15:00:00,15:00:00,a,1", "t~100000,16:00:00,16:00:00,c,2"))
+		plus("trips.txt", "r,daily,t~100000").plus("stop_times.txt", "t~100000,15:00:00,15:00:00,a,1",
+		"t~100000,16:00:00,16:00:00,c,2"))
 	seen := map[string]bool{}
 	for i := range x.Trips {
 		if seen[x.Trips[i].ID] {
@@ -135,9 +139,11 @@ func TestPickup(t *testing.T) {
 	for _, c := range []struct {
 		pickup, drop string
 		ab, bc       int
-	}{{"1", "0", 1, 0}, {"0", "1", 0, 1}, {"1", "1", 0, 0}, {"", "", 1, 1}, {"2", "3", 1, 1}, {" 1 ", "0", 1, 0}, {"0", "0", 1, 1}} {
+	}{{"1", "0", 1, 0}, {"0", "1", 0, 1}, {"1", "1", 0, 0}, {"", "", 1, 1}, {"2", "3", 1, 1},
+		{" 1 ", "0", 1, 0}, {"0", "0", 1, 1}} {
 		x := clean(t, f.edit(t, "stop_times.txt", "PICKUP,DROP", c.pickup+","+c.drop))
-		ab, bc := x.departures(t, "alfa", "bravo", "2026-06-01", 1), x.departures(t, "bravo", "charlie", "2026-06-01", 1)
+		ab := x.departures(t, "alfa", "bravo", "2026-06-01", 1)
+		bc := x.departures(t, "bravo", "charlie", "2026-06-01", 1)
 		if len(ab) != c.ab || len(bc) != c.bc {
 			t.Errorf("pickup_type %q, drop_off_type %q: %d rides to, %d from, want %d, %d", c.pickup, c.drop, len(ab), len(bc), c.ab, c.bc)
 		}
@@ -155,14 +161,17 @@ func TestBlankTimes(t *testing.T) {
 	for i, at := range x.Times[0] {
 		got = append(got, fmt.Sprintf("%d %d:%02d", i/2, at/3600, at/60%60))
 	}
-	sameLines(t, "times", got, []string{"0 8:00", "0 8:00", "1 8:30", "1 8:30", "2 9:00", "2 9:00", "3 9:30", "3 9:30", "4 10:00", "4 10:30", "5 11:00", "5 11:00", "6 11:30", "6 11:30"})
+	sameLines(t, "times", got, []string{"0 8:00", "0 8:00", "1 8:30", "1 8:30", "2 9:00", "2 9:00", "3 9:30",
+		"3 9:30", "4 10:00", "4 10:30", "5 11:00", "5 11:00", "6 11:30", "6 11:30"})
 }
 
 // TestBusOnly leaves out other vehicles, and says nothing of the rows that name them.
 func TestBusOnly(t *testing.T) {
 	f := plain()
-	kinds := map[string]bool{"0": false, "1": false, "2": false, "3": true, "4": false, "11": false, "100": false, "199": false, "200": true, "201": true,
-		"299": true, "300": false, "699": false, "700": true, "702": true, "799": true, "800": false, "1700": false, "-200": false, "-3": false}
+	kinds := map[string]bool{"0": false, "1": false, "2": false, "3": true, "4": false, "11": false,
+		"100": false, "199": false, "200": true, "201": true,
+		"299": true, "300": false, "699": false, "700": true, "702": true, "799": true, "800": false,
+		"1700": false, "-200": false, "-3": false}
 	for kind := range kinds {
 		f = f.plus("routes.txt", "k"+kind+",ag,"+kind+",,"+kind).plus("trips.txt", "k"+kind+",daily,t"+kind).
 			plus("stop_times.txt", "t"+kind+",08:00:00,08:00:00,a,1", "t"+kind+",09:00:00,09:00:00,b,2")

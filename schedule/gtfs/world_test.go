@@ -32,7 +32,8 @@ func portlands() files {
 
 func TestNoJourneyBetweenTownsOfOneName(t *testing.T) {
 	x := clean(t, portlands())
-	boston, seattle := x.cityOf(t, "bos"), x.cityOf(t, "sea")
+	boston := x.cityOf(t, "bos")
+	seattle := x.cityOf(t, "sea")
 	from, _ := x.CityByID(boston.ID)
 	to, _ := x.CityByID(seattle.ID)
 	day, err := schedule.ParseDay("2026-06-01")
@@ -42,7 +43,8 @@ func TestNoJourneyBetweenTownsOfOneName(t *testing.T) {
 	if list := x.Search(&schedule.Query{From: from, To: to, First: day, Days: 2, Changes: 1}); len(list) > 0 {
 		t.Errorf("Boston to Seattle is sold, by way of two Portlands: %+v", list)
 	}
-	maine, oregon := x.cityOf(t, "pwm"), x.cityOf(t, "pdx")
+	maine := x.cityOf(t, "pwm")
+	oregon := x.cityOf(t, "pdx")
 	if maine.ID == oregon.ID || maine.Slug == oregon.Slug {
 		t.Errorf("two towns 4,000 km apart are one city: %+v, %+v", maine, oregon)
 	}
@@ -113,9 +115,11 @@ func TestZoneOfServedStop(t *testing.T) {
 	f := same("s1,50,30,", "s2,50.01,30,").
 		plus("agency.txt", "wa,Warsaw Lines,https://wa.example,Europe/Warsaw").
 		plus("routes.txt", "q,wa,8,Warsaw Line,3").plus("trips.txt", "q,daily,u").
-		plus("stop_times.txt", "t,11:00:00,11:00:00,s1,4", "u,08:00:00,08:00:00,s2,1", "u,09:00:00,09:00:00,a,2")
+		plus("stop_times.txt", "t,11:00:00,11:00:00,s1,4", "u,08:00:00,08:00:00,s2,1",
+			"u,09:00:00,09:00:00,a,2")
 	x := clean(t, f)
-	if one, other := x.cityOf(t, "s1"), x.cityOf(t, "s2"); one.ID == other.ID || one.Zone != "Europe/Kyiv" || other.Zone != "Europe/Warsaw" {
+	one, other := x.cityOf(t, "s1"), x.cityOf(t, "s2")
+	if one.ID == other.ID || one.Zone != "Europe/Kyiv" || other.Zone != "Europe/Warsaw" {
 		t.Errorf("stops that buses of Kyiv and of Warsaw call at are in %+v and %+v", one, other)
 	}
 }
@@ -142,7 +146,8 @@ func TestSlugsOfOneName(t *testing.T) {
 	}
 	for seed := range uint64(10) {
 		keeps("another order", clean(t, shuffled(same(rows...), seed)), "s3", "s5", "s7")
-		more := shuffled(same(append(rows, "s1,50.1,30,", "s0,58,30,", "s4,52.1,30,", "s9,54,30.1,")...), seed)
+		more := shuffled(same(append(rows, "s1,50.1,30,", "s0,58,30,", "s4,52.1,30,", "s9,54,30.1,")...),
+			seed)
 		grown := again(t, first, more)
 		keeps("more of them", grown, "s3", "s5", "s7")
 		if near, old := grown.cityOf(t, "s1").ID, grown.cityOf(t, "s3").ID; near != old {
@@ -153,12 +158,14 @@ func TestSlugsOfOneName(t *testing.T) {
 	// What comes in between takes no city apart, although with it other places would fit together.
 	pair := clean(t, same("s3,50,30,", "s5,50.2,30,"))
 	split := again(t, pair, same("s1,50.4,30,", "s3,50,30,", "s5,50.2,30,"))
-	if split.cityOf(t, "s3").ID != split.cityOf(t, "s5").ID || split.cityOf(t, "s1").ID == split.cityOf(t, "s5").ID {
+	if split.cityOf(t, "s3").ID != split.cityOf(t, "s5").ID ||
+		split.cityOf(t, "s1").ID == split.cityOf(t, "s5").ID {
 		t.Error("a stop that was added later takes a city apart")
 	}
 }
 
-// TestPlacesKeepTheirSlugs: a city is its place, whatever the stops there are called, and also when it was away.
+// TestPlacesKeepTheirSlugs: a city is its place, whatever the stops there are called, and also when it was
+// away.
 func TestPlacesKeepTheirSlugs(t *testing.T) {
 	at := func(x *imported, stop string) string { return x.cityOf(t, stop).ID + " " + x.cityOf(t, stop).Slug }
 	for _, c := range []struct {
@@ -185,7 +192,9 @@ func TestPlacesKeepTheirSlugs(t *testing.T) {
 			t.Errorf("%s: the city is %s, and was %s", c.what, got, want)
 		}
 		for _, old := range first.Cities {
-			if now := last.cityOf(t, c.other); c.what != "two, both with other stop ids" && now.Name == "Same" && (now.ID == old.ID || now.Slug == old.Slug) {
+			now := last.cityOf(t, c.other)
+			if c.what != "two, both with other stop ids" &&
+				now.Name == "Same" && (now.ID == old.ID || now.Slug == old.Slug) {
 				t.Errorf("%s: another place has the id or the slug that %+v had", c.what, old)
 			}
 		}
@@ -243,8 +252,8 @@ func TestSkippedRulesMatchNothing(t *testing.T) {
 	}
 }
 
-// TestSkippedFaresWithholdTheirOwn: what is skipped of fare_attributes.txt withholds the price of its rides in its
-// currency, and nothing else.
+// TestSkippedFaresWithholdTheirOwn: what is skipped of fare_attributes.txt withholds the price of its rides
+// in its currency, and nothing else.
 func TestSkippedFaresWithholdTheirOwn(t *testing.T) {
 	eur := func(cents int64) []schedule.Money { return []schedule.Money{{Currency: "EUR", Amount: cents}} }
 	for name, c := range map[string]struct {
@@ -280,7 +289,8 @@ func TestSkippedRowsWidenNothing(t *testing.T) {
 	})
 	t.Run("a day without service, in other words", func(t *testing.T) {
 		for _, row := range []string{"daily,2026-06-02,2", `daily,"20260602,2`} {
-			x := load(t, plain().with("calendar_dates.txt", "service_id,date,exception_type\n"+row+"\n").fs(), gtfs.Options{})
+			x := load(t, plain().with("calendar_dates.txt", "service_id,date,exception_type\n"+row+"\n").fs(),
+				gtfs.Options{})
 			if got := x.departures(t, "alfa", "charlie", "2026-06-01", 3); len(got) != 2 {
 				t.Errorf("%s: departures %q: none on June 2", row, got)
 			}
@@ -295,13 +305,15 @@ func TestSkippedRowsWidenNothing(t *testing.T) {
 		}
 	})
 	t.Run("the one agency of two", func(t *testing.T) {
-		f := plain().plus("agency.txt", "b,B,https://b.example,Europe/Kyiv,surplus").plus("routes.txt", "q,,8,Nobody's,3")
+		f := plain().plus("agency.txt", "b,B,https://b.example,Europe/Kyiv,surplus").plus("routes.txt",
+			"q,,8,Nobody's,3")
 		x := load(t, f.fs(), gtfs.Options{})
 		wantSkipped(t, x.skipped, "agency.txt:3: ", "routes.txt:3: ")
 	})
 	t.Run("intervals", func(t *testing.T) {
 		f := plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,09:00:00,08:00:00,600\n").
-			plus("trips.txt", "r,daily,u").plus("stop_times.txt", "u,08:00:00,08:00:00,b,1", "u,09:00:00,09:00:00,a,2")
+			plus("trips.txt", "r,daily,u").plus("stop_times.txt", "u,08:00:00,08:00:00,b,1",
+			"u,09:00:00,09:00:00,a,2")
 		x := load(t, f.fs(), gtfs.Options{})
 		if got := x.departures(t, "alfa", "charlie", "2026-06-01", 3); len(got) != 0 {
 			t.Errorf("departures %q of a trip that only runs at intervals", got)
@@ -309,7 +321,8 @@ func TestSkippedRowsWidenNothing(t *testing.T) {
 	})
 	t.Run("refund rules of a route", func(t *testing.T) {
 		const header = "rule_id,route_id,agency_id,hours,amount\n"
-		x := load(t, plain().with("waybill_refund_rules.txt", header+"all,,ag,24,100\nown,r,,24,50,surplus\n").fs(), gtfs.Options{})
+		x := load(t, plain().with("waybill_refund_rules.txt",
+			header+"all,,ag,24,100\nown,r,,24,50,surplus\n").fs(), gtfs.Options{})
 		if rules := x.trip(t, "t").Rules; len(rules) != 1 || rules[0].Percent != 0 {
 			t.Errorf("a route whose own rule was skipped gives back %+v", rules)
 		}
@@ -323,7 +336,8 @@ func TestSecondOfOneKey(t *testing.T) {
 		with("calendar_dates.txt", "service_id,date,exception_type\ndaily,20260603,1\ndaily,20260603,2\n").
 		with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,08:00:00,09:00:00,3600\nt,08:00:00,10:00:00,600\n").
 		with("transfers.txt", "from_stop_id,to_stop_id,transfer_type,min_transfer_time\na,b,2,60\na,b,3,\n").
-		with("areas.txt", "area_id,area_name\nx,Xray\n").with("stop_areas.txt", "area_id,stop_id\nx,a\nx,a\n").
+		with("areas.txt", "area_id,area_name\nx,Xray\n").with("stop_areas.txt",
+		"area_id,stop_id\nx,a\nx,a\n").
 		with("translations.txt", "table_name,field_name,language,translation,record_id\nareas,area_name,uk,Ікс,x\nareas,area_name,uk,Хрест,x\n").
 		with("waybill_refund_rules.txt", "rule_id,route_id,agency_id,hours,amount\nrr,,ag,24,100\nrr,,ag,48,50\n").
 		with("waybill_discounts.txt", "discount_id,route_id,name,description,rule,amount,start_date,end_date\n"+
@@ -331,7 +345,8 @@ func TestSecondOfOneKey(t *testing.T) {
 		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\nf,1,EUR,0,0\nf,2,EUR,0,0\n").
 		with("fare_rules.txt", "fare_id,route_id\nf,r\nf,r\n")
 	x := load(t, f.fs(), gtfs.Options{})
-	wantSkipped(t, x.skipped, "calendar.txt:3: ", "calendar_dates.txt:3: ", "frequencies.txt:3: ", "transfers.txt:3: ",
+	wantSkipped(t, x.skipped, "calendar.txt:3: ", "calendar_dates.txt:3: ", "frequencies.txt:3: ",
+		"transfers.txt:3: ",
 		"stop_areas.txt:3: ", "translations.txt:3: ", "waybill_refund_rules.txt:3: ", "waybill_discounts.txt:3: ",
 		"fare_attributes.txt:3: ", "fare_rules.txt:3: ")
 	// But a second row that takes a day away holds: what is in doubt is not sold.
@@ -405,13 +420,15 @@ func TestReport(t *testing.T) {
 	f := portlands().
 		plus("stops.txt", "isle,Isle,0,0,").
 		edit(t, "stop_times.txt", "west,11:00:00,11:00:00", "west,11:00,11:00").
-		edit(t, "stop_times.txt", "east,10:00:00,10:00:00,pwm,2\n", "east,,,pwm,2\neast,11:00:00,11:00:00,bos,3\n").
+		edit(t, "stop_times.txt", "east,10:00:00,10:00:00,pwm,2\n",
+			"east,,,pwm,2\neast,11:00:00,11:00:00,bos,3\n").
 		with("areas.txt", "area_id,area_name\nx,Xray\ny,Yankee\n").
 		with("stop_areas.txt", "area_id,stop_id\nx,bos\nx,sea\ny,sea\n").
 		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\nf,1,USD,0,0\n").
 		with("fare_rules.txt", "fare_id,route_id\nf,gone\n").
 		with("translations.txt", "table_name,field_name,language,translation,record_id\nstops,stop_name,de,Portland,pdx\n").
-		with("fare_products.txt", "").with("booking_rules.txt", "").with("shapes.txt", "").with("notes.txt", "")
+		with("fare_products.txt", "").with("booking_rules.txt", "").with("shapes.txt", "").with("notes.txt",
+		"")
 	skip := func(string, int, string) {}
 	read, _, err := gtfs.Read(f.fs(), gtfs.Options{Skip: skip})
 	if err != nil {
@@ -471,19 +488,4 @@ func TestOneRowPerRunInAreas(t *testing.T) {
 			t.Errorf("from %s to %s: %q, want %q", from, to, list, want)
 		}
 	}
-}
-
-// rides returns the stops of the rides on June 1, 2026 between two cities.
-func (x *imported) rides(t *testing.T, from, to string) (list [][2]string) {
-	t.Helper()
-	start, _ := x.CityBySlug(from)
-	end, _ := x.CityBySlug(to)
-	day, err := schedule.ParseDay("2026-06-01")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, j := range x.Search(&schedule.Query{From: start, To: end, First: day, Days: 1}) {
-		list = append(list, [2]string{x.Boarding(&j[0]).ID, x.Alighting(&j[0]).ID})
-	}
-	return list
 }

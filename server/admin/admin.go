@@ -25,8 +25,9 @@ import (
 	"waybill/server/words"
 )
 
-// adminOps are what the command line's verbs do to a directory, through the running server's socket or by themselves.
-// Each takes an act in whose form CheckForm found nothing wrong, and returns, or writes, what the verb prints.
+// adminOps are what the command line's verbs do to a directory, through the running server's socket or by
+// themselves. Each takes an act in whose form CheckForm found nothing wrong, and returns, or writes, what the
+// verb prints.
 var adminOps = map[string]func(*Service, *Act) (string, error){
 	"import":         (*Service).adminImport,
 	"partner-add":    (*Service).adminPartnerAdd,
@@ -57,8 +58,8 @@ type Act struct {
 // JSON reports whether a list is asked for as JSON.
 func (a *Act) JSON() bool { return a.Form.Has("json") }
 
-// CheckForm finds what the form of an admin operation alone shows wrong. Its fields have the names of the verb's
-// operands and flags.
+// CheckForm finds what the form of an admin operation alone shows wrong. Its fields have the names of the
+// verb's operands and flags.
 func CheckForm(op string, form url.Values) (err error) {
 	wrong := func(is bool, format string, args ...any) {
 		if is && err == nil {
@@ -66,8 +67,13 @@ func CheckForm(op string, form url.Values) (err error) {
 		}
 	}
 	reason := form.Get("reason")
-	ticket, sold, status, email := form.Get("ticket"), form.Get("booking"), form.Get("status"), form.Get("email")
-	fare, isUser, isForget := form.Get("fare-per-km"), op == "user-add", op == "forget"
+	ticket := form.Get("ticket")
+	sold := form.Get("booking")
+	status := form.Get("status")
+	email := form.Get("email")
+	fare := form.Get("fare-per-km")
+	isUser := op == "user-add"
+	isForget := op == "forget"
 	_, isTicket := booking.ParseID(ticket)
 	_, isBooking := booking.ParseID(sold)
 	_, isStatus := booking.ParseCarrier(status)
@@ -77,24 +83,28 @@ func CheckForm(op string, form url.Values) (err error) {
 	for name, values := range form {
 		wrong(!utf8.ValidString(strings.Join(values, "")), "%s is not valid UTF-8", name)
 	}
-	wrong(strings.HasPrefix(op, "ticket-") && op != "ticket-asked" && !isTicket, "%q is not a ticket's id", ticket)
+	wrong(strings.HasPrefix(op, "ticket-") && op != "ticket-asked" && !isTicket, "%q is not a ticket's id",
+		ticket)
 	_, isAnswer := verdicts[form.Get("answer")]
 	wrong(op == "ticket-answer" && !isAnswer, "%q is not one of confirmed, refused", form.Get("answer"))
-	wrong(op == "ticket-move" && !isBooking && sold != "new", "%q is neither a booking's id nor the word new", sold)
+	wrong(op == "ticket-move" && !isBooking && sold != "new", "%q is neither a booking's id nor the word new",
+		sold)
 	wrong(op == "ticket-status" && !isStatus, "%q is not one of Confirmed, NotConfirmed, Prepaid", status)
 	wrong(form.Has("fare-per-km") && !isFare, "-fare-per-km %q is not a currency and a price as in EUR:0.06", fare)
 	wrong(op == "partner-add" && form.Get("name") == "", "a partner has a name")
 	wrong(isUser && role != nil, "-role: %w", role)
 	wrong(isUser && form.Get("company") == "", "-company must be given")
 	subject := form.Get("idp-subject")
-	wrong(utf8.RuneCountInString(subject) > auth.MaxSubject, "-idp-subject has more than %d characters", auth.MaxSubject)
+	wrong(utf8.RuneCountInString(subject) > auth.MaxSubject, "-idp-subject has more than %d characters",
+		auth.MaxSubject)
 	wrong(web.HasControl(subject), "-idp-subject has a control character")
 	wrong(form.Has("idp-subject") && subject == "", "-idp-subject names no subject")
 	wrong(isForget && form.Has("booking") == form.Has("email"), "one of -booking and -email must be given")
 	wrong(isForget && form.Has("booking") && !isBooking, "%q is not a booking's id", sold)
 	wrong((isForget || op == "ticket-answer") && strings.TrimSpace(reason) == "", "-reason must be given")
 	wrong(web.HasControl(reason), "-reason has a control character")
-	wrong(utf8.RuneCountInString(reason) > web.MaxReason, "-reason has more than %d characters", web.MaxReason)
+	wrong(utf8.RuneCountInString(reason) > web.MaxReason, "-reason has more than %d characters",
+		web.MaxReason)
 	hasEmail := isUser || op == "idtoken" || isForget && form.Has("email")
 	wrong(hasEmail && !web.ValidEmail(email), "-email %q is not an e-mail address", email)
 	return err
@@ -148,7 +158,8 @@ func (s *Service) Handler() http.Handler {
 func (s *Service) adminPartnerAdd(a *Act) (string, error) {
 	var slugs []string
 	for slug := range strings.SplitSeq(a.Form.Get("company"), ",") {
-		if slug = strings.TrimSpace(slug); slug != "" {
+		slug = strings.TrimSpace(slug)
+		if slug != "" {
 			if _, err := s.CompanyBySlug(slug); err != nil {
 				return "", err
 			}
@@ -160,7 +171,9 @@ func (s *Service) adminPartnerAdd(a *Act) (string, error) {
 
 func (s *Service) CompanyBySlug(slug string) (*schedule.Company, error) {
 	tt := s.Timetable.Load()
-	i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool { return c.Slug == slug })
+	i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool {
+		return c.Slug == slug
+	})
 	if i < 0 {
 		return nil, fmt.Errorf("no company of the timetable has the slug %q", slug)
 	}
@@ -193,8 +206,8 @@ func (s *Service) adminPartnerRevoke(a *Act) (string, error) {
 	return words.Counted(revoked, "key") + " revoked", err
 }
 
-// adminRotateKeys signs offers with a new key from now on. Tokens signed before stay good for as long as they live.
-// The line comes first: no key is rotated without one.
+// adminRotateKeys signs offers with a new key from now on. Tokens signed before stay good for as long as they
+// live. The line comes first: no key is rotated without one.
 func (s *Service) adminRotateKeys(a *Act) (string, error) {
 	s.importing.Lock()
 	defer s.importing.Unlock()
@@ -203,7 +216,9 @@ func (s *Service) adminRotateKeys(a *Act) (string, error) {
 		return "", err
 	}
 	ring := s.Ring.Load().Rotated(now, now.Add(-web.OfferLife))
-	if _, err := s.administer(a.By, func(*ledger.State, time.Time) (ledger.Event, error) { return new(ledger.KeysRotated), nil }); err != nil {
+	if _, err := s.administer(a.By, func(*ledger.State, time.Time) (ledger.Event, error) {
+		return new(ledger.KeysRotated), nil
+	}); err != nil {
 		return "", err
 	}
 	if err := s.SaveRing(ring); err != nil {
@@ -212,13 +227,14 @@ func (s *Service) adminRotateKeys(a *Act) (string, error) {
 	return "offers are signed with a new key", nil
 }
 
-// AddUser gives a person, by e-mail address and names, an access to a company, and tells whether it made the user: of
-// one who has an account already, no name or password counts. Address and role were checked.
+// AddUser gives a person, by e-mail address and names, an access to a company, and tells whether it made the
+// user: of one who has an account already, no name or password counts. Address and role were checked.
 func (s *Service) AddUser(p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
 	return s.addUser(Self(), p, password, slug, role, nil)
 }
 
-func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, role auth.Role, link *auth.Link) (made bool, err error) {
+func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, role auth.Role,
+	link *auth.Link) (made bool, err error) {
 	of, err := s.CompanyBySlug(slug)
 	if err != nil {
 		return false, err
@@ -228,12 +244,16 @@ func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, ro
 		p.Password = auth.NewPassword(password) // not under the lock: it takes long
 	}
 	_, err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
-		e, err := st.Accounts.Add(auth.ID(s.NewID()), p, auth.Access{Company: company.CompanyOf(of), Role: role}, link)
+		e, err := st.Accounts.Add(auth.ID(s.NewID()), p, auth.Access{
+			Company: company.CompanyOf(of),
+			Role:    role,
+		}, link)
 		if err != nil {
 			return nil, err
 		}
 		good := password != "" && utf8.ValidString(password) && !web.HasControl(password)
-		if _, made = e.(*auth.UserAdded); made && !(good && web.ValidName(p.FirstName) && web.ValidName(p.LastName)) {
+		_, made = e.(*auth.UserAdded)
+		if made && !(good && web.ValidName(p.FirstName) && web.ValidName(p.LastName)) {
 			return nil, errors.New("a new user has a first name and a last name of 1 to 100 characters, and a password, the first line of standard input; neither has control characters")
 		}
 		return e, nil
@@ -244,7 +264,11 @@ func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, ro
 func (s *Service) adminUserAdd(a *Act) (string, error) {
 	form := a.Form
 	role := auth.Role(form.Get("role"))
-	p := auth.Person{Email: form.Get("email"), FirstName: form.Get("first-name"), LastName: form.Get("last-name")}
+	p := auth.Person{
+		Email:     form.Get("email"),
+		FirstName: form.Get("first-name"),
+		LastName:  form.Get("last-name"),
+	}
 	var link *auth.Link
 	if subject := form.Get("idp-subject"); subject != "" {
 		l := auth.NewLink(s.issuerOf(form), subject)
@@ -261,10 +285,11 @@ func (s *Service) adminUserAdd(a *Act) (string, error) {
 	return said, err
 }
 
-// issuerOf returns the issuer of a subject that is linked by hand: the one that is given, or else the provider's that
-// the server trusts by its -idp flags; "" where that is not known yet.
+// issuerOf returns the issuer of a subject that is linked by hand: the one that is given, or else the
+// provider's that the server trusts by its -idp flags; "" where that is not known yet.
 func (s *Service) issuerOf(form url.Values) string {
-	if issuer := form.Get("idp-issuer"); issuer != "" || s.company.IDPKey != nil {
+	issuer := form.Get("idp-issuer")
+	if issuer != "" || s.company.IDPKey != nil {
 		return issuer
 	}
 	return s.company.IDP.Issuer()

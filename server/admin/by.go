@@ -48,7 +48,8 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 }
 
 // administer journals the event that decide returns, with who did it, and returns the number of its line.
-func (s *Service) administer(by ledger.By, decide func(*ledger.State, time.Time) (ledger.Event, error)) (seq uint64, err error) {
+func (s *Service) administer(by ledger.By,
+	decide func(*ledger.State, time.Time) (ledger.Event, error)) (seq uint64, err error) {
 	return s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := decide(st, now)
 		if err != nil {

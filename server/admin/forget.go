@@ -49,7 +49,12 @@ type erasure struct {
 func (s *Service) adminForget(a *Act) (string, error) {
 	s.importing.Lock()
 	defer s.importing.Unlock()
-	x := &erasure{s: s, act: a, sought: map[booking.ID]bool{}, code: ledger.NewCodec()}
+	x := &erasure{
+		s:      s,
+		act:    a,
+		sought: map[booking.ID]bool{},
+		code:   ledger.NewCodec(),
+	}
 	if err := x.seek(); err != nil {
 		return "", err
 	}
@@ -87,7 +92,8 @@ func (x *erasure) said() string {
 	switch {
 	case len(x.named) > 0 || x.done.tickets > 0 || x.done.reports > 0:
 		return fmt.Sprintf("erased: the personal data of %s, in %s of the journal and %s",
-			words.Counted(x.done.tickets, "ticket"), words.Counted(len(x.named), "line"), words.Counted(x.done.reports, "report"))
+			words.Counted(x.done.tickets, "ticket"), words.Counted(len(x.named), "line"),
+			words.Counted(x.done.reports, "report"))
 	case x.email != "":
 		return "nothing to erase: no ticket, and no line of the journal, has that address"
 	}
@@ -101,14 +107,15 @@ func (x *erasure) seek() error {
 	id, _ := booking.ParseID(form.Get("booking"))
 	var user *auth.User
 	var all []*booking.Booking
-	if err := x.s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := x.s.Store.View(func(st *ledger.State, _ time.Time) {
 		if x.email != "" {
 			user, _ = st.Accounts.Login(x.email)
 			all = st.Bookings.Freeze().Bookings
 		} else if b := st.Bookings.Any(id); b != nil {
 			all = []*booking.Booking{b}
 		}
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	switch {
@@ -119,7 +126,8 @@ func (x *erasure) seek() error {
 	}
 	for _, b := range all {
 		for i := 0; b != nil && i < len(b.Tickets); i++ {
-			if t := &b.Tickets[i]; x.email == "" || x.bears(t.Passenger) {
+			t := &b.Tickets[i]
+			if x.email == "" || x.bears(t.Passenger) {
 				x.sought[t.ID] = true
 			}
 		}
@@ -179,14 +187,18 @@ func (x *erasure) line(l *store.Line) error {
 // userIsGone reports whether a user was removed. One who was added since the erasure began is not meant.
 func (x *erasure) userIsGone(id auth.ID) bool {
 	gone := false
-	err := x.s.Store.View(func(st *ledger.State, _ time.Time) { gone = st.Accounts.User(id) == nil })
+	err := x.s.Store.View(func(st *ledger.State, _ time.Time) {
+		gone = st.Accounts.User(id) == nil
+	})
 	return gone && err == nil
 }
 
 // created reports whether a booking has a passenger who is sought, and seeks those who were booked along. A
 // booking that was made after the erasure had begun is not meant, unless it shares a ticket.
 func (x *erasure) created(e *booking.Created, seq uint64) bool {
-	meant := slices.ContainsFunc(e.Tickets, func(t booking.NewTicket) bool { return x.sought[t.ID] })
+	meant := slices.ContainsFunc(e.Tickets, func(t booking.NewTicket) bool {
+		return x.sought[t.ID]
+	})
 	if x.begun == 0 || seq < x.begun {
 		meant = meant || slices.ContainsFunc(e.Passengers, x.bears)
 	}
@@ -204,7 +216,8 @@ func (x *erasure) shows(answer []byte) bool {
 		if !found {
 			return false
 		}
-		if at := len(before) - len(booking.ID{}.String()); at >= 0 && x.sought[booking.IDOf(string(before[at:]))] {
+		at := len(before) - len(booking.ID{}.String())
+		if at >= 0 && x.sought[booking.IDOf(string(before[at:]))] {
 			return true
 		}
 		rest = after
@@ -214,8 +227,9 @@ func (x *erasure) shows(answer []byte) bool {
 // manyForgotten is how many passengers a line forgets at most: some milliseconds under the lock.
 const manyForgotten = 1000
 
-// name writes the line that names what was found since the last one, and reports whether there was anything. No
-// report is being written meanwhile: one that was written before is found, one that is written after has no names.
+// name writes the line that names what was found since the last one, and reports whether there was anything.
+// No report is being written meanwhile: one that was written before is found, one that is written after has
+// no names.
 //
 // The lines are named last. A forget that is cut short before finds them again by what they still hold.
 func (x *erasure) name() (wrote bool, err error) {
@@ -226,7 +240,9 @@ func (x *erasure) name() (wrote bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	todo := slices.SortedFunc(maps.Keys(x.sought), func(a, b booking.ID) int { return bytes.Compare(a[:], b[:]) })
+	todo := slices.SortedFunc(maps.Keys(x.sought), func(a, b booking.ID) int {
+		return bytes.Compare(a[:], b[:])
+	})
 	reason := x.act.Form.Get("reason")
 	for len(todo) > manyForgotten {
 		e := &ledger.PassengersForgotten{Reason: reason}
@@ -247,7 +263,8 @@ func (x *erasure) name() (wrote bool, err error) {
 	var at store.Stamp
 	at.Seq, err = s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		at.Time = now
-		e.Passengers, e.Reports = st.ToForget(todo), nil
+		e.Passengers = st.ToForget(todo)
+		e.Reports = nil
 		if len(e.Passengers) > 0 || x.done.tickets > 0 { // else the reports tell of them no more
 			e.Reports = reports
 		}
@@ -264,7 +281,10 @@ func (x *erasure) name() (wrote bool, err error) {
 		x.begun = at.Seq
 	}
 	for _, seq := range x.lines {
-		x.named = append(x.named, store.Unerased{Seq: seq, At: at.Time})
+		x.named = append(x.named, store.Unerased{
+			Seq: seq,
+			At:  at.Time,
+		})
 	}
 	x.lines = nil
 	x.done.tickets += len(e.Passengers)

@@ -122,7 +122,8 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 	fmt.Fprintf(out, "%s, %s, %s, %s, %s, %s; %s skipped\n",
 		words.Counted(len(tables.Companies), "company"), words.Counted(len(tables.Cities), "city"),
 		words.Counted(len(tables.Stops), "stop"), words.Counted(len(tables.Routes), "route"),
-		words.Counted(len(tables.Trips), "trip"), words.Counted(len(tables.Fares), "fare"), words.Counted(all, "row"))
+		words.Counted(len(tables.Trips), "trip"), words.Counted(len(tables.Fares), "fare"),
+		words.Counted(all, "row"))
 	switch {
 	case len(tables.Trips) == 0 && read.OnDemand():
 		return nil, errors.New("the feed has no usable trip: its stop times are on demand (GTFS Flex), and only those at fixed times are sold")
@@ -137,7 +138,8 @@ func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedR
 	return &FeedRead{name, read, all}, nil
 }
 
-// cell is what a reason says of one row only: without it, rows that are skipped for the same reason are alike.
+// cell is what a reason says of one row only: without it, rows that are skipped for the same reason are
+// alike.
 var cell = regexp.MustCompile(`(stop_sequence )\d+|"(?:[^"\\]|\\.)*"`)
 
 // Adopt makes a feed that was read the timetable in force.
@@ -155,17 +157,27 @@ func (s *Service) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	e := &ledger.TimetableImported{Feed: read.name, Cities: len(tables.Cities), Routes: len(tables.Routes), Trips: len(tables.Trips), Skipped: read.skipped, Loaded: tt}
+	e := &ledger.TimetableImported{
+		Feed:    read.name,
+		Cities:  len(tables.Cities),
+		Routes:  len(tables.Routes),
+		Trips:   len(tables.Trips),
+		Skipped: read.skipped,
+		Loaded:  tt,
+	}
 	if e.Hash, err = tables.Encode(io.Discard); err != nil {
 		return err
 	}
-	if err := durable.Publish(s.Config.FS, ledger.TimetableDir, e.Hash+".jsonl", func(w io.Writer) error {
+	err = durable.Publish(s.Config.FS, ledger.TimetableDir, e.Hash+".jsonl", func(w io.Writer) error {
 		_, err := tables.Encode(w)
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	if _, err := s.administer(by, func(*ledger.State, time.Time) (ledger.Event, error) { return e, nil }); err != nil {
+	if _, err := s.administer(by, func(*ledger.State, time.Time) (ledger.Event, error) {
+		return e, nil
+	}); err != nil {
 		return err
 	}
 	s.Timetable.Store(tt)
@@ -180,18 +192,23 @@ const maxReasons = 50 // that an import sums up
 
 const maxRunsNamed = 20 // that an import names of those that a timetable no longer has
 
-// nameOversold names the runs that were sold and that a new timetable no longer has, and those on which more seats
-// are sold than their buses have.
+// nameOversold names the runs that were sold and that a new timetable no longer has, and those on which more
+// seats are sold than their buses have.
 func (s *Service) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 	var sold booking.Frozen
 	var now time.Time
-	if err := s.Store.View(func(st *ledger.State, at time.Time) { sold, now = st.Bookings.Freeze(), at }); err != nil {
+	err := s.Store.View(func(st *ledger.State, at time.Time) {
+		sold = st.Bookings.Freeze()
+		now = at
+	})
+	if err != nil {
 		return err
 	}
 	withdrawn := sold.Withdrawn(tt, now)
 	for i, x := range withdrawn {
 		if i == maxRunsNamed {
-			fmt.Fprintf(out, "and %s more are no longer in the timetable\n", words.Counted(len(withdrawn)-i, "run"))
+			fmt.Fprintf(out, "and %s more are no longer in the timetable\n",
+				words.Counted(len(withdrawn)-i, "run"))
 			break
 		}
 		fmt.Fprintf(out, "trip %s on %s is no longer in the timetable: %s stay as sold\n", x.Trip, x.Day, words.Counted(x.Taken, "ticket"))

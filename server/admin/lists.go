@@ -58,14 +58,19 @@ func (s *Service) adminPartnerList(a *Act) (string, error) {
 	}
 	since = cmp.Or(since, s.Deprecated)
 	var partners []*auth.Partner
-	if err := s.Store.View(func(st *ledger.State, _ time.Time) { partners = st.Partners.All() }); err != nil {
+	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+		partners = st.Partners.All()
+	})
+	if err != nil {
 		return "", err
 	}
 	list := []partnerRow{}
 	for _, p := range partners {
 		row := partnerRow{
-			ID: p.ID.String(), Name: p.Name, Created: p.Created, Companies: append([]string{}, p.Companies...),
-			LastLegacyCall: optional(p.LastLegacy()), LegacyUntil: p.LegacyUntil(since).UTC(), Keys: []keyRow{},
+			ID: p.ID.String(), Name: p.Name, Created: p.Created, Companies: append([]string{},
+				p.Companies...),
+			LastLegacyCall: optional(p.LastLegacy()), LegacyUntil: p.LegacyUntil(since).UTC(),
+			Keys: []keyRow{},
 		}
 		for _, k := range p.Keys {
 			row.Keys = append(row.Keys, keyRow{k.Hash.String()[:shown], k.Created, optional(k.Revoked)})
@@ -112,7 +117,9 @@ func (s *Service) adminCompanyList(a *Act) (string, error) {
 	for _, c := range s.Timetable.Load().Companies {
 		list = append(list, row{c.Slug, c.ID, c.Name, c.Source})
 	}
-	slices.SortFunc(list, func(a, b row) int { return strings.Compare(a.Slug, b.Slug) })
+	slices.SortFunc(list, func(a, b row) int {
+		return strings.Compare(a.Slug, b.Slug)
+	})
 	if a.JSON() {
 		return asJSON(list), nil
 	}
@@ -137,12 +144,20 @@ func (s *Service) adminUserList(a *Act) (string, error) {
 		Issuers   []string `json:"issuers"` // that the user is linked to a subject of
 	}
 	var users []*auth.User
-	if err := s.Store.View(func(st *ledger.State, _ time.Time) { users = st.Accounts.Users() }); err != nil {
+	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		users = st.Accounts.Users()
+	})
+	if err != nil {
 		return "", err
 	}
 	list := []row{}
 	for _, u := range users {
-		x := row{Email: u.Person.Email, FirstName: u.Person.FirstName, LastName: u.Person.LastName, Issuers: []string{}}
+		x := row{
+			Email:     u.Person.Email,
+			FirstName: u.Person.FirstName,
+			LastName:  u.Person.LastName,
+			Issuers:   []string{},
+		}
 		for _, at := range s.company.Accesses(u) {
 			x.Accesses = append(x.Accesses, access{at.Company.Slug, string(at.Role)})
 		}
@@ -151,7 +166,9 @@ func (s *Service) adminUserList(a *Act) (string, error) {
 		}
 		list = append(list, x)
 	}
-	slices.SortFunc(list, func(a, b row) int { return strings.Compare(a.Email, b.Email) })
+	slices.SortFunc(list, func(a, b row) int {
+		return strings.Compare(a.Email, b.Email)
+	})
 	if a.JSON() {
 		return asJSON(list), nil
 	}

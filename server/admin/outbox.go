@@ -16,8 +16,12 @@ import (
 // adminOutboxList lists the messages that are not sent yet, the oldest first, and says why.
 func (s *Service) adminOutboxList(a *Act) (string, error) {
 	var messages []*ledger.Message
-	err := s.Store.View(func(st *ledger.State, _ time.Time) { messages = st.Outbox.All() })
-	slices.SortFunc(messages, func(a, b *ledger.Message) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		messages = st.Outbox.All()
+	})
+	slices.SortFunc(messages, func(a, b *ledger.Message) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+	})
 	type row struct {
 		ID     string    `json:"id"`
 		Since  time.Time `json:"since"`

@@ -20,6 +20,7 @@ type Service struct {
 }
 
 // New returns the room.
-func New(core *web.Core, company *company.Service, outbox *outbox.Service, provider *provider.Service) *Service {
+func New(core *web.Core, company *company.Service, outbox *outbox.Service,
+	provider *provider.Service) *Service {
 	return &Service{Core: core, company: company, outbox: outbox, provider: provider}
 }

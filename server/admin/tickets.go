@@ -22,14 +22,18 @@ func (s *Service) adminTicketMove(a *Act) (string, error) {
 	var known *booking.ID
 	target := s.NewID()
 	if id, ok := booking.ParseID(a.Form.Get("booking")); ok {
-		known, target = &id, id
+		known = &id
+		target = id
 	}
 	_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := st.Bookings.Move(ticket, known, target)
 		if err != nil {
 			return nil, err
 		}
-		return append(st.Unnoticed(now, ticket), ledger.Entry{Event: e, By: &a.By}), nil
+		return append(st.Unnoticed(now, ticket), ledger.Entry{
+			Event: e,
+			By:    &a.By,
+		}), nil
 	}, nil)
 	return target.String(), err
 }
@@ -93,10 +97,17 @@ func (s *Service) adminTicketAnswer(a *Act) (string, error) {
 			return nil, fmt.Errorf("ticket %s has not been asked about, or was answered; waybill ticket asked lists those that wait", ticket)
 		}
 		if verdict == booking.Confirm {
-			return []ledger.Entry{{Event: e, By: &a.By, Idempotency: st.Requests.AskedUnder(ticket)}}, nil
+			return []ledger.Entry{{
+				Event:       e,
+				By:          &a.By,
+				Idempotency: st.Requests.AskedUnder(ticket),
+			}}, nil
 		}
 		// Its window may be over by now.
-		return append([]ledger.Entry{{Event: e, By: &a.By}}, st.Unnoticed(now, ticket)...), nil
+		return append([]ledger.Entry{{
+			Event: e,
+			By:    &a.By,
+		}}, st.Unnoticed(now, ticket)...), nil
 	}, func(st *ledger.State, now time.Time) {
 		_, t := st.Bookings.AnyTicket(ticket)
 		status, payment := t.Status(now)

@@ -37,9 +37,11 @@ func askedAndKilled(t *testing.T) (bin, dir, key, booked, ticket string) {
 // place.
 func TestOnlyAnAnswerSettlesWhatTheProviderWasAsked(t *testing.T) {
 	bin, dir, key, booked, ticket := askedAndKilled(t)
-	for _, verb := range [][]string{{"partner", "list"}, {"key", "rotate"}, {"outbox", "list"}, {"partner", "add", "-company", "zorevia-lines", "x"}} {
+	for _, verb := range [][]string{{"partner", "list"}, {"key", "rotate"}, {"outbox", "list"},
+		{"partner", "add", "-company", "zorevia-lines", "x"}} {
 		want(t, 0, "", append(append(verb[:2:2], "-data", dir), verb[2:]...)...)
-		if out := want(t, 0, "", "log", "-data", dir, "-booking", booked); strings.Contains(out, "ticket.paid") || strings.Contains(out, "ticket.refused") {
+		out := want(t, 0, "", "log", "-data", dir, "-booking", booked)
+		if strings.Contains(out, "ticket.paid") || strings.Contains(out, "ticket.refused") {
 			t.Fatalf("after %v:\n%s", verb, out)
 		}
 	}
@@ -47,17 +49,23 @@ func TestOnlyAnAnswerSettlesWhatTheProviderWasAsked(t *testing.T) {
 
 	p := startProcess(t, bin, dir) // without -provider-url
 	p.key = key
-	if status, body := p.call("POST", "/v2/bookings/"+booked+"/pay", ""); status != 409 || !strings.Contains(body, `"reason":"IN_PROGRESS"`) {
+	status, body := p.call("POST", "/v2/bookings/"+booked+"/pay", "")
+	if status != 409 || !strings.Contains(body, `"reason":"IN_PROGRESS"`) {
 		t.Errorf("pay of a ticket that the provider was asked about: %d %s", status, body)
 	}
-	if status, body := p.call("GET", "/v2/tickets/"+ticket, ""); status != 200 || !strings.Contains(body, `"paymentStatus":"Unpaid"`) {
+	status, body = p.call("GET", "/v2/tickets/"+ticket, "")
+	if status != 200 || !strings.Contains(body, `"paymentStatus":"Unpaid"`) {
 		t.Errorf("%d %s", status, body)
 	}
 	want(t, 2, "-reason must be given", "ticket", "answer", "-data", dir, ticket, "confirmed")
-	want(t, 2, `"maybe" is not one of confirmed, refused`, "ticket", "answer", "-data", dir, "-reason", "x", ticket, "maybe")
-	want(t, 0, ticket+" is Confirmed/Paid", "ticket", "answer", "-data", dir, "-reason", "their list has it", ticket, "confirmed")
-	want(t, 1, "has not been asked about", "ticket", "answer", "-data", dir, "-reason", "again", ticket, "confirmed")
-	if status, body := p.call("GET", "/v2/tickets/"+ticket, ""); status != 200 || !strings.Contains(body, `"paymentStatus":"Paid"`) {
+	want(t, 2, `"maybe" is not one of confirmed, refused`, "ticket", "answer", "-data", dir, "-reason", "x",
+		ticket, "maybe")
+	want(t, 0, ticket+" is Confirmed/Paid", "ticket", "answer", "-data", dir, "-reason", "their list has it",
+		ticket, "confirmed")
+	want(t, 1, "has not been asked about", "ticket", "answer", "-data", dir, "-reason", "again", ticket,
+		"confirmed")
+	status, body = p.call("GET", "/v2/tickets/"+ticket, "")
+	if status != 200 || !strings.Contains(body, `"paymentStatus":"Paid"`) {
 		t.Errorf("%d %s", status, body)
 	}
 	want(t, 0, "0 tickets", "ticket", "asked", "-data", dir)
@@ -71,7 +79,8 @@ func TestOnlyAnAnswerSettlesWhatTheProviderWasAsked(t *testing.T) {
 // to it.
 func TestTheOperatorAnswersInTheProvidersPlace(t *testing.T) {
 	bin, dir, key, booked, ticket := askedAndKilled(t)
-	want(t, 0, ticket+" is Processing/Unpaid", "ticket", "answer", "-data", dir, "-reason", "they never heard of it", ticket, "refused")
+	want(t, 0, ticket+" is Processing/Unpaid", "ticket", "answer", "-data", dir, "-reason",
+		"they never heard of it", ticket, "refused")
 	p := startProcess(t, bin, dir)
 	p.key = key
 	if status, body := p.call("POST", "/v2/bookings/"+booked+"/pay", ""); status != 200 {
@@ -80,10 +89,13 @@ func TestTheOperatorAnswersInTheProvidersPlace(t *testing.T) {
 	p.cmd.Process.Kill()
 	p.cmd.Wait()
 
-	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}))
 	defer silent.Close()
 	p = startProcess(t, bin, dir, "-provider-url", silent.URL)
-	want(t, 1, "a provider is configured", "ticket", "answer", "-data", dir, "-reason", "x", ticket, "refused")
+	want(t, 1, "a provider is configured", "ticket", "answer", "-data", dir, "-reason", "x", ticket,
+		"refused")
 	p.cmd.Process.Kill()
 	p.cmd.Wait()
 }

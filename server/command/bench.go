@@ -34,17 +34,22 @@ type bench struct {
 }
 
 func (c *call) bench() (int, error) {
-	want, window := c.get("bookings").(int), time.Duration(c.get("seconds").(float64)*float64(time.Second))
+	want := c.get("bookings").(int)
+	window := time.Duration(c.get("seconds").(float64) * float64(time.Second))
 	good := want > 0 && 0 < window && window <= 15*time.Minute // an offer lives longer
 	var conns []int
 	for text := range strings.SplitSeq(c.text("conns"), ",") {
 		n, err := strconv.Atoi(text)
-		conns, good = append(conns, n), good && err == nil && n > 0
+		conns = append(conns, n)
+		good = good && err == nil && n > 0
 	}
 	if !good {
 		return exitUsage, errors.New("-conns is a list as in 1,64, -bookings at least 1, -seconds more than 0, at most 900")
 	}
-	cfg := server.Config{Dir: c.dir, Log: c.logger(c.Stderr, slog.LevelWarn)}
+	cfg := server.Config{
+		Dir: c.dir,
+		Log: c.logger(c.Stderr, slog.LevelWarn),
+	}
 	s, err := server.Open(cfg)
 	if err == nil {
 		err = errors.Join(c.benchOn(s, newWeb(s, cfg.Log), want, conns, window), s.Close())
@@ -59,7 +64,8 @@ func (c *call) bench() (int, error) {
 }
 
 // benchOn fills the directory of a server and prints how fast it is then.
-func (c *call) benchOn(s *server.Server, front *http.Server, want int, conns []int, window time.Duration) error {
+func (c *call) benchOn(s *server.Server, front *http.Server, want int, conns []int,
+	window time.Duration) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -75,12 +81,14 @@ func (c *call) benchOn(s *server.Server, front *http.Server, want int, conns []i
 	}
 	fmt.Fprint(c.Stdout, "| work | connections | requests/s | p50 ms | p99 ms |\n|---|---|---|---|---|\n")
 	for _, n := range conns {
-		for _, work := range []string{"W1 create a booking for two", "W2 read a booking", "W3 schedule, 14 days, 50 rows"} {
+		for _, work := range []string{"W1 create a booking for two", "W2 read a booking",
+			"W3 schedule, 14 days, 50 rows"} {
 			took, rate, err := b.load(n, window, 1<<62, work)
 			if err != nil {
 				return err
 			}
-			p50, p99 := took[len(took)/2].Seconds()*1e3, took[len(took)*99/100].Seconds()*1e3
+			p50 := took[len(took)/2].Seconds() * 1e3
+			p99 := took[len(took)*99/100].Seconds() * 1e3
 			fmt.Fprintf(c.Stdout, "| %s | %d | %.0f | %.2f | %.2f |\n", work, n, rate, p50, p99)
 		}
 	}
@@ -104,19 +112,22 @@ func (b *bench) fill(want int) error {
 	have, _, err := b.get("GET /v2/bookings?take=1")
 	for err == nil && have < want {
 		took, rate, failed := b.load(64, 2*time.Second, int64(want-have), "W1")
-		have, err = have+len(took), failed
+		have = have + len(took)
+		err = failed
 		fmt.Fprintf(b.Stderr, "%d of %d bookings, %.0f a second\n", have, want, rate)
 	}
 	for i := 0; err == nil && i < 20; i++ {
 		_, page, failed := b.get(fmt.Sprintf("GET /v2/bookings?take=50&skip=%d", have*i/20))
-		b.sold, err = append(b.sold, page...), failed
+		b.sold = append(b.sold, page...)
+		err = failed
 	}
 	return err
 }
 
 // load makes requests over so many connections for a while, but not more than most. It tells how long they
 // took, the shortest first, and how many were answered in a second.
-func (b *bench) load(conns int, window time.Duration, most int64, work string) ([]time.Duration, float64, error) {
+func (b *bench) load(conns int, window time.Duration, most int64, work string) ([]time.Duration, float64,
+	error) {
 	b.offers = nil // they expire
 	for range benchCities {
 		line, _ := b.request("W3")
@@ -126,7 +137,8 @@ func (b *bench) load(conns int, window time.Duration, most int64, work string) (
 		}
 		b.offers = append(b.offers, found...)
 	}
-	took, errs := make([][]time.Duration, conns), make([]error, conns)
+	took := make([][]time.Duration, conns)
+	errs := make([]error, conns)
 	var begun atomic.Int64
 	var wg sync.WaitGroup
 	start := time.Now()
@@ -146,13 +158,15 @@ func (b *bench) load(conns int, window time.Duration, most int64, work string) (
 				default:
 				}
 			}
-			if errs[i] = err; conn != nil {
+			errs[i] = err
+			if conn != nil {
 				conn.Close()
 			}
 		})
 	}
 	wg.Wait()
-	all, err := slices.Concat(took...), cmp.Or(errs...)
+	all := slices.Concat(took...)
+	err := cmp.Or(errs...)
 	if err == nil && len(all) == 0 {
 		err = errors.New("nothing was done in time, or every bus is full")
 	}
@@ -174,7 +188,8 @@ func (b *bench) request(work string) (line, body string) {
 	case "W2":
 		return "GET /v2/bookings/" + b.sold[rand.IntN(len(b.sold))].ID, ""
 	}
-	from, day := rand.IntN(benchCities), time.Now().AddDate(0, 0, 1+rand.IntN(45))
+	from := rand.IntN(benchCities)
+	day := time.Now().AddDate(0, 0, 1+rand.IntN(45))
 	return fmt.Sprintf(find, from, (from+49)%benchCities, day.Format(time.DateOnly)), ""
 }
 
@@ -221,7 +236,9 @@ func (b *bench) adopt(s *server.Server) error {
 	if _, _, err := b.get("GET /v2/cities/bench-0"); err != nil && !s.Fresh() {
 		return fmt.Errorf("%s is neither new nor made by bench: %w", b.dir, err)
 	}
-	day := func(n int) string { return time.Now().AddDate(0, 0, n).Format("20060102") }
+	day := func(n int) string {
+		return time.Now().AddDate(0, 0, n).Format("20060102")
+	}
 	feed := map[string]string{
 		"agency": "agency_id,agency_name,agency_url,agency_timezone\nbench,Bench,https://bench.example.com,Europe/Kyiv\n",
 		"calendar": "service_id,start_date,end_date,monday,tuesday,wednesday,thursday,friday,saturday,sunday\n" +
@@ -240,7 +257,8 @@ func (b *bench) adopt(s *server.Server) error {
 		feed["trips"] += fmt.Sprintf("%d,%d,daily,bus\n", i, i)
 		feed["frequencies"] += fmt.Sprintf("%d,06:00:00,12:00:00,3600\n", i)
 		for k := range 8 {
-			feed["stop_times"] += fmt.Sprintf("%d,%d,%d,%02d:00:00,%02d:05:00\n", i, k, (i+7*k)%benchCities, k, k)
+			feed["stop_times"] += fmt.Sprintf("%d,%d,%d,%02d:00:00,%02d:05:00\n", i, k, (i+7*k)%benchCities,
+				k, k)
 		}
 	}
 	dir, err := os.MkdirTemp("", "waybill-bench-")

@@ -15,7 +15,9 @@ import (
 // bench fills a directory, measures each work with each number of connections, and goes on with what it has
 // made, but with no other's.
 func TestBench(t *testing.T) {
-	temp, dir, sold := t.TempDir(), filepath.Join(t.TempDir(), "data"), 0
+	temp := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "data")
+	sold := 0
 	t.Setenv("TMPDIR", temp)
 	for range 2 {
 		var stdout, stderr bytes.Buffer
@@ -40,7 +42,8 @@ func TestBench(t *testing.T) {
 		}
 		rep, err := inspect.Verify(durable.Dir(dir), false, nil)
 		n, _ := strconv.Atoi(said[1])
-		if err != nil || rep.Torn != nil || n < 300 || n <= sold || !strings.Contains(rep.Books.String(), said[1]+" bookings") {
+		if err != nil || rep.Torn != nil || n < 300 || n <= sold ||
+			!strings.Contains(rep.Books.String(), said[1]+" bookings") {
 			t.Errorf("%v: %d bookings after %d; %s", err, n, sold, rep.Books)
 		}
 		sold = n
@@ -55,7 +58,8 @@ func TestBench(t *testing.T) {
 	demo := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "is in force", "import", "-data", demo, "../../testdata/demo")
 	want(t, 1, demo+" is neither new nor made by bench: GET /v2/cities/bench-0: 404 Not Found", "bench", "-data", demo)
-	if text := content(t, demo, firstFile); strings.Count(text, `"timetable.imported"`) != 1 || strings.Contains(text, `"partner.key_added"`) {
+	text := content(t, demo, firstFile)
+	if strings.Count(text, `"timetable.imported"`) != 1 || strings.Contains(text, `"partner.key_added"`) {
 		t.Errorf("what is refused is changed:\n%s", text)
 	}
 }

@@ -56,8 +56,12 @@ type call struct {
 	fsys durable.FS // the same, to be read
 }
 
-func (c *call) get(name string) any     { return c.Lookup(name).Value.(flag.Getter).Get() }
-func (c *call) text(name string) string { return c.get(name).(string) }
+func (c *call) get(name string) any {
+	return c.Lookup(name).Value.(flag.Getter).Get()
+}
+func (c *call) text(name string) string {
+	return c.get(name).(string)
+}
 
 // Main runs a command and returns its exit code.
 func Main(p *Process) int {
@@ -79,7 +83,8 @@ func Main(p *Process) int {
 			return exitDone
 		}
 		if len(args) == 1 {
-			return p.wrong("%s is a group of commands: %s; %q says more", args[0], names(members), "waybill help "+args[0])
+			return p.wrong("%s is a group of commands: %s; %q says more", args[0], names(members),
+				"waybill help "+args[0])
 		}
 	}
 	return p.unknown(args)
@@ -130,7 +135,8 @@ func (p *Process) help(words []string) int {
 		p.newCall(v).usage(p.Stdout)
 		return exitDone
 	}
-	if members := group(words[0]); members != nil && len(words) == 1 {
+	members := group(words[0])
+	if members != nil && len(words) == 1 {
 		p.list(p.Stdout, members)
 		return exitDone
 	}
@@ -158,7 +164,8 @@ func (p *Process) unknown(args []string) int {
 	var known []string
 	for _, v := range verbs {
 		known = append(known, v.name)
-		if word, _, grouped := strings.Cut(v.name, " "); grouped && !slices.Contains(known, word) {
+		word, _, grouped := strings.Cut(v.name, " ")
+		if grouped && !slices.Contains(known, word) {
 			known = append(known, word)
 		}
 	}
@@ -197,7 +204,8 @@ func (p *Process) newCall(v *verb) *call {
 }
 
 func (c *call) usage(to io.Writer) {
-	fmt.Fprintf(to, "waybill %s [flags] %s\n%s %s.\n", c.verb.name, c.verb.operands, c.verb.name, c.verb.about)
+	fmt.Fprintf(to, "waybill %s [flags] %s\n%s %s.\n", c.verb.name, c.verb.operands, c.verb.name,
+		c.verb.about)
 	fmt.Fprintf(to, "Flags come before operands. Each can also be given in the environment, as WAYBILL_<FLAG>.\n\n")
 	c.SetOutput(to)
 	c.PrintDefaults()
@@ -231,7 +239,8 @@ func (p *Process) run(v *verb, args []string) int {
 			return exitDone
 		}
 	case out.err != nil:
-		code, err = exitFailed, fmt.Errorf("the output cannot be written: %w", out.err)
+		code = exitFailed
+		err = fmt.Errorf("the output cannot be written: %w", out.err)
 	}
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "waybill: %v\n", err)
@@ -271,8 +280,11 @@ func (c *call) read(args []string) error {
 	if err := c.Parse(args); err != nil {
 		if name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); undefined {
 			var known []string
-			c.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-			return errors.New("there is no flag -" + name + strings.Replace(meant(name, known, "-"), " ", "; ", 1))
+			c.VisitAll(func(f *flag.Flag) {
+				known = append(known, f.Name)
+			})
+			return errors.New("there is no flag -" + name + strings.Replace(meant(name, known, "-"), " ",
+				"; ", 1))
 		}
 		return err
 	}
@@ -291,7 +303,8 @@ func (c *call) read(args []string) error {
 	if len(want) == 0 {
 		return fmt.Errorf("takes no operands, not %q", c.Arg(0))
 	}
-	return fmt.Errorf("takes %s after its flags, not %s", strings.Join(want, " and "), words.Counted(c.NArg(), "operand"))
+	return fmt.Errorf("takes %s after its flags, not %s", strings.Join(want, " and "),
+		words.Counted(c.NArg(), "operand"))
 }
 
 // mustExist refuses a directory that is none, for all verbs but those that make one.
@@ -332,7 +345,8 @@ func exitCode(err error) int {
 	case errors.Is(err, store.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
 		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
 		return exitIO
-	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)), errors.Is(err, server.ErrClock),
+	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)), errors.Is(err,
+		server.ErrClock),
 		errors.Is(err, errSocketPath), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
 	}

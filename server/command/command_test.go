@@ -24,7 +24,8 @@ func run(t *testing.T, env map[string]string, args ...string) (code int, stdout,
 	stop := make(chan struct{})
 	close(stop)
 	code = Main(&Process{
-		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Demo: os.DirFS("../../testdata/demo"), Stop: stop,
+		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+		Demo: os.DirFS("../../testdata/demo"), Stop: stop,
 		Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	})
 	return code, out.String(), errs.String()
@@ -35,7 +36,8 @@ func want(t *testing.T, code int, pattern string, args ...string) string {
 	t.Helper()
 	got, stdout, stderr := run(t, nil, args...)
 	if got != code || !regexp.MustCompile(pattern).MatchString(stdout+stderr) {
-		t.Errorf("waybill %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), got, code, pattern, stdout, stderr)
+		t.Errorf("waybill %s: exit %d, want %d and %q\n%s%s", strings.Join(args, " "), got, code, pattern,
+			stdout, stderr)
 	}
 	return stdout
 }
@@ -77,16 +79,23 @@ func serve(t *testing.T, args ...string) *serving { return serveTLS(t, nil, args
 // serveTLS serves over TLS with a certificate of the pool, unless there is none.
 func serveTLS(t *testing.T, pool *x509.CertPool, args ...string) *serving {
 	t.Helper()
-	client, scheme := http.DefaultClient, "http://"
+	client := http.DefaultClient
+	scheme := "http://"
 	if pool != nil {
-		client, scheme = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}}, "https://"
+		client = &http.Client{Transport: &http.Transport{
+			TLSClientConfig:   &tls.Config{RootCAs: pool},
+			DisableKeepAlives: true,
+		}}
+		scheme = "https://"
 	}
-	stdout, stderr := &output{lines: make(chan string, 1000)}, &output{lines: make(chan string, 1000)}
+	stdout := &output{lines: make(chan string, 1000)}
+	stderr := &output{lines: make(chan string, 1000)}
 	end := make(chan struct{})
 	code := make(chan int, 1)
 	go func() {
 		code <- Main(&Process{
-			Args: append([]string{"serve", "-addr", "127.0.0.1:0"}, args...), Stdout: stdout, Stderr: stderr, Stop: end,
+			Args: append([]string{"serve", "-addr", "127.0.0.1:0"},
+				args...), Stdout: stdout, Stderr: stderr, Stop: end,
 			Env: func(string) (string, bool) { return "", false }, Demo: os.DirFS("../../testdata/demo"),
 		})
 	}()
@@ -151,7 +160,8 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "-at", "log", "-at", "x")
 	want(t, 2, "takes OUT after its flags", "export")
 	want(t, 2, "name is not valid UTF-8", "partner", "add", "a\xff")
-	want(t, 2, "-reason has more than 500 characters", "forget", "-email", "a@example.com", "-reason", strings.Repeat("x", 501))
+	want(t, 2, "-reason has more than 500 characters", "forget", "-email", "a@example.com", "-reason",
+		strings.Repeat("x", 501))
 	want(t, 0, "distributes bus tickets", "-h")
 	want(t, 0, "dependencies", "version")
 	for _, v := range verbs {
@@ -160,10 +170,12 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s -h: %s", v.name, stdout)
 		}
 	}
-	if code, _, stderr := run(t, map[string]string{"WAYBILL_MAX_TRANSFERS": "7"}, "serve"); code != 2 || !strings.Contains(stderr, "-max-transfers") {
+	code, _, stderr := run(t, map[string]string{"WAYBILL_MAX_TRANSFERS": "7"}, "serve")
+	if code != 2 || !strings.Contains(stderr, "-max-transfers") {
 		t.Errorf("the environment sets no flag: %d, %s", code, stderr)
 	}
-	if code, _, stderr := run(t, map[string]string{"WAYBILL_STRICT": "maybe"}, "import", "x"); code != 2 || !strings.Contains(stderr, "WAYBILL_STRICT") {
+	code, _, stderr = run(t, map[string]string{"WAYBILL_STRICT": "maybe"}, "import", "x")
+	if code != 2 || !strings.Contains(stderr, "WAYBILL_STRICT") {
 		t.Errorf("%d, %s", code, stderr)
 	}
 }
@@ -184,7 +196,8 @@ func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 			want(t, 73, "in use", "serve", "-addr", "127.0.0.1:0", "-data", dir)
 		}
 		name := fmt.Sprint("live ", live)
-		want(t, 0, `^wb_\S{43}\n$`, "partner", "add", "-data", dir, "-company", "zorevia-lines, vltavia-bus", name)
+		want(t, 0, `^wb_\S{43}\n$`, "partner", "add", "-data", dir, "-company", "zorevia-lines, vltavia-bus",
+			name)
 		want(t, 0, name+"  since .*only zorevia-lines,vltavia-bus", "partner", "list", "-data", dir)
 		want(t, 0, "1 key revoked", "partner", "revoke", "-data", dir, name)
 		want(t, 1, "no valid key", "partner", "revoke", "-data", dir, name)
@@ -265,7 +278,8 @@ func TestServeExitCodes(t *testing.T) {
 		t.Errorf("the clock is at %s", body)
 	}
 	s.stop()
-	want(t, 78, later[:10]+".*"+time.Now().UTC().Format(time.DateOnly), "serve", "-data", ahead, "-addr", "127.0.0.1:0")
+	want(t, 78, later[:10]+".*"+time.Now().UTC().Format(time.DateOnly), "serve", "-data", ahead, "-addr",
+		"127.0.0.1:0")
 	want(t, 0, "wb_", "partner", "add", "-data", ahead, "later")
 	s = serve(t, "-data", ahead, "-test-clock", "2020-01-01T00:00:00Z")
 	if _, body := s.get(t, "/test/clock", ""); !strings.Contains(body, later[:13]) {
@@ -290,7 +304,8 @@ func TestServeExitCodes(t *testing.T) {
 	}
 	os.WriteFile(journal, append(lines, `{"hash":"torn`...), 0o600)
 	want(t, 3, "torn tail: .*journal/000000000001.jsonl: line 3, byte [0-9]+, seq 3", "verify", "-data", dir)
-	os.WriteFile(journal, bytes.Replace(lines, []byte("timetable.imported"), []byte("timetable.exported"), 1), 0o600)
+	os.WriteFile(journal, bytes.Replace(lines, []byte("timetable.imported"), []byte("timetable.exported"), 1),
+		0o600)
 	want(t, 65, "journal/000000000001.jsonl: line 2, byte [0-9]+, seq 2", "serve", "-data", dir, "-addr", "127.0.0.1:0")
 	want(t, 1, "damaged: .*line 2, byte [0-9]+, seq 2", "verify", "-data", dir)
 }
@@ -298,7 +313,8 @@ func TestServeExitCodes(t *testing.T) {
 // Contract §11: -legacy-since is when the legacy interface was deprecated, as its guide tells.
 func TestLegacySince(t *testing.T) {
 	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"), "-legacy-since", "2026-06-01T15:00:00+03:00")
-	if status, page := s.get(t, "/docs/migration", ""); status != 200 || !strings.Contains(page, "since <strong>Mon, 01 Jun 2026 12:00:00 UTC") {
+	status, page := s.get(t, "/docs/migration", "")
+	if status != 200 || !strings.Contains(page, "since <strong>Mon, 01 Jun 2026 12:00:00 UTC") {
 		t.Errorf("%d: %s", status, page)
 	}
 }
@@ -324,11 +340,12 @@ func TestOverTCP(t *testing.T) {
 		"OPTIONS *" + head + "\r\n":       `(?s)(404 Not Found.*"errorCode":"NOT_FOUND"|200 OK)`,
 		"BREW /v2/cities" + head + "\r\n": `(?s)405 Method Not Allowed.*Allow: GET, HEAD`,
 		"HEAD /v2/cities" + head + "\r\n": `(?s)200 OK.*Content-Length: [1-9]`,
-		"POST /v2/bookings" + head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", 300<<10, bytes.Repeat([]byte(" "), 300<<10)): `(?s)413 Request Entity Too Large.*"errorCode":"BODY_TOO_LARGE"`,
-		"POST /v2/bookings" + head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n":                                 `(?s)400 Bad Request.*"field":"offerId"`,
-		"GET /v2/cities" + head + "x-api-key: " + s.key + "\r\n\r\n":                                                          `200 OK`,
-		"GET /v2/bookings" + head + "x-api-key: " + s.key + "\r\n\r\n":                                                        `401 Unauthorized`,
-		"GET /" + strings.Repeat("x", 40<<10) + head + "\r\n":                                                                 `431 Request Header Fields Too Large`,
+		"POST /v2/bookings" + head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", 300<<10,
+			bytes.Repeat([]byte(" "), 300<<10)): `(?s)413 Request Entity Too Large.*"errorCode":"BODY_TOO_LARGE"`,
+		"POST /v2/bookings" + head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n": `(?s)400 Bad Request.*"field":"offerId"`,
+		"GET /v2/cities" + head + "x-api-key: " + s.key + "\r\n\r\n":                          `200 OK`,
+		"GET /v2/bookings" + head + "x-api-key: " + s.key + "\r\n\r\n":                        `401 Unauthorized`,
+		"GET /" + strings.Repeat("x", 40<<10) + head + "\r\n":                                 `431 Request Header Fields Too Large`,
 	} {
 		if got := send(request); !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("%.60q\n got %.300s\nwant %s", request, got, want)
@@ -345,10 +362,12 @@ func TestADemoIsReadyOnceItHasItsPartner(t *testing.T) {
 	}
 	addr := ln.Addr().String()
 	ln.Close()
-	end, code := make(chan struct{}), make(chan int, 1)
+	end := make(chan struct{})
+	code := make(chan int, 1)
 	go func() {
 		code <- Main(&Process{
-			Args: []string{"serve", "-addr", addr, "-data", dir}, Stdout: io.Discard, Stderr: io.Discard, Stop: end,
+			Args: []string{"serve", "-addr", addr, "-data",
+				dir}, Stdout: io.Discard, Stderr: io.Discard, Stop: end,
 			Env: func(string) (string, bool) { return "", false }, Demo: os.DirFS("../../testdata/demo"),
 		})
 	}()

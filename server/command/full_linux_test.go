@@ -22,7 +22,8 @@ func TestFullDisk(t *testing.T) {
 	}
 	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
 	bin, _ := build(t)
-	dir, ballast := filepath.Join(disk, "data"), filepath.Join(disk, "ballast")
+	dir := filepath.Join(disk, "data")
+	ballast := filepath.Join(disk, "ballast")
 	p := startProcess(t, bin, dir)
 	p.key = strings.TrimSpace(want(t, 0, "^wb_", "partner", "add", "-data", dir, "anna"))
 	if err := os.WriteFile(ballast, make([]byte, 4<<20), 0o600); err == nil {
@@ -40,7 +41,8 @@ func TestFullDisk(t *testing.T) {
 		for !w.full(t) {
 		}
 		slowest = max(slowest, w.took)
-		if status, body := p.call("GET", "/v2/bookings?take=1", ""); status != http.StatusOK || !strings.Contains(body, fmt.Sprintf(`"total":%d}`, w.created)) {
+		status, body := p.call("GET", "/v2/bookings?take=1", "")
+		if status != http.StatusOK || !strings.Contains(body, fmt.Sprintf(`"total":%d}`, w.created)) {
 			t.Fatalf("on a full disk: %d %s; %d were created", status, body, w.created)
 		}
 		if left -= step; left < 0 {
@@ -76,9 +78,13 @@ type writes struct {
 
 // full writes once and tells whether there was no room for it.
 func (w *writes) full(t *testing.T) bool {
-	path, body, done := "/v2/bookings", w.orders, http.StatusCreated
+	path := "/v2/bookings"
+	body := w.orders
+	done := http.StatusCreated
 	if w.open != "" {
-		path, body, done = "/v2/bookings/"+w.open+"/cancel", "", http.StatusOK
+		path = "/v2/bookings/" + w.open + "/cancel"
+		body = ""
+		done = http.StatusOK
 	}
 	start := time.Now()
 	status, answer := w.call("POST", path, body)

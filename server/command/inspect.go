@@ -44,8 +44,9 @@ func (c *call) log() (int, error) {
 
 // verdict is what verify says with -json.
 type verdict struct {
-	Sound   bool      `json:"sound"`
-	Torn    bool      `json:"torn"`              // only an end that never became durable is wrong: the next start cuts it
+	Sound bool `json:"sound"`
+	// only an end that never became durable is wrong: the next start cuts it
+	Torn    bool      `json:"torn"`
 	Problem string    `json:"problem,omitempty"` // why it is not sound
 	Place   *place    `json:"place,omitempty"`   // of damage or of a torn tail
 	Found   *findings `json:"found,omitempty"`   // where all could be read
@@ -89,19 +90,21 @@ func (c *call) verify() (int, error) {
 	found := v.Found
 	fmt.Fprintf(c.Stdout, "sound: %s in %s, %s, %s; the last line's hash is %s\n",
 		words.Counted(found.Lines, "line"), words.Counted(found.Files, "file"),
-		words.Counted(found.Snapshots, "snapshot"), words.Counted(found.Checkpoints, "checkpoint"), found.Hash)
+		words.Counted(found.Snapshots, "snapshot"), words.Counted(found.Checkpoints, "checkpoint"),
+		found.Hash)
 	for _, note := range v.Notes {
 		fmt.Fprintln(c.Stdout, note)
 	}
 	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", found.Time, found.Books)
 	if against := c.text("against"); against != "" {
-		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", words.Counted(found.Kept, "checkpoint"), against)
+		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", words.Counted(found.Kept, "checkpoint"),
+			against)
 	}
 	return exitDone, nil
 }
 
-// judge verifies the directory and says what came of it, with the exit code, and where something is wrong, what to do
-// next.
+// judge verifies the directory and says what came of it, with the exit code, and where something is wrong,
+// what to do next.
 func (c *call) judge() (code int, v verdict, err error) {
 	kept, err := keptCheckpoints(c.dir, c.text("against"), c.text("key"))
 	if err != nil {

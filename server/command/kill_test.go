@@ -32,7 +32,8 @@ type process struct {
 // build makes the binary, and names a data directory.
 func build(t *testing.T) (bin, dir string) {
 	t.Helper()
-	bin, dir = filepath.Join(t.TempDir(), "waybill"), filepath.Join(t.TempDir(), "data")
+	bin = filepath.Join(t.TempDir(), "waybill")
+	dir = filepath.Join(t.TempDir(), "data")
 	if out, err := exec.Command("go", "build", "-o", bin, "waybill").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -41,7 +42,8 @@ func build(t *testing.T) (bin, dir string) {
 
 func startProcess(t *testing.T, bin, dir string, flags ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(bin, append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir}, flags...)...)}
+	p := &process{cmd: exec.Command(bin,
+		append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir}, flags...)...)}
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +128,8 @@ func TestKilledServersLoseNoReport(t *testing.T) {
 	for round := range 4 {
 		p := startProcess(t, bin, dir)
 		token := strings.TrimSpace(want(t, 0, "^ey", "idtoken", "-data", dir, "-email", "demo@example.com"))
-		if status, body := p.call("POST", "/v2/auth/idp/login", `{"idToken":"`+token+`"}`); status != http.StatusOK {
+		status, body := p.call("POST", "/v2/auth/idp/login", `{"idToken":"`+token+`"}`)
+		if status != http.StatusOK {
 			t.Fatal(status, body)
 		}
 		ordered = append(ordered, p.orderUntilKilled(t, 7*(round+1))...)
@@ -138,7 +141,8 @@ func TestKilledServersLoseNoReport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := bytes.Count(journal, []byte(`"type":"report.ordered"`)); bytes.Count(journal, []byte(`"type":"report.completed"`)) == n || time.Now().After(deadline) {
+		n := bytes.Count(journal, []byte(`"type":"report.ordered"`))
+		if bytes.Count(journal, []byte(`"type":"report.completed"`)) == n || time.Now().After(deadline) {
 			break
 		}
 	}
@@ -147,7 +151,8 @@ func TestKilledServersLoseNoReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range ordered {
-		lines := regexp.MustCompile(`"report.completed","data":{"report":"`+id+`","rows":\d+,"sha256":"(\w+)"}`).FindAllSubmatch(journal, -1)
+		lines := regexp.MustCompile(`"report.completed","data":{"report":"`+id+
+			`","rows":\d+,"sha256":"(\w+)"}`).FindAllSubmatch(journal, -1)
 		file, err := os.ReadFile(filepath.Join(dir, "reports", id+".csv"))
 		if err != nil || len(lines) != 1 || fmt.Sprintf("%x", sha256.Sum256(file)) != string(lines[0][1]) {
 			t.Errorf("report %s: completed %d times, %v", id, len(lines), err)
@@ -175,7 +180,9 @@ func (p *process) bookUntilKilled(t *testing.T, enough int) (ids []string) {
 					return
 				}
 				mu.Lock()
-				if ids = append(ids, regexp.MustCompile(`"booking":{"id":"([^"]+)"`).FindStringSubmatch(body)[1]); len(ids) == enough {
+				ids = append(ids,
+					regexp.MustCompile(`"booking":{"id":"([^"]+)"`).FindStringSubmatch(body)[1])
+				if len(ids) == enough {
 					p.cmd.Process.Kill()
 				}
 				mu.Unlock()
@@ -250,9 +257,11 @@ func TestKilledServersAskAndTellAgain(t *testing.T) {
 	start := func() {
 		mu.Lock() // whom to kill is known before a call is taken
 		defer mu.Unlock()
-		next := startProcess(t, bin, dir, "-provider-url", peer.URL+"/provider", "-messenger-url", peer.URL+"/phone")
+		next := startProcess(t, bin, dir, "-provider-url", peer.URL+"/provider", "-messenger-url",
+			peer.URL+"/phone")
 		if p != nil {
-			next.key, next.once = p.key, p.once
+			next.key = p.key
+			next.once = p.once
 		}
 		p = next
 	}
@@ -264,7 +273,8 @@ func TestKilledServersAskAndTellAgain(t *testing.T) {
 		t.Fatal(status, body)
 	}
 	p.once = "pay-1"
-	pay := "/v2/bookings/" + regexp.MustCompile(`"booking":{"id":"([^"]+)"`).FindStringSubmatch(body)[1] + "/pay"
+	pay := "/v2/bookings/" + regexp.MustCompile(`"booking":{"id":"([^"]+)"`).FindStringSubmatch(body)[1] +
+		"/pay"
 	if status, body := p.call("POST", pay, ""); status != 0 {
 		t.Errorf("the killed server answers %d: %s", status, body)
 	}
@@ -273,10 +283,13 @@ func TestKilledServersAskAndTellAgain(t *testing.T) {
 	<-killed
 	start()
 	status, body = p.call("POST", pay, "")
-	if again, same := p.call("POST", pay, ""); status != http.StatusOK || again != status || same != body || !strings.Contains(body, `"paymentStatus":"Paid"`) {
+	again, same := p.call("POST", pay, "")
+	if status != http.StatusOK || again != status || same != body ||
+		!strings.Contains(body, `"paymentStatus":"Paid"`) {
 		t.Errorf("%d %s\nthen %d %s", status, body, again, same)
 	}
-	for deadline := time.Now().Add(20 * time.Second); !strings.HasPrefix(want(t, 0, "", "outbox", "list", "-data", dir), "0 messages"); {
+	for deadline := time.Now().Add(20 * time.Second); !strings.HasPrefix(want(t, 0, "", "outbox", "list",
+		"-data", dir), "0 messages"); {
 		if time.Now().After(deadline) {
 			t.Fatal("the message is not sent")
 		}

@@ -32,7 +32,9 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 		t.Chdir(dir)
 		args := append(strings.Fields(v.name), "-data", "data")
 		code, stdout, stderr := run(t, nil, append(args, operands[v.name]...)...)
-		if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "waybill: there is no data directory at data; ") || strings.Count(stderr, "\n") != 1 {
+		if code != 1 || stdout != "" ||
+			!strings.HasPrefix(stderr, "waybill: there is no data directory at data; ") ||
+			strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: exit %d\n%s%s", v.name, code, stdout, stderr)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -73,7 +75,8 @@ func TestHelp(t *testing.T) {
 		"help": "(?s)serve .*partner add.*verify", "-h": "partner add", "--help": "partner add",
 		"help partner": "(?s)^  partner add .*partner list.*partner revoke", "partner -h": "partner revoke", "partner --help": "partner revoke",
 		"partner help": "partner revoke", "help partner add": "^waybill partner add .flags. NAME", "partner add -h": "^waybill partner add",
-		"help verify": "^waybill verify", "verify --help": "-against", "--version": "^waybill .*\ngo1", "-version": "dependencies", "version": "dependencies",
+		"help verify": "^waybill verify", "verify --help": "-against", "--version": "^waybill .*\ngo1",
+		"-version": "dependencies", "version": "dependencies",
 	} {
 		code, stdout, stderr := run(t, nil, strings.Fields(line)...)
 		if code != 0 || stderr != "" || !regexp.MustCompile(says).MatchString(stdout) {
@@ -97,11 +100,13 @@ func TestJSON(t *testing.T) {
 			Keys      []struct{ Revoked *string }
 		}
 		parse(t, &partners, want(t, 0, "", "partner", "list", "-data", dir, "-json"))
-		if len(partners) != 1 || partners[0].Name != "Anna" || len(partners[0].Companies) != 1 || len(partners[0].Keys) != 1 || partners[0].Keys[0].Revoked != nil {
+		if len(partners) != 1 || partners[0].Name != "Anna" || len(partners[0].Companies) != 1 ||
+			len(partners[0].Keys) != 1 || partners[0].Keys[0].Revoked != nil {
 			t.Errorf("%+v", partners)
 		}
 		var companies []struct{ Slug string }
-		if parse(t, &companies, want(t, 0, "", "company", "list", "-data", dir, "-json")); len(companies) != 4 {
+		if parse(t, &companies, want(t, 0, "", "company", "list", "-data", dir,
+			"-json")); len(companies) != 4 {
 			t.Errorf("%+v", companies)
 		}
 		for _, list := range []string{"user list", "outbox list", "ticket asked"} {
@@ -111,7 +116,8 @@ func TestJSON(t *testing.T) {
 		}
 		var v verdict
 		parse(t, &v, want(t, 0, "", "verify", "-data", dir, "-json"))
-		if f := v.Found; !v.Sound || f == nil || !f.Signed || f.Lines < 2 || len(f.Hash) != 64 || v.Problem != "" {
+		f := v.Found
+		if !v.Sound || f == nil || !f.Signed || f.Lines < 2 || len(f.Hash) != 64 || v.Problem != "" {
 			t.Errorf("%+v", v)
 		}
 		lines := strings.Split(strings.TrimSpace(want(t, 0, "", "log", "-data", dir, "-json")), "\n")
@@ -121,7 +127,8 @@ func TestJSON(t *testing.T) {
 			Time       time.Time
 			By         struct{ User string }
 		}
-		if parse(t, &line, lines[1]); line.Seq != 2 || line.Type != "timetable.imported" || line.Text == "" || line.By.User == "" || line.Time.IsZero() {
+		if parse(t, &line, lines[1]); line.Seq != 2 || line.Type != "timetable.imported" || line.Text == "" ||
+			line.By.User == "" || line.Time.IsZero() {
 			t.Errorf("%s: %+v", lines[1], line)
 		}
 	}
@@ -147,7 +154,8 @@ func TestVerifySaysWhatToDo(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want(t, 1, "damaged: .*waybill repair -data "+dir+" -cut-at \\d+ -reason TEXT OUT", "verify", "-data", dir)
+	want(t, 1, "damaged: .*waybill repair -data "+dir+" -cut-at \\d+ -reason TEXT OUT", "verify", "-data",
+		dir)
 	var v verdict
 	parse(t, &v, want(t, 1, "damaged", "verify", "-data", dir, "-json"))
 	if v.Sound || v.Place == nil || v.Place.File != firstFile || v.Place.Seq == 0 || v.Problem == "" {
@@ -162,7 +170,8 @@ func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	var v verdict
 	nothing := written(t, "no note")
-	parse(t, &v, want(t, 1, "^waybill: -against .*: is not a checkpoint\n$|{", "verify", "-data", dir, "-json", "-against", nothing))
+	parse(t, &v, want(t, 1, "^waybill: -against .*: is not a checkpoint\n$|{", "verify", "-data", dir,
+		"-json", "-against", nothing))
 	if v.Sound || v.Problem == "" || v.Place != nil {
 		t.Errorf("a file that holds no checkpoint: %+v", v)
 	}
@@ -171,7 +180,8 @@ func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 	if v.Sound || v.Problem == "" {
 		t.Errorf("a file that is not there: %+v", v)
 	}
-	if _, _, stderr := run(t, nil, "verify", "-data", dir, "-against", nothing); strings.Contains(stderr, "damaged") || strings.Contains(stderr, "backup") {
+	_, _, stderr := run(t, nil, "verify", "-data", dir, "-against", nothing)
+	if strings.Contains(stderr, "damaged") || strings.Contains(stderr, "backup") {
 		t.Errorf("what is wrong with -against is told of the directory: %s", stderr)
 	}
 	journal, err := os.OpenFile(filepath.Join(dir, firstFile), os.O_APPEND|os.O_WRONLY, 0)
@@ -191,7 +201,8 @@ func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 func TestAFileIsNoDirectory(t *testing.T) {
 	file := written(t, "x")
 	for _, line := range []string{"partner list", "log", "verify", "checkpoint"} {
-		want(t, 1, "^waybill: there is no data directory at "+file, append(strings.Fields(line), "-data", file)...)
+		want(t, 1, "^waybill: there is no data directory at "+file,
+			append(strings.Fields(line), "-data", file)...)
 	}
 	want(t, 78, "not a directory", "serve", "-addr", "127.0.0.1:0", "-data", file)
 }
@@ -201,7 +212,8 @@ type fullDisk struct{ err error }
 
 func (f fullDisk) Write([]byte) (int, error) { return 0, f.err }
 
-// TestOutputThatCannotBeWritten: what nobody got is not done, whoever does it; a log that nobody reads has ended.
+// TestOutputThatCannotBeWritten: what nobody got is not done, whoever does it; a log that nobody reads has
+// ended.
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
@@ -217,7 +229,8 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		if live {
 			defer serve(t, "-data", dir).stop()
 		}
-		for _, line := range []string{"verify", "verify -json", "checkpoint", "log", "partner add x", "partner list", "company list -json", "version"} {
+		for _, line := range []string{"verify", "verify -json", "checkpoint", "log", "partner add x",
+			"partner list", "company list -json", "version"} {
 			words := strings.Fields(line)
 			at := len(words)
 			if words[len(words)-1] == "x" {
@@ -244,7 +257,8 @@ func TestAPipeIsNoFeed(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want(t, 1, "fifo is neither a directory nor a zip archive", "import", "-dry-run", "-data", filepath.Join(t.TempDir(), "data"), fifo)
+	want(t, 1, "fifo is neither a directory nor a zip archive", "import", "-dry-run", "-data",
+		filepath.Join(t.TempDir(), "data"), fifo)
 }
 
 // TestLogOfUnknown: a booking that no line tells of is an error.
@@ -263,7 +277,9 @@ func TestLogFollows(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	defer serve(t, "-data", dir).stop()
-	out, end, code := &output{lines: make(chan string, 100)}, make(chan struct{}), make(chan int)
+	out := &output{lines: make(chan string, 100)}
+	end := make(chan struct{})
+	code := make(chan int)
 	go func() {
 		code <- Main(&Process{
 			Args: []string{"log", "-data", dir, "-f"}, Stdout: out, Stderr: os.Stderr, Stop: end,

@@ -7,7 +7,8 @@ func nearest(said string, known []string) (best string) {
 	most := (len(said) + 1) / 3 // mistakes that are believed
 	for _, word := range known {
 		if n := mistakes(said, word); n <= most {
-			best, most = word, n-1
+			best = word
+			most = n - 1
 		}
 	}
 	if best == "" {
@@ -23,7 +24,8 @@ func nearest(said string, known []string) (best string) {
 // mistakes counts the letters that are to be put in, left out, exchanged for others or with the next, to make
 // one word of another.
 func mistakes(a, b string) int {
-	before, last := []int(nil), make([]int, len(b)+1)
+	before := []int(nil)
+	last := make([]int, len(b)+1)
 	for k := range last {
 		last[k] = k
 	}
@@ -40,7 +42,8 @@ func mistakes(a, b string) int {
 				row[k] = min(row[k], before[k-2]+1)
 			}
 		}
-		before, last = last, row
+		before = last
+		last = row
 	}
 	return last[len(b)]
 }

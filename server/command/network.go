@@ -29,8 +29,14 @@ func (c *call) network(cfg *server.Config) error {
 	}
 	for text := range strings.FieldsFuncSeq(c.text("cors-origin"), isComma) {
 		u, err := url.Parse(text)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ToLower(u.Scheme+"://"+u.Host) != text ||
-			strings.ContainsFunc(text, func(c rune) bool { return c == '*' || c > '~' }) || u.Port() == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" ||
+			strings.ToLower(u.Scheme+"://"+u.Host) != text ||
+			strings.ContainsFunc(text, func(c rune) bool {
+				return c == '*' || c > '~'
+			}) || u.Port() == map[string]string{
+			"http":  "80",
+			"https": "443",
+		}[u.Scheme] {
 			return fmt.Errorf("-cors-origin %q is not an origin as in https://shop.example.com", text)
 		}
 		cfg.Origins = append(cfg.Origins, text)
@@ -38,9 +44,11 @@ func (c *call) network(cfg *server.Config) error {
 	if text := c.text("rate"); text != "" {
 		const most = 1_000_000
 		r := &cfg.Rate
-		fmt.Sscanf(text, "%d/s:%d", &r.PerSecond, &r.Burst) // lenient: it must come out the same when it is written
+		// lenient: it must come out the same when it is written
+		fmt.Sscanf(text, "%d/s:%d", &r.PerSecond, &r.Burst)
 		r.Burst = cmp.Or(r.Burst, r.PerSecond)
-		same := text == fmt.Sprintf("%d/s", r.PerSecond) || text == fmt.Sprintf("%d/s:%d", r.PerSecond, r.Burst)
+		same := text == fmt.Sprintf("%d/s", r.PerSecond) ||
+			text == fmt.Sprintf("%d/s:%d", r.PerSecond, r.Burst)
 		if !same || min(r.PerSecond, r.Burst) < 1 || max(r.PerSecond, r.Burst) > most {
 			return fmt.Errorf("-rate %q is not as in 50/s or 50/s:200", text)
 		}

@@ -24,17 +24,25 @@ import (
 func writePair(t *testing.T, cert, key string, serial int64) *x509.Certificate {
 	t.Helper()
 	private, _ := ecdsa.GenerateKey(elliptic.P256(), nil)
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
 	der, err := x509.CreateCertificate(nil, template, template, private.Public(), private)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pkcs8, _ := x509.MarshalPKCS8PrivateKey(private)
-	for name, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
+	for name, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der},
+		key:  {Type: "PRIVATE KEY", Bytes: pkcs8},
+	} {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		later := time.Now().Add(time.Duration(serial) * time.Second) // whatever the file system's clock counts in
+		// whatever the file system's clock counts in
+		later := time.Now().Add(time.Duration(serial) * time.Second)
 		if err := os.Chtimes(name, later, later); err != nil {
 			t.Fatal(err)
 		}
@@ -47,21 +55,28 @@ func writePair(t *testing.T, cert, key string, serial int64) *x509.Certificate {
 // served as soon as it is there, and one that cannot be read leaves the former in force.
 func TestServeOverTLS(t *testing.T) {
 	dir := t.TempDir()
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	cert := filepath.Join(dir, "cert.pem")
+	key := filepath.Join(dir, "key.pem")
 	pool := x509.NewCertPool()
 	pool.AddCert(writePair(t, cert, key, 1))
 	s := serveTLS(t, pool, "-data", filepath.Join(dir, "data"), "-tls-cert", cert, "-tls-key", key)
 	get := func(want int64) *http.Response {
 		t.Helper()
-		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true, DisableKeepAlives: true}}
+		client := &http.Client{Transport: &http.Transport{
+			TLSClientConfig:   &tls.Config{RootCAs: pool},
+			ForceAttemptHTTP2: true,
+			DisableKeepAlives: true,
+		}}
 		resp, err := client.Get("https://" + s.addr + "/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&days=14&date=" + time.Now().Format(time.DateOnly))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != 200 || len(body) < 8<<10 || int64(len(body)) != resp.ContentLength || resp.ProtoMajor != 1 {
-			t.Fatalf("%d, %s, %d bytes of %d, %v", resp.StatusCode, resp.Proto, len(body), resp.ContentLength, err)
+		if err != nil || resp.StatusCode != 200 || len(body) < 8<<10 ||
+			int64(len(body)) != resp.ContentLength || resp.ProtoMajor != 1 {
+			t.Fatalf("%d, %s, %d bytes of %d, %v", resp.StatusCode, resp.Proto, len(body), resp.ContentLength,
+				err)
 		}
 		if got := resp.TLS.PeerCertificates[0].SerialNumber.Int64(); got != want {
 			t.Errorf("certificate %d, want %d", got, want)
@@ -79,13 +94,19 @@ func TestServeOverTLS(t *testing.T) {
 	get(2)
 	pool.AddCert(writePair(t, cert, key, 3))
 	get(3)
-	if c, err := tls.Dial("tcp", s.addr, &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}); err == nil {
+	if c, err := tls.Dial("tcp", s.addr, &tls.Config{
+		RootCAs:    pool,
+		MaxVersion: tls.VersionTLS11,
+		MinVersion: tls.VersionTLS10,
+	}); err == nil {
 		c.Close()
 		t.Error("TLS 1.1 is spoken")
 	}
-	token := strings.TrimSpace(want(t, 0, "^ey", "idtoken", "-data", filepath.Join(dir, "data"), "-email", "demo@example.com"))
+	token := strings.TrimSpace(want(t, 0, "^ey", "idtoken", "-data", filepath.Join(dir, "data"), "-email",
+		"demo@example.com"))
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
-	resp, err := client.Post("https://"+s.addr+"/v2/auth/idp/login", "application/json", strings.NewReader(`{"idToken":"`+token+`"}`))
+	resp, err := client.Post("https://"+s.addr+"/v2/auth/idp/login", "application/json",
+		strings.NewReader(`{"idToken":"`+token+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,12 +147,14 @@ func TestNetworkFlags(t *testing.T) {
 		{2, "-rate", "-rate -1/s"},
 		{2, "-rate", "-rate 5/s:2000000"},
 	} {
-		want(t, c.code, c.want, append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir}, strings.Fields(c.args)...)...)
+		want(t, c.code, c.want, append([]string{"serve", "-addr", "127.0.0.1:0", "-data", dir},
+			strings.Fields(c.args)...)...)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("a refused flag has left a directory")
 	}
-	s := serve(t, "-data", dir, "-rate", "1/s:2", "-trusted-proxy", "127.0.0.0/8,::1/128", "-cors-origin", "https://a.example,https://b.example:8443")
+	s := serve(t, "-data", dir, "-rate", "1/s:2", "-trusted-proxy", "127.0.0.0/8,::1/128", "-cors-origin",
+		"https://a.example,https://b.example:8443")
 	var codes []string
 	for i := range 6 {
 		r, _ := http.NewRequest("GET", "http://"+s.addr+"/v2/cities/kyiv", nil)
@@ -142,12 +165,16 @@ func TestNetworkFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		codes = append(codes, fmt.Sprint(resp.StatusCode, resp.Header.Get("Access-Control-Allow-Origin") == "https://b.example:8443"))
+		codes = append(codes, fmt.Sprint(resp.StatusCode,
+			resp.Header.Get("Access-Control-Allow-Origin") == "https://b.example:8443"))
 	}
 	if got := strings.Join(codes, ", "); got != "200 true, 200 true, 429 true, 200 true, 200 true, 429 true" {
 		t.Error(got)
 	}
-	if status, body := s.get(t, "/metrics", ""); status != 200 || !strings.Contains(body, "\nwaybill_open_connections ") || strings.Contains(body, "\nwaybill_open_connections 0\n") {
+	status, body := s.get(t, "/metrics", "")
+	if status != 200 ||
+		!strings.Contains(body, "\nwaybill_open_connections ") ||
+		strings.Contains(body, "\nwaybill_open_connections 0\n") {
 		t.Error("the open connections are not counted")
 	}
 }

@@ -42,7 +42,8 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 				t.Fatal("it did not wait")
 			}
 		}
-		ended, began := make(chan error), time.Now()
+		ended := make(chan error)
+		began := time.Now()
 		if twice {
 			go func() { ended <- p.cmd.Wait() }()
 			for p.cmd.Process.Signal(syscall.SIGTERM) == nil && time.Since(began) < 20*time.Second {
@@ -64,7 +65,8 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// Who stops reading a report, as head does, does not decide whether the timetable changes: beside a server and without.
+// Who stops reading a report, as head does, does not decide whether the timetable changes: beside a server
+// and without.
 func TestAClosedPipeEndsNoImport(t *testing.T) {
 	bin, dir := build(t)
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
@@ -84,7 +86,8 @@ func TestAClosedPipeEndsNoImport(t *testing.T) {
 			t.Errorf("live %t: %v", live, err)
 		}
 		written.Close()
-		if n := strings.Count(want(t, 0, "", "log", "-data", dir, "-json"), "timetable.imported"); n != before+1 {
+		n := strings.Count(want(t, 0, "", "log", "-data", dir, "-json"), "timetable.imported")
+		if n != before+1 {
 			t.Errorf("live %t: %d imports after %d", live, n, before)
 		}
 	}
@@ -108,7 +111,8 @@ func TestABuildCanBeRepeated(t *testing.T) {
 	var first []byte
 	for n := range 2 {
 		dir := filepath.Join(t.TempDir(), strings.Repeat("x", n+1))
-		if err := os.CopyFS(filepath.Join(dir, "testdata/demo"), os.DirFS("../../testdata/demo")); err != nil {
+		if err := os.CopyFS(filepath.Join(dir, "testdata/demo"),
+			os.DirFS("../../testdata/demo")); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"go.mod", "go.sum", "main.go"} {

@@ -29,8 +29,8 @@ const (
 	clearLine = "\r\x1b[K"
 )
 
-// unwatched are the verbs that show no progress: they show other things all the time, or ask for something. All
-// others may have to read a long journal.
+// unwatched are the verbs that show no progress: they show other things all the time, or ask for something.
+// All others may have to read a long journal.
 var unwatched = []string{"serve", "log", "bench", "version", "user add"}
 
 // watch has somebody at a terminal see how far a verb is, until the returned function is called.
@@ -39,7 +39,13 @@ func (c *call) watch() (end func()) {
 	if !ok || !isTerminal(f) || slices.Contains(unwatched, c.verb.name) {
 		return func() {}
 	}
-	x := &progress{what: c.verb.name, start: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), to: f}
+	x := &progress{
+		what:  c.verb.name,
+		start: time.Now(),
+		stop:  make(chan struct{}),
+		done:  make(chan struct{}),
+		to:    f,
+	}
 	p := *c.Process
 	p.Stdout = besides{x, c.Stdout}
 	c.Process = &p

@@ -55,16 +55,19 @@ func TestVerifyAgainst(t *testing.T) {
 	key := content(t, dir, "checkpoint.pub")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	second := want(t, 0, "", "checkpoint", "-data", dir)
-	if first == second || second != content(t, dir, "checkpoint") || !strings.Contains(content(t, dir, "checkpoints.log"), first+"\n") {
+	if first == second || second != content(t, dir, "checkpoint") ||
+		!strings.Contains(content(t, dir, "checkpoints.log"), first+"\n") {
 		t.Errorf("%q, then %q", first, second)
 	}
 	other := filepath.Join(t.TempDir(), "other")
 	want(t, 0, "in force", "import", "-data", other, "../../testdata/demo")
 
 	// The same history cut after its second line, and another one under the same name and keys.
-	cut, anew := copied(t, dir), filepath.Join(t.TempDir(), "anew")
+	cut := copied(t, dir)
+	anew := filepath.Join(t.TempDir(), "anew")
 	lines := strings.SplitAfter(content(t, dir, firstFile), "\n")
-	if err := os.WriteFile(filepath.Join(cut, firstFile), []byte(strings.Join(lines[:2], "")), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(cut, firstFile), []byte(strings.Join(lines[:2], "")), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(anew, 0o700); err != nil {
@@ -92,7 +95,8 @@ func TestVerifyAgainst(t *testing.T) {
 		{0, `extends 2 checkpoints in `, dir, first + "\n" + second, ""},
 		{0, `extends 2 checkpoints in `, dir, "\n\n" + first + "\n\n\n" + second + "\n\n", ""},
 		{0, `extends 1 checkpoint in `, cut, first, ""},
-		{1, `damaged: .*000001.jsonl: line 3, byte \d+, seq 3: lines from seq 3 on are missing; a checkpoint in the file given proves that seq 4`, cut, first + "\n" + second, ""},
+		{1,
+			`damaged: .*000001.jsonl: line 3, byte \d+, seq 3: lines from seq 3 on are missing; a checkpoint in the file given proves that seq 4`, cut, first + "\n" + second, ""},
 		{1, `damaged: .*000001.jsonl: line 2, byte \d+, seq 2: is not the line that the checkpoint in the file given was made of`, anew, first, ""},
 		{1, `seq 4: is not the line that the checkpoint .*no older one of these fits`, anew, second, ""},
 		{1, `is signed with another key`, dir, first, content(t, other, "checkpoint.pub")},
@@ -111,13 +115,16 @@ func TestVerifyAgainst(t *testing.T) {
 		want(t, c.code, c.says, args...)
 	}
 	want(t, 1, "no such file", "verify", "-data", dir, "-against", filepath.Join(dir, "none"))
-	want(t, 1, "no such file", "verify", "-data", dir, "-against", filepath.Join(dir, "checkpoint"), "-key", filepath.Join(dir, "none"))
-	want(t, 1, "no data directory at", "verify", "-data", t.TempDir(), "-against", filepath.Join(dir, "checkpoint"))
+	want(t, 1, "no such file", "verify", "-data", dir, "-against", filepath.Join(dir, "checkpoint"), "-key",
+		filepath.Join(dir, "none"))
+	want(t, 1, "no data directory at", "verify", "-data", t.TempDir(), "-against",
+		filepath.Join(dir, "checkpoint"))
 }
 
 // Contract §1: a backup of a directory, in use or not, is one that verifies, starts, and knows the same key.
 func TestBackup(t *testing.T) {
-	dir, to := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	dir := filepath.Join(t.TempDir(), "data")
+	to := t.TempDir()
 	want(t, 2, "takes OUT", "backup", "-data", dir)
 	want(t, 1, "", "backup", "-data", dir, filepath.Join(to, "none"))
 	s := serve(t, "-data", dir)
@@ -136,9 +143,12 @@ func TestBackup(t *testing.T) {
 		again.stop()
 		s.stop()
 	}
-	want(t, 0, `(?s)^sound: .*extends \d checkpoints`, "verify", "-data", filepath.Join(to, "stopped"), "-against", filepath.Join(dir, "checkpoints.log"))
+	want(t, 0, `(?s)^sound: .*extends \d checkpoints`, "verify", "-data", filepath.Join(to, "stopped"),
+		"-against", filepath.Join(dir, "checkpoints.log"))
 	journal := filepath.Join(dir, firstFile)
-	if err := os.WriteFile(journal, bytes.Replace([]byte(content(t, journal)), []byte("timetable"), []byte("timetaple"), 1), 0o600); err != nil {
+	err := os.WriteFile(journal, bytes.Replace([]byte(content(t, journal)), []byte("timetable"),
+		[]byte("timetaple"), 1), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	want(t, 1, "line 2, byte", "backup", "-data", dir, filepath.Join(to, "damaged"))
@@ -147,9 +157,11 @@ func TestBackup(t *testing.T) {
 // Contract §1: a repair writes what is before a damaged line elsewhere, says so in the journal, and does not
 // deceive who kept a checkpoint.
 func TestRepair(t *testing.T) {
-	dir, to := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	dir := filepath.Join(t.TempDir(), "data")
+	to := t.TempDir()
 	s := serve(t, "-data", dir)
-	want(t, 1, "a server is running", "repair", "-data", dir, "-cut-at", "3", "-reason", "x", filepath.Join(to, "a"))
+	want(t, 1, "a server is running", "repair", "-data", dir, "-cut-at", "3", "-reason", "x",
+		filepath.Join(to, "a"))
 	s.stop()
 	journal := filepath.Join(dir, firstFile)
 	lines := strings.SplitAfter(content(t, journal), "\n")
@@ -168,8 +180,10 @@ func TestRepair(t *testing.T) {
 	} {
 		want(t, 2, says, append([]string{"repair", "-data", dir}, args...)...)
 	}
-	want(t, 1, "what is to be kept is not good: .*line 3", "repair", "-data", dir, "-cut-at", "4", "-reason", "x", filepath.Join(to, "b"))
-	want(t, 1, "lies in the data directory", "repair", "-data", dir, "-cut-at", "3", "-reason", "x", filepath.Join(dir, "journal", "b"))
+	want(t, 1, "what is to be kept is not good: .*line 3", "repair", "-data", dir, "-cut-at", "4", "-reason",
+		"x", filepath.Join(to, "b"))
+	want(t, 1, "lies in the data directory", "repair", "-data", dir, "-cut-at", "3", "-reason", "x",
+		filepath.Join(dir, "journal", "b"))
 	out := filepath.Join(to, "good")
 	want(t, 0, `good is sound and has the lines before 3; line 3 says what was cut`, "repair", "-data", dir, "-cut-at", "3", "-reason", "a bit flipped", out)
 	want(t, 0, `^sound: 3 lines`, "verify", "-data", out)

@@ -29,7 +29,9 @@ import (
 )
 
 func (c *call) serve() (code int, err error) {
-	clock, transfers, addr := c.text("test-clock"), c.get("max-transfers").(int), c.text("addr")
+	clock := c.text("test-clock")
+	transfers := c.get("max-transfers").(int)
+	addr := c.text("addr")
 	cfg := server.Config{Dir: c.dir, TestClock: clock != "", MaxTransfers: transfers}
 	cfg.SecureCookies = c.get("secure-cookies").(bool)
 	if cfg.TestClock && clock != "now" {
@@ -58,7 +60,8 @@ func (c *call) serve() (code int, err error) {
 	defer stderr.flush()
 	cfg.Log = c.logger(stderr, level)
 	provider := oidc.Config{JWKS: c.text("idp-jwks"), Provider: oidc.Provider{
-		Issuer: c.text("idp-issuer"), Audience: c.text("idp-audience"), EmailClaim: c.text("idp-email-claim")}}
+		Issuer: c.text("idp-issuer"), Audience: c.text("idp-audience"),
+		EmailClaim: c.text("idp-email-claim")}}
 	if provider != (oidc.Config{}) {
 		provider.Log = cfg.Log
 		if cfg.IDP, err = oidc.New(provider); err != nil {
@@ -77,11 +80,18 @@ func (c *call) serve() (code int, err error) {
 	if c.text("tls-cert") == "" {
 		return c.listen(cfg, addr, nil)
 	}
-	pair := &certificate{cert: c.text("tls-cert"), key: c.text("tls-key"), log: cfg.Log}
+	pair := &certificate{
+		cert: c.text("tls-cert"),
+		key:  c.text("tls-key"),
+		log:  cfg.Log,
+	}
 	if _, err := pair.get(nil); err != nil {
 		return exitConfig, err
 	}
-	return c.listen(cfg, addr, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.get})
+	return c.listen(cfg, addr, &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: pair.get,
+	})
 }
 
 // peers reads whom the server calls.
@@ -92,7 +102,12 @@ func (c *call) peers(cfg *server.Config) error {
 			return fmt.Errorf("-%s: %w", name, err)
 		}
 	}
-	cfg.Mail = outbound.MailConfig{Addr: c.text("smtp"), From: c.text("smtp-from"), User: c.text("smtp-user"), TLS: c.text("smtp-tls")}
+	cfg.Mail = outbound.MailConfig{
+		Addr: c.text("smtp"),
+		From: c.text("smtp-from"),
+		User: c.text("smtp-user"),
+		TLS:  c.text("smtp-tls"),
+	}
 	mail := cfg.Mail
 	if mail.Addr == "" && (mail.User != "" || mail.TLS != "" || c.text("smtp-password-file") != "") {
 		return errors.New("-smtp-user, -smtp-password-file and -smtp-tls are of a mail server, which -smtp names")
@@ -138,10 +153,12 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // newWeb makes what serves requests. The limits of a connection are contract §3's.
 func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler, ConnContext: web.ConnContext, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: handler, ConnContext: web.ConnContext, ErrorLog: slog.NewLogLogger(log.Handler(),
+			slog.LevelDebug),
 		DisableGeneralOptionsHandler: true,
-		ReadHeaderTimeout:            10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 12 << 10, // net/http allows 4 KiB more: 16 in all
+		ReadHeaderTimeout:            10 * time.Second, ReadTimeout: 30 * time.Second,
+		WriteTimeout: time.Minute,
+		IdleTimeout:  2 * time.Minute, MaxHeaderBytes: 12 << 10, // net/http allows 4 KiB more: 16 in all
 		// Also under TLS: the limits above are of connections, not of HTTP/2's streams.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
@@ -162,16 +179,16 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	conns := web.Listener(ln, maxConnections(), cfg.TrustedProxies)
 	cfg.Connections = conns.Open
 	ended := make(chan error, 2)
-	scheme, start := "http", front.Serve
-	if front.TLSConfig = secured; secured != nil {
-		scheme, start = "https", func(ln net.Listener) error { return front.ServeTLS(ln, "", "") }
+	scheme := "http"
+	start := front.Serve
+	front.TLSConfig = secured
+	if secured != nil {
+		scheme = "https"
+		start = func(ln net.Listener) error { return front.ServeTLS(ln, "", "") }
 	}
 	go func() { ended <- start(conns) }()
 	defer front.Close()
-	s, err := server.Open(cfg)
-	if errors.As(err, new(*store.Damage)) {
-		err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
-	}
+	s, err := openDirectory(cfg)
 	if err != nil {
 		return exitCode(err), err
 	}
@@ -183,17 +200,14 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	if cfg.IDP == nil {
 		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; who can read the data directory can make them")
 	}
-	key := ""
-	if s.Fresh() && ln.Addr().(*net.TCPAddr).IP.IsLoopback() {
-		if key, err = p.makeDemo(s); err != nil {
-			return exitFailed, errors.Join(err, s.Close())
-		}
-	}
-	if err := p.welcome(s, cfg, scheme+"://"+ln.Addr().String(), key); err != nil {
+	url := scheme + "://" + ln.Addr().String()
+	isLocal := ln.Addr().(*net.TCPAddr).IP.IsLoopback()
+	if err := p.greet(s, cfg, url, isLocal); err != nil {
 		return exitFailed, errors.Join(err, s.Close())
 	}
 	g.open.Store(s)
-	cfg.Log.Info("serving", "addr", ln.Addr().String(), "url", scheme+"://"+ln.Addr().String()+"/", "data", cfg.Dir)
+	cfg.Log.Info("serving", "addr", ln.Addr().String(), "url", scheme+"://"+ln.Addr().String()+"/", "data",
+		cfg.Dir)
 	stopped := make(chan struct{})
 	defer close(stopped)
 	go boundMemory(stopped)
@@ -215,6 +229,28 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 		cfg.Log.Info("stopped")
 	}
 	return exitCode(err), err
+}
+
+// openDirectory opens the data directory. Where that is damaged, its error says what to do next.
+func openDirectory(cfg server.Config) (*server.Server, error) {
+	s, err := server.Open(cfg)
+	if errors.As(err, new(*store.Damage)) {
+		err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
+	}
+	return s, err
+}
+
+// greet makes the demo in a new directory that only this machine reaches, and says how to begin.
+func (p *Process) greet(s *server.Server, cfg server.Config, url string, isLocal bool) error {
+	key := ""
+	if s.Fresh() && isLocal {
+		made, err := p.makeDemo(s)
+		if err != nil {
+			return err
+		}
+		key = made
+	}
+	return p.welcome(s, cfg, url, key)
 }
 
 // drain lets no further request in, waits for those under way, and closes.
@@ -260,7 +296,11 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
-	admin := &http.Server{Handler: s.Admin.Handler(), ConnContext: admin.ConnContext, ReadHeaderTimeout: 10 * time.Second}
+	admin := &http.Server{
+		Handler:           s.Admin.Handler(),
+		ConnContext:       admin.ConnContext,
+		ReadHeaderTimeout: 10 * time.Second,
+	}
 	go func() {
 		if err := admin.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			ended <- err
@@ -301,7 +341,8 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string)
 	if _, err := s.Admin.AddUser(user, password, "zorevia-lines", "ADMIN"); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.Stdout, demoCommands, base, key, password, now.AddDate(0, 0, 1).Format(time.DateOnly))
+	_, err = fmt.Fprintf(p.Stdout, demoCommands, base, key, password,
+		now.AddDate(0, 0, 1).Format(time.DateOnly))
 	return err
 }
 

@@ -20,7 +20,8 @@ func terminalOf(f *os.File) (t syscall.Termios, err error) {
 }
 
 func terminalCall(f *os.File, request uintptr, t *syscall.Termios) error {
-	if _, _, number := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(unsafe.Pointer(t))); number != 0 {
+	_, _, number := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(unsafe.Pointer(t)))
+	if number != 0 {
 		return number
 	}
 	return nil
@@ -44,7 +45,8 @@ func (p *Process) readPassword() (string, error) {
 	hidden := shown
 	hidden.Lflag &^= syscall.ECHO
 	// Neither Ctrl-\ nor Ctrl-Z may leave the terminal so.
-	hidden.Cc[syscall.VQUIT], hidden.Cc[syscall.VSUSP] = noKey, noKey
+	hidden.Cc[syscall.VQUIT] = noKey
+	hidden.Cc[syscall.VSUSP] = noKey
 	if err := terminalCall(f, setTerminal, &hidden); err != nil {
 		return "", fmt.Errorf("the terminal cannot hide what is typed: %w", err)
 	}

@@ -22,7 +22,9 @@ func terminal(t *testing.T) (keyboard, screen *os.File) {
 	t.Cleanup(func() { keyboard.Close() })
 	var number, unlock int32
 	for request, value := range map[uintptr]*int32{syscall.TIOCSPTLCK: &unlock, syscall.TIOCGPTN: &number} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, keyboard.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, keyboard.Fd(), request,
+			uintptr(unsafe.Pointer(value)))
+		if errno != 0 {
 			t.Fatal(errno)
 		}
 	}
@@ -54,13 +56,17 @@ func TestPasswordIsNotShown(t *testing.T) {
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	keyboard, screen := terminal(t)
 	var out bytes.Buffer
-	end, code := make(chan struct{}), make(chan int)
+	end := make(chan struct{})
+	code := make(chan int)
 	begin := func(email string) {
 		go func() {
 			code <- Main(&Process{
-				Args: []string{"user", "add", "-data", dir, "-email", email, "-first-name", "Anna", "-last-name", "Nowak",
+				Args: []string{"user", "add", "-data", dir, "-email", email, "-first-name", "Anna",
+					"-last-name", "Nowak",
 					"-company", "zorevia-lines", "-role", "ADMIN"},
-				Stdin: screen, Stdout: &out, Stderr: screen, Stop: end, Env: func(string) (string, bool) { return "", false },
+				Stdin: screen, Stdout: &out, Stderr: screen, Stop: end, Env: func(string) (string, bool) {
+					return "", false
+				},
 			})
 		}()
 		until(t, keyboard, "not shown")

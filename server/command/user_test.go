@@ -12,8 +12,9 @@ import (
 func with(stdin string, args ...string) (code int, output string) {
 	var out bytes.Buffer
 	code = Main(&Process{
-		Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &out, Demo: os.DirFS("../../testdata/demo"),
-		Env: func(string) (string, bool) { return "", false },
+		Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &out,
+		Demo: os.DirFS("../../testdata/demo"),
+		Env:  func(string) (string, bool) { return "", false },
 	})
 	return code, out.String()
 }
@@ -24,7 +25,8 @@ func TestUserVerbs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
 	add := func(more ...string) []string {
-		return append([]string{"user", "add", "-data", dir, "-email", "anna@example.com", "-company", "zorevia-lines"}, more...)
+		return append([]string{"user", "add", "-data", dir, "-email", "anna@example.com", "-company",
+			"zorevia-lines"}, more...)
 	}
 	for _, live := range []bool{false, true} {
 		if live {
@@ -43,7 +45,8 @@ func TestUserVerbs(t *testing.T) {
 			{"", 2, "-company", []string{"user", "add", "-data", dir, "-email", "anna@example.com", "-role", "ADMIN"}},
 			{"", 1, "first line of standard input", add("-first-name", "Anna", "-last-name", "Nowak", "-role", "ADMIN")},
 			{"secret\n", 1, "first name", add("-role", "ADMIN")},
-			{"secret\r\nmore\n", 0, "anna@example.com is ADMIN of zorevia-lines\n", add("-first-name", "Anna", "-last-name", "Nowak", "-role", "ADMIN")},
+			{"secret\r\nmore\n", 0, "anna@example.com is ADMIN of zorevia-lines\n",
+				add("-first-name", "Anna", "-last-name", "Nowak", "-role", "ADMIN")},
 			{"", 0, "as they were", add("-role", "VIEWER")},
 			{"", 1, "no company", []string{"user", "add", "-data", dir, "-email", "anna@example.com", "-company", "nowhere", "-role", "ADMIN"}},
 			{"", 2, "-email", []string{"idtoken", "-data", dir, "-email", "anna"}},
@@ -54,7 +57,8 @@ func TestUserVerbs(t *testing.T) {
 		} {
 			code, output := with(c.stdin, c.args...)
 			if code != c.code || !matches(c.want, output) {
-				t.Errorf("live %v: %v: exit %d, want %d and %q\n%s", live, c.args, code, c.code, c.want, output)
+				t.Errorf("live %v: %v: exit %d, want %d and %q\n%s", live, c.args, code, c.code, c.want,
+					output)
 			}
 			if strings.Contains(output, "secret") {
 				t.Errorf("%v shows the password", c.args)
@@ -73,8 +77,10 @@ func TestProviderFlags(t *testing.T) {
 	want(t, 2, "must all be given", "serve", "-idp-issuer", "https://sso.example.com")
 	want(t, 2, "must all be given", "serve", "-idp-issuer", "https://sso.example.com", "-idp-audience", "x")
 	want(t, 2, "must all be given", "serve", "-idp-jwks", "https://sso.example.com/keys")
-	want(t, 2, "not an http", "serve", "-idp-issuer", "https://sso.example.com", "-idp-audience", "x", "-idp-jwks", "ftp://sso.example.com/keys")
-	s := serve(t, "-data", dir, "-idp-issuer", "https://sso.example.com", "-idp-audience", "x", "-idp-jwks", filepath.Join(dir, "keys.json"))
+	want(t, 2, "not an http", "serve", "-idp-issuer", "https://sso.example.com", "-idp-audience", "x",
+		"-idp-jwks", "ftp://sso.example.com/keys")
+	s := serve(t, "-data", dir, "-idp-issuer", "https://sso.example.com", "-idp-audience", "x", "-idp-jwks",
+		filepath.Join(dir, "keys.json"))
 	defer s.stop()
 	want(t, 1, "-idp flags", "idtoken", "-data", dir, "-email", "demo@example.com")
 }

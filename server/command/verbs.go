@@ -58,7 +58,10 @@ func keptCheckpoints(dir, file, keyFile string) (kept []store.Kept, err error) {
 	}
 	list := bufio.NewScanner(bytes.NewReader(notes))
 	for list.Split(note.Split); list.Scan(); {
-		kept = append(kept, store.Kept{Note: bytes.Clone(list.Bytes()), Key: key})
+		kept = append(kept, store.Kept{
+			Note: bytes.Clone(list.Bytes()),
+			Key:  key,
+		})
 	}
 	if kept == nil {
 		err = fmt.Errorf("%s holds no checkpoint", file)
@@ -112,12 +115,14 @@ func (c *call) export() (int, error) {
 func (c *call) backup() (int, error) {
 	return c.write(func(out durable.Dir) (string, error) {
 		rep, err := inspect.Backup(c.fsys, running(c.dir), out)
-		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq, rep.Head.Time.Format(time.RFC3339)), err
+		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq,
+			rep.Head.Time.Format(time.RFC3339)), err
 	})
 }
 
 func (c *call) repair() (int, error) {
-	cutAt, reason := c.get("cut-at").(uint64), c.text("reason")
+	cutAt := c.get("cut-at").(uint64)
+	reason := c.text("reason")
 	switch {
 	case cutAt < 2:
 		return exitUsage, errors.New("-cut-at must be a seq from 2 on")
@@ -139,7 +144,8 @@ func (c *call) version() (int, error) {
 	if !ok {
 		return exitFailed, errors.New("the binary holds no build information")
 	}
-	revision, dependencies := "unknown", ""
+	revision := "unknown"
+	dependencies := ""
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
 			revision = s.Value
@@ -148,7 +154,8 @@ func (c *call) version() (int, error) {
 	for _, d := range info.Deps {
 		dependencies += " " + d.Path + "@" + d.Version
 	}
-	fmt.Fprintf(c.Stdout, "waybill %s\n%s\nrevision %s\ndependencies%s\n", info.Main.Version, info.GoVersion, revision, cmp.Or(dependencies, " none"))
+	fmt.Fprintf(c.Stdout, "waybill %s\n%s\nrevision %s\ndependencies%s\n", info.Main.Version, info.GoVersion,
+		revision, cmp.Or(dependencies, " none"))
 	return exitDone, nil
 }
 
@@ -161,7 +168,8 @@ func act(op string, operands ...string) func(*call) (int, error) {
 			form.Set(name, c.Arg(i))
 		}
 		c.VisitAll(func(f *flag.Flag) {
-			if v := f.Value.String(); f.Name != "data" && v != f.DefValue {
+			v := f.Value.String()
+			if f.Name != "data" && v != f.DefValue {
 				form.Set(f.Name, v)
 			}
 		})
@@ -210,7 +218,8 @@ func (c *call) act(op string, form url.Values) error {
 	return err
 }
 
-// unheard is an output whose reader does not decide what becomes of an act: it goes on when nobody reads any more.
+// unheard is an output whose reader does not decide what becomes of an act: it goes on when nobody reads any
+// more.
 type unheard struct{ io.Writer }
 
 func (u unheard) Write(b []byte) (int, error) {
@@ -219,7 +228,8 @@ func (u unheard) Write(b []byte) (int, error) {
 }
 
 func (p *Process) adminCall(path, op string, form url.Values) error {
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
+		_ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}}
 	defer client.CloseIdleConnections()
@@ -245,18 +255,29 @@ func (p *Process) adminCall(path, op string, form url.Values) error {
 func (c *call) adminHere(op string, form url.Values) error {
 	by := admin.Self()
 	do := func(s *server.Server) error {
-		return s.Admin.Do(op, &admin.Act{By: by, Form: form, Out: unheard{c.Stdout}})
+		return s.Admin.Do(op, &admin.Act{
+			By:   by,
+			Form: form,
+			Out:  unheard{c.Stdout},
+		})
 	}
 	if op == "import" {
 		feed, err := admin.ReadFeed(form, unheard{c.Stdout})
 		if err != nil || feed == nil {
 			return err
 		}
-		do = func(s *server.Server) error { return s.Admin.Adopt(by, feed, unheard{c.Stdout}) }
+		do = func(s *server.Server) error {
+			return s.Admin.Adopt(by, feed, unheard{c.Stdout})
+		}
 	}
-	cfg := server.Config{Dir: c.dir, Log: c.logger(c.Stderr, slog.LevelWarn), Verb: true}
+	cfg := server.Config{
+		Dir:  c.dir,
+		Log:  c.logger(c.Stderr, slog.LevelWarn),
+		Verb: true,
+	}
 	s, err := server.Open(cfg)
-	for end := time.Now().Add(5 * time.Second); errors.Is(err, durable.ErrLocked) && time.Now().Before(end) && !running(c.dir); {
+	for end := time.Now().Add(5 * time.Second); errors.Is(err, durable.ErrLocked) && time.Now().Before(end) &&
+		!running(c.dir); {
 		<-time.After(20 * time.Millisecond)
 		s, err = server.Open(cfg)
 	}

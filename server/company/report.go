@@ -36,13 +36,22 @@ const (
 
 // PostReport answers POST /v2/reports/company/orders.
 func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
-	e := &report.Ordered{ID: s.NewID(), Company: p.Access.Company.ID, User: booking.ID(p.User.ID), OrderBy: report.DepartureDate}
-	is := func(v string) bool { return v == string(report.CreatedAt) || v == string(report.DepartureDate) }
+	e := &report.Ordered{
+		ID:      s.NewID(),
+		Company: p.Access.Company.ID,
+		User:    booking.ID(p.User.ID),
+		OrderBy: report.DepartureDate,
+	}
+	is := func(v string) bool {
+		return v == string(report.CreatedAt) || v == string(report.DepartureDate)
+	}
 	if err := web.ReadBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.Must("startDate", func() { e.Start = web.ReadInstant(in) }),
 			wire.Must("endDate", func() { e.End = web.ReadInstant(in) }),
-			wire.May("orderBy", func() { e.OrderBy = report.OrderBy(in.Text(is, "be CreatedAt or DepartureDate")) }),
+			wire.May("orderBy", func() {
+				e.OrderBy = report.OrderBy(in.Text(is, "be CreatedAt or DepartureDate"))
+			}),
 		)
 		switch {
 		case len(in.Problems) > 0:
@@ -61,13 +70,17 @@ func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Pri
 		}
 		return ledger.Entries(e), nil
 	},
-		func(st *ledger.State, now time.Time) { made, _ = st.Reports.Find(e.ID, e.Company, now) })
+		func(st *ledger.State, now time.Time) {
+			made, _ = st.Reports.Find(e.ID, e.Company, now)
+		})
 	if err != nil {
 		return err
 	}
 	web.Wake(s.ordered)
 	web.Wrote(w, seq)
-	return web.Reply(w, http.StatusAccepted, func(w *wire.Writer) { writeReport(w, "report", made) })
+	return web.Reply(w, http.StatusAccepted, func(w *wire.Writer) {
+		writeReport(w, "report", made)
+	})
 }
 
 var errManyReports = web.FailLater(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
@@ -75,9 +88,12 @@ var errManyReports = web.FailLater(http.StatusTooManyRequests, "TOO_MANY_REQUEST
 
 // ListReports answers GET /v2/reports/company/orders.
 func (s *Service) ListReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
-	return web.ShowPage(s.Core, w, web.NewQuery(r), "reports", web.MaxReports, func(st *ledger.State, skip, take int) ([]*report.Report, int) {
-		return st.Reports.List(p.Access.Company.ID, skip, take)
-	}, func(w *wire.Writer, r *report.Report, _ time.Time) { writeReport(w, "", r) })
+	return web.ShowPage(s.Core, w, web.NewQuery(r), "reports", web.MaxReports,
+		func(st *ledger.State, skip, take int) ([]*report.Report, int) {
+			return st.Reports.List(p.Access.Company.ID, skip, take)
+		}, func(w *wire.Writer, r *report.Report, _ time.Time) {
+			writeReport(w, "", r)
+		})
 }
 
 // writeReport writes a Report.
@@ -85,7 +101,8 @@ func writeReport(w *wire.Writer, name string, r *report.Report) {
 	expires, done := r.Expires()
 	status := "Completed"
 	if !done {
-		status, expires = "Queued", time.Time{}
+		status = "Queued"
+		expires = time.Time{}
 	}
 	w.Object(name)
 	w.Texts("id", r.ID.String(), "status", status, "orderBy", string(r.OrderBy))
@@ -169,7 +186,8 @@ func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
-	h.Set("Content-Disposition", `attachment; filename="orders-`+x.Start.Format(time.DateOnly)+"-"+x.End.Format(time.DateOnly)+ledger.ReportSuffix+`"`)
+	h.Set("Content-Disposition", `attachment; filename="orders-`+x.Start.Format(time.DateOnly)+"-"+
+		x.End.Format(time.DateOnly)+ledger.ReportSuffix+`"`)
 	h.Set("Cache-Control", "no-store")
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(fetchTime)) // a test's recorder has none
 	w.WriteHeader(http.StatusOK)
@@ -182,8 +200,8 @@ func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// RunReports is the queue: it writes the file of each report that was ordered, one at a time, and removes those that
-// have expired. What a crash leaves undone the next start does.
+// RunReports is the queue: it writes the file of each report that was ordered, one at a time, and removes
+// those that have expired. What a crash leaves undone the next start does.
 func (s *Service) RunReports() {
 	for s.Base.Err() == nil {
 		wait := tidyReports
@@ -204,7 +222,9 @@ func (s *Service) WriteReports() error {
 	s.Reporting.Lock()
 	defer s.Reporting.Unlock()
 	var queued []*report.Report
-	err := s.Store.View(func(st *ledger.State, _ time.Time) { queued = st.Reports.Queued() })
+	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		queued = st.Reports.Queued()
+	})
 	for i := 0; err == nil && i < len(queued); i++ {
 		err = s.writeReport(queued[i])
 	}
@@ -217,7 +237,8 @@ func (s *Service) writeReport(x *report.Report) error {
 	var now time.Time
 	names := map[booking.ID]string{}
 	err := s.Store.View(func(st *ledger.State, at time.Time) {
-		bookings, now = st.Bookings.Freeze().Bookings, at
+		bookings = st.Bookings.Freeze().Bookings
+		now = at
 		for _, p := range st.Partners.All() {
 			names[booking.ID(p.ID)] = p.Name
 		}
@@ -225,11 +246,16 @@ func (s *Service) writeReport(x *report.Report) error {
 	if err != nil {
 		return err
 	}
-	sum, done := sha256.New(), &report.Completed{ID: x.ID}
-	err = durable.Publish(s.Config.FS, ledger.ReportDir, x.ID.String()+ledger.ReportSuffix, func(to io.Writer) (err error) {
-		done.Rows, err = report.Write(s.Base, io.MultiWriter(to, sum), x, bookings, now, func(id booking.ID) string { return names[id] })
-		return err
-	})
+	sum := sha256.New()
+	done := &report.Completed{ID: x.ID}
+	err = durable.Publish(s.Config.FS, ledger.ReportDir, x.ID.String()+ledger.ReportSuffix,
+		func(to io.Writer) (err error) {
+			done.Rows, err = report.Write(s.Base, io.MultiWriter(to, sum), x, bookings, now,
+				func(id booking.ID) string {
+					return names[id]
+				})
+			return err
+		})
 	if err != nil {
 		return err
 	}
@@ -237,8 +263,8 @@ func (s *Service) writeReport(x *report.Report) error {
 	return s.Record(done)
 }
 
-// RemoveReports removes the files of reports that have expired. What a crash left half-written is replaced when its
-// report, still queued, is written again.
+// RemoveReports removes the files of reports that have expired. What a crash left half-written is replaced
+// when its report, still queued, is written again.
 func (s *Service) RemoveReports() error {
 	names, err := s.Config.FS.List(ledger.ReportDir)
 	if err != nil {
@@ -262,18 +288,25 @@ func (s *Service) RemoveReports() error {
 
 // PatchFMSObject answers PATCH /v2/geolocation/fms-objects/{fmsObjectId}.
 func (s *Service) PatchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
-	tt, id := s.Timetable.Load(), r.PathValue("fmsObjectId")
-	bus := slices.IndexFunc(tt.Buses, func(b schedule.Bus) bool { return id != "" && b.FMSObject == id })
+	tt := s.Timetable.Load()
+	id := r.PathValue("fmsObjectId")
+	bus := slices.IndexFunc(tt.Buses, func(b schedule.Bus) bool {
+		return id != "" && b.FMSObject == id
+	})
 	if bus < 0 || tt.Companies[tt.Buses[bus].Company].ID != p.Access.Company.ID {
 		return web.ErrNotFound
 	}
 	e := &ledger.GeolocationSet{Object: id, User: p.User.ID}
 	if err := web.ReadBody(w, r, false, func(in *wire.Reader) {
-		in.Fields(wire.Must("isGeolocation", func() { e.On = in.Bool() }))
+		in.Fields(wire.Must("isGeolocation", func() {
+			e.On = in.Bool()
+		}))
 	}); err != nil {
 		return err
 	}
-	seq, err := s.Do(func(*ledger.State, time.Time) (ledger.Event, error) { return e, nil })
+	seq, err := s.Do(func(*ledger.State, time.Time) (ledger.Event, error) {
+		return e, nil
+	})
 	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {
 		w.Object("fmsObject")
 		w.Texts("id", id, "busId", tt.Buses[bus].ID)

@@ -24,15 +24,21 @@ const (
 	refreshPath   = "/v2/auth"
 )
 
+// userHandler answers a request of a user who is signed in.
+type userHandler func(http.ResponseWriter, *http.Request, *auth.Principal) error
+
 // User wraps a handler that takes the user of the session that the request shows, if the role may do that.
-func (s *Service) User(may auth.Permission, h func(http.ResponseWriter, *http.Request, *auth.Principal) error) http.HandlerFunc {
+func (s *Service) User(may auth.Permission,
+	h userHandler) http.HandlerFunc {
 	allowed := func(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 		if s.origin.Check(r) != nil || !p.Access.Role.May(may) {
 			return web.ErrForbidden
 		}
 		return h(w, r, p)
 	}
-	return web.Known(s.Core, web.ErrUnauthorized, allowed, func(r *http.Request) string { return cookie(r, AccessCookie) },
+	return web.Known(s.Core, web.ErrUnauthorized, allowed, func(r *http.Request) string {
+		return cookie(r, AccessCookie)
+	},
 		func(st *ledger.State, token auth.Hash, now time.Time) *auth.Principal {
 			p := st.Accounts.Caller(token, false, now)
 			if p != nil {
@@ -43,7 +49,8 @@ func (s *Service) User(may auth.Permission, h func(http.ResponseWriter, *http.Re
 }
 
 // siteBody reads a body that another site's page must not have made a browser send.
-func (s *Service) siteBody(w http.ResponseWriter, r *http.Request, optional bool, fields func(*wire.Reader)) error {
+func (s *Service) siteBody(w http.ResponseWriter, r *http.Request, optional bool,
+	fields func(*wire.Reader)) error {
 	w.Header()["Cache-Control"] = web.NoStore
 	if s.origin.Check(r) != nil {
 		return web.ErrForbidden
@@ -51,9 +58,12 @@ func (s *Service) siteBody(w http.ResponseWriter, r *http.Request, optional bool
 	return web.ReadBody(w, r, optional, fields)
 }
 
-// noBody reads a body that has nothing to say. Its error is not to be told before who calls: 401, then 403, then 400.
+// noBody reads a body that has nothing to say. Its error is not to be told before who calls: 401, then 403,
+// then 400.
 func (s *Service) noBody(w http.ResponseWriter, r *http.Request) error {
-	return s.siteBody(w, r, true, func(in *wire.Reader) { in.Fields() })
+	return s.siteBody(w, r, true, func(in *wire.Reader) {
+		in.Fields()
+	})
 }
 
 // cookie gives a cookie's value; "" when there is none or more than one.
@@ -65,8 +75,16 @@ func cookie(r *http.Request, name string) string {
 }
 
 // SetCookie gives the client a token; with a negative age it takes it away.
-func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, token string, age time.Duration) {
-	c := &http.Cookie{Name: name, Value: token, Path: path, MaxAge: int(age / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode}
+func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, token string,
+	age time.Duration) {
+	c := &http.Cookie{
+		Name:     name,
+		Value:    token,
+		Path:     path,
+		MaxAge:   int(age / time.Second),
+		HttpOnly: true,
+		SameSite: http.SameSiteLaxMode,
+	}
 	c.Secure = s.Secure(r)
 	http.SetCookie(w, c)
 }
@@ -74,11 +92,14 @@ func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, 
 // signIn answers with a session as the event that decide gives leaves it, and its new tokens.
 func (s *Service) signIn(w http.ResponseWriter, r *http.Request,
 	decide func(*ledger.State, time.Time, auth.Tokens) ([]ledger.Entry, error)) error {
-	access, refresh := auth.NewToken(), auth.NewToken()
+	access := auth.NewToken()
+	refresh := auth.NewToken()
 	var caller *auth.Principal
 	seq, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		return decide(st, now, auth.NewTokens(now, access, refresh))
-	}, func(st *ledger.State, now time.Time) { caller = st.Accounts.Caller(auth.HashOf(access), false, now) })
+	}, func(st *ledger.State, now time.Time) {
+		caller = st.Accounts.Caller(auth.HashOf(access), false, now)
+	})
 	if err != nil {
 		return err
 	}
@@ -95,21 +116,27 @@ func (s *Service) signIn(w http.ResponseWriter, r *http.Request,
 // PostPreLogin answers POST /v2/auth/pre-login.
 func (s *Service) PostPreLogin(w http.ResponseWriter, r *http.Request) error {
 	var email, password string
-	if err := s.siteBody(w, r, false, func(in *wire.Reader) {
+	err := s.siteBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
-			wire.Must("email", func() { email = in.Text(web.ValidEmail, "be an e-mail address") }),
-			wire.Must("password", func() { password = in.Text(web.NotEmpty, "not be empty") }),
+			wire.Must("email", func() {
+				email = in.Text(web.ValidEmail, "be an e-mail address")
+			}),
+			wire.Must("password", func() {
+				password = in.Text(web.NotEmpty, "not be empty")
+			}),
 		)
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	var user *auth.User
 	var kept auth.Password
 	var now time.Time
-	if err := s.Store.View(func(st *ledger.State, at time.Time) {
+	err = s.Store.View(func(st *ledger.State, at time.Time) {
 		user, kept = st.Accounts.Login(email)
 		now = at
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	good := func() bool { return kept.Matches(password) && user != nil }
@@ -128,7 +155,9 @@ func (s *Service) PostLogin(w http.ResponseWriter, r *http.Request) error {
 	if err := s.siteBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.Must("idToken", func() { idToken = in.String() }),
-			wire.May("companyId", func() { company = in.Text(web.NotEmpty, "not be empty") }),
+			wire.May("companyId", func() {
+				company = in.Text(web.NotEmpty, "not be empty")
+			}),
 		)
 	}); err != nil {
 		return err
@@ -148,12 +177,20 @@ func (s *Service) PostLogin(w http.ResponseWriter, r *http.Request) error {
 			return nil, err
 		}
 		list := s.Accesses(user)
-		i := slices.IndexFunc(list, func(a auth.Access) bool { return company == "" || a.Company.ID == company })
+		i := slices.IndexFunc(list, func(a auth.Access) bool {
+			return company == "" || a.Company.ID == company
+		})
 		if i < 0 {
 			return nil, web.ErrForbidden
 		}
 		in := list[i].Company.ID
-		started := &auth.SessionStarted{Session: session, User: user.ID, Link: link, Company: in, Tokens: tokens}
+		started := &auth.SessionStarted{
+			Session: session,
+			User:    user.ID,
+			Link:    link,
+			Company: in,
+			Tokens:  tokens,
+		}
 		return append(ledger.Entries(st.Accounts.MakeRoom(user.ID, at)...), ledger.Entry{Event: started}), nil
 	})
 	if errors.Is(err, auth.ErrCredentials) {
@@ -162,29 +199,37 @@ func (s *Service) PostLogin(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// PostRefresh answers POST /v2/auth/refresh. An old refresh token ends the session: user or thief has the newer one.
+// PostRefresh answers POST /v2/auth/refresh. An old refresh token ends the session: user or thief has the
+// newer one.
 func (s *Service) PostRefresh(w http.ResponseWriter, r *http.Request) error {
-	shown, why := auth.HashOf(cookie(r, RefreshCookie)), s.noBody(w, r)
+	shown := auth.HashOf(cookie(r, RefreshCookie))
+	why := s.noBody(w, r)
 	return s.signIn(w, r, func(st *ledger.State, now time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
-		caller, reused := st.Accounts.Caller(shown, true, now), st.Accounts.Reused(shown, now)
+		caller := st.Accounts.Caller(shown, true, now)
+		reused := st.Accounts.Reused(shown, now)
 		switch {
 		case reused != nil:
 			return ledger.Entries(reused), nil
 		case caller == nil:
 			return nil, web.ErrUnauthorized
 		}
-		return ledger.Entries(&auth.SessionRefreshed{Session: caller.Session.ID, Tokens: tokens}), why
+		return ledger.Entries(&auth.SessionRefreshed{
+			Session: caller.Session.ID,
+			Tokens:  tokens,
+		}), why
 	})
 }
 
 // PostLogout answers POST /v2/auth/logout, to whoever shows either token.
 func (s *Service) PostLogout(w http.ResponseWriter, r *http.Request) error {
 	why := s.noBody(w, r)
-	access, refresh := auth.HashOf(cookie(r, AccessCookie)), auth.HashOf(cookie(r, RefreshCookie))
+	access := auth.HashOf(cookie(r, AccessCookie))
+	refresh := auth.HashOf(cookie(r, RefreshCookie))
 	var caller *auth.Principal
 	var ended time.Time
 	seq, err := s.Do(func(st *ledger.State, now time.Time) (ledger.Event, error) {
-		ended, caller = now, cmp.Or(st.Accounts.Caller(access, false, now), st.Accounts.Caller(refresh, true, now))
+		ended = now
+		caller = cmp.Or(st.Accounts.Caller(access, false, now), st.Accounts.Caller(refresh, true, now))
 		if caller == nil {
 			return nil, web.ErrUnauthorized
 		}
@@ -196,10 +241,13 @@ func (s *Service) PostLogout(w http.ResponseWriter, r *http.Request) error {
 	web.Wrote(w, seq)
 	s.SetCookie(w, r, AccessCookie, "/", "", -time.Second)
 	s.SetCookie(w, r, RefreshCookie, refreshPath, "", -time.Second)
-	return web.Reply(w, http.StatusOK, func(w *wire.Writer) { writeSession(w, caller, ended) })
+	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
+		writeSession(w, caller, ended)
+	})
 }
 
-// GetSession answers GET /v2/auth/session, once what it shows is on disk: the session may just have been made.
+// GetSession answers GET /v2/auth/session, once what it shows is on disk: the session may just have been
+// made.
 func (s *Service) GetSession(w http.ResponseWriter, _ *http.Request, caller *auth.Principal) error {
 	if err := s.Store.View(func(*ledger.State, time.Time) {}); err != nil {
 		return err
@@ -220,14 +268,22 @@ func (s *Service) replySession(w http.ResponseWriter, caller *auth.Principal) er
 // current gives an access with its company as the timetable in force has it, if it has.
 func (s *Service) current(a auth.Access) auth.Access {
 	tt := s.Timetable.Load()
-	if i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool { return c.ID == a.Company.ID }); i >= 0 {
+	i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool {
+		return c.ID == a.Company.ID
+	})
+	if i >= 0 {
 		a.Company = CompanyOf(&tt.Companies[i])
 	}
 	return a
 }
 
 func CompanyOf(c *schedule.Company) auth.Company {
-	return auth.Company{ID: c.ID, Name: c.Name, Slug: c.Slug, Tier: c.Tier}
+	return auth.Company{
+		ID:   c.ID,
+		Name: c.Name,
+		Slug: c.Slug,
+		Tier: c.Tier,
+	}
 }
 
 // Accesses gives a user's accesses by company name.
@@ -242,11 +298,14 @@ func (s *Service) Accesses(u *auth.User) (list []auth.Access) {
 }
 
 func writeUser(w *wire.Writer, u *auth.User) {
-	w.Record("user", "id", u.ID.String(), "email", u.Person.Email, "firstName", u.Person.FirstName, "lastName", u.Person.LastName)
+	w.Record("user", "id", u.ID.String(), "email", u.Person.Email, "firstName", u.Person.FirstName,
+		"lastName", u.Person.LastName)
 }
 
 func (s *Service) writeAccesses(w *wire.Writer, u *auth.User) {
-	wire.Each(w, "availableAccesses", s.Accesses(u), func(a auth.Access) { writeAccess(w, "", a) })
+	wire.Each(w, "availableAccesses", s.Accesses(u), func(a auth.Access) {
+		writeAccess(w, "", a)
+	})
 }
 
 func writeAccess(w *wire.Writer, name string, a auth.Access) {
@@ -254,7 +313,8 @@ func writeAccess(w *wire.Writer, name string, a auth.Access) {
 	w.Texts("contextType", "COMPANY", "companyId", a.Company.ID)
 	w.Null("partnerId")
 	w.String("role", string(a.Role))
-	w.Record("company", "id", a.Company.ID, "name", a.Company.Name, "slug", a.Company.Slug, "tier", a.Company.Tier)
+	w.Record("company", "id", a.Company.ID, "name", a.Company.Name, "slug", a.Company.Slug, "tier",
+		a.Company.Tier)
 	w.EndObject()
 }
 
@@ -286,11 +346,15 @@ type Throttle struct {
 
 func NewThrottle() *Throttle {
 	cores := runtime.GOMAXPROCS(0)
-	return &Throttle{running: make(chan struct{}, cores), waiting: make(chan struct{}, cores*(1+queuePerCore)), failures: map[string][]time.Time{}}
+	return &Throttle{
+		running:  make(chan struct{}, cores),
+		waiting:  make(chan struct{}, cores*(1+queuePerCore)),
+		failures: map[string][]time.Time{},
+	}
 }
 
-// try runs a check for an e-mail from an address; the error is errUnauthorized where it fails, or a 429. A check
-// Counts as failed while it runs, so that many at a time are not more than one after another.
+// try runs a check for an e-mail from an address; the error is errUnauthorized where it fails, or a 429. A
+// check counts as failed while it runs, so that many at a time are not more than one after another.
 func (t *Throttle) try(r *http.Request, email string, now time.Time, check func() bool) error {
 	select {
 	case t.waiting <- struct{}{}:
@@ -298,7 +362,10 @@ func (t *Throttle) try(r *http.Request, email string, now time.Time, check func(
 	default:
 		return web.TooMany(time.Second)
 	}
-	limits := map[string]int{"e-mail " + email: web.EmailFailures, "address " + web.Address(r): web.AddressFailures}
+	limits := map[string]int{
+		"e-mail " + email:           web.EmailFailures,
+		"address " + web.Address(r): web.AddressFailures,
+	}
 	if wait := t.Reserve(limits, now); wait > 0 {
 		return web.TooMany(wait)
 	}
@@ -324,7 +391,9 @@ func (t *Throttle) Reserve(limits map[string]int, now time.Time) (wait time.Dura
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.failures) > manyFailing { // hashing bounds how many can fail in the window
-		maps.DeleteFunc(t.failures, func(_ string, list []time.Time) bool { return list[len(list)-1].Before(now.Add(-failureWindow)) })
+		maps.DeleteFunc(t.failures, func(_ string, list []time.Time) bool {
+			return list[len(list)-1].Before(now.Add(-failureWindow))
+		})
 	}
 	for key, limit := range limits { // the oldest of as many as are allowed must be over
 		if list := t.failures[key]; len(list) >= limit {

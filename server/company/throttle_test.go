@@ -23,7 +23,8 @@ func retryAfter(err error) string {
 
 // Contract §9: 100 failures per address in 15 minutes, whatever the e-mails; successes do not count.
 func TestAHundredFailuresPerAddress(t *testing.T) {
-	th, now := NewThrottle(), time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	th := NewThrottle()
+	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	r := httptest.NewRequest("POST", "/", nil)
 	r.RemoteAddr = "[2001:db8:1:2:3::4]:1000"
 	try := func(n int, good bool) error {
@@ -60,7 +61,8 @@ func TestAHundredFailuresPerAddress(t *testing.T) {
 // Contract §9: one check in flight per core with a short queue, then 429.
 func TestPasswordChecksWaitForACore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th, cores := NewThrottle(), runtime.GOMAXPROCS(0)
+		th := NewThrottle()
+		cores := runtime.GOMAXPROCS(0)
 		var running, most, refused atomic.Int32
 		var wg sync.WaitGroup
 		for n := range 3 * cores * (1 + queuePerCore) {

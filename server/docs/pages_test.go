@@ -29,12 +29,13 @@ func build(t *testing.T) string {
 }
 
 // pages are the README and what it leads to, in the order in which a newcomer reads them.
-var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/signing-in.md", "server/docs/reports.md",
+var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/signing-in.md",
+	"server/docs/reports.md",
 	"server/docs/migrating.md", "server/docs/operating.md", "server/docs/auditing.md", "server/docs/journal.md",
 	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md"}
 
-// TestPages: the README is one page, names all others, and no line is wider than 110 columns but those of tables
-// and, on other pages, of code.
+// TestPages: the README is one page, names all others, and no line is wider than 110 columns but those of
+// tables and, on other pages, of code.
 func TestPages(t *testing.T) {
 	t.Chdir(root)
 	const maxWords, maxWidth = 1500, 110
@@ -63,8 +64,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestReadme runs the commands that the README and its pages say to paste, in one shell, in a copy of what they need,
-// and sees that they show what the README says. Where there is no curl, it says so and runs none.
+// TestReadme runs the commands that the README and its pages say to paste, in one shell, in a copy of what
+// they need, and sees that they show what the README says. Where there is no curl, it says so and runs none.
 func TestReadme(t *testing.T) {
 	t.Chdir(root)
 	var all strings.Builder
@@ -82,13 +83,14 @@ func TestReadme(t *testing.T) {
 		t.Log("no curl: the README's commands are not run")
 		return
 	}
-	bin, dir := build(t), t.TempDir()
+	bin := build(t)
+	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")); err != nil {
 		t.Fatal(err)
 	}
 	pasted := strings.ReplaceAll(script.String(), "go build -o waybill .", "ln -sf "+bin+" waybill")
-	// All of it is pasted, then each block again, then all of it again. Where a command fails, the server must not go on
-	// with our output.
+	// All of it is pasted, then each block again, then all of it again. Where a command fails, the server
+	// must not go on with our output.
 	var again strings.Builder
 	again.WriteString(". \"$WAYBILL_DATA.sh\"\n") // what the server has printed
 	for _, block := range blocks[1:] {
@@ -128,9 +130,13 @@ func TestReadme(t *testing.T) {
 // checkShown sees that what was pasted shows what the pages say, and more of what it should.
 func checkShown(t *testing.T, text, out string) {
 	for _, want := range []string{
-		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`, `"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled", "(derived)  ticket",
+		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`,
+		`"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled", "(derived)  ticket",
 		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN", "name and password are as they were",
-		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ", "rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line", "the books at ", "extends 1 checkpoint", "/backup is sound", "line 4 says what was cut", "dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
+		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ",
+		"rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line",
+		"the books at ", "extends 1 checkpoint", "/backup is sound", "line 4 says what was cut",
+		"dry run: nothing is changed", "wb_", "Second partner", "offers are signed with a new key", "dependencies none",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output has no %s", want)
@@ -146,21 +152,29 @@ func checkShown(t *testing.T, text, out string) {
 	}
 }
 
-// checkAudit runs what the README tells an auditor to run, on the journal its commands left, and sees that each finds
-// what was changed. What needs a tool that is not there is not run, and that is said.
+// checkAudit runs what the README tells an auditor to run, on the journal its commands left, and sees that
+// each finds what was changed. What needs a tool that is not there is not run, and that is said.
 func checkAudit(t *testing.T, readme, data string) {
-	journal, note := filepath.Join(data, "journal/000000000001.jsonl"), data+".note"
-	text, noted := content(t, journal), content(t, note)
+	journal := filepath.Join(data, "journal/000000000001.jsonl")
+	note := data + ".note"
+	text := content(t, journal)
+	noted := content(t, note)
 	lines := strings.SplitAfter(text, "\n")
-	last, all := len(lines)-2, func(lines ...[]string) string { return strings.Join(slices.Concat(lines...), "") }
+	last := len(lines) - 2
+	all := func(lines ...[]string) string { return strings.Join(slices.Concat(lines...), "") }
 	chains := []string{ // journals that are none
-		strings.Replace(text, `"amount":`, `"amount":1`, 1), strings.Replace(text, "Lesia", "Lesya", 1), text + lines[last],
-		strings.Replace(text, `"seq":4,`, `"seq":5,`, 1), strings.Replace(text, "{", "\x00{", 1), text[:len(text)-3],
-		all(lines[1:]), all(lines[:4], lines[5:]), all(lines[:5], lines[4:]), all(lines[:4], lines[5:6], lines[4:5], lines[6:]),
-		regexp.MustCompile(`,"personal":{.*}}`).ReplaceAllString(text, "}"), regexp.MustCompile(`,"personal":{.*}}`).ReplaceAllString(text, ""),
+		strings.Replace(text, `"amount":`, `"amount":1`, 1), strings.Replace(text, "Lesia", "Lesya",
+			1), text + lines[last],
+		strings.Replace(text, `"seq":4,`, `"seq":5,`, 1), strings.Replace(text, "{", "\x00{",
+			1), text[:len(text)-3],
+		all(lines[1:]), all(lines[:4], lines[5:]), all(lines[:5], lines[4:]), all(lines[:4], lines[5:6],
+			lines[4:5], lines[6:]),
+		regexp.MustCompile(`,"personal":{.*}}`).ReplaceAllString(text,
+			"}"), regexp.MustCompile(`,"personal":{.*}}`).ReplaceAllString(text, ""),
 	}
 	seq := strings.Split(noted, "\n")[1]
-	erased := regexp.MustCompile(`("personal":{).*}}`).ReplaceAllString(text, `$1"erased":"2026-11-20T09:00:00.000Z"}}`)
+	erased := regexp.MustCompile(`("personal":{).*}}`).ReplaceAllString(text,
+		`$1"erased":"2026-11-20T09:00:00.000Z"}}`)
 	for _, c := range []struct {
 		block, tool, want string
 		changed           map[string][]string // files, and what must not pass in them
@@ -168,7 +182,8 @@ func checkAudit(t *testing.T, readme, data string) {
 		{"python", "python3", "^\\d+ " + lines[last][9:73] + "\n$", map[string][]string{journal: append(chains, erased)}},
 		{"sh chain", "sha256sum", "^\\d+ " + lines[last][9:73] + "\n$", map[string][]string{journal: append(chains, erased)}},
 		{"sh signature", "openssl", "Verified Successfully\n{\"hash\":.*\n$", map[string][]string{
-			note:    {strings.Replace(noted, "\n"+seq+"\n", "\n"+seq+"0\n", 1), strings.Replace(noted, "T", "S", 1), strings.Replace(noted, "\n— ", "\n— x", 1)[:100]},
+			note: {strings.Replace(noted, "\n"+seq+"\n", "\n"+seq+"0\n", 1),
+				strings.Replace(noted, "T", "S", 1), strings.Replace(noted, "\n— ", "\n— x", 1)[:100]},
 			journal: {strings.ReplaceAll(text, `","seq":`+seq+",", `","seq":0,`)},
 		}},
 	} {
@@ -205,12 +220,15 @@ func checkAudit(t *testing.T, readme, data string) {
 	}
 }
 
-// checkErased runs what the README tells an auditor on a journal from which the program has erased a line's personal
-// part: a line says so.
+// checkErased runs what the README tells an auditor on a journal from which the program has erased a line's
+// personal part: a line says so.
 func checkErased(t *testing.T, readme, bin, data string) {
 	journal := filepath.Join(data, "journal/000000000001.jsonl")
-	id := regexp.MustCompile(`"booking.created","data":{"booking":"([^"]+)"`).FindStringSubmatch(content(t, journal))
-	if out, err := exec.Command(bin, "forget", "-data", data, "-booking", id[1], "-reason", "a test").CombinedOutput(); err != nil {
+	id := regexp.MustCompile(`"booking.created","data":{"booking":"([^"]+)"`).FindStringSubmatch(content(t,
+		journal))
+	out, err := exec.Command(bin, "forget", "-data", data, "-booking", id[1], "-reason",
+		"a test").CombinedOutput()
+	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, c := range [][3]string{{"python3", "-c", "python"}, {"sh", "-ec", "sh chain"}} {
@@ -218,9 +236,11 @@ func checkErased(t *testing.T, readme, bin, data string) {
 		if err != nil {
 			continue // checkAudit has said so
 		}
-		cmd := exec.Command(tool, c[1], regexp.MustCompile("(?s)```" + c[2] + "\n(.*?)```").FindStringSubmatch(readme)[1])
+		cmd := exec.Command(tool, c[1],
+			regexp.MustCompile("(?s)```" + c[2] + "\n(.*?)```").FindStringSubmatch(readme)[1])
 		cmd.Env = append(os.Environ(), "WAYBILL_DATA="+data)
-		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(content(t, journal), `"erased"`) {
+		if out, err := cmd.CombinedOutput(); err != nil ||
+			!strings.Contains(content(t, journal), `"erased"`) {
 			t.Errorf("the lines in ```%s: %v\n%s", c[2], err, out)
 		}
 	}
@@ -250,7 +270,8 @@ type serverProcess struct {
 
 func startServer(t *testing.T, bin, dir string, flags ...string) *serverProcess {
 	t.Helper()
-	p := &serverProcess{cmd: exec.Command(bin, append([]string{"serve", "-addr", "127.0.0.1:0", "-data", filepath.Join(dir, "data")}, flags...)...)}
+	p := &serverProcess{cmd: exec.Command(bin,
+		append([]string{"serve", "-addr", "127.0.0.1:0", "-data", filepath.Join(dir, "data")}, flags...)...)}
 	stdout, noOut := p.cmd.StdoutPipe()
 	stderr, noErr := p.cmd.StderrPipe()
 	if err := errors.Join(noOut, noErr, p.cmd.Start()); err != nil {

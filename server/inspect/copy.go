@@ -37,17 +37,19 @@ func verify(fsys durable.FS, live bool, kept []store.Kept) (rep Report, state *l
 	if err := ledger.LostJournal(fsys); err != nil {
 		return rep, nil, err
 	}
-	if _, err := ledger.ReadSecret(fsys, ledger.RingFile, auth.ParseRing); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ledger.ReadSecret(fsys, ledger.RingFile, auth.ParseRing); err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
 		return rep, nil, err
 	}
-	rep.Report, err = store.Verify(ledger.StoreConfig(fsys), live, kept, ledger.Check, func(s *ledger.State, end store.Stamp) error {
-		state = s
-		tt, err := ledger.LoadTimetable(fsys, s.TimetableHash)
-		if err == nil {
-			rep.Books, err = s.Bookings.Audit(tt, end.Time)
-		}
-		return err
-	})
+	rep.Report, err = store.Verify(ledger.StoreConfig(fsys), live, kept, ledger.Check,
+		func(s *ledger.State, end store.Stamp) error {
+			state = s
+			tt, err := ledger.LoadTimetable(fsys, s.TimetableHash)
+			if err == nil {
+				rep.Books, err = s.Bookings.Audit(tt, end.Time)
+			}
+			return err
+		})
 	return rep, state, err
 }
 
@@ -64,7 +66,8 @@ func Backup(fsys durable.FS, live bool, to durable.FS) (Report, error) {
 		if err == nil && !stale {
 			return rep, nil
 		}
-		// What was made is no backup: it goes, so that the next try finds the room, and nobody the keys in it.
+		// What was made is no backup: it goes, so that the next try finds the room, and nobody the keys in
+		// it.
 		if err = errors.Join(err, empty(to)); err != nil {
 			return Report{}, err
 		}
@@ -104,7 +107,9 @@ func erasedAfter(fsys durable.FS, head store.Head) (erased bool, err error) {
 // finishCopy carries out in a copy what its journal says of erasures, takes away what lies beside the
 // journal and is not as the journal says, and checks it.
 func finishCopy(to durable.FS) (Report, error) {
-	found, err := store.Follow(to, store.Head{}, func(*store.Line) error { return nil })
+	found, err := store.Follow(to, store.Head{}, func(*store.Line) error {
+		return nil
+	})
 	if err == nil {
 		err = store.CarryOut(to, found.Unerased)
 	}
@@ -118,7 +123,8 @@ func finishCopy(to durable.FS) (Report, error) {
 	letters, err := to.List(ledger.OutboxDir)
 	for _, name := range letters {
 		ticket, _, _ := strings.Cut(name, ".")
-		if _, t := state.Bookings.AnyTicket(booking.IDOf(ticket)); t == nil || t.Forgotten() {
+		_, t := state.Bookings.AnyTicket(booking.IDOf(ticket))
+		if t == nil || t.Forgotten() {
 			err = errors.Join(err, to.Remove(ledger.OutboxDir+"/"+name))
 		}
 	}

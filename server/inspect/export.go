@@ -19,11 +19,11 @@ import (
 	"waybill/store/durable"
 )
 
-// What is done with a directory beside the server that may have it open: its journal is read and checked, and the
-// directory is copied, or exported as tables.
+// What is done with a directory beside the server that may have it open: its journal is read and checked, and
+// the directory is copied, or exported as tables.
 
-// ReadEvents goes through the journal of a directory that may be in use. visit is given each line with its event, nil
-// for a line of the store's own.
+// ReadEvents goes through the journal of a directory that may be in use. visit is given each line with its
+// event, nil for a line of the store's own.
 func ReadEvents(fsys durable.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
 	return readEventsWith(ledger.NewCodec().Decode, fsys, live, visit)
 }
@@ -31,8 +31,11 @@ func ReadEvents(fsys durable.FS, live bool, visit func(*store.Line, ledger.Entry
 // decoder makes an event of the parts of a line. It knows the forms in the lines before.
 type decoder func(kind string, data, personal []byte) (ledger.Entry, error)
 
-func readEventsWith(decode decoder, fsys durable.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
-	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error { return decoded(decode, l, visit) })
+func readEventsWith(decode decoder, fsys durable.FS, live bool,
+	visit func(*store.Line, ledger.Entry) error) error {
+	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error {
+		return decoded(decode, l, visit)
+	})
 	return err
 }
 
@@ -48,8 +51,8 @@ func decoded(decode decoder, l *store.Line, visit func(*store.Line, ledger.Entry
 	return visit(l, e)
 }
 
-// Schema is what Export writes beside the tables: their columns, what these mean, and how databases load them. A
-// table names only those before it.
+// Schema is what Export writes beside the tables: their columns, what these mean, and how databases load
+// them. A table names only those before it.
 //
 //go:embed schema.sql
 var Schema string
@@ -57,9 +60,9 @@ var Schema string
 // secrets are members of events of users and sessions that no export has.
 var secrets = regexp.MustCompile(`,"(password|access|refresh)":"[^"]*"`)
 
-// Export writes what a directory, which may be in use, remembers into a new one, as tables that databases load: files
-// of comma-separated values and schema.sql, which describes them and is written last. It only reads the former, and
-// gives the line of the journal after which it stands.
+// Export writes what a directory, which may be in use, remembers into a new one, as tables that databases
+// load: files of comma-separated values and schema.sql, which describes them and is written last. It only
+// reads the former, and gives the line of the journal after which it stands.
 func Export(fsys durable.FS, live bool, to durable.FS) (head store.Head, err error) {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
@@ -95,10 +98,12 @@ func Export(fsys durable.FS, live bool, to durable.FS) (head store.Head, err err
 	return head, err
 }
 
-// nothingToErase is the error of a journal in which an erasure goes on, or was cut short: what is exported would have
-// what is to be erased.
+// nothingToErase is the error of a journal in which an erasure goes on, or was cut short: what is exported
+// would have what is to be erased.
 func nothingToErase(fsys durable.FS) error {
-	found, err := store.Follow(fsys, store.Head{}, func(*store.Line) error { return nil })
+	found, err := store.Follow(fsys, store.Head{}, func(*store.Line) error {
+		return nil
+	})
 	if err == nil && len(found.Unerased) > 0 {
 		err = errors.New("personal data is being erased, or an erasure was cut short, which waybill forget completes; export after that")
 	}
@@ -154,9 +159,11 @@ func (x export) fill(fsys durable.FS, live bool) (head store.Head, err error) {
 		if entry.Event != nil {
 			ledger.Apply(s, l.Stamp, entry)
 		}
-		data, personal := l.Data, l.Personal
+		data := l.Data
+		personal := l.Personal
 		if strings.HasPrefix(l.Type, "user.") || strings.HasPrefix(l.Type, "session.") {
-			data, personal = secrets.ReplaceAll(data, nil), secrets.ReplaceAll(personal, nil)
+			data = secrets.ReplaceAll(data, nil)
+			personal = secrets.ReplaceAll(personal, nil)
 		}
 		if err := checkShown(entry.Event, &shown, l); err != nil {
 			return err
@@ -178,8 +185,8 @@ func (x export) fill(fsys durable.FS, live bool) (head store.Head, err error) {
 	return head, nil
 }
 
-// checkShown notes the lines that are exported with their personal part. Its error is a line that names one of them: the
-// erasure was carried out after that was read.
+// checkShown notes the lines that are exported with their personal part. Its error is a line that names one
+// of them: the erasure was carried out after that was read.
 func checkShown(e ledger.Event, shown *[]uint64, l *store.Line) error {
 	if erased, ok := e.(*ledger.PersonalErased); ok {
 		for _, seq := range erased.Lines {
@@ -228,7 +235,8 @@ func (x export) accounts(s *ledger.State) {
 func (x export) runs(runs []*booking.Run) {
 	written := map[string]bool{}
 	for _, r := range runs {
-		f, key := r.Form, r.Form.Key()
+		f := r.Form
+		key := r.Form.Key()
 		x.row("runs", r.ID, key, r.Day)
 		for i, offset := range r.Offsets {
 			x.row("run_stops", r.ID, i+1, r.Arr(int16(i)), r.Dep(int16(i)), offset)
@@ -270,7 +278,8 @@ func (x export) booking(b *booking.Booking, now time.Time) {
 			var discount, percent any = "", ""
 			if l.Discount >= 0 {
 				d := &l.Run.Form.Discounts[l.Discount]
-				discount, percent = d.ID, words.Hundredths(d.Percent)
+				discount = d.ID
+				percent = words.Hundredths(d.Percent)
 			}
 			x.row("ticket_legs", t.ID, k+1, l.Run.ID, l.From+1, l.To+1, l.Seat, words.Hundredths(l.Amount), discount, percent)
 		}

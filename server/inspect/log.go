@@ -38,10 +38,11 @@ type story struct {
 	out  io.Writer
 	json bool
 
-	tickets []booking.ID // told of besides those in the booking: the one asked for, those that ever moved into or out of it
-	end     uint64       // the last line of it
-	last    uint64       // the last line that was read
-	told    time.Time    // what time alone did by then is told
+	// told of besides those in the booking: the one asked for, those that ever moved into or out of it
+	tickets []booking.ID
+	end     uint64    // the last line of it
+	last    uint64    // the last line that was read
+	told    time.Time // what time alone did by then is told
 
 	following bool // lines come as they are written: told only rises
 }
@@ -60,7 +61,13 @@ type logged struct {
 // what time alone did, which no line of the journal says; with At it ends in the booking as it stood. A
 // booking or ticket that no line tells of is an error.
 func Log(fsys durable.FS, live bool, f LogFilter, style LogStyle, out io.Writer) error {
-	s := &story{State: ledger.NewState(), LogFilter: f, out: out, json: style.JSON, end: math.MaxUint64}
+	s := &story{
+		State:     ledger.NewState(),
+		LogFilter: f,
+		out:       out,
+		json:      style.JSON,
+		end:       math.MaxUint64,
+	}
 	id, _ := booking.ParseID(f.Booking)
 	if ticket, ok := booking.ParseID(f.Ticket); ok {
 		s.tickets = append(s.tickets, ticket)
@@ -127,7 +134,9 @@ func (s *story) follow(fsys durable.FS, decode decoder, stop <-chan struct{}) er
 				return err
 			}
 		}
-		err := lines.Read([]uint64{s.last + 1}, func(l *store.Line) error { return decoded(decode, l, s.line) })
+		err := lines.Read([]uint64{s.last + 1}, func(l *store.Line) error {
+			return decoded(decode, l, s.line)
+		})
 		switch {
 		case err == nil:
 			continue
@@ -146,7 +155,10 @@ func (s *story) follow(fsys durable.FS, decode decoder, stop <-chan struct{}) er
 func (s *story) asItStood(id booking.ID) error {
 	b := s.Bookings.Any(id)
 	if b == nil {
-		return s.write(logged{Time: *s.At, Text: "there was no booking " + s.Booking}, "there was no booking "+s.Booking)
+		return s.write(logged{
+			Time: *s.At,
+			Text: "there was no booking " + s.Booking,
+		}, "there was no booking "+s.Booking)
 	}
 	var w wire.Writer
 	resource.WriteBooking(&w, "", b, *s.At)
@@ -178,12 +190,19 @@ func (s *story) line(l *store.Line, entry ledger.Entry) error {
 	if !s.shows(l.Data, entry.Event) {
 		return nil
 	}
-	x := logged{Time: l.Time, Seq: l.Seq, Type: l.Type, Text: s.Tell(entry, l), By: ledger.ReadBy(l.Data)}
+	x := logged{
+		Time: l.Time,
+		Seq:  l.Seq,
+		Type: l.Type,
+		Text: s.Tell(entry, l),
+		By:   ledger.ReadBy(l.Data),
+	}
 	by := ""
 	if x.By != nil {
 		by = "; by " + x.By.String()
 	}
-	return s.write(x, fmt.Sprintf("%s  #%d  %s  %s%s", l.Time.Format(ledger.LogTime), l.Seq, l.Type, x.Text, by))
+	return s.write(x, fmt.Sprintf("%s  #%d  %s  %s%s", l.Time.Format(ledger.LogTime), l.Seq, l.Type, x.Text,
+		by))
 }
 
 // shows tells whether a line is part of the story: it names the booking or one of the tickets, or erased
@@ -195,7 +214,9 @@ func (s *story) shows(data []byte, e ledger.Event) bool {
 		})
 	}
 	if s.Booking == "" && s.Ticket == "" || names(s.Booking, "booking", "from") ||
-		slices.ContainsFunc(s.tickets, func(id booking.ID) bool { return names(id.String(), "ticket", "id") }) {
+		slices.ContainsFunc(s.tickets, func(id booking.ID) bool {
+			return names(id.String(), "ticket", "id")
+		}) {
 		return true
 	}
 	erased, ok := e.(interface{ AllTickets() []booking.ID })
@@ -208,29 +229,38 @@ func (s *story) shows(data []byte, e ledger.Event) bool {
 // derive tells what time alone did to the story's booking and tickets, up to an instant.
 func (s *story) derive(to time.Time) error {
 	var list []logged
-	add := func(at time.Time, what string) { list = append(list, logged{Time: at, Derived: true, Text: what}) }
-	passes := func(at time.Time) bool { return at.After(s.told) && !at.After(to) }
+	add := func(at time.Time, what string) {
+		list = append(list, logged{Time: at, Derived: true, Text: what})
+	}
+	passes := func(at time.Time) bool {
+		return at.After(s.told) && !at.After(to)
+	}
 	tickets := slices.Clone(s.tickets)
 	id, _ := booking.ParseID(s.Booking)
 	if b := s.Bookings.Any(id); b != nil {
 		for i := range b.Tickets {
-			if id := b.Tickets[i].ID; !slices.Contains(tickets, id) {
+			id := b.Tickets[i].ID
+			if !slices.Contains(tickets, id) {
 				tickets = append(tickets, id)
 			}
 		}
 		d := b.Departure()
 		for _, at := range []time.Time{d.Add(-8 * time.Hour), d, d.Add(24 * time.Hour)} {
-			if now := b.Status(at); passes(at) && now != b.Status(at.Add(-time.Millisecond)) {
+			now := b.Status(at)
+			if passes(at) && now != b.Status(at.Add(-time.Millisecond)) {
 				add(at, fmt.Sprintf("booking %s is %s", b.ID, now))
 			}
 		}
 	}
 	for _, id := range tickets {
-		if _, t := s.Bookings.AnyTicket(id); t != nil && passes(t.Due()) && t.PhaseAt(t.Due()) == booking.Uncompleted {
+		_, t := s.Bookings.AnyTicket(id)
+		if t != nil && passes(t.Due()) && t.PhaseAt(t.Due()) == booking.Uncompleted {
 			add(t.Due(), s.TicketStanding(id, t.Due())+": 20 minutes without payment")
 		}
 	}
-	slices.SortStableFunc(list, func(a, b logged) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(list, func(a, b logged) int {
+		return a.Time.Compare(b.Time)
+	})
 	for _, x := range list {
 		if err := s.write(x, x.Time.Format(ledger.LogTime)+"  (derived)  "+x.Text); err != nil {
 			return err

@@ -74,7 +74,8 @@ var accountKinds = []kind{
 		name:  "session.refreshed",
 		apply: on(accounts, (*auth.Accounts).ApplySessionRefreshed),
 		tell: func(_ *State, e *auth.SessionRefreshed, _ time.Time) string {
-			return fmt.Sprintf("session %s is refreshed, and lasts until %s", e.Session, e.Until.Format(time.RFC3339))
+			return fmt.Sprintf("session %s is refreshed, and lasts until %s", e.Session,
+				e.Until.Format(time.RFC3339))
 		},
 	}.kind(),
 	row[auth.SessionEnded]{

@@ -33,56 +33,82 @@ var bookingKinds = []kind{
 		check: func(s *State, now time.Time, e *booking.Asked) error {
 			return s.Bookings.CheckSettled(now, &e.Settled, e.Action)
 		},
-		partner: func(s *State, e *booking.Asked) booking.ID { return s.PartnerOf(e.Booking) },
-		then:    func(s *State, _ store.Stamp, e *booking.Asked) { delete(s.Requests.asked, e.Ticket) },
+		partner: func(s *State, e *booking.Asked) booking.ID {
+			return s.PartnerOf(e.Booking)
+		},
+		then: func(s *State, _ store.Stamp, e *booking.Asked) {
+			delete(s.Requests.asked, e.Ticket)
+		},
 		tell: func(s *State, e *booking.Asked, now time.Time) string {
 			return s.tellSettled(&e.Settled, now, "the provider is asked to "+e.Action.String())
 		},
-		weigh: func(_ *State, e *booking.Asked, _ *Idempotency) int64 { return escapedLen(e.Reason) },
+		weigh: func(_ *State, e *booking.Asked, _ *Idempotency) int64 {
+			return escapedLen(e.Reason)
+		},
 	}.kind(),
 	row[booking.Refused]{
 		name:  "ticket.refused",
 		apply: on(bookings, (*booking.State).ApplyRefused),
-		then:  func(s *State, _ store.Stamp, e *booking.Refused) { s.Requests.forgetAsked(s, e.Ticket) },
-		tell:  tellRefused,
+		then: func(s *State, _ store.Stamp, e *booking.Refused) {
+			s.Requests.forgetAsked(s, e.Ticket)
+		},
+		tell: tellRefused,
 	}.kind(),
 	row[booking.TicketPaid]{
 		name:  "ticket.paid",
 		apply: on(bookings, (*booking.State).ApplyPaid),
-		code:  func(_ *Codec, l *line, e *booking.TicketPaid) { codeSettled(l, &e.Settled) },
+		code: func(_ *Codec, l *line, e *booking.TicketPaid) {
+			codeSettled(l, &e.Settled)
+		},
 		check: func(s *State, now time.Time, e *booking.TicketPaid) error {
 			return s.Bookings.CheckSettled(now, &e.Settled, booking.Pay)
 		},
-		partner: func(s *State, e *booking.TicketPaid) booking.ID { return s.PartnerOf(e.Booking) },
-		events:  one[booking.TicketPaid],
-		then:    func(s *State, at store.Stamp, e *booking.TicketPaid) { s.settled(at, &e.Settled, booking.Pay) },
+		partner: func(s *State, e *booking.TicketPaid) booking.ID {
+			return s.PartnerOf(e.Booking)
+		},
+		events: one[booking.TicketPaid],
+		then: func(s *State, at store.Stamp, e *booking.TicketPaid) {
+			s.settled(at, &e.Settled, booking.Pay)
+		},
 		tell: func(s *State, e *booking.TicketPaid, now time.Time) string {
 			return s.tellSettled(&e.Settled, now, "paid")
 		},
-		weigh: func(_ *State, e *booking.TicketPaid, _ *Idempotency) int64 { return escapedLen(e.Reason) },
+		weigh: func(_ *State, e *booking.TicketPaid, _ *Idempotency) int64 {
+			return escapedLen(e.Reason)
+		},
 	}.kind(),
 	row[booking.TicketBooked]{
 		name:  "ticket.booked",
 		apply: on(bookings, (*booking.State).ApplyBooked),
-		code:  func(_ *Codec, l *line, e *booking.TicketBooked) { codeSettled(l, &e.Settled) },
+		code: func(_ *Codec, l *line, e *booking.TicketBooked) {
+			codeSettled(l, &e.Settled)
+		},
 		check: func(s *State, now time.Time, e *booking.TicketBooked) error {
 			return s.Bookings.CheckSettled(now, &e.Settled, booking.Book)
 		},
-		partner: func(s *State, e *booking.TicketBooked) booking.ID { return s.PartnerOf(e.Booking) },
-		events:  one[booking.TicketBooked],
-		then:    func(s *State, at store.Stamp, e *booking.TicketBooked) { s.settled(at, &e.Settled, booking.Book) },
+		partner: func(s *State, e *booking.TicketBooked) booking.ID {
+			return s.PartnerOf(e.Booking)
+		},
+		events: one[booking.TicketBooked],
+		then: func(s *State, at store.Stamp, e *booking.TicketBooked) {
+			s.settled(at, &e.Settled, booking.Book)
+		},
 		tell: func(s *State, e *booking.TicketBooked, now time.Time) string {
 			return s.tellSettled(&e.Settled, now, "booked")
 		},
-		weigh: func(_ *State, e *booking.TicketBooked, _ *Idempotency) int64 { return escapedLen(e.Reason) },
+		weigh: func(_ *State, e *booking.TicketBooked, _ *Idempotency) int64 {
+			return escapedLen(e.Reason)
+		},
 	}.kind(),
 	row[booking.TicketsCanceled]{
-		name:    "tickets.canceled",
-		apply:   on(bookings, (*booking.State).ApplyCanceled),
-		check:   checked(bookings, (*booking.State).CheckCanceled),
-		partner: func(s *State, e *booking.TicketsCanceled) booking.ID { return s.PartnerOf(e.Booking) },
-		events:  func(e *booking.TicketsCanceled) int { return len(e.Tickets) },
-		shows:   showCanceled,
+		name:  "tickets.canceled",
+		apply: on(bookings, (*booking.State).ApplyCanceled),
+		check: checked(bookings, (*booking.State).CheckCanceled),
+		partner: func(s *State, e *booking.TicketsCanceled) booking.ID {
+			return s.PartnerOf(e.Booking)
+		},
+		events: func(e *booking.TicketsCanceled) int { return len(e.Tickets) },
+		shows:  showCanceled,
 		then: func(s *State, at store.Stamp, e *booking.TicketsCanceled) {
 			s.Outbox.addCanceled(at, e)
 			for _, t := range e.Tickets {
@@ -97,30 +123,38 @@ var bookingKinds = []kind{
 		},
 	}.kind(),
 	row[booking.TicketsUncompleted]{
-		name:    "tickets.uncompleted",
-		apply:   on(bookings, (*booking.State).ApplyUncompleted),
-		check:   checked(bookings, (*booking.State).CheckUncompleted),
-		partner: func(s *State, e *booking.TicketsUncompleted) booking.ID { return s.PartnerOf(e.Booking) },
-		events:  func(e *booking.TicketsUncompleted) int { return len(e.Tickets) },
-		shows:   showUncompleted,
+		name:  "tickets.uncompleted",
+		apply: on(bookings, (*booking.State).ApplyUncompleted),
+		check: checked(bookings, (*booking.State).CheckUncompleted),
+		partner: func(s *State, e *booking.TicketsUncompleted) booking.ID {
+			return s.PartnerOf(e.Booking)
+		},
+		events: func(e *booking.TicketsUncompleted) int { return len(e.Tickets) },
+		shows:  showUncompleted,
 		tell: func(_ *State, e *booking.TicketsUncompleted, _ time.Time) string {
 			return fmt.Sprintf("noted: %s of booking %s%sUncompleted from %s on",
-				words.Counted(len(e.Tickets), "ticket"), e.Booking, words.Were(len(e.Tickets)), e.At.UTC().Format(LogTime))
+				words.Counted(len(e.Tickets), "ticket"), e.Booking, words.Were(len(e.Tickets)),
+				e.At.UTC().Format(LogTime))
 		},
 	}.kind(),
 	row[booking.Moved]{
-		name:    "ticket.moved",
-		apply:   on(bookings, (*booking.State).ApplyMoved),
-		partner: func(s *State, e *booking.Moved) booking.ID { return s.PartnerOf(e.To) },
-		events:  one[booking.Moved],
+		name:  "ticket.moved",
+		apply: on(bookings, (*booking.State).ApplyMoved),
+		partner: func(s *State, e *booking.Moved) booking.ID {
+			return s.PartnerOf(e.To)
+		},
+		events: one[booking.Moved],
 		tell: func(s *State, e *booking.Moved, now time.Time) string {
-			return fmt.Sprintf("ticket move: %s, no longer of booking %s", s.TicketStanding(e.Ticket, now), e.From)
+			return fmt.Sprintf("ticket move: %s, no longer of booking %s", s.TicketStanding(e.Ticket, now),
+				e.From)
 		},
 	}.kind(),
 	row[booking.CarrierSet]{
-		name:    "ticket.carrier",
-		apply:   on(bookings, (*booking.State).ApplyCarrierSet),
-		partner: func(s *State, e *booking.CarrierSet) booking.ID { return s.PartnerOf(e.Booking) },
+		name:  "ticket.carrier",
+		apply: on(bookings, (*booking.State).ApplyCarrierSet),
+		partner: func(s *State, e *booking.CarrierSet) booking.ID {
+			return s.PartnerOf(e.Booking)
+		},
 		events: func(e *booking.CarrierSet) int {
 			if e.Event {
 				return 1
@@ -156,12 +190,18 @@ func codeCreated(codec *Codec, l *line, e *booking.Created) {
 	c.String("request", &e.Request)
 	c.String("currency", &e.Currency)
 	if c.Optional("forms", len(e.Forms) > 0) {
-		wire.List(c, "forms", &e.Forms, func(f **schedule.Form) { codec.form(c, "", f) })
+		wire.List(c, "forms", &e.Forms, func(f **schedule.Form) {
+			codec.form(c, "", f)
+		})
 	}
 	if c.Optional("runs", len(e.Runs) > 0) {
-		wire.List(c, "runs", &e.Runs, func(r **booking.Run) { codec.run(c, "", r) })
+		wire.List(c, "runs", &e.Runs, func(r **booking.Run) {
+			codec.run(c, "", r)
+		})
 	}
-	wire.List(c, "legs", &e.Legs, func(leg *booking.SoldLeg) { codeSoldLeg(c, leg) })
+	wire.List(c, "legs", &e.Legs, func(leg *booking.SoldLeg) {
+		codeSoldLeg(c, leg)
+	})
 	wire.List(c, "tickets", &e.Tickets, func(t *booking.NewTicket) {
 		c.Open("")
 		wire.ID(c, "id", &t.ID)
@@ -193,7 +233,9 @@ func codePassengers(l *line, e *booking.Created) {
 		return
 	}
 	wire.ID(c, "salt", &e.Salt)
-	wire.List(c, "passengers", &e.Passengers, func(p *booking.Passenger) { codePassenger(c, "", p) })
+	wire.List(c, "passengers", &e.Passengers, func(p *booking.Passenger) {
+		codePassenger(c, "", p)
+	})
 	if c.Optional("reply", l.entry.Idempotency != nil) {
 		reply := ""
 		if c.Writing() {
@@ -222,7 +264,9 @@ func codePassenger(c *wire.Coder, name string, p *booking.Passenger) {
 		email := read("email")
 		var room [4][]byte
 		phones := room[:0]
-		wire.List(c, "phones", &phones, func(phone *[]byte) { *phone = read("") })
+		wire.List(c, "phones", &phones, func(phone *[]byte) {
+			*phone = read("")
+		})
 		*p = booking.NewPassenger(first, last, email, phones)
 	})
 }
@@ -230,7 +274,9 @@ func codePassenger(c *wire.Coder, name string, p *booking.Passenger) {
 // codeSeats codes the seats of a ticket, by leg; they are left out where they stay the same.
 func codeSeats(c *wire.Coder, seats *[]int16) {
 	if c.Optional("seats", *seats != nil) {
-		wire.List(c, "seats", seats, func(s *int16) { wire.Number(c, "", s) })
+		wire.List(c, "seats", seats, func(s *int16) {
+			wire.Number(c, "", s)
+		})
 	}
 }
 
@@ -262,7 +308,9 @@ func (c *Codec) run(to *wire.Coder, name string, r **booking.Run) {
 		to.String("form", &form)
 		wire.Text(to, "date", &x.Day, schedule.Day.String, parseDay)
 		wire.Number(to, "start", &x.Start)
-		wire.List(to, "offsets", &x.Offsets, func(o *int32) { wire.Number(to, "", o) })
+		wire.List(to, "offsets", &x.Offsets, func(o *int32) {
+			wire.Number(to, "", o)
+		})
 	})
 	if to.Writing() {
 		return
@@ -289,7 +337,9 @@ func codeSettled(l *line, e *booking.Settled) {
 	codeReason(c, &e.Reason)
 	l.codeIdempotency()
 	if c.Optional("sends", len(e.Sends) > 0) {
-		wire.List(c, "sends", &e.Sends, func(to *string) { c.String("", to) })
+		wire.List(c, "sends", &e.Sends, func(to *string) {
+			c.String("", to)
+		})
 	}
 }
 
@@ -331,7 +381,8 @@ func (s *State) TicketStanding(id booking.ID, now time.Time) string {
 	case booking.Uncompleted, booking.Canceled, booking.Refunded:
 		back = " given back"
 	}
-	return fmt.Sprintf("ticket %s of booking %s is %s/%s, seat %s%s", id, b.ID, status, payment, t.SeatLabels(), back)
+	return fmt.Sprintf("ticket %s of booking %s is %s/%s, seat %s%s", id, b.ID, status, payment,
+		t.SeatLabels(), back)
 }
 
 func (s *State) tellSettled(e *booking.Settled, now time.Time, what string) string {
@@ -355,7 +406,11 @@ func tellRefused(s *State, e *booking.Refused, now time.Time) string {
 	if e.Reason != "" {
 		what = "an operator answers in the provider's place, and refuses to "
 	}
-	refused := &booking.Settled{Ticket: e.Ticket, Request: e.Request, Reason: e.Reason}
+	refused := &booking.Settled{
+		Ticket:  e.Ticket,
+		Request: e.Request,
+		Reason:  e.Reason,
+	}
 	return s.tellSettled(refused, now, what+e.Action.String())
 }
 

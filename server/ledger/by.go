@@ -10,9 +10,10 @@ import (
 // A By says who did an administrative act (contract §1). Every line that such an act writes has it in its
 // data.
 type By struct {
-	UID   int    `json:"uid"`             // the effective user id of the calling process
-	User  string `json:"user,omitempty"`  // its name; "" where the machine knows none
-	Login string `json:"login,omitempty"` // who logged in, where the kernel knows: sudo and su leave it as it is
+	UID  int    `json:"uid"`            // the effective user id of the calling process
+	User string `json:"user,omitempty"` // its name; "" where the machine knows none
+	// who logged in, where the kernel knows: sudo and su leave it as it is
+	Login string `json:"login,omitempty"`
 }
 
 // String returns the user as `log` shows it: olena (1000).

@@ -43,8 +43,8 @@ func (f *Feed) add(at store.Stamp, events int) {
 // Len returns how many events there are.
 func (f *Feed) Len() int { return len(f.lines) }
 
-// After returns the lines of the events after one, at most so many, and how many events of the first line come
-// before.
+// After returns the lines of the events after one, at most so many, and how many events of the first line
+// come before.
 func (f *Feed) After(seq, most int) (lines []uint64, before int) {
 	start := min(seq, len(f.lines))
 	end := min(start+most, len(f.lines))
@@ -90,7 +90,13 @@ func showTicket(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
 		From    *booking.ID
 	}
 	err := json.Unmarshal(l.Data, &data)
-	return []FeedEvent{{Type: l.Type, Time: l.Time, Booking: data.Booking, Ticket: data.Ticket, From: data.From}}, err
+	return []FeedEvent{{
+		Type:    l.Type,
+		Time:    l.Time,
+		Booking: data.Booking,
+		Ticket:  data.Ticket,
+		From:    data.From,
+	}}, err
 }
 
 // showCarrier returns the event of a status that a carrier gave.
@@ -109,7 +115,12 @@ func showCanceled(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
 	var events []FeedEvent
 	for i := range e.Tickets {
 		t := &e.Tickets[i]
-		event := FeedEvent{Type: "ticket.canceled", Time: l.Time, Booking: e.Booking, Ticket: &t.ID}
+		event := FeedEvent{
+			Type:    "ticket.canceled",
+			Time:    l.Time,
+			Booking: e.Booking,
+			Ticket:  &t.ID,
+		}
 		if t.Refunded {
 			event.Type = "ticket.refunded"
 			event.Refund = &t.Refund
@@ -146,7 +157,12 @@ func showErased(l *store.Line, partner booking.ID) ([]FeedEvent, error) {
 		if p.Partner != partner {
 			continue
 		}
-		event := FeedEvent{Type: "passenger.erased", Time: l.Time, Booking: p.Booking, Ticket: &p.Ticket}
+		event := FeedEvent{
+			Type:    "passenger.erased",
+			Time:    l.Time,
+			Booking: p.Booking,
+			Ticket:  &p.Ticket,
+		}
 		events = append(events, event)
 	}
 	return events, nil
@@ -160,7 +176,9 @@ type frozenFeed struct {
 
 func (s *State) frozenFeeds() []frozenFeed {
 	var list []frozenFeed
-	compare := func(a, b booking.ID) int { return bytes.Compare(a[:], b[:]) }
+	compare := func(a, b booking.ID) int {
+		return bytes.Compare(a[:], b[:])
+	}
 	for _, id := range slices.SortedFunc(maps.Keys(s.Feeds), compare) {
 		list = append(list, frozenFeed{id, slices.Clip(s.Feeds[id].lines)})
 	}

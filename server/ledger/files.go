@@ -17,9 +17,11 @@ import (
 func StoreConfig(fsys durable.FS) store.Config[*State, Entry] {
 	c := NewCodec()
 	return store.Config[*State, Entry]{
-		FS:     fsys,
-		Log:    slog.New(slog.DiscardHandler),
-		Now:    func(s *State) time.Time { return s.Clock.At(time.Now()) },
+		FS:  fsys,
+		Log: slog.New(slog.DiscardHandler),
+		Now: func(s *State) time.Time {
+			return s.Clock.At(time.Now())
+		},
 		New:    NewState,
 		Apply:  Apply,
 		Encode: c.Encode,
@@ -52,14 +54,20 @@ func LoadTimetable(fsys durable.FS, hash string) (*schedule.Timetable, error) {
 	name := TimetableDir + "/" + hash + ".jsonl"
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &store.Damage{Place: store.Place{File: name}, Reason: "is missing, but is the timetable in force"}
+		return nil, &store.Damage{
+			Place:  store.Place{File: name},
+			Reason: "is missing, but is the timetable in force",
+		}
 	} else if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	tables, err := schedule.Decode(f, hash)
 	if err != nil {
-		return nil, &store.Damage{Place: store.Place{File: name}, Reason: err.Error()}
+		return nil, &store.Damage{
+			Place:  store.Place{File: name},
+			Reason: err.Error(),
+		}
 	}
 	return schedule.New(tables)
 }
@@ -78,14 +86,20 @@ func LostJournal(fsys durable.FS) error {
 		return err
 	}
 	files, err := fsys.List("journal")
-	_, ended := store.Read(fsys, false, func(store.Place, *store.Line) error { return errEmptied }) // by the first line
+	// by the first line
+	_, ended := store.Read(fsys, false, func(store.Place, *store.Line) error {
+		return errEmptied
+	})
 	if err == nil && (len(files) == 0 || ended == nil) {
 		err = errEmptied
 	}
 	return err
 }
 
-var errEmptied = &store.Damage{Place: store.Place{File: "journal"}, Reason: "is empty, but " + KeyDir + "/" + RingFile + " shows that it was not"}
+var errEmptied = &store.Damage{
+	Place:  store.Place{File: "journal"},
+	Reason: "is empty, but " + KeyDir + "/" + RingFile + " shows that it was not",
+}
 
 // ReadSecret reads a file of secrets. What parse finds wrong with it is damage.
 func ReadSecret[T any](fsys durable.FS, name string, parse func([]byte) (T, error)) (secret T, err error) {
@@ -99,7 +113,10 @@ func ReadSecret[T any](fsys durable.FS, name string, parse func([]byte) (T, erro
 		return secret, err
 	}
 	if secret, err = parse(text); err != nil {
-		err = &store.Damage{Place: store.Place{File: KeyDir + "/" + name}, Reason: err.Error()}
+		err = &store.Damage{
+			Place:  store.Place{File: KeyDir + "/" + name},
+			Reason: err.Error(),
+		}
 	}
 	return secret, err
 }

@@ -23,14 +23,17 @@ type row[T any] struct {
 	name  string // the line's type
 	apply func(*State, time.Time, *T)
 
-	code    func(*Codec, *line, *T)                            // how it is written and read; nil: by encoding/json
-	check   func(*State, time.Time, *T) error                  // why it cannot follow the state
-	partner func(*State, *T) booking.ID                        // whose it is, asked after it was applied
-	events  func(*T) int                                       // how many there are of it in the partner's feed
-	shows   func(*store.Line, booking.ID) ([]FeedEvent, error) // these, of a partner; nil: one
-	then    func(*State, store.Stamp, *T)                      // what else the state remembers of it
-	tell    func(*State, *T, time.Time) string                 // the story it tells, in words
-	weigh   func(*State, *T, *Idempotency) int64               // how many bytes it takes at most; nil: written to see
+	// how it is written and read; nil: by encoding/json
+	code    func(*Codec, *line, *T)
+	check   func(*State, time.Time, *T) error // why it cannot follow the state
+	partner func(*State, *T) booking.ID       // whose it is, asked after it was applied
+	// how many there are of it in the partner's feed
+	events func(*T) int
+	shows  func(*store.Line, booking.ID) ([]FeedEvent, error) // these, of a partner; nil: one
+	then   func(*State, store.Stamp, *T)                      // what else the state remembers of it
+	tell   func(*State, *T, time.Time) string                 // the story it tells, in words
+	// how many bytes it takes at most; nil: written to see
+	weigh func(*State, *T, *Idempotency) int64
 }
 
 // kind is a row of whatever event.
@@ -51,9 +54,11 @@ type kind struct {
 
 func (r row[T]) kind() kind {
 	k := kind{
-		name:    r.name,
-		event:   reflect.TypeFor[*T](),
-		apply:   func(s *State, now time.Time, e Event) { r.apply(s, now, e.(*T)) },
+		name:  r.name,
+		event: reflect.TypeFor[*T](),
+		apply: func(s *State, now time.Time, e Event) {
+			r.apply(s, now, e.(*T))
+		},
 		code:    codePlain,
 		check:   func(*State, time.Time, Event) error { return nil },
 		partner: func(*State, Event) booking.ID { return booking.ID{} },
@@ -72,10 +77,14 @@ func (r row[T]) kind() kind {
 		}
 	}
 	if r.check != nil {
-		k.check = func(s *State, now time.Time, e Event) error { return r.check(s, now, e.(*T)) }
+		k.check = func(s *State, now time.Time, e Event) error {
+			return r.check(s, now, e.(*T))
+		}
 	}
 	if r.partner != nil {
-		k.partner = func(s *State, e Event) booking.ID { return r.partner(s, e.(*T)) }
+		k.partner = func(s *State, e Event) booking.ID {
+			return r.partner(s, e.(*T))
+		}
 	}
 	if r.events != nil {
 		k.events = func(e Event) int { return r.events(e.(*T)) }
@@ -84,25 +93,36 @@ func (r row[T]) kind() kind {
 		k.shows = r.shows
 	}
 	if r.then != nil {
-		k.then = func(s *State, at store.Stamp, e Event) { r.then(s, at, e.(*T)) }
+		k.then = func(s *State, at store.Stamp, e Event) {
+			r.then(s, at, e.(*T))
+		}
 	}
 	if r.tell != nil {
-		k.tell = func(s *State, e Event, now time.Time) string { return r.tell(s, e.(*T), now) }
+		k.tell = func(s *State, e Event, now time.Time) string {
+			return r.tell(s, e.(*T), now)
+		}
 	}
 	if r.weigh != nil {
-		k.weigh = func(s *State, e Event, x *Idempotency) int64 { return r.weigh(s, e.(*T), x) }
+		k.weigh = func(s *State, e Event, x *Idempotency) int64 {
+			return r.weigh(s, e.(*T), x)
+		}
 	}
 	return k
 }
 
 // on returns what applies an event to the part of the state that in returns.
 func on[P, T any](in func(*State) P, apply func(P, time.Time, *T)) func(*State, time.Time, *T) {
-	return func(s *State, now time.Time, e *T) { apply(in(s), now, e) }
+	return func(s *State, now time.Time, e *T) {
+		apply(in(s), now, e)
+	}
 }
 
 // checked returns what checks an event against the part of the state that in returns.
-func checked[P, T any](in func(*State) P, check func(P, time.Time, *T) error) func(*State, time.Time, *T) error {
-	return func(s *State, now time.Time, e *T) error { return check(in(s), now, e) }
+func checked[P, T any](in func(*State) P, check func(P, time.Time, *T) error) func(*State, time.Time,
+	*T) error {
+	return func(s *State, now time.Time, e *T) error {
+		return check(in(s), now, e)
+	}
 }
 
 func bookings(s *State) *booking.State { return s.Bookings }
@@ -121,7 +141,9 @@ var kinds = slices.Concat(bookingKinds, accountKinds, operatingKinds)
 
 // kindOf returns the kind of an event.
 func kindOf(e Event) *kind {
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.event == reflect.TypeOf(e) })
+	i := slices.IndexFunc(kinds, func(k kind) bool {
+		return k.event == reflect.TypeOf(e)
+	})
 	if i < 0 {
 		panic(fmt.Sprintf("ledger: %T is not an event", e))
 	}
@@ -248,7 +270,9 @@ func (l *line) append(name string, v any) {
 }
 
 // codeIdempotency codes the Idempotency-Key of a line that codes its members itself.
-func (l *line) codeIdempotency() { codeIdempotency(&l.data, &l.entry.Idempotency) }
+func (l *line) codeIdempotency() {
+	codeIdempotency(&l.data, &l.entry.Idempotency)
+}
 
 func codeIdempotency(c *wire.Coder, x **Idempotency) {
 	if c.Optional("retry", *x != nil) {

@@ -27,15 +27,18 @@ var operatingKinds = []kind{
 		apply: on(reports, (*report.State).ApplyDownloaded),
 	}.kind(),
 	row[GeolocationSet]{
-		name:  "geolocation.set",
-		apply: func(s *State, _ time.Time, e *GeolocationSet) { s.Geolocation[e.Object] = e.On },
+		name: "geolocation.set",
+		apply: func(s *State, _ time.Time, e *GeolocationSet) {
+			s.Geolocation[e.Object] = e.On
+		},
 	}.kind(),
 	row[TimetableImported]{
 		name:  "timetable.imported",
 		apply: applyTimetableImported,
 		tell: func(_ *State, e *TimetableImported, _ time.Time) string {
 			return fmt.Sprintf("import: the timetable %q is in force: %s, %s, %s, %s skipped; SHA-256 %s", e.Feed,
-				words.Counted(e.Cities, "city"), words.Counted(e.Routes, "route"), words.Counted(e.Trips, "trip"),
+				words.Counted(e.Cities, "city"), words.Counted(e.Routes, "route"), words.Counted(e.Trips,
+					"trip"),
 				words.Counted(e.Skipped, "row"), e.Hash)
 		},
 	}.kind(),
@@ -70,7 +73,9 @@ var operatingKinds = []kind{
 		name:  store.KindErased,
 		apply: applyPersonalErased,
 		shows: showErased,
-		then:  func(s *State, at store.Stamp, e *PersonalErased) { s.feedErased(at, e.Passengers) },
+		then: func(s *State, at store.Stamp, e *PersonalErased) {
+			s.feedErased(at, e.Passengers)
+		},
 		tell: func(_ *State, e *PersonalErased, _ time.Time) string {
 			return fmt.Sprintf("forget: the personal data of %s is erased, from the lines %d: %s",
 				words.Counted(len(e.AllTickets()), "ticket"), e.Lines, e.Reason)
@@ -81,7 +86,9 @@ var operatingKinds = []kind{
 		name:  "passengers.forgotten",
 		apply: applyForgotten,
 		shows: showErased,
-		then:  func(s *State, at store.Stamp, e *PassengersForgotten) { s.feedErased(at, e.Passengers) },
+		then: func(s *State, at store.Stamp, e *PassengersForgotten) {
+			s.feedErased(at, e.Passengers)
+		},
 		tell: func(_ *State, e *PassengersForgotten, _ time.Time) string {
 			return fmt.Sprintf("forget: the passengers of %s are forgotten, whose lines are named later: %s",
 				words.Counted(len(e.Passengers), "ticket"), e.Reason)
@@ -97,7 +104,11 @@ func applyTimetableImported(s *State, _ time.Time, e *TimetableImported) {
 }
 
 func applyClockSet(s *State, _ time.Time, e *ClockSet) {
-	s.Clock = Clock{Set: !e.Real, OffsetMs: e.OffsetMs, Began: cmp.Or(e.Began, s.Clock.Began)}
+	s.Clock = Clock{
+		Set:      !e.Real,
+		OffsetMs: e.OffsetMs,
+		Began:    cmp.Or(e.Began, s.Clock.Began),
+	}
 }
 
 // PersonalErased says that names, e-mail addresses and phones were erased from earlier lines. A line's
@@ -124,8 +135,8 @@ func (e *PersonalErased) AllTickets() []booking.ID {
 	return slices.Concat(e.Tickets, ticketsOf(e.Passengers))
 }
 
-// PassengersForgotten says that passengers are forgotten whose lines a later line names. Where there are many,
-// a line of this type for some of them at a time keeps others from waiting.
+// PassengersForgotten says that passengers are forgotten whose lines a later line names. Where there are
+// many, a line of this type for some of them at a time keeps others from waiting.
 type PassengersForgotten struct {
 	Reason     string            `json:"reason"`
 	Passengers []ErasedPassenger `json:"passengers"`
@@ -147,7 +158,9 @@ func applyPersonalErased(s *State, now time.Time, e *PersonalErased) {
 	s.Reports.Requeue(e.Reports)
 }
 
-func applyForgotten(s *State, now time.Time, e *PassengersForgotten) { s.forget(now, e.AllTickets()) }
+func applyForgotten(s *State, now time.Time, e *PassengersForgotten) {
+	s.forget(now, e.AllTickets())
+}
 
 func (s *State) forget(now time.Time, tickets []booking.ID) {
 	s.Bookings.Forget(now, tickets)
@@ -167,7 +180,8 @@ func (s *State) feedErased(at store.Stamp, list []ErasedPassenger) {
 func (s *State) ToForget(tickets []booking.ID) []ErasedPassenger {
 	var list []ErasedPassenger
 	for _, id := range tickets {
-		if b, t := s.Bookings.AnyTicket(id); t != nil && !t.Forgotten() {
+		b, t := s.Bookings.AnyTicket(id)
+		if t != nil && !t.Forgotten() {
 			list = append(list, ErasedPassenger{b.Partner, b.ID, id})
 		}
 	}

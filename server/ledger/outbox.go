@@ -25,7 +25,8 @@ type Message struct {
 // PhoneTo and its position is how a message names the phone that it is to.
 const PhoneTo = "phone"
 
-// The lanes: messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody else's.
+// The lanes: messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody
+// else's.
 const (
 	ToMailServer = iota
 	ToMessenger
@@ -49,23 +50,31 @@ type Outbox struct {
 	messages map[string]*Message
 	byTicket map[booking.ID]map[string]bool // the ids of a ticket's messages
 	parked   int                            // of them
-	waiting  Agenda                         // those that are not parked, by since when; the first is one of them
-	sending  bool                           // a server has taken those there were
-	fresh    []string                       // those it has yet to take
+	// those that are not parked, by since when; the first is one of them
+	waiting Agenda
+	sending bool     // a server has taken those there were
+	fresh   []string // those it has yet to take
 }
 
 func NewOutbox() Outbox {
-	return Outbox{messages: map[string]*Message{}, byTicket: map[booking.ID]map[string]bool{}}
+	return Outbox{
+		messages: map[string]*Message{},
+		byTicket: map[booking.ID]map[string]bool{},
+	}
 }
 
 // Find returns a message; nil where it is sent, or its passenger forgotten.
 func (o *Outbox) Find(id string) *Message { return o.messages[id] }
 
 // All returns the messages, in no order.
-func (o *Outbox) All() []*Message { return slices.Collect(maps.Values(o.messages)) }
+func (o *Outbox) All() []*Message {
+	return slices.Collect(maps.Values(o.messages))
+}
 
 // Count returns how many messages wait, and how many are parked.
-func (o *Outbox) Count() (waiting, parked int) { return len(o.messages) - o.parked, o.parked }
+func (o *Outbox) Count() (waiting, parked int) {
+	return len(o.messages) - o.parked, o.parked
+}
 
 // Oldest returns since when the message that has waited longest waits; false where none does.
 func (o *Outbox) Oldest() (since time.Time, ok bool) {
@@ -146,7 +155,13 @@ func (o *Outbox) removeOf(ticket booking.ID) {
 // add takes in the messages of a ticket that was paid or booked.
 func (o *Outbox) add(at store.Stamp, e *booking.Settled, action booking.Action) {
 	for i, to := range e.Sends {
-		o.Put(&Message{ID: messageID(at, i+1), Ticket: e.Ticket, Action: action, To: to, At: at.Time})
+		o.Put(&Message{
+			ID:     messageID(at, i+1),
+			Ticket: e.Ticket,
+			Action: action,
+			To:     to,
+			At:     at.Time,
+		})
 	}
 }
 
@@ -156,7 +171,13 @@ func (o *Outbox) addCanceled(at store.Stamp, e *booking.TicketsCanceled) {
 	for _, t := range e.Tickets {
 		for _, to := range t.Sends {
 			n++
-			o.Put(&Message{ID: messageID(at, n), Ticket: t.ID, Action: booking.Cancel, To: to, At: at.Time})
+			o.Put(&Message{
+				ID:     messageID(at, n),
+				Ticket: t.ID,
+				Action: booking.Cancel,
+				To:     to,
+				At:     at.Time,
+			})
 		}
 	}
 }
@@ -177,11 +198,17 @@ type Agenda []Due
 
 func (a Agenda) Len() int { return len(a) }
 
-func (a Agenda) Less(i, k int) bool { return a[i].At.Before(a[k].At) }
+func (a Agenda) Less(i, k int) bool {
+	return a[i].At.Before(a[k].At)
+}
 
-func (a Agenda) Swap(i, k int) { a[i], a[k] = a[k], a[i] }
+func (a Agenda) Swap(i, k int) {
+	a[i], a[k] = a[k], a[i]
+}
 
-func (a *Agenda) Push(x any) { *a = append(*a, x.(Due)) }
+func (a *Agenda) Push(x any) {
+	*a = append(*a, x.(Due))
+}
 
 // Pop takes the last element, as heap.Interface wants it.
 func (a *Agenda) Pop() any {

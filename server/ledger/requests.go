@@ -83,7 +83,8 @@ func (x *Requests) note(at store.Stamp, partner booking.ID, entry Entry) {
 	}
 	if next.Status == 0 {
 		next.Done = ticketsDone(entry.Event)
-		if before := x.open[next.RequestName]; before != nil && before.Hash == next.Hash {
+		before := x.open[next.RequestName]
+		if before != nil && before.Hash == next.Hash {
 			next.Done = slices.Concat(before.Done, next.Done)
 		}
 	}
@@ -134,6 +135,8 @@ func (x *Requests) drop(r *Request) {
 // frozen returns them for a snapshot.
 func (x *Requests) frozen() []*Request {
 	open := slices.Collect(maps.Values(x.open))
-	slices.SortFunc(open, func(a, b *Request) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(open, func(a, b *Request) int {
+		return cmp.Compare(a.Seq, b.Seq)
+	})
 	return append(open, x.order...)
 }

@@ -75,10 +75,17 @@ func (f *frozen) write(out io.Writer) error {
 		f.writeLine(feed.code)
 	}
 	writeRows(f, "retry", f.requests)
-	slices.SortFunc(f.messages, func(a, b *Message) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(f.messages, func(a, b *Message) int {
+		return strings.Compare(a.ID, b.ID)
+	})
 	writeRows(f, "message", f.messages)
 	numbers := f.writeRuns()
-	whole := wholeBooking{runs: f.sold.Runs, numbers: numbers, asks: f.sold.Asks, asked: f.asked}
+	whole := wholeBooking{
+		runs:    f.sold.Runs,
+		numbers: numbers,
+		asks:    f.sold.Asks,
+		asked:   f.asked,
+	}
 	for _, b := range f.sold.Bookings {
 		whole.Booking = booking.Booking{}
 		if b != nil {
@@ -116,9 +123,13 @@ func (f *frozen) writeRuns() map[*booking.Run]int32 {
 		numbers[r] = int32(i)
 		if !written[r.Form] {
 			written[r.Form] = true
-			f.writeLine(func(c *wire.Coder) { f.codec.form(c, "form", &r.Form) })
+			f.writeLine(func(c *wire.Coder) {
+				f.codec.form(c, "form", &r.Form)
+			})
 		}
-		f.writeLine(func(c *wire.Coder) { f.codec.run(c, "run", &r) })
+		f.writeLine(func(c *wire.Coder) {
+			f.codec.run(c, "run", &r)
+		})
 	}
 	return numbers
 }
@@ -153,7 +164,8 @@ type thawing struct {
 	older bool            // an earlier version wrote it
 }
 
-// read reads the lines of a snapshot after its first, restores what comes before the bookings, and sends these.
+// read reads the lines of a snapshot after its first, restores what comes before the bookings, and sends
+// these.
 func (t *thawing) read(from io.Reader, batches chan<- []*wholeBooking) error {
 	const batchSize = 256
 	lines := bufio.NewScanner(from)
@@ -300,7 +312,9 @@ func (b *wholeBooking) codeTicket(c *wire.Coder, t *booking.Ticket) {
 	if c.Writing() {
 		legs = t.Itinerary()
 	}
-	wire.List(c, "legs", &legs, func(l *booking.Leg) { b.codeLeg(c, l) })
+	wire.List(c, "legs", &legs, func(l *booking.Leg) {
+		b.codeLeg(c, l)
+	})
 	if n := len(legs); n < 1 || n > len(t.Legs) {
 		c.R.Reject("a ticket has no leg, or more than two")
 	}

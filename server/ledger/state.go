@@ -62,7 +62,9 @@ func NewState() *State {
 }
 
 // PartnerOf returns whose a booking is.
-func (s *State) PartnerOf(id booking.ID) booking.ID { return s.Bookings.Any(id).Partner }
+func (s *State) PartnerOf(id booking.ID) booking.ID {
+	return s.Bookings.Any(id).Partner
+}
 
 // Clock is the directory's test clock (contract §2).
 type Clock struct {

@@ -12,13 +12,15 @@ import (
 // an operator can make a line hold is counted here. The store says in its log where a line is larger than
 // its weight.
 const (
-	lineFrame    = 4 << 10 // hash, time, type, ids, an Idempotency-Key, an author, and a reason of an operator's
+	// hash, time, type, ids, an Idempotency-Key, an author, and a reason of an operator's
+	lineFrame    = 4 << 10
 	perTicket    = 512     // in a line that names it, with its refund and its terms
 	perID        = 128     // in a list of them
 	perStop      = 512     // of a slice in an answer: names of members, times, ids
 	shownTicket  = 2 << 10 // of an answer, besides its slices and its passenger
 	shownBooking = 2 << 10 // of an answer, besides its tickets
-	escaped      = 2       // a quote or backslash takes two bytes in JSON, and the answer is a string in the line
+	// a quote or backslash takes two bytes in JSON, and the answer is a string in the line
+	escaped = 2
 )
 
 // Weigh returns how many bytes an entry's line has at most, in the state before it.
@@ -112,4 +114,6 @@ func weighPassenger(p booking.Passenger) int64 { return perTicket + escaped*int6
 
 // weighSlice bounds what a slice shows of a form: no text of it more than twice, and each stop with its own
 // members.
-func weighSlice(f *schedule.Form) int64 { return 2*f.Size() + perStop*int64(len(f.Stops)) }
+func weighSlice(f *schedule.Form) int64 {
+	return 2*f.Size() + perStop*int64(len(f.Stops))
+}

@@ -19,26 +19,28 @@ import (
 // The legacy interface, /rest/offers and /rest/orders (interface, Versioning; contract §11), on its way out:
 // other requests and answers around the same searches and decisions as v2.
 
-const guideLink = `<` + web.GuidePath + `>; rel="deprecation"; type="text/html", <` + web.GuidePath + `>; rel="sunset"; type="text/html"`
+const guideLink = `<` + web.GuidePath + `>; rel="deprecation"; type="text/html", <` + web.GuidePath +
+	`>; rel="sunset"; type="text/html"`
 
-// Partner wraps a handler of a legacy route. Every answer says since when the interface is deprecated and when
-// it goes (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410. All other calls
-// count.
-func (s *Service) Partner(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
-	answer := web.Known(s.Core, web.ErrForbidden, func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-		_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
-			e, err := st.Partners.UseLegacy(now, s.Deprecated, p.ID)
-			if e == nil {
-				return nil, err
+// Partner wraps a handler of a legacy route. Every answer says since when the interface is deprecated and
+// when it goes (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410. All other
+// calls count.
+func (s *Service) Partner(h web.PartnerHandler) http.HandlerFunc {
+	answer := web.Known(s.Core, web.ErrForbidden,
+		func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+			_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+				e, err := st.Partners.UseLegacy(now, s.Deprecated, p.ID)
+				if e == nil {
+					return nil, err
+				}
+				return ledger.Entries(e), nil
+			}, nil)
+			if err != nil {
+				return err
 			}
-			return ledger.Entries(e), nil
-		}, nil)
-		if err != nil {
-			return err
-		}
-		s.Counts.CountLegacy(r.Pattern)
-		return h(w, r, p)
-	}, web.APIKey, web.ByKey)
+			s.Counts.CountLegacy(r.Pattern)
+			return h(w, r, p)
+		}, web.APIKey, web.ByKey)
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Deprecation", fmt.Sprintf("@%d", s.Deprecated.Unix()))
@@ -75,12 +77,15 @@ func (s *Service) GetOffers(w http.ResponseWriter, r *http.Request, p *auth.Part
 	list, err := s.search.FindOffers(r, p, "passengersQty")
 	return web.Show(w, err, func(w *wire.Writer) {
 		w.String("source", schedule.OwnSource)
-		wire.Each(w, "results", list, func(f search.Found) { s.search.WriteOffer(w, &f, p, true) })
+		wire.Each(w, "results", list, func(f search.Found) {
+			s.search.WriteOffer(w, &f, p, true)
+		})
 	})
 }
 
 // IgnoredFields are members that the legacy create took and v2 refuses.
-var IgnoredFields = []string{"price", "seats", "paymentRecipient", "invoice", "sessionId", "octobusRaceId", "blaBlaCarRaceId", "source"}
+var IgnoredFields = []string{"price", "seats", "paymentRecipient", "invoice", "sessionId", "octobusRaceId",
+	"blaBlaCarRaceId", "source"}
 
 // PostOrders answers POST /rest/orders.
 func (s *Service) PostOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
@@ -88,14 +93,17 @@ func (s *Service) PostOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 	if err != nil {
 		return err
 	}
-	b, now, seq, err := s.partner.Create(web.RequestID(r), p, partner.ReadNewBooking(in, IgnoredFields), new(partner.Attempt))
+	b, now, seq, err := s.partner.Create(web.RequestID(r), p, partner.ReadNewBooking(in, IgnoredFields),
+		new(partner.Attempt))
 	if err != nil {
 		return err
 	}
 	web.Wrote(w, seq)
 	web.Send(w, http.StatusOK, func(w *wire.Writer) {
 		w.Object("")
-		wire.Each(w, "data", b.Tickets, func(t booking.Ticket) { resource.WriteTicket(w, "", b, &t, now, resource.LegacyOrder) })
+		wire.Each(w, "data", b.Tickets, func(t booking.Ticket) {
+			resource.WriteTicket(w, "", b, &t, now, resource.LegacyOrder)
+		})
 		w.EndObject()
 	})
 	return nil
@@ -111,27 +119,37 @@ func (s *Service) ListOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 		return err
 	}
 	q := web.NewQuery(r)
-	leaves, created := q.OptionalDay("departureDate"), q.OptionalDay("createdAt")
-	return web.ShowPage(s.Core, w, q, "orders", web.MaxBookings, func(st *ledger.State, skip, take int) ([]booking.Order, int) {
-		return st.Bookings.Orders(booking.ID(p.ID), leaves, created, skip, take)
-	}, writeLegacyOrder)
+	leaves := q.OptionalDay("departureDate")
+	created := q.OptionalDay("createdAt")
+	return web.ShowPage(s.Core, w, q, "orders", web.MaxBookings,
+		func(st *ledger.State, skip, take int) ([]booking.Order, int) {
+			return st.Bookings.Orders(booking.ID(p.ID), leaves, created, skip, take)
+		}, writeLegacyOrder)
 }
 
 // GetOrder answers GET /rest/orders/{id}.
 func (s *Service) GetOrder(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, t, now, err := s.partner.ViewTicket(r, p)
-	return web.Show(w, err, func(w *wire.Writer) { resource.WriteTicket(w, "order", b, t, now, resource.LegacyOrder) })
+	return web.Show(w, err, func(w *wire.Writer) {
+		resource.WriteTicket(w, "order", b, t, now, resource.LegacyOrder)
+	})
 }
 
 // GetRefundRules answers GET /rest/orders/{id}/refund-rules.
 func (s *Service) GetRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	_, t, _, err := s.partner.ViewTicket(r, p)
-	return web.Show(w, err, func(w *wire.Writer) { partner.WriteOrderRules(w, []booking.Ticket{*t}) })
+	return web.Show(w, err, func(w *wire.Writer) {
+		partner.WriteOrderRules(w, []booking.Ticket{*t})
+	})
 }
 
 // patches are what PATCH /rest/orders can do; a carrier's statuses were the backoffice's (interface,
 // Versioning).
-var patches = map[string]booking.Action{"paymentStatus Paid": booking.Pay, "paymentStatus Booked": booking.Book, "status Canceled": booking.Cancel}
+var patches = map[string]booking.Action{
+	"paymentStatus Paid":   booking.Pay,
+	"paymentStatus Booked": booking.Book,
+	"status Canceled":      booking.Cancel,
+}
 
 const carrierRule = " is not migrated: the carrier's statuses are set in the backoffice; see the migration guide"
 
@@ -158,7 +176,9 @@ func (s *Service) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	web.Wrote(w, seq)
 	web.Send(w, http.StatusOK, func(w *wire.Writer) {
 		w.Object("")
-		wire.Each(w, "data", orders, func(o booking.Order) { writeLegacyOrder(w, o, now) })
+		wire.Each(w, "data", orders, func(o booking.Order) {
+			writeLegacyOrder(w, o, now)
+		})
 		w.EndObject()
 	})
 	return nil
@@ -177,9 +197,10 @@ func readPatch(in *wire.Reader, sel *booking.Selection) (booking.Action, error) 
 					actions = append(actions, action)
 				} else if carrier {
 					message := member + " " + value + carrierRule
-					carriers = append(carriers, web.Complain("VALIDATION_ERROR", message, func(w *wire.Writer) {
-						w.Texts("field", member, "migrationGuide", web.GuidePath)
-					}))
+					carriers = append(carriers,
+						web.Complain("VALIDATION_ERROR", message, func(w *wire.Writer) {
+							w.Texts("field", member, "migrationGuide", web.GuidePath)
+						}))
 				}
 				return ok || carrier
 			}, "be "+values)

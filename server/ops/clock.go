@@ -16,7 +16,9 @@ func (s *Service) GetClock(w http.ResponseWriter, _ *http.Request) error {
 		return web.ErrNotFound
 	}
 	now, err := s.Now()
-	return web.Show(w, err, func(w *wire.Writer) { w.Time("now", now) })
+	return web.Show(w, err, func(w *wire.Writer) {
+		w.Time("now", now)
+	})
 }
 
 // PostClock answers POST /test/clock: it moves the clock forward.
@@ -50,7 +52,8 @@ func (s *Service) PostClock(w http.ResponseWriter, r *http.Request) error {
 	}
 	var now time.Time
 	seq, err := s.Do(func(st *ledger.State, at time.Time) (ledger.Event, error) {
-		if now = at.Add(by); slices.Contains(given, "now") {
+		now = at.Add(by)
+		if slices.Contains(given, "now") {
 			now = to
 		}
 		if now.Before(at) || now.Year() > web.MaxYear {
@@ -64,10 +67,14 @@ func (s *Service) PostClock(w http.ResponseWriter, r *http.Request) error {
 		web.Wake(s.Moved)
 		web.Wake(s.Posted)
 	}
-	return web.ShowWritten(w, seq, err, func(w *wire.Writer) { w.Time("now", now) })
+	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {
+		w.Time("now", now)
+	})
 }
 
 // GetLive answers the orchestrator (contract §3). A server that is not ready answers only /livez.
 func (s *Service) GetLive(w http.ResponseWriter, _ *http.Request) error {
-	return web.Reply(w, http.StatusOK, func(w *wire.Writer) { w.String("status", "ok") })
+	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.String("status", "ok")
+	})
 }

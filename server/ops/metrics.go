@@ -17,7 +17,9 @@ import (
 // exposition is a page in the text format of Prometheus.
 type exposition struct{ *wire.Writer }
 
-func (x exposition) printf(format string, args ...any) { x.B = fmt.Appendf(x.B, format, args...) }
+func (x exposition) printf(format string, args ...any) {
+	x.B = fmt.Appendf(x.B, format, args...)
+}
 
 // family begins a metric; kind is counter, gauge or histogram.
 func (x exposition) family(name, kind, help string) {
@@ -50,12 +52,13 @@ func (s *Service) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	}
 	var waiting, parked int
 	var oldest time.Duration
-	if err := s.Store.View(func(st *ledger.State, now time.Time) {
+	err = s.Store.View(func(st *ledger.State, now time.Time) {
 		waiting, parked = st.Outbox.Count()
 		if since, ok := st.Outbox.Oldest(); ok {
 			oldest = now.Sub(since)
 		}
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	x := exposition{wire.NewWriter()}
@@ -67,7 +70,8 @@ func (s *Service) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	}
 	x.family("waybill_outbox_messages", "gauge", "Messages to passengers that are not sent, by state.")
 	x.printf("waybill_outbox_messages{state=\"waiting\"} %d\nwaybill_outbox_messages{state=\"parked\"} %d\n", waiting, parked)
-	x.single("waybill_outbox_sent_total", "counter", "Messages to passengers that were sent.", s.Counts.Sent.Load())
+	x.single("waybill_outbox_sent_total", "counter", "Messages to passengers that were sent.",
+		s.Counts.Sent.Load())
 	x.family("waybill_outbox_failed_attempts_total", "counter", "Attempts to send a message to a passenger that failed, by peer.")
 	for lane, peer := range ledger.LaneNames {
 		x.printf("waybill_outbox_failed_attempts_total{peer=%q} %d\n", peer, s.Counts.Failed[lane].Load())
@@ -86,15 +90,19 @@ func (s *Service) writeRequests(x exposition) {
 	x.family("waybill_http_requests_total", "counter", "Requests answered, by route and status.")
 	for _, route := range routes {
 		for i := range c.Routes[route].Statuses {
-			if n := c.Routes[route].Statuses[i].Load(); n > 0 {
+			n := c.Routes[route].Statuses[i].Load()
+			if n > 0 {
 				x.printf("waybill_http_requests_total{route=%q,status=\"%d\"} %d\n", route, 100+i, n)
 			}
 		}
 	}
-	x.family("waybill_http_request_duration_seconds", "histogram", "From a request's header to its whole answer.")
+	x.family("waybill_http_request_duration_seconds", "histogram",
+		"From a request's header to its whole answer.")
 	for _, route := range routes {
-		if took := c.Routes[route].Took; took.Sum.Load() > 0 {
-			x.histogram("waybill_http_request_duration_seconds", fmt.Sprintf("route=%q,", route), took, float64(time.Second))
+		took := c.Routes[route].Took
+		if took.Sum.Load() > 0 {
+			x.histogram("waybill_http_request_duration_seconds", fmt.Sprintf("route=%q,", route), took,
+				float64(time.Second))
 		}
 	}
 	x.family("waybill_legacy_calls_total", "counter", "Calls of the legacy interface by partners for whom it is still there.")
@@ -117,8 +125,10 @@ func writeJournal(x exposition, c *web.Counts) {
 	x.histogram("waybill_journal_batch_lines", "", c.Batches, 1)
 	x.single("waybill_snapshots_total", "counter", "Snapshots written.", c.Snapshots.Load())
 	if at := c.Snapshotted.Load(); at > 0 {
-		x.single("waybill_snapshot_size_bytes", "gauge", "Size of the last snapshot written.", c.SnapshotSize.Load())
-		x.single("waybill_snapshot_timestamp_seconds", "gauge", "When the last snapshot was written.", float64(at)/1e3)
+		x.single("waybill_snapshot_size_bytes", "gauge", "Size of the last snapshot written.",
+			c.SnapshotSize.Load())
+		x.single("waybill_snapshot_timestamp_seconds", "gauge", "When the last snapshot was written.",
+			float64(at)/1e3)
 	}
 }
 
@@ -135,7 +145,10 @@ func (s *Service) recentTickets() (n [len(PhaseNames)]int, err error) {
 	}
 	var all []*booking.Booking
 	var now time.Time
-	err = s.Store.View(func(st *ledger.State, at time.Time) { all, now = st.Bookings.Freeze().Bookings, at })
+	err = s.Store.View(func(st *ledger.State, at time.Time) {
+		all = st.Bookings.Freeze().Bookings
+		now = at
+	})
 	for _, b := range all {
 		for i := 0; b != nil && i < len(b.Tickets); i++ {
 			n[b.Tickets[i].PhaseAt(now)]++

@@ -19,8 +19,8 @@ type Service struct {
 	tickets  [len(PhaseNames)]int // as they were then
 }
 
-// New returns the room. connections counts those that are open, and may be nil; clockMoved brings about what is
-// due once the test clock was moved.
+// New returns the room. connections counts those that are open, and may be nil; clockMoved brings about what
+// is due once the test clock was moved.
 func New(core *web.Core, connections func() int, clockMoved func() error) *Service {
 	return &Service{Core: core, connections: connections, clockMoved: clockMoved}
 }

@@ -39,9 +39,11 @@ func writeProcess(x exposition) {
 		metrics.Read(sample)
 		x.single(m.name, m.kind, m.help, sample[0].Value.Uint64())
 	}
-	x.single("go_threads", "gauge", "Threads of the operating system that were made.", pprof.Lookup("threadcreate").Count())
+	x.single("go_threads", "gauge", "Threads of the operating system that were made.",
+		pprof.Lookup("threadcreate").Count())
 	writePauses(x)
-	x.single("process_start_time_seconds", "gauge", "When the process was started.", float64(started.UnixMilli())/1e3)
+	x.single("process_start_time_seconds", "gauge", "When the process was started.",
+		float64(started.UnixMilli())/1e3)
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil {
 		x.single("process_max_fds", "gauge", "File descriptors that may be open.", limit.Cur)
@@ -59,7 +61,8 @@ func writeProcess(x exposition) {
 		const hertz = 100 // of the clock that /proc counts in, on all that Go runs on
 		x.single("process_cpu_seconds_total", "counter", "Processor time used.", (field(14)+field(15))/hertz)
 		x.single("process_virtual_memory_bytes", "gauge", "Bytes of address space in use.", field(23))
-		x.single("process_resident_memory_bytes", "gauge", "Bytes of memory in use.", field(24)*float64(os.Getpagesize()))
+		x.single("process_resident_memory_bytes", "gauge", "Bytes of memory in use.",
+			field(24)*float64(os.Getpagesize()))
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		x.family("waybill_build_info", "gauge", "Which build this is; always 1.")

@@ -36,7 +36,8 @@ func mailer(t testing.TB, addr string, change func(*MailConfig)) *Mailer {
 // wantError checks that an error is of the kind it must be, and tells nothing of the recipient.
 func wantError(t testing.TB, what string, err error, refused bool, text string) {
 	t.Helper()
-	if err == nil || errors.Is(err, ErrRefused) != refused || !strings.HasPrefix(err.Error(), "outbound: ") || !strings.Contains(err.Error(), text) {
+	if err == nil || errors.Is(err, ErrRefused) != refused || !strings.HasPrefix(err.Error(), "outbound: ") ||
+		!strings.Contains(err.Error(), text) {
 		t.Errorf("%s: %v; want refused %v, with %q", what, err, refused, text)
 	}
 	for _, private := range []string{"lesia", "Lesia", "geheim", "no such user", "Rückfahrt"} {
@@ -79,7 +80,8 @@ func TestDotsArriveAsTheyWere(t *testing.T) {
 // RFC 6531: a server that does not know such addresses is not sent one.
 func TestAnAddressBeyondASCIINeedsAServerThatKnowsThem(t *testing.T) {
 	s := new(smtpd).start(t)
-	if err := mailer(t, s.addr, nil).Send(t.Context(), "леся@example.com", []byte("Subject: x\r\n\r\n")); !errors.Is(err, ErrRefused) {
+	err := mailer(t, s.addr, nil).Send(t.Context(), "леся@example.com", []byte("Subject: x\r\n\r\n"))
+	if !errors.Is(err, ErrRefused) {
 		t.Error(err)
 	}
 	if commands, _, got := s.seen(); len(got) != 0 || strings.Contains(commands, "MAIL") {
@@ -126,13 +128,19 @@ func TestCodesTellWhetherAskingAgainIsOfUse(t *testing.T) {
 			replies["HELO"] = c.reply
 		}
 		s := (&smtpd{starttls: config, user: "u\x00geheim", replies: replies}).start(t)
-		m := mailer(t, s.addr, func(cfg *MailConfig) { cfg.User, cfg.Password, cfg.Roots = "u", "geheim", roots })
-		wantError(t, c.command+" "+c.reply, m.Send(t.Context(), lesia, []byte("Subject: x\r\n\r\nDear Lesia\r\n")), c.refused, c.text)
+		m := mailer(t, s.addr, func(cfg *MailConfig) {
+			cfg.User = "u"
+			cfg.Password = "geheim"
+			cfg.Roots = roots
+		})
+		wantError(t, c.command+" "+c.reply,
+			m.Send(t.Context(), lesia, []byte("Subject: x\r\n\r\nDear Lesia\r\n")), c.refused, c.text)
 		commands, _, got := s.seen()
 		if len(got) != 0 {
 			t.Errorf("%s %s: delivered", c.command, c.reply)
 		}
-		if answered := c.reply[3] == ' ' || c.reply[3] == '-'; answered && c.command != "connect" && !strings.HasSuffix(commands, " QUIT") {
+		answered := c.reply[3] == ' ' || c.reply[3] == '-'
+		if answered && c.command != "connect" && !strings.HasSuffix(commands, " QUIT") {
 			t.Errorf("%s %s: goes away without a word: %s", c.command, c.reply, commands)
 		}
 	}
@@ -158,22 +166,39 @@ func TestADeliveredMessageIsDelivered(t *testing.T) {
 
 func TestAServerThatNeverAnswersIsLeft(t *testing.T) {
 	config, roots := certificate()
-	for step, command := range map[string]string{"greeting": "connect", "ehlo": "EHLO", "starttls": "STARTTLS", "auth": "AUTH", "mail": "MAIL", "rcpt": "RCPT", "data": "DATA", "data:": "."} {
+	for step, command := range map[string]string{
+		"greeting": "connect",
+		"ehlo":     "EHLO",
+		"starttls": "STARTTLS",
+		"auth":     "AUTH",
+		"mail":     "MAIL",
+		"rcpt":     "RCPT",
+		"data":     "DATA",
+		"data:":    ".",
+	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &smtpd{starttls: config, user: "u\x00p", replies: map[string]string{command: silent}, on: func(c string) {
-			if c == command {
-				cancel()
-			}
-		}}
-		m := mailer(t, s.start(t).addr, func(cfg *MailConfig) { cfg.User, cfg.Password, cfg.Roots = "u", "p", roots })
+		s := &smtpd{starttls: config, user: "u\x00p", replies: map[string]string{command: silent},
+			on: func(c string) {
+				if c == command {
+					cancel()
+				}
+			}}
+		m := mailer(t, s.start(t).addr, func(cfg *MailConfig) {
+			cfg.User = "u"
+			cfg.Password = "p"
+			cfg.Roots = roots
+		})
 		err := m.Send(ctx, lesia, []byte("Subject: x\r\n\r\n"))
 		// Of a connection alone the client may not know yet when the caller gives up.
-		if wantError(t, command, err, false, "outbound: mail: "); !errors.Is(err, context.Canceled) || command != "connect" && !strings.Contains(err.Error(), strings.Trim(step, ":")+": ") {
+		if wantError(t, command, err, false, "outbound: mail: "); !errors.Is(err, context.Canceled) ||
+			command != "connect" && !strings.Contains(err.Error(), strings.Trim(step, ":")+": ") {
 			t.Errorf("the caller gave up at %s: %v", command, err)
 		}
 	}
 	s := (&smtpd{replies: map[string]string{"connect": silent}}).start(t)
-	err := mailer(t, s.addr, func(cfg *MailConfig) { cfg.Timeout = 20 * time.Millisecond }).Send(t.Context(), lesia, nil)
+	err := mailer(t, s.addr, func(cfg *MailConfig) {
+		cfg.Timeout = 20 * time.Millisecond
+	}).Send(t.Context(), lesia, nil)
 	if wantError(t, "timeout", err, false, "outbound: mail: "); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
@@ -190,13 +215,16 @@ func TestNobodyListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	ln.Close()
-	wantError(t, "closed", mailer(t, ln.Addr().String(), nil).Send(t.Context(), lesia, nil), false, "mail: connect: dial tcp "+ln.Addr().String())
+	wantError(t, "closed", mailer(t, ln.Addr().String(), nil).Send(t.Context(), lesia, nil), false,
+		"mail: connect: dial tcp "+ln.Addr().String())
 }
 
 // A recipient is one address, in the command and nowhere else.
 func TestARecipientCannotAddToTheCommand(t *testing.T) {
 	s := new(smtpd).start(t)
-	for _, to := range []string{"", "lesia", "Lesia <lesia@example.com>", "<lesia@example.com>", "lesia@example.com> NOTIFY=NEVER", "lesia@example.com\r\nDATA", "lesia@example.com, ivan@example.com", "lesia@example.com (Lesia)"} {
+	for _, to := range []string{"", "lesia", "Lesia <lesia@example.com>", "<lesia@example.com>",
+		"lesia@example.com> NOTIFY=NEVER", "lesia@example.com\r\nDATA", "lesia@example.com, ivan@example.com",
+		"lesia@example.com (Lesia)"} {
 		wantError(t, to, mailer(t, s.addr, nil).Send(t.Context(), to, nil), true, "recipient")
 	}
 	if commands, _, _ := s.seen(); commands != "" {
@@ -234,14 +262,17 @@ func TestPostfixTakesIt(t *testing.T) {
 	defer cancel()
 	message := Message(from, lesia, "Квиток", ".\nПривіт\n", "1", noon)
 	m := mailer(t, addr, nil)
-	for err = m.Send(ctx, lesia, message); err != nil && ctx.Err() == nil; err = m.Send(ctx, lesia, message) { // until it listens
+	for err = m.Send(ctx, lesia, message); err != nil && ctx.Err() == nil; err = m.Send(ctx, lesia, message) {
+		// until it listens
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "mail.*"))
 	if err != nil || len(files) != 1 {
 		t.Fatal(err, files)
 	}
 	text, err := os.ReadFile(files[0])
-	if err != nil || !strings.Contains(string(text), "<"+lesia+">") || !strings.Contains(strings.ReplaceAll(string(text), "\r", ""), strings.ReplaceAll(string(message), "\r", "")) {
+	if err != nil || !strings.Contains(string(text), "<"+lesia+">") ||
+		!strings.Contains(strings.ReplaceAll(string(text), "\r", ""),
+			strings.ReplaceAll(string(message), "\r", "")) {
 		t.Errorf("%v %q", err, text)
 	}
 }

@@ -45,7 +45,8 @@ Ky=C3=AFv
 	if string(got) != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if !bytes.Equal(got, Message(from, lesia, "Your ticket", "Seat 4 = window\nKyïv\n", "uF3bx_1-a", noon.UTC())) {
+	if !bytes.Equal(got, Message(from, lesia, "Your ticket", "Seat 4 = window\nKyïv\n", "uF3bx_1-a",
+		noon.UTC())) {
 		t.Error("another time it is another message")
 	}
 }
@@ -68,25 +69,33 @@ func TestSubjectAndTextArriveAsTheyWere(t *testing.T) {
 			t.Errorf("%q %q arrive as %q %q", c.subject, c.text, subject, text)
 		}
 		for line := range strings.SplitSeq(strings.TrimSuffix(string(message), "\r\n"), "\r\n") {
-			if len(line) > 76 || strings.ContainsAny(line, "\r\n") || strings.ContainsFunc(line, func(r rune) bool { return r > '~' }) {
+			if len(line) > 76 || strings.ContainsAny(line, "\r\n") ||
+				strings.ContainsFunc(line, func(r rune) bool {
+					return r > '~'
+				}) {
 				t.Errorf("the line %q", line)
 			}
 		}
-		if !bytes.HasSuffix(message, []byte("\r\n")) || c.text != "" && bytes.HasSuffix(message, []byte("\r\n\r\n")) {
+		if !bytes.HasSuffix(message, []byte("\r\n")) || c.text != "" &&
+			bytes.HasSuffix(message, []byte("\r\n\r\n")) {
 			t.Errorf("its end is %q", message[len(message)-10:])
 		}
 	}
 }
 
 func TestNoInputAddsAHeader(t *testing.T) {
-	for _, evil := range []string{"\r\nBcc: x@example.com", "\nBcc: x@example.com", "\rBcc: x@example.com", "\r\n\r\nhello", "\x00\r\n\tBcc: x", "é\r\nBcc: x@example.com"} {
+	for _, evil := range []string{"\r\nBcc: x@example.com", "\nBcc: x@example.com", "\rBcc: x@example.com",
+		"\r\n\r\nhello", "\x00\r\n\tBcc: x", "é\r\nBcc: x@example.com"} {
 		message := Message(from+evil, lesia+evil, "Subject"+evil, "text"+evil, "id"+evil, noon)
 		header, subject, text := read(t, message)
 		clean := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace(evil)
-		if len(header) != 9 || header.Get("Bcc") != "" || subject != "Subject"+clean || header.Get("To") != lesia+clean || !strings.HasPrefix(text, "text") {
+		if len(header) != 9 || header.Get("Bcc") != "" || subject != "Subject"+clean ||
+			header.Get("To") != lesia+clean || !strings.HasPrefix(text, "text") {
 			t.Errorf("%q gives %q", evil, message)
 		}
-		if bytes.Contains(message, []byte{0}) || bytes.Contains(bytes.ReplaceAll(message, []byte("\r\n"), nil), []byte("\r")) || bytes.Contains(bytes.ReplaceAll(message, []byte("\r\n"), nil), []byte("\n")) {
+		if bytes.Contains(message, []byte{0}) ||
+			bytes.Contains(bytes.ReplaceAll(message, []byte("\r\n"), nil), []byte("\r")) ||
+			bytes.Contains(bytes.ReplaceAll(message, []byte("\r\n"), nil), []byte("\n")) {
 			t.Errorf("%q gives %q", evil, message)
 		}
 	}

@@ -41,11 +41,12 @@ var ErrRefused = errors.New("refused for good")
 const (
 	postTimeout = 5 * time.Second
 	mailTimeout = 30 * time.Second
-	idleTimeout = 4 * time.Second // of a connection: many servers close it after 5 s, and a call must not meet that
-	maxIdle     = 16              // connections to a peer that wait
-	maxAnswer   = 64 << 10        // bytes of an answer's body, and of its header
-	maxSaid     = 256 << 10       // bytes that a mail server may say in one delivery
-	needsAuth   = 530             // the reply to what may only follow AUTH, or STARTTLS
+	// of a connection: many servers close it after 5 s, and a call must not meet that
+	idleTimeout = 4 * time.Second
+	maxIdle     = 16        // connections to a peer that wait
+	maxAnswer   = 64 << 10  // bytes of an answer's body, and of its header
+	maxSaid     = 256 << 10 // bytes that a mail server may say in one delivery
+	needsAuth   = 530       // the reply to what may only follow AUTH, or STARTTLS
 )
 
 // Peer is an address that JSON is posted to.
@@ -59,13 +60,20 @@ type Peer struct {
 // NewPeer checks an address. The secret is what calls are signed with, timeout is for one attempt (0: 5 s).
 func NewPeer(address string, secret []byte, timeout time.Duration) (*Peer, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.Contains(address, "#") {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		strings.Contains(address, "#") {
 		// The address is not shown: a password may be what is wrong in it.
 		return nil, errors.New("outbound: address: must be an absolute http or https URL with a host, without user and fragment")
 	}
 	// No Proxy: what the environment says must not lead a call elsewhere. A transport by itself follows no
 	// redirects.
-	transport := &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true, IdleConnTimeout: idleTimeout, MaxIdleConnsPerHost: maxIdle, MaxResponseHeaderBytes: maxAnswer}
+	transport := &http.Transport{
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+		IdleConnTimeout:        idleTimeout,
+		MaxIdleConnsPerHost:    maxIdle,
+		MaxResponseHeaderBytes: maxAnswer,
+	}
 	return &Peer{u, bytes.Clone(secret), cmp.Or(timeout, postTimeout), transport}, nil
 }
 
@@ -75,12 +83,13 @@ func (p *Peer) Post(ctx context.Context, id string, body []byte) error {
 	defer cancel()
 	mac := hmac.New(sha256.New, p.secret)
 	mac.Write(body)
-	r := &http.Request{Method: http.MethodPost, URL: p.url, ContentLength: int64(len(body)), Header: http.Header{
-		"Content-Type":      {"application/json"},
-		"User-Agent":        {"waybill"},
-		"Idempotency-Key":   {`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(id) + `"`},
-		"Waybill-Signature": {"sha256=" + hex.EncodeToString(mac.Sum(nil))},
-	}}
+	r := &http.Request{Method: http.MethodPost, URL: p.url, ContentLength: int64(len(body)),
+		Header: http.Header{
+			"Content-Type":      {"application/json"},
+			"User-Agent":        {"waybill"},
+			"Idempotency-Key":   {`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(id) + `"`},
+			"Waybill-Signature": {"sha256=" + hex.EncodeToString(mac.Sum(nil))},
+		}}
 	// There is no GetBody: with one, and an Idempotency-Key, the transport would post again by itself.
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	resp, err := p.transport.RoundTrip(r.WithContext(ctx))
@@ -88,7 +97,8 @@ func (p *Peer) Post(ctx context.Context, id string, body []byte) error {
 		return failed(ctx, "post to "+p.url.Host, 0, false, err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusSwitchingProtocols { // whose body is the connection, which no timeout ends
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		// whose body is the connection, which no timeout ends
 		io.CopyN(io.Discard, resp.Body, maxAnswer+1) // to its end, so that the connection can be used again
 	}
 	code := resp.StatusCode
@@ -101,12 +111,14 @@ func (p *Peer) Post(ctx context.Context, id string, body []byte) error {
 
 // MailConfig names a mail server, and how to sign in there.
 type MailConfig struct {
-	Addr           string         // HOST:PORT
-	From           string         // a bare address
-	User, Password string         // sent by TLS only, but to a loopback address; without a user nobody signs in
-	TLS            string         // "": implicit on port 465, else STARTTLS where offered; "implicit", "starttls" (required), "none"
-	Roots          *x509.CertPool // nil: the system's
-	Timeout        time.Duration  // of the whole of one delivery; 0: 30 s
+	Addr string // HOST:PORT
+	From string // a bare address
+	// sent by TLS only, but to a loopback address; without a user nobody signs in
+	User, Password string
+	// "": implicit on port 465, else STARTTLS where offered; "implicit", "starttls" (required), "none"
+	TLS     string
+	Roots   *x509.CertPool // nil: the system's
+	Timeout time.Duration  // of the whole of one delivery; 0: 30 s
 }
 
 // Mailer delivers e-mail to one server.
@@ -119,7 +131,8 @@ type Mailer struct {
 func NewMailer(cfg MailConfig) (*Mailer, error) {
 	host, port, err := net.SplitHostPort(cfg.Addr)
 	n, noPort := strconv.ParseUint(port, 10, 16)
-	secret := cfg.User != "" && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, host) // as net/smtp has it
+	// as net/smtp has it
+	secret := cfg.User != "" && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, host)
 	switch {
 	case err != nil || host == "" || noPort != nil || n == 0:
 		return nil, fmt.Errorf("outbound: mail server: %q is not HOST:PORT", cfg.Addr)
@@ -159,46 +172,11 @@ func (m *Mailer) Send(ctx context.Context, to string, message []byte) error {
 	}
 	defer conn.Close()
 	// When the time is over, or the caller gives up, so does the connection.
-	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
-	config := &tls.Config{ServerName: m.host, RootCAs: m.cfg.Roots}
+	defer context.AfterFunc(ctx, func() {
+		conn.SetDeadline(time.Unix(1, 0))
+	})()
 	var c *smtp.Client
-	for _, step := range []struct {
-		name  string
-		final bool // 5yz is about the message, and not about us
-		take  func() error
-	}{
-		{"greeting", false, func() (err error) {
-			conn := net.Conn(limitedConn{conn, io.LimitReader(conn, maxSaid)})
-			if m.cfg.TLS == "implicit" {
-				conn = tls.Client(conn, config)
-			}
-			c, err = smtp.NewClient(conn, m.host)
-			return err
-		}},
-		{"ehlo", false, func() error { return c.Hello(domain(m.cfg.From)) }}, // some servers turn net/smtp's "localhost" away
-		{"starttls", false, func() (err error) {
-			if offered, _ := c.Extension("STARTTLS"); m.cfg.TLS == "starttls" || m.cfg.TLS == "" && offered {
-				err = c.StartTLS(config)
-			}
-			return err
-		}},
-		{"auth", false, func() (err error) {
-			if m.cfg.User != "" {
-				err = c.Auth(smtp.PlainAuth("", m.cfg.User, m.cfg.Password, m.host))
-			}
-			return err
-		}},
-		{"mail", true, func() error { return begin(c, m.cfg.From, to) }},
-		{"rcpt", true, func() error { return c.Rcpt(to) }},
-		{"data", true, func() error {
-			w, err := c.Data()
-			if err != nil {
-				return err
-			}
-			w.Write(message) // when this fails the last line is not sent, and the server may have said why
-			return w.Close()
-		}},
-	} {
+	for _, step := range m.steps(conn, &c, to, message) {
 		if err := step.take(); err != nil {
 			reply, answered := errors.AsType[*textproto.Error](err)
 			if !answered { // no QUIT: it would end an open DATA, and half a message be delivered
@@ -207,11 +185,59 @@ func (m *Mailer) Send(ctx context.Context, to string, message []byte) error {
 			if c != nil {
 				c.Quit()
 			}
-			return failed(ctx, "mail: "+step.name, reply.Code, step.final && reply.Code/100 == 5 && reply.Code != needsAuth, nil)
+			return failed(ctx, "mail: "+step.name, reply.Code, step.final && reply.Code/100 == 5 &&
+				reply.Code != needsAuth, nil)
 		}
 	}
 	c.Quit() // the message is delivered, whatever comes of it
 	return nil
+}
+
+// mailStep is one step of a delivery.
+type mailStep struct {
+	name  string
+	final bool // 5yz is about the message, and not about us
+	take  func() error
+}
+
+// steps returns the steps of a delivery, the first of which makes the client.
+func (m *Mailer) steps(conn net.Conn, c **smtp.Client, to string, message []byte) []mailStep {
+	config := &tls.Config{ServerName: m.host, RootCAs: m.cfg.Roots}
+	return []mailStep{
+		{"greeting", false, func() (err error) {
+			conn := net.Conn(limitedConn{conn, io.LimitReader(conn, maxSaid)})
+			if m.cfg.TLS == "implicit" {
+				conn = tls.Client(conn, config)
+			}
+			*c, err = smtp.NewClient(conn, m.host)
+			return err
+		}},
+		// some servers turn net/smtp's "localhost" away
+		{"ehlo", false, func() error { return (*c).Hello(domain(m.cfg.From)) }},
+		{"starttls", false, func() (err error) {
+			offered, _ := (*c).Extension("STARTTLS")
+			if m.cfg.TLS == "starttls" || m.cfg.TLS == "" && offered {
+				err = (*c).StartTLS(config)
+			}
+			return err
+		}},
+		{"auth", false, func() (err error) {
+			if m.cfg.User != "" {
+				err = (*c).Auth(smtp.PlainAuth("", m.cfg.User, m.cfg.Password, m.host))
+			}
+			return err
+		}},
+		{"mail", true, func() error { return begin(*c, m.cfg.From, to) }},
+		{"rcpt", true, func() error { return (*c).Rcpt(to) }},
+		{"data", true, func() error {
+			w, err := (*c).Data()
+			if err != nil {
+				return err
+			}
+			w.Write(message) // when this fails the last line is not sent, and the server may have said why
+			return w.Close()
+		}},
+	}
 }
 
 // begin names the sender, unless the server does not know characters beyond ASCII and the recipient has some.
@@ -229,7 +255,9 @@ type limitedConn struct {
 	io.Reader
 }
 
-func (c limitedConn) Read(b []byte) (int, error) { return c.Reader.Read(b) }
+func (c limitedConn) Read(b []byte) (int, error) {
+	return c.Reader.Read(b)
+}
 
 func domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
@@ -267,17 +295,21 @@ func writeField(b *bytes.Buffer, name, value string) {
 // one a line.
 func writeSubject(b *bytes.Buffer, subject string) {
 	const name = "Subject: "
-	plain := !strings.ContainsFunc(subject, func(c rune) bool { return c < ' ' || c > '~' })
+	plain := !strings.ContainsFunc(subject, func(c rune) bool {
+		return c < ' ' || c > '~'
+	})
 	if plain && !strings.Contains(subject, "=?") && len(name)+len(subject) <= maxHeaderLine {
 		b.WriteString(name + subject + "\r\n")
 		return
 	}
 	const start, end = "=?utf-8?b?", "?="
-	most := (maxHeaderLine - len(name) - len(start) - len(end)) / 4 * 3 // bytes in a word, also on the first line
+	// bytes in a word, also on the first line
+	most := (maxHeaderLine - len(name) - len(start) - len(end)) / 4 * 3
 	separator := name
 	for subject != "" {
 		n := wordEnd(subject, most)
-		b.WriteString(separator + start + base64.StdEncoding.EncodeToString([]byte(subject[:n])) + end + "\r\n")
+		b.WriteString(separator + start + base64.StdEncoding.EncodeToString([]byte(subject[:n])) + end +
+			"\r\n")
 		subject = subject[n:]
 		separator = " "
 	}

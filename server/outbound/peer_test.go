@@ -18,9 +18,11 @@ import (
 	"time"
 )
 
-// The environment names a proxy that is none: whoever heeds it, fails. It is read once in a process, so it is set first.
+// The environment names a proxy that is none: whoever heeds it, fails. It is read once in a process, so it is
+// set first.
 func TestMain(m *testing.M) {
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy",
+		"all_proxy"} {
 		os.Setenv(name, "http://127.0.0.1:9")
 	}
 	os.Unsetenv("NO_PROXY")
@@ -84,7 +86,8 @@ func peer(t testing.TB, address string, timeout time.Duration) *Peer {
 // wantPostError checks that an error is of the kind it must be, and tells nothing it must not.
 func wantPostError(t testing.TB, what string, err error, refused bool, text string) {
 	t.Helper()
-	if err == nil || errors.Is(err, ErrRefused) != refused || !strings.HasPrefix(err.Error(), "outbound: post to ") || !strings.Contains(err.Error(), text) {
+	if err == nil || errors.Is(err, ErrRefused) != refused ||
+		!strings.HasPrefix(err.Error(), "outbound: post to ") || !strings.Contains(err.Error(), text) {
 		t.Errorf("%s: %v; want refused %v, with %q", what, err, refused, text)
 	}
 	for _, private := range []string{"hush", "token", "secret", "ticket", "Привіт", "uF3bx"} {
@@ -110,24 +113,29 @@ func TestACallIsSigned(t *testing.T) {
 	io.WriteString(mac, a.body[0])
 	r := a.all[0]
 	for name, want := range map[string]string{
-		"Content-Type": "application/json", "User-Agent": "waybill", "Idempotency-Key": `"uF3bx_1-a"`, "Waybill-Signature": fmt.Sprintf("sha256=%x", mac.Sum(nil)),
+		"Content-Type": "application/json", "User-Agent": "waybill", "Idempotency-Key": `"uF3bx_1-a"`,
+		"Waybill-Signature": fmt.Sprintf("sha256=%x", mac.Sum(nil)),
 	} {
 		if got := r.Header[name]; len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if r.Method != http.MethodPost || r.RequestURI != "/hook"+query || a.body[0] != call || r.ContentLength != int64(len(call)) {
+	if r.Method != http.MethodPost || r.RequestURI != "/hook"+query || a.body[0] != call ||
+		r.ContentLength != int64(len(call)) {
 		t.Errorf("%s %s %q", r.Method, r.RequestURI, a.body[0])
 	}
-	if err := p.Post(t.Context(), `"\`, nil); err != nil || a.all[1].Header.Get("Idempotency-Key") != `"\"\\"` {
+	if err := p.Post(t.Context(), `"\`, nil); err != nil ||
+		a.all[1].Header.Get("Idempotency-Key") != `"\"\\"` {
 		t.Errorf("%v: %q", err, a.all[1].Header)
 	}
 }
 
 func TestStatusesTellWhetherAskingAgainIsOfUse(t *testing.T) {
 	for status, want := range map[int]string{
-		200: "", 201: "", 202: "", 204: "", 299: "", 400: "refused", 401: "refused", 403: "refused", 404: "refused", 409: "refused", 410: "refused", 413: "refused", 422: "refused", 499: "refused",
-		304: "may pass", 408: "may pass", 425: "may pass", 429: "may pass", 500: "may pass", 501: "may pass", 502: "may pass", 503: "may pass", 504: "may pass", 599: "may pass", 600: "may pass",
+		200: "", 201: "", 202: "", 204: "", 299: "", 400: "refused", 401: "refused", 403: "refused",
+		404: "refused", 409: "refused", 410: "refused", 413: "refused", 422: "refused", 499: "refused",
+		304: "may pass", 408: "may pass", 425: "may pass", 429: "may pass", 500: "may pass", 501: "may pass",
+		502: "may pass", 503: "may pass", 504: "may pass", 599: "may pass", 600: "may pass",
 	} {
 		url, a := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(status)
@@ -148,8 +156,11 @@ func TestStatusesTellWhetherAskingAgainIsOfUse(t *testing.T) {
 func TestARedirectIsNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		target, seen := serve(t, func(http.ResponseWriter, *http.Request) {})
-		url, _ := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target+"/token", status) })
-		wantPostError(t, "redirect", peer(t, url+query, 0).Post(t.Context(), "1", []byte(call)), false, fmt.Sprint(": ", status))
+		url, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, target+"/token", status)
+		})
+		wantPostError(t, "redirect", peer(t, url+query, 0).Post(t.Context(), "1", []byte(call)), false,
+			fmt.Sprint(": ", status))
 		if n, _ := seen.times(); n != 0 {
 			t.Errorf("%d: the target was asked", status)
 		}
@@ -160,7 +171,8 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 func TestTheEnvironmentsProxyIsIgnored(t *testing.T) {
 	url, a := serve(t, func(http.ResponseWriter, *http.Request) {})
 	url = strings.Replace(url, "127.0.0.1", "0.0.0.0", 1)
-	if proxy, err := http.ProxyFromEnvironment(httptest.NewRequest(http.MethodPost, url, nil)); proxy == nil || err != nil {
+	proxy, err := http.ProxyFromEnvironment(httptest.NewRequest(http.MethodPost, url, nil))
+	if proxy == nil || err != nil {
 		t.Errorf("there is no proxy to ignore: %v", err)
 	}
 	if err := peer(t, url, 0).Post(t.Context(), "1", []byte(call)); err != nil || len(a.all) != 1 {
@@ -169,7 +181,8 @@ func TestTheEnvironmentsProxyIsIgnored(t *testing.T) {
 }
 
 func TestAConnectionIsUsedAgain(t *testing.T) {
-	for size, conns := range map[int]int{0: 1, 100: 1, maxAnswer: 1, 64 * maxAnswer: 4} { // what is larger is not read to its end
+	for size, conns := range map[int]int{0: 1, 100: 1, maxAnswer: 1, 64 * maxAnswer: 4} {
+		// what is larger is not read to its end
 		for _, chunked := range []bool{false, true} {
 			url, a := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if chunked {
@@ -211,7 +224,8 @@ func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 // A call that got no answer is not made again here: whoever counts attempts would be wrong.
 func TestACallIsMadeOnce(t *testing.T) {
 	url, a := serve(t, hangUp)
-	wantPostError(t, "at first", peer(t, url+query, 0).Post(t.Context(), "1", []byte(call)), false, "no answer")
+	wantPostError(t, "at first", peer(t, url+query, 0).Post(t.Context(), "1", []byte(call)), false,
+		"no answer")
 	if n, _ := a.times(); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
@@ -235,7 +249,8 @@ func TestACallIsMadeOnce(t *testing.T) {
 func TestAPeerThatNeverAnswersIsLeft(t *testing.T) {
 	url, a := serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	err := peer(t, url+query, 20*time.Millisecond).Post(t.Context(), "1", []byte(call))
-	if wantPostError(t, "timeout", err, false, "deadline exceeded"); !errors.Is(err, context.DeadlineExceeded) {
+	if wantPostError(t, "timeout", err, false, "deadline exceeded"); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -277,10 +292,12 @@ func raw(t testing.TB, answer string) string {
 func TestWhatIsNoAnswerIsNotQuoted(t *testing.T) {
 	long := strings.Repeat("X-Ticket: uF3bx\r\n", maxAnswer/10)
 	for what, answer := range map[string]string{
-		"echo": "ECHO\r\n\r\n", "status": "HTTP/1.1 ECHO hush\r\n\r\n", "header": "HTTP/1.1 200 OK\r\nECHO hush\r\n\r\n", "length": "HTTP/1.1 200 OK\r\nContent-Length: ECHO\r\n\r\n",
+		"echo": "ECHO\r\n\r\n", "status": "HTTP/1.1 ECHO hush\r\n\r\n",
+		"header": "HTTP/1.1 200 OK\r\nECHO hush\r\n\r\n", "length": "HTTP/1.1 200 OK\r\nContent-Length: ECHO\r\n\r\n",
 		"long": "HTTP/1.1 200 OK\r\n" + long + "\r\n", "switching": "HTTP/1.1 101 ECHO\r\nConnection: upgrade\r\nUpgrade: token\r\n\r\nECHO",
 	} {
-		wantPostError(t, what, peer(t, raw(t, answer)+query, time.Minute).Post(t.Context(), "1", []byte(call)), false, "")
+		wantPostError(t, what, peer(t, raw(t, answer)+query, time.Minute).Post(t.Context(), "1",
+			[]byte(call)), false, "")
 	}
 	wantPostError(t, "reason", peer(t, raw(t, "HTTP/1.1 404 ECHO hush\r\nContent-Length: 0\r\n\r\n")+query, 0).Post(t.Context(), "1", []byte(call)), true, ": 404: ")
 }
@@ -291,17 +308,21 @@ func TestAPeerThatCannotBeReached(t *testing.T) {
 		t.Fatal(err)
 	}
 	ln.Close()
-	wantPostError(t, "closed", peer(t, "http://"+ln.Addr().String()+query, 0).Post(t.Context(), "1", []byte(call)), false, "connection refused")
+	wantPostError(t, "closed", peer(t, "http://"+ln.Addr().String()+query, 0).Post(t.Context(), "1",
+		[]byte(call)), false, "connection refused")
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.Config.ErrorLog = nil
 	s.StartTLS()
 	defer s.Close()
-	wantPostError(t, "unknown authority", peer(t, s.URL+query, 0).Post(t.Context(), "1", []byte(call)), false, "certificate")
-	wantPostError(t, "no TLS", peer(t, strings.Replace(raw(t, ""), "http:", "https:", 1)+query, time.Second).Post(t.Context(), "1", []byte(call)), false, "")
+	wantPostError(t, "unknown authority", peer(t, s.URL+query, 0).Post(t.Context(), "1", []byte(call)), false,
+		"certificate")
+	wantPostError(t, "no TLS", peer(t, strings.Replace(raw(t, ""), "http:", "https:", 1)+query,
+		time.Second).Post(t.Context(), "1", []byte(call)), false, "")
 }
 
 func TestAnAddressIsChecked(t *testing.T) {
-	for _, good := range []string{"http://example.com", "https://example.com:8443/a/b?c=d", "HTTPS://[::1]:8443/", "http://127.0.0.1:1/%20"} {
+	for _, good := range []string{"http://example.com", "https://example.com:8443/a/b?c=d",
+		"HTTPS://[::1]:8443/", "http://127.0.0.1:1/%20"} {
 		if p, err := NewPeer(good, nil, 0); err != nil || p.timeout != 5*time.Second {
 			t.Errorf("%s: %v", good, err)
 		}
@@ -309,8 +330,11 @@ func TestAnAddressIsChecked(t *testing.T) {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"", "example.com", "example.com:80/hush", "//example.com/hush", "/hush", "ftp://example.com/hush", "http:/hush", "http:hush", "http://", "http:///hush", "http://:80/hush",
-		"http://user@example.com", "https://user:hush@example.com/", "https://@example.com/hush", "https://example.com/#", "https://example.com/#hush", "http://exa mple.com/hush", "http://example.com:port/hush", "http://example.com/hush\n", "http://[::1/hush"} {
+	for _, bad := range []string{"", "example.com", "example.com:80/hush", "//example.com/hush", "/hush",
+		"ftp://example.com/hush", "http:/hush", "http:hush", "http://", "http:///hush", "http://:80/hush",
+		"http://user@example.com", "https://user:hush@example.com/", "https://@example.com/hush",
+		"https://example.com/#", "https://example.com/#hush", "http://exa mple.com/hush",
+		"http://example.com:port/hush", "http://example.com/hush\n", "http://[::1/hush"} {
 		if p, err := NewPeer(bad, nil, 0); p != nil || err == nil || !strings.HasPrefix(err.Error(), "outbound: address: must be an absolute http or https URL") || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%q: %v", bad, err)
 		}

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// smtpd is a mail server on the loopback address. It answers as it is told, else as one does that takes everything.
+// smtpd is a mail server on the loopback address. It answers as it is told, else as one does that takes
+// everything.
 type smtpd struct {
 	addr     string
 	starttls *tls.Config       // nil: not offered
@@ -95,7 +96,8 @@ type session struct {
 func (s *session) serve() {
 	defer func() { s.conn.Close() }() // which STARTTLS changes
 	if s.implicit != nil {
-		s.conn, s.tls = tls.Server(s.conn, s.implicit), true
+		s.conn = tls.Server(s.conn, s.implicit)
+		s.tls = true
 	}
 	s.r = bufio.NewReader(s.conn)
 	if !s.reply("connect", "220 mail.example ESMTP") {
@@ -143,15 +145,18 @@ func (s *session) command(command, rest string) bool {
 			return false
 		}
 		if s.replies[command] == "" {
-			s.conn, s.tls = tls.Server(s.conn, s.starttls), true
+			s.conn = tls.Server(s.conn, s.starttls)
+			s.tls = true
 			s.r = bufio.NewReader(s.conn)
 		}
 		return true
 	case "AUTH":
 		answer = "535 5.7.8 wrong credentials"
 		if token, plain := strings.CutPrefix(rest, "PLAIN "); plain {
-			if text, _ := base64.StdEncoding.DecodeString(token); s.user != "" && string(text) == "\x00"+s.user {
-				s.signed, answer = true, "235 welcome"
+			text, _ := base64.StdEncoding.DecodeString(token)
+			if s.user != "" && string(text) == "\x00"+s.user {
+				s.signed = true
+				answer = "235 welcome"
 			}
 		}
 	case "MAIL":
@@ -198,7 +203,8 @@ func (s *session) data() bool {
 	return s.reply(".", "250 taken")
 }
 
-// reply answers a command, if there is nothing else that is to be answered; it tells whether the connection goes on.
+// reply answers a command, if there is nothing else that is to be answered; it tells whether the connection
+// goes on.
 func (s *session) reply(command, answer string) bool {
 	if s.on != nil {
 		s.on(command)
@@ -230,7 +236,8 @@ var certificate = sync.OnceValues(func() (*tls.Config, *x509.CertPool) {
 		panic(err)
 	}
 	form := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4zero}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, form, form, key.Public(), key)

@@ -12,7 +12,10 @@ const geheim = "geheim" // a password
 // The commands tell what went in clear, and what by TLS.
 func TestTLSIsUsedAsConfigured(t *testing.T) {
 	config, _ := certificate()
-	starttls, implicit, both, none := smtpd{starttls: config}, smtpd{implicit: config}, smtpd{implicit: config, starttls: config}, smtpd{}
+	starttls := smtpd{starttls: config}
+	implicit := smtpd{implicit: config}
+	both := smtpd{implicit: config, starttls: config}
+	none := smtpd{}
 	for _, c := range []struct {
 		tls      string
 		server   *smtpd
@@ -56,12 +59,21 @@ func TestAServerMustShowWhoItIs(t *testing.T) {
 		_, port, _ := net.SplitHostPort(s.addr)
 		for name, change := range map[string]func(*MailConfig){
 			"unknown authority": func(*MailConfig) {},
-			"localhost":         func(cfg *MailConfig) { cfg.Roots, cfg.Addr = roots, "localhost:"+port }, // another's certificate
+			"localhost": func(cfg *MailConfig) {
+				cfg.Roots = roots
+				cfg.Addr = "localhost:" + port
+			}, // another's certificate
 		} {
-			m := mailer(t, s.addr, func(cfg *MailConfig) { cfg.User, cfg.Password, cfg.TLS = "u", geheim, mode; change(cfg) })
+			m := mailer(t, s.addr, func(cfg *MailConfig) {
+				cfg.User = "u"
+				cfg.Password = geheim
+				cfg.TLS = mode
+				change(cfg)
+			})
 			wantError(t, mode+": "+name, m.Send(t.Context(), lesia, nil), false, name)
 		}
-		if commands, inTLS, _ := s.seen(); strings.Contains(commands, "AUTH") || strings.Contains(commands, "MAIL") || inTLS != "" {
+		commands, inTLS, _ := s.seen()
+		if strings.Contains(commands, "AUTH") || strings.Contains(commands, "MAIL") || inTLS != "" {
 			t.Errorf("%q: %s", mode, commands)
 		}
 	}
@@ -70,7 +82,8 @@ func TestAServerMustShowWhoItIs(t *testing.T) {
 func TestCredentialsAreChecked(t *testing.T) {
 	config, roots := certificate()
 	for password, text := range map[string]string{geheim: "", "Geheim": "mail: auth: 535"} {
-		for _, s := range []*smtpd{{starttls: config}, {implicit: config}, {}} { // the last is on this machine
+		for _, s := range []*smtpd{{starttls: config}, {implicit: config}, {}} {
+			// the last is on this machine
 			s.user = "u\x00" + geheim
 			s.start(t)
 			m := mailer(t, s.addr, func(cfg *MailConfig) {
@@ -87,7 +100,8 @@ func TestCredentialsAreChecked(t *testing.T) {
 		}
 	}
 	s := (&smtpd{user: "u\x00" + geheim}).start(t)
-	wantError(t, "without credentials", mailer(t, s.addr, nil).Send(t.Context(), lesia, nil), false, "mail: mail: 530")
+	wantError(t, "without credentials", mailer(t, s.addr, nil).Send(t.Context(), lesia, nil), false,
+		"mail: mail: 530")
 	s = new(smtpd).start(t)
 	m := mailer(t, s.addr, func(cfg *MailConfig) { cfg.User = "u" })
 	wantError(t, "no AUTH", m.Send(t.Context(), lesia, nil), false, "mail: auth: 535")
@@ -99,7 +113,11 @@ func TestAPasswordIsNotSentInClear(t *testing.T) {
 	for name, offer := range map[string]*tls.Config{"offer taken away": nil, "offered": config} {
 		s := (&smtpd{starttls: offer, user: "u\x00" + geheim}).start(t)
 		_, port, _ := net.SplitHostPort(s.addr)
-		m := mailer(t, "0.0.0.0:"+port, func(cfg *MailConfig) { cfg.User, cfg.Password, cfg.Roots = "u", geheim, roots })
+		m := mailer(t, "0.0.0.0:"+port, func(cfg *MailConfig) {
+			cfg.User = "u"
+			cfg.Password = geheim
+			cfg.Roots = roots
+		})
 		err := m.Send(t.Context(), lesia, []byte("Subject: x\r\n\r\n"))
 		commands, inTLS, _ := s.seen()
 		if offer == nil {
@@ -147,7 +165,10 @@ func TestAMailConfigurationIsChecked(t *testing.T) {
 			t.Errorf("%+v: %v", c.cfg, err)
 		}
 	}
-	for addr, want := range map[string]string{"mail.example.com:465": "implicit", "mail.example.com:587": ""} {
+	for addr, want := range map[string]string{
+		"mail.example.com:465": "implicit",
+		"mail.example.com:587": "",
+	} {
 		if m := mailer(t, addr, nil); m.cfg.TLS != want {
 			t.Errorf("%s: TLS %q, want %q", addr, m.cfg.TLS, want)
 		}

@@ -35,7 +35,8 @@ func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.
 			return errors.New("there is no -messenger-url")
 		}
 		var w wire.Writer
-		w.Record("", "id", id, "phone", phones[at-1], "text", news.text(), "bookingId", b.ID.String(), "ticketId", t.ID.String())
+		w.Record("", "id", id, "phone", phones[at-1], "text", news.text(), "bookingId", b.ID.String(),
+			"ticketId", t.ID.String())
 		return s.messenger.Post(s.Base, id, w.B)
 	}
 	if email == "" {
@@ -65,14 +66,17 @@ var english = wording{
 	language: schedule.EN, ticket: "your ticket is",
 	paid: "paid", booked: "booked", canceled: "canceled", refunded: "refunded",
 	carrier: "Carrier", route: "Route", departure: "Departure", arrival: "Arrival", platform: "platform",
-	change: "Change", seat: "Seat", price: "Price", refund: "Comes back", ticketID: "Ticket", bookingID: "Booking",
+	change: "Change", seat: "Seat", price: "Price", refund: "Comes back", ticketID: "Ticket",
+	bookingID: "Booking",
 }
 
 var ukrainian = wording{
 	language: schedule.UK, ticket: "ваш квиток",
 	paid: "оплачено", booked: "заброньовано", canceled: "скасовано", refunded: "повернено",
-	carrier: "Перевізник", route: "Маршрут", departure: "Відправлення", arrival: "Прибуття", platform: "платформа",
-	change: "Пересадка", seat: "Місце", price: "Ціна", refund: "Повертається", ticketID: "Квиток", bookingID: "Бронювання",
+	carrier: "Перевізник", route: "Маршрут", departure: "Відправлення", arrival: "Прибуття",
+	platform: "платформа",
+	change:   "Пересадка", seat: "Місце", price: "Ціна", refund: "Повертається", ticketID: "Квиток",
+	bookingID: "Бронювання",
 }
 
 // news is what a passenger is told of a ticket.
@@ -103,7 +107,8 @@ func (n *news) done(w *wording) string {
 
 // way names the first and the last city.
 func (n *news) way(w *wording) string {
-	first, last := &n.legs[0], &n.legs[len(n.legs)-1]
+	first := &n.legs[0]
+	last := &n.legs[len(n.legs)-1]
 	return n.city(first, first.From, w) + " – " + n.city(last, last.To, w)
 }
 
@@ -162,7 +167,8 @@ func (n *news) half(w *wording) string {
 			before := &n.legs[i-1]
 			wait := l.Run.Dep(l.From).Sub(before.Run.Arr(before.To))
 			b.WriteString("\n")
-			line(w.change, fmt.Sprintf("%s, %d:%02d", n.city(l, l.From, w), int(wait.Hours()), int(wait.Minutes())%60))
+			line(w.change, fmt.Sprintf("%s, %d:%02d", n.city(l, l.From, w), int(wait.Hours()),
+				int(wait.Minutes())%60))
 			b.WriteString("\n")
 		}
 		line(w.carrier, l.Run.Form.Company.Name)
@@ -181,8 +187,8 @@ func (n *news) half(w *wording) string {
 	return b.String()
 }
 
-// Tidy returns a name as it may stand in a sentence: without blanks around it, and without characters that are
-// not seen, which could turn the words after it around.
+// Tidy returns a name as it may stand in a sentence: without blanks around it, and without characters that
+// are not seen, which could turn the words after it around.
 func Tidy(name string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -210,7 +216,8 @@ func (n *news) place(l *booking.Leg, position int16, w *wording) string {
 		stop = n.names.Stops[i].Names.Or(sold.Place, w.language)
 	}
 	list := []string{stop}
-	if city := n.city(l, position, w); !strings.HasPrefix(stop, city) {
+	city := n.city(l, position, w)
+	if !strings.HasPrefix(stop, city) {
 		list = []string{city, stop}
 	}
 	if sold.Platform != "" {

@@ -19,8 +19,8 @@ import (
 // says how it ended. In between a message is sent at least once: after a crash maybe again, under the same
 // id.
 
-// Open makes known the messenger and the mail server that a configuration names. The secret is what the messenger
-// knows our calls by.
+// Open makes known the messenger and the mail server that a configuration names. The secret is what the
+// messenger knows our calls by.
 func (s *Service) Open(messengerURL string, mail outbound.MailConfig, secret []byte) (err error) {
 	s.mail = mail
 	if messengerURL != "" {
@@ -87,12 +87,16 @@ func (s *Service) Run() {
 	}
 	for s.Base.Err() == nil || underWay() > 0 {
 		var now time.Time
-		if err := s.Store.View(func(st *ledger.State, at time.Time) {
+		err := s.Store.View(func(st *ledger.State, at time.Time) {
 			for _, m := range st.Outbox.Take() {
-				heap.Push(&peers[m.Lane()].todo, ledger.Due{At: at, ID: m.ID})
+				heap.Push(&peers[m.Lane()].todo, ledger.Due{
+					At: at,
+					ID: m.ID,
+				})
 			}
 			now = at
-		}); err != nil && underWay() == 0 {
+		})
+		if err != nil && underWay() == 0 {
 			return // the journal cannot be written
 		}
 		wait := time.Hour
@@ -155,7 +159,8 @@ func (s *Service) deliver(id string) (x result) {
 	var t *booking.Ticket
 	var now time.Time
 	if err := s.Store.View(func(st *ledger.State, at time.Time) {
-		if m, now = st.Outbox.Find(id), at; m != nil {
+		m, now = st.Outbox.Find(id), at
+		if m != nil {
 			b, t = st.Bookings.AnyTicket(m.Ticket)
 		}
 	}); err != nil || m == nil || m.Parked != "" {
@@ -183,7 +188,11 @@ func (s *Service) deliver(id string) (x result) {
 		return result{sent: m}
 	case errors.Is(err, outbound.ErrRefused), age >= OutboxLife:
 		s.Log.Warn("a message is parked; waybill outbox retry tries it again", "message", id, "err", err)
-		if err = s.park(&ledger.MessageParked{ID: id, Reason: err.Error()}); err == nil {
+		err = s.park(&ledger.MessageParked{
+			ID:     id,
+			Reason: err.Error(),
+		})
+		if err == nil {
 			s.tries.forget(id)
 			return x
 		}
@@ -251,7 +260,8 @@ func (s *Service) RemoveLetters() error {
 		if err := s.Store.View(func(st *ledger.State, _ time.Time) {
 			for _, name := range some {
 				ticket, _, _ := strings.Cut(name, ".")
-				if _, t := st.Bookings.AnyTicket(booking.IDOf(ticket)); t == nil || t.Forgotten() {
+				_, t := st.Bookings.AnyTicket(booking.IDOf(ticket))
+				if t == nil || t.Forgotten() {
 					gone = append(gone, name)
 				}
 			}
@@ -259,7 +269,9 @@ func (s *Service) RemoveLetters() error {
 			return err
 		}
 		for _, name := range gone {
-			if failed := s.Config.FS.Remove(ledger.OutboxDir + "/" + name); !errors.Is(failed, fs.ErrNotExist) { // another was first
+			failed := s.Config.FS.Remove(ledger.OutboxDir + "/" + name)
+			if !errors.Is(failed, fs.ErrNotExist) {
+				// another was first
 				err = errors.Join(err, failed)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // Act answers POST /v2/bookings/{id}/pay, /book and /cancel.
-func (s *Service) Act(action booking.Action) func(http.ResponseWriter, *http.Request, *auth.Partner, *Attempt) error {
+func (s *Service) Act(action booking.Action) keyedHandler {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner, try *Attempt) error {
 		sel, err := s.subset(w, r, p)
 		if err != nil {
@@ -29,7 +29,8 @@ func (s *Service) Act(action booking.Action) func(http.ResponseWriter, *http.Req
 		sel.Done = try.done
 		try.answered(http.StatusOK, write)
 		seq, err := s.Perform(r, sel, action, try, func(st *ledger.State, at time.Time) {
-			b, now = st.Bookings.Booking(sel.Partner, *sel.Booking), at
+			b = st.Bookings.Booking(sel.Partner, *sel.Booking)
+			now = at
 		})
 		if err == nil && b == nil {
 			err = web.ErrNotFound // its tickets have moved away while the provider was asked
@@ -42,7 +43,8 @@ func (s *Service) Act(action booking.Action) func(http.ResponseWriter, *http.Req
 	}
 }
 
-// subset reads the tickets that an action is for. Whether there is such a booking comes before what is wrong with the body.
+// subset reads the tickets that an action is for. Whether there is such a booking comes before what is wrong
+// with the body.
 func (s *Service) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner) (booking.Selection, error) {
 	id := booking.IDOf(r.PathValue("id"))
 	ids, err := readSubset(w, r)
@@ -50,70 +52,126 @@ func (s *Service) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner
 		_, _, missing := s.view(r, p)
 		err = cmp.Or(missing, err)
 	}
-	return booking.Selection{Partner: booking.ID(p.ID), Booking: &id, Tickets: ids}, err
+	return booking.Selection{
+		Partner: booking.ID(p.ID),
+		Booking: &id,
+		Tickets: ids,
+	}, err
 }
 
-// Perform does it. after sees the state as the action left it; seq is the number of its last line.
-func (s *Service) Perform(r *http.Request, sel booking.Selection, action booking.Action, try *Attempt, after func(*ledger.State, time.Time)) (seq uint64, err error) {
-	var asked []provider.Confirmation
-	seq, err = s.Store.Update(func(st *ledger.State, now time.Time) (entries []ledger.Entry, err error) {
-		asked = nil // it may be decided again
-		if action == booking.Cancel {
-			list, err := st.Bookings.Cancel(now, sel, web.RequestID(r))
-			for _, e := range list {
-				for i := range e.Tickets {
-					t := &e.Tickets[i]
-					t.Sends = st.Bookings.Contacts(t.ID, s.Phones)
-					entries = append(entries, st.Unnoticed(now, t.ID)...)
-				}
-				entries = append(entries, ledger.Entry{Event: e, Idempotency: try.last})
-			}
-			return entries, err
-		}
-		list, err := st.Bookings.Settle(now, st.Timetable, sel, action, web.RequestID(r))
-		for _, e := range list {
-			entries = append(entries, st.Unnoticed(now, e.Ticket)...)
-			if s.provider.Confirm == nil {
-				e.Sends = st.Bookings.Contacts(e.Ticket, s.Phones)
-				entries = append(entries, ledger.Entry{Event: e.By(action), Idempotency: try.named()})
-				continue
-			}
-			key := st.Bookings.AskKey(e.Ticket, action, s.NewID())
-			asked = append(asked, provider.Confirmation{Key: key.String(), Action: action, Booking: e.Booking, Ticket: e.Ticket})
-			ask := &booking.Asked{Settled: *e, Action: action, Key: key}
-			entries = append(entries, ledger.Entry{Event: ask, Idempotency: try.named()})
-		}
-		if err == nil && asked == nil {
-			entries = append(entries, try.closing(sel)...)
-		}
-		return entries, err
-	}, after)
+// deed is an action on its way: what is to be done with which tickets, and what the provider is to be asked.
+type deed struct {
+	*Service
+	sel     booking.Selection
+	action  booking.Action
+	request string // its id
+	try     *Attempt
+	asked   []provider.Confirmation
+}
+
+// Perform does an action with the tickets of a selection. after sees the state as the action left it; seq is the
+// number of its last line.
+//
+// Without a provider the action is done by one update. With one, an update marks the tickets as asked, each
+// answer is kept by an update of its own, and one more closes the request where it has an Idempotency-Key.
+func (s *Service) Perform(r *http.Request, sel booking.Selection, action booking.Action, try *Attempt,
+	after func(*ledger.State, time.Time)) (seq uint64, err error) {
+	d := &deed{
+		Service: s,
+		sel:     sel,
+		action:  action,
+		request: web.RequestID(r),
+		try:     try,
+	}
+	seq, err = s.Store.Update(d.decide, after)
 	if errors.Is(err, store.ErrFull) && len(try.done) > 0 {
 		return seq, web.ErrDoneBefore
 	}
-	if err != nil || asked == nil {
+	if err != nil || d.asked == nil {
 		web.Wake(s.Posted)
 		return seq, err
 	}
 	// Nobody but the provider ends what the provider was asked.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), provider.ConfirmTime)
 	defer cancel()
-	if seq, err = s.provider.ConfirmAll(ctx, asked); err != nil {
+	seq, err = s.provider.ConfirmAll(ctx, d.asked)
+	if err != nil {
 		return seq, err
 	}
 	if try.last == nil {
 		return seq, s.Store.View(after)
 	}
-	seq, err = s.provider.UpdateWithRoom(ctx, func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
-		if _, err := st.Bookings.Select(sel); err != nil {
-			return nil, err // its tickets have moved away meanwhile
-		}
-		return try.closing(sel), nil
-	}, after)
+	seq, err = s.provider.UpdateWithRoom(ctx, d.close, after)
 	if errors.Is(err, store.ErrFull) {
-		err = web.ErrAnswerWaits // what was asked for is done, and a repetition under the key goes on from here
+		// What was asked for is done, and a repetition under the key goes on from here.
+		err = web.ErrAnswerWaits
 	}
 	return seq, err
+}
+
+// decide returns what the action changes, or marks.
+func (d *deed) decide(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+	d.asked = nil // it may be decided again
+	if d.action == booking.Cancel {
+		return d.decideCancel(st, now)
+	}
+	list, err := st.Bookings.Settle(now, st.Timetable, d.sel, d.action, d.request)
+	if err != nil {
+		return nil, err
+	}
+	var entries []ledger.Entry
+	for _, e := range list {
+		entries = append(entries, st.Unnoticed(now, e.Ticket)...)
+		if d.provider.Confirm != nil {
+			entries = append(entries, d.ask(st, e))
+			continue
+		}
+		e.Sends = st.Bookings.Contacts(e.Ticket, d.Phones)
+		entries = append(entries, ledger.Entry{Event: e.By(d.action), Idempotency: d.try.named()})
+	}
+	if d.asked == nil {
+		entries = append(entries, d.try.closing(d.sel)...)
+	}
+	return entries, nil
+}
+
+// decideCancel returns what canceling the tickets changes.
+func (d *deed) decideCancel(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+	list, err := st.Bookings.Cancel(now, d.sel, d.request)
+	if err != nil {
+		return nil, err
+	}
+	var entries []ledger.Entry
+	for _, e := range list {
+		for i := range e.Tickets {
+			t := &e.Tickets[i]
+			t.Sends = st.Bookings.Contacts(t.ID, d.Phones)
+			entries = append(entries, st.Unnoticed(now, t.ID)...)
+		}
+		entries = append(entries, ledger.Entry{Event: e, Idempotency: d.try.last})
+	}
+	return entries, nil
+}
+
+// ask returns the line that marks a ticket as asked, and notes what the provider is to be asked.
+func (d *deed) ask(st *ledger.State, e *booking.Settled) ledger.Entry {
+	key := st.Bookings.AskKey(e.Ticket, d.action, d.NewID())
+	d.asked = append(d.asked, provider.Confirmation{
+		Key:     key.String(),
+		Action:  d.action,
+		Booking: e.Booking,
+		Ticket:  e.Ticket,
+	})
+	ask := &booking.Asked{Settled: *e, Action: d.action, Key: key}
+	return ledger.Entry{Event: ask, Idempotency: d.try.named()}
+}
+
+// close returns the line that closes a request with a key once the provider has answered.
+func (d *deed) close(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+	if _, err := st.Bookings.Select(d.sel); err != nil {
+		return nil, err // its tickets have moved away meanwhile
+	}
+	return d.try.closing(d.sel), nil
 }
 
 // readSubset reads the optional body of pay, book and cancel: nil is all tickets.
@@ -133,7 +191,9 @@ func readSubset(w http.ResponseWriter, r *http.Request) ([]booking.ID, error) {
 
 // ReadIDs reads ids, at least one.
 func ReadIDs(r *wire.Reader) (ids []booking.ID) {
-	if r.ArrayOf(web.MaxIDs, func(int) { ids = append(ids, booking.IDOf(r.String())) }) && len(ids) == 0 {
+	if r.ArrayOf(web.MaxIDs, func(int) {
+		ids = append(ids, booking.IDOf(r.String()))
+	}) && len(ids) == 0 {
 		r.Reject("must have at least one id")
 	}
 	return ids

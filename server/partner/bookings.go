@@ -39,18 +39,27 @@ func (s *Service) PostBooking(w http.ResponseWriter, r *http.Request, p *auth.Pa
 // oneBooking writes the reply of who changes a booking, which is known by the time that it is written.
 func oneBooking(b **booking.Booking, now *time.Time) func(*wire.Writer) {
 	return func(w *wire.Writer) {
-		web.WriteReply(w, func(w *wire.Writer) { resource.WriteBooking(w, "booking", *b, *now) })
+		web.WriteReply(w, func(w *wire.Writer) {
+			resource.WriteBooking(w, "booking", *b, *now)
+		})
 	}
 }
 
-// ReadNewBooking reads the body strictly and lists everything wrong with it; ignored members may have any value.
+// ReadNewBooking reads the body strictly and lists everything wrong with it; ignored members may have any
+// value.
 func ReadNewBooking(r *wire.Reader, ignored []string) *newBooking {
 	in := new(newBooking)
 	fields := []wire.Field{
-		wire.Must("offerId", func() { in.offerID = r.Text(web.NotEmpty, "not be empty") }),
-		wire.Must("currency", func() { in.currency = r.Text(schedule.IsCurrency, "be three capital letters") }),
+		wire.Must("offerId", func() {
+			in.offerID = r.Text(web.NotEmpty, "not be empty")
+		}),
+		wire.Must("currency", func() {
+			in.currency = r.Text(schedule.IsCurrency, "be three capital letters")
+		}),
 		wire.Must("passengers", func() {
-			some := r.ArrayOf(web.MaxPassengersBooked, func(int) { in.passengers = append(in.passengers, readPassenger(r)) })
+			some := r.ArrayOf(web.MaxPassengersBooked, func(int) {
+				in.passengers = append(in.passengers, readPassenger(r))
+			})
 			if some && len(in.passengers) == 0 {
 				r.Reject("must have at least one passenger")
 			}
@@ -66,7 +75,8 @@ func ReadNewBooking(r *wire.Reader, ignored []string) *newBooking {
 }
 
 // Create sells what a request asks for. It gives the booking, the instant, and the number of its line.
-func (s *Service) Create(request string, p *auth.Partner, in *newBooking, try *Attempt) (b *booking.Booking, now time.Time, seq uint64, err error) {
+func (s *Service) Create(request string, p *auth.Partner, in *newBooking, try *Attempt) (b *booking.Booking,
+	now time.Time, seq uint64, err error) {
 	try.answered(http.StatusCreated, oneBooking(&b, &now))
 	const tries = 3 // an import between a look-up and its decision makes another necessary
 	for range tries {
@@ -74,7 +84,13 @@ func (s *Service) Create(request string, p *auth.Partner, in *newBooking, try *A
 		if err != nil {
 			return nil, now, 0, err
 		}
-		e := &booking.Created{ID: s.NewID(), Partner: booking.ID(p.ID), Request: request, Passengers: in.passengers, Salt: s.NewID()}
+		e := &booking.Created{
+			ID:         s.NewID(),
+			Partner:    booking.ID(p.ID),
+			Request:    request,
+			Passengers: in.passengers,
+			Salt:       s.NewID(),
+		}
 		for range in.passengers {
 			e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.NewID()})
 		}
@@ -84,7 +100,10 @@ func (s *Service) Create(request string, p *auth.Partner, in *newBooking, try *A
 			}
 			created, err := st.Bookings.Create(at, sale, e)
 			return []ledger.Entry{{Event: created, Idempotency: try.last}}, err
-		}, func(st *ledger.State, at time.Time) { b, now = st.Bookings.Booking(e.Partner, e.ID), at })
+		}, func(st *ledger.State, at time.Time) {
+			b = st.Bookings.Booking(e.Partner, e.ID)
+			now = at
+		})
 		if !errors.Is(err, booking.ErrExpired) {
 			return b, now, seq, err
 		}
@@ -100,7 +119,9 @@ func (s *Service) prepare(in *newBooking, p *auth.Partner) (*booking.Sale, error
 		return nil, wrong.Err()
 	}
 	var now time.Time
-	if _, err := s.Store.Glance(func(_ *ledger.State, at time.Time) { now = at }); err != nil {
+	if _, err := s.Store.Glance(func(_ *ledger.State, at time.Time) {
+		now = at
+	}); err != nil {
 		return nil, err
 	}
 	tt := s.Timetable.Load()
@@ -140,12 +161,20 @@ func readPassenger(r *wire.Reader) booking.Passenger {
 	var first, last, email string
 	var phones []string
 	r.Fields(
-		wire.Must("firstName", func() { first = r.Text(web.ValidName, web.NameRule) }),
-		wire.Must("lastName", func() { last = r.Text(web.ValidName, web.NameRule) }),
-		wire.May("email", func() { email = r.Text(web.ValidEmail, "be an e-mail address") }),
+		wire.Must("firstName", func() {
+			first = r.Text(web.ValidName, web.NameRule)
+		}),
+		wire.Must("lastName", func() {
+			last = r.Text(web.ValidName, web.NameRule)
+		}),
+		wire.May("email", func() {
+			email = r.Text(web.ValidEmail, "be an e-mail address")
+		}),
 		wire.May("phones", func() {
 			r.ArrayOf(web.MaxPhones, func(int) {
-				r.Fields(wire.Must("phone", func() { phones = append(phones, r.Text(web.ValidPhone, web.PhoneRule)) }))
+				r.Fields(wire.Must("phone", func() {
+					phones = append(phones, r.Text(web.ValidPhone, web.PhoneRule))
+				}))
 			})
 		}),
 	)
@@ -156,15 +185,21 @@ func readPassenger(r *wire.Reader) booking.Passenger {
 func (s *Service) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	q := web.NewQuery(r)
 	only := q.OptionalDay("departureDate")
-	return web.ShowPage(s.Core, w, q, "bookings", web.MaxBookings, func(st *ledger.State, skip, take int) ([]*booking.Booking, int) {
-		return st.Bookings.List(booking.ID(p.ID), only, skip, take)
-	}, func(w *wire.Writer, b *booking.Booking, now time.Time) { resource.WriteBooking(w, "", b, now) })
+	return web.ShowPage(s.Core, w, q, "bookings", web.MaxBookings,
+		func(st *ledger.State, skip, take int) ([]*booking.Booking, int) {
+			return st.Bookings.List(booking.ID(p.ID), only, skip, take)
+		}, func(w *wire.Writer, b *booking.Booking, now time.Time) {
+			resource.WriteBooking(w, "", b, now)
+		})
 }
 
 // view finds the booking that a request's path names, and the instant.
 func (s *Service) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
 	id := booking.IDOf(r.PathValue("id"))
-	err = s.Store.View(func(st *ledger.State, at time.Time) { b, now = st.Bookings.Booking(booking.ID(p.ID), id), at })
+	err = s.Store.View(func(st *ledger.State, at time.Time) {
+		b = st.Bookings.Booking(booking.ID(p.ID), id)
+		now = at
+	})
 	if err == nil && b == nil {
 		err = web.ErrNotFound
 	}
@@ -174,13 +209,17 @@ func (s *Service) view(r *http.Request, p *auth.Partner) (b *booking.Booking, no
 // GetBooking answers GET /v2/bookings/{id}.
 func (s *Service) GetBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, now, err := s.view(r, p)
-	return web.Show(w, err, func(w *wire.Writer) { resource.WriteBooking(w, "booking", b, now) })
+	return web.Show(w, err, func(w *wire.Writer) {
+		resource.WriteBooking(w, "booking", b, now)
+	})
 }
 
 // GetRefundRules answers GET /v2/bookings/{id}/refund-rules.
 func (s *Service) GetRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, _, err := s.view(r, p)
-	return web.Show(w, err, func(w *wire.Writer) { WriteOrderRules(w, b.Tickets) })
+	return web.Show(w, err, func(w *wire.Writer) {
+		WriteOrderRules(w, b.Tickets)
+	})
 }
 
 // WriteOrderRules writes the refund rules of each ticket.
@@ -189,7 +228,9 @@ func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 		w.Object("")
 		w.ID("orderId", t.ID)
 		legs := t.Itinerary()
-		wire.Each(w, "rules", legs, func(l booking.Leg) { resource.WriteRules(w, l.Run.Form) })
+		wire.Each(w, "rules", legs, func(l booking.Leg) {
+			resource.WriteRules(w, l.Run.Form)
+		})
 		if len(legs) > 1 { // each leg's share of the price follows its own rules
 			w.Array("legs")
 			for i, l := range legs {
@@ -208,7 +249,8 @@ func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 }
 
 // ViewTicket finds the ticket that a request's path names, its booking, and the instant.
-func (s *Service) ViewTicket(r *http.Request, p *auth.Partner) (b *booking.Booking, t *booking.Ticket, now time.Time, err error) {
+func (s *Service) ViewTicket(r *http.Request, p *auth.Partner) (b *booking.Booking, t *booking.Ticket,
+	now time.Time, err error) {
 	err = s.Store.View(func(st *ledger.State, at time.Time) {
 		b, t = st.Bookings.Ticket(booking.ID(p.ID), booking.IDOf(r.PathValue("id")))
 		now = at
@@ -222,5 +264,7 @@ func (s *Service) ViewTicket(r *http.Request, p *auth.Partner) (b *booking.Booki
 // GetTicket answers GET /v2/tickets/{id}.
 func (s *Service) GetTicket(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, t, now, err := s.ViewTicket(r, p)
-	return web.Show(w, err, func(w *wire.Writer) { resource.WriteTicket(w, "ticket", b, t, now, resource.ByItself) })
+	return web.Show(w, err, func(w *wire.Writer) {
+		resource.WriteTicket(w, "ticket", b, t, now, resource.ByItself)
+	})
 }

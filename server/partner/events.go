@@ -15,9 +15,9 @@ import (
 	"waybill/store"
 )
 
-// GET /v2/events: what happened to a partner's bookings, in order. An event is a line of the journal, or a part of one;
-// a feed remembers only which lines these are, and they are read from there. The events of a partner have numbers of
-// their own, from 1 without gaps.
+// GET /v2/events: what happened to a partner's bookings, in order. An event is a line of the journal, or a
+// part of one; a feed remembers only which lines these are, and they are read from there. The events of a
+// partner have numbers of their own, from 1 without gaps.
 
 const (
 	MaxWait = 30 // seconds
@@ -26,7 +26,9 @@ const (
 // GetEvents answers GET /v2/events.
 func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	q := web.NewQuery(r)
-	after, take, wait := q.Number("after", 0, 0, web.Unbounded), q.Number("take", 50, 1, web.MaxEvents), q.Number("wait", 0, 0, MaxWait)
+	after := q.Number("after", 0, 0, web.Unbounded)
+	take := q.Number("take", 50, 1, web.MaxEvents)
+	wait := q.Number("wait", 0, 0, MaxWait)
 	if err := q.Err(); err != nil {
 		return err
 	}
@@ -41,13 +43,15 @@ func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Part
 		var lines []uint64
 		var before, total int
 		var changed <-chan struct{}
-		if err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		err := s.Store.View(func(st *ledger.State, _ time.Time) {
 			f := st.Feeds[booking.ID(p.ID)]
 			lines, before = f.After(after, take)
-			if total = f.Len(); wait > 0 && len(lines) == 0 {
+			total = f.Len()
+			if wait > 0 && len(lines) == 0 {
 				changed = f.Changed()
 			}
-		}); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 		if changed == nil {
@@ -94,7 +98,8 @@ func (x *Polls) leave(partner booking.ID) {
 }
 
 // showEvents answers with the events of lines, of the first of which some come before.
-func (s *Service) showEvents(w http.ResponseWriter, partner booking.ID, lines []uint64, before, seq, total int) error {
+func (s *Service) showEvents(w http.ResponseWriter, partner booking.ID, lines []uint64, before, seq,
+	total int) error {
 	var out wire.Writer
 	left := lines
 	err := s.lines.Read(slices.Compact(slices.Clone(lines)), func(l *store.Line) error {

@@ -20,10 +20,11 @@ import (
 	"waybill/store"
 )
 
-// Idempotency-Key on POST /v2/bookings, pay, book and cancel (contract §8): a request that comes again under its key
-// gets the first answer again. Key, hash of the request and status stand in the line of what it changed, the body in
-// that line's personal part, from which it is read again. Pay and book name the key in the line of each ticket and
-// close with the line of the answer; where a crash came between, the request goes on with the tickets left.
+// Idempotency-Key on POST /v2/bookings, pay, book and cancel (contract §8): a request that comes again under
+// its key gets the first answer again. Key, hash of the request and status stand in the line of what it
+// changed, the body in that line's personal part, from which it is read again. Pay and book name the key in
+// the line of each ticket and close with the line of the answer; where a crash came between, the request goes
+// on with the tickets left.
 
 // Attempt is a request under a key, as often as it came; the zero attempt is one without.
 type Attempt struct {
@@ -36,7 +37,13 @@ type Attempt struct {
 // answered says what is answered in the end; write writes it whole.
 func (a *Attempt) answered(status int, write func(*wire.Writer)) {
 	if a.key != "" {
-		a.last = &ledger.Idempotency{Key: a.key, Hash: a.hash, Status: status, Salt: a.salt, Reply: write}
+		a.last = &ledger.Idempotency{
+			Key:    a.key,
+			Hash:   a.hash,
+			Status: status,
+			Salt:   a.salt,
+			Reply:  write,
+		}
 	}
 }
 
@@ -53,7 +60,10 @@ func (a *Attempt) closing(sel booking.Selection) []ledger.Entry {
 	if a.last == nil {
 		return nil
 	}
-	return []ledger.Entry{{Event: &ledger.Answered{Partner: sel.Partner, Booking: sel.Booking.String()}, Idempotency: a.last}}
+	return []ledger.Entry{{
+		Event:       &ledger.Answered{Partner: sel.Partner, Booking: sel.Booking.String()},
+		Idempotency: a.last,
+	}}
 }
 
 var (
@@ -70,7 +80,8 @@ func RetryKeyOf(r *http.Request) (string, error) {
 	}
 	key := web.Only(given)
 	if inner, ok := strings.CutPrefix(key, `"`); ok {
-		if key, ok = strings.CutSuffix(inner, `"`); !ok {
+		key, ok = strings.CutSuffix(inner, `"`)
+		if !ok {
 			return "", errKey
 		}
 		plain := strings.NewReplacer(`\\`, "", `\"`, "").Replace(key)
@@ -79,14 +90,19 @@ func RetryKeyOf(r *http.Request) (string, error) {
 		}
 		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(key)
 	}
-	if key == "" || len(key) > web.MaxIdempotencyKey || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
+	if key == "" || len(key) > web.MaxIdempotencyKey || strings.ContainsFunc(key, func(c rune) bool {
+		return c < ' ' || c > '~'
+	}) {
 		return "", errKey
 	}
 	return key, nil
 }
 
+// keyedHandler answers a request that may come again under a key.
+type keyedHandler func(http.ResponseWriter, *http.Request, *auth.Partner, *Attempt) error
+
 // Keyed wraps the handler of a POST that may come again.
-func (s *Service) Keyed(h func(http.ResponseWriter, *http.Request, *auth.Partner, *Attempt) error) func(http.ResponseWriter, *http.Request, *auth.Partner) error {
+func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 		key, err := RetryKeyOf(r)
 		if err != nil || key == "" {
@@ -101,14 +117,20 @@ func (s *Service) Keyed(h func(http.ResponseWriter, *http.Request, *auth.Partner
 		}
 		r.Body = io.NopCloser(bytes.NewReader(b))
 		sum := sha256.Sum256(append([]byte(r.Method+" "+r.URL.EscapedPath()+"\n"), b...))
-		try := &Attempt{key: key, hash: hex.EncodeToString(sum[:]), salt: s.NewID()}
+		try := &Attempt{
+			key:  key,
+			hash: hex.EncodeToString(sum[:]),
+			salt: s.NewID(),
+		}
 		name := ledger.RequestName{Partner: booking.ID(p.ID), Key: key}
 		running, busy := s.underWay.LoadOrStore(name, try.hash)
 		if !busy {
 			defer s.underWay.Delete(name)
 		}
 		var known *ledger.Request
-		err = s.Store.View(func(st *ledger.State, now time.Time) { known = st.Requests.Find(name, now) })
+		err = s.Store.View(func(st *ledger.State, now time.Time) {
+			known = st.Requests.Find(name, now)
+		})
 		if err != nil {
 			return err
 		}
@@ -127,8 +149,8 @@ func (s *Service) Keyed(h func(http.ResponseWriter, *http.Request, *auth.Partner
 	}
 }
 
-// keepRefusal journals a refusal that a repetition gets again: what there is not, and what the state does not allow,
-// unless that is only until the provider has answered.
+// keepRefusal journals a refusal that a repetition gets again: what there is not, and what the state does not
+// allow, unless that is only until the provider has answered.
 func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt, err error) error {
 	if err == nil {
 		return nil
@@ -146,7 +168,10 @@ func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt,
 		named = id.String()
 	}
 	_, failed := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
-		return []ledger.Entry{{Event: &ledger.Answered{Partner: partner, Booking: named}, Idempotency: try.last}}, nil
+		return []ledger.Entry{{
+			Event:       &ledger.Answered{Partner: partner, Booking: named},
+			Idempotency: try.last,
+		}}, nil
 	}, nil)
 	if failed != nil {
 		return failed
@@ -159,7 +184,10 @@ func (s *Service) replay(w http.ResponseWriter, known *ledger.Request) error {
 	var part struct {
 		Reply string `json:"reply"`
 	}
-	if err := s.lines.Read([]uint64{known.Seq}, func(l *store.Line) error { return json.Unmarshal(l.Personal, &part) }); err != nil {
+	err := s.lines.Read([]uint64{known.Seq}, func(l *store.Line) error {
+		return json.Unmarshal(l.Personal, &part)
+	})
+	if err != nil {
 		return err
 	}
 	if part.Reply == "" {
@@ -175,6 +203,8 @@ func (s *Service) replay(w http.ResponseWriter, known *ledger.Request) error {
 		}
 		web.LinkHelp(w, failed.Errors[0].ErrorCode)
 	}
-	web.Send(w, known.Status, func(buf *wire.Writer) { buf.B = append(buf.B, part.Reply...) })
+	web.Send(w, known.Status, func(buf *wire.Writer) {
+		buf.B = append(buf.B, part.Reply...)
+	})
 	return nil
 }

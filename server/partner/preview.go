@@ -17,7 +17,7 @@ import (
 
 // Preview answers POST /v2/bookings/{id}/pay/preview and so on: what the action would do, which changes
 // nothing.
-func (s *Service) Preview(action booking.Action) func(http.ResponseWriter, *http.Request, *auth.Partner) error {
+func (s *Service) Preview(action booking.Action) web.PartnerHandler {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 		sel, err := s.subset(w, r, p)
 		if err != nil {
@@ -25,13 +25,16 @@ func (s *Service) Preview(action booking.Action) func(http.ResponseWriter, *http
 		}
 		var list []booking.Outlook
 		var now time.Time
-		if unread := s.Store.View(func(st *ledger.State, at time.Time) {
+		unread := s.Store.View(func(st *ledger.State, at time.Time) {
 			list, err = st.Bookings.Preview(at, st.Timetable, sel, action)
 			now = at
-		}); unread != nil {
+		})
+		if unread != nil {
 			return unread
 		}
-		return web.Show(w, err, func(w *wire.Writer) { writePreview(w, list, now) })
+		return web.Show(w, err, func(w *wire.Writer) {
+			writePreview(w, list, now)
+		})
 	}
 }
 
@@ -39,7 +42,8 @@ func (s *Service) Preview(action booking.Action) func(http.ResponseWriter, *http
 // what there is to pay, or what comes back. Tickets of several currencies, which only a move can bring
 // together, have no total.
 func writePreview(w *wire.Writer, list []booking.Outlook, now time.Time) {
-	allowed, total := true, int64(0)
+	allowed := true
+	total := int64(0)
 	currency := string(list[0].Currency[:]) // a booking has a ticket
 	for i := range list {
 		x := &list[i]
@@ -62,7 +66,9 @@ func writePreview(w *wire.Writer, list []booking.Outlook, now time.Time) {
 	} else {
 		w.Null("total")
 	}
-	wire.Each(w, "tickets", list, func(x booking.Outlook) { writeOutlook(w, &x, now) })
+	wire.Each(w, "tickets", list, func(x booking.Outlook) {
+		writeOutlook(w, &x, now)
+	})
 }
 
 // writeOutlook writes what would happen to a ticket. The rules are those that its refund would follow, one
@@ -72,7 +78,10 @@ func writeOutlook(w *wire.Writer, x *booking.Outlook, now time.Time) {
 	if x.Refund != nil {
 		for i, term := range x.Refund.Terms {
 			list := x.Itinerary()[i].Run.Form.Rules
-			if k := slices.IndexFunc(list, func(r schedule.RefundRule) bool { return r.ID == term.Rule }); k >= 0 {
+			k := slices.IndexFunc(list, func(r schedule.RefundRule) bool {
+				return r.ID == term.Rule
+			})
+			if k >= 0 {
 				rules = append(rules, &list[k])
 			}
 		}
@@ -92,7 +101,9 @@ func writeOutlook(w *wire.Writer, x *booking.Outlook, now time.Time) {
 	} else {
 		w.Null("rule")
 	}
-	wire.Each(w, "rules", rules, func(r *schedule.RefundRule) { resource.WriteRule(w, "", r) })
+	wire.Each(w, "rules", rules, func(r *schedule.RefundRule) {
+		resource.WriteRule(w, "", r)
+	})
 	w.Hundredths("hoursBeforeDeparture", int64(math.Floor(x.Departure().Sub(now).Hours()*100)))
 	w.OptionalTime("validUntil", x.ValidUntil)
 	w.EndObject()

@@ -46,7 +46,8 @@ func (s *Service) ConfirmAll(ctx context.Context, asked []Confirmation) (last ui
 		}
 	}
 	if err == nil && undone != nil {
-		err = web.Detailed(http.StatusInternalServerError, "PROVIDER_FAILED", "the provider did not confirm these tickets", web.WriteOrders(undone))
+		err = web.Detailed(http.StatusInternalServerError, "PROVIDER_FAILED",
+			"the provider did not confirm these tickets", web.WriteOrders(undone))
 	}
 	return last, err
 }
@@ -58,8 +59,8 @@ type verdict struct {
 	err     error // it could not be kept
 }
 
-// ask asks about one ticket, once there is a place for a call. Without a place in time nobody is asked, which is an
-// answer that decides nothing.
+// ask asks about one ticket, once there is a place for a call. Without a place in time nobody is asked, which
+// is an answer that decides nothing.
 func (s *Service) ask(ctx context.Context, c Confirmation) error {
 	select {
 	case s.asking <- struct{}{}:
@@ -92,12 +93,16 @@ func (s *Service) confirmOne(ctx context.Context, c Confirmation) verdict {
 
 // keepAnswer commits an answer. On a full disk it waits for room until ctx is over, and then goes on in the
 // background: the answer will not come again.
-func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID, said booking.Verdict) (seq uint64, err error) {
+func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID, said booking.Verdict) (seq uint64,
+	err error) {
 	defer web.Wake(s.Posted)
 	keep := func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := st.Bookings.Answer(ticket, said, "", s.Phones)
 		if said == booking.Confirm {
-			return []ledger.Entry{{Event: e, Idempotency: st.Requests.AskedUnder(ticket)}}, err
+			return []ledger.Entry{{
+				Event:       e,
+				Idempotency: st.Requests.AskedUnder(ticket),
+			}}, err
 		}
 		// Its window may be over by now.
 		return append(ledger.Entries(e), st.Unnoticed(now, ticket)...), err
@@ -122,7 +127,9 @@ const lookForRoom = 250 * time.Millisecond
 
 // UpdateWithRoom is Update for what must be kept: on a full disk it tries again until ctx is over. Then its
 // error is store.ErrFull, and nothing was changed by it.
-func (s *Service) UpdateWithRoom(ctx context.Context, decide func(*ledger.State, time.Time) ([]ledger.Entry, error), after func(*ledger.State, time.Time)) (uint64, error) {
+func (s *Service) UpdateWithRoom(ctx context.Context,
+	decide func(*ledger.State, time.Time) ([]ledger.Entry, error),
+	after func(*ledger.State, time.Time)) (uint64, error) {
 	for {
 		seq, err := s.Store.Update(decide, after)
 		if !errors.Is(err, store.ErrFull) {
@@ -163,8 +170,8 @@ const (
 	askAgainMost  = 5 * time.Minute
 )
 
-// askUntilAnswered asks about a ticket until the provider answers, or the server ends. Nobody waits for that: no client
-// is told, so that the ticket must not be let go as after a client's request that got no answer.
+// askUntilAnswered asks about a ticket until the provider answers, or the server ends. Nobody waits for that:
+// no client is told, so that the ticket must not be let go as after a client's request that got no answer.
 func (s *Service) askUntilAnswered(c Confirmation, places chan struct{}) {
 	for pause := askAgainAfter; ; pause = min(2*pause, askAgainMost) {
 		places <- struct{}{}
@@ -173,7 +180,8 @@ func (s *Service) askUntilAnswered(c Confirmation, places chan struct{}) {
 		said := booking.Confirm
 		if refusal != nil {
 			said = booking.Refuse
-			s.Log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err", refusal)
+			s.Log.Warn("the provider did not confirm a ticket", "ticket", c.Ticket, "key", c.Key, "err",
+				refusal)
 		}
 		if refusal == nil || errors.Is(refusal, outbound.ErrRefused) {
 			if _, err := s.keepAnswer(s.Base, c.Ticket, said); err != nil {

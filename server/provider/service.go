@@ -26,5 +26,9 @@ type Confirmation struct {
 
 // New returns the room.
 func New(core *web.Core, confirm func(context.Context, Confirmation) error) *Service {
-	return &Service{Core: core, Confirm: confirm, asking: make(chan struct{}, web.MaxAsking)}
+	return &Service{
+		Core:    core,
+		Confirm: confirm,
+		asking:  make(chan struct{}, web.MaxAsking),
+	}
 }

@@ -87,7 +87,8 @@ func (n *node) JSON() string {
 
 // readNode reads a value of the text that a decoder stands in.
 func readNode(d *json.Decoder, text []byte, name string) *node {
-	n, start := &node{Name: name}, d.InputOffset()
+	n := &node{Name: name}
+	start := d.InputOffset()
 	token, err := d.Token()
 	if err != nil {
 		panic(err) // the document is our own
@@ -131,9 +132,12 @@ type fieldRow struct {
 func (n *node) Rows(prefix string) (list []fieldRow) {
 	required := n.At("required").Members()
 	for _, p := range n.At("properties").Members() {
-		must := slices.ContainsFunc(required, func(r *node) bool { return r.text == p.Name })
+		must := slices.ContainsFunc(required, func(r *node) bool {
+			return r.text == p.Name
+		})
 		list = append(list, fieldRow{p, prefix + p.Name, must})
-		if items := p.At("items"); p.Ref() == "" && items.Ref() == "" {
+		items := p.At("items")
+		if p.Ref() == "" && items.Ref() == "" {
 			list = append(append(list, p.Rows(prefix+p.Name+".")...), items.Rows(prefix+p.Name+"[].")...)
 		}
 	}
@@ -185,7 +189,11 @@ var ReadReference = sync.OnceValue(func() *document {
 func (doc *document) addOperations(section string) {
 	for _, path := range doc.At(section).Members() {
 		for _, op := range path.members[1:] { // the first are the parameters that all have
-			o := operation{node: op, Path: path.Name, ID: op.At("operationId").Text()}
+			o := operation{
+				node: op,
+				Path: path.Name,
+				ID:   op.At("operationId").Text(),
+			}
 			o.Method = strings.ToUpper(op.Name)
 			o.Webhook = section == "webhooks"
 			o.Shared = path.members[0]
@@ -201,7 +209,9 @@ func (doc *document) addOperations(section string) {
 }
 
 // code returns the errorCode of a kind of errors.
-func code(kind *node) string { return kind.At("properties", "errorCode", "const").Text() }
+func code(kind *node) string {
+	return kind.At("properties", "errorCode", "const").Text()
+}
 
 var (
 	OpenAPI, _ = docs.Files.ReadFile("openapi.json")
@@ -223,7 +233,8 @@ var (
 			return slices.ContainsFunc(list, func(e *node) bool { return code(e) == c })
 		},
 		"prose": func(text string) template.HTML {
-			text = codeTicks.ReplaceAllString(template.HTMLEscapeString(text), `<a href="/docs/errors/$1"><code>$1</code></a>`)
+			text = codeTicks.ReplaceAllString(template.HTMLEscapeString(text),
+				`<a href="/docs/errors/$1"><code>$1</code></a>`)
 			return template.HTML(ticks.ReplaceAllString(text, "<code>$1</code>"))
 		},
 		// In single quotes a shell leaves variables alone: they stand between two such strings.
@@ -233,7 +244,9 @@ var (
 
 // GetOpenAPI answers GET /openapi.json.
 func (s *Service) GetOpenAPI(w http.ResponseWriter, r *http.Request) error {
-	return web.SendTagged(w, r, web.ContentType, func(w *wire.Writer) { w.B = append(w.B, OpenAPI...) })
+	return web.SendTagged(w, r, web.ContentType, func(w *wire.Writer) {
+		w.B = append(w.B, OpenAPI...)
+	})
 }
 
 // Page answers with the page that a template makes of the document, and of the operation or error it is
@@ -250,11 +263,14 @@ func (s *Service) Page(name string) http.HandlerFunc {
 			"Date": now.AddDate(0, 0, 1).Format(time.DateOnly), "Demos": Demonstrations,
 			"DemoPairs": DemoPairs, "DemoCompanies": DemoCompanies, "DemoUser": DemoUser,
 		}
-		i := slices.IndexFunc(doc.Operations, func(o operation) bool { return o.ID == r.PathValue("operationId") })
+		i := slices.IndexFunc(doc.Operations, func(o operation) bool {
+			return o.ID == r.PathValue("operationId")
+		})
 		if i >= 0 {
 			about["Operation"] = doc.Operations[i]
 		}
-		if name == "operation" && i < 0 || name == "error" && !slices.Contains(doc.Codes, r.PathValue("code")) {
+		if name == "operation" && i < 0 || name == "error" &&
+			!slices.Contains(doc.Codes, r.PathValue("code")) {
 			return web.ErrNotFound
 		}
 		return sendPage(w, referencePages, name, about)

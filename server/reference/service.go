@@ -1,5 +1,6 @@
-// Package reference is the interface described by itself: the document /openapi.json, which a test holds against
-// the routes, the validators and every answer of the transcripts, and the pages of /docs that are made of it.
+// Package reference is the interface described by itself: the document /openapi.json, which a test holds
+// against the routes, the validators and every answer of the transcripts, and the pages of /docs that are
+// made of it.
 package reference
 
 import "waybill/server/web"

@@ -53,7 +53,8 @@ func readCurl(line string) *curlCall {
 	c := &curlCall{}
 	words := shellWords(line)
 	for i := 1; i < len(words); i++ {
-		switch word := plainText(words[i]); word {
+		word := plainText(words[i])
+		switch word {
 		case "-X":
 			i++
 			c.method = plainText(words[i])
@@ -108,7 +109,8 @@ func shellWords(line string) (words [][]fragment) {
 	}
 	quote := byte(0)
 	for i := 0; i < len(line); i++ {
-		switch b := line[i]; {
+		b := line[i]
+		switch {
 		case b == '$' && quote != '\'':
 			endText()
 			n := i + 1
@@ -119,14 +121,16 @@ func shellWords(line string) (words [][]fragment) {
 			begun = true
 			i = n - 1
 		case quote == 0 && (b == '"' || b == '\''):
-			quote, begun = b, true
+			quote = b
+			begun = true
 		case b == quote:
 			quote = 0
 		case quote == 0 && (b == ' ' || b == '\n' || b == '\\'):
 			if endText(); begun {
 				words = append(words, word)
 			}
-			word, begun = nil, false
+			word = nil
+			begun = false
 		default:
 			text.WriteByte(b)
 			begun = true
@@ -204,7 +208,8 @@ func (c *curlCall) typeScript() string {
 	}
 	b.WriteString(");\nconsole.log(answer.status, await answer.text());\n")
 	if c.signsIn {
-		b.WriteString("console.log(answer.headers.getSetCookie()); // " + cookieVariable + ", for what comes next\n")
+		b.WriteString("console.log(answer.headers.getSetCookie()); // " + cookieVariable +
+			", for what comes next\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -252,7 +257,8 @@ func (c *curlCall) golang() string {
 	b.WriteString("\tdefer answer.Body.Close()\n\ttext, err := io.ReadAll(answer.Body)\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n")
 	b.WriteString("\tfmt.Println(answer.StatusCode, string(text))\n")
 	if c.signsIn {
-		b.WriteString("\tfmt.Println(answer.Header[\"Set-Cookie\"]) // " + cookieVariable + ", for what comes next\n")
+		b.WriteString("\tfmt.Println(answer.Header[\"Set-Cookie\"]) // " + cookieVariable +
+			", for what comes next\n")
 	}
 	b.WriteString("}")
 	return b.String()

@@ -30,7 +30,9 @@ func WriteBooking(w *wire.Writer, name string, b *booking.Booking, now time.Time
 	due, _ := b.RequiredBy(now)
 	w.OptionalTime("bookingRequiredBy", due)
 	w.OptionalTime("paymentRequiredBy", due)
-	wire.Each(w, "tickets", b.Tickets, func(t booking.Ticket) { WriteTicket(w, "", b, &t, now, InBooking) })
+	wire.Each(w, "tickets", b.Tickets, func(t booking.Ticket) {
+		WriteTicket(w, "", b, &t, now, InBooking)
+	})
 	w.EndObject()
 }
 
@@ -44,8 +46,10 @@ const (
 )
 
 // WriteTicket writes a Ticket.
-func WriteTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Ticket, now time.Time, form ticketForm) {
-	id, legs := t.ID.String(), t.Itinerary()
+func WriteTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Ticket, now time.Time,
+	form ticketForm) {
+	id := t.ID.String()
+	legs := t.Itinerary()
 	w.Object(name)
 	w.String("id", id)
 	w.ID("bookingId", b.ID)
@@ -61,14 +65,18 @@ func WriteTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 	}
 	writePassenger(w, id, t.Passenger)
 	WritePrice(w, "price", id+".price", t.Price(), string(t.Currency[:]))
-	if i := slices.IndexFunc(legs, func(l booking.Leg) bool { return l.Discount >= 0 }); i >= 0 {
+	i := slices.IndexFunc(legs, func(l booking.Leg) bool {
+		return l.Discount >= 0
+	})
+	if i >= 0 {
 		WriteDiscount(w, "discount", legs[i])
 	} else {
 		w.Null("discount")
 	}
 	w.Array("slices")
 	for i, l := range legs {
-		if x := (Ride{l, SliceID(id, i), form == LegacyOrder}); form == ByItself {
+		x := Ride{l, SliceID(id, i), form == LegacyOrder}
+		if form == ByItself {
 			w.Record("", "id", x.Id)
 		} else {
 			x.Write(w)
@@ -82,7 +90,9 @@ func WriteTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 }
 
 // SliceID returns the id of the slice that a ticket shows of its leg i.
-func SliceID(ticket string, i int) string { return ticket + "." + strconv.Itoa(i+1) }
+func SliceID(ticket string, i int) string {
+	return ticket + "." + strconv.Itoa(i+1)
+}
 
 // writeSeat writes the seat of a slice.
 func writeSeat(w *wire.Writer, slice, label string) {
@@ -158,14 +168,25 @@ type Ride struct {
 
 // Offered gives the ride that a leg would be sold as.
 func Offered(tt *schedule.Timetable, l *schedule.Leg) Ride {
-	start, form := tt.Start(l), tt.Form(l.Trip)
-	run := &booking.Run{Form: form, Day: l.Day, Start: start, Offsets: tt.Offsets(l.Trip, start)}
+	start := tt.Start(l)
+	form := tt.Form(l.Trip)
+	run := &booking.Run{
+		Form:    form,
+		Day:     l.Day,
+		Start:   start,
+		Offsets: tt.Offsets(l.Trip, start),
+	}
 	id := form.Trip + "." + l.Day.String() + "." + strconv.Itoa(int(l.From)) + "." + strconv.Itoa(int(l.To))
-	return Ride{booking.Leg{Run: run, From: l.From, To: l.To, Discount: int16(tt.Discount(l))}, id, true}
+	return Ride{booking.Leg{
+		Run:      run,
+		From:     l.From,
+		To:       l.To,
+		Discount: int16(tt.Discount(l)),
+	}, id, true}
 }
 
-// sold is what a Slice of a run that was sold shows of it from one stop to another: the same for all tickets, but for
-// id and seat. It is written once, and kept until another ride takes its place among the [rides].
+// sold is what a Slice of a run that was sold shows of it from one stop to another: the same for all tickets,
+// but for id and seat. It is written once, and kept until another ride takes its place among the [rides].
 type sold struct {
 	run         *booking.Run
 	from, to    int16
@@ -179,7 +200,8 @@ var rides [1 << 12][2]atomic.Pointer[sold]
 func (x *Ride) shown() *sold {
 	places := &rides[(int(x.Run.ID[0])<<8+int(x.Run.ID[1])+int(x.From)*31+int(x.To))%len(rides)]
 	for i := range places {
-		if s := places[i].Load(); s != nil && s.run == x.Run && s.from == x.From && s.to == x.To {
+		s := places[i].Load()
+		if s != nil && s.run == x.Run && s.from == x.From && s.to == x.To {
 			return s
 		}
 	}
@@ -212,7 +234,8 @@ func (x *Ride) Write(w *wire.Writer) {
 }
 
 func (x *Ride) writeTimes(w *wire.Writer) {
-	dep, arr := x.Run.Dep(x.From), x.Run.Arr(x.To)
+	dep := x.Run.Dep(x.From)
+	arr := x.Run.Arr(x.To)
 	w.Int("duration", int64(arr.Sub(dep)/time.Minute))
 	w.Time("departureDate", dep)
 	w.Time("arrivalDate", arr)
@@ -247,7 +270,8 @@ func writeBus(w *wire.Writer, b *schedule.Bus) {
 }
 
 func writeRoute(w *wire.Writer, f *schedule.Form) {
-	r, c := &f.Route, &f.Company
+	r := &f.Route
+	c := &f.Company
 	w.Object("route")
 	w.Texts("id", r.ID, "name", r.Name, "slug", r.Slug, "description", r.Description)
 	w.Object("company")
@@ -257,14 +281,17 @@ func writeRoute(w *wire.Writer, f *schedule.Form) {
 	w.Strings("socials", c.Socials)
 	w.EndObject()
 	w.EmptyArray("permissions")
-	wire.Each(w, "services", r.Services, func(s schedule.Amenity) { w.Record("", "id", s.ID, "name", s.Name) })
+	wire.Each(w, "services", r.Services, func(s schedule.Amenity) {
+		w.Record("", "id", s.ID, "name", s.Name)
+	})
 	w.EndObject()
 }
 
 // writeStop writes a Stop of a slice. The first has no arrival, the last no
 // departure; an offer's has cityStopId instead of arrivalDate.
 func (x *Ride) writeStop(w *wire.Writer, i int16) {
-	call, dep := &x.Run.Form.Stops[i], x.Run.Dep(i)
+	call := &x.Run.Form.Stops[i]
+	dep := x.Run.Dep(i)
 	zone := location(call.City.Zone)
 	clock := func(name string, at time.Time, shown bool) {
 		if !shown {

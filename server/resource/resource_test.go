@@ -12,7 +12,8 @@ import (
 	"waybill/server/wire"
 )
 
-// A ride is shown as if nothing of it had been kept, whichever rides were shown before, also one in its place.
+// A ride is shown as if nothing of it had been kept, whichever rides were shown before, also one in its
+// place.
 func TestARideIsShownAsItIsWritten(t *testing.T) {
 	feed, _, err := gtfs.Read(os.DirFS("../../testdata/demo"), gtfs.Options{})
 	if err != nil {
@@ -31,7 +32,13 @@ func TestARideIsShownAsItIsWritten(t *testing.T) {
 			run.ID = booking.RunID{1, byte(trip % 2)} // few places, so that they are taken from each other
 			for to := range int16(len(form.Stops)) {
 				for from := range to {
-					all = append(all, Ride{booking.Leg{Run: run, From: from, To: to, Seat: 7, Discount: -1}, "id", to%2 == 0})
+					all = append(all, Ride{booking.Leg{
+						Run:      run,
+						From:     from,
+						To:       to,
+						Seat:     7,
+						Discount: -1,
+					}, "id", to%2 == 0})
 				}
 			}
 		}

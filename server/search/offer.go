@@ -28,16 +28,21 @@ type finding struct {
 	at time.Time
 }
 
-// search gives the journeys of a query that have seats for all passengers, in order. The timetable is searched
-// without the lock; the lock is only taken to ask for the seats of what was found. A ride that turns out full is not
-// there, which may bring forth others.
-func (s *Service) search(tt *schedule.Timetable, q *schedule.Query, passengers int) (list []Found, err error) {
-	if _, err := s.Store.Glance(func(_ *ledger.State, at time.Time) { q.After = at.Unix() }); err != nil {
+// search gives the journeys of a query that have seats for all passengers, in order. The timetable is
+// searched without the lock; the lock is only taken to ask for the seats of what was found. A ride that turns
+// out full is not there, which may bring forth others.
+func (s *Service) search(tt *schedule.Timetable, q *schedule.Query, passengers int) (list []Found,
+	err error) {
+	if _, err := s.Store.Glance(func(_ *ledger.State, at time.Time) {
+		q.After = at.Unix()
+	}); err != nil {
 		return nil, err
 	}
-	q.Changes, q.Full = s.maxTransfers, map[schedule.Leg]bool{}
+	q.Changes = s.maxTransfers
+	q.Full = map[schedule.Leg]bool{}
 	for {
-		journeys, known := tt.Search(q), len(q.Full)
+		journeys := tt.Search(q)
+		known := len(q.Full)
 		list = make([]Found, 0, len(journeys))
 		err = s.Store.View(func(st *ledger.State, at time.Time) {
 			in := &finding{tt, at}
@@ -88,7 +93,8 @@ const (
 // GetSchedule answers GET /v2/offers/schedule.
 func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 	q := web.NewQuery(r)
-	from, to := q.Required("departureCitySlug"), q.Required("arrivalCitySlug")
+	from := q.Required("departureCitySlug")
+	to := q.Required("arrivalCitySlug")
 	first, _ := q.Day("date", q.Required("date"))
 	days := q.Number("days", 1, 1, maxDays)
 	passengers := q.Number("passengers", 1, 1, maxPassengers)
@@ -111,20 +117,30 @@ func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 	if missing != nil {
 		return web.Unknown(missing...)
 	}
-	list, err := s.search(tt, &schedule.Query{From: dep, To: arr, First: first, Days: days}, passengers)
+	list, err := s.search(tt, &schedule.Query{
+		From:  dep,
+		To:    arr,
+		First: first,
+		Days:  days,
+	}, passengers)
 	return web.Show(w, err, func(w *wire.Writer) {
 		var o offer
 		w.String("source", schedule.OwnSource)
 		w.Int("total", int64(len(list)))
 		w.String("currency", currency)
 		w.Int("passengers", int64(passengers))
-		wire.Each(w, "departures", web.Page(list, skip, take), func(f Found) { s.writeDeparture(w, &f, &o, currency, language) })
+		wire.Each(w, "departures", web.Page(list, skip, take), func(f Found) {
+			s.writeDeparture(w, &f, &o, currency, language)
+		})
 	})
 }
 
 // writeDeparture writes a schedule row; o is room for its offer.
-func (s *Service) writeDeparture(w *wire.Writer, f *Found, o *offer, currency string, language schedule.Language) {
-	tt, first, last := f.tt, &f.legs[0], &f.legs[len(f.legs)-1]
+func (s *Service) writeDeparture(w *wire.Writer, f *Found, o *offer, currency string,
+	language schedule.Language) {
+	tt := f.tt
+	first := &f.legs[0]
+	last := &f.legs[len(f.legs)-1]
 	company := tt.Company(first.Trip)
 	w.Object("")
 	s.writeToken(w, f, auth.ID{}, o)
@@ -161,7 +177,9 @@ func writeLocal(w *wire.Writer, name string, at int64, zone *time.Location) {
 func (s *Service) GetOffers(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	list, err := s.FindOffers(r, p, "passengers")
 	return web.Show(w, err, func(w *wire.Writer) {
-		wire.Each(w, "offers", list, func(f Found) { s.WriteOffer(w, &f, p, false) })
+		wire.Each(w, "offers", list, func(f Found) {
+			s.WriteOffer(w, &f, p, false)
+		})
 		w.String("source", schedule.OwnSource)
 	})
 }
@@ -172,7 +190,8 @@ func (s *Service) FindOffers(r *http.Request, p *auth.Partner, passengersName st
 	q := web.NewQuery(r)
 	var missing []string // parameters that name no city
 	city := func(which string) (i int32) {
-		slug, id := q.Text(which+"CitySlug"), q.Text(which+"CityId")
+		slug := q.Text(which + "CitySlug")
+		id := q.Text(which + "CityId")
 		name := which + "CitySlug"
 		i, ok := tt.CityBySlug(slug)
 		switch {
@@ -187,7 +206,12 @@ func (s *Service) FindOffers(r *http.Request, p *auth.Partner, passengersName st
 		}
 		return i
 	}
-	query := &schedule.Query{From: city("departure"), To: city("arrival"), Days: 1, Companies: make([]bool, len(tt.Companies))}
+	query := &schedule.Query{
+		From:      city("departure"),
+		To:        city("arrival"),
+		Days:      1,
+		Companies: make([]bool, len(tt.Companies)),
+	}
 	for i := range tt.Companies {
 		query.Companies[i] = Sells(p, &tt.Companies[i])
 	}
@@ -222,11 +246,21 @@ func (s *Service) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy b
 	if !legacy {
 		w.Time("expiresAt", o.Expires)
 	}
-	wire.Each(w, "prices", o.fares, func(x fare) { resource.WritePrice(w, "", rides[0].Id+"."+x.currency, x.total(), x.currency) })
-	wire.Each(w, "slices", rides, func(x resource.Ride) { x.Write(w) })
-	wire.Each(w, "refundRules", rides, func(x resource.Ride) { resource.WriteRules(w, x.Run.Form) })
-	discounted := slices.DeleteFunc(rides, func(x resource.Ride) bool { return x.Discount < 0 })
-	wire.Each(w, "discounts", discounted, func(x resource.Ride) { resource.WriteDiscount(w, "", x.Leg) })
+	wire.Each(w, "prices", o.fares, func(x fare) {
+		resource.WritePrice(w, "", rides[0].Id+"."+x.currency, x.total(), x.currency)
+	})
+	wire.Each(w, "slices", rides, func(x resource.Ride) {
+		x.Write(w)
+	})
+	wire.Each(w, "refundRules", rides, func(x resource.Ride) {
+		resource.WriteRules(w, x.Run.Form)
+	})
+	discounted := slices.DeleteFunc(rides, func(x resource.Ride) bool {
+		return x.Discount < 0
+	})
+	wire.Each(w, "discounts", discounted, func(x resource.Ride) {
+		resource.WriteDiscount(w, "", x.Leg)
+	})
 	w.EndObject()
 }
 
@@ -247,10 +281,12 @@ type fare struct {
 	Amounts  [2]int64
 }
 
-func (f *fare) total() int64 { return f.Amounts[0] + f.Amounts[1] }
+func (f *fare) total() int64 {
+	return f.Amounts[0] + f.Amounts[1]
+}
 
-// fares appends what a journey costs: the currencies in which each leg is sold, by name. A token has room for 24 of them,
-// so that no more are offered: those of the interface, and then the first by name.
+// fares appends what a journey costs: the currencies in which each leg is sold, by name. A token has room for
+// 24 of them, so that no more are offered: those of the interface, and then the first by name.
 func fares(list []fare, tt *schedule.Timetable, legs schedule.Journey) []fare {
 	list = allFares(list, tt, legs)
 	for i := len(list) - 1; i >= 0 && len(list) > MaxFares; i-- {
@@ -271,7 +307,10 @@ func allFares(list []fare, tt *schedule.Timetable, legs schedule.Journey) []fare
 	second := tt.Price(&legs[1])
 	both := list[:0]
 	for _, f := range list {
-		if i := slices.IndexFunc(second, func(m schedule.Money) bool { return m.Currency == f.currency }); i >= 0 {
+		i := slices.IndexFunc(second, func(m schedule.Money) bool {
+			return m.Currency == f.currency
+		})
+		if i >= 0 {
 			f.Amounts[1] = second[i].Amount
 			both = append(both, f)
 		}
@@ -314,7 +353,10 @@ func (s *Service) ReadOffer(token string, partner auth.ID, now time.Time) (*offe
 	if err != nil || len(b) < head {
 		return nil, auth.ErrMalformed
 	}
-	o := &offer{partner: auth.ID(b[1:17]), Expires: time.UnixMilli(int64(binary.BigEndian.Uint64(b[17:25]))).UTC()}
+	o := &offer{
+		partner: auth.ID(b[1:17]),
+		Expires: time.UnixMilli(int64(binary.BigEndian.Uint64(b[17:25]))).UTC(),
+	}
 	n := int(b[25])
 	b = b[head:]
 	if n < 1 || n > 2 || len(b) < n*legSize || o.partner != (auth.ID{}) && o.partner != partner {
@@ -336,7 +378,8 @@ func (s *Service) ReadOffer(token string, partner auth.ID, now time.Time) (*offe
 			if n <= 0 {
 				return nil, auth.ErrMalformed
 			}
-			f.Amounts[i], b = int64(v), b[n:]
+			f.Amounts[i] = int64(v)
+			b = b[n:]
 		}
 		o.fares = append(o.fares, f)
 	}
@@ -348,7 +391,9 @@ func (s *Service) ReadOffer(token string, partner auth.ID, now time.Time) (*offe
 
 // Fare finds what the offer costs in a currency.
 func (o *offer) Fare(currency string) (fare, bool) {
-	i := slices.IndexFunc(o.fares, func(f fare) bool { return f.currency == currency })
+	i := slices.IndexFunc(o.fares, func(f fare) bool {
+		return f.currency == currency
+	})
 	if i < 0 {
 		return fare{}, false
 	}

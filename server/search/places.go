@@ -34,7 +34,9 @@ func (s *Service) ListCities(w http.ResponseWriter, r *http.Request) error {
 	tt := s.Timetable.Load()
 	list := tt.FindCities(name, country)
 	return web.ReplyTagged(w, r, func(w *wire.Writer) {
-		wire.Each(w, "cities", web.Page(list, skip, take), func(i int32) { resource.WriteCity(w, "", &tt.Cities[i]) })
+		wire.Each(w, "cities", web.Page(list, skip, take), func(i int32) {
+			resource.WriteCity(w, "", &tt.Cities[i])
+		})
 		w.Int("total", int64(len(list)))
 	})
 }
@@ -46,7 +48,9 @@ func (s *Service) GetCity(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return web.Unknown("slug")
 	}
-	return web.ReplyTagged(w, r, func(w *wire.Writer) { resource.WriteCity(w, "city", &tt.Cities[i]) })
+	return web.ReplyTagged(w, r, func(w *wire.Writer) {
+		resource.WriteCity(w, "city", &tt.Cities[i])
+	})
 }
 
 // GetStop answers GET /v2/stops/{id}.
@@ -56,7 +60,8 @@ func (s *Service) GetStop(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return web.Unknown("id")
 	}
-	stop, kind := &tt.Stops[i], "BUS_STOP"
+	stop := &tt.Stops[i]
+	kind := "BUS_STOP"
 	if stop.Station {
 		kind = "BUS_STATION"
 	}

@@ -50,7 +50,12 @@ func (l *Connections) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		remote := accepted.RemoteAddr().String()
-		c := &conn{Conn: accepted, pool: l, address: addressOf(remote), proxy: l.isProxy(remote)}
+		c := &conn{
+			Conn:    accepted,
+			pool:    l,
+			address: addressOf(remote),
+			proxy:   l.isProxy(remote),
+		}
 		c.Idle()
 		admitted, victims := l.admit(c)
 		for _, v := range victims {
@@ -116,14 +121,17 @@ func (l *Connections) remove(c *conn) {
 
 // forget drops the pool of an address that has no connection. The lock is held.
 func (l *Connections) forget(address string) {
-	if from := l.from[address]; from != nil && len(from.Conns) == 0 {
+	from := l.from[address]
+	if from != nil && len(from.Conns) == 0 {
 		delete(l.from, address)
 	}
 }
 
 func (l *Connections) isProxy(remote string) bool {
 	a, err := netip.ParseAddrPort(remote)
-	return err == nil && slices.ContainsFunc(l.proxies, func(p netip.Prefix) bool { return p.Contains(a.Addr().Unmap()) })
+	return err == nil && slices.ContainsFunc(l.proxies, func(p netip.Prefix) bool {
+		return p.Contains(a.Addr().Unmap())
+	})
 }
 
 // Open tells how many connections are open.
@@ -168,7 +176,9 @@ func (p *pool) longestIdle() *conn {
 				p.waiting = append(p.waiting, idleConn{c, since})
 			}
 		}
-		slices.SortFunc(p.waiting, func(a, b idleConn) int { return cmp.Compare(a.since, b.since) })
+		slices.SortFunc(p.waiting, func(a, b idleConn) int {
+			return cmp.Compare(a.since, b.since)
+		})
 	}
 }
 
@@ -177,11 +187,12 @@ type conn struct {
 	net.Conn
 	pool    *Connections
 	address string
-	proxy   bool         // it is of a trusted proxy, and so many people's
-	spare   bool         // it is only for probes
-	Turn    atomic.Int64 // since when it is idle, by the turns of its listener; 0 while a request is answered; or closing
-	once    sync.Once
-	held    *wire.Writer // nil while nothing is held back
+	proxy   bool // it is of a trusted proxy, and so many people's
+	spare   bool // it is only for probes
+	// since when it is idle, by the turns of its listener; 0 while a request is answered; or closing
+	Turn atomic.Int64
+	once sync.Once
+	held *wire.Writer // nil while nothing is held back
 }
 
 const closing = -1
@@ -222,7 +233,8 @@ type connInfo struct {
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	info := connInfo{plain: true}
 	if secured, ok := c.(*tls.Conn); ok {
-		c, info.plain = secured.NetConn(), false
+		c = secured.NetConn()
+		info.plain = false
 	}
 	info.Conn, _ = c.(*conn)
 	return context.WithValue(ctx, connKey{}, info)

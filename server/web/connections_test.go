@@ -56,7 +56,8 @@ func TestAnAddressHasAQuarterOfTheConnections(t *testing.T) {
 	var open []func() bool
 	come := func(port int) {
 		c, isOpen := arrive(t, ln, fmt.Sprintf("192.0.2.1:%d", port))
-		conns, open = append(conns, c), append(open, isOpen)
+		conns = append(conns, c)
+		open = append(open, isOpen)
 	}
 	for port := range 4 {
 		come(port + 1)

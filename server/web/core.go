@@ -109,7 +109,9 @@ func NewCore(cfg Config) *Core {
 
 // Record journals an event.
 func (s *Core) Record(e ledger.Event) error {
-	_, err := s.Do(func(*ledger.State, time.Time) (ledger.Event, error) { return e, nil })
+	_, err := s.Do(func(*ledger.State, time.Time) (ledger.Event, error) {
+		return e, nil
+	})
 	return err
 }
 
@@ -126,7 +128,9 @@ func (s *Core) NewID() booking.ID { return s.Config.NewID() }
 
 // Now gives the instant by the directory's clock.
 func (s *Core) Now() (now time.Time, err error) {
-	err = s.Store.View(func(_ *ledger.State, at time.Time) { now = at })
+	err = s.Store.View(func(_ *ledger.State, at time.Time) {
+		now = at
+	})
 	return now, err
 }
 

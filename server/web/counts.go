@@ -46,7 +46,10 @@ type Histogram struct {
 }
 
 func NewHistogram(bounds []int64) *Histogram {
-	return &Histogram{Bounds: bounds, Counts: make([]atomic.Uint64, len(bounds)+1)}
+	return &Histogram{
+		Bounds: bounds,
+		Counts: make([]atomic.Uint64, len(bounds)+1),
+	}
 }
 
 func (h *Histogram) Observe(v int64) {
@@ -60,7 +63,8 @@ const Ms = int64(time.Millisecond)
 var (
 	// The last ones are for requests that wait: for events (30 s at most), or for a provider that is asked
 	// again.
-	Latencies = []int64{Ms / 4, Ms / 2, Ms, 2 * Ms, 5 * Ms, 10 * Ms, 25 * Ms, 50 * Ms, 100 * Ms, 250 * Ms, 500 * Ms,
+	Latencies = []int64{Ms / 4, Ms / 2, Ms, 2 * Ms, 5 * Ms, 10 * Ms, 25 * Ms, 50 * Ms, 100 * Ms, 250 * Ms,
+		500 * Ms,
 		1000 * Ms, 2500 * Ms, 5000 * Ms, 10_000 * Ms, 20_000 * Ms, 30_000 * Ms, 60_000 * Ms}
 	batchSizes = []int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 1024}
 )
@@ -91,4 +95,6 @@ func (c *Counts) Snapshot(bytes int64) {
 }
 
 // CountLegacy counts a call of the legacy interface by a partner for whom it is still there.
-func (c *Counts) CountLegacy(route string) { c.Routes[route].Legacy.Add(1) }
+func (c *Counts) CountLegacy(route string) {
+	c.Routes[route].Legacy.Add(1)
+}

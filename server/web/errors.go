@@ -27,7 +27,9 @@ type Complaint struct {
 	details       []byte // JSON, or nil
 }
 
-func (f *Failure) Error() string { return f.entries[0].code + ": " + f.entries[0].message }
+func (f *Failure) Error() string {
+	return f.entries[0].code + ": " + f.entries[0].message
+}
 
 // Fail returns an answer with one error.
 func Fail(status int, code, message string) *Failure {
@@ -49,7 +51,9 @@ func unavailable(message string) *Failure {
 // Write writes the envelope.
 func (f *Failure) Write(w *wire.Writer) {
 	w.Object("")
-	wire.Each(w, "errors", f.entries, func(e Complaint) { e.write(w) })
+	wire.Each(w, "errors", f.entries, func(e Complaint) {
+		e.write(w)
+	})
 	w.EndObject()
 }
 
@@ -75,11 +79,13 @@ var (
 	ErrUnauthorized = Fail(http.StatusUnauthorized, "UNAUTHORIZED", "AUTH_INVALID_CREDENTIALS")
 	ErrForbidden    = Fail(http.StatusForbidden, "FORBIDDEN", "AUTH_NO_ACCESS")
 	ErrNotFound     = Fail(http.StatusNotFound, "NOT_FOUND", "RESOURCE_NOT_FOUND")
-	errTooLarge     = Fail(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "the body is larger than 256 KiB")
-	errMediaType    = Fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "the body must be application/json")
-	ErrUnavailable  = unavailable("the server is starting or stopping")
-	errFull         = unavailable("there is no room on the disk; nothing was changed")
-	ErrChanging     = unavailable("the timetable is being replaced; nothing was changed")
+	errTooLarge     = Fail(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE",
+		"the body is larger than 256 KiB")
+	errMediaType = Fail(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE",
+		"the body must be application/json")
+	ErrUnavailable = unavailable("the server is starting or stopping")
+	errFull        = unavailable("there is no room on the disk; nothing was changed")
+	ErrChanging    = unavailable("the timetable is being replaced; nothing was changed")
 
 	ErrManyConnections = unavailable("too many connections are open, and none of them is idle; nothing was changed")
 	// ErrAnswerWaits is for what the provider has answered and the journal has no room for yet.
@@ -140,10 +146,14 @@ func ComplaintsOf(r *wire.Reader) Complaints {
 	return c
 }
 
-func (c *Complaints) Add(e Complaint) { c.List = append(c.List, e) }
+func (c *Complaints) Add(e Complaint) {
+	c.List = append(c.List, e)
+}
 
 // AddFirst adds the problem that a client should read before all others.
-func (c *Complaints) AddFirst(e Complaint) { c.List = slices.Insert(slices.Clone(c.List), 0, e) }
+func (c *Complaints) AddFirst(e Complaint) {
+	c.List = slices.Insert(slices.Clone(c.List), 0, e)
+}
 
 // Err returns the answer that lists the problems, nil when there are none. It has at most maxProblems entries
 // in maxProblemBytes; where that is not all, the last of them says how many more there are (contract §12).
@@ -151,7 +161,8 @@ func (c *Complaints) Err() error {
 	if len(c.List) == 0 {
 		return nil
 	}
-	fit, size := 0, 0
+	fit := 0
+	size := 0
 	for fit < len(c.List) {
 		size += c.List[fit].size()
 		if fit == maxProblems || size > maxProblemBytes-sizeOfMore {
@@ -162,7 +173,8 @@ func (c *Complaints) Err() error {
 	entries := c.List[:fit]
 	if more := c.more + len(c.List) - fit; more > 0 {
 		if fit == maxProblems { // its place is needed
-			entries, more = entries[:fit-1], more+1
+			entries = entries[:fit-1]
+			more = more + 1
 		}
 		message := "and " + strconv.Itoa(more) + " more problems"
 		entries = append(slices.Clip(entries), Complain("VALIDATION_ERROR", message, func(w *wire.Writer) {
@@ -205,7 +217,9 @@ var soldOutMessages = map[booking.Code]string{
 
 func WriteOrders(ids []booking.ID) func(w *wire.Writer) {
 	return func(w *wire.Writer) {
-		wire.Each(w, "ordersIds", ids, func(id booking.ID) { w.ID("", id) })
+		wire.Each(w, "ordersIds", ids, func(id booking.ID) {
+			w.ID("", id)
+		})
 	}
 }
 
@@ -227,7 +241,9 @@ func Explain(err error) *Failure {
 	case errors.As(err, &states):
 		return Conflict(states.Code, states.Reason, WriteOrders(states.Tickets))
 	case errors.As(err, &soldOut):
-		return Conflict(soldOut.Code, soldOutMessages[soldOut.Code], func(w *wire.Writer) { w.Int("seatsLeft", int64(soldOut.Left)) })
+		return Conflict(soldOut.Code, soldOutMessages[soldOut.Code], func(w *wire.Writer) {
+			w.Int("seatsLeft", int64(soldOut.Left))
+		})
 	case errors.Is(err, store.ErrFailed):
 		return errUnknownFate
 	case errors.Is(err, store.ErrFull):
@@ -239,7 +255,8 @@ func Explain(err error) *Failure {
 }
 
 // ErrLegacyDate answers a malformed departureDate as the legacy interface did.
-var ErrLegacyDate = Fail(http.StatusInternalServerError, "INTERNAL", "departureDate must be a date as in 2026-11-20")
+var ErrLegacyDate = Fail(http.StatusInternalServerError, "INTERNAL",
+	"departureDate must be a date as in 2026-11-20")
 
 // GuidePath is where the migration guide is.
 const GuidePath = "/docs/migration"

@@ -21,19 +21,24 @@ func NotEmpty(s string) bool { return s != "" }
 
 // ValidName tells whether s may be a person's name: there is something to see.
 func ValidName(s string) bool {
-	seen := strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
+	seen := strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsGraphic(r) && !unicode.IsSpace(r)
+	})
 	return seen && utf8.RuneCountInString(s) <= maxName && !HasControl(s)
 }
 
 func HasControl(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 })
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return r < ' ' || r >= 0x7f && r < 0xa0
+	})
 }
 
 // ValidEmail tells whether s is a bare e-mail address at a domain with a dot.
 func ValidEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	_, domain, _ := strings.Cut(s, "@")
-	return err == nil && a.Address == s && len(s) <= 254 && !HasControl(s) && strings.Contains(strings.Trim(domain, "."), ".")
+	return err == nil && a.Address == s && len(s) <= 254 && !HasControl(s) &&
+		strings.Contains(strings.Trim(domain, "."), ".")
 }
 
 func ValidPhone(s string) bool {
@@ -64,8 +69,8 @@ func ReadInstant(r *wire.Reader) (at time.Time) {
 	return at
 }
 
-// MaxYear is the last that a clock can be set to: timetables end before it, and a duration from the machine's clock can
-// hold the way there.
+// MaxYear is the last that a clock can be set to: timetables end before it, and a duration from the machine's
+// clock can hold the way there.
 const MaxYear = 2199
 
 // ParseLegacySince reads -legacy-since; "" is the zero time.

@@ -17,8 +17,14 @@ import (
 	"waybill/server/wire"
 )
 
+// Handler answers a request that anybody may make, unless its error does.
+type Handler func(http.ResponseWriter, *http.Request) error
+
+// PartnerHandler answers a request of a partner.
+type PartnerHandler func(http.ResponseWriter, *http.Request, *auth.Partner) error
+
 // Public wraps a handler that anybody may call.
-func (s *Core) Public(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+func (s *Core) Public(h Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := s.limit(r)
 		if err == nil {
@@ -31,7 +37,7 @@ func (s *Core) Public(h func(http.ResponseWriter, *http.Request) error) http.Han
 }
 
 // Partner wraps a handler that takes the partner whose API key the request shows.
-func (s *Core) Partner(h func(http.ResponseWriter, *http.Request, *auth.Partner) error) http.HandlerFunc {
+func (s *Core) Partner(h PartnerHandler) http.HandlerFunc {
 	return Known(s, ErrUnauthorized, h, APIKey, ByKey)
 }
 
@@ -51,12 +57,15 @@ func Only(list []string) string {
 
 // Known wraps a handler that takes who calls: whom find gives for the hash of the secret that the request
 // shows; nil is nobody, who is answered with stranger. Reading and hashing are not done under the lock.
-func Known[P any](s *Core, stranger error, h func(http.ResponseWriter, *http.Request, *P) error, secret func(*http.Request) string, find func(*ledger.State, auth.Hash, time.Time) *P) http.HandlerFunc {
+func Known[P any](s *Core, stranger error, h func(http.ResponseWriter, *http.Request, *P) error,
+	secret func(*http.Request) string, find func(*ledger.State, auth.Hash, time.Time) *P) http.HandlerFunc {
 	return s.Public(func(w http.ResponseWriter, r *http.Request) error {
 		w.Header()["Cache-Control"] = NoStore
 		var caller *P
 		hash := auth.HashOf(secret(r))
-		settled, err := s.Store.Glance(func(st *ledger.State, now time.Time) { caller = find(st, hash, now) })
+		settled, err := s.Store.Glance(func(st *ledger.State, now time.Time) {
+			caller = find(st, hash, now)
+		})
 		if err != nil {
 			return err
 		}
@@ -75,9 +84,11 @@ func Known[P any](s *Core, stranger error, h func(http.ResponseWriter, *http.Req
 // NotRouted answers what no route matches: 405 where another method would, else 404.
 func (s *Core) NotRouted(w http.ResponseWriter, r *http.Request) error {
 	var allow []string
-	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodPost, http.MethodPut} {
+	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch,
+		http.MethodPost, http.MethodPut} {
 		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
-		if _, pattern := s.Mux.Handler(other); strings.Contains(pattern, " ") {
+		_, pattern := s.Mux.Handler(other)
+		if strings.Contains(pattern, " ") {
 			allow = append(allow, method)
 		}
 	}
@@ -85,7 +96,8 @@ func (s *Core) NotRouted(w http.ResponseWriter, r *http.Request) error {
 		return ErrNotFound
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
-	return Fail(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", r.Method+" is not allowed here, but "+strings.Join(allow, ", "))
+	return Fail(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED",
+		r.Method+" is not allowed here, but "+strings.Join(allow, ", "))
 }
 
 // Frame answers a request with what answer does, and adds what all requests have: an id, a line in the log, a
@@ -136,7 +148,9 @@ func (s *Core) recovered(rec *Recorder, r *http.Request) {
 }
 
 // Spare reports whether the request came on a connection that is only for probes.
-func (r *Recorder) Spare() bool { return r.Conn.Conn != nil && r.Conn.Conn.spare }
+func (r *Recorder) Spare() bool {
+	return r.Conn.Conn != nil && r.Conn.Conn.spare
+}
 
 // LogRequest writes the one line of a request. It has the route, not the path: a link to a report is as good
 // as a key.
@@ -144,7 +158,8 @@ func (s *Core) LogRequest(rec *Recorder, r *http.Request, took time.Duration) {
 	if !s.Log.Enabled(r.Context(), slog.LevelInfo) {
 		return
 	}
-	attrs := [...]slog.Attr{slog.String("request", RequestID(r)), slog.String("route", cmp.Or(r.Pattern, otherRoute)),
+	attrs := [...]slog.Attr{slog.String("request", RequestID(r)),
+		slog.String("route", cmp.Or(r.Pattern, otherRoute)),
 		slog.Int("status", rec.Status), slog.Duration("took", took), {}}
 	n := len(attrs) - 1 // as many as a record holds without an allocation
 	if rec.Partner != nil {
@@ -178,7 +193,8 @@ var (
 
 func validRequestID(id string) bool {
 	return id != "" && len(id) <= MaxRequestID && !strings.ContainsFunc(id, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' &&
+			r != '-'
 	})
 }
 
@@ -223,7 +239,8 @@ func Wrote(w http.ResponseWriter, seq uint64) {
 // Refuse answers with the error envelope.
 func (s *Core) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := Explain(err)
-	if f.Status >= http.StatusInternalServerError && f.Status != http.StatusServiceUnavailable && f != ErrLegacyDate {
+	if f.Status >= http.StatusInternalServerError && f.Status != http.StatusServiceUnavailable &&
+		f != ErrLegacyDate {
 		s.Log.Error("a request failed", "request", RequestID(r), "route", r.Pattern, "err", err)
 	}
 	if f.RetryAfter != "" {
@@ -245,7 +262,8 @@ func LinkHelp(w http.ResponseWriter, code string) {
 
 // Body reads a request's body; nil when it is empty. Only JSON will do.
 func Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if ct := r.Header["Content-Type"]; len(ct) > 1 || len(ct) == 1 && ct[0] != "application/json" && ct[0] != "" {
+	ct := r.Header["Content-Type"]
+	if len(ct) > 1 || len(ct) == 1 && ct[0] != "application/json" && ct[0] != "" {
 		media, _, err := mime.ParseMediaType(ct[0])
 		if len(ct) > 1 || err != nil || media != "application/json" {
 			return nil, errMediaType

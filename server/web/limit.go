@@ -14,8 +14,8 @@ import (
 	"waybill/server/ledger"
 )
 
-// Rate is how many requests a second a partner may make, or an address from which no valid key is shown, and how many
-// at once after a pause. The zero Rate is no limit.
+// Rate is how many requests a second a partner may make, or an address from which no valid key is shown, and
+// how many at once after a pause. The zero Rate is no limit.
 type Rate struct{ PerSecond, Burst int }
 
 // Unlimited are the paths that whoever watches a server calls.
@@ -29,13 +29,18 @@ func (s *Core) limit(r *http.Request) error {
 	var p *auth.Partner
 	if key := APIKey(r); key != "" {
 		hash := auth.HashOf(key)
-		s.Store.Glance(func(st *ledger.State, now time.Time) { p = ByKey(st, hash, now) })
+		s.Store.Glance(func(st *ledger.State, now time.Time) {
+			p = ByKey(st, hash, now)
+		})
 	}
-	l, who := s.addresses, Address(r)
+	l := s.addresses
+	who := Address(r)
 	if p != nil {
-		l, who = s.partners, string(p.ID[:])
+		l = s.partners
+		who = string(p.ID[:])
 	}
-	if wait := l.take(who, s.Config.Now()); wait > 0 {
+	wait := l.take(who, s.Config.Now())
+	if wait > 0 {
 		return TooMany(wait)
 	}
 	return nil
@@ -55,17 +60,24 @@ const manyCallers = 1 << 16
 
 func NewLimiter(r Rate) *Limiter {
 	every := time.Second / time.Duration(max(r.PerSecond, 1))
-	return &Limiter{every: every, most: every * time.Duration(r.Burst), full: map[string]time.Time{}}
+	return &Limiter{
+		every: every,
+		most:  every * time.Duration(r.Burst),
+		full:  map[string]time.Time{},
+	}
 }
 
 // take takes a token, or tells how long until there is one.
 func (l *Limiter) take(who string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, known := l.full[who]; !known && len(l.full) >= manyCallers {
+	_, known := l.full[who]
+	if !known && len(l.full) >= manyCallers {
 		if now.Sub(l.swept) >= time.Second { // looking through all of them takes a millisecond
 			l.swept = now
-			maps.DeleteFunc(l.full, func(_ string, full time.Time) bool { return !full.After(now) })
+			maps.DeleteFunc(l.full, func(_ string, full time.Time) bool {
+				return !full.After(now)
+			})
 		}
 		if len(l.full) >= manyCallers {
 			who = ""
@@ -82,12 +94,15 @@ func (l *Limiter) take(who string, now time.Time) time.Duration {
 	return 0
 }
 
-// Forwarded makes of a request that trusted proxies have forwarded the one they were sent: the nearest address that is
-// not theirs counts. What anybody else says of that is dropped, so that [Server.secure] can rely on what is left.
+// Forwarded makes of a request that trusted proxies have forwarded the one they were sent: the nearest
+// address that is not theirs counts. What anybody else says of that is dropped, so that [Server.secure] can
+// rely on what is left.
 func (s *Core) Forwarded(r *http.Request) {
 	trusted := func(host string) bool {
 		a, err := netip.ParseAddr(host)
-		return err == nil && slices.ContainsFunc(s.Config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a.Unmap()) })
+		return err == nil && slices.ContainsFunc(s.Config.TrustedProxies, func(p netip.Prefix) bool {
+			return p.Contains(a.Unmap())
+		})
 	}
 	host, port, _ := net.SplitHostPort(r.RemoteAddr)
 	if s.Config.TrustedProxies == nil || !trusted(host) {
@@ -120,7 +135,8 @@ func addressOf(remote string) string {
 	if err != nil {
 		return host
 	}
-	if a = a.Unmap(); a.Is6() {
+	a = a.Unmap()
+	if a.Is6() {
 		p, _ := a.WithZone("").Prefix(64)
 		return p.String()
 	}

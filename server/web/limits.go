@@ -20,7 +20,8 @@ const (
 	// Of a 400, so that no answer is larger than what was asked.
 	maxProblems     = wire.MaxProblems // entries
 	maxProblemBytes = 64 << 10         // of the whole answer
-	sizeOfMore      = 256              // bytes, at least those of the envelope and of the entry that counts the others
+	// bytes, at least those of the envelope and of the entry that counts the others
+	sizeOfMore = 256
 
 	// Of a booking.
 	MaxPassengersBooked = 100
@@ -80,11 +81,13 @@ var LimitTable = []limitRow{
 	{"connections", fmt.Sprintf("half of the files that the server may open, at most %d; a %s of that for an address (IPv6: a /64)", MaxConnections, "quarter"),
 		fmt.Sprintf("the longest idle one of that address is closed, or, when all are taken, of anyone; a request that waits for events is idle. "+
 			"Where none is idle, probes have %d places more, and other requests get 503 there", SpareConnections)},
-	{"calls of the provider", fmt.Sprintf("%d at a time", MaxAsking), "the others wait their turn; what has not had it after 25 s is 500 `PROVIDER_FAILED`"},
+	{"calls of the provider", fmt.Sprintf("%d at a time", MaxAsking),
+		"the others wait their turn; what has not had it after 25 s is 500 `PROVIDER_FAILED`"},
 	{"sessions of a user", fmt.Sprint(MaxSessions), "the oldest ends"},
 	{"former refresh tokens that end a session", fmt.Sprintf("the last %d", maxRefreshes), "an older one is 401, and the session goes on"},
 	{"reports that are not written yet", fmt.Sprintf("%d of a company", MaxQueuedReports), "429 `TOO_MANY_REQUESTS`"},
-	{"password checks", fmt.Sprintf("%d failures of an e-mail, %d of an address in 15 minutes", EmailFailures, AddressFailures), "429 `TOO_MANY_REQUESTS`"},
+	{"password checks", fmt.Sprintf("%d failures of an e-mail, %d of an address in 15 minutes", EmailFailures,
+		AddressFailures), "429 `TOO_MANY_REQUESTS`"},
 	{"requests a second", "what the operator sets, of a partner or an address", "429 `TOO_MANY_REQUESTS`"},
 	{"the disk", "what a change writes must fit, whatever its size", "503 `UNAVAILABLE`, and nothing is changed"},
 }

@@ -10,13 +10,14 @@ import (
 	"waybill/server/wire"
 )
 
-// AllowOrigin lets pages of the configured origins call the server and read its answers, without cookies (CORS). It
-// tells whether it has answered: a browser's question beforehand.
+// AllowOrigin lets pages of the configured origins call the server and read its answers, without cookies
+// (CORS). It tells whether it has answered: a browser's question beforehand.
 func (s *Core) AllowOrigin(w http.ResponseWriter, r *http.Request) bool {
 	if s.Config.Origins == nil {
 		return false
 	}
-	h, origin := w.Header(), Only(r.Header["Origin"])
+	h := w.Header()
+	origin := Only(r.Header["Origin"])
 	h["Vary"] = []string{"Origin"}
 	if !slices.Contains(s.Config.Origins, origin) {
 		return false
@@ -33,7 +34,8 @@ func (s *Core) AllowOrigin(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// ReplyTagged is reply for what changes rarely and is the same for everyone: a client that has it already gets 304.
+// ReplyTagged is reply for what changes rarely and is the same for everyone: a client that has it already
+// gets 304.
 func ReplyTagged(w http.ResponseWriter, r *http.Request, write func(*wire.Writer)) error {
 	return SendTagged(w, r, ContentType, func(w *wire.Writer) {
 		WriteReply(w, write)
@@ -41,15 +43,18 @@ func ReplyTagged(w http.ResponseWriter, r *http.Request, write func(*wire.Writer
 	})
 }
 
-// SendTagged answers with the whole body that write appends, and its ETag; with 304 where If-None-Match names that.
-func SendTagged(w http.ResponseWriter, r *http.Request, contentType []string, write func(*wire.Writer)) error {
+// SendTagged answers with the whole body that write appends, and its ETag; with 304 where If-None-Match names
+// that.
+func SendTagged(w http.ResponseWriter, r *http.Request, contentType []string,
+	write func(*wire.Writer)) error {
 	body := wire.NewWriter()
 	write(body)
 	sum := sha256.Sum256(body.B)
 	tag := fmt.Sprintf(`"%x"`, sum[:16])
 	w.Header()["Etag"] = []string{tag}
 	for known := range strings.SplitSeq(strings.Join(r.Header["If-None-Match"], ","), ",") {
-		if known = strings.TrimSpace(known); known == "*" || strings.TrimPrefix(known, "W/") == tag {
+		known = strings.TrimSpace(known)
+		if known == "*" || strings.TrimPrefix(known, "W/") == tag {
 			body.Release()
 			w.WriteHeader(http.StatusNotModified)
 			return nil

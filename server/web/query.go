@@ -16,8 +16,8 @@ import (
 	"waybill/server/wire"
 )
 
-// query reads a request's query parameters and collects what is wrong with them. An empty value counts as absent, a
-// repeated one is a problem, an unknown name is ignored (contract §3).
+// query reads a request's query parameters and collects what is wrong with them. An empty value counts as
+// absent, a repeated one is a problem, an unknown name is ignored (contract §3).
 type query struct {
 	Values url.Values
 	wrong  Complaints
@@ -41,7 +41,8 @@ func (q *query) Err() error { return q.wrong.Err() }
 
 // Text gives a parameter; "" when it is absent.
 func (q *query) Text(name string) string {
-	switch list := q.Values[name]; {
+	list := q.Values[name]
+	switch {
 	case len(list) == 0:
 	case len(list) > 1:
 		q.Complain(name, "is given more than once")
@@ -98,7 +99,9 @@ func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most
 		now = at
 	})
 	return Show(w, err, func(w *wire.Writer) {
-		wire.Each(w, name, page, func(x T) { write(w, x, now) })
+		wire.Each(w, name, page, func(x T) {
+			write(w, x, now)
+		})
 		w.Int("total", int64(total))
 	})
 }
@@ -145,7 +148,8 @@ func (q *query) Choice(name, absent string, allowed []string) string {
 	return v
 }
 
-// ReadBody has a request's body read, unless it is empty and may be. Its error lists everything wrong with it.
+// ReadBody has a request's body read, unless it is empty and may be. Its error lists everything wrong with
+// it.
 func ReadBody(w http.ResponseWriter, r *http.Request, optional bool, fields func(*wire.Reader)) error {
 	b, err := Body(w, r)
 	if err != nil || optional && len(b) == 0 {

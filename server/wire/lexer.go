@@ -44,10 +44,12 @@ func (r *Reader) number() {
 	}
 }
 
-// text reads a string, whose opening quote is next. Without an escape it is the document's own bytes; nil is none.
+// text reads a string, whose opening quote is next. Without an escape it is the document's own bytes; nil is
+// none.
 func (r *Reader) text() []byte {
 	var decoded []byte
-	src, i := r.src, r.pos+1
+	src := r.src
+	i := r.pos + 1
 	plain := i // where in src starts what is not yet in decoded
 	for i < len(src) && src[i] >= ' ' {
 		c := src[i]
@@ -75,7 +77,8 @@ func (r *Reader) text() []byte {
 	return nil
 }
 
-// escape decodes what follows a backslash, and gives its length; -1 is no escape. Half a surrogate pair is none.
+// escape decodes what follows a backslash, and gives its length; -1 is no escape. Half a surrogate pair is
+// none.
 func escape(b []byte) (char rune, size int) {
 	if len(b) == 0 {
 		return -1, 0
@@ -117,7 +120,8 @@ func (r *Reader) Literal(text string) {
 	}
 }
 
-// Member reads the name of the next member, which must be this one, or, for "", the comma before an array's element.
+// Member reads the name of the next member, which must be this one, or, for "", the comma before an array's
+// element.
 func (r *Reader) Member(name string) {
 	if start := r.pos; !r.member(name) {
 		r.syntax(fmt.Sprintf("has no %q where it should be, at byte %d", name, start))
@@ -140,4 +144,6 @@ func (r *Reader) member(name string) bool {
 }
 
 // More tells whether the array goes on; at its end it reads the bracket.
-func (r *Reader) More() bool { return !r.accept("]") && !r.broken }
+func (r *Reader) More() bool {
+	return !r.accept("]") && !r.broken
+}

@@ -1,10 +1,10 @@
 // Package wire reads and writes JSON the way Waybill's interface and journal have it, without reflection.
 //
-// [Reader] is strict where encoding/json is lenient: a member name in another case, a duplicate or undeclared member,
-// null, trailing data, invalid UTF-8 and half a surrogate pair are all refused (contract §3), each at its place in
-// the document, and every complaint of a document is collected before the caller answers. [Writer] appends a
-// resource's members in the order of the interface's document, with explicit null and [], money and instants in one
-// place.
+// [Reader] is strict where encoding/json is lenient: a member name in another case, a duplicate or undeclared
+// member, null, trailing data, invalid UTF-8 and half a surrogate pair are all refused (contract §3), each at
+// its place in the document, and every complaint of a document is collected before the caller answers.
+// [Writer] appends a resource's members in the order of the interface's document, with explicit null and [],
+// money and instants in one place.
 package wire
 
 import (
@@ -16,24 +16,25 @@ import (
 	"unicode/utf8"
 )
 
-// A Problem is one complaint; Field names the place, as passengers[1].email, or is "body" where none can be told.
+// A Problem is one complaint; Field names the place, as passengers[1].email, or is "body" where none can be
+// told.
 type Problem struct{ Field, Message string }
 
 const (
-	// MaxProblems is how many complaints about one document are kept. Others are only counted: a body of 256 KiB has
-	// room for 100,000 of them.
+	// MaxProblems is how many complaints about one document are kept. Others are only counted: a body of 256
+	// KiB has room for 100,000 of them.
 	MaxProblems = 100
 
-	// MaxDepth is how many arrays and objects may be nested, MaxMembers how many members an object may have: more than
-	// any document of the interface has. A document beyond is malformed, and not read any further.
+	// MaxDepth is how many arrays and objects may be nested, MaxMembers how many members an object may have:
+	// more than any document of the interface has. A document beyond is malformed, and not read any further.
 	MaxDepth   = 32
 	MaxMembers = 64
 
 	maxField = 128 // bytes of a Problem's Field: the names in it are whatever a client has sent
 )
 
-// A Reader reads one JSON document. The caller asks for the value it expects; a value of another type is a Problem
-// and reads as zero, and reading goes on. Once the syntax is broken nothing more is read.
+// A Reader reads one JSON document. The caller asks for the value it expects; a value of another type is a
+// Problem and reads as zero, and reading goes on. Once the syntax is broken nothing more is read.
 type Reader struct {
 	// Problems are the first complaints, at most MaxProblems, each once.
 	Problems []Problem
@@ -129,12 +130,15 @@ func (r *Reader) syntax(message string) {
 	}
 }
 
-func (r *Reader) malformed() { r.syntax(fmt.Sprintf("is not well-formed JSON, at byte %d", r.pos)) }
+func (r *Reader) malformed() {
+	r.syntax(fmt.Sprintf("is not well-formed JSON, at byte %d", r.pos))
+}
 
 // peek passes white space and gives the byte after it, or 0 where there is none.
 func (r *Reader) peek() byte {
 	for ; !r.broken && r.pos < len(r.src); r.pos++ {
-		if c := r.src[r.pos]; c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+		c := r.src[r.pos]
+		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
 			return c
 		}
 	}
@@ -185,7 +189,8 @@ func (r *Reader) next(i int, bracket byte) bool {
 	return !r.broken
 }
 
-// Object reads an object: member must read each member's value, and not keep the name. false: there is no object.
+// Object reads an object: member must read each member's value, and not keep the name. false: there is no
+// object.
 func (r *Reader) Object(member func(name []byte)) bool {
 	if !r.open('{', "an object") {
 		return false
@@ -202,10 +207,13 @@ func (r *Reader) Object(member func(name []byte)) bool {
 			return false
 		}
 		around := r.enter(name)
-		if slices.ContainsFunc(seen, func(s []byte) bool { return bytes.Equal(s, name) }) {
+		if slices.ContainsFunc(seen, func(s []byte) bool {
+			return bytes.Equal(s, name)
+		}) {
 			r.Reject("is given twice")
 		}
-		if seen = append(seen, name); len(seen) > MaxMembers {
+		seen = append(seen, name)
+		if len(seen) > MaxMembers {
 			r.syntax("has too many members in one object")
 			return false
 		}
@@ -228,11 +236,14 @@ func Must(name string, read func()) Field { return Field{name, true, read} }
 // May is a Field that may be left out.
 func May(name string, read func()) Field { return Field{name, false, read} }
 
-// Fields reads an object with these members, and complains about others and about those it must have and has not.
+// Fields reads an object with these members, and complains about others and about those it must have and has
+// not.
 func (r *Reader) Fields(fields ...Field) {
 	var given uint64
 	ok := r.Object(func(name []byte) {
-		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(name) })
+		i := slices.IndexFunc(fields, func(f Field) bool {
+			return f.Name == string(name)
+		})
 		if i < 0 {
 			r.Skip()
 			r.Reject("is not a known field")
@@ -336,7 +347,8 @@ func (r *Reader) Raw() []byte {
 
 // Skip reads any value and forgets it.
 func (r *Reader) Skip() {
-	switch c := r.peek(); {
+	c := r.peek()
+	switch {
 	case r.broken:
 	case c == '{':
 		r.Object(func([]byte) { r.Skip() })

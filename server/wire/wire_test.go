@@ -44,7 +44,9 @@ func duplicated(dec *json.Decoder) bool {
 	if err != nil {
 		return false
 	}
-	found, seen, n := false, map[any]bool{}, 0
+	found := false
+	seen := map[any]bool{}
+	n := 0
 	if d, ok := start.(json.Delim); ok {
 		for dec.More() {
 			if d == '{' {
@@ -62,7 +64,8 @@ func duplicated(dec *json.Decoder) bool {
 
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
-		`{"a":[1,-2.5e+3,true,false,null,"x\u00e9\ud83d\ude00\n"],"b":{}}`, `{"a":1,"a":2}`, `"\ud800"`, `[1,]`, `{"a" : 1 } x`, `01`, `-`, `1.`, "\"\x01\"",
+		`{"a":[1,-2.5e+3,true,false,null,"x\u00e9\ud83d\ude00\n"],"b":{}}`, `{"a":1,"a":2}`, `"\ud800"`,
+		`[1,]`, `{"a" : 1 } x`, `01`, `-`, `1.`, "\"\x01\"",
 		`"` + strings.Repeat(`\\`, 9) + `"`, strings.Repeat("[", 40), "\xff", "", ` `, `nul`, `{"a"}`, `{,}`, `"\x"`, `"\u12"`, `[[]`, `1e`,
 	} {
 		f.Add([]byte(seed))
@@ -74,7 +77,8 @@ func FuzzReader(f *testing.F) {
 		if len(r.Problems) > 0 {
 			// What is refused, encoding/json refuses as well, or it is one of the strictnesses.
 			depth := bytes.Count(doc, []byte{'['}) + bytes.Count(doc, []byte{'{'})
-			if json.Valid(doc) && utf8.Valid(doc) && depth < MaxDepth && !bytes.Contains(doc, []byte(`\u`)) && !duplicated(json.NewDecoder(bytes.NewReader(doc))) {
+			if json.Valid(doc) && utf8.Valid(doc) && depth < MaxDepth && !bytes.Contains(doc, []byte(`\u`)) &&
+				!duplicated(json.NewDecoder(bytes.NewReader(doc))) {
 				t.Fatalf("%q is refused: %v", doc, r.Problems)
 			}
 			return
@@ -173,14 +177,16 @@ func FuzzWriterNumbers(f *testing.F) {
 func TestWriterTimes(t *testing.T) {
 	at := time.Date(2026, 11, 20, 8, 5, 9, 7e6, time.UTC)
 	for offset, want := range map[int]string{
-		7200: `"2026-11-20T10:05:09.007+02:00"`, -34200: `"2026-11-19T22:35:09.007-09:30"`, 0: `"2026-11-20T08:05:09.007+00:00"`,
+		7200: `"2026-11-20T10:05:09.007+02:00"`, -34200: `"2026-11-19T22:35:09.007-09:30"`,
+		0: `"2026-11-20T08:05:09.007+00:00"`,
 	} {
 		var w Writer
 		if w.LocalTime("", at, offset, false); string(w.B) != want {
 			t.Errorf("offset %d: %s, want %s", offset, w.B, want)
 		}
 	}
-	for _, at := range []time.Time{at, time.Unix(0, 0), time.Date(1969, 12, 31, 23, 59, 59, 999e6, time.UTC), time.Date(9998, 1, 2, 3, 4, 5, 0, time.UTC)} {
+	for _, at := range []time.Time{at, time.Unix(0, 0), time.Date(1969, 12, 31, 23, 59, 59, 999e6, time.UTC),
+		time.Date(9998, 1, 2, 3, 4, 5, 0, time.UTC)} {
 		var w Writer
 		if w.Time("", at); string(w.B) != `"`+at.UTC().Format("2006-01-02T15:04:05.000Z")+`"` {
 			t.Errorf("%v: %s", at, w.B)

@@ -10,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Writer appends JSON to B. Every method takes the member's name first; inside an array the name is "". Commas are
-// placed by looking at the last byte, so a Writer has no state besides B and can be filled, cut and reused freely.
+// Writer appends JSON to B. Every method takes the member's name first; inside an array the name is "".
+// Commas are placed by looking at the last byte, so a Writer has no state besides B and can be filled, cut
+// and reused freely.
 type Writer struct{ B []byte }
 
 // Key writes a member's name (nothing for ""), with the comma before it.
@@ -39,13 +40,19 @@ func atStart(b []byte) bool {
 }
 
 // Object opens an object; EndObject closes it.
-func (w *Writer) Object(name string) { w.Key(name); w.B = append(w.B, '{') }
+func (w *Writer) Object(name string) {
+	w.Key(name)
+	w.B = append(w.B, '{')
+}
 
 // EndObject closes the innermost object.
 func (w *Writer) EndObject() { w.B = append(w.B, '}') }
 
 // Array opens an array; EndArray closes it.
-func (w *Writer) Array(name string) { w.Key(name); w.B = append(w.B, '[') }
+func (w *Writer) Array(name string) {
+	w.Key(name)
+	w.B = append(w.B, '[')
+}
 
 // EndArray closes the innermost array.
 func (w *Writer) EndArray() { w.B = append(w.B, ']') }
@@ -67,19 +74,34 @@ func (w *Writer) Record(name string, pairs ...string) {
 }
 
 // EmptyArray writes [], for what is always empty.
-func (w *Writer) EmptyArray(name string) { w.Key(name); w.B = append(w.B, '[', ']') }
+func (w *Writer) EmptyArray(name string) {
+	w.Key(name)
+	w.B = append(w.B, '[', ']')
+}
 
 // Raw writes a value that is JSON already.
-func (w *Writer) Raw(name string, value []byte) { w.Key(name); w.B = append(w.B, value...) }
+func (w *Writer) Raw(name string, value []byte) {
+	w.Key(name)
+	w.B = append(w.B, value...)
+}
 
 // Null writes an explicit null.
-func (w *Writer) Null(name string) { w.Key(name); w.B = append(w.B, "null"...) }
+func (w *Writer) Null(name string) {
+	w.Key(name)
+	w.B = append(w.B, "null"...)
+}
 
 // Bool writes true or false.
-func (w *Writer) Bool(name string, v bool) { w.Key(name); w.B = strconv.AppendBool(w.B, v) }
+func (w *Writer) Bool(name string, v bool) {
+	w.Key(name)
+	w.B = strconv.AppendBool(w.B, v)
+}
 
 // Int writes a whole number.
-func (w *Writer) Int(name string, v int64) { w.Key(name); w.B = strconv.AppendInt(w.B, v, 10) }
+func (w *Writer) Int(name string, v int64) {
+	w.Key(name)
+	w.B = strconv.AppendInt(w.B, v, 10)
+}
 
 // idLength is how many characters an id has in text.
 const idLength = 22
@@ -101,7 +123,8 @@ func (w *Writer) Float(name string, v float64) {
 	w.B = strconv.AppendFloat(w.B, v, 'f', -1, 64)
 }
 
-// Hundredths writes v/100 as a number with at most two decimals: money in minor units, or a percentage in hundredths.
+// Hundredths writes v/100 as a number with at most two decimals: money in minor units, or a percentage in
+// hundredths.
 func (w *Writer) Hundredths(name string, v int64) {
 	w.Key(name)
 	if v < 0 {
@@ -152,7 +175,9 @@ func (w *Writer) OptionalTime(name string, t time.Time) {
 }
 
 // Time writes an instant as 2026-11-20T08:30:00.000Z.
-func (w *Writer) Time(name string, t time.Time) { w.LocalTime(name, t, 0, true) }
+func (w *Writer) Time(name string, t time.Time) {
+	w.LocalTime(name, t, 0, true)
+}
 
 // LocalTime writes the wall clock at an offset of seconds from UTC, as
 // 2026-11-20T10:30:00.000+02:00, or with a plain Z.
@@ -167,11 +192,14 @@ func (w *Writer) LocalTime(name string, t time.Time, offset int, utc bool) {
 		w.B = append(b, 'Z', '"')
 		return
 	}
-	sign, minutes := byte('+'), offset/60
+	sign := byte('+')
+	minutes := offset / 60
 	if minutes < 0 {
-		sign, minutes = '-', -minutes
+		sign = '-'
+		minutes = -minutes
 	}
-	h, m := minutes/60, minutes%60
+	h := minutes / 60
+	m := minutes % 60
 	w.B = append(b, sign, byte('0'+h/10), byte('0'+h%10), ':', byte('0'+m/10), byte('0'+m%10), '"')
 }
 
@@ -209,9 +237,11 @@ func appendEscaped(b []byte, s string) []byte {
 		if plainByte[s[i]] {
 			continue
 		}
-		c, size := rune(s[i]), 1
+		c := rune(s[i])
+		size := 1
 		if c >= utf8.RuneSelf {
-			if c, size = utf8.DecodeRuneInString(s[i:]); c != utf8.RuneError || size > 1 {
+			c, size = utf8.DecodeRuneInString(s[i:])
+			if c != utf8.RuneError || size > 1 {
 				i += size - 1
 				continue
 			}

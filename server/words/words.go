@@ -39,4 +39,6 @@ func Are(n int) string {
 type Hundredths int64
 
 // String returns the number with two decimals: 1234 is 12.34.
-func (v Hundredths) String() string { return fmt.Sprintf("%d.%02d", v/100, v%100) }
+func (v Hundredths) String() string {
+	return fmt.Sprintf("%d.%02d", v/100, v%100)
+}

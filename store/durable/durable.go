@@ -5,8 +5,8 @@
 //
 //	err := durable.PublishText(durable.Dir("waybill-data"), "keys", "offer-tokens", text)
 //
-// The system calls of that are: open (O_CREAT|O_EXCL) of a temporary name, write, fdatasync, close, rename, and an
-// fsync of the directory, without which the new name may be gone.
+// The system calls of that are: open (O_CREAT|O_EXCL) of a temporary name, write, fdatasync, close, rename,
+// and an fsync of the directory, without which the new name may be gone.
 package durable
 
 import (
@@ -19,8 +19,9 @@ import (
 	"syscall"
 )
 
-// FS is the file access that durability rests on. Names are slash-separated and relative to the data directory. It is an
-// interface so that a test can stop the store at every write, sync, rename and directory sync.
+// FS is the file access that durability rests on. Names are slash-separated and relative to the data
+// directory. It is an interface so that a test can stop the store at every write, sync, rename and directory
+// sync.
 type FS interface {
 	Open(name string) (File, error)   // for reading
 	Create(name string) (File, error) // for writing a new file, mode 0600; it must not exist
@@ -42,8 +43,8 @@ type File interface {
 	Sync() error // makes all that was written durable
 	Size() (int64, error)
 	Truncate(size int64) error // also gives back what was reserved beyond
-	// Reserve makes sure that the file has room to grow to a size; its error is, or wraps, syscall.ENOSPC when it has not.
-	// Where a file system cannot promise that, room is looked for and not kept.
+	// Reserve makes sure that the file has room to grow to a size; its error is, or wraps, syscall.ENOSPC
+	// when it has not. Where a file system cannot promise that, room is looked for and not kept.
 	Reserve(size int64) error
 }
 
@@ -82,24 +83,38 @@ func (f osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-func (d Dir) path(name string) string { return filepath.Join(string(d), filepath.FromSlash(name)) }
+func (d Dir) path(name string) string {
+	return filepath.Join(string(d), filepath.FromSlash(name))
+}
 
 func (d Dir) open(name string, flag int) (File, error) {
 	f, err := os.OpenFile(d.path(name), flag, 0o600)
 	return osFile{f}, err
 }
 
-func (d Dir) Open(name string) (File, error) { return d.open(name, os.O_RDONLY) }
+func (d Dir) Open(name string) (File, error) {
+	return d.open(name, os.O_RDONLY)
+}
 
-func (d Dir) Append(name string) (File, error) { return d.open(name, appending) }
+func (d Dir) Append(name string) (File, error) {
+	return d.open(name, appending)
+}
 
-func (d Dir) Create(name string) (File, error) { return d.open(name, appending|os.O_CREATE|os.O_EXCL) }
+func (d Dir) Create(name string) (File, error) {
+	return d.open(name, appending|os.O_CREATE|os.O_EXCL)
+}
 
-func (d Dir) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
+func (d Dir) Rename(from, to string) error {
+	return os.Rename(d.path(from), d.path(to))
+}
 
-func (d Dir) Remove(name string) error { return os.Remove(d.path(name)) }
+func (d Dir) Remove(name string) error {
+	return os.Remove(d.path(name))
+}
 
-func (d Dir) Seal(name string) error { return os.Chmod(d.path(name), 0o400) }
+func (d Dir) Seal(name string) error {
+	return os.Chmod(d.path(name), 0o400)
+}
 
 func (d Dir) List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(d.path(dir))
@@ -182,8 +197,8 @@ func ReadFile(fsys FS, name string) (text []byte, err error) {
 	return text, err
 }
 
-// Publish makes a whole file appear under its name, or nothing: it is written under a temporary name, synced, renamed,
-// and the directory is synced.
+// Publish makes a whole file appear under its name, or nothing: it is written under a temporary name, synced,
+// renamed, and the directory is synced.
 func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 	temp := dir + "/" + name + TempSuffix
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,6 @@
 // Package note signs a text so that anybody with the public key can check it, with any tool: as a signed note
-// (C2SP, signed-note) with one Ed25519 signature. A note is the text, a blank line, and a line of who signed it:
+// (C2SP, signed-note) with one Ed25519 signature. A note is the text, a blank line, and a line of who signed
+// it:
 //
 //	waybill/6f3k
 //	48213
@@ -89,8 +90,8 @@ func (n *Note) Verify(key ed25519.PublicKey) error {
 	return nil
 }
 
-// Split is a bufio.SplitFunc for notes that follow each other, with a blank line after each. It leaves the newline
-// of the blank line, so that its lack is seen.
+// Split is a bufio.SplitFunc for notes that follow each other, with a blank line after each. It leaves the
+// newline of the blank line, so that its lack is seen.
 func Split(data []byte, atEOF bool) (advance int, note []byte, err error) {
 	newline := []byte("\n")
 	start := len(data) - len(bytes.TrimLeft(data, "\n"))

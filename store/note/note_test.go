@@ -81,7 +81,8 @@ func FuzzSplit(f *testing.F) {
 			}
 			got.Write(s.Bytes())
 		}
-		if s.Err() != nil || strings.ReplaceAll(got.String(), "\n", "") != strings.ReplaceAll(text, "\n", "") {
+		if s.Err() != nil ||
+			strings.ReplaceAll(got.String(), "\n", "") != strings.ReplaceAll(text, "\n", "") {
 			t.Errorf("%q gives %q, %v", text, got.String(), s.Err())
 		}
 	})
