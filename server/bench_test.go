@@ -154,11 +154,12 @@ func BenchmarkWriteBooking(b *testing.B) {
 		ledger.Apply(st, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
 	}
 	sold := st.Bookings.Freeze().Bookings[0]
+	res := resource.NewWriter()
 	var w wire.Writer
 	b.ReportAllocs()
 	for b.Loop() {
 		w = wire.Writer{B: w.B[:0]}
-		resource.WriteBooking(&w, "booking", sold, scriptStart)
+		res.Booking(&w, "booking", sold, scriptStart)
 	}
 	b.SetBytes(int64(len(w.B)))
 }

@@ -53,7 +53,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		err = s.Store.View(func(st *ledger.State, _ time.Time) {
 			for _, b := range st.Bookings.Freeze().Bookings {
 				if b != nil {
-					resource.WriteBooking(&w, "", b, at)
+					resource.NewWriter().Booking(&w, "", b, at)
 					w.B = append(w.B, '\n')
 				}
 			}

@@ -31,6 +31,7 @@ import (
 	"waybill/server/partner"
 	"waybill/server/provider"
 	"waybill/server/reference"
+	"waybill/server/resource"
 	"waybill/server/search"
 	"waybill/server/web"
 	"waybill/store"
@@ -115,12 +116,13 @@ var ErrClock = errors.New("server: the clock setting does not fit the directory"
 func newServer(cfg Config) *Server {
 	core := web.NewCore(cfg.web())
 	s := &Server{Core: core, cfg: cfg}
-	s.search = search.New(core, cfg.MaxTransfers)
-	s.provider = provider.New(core, cfg.Confirm)
+	resources := resource.NewWriter()
+	s.search = search.New(core, resources, cfg.MaxTransfers)
+	s.provider = provider.New(core, resources, cfg.Confirm)
 	s.outbox = outbox.New(core)
-	s.partner = partner.New(core, s.search, s.provider)
+	s.partner = partner.New(core, resources, s.search, s.provider)
 	s.company = company.New(core)
-	s.legacy = legacy.New(core, s.search, s.partner)
+	s.legacy = legacy.New(core, resources, s.search, s.partner)
 	s.Admin = admin.New(core, s.company, s.outbox, s.provider)
 	s.ops = ops.New(core, cfg.Connections, s.clockMoved)
 	s.reference = reference.New(core, legacy.IgnoredFields)

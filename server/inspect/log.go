@@ -161,7 +161,7 @@ func (s *story) asItStood(id booking.ID) error {
 		}, "there was no booking "+s.Booking)
 	}
 	var w wire.Writer
-	resource.WriteBooking(&w, "", b, *s.At)
+	resource.NewWriter().Booking(&w, "", b, *s.At)
 	_, err := fmt.Fprintf(s.out, "%s\n", w.B)
 	return err
 }

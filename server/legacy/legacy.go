@@ -102,15 +102,16 @@ func (s *Service) PostOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 	web.Send(w, http.StatusOK, func(w *wire.Writer) {
 		w.Object("")
 		wire.Each(w, "data", b.Tickets, func(t booking.Ticket) {
-			resource.WriteTicket(w, "", b, &t, now, resource.LegacyOrder)
+			s.resources.Ticket(w, "", b, &t, now, resource.LegacyOrder)
 		})
 		w.EndObject()
 	})
 	return nil
 }
 
-func writeLegacyOrder(w *wire.Writer, o booking.Order, now time.Time) {
-	resource.WriteTicket(w, "", o.Booking, o.Ticket, now, resource.LegacyOrder)
+// writeOrder writes a ticket as the legacy interface shows it.
+func (s *Service) writeOrder(w *wire.Writer, o booking.Order, now time.Time) {
+	s.resources.Ticket(w, "", o.Booking, o.Ticket, now, resource.LegacyOrder)
 }
 
 // ListOrders answers GET /rest/orders.
@@ -124,14 +125,14 @@ func (s *Service) ListOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 	return web.ShowPage(s.Core, w, q, "orders", web.MaxBookings,
 		func(st *ledger.State, skip, take int) ([]booking.Order, int) {
 			return st.Bookings.Orders(booking.ID(p.ID), leaves, created, skip, take)
-		}, writeLegacyOrder)
+		}, s.writeOrder)
 }
 
 // GetOrder answers GET /rest/orders/{id}.
 func (s *Service) GetOrder(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, t, now, err := s.partner.ViewTicket(r, p)
 	return web.Show(w, err, func(w *wire.Writer) {
-		resource.WriteTicket(w, "order", b, t, now, resource.LegacyOrder)
+		s.resources.Ticket(w, "order", b, t, now, resource.LegacyOrder)
 	})
 }
 
@@ -177,7 +178,7 @@ func (s *Service) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	web.Send(w, http.StatusOK, func(w *wire.Writer) {
 		w.Object("")
 		wire.Each(w, "data", orders, func(o booking.Order) {
-			writeLegacyOrder(w, o, now)
+			s.writeOrder(w, o, now)
 		})
 		w.EndObject()
 	})

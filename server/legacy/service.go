@@ -4,6 +4,7 @@ package legacy
 
 import (
 	"waybill/server/partner"
+	"waybill/server/resource"
 	"waybill/server/search"
 	"waybill/server/web"
 )
@@ -13,9 +14,12 @@ type Service struct {
 	*web.Core
 	search  *search.Service
 	partner *partner.Service
+
+	resources *resource.Writer
 }
 
 // New returns the room.
-func New(core *web.Core, search *search.Service, partner *partner.Service) *Service {
-	return &Service{Core: core, search: search, partner: partner}
+func New(core *web.Core, resources *resource.Writer, search *search.Service,
+	partner *partner.Service) *Service {
+	return &Service{Core: core, resources: resources, search: search, partner: partner}
 }

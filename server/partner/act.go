@@ -25,7 +25,7 @@ func (s *Service) Act(action booking.Action) keyedHandler {
 		}
 		var b *booking.Booking
 		var now time.Time
-		write := oneBooking(&b, &now)
+		write := s.oneBooking(&b, &now)
 		sel.Done = try.done
 		try.answered(http.StatusOK, write)
 		seq, err := s.Perform(r, sel, action, try, func(st *ledger.State, at time.Time) {
@@ -69,8 +69,8 @@ type deed struct {
 	asked   []provider.Confirmation
 }
 
-// Perform does an action with the tickets of a selection. after sees the state as the action left it; seq is the
-// number of its last line.
+// Perform does an action with the tickets of a selection. after sees the state as the action left it; seq is
+// the number of its last line.
 //
 // Without a provider the action is done by one update. With one, an update marks the tickets as asked, each
 // answer is kept by an update of its own, and one more closes the request where it has an Idempotency-Key.

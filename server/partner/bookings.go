@@ -31,16 +31,16 @@ func (s *Service) PostBooking(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	b, now, seq, err := s.Create(web.RequestID(r), p, ReadNewBooking(in, nil), try)
 	if err == nil {
 		web.Wrote(w, seq)
-		web.Send(w, http.StatusCreated, oneBooking(&b, &now))
+		web.Send(w, http.StatusCreated, s.oneBooking(&b, &now))
 	}
 	return err
 }
 
 // oneBooking writes the reply of who changes a booking, which is known by the time that it is written.
-func oneBooking(b **booking.Booking, now *time.Time) func(*wire.Writer) {
+func (s *Service) oneBooking(b **booking.Booking, now *time.Time) func(*wire.Writer) {
 	return func(w *wire.Writer) {
 		web.WriteReply(w, func(w *wire.Writer) {
-			resource.WriteBooking(w, "booking", *b, *now)
+			s.resources.Booking(w, "booking", *b, *now)
 		})
 	}
 }
@@ -77,7 +77,7 @@ func ReadNewBooking(r *wire.Reader, ignored []string) *newBooking {
 // Create sells what a request asks for. It gives the booking, the instant, and the number of its line.
 func (s *Service) Create(request string, p *auth.Partner, in *newBooking, try *Attempt) (b *booking.Booking,
 	now time.Time, seq uint64, err error) {
-	try.answered(http.StatusCreated, oneBooking(&b, &now))
+	try.answered(http.StatusCreated, s.oneBooking(&b, &now))
 	const tries = 3 // an import between a look-up and its decision makes another necessary
 	for range tries {
 		sale, err := s.prepare(in, p)
@@ -189,7 +189,7 @@ func (s *Service) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.P
 		func(st *ledger.State, skip, take int) ([]*booking.Booking, int) {
 			return st.Bookings.List(booking.ID(p.ID), only, skip, take)
 		}, func(w *wire.Writer, b *booking.Booking, now time.Time) {
-			resource.WriteBooking(w, "", b, now)
+			s.resources.Booking(w, "", b, now)
 		})
 }
 
@@ -210,7 +210,7 @@ func (s *Service) view(r *http.Request, p *auth.Partner) (b *booking.Booking, no
 func (s *Service) GetBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, now, err := s.view(r, p)
 	return web.Show(w, err, func(w *wire.Writer) {
-		resource.WriteBooking(w, "booking", b, now)
+		s.resources.Booking(w, "booking", b, now)
 	})
 }
 
@@ -265,6 +265,6 @@ func (s *Service) ViewTicket(r *http.Request, p *auth.Partner) (b *booking.Booki
 func (s *Service) GetTicket(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, t, now, err := s.ViewTicket(r, p)
 	return web.Show(w, err, func(w *wire.Writer) {
-		resource.WriteTicket(w, "ticket", b, t, now, resource.ByItself)
+		s.resources.Ticket(w, "ticket", b, t, now, resource.ByItself)
 	})
 }

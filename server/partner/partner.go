@@ -6,6 +6,7 @@ import (
 	"sync"
 	"waybill/booking"
 	"waybill/server/provider"
+	"waybill/server/resource"
 	"waybill/server/search"
 	"waybill/server/web"
 	"waybill/store"
@@ -19,15 +20,19 @@ type Service struct {
 	lines    *store.Lines // of the journal, for events and for answers that are given again
 	underWay sync.Map     // hashes of the requests with keys that are being answered, by ledger.RequestName
 	Polls    Polls
+
+	resources *resource.Writer
 }
 
 // New returns the room.
-func New(core *web.Core, search *search.Service, provider *provider.Service) *Service {
+func New(core *web.Core, resources *resource.Writer, search *search.Service,
+	provider *provider.Service) *Service {
 	return &Service{
-		Core:     core,
-		search:   search,
-		provider: provider,
-		lines:    store.NewLines(core.Config.FS),
-		Polls:    Polls{Waiting: map[booking.ID]int{}},
+		Core:      core,
+		resources: resources,
+		search:    search,
+		provider:  provider,
+		lines:     store.NewLines(core.Config.FS),
+		Polls:     Polls{Waiting: map[booking.ID]int{}},
 	}
 }

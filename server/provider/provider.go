@@ -48,7 +48,7 @@ func (s *Service) askProvider(ctx context.Context, provider *outbound.Peer, c Co
 	var w wire.Writer
 	w.Object("")
 	w.Texts("id", c.Key, "action", c.Action.String())
-	resource.WriteTicket(&w, "ticket", b, t, now, resource.InBooking)
+	s.resources.Ticket(&w, "ticket", b, t, now, resource.InBooking)
 	w.EndObject()
 	for n, pause := 1, confirmPause; ; n, pause = n+1, 2*pause {
 		err := provider.Post(ctx, c.Key, w.B)

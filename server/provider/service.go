@@ -4,6 +4,7 @@ package provider
 import (
 	"context"
 	"waybill/booking"
+	"waybill/server/resource"
 	"waybill/server/web"
 )
 
@@ -15,6 +16,8 @@ type Service struct {
 	// question, also after a crash. nil: there is no provider, and tickets are confirmed at once.
 	Confirm func(context.Context, Confirmation) error
 	asking  chan struct{} // a place for each call
+
+	resources *resource.Writer
 }
 
 // Confirmation is what the provider is asked.
@@ -25,10 +28,12 @@ type Confirmation struct {
 }
 
 // New returns the room.
-func New(core *web.Core, confirm func(context.Context, Confirmation) error) *Service {
+func New(core *web.Core, resources *resource.Writer,
+	confirm func(context.Context, Confirmation) error) *Service {
 	return &Service{
-		Core:    core,
-		Confirm: confirm,
-		asking:  make(chan struct{}, web.MaxAsking),
+		Core:      core,
+		Confirm:   confirm,
+		asking:    make(chan struct{}, web.MaxAsking),
+		resources: resources,
 	}
 }

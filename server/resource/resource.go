@@ -1,3 +1,9 @@
+// Package resource writes the resources of the interface, member by member and in the order of its section
+// "Resources and their fields": bookings, tickets, slices, prices, rules, discounts and cities. It decides
+// nothing, and asks nobody: what it writes it is given, with the instant at which it is to be shown.
+//
+//	res := resource.NewWriter()
+//	res.Booking(w, "booking", b, now)
 package resource
 
 import (
@@ -14,11 +20,18 @@ import (
 	"waybill/server/wire"
 )
 
-// This file writes the interface's resources, member by member, in the order
-// of its section "Resources and their fields".
+// Writer writes resources, and keeps what many of them have in common so that it is written once: what slices
+// of the same ride show, and the time zones of stops.
+type Writer struct {
+	rides [1 << 12][2]atomic.Pointer[sold] // those shown last, about 3 KB each; every ride has two places
+	zones sync.Map                         // *time.Location by name: loading one reads files
+}
 
-// WriteBooking writes a Booking as it stands at an instant.
-func WriteBooking(w *wire.Writer, name string, b *booking.Booking, now time.Time) {
+// NewWriter returns a Writer that has written nothing yet.
+func NewWriter() *Writer { return new(Writer) }
+
+// Booking writes a Booking as it stands at an instant.
+func (res *Writer) Booking(w *wire.Writer, name string, b *booking.Booking, now time.Time) {
 	w.Object(name)
 	w.ID("id", b.ID)
 	w.Time("createdAt", time.UnixMilli(b.Created))
@@ -31,23 +44,24 @@ func WriteBooking(w *wire.Writer, name string, b *booking.Booking, now time.Time
 	w.OptionalTime("bookingRequiredBy", due)
 	w.OptionalTime("paymentRequiredBy", due)
 	wire.Each(w, "tickets", b.Tickets, func(t booking.Ticket) {
-		WriteTicket(w, "", b, &t, now, InBooking)
+		res.Ticket(w, "", b, &t, now, InBooking)
 	})
 	w.EndObject()
 }
 
-// ticketForm is how a Ticket is shown.
-type ticketForm int
+// TicketForm is how a Ticket is shown.
+type TicketForm int
 
+// The forms.
 const (
-	InBooking   ticketForm = iota
-	ByItself               // each slice carries only its id
-	LegacyOrder            // the seat stands beside the slices, not in them
+	InBooking   TicketForm = iota // with all there is to say
+	ByItself                      // each slice carries only its id
+	LegacyOrder                   // the seat stands beside the slices, not in them
 )
 
-// WriteTicket writes a Ticket.
-func WriteTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Ticket, now time.Time,
-	form ticketForm) {
+// Ticket writes a Ticket as it stands at an instant.
+func (res *Writer) Ticket(w *wire.Writer, name string, b *booking.Booking, t *booking.Ticket, now time.Time,
+	form TicketForm) {
 	id := t.ID.String()
 	legs := t.Itinerary()
 	w.Object(name)
@@ -55,7 +69,8 @@ func WriteTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 	w.ID("bookingId", b.ID)
 	w.Null("note")
 	status, payment := t.Status(now)
-	w.Texts("status", status, "paymentStatus", payment)
+	w.String("status", status)
+	w.String("paymentStatus", payment)
 	w.LocalTime("departureDate", t.Departure(), int(legs[0].Run.Offsets[legs[0].From]), false)
 	w.String("source", t.Source())
 	if t.Phase == booking.Refunded {
@@ -69,17 +84,17 @@ func WriteTicket(w *wire.Writer, name string, b *booking.Booking, t *booking.Tic
 		return l.Discount >= 0
 	})
 	if i >= 0 {
-		WriteDiscount(w, "discount", legs[i])
+		res.Discount(w, "discount", legs[i])
 	} else {
 		w.Null("discount")
 	}
 	w.Array("slices")
 	for i, l := range legs {
-		x := Ride{l, SliceID(id, i), form == LegacyOrder}
+		x := Ride{Leg: l, ID: SliceID(id, i), seatless: form == LegacyOrder}
 		if form == ByItself {
-			w.Record("", "id", x.Id)
+			w.Record("", "id", x.ID)
 		} else {
-			x.Write(w)
+			res.Slice(w, &x)
 		}
 	}
 	w.EndArray()
@@ -102,11 +117,14 @@ func writeSeat(w *wire.Writer, slice, label string) {
 	w.EndObject()
 }
 
+// writePassenger writes a Passenger, whose ids are made of the ticket's.
 func writePassenger(w *wire.Writer, ticket string, p booking.Passenger) {
 	first, last, email, phones := p.Fields()
 	w.Object("passenger")
 	w.Joined("id", ticket, ".passenger")
-	w.Texts("firstName", first, "lastName", last, "email", email)
+	w.String("firstName", first)
+	w.String("lastName", last)
+	w.String("email", email)
 	w.Array("phones")
 	for i, phone := range phones {
 		w.Object("")
@@ -128,14 +146,16 @@ func WritePrice(w *wire.Writer, name, id string, amount int64, currency string) 
 	w.EndObject()
 }
 
-// WriteDiscount writes the Discount of a leg that has one. An offer's has a description besides.
-func WriteDiscount(w *wire.Writer, name string, l booking.Leg) {
+// Discount writes the Discount of a leg that has one. An offer's has a description besides.
+func (res *Writer) Discount(w *wire.Writer, name string, l booking.Leg) {
 	d := &l.Run.Form.Discounts[l.Discount]
 	w.Object(name)
-	w.Texts("id", d.ID, "name", d.Name, "rule", "Percent")
+	w.String("id", d.ID)
+	w.String("name", d.Name)
+	w.String("rule", "Percent")
 	w.Hundredths("amount", d.Percent)
 	// Midnight where one boards, whose date decides.
-	zone := location(l.Run.Form.Stops[l.From].City.Zone)
+	zone := res.zone(l.Run.Form.Stops[l.From].City.Zone)
 	w.Time("startDate", d.First.In(zone))
 	w.Time("endDate", d.Last.In(zone))
 	if l.Seat == 0 {
@@ -144,13 +164,14 @@ func WriteDiscount(w *wire.Writer, name string, l booking.Leg) {
 	w.EndObject()
 }
 
-// WriteRules writes RefundRules into an array.
+// WriteRules writes the RefundRules of a form into an array that is open.
 func WriteRules(w *wire.Writer, form *schedule.Form) {
 	for i := range form.Rules {
 		WriteRule(w, "", &form.Rules[i])
 	}
 }
 
+// WriteRule writes a RefundRule: so many hours before the departure, so much per cent comes back.
 func WriteRule(w *wire.Writer, name string, r *schedule.RefundRule) {
 	w.Object(name)
 	w.String("id", r.ID)
@@ -162,11 +183,11 @@ func WriteRule(w *wire.Writer, name string, r *schedule.RefundRule) {
 // Ride is what a Slice shows: a leg as it was sold, or of an offer, which has no seat (0) and no amount.
 type Ride struct {
 	booking.Leg
-	Id       string
-	seatless bool // its seat is not shown in it
+	ID       string // of the slice
+	seatless bool   // its seat is not shown in it
 }
 
-// Offered gives the ride that a leg would be sold as.
+// Offered returns the ride that a leg would be sold as.
 func Offered(tt *schedule.Timetable, l *schedule.Leg) Ride {
 	start := tt.Start(l)
 	form := tt.Form(l.Trip)
@@ -177,28 +198,27 @@ func Offered(tt *schedule.Timetable, l *schedule.Leg) Ride {
 		Offsets: tt.Offsets(l.Trip, start),
 	}
 	id := form.Trip + "." + l.Day.String() + "." + strconv.Itoa(int(l.From)) + "." + strconv.Itoa(int(l.To))
-	return Ride{booking.Leg{
+	leg := booking.Leg{
 		Run:      run,
 		From:     l.From,
 		To:       l.To,
 		Discount: int16(tt.Discount(l)),
-	}, id, true}
+	}
+	return Ride{Leg: leg, ID: id, seatless: true}
 }
 
 // sold is what a Slice of a run that was sold shows of it from one stop to another: the same for all tickets,
-// but for id and seat. It is written once, and kept until another ride takes its place among the [rides].
+// but for id and seat. It is written once, and kept until another ride takes its place.
 type sold struct {
 	run         *booking.Run
 	from, to    int16
 	times, rest []byte // the members before the seat, and after
 }
 
-// rides are those shown last, about 3 KB each. Every ride has two places, which it shares with others.
-var rides [1 << 12][2]atomic.Pointer[sold]
-
-// shown gives what a ride shows.
-func (x *Ride) shown() *sold {
-	places := &rides[(int(x.Run.ID[0])<<8+int(x.Run.ID[1])+int(x.From)*31+int(x.To))%len(rides)]
+// shown returns what a ride shows.
+func (res *Writer) shown(x *Ride) *sold {
+	place := int(x.Run.ID[0])<<8 + int(x.Run.ID[1]) + int(x.From)*31 + int(x.To)
+	places := &res.rides[place%len(res.rides)]
 	for i := range places {
 		s := places[i].Load()
 		if s != nil && s.run == x.Run && s.from == x.From && s.to == x.To {
@@ -209,30 +229,38 @@ func (x *Ride) shown() *sold {
 	defer w.Release()
 	x.writeTimes(w)
 	n := len(w.B)
-	x.writeRest(w)
-	s := &sold{x.Run, x.From, x.To, bytes.Clone(w.B[:n]), bytes.Clone(w.B[n+len(","):])}
+	res.rest(w, x)
+	s := &sold{
+		run:   x.Run,
+		from:  x.From,
+		to:    x.To,
+		times: bytes.Clone(w.B[:n]),
+		rest:  bytes.Clone(w.B[n+len(","):]),
+	}
 	places[1].Store(places[0].Swap(s))
 	return s
 }
 
-// Write writes a Slice.
-func (x *Ride) Write(w *wire.Writer) {
+// Slice writes a Slice.
+func (res *Writer) Slice(w *wire.Writer, x *Ride) {
 	w.Object("")
-	w.String("id", x.Id)
+	w.String("id", x.ID)
 	if x.Seat == 0 { // an offer
 		x.writeTimes(w)
-		x.writeRest(w)
-	} else {
-		s := x.shown()
-		w.Raw("", s.times)
-		if !x.seatless {
-			writeSeat(w, x.Id, strconv.Itoa(int(x.Seat)))
-		}
-		w.Raw("", s.rest)
+		res.rest(w, x)
+		w.EndObject()
+		return
 	}
+	s := res.shown(x)
+	w.Raw("", s.times)
+	if !x.seatless {
+		writeSeat(w, x.ID, strconv.Itoa(int(x.Seat)))
+	}
+	w.Raw("", s.rest)
 	w.EndObject()
 }
 
+// writeTimes writes the members before the seat.
 func (x *Ride) writeTimes(w *wire.Writer) {
 	dep := x.Run.Dep(x.From)
 	arr := x.Run.Arr(x.To)
@@ -241,17 +269,19 @@ func (x *Ride) writeTimes(w *wire.Writer) {
 	w.Time("arrivalDate", arr)
 }
 
-func (x *Ride) writeRest(w *wire.Writer) {
+// rest writes the members after the seat.
+func (res *Writer) rest(w *wire.Writer, x *Ride) {
 	form := x.Run.Form
 	writeBus(w, &form.Bus)
 	w.Object("carriage")
-	w.Texts("id", form.Trip, "name", form.Name)
+	w.String("id", form.Trip)
+	w.String("name", form.Name)
 	w.Strings("phones", form.Phones)
 	w.EndObject()
 	writeRoute(w, form)
 	w.Array("stops")
 	for i := x.From; i <= x.To; i++ {
-		x.writeStop(w, i)
+		res.stop(w, x, i)
 	}
 	w.EndArray()
 }
@@ -260,7 +290,9 @@ func writeBus(w *wire.Writer, b *schedule.Bus) {
 	w.Object("bus")
 	w.String("id", b.ID)
 	w.Int("seatsQty", int64(b.Seats))
-	w.Texts("registrationNumber", b.Registration, "brand", b.Brand, "model", b.Model)
+	w.String("registrationNumber", b.Registration)
+	w.String("brand", b.Brand)
+	w.String("model", b.Model)
 	w.Array("images")
 	for i, url := range b.Images {
 		w.Record("", "id", b.ID+".image"+strconv.Itoa(i+1), "url", url, "name", path.Base(url))
@@ -273,11 +305,20 @@ func writeRoute(w *wire.Writer, f *schedule.Form) {
 	r := &f.Route
 	c := &f.Company
 	w.Object("route")
-	w.Texts("id", r.ID, "name", r.Name, "slug", r.Slug, "description", r.Description)
+	w.String("id", r.ID)
+	w.String("name", r.Name)
+	w.String("slug", r.Slug)
+	w.String("description", r.Description)
 	w.Object("company")
-	w.Texts("id", c.ID, "name", c.Name, "slug", c.Slug, "ceo", c.CEO)
+	w.String("id", c.ID)
+	w.String("name", c.Name)
+	w.String("slug", c.Slug)
+	w.String("ceo", c.CEO)
 	w.OptionalString("partnerCompany", c.PartnerCompany)
-	w.Texts("logoUrl", c.LogoURL, "email", c.Email, "website", c.Website, "rules", c.Rules)
+	w.String("logoUrl", c.LogoURL)
+	w.String("email", c.Email)
+	w.String("website", c.Website)
+	w.String("rules", c.Rules)
 	w.Strings("socials", c.Socials)
 	w.EndObject()
 	w.EmptyArray("permissions")
@@ -287,27 +328,24 @@ func writeRoute(w *wire.Writer, f *schedule.Form) {
 	w.EndObject()
 }
 
-// writeStop writes a Stop of a slice. The first has no arrival, the last no
-// departure; an offer's has cityStopId instead of arrivalDate.
-func (x *Ride) writeStop(w *wire.Writer, i int16) {
+// stop writes a Stop of a slice. The first has no arrival, the last no departure; an offer's has cityStopId
+// instead of arrivalDate.
+func (res *Writer) stop(w *wire.Writer, x *Ride, i int16) {
 	call := &x.Run.Form.Stops[i]
 	dep := x.Run.Dep(i)
-	zone := location(call.City.Zone)
-	clock := func(name string, at time.Time, shown bool) {
-		if !shown {
-			w.Null(name)
-			return
-		}
-		// The run has the offset at the departure; clocks may change while the bus stands there.
-		_, then := at.In(zone).Zone()
-		_, later := dep.In(zone).Zone()
-		local := at.Add(time.Duration(int(x.Run.Offsets[i])+then-later) * time.Second).UTC()
-		w.String(name, local.Format("15:04"))
-	}
+	zone := res.zone(call.City.Zone)
 	w.Object("")
 	w.String("id", call.Stop.ID)
-	clock("departureTime", dep, i < x.To)
-	clock("arrivalTime", x.Run.Arr(i), i > x.From)
+	if i < x.To {
+		w.String("departureTime", x.clock(i, dep, zone))
+	} else {
+		w.Null("departureTime")
+	}
+	if i > x.From {
+		w.String("arrivalTime", x.clock(i, x.Run.Arr(i), zone))
+	} else {
+		w.Null("arrivalTime")
+	}
 	w.String("platform", call.Stop.Platform)
 	switch {
 	case x.Seat == 0:
@@ -324,21 +362,35 @@ func (x *Ride) writeStop(w *wire.Writer, i int16) {
 	w.EndObject()
 }
 
-func WriteCity(w *wire.Writer, name string, c *schedule.City) {
-	w.Record(name, "id", c.ID, "name", c.Name, "slug", c.Slug, "country", c.Country, "timeZone", c.Zone)
+// clock returns an instant at which the bus is at a stop, by the clock there. The run has the offset at the
+// departure; clocks may change while the bus stands there.
+func (x *Ride) clock(i int16, at time.Time, zone *time.Location) string {
+	_, then := at.In(zone).Zone()
+	_, later := x.Run.Dep(i).In(zone).Zone()
+	offset := int(x.Run.Offsets[i]) + then - later
+	return at.Add(time.Duration(offset) * time.Second).UTC().Format("15:04")
 }
 
-var locations sync.Map // by name: loading one reads files
+// WriteCity writes a City.
+func WriteCity(w *wire.Writer, name string, c *schedule.City) {
+	w.Object(name)
+	w.String("id", c.ID)
+	w.String("name", c.Name)
+	w.String("slug", c.Slug)
+	w.String("country", c.Country)
+	w.String("timeZone", c.Zone)
+	w.EndObject()
+}
 
-// location gives a zone that a timetable names, and so exists.
-func location(name string) *time.Location {
-	if z, ok := locations.Load(name); ok {
+// zone returns a time zone that a timetable names, and that so exists.
+func (res *Writer) zone(name string) *time.Location {
+	if z, ok := res.zones.Load(name); ok {
 		return z.(*time.Location)
 	}
 	z, err := time.LoadLocation(name)
 	if err != nil {
 		z = time.UTC
 	}
-	locations.Store(name, z)
+	res.zones.Store(name, z)
 	return z
 }

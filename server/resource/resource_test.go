@@ -43,17 +43,18 @@ func TestARideIsShownAsItIsWritten(t *testing.T) {
 			}
 		}
 	}
+	res := NewWriter()
 	for range 5000 {
 		x := all[rand.IntN(len(all))]
 		var got, want wire.Writer
-		x.Write(&got)
+		res.Slice(&got, &x)
 		want.Object("")
-		want.String("id", x.Id)
+		want.String("id", x.ID)
 		x.writeTimes(&want)
 		if !x.seatless {
-			writeSeat(&want, x.Id, strconv.Itoa(int(x.Seat)))
+			writeSeat(&want, x.ID, strconv.Itoa(int(x.Seat)))
 		}
-		x.writeRest(&want)
+		res.rest(&want, &x)
 		if want.EndObject(); string(got.B) != string(want.B) {
 			t.Fatalf("trip %s, %d to %d: %s, want %s", x.Run.Form.Trip, x.From, x.To, got.B, want.B)
 		}

@@ -247,10 +247,10 @@ func (s *Service) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy b
 		w.Time("expiresAt", o.Expires)
 	}
 	wire.Each(w, "prices", o.fares, func(x fare) {
-		resource.WritePrice(w, "", rides[0].Id+"."+x.currency, x.total(), x.currency)
+		resource.WritePrice(w, "", rides[0].ID+"."+x.currency, x.total(), x.currency)
 	})
 	wire.Each(w, "slices", rides, func(x resource.Ride) {
-		x.Write(w)
+		s.resources.Slice(w, &x)
 	})
 	wire.Each(w, "refundRules", rides, func(x resource.Ride) {
 		resource.WriteRules(w, x.Run.Form)
@@ -259,7 +259,7 @@ func (s *Service) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy b
 		return x.Discount < 0
 	})
 	wire.Each(w, "discounts", discounted, func(x resource.Ride) {
-		resource.WriteDiscount(w, "", x.Leg)
+		s.resources.Discount(w, "", x.Leg)
 	})
 	w.EndObject()
 }

@@ -2,15 +2,19 @@
 // for anyone, and as offers for partners (interface, Offers and Places).
 package search
 
-import "waybill/server/web"
+import (
+	"waybill/server/resource"
+	"waybill/server/web"
+)
 
 // Service answers searches.
 type Service struct {
 	*web.Core
 	maxTransfers int // the changes a journey may have: 0 or 1
+	resources    *resource.Writer
 }
 
 // New returns the room.
-func New(core *web.Core, maxTransfers int) *Service {
-	return &Service{Core: core, maxTransfers: maxTransfers}
+func New(core *web.Core, resources *resource.Writer, maxTransfers int) *Service {
+	return &Service{Core: core, maxTransfers: maxTransfers, resources: resources}
 }
