@@ -23,13 +23,15 @@ import (
 // ID names a partner: 128 random bits.
 type ID [16]byte
 
-// String gives the id as 22 URL-safe characters.
+// String returns the id as 22 URL-safe characters.
 func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
+// MarshalText writes the id as String does.
 func (id ID) MarshalText() ([]byte, error) {
 	return []byte(id.String()), nil
 }
 
+// UnmarshalText reads what MarshalText writes, and nothing else.
 func (id *ID) UnmarshalText(text []byte) error {
 	b := Decode64(string(text))
 	if len(b) != len(id) || copy(id[:], b) != len(id) {
@@ -42,13 +44,15 @@ func (id *ID) UnmarshalText(text []byte) error {
 // be guessed back.
 type Hash [32]byte
 
-// String gives the hash in hex.
+// String returns the hash in hex.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
+// MarshalText writes the hash in hex.
 func (h Hash) MarshalText() ([]byte, error) {
 	return []byte(h.String()), nil
 }
 
+// UnmarshalText reads a hash in hex.
 func (h *Hash) UnmarshalText(text []byte) error {
 	n, err := hex.Decode(h[:], text[:min(len(text), 2*len(h))])
 	if err != nil || 2*n != len(text) || n != len(h) {
@@ -65,7 +69,7 @@ func NewKey() (key string, hash Hash) {
 	return key, HashOf(key)
 }
 
-// HashOf gives the hash of a secret.
+// HashOf returns the hash of a secret.
 func HashOf(secret string) Hash { return sha256.Sum256([]byte(secret)) }
 
 // Partner is one who distributes tickets. It is immutable; a change makes a new one.
@@ -110,7 +114,7 @@ type Partners struct {
 	byName map[string]int
 }
 
-// NewPartners gives an empty list.
+// NewPartners returns an empty list.
 func NewPartners() *Partners {
 	return &Partners{
 		byKey:  map[Hash]int{},
@@ -119,7 +123,7 @@ func NewPartners() *Partners {
 	}
 }
 
-// All gives the partners in the order they were added.
+// All returns the partners in the order they were added.
 func (p *Partners) All() []*Partner { return slices.Clone(p.list) }
 
 // ByName finds a partner by its name or id.
@@ -142,8 +146,8 @@ func (p *Partners) ByID(id ID) *Partner {
 	return nil
 }
 
-// Caller finds the partner whose valid key has that hash; nil is nobody. Where a map looks tells nothing of a
-// key.
+// Caller finds the partner whose valid key has that hash; nil is nobody. Where a map looks reveals nothing of
+// a key.
 func (p *Partners) Caller(hash Hash) *Partner {
 	i, known := p.byKey[hash]
 	good := func(k Key) bool {
@@ -199,6 +203,7 @@ func (p *Partners) Revoke(name, prefix string) (*KeysRevoked, error) {
 	return e, nil
 }
 
+// ApplyKeyAdded adds a key, and the partner where it is new.
 func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
 	if p.ByID(e.Partner) == nil {
 		p.Restore(&Partner{
@@ -224,6 +229,7 @@ func (p *Partners) renew(id ID) *Partner {
 	return &n
 }
 
+// ApplyKeysRevoked ends keys: who shows one from now on is nobody.
 func (p *Partners) ApplyKeysRevoked(at time.Time, e *KeysRevoked) {
 	n := p.renew(e.Partner)
 	n.Keys = slices.Clone(n.Keys)
@@ -291,6 +297,7 @@ func (p *Partners) UseLegacy(now, deprecated time.Time, id ID) (*LegacyUsed, err
 	return &LegacyUsed{id}, nil
 }
 
+// ApplyLegacyUsed remembers the day of a call of the legacy interface.
 func (p *Partners) ApplyLegacyUsed(at time.Time, e *LegacyUsed) {
 	p.renew(e.Partner).Legacy = at
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// iterationsOf gives what a kept password says of its cost.
+// iterationsOf returns what a kept password says of its cost.
 func iterationsOf(t *testing.T, p Password) int {
 	t.Helper()
 	parts := strings.Split(string(p), "$")

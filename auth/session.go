@@ -33,7 +33,7 @@ func (s *Session) LastUsed() time.Time {
 	return slices.MaxFunc([]time.Time{s.Used, time.UnixMilli(s.use.Load()).UTC()}, time.Time.Compare)
 }
 
-// NewTokens gives the hashes of new tokens and when they end.
+// NewTokens returns the hashes of new tokens and when they end.
 func NewTokens(now time.Time, access, refresh string) Tokens {
 	return Tokens{HashOf(access), now.Add(AccessLife), HashOf(refresh), now.Add(SessionLife)}
 }
@@ -103,6 +103,7 @@ func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
 	}, e.Refresh)
 }
 
+// ApplySessionRefreshed gives a session new tokens; the former ones are good no more.
 func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
 	n := *a.sessions[e.Session]
 	delete(a.byToken, n.Access)
@@ -118,6 +119,7 @@ func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
 	a.keep(&n, e.Refresh)
 }
 
+// ApplySessionEnded forgets a session.
 func (a *Accounts) ApplySessionEnded(_ time.Time, e *SessionEnded) {
 	a.end(a.sessions[e.Session])
 }

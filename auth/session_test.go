@@ -21,13 +21,13 @@ func signedIn(t testing.TB, user ID, company string) *Accounts {
 	return a
 }
 
-// refreshed gives the session the tokens access-n and refresh-n.
+// refreshed returns the session the tokens access-n and refresh-n.
 func refreshed(a *Accounts, n int, now time.Time) {
 	a.ApplySessionRefreshed(now, &SessionRefreshed{ID{50},
 		NewTokens(now, fmt.Sprint("access-", n), fmt.Sprint("refresh-", n))})
 }
 
-// goodTokens tells which of the tokens are taken now: "access", "refresh", both or neither.
+// goodTokens returns which of the tokens are taken now: "access", "refresh", both or neither.
 func goodTokens(a *Accounts, n int, now time.Time) (list string) {
 	for _, kind := range []string{"access", "refresh"} {
 		token := fmt.Sprint(kind, "-", n)

@@ -62,7 +62,7 @@ func (r *Ring) current() *signer {
 	return r.signers[len(r.signers)-1]
 }
 
-// Rotated gives a ring with a new key, without keys that were retired before gone.
+// Rotated returns a ring with a new key, without keys that were retired before gone.
 func (r *Ring) Rotated(now, gone time.Time) *Ring {
 	var keys []SigningKey
 	for _, s := range r.signers {
@@ -92,7 +92,7 @@ func (r *Ring) Sign(dst, payload []byte) []byte {
 	return base64.RawURLEncoding.AppendEncode(dst, s.mac(payload, payload))
 }
 
-// Open checks a token and gives its payload, with the key's ID as first byte.
+// Open checks a token and returns its payload, with the key's ID as first byte.
 func (r *Ring) Open(token string) ([]byte, error) {
 	if len(token) > MaxToken {
 		return nil, ErrMalformed
@@ -192,7 +192,7 @@ func derive(password string, salt []byte, iterations int) Password {
 	return Password(fmt.Sprintf("%s$%d$%s$%s", passwordScheme, iterations, b64(salt), b64(hash)))
 }
 
-// Matches tells whether this is the password, with the parameters it was kept with.
+// Matches reports whether this is the password, with the parameters it was kept with.
 func (p Password) Matches(password string) bool {
 	parts := strings.Split(string(p), "$")
 	if len(parts) != 4 || parts[0] != passwordScheme {

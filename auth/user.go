@@ -64,7 +64,7 @@ var roles = map[Role][]Permission{
 	"VIEWER": {None},
 }
 
-// May tells whether a role allows something.
+// May reports whether a role allows something.
 func (r Role) May(p Permission) bool {
 	return slices.Contains(roles[r], p)
 }
@@ -142,7 +142,7 @@ type Accounts struct {
 	byToken  map[Hash]ID // sessions by every token of theirs that means something
 }
 
-// NewAccounts gives the state before the first user.
+// NewAccounts returns the state before the first user.
 func NewAccounts() *Accounts {
 	return &Accounts{
 		users: map[ID]*User{}, byEmail: map[string]ID{}, byLink: map[Link]ID{},
@@ -150,14 +150,14 @@ func NewAccounts() *Accounts {
 	}
 }
 
-// Users gives all users, by id.
+// Users returns all users, by id.
 func (a *Accounts) Users() []*User {
 	return slices.SortedFunc(maps.Values(a.users), func(x, y *User) int {
 		return bytes.Compare(x.ID[:], y.ID[:])
 	})
 }
 
-// Sessions gives all sessions, by user, and each user's in the order they were started.
+// Sessions returns all sessions, by user, and each user's in the order they were started.
 func (a *Accounts) Sessions() (list []*Session) {
 	for _, u := range a.Users() {
 		for _, id := range a.byUser[u.ID] {
@@ -185,7 +185,7 @@ func (a *Accounts) ByEmail(email string) *User {
 	return a.users[a.byEmail[FoldEmail(email)]]
 }
 
-// Login gives what to check a password against: the user with an e-mail, or nil and nobody's.
+// Login returns what to check a password against: the user with an e-mail, or nil and nobody's.
 func (a *Accounts) Login(email string) (*User, Password) {
 	if u := a.ByEmail(email); u != nil {
 		return u, u.Person.Password
@@ -261,6 +261,7 @@ func (a *Accounts) Remove(email string) (*UserRemoved, error) {
 	return nil, errors.New("there is no user with that e-mail")
 }
 
+// ApplyUserAdded adds a user with one access.
 func (a *Accounts) ApplyUserAdded(_ time.Time, e *UserAdded) {
 	a.RestoreUser(&User{
 		ID:       e.User,
@@ -270,6 +271,7 @@ func (a *Accounts) ApplyUserAdded(_ time.Time, e *UserAdded) {
 	a.link(e.User, e.Link)
 }
 
+// ApplyAccessGiven gives a user an access, or another role in a company.
 func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 	n := *a.users[e.User]
 	others := slices.DeleteFunc(slices.Clone(n.Accesses), func(x Access) bool {
@@ -299,6 +301,7 @@ func (a *Accounts) link(user ID, link *Link) {
 	a.RestoreUser(&n)
 }
 
+// ApplyUserRemoved forgets a user and ends the sessions.
 func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 	u := a.users[e.User]
 	for _, id := range slices.Clone(a.byUser[e.User]) {

@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// at gives an access to a company of that id, which is its slug too.
+// at returns an access to a company of that id, which is its slug too.
 func at(company string, role Role) Access {
 	return Access{Company{company, "The " + company, company, "PRO"}, role}
 }
 
-// accounts gives two users: anna, who signs in for a and b, and boris, for a.
+// accounts returns two users: anna, who signs in for a and b, and boris, for a.
 func accounts(t testing.TB) *Accounts {
 	t.Helper()
 	a := NewAccounts()

@@ -36,6 +36,7 @@ type Conflict struct {
 	Reason  string
 }
 
+// Error returns the reason, as clients read it.
 func (e *Conflict) Error() string { return e.Reason }
 
 const awaitsAnswer = "the provider has yet to answer about these tickets"
@@ -149,7 +150,7 @@ type (
 	}
 )
 
-// By gives the event of an action that is done.
+// By returns the event of an action that is done.
 func (e *Settled) By(action Action) any {
 	if action == Book {
 		return &TicketBooked{*e}
@@ -166,7 +167,7 @@ type Selection struct {
 	Done    []ID // those that need nothing more: an earlier attempt of the same request got so far
 }
 
-// Select gives the tickets selected, each once, with their bookings. Its error is ErrNotFound.
+// Select returns the tickets selected, each once, with their bookings. Its error is ErrNotFound.
 func (s *State) Select(sel Selection) (orders []Order, err error) {
 	ids := sel.Tickets
 	if sel.Booking != nil {
@@ -366,9 +367,12 @@ func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSe
 	return &CarrierSet{b.ID, ticket, status, true}, nil
 }
 
+// ApplyPaid makes a ticket paid.
 func (s *State) ApplyPaid(now time.Time, e *TicketPaid) {
 	s.settle(now, &e.Settled, Pay)
 }
+
+// ApplyBooked makes a ticket booked.
 func (s *State) ApplyBooked(now time.Time, e *TicketBooked) {
 	s.settle(now, &e.Settled, Book)
 }
@@ -383,6 +387,8 @@ func (s *State) settle(now time.Time, e *Settled, action Action) {
 	t.sit(e.Seats, now)
 }
 
+// ApplyAsked marks a ticket as asked about: until the answer it keeps its seat, and nothing else can be done
+// with it.
 func (s *State) ApplyAsked(now time.Time, e *Asked) {
 	t := s.renew(e.Booking, now).find(e.Ticket)
 	t.Asked = e.Action
@@ -390,6 +396,7 @@ func (s *State) ApplyAsked(now time.Time, e *Asked) {
 	t.sit(e.Seats, now)
 }
 
+// ApplyRefused makes a ticket what it was before the provider was asked.
 func (s *State) ApplyRefused(now time.Time, e *Refused) {
 	t := s.renew(e.Booking, now).find(e.Ticket)
 	t.Asked = 0
@@ -399,6 +406,7 @@ func (s *State) ApplyRefused(now time.Time, e *Refused) {
 	t.sit(nil, now)
 }
 
+// ApplyCanceled cancels or refunds tickets, whose seats are free again.
 func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 	b := s.renew(e.Booking, now)
 	for _, c := range e.Tickets {
@@ -415,6 +423,7 @@ func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 	}
 }
 
+// ApplyCarrierSet gives a ticket a status of the carrier's.
 func (s *State) ApplyCarrierSet(now time.Time, e *CarrierSet) {
 	s.renew(e.Booking, now).find(e.Ticket).Carrier = e.Status
 }

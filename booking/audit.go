@@ -11,7 +11,7 @@ import (
 	"waybill/schedule"
 )
 
-// CheckCreated tells whether a seat of a new booking belongs to somebody else at that instant, in the state
+// CheckCreated reports whether a seat of a new booking belongs to somebody else at that instant, in the state
 // before the event. It looks at the holds one by one, not at the sets of seats that Create decided by.
 func (s *State) CheckCreated(now time.Time, e *Created) error {
 	for k, l := range e.Legs {
@@ -51,7 +51,7 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 	return nil
 }
 
-// CheckSettled does the same for a ticket that was revived, and tells whether it may be paid or booked at
+// CheckSettled does the same for a ticket that was revived, and reports whether it may be paid or booked at
 // all.
 func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 	_, t := s.AnyTicket(e.Ticket)
@@ -70,7 +70,7 @@ func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 	return nil
 }
 
-// CheckCanceled tells whether tickets may be canceled or refunded as an event says.
+// CheckCanceled reports whether tickets may be canceled or refunded as an event says.
 func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 	for _, c := range e.Tickets {
 		_, t := s.AnyTicket(c.ID)
@@ -84,7 +84,7 @@ func (s *State) CheckCanceled(now time.Time, e *TicketsCanceled) error {
 	return nil
 }
 
-// CheckUncompleted tells whether tickets may be noted to be Uncompleted.
+// CheckUncompleted reports whether tickets may be noted to be Uncompleted.
 func (s *State) CheckUncompleted(now time.Time, e *TicketsUncompleted) error {
 	for _, x := range e.Tickets {
 		_, t := s.AnyTicket(x.ID)
@@ -95,8 +95,8 @@ func (s *State) CheckUncompleted(now time.Time, e *TicketsUncompleted) error {
 	return nil
 }
 
-// check tells whether another ticket than the leg's holds its seat on a part of its ride at an instant. Rides
-// are compared by the stops of the leg's form; with older, only those sold in that form or one before.
+// check reports whether another ticket than the leg's holds its seat on a part of its ride at an instant.
+// Rides are compared by the stops of the leg's form; with older, only those sold in that form or one before.
 func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 	if l.Run == nil {
 		return nil // nobody was sold it yet
@@ -252,7 +252,7 @@ func counted[N int | int64](n N, what string) string {
 	return strconv.Itoa(int(n)) + " " + what
 }
 
-// String gives the figures in a line.
+// String returns the figures in a line.
 func (b *Books) String() string {
 	s := []byte(counted(b.bookings, "booking") + ", " + counted(b.tickets, "ticket"))
 	for _, status := range slices.Sorted(maps.Keys(b.status)) {

@@ -33,19 +33,19 @@ type ID [16]byte
 // RunID names a run in the form it was sold in, by its content.
 type RunID [12]byte
 
-// String gives the id as 22 URL-safe characters.
+// String returns the id as 22 URL-safe characters.
 func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
-// String gives the id as 16 URL-safe characters.
+// String returns the id as 16 URL-safe characters.
 func (id RunID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
 
-// ParseID reads what ID.String gives, and nothing else.
+// ParseID reads what ID.String returns, and nothing else.
 func ParseID(s string) (id ID, ok bool) {
 	ok = parse(id[:], s)
 	return id, ok
 }
 
-// ParseRunID reads what RunID.String gives, and nothing else.
+// ParseRunID reads what RunID.String returns, and nothing else.
 func ParseRunID(s string) (id RunID, ok bool) {
 	ok = parse(id[:], s)
 	return id, ok
@@ -65,10 +65,12 @@ func (id ID) compare(other ID) int {
 	return bytes.Compare(id[:], other[:])
 }
 
+// MarshalText writes the id as String does.
 func (id ID) MarshalText() ([]byte, error) {
 	return []byte(id.String()), nil
 }
 
+// UnmarshalText reads what MarshalText writes, and nothing else.
 func (id *ID) UnmarshalText(text []byte) error {
 	if !parse(id[:], string(text)) {
 		return fmt.Errorf("booking: %q is not an id", text)
@@ -140,12 +142,12 @@ func NewRun(form *schedule.Form, day schedule.Day, start int64, offsets []int32)
 	}
 }
 
-// Dep gives the departure from a position.
+// Dep returns the departure from a position.
 func (r *Run) Dep(position int16) time.Time {
 	return r.at(r.Form.Stops[position].Dep)
 }
 
-// Arr gives the arrival at a position.
+// Arr returns the arrival at a position.
 func (r *Run) Arr(position int16) time.Time {
 	return r.at(r.Form.Stops[position].Arr)
 }
@@ -172,7 +174,7 @@ func NewPassenger[T ~string | ~[]byte](first, last, email T, phones []T) Passeng
 	return Passenger(b)
 }
 
-// Fields gives first name, last name, e-mail, and phones.
+// Fields returns first name, last name, e-mail, and phones.
 func (p Passenger) Fields() (first, last, email string, phones []string) {
 	list := strings.Split(string(p), passengerSep)
 	for len(list) < 3 {
@@ -181,7 +183,7 @@ func (p Passenger) Fields() (first, last, email string, phones []string) {
 	return list[0], list[1], list[2], list[3:]
 }
 
-// Itinerary gives the legs of a ticket: one or two.
+// Itinerary returns the legs of a ticket: one or two.
 func (t *Ticket) Itinerary() []Leg {
 	if t.Legs[1].Run == nil {
 		return t.Legs[:1]
@@ -225,12 +227,12 @@ func (t *Ticket) until() int64 {
 	return math.MaxInt64
 }
 
-// live tells whether the ticket is Unpaid, Booked or Paid at an instant, and so has its seat.
+// live reports whether the ticket is Unpaid, Booked or Paid at an instant, and so has its seat.
 func (t *Ticket) live(now time.Time) bool {
 	return now.UnixMilli() < t.until()
 }
 
-// PhaseAt gives the ticket's phase at an instant: what is stored, or Uncompleted.
+// PhaseAt returns the ticket's phase at an instant: what is stored, or Uncompleted.
 func (t *Ticket) PhaseAt(now time.Time) Phase {
 	if t.Phase == Unpaid && !t.live(now) {
 		return Uncompleted
@@ -238,7 +240,7 @@ func (t *Ticket) PhaseAt(now time.Time) Phase {
 	return t.Phase
 }
 
-// Status gives the ticket's status and paymentStatus (contract §8).
+// Status returns the ticket's status and paymentStatus (contract §8).
 func (t *Ticket) Status(now time.Time) (status, payment string) {
 	p := projections[t.PhaseAt(now)]
 	switch {
@@ -274,7 +276,7 @@ func (b *Booking) RequiredBy(now time.Time) (due time.Time, ok bool) {
 	return due, ok
 }
 
-// Status gives the booking's status, which the tickets and the departure decide (contract §8).
+// Status returns the booking's status, which the tickets and the departure decide (contract §8).
 func (b *Booking) Status(now time.Time) string {
 	over := true
 	for i := range b.Tickets {
@@ -319,11 +321,15 @@ const (
 
 var actionNames = []string{"", "pay", "book", "cancel"}
 
-// String gives the last part of the action's path.
+// String returns the last part of the action's path.
 func (a Action) String() string { return actionNames[a] }
+
+// MarshalText writes the action's name.
 func (a Action) MarshalText() ([]byte, error) {
 	return []byte(a.String()), nil
 }
+
+// UnmarshalText reads an action's name.
 func (a *Action) UnmarshalText(text []byte) error {
 	return named(a, actionNames, string(text))
 }
@@ -340,16 +346,20 @@ const (
 
 var carrierNames = []string{"", "Confirmed", "NotConfirmed", "Prepaid"}
 
-// String gives the value as the interface has it.
+// String returns the value as the interface has it.
 func (c Carrier) String() string { return carrierNames[c] }
+
+// MarshalText writes the name of a carrier's status.
 func (c Carrier) MarshalText() ([]byte, error) {
 	return []byte(c.String()), nil
 }
+
+// UnmarshalText reads the name of a carrier's status.
 func (c *Carrier) UnmarshalText(text []byte) error {
 	return named(c, carrierNames, string(text))
 }
 
-// ParseCarrier reads what String gives.
+// ParseCarrier reads what String returns.
 func ParseCarrier(s string) (c Carrier, ok bool) {
 	err := named(&c, carrierNames, s)
 	return c, err == nil
@@ -379,7 +389,7 @@ var transitions = []struct {
 	{[]Phase{Paid}, Cancel, "", Canceled},
 }
 
-// next gives the phase an action leads to; false is a conflict.
+// next returns the phase an action leads to; false is a conflict.
 func (t *Ticket) next(action Action, now time.Time) (Phase, bool) {
 	for _, row := range transitions {
 		if row.action == action && slices.Contains(row.from, t.PhaseAt(now)) &&

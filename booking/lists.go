@@ -155,7 +155,7 @@ func (t tally) counts() []int {
 	return list
 }
 
-// List gives a page of a partner's bookings, all or those that leave on a UTC day, newest first, and their
+// List returns a page of a partner's bookings, all or those that leave on a UTC day, newest first, and their
 // number.
 func (s *State) List(partner ID, day *schedule.Day, skip, take int) (page []*Booking, total int) {
 	numbers := s.listed(partner, day).numbers
@@ -183,7 +183,7 @@ type Order struct {
 	Ticket  *Ticket
 }
 
-// Orders gives a page of a partner's tickets, those of the newest booking first, and how many there are.
+// Orders returns a page of a partner's tickets, those of the newest booking first, and how many there are.
 // day keeps those of bookings that leave on that UTC calendar day, created those of bookings made on that.
 func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (page []Order, total int) {
 	l := s.listed(partner, day)

@@ -10,12 +10,12 @@ import (
 // What follows from the tickets besides what partners do with them: notices of what time alone did, what is
 // sent to passengers, and that they are forgotten.
 
-// overdue tells whether it is still to be noted that the ticket's payment window is over.
+// overdue reports whether it is still to be noted that the ticket's payment window is over.
 func (t *Ticket) overdue(now time.Time) bool {
 	return t.Phase == Unpaid && !t.Noticed && now.UnixMilli() >= t.Created+window.Milliseconds()
 }
 
-// Unnoticed gives the notices that these tickets need before anything else happens to them.
+// Unnoticed returns the notices that these tickets need before anything else happens to them.
 func (s *State) Unnoticed(now time.Time, tickets []ID) (list []*TicketsUncompleted) {
 	for _, id := range tickets {
 		b, t := s.AnyTicket(id)
@@ -26,7 +26,7 @@ func (s *State) Unnoticed(now time.Time, tickets []ID) (list []*TicketsUncomplet
 	return list
 }
 
-// Overdue gives the notices due at an instant, or as many as a look at so many bookings gives, and when to
+// Overdue returns the notices due at an instant, or as many as a look at so many bookings finds, and when to
 // look again: at the latest when a ticket sold now is due. While the provider is asked about a ticket none is
 // due.
 func (s *State) Overdue(now time.Time, most int) (list []*TicketsUncompleted, next time.Time) {
@@ -69,6 +69,7 @@ func (s *State) Overdue(now time.Time, most int) (list []*TicketsUncompleted, ne
 	return list, next
 }
 
+// ApplyUncompleted remembers that it is noted that the window of tickets was over.
 func (s *State) ApplyUncompleted(now time.Time, e *TicketsUncompleted) {
 	b := s.Any(e.Booking)
 	updated := b.Updated

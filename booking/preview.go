@@ -19,7 +19,7 @@ type Outlook struct {
 	ValidUntil time.Time
 }
 
-// Preview tells, by the decisions themselves, what an action would do to each of the tickets selected, if
+// Preview finds out, by the decisions themselves, what an action would do to each of the tickets selected, if
 // those that it is not allowed for were left out. Its error is ErrNotFound.
 func (s *State) Preview(now time.Time, tt *schedule.Timetable, sel Selection, action Action) ([]Outlook,
 	error) {

@@ -9,7 +9,7 @@ import (
 	"waybill/schedule"
 )
 
-// runKey tells one bus on one day from all others, whatever form it was sold in.
+// runKey is one bus on one day, whatever form it was sold in.
 type runKey struct {
 	trip uint64 // see schedule.TripKey
 	day  schedule.Day
@@ -104,7 +104,7 @@ func (x *taken) take(sold []*Run, h *hold) {
 	}
 }
 
-// sit gives a ticket seats, by leg, or else those it had, for as long as its phase says.
+// sit returns a ticket seats, by leg, or else those it had, for as long as its phase says.
 func (t *Ticket) sit(seats []int16, now time.Time) {
 	for i, seat := range seats {
 		t.Legs[i].Seat = seat
@@ -179,7 +179,7 @@ func (s *seatSet) together(n int) []int16 {
 	return first
 }
 
-// free gives what is free between two stops of a form at an instant.
+// free returns what is free between two stops of a form at an instant.
 func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) vacancy {
 	if s.known.form != form || now.UnixMilli() >= s.known.until {
 		s.forget(now.UnixMilli())
@@ -188,7 +188,7 @@ func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) vacan
 	return s.known.free(from, to)
 }
 
-// taken gives the seats of a form that holds have at an instant.
+// taken returns the seats of a form that holds have at an instant.
 func (s *seating) taken(form *schedule.Form, holds []hold, now time.Time) taken {
 	x := taken{form: form, until: math.MaxInt64}
 	segments := len(form.Stops) - 1
@@ -201,8 +201,8 @@ func (s *seating) taken(form *schedule.Form, holds []hold, now time.Time) taken 
 	return x
 }
 
-// free gives the seats that are taken on no segment between two stops, and how many of them the bus has room
-// for.
+// free returns the seats that are taken on no segment between two stops, and how many of them the bus has
+// room for.
 func (x *taken) free(from, to int16) (free vacancy) {
 	n := x.words()
 	for i := range n {
@@ -218,7 +218,7 @@ func (x *taken) free(from, to int16) (free vacancy) {
 	return free
 }
 
-// within gives the part of a form that a ride of the run covers. A stop that is gone counts as the next one
+// within returns the part of a form that a ride of the run covers. A stop that is gone counts as the next one
 // that remains; a ride whose stops are all gone still has its seat for one segment.
 func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
 	if r.Form == form || r.Form.Key() == form.Key() {
@@ -246,7 +246,7 @@ func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
 	return start, end
 }
 
-// SeatsLeft tells how many seats are free for a ride.
+// SeatsLeft returns how many seats are free for a ride.
 func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) int {
 	held := s.seatings[runKey{tt.TripKey(l.Trip), l.Day}]
 	if held == nil {

@@ -34,7 +34,7 @@ type Ask struct {
 	Request string
 }
 
-// NewState gives the state before the first booking.
+// NewState returns the state before the first booking.
 func NewState() *State {
 	return &State{
 		byID: map[ID]uint32{}, byTicket: map[ID]uint32{}, lists: map[listKey]*list{},
@@ -101,7 +101,7 @@ func (s *State) Ask(ticket ID) (Ask, bool) {
 	return ask, ok
 }
 
-// AskKey gives the idempotency id to ask about a ticket under: that of the same question, if it got no
+// AskKey returns the idempotency id to ask about a ticket under: that of the same question, if it got no
 // answer, or fresh.
 func (s *State) AskKey(ticket ID, action Action, fresh ID) ID {
 	if ask, ok := s.asks[ticket]; ok && ask.Action == action {
@@ -113,7 +113,7 @@ func (s *State) AskKey(ticket ID, action Action, fresh ID) ID {
 // RunByID finds a run that was sold; nil when none was.
 func (s *State) RunByID(id RunID) *Run { return s.runs[id] }
 
-// Count tells how many bookings there have been.
+// Count returns how many bookings there have been.
 func (s *State) Count() int { return len(s.bookings) }
 
 // add makes a booking known, with the next number.
@@ -147,7 +147,7 @@ type Frozen struct {
 	Asks     map[ID]Ask
 }
 
-// Freeze gives the state as it is.
+// Freeze returns the state as it is.
 func (s *State) Freeze() Frozen {
 	return Frozen{slices.Clone(s.bookings), slices.Clip(s.order), maps.Clone(s.asks)}
 }
@@ -209,6 +209,7 @@ type SoldOut struct {
 	Left int
 }
 
+// Error returns why, in one word.
 func (e *SoldOut) Error() string {
 	return fmt.Sprintf("only %d seats are left (%s)", e.Left, e.Code)
 }
@@ -248,6 +249,7 @@ func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, e
 	return &e, nil
 }
 
+// ApplyCreated adds a booking, and the runs that are sold for the first time.
 func (s *State) ApplyCreated(now time.Time, e *Created) {
 	for _, r := range e.Runs {
 		s.RestoreRun(r)
@@ -295,6 +297,7 @@ func (s *State) Move(ticket ID, to *ID, fresh ID) (*Moved, error) {
 	return &Moved{ticket, b.ID, *to, false}, nil
 }
 
+// ApplyMoved moves a ticket to another booking.
 func (s *State) ApplyMoved(now time.Time, e *Moved) {
 	if e.New {
 		s.add(&Booking{

@@ -92,7 +92,7 @@ func partners(p booking.ID) string {
 	return map[booking.ID]string{id(1): "Квитки онлайн", id(2): "=cmd|' /C calc'!A0"}[p]
 }
 
-// written gives a report's file as it is two days after day0.
+// written returns a report's file as it is two days after day0.
 func written(t testing.TB, r *Report, list ...*booking.Booking) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -118,7 +118,7 @@ func parsed(t testing.TB, text string) [][]string {
 	return rows
 }
 
-// column gives the cells under a name.
+// column returns the cells under a name.
 func column(t testing.TB, text, name string) (cells []string) {
 	t.Helper()
 	rows := parsed(t, text)

@@ -74,7 +74,7 @@ type State struct {
 	waiting   map[string]int // how many of these there are, by company
 }
 
-// NewState gives the state before the first report.
+// NewState returns the state before the first report.
 func NewState() *State {
 	return &State{
 		byID:      map[booking.ID]int{},
@@ -92,7 +92,7 @@ func (r *Report) Expires() (time.Time, bool) {
 	return r.Completed.Add(Life), !r.Completed.IsZero()
 }
 
-// Find gives a report that has not expired; company "" is any. The error is ErrNotFound.
+// Find returns a report that has not expired; company "" is any. The error is ErrNotFound.
 func (s *State) Find(id booking.ID, company string, now time.Time) (*Report, error) {
 	if i, ok := s.byID[id]; ok && (company == "" || s.list[i].Company == company) {
 		at, done := s.list[i].Expires()
@@ -103,7 +103,7 @@ func (s *State) Find(id booking.ID, company string, now time.Time) (*Report, err
 	return nil, ErrNotFound
 }
 
-// List gives a page of a company's reports, the newest first, and how many there are.
+// List returns a page of a company's reports, the newest first, and how many there are.
 func (s *State) List(company string, skip, take int) (page []*Report, total int) {
 	of := s.byCompany[company]
 	for i := len(of) - 1 - skip; i >= 0 && len(page) < take; i-- {
@@ -115,7 +115,7 @@ func (s *State) List(company string, skip, take int) (page []*Report, total int)
 // Waiting returns how many reports of a company are not written yet.
 func (s *State) Waiting(company string) int { return s.waiting[company] }
 
-// Queued gives the reports whose files are not there yet, the oldest first.
+// Queued returns the reports whose files are not there yet, the oldest first.
 func (s *State) Queued() (list []*Report) {
 	for _, i := range slices.Sorted(maps.Keys(s.queued)) {
 		list = append(list, s.list[i])
@@ -123,7 +123,7 @@ func (s *State) Queued() (list []*Report) {
 	return list
 }
 
-// All gives all reports in the order they were asked for.
+// All returns all reports in the order they were asked for.
 func (s *State) All() []*Report { return slices.Clone(s.list) }
 
 // Restore puts a report back as a snapshot has it.
@@ -165,10 +165,12 @@ func (s *State) Requeue(ids []booking.ID) {
 	}
 }
 
+// ApplyOrdered queues a report.
 func (s *State) ApplyOrdered(now time.Time, e *Ordered) {
 	s.Restore(&Report{Ordered: *e, Created: now})
 }
 
+// ApplyCompleted remembers that a report's file is written.
 func (s *State) ApplyCompleted(now time.Time, e *Completed) {
 	s.change(e.ID, func(r *Report) {
 		r.Completed = now
@@ -176,6 +178,7 @@ func (s *State) ApplyCompleted(now time.Time, e *Completed) {
 	})
 }
 
+// ApplyDownloaded remembers the first download of a report.
 func (s *State) ApplyDownloaded(now time.Time, e *Downloaded) {
 	s.change(e.ID, func(r *Report) {
 		if r.Downloaded.IsZero() { // journals of versions before may say it twice
@@ -214,7 +217,7 @@ func compare(a, b row) int {
 const room = 1 << 15 // how many rows are written at a time
 
 // Write writes a company's orders as they stand at an instant: all tickets that travel with it and lie in the
-// report's range, in its order, those of the same instant by id. It gives their number. A row is the
+// report's range, in its order, those of the same instant by id. It returns their number. A row is the
 // company's own part of an order: the legs that it runs, with their share of the price and of what came back,
 // so that the parts of an order add up to it.
 //
@@ -241,7 +244,7 @@ func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Boo
 	return rows, cmp.Or(err, out.Error())
 }
 
-// round gives the first rows after last, in order; more tells that there are others.
+// round returns the first rows after last, in order; more reports whether there are others.
 func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more bool) {
 	first := r.Start.UnixMilli()
 	end := r.End.UnixMilli()

@@ -32,7 +32,7 @@ func many(n int, created func(i int) time.Duration) (list []*booking.Booking) {
 	return list
 }
 
-// scattered gives instants in no order.
+// scattered returns instants in no order.
 func scattered(seed uint64, within int) func(int) time.Duration {
 	random := rand.New(rand.NewPCG(seed, 3))
 	return func(int) time.Duration { return time.Duration(random.IntN(within)) * time.Millisecond }
@@ -43,7 +43,7 @@ var large = sync.OnceValue(func() []*booking.Booking { return many(rows, scatter
 
 const rows = 100_000
 
-// plain gives the ids of all tickets as a plain sort of all has them.
+// plain returns the ids of all tickets as a plain sort of all has them.
 func plain(list []*booking.Booking) (ids []booking.ID) {
 	var all []*booking.Ticket
 	for _, b := range list {
@@ -136,7 +136,7 @@ func (w *watched) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// inUse tells how many bytes are live.
+// inUse returns how many bytes are live.
 func inUse() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

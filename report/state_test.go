@@ -27,7 +27,7 @@ func asked() *State {
 	return s
 }
 
-// numbers gives which reports these are.
+// numbers returns which reports these are.
 func numbers(list []*Report) (n []int) {
 	for _, r := range list {
 		n = append(n, int(r.ID[15]))

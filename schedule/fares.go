@@ -14,14 +14,14 @@ type Money struct {
 	Amount   int64
 }
 
-// IsCurrency tells whether s has the form of a currency's code: three capital letters.
+// IsCurrency reports whether s has the form of a currency's code: three capital letters.
 func IsCurrency(s string) bool {
 	return len(s) == 3 && !strings.ContainsFunc(s, func(r rune) bool {
 		return r < 'A' || r > 'Z'
 	})
 }
 
-// Percent gives a share of an amount, in hundredths of a per cent, rounded half up.
+// Percent returns a share of an amount, in hundredths of a per cent, rounded half up.
 func Percent(amount, hundredths int64) int64 { return (amount*hundredths + 5000) / 10000 }
 
 // fareIndex finds the fares of a ride by trying the combinations of given fields that occur in the feed.
@@ -107,7 +107,7 @@ func merge(list, more []Money, lower bool) []Money {
 	return list
 }
 
-// BaseFares gives what one passenger pays for a ride before any discount, one amount per currency, in the
+// BaseFares returns what one passenger pays for a ride before any discount, one amount per currency, in the
 // order of the currencies' names (contract §5). The list is shared and must not be changed.
 func (t *Timetable) BaseFares(l *Leg) []Money {
 	at := t.pairs[pair{t.Boarding(l).City, t.Alighting(l).City}]
@@ -124,7 +124,7 @@ func (t *Timetable) BaseFares(l *Leg) []Money {
 		}
 		return *list
 	}
-	return t.findFares(l) // a ride that no search gives
+	return t.findFares(l) // a ride that no search finds
 }
 
 func (t *Timetable) findFares(l *Leg) (list []Money) {
@@ -181,7 +181,7 @@ func Kilometres(latA, lonA, latB, lonB float64) float64 {
 	return 2 * earth * math.Asin(math.Sqrt(min(1, h)))
 }
 
-// indexRules gives each route its refund rules, or else its company's. Where a row stands in its table does
+// indexRules returns each route its refund rules, or else its company's. Where a row stands in its table does
 // not show.
 func (t *Timetable) indexRules() {
 	t.rules, t.discounts = make([][]RefundRule, len(t.Routes)), make([][]Discount, len(t.Routes))
@@ -213,7 +213,7 @@ func (t *Timetable) discountsOf(trip int32) []Discount {
 	return t.discounts[t.pattern(trip).Route]
 }
 
-// Discount gives the largest discount in force on the local date of departure, as its place in the form, or
+// Discount returns the largest discount in force on the local date of departure, as its place in the form, or
 // -1.
 func (t *Timetable) Discount(l *Leg) int {
 	list := t.discountsOf(l.Trip)

@@ -49,7 +49,7 @@ func priced(t testing.TB) *schedule.Tables {
 	return x
 }
 
-// rideOn gives the ride of a trip between two positions on a day.
+// rideOn returns the ride of a trip between two positions on a day.
 func rideOn(t testing.TB, tt *schedule.Timetable, trip int32, on schedule.Day, from, to int16) *schedule.Leg {
 	t.Helper()
 	stops := tt.StopsOf(trip)
@@ -67,7 +67,7 @@ func rideOn(t testing.TB, tt *schedule.Timetable, trip int32, on schedule.Day, f
 	return nil
 }
 
-// money gives amounts as "EUR 500, UAH 20000".
+// money returns amounts as "EUR 500, UAH 20000".
 func money(list []schedule.Money) (s string) {
 	for i, m := range list {
 		if i > 0 {

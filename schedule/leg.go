@@ -19,22 +19,26 @@ type Leg struct {
 	Dep, Arr int64 // Unix seconds
 }
 
-// Run tells one bus on one service day from all others.
+// Run is one bus on one service day.
 type Run struct {
 	Trip int32
 	Day  Day
 }
 
+// Run returns the run that a leg is a part of.
 func (l *Leg) Run() Run { return Run{l.Trip, l.Day} }
 
+// Boarding returns the stop where a leg begins.
 func (t *Timetable) Boarding(l *Leg) *Stop {
 	return &t.Stops[t.StopsOf(l.Trip)[l.From]]
 }
+
+// Alighting returns the stop where a leg ends.
 func (t *Timetable) Alighting(l *Leg) *Stop {
 	return &t.Stops[t.StopsOf(l.Trip)[l.To]]
 }
 
-// Start gives the instant, in Unix seconds, at which the leg's service day starts.
+// Start returns the instant, in Unix seconds, at which the leg's service day starts.
 func (t *Timetable) Start(l *Leg) int64 {
 	return t.companyZn[t.Route(l.Trip).Company].start(l.Day)
 }
@@ -55,6 +59,7 @@ func tripKey(id string) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
+// Ref returns what names a leg outside of this timetable, see [LegRef].
 func (t *Timetable) Ref(l *Leg) LegRef {
 	return LegRef{t.keys[l.Trip], l.Day, l.From, l.To, t.print(l)}
 }
@@ -121,7 +126,7 @@ type FormStop struct {
 	Dep  int32 `json:"dep"`
 }
 
-// Form gives the form of a trip.
+// Form returns the form of a trip.
 func (t *Timetable) Form(trip int32) *Form {
 	if f := t.forms[trip].Load(); f != nil {
 		return f
@@ -160,13 +165,13 @@ func (t *Timetable) Form(trip int32) *Form {
 // TripKey is that of the form's trip.
 func (f *Form) TripKey() uint64 { return f.trip }
 
-// Key gives the name of a form: a hash of its content, 16 URL-safe characters.
+// Key returns the name of a form: a hash of its content, 16 URL-safe characters.
 func (f *Form) Key() string { return f.key }
 
 // Size returns how many bytes Encode returns.
 func (f *Form) Size() int64 { return f.size }
 
-// Encode gives the form as JSON.
+// Encode returns the form as JSON.
 func (f *Form) Encode() []byte {
 	data, err := json.Marshal(f)
 	if err != nil {
@@ -194,7 +199,7 @@ func formKey(data []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// Offsets gives, for each stop, how many seconds its city's clock is ahead of
+// Offsets returns, for each stop, how many seconds its city's clock is ahead of
 // UTC when the bus that starts its service day at start (Unix seconds) is there.
 func (t *Timetable) Offsets(trip int32, start int64) []int32 {
 	stops := t.StopsOf(trip)

@@ -13,6 +13,8 @@ type Journey []Leg
 
 // Dep and Arr are departure and arrival in Unix seconds.
 func (j Journey) Dep() int64 { return j[0].Dep }
+
+// Arr returns when a journey ends, in Unix seconds.
 func (j Journey) Arr() int64 { return j[len(j)-1].Arr }
 
 // Query is a search for journeys (contract §6).
@@ -35,7 +37,7 @@ const (
 // MaxWalk is how many kilometres may be between the stops of a change.
 const MaxWalk = 5.0
 
-// Search gives the journeys of a query in order: by departure, arrival, route name and trip id. A journey
+// Search returns the journeys of a query in order: by departure, arrival, route name and trip id. A journey
 // with a change is left out if another one with no more legs leaves no earlier and arrives no later; of equal
 // ones the first stays. That does not depend on where the asked days end.
 func (t *Timetable) Search(q *Query) []Journey {
@@ -88,7 +90,7 @@ func days(seconds int64) (Day, int64) {
 	return Day((seconds - rest) / 86400), rest
 }
 
-// lines gives the lines over hops that a query may take, by their time of day.
+// lines returns the lines over hops that a query may take, by their time of day.
 func (t *Timetable) lines(q *Query, hops []hop) []line {
 	list := make([]line, 0, len(hops))
 	for i, h := range hops {
@@ -142,7 +144,7 @@ func (t *Timetable) runs(q *Query, lines []line, start, end int64) iter.Seq2[Leg
 	}
 }
 
-// rides gives the rides over hops that leave in [start, end), in the order journeys are listed in.
+// rides returns the rides over hops that leave in [start, end), in the order journeys are listed in.
 func (t *Timetable) rides(q *Query, hops []hop, start, end int64) []Leg {
 	lines := t.lines(q, hops)
 	list := make([]Leg, 0, len(lines)*int(max(0, end-start)/86400+1))
@@ -159,7 +161,7 @@ func (t *Timetable) rides(q *Query, hops []hop, start, end int64) []Leg {
 	return list
 }
 
-// withChange gives the journeys with one change that leave in [start, end) and that no other journey makes
+// withChange returns the journeys with one change that leave in [start, end) and that no other journey makes
 // pointless.
 func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
 	c := changes{t: t, q: *q}
@@ -207,7 +209,8 @@ type onward struct {
 }
 
 // sweep goes through the departures in [start, end), the latest first, and keeps a journey if it arrives
-// before everything that leaves no earlier. It also gives the first arrival of all that leaves in that time.
+// before everything that leaves no earlier. It also returns the first arrival of all that leaves in that
+// time.
 func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
 	t := c.t
 	open := c.q
@@ -278,7 +281,7 @@ func (c *changes) places() {
 	c.calls = t.lines(&c.q, hops)
 }
 
-// onward gives what goes from one city to another, but for the lines; nil is nothing.
+// onward returns what goes from one city to another, but for the lines; nil is nothing.
 func (t *Timetable) onward(from, to int32) *onward {
 	at, ok := t.pairs[pair{from, to}]
 	if !ok {

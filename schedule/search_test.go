@@ -129,7 +129,7 @@ func listed(x *schedule.Tables, p *schedule.Pattern, from, to int) bool {
 	return true
 }
 
-// wait gives how long a change takes, -1 if it cannot be made.
+// wait returns how long a change takes, -1 if it cannot be made.
 func (a *atlas) wait(from, to schedule.Stop) int64 {
 	const kilometresOfLatitude = 6371 * math.Pi / 180 // stops of a city differ in nothing else
 	if math.Abs(from.Lat-to.Lat)*kilometresOfLatitude > 5 {
@@ -146,7 +146,7 @@ func (a *atlas) wait(from, to schedule.Stop) int64 {
 	return 30 * 60
 }
 
-// treks gives all journeys of a query that leave at or after its start,
+// treks returns all journeys of a query that leave at or after its start,
 // however late and whether or not another makes them pointless.
 func (a *atlas) treks(q *schedule.Query, start int64) (list []trek) {
 	open := func(pair [2]int32, use func(r ride)) {
@@ -207,7 +207,7 @@ func worthwhile(list []trek) []trek {
 	return kept
 }
 
-// answer gives the keys of the journeys that a query must find, in order, and all that may stand for each.
+// answer returns the keys of the journeys that a query must find, in order, and all that may stand for each.
 func (a *atlas) answer(q *schedule.Query, zone *time.Location) (keys []string, all []trek) {
 	date := time.Unix(int64(q.First)*86400, 0).UTC()
 	from := date.Format(time.DateOnly)

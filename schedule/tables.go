@@ -70,6 +70,7 @@ type Names [RU + 1]string
 // Language is one of the interface's, in its order; Untranslated asks for names as the feed has them.
 type Language int
 
+// The languages.
 const Untranslated, UK, PL, CS, EN, RU Language = -1, 0, 1, 2, 3, 4
 
 // Former is a company, city or route that an earlier timetable had and this one has not. It is kept so that
@@ -138,17 +139,19 @@ const (
 // Day is a calendar day, counted from 1970-01-01.
 type Day int32
 
-// DayOf gives the calendar day of t in t's own location.
+// DayOf returns the calendar day of t in t's own location.
 func DayOf(t time.Time) Day {
 	_, offset := t.Zone()
 	s := t.Unix() + int64(offset)
 	return Day((s - ((s%86400)+86400)%86400) / 86400)
 }
 
-// Date gives midnight UTC of the day, String the day as in 2026-11-20.
+// Date returns midnight UTC of the day, String the day as in 2026-11-20.
 func (d Day) Date() time.Time {
 	return time.Unix(int64(d)*86400, 0).UTC()
 }
+
+// String returns the day as 2026-11-20.
 func (d Day) String() string { return d.Date().Format(time.DateOnly) }
 
 // ParseDay reads a day as 2026-11-20, which must exist.
@@ -160,7 +163,7 @@ func ParseDay(s string) (Day, error) {
 	return DayOf(t), nil
 }
 
-// In gives the instant at which the day starts in a zone: midnight, or where clocks jump over midnight, the
+// In returns the instant at which the day starts in a zone: midnight, or where clocks jump over midnight, the
 // jump.
 func (d Day) In(zone *time.Location) time.Time {
 	y, m, n := d.Date().Date()
@@ -182,7 +185,7 @@ type Service struct {
 	Bits  []uint64 `json:"bits"` // bit i: First+i
 }
 
-// Runs tells whether the service runs on the day.
+// Runs reports whether the service runs on the day.
 func (s *Service) Runs(d Day) bool {
 	i := int(d - s.First)
 	return i >= 0 && i>>6 < len(s.Bits) && s.Bits[i>>6]>>(i&63)&1 == 1
@@ -233,7 +236,7 @@ type Withheld struct {
 	Currency string `json:"currency,omitempty"` // "" is every
 }
 
-// RefundRule gives back Percent of the price of a ticket cancelled at least Hours hours before departure.
+// RefundRule returns back Percent of the price of a ticket cancelled at least Hours hours before departure.
 type RefundRule struct {
 	ID      string `json:"id"`
 	Company int32  `json:"company"`
@@ -310,7 +313,7 @@ func in[R any](rows []R, i int32) bool {
 	return i >= 0 && int(i) < len(rows)
 }
 
-// each gives an error that shows the first row that is not right.
+// each returns an error that shows the first row that is not right.
 func each[R any](rows []R, right func(*R) bool) error {
 	for i := range rows {
 		if !right(&rows[i]) {
@@ -320,8 +323,8 @@ func each[R any](rows []R, right func(*R) bool) error {
 	return nil
 }
 
-// Encode writes the tables and gives the SHA-256 of it all in hex. A line has one member: a table's name, and
-// a row.
+// Encode writes the tables and returns the SHA-256 of it all in hex. A line has one member: a table's name,
+// and a row.
 func (t *Tables) Encode(w io.Writer) (hash string, err error) {
 	sum := sha256.New()
 	buf := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<16)

@@ -38,7 +38,7 @@ type Timetable struct {
 	calls     [][]hop                   // by city: where one can board; to is not set
 	hops      []hop                     // those of a pair of cities next to each other, the shown ones first
 	pairs     map[pair]span             // by two cities
-	hopFares  []atomic.Pointer[[]Money] // by place in hops: what BaseFares gives, once asked
+	hopFares  []atomic.Pointer[[]Money] // by place in hops: what BaseFares returns, once asked
 	fares     fareIndex
 	rules     [][]RefundRule // by route
 	discounts [][]Discount   // by route
@@ -165,7 +165,7 @@ func (t *Timetable) indexZones() (err error) {
 	return err
 }
 
-// start gives the instant, in Unix seconds, at which a service day starts: noon minus 12 hours.
+// start returns the instant, in Unix seconds, at which a service day starts: noon minus 12 hours.
 func (z *zone) start(d Day) int64 {
 	i := int(d - z.first)
 	if i >= 0 && i < len(z.starts) {
@@ -262,15 +262,22 @@ func (t *Timetable) between(from, to int32) []hop {
 	return t.hops[at.from:at.shown]
 }
 
+// CityByID finds a city by its id, and returns its index.
 func (t *Timetable) CityByID(id string) (int32, bool) {
 	return find(t.cityByID, id)
 }
+
+// CityBySlug finds a city by its slug, and returns its index.
 func (t *Timetable) CityBySlug(slug string) (int32, bool) {
 	return find(t.citySlug, slug)
 }
+
+// StopByID finds a stop by its id, and returns its index.
 func (t *Timetable) StopByID(id string) (int32, bool) {
 	return find(t.stopByID, id)
 }
+
+// TripByID finds a trip by its id, and returns its index.
 func (t *Timetable) TripByID(id string) (int32, bool) {
 	return find(t.tripByKey, tripKey(id))
 }
@@ -280,7 +287,7 @@ func find[K comparable](in map[K]int32, key K) (int32, bool) {
 	return i, ok
 }
 
-// CityZone gives the zone of a city's clocks.
+// CityZone returns the zone of a city's clocks.
 func (t *Timetable) CityZone(city int32) *time.Location { return t.cityZn[city] }
 
 // Of a trip: the rows it rests on, and when it is at a position, in seconds after its service day's start.
@@ -290,15 +297,23 @@ func (t *Timetable) pattern(trip int32) *Pattern {
 func (t *Timetable) service(trip int32) *Service {
 	return &t.Services[t.Trips[trip].Service]
 }
+
+// Route returns the route of a trip.
 func (t *Timetable) Route(trip int32) *Route {
 	return &t.Routes[t.pattern(trip).Route]
 }
+
+// Company returns the company that runs a trip.
 func (t *Timetable) Company(trip int32) *Company {
 	return &t.Companies[t.Route(trip).Company]
 }
+
+// StopsOf returns the stops of a trip, in its order, by index.
 func (t *Timetable) StopsOf(trip int32) []int32 {
 	return t.pattern(trip).Stops
 }
+
+// RunsOn reports whether a trip runs on a day.
 func (t *Timetable) RunsOn(trip int32, d Day) bool {
 	return t.service(trip).Runs(d)
 }
@@ -312,7 +327,7 @@ func (t *Timetable) time(trip int32, i int16) int64 {
 	return int64(t.Times[t.Trips[trip].Times][i] + t.Trips[trip].Shift)
 }
 
-// Seats gives the capacity of a trip.
+// Seats returns the capacity of a trip.
 func (t *Timetable) Seats(trip int32) int {
 	if b := t.Trips[trip].Bus; b >= 0 {
 		return int(t.Buses[b].Seats)
@@ -328,7 +343,7 @@ func (n *Names) Or(name string, lang Language) string {
 	return name
 }
 
-// RouteName gives what a trip's route is called in a language: its name, or else the trip's first and last
+// RouteName returns what a trip's route is called in a language: its name, or else the trip's first and last
 // city.
 func (t *Timetable) RouteName(trip int32, lang Language) string {
 	if r := t.Route(trip); r.Name != "" {
@@ -340,7 +355,7 @@ func (t *Timetable) RouteName(trip int32, lang Language) string {
 	return first.Names.Or(first.Name, lang) + " – " + last.Names.Or(last.Name, lang)
 }
 
-// FindCities gives, in the order of names, a country's cities with a text in any of their names, folded; ""
+// FindCities returns, in the order of names, a country's cities with a text in any of their names, folded; ""
 // is any.
 func (t *Timetable) FindCities(name, country string) []int32 {
 	name = Fold(name)
@@ -369,7 +384,7 @@ var folded = func() map[rune]string {
 	return m
 }()
 
-// Fold gives a name without case and accents, for comparing.
+// Fold returns a name without case and accents, for comparing.
 func Fold(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))

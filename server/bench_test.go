@@ -72,7 +72,7 @@ func BenchmarkCreate(b *testing.B) {
 	})
 }
 
-// soldLines gives the lines of 200 bookings for two, on a bus of 1,000 seats.
+// soldLines returns the lines of 200 bookings for two, on a bus of 1,000 seats.
 func soldLines(b *testing.B) (lines []*store.Line) {
 	dir := b.TempDir()
 	s, key := DemoServer(b, Config{Dir: dir})

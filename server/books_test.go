@@ -17,7 +17,7 @@ import (
 	"waybill/store/durable"
 )
 
-// rechained gives lines the hashes that they would have been written with: then only what they mean can be
+// rechained returns lines the hashes that they would have been written with: then only what they mean can be
 // wrong.
 func rechained(format string, lines []string) string {
 	prev := fmt.Sprintf("%x", sha256.Sum256([]byte(format)))
@@ -94,7 +94,7 @@ func newBookkeeping(t *testing.T) *bookkeeping {
 	return b
 }
 
-// line gives the number, from 1, of the nth line of a type.
+// line returns the number, from 1, of the nth line of a type.
 func (b *bookkeeping) line(t *testing.T, kind string, nth int) int {
 	t.Helper()
 	for i, l := range b.lines {
@@ -108,7 +108,7 @@ func (b *bookkeeping) line(t *testing.T, kind string, nth int) int {
 	return 0
 }
 
-// rewrite gives a directory of the same, in which what matches in a line reads otherwise; of one below 0 also
+// rewrite returns a directory of the same, in which what matches in a line reads otherwise; of one below 0 also
 // in those after it; and to which, of line 0, a line is added.
 func (b *bookkeeping) rewrite(t *testing.T, line int, pattern, with string) string {
 	t.Helper()

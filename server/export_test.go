@@ -289,7 +289,7 @@ func compareWithSQLite(t *testing.T, dir string, sqlite func(string) string) {
 	}
 }
 
-// loading gives the lines of schema.sql that load an export.
+// loading returns the lines of schema.sql that load an export.
 func loading(database string) string {
 	var lines strings.Builder
 	for _, m := range regexp.MustCompile(`(?m)^-- `+database+`: (.*\n)`).FindAllStringSubmatch(inspect.Schema,
@@ -302,7 +302,7 @@ func loading(database string) string {
 // table is a table as schema.sql has it.
 type table struct{ name, columns, body string }
 
-// described gives the tables of schema.sql, where each line is a column or a key.
+// described returns the tables of schema.sql, where each line is a column or a key.
 func described(t *testing.T) (list []table) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?)\n\);`).FindAllStringSubmatch(inspect.Schema, -1) {

@@ -90,7 +90,7 @@ func TestMigrationGuideExamples(t *testing.T) {
 	}
 }
 
-// without tells what an example shows that an answer has not. Numbers, and strings that start with …, only
+// without returns what an example shows that an answer has not. Numbers, and strings that start with …, only
 // have to be there.
 func without(t *testing.T, shown string, answer []byte) string {
 	var want, got any

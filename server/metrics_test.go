@@ -21,7 +21,7 @@ import (
 	"waybill/server/web"
 )
 
-// scrape gives the page of metrics, and its samples by name and labels.
+// scrape returns the page of metrics, and its samples by name and labels.
 func scrape(t *testing.T, s http.Handler) (page string, values map[string]float64) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -260,7 +260,7 @@ func TestTicketsAreCountedByPhase(t *testing.T) {
 	})
 }
 
-// statuses gives status and paymentStatus of all of a partner's tickets.
+// statuses returns status and paymentStatus of all of a partner's tickets.
 func statuses(t *testing.T, s *Server, key string) (all []string) {
 	r := httptest.NewRequest("GET", "/v2/bookings", nil)
 	r.Header.Set("x-api-key", key)

@@ -103,7 +103,7 @@ func (v *visitor) find(method, target, body, expression string, names ...string)
 	}
 }
 
-// target gives an operation's method and path.
+// target returns an operation's method and path.
 func (v *visitor) target(pattern string) (method, path string) {
 	method, path, _ = strings.Cut(pattern, " ")
 	id := "$BOOKING"
@@ -204,7 +204,7 @@ func candidates(schema map[string]any) (list []string) {
 	return list
 }
 
-// typed gives a parameter's text as the value that its schema is about.
+// typed returns a parameter's text as the value that its schema is about.
 func typed(schema map[string]any, text string) any {
 	whole := regexp.MustCompile(`^-?[0-9]+$`).MatchString(text)
 	if n, err := strconv.ParseFloat(text, 64); schema["minimum"] != nil && err == nil && whole {

@@ -302,7 +302,7 @@ var plumbing = []string{"Content-Type", "Content-Length", "Connection", "Cache-C
 
 var legacyPath = regexp.MustCompile(`^/rest/(offers|orders)(/|$)`)
 
-// undocumented tells what of an answer is not as the document says.
+// undocumented returns what of an answer is not as the document says.
 func undocumented(r *http.Request, w *httptest.ResponseRecorder) []string {
 	pattern := ""
 	status := strconv.Itoa(w.Code)
@@ -398,7 +398,7 @@ var untold = map[string]string{
 	"components/x-errors/UnavailableError":            "TestDocumentHasRareAnswers",
 }
 
-// unshown tells which answers, members, nulls and values of the document no transcript has shown.
+// unshown returns which answers, members, nulls and values of the document no transcript has shown.
 func unshown() (missing []string) {
 	want := map[string]bool{}
 	for pattern, op := range operations {

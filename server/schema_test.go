@@ -25,7 +25,7 @@ var specification = func() map[string]any {
 	return doc
 }()
 
-// object gives a member of a member that is an object; nil where there is none.
+// object returns a member of a member that is an object; nil where there is none.
 func object(v any, names ...string) map[string]any {
 	for _, name := range names {
 		v = resolve(v)[name]
@@ -33,7 +33,7 @@ func object(v any, names ...string) map[string]any {
 	return resolve(v)
 }
 
-// resolve gives an object, or the one that its $ref names.
+// resolve returns an object, or the one that its $ref names.
 func resolve(v any) map[string]any {
 	o, _ := v.(map[string]any)
 	if ref, ok := o["$ref"].(string); ok {

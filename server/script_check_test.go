@@ -55,7 +55,7 @@ func (p *player) check(line string) {
 	}
 }
 
-// value gives the JSON at a path such as data.offers[0].id, "absent" where there is nothing.
+// value returns the JSON at a path such as data.offers[0].id, "absent" where there is nothing.
 func (p *player) value(path string) string {
 	if path == "out" {
 		return p.vars["out"]
@@ -84,7 +84,7 @@ func (p *player) value(path string) string {
 	return string(v)
 }
 
-// keys gives the member names of an object in their order.
+// keys returns the member names of an object in their order.
 func keys(object string) string {
 	dec := json.NewDecoder(strings.NewReader(object))
 	dec.Token()

@@ -260,7 +260,7 @@ func (s *Server) loadTimetable() error {
 	return err
 }
 
-// Fresh tells that the data directory was made by this start.
+// Fresh reports whether the data directory was made by this start.
 func (s *Server) Fresh() bool { return s.fresh }
 
 // Failed is closed when the journal can no longer be written.

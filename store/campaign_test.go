@@ -138,7 +138,7 @@ func (c *campaign) born(d *disk, b *ledger) *life {
 	return l
 }
 
-// chance gives the same random numbers for a state each time; -1 is the way to the place itself.
+// chance returns the same random numbers for a state each time; -1 is the way to the place itself.
 func (p place) chance(image int) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(p.call)<<8+uint64(p.how), uint64(image)))
 }

@@ -181,7 +181,7 @@ func (st *Store[S, E]) runCheckpoints() {
 	}
 }
 
-// checkpoint signs the newest durable line, and tells whether that went well. One that cannot be written
+// checkpoint signs the newest durable line, and reports whether that went well. One that cannot be written
 // loses nothing.
 func (st *Store[S, E]) checkpoint() bool {
 	st.signer.mu.Lock()
@@ -328,8 +328,8 @@ func (s *signer) open() (err error) {
 	return nil
 }
 
-// lastLogged gives the last whole note of the log, without the blank line after it, or nothing, and where it
-// starts, or what is left of one does.
+// lastLogged returns the last whole note of the log, without the blank line after it, or nothing, and where
+// it starts, or what is left of one does.
 func lastLogged(fsys durable.FS) (signed []byte, start int64, err error) {
 	err = durable.Read(fsys, checkpointLog, func(f *io.SectionReader) error {
 		end, err := durable.Tail(f, 2*note.MaxNote)

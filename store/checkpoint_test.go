@@ -20,7 +20,7 @@ import (
 	"waybill/store/durable"
 )
 
-// notes gives the checkpoints in a log, by an own reading of the format: six lines and a blank one each.
+// notes returns the checkpoints in a log, by an own reading of the format: six lines and a blank one each.
 func notes(t testing.TB, log string) (list []string) {
 	t.Helper()
 	lines := strings.SplitAfter(log, "\n")
@@ -237,7 +237,7 @@ func TestCheckpointFails(t *testing.T) {
 	}
 }
 
-// rewritten gives the directory as one would who owns it and does not own the checkpoints that were kept:
+// rewritten returns the directory as one would who owns it and does not own the checkpoints that were kept:
 // with another history under the same origin. Its own checkpoints fit it.
 func rewritten(t *testing.T, all map[string]string) map[string]string {
 	t.Helper()

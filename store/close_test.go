@@ -53,7 +53,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestCloseAfterFailure: Close says what failed, as often as it is called, and gives the directory free.
+// TestCloseAfterFailure: Close says what failed, as often as it is called, and returns the directory free.
 func TestCloseAfterFailure(t *testing.T) {
 	dir := t.TempDir()
 	fsys := tap(dir)

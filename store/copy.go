@@ -61,7 +61,7 @@ func duplicate(from, to durable.FS, live bool, until uint64, more []byte, dirs [
 	return durable.PublishText(to, ".", "FORMAT", format)
 }
 
-// settle waits until what was read of a journal in use is on the disk, which a checkpoint tells, but not for
+// settle waits until what was read of a journal in use is on the disk, which a checkpoint shows, but not for
 // long: where none can be written, nothing else can. (To sync the file here would be wrong: where that fails,
 // the server's own may not.)
 func settle(fsys durable.FS, seq uint64) {
@@ -133,7 +133,7 @@ func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason stri
 	return duplicate(cfg.FS, to, false, cutAt-1, line.appendTo(nil, r.head.Hash), dirs)
 }
 
-// copyJournal copies the whole lines of a journal up to one, with more after it, and tells the last. A full
+// copyJournal copies the whole lines of a journal up to one, with more after it, and returns the last. A full
 // file may be published anew meanwhile, and the last one grow, or be followed by another.
 func copyJournal(from, to durable.FS, until uint64, more []byte) (seq uint64, err error) {
 	for before := uint64(math.MaxUint64); err == nil && seq < until && seq != before; {
@@ -245,7 +245,7 @@ func CarryOut(fsys durable.FS, left []Unerased) error {
 	return nil
 }
 
-// byFile tells which of the lines to erase stand in which file.
+// byFile returns which of the lines to erase stand in which file.
 func byFile(firsts []uint64, lines []Unerased) []map[uint64]time.Time {
 	files := make([]map[uint64]time.Time, len(firsts))
 	for _, x := range lines {

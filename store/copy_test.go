@@ -199,7 +199,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// under gives the files below a directory, by their names there.
+// under returns the files below a directory, by their names there.
 func under(d *disk, dir string) map[string]string {
 	all := map[string]string{}
 	for name, text := range d.files() {

@@ -177,7 +177,7 @@ func TestDamagedFirstLine(t *testing.T) {
 	}
 }
 
-// offsetOf gives where a line starts.
+// offsetOf returns where a line starts.
 func offsetOf(text string, line int) (offset int) {
 	for range line - 1 {
 		offset += strings.IndexByte(text[offset:], '\n') + 1

@@ -38,7 +38,7 @@ type disk struct {
 	dead   bool                       // no call does anything any more
 }
 
-// move gives f the name to and takes the name from, whichever is not "": it is a create, a remove, or a
+// move returns f the name to and takes the name from, whichever is not "": it is a create, a remove, or a
 // rename, which is never seen half done.
 type move struct {
 	from, to string
@@ -298,7 +298,7 @@ func (d *disk) kill() {
 	d.dead = true
 }
 
-// files gives the content of every file as a reader sees it.
+// files returns the content of every file as a reader sees it.
 func (d *disk) files() map[string]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -314,7 +314,7 @@ func (d *disk) files() map[string]string {
 // String tells a disk from others by what a reader sees.
 func (d *disk) String() string { return fmt.Sprint(d.files()) }
 
-// diskOf gives a disk that holds these files.
+// diskOf returns a disk that holds these files.
 func diskOf(all map[string]string) *disk {
 	d := newDisk()
 	for name, content := range all {

@@ -172,7 +172,7 @@ type repaired struct {
 	By     any               `json:"by,omitempty"` // who did it, as whoever asks for the repair has it
 }
 
-// excused tells whether a repair says that the lines a checkpoint was made of were cut off.
+// excused reports whether a repair says that the lines a checkpoint was made of were cut off.
 func (s *scan) excused(e *evidence) bool {
 	return !e.kept && slices.ContainsFunc(s.repairs, func(r repaired) bool {
 		named := e.Seq == r.Checkpoint.Seq && fmt.Sprintf("%x", e.Hash) == r.Checkpoint.Hash
@@ -235,7 +235,7 @@ func (s *scan) newestFit(e *evidence) string {
 	return text
 }
 
-// beyond gives the first checkpoint of a line after the journal's end, nil when there is none.
+// beyond returns the first checkpoint of a line after the journal's end, nil when there is none.
 func (s *scan) beyond() (first *evidence) {
 	for seq, list := range s.evidence {
 		for i := range list {
@@ -258,7 +258,7 @@ type erasedAt struct {
 	time string
 }
 
-// unnamed gives the lines whose personal parts are gone without a line that says so, and when that was.
+// unnamed returns the lines whose personal parts are gone without a line that says so, and when that was.
 func (s *scan) unnamed() map[uint64]string {
 	lines := map[uint64]string{}
 	for seq, x := range s.gone {

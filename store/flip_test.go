@@ -32,7 +32,7 @@ func placedLines(t testing.TB, all map[string]string) (lines []placed) {
 	return lines
 }
 
-// provable tells whether line i of the last file, when it is bad, must have
+// provable reports whether line i of the last file, when it is bad, must have
 // been durable: a later line whose bytes are whole says so.
 func provable(lines []placed, i int, whole func(j int) bool) bool {
 	if !lines[i].inLastFile {

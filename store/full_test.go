@@ -152,7 +152,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 	}
 }
 
-// allocated tells how many bytes of the disk each journal file takes.
+// allocated returns how many bytes of the disk each journal file takes.
 func allocated(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "journal/*"))

@@ -52,7 +52,7 @@ const (
 
 var personalMark = []byte(`,"personal":{`)
 
-// chain gives the hash of a line that follows one with the hash prev.
+// chain returns the hash of a line that follows one with the hash prev.
 func chain(prev [32]byte, hashed []byte) (sum [32]byte) {
 	var hexed [64]byte
 	hex.Encode(hexed[:], prev[:])
@@ -157,7 +157,7 @@ func (l *Line) parseFrame(b []byte) (ok bool) {
 	return ok && bytes.HasPrefix(l.Data, []byte{'{'})
 }
 
-// member takes the first member off the front of b and gives its value.
+// member takes the first member off the front of b and returns its value.
 func member(b *[]byte, before, after string) (value []byte) {
 	value, *b, _ = bytes.Cut(bytes.TrimPrefix(*b, []byte(before)), []byte(after))
 	return value
@@ -172,7 +172,7 @@ func decodeHash(dst *[32]byte, src []byte) bool {
 	return err == nil && !bytes.ContainsAny(src, "ABCDEF")
 }
 
-// personalHash gives the hash that stands at the end of a data object.
+// personalHash returns the hash that stands at the end of a data object.
 func personalHash(data []byte) (sum [32]byte, ok bool) {
 	rest, ok := bytes.CutSuffix(data, []byte(`"}`))
 	at := len(rest) - 64

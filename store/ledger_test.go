@@ -34,7 +34,7 @@ type told struct {
 	text string
 }
 
-// copied gives a ledger for one of several futures.
+// copied returns a ledger for one of several futures.
 func (l *ledger) copied() *ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +160,7 @@ func (l *ledger) started(before, after map[string]string, items []item) {
 	l.shown(items)
 }
 
-// finished gives the journal's lines, without temporary files.
+// finished returns the journal's lines, without temporary files.
 func finished(all map[string]string) []string {
 	whole := map[string]string{}
 	for _, name := range named(all, "journal/") {

@@ -14,7 +14,7 @@ import (
 	"waybill/store"
 )
 
-// sampleFiles gives the files of a directory with two journal files of a dozen
+// sampleFiles returns the files of a directory with two journal files of a dozen
 // lines, of which some have personal parts and some share a batch, after a kill.
 func sampleFiles(t testing.TB) map[string]string {
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 	"waybill/store/durable"
 )
 
-// leaves gives what crashes may leave of the file "a", which is created, and gone on with by do, on an empty
+// leaves returns what crashes may leave of the file "a", which is created, and gone on with by do, on an empty
 // disk; "-" is that its name is not there.
 func leaves(t *testing.T, names, data survival, do func(d *disk, f durable.File)) map[string]bool {
 	left := map[string]bool{}

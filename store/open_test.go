@@ -220,7 +220,7 @@ func inode(t testing.TB, path string) uint64 {
 	return info.Sys().(*syscall.Stat_t).Ino
 }
 
-// lastOpened gives the data of the journal's newest opened line.
+// lastOpened returns the data of the journal's newest opened line.
 func lastOpened(t testing.TB, dir string) (data string) {
 	t.Helper()
 	for _, l := range frames(t, journalLines(files(t, dir))) {

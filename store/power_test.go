@@ -23,7 +23,7 @@ const (
 // sector is what a disk writes as one, wholly or not at all.
 const sector = 512
 
-// copied gives the disk as it is, to be gone on with by several processes, each for itself: other makes a
+// copied returns the disk as it is, to be gone on with by several processes, each for itself: other makes a
 // file of each, in the order of their names.
 func (d *disk) copied(other func(*node) *node) *disk {
 	d.mu.Lock()
@@ -50,7 +50,7 @@ func (d *disk) copied(other func(*node) *node) *disk {
 	return c
 }
 
-// restarted gives the disk to the next process, which sees all that was written. But where pages were taken
+// restarted returns the disk to the next process, which sees all that was written. But where pages were taken
 // for clean and are not, the kernel may have dropped them since; then it reads what is on the disk. Without r
 // it has not.
 func (d *disk) restarted(r *rand.Rand) *disk {
@@ -69,7 +69,7 @@ func (d *disk) restarted(r *rand.Rand) *disk {
 	})
 }
 
-// crash gives the disk as a loss of power may leave it. All that is left is durable.
+// crash returns the disk as a loss of power may leave it. All that is left is durable.
 func (d *disk) crash(r *rand.Rand, names, data survival) *disk {
 	c := d.copied(func(f *node) *node { return f.crash(r, data) })
 	if names >= mixed {
@@ -90,7 +90,7 @@ func (d *disk) crash(r *rand.Rand, names, data survival) *disk {
 	return c
 }
 
-// crash gives the file as a loss of power may leave it. What was synced once is there.
+// crash returns the file as a loss of power may leave it. What was synced once is there.
 func (f *node) crash(r *rand.Rand, data survival) *node {
 	if data >= mixed {
 		data = survival(r.IntN(int(mixed)))

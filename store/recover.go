@@ -20,9 +20,9 @@ import (
 	"waybill/store/durable"
 )
 
-// Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh tells that
-// it is new. After an error (ErrLocked, ErrNewer, *Damage, *ClockError, or the file system's) nothing has
-// changed.
+// Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh reports
+// that it is new. After an error (ErrLocked, ErrNewer, *Damage, *ClockError, or the file system's) nothing
+// has changed.
 func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	cfg.SegmentBytes = cmp.Or(cfg.SegmentBytes, defaultSegmentBytes)
 	if cfg.Log == nil {
@@ -225,8 +225,8 @@ func (r *replay[S, E]) apply(at Place, l *Line) error {
 	return nil
 }
 
-// mayGoOn tells whether the clock fits the journal's end, and whether the disk has room to start: to copy the
-// last file forward, and for the lines to come.
+// mayGoOn reports whether the clock fits the journal's end, and whether the disk has room to start: to copy
+// the last file forward, and for the lines to come.
 func (r *replay[S, E]) mayGoOn() error {
 	now := r.cfg.Now(r.state)
 	if r.head.Time.After(now.Add(maxAhead)) {
@@ -243,13 +243,13 @@ func (r *replay[S, E]) mayGoOn() error {
 	return err
 }
 
-// clean tells that the journal is known to be on disk up to its end.
+// clean reports that the journal is known to be on disk up to its end.
 func (r *replay[S, E]) clean() bool {
 	proven := r.proof == r.head.Seq || r.fits == r.head.Seq
 	return r.torn == nil && proven && r.head.Seq > 0
 }
 
-// opened gives the data of the one line that is the store's own.
+// opened returns the data of the one line that is the store's own.
 func (r *replay[S, E]) opened() []byte {
 	after := "unclean end"
 	if r.head.Seq == 0 {
@@ -266,7 +266,7 @@ func (r *replay[S, E]) opened() []byte {
 
 const kindOpened = "opened"
 
-// Own tells whether lines of a type are the store's own, and hold no event.
+// Own reports whether lines of a type are the store's own, and hold no event.
 func Own(kind string) bool { return kind == kindOpened || kind == kindRepaired }
 
 // mend cuts a torn tail. Unless the journal's end is known to be on disk, the last file is copied forward:
@@ -325,7 +325,7 @@ const snapshotsKept = 2
 // A failure loses nothing.
 func (st *Store[S, E]) Snapshot() error { return st.snapshot(false) }
 
-// snapshot writes a snapshot; last tells that it is the one of Close.
+// snapshot writes a snapshot; last reports that it is the one of Close.
 func (st *Store[S, E]) snapshot(last bool) error {
 	st.snapMu.Lock()
 	defer st.snapMu.Unlock()
@@ -367,7 +367,7 @@ func (st *Store[S, E]) snapshot(last bool) error {
 	return err
 }
 
-// writeSnapshot tells how many bytes it has written.
+// writeSnapshot returns how many bytes it has written.
 func writeSnapshot(f io.Writer, head Head, write func(io.Writer) error) (size int64, err error) {
 	sum := sha256.New()
 	w := bufio.NewWriterSize(io.MultiWriter(f, sum, (*counter)(&size)), 1<<18)

@@ -11,7 +11,7 @@ import (
 	"waybill/store"
 )
 
-// killedJournal gives the files of a store that was killed: two journal files,
+// killedJournal returns the files of a store that was killed: two journal files,
 // in the last of which stand several batches, and with snapshots one of a line in each.
 func killedJournal(t testing.TB, snapshots bool) map[string]string {
 	t.Helper()

@@ -30,6 +30,7 @@ type Damage struct {
 	Reason string
 }
 
+// Error returns the place and what is wrong there.
 func (d *Damage) Error() string {
 	if d.Line == 0 {
 		return fmt.Sprintf("store: %s: %s", d.File, d.Reason)
@@ -54,7 +55,7 @@ func inFile(name, reason string) *Damage {
 // numbered names a journal file by its first line, a snapshot by the line it was made after.
 func numbered(seq uint64) string { return fmt.Sprintf("%012d.jsonl", seq) }
 
-// numbers gives the numbers of a directory's numbered files, rising.
+// numbers returns the numbers of a directory's numbered files, rising.
 func numbers(fsys durable.FS, dir string) (seqs []uint64, err error) {
 	names, err := fsys.List(dir)
 	for _, name := range names {

@@ -29,6 +29,7 @@ var (
 // A ClockError is of Open: the last line lies too far ahead of the clock for time to go on from it.
 type ClockError struct{ Last, Now time.Time }
 
+// Error returns both instants.
 func (e *ClockError) Error() string {
 	return fmt.Sprintf("store: the journal's last line is of %s, but the clock says %s", e.Last.Format(timeLayout), e.Now.Format(timeLayout))
 }
@@ -36,6 +37,7 @@ func (e *ClockError) Error() string {
 // NoRoom is an error of Open: so many bytes are missing on the disk to start.
 type NoRoom struct{ Missing int64 }
 
+// Error returns how many bytes are missing.
 func (e *NoRoom) Error() string {
 	return fmt.Sprintf("store: the disk is full: %d more bytes are needed to start", e.Missing)
 }
@@ -48,7 +50,7 @@ const maxAhead = time.Minute
 type Config[S, E any] struct {
 	FS  durable.FS
 	Log *slog.Logger
-	New func() S          // gives the state before the first line
+	New func() S          // returns the state before the first line
 	Now func(S) time.Time // the only clock, called under the lock
 	// Apply changes the state as the event says. It must not fail, read a clock or decide anything.
 	Apply func(S, Stamp, E)
@@ -280,7 +282,7 @@ func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
 	return nil
 }
 
-// usable tells why nothing can be asked of the store any more. The lock is held.
+// usable returns why nothing can be asked of the store any more. The lock is held.
 func (st *Store[S, E]) usable() error {
 	if st.err == nil && st.closed {
 		return ErrClosed
@@ -304,7 +306,7 @@ func (st *Store[S, E]) SetClock(at time.Time, e E) error {
 	return err
 }
 
-// instant gives the time of a decision, in whole milliseconds; it never falls. The lock is held.
+// instant returns the time of a decision, in whole milliseconds; it never falls. The lock is held.
 func (st *Store[S, E]) instant() time.Time {
 	now := st.cfg.Now(st.state).UTC().Truncate(time.Millisecond)
 	if now.After(st.last) {
@@ -313,7 +315,7 @@ func (st *Store[S, E]) instant() time.Time {
 	return st.last
 }
 
-// newest gives the batch that makes the present state durable, nil when it is. The lock is held.
+// newest returns the batch that makes the present state durable, nil when it is. The lock is held.
 func (st *Store[S, E]) newest() *batch[E] {
 	if len(st.pending.entries) > 0 {
 		return st.pending
@@ -342,7 +344,7 @@ func (st *Store[S, E]) fail(err error) {
 }
 
 // Close lets nobody in any more, waits for what is pending, writes a snapshot, which proves the clean end,
-// and gives the directory free.
+// and returns the directory free.
 func (st *Store[S, E]) Close() error {
 	st.mu.Lock()
 	if st.closed {
@@ -369,7 +371,7 @@ func (st *Store[S, E]) Close() error {
 	return errors.Join(err, st.w.file.Close(), st.lock.Close())
 }
 
-// giveBack gives back the room reserved in the file that is to be closed.
+// giveBack returns back the room reserved in the file that is to be closed.
 func (st *Store[S, E]) giveBack() {
 	if err := st.w.file.Truncate(st.w.size); err != nil {
 		st.cfg.Log.Warn("room that was reserved could not be given back", "err", err)

@@ -249,7 +249,7 @@ func put(t testing.TB, st *sumStore, events ...add) uint64 {
 	return seq
 }
 
-// look gives the present state.
+// look returns the present state.
 func look(t testing.TB, st *sumStore) (now sum) {
 	t.Helper()
 	if err := st.View(func(s *sum, _ time.Time) { now = sum{slices.Clone(s.items), s.total} }); err != nil {
@@ -270,7 +270,7 @@ func verify(cfg sumConfig, live bool) (rep store.Report, end sum, err error) {
 	return rep, end, err
 }
 
-// files gives the content of every file of a directory but LOCK, by slash-separated name.
+// files returns the content of every file of a directory but LOCK, by slash-separated name.
 func files(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -304,7 +304,7 @@ func writeFiles(t testing.TB, dir string, all map[string]string) {
 	}
 }
 
-// crashed gives a copy of a directory as it is now, while a store has it open.
+// crashed returns a copy of a directory as it is now, while a store has it open.
 func crashed(t testing.TB, dir string) string {
 	t.Helper()
 	to := t.TempDir()
@@ -312,7 +312,7 @@ func crashed(t testing.TB, dir string) string {
 	return to
 }
 
-// named gives the names in all that start with prefix, sorted.
+// named returns the names in all that start with prefix, sorted.
 func named(all map[string]string, prefix string) []string {
 	var names []string
 	for name := range all {
@@ -324,7 +324,7 @@ func named(all map[string]string, prefix string) []string {
 	return names
 }
 
-// journalLines gives every line of the journal with its newline.
+// journalLines returns every line of the journal with its newline.
 func journalLines(all map[string]string) []string {
 	var lines []string
 	for _, name := range named(all, "journal/") {

@@ -26,7 +26,7 @@ type seller struct {
 	cookie string
 }
 
-// call gives what a regexp finds in the answer.
+// call returns what a regexp finds in the answer.
 func (s *seller) call(find, method, target, body string) string {
 	s.t.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -81,7 +81,7 @@ func (s *seller) book(to string, passengers int, name string) (id string, ticket
 	return list.Data.Bookings[0].ID, tickets
 }
 
-// sold gives the files of a server that has sold and refunded, signed in a user and written a report, over
+// sold returns the files of a server that has sold and refunded, signed in a user and written a report, over
 // two restarts.
 func sold(t *testing.T, first map[string]string, name string) map[string]string {
 	t.Helper()
@@ -136,7 +136,7 @@ func sold(t *testing.T, first map[string]string, name string) map[string]string 
 	return files(t, dir)
 }
 
-// divided gives a journal of one file as one of two, as a smaller limit would have it.
+// divided returns a journal of one file as one of two, as a smaller limit would have it.
 func divided(all map[string]string) map[string]string {
 	lines := journalLines(all)
 	half := len(lines) / 2

@@ -146,7 +146,7 @@ func linewise(all, other map[string]string, try func(tamper)) {
 	}
 }
 
-// firstOther gives the place of the first line that is not as it was, as a reader of the files finds it, and
+// firstOther returns the place of the first line that is not as it was, as a reader of the files finds it, and
 // its seq.
 func firstOther(was []placed, all map[string]string) (at store.Place, seq int) {
 	for _, name := range named(all, "journal/") {
@@ -254,7 +254,7 @@ func (v verdict) findsAll(t *testing.T, all, other map[string]string) {
 	v.campaignOf(t, all, each(4001, "timetables/"), unsound) // named by the hash of all of it
 }
 
-// privateKey gives the key that signs checkpoints; nil is none.
+// privateKey returns the key that signs checkpoints; nil is none.
 func privateKey(all map[string]string) (key ed25519.PrivateKey) {
 	if block, _ := pem.Decode([]byte(all["checkpoint.key"])); block != nil {
 		parsed, _ := x509.ParsePKCS8PrivateKey(block.Bytes)

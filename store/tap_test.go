@@ -33,7 +33,7 @@ var (
 
 func tap(dir string) *tapFS { return &tapFS{FS: durable.Dir(dir)} }
 
-// quick gives a directory without syncs.
+// quick returns a directory without syncs.
 func quick(dir string) *tapFS { return &tapFS{FS: durable.Dir(dir), quick: true} }
 
 func (f *tapFS) call(op, name string) error {
@@ -47,7 +47,7 @@ func (f *tapFS) call(op, name string) error {
 	return f.before(op, name)
 }
 
-// count tells how many calls of op there were on names with this prefix.
+// count returns how many calls of op there were on names with this prefix.
 func (f *tapFS) count(op, prefix string) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,7 +59,7 @@ func (f *tapFS) count(op, prefix string) (n int) {
 	return n
 }
 
-// left gives the files that are still open.
+// left returns the files that are still open.
 func (f *tapFS) left() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -42,7 +42,7 @@ type Unerased struct {
 }
 
 // Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads
-// and takes no lock. Where live tells that a server is writing the journal, an unfinished end is the server's
+// and takes no lock. Where live says that a server is writing the journal, an unfinished end is the server's
 // and is left out.
 func Read(fsys durable.FS, live bool, visit func(Place, *Line) error) (Report, error) {
 	s := scan{fsys: fsys, visit: visit, whole: true, live: live}
@@ -161,7 +161,7 @@ func (r *replay[S, E]) compare(l *Line) error {
 	return err
 }
 
-// comparison is a Writer that tells whether what is written to it is the same as what r reads.
+// comparison is a Writer that reports whether what is written to it is the same as what r reads.
 type comparison struct {
 	r    *bufio.Reader
 	same bool

@@ -55,7 +55,7 @@ type provider struct {
 	asked []*http.Request  // in order
 }
 
-// answers gives a handler that answers the same to all.
+// answers returns a handler that answers the same to all.
 func answers(status int, text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
@@ -87,7 +87,7 @@ func (p *provider) publishes(h http.HandlerFunc) {
 	p.keys = h
 }
 
-// count tells how many requests there were for a path.
+// count returns how many requests there were for a path.
 func (p *provider) count(path string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -148,8 +148,8 @@ func parseObject(text []byte, names []string) (object, error) {
 	return o, nil
 }
 
-// text gives a member that is a string, else "". Half a surrogate pair is none: as U+FFFD two subjects would
-// be one.
+// text returns a member that is a string, else "". Half a surrogate pair is none: as U+FFFD two subjects
+// would be one.
 func (o object) text(name string) (s string) {
 	raw := o[name]
 	if raw == nil || raw[0] != '"' || json.Unmarshal(raw, &s) != nil ||
@@ -159,7 +159,7 @@ func (o object) text(name string) (s string) {
 	return s
 }
 
-// date gives a member that is a number of seconds since 1970; NaN when it is anything else.
+// date returns a member that is a number of seconds since 1970; NaN when it is anything else.
 func (o object) date(name string, absent float64) float64 {
 	if o[name] == nil {
 		return absent
@@ -171,7 +171,7 @@ func (o object) date(name string, absent float64) float64 {
 	return n
 }
 
-// audience gives aud, which is a string or an array of strings.
+// audience returns aud, which is a string or an array of strings.
 func (o object) audience() (list []string) {
 	if json.Unmarshal(o["aud"], &list) != nil {
 		return []string{o.text("aud")}
@@ -265,7 +265,7 @@ func ParseKeySet(text []byte) (*KeySet, error) {
 
 const minRSA, maxRSA = 2048, 8192 // bits
 
-// public gives the key and the algorithm that it is for; nil is none of ours.
+// public returns the key and the algorithm that it is for; nil is none of ours.
 func (j *jwk) public() (crypto.PublicKey, string) {
 	x := auth.Decode64(j.X)
 	y := auth.Decode64(j.Y)

@@ -278,7 +278,7 @@ func odd(text string) string {
 	return enc64([]byte(text))
 }
 
-// strayBits gives base64 that a lax reader takes for the same.
+// strayBits returns base64 that a lax reader takes for the same.
 func strayBits(s string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	last := len(s) - 1

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// member gives a JSON object of strings, for keys that a provider should not publish.
+// member returns a JSON object of strings, for keys that a provider should not publish.
 func member(pairs ...string) string {
 	var m members
 	for i := 0; i < len(pairs); i += 2 {

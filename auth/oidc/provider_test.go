@@ -57,7 +57,7 @@ var algs = []string{"RS256", "ES256", "EdDSA"}
 
 func enc64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// signature gives the bytes of a signature in the form that RFC 7518 and RFC 8037 want.
+// signature returns the bytes of a signature in the form that RFC 7518 and RFC 8037 want.
 func (s *issuer) signature(input string) []byte {
 	sum := sha256.Sum256([]byte(input))
 	switch k := s.key.(type) {
@@ -93,7 +93,7 @@ func (s *issuer) header() string { return fmt.Sprintf(`{"alg":%q,"kid":%q,"typ":
 // token signs claims under the signer's header.
 func (s *issuer) token(claims string) string { return s.signs(s.header(), claims) }
 
-// jwk gives the public key as a member of a JSON Web Key Set; more are members put after it.
+// jwk returns the public key as a member of a JSON Web Key Set; more are members put after it.
 func (s *issuer) jwk(more string) string {
 	switch k := s.key.Public().(type) {
 	case *rsa.PublicKey:

@@ -13,6 +13,7 @@ import (
 // ErrNoFeed is returned for what is not a GTFS feed; the error text says why.
 var ErrNoFeed = errors.New("not a GTFS feed")
 
+// noFeed returns an ErrNoFeed that says why.
 func noFeed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrNoFeed, fmt.Sprintf(format, args...))
 }

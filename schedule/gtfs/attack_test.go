@@ -11,7 +11,7 @@ import (
 	"waybill/schedule/gtfs"
 )
 
-// cost gives how often and how much an import allocates. Unlike time, that is
+// cost returns how often and how much an import allocates. Unlike time, that is
 // the same on every machine.
 func cost(t *testing.T, f files) (mallocs, bytes uint64) {
 	t.Helper()

@@ -85,7 +85,7 @@ func BenchmarkImport(b *testing.B) {
 	})
 }
 
-// kept gives the memory in use while v is.
+// kept returns the memory in use while v is.
 func kept(v any) int64 {
 	runtime.GC()
 	var m runtime.MemStats

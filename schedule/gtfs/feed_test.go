@@ -21,14 +21,14 @@ import (
 // files is a feed in the making: the text of each file.
 type files map[string]string
 
-// with gives a copy of the feed in which one file is another.
+// with returns a copy of the feed in which one file is another.
 func (f files) with(name, text string) files {
 	f = maps.Clone(f)
 	f[name] = text
 	return f
 }
 
-// edit gives a copy of the feed in which a piece of one file is another.
+// edit returns a copy of the feed in which a piece of one file is another.
 func (f files) edit(t testing.TB, name, old, text string) files {
 	t.Helper()
 	if strings.Count(f[name], old) != 1 {
@@ -37,12 +37,12 @@ func (f files) edit(t testing.TB, name, old, text string) files {
 	return f.with(name, strings.Replace(f[name], old, text, 1))
 }
 
-// plus gives a copy of the feed in which one file has further rows.
+// plus returns a copy of the feed in which one file has further rows.
 func (f files) plus(name string, rows ...string) files {
 	return f.with(name, f[name]+strings.Join(rows, "\n")+"\n")
 }
 
-// each gives a copy of the feed in which every file is changed in the same way.
+// each returns a copy of the feed in which every file is changed in the same way.
 func (f files) each(change func(text string) string) files {
 	f = maps.Clone(f)
 	for name, text := range f {
@@ -174,7 +174,7 @@ func (x *imported) departures(t testing.TB, from, to, first string, days int) []
 	return list
 }
 
-// cityOf gives the city of a stop.
+// cityOf returns the city of a stop.
 func (x *imported) cityOf(t testing.TB, stop string) *schedule.City {
 	t.Helper()
 	s, ok := x.stop(stop)

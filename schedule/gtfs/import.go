@@ -77,7 +77,7 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 	return f, f.counts, nil
 }
 
-// Size gives the tables as they are before Tables has finished them, to be counted.
+// Size returns the tables as they are before Tables has finished them, to be counted.
 func (f *Feed) Size() *schedule.Tables { return &f.out }
 
 // Tables finishes the tables, once, to follow the timetable before: slugs, and the cities of stops that share
@@ -88,6 +88,7 @@ func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	return &f.out
 }
 
+// add appends a row to a table and returns its index.
 func add[T any](table *[]T, row T) int32 {
 	*table = append(*table, row)
 	return int32(len(*table) - 1)
@@ -98,8 +99,8 @@ const (
 	plain  = "abcdefghijklmnopqrstuvwxyz" + digits
 )
 
-// urlSafe gives an id of the feed as the interface has it: the same if URL-safe, else in a form that no other
-// id has.
+// urlSafe returns an id of the feed as the interface has it: the same if URL-safe, else in a form that no
+// other id has.
 func urlSafe(id string) string {
 	if strings.Trim(id, plain+"ABCDEFGHIJKLMNOPQRSTUVWXYZ-._~") == "" && strings.Trim(id, ".") != "" &&
 		id[0] != '~' {
@@ -108,6 +109,7 @@ func urlSafe(id string) string {
 	return "~" + base64.RawURLEncoding.EncodeToString([]byte(id)) // no plain id starts with a tilde
 }
 
+// readAgencies reads the companies.
 func (f *Feed) readAgencies() {
 	for r := range f.rows("agency.txt") {
 		r.check(r.get("agency_timezone") != "", "agency_timezone", "is missing")
@@ -130,6 +132,7 @@ func (f *Feed) readAgencies() {
 	}
 }
 
+// readRoutes reads the routes. Those of other means of transport are left out where only buses are wanted.
 func (f *Feed) readRoutes() {
 	for r := range f.rows("routes.txt") {
 		id := r.id("route_id")
@@ -161,6 +164,7 @@ func (f *Feed) readRoutes() {
 	}
 }
 
+// readBuses reads waybill_buses.txt: which bus a trip has, and its seats.
 func (f *Feed) readBuses() {
 	objects := map[string]bool{}
 	for r := range f.rows("waybill_buses.txt") {
@@ -282,6 +286,7 @@ func (f *Feed) readTransfers() {
 	}
 }
 
+// addTransfer adds a change between two stops, unless they are too far apart to walk.
 func (f *Feed) addTransfer(r *row, x schedule.Transfer, from, to int32) {
 	a := &f.out.Stops[from]
 	b := &f.out.Stops[to]
@@ -296,6 +301,7 @@ func (f *Feed) addTransfer(r *row, x schedule.Transfer, from, to int32) {
 // translated is a field that translations.txt translates: that of a record, or of each with a value.
 type translated struct{ table, field, record, value string }
 
+// readTranslations reads the names in other languages.
 func (f *Feed) readTranslations() {
 	type key struct {
 		translated
@@ -339,7 +345,7 @@ func (f *Feed) readTranslations() {
 	}
 }
 
-// names gives the translations of a field, those for the record before those for its value.
+// names returns the translations of a field, those for the record before those for its value.
 func (f *Feed) names(table, field, record, value string) schedule.Names {
 	names := f.translations[translated{table: table, field: field, record: record}]
 	same := f.translations[translated{table: table, field: field, value: value}]

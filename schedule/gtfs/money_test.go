@@ -8,7 +8,7 @@ import (
 	"waybill/schedule/gtfs"
 )
 
-// trip gives the form of a trip, by its id.
+// trip returns the form of a trip, by its id.
 func (x *imported) trip(t testing.TB, id string) *schedule.Form {
 	t.Helper()
 	i, ok := x.TripByID(id)
@@ -18,7 +18,7 @@ func (x *imported) trip(t testing.TB, id string) *schedule.Form {
 	return x.Form(i)
 }
 
-// price gives what the first ride between two cities on a day costs.
+// price returns what the first ride between two cities on a day costs.
 func (x *imported) price(t testing.TB, from, to, day string) []schedule.Money {
 	t.Helper()
 	a, _ := x.CityBySlug(from)

@@ -26,10 +26,11 @@ const (
 	firstDay, lastDay schedule.Day = 7305, 47481 // 1990-01-01, 2099-12-31: no bus ticket needs other days
 
 	calendars     = "calendar.txt or calendar_dates.txt"
-	blank         = -1      // a time that the feed does not give
+	blank         = -1      // a time that is not in the feed
 	maxDepartures = 500_000 // that frequencies.txt may bring
 )
 
+// readServices reads on which days trips run.
 func (f *Feed) readServices() {
 	services := map[string][]dayRange{}
 	f.ids[calendars] = index{}
@@ -129,6 +130,7 @@ type stopTime struct {
 	noPickup, noDropOff bool
 }
 
+// readTrips reads the trips, whose times come later.
 func (f *Feed) readTrips() {
 	var trips []tripRow
 	for r := range f.rows("trips.txt") {
@@ -188,7 +190,7 @@ func flexible(r *row) bool {
 	return false
 }
 
-// finishTrips gives each trip its pattern and times; a trip that has none is left out.
+// finishTrips returns each trip its pattern and times; a trip that has none is left out.
 func (f *Feed) finishTrips(trips []tripRow) {
 	ids := f.ids["trips.txt"]
 	patterns := index{}

@@ -243,7 +243,7 @@ func (x *oracleTrip) settle(o *oracle) {
 	}
 }
 
-// rides gives every ride between cities on service dates of a range.
+// rides returns every ride between cities on service dates of a range.
 func (o *oracle) rides(first, last time.Time) (list []oracleRide) {
 	for _, x := range o.trips {
 		for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {

@@ -105,6 +105,7 @@ type memory struct {
 	at     map[string]point // by stop: where it was
 }
 
+// remember returns what is known of the places of the timetable before.
 func remember(before *schedule.Tables) *memory {
 	m := &memory{
 		byID:   map[string]*oldCity{},
@@ -282,6 +283,7 @@ func (f *Feed) gather(list []*place, old *memory) (cities []*namedCity) {
 	return cities
 }
 
+// compareBool orders false before true.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:
@@ -292,6 +294,7 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
+// newNamedCity returns a city without stops.
 func newNamedCity(id string) *namedCity {
 	return &namedCity{
 		id:  id,
@@ -300,6 +303,7 @@ func newNamedCity(id string) *namedCity {
 	}
 }
 
+// add makes a stop a part of a city.
 func (c *namedCity) add(p *place) {
 	c.places = append(c.places, p)
 	c.zone = cmp.Or(c.zone, p.zone)
@@ -350,8 +354,10 @@ func (f *Feed) fits(c *namedCity, p *place) bool {
 	return true
 }
 
+// near reports whether two points can be of one city.
 func (p point) near(other point) bool { return p.kilometres(other) <= maxCity }
 
+// kilometres returns the distance of two points over the surface of a sphere.
 func (p point) kilometres(other point) float64 {
 	return schedule.Kilometres(p.lat, p.lon, other.lat, other.lon)
 }
@@ -371,6 +377,7 @@ func (f *Feed) sameClock(a, b string) bool {
 	return same
 }
 
+// sameOffsets reports whether two time zones show the same time all the year round.
 func sameOffsets(a, b string) bool {
 	zoneA, errA := time.LoadLocation(a)
 	zoneB, errB := time.LoadLocation(b)

@@ -29,6 +29,7 @@ func (f *Feed) decided(file string, line int, what string) {
 	f.decidedMany(1, file, line, what)
 }
 
+// decidedMany counts a decision about several rows, of which the first is named.
 func (f *Feed) decidedMany(n int, file string, line int, what string) {
 	i := slices.IndexFunc(f.decisions, func(d Decision) bool {
 		return d.What == what

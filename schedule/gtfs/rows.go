@@ -21,8 +21,8 @@ const ( // in bytes
 	maxCell = 1 << 16
 )
 
-// rows gives the rows of a file, each until the next, and reports those in which something was found wrong. A
-// file that is not there, or empty, has none; once one cannot be read, none has.
+// rows returns the rows of a file, each until the next, and reports those in which something was found wrong.
+// A file that is not there, or empty, has none; once one cannot be read, none has.
 func (f *Feed) rows(file string) iter.Seq[*row] {
 	return func(yield func(*row) bool) {
 		if f.err == nil {
@@ -32,6 +32,7 @@ func (f *Feed) rows(file string) iter.Seq[*row] {
 	}
 }
 
+// read yields the rows of a file, one after another.
 func (f *Feed) read(file string, yield func(*row) bool) error {
 	info, err := fs.Stat(f.dir, file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,6 +102,7 @@ type row struct {
 	key     string // its id, if rows of the file have one
 }
 
+// fail marks a row as one that is not used, and says why. The first reason counts.
 func (r *row) fail(reason string) {
 	if !r.unused {
 		r.unused = true
@@ -189,7 +191,7 @@ func closing(line string) int {
 	return -1
 }
 
-// get gives a cell without padding, "" where the row or the file has none.
+// get returns a cell without padding, "" where the row or the file has none.
 func (r *row) get(column string) string {
 	if i, ok := r.columns[column]; ok && i < len(r.cells) {
 		return r.cells[i]
@@ -197,6 +199,7 @@ func (r *row) get(column string) string {
 	return ""
 }
 
+// list returns the elements of a cell.
 func (r *row) list(column, separator string) []string {
 	var list []string
 	for part := range strings.SplitSeq(r.get(column), separator) {
@@ -208,12 +211,13 @@ func (r *row) list(column, separator string) []string {
 	return list
 }
 
-// index finds what the rows of a file became by the ids that the feed gives them.
+// index finds what the rows of a file became by the ids that they have in the feed.
 type index map[string]int32
 
 // leftOut stands for what an option leaves out: rows that name it are passed over in silence.
 const leftOut int32 = -2
 
+// id returns a cell that must be there.
 func (r *row) id(column string) string {
 	r.check(r.get(column) != "", column, "is missing")
 	return r.unique(column)
@@ -269,6 +273,7 @@ func (r *row) number(column string, least, most int) int {
 	return least
 }
 
+// degrees returns a coordinate, whose absolute value is at most most.
 func (r *row) degrees(column string, most float64) float64 {
 	x, err := strconv.ParseFloat(r.get(column), 64)
 	r.check(err == nil && -most <= x && x <= most, column, "is not a coordinate")
@@ -285,6 +290,7 @@ func (r *row) hundredths(column string, most uint64, wrong string) int64 {
 	return int64(n)
 }
 
+// date returns a day, which GTFS writes as 20261120.
 func (r *row) date(column string) schedule.Day {
 	t, err := time.Parse("20060102", r.get(column))
 	r.check(err == nil, column, "is not a date as in 20261120")

@@ -32,7 +32,7 @@ const (
 	formerRoute   = "route"
 )
 
-// finishSlugs gives companies, cities and routes their slugs, and remembers those that are not there any
+// finishSlugs returns companies, cities and routes their slugs, and remembers those that are not there any
 // more.
 func (f *Feed) finishSlugs(before *schedule.Tables) {
 	f.out.Former = nil
@@ -66,14 +66,14 @@ func (f *Feed) locateFormer(before *schedule.Tables) {
 	}
 }
 
-// named is what gets a slug: Slug is what the feed gives, and then what it got. English is what the name is
+// named is what gets a slug: Slug is what the feed says, and then what it got. English is what the name is
 // called in English, for names that cannot be spelled in ASCII.
 type named struct {
 	id, name, english string
 	slug              *string
 }
 
-// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the
+// slugs returns each row its slug: first to those that had one before, then as the feed asks, then after the
 // names. A name gets none that something else had before: who kept it would be led astray.
 func slugs[T any](f *Feed, kind string, rows, old []T, former []schedule.Former, of func(*T) named) {
 	before := map[string]string{}

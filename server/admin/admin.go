@@ -155,6 +155,7 @@ func (s *Service) Handler() http.Handler {
 	})
 }
 
+// adminPartnerAdd gives a partner a new API key, which it returns. This is the only time that it is shown.
 func (s *Service) adminPartnerAdd(a *Act) (string, error) {
 	var slugs []string
 	for slug := range strings.SplitSeq(a.Form.Get("company"), ",") {
@@ -169,6 +170,7 @@ func (s *Service) adminPartnerAdd(a *Act) (string, error) {
 	return s.addPartner(a.By, a.Form.Get("name"), slugs)
 }
 
+// CompanyBySlug finds a company of the timetable in force.
 func (s *Service) CompanyBySlug(slug string) (*schedule.Company, error) {
 	tt := s.Timetable.Load()
 	i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool {
@@ -180,11 +182,12 @@ func (s *Service) CompanyBySlug(slug string) (*schedule.Company, error) {
 	return &tt.Companies[i], nil
 }
 
-// AddPartner gives a partner a new API key, and makes the partner if it is new. The process does it.
+// AddPartner returns a partner a new API key, and makes the partner if it is new. The process does it.
 func (s *Service) AddPartner(name string, companies []string) (key string, err error) {
 	return s.addPartner(Self(), name, companies)
 }
 
+// addPartner makes a key and, where the partner is new, the partner. Only the hash of the key is kept.
 func (s *Service) addPartner(by ledger.By, name string, companies []string) (key string, err error) {
 	key, hash := auth.NewKey()
 	_, err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
@@ -193,6 +196,7 @@ func (s *Service) addPartner(by ledger.By, name string, companies []string) (key
 	return key, err
 }
 
+// adminPartnerRevoke ends one key of a partner, or all.
 func (s *Service) adminPartnerRevoke(a *Act) (string, error) {
 	var revoked int
 	_, err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
@@ -227,12 +231,14 @@ func (s *Service) adminRotateKeys(a *Act) (string, error) {
 	return "offers are signed with a new key", nil
 }
 
-// AddUser gives a person, by e-mail address and names, an access to a company, and tells whether it made the
-// user: of one who has an account already, no name or password counts. Address and role were checked.
+// AddUser returns a person, by e-mail address and names, an access to a company, and reports whether it made
+// the user: of one who has an account already, no name or password counts. Address and role were checked.
 func (s *Service) AddUser(p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
 	return s.addUser(Self(), p, password, slug, role, nil)
 }
 
+// addUser gives a person an access, and an account where there is none for the e-mail. made reports whether
+// there was none.
 func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, role auth.Role,
 	link *auth.Link) (made bool, err error) {
 	of, err := s.CompanyBySlug(slug)
@@ -261,6 +267,7 @@ func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, ro
 	return made, err
 }
 
+// adminUserAdd gives a person an access to a company.
 func (s *Service) adminUserAdd(a *Act) (string, error) {
 	form := a.Form
 	role := auth.Role(form.Get("role"))
@@ -295,6 +302,7 @@ func (s *Service) issuerOf(form url.Values) string {
 	return s.company.IDP.Issuer()
 }
 
+// adminUserRemove removes a user, whose sessions end at once.
 func (s *Service) adminUserRemove(a *Act) (string, error) {
 	_, err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		return st.Accounts.Remove(a.Form.Get("email"))

@@ -34,6 +34,7 @@ func byUser(uid int, loginFile string) ledger.By {
 	return by
 }
 
+// callerKey is what the author of an act is known by in a connection's context.
 type callerKey struct{}
 
 // ConnContext is for http.Server.ConnContext of the server that [Server.Handler] answers: it

@@ -87,7 +87,7 @@ func (x *erasure) run() error {
 	return errors.Join(x.s.company.WriteReports(), x.s.outbox.RemoveLetters())
 }
 
-// said tells what was done, or that there was nothing to do.
+// said returns what was done, or that there was nothing to do.
 func (x *erasure) said() string {
 	switch {
 	case len(x.named) > 0 || x.done.tickets > 0 || x.done.reports > 0:
@@ -302,15 +302,15 @@ func (s *Service) reportsOf(tickets map[booking.ID]bool) (list []booking.ID, err
 			continue
 		}
 		var told bool
-		if told, err = s.tells(name, tickets); told {
+		if told, err = s.inReport(name, tickets); told {
 			list = append(list, id)
 		}
 	}
 	return list, err
 }
 
-// tells reports whether a report's file has one of the tickets.
-func (s *Service) tells(name string, tickets map[booking.ID]bool) (bool, error) {
+// inReport reports whether a report's file has one of the tickets.
+func (s *Service) inReport(name string, tickets map[booking.ID]bool) (bool, error) {
 	f, err := s.Config.FS.Open(ledger.ReportDir + "/" + name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // it has expired meanwhile

@@ -36,6 +36,7 @@ type FeedRead struct {
 	skipped int
 }
 
+// adminImport reads a feed and makes it the timetable in force.
 func (s *Service) adminImport(a *Act) (string, error) {
 	feed, err := ReadFeed(a.Form, a.Out)
 	if err != nil || feed == nil {
@@ -44,8 +45,8 @@ func (s *Service) adminImport(a *Act) (string, error) {
 	return "", s.Adopt(a.By, feed, a.Out)
 }
 
-// ReadFeed reads the feed that an import's form names and reports on it line by line. It gives nothing for a
-// dry run.
+// ReadFeed reads the feed that an import's form names and reports on it line by line. It returns nothing for
+// a dry run.
 func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	path := form.Get("feed")
 	name := filepath.Base(path)
@@ -84,6 +85,8 @@ func (s *Service) Import(feed fs.FS, name string, opt ImportOptions, out io.Writ
 	return s.Adopt(Self(), read, out)
 }
 
+// readFeed reads a feed, writes the report, and decides whether it is good enough to be adopted. It returns
+// nothing for a dry run.
 func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
 	skipped := map[string]int{} // by file
 	reasons := map[string]int{}

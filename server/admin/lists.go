@@ -36,6 +36,7 @@ type partnerRow struct {
 	Keys           []keyRow   `json:"keys"`
 }
 
+// keyRow is an API key, of which only the hash is known.
 type keyRow struct {
 	Name    string     `json:"name"` // the first digits of its hash
 	Created time.Time  `json:"created"`
@@ -50,6 +51,7 @@ func optional(at time.Time) *time.Time {
 	return &at
 }
 
+// adminPartnerList lists the partners with their keys, and until when the legacy interface is there for each.
 func (s *Service) adminPartnerList(a *Act) (string, error) {
 	const shown = 12 // digits of a key's hash, which name it
 	since, err := web.ParseLegacySince(a.Form.Get("legacy-since"))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// askedAndKilled gives a directory whose server was killed while it asked a provider that never answers about
+// askedAndKilled returns a directory whose server was killed while it asked a provider that never answers about
 // a ticket, and the ticket's booking and id.
 func askedAndKilled(t *testing.T) (bin, dir, key, booked, ticket string) {
 	t.Helper()

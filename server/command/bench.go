@@ -33,6 +33,7 @@ type bench struct {
 	offers, sold []struct{ ID string }
 }
 
+// bench measures sales on this machine, in a directory of its own.
 func (c *call) bench() (int, error) {
 	want := c.get("bookings").(int)
 	window := time.Duration(c.get("seconds").(float64) * float64(time.Second))
@@ -124,7 +125,7 @@ func (b *bench) fill(want int) error {
 	return err
 }
 
-// load makes requests over so many connections for a while, but not more than most. It tells how long they
+// load makes requests over so many connections for a while, but not more than most. It returns how long they
 // took, the shortest first, and how many were answered in a second.
 func (b *bench) load(conns int, window time.Duration, most int64, work string) ([]time.Duration, float64,
 	error) {

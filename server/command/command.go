@@ -56,9 +56,12 @@ type call struct {
 	fsys durable.FS // the same, to be read
 }
 
+// get returns the value of a flag.
 func (c *call) get(name string) any {
 	return c.Lookup(name).Value.(flag.Getter).Get()
 }
+
+// text returns the value of a flag that is a text.
 func (c *call) text(name string) string {
 	return c.get(name).(string)
 }
@@ -90,6 +93,7 @@ func Main(p *Process) int {
 	return p.unknown(args)
 }
 
+// isHelp reports whether an argument asks for help.
 func isHelp(arg string) bool {
 	return slices.Contains([]string{"-h", "-help", "--help", "help"}, arg)
 }
@@ -143,6 +147,7 @@ func (p *Process) help(words []string) int {
 	return p.unknown(words)
 }
 
+// list writes the verbs, each with a line that says what it does.
 func (p *Process) list(to io.Writer, list []verb) {
 	for _, v := range list {
 		fmt.Fprintf(to, "  %-16s %s\n", v.name, v.about)
@@ -180,6 +185,7 @@ func meant(said string, known []string, prefix string) string {
 	return ""
 }
 
+// newCall makes a call of a verb, with its flags at what they are where nobody sets them.
 func (p *Process) newCall(v *verb) *call {
 	c := &call{p, flag.NewFlagSet(v.name, flag.ContinueOnError), v, "waybill-data", nil}
 	c.SetOutput(io.Discard)
@@ -203,6 +209,7 @@ func (p *Process) newCall(v *verb) *call {
 	return c
 }
 
+// usage writes how a verb is called, with its flags.
 func (c *call) usage(to io.Writer) {
 	fmt.Fprintf(to, "waybill %s [flags] %s\n%s %s.\n", c.verb.name, c.verb.operands, c.verb.name,
 		c.verb.about)
@@ -212,6 +219,7 @@ func (c *call) usage(to io.Writer) {
 	c.SetOutput(io.Discard)
 }
 
+// run reads the arguments of a verb, does it, and returns the exit code.
 func (p *Process) run(v *verb, args []string) int {
 	c := p.newCall(v)
 	err := c.read(args)
@@ -255,6 +263,7 @@ type heard struct {
 	err error // the first
 }
 
+// Write remembers that something was written, and passes it on.
 func (o *heard) Write(b []byte) (int, error) {
 	n, err := o.Writer.Write(b)
 	if err != nil && o.err == nil {
@@ -355,7 +364,7 @@ func exitCode(err error) int {
 
 var errSocketPath = errors.New("the data directory's path is too long for a socket in it (107 bytes at most, with /admin.sock)")
 
-// socket gives the path of a directory's admin socket.
+// socket returns the path of a directory's admin socket.
 func socket(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -368,7 +377,7 @@ func socket(dir string) (string, error) {
 	return path, nil
 }
 
-// running tells whether a server has the directory open.
+// running reports whether a server has the directory open.
 func running(dir string) bool {
 	path, _ := socket(dir) // "" cannot be dialled
 	c, err := net.Dial("unix", path)

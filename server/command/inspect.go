@@ -15,6 +15,7 @@ import (
 
 // The verbs that look at a directory and say what is there: log and verify.
 
+// log writes the journal as readable history.
 func (c *call) log() (int, error) {
 	f := inspect.LogFilter{Booking: c.text("booking"), Ticket: c.text("ticket")}
 	for _, name := range []string{"booking", "ticket"} {
@@ -74,6 +75,7 @@ type place struct {
 	Seq  uint64 `json:"seq"`
 }
 
+// verify checks a directory and says what it found.
 func (c *call) verify() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
@@ -150,6 +152,7 @@ func (c *call) judge() (code int, v verdict, err error) {
 	return exitDone, v, nil
 }
 
+// placeOf returns where damage is, as verify -json shows it.
 func placeOf(d *store.Damage) *place {
 	if d.File == "" {
 		return nil

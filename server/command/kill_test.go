@@ -86,7 +86,7 @@ func (p *process) call(method, path, body string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// orderUntilKilled orders reports from several clients, kills the server under them, and gives the ids
+// orderUntilKilled orders reports from several clients, kills the server under them, and returns the ids
 // acknowledged.
 func (p *process) orderUntilKilled(t *testing.T, enough int) (ids []string) {
 	var mu sync.Mutex
@@ -167,7 +167,7 @@ func TestKilledServersLoseNoReport(t *testing.T) {
 	want(t, 0, "^sound", "verify", "-data", dir)
 }
 
-// bookUntilKilled books from several clients, kills the server under them, and gives the ids acknowledged.
+// bookUntilKilled books from several clients, kills the server under them, and returns the ids acknowledged.
 func (p *process) bookUntilKilled(t *testing.T, enough int) (ids []string) {
 	order := offer(t, p)
 	var mu sync.Mutex
@@ -222,7 +222,7 @@ func TestKilledServersLoseNoBooking(t *testing.T) {
 	want(t, 0, "^sound", "verify", "-data", dir)
 }
 
-// offer gives the body of a booking for one.
+// offer returns the body of a booking for one.
 func offer(t *testing.T, p *process) string {
 	day := time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
 	_, body := p.call("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate="+day, "")

@@ -59,6 +59,7 @@ func (c *call) network(cfg *server.Config) error {
 	return nil
 }
 
+// isComma separates the elements of a flag that is a list.
 func isComma(r rune) bool { return r == ',' }
 
 // maxConnections is how many connections may be open at a time: each may need a file besides, and so does the
@@ -81,7 +82,7 @@ type certificate struct {
 	pair    *tls.Certificate
 }
 
-// get gives the pair to a handshake: a new one once the files have changed, if they fit.
+// get returns the pair to a handshake: a new one once the files have changed, if they fit.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -58,6 +58,7 @@ func (c *call) watch() (end func()) {
 	}
 }
 
+// tell shows how far the work is from time to time, until it ends.
 func (x *progress) tell() {
 	defer close(x.done)
 	wait := patience
@@ -72,6 +73,7 @@ func (x *progress) tell() {
 	}
 }
 
+// show writes the line anew.
 func (x *progress) show() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -90,6 +92,7 @@ func (x *progress) clear() {
 	x.clearLocked()
 }
 
+// clearLocked takes the line away. The lock is held.
 func (x *progress) clearLocked() {
 	if x.shown {
 		io.WriteString(x.to, clearLine)
@@ -103,6 +106,7 @@ type besides struct {
 	io.Writer
 }
 
+// Write takes the line away before something else is written.
 func (b besides) Write(text []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,6 +120,7 @@ type countedFS struct {
 	bytes *atomic.Int64
 }
 
+// Open opens a file whose bytes are counted as they are read.
 func (c countedFS) Open(name string) (durable.File, error) {
 	f, err := c.FS.Open(name)
 	if err != nil {
@@ -124,11 +129,13 @@ func (c countedFS) Open(name string) (durable.File, error) {
 	return countedFile{f, c.bytes}, nil
 }
 
+// countedFile counts the bytes that are read of a file.
 type countedFile struct {
 	durable.File
 	bytes *atomic.Int64
 }
 
+// ReadAt counts what it reads.
 func (f countedFile) ReadAt(b []byte, at int64) (int, error) {
 	n, err := f.File.ReadAt(b, at)
 	f.bytes.Add(int64(n))

@@ -27,7 +27,7 @@ func content(t *testing.T, parts ...string) string {
 	return string(b)
 }
 
-// copied gives a copy of a directory, without what proves how far its journal went: snapshots and
+// copied returns a copy of a directory, without what proves how far its journal went: snapshots and
 // checkpoints.
 func copied(t *testing.T, dir string) string {
 	t.Helper()

@@ -28,6 +28,7 @@ import (
 	"waybill/store"
 )
 
+// serve answers requests until the process is to end.
 func (c *call) serve() (code int, err error) {
 	clock := c.text("test-clock")
 	transfers := c.get("max-transfers").(int)
@@ -140,6 +141,7 @@ type gate struct {
 	underWay sync.RWMutex // each request reads; who stops writes
 }
 
+// ServeHTTP answers 503 until the directory is open, and again while the last requests are finished.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := g.open.Load()
 	if s == nil || !g.underWay.TryRLock() {

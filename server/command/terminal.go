@@ -15,10 +15,12 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
+// terminalOf returns how a terminal is set; its error is that a file is none.
 func terminalOf(f *os.File) (t syscall.Termios, err error) {
 	return t, terminalCall(f, getTerminal, &t)
 }
 
+// terminalCall reads or changes how a terminal is set.
 func terminalCall(f *os.File, request uintptr, t *syscall.Termios) error {
 	_, _, number := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(unsafe.Pointer(t)))
 	if number != 0 {

@@ -69,6 +69,7 @@ func keptCheckpoints(dir, file, keyFile string) (kept []store.Kept, err error) {
 	return kept, err
 }
 
+// checkpoint writes the newest checkpoint, or the public key that checks it.
 func (c *call) checkpoint() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
@@ -98,6 +99,7 @@ func (c *call) write(do func(out durable.Dir) (said string, err error)) (int, er
 	return exitFailed, err
 }
 
+// export writes what a directory remembers as tables.
 func (c *call) export() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
@@ -112,6 +114,7 @@ func (c *call) export() (int, error) {
 	return code, err
 }
 
+// backup copies a directory, which may be in use, and checks the copy.
 func (c *call) backup() (int, error) {
 	return c.write(func(out durable.Dir) (string, error) {
 		rep, err := inspect.Backup(c.fsys, running(c.dir), out)
@@ -120,6 +123,7 @@ func (c *call) backup() (int, error) {
 	})
 }
 
+// repair copies a damaged directory up to a line, and checks the copy.
 func (c *call) repair() (int, error) {
 	cutAt := c.get("cut-at").(uint64)
 	reason := c.text("reason")
@@ -139,6 +143,7 @@ func (c *call) repair() (int, error) {
 	})
 }
 
+// version says which build this is.
 func (c *call) version() (int, error) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -184,7 +189,7 @@ func act(op string, operands ...string) func(*call) (int, error) {
 	}
 }
 
-// complete gives a form what operands and flags do not: the feed's whole path, for a server that runs
+// complete returns a form what operands and flags do not: the feed's whole path, for a server that runs
 // elsewhere, and the password.
 func (p *Process) complete(op string, form url.Values) error {
 	switch op {
@@ -222,11 +227,13 @@ func (c *call) act(op string, form url.Values) error {
 // more.
 type unheard struct{ io.Writer }
 
+// Write reports an error where nobody can hear what is written.
 func (u unheard) Write(b []byte) (int, error) {
 	u.Writer.Write(b)
 	return len(b), nil
 }
 
+// adminCall asks the running server to do an act, over the directory's socket.
 func (p *Process) adminCall(path, op string, form url.Values) error {
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
 		_ string) (net.Conn, error) {

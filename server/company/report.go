@@ -28,7 +28,7 @@ import (
 const (
 	linkLife     = 10 * time.Minute // of a download's URL (contract §10)
 	linkPath     = "/v2/reports/files/"
-	linkPurpose  = "report"         // tells its token from an offer's
+	linkPurpose  = "report"         // distinguishes its token from an offer's
 	fetchTime    = 10 * time.Minute // for a download
 	retryReports = time.Minute      // after one that could not be written
 	tidyReports  = time.Hour        // between removals of expired files

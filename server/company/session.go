@@ -66,7 +66,7 @@ func (s *Service) noBody(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// cookie gives a cookie's value; "" when there is none or more than one.
+// cookie returns a cookie's value; "" when there is none or more than one.
 func cookie(r *http.Request, name string) string {
 	if list := r.CookiesNamed(name); len(list) == 1 {
 		return list[0].Value
@@ -74,7 +74,7 @@ func cookie(r *http.Request, name string) string {
 	return ""
 }
 
-// SetCookie gives the client a token; with a negative age it takes it away.
+// SetCookie returns the client a token; with a negative age it takes it away.
 func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, token string,
 	age time.Duration) {
 	c := &http.Cookie{
@@ -89,7 +89,7 @@ func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, 
 	http.SetCookie(w, c)
 }
 
-// signIn answers with a session as the event that decide gives leaves it, and its new tokens.
+// signIn answers with a session as the event that decide returns leaves it, and its new tokens.
 func (s *Service) signIn(w http.ResponseWriter, r *http.Request,
 	decide func(*ledger.State, time.Time, auth.Tokens) ([]ledger.Entry, error)) error {
 	access := auth.NewToken()
@@ -265,7 +265,7 @@ func (s *Service) replySession(w http.ResponseWriter, caller *auth.Principal) er
 	})
 }
 
-// current gives an access with its company as the timetable in force has it, if it has.
+// current returns an access with its company as the timetable in force has it, if it has.
 func (s *Service) current(a auth.Access) auth.Access {
 	tt := s.Timetable.Load()
 	i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool {
@@ -277,6 +277,7 @@ func (s *Service) current(a auth.Access) auth.Access {
 	return a
 }
 
+// CompanyOf returns a company of a timetable as accesses have it.
 func CompanyOf(c *schedule.Company) auth.Company {
 	return auth.Company{
 		ID:   c.ID,
@@ -286,7 +287,7 @@ func CompanyOf(c *schedule.Company) auth.Company {
 	}
 }
 
-// Accesses gives a user's accesses by company name.
+// Accesses returns a user's accesses by company name.
 func (s *Service) Accesses(u *auth.User) (list []auth.Access) {
 	for _, a := range u.Accesses {
 		list = append(list, s.current(a))
@@ -297,17 +298,20 @@ func (s *Service) Accesses(u *auth.User) (list []auth.Access) {
 	return list
 }
 
+// writeUser writes the member user.
 func writeUser(w *wire.Writer, u *auth.User) {
 	w.Record("user", "id", u.ID.String(), "email", u.Person.Email, "firstName", u.Person.FirstName,
 		"lastName", u.Person.LastName)
 }
 
+// writeAccesses writes the companies that a user can act for.
 func (s *Service) writeAccesses(w *wire.Writer, u *auth.User) {
 	wire.Each(w, "availableAccesses", s.Accesses(u), func(a auth.Access) {
 		writeAccess(w, "", a)
 	})
 }
 
+// writeAccess writes an Access: as whom a user acts for a company.
 func writeAccess(w *wire.Writer, name string, a auth.Access) {
 	w.Object(name)
 	w.Texts("contextType", "COMPANY", "companyId", a.Company.ID)
@@ -318,6 +322,7 @@ func writeAccess(w *wire.Writer, name string, a auth.Access) {
 	w.EndObject()
 }
 
+// writeSession writes a Session. revoked is the zero time unless it has just been ended.
 func writeSession(w *wire.Writer, p *auth.Principal, revoked time.Time) {
 	w.Object("session")
 	w.Texts("id", p.Session.ID.String(), "contextType", "COMPANY")
@@ -344,6 +349,7 @@ type Throttle struct {
 	failures map[string][]time.Time // by e-mail or address, the oldest first
 }
 
+// NewThrottle returns a throttle that has seen no failure.
 func NewThrottle() *Throttle {
 	cores := runtime.GOMAXPROCS(0)
 	return &Throttle{
@@ -386,7 +392,7 @@ func (t *Throttle) try(r *http.Request, email string, now time.Time, check func(
 	return nil
 }
 
-// Reserve counts a failure for each key, or tells how long to wait until all their limits allow one.
+// Reserve counts a failure for each key, or returns how long to wait until all their limits allow one.
 func (t *Throttle) Reserve(limits map[string]int, now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

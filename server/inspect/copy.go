@@ -32,7 +32,7 @@ func Verify(fsys durable.FS, live bool, kept []store.Kept) (Report, error) {
 	return rep, err
 }
 
-// verify does so, and returns the state that the journal gives.
+// verify does so, and returns the state that the journal leads to.
 func verify(fsys durable.FS, live bool, kept []store.Kept) (rep Report, state *ledger.State, err error) {
 	if err := ledger.LostJournal(fsys); err != nil {
 		return rep, nil, err
@@ -87,6 +87,7 @@ func backUp(fsys durable.FS, live bool, to durable.FS) (rep Report, stale bool, 
 	return rep, stale, err
 }
 
+// mustBeEmpty returns an error for a directory that has something in it.
 func mustBeEmpty(to durable.FS) error {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
@@ -95,7 +96,7 @@ func mustBeEmpty(to durable.FS) error {
 	return err
 }
 
-// erasedAfter reports whether a journal in use tells of an erasure after a line.
+// erasedAfter reports whether a journal in use has an erasure after a line.
 func erasedAfter(fsys durable.FS, head store.Head) (erased bool, err error) {
 	_, err = store.Follow(fsys, head, func(l *store.Line) error {
 		erased = erased || l.Type == store.KindErased
@@ -178,6 +179,7 @@ func empty(to durable.FS) error {
 	return removeAll(to, ".")
 }
 
+// removeAll removes the files of a directory.
 func removeAll(to durable.FS, dir string) error {
 	names, err := to.List(dir)
 	for _, name := range names {

@@ -31,6 +31,7 @@ func ReadEvents(fsys durable.FS, live bool, visit func(*store.Line, ledger.Entry
 // decoder makes an event of the parts of a line. It knows the forms in the lines before.
 type decoder func(kind string, data, personal []byte) (ledger.Entry, error)
 
+// readEventsWith goes through a journal as readEvents does, with a decoder that may have seen lines before.
 func readEventsWith(decode decoder, fsys durable.FS, live bool,
 	visit func(*store.Line, ledger.Entry) error) error {
 	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error {
@@ -39,7 +40,7 @@ func readEventsWith(decode decoder, fsys durable.FS, live bool,
 	return err
 }
 
-// decoded gives visit a line with its event.
+// decoded returns visit a line with its event.
 func decoded(decode decoder, l *store.Line, visit func(*store.Line, ledger.Entry) error) error {
 	if store.Own(l.Type) {
 		return visit(l, ledger.Entry{})
@@ -62,7 +63,7 @@ var secrets = regexp.MustCompile(`,"(password|access|refresh)":"[^"]*"`)
 
 // Export writes what a directory, which may be in use, remembers into a new one, as tables that databases
 // load: files of comma-separated values and schema.sql, which describes them and is written last. It only
-// reads the former, and gives the line of the journal after which it stands.
+// reads the former, and returns the line of the journal after which it stands.
 func Export(fsys durable.FS, live bool, to durable.FS) (head store.Head, err error) {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
@@ -113,6 +114,7 @@ func nothingToErase(fsys durable.FS) error {
 // export is the files of the tables, by name.
 type export map[string]*tableFile
 
+// tableFile is the file of a table.
 type tableFile struct {
 	*csv.Writer // with newlines: those within cells stay what they are
 	file        durable.File
@@ -150,7 +152,7 @@ func (x export) row(table string, cells ...any) {
 	x[table].Write(texts) // its error stays until close
 }
 
-// fill writes the journal, a row for each line as it is read, and then the state that it gives.
+// fill writes the journal, a row for each line as it is read, and then the state that it leads to.
 func (x export) fill(fsys durable.FS, live bool) (head store.Head, err error) {
 	s := ledger.NewState()
 	var shown []uint64 // lines whose personal parts are in the export

@@ -31,7 +31,7 @@ type LogStyle struct {
 	Follow <-chan struct{} // unless nil, further lines are shown as they come, until it is closed
 }
 
-// story tells a journal in words, or as much of it as a filter shows.
+// story is a journal in words, or as much of it as a filter shows.
 type story struct {
 	*ledger.State
 	LogFilter
@@ -57,9 +57,9 @@ type logged struct {
 	By      *ledger.By `json:"by,omitempty"`
 }
 
-// Log writes the journal as readable history: a line for each event. For a booking or a ticket it also tells
+// Log writes the journal as readable history: a line for each event. For a booking or a ticket it also says
 // what time alone did, which no line of the journal says; with At it ends in the booking as it stood. A
-// booking or ticket that no line tells of is an error.
+// booking or ticket that no line names is an error.
 func Log(fsys durable.FS, live bool, f LogFilter, style LogStyle, out io.Writer) error {
 	s := &story{
 		State:     ledger.NewState(),
@@ -123,7 +123,7 @@ func (s *story) lookAhead(fsys durable.FS, live bool, id booking.ID) error {
 // followEvery is how often the journal is looked at for further lines.
 const followEvery = 200 * time.Millisecond
 
-// follow tells further lines as they come, until stop is closed. Each is held against its neighbours.
+// follow writes further lines as they come, until stop is closed. Each is held against its neighbours.
 func (s *story) follow(fsys durable.FS, decode decoder, stop <-chan struct{}) error {
 	lines := store.NewLines(fsys)
 	s.following = true
@@ -166,7 +166,7 @@ func (s *story) asItStood(id booking.ID) error {
 	return err
 }
 
-// Write tells a line: as an object, or as the text for people.
+// write writes a line: as an object, or as the text for people.
 func (s *story) write(x logged, text string) error {
 	if s.json {
 		return json.NewEncoder(s.out).Encode(x)
@@ -175,7 +175,7 @@ func (s *story) write(x logged, text string) error {
 	return err
 }
 
-// line tells a line, after what time did before it.
+// line writes a line, after what time did before it.
 func (s *story) line(l *store.Line, entry ledger.Entry) error {
 	s.last = l.Seq
 	if l.Seq > s.end {
@@ -205,7 +205,7 @@ func (s *story) line(l *store.Line, entry ledger.Entry) error {
 		by))
 }
 
-// shows tells whether a line is part of the story: it names the booking or one of the tickets, or erased
+// shows reports whether a line is part of the story: it names the booking or one of the tickets, or erased
 // them.
 func (s *story) shows(data []byte, e ledger.Event) bool {
 	names := func(id string, members ...string) bool {
@@ -226,7 +226,7 @@ func (s *story) shows(data []byte, e ledger.Event) bool {
 	})
 }
 
-// derive tells what time alone did to the story's booking and tickets, up to an instant.
+// derive returns what time alone did to the story's booking and tickets, up to an instant.
 func (s *story) derive(to time.Time) error {
 	var list []logged
 	add := func(at time.Time, what string) {

@@ -183,6 +183,8 @@ func (s *State) settled(at store.Stamp, e *booking.Settled, action booking.Actio
 	s.Outbox.add(at, e, action)
 }
 
+// codeCreated codes a booking: forms and runs that are sold for the first time, what all tickets share, and
+// the tickets. Names are in the personal part.
 func codeCreated(codec *Codec, l *line, e *booking.Created) {
 	c := &l.data
 	wire.ID(c, "booking", &e.ID)
@@ -214,6 +216,7 @@ func codeCreated(codec *Codec, l *line, e *booking.Created) {
 	l.personal.Close()
 }
 
+// codeSoldLeg codes what all tickets share of a leg.
 func codeSoldLeg(c *wire.Coder, l *booking.SoldLeg) {
 	c.Open("")
 	wire.Text(c, "run", &l.Run, booking.RunID.String, booking.ParseRunID)
@@ -245,6 +248,7 @@ func codePassengers(l *line, e *booking.Created) {
 	}
 }
 
+// codePassenger codes a passenger. What is read is not copied twice: there are millions.
 func codePassenger(c *wire.Coder, name string, p *booking.Passenger) {
 	if c.Writing() {
 		first, last, email, phones := p.Fields()
@@ -323,11 +327,13 @@ func (c *Codec) run(to *wire.Coder, name string, r **booking.Run) {
 	*r = booking.NewRun(f, x.Day, x.Start, x.Offsets)
 }
 
+// parseDay reads a day as wire.Text wants it.
 func parseDay(text string) (schedule.Day, bool) {
 	day, err := schedule.ParseDay(text)
 	return day, err == nil
 }
 
+// codeSettled codes a ticket that was paid or booked.
 func codeSettled(l *line, e *booking.Settled) {
 	c := &l.data
 	wire.ID(c, "ticket", &e.Ticket)
@@ -343,6 +349,7 @@ func codeSettled(l *line, e *booking.Settled) {
 	}
 }
 
+// codeAsked codes a ticket that the provider is about to be asked about.
 func codeAsked(_ *Codec, l *line, e *booking.Asked) {
 	c := &l.data
 	wire.ID(c, "booking", &e.Booking)
@@ -355,12 +362,14 @@ func codeAsked(_ *Codec, l *line, e *booking.Asked) {
 	wire.ID(c, "key", &e.Key)
 }
 
+// codeReason codes why an operator answered in the provider's place.
 func codeReason(c *wire.Coder, reason *string) {
 	if c.Optional("reason", *reason != "") {
 		c.String("reason", reason)
 	}
 }
 
+// parseAction reads an action as wire.Text wants it.
 func parseAction(text string) (booking.Action, bool) {
 	var a booking.Action
 	err := a.UnmarshalText([]byte(text))
@@ -385,6 +394,7 @@ func (s *State) TicketStanding(id booking.ID, now time.Time) string {
 		t.SeatLabels(), back)
 }
 
+// tellSettled says what was done with a ticket, and how it stands since.
 func (s *State) tellSettled(e *booking.Settled, now time.Time, what string) string {
 	b, _ := s.Bookings.AnyTicket(e.Ticket)
 	if e.Seats != nil {
@@ -398,6 +408,7 @@ func (s *State) tellSettled(e *booking.Settled, now time.Time, what string) stri
 		what, s.partnerNamed(b.Partner), s.TicketStanding(e.Ticket, now), e.Request, why)
 }
 
+// tellRefused says who did not confirm a ticket.
 func tellRefused(s *State, e *booking.Refused, now time.Time) string {
 	what := "the provider refuses to "
 	if e.Unknown {
@@ -414,6 +425,7 @@ func tellRefused(s *State, e *booking.Refused, now time.Time) string {
 	return s.tellSettled(refused, now, what+e.Action.String())
 }
 
+// tellCreated says who booked what, from where to where, on which seats.
 func tellCreated(s *State, e *booking.Created, _ time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s makes booking %s, passengers: %d", s.partnerNamed(e.Partner), e.ID, len(e.Tickets))
@@ -435,6 +447,7 @@ func tellCreated(s *State, e *booking.Created, _ time.Time) string {
 	return b.String() + "; request " + e.Request
 }
 
+// tellCanceled says what came back for each ticket, and by which rules.
 func (s *State) tellCanceled(e *booking.TicketsCanceled, now time.Time) string {
 	var b strings.Builder
 	for _, x := range e.Tickets {

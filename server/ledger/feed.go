@@ -30,6 +30,7 @@ func (s *State) feed(partner booking.ID) *Feed {
 	return f
 }
 
+// add adds events of a line, and wakes who waits for them.
 func (f *Feed) add(at store.Stamp, events int) {
 	for range events {
 		f.lines = append(f.lines, at.Seq)
@@ -174,6 +175,7 @@ type frozenFeed struct {
 	lines   []uint64
 }
 
+// frozenFeeds returns the feeds for a snapshot, by partner.
 func (s *State) frozenFeeds() []frozenFeed {
 	var list []frozenFeed
 	compare := func(a, b booking.ID) int {
@@ -185,6 +187,7 @@ func (s *State) frozenFeeds() []frozenFeed {
 	return list
 }
 
+// code codes a feed.
 func (f *frozenFeed) code(c *wire.Coder) {
 	last := int64(0)
 	c.Object("feed", func() {

@@ -52,6 +52,7 @@ type kind struct {
 	weigh   func(*State, Event, *Idempotency) int64
 }
 
+// kind returns the row for events whose type is not known, with what stands for nil.
 func (r row[T]) kind() kind {
 	k := kind{
 		name:  r.name,
@@ -125,6 +126,7 @@ func checked[P, T any](in func(*State) P, check func(P, time.Time, *T) error) fu
 	}
 }
 
+// bookings, partners, accounts and reports return the parts of the state that events change.
 func bookings(s *State) *booking.State { return s.Bookings }
 
 func partners(s *State) *auth.Partners { return s.Partners }
@@ -274,6 +276,7 @@ func (l *line) codeIdempotency() {
 	codeIdempotency(&l.data, &l.entry.Idempotency)
 }
 
+// codeIdempotency codes the Idempotency-Key of a line, which is called retry there.
 func codeIdempotency(c *wire.Coder, x **Idempotency) {
 	if c.Optional("retry", *x != nil) {
 		c.JSON("retry", x)

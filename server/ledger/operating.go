@@ -96,6 +96,7 @@ var operatingKinds = []kind{
 	}.kind(),
 }
 
+// applyTimetableImported puts a timetable in force. A replay has no more than its name.
 func applyTimetableImported(s *State, _ time.Time, e *TimetableImported) {
 	s.TimetableHash = e.Hash
 	if e.Loaded != nil {
@@ -103,6 +104,7 @@ func applyTimetableImported(s *State, _ time.Time, e *TimetableImported) {
 	}
 }
 
+// applyClockSet sets the directory's clock.
 func applyClockSet(s *State, _ time.Time, e *ClockSet) {
 	s.Clock = Clock{
 		Set:      !e.Real,
@@ -145,6 +147,7 @@ type PassengersForgotten struct {
 // AllTickets returns the tickets whose passengers are forgotten.
 func (e *PassengersForgotten) AllTickets() []booking.ID { return ticketsOf(e.Passengers) }
 
+// ticketsOf returns the tickets of passengers.
 func ticketsOf(list []ErasedPassenger) []booking.ID {
 	var ids []booking.ID
 	for _, p := range list {
@@ -153,15 +156,18 @@ func ticketsOf(list []ErasedPassenger) []booking.ID {
 	return ids
 }
 
+// applyPersonalErased forgets passengers, and queues the reports that named them.
 func applyPersonalErased(s *State, now time.Time, e *PersonalErased) {
 	s.forget(now, e.AllTickets())
 	s.Reports.Requeue(e.Reports)
 }
 
+// applyForgotten forgets passengers.
 func applyForgotten(s *State, now time.Time, e *PassengersForgotten) {
 	s.forget(now, e.AllTickets())
 }
 
+// forget forgets the passengers of tickets, and what they were to be sent.
 func (s *State) forget(now time.Time, tickets []booking.ID) {
 	s.Bookings.Forget(now, tickets)
 	for _, id := range tickets {

@@ -56,6 +56,7 @@ type Outbox struct {
 	fresh   []string // those it has yet to take
 }
 
+// NewOutbox returns an empty outbox.
 func NewOutbox() Outbox {
 	return Outbox{
 		messages: map[string]*Message{},
@@ -101,6 +102,7 @@ func (o *Outbox) Take() []*Message {
 	return list
 }
 
+// Put adds a message, or replaces the one of its id.
 func (o *Outbox) Put(m *Message) {
 	o.Remove(m.ID)
 	o.messages[m.ID] = m
@@ -129,6 +131,7 @@ func (o *Outbox) trim() {
 	}
 }
 
+// Remove forgets a message.
 func (o *Outbox) Remove(id string) {
 	m := o.messages[id]
 	if m == nil {
@@ -196,6 +199,7 @@ type Due struct {
 // Agenda is a heap of what is due, the first at its front (package container/heap).
 type Agenda []Due
 
+// Len, Less, Swap and Push are for container/heap.
 func (a Agenda) Len() int { return len(a) }
 
 func (a Agenda) Less(i, k int) bool {
@@ -235,18 +239,21 @@ type (
 	}
 )
 
+// applySent forgets messages that have left.
 func applySent(s *State, _ time.Time, e *MessagesSent) {
 	for _, id := range e.IDs {
 		s.Outbox.Remove(id)
 	}
 }
 
+// applyParked keeps a message from being tried again.
 func applyParked(s *State, _ time.Time, e *MessageParked) {
 	m := *s.Outbox.messages[e.ID]
 	m.Parked = e.Reason
 	s.Outbox.Put(&m)
 }
 
+// applyRetried has messages tried again, as if they were new.
 func applyRetried(s *State, now time.Time, e *MessagesRetried) {
 	for _, id := range e.IDs {
 		m := *s.Outbox.messages[id]

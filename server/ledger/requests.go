@@ -22,6 +22,7 @@ type Requests struct {
 	asked map[booking.ID]*Idempotency // of the requests for which a provider is asked, by ticket
 }
 
+// newRequests returns what is known before the first request.
 func newRequests() Requests {
 	return Requests{
 		known: map[RequestName]*Request{},
@@ -41,7 +42,7 @@ type Request struct {
 	RequestName
 	Hash   string       `json:"hash"`   // as in [Idempotency]
 	Status int          `json:"status"` // 0: it was cut short
-	Seq    uint64       `json:"seq"`    // of the last line that tells of it
+	Seq    uint64       `json:"seq"`    // of the last line of the request
 	At     int64        `json:"at"`     // Unix milliseconds of that line
 	Done   []booking.ID `json:"done"`   // tickets that are paid or booked
 }
@@ -114,6 +115,7 @@ func (x *Requests) expire(list []*Request, now time.Time) []*Request {
 	return list
 }
 
+// put makes a request known, in place of what was known of it.
 func (x *Requests) put(r *Request) {
 	x.known[r.RequestName] = r
 	delete(x.open, r.RequestName)
@@ -125,6 +127,7 @@ func (x *Requests) put(r *Request) {
 	}
 }
 
+// drop forgets a request, unless its key names another one by now.
 func (x *Requests) drop(r *Request) {
 	if x.known[r.RequestName] == r {
 		delete(x.known, r.RequestName)

@@ -230,6 +230,7 @@ func (t *thawing) readLine(c *wire.Coder) {
 	}
 }
 
+// readBooking reads a booking, which is restored later.
 func (t *thawing) readBooking(c *wire.Coder) {
 	t.begun = true
 	b := &wholeBooking{runs: t.runs}
@@ -280,6 +281,7 @@ type wholeBooking struct {
 	asked   map[booking.ID]*Idempotency // by ticket
 }
 
+// code codes a booking.
 func (b *wholeBooking) code(c *wire.Coder) {
 	c.Object("booking", func() {
 		wire.ID(c, "id", &b.ID)
@@ -292,6 +294,7 @@ func (b *wholeBooking) code(c *wire.Coder) {
 	})
 }
 
+// codeTicket codes a ticket. What is usual is left out: it is most of a snapshot.
 func (b *wholeBooking) codeTicket(c *wire.Coder, t *booking.Ticket) {
 	wire.ID(c, "id", &t.ID)
 	wire.NumberUnless(c, "created", &t.Created, b.Created)
@@ -345,6 +348,7 @@ func (b *wholeBooking) codeAsk(c *wire.Coder, t *booking.Ticket) {
 	}
 }
 
+// codeLeg codes a leg, which names its run by number.
 func (b *wholeBooking) codeLeg(c *wire.Coder, l *booking.Leg) {
 	c.Object("", func() {
 		run := b.numbers[l.Run]

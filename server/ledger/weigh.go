@@ -50,10 +50,12 @@ func written(v any) int64 {
 // takes six.
 func escapedLen(text string) int64 { return 6*int64(len(text)) + perID }
 
+// weighErased weighs the line that names what is erased.
 func weighErased(_ *State, e *PersonalErased, _ *Idempotency) int64 {
 	return perID*int64(len(e.Lines)+len(e.Passengers)+len(e.Reports)) + escapedLen(e.Reason)
 }
 
+// weighCreated weighs a booking, with the answer that shows it where that is kept.
 func weighCreated(s *State, e *booking.Created, x *Idempotency) int64 {
 	n := int64(0)
 	for _, f := range e.Forms {
@@ -110,6 +112,7 @@ func (s *State) weighAnswer(id booking.ID, x *Idempotency) int64 {
 	return escaped * answer
 }
 
+// weighPassenger bounds a passenger in JSON.
 func weighPassenger(p booking.Passenger) int64 { return perTicket + escaped*int64(len(p)) }
 
 // weighSlice bounds what a slice shows of a form: no text of it more than twice, and each stop with its own

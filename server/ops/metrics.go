@@ -17,6 +17,7 @@ import (
 // exposition is a page in the text format of Prometheus.
 type exposition struct{ *wire.Writer }
 
+// printf writes lines.
 func (x exposition) printf(format string, args ...any) {
 	x.B = fmt.Appendf(x.B, format, args...)
 }
@@ -84,6 +85,7 @@ func (s *Service) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 
 var metricsType = []string{"text/plain; version=0.0.4; charset=utf-8"}
 
+// writeRequests writes what is counted of requests.
 func (s *Service) writeRequests(x exposition) {
 	c := s.Counts
 	routes := slices.Sorted(maps.Keys(c.Routes))
@@ -116,6 +118,7 @@ func (s *Service) writeRequests(x exposition) {
 	}
 }
 
+// writeJournal writes what is counted of the journal.
 func writeJournal(x exposition, c *web.Counts) {
 	x.single("waybill_journal_lines_total", "counter", "Lines written to the journal.", c.Lines.Load())
 	x.single("waybill_journal_bytes_total", "counter", "Bytes written to the journal.", c.Bytes.Load())
@@ -132,6 +135,7 @@ func writeJournal(x exposition, c *web.Counts) {
 	}
 }
 
+// PhaseNames are what metrics call the phases of tickets.
 var PhaseNames = [...]string{booking.Unpaid: "unpaid", booking.Booked: "booked", booking.Paid: "paid",
 	booking.Canceled: "canceled", booking.Refunded: "refunded", booking.Uncompleted: "uncompleted"}
 

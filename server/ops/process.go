@@ -15,7 +15,7 @@ import (
 // started is for the metric of that name; it decides nothing.
 var started = time.Now()
 
-// runtimeMetrics are what the Go runtime tells of itself in whole numbers, and what the Go client of
+// runtimeMetrics are what the Go runtime says of itself in whole numbers, and what the Go client of
 // Prometheus calls that: dashboards for Go programs find it.
 var runtimeMetrics = []struct{ read, name, kind, help string }{
 	{"/sched/goroutines:goroutines", "go_goroutines", "gauge", "Goroutines that exist."},

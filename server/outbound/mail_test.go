@@ -19,7 +19,7 @@ const (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.FixedZone("Kyiv", 2*60*60))
 
-// mailer gives a mailer for a server; change may change its configuration.
+// mailer returns a mailer for a server; change may change its configuration.
 func mailer(t testing.TB, addr string, change func(*MailConfig)) *Mailer {
 	t.Helper()
 	cfg := MailConfig{Addr: addr, From: from}

@@ -2,7 +2,7 @@
 // content.
 //
 // One call is one attempt; nothing is kept, asked again or logged here. After an error that does not wrap
-// [ErrRefused] the peer may have what was sent, or not, and can be asked again with the same id. Errors tell
+// [ErrRefused] the peer may have what was sent, or not, and can be asked again with the same id. Errors say
 // the step and the code of the answer, not what was sent, nor what the peer said, which may quote it: errors
 // end in logs.
 package outbound
@@ -151,7 +151,7 @@ func NewMailer(cfg MailConfig) (*Mailer, error) {
 	return &Mailer{cfg, host}, nil
 }
 
-// bare tells whether s is an e-mail address without a name, brackets or comments.
+// bare reports whether s is an e-mail address without a name, brackets or comments.
 func bare(s string) bool {
 	a, err := mail.ParseAddress(s)
 	return err == nil && a.Address == s
@@ -261,8 +261,8 @@ func (c limitedConn) Read(b []byte) (int, error) {
 
 func domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
-// Message gives an e-mail of plain text (RFC 5322), sent at an instant. The same input gives the same bytes,
-// so that who gets it twice sees that by its Message-ID. No input adds a header.
+// Message returns an e-mail of plain text (RFC 5322), sent at an instant. The same input gives the same
+// bytes, so that who gets it twice sees that by its Message-ID. No input adds a header.
 func Message(from, to, subject, text, id string, at time.Time) []byte {
 	value := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace
 	var b bytes.Buffer

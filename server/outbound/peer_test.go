@@ -44,7 +44,7 @@ type asked struct {
 	conns int
 }
 
-// serve gives the URL of a server that notes what it is asked and then answers.
+// serve returns the URL of a server that notes what it is asked and then answers.
 func serve(t testing.TB, answer http.HandlerFunc) (string, *asked) {
 	t.Helper()
 	a := &asked{}
@@ -263,7 +263,7 @@ func TestAPeerThatNeverAnswersIsLeft(t *testing.T) {
 	}
 }
 
-// raw gives the URL of a server that reads a request and says what it is told, be it HTTP or not.
+// raw returns the URL of a server that reads a request and says what it is told, be it HTTP or not.
 func raw(t testing.TB, answer string) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

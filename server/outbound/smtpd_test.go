@@ -76,7 +76,7 @@ func (s *smtpd) start(t testing.TB) *smtpd {
 	return s
 }
 
-// seen gives what came so far.
+// seen returns what came so far.
 func (s *smtpd) seen() (commands, inTLS string, got []delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,7 @@ func (s *session) serve() {
 	}
 }
 
-// command answers one, and tells whether the next may come.
+// command answers one, and reports whether the next may come.
 func (s *session) command(command, rest string) bool {
 	answer := "250 ok"
 	switch command {

@@ -88,6 +88,7 @@ type news struct {
 	names   *schedule.Timetable // translates
 }
 
+// newNews returns what a message has to say.
 func newNews(m *ledger.Message, b *booking.Booking, t *booking.Ticket, names *schedule.Timetable) *news {
 	return &news{m.Action, b, t, t.Itinerary(), names}
 }
@@ -118,10 +119,12 @@ func (n *news) leaves() string {
 	return localTime(first.Run.Dep(first.From), first, first.From)
 }
 
+// localTime returns an instant by the clock of a stop, as it was when the run was sold.
 func localTime(at time.Time, l *booking.Leg, position int16) string {
 	return at.In(time.FixedZone("", int(l.Run.Offsets[position]))).Format("2006-01-02 15:04")
 }
 
+// subject returns the subject of an e-mail, in both languages.
 func (n *news) subject() string {
 	return "Your ticket is " + n.done(&english) + " / Ваш квиток " + n.done(&ukrainian) + ": " +
 		n.way(&english) + ", " + n.leaves()
@@ -147,10 +150,12 @@ func (n *news) comesBack(w *wording, separator string) string {
 	return separator + w.refund + ": " + n.money(n.ticket.Refund())
 }
 
+// money returns an amount in minor units with its currency.
 func (n *news) money(amount int64) string {
 	return words.Hundredths(amount).String() + " " + string(n.ticket.Currency[:])
 }
 
+// letter returns the text of an e-mail, in both languages.
 func (n *news) letter() string {
 	return n.half(&english) + "\n" + n.half(&ukrainian)
 }

@@ -22,6 +22,7 @@ type tried struct {
 	next     time.Time // when it is tried again
 }
 
+// failed remembers that an attempt failed, and when the next one is.
 func (t *tries) failed(id string, err error, next time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -31,6 +32,7 @@ func (t *tries) failed(id string, err error, next time.Time) {
 	t.byID[id] = tried{t.byID[id].attempts + 1, err, next}
 }
 
+// forget drops what is known of a message that is sent, or not tried any more.
 func (t *tries) forget(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

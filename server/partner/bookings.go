@@ -74,7 +74,7 @@ func ReadNewBooking(r *wire.Reader, ignored []string) *newBooking {
 	return in
 }
 
-// Create sells what a request asks for. It gives the booking, the instant, and the number of its line.
+// Create sells what a request asks for. It returns the booking, the instant, and the number of its line.
 func (s *Service) Create(request string, p *auth.Partner, in *newBooking, try *Attempt) (b *booking.Booking,
 	now time.Time, seq uint64, err error) {
 	try.answered(http.StatusCreated, s.oneBooking(&b, &now))

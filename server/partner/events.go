@@ -88,6 +88,7 @@ func (x *Polls) enter(partner booking.ID) bool {
 	return true
 }
 
+// leave counts one less.
 func (x *Polls) leave(partner booking.ID) {
 	x.Mu.Lock()
 	defer x.Mu.Unlock()
@@ -143,6 +144,7 @@ func writeEvent(w *wire.Writer, seq int64, e *ledger.FeedEvent) {
 	w.EndObject()
 }
 
+// writeOptionalID writes an id, or null where there is none.
 func writeOptionalID(w *wire.Writer, name string, id *booking.ID) {
 	if id == nil {
 		w.Null(name)
@@ -158,7 +160,7 @@ const (
 	noticeRest = 200 * time.Millisecond // between looks, so that notices share syncs
 )
 
-// NoteOverdue journals notices of the payment windows that are over, and tells when to look again.
+// NoteOverdue journals notices of the payment windows that are over, and returns when to look again.
 func (s *Service) NoteOverdue() (wait time.Duration, err error) {
 	for {
 		_, err = s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {

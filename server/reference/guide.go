@@ -44,6 +44,7 @@ type Example struct {
 	Answer             string
 }
 
+// Migrations are the rows of the migration guide.
 var Migrations = sync.OnceValue(func() (list []migration) {
 	text, _ := docs.Files.ReadFile("migration.json")
 	if err := json.Unmarshal(text, &list); err != nil {

@@ -32,7 +32,7 @@ type node struct {
 	target  *node // what a $ref names
 }
 
-// Text gives what a string or number says; like all methods, it may be asked of what is not there.
+// Text returns what a string or number says; like all methods, it may be asked of what is not there.
 func (n *node) Text() string {
 	if n == nil {
 		return ""
@@ -40,7 +40,7 @@ func (n *node) Text() string {
 	return n.text
 }
 
-// Members gives the members of an object, the elements of an array.
+// Members returns the members of an object, the elements of an array.
 func (n *node) Members() []*node {
 	if n == nil {
 		return nil
@@ -48,7 +48,7 @@ func (n *node) Members() []*node {
 	return n.members
 }
 
-// Real gives what a $ref stands for.
+// Real returns what a $ref stands for.
 func (n *node) Real() *node {
 	if n != nil && n.target != nil {
 		return n.target
@@ -56,7 +56,7 @@ func (n *node) Real() *node {
 	return n
 }
 
-// Ref gives the name of what a $ref stands for; "" where there is none.
+// Ref returns the name of what a $ref stands for; "" where there is none.
 func (n *node) Ref() string {
 	if n == nil || n.target == nil {
 		return ""
@@ -78,7 +78,7 @@ func (n *node) At(names ...string) *node {
 	return n
 }
 
-// JSON gives the value as it can be shown.
+// JSON returns the value as it can be shown.
 func (n *node) JSON() string {
 	var b bytes.Buffer
 	json.Indent(&b, n.raw, "", "  ") // it has been read before
@@ -128,7 +128,7 @@ type fieldRow struct {
 	Required bool
 }
 
-// Rows gives the fields of a schema, and of the objects in it that have no name of their own.
+// Rows returns the fields of a schema, and of the objects in it that have no name of their own.
 func (n *node) Rows(prefix string) (list []fieldRow) {
 	required := n.At("required").Members()
 	for _, p := range n.At("properties").Members() {
@@ -169,6 +169,7 @@ type document struct {
 	Codes      []string
 }
 
+// ReadReference reads the document /openapi.json, once.
 var ReadReference = sync.OnceValue(func() *document {
 	d := json.NewDecoder(bytes.NewReader(OpenAPI))
 	d.UseNumber()

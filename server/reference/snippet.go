@@ -32,6 +32,7 @@ type curlCall struct {
 	signsIn bool // the answer sets them
 }
 
+// header is a line of a request's header.
 type header struct {
 	name  string
 	value []fragment
@@ -86,6 +87,7 @@ func readCurl(line string) *curlCall {
 	return c
 }
 
+// addHeader adds what -H says.
 func (c *curlCall) addHeader(word []fragment) {
 	name, rest, _ := strings.Cut(word[0].text, ": ")
 	value := slices.Clone(word[1:])
@@ -178,6 +180,7 @@ func joined(list []fragment, text, variable func(string) string) string {
 	return strings.Join(parts, " + ")
 }
 
+// typeScript returns the call in TypeScript, with fetch.
 func (c *curlCall) typeScript() string {
 	text := func(list []fragment) string {
 		var b strings.Builder
@@ -223,6 +226,7 @@ func (c *curlCall) headerMembers(text func([]fragment) string) string {
 	return strings.Join(list, ", ")
 }
 
+// golang returns the call as a Go program.
 func (c *curlCall) golang() string {
 	text := func(list []fragment) string {
 		return joined(list, func(s string) string {
@@ -264,6 +268,7 @@ func (c *curlCall) golang() string {
 	return b.String()
 }
 
+// python returns the call in Python, with urllib.
 func (c *curlCall) python() string {
 	text := func(list []fragment) string {
 		return joined(list, func(s string) string {

@@ -28,7 +28,7 @@ type finding struct {
 	at time.Time
 }
 
-// search gives the journeys of a query that have seats for all passengers, in order. The timetable is
+// search returns the journeys of a query that have seats for all passengers, in order. The timetable is
 // searched without the lock; the lock is only taken to ask for the seats of what was found. A ride that turns
 // out full is not there, which may bring forth others.
 func (s *Service) search(tt *schedule.Timetable, q *schedule.Query, passengers int) (list []Found,
@@ -226,7 +226,7 @@ func (s *Service) FindOffers(r *http.Request, p *auth.Partner, passengersName st
 	return s.search(tt, query, passengers)
 }
 
-// Sells tells whether a partner may sell what a company runs.
+// Sells reports whether a partner may sell what a company runs.
 func Sells(p *auth.Partner, c *schedule.Company) bool {
 	return len(p.Companies) == 0 || slices.Contains(p.Companies, c.Slug)
 }
@@ -264,6 +264,7 @@ func (s *Service) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy b
 	w.EndObject()
 }
 
+// ErrExpired is returned for the token of an offer that was good before.
 var ErrExpired = errors.New("server: offer expired")
 
 // offer is what an offer token carries: a journey, its fares, until when, and for whom.
@@ -281,6 +282,7 @@ type fare struct {
 	Amounts  [2]int64
 }
 
+// total returns what a passenger pays for all legs.
 func (f *fare) total() int64 {
 	return f.Amounts[0] + f.Amounts[1]
 }
@@ -297,6 +299,7 @@ func fares(list []fare, tt *schedule.Timetable, legs schedule.Journey) []fare {
 	return list
 }
 
+// allFares appends what a journey costs in each currency in which all of its legs are sold.
 func allFares(list []fare, tt *schedule.Timetable, legs schedule.Journey) []fare {
 	for _, m := range tt.Price(&legs[0]) {
 		list = append(list, fare{m.Currency, [2]int64{m.Amount}})

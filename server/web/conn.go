@@ -134,7 +134,7 @@ func (l *Connections) isProxy(remote string) bool {
 	})
 }
 
-// Open tells how many connections are open.
+// Open returns how many connections are open.
 func (l *Connections) Open() int {
 	l.Mu.Lock()
 	defer l.Mu.Unlock()

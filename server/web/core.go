@@ -115,7 +115,7 @@ func (s *Core) Record(e ledger.Event) error {
 	return err
 }
 
-// Do journals the one event that decide gives, and tells the number of its line.
+// Do journals the one event that decide returns. seq is the number of its line.
 func (s *Core) Do(decide func(*ledger.State, time.Time) (ledger.Event, error)) (seq uint64, err error) {
 	return s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := decide(st, now)
@@ -126,7 +126,7 @@ func (s *Core) Do(decide func(*ledger.State, time.Time) (ledger.Event, error)) (
 // NewID returns a new id.
 func (s *Core) NewID() booking.ID { return s.Config.NewID() }
 
-// Now gives the instant by the directory's clock.
+// Now returns the instant by the directory's clock.
 func (s *Core) Now() (now time.Time, err error) {
 	err = s.Store.View(func(_ *ledger.State, at time.Time) {
 		now = at
@@ -179,7 +179,7 @@ func RandomID() (id booking.ID) {
 	return id
 }
 
-// Wake tells who waits for c, if nobody has.
+// Wake returns who waits for c, if nobody has.
 func Wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -45,6 +45,7 @@ type Histogram struct {
 	Sum    atomic.Int64
 }
 
+// NewHistogram returns a histogram of buckets whose largest values are bounds.
 func NewHistogram(bounds []int64) *Histogram {
 	return &Histogram{
 		Bounds: bounds,
@@ -52,12 +53,14 @@ func NewHistogram(bounds []int64) *Histogram {
 	}
 }
 
+// Observe counts a value.
 func (h *Histogram) Observe(v int64) {
 	i, _ := slices.BinarySearch(h.Bounds, v)
 	h.Counts[i].Add(1)
 	h.Sum.Add(v)
 }
 
+// Ms is a millisecond in the unit of the histograms of durations, nanoseconds.
 const Ms = int64(time.Millisecond)
 
 var (

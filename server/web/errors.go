@@ -27,6 +27,7 @@ type Complaint struct {
 	details       []byte // JSON, or nil
 }
 
+// Error returns the first error of the envelope, for the log.
 func (f *Failure) Error() string {
 	return f.entries[0].code + ": " + f.entries[0].message
 }
@@ -125,6 +126,7 @@ func Problem(field, message string) Complaint {
 	return ProblemCode("VALIDATION_ERROR", field, field+" "+message)
 }
 
+// ProblemCode is Problem with another errorCode.
 func ProblemCode(code, field, message string) Complaint {
 	var w wire.Writer
 	w.Record("", "field", field)
@@ -146,6 +148,7 @@ func ComplaintsOf(r *wire.Reader) Complaints {
 	return c
 }
 
+// Add adds a problem.
 func (c *Complaints) Add(e Complaint) {
 	c.List = append(c.List, e)
 }
@@ -215,6 +218,7 @@ var soldOutMessages = map[booking.Code]string{
 	booking.Changed:  "the run is no longer what was offered; search again",
 }
 
+// WriteOrders returns what writes the tickets that a refusal is about.
 func WriteOrders(ids []booking.ID) func(w *wire.Writer) {
 	return func(w *wire.Writer) {
 		wire.Each(w, "ordersIds", ids, func(id booking.ID) {

@@ -17,9 +17,10 @@ const (
 	PhoneRule = "be a phone number: 5 to 15 digits, with + before and spaces, dashes, dots or brackets between if you like"
 )
 
+// NotEmpty reports whether s is not "".
 func NotEmpty(s string) bool { return s != "" }
 
-// ValidName tells whether s may be a person's name: there is something to see.
+// ValidName reports whether s may be a person's name: there is something to see.
 func ValidName(s string) bool {
 	seen := strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsGraphic(r) && !unicode.IsSpace(r)
@@ -27,13 +28,14 @@ func ValidName(s string) bool {
 	return seen && utf8.RuneCountInString(s) <= maxName && !HasControl(s)
 }
 
+// HasControl reports whether s has a control character.
 func HasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return r < ' ' || r >= 0x7f && r < 0xa0
 	})
 }
 
-// ValidEmail tells whether s is a bare e-mail address at a domain with a dot.
+// ValidEmail reports whether s is a bare e-mail address at a domain with a dot.
 func ValidEmail(s string) bool {
 	a, err := mail.ParseAddress(s)
 	_, domain, _ := strings.Cut(s, "@")
@@ -41,6 +43,7 @@ func ValidEmail(s string) bool {
 		strings.Contains(strings.Trim(domain, "."), ".")
 }
 
+// ValidPhone reports whether s is a phone number, as PhoneRule says.
 func ValidPhone(s string) bool {
 	digits := 0
 	for i, c := range s {

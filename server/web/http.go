@@ -41,13 +41,15 @@ func (s *Core) Partner(h PartnerHandler) http.HandlerFunc {
 	return Known(s, ErrUnauthorized, h, APIKey, ByKey)
 }
 
+// APIKey returns the API key that a request shows; "" is none, or several.
 func APIKey(r *http.Request) string { return Only(r.Header["X-Api-Key"]) }
 
+// ByKey finds the partner of an API key; nil is nobody.
 func ByKey(st *ledger.State, key auth.Hash, _ time.Time) *auth.Partner {
 	return st.Partners.Caller(key)
 }
 
-// Only gives the one element of a list; "" when it has none or several.
+// Only returns the one element of a list; "" when it has none or several.
 func Only(list []string) string {
 	if len(list) == 1 {
 		return list[0]
@@ -55,7 +57,7 @@ func Only(list []string) string {
 	return ""
 }
 
-// Known wraps a handler that takes who calls: whom find gives for the hash of the secret that the request
+// Known wraps a handler that takes who calls: whom find returns for the hash of the secret that the request
 // shows; nil is nobody, who is answered with stranger. Reading and hashing are not done under the lock.
 func Known[P any](s *Core, stranger error, h func(http.ResponseWriter, *http.Request, *P) error,
 	secret func(*http.Request) string, find func(*ledger.State, auth.Hash, time.Time) *P) http.HandlerFunc {
@@ -177,6 +179,7 @@ type Recorder struct {
 	Conn    connInfo
 }
 
+// WriteHeader remembers the status and passes it on.
 func (r *Recorder) WriteHeader(status int) {
 	r.Status = status
 	r.ResponseWriter.WriteHeader(status)
@@ -198,6 +201,7 @@ func validRequestID(id string) bool {
 	})
 }
 
+// RequestID returns the id of a request, which the frame has given it.
 func RequestID(r *http.Request) string { return r.Header["X-Request-Id"][0] }
 
 // Reply answers with {"data":{…}}, the members written by write.
@@ -223,7 +227,7 @@ func Send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
 	SendBody(w, status, ContentType, buf)
 }
 
-// SendBody answers with a whole body, and gives its writer back.
+// SendBody answers with a whole body, and returns its writer back.
 func SendBody(w http.ResponseWriter, status int, contentType []string, body *wire.Writer) {
 	h := w.Header()
 	h["Content-Type"] = contentType
@@ -231,7 +235,7 @@ func SendBody(w http.ResponseWriter, status int, contentType []string, body *wir
 	w.(*Recorder).whole(status, body)
 }
 
-// Wrote tells the number of the journal line a write ended in.
+// Wrote sets the header that names the line of the journal in which a write ended.
 func Wrote(w http.ResponseWriter, seq uint64) {
 	w.Header()["Waybill-Seq"] = []string{strconv.FormatUint(seq, 10)}
 }

@@ -58,6 +58,7 @@ type Limiter struct {
 // manyCallers is how many buckets are remembered; who comes beyond shares one.
 const manyCallers = 1 << 16
 
+// NewLimiter returns a limiter that nobody has called.
 func NewLimiter(r Rate) *Limiter {
 	every := time.Second / time.Duration(max(r.PerSecond, 1))
 	return &Limiter{
@@ -67,7 +68,7 @@ func NewLimiter(r Rate) *Limiter {
 	}
 }
 
-// take takes a token, or tells how long until there is one.
+// take takes a token, or returns how long it is until there is one.
 func (l *Limiter) take(who string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +96,7 @@ func (l *Limiter) take(who string, now time.Time) time.Duration {
 }
 
 // Forwarded makes of a request that trusted proxies have forwarded the one they were sent: the nearest
-// address that is not theirs counts. What anybody else says of that is dropped, so that [Server.secure] can
+// address that is not theirs counts. What anybody else says of that is dropped, so that [Core.Secure] can
 // rely on what is left.
 func (s *Core) Forwarded(r *http.Request) {
 	trusted := func(host string) bool {
@@ -120,7 +121,7 @@ func (s *Core) Forwarded(r *http.Request) {
 	r.RemoteAddr = net.JoinHostPort(host, port)
 }
 
-// Secure tells whether the client speaks TLS, to the server or to a proxy before it.
+// Secure reports whether the client speaks TLS, to the server or to a proxy before it.
 func (s *Core) Secure(r *http.Request) bool {
 	return s.Config.SecureCookies || r.TLS != nil || Only(r.Header["X-Forwarded-Proto"]) == "https"
 }
@@ -143,7 +144,7 @@ func addressOf(remote string) string {
 	return a.String()
 }
 
-// TooMany is a 429 that tells when to try again.
+// TooMany is a 429 that says when to try again.
 func TooMany(wait time.Duration) *Failure {
 	return FailLater(http.StatusTooManyRequests, "TOO_MANY_REQUESTS", "too many attempts", wait)
 }

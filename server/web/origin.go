@@ -11,7 +11,7 @@ import (
 )
 
 // AllowOrigin lets pages of the configured origins call the server and read its answers, without cookies
-// (CORS). It tells whether it has answered: a browser's question beforehand.
+// (CORS). It reports whether it has answered, which it does to a browser's question beforehand.
 func (s *Core) AllowOrigin(w http.ResponseWriter, r *http.Request) bool {
 	if s.Config.Origins == nil {
 		return false

@@ -23,6 +23,7 @@ type query struct {
 	wrong  Complaints
 }
 
+// NewQuery reads the query of a request.
 func NewQuery(r *http.Request) *query {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	q := &query{Values: values}
@@ -32,14 +33,15 @@ func NewQuery(r *http.Request) *query {
 	return q
 }
 
+// Complain adds a problem with a parameter.
 func (q *query) Complain(field, message string) {
 	q.wrong.Add(Problem(field, message))
 }
 
-// Err gives the answer for all problems found, nil when there are none.
+// Err returns the answer for all problems found, nil when there are none.
 func (q *query) Err() error { return q.wrong.Err() }
 
-// Text gives a parameter; "" when it is absent.
+// Text returns a parameter; "" when it is absent.
 func (q *query) Text(name string) string {
 	list := q.Values[name]
 	switch {
@@ -54,7 +56,7 @@ func (q *query) Text(name string) string {
 	return ""
 }
 
-// Required gives a parameter that must be there.
+// Required returns a parameter that must be there.
 func (q *query) Required(name string) string {
 	before := len(q.wrong.List)
 	v := q.Text(name)
@@ -64,7 +66,7 @@ func (q *query) Required(name string) string {
 	return v
 }
 
-// Number gives a whole number from least to most.
+// Number returns a whole number from least to most.
 func (q *query) Number(name string, absent, least, most int) int {
 	v := q.Text(name)
 	if v == "" {
@@ -77,14 +79,15 @@ func (q *query) Number(name string, absent, least, most int) int {
 	return absent
 }
 
+// Unbounded is the largest number that a parameter without another limit may be.
 const Unbounded = 1<<31 - 1
 
-// Page gives take and skip.
+// Page returns take and skip.
 func (q *query) Page(most int) (take, skip int) {
 	return q.Number("take", 50, 1, most), q.Skip("skip")
 }
 
-// ShowPage answers with the page that a query asks for of what find gives, and how many there are in all.
+// ShowPage answers with the page that a query asks for of what find returns, and how many there are in all.
 func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most int,
 	find func(st *ledger.State, skip, take int) ([]T, int), write func(*wire.Writer, T, time.Time)) error {
 	take, skip := q.Page(most)
@@ -106,12 +109,12 @@ func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most
 	})
 }
 
-// Page gives the part of a list that take and skip ask for.
+// Page returns the part of a list that take and skip ask for.
 func Page[T any](list []T, skip, take int) []T {
 	return list[min(skip, len(list)):min(skip+take, len(list))]
 }
 
-// Skip gives a number of items to leave out; null counts as absent.
+// Skip returns a number of items to leave out; null counts as absent.
 func (q *query) Skip(name string) int {
 	if q.Values.Get(name) == "null" && len(q.Values[name]) == 1 {
 		return 0
@@ -139,7 +142,7 @@ func (q *query) OptionalDay(name string) *schedule.Day {
 	return nil
 }
 
-// Choice gives one of the values allowed.
+// Choice returns one of the values allowed.
 func (q *query) Choice(name, absent string, allowed []string) string {
 	v := cmp.Or(q.Text(name), absent)
 	if v != absent && !slices.Contains(allowed, v) {

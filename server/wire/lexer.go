@@ -77,7 +77,7 @@ func (r *Reader) text() []byte {
 	return nil
 }
 
-// escape decodes what follows a backslash, and gives its length; -1 is no escape. Half a surrogate pair is
+// escape decodes what follows a backslash, and returns its length; -1 is no escape. Half a surrogate pair is
 // none.
 func escape(b []byte) (char rune, size int) {
 	if len(b) == 0 {
@@ -128,7 +128,7 @@ func (r *Reader) Member(name string) {
 	}
 }
 
-// At tells whether the next member has this name.
+// At reports whether the next member has this name.
 func (r *Reader) At(name string) bool {
 	start := r.pos
 	ok := r.member(name)
@@ -143,7 +143,7 @@ func (r *Reader) member(name string) bool {
 	return name == "" || r.accept(`"`) && r.accept(name) && r.accept(`":`)
 }
 
-// More tells whether the array goes on; at its end it reads the bracket.
+// More reports whether the array goes on; at its end it reads the bracket.
 func (r *Reader) More() bool {
 	return !r.accept("]") && !r.broken
 }

@@ -64,7 +64,7 @@ func (r *Reader) End() {
 	}
 }
 
-// Err gives the first problem as an error, for documents of our own making.
+// Err returns the first problem as an error, for documents of our own making.
 func (r *Reader) Err() error {
 	if len(r.Problems) == 0 {
 		return nil
@@ -112,7 +112,7 @@ func (r *Reader) RejectAt(member, message string) {
 	r.path = r.path[:around]
 }
 
-// enter makes a member the place of what is read, and gives the length of the path around it.
+// enter makes a member the place of what is read, and returns the length of the path around it.
 func (r *Reader) enter(member []byte) (around int) {
 	around = len(r.path)
 	if around > 0 {
@@ -134,7 +134,7 @@ func (r *Reader) malformed() {
 	r.syntax(fmt.Sprintf("is not well-formed JSON, at byte %d", r.pos))
 }
 
-// peek passes white space and gives the byte after it, or 0 where there is none.
+// peek passes white space and returns the byte after it, or 0 where there is none.
 func (r *Reader) peek() byte {
 	for ; !r.broken && r.pos < len(r.src); r.pos++ {
 		c := r.src[r.pos]
@@ -334,7 +334,7 @@ func (r *Reader) Int() int64 {
 	return n
 }
 
-// Raw reads any value and gives its bytes as they stand.
+// Raw reads any value and returns its bytes as they stand.
 func (r *Reader) Raw() []byte {
 	r.peek()
 	start := r.pos

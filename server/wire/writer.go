@@ -27,7 +27,7 @@ func (w *Writer) Key(name string) {
 	}
 }
 
-// atStart tells whether what comes after b needs no comma before it.
+// atStart reports whether what comes after b needs no comma before it.
 func atStart(b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -223,7 +223,7 @@ func (w *Writer) Joined(name string, parts ...string) {
 	w.B = append(w.B, '"')
 }
 
-// plainByte tells the characters of ASCII that stand for themselves in a string.
+// plainByte reports the characters of ASCII that stand for themselves in a string.
 var plainByte = func() (plain [256]bool) {
 	for c := byte(' '); c < utf8.RuneSelf; c++ {
 		plain[c] = c != '"' && c != '\\'

@@ -42,7 +42,7 @@ type File interface {
 	io.ReaderAt
 	Sync() error // makes all that was written durable
 	Size() (int64, error)
-	Truncate(size int64) error // also gives back what was reserved beyond
+	Truncate(size int64) error // also frees what was reserved beyond
 	// Reserve makes sure that the file has room to grow to a size; its error is, or wraps, syscall.ENOSPC
 	// when it has not. Where a file system cannot promise that, room is looked for and not kept.
 	Reserve(size int64) error
@@ -92,30 +92,37 @@ func (d Dir) open(name string, flag int) (File, error) {
 	return osFile{f}, err
 }
 
+// Open opens a file for reading.
 func (d Dir) Open(name string) (File, error) {
 	return d.open(name, os.O_RDONLY)
 }
 
+// Append opens an existing file for writing at its end.
 func (d Dir) Append(name string) (File, error) {
 	return d.open(name, appending)
 }
 
+// Create makes a new file.
 func (d Dir) Create(name string) (File, error) {
 	return d.open(name, appending|os.O_CREATE|os.O_EXCL)
 }
 
+// Rename gives a file another name, in place of the file that has it.
 func (d Dir) Rename(from, to string) error {
 	return os.Rename(d.path(from), d.path(to))
 }
 
+// Remove removes a file, or an empty directory.
 func (d Dir) Remove(name string) error {
 	return os.Remove(d.path(name))
 }
 
+// Seal makes a file read-only.
 func (d Dir) Seal(name string) error {
 	return os.Chmod(d.path(name), 0o400)
 }
 
+// List returns the names in a directory.
 func (d Dir) List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(d.path(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,6 +135,7 @@ func (d Dir) List(dir string) ([]string, error) {
 	return names, err
 }
 
+// Mkdir makes a directory, durably, unless it exists.
 func (d Dir) Mkdir(dir string) error {
 	path := d.path(dir)
 	if _, err := os.Stat(path); err == nil {
@@ -139,6 +147,7 @@ func (d Dir) Mkdir(dir string) error {
 	return Dir(filepath.Dir(path)).SyncDir(".")
 }
 
+// SyncDir makes the entries of a directory durable.
 func (d Dir) SyncDir(dir string) error {
 	f, err := os.Open(d.path(dir))
 	if err != nil {
@@ -147,6 +156,8 @@ func (d Dir) SyncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
+// Lock takes a lock with flock, which ends with the process. A lock of fcntl would end when any part of the
+// process closes the file.
 func (d Dir) Lock(name string) (io.Closer, error) {
 	f, err := os.OpenFile(d.path(name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -162,6 +173,7 @@ func (d Dir) Lock(name string) (io.Closer, error) {
 	return f, nil
 }
 
+// Free returns the bytes that are free to this user.
 func (d Dir) Free() (int64, error) {
 	var s syscall.Statfs_t
 	err := syscall.Statfs(string(d), &s)
