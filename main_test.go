@@ -99,13 +99,15 @@ type figures struct {
 	lines    int // of all its files
 	code     int // lines that have code
 	tokens   int // of code, as go/scanner counts them
+	rows     int // lines of code that are rows of tables
+	inRows   int // tokens in them
 	comments int // lines that have a comment
 	wide     int // lines that are too wide
 	longest  int // lines of its longest function
 }
 
 func (f *figures) tokensPerLine() float64 {
-	return float64(f.tokens) / float64(max(f.code, 1))
+	return float64(f.tokens-f.inRows) / float64(max(f.code-f.rows, 1))
 }
 
 func (f *figures) commentShare() float64 {
@@ -123,29 +125,27 @@ type debt struct {
 // debts shrink until there are none: TestShape fails where one is no longer needed.
 var debts = map[string]debt{
 	"auth/oidc":              {wide: 1},
-	"booking":                {lines: 3000, tokens: 7.77},
-	"report":                 {tokens: 7.86},
-	"schedule":               {lines: 2500, tokens: 8.28},
-	"schedule/gtfs":          {lines: 3000, tokens: 7.78, bare: 89.35},
-	"server":                 {tokens: 8.34},
+	"booking":                {lines: 3000, tokens: 7.63},
+	"report":                 {tokens: 7.67},
+	"schedule":               {lines: 2500, tokens: 7.98},
+	"schedule/gtfs":          {lines: 3000, tokens: 7.51, bare: 89.75},
 	"server (tests)":         {wide: 16},
-	"server/admin":           {tokens: 7.75, bare: 89.65},
-	"server/command":         {lines: 3000, bare: 91.15},
+	"server/admin":           {tokens: 7.56, bare: 89.85},
+	"server/command":         {lines: 3000, bare: 91.25},
 	"server/command (tests)": {wide: 3},
-	"server/company":         {tokens: 8.56, bare: 90.85},
+	"server/company":         {tokens: 8.31, bare: 91.25},
 	"server/docs (tests)":    {wide: 1},
-	"server/inspect":         {wide: 7, tokens: 8.38, bare: 88.35},
-	"server/ledger":          {lines: 3500, tokens: 7.63},
-	"server/legacy":          {tokens: 8.41, bare: 89.25},
-	"server/ops":             {tokens: 7.99, bare: 89.65},
-	"server/outbound":        {tokens: 7.90},
-	"server/outbox":          {tokens: 7.98},
-	"server/partner":         {tokens: 7.61, bare: 90.75},
-	"server/resource":        {tokens: 8.46, bare: 88.35},
-	"server/search":          {tokens: 8.61, bare: 91.75},
+	"server/inspect":         {wide: 7, tokens: 8.33, bare: 88.35},
+	"server/ledger":          {lines: 3500},
+	"server/legacy":          {tokens: 8.15, bare: 89.55},
+	"server/ops":             {tokens: 7.82, bare: 89.85},
+	"server/outbox":          {bare: 88.65},
+	"server/partner":         {bare: 91.05},
+	"server/resource":        {tokens: 8.26, bare: 88.75},
+	"server/search":          {tokens: 8.55, bare: 91.85},
 	"server/web":             {lines: 2500},
 	"server/wire (tests)":    {wide: 1},
-	"store":                  {lines: 3500, wide: 3, tokens: 7.59},
+	"store":                  {lines: 3500, wide: 3},
 	"store (tests)":          {wide: 2},
 	"store/note":             {tokens: 8.39},
 }
@@ -241,6 +241,7 @@ func countTokens(f *figures, text []byte) (texts map[int]bool) {
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(text))
 	s.Init(file, text, nil, scanner.ScanComments)
+	lines := strings.Split(string(text), "\n")
 	code := map[int]bool{}
 	comments := map[int]bool{}
 	texts = map[int]bool{}
@@ -261,6 +262,12 @@ func countTokens(f *figures, text []byte) (texts map[int]bool) {
 			continue
 		}
 		f.tokens++
+		if isRow.MatchString(lines[first-1]) {
+			f.inRows++
+			if !code[first] {
+				f.rows++
+			}
+		}
 		code[first] = true
 		for line := first; tok == token.STRING && len(literal) >= longText && line <= last; line++ {
 			texts[line] = true

@@ -24,7 +24,9 @@ import (
 type ID [16]byte
 
 // String returns the id as 22 URL-safe characters.
-func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
+func (id ID) String() string {
+	return base64.RawURLEncoding.EncodeToString(id[:])
+}
 
 // MarshalText writes the id as String does.
 func (id ID) MarshalText() ([]byte, error) {
@@ -45,7 +47,9 @@ func (id *ID) UnmarshalText(text []byte) error {
 type Hash [32]byte
 
 // String returns the hash in hex.
-func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+func (h Hash) String() string {
+	return hex.EncodeToString(h[:])
+}
 
 // MarshalText writes the hash in hex.
 func (h Hash) MarshalText() ([]byte, error) {
@@ -70,7 +74,9 @@ func NewKey() (key string, hash Hash) {
 }
 
 // HashOf returns the hash of a secret.
-func HashOf(secret string) Hash { return sha256.Sum256([]byte(secret)) }
+func HashOf(secret string) Hash {
+	return sha256.Sum256([]byte(secret))
+}
 
 // Partner is one who distributes tickets. It is immutable; a change makes a new one.
 type Partner struct {
@@ -124,7 +130,9 @@ func NewPartners() *Partners {
 }
 
 // All returns the partners in the order they were added.
-func (p *Partners) All() []*Partner { return slices.Clone(p.list) }
+func (p *Partners) All() []*Partner {
+	return slices.Clone(p.list)
+}
 
 // ByName finds a partner by its name or id.
 func (p *Partners) ByName(name string) *Partner {
@@ -169,7 +177,12 @@ func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*K
 		strings.ContainsFunc(name, unicode.IsControl) {
 		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, not only blanks and none a control character")
 	}
-	e := &KeyAdded{Partner: id, Name: name, Companies: companies, Hash: hash}
+	e := &KeyAdded{
+		Partner:   id,
+		Name:      name,
+		Companies: companies,
+		Hash:      hash,
+	}
 	if known := p.ByName(name); known != nil {
 		if companies != nil && !slices.Equal(companies, known.Companies) {
 			sells := "all companies"

@@ -98,8 +98,14 @@ func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
 	}
 	a.link(e.User, e.Link)
 	a.keep(&Session{
-		ID: e.Session, User: e.User, Company: e.Company, Used: now,
-		Access: e.Access, AccessUntil: e.AccessUntil, Refreshes: []Hash{e.Refresh}, Until: e.Until,
+		ID:          e.Session,
+		User:        e.User,
+		Company:     e.Company,
+		Used:        now,
+		Access:      e.Access,
+		AccessUntil: e.AccessUntil,
+		Refreshes:   []Hash{e.Refresh},
+		Until:       e.Until,
 	}, e.Refresh)
 }
 

@@ -145,8 +145,12 @@ type Accounts struct {
 // NewAccounts returns the state before the first user.
 func NewAccounts() *Accounts {
 	return &Accounts{
-		users: map[ID]*User{}, byEmail: map[string]ID{}, byLink: map[Link]ID{},
-		sessions: map[ID]*Session{}, byUser: map[ID][]ID{}, byToken: map[Hash]ID{},
+		users:    map[ID]*User{},
+		byEmail:  map[string]ID{},
+		byLink:   map[Link]ID{},
+		sessions: map[ID]*Session{},
+		byUser:   map[ID][]ID{},
+		byToken:  map[Hash]ID{},
 	}
 }
 
@@ -168,7 +172,9 @@ func (a *Accounts) Sessions() (list []*Session) {
 }
 
 // User finds a user; nil is nobody.
-func (a *Accounts) User(id ID) *User { return a.users[id] }
+func (a *Accounts) User(id ID) *User {
+	return a.users[id]
+}
 
 // FoldEmail makes e-mails that differ only in the case of A to Z the same.
 func FoldEmail(email string) string {
@@ -230,7 +236,9 @@ func (a *Accounts) Identify(who *Identity) (u *User, link *Link, err error) {
 }
 
 // NewLink makes the link to a subject of an issuer; "" is an issuer that is not known yet.
-func NewLink(issuer, subject string) Link { return Link{issuer, HashOf(subject)} }
+func NewLink(issuer, subject string) Link {
+	return Link{issuer, HashOf(subject)}
+}
 
 // ErrLinked is returned for a subject that another user is linked to.
 var ErrLinked = errors.New("another user is linked to this subject")
@@ -353,7 +361,9 @@ const (
 var ErrCredentials = errors.New("auth: invalid credentials")
 
 // Refused returns an ErrCredentials that says why.
-func Refused(why string) error { return fmt.Errorf("%w: %s", ErrCredentials, why) }
+func Refused(why string) error {
+	return fmt.Errorf("%w: %s", ErrCredentials, why)
+}
 
 // Identity is who an identity provider vouches for.
 type Identity struct {

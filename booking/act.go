@@ -242,7 +242,11 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 		}
 	}
 	if gone != nil {
-		return nil, &Conflict{Tickets: gone, Code: Changed, Reason: "the run of these tickets is no longer in the timetable; search again"}
+		return nil, &Conflict{
+			Tickets: gone,
+			Code:    Changed,
+			Reason:  "the run of these tickets is no longer in the timetable; search again",
+		}
 	}
 	var lost []ID
 	// Those whose own seat is free come first, or a sibling might get it.
@@ -258,7 +262,11 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 		}
 	}
 	if lost != nil {
-		return nil, &Conflict{Tickets: lost, Code: NoSeats, Reason: "no seat is left for these tickets"}
+		return nil, &Conflict{
+			Tickets: lost,
+			Code:    NoSeats,
+			Reason:  "no seat is left for these tickets",
+		}
 	}
 	return list, nil
 }

@@ -135,7 +135,10 @@ type Books struct {
 // booking.
 func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 	x := &audit{
-		Books: &Books{status: map[string]int{}, money: map[string][2]int64{}},
+		Books: &Books{
+			status: map[string]int{},
+			money:  map[string][2]int64{},
+		},
 		now:   now,
 		holds: map[*seating][]hold{},
 		sold:  map[*seating][]hold{},

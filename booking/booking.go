@@ -34,10 +34,14 @@ type ID [16]byte
 type RunID [12]byte
 
 // String returns the id as 22 URL-safe characters.
-func (id ID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
+func (id ID) String() string {
+	return base64.RawURLEncoding.EncodeToString(id[:])
+}
 
 // String returns the id as 16 URL-safe characters.
-func (id RunID) String() string { return base64.RawURLEncoding.EncodeToString(id[:]) }
+func (id RunID) String() string {
+	return base64.RawURLEncoding.EncodeToString(id[:])
+}
 
 // ParseID reads what ID.String returns, and nothing else.
 func ParseID(s string) (id ID, ok bool) {

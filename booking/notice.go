@@ -109,7 +109,9 @@ func (s *State) Contacts(ticket ID, phones bool) (list []string) {
 var nobody = NewPassenger("", "", "", nil)
 
 // Forgotten reports whether the ticket's passenger is forgotten.
-func (t *Ticket) Forgotten() bool { return t.Passenger == nobody || t.Passenger == "" }
+func (t *Ticket) Forgotten() bool {
+	return t.Passenger == nobody || t.Passenger == ""
+}
 
 // Forget forgets the passengers of tickets. Each booking is renewed once, however many of its tickets are
 // named.

@@ -33,7 +33,10 @@ func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []Oversol
 		}
 		key := l.Run.key()
 		if tickets[key] == nil {
-			tickets[key] = &Oversold{Trip: l.Run.Form.Trip, Day: key.day}
+			tickets[key] = &Oversold{
+				Trip: l.Run.Form.Trip,
+				Day:  key.day,
+			}
 		}
 		tickets[key].Taken++
 	}

@@ -37,9 +37,14 @@ type Ask struct {
 // NewState returns the state before the first booking.
 func NewState() *State {
 	return &State{
-		byID: map[ID]uint32{}, byTicket: map[ID]uint32{}, lists: map[listKey]*list{},
-		forms: map[string]*schedule.Form{},
-		runs:  map[RunID]*Run{}, seatings: map[runKey]*seating{}, asks: map[ID]Ask{}, late: map[ID]bool{},
+		byID:     map[ID]uint32{},
+		byTicket: map[ID]uint32{},
+		lists:    map[listKey]*list{},
+		forms:    map[string]*schedule.Form{},
+		runs:     map[RunID]*Run{},
+		seatings: map[runKey]*seating{},
+		asks:     map[ID]Ask{},
+		late:     map[ID]bool{},
 	}
 }
 
@@ -111,10 +116,14 @@ func (s *State) AskKey(ticket ID, action Action, fresh ID) ID {
 }
 
 // RunByID finds a run that was sold; nil when none was.
-func (s *State) RunByID(id RunID) *Run { return s.runs[id] }
+func (s *State) RunByID(id RunID) *Run {
+	return s.runs[id]
+}
 
 // Count returns how many bookings there have been.
-func (s *State) Count() int { return len(s.bookings) }
+func (s *State) Count() int {
+	return len(s.bookings)
+}
 
 // add makes a booking known, with the next number.
 func (s *State) add(b *Booking, now time.Time) {

@@ -113,7 +113,9 @@ func (s *State) List(company string, skip, take int) (page []*Report, total int)
 }
 
 // Waiting returns how many reports of a company are not written yet.
-func (s *State) Waiting(company string) int { return s.waiting[company] }
+func (s *State) Waiting(company string) int {
+	return s.waiting[company]
+}
 
 // Queued returns the reports whose files are not there yet, the oldest first.
 func (s *State) Queued() (list []*Report) {
@@ -124,7 +126,9 @@ func (s *State) Queued() (list []*Report) {
 }
 
 // All returns all reports in the order they were asked for.
-func (s *State) All() []*Report { return slices.Clone(s.list) }
+func (s *State) All() []*Report {
+	return slices.Clone(s.list)
+}
 
 // Restore puts a report back as a snapshot has it.
 func (s *State) Restore(r *Report) {
@@ -229,7 +233,10 @@ func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Boo
 	out.UseCRLF = true // RFC 4180
 	out.Write(Columns)
 	cells := make([]string, 0, len(Columns))
-	last := row{at: math.MinInt64, ticket: new(booking.Ticket)}
+	last := row{
+		at:     math.MinInt64,
+		ticket: new(booking.Ticket),
+	}
 	for more := true; more && err == nil; err = ctx.Err() {
 		var round []row
 		round, more = r.round(bookings, last)

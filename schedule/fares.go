@@ -22,7 +22,9 @@ func IsCurrency(s string) bool {
 }
 
 // Percent returns a share of an amount, in hundredths of a per cent, rounded half up.
-func Percent(amount, hundredths int64) int64 { return (amount*hundredths + 5000) / 10000 }
+func Percent(amount, hundredths int64) int64 {
+	return (amount*hundredths + 5000) / 10000
+}
 
 // fareIndex finds the fares of a ride by trying the combinations of given fields that occur in the feed.
 type fareIndex struct {
@@ -190,7 +192,11 @@ func (t *Timetable) indexRules() {
 		return cmp.Compare(b.Hours, a.Hours)
 	}
 	for _, r := range slices.SortedStableFunc(slices.Values(t.RefundRules), longestFirst) {
-		bare := RefundRule{ID: r.ID, Hours: r.Hours, Percent: r.Percent}
+		bare := RefundRule{
+			ID:      r.ID,
+			Hours:   r.Hours,
+			Percent: r.Percent,
+		}
 		if r.Route >= 0 {
 			t.rules[r.Route] = append(t.rules[r.Route], bare)
 		} else {

@@ -26,7 +26,9 @@ type Run struct {
 }
 
 // Run returns the run that a leg is a part of.
-func (l *Leg) Run() Run { return Run{l.Trip, l.Day} }
+func (l *Leg) Run() Run {
+	return Run{l.Trip, l.Day}
+}
 
 // Boarding returns the stop where a leg begins.
 func (t *Timetable) Boarding(l *Leg) *Stop {
@@ -53,7 +55,9 @@ type LegRef struct {
 }
 
 // TripKey stands for a trip where its id is too long: in an offer token, and where runs are looked up.
-func (t *Timetable) TripKey(trip int32) uint64 { return t.keys[trip] }
+func (t *Timetable) TripKey(trip int32) uint64 {
+	return t.keys[trip]
+}
 func tripKey(id string) uint64 {
 	sum := sha256.Sum256([]byte(id))
 	return binary.BigEndian.Uint64(sum[:])
@@ -133,8 +137,14 @@ func (t *Timetable) Form(trip int32) *Form {
 	}
 	x := &t.Trips[trip]
 	f := &Form{
-		Trip: x.ID, Name: x.Name, Phones: x.Phones, Company: *t.Company(trip), Route: *t.Route(trip),
-		Bus: Bus{Seats: DefaultSeats}, Rules: t.rules[t.pattern(trip).Route], Discounts: t.discountsOf(trip),
+		Trip:      x.ID,
+		Name:      x.Name,
+		Phones:    x.Phones,
+		Company:   *t.Company(trip),
+		Route:     *t.Route(trip),
+		Bus:       Bus{Seats: DefaultSeats},
+		Rules:     t.rules[t.pattern(trip).Route],
+		Discounts: t.discountsOf(trip),
 	}
 	f.Route.Name = t.RouteName(trip, Untranslated)
 	f.Route.Names = Names{}
@@ -146,8 +156,10 @@ func (t *Timetable) Form(trip int32) *Form {
 	f.Bus.Company = 0
 	for i, s := range t.StopsOf(trip) {
 		call := FormStop{
-			Stop: t.Stops[s], City: t.Cities[t.Stops[s].City],
-			Arr: int32(t.arr(trip, int16(i))), Dep: int32(t.dep(trip, int16(i))),
+			Stop: t.Stops[s],
+			City: t.Cities[t.Stops[s].City],
+			Arr:  int32(t.arr(trip, int16(i))),
+			Dep:  int32(t.dep(trip, int16(i))),
 		}
 		// What no ticket shows does not make a form another one.
 		call.City.Names = Names{}
@@ -182,7 +194,10 @@ func (f *Form) Encode() []byte {
 
 // DecodeForm reads what Encode gave.
 func DecodeForm(data []byte) (*Form, error) {
-	f := &Form{key: formKey(data), size: int64(len(data))}
+	f := &Form{
+		key:  formKey(data),
+		size: int64(len(data)),
+	}
 	err := json.Unmarshal(data, f)
 	f.trip = tripKey(f.Trip)
 	if err == nil && len(f.Stops) < 2 {

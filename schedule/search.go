@@ -12,10 +12,14 @@ import (
 type Journey []Leg
 
 // Dep and Arr are departure and arrival in Unix seconds.
-func (j Journey) Dep() int64 { return j[0].Dep }
+func (j Journey) Dep() int64 {
+	return j[0].Dep
+}
 
 // Arr returns when a journey ends, in Unix seconds.
-func (j Journey) Arr() int64 { return j[len(j)-1].Arr }
+func (j Journey) Arr() int64 {
+	return j[len(j)-1].Arr
+}
 
 // Query is a search for journeys (contract §6).
 type Query struct {
@@ -173,7 +177,9 @@ func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
 	// What leaves after the asked days but arrives earlier counts as well. The
 	// journey that leaves last arrives last: all others arrive before it.
 	_, beyond := c.sweep(end, found[0].Arr()+1)
-	return slices.DeleteFunc(found, func(j Journey) bool { return j.Arr() >= beyond })
+	return slices.DeleteFunc(found, func(j Journey) bool {
+		return j.Arr() >= beyond
+	})
 }
 
 // changes is one search for journeys with a change.

@@ -152,7 +152,9 @@ func (d Day) Date() time.Time {
 }
 
 // String returns the day as 2026-11-20.
-func (d Day) String() string { return d.Date().Format(time.DateOnly) }
+func (d Day) String() string {
+	return d.Date().Format(time.DateOnly)
+}
 
 // ParseDay reads a day as 2026-11-20, which must exist.
 func ParseDay(s string) (Day, error) {
@@ -272,7 +274,9 @@ type FarePerKm struct {
 
 // check makes sure that every index is one.
 func (t *Tables) check() error {
-	noStop := func(i int32) bool { return !in(t.Stops, i) }
+	noStop := func(i int32) bool {
+		return !in(t.Stops, i)
+	}
 	maybe := func(company, route int32) bool {
 		return (company == -1 || in(t.Companies, company)) && (route == -1 || in(t.Routes, route))
 	}
@@ -284,7 +288,9 @@ func (t *Tables) check() error {
 			return in(t.Companies, x.Company)
 		}),
 		each(t.Patterns, func(x *Pattern) bool {
-			nowhere := func(i int16) bool { return !in(x.Stops, int32(i)) }
+			nowhere := func(i int16) bool {
+				return !in(x.Stops, int32(i))
+			}
 			return in(t.Routes, x.Route) && len(x.Stops) > 1 && len(x.Stops) <= MaxStops &&
 				!slices.ContainsFunc(x.Stops, noStop) && !slices.ContainsFunc(x.NoPickup, nowhere) &&
 				!slices.ContainsFunc(x.NoDropOff, nowhere)

@@ -68,15 +68,24 @@ type stopPair struct{ from, to string }
 // New makes the timetable of the tables. Its error names what does not fit together.
 func New(tables *Tables) (*Timetable, error) {
 	t := &Timetable{
-		Tables:    *tables,
-		cityByID:  rowsBy(tables.Cities, func(c *City) string { return c.ID }),
-		citySlug:  rowsBy(tables.Cities, func(c *City) string { return c.Slug }),
-		stopByID:  rowsBy(tables.Stops, func(s *Stop) string { return s.ID }),
+		Tables: *tables,
+		cityByID: rowsBy(tables.Cities, func(c *City) string {
+			return c.ID
+		}),
+		citySlug: rowsBy(tables.Cities, func(c *City) string {
+			return c.Slug
+		}),
+		stopByID: rowsBy(tables.Stops, func(s *Stop) string {
+			return s.ID
+		}),
 		tripByKey: map[uint64]int32{},
-		trips:     make([][]int32, len(tables.Patterns)), forms: make([]atomic.Pointer[Form],
+		trips:     make([][]int32, len(tables.Patterns)),
+		forms: make([]atomic.Pointer[Form],
 			len(tables.Trips)),
-		calls: make([][]hop, len(tables.Cities)), pairs: map[pair]span{},
-		transfers: map[stopPair]Transfer{}, leastWait: minWait,
+		calls:     make([][]hop, len(tables.Cities)),
+		pairs:     map[pair]span{},
+		transfers: map[stopPair]Transfer{},
+		leastWait: minWait,
 	}
 	if err := cmp.Or(t.check(), t.indexZones()); err != nil {
 		return nil, err
@@ -288,7 +297,9 @@ func find[K comparable](in map[K]int32, key K) (int32, bool) {
 }
 
 // CityZone returns the zone of a city's clocks.
-func (t *Timetable) CityZone(city int32) *time.Location { return t.cityZn[city] }
+func (t *Timetable) CityZone(city int32) *time.Location {
+	return t.cityZn[city]
+}
 
 // Of a trip: the rows it rests on, and when it is at a position, in seconds after its service day's start.
 func (t *Timetable) pattern(trip int32) *Pattern {
@@ -372,7 +383,12 @@ func (t *Timetable) FindCities(name, country string) []int32 {
 // those that Unicode does not take apart (ł, ø, ß) as well: nobody who types them without the stroke means
 // another letter.
 var folded = func() map[rune]string {
-	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'þ': "th"}
+	m := map[rune]string{
+		'ß': "ss",
+		'æ': "ae",
+		'œ': "oe",
+		'þ': "th",
+	}
 	for word := range strings.FieldsSeq(`aàáâãäåāăąǎạả cçćĉċč dďđð eèéêëēĕėęěẹẻẽ gĝğġģ hĥħ iìíîïĩīĭįıǐ jĵ kķ
 		lĺļľŀł nñńņňŉ oòóôõöøōŏőơǒ rŕŗř sśŝşšș tţťŧț uùúûüũūŭůűųưǔ wŵẁẃẅ yýÿŷ zźżž
 		αά εέ ηή ιίϊΐ οό υύϋΰ ωώ уў ийѝ ії еёѐ гѓ кќ`) {

@@ -232,7 +232,10 @@ func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 		if sold == 0 {
 			clock.Began = first
 		}
-		set := &ledger.ClockSet{OffsetMs: offset.Milliseconds(), Began: clock.Began}
+		set := &ledger.ClockSet{
+			OffsetMs: offset.Milliseconds(),
+			Began:    clock.Began,
+		}
 		err = s.Store.SetClock(first, ledger.Entry{Event: set})
 	case !s.cfg.TestClock && !s.cfg.Verb && clock.Set:
 		err = s.Record(&ledger.ClockSet{Real: true})
@@ -264,7 +267,9 @@ func (s *Server) loadTimetable() error {
 func (s *Server) Fresh() bool { return s.fresh }
 
 // Failed is closed when the journal can no longer be written.
-func (s *Server) Failed() <-chan struct{} { return s.Store.Failed() }
+func (s *Server) Failed() <-chan struct{} {
+	return s.Store.Failed()
+}
 
 // Drain has those who wait for events answered.
 func (s *Server) Drain() { s.drain() }

@@ -127,7 +127,10 @@ func loadKey(fsys durable.FS) (key ed25519.PrivateKey, err error) {
 		return nil, err
 	}
 	der, _ := x509.MarshalPKIXPublicKey(key.Public())
-	want := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	want := pem.EncodeToMemory(&pem.Block{
+		Type:  "PUBLIC KEY",
+		Bytes: der,
+	})
 	switch {
 	case noPublic != nil:
 		err = durable.PublishText(fsys, ".", publicKeyFile, want)

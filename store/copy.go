@@ -88,8 +88,12 @@ func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason stri
 		return errors.New("the first line cannot be cut")
 	}
 	r := replay[S, E]{
-		cfg:   cfg,
-		scan:  scan{fsys: cfg.FS, until: cutAt - 1, whole: true},
+		cfg: cfg,
+		scan: scan{
+			fsys:  cfg.FS,
+			until: cutAt - 1,
+			whole: true,
+		},
 		state: cfg.New(),
 	}
 	r.visit = r.apply

@@ -122,7 +122,10 @@ func (s *scan) noteOlder(key ed25519.PublicKey, last []byte) {
 			return
 		}
 		if !s.live || waits == liveWaits {
-			s.older = &Older{Published: newest.Seq, Logged: logged.Seq}
+			s.older = &Older{
+				Published: newest.Seq,
+				Logged:    logged.Seq,
+			}
 			return
 		}
 		time.Sleep(checkpointQuiet)

@@ -212,7 +212,9 @@ const (
 // run writes batch after batch until kick is closed. After a failure it only waits for that.
 func (st *Store[S, E]) run() {
 	defer close(st.ended)
-	defer func() { st.found(st.takeSearch(), true) }()
+	defer func() {
+		st.found(st.takeSearch(), true)
+	}()
 	var again <-chan time.Time // when to look for room on a full disk
 	for {
 		select {

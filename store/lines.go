@@ -27,7 +27,10 @@ type Lines struct {
 
 // NewLines makes a reader of a directory's journal.
 func NewLines(fsys durable.FS) *Lines {
-	return &Lines{fsys: fsys, ends: map[uint64][]int64{}}
+	return &Lines{
+		fsys: fsys,
+		ends: map[uint64][]int64{},
+	}
 }
 
 // Read calls visit for the lines with these numbers, which rise and are durable.
@@ -56,7 +59,9 @@ func (x *Lines) Read(seqs []uint64, visit func(*Line) error) error {
 // ErrNoLine is returned for a line that the journal does not have, or not yet.
 var ErrNoLine = errors.New("is not in the journal")
 
-func errNoLine(seq uint64) error { return fmt.Errorf("store: line %d %w", seq, ErrNoLine) }
+func errNoLine(seq uint64) error {
+	return fmt.Errorf("store: line %d %w", seq, ErrNoLine)
+}
 
 // readFile visits lines of the file i of the journal.
 func (x *Lines) readFile(firsts []uint64, i int, seqs []uint64, visit func(*Line) error) error {

@@ -36,9 +36,14 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 		return nil, false, err
 	}
 	st = &Store[S, E]{
-		cfg: cfg, lock: lock, pending: newBatch[E](),
-		kick: make(chan struct{}, 1), ended: make(chan struct{}), grown: make(chan struct{},
-			1), failed: make(chan struct{}),
+		cfg:     cfg,
+		lock:    lock,
+		pending: newBatch[E](),
+		kick:    make(chan struct{}, 1),
+		ended:   make(chan struct{}),
+		grown: make(chan struct{},
+			1),
+		failed: make(chan struct{}),
 	}
 	if err := st.recover(); err != nil {
 		if st.w.file != nil {
@@ -323,7 +328,9 @@ const snapshotsKept = 2
 
 // Snapshot writes the present state beside the journal, without stopping writers, once all of it is durable.
 // A failure loses nothing.
-func (st *Store[S, E]) Snapshot() error { return st.snapshot(false) }
+func (st *Store[S, E]) Snapshot() error {
+	return st.snapshot(false)
+}
 
 // snapshot writes a snapshot; last reports that it is the one of Close.
 func (st *Store[S, E]) snapshot(last bool) error {

@@ -53,7 +53,9 @@ func inFile(name, reason string) *Damage {
 }
 
 // numbered names a journal file by its first line, a snapshot by the line it was made after.
-func numbered(seq uint64) string { return fmt.Sprintf("%012d.jsonl", seq) }
+func numbered(seq uint64) string {
+	return fmt.Sprintf("%012d.jsonl", seq)
+}
 
 // numbers returns the numbers of a directory's numbered files, rising.
 func numbers(fsys durable.FS, dir string) (seqs []uint64, err error) {

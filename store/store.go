@@ -140,7 +140,9 @@ func (st *Store[S, E]) Failed() <-chan struct{} {
 }
 
 // Created is when the directory was made: the time of its first line.
-func (st *Store[S, E]) Created() time.Time { return st.created }
+func (st *Store[S, E]) Created() time.Time {
+	return st.created
+}
 
 // View calls read under the lock and returns once all that read saw is durable.
 func (st *Store[S, E]) View(read func(S, time.Time)) error {
@@ -191,7 +193,9 @@ func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func
 // tooHeavy is the error of events whose lines have more bytes than are reserved.
 type tooHeavy struct{ bytes int64 }
 
-func (e *tooHeavy) Error() string { return fmt.Sprintf("store: %d bytes are not reserved", e.bytes) }
+func (e *tooHeavy) Error() string {
+	return fmt.Sprintf("store: %d bytes are not reserved", e.bytes)
+}
 
 // A search for room is what updates wait for whose lines have more bytes than are reserved.
 type search struct {

@@ -45,17 +45,33 @@ type Unerased struct {
 // and takes no lock. Where live says that a server is writing the journal, an unfinished end is the server's
 // and is left out.
 func Read(fsys durable.FS, live bool, visit func(Place, *Line) error) (Report, error) {
-	s := scan{fsys: fsys, visit: visit, whole: true, live: live}
+	s := scan{
+		fsys:  fsys,
+		visit: visit,
+		whole: true,
+		live:  live,
+	}
 	err := s.run()
-	return Report{Head: s.head, Files: s.files, Torn: s.torn}, err
+	return Report{
+		Head:  s.head,
+		Files: s.files,
+		Torn:  s.torn,
+	}, err
 }
 
 // Follow goes through the lines after one of a journal that may be in use, and calls visit for each; after
 // the zero Head it visits all, and the report has what is still to be erased. It checks the chain and only
 // reads.
 func Follow(fsys durable.FS, after Head, visit func(*Line) error) (Report, error) {
-	s := scan{fsys: fsys, from: after, live: true, erasures: true}
-	s.visit = func(_ Place, l *Line) error { return visit(l) }
+	s := scan{
+		fsys:     fsys,
+		from:     after,
+		live:     true,
+		erasures: true,
+	}
+	s.visit = func(_ Place, l *Line) error {
+		return visit(l)
+	}
 	if err := s.run(); err != nil {
 		return Report{}, err
 	}
@@ -82,8 +98,12 @@ const KeptFile = "the file given"
 func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, Stamp, E) error,
 	inspect func(S, Stamp) error) (Report, error) {
 	r := replay[S, E]{
-		cfg:   cfg,
-		scan:  scan{fsys: cfg.FS, whole: true, live: live},
+		cfg: cfg,
+		scan: scan{
+			fsys:  cfg.FS,
+			whole: true,
+			live:  live,
+		},
 		state: cfg.New(),
 		check: check,
 	}

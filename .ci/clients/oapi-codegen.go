@@ -33,7 +33,11 @@ func main() {
 func travel(ctx context.Context, api *ClientWithResponses, company Id) (ticket Id) {
 	day := types.Date{Time: time.Now().AddDate(0, 0, 3)}
 	from, to := "kyiv", "lviv"
-	query := &SearchOffersParams{DepartureCitySlug: &from, ArrivalCitySlug: &to, DepartureDate: day}
+	query := &SearchOffersParams{
+		DepartureCitySlug: &from,
+		ArrivalCitySlug:   &to,
+		DepartureDate:     day,
+	}
 	search, err := api.SearchOffersWithResponse(ctx, query)
 	must(err, search.JSON200 != nil, "search", search.Body)
 	var offer Offer
@@ -48,7 +52,11 @@ func travel(ctx context.Context, api *ClientWithResponses, company Id) (ticket I
 		{FirstName: "Lesia", LastName: "Ukrainka", Email: &email, Phones: &phones},
 		{FirstName: "Ivan", LastName: "Franko"},
 	}
-	order := NewBooking{OfferId: offer.Id, Currency: "UAH", Passengers: passengers}
+	order := NewBooking{
+		OfferId:    offer.Id,
+		Currency:   "UAH",
+		Passengers: passengers,
+	}
 	booked, err := api.CreateBookingWithResponse(ctx, nil, order)
 	must(err, booked.JSON201 != nil, "book", booked.Body)
 	b := booked.JSON201.Data.Booking
@@ -69,7 +77,10 @@ func travel(ctx context.Context, api *ClientWithResponses, company Id) (ticket I
 	must(err, known.JSON200 != nil, "events", known.Body)
 	news := make(chan *ListEventsResponse)
 	go func() {
-		after := &ListEventsParams{After: &known.JSON200.Data.Total, Wait: &wait}
+		after := &ListEventsParams{
+			After: &known.JSON200.Data.Total,
+			Wait:  &wait,
+		}
 		answer, err := api.ListEventsWithResponse(ctx, after)
 		check(err)
 		news <- answer

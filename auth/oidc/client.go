@@ -65,7 +65,9 @@ func New(cfg Config) (*Client, error) {
 		warnOfFile(cfg)
 	}
 	// Redirects are not followed: an answer comes from the address that was given, or not at all.
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	stay := func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}
 	return &Client{
 		cfg:  cfg,
 		http: http.Client{Timeout: timeout, CheckRedirect: stay},
@@ -93,7 +95,9 @@ func NewDevelopment(key ed25519.PublicKey) *Client {
 }
 
 // Issuer returns the provider's name, as its ID tokens have it.
-func (c *Client) Issuer() string { return c.cfg.Issuer }
+func (c *Client) Issuer() string {
+	return c.cfg.Issuer
+}
 
 // Verify checks an ID token at an instant. Keys are fetched when there are none, when they are old, and when
 // the token's is not among them. The error is auth.ErrCredentials.

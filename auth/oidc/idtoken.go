@@ -185,8 +185,13 @@ var Development = Provider{Issuer: "urn:waybill:development", Audience: "waybill
 // Mint makes an ID token of the development provider for an e-mail, good for an hour.
 func Mint(key ed25519.PrivateKey, email string, now time.Time) string {
 	claims, err := json.Marshal(map[string]any{
-		"iss": Development.Issuer, "aud": Development.Audience, "sub": auth.HashOf(auth.FoldEmail(email)).String(),
-		"email": email, "email_verified": true, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"iss":            Development.Issuer,
+		"aud":            Development.Audience,
+		"sub":            auth.HashOf(auth.FoldEmail(email)).String(),
+		"email":          email,
+		"email_verified": true,
+		"iat":            now.Unix(),
+		"exp":            now.Add(time.Hour).Unix(),
 	})
 	if err != nil {
 		panic("auth: claims cannot be written: " + err.Error())
@@ -275,7 +280,10 @@ func (j *jwk) public() (crypto.PublicKey, string) {
 		e := new(big.Int).SetBytes(auth.Decode64(j.E))
 		bits := n.BitLen()
 		if bits >= minRSA && bits <= maxRSA && e.BitLen() >= 2 && e.BitLen() <= 31 && e.Bit(0) == 1 {
-			return &rsa.PublicKey{N: n, E: int(e.Int64())}, "RS256"
+			return &rsa.PublicKey{
+				N: n,
+				E: int(e.Int64()),
+			}, "RS256"
 		}
 	case "EC P-256":
 		k, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))

@@ -36,9 +36,13 @@ func (f *Feed) readStops() {
 		id := r.id("area_id")
 		name := r.get("area_name")
 		keep(r, &f.out.Cities, schedule.City{
-			ID: urlSafe(id), Name: cmp.Or(name, id), Slug: r.get("waybill_slug"), Area: true,
+			ID:      urlSafe(id),
+			Name:    cmp.Or(name, id),
+			Slug:    r.get("waybill_slug"),
+			Area:    true,
 			Names:   f.names("areas", "area_name", id, name),
-			Country: strings.ToUpper(r.get("waybill_country")), Zone: f.zone(r, "waybill_timezone"),
+			Country: strings.ToUpper(r.get("waybill_country")),
+			Zone:    f.zone(r, "waybill_timezone"),
 		})
 	}
 	f.areas = len(f.out.Cities)
@@ -79,13 +83,19 @@ func (f *Feed) readStopRows() (stops []stopRow) {
 		}
 		s := stopRow{
 			Stop: schedule.Stop{
-				ID: id, Parent: r.get("parent_station"), Station: kind == "1", City: -1,
+				ID:       id,
+				Parent:   r.get("parent_station"),
+				Station:  kind == "1",
+				City:     -1,
 				FareZone: r.get("zone_id"),
-				Place:    r.get("stop_name"), Names: f.names("stops", "stop_name", id, r.get("stop_name")),
+				Place:    r.get("stop_name"),
+				Names:    f.names("stops", "stop_name", id, r.get("stop_name")),
 				Platform: cmp.Or(r.get("waybill_platform"), r.get("platform_code")),
 			},
-			zone: f.zone(r, "stop_timezone"), country: strings.ToUpper(r.get("waybill_country")),
-			located: r.get("stop_lat") != "" || r.get("stop_lon") != "", line: r.line,
+			zone:    f.zone(r, "stop_timezone"),
+			country: strings.ToUpper(r.get("waybill_country")),
+			located: r.get("stop_lat") != "" || r.get("stop_lon") != "",
+			line:    r.line,
 		}
 		if s.located {
 			s.Lat, s.Lon = r.degrees("stop_lat", 90), r.degrees("stop_lon", 180)

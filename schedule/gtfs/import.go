@@ -59,9 +59,16 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 		return nil, nil, err
 	}
 	f := &Feed{
-		opt: opt, dir: dir, text: bufio.NewReaderSize(nil, maxLine), left: maxUnpacked,
-		counts: Counts{}, out: schedule.Tables{FarePerKm: opt.FarePerKm}, ids: map[string]index{},
-		places: map[string]*place{}, zones: map[string]bool{}, clocks: map[[2]string]bool{},
+		opt:          opt,
+		dir:          dir,
+		text:         bufio.NewReaderSize(nil, maxLine),
+		left:         maxUnpacked,
+		counts:       Counts{},
+		out:          schedule.Tables{FarePerKm: opt.FarePerKm},
+		ids:          map[string]index{},
+		places:       map[string]*place{},
+		zones:        map[string]bool{},
+		clocks:       map[[2]string]bool{},
 		translations: map[translated]schedule.Names{},
 	}
 	for _, read := range []func(){
@@ -78,7 +85,9 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 }
 
 // Size returns the tables as they are before Tables has finished them, to be counted.
-func (f *Feed) Size() *schedule.Tables { return &f.out }
+func (f *Feed) Size() *schedule.Tables {
+	return &f.out
+}
 
 // Tables finishes the tables, once, to follow the timetable before: slugs, and the cities of stops that share
 // a name, stay what they were.
@@ -114,13 +123,19 @@ func (f *Feed) readAgencies() {
 	for r := range f.rows("agency.txt") {
 		r.check(r.get("agency_timezone") != "", "agency_timezone", "is missing")
 		keep(r, &f.out.Companies, schedule.Company{
-			Zone: f.zone(r, "agency_timezone"), ID: urlSafe(r.unique("agency_id")),
-			Name: r.get("agency_name"), Email: r.get("agency_email"), Website: r.get("agency_url"),
-			Slug: r.get("waybill_slug"), CEO: r.get("waybill_ceo"),
+			Zone:           f.zone(r, "agency_timezone"),
+			ID:             urlSafe(r.unique("agency_id")),
+			Name:           r.get("agency_name"),
+			Email:          r.get("agency_email"),
+			Website:        r.get("agency_url"),
+			Slug:           r.get("waybill_slug"),
+			CEO:            r.get("waybill_ceo"),
 			PartnerCompany: r.get("waybill_partner_company"),
-			LogoURL:        r.get("waybill_logo_url"), Rules: r.get("waybill_rules"),
-			Socials: r.list("waybill_socials", " "),
-			Tier:    r.get("waybill_tier"), Source: cmp.Or(r.get("waybill_source"), schedule.OwnSource),
+			LogoURL:        r.get("waybill_logo_url"),
+			Rules:          r.get("waybill_rules"),
+			Socials:        r.list("waybill_socials", " "),
+			Tier:           r.get("waybill_tier"),
+			Source:         cmp.Or(r.get("waybill_source"), schedule.OwnSource),
 		})
 	}
 	n := len(f.out.Companies)
@@ -149,9 +164,13 @@ func (f *Feed) readRoutes() {
 			column = "route_short_name"
 		}
 		route := schedule.Route{
-			ID: urlSafe(id), Company: company, Name: r.get(column), Names: f.names("routes", column, id,
+			ID:      urlSafe(id),
+			Company: company,
+			Name:    r.get(column),
+			Names: f.names("routes", column, id,
 				r.get(column)),
-			Slug: r.get("waybill_slug"), Description: r.get("route_desc"),
+			Slug:        r.get("waybill_slug"),
+			Description: r.get("route_desc"),
 		}
 		for _, pair := range r.list("waybill_services", ";") {
 			id, name, _ := strings.Cut(pair, ":")
@@ -169,10 +188,15 @@ func (f *Feed) readBuses() {
 	objects := map[string]bool{}
 	for r := range f.rows("waybill_buses.txt") {
 		bus := schedule.Bus{
-			ID: urlSafe(r.id("bus_id")), Company: r.maybe("agency_id", "agency.txt"),
-			Seats: int32(r.number("seats", 1, schedule.MaxSeats)), FMSObject: r.get("fms_object_id"),
-			Registration: r.get("registration_number"), Brand: r.get("brand"), Model: r.get("model"),
-			Images: r.list("image_urls", " "), Geolocation: r.get("is_geolocation") == "1",
+			ID:           urlSafe(r.id("bus_id")),
+			Company:      r.maybe("agency_id", "agency.txt"),
+			Seats:        int32(r.number("seats", 1, schedule.MaxSeats)),
+			FMSObject:    r.get("fms_object_id"),
+			Registration: r.get("registration_number"),
+			Brand:        r.get("brand"),
+			Model:        r.get("model"),
+			Images:       r.list("image_urls", " "),
+			Geolocation:  r.get("is_geolocation") == "1",
 		}
 		r.check(!objects[bus.FMSObject], "fms_object_id", "is there already")
 		objects[bus.FMSObject] = bus.FMSObject != "" && (objects[bus.FMSObject] || !r.unused)
@@ -186,7 +210,10 @@ func ParseFarePerKm(s string) (f schedule.FarePerKm, ok bool) {
 	rate, err := strconv.ParseFloat(amount, 64)
 	ok = err == nil && rate >= 1e-4 && rate < 1e6 && schedule.IsCurrency(currency) &&
 		!strings.ContainsAny(amount, "eExX_+")
-	return schedule.FarePerKm{Currency: currency, Micros: int64(rate*1e6 + 0.5)}, ok
+	return schedule.FarePerKm{
+		Currency: currency,
+		Micros:   int64(rate*1e6 + 0.5),
+	}, ok
 }
 
 const notPercent = "is not a percentage from 0 to 100"
@@ -237,8 +264,12 @@ func (f *Feed) readDiscounts() {
 	seen := map[string]bool{} // ids
 	for r := range f.rows("waybill_discounts.txt") {
 		x := schedule.Discount{
-			ID: urlSafe(r.get("discount_id")), Name: r.get("name"), Description: r.get("description"),
-			Route: r.ref("route_id", "routes.txt"), First: r.date("start_date"), Last: r.date("end_date"),
+			ID:          urlSafe(r.get("discount_id")),
+			Name:        r.get("name"),
+			Description: r.get("description"),
+			Route:       r.ref("route_id", "routes.txt"),
+			First:       r.date("start_date"),
+			Last:        r.date("end_date"),
 		}
 		id := r.get("discount_id")
 		r.check(id == "" || !seen[id], "discount_id", "is there already")
@@ -347,8 +378,16 @@ func (f *Feed) readTranslations() {
 
 // names returns the translations of a field, those for the record before those for its value.
 func (f *Feed) names(table, field, record, value string) schedule.Names {
-	names := f.translations[translated{table: table, field: field, record: record}]
-	same := f.translations[translated{table: table, field: field, value: value}]
+	names := f.translations[translated{
+		table:  table,
+		field:  field,
+		record: record,
+	}]
+	same := f.translations[translated{
+		table: table,
+		field: field,
+		value: value,
+	}]
 	for i := range names {
 		names[i] = cmp.Or(names[i], same[i])
 	}

@@ -45,7 +45,10 @@ func (f *Feed) readServices() {
 		r.check(!inCalendar[id], "service_id", "is there already")
 		first := r.date("start_date")
 		last := r.date("end_date")
-		days := dayRange{first: max(first, firstDay), last: min(last, lastDay)}
+		days := dayRange{
+			first: max(first, firstDay),
+			last:  min(last, lastDay),
+		}
 		r.check(first > last || days.first <= days.last, "start_date",
 			"and end_date have no day from 1990 to 2099")
 		// From the weekday of day 0, 1970-01-01.
@@ -135,9 +138,11 @@ func (f *Feed) readTrips() {
 	var trips []tripRow
 	for r := range f.rows("trips.txt") {
 		t := schedule.Trip{
-			Bus: r.maybe("waybill_bus_id", "waybill_buses.txt"), ID: urlSafe(r.id("trip_id")),
-			Pattern: r.ref("route_id", "routes.txt"), Phones: r.list("waybill_phones", " "),
-			Name: cmp.Or(r.get("trip_short_name"), r.get("trip_headsign")),
+			Bus:     r.maybe("waybill_bus_id", "waybill_buses.txt"),
+			ID:      urlSafe(r.id("trip_id")),
+			Pattern: r.ref("route_id", "routes.txt"),
+			Phones:  r.list("waybill_phones", " "),
+			Name:    cmp.Or(r.get("trip_short_name"), r.get("trip_headsign")),
 		}
 		if r.unused && r.reason == "" {
 			f.ids[r.file][r.key] = leftOut
@@ -156,9 +161,13 @@ func (f *Feed) readTrips() {
 		}
 		trip := r.ref("trip_id", "trips.txt")
 		c := stopTime{
-			seq: int32(r.number("stop_sequence", 0, math.MaxInt32)), stop: r.ref("stop_id", "stops.txt"),
-			arr: r.clock("arrival_time"), dep: r.clock("departure_time"), line: int32(r.line),
-			noPickup: r.get("pickup_type") == "1", noDropOff: r.get("drop_off_type") == "1",
+			seq:       int32(r.number("stop_sequence", 0, math.MaxInt32)),
+			stop:      r.ref("stop_id", "stops.txt"),
+			arr:       r.clock("arrival_time"),
+			dep:       r.clock("departure_time"),
+			line:      int32(r.line),
+			noPickup:  r.get("pickup_type") == "1",
+			noDropOff: r.get("drop_off_type") == "1",
 		}
 		for _, column := range []string{"pickup_type", "drop_off_type"} {
 			r.check(len(r.get(column)) <= 1 && strings.Contains("0123", r.get(column)), column,

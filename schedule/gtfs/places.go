@@ -51,7 +51,11 @@ func (f *Feed) makeNamedCities(before *schedule.Tables) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		for _, c := range f.gather(byName[name], old) {
-			city := schedule.City{ID: c.id, Name: name, Zone: c.zone}
+			city := schedule.City{
+				ID:   c.id,
+				Name: name,
+				Zone: c.zone,
+			}
 			for _, p := range c.places {
 				city.Country = cmp.Or(city.Country, p.country)
 				for i := range city.Names {
@@ -355,7 +359,9 @@ func (f *Feed) fits(c *namedCity, p *place) bool {
 }
 
 // near reports whether two points can be of one city.
-func (p point) near(other point) bool { return p.kilometres(other) <= maxCity }
+func (p point) near(other point) bool {
+	return p.kilometres(other) <= maxCity
+}
 
 // kilometres returns the distance of two points over the surface of a sphere.
 func (p point) kilometres(other point) float64 {

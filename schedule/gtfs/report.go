@@ -46,7 +46,9 @@ func (f *Feed) decidedMany(n int, file string, line int, what string) {
 }
 
 // Decisions returns what the import settled, in the order in which it came to it.
-func (f *Feed) Decisions() []Decision { return f.decisions }
+func (f *Feed) Decisions() []Decision {
+	return f.decisions
+}
 
 // Apart returns, as a line or none, which names of stops stand for several cities. It may be another once
 // Tables was called: cities that were apart before stay so.
@@ -232,7 +234,9 @@ func (f *Feed) norefund() (n int) {
 
 // OnDemand reports whether the feed has stop times on demand, which are not used.
 func (f *Feed) OnDemand() bool {
-	return slices.ContainsFunc(f.decisions, func(d Decision) bool { return d.What == onDemand })
+	return slices.ContainsFunc(f.decisions, func(d Decision) bool {
+		return d.What == onDemand
+	})
 }
 
 const onDemand = "stop times on demand (GTFS Flex), which are not used"

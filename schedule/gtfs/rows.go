@@ -46,7 +46,12 @@ func (f *Feed) read(file string, yield func(*row) bool) error {
 	}
 	defer opened.Close()
 	f.text.Reset(opened)
-	r := &row{feed: f, file: file, line: 1, ids: f.ids}
+	r := &row{
+		feed: f,
+		file: file,
+		line: 1,
+		ids:  f.ids,
+	}
 	for {
 		line, err := f.text.ReadSlice('\n')
 		f.left -= int64(len(line))

@@ -21,7 +21,9 @@ var spelling = strings.NewReplacer(append(strings.Fields(`а a б b в v г h ґ
 // slugOf makes a URL-friendly word of a name, "" when nothing of it can be spelled.
 func slugOf(name string) string {
 	spelled := spelling.Replace(schedule.Fold(spelling.Replace(strings.ToLower(name))))
-	apart := func(r rune) bool { return !strings.ContainsRune(plain, r) }
+	apart := func(r rune) bool {
+		return !strings.ContainsRune(plain, r)
+	}
 	return strings.Join(strings.FieldsFunc(spelled, apart), "-")
 }
 

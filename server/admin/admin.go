@@ -56,7 +56,9 @@ type Act struct {
 }
 
 // JSON reports whether a list is asked for as JSON.
-func (a *Act) JSON() bool { return a.Form.Has("json") }
+func (a *Act) JSON() bool {
+	return a.Form.Has("json")
+}
 
 // CheckForm finds what the form of an admin operation alone shows wrong. Its fields have the names of the
 // verb's operands and flags.

@@ -13,7 +13,9 @@ import (
 )
 
 // Self returns who this process belongs to.
-func Self() ledger.By { return byUser(os.Geteuid(), "/proc/self/loginuid") }
+func Self() ledger.By {
+	return byUser(os.Geteuid(), "/proc/self/loginuid")
+}
 
 // byUser names a user; loginFile is where Linux keeps who logged in (proc(5)).
 func byUser(uid int, loginFile string) ledger.By {
@@ -56,6 +58,9 @@ func (s *Service) administer(by ledger.By,
 		if err != nil {
 			return nil, err
 		}
-		return []ledger.Entry{{Event: e, By: &by}}, nil
+		return []ledger.Entry{{
+			Event: e,
+			By:    &by,
+		}}, nil
 	}, nil)
 }

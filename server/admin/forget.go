@@ -251,7 +251,10 @@ func (x *erasure) name() (wrote bool, err error) {
 			if len(e.Passengers) == 0 {
 				return nil, nil
 			}
-			return []ledger.Entry{{Event: e, By: &x.act.By}}, nil
+			return []ledger.Entry{{
+				Event: e,
+				By:    &x.act.By,
+			}}, nil
 		}, nil)
 		if err != nil {
 			return false, err
@@ -271,7 +274,10 @@ func (x *erasure) name() (wrote bool, err error) {
 		if len(e.Lines) == 0 && len(e.Passengers) == 0 {
 			return nil, nil
 		}
-		return []ledger.Entry{{Event: e, By: &x.act.By}}, nil
+		return []ledger.Entry{{
+			Event: e,
+			By:    &x.act.By,
+		}}, nil
 	}, nil)
 	if err != nil || len(e.Lines) == 0 && len(e.Passengers) == 0 {
 		return false, err

@@ -69,10 +69,14 @@ func (s *Service) adminPartnerList(a *Act) (string, error) {
 	list := []partnerRow{}
 	for _, p := range partners {
 		row := partnerRow{
-			ID: p.ID.String(), Name: p.Name, Created: p.Created, Companies: append([]string{},
+			ID:      p.ID.String(),
+			Name:    p.Name,
+			Created: p.Created,
+			Companies: append([]string{},
 				p.Companies...),
-			LastLegacyCall: optional(p.LastLegacy()), LegacyUntil: p.LegacyUntil(since).UTC(),
-			Keys: []keyRow{},
+			LastLegacyCall: optional(p.LastLegacy()),
+			LegacyUntil:    p.LegacyUntil(since).UTC(),
+			Keys:           []keyRow{},
 		}
 		for _, k := range p.Keys {
 			row.Keys = append(row.Keys, keyRow{k.Hash.String()[:shown], k.Created, optional(k.Revoked)})

@@ -22,5 +22,10 @@ type Service struct {
 // New returns the room.
 func New(core *web.Core, company *company.Service, outbox *outbox.Service,
 	provider *provider.Service) *Service {
-	return &Service{Core: core, company: company, outbox: outbox, provider: provider}
+	return &Service{
+		Core:     core,
+		company:  company,
+		outbox:   outbox,
+		provider: provider,
+	}
 }

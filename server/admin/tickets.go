@@ -81,7 +81,10 @@ func (s *Service) adminTicketAsked(a *Act) (string, error) {
 }
 
 // verdicts are what an operator can answer.
-var verdicts = map[string]booking.Verdict{"confirmed": booking.Confirm, "refused": booking.Refuse}
+var verdicts = map[string]booking.Verdict{
+	"confirmed": booking.Confirm,
+	"refused":   booking.Refuse,
+}
 
 // adminTicketAnswer answers in the provider's place about a ticket that it was asked about. A server that
 // has a provider asks it again by itself, so that there the answer is the provider's alone.

@@ -73,7 +73,10 @@ func (c *call) benchOn(s *server.Server, front *http.Server, want int, conns []i
 	}
 	go front.Serve(web.Listener(ln, maxConnections(), nil))
 	defer front.Close() // by then every request has its answer
-	b := &bench{call: c, addr: ln.Addr().String()}
+	b := &bench{
+		call: c,
+		addr: ln.Addr().String(),
+	}
 	if err = b.adopt(s); err == nil {
 		err = b.fill(want)
 	}

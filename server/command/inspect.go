@@ -17,7 +17,10 @@ import (
 
 // log writes the journal as readable history.
 func (c *call) log() (int, error) {
-	f := inspect.LogFilter{Booking: c.text("booking"), Ticket: c.text("ticket")}
+	f := inspect.LogFilter{
+		Booking: c.text("booking"),
+		Ticket:  c.text("ticket"),
+	}
 	for _, name := range []string{"booking", "ticket"} {
 		if _, ok := booking.ParseID(c.text(name)); !ok && c.text(name) != "" {
 			return exitUsage, fmt.Errorf("-%s %q is not an id", name, c.text(name))
@@ -119,15 +122,24 @@ func (c *call) judge() (code int, v verdict, err error) {
 		err = fmt.Errorf("-against %s: %s", c.text("against"), damage.Reason)
 		return exitFailed, verdict{Problem: err.Error()}, err
 	case isDamage:
-		v = verdict{Problem: err.Error(), Place: placeOf(damage)}
+		v = verdict{
+			Problem: err.Error(),
+			Place:   placeOf(damage),
+		}
 		return exitFailed, v, fmt.Errorf("damaged: %w; %s", err, c.afterDamage(damage))
 	case err != nil:
 		return exitFailed, verdict{Problem: err.Error()}, err
 	}
 	v.Found = &findings{
-		Signed: !rep.Unsigned(), Lines: rep.Head.Seq, Files: rep.Files, Snapshots: rep.Snapshots,
-		Checkpoints: rep.Checkpoints, Hash: fmt.Sprintf("%x", rep.Head.Hash), Kept: len(kept),
-		Time: rep.Head.Time.UTC().Format(time.RFC3339), Books: rep.Books.String(),
+		Signed:      !rep.Unsigned(),
+		Lines:       rep.Head.Seq,
+		Files:       rep.Files,
+		Snapshots:   rep.Snapshots,
+		Checkpoints: rep.Checkpoints,
+		Hash:        fmt.Sprintf("%x", rep.Head.Hash),
+		Kept:        len(kept),
+		Time:        rep.Head.Time.UTC().Format(time.RFC3339),
+		Books:       rep.Books.String(),
 	}
 	switch {
 	case rep.Torn != nil:

@@ -33,7 +33,11 @@ func (c *call) serve() (code int, err error) {
 	clock := c.text("test-clock")
 	transfers := c.get("max-transfers").(int)
 	addr := c.text("addr")
-	cfg := server.Config{Dir: c.dir, TestClock: clock != "", MaxTransfers: transfers}
+	cfg := server.Config{
+		Dir:          c.dir,
+		TestClock:    clock != "",
+		MaxTransfers: transfers,
+	}
 	cfg.SecureCookies = c.get("secure-cookies").(bool)
 	if cfg.TestClock && clock != "now" {
 		if cfg.StartAt, err = instant(clock); err != nil {
@@ -60,9 +64,11 @@ func (c *call) serve() (code int, err error) {
 	stderr := &gathered{to: c.Stderr}
 	defer stderr.flush()
 	cfg.Log = c.logger(stderr, level)
-	provider := oidc.Config{JWKS: c.text("idp-jwks"), Provider: oidc.Provider{
-		Issuer: c.text("idp-issuer"), Audience: c.text("idp-audience"),
-		EmailClaim: c.text("idp-email-claim")}}
+	provider := oidc.Config{JWKS: c.text("idp-jwks"),
+		Provider: oidc.Provider{
+			Issuer:     c.text("idp-issuer"),
+			Audience:   c.text("idp-audience"),
+			EmailClaim: c.text("idp-email-claim")}}
 	if provider != (oidc.Config{}) {
 		provider.Log = cfg.Log
 		if cfg.IDP, err = oidc.New(provider); err != nil {
@@ -155,12 +161,16 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // newWeb makes what serves requests. The limits of a connection are contract §3's.
 func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: handler, ConnContext: web.ConnContext, ErrorLog: slog.NewLogLogger(log.Handler(),
+		Handler:     handler,
+		ConnContext: web.ConnContext,
+		ErrorLog: slog.NewLogLogger(log.Handler(),
 			slog.LevelDebug),
 		DisableGeneralOptionsHandler: true,
-		ReadHeaderTimeout:            10 * time.Second, ReadTimeout: 30 * time.Second,
-		WriteTimeout: time.Minute,
-		IdleTimeout:  2 * time.Minute, MaxHeaderBytes: 12 << 10, // net/http allows 4 KiB more: 16 in all
+		ReadHeaderTimeout:            10 * time.Second,
+		ReadTimeout:                  30 * time.Second,
+		WriteTimeout:                 time.Minute,
+		IdleTimeout:                  2 * time.Minute,
+		MaxHeaderBytes:               12 << 10, // net/http allows 4 KiB more: 16 in all
 		// Also under TLS: the limits above are of connections, not of HTTP/2's streams.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
@@ -186,7 +196,9 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	front.TLSConfig = secured
 	if secured != nil {
 		scheme = "https"
-		start = func(ln net.Listener) error { return front.ServeTLS(ln, "", "") }
+		start = func(ln net.Listener) error {
+			return front.ServeTLS(ln, "", "")
+		}
 	}
 	go func() { ended <- start(conns) }()
 	defer front.Close()
@@ -339,7 +351,11 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string)
 		return err
 	}
 	password := auth.NewToken()[:16]
-	user := auth.Person{Email: reference.DemoUser, FirstName: "Demo", LastName: "User"}
+	user := auth.Person{
+		Email:     reference.DemoUser,
+		FirstName: "Demo",
+		LastName:  "User",
+	}
 	if _, err := s.Admin.AddUser(user, password, "zorevia-lines", "ADMIN"); err != nil {
 		return err
 	}

@@ -47,8 +47,12 @@ func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Pri
 	}
 	if err := web.ReadBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
-			wire.Must("startDate", func() { e.Start = web.ReadInstant(in) }),
-			wire.Must("endDate", func() { e.End = web.ReadInstant(in) }),
+			wire.Must("startDate", func() {
+				e.Start = web.ReadInstant(in)
+			}),
+			wire.Must("endDate", func() {
+				e.End = web.ReadInstant(in)
+			}),
 			wire.May("orderBy", func() {
 				e.OrderBy = report.OrderBy(in.Text(is, "be CreatedAt or DepartureDate"))
 			}),
@@ -105,7 +109,9 @@ func writeReport(w *wire.Writer, name string, r *report.Report) {
 		expires = time.Time{}
 	}
 	w.Object(name)
-	w.Texts("id", r.ID.String(), "status", status, "orderBy", string(r.OrderBy))
+	w.String("id", r.ID.String())
+	w.String("status", status)
+	w.String("orderBy", string(r.OrderBy))
 	w.Time("createdAt", r.Created)
 	w.Time("startDate", r.Start)
 	w.Time("endDate", r.End)
@@ -296,7 +302,10 @@ func (s *Service) PatchFMSObject(w http.ResponseWriter, r *http.Request, p *auth
 	if bus < 0 || tt.Companies[tt.Buses[bus].Company].ID != p.Access.Company.ID {
 		return web.ErrNotFound
 	}
-	e := &ledger.GeolocationSet{Object: id, User: p.User.ID}
+	e := &ledger.GeolocationSet{
+		Object: id,
+		User:   p.User.ID,
+	}
 	if err := web.ReadBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(wire.Must("isGeolocation", func() {
 			e.On = in.Bool()
@@ -309,7 +318,8 @@ func (s *Service) PatchFMSObject(w http.ResponseWriter, r *http.Request, p *auth
 	})
 	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {
 		w.Object("fmsObject")
-		w.Texts("id", id, "busId", tt.Buses[bus].ID)
+		w.String("id", id)
+		w.String("busId", tt.Buses[bus].ID)
 		w.Bool("isGeolocation", e.On)
 		w.EndObject()
 	})

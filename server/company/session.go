@@ -139,7 +139,9 @@ func (s *Service) PostPreLogin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	good := func() bool { return kept.Matches(password) && user != nil }
+	good := func() bool {
+		return kept.Matches(password) && user != nil
+	}
 	if err := s.Passwords.try(r, auth.FoldEmail(email), now, good); err != nil {
 		return err
 	}
@@ -154,7 +156,9 @@ func (s *Service) PostLogin(w http.ResponseWriter, r *http.Request) error {
 	var idToken, company string
 	if err := s.siteBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
-			wire.Must("idToken", func() { idToken = in.String() }),
+			wire.Must("idToken", func() {
+				idToken = in.String()
+			}),
 			wire.May("companyId", func() {
 				company = in.Text(web.NotEmpty, "not be empty")
 			}),
@@ -233,7 +237,10 @@ func (s *Service) PostLogout(w http.ResponseWriter, r *http.Request) error {
 		if caller == nil {
 			return nil, web.ErrUnauthorized
 		}
-		return &auth.SessionEnded{Session: caller.Session.ID, Reason: auth.Logout}, why
+		return &auth.SessionEnded{
+			Session: caller.Session.ID,
+			Reason:  auth.Logout,
+		}, why
 	})
 	if err != nil {
 		return err
@@ -300,8 +307,12 @@ func (s *Service) Accesses(u *auth.User) (list []auth.Access) {
 
 // writeUser writes the member user.
 func writeUser(w *wire.Writer, u *auth.User) {
-	w.Record("user", "id", u.ID.String(), "email", u.Person.Email, "firstName", u.Person.FirstName,
-		"lastName", u.Person.LastName)
+	w.Object("user")
+	w.String("id", u.ID.String())
+	w.String("email", u.Person.Email)
+	w.String("firstName", u.Person.FirstName)
+	w.String("lastName", u.Person.LastName)
+	w.EndObject()
 }
 
 // writeAccesses writes the companies that a user can act for.
@@ -314,19 +325,26 @@ func (s *Service) writeAccesses(w *wire.Writer, u *auth.User) {
 // writeAccess writes an Access: as whom a user acts for a company.
 func writeAccess(w *wire.Writer, name string, a auth.Access) {
 	w.Object(name)
-	w.Texts("contextType", "COMPANY", "companyId", a.Company.ID)
+	w.String("contextType", "COMPANY")
+	w.String("companyId", a.Company.ID)
 	w.Null("partnerId")
 	w.String("role", string(a.Role))
-	w.Record("company", "id", a.Company.ID, "name", a.Company.Name, "slug", a.Company.Slug, "tier",
-		a.Company.Tier)
+	w.Object("company")
+	w.String("id", a.Company.ID)
+	w.String("name", a.Company.Name)
+	w.String("slug", a.Company.Slug)
+	w.String("tier", a.Company.Tier)
+	w.EndObject()
 	w.EndObject()
 }
 
 // writeSession writes a Session. revoked is the zero time unless it has just been ended.
 func writeSession(w *wire.Writer, p *auth.Principal, revoked time.Time) {
 	w.Object("session")
-	w.Texts("id", p.Session.ID.String(), "contextType", "COMPANY")
-	w.Texts("companyId", p.Session.Company, "userId", p.User.ID.String())
+	w.String("id", p.Session.ID.String())
+	w.String("contextType", "COMPANY")
+	w.String("companyId", p.Session.Company)
+	w.String("userId", p.User.ID.String())
 	w.Time("expiresAt", p.Session.Until)
 	w.Time("lastUsedAt", p.Session.LastUsed())
 	w.OptionalTime("revokedAt", revoked)

@@ -230,7 +230,11 @@ func (s *story) shows(data []byte, e ledger.Event) bool {
 func (s *story) derive(to time.Time) error {
 	var list []logged
 	add := func(at time.Time, what string) {
-		list = append(list, logged{Time: at, Derived: true, Text: what})
+		list = append(list, logged{
+			Time:    at,
+			Derived: true,
+			Text:    what,
+		})
 	}
 	passes := func(at time.Time) bool {
 		return at.After(s.told) && !at.After(to)

@@ -17,14 +17,16 @@ import (
 // bookingKinds are the lines of bookings and their tickets.
 var bookingKinds = []kind{
 	row[booking.Created]{
-		name:    "booking.created",
-		apply:   on(bookings, (*booking.State).ApplyCreated),
-		code:    codeCreated,
-		check:   checked(bookings, (*booking.State).CheckCreated),
-		partner: func(_ *State, e *booking.Created) booking.ID { return e.Partner },
-		events:  one[booking.Created],
-		tell:    tellCreated,
-		weigh:   weighCreated,
+		name:  "booking.created",
+		apply: on(bookings, (*booking.State).ApplyCreated),
+		code:  codeCreated,
+		check: checked(bookings, (*booking.State).CheckCreated),
+		partner: func(_ *State, e *booking.Created) booking.ID {
+			return e.Partner
+		},
+		events: one[booking.Created],
+		tell:   tellCreated,
+		weigh:  weighCreated,
 	}.kind(),
 	row[booking.Asked]{
 		name:  "ticket.asked",
@@ -107,8 +109,10 @@ var bookingKinds = []kind{
 		partner: func(s *State, e *booking.TicketsCanceled) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
-		events: func(e *booking.TicketsCanceled) int { return len(e.Tickets) },
-		shows:  showCanceled,
+		events: func(e *booking.TicketsCanceled) int {
+			return len(e.Tickets)
+		},
+		shows: showCanceled,
 		then: func(s *State, at store.Stamp, e *booking.TicketsCanceled) {
 			s.Outbox.addCanceled(at, e)
 			for _, t := range e.Tickets {
@@ -129,8 +133,10 @@ var bookingKinds = []kind{
 		partner: func(s *State, e *booking.TicketsUncompleted) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
-		events: func(e *booking.TicketsUncompleted) int { return len(e.Tickets) },
-		shows:  showUncompleted,
+		events: func(e *booking.TicketsUncompleted) int {
+			return len(e.Tickets)
+		},
+		shows: showUncompleted,
 		tell: func(_ *State, e *booking.TicketsUncompleted, _ time.Time) string {
 			return fmt.Sprintf("noted: %s of booking %s%sUncompleted from %s on",
 				words.Counted(len(e.Tickets), "ticket"), e.Booking, words.Were(len(e.Tickets)),
@@ -167,9 +173,11 @@ var bookingKinds = []kind{
 		},
 	}.kind(),
 	row[Answered]{
-		name:    "request.answered",
-		apply:   func(*State, time.Time, *Answered) {},
-		partner: func(_ *State, e *Answered) booking.ID { return e.Partner },
+		name:  "request.answered",
+		apply: func(*State, time.Time, *Answered) {},
+		partner: func(_ *State, e *Answered) booking.ID {
+			return e.Partner
+		},
 		weigh: func(s *State, e *Answered, x *Idempotency) int64 {
 			id, _ := booking.ParseID(e.Booking)
 			return written(e) + s.weighAnswer(id, x)

@@ -42,7 +42,9 @@ func (f *Feed) add(at store.Stamp, events int) {
 }
 
 // Len returns how many events there are.
-func (f *Feed) Len() int { return len(f.lines) }
+func (f *Feed) Len() int {
+	return len(f.lines)
+}
 
 // After returns the lines of the events after one, at most so many, and how many events of the first line
 // come before.
@@ -140,7 +142,12 @@ func showUncompleted(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
 	var events []FeedEvent
 	for i := range e.Tickets {
 		ticket := &e.Tickets[i].ID
-		event := FeedEvent{Type: "ticket.uncompleted", Time: e.At, Booking: e.Booking, Ticket: ticket}
+		event := FeedEvent{
+			Type:    "ticket.uncompleted",
+			Time:    e.At,
+			Booking: e.Booking,
+			Ticket:  ticket,
+		}
 		events = append(events, event)
 	}
 	return events, nil

@@ -60,13 +60,17 @@ func (r row[T]) kind() kind {
 		apply: func(s *State, now time.Time, e Event) {
 			r.apply(s, now, e.(*T))
 		},
-		code:    codePlain,
-		check:   func(*State, time.Time, Event) error { return nil },
-		partner: func(*State, Event) booking.ID { return booking.ID{} },
-		events:  func(Event) int { return 0 },
-		shows:   showTicket,
-		then:    func(*State, store.Stamp, Event) {},
-		weigh:   weighPlain,
+		code: codePlain,
+		check: func(*State, time.Time, Event) error {
+			return nil
+		},
+		partner: func(*State, Event) booking.ID {
+			return booking.ID{}
+		},
+		events: func(Event) int { return 0 },
+		shows:  showTicket,
+		then:   func(*State, store.Stamp, Event) {},
+		weigh:  weighPlain,
 	}
 	if r.code != nil {
 		k.code = func(c *Codec, l *line, e Event) {
@@ -88,7 +92,9 @@ func (r row[T]) kind() kind {
 		}
 	}
 	if r.events != nil {
-		k.events = func(e Event) int { return r.events(e.(*T)) }
+		k.events = func(e Event) int {
+			return r.events(e.(*T))
+		}
 	}
 	if r.shows != nil {
 		k.shows = r.shows
@@ -154,7 +160,9 @@ func kindOf(e Event) *kind {
 
 // kindNamed returns the kind of a line's type; nil where there is none.
 func kindNamed(name string) *kind {
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	i := slices.IndexFunc(kinds, func(k kind) bool {
+		return k.name == name
+	})
 	if i < 0 {
 		return nil
 	}
@@ -186,7 +194,9 @@ type Codec struct {
 }
 
 // NewCodec returns a codec that has seen nothing yet.
-func NewCodec() *Codec { return &Codec{map[string]*schedule.Form{}} }
+func NewCodec() *Codec {
+	return &Codec{map[string]*schedule.Form{}}
+}
 
 // line is an entry between its event and its bytes.
 type line struct {

@@ -145,7 +145,9 @@ type PassengersForgotten struct {
 }
 
 // AllTickets returns the tickets whose passengers are forgotten.
-func (e *PassengersForgotten) AllTickets() []booking.ID { return ticketsOf(e.Passengers) }
+func (e *PassengersForgotten) AllTickets() []booking.ID {
+	return ticketsOf(e.Passengers)
+}
 
 // ticketsOf returns the tickets of passengers.
 func ticketsOf(list []ErasedPassenger) []booking.ID {

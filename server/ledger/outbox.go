@@ -65,7 +65,9 @@ func NewOutbox() Outbox {
 }
 
 // Find returns a message; nil where it is sent, or its passenger forgotten.
-func (o *Outbox) Find(id string) *Message { return o.messages[id] }
+func (o *Outbox) Find(id string) *Message {
+	return o.messages[id]
+}
 
 // All returns the messages, in no order.
 func (o *Outbox) All() []*Message {

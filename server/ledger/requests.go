@@ -61,7 +61,9 @@ func (x *Requests) Find(name RequestName, now time.Time) *Request {
 }
 
 // AskedUnder returns what the line of a ticket's answer says of the request for which the provider was asked.
-func (x *Requests) AskedUnder(ticket booking.ID) *Idempotency { return x.asked[ticket] }
+func (x *Requests) AskedUnder(ticket booking.ID) *Idempotency {
+	return x.asked[ticket]
+}
 
 // forgetAsked drops that, unless the same question may be asked again.
 func (x *Requests) forgetAsked(s *State, ticket booking.ID) {

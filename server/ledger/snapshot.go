@@ -66,7 +66,9 @@ type frozen struct {
 func (f *frozen) write(out io.Writer) error {
 	f.out = out
 	f.line = wire.Coder{W: new(wire.Writer)}
-	f.writeLine(func(c *wire.Coder) { codeHead(c, &f.head) })
+	f.writeLine(func(c *wire.Coder) {
+		codeHead(c, &f.head)
+	})
 	writeRows(f, "partner", f.partners)
 	writeRows(f, "user", f.users)
 	writeRows(f, "session", f.sessions)
@@ -103,7 +105,9 @@ func (f *frozen) writeLine(members func(*wire.Coder)) {
 	}
 	w := f.line.W
 	w.B = w.B[:0]
-	f.line.Object("", func() { members(&f.line) })
+	f.line.Object("", func() {
+		members(&f.line)
+	})
 	w.B = append(w.B, '\n')
 	_, f.err = f.out.Write(w.B)
 }
@@ -111,7 +115,9 @@ func (f *frozen) writeLine(members func(*wire.Coder)) {
 // writeRows writes what is rare enough for encoding/json, a line each.
 func writeRows[T any](f *frozen, name string, list []*T) {
 	for _, x := range list {
-		f.writeLine(func(c *wire.Coder) { c.JSON(name, x) })
+		f.writeLine(func(c *wire.Coder) {
+			c.JSON(name, x)
+		})
 	}
 }
 
@@ -172,7 +178,9 @@ func (t *thawing) read(from io.Reader, batches chan<- []*wholeBooking) error {
 	lines.Buffer(make([]byte, 0, 1<<18), math.MaxInt)
 	for n := 2; lines.Scan(); n++ {
 		c := &wire.Coder{R: wire.NewReader(lines.Bytes())}
-		c.Object("", func() { t.readLine(c) })
+		c.Object("", func() {
+			t.readLine(c)
+		})
 		c.R.End()
 		if t.older {
 			return store.ErrOlder
@@ -289,7 +297,9 @@ func (b *wholeBooking) code(c *wire.Coder) {
 		wire.Number(c, "created", &b.Created)
 		wire.Number(c, "updated", &b.Updated)
 		wire.List(c, "tickets", &b.Tickets, func(t *booking.Ticket) {
-			c.Object("", func() { b.codeTicket(c, t) })
+			c.Object("", func() {
+				b.codeTicket(c, t)
+			})
 		})
 	})
 }

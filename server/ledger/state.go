@@ -114,7 +114,9 @@ type Idempotency struct {
 }
 
 // answers reports whether a line has the answer.
-func (x *Idempotency) answers() bool { return x != nil && x.Status != 0 }
+func (x *Idempotency) answers() bool {
+	return x != nil && x.Status != 0
+}
 
 // reply returns the answer's body.
 func (x *Idempotency) reply() string {

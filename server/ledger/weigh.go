@@ -48,7 +48,9 @@ func written(v any) int64 {
 
 // escapedLen returns how many bytes a text has at most where encoding/json writes it: a control character
 // takes six.
-func escapedLen(text string) int64 { return 6*int64(len(text)) + perID }
+func escapedLen(text string) int64 {
+	return 6*int64(len(text)) + perID
+}
 
 // weighErased weighs the line that names what is erased.
 func weighErased(_ *State, e *PersonalErased, _ *Idempotency) int64 {
@@ -113,7 +115,9 @@ func (s *State) weighAnswer(id booking.ID, x *Idempotency) int64 {
 }
 
 // weighPassenger bounds a passenger in JSON.
-func weighPassenger(p booking.Passenger) int64 { return perTicket + escaped*int64(len(p)) }
+func weighPassenger(p booking.Passenger) int64 {
+	return perTicket + escaped*int64(len(p))
+}
 
 // weighSlice bounds what a slice shows of a form: no text of it more than twice, and each stop with its own
 // members.

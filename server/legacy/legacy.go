@@ -200,7 +200,8 @@ func readPatch(in *wire.Reader, sel *booking.Selection) (booking.Action, error) 
 					message := member + " " + value + carrierRule
 					carriers = append(carriers,
 						web.Complain("VALIDATION_ERROR", message, func(w *wire.Writer) {
-							w.Texts("field", member, "migrationGuide", web.GuidePath)
+							w.String("field", member)
+							w.String("migrationGuide", web.GuidePath)
 						}))
 				}
 				return ok || carrier
@@ -208,7 +209,9 @@ func readPatch(in *wire.Reader, sel *booking.Selection) (booking.Action, error) 
 		})
 	}
 	in.Fields(
-		wire.Must("ordersIds", func() { sel.Tickets = partner.ReadIDs(in) }),
+		wire.Must("ordersIds", func() {
+			sel.Tickets = partner.ReadIDs(in)
+		}),
 		what("paymentStatus", "Paid or Booked"),
 		what("status", "Canceled"),
 	)

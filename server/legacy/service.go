@@ -21,5 +21,10 @@ type Service struct {
 // New returns the room.
 func New(core *web.Core, resources *resource.Writer, search *search.Service,
 	partner *partner.Service) *Service {
-	return &Service{Core: core, resources: resources, search: search, partner: partner}
+	return &Service{
+		Core:      core,
+		resources: resources,
+		search:    search,
+		partner:   partner,
+	}
 }

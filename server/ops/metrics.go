@@ -136,8 +136,12 @@ func writeJournal(x exposition, c *web.Counts) {
 }
 
 // PhaseNames are what metrics call the phases of tickets.
-var PhaseNames = [...]string{booking.Unpaid: "unpaid", booking.Booked: "booked", booking.Paid: "paid",
-	booking.Canceled: "canceled", booking.Refunded: "refunded", booking.Uncompleted: "uncompleted"}
+var PhaseNames = [...]string{booking.Unpaid: "unpaid",
+	booking.Booked:      "booked",
+	booking.Paid:        "paid",
+	booking.Canceled:    "canceled",
+	booking.Refunded:    "refunded",
+	booking.Uncompleted: "uncompleted"}
 
 // recentTickets counts all tickets by phase, at most every ten seconds: it takes a tenth of a second for a
 // million. The bookings are immutable, so that no lock is held meanwhile.

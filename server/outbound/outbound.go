@@ -83,7 +83,9 @@ func (p *Peer) Post(ctx context.Context, id string, body []byte) error {
 	defer cancel()
 	mac := hmac.New(sha256.New, p.secret)
 	mac.Write(body)
-	r := &http.Request{Method: http.MethodPost, URL: p.url, ContentLength: int64(len(body)),
+	r := &http.Request{Method: http.MethodPost,
+		URL:           p.url,
+		ContentLength: int64(len(body)),
 		Header: http.Header{
 			"Content-Type":      {"application/json"},
 			"User-Agent":        {"waybill"},
@@ -202,7 +204,10 @@ type mailStep struct {
 
 // steps returns the steps of a delivery, the first of which makes the client.
 func (m *Mailer) steps(conn net.Conn, c **smtp.Client, to string, message []byte) []mailStep {
-	config := &tls.Config{ServerName: m.host, RootCAs: m.cfg.Roots}
+	config := &tls.Config{
+		ServerName: m.host,
+		RootCAs:    m.cfg.Roots,
+	}
 	return []mailStep{
 		{"greeting", false, func() (err error) {
 			conn := net.Conn(limitedConn{conn, io.LimitReader(conn, maxSaid)})
@@ -243,7 +248,9 @@ func (m *Mailer) steps(conn net.Conn, c **smtp.Client, to string, message []byte
 // begin names the sender, unless the server does not know characters beyond ASCII and the recipient has some.
 func begin(c *smtp.Client, from, to string) error {
 	offered, _ := c.Extension("SMTPUTF8")
-	if !offered && strings.ContainsFunc(to, func(c rune) bool { return c > '~' }) {
+	if !offered && strings.ContainsFunc(to, func(c rune) bool {
+		return c > '~'
+	}) {
 		return &textproto.Error{Code: 553} // as a server that checks
 	}
 	return c.Mail(from)
@@ -259,7 +266,9 @@ func (c limitedConn) Read(b []byte) (int, error) {
 	return c.Reader.Read(b)
 }
 
-func domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
+func domain(address string) string {
+	return address[strings.LastIndexByte(address, '@')+1:]
+}
 
 // Message returns an e-mail of plain text (RFC 5322), sent at an instant. The same input gives the same
 // bytes, so that who gets it twice sees that by its Message-ID. No input adds a header.

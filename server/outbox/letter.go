@@ -35,8 +35,13 @@ func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.
 			return errors.New("there is no -messenger-url")
 		}
 		var w wire.Writer
-		w.Record("", "id", id, "phone", phones[at-1], "text", news.text(), "bookingId", b.ID.String(),
-			"ticketId", t.ID.String())
+		w.Object("")
+		w.String("id", id)
+		w.String("phone", phones[at-1])
+		w.String("text", news.text())
+		w.String("bookingId", b.ID.String())
+		w.String("ticketId", t.ID.String())
+		w.EndObject()
 		return s.messenger.Post(s.Base, id, w.B)
 	}
 	if email == "" {
@@ -63,19 +68,42 @@ type wording struct {
 }
 
 var english = wording{
-	language: schedule.EN, ticket: "your ticket is",
-	paid: "paid", booked: "booked", canceled: "canceled", refunded: "refunded",
-	carrier: "Carrier", route: "Route", departure: "Departure", arrival: "Arrival", platform: "platform",
-	change: "Change", seat: "Seat", price: "Price", refund: "Comes back", ticketID: "Ticket",
+	language:  schedule.EN,
+	ticket:    "your ticket is",
+	paid:      "paid",
+	booked:    "booked",
+	canceled:  "canceled",
+	refunded:  "refunded",
+	carrier:   "Carrier",
+	route:     "Route",
+	departure: "Departure",
+	arrival:   "Arrival",
+	platform:  "platform",
+	change:    "Change",
+	seat:      "Seat",
+	price:     "Price",
+	refund:    "Comes back",
+	ticketID:  "Ticket",
 	bookingID: "Booking",
 }
 
 var ukrainian = wording{
-	language: schedule.UK, ticket: "ваш квиток",
-	paid: "оплачено", booked: "заброньовано", canceled: "скасовано", refunded: "повернено",
-	carrier: "Перевізник", route: "Маршрут", departure: "Відправлення", arrival: "Прибуття",
-	platform: "платформа",
-	change:   "Пересадка", seat: "Місце", price: "Ціна", refund: "Повертається", ticketID: "Квиток",
+	language:  schedule.UK,
+	ticket:    "ваш квиток",
+	paid:      "оплачено",
+	booked:    "заброньовано",
+	canceled:  "скасовано",
+	refunded:  "повернено",
+	carrier:   "Перевізник",
+	route:     "Маршрут",
+	departure: "Відправлення",
+	arrival:   "Прибуття",
+	platform:  "платформа",
+	change:    "Пересадка",
+	seat:      "Місце",
+	price:     "Ціна",
+	refund:    "Повертається",
+	ticketID:  "Квиток",
 	bookingID: "Бронювання",
 }
 
@@ -163,7 +191,9 @@ func (n *news) letter() string {
 // half is the letter in one language.
 func (n *news) half(w *wording) string {
 	var b strings.Builder
-	line := func(title, text string) { fmt.Fprintf(&b, "%s: %s\n", title, text) }
+	line := func(title, text string) {
+		fmt.Fprintf(&b, "%s: %s\n", title, text)
+	}
 	name, surname, _, _ := n.ticket.Passenger.Fields()
 	fmt.Fprintf(&b, "%s %s, %s %s.\n\n", Tidy(name), Tidy(surname), w.ticket, n.done(w))
 	for i := range n.legs {

@@ -204,7 +204,10 @@ func (s *Service) deliver(id string) (x result) {
 	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(id)))%200-100)
 	next := now.Add(min(wait, max(OutboxLife-age, FirstRetry)))
 	s.tries.failed(id, err, next)
-	return result{again: ledger.Due{At: next, ID: id}}
+	return result{again: ledger.Due{
+		At: next,
+		ID: id,
+	}}
 }
 
 // park journals that a message is parked, unless its passenger was forgotten meanwhile.

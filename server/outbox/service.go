@@ -16,4 +16,6 @@ type Service struct {
 }
 
 // New returns the room.
-func New(core *web.Core) *Service { return &Service{Core: core} }
+func New(core *web.Core) *Service {
+	return &Service{Core: core}
+}

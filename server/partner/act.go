@@ -127,7 +127,10 @@ func (d *deed) decide(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 			continue
 		}
 		e.Sends = st.Bookings.Contacts(e.Ticket, d.Phones)
-		entries = append(entries, ledger.Entry{Event: e.By(d.action), Idempotency: d.try.named()})
+		entries = append(entries, ledger.Entry{
+			Event:       e.By(d.action),
+			Idempotency: d.try.named(),
+		})
 	}
 	if d.asked == nil {
 		entries = append(entries, d.try.closing(d.sel)...)
@@ -148,7 +151,10 @@ func (d *deed) decideCancel(st *ledger.State, now time.Time) ([]ledger.Entry, er
 			t.Sends = st.Bookings.Contacts(t.ID, d.Phones)
 			entries = append(entries, st.Unnoticed(now, t.ID)...)
 		}
-		entries = append(entries, ledger.Entry{Event: e, Idempotency: d.try.last})
+		entries = append(entries, ledger.Entry{
+			Event:       e,
+			Idempotency: d.try.last,
+		})
 	}
 	return entries, nil
 }
@@ -162,8 +168,15 @@ func (d *deed) ask(st *ledger.State, e *booking.Settled) ledger.Entry {
 		Booking: e.Booking,
 		Ticket:  e.Ticket,
 	})
-	ask := &booking.Asked{Settled: *e, Action: d.action, Key: key}
-	return ledger.Entry{Event: ask, Idempotency: d.try.named()}
+	ask := &booking.Asked{
+		Settled: *e,
+		Action:  d.action,
+		Key:     key,
+	}
+	return ledger.Entry{
+		Event:       ask,
+		Idempotency: d.try.named(),
+	}
 }
 
 // close returns the line that closes a request with a key once the provider has answered.
@@ -179,8 +192,12 @@ func readSubset(w http.ResponseWriter, r *http.Request) ([]booking.ID, error) {
 	var tickets, orders []booking.ID
 	err := web.ReadBody(w, r, true, func(in *wire.Reader) {
 		in.Fields(
-			wire.May("ticketIds", func() { tickets = ReadIDs(in) }),
-			wire.May("orderIds", func() { orders = ReadIDs(in) }),
+			wire.May("ticketIds", func() {
+				tickets = ReadIDs(in)
+			}),
+			wire.May("orderIds", func() {
+				orders = ReadIDs(in)
+			}),
 		)
 	})
 	if tickets == nil {

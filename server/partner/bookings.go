@@ -99,7 +99,10 @@ func (s *Service) Create(request string, p *auth.Partner, in *newBooking, try *A
 				return nil, booking.ErrExpired // it was looked up in another timetable
 			}
 			created, err := st.Bookings.Create(at, sale, e)
-			return []ledger.Entry{{Event: created, Idempotency: try.last}}, err
+			return []ledger.Entry{{
+				Event:       created,
+				Idempotency: try.last,
+			}}, err
 		}, func(st *ledger.State, at time.Time) {
 			b = st.Bookings.Booking(e.Partner, e.ID)
 			now = at

@@ -52,7 +52,10 @@ func (a *Attempt) named() *ledger.Idempotency {
 	if a.key == "" {
 		return nil
 	}
-	return &ledger.Idempotency{Key: a.key, Hash: a.hash}
+	return &ledger.Idempotency{
+		Key:  a.key,
+		Hash: a.hash,
+	}
 }
 
 // closing returns the line of the answer, where it is a line of its own.
@@ -61,7 +64,10 @@ func (a *Attempt) closing(sel booking.Selection) []ledger.Entry {
 		return nil
 	}
 	return []ledger.Entry{{
-		Event:       &ledger.Answered{Partner: sel.Partner, Booking: sel.Booking.String()},
+		Event: &ledger.Answered{
+			Partner: sel.Partner,
+			Booking: sel.Booking.String(),
+		},
 		Idempotency: a.last,
 	}}
 }
@@ -122,7 +128,10 @@ func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 			hash: hex.EncodeToString(sum[:]),
 			salt: s.NewID(),
 		}
-		name := ledger.RequestName{Partner: booking.ID(p.ID), Key: key}
+		name := ledger.RequestName{
+			Partner: booking.ID(p.ID),
+			Key:     key,
+		}
 		running, busy := s.underWay.LoadOrStore(name, try.hash)
 		if !busy {
 			defer s.underWay.Delete(name)

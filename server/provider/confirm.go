@@ -161,7 +161,9 @@ func (s *Service) AskAgain() {
 	}
 	places := make(chan struct{}, web.MaxAsking/2) // the others are for those who pay now
 	for _, c := range list {
-		s.Background.Go(func() { s.askUntilAnswered(c, places) })
+		s.Background.Go(func() {
+			s.askUntilAnswered(c, places)
+		})
 	}
 }
 

@@ -69,7 +69,9 @@ func (n *node) Ref() string {
 func (n *node) At(names ...string) *node {
 	for _, name := range names {
 		list := slices.Concat(n.Members(), n.Real().Members())
-		i := slices.IndexFunc(list, func(m *node) bool { return m.Name == name })
+		i := slices.IndexFunc(list, func(m *node) bool {
+			return m.Name == name
+		})
 		if i < 0 {
 			return nil
 		}
@@ -231,7 +233,9 @@ var (
 	referencePages = template.Must(template.New("").Funcs(template.FuncMap{
 		"code": code,
 		"has": func(list []*node, c string) bool {
-			return slices.ContainsFunc(list, func(e *node) bool { return code(e) == c })
+			return slices.ContainsFunc(list, func(e *node) bool {
+				return code(e) == c
+			})
 		},
 		"prose": func(text string) template.HTML {
 			text = codeTicks.ReplaceAllString(template.HTMLEscapeString(text),
@@ -260,9 +264,16 @@ func (s *Service) Page(name string) http.HandlerFunc {
 			return err
 		}
 		about := map[string]any{
-			"Doc": doc, "Silences": Silences, "Limits": web.LimitTable, "Code": r.PathValue("code"), "Base": s.address(r),
-			"Date": now.AddDate(0, 0, 1).Format(time.DateOnly), "Demos": Demonstrations,
-			"DemoPairs": DemoPairs, "DemoCompanies": DemoCompanies, "DemoUser": DemoUser,
+			"Doc":           doc,
+			"Silences":      Silences,
+			"Limits":        web.LimitTable,
+			"Code":          r.PathValue("code"),
+			"Base":          s.address(r),
+			"Date":          now.AddDate(0, 0, 1).Format(time.DateOnly),
+			"Demos":         Demonstrations,
+			"DemoPairs":     DemoPairs,
+			"DemoCompanies": DemoCompanies,
+			"DemoUser":      DemoUser,
 		}
 		i := slices.IndexFunc(doc.Operations, func(o operation) bool {
 			return o.ID == r.PathValue("operationId")
@@ -290,7 +301,10 @@ func (s *Service) GetHome(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return sendPage(w, referencePages, "home", map[string]any{
-		"Doc": ReadReference(), "Base": s.address(r), "TestClock": s.Config.TestClock, "Now": now.Format(time.RFC3339),
+		"Doc":       ReadReference(),
+		"Base":      s.address(r),
+		"TestClock": s.Config.TestClock,
+		"Now":       now.Format(time.RFC3339),
 	})
 }
 

@@ -234,7 +234,9 @@ func (c *curlCall) golang() string {
 				return "`" + s + "`"
 			}
 			return strconv.Quote(s)
-		}, func(name string) string { return "os.Getenv(" + strconv.Quote(name) + ")" })
+		}, func(name string) string {
+			return "os.Getenv(" + strconv.Quote(name) + ")"
+		})
 	}
 	imports := []string{"fmt", "io", "log", "net/http", "os"}
 	body := "nil"
@@ -276,7 +278,9 @@ func (c *curlCall) python() string {
 				return "'" + s + "'"
 			}
 			return strconv.Quote(s)
-		}, func(name string) string { return "env[" + strconv.Quote(name) + "]" })
+		}, func(name string) string {
+			return "env[" + strconv.Quote(name) + "]"
+		})
 	}
 	var b strings.Builder
 	b.WriteString("import os, urllib.request\n\nenv = os.environ\nrequest = urllib.request.Request(\n")

@@ -90,7 +90,11 @@ func (res *Writer) Ticket(w *wire.Writer, name string, b *booking.Booking, t *bo
 	}
 	w.Array("slices")
 	for i, l := range legs {
-		x := Ride{Leg: l, ID: SliceID(id, i), seatless: form == LegacyOrder}
+		x := Ride{
+			Leg:      l,
+			ID:       SliceID(id, i),
+			seatless: form == LegacyOrder,
+		}
 		if form == ByItself {
 			w.Record("", "id", x.ID)
 		} else {
@@ -197,7 +201,8 @@ func Offered(tt *schedule.Timetable, l *schedule.Leg) Ride {
 		Start:   start,
 		Offsets: tt.Offsets(l.Trip, start),
 	}
-	id := form.Trip + "." + l.Day.String() + "." + strconv.Itoa(int(l.From)) + "." + strconv.Itoa(int(l.To))
+	stops := strconv.Itoa(int(l.From)) + "." + strconv.Itoa(int(l.To))
+	id := form.Trip + "." + l.Day.String() + "." + stops
 	leg := booking.Leg{
 		Run:      run,
 		From:     l.From,
@@ -295,7 +300,11 @@ func writeBus(w *wire.Writer, b *schedule.Bus) {
 	w.String("model", b.Model)
 	w.Array("images")
 	for i, url := range b.Images {
-		w.Record("", "id", b.ID+".image"+strconv.Itoa(i+1), "url", url, "name", path.Base(url))
+		w.Object("")
+		w.String("id", b.ID+".image"+strconv.Itoa(i+1))
+		w.String("url", url)
+		w.String("name", path.Base(url))
+		w.EndObject()
 	}
 	w.EndArray()
 	w.EndObject()
@@ -323,7 +332,10 @@ func writeRoute(w *wire.Writer, f *schedule.Form) {
 	w.EndObject()
 	w.EmptyArray("permissions")
 	wire.Each(w, "services", r.Services, func(s schedule.Amenity) {
-		w.Record("", "id", s.ID, "name", s.Name)
+		w.Object("")
+		w.String("id", s.ID)
+		w.String("name", s.Name)
+		w.EndObject()
 	})
 	w.EndObject()
 }

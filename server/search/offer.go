@@ -367,8 +367,10 @@ func (s *Service) ReadOffer(token string, partner auth.ID, now time.Time) (*offe
 	}
 	for range n {
 		o.Legs = append(o.Legs, schedule.LegRef{
-			Trip: binary.BigEndian.Uint64(b), Day: schedule.Day(binary.BigEndian.Uint32(b[8:])),
-			From: int16(binary.BigEndian.Uint16(b[12:])), To: int16(binary.BigEndian.Uint16(b[14:])),
+			Trip:  binary.BigEndian.Uint64(b),
+			Day:   schedule.Day(binary.BigEndian.Uint32(b[8:])),
+			From:  int16(binary.BigEndian.Uint16(b[12:])),
+			To:    int16(binary.BigEndian.Uint16(b[14:])),
 			Print: binary.BigEndian.Uint32(b[16:]),
 		})
 		b = b[legSize:]

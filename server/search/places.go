@@ -67,7 +67,9 @@ func (s *Service) GetStop(w http.ResponseWriter, r *http.Request) error {
 	}
 	return web.ReplyTagged(w, r, func(w *wire.Writer) {
 		w.Object("stop")
-		w.Texts("id", stop.ID, "place", stop.Place, "type", kind)
+		w.String("id", stop.ID)
+		w.String("place", stop.Place)
+		w.String("type", kind)
 		w.Float("latitude", stop.Lat)
 		w.Float("longitude", stop.Lon)
 		resource.WriteCity(w, "city", &tt.Cities[stop.City])

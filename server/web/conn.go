@@ -37,8 +37,13 @@ type Connections struct {
 // Listener bounds the connections of a listener. [ConnContext] makes them known to the handler.
 func Listener(ln net.Listener, most int, proxies []netip.Prefix) *Connections {
 	return &Connections{
-		Listener: ln, most: most, perAddress: max(1, most/addressShare), proxies: proxies,
-		All: newPool(), from: map[string]*pool{}, spare: newPool(),
+		Listener:   ln,
+		most:       most,
+		perAddress: max(1, most/addressShare),
+		proxies:    proxies,
+		All:        newPool(),
+		from:       map[string]*pool{},
+		spare:      newPool(),
 	}
 }
 
@@ -155,7 +160,9 @@ type idleConn struct {
 	since int64
 }
 
-func newPool() pool { return pool{Conns: map[*conn]bool{}} }
+func newPool() pool {
+	return pool{Conns: map[*conn]bool{}}
+}
 
 // longestIdle finds the connection that has been idle for longest, and has it closing; nil where none is
 // idle.

@@ -124,7 +124,9 @@ func (s *Core) Do(decide func(*ledger.State, time.Time) (ledger.Event, error)) (
 }
 
 // NewID returns a new id.
-func (s *Core) NewID() booking.ID { return s.Config.NewID() }
+func (s *Core) NewID() booking.ID {
+	return s.Config.NewID()
+}
 
 // Now returns the instant by the directory's clock.
 func (s *Core) Now() (now time.Time, err error) {

@@ -34,7 +34,10 @@ func (f *Failure) Error() string {
 
 // Fail returns an answer with one error.
 func Fail(status int, code, message string) *Failure {
-	return &Failure{Status: status, entries: []Complaint{{message, code, nil}}}
+	return &Failure{
+		Status:  status,
+		entries: []Complaint{{message, code, nil}},
+	}
 }
 
 // FailLater returns an answer with one error, and with when to try again.
@@ -98,7 +101,9 @@ var (
 	errInternal    = Fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
 	errUnknownFate = Fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
 	errGone        = Detailed(http.StatusGone, "GONE", "the legacy interface is no longer there for you; see the migration guide",
-		func(w *wire.Writer) { w.String("migrationGuide", GuidePath) })
+		func(w *wire.Writer) {
+			w.String("migrationGuide", GuidePath)
+		})
 )
 
 // Unknown is a 404 of what anybody may look up: it names the parameters that nothing was found for.
@@ -196,7 +201,10 @@ func Invalid(e Complaint) error {
 
 // Detailed returns an answer with one error, which has details.
 func Detailed(status int, code, message string, details func(*wire.Writer)) *Failure {
-	return &Failure{Status: status, entries: []Complaint{Complain(code, message, details)}}
+	return &Failure{
+		Status:  status,
+		entries: []Complaint{Complain(code, message, details)},
+	}
 }
 
 // Conflict is a 409, whose details say in one word why (contract §8).

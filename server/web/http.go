@@ -42,7 +42,9 @@ func (s *Core) Partner(h PartnerHandler) http.HandlerFunc {
 }
 
 // APIKey returns the API key that a request shows; "" is none, or several.
-func APIKey(r *http.Request) string { return Only(r.Header["X-Api-Key"]) }
+func APIKey(r *http.Request) string {
+	return Only(r.Header["X-Api-Key"])
+}
 
 // ByKey finds the partner of an API key; nil is nobody.
 func ByKey(st *ledger.State, key auth.Hash, _ time.Time) *auth.Partner {
@@ -88,7 +90,11 @@ func (s *Core) NotRouted(w http.ResponseWriter, r *http.Request) error {
 	var allow []string
 	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch,
 		http.MethodPost, http.MethodPut} {
-		other := &http.Request{Method: method, URL: r.URL, Host: r.Host}
+		other := &http.Request{
+			Method: method,
+			URL:    r.URL,
+			Host:   r.Host,
+		}
 		_, pattern := s.Mux.Handler(other)
 		if strings.Contains(pattern, " ") {
 			allow = append(allow, method)
@@ -186,7 +192,9 @@ func (r *Recorder) WriteHeader(status int) {
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (r *Recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+func (r *Recorder) Unwrap() http.ResponseWriter {
+	return r.ResponseWriter
+}
 
 var (
 	noSniff     = []string{"nosniff"}
@@ -202,11 +210,15 @@ func validRequestID(id string) bool {
 }
 
 // RequestID returns the id of a request, which the frame has given it.
-func RequestID(r *http.Request) string { return r.Header["X-Request-Id"][0] }
+func RequestID(r *http.Request) string {
+	return r.Header["X-Request-Id"][0]
+}
 
 // Reply answers with {"data":{…}}, the members written by write.
 func Reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
-	Send(w, status, func(buf *wire.Writer) { WriteReply(buf, write) })
+	Send(w, status, func(buf *wire.Writer) {
+		WriteReply(buf, write)
+	})
 	return nil
 }
 

@@ -127,7 +127,9 @@ func (s *Core) Secure(r *http.Request) bool {
 }
 
 // Address is where a request comes from; of IPv6, the network that one customer has.
-func Address(r *http.Request) string { return addressOf(r.RemoteAddr) }
+func Address(r *http.Request) string {
+	return addressOf(r.RemoteAddr)
+}
 
 // addressOf does so for HOST:PORT.
 func addressOf(remote string) string {

@@ -39,7 +39,9 @@ func (q *query) Complain(field, message string) {
 }
 
 // Err returns the answer for all problems found, nil when there are none.
-func (q *query) Err() error { return q.wrong.Err() }
+func (q *query) Err() error {
+	return q.wrong.Err()
+}
 
 // Text returns a parameter; "" when it is absent.
 func (q *query) Text(name string) string {

@@ -26,7 +26,9 @@ type Coder struct {
 }
 
 // Writing reports whether the Coder writes.
-func (c *Coder) Writing() bool { return c.W != nil }
+func (c *Coder) Writing() bool {
+	return c.W != nil
+}
 
 // Object codes an object with the members that members codes.
 func (c *Coder) Object(name string, members func()) {

@@ -19,7 +19,9 @@ func (r *Reader) accept(text string) bool {
 	return true
 }
 
-func startsNumber(c byte) bool { return c == '-' || c >= '0' && c <= '9' }
+func startsNumber(c byte) bool {
+	return c == '-' || c >= '0' && c <= '9'
+}
 
 func (r *Reader) digits() bool {
 	start := r.pos

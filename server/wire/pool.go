@@ -2,10 +2,14 @@ package wire
 
 import "sync"
 
-var writers = sync.Pool{New: func() any { return new(Writer) }}
+var writers = sync.Pool{New: func() any {
+	return new(Writer)
+}}
 
 // NewWriter returns an empty Writer, which may have been another's before.
-func NewWriter() *Writer { return writers.Get().(*Writer) }
+func NewWriter() *Writer {
+	return writers.Get().(*Writer)
+}
 
 // Release returns a Writer back, whose bytes are not needed any more. One that has grown large is let go.
 func (w *Writer) Release() {

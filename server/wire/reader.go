@@ -103,7 +103,9 @@ func shortened(place []byte) string {
 }
 
 // complained returns how many complaints there have been.
-func (r *Reader) complained() int { return len(r.Problems) + r.Dropped }
+func (r *Reader) complained() int {
+	return len(r.Problems) + r.Dropped
+}
 
 // RejectAt records a complaint about a member of the value being read.
 func (r *Reader) RejectAt(member, message string) {
@@ -231,10 +233,14 @@ type Field struct {
 }
 
 // Must is a Field that must be there.
-func Must(name string, read func()) Field { return Field{name, true, read} }
+func Must(name string, read func()) Field {
+	return Field{name, true, read}
+}
 
 // May is a Field that may be left out.
-func May(name string, read func()) Field { return Field{name, false, read} }
+func May(name string, read func()) Field {
+	return Field{name, false, read}
+}
 
 // Fields reads an object with these members, and complains about others and about those it must have and has
 // not.
@@ -291,7 +297,9 @@ func (r *Reader) ArrayOf(most int, element func(i int)) bool {
 }
 
 // String reads a string.
-func (r *Reader) String() string { return string(r.Bytes()) }
+func (r *Reader) String() string {
+	return string(r.Bytes())
+}
 
 // Text reads a string that ok approves of. Another one is a complaint, that it must be so, and reads as "".
 func (r *Reader) Text(ok func(string) bool, must string) string {
@@ -351,7 +359,9 @@ func (r *Reader) Skip() {
 	switch {
 	case r.broken:
 	case c == '{':
-		r.Object(func([]byte) { r.Skip() })
+		r.Object(func([]byte) {
+			r.Skip()
+		})
 	case c == '[':
 		r.Array(func(int) { r.Skip() })
 	case c == '"':

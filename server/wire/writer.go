@@ -46,7 +46,9 @@ func (w *Writer) Object(name string) {
 }
 
 // EndObject closes the innermost object.
-func (w *Writer) EndObject() { w.B = append(w.B, '}') }
+func (w *Writer) EndObject() {
+	w.B = append(w.B, '}')
+}
 
 // Array opens an array; EndArray closes it.
 func (w *Writer) Array(name string) {
@@ -55,7 +57,9 @@ func (w *Writer) Array(name string) {
 }
 
 // EndArray closes the innermost array.
-func (w *Writer) EndArray() { w.B = append(w.B, ']') }
+func (w *Writer) EndArray() {
+	w.B = append(w.B, ']')
+}
 
 // Each writes an array of what write writes of each element.
 func Each[T any](w *Writer, name string, list []T, write func(T)) {
@@ -211,7 +215,9 @@ const (
 )
 
 // String writes a string; bytes that are no UTF-8 become U+FFFD.
-func (w *Writer) String(name, s string) { w.Joined(name, s) }
+func (w *Writer) String(name, s string) {
+	w.Joined(name, s)
+}
 
 // Joined writes a string that consists of parts; a character must not begin in one and end in another.
 func (w *Writer) Joined(name string, parts ...string) {

@@ -58,7 +58,9 @@ type Dir string
 
 type osFile struct{ *os.File }
 
-func (f osFile) Sync() error { return datasync(f.File) }
+func (f osFile) Sync() error {
+	return datasync(f.File)
+}
 
 func (f osFile) Reserve(size int64) error {
 	have, err := f.Size()

@@ -7,6 +7,10 @@ import (
 	"os"
 )
 
-func datasync(f *os.File) error { return f.Sync() }
+func datasync(f *os.File) error {
+	return f.Sync()
+}
 
-func allocate(*os.File, int64, int64) error { return errors.ErrUnsupported }
+func allocate(*os.File, int64, int64) error {
+	return errors.ErrUnsupported
+}
