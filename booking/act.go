@@ -12,7 +12,7 @@ var (
 	// ErrNotFound is the reason why not for an unknown booking or ticket, and for one of another partner or
 	// booking.
 	ErrNotFound = errors.New("not found")
-	// ErrExpired is the reason why not when the offer has expired.
+	// ErrOfferExpired is the reason why not when the offer has expired.
 	ErrExpired  = errors.New("the offer has expired")
 	errNoTicket = errors.New("there is no such ticket")
 )
@@ -74,7 +74,8 @@ type (
 		Seats   []int16 `json:"seats,omitempty"`
 		Request string  `json:"request"`
 		Reason  string  `json:"reason,omitempty"` // why an operator answered in the provider's place
-		// Sends names what is to be sent to the passenger once it is done: Email, or Phone and its position.
+		// Sends names what is to be sent to the passenger once it is done: ToEmail, or ToPhone and the
+		// phone's position, from 1.
 		Sends []string `json:"sends,omitempty"`
 	}
 	// TicketPaid says that a ticket was paid.
@@ -111,11 +112,11 @@ type (
 		At      time.Time       `json:"at"`
 		Tickets []OverdueTicket `json:"tickets"`
 	}
-	// OverdueTicket is one of them.
+	// OverdueTicket is one ticket of a TicketsUncompleted.
 	OverdueTicket struct {
 		ID ID `json:"id"`
 	}
-	// CanceledTicket is one of them. Terms, one per leg, say how a refund came about.
+	// CanceledTicket is one ticket of a TicketsCanceled. Terms, one per leg, say how a refund came about.
 	CanceledTicket struct {
 		ID       ID     `json:"id"`
 		Refunded bool   `json:"refunded"`
@@ -140,8 +141,8 @@ type (
 		// of the partner's later events.
 		Event bool `json:"event,omitempty"`
 	}
-	// Moved says that a ticket was put into another booking of its partner, the "internal edit"; New: one
-	// made for it.
+	// ClockMoved says that a ticket was put into another booking of its partner, the "internal edit"; New:
+	// one made for it.
 	Moved struct {
 		Ticket ID   `json:"ticket"`
 		From   ID   `json:"from"`
@@ -150,8 +151,8 @@ type (
 	}
 )
 
-// By returns the event of an action that is done.
-func (e *Settled) By(action Action) any {
+// Event returns the event of an action that is done.
+func (e *Settled) Event(action Action) any {
 	if action == Book {
 		return &TicketBooked{*e}
 	}
@@ -299,7 +300,7 @@ func (s *State) Answer(ticket ID, verdict Verdict, reason string, phones bool) (
 		Reason:  reason,
 	}
 	settled.Sends = s.Contacts(ticket, phones)
-	return settled.By(t.Asked), nil
+	return settled.Event(t.Asked), nil
 }
 
 // Cancel decides to cancel tickets: an event for each of their bookings. Errors: ErrNotFound, *Conflict.

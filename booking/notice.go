@@ -88,19 +88,25 @@ func (s *State) keepLate(b *Booking, t *Ticket) {
 	}
 }
 
-// Contacts names what there is to reach the passenger of a ticket by: "email", and with phones "phone1" and
-// so on.
+// What names whom a message is to: ToEmail, or ToPhone and the phone's position, from 1: "phone1".
+const (
+	ToEmail = "email"
+	ToPhone = "phone"
+)
+
+// Contacts names what there is to reach the passenger of a ticket by, as ToEmail and ToPhone say; phones only
+// where phones are sent texts.
 func (s *State) Contacts(ticket ID, phones bool) (list []string) {
 	_, t := s.AnyTicket(ticket)
 	_, _, email, numbers := t.Passenger.Fields()
 	if email != "" {
-		list = append(list, "email")
+		list = append(list, ToEmail)
 	}
 	for i := 0; phones && i < len(numbers); i++ {
 		if slices.Contains(numbers[:i], numbers[i]) {
 			continue
 		}
-		list = append(list, "phone"+strconv.Itoa(i+1))
+		list = append(list, ToPhone+strconv.Itoa(i+1))
 	}
 	return list
 }

@@ -108,8 +108,8 @@ func (b *bookkeeping) line(t *testing.T, kind string, nth int) int {
 	return 0
 }
 
-// rewrite returns a directory of the same, in which what matches in a line reads otherwise; of one below 0 also
-// in those after it; and to which, of line 0, a line is added.
+// rewrite returns a directory of the same, in which what matches in a line reads otherwise; of one below 0
+// also in those after it; and to which, of line 0, a line is added.
 func (b *bookkeeping) rewrite(t *testing.T, line int, pattern, with string) string {
 	t.Helper()
 	lines := append([]string(nil), b.lines...)

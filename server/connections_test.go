@@ -48,17 +48,7 @@ func TestProbesAlwaysHaveRoom(t *testing.T) {
 		defer c.Close()
 		fmt.Fprintf(c, "POST /v2/bookings HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nContent-Length: 100\r\n\r\n{", key)
 	}
-	eventually(t, "both are busy", func() bool {
-		ln.Mu.Lock()
-		defer ln.Mu.Unlock()
-		busy := 0
-		for c := range ln.All.Conns {
-			if c.Turn.Load() == 0 {
-				busy++
-			}
-		}
-		return busy == 2
-	})
+	eventually(t, "both are busy", func() bool { return ln.Busy() == 2 })
 	// Nor do probes hold the places that are for probes, whatever they announce.
 	for range 2 * web.SpareConnections {
 		c, err := net.Dial("tcp", tcp.Addr().String())
@@ -98,14 +88,7 @@ func TestPollsThatWait(t *testing.T) {
 		fmt.Fprintf(c, "GET /v2/events?wait=30 HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\n\r\n", key)
 		return c
 	}
-	waiting := func() (n int) {
-		s.partner.Polls.Mu.Lock()
-		defer s.partner.Polls.Mu.Unlock()
-		for _, k := range s.partner.Polls.Waiting {
-			n += k
-		}
-		return n
-	}
+	waiting := s.partner.Polls.Count
 	var all []net.Conn
 	for range web.MaxPolls {
 		all = append(all, poll())

@@ -175,7 +175,7 @@ func TestKeysOfRequests(t *testing.T) {
 	} {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.Header["Idempotency-Key"] = []string{given}
-		if key, err := partner.RetryKeyOf(r); key != want || (err == nil) != (want != "") {
+		if key, err := partner.IdempotencyKeyOf(r); key != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", given, key, err)
 		}
 		if refused := len(valid(documented, "", given).problems) > 0; refused != (want == "") {

@@ -56,7 +56,7 @@ func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
 		}, cmp.Ignore())
 	}
 	derived := []string{".Timetable", ".use", ".known", ".holds", ".noticed", ".fresh", ".sending",
-		".changed", ".aging", ".waiting"}
+		".changed", ".openByAge", ".waiting"}
 	if thawed {
 		derived = append(derived, ".sold")
 	}

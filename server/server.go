@@ -91,7 +91,7 @@ type Server struct {
 	*web.Core
 	Admin *admin.Service // what verbs do
 
-	cfg         Config
+	options     Config
 	fresh       bool // see Fresh
 	unavailable bool // it only answers 503
 
@@ -106,7 +106,7 @@ type Server struct {
 
 	stop  context.CancelFunc // ends what runs in the background
 	drain context.CancelFunc
-	queue sync.WaitGroup // what runs until stop
+	loops sync.WaitGroup // what runs until stop
 }
 
 // ErrClock is returned by Open for a clock setting that the directory does not allow.
@@ -115,7 +115,7 @@ var ErrClock = errors.New("server: the clock setting does not fit the directory"
 // newServer makes a server that has nothing open yet.
 func newServer(cfg Config) *Server {
 	core := web.NewCore(cfg.web())
-	s := &Server{Core: core, cfg: cfg}
+	s := &Server{Core: core, options: cfg}
 	resources := resource.NewWriter()
 	s.search = search.New(core, resources, cfg.MaxTransfers)
 	s.provider = provider.New(core, resources, cfg.Confirm)
@@ -165,7 +165,7 @@ func (s *Server) openStore() error {
 	sc.Wrote = s.Counts.Wrote
 	sc.Snapshotted = s.Counts.Snapshot
 	sc.Now = func(st *ledger.State) time.Time {
-		if s.cfg.TestClock || s.cfg.Verb {
+		if s.options.TestClock || s.options.Verb {
 			return st.Clock.At(s.Config.Now()) // one that is not set is not ahead
 		}
 		return s.Config.Now()
@@ -179,14 +179,14 @@ func (s *Server) openStore() error {
 // runInBackground starts what a server does besides answering.
 func (s *Server) runInBackground() {
 	s.provider.AskAgain()
-	s.Background.Go(func() {
+	s.Tasks.Go(func() {
 		if err := s.outbox.RemoveLetters(); err != nil {
 			s.Log.Warn("letters to passengers who are forgotten could not be removed", "err", err)
 		}
 	})
-	s.queue.Go(s.company.RunReports)
-	s.queue.Go(s.partner.RunNotices)
-	s.queue.Go(s.outbox.Run)
+	s.loops.Go(s.company.RunReports)
+	s.loops.Go(s.partner.RunNotices)
+	s.loops.Go(s.outbox.Run)
 }
 
 // settleIn loads what lies beside the journal, and starts or gives up the clock.
@@ -195,11 +195,11 @@ func (s *Server) settleIn(start time.Time) error {
 	if err != nil {
 		return err
 	}
-	s.Deprecated = cmp.Or(s.cfg.LegacySince, began, s.Store.Created())
+	s.Deprecated = cmp.Or(s.options.LegacySince, began, s.Store.Created())
 	if err := s.loadTimetable(); err != nil {
 		return err
 	}
-	for _, dir := range ledger.Besides {
+	for _, dir := range ledger.SideDirs {
 		if err := s.Config.FS.Mkdir(dir); err != nil {
 			return err
 		}
@@ -221,12 +221,12 @@ func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 	if err != nil {
 		return began, err
 	}
-	at := cmp.Or(s.cfg.StartAt, start)
+	at := cmp.Or(s.options.StartAt, start)
 	switch {
-	case s.cfg.TestClock && !clock.Set && sold > 0 && last.After(at.Add(time.Second)):
+	case s.options.TestClock && !clock.Set && sold > 0 && last.After(at.Add(time.Second)):
 		return began, fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings",
 			ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
-	case s.cfg.TestClock && !clock.Set:
+	case s.options.TestClock && !clock.Set:
 		offset := at.Sub(start).Truncate(time.Millisecond)
 		first := s.Config.Now().Add(offset).UTC().Truncate(time.Millisecond)
 		if sold == 0 {
@@ -237,7 +237,7 @@ func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 			Began:    clock.Began,
 		}
 		err = s.Store.SetClock(first, ledger.Entry{Event: set})
-	case !s.cfg.TestClock && !s.cfg.Verb && clock.Set:
+	case !s.options.TestClock && !s.options.Verb && clock.Set:
 		err = s.Record(&ledger.ClockSet{Real: true})
 	}
 	return clock.Began, err
@@ -277,14 +277,14 @@ func (s *Server) Drain() { s.drain() }
 // Close ends the background work and closes the store, after the last request.
 func (s *Server) Close() error {
 	s.stop()
-	s.Background.Wait()
-	s.queue.Wait()
+	s.Tasks.Wait()
+	s.loops.Wait()
 	return s.Store.Close()
 }
 
 // openIDP trusts the built-in provider, whose key it reads or makes, unless another one is configured.
 func (s *Server) openIDP() error {
-	s.company.IDP = s.cfg.IDP
+	s.company.IDP = s.options.IDP
 	if s.company.IDP != nil {
 		return nil
 	}
@@ -305,7 +305,7 @@ func (s *Server) openPeers() error {
 		return err
 	}
 	return errors.Join(
-		s.provider.Open(s.cfg.ProviderURL, secret),
-		s.outbox.Open(s.cfg.MessengerURL, s.cfg.Mail, secret),
+		s.provider.Open(s.options.ProviderURL, secret),
+		s.outbox.Open(s.options.MessengerURL, s.options.Mail, secret),
 	)
 }

@@ -303,7 +303,7 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 	if after := <-again; after != before {
 		t.Errorf("asked %+v, after the crash %+v", before, after)
 	}
-	s2.Background.Wait()
+	s2.Tasks.Wait()
 	got := call(t, s2, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking
 	if got.Tickets[0].PaymentStatus != "Paid" {
 		t.Errorf("%+v", got)

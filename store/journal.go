@@ -188,7 +188,8 @@ func Erased(personal []byte) bool {
 	return err == nil && at.Format(erasedLayout) == string(personal)
 }
 
-// writer is the journal's end. Only the writer goroutine uses it.
+// writer is the journal's end. Open uses it before the writer goroutine starts, then only that goroutine, and
+// Close once it has ended.
 type writer struct {
 	file    durable.File
 	size    int64

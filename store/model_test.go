@@ -10,8 +10,8 @@ import (
 	"waybill/store/durable"
 )
 
-// leaves returns what crashes may leave of the file "a", which is created, and gone on with by do, on an empty
-// disk; "-" is that its name is not there.
+// leaves returns what crashes may leave of the file "a", which is created, and gone on with by do, on an
+// empty disk; "-" is that its name is not there.
 func leaves(t *testing.T, names, data survival, do func(d *disk, f durable.File)) map[string]bool {
 	left := map[string]bool{}
 	for seed := range uint64(2000) {

@@ -254,7 +254,7 @@ func (r *replay[S, E]) clean() bool {
 	return r.torn == nil && proven && r.head.Seq > 0
 }
 
-// opened returns the data of the one line that is the store's own.
+// opened returns the data of the line that every start writes.
 func (r *replay[S, E]) opened() []byte {
 	after := "unclean end"
 	if r.head.Seq == 0 {

@@ -1,3 +1,33 @@
+// Package store keeps one value in memory and makes it durable by an append-only, hash-chained journal of
+// events in JSON lines. It is generic: S is the state, a pointer; E is an event, an immutable value once it
+// was handed in. The store knows nothing of what they mean. All access goes through closures run under the
+// program's one lock:
+//
+//	st.View(func(s *State, now time.Time) { … })
+//	seq, err := st.Update(func(s *State, now time.Time) ([]Event, error) { … })
+//
+// An update takes the instant, decides, applies its events, numbers them and hands them to the one writer
+// goroutine, all under the lock and without I/O; then it waits outside the lock. The writer takes all that
+// is pending, encodes it, writes once, syncs once, and releases everyone who waited. A view, and a refusal,
+// waits likewise until all that it saw is durable, so that no answer shows what a crash could still undo.
+//
+// # Files
+//
+//	FORMAT                        "waybill-journal v1 <origin>\n"
+//	LOCK                          flock of the process that has the directory open
+//	journal/<first seq>.jsonl     the lines, a new file every 64 MiB, full ones mode 0400
+//	snapshots/<seq>.jsonl         the state after a line: a cache, two are kept
+//	checkpoint                    the newest signed checkpoint, and checkpoints.log all of them ([Checkpoint])
+//	checkpoint.key, .pub          the key that signs them
+//	torn-<seq>-<n>.bin            bytes that a recovery cut off the journal's end
+//
+// Package durable is the file access that all of this rests on, and package note signs the checkpoints.
+//
+// [Line] documents the line format. Opening reads the newest snapshot that the journal confirms and applies
+// the lines after it. The first bad line is either a torn tail, never acknowledged: it is cut, and its bytes
+// are kept; or it is provably damage to durable data: [Damage], and nothing is changed. The first failed
+// write or sync of the journal is final ([ErrFailed]): what a kernel says of a page after a failed sync is
+// worth nothing.
 package store
 
 import (
@@ -46,7 +76,8 @@ func (e *NoRoom) Error() string {
 // caught up.
 const maxAhead = time.Minute
 
-// Config says what the stored value is and where it is kept. All fields but Log are required.
+// Config says what the stored value is and where it is kept. FS, New, Now, Apply, Encode, Decode, Freeze,
+// Thaw and Weigh are required.
 type Config[S, E any] struct {
 	FS  durable.FS
 	Log *slog.Logger

@@ -146,8 +146,8 @@ func linewise(all, other map[string]string, try func(tamper)) {
 	}
 }
 
-// firstOther returns the place of the first line that is not as it was, as a reader of the files finds it, and
-// its seq.
+// firstOther returns the place of the first line that is not as it was, as a reader of the files finds it,
+// and its seq.
 func firstOther(was []placed, all map[string]string) (at store.Place, seq int) {
 	for _, name := range named(all, "journal/") {
 		at = store.Place{File: name, Line: 1}

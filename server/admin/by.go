@@ -39,7 +39,7 @@ func byUser(uid int, loginFile string) ledger.By {
 // callerKey is what the author of an act is known by in a connection's context.
 type callerKey struct{}
 
-// ConnContext is for http.Server.ConnContext of the server that [Server.Handler] answers: it
+// ConnContext is for http.Server.ConnContext of the server that [Service.Handler] answers: it
 // finds out who is at the other end of the directory's socket.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if c, ok := c.(*net.UnixConn); ok {

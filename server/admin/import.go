@@ -73,21 +73,21 @@ func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	if fare, ok := gtfs.ParseFarePerKm(form.Get("fare-per-km")); ok {
 		opt.FarePerKm = []schedule.FarePerKm{fare}
 	}
-	return readFeed(feed, name, opt, out)
+	return readAndReport(feed, name, opt, out)
 }
 
 // Import makes a feed the timetable in force, and reports on it line by line. The process does it.
 func (s *Service) Import(feed fs.FS, name string, opt ImportOptions, out io.Writer) error {
-	read, err := readFeed(feed, name, opt, out)
+	read, err := readAndReport(feed, name, opt, out)
 	if err != nil || read == nil {
 		return err
 	}
 	return s.Adopt(Self(), read, out)
 }
 
-// readFeed reads a feed, writes the report, and decides whether it is good enough to be adopted. It returns
-// nothing for a dry run.
-func readFeed(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
+// readAndReport reads a feed, writes the report, and decides whether it is good enough to be adopted. It
+// returns nothing for a dry run.
+func readAndReport(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
 	skipped := map[string]int{} // by file
 	reasons := map[string]int{}
 	all := 0

@@ -84,6 +84,6 @@ func (s *Service) adminOutboxRetry(a *Act) (string, error) {
 	if errors.Is(err, errNoneParked) {
 		err = nil
 	}
-	web.Wake(s.Posted)
+	web.Wake(s.Outgoing)
 	return words.Counted(retried, "message") + words.Are(retried) + "tried again", err
 }

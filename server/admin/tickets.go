@@ -104,7 +104,7 @@ func (s *Service) adminTicketAnswer(a *Act) (string, error) {
 			return []ledger.Entry{{
 				Event:       e,
 				By:          &a.By,
-				Idempotency: st.Requests.AskedUnder(ticket),
+				Idempotency: st.KeyedRequests.AskedUnder(ticket),
 			}}, nil
 		}
 		// Its window may be over by now.
@@ -117,6 +117,6 @@ func (s *Service) adminTicketAnswer(a *Act) (string, error) {
 		status, payment := t.Status(now)
 		said = fmt.Sprintf("%s is %s/%s", ticket, status, payment)
 	})
-	web.Wake(s.Posted)
+	web.Wake(s.Outgoing)
 	return said, err
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// askedAndKilled returns a directory whose server was killed while it asked a provider that never answers about
-// a ticket, and the ticket's booking and id.
+// askedAndKilled returns a directory whose server was killed while it asked a provider that never answers
+// about a ticket, and the ticket's booking and id.
 func askedAndKilled(t *testing.T) (bin, dir, key, booked, ticket string) {
 	t.Helper()
 	bin, dir = build(t)

@@ -263,7 +263,7 @@ type heard struct {
 	err error // the first
 }
 
-// Write remembers that something was written, and passes it on.
+// Write passes on what is written, and remembers the first error.
 func (o *heard) Write(b []byte) (int, error) {
 	n, err := o.Writer.Write(b)
 	if err != nil && o.err == nil {

@@ -33,7 +33,7 @@ type gathered struct {
 	b  []byte // a flush is due where there are any
 }
 
-// Write keeps a line of the log until it is known where the log goes.
+// Write keeps a line, and has what is kept written after a moment, or at once where that is much.
 func (g *gathered) Write(line []byte) (int, error) {
 	g.mu.Lock()
 	due := len(g.b) == 0
@@ -48,7 +48,7 @@ func (g *gathered) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// flush writes what was kept.
+// flush writes what is kept.
 func (g *gathered) flush() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

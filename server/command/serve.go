@@ -64,16 +64,8 @@ func (c *call) serve() (code int, err error) {
 	stderr := &gathered{to: c.Stderr}
 	defer stderr.flush()
 	cfg.Log = c.logger(stderr, level)
-	provider := oidc.Config{JWKS: c.text("idp-jwks"),
-		Provider: oidc.Provider{
-			Issuer:     c.text("idp-issuer"),
-			Audience:   c.text("idp-audience"),
-			EmailClaim: c.text("idp-email-claim")}}
-	if provider != (oidc.Config{}) {
-		provider.Log = cfg.Log
-		if cfg.IDP, err = oidc.New(provider); err != nil {
-			return exitUsage, fmt.Errorf("-idp-issuer, -idp-audience, -idp-jwks: %w", err)
-		}
+	if err := c.identityProvider(&cfg); err != nil {
+		return exitUsage, err
 	}
 	if err := c.peers(&cfg); err != nil {
 		return exitUsage, err
@@ -174,6 +166,27 @@ func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 		// Also under TLS: the limits above are of connections, not of HTTP/2's streams.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
+}
+
+// identityProvider reads the -idp flags; without any the development provider is trusted.
+func (c *call) identityProvider(cfg *server.Config) (err error) {
+	provider := oidc.Config{
+		JWKS: c.text("idp-jwks"),
+		Provider: oidc.Provider{
+			Issuer:     c.text("idp-issuer"),
+			Audience:   c.text("idp-audience"),
+			EmailClaim: c.text("idp-email-claim"),
+		},
+	}
+	if provider == (oidc.Config{}) {
+		return nil
+	}
+	provider.Log = cfg.Log
+	cfg.IDP, err = oidc.New(provider)
+	if err != nil {
+		err = fmt.Errorf("-idp-issuer, -idp-audience, -idp-jwks: %w", err)
+	}
+	return err
 }
 
 // listen serves the directory until the process should end; over TLS if secured.

@@ -53,43 +53,43 @@ var verbs = []verb{
 		{"log-level", "info", "debug, info (a line for each request), warn or error"}}},
 	{"import", "FEED",
 		"makes a GTFS feed, a directory or .zip, the timetable in force",
-		act("import", "feed"), []option{
+		verbOf("import", "feed"), []option{
 			{"strict", false, "change nothing if a row has to be skipped"},
 			{"dry-run", false, "only report"},
 			{"bus-only", false, "keep only routes of type 3, 200-299 and 700-799"},
 			{"fare-per-km", "", "price rides that no fare matches by distance, as in `EUR:0.06`"}}},
 	{"partner add", "NAME",
 		"prints a new API key of a partner, new or known; only its hash is kept",
-		act("partner-add", "name"), []option{
+		verbOf("partner-add", "name"), []option{
 			{"company", "", "the `slugs` of the only companies it may sell, with commas; empty: all"}}},
 	{"partner list", "",
 		"lists partners, their keys, and when the legacy interface will be gone for them",
-		act("partner-list"), []option{
+		verbOf("partner-list"), []option{
 			asJSON,
 			{"legacy-since", "", "the `instant` that serve is given, where no server is running"}}},
 	{"partner revoke", "NAME",
 		"ends the keys of a partner, or one of them",
-		act("partner-revoke", "name"), []option{
+		verbOf("partner-revoke", "name"), []option{
 			{"key", "", "only the key with this `name`, as partner list shows it"}}},
 	{"company list", "",
 		"lists the companies of the timetable in force, by the slugs that other commands take",
-		act("company-list"), []option{asJSON}},
+		verbOf("company-list"), []option{asJSON}},
 	{"ticket move", "TICKET BOOKING|new",
 		"moves a ticket to another booking of the same partner",
-		act("ticket-move", "ticket", "booking"), nil},
+		verbOf("ticket-move", "ticket", "booking"), nil},
 	{"ticket status", "TICKET Confirmed|NotConfirmed|Prepaid",
 		"gives a ticket a status of the carrier's lifecycle",
-		act("ticket-status", "ticket", "status"), nil},
+		verbOf("ticket-status", "ticket", "status"), nil},
 	{"ticket asked", "",
 		"lists the tickets that the provider was asked about and has not answered",
-		act("ticket-asked"), []option{asJSON}},
+		verbOf("ticket-asked"), []option{asJSON}},
 	{"ticket answer", "TICKET confirmed|refused",
 		"answers in the provider's place about a ticket that it was asked about",
-		act("ticket-answer", "ticket", "answer"), []option{
+		verbOf("ticket-answer", "ticket", "answer"), []option{
 			{"reason", "", "`why`: it stands in the journal"}}},
 	{"user add", "",
 		"gives a company user an access; a new user's password is the first line of standard input",
-		act("user-add"), []option{
+		verbOf("user-add"), []option{
 			{"email", "", "the user's e-mail `address`"},
 			{"first-name", "", "a new user's first `name`"},
 			{"last-name", "", "a new user's last `name`"},
@@ -101,29 +101,29 @@ var verbs = []verb{
 			{"role", "", "`ADMIN`, who may do everything of the company, or VIEWER, who may sign in"}}},
 	{"user list", "",
 		"lists the company users, and what they are for which company",
-		act("user-list"), []option{asJSON}},
+		verbOf("user-list"), []option{asJSON}},
 	{"user remove", "EMAIL",
 		"removes a user and ends the user's sessions",
-		act("user-remove", "email"), nil},
+		verbOf("user-remove", "email"), nil},
 	{"forget", "",
 		"erases names, e-mail addresses and phones from state, journal, snapshots and reports",
-		act("forget"), []option{
+		verbOf("forget"), []option{
 			{"booking", "", "of the passengers of the booking with this `id`, and those booked along with them"},
 			{"email", "", "of who was booked with this `address`, or was a user with it"},
 			{"reason", "", "`why`: it stands in the journal"}}},
 	{"outbox list", "",
 		"lists the messages to passengers that are not sent yet, or parked",
-		act("outbox-list"), []option{asJSON}},
+		verbOf("outbox-list"), []option{asJSON}},
 	{"outbox retry", "MESSAGE|all",
 		"has a parked message tried again, or all",
-		act("outbox-retry", "message"), nil},
+		verbOf("outbox-retry", "message"), nil},
 	{"idtoken", "",
 		"mints an ID token of the built-in development identity provider",
-		act("idtoken"), []option{
+		verbOf("idtoken"), []option{
 			{"email", "", "the `address` that the token vouches for"}}},
 	{"key rotate", "",
 		"signs offers with a new key; offers already given stay good",
-		act("rotate-keys"), nil},
+		verbOf("rotate-keys"), nil},
 	{"log", "", "shows the journal as readable history", (*call).log, []option{
 		{"booking", "", "only what happened to the booking with this `id`"},
 		{"ticket", "", "only what happened to the ticket with this `id`"},

@@ -164,9 +164,9 @@ func (c *call) version() (int, error) {
 	return exitDone, nil
 }
 
-// act makes a verb of an admin operation. The operands, by the given names, and the flags, by their own,
+// perform makes a verb of an admin operation. The operands, by the given names, and the flags, by their own,
 // become the fields of the operation's form.
-func act(op string, operands ...string) func(*call) (int, error) {
+func verbOf(op string, operands ...string) func(*call) (int, error) {
 	return func(c *call) (int, error) {
 		form := url.Values{}
 		for i, name := range operands {
@@ -184,7 +184,7 @@ func act(op string, operands ...string) func(*call) (int, error) {
 		if err := c.complete(op, form); err != nil {
 			return exitFailed, err
 		}
-		err := c.act(op, form)
+		err := c.perform(op, form)
 		return exitCode(err), err
 	}
 }
@@ -205,8 +205,8 @@ func (p *Process) complete(op string, form url.Values) error {
 	return nil
 }
 
-// act does an operation on the directory, through its server or by itself.
-func (c *call) act(op string, form url.Values) error {
+// perform does an operation on the directory, through its server or by itself.
+func (c *call) perform(op string, form url.Values) error {
 	path, err := socket(c.dir)
 	if err == nil && op != "import" {
 		err = c.mustExist()
@@ -227,7 +227,7 @@ func (c *call) act(op string, form url.Values) error {
 // more.
 type unheard struct{ io.Writer }
 
-// Write reports an error where nobody can hear what is written.
+// Write passes on what is written, and reports no error of that.
 func (u unheard) Write(b []byte) (int, error) {
 	u.Writer.Write(b)
 	return len(b), nil
@@ -245,16 +245,26 @@ func (p *Process) adminCall(path, op string, form url.Values) error {
 		return err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return refusal(resp)
+	}
 	if _, err := io.Copy(unheard{p.Stdout}, resp.Body); err != nil {
 		return fmt.Errorf("the server ended before it was done: %w", err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return errors.New("the server is starting or stopping; try again")
 	}
 	if text, err := url.QueryUnescape(resp.Trailer.Get(admin.ErrorTrailer)); text != "" || err != nil {
 		return errors.New(text)
 	}
 	return nil
+}
+
+// refusal returns why the running server did not take an act on, in its own words.
+func refusal(resp *http.Response) error {
+	const most = 1 << 10 // bytes
+	said, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	if err != nil || len(said) == 0 {
+		return fmt.Errorf("the server answers %s, and does not say why", resp.Status)
+	}
+	return fmt.Errorf("the server refuses: %s", strings.TrimSpace(string(said)))
 }
 
 // adminHere opens the directory for one operation; while another verb has it, it tries again for five

@@ -36,7 +36,7 @@ func (s *Service) User(may auth.Permission,
 		}
 		return h(w, r, p)
 	}
-	return web.Known(s.Core, web.ErrUnauthorized, allowed, func(r *http.Request) string {
+	return web.Identified(s.Core, web.ErrUnauthorized, allowed, func(r *http.Request) string {
 		return cookie(r, AccessCookie)
 	},
 		func(st *ledger.State, token auth.Hash, now time.Time) *auth.Principal {
@@ -377,8 +377,8 @@ func NewThrottle() *Throttle {
 	}
 }
 
-// try runs a check for an e-mail from an address; the error is errUnauthorized where it fails, or a 429. A
-// check counts as failed while it runs, so that many at a time are not more than one after another.
+// try runs a check for an e-mail from an address; the error is web.ErrUnauthorized where it fails, or a 429.
+// A check counts as failed while it runs, so that many at a time are not more than one after another.
 func (t *Throttle) try(r *http.Request, email string, now time.Time, check func() bool) error {
 	select {
 	case t.waiting <- struct{}{}:

@@ -1,3 +1,6 @@
+// Package inspect reads a data directory and changes nothing in it, beside a server that may have it open: it
+// verifies the directory, shows its journal as history ([Log]), exports it as tables, backs it up, and
+// repairs a copy of it (contract §1).
 package inspect
 
 import (
@@ -77,7 +80,7 @@ func Backup(fsys durable.FS, live bool, to durable.FS) (Report, error) {
 
 // backUp makes a copy. stale reports that something was erased since its lines were copied.
 func backUp(fsys durable.FS, live bool, to durable.FS) (rep Report, stale bool, err error) {
-	if err := store.Backup(fsys, to, live, ledger.Besides...); err != nil {
+	if err := store.Backup(fsys, to, live, ledger.SideDirs...); err != nil {
 		return rep, false, err
 	}
 	if rep, err = finishCopy(to); err != nil || !live {
@@ -168,7 +171,7 @@ func empty(to durable.FS) error {
 	if err := to.Remove("FORMAT"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, dir := range append([]string{"journal", "snapshots"}, ledger.Besides...) {
+	for _, dir := range append([]string{"journal", "snapshots"}, ledger.SideDirs...) {
 		if err := removeAll(to, dir); err != nil {
 			return err
 		}
@@ -194,7 +197,7 @@ func Repair(fsys durable.FS, to durable.FS, cutAt uint64, reason string, by ledg
 	if err := mustBeEmpty(to); err != nil {
 		return Report{}, err
 	}
-	if err := store.Repair(ledger.StoreConfig(fsys), to, cutAt, reason, by, ledger.Besides...); err != nil {
+	if err := store.Repair(ledger.StoreConfig(fsys), to, cutAt, reason, by, ledger.SideDirs...); err != nil {
 		return Report{}, errors.Join(err, empty(to))
 	}
 	return Verify(to, false, nil)

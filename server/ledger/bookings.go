@@ -24,9 +24,9 @@ var bookingKinds = []kind{
 		partner: func(_ *State, e *booking.Created) booking.ID {
 			return e.Partner
 		},
-		events: one[booking.Created],
-		tell:   tellCreated,
-		weigh:  weighCreated,
+		feedCount: one[booking.Created],
+		story:     tellCreated,
+		weigh:     weighCreated,
 	}.kind(),
 	row[booking.Asked]{
 		name:  "ticket.asked",
@@ -38,10 +38,10 @@ var bookingKinds = []kind{
 		partner: func(s *State, e *booking.Asked) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
-		then: func(s *State, _ store.Stamp, e *booking.Asked) {
-			delete(s.Requests.asked, e.Ticket)
+		after: func(s *State, _ store.Stamp, e *booking.Asked) {
+			delete(s.KeyedRequests.askedFor, e.Ticket)
 		},
-		tell: func(s *State, e *booking.Asked, now time.Time) string {
+		story: func(s *State, e *booking.Asked, now time.Time) string {
 			return s.tellSettled(&e.Settled, now, "the provider is asked to "+e.Action.String())
 		},
 		weigh: func(_ *State, e *booking.Asked, _ *Idempotency) int64 {
@@ -51,15 +51,15 @@ var bookingKinds = []kind{
 	row[booking.Refused]{
 		name:  "ticket.refused",
 		apply: on(bookings, (*booking.State).ApplyRefused),
-		then: func(s *State, _ store.Stamp, e *booking.Refused) {
-			s.Requests.forgetAsked(s, e.Ticket)
+		after: func(s *State, _ store.Stamp, e *booking.Refused) {
+			s.KeyedRequests.forgetAsked(s, e.Ticket)
 		},
-		tell: tellRefused,
+		story: tellRefused,
 	}.kind(),
 	row[booking.TicketPaid]{
 		name:  "ticket.paid",
 		apply: on(bookings, (*booking.State).ApplyPaid),
-		code: func(_ *Codec, l *line, e *booking.TicketPaid) {
+		code: func(_ *Codec, l *lineCoder, e *booking.TicketPaid) {
 			codeSettled(l, &e.Settled)
 		},
 		check: func(s *State, now time.Time, e *booking.TicketPaid) error {
@@ -68,11 +68,11 @@ var bookingKinds = []kind{
 		partner: func(s *State, e *booking.TicketPaid) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
-		events: one[booking.TicketPaid],
-		then: func(s *State, at store.Stamp, e *booking.TicketPaid) {
+		feedCount: one[booking.TicketPaid],
+		after: func(s *State, at store.Stamp, e *booking.TicketPaid) {
 			s.settled(at, &e.Settled, booking.Pay)
 		},
-		tell: func(s *State, e *booking.TicketPaid, now time.Time) string {
+		story: func(s *State, e *booking.TicketPaid, now time.Time) string {
 			return s.tellSettled(&e.Settled, now, "paid")
 		},
 		weigh: func(_ *State, e *booking.TicketPaid, _ *Idempotency) int64 {
@@ -82,7 +82,7 @@ var bookingKinds = []kind{
 	row[booking.TicketBooked]{
 		name:  "ticket.booked",
 		apply: on(bookings, (*booking.State).ApplyBooked),
-		code: func(_ *Codec, l *line, e *booking.TicketBooked) {
+		code: func(_ *Codec, l *lineCoder, e *booking.TicketBooked) {
 			codeSettled(l, &e.Settled)
 		},
 		check: func(s *State, now time.Time, e *booking.TicketBooked) error {
@@ -91,11 +91,11 @@ var bookingKinds = []kind{
 		partner: func(s *State, e *booking.TicketBooked) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
-		events: one[booking.TicketBooked],
-		then: func(s *State, at store.Stamp, e *booking.TicketBooked) {
+		feedCount: one[booking.TicketBooked],
+		after: func(s *State, at store.Stamp, e *booking.TicketBooked) {
 			s.settled(at, &e.Settled, booking.Book)
 		},
-		tell: func(s *State, e *booking.TicketBooked, now time.Time) string {
+		story: func(s *State, e *booking.TicketBooked, now time.Time) string {
 			return s.tellSettled(&e.Settled, now, "booked")
 		},
 		weigh: func(_ *State, e *booking.TicketBooked, _ *Idempotency) int64 {
@@ -109,17 +109,17 @@ var bookingKinds = []kind{
 		partner: func(s *State, e *booking.TicketsCanceled) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
-		events: func(e *booking.TicketsCanceled) int {
+		feedCount: func(e *booking.TicketsCanceled) int {
 			return len(e.Tickets)
 		},
-		shows: showCanceled,
-		then: func(s *State, at store.Stamp, e *booking.TicketsCanceled) {
+		feedEvents: showCanceled,
+		after: func(s *State, at store.Stamp, e *booking.TicketsCanceled) {
 			s.Outbox.addCanceled(at, e)
 			for _, t := range e.Tickets {
-				s.Requests.forgetAsked(s, t.ID)
+				s.KeyedRequests.forgetAsked(s, t.ID)
 			}
 		},
-		tell: func(s *State, e *booking.TicketsCanceled, now time.Time) string {
+		story: func(s *State, e *booking.TicketsCanceled, now time.Time) string {
 			return s.partnerNamed(s.PartnerOf(e.Booking)) + " cancels: " + s.tellCanceled(e, now)
 		},
 		weigh: func(s *State, e *booking.TicketsCanceled, x *Idempotency) int64 {
@@ -133,11 +133,11 @@ var bookingKinds = []kind{
 		partner: func(s *State, e *booking.TicketsUncompleted) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
-		events: func(e *booking.TicketsUncompleted) int {
+		feedCount: func(e *booking.TicketsUncompleted) int {
 			return len(e.Tickets)
 		},
-		shows: showUncompleted,
-		tell: func(_ *State, e *booking.TicketsUncompleted, _ time.Time) string {
+		feedEvents: showUncompleted,
+		story: func(_ *State, e *booking.TicketsUncompleted, _ time.Time) string {
 			return fmt.Sprintf("noted: %s of booking %s%sUncompleted from %s on",
 				words.Counted(len(e.Tickets), "ticket"), e.Booking, words.Were(len(e.Tickets)),
 				e.At.UTC().Format(LogTime))
@@ -149,8 +149,8 @@ var bookingKinds = []kind{
 		partner: func(s *State, e *booking.Moved) booking.ID {
 			return s.PartnerOf(e.To)
 		},
-		events: one[booking.Moved],
-		tell: func(s *State, e *booking.Moved, now time.Time) string {
+		feedCount: one[booking.Moved],
+		story: func(s *State, e *booking.Moved, now time.Time) string {
 			return fmt.Sprintf("ticket move: %s, no longer of booking %s", s.TicketStanding(e.Ticket, now),
 				e.From)
 		},
@@ -161,14 +161,14 @@ var bookingKinds = []kind{
 		partner: func(s *State, e *booking.CarrierSet) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
-		events: func(e *booking.CarrierSet) int {
+		feedCount: func(e *booking.CarrierSet) int {
 			if e.Event {
 				return 1
 			}
 			return 0
 		},
-		shows: showCarrier,
-		tell: func(s *State, e *booking.CarrierSet, now time.Time) string {
+		feedEvents: showCarrier,
+		story: func(s *State, e *booking.CarrierSet, now time.Time) string {
 			return "ticket status, by the carrier: " + s.TicketStanding(e.Ticket, now)
 		},
 	}.kind(),
@@ -187,13 +187,13 @@ var bookingKinds = []kind{
 
 // settled remembers what else comes of a ticket that was paid or booked.
 func (s *State) settled(at store.Stamp, e *booking.Settled, action booking.Action) {
-	s.Requests.forgetAsked(s, e.Ticket)
+	s.KeyedRequests.forgetAsked(s, e.Ticket)
 	s.Outbox.add(at, e, action)
 }
 
 // codeCreated codes a booking: forms and runs that are sold for the first time, what all tickets share, and
 // the tickets. Names are in the personal part.
-func codeCreated(codec *Codec, l *line, e *booking.Created) {
+func codeCreated(codec *Codec, l *lineCoder, e *booking.Created) {
 	c := &l.data
 	wire.ID(c, "booking", &e.ID)
 	wire.ID(c, "partner", &e.Partner)
@@ -236,7 +236,7 @@ func codeSoldLeg(c *wire.Coder, l *booking.SoldLeg) {
 }
 
 // codePassengers codes the personal part of a booking: its passengers, and the answer where the line has one.
-func codePassengers(l *line, e *booking.Created) {
+func codePassengers(l *lineCoder, e *booking.Created) {
 	c := &l.personal
 	if c.Optional("erased", false) {
 		var when string
@@ -342,7 +342,7 @@ func parseDay(text string) (schedule.Day, bool) {
 }
 
 // codeSettled codes a ticket that was paid or booked.
-func codeSettled(l *line, e *booking.Settled) {
+func codeSettled(l *lineCoder, e *booking.Settled) {
 	c := &l.data
 	wire.ID(c, "ticket", &e.Ticket)
 	wire.ID(c, "booking", &e.Booking)
@@ -358,7 +358,7 @@ func codeSettled(l *line, e *booking.Settled) {
 }
 
 // codeAsked codes a ticket that the provider is about to be asked about.
-func codeAsked(_ *Codec, l *line, e *booking.Asked) {
+func codeAsked(_ *Codec, l *lineCoder, e *booking.Asked) {
 	c := &l.data
 	wire.ID(c, "booking", &e.Booking)
 	wire.ID(c, "ticket", &e.Ticket)
@@ -478,7 +478,8 @@ func (s *State) tellCanceled(e *booking.TicketsCanceled, now time.Time) string {
 	return b.String() + "request " + e.Request
 }
 
-// Unnoticed returns the notice that a ticket needs before what is done to it, if it does.
+// Unnoticed returns the notice that the payment window of a ticket is over, where that was not noted yet. It
+// precedes any other line about the ticket.
 func (s *State) Unnoticed(now time.Time, ticket booking.ID) []Entry {
 	return Entries(s.Bookings.Unnoticed(now, []booking.ID{ticket})...)
 }

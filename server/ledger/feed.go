@@ -12,28 +12,28 @@ import (
 	"waybill/store"
 )
 
-// Feed is what happened to a partner's bookings, in order (interface, Events). An event is a line of the
+// EventFeed is what happened to a partner's bookings, in order (interface, Events). An event is a line of the
 // journal, or a part of one. The feed remembers only which lines these are, and they are read from there. The
 // events of a partner have numbers of their own, from 1 without gaps.
-type Feed struct {
-	lines   []uint64      // of each event; a line of several stands here as often
+type EventFeed struct {
+	seqs    []uint64      // of each event; a line of several stands here as often
 	changed chan struct{} // closed with the next event; nil while nobody waits for it
 }
 
 // feed returns a partner's feed, which it makes if there is none.
-func (s *State) feed(partner booking.ID) *Feed {
-	f := s.Feeds[partner]
+func (s *State) feed(partner booking.ID) *EventFeed {
+	f := s.EventFeeds[partner]
 	if f == nil {
-		f = new(Feed)
-		s.Feeds[partner] = f
+		f = new(EventFeed)
+		s.EventFeeds[partner] = f
 	}
 	return f
 }
 
 // add adds events of a line, and wakes who waits for them.
-func (f *Feed) add(at store.Stamp, events int) {
+func (f *EventFeed) add(at store.Stamp, events int) {
 	for range events {
-		f.lines = append(f.lines, at.Seq)
+		f.seqs = append(f.seqs, at.Seq)
 	}
 	if f.changed != nil {
 		close(f.changed)
@@ -42,24 +42,24 @@ func (f *Feed) add(at store.Stamp, events int) {
 }
 
 // Len returns how many events there are.
-func (f *Feed) Len() int {
-	return len(f.lines)
+func (f *EventFeed) Len() int {
+	return len(f.seqs)
 }
 
-// After returns the lines of the events after one, at most so many, and how many events of the first line
-// come before.
-func (f *Feed) After(seq, most int) (lines []uint64, before int) {
-	start := min(seq, len(f.lines))
-	end := min(start+most, len(f.lines))
-	lines = slices.Clone(f.lines[start:end])
-	for before < seq && len(lines) > 0 && f.lines[seq-1-before] == lines[0] {
+// After returns the lines of the events after number seq, of at most so many events as most says, and how
+// many events of the first of these lines come before: a line may have several.
+func (f *EventFeed) After(seq, most int) (lines []uint64, before int) {
+	start := min(seq, len(f.seqs))
+	end := min(start+most, len(f.seqs))
+	lines = slices.Clone(f.seqs[start:end])
+	for before < seq && len(lines) > 0 && f.seqs[seq-1-before] == lines[0] {
 		before++
 	}
 	return lines, before
 }
 
 // Changed returns what is closed with the next event.
-func (f *Feed) Changed() <-chan struct{} {
+func (f *EventFeed) Changed() <-chan struct{} {
 	if f.changed == nil {
 		f.changed = make(chan struct{})
 	}
@@ -82,7 +82,7 @@ func Events(l *store.Line, partner booking.ID) ([]FeedEvent, error) {
 	if k == nil {
 		return nil, store.ErrNewer
 	}
-	return k.shows(l, partner)
+	return k.feedEvents(l, partner)
 }
 
 // showTicket returns the one event of a line that names a ticket.
@@ -188,8 +188,8 @@ func (s *State) frozenFeeds() []frozenFeed {
 	compare := func(a, b booking.ID) int {
 		return bytes.Compare(a[:], b[:])
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(s.Feeds), compare) {
-		list = append(list, frozenFeed{id, slices.Clip(s.Feeds[id].lines)})
+	for _, id := range slices.SortedFunc(maps.Keys(s.EventFeeds), compare) {
+		list = append(list, frozenFeed{id, slices.Clip(s.EventFeeds[id].seqs)})
 	}
 	return list
 }

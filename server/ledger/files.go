@@ -43,8 +43,8 @@ const (
 // ReportSuffix is what the name of a report's file ends in.
 const ReportSuffix = ".csv"
 
-// Besides are the directories that a data directory holds beside the store's files.
-var Besides = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
+// SideDirs are the directories that a data directory holds beside the store's files.
+var SideDirs = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
 
 // LoadTimetable reads the timetable that the journal names; hash "" is none yet.
 func LoadTimetable(fsys durable.FS, hash string) (*schedule.Timetable, error) {

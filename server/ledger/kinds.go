@@ -17,42 +17,51 @@ import (
 	"waybill/store"
 )
 
-// row is all there is to know of a kind of line whose event is a *T. What stands after the name and apply may
-// be nil.
+// row is all there is to know of a kind of line whose event is a *T. All fields but name and apply may be
+// nil.
 type row[T any] struct {
-	name  string // the line's type
+	// name is the line's type.
+	name string
+	// apply changes the state as the event says.
 	apply func(*State, time.Time, *T)
 
-	// how it is written and read; nil: by encoding/json
-	code    func(*Codec, *line, *T)
-	check   func(*State, time.Time, *T) error // why it cannot follow the state
-	partner func(*State, *T) booking.ID       // whose it is, asked after it was applied
-	// how many there are of it in the partner's feed
-	events func(*T) int
-	shows  func(*store.Line, booking.ID) ([]FeedEvent, error) // these, of a partner; nil: one
-	then   func(*State, store.Stamp, *T)                      // what else the state remembers of it
-	tell   func(*State, *T, time.Time) string                 // the story it tells, in words
-	// how many bytes it takes at most; nil: written to see
+	// code writes the event's members, and reads them. Without it, encoding/json does.
+	code func(*Codec, *lineCoder, *T)
+	// check returns why the event cannot follow the state. It re-checks a decision that was recorded, for
+	// verify.
+	check func(*State, time.Time, *T) error
+	// partner returns whose the line is, once it was applied.
+	partner func(*State, *T) booking.ID
+	// feedCount returns how many events of the partner's feed (/v2/events) the line is.
+	feedCount func(*T) int
+	// feedEvents reads these events from a line. Without it, the line is one event, of a ticket.
+	feedEvents func(*store.Line, booking.ID) ([]FeedEvent, error)
+	// after remembers what else comes of the event, as messages to passengers.
+	after func(*State, store.Stamp, *T)
+	// story returns in words what the event did, for the log.
+	story func(*State, *T, time.Time) string
+	// weigh returns how many bytes the event takes in the journal at most. Without it, it is written to see.
 	weigh func(*State, *T, *Idempotency) int64
 }
 
-// kind is a row of whatever event.
+// kind is a row with its event's type erased, so that all rows fit into one table, and with defaults for the
+// fields that were nil.
 type kind struct {
 	name  string
 	event reflect.Type // *T
 
-	apply   func(*State, time.Time, Event)
-	code    func(*Codec, *line, Event)
-	check   func(*State, time.Time, Event) error
-	partner func(*State, Event) booking.ID
-	events  func(Event) int
-	shows   func(*store.Line, booking.ID) ([]FeedEvent, error)
-	then    func(*State, store.Stamp, Event)
-	tell    func(*State, Event, time.Time) string
-	weigh   func(*State, Event, *Idempotency) int64
+	apply      func(*State, time.Time, Event)
+	code       func(*Codec, *lineCoder, Event)
+	check      func(*State, time.Time, Event) error
+	partner    func(*State, Event) booking.ID
+	feedCount  func(Event) int
+	feedEvents func(*store.Line, booking.ID) ([]FeedEvent, error)
+	after      func(*State, store.Stamp, Event)
+	story      func(*State, Event, time.Time) string // may be nil
+	weigh      func(*State, Event, *Idempotency) int64
 }
 
-// kind returns the row for events whose type is not known, with what stands for nil.
+// kind erases the type of a row's event.
 func (r row[T]) kind() kind {
 	k := kind{
 		name:  r.name,
@@ -67,13 +76,13 @@ func (r row[T]) kind() kind {
 		partner: func(*State, Event) booking.ID {
 			return booking.ID{}
 		},
-		events: func(Event) int { return 0 },
-		shows:  showTicket,
-		then:   func(*State, store.Stamp, Event) {},
-		weigh:  weighPlain,
+		feedCount:  func(Event) int { return 0 },
+		feedEvents: showTicket,
+		after:      func(*State, store.Stamp, Event) {},
+		weigh:      weighPlain,
 	}
 	if r.code != nil {
-		k.code = func(c *Codec, l *line, e Event) {
+		k.code = func(c *Codec, l *lineCoder, e Event) {
 			l.data.Open("")
 			r.code(c, l, e.(*T))
 			l.data.Ignore("by")       // see ReadBy
@@ -91,22 +100,22 @@ func (r row[T]) kind() kind {
 			return r.partner(s, e.(*T))
 		}
 	}
-	if r.events != nil {
-		k.events = func(e Event) int {
-			return r.events(e.(*T))
+	if r.feedCount != nil {
+		k.feedCount = func(e Event) int {
+			return r.feedCount(e.(*T))
 		}
 	}
-	if r.shows != nil {
-		k.shows = r.shows
+	if r.feedEvents != nil {
+		k.feedEvents = r.feedEvents
 	}
-	if r.then != nil {
-		k.then = func(s *State, at store.Stamp, e Event) {
-			r.then(s, at, e.(*T))
+	if r.after != nil {
+		k.after = func(s *State, at store.Stamp, e Event) {
+			r.after(s, at, e.(*T))
 		}
 	}
-	if r.tell != nil {
-		k.tell = func(s *State, e Event, now time.Time) string {
-			return r.tell(s, e.(*T), now)
+	if r.story != nil {
+		k.story = func(s *State, e Event, now time.Time) string {
+			return r.story(s, e.(*T), now)
 		}
 	}
 	if r.weigh != nil {
@@ -117,16 +126,14 @@ func (r row[T]) kind() kind {
 	return k
 }
 
-// on returns what applies an event to the part of the state that in returns.
+// on adapts the method that applies an event to a part of the state, which in selects, to a row.
 func on[P, T any](in func(*State) P, apply func(P, time.Time, *T)) func(*State, time.Time, *T) {
-	return func(s *State, now time.Time, e *T) {
-		apply(in(s), now, e)
-	}
+	return func(s *State, now time.Time, e *T) { apply(in(s), now, e) }
 }
 
-// checked returns what checks an event against the part of the state that in returns.
-func checked[P, T any](in func(*State) P, check func(P, time.Time, *T) error) func(*State, time.Time,
-	*T) error {
+// checked adapts the method that checks an event against a part of the state, which in selects, to a row.
+func checked[P, T any](in func(*State) P,
+	check func(P, time.Time, *T) error) func(*State, time.Time, *T) error {
 	return func(s *State, now time.Time, e *T) error {
 		return check(in(s), now, e)
 	}
@@ -141,7 +148,7 @@ func accounts(s *State) *auth.Accounts { return s.Accounts }
 
 func reports(s *State) *report.State { return s.Reports }
 
-// one is the number of events of what is one event.
+// one is the feedCount of a line that is one event.
 func one[T any](*T) int { return 1 }
 
 // kinds are all types of lines.
@@ -173,16 +180,17 @@ func kindNamed(name string) *kind {
 func Apply(s *State, at store.Stamp, x Entry) {
 	k := kindOf(x.Event)
 	k.apply(s, at.Time, x.Event)
-	k.then(s, at, x.Event)
-	if n := k.events(x.Event); n > 0 {
+	k.after(s, at, x.Event)
+	if n := k.feedCount(x.Event); n > 0 {
 		s.feed(k.partner(s, x.Event)).add(at, n)
 	}
 	if x.Idempotency != nil {
-		s.Requests.note(at, k.partner(s, x.Event), x)
+		s.KeyedRequests.note(at, k.partner(s, x.Event), x)
 	}
 }
 
-// Check returns why an entry cannot follow the state, without what decided it.
+// Check returns an error where an entry cannot follow the state. It checks again what was decided and
+// recorded; verify calls it for each line.
 func Check(s *State, at store.Stamp, x Entry) error {
 	return kindOf(x.Event).check(s, at.Time, x.Event)
 }
@@ -198,8 +206,8 @@ func NewCodec() *Codec {
 	return &Codec{map[string]*schedule.Form{}}
 }
 
-// line is an entry between its event and its bytes.
-type line struct {
+// lineCoder is an entry between its event and its bytes.
+type lineCoder struct {
 	data     wire.Coder
 	personal wire.Coder // of the personal part
 	entry    Entry
@@ -208,7 +216,7 @@ type line struct {
 // Encode appends an entry's data and personal part.
 func (c *Codec) Encode(x Entry, data, personal []byte) (name string, d, p []byte) {
 	k := kindOf(x.Event)
-	l := &line{
+	l := &lineCoder{
 		data:     wire.Coder{W: &wire.Writer{B: data}},
 		personal: wire.Coder{W: &wire.Writer{B: personal}},
 		entry:    x,
@@ -220,13 +228,13 @@ func (c *Codec) Encode(x Entry, data, personal []byte) (name string, d, p []byte
 	return k.name, l.data.W.B, l.personal.W.B
 }
 
-// Decode reads what encode wrote. An unknown kind is store.ErrNewer.
+// Decode reads what Encode wrote. An unknown kind is store.ErrNewer.
 func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	k := kindNamed(name)
 	if k == nil {
 		return Entry{}, store.ErrNewer
 	}
-	l := &line{
+	l := &lineCoder{
 		data:     wire.Coder{R: wire.NewReader(data)},
 		personal: wire.Coder{R: wire.NewReader(personal)},
 		entry:    Entry{Event: reflect.New(k.event.Elem()).Interface()},
@@ -239,12 +247,12 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 
 // codePlain codes an event that is rare enough for encoding/json. One with a personal part of its own returns
 // a pointer to that; the personal part of the others is the answer, where the line has one.
-func codePlain(_ *Codec, l *line, e Event) {
+func codePlain(_ *Codec, l *lineCoder, e Event) {
 	own, hasOwn := e.(interface{ PersonalPart() any })
 	if l.data.Writing() {
 		l.data.JSON("", e)
 		if l.entry.Idempotency != nil {
-			l.append("retry", l.entry.Idempotency)
+			l.append(idempotencyMember, l.entry.Idempotency)
 		}
 	} else {
 		l.data.R.Member("")
@@ -261,9 +269,9 @@ func codePlain(_ *Codec, l *line, e Event) {
 }
 
 // readPlain reads an event, and the Idempotency-Key that may stand beside its members.
-func (l *line) readPlain(text []byte, e Event) {
+func (l *lineCoder) readPlain(text []byte, e Event) {
 	err := json.Unmarshal(text, e)
-	if err == nil && bytes.Contains(text, []byte(`"retry":{`)) {
+	if err == nil && bytes.Contains(text, []byte(`"`+idempotencyMember+`":{`)) {
 		var beside struct{ Retry *Idempotency }
 		err = json.Unmarshal(text, &beside)
 		l.entry.Idempotency = beside.Retry
@@ -274,7 +282,7 @@ func (l *line) readPlain(text []byte, e Event) {
 }
 
 // append adds a member to the data's object, as its last.
-func (l *line) append(name string, v any) {
+func (l *lineCoder) append(name string, v any) {
 	w := l.data.W
 	w.B = bytes.TrimSuffix(w.B, []byte("}"))
 	l.data.JSON(name, v)
@@ -282,13 +290,17 @@ func (l *line) append(name string, v any) {
 }
 
 // codeIdempotency codes the Idempotency-Key of a line that codes its members itself.
-func (l *line) codeIdempotency() {
+func (l *lineCoder) codeIdempotency() {
 	codeIdempotency(&l.data, &l.entry.Idempotency)
 }
 
-// codeIdempotency codes the Idempotency-Key of a line, which is called retry there.
+// idempotencyMember is what the member with the Idempotency-Key is called in lines and snapshots, since the
+// first version had it.
+const idempotencyMember = "retry"
+
+// codeIdempotency codes the Idempotency-Key of a line.
 func codeIdempotency(c *wire.Coder, x **Idempotency) {
-	if c.Optional("retry", *x != nil) {
-		c.JSON("retry", x)
+	if c.Optional(idempotencyMember, *x != nil) {
+		c.JSON(idempotencyMember, x)
 	}
 }

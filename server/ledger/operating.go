@@ -35,7 +35,7 @@ var operatingKinds = []kind{
 	row[TimetableImported]{
 		name:  "timetable.imported",
 		apply: applyTimetableImported,
-		tell: func(_ *State, e *TimetableImported, _ time.Time) string {
+		story: func(_ *State, e *TimetableImported, _ time.Time) string {
 			return fmt.Sprintf("import: the timetable %q is in force: %s, %s, %s, %s skipped; SHA-256 %s", e.Feed,
 				words.Counted(e.Cities, "city"), words.Counted(e.Routes, "route"), words.Counted(e.Trips,
 					"trip"),
@@ -45,14 +45,14 @@ var operatingKinds = []kind{
 	row[KeysRotated]{
 		name:  "keys.rotated",
 		apply: func(*State, time.Time, *KeysRotated) {},
-		tell: func(*State, *KeysRotated, time.Time) string {
+		story: func(*State, *KeysRotated, time.Time) string {
 			return "key rotate: offers are signed with a new key"
 		},
 	}.kind(),
 	row[ClockSet]{
 		name:  "clock.set",
 		apply: applyClockSet,
-		tell: func(_ *State, e *ClockSet, _ time.Time) string {
+		story: func(_ *State, e *ClockSet, _ time.Time) string {
 			ahead := time.Duration(e.OffsetMs) * time.Millisecond
 			return fmt.Sprintf("the clock is now %v ahead of the machine's", ahead)
 		},
@@ -70,26 +70,26 @@ var operatingKinds = []kind{
 		apply: applyRetried,
 	}.kind(),
 	row[PersonalErased]{
-		name:  store.KindErased,
-		apply: applyPersonalErased,
-		shows: showErased,
-		then: func(s *State, at store.Stamp, e *PersonalErased) {
+		name:       store.KindErased,
+		apply:      applyPersonalErased,
+		feedEvents: showErased,
+		after: func(s *State, at store.Stamp, e *PersonalErased) {
 			s.feedErased(at, e.Passengers)
 		},
-		tell: func(_ *State, e *PersonalErased, _ time.Time) string {
+		story: func(_ *State, e *PersonalErased, _ time.Time) string {
 			return fmt.Sprintf("forget: the personal data of %s is erased, from the lines %d: %s",
 				words.Counted(len(e.AllTickets()), "ticket"), e.Lines, e.Reason)
 		},
 		weigh: weighErased,
 	}.kind(),
 	row[PassengersForgotten]{
-		name:  "passengers.forgotten",
-		apply: applyForgotten,
-		shows: showErased,
-		then: func(s *State, at store.Stamp, e *PassengersForgotten) {
+		name:       "passengers.forgotten",
+		apply:      applyForgotten,
+		feedEvents: showErased,
+		after: func(s *State, at store.Stamp, e *PassengersForgotten) {
 			s.feedErased(at, e.Passengers)
 		},
-		tell: func(_ *State, e *PassengersForgotten, _ time.Time) string {
+		story: func(_ *State, e *PassengersForgotten, _ time.Time) string {
 			return fmt.Sprintf("forget: the passengers of %s are forgotten, whose lines are named later: %s",
 				words.Counted(len(e.Passengers), "ticket"), e.Reason)
 		},
@@ -137,8 +137,9 @@ func (e *PersonalErased) AllTickets() []booking.ID {
 	return slices.Concat(e.Tickets, ticketsOf(e.Passengers))
 }
 
-// PassengersForgotten says that passengers are forgotten whose lines a later line names. Where there are
-// many, a line of this type for some of them at a time keeps others from waiting.
+// PassengersForgotten says that some passengers are forgotten. A large erasure writes such lines before its
+// [PersonalErased], which names the lines that lose their personal part, so that none holds the lock for
+// long.
 type PassengersForgotten struct {
 	Reason     string            `json:"reason"`
 	Passengers []ErasedPassenger `json:"passengers"`

@@ -22,9 +22,6 @@ type Message struct {
 	Parked string         `json:"parked,omitempty"` // why it is not tried any more
 }
 
-// PhoneTo and its position is how a message names the phone that it is to.
-const PhoneTo = "phone"
-
 // The lanes: messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody
 // else's.
 const (
@@ -38,7 +35,7 @@ var LaneNames = [Lanes]string{ToMailServer: "mail", ToMessenger: "messenger"}
 
 // Lane returns the lane of a message.
 func (m *Message) Lane() int {
-	if strings.HasPrefix(m.To, PhoneTo) {
+	if strings.HasPrefix(m.To, booking.ToPhone) {
 		return ToMessenger
 	}
 	return ToMailServer

@@ -13,33 +13,34 @@ import (
 // requestLife is how long a request is known by its key (contract §8).
 const requestLife = 24 * time.Hour
 
-// Requests are the requests with an Idempotency-Key of the last 24 hours.
-type Requests struct {
-	known map[RequestName]*Request
-	order []*Request                  // those that are answered, as they were; of one key the last counts
-	open  map[RequestName]*Request    // those that are not
-	aging []*Request                  // the same, by their last line; of one key the last counts
-	asked map[booking.ID]*Idempotency // of the requests for which a provider is asked, by ticket
+// KeyedRequests are the requests with an Idempotency-Key of the last 24 hours. The lists are queues by age,
+// from which those that are over are dropped; they may hold what a later line of the same key has overtaken.
+type KeyedRequests struct {
+	known         map[RequestKey]*KeyedRequest
+	answeredByAge []*KeyedRequest              // those that are answered
+	open          map[RequestKey]*KeyedRequest // those that are not
+	openByAge     []*KeyedRequest              // the same, by their last line
+	askedFor      map[booking.ID]*Idempotency  // by ticket about which a provider is asked
 }
 
 // newRequests returns what is known before the first request.
-func newRequests() Requests {
-	return Requests{
-		known: map[RequestName]*Request{},
-		open:  map[RequestName]*Request{},
-		asked: map[booking.ID]*Idempotency{},
+func newRequests() KeyedRequests {
+	return KeyedRequests{
+		known:    map[RequestKey]*KeyedRequest{},
+		open:     map[RequestKey]*KeyedRequest{},
+		askedFor: map[booking.ID]*Idempotency{},
 	}
 }
 
-// RequestName is what a request is known by.
-type RequestName struct {
+// RequestKey is what a request is known by.
+type RequestKey struct {
 	Partner booking.ID `json:"partner"`
 	Key     string     `json:"key"`
 }
 
-// Request is what is known of a request. It is immutable.
-type Request struct {
-	RequestName
+// KeyedRequest is what is known of a request. It is immutable.
+type KeyedRequest struct {
+	RequestKey
 	Hash   string       `json:"hash"`   // as in [Idempotency]
 	Status int          `json:"status"` // 0: it was cut short
 	Seq    uint64       `json:"seq"`    // of the last line of the request
@@ -48,51 +49,53 @@ type Request struct {
 }
 
 // live reports whether a key still names the request.
-func (x *Request) live(now time.Time) bool {
+func (x *KeyedRequest) live(now time.Time) bool {
 	return now.Before(time.UnixMilli(x.At).Add(requestLife))
 }
 
-// Find returns what is known of a request; nil where it is not, or not any more.
-func (x *Requests) Find(name RequestName, now time.Time) *Request {
+// Find returns what is known of a request; nil where nothing is, or its 24 hours are over.
+func (x *KeyedRequests) Find(name RequestKey, now time.Time) *KeyedRequest {
 	if r := x.known[name]; r != nil && r.live(now) {
 		return r
 	}
 	return nil
 }
 
-// AskedUnder returns what the line of a ticket's answer says of the request for which the provider was asked.
-func (x *Requests) AskedUnder(ticket booking.ID) *Idempotency {
-	return x.asked[ticket]
+// AskedUnder returns the Idempotency-Key of the request because of which the provider is being asked about a
+// ticket; nil where it had none. The line that records the answer carries it.
+func (x *KeyedRequests) AskedUnder(ticket booking.ID) *Idempotency {
+	return x.askedFor[ticket]
 }
 
-// forgetAsked drops that, unless the same question may be asked again.
-func (x *Requests) forgetAsked(s *State, ticket booking.ID) {
+// forgetAsked drops the key under which the provider was asked about a ticket, unless the same question may
+// be asked again.
+func (x *KeyedRequests) forgetAsked(s *State, ticket booking.ID) {
 	if _, still := s.Bookings.Ask(ticket); !still {
-		delete(x.asked, ticket)
+		delete(x.askedFor, ticket)
 	}
 }
 
 // note remembers what an entry says of a request of a partner's.
-func (x *Requests) note(at store.Stamp, partner booking.ID, entry Entry) {
-	x.order = x.expire(x.order, at.Time)
-	x.aging = x.expire(x.aging, at.Time)
+func (x *KeyedRequests) note(at store.Stamp, partner booking.ID, entry Entry) {
+	x.answeredByAge = x.expire(x.answeredByAge, at.Time)
+	x.openByAge = x.expire(x.openByAge, at.Time)
 	given := entry.Idempotency
-	next := &Request{
-		RequestName: RequestName{partner, given.Key},
-		Hash:        given.Hash,
-		Status:      given.Status,
-		Seq:         at.Seq,
-		At:          at.Time.UnixMilli(),
+	next := &KeyedRequest{
+		RequestKey: RequestKey{partner, given.Key},
+		Hash:       given.Hash,
+		Status:     given.Status,
+		Seq:        at.Seq,
+		At:         at.Time.UnixMilli(),
 	}
 	if next.Status == 0 {
 		next.Done = ticketsDone(entry.Event)
-		before := x.open[next.RequestName]
+		before := x.open[next.RequestKey]
 		if before != nil && before.Hash == next.Hash {
 			next.Done = slices.Concat(before.Done, next.Done)
 		}
 	}
 	if asked, ok := entry.Event.(*booking.Asked); ok {
-		x.asked[asked.Ticket] = given
+		x.askedFor[asked.Ticket] = given
 	}
 	x.put(next)
 }
@@ -109,7 +112,7 @@ func ticketsDone(e Event) []booking.ID {
 }
 
 // expire drops the first of a list, which is in the order of time, that no longer name a request.
-func (x *Requests) expire(list []*Request, now time.Time) []*Request {
+func (x *KeyedRequests) expire(list []*KeyedRequest, now time.Time) []*KeyedRequest {
 	for len(list) > 0 && !list[0].live(now) {
 		x.drop(list[0])
 		list = list[1:]
@@ -118,30 +121,30 @@ func (x *Requests) expire(list []*Request, now time.Time) []*Request {
 }
 
 // put makes a request known, in place of what was known of it.
-func (x *Requests) put(r *Request) {
-	x.known[r.RequestName] = r
-	delete(x.open, r.RequestName)
+func (x *KeyedRequests) put(r *KeyedRequest) {
+	x.known[r.RequestKey] = r
+	delete(x.open, r.RequestKey)
 	if r.Status == 0 {
-		x.open[r.RequestName] = r
-		x.aging = append(x.aging, r)
+		x.open[r.RequestKey] = r
+		x.openByAge = append(x.openByAge, r)
 	} else {
-		x.order = append(x.order, r)
+		x.answeredByAge = append(x.answeredByAge, r)
 	}
 }
 
 // drop forgets a request, unless its key names another one by now.
-func (x *Requests) drop(r *Request) {
-	if x.known[r.RequestName] == r {
-		delete(x.known, r.RequestName)
-		delete(x.open, r.RequestName)
+func (x *KeyedRequests) drop(r *KeyedRequest) {
+	if x.known[r.RequestKey] == r {
+		delete(x.known, r.RequestKey)
+		delete(x.open, r.RequestKey)
 	}
 }
 
 // frozen returns them for a snapshot.
-func (x *Requests) frozen() []*Request {
+func (x *KeyedRequests) frozen() []*KeyedRequest {
 	open := slices.Collect(maps.Values(x.open))
-	slices.SortFunc(open, func(a, b *Request) int {
+	slices.SortFunc(open, func(a, b *KeyedRequest) int {
 		return cmp.Compare(a.Seq, b.Seq)
 	})
-	return append(open, x.order...)
+	return append(open, x.answeredByAge...)
 }

@@ -34,10 +34,10 @@ func (c *Codec) Freeze(s *State) func(io.Writer) error {
 		sessions: s.Accounts.Sessions(),
 		reports:  s.Reports.All(),
 		feeds:    s.frozenFeeds(),
-		requests: s.Requests.frozen(),
+		requests: s.KeyedRequests.frozen(),
 		messages: s.Outbox.All(),
 		sold:     s.Bookings.Freeze(),
-		asked:    maps.Clone(s.Requests.asked),
+		asked:    maps.Clone(s.KeyedRequests.askedFor),
 	}
 	f.head.Geolocation = maps.Clone(s.Geolocation)
 	return f.write
@@ -52,7 +52,7 @@ type frozen struct {
 	sessions []*auth.Session
 	reports  []*report.Report
 	feeds    []frozenFeed
-	requests []*Request
+	requests []*KeyedRequest
 	messages []*Message
 	sold     booking.Frozen
 	asked    map[booking.ID]*Idempotency // by ticket
@@ -140,7 +140,7 @@ func (f *frozen) writeRuns() map[*booking.Run]int32 {
 	return numbers
 }
 
-// Thaw reads what freeze wrote. The lines are read on a goroutine of their own, so that bookings are put back
+// Thaw reads what Freeze wrote. The lines are read on a goroutine of their own, so that bookings are put back
 // while the next are read.
 func (c *Codec) Thaw(from io.Reader) (*State, error) {
 	t := &thawing{codec: c, state: NewState()}
@@ -154,7 +154,7 @@ func (c *Codec) Thaw(from io.Reader) (*State, error) {
 		for _, b := range batch {
 			restored := b.Booking // without what is around it
 			t.state.Bookings.RestoreBooking(&restored, b.asks)
-			maps.Copy(t.state.Requests.asked, b.asked)
+			maps.Copy(t.state.KeyedRequests.askedFor, b.asked)
 		}
 	}
 	return t.state, err
@@ -166,7 +166,7 @@ type thawing struct {
 	state *State
 	runs  []*booking.Run  // by number
 	batch []*wholeBooking // read and not sent yet
-	begun bool            // a booking was read: nothing else comes after the first
+	begun bool            // a booking was read: only bookings may follow
 	older bool            // an earlier version wrote it
 }
 
@@ -217,12 +217,12 @@ func (t *thawing) readLine(c *wire.Coder) {
 	case readRow(c, "user", s.Accounts.RestoreUser):
 	case readRow(c, "session", s.Accounts.RestoreSession):
 	case readRow(c, "report", s.Reports.Restore):
-	case readRow(c, "retry", s.Requests.put):
+	case readRow(c, "retry", s.KeyedRequests.put):
 	case readRow(c, "message", s.Outbox.Put):
 	case c.R.At("feed"):
 		var f frozenFeed
 		f.code(c)
-		s.Feeds[f.partner] = &Feed{lines: f.lines}
+		s.EventFeeds[f.partner] = &EventFeed{seqs: f.lines}
 	case c.R.At("form"):
 		var f *schedule.Form
 		t.codec.form(c, "form", &f)

@@ -1,14 +1,17 @@
-// Package ledger names what Waybill remembers, and how that is written down.
+// Package ledger defines what Waybill remembers, the events that change it, and how both are written to the
+// journal and to snapshots.
 //
-// [State] is everything there is to remember. It changes by events only, each of which is a line of the
-// journal: an [Entry] is an event with what else its line says, as who did it. All there is to know of a kind
-// of line stands in one row of a table: its name, how it is coded, how it changes the state, what may precede
-// it, what a partner is told of it, its story in words, and its weight. To add a kind of line, add a row.
+// [State] is everything there is to remember. It changes by events only (but for the timetable, which a start
+// loads from the file that an event names), each of which is a line of the journal: an [Entry] is an event
+// with what else its line says, as who did it. All there is to know of a kind of line, which is a type that
+// lines have, stands in one row of a table: its name, how it is coded, how it changes the state, what may
+// precede it, what a partner is told of it, its story in words, and its weight. To add a kind of line, add a
+// row.
 //
 // [Codec] turns entries into the bytes of lines and back, and states into snapshots and back. [StoreConfig]
 // hands all of it to package store, which makes it durable:
 //
-//	st, _, err := store.Open(ledger.StoreConfig(store.Dir("waybill-data")))
+//	st, _, err := store.Open(ledger.StoreConfig(durable.Dir("waybill-data")))
 //	seq, err := st.Update(func(s *ledger.State, now time.Time) ([]ledger.Entry, error) {
 //		e, err := s.Bookings.SetCarrier(now, ticket, booking.Confirmed)
 //		return ledger.Entries(e), err
@@ -38,8 +41,8 @@ type State struct {
 	Geolocation map[string]bool
 	// TimetableHash names the timetable in force by its content; "" is none yet.
 	TimetableHash string
-	Feeds         map[booking.ID]*Feed // by partner
-	Requests      Requests
+	EventFeeds    map[booking.ID]*EventFeed // by partner
+	KeyedRequests KeyedRequests
 	Outbox        Outbox
 
 	// Timetable is the value that the hash names. It lies beside the journal and not in it: after a replay
@@ -50,14 +53,14 @@ type State struct {
 // NewState returns the state before the first line.
 func NewState() *State {
 	return &State{
-		Partners:    auth.NewPartners(),
-		Bookings:    booking.NewState(),
-		Accounts:    auth.NewAccounts(),
-		Reports:     report.NewState(),
-		Geolocation: map[string]bool{},
-		Feeds:       map[booking.ID]*Feed{},
-		Requests:    newRequests(),
-		Outbox:      NewOutbox(),
+		Partners:      auth.NewPartners(),
+		Bookings:      booking.NewState(),
+		Accounts:      auth.NewAccounts(),
+		Reports:       report.NewState(),
+		Geolocation:   map[string]bool{},
+		EventFeeds:    map[booking.ID]*EventFeed{},
+		KeyedRequests: newRequests(),
+		Outbox:        NewOutbox(),
 	}
 }
 
@@ -164,9 +167,9 @@ type (
 	}
 	// KeysRotated says that offers are signed with a new key.
 	KeysRotated struct{}
-	// Answered says what was answered to a request with a key that changed nothing, or nothing more.
+	// Answered records the answer to a request with a key that has no other line for it to stand in.
 	Answered struct {
 		Partner booking.ID `json:"partner"`
-		Booking string     `json:"booking"` // whose id its path has, or ""
+		Booking string     `json:"booking"` // the id in the request's path, or ""
 	}
 )

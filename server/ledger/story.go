@@ -12,8 +12,8 @@ const LogTime = "2006-01-02 15:04:05.000"
 // Tell says in words what a line's entry did, after it was applied.
 func (s *State) Tell(x Entry, l *store.Line) string {
 	if x.Event != nil {
-		if k := kindOf(x.Event); k.tell != nil {
-			return k.tell(s, x.Event, l.Time)
+		if k := kindOf(x.Event); k.story != nil {
+			return k.story(s, x.Event, l.Time)
 		}
 	}
 	return plainWords(l.Data)

@@ -26,7 +26,7 @@ const guideLink = `<` + web.GuidePath + `>; rel="deprecation"; type="text/html",
 // when it goes (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410. All other
 // calls count.
 func (s *Service) Partner(h web.PartnerHandler) http.HandlerFunc {
-	answer := web.Known(s.Core, web.ErrForbidden,
+	answer := web.Identified(s.Core, web.ErrForbidden,
 		func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 			_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 				e, err := st.Partners.UseLegacy(now, s.Deprecated, p.ID)

@@ -64,8 +64,8 @@ func (s *Service) PostClock(w http.ResponseWriter, r *http.Request) error {
 	})
 	if err == nil { // what is due by then happens before the answer
 		err = s.clockMoved()
-		web.Wake(s.Moved)
-		web.Wake(s.Posted)
+		web.Wake(s.ClockMoved)
+		web.Wake(s.Outgoing)
 	}
 	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {
 		w.Time("now", now)

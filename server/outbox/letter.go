@@ -26,7 +26,7 @@ func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.
 	_, _, email, phones := t.Passenger.Fields()
 	id := t.ID.String() + "." + m.ID
 	news := newNews(m, b, t, s.Timetable.Load())
-	if n, isPhone := strings.CutPrefix(m.To, ledger.PhoneTo); isPhone {
+	if n, isPhone := strings.CutPrefix(m.To, booking.ToPhone); isPhone {
 		at, _ := strconv.Atoi(n)
 		switch {
 		case at < 1 || at > len(phones):
@@ -51,7 +51,7 @@ func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.
 	if s.mailer != nil {
 		return s.mailer.Send(s.Base, email, letter)
 	}
-	return durable.PublishText(s.Config.FS, ledger.OutboxDir, id+outboxFile, letter)
+	return durable.PublishText(s.Config.FS, ledger.OutboxDir, id+letterSuffix, letter)
 }
 
 var errNobody = fmt.Errorf("the ticket has no such address: %w", outbound.ErrRefused)
@@ -158,7 +158,7 @@ func (n *news) subject() string {
 		n.way(&english) + ", " + n.leaves()
 }
 
-// Text is for a phone.
+// text returns the text for a phone, in both languages.
 func (n *news) text() string {
 	in := func(w *wording) string {
 		said := fmt.Sprintf("%s %s: %s, %s", w.ticketID, n.done(w), n.way(w), n.leaves())

@@ -34,12 +34,12 @@ func (s *Service) Open(messengerURL string, mail outbound.MailConfig, secret []b
 }
 
 const (
-	outboxFile = ".eml"
-	maxSending = 8                      // messages at a time, to each peer
-	sentDelay  = 100 * time.Millisecond // in which those that were sent share a line
-	FirstRetry = 30 * time.Second       // after a failure; then when as much time again has passed, at most
-	maxRetry   = 4 * time.Hour
-	OutboxLife = 72 * time.Hour // after which a message is parked
+	letterSuffix = ".eml"
+	maxSending   = 8                      // messages at a time, to each peer
+	sentDelay    = 100 * time.Millisecond // in which those that were sent share a line
+	FirstRetry   = 30 * time.Second       // after a failure; then when as much time again has passed, at most
+	maxRetry     = 4 * time.Hour
+	OutboxLife   = 72 * time.Hour // after which a message is parked
 )
 
 // lane is the messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody
@@ -61,76 +61,101 @@ func (l *lane) due(now time.Time, start func(id string)) time.Duration {
 	return time.Hour
 }
 
-// Run sends messages while the server runs, several at a time to each peer.
+// Run sends messages while the server runs, several at a time to each peer. It ends once what is under way
+// when the server stops has ended.
 func (s *Service) Run() {
-	var peers [ledger.Lanes]lane
-	var sent []*ledger.Message
-	var full <-chan time.Time // when those sent are journalled
-	results := make(chan result)
-	underWay := func() (n int) {
-		for i := range peers {
-			n += peers[i].underWay
-		}
-		return n
-	}
-	ended := func(x result) {
-		peers[x.lane].underWay--
-		switch {
-		case x.sent != nil:
-			sent = append(sent, x.sent)
-			if full == nil {
-				full = time.After(sentDelay)
-			}
-		case x.again.ID != "":
-			heap.Push(&peers[x.lane].todo, x.again)
-		}
-	}
-	for s.Base.Err() == nil || underWay() > 0 {
-		var now time.Time
-		err := s.Store.View(func(st *ledger.State, at time.Time) {
-			for _, m := range st.Outbox.Take() {
-				heap.Push(&peers[m.Lane()].todo, ledger.Due{
-					At: at,
-					ID: m.ID,
-				})
-			}
-			now = at
-		})
-		if err != nil && underWay() == 0 {
+	x := &sender{Service: s, results: make(chan result)}
+	for s.Base.Err() == nil || x.underWay() > 0 {
+		now, err := x.take()
+		if err != nil && x.underWay() == 0 {
 			return // the journal cannot be written
 		}
-		wait := time.Hour
-		for i := range peers {
-			if s.Base.Err() != nil {
-				break
-			}
-			wait = min(wait, peers[i].due(now, func(id string) {
-				go func() {
-					x := s.deliver(id)
-					x.lane = i
-					results <- x
-				}()
-			}))
-		}
+		wait := x.start(now)
 		select {
-		case x := <-results:
-			ended(x)
-		case <-full:
-			full = nil
-			if s.recordSent(sent) == nil {
-				sent = nil
-			} else { // as on a full disk
-				full = time.After(time.Second)
-			}
+		case ended := <-x.results:
+			x.ended(ended)
+		case <-x.flush:
+			x.record()
 		case <-s.Base.Done():
-			if underWay() > 0 {
-				ended(<-results)
+			if x.underWay() > 0 {
+				x.ended(<-x.results)
 			}
-		case <-s.Posted:
+		case <-s.Outgoing:
 		case <-time.After(wait):
 		}
 	}
-	s.recordSent(sent)
+	s.recordSent(x.sent)
+}
+
+// sender is the sending of messages under way. Only the goroutine of Run uses it.
+type sender struct {
+	*Service
+	lanes   [ledger.Lanes]lane
+	results chan result       // of the attempts under way
+	sent    []*ledger.Message // or overtaken, and not journalled yet
+	flush   <-chan time.Time  // when these are journalled; nil while there are none
+}
+
+// underWay returns how many attempts are.
+func (x *sender) underWay() int {
+	n := 0
+	for i := range x.lanes {
+		n += x.lanes[i].underWay
+	}
+	return n
+}
+
+// take takes what has come into the outbox, and returns the instant.
+func (x *sender) take() (now time.Time, err error) {
+	err = x.Store.View(func(st *ledger.State, at time.Time) {
+		for _, m := range st.Outbox.Take() {
+			heap.Push(&x.lanes[m.Lane()].todo, ledger.Due{At: at, ID: m.ID})
+		}
+		now = at
+	})
+	return now, err
+}
+
+// start starts the attempts that are due, and returns how long it is until the next one is.
+func (x *sender) start(now time.Time) time.Duration {
+	wait := time.Hour
+	for i := range x.lanes {
+		if x.Base.Err() != nil {
+			break
+		}
+		wait = min(wait, x.lanes[i].due(now, func(id string) {
+			go func() {
+				ended := x.deliver(id)
+				ended.lane = i
+				x.results <- ended
+			}()
+		}))
+	}
+	return wait
+}
+
+// ended takes in what came of an attempt.
+func (x *sender) ended(r result) {
+	x.lanes[r.lane].underWay--
+	switch {
+	case r.sent != nil:
+		x.sent = append(x.sent, r.sent)
+		if x.flush == nil {
+			x.flush = time.After(sentDelay)
+		}
+	case r.again.ID != "":
+		heap.Push(&x.lanes[r.lane].todo, r.again)
+	}
+}
+
+// record journals what was sent. Where that fails, as on a full disk, it is tried again.
+func (x *sender) record() {
+	x.flush = nil
+	if x.recordSent(x.sent) == nil {
+		x.sent = nil
+		return
+	}
+	x.flush = time.After(time.Second)
 }
 
 // overtaken reports whether a ticket is no more what a message says of it: a passenger whose ticket was
@@ -153,61 +178,62 @@ type result struct {
 }
 
 // deliver tries a message. What is parked is journalled at once.
-func (s *Service) deliver(id string) (x result) {
+func (s *Service) deliver(id string) result {
 	var m *ledger.Message
 	var b *booking.Booking
 	var t *booking.Ticket
 	var now time.Time
-	if err := s.Store.View(func(st *ledger.State, at time.Time) {
-		m, now = st.Outbox.Find(id), at
+	err := s.Store.View(func(st *ledger.State, at time.Time) {
+		now = at
+		m = st.Outbox.Find(id)
 		if m != nil {
 			b, t = st.Bookings.AnyTicket(m.Ticket)
 		}
-	}); err != nil || m == nil || m.Parked != "" {
+	})
+	if err != nil || m == nil || m.Parked != "" {
 		s.tries.forget(id)
-		return x
+		return result{}
 	}
-	age := now.Sub(m.At)
-	// One that an operator has tried again is as old as what was last done to its booking.
-	known := min(m.At.UnixMilli(), b.Updated)
-	if now.Sub(time.UnixMilli(known)) >= FirstRetry && overtaken(m, t) {
+	// A message that an operator has tried again counts as old as the last change of its booking.
+	known := time.UnixMilli(min(m.At.UnixMilli(), b.Updated))
+	if now.Sub(known) >= FirstRetry && overtaken(m, t) {
 		s.tries.forget(id)
 		return result{sent: m}
 	}
-	err := s.sendMessage(m, b, t)
-	if err != nil && s.Base.Err() != nil {
-		return x // it was broken off
-	}
-	if err != nil {
-		s.Counts.Failed[m.Lane()].Add(1)
-	}
-	switch {
-	case err == nil:
+	err = s.sendMessage(m, b, t)
+	if err == nil {
 		s.Counts.Sent.Add(1)
 		s.tries.forget(id)
 		return result{sent: m}
-	case errors.Is(err, outbound.ErrRefused), age >= OutboxLife:
-		s.Log.Warn("a message is parked; waybill outbox retry tries it again", "message", id, "err", err)
-		err = s.park(&ledger.MessageParked{
-			ID:     id,
-			Reason: err.Error(),
-		})
-		if err == nil {
-			s.tries.forget(id)
-			return x
-		}
-	default:
-		s.Log.Info("a message could not be sent; it is tried again", "message", id, "err", err)
 	}
-	// A tenth more or less, so that what failed together does not come back together.
+	if s.Base.Err() != nil {
+		return result{} // it was broken off
+	}
+	s.Counts.Failed[m.Lane()].Add(1)
+	return s.failed(m, now, err)
+}
+
+// failed decides what becomes of a message that could not be sent: it is parked where the peer refused it or
+// it has grown too old, and else tried again after as much time as has passed since, within bounds.
+func (s *Service) failed(m *ledger.Message, now time.Time, err error) result {
+	age := now.Sub(m.At)
+	if errors.Is(err, outbound.ErrRefused) || age >= OutboxLife {
+		s.Log.Warn("a message is parked; waybill outbox retry tries it again", "message", m.ID, "err", err)
+		err = s.park(&ledger.MessageParked{ID: m.ID, Reason: err.Error()})
+		if err == nil {
+			s.tries.forget(m.ID)
+			return result{}
+		}
+		// That could not be journalled: it is tried again like any other.
+	} else {
+		s.Log.Info("a message could not be sent; it is tried again", "message", m.ID, "err", err)
+	}
 	wait := min(max(age, FirstRetry), maxRetry)
-	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(id)))%200-100)
+	// A tenth more or less, so that what failed together does not come back together.
+	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(m.ID)))%200-100)
 	next := now.Add(min(wait, max(OutboxLife-age, FirstRetry)))
-	s.tries.failed(id, err, next)
-	return result{again: ledger.Due{
-		At: next,
-		ID: id,
-	}}
+	s.tries.failed(m.ID, err, next)
+	return result{again: ledger.Due{At: next, ID: m.ID}}
 }
 
 // park journals that a message is parked, unless its passenger was forgotten meanwhile.

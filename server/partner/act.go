@@ -25,9 +25,9 @@ func (s *Service) Act(action booking.Action) keyedHandler {
 		}
 		var b *booking.Booking
 		var now time.Time
-		write := s.oneBooking(&b, &now)
+		write := s.bookingReply(&b, &now)
 		sel.Done = try.done
-		try.answered(http.StatusOK, write)
+		try.willAnswer(http.StatusOK, write)
 		seq, err := s.Perform(r, sel, action, try, func(st *ledger.State, at time.Time) {
 			b = st.Bookings.Booking(sel.Partner, *sel.Booking)
 			now = at
@@ -88,7 +88,7 @@ func (s *Service) Perform(r *http.Request, sel booking.Selection, action booking
 		return seq, web.ErrDoneBefore
 	}
 	if err != nil || d.asked == nil {
-		web.Wake(s.Posted)
+		web.Wake(s.Outgoing)
 		return seq, err
 	}
 	// Nobody but the provider ends what the provider was asked.
@@ -101,7 +101,7 @@ func (s *Service) Perform(r *http.Request, sel booking.Selection, action booking
 	if try.last == nil {
 		return seq, s.Store.View(after)
 	}
-	seq, err = s.provider.UpdateWithRoom(ctx, d.close, after)
+	seq, err = s.UpdateWithRoom(ctx, d.close, after)
 	if errors.Is(err, store.ErrFull) {
 		// What was asked for is done, and a repetition under the key goes on from here.
 		err = web.ErrAnswerWaits
@@ -128,7 +128,7 @@ func (d *deed) decide(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		}
 		e.Sends = st.Bookings.Contacts(e.Ticket, d.Phones)
 		entries = append(entries, ledger.Entry{
-			Event:       e.By(d.action),
+			Event:       e.Event(d.action),
 			Idempotency: d.try.named(),
 		})
 	}

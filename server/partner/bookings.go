@@ -15,8 +15,8 @@ import (
 	"waybill/server/wire"
 )
 
-// newBooking is the body of POST /v2/bookings, and what is wrong with it.
-type newBooking struct {
+// NewBooking is the body of POST /v2/bookings, and what is wrong with it.
+type NewBooking struct {
 	offerID, currency string
 	passengers        []booking.Passenger
 	wrong             web.Complaints
@@ -31,13 +31,15 @@ func (s *Service) PostBooking(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	b, now, seq, err := s.Create(web.RequestID(r), p, ReadNewBooking(in, nil), try)
 	if err == nil {
 		web.Wrote(w, seq)
-		web.Send(w, http.StatusCreated, s.oneBooking(&b, &now))
+		web.Send(w, http.StatusCreated, s.bookingReply(&b, &now))
 	}
 	return err
 }
 
-// oneBooking writes the reply of who changes a booking, which is known by the time that it is written.
-func (s *Service) oneBooking(b **booking.Booking, now *time.Time) func(*wire.Writer) {
+// bookingReply returns what writes the reply of a request that changes a booking. It is given pointers: the
+// booking as the change leaves it, and the instant, are only known once the update has filled them in, and
+// then the reply is written twice: for the journal, where the request has a key, and for the client.
+func (s *Service) bookingReply(b **booking.Booking, now *time.Time) func(*wire.Writer) {
 	return func(w *wire.Writer) {
 		web.WriteReply(w, func(w *wire.Writer) {
 			s.resources.Booking(w, "booking", *b, *now)
@@ -47,8 +49,8 @@ func (s *Service) oneBooking(b **booking.Booking, now *time.Time) func(*wire.Wri
 
 // ReadNewBooking reads the body strictly and lists everything wrong with it; ignored members may have any
 // value.
-func ReadNewBooking(r *wire.Reader, ignored []string) *newBooking {
-	in := new(newBooking)
+func ReadNewBooking(r *wire.Reader, ignored []string) *NewBooking {
+	in := new(NewBooking)
 	fields := []wire.Field{
 		wire.Must("offerId", func() {
 			in.offerID = r.Text(web.NotEmpty, "not be empty")
@@ -75,9 +77,9 @@ func ReadNewBooking(r *wire.Reader, ignored []string) *newBooking {
 }
 
 // Create sells what a request asks for. It returns the booking, the instant, and the number of its line.
-func (s *Service) Create(request string, p *auth.Partner, in *newBooking, try *Attempt) (b *booking.Booking,
+func (s *Service) Create(request string, p *auth.Partner, in *NewBooking, try *Attempt) (b *booking.Booking,
 	now time.Time, seq uint64, err error) {
-	try.answered(http.StatusCreated, s.oneBooking(&b, &now))
+	try.willAnswer(http.StatusCreated, s.bookingReply(&b, &now))
 	const tries = 3 // an import between a look-up and its decision makes another necessary
 	for range tries {
 		sale, err := s.prepare(in, p)
@@ -114,9 +116,10 @@ func (s *Service) Create(request string, p *auth.Partner, in *newBooking, try *A
 	return nil, now, 0, web.ErrChanging
 }
 
-// prepare looks up what the offer of a request sells. What is wrong with the
-// offer comes before all that is wrong with the body, and with the currency after it.
-func (s *Service) prepare(in *newBooking, p *auth.Partner) (*booking.Sale, error) {
+// prepare looks up what the offer of a request sells. A company whose journeys the partner may not sell is
+// answered as an offer that there never was. What is wrong with the offer comes before all that is wrong with
+// the body, and with the currency after it.
+func (s *Service) prepare(in *NewBooking, p *auth.Partner) (*booking.Sale, error) {
 	wrong := in.wrong
 	if in.offerID == "" {
 		return nil, wrong.Err()
@@ -139,7 +142,7 @@ func (s *Service) prepare(in *newBooking, p *auth.Partner) (*booking.Sale, error
 		}
 	}
 	switch {
-	case errors.Is(err, search.ErrExpired):
+	case errors.Is(err, search.ErrOfferExpired):
 		wrong.AddFirst(web.ProblemCode("OFFER_EXPIRED", "offerId", "Offer expired"))
 		return nil, wrong.Err()
 	case err != nil:

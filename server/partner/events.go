@@ -44,7 +44,7 @@ func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Part
 		var before, total int
 		var changed <-chan struct{}
 		err := s.Store.View(func(st *ledger.State, _ time.Time) {
-			f := st.Feeds[booking.ID(p.ID)]
+			f := st.EventFeeds[booking.ID(p.ID)]
 			lines, before = f.After(after, take)
 			total = f.Len()
 			if wait > 0 && len(lines) == 0 {
@@ -73,28 +73,39 @@ func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Part
 
 // Polls counts the requests of each partner that wait for events.
 type Polls struct {
-	Mu      sync.Mutex
-	Waiting map[booking.ID]int
+	mu      sync.Mutex
+	waiting map[booking.ID]int
 }
 
 // enter counts one more, unless there are as many as may be.
 func (x *Polls) enter(partner booking.ID) bool {
-	x.Mu.Lock()
-	defer x.Mu.Unlock()
-	if x.Waiting[partner] >= web.MaxPolls {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.waiting[partner] >= web.MaxPolls {
 		return false
 	}
-	x.Waiting[partner]++
+	x.waiting[partner]++
 	return true
+}
+
+// Count returns how many wait, of all partners.
+func (x *Polls) Count() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n := 0
+	for _, waiting := range x.waiting {
+		n += waiting
+	}
+	return n
 }
 
 // leave counts one less.
 func (x *Polls) leave(partner booking.ID) {
-	x.Mu.Lock()
-	defer x.Mu.Unlock()
-	x.Waiting[partner]--
-	if x.Waiting[partner] == 0 {
-		delete(x.Waiting, partner)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.waiting[partner]--
+	if x.waiting[partner] == 0 {
+		delete(x.waiting, partner)
 	}
 }
 
@@ -153,7 +164,7 @@ func writeOptionalID(w *wire.Writer, name string, id *booking.ID) {
 	w.ID(name, *id)
 }
 
-var errFewerEvents = errors.New("server: a line has fewer events than its feed says")
+var errFewerEvents = errors.New("partner: a line has fewer events than its feed says")
 
 const (
 	notices    = 100                    // bookings that are looked at under the lock at a time
@@ -183,7 +194,7 @@ func (s *Service) RunNotices() {
 		}
 		select {
 		case <-s.Base.Done():
-		case <-s.Moved:
+		case <-s.ClockMoved:
 		case <-time.After(wait):
 		}
 	}

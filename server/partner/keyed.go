@@ -26,7 +26,8 @@ import (
 // the line of each ticket and close with the line of the answer; where a crash came between, the request goes
 // on with the tickets left.
 
-// Attempt is a request under a key, as often as it came; the zero attempt is one without.
+// Attempt is one try of a POST. With an Idempotency-Key it knows what earlier tries have done; the zero
+// Attempt is one without.
 type Attempt struct {
 	key, hash string
 	salt      booking.ID
@@ -34,8 +35,9 @@ type Attempt struct {
 	last      *ledger.Idempotency // for the line of the answer; nil without a key
 }
 
-// answered says what is answered in the end; write writes it whole.
-func (a *Attempt) answered(status int, write func(*wire.Writer)) {
+// willAnswer sets what the last line of the request will hold. write writes the answer's body, once that is
+// decided: in the goroutine that writes the journal, and again for the client.
+func (a *Attempt) willAnswer(status int, write func(*wire.Writer)) {
 	if a.key != "" {
 		a.last = &ledger.Idempotency{
 			Key:    a.key,
@@ -47,7 +49,7 @@ func (a *Attempt) answered(status int, write func(*wire.Writer)) {
 	}
 }
 
-// named is for a line after which others follow, closing the last, where it is nothing else.
+// named marks a line as a part of the request that has not the answer. The line of closing has it.
 func (a *Attempt) named() *ledger.Idempotency {
 	if a.key == "" {
 		return nil
@@ -78,13 +80,13 @@ var (
 	errKey       = web.Invalid(web.Problem("Idempotency-Key", "must be given once, 1 to 255 printable characters of ASCII, in double quotes or without"))
 )
 
-// RetryKeyOf reads the header: quoted, as a structured field's string, or bare. "" is none.
-func RetryKeyOf(r *http.Request) (string, error) {
+// IdempotencyKeyOf reads the header: quoted, as a structured field's string, or bare. "" is none.
+func IdempotencyKeyOf(r *http.Request) (string, error) {
 	given := r.Header["Idempotency-Key"]
 	if len(given) == 0 {
 		return "", nil
 	}
-	key := web.Only(given)
+	key := web.Single(given)
 	if inner, ok := strings.CutPrefix(key, `"`); ok {
 		key, ok = strings.CutSuffix(inner, `"`)
 		if !ok {
@@ -110,7 +112,7 @@ type keyedHandler func(http.ResponseWriter, *http.Request, *auth.Partner, *Attem
 // Keyed wraps the handler of a POST that may come again.
 func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-		key, err := RetryKeyOf(r)
+		key, err := IdempotencyKeyOf(r)
 		if err != nil || key == "" {
 			if err == nil {
 				err = h(w, r, p, new(Attempt))
@@ -128,7 +130,7 @@ func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 			hash: hex.EncodeToString(sum[:]),
 			salt: s.NewID(),
 		}
-		name := ledger.RequestName{
+		name := ledger.RequestKey{
 			Partner: booking.ID(p.ID),
 			Key:     key,
 		}
@@ -136,9 +138,9 @@ func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 		if !busy {
 			defer s.underWay.Delete(name)
 		}
-		var known *ledger.Request
+		var known *ledger.KeyedRequest
 		err = s.Store.View(func(st *ledger.State, now time.Time) {
-			known = st.Requests.Find(name, now)
+			known = st.KeyedRequests.Find(name, now)
 		})
 		if err != nil {
 			return err
@@ -170,7 +172,7 @@ func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt,
 	if passing || f.Status != http.StatusNotFound && f.Status != http.StatusConflict {
 		return err
 	}
-	try.answered(f.Status, f.Write)
+	try.willAnswer(f.Status, f.Write)
 	id, ok := booking.ParseID(r.PathValue("id"))
 	named := "" // a path may be anything, and long: only an id is kept
 	if ok {
@@ -189,7 +191,7 @@ func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt,
 }
 
 // replay answers as before, from the journal. What was erased from there is no more.
-func (s *Service) replay(w http.ResponseWriter, known *ledger.Request) error {
+func (s *Service) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error {
 	var part struct {
 		Reply string `json:"reply"`
 	}

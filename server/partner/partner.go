@@ -33,6 +33,6 @@ func New(core *web.Core, resources *resource.Writer, search *search.Service,
 		search:    search,
 		provider:  provider,
 		lines:     store.NewLines(core.Config.FS),
-		Polls:     Polls{Waiting: map[booking.ID]int{}},
+		Polls:     Polls{waiting: map[booking.ID]int{}},
 	}
 }

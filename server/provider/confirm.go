@@ -95,13 +95,13 @@ func (s *Service) confirmOne(ctx context.Context, c Confirmation) verdict {
 // background: the answer will not come again.
 func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID, said booking.Verdict) (seq uint64,
 	err error) {
-	defer web.Wake(s.Posted)
+	defer web.Wake(s.Outgoing)
 	keep := func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := st.Bookings.Answer(ticket, said, "", s.Phones)
 		if said == booking.Confirm {
 			return []ledger.Entry{{
 				Event:       e,
-				Idempotency: st.Requests.AskedUnder(ticket),
+				Idempotency: st.KeyedRequests.AskedUnder(ticket),
 			}}, err
 		}
 		// Its window may be over by now.
@@ -112,37 +112,14 @@ func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID, said bookin
 		return seq, err
 	}
 	s.Log.Warn("the provider's answer is kept as soon as the disk has room", "ticket", ticket)
-	s.Background.Go(func() {
+	s.Tasks.Go(func() {
 		if _, err := s.UpdateWithRoom(s.Base, keep, nil); err != nil {
 			s.Log.Warn("the provider's answer was not kept; the next start asks again", "ticket", ticket, "err", err)
 			return
 		}
-		web.Wake(s.Posted)
+		web.Wake(s.Outgoing)
 	})
 	return 0, web.ErrAnswerWaits
-}
-
-// lookForRoom is how often a full disk is tried again.
-const lookForRoom = 250 * time.Millisecond
-
-// UpdateWithRoom is Update for what must be kept: on a full disk it tries again until ctx is over. Then its
-// error is store.ErrFull, and nothing was changed by it.
-func (s *Service) UpdateWithRoom(ctx context.Context,
-	decide func(*ledger.State, time.Time) ([]ledger.Entry, error),
-	after func(*ledger.State, time.Time)) (uint64, error) {
-	for {
-		seq, err := s.Store.Update(decide, after)
-		if !errors.Is(err, store.ErrFull) {
-			return seq, err
-		}
-		select {
-		case <-ctx.Done():
-			return 0, err
-		case <-s.Base.Done():
-			return 0, err
-		case <-time.After(lookForRoom):
-		}
-	}
 }
 
 // AskAgain asks the provider about every ticket whose answer a crash has swallowed. A server without a
@@ -161,7 +138,7 @@ func (s *Service) AskAgain() {
 	}
 	places := make(chan struct{}, web.MaxAsking/2) // the others are for those who pay now
 	for _, c := range list {
-		s.Background.Go(func() {
+		s.Tasks.Go(func() {
 			s.askUntilAnswered(c, places)
 		})
 	}

@@ -67,7 +67,7 @@ func (s *Service) search(tt *schedule.Timetable, q *schedule.Query, passengers i
 }
 
 // writeToken writes the token of a journey as the member id, and leaves in o what it carries.
-func (s *Service) writeToken(w *wire.Writer, f *Found, partner auth.ID, o *offer) {
+func (s *Service) writeToken(w *wire.Writer, f *Found, partner auth.ID, o *Offer) {
 	o.partner, o.Expires, o.Legs = partner, f.at.Add(web.OfferLife), o.Legs[:0]
 	for i := range f.legs {
 		o.Legs = append(o.Legs, f.tt.Ref(&f.legs[i]))
@@ -100,7 +100,7 @@ func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 	passengers := q.Number("passengers", 1, 1, maxPassengers)
 	currency := q.Choice("currency", "UAH", currencies)
 	language := schedule.Language(slices.Index(languages, q.Choice("language", "UK", languages)))
-	take, skip := q.Page(web.MaxSchedule)
+	take, skip := q.TakeSkip(web.MaxSchedule)
 	if err := q.Err(); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 		missing = append(missing, "arrivalCitySlug")
 	}
 	if missing != nil {
-		return web.Unknown(missing...)
+		return web.NotFoundFor(missing...)
 	}
 	list, err := s.search(tt, &schedule.Query{
 		From:  dep,
@@ -124,19 +124,19 @@ func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 		Days:  days,
 	}, passengers)
 	return web.Show(w, err, func(w *wire.Writer) {
-		var o offer
+		var o Offer
 		w.String("source", schedule.OwnSource)
 		w.Int("total", int64(len(list)))
 		w.String("currency", currency)
 		w.Int("passengers", int64(passengers))
-		wire.Each(w, "departures", web.Page(list, skip, take), func(f Found) {
+		wire.Each(w, "departures", web.PageOf(list, skip, take), func(f Found) {
 			s.writeDeparture(w, &f, &o, currency, language)
 		})
 	})
 }
 
 // writeDeparture writes a schedule row; o is room for its offer.
-func (s *Service) writeDeparture(w *wire.Writer, f *Found, o *offer, currency string,
+func (s *Service) writeDeparture(w *wire.Writer, f *Found, o *Offer, currency string,
 	language schedule.Language) {
 	tt := f.tt
 	first := &f.legs[0]
@@ -221,7 +221,7 @@ func (s *Service) FindOffers(r *http.Request, p *auth.Partner, passengersName st
 		return nil, err
 	}
 	if missing != nil {
-		return nil, web.Unknown(missing...)
+		return nil, web.NotFoundFor(missing...)
 	}
 	return s.search(tt, query, passengers)
 }
@@ -237,7 +237,7 @@ func (s *Service) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy b
 	for i := range f.legs {
 		rides = append(rides, resource.Offered(f.tt, &f.legs[i]))
 	}
-	var o offer
+	var o Offer
 	w.Object("")
 	s.writeToken(w, f, p.ID, &o)
 	w.String("source", rides[0].Run.Form.Company.Source)
@@ -246,7 +246,7 @@ func (s *Service) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy b
 	if !legacy {
 		w.Time("expiresAt", o.Expires)
 	}
-	wire.Each(w, "prices", o.fares, func(x fare) {
+	wire.Each(w, "prices", o.fares, func(x Fare) {
 		resource.WritePrice(w, "", rides[0].ID+"."+x.currency, x.total(), x.currency)
 	})
 	wire.Each(w, "slices", rides, func(x resource.Ride) {
@@ -264,32 +264,32 @@ func (s *Service) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy b
 	w.EndObject()
 }
 
-// ErrExpired is returned for the token of an offer that was good before.
-var ErrExpired = errors.New("server: offer expired")
+// ErrOfferExpired is returned for the token of an offer that was good before.
+var ErrOfferExpired = errors.New("search: offer expired")
 
-// offer is what an offer token carries: a journey, its fares, until when, and for whom.
-type offer struct {
+// Offer is what an offer token carries: a journey, its fares, until when, and for whom.
+type Offer struct {
 	partner auth.ID // zero: for every partner
 	Expires time.Time
 	Legs    []schedule.LegRef
-	fares   []fare
+	fares   []Fare
 	room    []byte // for its payload
 }
 
 // Fare is what the legs cost in a currency, discount taken off, in minor units.
-type fare struct {
+type Fare struct {
 	currency string
 	Amounts  [2]int64
 }
 
 // total returns what a passenger pays for all legs.
-func (f *fare) total() int64 {
+func (f *Fare) total() int64 {
 	return f.Amounts[0] + f.Amounts[1]
 }
 
 // fares appends what a journey costs: the currencies in which each leg is sold, by name. A token has room for
 // 24 of them, so that no more are offered: those of the interface, and then the first by name.
-func fares(list []fare, tt *schedule.Timetable, legs schedule.Journey) []fare {
+func fares(list []Fare, tt *schedule.Timetable, legs schedule.Journey) []Fare {
 	list = allFares(list, tt, legs)
 	for i := len(list) - 1; i >= 0 && len(list) > MaxFares; i-- {
 		if !slices.Contains(currencies, list[i].currency) {
@@ -300,9 +300,9 @@ func fares(list []fare, tt *schedule.Timetable, legs schedule.Journey) []fare {
 }
 
 // allFares appends what a journey costs in each currency in which all of its legs are sold.
-func allFares(list []fare, tt *schedule.Timetable, legs schedule.Journey) []fare {
+func allFares(list []Fare, tt *schedule.Timetable, legs schedule.Journey) []Fare {
 	for _, m := range tt.Price(&legs[0]) {
-		list = append(list, fare{m.Currency, [2]int64{m.Amount}})
+		list = append(list, Fare{m.Currency, [2]int64{m.Amount}})
 	}
 	if len(legs) == 1 {
 		return list
@@ -328,7 +328,7 @@ const legSize = 20
 const MaxFares = 24
 
 // append appends the payload of the offer's token to b; its first byte is the ring's.
-func (o *offer) append(b []byte) []byte {
+func (o *Offer) append(b []byte) []byte {
 	b = append(b, 0)
 	b = append(b, o.partner[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(o.Expires.UnixMilli()))
@@ -350,13 +350,13 @@ func (o *offer) append(b []byte) []byte {
 }
 
 // ReadOffer checks a token shown by a partner. Errors: auth.ErrMalformed, errExpired.
-func (s *Service) ReadOffer(token string, partner auth.ID, now time.Time) (*offer, error) {
+func (s *Service) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer, error) {
 	b, err := s.Ring.Load().Open(token)
 	const head = 1 + 16 + 8 + 1
 	if err != nil || len(b) < head {
 		return nil, auth.ErrMalformed
 	}
-	o := &offer{
+	o := &Offer{
 		partner: auth.ID(b[1:17]),
 		Expires: time.UnixMilli(int64(binary.BigEndian.Uint64(b[17:25]))).UTC(),
 	}
@@ -376,7 +376,7 @@ func (s *Service) ReadOffer(token string, partner auth.ID, now time.Time) (*offe
 		b = b[legSize:]
 	}
 	for len(b) > 3 {
-		f := fare{currency: string(b[:3])}
+		f := Fare{currency: string(b[:3])}
 		b = b[3:]
 		for i := range o.Legs {
 			v, n := binary.Uvarint(b)
@@ -389,18 +389,18 @@ func (s *Service) ReadOffer(token string, partner auth.ID, now time.Time) (*offe
 		o.fares = append(o.fares, f)
 	}
 	if !now.Before(o.Expires) {
-		return nil, ErrExpired
+		return nil, ErrOfferExpired
 	}
 	return o, nil
 }
 
 // Fare finds what the offer costs in a currency.
-func (o *offer) Fare(currency string) (fare, bool) {
-	i := slices.IndexFunc(o.fares, func(f fare) bool {
+func (o *Offer) Fare(currency string) (Fare, bool) {
+	i := slices.IndexFunc(o.fares, func(f Fare) bool {
 		return f.currency == currency
 	})
 	if i < 0 {
-		return fare{}, false
+		return Fare{}, false
 	}
 	return o.fares[i], true
 }

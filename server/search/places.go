@@ -21,7 +21,7 @@ func (s *Service) ListCities(w http.ResponseWriter, r *http.Request) error {
 		q.Complain("name", "must have at least 2 characters")
 	}
 	country := q.Choice("country", "", countries)
-	take, skip := q.Page(web.MaxCities)
+	take, skip := q.TakeSkip(web.MaxCities)
 	if q.Values.Get("take") == "" && len(q.Values["take"]) < 2 {
 		take = q.Number("limit", take, 1, web.MaxCities)
 	}
@@ -34,7 +34,7 @@ func (s *Service) ListCities(w http.ResponseWriter, r *http.Request) error {
 	tt := s.Timetable.Load()
 	list := tt.FindCities(name, country)
 	return web.ReplyTagged(w, r, func(w *wire.Writer) {
-		wire.Each(w, "cities", web.Page(list, skip, take), func(i int32) {
+		wire.Each(w, "cities", web.PageOf(list, skip, take), func(i int32) {
 			resource.WriteCity(w, "", &tt.Cities[i])
 		})
 		w.Int("total", int64(len(list)))
@@ -46,7 +46,7 @@ func (s *Service) GetCity(w http.ResponseWriter, r *http.Request) error {
 	tt := s.Timetable.Load()
 	i, ok := tt.CityBySlug(r.PathValue("slug"))
 	if !ok {
-		return web.Unknown("slug")
+		return web.NotFoundFor("slug")
 	}
 	return web.ReplyTagged(w, r, func(w *wire.Writer) {
 		resource.WriteCity(w, "city", &tt.Cities[i])
@@ -58,7 +58,7 @@ func (s *Service) GetStop(w http.ResponseWriter, r *http.Request) error {
 	tt := s.Timetable.Load()
 	i, ok := tt.StopByID(r.PathValue("id"))
 	if !ok {
-		return web.Unknown("id")
+		return web.NotFoundFor("id")
 	}
 	stop := &tt.Stops[i]
 	kind := "BUS_STOP"

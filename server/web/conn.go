@@ -16,8 +16,8 @@ import (
 
 // Connections is a listener that bounds how many of its connections are open, in all and of one address,
 // and shares them out fairly (contract §12): where there is no room, the longest idle one makes way for the
-// new one. A connection is idle while no request of it is being answered; a poll that waits for events is
-// Idle too.
+// new one. A connection is idle while no request of it is being answered; a poll that waits for events counts
+// as idle too.
 //
 // A few more connections are accepted where nothing is idle. They are for probes: any other request on them
 // is refused.
@@ -28,8 +28,8 @@ type Connections struct {
 
 	turn atomic.Int64 // counts the times that a connection became idle, to tell which is the longest
 
-	Mu    sync.Mutex
-	All   pool
+	mu    sync.Mutex
+	all   pool
 	from  map[string]*pool // by address
 	spare pool
 }
@@ -41,7 +41,7 @@ func Listener(ln net.Listener, most int, proxies []netip.Prefix) *Connections {
 		most:       most,
 		perAddress: max(1, most/addressShare),
 		proxies:    proxies,
-		All:        newPool(),
+		all:        newPool(),
 		from:       map[string]*pool{},
 		spare:      newPool(),
 	}
@@ -75,8 +75,8 @@ func (l *Connections) Accept() (net.Conn, error) {
 
 // admit takes a connection in, and returns those that make way for it.
 func (l *Connections) admit(c *conn) (admitted bool, victims []*conn) {
-	l.Mu.Lock()
-	defer l.Mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	from := l.from[c.address]
 	if from == nil {
 		from = new(pool)
@@ -85,22 +85,22 @@ func (l *Connections) admit(c *conn) (admitted bool, victims []*conn) {
 	}
 	defer l.forget(c.address)
 	room := true
-	if len(from.Conns) >= l.perAddress && !c.proxy {
+	if len(from.conns) >= l.perAddress && !c.proxy {
 		room = l.makeWay(from, &victims)
 	}
-	if room && len(l.All.Conns) >= l.most {
-		room = l.makeWay(&l.All, &victims)
+	if room && len(l.all.conns) >= l.most {
+		room = l.makeWay(&l.all, &victims)
 	}
 	if room {
-		l.All.Conns[c] = true
-		from.Conns[c] = true
+		l.all.conns[c] = true
+		from.conns[c] = true
 		return true, victims
 	}
-	if len(l.spare.Conns) >= SpareConnections && !l.makeWay(&l.spare, &victims) {
+	if len(l.spare.conns) >= SpareConnections && !l.makeWay(&l.spare, &victims) {
 		return false, victims
 	}
 	c.spare = true
-	l.spare.Conns[c] = true
+	l.spare.conns[c] = true
 	return true, victims
 }
 
@@ -117,17 +117,17 @@ func (l *Connections) makeWay(p *pool, victims *[]*conn) bool {
 
 // remove takes a connection out of all pools. The lock is held.
 func (l *Connections) remove(c *conn) {
-	delete(l.All.Conns, c)
-	delete(l.spare.Conns, c)
+	delete(l.all.conns, c)
+	delete(l.spare.conns, c)
 	if from := l.from[c.address]; from != nil {
-		delete(from.Conns, c)
+		delete(from.conns, c)
 	}
 }
 
 // forget drops the pool of an address that has no connection. The lock is held.
 func (l *Connections) forget(address string) {
 	from := l.from[address]
-	if from != nil && len(from.Conns) == 0 {
+	if from != nil && len(from.conns) == 0 {
 		delete(l.from, address)
 	}
 }
@@ -141,14 +141,27 @@ func (l *Connections) isProxy(remote string) bool {
 
 // Open returns how many connections are open.
 func (l *Connections) Open() int {
-	l.Mu.Lock()
-	defer l.Mu.Unlock()
-	return len(l.All.Conns) + len(l.spare.Conns)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.all.conns) + len(l.spare.conns)
+}
+
+// Busy returns on how many connections a request is being answered.
+func (l *Connections) Busy() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for c := range l.all.conns {
+		if c.turn.Load() == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // pool is a set of connections.
 type pool struct {
-	Conns map[*conn]bool
+	conns map[*conn]bool
 	// waiting are those that were idle at the last look, the longest first. One that was used since has
 	// another turn. So all connections are looked through once for as many as have to make way, and not for
 	// each.
@@ -161,7 +174,7 @@ type idleConn struct {
 }
 
 func newPool() pool {
-	return pool{Conns: map[*conn]bool{}}
+	return pool{conns: map[*conn]bool{}}
 }
 
 // longestIdle finds the connection that has been idle for longest, and has it closing; nil where none is
@@ -171,15 +184,15 @@ func (p *pool) longestIdle() *conn {
 		for len(p.waiting) > 0 {
 			x := p.waiting[0]
 			p.waiting = p.waiting[1:]
-			if p.Conns[x.conn] && x.Turn.CompareAndSwap(x.since, closing) {
+			if p.conns[x.conn] && x.turn.CompareAndSwap(x.since, closing) {
 				return x.conn
 			}
 		}
 		if looked {
 			return nil
 		}
-		for c := range p.Conns {
-			if since := c.Turn.Load(); since > 0 {
+		for c := range p.conns {
+			if since := c.turn.Load(); since > 0 {
 				p.waiting = append(p.waiting, idleConn{c, since})
 			}
 		}
@@ -197,7 +210,7 @@ type conn struct {
 	proxy   bool // it is of a trusted proxy, and so many people's
 	spare   bool // it is only for probes
 	// since when it is idle, by the turns of its listener; 0 while a request is answered; or closing
-	Turn atomic.Int64
+	turn atomic.Int64
 	once sync.Once
 	held *wire.Writer // nil while nothing is held back
 }
@@ -206,22 +219,22 @@ const closing = -1
 
 // Idle notes that no request of the connection is being answered.
 func (c *conn) Idle() {
-	if c != nil && c.Turn.Load() != closing {
-		c.Turn.Store(c.pool.turn.Add(1))
+	if c != nil && c.turn.Load() != closing {
+		c.turn.Store(c.pool.turn.Add(1))
 	}
 }
 
 // Busy notes that one is.
 func (c *conn) Busy() {
 	if c != nil {
-		c.Turn.Store(0)
+		c.turn.Store(0)
 	}
 }
 
 func (c *conn) Close() error {
 	c.once.Do(func() {
-		c.pool.Mu.Lock()
-		defer c.pool.Mu.Unlock()
+		c.pool.mu.Lock()
+		defer c.pool.mu.Unlock()
 		c.pool.remove(c)
 		c.pool.forget(c.address)
 	})

@@ -17,7 +17,7 @@
 // names, as [Core.Public] or [Core.Partner], which finds out who calls and how often, and then the handler.
 // What the handler returns as an error [Explain] turns into the envelope of the interface.
 //
-// The package knows no route, and not what a booking looks like.
+// The package knows no handler, and not what a booking looks like.
 package web
 
 import (
@@ -76,12 +76,12 @@ type Core struct {
 	Phones     bool       // are sent texts
 	Reporting  sync.Mutex // one report at a time, and none beside an erasure
 
-	Moved  chan struct{} // wakes who waits for an instant: the clock was moved
-	Posted chan struct{} // wakes the outbox
+	ClockMoved chan struct{} // wakes who waits for an instant: the clock was moved
+	Outgoing   chan struct{} // wakes the outbox
 
-	Base       context.Context // done once the server stops
-	Draining   context.Context // done once the server drains: nobody waits any more
-	Background sync.WaitGroup  // what comes to an end by itself
+	Base     context.Context // done once the server stops
+	Draining context.Context // done once the server drains: nobody waits any more
+	Tasks    sync.WaitGroup  // what comes to an end by itself
 
 	partners  *Limiter
 	addresses *Limiter // of those who show no valid key
@@ -97,13 +97,13 @@ func NewCore(cfg Config) *Core {
 		cfg.NewID = func() [16]byte { return RandomID() }
 	}
 	return &Core{
-		Config:    cfg,
-		Log:       cfg.Log,
-		Mux:       http.NewServeMux(),
-		Moved:     make(chan struct{}, 1),
-		Posted:    make(chan struct{}, 1),
-		partners:  NewLimiter(cfg.Rate),
-		addresses: NewLimiter(cfg.Rate),
+		Config:     cfg,
+		Log:        cfg.Log,
+		Mux:        http.NewServeMux(),
+		ClockMoved: make(chan struct{}, 1),
+		Outgoing:   make(chan struct{}, 1),
+		partners:   NewLimiter(cfg.Rate),
+		addresses:  NewLimiter(cfg.Rate),
 	}
 }
 
@@ -181,10 +181,33 @@ func RandomID() (id booking.ID) {
 	return id
 }
 
-// Wake returns who waits for c, if nobody has.
+// Wake signals c, unless a signal is waiting there already.
 func Wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
+	}
+}
+
+// lookForRoom is how often a full disk is tried again.
+const lookForRoom = 250 * time.Millisecond
+
+// UpdateWithRoom is Update for what must be kept: on a full disk it tries again until ctx is over. Then its
+// error is store.ErrFull, and nothing was changed by it.
+func (s *Core) UpdateWithRoom(ctx context.Context,
+	decide func(*ledger.State, time.Time) ([]ledger.Entry, error),
+	after func(*ledger.State, time.Time)) (uint64, error) {
+	for {
+		seq, err := s.Store.Update(decide, after)
+		if !errors.Is(err, store.ErrFull) {
+			return seq, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, err
+		case <-s.Base.Done():
+			return 0, err
+		case <-time.After(lookForRoom):
+		}
 	}
 }

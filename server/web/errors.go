@@ -106,8 +106,8 @@ var (
 		})
 )
 
-// Unknown is a 404 of what anybody may look up: it names the parameters that nothing was found for.
-func Unknown(parameters ...string) *Failure {
+// NotFoundFor is a 404 of what anybody may look up: it names the parameters that nothing was found for.
+func NotFoundFor(parameters ...string) *Failure {
 	f := &Failure{Status: ErrNotFound.Status}
 	for _, name := range parameters {
 		e := ErrNotFound.entries[0]

@@ -17,7 +17,7 @@ import (
 	"waybill/server/wire"
 )
 
-// Handler answers a request that anybody may make, unless its error does.
+// Handler answers a request that anybody may make, or returns the error to answer with, see [Core.Refuse].
 type Handler func(http.ResponseWriter, *http.Request) error
 
 // PartnerHandler answers a request of a partner.
@@ -38,12 +38,12 @@ func (s *Core) Public(h Handler) http.HandlerFunc {
 
 // Partner wraps a handler that takes the partner whose API key the request shows.
 func (s *Core) Partner(h PartnerHandler) http.HandlerFunc {
-	return Known(s, ErrUnauthorized, h, APIKey, ByKey)
+	return Identified(s, ErrUnauthorized, h, APIKey, ByKey)
 }
 
 // APIKey returns the API key that a request shows; "" is none, or several.
 func APIKey(r *http.Request) string {
-	return Only(r.Header["X-Api-Key"])
+	return Single(r.Header["X-Api-Key"])
 }
 
 // ByKey finds the partner of an API key; nil is nobody.
@@ -51,17 +51,18 @@ func ByKey(st *ledger.State, key auth.Hash, _ time.Time) *auth.Partner {
 	return st.Partners.Caller(key)
 }
 
-// Only returns the one element of a list; "" when it has none or several.
-func Only(list []string) string {
+// Single returns the one element of a list; "" when it has none or several.
+func Single(list []string) string {
 	if len(list) == 1 {
 		return list[0]
 	}
 	return ""
 }
 
-// Known wraps a handler that takes who calls: whom find returns for the hash of the secret that the request
-// shows; nil is nobody, who is answered with stranger. Reading and hashing are not done under the lock.
-func Known[P any](s *Core, stranger error, h func(http.ResponseWriter, *http.Request, *P) error,
+// Identified wraps a handler that takes who calls: whom find returns for the hash of the secret that the
+// request shows; nil is nobody, who is answered with stranger. Reading and hashing are not done under the
+// lock.
+func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *http.Request, *P) error,
 	secret func(*http.Request) string, find func(*ledger.State, auth.Hash, time.Time) *P) http.HandlerFunc {
 	return s.Public(func(w http.ResponseWriter, r *http.Request) error {
 		w.Header()["Cache-Control"] = NoStore
@@ -85,7 +86,7 @@ func Known[P any](s *Core, stranger error, h func(http.ResponseWriter, *http.Req
 	})
 }
 
-// NotRouted answers what no route matches: 405 where another method would, else 404.
+// NotRouted answers what no route matches: 405 where the path has another method, else 404.
 func (s *Core) NotRouted(w http.ResponseWriter, r *http.Request) error {
 	var allow []string
 	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch,
@@ -302,8 +303,8 @@ func Document(w http.ResponseWriter, r *http.Request) (*wire.Reader, error) {
 	return wire.NewReader(b), err
 }
 
-// finish reads the end of a body; its error lists what is wrong with it.
-func finish(r *wire.Reader) error {
+// endOfBody reads the end of a body; its error lists what is wrong with it.
+func endOfBody(r *wire.Reader) error {
 	r.End()
 	wrong := ComplaintsOf(r)
 	return wrong.Err()

@@ -123,7 +123,7 @@ func (s *Core) Forwarded(r *http.Request) {
 
 // Secure reports whether the client speaks TLS, to the server or to a proxy before it.
 func (s *Core) Secure(r *http.Request) bool {
-	return s.Config.SecureCookies || r.TLS != nil || Only(r.Header["X-Forwarded-Proto"]) == "https"
+	return s.Config.SecureCookies || r.TLS != nil || Single(r.Header["X-Forwarded-Proto"]) == "https"
 }
 
 // Address is where a request comes from; of IPv6, the network that one customer has.

@@ -17,7 +17,7 @@ func (s *Core) AllowOrigin(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	h := w.Header()
-	origin := Only(r.Header["Origin"])
+	origin := Single(r.Header["Origin"])
 	h["Vary"] = []string{"Origin"}
 	if !slices.Contains(s.Config.Origins, origin) {
 		return false
@@ -34,7 +34,7 @@ func (s *Core) AllowOrigin(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// ReplyTagged is reply for what changes rarely and is the same for everyone: a client that has it already
+// ReplyTagged is [Reply] for what changes rarely and is the same for everyone: a client that has it already
 // gets 304.
 func ReplyTagged(w http.ResponseWriter, r *http.Request, write func(*wire.Writer)) error {
 	return SendTagged(w, r, ContentType, func(w *wire.Writer) {

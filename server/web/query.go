@@ -84,15 +84,15 @@ func (q *query) Number(name string, absent, least, most int) int {
 // Unbounded is the largest number that a parameter without another limit may be.
 const Unbounded = 1<<31 - 1
 
-// Page returns take and skip.
-func (q *query) Page(most int) (take, skip int) {
+// TakeSkip returns take and skip.
+func (q *query) TakeSkip(most int) (take, skip int) {
 	return q.Number("take", 50, 1, most), q.Skip("skip")
 }
 
 // ShowPage answers with the page that a query asks for of what find returns, and how many there are in all.
 func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most int,
 	find func(st *ledger.State, skip, take int) ([]T, int), write func(*wire.Writer, T, time.Time)) error {
-	take, skip := q.Page(most)
+	take, skip := q.TakeSkip(most)
 	if err := q.Err(); err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most
 	})
 }
 
-// Page returns the part of a list that take and skip ask for.
-func Page[T any](list []T, skip, take int) []T {
+// TakeSkip returns the part of a list that take and skip ask for.
+func PageOf[T any](list []T, skip, take int) []T {
 	return list[min(skip, len(list)):min(skip+take, len(list))]
 }
 
@@ -162,7 +162,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, optional bool, fields func
 	}
 	in := wire.NewReader(b)
 	fields(in)
-	return finish(in)
+	return endOfBody(in)
 }
 
 // Show answers 200 with what write writes, unless there is an error.

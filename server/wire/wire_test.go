@@ -38,7 +38,8 @@ func generic(r *Reader) any {
 	return n
 }
 
-// duplicated reports whether any object of a valid document has a member twice, or more than the reader takes.
+// duplicated reports whether any object of a valid document has a member twice, or more than the reader
+// takes.
 func duplicated(dec *json.Decoder) bool {
 	start, err := dec.Token()
 	if err != nil {
