@@ -19,7 +19,7 @@ func TestASnapshotHasWhatTheProviderWasAsked(t *testing.T) {
 	dir := t.TempDir()
 	asked := make(chan provider.Confirmation)
 	answer := make(chan error)
-	s, key := DemoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
+	s, key := demoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
 		asked <- c
 		return <-answer
 	}})
@@ -41,7 +41,7 @@ func TestASnapshotHasWhatTheProviderWasAsked(t *testing.T) {
 // Contract §1, verify: a line that would seat a ticket where another sits is found out, whatever the line
 // says happened.
 func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
 	second := booking.IDOf(b.Tickets[1].ID)
 	err := s.Store.View(func(st *ledger.State, at time.Time) {

@@ -24,7 +24,7 @@ func TestCallsOfTheProviderHaveTheirPlaces(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		s, key := DemoServer(t, Config{Now: bubbleClock(), Confirm: hangs})
+		s, key := demoServer(t, Config{Now: bubbleClock(), Confirm: hangs})
 		importFeed(t, s, feedWith(t, map[string][][2]string{
 			"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,200,"}}}))
 		offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv&passengers=150")
@@ -68,7 +68,7 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 			return ctx.Err()
 		}
 		now := bubbleClock()
-		s, key := DemoServer(t, Config{Dir: dir, Now: now, Confirm: confirm})
+		s, key := demoServer(t, Config{Dir: dir, Now: now, Confirm: confirm})
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		synctest.Wait()
@@ -82,7 +82,7 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 			}
 			return context.DeadlineExceeded
 		}
-		s, key = DemoServer(t, Config{Dir: dir, Now: now, Confirm: silent})
+		s, key = demoServer(t, Config{Dir: dir, Now: now, Confirm: silent})
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		waiting := func() string {

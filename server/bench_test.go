@@ -28,28 +28,28 @@ func benchmark(b *testing.B, s *Server, key, target string) {
 }
 
 func BenchmarkSchedule(b *testing.B) {
-	s, key := DemoServer(b, Config{})
+	s, key := demoServer(b, Config{})
 	benchmark(b, s, key, "/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=14&passengers=2")
 }
 
 func BenchmarkScheduleWithChanges(b *testing.B) {
-	s, key := DemoServer(b, Config{MaxTransfers: 1})
+	s, key := demoServer(b, Config{MaxTransfers: 1})
 	benchmark(b, s, key, "/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=14&passengers=2")
 }
 
 func BenchmarkReadBooking(b *testing.B) {
-	s, key := DemoServer(b, Config{})
+	s, key := demoServer(b, Config{})
 	made := call(b, s, key, "POST", "/v2/bookings", bookingBody(anOffer(b, s, key, bukovel), 2))
 	benchmark(b, s, key, "/v2/bookings/"+made.Data.Booking.ID)
 }
 
 func BenchmarkOffers(b *testing.B) {
-	s, key := DemoServer(b, Config{})
+	s, key := demoServer(b, Config{})
 	benchmark(b, s, key, "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25&passengers=2")
 }
 
 func BenchmarkCreate(b *testing.B) {
-	s, key := DemoServer(b, Config{})
+	s, key := demoServer(b, Config{})
 	importFeed(b, s,
 		feedWith(b,
 			map[string][][2]string{"waybill_buses.txt": {{"bus-zor-11,zorevia,51,",
@@ -75,7 +75,7 @@ func BenchmarkCreate(b *testing.B) {
 // soldLines returns the lines of 200 bookings for two, on a bus of 1,000 seats.
 func soldLines(b *testing.B) (lines []*store.Line) {
 	dir := b.TempDir()
-	s, key := DemoServer(b, Config{Dir: dir})
+	s, key := demoServer(b, Config{Dir: dir})
 	importFeed(b, s,
 		feedWith(b,
 			map[string][][2]string{"waybill_buses.txt": {{"bus-zor-11,zorevia,51,",

@@ -49,7 +49,7 @@ func newBookkeeping(t *testing.T) *bookkeeping {
 	t.Helper()
 	b := &bookkeeping{dir: t.TempDir()}
 	var since atomic.Int64 // nanoseconds
-	s, key := DemoServer(t, Config{Dir: b.dir, Now: func() time.Time {
+	s, key := demoServer(t, Config{Dir: b.dir, Now: func() time.Time {
 		return scriptStart.Add(time.Duration(since.Load()))
 	}})
 	book := func(query string, n int) {

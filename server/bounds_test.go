@@ -29,7 +29,7 @@ func refusedFor(t *testing.T, s *Server, key, target, body string) (messages []s
 // Contract §12: a 400 lists at most 100 problems in at most 64 KiB; the last entry says how many more there
 // are.
 func TestProblemsOfA400AreBounded(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	missing := func(passengers int) string {
 		return `{"offerId":"x","currency":"UAH","passengers":[` + strings.Repeat("{},", passengers-1) + "{}]}"
 	}
@@ -72,7 +72,7 @@ func TestProblemsOfA400AreBounded(t *testing.T) {
 // Contract §12: the work that a bad body makes grows no faster than the body. Twice as many problems
 // allocate about twice as much, not four times.
 func TestProblemsAreNotComparedPairwise(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	booking := newBookingID(t, s, key)
 	cost := func(n int) float64 {
 		body := `{"ticketIds":[` + strings.Repeat("1,", n-1) + "1]}"

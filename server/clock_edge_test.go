@@ -14,7 +14,7 @@ import (
 func TestAnOfferExpiresBetweenLookingUpAndSelling(t *testing.T) {
 	var at, step atomic.Int64
 	at.Store(scriptStart.UnixMilli())
-	s, key := DemoServer(t, Config{Now: func() time.Time { return time.UnixMilli(at.Add(step.Load())) }})
+	s, key := demoServer(t, Config{Now: func() time.Time { return time.UnixMilli(at.Add(step.Load())) }})
 	token := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	over := scriptStart.Add(web.OfferLife).UnixMilli()
 	step.Store(1) // each look at the clock takes a millisecond

@@ -37,7 +37,7 @@ func (c countedConn) Write(b []byte) (int, error) {
 // A reply larger than net/http's buffer is one write all the same; 100 Continue is not held back, replies to
 // requests in a row stay apart, and HEAD and an error have their header.
 func TestAReplyLeavesInOnePiece(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	offer := anOffer(t, s, key, bukovel)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // Contract §12: probes always have room. Where no connection is idle a few more are accepted, of which the
 // longest idle makes way; nothing but a probe is answered there.
 func TestProbesAlwaysHaveRoom(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestProbesAlwaysHaveRoom(t *testing.T) {
 
 // Contract §12: a poll that waits is idle; 64 of a partner wait, and others are answered at once.
 func TestPollsThatWait(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ import (
 // field has its place.
 func TestReferencePages(t *testing.T) {
 	t.Parallel()
-	s, _ := DemoServer(t, Config{})
+	s, _ := demoServer(t, Config{})
 	pages := map[string]string{}
 	todo := []string{"/docs"}
 	var links [][2]string
@@ -39,8 +40,8 @@ func TestReferencePages(t *testing.T) {
 			t.Errorf("%s: %d", target, w.Code)
 		}
 		pages[target] = w.Body.String()
-		if target == "/openapi.json" {
-			continue
+		if target == "/openapi.json" || strings.HasSuffix(target, ".md") {
+			continue // it is no page of HTML
 		}
 		if w.Header().Get("Content-Security-Policy") != reference.GuidePolicy ||
 			w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
@@ -64,7 +65,9 @@ func TestReferencePages(t *testing.T) {
 			t.Errorf("%s has no %s", l[0], l[1])
 		}
 	}
-	for _, m := range regexp.MustCompile(`(?:process\.env;|os\.Getenv\(&#34;)([A-Z]+)`).FindAllStringSubmatch(strings.Join(slices.Collect(maps.Values(pages)), ""), -1) {
+	all := strings.Join(slices.Collect(maps.Values(pages)), "")
+	variable := regexp.MustCompile(`(?:process\.env;|os\.Getenv\(&#34;)([A-Z]+)`)
+	for _, m := range variable.FindAllStringSubmatch(all, -1) {
 		if !regexp.MustCompile(`\nexport [A-Z ]*\b` + m[1] + `\b`).MatchString(pages["/docs"]) {
 			t.Errorf("the examples in other languages read %s, which the first page does not export", m[1])
 		}
@@ -131,12 +134,23 @@ func mustTell(op map[string]any) (want []string) {
 
 // checkPage checks what holds for every page.
 func checkPage(t *testing.T, target, page string) {
-	for _, foreign := range []string{"<script", "http://", "https://", "//", " on", "@import", "url(", "style=", "<img", "<iframe", "<form"} {
-		if tag := regexp.MustCompile(`<[^>]*` + regexp.QuoteMeta(foreign) + `[^>]*>`).FindString(page); tag != "" && strings.HasPrefix(tag, foreign) == (foreign[0] == '<') {
+	for _, foreign := range []string{"<script", "http://", "https://", "//", " on", "@import", "url(", "style=",
+		"<img", "<iframe", "<form"} {
+		tag := regexp.MustCompile(`<[^>]*` + regexp.QuoteMeta(foreign) + `[^>]*>`).FindString(page)
+		if tag != "" && strings.HasPrefix(tag, foreign) == (foreign[0] == '<') {
 			t.Errorf("%s has %s", target, tag)
 		}
 	}
-	for want, times := range map[string]int{`<html lang="en">`: 1, "<title>": 1, "<h1": 1, "<main": 1, "{{": 0, "<no value>": 0, "ZgotmplZ": 0} {
+	parts := map[string]int{
+		`<html lang="en">`: 1,
+		"<title>":          1,
+		"<h1":              1,
+		"<main":            1,
+		"{{":               0,
+		"<no value>":       0,
+		"ZgotmplZ":         0,
+	}
+	for want, times := range parts {
 		if got := strings.Count(page, want); got != times && (target != "/docs/migration" || times > 0) {
 			t.Errorf("%s has %s %d times", target, want, got)
 		}
@@ -165,7 +179,8 @@ func checkPage(t *testing.T, target, page string) {
 	if slices.Sort(ids); len(slices.Compact(slices.Clone(ids))) != len(ids) {
 		t.Errorf("%s: an id is given twice: %s", target, ids)
 	}
-	if skip := strings.Contains(page, `class="skip" href="#main"`) && strings.Contains(page, `<main id="main"`); !skip && target != "/docs/migration" {
+	skip := strings.Contains(page, `class="skip" href="#main"`) && strings.Contains(page, `<main id="main"`)
+	if !skip && target != "/docs/migration" {
 		t.Errorf("%s has no skip link", target)
 	}
 }
@@ -207,7 +222,8 @@ func TestSilencesAreTheDecisions(t *testing.T) {
 	}
 	table := string(page)
 	var rows [][3]string
-	for _, m := range regexp.MustCompile(`(?m)^\| (.*) \| (.*) \| (.*) \|$`).FindAllStringSubmatch(table, -1) {
+	threeCells := regexp.MustCompile(`(?m)^\| (.*) \| (.*) \| (.*) \|$`)
+	for _, m := range threeCells.FindAllStringSubmatch(table, -1) {
 		rows = append(rows, [3]string{m[1], m[2], m[3]})
 	}
 	if *update {
@@ -216,10 +232,53 @@ func TestSilencesAreTheDecisions(t *testing.T) {
 			b, _ := json.Marshal(r)
 			text = append(text, " "+strings.ReplaceAll(string(b), `","`, `", "`))
 		}
-		if err := os.WriteFile("docs/silent.json", []byte("[\n"+strings.Join(text, ",\n")+"\n]\n"), 0o644); err != nil {
+		array := "[\n" + strings.Join(text, ",\n") + "\n]\n"
+		if err := os.WriteFile("docs/silent.json", []byte(array), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if len(rows) < 2 || !slices.Equal(rows[1:], reference.Silences) {
 		t.Errorf("docs/silent.json has not the rows of decisions.md; go test ./server -run Silences -update writes it anew:\n%q\n%q", rows[1:], reference.Silences)
 	}
+}
+
+// The pages of server/docs are shown as text, each by the index, and what is no page is not there.
+func TestPagesAreShownAsText(t *testing.T) {
+	s, _ := demoServer(t, Config{})
+	names, err := filepath.Glob("docs/*.md")
+	if err != nil || len(names) < 10 {
+		t.Fatalf("%v, %v", names, err)
+	}
+	index := get(s, "/docs", "").Body.String()
+	for _, name := range names {
+		target := "/" + filepath.ToSlash(name)
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := get(s, target, "")
+		kind := got.Header().Get("Content-Type")
+		if got.Code != 200 || got.Body.String() != string(want) || kind != "text/plain; charset=utf-8" {
+			t.Errorf("%s is answered with %d, %s", target, got.Code, kind)
+		}
+		if !strings.Contains(index, `href="`+target+`"`) {
+			t.Errorf("the index does not name %s", target)
+		}
+		if again := get(s, target, got.Header().Get("Etag")); again.Code != 304 {
+			t.Errorf("%s is answered with %d to who has it", target, again.Code)
+		}
+	}
+	for _, target := range []string{"/docs/none.md", "/docs/openapi.json", "/docs/..%2fREADME.md"} {
+		if code := get(s, target, "").Code; code != 404 {
+			t.Errorf("%s is answered with %d", target, code)
+		}
+	}
+}
+
+// get asks for a page, unless it is what tag says.
+func get(s *Server, target, tag string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", target, nil)
+	r.Header.Set("If-None-Match", tag)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
 }

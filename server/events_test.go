@@ -26,7 +26,7 @@ import (
 func TestWhoWaitsForEventsIsAnsweredWithTheNext(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
 		stranger, err := s.Admin.AddPartner("stranger", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +84,7 @@ func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
 			Confirm: func(context.Context, provider.Confirmation) error {
 				return <-answer
 			}})
@@ -127,7 +127,7 @@ func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 				asked++
 				return <-answer
 			}}
-		s, key := DemoServer(t, cfg)
+		s, key := demoServer(t, cfg)
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		pay := func() *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
@@ -190,7 +190,7 @@ func TestARefusalAfterTheWindowIsNoted(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
 			Confirm: func(context.Context, provider.Confirmation) error {
 				return <-answer
 			}})
@@ -239,7 +239,7 @@ func TestAServerThatClosesWhileItAsksAgainLeavesTheQuestionOpen(t *testing.T) {
 			return ctx.Err()
 		}
 		cfg := Config{Dir: dir, Now: bubbleClock(), Confirm: silent}
-		s, key := DemoServer(t, cfg)
+		s, key := demoServer(t, cfg)
 		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		synctest.Wait()
@@ -284,7 +284,7 @@ func TestAQuestionWithoutAnAnswerKeepsItsID(t *testing.T) {
 		keys = append(keys, c.Key)
 		return says
 	}}
-	s, key := DemoServer(t, cfg)
+	s, key := demoServer(t, cfg)
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 	silence := errors.New("timeout")
 	no := fmt.Errorf("no: %w", outbound.ErrRefused)
@@ -300,7 +300,7 @@ func TestAQuestionWithoutAnAnswerKeepsItsID(t *testing.T) {
 		}
 		compareWithReplay(t, s, dir, true)
 		s.Close()
-		s, _ = DemoServer(t, cfg)
+		s, _ = demoServer(t, cfg)
 	}
 	s.Close()
 	k := keys
@@ -320,7 +320,7 @@ func (w again) WriteHeader(status int) { w.ResponseRecorder.WriteHeader(status);
 
 // Contract §8: who has the answer may send the request again, and gets the answer again.
 func TestARequestMayComeAgainAsSoonAsItIsAnswered(t *testing.T) {
-	s, key := DemoServer(t, Config{Dir: t.TempDir()})
+	s, key := demoServer(t, Config{Dir: t.TempDir()})
 	defer s.Close()
 	send := func(w http.ResponseWriter, path, body string) {
 		keyed(s, w, key, path+body[:min(2, len(body))], path, body)
@@ -359,7 +359,7 @@ func TestAConflictThatPassesIsNotKept(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
 			Confirm: func(context.Context, provider.Confirmation) error {
 				return <-answer
 			}})

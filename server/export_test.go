@@ -305,7 +305,8 @@ type table struct{ name, columns, body string }
 // described returns the tables of schema.sql, where each line is a column or a key.
 func described(t *testing.T) (list []table) {
 	t.Helper()
-	for _, m := range regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?)\n\);`).FindAllStringSubmatch(inspect.Schema, -1) {
+	tableOf := regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?)\n\);`)
+	for _, m := range tableOf.FindAllStringSubmatch(inspect.Schema, -1) {
 		var columns []string
 		for line := range strings.Lines(m[2]) {
 			column := regexp.MustCompile(`^    (\w+) (text|integer|bigint|date|timestamptz|boolean|double precision|numeric\(\d+,2\))( |,|$)`).FindStringSubmatch(strings.TrimSuffix(line, "\n"))
@@ -330,7 +331,8 @@ func TestSchema(t *testing.T) {
 		var nullable []string
 		for line := range strings.Lines(x.body) {
 			name := strings.Fields(line)[0]
-			if slices.Contains(strings.Split(x.columns, ","), name) && !strings.Contains(line, "not null") && !strings.Contains(line, "primary key") {
+			isColumn := slices.Contains(strings.Split(x.columns, ","), name)
+			if isColumn && !strings.Contains(line, "not null") && !strings.Contains(line, "primary key") {
 				nullable = append(nullable, fmt.Sprintf("%s = nullif(%[1]s, '')", name))
 			}
 		}
@@ -342,7 +344,8 @@ func TestSchema(t *testing.T) {
 		known[x.name] = true
 		psql += fmt.Sprintf("\\copy %s from '%[1]s.csv' with (format csv, header, encoding 'UTF8')\n", x.name)
 		sqlite += fmt.Sprintf(".import --csv --skip 1 %s.csv %[1]s\n", x.name)
-		if want := "update " + x.name + " set " + strings.Join(nullable, ", ") + ";\n"; nullable != nil && !strings.Contains(loading("sqlite"), want) {
+		want := "update " + x.name + " set " + strings.Join(nullable, ", ") + ";\n"
+		if nullable != nil && !strings.Contains(loading("sqlite"), want) {
 			t.Errorf("there is no %s", want)
 		}
 	}
@@ -357,7 +360,8 @@ func TestSchema(t *testing.T) {
 // An export that cannot be finished says so, and has no schema.sql.
 func TestExportThatFails(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	if _, err := inspect.Export(durable.Dir(t.TempDir()), false, durable.Dir(out)); err == nil || !strings.Contains(err.Error(), "not whole") {
+	_, err := inspect.Export(durable.Dir(t.TempDir()), false, durable.Dir(out))
+	if err == nil || !strings.Contains(err.Error(), "not whole") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(out, "schema.sql")); err == nil {

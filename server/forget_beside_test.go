@@ -17,7 +17,7 @@ import (
 func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 	dir := t.TempDir()
 	disk := &stopping{FS: durable.Dir(dir)}
-	s, key := DemoServer(t, Config{Dir: dir, FS: disk})
+	s, key := demoServer(t, Config{Dir: dir, FS: disk})
 	offer := anOffer(t, s, key, bukovel)
 	if a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)); a.status != 201 {
 		t.Fatal(a)
@@ -54,7 +54,7 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(t.TempDir(), "out")
 	held := &stopping{FS: durable.Dir(dir)}
-	s, key := DemoServer(t, Config{Dir: dir, FS: held})
+	s, key := demoServer(t, Config{Dir: dir, FS: held})
 	a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, anOffer(t, s, key, bukovel)))
 	if a.status != 201 {
 		t.Fatal(a)
@@ -101,7 +101,7 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 // Contract §12: what a path holds is not kept, however long it is: a refusal's line is as short as any.
 func TestALongPathMakesNoLongLine(t *testing.T) {
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{Dir: dir})
+	s, key := demoServer(t, Config{Dir: dir})
 	junk := strings.Repeat("%3C", 5000)
 	r := httptest.NewRequest("POST", "/v2/bookings/"+junk+"/cancel", nil)
 	r.Header.Set("x-api-key", key)

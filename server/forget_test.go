@@ -129,7 +129,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 	for whole := false; !whole; places++ {
 		dir := t.TempDir()
 		disk := &stopping{FS: durable.Dir(dir)}
-		s, key := DemoServer(t, Config{Dir: dir, FS: disk})
+		s, key := demoServer(t, Config{Dir: dir, FS: disk})
 		offer := anOffer(t, s, key, bukovel)
 		b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
 		if w := keyedCall(s, key, "pay", "/v2/bookings/"+b.ID+"/pay", ""); w.Code != 200 {
@@ -146,7 +146,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 		disk.armed = false
 		disk.mu.Unlock()
 		s.Close() // what was cut short leaves no clean end
-		s, _ = DemoServer(t, Config{Dir: dir})
+		s, _ = demoServer(t, Config{Dir: dir})
 		field := "email"
 		value := "xenia@example.com"
 		if places%2 == 1 {
@@ -189,7 +189,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 	dir := t.TempDir()
 	disk := &stopping{FS: durable.Dir(dir)}
-	s, key := DemoServer(t, Config{Dir: dir, FS: disk})
+	s, key := demoServer(t, Config{Dir: dir, FS: disk})
 	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
 	times := 0
@@ -269,7 +269,7 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 // Erasure: an address with many bookings costs in proportion to them, also under the lock, and a group once.
 func TestForgettingManyBookingsIsLinear(t *testing.T) {
 	cost := func(bookings int) float64 {
-		s, key := DemoServer(t, Config{})
+		s, key := demoServer(t, Config{})
 		offers := []string{anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")}
 		for n := range bookings {
 			if n%10 == 9 {
@@ -298,7 +298,7 @@ func TestForgettingManyBookingsIsLinear(t *testing.T) {
 // Where there are many passengers others do not wait for all of them at once: a line forgets a thousand.
 func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{Dir: dir})
+	s, key := demoServer(t, Config{Dir: dir})
 	importFeed(t, s, feedWith(t, map[string][][2]string{
 		"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,1000,"}}}))
 	one := `{"firstName":"Xenia","lastName":"Quill","email":"xenia@example.com"}`
@@ -338,7 +338,7 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 
 // The events of an erasure are each partner's own, in the order of its tickets.
 func TestEachPartnerIsToldOfItsErasedPassengers(t *testing.T) {
-	s, anna := DemoServer(t, Config{})
+	s, anna := demoServer(t, Config{})
 	olena, err := s.Admin.AddPartner("olena", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := make(chan bool)
 				answer := make(chan error)
-				s, key := DemoServer(t, Config{Dir: string(disk.FS.(durable.Dir)), FS: disk,
+				s, key := demoServer(t, Config{Dir: string(disk.FS.(durable.Dir)), FS: disk,
 					Now: bubbleClock(),
 					Confirm: func(context.Context, provider.Confirmation) error {
 						asked <- true
@@ -181,7 +181,7 @@ func largestGroup(offer string) string {
 // Contract §12: a repetition under a key hears what is true on a full disk: an earlier attempt has paid.
 func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
 	disk := &crowded{FS: durable.Dir(t.TempDir())}
-	s, key := DemoServer(t, Config{Dir: string(disk.FS.(durable.Dir)), FS: disk})
+	s, key := demoServer(t, Config{Dir: string(disk.FS.(durable.Dir)), FS: disk})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 	target := "/v2/bookings/" + b.ID + "/pay"
 	sum := sha256.Sum256([]byte("POST " + target + "\n"))
@@ -235,7 +235,7 @@ func (d *noRoom) Create(name string) (durable.File, error) {
 // refuses.
 func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{Dir: dir})
+	s, key := demoServer(t, Config{Dir: dir})
 	newBookingID(t, s, key)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

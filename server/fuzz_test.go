@@ -40,7 +40,7 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(q)
 	}
-	s, key := DemoServer(f, Config{MaxTransfers: 1})
+	s, key := demoServer(f, Config{MaxTransfers: 1})
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, path := range []string{"/v2/offers/schedule", "/v2/offers", "/v2/bookings", "/v2/cities"} {
 			r := httptest.NewRequest("GET", path, nil)
@@ -58,7 +58,7 @@ func FuzzPath(f *testing.F) {
 		"/v2/bookings/AAAAAAAAAAAAAAAAAAAAAA/pay", "//", "/v2/bookings/ü", "/v2/tickets/\x00"} {
 		f.Add(p, "POST")
 	}
-	s, key := DemoServer(f, Config{})
+	s, key := demoServer(f, Config{})
 	f.Fuzz(func(t *testing.T, path, method string) {
 		r := httptest.NewRequest("GET", "/", strings.NewReader("{}"))
 		r.URL = &url.URL{Path: path}
@@ -76,7 +76,7 @@ func FuzzBody(f *testing.F) {
 	f.Add(bookingBody("token", 2))
 	f.Add(`{"ticketIds":["x"],"orderIds":[]}`)
 	f.Add(`{"offerId":"\u0000","currency":"UAH","passengers":[{"firstName":"a","lastName":"b","phones":[{"phone":"12345"}]}]}`)
-	s, key := DemoServer(f, Config{})
+	s, key := demoServer(f, Config{})
 	token := anOffer(f, s, key, bukovel)
 	b := call(f, s, key, "POST", "/v2/bookings", bookingBody(token, 1)).Data.Booking.ID
 	f.Fuzz(func(t *testing.T, body string) {

@@ -19,7 +19,7 @@ import (
 // Contract §11, -legacy-since: another day of deprecation than the directory's creation.
 func TestLegacySince(t *testing.T) {
 	since := time.Date(2026, 6, 1, 15, 0, 0, 500e6, time.FixedZone("", 3*60*60))
-	s, key := DemoServer(t, Config{LegacySince: since})
+	s, key := demoServer(t, Config{LegacySince: since})
 	w := ask(s, key, "GET", "/rest/orders", "")
 	if w.Code != 200 { // the partner is younger
 		t.Fatal(w.Code, w.Body)
@@ -43,7 +43,7 @@ func ask(s *Server, key, method, target, body string) *httptest.ResponseRecorder
 
 // The guide's table holds every legacy route, and nothing but routes.
 func TestMigrationGuideNamesTheRoutes(t *testing.T) {
-	s, _ := DemoServer(t, Config{})
+	s, _ := demoServer(t, Config{})
 	told := map[string]bool{"": true}
 	for _, m := range reference.Migrations() {
 		told[m.Old] = true
@@ -71,7 +71,7 @@ func TestMigrationGuideExamples(t *testing.T) {
 	day := scriptStart.AddDate(0, 0, 2).Format(time.DateOnly)
 	for _, m := range reference.Migrations() {
 		for _, x := range []reference.Example{m.Before, m.After} {
-			s, key := DemoServer(t, Config{})
+			s, key := demoServer(t, Config{})
 			offers := ask(s, key, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+day, "").Body.String()
 			vars := []string{"$DATE", day, "$OFFER",
 				regexp.MustCompile(`"offers":\[{"id":"([^"]+)`).FindStringSubmatch(offers)[1]}
@@ -137,7 +137,7 @@ func without(t *testing.T, shown string, answer []byte) string {
 // The page needs nothing but itself: no script, no outside address, and a policy that allows its own style
 // only.
 func TestMigrationGuidePage(t *testing.T) {
-	s, _ := DemoServer(t, Config{LegacySince: time.Date(2026, 6, 1, 15, 0, 0, 0,
+	s, _ := demoServer(t, Config{LegacySince: time.Date(2026, 6, 1, 15, 0, 0, 0,
 		time.FixedZone("", 3*60*60))})
 	w := ask(s, "", "GET", "/docs/migration", "")
 	page := w.Body.String()

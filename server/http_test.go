@@ -18,7 +18,7 @@ import (
 
 // Contract §3: a body that is too large is 413, and the connection is of no more use.
 func TestATooLargeBodyClosesTheConnection(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	srv := httptest.NewServer(s)
 	defer srv.Close()
 	for size, closes := range map[int]bool{2: false, web.MaxBody + 1: true} {
@@ -77,7 +77,7 @@ func TestAServerThatIsNotReadySaysWhenToComeBack(t *testing.T) {
 
 // Contract §3: a handler that panics answers 500 INTERNAL in the envelope, unless it has answered already.
 func TestAHandlerThatPanicsAnswersInTheEnvelope(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	s.Mux.HandleFunc("GET /panics", func(w http.ResponseWriter, r *http.Request) { panic("the secret") })
 	s.Mux.HandleFunc("GET /panics/late", s.Public(func(w http.ResponseWriter, r *http.Request) error {
 		s.ops.GetLive(w, r)

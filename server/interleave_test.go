@@ -30,7 +30,7 @@ func TestATimetableImportedWhileAnOfferIsSold(t *testing.T) {
 			between := func() {}
 			times := 0
 			dir := t.TempDir()
-			s, key := DemoServer(t, Config{Dir: dir, NewID: func() [16]byte {
+			s, key := demoServer(t, Config{Dir: dir, NewID: func() [16]byte {
 				f := between
 				between = func() {}
 				f()
@@ -114,7 +114,7 @@ func TestARefusalWaitsUntilWhatItSawIsDurable(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				fsys := &held{FS: durable.Dir(dir)}
-				s, key := DemoServer(t, Config{FS: fsys, Now: bubbleClock()})
+				s, key := demoServer(t, Config{FS: fsys, Now: bubbleClock()})
 				id := call(t, s, key, "POST", "/v2/bookings",
 					bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking.ID
 				gate := make(chan error)

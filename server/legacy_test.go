@@ -23,7 +23,7 @@ func deprecation(s *Server) string {
 func TestLegacySinceOfATestClock(t *testing.T) {
 	began := time.Date(2024, 6, 1, 8, 0, 0, 0, time.UTC)
 	cfg := Config{Dir: t.TempDir(), Now: func() time.Time { return scriptStart }}
-	s, _ := DemoServer(t, cfg) // its first line is of scriptStart
+	s, _ := demoServer(t, cfg) // its first line is of scriptStart
 	want := fmt.Sprintf("@%d", began.Unix())
 	for i, step := range []func(*Config){
 		func(c *Config) {
@@ -67,7 +67,7 @@ func TestLegacySinceOfATestClock(t *testing.T) {
 // A test clock that is started where something was sold already makes the directory no younger.
 func TestLegacySinceOfATestClockAfterSales(t *testing.T) {
 	cfg := Config{Dir: t.TempDir(), MaxTransfers: 1}
-	s, key := DemoServer(t, cfg)
+	s, key := demoServer(t, cfg)
 	token := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	if w := ask(s, key, "POST", "/v2/bookings", bookingBody(token, 1)); w.Code != 201 {
 		t.Fatal(w.Code, w.Body)
@@ -76,7 +76,7 @@ func TestLegacySinceOfATestClockAfterSales(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.TestClock, cfg.StartAt = true, scriptStart.AddDate(0, 1, 0)
-	s, _ = DemoServer(t, cfg)
+	s, _ = demoServer(t, cfg)
 	if got := deprecation(s); got != fmt.Sprintf("@%d", scriptStart.Unix()) {
 		t.Error(got)
 	}
@@ -86,7 +86,7 @@ func TestLegacySinceOfATestClockAfterSales(t *testing.T) {
 func TestLegacyDeprecatedAfterThePartnerCame(t *testing.T) {
 	at := scriptStart
 	since := scriptStart.AddDate(0, 2, 0)
-	s, busy := DemoServer(t, Config{LegacySince: since, Now: func() time.Time { return at }})
+	s, busy := demoServer(t, Config{LegacySince: since, Now: func() time.Time { return at }})
 	quiet, err := s.Admin.AddPartner("olha", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestLegacyDeprecatedAfterThePartnerCame(t *testing.T) {
 
 // README, legacy: PATCH: a line for each booking whose tickets are canceled, for each ticket that is paid.
 func TestLegacyPatchLines(t *testing.T) {
-	s, key := DemoServer(t, Config{MaxTransfers: 1})
+	s, key := demoServer(t, Config{MaxTransfers: 1})
 	token := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	var ids []string
 	before := 0

@@ -69,7 +69,7 @@ func bookForLesia(t *testing.T, s *Server, key, query string) (id string, ticket
 func TestLetters(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(), MaxTransfers: 1})
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), MaxTransfers: 1})
 		defer s.Close()
 		b, ticket := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
 		for _, action := range []string{"book", "pay", "cancel"} {
@@ -146,7 +146,7 @@ func TestTidyNames(t *testing.T) {
 func TestOvertakenLetters(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
 		defer func() { s.Close() }()
 		// A file where the directory of letters should be.
 		box := filepath.Join(dir, ledger.OutboxDir)
@@ -184,7 +184,7 @@ func TestOvertakenLetters(t *testing.T) {
 func TestOvertakenWhileParked(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
 		defer func() { s.Close() }()
 		box := filepath.Join(dir, ledger.OutboxDir)
 		if err := errors.Join(os.Remove(box), os.WriteFile(box, nil, 0o600)); err != nil {
@@ -220,7 +220,7 @@ func TestOvertakenWhileParked(t *testing.T) {
 // TestTexts: a phone is told in a line of each language.
 func TestTexts(t *testing.T) {
 	p := newPeer(t, always(200))
-	s, key := DemoServer(t, Config{MessengerURL: p.URL})
+	s, key := demoServer(t, Config{MessengerURL: p.URL})
 	b, _ := bookForLesia(t, s, key, bukovel)
 	for i, action := range []string{"pay", "cancel"} {
 		call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, "")
@@ -242,14 +242,14 @@ func TestTexts(t *testing.T) {
 func TestTheListSaysWhyAMessageWaits(t *testing.T) {
 	dir := t.TempDir()
 	p := newPeer(t, always(503))
-	s, key := DemoServer(t, Config{Dir: dir, MessengerURL: p.URL})
+	s, key := demoServer(t, Config{Dir: dir, MessengerURL: p.URL})
 	b, _ := bookForLesia(t, s, key, bukovel)
 	call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", "")
 	eventually(t, "a failed attempt", func() bool {
 		return strings.Contains(outboxList(t, s), "1 attempt failed, the last with ")
 	})
 	s.Close()
-	s, _ = DemoServer(t, Config{Dir: dir})
+	s, _ = demoServer(t, Config{Dir: dir})
 	eventually(t, "the list", func() bool {
 		return strings.Contains(outboxList(t, s), "there is no -messenger-url")
 	})

@@ -35,7 +35,7 @@ func requestFrom(s http.Handler, from, method, target string, headers ...string)
 func TestARateIsOfAPartnerOrOfAnAddress(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, anna := DemoServer(t, Config{Dir: dir, Rate: web.Rate{
+		s, anna := demoServer(t, Config{Dir: dir, Rate: web.Rate{
 			PerSecond: 2,
 			Burst:     4,
 		}, Now: func() time.Time {
@@ -125,7 +125,7 @@ func TestOnlyATrustedProxySaysWhereARequestComesFrom(t *testing.T) {
 // Contract §9 behind a proxy: cookies are Secure, and a hundred failures are of the client's address, not of
 // the proxy's.
 func TestBehindAProxyTheClientCounts(t *testing.T) {
-	s, _ := DemoServer(t, Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
+	s, _ := demoServer(t, Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
 	s.company.Passwords.Reserve(map[string]int{"address 198.51.100.1": 1}, scriptStart)
 	for range web.AddressFailures {
 		s.company.Passwords.Reserve(map[string]int{"address 198.51.100.1": web.AddressFailures}, scriptStart)

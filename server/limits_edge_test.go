@@ -21,7 +21,7 @@ import (
 
 // Contract §12: what is just within a limit of a body passes, and one more is 400.
 func TestListsOfABodyAtTheirLimits(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	// A bus of the demo with a hundred seats, so that the limit is what decides.
 	importFeed(t, s,
 		feedWith(t,
@@ -107,7 +107,7 @@ func TestTheFirstOfManySessionsEnds(t *testing.T) {
 
 // Contract §12: the page has a row for each limit, with the number that the code has.
 func TestThePageOfLimits(t *testing.T) {
-	s, _ := DemoServer(t, Config{})
+	s, _ := demoServer(t, Config{})
 	page := ask(s, "", "GET", "/docs/limits", "").Body.String()
 	for _, want := range []string{"256 KiB", "100, and 64 KiB", "passengers of a booking", "64 of a partner",
 		"at most 10000", "sessions of a user", "20 of a company"} {
@@ -119,7 +119,7 @@ func TestThePageOfLimits(t *testing.T) {
 
 // Of more than 24 currencies as many are offered as can be booked, the interface's among them.
 func TestNoCurrencyIsOfferedThatCannotBeBooked(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	attributes := ""
 	rules := ""
 	for a := range 2 {
@@ -193,7 +193,7 @@ func journalText(t *testing.T, dir string) string {
 // Contract §1: each line that an administrative act writes says who did it, and no other line does.
 func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{Dir: dir})
+	s, key := demoServer(t, Config{Dir: dir})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
 	feed, _ := filepath.Abs("../testdata/demo")
 	acts := []struct {
@@ -257,7 +257,7 @@ func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 // What was altered in a sealed file of the journal is neither an event nor an answer that is given again.
 func TestAlteredLinesAreNeitherEventsNorAnswers(t *testing.T) {
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{Dir: dir})
+	s, key := demoServer(t, Config{Dir: dir})
 	offer := anOffer(t, s, key, bukovel)
 	w := keyedCall(s, key, "book", "/v2/bookings", bookingBody(offer, 1))
 	if w.Code != 201 {

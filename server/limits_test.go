@@ -9,7 +9,7 @@ import (
 
 // Contract §3: a body of exactly 256 KiB is taken, one byte more is 413.
 func TestABodyOf256KiBIsTakenAndOneByteMoreIsNot(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	whole := bookingBody(anOffer(t, s, key, bukovel), 1)
 	const limit = 262144
 	for size, want := range map[int]int{limit: 201, limit + 1: 413} {
@@ -23,7 +23,7 @@ func TestABodyOf256KiBIsTakenAndOneByteMoreIsNot(t *testing.T) {
 // Contract §8: firstName and lastName have 1–100 characters, not bytes; email and phones are valid when
 // given.
 func TestAPassengersFieldsAtTheirLimits(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	for _, test := range []struct {
 		field, value string
@@ -69,7 +69,7 @@ func TestAPassengersFieldsAtTheirLimits(t *testing.T) {
 // Contract §3: the caller's X-Request-Id comes back if it is at most 128 characters of A-Za-z0-9._-, else one
 // of ours.
 func TestARequestIDAtItsLimits(t *testing.T) {
-	s, _ := DemoServer(t, Config{})
+	s, _ := demoServer(t, Config{})
 	for id, kept := range map[string]bool{
 		strings.Repeat("a", 128): true, strings.Repeat("a", 129): false,
 		"azAZ09._-": true, "": false,

@@ -29,7 +29,7 @@ func playStory(t *testing.T, dir string) (ids map[string]string) {
 	ids = map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
 		refusal := fmt.Errorf("not now: %w", outbound.ErrRefused)
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
 			Confirm: func(context.Context, provider.Confirmation) error {
 				return refusal
 			}})
@@ -169,7 +169,7 @@ const storyOfT2 = `
 func TestLogUsesTheDirectorysClock(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Now().AddDate(1, 0, 0)
-	s, key := DemoServer(t, Config{Dir: dir, Now: time.Now, TestClock: true, StartAt: start})
+	s, key := demoServer(t, Config{Dir: dir, Now: time.Now, TestClock: true, StartAt: start})
 	found := call(t, s, key, "GET", "/v2/offers?"+bukovel+"&departureDate="+start.AddDate(0, 0,
 		3).Format(time.DateOnly), "")
 	id := call(t, s, key, "POST", "/v2/bookings", bookingBody(found.Data.Offers[0].ID, 1)).Data.Booking.ID

@@ -45,7 +45,7 @@ func scrape(t *testing.T, s http.Handler) (page string, values map[string]float6
 // Contract §3, /metrics: the text format of Prometheus, in which every sample follows its metric's help and
 // type.
 func TestMetricsAreInPrometheusFormat(t *testing.T) {
-	s, key := DemoServer(t, Config{Connections: func() int { return 3 }})
+	s, key := demoServer(t, Config{Connections: func() int { return 3 }})
 	offer := anOffer(t, s, key, bukovel)
 	call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 1))
 	if err := s.Store.Snapshot(); err != nil {
@@ -91,7 +91,7 @@ func TestMetricsAreInPrometheusFormat(t *testing.T) {
 // Requests are counted by route and status, also those that no route matches and those that end in a panic;
 // nothing is allocated for it.
 func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	for path, n := range map[string]int{
 		"/v2/cities/kyiv":    3,
 		"/v2/cities/nowhere": 2,
@@ -157,7 +157,7 @@ func TestWaitingRequestsHaveBuckets(t *testing.T) {
 // sync.
 func TestJournalMetricsAreWhatTheFilesHold(t *testing.T) {
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{Dir: dir})
+	s, key := demoServer(t, Config{Dir: dir})
 	offer := anOffer(t, s, key, bukovel)
 	sold := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking
 	call(t, s, key, "POST", "/v2/bookings/"+sold.ID+"/pay", "") // two lines, one sync
@@ -173,7 +173,9 @@ func TestJournalMetricsAreWhatTheFilesHold(t *testing.T) {
 		t.Errorf("%v lines, %v bytes; %d in the file", lines, values["waybill_journal_bytes_total"],
 			len(journal))
 	}
-	if batches := values["waybill_journal_batch_lines_count{}"]; values["waybill_journal_batch_lines_sum{}"] != lines || batches != values["waybill_journal_sync_duration_seconds_count{}"] || batches < 3 {
+	batches := values["waybill_journal_batch_lines_count{}"]
+	syncs := values["waybill_journal_sync_duration_seconds_count{}"]
+	if values["waybill_journal_batch_lines_sum{}"] != lines || batches != syncs || batches < 3 {
 		t.Errorf("%v batches of %v lines, %v syncs", batches, values["waybill_journal_batch_lines_sum"],
 			values["waybill_journal_sync_duration_seconds_count"])
 	}
@@ -187,7 +189,7 @@ func TestTicketsAreCountedByPhase(t *testing.T) {
 		cfg := Config{Dir: dir, Now: func() time.Time {
 			return time.Now().Add(scriptStart.Sub(time.Unix(946684800, 0)))
 		}}
-		s, key := DemoServer(t, cfg)
+		s, key := demoServer(t, cfg)
 		book := func() string {
 			offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 			return "/v2/bookings/" + call(t, s, key, "POST", "/v2/bookings",
@@ -248,7 +250,7 @@ func TestTicketsAreCountedByPhase(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if s, key = DemoServer(t, cfg); s.Fresh() {
+		if s, key = demoServer(t, cfg); s.Fresh() {
 			t.Fatal("another directory")
 		}
 		_, values := scrape(t, s)
@@ -267,7 +269,8 @@ func statuses(t *testing.T, s *Server, key string) (all []string) {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	body, _ := io.ReadAll(w.Body)
-	for _, m := range regexp.MustCompile(`"status":"(\w+)","paymentStatus":"(\w+)"`).FindAllStringSubmatch(string(body), -1) {
+	status := regexp.MustCompile(`"status":"(\w+)","paymentStatus":"(\w+)"`)
+	for _, m := range status.FindAllStringSubmatch(string(body), -1) {
 		all = append(all, m[1]+"/"+m[2])
 	}
 	return all

@@ -9,7 +9,7 @@ import (
 // Interface, GET /v2/bookings: departureDate keeps the bookings of a UTC day, from its first instant to its
 // last.
 func TestADepartureAtMidnightUTCIsOfTheDayThatStarts(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	// From Bila Tserkva at 23:59:59Z on the 25th, from Uman a second later; both on the 26th there.
 	importFeed(t, s, feedWith(t, map[string][][2]string{"stop_times.txt": {
 		{"ko-2300,24:15:00,24:20:00,2", "ko-2300,25:50:00,25:59:59,2"}, {"ko-2300,26:00:00,26:15:00,3", "ko-2300,26:00:00,26:00:00,3"},

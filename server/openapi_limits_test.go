@@ -32,7 +32,7 @@ type visitor struct {
 func newVisitor(t *testing.T) *visitor { return newVisitorOn(t, t.TempDir()) }
 
 func newVisitorOn(t *testing.T, dir string) *visitor {
-	s, key := DemoServer(t, Config{Dir: dir, TestClock: true})
+	s, key := demoServer(t, Config{Dir: dir, TestClock: true})
 	v := &visitor{
 		t:     t,
 		s:     s,

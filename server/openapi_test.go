@@ -44,7 +44,7 @@ var errorKinds = object(specification, "components", "x-errors")
 
 // Every route is an operation of the document, and every operation a route.
 func TestDocumentHasTheRoutes(t *testing.T) {
-	s, _ := DemoServer(t, Config{})
+	s, _ := demoServer(t, Config{})
 	routes := s.routes()
 	for pattern := range routes {
 		if strings.Contains(pattern, " ") && operations[pattern] == nil {

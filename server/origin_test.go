@@ -11,8 +11,8 @@ import (
 // Without -cors-origin no page of another origin may read anything; with it only pages of these may, without
 // cookies.
 func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
-	closed, key := DemoServer(t, Config{})
-	open, openKey := DemoServer(t, Config{Origins: []string{"https://shop.example.com",
+	closed, key := demoServer(t, Config{})
+	open, openKey := demoServer(t, Config{Origins: []string{"https://shop.example.com",
 		"http://localhost:3000"}})
 	for _, c := range []struct {
 		server      *Server
@@ -62,7 +62,7 @@ func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 
 // Cities and stops have an ETag: who has the same already gets 304 and no body, who has another the whole.
 func TestReferenceDataIsSentOnceToWhoKeepsIt(t *testing.T) {
-	s, _ := DemoServer(t, Config{})
+	s, _ := demoServer(t, Config{})
 	for _, target := range []string{"/v2/cities", "/v2/cities?country=PL", "/v2/cities/kyiv",
 		"/v2/stops/kyiv-central"} {
 		first := requestFrom(s, "192.0.2.1:1", "GET", target)
@@ -103,7 +103,7 @@ func TestReferenceDataIsSentOnceToWhoKeepsIt(t *testing.T) {
 // No cache keeps what may hold personal data, refusals included: every route with a key or a session, and
 // those that sign in. What is public it may keep.
 func TestNoCacheKeepsPersonalData(t *testing.T) {
-	s, key := DemoServer(t, Config{})
+	s, key := demoServer(t, Config{})
 	public := regexp.MustCompile(`^GET /({|v2/(offers/schedule|cities|stops|reports/files)|docs|metrics|test|livez|readyz|healthz|openapi)|^POST /test`)
 	for pattern := range s.routes() {
 		method, path, ok := strings.Cut(pattern, " ")
@@ -122,7 +122,7 @@ func TestNoCacheKeepsPersonalData(t *testing.T) {
 
 // The process shows itself on the admin socket only.
 func TestProfilesAreOnTheAdminSocketOnly(t *testing.T) {
-	s, _ := DemoServer(t, Config{})
+	s, _ := demoServer(t, Config{})
 	for path, want := range map[string]string{
 		"/debug/pprof/":                  "goroutine",
 		"/debug/pprof/goroutine?debug=1": "goroutine profile",

@@ -106,7 +106,7 @@ func TestTheProviderIsAskedAboutEachTicket(t *testing.T) {
 			t.Parallel()
 			p := newPeer(t, c.status)
 			dir := t.TempDir()
-			s, key := DemoServer(t, Config{Dir: dir, ProviderURL: p.URL})
+			s, key := demoServer(t, Config{Dir: dir, ProviderURL: p.URL})
 			defer s.Close()
 			b := call(t, s, key, "POST", "/v2/bookings",
 				bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
@@ -243,7 +243,7 @@ func TestASlowMailServerIsNotFelt(t *testing.T) {
 	addr, mails := smtpPeer(t, func(int) string { <-release; return "250 taken" })
 	phones := newPeer(t, always(200))
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{
+	s, key := demoServer(t, Config{
 		Dir:          dir,
 		MessengerURL: phones.URL,
 		Mail:         outbound.MailConfig{Addr: addr, From: "tickets@example.com"},
@@ -284,7 +284,7 @@ func TestASlowMailServerIsNotFelt(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, _ = DemoServer(t, Config{Dir: dir, Mail: outbound.MailConfig{Addr: addr, From: "tickets@example.com"}})
+	s, _ = demoServer(t, Config{Dir: dir, Mail: outbound.MailConfig{Addr: addr, From: "tickets@example.com"}})
 	s.Close()
 	if n := len(mails()); n != 3 {
 		t.Errorf("%d mails after a restart", n)
@@ -304,7 +304,7 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		cfg.Now, cfg.Log = bubbleClock(), slog.New(slog.NewTextHandler(&log, nil))
-		s, key := DemoServer(t, cfg)
+		s, key := demoServer(t, cfg)
 		ticket := payForOne(t, s, key)
 		time.Sleep(71*time.Hour + 59*time.Minute)
 		list := outboxList(t, s)
@@ -351,7 +351,7 @@ func TestWhatCannotBeSentIsParkedAfterThreeDays(t *testing.T) {
 func TestWhatAMailServerAnswersDecides(t *testing.T) {
 	replies := []string{"451 later", "451 later", "550 never", "250 taken"}
 	addr, mails := smtpPeer(t, func(n int) string { return replies[n-1] })
-	s, key := DemoServer(t, Config{
+	s, key := demoServer(t, Config{
 		Dir:       t.TempDir(),
 		TestClock: true,
 		StartAt:   scriptStart,
@@ -408,7 +408,7 @@ func TestAMailServerThatHangsDoesNotHoldUpTexts(t *testing.T) {
 		arrived <- r.Header.Get("Idempotency-Key")
 	}))
 	defer phone.Close()
-	s, key := DemoServer(t, Config{
+	s, key := demoServer(t, Config{
 		MessengerURL: phone.URL,
 		Mail:         outbound.MailConfig{Addr: silent.Addr().String(), From: "a@example.com"},
 	})

@@ -25,7 +25,7 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := DemoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
 			Confirm: func(context.Context, provider.Confirmation) error {
 				return <-answer
 			}})
@@ -77,7 +77,7 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 func TestTheProvidersAnswerIsKeptThoughTheClientHasGone(t *testing.T) {
 	dir := t.TempDir()
 	ctx, leave := context.WithCancel(context.Background())
-	s, key := DemoServer(t, Config{Dir: dir,
+	s, key := demoServer(t, Config{Dir: dir,
 		Confirm: func(asked context.Context, _ provider.Confirmation) error {
 			leave()
 			return asked.Err()

@@ -9,7 +9,7 @@ import (
 // Design, State and events: a booking is an immutable value, and a snapshot is encoded without the lock. With
 // the race detector this finds whoever writes into one.
 func TestSnapshotsBesideRequests(t *testing.T) {
-	s, key := DemoServer(t, Config{Now: func() time.Time { return scriptStart }})
+	s, key := demoServer(t, Config{Now: func() time.Time { return scriptStart }})
 	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	id := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking.ID
 	var wg sync.WaitGroup

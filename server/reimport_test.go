@@ -15,7 +15,7 @@ import (
 // gone.
 func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{Dir: dir})
+	s, key := demoServer(t, Config{Dir: dir})
 	token := anOffer(t, s, key, "departureCitySlug=nadvirna&arrivalCitySlug=yaremche")
 	if a := call(t, s, key, "POST", "/v2/bookings", bookingBody(token, 3)); a.status != 201 {
 		t.Fatal(a)
@@ -39,7 +39,7 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 // given back; the import names such runs, and verify tells the surplus.
 func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{Dir: dir})
+	s, key := demoServer(t, Config{Dir: dir})
 	query := "departureCitySlug=kyiv&arrivalCitySlug=lviv"
 	book := func(passengers int) answer {
 		return call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, query), passengers))
@@ -117,7 +117,7 @@ func seatsOnSmallBuses(t *testing.T, s *Server, query string) int {
 // one that was paid stays as sold. The import names such runs.
 func TestAWithdrawnRunIsNotRevived(t *testing.T) {
 	now := scriptStart
-	s, key := DemoServer(t, Config{Now: func() time.Time { return now }})
+	s, key := demoServer(t, Config{Now: func() time.Time { return now }})
 	one := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 	other := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 	if a := call(t, s, key, "POST", "/v2/bookings/"+other.ID+"/pay", ""); a.status != 200 {

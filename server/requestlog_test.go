@@ -55,7 +55,7 @@ func (p *player) checkLog() {
 // loggedServer is a server of the demo network that logs into a buffer from a level on.
 func loggedServer(t *testing.T, level slog.Level) (s *Server, key string, logged *bytes.Buffer) {
 	logged = new(bytes.Buffer)
-	s, key = DemoServer(t,
+	s, key = demoServer(t,
 		Config{Log: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: level}))})
 	logged.Reset()
 	return s, key, logged
@@ -114,6 +114,6 @@ func TestTheLevelWarnTurnsRequestsOff(t *testing.T) {
 func loggedOn(t *testing.T, fsys *crowded) (s *Server, logged *bytes.Buffer) {
 	logged = new(bytes.Buffer)
 	log := slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s, _ = DemoServer(t, Config{Dir: string(fsys.FS.(durable.Dir)), FS: fsys, Log: log})
+	s, _ = demoServer(t, Config{Dir: string(fsys.FS.(durable.Dir)), FS: fsys, Log: log})
 	return s, logged
 }

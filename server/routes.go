@@ -64,6 +64,7 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 		"GET /docs/silent":                                s.reference.Page("silent"),
 		"GET /docs/limits":                                s.reference.Page("limits"),
 		"GET /docs/migration":                             s.Public(s.reference.GetMigrationGuide),
+		"GET /docs/{page}":                                s.Public(s.reference.GetText),
 		"GET /metrics":                                    s.Public(s.ops.GetMetrics),
 		"GET /test/clock":                                 s.Public(s.ops.GetClock),
 		"POST /test/clock":                                s.Public(s.ops.PostClock),

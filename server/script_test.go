@@ -42,10 +42,10 @@ import (
 //	provider-after …          the same for the next start
 //	timetable FILE OLD => NEW the demo feed, with a text of one of its files replaced, comes into force
 //	meanwhile METHOD PATH [BODY]  a request whose answer is not waited for
-//	browser NAME [like NAME]  the browser that calls from here on, with its cookies, at first those of another; or nobody
+//	browser NAME [like NAME]  who calls from here on, with cookies, at first those of another; or nobody
 //	settle                    lets the background come to rest
 //	list DIR                  $out is the names of its files
-//	holds TEXT [NAME…]        the files of the directory in which the text stands; a name with / at its end is any there
+//	holds TEXT [NAME…]        the files that have the text; a name with / at its end is any there
 //	admin OP [key=value]…     an admin operation; $out is what it prints; admin! expects an error
 //	header NAME: VALUE        of the next request
 //	METHOD PATH [BODY]

@@ -26,7 +26,7 @@ import (
 )
 
 // demoServer is a server on the demo network at scriptStart, with a partner's key.
-func DemoServer(t testing.TB, cfg Config) (*Server, string) {
+func demoServer(t testing.TB, cfg Config) (*Server, string) {
 	t.Helper()
 	if cfg.Dir == "" {
 		cfg.Dir = t.TempDir()
@@ -115,7 +115,7 @@ func bookingBody(offer string, passengers int) string {
 // Contract §8: no seat is sold twice, and of concurrent duplicates exactly one passes.
 func TestManyBuyersFewSeats(t *testing.T) {
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{Dir: dir})
+	s, key := demoServer(t, Config{Dir: dir})
 	token := anOffer(t, s, key, bukovel)
 	var mu sync.Mutex
 	var sold []answer
@@ -205,7 +205,7 @@ func seatsLeft(t *testing.T, s *Server, query string) int {
 // Contract §5, importing again: what was sold stays sold and shows what it showed.
 func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	dir := t.TempDir()
-	s, key := DemoServer(t, Config{Dir: dir})
+	s, key := demoServer(t, Config{Dir: dir})
 	token := anOffer(t, s, key, bukovel)
 	first := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, "departureCitySlug=ivano-frankivsk&arrivalCitySlug=yaremche"), 2))
 	if first.status != 201 {
@@ -251,7 +251,7 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, key = DemoServer(t, Config{Dir: dir, Now: func() time.Time {
+	s, key = demoServer(t, Config{Dir: dir, Now: func() time.Time {
 		return scriptStart.Add(20 * time.Minute)
 	}})
 	if n := seatsLeft(t, s, bukovel); n != 3 {
@@ -272,7 +272,7 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "copy")
 	asked := make(chan provider.Confirmation)
 	answer := make(chan error)
-	s, key := DemoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
+	s, key := demoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
 		asked <- c
 		return <-answer
 	}})
@@ -294,7 +294,7 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 	wg.Wait()
 	// The window is over by now, but the seat was kept for the answer.
 	again := make(chan provider.Confirmation, 1)
-	s2, key := DemoServer(t, Config{Dir: copied, Now: func() time.Time {
+	s2, key := demoServer(t, Config{Dir: copied, Now: func() time.Time {
 		return scriptStart.Add(time.Hour)
 	}, Confirm: func(_ context.Context, c provider.Confirmation) error {
 		again <- c
@@ -314,7 +314,7 @@ func TestACrashWhileTheProviderIsAskedLosesNothing(t *testing.T) {
 // Contract §3: a failed journal acknowledges nothing more.
 func TestAFailedJournalAcknowledgesNothing(t *testing.T) {
 	fsys := &failing{FS: durable.Dir(t.TempDir())}
-	s, key := DemoServer(t, Config{FS: fsys})
+	s, key := demoServer(t, Config{FS: fsys})
 	token := anOffer(t, s, key, bukovel)
 	fsys.broken.Store(true)
 	a := call(t, s, key, "POST", "/v2/bookings", bookingBody(token, 1))

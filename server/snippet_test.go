@@ -238,7 +238,7 @@ func TestErrorsCanBeSeenOnTheDemo(t *testing.T) {
 
 // TestDemoPairs: the pairs of cities that the demo's page names show what it says.
 func TestDemoPairs(t *testing.T) {
-	s, key := DemoServer(t, Config{MaxTransfers: 1})
+	s, key := demoServer(t, Config{MaxTransfers: 1})
 	for _, p := range reference.DemoPairs {
 		target := "/v2/offers?departureDate=2026-11-23&departureCitySlug=" + p.From + "&arrivalCitySlug=" + p.To
 		a := ask(s, key, "GET", target, "")

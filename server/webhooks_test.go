@@ -49,7 +49,7 @@ func TestStatusesOfWebhooksAreAsDocumented(t *testing.T) {
 				t.Fatal("there is no case for it")
 			}
 			p := newPeer(t, always(c.status))
-			s, key := DemoServer(t, Config{ProviderURL: p.URL})
+			s, key := demoServer(t, Config{ProviderURL: p.URL})
 			b := call(t, s, key, "POST", "/v2/bookings",
 				bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
 			a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/book", "")

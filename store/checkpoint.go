@@ -25,7 +25,7 @@ import (
 //	<the line's hash, 64 hex>
 //	2026-11-20T16:39:00.123Z
 //
-//	— waybill/<the id in FORMAT> <base64: 4 bytes that tell the key, and 64 of signature over the lines above the blank one>
+//	— waybill/<the id in FORMAT> <base64: 4 bytes of the key, 64 of signature>
 //
 // The newest stands in the file checkpoint, all of them in checkpoints.log, a blank line after each.
 type Checkpoint struct {

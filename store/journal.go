@@ -19,11 +19,13 @@ import (
 
 // A Line is one event in the journal. It reads
 //
-//	{"hash":"<64 hex>","seq":48213,"synced":48210,"time":"2026-11-20T16:39:00.123Z","type":"booking.created","data":{…}}
+//	{"hash":"<64 hex>","seq":48213,"synced":48210,"time":"2026-11-20T16:39:00.123Z",
+//	 "type":"booking.created","data":{…}}
 //
 // or, when the event holds personal data (the second "personal" is an object),
 //
-//	{"hash":"…","seq":…,"synced":…,"time":"…","type":"…","data":{…,"personal":"<64 hex>"},"personal":{"salt":"…",…}}
+//	{"hash":"…","seq":…,"synced":…,"time":"…","type":"…",
+//	 "data":{…,"personal":"<64 hex>"},"personal":{"salt":"…",…}}
 //
 // hash is SHA-256 over the previous line's hash, as 64 hex characters, and this line's bytes from offset 75
 // up to the first ,"personal":{ or else up to the newline; what stands for the previous hash before line 1 is

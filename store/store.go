@@ -17,7 +17,8 @@
 //	LOCK                          flock of the process that has the directory open
 //	journal/<first seq>.jsonl     the lines, a new file every 64 MiB, full ones mode 0400
 //	snapshots/<seq>.jsonl         the state after a line: a cache, two are kept
-//	checkpoint                    the newest signed checkpoint, and checkpoints.log all of them ([Checkpoint])
+//	checkpoint                    the newest signed checkpoint ([Checkpoint])
+//	checkpoints.log               all of them
 //	checkpoint.key, .pub          the key that signs them
 //	torn-<seq>-<n>.bin            bytes that a recovery cut off the journal's end
 //

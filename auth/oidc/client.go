@@ -3,7 +3,8 @@
 // A [KeySet] is what a provider publishes to have its tokens verified. A [Client] fetches it, from a file or
 // a URL and only from there, and keeps it fresh:
 //
-//	c, err := oidc.New(oidc.Config{Provider: oidc.Provider{Issuer: "https://…", Audience: "waybill"}, JWKS: "https://…"})
+//	provider := oidc.Provider{Issuer: "https://…", Audience: "waybill"}
+//	c, err := oidc.New(oidc.Config{Provider: provider, JWKS: "https://…"})
 //	who, err := c.Verify(ctx, token, time.Now())
 //
 // Package auth decides who the user is that a provider vouches for.

@@ -104,7 +104,7 @@ func serveTLS(t *testing.T, pool *x509.CertPool, args ...string) *serving {
 	for s.addr == "" {
 		select {
 		case line := <-stderr.lines:
-			if m := regexp.MustCompile(`"msg":"serving","addr":"([^"]+)"`).FindStringSubmatch(line); m != nil {
+			if m := servingAt.FindStringSubmatch(line); m != nil {
 				s.addr = m[1]
 			}
 		case c := <-code:
@@ -391,3 +391,6 @@ func TestADemoIsReadyOnceItHasItsPartner(t *testing.T) {
 		t.Errorf("exit %d", c)
 	}
 }
+
+// servingAt finds the address in the log of a server that has started.
+var servingAt = regexp.MustCompile(`"msg":"serving","addr":"([^"]+)"`)

@@ -54,7 +54,7 @@ func startProcess(t *testing.T, bin, dir string, flags ...string) *process {
 	t.Cleanup(func() { p.cmd.Process.Kill() })
 	log := bufio.NewScanner(stderr)
 	for p.base == "" && log.Scan() {
-		if m := regexp.MustCompile(`"msg":"serving","addr":"([^"]+)"`).FindStringSubmatch(log.Text()); m != nil {
+		if m := servingAt.FindStringSubmatch(log.Text()); m != nil {
 			p.base = "http://" + m[1]
 		}
 	}

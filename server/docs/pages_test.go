@@ -280,7 +280,7 @@ func startServer(t *testing.T, bin, dir string, flags ...string) *serverProcess 
 	t.Cleanup(func() { p.cmd.Process.Kill() })
 	log := bufio.NewScanner(stderr)
 	for log.Scan() {
-		if m := regexp.MustCompile(`"msg":"serving","addr":"([^"]+)"`).FindStringSubmatch(log.Text()); m != nil {
+		if m := servingAt.FindStringSubmatch(log.Text()); m != nil {
 			p.addr = m[1]
 			break
 		}
@@ -302,3 +302,6 @@ func (p *serverProcess) stop(t *testing.T, sig os.Signal) {
 		t.Errorf("%v: %v", sig, err)
 	}
 }
+
+// servingAt finds the address in the log of a server that has started.
+var servingAt = regexp.MustCompile(`"msg":"serving","addr":"([^"]+)"`)

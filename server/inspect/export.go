@@ -120,15 +120,21 @@ type tableFile struct {
 	file        durable.File
 }
 
+// What open reads of the schema: a table's name and its text, and of that a column's name and type.
+var (
+	tableOfSchema = regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?\n)\);`)
+	columnOfTable = regexp.MustCompile(`(?m)^    (\w+) (\w+)`)
+)
+
 // open makes a file for each table of the schema, with its header.
 func (x export) open(to durable.FS) error {
-	for _, t := range regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?\n)\);`).FindAllStringSubmatch(Schema, -1) {
+	for _, t := range tableOfSchema.FindAllStringSubmatch(Schema, -1) {
 		f, err := to.Create(t[1] + ".csv")
 		if err != nil {
 			return err
 		}
 		var columns []string
-		for _, c := range regexp.MustCompile(`(?m)^    (\w+) (\w+)`).FindAllStringSubmatch(t[2], -1) {
+		for _, c := range columnOfTable.FindAllStringSubmatch(t[2], -1) {
 			if c[2] != "key" { // as in primary key
 				columns = append(columns, c[1])
 			}
@@ -226,7 +232,8 @@ func (x export) accounts(s *ledger.State) {
 		x.row("sessions", s.ID, s.User, s.Company, s.Used, s.AccessUntil, s.Until)
 	}
 	for _, r := range s.Reports.All() {
-		x.row("reports", r.ID, r.Company, r.User, r.OrderBy, r.Start, r.End, r.Created, r.Completed, r.Downloaded, r.SHA256)
+		x.row("reports", r.ID, r.Company, r.User, r.OrderBy, r.Start, r.End,
+			r.Created, r.Completed, r.Downloaded, r.SHA256)
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Geolocation)) {
 		x.row("geolocation", id, s.Geolocation[id])
@@ -247,22 +254,28 @@ func (x export) runs(runs []*booking.Run) {
 			continue
 		}
 		written[key] = true
-		x.row("forms", key, f.Trip, f.Company.ID, f.Company.Name, f.Company.Source, f.Route.ID, f.Route.Name, f.Bus.ID, f.Bus.Seats, string(f.Encode()))
+		x.row("forms", key, f.Trip, f.Company.ID, f.Company.Name, f.Company.Source,
+			f.Route.ID, f.Route.Name, f.Bus.ID, f.Bus.Seats, string(f.Encode()))
 		for i, c := range f.Stops {
-			x.row("form_stops", key, i+1, c.Stop.ID, c.Stop.Place, c.Stop.Platform, c.Stop.Lat, c.Stop.Lon, c.City.ID, c.City.Name, c.City.Country, c.City.Zone)
+			x.row("form_stops", key, i+1,
+				c.Stop.ID, c.Stop.Place, c.Stop.Platform, c.Stop.Lat, c.Stop.Lon,
+				c.City.ID, c.City.Name, c.City.Country, c.City.Zone)
 		}
 		for i, r := range f.Rules {
 			x.row("refund_rules", key, i+1, r.ID, r.Hours, words.Hundredths(r.Percent))
 		}
 		for i, d := range f.Discounts {
-			x.row("discounts", key, i+1, d.ID, d.Name, d.Description, words.Hundredths(d.Percent), d.First, d.Last)
+			x.row("discounts", key, i+1, d.ID, d.Name, d.Description,
+				words.Hundredths(d.Percent), d.First, d.Last)
 		}
 	}
 }
 
-// booking writes a booking and its tickets as they stand at an instant.
+// booking writes a booking and its tickets as they stand at an instant. Positions are from 1, as everywhere
+// in the tables.
 func (x export) booking(b *booking.Booking, now time.Time) {
-	x.row("bookings", b.ID, b.Partner, time.UnixMilli(b.Created), time.UnixMilli(b.Updated), b.Departure(), b.Status(now))
+	x.row("bookings", b.ID, b.Partner,
+		time.UnixMilli(b.Created), time.UnixMilli(b.Updated), b.Departure(), b.Status(now))
 	for i := range b.Tickets {
 		t := &b.Tickets[i]
 		status, payment := t.Status(now)
@@ -283,7 +296,8 @@ func (x export) booking(b *booking.Booking, now time.Time) {
 				discount = d.ID
 				percent = words.Hundredths(d.Percent)
 			}
-			x.row("ticket_legs", t.ID, k+1, l.Run.ID, l.From+1, l.To+1, l.Seat, words.Hundredths(l.Amount), discount, percent)
+			x.row("ticket_legs", t.ID, k+1, l.Run.ID, l.From+1, l.To+1, l.Seat,
+				words.Hundredths(l.Amount), discount, percent)
 		}
 	}
 }

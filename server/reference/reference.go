@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"mime"
 	"net/http"
 	"regexp"
@@ -274,6 +275,7 @@ func (s *Service) Page(name string) http.HandlerFunc {
 			"DemoPairs":     DemoPairs,
 			"DemoCompanies": DemoCompanies,
 			"DemoUser":      DemoUser,
+			"Texts":         texts(),
 		}
 		i := slices.IndexFunc(doc.Operations, func(o operation) bool {
 			return o.ID == r.PathValue("operationId")
@@ -287,6 +289,39 @@ func (s *Service) Page(name string) http.HandlerFunc {
 		}
 		return sendPage(w, referencePages, name, about)
 	})
+}
+
+// text is a page that people read in the repository, and here as text.
+type text struct{ Name, Title string }
+
+// texts lists them, by name.
+var texts = sync.OnceValue(func() []text {
+	names, _ := fs.Glob(docs.Files, "*.md")
+	var list []text
+	for _, name := range names {
+		page, _ := docs.Files.ReadFile(name)
+		first, _, _ := strings.Cut(string(page), "\n")
+		list = append(list, text{name, strings.TrimPrefix(first, "# ")})
+	}
+	return list
+})
+
+// textType is what a browser shows as it stands.
+var textType = []string{"text/plain; charset=utf-8"}
+
+// GetText answers GET /docs/{page} with a page of server/docs, as it stands in the repository: its links to
+// other pages lead to these here.
+func (s *Service) GetText(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("page")
+	known := slices.ContainsFunc(texts(), func(t text) bool { return t.Name == name })
+	if !known {
+		return web.ErrNotFound
+	}
+	page, err := docs.Files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	return web.SendTagged(w, r, textType, func(w *wire.Writer) { w.B = append(w.B, page...) })
 }
 
 // GetHome answers GET /: to a browser with a page that says what this is and where to go on, else with 404 as
