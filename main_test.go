@@ -124,25 +124,24 @@ type debt struct {
 
 // debts shrink until there are none: TestShape fails where one is no longer needed.
 var debts = map[string]debt{
-	"booking":         {lines: 3000, tokens: 7.62},
-	"report":          {tokens: 7.67},
-	"schedule":        {lines: 2500, tokens: 7.98},
-	"schedule/gtfs":   {lines: 3000, tokens: 7.51, bare: 89.75},
-	"server (tests)":  {wide: 1},
-	"server/admin":    {tokens: 7.56, bare: 89.85},
-	"server/command":  {lines: 3000, bare: 91.25},
-	"server/company":  {tokens: 8.31, bare: 91.25},
-	"server/inspect":  {tokens: 8.20},
-	"server/ledger":   {lines: 3500},
-	"server/legacy":   {tokens: 8.15, bare: 89.55},
-	"server/ops":      {tokens: 7.82, bare: 89.85},
-	"server/outbox":   {tokens: 7.72},
-	"server/partner":  {bare: 90.65},
-	"server/resource": {tokens: 8.26, bare: 88.75},
-	"server/search":   {tokens: 8.55, bare: 91.85},
-	"server/web":      {lines: 2500},
-	"store":           {lines: 4000},
-	"store/note":      {tokens: 8.39},
+	"booking":                 {lines: 2500, tokens: 7.62},
+	"report":                  {tokens: 7.67},
+	"schedule":                {tokens: 7.98},
+	"schedule/gtfs":           {lines: 3000, tokens: 7.51, bare: 89.75},
+	"server (tests)":          {wide: 1},
+	"server/admin":            {tokens: 7.56, bare: 89.85},
+	"server/command":          {lines: 2500, wide: 1, bare: 91.25},
+	"server/company":          {tokens: 8.31, bare: 91.25},
+	"server/inspect":          {tokens: 8.20},
+	"server/legacy":           {tokens: 8.15, bare: 89.55},
+	"server/ops":              {tokens: 7.82, bare: 89.85},
+	"server/outbound (tests)": {wide: 1},
+	"server/outbox":           {tokens: 7.72},
+	"server/partner":          {bare: 90.85},
+	"server/resource":         {tokens: 8.26, bare: 88.75},
+	"server/search":           {tokens: 8.55, bare: 91.85},
+	"store":                   {lines: 3000},
+	"store/note":              {tokens: 8.39},
 }
 
 // TestShape holds the picture's arrows and the limits above, and prints what it has measured.
@@ -279,8 +278,8 @@ func checkFigures(t *testing.T, packages map[string]*figures) {
 	tokens := 0
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		f := packages[name]
-		fmt.Fprintf(&table, "%-28s %6d %7d %6.2f %5.1f %5d %5d\n",
-			name, f.lines, f.tokens, f.tokensPerLine(), f.commentShare(), f.longest, f.wide)
+		fmt.Fprintf(&table, "%-28s %6d %6d %7d %6.2f %5.1f %5d %5d\n",
+			name, f.lines, f.code, f.tokens, f.tokensPerLine(), f.commentShare(), f.longest, f.wide)
 		owed := debts[name]
 		exceeds(t, name, "too wide lines", float64(f.wide), 0, float64(owed.wide))
 		if strings.HasSuffix(name, "(tests)") {
@@ -291,12 +290,12 @@ func checkFigures(t *testing.T, packages map[string]*figures) {
 		if name == "store" || name == "server/ledger" {
 			most = maxStore
 		}
-		exceeds(t, name, "lines", float64(f.lines), float64(most), float64(owed.lines))
+		exceeds(t, name, "lines of code", float64(f.code), float64(most), float64(owed.lines))
 		exceeds(t, name, "tokens per line", f.tokensPerLine(), maxTokens, owed.tokens)
 		exceeds(t, name, "percent of lines without a comment", 100-f.commentShare(), mostBare, owed.bare)
 	}
-	t.Logf("%d tokens without tests\n%-28s %6s %7s %6s %5s %5s %5s\n%s", tokens,
-		"package", "lines", "tokens", "/line", "% com", "func", "wide", table.String())
+	t.Logf("%d tokens without tests\n%-28s %6s %6s %7s %6s %5s %5s %5s\n%s", tokens,
+		"package", "lines", "code", "tokens", "/line", "% com", "func", "wide", table.String())
 }
 
 // exceeds reports a figure beyond its limit, unless it is owed, and a debt that is larger than it need be.

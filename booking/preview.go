@@ -21,8 +21,8 @@ type Outlook struct {
 
 // Preview finds out, by the decisions themselves, what an action would do to each of the tickets selected, if
 // those that it is not allowed for were left out. Its error is ErrNotFound.
-func (s *State) Preview(now time.Time, tt *schedule.Timetable, sel Selection, action Action) ([]Outlook,
-	error) {
+func (s *State) Preview(now time.Time, tt *schedule.Timetable, sel Selection,
+	action Action) ([]Outlook, error) {
 	orders, err := s.Select(sel)
 	if err != nil {
 		return nil, err

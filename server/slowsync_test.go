@@ -3,6 +3,7 @@ package server
 import (
 	"sync"
 	"sync/atomic"
+
 	"waybill/store/durable"
 )
 

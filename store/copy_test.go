@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 	"sync"
@@ -10,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"io"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
 	"waybill/store/durable"
 )
 

@@ -195,8 +195,8 @@ func readHash(f *io.SectionReader, start int64) (hash [32]byte, err error) {
 }
 
 // next reads the line with a number, of the file i or the one after it; false where the journal ends before.
-func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int, seq uint64) (l Line, there bool,
-	err error) {
+func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int,
+	seq uint64) (l Line, there bool, err error) {
 	if i+1 < len(firsts) && firsts[i+1] == seq {
 		err = durable.Read(x.fsys, "journal/"+numbered(seq), func(f *io.SectionReader) error {
 			ends, err := x.index(f, seq, 0)

@@ -207,8 +207,8 @@ func (st *Store[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
 //
 // Where the lines are larger than the room that is reserved for them, the writer is asked for more, and
 // decide is called again: it must start from nothing each time.
-func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64,
-	error) {
+func (st *Store[S, E]) Update(decide func(S, time.Time) ([]E, error),
+	after func(S, time.Time)) (uint64, error) {
 	for {
 		seq, err := st.update(decide, after)
 		var heavy *tooHeavy
@@ -263,8 +263,8 @@ func (st *Store[S, E]) wakeWriter() {
 	}
 }
 
-func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error), after func(S, time.Time)) (uint64,
-	error) {
+func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error),
+	after func(S, time.Time)) (uint64, error) {
 	var seq uint64
 	var refused error
 	wait, err := st.view(func(s S, now time.Time) {

@@ -4,6 +4,7 @@ package admin
 
 import (
 	"net"
+
 	"waybill/server/ledger"
 )
 

@@ -4,6 +4,7 @@ package admin
 
 import (
 	"sync"
+
 	"waybill/server/company"
 	"waybill/server/outbox"
 	"waybill/server/provider"

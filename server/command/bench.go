@@ -130,8 +130,8 @@ func (b *bench) fill(want int) error {
 
 // load makes requests over so many connections for a while, but not more than most. It returns how long they
 // took, the shortest first, and how many were answered in a second.
-func (b *bench) load(conns int, window time.Duration, most int64, work string) ([]time.Duration, float64,
-	error) {
+func (b *bench) load(conns int, window time.Duration, most int64,
+	work string) ([]time.Duration, float64, error) {
 	b.offers = nil // they expire
 	for range benchCities {
 		line, _ := b.request("W3")

@@ -5,6 +5,7 @@ package company
 import (
 	"crypto/ed25519"
 	"net/http"
+
 	"waybill/auth/oidc"
 	"waybill/server/web"
 )

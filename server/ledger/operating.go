@@ -3,10 +3,8 @@ package ledger
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
-	"waybill/booking"
 	"waybill/report"
 	"waybill/server/words"
 	"waybill/store"
@@ -111,88 +109,4 @@ func applyClockSet(s *State, _ time.Time, e *ClockSet) {
 		OffsetMs: e.OffsetMs,
 		Began:    cmp.Or(e.Began, s.Clock.Began),
 	}
-}
-
-// PersonalErased says that names, e-mail addresses and phones were erased from earlier lines. A line's
-// personal part is erased as a whole: with a passenger go those who were booked along.
-type PersonalErased struct {
-	Lines      []uint64          `json:"lines"`
-	Reason     string            `json:"reason"`
-	Passengers []ErasedPassenger `json:"passengers,omitempty"`
-	Reports    []booking.ID      `json:"reports"` // whose files told of them: they are written anew
-	// Tickets are the passengers as versions before wrote them. Such a line is no event of /v2/events: that
-	// would change the numbers of those after it, which clients have.
-	Tickets []booking.ID `json:"tickets,omitempty"`
-}
-
-// ErasedPassenger is the passenger of a ticket, and where the ticket was then.
-type ErasedPassenger struct {
-	Partner booking.ID `json:"partner"`
-	Booking booking.ID `json:"booking"`
-	Ticket  booking.ID `json:"ticket"`
-}
-
-// AllTickets returns the tickets whose passengers are forgotten.
-func (e *PersonalErased) AllTickets() []booking.ID {
-	return slices.Concat(e.Tickets, ticketsOf(e.Passengers))
-}
-
-// PassengersForgotten says that some passengers are forgotten. A large erasure writes such lines before its
-// [PersonalErased], which names the lines that lose their personal part, so that none holds the lock for
-// long.
-type PassengersForgotten struct {
-	Reason     string            `json:"reason"`
-	Passengers []ErasedPassenger `json:"passengers"`
-}
-
-// AllTickets returns the tickets whose passengers are forgotten.
-func (e *PassengersForgotten) AllTickets() []booking.ID {
-	return ticketsOf(e.Passengers)
-}
-
-// ticketsOf returns the tickets of passengers.
-func ticketsOf(list []ErasedPassenger) []booking.ID {
-	var ids []booking.ID
-	for _, p := range list {
-		ids = append(ids, p.Ticket)
-	}
-	return ids
-}
-
-// applyPersonalErased forgets passengers, and queues the reports that named them.
-func applyPersonalErased(s *State, now time.Time, e *PersonalErased) {
-	s.forget(now, e.AllTickets())
-	s.Reports.Requeue(e.Reports)
-}
-
-// applyForgotten forgets passengers.
-func applyForgotten(s *State, now time.Time, e *PassengersForgotten) {
-	s.forget(now, e.AllTickets())
-}
-
-// forget forgets the passengers of tickets, and what they were to be sent.
-func (s *State) forget(now time.Time, tickets []booking.ID) {
-	s.Bookings.Forget(now, tickets)
-	for _, id := range tickets {
-		s.Outbox.removeOf(id)
-	}
-}
-
-// feedErased tells each partner of its passengers who are forgotten.
-func (s *State) feedErased(at store.Stamp, list []ErasedPassenger) {
-	for _, p := range list {
-		s.feed(p.Partner).add(at, 1)
-	}
-}
-
-// ToForget returns those of tickets whose passengers are not forgotten yet, and where they are.
-func (s *State) ToForget(tickets []booking.ID) []ErasedPassenger {
-	var list []ErasedPassenger
-	for _, id := range tickets {
-		b, t := s.Bookings.AnyTicket(id)
-		if t != nil && !t.Forgotten() {
-			list = append(list, ErasedPassenger{b.Partner, b.ID, id})
-		}
-	}
-	return list
 }

@@ -5,6 +5,7 @@ package ops
 import (
 	"sync"
 	"time"
+
 	"waybill/server/web"
 )
 

@@ -77,8 +77,8 @@ func ReadNewBooking(r *wire.Reader, ignored []string) *NewBooking {
 }
 
 // Create sells what a request asks for. It returns the booking, the instant, and the number of its line.
-func (s *Service) Create(request string, p *auth.Partner, in *NewBooking, try *Attempt) (b *booking.Booking,
-	now time.Time, seq uint64, err error) {
+func (s *Service) Create(request string, p *auth.Partner, in *NewBooking,
+	try *Attempt) (b *booking.Booking, now time.Time, seq uint64, err error) {
 	try.willAnswer(http.StatusCreated, s.bookingReply(&b, &now))
 	const tries = 3 // an import between a look-up and its decision makes another necessary
 	for range tries {
@@ -255,8 +255,8 @@ func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 }
 
 // ViewTicket finds the ticket that a request's path names, its booking, and the instant.
-func (s *Service) ViewTicket(r *http.Request, p *auth.Partner) (b *booking.Booking, t *booking.Ticket,
-	now time.Time, err error) {
+func (s *Service) ViewTicket(r *http.Request,
+	p *auth.Partner) (b *booking.Booking, t *booking.Ticket, now time.Time, err error) {
 	err = s.Store.View(func(st *ledger.State, at time.Time) {
 		b, t = st.Bookings.Ticket(booking.ID(p.ID), booking.IDOf(r.PathValue("id")))
 		now = at

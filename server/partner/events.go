@@ -15,13 +15,8 @@ import (
 	"waybill/store"
 )
 
-// GET /v2/events: what happened to a partner's bookings, in order. An event is a line of the journal, or a
-// part of one; a feed remembers only which lines these are, and they are read from there. The events of a
-// partner have numbers of their own, from 1 without gaps.
-
-const (
-	MaxWait = 30 // seconds
-)
+// MaxWait is how many seconds a request may wait for events.
+const MaxWait = 30
 
 // GetEvents answers GET /v2/events.
 func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
@@ -165,37 +160,3 @@ func writeOptionalID(w *wire.Writer, name string, id *booking.ID) {
 }
 
 var errFewerEvents = errors.New("partner: a line has fewer events than its feed says")
-
-const (
-	notices    = 100                    // bookings that are looked at under the lock at a time
-	noticeRest = 200 * time.Millisecond // between looks, so that notices share syncs
-)
-
-// NoteOverdue journals notices of the payment windows that are over, and returns when to look again.
-func (s *Service) NoteOverdue() (wait time.Duration, err error) {
-	for {
-		_, err = s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
-			list, next := st.Bookings.Overdue(now, notices)
-			wait = next.Sub(now)
-			return ledger.Entries(list...), nil
-		}, nil)
-		if err != nil || wait > 0 {
-			return max(wait, noticeRest), err
-		}
-	}
-}
-
-// RunNotices does so while the server runs. A refusal, as of a full disk, is tried again.
-func (s *Service) RunNotices() {
-	for s.Base.Err() == nil {
-		wait, err := s.NoteOverdue()
-		if err != nil {
-			wait = time.Second
-		}
-		select {
-		case <-s.Base.Done():
-		case <-s.ClockMoved:
-		case <-time.After(wait):
-		}
-	}
-}

@@ -4,6 +4,7 @@ package partner
 
 import (
 	"sync"
+
 	"waybill/booking"
 	"waybill/server/provider"
 	"waybill/server/resource"

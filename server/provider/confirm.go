@@ -93,8 +93,8 @@ func (s *Service) confirmOne(ctx context.Context, c Confirmation) verdict {
 
 // keepAnswer commits an answer. On a full disk it waits for room until ctx is over, and then goes on in the
 // background: the answer will not come again.
-func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID, said booking.Verdict) (seq uint64,
-	err error) {
+func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID,
+	said booking.Verdict) (seq uint64, err error) {
 	defer web.Wake(s.Outgoing)
 	keep := func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := st.Bookings.Answer(ticket, said, "", s.Phones)

@@ -3,6 +3,7 @@ package provider
 
 import (
 	"context"
+
 	"waybill/booking"
 	"waybill/server/resource"
 	"waybill/server/web"

@@ -31,8 +31,8 @@ type finding struct {
 // search returns the journeys of a query that have seats for all passengers, in order. The timetable is
 // searched without the lock; the lock is only taken to ask for the seats of what was found. A ride that turns
 // out full is not there, which may bring forth others.
-func (s *Service) search(tt *schedule.Timetable, q *schedule.Query, passengers int) (list []Found,
-	err error) {
+func (s *Service) search(tt *schedule.Timetable, q *schedule.Query,
+	passengers int) (list []Found, err error) {
 	if _, err := s.Store.Glance(func(_ *ledger.State, at time.Time) {
 		q.After = at.Unix()
 	}); err != nil {

@@ -2,19 +2,14 @@ package web
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"log/slog"
-	"mime"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"waybill/auth"
 	"waybill/server/ledger"
-	"waybill/server/wire"
 )
 
 // Handler answers a request that anybody may make, or returns the error to answer with, see [Core.Refuse].
@@ -213,99 +208,4 @@ func validRequestID(id string) bool {
 // RequestID returns the id of a request, which the frame has given it.
 func RequestID(r *http.Request) string {
 	return r.Header["X-Request-Id"][0]
-}
-
-// Reply answers with {"data":{…}}, the members written by write.
-func Reply(w http.ResponseWriter, status int, write func(w *wire.Writer)) error {
-	Send(w, status, func(buf *wire.Writer) {
-		WriteReply(buf, write)
-	})
-	return nil
-}
-
-// WriteReply writes {"data":{…}}.
-func WriteReply(buf *wire.Writer, write func(w *wire.Writer)) {
-	buf.Object("")
-	buf.Object("data")
-	write(buf)
-	buf.EndObject()
-	buf.EndObject()
-}
-
-// Send answers with the JSON that write writes, and a newline: a prompt comes after it, not behind it.
-func Send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
-	buf := wire.NewWriter()
-	write(buf)
-	buf.B = append(buf.B, '\n')
-	SendBody(w, status, ContentType, buf)
-}
-
-// SendBody answers with a whole body, and returns its writer back.
-func SendBody(w http.ResponseWriter, status int, contentType []string, body *wire.Writer) {
-	h := w.Header()
-	h["Content-Type"] = contentType
-	h["Content-Length"] = []string{strconv.Itoa(len(body.B))}
-	w.(*Recorder).whole(status, body)
-}
-
-// Wrote sets the header that names the line of the journal in which a write ended.
-func Wrote(w http.ResponseWriter, seq uint64) {
-	w.Header()["Waybill-Seq"] = []string{strconv.FormatUint(seq, 10)}
-}
-
-// Refuse answers with the error envelope.
-func (s *Core) Refuse(w http.ResponseWriter, r *http.Request, err error) {
-	f := Explain(err)
-	if f.Status >= http.StatusInternalServerError && f.Status != http.StatusServiceUnavailable &&
-		f != ErrLegacyDate {
-		s.Log.Error("a request failed", "request", RequestID(r), "route", r.Pattern, "err", err)
-	}
-	if f.RetryAfter != "" {
-		w.Header().Set("Retry-After", f.RetryAfter)
-	}
-	if f == errTooLarge {
-		w.Header().Set("Connection", "close")
-	}
-	LinkHelp(w, f.entries[0].code)
-	Send(w, f.Status, f.Write)
-}
-
-// LinkHelp names the page of an errorCode. The legacy interface has links of its own.
-func LinkHelp(w http.ResponseWriter, code string) {
-	if h := w.Header(); h["Link"] == nil {
-		h["Link"] = []string{"</docs/errors/" + code + `>; rel="help"; type="text/html"`}
-	}
-}
-
-// Body reads a request's body; nil when it is empty. Only JSON will do.
-func Body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	ct := r.Header["Content-Type"]
-	if len(ct) > 1 || len(ct) == 1 && ct[0] != "application/json" && ct[0] != "" {
-		media, _, err := mime.ParseMediaType(ct[0])
-		if len(ct) > 1 || err != nil || media != "application/json" {
-			return nil, errMediaType
-		}
-	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, errTooLarge
-	case err != nil:
-		return nil, Invalid(Problem("body", "did not arrive whole"))
-	}
-	return b, nil
-}
-
-// Document reads a request's body as JSON.
-func Document(w http.ResponseWriter, r *http.Request) (*wire.Reader, error) {
-	b, err := Body(w, r)
-	return wire.NewReader(b), err
-}
-
-// endOfBody reads the end of a body; its error lists what is wrong with it.
-func endOfBody(r *wire.Reader) error {
-	r.End()
-	wrong := ComplaintsOf(r)
-	return wrong.Err()
 }

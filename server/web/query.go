@@ -152,31 +152,3 @@ func (q *query) Choice(name, absent string, allowed []string) string {
 	}
 	return v
 }
-
-// ReadBody has a request's body read, unless it is empty and may be. Its error lists everything wrong with
-// it.
-func ReadBody(w http.ResponseWriter, r *http.Request, optional bool, fields func(*wire.Reader)) error {
-	b, err := Body(w, r)
-	if err != nil || optional && len(b) == 0 {
-		return err
-	}
-	in := wire.NewReader(b)
-	fields(in)
-	return endOfBody(in)
-}
-
-// Show answers 200 with what write writes, unless there is an error.
-func Show(w http.ResponseWriter, err error, write func(*wire.Writer)) error {
-	if err != nil {
-		return err
-	}
-	return Reply(w, http.StatusOK, write)
-}
-
-// ShowWritten does so after line seq of the journal.
-func ShowWritten(w http.ResponseWriter, seq uint64, err error, write func(*wire.Writer)) error {
-	if err == nil {
-		Wrote(w, seq)
-	}
-	return Show(w, err, write)
-}

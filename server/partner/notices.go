@@ -1,0 +1,42 @@
+package partner
+
+import (
+	"time"
+
+	"waybill/server/ledger"
+)
+
+// The looks for payment windows that are over.
+const (
+	notices    = 100                    // bookings that are looked at under the lock at a time
+	noticeRest = 200 * time.Millisecond // between looks, so that notices share syncs
+)
+
+// NoteOverdue journals notices of the payment windows that are over, and returns when to look again.
+func (s *Service) NoteOverdue() (wait time.Duration, err error) {
+	for {
+		_, err = s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+			list, next := st.Bookings.Overdue(now, notices)
+			wait = next.Sub(now)
+			return ledger.Entries(list...), nil
+		}, nil)
+		if err != nil || wait > 0 {
+			return max(wait, noticeRest), err
+		}
+	}
+}
+
+// RunNotices does so while the server runs. A refusal, as of a full disk, is tried again.
+func (s *Service) RunNotices() {
+	for s.Base.Err() == nil {
+		wait, err := s.NoteOverdue()
+		if err != nil {
+			wait = time.Second
+		}
+		select {
+		case <-s.Base.Done():
+		case <-s.ClockMoved:
+		case <-time.After(wait):
+		}
+	}
+}

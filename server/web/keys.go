@@ -1,0 +1,50 @@
+package web
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"waybill/auth"
+	"waybill/server/ledger"
+	"waybill/store/durable"
+)
+
+// LoadRing reads the keys that sign offers, or makes the first.
+func (s *Core) LoadRing() error {
+	ring, err := ledger.ReadSecret(s.Config.FS, ledger.RingFile, auth.ParseRing)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.SaveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}))
+	}
+	s.Ring.Store(ring)
+	return err
+}
+
+// SaveRing makes a ring durable and signs with it from then on.
+func (s *Core) SaveRing(ring *auth.Ring) error {
+	err := durable.PublishText(s.Config.FS, ledger.KeyDir, ledger.RingFile, ring.Marshal())
+	if err == nil {
+		s.Ring.Store(ring)
+	}
+	return err
+}
+
+// Secret reads 32 random bytes, which lie there in hex, or makes them.
+func (s *Core) Secret(name string) ([]byte, error) {
+	secret, err := ledger.ReadSecret(s.Config.FS, name, func(text []byte) ([]byte, error) {
+		secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
+		if err != nil || len(secret) != 32 {
+			err = errors.New("is not a key")
+		}
+		return secret, err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		secret = make([]byte, 32)
+		rand.Read(secret)
+		err = durable.PublishText(s.Config.FS, ledger.KeyDir, name, fmt.Appendf(nil, "%x\n", secret))
+	}
+	return secret, err
+}
