@@ -1,0 +1,322 @@
+package admin
+
+import (
+	"cmp"
+	"errors"
+	_ "expvar"
+	"fmt"
+	"io"
+	"net/http"
+	_ "net/http/pprof"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"waybill/auth"
+	"waybill/auth/oidc"
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/schedule/gtfs"
+	"waybill/server/company"
+	"waybill/server/ledger"
+	"waybill/server/web"
+	"waybill/server/words"
+)
+
+// adminOps are what the command line's verbs do to a directory, through the running server's socket or by
+// themselves. Each takes an act in whose form CheckForm found nothing wrong, and returns, or writes, what the
+// verb prints.
+var adminOps = map[string]func(*Service, *Act) (string, error){
+	"import":         (*Service).adminImport,
+	"partner-add":    (*Service).adminPartnerAdd,
+	"partner-list":   (*Service).adminPartnerList,
+	"partner-revoke": (*Service).adminPartnerRevoke,
+	"ticket-move":    (*Service).adminTicketMove,
+	"ticket-status":  (*Service).adminTicketStatus,
+	"ticket-asked":   (*Service).adminTicketAsked,
+	"ticket-answer":  (*Service).adminTicketAnswer,
+	"rotate-keys":    (*Service).adminRotateKeys,
+	"user-add":       (*Service).adminUserAdd,
+	"user-remove":    (*Service).adminUserRemove,
+	"idtoken":        (*Service).adminIDToken,
+	"forget":         (*Service).adminForget,
+	"outbox-list":    (*Service).adminOutboxList,
+	"company-list":   (*Service).adminCompanyList,
+	"user-list":      (*Service).adminUserList,
+	"outbox-retry":   (*Service).adminOutboxRetry,
+}
+
+// An Act is one call of an admin operation.
+type Act struct {
+	By   ledger.By  // who calls
+	Form url.Values // the verb's operands and flags, by name
+	Out  io.Writer  // what the verb prints
+}
+
+// JSON reports whether a list is asked for as JSON.
+func (a *Act) JSON() bool {
+	return a.Form.Has("json")
+}
+
+// CheckForm finds what the form of an admin operation alone shows wrong. Its fields have the names of the
+// verb's operands and flags.
+func CheckForm(op string, form url.Values) (err error) {
+	wrong := func(is bool, format string, args ...any) {
+		if is && err == nil {
+			err = fmt.Errorf(format, args...)
+		}
+	}
+	reason := form.Get("reason")
+	ticket := form.Get("ticket")
+	sold := form.Get("booking")
+	status := form.Get("status")
+	email := form.Get("email")
+	fare := form.Get("fare-per-km")
+	isUser := op == "user-add"
+	isForget := op == "forget"
+	_, isTicket := booking.ParseID(ticket)
+	_, isBooking := booking.ParseID(sold)
+	_, isStatus := booking.ParseCarrier(status)
+	_, isFare := gtfs.ParseFarePerKm(fare)
+	_, role := auth.ParseRole(form.Get("role"))
+	_, err = web.ParseLegacySince(form.Get("legacy-since"))
+	for name, values := range form {
+		wrong(!utf8.ValidString(strings.Join(values, "")), "%s is not valid UTF-8", name)
+	}
+	wrong(strings.HasPrefix(op, "ticket-") && op != "ticket-asked" && !isTicket, "%q is not a ticket's id",
+		ticket)
+	_, isAnswer := verdicts[form.Get("answer")]
+	wrong(op == "ticket-answer" && !isAnswer, "%q is not one of confirmed, refused", form.Get("answer"))
+	wrong(op == "ticket-move" && !isBooking && sold != "new", "%q is neither a booking's id nor the word new",
+		sold)
+	wrong(op == "ticket-status" && !isStatus, "%q is not one of Confirmed, NotConfirmed, Prepaid", status)
+	wrong(form.Has("fare-per-km") && !isFare, "-fare-per-km %q is not a currency and a price as in EUR:0.06", fare)
+	wrong(op == "partner-add" && form.Get("name") == "", "a partner has a name")
+	wrong(isUser && role != nil, "-role: %w", role)
+	wrong(isUser && form.Get("company") == "", "-company must be given")
+	subject := form.Get("idp-subject")
+	wrong(utf8.RuneCountInString(subject) > auth.MaxSubject, "-idp-subject has more than %d characters",
+		auth.MaxSubject)
+	wrong(web.HasControl(subject), "-idp-subject has a control character")
+	wrong(form.Has("idp-subject") && subject == "", "-idp-subject names no subject")
+	wrong(isForget && form.Has("booking") == form.Has("email"), "one of -booking and -email must be given")
+	wrong(isForget && form.Has("booking") && !isBooking, "%q is not a booking's id", sold)
+	wrong((isForget || op == "ticket-answer") && strings.TrimSpace(reason) == "", "-reason must be given")
+	wrong(web.HasControl(reason), "-reason has a control character")
+	wrong(utf8.RuneCountInString(reason) > web.MaxReason, "-reason has more than %d characters",
+		web.MaxReason)
+	hasEmail := isUser || op == "idtoken" || isForget && form.Has("email")
+	wrong(hasEmail && !web.ValidEmail(email), "-email %q is not an e-mail address", email)
+	return err
+}
+
+// Do does one of the admin operations.
+func (s *Service) Do(op string, a *Act) error {
+	do, ok := adminOps[op]
+	if !ok {
+		return fmt.Errorf("the running server does not know %q; is it of another version?", op)
+	}
+	if err := CheckForm(op, a.Form); err != nil {
+		return err
+	}
+	said, err := do(s, a)
+	if err == nil && said != "" {
+		_, err = io.WriteString(a.Out, said+"\n")
+	}
+	return err
+}
+
+// ErrorTrailer is the trailer that carries an operation's error, query-escaped.
+const ErrorTrailer = "Waybill-Error"
+
+// Handler serves POST /<operation> with a form, for a socket that only the directory's owner can reach.
+// Under /debug/ it shows the process to its owner: profiles, and variables of the runtime.
+func (s *Service) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/debug/") {
+			http.DefaultServeMux.ServeHTTP(w, r) // where pprof and expvar are
+			return
+		}
+		if err := r.ParseForm(); err != nil || r.Method != http.MethodPost {
+			http.Error(w, "POST a form", http.StatusBadRequest)
+			return
+		}
+		by, known := r.Context().Value(callerKey{}).(ledger.By)
+		if !known { // no line may be without its author
+			http.Error(w, "who calls cannot be told", http.StatusForbidden)
+			return
+		}
+		w.Header().Set("Trailer", ErrorTrailer)
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusOK)
+		if err := s.Do(strings.TrimPrefix(r.URL.Path, "/"), &Act{by, r.PostForm, w}); err != nil {
+			w.Header().Set(ErrorTrailer, url.QueryEscape(err.Error()))
+		}
+	})
+}
+
+// adminPartnerAdd gives a partner a new API key, which it returns. This is the only time that it is shown.
+func (s *Service) adminPartnerAdd(a *Act) (string, error) {
+	var slugs []string
+	for slug := range strings.SplitSeq(a.Form.Get("company"), ",") {
+		slug = strings.TrimSpace(slug)
+		if slug != "" {
+			if _, err := s.CompanyBySlug(slug); err != nil {
+				return "", err
+			}
+			slugs = append(slugs, slug)
+		}
+	}
+	return s.addPartner(a.By, a.Form.Get("name"), slugs)
+}
+
+// CompanyBySlug finds a company of the timetable in force.
+func (s *Service) CompanyBySlug(slug string) (*schedule.Company, error) {
+	tt := s.Timetable.Load()
+	i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool {
+		return c.Slug == slug
+	})
+	if i < 0 {
+		return nil, fmt.Errorf("no company of the timetable has the slug %q", slug)
+	}
+	return &tt.Companies[i], nil
+}
+
+// AddPartner returns a partner a new API key, and makes the partner if it is new. The process does it.
+func (s *Service) AddPartner(name string, companies []string) (key string, err error) {
+	return s.addPartner(Self(), name, companies)
+}
+
+// addPartner makes a key and, where the partner is new, the partner. Only the hash of the key is kept.
+func (s *Service) addPartner(by ledger.By, name string, companies []string) (key string, err error) {
+	key, hash := auth.NewKey()
+	_, err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+		return st.Partners.AddKey(auth.ID(s.NewID()), name, companies, hash)
+	})
+	return key, err
+}
+
+// adminPartnerRevoke ends one key of a partner, or all.
+func (s *Service) adminPartnerRevoke(a *Act) (string, error) {
+	var revoked int
+	_, err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+		e, err := st.Partners.Revoke(a.Form.Get("name"), a.Form.Get("key"))
+		if err != nil {
+			return nil, err
+		}
+		revoked = len(e.Hashes)
+		return e, nil
+	})
+	return words.Counted(revoked, "key") + " revoked", err
+}
+
+// adminRotateKeys signs offers with a new key from now on. Tokens signed before stay good for as long as they
+// live. The line comes first: no key is rotated without one.
+func (s *Service) adminRotateKeys(a *Act) (string, error) {
+	s.importing.Lock()
+	defer s.importing.Unlock()
+	now, err := s.Now()
+	if err != nil {
+		return "", err
+	}
+	ring := s.Ring.Load().Rotated(now, now.Add(-web.OfferLife))
+	if _, err := s.administer(a.By, func(*ledger.State, time.Time) (ledger.Event, error) {
+		return new(ledger.KeysRotated), nil
+	}); err != nil {
+		return "", err
+	}
+	if err := s.SaveRing(ring); err != nil {
+		return "", fmt.Errorf("the new key could not be written, the former one stays; rotate again: %w", err)
+	}
+	return "offers are signed with a new key", nil
+}
+
+// AddUser returns a person, by e-mail address and names, an access to a company, and reports whether it made
+// the user: of one who has an account already, no name or password counts. Address and role were checked.
+func (s *Service) AddUser(p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
+	return s.addUser(Self(), p, password, slug, role, nil)
+}
+
+// addUser gives a person an access, and an account where there is none for the e-mail. made reports whether
+// there was none.
+func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, role auth.Role,
+	link *auth.Link) (made bool, err error) {
+	of, err := s.CompanyBySlug(slug)
+	if err != nil {
+		return false, err
+	}
+	p.Salt = auth.ID(s.NewID())
+	if password != "" {
+		p.Password = auth.NewPassword(password) // not under the lock: it takes long
+	}
+	_, err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+		e, err := st.Accounts.Add(auth.ID(s.NewID()), p, auth.Access{
+			Company: company.CompanyOf(of),
+			Role:    role,
+		}, link)
+		if err != nil {
+			return nil, err
+		}
+		good := password != "" && utf8.ValidString(password) && !web.HasControl(password)
+		_, made = e.(*auth.UserAdded)
+		if made && !(good && web.ValidName(p.FirstName) && web.ValidName(p.LastName)) {
+			return nil, errors.New("a new user has a first name and a last name of 1 to 100 characters, and a password, the first line of standard input; neither has control characters")
+		}
+		return e, nil
+	})
+	return made, err
+}
+
+// adminUserAdd gives a person an access to a company.
+func (s *Service) adminUserAdd(a *Act) (string, error) {
+	form := a.Form
+	role := auth.Role(form.Get("role"))
+	p := auth.Person{
+		Email:     form.Get("email"),
+		FirstName: form.Get("first-name"),
+		LastName:  form.Get("last-name"),
+	}
+	var link *auth.Link
+	if subject := form.Get("idp-subject"); subject != "" {
+		l := auth.NewLink(s.issuerOf(form), subject)
+		link = &l
+	}
+	made, err := s.addUser(a.By, p, form.Get("password"), form.Get("company"), role, link)
+	said := fmt.Sprintf("%s is %s of %s", p.Email, role, form.Get("company"))
+	if link != nil {
+		said += ", and is linked to the subject of " + cmp.Or(link.Issuer, "the first provider that vouches for it; until then a former subject stays good")
+	}
+	if !made {
+		said += "; name and password are as they were"
+	}
+	return said, err
+}
+
+// issuerOf returns the issuer of a subject that is linked by hand: the one that is given, or else the
+// provider's that the server trusts by its -idp flags; "" where that is not known yet.
+func (s *Service) issuerOf(form url.Values) string {
+	issuer := form.Get("idp-issuer")
+	if issuer != "" || s.company.IDPKey != nil {
+		return issuer
+	}
+	return s.company.IDP.Issuer()
+}
+
+// adminUserRemove removes a user, whose sessions end at once.
+func (s *Service) adminUserRemove(a *Act) (string, error) {
+	_, err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+		return st.Accounts.Remove(a.Form.Get("email"))
+	})
+	return "removed; the user's sessions have ended", err
+}
+
+// adminIDToken mints an ID token of the development provider.
+func (s *Service) adminIDToken(a *Act) (string, error) {
+	if s.company.IDPKey == nil {
+		return "", errors.New("the server trusts the identity provider of its -idp flags, not the built-in one")
+	}
+	now, err := s.Now()
+	return oidc.Mint(s.company.IDPKey, a.Form.Get("email"), now), err
+}
