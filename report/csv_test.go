@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking"
-
 	"github.com/google/go-cmp/cmp"
+
+	"waybill/booking"
 )
 
 // several are bookings in which every column has something to tell.

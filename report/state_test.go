@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking"
-
 	"github.com/google/go-cmp/cmp"
+
+	"waybill/booking"
 )
 
 // asked is a state of five reports, the odd ones of a, in the order they were asked for.

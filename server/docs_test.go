@@ -134,7 +134,8 @@ func mustTell(op map[string]any) (want []string) {
 
 // checkPage checks what holds for every page.
 func checkPage(t *testing.T, target, page string) {
-	for _, foreign := range []string{"<script", "http://", "https://", "//", " on", "@import", "url(", "style=",
+	for _, foreign := range []string{"<script", "http://", "https://", "//", " on", "@import", "url(",
+		"style=",
 		"<img", "<iframe", "<form"} {
 		tag := regexp.MustCompile(`<[^>]*` + regexp.QuoteMeta(foreign) + `[^>]*>`).FindString(page)
 		if tag != "" && strings.HasPrefix(tag, foreign) == (foreign[0] == '<') {

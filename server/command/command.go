@@ -354,7 +354,8 @@ func exitCode(err error) int {
 	case errors.Is(err, store.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
 		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
 		return exitIO
-	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)), errors.Is(err, server.ErrClock),
+	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)), errors.Is(err,
+		server.ErrClock),
 		errors.Is(err, errSocketPath), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
 	}

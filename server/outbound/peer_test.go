@@ -249,7 +249,8 @@ func TestACallIsMadeOnce(t *testing.T) {
 func TestAPeerThatNeverAnswersIsLeft(t *testing.T) {
 	url, a := serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	err := peer(t, url+query, 20*time.Millisecond).Post(t.Context(), "1", []byte(call))
-	if wantPostError(t, "timeout", err, false, "deadline exceeded"); !errors.Is(err, context.DeadlineExceeded) {
+	if wantPostError(t, "timeout", err, false, "deadline exceeded"); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,8 +1,8 @@
 // Package outbox tells passengers of their tickets, by e-mail and by texts to phones (contract §7).
 //
-// The ticket's line says what is to be sent, so that nothing is lost and nothing is sent that was not committed;
-// another line says how it ended. Package ledger remembers what is in between, and this package sends it: at least
-// once, after a crash maybe again, under the same id.
+// The ticket's line says what is to be sent, so that nothing is lost and nothing is sent that was not
+// committed; another line says how it ended. Package ledger remembers what is in between, and this package
+// sends it: at least once, after a crash maybe again, under the same id.
 package outbox
 
 import (
