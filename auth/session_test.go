@@ -21,7 +21,7 @@ func signedIn(t testing.TB, user ID, company string) *Accounts {
 	return a
 }
 
-// refreshed returns the session the tokens access-n and refresh-n.
+// refreshed gives the session the tokens access-n and refresh-n.
 func refreshed(a *Accounts, n int, now time.Time) {
 	a.ApplySessionRefreshed(now, &SessionRefreshed{ID{50},
 		NewTokens(now, fmt.Sprint("access-", n), fmt.Sprint("refresh-", n))})

@@ -183,7 +183,7 @@ func Kilometres(latA, lonA, latB, lonB float64) float64 {
 	return 2 * earth * math.Asin(math.Sqrt(min(1, h)))
 }
 
-// indexRules returns each route its refund rules, or else its company's. Where a row stands in its table does
+// indexRules gives each route its refund rules, or else its company's. Where a row stands in its table does
 // not show.
 func (t *Timetable) indexRules() {
 	t.rules, t.discounts = make([][]RefundRule, len(t.Routes)), make([][]Discount, len(t.Routes))

@@ -177,7 +177,7 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 	p.stops = append(p.stops, stop)
 }
 
-// finishCities returns each stop its city, and each city its zone and country. It may be called again, with
+// finishCities gives each stop its city, and each city its zone and country. It may be called again, with
 // another timetable before.
 func (f *Feed) finishCities(before *schedule.Tables) {
 	served := f.servedBy()

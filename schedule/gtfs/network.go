@@ -199,7 +199,7 @@ func flexible(r *row) bool {
 	return false
 }
 
-// finishTrips returns each trip its pattern and times; a trip that has none is left out.
+// finishTrips gives each trip its pattern and times; a trip that has none is left out.
 func (f *Feed) finishTrips(trips []tripRow) {
 	ids := f.ids["trips.txt"]
 	patterns := index{}

@@ -75,7 +75,7 @@ type named struct {
 	slug              *string
 }
 
-// slugs returns each row its slug: first to those that had one before, then as the feed asks, then after the
+// slugs gives each row its slug: first to those that had one before, then as the feed asks, then after the
 // names. A name gets none that something else had before: who kept it would be led astray.
 func slugs[T any](f *Feed, kind string, rows, old []T, former []schedule.Former, of func(*T) named) {
 	before := map[string]string{}

@@ -16,36 +16,42 @@ import (
 
 	"waybill/auth"
 	"waybill/auth/oidc"
-	"waybill/booking"
 	"waybill/schedule"
-	"waybill/schedule/gtfs"
 	"waybill/server/company"
 	"waybill/server/ledger"
 	"waybill/server/web"
 	"waybill/server/words"
 )
 
-// adminOps are what the command line's verbs do to a directory, through the running server's socket or by
-// themselves. Each takes an act in whose form CheckForm found nothing wrong, and returns, or writes, what the
-// verb prints.
-var adminOps = map[string]func(*Service, *Act) (string, error){
-	"import":         (*Service).adminImport,
-	"partner-add":    (*Service).adminPartnerAdd,
-	"partner-list":   (*Service).adminPartnerList,
-	"partner-revoke": (*Service).adminPartnerRevoke,
-	"ticket-move":    (*Service).adminTicketMove,
-	"ticket-status":  (*Service).adminTicketStatus,
-	"ticket-asked":   (*Service).adminTicketAsked,
-	"ticket-answer":  (*Service).adminTicketAnswer,
-	"rotate-keys":    (*Service).adminRotateKeys,
-	"user-add":       (*Service).adminUserAdd,
-	"user-remove":    (*Service).adminUserRemove,
-	"idtoken":        (*Service).adminIDToken,
-	"forget":         (*Service).adminForget,
-	"outbox-list":    (*Service).adminOutboxList,
-	"company-list":   (*Service).adminCompanyList,
-	"user-list":      (*Service).adminUserList,
-	"outbox-retry":   (*Service).adminOutboxRetry,
+// An operation is what a verb of the command line does to a directory, through the running server's socket or by
+// itself.
+type operation struct {
+	// do returns, or writes, what the verb prints.
+	do func(*Service, *Act) (string, error)
+	// check returns what the form alone shows wrong, before anything is opened. The form's fields have the names
+	// of the verb's operands and flags.
+	check func(url.Values) error
+}
+
+// operations are all there are, by name.
+var operations = map[string]operation{
+	"import":         {(*Service).adminImport, checkImport},
+	"partner-add":    {(*Service).adminPartnerAdd, checkPartner},
+	"partner-list":   {(*Service).adminPartnerList, checkPartnerList},
+	"partner-revoke": {(*Service).adminPartnerRevoke, nothingToCheck},
+	"ticket-move":    {(*Service).adminTicketMove, checkMove},
+	"ticket-status":  {(*Service).adminTicketStatus, checkStatus},
+	"ticket-asked":   {(*Service).adminTicketAsked, nothingToCheck},
+	"ticket-answer":  {(*Service).adminTicketAnswer, checkAnswer},
+	"rotate-keys":    {(*Service).adminRotateKeys, nothingToCheck},
+	"user-add":       {(*Service).adminUserAdd, checkUser},
+	"user-remove":    {(*Service).adminUserRemove, nothingToCheck},
+	"idtoken":        {(*Service).adminIDToken, checkEmail},
+	"forget":         {(*Service).adminForget, checkForget},
+	"outbox-list":    {(*Service).adminOutboxList, nothingToCheck},
+	"company-list":   {(*Service).adminCompanyList, nothingToCheck},
+	"user-list":      {(*Service).adminUserList, nothingToCheck},
+	"outbox-retry":   {(*Service).adminOutboxRetry, nothingToCheck},
 }
 
 // An Act is one call of an admin operation.
@@ -60,68 +66,16 @@ func (a *Act) JSON() bool {
 	return a.Form.Has("json")
 }
 
-// CheckForm finds what the form of an admin operation alone shows wrong. Its fields have the names of the
-// verb's operands and flags.
-func CheckForm(op string, form url.Values) (err error) {
-	wrong := func(is bool, format string, args ...any) {
-		if is && err == nil {
-			err = fmt.Errorf(format, args...)
-		}
-	}
-	reason := form.Get("reason")
-	ticket := form.Get("ticket")
-	sold := form.Get("booking")
-	status := form.Get("status")
-	email := form.Get("email")
-	fare := form.Get("fare-per-km")
-	isUser := op == "user-add"
-	isForget := op == "forget"
-	_, isTicket := booking.ParseID(ticket)
-	_, isBooking := booking.ParseID(sold)
-	_, isStatus := booking.ParseCarrier(status)
-	_, isFare := gtfs.ParseFarePerKm(fare)
-	_, role := auth.ParseRole(form.Get("role"))
-	_, err = web.ParseLegacySince(form.Get("legacy-since"))
-	for name, values := range form {
-		wrong(!utf8.ValidString(strings.Join(values, "")), "%s is not valid UTF-8", name)
-	}
-	wrong(strings.HasPrefix(op, "ticket-") && op != "ticket-asked" && !isTicket, "%q is not a ticket's id",
-		ticket)
-	_, isAnswer := verdicts[form.Get("answer")]
-	wrong(op == "ticket-answer" && !isAnswer, "%q is not one of confirmed, refused", form.Get("answer"))
-	wrong(op == "ticket-move" && !isBooking && sold != "new", "%q is neither a booking's id nor the word new",
-		sold)
-	wrong(op == "ticket-status" && !isStatus, "%q is not one of Confirmed, NotConfirmed, Prepaid", status)
-	wrong(form.Has("fare-per-km") && !isFare, "-fare-per-km %q is not a currency and a price as in EUR:0.06", fare)
-	wrong(op == "partner-add" && form.Get("name") == "", "a partner has a name")
-	wrong(isUser && role != nil, "-role: %w", role)
-	wrong(isUser && form.Get("company") == "", "-company must be given")
-	subject := form.Get("idp-subject")
-	wrong(utf8.RuneCountInString(subject) > auth.MaxSubject, "-idp-subject has more than %d characters",
-		auth.MaxSubject)
-	wrong(web.HasControl(subject), "-idp-subject has a control character")
-	wrong(form.Has("idp-subject") && subject == "", "-idp-subject names no subject")
-	wrong(isForget && form.Has("booking") == form.Has("email"), "one of -booking and -email must be given")
-	wrong(isForget && form.Has("booking") && !isBooking, "%q is not a booking's id", sold)
-	wrong((isForget || op == "ticket-answer") && strings.TrimSpace(reason) == "", "-reason must be given")
-	wrong(web.HasControl(reason), "-reason has a control character")
-	wrong(utf8.RuneCountInString(reason) > web.MaxReason, "-reason has more than %d characters",
-		web.MaxReason)
-	hasEmail := isUser || op == "idtoken" || isForget && form.Has("email")
-	wrong(hasEmail && !web.ValidEmail(email), "-email %q is not an e-mail address", email)
-	return err
-}
-
 // Do does one of the admin operations.
 func (s *Service) Do(op string, a *Act) error {
-	do, ok := adminOps[op]
+	known, ok := operations[op]
 	if !ok {
 		return fmt.Errorf("the running server does not know %q; is it of another version?", op)
 	}
 	if err := CheckForm(op, a.Form); err != nil {
 		return err
 	}
-	said, err := do(s, a)
+	said, err := known.do(s, a)
 	if err == nil && said != "" {
 		_, err = io.WriteString(a.Out, said+"\n")
 	}
@@ -184,7 +138,7 @@ func (s *Service) CompanyBySlug(slug string) (*schedule.Company, error) {
 	return &tt.Companies[i], nil
 }
 
-// AddPartner returns a partner a new API key, and makes the partner if it is new. The process does it.
+// AddPartner makes an API key for a partner, and the partner if it is new. The process does it.
 func (s *Service) AddPartner(name string, companies []string) (key string, err error) {
 	return s.addPartner(Self(), name, companies)
 }

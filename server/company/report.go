@@ -57,6 +57,7 @@ func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Pri
 				e.OrderBy = report.OrderBy(in.Text(is, "be CreatedAt or DepartureDate"))
 			}),
 		)
+		// The order of the dates is only looked at where both are dates.
 		switch {
 		case len(in.Problems) > 0:
 		case e.End.Before(e.Start):
@@ -80,6 +81,7 @@ func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Pri
 	if err != nil {
 		return err
 	}
+	// The file is written in the background: it may take minutes.
 	web.Wake(s.ordered)
 	web.Wrote(w, seq)
 	return web.Reply(w, http.StatusAccepted, func(w *wire.Writer) {
@@ -140,7 +142,10 @@ func (s *Service) GetDownload(w http.ResponseWriter, r *http.Request, p *auth.Pr
 	if x.Completed.IsZero() {
 		return errNotReady
 	}
+	// The link ends with the report at the latest.
 	expires := slices.MinFunc([]time.Time{now.Add(linkLife), x.Completed.Add(report.Life)}, time.Time.Compare)
+	// The link is its own permission: it is opened by programs that have no session, and says all that is
+	// needed.
 	payload := append(append([]byte{0}, linkPurpose...), x.ID[:]...)
 	token := s.Ring.Load().Sign(nil, binary.BigEndian.AppendUint64(payload, uint64(expires.UnixMilli())))
 	scheme := "http://"
@@ -155,6 +160,7 @@ func (s *Service) GetDownload(w http.ResponseWriter, r *http.Request, p *auth.Pr
 
 // GetReportFile answers the URL of a download.
 func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
+	// Whatever is wrong with a link, it is a page that is not there: nothing is revealed of what is.
 	const head = 1 + len(linkPurpose)
 	payload, err := s.Ring.Load().Open(r.PathValue("token"))
 	if err != nil || len(payload) != head+16+8 || string(payload[1:head]) != linkPurpose {
@@ -169,6 +175,7 @@ func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer f.Close()
+	// The file is read twice. What is sent must be what was written, and that is only known at its end.
 	sum := sha256.New()
 	size, err := io.Copy(sum, f)
 	if err == nil && hex.EncodeToString(sum.Sum(nil)) != x.SHA256 {
@@ -177,6 +184,7 @@ func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	// The first download is journalled before a byte of it leaves.
 	if r.Method == http.MethodGet && x.Downloaded.IsZero() {
 		seq, err := s.Store.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
 			if x, err := st.Reports.Find(x.ID, "", at); err != nil || !x.Downloaded.IsZero() {
@@ -225,6 +233,7 @@ func (s *Service) RunReports() {
 
 // WriteReports writes the files of all reports that are queued.
 func (s *Service) WriteReports() error {
+	// An erasure waits meanwhile, so that no report is written with what is being erased.
 	s.Reporting.Lock()
 	defer s.Reporting.Unlock()
 	var queued []*report.Report
@@ -239,6 +248,8 @@ func (s *Service) WriteReports() error {
 
 // writeReport writes a report's file, whole or not at all, and then says so.
 func (s *Service) writeReport(x *report.Report) error {
+	// All bookings as they are at one instant. They are immutable, so that the lock is not held while they
+	// are looked through.
 	var bookings []*booking.Booking
 	var now time.Time
 	names := map[booking.ID]string{}
@@ -265,6 +276,7 @@ func (s *Service) writeReport(x *report.Report) error {
 	if err != nil {
 		return err
 	}
+	// The line comes after the file: a crash in between has the report written again.
 	done.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return s.Record(done)
 }
@@ -296,6 +308,7 @@ func (s *Service) RemoveReports() error {
 func (s *Service) PatchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	tt := s.Timetable.Load()
 	id := r.PathValue("fmsObjectId")
+	// An object of another company is one that there is not.
 	bus := slices.IndexFunc(tt.Buses, func(b schedule.Bus) bool {
 		return id != "" && b.FMSObject == id
 	})

@@ -74,7 +74,7 @@ func cookie(r *http.Request, name string) string {
 	return ""
 }
 
-// SetCookie returns the client a token; with a negative age it takes it away.
+// SetCookie sets a cookie of the client to a token; with a negative age it takes the cookie away.
 func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, token string,
 	age time.Duration) {
 	c := &http.Cookie{
@@ -85,6 +85,7 @@ func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, 
 		HttpOnly: true,
 		SameSite: http.SameSiteLaxMode,
 	}
+	// A cookie that is Secure would not come back to a server that is reached without TLS, as a demo is.
 	c.Secure = s.Secure(r)
 	http.SetCookie(w, c)
 }
@@ -92,6 +93,7 @@ func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, 
 // signIn answers with a session as the event that decide returns leaves it, and its new tokens.
 func (s *Service) signIn(w http.ResponseWriter, r *http.Request,
 	decide func(*ledger.State, time.Time, auth.Tokens) ([]ledger.Entry, error)) error {
+	// The tokens are made before the lock is taken. Only their hashes are kept.
 	access := auth.NewToken()
 	refresh := auth.NewToken()
 	var caller *auth.Principal
@@ -139,6 +141,7 @@ func (s *Service) PostPreLogin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	// Whoever has no account is checked against a password too, so that time does not reveal it.
 	good := func() bool {
 		return kept.Matches(password) && user != nil
 	}
@@ -170,12 +173,14 @@ func (s *Service) PostLogin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	// Keys may have to be fetched for this, so not under the lock.
 	who, wrong := s.IDP.Verify(r.Context(), idToken, now)
 	session := auth.ID(s.NewID())
 	err = s.signIn(w, r, func(st *ledger.State, at time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
 		if wrong != nil {
 			return nil, wrong
 		}
+		// Under the lock: the user may just have been removed, or linked to another subject.
 		user, link, err := st.Accounts.Identify(who)
 		if err != nil {
 			return nil, err
@@ -197,6 +202,7 @@ func (s *Service) PostLogin(w http.ResponseWriter, r *http.Request) error {
 		}
 		return append(ledger.Entries(st.Accounts.MakeRoom(user.ID, at)...), ledger.Entry{Event: started}), nil
 	})
+	// The client hears no more than 401; the log says why.
 	if errors.Is(err, auth.ErrCredentials) {
 		s.Log.Info("a sign-in was refused", "request", web.RequestID(r), "err", err)
 	}
@@ -209,6 +215,8 @@ func (s *Service) PostRefresh(w http.ResponseWriter, r *http.Request) error {
 	shown := auth.HashOf(cookie(r, RefreshCookie))
 	why := s.noBody(w, r)
 	return s.signIn(w, r, func(st *ledger.State, now time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
+		// A token that was replaced is shown by a thief, or by the user after the thief: both lose the
+		// session.
 		caller := st.Accounts.Caller(shown, true, now)
 		reused := st.Accounts.Reused(shown, now)
 		switch {
@@ -245,6 +253,7 @@ func (s *Service) PostLogout(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	// A browser forgets both, whichever of them was shown.
 	web.Wrote(w, seq)
 	s.SetCookie(w, r, AccessCookie, "/", "", -time.Second)
 	s.SetCookie(w, r, RefreshCookie, refreshPath, "", -time.Second)

@@ -75,6 +75,7 @@ func Export(fsys durable.FS, live bool, to durable.FS) (head store.Head, err err
 	if err != nil {
 		return head, fmt.Errorf("cannot export there: %w", err)
 	}
+	// schema.sql comes last: a directory without it is no whole export.
 	x := export{}
 	err = errors.Join(x.open(to), nothingToErase(fsys))
 	if err == nil {

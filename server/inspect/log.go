@@ -72,6 +72,7 @@ func Log(fsys durable.FS, live bool, f LogFilter, style LogStyle, out io.Writer)
 	if ticket, ok := booking.ParseID(f.Ticket); ok {
 		s.tickets = append(s.tickets, ticket)
 	}
+	// Where only a part is shown, the journal is read twice: what belongs to it is known at the end only.
 	if f != (LogFilter{}) {
 		if err := s.lookAhead(fsys, live, id); err != nil {
 			return err
@@ -239,6 +240,7 @@ func (s *story) derive(to time.Time) error {
 	passes := func(at time.Time) bool {
 		return at.After(s.told) && !at.After(to)
 	}
+	// The tickets asked for, and those that are in the booking by now.
 	tickets := slices.Clone(s.tickets)
 	id, _ := booking.ParseID(s.Booking)
 	if b := s.Bookings.Any(id); b != nil {

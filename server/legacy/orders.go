@@ -74,6 +74,7 @@ func (s *Service) GetOffers(w http.ResponseWriter, r *http.Request, p *auth.Part
 	if err := legacyDate(r); err != nil {
 		return err
 	}
+	// The same search as in /v2, whose parameter has another name.
 	list, err := s.search.FindOffers(r, p, "passengersQty")
 	return web.Show(w, err, func(w *wire.Writer) {
 		w.String("source", schedule.OwnSource)
@@ -156,6 +157,7 @@ const carrierRule = " is not migrated: the carrier's statuses are set in the bac
 
 // PatchOrders answers PATCH /rest/orders, which pays, books or cancels tickets of any bookings.
 func (s *Service) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	// What to do is read before it is known whose tickets they are: 400 comes before 404 here.
 	in, err := web.Document(w, r)
 	if err != nil {
 		return err
@@ -167,6 +169,7 @@ func (s *Service) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	}
 	var orders []booking.Order
 	var now time.Time
+	// The tickets may be of several bookings: all are changed, or none.
 	seq, err := s.partner.Perform(r, sel, action, new(partner.Attempt), func(st *ledger.State, at time.Time) {
 		orders, _ = st.Bookings.Select(sel) // no ticket is ever forgotten
 		now = at

@@ -62,6 +62,7 @@ func (s *Service) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
+	// One page, in the order in which an operator reads: requests, journal, tickets, messages, process.
 	x := exposition{wire.NewWriter()}
 	s.writeRequests(x)
 	writeJournal(x, s.Counts)
@@ -151,6 +152,7 @@ func (s *Service) recentTickets() (n [len(PhaseNames)]int, err error) {
 	if !s.counted.IsZero() && time.Since(s.counted) < 10*time.Second {
 		return s.tickets, nil
 	}
+	// The bookings are immutable, so that no lock is held while they are counted.
 	var all []*booking.Booking
 	var now time.Time
 	err = s.Store.View(func(st *ledger.State, at time.Time) {

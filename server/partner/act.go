@@ -76,6 +76,7 @@ type deed struct {
 // answer is kept by an update of its own, and one more closes the request where it has an Idempotency-Key.
 func (s *Service) Perform(r *http.Request, sel booking.Selection, action booking.Action, try *Attempt,
 	after func(*ledger.State, time.Time)) (seq uint64, err error) {
+	// Decided under the lock, with the state as it then is.
 	d := &deed{
 		Service: s,
 		sel:     sel,
@@ -148,6 +149,7 @@ func (d *deed) decideCancel(st *ledger.State, now time.Time) ([]ledger.Entry, er
 	for _, e := range list {
 		for i := range e.Tickets {
 			t := &e.Tickets[i]
+			// What is to be sent stands in the ticket's own line: neither can be there without the other.
 			t.Sends = st.Bookings.Contacts(t.ID, d.Phones)
 			entries = append(entries, st.Unnoticed(now, t.ID)...)
 		}
@@ -161,6 +163,7 @@ func (d *deed) decideCancel(st *ledger.State, now time.Time) ([]ledger.Entry, er
 
 // ask returns the line that marks a ticket as asked, and notes what the provider is to be asked.
 func (d *deed) ask(st *ledger.State, e *booking.Settled) ledger.Entry {
+	// The same question has the same key, also after a crash: the provider knows it again.
 	key := st.Bookings.AskKey(e.Ticket, d.action, d.NewID())
 	d.asked = append(d.asked, provider.Confirmation{
 		Key:     key.String(),

@@ -82,6 +82,7 @@ func (s *Service) Create(request string, p *auth.Partner, in *NewBooking,
 	try.willAnswer(http.StatusCreated, s.bookingReply(&b, &now))
 	const tries = 3 // an import between a look-up and its decision makes another necessary
 	for range tries {
+		// What does not depend on the seats is looked up without the lock.
 		sale, err := s.prepare(in, p)
 		if err != nil {
 			return nil, now, 0, err
@@ -93,6 +94,7 @@ func (s *Service) Create(request string, p *auth.Partner, in *NewBooking,
 			Passengers: in.passengers,
 			Salt:       s.NewID(),
 		}
+		// A ticket for each passenger. Their seats are decided under the lock.
 		for range in.passengers {
 			e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.NewID()})
 		}
@@ -131,11 +133,13 @@ func (s *Service) prepare(in *NewBooking, p *auth.Partner) (*booking.Sale, error
 		return nil, err
 	}
 	tt := s.Timetable.Load()
+	// The token says what was offered, and at what price: that is what is sold, or nothing.
 	o, err := s.search.ReadOffer(in.offerID, p.ID, now)
 	var legs []schedule.Leg
 	for i := 0; err == nil && i < len(o.Legs); i++ {
 		if l, ok := tt.Resolve(o.Legs[i]); ok {
 			legs = append(legs, l)
+			// The partner may have been limited since the offer was made.
 			if !search.Sells(p, tt.Company(l.Trip)) {
 				err = auth.ErrMalformed
 			}

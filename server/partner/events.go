@@ -27,6 +27,7 @@ func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Part
 	if err := q.Err(); err != nil {
 		return err
 	}
+	// Who has too many requests waiting is answered at once, as if nothing had happened.
 	if wait > 0 && !s.Polls.enter(booking.ID(p.ID)) {
 		wait = 0
 	} else if wait > 0 {
@@ -50,6 +51,7 @@ func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Part
 			return err
 		}
 		if changed == nil {
+			// There is something to show, or it is not to be waited for.
 			return s.showEvents(w, booking.ID(p.ID), lines, before, after, total)
 		}
 		conn.Idle() // it may be closed if its place is needed
@@ -108,6 +110,7 @@ func (x *Polls) leave(partner booking.ID) {
 func (s *Service) showEvents(w http.ResponseWriter, partner booking.ID, lines []uint64, before, seq,
 	total int) error {
 	var out wire.Writer
+	// Each line is read once, however many of its events are shown.
 	left := lines
 	err := s.lines.Read(slices.Compact(slices.Clone(lines)), func(l *store.Line) error {
 		events, err := ledger.Events(l, partner)

@@ -92,6 +92,8 @@ func IdempotencyKeyOf(r *http.Request) (string, error) {
 		if !ok {
 			return "", errKey
 		}
+		// In a structured field's string a quote and a backslash have a backslash before them, and stand
+		// nowhere else.
 		plain := strings.NewReplacer(`\\`, "", `\"`, "").Replace(key)
 		if strings.ContainsAny(plain, `"\`) {
 			return "", errKey
@@ -119,6 +121,7 @@ func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 			}
 			return err
 		}
+		// The body is a part of what makes a request the same, so it is read here, and handed on.
 		b, err := web.Body(w, r)
 		if err != nil {
 			return err
@@ -134,7 +137,10 @@ func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 			Partner: booking.ID(p.ID),
 			Key:     key,
 		}
+		// First what is under way, then what is known: the other way round, a request that ends in between
+		// would be taken for one that never was.
 		running, busy := s.underWay.LoadOrStore(name, try.hash)
+		// Only who has come first takes the mark away.
 		if !busy {
 			defer s.underWay.Delete(name)
 		}
@@ -153,6 +159,7 @@ func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 		case busy:
 			return errRunning
 		case known != nil:
+			// A crash has cut it short: it goes on with the tickets that are left.
 			try.done = known.Done
 		}
 		err = h(w, r, p, try)
@@ -166,6 +173,7 @@ func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt,
 	if err == nil {
 		return nil
 	}
+	// A 400 costs nothing to find again, and a 503 or 500 may be another answer the next time.
 	f := web.Explain(err)
 	var states *booking.Conflict
 	passing := errors.As(err, &states) && states.Code == booking.InProgress
@@ -201,6 +209,7 @@ func (s *Service) replay(w http.ResponseWriter, known *ledger.KeyedRequest) erro
 	if err != nil {
 		return err
 	}
+	// An erasure takes the answer away with the passenger that it shows.
 	if part.Reply == "" {
 		return web.ErrNotFound
 	}
@@ -208,6 +217,7 @@ func (s *Service) replay(w http.ResponseWriter, known *ledger.KeyedRequest) erro
 	if known.Status < http.StatusBadRequest {
 		web.Wrote(w, known.Seq)
 	} else {
+		// The header of an error names the page of its code, which only the body has.
 		var failed struct{ Errors []struct{ ErrorCode string } }
 		if err := json.Unmarshal([]byte(part.Reply), &failed); err != nil || len(failed.Errors) == 0 {
 			return fmt.Errorf("the answer in line %d is no error: %v", known.Seq, err)

@@ -20,6 +20,7 @@ func (s *Service) NoteOverdue() (wait time.Duration, err error) {
 			wait = next.Sub(now)
 			return ledger.Entries(list...), nil
 		}, nil)
+		// Without a wait there are more of them: the lock is let go in between.
 		if err != nil || wait > 0 {
 			return max(wait, noticeRest), err
 		}

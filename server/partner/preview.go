@@ -44,6 +44,7 @@ func (s *Service) Preview(action booking.Action) web.PartnerHandler {
 func writePreview(w *wire.Writer, list []booking.Outlook, now time.Time) {
 	allowed := true
 	total := int64(0)
+	// A total is of one currency.
 	currency := string(list[0].Currency[:]) // a booking has a ticket
 	for i := range list {
 		x := &list[i]
@@ -104,6 +105,7 @@ func writeOutlook(w *wire.Writer, x *booking.Outlook, now time.Time) {
 	wire.Each(w, "rules", rules, func(r *schedule.RefundRule) {
 		resource.WriteRule(w, "", r)
 	})
+	// Rounded down: a rule of 24 hours does not apply at 23.999.
 	w.Hundredths("hoursBeforeDeparture", int64(math.Floor(x.Departure().Sub(now).Hours()*100)))
 	w.OptionalTime("validUntil", x.ValidUntil)
 	w.EndObject()

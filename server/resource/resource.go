@@ -67,6 +67,7 @@ func (res *Writer) Ticket(w *wire.Writer, name string, b *booking.Booking, t *bo
 	w.Object(name)
 	w.String("id", id)
 	w.ID("bookingId", b.ID)
+	// The interface has the member; nothing sets it.
 	w.Null("note")
 	status, payment := t.Status(now)
 	w.String("status", status)
@@ -222,6 +223,7 @@ type sold struct {
 
 // shown returns what a ride shows.
 func (res *Writer) shown(x *Ride) *sold {
+	// Ids are hashes, so that their first bytes spread well.
 	place := int(x.Run.ID[0])<<8 + int(x.Run.ID[1]) + int(x.From)*31 + int(x.To)
 	places := &res.rides[place%len(res.rides)]
 	for i := range places {
@@ -256,6 +258,7 @@ func (res *Writer) Slice(w *wire.Writer, x *Ride) {
 		w.EndObject()
 		return
 	}
+	// A ride that was sold: the same bytes for all of its tickets, but for the seat.
 	s := res.shown(x)
 	w.Raw("", s.times)
 	if !x.seatless {
@@ -330,6 +333,7 @@ func writeRoute(w *wire.Writer, f *schedule.Form) {
 	w.String("rules", c.Rules)
 	w.Strings("socials", c.Socials)
 	w.EndObject()
+	// The interface has the member; it has always been empty.
 	w.EmptyArray("permissions")
 	wire.Each(w, "services", r.Services, func(s schedule.Amenity) {
 		w.Object("")

@@ -83,6 +83,7 @@ func (s *Service) FindOffers(r *http.Request, p *auth.Partner, passengersName st
 	tt := s.Timetable.Load()
 	q := web.NewQuery(r)
 	var missing []string // parameters that name no city
+	// The slug counts where both are given.
 	city := func(which string) (i int32) {
 		slug := q.Text(which + "CitySlug")
 		id := q.Text(which + "CityId")
@@ -150,6 +151,7 @@ func (s *Service) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy b
 	wire.Each(w, "refundRules", rides, func(x resource.Ride) {
 		resource.WriteRules(w, x.Run.Form)
 	})
+	// Last: it changes the list of the rides.
 	discounted := slices.DeleteFunc(rides, func(x resource.Ride) bool {
 		return x.Discount < 0
 	})

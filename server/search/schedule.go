@@ -37,6 +37,7 @@ func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 	if err := q.Err(); err != nil {
 		return err
 	}
+	// One timetable for the whole answer, whatever is imported meanwhile.
 	tt := s.Timetable.Load()
 	dep, knownDep := tt.CityBySlug(from)
 	arr, knownArr := tt.CityBySlug(to)
@@ -57,6 +58,7 @@ func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 		Days:  days,
 	}, passengers)
 	return web.Show(w, err, func(w *wire.Writer) {
+		// One offer for all rows: its slices are filled anew for each.
 		var o Offer
 		w.String("source", schedule.OwnSource)
 		w.Int("total", int64(len(list)))
@@ -76,6 +78,7 @@ func (s *Service) writeDeparture(w *wire.Writer, f *Found, o *Offer, currency st
 	last := &f.legs[len(f.legs)-1]
 	company := tt.Company(first.Trip)
 	w.Object("")
+	// Anybody's: a schedule is asked for without a key.
 	s.writeToken(w, f, auth.ID{}, o)
 	w.Object("company")
 	w.String("id", company.ID)

@@ -38,6 +38,7 @@ func (f *Fare) total() int64 {
 // fares appends what a journey costs: the currencies in which each leg is sold, by name. A token has room for
 // 24 of them, so that no more are offered: those of the interface, and then the first by name.
 func fares(list []Fare, tt *schedule.Timetable, legs schedule.Journey) []Fare {
+	// The interface's own currencies stay, and of the others the first.
 	list = allFares(list, tt, legs)
 	for i := len(list) - 1; i >= 0 && len(list) > MaxFares; i-- {
 		if !slices.Contains(currencies, list[i].currency) {
@@ -56,6 +57,7 @@ func allFares(list []Fare, tt *schedule.Timetable, legs schedule.Journey) []Fare
 		return list
 	}
 	second := tt.Price(&legs[1])
+	// A journey with a change is sold in the currencies of both legs only.
 	both := list[:0]
 	for _, f := range list {
 		i := slices.IndexFunc(second, func(m schedule.Money) bool {
