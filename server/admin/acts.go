@@ -23,13 +23,13 @@ import (
 	"waybill/server/words"
 )
 
-// An operation is what a verb of the command line does to a directory, through the running server's socket or by
-// itself.
+// An operation is what a verb of the command line does to a directory, through the running server's socket or
+// by itself.
 type operation struct {
 	// do returns, or writes, what the verb prints.
 	do func(*Service, *Act) (string, error)
-	// check returns what the form alone shows wrong, before anything is opened. The form's fields have the names
-	// of the verb's operands and flags.
+	// check returns what the form alone shows wrong, before anything is opened. The form's fields have the
+	// names of the verb's operands and flags.
 	check func(url.Values) error
 }
 
@@ -97,11 +97,13 @@ func (s *Service) Handler() http.Handler {
 			http.Error(w, "POST a form", http.StatusBadRequest)
 			return
 		}
+		// The kernel has said who is at the other end of the socket.
 		by, known := r.Context().Value(callerKey{}).(ledger.By)
 		if !known { // no line may be without its author
 			http.Error(w, "who calls cannot be told", http.StatusForbidden)
 			return
 		}
+		// What the verb prints is sent while it works, so that the error can only come at its end.
 		w.Header().Set("Trailer", ErrorTrailer)
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(http.StatusOK)

@@ -49,6 +49,7 @@ type erasure struct {
 func (s *Service) adminForget(a *Act) (string, error) {
 	s.importing.Lock()
 	defer s.importing.Unlock()
+	// One erasure at a time, and none beside an import or a rotation of keys.
 	x := &erasure{
 		s:      s,
 		act:    a,

@@ -37,6 +37,7 @@ type bench struct {
 func (c *call) bench() (int, error) {
 	want := c.get("bookings").(int)
 	window := time.Duration(c.get("seconds").(float64) * float64(time.Second))
+	// Offers are searched for once a window, so that it must end before they do.
 	good := want > 0 && 0 < window && window <= 15*time.Minute // an offer lives longer
 	var conns []int
 	for text := range strings.SplitSeq(c.text("conns"), ",") {
@@ -55,6 +56,7 @@ func (c *call) bench() (int, error) {
 	if err == nil {
 		err = errors.Join(c.benchOn(s, newWeb(s, cfg.Log), want, conns, window), s.Close())
 	}
+	// How long a start takes with what was sold, from the snapshot that the close has written.
 	if start := time.Now(); err == nil {
 		if s, err = server.Open(cfg); err == nil {
 			fmt.Fprintf(c.Stdout, "start: %d ms\n", time.Since(start).Milliseconds())
@@ -71,6 +73,7 @@ func (c *call) benchOn(s *server.Server, front *http.Server, want int, conns []i
 	if err != nil {
 		return err
 	}
+	// Over TCP and through all of the server, as partners come.
 	go front.Serve(web.Listener(ln, maxConnections(), nil))
 	defer front.Close() // by then every request has its answer
 	b := &bench{
@@ -96,6 +99,7 @@ func (c *call) benchOn(s *server.Server, front *http.Server, want int, conns []i
 			fmt.Fprintf(c.Stdout, "| %s | %d | %.0f | %.2f | %.2f |\n", work, n, rate, p50, p99)
 		}
 	}
+	// The memory of the process: server, load and all.
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	total, _, err := b.get("GET /v2/bookings?take=1")
@@ -115,6 +119,7 @@ func (c *call) benchOn(s *server.Server, front *http.Server, want int, conns []i
 func (b *bench) fill(want int) error {
 	have, _, err := b.get("GET /v2/bookings?take=1")
 	for err == nil && have < want {
+		// Many connections fill fastest: their sales share syncs.
 		took, rate, failed := b.load(64, 2*time.Second, int64(want-have), "W1")
 		have = have + len(took)
 		err = failed
@@ -141,6 +146,7 @@ func (b *bench) load(conns int, window time.Duration, most int64,
 		}
 		b.offers = append(b.offers, found...)
 	}
+	// A list for each connection, so that they share nothing while they are timed.
 	took := make([][]time.Duration, conns)
 	errs := make([]error, conns)
 	var begun atomic.Int64
@@ -149,10 +155,12 @@ func (b *bench) load(conns int, window time.Duration, most int64,
 	for i := range conns {
 		wg.Go(func() {
 			conn, err := net.Dial("tcp", b.addr)
+			// Each has a connection of its own, which it keeps.
 			for err == nil && begun.Add(1) <= most && len(b.offers) > 0 && time.Since(start) < window {
 				var text []byte
 				line, body := b.request(work)
 				at := time.Now()
+				// A bus that is full is no answer that counts, and no error.
 				if text, err = b.send(conn, line, body); text != nil {
 					took[i] = append(took[i], time.Since(at))
 				}
@@ -192,6 +200,7 @@ func (b *bench) request(work string) (line, body string) {
 	case "W2":
 		return "GET /v2/bookings/" + b.sold[rand.IntN(len(b.sold))].ID, ""
 	}
+	// To a city that lies so far ahead that every line has it.
 	from := rand.IntN(benchCities)
 	day := time.Now().AddDate(0, 0, 1+rand.IntN(45))
 	return fmt.Sprintf(find, from, (from+49)%benchCities, day.Format(time.DateOnly)), ""
@@ -200,6 +209,7 @@ func (b *bench) request(work string) (line, body string) {
 // send makes a request, with less work than a client of net/http has. There is no answer where a bus is full.
 func (b *bench) send(conn net.Conn, line, body string) ([]byte, error) {
 	const head = "%s HTTP/1.1\r\nHost: bench\r\nx-api-key: %s\r\nContent-Length: %d\r\n\r\n%s"
+	// Written by hand: the load shares the machine with what it measures.
 	fmt.Fprintf(conn, head, line, b.key, len(body), body)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {

@@ -68,6 +68,7 @@ func (c *call) text(name string) string {
 
 // Main runs a command and returns its exit code.
 func Main(p *Process) int {
+	// Without a verb, or with flags alone, the demo is served: that is how a newcomer starts.
 	args := p.Args
 	switch {
 	case len(args) > 0 && isHelp(args[0]):
@@ -77,6 +78,7 @@ func Main(p *Process) int {
 	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
 		args = append([]string{"serve"}, args...)
 	}
+	// Verbs have one word or two.
 	if v, operands := find(args); v != nil {
 		return p.run(v, operands)
 	}
@@ -162,6 +164,7 @@ func (p *Process) wrong(format string, args ...any) int {
 
 // unknown names the command that is nearest to one that there is not.
 func (p *Process) unknown(args []string) int {
+	// The words of the known verbs, and the groups they are in.
 	said := args[0]
 	if group(args[0]) != nil && len(args) > 1 {
 		said += " " + args[1]
@@ -188,10 +191,12 @@ func meant(said string, known []string, prefix string) string {
 // newCall makes a call of a verb, with its flags at what they are where nobody sets them.
 func (p *Process) newCall(v *verb) *call {
 	c := &call{p, flag.NewFlagSet(v.name, flag.ContinueOnError), v, "waybill-data", nil}
+	// Package flag writes its errors itself. Here they are one line, with the others.
 	c.SetOutput(io.Discard)
 	if v.name != "version" {
 		c.StringVar(&c.dir, "data", c.dir, "the data `directory`")
 	}
+	// The type of a flag's default is the flag's.
 	for _, o := range v.flags {
 		switch value := o.value.(type) {
 		case bool:
@@ -228,6 +233,7 @@ func (p *Process) run(v *verb, args []string) int {
 		return exitDone
 	}
 	if err != nil {
+		// An error that ends in a question has said already what was meant.
 		said := err.Error()
 		if !strings.HasSuffix(said, "?") {
 			said += ";"
@@ -235,6 +241,7 @@ func (p *Process) run(v *verb, args []string) int {
 		return p.wrong("%s: %s %q says more", v.name, said, "waybill help "+v.name)
 	}
 	c.fsys = durable.Dir(c.dir)
+	// What nobody got is not done: an output that is full or closed makes the verb fail.
 	out := c.checkOutput()
 	end := c.watch()
 	code, err := v.do(c)

@@ -83,6 +83,7 @@ func (c *call) verify() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
+	// One verdict, for people and for programs: both show the same.
 	code, v, err := c.judge()
 	if c.get("json").(bool) {
 		text, failed := json.MarshalIndent(v, "", "  ")

@@ -62,6 +62,7 @@ func (c *call) watch() (end func()) {
 // tell shows how far the work is from time to time, until it ends.
 func (x *progress) tell() {
 	defer close(x.done)
+	// Work that is short is not worth a line.
 	wait := patience
 	for {
 		select {
@@ -78,6 +79,7 @@ func (x *progress) tell() {
 func (x *progress) show() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	// Work that reads no files has no bytes to show.
 	read := ""
 	if n := x.bytes.Load(); n > 0 {
 		read = fmt.Sprintf("%d MB read, ", n>>20)

@@ -57,6 +57,7 @@ func (c *call) serve() (code int, err error) {
 	if err != nil {
 		return exitUsage, fmt.Errorf("-addr: %w", err)
 	}
+	// Everything that is wrong with the flags is said before anything is opened.
 	var level slog.Level
 	if level.UnmarshalText([]byte(c.text("log-level"))) != nil {
 		return exitUsage, fmt.Errorf("-log-level %q must be debug, info, warn or error", c.text("log-level"))
@@ -199,10 +200,12 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	if err != nil {
 		return exitFailed, err
 	}
+	// The port is open before the directory is, which may take long: probes hear 503, not a closed port.
 	g := new(gate)
 	front := newWeb(g, cfg.Log)
 	conns := web.Listener(ln, maxConnections(), cfg.TrustedProxies)
 	cfg.Connections = conns.Open
+	// The two servers, of clients and of operators, end here when they fail.
 	ended := make(chan error, 2)
 	scheme := "http"
 	start := front.Serve
@@ -227,6 +230,7 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	if cfg.IDP == nil {
 		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; who can read the data directory can make them")
 	}
+	// A server that others can reach has no demo: its key would be known.
 	url := scheme + "://" + ln.Addr().String()
 	isLocal := ln.Addr().(*net.TCPAddr).IP.IsLoopback()
 	if err := p.greet(s, cfg, url, isLocal); err != nil {
@@ -289,6 +293,7 @@ func drain(g *gate, front, operators *http.Server, s *server.Server) error {
 		g.underWay.Lock() // held once those under way are done
 		done()
 	}()
+	// The store closes last: until then answers wait for it.
 	<-drained.Done()
 	return errors.Join(front.Shutdown(ctx), operators.Shutdown(ctx), s.Close())
 }
@@ -313,6 +318,7 @@ func boundMemory(stopped <-chan struct{}) {
 
 // serveAdmin serves the verbs on the directory's socket, which only its owner can reach.
 func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server, error) {
+	// A socket that a killed server has left. The directory's lock is held, so that it is nobody's.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -320,6 +326,7 @@ func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server
 	if err != nil {
 		return nil, err
 	}
+	// The directory above is 0700 already; this is for one that was made by hand.
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}

@@ -59,6 +59,7 @@ func (p *Process) readPassword() (string, error) {
 		line string
 		err  error
 	}
+	// Reading cannot be broken off, so it has a goroutine of its own, which ends with the process.
 	typed := make(chan result, 1)
 	go func() {
 		line, err := firstLine(f)
@@ -75,6 +76,7 @@ func (p *Process) readPassword() (string, error) {
 // firstLine reads a line, without its end, and no more than that.
 func firstLine(from io.Reader) (string, error) {
 	var line []byte
+	// Byte by byte: what comes after the line is for whoever reads next.
 	one := make([]byte, 1)
 	for len(line) < maxPassword {
 		n, err := from.Read(one)

@@ -47,6 +47,8 @@ func keptCheckpoints(dir, file, keyFile string) (kept []store.Kept, err error) {
 	if file == "" {
 		return nil, nil
 	}
+	// The key is the directory's own, unless the auditor has kept one: whoever has changed the directory may
+	// have changed its key too.
 	notes, err := os.ReadFile(file)
 	keyText, noKey := os.ReadFile(cmp.Or(keyFile, filepath.Join(dir, "checkpoint.pub")))
 	if err = cmp.Or(err, noKey); err != nil {
@@ -56,6 +58,7 @@ func keptCheckpoints(dir, file, keyFile string) (kept []store.Kept, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the key %w", err)
 	}
+	// Checkpoints follow each other in a file, with a blank line after each.
 	list := bufio.NewScanner(bytes.NewReader(notes))
 	for list.Split(note.Split); list.Scan(); {
 		kept = append(kept, store.Kept{
@@ -87,6 +90,7 @@ func (c *call) write(do func(out durable.Dir) (said string, err error)) (int, er
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
+	// A copy inside of what is copied would be copied too.
 	out := c.Arg(0)
 	from, _ := filepath.Abs(c.dir)
 	if to, _ := filepath.Abs(out); strings.HasPrefix(to+"/", from+"/") {
@@ -134,6 +138,7 @@ func (c *call) repair() (int, error) {
 		return exitUsage, errors.New("-reason must be given")
 	case !utf8.ValidString(reason):
 		return exitUsage, errors.New("-reason is not valid UTF-8")
+	// What is damaged is not to change meanwhile.
 	case running(c.dir):
 		return exitFailed, errors.New("a server is running on the directory; stop it first")
 	}
@@ -164,7 +169,7 @@ func (c *call) version() (int, error) {
 	return exitDone, nil
 }
 
-// perform makes a verb of an admin operation. The operands, by the given names, and the flags, by their own,
+// verbOf makes a verb of an admin operation. The operands, by the given names, and the flags, by their own,
 // become the fields of the operation's form.
 func verbOf(op string, operands ...string) func(*call) (int, error) {
 	return func(c *call) (int, error) {
@@ -172,12 +177,15 @@ func verbOf(op string, operands ...string) func(*call) (int, error) {
 		for i, name := range operands {
 			form.Set(name, c.Arg(i))
 		}
+		// Only what differs from the default is sent: the server may be of a version with other defaults.
 		c.VisitAll(func(f *flag.Flag) {
 			v := f.Value.String()
 			if f.Name != "data" && v != f.DefValue {
 				form.Set(f.Name, v)
 			}
 		})
+		// The server checks the form too. Here it is a mistake of who types, before anything is asked or
+		// opened.
 		if err := admin.CheckForm(op, form); err != nil {
 			return exitUsage, err
 		}
@@ -189,7 +197,7 @@ func verbOf(op string, operands ...string) func(*call) (int, error) {
 	}
 }
 
-// complete returns a form what operands and flags do not: the feed's whole path, for a server that runs
+// complete adds to a form what operands and flags do not say: the feed's whole path, for a server that runs
 // elsewhere, and the password.
 func (p *Process) complete(op string, form url.Values) error {
 	switch op {
@@ -214,6 +222,7 @@ func (c *call) perform(op string, form url.Values) error {
 	if err != nil {
 		return err
 	}
+	// A server that runs has the directory, and does it; else it is opened for this one act.
 	err = c.adminCall(path, op, form)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server
 		if err = c.adminHere(op, form); errors.Is(err, durable.ErrLocked) && running(c.dir) {
