@@ -70,6 +70,7 @@ func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Pri
 	}
 	var made *report.Report
 	seq, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		// Counted under the lock, so that many orders at a time are not more than one after another.
 		if st.Reports.Waiting(e.Company) >= web.MaxQueuedReports {
 			return nil, errManyReports
 		}
@@ -205,6 +206,7 @@ func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Cache-Control", "no-store")
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(fetchTime)) // a test's recorder has none
 	w.WriteHeader(http.StatusOK)
+	// HEAD is answered like GET, and is no download.
 	if r.Method == http.MethodHead {
 		return nil
 	}
@@ -298,6 +300,7 @@ func (s *Service) RemoveReports() error {
 			}
 		}
 	})
+	// Without the lock: a disk may be slow.
 	for _, name := range gone {
 		err = errors.Join(err, s.Config.FS.Remove(ledger.ReportDir+"/"+name))
 	}

@@ -105,6 +105,7 @@ func (s *Service) signIn(w http.ResponseWriter, r *http.Request,
 	if err != nil {
 		return err
 	}
+	// The answer to a token that was shown twice is the same as to one that never was.
 	if caller == nil { // the event has ended it
 		s.Log.Warn("a refresh token was shown twice; its session is ended", "request", web.RequestID(r))
 		return web.ErrUnauthorized

@@ -28,6 +28,7 @@ const guideLink = `<` + web.GuidePath + `>; rel="deprecation"; type="text/html",
 func (s *Service) Partner(h web.PartnerHandler) http.HandlerFunc {
 	answer := web.Identified(s.Core, web.ErrForbidden,
 		func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+			// Journalled once a day, as it decides until when the partner has the interface.
 			_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 				e, err := st.Partners.UseLegacy(now, s.Deprecated, p.ID)
 				if e == nil {
@@ -41,6 +42,7 @@ func (s *Service) Partner(h web.PartnerHandler) http.HandlerFunc {
 			s.Counts.CountLegacy(r.Pattern)
 			return h(w, r, p)
 		}, web.APIKey, web.ByKey)
+	// Also those who are refused are told that it is on its way out.
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Deprecation", fmt.Sprintf("@%d", s.Deprecated.Unix()))

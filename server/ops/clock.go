@@ -29,6 +29,7 @@ func (s *Service) PostClock(w http.ResponseWriter, r *http.Request) error {
 	var to time.Time
 	var by time.Duration
 	var given []string
+	// Either by how much, or to when: one of the two.
 	if err := web.ReadBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.May("advance", func() {
@@ -60,6 +61,7 @@ func (s *Service) PostClock(w http.ResponseWriter, r *http.Request) error {
 			return nil, web.Invalid(web.Problem(given[0],
 				"would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339)))
 		}
+		// What is kept is how far it is ahead of the machine's clock, so that it goes on by itself.
 		return &ledger.ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}, nil
 	})
 	if err == nil { // what is due by then happens before the answer
@@ -72,7 +74,8 @@ func (s *Service) PostClock(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// GetLive answers the orchestrator (contract §3). A server that is not ready answers only /livez.
+// GetLive answers the orchestrator, on /livez, /readyz and /healthz (contract §3). A server that is not ready
+// answers only /livez.
 func (s *Service) GetLive(w http.ResponseWriter, _ *http.Request) error {
 	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
 		w.String("status", "ok")

@@ -36,6 +36,7 @@ func (x exposition) single(name, kind, help string, value any) {
 // Histogram writes the samples of a histogram, of whose values so many make the metric's unit; each label
 // ends in a comma.
 func (x exposition) histogram(name, labels string, h *web.Histogram, unit float64) {
+	// In this format each bucket also counts what the smaller ones do.
 	total := uint64(0)
 	for i, bound := range h.Bounds {
 		total += h.Counts[i].Load()
@@ -99,6 +100,7 @@ func (s *Service) writeRequests(x exposition) {
 			}
 		}
 	}
+	// A route that nobody has called has no histogram: there are many of them, with many buckets each.
 	x.family("waybill_http_request_duration_seconds", "histogram",
 		"From a request's header to its whole answer.")
 	for _, route := range routes {
@@ -114,6 +116,7 @@ func (s *Service) writeRequests(x exposition) {
 			x.printf("waybill_legacy_calls_total{route=%q} %d\n", route, c.Routes[route].Legacy.Load())
 		}
 	}
+	// Only a listener knows them, which a handler that is tested by itself has not.
 	if s.connections != nil {
 		x.single("waybill_open_connections", "gauge", "Connections that are open.", s.connections())
 	}
@@ -128,6 +131,7 @@ func writeJournal(x exposition, c *web.Counts) {
 	x.family("waybill_journal_batch_lines", "histogram", "Lines that one sync made durable.")
 	x.histogram("waybill_journal_batch_lines", "", c.Batches, 1)
 	x.single("waybill_snapshots_total", "counter", "Snapshots written.", c.Snapshots.Load())
+	// A server that has written none has no time to show for the last.
 	if at := c.Snapshotted.Load(); at > 0 {
 		x.single("waybill_snapshot_size_bytes", "gauge", "Size of the last snapshot written.",
 			c.SnapshotSize.Load())
@@ -152,7 +156,6 @@ func (s *Service) recentTickets() (n [len(PhaseNames)]int, err error) {
 	if !s.counted.IsZero() && time.Since(s.counted) < 10*time.Second {
 		return s.tickets, nil
 	}
-	// The bookings are immutable, so that no lock is held while they are counted.
 	var all []*booking.Booking
 	var now time.Time
 	err = s.Store.View(func(st *ledger.State, at time.Time) {
@@ -164,6 +167,7 @@ func (s *Service) recentTickets() (n [len(PhaseNames)]int, err error) {
 			n[b.Tickets[i].PhaseAt(now)]++
 		}
 	}
+	// By the machine's clock: a test clock that stands still must not keep the count from being made anew.
 	if err == nil {
 		s.counted = time.Now()
 		s.tickets = n

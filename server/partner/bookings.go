@@ -158,6 +158,7 @@ func (s *Service) prepare(in *NewBooking, p *auth.Partner) (*booking.Sale, error
 	case !ok && in.currency != "":
 		wrong.Add(web.Problem("currency", "must be one that the offer is sold in"))
 		return nil, wrong.Err()
+	// All that is wrong with the request comes before what the timetable does not have any more.
 	case len(wrong.List) > 0:
 		return nil, wrong.Err()
 	case len(legs) < len(o.Legs): // one of them no longer runs as it was offered
@@ -205,6 +206,7 @@ func (s *Service) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.P
 
 // view finds the booking that a request's path names, and the instant.
 func (s *Service) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
+	// Of another partner's booking nothing is said, not even that it is there.
 	id := booking.IDOf(r.PathValue("id"))
 	err = s.Store.View(func(st *ledger.State, at time.Time) {
 		b = st.Bookings.Booking(booking.ID(p.ID), id)
@@ -241,6 +243,7 @@ func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 		wire.Each(w, "rules", legs, func(l booking.Leg) {
 			resource.WriteRules(w, l.Run.Form)
 		})
+		// A journey with a change has rules of two routes.
 		if len(legs) > 1 { // each leg's share of the price follows its own rules
 			w.Array("legs")
 			for i, l := range legs {

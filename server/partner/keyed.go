@@ -100,6 +100,7 @@ func IdempotencyKeyOf(r *http.Request) (string, error) {
 		}
 		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(key)
 	}
+	// Between the quotes anything goes that can be seen, and so it does without them.
 	if key == "" || len(key) > web.MaxIdempotencyKey || strings.ContainsFunc(key, func(c rune) bool {
 		return c < ' ' || c > '~'
 	}) {

@@ -19,6 +19,7 @@ import (
 // nothing.
 func (s *Service) Preview(action booking.Action) web.PartnerHandler {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+		// The same tickets, read in the same way, as the action itself would be for.
 		sel, err := s.subset(w, r, p)
 		if err != nil {
 			return err
@@ -51,6 +52,7 @@ func writePreview(w *wire.Writer, list []booking.Outlook, now time.Time) {
 		if x.Currency != list[0].Currency {
 			currency = ""
 		}
+		// What is refused counts for nothing in the total.
 		switch {
 		case x.Code != "":
 			allowed = false

@@ -116,6 +116,7 @@ func (s *Service) FindOffers(r *http.Request, p *auth.Partner, passengersName st
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
+	// What is wrong with the request comes before what there is not.
 	if missing != nil {
 		return nil, web.NotFoundFor(missing...)
 	}

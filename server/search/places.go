@@ -22,6 +22,7 @@ func (s *Service) ListCities(w http.ResponseWriter, r *http.Request) error {
 	}
 	country := q.Choice("country", "", countries)
 	take, skip := q.TakeSkip(web.MaxCities)
+	// limit and offset are other names of take and skip, which count where both are given.
 	if q.Values.Get("take") == "" && len(q.Values["take"]) < 2 {
 		take = q.Number("limit", take, 1, web.MaxCities)
 	}
@@ -31,6 +32,7 @@ func (s *Service) ListCities(w http.ResponseWriter, r *http.Request) error {
 	if err := q.Err(); err != nil {
 		return err
 	}
+	// The same for everybody until the next import, so that a client may keep it.
 	tt := s.Timetable.Load()
 	list := tt.FindCities(name, country)
 	return web.ReplyTagged(w, r, func(w *wire.Writer) {
