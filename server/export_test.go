@@ -325,8 +325,8 @@ func described(t *testing.T) (list []table) {
 // tables are the files.
 func TestSchema(t *testing.T) {
 	known := map[string]bool{}
-	psql := ""
-	sqlite := ""
+	var psql strings.Builder
+	var sqlite strings.Builder
 	for _, x := range described(t) {
 		var nullable []string
 		for line := range strings.Lines(x.body) {
@@ -342,18 +342,18 @@ func TestSchema(t *testing.T) {
 			}
 		}
 		known[x.name] = true
-		psql += fmt.Sprintf("\\copy %s from '%[1]s.csv' with (format csv, header, encoding 'UTF8')\n", x.name)
-		sqlite += fmt.Sprintf(".import --csv --skip 1 %s.csv %[1]s\n", x.name)
+		fmt.Fprintf(&psql, "\\copy %s from '%[1]s.csv' with (format csv, header, encoding 'UTF8')\n", x.name)
+		fmt.Fprintf(&sqlite, ".import --csv --skip 1 %s.csv %[1]s\n", x.name)
 		want := "update " + x.name + " set " + strings.Join(nullable, ", ") + ";\n"
 		if nullable != nil && !strings.Contains(loading("sqlite"), want) {
 			t.Errorf("there is no %s", want)
 		}
 	}
-	if got := loading("psql"); got != psql || psql == "" {
-		t.Errorf("psql loads\n%swant\n%s", got, psql)
+	if got := loading("psql"); got != psql.String() || psql.String() == "" {
+		t.Errorf("psql loads\n%swant\n%s", got, psql.String())
 	}
-	if got := loading("sqlite"); !strings.HasPrefix(got, sqlite) {
-		t.Errorf("sqlite loads\n%swant\n%s", got, sqlite)
+	if got := loading("sqlite"); !strings.HasPrefix(got, sqlite.String()) {
+		t.Errorf("sqlite loads\n%swant\n%s", got, sqlite.String())
 	}
 }
 

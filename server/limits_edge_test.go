@@ -120,19 +120,19 @@ func TestThePageOfLimits(t *testing.T) {
 // Of more than 24 currencies as many are offered as can be booked, the interface's among them.
 func TestNoCurrencyIsOfferedThatCannotBeBooked(t *testing.T) {
 	s, key := demoServer(t, Config{})
-	attributes := ""
-	rules := ""
+	var attributes strings.Builder
+	var rules strings.Builder
 	for a := range 2 {
 		for b := range 20 {
 			id := fmt.Sprintf("many-%d-%d", a, b)
-			attributes += fmt.Sprintf("%s,10.00,%c%cX,1,0,zorevia\n", id, 'A'+a, 'A'+b)
-			rules += id + ",r-frankivsk-bukovel,ivano-frankivsk,bukovel\n"
+			fmt.Fprintf(&attributes, "%s,10.00,%c%cX,1,0,zorevia\n", id, 'A'+a, 'A'+b)
+			rules.WriteString(id + ",r-frankivsk-bukovel,ivano-frankivsk,bukovel\n")
 		}
 	}
 	importFeed(t, s, feedWith(t, map[string][][2]string{
-		"fare_attributes.txt": {{"zor-ua25-uah,110.00", attributes + "zor-ua25-uah,110.00"}},
+		"fare_attributes.txt": {{"zor-ua25-uah,110.00", attributes.String() + "zor-ua25-uah,110.00"}},
 		"fare_rules.txt": {{"zor-ua50-uah,r-frankivsk-bukovel,ivano-frankivsk,nadvirna\n",
-			"zor-ua50-uah,r-frankivsk-bukovel,ivano-frankivsk,nadvirna\n" + rules}},
+			"zor-ua50-uah,r-frankivsk-bukovel,ivano-frankivsk,nadvirna\n" + rules.String()}},
 	}))
 	body := ask(s, key, "GET", "/v2/offers?departureDate=2026-11-25&"+bukovel, "").Body.String()
 	var answer struct {

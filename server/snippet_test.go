@@ -173,8 +173,8 @@ func checkSamples(t *testing.T, x *shop, language string, run []string, patterns
 func buildSamples(t *testing.T) (program string) {
 	dir := t.TempDir()
 	imports := map[string]bool{}
-	functions := ""
-	cases := ""
+	var functions strings.Builder
+	var cases strings.Builder
 	for _, op := range operations {
 		id := op["operationId"].(string)
 		source := reference.SamplesOf(object(elements(op["x-codeSamples"])[0])["source"].(string))[2].Source
@@ -188,16 +188,16 @@ func buildSamples(t *testing.T) (program string) {
 				imports[line] = true
 			}
 		}
-		functions += "func " + id + "() {" + body + "\n\n"
-		cases += fmt.Sprintf("\tcase %q:\n\t\t%s()\n", id, id)
+		functions.WriteString("func " + id + "() {" + body + "\n\n")
+		fmt.Fprintf(&cases, "\tcase %q:\n\t\t%s()\n", id, id)
 	}
 	var text strings.Builder
 	text.WriteString("package main\n\nimport (\n")
 	for name := range imports {
 		text.WriteString("\t" + name + "\n")
 	}
-	text.WriteString(")\n\n" + functions + "func main() {\n\tfor _, id := range os.Args[1:] {\n" +
-		"\t\tfmt.Println(\"\\n== \" + id)\n\t\tswitch id {\n" + cases + "\t\t}\n\t}\n}\n")
+	text.WriteString(")\n\n" + functions.String() + "func main() {\n\tfor _, id := range os.Args[1:] {\n" +
+		"\t\tfmt.Println(\"\\n== \" + id)\n\t\tswitch id {\n" + cases.String() + "\t\t}\n\t}\n}\n")
 	write(t, filepath.Join(dir, "main.go"), text.String())
 	write(t, filepath.Join(dir, "go.mod"), "module samples\n\ngo 1.26\n")
 	build := exec.Command("go", "build", "-o", "samples", ".")

@@ -155,17 +155,17 @@ func (c *call) version() (int, error) {
 		return exitFailed, errors.New("the binary holds no build information")
 	}
 	revision := "unknown"
-	dependencies := ""
+	var dependencies strings.Builder
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
 			revision = s.Value
 		}
 	}
 	for _, d := range info.Deps {
-		dependencies += " " + d.Path + "@" + d.Version
+		dependencies.WriteString(" " + d.Path + "@" + d.Version)
 	}
 	fmt.Fprintf(c.Stdout, "waybill %s\n%s\nrevision %s\ndependencies%s\n", info.Main.Version, info.GoVersion,
-		revision, cmp.Or(dependencies, " none"))
+		revision, cmp.Or(dependencies.String(), " none"))
 	return exitDone, nil
 }
 
