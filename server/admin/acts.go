@@ -177,6 +177,7 @@ func (s *Service) adminRotateKeys(a *Act) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// Offers that are still good were signed with the former key, which stays for as long.
 	ring := s.Ring.Load().Rotated(now, now.Add(-web.OfferLife))
 	if _, err := s.administer(a.By, func(*ledger.State, time.Time) (ledger.Event, error) {
 		return new(ledger.KeysRotated), nil
@@ -215,6 +216,7 @@ func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, ro
 		if err != nil {
 			return nil, err
 		}
+		// One who has an account keeps it as it is; only a new one needs all of this.
 		good := password != "" && utf8.ValidString(password) && !web.HasControl(password)
 		_, made = e.(*auth.UserAdded)
 		if made && !(good && web.ValidName(p.FirstName) && web.ValidName(p.LastName)) {

@@ -80,11 +80,13 @@ func (x *erasure) run() error {
 			break
 		}
 	}
+	// The lines name what is erased before it is: cut short here, the next erasure goes on from them.
 	if len(x.named) > 0 {
 		if err := x.s.Store.Erase(x.named, x.last); err != nil {
 			return err
 		}
 	}
+	// What lies beside the journal is written anew, or removed.
 	return errors.Join(x.s.company.WriteReports(), x.s.outbox.RemoveLetters())
 }
 
@@ -106,6 +108,7 @@ func (x *erasure) seek() error {
 	form := x.act.Form
 	x.email = auth.FoldEmail(form.Get("email"))
 	id, _ := booking.ParseID(form.Get("booking"))
+	// Bookings are immutable, so that they are looked through without the lock, however many there are.
 	var user *auth.User
 	var all []*booking.Booking
 	err := x.s.Store.View(func(st *ledger.State, _ time.Time) {
@@ -120,6 +123,7 @@ func (x *erasure) seek() error {
 		return err
 	}
 	switch {
+	// A company user needs the address to sign in.
 	case user != nil:
 		return fmt.Errorf("%s is a company user; remove the user first", form.Get("email"))
 	case x.email == "" && all == nil:
@@ -149,6 +153,7 @@ func (x *erasure) look() error {
 	if err != nil {
 		return err
 	}
+	// What an erasure that was cut short has named and not erased is done along.
 	if x.read.Seq == 0 {
 		for _, left := range rep.Unerased {
 			x.lines = append(x.lines, left.Seq)
@@ -170,6 +175,7 @@ func (x *erasure) line(l *store.Line) error {
 	if err != nil {
 		return fmt.Errorf("seq %d: %w", l.Seq, err)
 	}
+	// A booking is known by its tickets, a user by the address, an answer by the passengers that it shows.
 	found := false
 	switch e := entry.Event.(type) {
 	case *booking.Created:

@@ -57,6 +57,7 @@ func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	if !info.IsDir() && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive", gtfs.ErrNoFeed, name)
 	}
+	// Zip archives can unpack to more than fits: they are checked before anything is read of them.
 	feed := os.DirFS(path)
 	if !info.IsDir() {
 		z, err := zip.OpenReader(path)
@@ -101,6 +102,7 @@ func readAndReport(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*
 	if err != nil {
 		return nil, err
 	}
+	// The report: by file, by reason, then what was decided, and what came of it all.
 	for _, file := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(out, "%s: %s", file, words.Counted(counts[file], "row"))
 		if n := skipped[file]; n > 0 {
@@ -149,6 +151,8 @@ var cell = regexp.MustCompile(`(stop_sequence )\d+|"(?:[^"\\]|\\.)*"`)
 func (s *Service) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	s.importing.Lock()
 	defer s.importing.Unlock()
+	// Cities keep their ids and slugs, so that the tables depend on the timetable before, and are made under
+	// the lock of imports. A dry run could not say that.
 	apart := read.feed.Apart()
 	tables := read.feed.Tables(&s.Timetable.Load().Tables)
 	if now := read.feed.Apart(); !slices.Equal(apart, now) {
@@ -183,6 +187,7 @@ func (s *Service) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	}); err != nil {
 		return err
 	}
+	// Its line is durable: requests may see it.
 	s.Timetable.Store(tt)
 	if err := s.nameOversold(tt, out); err != nil {
 		return err

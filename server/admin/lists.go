@@ -58,6 +58,7 @@ func (s *Service) adminPartnerList(a *Act) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// As of another start of the window, to see who would lose the interface.
 	since = cmp.Or(since, s.Deprecated)
 	var partners []*auth.Partner
 	err = s.Store.View(func(st *ledger.State, _ time.Time) {

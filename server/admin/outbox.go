@@ -22,6 +22,7 @@ func (s *Service) adminOutboxList(a *Act) (string, error) {
 	slices.SortFunc(messages, func(a, b *ledger.Message) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
 	})
+	// What is listed is what there is to know to decide what to do with a message.
 	type row struct {
 		ID     string    `json:"id"`
 		Since  time.Time `json:"since"`

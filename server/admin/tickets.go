@@ -19,6 +19,7 @@ import (
 // that comes before.
 func (s *Service) adminTicketMove(a *Act) (string, error) {
 	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
+	// Into a booking that there is, or a new one with an id of its own.
 	var known *booking.ID
 	target := s.NewID()
 	if id, ok := booking.ParseID(a.Form.Get("booking")); ok {
@@ -97,6 +98,7 @@ func (s *Service) adminTicketAnswer(a *Act) (string, error) {
 	said := ""
 	_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := st.Bookings.Answer(ticket, verdict, a.Form.Get("reason"), s.Phones)
+		// Who answers hears where to look for those that wait.
 		if err != nil {
 			return nil, fmt.Errorf("ticket %s has not been asked about, or was answered; waybill ticket asked lists those that wait", ticket)
 		}

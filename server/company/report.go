@@ -140,6 +140,7 @@ func (s *Service) GetDownload(w http.ResponseWriter, r *http.Request, p *auth.Pr
 	if err != nil {
 		return err
 	}
+	// The report is there, and its file is not yet.
 	if x.Completed.IsZero() {
 		return errNotReady
 	}

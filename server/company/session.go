@@ -41,6 +41,7 @@ func (s *Service) User(may auth.Permission,
 	},
 		func(st *ledger.State, token auth.Hash, now time.Time) *auth.Principal {
 			p := st.Accounts.Caller(token, false, now)
+			// When it was last used is kept in memory only: a line for every request would be too much.
 			if p != nil {
 				p.Session.Touch(now)
 			}
@@ -186,6 +187,7 @@ func (s *Service) PostLogin(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return nil, err
 		}
+		// Without a company named, the first by name.
 		list := s.Accesses(user)
 		i := slices.IndexFunc(list, func(a auth.Access) bool {
 			return company == "" || a.Company.ID == company

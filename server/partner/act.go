@@ -26,6 +26,7 @@ func (s *Service) Act(action booking.Action) keyedHandler {
 		var b *booking.Booking
 		var now time.Time
 		write := s.bookingReply(&b, &now)
+		// Earlier attempts under the same key may have got through some of the tickets.
 		sel.Done = try.done
 		try.willAnswer(http.StatusOK, write)
 		seq, err := s.Perform(r, sel, action, try, func(st *ledger.State, at time.Time) {
@@ -133,6 +134,7 @@ func (d *deed) decide(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 			Idempotency: d.try.named(),
 		})
 	}
+	// Without a provider the answer is known now, and closes the request in the same batch.
 	if d.asked == nil {
 		entries = append(entries, d.try.closing(d.sel)...)
 	}

@@ -243,7 +243,7 @@ func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 		wire.Each(w, "rules", legs, func(l booking.Leg) {
 			resource.WriteRules(w, l.Run.Form)
 		})
-		// A journey with a change has rules of two routes.
+		// A journey with a change has the rules of two routes.
 		if len(legs) > 1 { // each leg's share of the price follows its own rules
 			w.Array("legs")
 			for i, l := range legs {

@@ -33,6 +33,7 @@ func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Part
 	} else if wait > 0 {
 		defer s.Polls.leave(booking.ID(p.ID))
 	}
+	// The wait is over once, however often the request is woken meanwhile.
 	over := time.After(time.Duration(wait) * time.Second)
 	conn := w.(*web.Recorder).Conn.Conn
 	for {
@@ -125,6 +126,7 @@ func (s *Service) showEvents(w http.ResponseWriter, partner booking.ID, lines []
 			writeEvent(&out, int64(seq), &events[before])
 			before++
 		}
+		// Only of the first line may the client have some events already.
 		before = 0
 		return nil
 	})

@@ -214,6 +214,7 @@ func (s *Service) replay(w http.ResponseWriter, known *ledger.KeyedRequest) erro
 	if part.Reply == "" {
 		return web.ErrNotFound
 	}
+	// The client can tell that this is not done a second time.
 	w.Header()["Idempotent-Replayed"] = []string{"true"}
 	if known.Status < http.StatusBadRequest {
 		web.Wrote(w, known.Seq)
