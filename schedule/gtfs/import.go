@@ -71,6 +71,7 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 		clocks:       map[[2]string]bool{},
 		translations: map[translated]schedule.Names{},
 	}
+	// Each file before those that name its rows.
 	for _, read := range []func(){
 		f.readTranslations, f.readAgencies, f.readStops, f.readRoutes, f.readBuses,
 		f.readServices, f.readTrips, f.readFrequencies, f.readFares,
@@ -138,6 +139,7 @@ func (f *Feed) readAgencies() {
 			Source:         cmp.Or(r.get("waybill_source"), schedule.OwnSource),
 		})
 	}
+	// A feed of one agency may leave its id out everywhere (GTFS, agency.txt).
 	n := len(f.out.Companies)
 	switch {
 	case n == 0 && f.err == nil:
@@ -159,6 +161,7 @@ func (f *Feed) readRoutes() {
 			f.decided(r.file, r.line, "routes left out by -bus-only")
 			continue
 		}
+		// Passengers know a route by its long name; some feeds have only numbers.
 		column := "route_long_name"
 		if r.get(column) == "" {
 			column = "route_short_name"
@@ -172,6 +175,7 @@ func (f *Feed) readRoutes() {
 			Slug:        r.get("waybill_slug"),
 			Description: r.get("route_desc"),
 		}
+		// What there is on board, as wifi:Wi-Fi.
 		for _, pair := range r.list("waybill_services", ";") {
 			id, name, _ := strings.Cut(pair, ":")
 			route.Services = append(route.Services, schedule.Amenity{
@@ -185,6 +189,7 @@ func (f *Feed) readRoutes() {
 
 // readBuses reads waybill_buses.txt: which bus a trip has, and its seats.
 func (f *Feed) readBuses() {
+	// An FMS object is one bus: two would be turned on and off together.
 	objects := map[string]bool{}
 	for r := range f.rows("waybill_buses.txt") {
 		bus := schedule.Bus{
@@ -207,6 +212,7 @@ func (f *Feed) readBuses() {
 // ParseFarePerKm reads a price per kilometre as in EUR:0.06, of at least a hundredth of a minor unit.
 func ParseFarePerKm(s string) (f schedule.FarePerKm, ok bool) {
 	currency, amount, _ := strings.Cut(s, ":")
+	// Go reads more than people write: exponents, hexadecimal, underscores.
 	rate, err := strconv.ParseFloat(amount, 64)
 	ok = err == nil && rate >= 1e-4 && rate < 1e6 && schedule.IsCurrency(currency) &&
 		!strings.ContainsAny(amount, "eExX_+")
@@ -230,6 +236,7 @@ func (f *Feed) readRefundRules() {
 			Company: -1,
 			Route:   r.maybe("route_id", "routes.txt"),
 		}
+		// A rule is of a route, or else of a company.
 		if x.Route < 0 || r.get("agency_id") != "" {
 			x.Company = r.ref("agency_id", "agency.txt")
 		}
@@ -243,6 +250,7 @@ func (f *Feed) readRefundRules() {
 			seen[id] = true
 			usable[x.Route] = true
 			f.out.RefundRules = append(f.out.RefundRules, x)
+		// A rule that is skipped must not leave the route to its agency's, which may give more back.
 		case known && route >= 0 && r.reason != "" && skipped[route] == 0:
 			skipped[route] = r.line
 		}
@@ -296,6 +304,7 @@ func (f *Feed) readTransfers() {
 		again := seen[key{from, to}]
 		r.check(!again, "from_stop_id", "and to_stop_id are there already")
 		x := schedule.Transfer{Forbidden: r.get("transfer_type") == "3"}
+		// A row that neither forbids a change nor says how long it takes says nothing new.
 		usual := r.get("min_transfer_time") == ""
 		restricts := x.Forbidden || !usual
 		if !usual {
@@ -319,6 +328,7 @@ func (f *Feed) readTransfers() {
 
 // addTransfer adds a change between two stops, unless they are too far apart to walk.
 func (f *Feed) addTransfer(r *row, x schedule.Transfer, from, to int32) {
+	// The row stays in the tables, where the search decides. The import says what will come of it.
 	a := &f.out.Stops[from]
 	b := &f.out.Stops[to]
 	if !x.Forbidden && schedule.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > schedule.MaxWalk {

@@ -34,6 +34,7 @@ const (
 func (f *Feed) readServices() {
 	services := map[string][]dayRange{}
 	f.ids[calendars] = index{}
+	// A service may have rows in both files, or in one of them.
 	enter := func(r *row, days dayRange) {
 		if id := r.get("service_id"); !r.unused {
 			services[id] = append(services[id], days)
@@ -45,6 +46,7 @@ func (f *Feed) readServices() {
 		r.check(!inCalendar[id], "service_id", "is there already")
 		first := r.date("start_date")
 		last := r.date("end_date")
+		// Feeds say "for ever" with a year 9999: what is beyond is cut off.
 		days := dayRange{
 			first: max(first, firstDay),
 			last:  min(last, lastDay),
@@ -92,6 +94,7 @@ var everyDay = [7]bool{true, true, true, true, true, true, true}
 
 // service makes the set of days: those of the ranges, without those excepted.
 func service(id string, ranges []dayRange) schedule.Service {
+	// One bit a day from the first to the last: a search asks for a day millions of times.
 	first := lastDay
 	last := firstDay
 	except := map[schedule.Day]bool{}
@@ -104,6 +107,7 @@ func service(id string, ranges []dayRange) schedule.Service {
 		}
 	}
 	out := schedule.Service{ID: id, First: first}
+	// It never runs, which is no error of the feed.
 	if first > last {
 		return out
 	}
@@ -173,6 +177,7 @@ func (f *Feed) readTrips() {
 			r.check(len(r.get(column)) <= 1 && strings.Contains("0123", r.get(column)), column,
 				"is not 0, 1, 2 or 3")
 		}
+		// Where one of the two is given the bus does not stop for longer.
 		if c.arr == blank {
 			c.arr = c.dep
 		} else if c.dep == blank {
@@ -208,6 +213,7 @@ func (f *Feed) finishTrips(trips []tripRow) {
 		slices.SortStableFunc(t.calls, func(a, b stopTime) int {
 			return cmp.Compare(a.seq, b.seq)
 		})
+		// Of rows with the same place in the trip the first stays.
 		calls := slices.CompactFunc(t.calls, func(a, b stopTime) bool {
 			if a.seq == b.seq {
 				reason := fmt.Sprintf("stop_sequence %d of the trip is there already", b.seq)
@@ -215,6 +221,7 @@ func (f *Feed) finishTrips(trips []tripRow) {
 			}
 			return a.seq == b.seq
 		})
+		// Counted before they are filled in.
 		blanks := 0
 		for _, c := range calls {
 			if c.dep == blank {
@@ -252,6 +259,7 @@ func (f *Feed) finishTrips(trips []tripRow) {
 
 // once adds a row to a table unless it is there.
 func once[T any](seen index, table *[]T, row T) int32 {
+	// Hundreds of trips run over the same stops, and at the same times after their start: each is kept once.
 	key, _ := json.Marshal(row)
 	if _, ok := seen[string(key)]; !ok {
 		seen[string(key)] = add(table, row)
@@ -279,6 +287,7 @@ func complete(calls []stopTime) string {
 		if c.dep < c.arr || c.arr < calls[known].dep && i > 0 {
 			return "goes back in time at stop_sequence " + strconv.Itoa(int(c.seq))
 		}
+		// Between two times that are given the bus is taken to run evenly.
 		for k := known + 1; k < i; k++ {
 			at := calls[known].dep + int32(int64(c.arr-calls[known].dep)*int64(k-known)/int64(i-known))
 			calls[k].arr = at
@@ -316,6 +325,7 @@ func (f *Feed) readFrequencies() {
 		if r.unused {
 			continue
 		}
+		// Each departure is a trip of its own, which differs in its id and its start.
 		base := f.out.Trips[trip]
 		seen[interval{trip, start}] = true
 		for at := start; at < end; at += min(headway, end) {

@@ -76,6 +76,7 @@ func (f *Feed) makeNamedCities(before *schedule.Tables) {
 // inherit finds the areas that take the place of a city that was named after the same stops: they have its
 // slug.
 func (f *Feed) inherit(old *memory) {
+	// A city that is still there keeps its slug for itself.
 	there := map[string]bool{}
 	for _, c := range f.out.Cities {
 		there[c.ID] = true
@@ -87,6 +88,7 @@ func (f *Feed) inherit(old *memory) {
 		if !city.Area || was == nil || there[was.id] {
 			continue
 		}
+		// Of several the least, so that it does not depend on the order of the rows.
 		had := f.inherited[city.ID]
 		if had == "" || was.slug < had {
 			f.inherited[city.ID] = was.slug
@@ -117,6 +119,7 @@ func remember(before *schedule.Tables) *memory {
 		byStop: map[string]*oldCity{},
 		at:     map[string]point{},
 	}
+	// By everything that a place of the new feed may be known again by.
 	add := func(c *oldCity) {
 		m.cities = append(m.cities, c)
 		m.byID[c.id] = c
@@ -140,6 +143,7 @@ func remember(before *schedule.Tables) *memory {
 			m.at[s.ID] = point{s.Lat, s.Lon}
 		}
 	}
+	// Cities that were away for a season are remembered too, with where they were.
 	for _, c := range before.Former {
 		if c.Kind == formerCity && c.Name != "" && m.byID[c.ID] == nil {
 			add(&oldCity{
@@ -172,6 +176,7 @@ const (
 
 // pastOf finds the city that a place was in: the one with a stop of it, or else the nearest that was here.
 func (f *Feed) pastOf(p *place, old *memory) past {
+	// A stop that stays where it was is the best evidence; one that has moved is the least.
 	same := ""
 	moved := ""
 	for _, s := range p.stops {
@@ -188,6 +193,7 @@ func (f *Feed) pastOf(p *place, old *memory) past {
 	if same != "" {
 		return past{same, sameStop}
 	}
+	// Other stop ids, as a new feed may have: then the place counts, up to 30 km.
 	best := ""
 	nearest := maxCity
 	for _, c := range old.byName[p.name] {
@@ -237,6 +243,7 @@ const namedPrefix = "~."
 // gather makes cities of the places of one name. Those that were in a city before come first, so that nothing
 // that is added later takes them apart; then the places go by their ids.
 func (f *Feed) gather(list []*place, old *memory) (cities []*namedCity) {
+	// What each was part of before, and how sure that is.
 	was := map[*place]past{}
 	for _, p := range list {
 		was[p] = f.pastOf(p, old)
@@ -251,6 +258,7 @@ func (f *Feed) gather(list []*place, old *memory) (cities []*namedCity) {
 	taken := map[string]*namedCity{}
 	for _, p := range list {
 		id := was[p].id
+		// A place goes where it was, unless it does not fit there any more; else to the nearest that it fits.
 		c := taken[id]
 		if c == nil && id != "" {
 			c = newNamedCity(id)
