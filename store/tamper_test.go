@@ -203,8 +203,9 @@ func (v verdict) campaignOf(t *testing.T, all map[string]string, ways func(try f
 }
 
 // findsAll holds a verdict against every change of a directory that was closed. Its end is durable, so each
-// is damage, but for what stands after that end: it is a torn tail.
-func (v verdict) findsAll(t *testing.T, all, other map[string]string) {
+// is damage, but for what stands after that end: it is a torn tail. Of the bits and bytes of the journal it
+// tries one of each step.
+func (v verdict) findsAll(t *testing.T, all, other map[string]string, step int) {
 	if rep, err := v(held{files: all}); err != nil || rep.Torn != nil {
 		t.Fatal(rep, err)
 	}
@@ -246,11 +247,11 @@ func (v verdict) findsAll(t *testing.T, all, other map[string]string) {
 			}
 		}
 	}
-	v.campaignOf(t, bare, each(stride, "journal/"), damaged)
+	v.campaignOf(t, bare, each(step, "journal/"), damaged)
 	// each as long as the journal, and compared as a whole
-	v.campaignOf(t, bare, each(7*stride, "snapshots/"), unsound)
+	v.campaignOf(t, bare, each(7*step, "snapshots/"), unsound)
 	v.campaignOf(t, all, func(try func(tamper)) { linewise(all, other, try) }, damaged)
-	v.campaignOf(t, all, each(stride, "checkpoint", "FORMAT"), unsound)
+	v.campaignOf(t, all, each(step, "checkpoint", "FORMAT"), unsound)
 	v.campaignOf(t, all, each(4001, "timetables/"), unsound) // named by the hash of all of it
 }
 
@@ -293,7 +294,7 @@ func TestTampered(t *testing.T) {
 	verdict(func(fsys durable.FS) (store.Report, error) {
 		rep, _, err := verify(config(fsys), false)
 		return rep, err
-	}).findsAll(t, all, other)
+	}).findsAll(t, all, other, stride)
 }
 
 // TestTamperedAfterAKill: of a journal that was killed, what nothing proves durable may be taken for a torn
