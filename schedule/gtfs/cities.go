@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"waybill/schedule"
+	"waybill/schedule/gtfs/feed"
 )
 
 // zone reads the name of a time zone, which is the same on every machine; it may be blank.
-func (f *Feed) zone(r *row, column string) string {
-	name := r.get(column)
+func (f *Feed) zone(r *feed.Row, column string) string {
+	name := r.Get(column)
 	if _, tried := f.zones[name]; !tried {
 		_, err := time.LoadLocation(name)
 		f.zones[name] = err == nil && name != "Local"
 	}
-	r.check(f.zones[name], column, "is not an IANA time zone")
+	r.Check(f.zones[name], column, "is not an IANA time zone")
 	return name
 }
 
@@ -32,41 +33,43 @@ type stopRow struct {
 
 // readStops reads the areas, the stops, and which of these are in which of those.
 func (f *Feed) readStops() {
-	for r := range f.rows("areas.txt") {
-		id := r.id("area_id")
-		name := r.get("area_name")
+	for r := range f.files.Rows("areas.txt") {
+		id := r.ID("area_id")
+		name := r.Get("area_name")
 		keep(r, &f.out.Cities, schedule.City{
 			ID:      urlSafe(id),
 			Name:    cmp.Or(name, id),
-			Slug:    r.get("waybill_slug"),
+			Slug:    r.Get("waybill_slug"),
 			Area:    true,
 			Names:   f.names("areas", "area_name", id, name),
-			Country: strings.ToUpper(r.get("waybill_country")),
+			Country: strings.ToUpper(r.Get("waybill_country")),
 			Zone:    f.zone(r, "waybill_timezone"),
 		})
 	}
 	f.areas = len(f.out.Cities)
 	stops := f.readStopRows()
 	inArea := map[[2]int32]bool{}
-	for r := range f.rows("stop_areas.txt") {
-		stop := r.ref("stop_id", "stops.txt")
-		area := r.ref("area_id", "areas.txt")
-		r.check(!inArea[[2]int32{stop, area}], "stop_id", "is in this area already")
-		if r.unused {
+	for r := range f.files.Rows("stop_areas.txt") {
+		stop := r.Ref("stop_id", "stops.txt")
+		area := r.Ref("area_id", "areas.txt")
+		r.Check(!inArea[[2]int32{stop, area}], "stop_id", "is in this area already")
+		if r.Unused {
 			continue
 		}
 		inArea[[2]int32{stop, area}] = true
 		if stops[stop].City < 0 {
 			stops[stop].City = area
 		} else {
-			f.decided(r.file, r.line, "stops that further areas name as well, of which the first is their city")
+			r.Decided("stops that further areas name as well, of which the first is their city")
 		}
 	}
-	if f.err != nil {
+	if f.files.Err != nil {
 		return
 	}
-	byID := f.ids["stops.txt"]
-	f.ids["stops.txt"] = index{}
+	// From here on an id finds the stop in the tables, no longer its row. Stops that are skipped are not
+	// found.
+	byID := f.files.IDs["stops.txt"]
+	f.files.IDs["stops.txt"] = feed.Index{}
 	for _, s := range stops {
 		f.placeStop(s, stops, byID)
 	}
@@ -74,38 +77,39 @@ func (f *Feed) readStops() {
 
 // readStopRows reads stops.txt.
 func (f *Feed) readStopRows() (stops []stopRow) {
-	for r := range f.rows("stops.txt") {
-		id := r.id("stop_id")
-		kind := r.get("location_type")
+	for r := range f.files.Rows("stops.txt") {
+		id := r.ID("stop_id")
+		kind := r.Get("location_type")
 		if kind == "2" || kind == "3" { // no bus calls there
-			f.decided(r.file, r.line, "entrances and nodes of stations, which are no stops")
+			r.Decided("entrances and nodes of stations, which are no stops")
 			continue
 		}
 		s := stopRow{
 			Stop: schedule.Stop{
 				ID:       id,
-				Parent:   r.get("parent_station"),
+				Parent:   r.Get("parent_station"),
 				Station:  kind == "1",
 				City:     -1,
-				FareZone: r.get("zone_id"),
-				Place:    r.get("stop_name"),
-				Names:    f.names("stops", "stop_name", id, r.get("stop_name")),
-				Platform: cmp.Or(r.get("waybill_platform"), r.get("platform_code")),
+				FareZone: r.Get("zone_id"),
+				Place:    r.Get("stop_name"),
+				Names:    f.names("stops", "stop_name", id, r.Get("stop_name")),
+				Platform: cmp.Or(r.Get("waybill_platform"), r.Get("platform_code")),
 			},
 			zone:    f.zone(r, "stop_timezone"),
-			country: strings.ToUpper(r.get("waybill_country")),
-			located: r.get("stop_lat") != "" || r.get("stop_lon") != "",
-			line:    r.line,
+			country: strings.ToUpper(r.Get("waybill_country")),
+			located: r.Get("stop_lat") != "" || r.Get("stop_lon") != "",
+			line:    r.Line,
 		}
 		if s.located {
-			s.Lat, s.Lon = r.degrees("stop_lat", 90), r.degrees("stop_lon", 180)
+			s.Lat = r.Degrees("stop_lat", 90)
+			s.Lon = r.Degrees("stop_lon", 180)
 		}
-		if s.Place == "" && s.Parent == "" && !r.unused {
-			f.decided(r.file, r.line, "stops without a stop_name, which go by their stop_id")
+		if s.Place == "" && s.Parent == "" && !r.Unused {
+			r.Decided("stops without a stop_name, which go by their stop_id")
 		}
-		if s.located && !r.unused && s.Lat == 0 && s.Lon == 0 { // in the Gulf of Guinea, where no bus goes
+		if s.located && !r.Unused && s.Lat == 0 && s.Lon == 0 { // in the Gulf of Guinea, where no bus goes
 			s.located = false
-			f.decided(r.file, r.line, "stops at latitude 0, longitude 0, which counts as no coordinates")
+			r.Decided("stops at latitude 0, longitude 0, which counts as no coordinates")
 		}
 		keep(r, &stops, s)
 	}
@@ -114,13 +118,14 @@ func (f *Feed) readStopRows() (stops []stopRow) {
 
 // placeStop finds the area or the place that a stop is in (contract §5). What a stop leaves out it takes from
 // its station.
-func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
+func (f *Feed) placeStop(s stopRow, stops []stopRow, byID feed.Index) {
+	// GTFS has three levels, a boarding area in a platform in a station. Some feeds have rows in a circle.
 	top := &s
 	for depth := 0; top.Parent != ""; depth++ {
 		i, ok := byID[top.Parent]
 		if !ok || depth == 3 {
 			reason := fmt.Sprintf("parent_station %q is not in stops.txt, or a part of this stop", top.Parent)
-			f.opt.Skip("stops.txt", s.line, reason)
+			f.files.Skip("stops.txt", s.line, reason)
 			return
 		}
 		top = &stops[i]
@@ -137,10 +142,11 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 			s.Names = top.Names
 		}
 		s.Station = s.Station || top.Station
-		s.zone, s.country = cmp.Or(s.zone, top.zone), cmp.Or(s.country, top.country)
+		s.zone = cmp.Or(s.zone, top.zone)
+		s.country = cmp.Or(s.country, top.country)
 	}
 	if !s.located {
-		f.opt.Skip("stops.txt", s.line, "has no coordinates")
+		f.files.Skip("stops.txt", s.line, "has no coordinates")
 		return
 	}
 	id := s.ID
@@ -150,15 +156,17 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 		s.Parent = urlSafe(s.Parent)
 	}
 	stop := add(&f.out.Stops, s.Stop)
-	f.ids["stops.txt"][id] = stop
+	f.files.IDs["stops.txt"][id] = stop
 	if s.City >= 0 {
 		c := &f.out.Cities[s.City]
 		if c.Zone != "" && s.zone != "" && !f.sameClock(c.Zone, s.zone) {
-			f.decided("stops.txt", s.line, "stops in another time zone than their area, whose zone counts")
+			f.files.Decided("stops.txt", s.line, "stops in another time zone than their area, whose zone counts")
 		}
-		c.Zone, c.Country = cmp.Or(c.Zone, s.zone), cmp.Or(c.Country, s.country)
+		c.Zone = cmp.Or(c.Zone, s.zone)
+		c.Country = cmp.Or(c.Country, s.country)
 		return
 	}
+	// Without an area the stop is a part of its station's place, which finishCities puts into a city.
 	p := f.places[topID]
 	if p == nil {
 		name := cmp.Or(top.Place, top.ID)
@@ -173,7 +181,9 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID index) {
 		}
 		f.places[topID] = p
 	}
-	p.zone, p.country = least(p.zone, s.zone), least(p.country, s.country)
+	// Of several stops the least, so that it does not depend on the order of the rows.
+	p.zone = least(p.zone, s.zone)
+	p.country = least(p.country, s.country)
 	p.stops = append(p.stops, stop)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"waybill/schedule"
+	"waybill/schedule/gtfs/feed"
 )
 
 // readFares reads what rides cost. A fare rule that is skipped widens nothing: a fare whose rules were all
@@ -20,15 +21,16 @@ func (f *Feed) readFares() {
 	ruled := map[string]bool{} // fares that were skipped and have rules
 	seen := map[schedule.Fare]map[int32]bool{}
 	withheld := map[schedule.Withheld]bool{}
-	for r := range f.rows("fare_rules.txt") {
-		id := r.get("fare_id")
-		i, known := r.ids["fare_attributes.txt"][id]
+	for r := range f.files.Rows("fare_rules.txt") {
+		id := r.Get("fare_id")
+		// A fare may be known and its rule be skipped all the same, for the route or the zones it names.
+		i, known := r.Find("fare_id", "fare_attributes.txt")
 		rule := schedule.Fare{Company: -1}
 		if known {
 			rule = fares[i]
 		}
 		again := f.readFareRule(r, &rule, seen)
-		if !r.unused {
+		if !r.Unused {
 			usable[i]++
 			f.out.Fares = append(f.out.Fares, rule)
 			continue
@@ -38,7 +40,7 @@ func (f *Feed) readFares() {
 			continue
 		case known:
 			skipped[i]++
-		case id == "" && r.reason != "":
+		case id == "" && r.Reason != "":
 			unknown++
 		default:
 			fare, was := lost[id]
@@ -49,7 +51,9 @@ func (f *Feed) readFares() {
 			rule.Currency = fare.Currency
 			ruled[id] = true
 		}
-		if r.reason != "" && (r.get("route_id") == "" || r.known("route_id", "routes.txt")) {
+		// Of a route that nobody can take there is nothing to withhold.
+		everywhere := r.Get("route_id") == ""
+		if r.Reason != "" && (everywhere || r.Known("route_id", "routes.txt")) {
 			f.withhold(r, &rule, withheld)
 		}
 	}
@@ -59,7 +63,7 @@ func (f *Feed) readFares() {
 }
 
 // withhold keeps the rides that a skipped rule matches from fares that are less specific.
-func (f *Feed) withhold(r *row, rule *schedule.Fare, withheld map[schedule.Withheld]bool) {
+func (f *Feed) withhold(r *feed.Row, rule *schedule.Fare, withheld map[schedule.Withheld]bool) {
 	w := schedule.Withheld{
 		Company:  rule.Company,
 		Route:    rule.Route,
@@ -71,7 +75,7 @@ func (f *Feed) withhold(r *row, rule *schedule.Fare, withheld map[schedule.Withh
 		withheld[w] = true
 		f.out.Withheld = append(f.out.Withheld, w)
 	}
-	f.decided(r.file, r.line, "skipped fare rules, whose rides no other fare prices, unless it says as much")
+	r.Decided("skipped fare rules, whose rides no other fare prices, unless it says as much")
 }
 
 // adoptUnruled takes the fares that have no rule at all, and so match every ride that no other says more of.
@@ -81,12 +85,12 @@ func (f *Feed) adoptUnruled(fares []schedule.Fare, lines, usable, skipped []int,
 		switch {
 		case usable[i] > 0:
 		case skipped[i] > 0:
-			f.decided("fare_attributes.txt", lines[i], "fares whose rules were all skipped, which match nothing")
+			f.files.Decided("fare_attributes.txt", lines[i], "fares whose rules were all skipped, which match nothing")
 		case unknown > 0:
-			f.decided("fare_attributes.txt", lines[i], "fares without a rule, which match nothing, "+
+			f.files.Decided("fare_attributes.txt", lines[i], "fares without a rule, which match nothing, "+
 				"because it cannot be told whose a rule is that was skipped")
 		default:
-			f.decided("fare_attributes.txt", lines[i],
+			f.files.Decided("fare_attributes.txt", lines[i],
 				"fares without a rule, which match every ride that no other fare says more of")
 			f.out.Fares = append(f.out.Fares, x)
 		}
@@ -102,7 +106,7 @@ func (f *Feed) withholdLost(lost map[string]schedule.Fare, ruled map[string]bool
 				Route:    -1,
 				Currency: x.Currency,
 			})
-			f.decided("", 0, "skipped fares of a company, whose rides no other fare prices, unless it says as much")
+			f.files.Decided("", 0, "skipped fares of a company, whose rides no other fare prices, unless it says as much")
 		}
 	}
 }
@@ -111,34 +115,35 @@ func (f *Feed) withholdLost(lost map[string]schedule.Fare, ruled map[string]bool
 // they can be read.
 func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost map[string]schedule.Fare) {
 	lost = map[string]schedule.Fare{}
-	for r := range f.rows("fare_attributes.txt") {
+	for r := range f.files.Rows("fare_attributes.txt") {
 		fare := schedule.Fare{
 			Company:  -1,
 			Route:    -1,
-			Currency: strings.ToUpper(r.get("currency_type")),
+			Currency: strings.ToUpper(r.Get("currency_type")),
 		}
-		r.id("fare_id")
-		if r.get("agency_id") != "" { // blank is every agency, even where there is but one
-			fare.Company = r.ref("agency_id", "agency.txt")
+		r.ID("fare_id")
+		if r.Get("agency_id") != "" { // blank is every agency, even where there is but one
+			fare.Company = r.Ref("agency_id", "agency.txt")
 		}
-		fare.Amount = r.hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
-		r.check(schedule.IsCurrency(fare.Currency), "currency_type", "is not three letters")
-		if r.unused {
-			if !r.known("agency_id", "agency.txt") {
+		fare.Amount = r.Hundredths("price", math.MaxInt64, "is not an amount with at most two decimals")
+		r.Check(schedule.IsCurrency(fare.Currency), "currency_type", "is not three letters")
+		if r.Unused {
+			// What can still be read of it says whose rides no other fare may price.
+			if !r.Known("agency_id", "agency.txt") {
 				fare.Company = -1
 			}
 			if !schedule.IsCurrency(fare.Currency) {
 				fare.Currency = ""
 			}
-			_, there := r.ids[r.file][r.get("fare_id")]
-			if !there {
-				lost[r.get("fare_id")] = fare
+			// A second row of a fare that is good takes nothing away from it.
+			if !r.Known("fare_id", r.File) {
+				lost[r.Get("fare_id")] = fare
 			}
 			continue
 		}
-		lines = append(lines, r.line)
+		lines = append(lines, r.Line)
 		if fare.Amount == 0 {
-			f.decided(r.file, r.line, "fares of 0.00, whose rides are free")
+			r.Decided("fares of 0.00, whose rides are free")
 		}
 		keep(r, &fares, fare)
 	}
@@ -147,18 +152,21 @@ func (f *Feed) readFareAttributes() (fares []schedule.Fare, lines []int, lost ma
 
 // readFareRule reads which rides a row of fare_rules.txt is about, and reports whether a row before it says
 // the same.
-func (f *Feed) readFareRule(r *row, rule *schedule.Fare, seen map[schedule.Fare]map[int32]bool) (again bool) {
-	i := r.ref("fare_id", "fare_attributes.txt")
-	rule.Route = r.maybe("route_id", "routes.txt")
-	rule.From, rule.To = r.get("origin_id"), r.get("destination_id")
-	r.check(r.get("contains_id") == "", "contains_id",
+func (f *Feed) readFareRule(r *feed.Row, rule *schedule.Fare,
+	seen map[schedule.Fare]map[int32]bool) (again bool) {
+	i := r.Ref("fare_id", "fare_attributes.txt")
+	rule.Route = r.Maybe("route_id", "routes.txt")
+	rule.From = r.Get("origin_id")
+	rule.To = r.Get("destination_id")
+	// Such a fare depends on the zones in between, which a search does not look at.
+	r.Check(r.Get("contains_id") == "", "contains_id",
 		"is not supported: fares go by the zones of the first and the last stop")
-	if r.unused {
+	if r.Unused {
 		return false
 	}
 	again = seen[*rule][i]
 	if again {
-		r.fail(fmt.Sprintf("fare_id %q is there already for the same rides", r.get("fare_id")))
+		r.Fail(fmt.Sprintf("fare_id %q is there already for the same rides", r.Get("fare_id")))
 		return true
 	}
 	if seen[*rule] == nil {
@@ -174,7 +182,7 @@ func (f *Feed) countAlike() {
 	for _, x := range f.out.Fares {
 		x.Amount = 0
 		if same[x] {
-			f.decided("", 0, "fares for what another fare is for as well, of which the cheapest counts, whoever it is meant for")
+			f.files.Decided("", 0, "fares for what another fare is for as well, of which the cheapest counts, whoever it is meant for")
 		}
 		same[x] = true
 	}

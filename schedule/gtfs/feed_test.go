@@ -75,7 +75,7 @@ func plain() files {
 type imported struct {
 	*schedule.Timetable
 	tables  *schedule.Tables
-	counts  gtfs.Counts
+	counts  map[string]int
 	skipped []string // as file:line: reason
 }
 

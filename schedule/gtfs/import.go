@@ -1,14 +1,15 @@
 // Package gtfs makes a timetable's tables from a feed in GTFS Schedule, with columns of Waybill's own
 // (contract §5).
 //
-// [Read] takes any feed as it comes: a byte-order mark, CRLF, padded cells, rows and columns in any order,
-// files and columns it does not know. What it cannot use it skips, row by row, saying where and why. No feed
-// is an error. A row knows how to read its cells and keeps what is first wrong with them; a Feed makes tables
-// of the rows left.
+// [Read] takes any feed as it comes: files and rows in any order, files and columns it does not know. Package
+// feed reads its rows and keeps what is wrong with them; here it is decided what they mean. What cannot be
+// used is skipped, row by row, saying where and why. No feed is an error.
+//
+//	f, counts, err := gtfs.Read(os.DirFS("sample"), gtfs.Options{Skip: report})
+//	tables := f.Tables(before) // slugs and cities stay what they were
 package gtfs
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/base64"
 	"io/fs"
@@ -19,53 +20,40 @@ import (
 	"strings"
 
 	"waybill/schedule"
+	"waybill/schedule/gtfs/feed"
 )
 
-// Options are the choices of one import.
+// Options are the choices of one import (contract §5, import).
 type Options struct {
 	BusOnly   bool                                       // keep route types 3, 200–299 and 700–799 only
 	FarePerKm []schedule.FarePerKm                       // prices what no fare matches; at most one
 	Skip      func(file string, line int, reason string) // is told of each row that is not used
 }
 
-// Counts are the rows read, by file.
-type Counts map[string]int
-
-// Feed is a feed that was read.
+// Feed is a feed that was read, with the tables that are made of it.
 type Feed struct {
-	opt  Options
-	dir  fs.FS
-	text *bufio.Reader // of the file being read
-	left int64         // bytes that the feed may still have
-	err  error         // the first
-
-	counts       Counts
-	decisions    []Decision
+	opt          Options
+	files        *feed.Files
 	out          schedule.Tables
 	areas        int               // how many of the cities are areas; they come first
 	inherited    map[string]string // slugs of areas that were cities of a name, by id
-	ids          map[string]index  // by file
 	places       map[string]*place
 	zones        map[string]bool
 	clocks       map[[2]string]bool // whether two zones are one, once asked
 	translations map[translated]schedule.Names
 }
 
-// Read reads all of a feed but what depends on the timetable before. The error is ErrNoFeed or the file
-// system's.
-func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
-	dir, err := root(feed)
+// Read reads all of a feed but what depends on the timetable before, and counts its rows by file. The error
+// is a feed.ErrInvalid or the file system's.
+func Read(dir fs.FS, opt Options) (f *Feed, counts map[string]int, err error) {
+	files, err := feed.Open(dir, opt.Skip)
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &Feed{
+	f = &Feed{
 		opt:          opt,
-		dir:          dir,
-		text:         bufio.NewReaderSize(nil, maxLine),
-		left:         maxUnpacked,
-		counts:       Counts{},
+		files:        files,
 		out:          schedule.Tables{FarePerKm: opt.FarePerKm},
-		ids:          map[string]index{},
 		places:       map[string]*place{},
 		zones:        map[string]bool{},
 		clocks:       map[[2]string]bool{},
@@ -77,12 +65,12 @@ func Read(feed fs.FS, opt Options) (*Feed, Counts, error) {
 		f.readServices, f.readTrips, f.readFrequencies, f.readFares,
 		f.readRefundRules, f.readDiscounts, f.readTransfers,
 	} {
-		if read(); f.err != nil {
-			return nil, f.counts, f.err
+		if read(); files.Err != nil {
+			return nil, files.Counts, files.Err
 		}
 	}
 	f.finishCities(new(schedule.Tables))
-	return f, f.counts, nil
+	return f, files.Counts, nil
 }
 
 // Size returns the tables as they are before Tables has finished them, to be counted.
@@ -96,6 +84,13 @@ func (f *Feed) Tables(before *schedule.Tables) *schedule.Tables {
 	f.finishCities(before)
 	f.finishSlugs(before)
 	return &f.out
+}
+
+// keep puts what a row became into a table, where its id finds it; nothing if the row is unused.
+func keep[T any](r *feed.Row, table *[]T, x T) {
+	if !r.Unused {
+		r.Became(add(table, x))
+	}
 }
 
 // add appends a row to a table and returns its index.
@@ -121,62 +116,64 @@ func urlSafe(id string) string {
 
 // readAgencies reads the companies.
 func (f *Feed) readAgencies() {
-	for r := range f.rows("agency.txt") {
-		r.check(r.get("agency_timezone") != "", "agency_timezone", "is missing")
+	for r := range f.files.Rows("agency.txt") {
+		r.Check(r.Get("agency_timezone") != "", "agency_timezone", "is missing")
 		keep(r, &f.out.Companies, schedule.Company{
 			Zone:           f.zone(r, "agency_timezone"),
-			ID:             urlSafe(r.unique("agency_id")),
-			Name:           r.get("agency_name"),
-			Email:          r.get("agency_email"),
-			Website:        r.get("agency_url"),
-			Slug:           r.get("waybill_slug"),
-			CEO:            r.get("waybill_ceo"),
-			PartnerCompany: r.get("waybill_partner_company"),
-			LogoURL:        r.get("waybill_logo_url"),
-			Rules:          r.get("waybill_rules"),
-			Socials:        r.list("waybill_socials", " "),
-			Tier:           r.get("waybill_tier"),
-			Source:         cmp.Or(r.get("waybill_source"), schedule.OwnSource),
+			ID:             urlSafe(r.Unique("agency_id")),
+			Name:           r.Get("agency_name"),
+			Email:          r.Get("agency_email"),
+			Website:        r.Get("agency_url"),
+			Slug:           r.Get("waybill_slug"),
+			CEO:            r.Get("waybill_ceo"),
+			PartnerCompany: r.Get("waybill_partner_company"),
+			LogoURL:        r.Get("waybill_logo_url"),
+			Rules:          r.Get("waybill_rules"),
+			Socials:        r.List("waybill_socials", " "),
+			Tier:           r.Get("waybill_tier"),
+			Source:         cmp.Or(r.Get("waybill_source"), schedule.OwnSource),
 		})
 	}
 	// A feed of one agency may leave its id out everywhere (GTFS, agency.txt).
 	n := len(f.out.Companies)
 	switch {
-	case n == 0 && f.err == nil:
-		f.err = noFeed("agency.txt has no usable row")
-	case n == 1 && f.counts["agency.txt"] == 1: // it need not be named
-		f.ids["agency.txt"][""] = 0
+	case n == 0 && f.files.Err == nil:
+		f.files.Err = feed.Invalid("agency.txt has no usable row")
+	case n == 1 && f.files.Counts["agency.txt"] == 1: // it need not be named
+		f.files.IDs["agency.txt"][""] = 0
 	}
 }
 
 // readRoutes reads the routes. Those of other means of transport are left out where only buses are wanted.
 func (f *Feed) readRoutes() {
-	for r := range f.rows("routes.txt") {
-		id := r.id("route_id")
-		company := r.ref("agency_id", "agency.txt")
-		kind, err := strconv.Atoi(r.get("route_type"))
-		r.check(err == nil || !f.opt.BusOnly, "route_type", "is not a number")
-		if f.opt.BusOnly && !r.unused && kind != 3 && kind/100 != 2 && kind/100 != 7 {
-			f.ids[r.file][id] = leftOut
-			f.decided(r.file, r.line, "routes left out by -bus-only")
+	for r := range f.files.Rows("routes.txt") {
+		id := r.ID("route_id")
+		company := r.Ref("agency_id", "agency.txt")
+		kind, err := strconv.Atoi(r.Get("route_type"))
+		r.Check(err == nil || !f.opt.BusOnly, "route_type", "is not a number")
+		// 3 is a bus; of the extended types the 200s are coaches and the 700s buses.
+		bus := kind == 3 || kind/100 == 2 || kind/100 == 7
+		if f.opt.BusOnly && !r.Unused && !bus {
+			r.LeaveOut()
+			r.Decided("routes left out by -bus-only")
 			continue
 		}
 		// Passengers know a route by its long name; some feeds have only numbers.
 		column := "route_long_name"
-		if r.get(column) == "" {
+		if r.Get(column) == "" {
 			column = "route_short_name"
 		}
 		route := schedule.Route{
 			ID:      urlSafe(id),
 			Company: company,
-			Name:    r.get(column),
+			Name:    r.Get(column),
 			Names: f.names("routes", column, id,
-				r.get(column)),
-			Slug:        r.get("waybill_slug"),
-			Description: r.get("route_desc"),
+				r.Get(column)),
+			Slug:        r.Get("waybill_slug"),
+			Description: r.Get("route_desc"),
 		}
 		// What there is on board, as wifi:Wi-Fi.
-		for _, pair := range r.list("waybill_services", ";") {
+		for _, pair := range r.List("waybill_services", ";") {
 			id, name, _ := strings.Cut(pair, ":")
 			route.Services = append(route.Services, schedule.Amenity{
 				ID:   urlSafe(strings.TrimSpace(id)),
@@ -187,24 +184,27 @@ func (f *Feed) readRoutes() {
 	}
 }
 
-// readBuses reads waybill_buses.txt: which bus a trip has, and its seats.
+// readBuses reads waybill_buses.txt: which bus a trip has, and its seats. GTFS knows no seats, and without
+// them nothing can be sold.
 func (f *Feed) readBuses() {
 	// An FMS object is one bus: two would be turned on and off together.
 	objects := map[string]bool{}
-	for r := range f.rows("waybill_buses.txt") {
+	for r := range f.files.Rows("waybill_buses.txt") {
 		bus := schedule.Bus{
-			ID:           urlSafe(r.id("bus_id")),
-			Company:      r.maybe("agency_id", "agency.txt"),
-			Seats:        int32(r.number("seats", 1, schedule.MaxSeats)),
-			FMSObject:    r.get("fms_object_id"),
-			Registration: r.get("registration_number"),
-			Brand:        r.get("brand"),
-			Model:        r.get("model"),
-			Images:       r.list("image_urls", " "),
-			Geolocation:  r.get("is_geolocation") == "1",
+			ID:           urlSafe(r.ID("bus_id")),
+			Company:      r.Maybe("agency_id", "agency.txt"),
+			Seats:        int32(r.Number("seats", 1, schedule.MaxSeats)),
+			FMSObject:    r.Get("fms_object_id"),
+			Registration: r.Get("registration_number"),
+			Brand:        r.Get("brand"),
+			Model:        r.Get("model"),
+			Images:       r.List("image_urls", " "),
+			Geolocation:  r.Get("is_geolocation") == "1",
 		}
-		r.check(!objects[bus.FMSObject], "fms_object_id", "is there already")
-		objects[bus.FMSObject] = bus.FMSObject != "" && (objects[bus.FMSObject] || !r.unused)
+		r.Check(!objects[bus.FMSObject], "fms_object_id", "is there already")
+		if bus.FMSObject != "" && !r.Unused {
+			objects[bus.FMSObject] = true
+		}
 		keep(r, &f.out.Buses, bus)
 	}
 }
@@ -230,34 +230,34 @@ func (f *Feed) readRefundRules() {
 	seen := map[string]bool{}  // ids
 	usable := map[int32]bool{} // by route
 	skipped := map[int32]int{} // the first line, by route
-	for r := range f.rows("waybill_refund_rules.txt") {
+	for r := range f.files.Rows("waybill_refund_rules.txt") {
 		x := schedule.RefundRule{
-			ID:      urlSafe(r.get("rule_id")),
+			ID:      urlSafe(r.Get("rule_id")),
 			Company: -1,
-			Route:   r.maybe("route_id", "routes.txt"),
+			Route:   r.Maybe("route_id", "routes.txt"),
 		}
 		// A rule is of a route, or else of a company.
-		if x.Route < 0 || r.get("agency_id") != "" {
-			x.Company = r.ref("agency_id", "agency.txt")
+		if x.Route < 0 || r.Get("agency_id") != "" {
+			x.Company = r.Ref("agency_id", "agency.txt")
 		}
-		x.Hours = int32(r.number("hours", 0, math.MaxUint16))
-		x.Percent = r.hundredths("amount", 100_00, notPercent)
-		id := r.get("rule_id")
-		r.check(id == "" || !seen[id], "rule_id", "is there already")
-		route, known := r.ids["routes.txt"][r.get("route_id")]
+		x.Hours = int32(r.Number("hours", 0, math.MaxUint16))
+		x.Percent = r.Hundredths("amount", 100_00, notPercent)
+		id := r.Get("rule_id")
+		r.Check(id == "" || !seen[id], "rule_id", "is there already")
+		route, known := r.Find("route_id", "routes.txt")
 		switch {
-		case !r.unused:
+		case !r.Unused:
 			seen[id] = true
 			usable[x.Route] = true
 			f.out.RefundRules = append(f.out.RefundRules, x)
 		// A rule that is skipped must not leave the route to its agency's, which may give more back.
-		case known && route >= 0 && r.reason != "" && skipped[route] == 0:
-			skipped[route] = r.line
+		case known && r.Reason != "" && skipped[route] == 0:
+			skipped[route] = r.Line
 		}
 	}
 	for _, route := range slices.Sorted(maps.Keys(skipped)) {
 		if !usable[route] {
-			f.decided("waybill_refund_rules.txt", skipped[route], "routes whose own refund rules were all skipped, which give nothing back")
+			f.files.Decided("waybill_refund_rules.txt", skipped[route], "routes whose own refund rules were all skipped, which give nothing back")
 			f.out.RefundRules = append(f.out.RefundRules, schedule.RefundRule{
 				ID:      "none",
 				Company: -1,
@@ -270,20 +270,20 @@ func (f *Feed) readRefundRules() {
 // readDiscounts reads what a route takes off.
 func (f *Feed) readDiscounts() {
 	seen := map[string]bool{} // ids
-	for r := range f.rows("waybill_discounts.txt") {
+	for r := range f.files.Rows("waybill_discounts.txt") {
 		x := schedule.Discount{
-			ID:          urlSafe(r.get("discount_id")),
-			Name:        r.get("name"),
-			Description: r.get("description"),
-			Route:       r.ref("route_id", "routes.txt"),
-			First:       r.date("start_date"),
-			Last:        r.date("end_date"),
+			ID:          urlSafe(r.Get("discount_id")),
+			Name:        r.Get("name"),
+			Description: r.Get("description"),
+			Route:       r.Ref("route_id", "routes.txt"),
+			First:       r.Date("start_date"),
+			Last:        r.Date("end_date"),
 		}
-		id := r.get("discount_id")
-		r.check(id == "" || !seen[id], "discount_id", "is there already")
-		r.check(r.get("rule") == "Percent", "rule", "is not Percent")
-		x.Percent = r.hundredths("amount", 100_00, notPercent)
-		seen[id] = seen[id] || !r.unused
+		id := r.Get("discount_id")
+		r.Check(id == "" || !seen[id], "discount_id", "is there already")
+		r.Check(r.Get("rule") == "Percent", "rule", "is not Percent")
+		x.Percent = r.Hundredths("amount", 100_00, notPercent)
+		seen[id] = seen[id] || !r.Unused
 		keep(r, &f.out.Discounts, x)
 	}
 }
@@ -293,29 +293,29 @@ func (f *Feed) readDiscounts() {
 func (f *Feed) readTransfers() {
 	type key struct{ from, to int32 }
 	seen := map[key]bool{}
-	for r := range f.rows("transfers.txt") {
+	for r := range f.files.Rows("transfers.txt") {
 		special := false // it is about some routes or trips only
 		for _, column := range []string{"from_route_id", "to_route_id", "from_trip_id", "to_trip_id"} {
-			special = special || r.get(column) != ""
-			r.check(r.get(column) == "", column, "is not supported: transfers go by stop")
+			special = special || r.Get(column) != ""
+			r.Check(r.Get(column) == "", column, "is not supported: transfers go by stop")
 		}
-		from := r.ref("from_stop_id", "stops.txt")
-		to := r.ref("to_stop_id", "stops.txt")
+		from := r.Ref("from_stop_id", "stops.txt")
+		to := r.Ref("to_stop_id", "stops.txt")
 		again := seen[key{from, to}]
-		r.check(!again, "from_stop_id", "and to_stop_id are there already")
-		x := schedule.Transfer{Forbidden: r.get("transfer_type") == "3"}
+		r.Check(!again, "from_stop_id", "and to_stop_id are there already")
+		x := schedule.Transfer{Forbidden: r.Get("transfer_type") == "3"}
 		// A row that neither forbids a change nor says how long it takes says nothing new.
-		usual := r.get("min_transfer_time") == ""
+		usual := r.Get("min_transfer_time") == ""
 		restricts := x.Forbidden || !usual
 		if !usual {
-			x.Seconds = int32(r.number("min_transfer_time", 0, math.MaxInt32))
+			x.Seconds = int32(r.Number("min_transfer_time", 0, math.MaxInt32))
 		}
-		known := r.known("from_stop_id", "stops.txt") && r.known("to_stop_id", "stops.txt")
+		known := r.Known("from_stop_id", "stops.txt") && r.Known("to_stop_id", "stops.txt")
 		switch {
-		case !r.unused:
+		case !r.Unused:
 		case restricts && known && !again && !special:
 			x.Forbidden = true
-			f.decided(r.file, r.line, "changes that are not offered, because the row that restricts them was skipped")
+			r.Decided("changes that are not offered, because the row that restricts them was skipped")
 		default:
 			continue
 		}
@@ -327,12 +327,13 @@ func (f *Feed) readTransfers() {
 }
 
 // addTransfer adds a change between two stops, unless they are too far apart to walk.
-func (f *Feed) addTransfer(r *row, x schedule.Transfer, from, to int32) {
+func (f *Feed) addTransfer(r *feed.Row, x schedule.Transfer, from, to int32) {
 	// The row stays in the tables, where the search decides. The import says what will come of it.
 	a := &f.out.Stops[from]
 	b := &f.out.Stops[to]
-	if !x.Forbidden && schedule.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > schedule.MaxWalk {
-		f.decided(r.file, r.line, "transfers between stops more than 5 km apart, between which no change is offered")
+	far := schedule.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > schedule.MaxWalk
+	if far && !x.Forbidden {
+		r.Decided("transfers between stops more than 5 km apart, between which no change is offered")
 	}
 	x.From = a.ID
 	x.To = b.ID
@@ -349,38 +350,39 @@ func (f *Feed) readTranslations() {
 		language int
 	}
 	seen := map[key]bool{} // whether it is a variant
-	for r := range f.rows("translations.txt") {
-		if r.get("table_name") == "" {
-			f.decided(r.file, r.line, "translations without a table_name, as before 2020, which are not used")
+	for r := range f.files.Rows("translations.txt") {
+		if r.Get("table_name") == "" {
+			r.Decided("translations without a table_name, as before 2020, which are not used")
 			continue
 		}
-		code, _, _ := strings.Cut(strings.ToLower(r.get("language")), "-")
+		code, _, _ := strings.Cut(strings.ToLower(r.Get("language")), "-")
 		language := slices.Index([]string{"uk", "pl", "cs", "en", "ru"}, code) // as schedule has them
 		if language < 0 {
-			f.decided(r.file, r.line, "translations into other languages than Ukrainian, Polish, Czech, English and Russian, which are not used")
+			r.Decided("translations into other languages than Ukrainian, Polish, Czech, English and Russian, which are not used")
 			continue
 		}
+		// A translation is of one record, or of all fields of its kind that hold a value.
 		at := translated{
-			table:  r.get("table_name"),
-			field:  r.get("field_name"),
-			record: r.get("record_id"),
+			table:  r.Get("table_name"),
+			field:  r.Get("field_name"),
+			record: r.Get("record_id"),
 		}
 		if at.record == "" {
-			at.value = r.get("field_value")
+			at.value = r.Get("field_value")
 		}
-		if r.unused {
+		if r.Unused {
 			continue
 		}
-		variant := strings.ToLower(r.get("language")) != code // as cs-CZ of cs
+		variant := strings.ToLower(r.Get("language")) != code // as cs-CZ of cs
 		was, there := seen[key{at, language}]
 		if there && variant {
 			continue // what is there is as good, or better
 		}
-		r.check(!there || was, "translation", "is of what is translated into this language already")
-		if !r.unused {
+		r.Check(!there || was, "translation", "is of what is translated into this language already")
+		if !r.Unused {
 			seen[key{at, language}] = variant
 			names := f.translations[at]
-			names[language] = r.get("translation")
+			names[language] = r.Get("translation")
 			f.translations[at] = names
 		}
 	}

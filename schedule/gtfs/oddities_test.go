@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"waybill/schedule/gtfs"
+	"waybill/schedule/gtfs/feed"
 )
 
 // network is a feed that uses every file that is read, without anything odd in
@@ -185,14 +186,14 @@ func TestPlaces(t *testing.T) {
 		"top": sub, "sub-directory": below, "disk": os.DirFS(disk),
 		"archive": packed(t, base, ""), "sub-directory of an archive": packed(t, base, "feed/"),
 	}
-	for name, feed := range feeds {
+	for name, dir := range feeds {
 		t.Run(name, func(t *testing.T) {
-			if z, ok := feed.(*zip.Reader); ok {
-				if err := gtfs.CheckZip(z); err != nil {
+			if z, ok := dir.(*zip.Reader); ok {
+				if err := feed.CheckZip(z); err != nil {
 					t.Fatal(err)
 				}
 			}
-			x := load(t, feed, gtfs.Options{})
+			x := load(t, dir, gtfs.Options{})
 			sameLines(t, name, x.describe(), want)
 			if len(x.skipped) > 0 {
 				t.Errorf("rows were skipped: %q", x.skipped)
@@ -205,7 +206,7 @@ func TestPlaces(t *testing.T) {
 // archive.
 func TestDotSlash(t *testing.T) {
 	z := packed(t, network(), "./")
-	if err := gtfs.CheckZip(z); err != nil {
+	if err := feed.CheckZip(z); err != nil {
 		t.Fatal(err)
 	}
 	sameLines(t, "archive", load(t, z, gtfs.Options{}).describe(), clean(t, network()).describe())

@@ -29,14 +29,39 @@ type place struct {
 // A point is a place on the earth, in degrees.
 type point struct{ lat, lon float64 }
 
+// A box is the least area between two parallels and two meridians that holds all of some points.
+type box struct{ southWest, northEast point }
+
+// emptyBox holds no point: its corners lie beyond all there are.
+var emptyBox = box{
+	southWest: point{91, 181},
+	northEast: point{-91, -181},
+}
+
+// with returns the box that holds a point besides.
+func (b box) with(p point) box {
+	b.southWest.lat = min(b.southWest.lat, p.lat)
+	b.southWest.lon = min(b.southWest.lon, p.lon)
+	b.northEast.lat = max(b.northEast.lat, p.lat)
+	b.northEast.lon = max(b.northEast.lon, p.lon)
+	return b
+}
+
+// small reports whether any two points of the box can be of one city: the ends of both diagonals are.
+func (b box) small() bool {
+	northWest := point{b.northEast.lat, b.southWest.lon}
+	southEast := point{b.southWest.lat, b.northEast.lon}
+	return b.southWest.near(b.northEast) && northWest.near(southEast)
+}
+
 const maxCity = 30.0 // kilometres between two places of a city that share nothing but their name
 
 // A namedCity is the places of a name that are one city.
 type namedCity struct {
-	id       string // of the city that these stops were in before, or ""
-	places   []*place
-	zone     string
-	min, max point // the corners around all places
+	id     string // of the city that these stops were in before, or ""
+	places []*place
+	zone   string
+	area   box // that holds all places
 }
 
 // makeNamedCities makes a city of the places of each name that are near each other. Places that were in one
@@ -309,9 +334,8 @@ func compareBool(a, b bool) int {
 // newNamedCity returns a city without stops.
 func newNamedCity(id string) *namedCity {
 	return &namedCity{
-		id:  id,
-		min: point{91, 181},
-		max: point{-91, -181},
+		id:   id,
+		area: emptyBox,
 	}
 }
 
@@ -319,8 +343,7 @@ func newNamedCity(id string) *namedCity {
 func (c *namedCity) add(p *place) {
 	c.places = append(c.places, p)
 	c.zone = cmp.Or(c.zone, p.zone)
-	c.min = point{min(c.min.lat, p.at.lat), min(c.min.lon, p.at.lon)}
-	c.max = point{max(c.max.lat, p.at.lat), max(c.max.lon, p.at.lon)}
+	c.area = c.area.with(p.at)
 }
 
 // nearest returns the city that a place fits in and whose first place is nearest; nil if there is none.
@@ -349,13 +372,13 @@ func (f *Feed) fits(c *namedCity, p *place) bool {
 	}
 	// A degree of latitude has 111 km. Most places are far from most cities of their name.
 	const far = maxCity / 110
-	if p.at.lat > c.min.lat+far || p.at.lat < c.max.lat-far {
+	north := c.area.southWest.lat + far
+	south := c.area.northEast.lat - far
+	if p.at.lat > north || p.at.lat < south {
 		return false
 	}
-	// Where the corners around all of them are near each other, so is all in between.
-	low := point{min(c.min.lat, p.at.lat), min(c.min.lon, p.at.lon)}
-	high := point{max(c.max.lat, p.at.lat), max(c.max.lon, p.at.lon)}
-	if point.near(low, high) && point.near(point{low.lat, high.lon}, point{high.lat, low.lon}) {
+	// Where all of them lie in a small box, they need not be looked at one by one: a city may have 20,000.
+	if c.area.with(p.at).small() {
 		return true
 	}
 	for _, other := range c.places {

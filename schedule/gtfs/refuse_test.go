@@ -14,14 +14,15 @@ import (
 	"unicode/utf16"
 
 	"waybill/schedule/gtfs"
+	"waybill/schedule/gtfs/feed"
 )
 
-// refused wants an error that is ErrNoFeed and one clear line.
+// refused wants an error that is feed.ErrInvalid and one clear line.
 func refused(t *testing.T, err error, says string) {
 	t.Helper()
 	switch {
-	case !errors.Is(err, gtfs.ErrNoFeed):
-		t.Errorf("the error is %v, want ErrNoFeed", err)
+	case !errors.Is(err, feed.ErrInvalid):
+		t.Errorf("the error is %v, want feed.ErrInvalid", err)
 	case strings.ContainsAny(err.Error(), "\n\r\x00") || len(err.Error()) > 300:
 		t.Errorf("the error is no single line: %q", err)
 	case !strings.Contains(err.Error(), says):
@@ -132,7 +133,7 @@ func TestArchives(t *testing.T) {
 	for _, name := range []string{"../agency.txt", "feed/../../agency.txt", "/agency.txt", "/", "..", "../",
 		`..\agency.txt`, "feed/../.."} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, gtfs.CheckZip(archive(t, file("stops.txt", 0), file(name, 0))), "leaves the archive")
+			refused(t, feed.CheckZip(archive(t, file("stops.txt", 0), file(name, 0))), "leaves the archive")
 		})
 	}
 	for name, entries := range map[string][]*zip.FileHeader{
@@ -141,14 +142,14 @@ func TestArchives(t *testing.T) {
 		"overflow": {file("stop_times.txt", gib), file("shapes.txt", math.MaxUint64-gib+2)},
 		"largest":  {file("stop_times.txt", math.MaxUint64)},
 	} {
-		t.Run(name, func(t *testing.T) { refused(t, gtfs.CheckZip(archive(t, entries...)), "4 GiB") })
+		t.Run(name, func(t *testing.T) { refused(t, feed.CheckZip(archive(t, entries...)), "4 GiB") })
 	}
 	for name, entries := range map[string][]*zip.FileHeader{
 		"4 GiB":     {file("stop_times.txt", 3*gib), file("shapes.txt", gib)},
 		"directory": {file("feed/", 0), file("feed/stops.txt", 9)},
 		"dots":      {file("feed..txt", 1), file("..x/stops.txt", 1), file("a..b/c", 1)},
 	} {
-		if err := gtfs.CheckZip(archive(t, entries...)); err != nil {
+		if err := feed.CheckZip(archive(t, entries...)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -5,49 +5,12 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"waybill/schedule/gtfs/feed"
 )
 
-// A Decision is something that an import settled where the feed left it open or said it in an unusual way:
-// what it was, how often, and where first. An operator reads them to know what is sold.
-type Decision struct {
-	What  string // in words, as "times without seconds, read as full minutes"
-	Count int
-	File  string // of the first; "" where the decision is about no row
-	Line  int
-}
-
-// String returns the decision as a line of the import's report.
-func (d Decision) String() string {
-	if d.File == "" {
-		return fmt.Sprintf("%s: %d", d.What, d.Count)
-	}
-	return fmt.Sprintf("%s: %d, first at %s:%d", d.What, d.Count, d.File, d.Line)
-}
-
-// decided counts a decision about a row.
-func (f *Feed) decided(file string, line int, what string) {
-	f.decidedMany(1, file, line, what)
-}
-
-// decidedMany counts a decision about several rows, of which the first is named.
-func (f *Feed) decidedMany(n int, file string, line int, what string) {
-	i := slices.IndexFunc(f.decisions, func(d Decision) bool {
-		return d.What == what
-	})
-	if i < 0 {
-		i = len(f.decisions)
-		f.decisions = append(f.decisions, Decision{
-			What: what,
-			File: file,
-			Line: line,
-		})
-	}
-	f.decisions[i].Count += n
-}
-
 // Decisions returns what the import settled, in the order in which it came to it.
-func (f *Feed) Decisions() []Decision {
-	return f.decisions
+func (f *Feed) Decisions() []feed.Decision {
+	return f.files.Decisions()
 }
 
 // Apart returns, as a line or none, which names of stops stand for several cities. It may be another once
@@ -132,7 +95,7 @@ var readFiles = strings.Fields(`agency.txt areas.txt calendar.txt calendar_dates
 // present returns those of some files that the feed has.
 func (f *Feed) present(files []string) (list []string) {
 	for _, name := range files {
-		if info, err := fs.Stat(f.dir, name); err == nil && info.Mode().IsRegular() {
+		if f.files.Has(name) {
 			list = append(list, name)
 		}
 	}
@@ -141,7 +104,7 @@ func (f *Feed) present(files []string) (list []string) {
 
 // unknownFiles returns the feed's files that are neither read nor of an ignored family.
 func (f *Feed) unknownFiles() (list []string) {
-	entries, err := fs.ReadDir(f.dir, ".")
+	entries, err := fs.ReadDir(f.files.Dir, ".")
 	if err != nil {
 		return nil
 	}
@@ -192,7 +155,8 @@ func (f *Feed) largeAreas() (list []string) {
 		return stops[b] - stops[a]
 	})
 	for _, i := range large {
-		list = append(list, fmt.Sprintf("%s (%d stops)", f.out.Cities[i].Name, stops[i]))
+		name := f.out.Cities[i].Name
+		list = append(list, fmt.Sprintf("%s (%d stops)", name, stops[i]))
 	}
 	return list
 }
@@ -234,14 +198,15 @@ func (f *Feed) norefund() (n int) {
 
 // OnDemand reports whether the feed has stop times on demand, which are not used.
 func (f *Feed) OnDemand() bool {
-	return slices.ContainsFunc(f.decisions, func(d Decision) bool {
+	return slices.ContainsFunc(f.Decisions(), func(d feed.Decision) bool {
 		return d.What == onDemand
 	})
 }
 
 const onDemand = "stop times on demand (GTFS Flex), which are not used"
 
-// unpriced counts the routes that no fare can match, in a feed that has fares.
+// unpriced counts the routes that no fare can match, in a feed that has fares. An operator would otherwise
+// wonder why a route is shown and cannot be bought.
 func (f *Feed) unpriced() (n int) {
 	if len(f.out.FarePerKm) > 0 {
 		return 0

@@ -1,7 +1,6 @@
 package gtfs
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -106,6 +105,7 @@ func slugs[T any](f *Feed, kind string, rows, old []T, former []schedule.Former,
 		asked := slugOf(*x.slug)
 		had := before[x.id]
 		delete(before, x.id)
+		// What follows the feed's word by a number was given because another had the word first.
 		mayKeep := asked == "" || had == asked || strings.TrimRight(had, digits) == asked+"-"
 		switch {
 		case had != "" && !taken[had] && mayKeep:
@@ -119,8 +119,14 @@ func slugs[T any](f *Feed, kind string, rows, old []T, former []schedule.Former,
 	}
 	for _, x := range append(asking, others...) {
 		derived := *x.slug == ""
-		slug := cmp.Or(slugOf(*x.slug), slugOf(x.name), slugOf(x.english), slugOf(x.id), "x")
+		slug := slugOf(*x.slug)
+		for _, text := range []string{x.name, x.english, x.id, "x"} {
+			if slug == "" {
+				slug = slugOf(text)
+			}
+		}
 		unique := slug
+		// The numbers go on where the last of that word ended: a feed may have thousands of one name.
 		for n := max(2, next[slug]); taken[unique] || derived && kept[unique]; n++ {
 			unique = slug + "-" + strconv.Itoa(n)
 			next[slug] = n + 1

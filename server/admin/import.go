@@ -17,6 +17,7 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/schedule/gtfs/feed"
 	"waybill/server/ledger"
 	"waybill/server/words"
 	"waybill/store/durable"
@@ -38,11 +39,11 @@ type FeedRead struct {
 
 // adminImport reads a feed and makes it the timetable in force.
 func (s *Service) adminImport(a *Act) (string, error) {
-	feed, err := ReadFeed(a.Form, a.Out)
-	if err != nil || feed == nil {
+	read, err := ReadFeed(a.Form, a.Out)
+	if err != nil || read == nil {
 		return "", err
 	}
-	return "", s.Adopt(a.By, feed, a.Out)
+	return "", s.Adopt(a.By, read, a.Out)
 }
 
 // ReadFeed reads the feed that an import's form names and reports on it line by line. It returns nothing for
@@ -55,31 +56,31 @@ func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 		return nil, err
 	}
 	if !info.IsDir() && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive", gtfs.ErrNoFeed, name)
+		return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive", feed.ErrInvalid, name)
 	}
 	// Zip archives can unpack to more than fits: they are checked before anything is read of them.
-	feed := os.DirFS(path)
+	dir := os.DirFS(path)
 	if !info.IsDir() {
 		z, err := zip.OpenReader(path)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", gtfs.ErrNoFeed, name, err)
+			return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", feed.ErrInvalid, name, err)
 		}
 		defer z.Close()
-		if err := gtfs.CheckZip(&z.Reader); err != nil {
+		if err := feed.CheckZip(&z.Reader); err != nil {
 			return nil, err
 		}
-		feed = z
+		dir = z
 	}
 	opt := ImportOptions{form.Has("strict"), form.Has("dry-run"), gtfs.Options{BusOnly: form.Has("bus-only")}}
 	if fare, ok := gtfs.ParseFarePerKm(form.Get("fare-per-km")); ok {
 		opt.FarePerKm = []schedule.FarePerKm{fare}
 	}
-	return readAndReport(feed, name, opt, out)
+	return readAndReport(dir, name, opt, out)
 }
 
 // Import makes a feed the timetable in force, and reports on it line by line. The process does it.
-func (s *Service) Import(feed fs.FS, name string, opt ImportOptions, out io.Writer) error {
-	read, err := readAndReport(feed, name, opt, out)
+func (s *Service) Import(dir fs.FS, name string, opt ImportOptions, out io.Writer) error {
+	read, err := readAndReport(dir, name, opt, out)
 	if err != nil || read == nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (s *Service) Import(feed fs.FS, name string, opt ImportOptions, out io.Writ
 
 // readAndReport reads a feed, writes the report, and decides whether it is good enough to be adopted. It
 // returns nothing for a dry run.
-func readAndReport(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
+func readAndReport(dir fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
 	skipped := map[string]int{} // by file
 	reasons := map[string]int{}
 	all := 0
@@ -98,7 +99,7 @@ func readAndReport(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*
 		all++
 		fmt.Fprintf(out, "%s:%d: %s\n", file, line, reason)
 	}
-	read, counts, err := gtfs.Read(feed, opt.Options)
+	read, counts, err := gtfs.Read(dir, opt.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func readAndReport(feed fs.FS, name string, opt ImportOptions, out io.Writer) (*
 	case len(tables.Trips) == 0 && read.OnDemand():
 		return nil, errors.New("the feed has no usable trip: its stop times are on demand (GTFS Flex), and only those at fixed times are sold")
 	case len(tables.Trips) == 0:
-		return nil, fmt.Errorf("%w: it has no usable trip", gtfs.ErrNoFeed)
+		return nil, fmt.Errorf("%w: it has no usable trip", feed.ErrInvalid)
 	case opt.Strict && all > 0:
 		return nil, errors.New("rows were skipped; with -strict nothing is changed")
 	case opt.DryRun:

@@ -1,4 +1,4 @@
-package gtfs
+package feed
 
 import (
 	"archive/zip"
@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// ErrNoFeed is returned for what is not a GTFS feed; the error text says why.
-var ErrNoFeed = errors.New("not a GTFS feed")
+// ErrInvalid is returned for what is not a GTFS feed; the error text says why.
+var ErrInvalid = errors.New("not a GTFS feed")
 
-// noFeed returns an ErrNoFeed that says why.
-func noFeed(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrNoFeed, fmt.Sprintf(format, args...))
+// Invalid returns an ErrInvalid that says why.
+func Invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
 
 const maxUnpacked = 4 << 30 // bytes of a whole feed
@@ -26,17 +26,17 @@ func CheckZip(z *zip.Reader) error {
 	for _, f := range z.File {
 		if strings.HasPrefix(f.Name, "/") || strings.Contains(f.Name, `\`) ||
 			slices.Contains(strings.Split(f.Name, "/"), "..") {
-			return noFeed("the archive's entry %q leaves the archive", f.Name)
+			return Invalid("the archive's entry %q leaves the archive", f.Name)
 		}
 		if f.Flags&1 != 0 {
-			return noFeed("the archive's entry %q is encrypted", f.Name)
+			return Invalid("the archive's entry %q is encrypted", f.Name)
 		}
 		if f.Method != zip.Store && f.Method != zip.Deflate {
-			return noFeed("the archive's entry %q is compressed in a way (%d) that few programs read; compress it by deflate", f.Name, f.Method)
+			return Invalid("the archive's entry %q is compressed in a way (%d) that few programs read; compress it by deflate", f.Name, f.Method)
 		}
 		total += f.UncompressedSize64
 		if total > maxUnpacked || f.UncompressedSize64 > maxUnpacked {
-			return noFeed("the archive unpacks beyond 4 GiB")
+			return Invalid("the archive unpacks beyond 4 GiB")
 		}
 	}
 	return nil
@@ -49,7 +49,7 @@ var required = []string{"agency.txt", "stops.txt", "routes.txt", "trips.txt", "s
 func root(feed fs.FS) (fs.FS, error) {
 	entries, err := fs.ReadDir(feed, ".")
 	if err != nil {
-		return nil, noFeed("%v", err)
+		return nil, Invalid("%v", err)
 	}
 	candidates := []string{"."}
 	for _, e := range entries {
@@ -73,17 +73,17 @@ func root(feed fs.FS) (fs.FS, error) {
 	case len(complete) == 1:
 		return fs.Sub(feed, complete[0])
 	case len(complete) > 1:
-		return nil, noFeed("it holds %d feeds, %s and %s; import one of them by itself",
+		return nil, Invalid("it holds %d feeds, %s and %s; import one of them by itself",
 			len(complete), placeName(complete[0]), placeName(complete[1]))
 	case nearest != "":
-		return nil, noFeed("%s has no %s", placeName(nearest), strings.Join(lacks, " and no "))
+		return nil, Invalid("%s has no %s", placeName(nearest), strings.Join(lacks, " and no "))
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(strings.ToLower(e.Name()), ".zip") {
-			return nil, noFeed("it holds %s; unpack that and import it by itself", e.Name())
+			return nil, Invalid("it holds %s; unpack that and import it by itself", e.Name())
 		}
 	}
-	return nil, noFeed("no %s at the top or in one sub-directory", strings.Join(required, ", "))
+	return nil, Invalid("no %s at the top or in one sub-directory", strings.Join(required, ", "))
 }
 
 // missingIn returns the required files that a directory lacks.
