@@ -68,6 +68,7 @@ func (a *Act) JSON() bool {
 
 // Do does one of the admin operations.
 func (s *Service) Do(op string, a *Act) error {
+	// Verb and server may be of different builds: whoever installs a new one restarts the server later.
 	known, ok := operations[op]
 	if !ok {
 		return fmt.Errorf("the running server does not know %q; is it of another version?", op)
@@ -157,6 +158,7 @@ func (s *Service) addPartner(by ledger.By, name string, companies []string) (key
 // adminPartnerRevoke ends one key of a partner, or all.
 func (s *Service) adminPartnerRevoke(a *Act) (string, error) {
 	var revoked int
+	// Requests that are under way with the key still end; the next is refused.
 	_, err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		e, err := st.Partners.Revoke(a.Form.Get("name"), a.Form.Get("key"))
 		if err != nil {
@@ -216,7 +218,8 @@ func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, ro
 		if err != nil {
 			return nil, err
 		}
-		// One who has an account keeps it as it is; only a new one needs all of this.
+		// One who has an account keeps it as it is; only a new one needs all of this. Who runs the verb
+		// cannot know which it is, so that it is checked here and not with the form.
 		good := password != "" && utf8.ValidString(password) && !web.HasControl(password)
 		_, made = e.(*auth.UserAdded)
 		if made && !(good && web.ValidName(p.FirstName) && web.ValidName(p.LastName)) {

@@ -17,7 +17,8 @@ func Self() ledger.By {
 	return byUser(os.Geteuid(), "/proc/self/loginuid")
 }
 
-// byUser names a user; loginFile is where Linux keeps who logged in (proc(5)).
+// byUser names a user; loginFile is where Linux keeps who logged in (proc(5)). Whoever becomes another
+// user, as by sudo, has the login still: that is the person an auditor asks for.
 func byUser(uid int, loginFile string) ledger.By {
 	by := ledger.By{UID: uid}
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {

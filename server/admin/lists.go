@@ -67,6 +67,7 @@ func (s *Service) adminPartnerList(a *Act) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// Lists are empty where there is nothing, never null: programs read them.
 	list := []partnerRow{}
 	for _, p := range partners {
 		row := partnerRow{
@@ -124,6 +125,7 @@ func (s *Service) adminCompanyList(a *Act) (string, error) {
 	for _, c := range s.Timetable.Load().Companies {
 		list = append(list, row{c.Slug, c.ID, c.Name, c.Source})
 	}
+	// By what other verbs take, which is what is looked for here.
 	slices.SortFunc(list, func(a, b row) int {
 		return strings.Compare(a.Slug, b.Slug)
 	})

@@ -20,12 +20,14 @@ import (
 	"syscall"
 
 	"waybill/server"
+	"waybill/server/command/terminal"
 	"waybill/server/words"
 	"waybill/store"
 	"waybill/store/durable"
 )
 
-// Exit codes (contract §1). Those from 65 on are those of sysexits.h.
+// Exit codes (contract §1). Those from 65 on are those of sysexits.h, so that a supervisor can tell what a
+// restart may mend from what it cannot.
 const (
 	exitDone    = 0
 	exitFailed  = 1
@@ -182,7 +184,7 @@ func (p *Process) unknown(args []string) int {
 
 // meant asks whether somebody meant the nearest of some words, if one is near; before it stands a prefix.
 func meant(said string, known []string, prefix string) string {
-	if best := nearest(said, known); best != "" {
+	if best := words.Nearest(said, known); best != "" {
 		return fmt.Sprintf(" did you mean %s%s?", prefix, best)
 	}
 	return ""
@@ -233,7 +235,7 @@ func (p *Process) run(v *verb, args []string) int {
 		return exitDone
 	}
 	if err != nil {
-		// An error that ends in a question has said already what was meant.
+		// An error that ends in a question has said already what was meant; after its mark goes no semicolon.
 		said := err.Error()
 		if !strings.HasSuffix(said, "?") {
 			said += ";"
@@ -288,12 +290,34 @@ func (c *call) checkOutput() *heard {
 	return out
 }
 
+// unwatched are the verbs that show no progress: they show other things all the time, or ask for something.
+// All others may have to read a long journal.
+var unwatched = []string{"serve", "log", "bench", "version", "user add"}
+
+// watch has somebody at a terminal see how far a verb is, until the returned function is called.
+func (c *call) watch() (end func()) {
+	f, ok := c.Stderr.(*os.File)
+	if !ok || slices.Contains(unwatched, c.verb.name) {
+		return func() {}
+	}
+	progress := terminal.Watch(c.verb.name, f)
+	if progress == nil {
+		return func() {}
+	}
+	p := *c.Process
+	p.Stdout = progress.Output(c.Stdout)
+	c.Process = &p
+	c.fsys = progress.Count(c.fsys)
+	return progress.End
+}
+
 // read reads flags, of the environment and then of the command line, and counts the operands.
 func (c *call) read(args []string) error {
 	if err := c.fromEnv(); err != nil {
 		return err
 	}
 	if err := c.Parse(args); err != nil {
+		// Package flag has no error of a type for this, only the text.
 		if name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); undefined {
 			var known []string
 			c.VisitAll(func(f *flag.Flag) {
@@ -311,6 +335,8 @@ func (c *call) read(args []string) error {
 	if c.NArg() == len(want) {
 		return nil
 	}
+	// The commonest mistake has a text of its own: flag stops at the first operand, and takes what follows
+	// for more of them.
 	for _, arg := range c.FlagSet.Args() {
 		if strings.HasPrefix(arg, "-") && arg != "-" && c.NArg() > len(want) {
 			return fmt.Errorf("flags come before operands: %s stands after %q", arg, c.Arg(0))
@@ -331,6 +357,7 @@ func (c *call) mustExist() error {
 			return nil // or what is there will say why it cannot be read
 		}
 	}
+	// Who named no directory may not know that there is a flag for it, or a variable.
 	hint := "-data names another"
 	if c.dir == "waybill-data" {
 		hint = "-data or WAYBILL_DATA names another"
@@ -338,7 +365,8 @@ func (c *call) mustExist() error {
 	return fmt.Errorf("there is no data directory at %s; waybill serve and waybill import make one, %s", c.dir, hint)
 }
 
-// fromEnv sets the flags that the environment gives; the command line overrides them.
+// fromEnv sets the flags that the environment gives; the command line overrides them. A container's settings
+// are variables, and a wrong one is an error like a wrong flag.
 func (c *call) fromEnv() (err error) {
 	c.VisitAll(func(f *flag.Flag) {
 		name := "WAYBILL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
@@ -378,13 +406,15 @@ func socket(dir string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(abs, "admin.sock")
+	// The kernel's address of a socket has room for that much.
 	if len(path) > 107 {
 		return "", fmt.Errorf("%w: %s", errSocketPath, path)
 	}
 	return path, nil
 }
 
-// running reports whether a server has the directory open.
+// running reports whether a server has the directory open. A socket file alone says nothing: a server that
+// was killed leaves it.
 func running(dir string) bool {
 	path, _ := socket(dir) // "" cannot be dialled
 	c, err := net.Dial("unix", path)

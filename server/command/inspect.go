@@ -83,7 +83,7 @@ func (c *call) verify() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	// One verdict, for people and for programs: both show the same.
+	// One verdict, for people and for programs: both show the same, and the exit code is the same.
 	code, v, err := c.judge()
 	if c.get("json").(bool) {
 		text, failed := json.MarshalIndent(v, "", "  ")
@@ -143,7 +143,7 @@ func (c *call) judge() (code int, v verdict, err error) {
 		Books:       rep.Books.String(),
 	}
 	switch {
-	case rep.Torn != nil:
+	case rep.Torn != nil: // as after a power cut: nobody was told that these lines are kept
 		v.Torn, v.Problem, v.Place = true, rep.Torn.Damage.Error(), placeOf(&rep.Torn.Damage)
 		return exitTorn, v, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them",
 			&rep.Torn.Damage, words.Counted(rep.Torn.Bytes, "byte"))

@@ -19,6 +19,7 @@ func (p *Process) logger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
+// Lines wait so long at most, or until so much has come: as long as nobody notices who follows them.
 const (
 	logDelay  = 20 * time.Millisecond
 	logBuffer = 64 << 10 // bytes

@@ -27,6 +27,8 @@ func (c *call) network(cfg *server.Config) error {
 		}
 		cfg.TrustedProxies = append(cfg.TrustedProxies, p)
 	}
+	// Browsers send an origin in one form only, in lower case and without the scheme's own port. One that is
+	// given in another would never match, and nobody would know why.
 	for text := range strings.FieldsFuncSeq(c.text("cors-origin"), isComma) {
 		u, err := url.Parse(text)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" ||
@@ -44,7 +46,7 @@ func (c *call) network(cfg *server.Config) error {
 	if text := c.text("rate"); text != "" {
 		const most = 1_000_000
 		r := &cfg.Rate
-		// lenient: it must come out the same when it is written
+		// Sscanf is lenient: what it has read must come out the same when it is written.
 		fmt.Sscanf(text, "%d/s:%d", &r.PerSecond, &r.Burst)
 		r.Burst = cmp.Or(r.Burst, r.PerSecond)
 		same := text == fmt.Sprintf("%d/s", r.PerSecond) ||
@@ -86,6 +88,7 @@ type certificate struct {
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// Two calls for a handshake, which is far more work. Files may be watched with less, and not everywhere.
 	var written [2]time.Time
 	for i, name := range []string{c.cert, c.key} {
 		if info, err := os.Stat(name); err == nil {
@@ -101,7 +104,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c.pair = &pair
 	case c.pair == nil:
 		return nil, fmt.Errorf("-tls-cert, -tls-key: %w", err)
-	default:
+	default: // of two files that are being replaced, one may be new and the other not yet
 		c.log.Warn("the new certificate cannot be used; the former one stays", "err", err)
 	}
 	c.written = written

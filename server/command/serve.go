@@ -50,6 +50,7 @@ func (c *call) serve() (code int, err error) {
 	if transfers < 0 || transfers > 1 {
 		return exitUsage, errors.New("-max-transfers must be 0 or 1")
 	}
+	// A port may have a name, as http: the system knows it.
 	_, port, err := net.SplitHostPort(addr)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
@@ -80,6 +81,8 @@ func (c *call) serve() (code int, err error) {
 	if c.text("tls-cert") == "" {
 		return c.listen(cfg, addr, nil)
 	}
+	// The pair is read now, so that a wrong one is told here and not to the first client, and again for each
+	// handshake: certificates are renewed while the server runs.
 	pair := &certificate{
 		cert: c.text("tls-cert"),
 		key:  c.text("tls-key"),
@@ -96,7 +99,9 @@ func (c *call) serve() (code int, err error) {
 
 // peers reads whom the server calls.
 func (c *call) peers(cfg *server.Config) error {
-	cfg.ProviderURL, cfg.MessengerURL = c.text("provider-url"), c.text("messenger-url")
+	cfg.ProviderURL = c.text("provider-url")
+	cfg.MessengerURL = c.text("messenger-url")
+	// Peers and mailer are made here to hear whether they can be; the server makes its own.
 	for _, name := range []string{"provider-url", "messenger-url"} {
 		if _, err := outbound.NewPeer(c.text(name), nil, 0); c.text(name) != "" && err != nil {
 			return fmt.Errorf("-%s: %w", name, err)
@@ -119,7 +124,8 @@ func (c *call) peers(cfg *server.Config) error {
 	return nil
 }
 
-// mailPassword reads the password for the mail server.
+// mailPassword reads the password for the mail server. It has a file because flags and environment of a
+// process can be read by others on the machine.
 func (c *call) mailPassword(cfg *server.Config) error {
 	file := c.text("smtp-password-file")
 	if file == "" {
@@ -129,6 +135,7 @@ func (c *call) mailPassword(cfg *server.Config) error {
 	if err != nil {
 		return fmt.Errorf("-smtp-password-file: %w", err)
 	}
+	// Editors end a file with a newline, some with two characters: neither is of the password.
 	line, _, _ := strings.Cut(string(text), "\n")
 	cfg.Mail.Password = strings.TrimSuffix(line, "\r")
 	return nil
@@ -156,8 +163,10 @@ func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:     handler,
 		ConnContext: web.ConnContext,
+		// What net/http reports are clients that break off or speak no HTTP, which anybody can do at will.
 		ErrorLog: slog.NewLogLogger(log.Handler(),
 			slog.LevelDebug),
+		// OPTIONS * is for the handler, as every request: it has an answer in the service's own form.
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            10 * time.Second,
 		ReadTimeout:                  30 * time.Second,
@@ -169,7 +178,8 @@ func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// identityProvider reads the -idp flags; without any the development provider is trusted.
+// identityProvider reads the -idp flags; without any the development provider is trusted. Its keys are not
+// fetched yet: a provider that is down is no reason not to start.
 func (c *call) identityProvider(cfg *server.Config) (err error) {
 	provider := oidc.Config{
 		JWKS: c.text("idp-jwks"),
@@ -222,6 +232,7 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	if err != nil {
 		return exitCode(err), err
 	}
+	// Operators come before clients: from here on a verb finds the server, and does not try the lock.
 	operators, err := serveAdmin(path, s, ended)
 	if err != nil {
 		return exitFailed, errors.Join(err, s.Close())
@@ -236,12 +247,19 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	if err := p.greet(s, cfg, url, isLocal); err != nil {
 		return exitFailed, errors.Join(err, s.Close())
 	}
+	// Now there is something to serve: requests no longer hear 503.
 	g.open.Store(s)
 	cfg.Log.Info("serving", "addr", ln.Addr().String(), "url", scheme+"://"+ln.Addr().String()+"/", "data",
 		cfg.Dir)
 	stopped := make(chan struct{})
 	defer close(stopped)
 	go boundMemory(stopped)
+	return p.untilStopped(s, g, front, operators, ended)
+}
+
+// untilStopped waits until the process should end, or something cannot go on, and ends what serves.
+func (p *Process) untilStopped(s *server.Server, g *gate, front, operators *http.Server,
+	ended <-chan error) (int, error) {
 	select {
 	case <-s.Failed():
 		// Those who wait are told that the outcome is not known.
@@ -249,15 +267,15 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 		defer cancel()
 		front.Shutdown(ctx)
 		return exitIO, errors.New("the journal cannot be written")
-	case err := <-ended:
+	case err := <-ended: // a listener is broken, and the journal is not
 		return exitFailed, errors.Join(err, s.Close())
 	case <-p.Stop:
 	}
-	cfg.Log.Info("stopping: requests under way are finished")
+	s.Log.Info("stopping: requests under way are finished")
 	s.Drain()
-	err = drain(g, front, operators, s)
+	err := drain(g, front, operators, s)
 	if err == nil {
-		cfg.Log.Info("stopped")
+		s.Log.Info("stopped")
 	}
 	return exitCode(err), err
 }
@@ -370,7 +388,7 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string)
 	if err != nil {
 		return err
 	}
-	password := auth.NewToken()[:16]
+	password := auth.NewToken()[:16] // less than a token: people type it
 	user := auth.Person{
 		Email:     reference.DemoUser,
 		FirstName: "Demo",

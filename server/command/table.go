@@ -7,7 +7,8 @@ type verb struct {
 	flags                 []option                          // besides -data
 }
 
-// option is a flag; value, which it has where it is not given, tells its type.
+// option is a flag; value, which it has where it is not given, tells its type. A word between backquotes in
+// about names the value in the help (package flag).
 type option struct {
 	name  string
 	value any
@@ -17,7 +18,9 @@ type option struct {
 // asJSON is the flag of the verbs that list something.
 var asJSON = option{"json", false, "print one array instead of lines"}
 
+// verbs are all there are, as contract §1 has them, in the order in which help lists them.
 var verbs = []verb{
+	// What is served, and to whom.
 	{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", (*call).serve, []option{
 		{"addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free one"},
 		{"test-clock", "",
@@ -74,6 +77,7 @@ var verbs = []verb{
 	{"company list", "",
 		"lists the companies of the timetable in force, by the slugs that other commands take",
 		verbOf("company-list"), []option{asJSON}},
+	// What carriers and the provider do to tickets, in their place.
 	{"ticket move", "TICKET BOOKING|new",
 		"moves a ticket to another booking of the same partner",
 		verbOf("ticket-move", "ticket", "booking"), nil},
@@ -87,6 +91,7 @@ var verbs = []verb{
 		"answers in the provider's place about a ticket that it was asked about",
 		verbOf("ticket-answer", "ticket", "answer"), []option{
 			{"reason", "", "`why`: it stands in the journal"}}},
+	// People: who may sign in, who is to be forgotten, who is still to hear of a ticket.
 	{"user add", "",
 		"gives a company user an access; a new user's password is the first line of standard input",
 		verbOf("user-add"), []option{
@@ -117,6 +122,7 @@ var verbs = []verb{
 	{"outbox retry", "MESSAGE|all",
 		"has a parked message tried again, or all",
 		verbOf("outbox-retry", "message"), nil},
+	// Keys.
 	{"idtoken", "",
 		"mints an ID token of the built-in development identity provider",
 		verbOf("idtoken"), []option{
@@ -124,6 +130,7 @@ var verbs = []verb{
 	{"key rotate", "",
 		"signs offers with a new key; offers already given stay good",
 		verbOf("rotate-keys"), nil},
+	// The directory as evidence. These read only, beside a server that runs.
 	{"log", "", "shows the journal as readable history", (*call).log, []option{
 		{"booking", "", "only what happened to the booking with this `id`"},
 		{"ticket", "", "only what happened to the ticket with this `id`"},
@@ -147,6 +154,7 @@ var verbs = []verb{
 	{"export", "OUT",
 		"writes every entity as CSV and a schema.sql, for databases, into the new directory OUT",
 		(*call).export, nil},
+	// The program itself.
 	{"bench", "",
 		"fills a new directory, or one it made, and measures how fast it sells, reads and searches",
 		(*call).bench, []option{

@@ -24,6 +24,7 @@ import (
 
 	"waybill/server"
 	"waybill/server/admin"
+	"waybill/server/command/terminal"
 	"waybill/server/inspect"
 	"waybill/store"
 	"waybill/store/durable"
@@ -81,7 +82,7 @@ func (c *call) checkpoint() (int, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")
 	}
-	c.Stdout.Write(note)
+	c.Stdout.Write(note) // as it is signed, to the byte
 	return exitFailed, err
 }
 
@@ -90,7 +91,7 @@ func (c *call) write(do func(out durable.Dir) (said string, err error)) (int, er
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	// A copy inside of what is copied would be copied too.
+	// A copy inside of what is copied would be copied too, and the original is to stay as it is.
 	out := c.Arg(0)
 	from, _ := filepath.Abs(c.dir)
 	if to, _ := filepath.Abs(out); strings.HasPrefix(to+"/", from+"/") {
@@ -150,6 +151,7 @@ func (c *call) repair() (int, error) {
 
 // version says which build this is.
 func (c *call) version() (int, error) {
+	// The go command has written all of this into the binary: nobody keeps a number by hand.
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return exitFailed, errors.New("the binary holds no build information")
@@ -197,6 +199,8 @@ func verbOf(op string, operands ...string) func(*call) (int, error) {
 	}
 }
 
+const passwordPrompt = "Password of a new user (not shown; who has an account keeps the one there is): "
+
 // complete adds to a form what operands and flags do not say: the feed's whole path, for a server that runs
 // elsewhere, and the password.
 func (p *Process) complete(op string, form url.Values) error {
@@ -206,7 +210,7 @@ func (p *Process) complete(op string, form url.Values) error {
 		form.Set("feed", feed)
 		return err
 	case "user-add":
-		password, err := p.readPassword()
+		password, err := terminal.ReadPassword(p.Stdin, passwordPrompt, p.Stderr, p.Stop)
 		form.Set("password", password)
 		return err
 	}
@@ -226,7 +230,7 @@ func (c *call) perform(op string, form url.Values) error {
 	err = c.adminCall(path, op, form)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server
 		if err = c.adminHere(op, form); errors.Is(err, durable.ErrLocked) && running(c.dir) {
-			err = c.adminCall(path, op, form) // a server is about to listen, or another verb is at work
+			err = c.adminCall(path, op, form) // one was about to listen
 		}
 	}
 	return err
@@ -260,6 +264,7 @@ func (p *Process) adminCall(path, op string, form url.Values) error {
 	if _, err := io.Copy(unheard{p.Stdout}, resp.Body); err != nil {
 		return fmt.Errorf("the server ended before it was done: %w", err)
 	}
+	// How it ended is known only after all that it said, so the error comes in a trailer.
 	if text, err := url.QueryUnescape(resp.Trailer.Get(admin.ErrorTrailer)); text != "" || err != nil {
 		return errors.New(text)
 	}
@@ -279,7 +284,7 @@ func refusal(resp *http.Response) error {
 // adminHere opens the directory for one operation; while another verb has it, it tries again for five
 // seconds. An import reads its feed first: one that is refused leaves no trace.
 func (c *call) adminHere(op string, form url.Values) error {
-	by := admin.Self()
+	by := admin.Self() // the journal says who did it: here no socket tells, but the process knows
 	do := func(s *server.Server) error {
 		return s.Admin.Do(op, &admin.Act{
 			By:   by,

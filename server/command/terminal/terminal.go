@@ -1,4 +1,6 @@
-package command
+// Package terminal talks to somebody who sits at a terminal: it asks for a password without showing it, and
+// shows that work goes on.
+package terminal
 
 import (
 	"errors"
@@ -9,19 +11,13 @@ import (
 	"unsafe"
 )
 
-// isTerminal reports whether somebody may sit at a file.
-func isTerminal(f *os.File) bool {
-	_, err := terminalOf(f)
-	return err == nil
+// settings returns how a terminal is set; its error is that a file is none.
+func settings(f *os.File) (t syscall.Termios, err error) {
+	return t, control(f, getSettings, &t)
 }
 
-// terminalOf returns how a terminal is set; its error is that a file is none.
-func terminalOf(f *os.File) (t syscall.Termios, err error) {
-	return t, terminalCall(f, getTerminal, &t)
-}
-
-// terminalCall reads or changes how a terminal is set.
-func terminalCall(f *os.File, request uintptr, t *syscall.Termios) error {
+// control reads or changes how a terminal is set.
+func control(f *os.File, request uintptr, t *syscall.Termios) error {
 	_, _, number := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(unsafe.Pointer(t)))
 	if number != 0 {
 		return number
@@ -31,16 +27,18 @@ func terminalCall(f *os.File, request uintptr, t *syscall.Termios) error {
 
 const maxPassword = 4 << 10 // bytes, with the end of its line
 
-var errStopped = errors.New("stopped")
+// ErrStopped is that of somebody who was asked, and stopped the process instead.
+var ErrStopped = errors.New("stopped")
 
-// readPassword reads the first line of standard input. Who types it at a terminal is asked for it, and does
-// not see it.
-func (p *Process) readPassword() (string, error) {
-	f, ok := p.Stdin.(*os.File)
+// ReadPassword reads the first line of what is given, without its end, and no more than that; 4 KiB at most.
+// Who types it at a terminal is asked for it, by a prompt on the given output, and does not see it. Once stop
+// is closed, the error is ErrStopped, and the terminal is as it was.
+func ReadPassword(from io.Reader, prompt string, to io.Writer, stop <-chan struct{}) (string, error) {
+	f, ok := from.(*os.File)
 	if !ok {
-		return firstLine(p.Stdin)
+		return firstLine(from)
 	}
-	shown, err := terminalOf(f)
+	shown, err := settings(f)
 	if err != nil { // a pipe or a file
 		return firstLine(f)
 	}
@@ -49,12 +47,12 @@ func (p *Process) readPassword() (string, error) {
 	// Neither Ctrl-\ nor Ctrl-Z may leave the terminal so.
 	hidden.Cc[syscall.VQUIT] = noKey
 	hidden.Cc[syscall.VSUSP] = noKey
-	if err := terminalCall(f, setTerminal, &hidden); err != nil {
+	if err := control(f, setSettings, &hidden); err != nil {
 		return "", fmt.Errorf("the terminal cannot hide what is typed: %w", err)
 	}
-	defer fmt.Fprintln(p.Stderr)
-	defer terminalCall(f, setTerminal, &shown)
-	fmt.Fprint(p.Stderr, "Password of a new user (not shown; who has an account keeps the one there is): ")
+	defer fmt.Fprintln(to)
+	defer control(f, setSettings, &shown)
+	fmt.Fprint(to, prompt)
 	type result struct {
 		line string
 		err  error
@@ -68,8 +66,8 @@ func (p *Process) readPassword() (string, error) {
 	select {
 	case r := <-typed:
 		return r.line, r.err
-	case <-p.Stop: // the terminal must show again what is typed
-		return "", errStopped
+	case <-stop: // the terminal must show again what is typed
+		return "", ErrStopped
 	}
 }
 

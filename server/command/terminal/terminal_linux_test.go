@@ -1,10 +1,8 @@
-package command
+package terminal
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,48 +50,43 @@ func until(t *testing.T, f *os.File, text string) (seen string) {
 
 // Contract §1: a password typed on a terminal is asked for and not echoed.
 func TestPasswordIsNotShown(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
-	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	keyboard, screen := terminal(t)
-	var out bytes.Buffer
-	end := make(chan struct{})
-	code := make(chan int)
-	begin := func(email string) {
+	type answer struct {
+		password string
+		err      error
+	}
+	answers := make(chan answer)
+	stop := make(chan struct{})
+	ask := func() {
 		go func() {
-			code <- Main(&Process{
-				Args: []string{"user", "add", "-data", dir, "-email", email, "-first-name", "Anna",
-					"-last-name", "Nowak",
-					"-company", "zorevia-lines", "-role", "ADMIN"},
-				Stdin: screen, Stdout: &out, Stderr: screen, Stop: end, Env: func(string) (string, bool) {
-					return "", false
-				},
-			})
+			password, err := ReadPassword(screen, "Password (not shown): ", screen, stop)
+			answers <- answer{password, err}
 		}()
 		until(t, keyboard, "not shown")
 	}
-	shown, err := terminalOf(screen)
+	shown, err := settings(screen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin("anna@example.com")
+	ask()
 	keyboard.WriteString("secret horse\n")
-	if c := <-code; c != 0 || !strings.Contains(out.String(), "anna@example.com is ADMIN") {
-		t.Fatalf("exit %d: %s", c, &out)
+	if got := <-answers; got.password != "secret horse" || got.err != nil {
+		t.Fatal(got)
 	}
 	screen.WriteString("the end")
 	if seen := until(t, keyboard, "the end"); strings.Contains(seen, "secret") {
 		t.Errorf("the terminal shows %q", seen)
 	}
-	begin("boris@example.com")
-	hidden, err := terminalOf(screen)
+	ask()
+	hidden, err := settings(screen)
 	if err != nil || hidden.Cc[syscall.VQUIT] != noKey || hidden.Cc[syscall.VSUSP] != noKey {
 		t.Errorf("Ctrl-\\ or Ctrl-Z would leave the terminal without echo: %v", hidden.Cc)
 	}
-	close(end) // as Ctrl-C does
-	if c := <-code; c != 1 {
-		t.Errorf("exit %d of who gave up", c)
+	close(stop) // as Ctrl-C does
+	if got := <-answers; got.err != ErrStopped {
+		t.Error(got)
 	}
-	if after, err := terminalOf(screen); err != nil || after != shown {
+	if after, err := settings(screen); err != nil || after != shown {
 		t.Errorf("the terminal is left as %+v, %v; it was %+v", after, err, shown)
 	}
 }
@@ -101,20 +94,28 @@ func TestPasswordIsNotShown(t *testing.T) {
 // Contract §1: progress is shown on a terminal, and taken away before other output.
 func TestProgressIsTakenAway(t *testing.T) {
 	keyboard, screen := terminal(t)
-	x := &progress{what: "import", to: screen}
-	x.bytes.Store(5 << 20)
-	x.show()
+	p := &Progress{
+		what: "import",
+		to:   screen,
+	}
+	p.bytes.Store(5 << 20)
+	p.show()
 	if seen := until(t, keyboard, " s"); !strings.Contains(seen, "import: 5 MB read, ") {
 		t.Errorf("%q", seen)
 	}
-	fmt.Fprintln(besides{x, screen}, "stops.txt: 3 rows")
+	fmt.Fprintln(p.Output(screen), "stops.txt: 3 rows")
 	if seen := until(t, keyboard, "rows"); !strings.HasPrefix(seen, clearLine+"stops.txt: 3 rows") {
 		t.Errorf("%q", seen)
 	}
-	var pipe bytes.Buffer
-	c := (&Process{Stdout: &pipe, Stderr: &pipe}).newCall(&verb{name: "import"})
-	c.watch()()
-	if c.Stdout != &pipe || pipe.Len() > 0 {
+}
+
+// A pipe is told nothing: what reads it is a program.
+func TestPipeIsShownNoProgress(t *testing.T) {
+	_, pipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := Watch("import", pipe); p != nil {
 		t.Error("a pipe is shown progress")
 	}
 }

@@ -1,10 +1,9 @@
-package command
+package terminal
 
 import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,8 +11,9 @@ import (
 	"waybill/store/durable"
 )
 
-// progress tells somebody at a terminal that work which takes long goes on. In a pipe it says nothing.
-type progress struct {
+// Progress is a line on a terminal, which says that work that takes long goes on. Work that is short shows
+// none.
+type Progress struct {
 	what  string
 	start time.Time
 	bytes atomic.Int64 // read of the directory so far
@@ -30,82 +30,88 @@ const (
 	clearLine = "\r\x1b[K"
 )
 
-// unwatched are the verbs that show no progress: they show other things all the time, or ask for something.
-// All others may have to read a long journal.
-var unwatched = []string{"serve", "log", "bench", "version", "user add"}
-
-// watch has somebody at a terminal see how far a verb is, until the returned function is called.
-func (c *call) watch() (end func()) {
-	f, ok := c.Stderr.(*os.File)
-	if !ok || !isTerminal(f) || slices.Contains(unwatched, c.verb.name) {
-		return func() {}
+// Watch has somebody at a terminal see how far some work is, until it ends. It returns nil where the file is
+// no terminal: a pipe is told nothing.
+func Watch(what string, f *os.File) *Progress {
+	if _, err := settings(f); err != nil {
+		return nil
 	}
-	x := &progress{
-		what:  c.verb.name,
+	p := &Progress{
+		what:  what,
 		start: time.Now(),
 		stop:  make(chan struct{}),
 		done:  make(chan struct{}),
 		to:    f,
 	}
-	p := *c.Process
-	p.Stdout = besides{x, c.Stdout}
-	c.Process = &p
-	c.fsys = countedFS{c.fsys, &x.bytes}
-	go x.tell()
-	return func() {
-		close(x.stop)
-		<-x.done
-		x.clear()
-	}
+	go p.tell()
+	return p
+}
+
+// End takes the line away for good.
+func (p *Progress) End() {
+	close(p.stop)
+	<-p.done
+	p.clear()
+}
+
+// Output returns an output that may share its terminal with the progress: the line is taken away before
+// something else is written.
+func (p *Progress) Output(to io.Writer) io.Writer {
+	return besides{p, to}
+}
+
+// Count returns a file system the bytes of whose files count as progress when they are read.
+func (p *Progress) Count(fsys durable.FS) durable.FS {
+	return countedFS{fsys, &p.bytes}
 }
 
 // tell shows how far the work is from time to time, until it ends.
-func (x *progress) tell() {
-	defer close(x.done)
+func (p *Progress) tell() {
+	defer close(p.done)
 	// Work that is short is not worth a line.
 	wait := patience
 	for {
 		select {
-		case <-x.stop:
+		case <-p.stop:
 			return
 		case <-time.After(wait):
 		}
 		wait = time.Second / 4
-		x.show()
+		p.show()
 	}
 }
 
 // show writes the line anew.
-func (x *progress) show() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (p *Progress) show() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	// Work that reads no files has no bytes to show.
 	read := ""
-	if n := x.bytes.Load(); n > 0 {
+	if n := p.bytes.Load(); n > 0 {
 		read = fmt.Sprintf("%d MB read, ", n>>20)
 	}
-	fmt.Fprintf(x.to, "%s%s: %s%d s", clearLine, x.what, read, int(time.Since(x.start).Seconds()))
-	x.shown = true
+	fmt.Fprintf(p.to, "%s%s: %s%d s", clearLine, p.what, read, int(time.Since(p.start).Seconds()))
+	p.shown = true
 }
 
 // clear takes the line away again.
-func (x *progress) clear() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.clearLocked()
+func (p *Progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clearLocked()
 }
 
 // clearLocked takes the line away. The lock is held.
-func (x *progress) clearLocked() {
-	if x.shown {
-		io.WriteString(x.to, clearLine)
+func (p *Progress) clearLocked() {
+	if p.shown {
+		io.WriteString(p.to, clearLine)
 	}
-	x.shown = false
+	p.shown = false
 }
 
 // besides is an output that may share its terminal with the progress.
 type besides struct {
-	*progress
+	*Progress
 	io.Writer
 }
 

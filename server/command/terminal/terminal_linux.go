@@ -1,10 +1,10 @@
-package command
+package terminal
 
 import "syscall"
 
 // The calls of Linux that read and set how a terminal behaves.
 const (
-	getTerminal = syscall.TCGETS
-	setTerminal = syscall.TCSETS
+	getSettings = syscall.TCGETS
+	setSettings = syscall.TCSETS
 	noKey       = 0 // a character that no key types
 )

@@ -1,16 +1,18 @@
-package command
+package words
 
 import "strings"
 
-// nearest returns the word that is nearest to one that was mistyped; "" where none is near.
-func nearest(said string, known []string) (best string) {
-	most := (len(said) + 1) / 3 // mistakes that are believed
+// Nearest returns the word that is nearest to one that was mistyped; "" where none is near.
+func Nearest(said string, known []string) (best string) {
+	// One letter of two may be wrong, and one of three for each further: beyond that a word is another word.
+	most := (len(said) + 1) / 3
 	for _, word := range known {
 		if n := mistakes(said, word); n <= most {
 			best = word
 			most = n - 1
 		}
 	}
+	// Who stops after a few letters means the word that begins so.
 	if best == "" {
 		for _, word := range known {
 			if len(said) > 2 && strings.HasPrefix(word, said) {
@@ -24,6 +26,8 @@ func nearest(said string, known []string) (best string) {
 // mistakes counts the letters that are to be put in, left out, exchanged for others or with the next, to make
 // one word of another.
 func mistakes(a, b string) int {
+	// last[k] are the mistakes between what of a was read so far and the first k letters of b; before is the
+	// row above it, for letters that were exchanged with the next.
 	before := []int(nil)
 	last := make([]int, len(b)+1)
 	for k := range last {

@@ -1,0 +1,253 @@
+// Package load puts a server under load over TCP, as partners do, and measures what it bears.
+package load
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"waybill/server"
+)
+
+// Load is a load on a server of this process.
+type Load struct {
+	Server   *server.Server
+	Addr     string          // where it serves HTTP
+	Dir      string          // its data directory: a new one, or one of an earlier load
+	Bookings int             // of two, that there are to be before anything is measured
+	Conns    []int           // the numbers of connections to measure with
+	Window   time.Duration   // how long each is measured
+	Table    io.Writer       // is told what was measured, as a Markdown table
+	Progress io.Writer       // is told how far the filling is
+	Stop     <-chan struct{} // ends it early, with an error
+
+	key          string // of the partner that all requests come from
+	offers, sold []struct{ ID string }
+}
+
+// The works, as partners do them.
+const (
+	create = "W1 create a booking for two"
+	read   = "W2 read a booking"
+	search = "W3 schedule, 14 days, 50 rows"
+)
+
+// Run fills the directory and writes how fast the server is then.
+func (l *Load) Run() error {
+	if err := l.adopt(); err != nil {
+		return err
+	}
+	if err := l.fill(); err != nil {
+		return err
+	}
+	fmt.Fprint(l.Table, "| work | connections | requests/s | p50 ms | p99 ms |\n|---|---|---|---|---|\n")
+	for _, n := range l.Conns {
+		for _, work := range []string{create, read, search} {
+			took, rate, err := l.measure(work, n, l.Window, math.MaxInt64)
+			if err != nil {
+				return err
+			}
+			p50 := took[len(took)/2].Seconds() * 1e3
+			p99 := took[len(took)*99/100].Seconds() * 1e3
+			fmt.Fprintf(l.Table, "| %s | %d | %.0f | %.2f | %.2f |\n", work, n, rate, p50, p99)
+		}
+	}
+	return l.sizes()
+}
+
+// sizes writes what the bookings take, on disk and in memory.
+func (l *Load) sizes() error {
+	// The memory of the process: server, load and all. It is read before listing files takes more.
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	total, _, err := l.get("GET /v2/bookings?take=1")
+	if err != nil {
+		return err
+	}
+	files, err := os.ReadDir(filepath.Join(l.Dir, "journal"))
+	if err != nil {
+		return err
+	}
+	size := int64(0)
+	for _, f := range files {
+		if info, err := f.Info(); err == nil { // else it is gone since
+			size += info.Size()
+		}
+	}
+	fmt.Fprintf(l.Table, "\nbookings: %d\njournal: %d bytes a booking\n", total, size/int64(max(1, total)))
+	fmt.Fprintf(l.Table, "memory: %d MB\n", (m.Sys-m.HeapReleased)>>20)
+	return nil
+}
+
+// fill sells until there are as many bookings as wanted, and keeps some of each age to be read.
+func (l *Load) fill() error {
+	// A directory of an earlier run has some already.
+	have, _, err := l.get("GET /v2/bookings?take=1")
+	if err != nil {
+		return err
+	}
+	for have < l.Bookings {
+		// Many connections fill fastest: their sales share syncs.
+		sold, rate, err := l.measure(create, 64, 2*time.Second, l.Bookings-have)
+		if err != nil {
+			return err
+		}
+		have += len(sold)
+		fmt.Fprintf(l.Progress, "%d of %d bookings, %.0f a second\n", have, l.Bookings, rate)
+	}
+	// Pages from all over the list: what was sold last may lie together in memory.
+	const pages = 20
+	for i := range pages {
+		_, page, err := l.get(fmt.Sprintf("GET /v2/bookings?take=50&skip=%d", have*i/pages))
+		if err != nil {
+			return err
+		}
+		l.sold = append(l.sold, page...)
+	}
+	return nil
+}
+
+// measure does a work over so many connections for a while, but not more often than most. It returns how long
+// each request took, the shortest first, and how many were answered in a second.
+func (l *Load) measure(work string, conns int, window time.Duration, most int) (
+	[]time.Duration, float64, error) {
+	l.offers = nil // they expire
+	// As many searches as cities, each of some line: what is sold is spread over the whole network.
+	for range cities {
+		line, _ := l.request(search)
+		_, found, err := l.get(line)
+		if err != nil {
+			return nil, 0, err
+		}
+		l.offers = append(l.offers, found...)
+	}
+	if len(l.offers) == 0 {
+		return nil, 0, errNothing
+	}
+	// A list for each connection, so that they share nothing while they are timed.
+	took := make([][]time.Duration, conns)
+	errs := make([]error, conns)
+	var begun atomic.Int64
+	var wg sync.WaitGroup
+	start := time.Now()
+	more := func() bool {
+		return begun.Add(1) <= int64(most) && time.Since(start) < window
+	}
+	for i := range conns {
+		wg.Go(func() {
+			took[i], errs[i] = l.connection(work, more)
+		})
+	}
+	wg.Wait()
+	seconds := time.Since(start).Seconds()
+	if err := cmp.Or(errs...); err != nil {
+		return nil, 0, err
+	}
+	all := slices.Concat(took...)
+	if len(all) == 0 {
+		return nil, 0, errNothing
+	}
+	slices.Sort(all)
+	return all, float64(len(all)) / seconds, nil
+}
+
+var errNothing = errors.New("nothing was done in time, or every bus is full")
+
+// connection does a work over one connection, request by request, as long as there is to be more, and returns
+// how long each took.
+func (l *Load) connection(work string, more func() bool) (took []time.Duration, err error) {
+	conn, err := net.Dial("tcp", l.Addr)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	for more() {
+		select {
+		case <-l.Stop:
+			return nil, errors.New("stopped before it was done")
+		default:
+		}
+		// Making up a request is the load's own work, and is not timed.
+		line, body := l.request(work)
+		at := time.Now()
+		text, err := l.send(conn, line, body)
+		if err != nil {
+			return nil, err
+		}
+		if text != nil { // a bus that is full is no answer that counts, and no error
+			took = append(took, time.Since(at))
+		}
+	}
+	return took, nil
+}
+
+// request makes up a request for a work.
+func (l *Load) request(work string) (line, body string) {
+	const find = "GET /v2/offers/schedule?departureCitySlug=bench-%d&arrivalCitySlug=bench-%d&date=%s&days=14&take=50"
+	const two = `{"offerId":"%s","currency":"UAH","passengers":[
+{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]},
+{"firstName":"Ivan","lastName":"Franko","email":"ivan@example.com","phones":[{"phone":"+380501234567"}]}]}`
+	switch work {
+	case create:
+		return "POST /v2/bookings", fmt.Sprintf(two, l.offers[rand.IntN(len(l.offers))].ID)
+	case read:
+		return "GET /v2/bookings/" + l.sold[rand.IntN(len(l.sold))].ID, ""
+	}
+	// To a city that lies so far ahead that every line has it.
+	from := rand.IntN(cities)
+	day := time.Now().AddDate(0, 0, 1+rand.IntN(45))
+	return fmt.Sprintf(find, from, (from+49)%cities, day.Format(time.DateOnly)), ""
+}
+
+// send makes a request, with less work than a client of net/http has. There is no answer where a bus is full.
+func (l *Load) send(conn net.Conn, line, body string) ([]byte, error) {
+	const head = "%s HTTP/1.1\r\nHost: bench\r\nx-api-key: %s\r\nContent-Length: %d\r\n\r\n%s"
+	// Written by hand: the load shares the machine with what it measures.
+	fmt.Fprintf(conn, head, line, l.key, len(body), body)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(resp.Body)
+	if full := body != "" && resp.StatusCode == http.StatusConflict; full || err != nil {
+		return nil, err
+	}
+	if resp.StatusCode/100 != 2 {
+		return nil, fmt.Errorf("%s: %s: %s", line, resp.Status, text)
+	}
+	return text, nil
+}
+
+// get reads a list: how many there are in all, and those it shows.
+func (l *Load) get(line string) (total int, shown []struct{ ID string }, err error) {
+	conn, err := net.Dial("tcp", l.Addr)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer conn.Close()
+	var list struct {
+		Data struct {
+			Total                int
+			Departures, Bookings []struct{ ID string }
+		}
+	}
+	text, err := l.send(conn, line, "")
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	return list.Data.Total, append(list.Data.Departures, list.Data.Bookings...), err
+}
