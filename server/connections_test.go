@@ -89,11 +89,12 @@ func TestPollsThatWait(t *testing.T) {
 		return c
 	}
 	waiting := s.partner.Polls.Count
+	// One after the other, so that the first is the longest idle.
 	var all []net.Conn
-	for range web.MaxPolls {
+	for n := range web.MaxPolls {
 		all = append(all, poll())
+		eventually(t, "a further poll waits", func() bool { return waiting() == n+1 && ln.Busy() == 0 })
 	}
-	eventually(t, "64 polls wait", func() bool { return waiting() == web.MaxPolls })
 	resp, err := http.ReadResponse(bufio.NewReader(poll()), nil)
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatalf("one more is not answered at once: %v, %v", resp, err)
