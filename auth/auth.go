@@ -175,7 +175,8 @@ func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*K
 	}
 	if strings.TrimSpace(name) == "" || utf8.RuneCountInString(name) > 100 ||
 		strings.ContainsFunc(name, unicode.IsControl) {
-		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, not only blanks and none a control character")
+		return nil, fmt.Errorf("a partner's name has 1 to 100 characters, not only blanks and " +
+			"none a control character")
 	}
 	e := &KeyAdded{
 		Partner:   id,
@@ -189,7 +190,8 @@ func (p *Partners) AddKey(id ID, name string, companies []string, hash Hash) (*K
 			if len(known.Companies) > 0 {
 				sells = "only " + strings.Join(known.Companies, ",")
 			}
-			return nil, fmt.Errorf("partner %q is there already, for %s; choose another name for other companies", name, sells)
+			return nil, fmt.Errorf("partner %q is there already, for %s; choose another "+
+				"name for other companies", name, sells)
 		}
 		e.Partner = known.ID
 		e.Name = known.Name

@@ -371,7 +371,8 @@ func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSe
 	}
 	if !t.live(now) {
 		status, payment := t.Status(now)
-		return nil, errors.New("the ticket is " + status + "/" + payment + "; only one that is Unpaid, Booked or Paid has a carrier status")
+		return nil, errors.New("the ticket is " + status + "/" + payment + "; only one that is Unpaid, " +
+			"Booked or Paid has a carrier status")
 	}
 	return &CarrierSet{b.ID, ticket, status, true}, nil
 }

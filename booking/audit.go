@@ -28,7 +28,8 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 		}
 		for i, t := range e.Tickets {
 			if k >= len(t.Seats) || t.Seats[k] < 1 || int(t.Seats[k]) > int(run.Form.Bus.Seats) {
-				return fmt.Errorf("ticket %s, seats %d: the bus of leg %d has no such seat", t.ID, t.Seats, k+1)
+				return fmt.Errorf("ticket %s, seats %d: the bus of leg %d has no such seat", t.ID, t.Seats,
+					k+1)
 			}
 			leg := Leg{
 				Run:  s.runs[l.Run],
@@ -118,7 +119,8 @@ func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 	if other == nil {
 		return nil
 	}
-	return fmt.Errorf("seat %d of trip %s on %s is sold to the tickets %s and %s", l.Seat, l.Run.Form.Trip, l.Run.Day, ticket, other)
+	return fmt.Errorf("seat %d of trip %s on %s is sold to the tickets %s and %s", l.Seat, l.Run.Form.Trip,
+		l.Run.Day, ticket, other)
 }
 
 // Books are the figures of an audit.
@@ -224,7 +226,8 @@ func (x *audit) run(run *Run, tt *schedule.Timetable) error {
 	unheld := run.seats.taken(form, x.holds[run.seats], x.now)
 	for at := range end {
 		if run.seats.free(form, at, at+1, x.now) != unheld.free(at, at+1) {
-			return fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not those that no ticket has",
+			return fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not "+
+				"those that no ticket has",
 				form.Trip, run.Day, at+1)
 		}
 	}

@@ -121,7 +121,8 @@ func TestPagesOfTicketsAreThoseOfTheWholeList(t *testing.T) {
 			page, total := s.Orders(partner, leaves, made, skip, take)
 			part := want[min(skip, len(want)):min(skip+take, len(want))]
 			if total != len(want) || !slices.Equal(page, part) {
-				t.Fatalf("seed %d, skip %d, take %d: %d of %d, want %d of %d", seed, skip, take, len(page), total, len(part), len(want))
+				t.Fatalf("seed %d, skip %d, take %d: %d of %d, want %d of %d", seed, skip, take, len(page),
+					total, len(part), len(want))
 			}
 		}
 	}

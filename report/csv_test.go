@@ -83,8 +83,10 @@ func TestColumnsAndLineEnds(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	for name, cells := range map[string][]string{
-		"seat": {"7", "49", "10", "11", "2", "12", "8", "1"}, "price": {"450.00", "1000.00", "123.45", "123.45", "0.01", "300.50", "0.05", "0.00"},
-		"discount": {"", "", "", "", "", "", "5.00", ""}, "refundAmount": {"", "999.95", "0.00", "", "", "", "", ""},
+		"seat":          {"7", "49", "10", "11", "2", "12", "8", "1"},
+		"price":         {"450.00", "1000.00", "123.45", "123.45", "0.01", "300.50", "0.05", "0.00"},
+		"discount":      {"", "", "", "", "", "", "5.00", ""},
+		"refundAmount":  {"", "999.95", "0.00", "", "", "", "", ""},
 		"status":        {"Confirmed", "Refund", "Refund", "Canceled", "Confirmed", "NotConfirmed", "Uncompleted", "Processing"},
 		"paymentStatus": {"Paid", "Paid", "Paid", "Booked", "Booked", "Paid", "Unpaid", "Unpaid"},
 		"to":            {"Львів", "Львів", "Львів", "Львів", "Porto", "Львів", "Львів", "Porto"},
@@ -211,12 +213,42 @@ func TestATicketIsAnOrderOfEachCompanyItTravelsWith(t *testing.T) {
 
 // hostile are texts that a spreadsheet would take for more than text, and what they are in the file.
 var hostile = map[string]string{
-	"=1+1": "'=1+1", "+SUM(A1)": "'+SUM(A1)", "-2": "'-2", "@x": "'@x", "\ttab": "'\ttab", "\t=1": "'\t=1",
-	" =1+1": "' =1+1", "  \u00a0+1": "'  \u00a0+1", "\u3000@x": "'\u3000@x", "\u2003-1": "'\u2003-1",
-	"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠x": "'＠x", "=": "'=", "-": "'-",
-	`=HYPERLINK("http://x","y")`: `'=HYPERLINK("http://x","y")`, "=1\r\n+2": "'=1\n+2", "\n=1": "'\n=1", "\v=1": "'\v=1",
-	"a=1": "a=1", "1+1": "1+1", "a-b": "a-b", "x@example.com": "x@example.com", "": "", " ": " ", " a": " a",
-	"'=1": "'=1", `"`: `"`, `a"b,c`: `a"b,c`, "a\nb": "a\nb", "Олена": "Олена", "(=1)": "(=1)", "0": "0", "a\t=1": "a\t=1", ";": ";",
+	"=1+1":                       "'=1+1",
+	"+SUM(A1)":                   "'+SUM(A1)",
+	"-2":                         "'-2",
+	"@x":                         "'@x",
+	"\ttab":                      "'\ttab",
+	"\t=1":                       "'\t=1",
+	" =1+1":                      "' =1+1",
+	"  \u00a0+1":                 "'  \u00a0+1",
+	"\u3000@x":                   "'\u3000@x",
+	"\u2003-1":                   "'\u2003-1",
+	"＝1":                         "'＝1",
+	"＋1":                         "'＋1",
+	"－1":                         "'－1",
+	"＠x":                         "'＠x",
+	"=":                          "'=",
+	"-":                          "'-",
+	`=HYPERLINK("http://x","y")`: `'=HYPERLINK("http://x","y")`,
+	"=1\r\n+2":                   "'=1\n+2",
+	"\n=1":                       "'\n=1",
+	"\v=1":                       "'\v=1",
+	"a=1":                        "a=1",
+	"1+1":                        "1+1",
+	"a-b":                        "a-b",
+	"x@example.com":              "x@example.com",
+	"":                           "",
+	" ":                          " ",
+	" a":                         " a",
+	"'=1":                        "'=1",
+	`"`:                          `"`,
+	`a"b,c`:                      `a"b,c`,
+	"a\nb":                       "a\nb",
+	"Олена":                      "Олена",
+	"(=1)":                       "(=1)",
+	"0":                          "0",
+	"a\t=1":                      "a\t=1",
+	";":                          ";",
 }
 
 // Contract §10: a cell of text that a spreadsheet would read as a formula is defused, in every column of
@@ -313,7 +345,13 @@ func TestThePartsOfAnOrderAddUp(t *testing.T) {
 	} {
 		text := written(t, always(c.company, DepartureDate), bookingOf(0, x))
 		for name, want := range map[string]string{
-			"route": c.route, "from": c.from, "to": c.to, "departureUtc": c.departure, "seat": c.seat, "price": c.price, "refundAmount": c.refund,
+			"route":        c.route,
+			"from":         c.from,
+			"to":           c.to,
+			"departureUtc": c.departure,
+			"seat":         c.seat,
+			"price":        c.price,
+			"refundAmount": c.refund,
 		} {
 			if got := column(t, text, name); len(got) != 1 || got[0] != want {
 				t.Errorf("%s, %s: %q, want %q", c.company, name, got, want)

@@ -159,7 +159,8 @@ func TestAReportOfManyRowsIsWrittenInRounds(t *testing.T) {
 	}
 	const kept = 2 * room * uint64(unsafe.Sizeof(row{}))
 	if used := w.peak - before; w.peak == 0 || used > kept+kept/4+1<<18 {
-		t.Errorf("%d bytes are in use while it is written, of which %d are for rows; all rows would be %d", used, kept, rows*unsafe.Sizeof(row{}))
+		t.Errorf("%d bytes are in use while it is written, of which %d are for rows; all rows would be %d",
+			used, kept, rows*unsafe.Sizeof(row{}))
 	}
 	runtime.KeepAlive(list)
 }

@@ -323,9 +323,14 @@ func TestRouteNames(t *testing.T) {
 		lang schedule.Language
 		want string
 	}{
-		{0, schedule.Untranslated, "Kyiv – Kolkata"}, {0, schedule.UK, "Київ – Калькутта"}, {0, schedule.PL,
-			"Kijów – Kolkata"}, {0, schedule.EN, "Kyiv – Kolkata"},
-		{4, schedule.UK, "Калькутта – London"}, {1, schedule.RU, "Линия 1"}, {1, schedule.UK, "Line 1"}, {2, schedule.RU, "Line 2"},
+		{0, schedule.Untranslated, "Kyiv – Kolkata"},
+		{0, schedule.UK, "Київ – Калькутта"},
+		{0, schedule.PL, "Kijów – Kolkata"},
+		{0, schedule.EN, "Kyiv – Kolkata"},
+		{4, schedule.UK, "Калькутта – London"},
+		{1, schedule.RU, "Линия 1"},
+		{1, schedule.UK, "Line 1"},
+		{2, schedule.RU, "Line 2"},
 	} {
 		if got := tt.RouteName(c.trip, c.lang); got != c.want {
 			t.Errorf("trip %d in language %d: %q, want %q", c.trip, c.lang, got, c.want)

@@ -221,7 +221,8 @@ func TestForm(t *testing.T) {
 			again, err := schedule.DecodeForm(f.Encode())
 			if err != nil || !reflect.DeepEqual(again, f) || again.Key() != f.Key() ||
 				other.Form(int32(i)).Key() != f.Key() || tt.Form(int32(i)) != f {
-				t.Errorf("trip %s: decoded or made again, the form is another (%v):\n%s\n%s", f.Trip, err, f.Encode(), again.Encode())
+				t.Errorf("trip %s: decoded or made again, the form is another (%v):\n%s\n%s", f.Trip, err,
+					f.Encode(), again.Encode())
 			}
 			if !formKey.MatchString(f.Key()) || keys[f.Key()] != "" {
 				t.Errorf("trips %s and %q have the key %q", f.Trip, keys[f.Key()], f.Key())
@@ -318,7 +319,10 @@ func TestResolve(t *testing.T) {
 	l := rideOn(t, before, 0, on, 0, 3)
 	ref := before.Ref(l)
 	for name, change := range map[string]func(x *schedule.Tables){
-		"nothing": func(*schedule.Tables) {}, "a new city above": newCity, "a new route above": newRoute, "a new agency above": newCompany,
+		"nothing":            func(*schedule.Tables) {},
+		"a new city above":   newCity,
+		"a new route above":  newRoute,
+		"a new agency above": newCompany,
 		"the order of trips": func(x *schedule.Tables) { slices.Reverse(x.Trips) },
 		"times in between":   func(x *schedule.Tables) { x.Times[0][3]++ },
 		"the bus":            func(x *schedule.Tables) { x.Trips[0].Bus = -1 },

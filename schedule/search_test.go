@@ -375,7 +375,9 @@ func TestChangesAreShortWalks(t *testing.T) {
 		tables := &schedule.Tables{
 			Companies: []schedule.Company{{ID: "c", Source: schedule.OwnSource, Zone: "Europe/Kyiv"}},
 			Cities: []schedule.City{
-				{ID: "a", Slug: "a", Zone: "Europe/Kyiv"}, {ID: "b", Slug: "b", Zone: "Europe/Kyiv"}, {ID: "c", Slug: "c", Zone: "Europe/Kyiv"},
+				{ID: "a", Slug: "a", Zone: "Europe/Kyiv"},
+				{ID: "b", Slug: "b", Zone: "Europe/Kyiv"},
+				{ID: "c", Slug: "c", Zone: "Europe/Kyiv"},
 			},
 			Stops: []schedule.Stop{
 				{ID: "a", City: 0, Lat: 59, Lon: 30}, {ID: "b1", City: 1, Lat: 60, Lon: 30},

@@ -26,7 +26,8 @@ func TestWindowIsUnionOfDays(t *testing.T) {
 			union = append(union, tt.Search(&one)...)
 		}
 		if !slices.EqualFunc(whole, union, slices.Equal[schedule.Journey]) {
-			t.Errorf("%d to %d from %s: 14 days find %d journeys, the single days %d", q.From, q.To, q.First, len(whole), len(union))
+			t.Errorf("%d to %d from %s: 14 days find %d journeys, the single days %d", q.From, q.To, q.First,
+				len(whole), len(union))
 		}
 	}
 	for seed := range uint64(100) {
@@ -127,77 +128,66 @@ func TestChanges(t *testing.T) {
 	}
 	of := func(co int32, l line) line { l.co = co; return l }
 	first := ride("a", 0, 480, 2, 600) // City 0 at 08:00, City 1 at 10:00
-	transfers := func(list ...schedule.Transfer) []schedule.Transfer { return list }
+	then := ride("b", 2, 630, 4, 700)
+	run := func(calls ...call) line { return line{id: "a", calls: calls, route: "R"} }
+	same := func(route string) line { return line{id: "A", calls: first.calls, route: route} }
+	waits := func(from, to string, seconds int32) schedule.Transfer {
+		return schedule.Transfer{From: from, To: to, Seconds: seconds}
+	}
+	never := schedule.Transfer{From: "s2", To: "p1", Forbidden: true}
+	type transfers = []schedule.Transfer
 	for name, c := range map[string]struct {
 		lines     []line
-		transfers []schedule.Transfer
+		transfers transfers
 		want      []string
 	}{
-		"30 minutes":               {[]line{first, ride("b", 2, 630, 4, 700)}, nil, []string{"a b"}},
+		"30 minutes":               {[]line{first, then}, nil, []string{"a b"}},
 		"29 minutes":               {[]line{first, ride("b", 2, 629, 4, 700)}, nil, nil},
 		"8 hours":                  {[]line{first, ride("b", 2, 1080, 4, 1100)}, nil, []string{"a b"}},
 		"over 8 hours":             {[]line{first, ride("b", 2, 1081, 4, 1100)}, nil, nil},
 		"another stop of the city": {[]line{first, ride("b", 3, 630, 4, 700)}, nil, []string{"a b"}},
-		"a shorter time is enough": {[]line{first, ride("b", 2, 605, 4, 700)}, transfers(schedule.Transfer{
-			From:    "s2",
-			To:      "s2",
-			Seconds: 300,
-		}), []string{"a b"}},
-		"a longer time is needed": {[]line{first, ride("b", 3, 644, 4, 700)}, transfers(schedule.Transfer{
-			From:    "s2",
-			To:      "s3",
-			Seconds: 2700,
-		}), nil},
-		"the other way round": {[]line{first, ride("b", 3, 630, 4, 700)}, transfers(schedule.Transfer{
-			From:    "s3",
-			To:      "s2",
-			Seconds: 2700,
-		}), []string{"a b"}},
-		"a time for the station": {[]line{first, ride("b", 3, 610, 4, 700)}, transfers(schedule.Transfer{
-			From:    "p1",
-			To:      "p1",
-			Seconds: 600,
-		}), []string{"a b"}},
+
+		// transfers.txt says how long a change takes.
+		"a shorter time is enough": {[]line{first, ride("b", 2, 605, 4, 700)},
+			transfers{waits("s2", "s2", 300)}, []string{"a b"}},
+		"a longer time is needed": {[]line{first, ride("b", 3, 644, 4, 700)},
+			transfers{waits("s2", "s3", 2700)}, nil},
+		"the other way round": {[]line{first, ride("b", 3, 630, 4, 700)},
+			transfers{waits("s3", "s2", 2700)}, []string{"a b"}},
+		"a time for the station": {[]line{first, ride("b", 3, 610, 4, 700)},
+			transfers{waits("p1", "p1", 600)}, []string{"a b"}},
 		"a time for the stops is first": {[]line{first, ride("b", 3, 610, 4, 700)},
-			transfers(schedule.Transfer{
-				From:    "p1",
-				To:      "p1",
-				Seconds: 600,
-			}, schedule.Transfer{From: "s2", To: "s3", Seconds: 900}), nil},
-		"forbidden": {[]line{first, ride("b", 3, 700, 4, 710)}, transfers(schedule.Transfer{
-			From:      "s2",
-			To:        "p1",
-			Forbidden: true,
-		}), nil},
-		"no time at all": {[]line{first, ride("b", 2, 600, 4, 700)}, transfers(schedule.Transfer{
-			From: "s2",
-			To:   "s2",
-		}), []string{"a b"}},
+			transfers{waits("p1", "p1", 600), waits("s2", "s3", 900)}, nil},
+		"forbidden": {[]line{first, ride("b", 3, 700, 4, 710)},
+			transfers{never}, nil},
+		"no time at all": {[]line{first, ride("b", 2, 600, 4, 700)},
+			transfers{waits("s2", "s2", 0)}, []string{"a b"}},
 		"over 8 hours by transfers.txt": {[]line{first, ride("b", 2, 1081, 4, 1100)},
-			transfers(schedule.Transfer{
-				From:    "s2",
-				To:      "s2",
-				Seconds: 9 * 3600,
-			}), nil},
-		"two companies of one source":   {[]line{first, of(1, ride("b", 2, 630, 4, 700))}, nil, []string{"a b"}},
-		"two sources":                   {[]line{first, of(2, ride("b", 2, 630, 4, 700))}, nil, nil},
-		"another source twice":          {[]line{of(2, first), of(2, ride("b", 2, 630, 4, 700))}, nil, []string{"a b"}},
-		"another city":                  {[]line{first, ride("b", 6, 630, 4, 700)}, nil, nil},
-		"the same run":                  {[]line{{id: "a", calls: []call{{0, 480}, {2, 540}, {3, 600}, {4, 700}}, route: "R"}}, nil, []string{"a"}},
-		"the same trip on the next day": {[]line{{id: "a", calls: []call{{2, 60}, {4, 120}, {0, 480}, {3, 1380}}, route: "R"}}, nil, []string{"a a"}},
-		"a direct ride as good":         {[]line{first, ride("b", 2, 630, 4, 700), ride("d", 0, 480, 4, 700)}, nil, []string{"d"}},
-		"a direct ride leaves later":    {[]line{first, ride("b", 2, 630, 4, 700), ride("d", 0, 500, 4, 700)}, nil, []string{"d"}},
-		"a direct ride leaves earlier":  {[]line{first, ride("b", 2, 630, 4, 700), ride("d", 0, 479, 4, 700)}, nil, []string{"d", "a b"}},
-		"a direct ride arrives later":   {[]line{first, ride("b", 2, 630, 4, 700), ride("d", 0, 500, 4, 701)}, nil, []string{"a b", "d"}},
-		"a slower direct ride stays":    {[]line{first, ride("b", 2, 630, 4, 700), ride("d", 0, 400, 4, 1400)}, nil, []string{"d", "a b"}},
-		"equal: the first route name":   {[]line{first, ride("b", 2, 630, 4, 700), {id: "A", calls: first.calls, route: "Q"}}, nil, []string{"A b"}},
-		"equal: the first trip id":      {[]line{first, ride("b", 2, 630, 4, 700), {id: "A", calls: first.calls, route: "R"}}, nil, []string{"A b"}},
-		"a later first leg":             {[]line{first, ride("a2", 0, 490, 2, 600), ride("b", 2, 630, 4, 700)}, nil, []string{"a2 b"}},
-		"an earlier second leg":         {[]line{first, ride("b", 2, 630, 4, 700), ride("b2", 2, 640, 4, 690)}, nil, []string{"a b2"}},
-		"two legs, each its own time": {[]line{first, ride("b", 2, 630, 4, 700), ride("a2", 0, 500, 2, 620),
-			ride("b2", 2, 650, 4, 710)}, nil, []string{"a b", "a2 b2"}},
+			transfers{waits("s2", "s2", 9*3600)}, nil},
+
+		"two companies of one source": {[]line{first, of(1, then)}, nil, []string{"a b"}},
+		"two sources":                 {[]line{first, of(2, then)}, nil, nil},
+		"another source twice":        {[]line{of(2, first), of(2, then)}, nil, []string{"a b"}},
+		"another city":                {[]line{first, ride("b", 6, 630, 4, 700)}, nil, nil},
+		"the same run":                {[]line{run(call{0, 480}, call{2, 540}, call{3, 600}, call{4, 700})}, nil, []string{"a"}},
+		"the same trip on the next day": {[]line{run(call{2, 60}, call{4, 120}, call{0, 480}, call{3, 1380})},
+			nil, []string{"a a"}},
+
+		// A journey that leaves later and arrives no later makes another superfluous.
+		"a direct ride as good":        {[]line{first, then, ride("d", 0, 480, 4, 700)}, nil, []string{"d"}},
+		"a direct ride leaves later":   {[]line{first, then, ride("d", 0, 500, 4, 700)}, nil, []string{"d"}},
+		"a direct ride leaves earlier": {[]line{first, then, ride("d", 0, 479, 4, 700)}, nil, []string{"d", "a b"}},
+		"a direct ride arrives later":  {[]line{first, then, ride("d", 0, 500, 4, 701)}, nil, []string{"a b", "d"}},
+		"a slower direct ride stays":   {[]line{first, then, ride("d", 0, 400, 4, 1400)}, nil, []string{"d", "a b"}},
+		"equal: the first route name":  {[]line{first, then, same("Q")}, nil, []string{"A b"}},
+		"equal: the first trip id":     {[]line{first, then, same("R")}, nil, []string{"A b"}},
+		"a later first leg":            {[]line{first, then, ride("a2", 0, 490, 2, 600)}, nil, []string{"a2 b"}},
+		"an earlier second leg":        {[]line{first, then, ride("b2", 2, 640, 4, 690)}, nil, []string{"a b2"}},
+		"two legs, each its own time": {[]line{first, then, ride("a2", 0, 500, 2, 620), ride("b2", 2, 650, 4, 710)},
+			nil, []string{"a b", "a2 b2"}},
 		// What arrives within no time at all, after all else has arrived.
-		"the next day": {[]line{first, ride("b", 2, 960, 4, 1500), ride("d", 0, 1500-1440, 4, 1500-1440)}, nil, []string{"d"}},
+		"the next day": {[]line{first, ride("b", 2, 960, 4, 1500), ride("d", 0, 1500-1440, 4, 1500-1440)},
+			nil, []string{"d"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tables := lines(t, c.lines...)
@@ -235,10 +225,17 @@ func TestChanges(t *testing.T) {
 // clocks go forward or back at midnight.
 func TestMidnight(t *testing.T) {
 	for _, c := range []struct{ zone, day string }{
-		{"Europe/Kyiv", "2026-03-29"}, {"Europe/Kyiv", "2026-10-25"}, {"Africa/Cairo",
-			"2026-04-24"}, {"Africa/Cairo", "2026-10-30"}, {"Asia/Beirut", "2026-03-29"}, {"Asia/Beirut", "2026-10-25"},
-		{"Atlantic/Azores", "2026-03-29"}, {"Atlantic/Azores", "2026-10-25"}, {"America/Havana",
-			"2026-03-08"}, {"America/Havana", "2026-11-01"}, {"America/Santiago", "2026-09-06"},
+		{"Europe/Kyiv", "2026-03-29"},
+		{"Europe/Kyiv", "2026-10-25"},
+		{"Africa/Cairo", "2026-04-24"},
+		{"Africa/Cairo", "2026-10-30"},
+		{"Asia/Beirut", "2026-03-29"},
+		{"Asia/Beirut", "2026-10-25"},
+		{"Atlantic/Azores", "2026-03-29"},
+		{"Atlantic/Azores", "2026-10-25"},
+		{"America/Havana", "2026-03-08"},
+		{"America/Havana", "2026-11-01"},
+		{"America/Santiago", "2026-09-06"},
 	} {
 		t.Run(c.zone+" "+c.day, func(t *testing.T) {
 			d := day(t, c.day)

@@ -29,12 +29,14 @@ func benchmark(b *testing.B, s *Server, key, target string) {
 
 func BenchmarkSchedule(b *testing.B) {
 	s, key := demoServer(b, Config{})
-	benchmark(b, s, key, "/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=14&passengers=2")
+	benchmark(b, s, key,
+		"/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=14&passengers=2")
 }
 
 func BenchmarkScheduleWithChanges(b *testing.B) {
 	s, key := demoServer(b, Config{MaxTransfers: 1})
-	benchmark(b, s, key, "/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=14&passengers=2")
+	benchmark(b, s, key,
+		"/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=14&passengers=2")
 }
 
 func BenchmarkReadBooking(b *testing.B) {
@@ -45,7 +47,8 @@ func BenchmarkReadBooking(b *testing.B) {
 
 func BenchmarkOffers(b *testing.B) {
 	s, key := demoServer(b, Config{})
-	benchmark(b, s, key, "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25&passengers=2")
+	benchmark(b, s, key,
+		"/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25&passengers=2")
 }
 
 func BenchmarkCreate(b *testing.B) {

@@ -175,8 +175,9 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 			false, "ticket " + b.tickets[2] + " was refunded -1 of"},
 		"what was never paid is refunded": {at("tickets.canceled", 2), `"refunded":false`,
 			`"refunded":true`, true, "ticket " + b.tickets[5] + " is in no state to be canceled so"},
-		"a ticket not there is canceled": {at("tickets.canceled", 2), b.tickets[5], b.bookings[0], true, "there is no ticket " + b.bookings[0]},
-		"what is not there is canceled":  {at("tickets.canceled", 2), b.bookings[2], b.tickets[0], true, "does not fit the lines before it"},
+		"a ticket not there is canceled": {at("tickets.canceled", 2), b.tickets[5], b.bookings[0], true,
+			"there is no ticket " + b.bookings[0]},
+		"what is not there is canceled": {at("tickets.canceled", 2), b.bookings[2], b.tickets[0], true, "does not fit the lines before it"},
 		"a ticket is in two bookings": {-at("booking.created", 3), b.tickets[5], b.tickets[0], false,
 			"ticket " + b.tickets[0] + " is in booking " + b.bookings[0] + ", but is not found there"},
 		"a ticket is twice in a booking": {-at("booking.created", 3), b.tickets[5], b.tickets[0], false,
@@ -216,7 +217,8 @@ func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 		_, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(3 * time.Hour) }})
 		for who, err := range map[string]error{"Verify": verified, "Open": opened} {
 			var d *store.Damage
-			if want := "does not fit the lines before it: there is no report " + b.bookings[0]; !errors.As(err, &d) || d.Line != len(b.lines)+1 || !strings.Contains(d.Reason, want) {
+			want := "does not fit the lines before it: there is no report " + b.bookings[0]
+			if !errors.As(err, &d) || d.Line != len(b.lines)+1 || !strings.Contains(d.Reason, want) {
 				t.Errorf("%s: %v, want line %d, %q", who, err, len(b.lines)+1, want)
 			}
 		}
@@ -227,9 +229,12 @@ func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 func TestVerifyTellsTheBooks(t *testing.T) {
 	b := newBookkeeping(t)
 	for lines, want := range map[int]string{
-		b.line(t, "booking.created", 1): "1 booking, 2 tickets, 2 Processing; 1 run with 3 seats, 0 sold, 2 held, 1 free; UAH 0.00 paid, 0.00 refunded",
-		b.line(t, "ticket.paid", 1):     "1 booking, 2 tickets, 1 Confirmed, 1 Processing; 1 run with 3 seats, 1 sold, 1 held, 1 free; UAH 200.00 paid, 0.00 refunded",
-		len(b.lines):                    "3 bookings, 6 tickets, 1 Canceled, 3 Confirmed, 1 Refund, 1 Uncompleted; 2 runs with 22 seats, 3 sold, 0 held, 19 free; UAH 2510.00 paid, 770.00 refunded",
+		b.line(t, "booking.created", 1): "1 booking, 2 tickets, 2 Processing; 1 run with 3 seats, 0 sold, " +
+			"2 held, 1 free; UAH 0.00 paid, 0.00 refunded",
+		b.line(t, "ticket.paid", 1): "1 booking, 2 tickets, 1 Confirmed, 1 Processing; 1 run with 3 seats, " +
+			"1 sold, 1 held, 1 free; UAH 200.00 paid, 0.00 refunded",
+		len(b.lines): "3 bookings, 6 tickets, 1 Canceled, 3 Confirmed, 1 Refund, 1 Uncompleted; " +
+			"2 runs with 22 seats, 3 sold, 0 held, 19 free; UAH 2510.00 paid, 770.00 refunded",
 	} {
 		whole := b.lines
 		b.lines = b.lines[:lines]

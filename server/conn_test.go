@@ -62,7 +62,8 @@ func TestAReplyLeavesInOnePiece(t *testing.T) {
 		body, err := io.ReadAll(resp.Body)
 		if err != nil || resp.StatusCode != status || len(body) < least || method != "HEAD" &&
 			resp.ContentLength != int64(len(body)) {
-			t.Fatalf("status %d with %d bytes of %d, %v; want %d with at least %d", resp.StatusCode, len(body), resp.ContentLength, err, status, least)
+			t.Fatalf("status %d with %d bytes of %d, %v; want %d with at least %d", resp.StatusCode,
+				len(body), resp.ContentLength, err, status, least)
 		}
 		if n := writes.Swap(0); n != pieces {
 			t.Errorf("%d writes, want %d", n, pieces)
@@ -70,7 +71,8 @@ func TestAReplyLeavesInOnePiece(t *testing.T) {
 	}
 	head := "Host: x\r\nx-api-key: " + key + "\r\n"
 	body := bookingBody(offer, 3)
-	fmt.Fprintf(c, "POST /v2/bookings HTTP/1.1\r\n%sExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", head, len(body))
+	fmt.Fprintf(c, "POST /v2/bookings HTTP/1.1\r\n%sExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", head,
+		len(body))
 	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("%q, %v before the body was sent", line, err)
 	}

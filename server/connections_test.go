@@ -46,7 +46,8 @@ func TestProbesAlwaysHaveRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		fmt.Fprintf(c, "POST /v2/bookings HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nContent-Length: 100\r\n\r\n{", key)
+		fmt.Fprintf(c,
+			"POST /v2/bookings HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nContent-Length: 100\r\n\r\n{", key)
 	}
 	eventually(t, "both are busy", func() bool { return ln.Busy() == 2 })
 	// Nor do probes hold the places that are for probes, whatever they announce.
@@ -64,7 +65,8 @@ func TestProbesAlwaysHaveRoom(t *testing.T) {
 		}
 	}
 	if status, retry, closes := ask("/v2/bookings"); status != 503 || retry == "" || !closes {
-		t.Errorf("another request gets %d, Retry-After %q, and its connection is closed: %t", status, retry, closes)
+		t.Errorf("another request gets %d, Retry-After %q, and its connection is closed: %t", status, retry,
+			closes)
 	}
 }
 

@@ -170,8 +170,23 @@ func TestKeysOfRequests(t *testing.T) {
 	documented := object(specification, "components", "parameters", "IdempotencyKey", "schema")
 	long := strings.Repeat("k", 255)
 	for given, want := range map[string]string{
-		"a": "a", `"a"`: "a", " ": " ", long: long, `"` + long + `"`: long, `"a\"b\\"`: `a"b\`, `a\b`: `a\b`,
-		"": "", `""`: "", long + "k": "", `"` + long + `k"`: "", `"a`: "", `"a"b"`: "", `"a\b"`: "", `"`: "", "a\x7f": "", "ключ": "",
+		"a":               "a",
+		`"a"`:             "a",
+		" ":               " ",
+		long:              long,
+		`"` + long + `"`:  long,
+		`"a\"b\\"`:        `a"b\`,
+		`a\b`:             `a\b`,
+		"":                "",
+		`""`:              "",
+		long + "k":        "",
+		`"` + long + `k"`: "",
+		`"a`:              "",
+		`"a"b"`:           "",
+		`"a\b"`:           "",
+		`"`:               "",
+		"a\x7f":           "",
+		"ключ":            "",
 	} {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.Header["Idempotency-Key"] = []string{given}

@@ -173,8 +173,12 @@ func TestExport(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"partners": `o'brien;--,"=1+1" zorevia-lines,vltavia-bus`, "forms": `Kyiv "=1+1", Warsaw`, "events": `{"erased":"2027-01-02T03:04:05.678Z"}`,
-		"geolocation": "fms-zor-02 true", "users": "anna@example.com Anna Nowak", "ticket_phones": "2 +380507654321",
+		"partners":      `o'brien;--,"=1+1" zorevia-lines,vltavia-bus`,
+		"forms":         `Kyiv "=1+1", Warsaw`,
+		"events":        `{"erased":"2027-01-02T03:04:05.678Z"}`,
+		"geolocation":   "fms-zor-02 true",
+		"users":         "anna@example.com Anna Nowak",
+		"ticket_phones": "2 +380507654321",
 	} {
 		if text := fmt.Sprint(readTable(t, out, name)); !strings.Contains(text, want) {
 			t.Errorf("%s has no %s: %s", name, want, text)
@@ -224,7 +228,8 @@ func loadIntoSQLite(t *testing.T, dir, out string) {
 		}
 		return strings.TrimSpace(string(text))
 	}
-	if said := sqlite(inspect.Schema) + sqlite(loading("sqlite")) + sqlite("pragma foreign_key_check; pragma integrity_check;"); said != "ok" {
+	if said := sqlite(inspect.Schema) + sqlite(loading("sqlite")) +
+		sqlite("pragma foreign_key_check; pragma integrity_check;"); said != "ok" {
 		t.Error("sqlite3 says", said)
 	}
 	compareWithSQLite(t, dir, sqlite)

@@ -236,7 +236,8 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { v.s.company.WriteReports() })
 		for range 4 {
-			v.ask("POST", "/v2/reports/company/orders", `{"startDate":"2026-11-01T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}`)
+			v.ask("POST", "/v2/reports/company/orders",
+				`{"startDate":"2026-11-01T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}`)
 		}
 		wg.Go(func() { keyedCall(v.s, v.key, "pay", "/v2/bookings/"+id+"/pay", "") })
 		wg.Go(func() {
@@ -273,8 +274,9 @@ func TestForgettingManyBookingsIsLinear(t *testing.T) {
 		offers := []string{anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")}
 		for n := range bookings {
 			if n%10 == 9 {
-				s2 := time.Date(2026, 11, 25+n/10, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
-				offers = append(offers, call(t, s, key, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+s2, "").Data.Offers[0].ID)
+				day := time.Date(2026, 11, 25+n/10, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+				search := "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=" + day
+				offers = append(offers, call(t, s, key, "GET", search, "").Data.Offers[0].ID)
 			}
 			a := call(t, s, key, "POST", "/v2/bookings",
 				strings.Replace(bookingBody(offers[len(offers)-1], 1), `"Ukrainka"`,
@@ -306,7 +308,8 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 		query := fmt.Sprintf("/v2/offers?passengers=100&departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-2%d", 5+day)
 		for range 9 {
 			offer := call(t, s, key, "GET", query, "").Data.Offers[0].ID
-			body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`, offer, strings.Repeat(one+",", 99)+one)
+			body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`, offer,
+				strings.Repeat(one+",", 99)+one)
 			if a := call(t, s, key, "POST", "/v2/bookings", body); a.status != 201 {
 				t.Fatal(a)
 			}

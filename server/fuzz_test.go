@@ -36,7 +36,8 @@ func FuzzQuery(f *testing.F) {
 		"departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=2", "skip=null&take=&name=%ff",
 		"departureDate=2026-11-21&departureCityId=kyiv&arrivalCityId=lviv&passengers=2",
 		"a=%zz", ";", "date=0000-00-00",
-		"departureCitySlug=kyiv&arrivalCitySlug=lviv&date=9999-12-31&days=14", "departureCitySlug=kyiv&arrivalCitySlug=lviv&date=0001-01-01",
+		"departureCitySlug=kyiv&arrivalCitySlug=lviv&date=9999-12-31&days=14",
+		"departureCitySlug=kyiv&arrivalCitySlug=lviv&date=0001-01-01",
 	} {
 		f.Add(q)
 	}

@@ -72,7 +72,8 @@ func TestMigrationGuideExamples(t *testing.T) {
 	for _, m := range reference.Migrations() {
 		for _, x := range []reference.Example{m.Before, m.After} {
 			s, key := demoServer(t, Config{})
-			offers := ask(s, key, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+day, "").Body.String()
+			offers := ask(s, key, "GET",
+				"/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+day, "").Body.String()
 			vars := []string{"$DATE", day, "$OFFER",
 				regexp.MustCompile(`"offers":\[{"id":"([^"]+)`).FindStringSubmatch(offers)[1]}
 			if x.Method+x.Path != "POST/rest/orders" && x.Method+x.Path != "POST/v2/bookings" {
@@ -181,7 +182,8 @@ func TestMigrationGuidePage(t *testing.T) {
 			t.Errorf("a shell makes of %s: %s, %v", x[1], out, err)
 		}
 	}
-	for _, want := range []string{"since <strong>Mon, 01 Jun 2026 12:00:00 UTC", "not before <strong>Sun, 30 Aug 2026 12:00:00 UTC", "<code>price</code>, <code>seats</code>"} {
+	for _, want := range []string{"since <strong>Mon, 01 Jun 2026 12:00:00 UTC",
+		"not before <strong>Sun, 30 Aug 2026 12:00:00 UTC", "<code>price</code>, <code>seats</code>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %s", want)
 		}

@@ -28,7 +28,9 @@ func TestATooLargeBodyClosesTheConnection(t *testing.T) {
 		}
 		defer conn.Close()
 		conn.SetDeadline(time.Now().Add(20 * time.Second))
-		fmt.Fprintf(conn, "POST /v2/bookings HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nContent-Length: %d\r\n\r\n{}%s", key, size, strings.Repeat(" ", size-2))
+		fmt.Fprintf(conn,
+			"POST /v2/bookings HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nContent-Length: %d\r\n\r\n{}%s", key,
+			size, strings.Repeat(" ", size-2))
 		in := bufio.NewReader(conn)
 		resp, err := http.ReadResponse(in, nil)
 		if err != nil {

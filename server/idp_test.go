@@ -46,7 +46,9 @@ func newIssuer(t *testing.T) *issuer {
 			t.Error(err)
 		}
 		b64 := base64.RawURLEncoding.EncodeToString
-		fmt.Fprintf(w, `{"keys":[{"kty":"EC","crv":"P-256","use":"sig","alg":"ES256","kid":%q,"x":%q,"y":%q}]}`, p.kid, b64(raw[1:33]), b64(raw[33:]))
+		fmt.Fprintf(w,
+			`{"keys":[{"kty":"EC","crv":"P-256","use":"sig","alg":"ES256","kid":%q,"x":%q,"y":%q}]}`, p.kid,
+			b64(raw[1:33]), b64(raw[33:]))
 	}))
 	t.Cleanup(p.Close)
 	return p

@@ -227,7 +227,8 @@ func TestTexts(t *testing.T) {
 		eventually(t, "the text", func() bool { return len(p.sent()) == i+1 })
 	}
 	for i, want := range []string{
-		"Ticket paid: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00, seat 1. Квиток оплачено: Івано-Франківськ – Буковель, 2026-11-25 09:00, місце 1.",
+		"Ticket paid: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00, seat 1. Квиток оплачено: " +
+			"Івано-Франківськ – Буковель, 2026-11-25 09:00, місце 1.",
 		"Ticket refunded: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00. Comes back: ",
 	} {
 		var sent struct{ Text string }
@@ -259,7 +260,8 @@ func TestTheListSaysWhyAMessageWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if list := outboxList(t, s); !strings.Contains(list, "waiting: no server is running; the next start sends it") {
+	if list := outboxList(t, s); !strings.Contains(list,
+		"waiting: no server is running; the next start sends it") {
 		t.Error(list)
 	}
 }

@@ -56,14 +56,16 @@ func TestReportsThatAreNotWrittenAreLimited(t *testing.T) {
 	v := newVisitor(t)
 	v.s.Reporting.Lock() // none is written
 	order := func() int {
-		return v.ask("POST", "/v2/reports/company/orders", `{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`).Code
+		return v.ask("POST", "/v2/reports/company/orders",
+			`{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`).Code
 	}
 	for n := range web.MaxQueuedReports {
 		if status := order(); status != 202 {
 			t.Errorf("report %d: %d", n+1, status)
 		}
 	}
-	w := v.ask("POST", "/v2/reports/company/orders", `{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`)
+	w := v.ask("POST", "/v2/reports/company/orders",
+		`{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`)
 	if w.Code != 429 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("one more: %d %s", w.Code, w.Body)
 	}

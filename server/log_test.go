@@ -124,7 +124,10 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 		t.Errorf("before the booking: %s", got)
 	}
 	early = scriptStart.Add(20 * time.Minute) // the window is over at 20:00.000
-	if got := tell(inspect.LogFilter{Booking: ids["B"], At: &early}); !strings.Contains(got, "(derived)  ticket T3 of booking B is Uncompleted") {
+	if got := tell(inspect.LogFilter{
+		Booking: ids["B"],
+		At:      &early,
+	}); !strings.Contains(got, "(derived)  ticket T3 of booking B is Uncompleted") {
 		t.Errorf("at the end of the window: %s", got)
 	}
 	// Before a move, it is not part of the story.
@@ -194,7 +197,8 @@ func TestLogOfTheOffice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`opened  after creation`, `clock\.set  the clock is now \S+ ahead of the machine's`, `import: the timetable "\w+" is in force: \d+ cities`,
+		`opened  after creation`, `clock\.set  the clock is now \S+ ahead of the machine's`,
+		`import: the timetable "\w+" is in force: \d+ cities`,
 		`partner add: "anna" \(\S{22}\) has a new key, whose hash is [0-9a-f]{64}; companies, if limited: \[\]`, `companies, if limited: \["zorevia-lines" "vltavia-bus"\]`,
 		`partner revoke: the keys with the hashes \[[0-9a-f]{64}\] of partner "anna"`,
 		`user add: the new user \S{22} is ADMIN of company "zorevia-lines"`,

@@ -120,9 +120,14 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	}()
 	_, values := scrape(t, s)
 	for labels, want := range map[string]float64{
-		`route="GET /v2/cities/{slug}",status="200"`: 3, `route="GET /v2/cities/{slug}",status="404"`: 2,
-		`route="/",status="404"`: 2, `route="/",status="500"`: 1, `route="/",status="200"`: 1,
-		`route="GET /v2/bookings",status="200"`: 1, `route="GET /v2/bookings",status="401"`: 1, `route="GET /docs/migration",status="200"`: 1,
+		`route="GET /v2/cities/{slug}",status="200"`: 3,
+		`route="GET /v2/cities/{slug}",status="404"`: 2,
+		`route="/",status="404"`:                     2,
+		`route="/",status="500"`:                     1,
+		`route="/",status="200"`:                     1,
+		`route="GET /v2/bookings",status="200"`:      1,
+		`route="GET /v2/bookings",status="401"`:      1,
+		`route="GET /docs/migration",status="200"`:   1,
 	} {
 		if got := values["waybill_http_requests_total{"+labels+"}"]; got != want {
 			t.Errorf("%s: %v, want %v", labels, got, want)

@@ -12,11 +12,13 @@ func TestADepartureAtMidnightUTCIsOfTheDayThatStarts(t *testing.T) {
 	s, key := demoServer(t, Config{})
 	// From Bila Tserkva at 23:59:59Z on the 25th, from Uman a second later; both on the 26th there.
 	importFeed(t, s, feedWith(t, map[string][][2]string{"stop_times.txt": {
-		{"ko-2300,24:15:00,24:20:00,2", "ko-2300,25:50:00,25:59:59,2"}, {"ko-2300,26:00:00,26:15:00,3", "ko-2300,26:00:00,26:00:00,3"},
+		{"ko-2300,24:15:00,24:20:00,2", "ko-2300,25:50:00,25:59:59,2"},
+		{"ko-2300,26:00:00,26:15:00,3", "ko-2300,26:00:00,26:00:00,3"},
 	}}))
 	ids := map[string]string{}
 	for _, from := range []string{"bila-tserkva", "uman"} {
-		found := call(t, s, key, "GET", "/v2/offers?departureDate=2026-11-26&arrivalCitySlug=odesa&departureCitySlug="+from, "")
+		found := call(t, s, key, "GET",
+			"/v2/offers?departureDate=2026-11-26&arrivalCitySlug=odesa&departureCitySlug="+from, "")
 		if len(found.Data.Offers) == 0 {
 			t.Fatal("no offer from", from)
 		}

@@ -42,10 +42,15 @@ func newVisitorOn(t *testing.T, dir string) *visitor {
 	v.admin("user-add", "email", "demo@example.com", "first-name", "Demo", "last-name", "User", "password",
 		v.names["PASSWORD"], "company", "zorevia-lines", "role", "ADMIN")
 	v.names["TOKEN"] = v.admin("idtoken", "email", "demo@example.com")
-	v.find("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-22", "", `"offers":\[{"id":"([^"]+)"`, "OFFER")
-	v.find("POST", "/v2/bookings", `{"offerId":"$OFFER","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`, `"id":"([^"]+)".*"tickets":\[{"id":"([^"]+)"`, "BOOKING", "TICKET")
+	v.find("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-22", "",
+		`"offers":\[{"id":"([^"]+)"`, "OFFER")
+	v.find("POST", "/v2/bookings",
+		`{"offerId":"$OFFER","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`,
+		`"id":"([^"]+)".*"tickets":\[{"id":"([^"]+)"`, "BOOKING", "TICKET")
 	v.signIn()
-	v.find("POST", "/v2/reports/company/orders", `{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`, `"report":{"id":"([^"]+)"`, "REPORT")
+	v.find("POST", "/v2/reports/company/orders",
+		`{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`, `"report":{"id":"([^"]+)"`,
+		"REPORT")
 	if err := s.company.WriteReports(); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +158,8 @@ func TestParametersAreAsDocumented(t *testing.T) {
 			for _, text := range candidates(schema) {
 				bad := len(valid(schema, "", typed(schema, text)).problems) > 0
 				if refused(with(name, text)) != bad {
-					t.Errorf("%s: %s=%s: refused by the document: %t, by the server: %t", pattern, name, text, bad, !bad)
+					t.Errorf("%s: %s=%s: refused by the document: %t, by the server: %t", pattern, name, text,
+						bad, !bad)
 				}
 			}
 			needed := p["required"] == true || strings.Contains(p["description"].(string), "Required without")
@@ -321,7 +327,9 @@ func TestDocumentHasRareAnswers(t *testing.T) {
 		t.Error(w.Code)
 	}
 	v.s.Reporting.Lock() // so that the report waits
-	v.find("POST", "/v2/reports/company/orders", `{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`, `"report":{"id":"([^"]+)"`, "REPORT")
+	v.find("POST", "/v2/reports/company/orders",
+		`{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`, `"report":{"id":"([^"]+)"`,
+		"REPORT")
 	if w := v.ask("GET", "/v2/reports/company/orders/$REPORT/download", ""); w.Code != 409 {
 		t.Error(w.Code)
 	}

@@ -222,7 +222,8 @@ func TestCheckerRefuses(t *testing.T) {
 	for _, x := range []string{
 		`{"type":"string"} 7`, `{"type":["string","null"]} 7`, `{"type":"integer"} 1.5`, `{"const":"a"} "b"`,
 		`{"enum":["a"]} "b"`, `{"required":["a"]} {}`,
-		`{"properties":{"a":{"type":"null"}}} {"a":1}`, `{"properties":{},"additionalProperties":false} {"a":1}`, `{"items":{"type":"null"}} [1]`,
+		`{"properties":{"a":{"type":"null"}}} {"a":1}`,
+		`{"properties":{},"additionalProperties":false} {"a":1}`, `{"items":{"type":"null"}} [1]`,
 		`{"oneOf":[{"type":"number"},{"type":"integer"}]} 1`, `{"oneOf":[{"type":"null"}]} 1`,
 		`{"anyOf":[{"type":"null"}]} 1`, `{"allOf":[{"type":"integer"},{"type":"null"}]} 1`,
 		`{"format":"date-time"} "2026-11-20"`, `{"format":"date"} "2026-02-30"`, `{"format":"uri"} "a"`,

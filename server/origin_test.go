@@ -38,11 +38,14 @@ func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 			if (h.Get("Vary") == "Origin") != (c.server == open) {
 				t.Errorf("Vary: %q", h.Get("Vary"))
 			}
-			if exposed := h.Get("Access-Control-Expose-Headers"); c.allowed && exposed != "Waybill-Seq, X-Request-Id, Idempotent-Replayed, Retry-After, Allow, ETag, Deprecation, Sunset, Link" {
+			if exposed := h.Get("Access-Control-Expose-Headers"); c.allowed &&
+				exposed != "Waybill-Seq, X-Request-Id, Idempotent-Replayed, Retry-After, Allow, ETag, "+
+					"Deprecation, Sunset, Link" {
 				t.Errorf("exposed: %q", exposed)
 			}
 		}
-		w := requestFrom(c.server, "192.0.2.1:1", "OPTIONS", "/v2/bookings", "Origin: "+c.origin, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type,x-api-key")
+		w := requestFrom(c.server, "192.0.2.1:1", "OPTIONS", "/v2/bookings", "Origin: "+c.origin,
+			"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type,x-api-key")
 		h := w.Header()
 		if c.allowed &&
 			(w.Code != 204 || w.Body.Len() > 0 ||

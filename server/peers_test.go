@@ -208,7 +208,8 @@ const passenger = `{"firstName":"Леся","lastName":"Українка","email"
 // payForOne books and pays a ticket whose passenger has an address and two phones.
 func payForOne(t *testing.T, s *Server, key string) (ticket string) {
 	t.Helper()
-	body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`, anOffer(t, s, key, bukovel), passenger)
+	body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`, anOffer(t, s, key, bukovel),
+		passenger)
 	b := call(t, s, key, "POST", "/v2/bookings", body).Data.Booking
 	if a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", ""); a.status != 200 {
 		t.Fatalf("%+v", a)
@@ -415,7 +416,8 @@ func TestAMailServerThatHangsDoesNotHoldUpTexts(t *testing.T) {
 	one := `{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}`
 	for range texts / 15 {
 		body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`,
-			anOffer(t, s, key, "passengers=15&departureCitySlug=kyiv&arrivalCitySlug=lviv"), strings.Repeat(one+",", 14)+one)
+			anOffer(t, s, key, "passengers=15&departureCitySlug=kyiv&arrivalCitySlug=lviv"),
+			strings.Repeat(one+",", 14)+one)
 		b := call(t, s, key, "POST", "/v2/bookings", body).Data.Booking
 		if a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", ""); a.status != 200 {
 			t.Fatal(a)

@@ -21,7 +21,8 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 		t.Fatal(a)
 	}
 	importFeed(t, s, feedWith(t, map[string][][2]string{"stop_times.txt": {
-		{"fb-0900,09:45:00,09:50:00,2,nadvirna-bus,,\n", ""}, {"fb-0900,10:25:00,10:30:00,3,yaremche-bus,,\n", ""},
+		{"fb-0900,09:45:00,09:50:00,2,nadvirna-bus,,\n", ""},
+		{"fb-0900,10:25:00,10:30:00,3,yaremche-bus,,\n", ""},
 	}}))
 	if n := seatsLeft(t, s, bukovel); n != 0 {
 		t.Errorf("%d seats are left, all three are taken", n)

@@ -195,7 +195,8 @@ func TestAReportsFileIsServedAsItWasWrittenOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t, dir)
-		o.steps(orderReport + "\nGET /v2/reports/company/orders/$report/download\n    200\n    url = data.url\n")
+		o.steps(orderReport +
+			"\nGET /v2/reports/company/orders/$report/download\n    200\n    url = data.url\n")
 		file := filepath.Join(dir, ledger.ReportDir, o.vars["report"]+ledger.ReportSuffix)
 		whole, err := os.ReadFile(file)
 		if err != nil {

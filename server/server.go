@@ -224,7 +224,8 @@ func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 	at := cmp.Or(s.options.StartAt, start)
 	switch {
 	case s.options.TestClock && !clock.Set && sold > 0 && last.After(at.Add(time.Second)):
-		return began, fmt.Errorf("%w: it cannot start at %s, before the directory's last line, %s: there are bookings",
+		return began, fmt.Errorf("%w: it cannot start at %s, before the directory's last line, "+
+			"%s: there are bookings",
 			ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
 	case s.options.TestClock && !clock.Set:
 		offset := at.Sub(start).Truncate(time.Millisecond)

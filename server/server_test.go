@@ -109,7 +109,8 @@ func anOffer(t testing.TB, s *Server, key, query string) string {
 
 func bookingBody(offer string, passengers int) string {
 	one := `{"firstName":"Lesia","lastName":"Ukrainka"}`
-	return fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`, offer, strings.Repeat(one+",", passengers-1)+one)
+	return fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`, offer,
+		strings.Repeat(one+",", passengers-1)+one)
 }
 
 // Contract §8: no seat is sold twice, and of concurrent duplicates exactly one passes.
@@ -207,7 +208,8 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	dir := t.TempDir()
 	s, key := demoServer(t, Config{Dir: dir})
 	token := anOffer(t, s, key, bukovel)
-	first := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, "departureCitySlug=ivano-frankivsk&arrivalCitySlug=yaremche"), 2))
+	first := call(t, s, key, "POST", "/v2/bookings",
+		bookingBody(anOffer(t, s, key, "departureCitySlug=ivano-frankivsk&arrivalCitySlug=yaremche"), 2))
 	if first.status != 201 {
 		t.Fatal(first)
 	}

@@ -240,12 +240,18 @@ func TestErrorsCanBeSeenOnTheDemo(t *testing.T) {
 func TestDemoPairs(t *testing.T) {
 	s, key := demoServer(t, Config{MaxTransfers: 1})
 	for _, p := range reference.DemoPairs {
-		target := "/v2/offers?departureDate=2026-11-23&departureCitySlug=" + p.From + "&arrivalCitySlug=" + p.To
+		target := "/v2/offers?departureDate=2026-11-23&departureCitySlug=" + p.From + "&arrivalCitySlug=" +
+			p.To
 		a := ask(s, key, "GET", target, "")
 		body := a.Body.String()
 		for word, shown := range map[string]string{
-			"10 %": `"amount":10,`, "15 %": `"amount":15,`, "three seats": `"seatsLeft":3,`,
-			"external": `"source":"Eurolane"`, "change": `"id":"warsaw-west-9"`, "two legs": `"id":"bel-0800"`, "empty": `"offers":[]`,
+			"10 %":        `"amount":10,`,
+			"15 %":        `"amount":15,`,
+			"three seats": `"seatsLeft":3,`,
+			"external":    `"source":"Eurolane"`,
+			"change":      `"id":"warsaw-west-9"`,
+			"two legs":    `"id":"bel-0800"`,
+			"empty":       `"offers":[]`,
 		} {
 			if strings.Contains(p.Shows, word) && !strings.Contains(body, shown) {
 				t.Errorf("%s to %s shows no %s", p.From, p.To, word)

@@ -39,7 +39,12 @@ func (x peerCall) documented(t *testing.T, webhook string) {
 func TestStatusesOfWebhooksAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ status, calls int }{
-		"2XX": {202, 1}, "4XX": {404, 1}, "408": {408, 3}, "425": {425, 3}, "429": {429, 3}, "default": {302, 3},
+		"2XX":     {202, 1},
+		"4XX":     {404, 1},
+		"408":     {408, 3},
+		"425":     {425, 3},
+		"429":     {429, 3},
+		"default": {302, 3},
 	}
 	for status := range object(specification, "webhooks", "confirmTicket", "post", "responses") {
 		t.Run(status, func(t *testing.T) {

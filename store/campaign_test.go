@@ -18,7 +18,8 @@ import (
 var (
 	crashes = flag.Int("crashes", 0, "states that TestCrashes goes through, at least; "+
 		"0 is 2000, and only every 7th bit in TestTamperedServer")
-	oneState = flag.String("crash", "", "the only state that TestCrashes goes through, by the name that a failure gives it")
+	oneState = flag.String("crash", "",
+		"the only state that TestCrashes goes through, by the name that a failure gives it")
 )
 
 // campaign stops a workload at every call that changes something, in every way, and each time looks at so
@@ -159,7 +160,8 @@ func (l *life) judge(p place, opening bool) {
 		}
 	case p.how == failsFull && strings.HasPrefix(p.op, "create journal/") && !strings.HasSuffix(p.op, ".tmp"):
 		if told != nil || l.broken {
-			l.complain("a new file that the disk has no room for is more than a reason to go on in the old one: %v", told)
+			l.complain("a new file that the disk has no room for is more than a reason to go "+
+				"on in the old one: %v", told)
 		}
 	case opening:
 		// The first checkpoint of a directory is tried again later: that it could not be written is a

@@ -128,7 +128,8 @@ func TestSetClockByOtherEvent(t *testing.T) {
 	st.Close()
 	st = open(t, config(d))
 	if got := look(t, st); acknowledged && got.total != 3 {
-		t.Errorf("acknowledged; after a restart the total is %d, and kept is %q", got.total, named(d.files(), "torn-"))
+		t.Errorf("acknowledged; after a restart the total is %d, and kept is %q", got.total,
+			named(d.files(), "torn-"))
 	}
 	closeStore(t, st)
 }

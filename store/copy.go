@@ -222,7 +222,8 @@ func (st *Store[S, E]) Erase(lines []Unerased, by Stamp) error {
 			continue
 		}
 		if i+1 == len(firsts) {
-			return fmt.Errorf("store: line %d stands in the file that is being written; there was no room for a new one", by.Seq)
+			return fmt.Errorf("store: line %d stands in the file that is being written; "+
+				"there was no room for a new one", by.Seq)
 		}
 		if err := eraseIn(fsys, "journal/"+numbered(firsts[i]), of); err != nil {
 			return err

@@ -163,7 +163,8 @@ func TestRepair(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(journalLines(under(to, "b/")), "")
-	if want := `"type":"repaired","data":{"reason":"one \"bit\"","checkpoint":{"seq":9,"hash":"` + frames(t, journalLines(all))[8].Hash + `"},"notes":`; !strings.Contains(text, want) {
+	if want := `"type":"repaired","data":{"reason":"one \"bit\"","checkpoint":{"seq":9,"hash":"` + frames(t,
+		journalLines(all))[8].Hash + `"},"notes":`; !strings.Contains(text, want) {
 		t.Errorf("%s\nlacks %s", text, want)
 	}
 	sound := func(events int) {

@@ -34,7 +34,8 @@ func TestSnapshotsCostNoMoreThanTheJournal(t *testing.T) {
 			journal += len(line)
 		}
 		if made < 5 || written > journal || written < journal/4 {
-			t.Errorf("%d snapshots, of %d bytes without the last, beside a journal of %d", made, written, journal)
+			t.Errorf("%d snapshots, of %d bytes without the last, beside a journal of %d", made, written,
+				journal)
 		}
 		closeStore(t, st)
 	})

@@ -63,7 +63,9 @@ func damages(plain, withSnapshots map[string]string) []damaged {
 			return lines
 		}), last, 1, "hash"},
 		{"the last line of the first file", false, flip(first, 4), first, 4, "later files exist"},
-		{"the first file cut", false, func(all map[string]string) { all[first] = all[first][:len(all[first])-1] }, first, 4, "later files exist"},
+		{"the first file cut", false, func(all map[string]string) {
+			all[first] = all[first][:len(all[first])-1]
+		}, first, 4, "later files exist"},
 		{"the first file short of a line", false, setLines(first, func(lines []string) []string { return lines[:3] }), last, 1, "missing"},
 		{"the first file empty", false, func(all map[string]string) { all[first] = "" }, last, 1, "missing"},
 		{"the first file gone", false, func(all map[string]string) { delete(all, first) }, last, 1, "missing"},

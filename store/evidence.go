@@ -214,7 +214,8 @@ func (s *scan) note(at Place, l *Line) error {
 				keptFits = l.Seq
 			}
 		} else if !s.excused(&e) {
-			return fmt.Errorf("is not the line that the checkpoint in %s was made of, on %s, whose hash was %x; %s", e.from, e.Time.Format(timeLayout), e.Hash, s.newestFit(&e))
+			return fmt.Errorf("is not the line that the checkpoint in %s was made of, on %s, "+
+				"whose hash was %x; %s", e.from, e.Time.Format(timeLayout), e.Hash, s.newestFit(&e))
 		}
 	}
 	s.fits = fits
@@ -275,7 +276,8 @@ func (s *scan) unnamed() map[uint64]string {
 // unexplained finds a personal part that is gone without a line that says so.
 func (s *scan) unexplained() error {
 	for _, seq := range slices.Sorted(maps.Keys(s.unnamed())) {
-		return &Damage{s.gone[seq].Place, seq, "has no personal part, and no line says that it was erased then"}
+		return &Damage{s.gone[seq].Place, seq,
+			"has no personal part, and no line says that it was erased then"}
 	}
 	return nil
 }

@@ -24,8 +24,14 @@ func TestJournalFaults(t *testing.T) {
 		op  string
 		err error
 	}{
-		{"write", errFault}, {"write", errHalf}, {"write", errShort},
-		{"sync", errFault}, {"create", errFault}, {"syncdir", errFault}, {"close", errFault}, {"list", errFault},
+		{"write", errFault},
+		{"write", errHalf},
+		{"write", errShort},
+		{"sync", errFault},
+		{"create", errFault},
+		{"syncdir", errFault},
+		{"close", errFault},
+		{"list", errFault},
 	} {
 		t.Run(c.op+" "+c.err.Error(), func(t *testing.T) {
 			hit := 0
@@ -120,7 +126,9 @@ func stillFailed(t *testing.T, st *sumStore) {
 	}
 	_, gerr := st.Glance(func(*sum, time.Time) { t.Error("read after a failure") })
 	for name, err := range map[string]error{
-		"View": st.View(func(*sum, time.Time) { t.Error("read after a failure") }), "Glance": gerr, "Snapshot": st.Snapshot(),
+		"View":     st.View(func(*sum, time.Time) { t.Error("read after a failure") }),
+		"Glance":   gerr,
+		"Snapshot": st.Snapshot(),
 	} {
 		if !errors.Is(err, store.ErrFailed) {
 			t.Errorf("%s: %v, want ErrFailed", name, err)

@@ -76,11 +76,13 @@ func TestEveryBitFlip(t *testing.T) {
 					t.Errorf("bit %d of %s: torn up to %d of %d bytes", bit, want, end, len(text))
 				}
 			default:
-				t.Fatalf("bit %d of byte %d of %s provable %v: %v, torn %v", bit%8, at, want, proof, err, rep.Torn)
+				t.Fatalf("bit %d of byte %d of %s provable %v: %v, torn %v", bit%8, at, want, proof, err,
+					rep.Torn)
 			}
 		}
 	}
-	t.Logf("%d flips in %d lines: %d found as damage, %d as a torn tail", torn+damaged, len(lines), damaged, torn)
+	t.Logf("%d flips in %d lines: %d found as damage, %d as a torn tail", torn+damaged, len(lines), damaged,
+		torn)
 	last := lines[len(lines)-3:]
 	if stride == 1 && torn != 8*(len(last[0].text)+len(last[1].text)+len(last[2].text)) {
 		t.Errorf("%d flips were found as a torn tail", torn)

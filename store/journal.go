@@ -359,7 +359,8 @@ func (st *Store[S, E]) finish(b *batch[E], err error) {
 			st.checkpoint()
 			if err := st.Snapshot(); err != nil && !errors.Is(err, ErrClosed) {
 				st.snapBytes.Store(0) // the next file is reason enough
-				st.cfg.Log.Warn("a snapshot could not be written; the next one will be tried in its turn", "err", err)
+				st.cfg.Log.Warn("a snapshot could not be written; the next one will be tried in its turn",
+					"err", err)
 			}
 		})
 	}
@@ -382,7 +383,8 @@ func (st *Store[S, E]) write(b *batch[E]) error {
 		w.begin = w.begin || kind == KindErased
 	}
 	if size := int64(len(w.buf)); size > b.weight { // it draws on the reserve, and may be more than that
-		st.cfg.Log.Error("lines of the journal are larger than they were weighed", "bytes", size, "weighed", b.weight, "last", w.next.Seq)
+		st.cfg.Log.Error("lines of the journal are larger than they were weighed",
+			"bytes", size, "weighed", b.weight, "last", w.next.Seq)
 	}
 	return st.flush()
 }

@@ -113,7 +113,8 @@ func (l *ledger) shown(items []item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(items) < l.sure {
-		l.wrong("%d events are lost: %d are there, %d were acknowledged or shown", l.sure-len(items), len(items), l.sure)
+		l.wrong("%d events are lost: %d are there, %d were acknowledged or shown", l.sure-len(items),
+			len(items), l.sure)
 	}
 	if len(items) > len(l.handed) {
 		l.wrong("%d events are invented", len(items)-len(l.handed))

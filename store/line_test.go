@@ -181,7 +181,8 @@ func TestErasedPersonal(t *testing.T) {
 			t.Errorf("%s in place of %s was accepted", c[1], c[0])
 		}
 	}
-	if _, _, err := store.Open(config(diskOf(edit(t, all, 2, "}}\n", `},"personal":{"erased":"2027-01-02T03:04:05.678Z"}}`+"\n")))); err == nil {
+	if _, _, err := store.Open(config(diskOf(edit(t, all, 2, "}}\n",
+		`},"personal":{"erased":"2027-01-02T03:04:05.678Z"}}`+"\n")))); err == nil {
 		t.Error("a personal part where there was none was accepted")
 	}
 }

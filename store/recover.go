@@ -76,7 +76,8 @@ func (st *Store[S, E]) recover() error {
 		}
 	}
 	if r.unsigned && r.head.Seq > 0 {
-		st.cfg.Log.Warn("not signed: no checkpoint vouches for the lines that are there; they follow from each other, and are signed as they are from now on",
+		st.cfg.Log.Warn("not signed: no checkpoint vouches for the lines that are there; "+
+			"they follow from each other, and are signed as they are from now on",
 			"lines", r.head.Seq)
 	}
 	file, err := r.fsys.Append(r.last)
@@ -145,7 +146,8 @@ func (s *scan) prepare() error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	case held:
-		return inFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: if a backup or repair was to be written here, it is not whole")
+		return inFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: "+
+			"if a backup or repair was to be written here, it is not whole")
 	}
 	return durable.PublishText(s.fsys, ".", "FORMAT",
 		fmt.Appendf(nil, formatLine, formatVersion, rand.Text()))
@@ -264,7 +266,8 @@ func (r *replay[S, E]) opened() []byte {
 	}
 	data := fmt.Appendf(nil, `{"after":%q`, after)
 	if t := r.torn; t != nil {
-		data = fmt.Appendf(data, `,"torn":{"file":%q,"bytes":%d,"cutFrom":%q,"offset":%d}`, t.Kept, t.Bytes, t.File, t.Offset)
+		data = fmt.Appendf(data, `,"torn":{"file":%q,"bytes":%d,"cutFrom":%q,"offset":%d}`, t.Kept, t.Bytes,
+			t.File, t.Offset)
 	}
 	return append(data, '}')
 }
@@ -301,7 +304,8 @@ func (r *replay[S, E]) keepTorn() error {
 	for n := 1; r.torn.Kept == "" || slices.Contains(have, r.torn.Kept); n++ {
 		r.torn.Kept = fmt.Sprintf("torn-%012d-%d.bin", r.torn.Seq, n)
 	}
-	r.cfg.Log.Warn("torn tail: the journal's end is not whole, and nothing shows that it was acknowledged; it is cut, and its bytes are kept",
+	r.cfg.Log.Warn("torn tail: the journal's end is not whole, and nothing shows that it was acknowledged; "+
+		"it is cut, and its bytes are kept",
 		"file", r.torn.File, "offset", r.torn.Offset, "bytes", r.torn.Bytes, "reason", r.torn.Reason, "kept",
 		r.torn.Kept)
 	return r.publishPart(".", r.torn.Kept, r.torn.File, r.torn.Offset, r.torn.Bytes)

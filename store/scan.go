@@ -86,7 +86,8 @@ func readOrigin(fsys durable.FS) (name string, hash [32]byte, err error) {
 	fmt.Sscanf(string(text), formatLine, &version, &id)
 	switch {
 	case version > formatVersion:
-		return "", hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, version, formatVersion)
+		return "", hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, version,
+			formatVersion)
 	case string(text) != fmt.Sprintf(formatLine, formatVersion, id):
 		return "", hash, inFile("FORMAT", "does not name a journal's format")
 	}
@@ -197,7 +198,8 @@ func (s *scan) walk() error {
 	for i, first := range firsts {
 		s.files, s.last, s.lines, s.size = i+1, "journal/"+numbered(first), 0, 0
 		if first != s.head.Seq+1 {
-			return &Damage{Place{s.last, 1, 0}, s.head.Seq + 1, "the file before it, or a part of that, is missing"}
+			return &Damage{Place{s.last, 1, 0}, s.head.Seq + 1,
+				"the file before it, or a part of that, is missing"}
 		}
 		later := firsts[i+1:]
 		read := s.read
@@ -218,7 +220,8 @@ func (s *scan) walk() error {
 		return s.damage(fmt.Sprintf("a snapshot proves that seq %d was durable", s.proof))
 	}
 	if e := s.beyond(); e != nil {
-		return s.damage(fmt.Sprintf("a checkpoint in %s proves that seq %d was durable, with hash %x; %s", e.from, e.Seq, e.Hash, s.newestFit(e)))
+		return s.damage(fmt.Sprintf("a checkpoint in %s proves that seq %d was durable, with hash %x; %s",
+			e.from, e.Seq, e.Hash, s.newestFit(e)))
 	}
 	return nil
 }
@@ -266,7 +269,8 @@ func (s *scan) read(f *io.SectionReader) error {
 		if s.torn != nil {
 			s.torn.Bytes += int64(len(text))
 			if bad == nil && l.Synced >= s.torn.Seq {
-				return s.damage(fmt.Sprintf("line %d, written later, says that seq %d was durable", n, l.Synced))
+				return s.damage(fmt.Sprintf("line %d, written later, says that seq %d was durable", n,
+					l.Synced))
 			}
 			continue
 		}

@@ -62,7 +62,8 @@ type ClockError struct{ Last, Now time.Time }
 
 // Error returns both instants.
 func (e *ClockError) Error() string {
-	return fmt.Sprintf("store: the journal's last line is of %s, but the clock says %s", e.Last.Format(timeLayout), e.Now.Format(timeLayout))
+	return fmt.Sprintf("store: the journal's last line is of %s, but the clock says %s",
+		e.Last.Format(timeLayout), e.Now.Format(timeLayout))
 }
 
 // NoRoom is an error of Open: so many bytes are missing on the disk to start.

@@ -57,7 +57,8 @@ func (s *seller) admin(op string, form ...string) string {
 // book makes a booking and gives its id and those of its tickets.
 func (s *seller) book(to string, passengers int, name string) (id string, tickets []string) {
 	s.t.Helper()
-	offer := s.call(`"offers":\[{"id":"([^"]+)"`, "GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug="+to+"&departureDate=2026-11-24", "")
+	offer := s.call(`"offers":\[{"id":"([^"]+)"`, "GET",
+		"/v2/offers?departureCitySlug=kyiv&arrivalCitySlug="+to+"&departureDate=2026-11-24", "")
 	one := fmt.Sprintf(`{"firstName":%q,"lastName":"Franko","phones":[{"phone":"+380501234567"}]}`, name)
 	s.call(`"booking":{"id":"([^"]+)"`, "GET",
 		"/v2/bookings/"+s.call(`"booking":{"id":"([^"]+)"`, "POST", "/v2/bookings",
@@ -127,7 +128,8 @@ func sold(t *testing.T, first map[string]string, name string) map[string]string 
 		"correct-horse", "company", "zorevia-lines", "role", "ADMIN")
 	s.cookie = s.call(`(waybill_access=[^;]+)`, "POST", "/v2/auth/idp/login",
 		`{"idToken":"`+s.admin("idtoken", "email", "a@example.com")+`"}`)
-	s.call("report", "POST", "/v2/reports/company/orders", `{"startDate":"2026-11-20T00:00:00Z","endDate":"2027-11-20T00:00:00Z"}`)
+	s.call("report", "POST", "/v2/reports/company/orders",
+		`{"startDate":"2026-11-20T00:00:00Z","endDate":"2027-11-20T00:00:00Z"}`)
 	shut()
 	open()
 	s.book("lviv", 1, name)

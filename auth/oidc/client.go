@@ -137,7 +137,8 @@ func (c *Client) fetchKeys(ctx context.Context, now time.Time) {
 	if err != nil {
 		what := "the identity provider's keys cannot be had; the last good ones stay"
 		if c.keys.Load() == nil {
-			what = "the identity provider's keys cannot be had, and there are none of before: nobody can sign in"
+			what = "the identity provider's keys cannot be had, and there are none of " +
+				"before: nobody can sign in"
 		}
 		c.cfg.Log.Warn(what, "jwks", c.cfg.JWKS, "err", err)
 	}

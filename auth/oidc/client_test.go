@@ -41,7 +41,8 @@ func keySet(names string) string {
 func token(name byte, more string) string {
 	b64 := base64.RawURLEncoding.EncodeToString
 	signed := b64(fmt.Appendf(nil, `{"alg":"EdDSA","kid":"%c"}`, name)) + "." +
-		b64(fmt.Appendf(nil, `{"iss":"https://oidc.example","aud":"waybill","sub":"subject-1","exp":%d%s}`, noon.Add(24*time.Hour).Unix(), more))
+		b64(fmt.Appendf(nil, `{"iss":"https://oidc.example","aud":"waybill","sub":"subject-1","exp":%d%s}`,
+			noon.Add(24*time.Hour).Unix(), more))
 	return signed + "." + b64(ed25519.Sign(key(name), []byte(signed)))
 }
 
@@ -173,8 +174,11 @@ func TestOnlyAnUnknownKeyMakesKeysBeFetched(t *testing.T) {
 	p.walk(t, c, "first", step{0, 'a', true, 1})
 	good := token('a', anna)
 	for name, bad := range map[string]string{
-		"signature": good[:len(good)-8] + "AAAAAAAA", "claims": token('a',
-			anna+`,"nbf":1e12`), "form": "x", "nothing": "", "alg": "eyJhbGciOiJub25lIn0.e30.",
+		"signature":  good[:len(good)-8] + "AAAAAAAA",
+		"claims":     token('a', anna+`,"nbf":1e12`),
+		"form":       "x",
+		"nothing":    "",
+		"alg":        "eyJhbGciOiJub25lIn0.e30.",
 		"forged key": strings.Replace(good, ".", ".A", 1),
 	} {
 		_, err := c.Verify(t.Context(), bad, noon.Add(time.Minute))
@@ -188,11 +192,16 @@ func TestOnlyAnUnknownKeyMakesKeysBeFetched(t *testing.T) {
 func TestTheLastGoodKeysStayWhileTheProviderFails(t *testing.T) {
 	large := strings.TrimSuffix(keySet("b"), "}") + `,"x":"` + strings.Repeat("x", 1<<20) + `"}`
 	for name, h := range map[string]http.HandlerFunc{
-		"500": answers(500, keySet("b")), "404": answers(404, keySet("b")), "201": answers(201,
-			keySet("b")), "garbage": answers(200, "<html>maintenance</html>"), "nothing": answers(200,
-			""), "no key": answers(200, `{"keys":[]}`),
+		"500":            answers(500, keySet("b")),
+		"404":            answers(404, keySet("b")),
+		"201":            answers(201, keySet("b")),
+		"garbage":        answers(200, "<html>maintenance</html>"),
+		"nothing":        answers(200, ""),
+		"no key":         answers(200, `{"keys":[]}`),
 		"keys of no use": answers(200, `{"keys":[{"kty":"oct","kid":"b","k":"AAAA"}]}`),
-		"too much":       answers(200, large), "cut off": answers(200, keySet("b")[:40]), "two sets": answers(200, keySet("b")+keySet("b")),
+		"too much":       answers(200, large),
+		"cut off":        answers(200, keySet("b")[:40]),
+		"two sets":       answers(200, keySet("b")+keySet("b")),
 		"less than it says": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "5000")
 			fmt.Fprint(w, keySet("b"))

@@ -62,10 +62,15 @@ func TestKeysForSomethingElseArePassedOver(t *testing.T) {
 		"RSA curve":  strings.Replace(signers()["RS256"].jwk(""), `"kty":"RSA"`, `"kty":"RSA","crv":"P-256"`, 1),
 	}
 	for name, more := range map[string]string{
-		"use enc": `,"use":"enc"`, "use in another case": `,"use":"SIG"`,
-		"key_ops encrypt": `,"key_ops":["encrypt","wrapKey"]`, "key_ops sign": `,"key_ops":["sign"]`, "key_ops none": `,"key_ops":[]`,
+		"use enc":                  `,"use":"enc"`,
+		"use in another case":      `,"use":"SIG"`,
+		"key_ops encrypt":          `,"key_ops":["encrypt","wrapKey"]`,
+		"key_ops sign":             `,"key_ops":["sign"]`,
+		"key_ops none":             `,"key_ops":[]`,
 		"use sig, key_ops encrypt": `,"use":"sig","key_ops":["encrypt"]`,
-		"use enc, key_ops verify":  `,"use":"enc","key_ops":["verify"]`, "alg none": `,"alg":"none"`, "alg HS256": `,"alg":"HS256"`,
+		"use enc, key_ops verify":  `,"use":"enc","key_ops":["verify"]`,
+		"alg none":                 `,"alg":"none"`,
+		"alg HS256":                `,"alg":"HS256"`,
 	} {
 		for _, alg := range algs {
 			cases[alg+" "+name] = signers()[alg].jwk(more)
@@ -88,17 +93,25 @@ func TestWeakAndMisshapenRSAKeysArePassedOver(t *testing.T) {
 	good64 := enc64(n.Bytes())
 	key := func(n, e string) string { return member("kty", "RSA", "kid", "r", "n", n, "e", e) }
 	passedOver(t, map[string]string{
-		"1024 bits": signers()["weak"].jwk(""), "2047 bits": key(modulus(2047),
-			"AQAB"), "16384 bits": key(modulus(16384), "AQAB"), "1024 bits with zeros before": key(enc64(append(make([]byte, 256), 0xff)), "AQAB"),
-		"no modulus": member("kty", "RSA", "e", "AQAB"), "no exponent": member("kty", "RSA", "n",
-			good64), "exponent 0": key(good64, "AA"), "exponent 1": key(good64,
-			"AQ"), "exponent 2": key(good64, "Ag"),
-		"exponent 65536": key(good64, enc64([]byte{1, 0, 0})), "exponent 2^31+1": key(good64,
-			enc64([]byte{0x80, 0, 0, 1})), "exponent 2^32+1": key(good64, enc64([]byte{1, 0, 0, 0, 1})),
-		"exponent 2^64+65537": key(good64, enc64([]byte{1, 0, 0, 0, 0, 0, 1, 0, 1})), "exponent as long as the modulus": key(good64, good64),
-		"modulus padded": key(good64+"==", "AQAB"), "modulus of the standard alphabet": key("+/"+good64,
-			"AQAB"), "modulus with a newline": key(good64+`\n`, "AQAB"), "exponent padded": key(good64,
-			"AQAB===="), "modulus decimal": key(n.String()+"!", "AQAB"),
+		"1024 bits":                        signers()["weak"].jwk(""),
+		"2047 bits":                        key(modulus(2047), "AQAB"),
+		"16384 bits":                       key(modulus(16384), "AQAB"),
+		"1024 bits with zeros before":      key(enc64(append(make([]byte, 256), 0xff)), "AQAB"),
+		"no modulus":                       member("kty", "RSA", "e", "AQAB"),
+		"no exponent":                      member("kty", "RSA", "n", good64),
+		"exponent 0":                       key(good64, "AA"),
+		"exponent 1":                       key(good64, "AQ"),
+		"exponent 2":                       key(good64, "Ag"),
+		"exponent 65536":                   key(good64, enc64([]byte{1, 0, 0})),
+		"exponent 2^31+1":                  key(good64, enc64([]byte{0x80, 0, 0, 1})),
+		"exponent 2^32+1":                  key(good64, enc64([]byte{1, 0, 0, 0, 1})),
+		"exponent 2^64+65537":              key(good64, enc64([]byte{1, 0, 0, 0, 0, 0, 1, 0, 1})),
+		"exponent as long as the modulus":  key(good64, good64),
+		"modulus padded":                   key(good64+"==", "AQAB"),
+		"modulus of the standard alphabet": key("+/"+good64, "AQAB"),
+		"modulus with a newline":           key(good64+`\n`, "AQAB"),
+		"exponent padded":                  key(good64, "AQAB===="),
+		"modulus decimal":                  key(n.String()+"!", "AQAB"),
 	})
 	for name, e := range map[string]string{
 		"3":      "Aw",
@@ -138,20 +151,29 @@ func TestPointsThatAreNoneArePassedOver(t *testing.T) {
 	zero := make([]byte, 32)
 	ones := bytes.Repeat([]byte{255}, 32)
 	passedOver(t, map[string]string{
-		"x of 31 bytes": ec(x[:31], y), "y of 31 bytes": ec(x,
-			y[:31]), "x of 33 bytes, y of 31": ec(point[1:34],
-			point[34:]), "x of 31 bytes, y of 33": ec(point[1:32], point[32:]),
-		"x of 33 bytes": ec(append([]byte{0}, x...), y), "x and y of 65 bytes": ec(point, nil), "no y": ec(x,
-			nil), "no x": ec(nil, y), "neither": ec(nil,
-			nil), "compressed": ec(append([]byte{2 + y[31]&1}, x...), nil),
-		"x and y exchanged": ec(y, x), "twice x": ec(x, x), "zero": ec(zero, zero), "all ones": ec(ones,
-			ones), "x zero": ec(zero, y), "x padded": member("kty", "EC", "crv", "P-256", "x", enc64(x)+"=",
-			"y", enc64(y)),
-		"Ed25519 of 31 bytes": okp(enc64(edwards[:31])),
-		"Ed25519 of 33 bytes": okp(enc64(append(edwards[:32:32], 0))), "Ed25519 of none": okp(""), "Ed25519 padded": okp(enc64(edwards) + "="),
-		"Ed25519 in hex": okp(strings.Repeat("ab",
-			32)), "Ed25519 private key": okp(enc64(signers()["EdDSA"].key.(ed25519.PrivateKey))),
-		"Ed25519 with a space": okp(enc64(edwards) + " "),
+		"x of 31 bytes":          ec(x[:31], y),
+		"y of 31 bytes":          ec(x, y[:31]),
+		"x of 33 bytes, y of 31": ec(point[1:34], point[34:]),
+		"x of 31 bytes, y of 33": ec(point[1:32], point[32:]),
+		"x of 33 bytes":          ec(append([]byte{0}, x...), y),
+		"x and y of 65 bytes":    ec(point, nil),
+		"no y":                   ec(x, nil),
+		"no x":                   ec(nil, y),
+		"neither":                ec(nil, nil),
+		"compressed":             ec(append([]byte{2 + y[31]&1}, x...), nil),
+		"x and y exchanged":      ec(y, x),
+		"twice x":                ec(x, x),
+		"zero":                   ec(zero, zero),
+		"all ones":               ec(ones, ones),
+		"x zero":                 ec(zero, y),
+		"x padded":               member("kty", "EC", "crv", "P-256", "x", enc64(x)+"=", "y", enc64(y)),
+		"Ed25519 of 31 bytes":    okp(enc64(edwards[:31])),
+		"Ed25519 of 33 bytes":    okp(enc64(append(edwards[:32:32], 0))),
+		"Ed25519 of none":        okp(""),
+		"Ed25519 padded":         okp(enc64(edwards) + "="),
+		"Ed25519 in hex":         okp(strings.Repeat("ab", 32)),
+		"Ed25519 private key":    okp(enc64(signers()["EdDSA"].key.(ed25519.PrivateKey))),
+		"Ed25519 with a space":   okp(enc64(edwards) + " "),
 	})
 }
 
@@ -186,7 +208,9 @@ func TestKeysOfDifferentTypesMayShareAKid(t *testing.T) {
 // RFC 7517, 4 and 5: members that are not understood are ignored, of the set and of a key.
 func TestMembersThatAreNotUnderstoodAreIgnored(t *testing.T) {
 	for _, alg := range algs {
-		for _, more := range []string{`,"use":"sig","key_ops":["verify"],"alg":"` + alg + `"`, `,"key_ops":["sign","verify"]`, `,"x5c":["MIIB"],"x5t":"x","ext":true,"iat":1,"exp":1e9`, `,"alg":null,"use":null,"key_ops":null`} {
+		for _, more := range []string{`,"use":"sig","key_ops":["verify"],"alg":"` + alg + `"`,
+			`,"key_ops":["sign","verify"]`, `,"x5c":["MIIB"],"x5t":"x","ext":true,"iat":1,"exp":1e9`,
+			`,"alg":null,"use":null,"key_ops":null`} {
 			set, err := ParseKeySet([]byte(`{"next":{"keys":1},"keys":[` + signers()[alg].jwk(more) +
 				`],"x":[]}` + "\n"))
 			if err != nil {

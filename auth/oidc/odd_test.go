@@ -8,10 +8,12 @@ import (
 // RFC 7517, 5: a key that is not understood is passed over, the others stay good.
 func TestOddKeysArePassedOver(t *testing.T) {
 	passedOver(t, map[string]string{
-		"n a number": `{"kty":"future","n":5}`, "kid a number": `{"kty":"future","kid":5}`,
-		"key_ops a string": `{"kty":"RSA","key_ops":"verify"}`, "a string": `"x"`,
-		"OKPEd25519": strings.Replace(signers()["EdDSA"].jwk(""), `"kty":"OKP","crv":"Ed25519"`, `"kty":"OKPEd25519"`, 1),
-		"E + CP-256": strings.Replace(signers()["ES256"].jwk(""), `"kty":"EC","crv":"P-256"`, `"kty":"E","crv":"CP-256"`, 1),
+		"n a number":       `{"kty":"future","n":5}`,
+		"kid a number":     `{"kty":"future","kid":5}`,
+		"key_ops a string": `{"kty":"RSA","key_ops":"verify"}`,
+		"a string":         `"x"`,
+		"OKPEd25519":       strings.Replace(signers()["EdDSA"].jwk(""), `"kty":"OKP","crv":"Ed25519"`, `"kty":"OKPEd25519"`, 1),
+		"E + CP-256":       strings.Replace(signers()["ES256"].jwk(""), `"kty":"EC","crv":"P-256"`, `"kty":"E","crv":"CP-256"`, 1),
 	})
 }
 

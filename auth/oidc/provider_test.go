@@ -47,8 +47,12 @@ var signers = sync.OnceValue(func() map[string]*issuer {
 		panic(err)
 	}
 	return map[string]*issuer{
-		"RS256": {"r", "RS256", rsaKey(2048)}, "ES256": {"e", "ES256", curve}, "EdDSA": {"d", "EdDSA", edwards},
-		"weak": {"w", "RS256", rsaKey(1024)}, "foreign": {"d", "EdDSA", foreign}, "other curve point": {"e", "ES256", other},
+		"RS256":             {"r", "RS256", rsaKey(2048)},
+		"ES256":             {"e", "ES256", curve},
+		"EdDSA":             {"d", "EdDSA", edwards},
+		"weak":              {"w", "RS256", rsaKey(1024)},
+		"foreign":           {"d", "EdDSA", foreign},
+		"other curve point": {"e", "ES256", other},
 	}
 })
 
@@ -103,7 +107,8 @@ func (s *issuer) jwk(more string) string {
 		if err != nil {
 			panic(err)
 		}
-		return fmt.Sprintf(`{"kty":"EC","crv":"P-256","kid":%q,"x":%q,"y":%q%s}`, s.kid, enc64(point[1:33]), enc64(point[33:]), more)
+		return fmt.Sprintf(`{"kty":"EC","crv":"P-256","kid":%q,"x":%q,"y":%q%s}`, s.kid, enc64(point[1:33]),
+			enc64(point[33:]), more)
 	}
 	return fmt.Sprintf(`{"kty":"OKP","crv":"Ed25519","kid":%q,"x":%q%s}`, s.kid,
 		enc64(s.key.Public().(ed25519.PublicKey)), more)

@@ -52,7 +52,13 @@ func (x *imported) unique(t *testing.T) {
 
 // alike is a feed in which many things have the same name.
 func alike() files {
-	f := plain().with("areas.txt", "area_id,area_name,waybill_slug\nx1,Odesa,\nx2,Одеса,\nx3,ODESA!,\nx4,Elsewhere,odesa\nx5,Odesa 2,\n日本,日本,\n").
+	f := plain().with("areas.txt", "area_id,area_name,waybill_slug\n"+
+		"x1,Odesa,\n"+
+		"x2,Одеса,\n"+
+		"x3,ODESA!,\n"+
+		"x4,Elsewhere,odesa\n"+
+		"x5,Odesa 2,\n"+
+		"日本,日本,\n").
 		with("stop_areas.txt", "area_id,stop_id\nx1,a\n")
 	for _, id := range []string{"o", "p", "q"} {
 		f = f.plus("agency.txt", id+",Agency,https://x.example,Europe/Kyiv").plus("routes.txt",
@@ -78,15 +84,38 @@ func TestSlugs(t *testing.T) {
 		t.Errorf("the city of Bravo has the slug %q", got)
 	}
 	for name, want := range map[string]string{
-		"Київ": "kyiv", "Львів": "lviv", "Запоріжжя": "zaporizhzhia",
-		"Кам’янець-Подільський": "kamianets-podilskyi", "Ужгород": "uzhhorod", "Ґалаґан": "galagan", "Ївга": "ivha",
-		"Łódź": "lodz", "Kraków": "krakow", "Šiauliai": "siauliai", "Košice": "kosice", "Győr": "gyor",
-		"Iași": "iasi", "Straße": "strasse", "İstanbul": "istanbul", "Iğdır": "igdir",
-		"Saint-Étienne": "saint-etienne", "Frankfurt (Oder)": "frankfurt-oder", "  A  --  B ": "a-b",
-		"A/B": "a-b", "Ångström": "angstrom", "Ærø": "aero", "Αθήνα": "athina",
-		"L'Aquila": "laquila", "e\u0301": "e", "Й": "i", "2nd Street": "2nd-street",
+		"Київ":      "kyiv",
+		"Львів":     "lviv",
+		"Запоріжжя": "zaporizhzhia",
+		"Кам’янець-Подільський": "kamianets-podilskyi",
+		"Ужгород":          "uzhhorod",
+		"Ґалаґан":          "galagan",
+		"Ївга":             "ivha",
+		"Łódź":             "lodz",
+		"Kraków":           "krakow",
+		"Šiauliai":         "siauliai",
+		"Košice":           "kosice",
+		"Győr":             "gyor",
+		"Iași":             "iasi",
+		"Straße":           "strasse",
+		"İstanbul":         "istanbul",
+		"Iğdır":            "igdir",
+		"Saint-Étienne":    "saint-etienne",
+		"Frankfurt (Oder)": "frankfurt-oder",
+		"  A  --  B ":      "a-b",
+		"A/B":              "a-b",
+		"Ångström":         "angstrom",
+		"Ærø":              "aero",
+		"Αθήνα":            "athina",
+		"L'Aquila":         "laquila",
+		"e\u0301":          "e",
+		"Й":                "i",
+		"2nd Street":       "2nd-street",
 	} {
-		x := clean(t, plain().with("stops.txt", fmt.Sprintf("stop_id,stop_name,stop_lat,stop_lon\na,%q,50,30\nb,Bravo,50,31\nc,Charlie,50,32\n", name)))
+		x := clean(t, plain().with("stops.txt", fmt.Sprintf("stop_id,stop_name,stop_lat,stop_lon\n"+
+			"a,%q,50,30\n"+
+			"b,Bravo,50,31\n"+
+			"c,Charlie,50,32\n", name)))
 		if got := x.cityOf(t, "a").Slug; got != want {
 			t.Errorf("the slug of %q is %q, want %q", name, got, want)
 		}
@@ -119,7 +148,9 @@ func TestAgain(t *testing.T) {
 	}
 	sameNames(again(t, second, alike().edit(t, "areas.txt", "x1,Odesa,", "x0,Odesa,\nx1,Odesa,")), 1)
 	sameNames(again(t, second, alike().edit(t, "areas.txt", "x1,Odesa,", "x1,Another Name,")), 0)
-	sameNames(again(t, second, alike().edit(t, "agency.txt", "o,Agency", "n,Agency,https://x.example,Europe/Kyiv\no,Renamed")), 1)
+	sameNames(again(t, second, alike().edit(t, "agency.txt", "o,Agency",
+		"n,Agency,https://x.example,Europe/Kyiv\n"+
+			"o,Renamed")), 1)
 	sameNames(again(t, second, alike().edit(t, "routes.txt", "o1,ag,,Alfa Line",
 		"n1,ag,,Alfa Line,3\no1,ag,,Renamed")), 1)
 	third := again(t, second, alike().edit(t, "areas.txt", "x1,Odesa,", "x1,Odesa,given"))
@@ -146,8 +177,12 @@ func TestFreedSlug(t *testing.T) {
 // TestGivenSlugs: slugs that a feed gives come before those made of names, for companies and routes as for
 // cities.
 func TestGivenSlugs(t *testing.T) {
-	f := plain().with("agency.txt", "agency_id,agency_name,agency_url,agency_timezone,waybill_slug\nag,Agency,https://x.example,Europe/Kyiv,\nb,B,https://x.example,Europe/Kyiv,agency\n").
-		with("routes.txt", "route_id,agency_id,route_short_name,route_long_name,route_type,waybill_slug\nr,ag,,Alfa Line,3,\nq,ag,,Q,3,alfa-line\n").
+	f := plain().with("agency.txt", "agency_id,agency_name,agency_url,agency_timezone,waybill_slug\n"+
+		"ag,Agency,https://x.example,Europe/Kyiv,\n"+
+		"b,B,https://x.example,Europe/Kyiv,agency\n").
+		with("routes.txt", "route_id,agency_id,route_short_name,route_long_name,route_type,waybill_slug\n"+
+			"r,ag,,Alfa Line,3,\n"+
+			"q,ag,,Q,3,alfa-line\n").
 		with("areas.txt", "area_id,area_name,waybill_slug\nx,Xray,\ny,Yankee,xray\n")
 	got := clean(t, f).named()
 	for id, want := range map[string]string{

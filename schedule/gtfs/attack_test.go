@@ -42,9 +42,11 @@ func rows(n int, row func(i int) string) string {
 func TestSameNames(t *testing.T) {
 	const n = 3000
 	for name, f := range map[string]files{
-		"routes":   plain().plus("routes.txt", rows(n, func(i int) string { return fmt.Sprintf("r%d,ag,,Same,3", i) })),
-		"agencies": plain().plus("agency.txt", rows(n, func(i int) string { return fmt.Sprintf("a%d,Same,https://x.example,Europe/Kyiv", i) })),
-		"areas":    plain().with("areas.txt", "area_id,area_name\n"+rows(n, func(i int) string { return fmt.Sprintf("a%d,Same", i) })),
+		"routes": plain().plus("routes.txt", rows(n, func(i int) string { return fmt.Sprintf("r%d,ag,,Same,3", i) })),
+		"agencies": plain().plus("agency.txt", rows(n, func(i int) string {
+			return fmt.Sprintf("a%d,Same,https://x.example,Europe/Kyiv", i)
+		})),
+		"areas": plain().with("areas.txt", "area_id,area_name\n"+rows(n, func(i int) string { return fmt.Sprintf("a%d,Same", i) })),
 		"given": plain().with("areas.txt", "area_id,area_name,waybill_slug\n"+rows(n, func(i int) string {
 			return fmt.Sprintf("a%d,N%d,same", i, i)
 		})),
@@ -125,25 +127,32 @@ func TestHeadways(t *testing.T) {
 	// with them an importer that does so would never end.
 	for _, headway := range []int{math.MaxInt32 + 1 + 1800, math.MaxUint32 + 1 + 3600,
 		math.MaxUint32 + 1 + 600, math.MaxInt64 - math.MaxUint32 + 3600} {
-		x := load(t, plain().with("frequencies.txt", fmt.Sprintf("trip_id,start_time,end_time,headway_secs\nt,10:00:00,10:59:00,%d\n", headway)).fs(), gtfs.Options{})
+		x := load(t, plain().with("frequencies.txt", fmt.Sprintf("trip_id,start_time,end_time,headway_secs\n"+
+			"t,10:00:00,10:59:00,%d\n", headway)).fs(), gtfs.Options{})
 		if len(x.skipped) > 0 {
 			continue // that is as good
 		}
-		sameLines(t, fmt.Sprint(headway), x.departures(t, "alfa", "charlie", "2026-06-01", 1), []string{"t~100000 2026-06-01T10:00:00+03:00 01T12:00:00+03:00"})
+		sameLines(t, fmt.Sprint(headway), x.departures(t, "alfa", "charlie", "2026-06-01", 1),
+			[]string{"t~100000 2026-06-01T10:00:00+03:00 01T12:00:00+03:00"})
 		if len(x.Trips) != 1 {
 			t.Errorf("headway %d: %d trips, want 1", headway, len(x.Trips))
 		}
 	}
-	x := load(t, plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,0:00:00,0:00:10,1\n").fs(), gtfs.Options{})
+	x := load(t, plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\n"+
+		"t,0:00:00,0:00:10,1\n").fs(), gtfs.Options{})
 	if len(x.Trips) != 10 {
 		t.Errorf("headway 1 for ten seconds: %d trips, want 10", len(x.Trips))
 	}
 	// 500,000 departures of a whole feed are the limit, not of a row.
 	skipped := 0
-	tables, _, err := gtfs.Import(plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,0:00:00,70:00:00,1\nt,70:00:00,139:00:00,1\n").fs(),
+	tables, _, err := gtfs.Import(plain().with("frequencies.txt",
+		"trip_id,start_time,end_time,headway_secs\n"+
+			"t,0:00:00,70:00:00,1\n"+
+			"t,70:00:00,139:00:00,1\n").fs(),
 		gtfs.Options{Skip: func(string, int, string) { skipped++ }})
 	if err != nil || len(tables.Trips) > 500_000 || skipped == 0 {
-		t.Errorf("%d trips, %d rows skipped (%v), want at most 500,000 and some", len(tables.Trips), skipped, err)
+		t.Errorf("%d trips, %d rows skipped (%v), want at most 500,000 and some", len(tables.Trips), skipped,
+			err)
 	}
 }
 

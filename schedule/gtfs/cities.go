@@ -160,7 +160,8 @@ func (f *Feed) placeStop(s stopRow, stops []stopRow, byID feed.Index) {
 	if s.City >= 0 {
 		c := &f.out.Cities[s.City]
 		if c.Zone != "" && s.zone != "" && !f.sameClock(c.Zone, s.zone) {
-			f.files.Decided("stops.txt", s.line, "stops in another time zone than their area, whose zone counts")
+			f.files.Decided("stops.txt", s.line,
+				"stops in another time zone than their area, whose zone counts")
 		}
 		c.Zone = cmp.Or(c.Zone, s.zone)
 		c.Country = cmp.Or(c.Country, s.country)

@@ -85,7 +85,8 @@ func (f *Feed) adoptUnruled(fares []schedule.Fare, lines, usable, skipped []int,
 		switch {
 		case usable[i] > 0:
 		case skipped[i] > 0:
-			f.files.Decided("fare_attributes.txt", lines[i], "fares whose rules were all skipped, which match nothing")
+			f.files.Decided("fare_attributes.txt", lines[i],
+				"fares whose rules were all skipped, which match nothing")
 		case unknown > 0:
 			f.files.Decided("fare_attributes.txt", lines[i], "fares without a rule, which match nothing, "+
 				"because it cannot be told whose a rule is that was skipped")
@@ -106,7 +107,8 @@ func (f *Feed) withholdLost(lost map[string]schedule.Fare, ruled map[string]bool
 				Route:    -1,
 				Currency: x.Currency,
 			})
-			f.files.Decided("", 0, "skipped fares of a company, whose rides no other fare prices, unless it says as much")
+			f.files.Decided("", 0,
+				"skipped fares of a company, whose rides no other fare prices, unless it says as much")
 		}
 	}
 }
@@ -182,7 +184,8 @@ func (f *Feed) countAlike() {
 	for _, x := range f.out.Fares {
 		x.Amount = 0
 		if same[x] {
-			f.files.Decided("", 0, "fares for what another fare is for as well, of which the cheapest counts, whoever it is meant for")
+			f.files.Decided("", 0, "fares for what another fare is for as well, of which the cheapest "+
+				"counts, whoever it is meant for")
 		}
 		same[x] = true
 	}

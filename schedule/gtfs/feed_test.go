@@ -62,12 +62,21 @@ func (f files) fs() fstest.MapFS {
 // plain is a small feed without anything odd: one trip a day from Alfa over Bravo to Charlie.
 func plain() files {
 	return files{
-		"agency.txt":     "agency_id,agency_name,agency_url,agency_timezone\nag,Agency,https://agency.example,Europe/Kyiv\n",
-		"stops.txt":      "stop_id,stop_name,stop_lat,stop_lon\na,Alfa,50,30\nb,Bravo,50,31\nc,Charlie,50,32\n",
-		"routes.txt":     "route_id,agency_id,route_short_name,route_long_name,route_type\nr,ag,7,Alfa Line,3\n",
-		"trips.txt":      "route_id,service_id,trip_id\nr,daily,t\n",
-		"calendar.txt":   "service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date\ndaily,1,1,1,1,1,1,1,20260101,20261231\n",
-		"stop_times.txt": "trip_id,arrival_time,departure_time,stop_id,stop_sequence\nt,08:00:00,08:00:00,a,1\nt,09:00:00,09:05:00,b,2\nt,10:00:00,10:00:00,c,3\n",
+		"agency.txt": "agency_id,agency_name,agency_url,agency_timezone\n" +
+			"ag,Agency,https://agency.example,Europe/Kyiv\n",
+		"stops.txt": "stop_id,stop_name,stop_lat,stop_lon\n" +
+			"a,Alfa,50,30\n" +
+			"b,Bravo,50,31\n" +
+			"c,Charlie,50,32\n",
+		"routes.txt": "route_id,agency_id,route_short_name,route_long_name,route_type\n" +
+			"r,ag,7,Alfa Line,3\n",
+		"trips.txt": "route_id,service_id,trip_id\nr,daily,t\n",
+		"calendar.txt": "service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date\n" +
+			"daily,1,1,1,1,1,1,1,20260101,20261231\n",
+		"stop_times.txt": "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n" +
+			"t,08:00:00,08:00:00,a,1\n" +
+			"t,09:00:00,09:05:00,b,2\n" +
+			"t,10:00:00,10:00:00,c,3\n",
 	}
 }
 

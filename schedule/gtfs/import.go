@@ -257,7 +257,8 @@ func (f *Feed) readRefundRules() {
 	}
 	for _, route := range slices.Sorted(maps.Keys(skipped)) {
 		if !usable[route] {
-			f.files.Decided("waybill_refund_rules.txt", skipped[route], "routes whose own refund rules were all skipped, which give nothing back")
+			f.files.Decided("waybill_refund_rules.txt", skipped[route],
+				"routes whose own refund rules were all skipped, which give nothing back")
 			f.out.RefundRules = append(f.out.RefundRules, schedule.RefundRule{
 				ID:      "none",
 				Company: -1,
@@ -358,7 +359,8 @@ func (f *Feed) readTranslations() {
 		code, _, _ := strings.Cut(strings.ToLower(r.Get("language")), "-")
 		language := slices.Index([]string{"uk", "pl", "cs", "en", "ru"}, code) // as schedule has them
 		if language < 0 {
-			r.Decided("translations into other languages than Ukrainian, Polish, Czech, English and Russian, which are not used")
+			r.Decided("translations into other languages than Ukrainian, Polish, Czech, " +
+				"English and Russian, which are not used")
 			continue
 		}
 		// A translation is of one record, or of all fields of its kind that hold a value.

@@ -53,14 +53,27 @@ func unplaced(f *schedule.Form) *schedule.Form {
 
 // TestColumns reads every column of Waybill's own.
 func TestColumns(t *testing.T) {
-	f := plain().with("agency.txt", "agency_id,agency_name,agency_url,agency_timezone,agency_email,waybill_slug,waybill_ceo,waybill_partner_company,waybill_logo_url,waybill_rules,waybill_socials,waybill_tier,waybill_source\n"+
-		"ag,Agency,https://a.example,Europe/Kyiv,m@a.example,The Agency,C. E. O.,Partner,https://a.example/logo,\"No, no\",https://s.example/1  https://s.example/2 ,PRO,Elsewhere\n").
-		with("routes.txt", "route_id,agency_id,route_short_name,route_long_name,route_desc,route_type,waybill_slug,waybill_services\nr,ag,7,,By the sea,3,sea-line,wifi:Wi-Fi ; wc : Toilet;\n").
-		with("trips.txt", "route_id,service_id,trip_id,trip_headsign,trip_short_name,waybill_bus_id,waybill_phones\nr,daily,t,Charlie,7/1,b1, +380 +381 \nr,daily,u,Charlie,,,\n").
+	f := plain().with("agency.txt",
+		"agency_id,agency_name,agency_url,agency_timezone,agency_email,waybill_slug,waybill_ceo,waybill_partner_company,waybill_logo_url,waybill_rules,waybill_socials,waybill_tier,waybill_source\n"+
+			"ag,Agency,https://a.example,Europe/Kyiv,m@a.example,The Agency,C. E. O.,Partner,https://a.example/logo,\"No, no\",https://s.example/1  https://s.example/2 ,PRO,Elsewhere\n").
+		with("routes.txt",
+			"route_id,agency_id,route_short_name,route_long_name,route_desc,route_type,waybill_slug,waybill_services\n"+
+				"r,ag,7,,By the sea,3,sea-line,wifi:Wi-Fi ; wc : Toilet;\n").
+		with("trips.txt",
+			"route_id,service_id,trip_id,trip_headsign,trip_short_name,waybill_bus_id,waybill_phones\n"+
+				"r,daily,t,Charlie,7/1,b1, +380 +381 \n"+
+				"r,daily,u,Charlie,,,\n").
 		plus("stop_times.txt", "u,18:00:00,18:00:00,a,1", "u,19:00:00,19:00:00,b,2").
-		with("waybill_buses.txt", "bus_id,agency_id,seats,registration_number,brand,model,image_urls,fms_object_id,is_geolocation\nb1,ag,19,AA 1,Setra,S 1,https://i.example/1 https://i.example/2,fms/1 ä,1\nb2,,1000,,,,,,\n").
-		with("waybill_refund_rules.txt", "rule_id,route_id,agency_id,hours,amount\nx1,,ag,2,50.5\nx2,,,24,90\n").
-		with("waybill_discounts.txt", "discount_id,route_id,name,description,rule,amount,start_date,end_date\nd 1,r,Spring,Cheap,Percent,12.5,20260301,20260531\n")
+		with("waybill_buses.txt",
+			"bus_id,agency_id,seats,registration_number,brand,model,image_urls,fms_object_id,is_geolocation\n"+
+				"b1,ag,19,AA 1,Setra,S 1,https://i.example/1 https://i.example/2,fms/1 ä,1\n"+
+				"b2,,1000,,,,,,\n").
+		with("waybill_refund_rules.txt", "rule_id,route_id,agency_id,hours,amount\n"+
+			"x1,,ag,2,50.5\n"+
+			"x2,,,24,90\n").
+		with("waybill_discounts.txt",
+			"discount_id,route_id,name,description,rule,amount,start_date,end_date\n"+
+				"d 1,r,Spring,Cheap,Percent,12.5,20260301,20260531\n")
 	x := clean(t, f)
 	first, _ := schedule.ParseDay("2026-03-01")
 	last, _ := schedule.ParseDay("2026-05-31")
@@ -125,17 +138,29 @@ func TestColumns(t *testing.T) {
 
 // TestFareRules prices rides by route and zone; a fare whose rules cannot be used is not for everything.
 func TestFareRules(t *testing.T) {
-	f := plain().with("stops.txt", "stop_id,stop_name,stop_lat,stop_lon,zone_id\na,Alfa,50,30,za\nb,Bravo,50,31,zb\nc,Charlie,50,32,\n").
-		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers,agency_id\nall,9.5,EUR,0,0,\nown,8,EUR,0,0,ag\nab,7.05,EUR,0,0,\nab2,300,uah,0,0,ag\n"+
+	f := plain().with("stops.txt", "stop_id,stop_name,stop_lat,stop_lon,zone_id\n"+
+		"a,Alfa,50,30,za\n"+
+		"b,Bravo,50,31,zb\n"+
+		"c,Charlie,50,32,\n").
+		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers,agency_id\n"+
+			"all,9.5,EUR,0,0,\n"+
+			"own,8,EUR,0,0,ag\n"+
+			"ab,7.05,EUR,0,0,\n"+
+			"ab2,300,uah,0,0,ag\n"+
 			"bad,0.01,EUR,0,0,\nbad2,0.01,EUR,0,0,\ntrailing,5.500,PLN,0,0,\n").
-		with("fare_rules.txt", "fare_id,route_id,origin_id,destination_id,contains_id\nab,r,za,zb,\nab2,,za,zb,\nbad,gone,,,\nbad2,,,,za\n")
+		with("fare_rules.txt", "fare_id,route_id,origin_id,destination_id,contains_id\n"+
+			"ab,r,za,zb,\n"+
+			"ab2,,za,zb,\n"+
+			"bad,gone,,,\n"+
+			"bad2,,,,za\n")
 	x := load(t, f.fs(), gtfs.Options{})
 	wantSkipped(t, x.skipped, "fare_rules.txt:4: ", "fare_rules.txt:5: ")
 	for _, c := range []struct {
 		from, to string
 		want     []schedule.Money
 	}{
-		{"alfa", "bravo", []schedule.Money{{Currency: "EUR", Amount: 705}, {Currency: "PLN", Amount: 550}, {Currency: "UAH", Amount: 30000}}},
+		{"alfa", "bravo", []schedule.Money{{Currency: "EUR", Amount: 705}, {Currency: "PLN", Amount: 550},
+			{Currency: "UAH", Amount: 30000}}},
 		{"alfa", "charlie", []schedule.Money{{Currency: "EUR", Amount: 800}, {Currency: "PLN", Amount: 550}}},
 	} {
 		if got := x.price(t, c.from, c.to, "2026-06-01"); !reflect.DeepEqual(got, c.want) {
@@ -147,7 +172,9 @@ func TestFareRules(t *testing.T) {
 // TestFarePerKm prices what no fare matches, stop by stop.
 func TestFarePerKm(t *testing.T) {
 	for arg, want := range map[string]schedule.FarePerKm{
-		"EUR:0.06": {Currency: "EUR", Micros: 60_000}, "UAH:1": {Currency: "UAH", Micros: 1_000_000}, "PLN:.25": {Currency: "PLN", Micros: 250_000},
+		"EUR:0.06": {Currency: "EUR", Micros: 60_000},
+		"UAH:1":    {Currency: "UAH", Micros: 1_000_000},
+		"PLN:.25":  {Currency: "PLN", Micros: 250_000},
 	} {
 		if got, ok := gtfs.ParseFarePerKm(arg); !ok || got != want {
 			t.Errorf("%q: %+v, %v, want %+v", arg, got, ok, want)
@@ -160,7 +187,10 @@ func TestFarePerKm(t *testing.T) {
 		}
 	}
 	// Degrees of longitude on the equator are 6371 × π ÷ 180 = 111.1949 km.
-	f := plain().with("stops.txt", "stop_id,stop_name,stop_lat,stop_lon\na,Alfa,0,10\nb,Bravo,0,13\nc,Charlie,0,11\n").
+	f := plain().with("stops.txt", "stop_id,stop_name,stop_lat,stop_lon\n"+
+		"a,Alfa,0,10\n"+
+		"b,Bravo,0,13\n"+
+		"c,Charlie,0,11\n").
 		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\nab,20,EUR,0,0\n").
 		with("fare_rules.txt", "fare_id,route_id,origin_id,destination_id\nab,r,za,zb\n")
 	x := load(t, f.fs(), gtfs.Options{FarePerKm: []schedule.FarePerKm{{Currency: "EUR", Micros: 60_000}}})
@@ -191,7 +221,14 @@ func TestFarePerKm(t *testing.T) {
 // TestTransfers takes times and prohibitions by stop, and nothing else.
 func TestTransfers(t *testing.T) {
 	const header = "from_stop_id,to_stop_id,transfer_type,min_transfer_time,from_trip_id,to_route_id\n"
-	x := load(t, plain().with("transfers.txt", header+"a,b,2,600,,\nb,c,3,,,\nc,a,0,,,\nc,b,1,,,\nb,a,2,,,\na,c,,0,,\nb,b,2,900,t,\nb,b,2,900,,r\n"+
+	x := load(t, plain().with("transfers.txt", header+"a,b,2,600,,\n"+
+		"b,c,3,,,\n"+
+		"c,a,0,,,\n"+
+		"c,b,1,,,\n"+
+		"b,a,2,,,\n"+
+		"a,c,,0,,\n"+
+		"b,b,2,900,t,\n"+
+		"b,b,2,900,,r\n"+
 		"gone,a,2,600,,\na,a,2,-5,,\na,a,2,2147483648,,\n").fs(), gtfs.Options{})
 	wantSkipped(t, x.skipped, "transfers.txt:8: ", "transfers.txt:9: ", "transfers.txt:10: ",
 		"transfers.txt:11: ", "transfers.txt:12: ")

@@ -238,7 +238,8 @@ func (f *Feed) finishTrips(trips []tripRow) {
 			continue
 		}
 		if blanks > 0 {
-			f.files.DecidedMany(blanks, "trips.txt", t.line, "blank stop times, which are filled in evenly between those given")
+			f.files.DecidedMany(blanks, "trips.txt", t.line,
+				"blank stop times, which are filled in evenly between those given")
 		}
 		if t.Bus < 0 {
 			f.files.Decided("trips.txt", t.line,

@@ -23,31 +23,46 @@ func network() files {
 		"agency.txt": "agency_id,agency_name,agency_url,agency_timezone,agency_email,waybill_slug,waybill_socials\n" +
 			"dn,Dnipro Lines,https://dn.example,Europe/Kyiv,d@dn.example,dnipro,https://a.example https://b.example\n" +
 			"wi,\"Wisła, Coach\",https://wi.example,Europe/Warsaw,,,\n",
-		"areas.txt":      "area_id,area_name,waybill_slug,waybill_country,waybill_timezone\nkyiv,Kyiv,,UA,Europe/Kyiv\nwaw,Warszawa,warsaw,PL,Europe/Warsaw\n",
+		"areas.txt": "area_id,area_name,waybill_slug,waybill_country,waybill_timezone\n" +
+			"kyiv,Kyiv,,UA,Europe/Kyiv\n" +
+			"waw,Warszawa,warsaw,PL,Europe/Warsaw\n",
 		"stop_areas.txt": "area_id,stop_id\nkyiv,kc\nwaw,w1\n",
 		"stops.txt": "stop_id,stop_name,stop_lat,stop_lon,zone_id,location_type,parent_station,platform_code,stop_timezone\n" +
-			"kc,Kyiv Central,50.40,30.52,,1,,,Europe/Kyiv\nk1,Kyiv Central,50.41,30.53,zk,0,kc,1,\nlv,\"Lviv, \"\"Stryiskyi\"\"\",49.79,24.01,zl,0,,,Europe/Kyiv\n" +
+			"kc,Kyiv Central,50.40,30.52,,1,,,Europe/Kyiv\n" +
+			"k1,Kyiv Central,50.41,30.53,zk,0,kc,1,\n" +
+			"lv,\"Lviv, \"\"Stryiskyi\"\"\",49.79,24.01,zl,0,,,Europe/Kyiv\n" +
 			"w1,Warszawa Zachodnia,52.22,20.96,zw,0,,7,\n",
 		"routes.txt": "route_id,agency_id,route_short_name,route_long_name,route_desc,route_type,waybill_slug,waybill_services\n" +
 			"r1,dn,11,,\"By Lviv, at night\",202,,wifi:Wi-Fi;wc:Toilet\nr2,wi,12,Kyiv – Warszawa,,201,kw,\n",
-		"waybill_buses.txt": "bus_id,agency_id,seats,registration_number,brand,model,image_urls,fms_object_id,is_geolocation\nb1,dn,57,AA 1,Setra,S 1,https://i.example/1 https://i.example/2,f1,1\n",
+		"waybill_buses.txt": "bus_id,agency_id,seats,registration_number,brand,model,image_urls,fms_object_id,is_geolocation\n" +
+			"b1,dn,57,AA 1,Setra,S 1,https://i.example/1 https://i.example/2,f1,1\n",
 		"calendar.txt": "service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date\n" +
 			"week,1,1,1,1,1,0,0,20260101,20261231\n",
-		"calendar_dates.txt": "service_id,date,exception_type\nweek,20260501,2\nweek,20260502,1\nonly,20260503,1\n",
+		"calendar_dates.txt": "service_id,date,exception_type\n" +
+			"week,20260501,2\n" +
+			"week,20260502,1\n" +
+			"only,20260503,1\n",
 		"trips.txt": "route_id,service_id,trip_id,trip_headsign,trip_short_name,waybill_bus_id,waybill_phones\n" +
 			"r1,week,t1,Lviv,11/1,b1,+380 +381\nr2,only,t2,Warszawa,,,\nr2,week,t3,,,,\n",
 		"stop_times.txt": "trip_id,arrival_time,departure_time,stop_id,stop_sequence,pickup_type,drop_off_type\n" +
 			"t1,21:00:00,21:00:00,k1,1,0,1\nt1,29:30:00,29:40:00,lv,2,0,0\nt1,37:00:00,37:00:00,w1,3,1,0\n" +
 			"t2,07:00:00,07:00:00,w1,1,,\nt2,,,lv,2,,\nt2,15:00:00,15:00:00,k1,3,,\n" +
 			"t3,06:00:00,06:00:00,w1,1,,\nt3,12:00:00,12:00:00,lv,2,,\n",
-		"frequencies.txt":          "trip_id,start_time,end_time,headway_secs\nt3,06:00:00,09:00:00,3600\n",
-		"fare_attributes.txt":      "fare_id,price,currency_type,payment_method,transfers,agency_id\nf1,100.50,UAH,0,0,dn\nf2,9,EUR,0,0,\n",
+		"frequencies.txt": "trip_id,start_time,end_time,headway_secs\nt3,06:00:00,09:00:00,3600\n",
+		"fare_attributes.txt": "fare_id,price,currency_type,payment_method,transfers,agency_id\n" +
+			"f1,100.50,UAH,0,0,dn\n" +
+			"f2,9,EUR,0,0,\n",
 		"fare_rules.txt":           "fare_id,route_id,origin_id,destination_id\nf1,r1,zk,zl\nf1,r1,zk,zw\n",
 		"waybill_refund_rules.txt": "rule_id,route_id,agency_id,hours,amount\nx1,,dn,24,90\nx2,r2,,2,50.5\n",
-		"waybill_discounts.txt":    "discount_id,route_id,name,description,rule,amount,start_date,end_date\nd1,r1,Spring,\"Cheap, in spring\",Percent,12.5,20260301,20260531\n",
-		"transfers.txt":            "from_stop_id,to_stop_id,transfer_type,min_transfer_time\nlv,lv,2,2700\nkc,lv,3,\n",
-		"translations.txt":         "table_name,field_name,language,translation,record_id,field_value\nareas,area_name,uk,Київ,kyiv,\nstops,stop_name,cs,Lvov,,\"Lviv, \"\"Stryiskyi\"\"\"\n",
-		"feed_info.txt":            "feed_publisher_name,feed_publisher_url,feed_lang\nP,https://p.example,en\n",
+		"waybill_discounts.txt": "discount_id,route_id,name,description,rule,amount,start_date,end_date\n" +
+			"d1,r1,Spring,\"Cheap, in spring\",Percent,12.5,20260301,20260531\n",
+		"transfers.txt": "from_stop_id,to_stop_id,transfer_type,min_transfer_time\n" +
+			"lv,lv,2,2700\n" +
+			"kc,lv,3,\n",
+		"translations.txt": "table_name,field_name,language,translation,record_id,field_value\n" +
+			"areas,area_name,uk,Київ,kyiv,\n" +
+			"stops,stop_name,cs,Lvov,,\"Lviv, \"\"Stryiskyi\"\"\"\n",
+		"feed_info.txt": "feed_publisher_name,feed_publisher_url,feed_lang\nP,https://p.example,en\n",
 	}
 }
 

@@ -62,8 +62,14 @@ func TestCityOfStop(t *testing.T) {
 
 // TestParents refuses parents that are not there, or that go round in a circle.
 func TestParents(t *testing.T) {
-	f := plain().with("stops.txt", stopHeader+"a,Alfa,50,30,,,,,,\nb,Bravo,50,31,,,,,,\nc,Charlie,50,32,,,,,,\n"+
-		"d,Delta,50,33,,gone,,,,\ne,Echo,50,34,,e,,,,\ng,Golf,50,35,,h,,,,\nh,Hotel,50,36,,g,,,,\ni,India,,,1,,,,,\n")
+	f := plain().with("stops.txt", stopHeader+"a,Alfa,50,30,,,,,,\n"+
+		"b,Bravo,50,31,,,,,,\n"+
+		"c,Charlie,50,32,,,,,,\n"+
+		"d,Delta,50,33,,gone,,,,\n"+
+		"e,Echo,50,34,,e,,,,\n"+
+		"g,Golf,50,35,,h,,,,\n"+
+		"h,Hotel,50,36,,g,,,,\n"+
+		"i,India,,,1,,,,,\n")
 	x := load(t, f.fs(), gtfs.Options{})
 	wantSkipped(t, x.skipped, "stops.txt:5: ", "stops.txt:6: ", "stops.txt:7: ", "stops.txt:8: ",
 		"stops.txt:9: ")
@@ -102,17 +108,32 @@ func wantSkipped(t testing.TB, got []string, want ...string) {
 // TestZonesAndCountries: waybill_timezone, else stop_timezone, else the agency's;
 // waybill_country, else from the zone.
 func TestZonesAndCountries(t *testing.T) {
-	f := plain().with("stops.txt", stopHeader+"a,Alfa,50,30,,,,,,\nb,Bravo,50,31,,,Europe/Prague,,,\nc,Charlie,50,32,,,Europe/Prague,sk,,\n"+
-		"d,Delta,50,33,0,ds,,,,\nds,Delta Station,50,33,1,,Europe/Chisinau,,,\ne,Echo,50,34,,,Europe/Prague,DE,,\nf,Foxtrot,50,35,,,Etc/GMT+3,,,\n"+
+	f := plain().with("stops.txt", stopHeader+"a,Alfa,50,30,,,,,,\n"+
+		"b,Bravo,50,31,,,Europe/Prague,,,\n"+
+		"c,Charlie,50,32,,,Europe/Prague,sk,,\n"+
+		"d,Delta,50,33,0,ds,,,,\n"+
+		"ds,Delta Station,50,33,1,,Europe/Chisinau,,,\n"+
+		"e,Echo,50,34,,,Europe/Prague,DE,,\n"+
+		"f,Foxtrot,50,35,,,Etc/GMT+3,,,\n"+
 		"g,Golf,50,36,,,,,,\nh,Hotel,50,36,,,,,,\n").
-		with("areas.txt", "area_id,area_name,waybill_country,waybill_timezone\nx,Xray,,Europe/Istanbul\ny,Yankee,PL,\nz,Zulu,GR,Europe/Rome\n").
+		with("areas.txt", "area_id,area_name,waybill_country,waybill_timezone\n"+
+			"x,Xray,,Europe/Istanbul\n"+
+			"y,Yankee,PL,\n"+
+			"z,Zulu,GR,Europe/Rome\n").
 		with("stop_areas.txt", "area_id,stop_id\nx,e\ny,b\nz,c\n").
-		plus("agency.txt", "wa,Warsaw Lines,https://wa.example,Europe/Warsaw").plus("routes.txt", "q,wa,8,Warsaw Line,3").plus("trips.txt", "q,daily,u").
+		plus("agency.txt", "wa,Warsaw Lines,https://wa.example,Europe/Warsaw").plus("routes.txt",
+		"q,wa,8,Warsaw Line,3").plus("trips.txt", "q,daily,u").
 		plus("stop_times.txt", "u,08:00:00,08:00:00,g,1", "u,09:00:00,09:00:00,a,2")
 	x := clean(t, f)
 	for stop, want := range map[string][2]string{
-		"a": {"Europe/Kyiv", "UA"}, "b": {"Europe/Prague", "PL"}, "c": {"Europe/Rome", "GR"}, "d": {"Europe/Chisinau", "MD"},
-		"e": {"Europe/Istanbul", "DE"}, "f": {"Etc/GMT+3", ""}, "g": {"Europe/Warsaw", "PL"}, "h": {"Europe/Kyiv", "UA"},
+		"a": {"Europe/Kyiv", "UA"},
+		"b": {"Europe/Prague", "PL"},
+		"c": {"Europe/Rome", "GR"},
+		"d": {"Europe/Chisinau", "MD"},
+		"e": {"Europe/Istanbul", "DE"},
+		"f": {"Etc/GMT+3", ""},
+		"g": {"Europe/Warsaw", "PL"},
+		"h": {"Europe/Kyiv", "UA"},
 	} {
 		if c := x.cityOf(t, stop); c.Zone != want[0] || c.Country != want[1] {
 			t.Errorf("stop %s is in zone %q, country %q, want %q", stop, c.Zone, c.Country, want)
@@ -123,13 +144,31 @@ func TestZonesAndCountries(t *testing.T) {
 // TestCountries knows the zones of all countries of the interface.
 func TestCountries(t *testing.T) {
 	for zone, want := range map[string]string{
-		"Europe/Kyiv": "UA", "Europe/Kiev": "UA", "Europe/Uzhgorod": "UA", "Europe/Istanbul": "TR", "Europe/Warsaw": "PL", "Europe/Prague": "CZ",
-		"Europe/Rome": "IT", "Europe/Berlin": "DE", "Europe/Bratislava": "SK", "Europe/Budapest": "HU",
-		"Europe/Brussels": "BE", "Europe/Amsterdam": "NL",
-		"Europe/Bucharest": "RO", "Europe/Sofia": "BG", "Europe/Paris": "FR", "Europe/Vienna": "AT", "Europe/Vilnius": "LT", "Europe/Riga": "LV",
-		"Europe/Tallinn": "EE", "Europe/Madrid": "ES", "Europe/Luxembourg": "LU", "Europe/Zurich": "CH",
-		"Europe/Athens": "GR", "Europe/Chisinau": "MD",
-		"Europe/Ljubljana": "SI",
+		"Europe/Kyiv":       "UA",
+		"Europe/Kiev":       "UA",
+		"Europe/Uzhgorod":   "UA",
+		"Europe/Istanbul":   "TR",
+		"Europe/Warsaw":     "PL",
+		"Europe/Prague":     "CZ",
+		"Europe/Rome":       "IT",
+		"Europe/Berlin":     "DE",
+		"Europe/Bratislava": "SK",
+		"Europe/Budapest":   "HU",
+		"Europe/Brussels":   "BE",
+		"Europe/Amsterdam":  "NL",
+		"Europe/Bucharest":  "RO",
+		"Europe/Sofia":      "BG",
+		"Europe/Paris":      "FR",
+		"Europe/Vienna":     "AT",
+		"Europe/Vilnius":    "LT",
+		"Europe/Riga":       "LV",
+		"Europe/Tallinn":    "EE",
+		"Europe/Madrid":     "ES",
+		"Europe/Luxembourg": "LU",
+		"Europe/Zurich":     "CH",
+		"Europe/Athens":     "GR",
+		"Europe/Chisinau":   "MD",
+		"Europe/Ljubljana":  "SI",
 	} {
 		f := plain()
 		got := clean(t, f.with("agency.txt",
@@ -147,11 +186,19 @@ func TestTranslations(t *testing.T) {
 		plus("routes.txt", "q,ag,,,3", "s,ag,55,,3").plus("trips.txt", "q,daily,u", "s,daily,v").
 		plus("stop_times.txt", "u,08:00:00,08:00:00,a,1", "u,09:00:00,09:00:00,c,2",
 			"v,08:00:00,08:00:00,b,1", "v,09:00:00,09:00:00,c,2").
-		with("translations.txt", "table_name,field_name,language,translation,record_id,record_sub_id,field_value\n"+
-			"areas,area_name,uk,Ікс (значення),,,Xray\nareas,area_name,pl,Iks (wartość),,,Xray\nareas,area_name,uk,Ікс,x,,\n"+
-			"stops,stop_name,en,Alpha,a,,\nstops,stop_name,EN,Alpha by value,,,Alfa\nstops,stop_name,cs-CZ,Álfa,a,,\nstops,stop_name,de,Alfa auf Deutsch,a,,\n"+
-			"stops,stop_desc,ru,Не имя,a,,\nagency,agency_name,uk,Не місто,a,,\n"+
-			"routes,route_long_name,pl,Linia Alfa,r,,\nroutes,route_short_name,ru,Семь,r,,\nroutes,route_short_name,ru,Линия 55,,,55\n")
+		with("translations.txt",
+			"table_name,field_name,language,translation,record_id,record_sub_id,field_value\n"+
+				"areas,area_name,uk,Ікс (значення),,,Xray\n"+
+				"areas,area_name,pl,Iks (wartość),,,Xray\n"+
+				"areas,area_name,uk,Ікс,x,,\n"+
+				"stops,stop_name,en,Alpha,a,,\n"+
+				"stops,stop_name,EN,Alpha by value,,,Alfa\n"+
+				"stops,stop_name,cs-CZ,Álfa,a,,\n"+
+				"stops,stop_name,de,Alfa auf Deutsch,a,,\n"+
+				"stops,stop_desc,ru,Не имя,a,,\nagency,agency_name,uk,Не місто,a,,\n"+
+				"routes,route_long_name,pl,Linia Alfa,r,,\n"+
+				"routes,route_short_name,ru,Семь,r,,\n"+
+				"routes,route_short_name,ru,Линия 55,,,55\n")
 	x := clean(t, f)
 	for _, c := range []struct {
 		stop string
@@ -167,10 +214,16 @@ func TestTranslations(t *testing.T) {
 		lang schedule.Language
 		want string
 	}{
-		{"t", schedule.Untranslated, "Alfa Line"}, {"t", schedule.PL, "Linia Alfa"}, {"t", schedule.RU, "Alfa Line"},
-		{"u", schedule.Untranslated, "Alfa – Xray"}, {"u", schedule.UK, "Alfa – Ікс"}, {"u", schedule.EN,
-			"Alpha – Xray"}, {"u", schedule.CS, "Álfa – Xray"},
-		{"v", schedule.Untranslated, "55"}, {"v", schedule.RU, "Линия 55"}, {"v", schedule.UK, "55"},
+		{"t", schedule.Untranslated, "Alfa Line"},
+		{"t", schedule.PL, "Linia Alfa"},
+		{"t", schedule.RU, "Alfa Line"},
+		{"u", schedule.Untranslated, "Alfa – Xray"},
+		{"u", schedule.UK, "Alfa – Ікс"},
+		{"u", schedule.EN, "Alpha – Xray"},
+		{"u", schedule.CS, "Álfa – Xray"},
+		{"v", schedule.Untranslated, "55"},
+		{"v", schedule.RU, "Линия 55"},
+		{"v", schedule.UK, "55"},
 	} {
 		i, _ := x.TripByID(c.trip)
 		if got := x.RouteName(i, c.lang); got != c.want {

@@ -76,7 +76,8 @@ func randomFeed(r *rand.Rand) files {
 
 // randomServices writes calendars of either kind and gives their ids.
 func randomServices(r *rand.Rand, put func(file, format string, args ...any)) (ids []string) {
-	put("calendar.txt", "start_date,end_date,service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday")
+	put("calendar.txt",
+		"start_date,end_date,service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday")
 	put("calendar_dates.txt", "date,service_id,exception_type")
 	for i := range 1 + r.IntN(4) {
 		id := fmt.Sprintf("v%d", i)
@@ -118,7 +119,8 @@ func randomServices(r *rand.Rand, put func(file, format string, args ...any)) (i
 func randomTrips(r *rand.Rand, put func(file, format string, args ...any), routes int, services,
 	stops []string) {
 	put("trips.txt", "trip_id,service_id,route_id")
-	put("stop_times.txt", "stop_sequence,trip_id,stop_id,departure_time,arrival_time,drop_off_type,pickup_type")
+	put("stop_times.txt",
+		"stop_sequence,trip_id,stop_id,departure_time,arrival_time,drop_off_type,pickup_type")
 	put("frequencies.txt", "trip_id,start_time,end_time,headway_secs")
 	write := func(at int) string {
 		return fmt.Sprintf("%0*d:%02d:%02d", 1+r.IntN(2), at/3600, at/60%60, at%60)

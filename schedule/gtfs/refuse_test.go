@@ -48,7 +48,8 @@ func utf16Text(s string, little, mark bool) string {
 // TestNoFeed refuses what is no feed at all, and says in one line why.
 func TestNoFeed(t *testing.T) {
 	base := plain()
-	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat("0", 64) + "\nsize 12345\n"
+	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat("0",
+		64) + "\nsize 12345\n"
 	cases := map[string]struct {
 		feed files
 		says string
@@ -233,7 +234,8 @@ func TestSkipped(t *testing.T) {
 		"waybill_buses.txt:b6,dn,many,,,,,,", "waybill_buses.txt:b7,dn,50,,,,,f1,", "waybill_buses.txt:b8,dn,-1,,,,,,",
 		"calendar.txt:week,1,1,1,1,1,1,1,20260230,20261231",
 		"calendar.txt:week,1,1,1,1,1,1,1,2026-01-01,20261231", "calendar.txt:week,1,1,1,1,1,1,1,20260101,",
-		"calendar_dates.txt:week,20260101,3", "calendar_dates.txt:week,20261301,1", "calendar_dates.txt:week,,1", "calendar_dates.txt:week,20260101,",
+		"calendar_dates.txt:week,20260101,3", "calendar_dates.txt:week,20261301,1",
+		"calendar_dates.txt:week,,1", "calendar_dates.txt:week,20260101,",
 		"trips.txt:r1,week,,,,,", "trips.txt:r1,week,t1,,,,", "trips.txt:gone,week,tx,,,,",
 		"trips.txt:r1,gone,ty,,,,", "trips.txt:r1,week,tz,,,gone,", "trips.txt:r1,week,no-times,,,,",
 		"stop_times.txt:gone,08:00:00,08:00:00,lv,9,,", "stop_times.txt:t1,08:00:00,08:00:00,gone,9,,",
@@ -248,7 +250,8 @@ func TestSkipped(t *testing.T) {
 		"fare_attributes.txt:,1,EUR,0,0,", "fare_attributes.txt:f1,1,EUR,0,0,",
 		"fare_attributes.txt:g1,1.005,EUR,0,0,", "fare_attributes.txt:g2,-1,EUR,0,0,", "fare_attributes.txt:g3,,EUR,0,0,",
 		"fare_attributes.txt:g4,1,EURO,0,0,", "fare_attributes.txt:g5,1,€,0,0,",
-		"fare_attributes.txt:g6,1,EUR,0,0,gone", "fare_attributes.txt:g7,1e3,EUR,0,0,", "fare_attributes.txt:g8,99999999999999999999,EUR,0,0,",
+		"fare_attributes.txt:g6,1,EUR,0,0,gone", "fare_attributes.txt:g7,1e3,EUR,0,0,",
+		"fare_attributes.txt:g8,99999999999999999999,EUR,0,0,",
 		"fare_rules.txt:gone,r1,,", "fare_rules.txt:f1,gone,,",
 		"waybill_refund_rules.txt:y1,,,1,50", "waybill_refund_rules.txt:y2,gone,,1,50",
 		"waybill_refund_rules.txt:y3,,gone,1,50", "waybill_refund_rules.txt:y4,,dn,-1,50", "waybill_refund_rules.txt:y5,,dn,1.5,50",
@@ -302,7 +305,14 @@ func TestUnclosedQuote(t *testing.T) {
 
 // TestLineAfterQuotes counts the lines of a quoted cell as well.
 func TestLineAfterQuotes(t *testing.T) {
-	f := plain().with("stops.txt", "stop_id,stop_name,stop_lat,stop_lon\na,Alfa,50,30\nx,\"One\nTwo\nThree\",50,30\nb,Bravo,50,31\nc,Charlie,50,32\nbad,Bad,500,30\n")
+	f := plain().with("stops.txt", "stop_id,stop_name,stop_lat,stop_lon\n"+
+		"a,Alfa,50,30\n"+
+		"x,\"One\n"+
+		"Two\n"+
+		"Three\",50,30\n"+
+		"b,Bravo,50,31\n"+
+		"c,Charlie,50,32\n"+
+		"bad,Bad,500,30\n")
 	x := load(t, f.fs(), gtfs.Options{})
 	for _, want := range []string{"stops.txt:3: ", "stops.txt:8: "} {
 		if !slices.ContainsFunc(x.skipped, func(s string) bool { return strings.HasPrefix(s, want) }) {
@@ -351,7 +361,10 @@ func TestLinesStayApart(t *testing.T) {
 func TestNothingInSilence(t *testing.T) {
 	f := plain().with("areas.txt", "area_id,area_name\nx,Xray\n").with("stop_areas.txt",
 		"area_id,stop_id\nx,a\nx,gone\n").
-		with("calendar_dates.txt", "service_id,date,exception_type\ndaily,20270101,1\ndaily,21000101,1\ndaily,19891231,1\n").
+		with("calendar_dates.txt", "service_id,date,exception_type\n"+
+			"daily,20270101,1\n"+
+			"daily,21000101,1\n"+
+			"daily,19891231,1\n").
 		plus("calendar.txt", "late,1,1,1,1,1,1,1,21000101,21001231")
 	wantSkipped(t, load(t, f.fs(), gtfs.Options{}).skipped, "stop_areas.txt:3: ", "calendar_dates.txt:3: ",
 		"calendar_dates.txt:4: ", "calendar.txt:3: ")

@@ -38,15 +38,15 @@ func (f *Feed) Notes() (list []string) {
 	}
 	list = append(list, f.Apart()...)
 	if names := f.largeAreas(); len(names) > 0 {
-		note("areas with several stops: of a run, one row is shown for a pair of cities, from the stop that it leaves last "+
-			"to the one it reaches first: %s", sample(names))
+		note("areas with several stops: of a run, one row is shown for a pair of cities, "+
+			"from the stop that it leaves last to the one it reaches first: %s", sample(names))
 	}
 	for _, rate := range f.out.FarePerKm {
 		note("rides that no fare matches are priced by distance, in %s", rate.Currency)
 	}
 	if n := f.norefund(); n > 0 {
-		note("routes without a refund rule, of whose tickets nothing comes back after the first 20 minutes: %d of %d",
-			n, len(f.out.Routes))
+		note("routes without a refund rule, of whose tickets nothing comes back after the first "+
+			"20 minutes: %d of %d", n, len(f.out.Routes))
 	}
 	if currencies := f.currencies(); len(currencies) > 0 {
 		note("currencies: %s; the public schedule asks for UAH, PLN, CZK, EUR and USD, partners for any",
@@ -75,22 +75,30 @@ func sample(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
 }
 
-// ignoredFamilies are the parts of GTFS that are ignored as a whole.
+// ignoredFamilies are the parts of GTFS that are ignored as a whole. An operator is told why, rather than
+// finding out from prices or stops that are not there.
 var ignoredFamilies = []struct {
 	name  string
 	files []string
 }{
-	{"GTFS Fares v2; fares are read from fare_attributes.txt and fare_rules.txt", strings.Fields(`fare_products.txt
-		fare_leg_rules.txt fare_leg_join_rules.txt fare_transfer_rules.txt fare_media.txt rider_categories.txt
-		timeframes.txt networks.txt route_networks.txt`)},
-	{"GTFS Flex; only stops at fixed times are read", strings.Fields(`booking_rules.txt location_groups.txt
-		location_group_stops.txt locations.geojson`)},
+	{
+		"GTFS Fares v2; fares are read from fare_attributes.txt and fare_rules.txt",
+		strings.Fields(`
+			fare_products.txt fare_leg_rules.txt fare_leg_join_rules.txt fare_transfer_rules.txt
+			fare_media.txt rider_categories.txt timeframes.txt networks.txt route_networks.txt`),
+	},
+	{
+		"GTFS Flex; only stops at fixed times are read",
+		strings.Fields(`
+			booking_rules.txt location_groups.txt location_group_stops.txt locations.geojson`),
+	},
 }
 
 // readFiles are the files that an import reads.
-var readFiles = strings.Fields(`agency.txt areas.txt calendar.txt calendar_dates.txt fare_attributes.txt fare_rules.txt
-	feed_info.txt frequencies.txt routes.txt stop_areas.txt stop_times.txt stops.txt transfers.txt translations.txt
-	trips.txt waybill_buses.txt waybill_discounts.txt waybill_refund_rules.txt`)
+var readFiles = strings.Fields(`
+	agency.txt areas.txt calendar.txt calendar_dates.txt fare_attributes.txt fare_rules.txt feed_info.txt
+	frequencies.txt routes.txt stop_areas.txt stop_times.txt stops.txt transfers.txt translations.txt trips.txt
+	waybill_buses.txt waybill_discounts.txt waybill_refund_rules.txt`)
 
 // present returns those of some files that the feed has.
 func (f *Feed) present(files []string) (list []string) {

@@ -51,7 +51,10 @@ func TestHours(t *testing.T) {
 func TestZonesOfAgencies(t *testing.T) {
 	f := plain().plus("agency.txt", "wa,Warsaw Lines,https://wa.example,Europe/Warsaw").
 		plus("routes.txt", "q,wa,8,Warsaw Line,3").plus("trips.txt", "q,daily,u").
-		with("stops.txt", "stop_id,stop_name,stop_lat,stop_lon,stop_timezone\na,Alfa,50,30,Europe/Kyiv\nb,Bravo,50,31,Europe/Warsaw\nc,Charlie,50,32,\n").
+		with("stops.txt", "stop_id,stop_name,stop_lat,stop_lon,stop_timezone\n"+
+			"a,Alfa,50,30,Europe/Kyiv\n"+
+			"b,Bravo,50,31,Europe/Warsaw\n"+
+			"c,Charlie,50,32,\n").
 		plus("stop_times.txt", "u,08:00:00,08:00:00,a,1", "u,09:00:00,09:00:00,b,2")
 	sameLines(t, "two zones", clean(t, f).departures(t, "alfa", "bravo", "2026-07-01", 1), []string{
 		"t 2026-07-01T08:00:00+03:00 01T08:00:00+02:00", "u 2026-07-01T09:00:00+03:00 01T09:00:00+02:00",
@@ -60,13 +63,17 @@ func TestZonesOfAgencies(t *testing.T) {
 
 // TestCalendars lists the days of a service that calendar.txt and calendar_dates.txt give together.
 func TestCalendars(t *testing.T) {
-	const header, dates = "service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date\n", "service_id,date,exception_type\n"
+	const header = "service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date\n"
+	const dates = "service_id,date,exception_type\n"
 	for name, c := range map[string]struct{ calendar, dates, want string }{
-		"calendar only":          {header + "daily,1,0,0,0,0,0,1,20260601,20260614\n", "-", "1 7 8 14"},
-		"dates only":             {"-", dates + "daily,20260603,1\ndaily,20260601,1\n", "1 3"},
-		"both":                   {header + "daily,1,0,0,0,0,0,0,20260601,20260614\n", dates + "daily,20260601,2\ndaily,20260602,1\n", "2 8"},
-		"removed outside":        {header + "daily,1,0,0,0,0,0,0,20260601,20260614\n", dates + "daily,20260602,2\ndaily,20200101,2\n", "1 8"},
-		"added far away":         {header + "daily,1,0,0,0,0,0,0,20260601,20260614\n", dates + "daily,20350101,1\ndaily,19990101,1\n", "1 8"},
+		"calendar only": {header + "daily,1,0,0,0,0,0,1,20260601,20260614\n", "-", "1 7 8 14"},
+		"dates only":    {"-", dates + "daily,20260603,1\ndaily,20260601,1\n", "1 3"},
+		"both": {header + "daily,1,0,0,0,0,0,0,20260601,20260614\n",
+			dates + "daily,20260601,2\ndaily,20260602,1\n", "2 8"},
+		"removed outside": {header + "daily,1,0,0,0,0,0,0,20260601,20260614\n",
+			dates + "daily,20260602,2\ndaily,20200101,2\n", "1 8"},
+		"added far away": {header + "daily,1,0,0,0,0,0,0,20260601,20260614\n",
+			dates + "daily,20350101,1\ndaily,19990101,1\n", "1 8"},
 		"all removed":            {header + "daily,1,0,0,0,0,0,0,20260601,20260601\n", dates + "daily,20260601,2\n", ""},
 		"only removed":           {"", dates + "daily,20260601,2\n", ""},
 		"ends before its start":  {header + "daily,1,1,1,1,1,1,1,20260614,20260601\n", "-", ""},
@@ -97,11 +104,14 @@ func TestFrequencies(t *testing.T) {
 		want []string
 	}{
 		"end is left out": {"t,10:00:00,11:00:00,1800,\n",
-			[]string{"t~100000 2026-06-01T10:00:00+03:00 01T12:00:00+03:00", "t~103000 2026-06-01T10:30:00+03:00 01T12:30:00+03:00"}},
+			[]string{"t~100000 2026-06-01T10:00:00+03:00 01T12:00:00+03:00",
+				"t~103000 2026-06-01T10:30:00+03:00 01T12:30:00+03:00"}},
 		"before the template and beyond midnight": {"t,5:00:00,5:00:01,600,1\nt,24:30:00,25:00:00,3600,0\n",
-			[]string{"t~243000 2026-06-01T00:30:00+03:00 01T02:30:00+03:00", "t~050000 2026-06-01T05:00:00+03:00 01T07:00:00+03:00"}},
+			[]string{"t~243000 2026-06-01T00:30:00+03:00 01T02:30:00+03:00",
+				"t~050000 2026-06-01T05:00:00+03:00 01T07:00:00+03:00"}},
 		"overlapping rows make a departure once": {"t,10:00:00,12:00:00,3600,\nt,11:00:00,12:00:00,3600,\n",
-			[]string{"t~100000 2026-06-01T10:00:00+03:00 01T12:00:00+03:00", "t~110000 2026-06-01T11:00:00+03:00 01T13:00:00+03:00"}},
+			[]string{"t~100000 2026-06-01T10:00:00+03:00 01T12:00:00+03:00",
+				"t~110000 2026-06-01T11:00:00+03:00 01T13:00:00+03:00"}},
 		"a headway longer than the time": {"t,10:00:00,11:00:00,7200,\n", []string{"t~100000 2026-06-01T10:00:00+03:00 01T12:00:00+03:00"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,14 +121,16 @@ func TestFrequencies(t *testing.T) {
 			if _, ok := x.TripByID("t"); ok {
 				t.Error("the trip at intervals runs at the time of its template as well")
 			}
-			sameLines(t, "other", x.departures(t, "alfa", "bravo", "2026-06-01", 1)[len(c.want):], []string{"other 2026-06-01T20:00:00+03:00 01T21:00:00+03:00"})
+			sameLines(t, "other", x.departures(t, "alfa", "bravo", "2026-06-01", 1)[len(c.want):],
+				[]string{"other 2026-06-01T20:00:00+03:00 01T21:00:00+03:00"})
 		})
 	}
 }
 
 // TestFrequencyIDs makes sure that no two trips get the same id.
 func TestFrequencyIDs(t *testing.T) {
-	x := clean(t, plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,10:00:00,10:30:00,1800\n").
+	x := clean(t, plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\n"+
+		"t,10:00:00,10:30:00,1800\n").
 		plus("trips.txt", "r,daily,t~100000").plus("stop_times.txt", "t~100000,15:00:00,15:00:00,a,1",
 		"t~100000,16:00:00,16:00:00,c,2"))
 	seen := map[string]bool{}
@@ -135,7 +147,9 @@ func TestFrequencyIDs(t *testing.T) {
 
 // TestPickup lets nobody board or alight where a feed says 1, and everybody where it says anything else.
 func TestPickup(t *testing.T) {
-	f := plain().with("stop_times.txt", callHeader+"t,08:00:00,08:00:00,a,1,0,0\nt,09:00:00,09:00:00,b,2,PICKUP,DROP\nt,10:00:00,10:00:00,c,3,,\n")
+	f := plain().with("stop_times.txt", callHeader+"t,08:00:00,08:00:00,a,1,0,0\n"+
+		"t,09:00:00,09:00:00,b,2,PICKUP,DROP\n"+
+		"t,10:00:00,10:00:00,c,3,,\n")
 	for _, c := range []struct {
 		pickup, drop string
 		ab, bc       int
@@ -145,7 +159,8 @@ func TestPickup(t *testing.T) {
 		ab := x.departures(t, "alfa", "bravo", "2026-06-01", 1)
 		bc := x.departures(t, "bravo", "charlie", "2026-06-01", 1)
 		if len(ab) != c.ab || len(bc) != c.bc {
-			t.Errorf("pickup_type %q, drop_off_type %q: %d rides to, %d from, want %d, %d", c.pickup, c.drop, len(ab), len(bc), c.ab, c.bc)
+			t.Errorf("pickup_type %q, drop_off_type %q: %d rides to, %d from, want %d, %d", c.pickup, c.drop,
+				len(ab), len(bc), c.ab, c.bc)
 		}
 		if n := len(x.departures(t, "alfa", "charlie", "2026-06-01", 1)); n != 1 {
 			t.Errorf("pickup_type %q, drop_off_type %q: %d rides past the stop, want 1", c.pickup, c.drop, n)
@@ -155,7 +170,13 @@ func TestPickup(t *testing.T) {
 
 // TestBlankTimes interpolates what is blank evenly between what is given.
 func TestBlankTimes(t *testing.T) {
-	f := plain().with("stop_times.txt", callHeader+"t,,08:00:00,a,1,,\nt,,,b,5,,\nt,,,a,6,,\nt,,,b,7,,\nt,10:00:00,10:30:00,a,10,,\nt,,,b,11,,\nt,11:30:00,,c,90,,\n")
+	f := plain().with("stop_times.txt", callHeader+"t,,08:00:00,a,1,,\n"+
+		"t,,,b,5,,\n"+
+		"t,,,a,6,,\n"+
+		"t,,,b,7,,\n"+
+		"t,10:00:00,10:30:00,a,10,,\n"+
+		"t,,,b,11,,\n"+
+		"t,11:30:00,,c,90,,\n")
 	var got []string
 	x := clean(t, f)
 	for i, at := range x.Times[0] {
@@ -176,10 +197,12 @@ func TestBusOnly(t *testing.T) {
 		f = f.plus("routes.txt", "k"+kind+",ag,"+kind+",,"+kind).plus("trips.txt", "k"+kind+",daily,t"+kind).
 			plus("stop_times.txt", "t"+kind+",08:00:00,08:00:00,a,1", "t"+kind+",09:00:00,09:00:00,b,2")
 	}
-	f = f.with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\nf,1,EUR,0,0\n").with("fare_rules.txt", "fare_id,route_id\nf,k2\n").
+	f = f.with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\n"+
+		"f,1,EUR,0,0\n").with("fare_rules.txt", "fare_id,route_id\nf,k2\n").
 		with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt2,08:00:00,09:00:00,600\n").
 		with("waybill_refund_rules.txt", "rule_id,route_id,agency_id,hours,amount\nx,k2,,1,50\n").
-		with("waybill_discounts.txt", "discount_id,route_id,rule,amount,start_date,end_date\nd,k2,Percent,1,20260101,20261231\n")
+		with("waybill_discounts.txt", "discount_id,route_id,rule,amount,start_date,end_date\n"+
+			"d,k2,Percent,1,20260101,20261231\n")
 	if n := len(clean(t, f).Routes); n != 1+len(kinds) {
 		t.Errorf("%d routes without -bus-only, want all %d", n, 1+len(kinds))
 	}
@@ -195,6 +218,7 @@ func TestBusOnly(t *testing.T) {
 		}
 	}
 	if len(x.Fares)+len(x.RefundRules)+len(x.Discounts) > 0 {
-		t.Errorf("fares, rules or discounts of a route that is left out: %+v %+v %+v", x.Fares, x.RefundRules, x.Discounts)
+		t.Errorf("fares, rules or discounts of a route that is left out: %+v %+v %+v", x.Fares, x.RefundRules,
+			x.Discounts)
 	}
 }

@@ -1,7 +1,6 @@
 package gtfs_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +16,8 @@ import (
 // Portland in Oregon to Seattle.
 func portlands() files {
 	f := plain()
-	f["agency.txt"] = "agency_id,agency_name,agency_url,agency_timezone\nag,Agency,https://a.example,America/New_York\n"
+	f["agency.txt"] = "agency_id,agency_name,agency_url,agency_timezone\n" +
+		"ag,Agency,https://a.example,America/New_York\n"
 	f["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon,stop_timezone\n" +
 		"bos,Boston,42.35,-71.06,America/New_York\n" +
 		"pwm,Portland,43.65,-70.29,America/New_York\n" +
@@ -60,7 +60,10 @@ func TestNoJourneyBetweenTownsOfOneName(t *testing.T) {
 // zone.
 func same(rows ...string) files {
 	f := plain()
-	f["stops.txt"] = "stop_id,stop_lat,stop_lon,stop_timezone,stop_name\na,50,30,,Alfa\nb,50,31,,Bravo\nc,50,32,,Charlie\n"
+	f["stops.txt"] = "stop_id,stop_lat,stop_lon,stop_timezone,stop_name\n" +
+		"a,50,30,,Alfa\n" +
+		"b,50,31,,Bravo\n" +
+		"c,50,32,,Charlie\n"
 	for _, row := range rows {
 		f["stops.txt"] += row + ",Same\n"
 	}
@@ -178,7 +181,8 @@ func TestPlacesKeepTheirSlugs(t *testing.T) {
 		{"another stop id, and a far stop", []files{same("m,50,30,"), same("a,53.6,30,", "z,50.001,30,")}, "z", "m", "a"},
 		{"withdrawn, and a far stop", []files{same("m,50,30,", "n,52,30,"), same("a,53.6,30,", "n,52,30,")}, "n", "n", "a"},
 		{"a season away", []files{same("m,50,30,"), same(), same("b,52.7,30,", "m,50,30,")}, "m", "m", "b"},
-		{"a season away, under another stop id", []files{same("m,50,30,"), same("b,52.7,30,"), same("b,52.7,30,", "q,50,30.01,")}, "q", "m", "b"},
+		{"a season away, under another stop id",
+			[]files{same("m,50,30,"), same("b,52.7,30,"), same("b,52.7,30,", "q,50,30.01,")}, "q", "m", "b"},
 		{"two, both with other stop ids", []files{same("p0,50,30,", "p1,51,30,"), same("q0,51,30,", "q1,50,30,")}, "q0", "p1", "q1"},
 		{"a stop id that moved", []files{same("m,50,30,"), same("m,53,30,", "n,50,30,")}, "n", "m", "m"},
 	} {
@@ -214,7 +218,10 @@ func TestSurplusCells(t *testing.T) {
 // zoned is a feed with a fare from each stop's zone to the next, and one for everything else.
 func zoned(rules string) files {
 	f := plain()
-	f["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon,zone_id\na,Alfa,50,30,za\nb,Bravo,50,31,zb\nc,Charlie,50,32,zc\n"
+	f["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon,zone_id\n" +
+		"a,Alfa,50,30,za\n" +
+		"b,Bravo,50,31,zb\n" +
+		"c,Charlie,50,32,zc\n"
 	f["fare_attributes.txt"] = "fare_id,price,currency_type,payment_method,transfers\n" +
 		"far,2000,JPY,0,0\nnear,20,JPY,0,0\n"
 	f["fare_rules.txt"] = "fare_id,route_id,origin_id,destination_id\n" + rules
@@ -267,7 +274,8 @@ func TestSkippedFaresWithholdTheirOwn(t *testing.T) {
 		"an amount":                 {"f,10,EUR,0,0,\ng,five,EUR,0,0,\n", "g,r,,\n", nil},
 		"the second of a key":       {"f,10,EUR,0,0,\nf,5,EUR,0,0,\n", "", eur(1000)},
 	} {
-		f := zoned(c.rules).with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers,agency_id\n"+c.attributes)
+		f := zoned(c.rules).with("fare_attributes.txt",
+			"fare_id,price,currency_type,payment_method,transfers,agency_id\n"+c.attributes)
 		x := load(t, f.fs(), gtfs.Options{})
 		if got := x.price(t, "alfa", "bravo", "2026-06-01"); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -282,7 +290,8 @@ func jpy(amount int64) []schedule.Money {
 // TestSkippedRowsWidenNothing: what a skipped row would have restricted is not free of it.
 func TestSkippedRowsWidenNothing(t *testing.T) {
 	t.Run("a day without service", func(t *testing.T) {
-		x := load(t, plain().with("calendar_dates.txt", "service_id,date,exception_type\ndaily,20260602,2,surplus\n").fs(), gtfs.Options{})
+		x := load(t, plain().with("calendar_dates.txt", "service_id,date,exception_type\n"+
+			"daily,20260602,2,surplus\n").fs(), gtfs.Options{})
 		if got := x.departures(t, "alfa", "charlie", "2026-06-01", 3); len(got) != 2 {
 			t.Errorf("departures %q: none on June 2", got)
 		}
@@ -298,7 +307,8 @@ func TestSkippedRowsWidenNothing(t *testing.T) {
 	})
 	t.Run("a change that is forbidden, or takes long", func(t *testing.T) {
 		for _, row := range []string{"b,b,3,,surplus", "b,b,2,7200,surplus", "b,b,2,two hours", `b,b,"3,`} {
-			x := load(t, plain().with("transfers.txt", "from_stop_id,to_stop_id,transfer_type,min_transfer_time\n"+row+"\n").fs(), gtfs.Options{})
+			x := load(t, plain().with("transfers.txt",
+				"from_stop_id,to_stop_id,transfer_type,min_transfer_time\n"+row+"\n").fs(), gtfs.Options{})
 			if len(x.Transfers) != 1 || !x.Transfers[0].Forbidden {
 				t.Errorf("%s: transfers %+v", row, x.Transfers)
 			}
@@ -311,7 +321,8 @@ func TestSkippedRowsWidenNothing(t *testing.T) {
 		wantSkipped(t, x.skipped, "agency.txt:3: ", "routes.txt:3: ")
 	})
 	t.Run("intervals", func(t *testing.T) {
-		f := plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,09:00:00,08:00:00,600\n").
+		f := plain().with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\n"+
+			"t,09:00:00,08:00:00,600\n").
 			plus("trips.txt", "r,daily,u").plus("stop_times.txt", "u,08:00:00,08:00:00,b,1",
 			"u,09:00:00,09:00:00,a,2")
 		x := load(t, f.fs(), gtfs.Options{})
@@ -334,15 +345,24 @@ func TestSecondOfOneKey(t *testing.T) {
 	const days = ",1,1,1,1,1,1,1,20260601,20260630"
 	f := plain().plus("calendar.txt", "daily"+days).
 		with("calendar_dates.txt", "service_id,date,exception_type\ndaily,20260603,1\ndaily,20260603,2\n").
-		with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\nt,08:00:00,09:00:00,3600\nt,08:00:00,10:00:00,600\n").
+		with("frequencies.txt", "trip_id,start_time,end_time,headway_secs\n"+
+			"t,08:00:00,09:00:00,3600\n"+
+			"t,08:00:00,10:00:00,600\n").
 		with("transfers.txt", "from_stop_id,to_stop_id,transfer_type,min_transfer_time\na,b,2,60\na,b,3,\n").
 		with("areas.txt", "area_id,area_name\nx,Xray\n").with("stop_areas.txt",
 		"area_id,stop_id\nx,a\nx,a\n").
-		with("translations.txt", "table_name,field_name,language,translation,record_id\nareas,area_name,uk,Ікс,x\nareas,area_name,uk,Хрест,x\n").
-		with("waybill_refund_rules.txt", "rule_id,route_id,agency_id,hours,amount\nrr,,ag,24,100\nrr,,ag,48,50\n").
-		with("waybill_discounts.txt", "discount_id,route_id,name,description,rule,amount,start_date,end_date\n"+
-			"d,r,,,Percent,10,20260101,20261231\nd,r,,,Percent,20,20260101,20261231\n").
-		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\nf,1,EUR,0,0\nf,2,EUR,0,0\n").
+		with("translations.txt", "table_name,field_name,language,translation,record_id\n"+
+			"areas,area_name,uk,Ікс,x\n"+
+			"areas,area_name,uk,Хрест,x\n").
+		with("waybill_refund_rules.txt", "rule_id,route_id,agency_id,hours,amount\n"+
+			"rr,,ag,24,100\n"+
+			"rr,,ag,48,50\n").
+		with("waybill_discounts.txt",
+			"discount_id,route_id,name,description,rule,amount,start_date,end_date\n"+
+				"d,r,,,Percent,10,20260101,20261231\nd,r,,,Percent,20,20260101,20261231\n").
+		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\n"+
+			"f,1,EUR,0,0\n"+
+			"f,2,EUR,0,0\n").
 		with("fare_rules.txt", "fare_id,route_id\nf,r\nf,r\n")
 	x := load(t, f.fs(), gtfs.Options{})
 	wantSkipped(t, x.skipped, "calendar.txt:3: ", "calendar_dates.txt:3: ", "frequencies.txt:3: ",
@@ -413,79 +433,4 @@ func TestOneFeed(t *testing.T) {
 		mac["__MACOSX/feed/._"+name] = &fstest.MapFile{Data: []byte("\x00")}
 	}
 	load(t, mac, gtfs.Options{})
-}
-
-// TestReport: the report names every decision that an import took, how often, and where first.
-func TestReport(t *testing.T) {
-	f := portlands().
-		plus("stops.txt", "isle,Isle,0,0,").
-		edit(t, "stop_times.txt", "west,11:00:00,11:00:00", "west,11:00,11:00").
-		edit(t, "stop_times.txt", "east,10:00:00,10:00:00,pwm,2\n",
-			"east,,,pwm,2\neast,11:00:00,11:00:00,bos,3\n").
-		with("areas.txt", "area_id,area_name\nx,Xray\ny,Yankee\n").
-		with("stop_areas.txt", "area_id,stop_id\nx,bos\nx,sea\ny,sea\n").
-		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\nf,1,USD,0,0\n").
-		with("fare_rules.txt", "fare_id,route_id\nf,gone\n").
-		with("translations.txt", "table_name,field_name,language,translation,record_id\nstops,stop_name,de,Portland,pdx\n").
-		with("fare_products.txt", "").with("booking_rules.txt", "").with("shapes.txt", "").with("notes.txt",
-		"")
-	skip := func(string, int, string) {}
-	read, _, err := gtfs.Read(f.fs(), gtfs.Options{Skip: skip})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, d := range read.Decisions() {
-		got = append(got, d.String())
-	}
-	got = append(got, read.Notes()...)
-	for _, want := range []string{
-		"translations into other languages than Ukrainian, Polish, Czech, English and Russian, which are not used: 1, first at translations.txt:2",
-		"stops at latitude 0, longitude 0, which counts as no coordinates: 1, first at stops.txt:6",
-		"stops that further areas name as well, of which the first is their city: 1, first at stop_areas.txt:4",
-		"stops in another time zone than their area, whose zone counts: 1, first at stops.txt:5",
-		"times without seconds, which are full minutes: 2, first at stop_times.txt:5",
-		"blank stop times, which are filled in evenly between those given: 1, first at trips.txt:2",
-		"trips without a bus, which have 49 seats: 2, first at trips.txt:2",
-		"fares whose rules were all skipped, which match nothing: 1, first at fare_attributes.txt:2",
-		"service from 2026-01-01 to 2026-12-31",
-		"names of stops that stand for several cities, being more than 30 km apart or in several time zones, or having been before: Portland (2 cities, up to 4079 km apart)",
-		"areas with several stops: of a run, one row is shown for a pair of cities, from the stop that it leaves last to the one it reaches first: Xray (2 stops)",
-		"routes without any fare, which are not sold; -fare-per-km prices them by distance: 1 of 1",
-		"ignored: fare_products.txt (GTFS Fares v2; fares are read from fare_attributes.txt and fare_rules.txt)",
-		"ignored: booking_rules.txt (GTFS Flex; only stops at fixed times are read)",
-		"ignored: notes.txt, shapes.txt (not used by Waybill)",
-	} {
-		if !slices.Contains(got, want) {
-			t.Errorf("the report does not say %q", want)
-		}
-	}
-	if t.Failed() {
-		t.Logf("it says:\n%s", strings.Join(got, "\n"))
-	}
-}
-
-// TestOneRowPerRunInAreas: of a run that calls at several stops of two areas one row is shown, from the stop
-// that it leaves last to the one that it reaches first; at stops of a name, each.
-func TestOneRowPerRunInAreas(t *testing.T) {
-	f := plain()
-	f["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon\n" +
-		"a1,Alfa,50,30\na2,Alfa,50,30.01\nb1,Bravo,50,31\nb2,Bravo,50,31.01\nc,Charlie,50,32\n"
-	f["stop_times.txt"] = "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
-	for i, stop := range []string{"a1", "a2", "b1", "b2", "c"} {
-		f["stop_times.txt"] += fmt.Sprintf("t,%d:00:00,%d:00:00,%s,%d\n", 8+i, 8+i, stop, i)
-	}
-	if got := clean(t, f).departures(t, "alfa", "bravo", "2026-06-01", 1); len(got) != 4 {
-		t.Errorf("%d rows between stops of two names, want 4: %q", len(got), got)
-	}
-	f = f.with("areas.txt", "area_id,area_name\nx,Xray\ny,Yankee\n").
-		with("stop_areas.txt", "area_id,stop_id\nx,a1\nx,a2\ny,b1\ny,b2\n")
-	x := clean(t, f)
-	for pair, want := range map[string][2]string{"xray yankee": {"a2", "b1"}, "xray charlie": {"a2", "c"}} {
-		from, to, _ := strings.Cut(pair, " ")
-		list := x.rides(t, from, to)
-		if len(list) != 1 || list[0] != want {
-			t.Errorf("from %s to %s: %q, want %q", from, to, list, want)
-		}
-	}
 }

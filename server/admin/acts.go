@@ -223,7 +223,8 @@ func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, ro
 		good := password != "" && utf8.ValidString(password) && !web.HasControl(password)
 		_, made = e.(*auth.UserAdded)
 		if made && !(good && web.ValidName(p.FirstName) && web.ValidName(p.LastName)) {
-			return nil, errors.New("a new user has a first name and a last name of 1 to 100 characters, and a password, the first line of standard input; neither has control characters")
+			return nil, errors.New("a new user has a first name and a last name of 1 to 100 characters, " +
+				"and a password, the first line of standard input; neither has control characters")
 		}
 		return e, nil
 	})
@@ -247,7 +248,8 @@ func (s *Service) adminUserAdd(a *Act) (string, error) {
 	made, err := s.addUser(a.By, p, form.Get("password"), form.Get("company"), role, link)
 	said := fmt.Sprintf("%s is %s of %s", p.Email, role, form.Get("company"))
 	if link != nil {
-		said += ", and is linked to the subject of " + cmp.Or(link.Issuer, "the first provider that vouches for it; until then a former subject stays good")
+		said += ", and is linked to the subject of " + cmp.Or(link.Issuer,
+			"the first provider that vouches for it; until then a former subject stays good")
 	}
 	if !made {
 		said += "; name and password are as they were"
@@ -276,7 +278,8 @@ func (s *Service) adminUserRemove(a *Act) (string, error) {
 // adminIDToken mints an ID token of the development provider.
 func (s *Service) adminIDToken(a *Act) (string, error) {
 	if s.company.IDPKey == nil {
-		return "", errors.New("the server trusts the identity provider of its -idp flags, not the built-in one")
+		return "", errors.New("the server trusts the identity provider of its -idp flags, " +
+			"not the built-in one")
 	}
 	now, err := s.Now()
 	return oidc.Mint(s.company.IDPKey, a.Form.Get("email"), now), err

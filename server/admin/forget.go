@@ -100,7 +100,8 @@ func (x *erasure) said() string {
 	case x.email != "":
 		return "nothing to erase: no ticket, and no line of the journal, has that address"
 	}
-	return "nothing to erase: the passengers of that booking are forgotten, and no line of the journal has their names"
+	return "nothing to erase: the passengers of that booking are forgotten, and no line of the " +
+		"journal has their names"
 }
 
 // seek finds the tickets that the state knows of. All bookings are looked through without the lock.

@@ -63,7 +63,8 @@ func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	if !info.IsDir() {
 		z, err := zip.OpenReader(path)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", feed.ErrInvalid, name, err)
+			return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", feed.ErrInvalid,
+				name, err)
 		}
 		defer z.Close()
 		if err := feed.CheckZip(&z.Reader); err != nil {
@@ -132,7 +133,8 @@ func readAndReport(dir fs.FS, name string, opt ImportOptions, out io.Writer) (*F
 		words.Counted(all, "row"))
 	switch {
 	case len(tables.Trips) == 0 && read.OnDemand():
-		return nil, errors.New("the feed has no usable trip: its stop times are on demand (GTFS Flex), and only those at fixed times are sold")
+		return nil, errors.New("the feed has no usable trip: its stop times are on demand (GTFS Flex), " +
+			"and only those at fixed times are sold")
 	case len(tables.Trips) == 0:
 		return nil, fmt.Errorf("%w: it has no usable trip", feed.ErrInvalid)
 	case opt.Strict && all > 0:
@@ -220,10 +222,12 @@ func (s *Service) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 				words.Counted(len(withdrawn)-i, "run"))
 			break
 		}
-		fmt.Fprintf(out, "trip %s on %s is no longer in the timetable: %s stay as sold\n", x.Trip, x.Day, words.Counted(x.Taken, "ticket"))
+		fmt.Fprintf(out, "trip %s on %s is no longer in the timetable: %s stay as sold\n", x.Trip, x.Day,
+			words.Counted(x.Taken, "ticket"))
 	}
 	for _, x := range sold.Oversold(tt, now) {
-		if _, err := fmt.Fprintf(out, "%s now; nothing more is sold on that part of it while that is so\n", x); err != nil {
+		if _, err := fmt.Fprintf(out, "%s now; nothing more is sold on that part of it while that is so\n",
+			x); err != nil {
 			return err
 		}
 	}

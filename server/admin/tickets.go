@@ -72,7 +72,8 @@ func (s *Service) adminTicketAsked(a *Act) (string, error) {
 	}
 	var out strings.Builder
 	for _, x := range list {
-		fmt.Fprintf(&out, "%s  of booking %s  asked to %s under the id %s\n", x.Ticket, x.Booking, x.Action, x.ID)
+		fmt.Fprintf(&out, "%s  of booking %s  asked to %s under the id %s\n", x.Ticket, x.Booking, x.Action,
+			x.ID)
 	}
 	waits := " wait"
 	if len(list) == 1 {
@@ -91,7 +92,8 @@ var verdicts = map[string]booking.Verdict{
 // has a provider asks it again by itself, so that there the answer is the provider's alone.
 func (s *Service) adminTicketAnswer(a *Act) (string, error) {
 	if s.provider.Confirm != nil {
-		return "", errors.New("a provider is configured, and its answer settles the ticket; to answer in its place stop the server, or start it without -provider-url")
+		return "", errors.New("a provider is configured, and its answer settles the ticket; " +
+			"to answer in its place stop the server, or start it without -provider-url")
 	}
 	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
 	verdict := verdicts[a.Form.Get("answer")]
@@ -100,7 +102,8 @@ func (s *Service) adminTicketAnswer(a *Act) (string, error) {
 		e, err := st.Bookings.Answer(ticket, verdict, a.Form.Get("reason"), s.Phones)
 		// Who answers hears where to look for those that wait.
 		if err != nil {
-			return nil, fmt.Errorf("ticket %s has not been asked about, or was answered; waybill ticket asked lists those that wait", ticket)
+			return nil, fmt.Errorf("ticket %s has not been asked about, or was answered; "+
+				"waybill ticket asked lists those that wait", ticket)
 		}
 		if verdict == booking.Confirm {
 			return []ledger.Entry{{

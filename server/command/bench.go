@@ -57,7 +57,8 @@ func (c *call) load() (*load.Load, error) {
 		l.Conns = append(l.Conns, n)
 	}
 	if !good {
-		return nil, errors.New("-conns is a list as in 1,64, -bookings at least 1, -seconds more than 0, at most 900")
+		return nil, errors.New("-conns is a list as in 1,64, -bookings at least 1, " +
+			"-seconds more than 0, at most 900")
 	}
 	return l, nil
 }

@@ -135,7 +135,8 @@ func names(list []verb) string {
 // help prints the page of a verb or a group, or with no words the list of all.
 func (p *Process) help(words []string) int {
 	if len(words) == 0 {
-		fmt.Fprint(p.Stdout, "Waybill distributes bus tickets. \"waybill help COMMAND\" tells more of one of these commands:\n\n")
+		fmt.Fprint(p.Stdout, "Waybill distributes bus tickets. ",
+			"\"waybill help COMMAND\" tells more of one of these commands:\n\n")
 		p.list(p.Stdout, verbs)
 		return exitDone
 	}
@@ -220,7 +221,8 @@ func (p *Process) newCall(v *verb) *call {
 func (c *call) usage(to io.Writer) {
 	fmt.Fprintf(to, "waybill %s [flags] %s\n%s %s.\n", c.verb.name, c.verb.operands, c.verb.name,
 		c.verb.about)
-	fmt.Fprintf(to, "Flags come before operands. Each can also be given in the environment, as WAYBILL_<FLAG>.\n\n")
+	fmt.Fprint(to, "Flags come before operands. ",
+		"Each can also be given in the environment, as WAYBILL_<FLAG>.\n\n")
 	c.SetOutput(to)
 	c.PrintDefaults()
 	c.SetOutput(io.Discard)
@@ -362,7 +364,8 @@ func (c *call) mustExist() error {
 	if c.dir == "waybill-data" {
 		hint = "-data or WAYBILL_DATA names another"
 	}
-	return fmt.Errorf("there is no data directory at %s; waybill serve and waybill import make one, %s", c.dir, hint)
+	return fmt.Errorf("there is no data directory at %s; waybill serve and waybill import make one, %s",
+		c.dir, hint)
 }
 
 // fromEnv sets the flags that the environment gives; the command line overrides them. A container's settings
@@ -397,7 +400,8 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-var errSocketPath = errors.New("the data directory's path is too long for a socket in it (107 bytes at most, with /admin.sock)")
+var errSocketPath = errors.New("the data directory's path is too long for a socket in it " +
+	"(107 bytes at most, with /admin.sock)")
 
 // socket returns the path of a directory's admin socket.
 func socket(dir string) (string, error) {

@@ -94,9 +94,12 @@ func serveTLS(t *testing.T, pool *x509.CertPool, args ...string) *serving {
 	code := make(chan int, 1)
 	go func() {
 		code <- Main(&Process{
-			Args: append([]string{"serve", "-addr", "127.0.0.1:0"},
-				args...), Stdout: stdout, Stderr: stderr, Stop: end,
-			Env: func(string) (string, bool) { return "", false }, Demo: os.DirFS("../../testdata/demo"),
+			Args:   append([]string{"serve", "-addr", "127.0.0.1:0"}, args...),
+			Stdout: stdout,
+			Stderr: stderr,
+			Stop:   end,
+			Env:    func(string) (string, bool) { return "", false },
+			Demo:   os.DirFS("../../testdata/demo"),
 		})
 	}()
 	s := &serving{stop: sync.OnceValue(func() int { close(end); return <-code })}
@@ -184,7 +187,8 @@ func TestUsage(t *testing.T) {
 func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 1, "no data directory at", "partner", "list", "-data", dir)
-	want(t, 0, "(?s)agency.txt: 4 rows.*0 rows skipped.*is in force", "import", "-data", dir, "-strict", "../../testdata/demo")
+	want(t, 0, "(?s)agency.txt: 4 rows.*0 rows skipped.*is in force", "import", "-data", dir, "-strict",
+		"../../testdata/demo")
 	key := strings.TrimSpace(want(t, 0, `^wb_\S{43}\n$`, "partner", "add", "-data", dir, "anna"))
 	for _, live := range []bool{false, true} {
 		var s *serving
@@ -264,7 +268,8 @@ func TestServeExitCodes(t *testing.T) {
 	if _, body := old.get(t, "/test/clock", ""); !strings.Contains(body, "2024-06-01T08:0") {
 		t.Errorf("the clock is at %s", body)
 	}
-	if status, body := old.get(t, "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2024-06-02", key); status != 200 || !strings.Contains(body, "2024-06-01T08:2") {
+	const search = "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2024-06-02"
+	if status, body := old.get(t, search, key); status != 200 || !strings.Contains(body, "2024-06-01T08:2") {
 		t.Errorf("%d: %s", status, body)
 	}
 	old.stop()
@@ -306,7 +311,8 @@ func TestServeExitCodes(t *testing.T) {
 	want(t, 3, "torn tail: .*journal/000000000001.jsonl: line 3, byte [0-9]+, seq 3", "verify", "-data", dir)
 	os.WriteFile(journal, bytes.Replace(lines, []byte("timetable.imported"), []byte("timetable.exported"), 1),
 		0o600)
-	want(t, 65, "journal/000000000001.jsonl: line 2, byte [0-9]+, seq 2", "serve", "-data", dir, "-addr", "127.0.0.1:0")
+	want(t, 65, "journal/000000000001.jsonl: line 2, byte [0-9]+, seq 2", "serve", "-data", dir, "-addr",
+		"127.0.0.1:0")
 	want(t, 1, "damaged: .*line 2, byte [0-9]+, seq 2", "verify", "-data", dir)
 }
 
@@ -334,14 +340,14 @@ func TestOverTCP(t *testing.T) {
 		return string(b)
 	}
 	head := " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nx-api-key: " + s.key + "\r\n"
+	large := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", 300<<10, strings.Repeat(" ", 300<<10))
 	for request, want := range map[string]string{
-		"GET /v2/nothing" + head + "\r\n": `(?s)404 Not Found.*"errorCode":"NOT_FOUND"`,
-		"GET //v2/cities" + head + "\r\n": `(?s)404 Not Found.*"errorCode":"NOT_FOUND"`,
-		"OPTIONS *" + head + "\r\n":       `(?s)(404 Not Found.*"errorCode":"NOT_FOUND"|200 OK)`,
-		"BREW /v2/cities" + head + "\r\n": `(?s)405 Method Not Allowed.*Allow: GET, HEAD`,
-		"HEAD /v2/cities" + head + "\r\n": `(?s)200 OK.*Content-Length: [1-9]`,
-		"POST /v2/bookings" + head + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", 300<<10,
-			bytes.Repeat([]byte(" "), 300<<10)): `(?s)413 Request Entity Too Large.*"errorCode":"BODY_TOO_LARGE"`,
+		"GET /v2/nothing" + head + "\r\n":  `(?s)404 Not Found.*"errorCode":"NOT_FOUND"`,
+		"GET //v2/cities" + head + "\r\n":  `(?s)404 Not Found.*"errorCode":"NOT_FOUND"`,
+		"OPTIONS *" + head + "\r\n":        `(?s)(404 Not Found.*"errorCode":"NOT_FOUND"|200 OK)`,
+		"BREW /v2/cities" + head + "\r\n":  `(?s)405 Method Not Allowed.*Allow: GET, HEAD`,
+		"HEAD /v2/cities" + head + "\r\n":  `(?s)200 OK.*Content-Length: [1-9]`,
+		"POST /v2/bookings" + head + large: `(?s)413 Request Entity Too Large.*"errorCode":"BODY_TOO_LARGE"`,
 		"POST /v2/bookings" + head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n": `(?s)400 Bad Request.*"field":"offerId"`,
 		"GET /v2/cities" + head + "x-api-key: " + s.key + "\r\n\r\n":                          `200 OK`,
 		"GET /v2/bookings" + head + "x-api-key: " + s.key + "\r\n\r\n":                        `401 Unauthorized`,
@@ -366,9 +372,12 @@ func TestADemoIsReadyOnceItHasItsPartner(t *testing.T) {
 	code := make(chan int, 1)
 	go func() {
 		code <- Main(&Process{
-			Args: []string{"serve", "-addr", addr, "-data",
-				dir}, Stdout: io.Discard, Stderr: io.Discard, Stop: end,
-			Env: func(string) (string, bool) { return "", false }, Demo: os.DirFS("../../testdata/demo"),
+			Args:   []string{"serve", "-addr", addr, "-data", dir},
+			Stdout: io.Discard,
+			Stderr: io.Discard,
+			Stop:   end,
+			Env:    func(string) (string, bool) { return "", false },
+			Demo:   os.DirFS("../../testdata/demo"),
 		})
 	}()
 	for deadline := time.Now().Add(20 * time.Second); ; {

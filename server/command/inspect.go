@@ -36,7 +36,8 @@ func (c *call) log() (int, error) {
 	style := inspect.LogStyle{JSON: c.get("json").(bool)}
 	if c.get("f").(bool) {
 		if f.At != nil {
-			return exitUsage, errors.New("-f follows what is still to come, -at ends in the past: one of them")
+			return exitUsage, errors.New("-f follows what is still to come, -at ends in the past: " +
+				"one of them")
 		}
 		style.Follow = c.Stop
 	}
@@ -148,15 +149,17 @@ func (c *call) judge() (code int, v verdict, err error) {
 		return exitTorn, v, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them",
 			&rep.Torn.Damage, words.Counted(rep.Torn.Bytes, "byte"))
 	case !v.Found.Signed:
-		v.Problem = fmt.Sprintf("not signed: %s follow from each other, but there is no checkpoint that vouches for them; "+
-			"whoever has the disk can have written them. The next start signs them as they are",
+		v.Problem = fmt.Sprintf("not signed: %s follow from each other, but there is no checkpoint that "+
+			"vouches for them; whoever has the disk can have written them. "+
+			"The next start signs them as they are",
 			words.Counted(rep.Head.Seq, "line"))
 		return exitFailed, v, errors.New(v.Problem)
 	}
 	v.Sound = true
 	if o := rep.Older; o != nil {
-		v.Notes = append(v.Notes, fmt.Sprintf("the file checkpoint is of line %d, and older than the newest in "+
-			"checkpoints.log, of line %d: a full disk can leave it so, or somebody has put it there", o.Published, o.Logged))
+		v.Notes = append(v.Notes, fmt.Sprintf("the file checkpoint is of line %d, and older than the newest "+
+			"in checkpoints.log, of line %d: a full disk can leave it so, or somebody has put it there",
+			o.Published, o.Logged))
 	}
 	if n := len(rep.Unerased); n > 0 {
 		v.Notes = append(v.Notes, fmt.Sprintf("lines with personal data that is still to be erased: %d; "+

@@ -94,7 +94,8 @@ func (p *process) orderUntilKilled(t *testing.T, enough int) (ids []string) {
 	for range 4 {
 		wg.Go(func() {
 			for {
-				status, body := p.call("POST", "/v2/reports/company/orders", `{"startDate":"2026-01-01T00:00:00Z","endDate":"2026-12-31T00:00:00Z"}`)
+				status, body := p.call("POST", "/v2/reports/company/orders",
+					`{"startDate":"2026-01-01T00:00:00Z","endDate":"2026-12-31T00:00:00Z"}`)
 				if status == http.StatusTooManyRequests {
 					continue // as many as may be are still to be written
 				}
@@ -225,7 +226,8 @@ func TestKilledServersLoseNoBooking(t *testing.T) {
 // offer returns the body of a booking for one.
 func offer(t *testing.T, p *process) string {
 	day := time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
-	_, body := p.call("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate="+day, "")
+	_, body := p.call("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate="+day,
+		"")
 	id := regexp.MustCompile(`"offers":\[{"id":"([^"]+)"`).FindStringSubmatch(body)
 	if id == nil {
 		t.Fatal(body)

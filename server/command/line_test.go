@@ -18,10 +18,19 @@ import (
 func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 	const id = "t3ruoNuTuU_mzrLf_b6oxw"
 	operands := map[string][]string{
-		"partner add": {"x"}, "partner revoke": {"x"}, "ticket move": {id, "new"}, "ticket status": {id, "Prepaid"},
-		"ticket answer": {"-reason", "x", id, "refused"}, "user remove": {"a@example.com"}, "outbox retry": {"all"},
-		"user add": {"-email", "a@example.com", "-company", "x", "-role", "ADMIN"}, "forget": {"-booking", id, "-reason", "x"},
-		"idtoken": {"-email", "a@example.com"}, "backup": {"out"}, "export": {"out"}, "repair": {"-cut-at", "5", "-reason", "x", "out"},
+		"partner add":    {"x"},
+		"partner revoke": {"x"},
+		"ticket move":    {id, "new"},
+		"ticket status":  {id, "Prepaid"},
+		"ticket answer":  {"-reason", "x", id, "refused"},
+		"user remove":    {"a@example.com"},
+		"outbox retry":   {"all"},
+		"user add":       {"-email", "a@example.com", "-company", "x", "-role", "ADMIN"},
+		"forget":         {"-booking", id, "-reason", "x"},
+		"idtoken":        {"-email", "a@example.com"},
+		"backup":         {"out"},
+		"export":         {"out"},
+		"repair":         {"-cut-at", "5", "-reason", "x", "out"},
 	}
 	for _, v := range verbs {
 		switch v.name {
@@ -72,11 +81,20 @@ func TestOneLineNamesTheNearest(t *testing.T) {
 // TestHelp: for all, a verb and a group, in each form, exit 0; --version too.
 func TestHelp(t *testing.T) {
 	for line, says := range map[string]string{
-		"help": "(?s)serve .*partner add.*verify", "-h": "partner add", "--help": "partner add",
-		"help partner": "(?s)^  partner add .*partner list.*partner revoke", "partner -h": "partner revoke", "partner --help": "partner revoke",
-		"partner help": "partner revoke", "help partner add": "^waybill partner add .flags. NAME", "partner add -h": "^waybill partner add",
-		"help verify": "^waybill verify", "verify --help": "-against", "--version": "^waybill .*\ngo1",
-		"-version": "dependencies", "version": "dependencies",
+		"help":             "(?s)serve .*partner add.*verify",
+		"-h":               "partner add",
+		"--help":           "partner add",
+		"help partner":     "(?s)^  partner add .*partner list.*partner revoke",
+		"partner -h":       "partner revoke",
+		"partner --help":   "partner revoke",
+		"partner help":     "partner revoke",
+		"help partner add": "^waybill partner add .flags. NAME",
+		"partner add -h":   "^waybill partner add",
+		"help verify":      "^waybill verify",
+		"verify --help":    "-against",
+		"--version":        "^waybill .*\ngo1",
+		"-version":         "dependencies",
+		"version":          "dependencies",
 	} {
 		code, stdout, stderr := run(t, nil, strings.Fields(line)...)
 		if code != 0 || stderr != "" || !regexp.MustCompile(says).MatchString(stdout) {
@@ -241,7 +259,8 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 				args = append(args, "-data", dir)
 			}
 			code, stderr := into(syscall.ENOSPC, append(args, words[at:]...)...)
-			if code != 1 || !strings.Contains(stderr, "the output cannot be written: no space left on device") {
+			if code != 1 ||
+				!strings.Contains(stderr, "the output cannot be written: no space left on device") {
 				t.Errorf("live %t: %s: exit %d, %s", live, line, code, stderr)
 			}
 		}

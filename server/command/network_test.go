@@ -67,7 +67,9 @@ func TestServeOverTLS(t *testing.T) {
 			ForceAttemptHTTP2: true,
 			DisableKeepAlives: true,
 		}}
-		resp, err := client.Get("https://" + s.addr + "/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&days=14&date=" + time.Now().Format(time.DateOnly))
+		resp, err := client.Get("https://" + s.addr +
+			"/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&days=14&date=" +
+			time.Now().Format(time.DateOnly))
 		if err != nil {
 			t.Fatal(err)
 		}

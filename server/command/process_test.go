@@ -29,7 +29,8 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 		defer c.Close()
 		in := bufio.NewReader(c)
 		body := `{"email":"a@example.com","password":"x"}`
-		fmt.Fprintf(c, "POST /v2/auth/pre-login HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
+		fmt.Fprintf(c,
+			"POST /v2/auth/pre-login HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
 		if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 			t.Fatalf("%q, %v", line, err)
 		}

@@ -51,7 +51,8 @@ func TestVerifyAgainst(t *testing.T) {
 	want(t, 1, "no data directory at", "checkpoint", "-data", dir)
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo") // a verb is as good as a server
 	want(t, 2, "takes no operands", "checkpoint", "-data", dir, "x")
-	first := want(t, 0, `^waybill/\S+\n\d+\n[0-9a-f]{64}\n\S+Z\n\n— waybill/\S+ \S+\n$`, "checkpoint", "-data", dir)
+	first := want(t, 0, `^waybill/\S+\n\d+\n[0-9a-f]{64}\n\S+Z\n\n— waybill/\S+ \S+\n$`, "checkpoint",
+		"-data", dir)
 	key := content(t, dir, "checkpoint.pub")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	second := want(t, 0, "", "checkpoint", "-data", dir)
@@ -84,7 +85,8 @@ func TestVerifyAgainst(t *testing.T) {
 	// Without any checkpoint nobody vouches for the lines that are left, with the kept one somebody does.
 	want(t, 1, `^waybill: not signed: 2 lines`, "verify", "-data", cut)
 	for _, sound := range []string{anew, dir} {
-		want(t, 0, `(?s)^sound: .*the books at .*: 0 bookings, 0 tickets; 0 runs with 0 seats, 0 sold, 0 held, 0 free\n$`, "verify", "-data", sound)
+		want(t, 0,
+			`(?s)^sound: .*the books at .*: 0 bookings, 0 tickets; 0 runs with 0 seats, 0 sold, 0 held, 0 free\n$`, "verify", "-data", sound)
 	}
 	for _, c := range []struct {
 		code                 int
@@ -97,7 +99,8 @@ func TestVerifyAgainst(t *testing.T) {
 		{0, `extends 1 checkpoint in `, cut, first, ""},
 		{1,
 			`damaged: .*000001.jsonl: line 3, byte \d+, seq 3: lines from seq 3 on are missing; a checkpoint in the file given proves that seq 4`, cut, first + "\n" + second, ""},
-		{1, `damaged: .*000001.jsonl: line 2, byte \d+, seq 2: is not the line that the checkpoint in the file given was made of`, anew, first, ""},
+		{1,
+			`damaged: .*000001.jsonl: line 2, byte \d+, seq 2: is not the line that the checkpoint in the file given was made of`, anew, first, ""},
 		{1, `seq 4: is not the line that the checkpoint .*no older one of these fits`, anew, second, ""},
 		{1, `is signed with another key`, dir, first, content(t, other, "checkpoint.pub")},
 		{1, `is signed with another key`, dir, content(t, other, "checkpoint"), ""},
@@ -185,15 +188,19 @@ func TestRepair(t *testing.T) {
 	want(t, 1, "lies in the data directory", "repair", "-data", dir, "-cut-at", "3", "-reason", "x",
 		filepath.Join(dir, "journal", "b"))
 	out := filepath.Join(to, "good")
-	want(t, 0, `good is sound and has the lines before 3; line 3 says what was cut`, "repair", "-data", dir, "-cut-at", "3", "-reason", "a bit flipped", out)
+	want(t, 0, `good is sound and has the lines before 3; line 3 says what was cut`, "repair", "-data", dir,
+		"-cut-at", "3", "-reason", "a bit flipped", out)
 	want(t, 0, `^sound: 3 lines`, "verify", "-data", out)
 	want(t, 1, "is not empty", "repair", "-data", dir, "-cut-at", "3", "-reason", "x", out)
 	want(t, 0, `a bit flipped.*; by `, "log", "-data", out)
-	want(t, 1, `seq \d+: .*no older one of these fits; a repair cut the journal at seq 3: a bit flipped`, "verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
+	want(t, 1, `seq \d+: .*no older one of these fits; a repair cut the journal at seq 3: a bit flipped`,
+		"verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
 	again := serve(t, "-data", out)
 	again.stop()
 	want(t, 0, `^sound: \d+ lines`, "verify", "-data", out)
-	want(t, 1, `line \d+, byte \d+, seq \d+: is not the line that the checkpoint in the file given was made of`, "verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
+	want(t, 1,
+		`line \d+, byte \d+, seq \d+: is not the line that the checkpoint in the file given was made of`,
+		"verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
 	if content(t, journal) != strings.Join(lines, "") {
 		t.Error("the repair changed the damaged journal")
 	}

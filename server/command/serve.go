@@ -115,7 +115,8 @@ func (c *call) peers(cfg *server.Config) error {
 	}
 	mail := cfg.Mail
 	if mail.Addr == "" && (mail.User != "" || mail.TLS != "" || c.text("smtp-password-file") != "") {
-		return errors.New("-smtp-user, -smtp-password-file and -smtp-tls are of a mail server, which -smtp names")
+		return errors.New("-smtp-user, -smtp-password-file and -smtp-tls are of a mail " +
+			"server, which -smtp names")
 	}
 	mail.Addr = cmp.Or(mail.Addr, "localhost:25") // what e-mails that become files come from is checked too
 	if _, err := outbound.NewMailer(mail); err != nil {
@@ -239,7 +240,8 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	}
 	defer operators.Close()
 	if cfg.IDP == nil {
-		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; who can read the data directory can make them")
+		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; " +
+			"who can read the data directory can make them")
 	}
 	// A server that others can reach has no demo: its key would be known.
 	url := scheme + "://" + ln.Addr().String()
@@ -380,10 +382,12 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string)
 		cfg.Log.Info("to make another API key", "run", verb)
 		return nil
 	case key == "":
-		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner", "import", "waybill import -data "+cfg.Dir+" FEED", "partner", verb)
+		cfg.Log.Info("the data directory is new and empty; import a timetable and add a partner",
+			"import", "waybill import -data "+cfg.Dir+" FEED", "partner", verb)
 		return nil
 	}
-	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell to book and pay a ticket")
+	cfg.Log.Info("a new data directory with the demo network; paste the lines on stdout into another shell " +
+		"to book and pay a ticket")
 	now, err := s.Now()
 	if err != nil {
 		return err

@@ -111,7 +111,9 @@ func (c *call) export() (int, error) {
 	}
 	code, err := c.write(func(out durable.Dir) (string, error) {
 		head, err := inspect.Export(c.fsys, running(c.dir), out)
-		return fmt.Sprintf("has all up to line %d, of %s; how to load it stands in %s", head.Seq, head.Time.Format(time.RFC3339), filepath.Join(string(out), "schema.sql")), err
+		schema := filepath.Join(string(out), "schema.sql")
+		return fmt.Sprintf("has all up to line %d, of %s; how to load it stands in %s",
+			head.Seq, head.Time.Format(time.RFC3339), schema), err
 	})
 	if err != nil {
 		err = fmt.Errorf("%s: %w", c.Arg(0), err)
@@ -145,7 +147,8 @@ func (c *call) repair() (int, error) {
 	}
 	return c.write(func(out durable.Dir) (string, error) {
 		rep, err := inspect.Repair(c.fsys, out, cutAt, reason, admin.Self())
-		return fmt.Sprintf("is sound and has the lines before %d; line %d says what was cut", cutAt, rep.Head.Seq), err
+		return fmt.Sprintf("is sound and has the lines before %d; line %d says what was cut", cutAt,
+			rep.Head.Seq), err
 	})
 }
 

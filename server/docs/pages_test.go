@@ -97,7 +97,8 @@ func TestReadme(t *testing.T) {
 		again.WriteString(block)
 	}
 	ends := "trap 'kill $SERVER 2>&- || true' EXIT\nSERVER=\n"
-	sh := exec.Command("sh", "-ec", ends+pasted+again.String()+"echo once more\n"+pasted+"\nkill $SERVER\nwait $SERVER\necho DATA=$WAYBILL_DATA\n")
+	sh := exec.Command("sh", "-ec", ends+pasted+again.String()+"echo once more\n"+pasted+
+		"\nkill $SERVER\nwait $SERVER\necho DATA=$WAYBILL_DATA\n")
 	sh.Dir = dir
 	sh.Env = append(os.Environ(), "TMPDIR="+dir)
 	out, err := sh.CombinedOutput()
@@ -132,7 +133,8 @@ func checkShown(t *testing.T, text, out string) {
 	for _, want := range []string{
 		`"status":"Confirmed","paymentStatus":"Paid"`, `"routeName":"Kyiv – Warsaw"`,
 		`"status":"Uncompleted"`, `"refundAmount":36`, "ticket.paid", "tickets.canceled", "(derived)  ticket",
-		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN", "name and password are as they were",
+		`"availableAccesses":[{"contextType":"COMPANY"`, `"revokedAt":null`, "anna@example.com is ADMIN",
+		"name and password are as they were",
 		`"busId":"bus-zor-02","isGeolocation":true`, "refundAmount,source,partner", "Ukrainka", "Sunset: ",
 		"rel=\"deprecation\"", "no legacy call  gone for it from", "sound: ", "has all up to line",
 		"the books at ", "extends 1 checkpoint", "/backup is sound", "line 4 says what was cut",
@@ -212,7 +214,8 @@ func checkAudit(t *testing.T, readme, data string) {
 			for i, changed := range texts {
 				write(t, name, changed)
 				if out, err := run(); err == nil || changed == was {
-					t.Errorf("the lines in ```%s do not find change %d of %s: %.200s", c.block, i, filepath.Base(name), out)
+					t.Errorf("the lines in ```%s do not find change %d of %s: %.200s", c.block, i,
+						filepath.Base(name), out)
 				}
 			}
 			write(t, name, was)

@@ -35,7 +35,8 @@ func Backup(fsys durable.FS, live bool, to durable.FS) (Report, error) {
 			return Report{}, err
 		}
 	}
-	return Report{}, errors.New("personal data was erased while the copy was made, again and again; make the backup later")
+	return Report{}, errors.New("personal data was erased while the copy was made, again and again; " +
+		"make the backup later")
 }
 
 // backUp makes a copy. stale reports that something was erased since its lines were copied.

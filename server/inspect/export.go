@@ -107,7 +107,8 @@ func nothingToErase(fsys durable.FS) error {
 		return nil
 	})
 	if err == nil && len(found.Unerased) > 0 {
-		err = errors.New("personal data is being erased, or an erasure was cut short, which waybill forget completes; export after that")
+		err = errors.New("personal data is being erased, or an erasure was cut short, which waybill forget " +
+			"completes; export after that")
 	}
 	return err
 }

@@ -19,7 +19,8 @@ var accountKinds = []kind{
 			s.feed(booking.ID(e.Partner)) // a partner without events can wait for one
 		},
 		story: func(_ *State, e *auth.KeyAdded, _ time.Time) string {
-			return fmt.Sprintf("partner add: %q (%s) has a new key, whose hash is %s; companies, if limited: %q",
+			return fmt.Sprintf("partner add: %q (%s) has a new key, whose hash is %s; "+
+				"companies, if limited: %q",
 				e.Name, e.Partner, e.Hash, e.Companies)
 		},
 	}.kind(),

@@ -155,7 +155,8 @@ var patches = map[string]booking.Action{
 	"status Canceled":      booking.Cancel,
 }
 
-const carrierRule = " is not migrated: the carrier's statuses are set in the backoffice; see the migration guide"
+const carrierRule = " is not migrated: the carrier's statuses are set in the backoffice; " +
+	"see the migration guide"
 
 // PatchOrders answers PATCH /rest/orders, which pays, books or cancels tickets of any bookings.
 func (s *Service) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {

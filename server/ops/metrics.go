@@ -43,7 +43,8 @@ func (x exposition) histogram(name, labels string, h *web.Histogram, unit float6
 		x.printf("%s_bucket{%sle=\"%v\"} %d\n", name, labels, float64(bound)/unit, total)
 	}
 	total += h.Counts[len(h.Bounds)].Load()
-	x.printf("%s_bucket{%sle=\"+Inf\"} %d\n%[1]s_sum{%[2]s} %[4]v\n%[1]s_count{%[2]s} %[3]d\n", name, labels, total, float64(h.Sum.Load())/unit)
+	x.printf("%s_bucket{%sle=\"+Inf\"} %d\n%[1]s_sum{%[2]s} %[4]v\n%[1]s_count{%[2]s} %[3]d\n", name, labels,
+		total, float64(h.Sum.Load())/unit)
 }
 
 // GetMetrics answers GET /metrics (contract §3).
@@ -72,14 +73,17 @@ func (s *Service) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 		x.printf("waybill_tickets{phase=%q} %d\n", PhaseNames[phase], n)
 	}
 	x.family("waybill_outbox_messages", "gauge", "Messages to passengers that are not sent, by state.")
-	x.printf("waybill_outbox_messages{state=\"waiting\"} %d\nwaybill_outbox_messages{state=\"parked\"} %d\n", waiting, parked)
+	x.printf("waybill_outbox_messages{state=\"waiting\"} %d\nwaybill_outbox_messages{state=\"parked\"} %d\n",
+		waiting, parked)
 	x.single("waybill_outbox_sent_total", "counter", "Messages to passengers that were sent.",
 		s.Counts.Sent.Load())
-	x.family("waybill_outbox_failed_attempts_total", "counter", "Attempts to send a message to a passenger that failed, by peer.")
+	x.family("waybill_outbox_failed_attempts_total", "counter",
+		"Attempts to send a message to a passenger that failed, by peer.")
 	for lane, peer := range ledger.LaneNames {
 		x.printf("waybill_outbox_failed_attempts_total{peer=%q} %d\n", peer, s.Counts.Failed[lane].Load())
 	}
-	x.single("waybill_outbox_oldest_message_age_seconds", "gauge", "How long the oldest message that waits has waited.", oldest.Seconds())
+	x.single("waybill_outbox_oldest_message_age_seconds", "gauge",
+		"How long the oldest message that waits has waited.", oldest.Seconds())
 	writeProcess(x)
 	web.SendBody(w, http.StatusOK, metricsType, x.Writer)
 	return nil
@@ -110,7 +114,8 @@ func (s *Service) writeRequests(x exposition) {
 				float64(time.Second))
 		}
 	}
-	x.family("waybill_legacy_calls_total", "counter", "Calls of the legacy interface by partners for whom it is still there.")
+	x.family("waybill_legacy_calls_total", "counter",
+		"Calls of the legacy interface by partners for whom it is still there.")
 	for _, route := range routes {
 		if strings.Contains(route, "/rest/") {
 			x.printf("waybill_legacy_calls_total{route=%q} %d\n", route, c.Routes[route].Legacy.Load())

@@ -63,7 +63,8 @@ func NewPeer(address string, secret []byte, timeout time.Duration) (*Peer, error
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
 		strings.Contains(address, "#") {
 		// The address is not shown: a password may be what is wrong in it.
-		return nil, errors.New("outbound: address: must be an absolute http or https URL with a host, without user and fragment")
+		return nil, errors.New("outbound: address: must be an absolute http or https URL with a host, " +
+			"without user and fragment")
 	}
 	// No Proxy: what the environment says must not lead a call elsewhere. A transport by itself follows no
 	// redirects.

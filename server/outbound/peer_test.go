@@ -197,7 +197,8 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 				}
 			}
 			if requests, n := a.times(); n != conns || requests != 4 {
-				t.Errorf("%d calls by %d connections with answers of %d bytes, want 4 by %d", requests, n, size, conns)
+				t.Errorf("%d calls by %d connections with answers of %d bytes, want 4 by %d", requests, n,
+					size, conns)
 			}
 		}
 	}
@@ -292,14 +293,18 @@ func raw(t testing.TB, answer string) string {
 func TestWhatIsNoAnswerIsNotQuoted(t *testing.T) {
 	long := strings.Repeat("X-Ticket: uF3bx\r\n", maxAnswer/10)
 	for what, answer := range map[string]string{
-		"echo": "ECHO\r\n\r\n", "status": "HTTP/1.1 ECHO hush\r\n\r\n",
-		"header": "HTTP/1.1 200 OK\r\nECHO hush\r\n\r\n", "length": "HTTP/1.1 200 OK\r\nContent-Length: ECHO\r\n\r\n",
-		"long": "HTTP/1.1 200 OK\r\n" + long + "\r\n", "switching": "HTTP/1.1 101 ECHO\r\nConnection: upgrade\r\nUpgrade: token\r\n\r\nECHO",
+		"echo":      "ECHO\r\n\r\n",
+		"status":    "HTTP/1.1 ECHO hush\r\n\r\n",
+		"header":    "HTTP/1.1 200 OK\r\nECHO hush\r\n\r\n",
+		"length":    "HTTP/1.1 200 OK\r\nContent-Length: ECHO\r\n\r\n",
+		"long":      "HTTP/1.1 200 OK\r\n" + long + "\r\n",
+		"switching": "HTTP/1.1 101 ECHO\r\nConnection: upgrade\r\nUpgrade: token\r\n\r\nECHO",
 	} {
 		wantPostError(t, what, peer(t, raw(t, answer)+query, time.Minute).Post(t.Context(), "1",
 			[]byte(call)), false, "")
 	}
-	wantPostError(t, "reason", peer(t, raw(t, "HTTP/1.1 404 ECHO hush\r\nContent-Length: 0\r\n\r\n")+query, 0).Post(t.Context(), "1", []byte(call)), true, ": 404: ")
+	wantPostError(t, "reason", peer(t, raw(t, "HTTP/1.1 404 ECHO hush\r\nContent-Length: 0\r\n\r\n")+query,
+		0).Post(t.Context(), "1", []byte(call)), true, ": 404: ")
 }
 
 func TestAPeerThatCannotBeReached(t *testing.T) {
@@ -335,7 +340,9 @@ func TestAnAddressIsChecked(t *testing.T) {
 		"http://user@example.com", "https://user:hush@example.com/", "https://@example.com/hush",
 		"https://example.com/#", "https://example.com/#hush", "http://exa mple.com/hush",
 		"http://example.com:port/hush", "http://example.com/hush\n", "http://[::1/hush"} {
-		if p, err := NewPeer(bad, nil, 0); p != nil || err == nil || !strings.HasPrefix(err.Error(), "outbound: address: must be an absolute http or https URL") || strings.Contains(err.Error(), "hush") {
+		if p, err := NewPeer(bad, nil, 0); p != nil || err == nil ||
+			!strings.HasPrefix(err.Error(), "outbound: address: must be an absolute http or https URL") ||
+			strings.Contains(err.Error(), "hush") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

@@ -266,7 +266,8 @@ func (s *Service) recordSent(list []*ledger.Message) error {
 		err = s.RemoveLetters()
 	}
 	if err != nil {
-		s.Log.Warn("that messages were sent could not be kept; what is not by its end the next start sends again", "messages", len(list), "err", err)
+		s.Log.Warn("that messages were sent could not be kept; what is not by its end the "+
+			"next start sends again", "messages", len(list), "err", err)
 	}
 	return err
 }

@@ -75,9 +75,12 @@ func (a *Attempt) closing(sel booking.Selection) []ledger.Entry {
 }
 
 var (
-	errRunning   = web.Conflict(booking.InProgress, "a request with this Idempotency-Key is still running; send it again for its answer", nil)
-	errKeyReused = web.Fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request; each has a key of its own")
-	errKey       = web.Invalid(web.Problem("Idempotency-Key", "must be given once, 1 to 255 printable characters of ASCII, in double quotes or without"))
+	errRunning = web.Conflict(booking.InProgress,
+		"a request with this Idempotency-Key is still running; send it again for its answer", nil)
+	errKeyReused = web.Fail(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED",
+		"this Idempotency-Key was used for another request; each has a key of its own")
+	errKey = web.Invalid(web.Problem("Idempotency-Key",
+		"must be given once, 1 to 255 printable characters of ASCII, in double quotes or without"))
 )
 
 // IdempotencyKeyOf reads the header: quoted, as a structured field's string, or bare. "" is none.

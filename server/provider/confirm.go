@@ -114,7 +114,8 @@ func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID,
 	s.Log.Warn("the provider's answer is kept as soon as the disk has room", "ticket", ticket)
 	s.Tasks.Go(func() {
 		if _, err := s.UpdateWithRoom(s.Base, keep, nil); err != nil {
-			s.Log.Warn("the provider's answer was not kept; the next start asks again", "ticket", ticket, "err", err)
+			s.Log.Warn("the provider's answer was not kept; the next start asks again",
+				"ticket", ticket, "err", err)
 			return
 		}
 		web.Wake(s.Outgoing)
@@ -132,7 +133,8 @@ func (s *Service) AskAgain() {
 		})
 	})
 	if len(list) > 0 && s.Confirm == nil {
-		s.Log.Warn("tickets wait for the answer of a provider, and none is configured; they stay as they are until -provider-url names it, or an operator answers",
+		s.Log.Warn("tickets wait for the answer of a provider, and none is configured; "+
+			"they stay as they are until -provider-url names it, or an operator answers",
 			"tickets", len(list), "list", "waybill ticket asked", "answer", "waybill ticket answer")
 		return
 	}
@@ -164,7 +166,8 @@ func (s *Service) askUntilAnswered(c Confirmation, places chan struct{}) {
 		}
 		if refusal == nil || errors.Is(refusal, outbound.ErrRefused) {
 			if _, err := s.keepAnswer(s.Base, c.Ticket, said); err != nil {
-				s.Log.Error("the provider's answer was not kept; the next start asks again", "ticket", c.Ticket, "err", err)
+				s.Log.Error("the provider's answer was not kept; the next start asks again",
+					"ticket", c.Ticket, "err", err)
 			}
 			return
 		}

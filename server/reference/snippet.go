@@ -45,7 +45,10 @@ const cookieVariable = "SESSION"
 func SamplesOf(curl string) []sample {
 	c := readCurl(curl)
 	return []sample{
-		{"curl", curl, true}, {"TypeScript", c.typeScript(), false}, {"Go", c.golang(), false}, {"Python", c.python(), false},
+		{"curl", curl, true},
+		{"TypeScript", c.typeScript(), false},
+		{"Go", c.golang(), false},
+		{"Python", c.python(), false},
 	}
 }
 
@@ -293,7 +296,8 @@ func (c *curlCall) python() string {
 	}
 	b.WriteString(")\nwith urllib.request.urlopen(request) as answer:\n    print(answer.status, answer.read().decode())\n")
 	if c.signsIn {
-		b.WriteString("    print(answer.headers.get_all(\"Set-Cookie\"))  # " + cookieVariable + ", for what comes next\n")
+		b.WriteString("    print(answer.headers.get_all(\"Set-Cookie\"))  # " + cookieVariable +
+			", for what comes next\n")
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -105,7 +105,8 @@ func TestTheLongestIdleConnectionOfAnyoneMakesWay(t *testing.T) {
 	for n := range 3 {
 		arrive(t, ln, fmt.Sprintf("192.0.2.%d:1", n+1))
 		if open[n]() || !open[n+1]() {
-			t.Errorf("after %d more: the longest idle one is open: %t, the next: %t", n+1, open[n](), open[n+1]())
+			t.Errorf("after %d more: the longest idle one is open: %t, the next: %t", n+1, open[n](),
+				open[n+1]())
 		}
 	}
 	if ln.Open() != 8 {

@@ -91,16 +91,19 @@ var (
 	errFull        = unavailable("there is no room on the disk; nothing was changed")
 	ErrChanging    = unavailable("the timetable is being replaced; nothing was changed")
 
-	ErrManyConnections = unavailable("too many connections are open, and none of them is idle; nothing was changed")
+	ErrManyConnections = unavailable("too many connections are open, and none of them is " +
+		"idle; nothing was changed")
 	// ErrAnswerWaits is for what the provider has answered and the journal has no room for yet.
 	ErrAnswerWaits = unavailable("there is no room on the disk to keep what came of asking the provider; " +
 		"it is kept as soon as there is: read the booking again")
 	// ErrDoneBefore is for a repetition under a key whose earlier attempt has paid or booked tickets.
-	ErrDoneBefore = unavailable("there is no room on the disk; what an earlier attempt under this key has done stays done, " +
-		"and nothing else was changed")
+	ErrDoneBefore = unavailable("there is no room on the disk; what an earlier attempt under this key " +
+		"has done stays done, and nothing else was changed")
 	errInternal    = Fail(http.StatusInternalServerError, "INTERNAL", "unexpected server error")
-	errUnknownFate = Fail(http.StatusInternalServerError, "INTERNAL", "the journal cannot be written; whether this took effect is not known")
-	errGone        = Detailed(http.StatusGone, "GONE", "the legacy interface is no longer there for you; see the migration guide",
+	errUnknownFate = Fail(http.StatusInternalServerError, "INTERNAL",
+		"the journal cannot be written; whether this took effect is not known")
+	errGone = Detailed(http.StatusGone, "GONE",
+		"the legacy interface is no longer there for you; see the migration guide",
 		func(w *wire.Writer) {
 			w.String("migrationGuide", GuidePath)
 		})

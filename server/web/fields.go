@@ -14,7 +14,8 @@ import (
 
 const (
 	NameRule  = "have 1 to 100 characters, none of them a control character"
-	PhoneRule = "be a phone number: 5 to 15 digits, with + before and spaces, dashes, dots or brackets between if you like"
+	PhoneRule = "be a phone number: 5 to 15 digits, with + before and spaces, dashes, " +
+		"dots or brackets between if you like"
 )
 
 // NotEmpty reports whether s is not "".
@@ -81,7 +82,8 @@ func ParseLegacySince(text string) (since time.Time, err error) {
 	if text != "" {
 		since, err = time.Parse(time.RFC3339, text)
 		if err != nil || since.Year() < 1970 || since.Year() > MaxYear {
-			err = fmt.Errorf("-legacy-since %q is not an instant as in 2026-11-20T08:30:00Z, of the years 1970 to %d", text, MaxYear)
+			err = fmt.Errorf("-legacy-since %q is not an instant as in 2026-11-20T08:30:00Z, "+
+				"of the years 1970 to %d", text, MaxYear)
 		}
 	}
 	return since, err

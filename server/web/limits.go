@@ -71,16 +71,20 @@ var LimitTable = []limitRow{
 	{"`X-Request-Id`", fmt.Sprintf("%d characters", MaxRequestID), "the server makes one of its own"},
 	{"`Idempotency-Key`", fmt.Sprintf("%d characters", MaxIdempotencyKey), "400"},
 	{"problems in a 400", fmt.Sprintf("%d, and %d KiB", maxProblems, maxProblemBytes>>10), "the last entry says how many more there are"},
-	{"members of an object, nesting", fmt.Sprintf("%d, and %d levels", wire.MaxMembers, wire.MaxDepth), "400: the body is not read any further"},
+	{"members of an object, nesting", fmt.Sprintf("%d, and %d levels", wire.MaxMembers, wire.MaxDepth),
+		"400: the body is not read any further"},
 	{"passengers of a booking", fmt.Sprint(MaxPassengersBooked), "400"},
 	{"phones of a passenger", fmt.Sprint(MaxPhones), "400"},
 	{"first name, last name", fmt.Sprintf("%d characters", maxName), "400"},
 	{"ids in a body", fmt.Sprint(MaxIDs), "400"},
 	{"`take`", fmt.Sprintf("%d bookings, orders and reports, %d departures, cities and events", MaxBookings, MaxSchedule), "400"},
 	{"requests that wait for events", fmt.Sprintf("%d of a partner", MaxPolls), "answered at once"},
-	{"connections", fmt.Sprintf("half of the files that the server may open, at most %d; a %s of that for an address (IPv6: a /64)", MaxConnections, "quarter"),
-		fmt.Sprintf("the longest idle one of that address is closed, or, when all are taken, of anyone; a request that waits for events is idle. "+
-			"Where none is idle, probes have %d places more, and other requests get 503 there", SpareConnections)},
+	{"connections", fmt.Sprintf("half of the files that the server may open, at most %d; "+
+		"a %s of that for an address (IPv6: a /64)", MaxConnections, "quarter"),
+		fmt.Sprintf("the longest idle one of that address is closed, or, when all are taken, of anyone; "+
+			"a request that waits for events is idle. "+
+			"Where none is idle, probes have %d places more, and other requests get 503 there",
+			SpareConnections)},
 	{"calls of the provider", fmt.Sprintf("%d at a time", MaxAsking),
 		"the others wait their turn; what has not had it after 25 s is 500 `PROVIDER_FAILED`"},
 	{"sessions of a user", fmt.Sprint(MaxSessions), "the oldest ends"},

@@ -18,12 +18,14 @@ func (s *Core) AllowOrigin(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Expose-Headers", "Waybill-Seq, X-Request-Id, Idempotent-Replayed, Retry-After, Allow, ETag, Deprecation, Sunset, Link")
+	h.Set("Access-Control-Expose-Headers", "Waybill-Seq, X-Request-Id, Idempotent-Replayed, Retry-After, "+
+		"Allow, ETag, Deprecation, Sunset, Link")
 	if r.Method != http.MethodOptions || r.Header["Access-Control-Request-Method"] == nil {
 		return false
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, PATCH, POST")
-	h.Set("Access-Control-Allow-Headers", "x-api-key, content-type, idempotency-key, if-none-match, x-request-id")
+	h.Set("Access-Control-Allow-Headers",
+		"x-api-key, content-type, idempotency-key, if-none-match, x-request-id")
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true

@@ -112,7 +112,8 @@ func TestReaderComplainsOfEverythingAtItsPlace(t *testing.T) {
 	for _, p := range r.Problems {
 		got = append(got, p.Field+" "+p.Message)
 	}
-	want := "a must be a string; B is not a known field; list[0].a must not be null; list[2] must be an object; a is given twice; n must be a whole number"
+	want := "a must be a string; B is not a known field; list[0].a must not be null; " +
+		"list[2] must be an object; a is given twice; n must be a whole number"
 	if s := strings.Join(got, "; "); s != want {
 		t.Errorf("got  %s\nwant %s", s, want)
 	}

@@ -32,7 +32,8 @@ func CheckZip(z *zip.Reader) error {
 			return Invalid("the archive's entry %q is encrypted", f.Name)
 		}
 		if f.Method != zip.Store && f.Method != zip.Deflate {
-			return Invalid("the archive's entry %q is compressed in a way (%d) that few programs read; compress it by deflate", f.Name, f.Method)
+			return Invalid("the archive's entry %q is compressed in a way (%d) that few programs read; "+
+				"compress it by deflate", f.Name, f.Method)
 		}
 		total += f.UncompressedSize64
 		if total > maxUnpacked || f.UncompressedSize64 > maxUnpacked {

@@ -13,7 +13,10 @@ func ExampleFiles_Rows() {
 	for _, name := range []string{"agency.txt", "stops.txt", "trips.txt", "stop_times.txt"} {
 		sample[name] = &fstest.MapFile{}
 	}
-	sample["routes.txt"] = &fstest.MapFile{Data: []byte("\ufeffroute_id, sort\r\nR1,1\r\nR2,first\r\nR1,2\r\n")}
+	sample["routes.txt"] = &fstest.MapFile{Data: []byte("\ufeffroute_id, sort\r\n" +
+		"R1,1\r\n" +
+		"R2,first\r\n" +
+		"R1,2\r\n")}
 	files, err := feed.Open(sample, func(file string, line int, reason string) {
 		fmt.Printf("%s:%d: %s\n", file, line, reason)
 	})

@@ -23,7 +23,8 @@ func (l *Load) adopt() error {
 	}
 	// Buses are large, so that a fill of millions finds seats, and leave every hour of the morning.
 	feed := map[string]string{
-		"agency": "agency_id,agency_name,agency_url,agency_timezone\nbench,Bench,https://bench.example.com,Europe/Kyiv\n",
+		"agency": "agency_id,agency_name,agency_url,agency_timezone\n" +
+			"bench,Bench,https://bench.example.com,Europe/Kyiv\n",
 		"calendar": "service_id,start_date,end_date,monday,tuesday,wednesday,thursday,friday,saturday,sunday\n" +
 			"daily," + day(0) + "," + day(59) + ",1,1,1,1,1,1,1\n",
 		"waybill_buses":   "bus_id,agency_id,seats\nbus,bench,1000\n",

@@ -1,0 +1,88 @@
+package gtfs_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"waybill/schedule/gtfs"
+)
+
+// TestReport: the report names every decision that an import took, how often, and where first.
+func TestReport(t *testing.T) {
+	f := portlands().
+		plus("stops.txt", "isle,Isle,0,0,").
+		edit(t, "stop_times.txt", "west,11:00:00,11:00:00", "west,11:00,11:00").
+		edit(t, "stop_times.txt", "east,10:00:00,10:00:00,pwm,2\n",
+			"east,,,pwm,2\neast,11:00:00,11:00:00,bos,3\n").
+		with("areas.txt", "area_id,area_name\nx,Xray\ny,Yankee\n").
+		with("stop_areas.txt", "area_id,stop_id\nx,bos\nx,sea\ny,sea\n").
+		with("fare_attributes.txt", "fare_id,price,currency_type,payment_method,transfers\nf,1,USD,0,0\n").
+		with("fare_rules.txt", "fare_id,route_id\nf,gone\n").
+		with("translations.txt", "table_name,field_name,language,translation,record_id\n"+
+			"stops,stop_name,de,Portland,pdx\n").
+		with("fare_products.txt", "").with("booking_rules.txt", "").with("shapes.txt", "").with("notes.txt",
+		"")
+	skip := func(string, int, string) {}
+	read, _, err := gtfs.Read(f.fs(), gtfs.Options{Skip: skip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range read.Decisions() {
+		got = append(got, d.String())
+	}
+	got = append(got, read.Notes()...)
+	for _, want := range []string{
+		"translations into other languages than Ukrainian, Polish, Czech, English and Russian, " +
+			"which are not used: 1, first at translations.txt:2",
+		"stops at latitude 0, longitude 0, which counts as no coordinates: 1, first at stops.txt:6",
+		"stops that further areas name as well, of which the first is their city: 1, first at stop_areas.txt:4",
+		"stops in another time zone than their area, whose zone counts: 1, first at stops.txt:5",
+		"times without seconds, which are full minutes: 2, first at stop_times.txt:5",
+		"blank stop times, which are filled in evenly between those given: 1, first at trips.txt:2",
+		"trips without a bus, which have 49 seats: 2, first at trips.txt:2",
+		"fares whose rules were all skipped, which match nothing: 1, first at fare_attributes.txt:2",
+		"service from 2026-01-01 to 2026-12-31",
+		"names of stops that stand for several cities, being more than 30 km apart or in several time " +
+			"zones, or having been before: Portland (2 cities, up to 4079 km apart)",
+		"areas with several stops: of a run, one row is shown for a pair of cities, " +
+			"from the stop that it leaves last to the one it reaches first: Xray (2 stops)",
+		"routes without any fare, which are not sold; -fare-per-km prices them by distance: 1 of 1",
+		"ignored: fare_products.txt (GTFS Fares v2; fares are read from fare_attributes.txt and fare_rules.txt)",
+		"ignored: booking_rules.txt (GTFS Flex; only stops at fixed times are read)",
+		"ignored: notes.txt, shapes.txt (not used by Waybill)",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("the report does not say %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("it says:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// TestOneRowPerRunInAreas: of a run that calls at several stops of two areas one row is shown, from the stop
+// that it leaves last to the one that it reaches first; at stops of a name, each.
+func TestOneRowPerRunInAreas(t *testing.T) {
+	f := plain()
+	f["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon\n" +
+		"a1,Alfa,50,30\na2,Alfa,50,30.01\nb1,Bravo,50,31\nb2,Bravo,50,31.01\nc,Charlie,50,32\n"
+	f["stop_times.txt"] = "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
+	for i, stop := range []string{"a1", "a2", "b1", "b2", "c"} {
+		f["stop_times.txt"] += fmt.Sprintf("t,%d:00:00,%d:00:00,%s,%d\n", 8+i, 8+i, stop, i)
+	}
+	if got := clean(t, f).departures(t, "alfa", "bravo", "2026-06-01", 1); len(got) != 4 {
+		t.Errorf("%d rows between stops of two names, want 4: %q", len(got), got)
+	}
+	f = f.with("areas.txt", "area_id,area_name\nx,Xray\ny,Yankee\n").
+		with("stop_areas.txt", "area_id,stop_id\nx,a1\nx,a2\ny,b1\ny,b2\n")
+	x := clean(t, f)
+	for pair, want := range map[string][2]string{"xray yankee": {"a2", "b1"}, "xray charlie": {"a2", "c"}} {
+		from, to, _ := strings.Cut(pair, " ")
+		list := x.rides(t, from, to)
+		if len(list) != 1 || list[0] != want {
+			t.Errorf("from %s to %s: %q, want %q", from, to, list, want)
+		}
+	}
+}
