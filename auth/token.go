@@ -111,7 +111,7 @@ func (r *Ring) Open(token string) ([]byte, error) {
 	return nil, ErrMalformed
 }
 
-// decode64 decodes URL-safe base64 that is written in its one form: no padding, line breaks or stray bits;
+// Decode64 decodes URL-safe base64 that is written in its one form: no padding, line breaks or stray bits;
 // else nil.
 func Decode64(s string) []byte {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)

@@ -141,8 +141,8 @@ type (
 		// of the partner's later events.
 		Event bool `json:"event,omitempty"`
 	}
-	// ClockMoved says that a ticket was put into another booking of its partner, the "internal edit"; New:
-	// one made for it.
+	// Moved says that a ticket was put into another booking of its partner, the "internal edit"; New: one
+	// made for it.
 	Moved struct {
 		Ticket ID   `json:"ticket"`
 		From   ID   `json:"from"`

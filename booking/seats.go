@@ -104,7 +104,7 @@ func (x *taken) take(sold []*Run, h *hold) {
 	}
 }
 
-// sit returns a ticket seats, by leg, or else those it had, for as long as its phase says.
+// sit assigns a ticket its seats, by leg, or else those it had, for as long as its phase says.
 func (t *Ticket) sit(seats []int16, now time.Time) {
 	for i, seat := range seats {
 		t.Legs[i].Seat = seat

@@ -118,7 +118,7 @@ func everything(t testing.TB) *schedule.Tables {
 	return x
 }
 
-// TestEncode returns the same tables back, and refuses them with any byte changed.
+// TestEncode: what is encoded is read as it was, and refused with any byte changed.
 func TestEncode(t *testing.T) {
 	tables := []*schedule.Tables{everything(t), {}, demo(t)}
 	for seed := range uint64(20) {

@@ -238,7 +238,7 @@ type Withheld struct {
 	Currency string `json:"currency,omitempty"` // "" is every
 }
 
-// RefundRule returns back Percent of the price of a ticket cancelled at least Hours hours before departure.
+// RefundRule pays back Percent of the price of a ticket cancelled at least Hours hours before departure.
 type RefundRule struct {
 	ID      string `json:"id"`
 	Company int32  `json:"company"`

@@ -17,7 +17,7 @@ import (
 	"waybill/store/durable"
 )
 
-// rechained returns lines the hashes that they would have been written with: then only what they mean can be
+// rechained gives lines the hashes that they would have been written with: then only what they mean can be
 // wrong.
 func rechained(format string, lines []string) string {
 	prev := fmt.Sprintf("%x", sha256.Sum256([]byte(format)))

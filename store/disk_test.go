@@ -39,7 +39,7 @@ type disk struct {
 	dead   bool                       // no call does anything any more
 }
 
-// move returns f the name to and takes the name from, whichever is not "": it is a create, a remove, or a
+// move gives f the name to and takes the name from, whichever is not "": it is a create, a remove, or a
 // rename, which is never seen half done.
 type move struct {
 	from, to string

@@ -13,9 +13,10 @@ import (
 	"waybill/store/durable"
 )
 
-// TestCampaignCanFail returns the store one fault at a time, by what stands between it and the disk, or by a
-// reader that does not wait for it. The campaign finds each, by its effect: what was acknowledged is lost, or
-// its seq is there twice, or bytes are gone, or a start is refused, as later lines say that there is a hole.
+// TestCampaignCanFail: the store is given one fault at a time, by what stands between it and the disk, or
+// by a reader that does not wait for it. The campaign finds each, by its effect: what was acknowledged is
+// lost, or its seq is there twice, or bytes are gone, or a start is refused, as later lines say that
+// there is a hole.
 func TestCampaignCanFail(t *testing.T) {
 	t.Parallel()
 	const states = 5_000

@@ -108,7 +108,7 @@ func TestAlteredLinesAreNotShown(t *testing.T) {
 	}
 }
 
-// rehashed returns a line of a journal the hash that its bytes have after the line before it.
+// rehashed gives a line of a journal the hash that its bytes have after the line before it.
 func rehashed(t *testing.T, all map[string]string, seq int) map[string]string {
 	t.Helper()
 	lines := journalLines(all)

@@ -50,7 +50,7 @@ func (d *disk) copied(other func(*node) *node) *disk {
 	return c
 }
 
-// restarted returns the disk to the next process, which sees all that was written. But where pages were taken
+// restarted hands the disk to the next process, which sees all that was written. But where pages were taken
 // for clean and are not, the kernel may have dropped them since; then it reads what is on the disk. Without r
 // it has not.
 func (d *disk) restarted(r *rand.Rand) *disk {

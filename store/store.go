@@ -408,7 +408,7 @@ func (st *Store[S, E]) Close() error {
 	return errors.Join(err, st.w.file.Close(), st.lock.Close())
 }
 
-// giveBack returns back the room reserved in the file that is to be closed.
+// giveBack releases the room reserved in the file that is to be closed.
 func (st *Store[S, E]) giveBack() {
 	if err := st.w.file.Truncate(st.w.size); err != nil {
 		st.cfg.Log.Warn("room that was reserved could not be given back", "err", err)

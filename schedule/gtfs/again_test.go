@@ -160,7 +160,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestFreedSlug returns a slug that no one has any more to the one that asks for it.
+// TestFreedSlug: a slug that nobody has any more goes to the one that asks for it.
 func TestFreedSlug(t *testing.T) {
 	first := clean(t, plain())
 	if got := first.cityOf(t, "a").Slug; got != "alfa" {

@@ -227,7 +227,6 @@ const notPercent = "is not a percentage from 0 to 100"
 // readRefundRules reads what a route gives back. A route with rules of its own has none of its agency's, also
 // where its own were all skipped.
 func (f *Feed) readRefundRules() {
-	seen := map[string]bool{}  // ids
 	usable := map[int32]bool{} // by route
 	skipped := map[int32]int{} // the first line, by route
 	for r := range f.files.Rows("waybill_refund_rules.txt") {
@@ -242,14 +241,12 @@ func (f *Feed) readRefundRules() {
 		}
 		x.Hours = int32(r.Number("hours", 0, math.MaxUint16))
 		x.Percent = r.Hundredths("amount", 100_00, notPercent)
-		id := r.Get("rule_id")
-		r.Check(id == "" || !seen[id], "rule_id", "is there already")
+		r.OptionalID("rule_id")
 		route, known := r.Find("route_id", "routes.txt")
 		switch {
 		case !r.Unused:
-			seen[id] = true
 			usable[x.Route] = true
-			f.out.RefundRules = append(f.out.RefundRules, x)
+			keep(r, &f.out.RefundRules, x)
 		// A rule that is skipped must not leave the route to its agency's, which may give more back.
 		case known && r.Reason != "" && skipped[route] == 0:
 			skipped[route] = r.Line
@@ -270,7 +267,6 @@ func (f *Feed) readRefundRules() {
 
 // readDiscounts reads what a route takes off.
 func (f *Feed) readDiscounts() {
-	seen := map[string]bool{} // ids
 	for r := range f.files.Rows("waybill_discounts.txt") {
 		x := schedule.Discount{
 			ID:          urlSafe(r.Get("discount_id")),
@@ -280,11 +276,9 @@ func (f *Feed) readDiscounts() {
 			First:       r.Date("start_date"),
 			Last:        r.Date("end_date"),
 		}
-		id := r.Get("discount_id")
-		r.Check(id == "" || !seen[id], "discount_id", "is there already")
+		r.OptionalID("discount_id")
 		r.Check(r.Get("rule") == "Percent", "rule", "is not Percent")
 		x.Percent = r.Hundredths("amount", 100_00, notPercent)
-		seen[id] = seen[id] || !r.Unused
 		keep(r, &f.out.Discounts, x)
 	}
 }

@@ -2,7 +2,6 @@ package gtfs
 
 import (
 	"cmp"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -30,7 +29,8 @@ const (
 	maxDepartures = 500_000 // that frequencies.txt may bring
 )
 
-// readServices reads on which days trips run.
+// readServices reads on which days trips run. A feed says it by weekdays and a period, by single days, or by
+// both, of which the single days win.
 func (f *Feed) readServices() {
 	services := map[string][]dayRange{}
 	f.files.IDs[calendars] = feed.Index{}
@@ -40,10 +40,8 @@ func (f *Feed) readServices() {
 			services[id] = append(services[id], days)
 		}
 	}
-	inCalendar := map[string]bool{}
 	for r := range f.files.Rows("calendar.txt") {
-		id := r.Get("service_id")
-		r.Check(!inCalendar[id], "service_id", "is there already")
+		r.Unique("service_id")
 		first := r.Date("start_date")
 		last := r.Date("end_date")
 		// Feeds say "for ever" with a year 9999: what is beyond is cut off.
@@ -58,7 +56,9 @@ func (f *Feed) readServices() {
 			days.weekdays[i] = r.Get(column) == "1"
 		}
 		enter(r, days)
-		inCalendar[id] = inCalendar[id] || !r.Unused
+		if !r.Unused {
+			r.Became(0) // a second row is told by that
+		}
 	}
 	type exception struct {
 		service string

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
 	"waybill/schedule/gtfs/feed"
 )
 

@@ -33,7 +33,7 @@ const (
 	formerRoute   = "route"
 )
 
-// finishSlugs returns companies, cities and routes their slugs, and remembers those that are not there any
+// finishSlugs sets the slugs of companies, cities and routes, and remembers those that are not there any
 // more.
 func (f *Feed) finishSlugs(before *schedule.Tables) {
 	f.out.Former = nil

@@ -47,7 +47,7 @@ func TestHours(t *testing.T) {
 	}
 }
 
-// TestZonesOfAgencies returns each agency's trips the agency's clock and each stop its city's.
+// TestZonesOfAgencies: an agency's trips run by the agency's clock, and a stop has its city's.
 func TestZonesOfAgencies(t *testing.T) {
 	f := plain().plus("agency.txt", "wa,Warsaw Lines,https://wa.example,Europe/Warsaw").
 		plus("routes.txt", "q,wa,8,Warsaw Line,3").plus("trips.txt", "q,daily,u").

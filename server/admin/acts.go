@@ -149,7 +149,7 @@ func (s *Service) AddPartner(name string, companies []string) (key string, err e
 // addPartner makes a key and, where the partner is new, the partner. Only the hash of the key is kept.
 func (s *Service) addPartner(by ledger.By, name string, companies []string) (key string, err error) {
 	key, hash := auth.NewKey()
-	_, err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+	err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		return st.Partners.AddKey(auth.ID(s.NewID()), name, companies, hash)
 	})
 	return key, err
@@ -159,7 +159,7 @@ func (s *Service) addPartner(by ledger.By, name string, companies []string) (key
 func (s *Service) adminPartnerRevoke(a *Act) (string, error) {
 	var revoked int
 	// Requests that are under way with the key still end; the next is refused.
-	_, err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+	err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		e, err := st.Partners.Revoke(a.Form.Get("name"), a.Form.Get("key"))
 		if err != nil {
 			return nil, err
@@ -181,7 +181,7 @@ func (s *Service) adminRotateKeys(a *Act) (string, error) {
 	}
 	// Offers that are still good were signed with the former key, which stays for as long.
 	ring := s.Ring.Load().Rotated(now, now.Add(-web.OfferLife))
-	if _, err := s.administer(a.By, func(*ledger.State, time.Time) (ledger.Event, error) {
+	if err := s.administer(a.By, func(*ledger.State, time.Time) (ledger.Event, error) {
 		return new(ledger.KeysRotated), nil
 	}); err != nil {
 		return "", err
@@ -192,8 +192,8 @@ func (s *Service) adminRotateKeys(a *Act) (string, error) {
 	return "offers are signed with a new key", nil
 }
 
-// AddUser returns a person, by e-mail address and names, an access to a company, and reports whether it made
-// the user: of one who has an account already, no name or password counts. Address and role were checked.
+// AddUser grants a person access to a company, and reports whether it made the user. Where the e-mail address
+// has an account already, names and password are left as they are. Address and role were checked.
 func (s *Service) AddUser(p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
 	return s.addUser(Self(), p, password, slug, role, nil)
 }
@@ -210,7 +210,7 @@ func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, ro
 	if password != "" {
 		p.Password = auth.NewPassword(password) // not under the lock: it takes long
 	}
-	_, err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+	err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		e, err := st.Accounts.Add(auth.ID(s.NewID()), p, auth.Access{
 			Company: company.CompanyOf(of),
 			Role:    role,
@@ -269,7 +269,7 @@ func (s *Service) issuerOf(form url.Values) string {
 
 // adminUserRemove removes a user, whose sessions end at once.
 func (s *Service) adminUserRemove(a *Act) (string, error) {
-	_, err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+	err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		return st.Accounts.Remove(a.Form.Get("email"))
 	})
 	return "removed; the user's sessions have ended", err

@@ -51,10 +51,10 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// administer journals the event that decide returns, with who did it, and returns the number of its line.
+// administer journals the event that decide returns, with who did it.
 func (s *Service) administer(by ledger.By,
-	decide func(*ledger.State, time.Time) (ledger.Event, error)) (seq uint64, err error) {
-	return s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+	decide func(*ledger.State, time.Time) (ledger.Event, error)) error {
+	_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := decide(st, now)
 		if err != nil {
 			return nil, err
@@ -64,4 +64,5 @@ func (s *Service) administer(by ledger.By,
 			By:    &by,
 		}}, nil
 	}, nil)
+	return err
 }

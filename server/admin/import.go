@@ -185,7 +185,7 @@ func (s *Service) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.administer(by, func(*ledger.State, time.Time) (ledger.Event, error) {
+	if err := s.administer(by, func(*ledger.State, time.Time) (ledger.Event, error) {
 		return e, nil
 	}); err != nil {
 		return err

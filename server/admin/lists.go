@@ -20,7 +20,7 @@ import (
 func asJSON(list any) string {
 	text, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
-		panic("server: " + err.Error()) // strings, numbers and instants
+		panic("admin: " + err.Error()) // strings, numbers and instants
 	}
 	return string(text)
 }
@@ -71,11 +71,10 @@ func (s *Service) adminPartnerList(a *Act) (string, error) {
 	list := []partnerRow{}
 	for _, p := range partners {
 		row := partnerRow{
-			ID:      p.ID.String(),
-			Name:    p.Name,
-			Created: p.Created,
-			Companies: append([]string{},
-				p.Companies...),
+			ID:             p.ID.String(),
+			Name:           p.Name,
+			Created:        p.Created,
+			Companies:      append([]string{}, p.Companies...),
 			LastLegacyCall: optional(p.LastLegacy()),
 			LegacyUntil:    p.LegacyUntil(since).UTC(),
 			Keys:           []keyRow{},

@@ -44,7 +44,8 @@ func (s *Service) adminOutboxList(a *Act) (string, error) {
 			Reason: m.Parked,
 		}
 		if m.Parked == "" {
-			x.State, x.Reason = "waiting", s.outbox.Why(m)
+			x.State = "waiting"
+			x.Reason = s.outbox.Why(m)
 		}
 		list = append(list, x)
 	}
@@ -65,7 +66,7 @@ var errNoneParked = errors.New("no message is parked")
 func (s *Service) adminOutboxRetry(a *Act) (string, error) {
 	id := a.Form.Get("message")
 	retried := 0
-	_, err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+	err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		e := new(ledger.MessagesRetried)
 		for _, m := range st.Outbox.All() {
 			if m.Parked != "" && (id == "all" || id == m.ID) {

@@ -43,12 +43,8 @@ func (s *Service) adminTicketMove(a *Act) (string, error) {
 func (s *Service) adminTicketStatus(a *Act) (string, error) {
 	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
 	status, _ := booking.ParseCarrier(a.Form.Get("status"))
-	_, err := s.administer(a.By, func(st *ledger.State, at time.Time) (ledger.Event, error) {
-		e, err := st.Bookings.SetCarrier(at, ticket, status)
-		if err != nil {
-			return nil, err
-		}
-		return e, nil
+	err := s.administer(a.By, func(st *ledger.State, at time.Time) (ledger.Event, error) {
+		return st.Bookings.SetCarrier(at, ticket, status)
 	})
 	return status.String(), err
 }
@@ -99,24 +95,12 @@ func (s *Service) adminTicketAnswer(a *Act) (string, error) {
 	verdict := verdicts[a.Form.Get("answer")]
 	said := ""
 	_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
-		e, err := st.Bookings.Answer(ticket, verdict, a.Form.Get("reason"), s.Phones)
-		// Who answers hears where to look for those that wait.
-		if err != nil {
+		lines, err := s.provider.Answer(st, now, ticket, verdict, a.Form.Get("reason"), &a.By)
+		if err != nil { // who answers hears where to look for those that wait
 			return nil, fmt.Errorf("ticket %s has not been asked about, or was answered; "+
 				"waybill ticket asked lists those that wait", ticket)
 		}
-		if verdict == booking.Confirm {
-			return []ledger.Entry{{
-				Event:       e,
-				By:          &a.By,
-				Idempotency: st.KeyedRequests.AskedUnder(ticket),
-			}}, nil
-		}
-		// Its window may be over by now.
-		return append([]ledger.Entry{{
-			Event: e,
-			By:    &a.By,
-		}}, st.Unnoticed(now, ticket)...), nil
+		return lines, nil
 	}, func(st *ledger.State, now time.Time) {
 		_, t := st.Bookings.AnyTicket(ticket)
 		status, payment := t.Status(now)

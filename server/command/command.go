@@ -196,7 +196,7 @@ func (p *Process) newCall(v *verb) *call {
 	c := &call{p, flag.NewFlagSet(v.name, flag.ContinueOnError), v, "waybill-data", nil}
 	// Package flag writes its errors itself. Here they are one line, with the others.
 	c.SetOutput(io.Discard)
-	if v.name != "version" {
+	if !v.is(noData) {
 		c.StringVar(&c.dir, "data", c.dir, "the data `directory`")
 	}
 	// The type of a flag's default is the flag's.
@@ -252,7 +252,7 @@ func (p *Process) run(v *verb, args []string) int {
 	end()
 	closed := errors.Is(out.err, syscall.EPIPE)
 	switch {
-	case closed && (v.name == "log" || v.name == "import"):
+	case closed && v.is(mayBeCut):
 		// Who stopped reading, as head does, knows it. That decides no import, and is how to end a log.
 		if err == nil || errors.Is(err, syscall.EPIPE) {
 			return exitDone
@@ -292,14 +292,11 @@ func (c *call) checkOutput() *heard {
 	return out
 }
 
-// unwatched are the verbs that show no progress: they show other things all the time, or ask for something.
-// All others may have to read a long journal.
-var unwatched = []string{"serve", "log", "bench", "version", "user add"}
-
-// watch has somebody at a terminal see how far a verb is, until the returned function is called.
+// watch has somebody at a terminal see how far a verb is, until the returned function is called. It may
+// have to read a long journal.
 func (c *call) watch() (end func()) {
 	f, ok := c.Stderr.(*os.File)
-	if !ok || slices.Contains(unwatched, c.verb.name) {
+	if !ok || c.verb.is(quiet) {
 		return func() {}
 	}
 	progress := terminal.Watch(c.verb.name, f)
@@ -392,9 +389,8 @@ func exitCode(err error) int {
 	case errors.Is(err, store.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
 		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
 		return exitIO
-	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)), errors.Is(err,
-		server.ErrClock),
-		errors.Is(err, errSocketPath), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)),
+		errors.Is(err, server.ErrClock), errors.Is(err, errSocketPath), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
 	}
 	return exitFailed

@@ -10,7 +10,6 @@ import (
 	"waybill/server/inspect"
 	"waybill/server/words"
 	"waybill/store"
-	"waybill/store/durable"
 )
 
 // The verbs that look at a directory and say what is there: log and verify.
@@ -44,7 +43,7 @@ func (c *call) log() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	return exitFailed, inspect.Log(durable.Dir(c.dir), running(c.dir), f, style, c.Stdout)
+	return exitFailed, inspect.Log(c.fsys, running(c.dir), f, style, c.Stdout)
 }
 
 // verdict is what verify says with -json.
@@ -145,7 +144,9 @@ func (c *call) judge() (code int, v verdict, err error) {
 	}
 	switch {
 	case rep.Torn != nil: // as after a power cut: nobody was told that these lines are kept
-		v.Torn, v.Problem, v.Place = true, rep.Torn.Damage.Error(), placeOf(&rep.Torn.Damage)
+		v.Torn = true
+		v.Problem = rep.Torn.Damage.Error()
+		v.Place = placeOf(&rep.Torn.Damage)
 		return exitTorn, v, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them",
 			&rep.Torn.Damage, words.Counted(rep.Torn.Bytes, "byte"))
 	case !v.Found.Signed:

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -74,6 +75,15 @@ func TestOneLineNamesTheNearest(t *testing.T) {
 		code, stdout, stderr := run(t, nil, strings.Fields(c.line)...)
 		if code != 2 || stdout != "" || stderr != "waybill: "+c.says+"\n" {
 			t.Errorf("waybill %s: exit %d\n%s%swant %s", c.line, code, stdout, stderr, c.says)
+		}
+	}
+}
+
+// TestVerbsThatAreApart: what is said of a verb by its name is said of one that there is.
+func TestVerbsThatAreApart(t *testing.T) {
+	for _, name := range slices.Concat(quiet, mayBeCut, noData) {
+		if v, rest := find(strings.Fields(name)); v == nil || len(rest) > 0 || v.name != name {
+			t.Errorf("there is no verb %q", name)
 		}
 	}
 }

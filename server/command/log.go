@@ -6,15 +6,14 @@ import (
 	"os"
 	"sync"
 	"time"
+	"waybill/server/command/terminal"
 )
 
 // logger writes text for a person, who has a terminal, and JSON for a program.
 func (p *Process) logger(w io.Writer, level slog.Level) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
-	if f, ok := p.Stderr.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return slog.New(slog.NewTextHandler(w, options))
-		}
+	if f, ok := p.Stderr.(*os.File); ok && terminal.Is(f) {
+		return slog.New(slog.NewTextHandler(w, options))
 	}
 	return slog.New(slog.NewJSONHandler(w, options))
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -30,15 +29,7 @@ func (c *call) network(cfg *server.Config) error {
 	// Browsers send an origin in one form only, in lower case and without the scheme's own port. One that is
 	// given in another would never match, and nobody would know why.
 	for text := range strings.FieldsFuncSeq(c.text("cors-origin"), isComma) {
-		u, err := url.Parse(text)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" ||
-			strings.ToLower(u.Scheme+"://"+u.Host) != text ||
-			strings.ContainsFunc(text, func(c rune) bool {
-				return c == '*' || c > '~'
-			}) || u.Port() == map[string]string{
-			"http":  "80",
-			"https": "443",
-		}[u.Scheme] {
+		if !web.IsOrigin(text) {
 			return fmt.Errorf("-cors-origin %q is not an origin as in https://shop.example.com", text)
 		}
 		cfg.Origins = append(cfg.Origins, text)

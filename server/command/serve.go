@@ -251,8 +251,7 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	}
 	// Now there is something to serve: requests no longer hear 503.
 	g.open.Store(s)
-	cfg.Log.Info("serving", "addr", ln.Addr().String(), "url", scheme+"://"+ln.Addr().String()+"/", "data",
-		cfg.Dir)
+	cfg.Log.Info("serving", "addr", ln.Addr().String(), "url", url+"/", "data", cfg.Dir)
 	stopped := make(chan struct{})
 	defer close(stopped)
 	go boundMemory(stopped)

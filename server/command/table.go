@@ -1,10 +1,28 @@
 package command
 
+import "slices"
+
 // verb is one of the commands.
 type verb struct {
 	name, operands, about string                            // operands has a word for each
 	do                    func(*call) (code int, err error) // code is the exit code where there is an error
 	flags                 []option                          // besides -data
+}
+
+// What only some verbs are, by their names.
+var (
+	// Quiet verbs show no progress: they show other things all the time, or ask for something. All others may
+	// have to read a long journal.
+	quiet = []string{"serve", "log", "bench", "version", "user add"}
+	// Of some, who reads the output may stop, as head does, and that is no failure.
+	mayBeCut = []string{"log", "import"}
+	// Some are of no directory, and have no flag -data.
+	noData = []string{"version"}
+)
+
+// is reports whether a verb is one of some.
+func (v *verb) is(some []string) bool {
+	return slices.Contains(some, v.name)
 }
 
 // option is a flag; value, which it has where it is not given, tells its type. A word between backquotes in

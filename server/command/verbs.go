@@ -78,7 +78,7 @@ func (c *call) checkpoint() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	note, err := store.NewestCheckpoint(durable.Dir(c.dir))
+	note, err := store.NewestCheckpoint(c.fsys)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")
 	}

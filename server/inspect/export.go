@@ -40,7 +40,7 @@ func readEventsWith(decode decoder, fsys durable.FS, live bool,
 	return err
 }
 
-// decoded returns visit a line with its event.
+// decoded calls visit with a line and its event.
 func decoded(decode decoder, l *store.Line, visit func(*store.Line, ledger.Entry) error) error {
 	if store.Own(l.Type) {
 		return visit(l, ledger.Entry{})

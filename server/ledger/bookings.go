@@ -56,52 +56,10 @@ var bookingKinds = []kind{
 		},
 		story: tellRefused,
 	}.kind(),
-	row[booking.TicketPaid]{
-		name:  "ticket.paid",
-		apply: on(bookings, (*booking.State).ApplyPaid),
-		code: func(_ *Codec, l *lineCoder, e *booking.TicketPaid) {
-			codeSettled(l, &e.Settled)
-		},
-		check: func(s *State, now time.Time, e *booking.TicketPaid) error {
-			return s.Bookings.CheckSettled(now, &e.Settled, booking.Pay)
-		},
-		partner: func(s *State, e *booking.TicketPaid) booking.ID {
-			return s.PartnerOf(e.Booking)
-		},
-		feedCount: one[booking.TicketPaid],
-		after: func(s *State, at store.Stamp, e *booking.TicketPaid) {
-			s.settled(at, &e.Settled, booking.Pay)
-		},
-		story: func(s *State, e *booking.TicketPaid, now time.Time) string {
-			return s.tellSettled(&e.Settled, now, "paid")
-		},
-		weigh: func(_ *State, e *booking.TicketPaid, _ *Idempotency) int64 {
-			return escapedLen(e.Reason)
-		},
-	}.kind(),
-	row[booking.TicketBooked]{
-		name:  "ticket.booked",
-		apply: on(bookings, (*booking.State).ApplyBooked),
-		code: func(_ *Codec, l *lineCoder, e *booking.TicketBooked) {
-			codeSettled(l, &e.Settled)
-		},
-		check: func(s *State, now time.Time, e *booking.TicketBooked) error {
-			return s.Bookings.CheckSettled(now, &e.Settled, booking.Book)
-		},
-		partner: func(s *State, e *booking.TicketBooked) booking.ID {
-			return s.PartnerOf(e.Booking)
-		},
-		feedCount: one[booking.TicketBooked],
-		after: func(s *State, at store.Stamp, e *booking.TicketBooked) {
-			s.settled(at, &e.Settled, booking.Book)
-		},
-		story: func(s *State, e *booking.TicketBooked, now time.Time) string {
-			return s.tellSettled(&e.Settled, now, "booked")
-		},
-		weigh: func(_ *State, e *booking.TicketBooked, _ *Idempotency) int64 {
-			return escapedLen(e.Reason)
-		},
-	}.kind(),
+	settledKind("ticket.paid", "paid", booking.Pay, (*booking.State).ApplyPaid,
+		func(e *booking.TicketPaid) *booking.Settled { return &e.Settled }),
+	settledKind("ticket.booked", "booked", booking.Book, (*booking.State).ApplyBooked,
+		func(e *booking.TicketBooked) *booking.Settled { return &e.Settled }),
 	row[booking.TicketsCanceled]{
 		name:  "tickets.canceled",
 		apply: on(bookings, (*booking.State).ApplyCanceled),
@@ -183,6 +141,35 @@ var bookingKinds = []kind{
 			return written(e) + s.weighAnswer(id, x)
 		},
 	}.kind(),
+}
+
+// settledKind is the kind of a line that says what became of a ticket once the provider, or nobody, was
+// asked: it is paid or booked, as said tells in a word. Both have the same fields, which in finds.
+func settledKind[T any](name, said string, action booking.Action,
+	apply func(*booking.State, time.Time, *T), in func(*T) *booking.Settled) kind {
+	return row[T]{
+		name:  name,
+		apply: on(bookings, apply),
+		code: func(_ *Codec, l *lineCoder, e *T) {
+			codeSettled(l, in(e))
+		},
+		check: func(s *State, now time.Time, e *T) error {
+			return s.Bookings.CheckSettled(now, in(e), action)
+		},
+		partner: func(s *State, e *T) booking.ID {
+			return s.PartnerOf(in(e).Booking)
+		},
+		feedCount: one[T],
+		after: func(s *State, at store.Stamp, e *T) {
+			s.settled(at, in(e), action)
+		},
+		story: func(s *State, e *T, now time.Time) string {
+			return s.tellSettled(in(e), now, said)
+		},
+		weigh: func(_ *State, e *T, _ *Idempotency) int64 {
+			return escapedLen(in(e).Reason)
+		},
+	}.kind()
 }
 
 // settled remembers what else comes of a ticket that was paid or booked.

@@ -35,10 +35,8 @@ var operatingKinds = []kind{
 		apply: applyTimetableImported,
 		story: func(_ *State, e *TimetableImported, _ time.Time) string {
 			return fmt.Sprintf("import: the timetable %q is in force: %s, %s, %s, %s skipped; SHA-256 %s",
-				e.Feed,
-				words.Counted(e.Cities, "city"), words.Counted(e.Routes, "route"), words.Counted(e.Trips,
-					"trip"),
-				words.Counted(e.Skipped, "row"), e.Hash)
+				e.Feed, words.Counted(e.Cities, "city"), words.Counted(e.Routes, "route"),
+				words.Counted(e.Trips, "trip"), words.Counted(e.Skipped, "row"), e.Hash)
 		},
 	}.kind(),
 	row[KeysRotated]{

@@ -33,7 +33,7 @@ func (x exposition) single(name, kind, help string, value any) {
 	x.printf("%s %v\n", name, value)
 }
 
-// Histogram writes the samples of a histogram, of whose values so many make the metric's unit; each label
+// histogram writes the samples of a histogram, of whose values so many make the metric's unit; each label
 // ends in a comma.
 func (x exposition) histogram(name, labels string, h *web.Histogram, unit float64) {
 	// In this format each bucket also counts what the smaller ones do.

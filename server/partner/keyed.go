@@ -119,11 +119,11 @@ type keyedHandler func(http.ResponseWriter, *http.Request, *auth.Partner, *Attem
 func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 		key, err := IdempotencyKeyOf(r)
-		if err != nil || key == "" {
-			if err == nil {
-				err = h(w, r, p, new(Attempt))
-			}
+		if err != nil {
 			return err
+		}
+		if key == "" {
+			return h(w, r, p, new(Attempt))
 		}
 		// The body is a part of what makes a request the same, so it is read here, and handed on.
 		b, err := web.Body(w, r)

@@ -19,7 +19,7 @@ type Service struct {
 	search   *search.Service
 	provider *provider.Service
 	lines    *store.Lines // of the journal, for events and for answers that are given again
-	underWay sync.Map     // hashes of the requests with keys that are being answered, by ledger.RequestName
+	underWay sync.Map     // hashes of the requests with keys that are being answered, by ledger.RequestKey
 	Polls    Polls
 
 	resources *resource.Writer

@@ -91,21 +91,33 @@ func (s *Service) confirmOne(ctx context.Context, c Confirmation) verdict {
 	return verdict{refusal, seq, err}
 }
 
+// Answer returns the lines that say what was answered about a ticket: by the provider, or in its place by
+// somebody, with a reason. The error is that it was not asked about, or was answered. Store.Update calls it.
+func (s *Service) Answer(st *ledger.State, now time.Time, ticket booking.ID, said booking.Verdict,
+	reason string, by *ledger.By) ([]ledger.Entry, error) {
+	e, err := st.Bookings.Answer(ticket, said, reason, s.Phones)
+	if err != nil {
+		return nil, err
+	}
+	answer := ledger.Entry{
+		Event: e,
+		By:    by,
+	}
+	if said == booking.Confirm {
+		answer.Idempotency = st.KeyedRequests.AskedUnder(ticket)
+		return []ledger.Entry{answer}, nil
+	}
+	// Its window may be over by now.
+	return append([]ledger.Entry{answer}, st.Unnoticed(now, ticket)...), nil
+}
+
 // keepAnswer commits an answer. On a full disk it waits for room until ctx is over, and then goes on in the
 // background: the answer will not come again.
 func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID,
 	said booking.Verdict) (seq uint64, err error) {
 	defer web.Wake(s.Outgoing)
 	keep := func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
-		e, err := st.Bookings.Answer(ticket, said, "", s.Phones)
-		if said == booking.Confirm {
-			return []ledger.Entry{{
-				Event:       e,
-				Idempotency: st.KeyedRequests.AskedUnder(ticket),
-			}}, err
-		}
-		// Its window may be over by now.
-		return append(ledger.Entries(e), st.Unnoticed(now, ticket)...), err
+		return s.Answer(st, now, ticket, said, "", nil)
 	}
 	seq, err = s.UpdateWithRoom(ctx, keep, nil)
 	if !errors.Is(err, store.ErrFull) {

@@ -164,7 +164,7 @@ type outcome struct {
 	Errors []*node
 }
 
-// Page is the document, read once somebody wants a page.
+// document is the document of the interface, read once somebody wants a page.
 type document struct {
 	*node
 	Operations []operation
@@ -356,7 +356,7 @@ func wantsPage(h http.Header) bool {
 	return false
 }
 
-// Address returns the server's address as the caller knows it.
+// address returns the server's address as the caller knows it.
 func (s *Service) address(r *http.Request) string {
 	if s.Secure(r) {
 		return "https://" + r.Host

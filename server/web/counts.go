@@ -78,7 +78,8 @@ func NewCounts(patterns map[string]http.HandlerFunc) *Counts {
 	for pattern := range patterns {
 		c.Routes[pattern] = &routeCounts{Took: NewHistogram(Latencies)}
 	}
-	c.Syncs, c.Batches = NewHistogram(Latencies), NewHistogram(batchSizes)
+	c.Syncs = NewHistogram(Latencies)
+	c.Batches = NewHistogram(batchSizes)
 	return c
 }
 

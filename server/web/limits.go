@@ -80,7 +80,7 @@ var LimitTable = []limitRow{
 	{"`take`", fmt.Sprintf("%d bookings, orders and reports, %d departures, cities and events", MaxBookings, MaxSchedule), "400"},
 	{"requests that wait for events", fmt.Sprintf("%d of a partner", MaxPolls), "answered at once"},
 	{"connections", fmt.Sprintf("half of the files that the server may open, at most %d; "+
-		"a %s of that for an address (IPv6: a /64)", MaxConnections, "quarter"),
+		"a quarter of that for an address (IPv6: a /64)", MaxConnections),
 		fmt.Sprintf("the longest idle one of that address is closed, or, when all are taken, of anyone; "+
 			"a request that waits for events is idle. "+
 			"Where none is idle, probes have %d places more, and other requests get 503 there",

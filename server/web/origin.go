@@ -2,7 +2,9 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 )
 
 // AllowOrigin lets pages of the configured origins call the server and read its answers, without cookies
@@ -29,4 +31,23 @@ func (s *Core) AllowOrigin(w http.ResponseWriter, r *http.Request) bool {
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true
+}
+
+// IsOrigin reports whether a text is an origin as browsers send it.
+func IsOrigin(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || strings.ToLower(u.Scheme+"://"+u.Host) != text {
+		return false
+	}
+	// Names beyond ASCII are sent as punycode, and there are no patterns.
+	foreign := strings.ContainsFunc(text, func(c rune) bool {
+		return c == '*' || c > '~'
+	})
+	switch u.Scheme {
+	case "http":
+		return !foreign && u.Port() != "80"
+	case "https":
+		return !foreign && u.Port() != "443"
+	}
+	return false
 }

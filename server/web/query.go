@@ -111,7 +111,7 @@ func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most
 	})
 }
 
-// TakeSkip returns the part of a list that take and skip ask for.
+// PageOf returns the part of a list that take and skip ask for.
 func PageOf[T any](list []T, skip, take int) []T {
 	return list[min(skip, len(list)):min(skip+take, len(list))]
 }

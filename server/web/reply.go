@@ -32,7 +32,7 @@ func Send(w http.ResponseWriter, status int, write func(w *wire.Writer)) {
 	SendBody(w, status, ContentType, buf)
 }
 
-// SendBody answers with a whole body, and returns its writer back.
+// SendBody answers with a whole body, and puts its writer back into the pool.
 func SendBody(w http.ResponseWriter, status int, contentType []string, body *wire.Writer) {
 	h := w.Header()
 	h["Content-Type"] = contentType

@@ -1,4 +1,5 @@
-// Package words puts numbers into words for people: in logs, in what verbs print, and in letters.
+// Package words writes counts and amounts for people, in logs, in what verbs print and in letters, and finds
+// the word that a mistyped one was meant for.
 package words
 
 import (

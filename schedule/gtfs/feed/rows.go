@@ -217,6 +217,14 @@ func (r *Row) Unique(column string) string {
 	return r.Key
 }
 
+// OptionalID reads an id that a row need not have; one that it has is no other row's of the file.
+func (r *Row) OptionalID(column string) string {
+	if r.Get(column) == "" {
+		return ""
+	}
+	return r.Unique(column)
+}
+
 // Became notes what the row was made into, for rows of later files that name it.
 func (r *Row) Became(i int32) {
 	r.files.IDs[r.File][r.Key] = i

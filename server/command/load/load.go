@@ -57,7 +57,7 @@ func (l *Load) Run() error {
 	fmt.Fprint(l.Table, "| work | connections | requests/s | p50 ms | p99 ms |\n|---|---|---|---|---|\n")
 	for _, n := range l.Conns {
 		for _, work := range []string{create, read, search} {
-			took, rate, err := l.measure(work, n, l.Window, math.MaxInt64)
+			took, rate, err := l.measure(work, n, l.Window, math.MaxInt)
 			if err != nil {
 				return err
 			}
@@ -170,11 +170,11 @@ var errNothing = errors.New("nothing was done in time, or every bus is full")
 // connection does a work over one connection, request by request, as long as there is to be more, and returns
 // how long each took.
 func (l *Load) connection(work string, more func() bool) (took []time.Duration, err error) {
-	conn, err := net.Dial("tcp", l.Addr)
+	c, err := l.dial()
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer c.Close()
 	for more() {
 		select {
 		case <-l.Stop:
@@ -184,7 +184,7 @@ func (l *Load) connection(work string, more func() bool) (took []time.Duration, 
 		// Making up a request is the load's own work, and is not timed.
 		line, body := l.request(work)
 		at := time.Now()
-		text, err := l.send(conn, line, body)
+		text, err := c.send(line, body)
 		if err != nil {
 			return nil, err
 		}
@@ -213,18 +213,37 @@ func (l *Load) request(work string) (line, body string) {
 	return fmt.Sprintf(find, from, (from+49)%cities, day.Format(time.DateOnly)), ""
 }
 
-// send makes a request, with less work than a client of net/http has. There is no answer where a bus is full.
-func (l *Load) send(conn net.Conn, line, body string) ([]byte, error) {
+// client is a connection that requests are made over, one after the other, with less work than a client of
+// net/http has: the load shares the machine with what it measures.
+type client struct {
+	net.Conn
+	answers *bufio.Reader
+	key     string
+}
+
+// dial opens a connection to the server.
+func (l *Load) dial() (*client, error) {
+	conn, err := net.Dial("tcp", l.Addr)
+	if err != nil {
+		return nil, err
+	}
+	return &client{conn, bufio.NewReader(conn), l.key}, nil
+}
+
+// send makes a request and returns the answer; nil where a bus is full.
+func (c *client) send(line, body string) ([]byte, error) {
 	const head = "%s HTTP/1.1\r\nHost: bench\r\nx-api-key: %s\r\nContent-Length: %d\r\n\r\n%s"
-	// Written by hand: the load shares the machine with what it measures.
-	fmt.Fprintf(conn, head, line, l.key, len(body), body)
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	fmt.Fprintf(c, head, line, c.key, len(body), body)
+	resp, err := http.ReadResponse(c.answers, nil)
 	if err != nil {
 		return nil, err
 	}
 	text, err := io.ReadAll(resp.Body)
-	if full := body != "" && resp.StatusCode == http.StatusConflict; full || err != nil {
+	if err != nil {
 		return nil, err
+	}
+	if body != "" && resp.StatusCode == http.StatusConflict {
+		return nil, nil
 	}
 	if resp.StatusCode/100 != 2 {
 		return nil, fmt.Errorf("%s: %s: %s", line, resp.Status, text)
@@ -234,20 +253,21 @@ func (l *Load) send(conn net.Conn, line, body string) ([]byte, error) {
 
 // get reads a list: how many there are in all, and those it shows.
 func (l *Load) get(line string) (total int, shown []struct{ ID string }, err error) {
-	conn, err := net.Dial("tcp", l.Addr)
+	c, err := l.dial()
 	if err != nil {
 		return 0, nil, err
 	}
-	defer conn.Close()
+	defer c.Close()
+	text, err := c.send(line, "")
+	if err != nil {
+		return 0, nil, err
+	}
 	var list struct {
 		Data struct {
 			Total                int
 			Departures, Bookings []struct{ ID string }
 		}
 	}
-	text, err := l.send(conn, line, "")
-	if err == nil {
-		err = json.Unmarshal(text, &list)
-	}
+	err = json.Unmarshal(text, &list)
 	return list.Data.Total, append(list.Data.Departures, list.Data.Bookings...), err
 }

@@ -33,7 +33,7 @@ const (
 // Watch has somebody at a terminal see how far some work is, until it ends. It returns nil where the file is
 // no terminal: a pipe is told nothing.
 func Watch(what string, f *os.File) *Progress {
-	if _, err := settings(f); err != nil {
+	if !Is(f) {
 		return nil
 	}
 	p := &Progress{

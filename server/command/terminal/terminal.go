@@ -11,6 +11,12 @@ import (
 	"unsafe"
 )
 
+// Is reports whether somebody may sit at a file.
+func Is(f *os.File) bool {
+	_, err := settings(f)
+	return err == nil
+}
+
 // settings returns how a terminal is set; its error is that a file is none.
 func settings(f *os.File) (t syscall.Termios, err error) {
 	return t, control(f, getSettings, &t)
