@@ -273,6 +273,31 @@ func (s *scan) unnamed() map[uint64]string {
 	return lines
 }
 
+// explainLater looks beyond the end of what was read for lines that say what was erased meanwhile. Such a line
+// is written before anything is erased, so it is there by now; but it may have come after the files were
+// looked for.
+func (s *scan) explainLater() error {
+	if len(s.unnamed()) == 0 {
+		return nil
+	}
+	later := scan{
+		fsys:     s.fsys,
+		from:     s.head,
+		live:     true,
+		erasures: true,
+		visit:    func(Place, *Line) error { return nil },
+	}
+	if err := later.run(); err != nil {
+		return err
+	}
+	for seq, times := range later.named {
+		if _, gone := s.gone[seq]; gone {
+			s.named[seq] = append(s.named[seq], times...)
+		}
+	}
+	return nil
+}
+
 // unexplained finds a personal part that is gone without a line that says so.
 func (s *scan) unexplained() error {
 	for _, seq := range slices.Sorted(maps.Keys(s.unnamed())) {

@@ -114,6 +114,41 @@ func TestVerifyLiveMidWrite(t *testing.T) {
 	}
 }
 
+// TestVerifyLiveErasure: lines that are erased between the look for files and the reading of them are
+// explained by a line that comes after what was to be read.
+func TestVerifyLiveErasure(t *testing.T) {
+	dir := t.TempDir()
+	st := open(t, config(durable.Dir(dir)))
+	defer closeStore(t, st)
+	put(t, st, add{N: 1, Name: "Halyna"}, add{N: 2, Name: "Ostap"})
+	put(t, st, add{N: 3})
+	fsys := tap(dir)
+	erased := false
+	fsys.before = func(op, name string) error {
+		if op != "open" || name != "journal/000000000001.jsonl" || erased {
+			return nil
+		}
+		erased = true
+		return erase(st, 2)
+	}
+	rep, _, err := verify(config(fsys), true)
+	if err != nil || !erased || len(rep.Unerased) > 0 {
+		t.Errorf("%v, erased: %t, %+v", err, erased, rep)
+	}
+	// What no line explains is damage, also beside a server.
+	all := files(t, dir)
+	const name = "journal/000000000001.jsonl"
+	all[name] = strings.Replace(all[name], `{"salt":"c0ffee","name":"Ostap"}`,
+		`{"erased":"2026-06-01T10:00:00.000Z"}`, 1)
+	maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "snapshots/") })
+	other := t.TempDir()
+	writeFiles(t, other, all)
+	if _, _, err := verify(config(durable.Dir(other)), true); err == nil ||
+		!strings.Contains(err.Error(), "no line says that it was erased then") {
+		t.Error(err)
+	}
+}
+
 // TestVerifyLiveDamage: what a running server cannot have left unfinished is
 // reported beside it, too: only a last line without its newline is its business.
 func TestVerifyLiveDamage(t *testing.T) {

@@ -140,6 +140,9 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 		return r.compare(l)
 	}
 	if err = r.run(); err == nil {
+		err = r.explainLater()
+	}
+	if err == nil {
 		err = r.unexplained()
 	}
 	if err == nil {
