@@ -213,7 +213,11 @@ func (p *Partners) Revoke(name, prefix string) (*KeysRevoked, error) {
 		}
 	}
 	if len(e.Hashes) == 0 {
-		return nil, fmt.Errorf("partner %q has no valid key %s", name, prefix)
+		which := ""
+		if prefix != "" {
+			which = " " + prefix
+		}
+		return nil, fmt.Errorf("partner %q has no valid key%s", name, which)
 	}
 	return e, nil
 }

@@ -145,16 +145,19 @@ func copyJournal(from, to durable.FS, until uint64, more []byte) (seq uint64, er
 		name := "journal/" + numbered(seq+1)
 		err = rewrite(from, to, name, func(w *bufio.Writer, f *io.SectionReader) error {
 			lines := scanLines(f)
+			at := Place{File: name}
 			for seq < until && lines.Scan() {
+				at.Line++
 				text, whole := bytes.CutSuffix(lines.Bytes(), newline)
 				if !whole {
 					return nil
 				}
 				l, err := parseLine(text)
 				if err != nil {
-					return inFile(name, err.Error())
+					return &Damage{at, seq + 1, err.Error()}
 				}
 				seq = l.Seq
+				at.Offset += int64(len(lines.Bytes()))
 				w.Write(lines.Bytes())
 			}
 			if seq == until {

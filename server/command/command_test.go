@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,8 +22,11 @@ import (
 func run(t *testing.T, env map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
+	// A server ends as soon as it serves. Verbs that read go on to their end.
 	stop := make(chan struct{})
-	close(stop)
+	if len(args) == 0 || !slices.Contains([]string{"verify", "log", "backup", "export", "repair", "checkpoint"}, args[0]) {
+		close(stop)
+	}
 	code = Main(&Process{
 		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
 		Demo: os.DirFS("../../testdata/demo"), Stop: stop,

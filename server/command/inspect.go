@@ -10,6 +10,7 @@ import (
 	"waybill/server/inspect"
 	"waybill/server/words"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // The verbs that look at a directory and say what is there: log and verify.
@@ -39,6 +40,7 @@ func (c *call) log() (int, error) {
 				"one of them")
 		}
 		style.Follow = c.Stop
+		c.fsys = durable.Dir(c.dir) // it ends in order, after what is there
 	}
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
@@ -82,6 +84,9 @@ type place struct {
 func (c *call) verify() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
+	}
+	if c.text("key") != "" && c.text("against") == "" {
+		return exitUsage, errors.New("-key is of the checkpoints that -against names: give both")
 	}
 	// One verdict, for people and for programs: both show the same, and the exit code is the same.
 	code, v, err := c.judge()

@@ -329,3 +329,37 @@ func TestLogFollows(t *testing.T) {
 		t.Errorf("exit %d", c)
 	}
 }
+
+// TestReadingStops: a verb that reads for long ends when the process should, says so, and leaves no half copy.
+func TestReadingStops(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	out := filepath.Join(t.TempDir(), "out")
+	for _, args := range [][]string{{"verify"}, {"log"}, {"checkpoint"}, {"backup", out}, {"export", out}} {
+		end := make(chan struct{})
+		close(end)
+		var stdout, stderr bytes.Buffer
+		code := Main(&Process{
+			Args:   slices.Concat(args[:1], []string{"-data", dir}, args[1:]),
+			Stdout: &stdout,
+			Stderr: &stderr,
+			Stop:   end,
+			Env:    func(string) (string, bool) { return "", false },
+		})
+		if code != exitFailed || !strings.Contains(stderr.String(), "stopped before it was done") {
+			t.Errorf("%s: exit %d: %s%s", args[0], code, &stdout, &stderr)
+		}
+		if _, err := os.Stat(filepath.Join(out, "FORMAT")); err == nil {
+			t.Errorf("%s leaves what looks whole", args[0])
+		}
+		os.RemoveAll(out)
+	}
+}
+
+// TestKeyWithoutCheckpoints: a key that nothing is held against is no check, and is not passed over.
+func TestKeyWithoutCheckpoints(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	want(t, 2, "-key is of the checkpoints that -against names", "verify", "-data", dir, "-key",
+		filepath.Join(dir, "checkpoint.pub"))
+}

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Counted returns a number of things: 1 row, 2 rows, 2 companies.
+// Counted returns a number of things: 1 row, 2 rows, 2 companies, 2 keys.
 func Counted[N int | int64 | uint64](n N, what string) string {
 	switch {
 	case n == 1:
-	case strings.HasSuffix(what, "y"):
+	case strings.HasSuffix(what, "y") && !strings.HasSuffix(what, "ey"):
 		what = strings.TrimSuffix(what, "y") + "ies"
 	default:
 		what += "s"
