@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -15,11 +17,13 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/admin"
 	"waybill/server/inspect"
 	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/server/provider"
 	"waybill/server/web"
+	"waybill/store"
 	"waybill/store/durable"
 )
 
@@ -229,6 +233,58 @@ func (d *noRoom) Create(name string) (durable.File, error) {
 		return nil, syscall.ENOSPC
 	}
 	return d.FS.Create(name)
+}
+
+// noKeys is a directory that has no room for keys.
+type noKeys struct {
+	durable.FS
+	full atomic.Bool
+}
+
+func (d *noKeys) Create(name string) (durable.File, error) {
+	if d.full.Load() && strings.HasPrefix(name, "keys/") {
+		return nil, syscall.ENOSPC
+	}
+	return d.FS.Create(name)
+}
+
+// A key that cannot be written is not rotated, and the journal does not say that it was.
+func TestAKeyWithoutRoomIsNotRotated(t *testing.T) {
+	dir := t.TempDir()
+	disk := &noKeys{FS: durable.Dir(dir)}
+	s, _ := demoServer(t, Config{
+		Dir: dir,
+		FS:  disk,
+	})
+	said := func() int {
+		n := 0
+		_, err := store.Read(durable.Dir(dir), true, func(_ store.Place, l *store.Line) error {
+			if l.Type == "keys.rotated" {
+				n++
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	rotate := func() error {
+		return s.Admin.Do("rotate-keys", &admin.Act{
+			By:   admin.Self(),
+			Form: url.Values{},
+			Out:  io.Discard,
+		})
+	}
+	disk.full.Store(true)
+	before := s.Ring.Load()
+	if err := rotate(); err == nil || said() != 0 || s.Ring.Load() != before {
+		t.Errorf("%v; the journal has %d lines of it", err, said())
+	}
+	disk.full.Store(false)
+	if err := rotate(); err != nil || said() != 1 || s.Ring.Load() == before {
+		t.Errorf("%v; the journal has %d lines of it", err, said())
+	}
 }
 
 // A backup that fails, wherever it does, leaves nothing: neither keys, nor a directory that the next one

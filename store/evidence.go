@@ -273,9 +273,9 @@ func (s *scan) unnamed() map[uint64]string {
 	return lines
 }
 
-// explainLater looks beyond the end of what was read for lines that say what was erased meanwhile. Such a line
-// is written before anything is erased, so it is there by now; but it may have come after the files were
-// looked for.
+// explainLater looks beyond the end of what was read for lines that say what was erased meanwhile. Such a
+// line is written before anything is erased, so it is there by now; but it may have come after the files
+// were looked for.
 func (s *scan) explainLater() error {
 	if len(s.unnamed()) == 0 {
 		return nil

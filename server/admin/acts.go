@@ -170,8 +170,9 @@ func (s *Service) adminPartnerRevoke(a *Act) (string, error) {
 	return words.Counted(revoked, "key") + " revoked", err
 }
 
-// adminRotateKeys signs offers with a new key from now on. Tokens signed before stay good for as long as they
-// live. The line comes first: no key is rotated without one.
+// adminRotateKeys signs offers with a new key from now on. Tokens signed before stay good for as long as
+// they live. The line comes before the key is used, and after there is room for it: no key is rotated
+// without a line, and on a full disk no line speaks of a key that there is not.
 func (s *Service) adminRotateKeys(a *Act) (string, error) {
 	s.importing.Lock()
 	defer s.importing.Unlock()
@@ -181,12 +182,12 @@ func (s *Service) adminRotateKeys(a *Act) (string, error) {
 	}
 	// Offers that are still good were signed with the former key, which stays for as long.
 	ring := s.Ring.Load().Rotated(now, now.Add(-web.OfferLife))
-	if err := s.administer(a.By, func(*ledger.State, time.Time) (ledger.Event, error) {
-		return new(ledger.KeysRotated), nil
-	}); err != nil {
-		return "", err
-	}
-	if err := s.SaveRing(ring); err != nil {
+	err = s.SaveRing(ring, func() error {
+		return s.administer(a.By, func(*ledger.State, time.Time) (ledger.Event, error) {
+			return new(ledger.KeysRotated), nil
+		})
+	})
+	if err != nil {
 		return "", fmt.Errorf("the new key could not be written, the former one stays; rotate again: %w", err)
 	}
 	return "offers are signed with a new key", nil

@@ -244,7 +244,7 @@ func (p *Process) run(v *verb, args []string) int {
 		}
 		return p.wrong("%s: %s %q says more", v.name, said, "waybill help "+v.name)
 	}
-	c.fsys = stoppableFS{durable.Dir(c.dir), c.Stop}
+	c.fsys = terminal.Stoppable(durable.Dir(c.dir), c.Stop)
 	// What nobody got is not done: an output that is full or closed makes the verb fail.
 	out := c.checkOutput()
 	end := c.watch()

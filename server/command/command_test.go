@@ -24,7 +24,8 @@ func run(t *testing.T, env map[string]string, args ...string) (code int, stdout,
 	var out, errs bytes.Buffer
 	// A server ends as soon as it serves. Verbs that read go on to their end.
 	stop := make(chan struct{})
-	if len(args) == 0 || !slices.Contains([]string{"verify", "log", "backup", "export", "repair", "checkpoint"}, args[0]) {
+	reading := []string{"verify", "log", "backup", "export", "repair", "checkpoint"}
+	if len(args) == 0 || !slices.Contains(reading, args[0]) {
 		close(stop)
 	}
 	code = Main(&Process{

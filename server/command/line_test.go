@@ -330,7 +330,8 @@ func TestLogFollows(t *testing.T) {
 	}
 }
 
-// TestReadingStops: a verb that reads for long ends when the process should, says so, and leaves no half copy.
+// TestReadingStops: a verb that reads for long ends when the process should, says so, and leaves no half
+// copy.
 func TestReadingStops(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 
@@ -17,15 +18,19 @@ import (
 func (s *Core) LoadRing() error {
 	ring, err := ledger.ReadSecret(s.Config.FS, ledger.RingFile, auth.ParseRing)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s.SaveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}))
+		return s.SaveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}), func() error { return nil })
 	}
 	s.Ring.Store(ring)
 	return err
 }
 
-// SaveRing makes a ring durable and signs with it from then on.
-func (s *Core) SaveRing(ring *auth.Ring) error {
-	err := durable.PublishText(s.Config.FS, ledger.KeyDir, ledger.RingFile, ring.Marshal())
+// SaveRing makes a ring durable and signs with it from then on. tell says so in the journal; it is called
+// once there is room for the ring, which is not used where it fails.
+func (s *Core) SaveRing(ring *auth.Ring, tell func() error) error {
+	err := durable.PublishOnce(s.Config.FS, ledger.KeyDir, ledger.RingFile, func(w io.Writer) error {
+		_, err := w.Write(ring.Marshal())
+		return err
+	}, tell)
 	if err == nil {
 		s.Ring.Store(ring)
 	}

@@ -214,6 +214,12 @@ func ReadFile(fsys FS, name string) (text []byte, err error) {
 // Publish makes a whole file appear under its name, or nothing: it is written under a temporary name, synced,
 // renamed, and the directory is synced.
 func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
+	return PublishOnce(fsys, dir, name, write, func() error { return nil })
+}
+
+// PublishOnce is Publish, which does something else once the new file is on the disk and before it gets its
+// name. The error of that leaves the file as it was: what is done is done only where there is room for both.
+func PublishOnce(fsys FS, dir, name string, write func(io.Writer) error, do func() error) error {
 	temp := dir + "/" + name + TempSuffix
 	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -226,6 +232,9 @@ func Publish(fsys FS, dir, name string, write func(io.Writer) error) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
+		err = do()
+	}
+	if err == nil {
 		err = fsys.Rename(temp, dir+"/"+name)
 	}
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package terminal talks to somebody who sits at a terminal: it asks for a password without showing it, and
-// shows that work goes on.
+// Package terminal is for somebody who sits at a terminal: it asks for a password without showing it, shows
+// that work goes on, and lets it be stopped.
 package terminal
 
 import (

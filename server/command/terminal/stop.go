@@ -1,4 +1,4 @@
-package command
+package terminal
 
 import (
 	"errors"
@@ -6,26 +6,31 @@ import (
 	"waybill/store/durable"
 )
 
-var errStopped = errors.New("stopped before it was done")
-
-// stoppableFS is a file system of which nothing more is read once the process should end. So every verb that
+// Stoppable returns a file system of which nothing more is read once stop is closed. So everything that
 // reads for long ends, wherever it is, and what it was writing is as after any other error.
+func Stoppable(fsys durable.FS, stop <-chan struct{}) durable.FS {
+	return stoppableFS{fsys, stop}
+}
+
+var errNotDone = errors.New("stopped before it was done")
+
+// stoppableFS is a file system that can be read until stop is closed.
 type stoppableFS struct {
 	durable.FS
 	stop <-chan struct{}
 }
 
-// stopped returns an error once the process should end.
+// stopped returns an error once stop is closed.
 func stopped(stop <-chan struct{}) error {
 	select {
 	case <-stop:
-		return errStopped
+		return errNotDone
 	default:
 		return nil
 	}
 }
 
-// Open opens a file that can be read until the process should end.
+// Open opens a file that can be read until stop is closed.
 func (s stoppableFS) Open(name string) (durable.File, error) {
 	if err := stopped(s.stop); err != nil {
 		return nil, err
@@ -37,13 +42,13 @@ func (s stoppableFS) Open(name string) (durable.File, error) {
 	return stoppableFile{f, s.stop}, nil
 }
 
-// stoppableFile is a file that can be read until the process should end.
+// stoppableFile is a file that can be read until stop is closed.
 type stoppableFile struct {
 	durable.File
 	stop <-chan struct{}
 }
 
-// ReadAt reads, unless the process should end.
+// ReadAt reads, unless stop is closed.
 func (f stoppableFile) ReadAt(b []byte, at int64) (int, error) {
 	if err := stopped(f.stop); err != nil {
 		return 0, err
