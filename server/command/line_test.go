@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -363,4 +364,22 @@ func TestKeyWithoutCheckpoints(t *testing.T) {
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
 	want(t, 2, "-key is of the checkpoints that -against names", "verify", "-data", dir, "-key",
 		filepath.Join(dir, "checkpoint.pub"))
+}
+
+// TestBackupNamesThePlace: what a backup cannot read is named by file, line, byte and seq, as by verify.
+func TestBackupNamesThePlace(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	name := filepath.Join(dir, filepath.FromSlash(firstFile))
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := bytes.IndexByte(text, '\n') + 1
+	text[first] = '['
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	place := fmt.Sprintf("%s: line 2, byte %d, seq 2: is not in the form of a journal line", firstFile, first)
+	want(t, 1, regexp.QuoteMeta(place), "backup", "-data", dir, filepath.Join(t.TempDir(), "out"))
 }
