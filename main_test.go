@@ -22,16 +22,17 @@ import (
 var arrows = map[string][]string{
 	".": {"server/command"},
 	"server/command": {
-		"server", "server/command/terminal", "server/command/load",
+		"server", "server/front", "server/seed", "server/command/terminal", "server/command/load",
 		"server/admin", "server/inspect", "server/reference", "server/web", "server/words",
 		"auth/oidc", "server/outbound", "store", "store/durable", "store/note", "auth", "booking", "schedule/gtfs",
 	},
 	"server/command/load":     {"server", "server/admin"},
+	"server/front":            {"server", "server/admin", "server/web"},
 	"server/command/terminal": {"store/durable"},
 	"server": {
-		"server/partner", "server/company", "server/legacy", "server/admin", "server/ops", "server/reference",
+		"server/partner", "server/company", "server/legacy", "server/admin", "server/ops", "server/bench", "server/reference",
 		"server/search", "server/provider", "server/outbox", "server/resource", "server/web", "server/ledger",
-		"auth/oidc", "server/outbound", "store", "store/durable", "auth", "booking",
+		"server/seed", "auth/oidc", "server/outbound", "store", "store/durable", "auth", "booking",
 	},
 	"server/partner": {
 		"server/search", "server/provider", "server/resource", "server/web", "server/ledger", "server/wire",
@@ -49,6 +50,7 @@ var arrows = map[string][]string{
 		"server/company", "server/provider", "server/outbox", "server/web", "server/ledger", "server/words",
 		"store", "store/durable", "auth", "auth/oidc", "booking", "schedule", "schedule/gtfs", "schedule/gtfs/feed",
 	},
+	"server/bench":     {"server/web", "server/ledger", "server/wire"},
 	"server/ops":       {"server/web", "server/ledger", "server/wire", "booking"},
 	"server/inspect":   {"server/resource", "server/ledger", "server/wire", "server/words", "store", "store/durable", "auth", "booking"},
 	"server/reference": {"server/web", "server/docs", "server/wire", "auth"},
@@ -64,6 +66,7 @@ var arrows = map[string][]string{
 	"server/web":         {"server/ledger", "server/wire", "store", "store/durable", "auth", "booking", "schedule", "report"},
 	"server/ledger":      {"server/wire", "server/words", "store", "store/durable", "auth", "booking", "schedule", "report"},
 	"server/outbound":    {},
+	"server/seed":        {},
 	"server/docs":        {},
 	"server/wire":        {},
 	"server/words":       {},

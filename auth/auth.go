@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -68,8 +69,8 @@ func (h *Hash) UnmarshalText(text []byte) error {
 const keyPrefix = "wb_"
 
 // NewKey makes an API key and its hash. The key itself is shown once and kept nowhere.
-func NewKey() (key string, hash Hash) {
-	key = keyPrefix + NewToken()
+func NewKey(random io.Reader) (key string, hash Hash) {
+	key = keyPrefix + NewToken(random)
 	return key, HashOf(key)
 }
 

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"strings"
@@ -13,7 +14,7 @@ func sign(r *Ring, payload string) string { return string(r.Sign(nil, append([]b
 
 // Contract §7: one string per token; any changed character is malformed.
 func TestAnyChangedCharacterIsMalformed(t *testing.T) {
-	ring := NewRing([]SigningKey{NewSigningKey(0)})
+	ring := NewRing([]SigningKey{NewSigningKey(rand.Reader, 0)})
 	for n := range 6 {
 		token := sign(ring, strings.Repeat("x", n))
 		if got, err := ring.Open(token); err != nil || string(got[1:]) != strings.Repeat("x", n) {
@@ -48,11 +49,11 @@ func TestAnyChangedCharacterIsMalformed(t *testing.T) {
 // Contract §7: the key rotates without breaking tokens still alive.
 func TestRotationKeepsTokensThatAreAlive(t *testing.T) {
 	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-	first := NewRing([]SigningKey{NewSigningKey(0)})
+	first := NewRing([]SigningKey{NewSigningKey(rand.Reader, 0)})
 	token := sign(first, "payload")
-	second := first.Rotated(at, at.Add(-20*time.Minute))
-	third := second.Rotated(at.Add(20*time.Minute), at)
-	fourth := third.Rotated(at.Add(20*time.Minute+1), at.Add(1))
+	second := first.Rotated(rand.Reader, at, at.Add(-20*time.Minute))
+	third := second.Rotated(rand.Reader, at.Add(20*time.Minute), at)
+	fourth := third.Rotated(rand.Reader, at.Add(20*time.Minute+1), at.Add(1))
 	for i, r := range []*Ring{second, third} {
 		if _, err := r.Open(token); err != nil {
 			t.Errorf("ring %d: %v", i+2, err)
@@ -93,8 +94,8 @@ func FuzzOpen(f *testing.F) {
 }
 
 func TestKeys(t *testing.T) {
-	key, hash := NewKey()
-	other, _ := NewKey()
+	key, hash := NewKey(rand.Reader)
+	other, _ := NewKey(rand.Reader)
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(key, keyPrefix))
 	if err != nil || len(raw) != 32 || key == other || HashOf(key) != hash {
 		t.Fatalf("%q, %q: %v", key, other, err)
@@ -134,7 +135,7 @@ func TestKeys(t *testing.T) {
 }
 
 func BenchmarkSign(b *testing.B) {
-	ring := NewRing([]SigningKey{NewSigningKey(0)})
+	ring := NewRing([]SigningKey{NewSigningKey(rand.Reader, 0)})
 	payload := make([]byte, 80, 160)
 	dst := make([]byte, 0, 256)
 	b.ReportAllocs()
@@ -144,7 +145,7 @@ func BenchmarkSign(b *testing.B) {
 }
 
 func BenchmarkOpen(b *testing.B) {
-	ring := NewRing([]SigningKey{NewSigningKey(0)})
+	ring := NewRing([]SigningKey{NewSigningKey(rand.Reader, 0)})
 	token := sign(ring, strings.Repeat("x", 60))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"crypto/pbkdf2"
+	"crypto/rand"
 	"crypto/sha512"
 	"encoding/base64"
 	"fmt"
@@ -27,7 +28,7 @@ func iterationsOf(t *testing.T, p Password) int {
 }
 
 // secret is a password that was kept, made once.
-var secret = sync.OnceValue(func() Password { return NewPassword("secret") })
+var secret = sync.OnceValue(func() Password { return NewPassword(rand.Reader, "secret") })
 
 // Contract §9: PBKDF2-HMAC-SHA512 with 210,000 iterations and a salt of its own.
 func TestAPasswordMatchesOnlyItself(t *testing.T) {
@@ -39,7 +40,7 @@ func TestAPasswordMatchesOnlyItself(t *testing.T) {
 	if !kept.Matches("secret") || strings.Contains(string(kept), "secret") {
 		t.Error("it does not match itself, or is kept as it is")
 	}
-	if other := NewPassword("secret"); other == kept {
+	if other := NewPassword(rand.Reader, "secret"); other == kept {
 		t.Error("two have the same salt")
 	}
 	cyrillic := derive("Пароль 1$", nil, 1)
@@ -167,7 +168,7 @@ func TestZerosAtAPasswordsEndCount(t *testing.T) {
 }
 
 func BenchmarkPassword(b *testing.B) {
-	p := NewPassword("correct horse")
+	p := NewPassword(rand.Reader, "correct horse")
 	for b.Loop() {
 		if !p.Matches("correct horse") {
 			b.Fatal("it does not match")

@@ -3,7 +3,6 @@ package auth
 import (
 	"crypto/hmac"
 	"crypto/pbkdf2"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/subtle"
@@ -11,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,11 +30,18 @@ type SigningKey struct {
 	Retired time.Time // zero: signs; else what it signed before that is still good
 }
 
-// NewSigningKey makes a key that follows the one with the id before.
-func NewSigningKey(before byte) SigningKey {
+// NewSigningKey makes a key that follows the one with the id before, from random bytes.
+func NewSigningKey(random io.Reader, before byte) SigningKey {
 	k := SigningKey{ID: before + 1}
-	rand.Read(k.Secret[:])
+	fill(random, k.Secret[:])
 	return k
+}
+
+// fill fills b with random bytes. A source that has none leaves nothing that could go on.
+func fill(random io.Reader, b []byte) {
+	if _, err := io.ReadFull(random, b); err != nil {
+		panic("auth: no random bytes: " + err.Error())
+	}
 }
 
 // Ring signs with one key and knows tokens signed with its former ones. It is immutable and safe for
@@ -62,8 +69,8 @@ func (r *Ring) current() *signer {
 	return r.signers[len(r.signers)-1]
 }
 
-// Rotated returns a ring with a new key, without keys that were retired before gone.
-func (r *Ring) Rotated(now, gone time.Time) *Ring {
+// Rotated returns a ring with a new key, from random bytes, without keys that were retired before gone.
+func (r *Ring) Rotated(random io.Reader, now, gone time.Time) *Ring {
 	var keys []SigningKey
 	for _, s := range r.signers {
 		k := s.SigningKey
@@ -74,7 +81,7 @@ func (r *Ring) Rotated(now, gone time.Time) *Ring {
 			keys = append(keys, k)
 		}
 	}
-	return NewRing(append(keys, NewSigningKey(r.current().ID)))
+	return NewRing(append(keys, NewSigningKey(random, r.current().ID)))
 }
 
 func (s *signer) mac(dst, message []byte) []byte {
@@ -157,9 +164,9 @@ func ParseRing(text []byte) (*Ring, error) {
 }
 
 // NewToken makes a secret, as access and refresh tokens are: 256 random bits.
-func NewToken() string {
+func NewToken(random io.Reader) string {
 	var b [32]byte
-	rand.Read(b[:])
+	fill(random, b[:])
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
@@ -173,9 +180,9 @@ const (
 )
 
 // NewPassword makes a Password, which takes as long as checking it does.
-func NewPassword(password string) Password {
+func NewPassword(random io.Reader, password string) Password {
 	var salt [16]byte
-	rand.Read(salt[:])
+	fill(random, salt[:])
 	return derive(password, salt[:], passwordIterations)
 }
 

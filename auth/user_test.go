@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"crypto/rand"
 	"errors"
 	"slices"
 	"testing"
@@ -88,7 +89,7 @@ func TestIdentify(t *testing.T) {
 			User:    user,
 			Company: "a",
 			Link:    &Link{issuer, HashOf(subject)},
-			Tokens:  NewTokens(noon, NewToken(), NewToken()),
+			Tokens:  NewTokens(noon, NewToken(rand.Reader), NewToken(rand.Reader)),
 		})
 	}
 	link(ID{1}, "i", "anna's")
@@ -171,7 +172,7 @@ func TestLinkedByHand(t *testing.T) {
 		if u.ID != want {
 			t.Errorf("%s of %s is %v, want %v", subject, issuer, u.ID, want)
 		}
-		tokens := NewTokens(noon, NewToken(), NewToken())
+		tokens := NewTokens(noon, NewToken(rand.Reader), NewToken(rand.Reader))
 		a.ApplySessionStarted(noon, &SessionStarted{
 			Session: ID{100, byte(len(a.sessions))},
 			User:    u.ID,

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/rand"
 	"errors"
 	"net/http/httptest"
 	"net/url"
@@ -34,7 +35,7 @@ func TestATimetableImportedWhileAnOfferIsSold(t *testing.T) {
 				f := between
 				between = func() {}
 				f()
-				return web.RandomID()
+				return web.RandomID(rand.Reader)
 			}})
 			offer := anOffer(t, s, key, bukovel)
 			between = func() {

@@ -299,7 +299,7 @@ var told = struct {
 
 // plumbing are headers of the connection and of caches, which a document leaves to HTTP.
 var plumbing = []string{"Content-Type", "Content-Length", "Connection", "Cache-Control", "Etag", "Vary",
-	"Last-Modified"}
+	"Last-Modified", "Date"}
 
 var legacyPath = regexp.MustCompile(`^/rest/(offers|orders)(/|$)`)
 

@@ -168,6 +168,10 @@ func (c *checker) compound(s map[string]any, keyword string, arg any, at string,
 				c.fail(place, "has an undeclared %s", name)
 			}
 		}
+	case "maxProperties":
+		if float64(len(members)) > arg.(float64) {
+			c.fail(place, "has %d members, at most %v", len(members), arg)
+		}
 	case "items":
 		for i, x := range list {
 			c.check(arg, at+"/items", x, fmt.Sprintf("%s[%d]", place, i))

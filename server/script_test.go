@@ -337,7 +337,7 @@ func (p *player) request(method, rest string) {
 	p.header = nil
 	p.asked = false
 	p.resp = httptest.NewRecorder()
-	p.s.ServeHTTP(p.resp, r)
+	p.s.Handler().ServeHTTP(p.resp, r)
 	p.cookies[p.browser] = append(p.cookies[p.browser], p.resp.Result().Cookies()...)
 	p.wellFormed()
 	for _, problem := range undocumented(r, p.resp) {

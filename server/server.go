@@ -15,13 +15,18 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
+	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"waybill/auth/oidc"
 	"waybill/server/admin"
+	"waybill/server/bench"
 	"waybill/server/company"
 	"waybill/server/ledger"
 	"waybill/server/legacy"
@@ -33,6 +38,7 @@ import (
 	"waybill/server/reference"
 	"waybill/server/resource"
 	"waybill/server/search"
+	"waybill/server/seed"
 	"waybill/server/web"
 	"waybill/store"
 	"waybill/store/durable"
@@ -48,6 +54,8 @@ type Config struct {
 	NewID     func() [16]byte  // nil: random
 	TestClock bool             // starts, or goes on with, a clock that can be moved (contract §2)
 	StartAt   time.Time        // where that starts in a directory that has none; zero is now
+	Frozen    bool             // has it stand still (contract §13)
+	Seed      *seed.Source     // what would be random comes from there; nil: it is random (contract §13)
 	// opened by a verb for one act: the directory's clock stays, and nothing runs in the background
 	Verb bool
 
@@ -77,12 +85,38 @@ func (cfg *Config) web() web.Config {
 		Log:            cfg.Log,
 		Now:            cfg.Now,
 		NewID:          cfg.NewID,
+		NewRequestID:   cfg.newRequestID(),
+		Random:         cfg.random("secrets"),
 		TestClock:      cfg.TestClock,
 		Verb:           cfg.Verb,
 		SecureCookies:  cfg.SecureCookies,
 		Rate:           cfg.Rate,
 		TrustedProxies: cfg.TrustedProxies,
 		Origins:        cfg.Origins,
+	}
+}
+
+// random returns the random bytes for a purpose; nil are the machine's.
+func (cfg *Config) random(purpose string) io.Reader {
+	if cfg.Seed == nil {
+		return nil
+	}
+	return cfg.Seed.Stream(purpose)
+}
+
+// newRequestID returns what makes ids of requests from a seed, or nil. Who watches the server calls when it
+// pleases, so that the ids of these requests are apart.
+func (cfg *Config) newRequestID() func(path string) [16]byte {
+	if cfg.Seed == nil {
+		return nil
+	}
+	probes := cfg.random("probes")
+	requests := cfg.random("requests")
+	return func(path string) [16]byte {
+		if slices.Contains(web.Unlimited, path) {
+			return web.RandomID(probes)
+		}
+		return web.RandomID(requests)
 	}
 }
 
@@ -102,6 +136,7 @@ type Server struct {
 	company   *company.Service
 	legacy    *legacy.Service
 	ops       *ops.Service
+	bench     *bench.Service
 	reference *reference.Service
 
 	stop  context.CancelFunc // ends what runs in the background
@@ -109,11 +144,18 @@ type Server struct {
 	loops sync.WaitGroup // what runs until stop
 }
 
-// ErrClock is returned by Open for a clock setting that the directory does not allow.
-var ErrClock = errors.New("server: the clock setting does not fit the directory")
+var (
+	// ErrClock is returned by Open for a clock setting that the directory does not allow.
+	ErrClock = errors.New("server: the clock setting does not fit the directory")
+	// ErrSeed is returned by Open for a seed and a directory that has lines already.
+	ErrSeed = errors.New("server: a seed is for a new directory, and this one has lines already")
+)
 
 // newServer makes a server that has nothing open yet.
 func newServer(cfg Config) *Server {
+	if ids := cfg.random("ids"); ids != nil && cfg.NewID == nil {
+		cfg.NewID = func() [16]byte { return web.RandomID(ids) }
+	}
 	core := web.NewCore(cfg.web())
 	s := &Server{Core: core, options: cfg}
 	resources := resource.NewWriter()
@@ -124,7 +166,8 @@ func newServer(cfg Config) *Server {
 	s.company = company.New(core)
 	s.legacy = legacy.New(core, resources, s.search, s.partner)
 	s.Admin = admin.New(core, s.company, s.outbox, s.provider)
-	s.ops = ops.New(core, cfg.Connections, s.clockMoved)
+	s.ops = ops.New(core, cfg.Connections)
+	s.bench = bench.New(core, s.clockMoved)
 	s.reference = reference.New(core, legacy.IgnoredFields)
 	s.route()
 	return s
@@ -136,12 +179,20 @@ func (s *Server) clockMoved() error {
 	return errors.Join(err, s.company.RemoveReports())
 }
 
+// Handler returns what answers the server's requests: the server, and with a test clock the bench around it.
+func (s *Server) Handler() http.Handler {
+	if s.Config.TestClock {
+		return s.bench.Around(s)
+	}
+	return s
+}
+
 // Open opens the data directory, which is made if it does not exist. Errors: those of store.Open, ErrClock,
-// and what is wrong with the files beside the journal.
+// ErrSeed, and what is wrong with the files beside the journal.
 func Open(cfg Config) (*Server, error) {
 	s := newServer(cfg)
 	start := s.Config.Now()
-	if err := s.openStore(); err != nil {
+	if err := s.openStore(start); err != nil {
 		return nil, err
 	}
 	s.Base, s.stop = context.WithCancel(context.Background())
@@ -152,11 +203,24 @@ func Open(cfg Config) (*Server, error) {
 	if !cfg.Verb {
 		s.runInBackground()
 	}
+	if s.Still.Load() && !cfg.Verb {
+		err := s.Settle()
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
 	return s, nil
 }
 
 // openStore opens the journal, and takes its clock and what it counts.
-func (s *Server) openStore() error {
+func (s *Server) openStore(start time.Time) error {
+	isNew, err := s.isNew()
+	if err != nil {
+		return err
+	}
+	if s.options.Seed != nil && !isNew {
+		return ErrSeed
+	}
 	if err := ledger.LostJournal(s.Config.FS); err != nil {
 		return err
 	}
@@ -164,7 +228,13 @@ func (s *Server) openStore() error {
 	sc.Log = s.Log
 	sc.Wrote = s.Counts.Wrote
 	sc.Snapshotted = s.Counts.Snapshot
+	sc.Random = s.options.random("journal")
+	// The first line of a directory whose clock will stand still is of the instant at which it does.
+	first := cmp.Or(s.options.StartAt, start)
 	sc.Now = func(st *ledger.State) time.Time {
+		if s.options.Frozen && isNew && !st.Clock.Set {
+			return first
+		}
 		if s.options.TestClock || s.options.Verb {
 			return st.Clock.At(s.Config.Now()) // one that is not set is not ahead
 		}
@@ -174,6 +244,15 @@ func (s *Server) openStore() error {
 	s.Store = st
 	s.fresh = fresh
 	return err
+}
+
+// isNew reports whether the directory has no journal yet.
+func (s *Server) isNew() (bool, error) {
+	names, err := s.Config.FS.List("journal")
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return len(names) == 0, err
 }
 
 // runInBackground starts what a server does besides answering.
@@ -230,17 +309,25 @@ func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 	case s.options.TestClock && !clock.Set:
 		offset := at.Sub(start).Truncate(time.Millisecond)
 		first := s.Config.Now().Add(offset).UTC().Truncate(time.Millisecond)
+		set := &ledger.ClockSet{OffsetMs: offset.Milliseconds()}
+		if s.options.Frozen {
+			first = at.UTC().Truncate(time.Millisecond)
+			set = &ledger.ClockSet{Still: first}
+		}
 		if sold == 0 {
 			clock.Began = first
 		}
-		set := &ledger.ClockSet{
-			OffsetMs: offset.Milliseconds(),
-			Began:    clock.Began,
-		}
+		set.Began = clock.Began
 		err = s.Store.SetClock(first, ledger.Entry{Event: set})
+	case s.options.Frozen && clock.Still.IsZero():
+		_, err = s.Do(func(_ *ledger.State, now time.Time) (ledger.Event, error) {
+			return &ledger.ClockSet{Still: now}, nil
+		})
 	case !s.options.TestClock && !s.options.Verb && clock.Set:
 		err = s.Record(&ledger.ClockSet{Real: true})
 	}
+	frozen := s.options.Frozen || s.options.TestClock && !clock.Still.IsZero()
+	s.Still.Store(frozen)
 	return clock.Began, err
 }
 
@@ -277,6 +364,11 @@ func (s *Server) Drain() { s.drain() }
 
 // Close ends the background work and closes the store, after the last request.
 func (s *Server) Close() error {
+	if s.Still.Load() && !s.options.Verb {
+		if err := s.Settle(); err != nil {
+			s.Log.Warn("not all that was due could be done", "err", err)
+		}
+	}
 	s.stop()
 	s.Tasks.Wait()
 	s.loops.Wait()

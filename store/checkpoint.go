@@ -99,8 +99,8 @@ func NewestCheckpoint(fsys durable.FS) ([]byte, error) {
 	return durable.ReadFile(fsys, checkpointFile)
 }
 
-// loadKey reads the directory's key, or makes it.
-func loadKey(fsys durable.FS) (key ed25519.PrivateKey, err error) {
+// loadKey reads the directory's key, or makes it from random bytes.
+func loadKey(fsys durable.FS, random io.Reader) (key ed25519.PrivateKey, err error) {
 	text, err := durable.ReadFile(fsys, privateKeyFile)
 	if block, _ := pem.Decode(text); block != nil {
 		parsed, _ := x509.ParsePKCS8PrivateKey(block.Bytes)
@@ -116,7 +116,11 @@ func loadKey(fsys durable.FS) (key ed25519.PrivateKey, err error) {
 	case !fresh && key == nil:
 		return nil, inFile(privateKeyFile, "is not an Ed25519 private key in PEM")
 	case fresh:
-		_, key, _ = ed25519.GenerateKey(nil)
+		seed := make([]byte, ed25519.SeedSize)
+		if _, err := io.ReadFull(random, seed); err != nil {
+			return nil, err
+		}
+		key = ed25519.NewKeyFromSeed(seed)
 		private, _ := x509.MarshalPKCS8PrivateKey(key)
 		err = durable.PublishText(fsys, ".", privateKeyFile, pem.EncodeToMemory(&pem.Block{
 			Type:  "PRIVATE KEY",
@@ -143,6 +147,7 @@ func loadKey(fsys durable.FS) (key ed25519.PrivateKey, err error) {
 // signer makes a store's checkpoints.
 type signer struct {
 	fsys   durable.FS
+	random io.Reader  // what a new key is made from
 	mu     sync.Mutex // one at a time
 	origin string
 	key    ed25519.PrivateKey
@@ -303,7 +308,7 @@ func noteTime(signed []byte) (at time.Time, ok bool) {
 // open finds where in the log the next note goes. What is left of a note that failed is written over; a whole
 // one that is newer than the newest checkpoint is written again, as it need not be on the disk.
 func (s *signer) open() (err error) {
-	if s.key, err = loadKey(s.fsys); err != nil {
+	if s.key, err = loadKey(s.fsys, s.random); err != nil {
 		return err
 	}
 	if s.origin, _, err = readOrigin(s.fsys); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/ed25519"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func (s *scan) heedAll() error {
 	}
 	if _, gone := durable.ReadFile(s.fsys, privateKeyFile); err == nil && gone == nil {
 		// an auditor's copy has none
-		_, err = loadKey(s.fsys)
+		_, err = loadKey(s.fsys, rand.Reader)
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base32"
 	"errors"
 	"fmt"
 	"hash"
@@ -27,6 +28,9 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 	cfg.SegmentBytes = cmp.Or(cfg.SegmentBytes, defaultSegmentBytes)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Reader
 	}
 	if err := cfg.FS.Mkdir("."); err != nil {
 		return nil, false, err
@@ -68,6 +72,7 @@ func (st *Store[S, E]) recover() error {
 	}
 	r.visit = r.apply
 	st.signer.fsys = st.cfg.FS
+	st.signer.random = st.cfg.Random
 	steps := []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.run, r.readCreated, r.mayGoOn, r.mend,
 		st.signer.open}
 	for _, step := range steps {
@@ -124,33 +129,41 @@ func (s *scan) readCreated() error {
 }
 
 // prepare makes the directory's fixed parts and drops temporary files.
-func (s *scan) prepare() error {
-	_, noKey := durable.ReadFile(s.fsys, privateKeyFile) // it is made after FORMAT
+func (r *replay[S, E]) prepare() error {
+	_, noKey := durable.ReadFile(r.fsys, privateKeyFile) // it is made after FORMAT
 	held := noKey == nil
 	for _, dir := range []string{".", "journal", "snapshots"} {
-		names, err := s.fsys.List(dir)
-		if err := cmp.Or(s.fsys.Mkdir(dir), err); err != nil {
+		names, err := r.fsys.List(dir)
+		if err := cmp.Or(r.fsys.Mkdir(dir), err); err != nil {
 			return err
 		}
 		for _, name := range names {
 			if !strings.HasSuffix(name, durable.TempSuffix) {
 				held = held || dir != "."
-			} else if err := s.fsys.Remove(dir + "/" + name); err != nil {
+			} else if err := r.fsys.Remove(dir + "/" + name); err != nil {
 				return err
 			}
 		}
 	}
-	switch _, _, err := readOrigin(s.fsys); {
+	switch _, _, err := readOrigin(r.fsys); {
 	case err == nil:
-		return s.fsys.SyncDir(".") // a name that is seen need not be there after a power cut
+		return r.fsys.SyncDir(".") // a name that is seen need not be there after a power cut
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	case held:
 		return inFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: "+
 			"if a backup or repair was to be written here, it is not whole")
 	}
-	return durable.PublishText(s.fsys, ".", "FORMAT",
-		fmt.Appendf(nil, formatLine, formatVersion, rand.Text()))
+	return durable.PublishText(r.fsys, ".", "FORMAT",
+		fmt.Appendf(nil, formatLine, formatVersion, newOrigin(r.cfg.Random)))
+}
+
+// newOrigin makes the name of a new directory.
+func newOrigin(random io.Reader) string {
+	const length = 26 // characters of five bits each
+	var b [17]byte
+	io.ReadFull(random, b[:])
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])[:length]
 }
 
 // replay brings a state along the journal.

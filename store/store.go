@@ -99,7 +99,8 @@ type Config[S, E any] struct {
 	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote
 	// how many bytes the event's line has at most; called under the lock, before Apply
 	Weigh        func(S, E) int64
-	SegmentBytes int64 // from which a journal file is followed by a new one; 0 is 64 MiB
+	Random       io.Reader // what the directory's name and key are made from; nil is crypto/rand's
+	SegmentBytes int64     // from which a journal file is followed by a new one; 0 is 64 MiB
 	// Wrote, unless it is nil, is told of each write of the journal: its lines, its bytes, and how long its
 	// sync took.
 	Wrote       func(lines, bytes int, sync time.Duration)

@@ -77,6 +77,9 @@ func (s *Service) Do(op string, a *Act) error {
 		return err
 	}
 	said, err := known.do(s, a)
+	if s.Still.Load() && !s.Config.Verb {
+		err = errors.Join(err, s.Settle())
+	}
 	if err == nil && said != "" {
 		_, err = io.WriteString(a.Out, said+"\n")
 	}
@@ -148,7 +151,7 @@ func (s *Service) AddPartner(name string, companies []string) (key string, err e
 
 // addPartner makes a key and, where the partner is new, the partner. Only the hash of the key is kept.
 func (s *Service) addPartner(by ledger.By, name string, companies []string) (key string, err error) {
-	key, hash := auth.NewKey()
+	key, hash := auth.NewKey(s.Config.Random)
 	err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		return st.Partners.AddKey(auth.ID(s.NewID()), name, companies, hash)
 	})
@@ -181,7 +184,7 @@ func (s *Service) adminRotateKeys(a *Act) (string, error) {
 		return "", err
 	}
 	// Offers that are still good were signed with the former key, which stays for as long.
-	ring := s.Ring.Load().Rotated(now, now.Add(-web.OfferLife))
+	ring := s.Ring.Load().Rotated(s.Config.Random, now, now.Add(-web.OfferLife))
 	err = s.SaveRing(ring, func() error {
 		return s.administer(a.By, func(*ledger.State, time.Time) (ledger.Event, error) {
 			return new(ledger.KeysRotated), nil
@@ -209,7 +212,7 @@ func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, ro
 	}
 	p.Salt = auth.ID(s.NewID())
 	if password != "" {
-		p.Password = auth.NewPassword(password) // not under the lock: it takes long
+		p.Password = auth.NewPassword(s.Config.Random, password) // not under the lock: it takes long
 	}
 	err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
 		e, err := st.Accounts.Add(auth.ID(s.NewID()), p, auth.Access{

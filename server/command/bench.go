@@ -11,6 +11,7 @@ import (
 
 	"waybill/server"
 	"waybill/server/command/load"
+	"waybill/server/front"
 	"waybill/server/web"
 )
 
@@ -73,11 +74,11 @@ func runLoad(l *load.Load, cfg server.Config) error {
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	front := newWeb(s, cfg.Log)
-	go front.Serve(web.Listener(ln, maxConnections(), nil))
+	clients := front.NewServer(s, cfg.Log)
+	go clients.Serve(web.Listener(ln, front.MaxConnections(), nil))
 	l.Server = s
 	l.Addr = ln.Addr().String()
 	err = l.Run()
-	front.Close() // by then every request has its answer
+	clients.Close() // by then every request has its answer
 	return errors.Join(err, s.Close())
 }

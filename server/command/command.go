@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +20,7 @@ import (
 
 	"waybill/server"
 	"waybill/server/command/terminal"
+	"waybill/server/front"
 	"waybill/server/words"
 	"waybill/store"
 	"waybill/store/durable"
@@ -58,12 +58,13 @@ type call struct {
 	fsys durable.FS // the same, to be read
 }
 
-// get returns the value of a flag.
+// get returns the value of a flag, which has the type of its default.
 func (c *call) get(name string) any {
 	return c.Lookup(name).Value.(flag.Getter).Get()
 }
 
-// text returns the value of a flag that is a text.
+// text returns the value of a flag that is a text; "" is one that nobody has set, unless its default is
+// another.
 func (c *call) text(name string) string {
 	return c.get(name).(string)
 }
@@ -390,36 +391,9 @@ func exitCode(err error) int {
 		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
 		return exitIO
 	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)),
-		errors.Is(err, server.ErrClock), errors.Is(err, errSocketPath), errors.Is(err, syscall.ENOTDIR):
+		errors.Is(err, server.ErrClock), errors.Is(err, server.ErrSeed),
+		errors.Is(err, front.ErrSocketPath), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
 	}
 	return exitFailed
-}
-
-var errSocketPath = errors.New("the data directory's path is too long for a socket in it " +
-	"(107 bytes at most, with /admin.sock)")
-
-// socket returns the path of a directory's admin socket.
-func socket(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(abs, "admin.sock")
-	// The kernel's address of a socket has room for that much.
-	if len(path) > 107 {
-		return "", fmt.Errorf("%w: %s", errSocketPath, path)
-	}
-	return path, nil
-}
-
-// running reports whether a server has the directory open. A socket file alone says nothing: a server that
-// was killed leaves it.
-func running(dir string) bool {
-	path, _ := socket(dir) // "" cannot be dialled
-	c, err := net.Dial("unix", path)
-	if err == nil {
-		c.Close()
-	}
-	return err == nil
 }

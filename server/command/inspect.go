@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/front"
 	"waybill/server/inspect"
 	"waybill/server/words"
 	"waybill/store"
@@ -45,7 +46,7 @@ func (c *call) log() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	return exitFailed, inspect.Log(c.fsys, running(c.dir), f, style, c.Stdout)
+	return exitFailed, inspect.Log(c.fsys, front.Running(c.dir), f, style, c.Stdout)
 }
 
 // verdict is what verify says with -json.
@@ -121,7 +122,7 @@ func (c *call) judge() (code int, v verdict, err error) {
 	if err != nil {
 		return exitFailed, verdict{Problem: err.Error()}, err
 	}
-	rep, err := inspect.Verify(c.fsys, running(c.dir), kept)
+	rep, err := inspect.Verify(c.fsys, front.Running(c.dir), kept)
 	damage, isDamage := errors.AsType[*store.Damage](err)
 	switch {
 	case isDamage && damage.File == store.KeptFile: // it is not the directory that is wrong

@@ -2,16 +2,10 @@ package command
 
 import (
 	"cmp"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/netip"
-	"os"
 	"strings"
-	"sync"
-	"syscall"
-	"time"
 
 	"waybill/server"
 	"waybill/server/web"
@@ -54,50 +48,3 @@ func (c *call) network(cfg *server.Config) error {
 
 // isComma separates the elements of a flag that is a list.
 func isComma(r rune) bool { return r == ',' }
-
-// maxConnections is how many connections may be open at a time: each may need a file besides, and so does the
-// rest.
-func maxConnections() int {
-	var files syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
-		return web.MaxConnections
-	}
-	return int(min(web.MaxConnections, uint64(files.Cur)/2))
-}
-
-// certificate is a key pair in two files.
-type certificate struct {
-	cert, key string
-	log       *slog.Logger
-
-	mu      sync.Mutex
-	written [2]time.Time // the files that were read last
-	pair    *tls.Certificate
-}
-
-// get returns the pair to a handshake: a new one once the files have changed, if they fit.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	// Two calls for a handshake, which is far more work. Files may be watched with less, and not everywhere.
-	var written [2]time.Time
-	for i, name := range []string{c.cert, c.key} {
-		if info, err := os.Stat(name); err == nil {
-			written[i] = info.ModTime()
-		}
-	}
-	if c.pair != nil && written == c.written {
-		return c.pair, nil
-	}
-	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
-	switch {
-	case err == nil:
-		c.pair = &pair
-	case c.pair == nil:
-		return nil, fmt.Errorf("-tls-cert, -tls-key: %w", err)
-	default: // of two files that are being replaced, one may be new and the other not yet
-		c.log.Warn("the new certificate cannot be used; the former one stays", "err", err)
-	}
-	c.written = written
-	return c.pair, nil
-}

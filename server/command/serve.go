@@ -2,28 +2,25 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
-	"runtime/debug"
-	"runtime/metrics"
+	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"waybill/auth"
 	"waybill/auth/oidc"
 	"waybill/server"
 	"waybill/server/admin"
+	"waybill/server/front"
 	"waybill/server/outbound"
 	"waybill/server/reference"
+	"waybill/server/seed"
 	"waybill/server/web"
 	"waybill/store"
 )
@@ -43,6 +40,9 @@ func (c *call) serve() (code int, err error) {
 		if cfg.StartAt, err = instant(clock); err != nil {
 			return exitUsage, fmt.Errorf("-test-clock %w, or now", err)
 		}
+	}
+	if err := c.testBench(&cfg, addr); err != nil {
+		return exitUsage, err
 	}
 	if cfg.LegacySince, err = web.ParseLegacySince(c.text("legacy-since")); err != nil {
 		return exitUsage, err
@@ -83,18 +83,48 @@ func (c *call) serve() (code int, err error) {
 	}
 	// The pair is read now, so that a wrong one is told here and not to the first client, and again for each
 	// handshake: certificates are renewed while the server runs.
-	pair := &certificate{
-		cert: c.text("tls-cert"),
-		key:  c.text("tls-key"),
-		log:  cfg.Log,
+	pair := &front.Certificate{
+		Cert: c.text("tls-cert"),
+		Key:  c.text("tls-key"),
+		Log:  cfg.Log,
 	}
-	if _, err := pair.get(nil); err != nil {
+	if _, err := pair.Get(nil); err != nil {
 		return exitConfig, err
 	}
 	return c.listen(cfg, addr, &tls.Config{
 		MinVersion:     tls.VersionTLS12,
-		GetCertificate: pair.get,
+		GetCertificate: pair.Get,
 	})
+}
+
+// testBench reads the flags of the test bench (contract §13).
+func (c *call) testBench(cfg *server.Config, addr string) error {
+	cfg.Frozen = c.get("frozen").(bool)
+	seeded := c.text("seed")
+	if (cfg.Frozen || seeded != "") && !cfg.TestClock {
+		return errors.New("-frozen and -seed are of a test clock, which -test-clock starts")
+	}
+	if seeded == "" {
+		return nil
+	}
+	number, err := strconv.ParseUint(seeded, 10, 64)
+	if err != nil {
+		return fmt.Errorf("-seed %q is not a number from 0 to 18446744073709551615", seeded)
+	}
+	// Whoever knows the number knows every key and every secret, and can sign what they like with them: only
+	// those who are on this machine anyway may reach such a server.
+	if !isLoopback(addr) {
+		return errors.New("-seed: every key can be told from the number, so that -addr must be a " +
+			"loopback address")
+	}
+	cfg.Seed = seed.New(number)
+	return nil
+}
+
+// isLoopback reports whether an address to listen on is reached by this machine only.
+func isLoopback(addr string) bool {
+	at, err := net.ResolveTCPAddr("tcp", addr)
+	return err == nil && at.IP.IsLoopback()
 }
 
 // peers reads whom the server calls.
@@ -142,43 +172,6 @@ func (c *call) mailPassword(cfg *server.Config) error {
 	return nil
 }
 
-// gate answers 503 until the server behind it is open, and while it drains.
-type gate struct {
-	open     atomic.Pointer[server.Server]
-	underWay sync.RWMutex // each request reads; who stops writes
-}
-
-// ServeHTTP answers 503 until the directory is open, and again while the last requests are finished.
-func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := g.open.Load()
-	if s == nil || !g.underWay.TryRLock() {
-		server.Unavailable(w, r)
-		return
-	}
-	defer g.underWay.RUnlock()
-	s.ServeHTTP(w, r)
-}
-
-// newWeb makes what serves requests. The limits of a connection are contract §3's.
-func newWeb(handler http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler:     handler,
-		ConnContext: web.ConnContext,
-		// What net/http reports are clients that break off or speak no HTTP, which anybody can do at will.
-		ErrorLog: slog.NewLogLogger(log.Handler(),
-			slog.LevelDebug),
-		// OPTIONS * is for the handler, as every request: it has an answer in the service's own form.
-		DisableGeneralOptionsHandler: true,
-		ReadHeaderTimeout:            10 * time.Second,
-		ReadTimeout:                  30 * time.Second,
-		WriteTimeout:                 time.Minute,
-		IdleTimeout:                  2 * time.Minute,
-		MaxHeaderBytes:               12 << 10, // net/http allows 4 KiB more: 16 in all
-		// Also under TLS: the limits above are of connections, not of HTTP/2's streams.
-		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
-	}
-}
-
 // identityProvider reads the -idp flags; without any the development provider is trusted. Its keys are not
 // fetched yet: a provider that is down is no reason not to start.
 func (c *call) identityProvider(cfg *server.Config) (err error) {
@@ -203,163 +196,64 @@ func (c *call) identityProvider(cfg *server.Config) (err error) {
 
 // listen serves the directory until the process should end; over TLS if secured.
 func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (int, error) {
-	path, err := socket(cfg.Dir)
+	f, err := front.Listen(cfg, addr, secured)
 	if err != nil {
 		return exitCode(err), err
 	}
-	ln, err := net.Listen("tcp", addr)
-	if err != nil {
-		return exitFailed, err
-	}
-	// The port is open before the directory is, which may take long: probes hear 503, not a closed port.
-	g := new(gate)
-	front := newWeb(g, cfg.Log)
-	conns := web.Listener(ln, maxConnections(), cfg.TrustedProxies)
-	cfg.Connections = conns.Open
-	// The two servers, of clients and of operators, end here when they fail.
-	ended := make(chan error, 2)
-	scheme := "http"
-	start := front.Serve
-	front.TLSConfig = secured
-	if secured != nil {
-		scheme = "https"
-		start = func(ln net.Listener) error {
-			return front.ServeTLS(ln, "", "")
+	defer f.Close()
+	if err := f.Open(); err != nil {
+		if errors.As(err, new(*store.Damage)) {
+			err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
 		}
-	}
-	go func() { ended <- start(conns) }()
-	defer front.Close()
-	s, err := openDirectory(cfg)
-	if err != nil {
 		return exitCode(err), err
 	}
-	// Operators come before clients: from here on a verb finds the server, and does not try the lock.
-	operators, err := serveAdmin(path, s, ended)
-	if err != nil {
-		return exitFailed, errors.Join(err, s.Close())
-	}
-	defer operators.Close()
 	if cfg.IDP == nil {
 		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; " +
 			"who can read the data directory can make them")
 	}
 	// A server that others can reach has no demo: its key would be known.
-	url := scheme + "://" + ln.Addr().String()
-	isLocal := ln.Addr().(*net.TCPAddr).IP.IsLoopback()
-	if err := p.greet(s, cfg, url, isLocal); err != nil {
-		return exitFailed, errors.Join(err, s.Close())
+	// The demo is there before clients are let in: a server is ready once it has one.
+	if err := p.greet(f, cfg); err != nil {
+		return exitFailed, errors.Join(err, f.Server.Close())
 	}
-	// Now there is something to serve: requests no longer hear 503.
-	g.open.Store(s)
-	cfg.Log.Info("serving", "addr", ln.Addr().String(), "url", url+"/", "data", cfg.Dir)
+	f.Serve()
+	cfg.Log.Info("serving", "addr", f.Addr, "url", f.URL+"/", "data", cfg.Dir)
 	stopped := make(chan struct{})
 	defer close(stopped)
-	go boundMemory(stopped)
-	return p.untilStopped(s, g, front, operators, ended)
+	go front.BoundMemory(stopped)
+	return p.untilStopped(f)
 }
 
 // untilStopped waits until the process should end, or something cannot go on, and ends what serves.
-func (p *Process) untilStopped(s *server.Server, g *gate, front, operators *http.Server,
-	ended <-chan error) (int, error) {
+func (p *Process) untilStopped(f *front.Front) (int, error) {
+	s := f.Server
 	select {
 	case <-s.Failed():
-		// Those who wait are told that the outcome is not known.
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		front.Shutdown(ctx)
+		f.Fail()
 		return exitIO, errors.New("the journal cannot be written")
-	case err := <-ended: // a listener is broken, and the journal is not
+	case err := <-f.Ended: // a listener is broken, and the journal is not
 		return exitFailed, errors.Join(err, s.Close())
 	case <-p.Stop:
 	}
 	s.Log.Info("stopping: requests under way are finished")
-	s.Drain()
-	err := drain(g, front, operators, s)
+	err := f.Stop()
 	if err == nil {
 		s.Log.Info("stopped")
 	}
 	return exitCode(err), err
 }
 
-// openDirectory opens the data directory. Where that is damaged, its error says what to do next.
-func openDirectory(cfg server.Config) (*server.Server, error) {
-	s, err := server.Open(cfg)
-	if errors.As(err, new(*store.Damage)) {
-		err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
-	}
-	return s, err
-}
-
 // greet makes the demo in a new directory that only this machine reaches, and says how to begin.
-func (p *Process) greet(s *server.Server, cfg server.Config, url string, isLocal bool) error {
+func (p *Process) greet(f *front.Front, cfg server.Config) error {
 	key := ""
-	if s.Fresh() && isLocal {
-		made, err := p.makeDemo(s)
+	if f.Server.Fresh() && f.IsLocal {
+		made, err := p.makeDemo(f.Server)
 		if err != nil {
 			return err
 		}
 		key = made
 	}
-	return p.welcome(s, cfg, url, key)
-}
-
-// drain lets no further request in, waits for those under way, and closes.
-func drain(g *gate, front, operators *http.Server, s *server.Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	drained, done := context.WithCancel(ctx)
-	go func() {
-		g.underWay.Lock() // held once those under way are done
-		done()
-	}()
-	// The store closes last: until then answers wait for it.
-	<-drained.Done()
-	return errors.Join(front.Shutdown(ctx), operators.Shutdown(ctx), s.Close())
-}
-
-// boundMemory has garbage collected at half again of what lives instead of at twice that, once much does.
-// With little in memory that would cost more time than it saves room.
-func boundMemory(stopped <-chan struct{}) {
-	const much = 256 << 20 // bytes
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	for {
-		select {
-		case <-stopped:
-			return
-		case <-time.After(5 * time.Second):
-		}
-		if metrics.Read(live); live[0].Value.Uint64() > much {
-			debug.SetGCPercent(50)
-			return
-		}
-	}
-}
-
-// serveAdmin serves the verbs on the directory's socket, which only its owner can reach.
-func serveAdmin(path string, s *server.Server, ended chan<- error) (*http.Server, error) {
-	// A socket that a killed server has left. The directory's lock is held, so that it is nobody's.
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	ln, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
-	}
-	// The directory above is 0700 already; this is for one that was made by hand.
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(err, ln.Close())
-	}
-	admin := &http.Server{
-		Handler:           s.Admin.Handler(),
-		ConnContext:       admin.ConnContext,
-		ReadHeaderTimeout: 10 * time.Second,
-	}
-	go func() {
-		if err := admin.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			ended <- err
-		}
-	}()
-	return admin, nil
+	return p.welcome(f.Server, cfg, f.URL, key)
 }
 
 // makeDemo makes a new directory's timetable the demo network, and returns the key of the demo's partner. A
@@ -391,7 +285,7 @@ func (p *Process) welcome(s *server.Server, cfg server.Config, base, key string)
 	if err != nil {
 		return err
 	}
-	password := auth.NewToken()[:16] // less than a token: people type it
+	password := auth.NewToken(s.Config.Random)[:16] // less than a token: people type it
 	user := auth.Person{
 		Email:     reference.DemoUser,
 		FirstName: "Demo",

@@ -43,6 +43,8 @@ var verbs = []verb{
 		{"addr", "127.0.0.1:8080", "the `address` to listen on; port 0 picks a free one"},
 		{"test-clock", "",
 			"serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z"},
+		{"frozen", false, "have that clock stand still until it is moved"},
+		{"seed", "", "the `number` that all that would be random comes from, in a new directory"},
 		{"max-transfers", 1, "changes a journey may have, 0 or 1"},
 		{"legacy-since", "",
 			"the `instant` since when the legacy interface is deprecated; without it the directory's creation"},

@@ -25,6 +25,7 @@ import (
 	"waybill/server"
 	"waybill/server/admin"
 	"waybill/server/command/terminal"
+	"waybill/server/front"
 	"waybill/server/inspect"
 	"waybill/store"
 	"waybill/store/durable"
@@ -110,7 +111,7 @@ func (c *call) export() (int, error) {
 		return exitFailed, err
 	}
 	code, err := c.write(func(out durable.Dir) (string, error) {
-		head, err := inspect.Export(c.fsys, running(c.dir), out)
+		head, err := inspect.Export(c.fsys, front.Running(c.dir), out)
 		schema := filepath.Join(string(out), "schema.sql")
 		return fmt.Sprintf("has all up to line %d, of %s; how to load it stands in %s",
 			head.Seq, head.Time.Format(time.RFC3339), schema), err
@@ -124,7 +125,7 @@ func (c *call) export() (int, error) {
 // backup copies a directory, which may be in use, and checks the copy.
 func (c *call) backup() (int, error) {
 	return c.write(func(out durable.Dir) (string, error) {
-		rep, err := inspect.Backup(c.fsys, running(c.dir), out)
+		rep, err := inspect.Backup(c.fsys, front.Running(c.dir), out)
 		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq,
 			rep.Head.Time.Format(time.RFC3339)), err
 	})
@@ -142,7 +143,7 @@ func (c *call) repair() (int, error) {
 	case !utf8.ValidString(reason):
 		return exitUsage, errors.New("-reason is not valid UTF-8")
 	// What is damaged is not to change meanwhile.
-	case running(c.dir):
+	case front.Running(c.dir):
 		return exitFailed, errors.New("a server is running on the directory; stop it first")
 	}
 	return c.write(func(out durable.Dir) (string, error) {
@@ -222,7 +223,7 @@ func (p *Process) complete(op string, form url.Values) error {
 
 // perform does an operation on the directory, through its server or by itself.
 func (c *call) perform(op string, form url.Values) error {
-	path, err := socket(c.dir)
+	path, err := front.Socket(c.dir)
 	if err == nil && op != "import" {
 		err = c.mustExist()
 	}
@@ -232,7 +233,7 @@ func (c *call) perform(op string, form url.Values) error {
 	// A server that runs has the directory, and does it; else it is opened for this one act.
 	err = c.adminCall(path, op, form)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server
-		if err = c.adminHere(op, form); errors.Is(err, durable.ErrLocked) && running(c.dir) {
+		if err = c.adminHere(op, form); errors.Is(err, durable.ErrLocked) && front.Running(c.dir) {
 			err = c.adminCall(path, op, form) // one was about to listen
 		}
 	}
@@ -311,7 +312,7 @@ func (c *call) adminHere(op string, form url.Values) error {
 	}
 	s, err := server.Open(cfg)
 	for end := time.Now().Add(5 * time.Second); errors.Is(err, durable.ErrLocked) && time.Now().Before(end) &&
-		!running(c.dir); {
+		!front.Running(c.dir); {
 		<-time.After(20 * time.Millisecond)
 		s, err = server.Open(cfg)
 	}

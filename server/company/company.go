@@ -18,6 +18,7 @@ type Service struct {
 	Passwords *Throttle
 	origin    *http.CrossOriginProtection
 	ordered   chan struct{} // wakes the queue of reports
+	queue     web.Loop
 }
 
 // New returns the room.
@@ -27,5 +28,6 @@ func New(core *web.Core) *Service {
 		Passwords: NewThrottle(),
 		origin:    http.NewCrossOriginProtection(),
 		ordered:   make(chan struct{}, 1),
+		queue:     core.NewLoop(),
 	}
 }

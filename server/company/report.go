@@ -222,16 +222,26 @@ func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) RunReports() {
 	for s.Base.Err() == nil {
 		wait := tidyReports
-		if err := errors.Join(s.WriteReports(), s.RemoveReports()); err != nil && s.Base.Err() == nil {
-			s.Log.Warn("a report could not be written or removed; it is tried again", "err", err)
+		if !s.Still.Load() && s.tendReports() != nil {
 			wait = retryReports
 		}
 		select {
 		case <-s.Base.Done():
+		case done := <-s.queue:
+			done <- s.tendReports()
 		case <-s.ordered:
 		case <-time.After(wait):
 		}
 	}
+}
+
+// tendReports writes the reports that are queued, and removes those that have expired.
+func (s *Service) tendReports() error {
+	err := errors.Join(s.WriteReports(), s.RemoveReports())
+	if err != nil && s.Base.Err() == nil {
+		s.Log.Warn("a report could not be written or removed; it is tried again", "err", err)
+	}
+	return err
 }
 
 // WriteReports writes the files of all reports that are queued.

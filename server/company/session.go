@@ -95,8 +95,8 @@ func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, 
 func (s *Service) signIn(w http.ResponseWriter, r *http.Request,
 	decide func(*ledger.State, time.Time, auth.Tokens) ([]ledger.Entry, error)) error {
 	// The tokens are made before the lock is taken. Only their hashes are kept.
-	access := auth.NewToken()
-	refresh := auth.NewToken()
+	access := auth.NewToken(s.Config.Random)
+	refresh := auth.NewToken(s.Config.Random)
 	var caller *auth.Principal
 	seq, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		return decide(st, now, auth.NewTokens(now, access, refresh))

@@ -50,6 +50,9 @@ var operatingKinds = []kind{
 		name:  "clock.set",
 		apply: applyClockSet,
 		story: func(_ *State, e *ClockSet, _ time.Time) string {
+			if !e.Still.IsZero() {
+				return fmt.Sprintf("the clock stands still at %s", e.Still.Format(time.RFC3339Nano))
+			}
 			ahead := time.Duration(e.OffsetMs) * time.Millisecond
 			return fmt.Sprintf("the clock is now %v ahead of the machine's", ahead)
 		},
@@ -106,6 +109,7 @@ func applyClockSet(s *State, _ time.Time, e *ClockSet) {
 	s.Clock = Clock{
 		Set:      !e.Real,
 		OffsetMs: e.OffsetMs,
+		Still:    e.Still,
 		Began:    cmp.Or(e.Began, s.Clock.Began),
 	}
 }

@@ -69,10 +69,12 @@ func (s *State) PartnerOf(id booking.ID) booking.ID {
 	return s.Bookings.Any(id).Partner
 }
 
-// Clock is the directory's test clock (contract §2).
+// Clock is the directory's test clock (contract §2, §13).
 type Clock struct {
 	Set      bool  `json:"set"`
-	OffsetMs int64 `json:"offsetMs"` // milliseconds ahead of the machine's clock
+	OffsetMs int64 `json:"offsetMs"` // milliseconds ahead of the machine's clock; 0 while it stands still
+	// Still is the instant at which it stands still; zero while it ticks.
+	Still time.Time `json:"still,omitzero"`
 	// Began is where it was started, if nothing had been sold before: the directory's creation by its own
 	// clock.
 	Began time.Time `json:"began,omitzero"`
@@ -80,6 +82,9 @@ type Clock struct {
 
 // At returns the directory's time at a time of the machine's clock.
 func (c Clock) At(now time.Time) time.Time {
+	if !c.Still.IsZero() {
+		return c.Still
+	}
 	return now.Add(time.Duration(c.OffsetMs) * time.Millisecond)
 }
 
@@ -141,10 +146,11 @@ func (x *Idempotency) personalPart() any {
 
 // The events that no other package has.
 type (
-	// ClockSet says that the directory's clock was started, moved, or, with Real, given up.
+	// ClockSet says that the directory's clock was started, moved, stopped, or, with Real, given up.
 	ClockSet struct {
 		Real     bool      `json:"real"`
 		OffsetMs int64     `json:"offsetMs"`
+		Still    time.Time `json:"still,omitzero"` // see Clock
 		Began    time.Time `json:"began,omitzero"` // see Clock
 	}
 	// TimetableImported says which timetable is in force from then on.

@@ -17,9 +17,13 @@ type Service struct {
 	mailer    *outbound.Mailer    // nil: they do
 	messenger *outbound.Peer      // nil: phones get nothing
 	tries     tries
+	sending   web.Loop
 }
 
 // New returns the room.
 func New(core *web.Core) *Service {
-	return &Service{Core: core}
+	return &Service{
+		Core:    core,
+		sending: core.NewLoop(),
+	}
 }

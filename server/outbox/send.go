@@ -64,8 +64,13 @@ func (s *Service) Run() {
 		if err != nil && x.underWay() == 0 {
 			return // the journal cannot be written
 		}
-		wait := x.start(now)
+		wait := time.Hour
+		if !s.Still.Load() {
+			wait = x.start(now)
+		}
 		select {
+		case done := <-s.sending:
+			done <- x.settle()
 		case ended := <-x.results:
 			x.ended(ended)
 		case <-x.flush:
@@ -126,6 +131,26 @@ func (x *sender) start(now time.Time) time.Duration {
 		}))
 	}
 	return wait
+}
+
+// settle tries what is due, one message after the other, and journals what came of it.
+func (x *sender) settle() error {
+	for x.underWay() > 0 {
+		x.ended(<-x.results)
+	}
+	now, err := x.take()
+	if err != nil {
+		return err
+	}
+	for i := range x.lanes {
+		x.lanes[i].due(now, func(id string) {
+			ended := x.deliver(id)
+			ended.lane = i
+			x.ended(ended)
+		})
+	}
+	x.record()
+	return nil
 }
 
 // ended takes in what came of an attempt.

@@ -30,12 +30,19 @@ func (s *Service) NoteOverdue() (wait time.Duration, err error) {
 // RunNotices does so while the server runs. A refusal, as of a full disk, is tried again.
 func (s *Service) RunNotices() {
 	for s.Base.Err() == nil {
-		wait, err := s.NoteOverdue()
-		if err != nil {
-			wait = time.Second
+		wait := time.Hour
+		if !s.Still.Load() {
+			next, err := s.NoteOverdue()
+			if err != nil {
+				next = time.Second
+			}
+			wait = next
 		}
 		select {
 		case <-s.Base.Done():
+		case done := <-s.notices:
+			_, err := s.NoteOverdue()
+			done <- err
 		case <-s.ClockMoved:
 		case <-time.After(wait):
 		}

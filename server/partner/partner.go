@@ -21,6 +21,7 @@ type Service struct {
 	lines    *store.Lines // of the journal, for events and for answers that are given again
 	underWay sync.Map     // hashes of the requests with keys that are being answered, by ledger.RequestKey
 	Polls    Polls
+	notices  web.Loop
 
 	resources *resource.Writer
 }
@@ -35,5 +36,6 @@ func New(core *web.Core, resources *resource.Writer, search *search.Service,
 		provider:  provider,
 		lines:     store.NewLines(core.Config.FS),
 		Polls:     Polls{waiting: map[booking.ID]int{}},
+		notices:   core.NewLoop(),
 	}
 }

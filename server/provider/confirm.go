@@ -28,7 +28,11 @@ const maxConfirming = 16
 func (s *Service) ConfirmAll(ctx context.Context, asked []Confirmation) (last uint64, err error) {
 	answers := make([]verdict, len(asked))
 	var wg sync.WaitGroup
-	room := make(chan struct{}, maxConfirming)
+	atATime := maxConfirming
+	if s.Still.Load() {
+		atATime = 1 // whose answer comes first is no matter of chance
+	}
+	room := make(chan struct{}, atATime)
 	for i, c := range asked {
 		room <- struct{}{}
 		wg.Go(func() {
@@ -183,10 +187,12 @@ func (s *Service) askUntilAnswered(c Confirmation, places chan struct{}) {
 			}
 			return
 		}
-		select {
-		case <-s.Base.Done():
-			return
-		case <-time.After(pause):
+		for waited := false; !waited || s.Still.Load(); waited = true {
+			select {
+			case <-s.Base.Done():
+				return
+			case <-time.After(pause):
+			}
 		}
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -45,10 +46,12 @@ type Config struct {
 	FS  durable.FS // the data directory
 	Log *slog.Logger
 
-	Now       func() time.Time // the machine's clock
-	NewID     func() [16]byte
-	TestClock bool // the directory's clock can be moved (contract §2)
-	Verb      bool // opened by a verb for one act: nothing runs in the background
+	Now          func() time.Time // the machine's clock
+	NewID        func() [16]byte
+	NewRequestID func(path string) [16]byte // of a request that has brought none
+	Random       io.Reader                  // what secrets and keys are made from
+	TestClock    bool                       // the directory's clock can be moved (contract §2)
+	Verb         bool                       // opened by a verb for one act: nothing runs in the background
 
 	SecureCookies  bool // marks cookies Secure also where the server itself does not speak TLS
 	Rate           Rate
@@ -72,6 +75,7 @@ type Core struct {
 	Phones     bool       // are sent texts
 	Reporting  sync.Mutex // one report at a time, and none beside an erasure
 
+	Still      atomic.Bool   // the clock stands still: loops wait to be asked
 	ClockMoved chan struct{} // wakes who waits for an instant: the clock was moved
 	Outgoing   chan struct{} // wakes the outbox
 
@@ -79,6 +83,7 @@ type Core struct {
 	Draining context.Context // done once the server drains: nobody waits any more
 	Tasks    sync.WaitGroup  // what comes to an end by itself
 
+	loops     []Loop // in the order in which Settle asks them
 	partners  *Limiter
 	addresses *Limiter // of those who show no valid key
 }
@@ -90,7 +95,13 @@ func NewCore(cfg Config) *Core {
 		cfg.Now = time.Now
 	}
 	if cfg.NewID == nil {
-		cfg.NewID = func() [16]byte { return RandomID() }
+		cfg.NewID = func() [16]byte { return RandomID(rand.Reader) }
+	}
+	if cfg.NewRequestID == nil {
+		cfg.NewRequestID = func(string) [16]byte { return cfg.NewID() }
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Reader
 	}
 	return &Core{
 		Config:     cfg,
@@ -132,11 +143,11 @@ func (s *Core) Now() (now time.Time, err error) {
 	return now, err
 }
 
-// RandomID makes an id whose text does not start with a dash: a shell would
-// take it for a flag, a spreadsheet for a formula.
-func RandomID() (id booking.ID) {
-	for rand.Read(id[:]); id.String()[0] == '-'; {
-		rand.Read(id[:])
+// RandomID makes an id whose text does not start with a dash: a shell would take it for a flag, a spreadsheet
+// for a formula. random never fails.
+func RandomID(random io.Reader) (id booking.ID) {
+	for io.ReadFull(random, id[:]); id.String()[0] == '-'; {
+		io.ReadFull(random, id[:])
 	}
 	return id
 }

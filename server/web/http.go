@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/booking"
 	"waybill/server/ledger"
 )
 
@@ -113,7 +114,7 @@ func (s *Core) Frame(w http.ResponseWriter, r *http.Request, answer func(*Record
 	h["X-Content-Type-Options"] = noSniff
 	id := r.Header["X-Request-Id"]
 	if len(id) != 1 || !validRequestID(id[0]) {
-		id = []string{s.NewID().String()}
+		id = []string{booking.ID(s.Config.NewRequestID(r.URL.Path)).String()}
 		r.Header["X-Request-Id"] = id
 	}
 	h["X-Request-Id"] = id

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -18,7 +17,8 @@ import (
 func (s *Core) LoadRing() error {
 	ring, err := ledger.ReadSecret(s.Config.FS, ledger.RingFile, auth.ParseRing)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s.SaveRing(auth.NewRing([]auth.SigningKey{auth.NewSigningKey(0)}), func() error { return nil })
+		first := auth.NewSigningKey(s.Config.Random, 0)
+		return s.SaveRing(auth.NewRing([]auth.SigningKey{first}), func() error { return nil })
 	}
 	s.Ring.Store(ring)
 	return err
@@ -48,7 +48,9 @@ func (s *Core) Secret(name string) ([]byte, error) {
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		secret = make([]byte, 32)
-		rand.Read(secret)
+		if _, err := io.ReadFull(s.Config.Random, secret); err != nil {
+			return nil, err
+		}
 		err = durable.PublishText(s.Config.FS, ledger.KeyDir, name, fmt.Appendf(nil, "%x\n", secret))
 	}
 	return secret, err

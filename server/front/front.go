@@ -1,0 +1,191 @@
+// Package front serves a directory: clients on a port, and operators on the directory's socket.
+//
+// The port is open before the directory is, which may take long: probes hear 503, not a closed port.
+//
+//	f, err := front.Listen(cfg, "127.0.0.1:8080", nil)
+//	err = f.Open()   // the directory and its socket; operators can act
+//	f.Serve()        // clients no longer hear 503
+//	err = f.Stop()   // requests under way are finished, and the directory is closed
+package front
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"waybill/server"
+	"waybill/server/admin"
+	"waybill/server/web"
+)
+
+// Front is a directory that is served.
+type Front struct {
+	Addr    string         // host and port that clients find it at
+	URL     string         // the same as a URL, without a slash at its end
+	IsLocal bool           // only this machine reaches it
+	Server  *server.Server // nil before Open
+
+	// Ended has the error of a listener that cannot go on.
+	Ended chan error
+
+	cfg       server.Config
+	gate      gate
+	clients   *http.Server
+	operators *http.Server
+}
+
+// Listen opens a port, whose clients hear 503 until Serve; over TLS if secured. Errors: ErrSocketPath, and
+// the system's.
+func Listen(cfg server.Config, addr string, secured *tls.Config) (*Front, error) {
+	if _, err := Socket(cfg.Dir); err != nil {
+		return nil, err
+	}
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	f := &Front{
+		Addr:    ln.Addr().String(),
+		URL:     "http://" + ln.Addr().String(),
+		IsLocal: ln.Addr().(*net.TCPAddr).IP.IsLoopback(),
+		Ended:   make(chan error, 2), // one of each server, of clients and of operators
+	}
+	f.clients = NewServer(&f.gate, cfg.Log)
+	conns := web.Listener(ln, MaxConnections(), cfg.TrustedProxies)
+	cfg.Connections = conns.Open
+	f.cfg = cfg
+	if secured == nil {
+		go func() { f.Ended <- f.clients.Serve(conns) }()
+		return f, nil
+	}
+	f.URL = "https://" + ln.Addr().String()
+	f.clients.TLSConfig = secured
+	go func() { f.Ended <- f.clients.ServeTLS(conns, "", "") }()
+	return f, nil
+}
+
+// Open opens the directory, and serves operators. They come before clients: from here on a verb finds the
+// server, and does not try the lock.
+func (f *Front) Open() error {
+	path, err := Socket(f.cfg.Dir)
+	if err != nil {
+		return err
+	}
+	s, err := server.Open(f.cfg)
+	if err != nil {
+		return err
+	}
+	f.operators, err = serveOperators(path, s, f.Ended)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	f.Server = s
+	return nil
+}
+
+// Serve lets clients in: there is something to serve.
+func (f *Front) Serve() {
+	h := f.Server.Handler()
+	f.gate.open.Store(&h)
+}
+
+// Fail ends what serves a directory that can no longer be written. Those who wait are told that the outcome
+// is not known.
+func (f *Front) Fail() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	f.clients.Shutdown(ctx)
+}
+
+// Close ends what serves, without waiting for anybody.
+func (f *Front) Close() {
+	f.clients.Close()
+	if f.operators != nil {
+		f.operators.Close()
+	}
+}
+
+// Stop lets no further request in, waits for those under way, and closes the directory.
+func (f *Front) Stop() error {
+	f.Server.Drain()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	drained, done := context.WithCancel(ctx)
+	go func() {
+		f.gate.underWay.Lock() // held once those under way are done
+		done()
+	}()
+	// The store closes last: until then answers wait for it.
+	<-drained.Done()
+	return errors.Join(f.clients.Shutdown(ctx), f.operators.Shutdown(ctx), f.Server.Close())
+}
+
+// gate answers 503 until there is a handler behind it, and while it drains.
+type gate struct {
+	open     atomic.Pointer[http.Handler]
+	underWay sync.RWMutex // each request reads; who stops writes
+}
+
+// ServeHTTP answers 503 until the directory is open, and again while the last requests are finished.
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := g.open.Load()
+	if h == nil || !g.underWay.TryRLock() {
+		server.Unavailable(w, r)
+		return
+	}
+	defer g.underWay.RUnlock()
+	(*h).ServeHTTP(w, r)
+}
+
+// NewServer makes what serves requests. The limits of a connection are contract §3's.
+func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:     handler,
+		ConnContext: web.ConnContext,
+		// What net/http reports are clients that break off or speak no HTTP, which anybody can do at will.
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		// OPTIONS * is for the handler, as every request: it has an answer in the service's own form.
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout:            10 * time.Second,
+		ReadTimeout:                  30 * time.Second,
+		WriteTimeout:                 time.Minute,
+		IdleTimeout:                  2 * time.Minute,
+		MaxHeaderBytes:               12 << 10, // net/http allows 4 KiB more: 16 in all
+		// Also under TLS: the limits above are of connections, not of HTTP/2's streams.
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
+	}
+}
+
+// serveOperators serves the verbs on the directory's socket, which only its owner can reach.
+func serveOperators(path string, s *server.Server, ended chan<- error) (*http.Server, error) {
+	// A socket that a killed server has left. The directory's lock is held, so that it is nobody's.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	// The directory above is 0700 already; this is for one that was made by hand.
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	operators := &http.Server{
+		Handler:           s.Admin.Handler(),
+		ConnContext:       admin.ConnContext,
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	go func() {
+		if err := operators.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			ended <- err
+		}
+	}()
+	return operators, nil
+}

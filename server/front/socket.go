@@ -1,0 +1,37 @@
+package front
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+)
+
+// ErrSocketPath is returned for a directory whose socket the system could not address.
+var ErrSocketPath = errors.New("the data directory's path is too long for a socket in it " +
+	"(107 bytes at most, with /admin.sock)")
+
+// Socket returns the path of a directory's admin socket.
+func Socket(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(abs, "admin.sock")
+	// The kernel's address of a socket has room for that much.
+	if len(path) > 107 {
+		return "", fmt.Errorf("%w: %s", ErrSocketPath, path)
+	}
+	return path, nil
+}
+
+// Running reports whether a server has the directory open. A socket file alone says nothing: a server that
+// was killed leaves it.
+func Running(dir string) bool {
+	path, _ := Socket(dir) // "" cannot be dialled
+	c, err := net.Dial("unix", path)
+	if err == nil {
+		c.Close()
+	}
+	return err == nil
+}
