@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -66,8 +67,8 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 		"GET /docs/migration":                             s.Public(s.reference.GetMigrationGuide),
 		"GET /docs/{page}":                                s.Public(s.reference.GetText),
 		"GET /metrics":                                    s.Public(s.ops.GetMetrics),
-		"GET /test/clock":                                 s.Public(s.bench.GetClock),
-		"POST /test/clock":                                s.Public(s.bench.PostClock),
+		"GET /test/clock":                                 s.Public(s.Bench.GetClock),
+		"POST /test/clock":                                s.Public(s.Bench.PostClock),
 		"GET /livez":                                      s.Public(s.ops.GetLive),
 		"GET /readyz":                                     s.Public(s.ops.GetLive),
 		"GET /healthz":                                    s.Public(s.ops.GetLive),
@@ -82,6 +83,7 @@ func (s *Server) route() {
 		s.Mux.HandleFunc(pattern, h)
 	}
 	s.Mux.HandleFunc("/", s.Public(s.NotRouted))
+	s.Bench.SetRoutes(slices.Collect(maps.Keys(routes)))
 }
 
 // ServeHTTP answers one request.

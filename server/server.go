@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"waybill/auth/oidc"
+	"waybill/schedule"
 	"waybill/server/admin"
 	"waybill/server/bench"
 	"waybill/server/company"
@@ -73,9 +74,21 @@ type Config struct {
 	MessengerURL string              // told what to send to phones; "": nothing
 	Mail         outbound.MailConfig // without Addr e-mails become files
 
-	// Confirm asks the carrier's provider to confirm a ticket, as [provider.Service] says; nil: ProviderURL
-	// does.
-	Confirm func(context.Context, provider.Confirmation) error
+	Confirm provider.Confirm // asks the carrier's provider; nil: ProviderURL does
+
+	// Forked says that the directory is a copy that a test bench has made; nil: it is none.
+	Forked *ledger.WorldForked
+	// Loaded is a timetable that the process has already, for a directory that has the same in force.
+	Loaded Loaded
+
+	// Bench has what is sent kept for testers, texts too where no messenger takes them (contract §13).
+	Bench bool
+}
+
+// Loaded is a timetable that was read, with its hash in the journal.
+type Loaded struct {
+	Hash      string
+	Timetable *schedule.Timetable
 }
 
 // web returns what all rooms have to know of it.
@@ -84,7 +97,7 @@ func (cfg *Config) web() web.Config {
 		FS:             cmp.Or[durable.FS](cfg.FS, durable.Dir(cfg.Dir)),
 		Log:            cfg.Log,
 		Now:            cfg.Now,
-		NewID:          cfg.NewID,
+		NewID:          cfg.newID(),
 		NewRequestID:   cfg.newRequestID(),
 		Random:         cfg.random("secrets"),
 		TestClock:      cfg.TestClock,
@@ -102,6 +115,24 @@ func (cfg *Config) random(purpose string) io.Reader {
 		return nil
 	}
 	return cfg.Seed.Stream(purpose)
+}
+
+// journalRandom returns the random bytes that the journal's name and key are made from. A world has some of
+// its own, whatever its parent has taken; nil are the machine's.
+func (cfg *Config) journalRandom() io.Reader {
+	if cfg.Forked != nil {
+		return cfg.random("journal of " + cfg.Forked.World)
+	}
+	return cfg.random("journal")
+}
+
+// newID returns what makes ids; nil are random.
+func (cfg *Config) newID() func() [16]byte {
+	ids := cfg.random("ids")
+	if ids == nil || cfg.NewID != nil {
+		return cfg.NewID
+	}
+	return func() [16]byte { return web.RandomID(ids) }
 }
 
 // newRequestID returns what makes ids of requests from a seed, or nil. Who watches the server calls when it
@@ -124,6 +155,7 @@ func (cfg *Config) newRequestID() func(path string) [16]byte {
 type Server struct {
 	*web.Core
 	Admin *admin.Service // what verbs do
+	Bench *bench.Service // what testers do, where there is a test clock
 
 	options     Config
 	fresh       bool // see Fresh
@@ -136,7 +168,6 @@ type Server struct {
 	company   *company.Service
 	legacy    *legacy.Service
 	ops       *ops.Service
-	bench     *bench.Service
 	reference *reference.Service
 
 	stop  context.CancelFunc // ends what runs in the background
@@ -153,9 +184,6 @@ var (
 
 // newServer makes a server that has nothing open yet.
 func newServer(cfg Config) *Server {
-	if ids := cfg.random("ids"); ids != nil && cfg.NewID == nil {
-		cfg.NewID = func() [16]byte { return web.RandomID(ids) }
-	}
 	core := web.NewCore(cfg.web())
 	s := &Server{Core: core, options: cfg}
 	resources := resource.NewWriter()
@@ -167,9 +195,15 @@ func newServer(cfg Config) *Server {
 	s.legacy = legacy.New(core, resources, s.search, s.partner)
 	s.Admin = admin.New(core, s.company, s.outbox, s.provider)
 	s.ops = ops.New(core, cfg.Connections)
-	s.bench = bench.New(core, s.clockMoved)
+	s.Bench = bench.New(core, s.outbox, s.clockMoved)
 	s.reference = reference.New(core, legacy.IgnoredFields)
 	s.route()
+	if cfg.Bench {
+		s.outbox.Observe(outbox.Observer{
+			Before: s.Bench.Before,
+			After:  s.Bench.After,
+		})
+	}
 	return s
 }
 
@@ -182,7 +216,7 @@ func (s *Server) clockMoved() error {
 // Handler returns what answers the server's requests: the server, and with a test clock the bench around it.
 func (s *Server) Handler() http.Handler {
 	if s.Config.TestClock {
-		return s.bench.Around(s)
+		return s.Bench.Around(s)
 	}
 	return s
 }
@@ -199,6 +233,11 @@ func Open(cfg Config) (*Server, error) {
 	s.Draining, s.drain = context.WithCancel(s.Base)
 	if err := s.settleIn(start); err != nil {
 		return nil, errors.Join(err, s.Close())
+	}
+	if cfg.Forked != nil {
+		if err := s.Record(cfg.Forked); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
 	}
 	if !cfg.Verb {
 		s.runInBackground()
@@ -218,7 +257,7 @@ func (s *Server) openStore(start time.Time) error {
 	if err != nil {
 		return err
 	}
-	if s.options.Seed != nil && !isNew {
+	if s.options.Seed != nil && !isNew && s.options.Forked == nil {
 		return ErrSeed
 	}
 	if err := ledger.LostJournal(s.Config.FS); err != nil {
@@ -228,7 +267,7 @@ func (s *Server) openStore(start time.Time) error {
 	sc.Log = s.Log
 	sc.Wrote = s.Counts.Wrote
 	sc.Snapshotted = s.Counts.Snapshot
-	sc.Random = s.options.random("journal")
+	sc.Random = s.options.journalRandom()
 	// The first line of a directory whose clock will stand still is of the instant at which it does.
 	first := cmp.Or(s.options.StartAt, start)
 	sc.Now = func(st *ledger.State) time.Time {
@@ -257,7 +296,9 @@ func (s *Server) isNew() (bool, error) {
 
 // runInBackground starts what a server does besides answering.
 func (s *Server) runInBackground() {
-	s.provider.AskAgain()
+	if s.options.Forked == nil { // else it is the parent that has asked
+		s.provider.AskAgain()
+	}
 	s.Tasks.Go(func() {
 		if err := s.outbox.RemoveLetters(); err != nil {
 			s.Log.Warn("letters to passengers who are forgotten could not be removed", "err", err)
@@ -339,11 +380,15 @@ func (s *Server) loadTimetable() error {
 	}); err != nil {
 		return err
 	}
-	tt, err := ledger.LoadTimetable(s.Config.FS, hash)
-	if err != nil {
-		return err
+	tt := s.options.Loaded.Timetable
+	if tt == nil || s.options.Loaded.Hash != hash {
+		loaded, err := ledger.LoadTimetable(s.Config.FS, hash)
+		if err != nil {
+			return err
+		}
+		tt = loaded
 	}
-	_, err = s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+	_, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
 		st.Timetable = tt // as the journal says: nothing to be journalled
 		return nil, nil
 	}, nil)

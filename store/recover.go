@@ -353,28 +353,16 @@ func (st *Store[S, E]) Snapshot() error {
 func (st *Store[S, E]) snapshot(last bool) error {
 	st.snapMu.Lock()
 	defer st.snapMu.Unlock()
-	st.mu.Lock()
-	if err := st.usable(); err != nil && !(last && err == ErrClosed) {
-		st.mu.Unlock()
+	write, head, err := st.freeze(last)
+	if err != nil {
 		return err
-	}
-	write := st.cfg.Freeze(st.state)
-	seq := st.seq
-	head := st.head
-	wait := st.newest()
-	st.mu.Unlock()
-	if err := wait.wait(); err != nil {
-		return err
-	}
-	if wait != nil {
-		head = wait.entries[seq-wait.entries[0].Seq].Head
 	}
 	fsys := st.cfg.FS
 	have, err := numbers(fsys, "snapshots")
-	if err != nil || slices.Contains(have, seq) {
+	if err != nil || slices.Contains(have, head.Seq) {
 		return err
 	}
-	err = durable.Publish(fsys, "snapshots", numbered(seq), func(f io.Writer) (err error) {
+	err = durable.Publish(fsys, "snapshots", numbered(head.Seq), func(f io.Writer) (err error) {
 		size, err := writeSnapshot(f, head, write)
 		st.snapBytes.Store(size)
 		return err
@@ -389,6 +377,28 @@ func (st *Store[S, E]) snapshot(last bool) error {
 		err = errors.Join(err, fsys.Remove("snapshots/"+numbered(have[i])))
 	}
 	return err
+}
+
+// freeze returns what writes the present state, and the line that it is after, once that is durable. last
+// reports that the store is being closed.
+func (st *Store[S, E]) freeze(last bool) (write func(io.Writer) error, head Head, err error) {
+	st.mu.Lock()
+	if err := st.usable(); err != nil && !(last && err == ErrClosed) {
+		st.mu.Unlock()
+		return nil, head, err
+	}
+	write = st.cfg.Freeze(st.state)
+	seq := st.seq
+	head = st.head
+	wait := st.newest()
+	st.mu.Unlock()
+	if err := wait.wait(); err != nil {
+		return nil, head, err
+	}
+	if wait != nil {
+		head = wait.entries[seq-wait.entries[0].Seq].Head
+	}
+	return write, head, nil
 }
 
 // writeSnapshot returns how many bytes it has written.

@@ -20,6 +20,13 @@ type Service struct {
 	importing sync.Mutex // one import, key rotation, or erasure at a time
 }
 
+// Alone does something beside which there is no import, no key rotation and no erasure.
+func (s *Service) Alone(do func() error) error {
+	s.importing.Lock()
+	defer s.importing.Unlock()
+	return do()
+}
+
 // New returns the room.
 func New(core *web.Core, company *company.Service, outbox *outbox.Service,
 	provider *provider.Service) *Service {

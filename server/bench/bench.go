@@ -3,7 +3,7 @@
 //
 // A [Service] belongs to one server that was started with a test clock, and stands around its handler:
 //
-//	request → bench.Service → server.Server → … → the answer, held back → what it caused → the client
+//	request → bench.Service → server.Server → …, the answer held back → what it caused → client
 //
 // It moves the clock, or has it stand still. On a clock that stands still a request is answered once
 // everything that it has caused has happened: messages are sent, reports are written. So a test has nothing
@@ -15,21 +15,30 @@ package bench
 import (
 	"net/http"
 	"sync"
+	"time"
 
+	"waybill/server/outbox"
 	"waybill/server/web"
 )
 
 // Service is the test bench of one server.
 type Service struct {
 	*web.Core
+	outbox     *outbox.Service
+	routes     []string     // of the interface, as rules name them
 	clockMoved func() error // brings about what is due once a clock that ticks was moved
 	moving     sync.Mutex   // the clock
+
+	faults   faults
+	requests requests
+	sent     sent
 }
 
 // New returns the room. clockMoved brings about what is due once a clock that ticks was moved.
-func New(core *web.Core, clockMoved func() error) *Service {
+func New(core *web.Core, outbox *outbox.Service, clockMoved func() error) *Service {
 	return &Service{
 		Core:       core,
+		outbox:     outbox,
 		clockMoved: clockMoved,
 	}
 }
@@ -37,19 +46,47 @@ func New(core *web.Core, clockMoved func() error) *Service {
 // Around returns a handler that answers as next does, on the terms of the bench.
 func (s *Service) Around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
 		answer := &held{to: w}
+		caller, now := s.caller(r)
 		if s.Still.Load() {
-			now, err := s.Now()
-			if err == nil {
-				answer.Header().Set("Date", now.Format(http.TimeFormat))
-			}
+			answer.Header().Set("Date", now.Format(http.TimeFormat))
 		}
-		next.ServeHTTP(answer, r)
+		_, route := s.Mux.Handler(r)
+		var out outcome
+		if rule := s.faults.choose(route, caller); rule != nil {
+			out = s.strike(rule, answer, r, next)
+		} else {
+			next.ServeHTTP(answer, r)
+		}
 		if s.Still.Load() {
 			if err := s.Settle(); err != nil {
 				s.Log.Warn("not all that a request has caused could be done", "err", err)
 			}
 		}
-		answer.release()
+		s.remember(now, caller, answer, r, time.Since(start))
+		s.release(out, answer, r)
 	})
+}
+
+// release sends the answer, or what is left of it.
+func (s *Service) release(out outcome, answer *held, r *http.Request) {
+	if out.wait > 0 {
+		// A connection is written to for a minute, and this is beside that.
+		until := time.Now().Add(out.wait + time.Minute)
+		http.NewResponseController(answer).SetWriteDeadline(until) // a test's recorder has none
+		select {
+		case <-time.After(out.wait):
+		case <-r.Context().Done():
+		case <-s.Draining.Done():
+		}
+	}
+	switch {
+	case !out.hangUp:
+		answer.release()
+		return
+	case out.started:
+		answer.start(out.bytes)
+	}
+	panic(http.ErrAbortHandler) // ends the connection
 }

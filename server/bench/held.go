@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
+	"strconv"
 )
 
 // held is an answer that is whole before the client sees anything of it. It needs no more than to.
@@ -43,4 +44,12 @@ func (h *held) Unwrap() http.ResponseWriter {
 func (h *held) release() {
 	h.to.WriteHeader(cmp.Or(h.status, http.StatusOK))
 	h.to.Write(h.body.Bytes()) // a client that is gone misses it
+}
+
+// start sends the header, which promises the whole body, and so many bytes of it.
+func (h *held) start(bytes int) {
+	h.Header().Set("Content-Length", strconv.Itoa(h.body.Len()))
+	h.to.WriteHeader(cmp.Or(h.status, http.StatusOK))
+	h.to.Write(h.body.Bytes()[:bytes])
+	http.NewResponseController(h.to).Flush()
 }

@@ -22,6 +22,7 @@ import (
 	"waybill/server/reference"
 	"waybill/server/seed"
 	"waybill/server/web"
+	"waybill/server/worlds"
 	"waybill/store"
 )
 
@@ -101,8 +102,13 @@ func (c *call) serve() (code int, err error) {
 func (c *call) testBench(cfg *server.Config, addr string) error {
 	cfg.Frozen = c.get("frozen").(bool)
 	seeded := c.text("seed")
-	if (cfg.Frozen || seeded != "") && !cfg.TestClock {
-		return errors.New("-frozen and -seed are of a test clock, which -test-clock starts")
+	control := c.text("test-control")
+	cfg.Bench = control != ""
+	switch {
+	case (cfg.Frozen || cfg.Bench || seeded != "") && !cfg.TestClock:
+		return errors.New("-frozen, -seed and -test-control are of a test clock, which -test-clock starts")
+	case cfg.Bench && !isLoopback(control):
+		return fmt.Errorf("-test-control %q is not a loopback address as in 127.0.0.1:8081", control)
 	}
 	if seeded == "" {
 		return nil
@@ -195,7 +201,7 @@ func (c *call) identityProvider(cfg *server.Config) (err error) {
 }
 
 // listen serves the directory until the process should end; over TLS if secured.
-func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (int, error) {
+func (c *call) listen(cfg server.Config, addr string, secured *tls.Config) (int, error) {
 	f, err := front.Listen(cfg, addr, secured)
 	if err != nil {
 		return exitCode(err), err
@@ -213,15 +219,25 @@ func (p *Process) listen(cfg server.Config, addr string, secured *tls.Config) (i
 	}
 	// A server that others can reach has no demo: its key would be known.
 	// The demo is there before clients are let in: a server is ready once it has one.
-	if err := p.greet(f, cfg); err != nil {
+	if err := c.greet(f, cfg); err != nil {
+		return exitFailed, errors.Join(err, f.Server.Close())
+	}
+	if err := worlds.Clean(cfg.Dir); err != nil {
 		return exitFailed, errors.Join(err, f.Server.Close())
 	}
 	f.Serve()
+	if cfg.Bench {
+		control, err := worlds.Listen(c.text("test-control"), f, cfg)
+		if err != nil {
+			return exitFailed, errors.Join(err, f.Stop())
+		}
+		defer control.Close()
+	}
 	cfg.Log.Info("serving", "addr", f.Addr, "url", f.URL+"/", "data", cfg.Dir)
 	stopped := make(chan struct{})
 	defer close(stopped)
 	go front.BoundMemory(stopped)
-	return p.untilStopped(f)
+	return c.untilStopped(f)
 }
 
 // untilStopped waits until the process should end, or something cannot go on, and ends what serves.

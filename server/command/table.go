@@ -44,6 +44,7 @@ var verbs = []verb{
 		{"test-clock", "",
 			"serve a clock that can be moved, starting at `now` or an instant as in 2026-11-20T08:30:00Z"},
 		{"frozen", false, "have that clock stand still until it is moved"},
+		{"test-control", "", "the loopback `address` where testers make worlds and have things go wrong"},
 		{"seed", "", "the `number` that all that would be random comes from, in a new directory"},
 		{"max-transfers", 1, "changes a journey may have, 0 or 1"},
 		{"legacy-since", "",

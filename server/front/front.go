@@ -36,6 +36,7 @@ type Front struct {
 	Ended chan error
 
 	cfg       server.Config
+	conns     *web.Connections
 	gate      gate
 	clients   *http.Server
 	operators *http.Server
@@ -59,7 +60,7 @@ func Listen(cfg server.Config, addr string, secured *tls.Config) (*Front, error)
 	}
 	f.clients = NewServer(&f.gate, cfg.Log)
 	conns := web.Listener(ln, MaxConnections(), cfg.TrustedProxies)
-	cfg.Connections = conns.Open
+	f.conns = conns
 	f.cfg = cfg
 	if secured == nil {
 		go func() { f.Ended <- f.clients.Serve(conns) }()
@@ -78,6 +79,7 @@ func (f *Front) Open() error {
 	if err != nil {
 		return err
 	}
+	f.cfg.Connections = f.conns.Open
 	s, err := server.Open(f.cfg)
 	if err != nil {
 		return err
@@ -127,6 +129,26 @@ func (f *Front) Stop() error {
 	return errors.Join(f.clients.Shutdown(ctx), f.operators.Shutdown(ctx), f.Server.Close())
 }
 
+// Replace has clients at the same address find another directory. The former one is closed, then prepare is
+// called, and the one that cfg describes is opened and served. In between clients hear 503.
+func (f *Front) Replace(cfg server.Config, prepare func() error) error {
+	f.gate.open.Store(nil)
+	f.Server.Drain()
+	f.gate.underWay.Lock() // until those under way are done
+	f.gate.underWay.Unlock()
+	f.operators.Close()
+	err := f.Server.Close()
+	f.cfg = cfg
+	if err = errors.Join(err, prepare()); err != nil {
+		return err
+	}
+	if err := f.Open(); err != nil {
+		return err
+	}
+	f.Serve()
+	return nil
+}
+
 // gate answers 503 until there is a handler behind it, and while it drains.
 type gate struct {
 	open     atomic.Pointer[http.Handler]
@@ -135,12 +157,16 @@ type gate struct {
 
 // ServeHTTP answers 503 until the directory is open, and again while the last requests are finished.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := g.open.Load()
-	if h == nil || !g.underWay.TryRLock() {
+	if !g.underWay.TryRLock() {
 		server.Unavailable(w, r)
 		return
 	}
 	defer g.underWay.RUnlock()
+	h := g.open.Load()
+	if h == nil {
+		server.Unavailable(w, r)
+		return
+	}
 	(*h).ServeHTTP(w, r)
 }
 

@@ -11,6 +11,9 @@ import (
 var ErrSocketPath = errors.New("the data directory's path is too long for a socket in it " +
 	"(107 bytes at most, with /admin.sock)")
 
+// MaxSocketPath is how many bytes the path of a socket may have: the kernel's address has room for that much.
+const MaxSocketPath = 107
+
 // Socket returns the path of a directory's admin socket.
 func Socket(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
@@ -18,8 +21,7 @@ func Socket(dir string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(abs, "admin.sock")
-	// The kernel's address of a socket has room for that much.
-	if len(path) > 107 {
+	if len(path) > MaxSocketPath {
 		return "", fmt.Errorf("%w: %s", ErrSocketPath, path)
 	}
 	return path, nil

@@ -46,6 +46,16 @@ var operatingKinds = []kind{
 			return "key rotate: offers are signed with a new key"
 		},
 	}.kind(),
+	row[WorldForked]{
+		name: "world.forked",
+		apply: func(s *State, _ time.Time, _ *WorldForked) {
+			s.Outbox.clear()
+		},
+		story: func(_ *State, e *WorldForked, _ time.Time) string {
+			return fmt.Sprintf("the world %s of a test bench, a copy of %s: it has left %s after line %d",
+				e.World, e.From, e.Origin, e.Seq)
+		},
+	}.kind(),
 	row[ClockSet]{
 		name:  "clock.set",
 		apply: applyClockSet,

@@ -147,6 +147,13 @@ func (o *Outbox) Remove(id string) {
 	o.trim()
 }
 
+// clear removes all messages.
+func (o *Outbox) clear() {
+	for id := range o.messages {
+		o.Remove(id)
+	}
+}
+
 // removeOf removes the messages of a ticket.
 func (o *Outbox) removeOf(ticket booking.ID) {
 	for id := range o.byTicket[ticket] {

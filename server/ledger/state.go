@@ -171,6 +171,15 @@ type (
 		On     bool    `json:"isGeolocation"`
 		User   auth.ID `json:"user"`
 	}
+	// WorldForked says that the directory is a world of a test bench, and where it has left the directory
+	// that it is a copy of (contract §13). What that had yet to send it does not send.
+	WorldForked struct {
+		World  string `json:"world"`
+		From   string `json:"from"`   // the world it is a copy of
+		Origin string `json:"origin"` // that directory's name
+		Seq    uint64 `json:"seq"`    // the last line that both have
+		Hash   string `json:"hash"`   // its hash there, in hex
+	}
 	// KeysRotated says that offers are signed with a new key.
 	KeysRotated struct{}
 	// Answered records the answer to a request with a key that has no other line for it to stand in.

@@ -16,6 +16,7 @@ type Service struct {
 	mail      outbound.MailConfig // without Addr e-mails become files
 	mailer    *outbound.Mailer    // nil: they do
 	messenger *outbound.Peer      // nil: phones get nothing
+	observer  *Observer           // nil: nobody watches
 	tries     tries
 	sending   web.Loop
 }

@@ -219,7 +219,7 @@ func (s *Service) deliver(id string) result {
 		s.tries.forget(id)
 		return result{sent: m}
 	}
-	err = s.sendMessage(m, b, t)
+	err = s.sendObserved(m, b, t)
 	if err == nil {
 		s.Counts.Sent.Add(1)
 		s.tries.forget(id)
@@ -230,6 +230,22 @@ func (s *Service) deliver(id string) result {
 	}
 	s.Counts.Failed[m.Lane()].Add(1)
 	return s.failed(m, now, err)
+}
+
+// sendObserved sends a message, and has the observer see it where there is one.
+func (s *Service) sendObserved(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
+	if s.observer == nil {
+		return s.sendMessage(m, b, t)
+	}
+	l := s.Letter(m, b, t)
+	err := s.observer.Before(l, b)
+	if err == nil {
+		err = s.sendMessage(m, b, t)
+	}
+	if err == nil {
+		s.observer.After(l)
+	}
+	return err
 }
 
 // failed decides what becomes of a message that could not be sent: it is parked where the peer refused it or

@@ -67,6 +67,7 @@ type deed struct {
 	action  booking.Action
 	request string // its id
 	try     *Attempt
+	asks    bool // the provider is to be asked
 	asked   []provider.Confirmation
 }
 
@@ -84,6 +85,7 @@ func (s *Service) Perform(r *http.Request, sel booking.Selection, action booking
 		action:  action,
 		request: web.RequestID(r),
 		try:     try,
+		asks:    s.provider.For(r.Context()) != nil,
 	}
 	seq, err = s.Store.Update(d.decide, after)
 	if errors.Is(err, store.ErrFull) && len(try.done) > 0 {
@@ -124,7 +126,7 @@ func (d *deed) decide(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 	var entries []ledger.Entry
 	for _, e := range list {
 		entries = append(entries, st.Unnoticed(now, e.Ticket)...)
-		if d.provider.Confirm != nil {
+		if d.asks {
 			entries = append(entries, d.ask(st, e))
 			continue
 		}

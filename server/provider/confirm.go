@@ -69,7 +69,7 @@ func (s *Service) ask(ctx context.Context, c Confirmation) error {
 	select {
 	case s.asking <- struct{}{}:
 		defer func() { <-s.asking }()
-		return s.Confirm(ctx, c)
+		return s.For(ctx)(ctx, c)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -12,14 +12,15 @@ import (
 // Service asks the provider.
 type Service struct {
 	*web.Core
-	// Confirm asks the provider to confirm a ticket; its error is a refusal where it wraps
-	// outbound.ErrRefused. It is called at least once for each ticket, with the same Key for the same
-	// question, also after a crash. nil: there is no provider, and tickets are confirmed at once.
-	Confirm func(context.Context, Confirmation) error
+	Confirm Confirm       // nil: there is no provider, and tickets are confirmed at once
 	asking  chan struct{} // a place for each call
 
 	resources *resource.Writer
 }
+
+// Confirm asks the provider to confirm a ticket; its error is a refusal where it wraps outbound.ErrRefused.
+// It is called at least once for each ticket, with the same Key for the same question, also after a crash.
+type Confirm func(context.Context, Confirmation) error
 
 // Confirmation is what the provider is asked.
 type Confirmation struct {
@@ -30,7 +31,7 @@ type Confirmation struct {
 
 // New returns the room.
 func New(core *web.Core, resources *resource.Writer,
-	confirm func(context.Context, Confirmation) error) *Service {
+	confirm Confirm) *Service {
 	return &Service{
 		Core:      core,
 		Confirm:   confirm,

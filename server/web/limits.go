@@ -49,6 +49,11 @@ const (
 	// Of calls of the provider, each of which may need a connection.
 	MaxAsking = 32
 
+	// Of a test bench (contract §13).
+	MaxWorlds = 1000
+	MaxRules  = 100 // of a world
+	MaxFault  = 10 * time.Minute
+
 	// Of a page: take.
 	MaxBookings = 50
 	MaxReports  = 50
@@ -93,5 +98,6 @@ var LimitTable = []limitRow{
 	{"password checks", fmt.Sprintf("%d failures of an e-mail, %d of an address in 15 minutes", EmailFailures,
 		AddressFailures), "429 `TOO_MANY_REQUESTS`"},
 	{"requests a second", "what the operator sets, of a partner or an address", "429 `TOO_MANY_REQUESTS`"},
+	{"worlds of a test bench, rules of one, `for`", fmt.Sprintf("%d, %d, %v", MaxWorlds, MaxRules, MaxFault), "409, 400, 400"},
 	{"the disk", "what a change writes must fit, whatever its size", "503 `UNAVAILABLE`, and nothing is changed"},
 }

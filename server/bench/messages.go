@@ -1,0 +1,192 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/ledger"
+	"waybill/server/outbound"
+	"waybill/server/outbox"
+	"waybill/server/web"
+	"waybill/server/wire"
+)
+
+// sentKept is how many messages that were sent a world remembers.
+const sentKept = 1000
+
+// sent remembers the last messages that were sent. The journal knows that they were, and not what they said.
+type sent struct {
+	mu   sync.Mutex
+	list []outbox.Letter
+}
+
+// add remembers one more, and forgets the oldest where there are enough.
+func (x *sent) add(l outbox.Letter) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.list) == sentKept {
+		x.list = x.list[1:]
+	}
+	x.list = append(x.list, l)
+}
+
+// all returns what is remembered.
+func (x *sent) all() []outbox.Letter {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.list)
+}
+
+// state is what became of a message.
+type state struct {
+	outbox.Letter
+	state  string // waiting, sent or parked
+	reason string // why it waits, or is parked; "" is none
+}
+
+// GetOutbox answers with the messages of the world: those sent since it was made, as far as they are
+// remembered, and those that wait or are parked, in the order in which they came about.
+func (s *Service) GetOutbox(w http.ResponseWriter, _ *http.Request) error {
+	var list []state
+	for _, l := range s.sent.all() {
+		list = append(list, state{l, "sent", ""})
+	}
+	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		for _, m := range st.Outbox.All() {
+			b, t := st.Bookings.AnyTicket(m.Ticket)
+			x := state{s.outbox.Letter(m, b, t), "waiting", ""}
+			if m.Parked != "" {
+				x.state = "parked"
+				x.reason = m.Parked
+			} else {
+				x.reason = s.outbox.Why(m)
+			}
+			list = append(list, x)
+		}
+	})
+	slices.SortFunc(list, func(a, b state) int {
+		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Place, b.Place))
+	})
+	return web.Show(w, err, func(w *wire.Writer) {
+		wire.Each(w, "messages", list, func(x state) {
+			w.Object("")
+			w.Texts("id", x.ID, "kind", x.Kind, "to", x.To, "subject", x.Subject)
+			w.Texts("text", x.Text, "state", x.state)
+			w.OptionalString("reason", x.reason)
+			w.ID("ticketId", x.Ticket)
+			w.EndObject()
+		})
+	})
+}
+
+// promise is that the messages of a request fail: those of its booking and its action, in the lines that were
+// written from when it came until it was answered.
+type promise struct {
+	booking booking.ID
+	action  booking.Action
+	rule    *counted
+	from    uint64          // the last line before it
+	until   uint64          // the last line when it was answered; 0 while it is under way
+	refused map[string]bool // messages, by id
+}
+
+// promisesKept is how many requests are remembered whose messages are to fail.
+const promisesKept = 1000
+
+// failMessages answers a request whose messages then fail. Where it has none, the rule was not applied.
+func (s *Service) failMessages(rule *counted, answer *held, r *http.Request, next http.Handler) {
+	action := booking.Pay
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/book"):
+		action = booking.Book
+	case strings.HasSuffix(r.URL.Path, "/cancel"):
+		action = booking.Cancel
+	}
+	p := &promise{
+		booking: booking.IDOf(strings.Split(r.URL.Path, "/")[3]), // as in /v2/bookings/{id}/pay
+		action:  action,
+		rule:    rule,
+		from:    s.lastLine(),
+		refused: map[string]bool{},
+	}
+	s.faults.promise(p)
+	next.ServeHTTP(answer, r)
+	made := 0
+	s.Store.View(func(st *ledger.State, _ time.Time) {
+		for _, m := range st.Outbox.All() {
+			b, t := st.Bookings.AnyTicket(m.Ticket)
+			if p.isFor(s.outbox.Letter(m, b, t), b) {
+				made++
+			}
+		}
+	})
+	if s.faults.keep(p, s.lastLine(), made) {
+		return
+	}
+	s.faults.giveBack(rule)
+}
+
+// lastLine returns the number of the newest line.
+func (s *Service) lastLine() uint64 {
+	seq, _ := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+		return nil, nil
+	}, nil)
+	return seq
+}
+
+// isFor reports whether a message is one of the request's.
+func (p *promise) isFor(l outbox.Letter, b *booking.Booking) bool {
+	during := l.Seq > p.from && (p.until == 0 || l.Seq <= p.until)
+	ticket := p.rule.Ticket == 0 || p.rule.Ticket == placeIn(b, l.Ticket)
+	return b.ID == p.booking && l.Action == p.action && during && ticket
+}
+
+// promise remembers that messages are to fail.
+func (f *faults) promise(p *promise) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.promises) == promisesKept {
+		f.promises = f.promises[1:]
+	}
+	f.promises = append(f.promises, p)
+}
+
+// keep bounds a promise once its request is answered, and reports whether there were any messages: those that
+// it still has, or that were refused meanwhile.
+func (f *faults) keep(p *promise, until uint64, made int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p.until = until
+	if made > 0 || len(p.refused) > 0 {
+		return true
+	}
+	f.promises = slices.DeleteFunc(f.promises, func(x *promise) bool {
+		return x == p
+	})
+	return false
+}
+
+// Before is what the peer is taken to say of a message, before it is sent: an error where a rule has it fail.
+// It fails once: an operator who has it tried again is not refused.
+func (s *Service) Before(l outbox.Letter, b *booking.Booking) error {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	for _, p := range s.faults.promises {
+		if p.isFor(l, b) && !p.refused[l.ID] {
+			p.refused[l.ID] = true
+			return fmt.Errorf("a rule of the test bench: %w", outbound.ErrRefused)
+		}
+	}
+	return nil
+}
+
+// After remembers a message that was sent.
+func (s *Service) After(l outbox.Letter) {
+	s.sent.add(l)
+}

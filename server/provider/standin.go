@@ -1,0 +1,34 @@
+package provider
+
+import "context"
+
+// A StandIn answers for one request in the provider's place, as a test bench has it (contract §13). otherwise
+// is what would have answered.
+type StandIn func(ctx context.Context, c Confirmation, otherwise Confirm) error
+
+// standInKey is what a stand-in is known by in a request's context.
+type standInKey struct{}
+
+// WithStandIn returns a context whose request a stand-in answers.
+func WithStandIn(ctx context.Context, stand StandIn) context.Context {
+	return context.WithValue(ctx, standInKey{}, stand)
+}
+
+// For returns who is asked about the tickets of a request; nil is nobody. Only a server with a test clock
+// looks for a stand-in.
+func (s *Service) For(ctx context.Context) Confirm {
+	if !s.Config.TestClock {
+		return s.Confirm
+	}
+	stand, ok := ctx.Value(standInKey{}).(StandIn)
+	if !ok {
+		return s.Confirm
+	}
+	otherwise := s.Confirm
+	if otherwise == nil {
+		otherwise = func(context.Context, Confirmation) error { return nil }
+	}
+	return func(ctx context.Context, c Confirmation) error {
+		return stand(ctx, c, otherwise)
+	}
+}
