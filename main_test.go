@@ -22,12 +22,13 @@ import (
 var arrows = map[string][]string{
 	".": {"server/command"},
 	"server/command": {
-		"server", "server/front", "server/worlds", "server/seed", "server/command/terminal", "server/command/load",
+		"server", "server/front", "server/worlds", "server/conform", "server/seed", "server/command/terminal", "server/command/load",
 		"server/admin", "server/inspect", "server/reference", "server/web", "server/words",
 		"auth/oidc", "server/outbound", "store", "store/durable", "store/note", "auth", "booking", "schedule/gtfs",
 	},
 	"server/command/load":     {"server", "server/admin"},
 	"server/front":            {"server", "server/admin", "server/web"},
+	"server/conform":          {"server/transcript"},
 	"server/worlds":           {"server", "server/front", "server/bench", "server/web", "server/wire"},
 	"server/command/terminal": {"store/durable"},
 	"server": {
@@ -68,6 +69,7 @@ var arrows = map[string][]string{
 	"server/ledger":      {"server/wire", "server/words", "store", "store/durable", "auth", "booking", "schedule", "report"},
 	"server/outbound":    {},
 	"server/seed":        {},
+	"server/transcript":  {},
 	"server/docs":        {},
 	"server/wire":        {},
 	"server/words":       {},

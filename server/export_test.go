@@ -35,7 +35,7 @@ POST /v2/bookings {"offerId":"$offer","currency":"EUR","passengers":[{"firstName
 POST /v2/bookings/$b/pay {"ticketIds":["$t1","$t2"]}
     200
 admin ticket-move ticket=$t3 booking=new
-    moved = out
+    moved = $out
 wait 48h
 POST /v2/bookings/$b/cancel {"ticketIds":["$t1"]}
     200
@@ -58,7 +58,7 @@ GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11
 POST /v2/bookings {"offerId":"$offer","currency":"UAH","passengers":[{"firstName":"The same trip","lastName":"on another day"}]}
     201
 admin idtoken email=olena@zorevia.example.com
-    token = out
+    token = $out
 POST /v2/auth/idp/login {"idToken":"$token"}
     200
 POST /v2/auth/refresh

@@ -51,7 +51,7 @@ func newOffice(t *testing.T, dir string) *office {
 	o.steps(`
 admin user-add email=olena@zorevia.example.com first-name=Olena last-name=Kovalenko password=correct-horse company=zorevia-lines role=ADMIN
 admin idtoken email=olena@zorevia.example.com
-    token = out
+    token = $out
 browser office
 POST /v2/auth/idp/login {"idToken":"$token"}
     200`)
@@ -139,7 +139,7 @@ func TestAReportSurvivesACrashAtEveryMoment(t *testing.T) {
 			o := newOffice(t, dir)
 			o.fail.Store(true)
 			o.steps(orderReport)
-			file := filepath.Join(dir, ledger.ReportDir, o.vars["report"]+ledger.ReportSuffix)
+			file := filepath.Join(dir, ledger.ReportDir, o.Vars["report"]+ledger.ReportSuffix)
 			switch moment {
 			case "half-written":
 				file += ".tmp"
@@ -163,7 +163,7 @@ GET $url
     200
     body ~ ^orderId,bookingId.*partner$
 list reports
-    out == $report.csv`)
+    $out == $report.csv`)
 			if n := o.completions(); n != 1 {
 				t.Errorf("%s: %d completions", moment, n)
 			}
@@ -181,11 +181,11 @@ func TestMovingTheClockRemovesExpiredReports(t *testing.T) {
 POST /test/clock {"advance":"167h59m59.999s"}
     200
 list reports
-    out == $report.csv
+    $out == $report.csv
 POST /test/clock {"advance":"1ms"}
     200
 list reports
-    out == `)
+    $out == `)
 		o.finish()
 	})
 }
@@ -197,7 +197,7 @@ func TestAReportsFileIsServedAsItWasWrittenOrNotAtAll(t *testing.T) {
 		o := newOffice(t, dir)
 		o.steps(orderReport +
 			"\nGET /v2/reports/company/orders/$report/download\n    200\n    url = data.url\n")
-		file := filepath.Join(dir, ledger.ReportDir, o.vars["report"]+ledger.ReportSuffix)
+		file := filepath.Join(dir, ledger.ReportDir, o.Vars["report"]+ledger.ReportSuffix)
 		whole, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -232,7 +232,7 @@ func TestALinkEndsWithItsReport(t *testing.T) {
 		o.steps(orderReport + `
 wait 167h55m
 admin idtoken email=olena@zorevia.example.com
-    token = out
+    token = $out
 POST /v2/auth/idp/login {"idToken":"$token"}
     200`)
 		o.s.Config.SecureCookies = true

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +26,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/server/provider"
+	"waybill/server/transcript"
 	"waybill/store/durable"
 )
 
@@ -49,13 +49,7 @@ import (
 //	admin OP [key=value]…     an admin operation; $out is what it prints; admin! expects an error
 //	header NAME: VALUE        of the next request
 //	METHOD PATH [BODY]
-//	    STATUS
-//	    PATH == JSON          a value of the answer; body is all of it, as it stands
-//	    PATH ~ REGEXP         of the value's JSON
-//	    PATH # NUMBER         the length of an array
-//	    PATH keys WORDS       an object's members, in this order
-//	    NAME = PATH           keeps a value as $NAME
-//	    header NAME == TEXT   or ~ REGEXP
+//	    CHECK                 as package transcript has them
 //
 // Every transcript ends by comparing the live state with a replay of the journal.
 func TestScript(t *testing.T) {
@@ -95,12 +89,12 @@ func TestScript(t *testing.T) {
 
 // player plays one transcript.
 type player struct {
+	transcript.Player
 	t        *testing.T
 	file     string
 	line     int
 	dir      string
 	s        *Server
-	vars     map[string]string
 	caller   string
 	browser  string
 	cookies  map[string][]*http.Cookie // by browser, in the order they were set
@@ -123,7 +117,7 @@ func newPlayer(t *testing.T, dir, file string) *player {
 		t:       t,
 		file:    file,
 		dir:     dir,
-		vars:    map[string]string{},
+		Player:  transcript.Player{Vars: map[string]string{}},
 		secrets: map[string]bool{},
 		cookies: map[string][]*http.Cookie{},
 	}
@@ -177,16 +171,12 @@ func (p *player) fatal(format string, args ...any) {
 	p.t.Fatalf("%s:%d: %s", p.file, p.line, fmt.Sprintf(format, args...))
 }
 
-var variable = regexp.MustCompile(`\$\w+`)
-
 func (p *player) expand(s string) string {
-	return variable.ReplaceAllStringFunc(s, func(name string) string {
-		v, ok := p.vars[name[1:]]
-		if !ok {
-			p.fatal("no variable %s", name)
-		}
-		return v
-	})
+	expanded, err := p.Expand(s)
+	if err != nil {
+		p.fatal("%v", err)
+	}
+	return expanded
 }
 
 func (p *player) play(line string) {
@@ -207,7 +197,7 @@ func (p *player) play(line string) {
 	case "partner":
 		name, slugs, _ := strings.Cut(rest, " ")
 		p.admin("partner-add", url.Values{"name": {name}, "company": {slugs}}, false)
-		p.vars[name] = strings.TrimSpace(p.vars["out"])
+		p.Vars[name] = strings.TrimSpace(p.Vars["out"])
 		p.caller = name
 	case "as":
 		p.caller = rest
@@ -221,7 +211,7 @@ func (p *player) play(line string) {
 		if err != nil {
 			p.fatal("%v", err)
 		}
-		p.vars["out"] = strings.Join(names, " ")
+		p.Vars["out"] = strings.Join(names, " ")
 	case "holds":
 		words := strings.Fields(p.expand(rest))
 		p.holds(words[0], words[1:])
@@ -276,7 +266,7 @@ func (p *player) arrange(word, rest string) bool {
 		method, rest, _ := strings.Cut(rest, " ")
 		target, body, _ := strings.Cut(p.expand(rest), " ")
 		r := httptest.NewRequest(method, target, strings.NewReader(body))
-		r.Header.Set("x-api-key", p.vars[p.caller])
+		r.Header.Set("x-api-key", p.Vars[p.caller])
 		go p.s.ServeHTTP(httptest.NewRecorder(), r)
 		synctest.Wait()
 	default:
@@ -315,8 +305,8 @@ func (p *player) admin(op string, form url.Values, fails bool) {
 	if (err != nil) != fails {
 		p.fatal("admin %s: %v\n%s", op, err, &out)
 	}
-	if p.vars["out"] = strings.TrimSpace(out.String()); fails {
-		p.vars["out"] = err.Error()
+	if p.Vars["out"] = strings.TrimSpace(out.String()); fails {
+		p.Vars["out"] = err.Error()
 	}
 }
 
@@ -327,7 +317,7 @@ func (p *player) request(method, rest string) {
 		r = httptest.NewRequest(method, target, nil)
 	}
 	if p.caller != "" && p.caller != "nobody" {
-		r.Header.Set("x-api-key", p.vars[p.caller])
+		r.Header.Set("x-api-key", p.Vars[p.caller])
 	}
 	for _, h := range p.header {
 		r.Header.Add(h[0], h[1])
@@ -338,6 +328,11 @@ func (p *player) request(method, rest string) {
 	p.asked = false
 	p.resp = httptest.NewRecorder()
 	p.s.Handler().ServeHTTP(p.resp, r)
+	p.Answer = transcript.Answer{
+		Status: p.resp.Code,
+		Header: p.resp.Header(),
+		Body:   p.resp.Body.Bytes(),
+	}
 	p.cookies[p.browser] = append(p.cookies[p.browser], p.resp.Result().Cookies()...)
 	p.wellFormed()
 	for _, problem := range undocumented(r, p.resp) {
@@ -363,7 +358,7 @@ func (p *player) wellFormed() {
 			p.fatal("the answer shows a token")
 		}
 	}
-	if key := p.vars[p.caller]; key != "" && strings.Contains(p.resp.Body.String()+fmt.Sprint(h), key) {
+	if key := p.Vars[p.caller]; key != "" && strings.Contains(p.resp.Body.String()+fmt.Sprint(h), key) {
 		p.fatal("the answer shows the key")
 	}
 }

@@ -75,7 +75,7 @@ func TestCookiesAreSecureOverTLS(t *testing.T) {
 		o := newOffice(t, dir)
 		for _, secure := range []bool{true, false} {
 			r := httptest.NewRequest("POST", "/v2/auth/idp/login",
-				strings.NewReader(`{"idToken":"`+o.vars["token"]+`"}`))
+				strings.NewReader(`{"idToken":"`+o.Vars["token"]+`"}`))
 			if secure {
 				r.TLS = new(tls.ConnectionState)
 			}

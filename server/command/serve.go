@@ -127,7 +127,8 @@ func (c *call) testBench(cfg *server.Config, addr string) error {
 	return nil
 }
 
-// isLoopback reports whether an address to listen on is reached by this machine only.
+// isLoopback reports whether an address to listen on is reached by this machine only. A name is looked up: it
+// may be another than localhost.
 func isLoopback(addr string) bool {
 	at, err := net.ResolveTCPAddr("tcp", addr)
 	return err == nil && at.IP.IsLoopback()

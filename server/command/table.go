@@ -13,11 +13,11 @@ type verb struct {
 var (
 	// Quiet verbs show no progress: they show other things all the time, or ask for something. All others may
 	// have to read a long journal.
-	quiet = []string{"serve", "log", "bench", "version", "user add"}
+	quiet = []string{"serve", "log", "bench", "version", "user add", "ready", "conform"}
 	// Of some, who reads the output may stop, as head does, and that is no failure.
 	mayBeCut = []string{"log", "import"}
-	// Some are of no directory, and have no flag -data.
-	noData = []string{"version"}
+	// Some are of no directory, and have no flag -data: they ask a server, or nobody.
+	noData = []string{"version", "ready", "conform"}
 )
 
 // is reports whether a verb is one of some.
@@ -182,5 +182,20 @@ var verbs = []verb{
 			{"bookings", 10_000, "fill up to this `number` of bookings of two"},
 			{"conns", "1,64,256", "the `numbers` of connections to measure with, with commas"},
 			{"seconds", 3.0, "how long each is measured"}}},
+	{"ready", "", "says by its exit code whether a server is ready: 0, else 1", (*call).ready, []option{
+		{"addr", "http://127.0.0.1:8080", "the `URL` of the server"}}},
+	{"conform", "", "plays the interface's rules against any server", (*call).conform, []option{
+		{"base-url", "", "the `URL` of the server, as http://127.0.0.1:8080"},
+		{"key", "", "a partner's API `key`"},
+		{"key2", "", "the `key` of another partner"},
+		{"control", "", "the `URL` of the server's -test-control: the rules are played in a world of their own"},
+		{"from", "", "the `slug` of a city; without -from, -to and -date a journey is looked for"},
+		{"to", "", "the `slug` of a city"},
+		{"date", "", "a `day` with departures, as 2026-11-25"},
+		{"write", false, "also make bookings, of 20 seats at most, and cancel them; without it only GETs are sent"},
+		{"id-token", "", "an ID `token` of a company user"},
+		{"stage", 0, "only the stage of this `number`, 1 to 9"},
+		{"list", false, "print the rules, and ask nobody"},
+		{"junit", "", "the `file` to write the results into, as JUnit"}}},
 	{"version", "", "prints version, Go version, revision and dependencies", (*call).version, nil},
 }

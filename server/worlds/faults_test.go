@@ -89,9 +89,11 @@ func TestStatus(t *testing.T) {
 		if r.StatusCode != 503 {
 			continue
 		}
-		if r.Header.Get("Retry-After") != "7" || r.Header.Get("Waybill-Fault") != "2" ||
-			r.Header.Get("X-Request-Id") == "" || member(t, r.body, "errors", 0, "errorCode") != "UNAVAILABLE" {
-			t.Errorf("%v %s", r.Header, r.body)
+		h := r.Header
+		code := member(t, r.body, "errors", 0, "errorCode")
+		if h.Get("Retry-After") != "7" || h.Get("Waybill-Fault") != "2" || h.Get("X-Request-Id") == "" ||
+			code != "UNAVAILABLE" {
+			t.Errorf("%v %s", h, r.body)
 		}
 	}
 	if fmt.Sprint(got) != "[200 503 503 200]" || x.counts("a") != "0/0 4/2" {

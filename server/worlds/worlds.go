@@ -88,8 +88,13 @@ func Listen(addr string, main *front.Front, cfg server.Config) (*Control, error)
 	c.route()
 	c.clients = front.NewServer(c, cfg.Log)
 	go c.clients.Serve(ln)
-	cfg.Log.Info("worlds", "url", "http://"+c.addr+"/worlds")
+	cfg.Log.Info("worlds", "url", c.URL()+"/worlds")
 	return c, nil
+}
+
+// URL returns where calls are made, without a slash at its end.
+func (c *Control) URL() string {
+	return "http://" + c.addr
 }
 
 // Close removes all worlds but main.
@@ -134,7 +139,7 @@ func (c *Control) all() []*world {
 var (
 	errKnown = web.Fail(http.StatusConflict, "CONFLICT",
 		"there is a world of this name; PUT makes it another copy")
-	errMain  = web.Fail(http.StatusConflict, "CONFLICT",
+	errMain = web.Fail(http.StatusConflict, "CONFLICT",
 		"main is what worlds are made of: it is neither replaced nor removed")
 	errMany = web.Fail(http.StatusConflict, "CONFLICT",
 		fmt.Sprintf("there are %d worlds, and no more may be made", web.MaxWorlds))

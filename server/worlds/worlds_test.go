@@ -78,7 +78,7 @@ func newControl(t *testing.T) *control {
 		}
 		f.Close()
 	})
-	return &control{t, c, dir, "http://" + c.addr, key}
+	return &control{t, c, dir, c.URL(), key}
 }
 
 // reply is an answer, read whole.

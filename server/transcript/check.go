@@ -1,0 +1,140 @@
+package transcript
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// checkLine parts a check into: header, a path or name, the operator, and the rest.
+var checkLine = regexp.MustCompile(
+	`^(header )?(\S+) (==|!=|~|!~|#|keys|only|has|<=|>=|sorted|unique|=)( (.*))?$`)
+
+// Check does one check of the last answer. Errors: *Mismatch, *Unknown, and that the line is no check.
+func (p *Player) Check(line string) error {
+	if status, err := strconv.Atoi(line); err == nil {
+		if p.Answer.Status != status {
+			return &Mismatch{"status", strconv.Itoa(p.Answer.Status), line}
+		}
+		return nil
+	}
+	m := checkLine.FindStringSubmatch(line)
+	if m == nil {
+		return fmt.Errorf("%q is no check", line)
+	}
+	path := m[2]
+	op := m[3]
+	want := m[5]
+	if op == "=" {
+		v := p.Value(want)
+		if v == absent {
+			return &Mismatch{want, absent, "= a value to keep"}
+		}
+		p.Vars[path] = strings.Trim(v, `"`)
+		return nil
+	}
+	want, err := p.Expand(want)
+	if err != nil {
+		return err
+	}
+	got := []string{strings.Join(p.Answer.Header.Values(path), ", ")}
+	switch {
+	case m[1] == "" && strings.Contains(path, "[*]"):
+		got = p.values(path)
+	case m[1] == "":
+		got = []string{p.Value(path)}
+	}
+	if op == "sorted" || op == "unique" {
+		return checkAll(path, op, want, got)
+	}
+	if len(got) == 0 {
+		return &Mismatch{path, "no element", op + " " + want}
+	}
+	for _, v := range got {
+		if err := checkOne(path, op, want, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOne checks a value by itself.
+func checkOne(path, op, want, got string) error {
+	ok := false
+	switch op {
+	case "==":
+		ok = got == want
+	case "!=":
+		ok = got != want && got != absent
+	case "~", "!~":
+		pattern, err := regexp.Compile(want)
+		if err != nil {
+			return err
+		}
+		ok = pattern.MatchString(got) == (op == "~")
+	case "#":
+		var list []json.RawMessage
+		ok = json.Unmarshal([]byte(got), &list) == nil && strconv.Itoa(len(list)) == want
+	case "keys":
+		got = keys(got)
+		ok = got == want
+	case "only":
+		there := strings.Fields(keys(got))
+		wanted := strings.Fields(want)
+		ok = slices.Equal(slices.Sorted(slices.Values(there)), slices.Sorted(slices.Values(wanted)))
+	case "has":
+		there := strings.Fields(keys(got))
+		ok = !slices.ContainsFunc(strings.Fields(want), func(name string) bool {
+			return !slices.Contains(there, name)
+		})
+	case "<=":
+		c, comparable := compare(got, want)
+		ok = comparable && c <= 0
+	case ">=":
+		c, comparable := compare(got, want)
+		ok = comparable && c >= 0
+	}
+	if !ok {
+		return &Mismatch{path, got, strings.TrimSpace(op + " " + want)}
+	}
+	return nil
+}
+
+// checkAll checks values beside each other.
+func checkAll(path, op, want string, got []string) error {
+	wrong := &Mismatch{path, strings.Join(got, " "), strings.TrimSpace(op + " " + want)}
+	if op == "unique" {
+		if len(slices.Compact(slices.Sorted(slices.Values(got)))) < len(got) {
+			return wrong
+		}
+		return nil
+	}
+	for i := 1; i < len(got); i++ {
+		c, comparable := compare(got[i-1], got[i])
+		if !comparable || c > 0 && want == "up" || c < 0 && want == "down" {
+			return wrong
+		}
+	}
+	return nil
+}
+
+// compare compares two numbers, two instants or two texts.
+func compare(a, b string) (c int, ok bool) {
+	x, err := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	if err == nil && err2 == nil {
+		return cmp.Compare(x, y), true
+	}
+	at, err := time.Parse(time.RFC3339, strings.Trim(a, `"`))
+	other, err2 := time.Parse(time.RFC3339, strings.Trim(b, `"`))
+	if err == nil && err2 == nil {
+		return at.Compare(other), true
+	}
+	isText := strings.HasPrefix(a, `"`) && strings.HasPrefix(b, `"`)
+	return strings.Compare(a, b), isText
+}
