@@ -6,8 +6,8 @@
 // server. Some ask a server as its clients do, wherever it is.
 //
 // [Main] finds the verb in the table verbs, reads its flags from the environment and the command line, and
-// calls what the table names. What a verb returns is the exit code and an error, which is printed in one line.
-// The verbs themselves do little: what they do is a function of a room, which knows no flags.
+// calls what the table names. What a verb returns is the exit code and an error, which is printed in one
+// line. The verbs themselves do little: what they do is a function of a room, which knows no flags.
 package command
 
 import (

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"strings"
@@ -13,9 +14,10 @@ import (
 	"waybill/server/words"
 )
 
-// The verbs that ask a server, wherever it is, as a client does.
+// The verbs that ask a server, wherever it is, as a client does. They have no directory, and take no lock.
 
-// ready says whether a server is ready.
+// ready says whether a server is ready. An image that has no shell and no curl has this for its health check,
+// so that it prints nothing where all is well.
 func (c *call) ready() (int, error) {
 	addr, err := serverURL(c.text("addr"))
 	if err != nil {
@@ -23,6 +25,9 @@ func (c *call) ready() (int, error) {
 	}
 	return exitFailed, front.Ready(addr)
 }
+
+// thisMachine is the host of an address that names none, or all.
+const thisMachine = "127.0.0.1"
 
 // serverURL reads the URL of a server; http is understood. What it returns has no slash at its end, so that a
 // path can follow.
@@ -33,6 +38,12 @@ func serverURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", fmt.Errorf("%q is not a URL as http://127.0.0.1:8080", text)
+	}
+	// What a server listens on is given to ready too, by the same variable: of all addresses it asks this
+	// one.
+	ip := net.ParseIP(u.Hostname())
+	if u.Hostname() == "" || ip != nil && ip.IsUnspecified() {
+		u.Host = net.JoinHostPort(thisMachine, u.Port())
 	}
 	return strings.TrimSuffix(u.String(), "/"), nil
 }

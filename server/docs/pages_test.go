@@ -31,7 +31,8 @@ func build(t *testing.T) string {
 // pages are the README and what it leads to, in the order in which a newcomer reads them.
 var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/signing-in.md",
 	"server/docs/reports.md",
-	"server/docs/migrating.md", "server/docs/operating.md", "server/docs/auditing.md", "server/docs/journal.md",
+	"server/docs/testing.md", "server/docs/migrating.md", "server/docs/operating.md",
+	"server/docs/auditing.md", "server/docs/journal.md",
 	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md"}
 
 // TestPages: the README is one page, names all others, and no line is wider than 110 columns but those of
