@@ -79,12 +79,24 @@ func (c *call) conform() (int, error) {
 		return exitFailed, err
 	}
 	switch {
+	case isClosed(c.Stop):
+		return exitFailed, errors.New("the run was stopped before its end")
 	case sum.Failed > 0:
 		return exitFailed, errors.New(words.Counted(sum.Failed, "rule") + " failed")
 	case sum.Left != nil:
 		return exitFailed, errors.New(words.Counted(len(sum.Left), "booking") + " could not be canceled")
 	}
 	return exitDone, nil
+}
+
+// isClosed reports whether a channel is closed that nothing is sent on.
+func isClosed(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // whereToPlay reads the flags that say against which server, and on which journey. All of them are checked

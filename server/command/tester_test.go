@@ -1,0 +1,118 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Contract §13, the flags of the test bench, ready and conform.
+
+// What the command line alone shows wrong is exit 2, before anything is opened.
+func TestTesterFlagsThatCannotBe(t *testing.T) {
+	for line, says := range map[string]string{
+		"serve -frozen":                                                    "-test-clock",
+		"serve -seed 1":                                                    "-test-clock",
+		"serve -test-control 127.0.0.1:0":                                  "-test-clock",
+		"serve -test-clock now -seed x":                                    "number",
+		"serve -test-clock now -seed -1":                                   "number",
+		"serve -test-clock now -seed 1 -addr :0":                           "loopback",
+		"serve -test-clock now -seed 1 -addr 0.0.0.0:0":                    "loopback",
+		"serve -test-clock now -test-control :0":                           "loopback",
+		"serve -test-clock now -test-control 192.0.2.1:0":                  "loopback",
+		"serve -test-clock now -test-control nonsense":                     "loopback",
+		"ready -addr ftp://127.0.0.1":                                      "URL",
+		"conform":                                                          "-base-url",
+		"conform -base-url nonsense://x":                                   "URL",
+		"conform -base-url http://127.0.0.1:1 -stage 10":                   "-stage",
+		"conform -base-url http://127.0.0.1:1 -stage -1":                   "-stage",
+		"conform -base-url http://127.0.0.1:1 -from kyiv":                  "go together",
+		"conform -base-url http://127.0.0.1:1 -from a -to b -date soon":    "-date",
+		"conform -base-url http://127.0.0.1:1 -key a -key2 a":              "two partners",
+		"conform -base-url http://127.0.0.1:1 -control http://127.0.0.1:1": "-write",
+	} {
+		dir := t.TempDir()
+		t.Chdir(dir)
+		code, stdout, stderr := run(t, nil, strings.Fields(line)...)
+		if code != 2 || stdout != "" || !strings.Contains(stderr, says) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("waybill %s: exit %d\n%s%s", line, code, stdout, stderr)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("waybill %s has made %v", line, left)
+		}
+	}
+}
+
+// A seed is for a new directory: exit 78. A directory that stands still goes on so, also without the flag.
+func TestSeedIsForANewDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	clock := "2026-11-20T08:00:00Z"
+	first := serve(t, "-data", dir, "-test-clock", clock, "-frozen", "-seed", "1")
+	key := first.key
+	first.stop()
+	want(t, 78, "has lines already", "serve", "-data", dir, "-addr", "127.0.0.1:0", "-test-clock", clock,
+		"-seed", "1")
+	again := serve(t, "-data", dir, "-test-clock", "now")
+	defer again.stop()
+	_, body := again.get(t, "/test/clock", "")
+	if body != `{"data":{"now":"2026-11-20T08:00:00.000Z","frozen":true}}`+"\n" {
+		t.Error(body)
+	}
+	other := serve(t, "-data", filepath.Join(t.TempDir(), "data"), "-test-clock", "now", "-seed", "1")
+	defer other.stop()
+	if key == "" || other.key != key {
+		t.Errorf("the keys of one seed are %q and %q", key, other.key)
+	}
+}
+
+// ready: 0 when /readyz is 200, else 1. conform: 0, 1 where a rule failed, and the interface as a checklist.
+func TestReadyAndConform(t *testing.T) {
+	dir := t.TempDir()
+	s := serve(t, "-data", filepath.Join(dir, "data"), "-test-clock", "2026-11-20T08:00:00Z", "-test-control",
+		"127.0.0.1:0")
+	url := "http://" + s.addr
+	asks(t, 0, "^$", "ready", "-addr", url)
+	asks(t, 0, "^$", "ready", "-addr", s.addr)
+	report := filepath.Join(dir, "junit.xml")
+	said := asks(t, 0, `(?m)^\d+ passed, 0 failed, \d+ not shown$`, "conform", "-base-url", url, "-key", s.key,
+		"-junit", report)
+	for line := range strings.Lines(said) {
+		form := `^((pass|fail|not shown)  \d\.\d\d  [^:]+: .+|      .+|\d+ passed, \d+ failed, \d+ not shown)\n$`
+		if !regexp.MustCompile(form).MatchString(line) {
+			t.Errorf("a line of another form: %s", line)
+		}
+	}
+	if b, err := os.ReadFile(report); err != nil || !strings.Contains(string(b), "<testsuite ") {
+		t.Errorf("%v %s", err, b)
+	}
+	asks(t, 1, `(?s)^fail .*passed, [1-9]\d* failed`, "conform", "-base-url", url, "-key", "wb_unknown", "-stage",
+		"3")
+	asks(t, 0, `(?m)^  2\.15  GET /v2/offers/schedule, rule 1: more than 14 days`, "conform", "-list")
+	s.stop()
+	asks(t, 1, "connect", "ready", "-addr", url)
+	asks(t, 1, "nobody answers", "conform", "-base-url", url, "-key", s.key)
+}
+
+// asks runs a verb to its end, which wants an exit code and a text.
+func asks(t *testing.T, code int, pattern string, args ...string) string {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	got := Main(&Process{
+		Args:   args,
+		Stdout: &stdout,
+		Stderr: &stderr,
+		Env:    func(string) (string, bool) { return "", false },
+	})
+	if said := stdout.String() + stderr.String(); got != code || !regexp.MustCompile(pattern).MatchString(said) {
+		t.Errorf("waybill %s: exit %d, want %d\n%s", args, got, code, said)
+	}
+	return stdout.String()
+}
+
+// A run that is stopped says so, by its exit code too.
+func TestConformIsStopped(t *testing.T) {
+	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"), "-test-clock", "now")
+	want(t, 1, "(?s)not shown  1.01 .*stopped before its end", "conform", "-base-url", "http://"+s.addr)
+}
