@@ -157,3 +157,34 @@ func diff(t *testing.T, what, a, b string) {
 		t.Errorf("%s: %d lines and %d", what, len(x), len(y))
 	}
 }
+
+// A server without a test clock has no bench in the way of its requests.
+func TestNoBenchWithoutATestClock(t *testing.T) {
+	s, _ := demoServer(t, Config{})
+	if h := s.Handler(); h != http.Handler(s) {
+		t.Errorf("a %T answers", h)
+	}
+	if s.provider.For(t.Context()) != nil {
+		t.Error("somebody is asked about tickets")
+	}
+}
+
+// BenchmarkHandler shows what the bench costs, and that only a server with a test clock pays it.
+func BenchmarkHandler(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		clock bool
+	}{{"production", false}, {"test clock", true}} {
+		b.Run(c.name, func(b *testing.B) {
+			s, err := Open(Config{Dir: b.TempDir(), TestClock: c.clock})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			h := s.Handler()
+			for b.Loop() {
+				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/v2/cities/kyiv", nil))
+			}
+		})
+	}
+}

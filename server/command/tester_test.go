@@ -116,3 +116,17 @@ func TestConformIsStopped(t *testing.T) {
 	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"), "-test-clock", "now")
 	want(t, 1, "(?s)not shown  1.01 .*stopped before its end", "conform", "-base-url", "http://"+s.addr)
 }
+
+// What a killed process has left of worlds is gone at the next start, whatever its flags.
+func TestAStartRemovesWorlds(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	serve(t, "-data", dir).stop()
+	left := filepath.Join(dir, "worlds", "a", "journal")
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	defer serve(t, "-data", dir).stop()
+	if _, err := os.Stat(filepath.Join(dir, "worlds")); err == nil {
+		t.Error("they are there")
+	}
+}

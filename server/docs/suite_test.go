@@ -35,7 +35,7 @@ func freeAddress(t *testing.T) string {
 }
 
 // TestSuiteExamples runs what the page for testers says to paste, with its example in each language that is
-// there, twice.
+// there, and all of it a second time.
 func TestSuiteExamples(t *testing.T) {
 	t.Chdir(root)
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -65,8 +65,9 @@ func TestSuiteExamples(t *testing.T) {
 		examples += x.run + "\n"
 		said = append(said, x.says)
 	}
-	script := "trap 'kill $SERVER 2>&- || true' EXIT\n" + shell[0] + examples + examples + shell[2]
-	script = strings.Replace(script, "go build -o waybill .\n", "", 1)
+	begin := strings.Replace(shell[0], "go build -o waybill .\n", "", 1)
+	script := "trap 'kill $SERVER 2>&- || true' EXIT\nSERVER=\n" + begin + examples + shell[2] +
+		begin + examples + shell[2] // all of it is pasted a second time
 	script = strings.ReplaceAll(script, "127.0.0.1:8080", freeAddress(t))
 	script = strings.ReplaceAll(script, "127.0.0.1:8081", freeAddress(t))
 	sh := exec.Command("sh", "-c", script)

@@ -3,6 +3,7 @@ package worlds
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -271,4 +272,61 @@ func TestBadRules(t *testing.T) {
 	if body := x.call(200, "GET", "/worlds/a/faults", "").body; body != `{"data":{"faults":[]}}`+"\n" {
 		t.Error(body)
 	}
+}
+
+// A client that tries again under an Idempotency-Key ends with one booking, paid once, however often the answer
+// is lost.
+func TestAClientThatTriesAgainEndsWithOneBooking(t *testing.T) {
+	x := newControl(t)
+	const lost = 100
+	a := x.faulty("a", fmt.Sprintf(`[{"on":"POST /v2/bookings","times":%[1]d,"do":"hangup-after"},
+		{"on":"POST /v2/bookings/{id}/pay","times":%[1]d,"do":"hangup-after"}]`, lost))
+	try := func(path, body, key string) reply {
+		for n := 1; ; n++ {
+			r := x.ask("POST", a+path, body, "Idempotency-Key", key)
+			if r.err == nil {
+				if n != lost+1 {
+					t.Errorf("%s is answered at the try %d", path, n)
+				}
+				return r
+			}
+		}
+	}
+	body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":%s}`, x.offer(a), passengers)
+	r := try("/v2/bookings", body, "book")
+	id := member(t, r.body, "data", "booking", "id").(string)
+	if r = try("/v2/bookings/"+id+"/pay", "", "pay"); r.StatusCode != 200 {
+		t.Error(r.body)
+	}
+	if got := x.bookings(a); got != 1 {
+		t.Errorf("%d bookings", got)
+	}
+	outbox := x.call(200, "GET", "/worlds/a/outbox", "").body
+	if got := len(member(t, outbox, "data", "messages").([]any)); got != 3 {
+		t.Errorf("%d messages, want 3", got)
+	}
+}
+
+// Eight worlds at once are as eight servers.
+func TestEightWorldsAtOnce(t *testing.T) {
+	x := newControl(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			name := fmt.Sprintf("w%d", i)
+			base := x.world(name, "main")
+			for n := range i + 1 {
+				x.ask("POST", base+"/v2/bookings/"+x.book(base)+"/pay", "")
+				if got := x.bookings(base); got != n+1 {
+					t.Errorf("%s has %d bookings, want %d", name, got, n+1)
+				}
+			}
+			x.call(200, "PUT", "/worlds/"+name, `{"from":"main"}`)
+			if got := x.bookings(base); got != 0 {
+				t.Errorf("%s has %d bookings after a reset", name, got)
+			}
+			x.call(204, "DELETE", "/worlds/"+name, "")
+		})
+	}
+	wg.Wait()
 }
