@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 	"server/command/load":     {"server", "server/admin"},
 	"server/front":            {"server", "server/admin", "server/web"},
 	"server/conform":          {"server/transcript"},
-	"server/worlds":           {"server", "server/front", "server/bench", "server/web", "server/wire"},
+	"server/worlds":           {"server", "server/front", "server/bench", "server/web", "server/wire", "store"},
 	"server/command/terminal": {"store/durable"},
 	"server": {
 		"server/partner", "server/company", "server/legacy", "server/admin", "server/ops", "server/bench", "server/reference",

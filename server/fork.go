@@ -23,7 +23,6 @@ func (s *Server) Fork(dir, world, from string) (Config, error) {
 	cfg.StartAt = time.Time{}
 	cfg.Frozen = false // its clock goes on as it is
 	cfg.Forked = &ledger.WorldForked{World: world, From: from}
-	cfg.Log = s.Log.With("world", world)
 	err := s.Admin.Alone(func() error {
 		if cfg.Seed != nil {
 			cfg.Seed = cfg.Seed.Clone()

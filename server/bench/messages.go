@@ -36,6 +36,16 @@ func (x *sent) add(l outbox.Letter) {
 	x.list = append(x.list, l)
 }
 
+// forget forgets the messages to passengers who are forgotten.
+func (x *sent) forget(st *ledger.State) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.list = slices.DeleteFunc(x.list, func(l outbox.Letter) bool {
+		_, t := st.Bookings.AnyTicket(l.Ticket)
+		return t == nil || t.Forgotten()
+	})
+}
+
 // all returns what is remembered.
 func (x *sent) all() []outbox.Letter {
 	x.mu.Lock()
@@ -54,35 +64,55 @@ type state struct {
 // remembered, and those that wait or are parked, in the order in which they came about.
 func (s *Service) GetOutbox(w http.ResponseWriter, _ *http.Request) error {
 	var list []state
+	left, err := s.left()
 	for _, l := range s.sent.all() {
 		list = append(list, state{l, "sent", ""})
 	}
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
-		for _, m := range st.Outbox.All() {
-			b, t := st.Bookings.AnyTicket(m.Ticket)
-			x := state{s.outbox.Letter(m, b, t), "waiting", ""}
-			if m.Parked != "" {
-				x.state = "parked"
-				x.reason = m.Parked
-			} else {
-				x.reason = s.outbox.Why(m)
-			}
-			list = append(list, x)
+	for _, x := range left {
+		l := state{s.outbox.Letter(x.message, x.booking, x.ticket), "waiting", ""}
+		if x.message.Parked != "" {
+			l.state = "parked"
+			l.reason = x.message.Parked
+		} else {
+			l.reason = s.outbox.Why(x.message)
 		}
-	})
+		list = append(list, l)
+	}
 	slices.SortFunc(list, func(a, b state) int {
-		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Place, b.Place))
+		line, place := a.Line()
+		other, second := b.Line()
+		return cmp.Or(cmp.Compare(line, other), cmp.Compare(place, second))
 	})
 	return web.Show(w, err, func(w *wire.Writer) {
 		wire.Each(w, "messages", list, func(x state) {
 			w.Object("")
-			w.Texts("id", x.ID, "kind", x.Kind, "to", x.To, "subject", x.Subject)
+			w.Texts("id", x.ID, "kind", x.Kind, "to", x.Address, "subject", x.Subject)
 			w.Texts("text", x.Text, "state", x.state)
 			w.OptionalString("reason", x.reason)
 			w.ID("ticketId", x.Ticket)
 			w.EndObject()
 		})
 	})
+}
+
+// unsent is a message that is not sent, with what it is about.
+type unsent struct {
+	message *ledger.Message
+	booking *booking.Booking
+	ticket  *booking.Ticket
+}
+
+// left returns the messages that wait or are parked. What they say is written without the lock. Of passengers
+// who are forgotten nothing is left, neither here nor among those that were sent.
+func (s *Service) left() (list []unsent, err error) {
+	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+		s.sent.forget(st)
+		for _, m := range st.Outbox.All() {
+			b, t := st.Bookings.AnyTicket(m.Ticket)
+			list = append(list, unsent{m, b, t})
+		}
+	})
+	return list, err
 }
 
 // promise is that the messages of a request fail: those of its booking and its action, in the lines that were
@@ -117,19 +147,13 @@ func (s *Service) failMessages(rule *counted, answer *held, r *http.Request, nex
 	}
 	s.faults.promise(p)
 	next.ServeHTTP(answer, r)
-	made := 0
-	s.Store.View(func(st *ledger.State, _ time.Time) {
-		for _, m := range st.Outbox.All() {
-			b, t := st.Bookings.AnyTicket(m.Ticket)
-			if p.isFor(s.outbox.Letter(m, b, t), b) {
-				made++
-			}
-		}
+	left, _ := s.left()
+	made := slices.ContainsFunc(left, func(x unsent) bool {
+		return p.isFor(x.message, x.booking)
 	})
-	if s.faults.keep(p, s.lastLine(), made) {
-		return
+	if !s.faults.keep(p, s.lastLine(), made) {
+		s.faults.giveBack(rule)
 	}
-	s.faults.giveBack(rule)
 }
 
 // lastLine returns the number of the newest line.
@@ -141,10 +165,11 @@ func (s *Service) lastLine() uint64 {
 }
 
 // isFor reports whether a message is one of the request's.
-func (p *promise) isFor(l outbox.Letter, b *booking.Booking) bool {
-	during := l.Seq > p.from && (p.until == 0 || l.Seq <= p.until)
-	ticket := p.rule.Ticket == 0 || p.rule.Ticket == placeIn(b, l.Ticket)
-	return b.ID == p.booking && l.Action == p.action && during && ticket
+func (p *promise) isFor(m *ledger.Message, b *booking.Booking) bool {
+	line, _ := m.Line()
+	during := line > p.from && (p.until == 0 || line <= p.until)
+	ticket := p.rule.Ticket == 0 || p.rule.Ticket == placeIn(b, m.Ticket)
+	return b.ID == p.booking && m.Action == p.action && during && ticket
 }
 
 // promise remembers that messages are to fail.
@@ -159,11 +184,11 @@ func (f *faults) promise(p *promise) {
 
 // keep bounds a promise once its request is answered, and reports whether there were any messages: those that
 // it still has, or that were refused meanwhile.
-func (f *faults) keep(p *promise, until uint64, made int) bool {
+func (f *faults) keep(p *promise, until uint64, made bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p.until = until
-	if made > 0 || len(p.refused) > 0 {
+	if made || len(p.refused) > 0 {
 		return true
 	}
 	f.promises = slices.DeleteFunc(f.promises, func(x *promise) bool {
@@ -174,12 +199,12 @@ func (f *faults) keep(p *promise, until uint64, made int) bool {
 
 // Before is what the peer is taken to say of a message, before it is sent: an error where a rule has it fail.
 // It fails once: an operator who has it tried again is not refused.
-func (s *Service) Before(l outbox.Letter, b *booking.Booking) error {
+func (s *Service) Before(m *ledger.Message, b *booking.Booking) error {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	for _, p := range s.faults.promises {
-		if p.isFor(l, b) && !p.refused[l.ID] {
-			p.refused[l.ID] = true
+		if p.isFor(m, b) && !p.refused[m.ID] {
+			p.refused[m.ID] = true
 			return fmt.Errorf("a rule of the test bench: %w", outbound.ErrRefused)
 		}
 	}

@@ -26,6 +26,7 @@ func (s *Service) strike(rule *counted, answer *held, r *http.Request, next http
 	switch rule.Do {
 	case AnswerStatus:
 		mark(answer, rule)
+		_, r.Pattern = s.Mux.Handler(r) // counted and logged as a request by this route
 		s.Frame(answer, r, func(rec *web.Recorder, r *http.Request) {
 			s.Refuse(rec, r, rule.failure())
 		})
@@ -110,6 +111,7 @@ func (s *Service) standIn(rule *counted, answer *held, r *http.Request, next htt
 		}
 		select {
 		case <-time.After(rule.For):
+		case <-s.Draining.Done():
 		case <-ctx.Done():
 		}
 		return errSilent

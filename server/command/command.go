@@ -128,7 +128,7 @@ func group(word string) (members []verb) {
 	return members
 }
 
-// names lists verbs by the last words of their names.
+// names lists verbs by the last words of their names, as a group of them is shown: add, list, revoke.
 func names(list []verb) string {
 	var words []string
 	for _, v := range list {

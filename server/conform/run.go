@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -182,8 +183,11 @@ func (p *player) hide(text string) string {
 			text = strings.ReplaceAll(text, secret, "…")
 		}
 	}
-	return text
+	return cookieValue.ReplaceAllString(text, "=…")
 }
+
+// cookieValue is what a Set-Cookie header has after a name, and nothing else that is shown.
+var cookieValue = regexp.MustCompile(`=[A-Za-z0-9_.-]{20,}`)
 
 // stopped reports whether the run is to end.
 func (p *player) stopped() bool {

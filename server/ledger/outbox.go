@@ -41,6 +41,14 @@ func (m *Message) Lane() int {
 	return ToMailServer
 }
 
+// Line returns the number of the line that the message is of, and its place among that line's, from 1.
+func (m *Message) Line() (seq uint64, place int) {
+	line, n, _ := strings.Cut(m.ID, "-")
+	seq, _ = strconv.ParseUint(line, 10, 64)
+	place, _ = strconv.Atoi(n)
+	return seq, place
+}
+
 // Outbox is the messages that are not sent yet. The ticket's line says what is to be sent, so that nothing is
 // lost and nothing is sent that was not committed; another line says how it ended.
 type Outbox struct {

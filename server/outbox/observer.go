@@ -11,21 +11,17 @@ import (
 // An Observer sees every message that is sent, as a test bench does (contract §13).
 type Observer struct {
 	// Before returns what the peer is taken to say of a message, instead of sending it; nil has it sent.
-	Before func(Letter, *booking.Booking) error
+	Before func(*ledger.Message, *booking.Booking) error
 	// After is told that a message was sent.
 	After func(Letter)
 }
 
 // Letter is a message in the words in which it is, or would be, sent now.
 type Letter struct {
-	ID     string
-	Seq    uint64 // of the line that it is of
-	Place  int    // among the messages of that line, from 1
-	Action booking.Action
-	Ticket booking.ID
+	*ledger.Message
 
 	Kind    string // mail or text
-	To      string // the address, or the phone; "" where the passenger has none any more
+	Address string // or the phone; "" where the passenger has none any more
 	Subject string // "" of a text
 	Text    string
 }
@@ -39,21 +35,18 @@ func (s *Service) Observe(o Observer) {
 // Letter returns a message in words.
 func (s *Service) Letter(m *ledger.Message, b *booking.Booking, t *booking.Ticket) Letter {
 	l := Letter{
-		ID:     m.ID,
-		Action: m.Action,
-		Ticket: m.Ticket,
-		Kind:   "mail",
+		Message: m,
+		Kind:    "mail",
 	}
-	fmt.Sscanf(m.ID, "%d-%d", &l.Seq, &l.Place)
 	_, _, email, phones := t.Passenger.Fields()
 	news := newNews(m, b, t, s.Timetable.Load())
 	if strings.HasPrefix(m.To, booking.ToPhone) {
 		l.Kind = "text"
-		l.To = phoneOf(m, phones)
+		l.Address = phoneOf(m, phones)
 		l.Text = news.text()
 		return l
 	}
-	l.To = email
+	l.Address = email
 	l.Subject = news.subject()
 	l.Text = news.letter()
 	return l

@@ -237,13 +237,12 @@ func (s *Service) sendObserved(m *ledger.Message, b *booking.Booking, t *booking
 	if s.observer == nil {
 		return s.sendMessage(m, b, t)
 	}
-	l := s.Letter(m, b, t)
-	err := s.observer.Before(l, b)
+	err := s.observer.Before(m, b)
 	if err == nil {
 		err = s.sendMessage(m, b, t)
 	}
 	if err == nil {
-		s.observer.After(l)
+		s.observer.After(s.Letter(m, b, t))
 	}
 	return err
 }

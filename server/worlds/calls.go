@@ -1,15 +1,19 @@
 package worlds
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"regexp"
+	"syscall"
+	"time"
 
 	"waybill/server/bench"
 	"waybill/server/front"
 	"waybill/server/web"
 	"waybill/server/wire"
+	"waybill/store"
 )
 
 // route makes known which calls there are.
@@ -166,9 +170,20 @@ func (c *Control) post(w http.ResponseWriter, r *http.Request) error {
 	}
 	made, err := c.make(name, of)
 	if err != nil {
-		return err
+		return noRoom(err)
 	}
 	return made.show(w, http.StatusCreated)
+}
+
+// noRoom returns the answer to a call that failed. That a disk is full is no fault of the server's.
+func noRoom(err error) error {
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		errors.As(err, new(*store.NoRoom)) || errors.Is(err, store.ErrFull)
+	if !full {
+		return err
+	}
+	return web.FailLater(http.StatusServiceUnavailable, "UNAVAILABLE",
+		"there is no room on the disk for a world", time.Second)
 }
 
 // put answers PUT /worlds/{name}.
@@ -193,7 +208,7 @@ func (c *Control) put(w http.ResponseWriter, r *http.Request) error {
 		return web.NotFoundFor("from")
 	}
 	if err := c.replace(to, of); err != nil {
-		return err
+		return noRoom(err)
 	}
 	return to.show(w, http.StatusOK)
 }

@@ -274,8 +274,8 @@ func TestBadRules(t *testing.T) {
 	}
 }
 
-// A client that tries again under an Idempotency-Key ends with one booking, paid once, however often the answer
-// is lost.
+// A client that tries again under an Idempotency-Key ends with one booking, paid once, however often the
+// answer is lost.
 func TestAClientThatTriesAgainEndsWithOneBooking(t *testing.T) {
 	x := newControl(t)
 	const lost = 100

@@ -190,6 +190,7 @@ func (c *Control) fork(w *world, dir string) (server.Config, error) {
 		return server.Config{}, err
 	}
 	cfg, err := c.find(w.from).front.Server.Fork(dir, w.name, w.from)
+	cfg.Log = c.Log.With("world", w.name)
 	if err != nil {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
