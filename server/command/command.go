@@ -157,7 +157,8 @@ func (p *Process) help(words []string) int {
 	return p.unknown(words)
 }
 
-// list writes the verbs, each with a line that says what it does.
+// list writes the verbs, each with a line that says what it does. That line is all that most people ever read
+// of a verb.
 func (p *Process) list(to io.Writer, list []verb) {
 	for _, v := range list {
 		fmt.Fprintf(to, "  %-16s %s\n", v.name, v.about)
