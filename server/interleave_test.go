@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/rand"
 	"errors"
 	"net/http/httptest"
 	"net/url"
@@ -35,7 +34,7 @@ func TestATimetableImportedWhileAnOfferIsSold(t *testing.T) {
 				f := between
 				between = func() {}
 				f()
-				return web.RandomID(rand.Reader)
+				return web.RandomID()
 			}})
 			offer := anOffer(t, s, key, bukovel)
 			between = func() {

@@ -15,12 +15,10 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -109,48 +107,6 @@ func (cfg *Config) web() web.Config {
 	}
 }
 
-// random returns the random bytes for a purpose; nil are the machine's.
-func (cfg *Config) random(purpose string) io.Reader {
-	if cfg.Seed == nil {
-		return nil
-	}
-	return cfg.Seed.Stream(purpose)
-}
-
-// journalRandom returns the random bytes that the journal's name and key are made from. A world has some of
-// its own, whatever its parent has taken; nil are the machine's.
-func (cfg *Config) journalRandom() io.Reader {
-	if cfg.Forked != nil {
-		return cfg.random("journal of " + cfg.Forked.World)
-	}
-	return cfg.random("journal")
-}
-
-// newID returns what makes ids; nil are random.
-func (cfg *Config) newID() func() [16]byte {
-	ids := cfg.random("ids")
-	if ids == nil || cfg.NewID != nil {
-		return cfg.NewID
-	}
-	return func() [16]byte { return web.RandomID(ids) }
-}
-
-// newRequestID returns what makes ids of requests from a seed, or nil. Who watches the server calls when it
-// pleases, so that the ids of these requests are apart.
-func (cfg *Config) newRequestID() func(path string) [16]byte {
-	if cfg.Seed == nil {
-		return nil
-	}
-	probes := cfg.random("probes")
-	requests := cfg.random("requests")
-	return func(path string) [16]byte {
-		if slices.Contains(web.Unlimited, path) {
-			return web.RandomID(probes)
-		}
-		return web.RandomID(requests)
-	}
-}
-
 // Server is a running Waybill. It is an http.Handler.
 type Server struct {
 	*web.Core
@@ -170,17 +126,16 @@ type Server struct {
 	ops       *ops.Service
 	reference *reference.Service
 
+	running bool // something runs in the background
+	resumed bool // with the seed that the directory was made from
+
 	stop  context.CancelFunc // ends what runs in the background
 	drain context.CancelFunc
 	loops sync.WaitGroup // what runs until stop
 }
 
-var (
-	// ErrClock is returned by Open for a clock setting that the directory does not allow.
-	ErrClock = errors.New("server: the clock setting does not fit the directory")
-	// ErrSeed is returned by Open for a seed and a directory that has lines already.
-	ErrSeed = errors.New("server: a seed is for a new directory, and this one has lines already")
-)
+// ErrClock is returned by Open for a clock setting that the directory does not allow.
+var ErrClock = errors.New("server: the clock setting does not fit the directory")
 
 // newServer makes a server that has nothing open yet.
 func newServer(cfg Config) *Server {
@@ -224,7 +179,12 @@ func (s *Server) Handler() http.Handler {
 // Open opens the data directory, which is made if it does not exist. Errors: those of store.Open, ErrClock,
 // ErrSeed, and what is wrong with the files beside the journal.
 func Open(cfg Config) (*Server, error) {
+	resumed, err := cfg.takeSeed(cfg.web().FS)
+	if err != nil {
+		return nil, err
+	}
 	s := newServer(cfg)
+	s.resumed = resumed
 	start := s.Config.Now()
 	if err := s.openStore(start); err != nil {
 		return nil, err
@@ -243,10 +203,7 @@ func Open(cfg Config) (*Server, error) {
 		s.runInBackground()
 	}
 	if s.Still.Load() && !cfg.Verb {
-		err := s.Settle()
-		if err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
+		s.Settle()
 	}
 	return s, nil
 }
@@ -257,7 +214,7 @@ func (s *Server) openStore(start time.Time) error {
 	if err != nil {
 		return err
 	}
-	if s.options.Seed != nil && !isNew && s.options.Forked == nil {
+	if s.options.Seed != nil && !isNew && s.options.Forked == nil && !s.resumed {
 		return ErrSeed
 	}
 	if err := ledger.LostJournal(s.Config.FS); err != nil {
@@ -296,9 +253,11 @@ func (s *Server) isNew() (bool, error) {
 
 // runInBackground starts what a server does besides answering.
 func (s *Server) runInBackground() {
+	s.running = true
 	if s.options.Forked == nil { // else it is the parent that has asked
-		s.provider.AskAgain()
+		s.provider.FindDoubtful()
 	}
+	s.loops.Go(s.provider.RunDoubtful)
 	s.Tasks.Go(func() {
 		if err := s.outbox.RemoveLetters(); err != nil {
 			s.Log.Warn("letters to passengers who are forgotten could not be removed", "err", err)
@@ -324,7 +283,7 @@ func (s *Server) settleIn(start time.Time) error {
 			return err
 		}
 	}
-	return errors.Join(s.openIDP(), s.LoadRing(), s.openPeers())
+	return errors.Join(s.settleSeed(), s.openIDP(), s.LoadRing(), s.openPeers())
 }
 
 // settleClock starts or gives up the directory's test clock, as the configuration says, and returns where it
@@ -367,8 +326,9 @@ func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 	case !s.options.TestClock && !s.options.Verb && clock.Set:
 		err = s.Record(&ledger.ClockSet{Real: true})
 	}
-	frozen := s.options.Frozen || s.options.TestClock && !clock.Still.IsZero()
-	s.Still.Store(frozen)
+	if err == nil {
+		s.Still.Store(s.options.Frozen || s.options.TestClock && !clock.Still.IsZero())
+	}
 	return clock.Began, err
 }
 
@@ -409,10 +369,8 @@ func (s *Server) Drain() { s.drain() }
 
 // Close ends the background work and closes the store, after the last request.
 func (s *Server) Close() error {
-	if s.Still.Load() && !s.options.Verb {
-		if err := s.Settle(); err != nil {
-			s.Log.Warn("not all that was due could be done", "err", err)
-		}
+	if s.Still.Load() && s.running {
+		s.Settle()
 	}
 	s.stop()
 	s.Tasks.Wait()

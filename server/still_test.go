@@ -106,8 +106,8 @@ func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journ
 	}
 	login := do("", "POST", "/v2/auth/idp/login", `{"idToken":"`+strings.TrimSpace(token.String())+`"}`)
 	cookie := "waybill_access=" + find(`waybill_access=([^;]+)`, login)
-	do("", "POST", "/v2/reports/company/orders", `{"startDate":"2026-11-01T00:00:00Z","endDate":"2026-12-01T00:00:00Z"}`,
-		"Cookie", cookie)
+	month := `{"startDate":"2026-11-01T00:00:00Z","endDate":"2026-12-01T00:00:00Z"}`
+	do("", "POST", "/v2/reports/company/orders", month, "Cookie", cookie)
 	do("", "GET", "/v2/reports/company/orders", "", "Cookie", cookie)
 	front.Close()
 	if err := s.Close(); err != nil {

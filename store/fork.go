@@ -21,13 +21,14 @@ type Forked struct {
 
 // Fork copies the open directory, as it is now, into a new one with a name of its own, which is made from
 // random. The lines are the parent's, chained from the new name on, so that no checkpoint of the one fits the
-// other; the new directory has neither the parent's key nor its checkpoints, and makes its own when it is
-// opened. dirs are directories that the store knows nothing of. Who calls it keeps an erasure away meanwhile.
+// other; the new directory has neither the parent's key nor its checkpoints, but a key and a first checkpoint
+// of its own. dirs are directories that the store knows nothing of. Who calls it keeps an erasure away
+// meanwhile.
 //
-// FORMAT comes last: what a crash leaves of a fork does not start.
+// FORMAT comes after all that: what a crash leaves of a fork before does not start.
 func (st *Store[S, E]) Fork(to durable.FS, random io.Reader, dirs ...string) (Forked, error) {
 	left := Forked{}
-	state, head, err := st.freeze(false)
+	write, head, err := st.freeze(false)
 	if err != nil {
 		return left, err
 	}
@@ -39,8 +40,10 @@ func (st *Store[S, E]) Fork(to durable.FS, random io.Reader, dirs ...string) (Fo
 	if names, err := to.List("."); err != nil || len(names) > 0 {
 		return left, cmp.Or(err, errors.New("store: the directory to write is not empty"))
 	}
-	if err := cmp.Or(to.Mkdir("."), to.Mkdir("journal"), to.Mkdir("snapshots")); err != nil {
-		return left, err
+	for _, dir := range []string{".", "journal", "snapshots"} {
+		if err := to.Mkdir(dir); err != nil {
+			return left, err
+		}
 	}
 	format := fmt.Appendf(nil, formatLine, formatVersion, newOrigin(random))
 	newest, err := rechain(from, to, head.Seq, sha256.Sum256(format))
@@ -49,24 +52,46 @@ func (st *Store[S, E]) Fork(to durable.FS, random io.Reader, dirs ...string) (Fo
 	}
 	head.Hash = newest
 	err = durable.Publish(to, "snapshots", numbered(head.Seq), func(f io.Writer) error {
-		_, err := writeSnapshot(f, head, state)
+		_, err := writeSnapshot(f, head, write)
 		return err
 	})
 	if err != nil {
 		return left, err
 	}
 	for _, dir := range dirs {
-		names, err := from.List(dir)
-		if err := cmp.Or(err, to.Mkdir(dir), copyFiles(from, to, dir, names...)); err != nil {
+		if err := copyDir(from, to, dir); err != nil {
 			return left, err
 		}
 	}
-	return left, durable.PublishText(to, ".", "FORMAT", format)
+	if err := durable.PublishText(to, ".", "FORMAT", format); err != nil {
+		return left, err
+	}
+	own := signer{
+		fsys:   to,
+		random: random,
+	}
+	if err := own.open(); err != nil {
+		return left, err
+	}
+	return left, own.sign(head)
+}
+
+// copyDir copies a directory of files.
+func copyDir(from, to durable.FS, dir string) error {
+	names, err := from.List(dir)
+	if err != nil {
+		return err
+	}
+	if err := to.Mkdir(dir); err != nil {
+		return err
+	}
+	return copyFiles(from, to, dir, names...)
 }
 
 // rechain copies the lines of a journal up to one, with the hashes that follow from another name, and returns
 // the last of these.
 func rechain(from, to durable.FS, until uint64, hash [32]byte) ([32]byte, error) {
+	last := uint64(0)
 	firsts, err := numbers(from, "journal")
 	if err != nil {
 		return hash, err
@@ -77,36 +102,42 @@ func rechain(from, to durable.FS, until uint64, hash [32]byte) ([32]byte, error)
 		}
 		name := "journal/" + numbered(first)
 		err := rewrite(from, to, name, func(w *bufio.Writer, f *io.SectionReader) error {
-			hash, err = rechainFile(w, f, name, until, hash)
+			last, hash, err = rechainFile(w, f, name, until, hash)
 			return err
 		})
 		if err != nil {
 			return hash, err
 		}
-		if last := i == len(firsts)-1 || firsts[i+1] > until; !last {
-			if err := to.Seal(name); err != nil {
-				return hash, err
-			}
+		grows := i == len(firsts)-1 || firsts[i+1] > until
+		if grows {
+			continue
 		}
+		if err := to.Seal(name); err != nil {
+			return hash, err
+		}
+	}
+	if last != until {
+		return hash, inFile("journal", fmt.Sprintf("ends at line %d, before line %d", last, until))
 	}
 	return hash, nil
 }
 
-// rechainFile does so with a file.
+// rechainFile copies the lines of one file so, and returns the last and its hash.
 func rechainFile(w *bufio.Writer, f *io.SectionReader, name string, until uint64,
-	hash [32]byte) ([32]byte, error) {
+	hash [32]byte) (last uint64, newest [32]byte, err error) {
 	lines := scanLines(f)
 	var hexed [64]byte
 	for n := 1; lines.Scan(); n++ {
 		text := lines.Bytes()
 		l, err := parseLine(bytes.TrimSuffix(text, newline))
 		if err != nil {
-			return hash, &Damage{Place{File: name, Line: n}, 0, err.Error()}
+			return last, hash, &Damage{Place{File: name, Line: n}, 0, err.Error()}
 		}
 		if l.Seq > until {
 			break
 		}
 		hash = chain(hash, l.hashed)
+		last = l.Seq
 		hex.Encode(hexed[:], hash[:])
 		w.WriteString(lineStart)
 		w.Write(hexed[:])
@@ -115,5 +146,5 @@ func rechainFile(w *bufio.Writer, f *io.SectionReader, name string, until uint64
 			break
 		}
 	}
-	return hash, lines.Err()
+	return last, hash, lines.Err()
 }

@@ -162,7 +162,9 @@ func (r *replay[S, E]) prepare() error {
 func newOrigin(random io.Reader) string {
 	const length = 26 // characters of five bits each
 	var b [17]byte
-	io.ReadFull(random, b[:])
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		panic("store: no random bytes: " + err.Error())
+	}
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])[:length]
 }
 

@@ -78,7 +78,7 @@ func (s *Service) Do(op string, a *Act) error {
 	}
 	said, err := known.do(s, a)
 	if s.Still.Load() && !s.Config.Verb {
-		err = errors.Join(err, s.Settle())
+		s.Settle()
 	}
 	if err == nil && said != "" {
 		_, err = io.WriteString(a.Out, said+"\n")

@@ -14,6 +14,7 @@ package bench
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,18 +56,25 @@ func (s *Service) Around(next http.Handler) http.Handler {
 		_, route := s.Mux.Handler(r)
 		var out outcome
 		if rule := s.faults.choose(route, caller); rule != nil {
-			out = s.strike(rule, answer, r, next)
+			out = s.strike(rule, route, answer, r, next)
 		} else {
 			next.ServeHTTP(answer, r)
 		}
-		if s.Still.Load() {
-			if err := s.Settle(); err != nil {
-				s.Log.Warn("not all that a request has caused could be done", "err", err)
-			}
+		defer web.KeepBusy(r)()
+		if s.Still.Load() && !isSafe(r.Method) {
+			s.Settle()
 		}
-		s.remember(now, caller, answer, r, time.Since(start))
+		if !slices.Contains(web.Unlimited, r.URL.Path) {
+			s.remember(now, caller, answer, r, time.Since(start)+out.wait)
+		}
 		s.release(out, answer, r)
 	})
+}
+
+// isSafe reports whether a request only reads: it causes nothing that would have to be waited for. So a peer
+// who asks back while it is told something is answered, and a probe moves nothing.
+func isSafe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
 // release sends the answer, or what is left of it.

@@ -67,7 +67,8 @@ func (s *Service) PostClock(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) moved(frozen bool) error {
 	ticked := !s.Still.Swap(frozen)
 	if frozen || !ticked {
-		return s.Settle() // also before it ticks again, as the loops do not know yet that it will
+		s.Settle() // also before it ticks again, as the loops do not know yet that it will
+		return nil
 	}
 	err := s.clockMoved()
 	web.Wake(s.ClockMoved)

@@ -103,7 +103,7 @@ func (s *Service) PutFaults(w http.ResponseWriter, r *http.Request) error {
 	return s.GetFaults(w, r)
 }
 
-// DeleteFaults has nothing go wrong any more.
+// DeleteFaults has nothing more go wrong. Messages of requests that were answered before still fail.
 func (s *Service) DeleteFaults(w http.ResponseWriter, _ *http.Request) error {
 	s.faults.set(nil)
 	w.WriteHeader(http.StatusNoContent)

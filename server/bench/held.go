@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// held is an answer that is whole before the client sees anything of it. It needs no more than to.
+// held is an answer that is whole before the client sees anything of it. Of its fields only to must be set.
 type held struct {
 	to     http.ResponseWriter // whose header it shares
 	status int                 // 0: nothing was written

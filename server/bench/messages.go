@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -115,14 +116,17 @@ func (s *Service) left() (list []unsent, err error) {
 	return list, err
 }
 
-// promise is that the messages of a request fail: those of its booking and its action, in the lines that were
-// written from when it came until it was answered.
+// promise is that the messages of a request fail: those of its partner's booking and its action, in the lines
+// that were written from when it came until it was answered. The legacy interface's request is about any
+// bookings of the partner, and any action.
 type promise struct {
+	legacy  bool
+	partner booking.ID
 	booking booking.ID
 	action  booking.Action
 	rule    *counted
 	from    uint64          // the last line before it
-	until   uint64          // the last line when it was answered; 0 while it is under way
+	until   uint64          // the last line when it was answered
 	refused map[string]bool // messages, by id
 }
 
@@ -130,19 +134,28 @@ type promise struct {
 const promisesKept = 1000
 
 // failMessages answers a request whose messages then fail. Where it has none, the rule was not applied.
-func (s *Service) failMessages(rule *counted, answer *held, r *http.Request, next http.Handler) {
-	action := booking.Pay
-	switch {
-	case strings.HasSuffix(r.URL.Path, "/book"):
-		action = booking.Book
-	case strings.HasSuffix(r.URL.Path, "/cancel"):
-		action = booking.Cancel
+func (s *Service) failMessages(rule *counted, route string, answer *held, r *http.Request,
+	next http.Handler) {
+	caller, _ := s.caller(r)
+	if caller == nil { // who is refused, and has no messages
+		next.ServeHTTP(answer, r)
+		s.faults.giveBack(rule)
+		return
 	}
+	actions := map[string]booking.Action{
+		payRoute:    booking.Pay,
+		bookRoute:   booking.Book,
+		cancelRoute: booking.Cancel,
+	}
+	id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v2/bookings/"), "/")
 	p := &promise{
-		booking: booking.IDOf(strings.Split(r.URL.Path, "/")[3]), // as in /v2/bookings/{id}/pay
-		action:  action,
+		legacy:  route == legacyRoute,
+		partner: booking.ID(caller.ID),
+		booking: booking.IDOf(id),
+		action:  actions[route],
 		rule:    rule,
 		from:    s.lastLine(),
+		until:   math.MaxUint64, // while it is under way
 		refused: map[string]bool{},
 	}
 	s.faults.promise(p)
@@ -156,7 +169,7 @@ func (s *Service) failMessages(rule *counted, answer *held, r *http.Request, nex
 	}
 }
 
-// lastLine returns the number of the newest line.
+// lastLine returns the number of the newest line; 0 where the journal cannot be written any more.
 func (s *Service) lastLine() uint64 {
 	seq, _ := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
 		return nil, nil
@@ -167,9 +180,10 @@ func (s *Service) lastLine() uint64 {
 // isFor reports whether a message is one of the request's.
 func (p *promise) isFor(m *ledger.Message, b *booking.Booking) bool {
 	line, _ := m.Line()
-	during := line > p.from && (p.until == 0 || line <= p.until)
+	during := line > p.from && line <= p.until
 	ticket := p.rule.Ticket == 0 || p.rule.Ticket == placeIn(b, m.Ticket)
-	return b.ID == p.booking && m.Action == p.action && during && ticket
+	same := p.legacy || b.ID == p.booking && m.Action == p.action
+	return b.Partner == p.partner && same && during && ticket
 }
 
 // promise remembers that messages are to fail.

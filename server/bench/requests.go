@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -23,7 +24,7 @@ type request struct {
 	path      string
 	status    int    // of the answer that was made, also where the client never saw it; 0 is none
 	errorCode string // "" is none
-	id        string
+	id        string // "" is none: it was cut off before it had one
 	partner   string // its name; "" is none
 	took      time.Duration
 }
@@ -61,7 +62,7 @@ func (s *Service) GetRequests(w http.ResponseWriter, _ *http.Request) error {
 			w.String("path", r.path)
 			w.Int("status", int64(r.status))
 			w.OptionalString("errorCode", r.errorCode)
-			w.String("requestId", r.id)
+			w.OptionalString("requestId", r.id)
 			w.OptionalString("partner", r.partner)
 			w.String("took", r.took.String())
 			w.EndObject()
@@ -77,7 +78,7 @@ func (s *Service) remember(at time.Time, caller *auth.Partner, answer *held, r *
 		method: r.Method,
 		path:   shownPath(r.URL.Path),
 		status: answer.status,
-		id:     answer.Header().Get("X-Request-Id"),
+		id:     cmp.Or(answer.Header().Get("X-Request-Id"), shownID(r)),
 		took:   took,
 	}
 	if caller != nil {
@@ -92,8 +93,23 @@ func (s *Service) remember(at time.Time, caller *auth.Partner, answer *held, r *
 	s.requests.add(kept)
 }
 
+// shownID returns the id that a client has given its request, if it is one that the server would take.
+func shownID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	if len(id) > web.MaxRequestID {
+		return ""
+	}
+	return id
+}
+
+// maxPath is how many bytes of a path are remembered.
+const maxPath = 500
+
 // shownPath returns a path without what is as good as a key: a link to a report's file.
 func shownPath(path string) string {
+	if len(path) > maxPath {
+		path = strings.ToValidUTF8(path[:maxPath], "") + "…"
+	}
 	const files = "/v2/reports/files/"
 	if strings.HasPrefix(path, files) {
 		return files + "…"

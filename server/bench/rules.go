@@ -2,13 +2,13 @@ package bench
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"waybill/auth"
 	"waybill/server/ledger"
+	"waybill/server/provider"
 	"waybill/server/web"
 	"waybill/server/wire"
 )
@@ -64,9 +64,9 @@ var deeds = map[Deed]struct{ must, may []string }{
 func (d Deed) routesOf() []string {
 	switch d {
 	case ProviderRefuses, ProviderSilent:
-		return []string{payRoute, bookRoute, "PATCH /rest/orders"}
+		return []string{payRoute, bookRoute, legacyRoute}
 	case MessageFails:
-		return []string{payRoute, bookRoute, cancelRoute}
+		return []string{payRoute, bookRoute, cancelRoute, legacyRoute}
 	}
 	return nil
 }
@@ -76,6 +76,7 @@ const (
 	payRoute    = "POST /v2/bookings/{id}/pay"
 	bookRoute   = "POST /v2/bookings/{id}/book"
 	cancelRoute = "POST /v2/bookings/{id}/cancel"
+	legacyRoute = "PATCH /rest/orders"
 )
 
 // isInterface reports whether a route is of the interface, and not of those who watch or test a server: no
@@ -118,7 +119,7 @@ func (r *Rule) read(in *wire.Reader, routes, partners []string) {
 		count("skip", 0, maxCount, &r.Skip),
 		count("times", 1, maxCount, &r.Times),
 		wire.Must("do", func() {
-			r.Do = Deed(in.Text(oneOf(slices.Sorted(maps.Keys(deedNames())), "a deed")))
+			r.Do = Deed(in.Text(oneOf(deedNames, "a deed")))
 		}),
 		count("status", 400, 599, &r.Status),
 		count("retryAfter", 1, 86_400, &r.RetryAfter),
@@ -127,11 +128,14 @@ func (r *Rule) read(in *wire.Reader, routes, partners []string) {
 			in.Text(func(v string) bool {
 				d, err := time.ParseDuration(v)
 				r.For = d
-				return err == nil && d >= 0 && d <= web.MaxFault
+				return err == nil && d > 0 && d <= web.MaxFault
 			}, fmt.Sprintf("be a duration as in 250ms, at most %v", web.MaxFault))
 		}),
 		count("bytes", 0, web.MaxBody, &r.Bytes),
 		count("ticket", 1, web.MaxPassengersBooked, &r.Ticket),
+		// What GET shows besides, so that it can be put back.
+		wire.May("met", func() { in.Int() }),
+		wire.May("applied", func() { in.Int() }),
 	)
 	r.checkMembers(in, given)
 }
@@ -153,6 +157,10 @@ func (r *Rule) checkMembers(in *wire.Reader, given map[string]bool) {
 			in.RejectAt(name, fmt.Sprintf("says nothing where do is %s", r.Do))
 		}
 	}
+	if r.Do == ProviderSilent && r.For > provider.ConfirmTime {
+		in.RejectAt("for", fmt.Sprintf("must be at most %v where do is %s: nobody waits longer",
+			provider.ConfirmTime, r.Do))
+	}
 	only := r.Do.routesOf()
 	if r.On != "" && r.On != anyRoute && only != nil && !slices.Contains(only, r.On) {
 		must := fmt.Sprintf("must be *, or one of %s, where do is %s", strings.Join(only, ", "), r.Do)
@@ -160,13 +168,10 @@ func (r *Rule) checkMembers(in *wire.Reader, given map[string]bool) {
 	}
 }
 
-// deedNames has the names of the deeds.
-func deedNames() map[string]bool {
-	names := map[string]bool{}
-	for d := range deeds {
-		names[string(d)] = true
-	}
-	return names
+// deedNames are the names of the deeds.
+var deedNames = []string{
+	string(AnswerStatus), string(DelayAnswer), string(HangUpBefore), string(HangUpAfter), string(CutAnswer),
+	string(ProviderRefuses), string(ProviderSilent), string(MessageFails),
 }
 
 // oneOf returns what approves of the words of a list, and what it says of others. It names them where they

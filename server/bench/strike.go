@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"waybill/booking"
@@ -22,11 +23,12 @@ const faultHeader = "Waybill-Fault"
 
 // strike answers a request to which a rule is applied. answer has what the client would have got; what it
 // returns says what the client gets instead.
-func (s *Service) strike(rule *counted, answer *held, r *http.Request, next http.Handler) outcome {
+func (s *Service) strike(rule *counted, route string, answer *held, r *http.Request,
+	next http.Handler) outcome {
 	switch rule.Do {
 	case AnswerStatus:
 		mark(answer, rule)
-		_, r.Pattern = s.Mux.Handler(r) // counted and logged as a request by this route
+		r.Pattern = route // counted and logged as a request by this route
 		s.Frame(answer, r, func(rec *web.Recorder, r *http.Request) {
 			s.Refuse(rec, r, rule.failure())
 		})
@@ -37,7 +39,7 @@ func (s *Service) strike(rule *counted, answer *held, r *http.Request, next http
 		s.standIn(rule, answer, r, next)
 		return outcome{}
 	case MessageFails:
-		s.failMessages(rule, answer, r, next)
+		s.failMessages(rule, route, answer, r, next)
 		return outcome{}
 	}
 	next.ServeHTTP(answer, r)
@@ -86,8 +88,13 @@ func (r *Rule) failure() error {
 		code = cmp.Or(code, "INTERNAL")
 	}
 	f := web.Fail(r.Status, cmp.Or(code, "VALIDATION_ERROR"), "a rule of the test bench made this answer")
-	if r.RetryAfter > 0 {
-		f.RetryAfter = strconv.Itoa(r.RetryAfter)
+	// A 429 and a 503 of the service always say when to try again.
+	wait := r.RetryAfter
+	if r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable {
+		wait = cmp.Or(wait, 1)
+	}
+	if wait > 0 {
+		f.RetryAfter = strconv.Itoa(wait)
 	}
 	return f
 }
@@ -97,15 +104,12 @@ var errSilent = errors.New("a rule of the test bench: the provider says nothing"
 // standIn answers a request with a provider that does what the rule says. Where nobody asked the provider,
 // the rule was not applied.
 func (s *Service) standIn(rule *counted, answer *held, r *http.Request, next http.Handler) {
-	struck := make(chan struct{}, web.MaxIDs)
+	var struck atomic.Bool
 	stand := func(ctx context.Context, c provider.Confirmation, otherwise provider.Confirm) error {
 		if !s.isTicket(rule.Ticket, c.Ticket) {
 			return otherwise(ctx, c)
 		}
-		select {
-		case struck <- struct{}{}:
-		default:
-		}
+		struck.Store(true)
 		if rule.Do == ProviderRefuses {
 			return fmt.Errorf("a rule of the test bench: %w", outbound.ErrRefused)
 		}
@@ -117,7 +121,7 @@ func (s *Service) standIn(rule *counted, answer *held, r *http.Request, next htt
 		return errSilent
 	}
 	next.ServeHTTP(answer, r.WithContext(provider.WithStandIn(r.Context(), stand)))
-	if len(struck) == 0 {
+	if !struck.Load() {
 		s.faults.giveBack(rule)
 		return
 	}

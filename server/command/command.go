@@ -73,6 +73,14 @@ func (c *call) text(name string) string {
 	return c.get(name).(string)
 }
 
+// isGiven reports whether somebody has set a flag, be it to what it is without.
+func (c *call) isGiven(name string) (given bool) {
+	c.Visit(func(f *flag.Flag) {
+		given = given || f.Name == name
+	})
+	return given
+}
+
 // Main runs a command and returns its exit code.
 func Main(p *Process) int {
 	// Without a verb, or with flags alone, the demo is served: that is how a newcomer starts.

@@ -28,20 +28,13 @@ import (
 
 // serve answers requests until the process is to end.
 func (c *call) serve() (code int, err error) {
-	clock := c.text("test-clock")
 	transfers := c.get("max-transfers").(int)
 	addr := c.text("addr")
 	cfg := server.Config{
 		Dir:          c.dir,
-		TestClock:    clock != "",
 		MaxTransfers: transfers,
 	}
 	cfg.SecureCookies = c.get("secure-cookies").(bool)
-	if cfg.TestClock && clock != "now" {
-		if cfg.StartAt, err = instant(clock); err != nil {
-			return exitUsage, fmt.Errorf("-test-clock %w, or now", err)
-		}
-	}
 	if err := c.testBench(&cfg, addr); err != nil {
 		return exitUsage, err
 	}
@@ -98,19 +91,38 @@ func (c *call) serve() (code int, err error) {
 	})
 }
 
+// testClock reads where the test clock starts.
+func (c *call) testClock(cfg *server.Config) (err error) {
+	clock := c.text("test-clock")
+	cfg.TestClock = clock != ""
+	if clock == "" || clock == "now" {
+		return nil
+	}
+	if cfg.StartAt, err = instant(clock); err != nil {
+		return fmt.Errorf("-test-clock %w, or now", err)
+	}
+	if year := cfg.StartAt.UTC().Year(); year < web.MinYear || year > web.MaxYear {
+		return fmt.Errorf("-test-clock %s is not of the years %d to %d", clock, web.MinYear, web.MaxYear)
+	}
+	return nil
+}
+
 // testBench reads the flags of the test bench (contract §13).
 func (c *call) testBench(cfg *server.Config, addr string) error {
+	if err := c.testClock(cfg); err != nil {
+		return err
+	}
 	cfg.Frozen = c.get("frozen").(bool)
 	seeded := c.text("seed")
 	control := c.text("test-control")
 	cfg.Bench = control != ""
 	switch {
-	case (cfg.Frozen || cfg.Bench || seeded != "") && !cfg.TestClock:
+	case (cfg.Frozen || cfg.Bench || c.isGiven("seed")) && !cfg.TestClock:
 		return errors.New("-frozen, -seed and -test-control are of a test clock, which -test-clock starts")
 	case cfg.Bench && !isLoopback(control):
 		return fmt.Errorf("-test-control %q is not a loopback address as in 127.0.0.1:8081", control)
 	}
-	if seeded == "" {
+	if !c.isGiven("seed") {
 		return nil
 	}
 	number, err := strconv.ParseUint(seeded, 10, 64)
@@ -203,11 +215,19 @@ func (c *call) identityProvider(cfg *server.Config) (err error) {
 
 // listen serves the directory until the process should end; over TLS if secured.
 func (c *call) listen(cfg server.Config, addr string, secured *tls.Config) (int, error) {
+	// Both ports are open before anything is made: a directory is new only once.
+	var control net.Listener
 	f, err := front.Listen(cfg, addr, secured)
 	if err != nil {
 		return exitCode(err), err
 	}
 	defer f.Close()
+	if cfg.Bench {
+		if control, err = net.Listen("tcp", c.text("test-control")); err != nil {
+			return exitFailed, fmt.Errorf("-test-control: %w", err)
+		}
+		defer control.Close()
+	}
 	if err := f.Open(); err != nil {
 		if errors.As(err, new(*store.Damage)) {
 			err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
@@ -224,15 +244,16 @@ func (c *call) listen(cfg server.Config, addr string, secured *tls.Config) (int,
 		return exitFailed, errors.Join(err, f.Server.Close())
 	}
 	if err := worlds.Clean(cfg.Dir); err != nil {
-		return exitFailed, errors.Join(err, f.Server.Close())
+		cfg.Log.Warn("what a killed server has left of worlds could not be removed", "err", err)
 	}
 	f.Serve()
 	if cfg.Bench {
-		control, err := worlds.Listen(c.text("test-control"), f, cfg)
-		if err != nil {
-			return exitFailed, errors.Join(err, f.Stop())
-		}
-		defer control.Close()
+		worlds := worlds.Listen(control, f, cfg)
+		defer func() {
+			if err := worlds.Close(); err != nil {
+				cfg.Log.Warn("not all worlds could be removed; the next start does it", "err", err)
+			}
+		}()
 	}
 	cfg.Log.Info("serving", "addr", f.Addr, "url", f.URL+"/", "data", cfg.Dir)
 	stopped := make(chan struct{})

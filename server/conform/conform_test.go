@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -79,10 +81,11 @@ func newBench(t *testing.T) *bench {
 	}
 	b.opt.IDToken = strings.TrimSpace(token.String())
 	f.Serve()
-	c, err := worlds.Listen("127.0.0.1:0", f, cfg)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := worlds.Listen(ln, f, cfg)
 	b.control = c.URL()
 	t.Cleanup(func() {
 		c.Close()
@@ -230,8 +233,20 @@ func TestBrokenRulesAreFound(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(seen) < 60 {
-		t.Errorf("only %d rules are broken", len(seen))
+	// Of a proxy's power are neither a list of more than 100 cities nor the faults of the control listener.
+	exempt := []string{"1.02", "5.19", "5.20"}
+	var list strings.Builder
+	if err := conform.List(0, &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^  (\d\.\d\d)  `).FindAllStringSubmatch(list.String(), -1) {
+		if seen[m[1]] == slices.Contains(exempt, m[1]) {
+			t.Errorf("%s is broken: %v, and exempt from it: %v", m[1], seen[m[1]], !seen[m[1]])
+		}
+		delete(seen, m[1])
+	}
+	if len(seen) > 0 {
+		t.Errorf("there are no rules %v", slices.Collect(maps.Keys(seen)))
 	}
 }
 

@@ -2,8 +2,10 @@ package conform
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 )
 
 // The elements of a JUnit report.
@@ -32,6 +34,18 @@ type (
 		Text    string `xml:",chardata"`
 	}
 )
+
+// Report writes the results into a file, as JUnit does; "" is none.
+func (s *Summary) Report(name string) error {
+	if name == "" {
+		return nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.JUnit(f), f.Close())
+}
 
 // JUnit writes the results in the form that CI servers read: a suite for each stage, a case for each rule.
 func (s *Summary) JUnit(to io.Writer) error {

@@ -177,7 +177,7 @@ func (p *player) ask(line string) error {
 	if strings.Contains(body, "$idToken") && p.opt.IDToken == "" {
 		return &skip{"it needs -id-token"}
 	}
-	target, err := p.expandTarget(target)
+	target, err := p.ExpandAs(target, inTarget)
 	if err != nil {
 		return err
 	}
@@ -205,21 +205,12 @@ func (p *player) ask(line string) error {
 	return nil
 }
 
-var variable = regexp.MustCompile(`\$\w+`)
-
-// expandTarget puts variables into a target. What is no target itself is escaped.
-func (p *player) expandTarget(target string) (expanded string, err error) {
-	expanded = variable.ReplaceAllStringFunc(target, func(name string) string {
-		v, failed := p.Expand(name)
-		if failed != nil {
-			err = failed
-		}
-		if strings.HasPrefix(v, "/") {
-			return v
-		}
-		return url.QueryEscape(v)
-	})
-	return expanded, err
+// inTarget returns the form of a value in a target: what is no target itself is escaped.
+func inTarget(value string) string {
+	if strings.HasPrefix(value, "/") {
+		return value
+	}
+	return url.QueryEscape(value)
 }
 
 // header returns what a request shows of who asks; key is the partner's.

@@ -2,7 +2,6 @@ package conform
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,18 +16,19 @@ func (p *player) prepare() error {
 	if p.opt.IDToken != "" {
 		p.known["idToken"] = p.opt.IDToken
 	}
+	if p.opt.From == "" {
+		p.findJourney()
+		return nil
+	}
 	p.known["from"] = p.opt.From
 	p.known["to"] = p.opt.To
 	p.known["date"] = p.opt.Date
-	if p.opt.From != "" {
-		return nil
-	}
-	return p.findJourney()
+	return nil
 }
 
-// errNoJourney is returned where no two cities have a departure.
-var errNoJourney = errors.New("no journey was found within a week among the first cities; name one with " +
-	"-from, -to and -date")
+// noJourney is why rules that need a journey are not shown where none was found.
+const noJourney = "no journey was found within a week among the first cities; name one with -from, -to " +
+	"and -date"
 
 // The search for a journey.
 const (
@@ -40,17 +40,14 @@ const (
 )
 
 // findJourney looks for two cities with a departure that has a price and enough seats, and takes the day with
-// the most departures.
-func (p *player) findJourney() error {
+// the most departures. Where there are none, the variables from, to and date stay without a value.
+func (p *player) findJourney() {
 	a, err := p.send("GET", p.baseURL()+"/v2/cities", "", nil)
-	if err != nil {
-		return err
-	}
 	var list struct {
 		Data struct{ Cities []struct{ Slug string } }
 	}
-	if json.Unmarshal(a.Body, &list) != nil {
-		return errNoJourney
+	if err != nil || json.Unmarshal(a.Body, &list) != nil {
+		return
 	}
 	cities := list.Data.Cities
 	cities = cities[:min(len(cities), citiesTried)]
@@ -59,12 +56,12 @@ func (p *player) findJourney() error {
 	tried := 0
 	for _, from := range cities {
 		for _, to := range cities {
-			if from == to || tried == pairsTried || most >= enough {
+			if from == to || tried == pairsTried || most >= enough || p.stopped() {
 				continue
 			}
 			tried++
 			date, departures := p.bestDay(from.Slug, to.Slug, first)
-			if departures > most {
+			if departures > max(most, 1) {
 				most = departures
 				p.known["from"] = from.Slug
 				p.known["to"] = to.Slug
@@ -72,10 +69,6 @@ func (p *player) findJourney() error {
 			}
 		}
 	}
-	if most < 2 {
-		return errNoJourney
-	}
-	return nil
 }
 
 // bestDay returns the day with the most departures that can be sold between two cities, of the days from the
@@ -115,74 +108,4 @@ func (p *player) bestDay(from, to, first string) (best string, departures int) {
 		}
 	}
 	return best, departures
-}
-
-// worldName is what the world of a run is called.
-const worldName = "conform"
-
-// fork makes a world for the run, where there is a test bench.
-func (p *player) fork() error {
-	if p.opt.ControlURL == "" {
-		return nil
-	}
-	a, err := p.send("GET", p.opt.ControlURL+"/worlds", "", nil)
-	if err != nil {
-		return fmt.Errorf("-control: %w", err)
-	}
-	var list struct {
-		Data struct {
-			Worlds []struct{ Name, BaseURL string }
-		}
-	}
-	json.Unmarshal(a.Body, &list)
-	from := ""
-	for _, w := range list.Data.Worlds {
-		if w.BaseURL == p.opt.BaseURL {
-			from = w.Name
-		}
-	}
-	if from == "" {
-		return fmt.Errorf("-control: no world there is at %s", p.opt.BaseURL)
-	}
-	name := fmt.Sprintf("%s-%d", worldName, time.Now().UnixNano())
-	body := fmt.Sprintf(`{"name":%q,"from":%q}`, name, from)
-	a, err = p.send("POST", p.opt.ControlURL+"/worlds", body, http.Header{})
-	if err != nil {
-		return fmt.Errorf("-control: %w", err)
-	}
-	var made struct {
-		Data struct {
-			World struct{ Name, BaseURL string }
-		}
-	}
-	json.Unmarshal(a.Body, &made)
-	if a.Status != http.StatusCreated {
-		return fmt.Errorf("-control: a world could not be made: %d %s", a.Status, a.Body)
-	}
-	p.world = made.Data.World.BaseURL
-	p.worldName = name
-	return nil
-}
-
-// removeFork removes the world of the run.
-func (p *player) removeFork() {
-	if p.world != "" {
-		p.send("DELETE", p.opt.ControlURL+"/worlds/"+p.worldName, "", http.Header{})
-	}
-}
-
-// fault has something go wrong in the world of the run.
-func (p *player) fault(rule string) error {
-	if err := p.mayWrite(); err != nil {
-		return err
-	}
-	if p.world == "" {
-		return &skip{"it needs -control"}
-	}
-	faults := p.opt.ControlURL + "/worlds/" + p.worldName + "/faults"
-	a, err := p.send("PUT", faults, "["+rule+"]", http.Header{})
-	if err == nil && a.Status != http.StatusOK {
-		err = &skip{fmt.Sprintf("the test bench answers %d", a.Status)}
-	}
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"waybill/server/transcript"
 )
@@ -53,8 +54,21 @@ type Result struct {
 type Summary struct {
 	Results                  []Result
 	Passed, Failed, NotShown int
-	// Left are the bookings that could not be canceled.
-	Left []string
+	Left                     []string // the bookings that could not be canceled
+	Stopped                  bool     // before the end
+}
+
+// Err returns why a run is no success; nil where every rule that was shown holds and nothing is left.
+func (s *Summary) Err() error {
+	switch {
+	case s.Stopped:
+		return errors.New("the run was stopped before its end")
+	case s.Failed > 0:
+		return fmt.Errorf("%d of the rules failed", s.Failed)
+	case s.Left != nil:
+		return fmt.Errorf("%d of the bookings could not be canceled", len(s.Left))
+	}
+	return nil
 }
 
 // order is the order in which the stages are played: those that move a clock come last, as tokens and
@@ -66,8 +80,11 @@ var order = [...]int{1, 2, 3, 4, 5, 8, 9, 6, 7}
 func Run(opt Options, to io.Writer) (sum Summary, err error) {
 	p := newPlayer(opt)
 	defer func() {
+		sum.Stopped = p.stopped()
 		sum.Left = p.cancelAll()
-		p.removeFork()
+		if err := p.removeWorld(); err != nil {
+			fmt.Fprintln(to, err)
+		}
 		for _, id := range sum.Left {
 			fmt.Fprintf(to, "booking %s could not be canceled\n", id)
 		}
@@ -143,7 +160,9 @@ func (p *player) playStage(s *stage, each func(Result)) {
 		case errors.As(err, &unknown):
 			result.Verdict = NotShown
 			result.Detail = "an earlier step gave no " + unknown.Name
-			if setup != nil {
+			if p.known["from"] == "" {
+				result.Detail = noJourney
+			} else if setup != nil {
 				result.Detail += ": " + p.hide(setup.Error())
 			}
 		default:
@@ -170,10 +189,20 @@ func shortened(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if len(line) > most {
-			lines[i] = strings.ToValidUTF8(line[:most], "") + "…"
+			line = line[:most] + "…"
 		}
+		lines[i] = strings.Map(printable, strings.ToValidUTF8(line, "�"))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// printable returns a character as a terminal may be shown it: what a foreign server answers may hold others,
+// which clear the screen or worse.
+func printable(r rune) rune {
+	if unicode.IsControl(r) {
+		return '�'
+	}
+	return r
 }
 
 // hide takes secrets out of a text.

@@ -59,7 +59,11 @@ func Listen(cfg server.Config, addr string, secured *tls.Config) (*Front, error)
 		Ended:   make(chan error, 2), // one of each server, of clients and of operators
 	}
 	f.clients = NewServer(&f.gate, cfg.Log)
-	conns := web.Listener(ln, MaxConnections(), cfg.TrustedProxies)
+	most := MaxConnections()
+	if cfg.Forked != nil {
+		most = min(most, maxOfWorld)
+	}
+	conns := web.Listener(ln, most, cfg.TrustedProxies)
 	f.conns = conns
 	f.cfg = cfg
 	if secured == nil {
@@ -117,29 +121,32 @@ func (f *Front) Close() {
 // Stop lets no further request in, waits for those under way, and closes the directory.
 func (f *Front) Stop() error {
 	f.Server.Drain()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
-	drained, done := context.WithCancel(ctx)
-	go func() {
-		f.gate.underWay.Lock() // held once those under way are done
-		done()
-	}()
+	f.gate.shut(ctx)
 	// The store closes last: until then answers wait for it.
-	<-drained.Done()
 	return errors.Join(f.clients.Shutdown(ctx), f.operators.Shutdown(ctx), f.Server.Close())
 }
+
+// drainTime is how long requests under way have to end.
+const drainTime = 30 * time.Second
 
 // Replace has clients at the same address find another directory. The former one is closed, then prepare is
 // called, and the one that cfg describes is opened and served. In between clients hear 503.
 func (f *Front) Replace(cfg server.Config, prepare func() error) error {
 	f.gate.open.Store(nil)
 	f.Server.Drain()
-	f.gate.underWay.Lock() // until those under way are done
-	f.gate.underWay.Unlock()
-	f.operators.Close()
-	err := f.Server.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	if f.gate.shut(ctx) {
+		defer f.gate.underWay.Unlock()
+	}
+	err := errors.Join(f.operators.Shutdown(ctx), f.Server.Close())
+	if err != nil {
+		f.Server.Log.Warn("a directory that is replaced did not end well", "err", err)
+	}
 	f.cfg = cfg
-	if err = errors.Join(err, prepare()); err != nil {
+	if err := prepare(); err != nil {
 		return err
 	}
 	if err := f.Open(); err != nil {
@@ -153,6 +160,28 @@ func (f *Front) Replace(cfg server.Config, prepare func() error) error {
 type gate struct {
 	open     atomic.Pointer[http.Handler]
 	underWay sync.RWMutex // each request reads; who stops writes
+}
+
+// shut lets no further request in, and reports whether those under way have ended in time. Who opens again
+// unlocks.
+func (g *gate) shut(ctx context.Context) bool {
+	drained := make(chan struct{})
+	late := make(chan struct{})
+	go func() {
+		g.underWay.Lock()
+		select {
+		case <-late:
+			g.underWay.Unlock() // nobody waits any more
+		case drained <- struct{}{}:
+		}
+	}()
+	select {
+	case <-drained:
+		return true
+	case <-ctx.Done():
+		close(late)
+		return false
+	}
 }
 
 // ServeHTTP answers 503 until the directory is open, and again while the last requests are finished.

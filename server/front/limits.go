@@ -19,6 +19,19 @@ func MaxConnections() int {
 	return int(min(web.MaxConnections, uint64(files.Cur)/2))
 }
 
+// maxOfWorld is how many connections a world of a test bench may have: there may be many worlds, and all
+// share the files that the process may open.
+const maxOfWorld = 256
+
+// MaxWorlds is how many worlds there may be: so many that main can still have all its connections.
+func MaxWorlds() int {
+	const (
+		filesOfWorld = 8 // 4 while it is idle, and some connections
+		filesOfMain  = 64
+	)
+	return max(1, min(web.MaxWorlds, (MaxConnections()-filesOfMain)/filesOfWorld))
+}
+
 // BoundMemory has garbage collected at half again of what lives instead of at twice that, once much does.
 // With little in memory that would cost more time than it saves room.
 func BoundMemory(stopped <-chan struct{}) {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -33,4 +34,26 @@ func Ready(base string) error {
 		return fmt.Errorf("%s is not ready: %s", base, resp.Status)
 	}
 	return nil
+}
+
+// thisMachine is the host of an address that names none, or all.
+const thisMachine = "127.0.0.1"
+
+// ParseURL reads the URL of a server; http is understood. What it returns has no slash at its end, so that a
+// path can follow.
+func ParseURL(text string) (string, error) {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("%q is not a URL as http://127.0.0.1:8080", text)
+	}
+	// What a server listens on is given to ready too, by the same variable: of all addresses it asks this
+	// one.
+	ip := net.ParseIP(u.Hostname())
+	if u.Hostname() == "" || ip != nil && ip.IsUnspecified() {
+		u.Host = net.JoinHostPort(thisMachine, u.Port())
+	}
+	return strings.TrimSuffix(u.String(), "/"), nil
 }

@@ -77,6 +77,7 @@ const (
 	RingFile = "offer-tokens"    // the keys that sign offers
 	IDPFile  = "development-idp" // the seed of the development provider's key
 	PeerFile = "outbound"        // what calls of the provider and the messenger are signed with
+	SeedFile = "seed"            // the number that all of these come from, in a test bench's directory
 )
 
 // LostJournal is the error of a directory without a line, whose keys are all that is left.

@@ -41,6 +41,8 @@ const (
 type lane struct {
 	todo     ledger.Agenda
 	underWay int
+	// until when nothing is tried on a clock that stands still: its peer did not answer, and a request waits
+	rests time.Time
 }
 
 // due starts what is due, as far as the lane has places, and returns how long until there is more to start.
@@ -143,11 +145,14 @@ func (x *sender) settle() error {
 		return err
 	}
 	for i := range x.lanes {
-		x.lanes[i].due(now, func(id string) {
-			ended := x.deliver(id)
+		l := &x.lanes[i]
+		for len(l.todo) > 0 && !l.todo[0].At.After(now) && !l.rests.After(now) {
+			ended := x.deliver(heap.Pop(&l.todo).(ledger.Due).ID)
 			ended.lane = i
+			l.rests = ended.again.At // zero where the peer has answered
+			l.underWay++
 			x.ended(ended)
-		})
+		}
 	}
 	x.record()
 	return nil

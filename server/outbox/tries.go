@@ -50,7 +50,7 @@ func (s *Service) Why(m *ledger.Message) string {
 			words.Counted(known.attempts, "attempt"), known.err, known.next.UTC().Format(time.RFC3339))
 	case s.Config.Verb:
 		return "no server is running; the next start sends it"
-	case m.Lane() == ledger.ToMessenger && s.messenger == nil:
+	case m.Lane() == ledger.ToMessenger && s.messenger == nil && s.observer == nil:
 		return "the server has no -messenger-url"
 	}
 	return "it is not tried yet"

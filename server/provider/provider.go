@@ -15,6 +15,9 @@ type Service struct {
 	Confirm Confirm       // nil: there is no provider, and tickets are confirmed at once
 	asking  chan struct{} // a place for each call
 
+	doubtful []*doubtful // only the goroutine of RunDoubtful uses it once that runs
+	again    web.Loop
+
 	resources *resource.Writer
 }
 
@@ -36,6 +39,7 @@ func New(core *web.Core, resources *resource.Writer,
 		Core:      core,
 		Confirm:   confirm,
 		asking:    make(chan struct{}, web.MaxAsking),
+		again:     core.NewLoop(),
 		resources: resources,
 	}
 }

@@ -21,16 +21,17 @@ import (
 
 // Source is where a seeded server has its random bytes from. It may be used from any goroutine.
 type Source struct {
-	number uint64
+	Number uint64
 
 	mu      sync.Mutex
+	epoch   uint64                   // see Restart
 	streams map[string]*rand.ChaCha8 // by purpose
 }
 
 // New returns the source of a number, at its beginning.
 func New(number uint64) *Source {
 	return &Source{
-		number:  number,
+		Number:  number,
 		streams: map[string]*rand.ChaCha8{},
 	}
 }
@@ -41,11 +42,22 @@ func (s *Source) Stream(purpose string) io.Reader {
 	return stream{s, purpose}
 }
 
+// Restart has all streams begin anew, otherwise than after any other epoch. A server that is started again
+// does not know how far its streams had come; the number of its newest line is an epoch that there was never
+// before, and is again when the same history is.
+func (s *Source) Restart(epoch uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.epoch = epoch
+	clear(s.streams)
+}
+
 // Clone returns a source whose streams go on from where these are now, on their own.
 func (s *Source) Clone() *Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clone := New(s.number)
+	clone := New(s.Number)
+	clone.epoch = s.epoch
 	for purpose, from := range s.streams {
 		to := *from
 		clone.streams[purpose] = &to
@@ -65,8 +77,8 @@ func (x stream) Read(b []byte) (int, error) {
 	defer x.source.mu.Unlock()
 	from := x.source.streams[x.purpose]
 	if from == nil {
-		key := sha256.Sum256(fmt.Appendf(nil, "waybill seed v1\n%d\n%s\n", x.source.number, x.purpose))
-		from = rand.NewChaCha8(key)
+		of := fmt.Appendf(nil, "waybill seed v1\n%d %d\n%s\n", x.source.Number, x.source.epoch, x.purpose)
+		from = rand.NewChaCha8(sha256.Sum256(of))
 		x.source.streams[x.purpose] = from
 	}
 	return from.Read(b)

@@ -37,6 +37,20 @@ func TestPurposesDoNotMoveEachOther(t *testing.T) {
 	}
 }
 
+func TestRestartBeginsAnew(t *testing.T) {
+	a, b := New(7), New(7)
+	first := take(a, "ids")
+	a.Restart(5)
+	b.Restart(5)
+	again := take(a, "ids")
+	if !bytes.Equal(again, take(b, "ids")) {
+		t.Error("the same epoch gives other bytes")
+	}
+	if bytes.Equal(again, first) || !bytes.Equal(take(a.Clone(), "ids"), take(b, "ids")) {
+		t.Error("another epoch gives the same bytes, or the clone is of another")
+	}
+}
+
 func TestCloneGoesOnByItself(t *testing.T) {
 	a := New(7)
 	take(a, "ids")

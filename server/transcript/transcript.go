@@ -73,12 +73,17 @@ var variable = regexp.MustCompile(`\$\w+`)
 
 // Expand puts the values of variables into a text. Error: *Unknown.
 func (p *Player) Expand(text string) (expanded string, err error) {
+	return p.ExpandAs(text, func(value string) string { return value })
+}
+
+// ExpandAs is Expand with the values in another form, as they have in a URL.
+func (p *Player) ExpandAs(text string, form func(value string) string) (expanded string, err error) {
 	expanded = variable.ReplaceAllStringFunc(text, func(name string) string {
 		v, ok := p.Vars[name[1:]]
 		if !ok && err == nil {
 			err = &Unknown{name[1:]}
 		}
-		return v
+		return form(v)
 	})
 	return expanded, err
 }

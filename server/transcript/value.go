@@ -70,7 +70,7 @@ func follow(v json.RawMessage, step string) []json.RawMessage {
 		switch {
 		case step == "*" && !bad:
 			return list
-		case bad || n >= len(list):
+		case bad || n < 0 || n >= len(list):
 			return []json.RawMessage{nil}
 		}
 		return list[n : n+1]

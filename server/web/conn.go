@@ -260,6 +260,14 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, info)
 }
 
+// KeepBusy notes that the answer of a request is still to be sent, though its handler has ended, until the
+// function that it returns is called.
+func KeepBusy(r *http.Request) (sent func()) {
+	info, _ := r.Context().Value(connKey{}).(connInfo)
+	info.Conn.Busy()
+	return info.Conn.Idle
+}
+
 func (c *conn) Write(b []byte) (int, error) {
 	if c.held == nil {
 		return c.Conn.Write(b)

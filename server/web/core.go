@@ -95,7 +95,7 @@ func NewCore(cfg Config) *Core {
 		cfg.Now = time.Now
 	}
 	if cfg.NewID == nil {
-		cfg.NewID = func() [16]byte { return RandomID(rand.Reader) }
+		cfg.NewID = func() [16]byte { return RandomID() }
 	}
 	if cfg.NewRequestID == nil {
 		cfg.NewRequestID = func(string) [16]byte { return cfg.NewID() }
@@ -144,12 +144,21 @@ func (s *Core) Now() (now time.Time, err error) {
 }
 
 // RandomID makes an id whose text does not start with a dash: a shell would take it for a flag, a spreadsheet
-// for a formula. random never fails.
-func RandomID(random io.Reader) (id booking.ID) {
-	for io.ReadFull(random, id[:]); id.String()[0] == '-'; {
-		io.ReadFull(random, id[:])
+// for a formula.
+func RandomID() (id booking.ID) {
+	for rand.Read(id[:]); id.String()[0] == '-'; {
+		rand.Read(id[:])
 	}
 	return id
+}
+
+// IDFrom is RandomID with the bytes of another source, which never fails.
+func IDFrom(source io.Reader) booking.ID {
+	id := new(booking.ID)
+	for io.ReadFull(source, id[:]); id.String()[0] == '-'; {
+		io.ReadFull(source, id[:])
+	}
+	return *id
 }
 
 // Wake signals c, unless a signal is waiting there already.

@@ -77,6 +77,9 @@ func ReadInstant(r *wire.Reader) (at time.Time) {
 // clock can hold the way there.
 const MaxYear = 2199
 
+// MinYear is the first that a clock can be started in.
+const MinYear = 1970
+
 // ParseLegacySince reads -legacy-since; "" is the zero time.
 func ParseLegacySince(text string) (since time.Time, err error) {
 	if text != "" {

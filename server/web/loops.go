@@ -1,11 +1,9 @@
 package web
 
-import "errors"
-
-// A Loop is work that goes on beside the requests: messages are sent, reports are written. Where the clock
-// ticks, it works when it sees that there is something to do. Where the clock stands still, it works only
-// when [Core.Settle] asks it, so that no line of the journal depends on how fast the machine is (contract
-// §13).
+// A Loop is how work that goes on beside the requests is asked for: messages are sent, reports are written.
+// Where the clock ticks, that work is done when there is something to do. Where the clock stands still, it is
+// done only when [Core.Settle] asks for it, so that no line of the journal depends on how fast the machine is
+// (contract §13).
 //
 //	for s.Base.Err() == nil {
 //		if !s.Still.Load() {
@@ -21,28 +19,36 @@ import "errors"
 type Loop chan chan error
 
 // NewLoop makes a loop that Settle asks, after those made before. The goroutine that works must receive from
-// it until the server stops.
+// it until the server stops, or its journal can no longer be written.
 func (s *Core) NewLoop() Loop {
 	l := make(Loop)
 	s.loops = append(s.loops, l)
 	return l
 }
 
-// Settle has each loop do what is due, one after the other, and returns once it is done.
-func (s *Core) Settle() (err error) {
+// Settle has each loop do what is due, one after the other, and returns once it is done, or cannot be done
+// any more, as the server stops or its journal cannot be written. What fails is tried again by the next
+// Settle: it undoes nothing of what has caused it, and so is no error of that, but one in the log. It must
+// not be called before the loops run.
+func (s *Core) Settle() {
 	for _, l := range s.loops {
 		done := make(chan error, 1)
 		select {
 		case l <- done:
 		case <-s.Base.Done():
-			return err
+			return
+		case <-s.Store.Failed():
+			return
 		}
 		select {
-		case failed := <-done:
-			err = errors.Join(err, failed)
+		case err := <-done:
+			if err != nil {
+				s.Log.Warn("something that was due could not be done; it is tried again", "err", err)
+			}
 		case <-s.Base.Done():
-			return err
+			return
+		case <-s.Store.Failed():
+			return
 		}
 	}
-	return err
 }

@@ -63,8 +63,8 @@ func isLocal(host string) bool {
 
 // list answers GET /worlds.
 func (c *Control) list(w http.ResponseWriter, _ *http.Request) error {
-	c.changing.Lock()
-	defer c.changing.Unlock()
+	c.changing.RLock()
+	defer c.changing.RUnlock()
 	return web.Reply(w, http.StatusOK, func(out *wire.Writer) {
 		wire.Each(out, "worlds", c.all(), func(x *world) {
 			out.Object("")
@@ -105,8 +105,8 @@ func (c *Control) named(r *http.Request) (*world, error) {
 
 // get answers GET /worlds/{name}.
 func (c *Control) get(w http.ResponseWriter, r *http.Request) error {
-	c.changing.Lock()
-	defer c.changing.Unlock()
+	c.changing.RLock()
+	defer c.changing.RUnlock()
 	of, err := c.named(r)
 	if err != nil {
 		return err
@@ -118,15 +118,15 @@ func (c *Control) get(w http.ResponseWriter, r *http.Request) error {
 // still everything that was caused has happened before.
 func (c *Control) ofWorld(answer func(*bench.Service, http.ResponseWriter, *http.Request) error) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		c.changing.RLock()
+		defer c.changing.RUnlock()
 		of, err := c.named(r)
 		if err != nil {
 			return err
 		}
 		s := of.front.Server
 		if s.Still.Load() {
-			if err := s.Settle(); err != nil {
-				return err
-			}
+			s.Settle()
 		}
 		return answer(s.Bench, w, r)
 	}
@@ -159,8 +159,8 @@ func (c *Control) post(w http.ResponseWriter, r *http.Request) error {
 		return web.NotFoundFor("from")
 	case c.find(name) != nil:
 		return errKnown
-	case len(c.all()) > web.MaxWorlds:
-		return errMany
+	case len(c.all()) > front.MaxWorlds():
+		return errMany(front.MaxWorlds())
 	case c.closed:
 		return web.ErrUnavailable
 	}
@@ -175,15 +175,18 @@ func (c *Control) post(w http.ResponseWriter, r *http.Request) error {
 	return made.show(w, http.StatusCreated)
 }
 
-// noRoom returns the answer to a call that failed. That a disk is full is no fault of the server's.
+// noRoom returns the answer to a call that failed. That a disk is full, or a limit of the system reached, is
+// no fault of the server's.
 func noRoom(err error) error {
-	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
-		errors.As(err, new(*store.NoRoom)) || errors.Is(err, store.ErrFull)
+	full := errors.As(err, new(*store.NoRoom))
+	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, store.ErrFull, syscall.EMFILE, syscall.ENFILE} {
+		full = full || errors.Is(err, e)
+	}
 	if !full {
 		return err
 	}
 	return web.FailLater(http.StatusServiceUnavailable, "UNAVAILABLE",
-		"there is no room on the disk for a world", time.Second)
+		"there is no room for a world: the disk is full, or too many files are open", time.Second)
 }
 
 // put answers PUT /worlds/{name}.

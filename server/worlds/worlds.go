@@ -5,15 +5,14 @@
 // log, backup and every other verb work on it. It is gone with the process: what a killed one has left the
 // next start removes.
 //
-//	c, err := worlds.Listen("127.0.0.1:8081", main, cfg) // main is a *front.Front that is served
+//	c := worlds.Listen(ln, main, cfg) // main is a *front.Front that is served
 //	…
-//	err = c.Close()
+//	err := c.Close()
 //
 // [Control] answers on a listener of its own, which only this machine reaches.
 package worlds
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"waybill/server"
 	"waybill/server/front"
@@ -42,7 +42,8 @@ type Control struct {
 	addr    string // where it listens
 	clients *http.Server
 
-	changing sync.Mutex // one world is made, replaced or removed at a time
+	// One world is made, replaced or removed at a time; who only asks one reads.
+	changing sync.RWMutex
 
 	mu     sync.Mutex
 	worlds map[string]*world // by name; main is one
@@ -66,12 +67,8 @@ func Clean(dir string) error {
 	return os.RemoveAll(Dir(dir))
 }
 
-// Listen answers calls at an address. main is served already, as cfg says.
-func Listen(addr string, main *front.Front, cfg server.Config) (*Control, error) {
-	ln, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
+// Listen answers calls that come by a listener. main is served already, as cfg says.
+func Listen(ln net.Listener, main *front.Front, cfg server.Config) *Control {
 	c := &Control{
 		Core: web.NewCore(web.Config{
 			Log:       cfg.Log,
@@ -87,9 +84,10 @@ func Listen(addr string, main *front.Front, cfg server.Config) (*Control, error)
 	c.Base, c.Draining = context.Background(), context.Background()
 	c.route()
 	c.clients = front.NewServer(c, cfg.Log)
+	c.clients.WriteTimeout = 10 * time.Minute // a copy of much takes its time
 	go c.clients.Serve(ln)
 	cfg.Log.Info("worlds", "url", c.URL()+"/worlds")
-	return c, nil
+	return c
 }
 
 // URL returns where calls are made, without a slash at its end.
@@ -106,12 +104,15 @@ func (c *Control) Close() error {
 	c.closed = true
 	list := slices.Collect(maps.Values(c.worlds))
 	c.mu.Unlock()
-	for _, w := range list {
+	failed := make([]error, len(list))
+	var ends sync.WaitGroup
+	for i, w := range list {
 		if w.name != Main {
-			err = errors.Join(err, c.remove(w))
+			ends.Go(func() { failed[i] = c.remove(w) })
 		}
 	}
-	return errors.Join(err, os.RemoveAll(c.dir))
+	ends.Wait()
+	return errors.Join(err, errors.Join(failed...), os.RemoveAll(c.dir))
 }
 
 // find returns a world; nil is none.
@@ -127,8 +128,11 @@ func (c *Control) all() []*world {
 	defer c.mu.Unlock()
 	list := slices.Collect(maps.Values(c.worlds))
 	slices.SortFunc(list, func(a, b *world) int {
-		if (a.name == Main) != (b.name == Main) {
-			return strings.Compare(b.from, a.from) // main is a copy of nothing
+		switch {
+		case a.name == Main:
+			return -1
+		case b.name == Main:
+			return 1
 		}
 		return strings.Compare(a.name, b.name)
 	})
@@ -141,9 +145,13 @@ var (
 		"there is a world of this name; PUT makes it another copy")
 	errMain = web.Fail(http.StatusConflict, "CONFLICT",
 		"main is what worlds are made of: it is neither replaced nor removed")
-	errMany = web.Fail(http.StatusConflict, "CONFLICT",
-		fmt.Sprintf("there are %d worlds, and no more may be made", web.MaxWorlds))
 )
+
+// errMany is the answer where there are as many worlds as may be.
+func errMany(most int) error {
+	return web.Fail(http.StatusConflict, "CONFLICT",
+		fmt.Sprintf("there are %d worlds, and no more may be made: each needs files to be open", most))
+}
 
 // make makes a world that is a copy of another as it is now.
 func (c *Control) make(name string, of *world) (*world, error) {
@@ -213,10 +221,14 @@ func (c *Control) replace(w, of *world) error {
 	}
 	cfg.Dir = c.path(w.name)
 	err = w.front.Replace(cfg, func() error {
-		return cmp.Or(os.RemoveAll(cfg.Dir), os.Rename(cfg.Dir+next, cfg.Dir))
+		if err := os.RemoveAll(cfg.Dir); err != nil {
+			return err
+		}
+		return os.Rename(cfg.Dir+next, cfg.Dir)
 	})
 	if err != nil {
-		return errors.Join(err, c.remove(w)) // it is neither what it was nor what it should be
+		// It is neither what it was nor what it should be.
+		return errors.Join(err, c.remove(w), os.RemoveAll(cfg.Dir+next))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,10 +68,11 @@ func newControl(t *testing.T) *control {
 		t.Fatal(err)
 	}
 	f.Serve()
-	c, err := Listen("127.0.0.1:0", f, cfg)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := Listen(ln, f, cfg)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -196,14 +200,13 @@ func TestAWorldIsACopyThatLivesByItself(t *testing.T) {
 	}
 	x.ask("POST", a+"/test/clock", `{"advance":"21m"}`)
 	list := x.call(200, "GET", "/worlds", "").body
-	for i, want := range []string{
+	list = strings.TrimSuffix(strings.TrimPrefix(list, `{"data":{"worlds":[`), "]}}\n")
+	if want := strings.Join([]string{
 		`{"name":"main","baseUrl":"` + main + `","from":null,"now":"2026-11-20T08:00:00.000Z","faults":[]}`,
 		`{"name":"a","baseUrl":"` + a + `","from":"main","now":"2026-11-20T08:21:00.000Z","faults":[]}`,
 		`{"name":"b","baseUrl":"` + b + `","from":"a","now":"2026-11-20T08:00:00.000Z","faults":[]}`,
-	} {
-		if !strings.Contains(list, want) {
-			t.Errorf("world %d is not %s in %s", i, want, list)
-		}
+	}, ","); list != want {
+		t.Errorf("the worlds are\n%s\nwant\n%s", list, want)
 	}
 	// Reset and restore: at the same address.
 	r := x.call(200, "PUT", "/worlds/a", `{"from":"main"}`)
@@ -370,4 +373,42 @@ func TestCleanRemovesWhatAKilledProcessHasLeft(t *testing.T) {
 	if _, err := os.Stat(Dir(dir)); err == nil {
 		t.Error("they are there")
 	}
+}
+
+// Who is forgotten is in no outbox any more.
+func TestTheOutboxForgets(t *testing.T) {
+	x := newControl(t)
+	a := x.world("a", "main")
+	x.ask("POST", a+"/v2/bookings/"+x.book(a)+"/pay", "")
+	act := &admin.Act{
+		By:   admin.Self(),
+		Form: url.Values{"email": {"lesia@example.com"}, "reason": {"asked for"}},
+		Out:  io.Discard,
+	}
+	if err := x.c.find("a").front.Server.Admin.Do("forget", act); err != nil {
+		t.Fatal(err)
+	}
+	body := x.call(200, "GET", "/worlds/a/outbox", "").body
+	if strings.Contains(body, "lesia@example.com") || strings.Contains(body, "+380441234567") {
+		t.Error(body)
+	}
+}
+
+// A world that is replaced beside calls about it is the old one or the new one.
+func TestCallsBesideAReplacement(t *testing.T) {
+	x := newControl(t)
+	x.world("a", "main")
+	var calls sync.WaitGroup
+	for range 4 {
+		calls.Go(func() {
+			for range 20 {
+				x.call(200, "PUT", "/worlds/a/faults", `[{"on":"*","do":"hangup-after"}]`)
+				x.call(200, "GET", "/worlds/a", "")
+			}
+		})
+	}
+	for range 5 {
+		x.call(200, "PUT", "/worlds/a", `{"from":"main"}`)
+	}
+	calls.Wait()
 }

@@ -1,0 +1,114 @@
+package conform
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+)
+
+// A run with -control is played in a world of its own, so that nobody else sees it, and nothing is left.
+
+// isSame reports whether two URLs are of one server on this machine, whatever name it is called by.
+func isSame(a, b string) bool {
+	x, err := url.Parse(a)
+	y, err2 := url.Parse(b)
+	if err != nil || err2 != nil {
+		return false
+	}
+	return a == b || x.Port() == y.Port() && isLoopback(x.Hostname()) && isLoopback(y.Hostname())
+}
+
+// isLoopback reports whether a host is this machine.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// fork makes a world for the run, where there is a test bench.
+func (p *player) fork() error {
+	if p.opt.ControlURL == "" {
+		return nil
+	}
+	a, err := p.send("GET", p.opt.ControlURL+"/worlds", "", nil)
+	if err != nil {
+		return fmt.Errorf("-control: %w", err)
+	}
+	var list struct {
+		Data struct {
+			Worlds []struct{ Name, BaseURL string }
+		}
+	}
+	json.Unmarshal(a.Body, &list)
+	from := ""
+	for _, w := range list.Data.Worlds {
+		if isSame(w.BaseURL, p.opt.BaseURL) {
+			from = w.Name
+		}
+	}
+	if from == "" {
+		return fmt.Errorf("-control: no world there is at %s", p.opt.BaseURL)
+	}
+	return p.makeWorld(from)
+}
+
+// runsAtOnce is how many runs may be played in worlds of one control listener.
+const runsAtOnce = 100
+
+// makeWorld makes a world by the first name that no other run has.
+func (p *player) makeWorld(from string) error {
+	for n := 1; n <= runsAtOnce; n++ {
+		name := fmt.Sprintf("conform-%d", n)
+		body := fmt.Sprintf(`{"name":%q,"from":%q}`, name, from)
+		a, err := p.send("POST", p.opt.ControlURL+"/worlds", body, http.Header{})
+		if err != nil {
+			return fmt.Errorf("-control: %w", err)
+		}
+		var made struct {
+			Data struct{ World struct{ BaseURL string } }
+		}
+		json.Unmarshal(a.Body, &made)
+		switch a.Status {
+		case http.StatusConflict:
+			continue
+		case http.StatusCreated:
+			p.world = made.Data.World.BaseURL
+			p.worldName = name
+			return nil
+		}
+		return fmt.Errorf("-control: a world could not be made: %d %s", a.Status, a.Body)
+	}
+	return fmt.Errorf("-control: there are %d worlds of other runs, or as many worlds as may be", runsAtOnce)
+}
+
+// removeWorld removes the world of the run. The error says that it is left.
+func (p *player) removeWorld() error {
+	if p.world == "" {
+		return nil
+	}
+	a, err := p.send("DELETE", p.opt.ControlURL+"/worlds/"+p.worldName, "", http.Header{})
+	if err == nil && a.Status != http.StatusNoContent {
+		err = fmt.Errorf("%d %s", a.Status, a.Body)
+	}
+	if err != nil {
+		err = fmt.Errorf("the world %s is left: %w", p.worldName, err)
+	}
+	return err
+}
+
+// fault has something go wrong in the world of the run.
+func (p *player) fault(rule string) error {
+	if err := p.mayWrite(); err != nil {
+		return err
+	}
+	if p.world == "" {
+		return &skip{"it needs -control"}
+	}
+	faults := p.opt.ControlURL + "/worlds/" + p.worldName + "/faults"
+	a, err := p.send("PUT", faults, "["+rule+"]", http.Header{})
+	if err == nil && a.Status != http.StatusOK {
+		err = &skip{fmt.Sprintf("the test bench answers %d", a.Status)}
+	}
+	return err
+}

@@ -1,0 +1,231 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"waybill/server/outbound"
+	"waybill/server/provider"
+	"waybill/server/seed"
+	"waybill/store/durable"
+)
+
+// What goes on beside the requests of a server whose clock stands still, where something is in its way.
+
+// stillServer opens a demo whose clock stands still, with a booking of two by a partner.
+func stillServer(t *testing.T, cfg Config) (s *Server, key, booking string) {
+	t.Helper()
+	cfg.TestClock = true
+	cfg.Frozen = true
+	cfg.StartAt = scriptStart
+	s, key = demoServer(t, cfg)
+	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	body := strings.ReplaceAll(bookingBody(offer, 2), `"Ukrainka"`, `"Ukrainka","email":"lesia@example.com"`)
+	w := still(s, key, "POST", "/v2/bookings", body)
+	_, rest, _ := strings.Cut(w.Body.String(), `"booking":{"id":"`)
+	booking, _, _ = strings.Cut(rest, `"`)
+	if w.Code != 201 {
+		t.Fatal(w.Body)
+	}
+	return s, key, booking
+}
+
+// still makes a request of a server through its bench.
+func still(s *Server, key, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("x-api-key", key)
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// kinds returns the types of a journal's lines after the first so many, in order.
+func kinds(t *testing.T, dir string, after int) (list string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "journal", "000000000001.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+		_, rest, _ := strings.Cut(line, `"type":"`)
+		kind, _, _ := strings.Cut(rest, `"`)
+		if n >= after {
+			list += kind + " "
+		}
+	}
+	return list
+}
+
+// A start that cannot be says so.
+func TestAStillDirectoryThatCannotBeOpened(t *testing.T) {
+	dir := t.TempDir()
+	s, _, _ := stillServer(t, Config{Dir: dir})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "timetables", "*"))
+	for _, name := range files {
+		os.Remove(name)
+	}
+	if s, err := Open(Config{Dir: dir, TestClock: true}); err == nil {
+		s.Close()
+		t.Error("it is opened without its timetable")
+	}
+}
+
+// breakableFS is a directory whose journal can be made to fail.
+type breakableFS struct {
+	durable.FS
+	broken *atomic.Bool
+}
+
+func (f breakableFS) Append(name string) (durable.File, error) {
+	file, err := f.FS.Append(name)
+	return breakableFile{file, f.broken}, err
+}
+
+type breakableFile struct {
+	durable.File
+	broken *atomic.Bool
+}
+
+func (f breakableFile) Write(b []byte) (int, error) {
+	if f.broken.Load() {
+		return 0, errors.New("the disk is broken")
+	}
+	return f.File.Write(b)
+}
+
+// Requests are answered once the journal can no longer be written, and the server ends.
+func TestAStillServerWhoseJournalFails(t *testing.T) {
+	dir := t.TempDir()
+	broken := new(atomic.Bool)
+	s, key, booking := stillServer(t, Config{Dir: dir, FS: breakableFS{durable.Dir(dir), broken}})
+	broken.Store(true)
+	for range 3 {
+		if w := still(s, key, "POST", "/v2/bookings/"+booking+"/pay", ""); w.Code != 500 {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	s.Close()
+}
+
+// A probe, and what a provider asks while it is asked, move no line.
+func TestAProbeMovesNoLine(t *testing.T) {
+	dir := t.TempDir()
+	var s *Server
+	var key, booking string
+	confirm := func(context.Context, provider.Confirmation) error {
+		for _, path := range []string{"/readyz", "/v2/bookings/" + booking} {
+			if w := still(s, key, "GET", path, ""); w.Code != 200 {
+				t.Errorf("%s: %d", path, w.Code)
+			}
+		}
+		return nil
+	}
+	s, key, booking = stillServer(t, Config{Dir: dir, Confirm: confirm})
+	before := len(strings.Fields(kinds(t, dir, 0)))
+	if w := still(s, key, "POST", "/v2/bookings/"+booking+"/pay", ""); w.Code != 200 {
+		t.Fatal(w.Body)
+	}
+	if got := kinds(t, dir, before); got != "ticket.asked ticket.asked ticket.paid ticket.paid outbox.sent " {
+		t.Error(got)
+	}
+}
+
+// What a crash has left in doubt is asked when the clock moves, and not when the machine pleases.
+func TestWhatIsInDoubtIsAskedAsTheClockMoves(t *testing.T) {
+	dir := t.TempDir()
+	asked := 0
+	answer := errors.New("no answer")
+	confirm := func(context.Context, provider.Confirmation) error {
+		asked++
+		return answer
+	}
+	s, key, booking := stillServer(t, Config{Dir: dir, Confirm: func(ctx context.Context,
+		_ provider.Confirmation) error {
+		<-ctx.Done() // the server stops meanwhile
+		return ctx.Err()
+	}})
+	go still(s, key, "POST", "/v2/bookings/"+booking+"/pay", "")
+	for !strings.Contains(kinds(t, dir, 0), "ticket.asked ticket.asked") {
+		time.Sleep(time.Millisecond)
+	}
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Config{Dir: copied, TestClock: true, Confirm: confirm})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if asked != 2 {
+		t.Errorf("asked %d times at the start, want 2", asked)
+	}
+	still(s, key, "POST", "/test/clock", `{"advance":"29.999s"}`)
+	if asked != 2 {
+		t.Errorf("asked %d times before it is due", asked)
+	}
+	answer = outbound.ErrRefused
+	still(s, key, "POST", "/test/clock", `{"advance":"1ms"}`)
+	w := still(s, key, "GET", "/v2/bookings/"+booking, "")
+	if asked != 4 || strings.Count(w.Body.String(), `"paymentStatus":"Unpaid"`) != 2 {
+		t.Errorf("asked %d times: %s", asked, w.Body)
+	}
+}
+
+// That something beside a request cannot be done undoes neither the request nor an operator's act.
+func TestWhatCannotBeDoneBesideFailsNothing(t *testing.T) {
+	dir := t.TempDir()
+	s, key, _ := stillServer(t, Config{Dir: dir})
+	if err := os.RemoveAll(filepath.Join(dir, "reports")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "reports"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w := still(s, key, "POST", "/test/clock", `{"advance":"1m"}`); w.Code != 200 {
+		t.Error(w.Body)
+	}
+	if key, err := s.Admin.AddPartner("bohdan", nil); err != nil || key == "" {
+		t.Errorf("%q, %v", key, err)
+	}
+}
+
+// A directory that was made from a seed goes on from it: the same history gives the same.
+func TestASeededDirectoryGoesOnFromItsSeed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a")
+	s, key, first := stillServer(t, Config{Dir: dir, Seed: seed.New(3)})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := filepath.Join(t.TempDir(), "b")
+	if err := os.CopyFS(again, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	var answers []string
+	for _, dir := range []string{dir, again} {
+		s, err := Open(Config{Dir: dir, TestClock: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+		w := still(s, key, "POST", "/v2/bookings", bookingBody(offer, 1))
+		answers = append(answers, w.Body.String())
+		s.Close()
+	}
+	if answers[0] != answers[1] || strings.Contains(answers[0], first) {
+		t.Errorf("%s\n%s", answers[0], answers[1])
+	}
+	if _, err := Open(Config{Dir: dir, TestClock: true, Seed: seed.New(3)}); !errors.Is(err, ErrSeed) {
+		t.Errorf("with the seed again: %v", err)
+	}
+}
