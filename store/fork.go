@@ -25,7 +25,7 @@ type Forked struct {
 // of its own. dirs are directories that the store knows nothing of. Who calls it keeps an erasure away
 // meanwhile.
 //
-// FORMAT comes after all that: what a crash leaves of a fork before does not start.
+// FORMAT comes after all that: what a crash leaves of a fork before has no line, or does not start.
 func (st *Store[S, E]) Fork(to durable.FS, random io.Reader, dirs ...string) (Forked, error) {
 	left := Forked{}
 	write, head, err := st.freeze(false)

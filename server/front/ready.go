@@ -17,8 +17,7 @@ func Ready(base string) error {
 	if err != nil {
 		return err
 	}
-	ip := net.ParseIP(u.Hostname())
-	local := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	local := IsLoopback(u.Hostname())
 	client := http.Client{
 		Timeout: 5 * time.Second,
 		Transport: &http.Transport{
@@ -36,6 +35,12 @@ func Ready(base string) error {
 	return nil
 }
 
+// IsLoopback reports whether a host names this machine to itself.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 // thisMachine is the host of an address that names none, or all.
 const thisMachine = "127.0.0.1"
 
@@ -46,7 +51,8 @@ func ParseURL(text string) (string, error) {
 		text = "http://" + text
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https" {
+	more := err == nil && (u.RawQuery != "" || u.Fragment != "")
+	if err != nil || u.Host == "" || more || u.Scheme != "http" && u.Scheme != "https" {
 		return "", fmt.Errorf("%q is not a URL as http://127.0.0.1:8080", text)
 	}
 	// What a server listens on is given to ready too, by the same variable: of all addresses it asks this

@@ -57,8 +57,7 @@ func isLocal(host string) bool {
 	if err != nil {
 		name = host
 	}
-	ip := net.ParseIP(name)
-	return name == "localhost" || ip != nil && ip.IsLoopback()
+	return front.IsLoopback(name)
 }
 
 // list answers GET /worlds.

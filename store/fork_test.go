@@ -1,0 +1,121 @@
+package store_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"path"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// Contract §13: a fork beside writers has a state that the parent had, in a history of its own name, in which
+// no note of the parent's fits.
+func TestForkBesideWriters(t *testing.T) {
+	dir := durable.Dir(t.TempDir())
+	to := t.TempDir()
+	cfg := config(dir)
+	cfg.SegmentBytes = 5_000
+	st := open(t, cfg)
+	var stop atomic.Bool
+	var acknowledged atomic.Int64
+	var writers sync.WaitGroup
+	for range 8 {
+		writers.Go(func() {
+			for !stop.Load() {
+				put(t, st, add{N: 1, Name: "Mo"})
+				acknowledged.Add(1)
+			}
+		})
+	}
+	names := map[string]bool{}
+	for k := range 4 {
+		for acknowledged.Load() < int64(100*(k+1)) {
+			time.Sleep(time.Millisecond) // a real disk's pace
+		}
+		out := durable.Dir(path.Join(to, fmt.Sprint(k)))
+		before := acknowledged.Load()
+		left, err := st.Fork(out, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep, end, err := verify(config(out), false)
+		if err != nil || end.total < before || rep.Head.Seq != left.Seq || rep.Head.Hash == left.Hash {
+			t.Errorf("fork %d has %d of %d acknowledged, and left at %+v: %+v, %v", k, end.total, before, left,
+				rep, err)
+		}
+		note, err := store.NewestCheckpoint(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := store.PublicKey(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := []store.Kept{{Note: note, Key: key}}
+		if _, err := store.Verify(config(out), false, kept, unchecked, uninspected); err == nil {
+			t.Error("a note of the parent's fits the fork")
+		}
+		forked := open(t, config(out))
+		put(t, forked, add{N: 1})
+		closeStore(t, forked)
+		own, err := store.PublicKey(out)
+		if err != nil || string(own) == string(key) || names[string(own)] {
+			t.Errorf("fork %d signs with a key that was there: %v", k, err)
+		}
+		names[string(own)] = true
+		if _, err := st.Fork(out, rand.Reader); err == nil {
+			t.Error("a fork was written into a directory that is not empty")
+		}
+	}
+	stop.Store(true)
+	writers.Wait()
+	closeStore(t, st)
+	if _, err := st.Fork(durable.Dir(path.Join(to, "late")), rand.Reader); err == nil {
+		t.Error("a store that is closed was forked")
+	}
+}
+
+// unchecked and uninspected have no objection to lines and states.
+func unchecked(*sum, store.Stamp, add) error { return nil }
+
+func uninspected(*sum, store.Stamp) error { return nil }
+
+// A fork of which a part could not be written has no line, or does not start.
+func TestForkThatIsCutShort(t *testing.T) {
+	for _, name := range []string{"snapshots", "journal", "FORMAT"} {
+		dir := durable.Dir(t.TempDir())
+		st := open(t, config(dir))
+		put(t, st, add{N: 1})
+		out := durable.Dir(path.Join(t.TempDir(), "out"))
+		_, err := st.Fork(failsAt{out, name}, rand.Reader)
+		closeStore(t, st)
+		if err == nil {
+			t.Errorf("without %s there is no error", name)
+		}
+		cut, _, err := store.Open(config(out))
+		if err == nil {
+			if seq := put(t, cut, add{N: 1}); seq > 2 {
+				t.Errorf("without %s it is opened, and goes on at line %d", name, seq)
+			}
+			closeStore(t, cut)
+		}
+	}
+}
+
+// failsAt is a directory in which nothing can be published under a name.
+type failsAt struct {
+	durable.FS
+	name string
+}
+
+func (f failsAt) Rename(from, to string) error {
+	if path.Base(to) == f.name || path.Dir(to) == f.name {
+		return fmt.Errorf("%s: no", to)
+	}
+	return f.FS.Rename(from, to)
+}
