@@ -213,7 +213,7 @@ func TestBrokenRulesAreFound(t *testing.T) {
 	seen := map[string]bool{}
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 4)
-	for _, l := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+	for l := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n") {
 		m := line.FindStringSubmatch(l)
 		if m == nil {
 			if l[0] != '#' {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
 	"strings"
@@ -142,9 +143,7 @@ func (s *skip) Error() string { return s.why }
 // made it has failed.
 func (p *player) playStage(s *stage, each func(Result)) {
 	p.Vars = map[string]string{}
-	for name, value := range p.known {
-		p.Vars[name] = value
-	}
+	maps.Copy(p.Vars, p.known)
 	setup := p.playSteps(s.setup)
 	for _, r := range s.rules {
 		began := time.Now()

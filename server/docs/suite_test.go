@@ -47,7 +47,8 @@ func TestSuiteExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	shell := suite(t, "sh")
-	examples := shell[1]
+	var examples strings.Builder
+	examples.WriteString(shell[1])
 	said := []string{"shell: one booking, paid once, one letter"}
 	for _, x := range []struct{ language, needs, file, run, says string }{
 		{"go", "go", "suite_test.go", "go test -count=1 suite_test.go", "ok  \tcommand-line-arguments"},
@@ -62,12 +63,12 @@ func TestSuiteExamples(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, x.file), []byte(example), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		examples += x.run + "\n"
+		examples.WriteString(x.run + "\n")
 		said = append(said, x.says)
 	}
 	begin := strings.Replace(shell[0], "go build -o waybill .\n", "", 1)
-	script := "trap 'kill $SERVER 2>&- || true' EXIT\nSERVER=\n" + begin + examples + shell[2] +
-		begin + examples + shell[2] // all of it is pasted a second time
+	script := "trap 'kill $SERVER 2>&- || true' EXIT\nSERVER=\n" + begin + examples.String() + shell[2] +
+		begin + examples.String() + shell[2] // all of it is pasted a second time
 	script = strings.ReplaceAll(script, "127.0.0.1:8080", freeAddress(t))
 	script = strings.ReplaceAll(script, "127.0.0.1:8081", freeAddress(t))
 	sh := exec.Command("sh", "-c", script)
