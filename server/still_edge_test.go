@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -197,6 +198,46 @@ func TestWhatCannotBeDoneBesideFailsNothing(t *testing.T) {
 	}
 	if key, err := s.Admin.AddPartner("bohdan", nil); err != nil || key == "" {
 		t.Errorf("%q, %v", key, err)
+	}
+}
+
+// A peer that does not answer is tried once, and not once for each message that a request waits for.
+func TestAPeerThatIsDownIsTriedOnce(t *testing.T) {
+	tried := 0
+	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		tried++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer peer.Close()
+	s, key, _ := stillServer(t, Config{MessengerURL: peer.URL})
+	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	const phone = `"Ukrainka","phones":[{"phone":"+380441234567"}]`
+	body := strings.ReplaceAll(bookingBody(offer, 3), `"Ukrainka"`, phone)
+	_, rest, _ := strings.Cut(still(s, key, "POST", "/v2/bookings", body).Body.String(), `"booking":{"id":"`)
+	booking, _, _ := strings.Cut(rest, `"`)
+	if w := still(s, key, "POST", "/v2/bookings/"+booking+"/pay", ""); w.Code != 200 {
+		t.Fatal(w.Body)
+	}
+	if tried != 1 {
+		t.Errorf("tried %d times for three messages, want 1", tried)
+	}
+	still(s, key, "POST", "/test/clock", `{"advance":"1m"}`)
+	if tried != 2 {
+		t.Errorf("tried %d times a minute later, want 2", tried)
+	}
+}
+
+// On a clock that stands still the provider is asked about one ticket after the other.
+func TestAStillProviderIsAskedOneAfterTheOther(t *testing.T) {
+	var asking, most atomic.Int32
+	s, key, booking := stillServer(t, Config{Confirm: func(context.Context, provider.Confirmation) error {
+		most.Store(max(most.Load(), asking.Add(1)))
+		time.Sleep(5 * time.Millisecond) // the other would come meanwhile
+		asking.Add(-1)
+		return nil
+	}})
+	if w := still(s, key, "POST", "/v2/bookings/"+booking+"/pay", ""); w.Code != 200 || most.Load() != 1 {
+		t.Errorf("%d at a time: %s", most.Load(), w.Body)
 	}
 }
 

@@ -195,6 +195,28 @@ func TestWhatARunDoesToAServer(t *testing.T) {
 	}
 }
 
+// A server that takes what it should reject is not booked beyond the limit either.
+func TestASeatLimitThatAServerTempts(t *testing.T) {
+	b := newBench(t)
+	base := b.world("tempts")
+	x := &breakage{
+		method: "POST",
+		path:   regexp.MustCompile("/v2/bookings$"),
+		edit:   `body ,"(price|seats|paymentRecipient|invoice|sessionId|source|colour)":[^,}]+ =>`,
+	}
+	seats := 0
+	opt := b.opt
+	opt.BaseURL = newProxy(t, base, b.opt.Key, x, func(_ *http.Request, resp *http.Response, body []byte) {
+		if resp.StatusCode == 201 {
+			seats += strings.Count(string(body), `"passenger":`)
+		}
+	})
+	sum, err := conform.Run(opt, io.Discard)
+	if err != nil || sum.Failed < 7 || seats > conform.MaxSeats || sum.Left != nil {
+		t.Errorf("%v: %d seats, %d failed, left %v", err, seats, sum.Failed, sum.Left)
+	}
+}
+
 // breakage is a way in which a server breaks a rule.
 type breakage struct {
 	rule, method string

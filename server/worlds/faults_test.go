@@ -2,10 +2,13 @@ package worlds
 
 import (
 	"fmt"
+	"io"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"waybill/server/admin"
 )
 
 // faulty makes a world with rules, and returns its address.
@@ -195,6 +198,14 @@ func TestOutbox(t *testing.T) {
 	}
 	if got := x.counts("a"); got != "2/1" {
 		t.Error(got)
+	}
+	// It fails once: who has it tried again is not refused.
+	again := &admin.Act{By: admin.Self(), Form: url.Values{"message": {"all"}}, Out: io.Discard}
+	if err := x.c.find("a").front.Server.Admin.Do("outbox-retry", again); err != nil {
+		t.Fatal(err)
+	}
+	if body := x.call(200, "GET", "/worlds/a/outbox", "").body; strings.Contains(body, `"parked"`) {
+		t.Error(body)
 	}
 }
 

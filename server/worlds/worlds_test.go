@@ -189,8 +189,13 @@ func TestAWorldIsACopyThatLivesByItself(t *testing.T) {
 	x := newControl(t)
 	main := member(t, x.call(200, "GET", "/worlds/main", "").body, "data", "world", "baseUrl").(string)
 	x.book(main)
+	offered := x.offer(main)
 	a := x.world("a", "main")
-	x.book(a)
+	// What its parent has offered can be bought there: it has the same keys.
+	body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":%s}`, offered, passengers)
+	if r := x.ask("POST", a+"/v2/bookings", body); r.StatusCode != 201 {
+		t.Error(r.body)
+	}
 	x.book(a)
 	b := x.world("b", "a")
 	for base, want := range map[string]int{main: 1, a: 3, b: 3} {
