@@ -203,9 +203,9 @@ func TestWhatCannotBeDoneBesideFailsNothing(t *testing.T) {
 
 // A peer that does not answer is tried once, and not once for each message that a request waits for.
 func TestAPeerThatIsDownIsTriedOnce(t *testing.T) {
-	tried := 0
+	var tried atomic.Int32
 	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		tried++
+		tried.Add(1)
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer peer.Close()
@@ -218,12 +218,12 @@ func TestAPeerThatIsDownIsTriedOnce(t *testing.T) {
 	if w := still(s, key, "POST", "/v2/bookings/"+booking+"/pay", ""); w.Code != 200 {
 		t.Fatal(w.Body)
 	}
-	if tried != 1 {
-		t.Errorf("tried %d times for three messages, want 1", tried)
+	if n := tried.Load(); n != 1 {
+		t.Errorf("tried %d times for three messages, want 1", n)
 	}
 	still(s, key, "POST", "/test/clock", `{"advance":"1m"}`)
-	if tried != 2 {
-		t.Errorf("tried %d times a minute later, want 2", tried)
+	if n := tried.Load(); n != 2 {
+		t.Errorf("tried %d times a minute later, want 2", n)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,16 +205,16 @@ func TestASeatLimitThatAServerTempts(t *testing.T) {
 		path:   regexp.MustCompile("/v2/bookings$"),
 		edit:   `body ,"(price|seats|paymentRecipient|invoice|sessionId|source|colour)":[^,}]+ =>`,
 	}
-	seats := 0
+	var seats atomic.Int32
 	opt := b.opt
 	opt.BaseURL = newProxy(t, base, b.opt.Key, x, func(_ *http.Request, resp *http.Response, body []byte) {
 		if resp.StatusCode == 201 {
-			seats += strings.Count(string(body), `"passenger":`)
+			seats.Add(int32(strings.Count(string(body), `"passenger":`)))
 		}
 	})
 	sum, err := conform.Run(opt, io.Discard)
-	if err != nil || sum.Failed < 7 || seats > conform.MaxSeats || sum.Left != nil {
-		t.Errorf("%v: %d seats, %d failed, left %v", err, seats, sum.Failed, sum.Left)
+	if err != nil || sum.Failed < 7 || seats.Load() > conform.MaxSeats || sum.Left != nil {
+		t.Errorf("%v: %d seats, %d failed, left %v", err, seats.Load(), sum.Failed, sum.Left)
 	}
 }
 
