@@ -21,7 +21,7 @@ import (
 
 // Source is where a seeded server has its random bytes from. It may be used from any goroutine.
 type Source struct {
-	Number uint64
+	Number uint64 // that everything comes from
 
 	mu      sync.Mutex
 	epoch   uint64                   // see Restart
