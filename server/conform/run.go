@@ -76,8 +76,8 @@ func (s *Summary) Err() error {
 // sessions do not outlive that.
 var order = [...]int{1, 2, 3, 4, 5, 8, 9, 6, 7}
 
-// Run plays the rules and prints a line for each, and the counts. The error is that nobody answers, or that no
-// world could be made. What the rules find is in the summary.
+// Run plays the rules and prints a line for each, and the counts. The error is that nobody answers, or that
+// no world could be made. What the rules find is in the summary.
 func Run(opt Options, to io.Writer) (sum Summary, err error) {
 	p := newPlayer(opt)
 	defer func() {
