@@ -73,7 +73,10 @@ var arrows = map[string][]string{
 	"server/docs":        {},
 	"server/wire":        {},
 	"server/words":       {},
-	"store":              {"store/durable", "store/note"},
+	"store":              {"store/checkpoint", "store/journal", "store/tree", "store/note", "store/durable"},
+	"store/checkpoint":   {"store/journal", "store/tree", "store/note", "store/durable"},
+	"store/journal":      {"store/durable"},
+	"store/tree":         {"store/durable"},
 	"store/durable":      {},
 	"store/note":         {},
 	"auth":               {},
@@ -144,8 +147,8 @@ var debts = map[string]debt{
 	"server/ops":      {tokens: 7.82},
 	"server/resource": {tokens: 8.26},
 	"server/search":   {tokens: 8.12},
-	"store":           {lines: 3000},
-	"store/note":      {tokens: 8.39},
+	"store":           {lines: 2500},
+	"store/journal":   {tokens: 7.99},
 }
 
 // TestShape holds the picture's arrows and the limits above, and prints what it has measured.

@@ -195,7 +195,7 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 			`"time":"2026-11-20T08:05:00.000Z","type":"clock.set","data":{"real":false,"offsetMs":-1200000}`,
 			false, "are not those that no ticket has"},
 	} {
-		_, err := inspect.Verify(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, nil)
+		_, err := inspect.Verify(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, store.Expected{})
 		var d *store.Damage
 		if err == nil || !regexp.MustCompile(c.wantReason).MatchString(err.Error()) {
 			t.Errorf("%s: %v, want %s", what, err, c.wantReason)
@@ -213,7 +213,7 @@ func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 			`","rows":1,"sha256":""}`, `"report.downloaded","data":{"report":"` + b.bookings[0] + `"}`,
 	} {
 		dir := b.rewrite(t, 0, "", `"time":"2026-11-20T10:00:00.000Z","type":`+data)
-		_, verified := inspect.Verify(durable.Dir(dir), false, nil)
+		_, verified := inspect.Verify(durable.Dir(dir), false, store.Expected{})
 		_, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(3 * time.Hour) }})
 		for who, err := range map[string]error{"Verify": verified, "Open": opened} {
 			var d *store.Damage
@@ -238,7 +238,11 @@ func TestVerifyTellsTheBooks(t *testing.T) {
 	} {
 		whole := b.lines
 		b.lines = b.lines[:lines]
-		rep, err := inspect.Verify(durable.Dir(b.rewrite(t, 1, `creation`, "Creation")), false, nil)
+		rep, err := inspect.Verify(
+			durable.Dir(b.rewrite(t, 1, `creation`, "Creation")),
+			false,
+			store.Expected{},
+		)
 		if b.lines = whole; err != nil || rep.Books.String() != want {
 			t.Errorf("after line %d: %q, %v, want %q", lines, rep.Books, err, want)
 		}
@@ -269,7 +273,7 @@ func TestLostJournalIsNoNewDirectory(t *testing.T) {
 		for _, name := range c.gone {
 			os.RemoveAll(filepath.Join(dir, name))
 		}
-		_, verified := inspect.Verify(durable.Dir(dir), false, nil)
+		_, verified := inspect.Verify(durable.Dir(dir), false, store.Expected{})
 		s, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(time.Hour) }})
 		if opened == nil {
 			s.Close()

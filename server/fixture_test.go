@@ -16,6 +16,7 @@ import (
 	"waybill/server/resource"
 	"waybill/server/web"
 	"waybill/server/wire"
+	"waybill/store"
 	"waybill/store/durable"
 )
 
@@ -25,12 +26,15 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // bookings, users, sessions, reports, toggles, partners and requests with keys against those it had.
 func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 	for _, version := range []string{"v1", "v1-users", "v1-evidence", "v1-retries", "v1-round-one",
-		"v1-attributed"} {
+		"v1-attributed", "v1-signed"} {
 		dir := filepath.Join(t.TempDir(), "data")
 		// they have the same one
 		parts := map[string]string{version + "/journal": "journal", "v1/timetables": ledger.TimetableDir}
 		if _, err := os.Stat("../testdata/journal/" + version + "/snapshots"); err == nil {
 			parts[version+"/snapshots"] = "snapshots" // of that version, which a start passes over
+		}
+		if version == "v1-signed" { // with checkpoints of the earlier form, and without a key
+			parts = map[string]string{version: "."}
 		}
 		for from, to := range parts {
 			if err := os.CopyFS(filepath.Join(dir, to), os.DirFS("../testdata/journal/"+from)); err != nil {
@@ -41,7 +45,8 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err != nil || os.WriteFile(filepath.Join(dir, "FORMAT"), format, 0o600) != nil {
 			t.Fatal(err)
 		}
-		if rep, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil || rep.Torn != nil {
+		if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil ||
+			rep.Torn != nil {
 			t.Fatalf("%s: %v, %v", version, rep.Torn, err)
 		}
 		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
@@ -60,7 +65,8 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			var rows bytes.Buffer
 			ledger.NewCodec().Freeze(st)(&rows)
 			for row := range bytes.Lines(rows.Bytes()) {
-				if regexp.MustCompile(`^{"(user|session|report|partner|retry|message)"|^{"version".*"geolocation"`).Match(row) {
+				if regexp.MustCompile(`^{"(user|session|report|partner|retry|message)"|^{"version".*"geolocation"`).
+					Match(row) {
 					w.B = append(w.B, bytes.Replace(row, []byte(`"version":3,`), nil, 1)...)
 				}
 			}
@@ -71,6 +77,10 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		checkEvents(t, s, version)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
+		}
+		if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil ||
+			rep.Checkpoints < 1 {
+			t.Errorf("%s, gone on with: %+v, %v", version, rep, err)
 		}
 		golden := "../testdata/journal/" + version + ".bookings.jsonl"
 		if *update {

@@ -10,6 +10,7 @@ import (
 
 	"waybill/auth"
 	"waybill/server/inspect"
+	"waybill/store"
 	"waybill/store/durable"
 )
 
@@ -44,7 +45,7 @@ func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"waybill/server/admin"
 	"waybill/server/inspect"
 	"waybill/server/ledger"
+	"waybill/store"
 	"waybill/store/durable"
 )
 
@@ -175,7 +176,8 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if rep, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil || len(rep.Unerased) > 0 {
+		if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil ||
+			len(rep.Unerased) > 0 {
 			t.Errorf("place %d: %v, %v", places, rep.Unerased, err)
 		}
 	}
@@ -220,7 +222,7 @@ func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 		t.Errorf("the name stands in %q, before in %q", now, left)
 	}
 	s.Close()
-	if _, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -305,7 +307,10 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 		"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,1000,"}}}))
 	one := `{"firstName":"Xenia","lastName":"Quill","email":"xenia@example.com"}`
 	for day := range 3 {
-		query := fmt.Sprintf("/v2/offers?passengers=100&departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-2%d", 5+day)
+		query := fmt.Sprintf(
+			"/v2/offers?passengers=100&departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-2%d",
+			5+day,
+		)
 		for range 9 {
 			offer := call(t, s, key, "GET", query, "").Data.Offers[0].ID
 			body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`, offer,
@@ -333,7 +338,7 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 		t.Error(body)
 	}
 	s.Close()
-	if _, err := inspect.Verify(durable.Dir(dir), false, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil {
 		// that the snapshot is what a replay gives, too
 		t.Error(err)
 	}

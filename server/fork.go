@@ -1,8 +1,6 @@
 package server
 
 import (
-	"cmp"
-	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -36,7 +34,7 @@ func (s *Server) Fork(dir, world, from string) (Config, error) {
 		if err != nil {
 			return err
 		}
-		left, err := s.Store.Fork(durable.Dir(dir), cmp.Or(cfg.journalRandom(), rand.Reader), forkedDirs...)
+		left, err := s.Store.Fork(durable.Dir(dir), forkedDirs...)
 		cfg.Forked.Origin = left.Origin
 		cfg.Forked.Seq = left.Seq
 		cfg.Forked.Hash = fmt.Sprintf("%x", left.Hash)

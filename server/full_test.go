@@ -133,7 +133,7 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if _, err := inspect.Verify(disk.FS, false, nil); err != nil {
+			if _, err := inspect.Verify(disk.FS, false, store.Expected{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -309,7 +309,7 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 			t.Fatalf("with room for %d files it leaves %v", left, names)
 		}
 	}
-	if _, err := inspect.Verify(durable.Dir(out), false, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(out), false, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

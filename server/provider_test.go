@@ -10,6 +10,7 @@ import (
 
 	"waybill/server/inspect"
 	"waybill/server/provider"
+	"waybill/store"
 	"waybill/store/durable"
 )
 
@@ -68,7 +69,7 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 		compareWithReplay(t, s, dir, false)
 		s.Close()
 	})
-	if _, err := inspect.Verify(durable.Dir(dir), true, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"waybill/server/admin"
 	"waybill/server/inspect"
+	"waybill/store"
 	"waybill/store/durable"
 )
 
@@ -31,7 +32,7 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	if n := seatsLeft(t, s, bukovel); n != 0 {
 		t.Errorf("%d seats are left after the old feed came back", n)
 	}
-	if _, err := inspect.Verify(durable.Dir(dir), true, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -59,7 +60,7 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 		t.Errorf("the import says\n%s", &out)
 	}
 	books := func() string {
-		rep, err := inspect.Verify(durable.Dir(dir), true, nil)
+		rep, err := inspect.Verify(durable.Dir(dir), true, store.Expected{})
 		if err != nil {
 			t.Fatal(err)
 		}

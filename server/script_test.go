@@ -27,6 +27,7 @@ import (
 	"waybill/server/outbound"
 	"waybill/server/provider"
 	"waybill/server/transcript"
+	"waybill/store"
 	"waybill/store/durable"
 )
 
@@ -386,7 +387,7 @@ func (p *player) finish() {
 	if err := p.s.Close(); err != nil {
 		p.fatal("close: %v", err)
 	}
-	if _, err := inspect.Verify(durable.Dir(p.dir), false, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(p.dir), false, store.Expected{}); err != nil {
 		p.fatal("verify: %v", err)
 	}
 	p.checkLog()

@@ -22,6 +22,7 @@ import (
 	"waybill/server/admin"
 	"waybill/server/inspect"
 	"waybill/server/provider"
+	"waybill/store"
 	"waybill/store/durable"
 )
 
@@ -263,7 +264,7 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	if list.status != 200 {
 		t.Error(list)
 	}
-	if _, err := inspect.Verify(durable.Dir(dir), true, nil); err != nil {
+	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

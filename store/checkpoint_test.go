@@ -38,8 +38,8 @@ func notes(t testing.TB, log string) (list []string) {
 	return list
 }
 
-// TestCheckpointIsASignedNote: origin, seq, hash and time of a line, and a signature in the form of C2SP's
-// signed-note.
+// TestCheckpointIsASignedNote: origin, number of lines, root, hash and time of the last, and a signature in
+// the form of C2SP's signed-note (contract §14).
 func TestCheckpointIsASignedNote(t *testing.T) {
 	dir := t.TempDir()
 	st := open(t, config(durable.Dir(dir)))
@@ -49,7 +49,9 @@ func TestCheckpointIsASignedNote(t *testing.T) {
 	last := frames(t, journalLines(all))[2]
 	origin := "waybill/" + strings.Fields(all["FORMAT"])[2]
 	text, signature, _ := strings.Cut(all["checkpoint"], "\n\n")
-	want := fmt.Sprintf("%s\n3\n%s\n%s", origin, last.Hash, last.Time.Format("2006-01-02T15:04:05.000Z"))
+	root := base64.StdEncoding.EncodeToString(rootOf(leavesOf(journalLines(all))))
+	want := fmt.Sprintf("%s\n3\n%s\nhash %s time %s", origin, root, last.Hash,
+		last.Time.Format("2006-01-02T15:04:05.000Z"))
 	if text != want {
 		t.Errorf("the note says %q, want %q", text, want)
 	}
@@ -312,7 +314,7 @@ func TestJournalAgainstCheckpoints(t *testing.T) {
 		"is signed with another key":          {all, anotherNote(t)},
 		"is not a checkpoint":                 {all, "hello\n"},
 	} {
-		_, err := store.Verify(config(diskOf(c.files)), false, []store.Kept{{Note: []byte(c.note), Key: key}},
+		_, err := store.Verify(config(diskOf(c.files)), false, keptNote([]byte(c.note), key),
 			func(*sum, store.Stamp, add) error { return nil }, func(*sum, store.Stamp) error { return nil })
 		if want == "" && err != nil || want != "" && !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%q: %v", want, err)
@@ -326,14 +328,12 @@ func anotherNote(t *testing.T) string {
 	return files(t, dir)["checkpoint"]
 }
 
-// TestCheckpointKeys: a key that is lost or spoiled is not replaced in silence; the public half is made from
-// the other.
+// TestCheckpointKeys: a key that is spoiled is not replaced; the public half is made from the other.
 func TestCheckpointKeys(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, open(t, config(durable.Dir(dir))))
 	all := files(t, dir)
 	for what, spoil := range map[string]func(map[string]string){
-		"checkpoint.key: is missing":                            func(all map[string]string) { delete(all, "checkpoint.key") },
 		"checkpoint.key: is not an Ed25519 private key":         func(all map[string]string) { all["checkpoint.key"] = "x" },
 		"checkpoint.pub: is not the public half of the private": func(all map[string]string) { all["checkpoint.pub"] = "x" },
 		"": func(all map[string]string) { delete(all, "checkpoint.pub") },

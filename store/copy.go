@@ -15,7 +15,10 @@ import (
 	"strings"
 	"time"
 
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/tree"
 )
 
 // Backup copies a directory that may be in use into a new one, with all that was acknowledged before it
@@ -27,19 +30,18 @@ func Backup(from, to durable.FS, live bool, dirs ...string) error {
 	return duplicate(from, to, live, math.MaxUint64, nil, dirs)
 }
 
-// duplicate copies a directory into a new one, the journal up to a line, with more after it. The key comes
-// first and FORMAT last: a directory with a key and without FORMAT is not whole, and does not start. What
-// proves that lines were durable comes before them, and a checkpoint before the log that it is in.
+// duplicate copies a directory into a new one, the journal up to a line, with more after it.
 func duplicate(from, to durable.FS, live bool, until uint64, more []byte, dirs []string) error {
-	if names, err := to.List("."); err != nil || len(names) > 0 {
-		return cmp.Or(err, errors.New("store: the directory to write is not empty"))
-	}
-	if err := cmp.Or(to.Mkdir("."), to.Mkdir("journal"), to.Mkdir("snapshots")); err != nil {
+	if err := makeCopy(to); err != nil {
 		return err
 	}
-	if err := copyFiles(from, to, ".", privateKeyFile, publicKeyFile, checkpointFile,
-		checkpointLog); err != nil {
+	if err := copyEvidence(from, to); err != nil {
 		return err
+	}
+	if until == math.MaxUint64 { // else what is there may be of lines that are cut
+		if err := copyDir(from, to, tree.Dir); err != nil {
+			return err
+		}
 	}
 	last, err := copyJournal(from, to, until, more)
 	if err != nil {
@@ -48,9 +50,56 @@ func duplicate(from, to durable.FS, live bool, until uint64, more []byte, dirs [
 	if live {
 		settle(from, last)
 	}
+	return finishCopy(from, to, dirs)
+}
+
+// makeCopy makes the empty directory of a copy.
+func makeCopy(to durable.FS) error {
+	if names, err := to.List("."); err != nil || len(names) > 0 {
+		return cmp.Or(err, errors.New("store: the directory to write is not empty"))
+	}
+	for _, dir := range []string{".", "journal", "snapshots"} {
+		if err := to.Mkdir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyEvidence copies the checkpoints and what checks them, but not the key that signs: a copy is another
+// directory, with a name of its own (see forked).
+//
+// They come before the lines, which they vouch for, and FORMAT last: a directory that has the public key and
+// no FORMAT is not whole, and does not start.
+func copyEvidence(from, to durable.FS) error {
+	earlier, err := checkpoint.Aside(from)
+	if err != nil {
+		return err
+	}
+	files := []string{checkpoint.PublicKeyFile, checkpoint.File, checkpoint.LogFile,
+		checkpoint.WitnessedFile, checkpoint.WitnessKeysFile}
+	for _, e := range earlier {
+		files = append(files, e.Key, e.Log)
+	}
+	return copyFiles(from, to, ".", files...)
+}
+
+// copyDir copies a directory of files.
+func copyDir(from, to durable.FS, dir string) error {
+	names, err := from.List(dir)
+	if err != nil {
+		return err
+	}
+	if err := to.Mkdir(dir); err != nil {
+		return err
+	}
+	return copyFiles(from, to, dir, names...)
+}
+
+// finishCopy copies what lies beside the journal.
+func finishCopy(from, to durable.FS, dirs []string) error {
 	for _, dir := range dirs {
-		names, err := from.List(dir)
-		if err := cmp.Or(err, to.Mkdir(dir), copyFiles(from, to, dir, names...)); err != nil {
+		if err := copyDir(from, to, dir); err != nil {
 			return err
 		}
 	}
@@ -68,7 +117,7 @@ func settle(fsys durable.FS, seq uint64) {
 	for wait := time.Duration(0); wait < 2*checkpointPause; wait += checkpointQuiet / 4 {
 		origin := ""
 		signed := uint64(0)
-		note, _ := NewestCheckpoint(fsys)
+		note, _ := checkpoint.Newest(fsys)
 		if fmt.Sscanf(string(note), "%s\n%d\n", &origin, &signed); signed >= seq {
 			return
 		}
@@ -129,12 +178,12 @@ func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason stri
 	now := cfg.Now(r.state).UTC().Truncate(time.Millisecond)
 	at := slices.MaxFunc([]time.Time{r.head.Time, now}, time.Time.Compare)
 	line := Line{
-		Head:   Head{Stamp: Stamp{cutAt, at}},
+		Head:   Head{Stamp: Stamp{Seq: cutAt, Time: at}},
 		Synced: r.head.Seq,
 		Type:   kindRepaired,
 		Data:   data,
 	}
-	return duplicate(cfg.FS, to, false, cutAt-1, line.appendTo(nil, r.head.Hash), dirs)
+	return duplicate(cfg.FS, to, false, cutAt-1, line.AppendTo(nil, r.head.Hash), dirs)
 }
 
 // copyJournal copies the whole lines of a journal up to one, with more after it, and returns the last. A full
@@ -142,19 +191,19 @@ func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason stri
 func copyJournal(from, to durable.FS, until uint64, more []byte) (seq uint64, err error) {
 	for before := uint64(math.MaxUint64); err == nil && seq < until && seq != before; {
 		before = seq
-		name := "journal/" + numbered(seq+1)
+		name := "journal/" + journal.Name(seq+1)
 		err = rewrite(from, to, name, func(w *bufio.Writer, f *io.SectionReader) error {
-			lines := scanLines(f)
+			lines := journal.Scan(f)
 			at := Place{File: name}
 			for seq < until && lines.Scan() {
 				at.Line++
-				text, whole := bytes.CutSuffix(lines.Bytes(), newline)
+				text, whole := bytes.CutSuffix(lines.Bytes(), journal.Newline)
 				if !whole {
 					return nil
 				}
-				l, err := parseLine(text)
+				l, err := journal.Parse(text)
 				if err != nil {
-					return &Damage{at, seq + 1, err.Error()}
+					return journal.DamageAt(at, seq+1, err.Error())
 				}
 				seq = l.Seq
 				at.Offset += int64(len(lines.Bytes()))
@@ -210,13 +259,13 @@ func (st *Store[S, E]) Erase(lines []Unerased, by Stamp) error {
 	}
 	// The older snapshots go first: beside a journal without the names they would be wrong.
 	fsys := st.cfg.FS
-	snapshots, err := numbers(fsys, "snapshots")
+	snapshots, err := journal.Numbers(fsys, "snapshots")
 	for _, seq := range snapshots {
 		if seq < by.Seq {
-			err = errors.Join(err, fsys.Remove("snapshots/"+numbered(seq)))
+			err = errors.Join(err, fsys.Remove("snapshots/"+journal.Name(seq)))
 		}
 	}
-	firsts, err2 := numbers(fsys, "journal")
+	firsts, err2 := journal.Numbers(fsys, "journal")
 	if err = errors.Join(err, fsys.SyncDir("snapshots"), err2); err != nil {
 		return err
 	}
@@ -228,7 +277,7 @@ func (st *Store[S, E]) Erase(lines []Unerased, by Stamp) error {
 			return fmt.Errorf("store: line %d stands in the file that is being written; "+
 				"there was no room for a new one", by.Seq)
 		}
-		if err := eraseIn(fsys, "journal/"+numbered(firsts[i]), of); err != nil {
+		if err := eraseIn(fsys, "journal/"+journal.Name(firsts[i]), of); err != nil {
 			return err
 		}
 	}
@@ -238,7 +287,7 @@ func (st *Store[S, E]) Erase(lines []Unerased, by Stamp) error {
 // CarryOut erases what lines of a journal that nobody has open name and an earlier Erase, perhaps of the
 // journal that it was copied from, has left.
 func CarryOut(fsys durable.FS, left []Unerased) error {
-	firsts, err := numbers(fsys, "journal")
+	firsts, err := journal.Numbers(fsys, "journal")
 	if err != nil {
 		return err
 	}
@@ -246,7 +295,7 @@ func CarryOut(fsys durable.FS, left []Unerased) error {
 		if len(of) == 0 {
 			continue
 		}
-		if err := rewriteErased(fsys, "journal/"+numbered(firsts[i]), of); err != nil {
+		if err := rewriteErased(fsys, "journal/"+journal.Name(firsts[i]), of); err != nil {
 			return err
 		}
 	}
@@ -284,18 +333,22 @@ func eraseIn(fsys durable.FS, name string, erase map[uint64]time.Time) error {
 // when it is erased.
 func rewriteErased(fsys durable.FS, name string, erase map[uint64]time.Time) error {
 	return rewrite(fsys, fsys, name, func(w *bufio.Writer, f *io.SectionReader) error {
-		from := scanLines(f)
+		from := journal.Scan(f)
 		for from.Scan() {
 			text := from.Bytes()
-			l, err := parseLine(bytes.TrimSuffix(text, newline))
+			l, err := journal.Parse(bytes.TrimSuffix(text, journal.Newline))
 			if err != nil {
 				return err
 			}
 			at, named := erase[l.Seq]
 			if named && l.Personal != nil && !Erased(l.Personal) {
 				whole := len(text) - len(l.Personal) - len("}\n") - len(`,"personal":`)
-				instead := at.UTC().AppendFormat([]byte(`,"personal":`), erasedLayout)
-				text = slices.Concat(text[:whole], instead, []byte("}\n"))
+				text = slices.Concat(
+					text[:whole],
+					[]byte(`,"personal":`),
+					journal.ErasedPart(at),
+					[]byte("}\n"),
+				)
 			}
 			w.Write(text)
 		}

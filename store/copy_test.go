@@ -179,7 +179,7 @@ func TestRepair(t *testing.T) {
 	put(t, st, add{N: 1})
 	closeStore(t, st)
 	sound(5)
-	_, err := store.Verify(config(out), false, []store.Kept{{Note: []byte(kept), Key: key}},
+	_, err := store.Verify(config(out), false, keptNote([]byte(kept), key),
 		func(*sum, store.Stamp, add) error { return nil }, func(*sum, store.Stamp) error { return nil })
 	if !errors.As(err, new(*store.Damage)) {
 		t.Error("against the checkpoint that was kept the repaired journal passes:", err)

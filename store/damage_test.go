@@ -264,8 +264,8 @@ func TestLastLineOfEarlierFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := look(t, st)
-		all := d.files()
 		closeStore(t, st)
+		all := d.files()
 		st = open(t, config(diskOf(all)))
 		if got := look(t, st); !got.equal(want) {
 			t.Errorf("%d bytes: total %d, want %d", size, got.total, want.total)

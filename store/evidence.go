@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/ed25519"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,9 @@ import (
 	"slices"
 	"time"
 
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/journal"
 	"waybill/store/note"
 )
 
@@ -26,50 +27,81 @@ type evidence struct {
 	kept   bool   // by an auditor: no repair excuses it
 }
 
-// heed makes the scan hold the journal against a checkpoint.
-func (s *scan) heed(note []byte, key ed25519.PublicKey, e evidence) error {
+// heed makes the scan hold the journal against a checkpoint, and returns it. Whether the directory has ever
+// had the name that it is signed with is known once the journal was read.
+func (s *scan) heed(signed []byte, key ed25519.PublicKey, e evidence) (Checkpoint, error) {
 	if s.evidence == nil {
-		origin, _, err := readOrigin(s.fsys)
-		if err != nil {
-			return err
-		}
-		s.origin = origin
 		s.evidence = map[uint64][]evidence{}
 	}
-	if bytes.HasSuffix(note, []byte("\n\n")) {
-		note = note[:len(note)-1]
+	if bytes.HasSuffix(signed, []byte("\n\n")) {
+		signed = signed[:len(signed)-1]
 	}
-	var err error
-	if e.Checkpoint, err = ParseCheckpoint(note, key); err == nil && e.Origin != s.origin {
-		err = errors.New("is of another journal, " + e.Origin)
+	if key == nil {
+		origin, _, _ := bytes.Cut(signed, journal.Newline)
+		var err error
+		if key, err = checkpoint.KeyOf(s.fsys, string(origin)); err != nil {
+			return Checkpoint{}, err
+		}
+	}
+	c, err := checkpoint.Parse(signed, key)
+	if err == nil {
+		err = s.heedWitnesses(signed, c)
 	}
 	if err != nil {
-		return inFile(e.from, err.Error())
+		return c, journal.InFile(e.from, err.Error())
 	}
+	e.Checkpoint = c
 	s.evidence[e.Seq] = append(s.evidence[e.Seq], e)
-	return nil
+	return c, nil
 }
 
-// heedAll heeds all checkpoints of the directory. What is left of one at the log's end, which a crash may
-// leave, is let be unless it is the newest.
+// heedAll heeds all checkpoints of the directory, also those that it signed under names that it had before.
+// What is left of one at the log's end, which a crash may leave, is let be unless it is the newest.
 //
 // Where a checkpoint is older than the log has, that is noted and no damage: a full disk can leave it so.
 func (s *scan) heedAll() error {
+	if err := s.heedAside(); err != nil {
+		return err
+	}
 	key, err := PublicKey(s.fsys)
-	newest, none := NewestCheckpoint(s.fsys)
+	newest, none := checkpoint.Newest(s.fsys)
 	if errors.Is(err, fs.ErrNotExist) && errors.Is(none, fs.ErrNotExist) {
 		return nil // of a program that made none
 	}
-	if _, gone := durable.ReadFile(s.fsys, privateKeyFile); err == nil && gone == nil {
-		// an auditor's copy has none
-		_, err = loadKey(s.fsys, rand.Reader)
+	if err == nil {
+		_, err = checkpoint.PrivateKey(s.fsys) // a copy has none
 	}
 	if err != nil {
 		return err
 	}
-	logged := none != nil
-	var last []byte // of the log's whole notes
-	err = durable.Read(s.fsys, checkpointLog, func(f *io.SectionReader) error {
+	published := none == nil
+	found := false
+	var last Checkpoint // the newest of the log
+	err = s.heedLog(checkpoint.LogFile, key, func(signed []byte, c Checkpoint) {
+		found = found || published && bytes.Equal(signed, append(bytes.Clone(newest), '\n'))
+		if c.Seq > last.Seq {
+			last = c
+		}
+	}, func() bool { return found || !published })
+	if err == nil && (found || !published) && last.Seq > 0 {
+		s.noteOlder(key, last.Seq)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !published:
+		return nil
+	case err == nil && published && !found && !s.live:
+		return journal.InFile(checkpoint.File, "is not in "+checkpoint.LogFile)
+	case err == nil && published && !found:
+		_, err = s.heed(newest, key, evidence{from: checkpoint.File})
+	}
+	return err
+}
+
+// heedLog heeds the notes of a log, and calls each with every one. A last one that is not good is let be
+// where spare says that it is not needed.
+func (s *scan) heedLog(name string, key ed25519.PublicKey, each func([]byte, Checkpoint),
+	spare func() bool) error {
+	return durable.Read(s.fsys, name, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
 		notes.Split(note.Split)
 		var bad error
@@ -77,55 +109,58 @@ func (s *scan) heedAll() error {
 			if bad != nil {
 				return bad
 			}
-			bad = s.heed(notes.Bytes(), key, evidence{
-				from:   fmt.Sprintf("%s (number %d)", checkpointLog, n),
+			var c Checkpoint
+			c, bad = s.heed(notes.Bytes(), key, evidence{
+				from:   fmt.Sprintf("%s (number %d)", name, n),
 				number: n,
 			})
-			logged = logged || bad == nil && bytes.Equal(notes.Bytes(), append(newest, '\n'))
-			s.notes = n
+			s.notes = max(s.notes, n)
 			if bad == nil {
-				last = bytes.Clone(notes.Bytes())
+				each(notes.Bytes(), c)
 			}
 		}
-		if bad != nil && !logged {
+		if bad != nil && !spare() {
 			return bad
 		}
 		return notes.Err()
 	})
-	if err == nil && logged && last != nil {
-		s.noteOlder(key, bytes.TrimSuffix(last, newline))
+}
+
+// heedAside heeds the notes of the names that the directory had before.
+func (s *scan) heedAside() error {
+	earlier, err := checkpoint.Aside(s.fsys)
+	if err != nil {
+		return err
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && none != nil:
-		return nil
-	case err == nil && !logged && !s.live:
-		return inFile(checkpointFile, "is not in "+checkpointLog)
-	case err == nil && !logged:
-		return s.heed(newest, key, evidence{from: checkpointFile})
+	for _, e := range earlier {
+		key, err := checkpoint.ReadPublicKey(s.fsys, e.Key)
+		if err != nil {
+			return err
+		}
+		err = s.heedLog(e.Log, key, func([]byte, Checkpoint) {}, func() bool { return true })
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // liveWaits is how often a running server's checkpoint is looked at again, checkpointQuiet apart.
 const liveWaits = 5
 
-// noteOlder notes that the file checkpoint is missing, or older than the last note of the log. A server that
-// is running publishes it just after it has logged a note.
-func (s *scan) noteOlder(key ed25519.PublicKey, last []byte) {
-	logged, bad := ParseCheckpoint(last, key)
-	if bad != nil {
-		return
-	}
+// noteOlder notes that the file checkpoint is missing, or older than the newest note of the log. A server
+// that is running publishes it just after it has logged a note.
+func (s *scan) noteOlder(key ed25519.PublicKey, logged uint64) {
 	for waits := 0; ; waits++ {
-		text, _ := NewestCheckpoint(s.fsys)
-		newest, _ := ParseCheckpoint(text, key)
-		if newest.Seq >= logged.Seq {
+		text, _ := checkpoint.Newest(s.fsys)
+		newest, _ := checkpoint.Parse(text, key)
+		if newest.Seq >= logged {
 			return
 		}
 		if !s.live || waits == liveWaits {
 			s.older = &Older{
 				Published: newest.Seq,
-				Logged:    logged.Seq,
+				Logged:    logged,
 			}
 			return
 		}
@@ -135,8 +170,8 @@ func (s *scan) noteOlder(key ed25519.PublicKey, last []byte) {
 
 // newestCheckpoint heeds the newest checkpoint, and the last in the log. One that is none proves nothing.
 func (r *replay[S, E]) newestCheckpoint() error {
-	newest, err := NewestCheckpoint(r.fsys)
-	last, _, err2 := lastLogged(r.fsys)
+	newest, err := checkpoint.Newest(r.fsys)
+	last, _, err2 := checkpoint.Last(r.fsys)
 	key, err3 := PublicKey(r.fsys)
 	if none := errors.Join(err, err2, err3); errors.Is(none, fs.ErrNotExist) && newest == nil && last == nil {
 		r.unsigned = true
@@ -144,8 +179,11 @@ func (r *replay[S, E]) newestCheckpoint() error {
 	}
 	for i, note := range [][]byte{last, newest} {
 		if err3 == nil && note != nil {
-			err = errors.Join(err, r.heed(note, key,
-				evidence{from: []string{checkpointLog, checkpointFile}[i]}))
+			c, bad := r.heed(note, key, evidence{from: []string{checkpoint.LogFile, checkpoint.File}[i]})
+			err = errors.Join(err, bad)
+			if bad == nil && c.Rooted && c.Seq > r.anchor.Seq {
+				r.anchor = c
+			}
 		}
 	}
 	if err := errors.Join(err, err2, err3); err != nil {
@@ -197,7 +235,7 @@ func (s *scan) note(at Place, l *Line) error {
 			return err
 		}
 		for _, seq := range said.Lines {
-			s.named[seq] = append(s.named[seq], l.Time.Format(timeLayout))
+			s.named[seq] = append(s.named[seq], l.Time.Format(journal.TimeLayout))
 		}
 		for seq, when := range said.Erased {
 			s.named[seq] = append(s.named[seq], when)
@@ -206,22 +244,37 @@ func (s *scan) note(at Place, l *Line) error {
 			s.repairs = append(s.repairs, said)
 		}
 	}
+	if l.Type == kindForked {
+		if err := s.rename(l); err != nil {
+			return err
+		}
+	}
 	fits := s.fits
 	keptFits := s.keptFits
 	for _, e := range s.evidence[l.Seq] {
-		if e.Hash == l.Hash {
+		if e.Hash == l.Hash && s.hasRoot(&e) {
 			fits = l.Seq
 			if e.kept {
 				keptFits = l.Seq
 			}
+		} else if !s.concerns(&e) {
+			continue // misnamed says why
+		} else if e.Hash == l.Hash {
+			return fmt.Errorf("has the hash that the checkpoint in %s says, but the lines so far are not those "+
+				"of its tree", e.from)
 		} else if !s.excused(&e) {
 			return fmt.Errorf("is not the line that the checkpoint in %s was made of, on %s, "+
-				"whose hash was %x; %s", e.from, e.Time.Format(timeLayout), e.Hash, s.newestFit(&e))
+				"whose hash was %x; %s", e.from, e.Time.Format(journal.TimeLayout), e.Hash, s.newestFit(&e))
 		}
 	}
 	s.fits = fits
 	s.keptFits = keptFits
 	return nil
+}
+
+// hasRoot reports whether the tree of the lines so far, if it is known, is the one that a checkpoint says.
+func (s *scan) hasRoot(e *evidence) bool {
+	return !e.Rooted || s.tree == nil || s.tree.Size() != e.Seq || s.tree.Root() == e.Root
 }
 
 // newestFit says up to where checkpoints of the same kind agree with the journal.
@@ -234,6 +287,11 @@ func (s *scan) newestFit(e *evidence) string {
 	if fits == 0 {
 		text = "no older one of these fits"
 	}
+	return text + s.repairStory()
+}
+
+// repairStory says what repairs have cut.
+func (s *scan) repairStory() (text string) {
 	for _, r := range s.repairs {
 		text += fmt.Sprintf("; a repair cut the journal at seq %d: %s", r.line.Seq, r.Reason)
 	}
@@ -244,7 +302,8 @@ func (s *scan) newestFit(e *evidence) string {
 func (s *scan) beyond() (first *evidence) {
 	for seq, list := range s.evidence {
 		for i := range list {
-			if seq > s.head.Seq && !s.excused(&list[i]) && (first == nil || seq < first.Seq) {
+			if seq > s.head.Seq && s.concerns(&list[i]) && !s.excused(&list[i]) &&
+				(first == nil || seq < first.Seq) {
 				first = &list[i]
 			}
 		}
@@ -302,8 +361,8 @@ func (s *scan) explainLater() error {
 // unexplained finds a personal part that is gone without a line that says so.
 func (s *scan) unexplained() error {
 	for _, seq := range slices.Sorted(maps.Keys(s.unnamed())) {
-		return &Damage{s.gone[seq].Place, seq,
-			"has no personal part, and no line says that it was erased then"}
+		return journal.DamageAt(s.gone[seq].Place, seq,
+			"has no personal part, and no line says that it was erased then")
 	}
 	return nil
 }
@@ -312,7 +371,7 @@ func (s *scan) unexplained() error {
 func (s *scan) unerased() (list []Unerased) {
 	for _, seq := range slices.Sorted(maps.Keys(s.named)) {
 		if _, gone := s.gone[seq]; !gone {
-			at, _ := time.Parse(timeLayout, s.named[seq][0]) // it was read from a line
+			at, _ := time.Parse(journal.TimeLayout, s.named[seq][0]) // it was read from a line
 			list = append(list, Unerased{seq, at})
 		}
 	}

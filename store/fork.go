@@ -1,150 +1,204 @@
 package store
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
+	"crypto/ed25519"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/note"
+	"waybill/store/tree"
 )
 
-// Forked says where a fork has left its parent.
-type Forked struct {
-	Origin string // the parent's: waybill/<the id in FORMAT>
-	Head          // the last line that both have, with its hash in the parent
+// A directory whose checkpoint.key is missing is a copy: a backup, a standby, a world of a test bench. It
+// must not sign under the name of the directory that it was copied from, which may go on. So its first start
+// gives it a name and a key of its own, and says so in a line. The notes of before are set aside with the key
+// that checks them.
+
+// kindForked is the type of the line that gives a directory a name of its own.
+const kindForked = "forked"
+
+// forked is what it says.
+type forked struct {
+	Origin string `json:"origin"` // the name from here on
+	Key    string `json:"key"`    // that the directory's notes are signed with from here on, as a vkey
+	Parent struct {
+		Origin string `json:"origin"`
+		Seq    uint64 `json:"seq"`  // of the last line that both have
+		Hash   string `json:"hash"` // of that line
+	} `json:"parent"`
+
+	key ed25519.PrivateKey
 }
 
-// Fork copies the open directory, as it is now, into a new one with a name of its own, which is made from
-// random. The lines are the parent's, chained from the new name on, so that no checkpoint of the one fits the
-// other; the new directory has neither the parent's key nor its checkpoints, but a key and a first checkpoint
-// of its own. dirs are directories that the store knows nothing of. Who calls it keeps an erasure away
-// meanwhile.
+// newForked makes a name and a key for the copy of a directory, whose last line is head.
+func newForked(parent string, head Head, random io.Reader) (*forked, error) {
+	key, err := checkpoint.NewKey(random)
+	if err != nil {
+		return nil, err
+	}
+	f := &forked{
+		Origin: journal.OriginStart + journal.NewID(random),
+		key:    key,
+	}
+	f.Key = note.NewKey(f.Origin, key.Public().(ed25519.PublicKey)).String()
+	f.Parent.Origin = parent
+	f.Parent.Seq = head.Seq
+	f.Parent.Hash = fmt.Sprintf("%x", head.Hash)
+	return f, nil
+}
+
+// data returns the data of the line.
+func (f *forked) data() []byte {
+	data, err := json.Marshal(f)
+	if err != nil {
+		panic("store: strings and numbers that cannot be encoded: " + err.Error())
+	}
+	return data
+}
+
+// settle makes the key the directory's, once the line is durable. The private key comes last: a start that
+// finds none makes another name, and nothing was signed under this one.
+func (f *forked) settle(fsys durable.FS) error {
+	if err := checkpoint.SetAside(fsys); err != nil {
+		return err
+	}
+	if err := checkpoint.PublishPublicKey(fsys, f.key); err != nil {
+		return err
+	}
+	return checkpoint.PublishPrivateKey(fsys, f.key)
+}
+
+// named is a name that a directory has had.
+type named struct {
+	origin string
+	key    note.Key // that signs under it; zero for the first, whose key no line says
+	left   uint64   // the last one; 0 for the name that it has now
+}
+
+// rename heeds a line that gives the directory another name.
+func (s *scan) rename(l *Line) error {
+	var f forked
+	if err := json.Unmarshal(l.Data, &f); err != nil {
+		return err
+	}
+	key, err := note.ParseKey(f.Key)
+	if err != nil {
+		return fmt.Errorf("the key %w", err)
+	}
+	s.names[len(s.names)-1].left = l.Seq - 1
+	s.names = append(s.names, named{
+		origin: f.Origin,
+		key:    key,
+	})
+	return nil
+}
+
+// ownKey returns an error for a public key that is not the one that the journal says.
+func (s *scan) ownKey(public ed25519.PublicKey) error {
+	own := s.names[len(s.names)-1]
+	if own.key.Name == "" || public == nil || own.key.Equal(note.NewKey(own.origin, public)) {
+		return nil
+	}
+	return journal.InFile(checkpoint.PublicKeyFile, "is not the key of "+own.origin+", as the journal has it")
+}
+
+// name returns what the directory is called at the end of what was read.
+func (s *scan) name() string {
+	return s.names[len(s.names)-1].origin
+}
+
+// nameOf returns the name that a checkpoint is signed with, nil where the directory has never had it.
+func (s *scan) nameOf(e *evidence) *named {
+	for i := range s.names {
+		if s.names[i].origin == e.Origin {
+			return &s.names[i]
+		}
+	}
+	return nil
+}
+
+// concerns reports whether a checkpoint is of this directory, as far as it was read.
+func (s *scan) concerns(e *evidence) bool {
+	n := s.nameOf(e)
+	return n != nil && (n.left == 0 || e.Seq <= n.left)
+}
+
+// misnamed returns an error for a checkpoint of another journal: of one that has never been this directory,
+// or of its parent after it had left that.
+func (s *scan) misnamed() error {
+	for _, seq := range slices.Sorted(maps.Keys(s.evidence)) {
+		list := s.evidence[seq]
+		for i := range list {
+			if !s.concerns(&list[i]) && !s.excused(&list[i]) {
+				return journal.InFile(list[i].from, s.whose(&list[i]))
+			}
+		}
+	}
+	return nil
+}
+
+// whose says what a checkpoint is of that is not of this directory.
+func (s *scan) whose(e *evidence) string {
+	n := s.nameOf(e)
+	if n == nil {
+		return "is of another journal, " + e.Origin
+	}
+	return fmt.Sprintf("is of line %d of %s, which this directory has left after line %d, to be %s%s",
+		e.Seq, e.Origin, n.left, s.name(), s.repairStory())
+}
+
+// Forked says where a copy has left the directory that it was copied from.
+type Forked struct {
+	Origin string // the parent's name
+	Head          // the last line that both have
+}
+
+// Fork copies the open directory, as it is now, into a new one. It has the same lines and the notes that
+// vouch for them, and no key: its first start gives it a name of its own. dirs are directories that the store
+// knows nothing of. Who calls it keeps an erasure away meanwhile.
 //
-// FORMAT comes after all that: what a crash leaves of a fork before has no line, or does not start.
-func (st *Store[S, E]) Fork(to durable.FS, random io.Reader, dirs ...string) (Forked, error) {
-	left := Forked{}
+// FORMAT comes after all that: what a crash leaves of a fork before does not start.
+func (st *Store[S, E]) Fork(to durable.FS, dirs ...string) (Forked, error) {
+	left := Forked{Origin: st.signer.Origin}
+	from := st.cfg.FS
+	if err := makeCopy(to); err != nil {
+		return left, err
+	}
+	// The notes and hashes of this moment come first: they must not be of lines that are not copied.
+	st.checkpoint()
+	if err := st.copyEvidence(to); err != nil {
+		return left, err
+	}
 	write, head, err := st.freeze(false)
 	if err != nil {
 		return left, err
 	}
-	from := st.cfg.FS
-	if left.Origin, _, err = readOrigin(from); err != nil {
-		return left, err
-	}
 	left.Head = head
-	if names, err := to.List("."); err != nil || len(names) > 0 {
-		return left, cmp.Or(err, errors.New("store: the directory to write is not empty"))
-	}
-	for _, dir := range []string{".", "journal", "snapshots"} {
-		if err := to.Mkdir(dir); err != nil {
-			return left, err
-		}
-	}
-	format := fmt.Appendf(nil, formatLine, formatVersion, newOrigin(random))
-	newest, err := rechain(from, to, head.Seq, sha256.Sum256(format))
-	if err != nil {
-		return left, err
-	}
-	head.Hash = newest
-	err = durable.Publish(to, "snapshots", numbered(head.Seq), func(f io.Writer) error {
+	err = durable.Publish(to, "snapshots", journal.Name(head.Seq), func(f io.Writer) error {
 		_, err := writeSnapshot(f, head, write)
 		return err
 	})
 	if err != nil {
 		return left, err
 	}
-	for _, dir := range dirs {
-		if err := copyDir(from, to, dir); err != nil {
-			return left, err
-		}
-	}
-	if err := durable.PublishText(to, ".", "FORMAT", format); err != nil {
+	if _, err := copyJournal(from, to, head.Seq, nil); err != nil {
 		return left, err
 	}
-	own := signer{
-		fsys:   to,
-		random: random,
-	}
-	if err := own.open(); err != nil {
-		return left, err
-	}
-	return left, own.sign(head)
+	return left, finishCopy(from, to, dirs)
 }
 
-// copyDir copies a directory of files.
-func copyDir(from, to durable.FS, dir string) error {
-	names, err := from.List(dir)
-	if err != nil {
+// copyEvidence copies the notes and the hashes of the tree, while no note is made.
+func (st *Store[S, E]) copyEvidence(to durable.FS) error {
+	st.signing.Lock()
+	defer st.signing.Unlock()
+	if err := copyEvidence(st.cfg.FS, to); err != nil {
 		return err
 	}
-	if err := to.Mkdir(dir); err != nil {
-		return err
-	}
-	return copyFiles(from, to, dir, names...)
-}
-
-// rechain copies the lines of a journal up to one, with the hashes that follow from another name, and returns
-// the last of these.
-func rechain(from, to durable.FS, until uint64, hash [32]byte) ([32]byte, error) {
-	last := uint64(0)
-	firsts, err := numbers(from, "journal")
-	if err != nil {
-		return hash, err
-	}
-	for i, first := range firsts {
-		if first > until {
-			break
-		}
-		name := "journal/" + numbered(first)
-		err := rewrite(from, to, name, func(w *bufio.Writer, f *io.SectionReader) error {
-			last, hash, err = rechainFile(w, f, name, until, hash)
-			return err
-		})
-		if err != nil {
-			return hash, err
-		}
-		grows := i == len(firsts)-1 || firsts[i+1] > until
-		if grows {
-			continue
-		}
-		if err := to.Seal(name); err != nil {
-			return hash, err
-		}
-	}
-	if last != until {
-		return hash, inFile("journal", fmt.Sprintf("ends at line %d, before line %d", last, until))
-	}
-	return hash, nil
-}
-
-// rechainFile copies the lines of one file so, and returns the last and its hash.
-func rechainFile(w *bufio.Writer, f *io.SectionReader, name string, until uint64,
-	hash [32]byte) (last uint64, newest [32]byte, err error) {
-	lines := scanLines(f)
-	var hexed [64]byte
-	for n := 1; lines.Scan(); n++ {
-		text := lines.Bytes()
-		l, err := parseLine(bytes.TrimSuffix(text, newline))
-		if err != nil {
-			return last, hash, &Damage{Place{File: name, Line: n}, 0, err.Error()}
-		}
-		if l.Seq > until {
-			break
-		}
-		hash = chain(hash, l.hashed)
-		last = l.Seq
-		hex.Encode(hexed[:], hash[:])
-		w.WriteString(lineStart)
-		w.Write(hexed[:])
-		w.Write(text[len(lineStart)+len(hexed):])
-		if l.Seq == until {
-			break
-		}
-	}
-	return last, hash, lines.Err()
+	return copyDir(st.cfg.FS, to, tree.Dir)
 }

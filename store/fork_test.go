@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"crypto/rand"
 	"fmt"
 	"path"
 	"sync"
@@ -39,14 +38,21 @@ func TestForkBesideWriters(t *testing.T) {
 		}
 		out := durable.Dir(path.Join(to, fmt.Sprint(k)))
 		before := acknowledged.Load()
-		left, err := st.Fork(out, rand.Reader)
+		left, err := st.Fork(out)
 		if err != nil {
 			t.Fatal(err)
 		}
 		rep, end, err := verify(config(out), false)
-		if err != nil || end.total < before || rep.Head.Seq != left.Seq || rep.Head.Hash == left.Hash {
-			t.Errorf("fork %d has %d of %d acknowledged, and left at %+v: %+v, %v", k, end.total, before, left,
-				rep, err)
+		if err != nil || end.total < before || rep.Head.Seq != left.Seq || rep.Head.Hash != left.Hash {
+			t.Errorf(
+				"fork %d has %d of %d acknowledged, and left at %+v: %+v, %v",
+				k,
+				end.total,
+				before,
+				left,
+				rep,
+				err,
+			)
 		}
 		note, err := store.NewestCheckpoint(dir)
 		if err != nil {
@@ -56,8 +62,8 @@ func TestForkBesideWriters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept := []store.Kept{{Note: note, Key: key}}
-		if _, err := store.Verify(config(out), false, kept, unchecked, uninspected); err == nil {
+		_, err = store.Verify(config(out), false, keptNote(note, key), unchecked, uninspected)
+		if err == nil {
 			t.Error("a note of the parent's fits the fork")
 		}
 		forked := open(t, config(out))
@@ -68,14 +74,14 @@ func TestForkBesideWriters(t *testing.T) {
 			t.Errorf("fork %d signs with a key that was there: %v", k, err)
 		}
 		names[string(own)] = true
-		if _, err := st.Fork(out, rand.Reader); err == nil {
+		if _, err := st.Fork(out); err == nil {
 			t.Error("a fork was written into a directory that is not empty")
 		}
 	}
 	stop.Store(true)
 	writers.Wait()
 	closeStore(t, st)
-	if _, err := st.Fork(durable.Dir(path.Join(to, "late")), rand.Reader); err == nil {
+	if _, err := st.Fork(durable.Dir(path.Join(to, "late"))); err == nil {
 		t.Error("a store that is closed was forked")
 	}
 }
@@ -92,7 +98,7 @@ func TestForkThatIsCutShort(t *testing.T) {
 		st := open(t, config(dir))
 		put(t, st, add{N: 1})
 		out := durable.Dir(path.Join(t.TempDir(), "out"))
-		_, err := st.Fork(failsAt{out, name}, rand.Reader)
+		_, err := st.Fork(failsAt{out, name})
 		closeStore(t, st)
 		if err == nil {
 			t.Errorf("without %s there is no error", name)

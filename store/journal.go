@@ -1,194 +1,19 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 
 	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/tree"
 )
-
-// A Line is one event in the journal. It reads
-//
-//	{"hash":"<64 hex>","seq":48213,"synced":48210,"time":"2026-11-20T16:39:00.123Z",
-//	 "type":"booking.created","data":{…}}
-//
-// or, when the event holds personal data (the second "personal" is an object),
-//
-//	{"hash":"…","seq":…,"synced":…,"time":"…","type":"…",
-//	 "data":{…,"personal":"<64 hex>"},"personal":{"salt":"…",…}}
-//
-// hash is SHA-256 over the previous line's hash, as 64 hex characters, and this line's bytes from offset 75
-// up to the first ,"personal":{ or else up to the newline; what stands for the previous hash before line 1 is
-// the SHA-256 of the file FORMAT. The data's personal is the SHA-256 of the personal object's bytes, so that
-// personal data can be erased without breaking the chain, and cannot be altered unseen. seq rises by one.
-// time never falls, but at a line of the type KindClock, which says that the clock was set. synced is the
-// highest seq durable when it was written.
-type Line struct {
-	Head
-	Synced   uint64
-	Type     string
-	Data     []byte // the whole object
-	Personal []byte // the object, or nil
-
-	hashed []byte
-}
-
-// KindClock is the type of the lines that [Store.SetClock] writes.
-const KindClock = "clock.set"
-
-const (
-	timeLayout   = "2006-01-02T15:04:05.000Z"
-	lineStart    = `{"hash":"`
-	personalName = `"personal":"`
-)
-
-var personalMark = []byte(`,"personal":{`)
-
-// chain returns the hash of a line that follows one with the hash prev.
-func chain(prev [32]byte, hashed []byte) (sum [32]byte) {
-	var hexed [64]byte
-	hex.Encode(hexed[:], prev[:])
-	h := sha256.New()
-	h.Write(hexed[:])
-	h.Write(hashed)
-	h.Sum(sum[:0])
-	return sum
-}
-
-// follows checks that the line is the one after head.
-func (l *Line) follows(head Head) error {
-	switch {
-	case l.Seq != head.Seq+1:
-		return fmt.Errorf("has seq %d where %d is expected", l.Seq, head.Seq+1)
-	case chain(head.Hash, l.hashed) != l.Hash:
-		return errors.New("has a hash that does not follow from its bytes and the line before")
-	case l.Time.Before(head.Time) && l.Type != KindClock:
-		return errors.New("is older than the line before")
-	case l.Synced >= l.Seq:
-		return errors.New("says that it was durable before it was written")
-	}
-	return nil
-}
-
-// appendTo appends the line, with its newline, to b and sets its hash.
-func (l *Line) appendTo(b []byte, prev [32]byte) []byte {
-	b = append(b, lineStart...)
-	at := len(b)
-	b = append(append(b, make([]byte, 64)...), `",`...)
-	hashed := len(b)
-	b = append(l.appendFrame(b), l.Data...)
-	if len(l.Personal) > 0 {
-		b = b[:len(b)-1]
-		if b[len(b)-1] != '{' {
-			b = append(b, ',')
-		}
-		sum := sha256.Sum256(l.Personal)
-		b = hex.AppendEncode(append(b, personalName...), sum[:])
-		b = append(b, '"')
-	}
-	b = append(b, '}') // of the data, or else of the line: the chain covers it
-	l.Hash = chain(prev, b[hashed:])
-	hex.Encode(b[at:], l.Hash[:])
-	if len(l.Personal) > 0 {
-		b = append(append(b, `,"personal":`...), l.Personal...)
-		b = append(b, '}')
-	}
-	return append(b, '\n')
-}
-
-// appendFrame appends what stands between the hash and the data.
-func (l *Line) appendFrame(b []byte) []byte {
-	b = strconv.AppendUint(append(b, `"seq":`...), l.Seq, 10)
-	b = strconv.AppendUint(append(b, `,"synced":`...), l.Synced, 10)
-	b = l.Time.UTC().AppendFormat(append(b, `,"time":"`...), timeLayout)
-	b = append(append(b, `","type":"`...), l.Type...)
-	return append(b, `","data":`...)
-}
-
-var errFrame = errors.New("is not in the form of a journal line")
-
-// parseLine reads a line without its newline. It checks the frame and the
-// personal part, not the chain. The line's slices lie in b.
-func parseLine(b []byte) (l Line, err error) {
-	l.hashed = b
-	hash := member(&l.hashed, lineStart, `",`)
-	if !bytes.HasPrefix(b, []byte(lineStart)) || !decodeHash(&l.Hash, hash) {
-		return l, errFrame
-	}
-	rest, ok := bytes.CutSuffix(l.hashed, []byte{'}'})
-	if i := bytes.Index(rest, personalMark); i >= 0 {
-		l.Personal = rest[i+len(personalMark)-1:]
-		rest = rest[:i]
-		l.hashed = rest
-	}
-	if !ok || !l.parseFrame(rest) {
-		return l, errFrame
-	}
-	sum, named := personalHash(l.Data)
-	switch {
-	case named && l.Personal == nil:
-		return l, errors.New("lacks its personal part")
-	case !named && l.Personal != nil:
-		return l, errors.New("has a personal part that its data does not name")
-	case named && sha256.Sum256(l.Personal) != sum && !Erased(l.Personal):
-		return l, errors.New("has a personal part that is not the one it was written with")
-	}
-	return l, nil
-}
-
-// parseFrame reads what stands between the hash and the data, and the data. It
-// is lenient; what it reads must come out the same when it is written.
-func (l *Line) parseFrame(b []byte) (ok bool) {
-	rest := b
-	l.Seq, _ = strconv.ParseUint(string(member(&rest, `"seq":`, `,`)), 10, 64)
-	l.Synced, _ = strconv.ParseUint(string(member(&rest, `"synced":`, `,`)), 10, 64)
-	l.Time, _ = time.Parse(timeLayout, string(member(&rest, `"time":"`, `",`)))
-	l.Type = string(member(&rest, `"type":"`, `",`))
-	var frame [128]byte
-	l.Data, ok = bytes.CutPrefix(b, l.appendFrame(frame[:0]))
-	return ok && bytes.HasPrefix(l.Data, []byte{'{'})
-}
-
-// member takes the first member off the front of b and returns its value.
-func member(b *[]byte, before, after string) (value []byte) {
-	value, *b, _ = bytes.Cut(bytes.TrimPrefix(*b, []byte(before)), []byte(after))
-	return value
-}
-
-// decodeHash decodes 64 lower-case hex characters.
-func decodeHash(dst *[32]byte, src []byte) bool {
-	if len(src) != hex.EncodedLen(len(dst)) {
-		return false
-	}
-	_, err := hex.Decode(dst[:], src)
-	return err == nil && !bytes.ContainsAny(src, "ABCDEF")
-}
-
-// personalHash returns the hash that stands at the end of a data object.
-func personalHash(data []byte) (sum [32]byte, ok bool) {
-	rest, ok := bytes.CutSuffix(data, []byte(`"}`))
-	at := len(rest) - 64
-	ok = ok && at >= 0 && bytes.HasSuffix(rest[:at], []byte(personalName)) && decodeHash(&sum, rest[at:])
-	return sum, ok
-}
-
-const erasedLayout = `{"erased":"` + timeLayout + `"}`
-
-// Erased reports whether a line's personal part was erased: whether it is exactly {"erased":"<time>"}.
-func Erased(personal []byte) bool {
-	at, err := time.Parse(erasedLayout, string(personal))
-	return err == nil && at.Format(erasedLayout) == string(personal)
-}
 
 // writer is the journal's end. Open uses it before the writer goroutine starts, then only that goroutine, and
 // Close once it has ended.
@@ -203,6 +28,8 @@ type writer struct {
 	rotated bool   // a file was begun
 	fresh   int64  // bytes written since the last snapshot was begun
 	full    bool   // there is no more room on the disk
+
+	leaves []tree.Hash // of the lines in buf
 
 	data, personal []byte // buffers for Encode
 }
@@ -398,8 +225,9 @@ func (w *writer) add(stamp Stamp, kind string, data, personal []byte) Head {
 		Data:     data,
 		Personal: personal,
 	}
-	w.buf = l.appendTo(w.buf, w.next.Hash)
+	w.buf = l.AppendTo(w.buf, w.next.Hash)
 	w.next = l.Head
+	w.leaves = append(w.leaves, tree.Leaf(l.Chained))
 	return l.Head
 }
 
@@ -427,6 +255,8 @@ func (st *Store[S, E]) flush() error {
 		st.cfg.Wrote(int(w.next.Seq-w.head.Seq), n, time.Since(began))
 	}
 	w.size, w.fresh, w.head = w.size+int64(n), w.fresh+int64(n), w.next
+	st.stem.grow(w.leaves, w.head)
+	w.leaves = w.leaves[:0]
 	w.buf = w.buf[:0]
 	if cap(w.buf) > keepBuffer {
 		w.buf = nil
@@ -459,7 +289,7 @@ func (st *Store[S, E]) moveRoom(f durable.File) (end int64, err error) {
 func (st *Store[S, E]) rotate() error {
 	fsys := st.cfg.FS
 	full := st.w.file
-	name := "journal/" + numbered(st.w.head.Seq+1)
+	name := "journal/" + journal.Name(st.w.head.Seq+1)
 	var end int64
 	f, err := fsys.Create(name)
 	if err == nil {
@@ -484,11 +314,11 @@ func (st *Store[S, E]) rotate() error {
 	st.w.size = 0
 	st.w.end = end
 	st.w.rotated = true
-	firsts, err := numbers(fsys, "journal")
+	firsts, err := journal.Numbers(fsys, "journal")
 	if err := cmp.Or(full.Close(), err); err != nil {
 		return err
 	}
-	if err := fsys.Seal("journal/" + numbered(firsts[len(firsts)-2])); err != nil {
+	if err := fsys.Seal("journal/" + journal.Name(firsts[len(firsts)-2])); err != nil {
 		st.cfg.Log.Warn("a full journal file could not be made read-only", "err", err)
 	}
 	return nil

@@ -264,7 +264,7 @@ func TestVerifyMeaning(t *testing.T) {
 	put(t, st, add{N: 1}, add{N: 2})
 	closeStore(t, st)
 	lines := journalLines(files(t, dir))
-	_, err := store.Verify(cfg, false, nil, func(s *sum, stamp store.Stamp, e add) error {
+	_, err := store.Verify(cfg, false, store.Expected{}, func(s *sum, stamp store.Stamp, e add) error {
 		if e.N == 2 && s.total == 1 && stamp.Seq == 3 {
 			return errFault
 		}
@@ -282,7 +282,7 @@ func TestVerifyMeaning(t *testing.T) {
 	if d, ok := err.(*store.Damage); !ok || *d != want {
 		t.Errorf("check: %v, want %v", err, &want)
 	}
-	_, err = store.Verify(cfg, false, nil, func(*sum, store.Stamp, add) error {
+	_, err = store.Verify(cfg, false, store.Expected{}, func(*sum, store.Stamp, add) error {
 		return nil
 	}, func(s *sum, stamp store.Stamp) error {
 		if s.total != 3 || stamp.Seq != 3 || stamp.Time != epoch.Truncate(time.Millisecond) {

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"hash"
@@ -18,7 +17,10 @@ import (
 	"strings"
 	"time"
 
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/tree"
 )
 
 // Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh reports
@@ -56,7 +58,7 @@ func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
 		lock.Close()
 		return nil, false, err
 	}
-	if st.signer.size == 0 {
+	if st.signer.IsEmpty() {
 		st.checkpoint() // the first: a directory that has lines and no checkpoint is not signed
 	}
 	st.background.Go(st.run)
@@ -71,14 +73,23 @@ func (st *Store[S, E]) recover() error {
 		scan: scan{fsys: st.cfg.FS},
 	}
 	r.visit = r.apply
-	st.signer.fsys = st.cfg.FS
-	st.signer.random = st.cfg.Random
-	steps := []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.run, r.readCreated, r.mayGoOn, r.mend,
-		st.signer.open}
+	st.signer.FS = st.cfg.FS
+	steps := []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.plant, r.run, r.readCreated, r.mayGoOn,
+		r.mend}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
 		}
+	}
+	if r.leaves.Size() != r.head.Seq {
+		return journal.InFile(
+			tree.Dir,
+			"has hashes of lines that are not in the journal; without that directory the "+
+				"next start makes them again",
+		)
+	}
+	if err := r.misnamed(); err != nil {
+		st.cfg.Log.Warn("not all checkpoints can be used", "err", err)
 	}
 	if r.unsigned && r.head.Seq > 0 {
 		st.cfg.Log.Warn("not signed: no checkpoint vouches for the lines that are there; "+
@@ -102,8 +113,10 @@ func (st *Store[S, E]) recover() error {
 	if st.w.end, err = allot(file, r.size, reserve); err != nil {
 		return err
 	}
-	st.w.add(Stamp{st.seq, st.instant()}, kindOpened, r.opened(), nil)
-	err = st.flush()
+	st.stem.tree = r.leaves
+	if err := st.begin(&r); err != nil {
+		return err
+	}
 	st.head = st.w.head
 	st.w.rotated = false
 	st.room = st.w.end - st.w.size
@@ -116,12 +129,12 @@ func (s *scan) readCreated() error {
 	if s.head.Seq == 0 {
 		return nil // it is still to be written
 	}
-	return durable.Read(s.fsys, "journal/"+numbered(1), func(f *io.SectionReader) error {
-		lines := scanLines(f)
+	return durable.Read(s.fsys, "journal/"+journal.Name(1), func(f *io.SectionReader) error {
+		lines := journal.Scan(f)
 		lines.Scan()
-		first, err := parseLine(bytes.TrimSuffix(lines.Bytes(), newline))
+		first, err := journal.Parse(bytes.TrimSuffix(lines.Bytes(), journal.Newline))
 		if err != nil {
-			err = &Damage{Place{"journal/" + numbered(1), 1, 0}, 1, err.Error()}
+			err = journal.DamageAt(Place{File: "journal/" + journal.Name(1), Line: 1}, 1, err.Error())
 		}
 		s.first = first.Head
 		return cmp.Or(lines.Err(), err)
@@ -130,8 +143,12 @@ func (s *scan) readCreated() error {
 
 // prepare makes the directory's fixed parts and drops temporary files.
 func (r *replay[S, E]) prepare() error {
-	_, noKey := durable.ReadFile(r.fsys, privateKeyFile) // it is made after FORMAT
-	held := noKey == nil
+	held := false
+	afterFormat := []string{checkpoint.PrivateKeyFile, checkpoint.PublicKeyFile, checkpoint.LogFile}
+	for _, name := range afterFormat {
+		_, none := durable.ReadFile(r.fsys, name)
+		held = held || none == nil
+	}
 	for _, dir := range []string{".", "journal", "snapshots"} {
 		names, err := r.fsys.List(dir)
 		if err := cmp.Or(r.fsys.Mkdir(dir), err); err != nil {
@@ -145,27 +162,17 @@ func (r *replay[S, E]) prepare() error {
 			}
 		}
 	}
-	switch _, _, err := readOrigin(r.fsys); {
+	switch _, _, err := journal.ReadOrigin(r.fsys); {
 	case err == nil:
 		return r.fsys.SyncDir(".") // a name that is seen need not be there after a power cut
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	case held:
-		return inFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: "+
+		return journal.InFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: "+
 			"if a backup or repair was to be written here, it is not whole")
 	}
 	return durable.PublishText(r.fsys, ".", "FORMAT",
-		fmt.Appendf(nil, formatLine, formatVersion, newOrigin(r.cfg.Random)))
-}
-
-// newOrigin makes the name of a new directory.
-func newOrigin(random io.Reader) string {
-	const length = 26 // characters of five bits each
-	var b [17]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		panic("store: no random bytes: " + err.Error())
-	}
-	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])[:length]
+		journal.Format(journal.NewID(r.cfg.Random)))
 }
 
 // replay brings a state along the journal.
@@ -174,12 +181,14 @@ type replay[S, E any] struct {
 	cfg    Config[S, E]
 	state  S
 	thawed int64                   // bytes of the snapshot it started with
+	anchor Checkpoint              // the newest that has a root, for a start
+	leaves *tree.Files             // of the tree, for a start
 	check  func(S, Stamp, E) error // what sees the state before each event; or nil
 }
 
 // thaw starts with the newest snapshot that can be used. One that cannot loses nothing.
 func (r *replay[S, E]) thaw() error {
-	seqs, err := numbers(r.fsys, "snapshots")
+	seqs, err := journal.Numbers(r.fsys, "snapshots")
 	if err != nil {
 		return err
 	}
@@ -197,7 +206,7 @@ func (r *replay[S, E]) thaw() error {
 // thawFrom starts with a snapshot. One that is whole proves that its line was durable, also when it cannot be
 // thawed.
 func (r *replay[S, E]) thawFrom(seq uint64) error {
-	name := "snapshots/" + numbered(seq)
+	name := "snapshots/" + journal.Name(seq)
 	return durable.Read(r.fsys, name, func(f *io.SectionReader) error {
 		sum := sha256.New()
 		body := io.LimitReader(f, f.Size()-int64(len(snapshotEnd(sum))))
@@ -211,15 +220,15 @@ func (r *replay[S, E]) thawFrom(seq uint64) error {
 		case err != nil:
 			return err
 		case string(end) != snapshotEnd(sum):
-			return inFile(name, "does not end in the SHA-256 of its bytes")
+			return journal.InFile(name, "does not end in the SHA-256 of its bytes")
 		case head.Seq != seq || start != snapshotStart(head):
-			return inFile(name, "does not start with the line that its name says")
+			return journal.InFile(name, "does not start with the line that its name says")
 		}
 		r.proof = max(r.proof, seq)
 		if errors.Is(refused, ErrOlder) {
 			return fmt.Errorf("%s: %w", name, refused)
 		} else if refused != nil {
-			return inFile(name, refused.Error())
+			return journal.InFile(name, refused.Error())
 		}
 		r.state, r.from, r.thawed = state, head, f.Size()
 		return nil
@@ -241,7 +250,7 @@ func (r *replay[S, E]) apply(at Place, l *Line) error {
 		err = r.check(r.state, l.Stamp, e)
 	}
 	if err != nil {
-		return &Damage{at, l.Seq, err.Error()}
+		return journal.DamageAt(at, l.Seq, err.Error())
 	}
 	r.cfg.Apply(r.state, l.Stamp, e)
 	return nil
@@ -290,7 +299,9 @@ func (r *replay[S, E]) opened() []byte {
 const kindOpened = "opened"
 
 // Own reports whether lines of a type are the store's own, and hold no event.
-func Own(kind string) bool { return kind == kindOpened || kind == kindRepaired }
+func Own(kind string) bool {
+	return kind == kindOpened || kind == kindRepaired || kind == kindForked
+}
 
 // mend cuts a torn tail. Unless the journal's end is known to be on disk, the last file is copied forward:
 // the page cache may show what never got there.
@@ -304,8 +315,8 @@ func (r *replay[S, E]) mend() error {
 		return r.fsys.SyncDir("journal") // nor need a name that is seen be there after a power cut
 	}
 	if r.last == "" {
-		r.last = "journal/" + numbered(1)
-		return durable.PublishText(r.fsys, "journal", numbered(1), nil)
+		r.last = "journal/" + journal.Name(1)
+		return durable.PublishText(r.fsys, "journal", journal.Name(1), nil)
 	}
 	return r.publishPart("journal", path.Base(r.last), r.last, 0, r.size)
 }
@@ -360,11 +371,11 @@ func (st *Store[S, E]) snapshot(last bool) error {
 		return err
 	}
 	fsys := st.cfg.FS
-	have, err := numbers(fsys, "snapshots")
+	have, err := journal.Numbers(fsys, "snapshots")
 	if err != nil || slices.Contains(have, head.Seq) {
 		return err
 	}
-	err = durable.Publish(fsys, "snapshots", numbered(head.Seq), func(f io.Writer) (err error) {
+	err = durable.Publish(fsys, "snapshots", journal.Name(head.Seq), func(f io.Writer) (err error) {
 		size, err := writeSnapshot(f, head, write)
 		st.snapBytes.Store(size)
 		return err
@@ -376,7 +387,7 @@ func (st *Store[S, E]) snapshot(last bool) error {
 		st.cfg.Snapshotted(st.snapBytes.Load())
 	}
 	for i := 0; i+snapshotsKept <= len(have); i++ {
-		err = errors.Join(err, fsys.Remove("snapshots/"+numbered(have[i])))
+		err = errors.Join(err, fsys.Remove("snapshots/"+journal.Name(have[i])))
 	}
 	return err
 }
@@ -424,7 +435,12 @@ func (c *counter) Write(b []byte) (int, error) {
 }
 
 func snapshotStart(h Head) string {
-	return fmt.Sprintf("{\"hash\":\"%x\",\"seq\":%d,\"time\":%q}\n", h.Hash, h.Seq, h.Time.Format(timeLayout))
+	return fmt.Sprintf(
+		"{\"hash\":\"%x\",\"seq\":%d,\"time\":%q}\n",
+		h.Hash,
+		h.Seq,
+		h.Time.Format(journal.TimeLayout),
+	)
 }
 
 func parseSnapshotStart(line string) (h Head) {
@@ -432,7 +448,7 @@ func parseSnapshotStart(line string) (h Head) {
 	var when string
 	fmt.Sscanf(line, "{\"hash\":\"%64x\",\"seq\":%d,\"time\":%q}\n", &sum, &h.Seq, &when)
 	copy(h.Hash[:], sum)
-	h.Time, _ = time.Parse(timeLayout, when)
+	h.Time, _ = time.Parse(journal.TimeLayout, when)
 	return h
 }
 

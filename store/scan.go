@@ -1,42 +1,19 @@
 package store
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"sync"
 	"sync/atomic"
 
 	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/tree"
 )
-
-// Place is where a line stands in the journal.
-type Place struct {
-	File   string
-	Line   int   // from 1
-	Offset int64 // of the line's first byte
-}
-
-// Damage is an error that says where the files are not as they were written.
-type Damage struct {
-	Place
-	Seq    uint64 // of the line that is expected there; 0 in a file that is no journal
-	Reason string
-}
-
-// Error returns the place and what is wrong there.
-func (d *Damage) Error() string {
-	if d.Line == 0 {
-		return fmt.Sprintf("store: %s: %s", d.File, d.Reason)
-	}
-	return fmt.Sprintf("store: %s: line %d, byte %d, seq %d: %s", d.File, d.Line, d.Offset, d.Seq, d.Reason)
-}
 
 // Torn describes an end of the journal that never became durable.
 type Torn struct {
@@ -45,53 +22,6 @@ type Torn struct {
 	Kept  string // the file a start keeps the bytes in; "" before that
 
 	unfinished bool // it is one line without its newline
-}
-
-// inFile is damage to a file that is no journal.
-func inFile(name, reason string) *Damage {
-	return &Damage{Place: Place{File: name}, Reason: reason}
-}
-
-// numbered names a journal file by its first line, a snapshot by the line it was made after.
-func numbered(seq uint64) string {
-	return fmt.Sprintf("%012d.jsonl", seq)
-}
-
-// numbers returns the numbers of a directory's numbered files, rising.
-func numbers(fsys durable.FS, dir string) (seqs []uint64, err error) {
-	names, err := fsys.List(dir)
-	for _, name := range names {
-		var seq uint64
-		if fmt.Sscanf(name, "%d", &seq); name == numbered(seq) {
-			seqs = append(seqs, seq)
-		}
-	}
-	return seqs, err
-}
-
-const (
-	formatLine    = "waybill-journal v%d %s\n"
-	formatVersion = 1
-	originStart   = "waybill/"
-)
-
-// readOrigin reads FORMAT: the directory's own name, and what stands for the hash before line 1.
-func readOrigin(fsys durable.FS) (name string, hash [32]byte, err error) {
-	text, err := durable.ReadFile(fsys, "FORMAT")
-	if err != nil {
-		return "", hash, err
-	}
-	var version int
-	var id string
-	fmt.Sscanf(string(text), formatLine, &version, &id)
-	switch {
-	case version > formatVersion:
-		return "", hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, version,
-			formatVersion)
-	case string(text) != fmt.Sprintf(formatLine, formatVersion, id):
-		return "", hash, inFile("FORMAT", "does not name a journal's format")
-	}
-	return originStart + id, sha256.Sum256(text), nil
 }
 
 // errEnough ends a scan where it was to end.
@@ -114,16 +44,20 @@ type scan struct {
 	erasures bool
 	live     bool // a server is writing the journal; an unfinished line at the end is its business
 
-	origin   string
+	// tree, unless it is nil, is given the leaf of each line from the one after its last on.
+	tree     grower
+	names    []named               // that the directory has had; the last is its name now
 	evidence map[uint64][]evidence // by seq
-	repairs  []repaired            // that the journal tells of
-	fits     uint64                // the newest line that a checkpoint agrees with
-	keptFits uint64                // of those that were kept
-	notes    int                   // in the log of checkpoints
-	older    *Older                // what the file checkpoint is, compared with the log
-	unsigned bool                  // there is no checkpoint
-	named    map[uint64][]string   // when lines' personal parts were erased, as others say
-	gone     map[uint64]erasedAt   // what stands in them instead
+	// witnessed has a member for each witness that is asked after.
+	witnessed []Witnessed
+	repairs   []repaired          // that the journal tells of
+	fits      uint64              // the newest line that a checkpoint agrees with
+	keptFits  uint64              // of those that were kept
+	notes     int                 // in the log of checkpoints
+	older     *Older              // what the file checkpoint is, compared with the log
+	unsigned  bool                // there is no checkpoint
+	named     map[uint64][]string // when lines' personal parts were erased, as others say
+	gone      map[uint64]erasedAt // what stands in them instead
 
 	text   []byte // room for lines of the batch
 	batch  []visited
@@ -137,6 +71,13 @@ type scan struct {
 	lines int    // of its good part
 	size  int64  // of its good part
 	torn  *Torn
+}
+
+// grower is a tree that grows.
+type grower interface {
+	Size() uint64
+	Add(leaf tree.Hash)
+	Root() tree.Hash
 }
 
 // visited is a line that is good, and where it stands.
@@ -188,22 +129,27 @@ func (s *scan) keep(text []byte) []byte {
 func (s *scan) walk() error {
 	s.named = map[uint64][]string{}
 	s.gone = map[uint64]erasedAt{}
-	firsts, err := numbers(s.fsys, "journal")
-	if err == nil {
-		_, s.head.Hash, err = readOrigin(s.fsys)
-	}
+	firsts, err := journal.Numbers(s.fsys, "journal")
 	if err != nil {
 		return err
 	}
+	origin, hash, err := journal.ReadOrigin(s.fsys)
+	if err != nil {
+		return err
+	}
+	s.head.Hash = hash
+	if s.names == nil {
+		s.names = []named{{origin: origin}}
+	}
 	for i, first := range firsts {
-		s.files, s.last, s.lines, s.size = i+1, "journal/"+numbered(first), 0, 0
+		s.files, s.last, s.lines, s.size = i+1, "journal/"+journal.Name(first), 0, 0
 		if first != s.head.Seq+1 {
-			return &Damage{Place{s.last, 1, 0}, s.head.Seq + 1,
-				"the file before it, or a part of that, is missing"}
+			return journal.DamageAt(Place{File: s.last, Line: 1}, s.head.Seq+1,
+				"the file before it, or a part of that, is missing")
 		}
 		later := firsts[i+1:]
 		read := s.read
-		if len(later) > 0 && later[0] <= s.from.Seq {
+		if len(later) > 0 && later[0] <= s.from.Seq && s.inTree(later[0]-1) {
 			read = s.skip
 		}
 		switch err := durable.Read(s.fsys, s.last, read); {
@@ -226,11 +172,16 @@ func (s *scan) walk() error {
 	return nil
 }
 
+// inTree reports whether the tree has all lines up to one, or none is wanted.
+func (s *scan) inTree(seq uint64) bool {
+	return s.tree == nil || seq <= s.tree.Size()
+}
+
 // damage is the error of a journal that ends, or is torn, before what was durable.
 func (s *scan) damage(proof string) error {
 	next := s.head.Seq + 1
-	d := &Damage{Place{cmp.Or(s.last, "journal"), s.lines + 1, s.size}, next,
-		fmt.Sprintf("lines from seq %d on are missing", next)}
+	d := journal.DamageAt(Place{File: cmp.Or(s.last, "journal"), Line: s.lines + 1, Offset: s.size}, next,
+		fmt.Sprintf("lines from seq %d on are missing", next))
 	if s.torn != nil {
 		d = &s.torn.Damage
 		s.torn = nil
@@ -246,13 +197,13 @@ func (s *scan) skip(f *io.SectionReader) error {
 		if err != nil {
 			return err
 		}
-		start := bytes.LastIndexByte(bytes.TrimSuffix(end, newline), '\n') + 1
+		start := bytes.LastIndexByte(bytes.TrimSuffix(end, journal.Newline), '\n') + 1
 		if start == 0 && n < f.Size() {
 			continue // a longer line
 		}
 		l, err := s.parse(end[start:])
 		if err != nil {
-			return inFile(s.last, "has a last line that "+err.Error())
+			return journal.InFile(s.last, "has a last line that "+err.Error())
 		}
 		s.head = l.Head
 		return nil
@@ -262,7 +213,7 @@ func (s *scan) skip(f *io.SectionReader) error {
 // read goes through the lines of a file. After the first bad one it looks for proof that this had been
 // durable.
 func (s *scan) read(f *io.SectionReader) error {
-	lines := scanLines(f)
+	lines := journal.Scan(f)
 	for n := 1; lines.Scan(); n++ {
 		text := s.keep(lines.Bytes())
 		l, bad := s.parse(text)
@@ -275,25 +226,28 @@ func (s *scan) read(f *io.SectionReader) error {
 			continue
 		}
 		if bad == nil {
-			bad = l.follows(s.head)
+			bad = l.Follows(s.head)
 		}
-		at := Place{s.last, n, s.size}
+		at := Place{File: s.last, Line: n, Offset: s.size}
 		if bad != nil {
 			s.torn = &Torn{
-				Damage:     Damage{at, s.head.Seq + 1, bad.Error()},
+				Damage:     *journal.DamageAt(at, s.head.Seq+1, bad.Error()),
 				Bytes:      int64(len(text)),
 				unfinished: bad == errNewline,
 			}
 			continue
 		}
+		if !s.inTree(l.Seq) {
+			s.tree.Add(tree.Leaf(l.Chained))
+		}
 		if err := s.note(at, &l); err != nil {
-			return &Damage{at, l.Seq, err.Error()}
+			return journal.DamageAt(at, l.Seq, err.Error())
 		}
 		switch {
 		case l.Seq > s.from.Seq:
 			s.batch = append(s.batch, visited{at, l})
 		case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
-			return &Damage{at, l.Seq, "is not the line that the snapshot of this seq was made after"}
+			return journal.DamageAt(at, l.Seq, "is not the line that the snapshot of this seq was made after")
 		}
 		s.head = l.Head
 		s.lines = n
@@ -309,44 +263,21 @@ func (s *scan) read(f *io.SectionReader) error {
 func (s *scan) show(at Place, l *Line) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // the chain is good, but no program wrote this
-			err = &Damage{at, l.Seq, fmt.Sprintf("does not fit the lines before it: %v", p)}
+			err = journal.DamageAt(at, l.Seq, fmt.Sprintf("does not fit the lines before it: %v", p))
 		}
 	}()
 	return s.visit(at, l)
 }
 
-var (
-	newline    = []byte{'\n'}
-	errNewline = errors.New("has no newline at its end")
-)
-
-// scanLines goes over the lines of a journal file, however long.
-func scanLines(f *io.SectionReader) *bufio.Scanner {
-	lines := bufio.NewScanner(f)
-	lines.Buffer(make([]byte, 0, min(f.Size()+1, 1<<20)), math.MaxInt)
-	lines.Split(splitLine)
-	return lines
-}
-
-// splitLine is a bufio.SplitFunc. It leaves the newline, so that its lack is seen.
-func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
-	n := bytes.IndexByte(data, '\n') + 1
-	if n == 0 && atEOF {
-		n = len(data)
-	}
-	if n > 0 {
-		line = data[:n]
-	}
-	return n, line, nil
-}
+var errNewline = errors.New("has no newline at its end")
 
 // parse reads a line with its newline. One that is to prove something must be whole.
 func (s *scan) parse(text []byte) (Line, error) {
-	b, ok := bytes.CutSuffix(text, newline)
+	b, ok := bytes.CutSuffix(text, journal.Newline)
 	if !ok {
 		return Line{}, errNewline
 	}
-	l, err := parseLine(b)
+	l, err := journal.Parse(b)
 	if err == nil && (s.whole || s.torn != nil) && !json.Valid(b) {
 		err = errors.New("is not one JSON object")
 	}

@@ -20,9 +20,11 @@
 //	checkpoint                    the newest signed checkpoint ([Checkpoint])
 //	checkpoints.log               all of them
 //	checkpoint.key, .pub          the key that signs them
+//	tree/<level>                  hashes of the tree over the lines (package tree): a cache
 //	torn-<seq>-<n>.bin            bytes that a recovery cut off the journal's end
 //
-// Package durable is the file access that all of this rests on, and package note signs the checkpoints.
+// Package durable is the file access that all of this rests on, package tree makes one hash of all lines, and
+// package note signs it.
 //
 // [Line] documents the line format. Opening reads the newest snapshot that the journal confirms and applies
 // the lines after it. The first bad line is either a torn tail, never acknowledged: it is cut, and its bytes
@@ -41,12 +43,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/tree"
 )
 
+// Dirs are the directories of the store's own files.
+var Dirs = []string{"journal", "snapshots", tree.Dir}
+
 var (
-	// ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
-	ErrNewer = errors.New("store: written by a newer version")
 	// ErrOlder is returned by Thaw for a snapshot of an earlier version, which lacks a part of the state.
 	ErrOlder = errors.New("store: written by an earlier version")
 	// ErrFailed is returned once a write or sync of the journal has failed. What was being updated may or may
@@ -63,7 +69,7 @@ type ClockError struct{ Last, Now time.Time }
 // Error returns both instants.
 func (e *ClockError) Error() string {
 	return fmt.Sprintf("store: the journal's last line is of %s, but the clock says %s",
-		e.Last.Format(timeLayout), e.Now.Format(timeLayout))
+		e.Last.Format(journal.TimeLayout), e.Now.Format(journal.TimeLayout))
 }
 
 // NoRoom is an error of Open: so many bytes are missing on the disk to start.
@@ -107,12 +113,6 @@ type Config[S, E any] struct {
 	Snapshotted func(bytes int64) // unless it is nil, is told of each snapshot written
 }
 
-// A Stamp is the line an event stands in: its number and instant.
-type Stamp struct {
-	Seq  uint64
-	Time time.Time
-}
-
 // Store is an open directory. Its methods may be called from any goroutine.
 type Store[S, E any] struct {
 	cfg     Config[S, E]
@@ -132,23 +132,19 @@ type Store[S, E any] struct {
 	full     bool    // the writer has found no more room
 	wanted   *search // room that updates wait for; nil while none does
 
-	kick   chan struct{} // tells the writer that something is pending
-	ended  chan struct{} // closed when the writer has ended
-	grown  chan struct{} // tells that something became durable; closed after that
-	signer signer
-	failed chan struct{} // closed with the first failure
-	w      writer
+	kick    chan struct{} // tells the writer that something is pending
+	ended   chan struct{} // closed when the writer has ended
+	grown   chan struct{} // tells that something became durable; closed after that
+	stem    stem
+	signing sync.Mutex // one checkpoint at a time
+	signer  checkpoint.Log
+	failed  chan struct{} // closed with the first failure
+	w       writer
 
 	snapMu       sync.Mutex     // one snapshot at a time
 	snapshotting atomic.Bool    // one in the background is under way or waits
 	snapBytes    atomic.Int64   // the size of the last one
 	background   sync.WaitGroup // the writer, and what it starts
-}
-
-// Head is the newest line of a journal.
-type Head struct {
-	Stamp
-	Hash [32]byte
 }
 
 type entry[E any] struct {
@@ -308,7 +304,7 @@ func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
 		st.room -= weights[i]
 		st.pending.weight += weights[i]
 		st.seq++
-		stamp := Stamp{st.seq, st.last}
+		stamp := Stamp{Seq: st.seq, Time: st.last}
 		st.cfg.Apply(st.state, stamp, e)
 		st.pending.entries = append(st.pending.entries, entry[E]{Head{Stamp: stamp}, e})
 	}

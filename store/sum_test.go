@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -264,7 +265,7 @@ func (s sum) equal(other sum) bool {
 
 // verify runs Verify with nothing to check but the state itself.
 func verify(cfg sumConfig, live bool) (rep store.Report, end sum, err error) {
-	rep, err = store.Verify(cfg, live, nil,
+	rep, err = store.Verify(cfg, live, store.Expected{},
 		func(*sum, store.Stamp, add) error { return nil },
 		func(s *sum, _ store.Stamp) error { end = *s; return nil })
 	return rep, end, err
@@ -298,6 +299,9 @@ func writeFiles(t testing.TB, dir string, all map[string]string) {
 		}
 	}
 	for name, content := range all {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -331,4 +335,9 @@ func journalLines(all map[string]string) []string {
 		lines = slices.AppendSeq(lines, strings.Lines(all[name]))
 	}
 	return lines
+}
+
+// keptNote is what an auditor expects who has kept one checkpoint.
+func keptNote(note []byte, key ed25519.PublicKey) store.Expected {
+	return store.Expected{Kept: []store.Kept{{Note: note, Key: key}}}
 }

@@ -165,7 +165,7 @@ func TestTamperedServer(t *testing.T) {
 		step = max(step, 7)
 	}
 	verdict(func(fsys durable.FS) (store.Report, error) {
-		rep, err := inspect.Verify(fsys, false, nil)
+		rep, err := inspect.Verify(fsys, false, store.Expected{})
 		return rep.Report, err
 	}).findsAll(t, all, other, step)
 }

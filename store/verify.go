@@ -3,16 +3,20 @@ package store
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"regexp"
 	"slices"
 	"time"
 
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/note"
+	"waybill/store/tree"
 )
 
 // Report is what Verify found sound.
@@ -22,9 +26,10 @@ type Report struct {
 	Snapshots int
 	// lines that there are checkpoints of; with none, and lines, nobody has signed the journal
 	Checkpoints int
-	Older       *Older     // the file checkpoint is older than the log; nil where it is not
-	Unerased    []Unerased // lines whose personal parts are still to be erased: an Erase was cut short
-	Torn        *Torn      // an end that the next start would cut
+	Older       *Older      // the file checkpoint is older than the log; nil where it is not
+	Unerased    []Unerased  // lines whose personal parts are still to be erased: an Erase was cut short
+	Torn        *Torn       // an end that the next start would cut
+	Witnessed   []Witnessed // for each witness that was asked after
 }
 
 // Unsigned reports whether no checkpoint vouches for the journal: whoever has the disk can have written it.
@@ -85,17 +90,23 @@ func Follow(fsys durable.FS, after Head, visit func(*Line) error) (Report, error
 // Kept is a checkpoint that an auditor kept, and the key it is signed with.
 type Kept struct {
 	Note []byte
-	Key  ed25519.PublicKey
+	Key  ed25519.PublicKey // nil: the directory's own, of the name that has signed
 }
 
 // KeptFile is what errors call the file of checkpoints that an auditor has kept.
 const KeptFile = "the file given"
 
+// Expected is what somebody knows who verifies a directory, from elsewhere.
+type Expected struct {
+	Kept      []Kept
+	Witnesses []note.Key // who should have signed
+}
+
 // Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the
-// journal gives, and that the journal extends each checkpoint, its own and those kept. check, which sees the
-// state before each event, and inspect, which sees the state after the last line, look at what the events
-// mean.
-func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, Stamp, E) error,
+// journal gives, that the journal extends each checkpoint, its own and those kept, and that the hashes beside
+// it are of its lines. It reports what witnesses have signed. check, which sees the state before each event,
+// and inspect, which sees the state after the last line, look at what the events mean.
+func Verify[S, E any](cfg Config[S, E], live bool, expected Expected, check func(S, Stamp, E) error,
 	inspect func(S, Stamp) error) (Report, error) {
 	r := replay[S, E]{
 		cfg: cfg,
@@ -107,23 +118,15 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 		state: cfg.New(),
 		check: check,
 	}
-	seqs, err := numbers(cfg.FS, "snapshots")
-	names, unlisted := cfg.FS.List("journal")
-	i := slices.IndexFunc(names, func(name string) bool {
-		return !journalFile.MatchString(name)
-	})
-	if i >= 0 {
-		return Report{}, inFile("journal/"+names[i], "is not a file of the journal")
+	seqs, err := journal.Numbers(cfg.FS, "snapshots")
+	if err == nil {
+		err = onlyJournalFiles(cfg.FS)
 	}
 	if live {
 		awaitCheckpoint(cfg.FS)
 	}
-	err = cmp.Or(err, unlisted, r.heedAll())
-	for _, k := range kept {
-		err = cmp.Or(err, r.heed(k.Note, k.Key, evidence{
-			from: KeptFile,
-			kept: true,
-		}))
+	if err == nil {
+		err = r.expect(expected)
 	}
 	if err != nil {
 		return Report{}, err
@@ -139,16 +142,107 @@ func Verify[S, E any](cfg Config[S, E], live bool, kept []Kept, check func(S, St
 		checked++
 		return r.compare(l)
 	}
-	if err = r.run(); err == nil {
-		err = r.explainLater()
-	}
-	if err == nil {
-		err = r.unexplained()
+	err = r.runBesideTree()
+	for _, step := range []func() error{r.misnamed, r.publicKeyIsOwn, r.explainLater, r.unexplained} {
+		if err == nil {
+			err = step()
+		}
 	}
 	if err == nil {
 		err = inspect(r.state, r.head.Stamp)
 	}
-	return Report{r.head, r.files, checked, len(r.evidence), r.older, r.unerased(), r.torn}, err
+	return Report{
+		Head:        r.head,
+		Files:       r.files,
+		Snapshots:   checked,
+		Checkpoints: len(r.evidence),
+		Older:       r.older,
+		Unerased:    r.unerased(),
+		Torn:        r.torn,
+		Witnessed:   r.witnessed,
+	}, err
+}
+
+// onlyJournalFiles returns an error for a file among those of the journal that is none.
+func onlyJournalFiles(fsys durable.FS) error {
+	names, err := fsys.List("journal")
+	i := slices.IndexFunc(names, func(name string) bool {
+		return !journalFile.MatchString(name)
+	})
+	if i >= 0 {
+		return journal.InFile("journal/"+names[i], "is not a file of the journal")
+	}
+	return err
+}
+
+// expect makes the scan hold the journal against the directory's checkpoints, and against what somebody knows
+// from elsewhere.
+func (s *scan) expect(expected Expected) error {
+	for _, key := range expected.Witnesses {
+		s.witnessed = append(s.witnessed, Witnessed{Key: key})
+	}
+	if err := s.heedAll(); err != nil {
+		return err
+	}
+	for _, k := range expected.Kept {
+		_, err := s.heed(k.Note, k.Key, evidence{
+			from: KeptFile,
+			kept: true,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runBesideTree goes through the journal, and holds the hashes of the tree against its lines.
+func (s *scan) runBesideTree() error {
+	lines, err := tree.NewCheck(s.fsys, s.signedUpTo())
+	if err != nil {
+		return err
+	}
+	s.tree = lines
+	err = s.run()
+	wrong := lines.Close()
+	if err == nil && wrong != nil {
+		err = treeDamage(wrong)
+	}
+	return err
+}
+
+// publicKeyIsOwn returns an error for a checkpoint.pub that is not the key that the journal says.
+func (s *scan) publicKeyIsOwn() error {
+	public, err := checkpoint.PublicKey(s.fsys)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // there are no checkpoints
+	}
+	if err != nil {
+		return err
+	}
+	return s.ownKey(public)
+}
+
+// signedUpTo returns the newest line whose note has a root: the hashes of the tree were on the disk before
+// it.
+func (s *scan) signedUpTo() (newest uint64) {
+	for seq, list := range s.evidence {
+		for i := range list {
+			if list[i].Rooted && !list[i].kept {
+				newest = max(newest, seq)
+			}
+		}
+	}
+	return newest
+}
+
+// treeDamage is the error of a file of hashes that has a wrong one. Nothing is lost with it.
+func treeDamage(err error) error {
+	if wrong, ok := errors.AsType[*tree.Wrong](err); ok {
+		return journal.InFile(wrong.File, fmt.Sprintf("byte %d: is not the hash of the lines up to seq %d; without the "+
+			"directory %s the next start makes it again", wrong.Offset, wrong.Leaf+1, tree.Dir))
+	}
+	return err
 }
 
 // journalFile is what the files of the journal are called; a copy of one, or one under another name, is none.
@@ -157,7 +251,7 @@ var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + durable.TempSuffix 
 // compare checks that the snapshot of a line is, byte for byte, what replaying the journal gives, unless it
 // is of an earlier version.
 func (r *replay[S, E]) compare(l *Line) error {
-	name := "snapshots/" + numbered(l.Seq)
+	name := "snapshots/" + journal.Name(l.Seq)
 	same := false
 	err := durable.Read(r.fsys, name, func(f *io.SectionReader) error {
 		c := comparison{bufio.NewReaderSize(f, 1<<18), true}
@@ -179,7 +273,7 @@ func (r *replay[S, E]) compare(l *Line) error {
 	case errors.Is(err, ErrOlder):
 		return nil // no start uses it
 	case err == nil && !same:
-		return inFile(name, "is not the snapshot that replaying the journal gives")
+		return journal.InFile(name, "is not the snapshot that replaying the journal gives")
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"waybill/server/inspect"
+	"waybill/store"
 	"waybill/store/durable"
 )
 
@@ -40,7 +41,7 @@ func TestBench(t *testing.T) {
 		if said == nil {
 			t.Fatal(stdout.String())
 		}
-		rep, err := inspect.Verify(durable.Dir(dir), false, nil)
+		rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{})
 		n, _ := strconv.Atoi(said[1])
 		if err != nil || rep.Torn != nil || n < 300 || n <= sold ||
 			!strings.Contains(rep.Books.String(), said[1]+" bookings") {

@@ -118,11 +118,11 @@ func (c *call) verify() (int, error) {
 // judge verifies the directory and says what came of it, with the exit code, and where something is wrong,
 // what to do next.
 func (c *call) judge() (code int, v verdict, err error) {
-	kept, err := keptCheckpoints(c.dir, c.text("against"), c.text("key"))
+	kept, err := keptCheckpoints(c.text("against"), c.text("key"))
 	if err != nil {
 		return exitFailed, verdict{Problem: err.Error()}, err
 	}
-	rep, err := inspect.Verify(c.fsys, front.Running(c.dir), kept)
+	rep, err := inspect.Verify(c.fsys, front.Running(c.dir), store.Expected{Kept: kept})
 	damage, isDamage := errors.AsType[*store.Damage](err)
 	switch {
 	case isDamage && damage.File == store.KeptFile: // it is not the directory that is wrong

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"time"
+
 	"waybill/server/command/terminal"
 )
 

@@ -51,7 +51,7 @@ func TestVerifyAgainst(t *testing.T) {
 	want(t, 1, "no data directory at", "checkpoint", "-data", dir)
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo") // a verb is as good as a server
 	want(t, 2, "takes no operands", "checkpoint", "-data", dir, "x")
-	first := want(t, 0, `^waybill/\S+\n\d+\n[0-9a-f]{64}\n\S+Z\n\n— waybill/\S+ \S+\n$`, "checkpoint",
+	first := want(t, 0, `^waybill/\S+\n\d+\n\S{44}\nhash [0-9a-f]{64} time \S+Z\n\n— waybill/\S+ \S+\n$`, "checkpoint",
 		"-data", dir)
 	key := content(t, dir, "checkpoint.pub")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
@@ -199,7 +199,7 @@ func TestRepair(t *testing.T) {
 	again.stop()
 	want(t, 0, `^sound: \d+ lines`, "verify", "-data", out)
 	want(t, 1,
-		`line \d+, byte \d+, seq \d+: is not the line that the checkpoint in the file given was made of`,
+		`: is of line \d+ of \S+, which this directory has left after line 3, to be waybill/\S+; a repair cut`,
 		"verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
 	if content(t, journal) != strings.Join(lines, "") {
 		t.Error("the repair changed the damaged journal")

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"flag"
 	"fmt"
@@ -44,23 +45,28 @@ func instant(s string) (time.Time, error) {
 	return t, nil
 }
 
-// keptCheckpoints reads a file of checkpoints; none when it has no name.
-func keptCheckpoints(dir, file, keyFile string) (kept []store.Kept, err error) {
+// keptCheckpoints reads what an auditor has kept: a file of checkpoints, which follow each other with a blank
+// line after each, and the file of the key that they are signed with; none when the former has no name.
+func keptCheckpoints(file, keyFile string) (kept []store.Kept, err error) {
 	if file == "" {
 		return nil, nil
 	}
-	// The key is the directory's own, unless the auditor has kept one: whoever has changed the directory may
-	// have changed its key too.
 	notes, err := os.ReadFile(file)
-	keyText, noKey := os.ReadFile(cmp.Or(keyFile, filepath.Join(dir, "checkpoint.pub")))
-	if err = cmp.Or(err, noKey); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	key, err := store.ParsePublicKey(keyText)
-	if err != nil {
-		return nil, fmt.Errorf("the key %w", err)
+	// Without it the key is the directory's own. An auditor has kept one: whoever has changed the directory
+	// may have changed its key too.
+	var key ed25519.PublicKey // nil: the directory's own
+	if keyFile != "" {
+		text, err := os.ReadFile(keyFile)
+		if err != nil {
+			return nil, err
+		}
+		if key, err = store.ParsePublicKey(text); err != nil {
+			return nil, fmt.Errorf("the key %w", err)
+		}
 	}
-	// Checkpoints follow each other in a file, with a blank line after each.
 	list := bufio.NewScanner(bytes.NewReader(notes))
 	for list.Split(note.Split); list.Scan(); {
 		kept = append(kept, store.Kept{

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,7 +82,7 @@ func finishCopy(to durable.FS) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	rep, state, err := verify(to, false, nil)
+	rep, state, err := verify(to, false, store.Expected{})
 	if err != nil {
 		return rep, err
 	}
@@ -132,7 +133,7 @@ func empty(to durable.FS) error {
 	if err := to.Remove("FORMAT"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, dir := range append([]string{"journal", "snapshots"}, ledger.SideDirs...) {
+	for _, dir := range slices.Concat(store.Dirs, ledger.SideDirs) {
 		if err := removeAll(to, dir); err != nil {
 			return err
 		}
@@ -161,5 +162,5 @@ func Repair(fsys durable.FS, to durable.FS, cutAt uint64, reason string, by ledg
 	if err := store.Repair(ledger.StoreConfig(fsys), to, cutAt, reason, by, ledger.SideDirs...); err != nil {
 		return Report{}, errors.Join(err, empty(to))
 	}
-	return Verify(to, false, nil)
+	return Verify(to, false, store.Expected{})
 }

@@ -21,14 +21,18 @@ type Report struct {
 }
 
 // Verify checks a directory that may be in use: every byte of the journal and its snapshots, its
-// checkpoints and those kept elsewhere, then the books (contract §1). It only reads.
-func Verify(fsys durable.FS, live bool, kept []store.Kept) (Report, error) {
-	rep, _, err := verify(fsys, live, kept)
+// checkpoints and what is expected from elsewhere, then the books (contract §1). It only reads.
+func Verify(fsys durable.FS, live bool, expected store.Expected) (Report, error) {
+	rep, _, err := verify(fsys, live, expected)
 	return rep, err
 }
 
 // verify does so, and returns the state that the journal leads to.
-func verify(fsys durable.FS, live bool, kept []store.Kept) (rep Report, state *ledger.State, err error) {
+func verify(
+	fsys durable.FS,
+	live bool,
+	expected store.Expected,
+) (rep Report, state *ledger.State, err error) {
 	if err := ledger.LostJournal(fsys); err != nil {
 		return rep, nil, err
 	}
@@ -36,7 +40,7 @@ func verify(fsys durable.FS, live bool, kept []store.Kept) (rep Report, state *l
 		!errors.Is(err, fs.ErrNotExist) {
 		return rep, nil, err
 	}
-	rep.Report, err = store.Verify(ledger.StoreConfig(fsys), live, kept, ledger.Check,
+	rep.Report, err = store.Verify(ledger.StoreConfig(fsys), live, expected, ledger.Check,
 		func(s *ledger.State, end store.Stamp) error {
 			state = s
 			tt, err := ledger.LoadTimetable(fsys, s.TimetableHash)

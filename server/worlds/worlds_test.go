@@ -287,15 +287,16 @@ func TestAWorldIsAWholeDirectoryOfItsOwnName(t *testing.T) {
 	keys := map[string]bool{}
 	for _, name := range []string{"", "worlds/a", "worlds/b"} {
 		dir := durable.Dir(filepath.Join(x.dir, name))
-		if _, err := inspect.Verify(dir, true, nil); err != nil {
+		if _, err := inspect.Verify(dir, true, store.Expected{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		format, _ := durable.ReadFile(dir, "FORMAT")
+		note, _ := store.NewestCheckpoint(dir)
+		origin, _, _ := bytes.Cut(note, []byte("\n"))
 		key, err := store.PublicKey(dir)
 		if err != nil {
 			t.Error(err)
 		}
-		names[string(format)] = true
+		names[string(origin)] = true
 		keys[string(key)] = true
 		if _, err := inspect.Backup(dir, true, durable.Dir(filepath.Join(t.TempDir(), "out"))); err != nil {
 			t.Errorf("%s: backup: %v", name, err)

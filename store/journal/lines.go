@@ -1,4 +1,4 @@
-package store
+package journal
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func NewLines(fsys durable.FS) *Lines {
 func (x *Lines) Read(seqs []uint64, visit func(*Line) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	firsts, err := numbers(x.fsys, "journal")
+	firsts, err := Numbers(x.fsys, "journal")
 	for len(seqs) > 0 && err == nil {
 		i, found := slices.BinarySearch(firsts, seqs[0])
 		if !found {
@@ -65,7 +65,7 @@ func errNoLine(seq uint64) error {
 
 // readFile visits lines of the file i of the journal.
 func (x *Lines) readFile(firsts []uint64, i int, seqs []uint64, visit func(*Line) error) error {
-	return durable.Read(x.fsys, "journal/"+numbered(firsts[i]), func(f *io.SectionReader) error {
+	return durable.Read(x.fsys, "journal/"+Name(firsts[i]), func(f *io.SectionReader) error {
 		for _, seq := range seqs {
 			l, err := x.checked(f, firsts, i, seq)
 			if err == nil {
@@ -89,11 +89,11 @@ func (x *Lines) checked(f *io.SectionReader, firsts []uint64, i int, seq uint64)
 	if err != nil {
 		return l, err
 	}
-	if chain(before, l.hashed) != l.Hash {
+	if chain(before, l.Chained) != l.Hash {
 		return l, &Damage{at, seq, "has a hash that does not follow from its bytes and the line before"}
 	}
 	next, there, err := x.next(f, firsts, i, seq+1)
-	if err == nil && there && chain(l.Hash, next.hashed) != next.Hash {
+	if err == nil && there && chain(l.Hash, next.Chained) != next.Hash {
 		err = &Damage{at, seq, "is not the line that the one after it was written after"}
 	}
 	return l, err
@@ -118,7 +118,7 @@ func (x *Lines) findByIndex(f *io.SectionReader, first, seq uint64) (l Line, at 
 	if n >= len(ends) {
 		return l, at, errNoLine(seq)
 	}
-	at = Place{"journal/" + numbered(first), n + 1, 0}
+	at = Place{"journal/" + Name(first), n + 1, 0}
 	if n > 0 {
 		at.Offset = ends[n-1]
 	}
@@ -126,7 +126,7 @@ func (x *Lines) findByIndex(f *io.SectionReader, first, seq uint64) (l Line, at 
 	if _, err = f.ReadAt(text, at.Offset); err != nil {
 		return l, at, err
 	}
-	if l, err = parseLine(text); err != nil {
+	if l, err = Parse(text); err != nil {
 		return l, at, &Damage{at, seq, err.Error()}
 	}
 	if l.Seq != seq {
@@ -149,8 +149,8 @@ func (x *Lines) index(f *io.SectionReader, first uint64, n int) ([]int64, error)
 		ends = nil
 		end = 0
 	}
-	lines := scanLines(io.NewSectionReader(f, end, f.Size()-end))
-	for lines.Scan() && bytes.HasSuffix(lines.Bytes(), newline) { // the last may be in the writing
+	lines := Scan(io.NewSectionReader(f, end, f.Size()-end))
+	for lines.Scan() && bytes.HasSuffix(lines.Bytes(), Newline) { // the last may be in the writing
 		end += int64(len(lines.Bytes()))
 		ends = append(ends, end)
 	}
@@ -170,14 +170,14 @@ func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int, at Place
 		return readHash(f, start)
 	case i > 0:
 		last := firsts[i] - 1
-		err = durable.Read(x.fsys, "journal/"+numbered(firsts[i-1]), func(f *io.SectionReader) error {
+		err = durable.Read(x.fsys, "journal/"+Name(firsts[i-1]), func(f *io.SectionReader) error {
 			l, _, err := x.find(f, firsts[i-1], last)
 			hash = l.Hash
 			return err
 		})
 		return hash, err
 	}
-	_, hash, err = readOrigin(x.fsys)
+	_, hash, err = ReadOrigin(x.fsys)
 	return hash, err
 }
 
@@ -198,7 +198,7 @@ func readHash(f *io.SectionReader, start int64) (hash [32]byte, err error) {
 func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int,
 	seq uint64) (l Line, there bool, err error) {
 	if i+1 < len(firsts) && firsts[i+1] == seq {
-		err = durable.Read(x.fsys, "journal/"+numbered(seq), func(f *io.SectionReader) error {
+		err = durable.Read(x.fsys, "journal/"+Name(seq), func(f *io.SectionReader) error {
 			ends, err := x.index(f, seq, 0)
 			if err != nil || len(ends) == 0 {
 				return err // it was begun, and nothing is in it yet

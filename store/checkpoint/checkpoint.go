@@ -1,0 +1,100 @@
+// Package checkpoint is what a directory signs and how it is kept: the checkpoints, the keys that sign and
+// check them, their log, and what witnesses have signed of them. A checkpoint says that a journal had a line,
+// with everything before it; package store says when one is made.
+//
+//	log := checkpoint.Log{FS: fsys, Origin: origin, Key: key}
+//	err := log.Open()
+//	err = log.Sign(&checkpoint.Checkpoint{Origin: origin, Head: head, Root: root, Rooted: true})
+//
+//	c, err := checkpoint.Parse(signed, public) // elsewhere
+package checkpoint
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	"waybill/store/journal"
+	"waybill/store/note"
+	"waybill/store/tree"
+)
+
+// A Checkpoint says that a journal had a line, with everything before it: what an auditor keeps elsewhere, to
+// prove later that today's journal extends the one of then. It is a signed note (C2SP, signed-note) in the
+// form of a tlog-checkpoint, with an Ed25519 key that the directory's creation makes:
+//
+//	waybill/<the id in FORMAT>
+//	48213
+//	<the root of the tree of all lines so far, base64>
+//	hash <the line's hash, 64 hex> time 2026-11-20T16:39:00.123Z
+//
+//	— waybill/<the id in FORMAT> <base64: 4 bytes of the key, 64 of signature>
+//
+// The earlier form has the line's hash in the third line and its time in the fourth, and no root.
+//
+// The newest stands in the file checkpoint, all of them in checkpoints.log, a blank line after each.
+type Checkpoint struct {
+	Origin string // waybill/<the id in FORMAT>, or the name that a line of the type forked has given
+	journal.Head
+	Root   tree.Hash // package tree says of what
+	Rooted bool      // false in the earlier form
+}
+
+func (c *Checkpoint) text() []byte {
+	at := c.Time.UTC().Format(journal.TimeLayout)
+	if !c.Rooted {
+		return fmt.Appendf(nil, "%s\n%d\n%x\n%s\n", c.Origin, c.Seq, c.Hash, at)
+	}
+	root := base64.StdEncoding.EncodeToString(c.Root[:])
+	return fmt.Appendf(nil, "%s\n%d\n%s\nhash %x time %s\n", c.Origin, c.Seq, root, c.Hash, at)
+}
+
+// sign returns the checkpoint as a signed note.
+func (c *Checkpoint) sign(key ed25519.PrivateKey) []byte {
+	return note.Sign(c.text(), c.Origin, key)
+}
+
+// Parse reads a checkpoint that the key has signed. Others may have signed it too.
+func Parse(signed []byte, key ed25519.PublicKey) (Checkpoint, error) {
+	n, err := note.Parse(signed)
+	if err != nil {
+		return Checkpoint{}, errForm
+	}
+	c, ok := Read(n.Text)
+	if !ok {
+		return c, errForm
+	}
+	_, err = n.Verify(note.NewKey(c.Origin, key))
+	return c, err
+}
+
+var errForm = errors.New("is not a checkpoint")
+
+// Read reads the text of a checkpoint, and reports whether it is one.
+func Read(text []byte) (c Checkpoint, ok bool) {
+	// Sscanf is lenient; what it reads must come out the same when it is written.
+	var root, at string
+	var hash []byte
+	n, _ := fmt.Sscanf(
+		string(text),
+		"%s\n%d\n%44s\nhash %64x time %s\n",
+		&c.Origin,
+		&c.Seq,
+		&root,
+		&hash,
+		&at,
+	)
+	c.Rooted = n == 5
+	if c.Rooted {
+		decoded, _ := base64.StdEncoding.DecodeString(root)
+		copy(c.Root[:], decoded)
+	} else {
+		fmt.Sscanf(string(text), "%s\n%d\n%64x\n%s\n", &c.Origin, &c.Seq, &hash, &at)
+	}
+	copy(c.Hash[:], hash)
+	c.Time, _ = time.Parse(journal.TimeLayout, at)
+	return c, bytes.Equal(text, c.text())
+}

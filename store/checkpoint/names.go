@@ -1,0 +1,77 @@
+package checkpoint
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"waybill/store/durable"
+	"waybill/store/journal"
+)
+
+// The notes of a directory's earlier name are in a file that is called after it, as is the key that checks
+// them.
+const (
+	asideLog = "checkpoints-%s.log"
+	asideKey = "checkpoint-%s.pub"
+)
+
+// idOfOrigin reads the id in a directory's name.
+var idOfOrigin = regexp.MustCompile(`^` + journal.OriginStart + `([A-Za-z0-9]+)$`)
+
+// asideLogs matches the name of such a file of notes.
+var asideLogs = regexp.MustCompile(`^checkpoints-([A-Za-z0-9]+)\.log$`)
+
+// Earlier names the files of the notes that a directory has signed under an earlier name.
+type Earlier struct{ Log, Key string }
+
+// Aside returns them for all earlier names.
+func Aside(fsys durable.FS) (list []Earlier, err error) {
+	names, err := fsys.List(".")
+	for _, name := range names {
+		if id := asideLogs.FindStringSubmatch(name); id != nil {
+			list = append(list, Earlier{name, fmt.Sprintf(asideKey, id[1])})
+		}
+	}
+	return list, err
+}
+
+// KeyOf reads the key that checks what a directory has signed under a name, which may be an earlier one.
+func KeyOf(fsys durable.FS, origin string) (ed25519.PublicKey, error) {
+	if id := idOfOrigin.FindStringSubmatch(origin); id != nil {
+		key, err := ReadPublicKey(fsys, fmt.Sprintf(asideKey, id[1]))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return key, err
+		}
+	}
+	return PublicKey(fsys)
+}
+
+// SetAside puts the notes that are there, and the key that checks them, under the name that signed them.
+func SetAside(fsys durable.FS) error {
+	signed, _, err := Last(fsys)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	origin, _, _ := strings.Cut(string(signed), "\n")
+	id := idOfOrigin.FindStringSubmatch(origin)
+	key, noKey := durable.ReadFile(fsys, PublicKeyFile)
+	if id != nil && noKey == nil {
+		// The copy of the key comes first, as notes without their key prove nothing.
+		if err := durable.PublishText(fsys, ".", fmt.Sprintf(asideKey, id[1]), key); err != nil {
+			return err
+		}
+		if err := fsys.Rename(LogFile, fmt.Sprintf(asideLog, id[1])); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{File, LogFile, PublicKeyFile, WitnessedFile} {
+		if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return fsys.SyncDir(".")
+}

@@ -1,0 +1,52 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/note"
+)
+
+const (
+	WitnessedFile   = "checkpoint.witnessed" // the newest checkpoint that all witnesses have signed
+	WitnessKeysFile = "checkpoint.witnesses" // their vkeys, a line each
+)
+
+// KeepWitnesses notes who the witnesses are, for those who read the directory. It proves nothing.
+func KeepWitnesses(fsys durable.FS, keys []note.Key) error {
+	var text strings.Builder
+	for _, key := range keys {
+		fmt.Fprintln(&text, key)
+	}
+	have, err := durable.ReadFile(fsys, WitnessKeysFile)
+	if err == nil && string(have) == text.String() || errors.Is(err, fs.ErrNotExist) && len(keys) == 0 {
+		return nil
+	}
+	return durable.PublishText(fsys, ".", WitnessKeysFile, []byte(text.String()))
+}
+
+// WitnessKeys reads who the witnesses were when a server was last running.
+func WitnessKeys(fsys durable.FS) (keys []note.Key, err error) {
+	text, err := durable.ReadFile(fsys, WitnessKeysFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for line := range strings.Lines(string(text)) {
+		key, bad := note.ParseKey(strings.TrimSuffix(line, "\n"))
+		if bad != nil {
+			return nil, journal.InFile(WitnessKeysFile, fmt.Sprintf("%q %v", line, bad))
+		}
+		keys = append(keys, key)
+	}
+	return keys, err
+}
+
+// NewestWitnessed reads the newest checkpoint that all witnesses have signed; fs.ErrNotExist where there is
+// none.
+func NewestWitnessed(fsys durable.FS) ([]byte, error) {
+	return durable.ReadFile(fsys, WitnessedFile)
+}

@@ -1,0 +1,130 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"waybill/store/durable"
+)
+
+// Place is where a line stands in the journal.
+type Place struct {
+	File   string
+	Line   int   // from 1
+	Offset int64 // of the line's first byte
+}
+
+// Damage is an error that says where the files are not as they were written.
+type Damage struct {
+	Place
+	Seq    uint64 // of the line that is expected there; 0 in a file that is no journal
+	Reason string
+}
+
+// Error returns the place and what is wrong there.
+func (d *Damage) Error() string {
+	if d.Line == 0 {
+		return fmt.Sprintf("store: %s: %s", d.File, d.Reason)
+	}
+	return fmt.Sprintf("store: %s: line %d, byte %d, seq %d: %s", d.File, d.Line, d.Offset, d.Seq, d.Reason)
+}
+
+// DamageAt is damage to a line of the journal.
+func DamageAt(at Place, seq uint64, reason string) *Damage {
+	return &Damage{at, seq, reason}
+}
+
+// InFile is damage to a file that is no journal.
+func InFile(name, reason string) *Damage {
+	return &Damage{Place: Place{File: name}, Reason: reason}
+}
+
+// Name names a journal file by its first line, a snapshot by the line it was made after.
+func Name(seq uint64) string {
+	return fmt.Sprintf("%012d.jsonl", seq)
+}
+
+// Numbers returns the numbers of a directory's files, rising.
+func Numbers(fsys durable.FS, dir string) (seqs []uint64, err error) {
+	names, err := fsys.List(dir)
+	for _, name := range names {
+		var seq uint64
+		if fmt.Sscanf(name, "%d", &seq); name == Name(seq) {
+			seqs = append(seqs, seq)
+		}
+	}
+	return seqs, err
+}
+
+// ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
+var ErrNewer = errors.New("store: written by a newer version")
+
+const (
+	formatLine    = "waybill-journal v%d %s\n"
+	formatVersion = 1
+	// OriginStart is what the name of a directory starts with; its id follows.
+	OriginStart = "waybill/"
+)
+
+// Format returns the text of FORMAT for a directory with an id.
+func Format(id string) []byte {
+	return fmt.Appendf(nil, formatLine, formatVersion, id)
+}
+
+// ReadOrigin reads FORMAT: the directory's own name, and what stands for the hash before line 1.
+func ReadOrigin(fsys durable.FS) (name string, hash [32]byte, err error) {
+	text, err := durable.ReadFile(fsys, "FORMAT")
+	if err != nil {
+		return "", hash, err
+	}
+	var version int
+	var id string
+	fmt.Sscanf(string(text), formatLine, &version, &id)
+	switch {
+	case version > formatVersion:
+		return "", hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, version,
+			formatVersion)
+	case string(text) != fmt.Sprintf(formatLine, formatVersion, id):
+		return "", hash, InFile("FORMAT", "does not name a journal's format")
+	}
+	return OriginStart + id, sha256.Sum256(text), nil
+}
+
+// Newline ends each line.
+var Newline = []byte{'\n'}
+
+// Scan goes over the lines of a journal file, however long.
+func Scan(f *io.SectionReader) *bufio.Scanner {
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 0, min(f.Size()+1, 1<<20)), math.MaxInt)
+	lines.Split(splitLine)
+	return lines
+}
+
+// splitLine is a bufio.SplitFunc. It leaves the newline, so that its lack is seen.
+func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	n := bytes.IndexByte(data, '\n') + 1
+	if n == 0 && atEOF {
+		n = len(data)
+	}
+	if n > 0 {
+		line = data[:n]
+	}
+	return n, line, nil
+}
+
+// NewID makes the name of a new directory.
+func NewID(random io.Reader) string {
+	const length = 26 // characters of five bits each
+	var b [17]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		panic("store: no random bytes: " + err.Error())
+	}
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])[:length]
+}

@@ -1,0 +1,115 @@
+package note
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// The types of signatures (C2SP, signed-note).
+const (
+	typeEd25519     = 1
+	typeCosignature = 4
+)
+
+const (
+	idSize      = 4 // bytes of a signature that tell the key
+	secondsSize = 8 // bytes of the time in a cosignature
+)
+
+// Key is a public key with the name that it signs for, in the form of a verifier key, or vkey (C2SP,
+// signed-note): <name>+<8 hex digits>+<base64>.
+type Key struct {
+	Name string
+
+	kind   byte
+	public ed25519.PublicKey
+}
+
+// NewKey returns the key of a text's author.
+func NewKey(name string, public ed25519.PublicKey) Key {
+	return Key{name, typeEd25519, public}
+}
+
+// NewWitnessKey returns the key of a witness (C2SP, tlog-cosignature).
+func NewWitnessKey(name string, public ed25519.PublicKey) Key {
+	return Key{name, typeCosignature, public}
+}
+
+// ParseKey reads a vkey, of an author or a witness.
+func ParseKey(vkey string) (Key, error) {
+	none := errors.New("is not a verifier key as in name+0a1b2c3d+base64")
+	name, rest, _ := strings.Cut(vkey, "+")
+	id, encoded, found := strings.Cut(rest, "+")
+	material, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	switch {
+	case !found || err != nil || len(material) == 0 || name == "" ||
+		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return Key{}, none
+	case material[0] != typeEd25519 && material[0] != typeCosignature ||
+		len(material) != 1+ed25519.PublicKeySize:
+		return Key{}, errors.New("is not a key for Ed25519 signatures, types 1 and 4")
+	}
+	k := Key{name, material[0], ed25519.PublicKey(material[1:])}
+	if id != hex.EncodeToString(k.id()) {
+		return Key{}, errors.New("has an id that is not of its name and key: a part of it is mistyped")
+	}
+	return k, nil
+}
+
+// String returns the vkey.
+func (k Key) String() string {
+	material := append([]byte{k.kind}, k.public...)
+	return fmt.Sprintf("%s+%x+%s", k.Name, k.id(), base64.StdEncoding.EncodeToString(material))
+}
+
+// IsWitness reports whether the key signs what others have written.
+func (k Key) IsWitness() bool { return k.kind == typeCosignature }
+
+// Public returns the key itself.
+func (k Key) Public() ed25519.PublicKey { return k.public }
+
+// Equal reports whether two keys, and their names, are the same.
+func (k Key) Equal(other Key) bool {
+	return k.Name == other.Name && k.kind == other.kind && k.public.Equal(other.public)
+}
+
+// id tells the keys of a name apart.
+func (k Key) id() []byte {
+	text := append([]byte(k.Name), '\n', k.kind)
+	sum := sha256.Sum256(append(text, k.public...))
+	return sum[:idSize]
+}
+
+// verify checks a signature without its id, and returns the time that a witness signed at.
+func (k Key) verify(text, signature []byte) (at time.Time, err error) {
+	if k.IsWitness() && len(signature) == secondsSize+ed25519.SignatureSize {
+		seconds := binary.BigEndian.Uint64(signature)
+		if seconds > math.MaxInt64 {
+			return at, ErrSignatureForm
+		}
+		at = time.Unix(int64(seconds), 0).UTC()
+		text = cosigned(text, seconds)
+		signature = signature[secondsSize:]
+	}
+	switch {
+	case len(signature) != ed25519.SignatureSize:
+		return at, ErrSignatureForm
+	case !ed25519.Verify(k.public, text, signature):
+		return at, ErrSignature
+	}
+	return at, nil
+}
+
+// cosigned returns what a witness signs of a text.
+func cosigned(text []byte, seconds uint64) []byte {
+	return append(fmt.Appendf(nil, "cosignature/v1\ntime %d\n", seconds), text...)
+}

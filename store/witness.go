@@ -1,0 +1,71 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"waybill/store/checkpoint"
+	"waybill/store/note"
+	"waybill/store/tree"
+)
+
+// Witnesses are others who sign what they have seen: that the directory's history has only grown. Who asks
+// them is not the store's business; it keeps what they say.
+
+// KeepWitnesses notes who the witnesses are, for those who read the directory. It proves nothing.
+func (st *Store[S, E]) KeepWitnesses(keys []note.Key) error {
+	return checkpoint.KeepWitnesses(st.cfg.FS, keys)
+}
+
+// Sign makes a checkpoint of the newest durable line, unless there is one, and returns the newest.
+func (st *Store[S, E]) Sign() ([]byte, error) {
+	st.checkpoint()
+	return checkpoint.Newest(st.cfg.FS)
+}
+
+// Key returns the name that the directory signs with, and the key that checks it.
+func (st *Store[S, E]) Key() note.Key {
+	return note.NewKey(st.signer.Origin, st.signer.Public())
+}
+
+// Extends returns the proof that the journal of the first size lines, which a checkpoint vouches for, extends
+// that of the first old ones.
+func (st *Store[S, E]) Extends(old, size uint64) ([]tree.Hash, error) {
+	return tree.Consistency(st.cfg.FS, old, size)
+}
+
+// Cosigned adds the signatures of witnesses to a checkpoint of the directory. all says that every witness has
+// signed.
+func (st *Store[S, E]) Cosigned(signed []byte, lines string, all bool) error {
+	st.signing.Lock()
+	defer st.signing.Unlock()
+	return st.signer.Cosign(signed, lines, all)
+}
+
+// Witnessed is what a witness has signed of a journal.
+type Witnessed struct {
+	Key note.Key
+	Seq uint64    // the last line that it vouches for; 0: it has signed nothing
+	At  time.Time // when it has signed that, by its clock
+}
+
+// heedWitnesses notes which witnesses have signed a checkpoint.
+func (s *scan) heedWitnesses(signed []byte, c Checkpoint) error {
+	n, err := note.Parse(signed)
+	if err != nil {
+		return err
+	}
+	for i := range s.witnessed {
+		w := &s.witnessed[i]
+		at, err := n.Verify(w.Key)
+		switch {
+		case err == nil && c.Seq >= w.Seq:
+			w.Seq = c.Seq
+			w.At = at
+		case err != nil && !errors.Is(err, note.ErrNotSigned) && !errors.Is(err, note.ErrOtherKey):
+			return fmt.Errorf("%s: %w", w.Key.Name, err)
+		}
+	}
+	return nil
+}
