@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	".": {"server/command"},
 	"server/command": {
 		"server", "server/front", "server/worlds", "server/conform", "server/seed", "server/command/terminal", "server/command/load",
-		"server/admin", "server/inspect", "server/reference", "server/web", "server/words",
+		"server/admin", "server/inspect", "server/reference", "server/witness", "server/web", "server/words",
 		"auth/oidc", "server/outbound", "store", "store/durable", "store/note", "auth", "booking", "schedule/gtfs",
 	},
 	"server/command/load":     {"server", "server/admin"},
@@ -33,8 +33,8 @@ var arrows = map[string][]string{
 	"server/command/terminal": {"store/durable"},
 	"server": {
 		"server/partner", "server/company", "server/legacy", "server/admin", "server/ops", "server/bench", "server/reference",
-		"server/search", "server/provider", "server/outbox", "server/resource", "server/web", "server/ledger",
-		"server/seed", "auth/oidc", "server/outbound", "store", "store/durable", "auth", "booking", "schedule",
+		"server/search", "server/provider", "server/outbox", "server/witness", "server/resource", "server/web",
+		"server/ledger", "server/seed", "auth/oidc", "server/outbound", "store", "store/durable", "auth", "booking", "schedule",
 	},
 	"server/partner": {
 		"server/search", "server/provider", "server/resource", "server/web", "server/ledger", "server/wire",
@@ -64,6 +64,7 @@ var arrows = map[string][]string{
 		"server/outbound", "server/web", "server/ledger", "server/wire", "server/words",
 		"store", "store/durable", "booking", "schedule",
 	},
+	"server/witness":     {"server/web", "server/wire", "store", "store/checkpoint", "store/note"},
 	"server/resource":    {"server/wire", "booking", "schedule"},
 	"server/web":         {"server/ledger", "server/wire", "store", "store/durable", "auth", "booking", "schedule", "report"},
 	"server/ledger":      {"server/wire", "server/words", "store", "store/durable", "auth", "booking", "schedule", "report"},

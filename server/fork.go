@@ -19,7 +19,8 @@ func (s *Server) Fork(dir, world, from string) (Config, error) {
 	cfg.Dir = dir
 	cfg.FS = nil
 	cfg.StartAt = time.Time{}
-	cfg.Frozen = false // its clock goes on as it is
+	cfg.Witnesses = nil // they know the original
+	cfg.Frozen = false  // its clock goes on as it is
 	cfg.Forked = &ledger.WorldForked{World: world, From: from}
 	err := s.Admin.Alone(func() error {
 		if cfg.Seed != nil {

@@ -107,7 +107,7 @@ func TestReferenceDataIsSentOnceToWhoKeepsIt(t *testing.T) {
 // those that sign in. What is public it may keep.
 func TestNoCacheKeepsPersonalData(t *testing.T) {
 	s, key := demoServer(t, Config{})
-	public := regexp.MustCompile(`^GET /({|v2/(offers/schedule|cities|stops|reports/files)|docs|metrics|test|livez|readyz|healthz|openapi)|^POST /test`)
+	public := regexp.MustCompile(`^GET /({|v2/(offers/schedule|cities|stops|reports/files)|docs|checkpoint|metrics|test|livez|readyz|healthz|openapi)|^POST /test`)
 	for pattern := range s.routes() {
 		method, path, ok := strings.Cut(pattern, " ")
 		if !ok {

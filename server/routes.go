@@ -66,6 +66,7 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 		"GET /docs/limits":                                s.reference.Page("limits"),
 		"GET /docs/migration":                             s.Public(s.reference.GetMigrationGuide),
 		"GET /docs/{page}":                                s.Public(s.reference.GetText),
+		"GET /checkpoint":                                 s.Public(s.witness.GetCheckpoint),
 		"GET /metrics":                                    s.Public(s.ops.GetMetrics),
 		"GET /test/clock":                                 s.Public(s.Bench.GetClock),
 		"POST /test/clock":                                s.Public(s.Bench.PostClock),

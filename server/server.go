@@ -39,6 +39,7 @@ import (
 	"waybill/server/search"
 	"waybill/server/seed"
 	"waybill/server/web"
+	"waybill/server/witness"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -71,6 +72,8 @@ type Config struct {
 	ProviderURL  string              // asked to confirm tickets; "": they are confirmed at once
 	MessengerURL string              // told what to send to phones; "": nothing
 	Mail         outbound.MailConfig // without Addr e-mails become files
+
+	Witnesses []witness.Peer // asked to sign what the directory signs
 
 	Confirm provider.Confirm // asks the carrier's provider; nil: ProviderURL does
 
@@ -125,6 +128,7 @@ type Server struct {
 	legacy    *legacy.Service
 	ops       *ops.Service
 	reference *reference.Service
+	witness   *witness.Service
 
 	running bool // something runs in the background
 	resumed bool // with the seed that the directory was made from
@@ -149,7 +153,8 @@ func newServer(cfg Config) *Server {
 	s.company = company.New(core)
 	s.legacy = legacy.New(core, resources, s.search, s.partner)
 	s.Admin = admin.New(core, s.company, s.outbox, s.provider)
-	s.ops = ops.New(core, cfg.Connections)
+	s.witness = witness.New(core, cfg.Witnesses)
+	s.ops = ops.New(core, cfg.Connections, s.witness.Refused)
 	s.Bench = bench.New(core, s.outbox, s.clockMoved)
 	s.reference = reference.New(core, legacy.IgnoredFields)
 	s.route()
@@ -266,6 +271,7 @@ func (s *Server) runInBackground() {
 	s.loops.Go(s.company.RunReports)
 	s.loops.Go(s.partner.RunNotices)
 	s.loops.Go(s.outbox.Run)
+	s.loops.Go(s.witness.Run)
 }
 
 // settleIn loads what lies beside the journal, and starts or gives up the clock.
@@ -280,6 +286,11 @@ func (s *Server) settleIn(start time.Time) error {
 	}
 	for _, dir := range ledger.SideDirs {
 		if err := s.Config.FS.Mkdir(dir); err != nil {
+			return err
+		}
+	}
+	if !s.options.Verb {
+		if err := s.Store.KeepWitnesses(s.witness.Keys()); err != nil {
 			return err
 		}
 	}
@@ -375,7 +386,20 @@ func (s *Server) Close() error {
 	s.stop()
 	s.Tasks.Wait()
 	s.loops.Wait()
+	if s.running {
+		s.askWitnesses()
+	}
 	return s.Store.Close()
+}
+
+// atStop is how long a stop waits for witnesses.
+const atStop = 5 * time.Second
+
+// askWitnesses has them sign the last lines.
+func (s *Server) askWitnesses() {
+	ctx, cancel := context.WithTimeout(context.Background(), atStop)
+	defer cancel()
+	s.witness.AskOnce(ctx)
 }
 
 // openIDP trusts the built-in provider, whose key it reads or makes, unless another one is configured.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"waybill/store/checkpoint"
+	"waybill/store/durable"
+	"waybill/store/journal"
 	"waybill/store/note"
 	"waybill/store/tree"
 )
@@ -27,6 +29,23 @@ func (st *Store[S, E]) Sign() ([]byte, error) {
 // Key returns the name that the directory signs with, and the key that checks it.
 func (st *Store[S, E]) Key() note.Key {
 	return note.NewKey(st.signer.Origin, st.signer.Public())
+}
+
+// NewestKey reads the key that the newest checkpoint of a directory is checked with, and the name.
+func NewestKey(fsys durable.FS) (note.Key, error) {
+	signed, err := checkpoint.Newest(fsys)
+	if err != nil {
+		return note.Key{}, err
+	}
+	public, err := checkpoint.PublicKey(fsys)
+	if err != nil {
+		return note.Key{}, err
+	}
+	c, err := checkpoint.Parse(signed, public)
+	if err != nil {
+		return note.Key{}, journal.InFile(checkpoint.File, err.Error())
+	}
+	return note.NewKey(c.Origin, public), nil
 }
 
 // Extends returns the proof that the journal of the first size lines, which a checkpoint vouches for, extends

@@ -73,6 +73,11 @@ func (c *call) text(name string) string {
 	return c.get(name).(string)
 }
 
+// list returns a flag that may be given again.
+func (c *call) list(name string) []string {
+	return c.get(name).([]string)
+}
+
 // isGiven reports whether somebody has set a flag, be it to what it is without.
 func (c *call) isGiven(name string) (given bool) {
 	c.Visit(func(f *flag.Flag) {
@@ -226,10 +231,38 @@ func (p *Process) newCall(v *verb) *call {
 			c.Uint64(o.name, value, o.about)
 		case string:
 			c.String(o.name, value, o.about)
+		case []string:
+			c.Var(new(listFlag), o.name, o.about)
 		}
 	}
 	return c
 }
+
+// listFlag is a flag that may be given again: -witness A -witness B. In the environment, where a name stands
+// only once, commas stand between its values: WAYBILL_WITNESS=A,B. As with other flags, what the command line
+// says takes the place of what the environment says.
+type listFlag struct {
+	values []string
+	stale  bool // what the environment says counts no more once the command line says something
+}
+
+// String returns the values as the environment has them.
+func (l *listFlag) String() string { return strings.Join(l.values, ",") }
+
+// Set adds values.
+func (l *listFlag) Set(text string) error {
+	if l.stale {
+		l.values = nil
+		l.stale = false
+	}
+	for value := range strings.FieldsFuncSeq(text, isComma) {
+		l.values = append(l.values, strings.TrimSpace(value))
+	}
+	return nil
+}
+
+// Get returns the values.
+func (l *listFlag) Get() any { return l.values }
 
 // usage writes how a verb is called, with its flags.
 func (c *call) usage(to io.Writer) {
@@ -329,6 +362,11 @@ func (c *call) read(args []string) error {
 	if err := c.fromEnv(); err != nil {
 		return err
 	}
+	c.VisitAll(func(f *flag.Flag) {
+		if list, ok := f.Value.(*listFlag); ok {
+			list.stale = true
+		}
+	})
 	if err := c.Parse(args); err != nil {
 		// Package flag has no error of a type for this, only the text.
 		if name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); undefined {

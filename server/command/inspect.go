@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"waybill/booking"
 	"waybill/server/front"
@@ -12,6 +11,7 @@ import (
 	"waybill/server/words"
 	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/note"
 )
 
 // The verbs that look at a directory and say what is there: log and verify.
@@ -49,38 +49,6 @@ func (c *call) log() (int, error) {
 	return exitFailed, inspect.Log(c.fsys, front.Running(c.dir), f, style, c.Stdout)
 }
 
-// verdict is what verify says with -json.
-type verdict struct {
-	Sound bool `json:"sound"`
-	// only an end that never became durable is wrong: the next start cuts it
-	Torn    bool      `json:"torn"`
-	Problem string    `json:"problem,omitempty"` // why it is not sound
-	Place   *place    `json:"place,omitempty"`   // of damage or of a torn tail
-	Found   *findings `json:"found,omitempty"`   // where all could be read
-	Notes   []string  `json:"notes,omitempty"`
-}
-
-// findings are what verify has read.
-type findings struct {
-	Signed      bool   `json:"signed"`
-	Lines       uint64 `json:"lines"`
-	Files       int    `json:"files"`
-	Snapshots   int    `json:"snapshots"`
-	Checkpoints int    `json:"checkpoints"`
-	Hash        string `json:"hash"` // of the last line
-	Time        string `json:"time"` // of the last line
-	Books       string `json:"books"`
-	Kept        int    `json:"kept"` // checkpoints of -against that the journal extends
-}
-
-// place is where in the journal something is.
-type place struct {
-	File string `json:"file"`
-	Line int    `json:"line"`
-	Byte int64  `json:"byte"`
-	Seq  uint64 `json:"seq"`
-}
-
 // verify checks a directory and says what it found.
 func (c *call) verify() (int, error) {
 	if err := c.mustExist(); err != nil {
@@ -115,79 +83,29 @@ func (c *call) verify() (int, error) {
 	return exitDone, nil
 }
 
-// judge verifies the directory and says what came of it, with the exit code, and where something is wrong,
-// what to do next.
-func (c *call) judge() (code int, v verdict, err error) {
-	kept, err := keptCheckpoints(c.text("against"), c.text("key"))
-	if err != nil {
-		return exitFailed, verdict{Problem: err.Error()}, err
-	}
-	rep, err := inspect.Verify(c.fsys, front.Running(c.dir), store.Expected{Kept: kept})
-	damage, isDamage := errors.AsType[*store.Damage](err)
-	switch {
-	case isDamage && damage.File == store.KeptFile: // it is not the directory that is wrong
-		err = fmt.Errorf("-against %s: %s", c.text("against"), damage.Reason)
-		return exitFailed, verdict{Problem: err.Error()}, err
-	case isDamage:
-		v = verdict{
-			Problem: err.Error(),
-			Place:   placeOf(damage),
+// judge verifies the directory against what the caller knows of it from elsewhere.
+func (c *call) judge() (code int, v inspect.Verdict, err error) {
+	var expected store.Expected
+	for _, vkey := range c.list("witness-key") {
+		key, err := note.ParseKey(vkey)
+		if err != nil {
+			err = fmt.Errorf("-witness-key %q %w", vkey, err)
+			return exitUsage, inspect.Verdict{Problem: err.Error()}, err
 		}
-		return exitFailed, v, fmt.Errorf("damaged: %w; %s", err, c.afterDamage(damage))
-	case err != nil:
-		return exitFailed, verdict{Problem: err.Error()}, err
+		expected.Witnesses = append(expected.Witnesses, key)
 	}
-	v.Found = &findings{
-		Signed:      !rep.Unsigned(),
-		Lines:       rep.Head.Seq,
-		Files:       rep.Files,
-		Snapshots:   rep.Snapshots,
-		Checkpoints: rep.Checkpoints,
-		Hash:        fmt.Sprintf("%x", rep.Head.Hash),
-		Kept:        len(kept),
-		Time:        rep.Head.Time.UTC().Format(time.RFC3339),
-		Books:       rep.Books.String(),
+	// What is wrong with these is no verdict on the directory.
+	against := c.text("against")
+	expected.Kept, err = keptCheckpoints(against, c.text("key"))
+	if err != nil {
+		return exitFailed, inspect.Verdict{Problem: err.Error()}, err
 	}
+	v, err = inspect.Judge(c.fsys, c.dir, front.Running(c.dir), expected, against)
 	switch {
-	case rep.Torn != nil: // as after a power cut: nobody was told that these lines are kept
-		v.Torn = true
-		v.Problem = rep.Torn.Damage.Error()
-		v.Place = placeOf(&rep.Torn.Damage)
-		return exitTorn, v, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them",
-			&rep.Torn.Damage, words.Counted(rep.Torn.Bytes, "byte"))
-	case !v.Found.Signed:
-		v.Problem = fmt.Sprintf("not signed: %s follow from each other, but there is no checkpoint that "+
-			"vouches for them; whoever has the disk can have written them. "+
-			"The next start signs them as they are",
-			words.Counted(rep.Head.Seq, "line"))
-		return exitFailed, v, errors.New(v.Problem)
+	case err == nil:
+		return exitDone, v, nil
+	case v.Torn:
+		return exitTorn, v, err
 	}
-	v.Sound = true
-	if o := rep.Older; o != nil {
-		v.Notes = append(v.Notes, fmt.Sprintf("the file checkpoint is of line %d, and older than the newest "+
-			"in checkpoints.log, of line %d: a full disk can leave it so, or somebody has put it there",
-			o.Published, o.Logged))
-	}
-	if n := len(rep.Unerased); n > 0 {
-		v.Notes = append(v.Notes, fmt.Sprintf("lines with personal data that is still to be erased: %d; "+
-			"waybill forget, for whomever, completes that", n))
-	}
-	return exitDone, v, nil
-}
-
-// placeOf returns where damage is, as verify -json shows it.
-func placeOf(d *store.Damage) *place {
-	if d.File == "" {
-		return nil
-	}
-	return &place{d.File, d.Line, d.Offset, d.Seq}
-}
-
-// afterDamage says what to do about damage: what is before it can be saved.
-func (c *call) afterDamage(d *store.Damage) string {
-	if d.Seq < 2 {
-		return "a backup can be served in its place"
-	}
-	return fmt.Sprintf("a backup can be served in its place, or what is before it saved: "+
-		"waybill repair -data %s -cut-at %d -reason TEXT OUT", c.dir, d.Seq)
+	return exitFailed, v, err
 }

@@ -22,6 +22,7 @@ import (
 	"waybill/server/reference"
 	"waybill/server/seed"
 	"waybill/server/web"
+	"waybill/server/witness"
 	"waybill/server/worlds"
 	"waybill/store"
 )
@@ -65,6 +66,10 @@ func (c *call) serve() (code int, err error) {
 	}
 	if err := c.peers(&cfg); err != nil {
 		return exitUsage, err
+	}
+	// Who is asked to sign is nobody's secret: a mistake is shown as it is.
+	if cfg.Witnesses, err = witness.ParseAll(c.list("witness")); err != nil {
+		return exitUsage, fmt.Errorf("-witness %w", err)
 	}
 	if err := c.mailPassword(&cfg); err != nil {
 		return exitConfig, err

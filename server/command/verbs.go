@@ -85,6 +85,14 @@ func (c *call) checkpoint() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
+	// Witnesses know a journal by this, and are told it before they sign anything.
+	if c.get("key").(bool) {
+		key, err := store.NewestKey(c.fsys)
+		if err == nil {
+			fmt.Fprintln(c.Stdout, key)
+		}
+		return exitFailed, err
+	}
 	note, err := store.NewestCheckpoint(c.fsys)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")

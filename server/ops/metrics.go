@@ -68,6 +68,10 @@ func (s *Service) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	x := exposition{wire.NewWriter()}
 	s.writeRequests(x)
 	writeJournal(x, s.Counts)
+	x.family("waybill_witness_refused_total", "counter", "Checkpoints that a witness has refused to sign.")
+	s.refusals(func(witness string, times uint64) {
+		x.printf("waybill_witness_refused_total{witness=%q} %d\n", witness, times)
+	})
 	x.family("waybill_tickets", "gauge", "Tickets by phase, as of at most ten seconds ago.")
 	for phase, n := range tickets {
 		x.printf("waybill_tickets{phase=%q} %d\n", PhaseNames[phase], n)

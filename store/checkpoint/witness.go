@@ -16,7 +16,8 @@ const (
 	WitnessKeysFile = "checkpoint.witnesses" // their vkeys, a line each
 )
 
-// KeepWitnesses notes who the witnesses are, for those who read the directory. It proves nothing.
+// KeepWitnesses notes who the witnesses are, for those who read the directory. It proves nothing. What others
+// have signed is not what these have: it stays in the log only.
 func KeepWitnesses(fsys durable.FS, keys []note.Key) error {
 	var text strings.Builder
 	for _, key := range keys {
@@ -26,7 +27,15 @@ func KeepWitnesses(fsys durable.FS, keys []note.Key) error {
 	if err == nil && string(have) == text.String() || errors.Is(err, fs.ErrNotExist) && len(keys) == 0 {
 		return nil
 	}
+	if err := fsys.Remove(WitnessedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	return durable.PublishText(fsys, ".", WitnessKeysFile, []byte(text.String()))
+}
+
+// NewestWitnessed reads the newest checkpoint that all witnesses have signed.
+func NewestWitnessed(fsys durable.FS) ([]byte, error) {
+	return durable.ReadFile(fsys, WitnessedFile)
 }
 
 // WitnessKeys reads who the witnesses were when a server was last running.
@@ -43,10 +52,4 @@ func WitnessKeys(fsys durable.FS) (keys []note.Key, err error) {
 		keys = append(keys, key)
 	}
 	return keys, err
-}
-
-// NewestWitnessed reads the newest checkpoint that all witnesses have signed; fs.ErrNotExist where there is
-// none.
-func NewestWitnessed(fsys durable.FS) ([]byte, error) {
-	return durable.ReadFile(fsys, WitnessedFile)
 }

@@ -1,0 +1,164 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"waybill/server/words"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// Verdict is what verify says of a directory, with -json as an object (contract §1).
+type Verdict struct {
+	Sound bool `json:"sound"`
+	// only an end that never became durable is wrong: the next start cuts it
+	Torn    bool           `json:"torn"`
+	Problem string         `json:"problem,omitempty"` // why it is not sound
+	Place   *verdictPlace  `json:"place,omitempty"`   // of damage or of a torn tail
+	Found   *findings      `json:"found,omitempty"`   // where all could be read
+	Witness []witnessFound `json:"witnesses,omitempty"`
+	Notes   []string       `json:"notes,omitempty"`
+}
+
+// findings are what verify has read.
+type findings struct {
+	Signed      bool   `json:"signed"`
+	Lines       uint64 `json:"lines"`
+	Files       int    `json:"files"`
+	Snapshots   int    `json:"snapshots"`
+	Checkpoints int    `json:"checkpoints"`
+	Hash        string `json:"hash"` // of the last line
+	Time        string `json:"time"` // of the last line
+	Books       string `json:"books"`
+	Kept        int    `json:"kept"` // checkpoints of -against that the journal extends
+}
+
+// witnessFound is what a witness of -witness-key has signed.
+type witnessFound struct {
+	Name string `json:"name"`
+	Line uint64 `json:"line"` // the last one that it vouches for; 0: it has signed nothing
+	At   string `json:"at,omitempty"`
+}
+
+// verdictPlace is where in the journal something is.
+type verdictPlace struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Byte int64  `json:"byte"`
+	Seq  uint64 `json:"seq"`
+}
+
+// Judge verifies a directory and says what came of it. The error is why it is not sound, with what to do
+// next. name is what the user calls the directory, against where the kept checkpoints are from.
+func Judge(
+	fsys durable.FS,
+	name string,
+	live bool,
+	expected store.Expected,
+	against string,
+) (Verdict, error) {
+	rep, err := Verify(fsys, live, expected)
+	if err != nil {
+		return unsound(err, name, against)
+	}
+	v := Verdict{Found: &findings{
+		Signed:      !rep.Unsigned(),
+		Lines:       rep.Head.Seq,
+		Files:       rep.Files,
+		Snapshots:   rep.Snapshots,
+		Checkpoints: rep.Checkpoints,
+		Hash:        fmt.Sprintf("%x", rep.Head.Hash),
+		Kept:        len(expected.Kept),
+		Time:        rep.Head.Time.UTC().Format(time.RFC3339),
+		Books:       rep.Books.String(),
+	}}
+	if rep.Torn != nil { // as after a power cut: nobody was told that these lines are kept
+		v.Torn = true
+		v.Problem = rep.Torn.Damage.Error()
+		v.Place = placeOf(&rep.Torn.Damage)
+		return v, fmt.Errorf("torn tail: %w; the next start cuts %s and keeps them", &rep.Torn.Damage,
+			words.Counted(rep.Torn.Bytes, "byte"))
+	}
+	v.Problem = v.unsigned(&rep)
+	if v.Problem != "" {
+		return v, errors.New(v.Problem)
+	}
+	v.Sound = true
+	v.note(&rep)
+	return v, nil
+}
+
+// unsound is the verdict on a directory that cannot be read to its end.
+func unsound(err error, name, against string) (Verdict, error) {
+	damage, isDamage := errors.AsType[*store.Damage](err)
+	switch {
+	case !isDamage:
+		return Verdict{Problem: err.Error()}, err
+	case damage.File == store.KeptFile: // it is not the directory that is wrong
+		err = fmt.Errorf("-against %s: %s", against, damage.Reason)
+		return Verdict{Problem: err.Error()}, err
+	}
+	v := Verdict{
+		Problem: err.Error(),
+		Place:   placeOf(damage),
+	}
+	return v, fmt.Errorf("damaged: %w; %s", err, afterDamage(name, damage))
+}
+
+// unsigned says who has not signed the lines, "" where all have that should.
+func (v *Verdict) unsigned(rep *Report) (problem string) {
+	if !v.Found.Signed {
+		return fmt.Sprintf("not signed: %s follow from each other, but there is no checkpoint that "+
+			"vouches for them; whoever has the disk can have written them. "+
+			"The next start signs them as they are",
+			words.Counted(rep.Head.Seq, "line"))
+	}
+	for _, w := range rep.Witnessed {
+		found := witnessFound{
+			Name: w.Key.Name,
+			Line: w.Seq,
+		}
+		if w.Seq > 0 {
+			found.At = w.At.Format(time.RFC3339)
+		} else if problem == "" {
+			problem = fmt.Sprintf("not witnessed: %s has signed no checkpoint of this journal", w.Key.Name)
+		}
+		v.Witness = append(v.Witness, found)
+	}
+	return problem
+}
+
+// note says what a sound directory has that a reader should know of.
+func (v *Verdict) note(rep *Report) {
+	for _, w := range v.Witness {
+		v.Notes = append(v.Notes, fmt.Sprintf("%s has signed up to line %d, at %s", w.Name, w.Line, w.At))
+	}
+	if o := rep.Older; o != nil {
+		v.Notes = append(v.Notes, fmt.Sprintf("the file checkpoint is of line %d, and older than the newest "+
+			"in checkpoints.log, of line %d: a full disk can leave it so, or somebody has put it there",
+			o.Published, o.Logged))
+	}
+	if n := len(rep.Unerased); n > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("lines with personal data that is still to be erased: %d; "+
+			"waybill forget, for whomever, completes that", n))
+	}
+}
+
+// placeOf returns where damage is.
+func placeOf(d *store.Damage) *verdictPlace {
+	if d.File == "" {
+		return nil
+	}
+	return &verdictPlace{d.File, d.Line, d.Offset, d.Seq}
+}
+
+// afterDamage says what to do about damage: what is before it can be saved.
+func afterDamage(name string, d *store.Damage) string {
+	if d.Seq < 2 {
+		return "a backup can be served in its place"
+	}
+	return fmt.Sprintf("a backup can be served in its place, or what is before it saved: "+
+		"waybill repair -data %s -cut-at %d -reason TEXT OUT", name, d.Seq)
+}

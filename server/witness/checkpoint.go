@@ -1,0 +1,38 @@
+package witness
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+
+	"waybill/server/web"
+	"waybill/server/wire"
+	"waybill/store/checkpoint"
+)
+
+var textType = []string{"text/plain; charset=utf-8"}
+
+// GetCheckpoint answers GET /checkpoint: the newest checkpoint, or with ?witnessed the newest that every
+// witness has signed (contract §14).
+func (s *Service) GetCheckpoint(w http.ResponseWriter, r *http.Request) error {
+	q := web.NewQuery(r)
+	q.Text("witnessed")
+	if err := q.Err(); err != nil {
+		return err
+	}
+	read := checkpoint.Newest
+	if q.Values.Has("witnessed") { // it needs no value
+		read = checkpoint.NewestWitnessed
+	}
+	signed, err := read(s.Config.FS)
+	if errors.Is(err, fs.ErrNotExist) {
+		return web.ErrNotFound // there is none yet
+	}
+	if err != nil {
+		return err
+	}
+	body := wire.NewWriter()
+	body.B = append(body.B, signed...)
+	web.SendBody(w, http.StatusOK, textType, body)
+	return nil
+}
