@@ -23,7 +23,8 @@ var arrows = map[string][]string{
 	".": {"server/command"},
 	"server/command": {
 		"server", "server/front", "server/worlds", "server/conform", "server/seed", "server/command/terminal", "server/command/load",
-		"server/admin", "server/inspect", "server/reference", "server/witness", "server/web", "server/words",
+		"server/admin", "server/inspect", "server/evidence", "server/reference", "server/witness", "server/web",
+		"server/words",
 		"auth/oidc", "server/outbound", "store", "store/durable", "store/note", "auth", "booking", "schedule/gtfs",
 	},
 	"server/command/load":     {"server", "server/admin"},
@@ -64,7 +65,11 @@ var arrows = map[string][]string{
 		"server/outbound", "server/web", "server/ledger", "server/wire", "server/words",
 		"store", "store/durable", "booking", "schedule",
 	},
-	"server/witness":     {"server/web", "server/wire", "store", "store/checkpoint", "store/note"},
+	"server/witness": {"server/web", "server/wire", "store", "store/checkpoint", "store/note"},
+	"server/evidence": {
+		"server/inspect", "server/words", "store", "store/checkpoint", "store/journal", "store/tree", "store/note",
+		"store/durable",
+	},
 	"server/resource":    {"server/wire", "booking", "schedule"},
 	"server/web":         {"server/ledger", "server/wire", "store", "store/durable", "auth", "booking", "schedule", "report"},
 	"server/ledger":      {"server/wire", "server/words", "store", "store/durable", "auth", "booking", "schedule", "report"},

@@ -180,7 +180,7 @@ func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason stri
 	line := Line{
 		Head:   Head{Stamp: Stamp{Seq: cutAt, Time: at}},
 		Synced: r.head.Seq,
-		Type:   kindRepaired,
+		Type:   KindRepaired,
 		Data:   data,
 	}
 	return duplicate(cfg.FS, to, false, cutAt-1, line.AppendTo(nil, r.head.Hash), dirs)

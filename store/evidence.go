@@ -192,8 +192,8 @@ func (r *replay[S, E]) newestCheckpoint() error {
 	return nil
 }
 
-// kindRepaired is the type of the line that a repair ends the good part of a journal with.
-const kindRepaired = "repaired"
+// KindRepaired is the type of the line that a repair ends the good part of a journal with.
+const KindRepaired = "repaired"
 
 // repaired is what it says: the newest checkpoint that was made of lines that were cut off.
 type repaired struct {
@@ -229,7 +229,7 @@ func (s *scan) note(at Place, l *Line) error {
 		when := string(l.Personal[len(`{"erased":"`) : len(l.Personal)-len(`"}`)])
 		s.gone[l.Seq] = erasedAt{at, when}
 	}
-	if l.Type == kindRepaired || l.Type == KindErased && (s.whole || s.erasures) {
+	if l.Type == KindRepaired || l.Type == KindErased && (s.whole || s.erasures) {
 		said := repaired{line: l.Stamp}
 		if err := json.Unmarshal(l.Data, &said); err != nil {
 			return err
@@ -240,7 +240,7 @@ func (s *scan) note(at Place, l *Line) error {
 		for seq, when := range said.Erased {
 			s.named[seq] = append(s.named[seq], when)
 		}
-		if l.Type == kindRepaired {
+		if l.Type == KindRepaired {
 			s.repairs = append(s.repairs, said)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"waybill/booking"
+	"waybill/server/evidence"
 	"waybill/server/front"
 	"waybill/server/inspect"
 	"waybill/server/words"
@@ -22,10 +23,8 @@ func (c *call) log() (int, error) {
 		Booking: c.text("booking"),
 		Ticket:  c.text("ticket"),
 	}
-	for _, name := range []string{"booking", "ticket"} {
-		if _, ok := booking.ParseID(c.text(name)); !ok && c.text(name) != "" {
-			return exitUsage, fmt.Errorf("-%s %q is not an id", name, c.text(name))
-		}
+	if err := c.ids(); err != nil {
+		return exitUsage, err
 	}
 	if at := c.text("at"); at != "" {
 		t, err := instant(at)
@@ -47,6 +46,39 @@ func (c *call) log() (int, error) {
 		return exitFailed, err
 	}
 	return exitFailed, inspect.Log(c.fsys, front.Running(c.dir), f, style, c.Stdout)
+}
+
+// ids checks the flags that name what a verb is about.
+func (c *call) ids() error {
+	for _, name := range []string{"booking", "ticket"} {
+		if _, ok := booking.ParseID(c.text(name)); !ok && c.text(name) != "" {
+			return fmt.Errorf("-%s %q is not an id", name, c.text(name))
+		}
+	}
+	return nil
+}
+
+// evidence writes what proves the lines of a booking or a ticket (contract §14).
+func (c *call) evidence() (int, error) {
+	of := inspect.LogFilter{
+		Booking: c.text("booking"),
+		Ticket:  c.text("ticket"),
+	}
+	if err := c.ids(); err != nil {
+		return exitUsage, err
+	}
+	if (of.Booking == "") == (of.Ticket == "") {
+		return exitUsage, errors.New("-booking or -ticket says what the evidence is of: give one of them")
+	}
+	if err := c.mustExist(); err != nil {
+		return exitFailed, err
+	}
+	// A file that is there already is somebody's: it stays.
+	found, err := evidence.File(c.fsys, front.Running(c.dir), of, c.Arg(0))
+	if err == nil {
+		fmt.Fprintln(c.Stdout, c.Arg(0), found)
+	}
+	return exitFailed, err
 }
 
 // verify checks a directory and says what it found.

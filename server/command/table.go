@@ -168,6 +168,11 @@ var verbs = []verb{
 		{"witness-key", []string(nil), "the `VKEY` of a witness that must have signed; may be given again"}}},
 	{"checkpoint", "", "prints the newest signed checkpoint, to be kept elsewhere", (*call).checkpoint, []option{
 		{"key", false, "print the verifier key instead, as witnesses take it"}}},
+	{"evidence", "OUT.zip",
+		"writes what proves the lines that tell of a booking or a ticket, to whoever gets it, without this program",
+		(*call).evidence, []option{
+			{"booking", "", "of the booking with this `id`"},
+			{"ticket", "", "of the ticket with this `id`"}}},
 	{"backup", "OUT",
 		"copies the directory into the new directory OUT, also while a server is running, and checks the copy",
 		(*call).backup, nil},

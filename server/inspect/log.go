@@ -44,7 +44,8 @@ type story struct {
 	last    uint64    // the last line that was read
 	told    time.Time // what time alone did by then is told
 
-	following bool // lines come as they are written: told only rises
+	following bool         // lines come as they are written: told only rises
+	shown     func(uint64) // is told of each line that is part of it
 }
 
 // logged is a line of the log as an object.
@@ -61,17 +62,30 @@ type logged struct {
 // what time alone did, which no line of the journal says; with At it ends in the booking as it stood. A
 // booking or ticket that no line names is an error.
 func Log(fsys durable.FS, live bool, f LogFilter, style LogStyle, out io.Writer) error {
+	s := newStory(f, out)
+	s.json = style.JSON
+	return s.tell(fsys, live, style.Follow)
+}
+
+// newStory returns a story of which nothing is told yet.
+func newStory(f LogFilter, out io.Writer) *story {
 	s := &story{
 		State:     ledger.NewState(),
 		LogFilter: f,
 		out:       out,
-		json:      style.JSON,
 		end:       math.MaxUint64,
+		shown:     func(uint64) {},
 	}
-	id, _ := booking.ParseID(f.Booking)
 	if ticket, ok := booking.ParseID(f.Ticket); ok {
 		s.tickets = append(s.tickets, ticket)
 	}
+	return s
+}
+
+// tell tells the story of a journal, and what follows until follow is closed, unless that is nil.
+func (s *story) tell(fsys durable.FS, live bool, follow <-chan struct{}) error {
+	f := s.LogFilter
+	id, _ := booking.ParseID(f.Booking)
 	// Where only a part is shown, the journal is read twice: what belongs to it is known at the end only.
 	if f != (LogFilter{}) {
 		if err := s.lookAhead(fsys, live, id); err != nil {
@@ -82,8 +96,8 @@ func Log(fsys durable.FS, live bool, f LogFilter, style LogStyle, out io.Writer)
 	if err := readEventsWith(decode, fsys, live, s.line); err != nil {
 		return err
 	}
-	if style.Follow != nil {
-		return s.follow(fsys, decode, style.Follow)
+	if follow != nil {
+		return s.follow(fsys, decode, follow)
 	}
 	if f.At == nil {
 		return s.derive(s.Clock.At(time.Now()))
@@ -191,6 +205,7 @@ func (s *story) line(l *store.Line, entry ledger.Entry) error {
 	if !s.shows(l.Data, entry.Event) {
 		return nil
 	}
+	s.shown(l.Seq)
 	x := logged{
 		Time: l.Time,
 		Seq:  l.Seq,

@@ -1,0 +1,425 @@
+package server
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/server/evidence"
+	"waybill/server/inspect"
+	"waybill/server/witness"
+	"waybill/store/durable"
+	"waybill/store/tree"
+)
+
+// proven is a directory with what evidence is made of: two bookings on a run, of which the second is told of,
+// two erased persons, and a witness that has signed.
+type proven struct {
+	dir     string
+	booking string
+	ticket  string
+	witness *testWitness
+}
+
+func newProven(t *testing.T) *proven {
+	t.Helper()
+	p := &proven{dir: t.TempDir(), witness: newWitness(t, "w.example")}
+	s, key := demoServer(t, Config{Dir: p.dir, Witnesses: []witness.Peer{p.witness.peer()}})
+	(&witnessed{Server: s}).knows(p.witness)
+	offer := anOffer(t, s, key, bukovel)
+	other := `{"offerId":"` + offer + `","currency":"UAH","passengers":[{"firstName":"Somebody","lastName":"Else",
+		"email":"somebody@example.com"}]}`
+	if a := call(t, s, key, "POST", "/v2/bookings", other); a.status != 201 {
+		t.Fatal(a)
+	}
+	ours := `{"offerId":"` + offer + `","currency":"UAH","passengers":[
+		{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com"},
+		{"firstName":"Олена","lastName":"Пчілка","email":"olena@example.com"}]}`
+	a := call(t, s, key, "POST", "/v2/bookings", ours)
+	if a.status != 201 {
+		t.Fatal(a)
+	}
+	p.booking = a.Data.Booking.ID
+	p.ticket = a.Data.Booking.Tickets[0].ID
+	if a := call(t, s, key, "POST", "/v2/bookings/"+p.booking+"/pay", ""); a.status != 200 {
+		t.Fatal(a)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// forget has somebody forgotten, by a server of its own.
+func (p *proven) forget(t *testing.T, field, value string) {
+	t.Helper()
+	s, err := Open(Config{
+		Dir:       p.dir,
+		Now:       func() time.Time { return scriptStart },
+		Witnesses: []witness.Peer{p.witness.peer()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := forget(s, field, value); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write returns the files of evidence.
+func (p *proven) write(t *testing.T, of inspect.LogFilter) map[string][]byte {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "out.zip")
+	if _, err := evidence.File(durable.Dir(p.dir), false, of, name); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := zip.OpenReader(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	files := map[string][]byte{}
+	for _, f := range archive.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files[f.Name], err = io.ReadAll(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// unpack writes files into a folder.
+func unpack(t *testing.T, files map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// python runs verify.py in a folder, as README.txt says.
+func python(t *testing.T, dir string, args ...string) (said string, good bool) {
+	t.Helper()
+	c := exec.Command("python3", slices.Concat([]string{"-I", "verify.py"}, args)...)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	return string(out), err == nil
+}
+
+// has reports whether a program is here, and says so where it is not.
+func has(t *testing.T, program string) bool {
+	if _, err := exec.LookPath(program); err != nil {
+		t.Logf("%s is not here, and nothing is checked with it", program)
+		return false
+	}
+	return true
+}
+
+// Contract §14: the evidence has the lines that tell of a booking as they are, the one that describes its run
+// without its personal part, proofs, keys, the story, and what checks it, in words too.
+func TestEvidenceHasWhatItShould(t *testing.T) {
+	p := newProven(t)
+	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	var lines, proofs []string
+	for name := range files {
+		if strings.HasSuffix(name, ".json") {
+			lines = append(lines, name)
+		}
+		if strings.HasSuffix(name, ".tlog-proof") {
+			proofs = append(proofs, name)
+		}
+	}
+	if len(lines) != 4 || len(proofs) != 4 { // the run, the booking, two payments
+		t.Errorf("%q %q", lines, proofs)
+	}
+	journal, err := os.ReadFile(filepath.Join(p.dir, "journal/000000000001.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := 0
+	for _, name := range lines {
+		if bytes.Contains(journal, files[name]) {
+			whole++
+		}
+		if bytes.Contains(files[name], []byte("Somebody")) {
+			t.Errorf("%s has another's name: %s", name, files[name])
+		}
+	}
+	if whole != 3 {
+		t.Errorf("%d lines are as they are in the journal", whole)
+	}
+	readme := string(files["README.txt"])
+	for _, want := range []string{"booking " + p.booking, "w.example has seen that, at 2026-11-18", "no part of the proof",
+		"python3 -I verify.py", "Left out: 1", "does not prove"} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("README.txt does not say %q:\n%s", want, readme)
+		}
+	}
+	if n := bytes.Count(files["verify.py"], []byte("\n")); n > 60 {
+		t.Errorf("verify.py has %d lines", n)
+	}
+	if !bytes.Contains(files["history.txt"], []byte("Confirmed/Paid")) {
+		t.Errorf("history.txt: %s", files["history.txt"])
+	}
+	if got := p.write(t, inspect.LogFilter{Ticket: p.ticket}); len(got) < 8 {
+		t.Errorf("of a ticket: %d files", len(got))
+	}
+	const nobody = "AAAAAAAAAAAAAAAAAAAAAA"
+	for _, of := range []inspect.LogFilter{{Booking: nobody}, {Ticket: nobody}} {
+		name := filepath.Join(t.TempDir(), "none.zip")
+		if _, err := evidence.File(durable.Dir(p.dir), false, of, name); err == nil {
+			t.Error("there is evidence of what no line names")
+		}
+		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+			t.Error("and a file of it")
+		}
+	}
+}
+
+// Who gets the evidence checks it with Python, offline, also with keys from elsewhere.
+func TestEvidenceIsCheckedWithPython(t *testing.T) {
+	if !has(t, "python3") {
+		return
+	}
+	p := newProven(t)
+	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	dir := unpack(t, files)
+	said, good := python(t, dir)
+	want := `^4 lines are in the journal waybill/\w+ as they were written; it had \d+ lines at \S+\n` +
+		`signed by waybill/\w+\nsigned by w.example, a witness, at 2026-11-18T\S+Z\n$`
+	if !good || !regexp.MustCompile(want).MatchString(said) {
+		t.Errorf("%t %s", good, said)
+	}
+	keys := strings.Fields(string(files["keys.txt"]))
+	if said, good := python(t, dir, keys[0]); !good || strings.Contains(said, "witness") {
+		t.Errorf("with the owner's key alone: %t %s", good, said)
+	}
+	if said, good := python(t, dir, keys[1]); good || !strings.Contains(said, "NOT PROVEN") {
+		t.Errorf("with the witness's key alone: %t %s", good, said)
+	}
+	stranger := newWitness(t, "x").vkey().String()
+	if said, good := python(t, dir, stranger); good || !strings.Contains(said, "NOT PROVEN") {
+		t.Errorf("with somebody's key: %t %s", good, said)
+	}
+	for _, name := range []string{"checkpoint", "keys.txt", "line-000000000004.tlog-proof"} {
+		text := files[name]
+		os.Remove(filepath.Join(dir, name))
+		if said, good := python(t, dir); good || !strings.Contains(said, "NOT PROVEN") {
+			t.Errorf("without %s: %t %s", name, good, said)
+		}
+		os.WriteFile(filepath.Join(dir, name), text, 0o600)
+	}
+}
+
+// Erased persons stay erased in evidence, and it still proves: of the booking itself, and of the run's line.
+func TestEvidenceOfErasedPersons(t *testing.T) {
+	p := newProven(t)
+	p.forget(t, "booking", p.booking)
+	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	for name, text := range files {
+		if bytes.Contains(text, []byte("Ukrainka")) || bytes.Contains(text, []byte("Пчілка")) {
+			t.Errorf("%s has the name", name)
+		}
+	}
+	if !bytes.Contains(files["README.txt"], []byte("Erased: ")) {
+		t.Error("README.txt does not say that something is erased")
+	}
+	if !has(t, "python3") {
+		return
+	}
+	if said, good := python(t, unpack(t, files)); !good {
+		t.Errorf("it is not proven: %s", said)
+	}
+	// Without the line that says so, an erased part is one that somebody took away.
+	for name, text := range files {
+		if bytes.Contains(text, []byte(`"type":"personal.erased"`)) {
+			delete(files, name)
+		}
+	}
+	if said, good := python(t, unpack(t, files)); good || !strings.Contains(said, "nor erased") {
+		t.Errorf("without the line of the erasure: %t %s", good, said)
+	}
+}
+
+// flips is what the harnesses below are given: files, and for each what to change in it.
+type flips struct {
+	Files map[string]string `json:"files"` // base64
+	Flips [][3]any          `json:"flips"` // file, byte, bit
+}
+
+var every = flag.Int("every", 7, "TestEveryChangedBitOfEvidenceIsFound changes a bit in each byte of so many")
+
+// someBits has a bit changed of some bytes of what is proven.
+func someBits(files map[string][]byte) (x flips) {
+	x.Files = map[string]string{}
+	for name, text := range files {
+		x.Files[name] = base64.StdEncoding.EncodeToString(text)
+		proof := strings.HasPrefix(name, "line-")
+		if !proof && name != "checkpoint" {
+			continue
+		}
+		for at := range text {
+			step := *every
+			if !proof {
+				step *= 4 // each costs the check of a signature in plain Python
+			}
+			if at%step > 0 {
+				continue
+			}
+			x.Flips = append(x.Flips, [3]any{name, at, (at*5 + len(name)) % 8})
+		}
+	}
+	return x
+}
+
+// The harnesses run the checkers as they are, but for a memory of signatures that were checked.
+const (
+	pythonHarness = `
+import base64, builtins, glob, io, json, sys
+x = json.load(open(sys.argv[1]))
+files = {n: base64.b64decode(t) for n, t in x['files'].items()}
+source = files['verify.py'].decode()
+assert 'must(signed(' in source
+code = compile(source.replace('must(signed(', 'must(remember(signed, '), 'verify.py', 'exec')
+known = {}
+def remember(f, *args):
+    if args not in known: known[args] = f(*args)
+    return known[args]
+def proven(changed):
+    def opened(name, mode='r', **kw):
+        return io.BytesIO(changed[name]) if 'b' in mode else io.TextIOWrapper(io.BytesIO(changed[name]), **kw)
+    sys.argv = ['verify.py']
+    glob.glob = lambda pattern: [n for n in changed if n.startswith('line-') and n.endswith('.json')]
+    try: exec(code, {'open': opened, 'remember': remember, 'print': lambda *a, **k: None})
+    except SystemExit as e: return not e.code
+    except Exception: return False
+    return True
+assert proven(files)
+missed = 0
+for name, at, bit in x['flips']:
+    text = bytearray(files[name]); text[at] ^= 1 << bit
+    if proven({**files, name: bytes(text)}): missed += 1; print('missed', name, at, bit)
+sys.exit(missed > 0)
+`
+	nodeHarness = `
+const fs = require('fs'), vm = require('vm');
+const x = JSON.parse(fs.readFileSync(process.argv[2]));
+const files = new Map(Object.entries(x.files).map(([n, t]) => [n, new Uint8Array(Buffer.from(t, 'base64'))]));
+let source = new TextDecoder().decode(files.get('verify.html')).split('<script>')[1].split('</script>')[0];
+if (!source.includes('await signed(')) throw 'another script';
+source = source.replace('await signed(', 'await remember(signed, ') + ';globalThis.check = check; globalThis.unzip = unzip;';
+const known = new Map();
+globalThis.remember = async (f, ...args) => {
+  const key = args.map(a => Buffer.from(a).toString('hex')).join();
+  if (!known.has(key)) known.set(key, await f(...args));
+  return known.get(key);
+};
+vm.runInThisContext(source);
+const proven = async changed => { try { return await check(changed); } catch { return ''; } };
+(async () => {
+  const verdict = await check(files);
+  if (process.argv[3] && await check(unzip(new Uint8Array(fs.readFileSync(process.argv[3])))) !== verdict) throw 'the zip';
+  console.log(verdict);
+  for (const [name, at, bit] of x.flips) {
+    const text = Uint8Array.from(files.get(name)); text[at] ^= 1 << bit;
+    if (await proven(new Map([...files, [name, text]]))) { console.log('missed', name, at, bit); process.exitCode = 1; }
+  }
+})();
+`
+)
+
+// Every changed bit of what is proven is found: of lines, of their personal parts, of proofs, of what was
+// signed. By verify.py and by the page alike.
+func TestEveryChangedBitOfEvidenceIsFound(t *testing.T) {
+	p := newProven(t)
+	p.forget(t, "email", "olena@example.com")
+	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	x := someBits(files)
+	text, err := json.Marshal(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	input := filepath.Join(dir, "flips.json")
+	archive := filepath.Join(dir, "out.zip")
+	if err := os.WriteFile(input, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = evidence.File(durable.Dir(p.dir), false, inspect.LogFilter{Booking: p.booking}, archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for program, args := range map[string][]string{
+		"python3": {"-c", pythonHarness, input},
+		"node":    {"-e", nodeHarness, "x", input, archive},
+	} {
+		if !has(t, program) {
+			continue
+		}
+		out, err := exec.Command(program, args...).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", program, err, out[:min(len(out), 2000)])
+		}
+		t.Logf("%s: %d bits changed; %s", program, len(x.Flips), out[:min(len(out), 300)])
+	}
+}
+
+// A proof of a line at ten million lines takes at most 2.5 KB, with two witnesses: 24 hashes, and what was
+// signed.
+func TestAProofIsSmall(t *testing.T) {
+	p := newProven(t)
+	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	const hash = 45 // bytes of a line
+	for name, text := range files {
+		if strings.HasSuffix(name, ".tlog-proof") {
+			path := bytes.Count(text[:bytes.Index(text, []byte("\n\n"))], []byte("\n")) - 2
+			cosignature := bytes.Index(text[bytes.LastIndex(text, []byte("— ")):], []byte("\n"))
+			if size := len(text) + (24-path)*hash + cosignature; size > 2500 {
+				t.Errorf("%s would take %d bytes", name, size)
+			}
+		}
+	}
+}
+
+// Hashes beside the journal that are not what they were prove nothing, and the file is not made.
+func TestNoEvidenceIsMadeFromWrongHashes(t *testing.T) {
+	p := newProven(t)
+	name := filepath.Join(p.dir, tree.Dir, "00")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[5] ^= 1
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "out.zip")
+	_, err = evidence.File(durable.Dir(p.dir), false, inspect.LogFilter{Booking: p.booking}, out)
+	if err == nil || !strings.Contains(err.Error(), "the hashes in tree") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+		t.Error("there is a file of it")
+	}
+}

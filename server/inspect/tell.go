@@ -1,0 +1,125 @@
+package inspect
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+
+	"waybill/booking"
+	"waybill/server/ledger"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// Told is a line that tells of a booking or a ticket.
+type Told struct {
+	Seq uint64
+	// RunOnly says that the line is another booking's, and is the one that describes a run of this one.
+	RunOnly bool
+}
+
+// Tell writes the history of a booking or a ticket, as [Log] does, and returns the lines that tell of it, in
+// their order: those of the history, those that say what was erased of them, and those that describe the
+// runs.
+func Tell(fsys durable.FS, live bool, f LogFilter, out io.Writer) ([]Told, error) {
+	told := map[uint64]bool{} // whether the line is told of for its run only
+	s := newStory(f, out)
+	s.shown = func(seq uint64) { told[seq] = false }
+	if err := s.tell(fsys, live, nil); err != nil {
+		return nil, err
+	}
+	// What was sold of a run names what the first line of it describes.
+	described := descriptions{
+		runs:  map[booking.RunID]uint64{},
+		forms: map[string]uint64{},
+	}
+	erasures := map[uint64][]uint64{} // lines, and those that they say are erased
+	err := ReadEvents(fsys, live, func(l *store.Line, x ledger.Entry) error {
+		if e, ok := x.Event.(*booking.Created); ok {
+			described.note(e, l.Seq)
+		}
+		return noteErasure(erasures, l)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range s.runs() {
+		for _, seq := range []uint64{described.runs[run.ID], described.forms[run.Form.Key()]} {
+			if _, own := told[seq]; seq > 0 && !own {
+				told[seq] = true
+			}
+		}
+	}
+	for seq, lines := range erasures {
+		if slices.ContainsFunc(
+			lines,
+			func(line uint64) bool { runOnly, is := told[line]; return is && !runOnly },
+		) {
+			told[seq] = false
+		}
+	}
+	var list []Told
+	for _, seq := range slices.Sorted(maps.Keys(told)) {
+		list = append(list, Told{seq, told[seq]})
+	}
+	return list, nil
+}
+
+// descriptions are the lines that describe runs, and the forms that they are sold in, for the first time.
+type descriptions struct {
+	runs  map[booking.RunID]uint64
+	forms map[string]uint64 // by key
+}
+
+// note notes what a line describes.
+func (d *descriptions) note(e *booking.Created, seq uint64) {
+	for _, r := range e.Runs {
+		if d.runs[r.ID] == 0 {
+			d.runs[r.ID] = seq
+		}
+	}
+	for _, f := range e.Forms {
+		if d.forms[f.Key()] == 0 {
+			d.forms[f.Key()] = seq
+		}
+	}
+}
+
+// noteErasure notes which lines a line says are erased.
+func noteErasure(erasures map[uint64][]uint64, l *store.Line) error {
+	if l.Type != store.KindErased && l.Type != store.KindRepaired {
+		return nil
+	}
+	var said struct {
+		Lines  []uint64          `json:"lines"`
+		Erased map[uint64]string `json:"erased"`
+	}
+	if err := json.Unmarshal(l.Data, &said); err != nil {
+		return err
+	}
+	erasures[l.Seq] = slices.AppendSeq(said.Lines, maps.Keys(said.Erased))
+	return nil
+}
+
+// runs returns the runs that the story's tickets are on.
+func (s *story) runs() (list []*booking.Run) {
+	tickets := slices.Clone(s.tickets)
+	if id, ok := booking.ParseID(s.Booking); ok {
+		if b := s.Bookings.Any(id); b != nil {
+			for i := range b.Tickets {
+				tickets = append(tickets, b.Tickets[i].ID)
+			}
+		}
+	}
+	for _, id := range tickets {
+		_, t := s.Bookings.AnyTicket(id)
+		if t == nil {
+			continue
+		}
+		for _, leg := range t.Itinerary() {
+			list = append(list, leg.Run)
+		}
+	}
+	return list
+}
