@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	".": {"server/command"},
 	"server/command": {
 		"server", "server/front", "server/worlds", "server/conform", "server/seed", "server/command/terminal", "server/command/load",
-		"server/admin", "server/inspect", "server/evidence", "server/reference", "server/witness", "server/web",
+		"server/admin", "server/inspect", "server/evidence", "server/standby", "server/reference", "server/witness", "server/web",
 		"server/words",
 		"auth/oidc", "server/outbound", "store", "store/durable", "store/note", "auth", "booking", "schedule/gtfs",
 	},
@@ -53,9 +53,12 @@ var arrows = map[string][]string{
 		"server/company", "server/provider", "server/outbox", "server/web", "server/ledger", "server/words",
 		"store", "store/durable", "auth", "auth/oidc", "booking", "schedule", "schedule/gtfs", "schedule/gtfs/feed",
 	},
-	"server/bench":     {"server/outbox", "server/provider", "server/outbound", "server/web", "server/ledger", "server/wire", "auth", "booking"},
-	"server/ops":       {"server/web", "server/ledger", "server/wire", "booking"},
-	"server/inspect":   {"server/resource", "server/ledger", "server/wire", "server/words", "store", "store/durable", "auth", "booking"},
+	"server/bench": {"server/outbox", "server/provider", "server/outbound", "server/web", "server/ledger", "server/wire", "auth", "booking"},
+	"server/ops":   {"server/web", "server/ledger", "server/wire", "booking"},
+	"server/inspect": {
+		"server/resource", "server/ledger", "server/wire", "server/words", "store", "store/note", "store/durable",
+		"auth", "booking", "report", "schedule",
+	},
 	"server/reference": {"server/web", "server/docs", "server/wire", "auth"},
 	"server/search":    {"server/resource", "server/web", "server/ledger", "server/wire", "auth", "schedule"},
 	"server/provider": {
@@ -66,6 +69,7 @@ var arrows = map[string][]string{
 		"store", "store/durable", "booking", "schedule",
 	},
 	"server/witness": {"server/web", "server/wire", "store", "store/checkpoint", "store/note"},
+	"server/standby": {"server/ledger", "store", "store/journal", "store/durable"},
 	"server/evidence": {
 		"server/inspect", "server/words", "store", "store/checkpoint", "store/journal", "store/tree", "store/note",
 		"store/durable",
@@ -148,12 +152,11 @@ var debts = map[string]debt{
 	"schedule":        {tokens: 7.98},
 	"schedule/gtfs":   {lines: 2000},
 	"server/company":  {tokens: 8.31},
-	"server/inspect":  {tokens: 8.11},
 	"server/legacy":   {tokens: 8.15},
 	"server/ops":      {tokens: 7.82},
 	"server/resource": {tokens: 8.26},
 	"server/search":   {tokens: 8.12},
-	"store":           {lines: 2500},
+	"store":           {lines: 2600},
 	"store/journal":   {tokens: 7.99},
 }
 

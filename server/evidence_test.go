@@ -170,8 +170,8 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 		t.Errorf("%d lines are as they are in the journal", whole)
 	}
 	readme := string(files["README.txt"])
-	for _, want := range []string{"booking " + p.booking, "w.example has seen that, at 2026-11-18", "no part of the proof",
-		"python3 -I verify.py", "Left out: 1", "does not prove"} {
+	for _, want := range []string{"booking " + p.booking, "w.example has seen that, at 2026-11-18",
+		"no part of the proof", "python3 -I verify.py", "Left out: 1", "does not prove"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("README.txt does not say %q:\n%s", want, readme)
 		}

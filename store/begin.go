@@ -35,7 +35,7 @@ func (st *Store[S, E]) begin(r *replay[S, E]) error {
 	}
 	at := st.instant()
 	if own != nil {
-		st.w.add(Stamp{Seq: st.seq, Time: at}, kindForked, own.data(), nil)
+		st.w.add(Stamp{Seq: st.seq, Time: at}, KindForked, own.data(), nil)
 		st.seq++
 		st.signer.Origin = own.Origin
 		key = own.key

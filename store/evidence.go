@@ -244,7 +244,7 @@ func (s *scan) note(at Place, l *Line) error {
 			s.repairs = append(s.repairs, said)
 		}
 	}
-	if l.Type == kindForked {
+	if l.Type == KindForked {
 		if err := s.rename(l); err != nil {
 			return err
 		}

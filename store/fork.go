@@ -20,8 +20,8 @@ import (
 // gives it a name and a key of its own, and says so in a line. The notes of before are set aside with the key
 // that checks them.
 
-// kindForked is the type of the line that gives a directory a name of its own.
-const kindForked = "forked"
+// KindForked is the type of the line that gives a directory a name of its own.
+const KindForked = "forked"
 
 // forked is what it says.
 type forked struct {

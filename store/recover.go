@@ -300,7 +300,7 @@ const kindOpened = "opened"
 
 // Own reports whether lines of a type are the store's own, and hold no event.
 func Own(kind string) bool {
-	return kind == kindOpened || kind == KindRepaired || kind == kindForked
+	return kind == kindOpened || kind == KindRepaired || kind == KindForked
 }
 
 // mend cuts a torn tail. Unless the journal's end is known to be on disk, the last file is copied forward:

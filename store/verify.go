@@ -87,6 +87,27 @@ func Follow(fsys durable.FS, after Head, visit func(*Line) error) (Report, error
 	}, nil
 }
 
+// Proven returns the last line that is known to be on the disk: that a checkpoint or a snapshot was made of.
+// A line says that of those before it, too.
+func Proven(fsys durable.FS) (seq uint64, err error) {
+	seqs, err := journal.Numbers(fsys, "snapshots")
+	if len(seqs) > 0 {
+		seq = seqs[len(seqs)-1]
+	}
+	signed, none := checkpoint.Newest(fsys)
+	if none != nil && !errors.Is(none, fs.ErrNotExist) {
+		return seq, none
+	}
+	public, none := checkpoint.PublicKey(fsys)
+	if none != nil {
+		return seq, err // a copy
+	}
+	if c, bad := checkpoint.Parse(signed, public); bad == nil {
+		seq = max(seq, c.Seq)
+	}
+	return seq, err
+}
+
 // Kept is a checkpoint that an auditor kept, and the key it is signed with.
 type Kept struct {
 	Note []byte

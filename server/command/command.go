@@ -73,7 +73,8 @@ func (c *call) text(name string) string {
 	return c.get(name).(string)
 }
 
-// list returns a flag that may be given again.
+// list returns the values of a flag that may be given again, in the order in which they were given; none
+// where nobody has given it.
 func (c *call) list(name string) []string {
 	return c.get(name).([]string)
 }
@@ -434,7 +435,7 @@ func (c *call) fromEnv() (err error) {
 // exitCode maps an error of opening or running a directory.
 func exitCode(err error) int {
 	switch {
-	case errors.As(err, new(*store.Damage)):
+	case errors.As(err, new(*store.Damage)), errors.As(err, new(*store.Foreign)):
 		return exitDamaged
 	case errors.Is(err, durable.ErrLocked):
 		return exitLocked

@@ -48,7 +48,8 @@ func (c *call) log() (int, error) {
 	return exitFailed, inspect.Log(c.fsys, front.Running(c.dir), f, style, c.Stdout)
 }
 
-// ids checks the flags that name what a verb is about.
+// ids checks the flags that name what a verb is about. A mistyped id is told here: the journal would only be
+// read in vain.
 func (c *call) ids() error {
 	for _, name := range []string{"booking", "ticket"} {
 		if _, ok := booking.ParseID(c.text(name)); !ok && c.text(name) != "" {
@@ -58,7 +59,8 @@ func (c *call) ids() error {
 	return nil
 }
 
-// evidence writes what proves the lines of a booking or a ticket (contract §14).
+// evidence writes what proves the lines of a booking or a ticket (contract §14). It is for people who have
+// neither this program nor the rest of the journal, and who need not trust whoever runs it.
 func (c *call) evidence() (int, error) {
 	of := inspect.LogFilter{
 		Booking: c.text("booking"),
@@ -128,7 +130,7 @@ func (c *call) judge() (code int, v inspect.Verdict, err error) {
 	}
 	// What is wrong with these is no verdict on the directory.
 	against := c.text("against")
-	expected.Kept, err = keptCheckpoints(against, c.text("key"))
+	expected.Kept, err = inspect.ReadKept(against, c.text("key"))
 	if err != nil {
 		return exitFailed, inspect.Verdict{Problem: err.Error()}, err
 	}

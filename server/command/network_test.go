@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/tls"
@@ -16,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -179,54 +177,4 @@ func TestNetworkFlags(t *testing.T) {
 		strings.Contains(body, "\nwaybill_open_connections 0\n") {
 		t.Error("the open connections are not counted")
 	}
-}
-
-// The lines of a moment leave together, within 20 ms, and at once where they are many; none is lost, none is
-// torn.
-func TestLogLinesLeaveTogether(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		out := new(counted)
-		g := &gathered{to: out}
-		seen := func() (int, string) { // what flush writes, it writes with the lock held
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			return out.writes, out.String()
-		}
-		for i := range 3 {
-			fmt.Fprintln(g, "line", i)
-		}
-		time.Sleep(logDelay - 1)
-		if n, _ := seen(); n != 0 {
-			t.Error("they have left at once")
-		}
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		if n, text := seen(); n != 1 || text != "line 0\nline 1\nline 2\n" {
-			t.Errorf("%d writes of %q", n, text)
-		}
-		g.Write(make([]byte, logBuffer))
-		g.Write([]byte("x"))
-		if n, text := seen(); n != 2 || len(text) != 21+logBuffer+1 {
-			t.Errorf("%d writes, %d bytes", n, len(text))
-		}
-		g.Write([]byte("last"))
-		g.flush()
-		if _, text := seen(); !strings.HasSuffix(text, "last") {
-			t.Error("flush leaves something")
-		}
-		time.Sleep(time.Second)
-		if n, _ := seen(); n != 3 {
-			t.Errorf("%d writes", n)
-		}
-	})
-}
-
-type counted struct {
-	bytes.Buffer
-	writes int
-}
-
-func (c *counted) Write(b []byte) (int, error) {
-	c.writes++
-	return c.Buffer.Write(b)
 }

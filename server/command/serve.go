@@ -17,6 +17,7 @@ import (
 	"waybill/auth/oidc"
 	"waybill/server"
 	"waybill/server/admin"
+	"waybill/server/command/terminal"
 	"waybill/server/front"
 	"waybill/server/outbound"
 	"waybill/server/reference"
@@ -58,8 +59,8 @@ func (c *call) serve() (code int, err error) {
 	if level.UnmarshalText([]byte(c.text("log-level"))) != nil {
 		return exitUsage, fmt.Errorf("-log-level %q must be debug, info, warn or error", c.text("log-level"))
 	}
-	stderr := &gathered{to: c.Stderr}
-	defer stderr.flush()
+	stderr := &terminal.Gathered{To: c.Stderr}
+	defer stderr.Flush()
 	cfg.Log = c.logger(stderr, level)
 	if err := c.identityProvider(&cfg); err != nil {
 		return exitUsage, err

@@ -13,11 +13,12 @@ type verb struct {
 var (
 	// Quiet verbs show no progress: they show other things all the time, or ask for something. All others may
 	// have to read a long journal.
-	quiet = []string{"serve", "log", "bench", "version", "user add", "ready", "conform"}
+	quiet = []string{"serve", "log", "bench", "version", "user add", "ready", "conform",
+		"tail", "receive"}
 	// Of some, who reads the output may stop, as head does, and that is no failure.
-	mayBeCut = []string{"log", "import"}
+	mayBeCut = []string{"log", "import", "tail"}
 	// Some are of no directory, and have no flag -data: they ask a server, or nobody.
-	noData = []string{"version", "ready", "conform"}
+	noData = []string{"version", "ready", "conform", "receive"}
 )
 
 // is reports whether a verb is one of some.
@@ -173,6 +174,16 @@ var verbs = []verb{
 		(*call).evidence, []option{
 			{"booking", "", "of the booking with this `id`"},
 			{"ticket", "", "of the ticket with this `id`"}}},
+	{"tail", "", "writes the journal's lines once they are on the disk, for a standby or another engine", (*call).tail,
+		[]option{
+			{"from", uint64(1), "the `seq` of the first line"},
+			{"follow", false, "go on with further lines as they are written, until the command is stopped"},
+			{"format", "json",
+				"json (the lines), copy (also the files that waybill receive needs) or sql (for the tables of export)"}}},
+	{"receive", "DIR",
+		"takes what tail -format copy writes, on standard input, into a standby, and prints the last line of each batch",
+		(*call).receive, []option{
+			{"next", false, "take nothing, and print the seq to ask tail for"}}},
 	{"backup", "OUT",
 		"copies the directory into the new directory OUT, also while a server is running, and checks the copy",
 		(*call).backup, nil},

@@ -1,11 +1,8 @@
 package command
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -30,7 +26,6 @@ import (
 	"waybill/server/inspect"
 	"waybill/store"
 	"waybill/store/durable"
-	"waybill/store/note"
 )
 
 // What the verbs do, but serve. First those that only read: they take no lock and work beside a running
@@ -45,42 +40,8 @@ func instant(s string) (time.Time, error) {
 	return t, nil
 }
 
-// keptCheckpoints reads what an auditor has kept: a file of checkpoints, which follow each other with a blank
-// line after each, and the file of the key that they are signed with; none when the former has no name.
-func keptCheckpoints(file, keyFile string) (kept []store.Kept, err error) {
-	if file == "" {
-		return nil, nil
-	}
-	notes, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	// Without it the key is the directory's own. An auditor has kept one: whoever has changed the directory
-	// may have changed its key too.
-	var key ed25519.PublicKey // nil: the directory's own
-	if keyFile != "" {
-		text, err := os.ReadFile(keyFile)
-		if err != nil {
-			return nil, err
-		}
-		if key, err = store.ParsePublicKey(text); err != nil {
-			return nil, fmt.Errorf("the key %w", err)
-		}
-	}
-	list := bufio.NewScanner(bytes.NewReader(notes))
-	for list.Split(note.Split); list.Scan(); {
-		kept = append(kept, store.Kept{
-			Note: bytes.Clone(list.Bytes()),
-			Key:  key,
-		})
-	}
-	if kept == nil {
-		err = fmt.Errorf("%s holds no checkpoint", file)
-	}
-	return kept, err
-}
-
-// checkpoint writes the newest checkpoint, or the public key that checks it.
+// checkpoint writes the newest checkpoint, to the byte as it was signed, or the key that checks it in the
+// form that witnesses and other tools take.
 func (c *call) checkpoint() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err

@@ -6,15 +6,11 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
-	"waybill/booking"
 	"waybill/server/ledger"
-	"waybill/server/words"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -57,9 +53,6 @@ func decoded(decode decoder, l *store.Line, visit func(*store.Line, ledger.Entry
 //
 //go:embed schema.sql
 var Schema string
-
-// secrets are members of events of users and sessions that no export has.
-var secrets = regexp.MustCompile(`,"(password|access|refresh)":"[^"]*"`)
 
 // Export writes what a directory, which may be in use, remembers into a new one, as tables that databases
 // load: files of comma-separated values and schema.sql, which describes them and is written last. It only
@@ -169,29 +162,16 @@ func (x export) fill(fsys durable.FS, live bool) (head store.Head, err error) {
 		if entry.Event != nil {
 			ledger.Apply(s, l.Stamp, entry)
 		}
-		data := l.Data
-		personal := l.Personal
-		if strings.HasPrefix(l.Type, "user.") || strings.HasPrefix(l.Type, "session.") {
-			data = secrets.ReplaceAll(data, nil)
-			personal = secrets.ReplaceAll(personal, nil)
-		}
 		if err := checkShown(entry.Event, &shown, l); err != nil {
 			return err
 		}
-		x.row("events", l.Seq, l.Time, l.Type, fmt.Sprintf("%x", l.Hash), string(data), string(personal))
+		rows(x.row).event(l)
 		return x["events"].Error()
 	})
 	if err != nil {
 		return head, err
 	}
-	x.accounts(s)
-	sold := s.Bookings.Freeze()
-	x.runs(sold.Runs)
-	for _, b := range sold.Bookings {
-		if b != nil {
-			x.booking(b, head.Time)
-		}
-	}
+	rows(x.row).all(s, head.Time)
 	return head, nil
 }
 
@@ -212,94 +192,3 @@ func checkShown(e ledger.Event, shown *[]uint64, l *store.Line) error {
 }
 
 var errErasedMeanwhile = errors.New("personal data is erased meanwhile; export again")
-
-// accounts writes who sells and who signs in, and what these have set and ordered.
-func (x export) accounts(s *ledger.State) {
-	for _, p := range s.Partners.All() {
-		x.row("partners", p.ID, p.Name, strings.Join(p.Companies, ","), p.Created, p.Legacy)
-		for _, k := range p.Keys {
-			x.row("api_keys", k.Hash, p.ID, k.Created, k.Revoked)
-		}
-	}
-	for _, u := range s.Accounts.Users() {
-		x.row("users", u.ID, u.Person.Email, u.Person.FirstName, u.Person.LastName)
-		for _, l := range u.Links {
-			x.row("identities", u.ID, l.Issuer, l.Subject)
-		}
-		for _, a := range u.Accesses {
-			x.row("accesses", u.ID, a.Company.ID, a.Company.Name, a.Company.Slug, a.Company.Tier, a.Role)
-		}
-	}
-	for _, s := range s.Accounts.Sessions() {
-		x.row("sessions", s.ID, s.User, s.Company, s.Used, s.AccessUntil, s.Until)
-	}
-	for _, r := range s.Reports.All() {
-		x.row("reports", r.ID, r.Company, r.User, r.OrderBy, r.Start, r.End,
-			r.Created, r.Completed, r.Downloaded, r.SHA256)
-	}
-	for _, id := range slices.Sorted(maps.Keys(s.Geolocation)) {
-		x.row("geolocation", id, s.Geolocation[id])
-	}
-}
-
-// runs writes what was sold, each form once.
-func (x export) runs(runs []*booking.Run) {
-	written := map[string]bool{}
-	for _, r := range runs {
-		f := r.Form
-		key := r.Form.Key()
-		x.row("runs", r.ID, key, r.Day)
-		for i, offset := range r.Offsets {
-			x.row("run_stops", r.ID, i+1, r.Arr(int16(i)), r.Dep(int16(i)), offset)
-		}
-		if written[key] {
-			continue
-		}
-		written[key] = true
-		x.row("forms", key, f.Trip, f.Company.ID, f.Company.Name, f.Company.Source,
-			f.Route.ID, f.Route.Name, f.Bus.ID, f.Bus.Seats, string(f.Encode()))
-		for i, c := range f.Stops {
-			x.row("form_stops", key, i+1,
-				c.Stop.ID, c.Stop.Place, c.Stop.Platform, c.Stop.Lat, c.Stop.Lon,
-				c.City.ID, c.City.Name, c.City.Country, c.City.Zone)
-		}
-		for i, r := range f.Rules {
-			x.row("refund_rules", key, i+1, r.ID, r.Hours, words.Hundredths(r.Percent))
-		}
-		for i, d := range f.Discounts {
-			x.row("discounts", key, i+1, d.ID, d.Name, d.Description,
-				words.Hundredths(d.Percent), d.First, d.Last)
-		}
-	}
-}
-
-// booking writes a booking and its tickets as they stand at an instant. Positions are from 1, as everywhere
-// in the tables.
-func (x export) booking(b *booking.Booking, now time.Time) {
-	x.row("bookings", b.ID, b.Partner,
-		time.UnixMilli(b.Created), time.UnixMilli(b.Updated), b.Departure(), b.Status(now))
-	for i := range b.Tickets {
-		t := &b.Tickets[i]
-		status, payment := t.Status(now)
-		first, last, email, phones := t.Passenger.Fields()
-		var refund any = ""
-		if t.Phase == booking.Refunded {
-			refund = words.Hundredths(t.Refund())
-		}
-		x.row("tickets", t.ID, b.ID, time.UnixMilli(t.Created), t.Departure(), status, payment, t.Asked,
-			words.Hundredths(t.Price()), string(t.Currency[:]), refund, first, last, email)
-		for k, phone := range phones {
-			x.row("ticket_phones", t.ID, k+1, phone)
-		}
-		for k, l := range t.Itinerary() {
-			var discount, percent any = "", ""
-			if l.Discount >= 0 {
-				d := &l.Run.Form.Discounts[l.Discount]
-				discount = d.ID
-				percent = words.Hundredths(d.Percent)
-			}
-			x.row("ticket_legs", t.ID, k+1, l.Run.ID, l.From+1, l.To+1, l.Seat,
-				words.Hundredths(l.Amount), discount, percent)
-		}
-	}
-}

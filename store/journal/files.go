@@ -83,17 +83,28 @@ func ReadOrigin(fsys durable.FS) (name string, hash [32]byte, err error) {
 	if err != nil {
 		return "", hash, err
 	}
+	id, err := parseFormat(text)
+	return OriginStart + id, sha256.Sum256(text), err
+}
+
+// CheckFormat returns an error for what is no text of FORMAT, or of a newer version.
+func CheckFormat(text []byte) error {
+	_, err := parseFormat(text)
+	return err
+}
+
+// parseFormat reads the id in the text of FORMAT.
+func parseFormat(text []byte) (id string, err error) {
 	var version int
-	var id string
 	fmt.Sscanf(string(text), formatLine, &version, &id)
 	switch {
 	case version > formatVersion:
-		return "", hash, fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, version,
+		return "", fmt.Errorf("%w: FORMAT says version %d, this program knows %d", ErrNewer, version,
 			formatVersion)
 	case string(text) != fmt.Sprintf(formatLine, formatVersion, id):
-		return "", hash, InFile("FORMAT", "does not name a journal's format")
+		return "", InFile("FORMAT", "does not name a journal's format")
 	}
-	return OriginStart + id, sha256.Sum256(text), nil
+	return id, nil
 }
 
 // Newline ends each line.

@@ -124,6 +124,20 @@ func (l *Line) AppendTo(b []byte, prev [32]byte) []byte {
 	return append(b, '\n')
 }
 
+// Text returns the line as it stands in its file, with its newline.
+func (l *Line) Text() []byte {
+	b := append([]byte(nil), lineStart...)
+	b = hex.AppendEncode(b, l.Hash[:])
+	b = append(b, `",`...)
+	b = append(b, l.Chained...)
+	if l.Personal != nil {
+		b = append(b, `,"personal":`...)
+		b = append(b, l.Personal...)
+		b = append(b, '}')
+	}
+	return append(b, '\n')
+}
+
 // appendFrame appends what stands between the hash and the data.
 func (l *Line) appendFrame(b []byte) []byte {
 	b = append(b, `"seq":`...)

@@ -1,0 +1,59 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"waybill/server/front"
+	"waybill/server/inspect"
+	"waybill/server/standby"
+	"waybill/store/durable"
+)
+
+// The verbs that pass a journal on, line by line: tail and receive (contract §14).
+
+// tail writes lines of the journal, until it ends or the process should. What reads them may stop when it
+// likes: what it has got is on the disk here, and it knows from where to ask again.
+func (c *call) tail() (int, error) {
+	o := inspect.TailOptions{
+		From:   c.get("from").(uint64),
+		Format: c.text("format"),
+	}
+	if !slices.Contains(inspect.TailFormats, o.Format) {
+		return exitUsage, fmt.Errorf(
+			"-format %q must be %s",
+			o.Format,
+			strings.Join(inspect.TailFormats, ", "),
+		)
+	}
+	if o.From < 1 {
+		return exitUsage, fmt.Errorf("-from %d: the first line is 1", o.From)
+	}
+	// Without -follow, Ctrl-C stops it where it is. With it that is how it ends.
+	if c.get("follow").(bool) {
+		o.Follow = c.Stop
+		c.fsys = durable.Dir(c.dir) // it ends in order, after a whole line
+	}
+	if err := c.mustExist(); err != nil {
+		return exitFailed, err
+	}
+	live := func() bool { return front.Running(c.dir) }
+	return exitFailed, inspect.Tail(c.fsys, live, o, c.Stdout)
+}
+
+// receive keeps a standby by what tail writes. Its output is for whoever wants to know how far behind that
+// is, and for scripts that wait until a line is safe in two places.
+func (c *call) receive() (int, error) {
+	// The directory is an operand and not -data: it is nobody's yet, and no server's to be found by accident.
+	dir := durable.Dir(c.Arg(0))
+	if c.get("next").(bool) {
+		next, err := standby.Next(dir)
+		if err == nil {
+			fmt.Fprintln(c.Stdout, next)
+		}
+		return exitCode(err), err
+	}
+	err := standby.Receive(dir, c.Stdin, c.Stdout)
+	return exitCode(err), err
+}

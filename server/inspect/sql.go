@@ -1,0 +1,276 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/server/ledger"
+	"waybill/store"
+)
+
+// sqlTables writes a journal as statements that keep the tables of an export as it goes on. Statements that
+// are run again change nothing: so after a break one goes on from the last row of events, or some lines
+// before.
+//
+// What time alone changes, as that a ticket is no longer payable, is as at the last line that tells of the
+// ticket.
+type sqlTables struct {
+	out    io.Writer
+	state  *ledger.State
+	decode decoder
+	tables map[string]*sqlTable
+	begun  bool
+	err    error // the first of out
+}
+
+// sqlTable is what the schema says of a table.
+type sqlTable struct {
+	columns []string
+	key     []string // the primary key
+}
+
+// keyOfTable reads the primary key where several columns make it, keyColumn where one does.
+var (
+	keyOfTable = regexp.MustCompile(`(?m)^    primary key \(([^)]*)\)`)
+	keyColumn  = regexp.MustCompile(`(?m)^    (\w+) \w+ primary key`)
+)
+
+// newSQL returns a writer of statements.
+func newSQL(out io.Writer) *sqlTables {
+	x := &sqlTables{
+		out:    out,
+		state:  ledger.NewState(),
+		decode: ledger.NewCodec().Decode,
+		tables: map[string]*sqlTable{},
+	}
+	for _, t := range tableOfSchema.FindAllStringSubmatch(Schema, -1) {
+		table := new(sqlTable)
+		for _, c := range columnOfTable.FindAllStringSubmatch(t[2], -1) {
+			if c[2] != "key" { // as in primary key
+				table.columns = append(table.columns, c[1])
+			}
+		}
+		if key := keyOfTable.FindStringSubmatch(t[2]); key != nil {
+			table.key = strings.Split(key[1], ", ")
+		} else if key := keyColumn.FindStringSubmatch(t[2]); key != nil {
+			table.key = key[1:]
+		}
+		x.tables[t[1]] = table
+	}
+	return x
+}
+
+// begin makes the tables, where there are none.
+func (x *sqlTables) begin() {
+	if x.begun {
+		return
+	}
+	x.begun = true
+	for _, t := range tableOfSchema.FindAllString(Schema, -1) {
+		x.printf("%s\n", strings.Replace(t, "create table", "create table if not exists", 1))
+	}
+}
+
+func (x *sqlTables) printf(format string, args ...any) {
+	if x.err == nil {
+		_, x.err = fmt.Fprintf(x.out, format, args...)
+	}
+}
+
+// line writes what a line has changed, all or nothing.
+func (x *sqlTables) line(l *store.Line, wanted bool) error {
+	var entry ledger.Entry
+	if !store.Own(l.Type) {
+		var err error
+		if entry, err = x.decode(l.Type, l.Data, l.Personal); err != nil {
+			return fmt.Errorf("seq %d: %w", l.Seq, err)
+		}
+		ledger.Apply(x.state, l.Stamp, entry)
+	}
+	if !wanted {
+		return nil
+	}
+	x.begin()
+	x.printf("begin;\n")
+	x.change(l, entry.Event)
+	rows(x.upsert).event(l)
+	x.printf("commit;\n")
+	return x.err
+}
+
+func (x *sqlTables) pause() error { return x.err }
+
+// idsInLine matches what may be an id in a line.
+var idsInLine = regexp.MustCompile(`"([A-Za-z0-9_-]{22})"`)
+
+// change writes the rows of all that a line names.
+func (x *sqlTables) change(l *store.Line, event ledger.Event) {
+	to := rows(x.upsert)
+	switch e := event.(type) {
+	case *booking.Created:
+		for _, f := range e.Forms {
+			to.form(f)
+		}
+		for _, r := range e.Runs {
+			to.run(r)
+		}
+	case *ledger.GeolocationSet:
+		to("geolocation", e.Object, e.On)
+	case *ledger.PersonalErased:
+		x.eraseEvents(e.Lines, l.Time)
+	}
+	seen := map[string]bool{}
+	for _, match := range idsInLine.FindAllSubmatch(l.Data, -1) {
+		seen[string(match[1])] = true
+	}
+	if erased, ok := event.(interface{ AllTickets() []booking.ID }); ok {
+		for _, id := range erased.AllTickets() {
+			seen[id.String()] = true
+		}
+	}
+	// Partners first: all else names them. Then users, and what is theirs.
+	x.accounts(l.Type, seen)
+	x.bookings(seen, l)
+}
+
+// eraseEvents takes the personal parts of lines away.
+func (x *sqlTables) eraseEvents(lines []uint64, at time.Time) {
+	for _, seq := range lines {
+		x.printf("update events set personal = '{\"erased\":\"%s\"}' where seq = %d and personal is not null;\n",
+			at.UTC().Format("2006-01-02T15:04:05.000Z"), seq)
+	}
+}
+
+// accounts writes the partners, users, sessions and reports among what a line names.
+func (x *sqlTables) accounts(kind string, seen map[string]bool) {
+	to := rows(x.upsert)
+	if strings.HasPrefix(kind, "partner.") {
+		for _, p := range x.state.Partners.All() {
+			if seen[p.ID.String()] {
+				to.partner(p)
+			}
+		}
+	}
+	if strings.HasPrefix(kind, "user.") || strings.HasPrefix(kind, "session.") {
+		x.users(seen)
+	}
+	if strings.HasPrefix(kind, "report.") {
+		for _, r := range x.state.Reports.All() {
+			if seen[r.ID.String()] {
+				to.report(r)
+			}
+		}
+	}
+}
+
+// users writes users with what they may do, and their sessions; those that are gone are removed.
+func (x *sqlTables) users(seen map[string]bool) {
+	to := rows(x.upsert)
+	sessions := map[string]*auth.Session{}
+	for _, s := range x.state.Accounts.Sessions() {
+		sessions[s.ID.String()] = s
+	}
+	for text := range seen {
+		id, _ := booking.ParseID(text)
+		user := x.state.Accounts.User(auth.ID(id))
+		quoted := quote(text)
+		switch {
+		case user != nil:
+			x.printf("delete from identities where user_id = %s;\ndelete from accesses where user_id = %[1]s;\n",
+				quoted)
+			to.user(user)
+		case sessions[text] != nil:
+			// after the users
+		default:
+			x.printf("delete from sessions where session_id = %s or user_id = %[1]s;\n", quoted)
+			for _, table := range []string{"identities", "accesses", "users"} {
+				x.printf("delete from %s where user_id = %s;\n", table, quoted)
+			}
+		}
+	}
+	for text := range seen {
+		if s := sessions[text]; s != nil {
+			to.session(s)
+		}
+	}
+}
+
+// bookings writes the bookings among what a line names, and those whose tickets it names.
+func (x *sqlTables) bookings(seen map[string]bool, l *store.Line) {
+	written := map[booking.ID]bool{}
+	var left []string
+	for text := range seen {
+		id, _ := booking.ParseID(text)
+		b := x.state.Bookings.Any(id)
+		if ticket, t := x.state.Bookings.AnyTicket(id); b == nil && t != nil {
+			b = ticket
+		}
+		if b == nil {
+			left = append(left, text)
+			continue
+		}
+		if written[b.ID] {
+			continue
+		}
+		written[b.ID] = true
+		x.booking(b, l.Time)
+	}
+	if l.Type != "ticket.moved" {
+		return
+	}
+	for _, text := range left { // the ticket was the last one of its booking
+		x.printf("delete from bookings where booking_id = %s;\n", quote(text))
+	}
+}
+
+// booking writes a booking with its tickets.
+func (x *sqlTables) booking(b *booking.Booking, now time.Time) {
+	for i := range b.Tickets {
+		x.printf("delete from ticket_phones where ticket_id = %s;\n", quote(b.Tickets[i].ID.String()))
+	}
+	rows(x.upsert).booking(b, now)
+}
+
+// upsert writes a row in place of the one that has its key.
+func (x *sqlTables) upsert(name string, cells ...any) {
+	t := x.tables[name]
+	values := make([]string, len(cells))
+	for i, c := range cells {
+		values[i] = literal(c)
+	}
+	var set []string
+	for _, column := range t.columns {
+		set = append(set, column+" = excluded."+column)
+	}
+	x.printf("insert into %s (%s) values (%s) on conflict (%s) do update set %s;\n", name,
+		strings.Join(t.columns, ", "), strings.Join(values, ", "), strings.Join(t.key, ", "),
+		strings.Join(set, ", "))
+}
+
+// literal returns a cell as SQL has it.
+func literal(cell any) string {
+	switch c := cell.(type) {
+	case time.Time:
+		if c.IsZero() {
+			return "null"
+		}
+		return quote(c.UTC().Format("2006-01-02T15:04:05.000Z"))
+	case bool, int, int16, int32, int64, uint64, float64:
+		return fmt.Sprint(c)
+	}
+	text := fmt.Sprint(cell)
+	if text == "" {
+		return "null"
+	}
+	return quote(text)
+}
+
+// quote returns a text as SQL has it.
+func quote(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}

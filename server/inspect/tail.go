@@ -1,0 +1,267 @@
+package inspect
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"waybill/server/ledger"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// TailOptions say what of a journal to write, and how (contract §14).
+type TailOptions struct {
+	From   uint64          // the first line; 1 is the first there is
+	Follow <-chan struct{} // unless nil, further lines are written as they come, until it is closed
+	Format string          // json, copy or sql
+}
+
+// TailFormats are the formats of Tail.
+var TailFormats = []string{"json", "copy", "sql"}
+
+// Tail writes lines of a journal that may be in use, each held against its neighbours, once it is known to be
+// on the disk: a later line says so, or a checkpoint, or a snapshot. What a reader has got, no power cut
+// takes from the writer. live reports whether a server has the directory open.
+//
+// The formats: json is the lines as they are; copy is the lines and the files that a copy needs; sql is
+// statements for the tables of an export.
+func Tail(fsys durable.FS, live func() bool, o TailOptions, out io.Writer) error {
+	t := &tail{
+		fsys:  fsys,
+		lines: store.NewLines(fsys),
+		next:  1,
+		from:  max(o.From, 1),
+	}
+	switch o.Format {
+	case "json":
+		t.next = t.from // the lines before say nothing of those after
+		t.to = plain{out}
+	case "copy":
+		t.next = t.from
+		t.to = &copied{fsys: fsys, out: out, sent: map[string][sha256.Size]byte{}}
+	case "sql":
+		t.to = newSQL(out)
+	}
+	return t.run(live, o.Follow)
+}
+
+// tail is a pass over a journal, which may be growing.
+type tail struct {
+	fsys    durable.FS
+	lines   *store.Lines
+	to      sink
+	from    uint64        // the first line to be written
+	next    uint64        // to be read
+	proven  uint64        // the last line that is known to be on the disk
+	waiting []*store.Line // that were read, and are not
+}
+
+// sink takes the lines of a journal in their order. Those that are not wanted come first: some formats need
+// to know of them.
+type sink interface {
+	line(l *store.Line, wanted bool) error
+	// pause says that there is nothing more for the moment.
+	pause() error
+}
+
+const (
+	tailEvery = 50 * time.Millisecond // how often a journal is looked at for further lines
+	tailBatch = 256                   // lines that are asked for together
+	tailWait  = 3 * time.Second       // for a running server to sign what it has written
+)
+
+// run writes what is there, and then what comes.
+func (t *tail) run(live func() bool, follow <-chan struct{}) error {
+	if err := t.checkFrom(); err != nil {
+		return err
+	}
+	for idle := time.Duration(0); ; idle += tailEvery {
+		grown, err := t.read()
+		if err == nil {
+			err = t.write()
+		}
+		if err == nil && !grown {
+			err = t.to.pause()
+		}
+		if err != nil {
+			return err
+		}
+		if grown {
+			idle = 0
+			continue
+		}
+		ends := len(t.waiting) == 0 || !live() || idle >= tailWait
+		if follow == nil && ends {
+			return t.end()
+		}
+		select {
+		case <-follow:
+			return nil
+		case <-time.After(tailEvery):
+		}
+	}
+}
+
+// checkFrom returns an error where the journal ends before the line that is asked for, but for the one that
+// is to come next.
+func (t *tail) checkFrom() error {
+	if t.from == 1 {
+		return nil
+	}
+	err := t.lines.Read([]uint64{t.from - 1}, func(*store.Line) error { return nil })
+	if errors.Is(err, store.ErrNoLine) {
+		return fmt.Errorf("-from %d: the journal ends before line %d", t.from, t.from-1)
+	}
+	return err
+}
+
+// read reads a batch of lines, and reports whether there was one.
+func (t *tail) read() (grown bool, err error) {
+	seqs := make([]uint64, tailBatch)
+	for i := range seqs {
+		seqs[i] = t.next + uint64(i)
+	}
+	err = t.lines.Read(seqs, func(l *store.Line) error {
+		grown = true
+		t.next = l.Seq + 1
+		t.proven = max(t.proven, l.Synced)
+		t.waiting = append(t.waiting, l)
+		return nil
+	})
+	if errors.Is(err, store.ErrNoLine) {
+		err = nil
+	}
+	return grown, err
+}
+
+// write writes the lines that are known to be on the disk.
+func (t *tail) write() error {
+	if len(t.waiting) == 0 {
+		return nil
+	}
+	if t.proven < t.waiting[len(t.waiting)-1].Seq {
+		proven, err := store.Proven(t.fsys)
+		if err != nil {
+			return err
+		}
+		t.proven = max(t.proven, proven)
+	}
+	for len(t.waiting) > 0 && t.waiting[0].Seq <= t.proven {
+		l := t.waiting[0]
+		if err := t.to.line(l, l.Seq >= t.from); err != nil {
+			return err
+		}
+		t.waiting = t.waiting[1:]
+	}
+	return nil
+}
+
+// end is the error of a journal whose last lines nothing proves.
+func (t *tail) end() error {
+	if len(t.waiting) == 0 {
+		return nil
+	}
+	return fmt.Errorf("nothing shows that the lines from %d to %d are on the disk: their server was killed; the "+
+		"next start says", t.waiting[0].Seq, t.next-1)
+}
+
+// plain writes the lines as they are.
+type plain struct{ out io.Writer }
+
+func (p plain) line(l *store.Line, wanted bool) error {
+	if !wanted {
+		return nil
+	}
+	_, err := p.out.Write(l.Text())
+	return err
+}
+
+func (p plain) pause() error { return nil }
+
+// copied writes the lines, and before each the files that it needs.
+type copied struct {
+	fsys durable.FS
+	out  io.Writer
+	sent map[string][sha256.Size]byte // what was sent last under each name
+}
+
+// A copiedFile is a line that holds a file.
+type copiedFile struct {
+	File string `json:"file"`
+	Data []byte `json:"data"` // in base64
+}
+
+func (c *copied) line(l *store.Line, wanted bool) error {
+	if !wanted {
+		return nil
+	}
+	if l.Seq == 1 {
+		if err := c.file("FORMAT"); err != nil {
+			return err
+		}
+	}
+	if err := c.keys(); err != nil {
+		return err
+	}
+	if l.Type == "timetable.imported" {
+		var imported ledger.TimetableImported
+		if err := json.Unmarshal(l.Data, &imported); err != nil {
+			return fmt.Errorf("line %d: %w", l.Seq, err)
+		}
+		// One that is no longer in force may be gone.
+		err := c.file(path.Join(ledger.TimetableDir, imported.Hash+".jsonl"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	_, err := c.out.Write(l.Text())
+	return err
+}
+
+// pause sends keys that were made without a line that tells of them, as those of a new directory.
+func (c *copied) pause() error {
+	if len(c.sent) == 0 {
+		return nil // nothing has told the receiver yet what directory this is
+	}
+	return c.keys()
+}
+
+// keys writes the keys that have changed.
+func (c *copied) keys() error {
+	names, err := c.fsys.List(ledger.KeyDir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, durable.TempSuffix) {
+			continue
+		}
+		if err := c.file(path.Join(ledger.KeyDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// file writes a file, unless it was written as it is.
+func (c *copied) file(name string) error {
+	text, err := durable.ReadFile(c.fsys, name)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	if c.sent[name] == sum {
+		return nil
+	}
+	c.sent[name] = sum
+	_, err = fmt.Fprintf(c.out, "{\"file\":%q,\"data\":%q}\n", name, base64.StdEncoding.EncodeToString(text))
+	return err
+}

@@ -1,0 +1,216 @@
+package standby
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"waybill/store"
+	"waybill/store/durable"
+	"waybill/store/journal"
+)
+
+// journalCopy is the journal of a standby, which is given its lines one after the other. It holds the
+// directory's lock. What it is given must continue what it has; anything else is a *store.Foreign, and
+// changes nothing.
+//
+//	c, err := openCopy(fsys)
+//	err = c.format(text)   // before the first line
+//	err = c.append(line)
+//	seq, err := c.sync()   // what was appended is on the disk
+type journalCopy struct {
+	fsys  durable.FS
+	lock  io.Closer
+	lines *journal.Lines
+
+	head    store.Head // the last line that was appended
+	file    durable.File
+	name    string
+	size    int64  // of the file
+	pending []byte // lines that are not in the file yet
+}
+
+// segmentBytes is from which size on a file of the journal is followed by a new one.
+const segmentBytes = 64 << 20
+
+// foreign is the error of what does not continue a copy.
+func foreign(format string, args ...any) error {
+	return &store.Foreign{Reason: fmt.Sprintf(format, args...)}
+}
+
+// openCopy opens a directory that is a copy, and makes it if need be. What a crash has left of its last lines
+// is cut off, as by a start, and what was to be erased is erased.
+func openCopy(fsys durable.FS) (c *journalCopy, err error) {
+	for _, dir := range []string{".", "journal"} {
+		if err := fsys.Mkdir(dir); err != nil {
+			return nil, err
+		}
+	}
+	c = &journalCopy{
+		fsys:  fsys,
+		lines: journal.NewLines(fsys),
+	}
+	if c.lock, err = fsys.Lock("LOCK"); err != nil {
+		return nil, err
+	}
+	if err := c.resume(); err != nil {
+		return nil, errors.Join(err, c.lock.Close())
+	}
+	return c, nil
+}
+
+// resume finds the end of what is there.
+func (c *journalCopy) resume() (err error) {
+	c.head, c.name, err = store.Mend(c.fsys)
+	if err != nil || c.name == "" {
+		return err
+	}
+	c.file, err = c.fsys.Append(c.name)
+	if err == nil {
+		c.size, err = c.file.Size()
+	}
+	return err
+}
+
+// next returns the number of the line that continues the copy.
+func (c *journalCopy) next() uint64 { return c.head.Seq + 1 }
+
+// format says which directory it is a copy of, by the text of its file FORMAT.
+func (c *journalCopy) format(text []byte) error {
+	have, err := durable.ReadFile(c.fsys, "FORMAT")
+	switch {
+	case err == nil && bytes.Equal(have, text):
+		return nil
+	case err == nil:
+		return foreign("FORMAT: it is another directory, %q, than the one there, %q", text, have)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := journal.CheckFormat(text); err != nil {
+		return foreign("FORMAT: %q: %v", text, err)
+	}
+	if err := durable.PublishText(c.fsys, ".", "FORMAT", text); err != nil {
+		return err
+	}
+	_, c.head.Hash, err = journal.ReadOrigin(c.fsys)
+	return err
+}
+
+// append takes a line with its newline. One that is there already is passed over.
+func (c *journalCopy) append(text []byte) error {
+	l, err := journal.Parse(bytes.TrimSuffix(text, journal.Newline))
+	if err == nil && !json.Valid(text) {
+		err = errors.New("is not one JSON object")
+	}
+	switch {
+	case err != nil:
+		return foreign("what comes where line %d is expected %v", c.next(), err)
+	case l.Seq <= c.head.Seq:
+		return c.compare(&l)
+	case l.Seq > c.next():
+		return foreign("line %d comes where line %d is expected", l.Seq, c.next())
+	case c.head.Hash == [32]byte{}:
+		return foreign("line %d comes before the file FORMAT, which says what directory it is of", l.Seq)
+	}
+	if err := l.Follows(c.head); err != nil {
+		return foreign("line %d %v", l.Seq, err)
+	}
+	// As in the journal that it is of, what a line erases stands in files before its own.
+	erases := l.Type == store.KindErased
+	if c.file == nil || erases || c.size+int64(len(c.pending)+len(text)) > segmentBytes {
+		if err := c.rotate(l.Seq); err != nil {
+			return err
+		}
+	}
+	c.pending = append(c.pending, text...)
+	c.head = l.Head
+	if erases {
+		return c.erase(&l)
+	}
+	return nil
+}
+
+// compare holds a line that comes again against the one that is there. Erased personal data may be in one of
+// them.
+func (c *journalCopy) compare(l *store.Line) error {
+	if _, err := c.sync(); err != nil {
+		return err
+	}
+	return c.lines.Read([]uint64{l.Seq}, func(have *store.Line) error {
+		switch {
+		case have.Type == store.KindForked && have.Hash != l.Hash:
+			return foreign("line %d is another: this directory has been started, and has gone on by itself", l.Seq)
+		case have.Hash != l.Hash || !bytes.Equal(have.Chained, l.Chained):
+			return foreign("line %d is another than the one there", l.Seq)
+		}
+		return nil
+	})
+}
+
+// rotate goes on in a new file.
+func (c *journalCopy) rotate(first uint64) error {
+	if _, err := c.sync(); err != nil {
+		return err
+	}
+	full, name := c.file, c.name
+	c.name = "journal/" + journal.Name(first)
+	file, err := c.fsys.Create(c.name)
+	if err != nil {
+		return err
+	}
+	c.file = file
+	c.size = 0
+	if err := c.fsys.SyncDir("journal"); err != nil || full == nil {
+		return err
+	}
+	return errors.Join(full.Close(), c.fsys.Seal(name))
+}
+
+// erase carries out what a line says, once that is on the disk.
+func (c *journalCopy) erase(l *store.Line) error {
+	if _, err := c.sync(); err != nil {
+		return err
+	}
+	var said struct {
+		Lines []uint64 `json:"lines"`
+	}
+	if err := json.Unmarshal(l.Data, &said); err != nil {
+		return fmt.Errorf("line %d: %w", l.Seq, err)
+	}
+	var lines []store.Unerased
+	for _, seq := range said.Lines {
+		if seq < l.Seq {
+			lines = append(lines, store.Unerased{Seq: seq, At: l.Time})
+		}
+	}
+	return store.CarryOut(c.fsys, lines)
+}
+
+// sync has all that was appended on the disk, and returns the last line.
+func (c *journalCopy) sync() (uint64, error) {
+	if len(c.pending) == 0 {
+		return c.head.Seq, nil
+	}
+	n, err := c.file.Write(c.pending)
+	c.size += int64(n)
+	c.pending = c.pending[:0]
+	if err == nil {
+		err = c.file.Sync()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", store.ErrFailed, err)
+	}
+	return c.head.Seq, nil
+}
+
+// close lets the directory go. What was not synced may be lost.
+func (c *journalCopy) close() error {
+	err := c.lock.Close()
+	if c.file != nil {
+		err = errors.Join(c.file.Close(), err)
+	}
+	return err
+}

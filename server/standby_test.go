@@ -1,0 +1,347 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/server/inspect"
+	"waybill/server/ledger"
+	"waybill/server/standby"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// tailed returns what tail writes of a directory that nobody has open.
+func tailed(t *testing.T, dir, format string, from uint64) string {
+	t.Helper()
+	var out bytes.Buffer
+	err := inspect.Tail(durable.Dir(dir), func() bool { return false }, inspect.TailOptions{
+		From:   from,
+		Format: format,
+	}, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// received gives a standby what it should take, and returns what it says.
+func received(dir, stream string) (said string, err error) {
+	var out bytes.Buffer
+	err = standby.Receive(durable.Dir(dir), strings.NewReader(stream), &out)
+	return out.String(), err
+}
+
+// journalOf returns the lines of a directory.
+func journalOf(t *testing.T, dir string) (lines []string) {
+	t.Helper()
+	return strings.SplitAfter(strings.TrimSuffix(tailed(t, dir, "json", 1), "\n"), "\n")
+}
+
+// Contract §14: what tail writes, receive takes: the lines, the format, timetables and keys but the
+// checkpoint's. The copy is a directory that a server opens, under a name of its own, with all that was sold.
+func TestAStandbyIsACopyThatServes(t *testing.T) {
+	p := newProven(t)
+	dir := filepath.Join(t.TempDir(), "standby")
+	stream := tailed(t, p.dir, "copy", 1)
+	said, err := received(dir, stream)
+	lines := journalOf(t, p.dir)
+	if err != nil || !strings.HasSuffix(said, fmt.Sprintf("%d\n", len(lines))) {
+		t.Fatalf("%q, %v", said, err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "journal/*"))
+	copied, err := os.ReadFile(files[0])
+	if err != nil || len(files) != 1 || string(copied) != strings.Join(lines, "")+"\n" {
+		t.Errorf("the lines are not the same: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "checkpoint.key")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("it has the key that signs checkpoints")
+	}
+	// All of it again is passed over.
+	if said, err := received(dir, stream); err != nil || said != "" {
+		t.Errorf("again: %q, %v", said, err)
+	}
+	if next, err := standby.Next(durable.Dir(dir)); err != nil || next != uint64(len(lines)+1) {
+		t.Errorf("next is %d, %v", next, err)
+	}
+	s, err := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		if st.Bookings.Count() != 2 {
+			t.Errorf("it has %d bookings", st.Bookings.Count())
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	own := s.Store.Key().Name
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	signed, err := store.NewestCheckpoint(durable.Dir(p.dir))
+	if err != nil || strings.HasPrefix(string(signed), own+"\n") {
+		t.Errorf("it signs as %s, %v", own, err)
+	}
+	if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil || rep.Unsigned() {
+		t.Errorf("%+v, %v", rep, err)
+	}
+	// Promoted by mistake while the primary lives: it takes no more lines, and says why.
+	p.forget(t, "email", "nobody@example.com")
+	_, err = received(dir, tailed(t, p.dir, "copy", 1))
+	if !errors.As(err, new(*store.Foreign)) || !strings.Contains(err.Error(), "has been started") {
+		t.Errorf("after it was started: %v", err)
+	}
+}
+
+// What does not continue a copy is refused, and what came before it stays.
+func TestAStandbyTakesNothingElse(t *testing.T) {
+	p := newProven(t)
+	stream := strings.SplitAfter(tailed(t, p.dir, "copy", 1), "\n")
+	stream = stream[:len(stream)-1]
+	first := 0
+	for !strings.HasPrefix(stream[first], `{"hash"`) {
+		first++
+	}
+	with := func(at int, text ...string) string {
+		return strings.Join(stream[:at], "") + strings.Join(text, "") + strings.Join(stream[at:], "")
+	}
+	file := func(name, text string) string {
+		return fmt.Sprintf(
+			"{\"file\":%q,\"data\":%q}\n",
+			name,
+			base64.StdEncoding.EncodeToString([]byte(text)),
+		)
+	}
+	last := stream[len(stream)-1]
+	for name, c := range map[string]struct{ stream, want string }{
+		"no format":          {strings.Join(stream[first:], ""), "before the file FORMAT"},
+		"a line left out":    {strings.Join(stream[:len(stream)-2], "") + last, "comes where line"},
+		"a line changed":     {strings.Join(stream[:len(stream)-1], "") + strings.Replace(last, "2026", "2027", 1), "hash"},
+		"a line of nothing":  {with(len(stream)-1, "\n"), "is not in the form"},
+		"garbage":            {with(len(stream)-1, "garbage\n"), "is not in the form"},
+		"an old one changed": {with(len(stream), strings.Replace(stream[first], "creation", "Creation", 1)), "another"},
+		"another format":     {with(len(stream), file("FORMAT", "waybill-journal v1 OTHER\n")), "another directory"},
+		"a newer format":     {file("FORMAT", "waybill-journal v2 X\n"), "version 2"},
+		"the signing key":    {with(1, file("checkpoint.key", "x")), "is not a file that a copy is sent"},
+		"a way out":          {with(1, file("keys/../../x", "x")), "is not a file that a copy is sent"},
+		"a way out, rooted":  {with(1, file("/etc/passwd", "x")), "is not a file that a copy is sent"},
+		"another timetable":  {with(1, file("timetables/"+strings.Repeat("0", 64)+".jsonl", "x")), "not what its name"},
+		"no file":            {with(1, `{"file":"FORMAT","data":7}`+"\n"), "should hold a file"},
+	} {
+		dir := filepath.Join(t.TempDir(), "standby")
+		_, err := received(dir, c.stream)
+		if !errors.As(err, new(*store.Foreign)) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+		// What was received stays, and is gone on with.
+		if _, err := received(dir, strings.Join(stream, "")); err != nil && name != "a newer format" {
+			t.Errorf("%s: then all of it: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "x")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: a file was written", name)
+		}
+	}
+}
+
+// A stream that is cut anywhere is gone on with from where Next says, and every line that was said to be
+// there is.
+func TestAStandbyGoesOnAfterABreak(t *testing.T) {
+	p := newProven(t)
+	stream := tailed(t, p.dir, "copy", 1)
+	want := journalOf(t, p.dir)
+	dir := filepath.Join(t.TempDir(), "standby")
+	at := 0
+	for step := 1; at < len(stream); step = step*2 + 1 {
+		end := min(at+step*50, len(stream))
+		_, err := received(dir, stream[:end])
+		if cut := stream[end-1] != '\n'; (err != nil) != cut {
+			t.Errorf("cut at %d: %v", end, err)
+		}
+		at = end
+		next, err := standby.Next(durable.Dir(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if next > 1 {
+			stream = tailed(t, p.dir, "copy", next)
+			at = 0
+			if next > uint64(len(want)) {
+				break
+			}
+		}
+	}
+	if got := journalFiles(t, dir); got != strings.Join(want, "")+"\n" {
+		t.Error("the lines are not the same")
+	}
+}
+
+// journalFiles returns the journal of a standby, as it lies there.
+func journalFiles(t *testing.T, dir string) (all string) {
+	t.Helper()
+	names, _ := filepath.Glob(filepath.Join(dir, "journal/*"))
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(text)
+	}
+	return all
+}
+
+// An erasure is carried out in the standby too: in lines that it had before, and after a crash in between.
+func TestAStandbyErasesToo(t *testing.T) {
+	p := newProven(t)
+	dir := filepath.Join(t.TempDir(), "standby")
+	if _, err := received(dir, tailed(t, p.dir, "copy", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(journalFiles(t, dir), "Ukrainka") {
+		t.Fatal("it does not have the name to begin with")
+	}
+	p.forget(t, "booking", p.booking)
+	next, err := standby.Next(durable.Dir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := received(dir, tailed(t, p.dir, "copy", next)); err != nil {
+		t.Fatal(err)
+	}
+	if text := journalFiles(t, dir); strings.Contains(text, "Ukrainka") ||
+		!strings.Contains(text, `"personal":{"erased":`) {
+		t.Error("the name is still there")
+	}
+	if files, _ := filepath.Glob(filepath.Join(dir, "journal/*")); len(files) < 2 {
+		t.Error("the line that erases stands in the file of what it erases")
+	}
+	// A crash after the line and before the erasing: the line is there, and the name too.
+	fresh := newProven(t)
+	crashed := filepath.Join(t.TempDir(), "crashed")
+	if _, err := received(crashed, tailed(t, fresh.dir, "copy", 1)); err != nil {
+		t.Fatal(err)
+	}
+	before := map[string]string{} // lines, by their hashes
+	for line := range strings.Lines(journalFiles(t, crashed)) {
+		before[line[:75]] = line
+	}
+	fresh.forget(t, "booking", fresh.booking)
+	next, _ = standby.Next(durable.Dir(crashed))
+	if _, err := received(crashed, tailed(t, fresh.dir, "copy", next)); err != nil {
+		t.Fatal(err)
+	}
+	names, _ := filepath.Glob(filepath.Join(crashed, "journal/*"))
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var was strings.Builder
+		for line := range strings.Lines(string(text)) {
+			was.WriteString(cmp.Or(before[line[:75]], line))
+		}
+		os.Chmod(name, 0o600)
+		if err := os.WriteFile(name, []byte(was.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(journalFiles(t, crashed), "Ukrainka") {
+		t.Fatal("the crash is not as it should be")
+	}
+	if _, err := received(crashed, ""); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(journalFiles(t, crashed), "Ukrainka") {
+		t.Error("after a crash the name is still there")
+	}
+}
+
+// Statements for a database give the tables of an export: as many rows in each, also when they are run again.
+func TestTailForADatabase(t *testing.T) {
+	if !has(t, "sqlite3") {
+		return
+	}
+	p := newProven(t)
+	p.forget(t, "email", "somebody@example.com")
+	statements := tailed(t, p.dir, "sql", 1)
+	half := uint64(len(journalOf(t, p.dir)) / 2)
+	database := filepath.Join(t.TempDir(), "db")
+	for i, text := range []string{statements, statements, tailed(t, p.dir, "sql", half)} {
+		c := exec.Command("sqlite3", "-bail", database)
+		c.Stdin = strings.NewReader("pragma foreign_keys = on;\n" + text)
+		if out, err := c.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Fatalf("time %d: %v %s", i+1, err, out)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	if _, err := inspect.Export(durable.Dir(p.dir), false, durable.Dir(out)); err != nil {
+		t.Fatal(err)
+	}
+	tables, _ := filepath.Glob(filepath.Join(out, "*.csv"))
+	for _, file := range tables {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		rows, err := csv.NewReader(f).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := strings.TrimSuffix(filepath.Base(file), ".csv")
+		got, err := exec.Command("sqlite3", database, "select count(*) from "+table).CombinedOutput()
+		if want := fmt.Sprintf("%d\n", len(rows)-1); err != nil || string(got) != want {
+			t.Errorf("%s has %s rows, want %s: %v", table, got, want, err)
+		}
+	}
+	names, err := exec.Command("sqlite3", database, "select personal from events").CombinedOutput()
+	if err != nil || strings.Contains(string(names), "Somebody") ||
+		!strings.Contains(string(names), "Ukrainka") {
+		t.Errorf("%v %s", err, names)
+	}
+}
+
+// A line is written once it is known to be on the disk, and none after the end that nothing proves.
+func TestTailWritesWhatIsOnTheDisk(t *testing.T) {
+	p := newProven(t)
+	lines := journalOf(t, p.dir)
+	crashed := filepath.Join(t.TempDir(), "crashed")
+	if err := os.CopyFS(crashed, os.DirFS(p.dir)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"snapshots", "checkpoint", "checkpoints.log"} {
+		if err := os.RemoveAll(filepath.Join(crashed, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	err := inspect.Tail(
+		durable.Dir(crashed),
+		func() bool { return false },
+		inspect.TailOptions{Format: "json"},
+		&out,
+	)
+	if err == nil || !strings.Contains(err.Error(), "nothing shows that the lines from") {
+		t.Errorf("%v", err)
+	}
+	if n := strings.Count(out.String(), "\n"); n == 0 || n >= len(lines) {
+		t.Errorf("%d of %d lines are written", n, len(lines))
+	}
+	err = inspect.Tail(durable.Dir(p.dir), func() bool { return false }, inspect.TailOptions{
+		From:   uint64(len(lines) + 2),
+		Format: "json",
+	}, &out)
+	if err == nil || !strings.Contains(err.Error(), "the journal ends before line") {
+		t.Errorf("from beyond the end: %v", err)
+	}
+}
