@@ -79,12 +79,12 @@ func (w *testWitness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if r.Method != "POST" || r.URL.Path != "/add-checkpoint" || !found || err != nil || !ended ||
 		len(fields) < 3 ||
 		len(lines) > 64 {
-		http.Error(rw, "bad request", 400)
+		http.Error(rw, "bad request", http.StatusBadRequest)
 		return
 	}
 	vkey, known := w.logs[fields[0]]
 	if !known {
-		http.Error(rw, "unknown log", 404)
+		http.Error(rw, "unknown log", http.StatusNotFound)
 		return
 	}
 	key, _ := note.ParseKey(vkey)
@@ -93,18 +93,18 @@ func (w *testWitness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		_, err = n.Verify(key)
 	}
 	if err != nil {
-		http.Error(rw, "bad signature", 403)
+		http.Error(rw, "bad signature", http.StatusForbidden)
 		return
 	}
 	size, _ := strconv.ParseUint(fields[1], 10, 64)
 	root, _ := base64.StdEncoding.DecodeString(fields[2])
 	switch {
 	case old > size:
-		http.Error(rw, "bad request", 400)
+		http.Error(rw, "bad request", http.StatusBadRequest)
 		return
 	case old != w.sizes[fields[0]]:
 		rw.Header().Set("Content-Type", "text/x.tlog.size")
-		rw.WriteHeader(409)
+		rw.WriteHeader(http.StatusConflict)
 		fmt.Fprintf(rw, "%d\n", w.sizes[fields[0]])
 		return
 	}
@@ -114,7 +114,7 @@ func (w *testWitness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		proof = append(proof, hash)
 	}
 	if !consistent(proof, old, size, w.roots[fields[0]], root) {
-		http.Error(rw, "bad consistency proof", 422)
+		http.Error(rw, "bad consistency proof", http.StatusUnprocessableEntity)
 		return
 	}
 	w.sizes[fields[0]], w.roots[fields[0]] = size, root

@@ -52,12 +52,12 @@ type Found struct {
 
 // String says it in words.
 func (f Found) String() string {
-	text := fmt.Sprintf("proves %s, of %s that were signed", words.Counted(f.Lines, "line"),
-		words.Counted(f.Size, "line"))
+	said := []string{fmt.Sprintf("proves %s, of %s that were signed", words.Counted(f.Lines, "line"),
+		words.Counted(f.Size, "line"))}
 	for _, w := range f.Witnesses {
-		text += fmt.Sprintf("; %s has seen that at %s", w.Key.Name, w.At.Format(time.RFC3339))
+		said = append(said, fmt.Sprintf("%s has seen that at %s", w.Key.Name, w.At.Format(time.RFC3339)))
 	}
-	return text
+	return strings.Join(said, "; ")
 }
 
 // File writes evidence into a new file. Where that fails, there is none.

@@ -193,12 +193,6 @@ type copied struct {
 	sent map[string][sha256.Size]byte // what was sent last under each name
 }
 
-// A copiedFile is a line that holds a file.
-type copiedFile struct {
-	File string `json:"file"`
-	Data []byte `json:"data"` // in base64
-}
-
 func (c *copied) line(l *store.Line, wanted bool) error {
 	if !wanted {
 		return nil
