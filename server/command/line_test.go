@@ -38,7 +38,13 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 	}
 	for _, v := range verbs {
 		switch v.name {
-		case "serve", "import", "bench", "version", "ready", "conform", "receive": // two make one of their own
+		case "serve",
+			"import",
+			"bench",
+			"version",
+			"ready",
+			"conform",
+			"receive": // two make one of their own
 			continue
 		}
 		dir := t.TempDir()

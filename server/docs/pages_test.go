@@ -32,7 +32,7 @@ func build(t *testing.T) string {
 var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/signing-in.md",
 	"server/docs/reports.md",
 	"server/docs/testing.md", "server/docs/migrating.md", "server/docs/operating.md",
-	"server/docs/auditing.md", "server/docs/journal.md",
+	"server/docs/standby.md", "server/docs/auditing.md", "server/docs/journal.md",
 	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md"}
 
 // TestPages: the README is one page, names all others, and no line is wider than 110 columns but those of
@@ -115,6 +115,7 @@ func TestReadme(t *testing.T) {
 		t.Fatalf("%.4000s", out)
 	}
 	checkAudit(t, text, data[1])
+	checkEvidence(t, text, dir, data[1])
 	checkErased(t, text, bin, data[1])
 	for _, file := range regexp.MustCompile("`([a-z/]+\\.go)`").FindAllStringSubmatch(text, -1) {
 		if _, err := os.Stat(file[1]); err != nil {
@@ -176,13 +177,15 @@ func checkAudit(t *testing.T, readme, data string) {
 			"}"), regexp.MustCompile(`,"personal":{.*}}`).ReplaceAllString(text, ""),
 	}
 	seq := strings.Split(noted, "\n")[1]
+	// The last checkpoint is of all lines: the server was stopped.
+	root := regexp.QuoteMeta(strings.Split(content(t, filepath.Join(data, "checkpoint")), "\n")[2])
 	erased := regexp.MustCompile(`("personal":{).*}}`).ReplaceAllString(text,
 		`$1"erased":"2026-11-20T09:00:00.000Z"}}`)
 	for _, c := range []struct {
 		block, tool, want string
 		changed           map[string][]string // files, and what must not pass in them
 	}{
-		{"python", "python3", "^\\d+ " + lines[last][9:73] + "\n$", map[string][]string{journal: append(chains, erased)}},
+		{"python", "python3", "^\\d+ " + lines[last][9:73] + " " + root + "\n$", map[string][]string{journal: append(chains, erased)}},
 		{"sh chain", "sha256sum", "^\\d+ " + lines[last][9:73] + "\n$", map[string][]string{journal: append(chains, erased)}},
 		{"sh signature", "openssl", "Verified Successfully\n{\"hash\":.*\n$", map[string][]string{
 			note: {strings.Replace(noted, "\n"+seq+"\n", "\n"+seq+"0\n", 1),
@@ -221,6 +224,22 @@ func checkAudit(t *testing.T, readme, data string) {
 			}
 			write(t, name, was)
 		}
+	}
+}
+
+// checkEvidence runs what the page says to do for one ticket.
+func checkEvidence(t *testing.T, text, dir, data string) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Log("no python3: the lines in ```sh evidence are not run")
+		return
+	}
+	script := regexp.MustCompile("(?s)```sh evidence\n(.*?)```").FindStringSubmatch(text)
+	sh := exec.Command("sh", "-ec", script[1])
+	sh.Dir = dir
+	sh.Env = append(os.Environ(), "WAYBILL_DATA="+data)
+	out, err := sh.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "as they were written; it had") {
+		t.Errorf("the lines in ```sh evidence: %v\n%s", err, out)
 	}
 }
 

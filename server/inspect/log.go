@@ -44,8 +44,9 @@ type story struct {
 	last    uint64    // the last line that was read
 	told    time.Time // what time alone did by then is told
 
-	following bool         // lines come as they are written: told only rises
-	shown     func(uint64) // is told of each line that is part of it
+	following bool                                  // lines come as they are written: told only rises
+	shown     func(uint64)                          // is told of each line that is part of it
+	read      func(*store.Line, ledger.Entry) error // is told of each line, part of it or not
 }
 
 // logged is a line of the log as an object.
@@ -75,6 +76,7 @@ func newStory(f LogFilter, out io.Writer) *story {
 		out:       out,
 		end:       math.MaxUint64,
 		shown:     func(uint64) {},
+		read:      func(*store.Line, ledger.Entry) error { return nil },
 	}
 	if ticket, ok := booking.ParseID(f.Ticket); ok {
 		s.tickets = append(s.tickets, ticket)
@@ -193,6 +195,9 @@ func (s *story) write(x logged, text string) error {
 // line writes a line, after what time did before it.
 func (s *story) line(l *store.Line, entry ledger.Entry) error {
 	s.last = l.Seq
+	if err := s.read(l, entry); err != nil {
+		return err
+	}
 	if l.Seq > s.end {
 		return nil
 	}

@@ -26,22 +26,19 @@ func Tell(fsys durable.FS, live bool, f LogFilter, out io.Writer) ([]Told, error
 	told := map[uint64]bool{} // whether the line is told of for its run only
 	s := newStory(f, out)
 	s.shown = func(seq uint64) { told[seq] = false }
-	if err := s.tell(fsys, live, nil); err != nil {
-		return nil, err
-	}
 	// What was sold of a run names what the first line of it describes.
 	described := descriptions{
 		runs:  map[booking.RunID]uint64{},
 		forms: map[string]uint64{},
 	}
 	erasures := map[uint64][]uint64{} // lines, and those that they say are erased
-	err := ReadEvents(fsys, live, func(l *store.Line, x ledger.Entry) error {
+	s.read = func(l *store.Line, x ledger.Entry) error {
 		if e, ok := x.Event.(*booking.Created); ok {
 			described.note(e, l.Seq)
 		}
 		return noteErasure(erasures, l)
-	})
-	if err != nil {
+	}
+	if err := s.tell(fsys, live, nil); err != nil {
 		return nil, err
 	}
 	for _, run := range s.runs() {
