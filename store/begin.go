@@ -2,55 +2,74 @@ package store
 
 import (
 	"crypto/ed25519"
-	"errors"
+	"io"
+
 	"waybill/store/checkpoint"
+	"waybill/store/durable"
 	"waybill/store/tree"
 )
 
-// begin journals the start, after what gives the directory a name of its own if it has none. It holds the key
-// that it signs with before its first line, and after the line that names it.
+// begin journals the start. The directory holds the key that it signs with before its first line. One that
+// has lines and no key is a copy.
 func (st *Store[S, E]) begin(r *replay[S, E]) error {
 	key, err := checkpoint.PrivateKey(r.fsys)
+	switch {
+	case err != nil:
+		return err
+	case key != nil:
+		err = r.ownKey(key.Public().(ed25519.PublicKey))
+	case r.head.Seq == 0:
+		key, err = makeKey(r.fsys, st.cfg.Random)
+	default:
+		return st.beginCopy(r)
+	}
 	if err != nil {
 		return err
 	}
 	st.signer.Origin = r.name()
-	if key != nil {
-		err = r.ownKey(key.Public().(ed25519.PublicKey))
-	}
-	if err != nil {
+	st.signer.Key = key
+	if err := st.signer.Open(); err != nil {
 		return err
 	}
-	var own *forked
-	if key == nil && r.head.Seq == 0 {
-		if key, err = checkpoint.NewKey(st.cfg.Random); err != nil {
-			return err
-		}
-		err = errors.Join(checkpoint.PublishPrivateKey(r.fsys, key), checkpoint.PublishPublicKey(r.fsys, key))
-	} else if key == nil {
-		own, err = newForked(r.name(), r.head, st.cfg.Random)
+	st.w.add(Stamp{Seq: st.seq, Time: st.instant()}, kindOpened, r.opened(), nil)
+	return st.flush()
+}
+
+// makeKey makes the key of a new directory.
+func makeKey(fsys durable.FS, random io.Reader) (ed25519.PrivateKey, error) {
+	key, err := checkpoint.NewKey(random)
+	if err != nil {
+		return nil, err
 	}
+	if err := checkpoint.PublishPrivateKey(fsys, key); err != nil {
+		return nil, err
+	}
+	return key, checkpoint.PublishPublicKey(fsys, key)
+}
+
+// beginCopy journals the first start of a copy, after a line that gives it a name of its own. It holds the
+// key of that name once the line is durable.
+func (st *Store[S, E]) beginCopy(r *replay[S, E]) error {
+	own, err := newForked(r.name(), r.head, st.cfg.Random)
 	if err != nil {
 		return err
 	}
 	at := st.instant()
-	if own != nil {
-		st.w.add(Stamp{Seq: st.seq, Time: at}, KindForked, own.data(), nil)
-		st.seq++
-		st.signer.Origin = own.Origin
-		key = own.key
-	}
-	st.signer.Key = key
+	st.w.add(Stamp{Seq: st.seq, Time: at}, KindForked, own.data(), nil)
+	st.seq++
 	st.w.add(Stamp{Seq: st.seq, Time: at}, kindOpened, r.opened(), nil)
-	if own == nil {
-		return errors.Join(st.signer.Open(), st.flush())
-	}
 	if err := st.flush(); err != nil {
 		return err
 	}
-	st.cfg.Log.Warn("there is no "+checkpoint.PrivateKeyFile+": the directory is a copy, and has a name of its own from here on",
+	if err := own.settle(r.fsys); err != nil {
+		return err
+	}
+	st.signer.Origin = own.Origin
+	st.signer.Key = own.key
+	st.cfg.Log.Warn("there is no "+checkpoint.PrivateKeyFile+
+		": the directory is a copy, and has a name of its own from here on",
 		"name", own.Origin, "parent", own.Parent.Origin, "left", own.Parent.Seq)
-	return errors.Join(own.settle(r.fsys), st.signer.Open())
+	return st.signer.Open()
 }
 
 // plant takes up the tree of the lines as the newest checkpoint has it. Where its hashes are not there, or
