@@ -69,7 +69,7 @@ var arrows = map[string][]string{
 		"store", "store/durable", "booking", "schedule",
 	},
 	"server/witness": {"server/web", "server/wire", "store", "store/checkpoint", "store/note"},
-	"server/standby": {"server/ledger", "store", "store/journal", "store/durable"},
+	"server/standby": {"server/ledger", "store", "store/checkpoint", "store/journal", "store/durable"},
 	"server/evidence": {
 		"server/inspect", "server/words", "store", "store/checkpoint", "store/journal", "store/tree", "store/note",
 		"store/durable",

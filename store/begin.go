@@ -81,6 +81,7 @@ func (r *replay[S, E]) plant() error {
 	}
 	if files.Size() > 0 {
 		r.names = []named{{origin: r.anchor.Origin}}
+		r.namedAt = r.anchor.Seq
 	}
 	r.leaves = files
 	r.tree = files

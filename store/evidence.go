@@ -137,7 +137,8 @@ func (s *scan) heedAside() error {
 		if err != nil {
 			return err
 		}
-		err = s.heedLog(e.Log, key, func([]byte, Checkpoint) {}, func() bool { return true })
+		good := 0
+		err = s.heedLog(e.Log, key, func([]byte, Checkpoint) { good++ }, func() bool { return good > 0 })
 		if err != nil {
 			return err
 		}
@@ -244,7 +245,7 @@ func (s *scan) note(at Place, l *Line) error {
 			s.repairs = append(s.repairs, said)
 		}
 	}
-	if l.Type == KindForked {
+	if l.Type == KindForked && l.Seq > s.namedAt {
 		if err := s.rename(l); err != nil {
 			return err
 		}

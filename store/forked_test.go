@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -209,8 +210,22 @@ func TestACopyHasANameOfItsOwn(t *testing.T) {
 	if err != nil || end.total != 6 || rep.Checkpoints < 3 {
 		t.Errorf("%+v, %v", rep, err)
 	}
-	// It stays what it is at the next start.
-	closeStore(t, open(t, config(d)))
+	// It stays what it is at the next start, which has nothing to complain of, and a line that is changed in it
+	// is found by that as in any other.
+	log.Reset()
+	closeStore(t, open(t, cfg))
+	if log.Len() > 0 {
+		t.Errorf("the second start says %s", &log)
+	}
+	changed := d.files()
+	name := "journal/000000000001.jsonl"
+	changed[name] = rechained(changed["FORMAT"], strings.Replace(changed[name], `"n":3`, `"n":4`, 1))
+	for _, snapshot := range named(changed, "snapshots/") {
+		delete(changed, snapshot)
+	}
+	if _, _, err := store.Open(config(diskOf(changed))); !errors.As(err, new(*store.Damage)) {
+		t.Errorf("a line that was changed after it was signed: %v", err)
+	}
 	if again, _, _ := strings.Cut(d.files()["checkpoint"], "\n"); again != own ||
 		len(forkedLines(t, d.files())) != 1 {
 		t.Errorf("the next start signs as %s, not %s", again, own)
@@ -294,12 +309,16 @@ func TestTheFirstStartOfACopyIsCutShort(t *testing.T) {
 				}
 				return works
 			}
-			st, _, err := store.Open(config(d))
-			done = err == nil
+			st, _, failed := store.Open(config(d))
+			done = failed == nil
 			if st != nil {
 				st.Close()
 			}
 			after := d.crash(rand.New(rand.NewPCG(1, uint64(call))), survives, survives)
+			rep, _, err := verify(config(after), false)
+			if err != nil && rep.Torn == nil {
+				t.Errorf("call %d: it is damaged: %v", call, err)
+			}
 			st = open(t, config(after))
 			put(t, st, add{N: 1})
 			closeStore(t, st)
@@ -326,6 +345,18 @@ func TestTheFirstStartOfACopyIsCutShort(t *testing.T) {
 			}
 		}
 	}
+}
+
+// rechained returns lines with hashes that follow from each other.
+func rechained(format, text string) string {
+	sum := sha256.Sum256([]byte(format))
+	var all strings.Builder
+	for line := range strings.Lines(text) {
+		chained, _, _ := strings.Cut(strings.TrimSuffix(line[75:], "\n"), `,"personal":{`)
+		sum = sha256.Sum256(fmt.Appendf(nil, "%x%s", sum, chained))
+		fmt.Fprintf(&all, `{"hash":"%x%s`, sum, line[73:])
+	}
+	return all.String()
 }
 
 // A backup has the notes and no key; one that is not whole does not start.

@@ -91,6 +91,10 @@ func (st *Store[S, E]) recover() error {
 	if err := r.misnamed(); err != nil {
 		st.cfg.Log.Warn("not all checkpoints can be used", "err", err)
 	}
+	if gap := r.unvouched(); gap > signedWithin {
+		st.cfg.Log.Warn("no checkpoint vouches for the last lines, which a server signs within a second: "+
+			"somebody may have taken checkpoints away", "lines", r.head.Seq-r.vouched(), "span", gap)
+	}
 	if r.unsigned && r.head.Seq > 0 {
 		st.cfg.Log.Warn("not signed: no checkpoint vouches for the lines that are there; "+
 			"they follow from each other, and are signed as they are from now on",
@@ -122,6 +126,25 @@ func (st *Store[S, E]) recover() error {
 	st.room = st.w.end - st.w.size
 	st.created = cmp.Or(r.first.Time, st.head.Time)
 	return err
+}
+
+// signedWithin is how long a line waits for its checkpoint at most, but on a full disk.
+const signedWithin = 5 * time.Second
+
+// unvouched returns the time from the last line that a checkpoint vouches for to the last one there is.
+func (r *replay[S, E]) unvouched() time.Duration {
+	newest := Checkpoint{}
+	for _, list := range r.evidence {
+		for _, e := range list {
+			if e.Seq > newest.Seq {
+				newest = e.Checkpoint
+			}
+		}
+	}
+	if newest.Seq == 0 {
+		return 0 // there is none at all, which is said too
+	}
+	return r.head.Time.Sub(newest.Time)
 }
 
 // readCreated reads the time of the first line, which run may have skipped.

@@ -47,6 +47,7 @@ type scan struct {
 	// tree, unless it is nil, is given the leaf of each line from the one after its last on.
 	tree     grower
 	names    []named               // that the directory has had; the last is its name now
+	namedAt  uint64                // the line at which names were known already
 	evidence map[uint64][]evidence // by seq
 	// witnessed has a member for each witness that is asked after.
 	witnessed []Witnessed

@@ -120,6 +120,10 @@ func (c *call) verify() (int, error) {
 // judge verifies the directory against what the caller knows of it from elsewhere.
 func (c *call) judge() (code int, v inspect.Verdict, err error) {
 	var expected store.Expected
+	if c.isGiven("witness-key") && len(c.list("witness-key")) == 0 {
+		err = errors.New("-witness-key is empty: it would ask for nobody's signature")
+		return exitUsage, inspect.Verdict{Problem: err.Error()}, err
+	}
 	for _, vkey := range c.list("witness-key") {
 		key, err := note.ParseKey(vkey)
 		if err != nil {

@@ -238,7 +238,7 @@ func checkEvidence(t *testing.T, text, dir, data string) {
 	sh.Dir = dir
 	sh.Env = append(os.Environ(), "WAYBILL_DATA="+data)
 	out, err := sh.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "as they were written; it had") {
+	if err != nil || !strings.Contains(string(out), "as they were written (") {
 		t.Errorf("the lines in ```sh evidence: %v\n%s", err, out)
 	}
 }

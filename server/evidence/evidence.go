@@ -131,8 +131,12 @@ const (
 func awaitSigned(fsys durable.FS, live bool, line uint64) (signature, error) {
 	for waited := time.Duration(0); ; waited += signedPause {
 		// What others have signed too convinces more.
-		both := []func(durable.FS) ([]byte, error){checkpoint.NewestWitnessed, checkpoint.Newest}
-		for _, read := range both {
+		sources := []func(durable.FS) ([]byte, error){
+			checkpoint.NewestWitnessed,
+			checkpoint.Newest,
+			lastLogged,
+		}
+		for _, read := range sources {
 			s, err := readSigned(fsys, read)
 			if err != nil {
 				return s, err
@@ -149,6 +153,15 @@ func awaitSigned(fsys durable.FS, live bool, line uint64) (signature, error) {
 		}
 		time.Sleep(signedPause)
 	}
+}
+
+// lastLogged reads the last checkpoint of the log: a full disk can leave the newest one there only.
+func lastLogged(fsys durable.FS) ([]byte, error) {
+	signed, _, err := checkpoint.Last(fsys)
+	if err == nil && len(signed) == 0 {
+		err = fs.ErrNotExist
+	}
+	return signed, err
 }
 
 // readSigned reads a checkpoint, and who has signed it; none where there is none.
@@ -273,7 +286,7 @@ func (b *bundle) prove(leaf tree.Hash, seq uint64) ([]tree.Hash, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf(
-			"line %d: the hashes in %s: %w; waybill verify says what is wrong",
+			"line %d: the hashes in %s: %w; a start without that directory makes them again",
 			seq,
 			tree.Dir,
 			err,

@@ -23,38 +23,38 @@ def point(raw):
 def signed(key, sig, text):
     s, h = int.from_bytes(sig[32:], 'little'), hashlib.sha512(sig[:32] + key + text).digest()
     right = add(point(sig[:32]), times(int.from_bytes(h, 'little') % L, point(key)))
-    return s < L and times(s, point(b'\x58' + b'\x66' * 31)) == right
+    return len(sig) == 64 and s < L and times(s, point(b'\x58' + b'\x66' * 31)) == right
 note, (text, _, signatures) = read('checkpoint'), read('checkpoint').partition('\n\n')
-(origin, size, root, last), who, keys = text.split('\n'), [], sys.argv[1:] or read('keys.txt').split()
+(origin, size, root, last), who, keys = text.split('\n'), [], set(sys.argv[1:] or read('keys.txt').split())
 must(re.fullmatch('(— [^ \n]+ [^ \n]+\n)+', signatures), 'the signatures are in no known form')
 for name, sig in [(name, decode(sig)) for name, sig in re.findall('— (.+) (.+)\n', signatures)]:
     for key in [decode(vkey.split('+', 2)[2]) for vkey in keys if vkey.startswith(name + '+')]:
         if sig[:4] == sha(name.encode() + b'\n' + key)[:4]:
             at, said = int.from_bytes(sig[4:12], 'big'), (text + '\n').encode()
             if key[0] == 4: said, sig = b'cosignature/v1\ntime %d\n' % at + said, sig[8:]
-            must(signed(key[1:], sig[4:], said), 'the signature is not that of ' + name)
+            must(signed(key[1:], sig[4:], said) and not [w for w in who if w.split(',')[0] == name], 'the signature is not that of ' + name)
             who.append(name + (', a witness, at ' + time.strftime('%FT%TZ', time.gmtime(at)) if key[0] == 4 else ''))
 must(origin in who and (sys.argv[1:] or len(who) == signatures.count('\n')), 'a signature is by no key that is known')
-gone, erased, files = set(), set(), sorted(glob.glob('line-*.json'))
-for file in files:
+gone, erased, count, left = set(), set(), 0, 0
+for count, file in enumerate(sorted(glob.glob('line-*.json')), 1):
     raw, proof, what = open(file, 'rb').read(), read(file[:-5] + '.tlog-proof'), file + ' is not what was written'
     line, (hashed, mark, personal) = json.loads(raw), raw[75:-1].partition(b',"personal":{')
     named = re.search(rb'"personal":"([0-9a-f]{64})"}(}?)$', hashed) or [0, b'', b'']
-    hashed = hashed[:-1] if named[2] else hashed  # the personal part was left out
+    hashed, left = hashed[:-1] if named[2] else hashed, left + len(named[2])  # its personal part was left out
     must(raw[:9] + raw[73:75] + raw[-1:] == b'{"hash":"",\n' and (named[1] and not named[2] or not mark), what)
-    if mark and sha(b'{' + personal[:-1]).hex().encode() != named[1]: gone.add((line['seq'], b'{' + personal))
+    if mark and sha(b'{' + personal[:-1]).hex().encode() != named[1]: gone.add((int(file[5:17]), b'{' + personal))
     tells = line['data'] if line['type'] in ('personal.erased', 'repaired') else {}  # of what was erased, and when
     said = {**dict.fromkeys(tells.get('lines') or [], line['time']), **(tells.get('erased') or {})}
     erased |= {(int(n), b'{"erased":"%s"}}' % t.encode()) for n, t in said.items()}
     head, extra, index, *path = proof[:-len(note) - 2].split('\n')
-    i, n, here = line['seq'] - 1, int(size) - 1, sha(b'\0', hashed)
+    i, n, here = int(file[5:17]) - 1, int(size) - 1, sha(b'\0', hashed)
     must([head, extra[:6], index] == ['c2sp.org/tlog-proof@v1', 'extra ', 'index %d' % i] and 0 <= i <= n, what)
     must(proof.endswith('\n\n' + note) and sha(decode(extra[6:]).hex().encode(), hashed).hex().encode() == raw[9:73], what)
     for sibling in map(decode, path):
         here = sha(b'\1', sibling, here) if i & 1 or i == n else sha(b'\1', here, sibling)
         while i == n and i and not i & 1: i, n = i >> 1, n >> 1
         i, n = i >> 1, n >> 1
-    must(here == decode(root) and n == 0, what)
-must(files and gone <= erased, 'a personal part is neither as it was written nor erased')
-print(len(files), 'lines are in the journal', origin, 'as they were written; it had', size, 'lines at', last.split()[-1])
-print(*('signed by ' + name for name in who), sep='\n')
+    must(here == decode(root) and n == 0 and len(file) == 22, what)
+must(gone <= erased, 'the personal part of line %s is neither as it was written nor erased' % [n for n, _ in gone - erased])
+print(count or must(0, 'there are no lines here'), 'lines are in the journal', origin, 'as they were written', end=' ')
+print('(%d without the names in them); it had %s lines at %s' % (left, size, last.split()[-1]), *who, sep='\nsigned by ')

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -32,9 +33,13 @@ func Tell(fsys durable.FS, live bool, f LogFilter, out io.Writer) ([]Told, error
 		forms: map[string]uint64{},
 	}
 	erasures := map[uint64][]uint64{} // lines, and those that they say are erased
+	gone := map[uint64]bool{}         // lines whose personal parts are not there
 	s.read = func(l *store.Line, x ledger.Entry) error {
 		if e, ok := x.Event.(*booking.Created); ok {
 			described.note(e, l.Seq)
+		}
+		if store.Erased(l.Personal) {
+			gone[l.Seq] = true
 		}
 		return noteErasure(erasures, l)
 	}
@@ -46,6 +51,17 @@ func Tell(fsys durable.FS, live bool, f LogFilter, out io.Writer) ([]Told, error
 			if _, own := told[seq]; seq > 0 && !own {
 				told[seq] = true
 			}
+		}
+	}
+	for _, lines := range erasures {
+		for _, seq := range lines {
+			delete(gone, seq)
+		}
+	}
+	for seq, runOnly := range told {
+		if gone[seq] && !runOnly {
+			return nil, fmt.Errorf("line %d has no personal part, and no line says that it was erased; waybill "+
+				"verify says more", seq)
 		}
 	}
 	for seq, lines := range erasures {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"waybill/server/words"
@@ -140,6 +141,15 @@ func (v *Verdict) note(rep *Report) {
 	for _, w := range v.Witness {
 		v.Notes = append(v.Notes, fmt.Sprintf("%s has signed up to line %d, at %s", w.Name, w.Line, w.At))
 	}
+	if n := rep.Head.Seq - rep.Vouched; n > 0 {
+		v.Notes = append(v.Notes, fmt.Sprintf("no checkpoint vouches for the last %s, after line %d: a server "+
+			"that was killed leaves the lines of a second so, or somebody has taken checkpoints away",
+			words.Counted(n, "line"), rep.Vouched))
+	}
+	for _, name := range rep.Unkept {
+		v.Notes = append(v.Notes, fmt.Sprintf("what was signed as %s, the name of this directory before, is not "+
+			"here", name))
+	}
 	if o := rep.Older; o != nil {
 		v.Notes = append(v.Notes, fmt.Sprintf("the file checkpoint is of line %d, and older than the newest "+
 			"in checkpoints.log, of line %d: a full disk can leave it so, or somebody has put it there",
@@ -161,6 +171,9 @@ func placeOf(d *store.Damage) *verdictPlace {
 
 // afterDamage says what to do about damage: what is before it can be saved.
 func afterDamage(name string, d *store.Damage) string {
+	if strings.HasPrefix(d.File, "tree/") {
+		return "no line is lost with it"
+	}
 	if d.Seq < 2 {
 		return "a backup can be served in its place"
 	}

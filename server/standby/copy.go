@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"waybill/store"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
 	"waybill/store/journal"
 )
@@ -55,6 +56,10 @@ func openCopy(fsys durable.FS) (c *journalCopy, err error) {
 	}
 	if c.lock, err = fsys.Lock("LOCK"); err != nil {
 		return nil, err
+	}
+	if _, none := durable.ReadFile(fsys, checkpoint.PrivateKeyFile); none == nil {
+		return nil, errors.Join(foreign("the directory has a %s: it has been started, and has a history of its own; "+
+			"without that file it can be a standby", checkpoint.PrivateKeyFile), c.lock.Close())
 	}
 	if err := c.resume(); err != nil {
 		return nil, errors.Join(err, c.lock.Close())

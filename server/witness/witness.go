@@ -38,6 +38,8 @@ const (
 	pause = time.Minute
 	// patience is how long a witness is waited for.
 	patience = 10 * time.Second
+	// maxAhead is how far a witness's clock may be ahead.
+	maxAhead = 24 * time.Hour
 	// maxAnswer is how many bytes of an answer are read.
 	maxAnswer = 16 << 10
 	// maxKey is how long a verifier key may be, in bytes.
@@ -61,7 +63,9 @@ func Parse(text string) (Peer, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
 		u.RawQuery != "" || u.Fragment != "" {
-		return Peer{}, errors.New("the URL must be absolute, of http or https, without user, query and fragment")
+		return Peer{}, errors.New(
+			"the URL must be absolute, of http or https, without user, query and fragment",
+		)
 	}
 	vkey = strings.TrimSpace(vkey)
 	if len(vkey) > maxKey {
@@ -200,7 +204,13 @@ func (s *Service) keep(signed []byte, c store.Checkpoint, lines string) {
 		all = all && w.seen == c.Seq
 	}
 	if err := s.Store.Cosigned(signed, lines, all); err != nil {
-		s.Log.Warn("what witnesses have signed could not be kept; they are asked again", "line", c.Seq, "err", err)
+		s.Log.Warn(
+			"what witnesses have signed could not be kept; they are asked again",
+			"line",
+			c.Seq,
+			"err",
+			err,
+		)
 		for _, w := range s.witnesses {
 			w.seen = min(w.seen, c.Seq-1)
 		}
@@ -218,7 +228,7 @@ func (s *Service) ask(ctx context.Context, w *state, signed []byte, c store.Chec
 	case errors.As(err, &refused):
 		w.refused.Add(1)
 		s.Log.Error("a witness refuses to sign", "witness", w.Key.Name, "line", c.Seq, "why", refused.why)
-	case ctx.Err() != nil && s.Base.Err() != nil:
+	case errors.Is(ctx.Err(), context.Canceled):
 		// The server stops, and asks once more.
 	default:
 		s.Log.Warn("a witness could not be asked; it is asked again", "witness", w.Key.Name, "line", c.Seq,
@@ -246,11 +256,15 @@ func (s *Service) submit(ctx context.Context, w *state, signed []byte, c store.C
 		seen, err := strconv.ParseUint(strings.TrimSuffix(string(answer), "\n"), 10, 64)
 		switch {
 		case err != nil:
-			return "", &refusal{fmt.Sprintf("it has signed another number of lines, and does not say how many: %q",
-				cut(answer))}
+			return "", &refusal{
+				fmt.Sprintf("it has signed another number of lines, and does not say how many: %q",
+					cut(answer)),
+			}
 		case seen > c.Seq:
-			return "", &refusal{fmt.Sprintf("it has signed %d lines, and this journal has %d: it is not the one "+
-				"that the witness knows", seen, c.Seq)}
+			return "", &refusal{
+				fmt.Sprintf("it has signed %d lines, and this journal has %d: it is not the one "+
+					"that the witness knows", seen, c.Seq),
+			}
 		}
 		w.seen = seen
 	}
@@ -304,7 +318,12 @@ func read(w *state, signed []byte, status int, answer []byte) (string, error) {
 	wrong := note.ErrNotSigned
 	for _, line := range lines {
 		n.Signatures = []note.Signature{line}
-		_, err := n.Verify(w.Key)
+		at, err := n.Verify(w.Key)
+		if err == nil && (at.Unix() <= 0 || at.After(time.Now().Add(maxAhead))) {
+			return "", &refusal{
+				fmt.Sprintf("its signature says that it was made at %s", at.Format(time.RFC3339)),
+			}
+		}
 		if err == nil {
 			return line.Line(), nil
 		}

@@ -56,11 +56,16 @@ func SetAside(fsys durable.FS) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	// The newest note is in the log too. It goes first: without its log it would seem that somebody took that
+	// away.
+	if err := remove(fsys, File, WitnessedFile); err != nil {
+		return err
+	}
 	origin, _, _ := strings.Cut(string(signed), "\n")
 	id := idOfOrigin.FindStringSubmatch(origin)
 	key, noKey := durable.ReadFile(fsys, PublicKeyFile)
 	if id != nil && noKey == nil {
-		// The copy of the key comes first, as notes without their key prove nothing.
+		// The copy of the key comes before its notes, which prove nothing without it.
 		if err := durable.PublishText(fsys, ".", fmt.Sprintf(asideKey, id[1]), key); err != nil {
 			return err
 		}
@@ -68,7 +73,12 @@ func SetAside(fsys durable.FS) error {
 			return err
 		}
 	}
-	for _, name := range []string{File, LogFile, PublicKeyFile, WitnessedFile} {
+	return remove(fsys, LogFile, PublicKeyFile)
+}
+
+// remove removes files that may not be there, and makes that durable.
+func remove(fsys durable.FS, names ...string) error {
+	for _, name := range names {
 		if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
