@@ -210,8 +210,8 @@ func TestACopyHasANameOfItsOwn(t *testing.T) {
 	if err != nil || end.total != 6 || rep.Checkpoints < 3 {
 		t.Errorf("%+v, %v", rep, err)
 	}
-	// It stays what it is at the next start, which has nothing to complain of, and a line that is changed in it
-	// is found by that as in any other.
+	// It stays what it is at the next start, which has nothing to complain of. A line that is changed in it
+	// is found by a start, as in any other.
 	log.Reset()
 	closeStore(t, open(t, cfg))
 	if log.Len() > 0 {

@@ -293,8 +293,8 @@ func (s *scan) vouched() (newest uint64) {
 
 // unkept returns the earlier names of the directory whose checkpoints are not there.
 func (s *scan) unkept() (names []string) {
-	for _, n := range s.names[:len(s.names)-1] {
-		if s.signedAs(n.origin) == 0 {
+	for _, n := range s.names {
+		if n.left > 0 && s.signedAs(n.origin) == 0 {
 			names = append(names, n.origin)
 		}
 	}

@@ -269,6 +269,7 @@ func (b *bundle) addLine(l *journal.Line, before [32]byte, runOnly bool) error {
 	for _, hash := range path {
 		proof = append(proof, base64.StdEncoding.EncodeToString(hash[:])+"\n"...)
 	}
+	// The hash of the line before is there so that the line's own can be held against something.
 	// The checkpoint is part of each proof, so that each can be passed on by itself.
 	proof = append(proof, '\n')
 	proof = append(proof, b.signed.text...)
