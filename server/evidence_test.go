@@ -403,6 +403,26 @@ func TestAProofIsSmall(t *testing.T) {
 	}
 }
 
+// A personal part that is gone without a line that says so is no erasure, and there is no evidence of it.
+func TestNoEvidenceOfWhatWasTakenAway(t *testing.T) {
+	p := newProven(t)
+	name := filepath.Join(p.dir, "journal/000000000001.jsonl")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := regexp.MustCompile(`"personal":\{[^\n]*Ukrainka[^\n]*\}\}`)
+	gone := part.ReplaceAll(text, []byte(`"personal":{"erased":"2026-11-20T08:00:00.000Z"}}`))
+	if err := os.WriteFile(name, gone, 0o600); err != nil || bytes.Equal(gone, text) {
+		t.Fatal("nothing was taken away", err)
+	}
+	out := filepath.Join(t.TempDir(), "out.zip")
+	_, err = evidence.File(durable.Dir(p.dir), false, inspect.LogFilter{Booking: p.booking}, out)
+	if err == nil || !strings.Contains(err.Error(), "no line says that it was erased") {
+		t.Errorf("%v", err)
+	}
+}
+
 // Hashes beside the journal that are not what they were prove nothing, and the file is not made.
 func TestNoEvidenceIsMadeFromWrongHashes(t *testing.T) {
 	p := newProven(t)

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,7 +11,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -27,152 +23,6 @@ import (
 	"waybill/store/durable"
 	"waybill/store/note"
 )
-
-// testWitness is a witness of ours (C2SP tlog-witness), written from the specification, apart from the code
-// that it checks. It keeps, for each log, what it has signed last.
-type testWitness struct {
-	*httptest.Server
-	name string
-	key  ed25519.PrivateKey
-
-	mu    sync.Mutex
-	logs  map[string]string // the vkeys of the logs that it knows, by origin
-	sizes map[string]uint64
-	roots map[string][]byte
-	asked int
-	// spoil, unless it is nil, answers instead, and reports that it has.
-	spoil func(w http.ResponseWriter, r *http.Request) bool
-}
-
-func newWitness(t *testing.T, name string) *testWitness {
-	w := &testWitness{
-		name:  name,
-		key:   ed25519.NewKeyFromSeed(bytes.Repeat([]byte{byte(len(name))}, 32)),
-		logs:  map[string]string{},
-		sizes: map[string]uint64{},
-		roots: map[string][]byte{},
-	}
-	w.Server = httptest.NewServer(w)
-	t.Cleanup(w.Close)
-	return w
-}
-
-func (w *testWitness) vkey() note.Key {
-	return note.NewWitnessKey(w.name, w.key.Public().(ed25519.PublicKey))
-}
-
-func (w *testWitness) peer() witness.Peer { return witness.Peer{URL: w.URL, Key: w.vkey()} }
-
-func (w *testWitness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.asked++
-	if w.spoil != nil && w.spoil(rw, r) {
-		return
-	}
-	body, _ := io.ReadAll(r.Body)
-	head, signed, found := strings.Cut(string(body), "\n\n")
-	lines := strings.Split(head, "\n")
-	old, err := strconv.ParseUint(strings.TrimPrefix(lines[0], "old "), 10, 64)
-	text, _, ended := strings.Cut(signed, "\n\n")
-	fields := strings.Split(text, "\n")
-	if r.Method != "POST" || r.URL.Path != "/add-checkpoint" || !found || err != nil || !ended ||
-		len(fields) < 3 ||
-		len(lines) > 64 {
-		http.Error(rw, "bad request", http.StatusBadRequest)
-		return
-	}
-	vkey, known := w.logs[fields[0]]
-	if !known {
-		http.Error(rw, "unknown log", http.StatusNotFound)
-		return
-	}
-	key, _ := note.ParseKey(vkey)
-	n, err := note.Parse([]byte(signed))
-	if err == nil {
-		_, err = n.Verify(key)
-	}
-	if err != nil {
-		http.Error(rw, "bad signature", http.StatusForbidden)
-		return
-	}
-	size, _ := strconv.ParseUint(fields[1], 10, 64)
-	root, _ := base64.StdEncoding.DecodeString(fields[2])
-	switch {
-	case old > size:
-		http.Error(rw, "bad request", http.StatusBadRequest)
-		return
-	case old != w.sizes[fields[0]]:
-		rw.Header().Set("Content-Type", "text/x.tlog.size")
-		rw.WriteHeader(http.StatusConflict)
-		fmt.Fprintf(rw, "%d\n", w.sizes[fields[0]])
-		return
-	}
-	var proof [][]byte
-	for _, line := range lines[1:] {
-		hash, _ := base64.StdEncoding.DecodeString(line)
-		proof = append(proof, hash)
-	}
-	if !consistent(proof, old, size, w.roots[fields[0]], root) {
-		http.Error(rw, "bad consistency proof", http.StatusUnprocessableEntity)
-		return
-	}
-	w.sizes[fields[0]], w.roots[fields[0]] = size, root
-	fmt.Fprint(rw, w.cosign(text+"\n"))
-}
-
-// cosign returns the line of tlog-cosignature.
-func (w *testWitness) cosign(text string) string {
-	const at = 1_795_000_000
-	public := w.key.Public().(ed25519.PublicKey)
-	id := sha256.Sum256(slices.Concat([]byte(w.name), []byte("\n\x04"), public))
-	signature := ed25519.Sign(w.key, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", at, text))
-	raw := slices.Concat(id[:4], binary.BigEndian.AppendUint64(nil, at), signature)
-	return "— " + w.name + " " + base64.StdEncoding.EncodeToString(raw) + "\n"
-}
-
-// consistent checks a proof as RFC 9162, 2.1.4.2, says it.
-func consistent(proof [][]byte, first, second uint64, firstRoot, secondRoot []byte) bool {
-	node := func(left, right []byte) []byte {
-		sum := sha256.Sum256(slices.Concat([]byte{1}, left, right))
-		return sum[:]
-	}
-	switch {
-	case first == 0:
-		return len(proof) == 0
-	case first == second:
-		return len(proof) == 0 && bytes.Equal(firstRoot, secondRoot)
-	}
-	if first&(first-1) == 0 {
-		proof = append([][]byte{firstRoot}, proof...)
-	}
-	if len(proof) == 0 {
-		return false
-	}
-	fn, sn := first-1, second-1
-	for fn&1 == 1 {
-		fn >>= 1
-		sn >>= 1
-	}
-	fr, sr := proof[0], proof[0]
-	for _, c := range proof[1:] {
-		if sn == 0 {
-			return false
-		}
-		if fn&1 == 1 || fn == sn {
-			fr, sr = node(c, fr), node(c, sr)
-			for fn&1 == 0 && fn != 0 {
-				fn >>= 1
-				sn >>= 1
-			}
-		} else {
-			sr = node(sr, c)
-		}
-		fn >>= 1
-		sn >>= 1
-	}
-	return bytes.Equal(fr, firstRoot) && bytes.Equal(sr, secondRoot) && sn == 0
-}
 
 // logged is a log that a test reads.
 type logged struct {
@@ -472,6 +322,26 @@ func TestAWitnessIsSilent(t *testing.T) {
 	close(release)
 	if s.metric("w.example") != "0" {
 		t.Error("silence counts as a refusal")
+	}
+}
+
+// A witness whose clock is far ahead is not believed: what it says of when would be shown as proof.
+func TestAWitnessFromTheFuture(t *testing.T) {
+	for _, at := range []uint64{0, 1 << 62, uint64(time.Now().Add(48 * time.Hour).Unix())} {
+		w := newWitness(t, "w.example")
+		w.spoil = func(rw http.ResponseWriter, r *http.Request) bool {
+			body, _ := io.ReadAll(r.Body)
+			_, signed, _ := strings.Cut(string(body), "\n\n")
+			text, _, _ := strings.Cut(signed, "\n\n")
+			io.WriteString(rw, w.cosignAt(text+"\n", at))
+			return true
+		}
+		s := openWitnessed(t, t.TempDir(), w)
+		s.ask()
+		if code, _ := s.get("?witnessed"); code != 404 || !s.log.has("level=ERROR", "its signature says") {
+			t.Errorf("time %d: %d, %s", at, code, &s.log.b)
+		}
+		s.Close()
 	}
 }
 

@@ -359,6 +359,44 @@ func rechained(format, text string) string {
 	return all.String()
 }
 
+// Proof that is taken away in part is seen: verify says up to where lines are vouched for, and what was
+// signed under an earlier name and is not there.
+func TestNotesThatAreTakenAwayAreMissed(t *testing.T) {
+	all, parent := original(t)
+	delete(all, "checkpoint.key")
+	d := diskOf(all)
+	st := open(t, config(d))
+	put(t, st, add{N: 3})
+	closeStore(t, st)
+	whole := d.files()
+	look := func(all map[string]string) store.Report {
+		t.Helper()
+		rep, _, err := verify(config(diskOf(all)), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep
+	}
+	if rep := look(whole); rep.Vouched != rep.Head.Seq || len(rep.Unkept) > 0 {
+		t.Errorf("with all notes: %+v", rep)
+	}
+	own := maps.Clone(whole)
+	delete(own, "checkpoint")
+	delete(own, "checkpoints.log")
+	if rep := look(own); rep.Vouched != 3 || rep.Head.Seq < 6 {
+		t.Errorf("without its own notes: vouched for up to %d of %d", rep.Vouched, rep.Head.Seq)
+	}
+	id := strings.TrimPrefix(parent, "waybill/")
+	delete(whole, "checkpoints-"+id+".log")
+	if rep := look(whole); len(rep.Unkept) != 1 || rep.Unkept[0] != parent {
+		t.Errorf("without the parent's notes: %q", rep.Unkept)
+	}
+	whole["checkpoints-"+id+".log"] = "garbage\n"
+	if _, _, err := verify(config(diskOf(whole)), false); err == nil {
+		t.Error("garbage in place of the parent's notes is not seen")
+	}
+}
+
 // A backup has the notes and no key; one that is not whole does not start.
 func TestABackupHasNoKey(t *testing.T) {
 	all, _ := original(t)

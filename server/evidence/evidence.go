@@ -18,6 +18,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/template"
 	"time"
@@ -60,15 +61,23 @@ func (f Found) String() string {
 	return strings.Join(said, "; ")
 }
 
-// File writes evidence into a new file. Where that fails, there is none.
+// File writes evidence into a new file. Where that fails, or is cut short, there is none of that name.
 func File(fsys durable.FS, live bool, of inspect.LogFilter, name string) (found Found, err error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if _, err := os.Lstat(name); err == nil {
+		return found, fmt.Errorf("%s is there already", name)
+	}
+	// The file gets its name once it is whole: half a proof proves nothing.
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
 	if err != nil {
 		return found, err
 	}
 	found, err = Write(fsys, live, of, f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		err = errors.Join(err, os.Remove(name))
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
 	}
 	return found, err
 }
