@@ -97,10 +97,11 @@ func Write(fsys durable.FS, live bool, of inspect.LogFilter, to io.Writer) (Foun
 	b := &bundle{
 		Subject: subject(of),
 		fsys:    fsys,
+		hashes:  fsys,
 		signed:  signed,
 		archive: zip.NewWriter(to),
 	}
-	if err := b.addLines(story); err != nil {
+	if err := errors.Join(b.addLines(story), b.close()); err != nil {
 		return Found{}, err
 	}
 	if err := b.addRest(history.Bytes()); err != nil {
@@ -216,9 +217,11 @@ type bundle struct {
 	Erased  int // and was erased
 	count   int
 
-	fsys    durable.FS
-	signed  signature
-	archive *zip.Writer
+	fsys      durable.FS
+	hashes    durable.FS // where the hashes of the tree are: the directory itself, or a temporary one
+	temporary string     // that directory; "" where there is none
+	signed    signature
+	archive   *zip.Writer
 }
 
 // addLines writes the lines and their proofs.
@@ -287,22 +290,61 @@ func (b *bundle) addLine(l *journal.Line, before [32]byte, runOnly bool) error {
 	return errors.Join(b.add(name+".json", text), b.add(name+".tlog-proof", proof))
 }
 
-// prove returns the proof of a line. Hashes beside the journal that do not prove it are not what they were: a
-// start makes them again.
+// prove returns the proof of a line. The hashes beside the journal are a cache: where they are not there, or
+// do not lead from the line to what was signed, they are made again from the lines.
 func (b *bundle) prove(leaf tree.Hash, seq uint64) ([]tree.Hash, error) {
-	path, err := tree.Inclusion(b.fsys, seq-1, b.signed.Seq)
+	path, err := b.path(leaf, seq)
+	if err == nil || b.hashes != b.fsys {
+		return path, err
+	}
+	if err := b.hashAgain(); err != nil {
+		return nil, err
+	}
+	return b.path(leaf, seq)
+}
+
+// path returns the proof of a line as the hashes have it.
+func (b *bundle) path(leaf tree.Hash, seq uint64) ([]tree.Hash, error) {
+	path, err := tree.Inclusion(b.hashes, seq-1, b.signed.Seq)
 	if err == nil && !tree.Includes(path, leaf, seq-1, b.signed.Seq, b.signed.Root) {
-		err = errors.New("do not lead from the line to what was signed")
+		err = errors.New("the lines are not those that were signed; waybill verify says more")
 	}
 	if err != nil {
-		return nil, fmt.Errorf(
-			"line %d: the hashes in %s: %w; a start without that directory makes them again",
-			seq,
-			tree.Dir,
-			err,
-		)
+		return nil, fmt.Errorf("line %d: %w", seq, err)
 	}
 	return path, nil
+}
+
+// hashAgain makes the hashes of the signed lines in a directory of their own, which close removes.
+func (b *bundle) hashAgain() error {
+	dir, err := os.MkdirTemp("", "waybill-evidence-")
+	if err != nil {
+		return err
+	}
+	b.temporary = dir
+	b.hashes = durable.Dir(dir)
+	files, err := tree.Open(b.hashes, 0, tree.Empty)
+	if err != nil {
+		return err
+	}
+	_, err = store.Read(b.fsys, true, func(_ store.Place, l *store.Line) error {
+		if l.Seq <= b.signed.Seq {
+			files.Add(tree.Leaf(l.Chained))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return files.Write()
+}
+
+// close removes what was made for the proofs.
+func (b *bundle) close() error {
+	if b.temporary == "" {
+		return nil
+	}
+	return os.RemoveAll(b.temporary)
 }
 
 // addRest writes what is not the lines themselves.
