@@ -266,6 +266,33 @@ func TestAStandbyErasesToo(t *testing.T) {
 	}
 }
 
+// A crash after the file of a line was made and before the line stands in it: the same line goes into that file.
+func TestAStandbyGoesOnInAFileThatIsEmpty(t *testing.T) {
+	p := newProven(t)
+	dir := filepath.Join(t.TempDir(), "standby")
+	p.forget(t, "booking", p.booking)
+	stream := tailed(t, p.dir, "copy", 1)
+	at := strings.Index(stream, `"type":"personal.erased"`)
+	at = strings.LastIndex(stream[:at], "\n") + 1
+	if _, err := received(dir, stream[:at]); err != nil {
+		t.Fatal(err)
+	}
+	next, err := standby.Next(durable.Dir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, fmt.Sprintf("journal/%012d.jsonl", next))
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := received(dir, stream[at:]); err != nil {
+		t.Errorf("it cannot go on: %v", err)
+	}
+	if strings.Contains(journalFiles(t, dir), "Ukrainka") {
+		t.Error("the name is still there")
+	}
+}
+
 // Statements for a database give the tables of an export: as many rows in each, also when they are run again.
 func TestTailForADatabase(t *testing.T) {
 	if !has(t, "sqlite3") {

@@ -123,9 +123,12 @@ func (c *journalCopy) append(text []byte) error {
 	if err := l.Follows(c.head); err != nil {
 		return foreign("line %d %v", l.Seq, err)
 	}
-	// As in the journal that it is of, what a line erases stands in files before its own.
+	// As in the journal that it is of, what a line erases stands in files before its own. A file that a crash
+	// has left empty is this line's.
 	erases := l.Type == store.KindErased
-	if c.file == nil || erases || c.size+int64(len(c.pending)+len(text)) > segmentBytes {
+	size := c.size + int64(len(c.pending))
+	full := size > 0 && (erases || size+int64(len(text)) > segmentBytes)
+	if c.file == nil || full {
 		if err := c.rotate(l.Seq); err != nil {
 			return err
 		}
