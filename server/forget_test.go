@@ -181,7 +181,8 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 			t.Errorf("place %d: %v, %v", places, rep.Unerased, err)
 		}
 	}
-	if places < 15 {
+	// How many there are depends on what the server writes beside it.
+	if places < 10 {
 		t.Errorf("only %d places", places)
 	}
 }

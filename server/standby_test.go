@@ -266,7 +266,8 @@ func TestAStandbyErasesToo(t *testing.T) {
 	}
 }
 
-// A crash after the file of a line was made and before the line stands in it: the same line goes into that file.
+// A crash after the file of a line was made and before the line stands in it: the same line goes into that
+// file.
 func TestAStandbyGoesOnInAFileThatIsEmpty(t *testing.T) {
 	p := newProven(t)
 	dir := filepath.Join(t.TempDir(), "standby")

@@ -58,7 +58,7 @@ func TestBackupBesideWriters(t *testing.T) {
 			}
 		})
 	}
-	for k := range 5 {
+	for k := range 3 {
 		for acknowledged.Load() < int64(300*(k+1)) {
 			time.Sleep(time.Millisecond) // a real disk's pace
 		}

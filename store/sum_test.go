@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -23,22 +24,30 @@ import (
 	"waybill/store/durable"
 )
 
-// TestMain collects garbage less often: the tests open thousands of stores,
-// each with buffers that are large beside the heap.
+// TestMain collects garbage less often: the tests open thousands of stores, each with buffers that are large
+// beside the heap.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(1000)
+	flag.Parse()
+	stride = strideOf()
 	m.Run()
 }
 
-// stride is the step of loops over every byte or bit: 1, but where the race
-// detector makes them ten times slower and has nothing to find in them, 31.
-var stride = func() int {
+// stride is the step of loops over every byte or bit.
+var stride int
+
+// strideOf is 1 in a long campaign. Otherwise it goes through all eight bits in turn, and is larger where the
+// race detector makes the loops ten times slower and has nothing to find in them.
+func strideOf() int {
 	info, _ := debug.ReadBuildInfo()
 	if info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		return 31
 	}
-	return 1
-}()
+	if *crashes > 0 {
+		return 1
+	}
+	return 5
+}
 
 // sum is a state small enough to check by eye: what was added, and its total.
 type sum struct {
