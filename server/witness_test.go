@@ -179,6 +179,7 @@ func TestAWitnessRefuses(t *testing.T) {
 		"the proof is not good":   {answers(422, "bad proof"), "422"},
 		"it is ahead":             {answers(409, "1000000\n"), "it has signed 1000000 lines"},
 		"it is at no number":      {answers(409, "many"), "does not say how many"},
+		"it is never content":     {answers(409, "0\n"), "somebody else asks it"},
 		"it says nothing":         {answers(200, ""), "is no signature"},
 		"it says too much":        {answers(200, strings.Repeat("x", 1<<20)), "is no signature"},
 		"another key signs":       {answers(200, other.cosign("x")), "is not signed by that name"},

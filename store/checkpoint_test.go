@@ -116,7 +116,7 @@ func TestNewestCheckpointAlteredInBothFiles(t *testing.T) {
 	all := d.files()
 	earlier := strings.TrimSuffix(all["checkpoints.log"], all["checkpoint"]+"\n")
 	whole := all["checkpoint"]
-	for i := range len(whole) {
+	for i := 0; i < len(whole); i += stride {
 		note := []byte(whole)
 		note[i] ^= 1 << (i % 8)
 		all["checkpoint"], all["checkpoints.log"] = string(note), earlier+string(note)+"\n"

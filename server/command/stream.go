@@ -21,11 +21,8 @@ func (c *call) tail() (int, error) {
 		Format: c.text("format"),
 	}
 	if !slices.Contains(inspect.TailFormats, o.Format) {
-		return exitUsage, fmt.Errorf(
-			"-format %q must be %s",
-			o.Format,
-			strings.Join(inspect.TailFormats, ", "),
-		)
+		return exitUsage, fmt.Errorf("-format %q must be one of %s", o.Format,
+			strings.Join(inspect.TailFormats, ", "))
 	}
 	if o.From < 1 {
 		return exitUsage, fmt.Errorf("-from %d: the first line is 1", o.From)

@@ -169,8 +169,8 @@ func (t *tail) end() error {
 	if len(t.waiting) == 0 {
 		return nil
 	}
-	return fmt.Errorf("nothing shows that the lines from %d to %d are on the disk: their server was killed; the "+
-		"next start says", t.waiting[0].Seq, t.next-1)
+	return fmt.Errorf("nothing shows that the lines from %d to %d are on the disk: no server has the directory "+
+		"open, and it was not closed; the next start says", t.waiting[0].Seq, t.next-1)
 }
 
 // plain writes the lines as they are.

@@ -204,13 +204,8 @@ func (s *Service) keep(signed []byte, c store.Checkpoint, lines string) {
 		all = all && w.seen == c.Seq
 	}
 	if err := s.Store.Cosigned(signed, lines, all); err != nil {
-		s.Log.Warn(
-			"what witnesses have signed could not be kept; they are asked again",
-			"line",
-			c.Seq,
-			"err",
-			err,
-		)
+		s.Log.Warn("what witnesses have signed could not be kept; they are asked again", "line", c.Seq,
+			"err", err)
 		for _, w := range s.witnesses {
 			w.seen = min(w.seen, c.Seq-1)
 		}
@@ -268,7 +263,8 @@ func (s *Service) submit(ctx context.Context, w *state, signed []byte, c store.C
 		}
 		w.seen = seen
 	}
-	return "", errors.New("it signs for somebody else meanwhile")
+	return "", &refusal{"it has signed another number of lines than it just said: somebody else asks it to sign " +
+		"for this directory"}
 }
 
 // post sends a checkpoint, with the proof that it extends what the witness has signed.
