@@ -164,12 +164,21 @@ func (a *Accounts) Users() []*User {
 // Sessions returns all sessions, by user, and each user's in the order they were started.
 func (a *Accounts) Sessions() (list []*Session) {
 	for _, u := range a.Users() {
-		for _, id := range a.byUser[u.ID] {
-			list = append(list, a.sessions[id])
-		}
+		list = append(list, a.SessionsOf(u.ID)...)
 	}
 	return list
 }
+
+// SessionsOf returns a user's sessions, in the order in which they were started.
+func (a *Accounts) SessionsOf(user ID) (list []*Session) {
+	for _, id := range a.byUser[user] {
+		list = append(list, a.sessions[id])
+	}
+	return list
+}
+
+// Session finds a session; nil where there is none.
+func (a *Accounts) Session(id ID) *Session { return a.sessions[id] }
 
 // User finds a user; nil is nobody.
 func (a *Accounts) User(id ID) *User {

@@ -91,7 +91,7 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 	if failed := <-forgotten; failed != nil {
 		t.Fatal(failed)
 	}
-	if err == nil || !strings.Contains(err.Error(), "export again") {
+	if err == nil || !strings.Contains(err.Error(), "try again") {
 		t.Errorf("the export says %v", err)
 	}
 	if files := filesWith(t, out, "schema"); len(files) > 0 {

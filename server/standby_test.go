@@ -18,6 +18,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/standby"
 	"waybill/store"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
 )
 
@@ -89,7 +90,7 @@ func TestAStandbyIsACopyThatServes(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	signed, err := store.NewestCheckpoint(durable.Dir(p.dir))
+	signed, err := checkpoint.Newest(durable.Dir(p.dir))
 	if err != nil || strings.HasPrefix(string(signed), own+"\n") {
 		t.Errorf("it signs as %s, %v", own, err)
 	}
@@ -99,7 +100,7 @@ func TestAStandbyIsACopyThatServes(t *testing.T) {
 	// Promoted by mistake while the primary lives: it takes no more lines, and says why.
 	p.forget(t, "email", "nobody@example.com")
 	_, err = received(dir, tailed(t, p.dir, "copy", 1))
-	if !errors.As(err, new(*store.Foreign)) || !strings.Contains(err.Error(), "has been started") {
+	if !errors.As(err, new(*standby.Foreign)) || !strings.Contains(err.Error(), "has been started") {
 		t.Errorf("after it was started: %v", err)
 	}
 }
@@ -141,7 +142,7 @@ func TestAStandbyTakesNothingElse(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "standby")
 		_, err := received(dir, c.stream)
-		if !errors.As(err, new(*store.Foreign)) || !strings.Contains(err.Error(), c.want) {
+		if !errors.As(err, new(*standby.Foreign)) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 		// What was received stays, and is gone on with.

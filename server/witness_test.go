@@ -20,6 +20,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/witness"
 	"waybill/store"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
 	"waybill/store/note"
 )
@@ -161,7 +162,7 @@ func TestWitnessesSign(t *testing.T) {
 		rep.Witnessed[1].Seq != rep.Head.Seq || rep.Witnessed[2].Seq != 0 {
 		t.Errorf("%+v, %v", rep.Witnessed, err)
 	}
-	signed, err := store.NewestCheckpoint(durable.Dir(s.dir))
+	signed, err := checkpoint.Newest(durable.Dir(s.dir))
 	if err != nil || strings.Count(string(signed), "\n— ") != 3 {
 		t.Errorf("at a stop the last lines are signed by %s, %v", signed, err)
 	}

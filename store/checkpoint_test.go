@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
 )
 
@@ -55,7 +56,7 @@ func TestCheckpointIsASignedNote(t *testing.T) {
 	if text != want {
 		t.Errorf("the note says %q, want %q", text, want)
 	}
-	key, err := store.ParsePublicKey([]byte(all["checkpoint.pub"]))
+	key, err := checkpoint.ParsePublicKey([]byte(all["checkpoint.pub"]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestCheckpointIsASignedNote(t *testing.T) {
 	if list := notes(t, all["checkpoints.log"]); len(list) != 2 || list[1] != all["checkpoint"] {
 		t.Errorf("the log is %q", all["checkpoints.log"])
 	}
-	c, err := store.ParseCheckpoint([]byte(all["checkpoint"]), key)
+	c, err := checkpoint.Parse([]byte(all["checkpoint"]), key)
 	if err != nil || c.Seq != 3 || hex.EncodeToString(c.Hash[:]) != last.Hash || !c.Time.Equal(last.Time) ||
 		c.Origin != origin {
 		t.Errorf("%+v, %v", c, err)
@@ -86,14 +87,14 @@ func TestCheckpointEveryBitFlip(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, open(t, config(durable.Dir(dir))))
 	all := files(t, dir)
-	key, err := store.ParsePublicKey([]byte(all["checkpoint.pub"]))
+	key, err := checkpoint.ParsePublicKey([]byte(all["checkpoint.pub"]))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 8 * len(all["checkpoint"]) {
 		note := []byte(all["checkpoint"])
 		note[i/8] ^= 1 << (i % 8)
-		if _, err := store.ParseCheckpoint(note, key); err == nil {
+		if _, err := checkpoint.Parse(note, key); err == nil {
 			t.Errorf("bit %d of byte %d: taken", i%8, i/8)
 		}
 		all["checkpoints.log"] = string(note) + "\n"
@@ -266,7 +267,7 @@ func TestJournalAgainstCheckpoints(t *testing.T) {
 	put(t, st, add{N: 2})
 	closeStore(t, st)
 	all := files(t, dir)
-	key, _ := store.ParsePublicKey([]byte(all["checkpoint.pub"]))
+	key, _ := checkpoint.ParsePublicKey([]byte(all["checkpoint.pub"]))
 	for name := range all {
 		if strings.HasPrefix(name, "snapshots/") {
 			delete(all, name)

@@ -253,7 +253,7 @@ func rewrite(from, to durable.FS, name string, edit func(*bufio.Writer, *io.Sect
 // Erase erases the personal parts of lines that durable lines of the type KindErased name, of which by is the
 // last: files of the journal are published anew, and snapshots made before are removed. A crash leaves each
 // file old or new.
-func (st *Store[S, E]) Erase(lines []Unerased, by Stamp) error {
+func (st *Store[S, E]) Erase(lines []Erasure, by Stamp) error {
 	if err := st.Snapshot(); err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (st *Store[S, E]) Erase(lines []Unerased, by Stamp) error {
 
 // CarryOut erases what lines of a journal that nobody has open name and an earlier Erase, perhaps of the
 // journal that it was copied from, has left.
-func CarryOut(fsys durable.FS, left []Unerased) error {
+func CarryOut(fsys durable.FS, left []Erasure) error {
 	firsts, err := journal.Numbers(fsys, "journal")
 	if err != nil {
 		return err
@@ -303,7 +303,7 @@ func CarryOut(fsys durable.FS, left []Unerased) error {
 }
 
 // byFile returns which of the lines to erase stand in which file.
-func byFile(firsts []uint64, lines []Unerased) []map[uint64]time.Time {
+func byFile(firsts []uint64, lines []Erasure) []map[uint64]time.Time {
 	files := make([]map[uint64]time.Time, len(firsts))
 	for _, x := range lines {
 		i, found := slices.BinarySearch(firsts, x.Seq)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
 )
 
@@ -146,7 +147,7 @@ func TestRepair(t *testing.T) {
 	closeStore(t, st)
 	all := files(t, dir)
 	kept := all["checkpoint"]
-	key := must(store.PublicKey(durable.Dir(dir)))
+	key := must(checkpoint.PublicKey(durable.Dir(dir)))
 	spoilt := edit(t, all, 6, "Hal", "Hel")
 	for cutAt, want := range map[uint64]string{
 		7: "has a personal part that is not the one", 1: "the first line cannot be cut", 100: "not good",

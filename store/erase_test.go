@@ -23,9 +23,9 @@ func erase(st *sumStore, lines ...uint64) error {
 	if err != nil {
 		return err
 	}
-	var named []store.Unerased
+	var named []store.Erasure
 	for _, seq := range lines {
-		named = append(named, store.Unerased{Seq: seq, At: by.Time})
+		named = append(named, store.Erasure{Seq: seq, At: by.Time})
 	}
 	return st.Erase(named, by)
 }

@@ -22,9 +22,10 @@ import (
 // evidence is a checkpoint that the journal must agree with.
 type evidence struct {
 	Checkpoint
-	from   string // where it was found
-	number int    // in the log of checkpoints, from 1
-	kept   bool   // by an auditor: no repair excuses it
+	from    string // where it was found
+	number  int    // in the log of checkpoints, from 1
+	kept    bool   // by an auditor: no repair excuses it
+	signers []Witnessed
 }
 
 // heed makes the scan hold the journal against a checkpoint, and returns it. Whether the directory has ever
@@ -45,7 +46,7 @@ func (s *scan) heed(signed []byte, key ed25519.PublicKey, e evidence) (Checkpoin
 	}
 	c, err := checkpoint.Parse(signed, key)
 	if err == nil {
-		err = s.heedWitnesses(signed, c)
+		e.signers, err = s.signers(signed)
 	}
 	if err != nil {
 		return c, journal.InFile(e.from, err.Error())
@@ -63,7 +64,7 @@ func (s *scan) heedAll() error {
 	if err := s.heedAside(); err != nil {
 		return err
 	}
-	key, err := PublicKey(s.fsys)
+	key, err := checkpoint.PublicKey(s.fsys)
 	newest, none := checkpoint.Newest(s.fsys)
 	if errors.Is(err, fs.ErrNotExist) && errors.Is(none, fs.ErrNotExist) {
 		return nil // of a program that made none
@@ -173,7 +174,7 @@ func (s *scan) noteOlder(key ed25519.PublicKey, logged uint64) {
 func (r *replay[S, E]) newestCheckpoint() error {
 	newest, err := checkpoint.Newest(r.fsys)
 	last, _, err2 := checkpoint.Last(r.fsys)
-	key, err3 := PublicKey(r.fsys)
+	key, err3 := checkpoint.PublicKey(r.fsys)
 	if none := errors.Join(err, err2, err3); errors.Is(none, fs.ErrNotExist) && newest == nil && last == nil {
 		r.unsigned = true
 		return nil
@@ -193,10 +194,7 @@ func (r *replay[S, E]) newestCheckpoint() error {
 	return nil
 }
 
-// KindRepaired is the type of the line that a repair ends the good part of a journal with.
-const KindRepaired = "repaired"
-
-// repaired is what it says: the newest checkpoint that was made of lines that were cut off.
+// repaired is what a line of that type says: the newest checkpoint that was made of lines that were cut off.
 type repaired struct {
 	line       Stamp  // of it itself
 	Reason     string `json:"reason"`
@@ -208,10 +206,8 @@ type repaired struct {
 	// Until is the latest time of these notes. The log is thinned, so that a later note can get an earlier
 	// one's number, but not its time. Lines of versions before, which thinned nothing, do not have it.
 	Until time.Time `json:"until,omitzero"`
-	// Erased are the lines whose personal parts were erased by lines that were cut off, and when. The lines
-	// that the type KindErased names, at its own time, are read into Lines.
+	// Erased are the lines whose personal parts were erased by lines that were cut off, and when.
 	Erased map[uint64]string `json:"erased,omitempty"`
-	Lines  []uint64          `json:"lines,omitempty"`
 	By     any               `json:"by,omitempty"` // who did it, as whoever asks for the repair has it
 }
 
@@ -231,19 +227,20 @@ func (s *scan) note(at Place, l *Line) error {
 		s.gone[l.Seq] = erasedAt{at, when}
 	}
 	if l.Type == KindRepaired || l.Type == KindErased && (s.whole || s.erasures) {
+		erased, err := journal.ErasedBy(l)
+		if err != nil {
+			return err
+		}
+		for _, x := range erased {
+			s.named[x.Seq] = append(s.named[x.Seq], x.At.Format(journal.TimeLayout))
+		}
+	}
+	if l.Type == KindRepaired {
 		said := repaired{line: l.Stamp}
 		if err := json.Unmarshal(l.Data, &said); err != nil {
 			return err
 		}
-		for _, seq := range said.Lines {
-			s.named[seq] = append(s.named[seq], l.Time.Format(journal.TimeLayout))
-		}
-		for seq, when := range said.Erased {
-			s.named[seq] = append(s.named[seq], when)
-		}
-		if l.Type == KindRepaired {
-			s.repairs = append(s.repairs, said)
-		}
+		s.repairs = append(s.repairs, said)
 	}
 	if l.Type == KindForked && l.Seq > s.namedAt {
 		if err := s.rename(l); err != nil {
@@ -258,6 +255,7 @@ func (s *scan) note(at Place, l *Line) error {
 			if e.kept {
 				keptFits = l.Seq
 			}
+			s.credit(e.signers, l.Seq)
 		} else if !s.concerns(&e) {
 			continue // misnamed says why
 		} else if e.Hash == l.Hash {
@@ -312,11 +310,6 @@ func (s *scan) beyond() (first *evidence) {
 	return first
 }
 
-// KindErased is the type of the lines that name other lines whose personal parts are erased: their data has a
-// member lines, of their numbers. A file is begun for such a line, so that all that it names stand in full
-// ones.
-const KindErased = "personal.erased"
-
 // erasedAt is a line whose personal part is gone, and since when.
 type erasedAt struct {
 	Place
@@ -369,11 +362,11 @@ func (s *scan) unexplained() error {
 }
 
 // unerased returns the lines that were named to be erased and are not, rising: an erasure was cut short.
-func (s *scan) unerased() (list []Unerased) {
+func (s *scan) unerased() (list []Erasure) {
 	for _, seq := range slices.Sorted(maps.Keys(s.named)) {
 		if _, gone := s.gone[seq]; !gone {
 			at, _ := time.Parse(journal.TimeLayout, s.named[seq][0]) // it was read from a line
-			list = append(list, Unerased{seq, at})
+			list = append(list, Erasure{Seq: seq, At: at})
 		}
 	}
 	return list

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
 )
 
@@ -54,11 +55,11 @@ func TestForkBesideWriters(t *testing.T) {
 				err,
 			)
 		}
-		note, err := store.NewestCheckpoint(dir)
+		note, err := checkpoint.Newest(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		key, err := store.PublicKey(dir)
+		key, err := checkpoint.PublicKey(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestForkBesideWriters(t *testing.T) {
 		forked := open(t, config(out))
 		put(t, forked, add{N: 1})
 		closeStore(t, forked)
-		own, err := store.PublicKey(out)
+		own, err := checkpoint.PublicKey(out)
 		if err != nil || string(own) == string(key) || names[string(own)] {
 			t.Errorf("fork %d signs with a key that was there: %v", k, err)
 		}

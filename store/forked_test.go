@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"waybill/store"
+	"waybill/store/checkpoint"
 )
 
 // leavesOf returns the leaf hashes of lines, computed apart from the store, as contract §14 defines them:
@@ -265,7 +266,7 @@ func TestACopyAndItsParentDoNotPassForEachOther(t *testing.T) {
 			", which this directory has left after line 3, to be " + own},
 		"the standby's, the primary": {primary, standby, "is of another journal, " + own},
 	} {
-		key, err := store.ParsePublicKey([]byte(c.note["checkpoint.pub"]))
+		key, err := checkpoint.ParsePublicKey([]byte(c.note["checkpoint.pub"]))
 		if err != nil {
 			t.Fatal(err)
 		}

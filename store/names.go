@@ -20,12 +20,18 @@ type (
 	Damage = journal.Damage
 	// Checkpoint is what a directory signs.
 	Checkpoint = checkpoint.Checkpoint
+	// Erasure is a line whose personal part is named to be erased.
+	Erasure = journal.Erasure
 	// Lines reads single lines of a journal.
 	Lines = journal.Lines
 )
 
-// KindClock is the type of the lines that [Store.SetClock] writes.
-const KindClock = journal.KindClock
+// Types of lines that others look for, see package journal.
+const (
+	KindClock    = journal.KindClock
+	KindErased   = journal.KindErased
+	KindRepaired = journal.KindRepaired
+)
 
 var (
 	// ErrNewer is returned when FORMAT, or a line's type, is of a later version of the program.
@@ -37,13 +43,14 @@ var (
 // The files of checkpoints, and how they are read.
 var (
 	NewestCheckpoint = checkpoint.Newest
-	ParseCheckpoint  = checkpoint.Parse
 	ParsePublicKey   = checkpoint.ParsePublicKey
-	PublicKey        = checkpoint.PublicKey
 )
 
 // NewLines returns a reader of single lines of a directory's journal.
 func NewLines(fsys durable.FS) *Lines { return journal.NewLines(fsys) }
+
+// ErasedBy returns the lines whose personal parts a line says are erased.
+func ErasedBy(l *Line) ([]Erasure, error) { return journal.ErasedBy(l) }
 
 // Erased reports whether a line's personal part was erased.
 func Erased(personal []byte) bool { return journal.Erased(personal) }

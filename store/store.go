@@ -63,12 +63,6 @@ var (
 	ErrFull = errors.New("store: the disk is full")
 )
 
-// Foreign is the error of what should continue a copy of a journal, and does not.
-type Foreign struct{ Reason string }
-
-// Error returns what is wrong.
-func (f *Foreign) Error() string { return f.Reason }
-
 // A ClockError is of Open: the last line lies too far ahead of the clock for time to go on from it.
 type ClockError struct{ Last, Now time.Time }
 

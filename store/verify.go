@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
-	"time"
 
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
@@ -29,7 +28,7 @@ type Report struct {
 	Vouched     uint64      // the last line that a checkpoint vouches for
 	Unkept      []string    // earlier names of the directory, whose checkpoints are not there
 	Older       *Older      // the file checkpoint is older than the log; nil where it is not
-	Unerased    []Unerased  // lines whose personal parts are still to be erased: an Erase was cut short
+	Unerased    []Erasure   // lines whose personal parts are still to be erased: an Erase was cut short
 	Torn        *Torn       // an end that the next start would cut
 	Witnessed   []Witnessed // for each witness that was asked after
 }
@@ -41,12 +40,6 @@ func (r *Report) Unsigned() bool {
 
 // Older says that the file checkpoint is of an earlier line than the newest note of checkpoints.log.
 type Older struct{ Published, Logged uint64 }
-
-// Unerased is a line whose personal part is named to be erased, and since when, and is still there.
-type Unerased struct {
-	Seq uint64
-	At  time.Time // of the line that names it
-}
 
 // Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads
 // and takes no lock. Where live says that a server is writing the journal, an unfinished end is the server's

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"waybill/store/checkpoint"
@@ -54,9 +55,9 @@ func (st *Store[S, E]) Extends(old, size uint64) ([]tree.Hash, error) {
 	return tree.Consistency(st.cfg.FS, old, size)
 }
 
-// Cosigned adds the signatures of witnesses to a checkpoint of the directory. all says that every witness has
-// signed.
-func (st *Store[S, E]) Cosigned(signed []byte, lines string, all bool) error {
+// Cosign adds lines with the signatures of witnesses, or none, to a checkpoint of the directory. all says
+// that every witness has signed, be it before.
+func (st *Store[S, E]) Cosign(signed []byte, lines string, all bool) error {
 	st.signing.Lock()
 	defer st.signing.Unlock()
 	return st.signer.Cosign(signed, lines, all)
@@ -69,22 +70,33 @@ type Witnessed struct {
 	At  time.Time // when it has signed that, by its clock
 }
 
-// heedWitnesses notes which witnesses have signed a checkpoint.
-func (s *scan) heedWitnesses(signed []byte, c Checkpoint) error {
+// signers returns those of the witnesses asked for that have signed a checkpoint. Whether the journal has
+// what they signed is known once the line is read.
+func (s *scan) signers(signed []byte) (list []Witnessed, err error) {
 	n, err := note.Parse(signed)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i := range s.witnessed {
-		w := &s.witnessed[i]
+	for _, w := range s.witnessed {
 		at, err := n.Verify(w.Key)
 		switch {
-		case err == nil && c.Seq >= w.Seq:
-			w.Seq = c.Seq
-			w.At = at
-		case err != nil && !errors.Is(err, note.ErrNotSigned) && !errors.Is(err, note.ErrOtherKey):
-			return fmt.Errorf("%s: %w", w.Key.Name, err)
+		case err == nil:
+			list = append(list, Witnessed{Key: w.Key, At: at})
+		case !errors.Is(err, note.ErrNotSigned) && !errors.Is(err, note.ErrOtherKey):
+			return nil, fmt.Errorf("%s: %w", w.Key.Name, err)
 		}
 	}
-	return nil
+	return list, nil
+}
+
+// credit notes that witnesses have signed the lines up to one that the journal has.
+func (s *scan) credit(signers []Witnessed, seq uint64) {
+	for _, signer := range signers {
+		i := slices.IndexFunc(
+			s.witnessed,
+			func(w Witnessed) bool { return w.Key.String() == signer.Key.String() },
+		)
+		s.witnessed[i].Seq = seq
+		s.witnessed[i].At = signer.At
+	}
 }

@@ -38,8 +38,8 @@ type erasure struct {
 	begun  uint64              // the first line that this forget wrote; 0 before
 	last   store.Stamp         // and the last
 
-	lines []uint64         // found since the last line was written
-	named []store.Unerased // by the lines that this forget wrote
+	lines []uint64        // found since the last line was written
+	named []store.Erasure // by the lines that this forget wrote
 	done  struct{ tickets, reports int }
 }
 
@@ -295,7 +295,7 @@ func (x *erasure) name() (wrote bool, err error) {
 		x.begun = at.Seq
 	}
 	for _, seq := range x.lines {
-		x.named = append(x.named, store.Unerased{
+		x.named = append(x.named, store.Erasure{
 			Seq: seq,
 			At:  at.Time,
 		})

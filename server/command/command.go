@@ -25,6 +25,7 @@ import (
 	"waybill/server"
 	"waybill/server/command/terminal"
 	"waybill/server/front"
+	"waybill/server/standby"
 	"waybill/server/words"
 	"waybill/store"
 	"waybill/store/durable"
@@ -435,7 +436,7 @@ func (c *call) fromEnv() (err error) {
 // exitCode maps an error of opening or running a directory.
 func exitCode(err error) int {
 	switch {
-	case errors.As(err, new(*store.Damage)), errors.As(err, new(*store.Foreign)):
+	case errors.As(err, new(*store.Damage)), errors.As(err, new(*standby.Foreign)):
 		return exitDamaged
 	case errors.Is(err, durable.ErrLocked):
 		return exitLocked

@@ -11,6 +11,7 @@ package evidence
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/base64"
 	"errors"
@@ -67,24 +68,23 @@ func File(fsys durable.FS, live bool, of inspect.LogFilter, name string) (found 
 		return found, fmt.Errorf("%s is there already", name)
 	}
 	// The file gets its name once it is whole: half a proof proves nothing.
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
-	if err != nil {
-		return found, err
-	}
-	found, err = Write(fsys, live, of, f)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
+	dir, base := filepath.Split(name)
+	err = durable.Publish(durable.Dir(cmp.Or(dir, ".")), ".", base, func(w io.Writer) error {
+		found, err = Write(fsys, live, of, w)
+		return err
+	})
 	return found, err
 }
 
 // Write writes evidence of a booking or a ticket as a zip archive. The directory may be in use. The error is
 // also one of a booking that no line names.
 func Write(fsys durable.FS, live bool, of inspect.LogFilter, to io.Writer) (Found, error) {
+	// Who was erased stays so: neither before that is carried out, nor while the lines are read, is there
+	// evidence.
+	end, err := inspect.NothingToErase(fsys)
+	if err != nil {
+		return Found{}, err
+	}
 	var history bytes.Buffer
 	story, err := inspect.Tell(fsys, live, of, &history)
 	if err != nil {
@@ -102,6 +102,13 @@ func Write(fsys durable.FS, live bool, of inspect.LogFilter, to io.Writer) (Foun
 		archive: zip.NewWriter(to),
 	}
 	if err := errors.Join(b.addLines(story), b.close()); err != nil {
+		return Found{}, err
+	}
+	erased, err := inspect.ErasedAfter(fsys, end)
+	if err == nil && erased {
+		err = inspect.ErrErasedMeanwhile
+	}
+	if err != nil {
 		return Found{}, err
 	}
 	if err := b.addRest(history.Bytes()); err != nil {

@@ -48,7 +48,7 @@ func backUp(fsys durable.FS, live bool, to durable.FS) (rep Report, stale bool, 
 	if rep, err = finishCopy(to); err != nil || !live {
 		return rep, false, err
 	}
-	stale, err = erasedAfter(fsys, rep.Head)
+	stale, err = ErasedAfter(fsys, rep.Head)
 	return rep, stale, err
 }
 
@@ -61,8 +61,8 @@ func mustBeEmpty(to durable.FS) error {
 	return err
 }
 
-// erasedAfter reports whether a journal in use has an erasure after a line.
-func erasedAfter(fsys durable.FS, head store.Head) (erased bool, err error) {
+// ErasedAfter reports whether a journal in use has an erasure after a line.
+func ErasedAfter(fsys durable.FS, head store.Head) (erased bool, err error) {
 	_, err = store.Follow(fsys, head, func(l *store.Line) error {
 		erased = erased || l.Type == store.KindErased
 		return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"waybill/server/ledger"
@@ -70,14 +71,15 @@ func Export(fsys durable.FS, live bool, to durable.FS) (head store.Head, err err
 	}
 	// schema.sql comes last: a directory without it is no whole export.
 	x := export{}
-	err = errors.Join(x.open(to), nothingToErase(fsys))
+	_, before := NothingToErase(fsys)
+	err = errors.Join(x.open(to), before)
 	if err == nil {
 		head, err = x.fill(fsys, live)
 	}
 	if err == nil && live {
 		var erased bool
-		if erased, err = erasedAfter(fsys, head); erased {
-			err = errErasedMeanwhile
+		if erased, err = ErasedAfter(fsys, head); erased {
+			err = ErrErasedMeanwhile
 		}
 	}
 	for _, t := range x {
@@ -93,17 +95,18 @@ func Export(fsys durable.FS, live bool, to durable.FS) (head store.Head, err err
 	return head, err
 }
 
-// nothingToErase is the error of a journal in which an erasure goes on, or was cut short: what is exported
-// would have what is to be erased.
-func nothingToErase(fsys durable.FS) error {
+// NothingToErase is the error of a journal in which an erasure goes on, or was cut short: what is passed on
+// of it would have what is to be erased. Otherwise it returns the journal's end, after which [ErasedAfter]
+// looks for another.
+func NothingToErase(fsys durable.FS) (end store.Head, err error) {
 	found, err := store.Follow(fsys, store.Head{}, func(*store.Line) error {
 		return nil
 	})
 	if err == nil && len(found.Unerased) > 0 {
 		err = errors.New("personal data is being erased, or an erasure was cut short, which waybill forget " +
-			"completes; export after that")
+			"completes; try again after that")
 	}
-	return err
+	return found.Head, err
 }
 
 // export is the files of the tables, by name.
@@ -115,27 +118,53 @@ type tableFile struct {
 	file        durable.File
 }
 
-// What open reads of the schema: a table's name and its text, and of that a column's name and type.
+// schemaTable is what the schema says of a table.
+type schemaTable struct {
+	name    string
+	columns []string
+	key     []string // the primary key
+}
+
+// What is read of the schema: a table's name and its text, and of that a column's name and type, and the
+// primary key, where several columns make it and where one does.
 var (
 	tableOfSchema = regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?\n)\);`)
 	columnOfTable = regexp.MustCompile(`(?m)^    (\w+) (\w+)`)
+	keyOfTable    = regexp.MustCompile(`(?m)^    primary key \(([^)]*)\)`)
+	keyColumn     = regexp.MustCompile(`(?m)^    (\w+) \w+ primary key`)
 )
+
+// tablesOfSchema returns the tables of the schema.
+func tablesOfSchema() (tables []schemaTable) {
+	for _, text := range tableOfSchema.FindAllStringSubmatch(Schema, -1) {
+		t := schemaTable{name: text[1]}
+		for _, c := range columnOfTable.FindAllStringSubmatch(text[2], -1) {
+			if c[2] != "key" { // as in primary key
+				t.columns = append(t.columns, c[1])
+			}
+		}
+		if key := keyOfTable.FindStringSubmatch(text[2]); key != nil {
+			t.key = strings.Split(key[1], ", ")
+		} else if key := keyColumn.FindStringSubmatch(text[2]); key != nil {
+			t.key = key[1:]
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+// cellTime returns an instant as the tables have it.
+func cellTime(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // open makes a file for each table of the schema, with its header.
 func (x export) open(to durable.FS) error {
-	for _, t := range tableOfSchema.FindAllStringSubmatch(Schema, -1) {
-		f, err := to.Create(t[1] + ".csv")
+	for _, t := range tablesOfSchema() {
+		f, err := to.Create(t.name + ".csv")
 		if err != nil {
 			return err
 		}
-		var columns []string
-		for _, c := range columnOfTable.FindAllStringSubmatch(t[2], -1) {
-			if c[2] != "key" { // as in primary key
-				columns = append(columns, c[1])
-			}
-		}
-		x[t[1]] = &tableFile{csv.NewWriter(bufio.NewWriterSize(f, 1<<16)), f}
-		x[t[1]].Write(columns)
+		x[t.name] = &tableFile{csv.NewWriter(bufio.NewWriterSize(f, 1<<16)), f}
+		x[t.name].Write(t.columns)
 	}
 	return nil
 }
@@ -147,7 +176,7 @@ func (x export) row(table string, cells ...any) {
 		if at, ok := c.(time.Time); !ok {
 			texts[i] = fmt.Sprint(c)
 		} else if !at.IsZero() {
-			texts[i] = at.UTC().Format("2006-01-02T15:04:05.000Z")
+			texts[i] = cellTime(at)
 		}
 	}
 	x[table].Write(texts) // its error stays until close
@@ -181,7 +210,7 @@ func checkShown(e ledger.Event, shown *[]uint64, l *store.Line) error {
 	if erased, ok := e.(*ledger.PersonalErased); ok {
 		for _, seq := range erased.Lines {
 			if _, found := slices.BinarySearch(*shown, seq); found {
-				return errErasedMeanwhile
+				return ErrErasedMeanwhile
 			}
 		}
 	}
@@ -191,4 +220,5 @@ func checkShown(e ledger.Event, shown *[]uint64, l *store.Line) error {
 	return nil
 }
 
-var errErasedMeanwhile = errors.New("personal data is erased meanwhile; export again")
+// ErrErasedMeanwhile is of what would pass on personal data that was erased while it was read.
+var ErrErasedMeanwhile = errors.New("personal data is erased meanwhile; try again")

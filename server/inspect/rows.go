@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -73,10 +74,13 @@ func (x rows) partner(p *auth.Partner) {
 	}
 }
 
+// unknownIssuer stands for the issuer of a link before a provider has vouched for its subject.
+const unknownIssuer = "?"
+
 func (x rows) user(u *auth.User) {
 	x("users", u.ID, u.Person.Email, u.Person.FirstName, u.Person.LastName)
 	for _, l := range u.Links {
-		x("identities", u.ID, l.Issuer, l.Subject)
+		x("identities", u.ID, cmp.Or(l.Issuer, unknownIssuer), l.Subject)
 	}
 	for _, a := range u.Accesses {
 		x("accesses", u.ID, a.Company.ID, a.Company.Name, a.Company.Slug, a.Company.Tier, a.Role)

@@ -37,7 +37,7 @@ create table users (
 -- What identity providers call a user.
 create table identities (
     user_id text not null references users,
-    issuer text not null,
+    issuer text not null, -- "?" where it is to be the first provider that vouches for the subject
     subject_hash text not null, -- SHA-256 of the subject, in hex
     primary key (issuer, subject_hash)
 );

@@ -23,22 +23,10 @@ type sqlTables struct {
 	out    io.Writer
 	state  *ledger.State
 	decode decoder
-	tables map[string]*sqlTable
+	tables map[string]schemaTable
 	begun  bool
 	err    error // the first of out
 }
-
-// sqlTable is what the schema says of a table.
-type sqlTable struct {
-	columns []string
-	key     []string // the primary key
-}
-
-// keyOfTable reads the primary key where several columns make it, keyColumn where one does.
-var (
-	keyOfTable = regexp.MustCompile(`(?m)^    primary key \(([^)]*)\)`)
-	keyColumn  = regexp.MustCompile(`(?m)^    (\w+) \w+ primary key`)
-)
 
 // newSQL returns a writer of statements.
 func newSQL(out io.Writer) *sqlTables {
@@ -46,21 +34,10 @@ func newSQL(out io.Writer) *sqlTables {
 		out:    out,
 		state:  ledger.NewState(),
 		decode: ledger.NewCodec().Decode,
-		tables: map[string]*sqlTable{},
+		tables: map[string]schemaTable{},
 	}
-	for _, t := range tableOfSchema.FindAllStringSubmatch(Schema, -1) {
-		table := new(sqlTable)
-		for _, c := range columnOfTable.FindAllStringSubmatch(t[2], -1) {
-			if c[2] != "key" { // as in primary key
-				table.columns = append(table.columns, c[1])
-			}
-		}
-		if key := keyOfTable.FindStringSubmatch(t[2]); key != nil {
-			table.key = strings.Split(key[1], ", ")
-		} else if key := keyColumn.FindStringSubmatch(t[2]); key != nil {
-			table.key = key[1:]
-		}
-		x.tables[t[1]] = table
+	for _, t := range tablesOfSchema() {
+		x.tables[t.name] = t
 	}
 	return x
 }
@@ -97,7 +74,9 @@ func (x *sqlTables) line(l *store.Line, wanted bool) error {
 	}
 	x.begin()
 	x.printf("begin;\n")
-	x.change(l, entry.Event)
+	if err := x.change(l, entry.Event); err != nil {
+		return fmt.Errorf("seq %d: %w", l.Seq, err)
+	}
 	rows(x.upsert).event(l)
 	x.printf("commit;\n")
 	return x.err
@@ -109,7 +88,7 @@ func (x *sqlTables) pause() error { return x.err }
 var idsInLine = regexp.MustCompile(`"([A-Za-z0-9_-]{22})"`)
 
 // change writes the rows of all that a line names.
-func (x *sqlTables) change(l *store.Line, event ledger.Event) {
+func (x *sqlTables) change(l *store.Line, event ledger.Event) error {
 	to := rows(x.upsert)
 	switch e := event.(type) {
 	case *booking.Created:
@@ -122,7 +101,12 @@ func (x *sqlTables) change(l *store.Line, event ledger.Event) {
 	case *ledger.GeolocationSet:
 		to("geolocation", e.Object, e.On)
 	case *ledger.PersonalErased:
-		x.eraseEvents(e.Lines, l.Time)
+		for _, id := range e.Reports { // they are made again
+			x.reports(map[string]bool{id.String(): true})
+		}
+	}
+	if err := x.eraseEvents(l); err != nil {
+		return err
 	}
 	seen := map[string]bool{}
 	for _, match := range idsInLine.FindAllSubmatch(l.Data, -1) {
@@ -135,15 +119,21 @@ func (x *sqlTables) change(l *store.Line, event ledger.Event) {
 	}
 	// Partners first: all else names them. Then users, and what is theirs.
 	x.accounts(l.Type, seen)
+	if e, ok := event.(*auth.SessionStarted); ok {
+		x.sessionsOf(e.User)
+	}
 	x.bookings(seen, l)
+	return nil
 }
 
-// eraseEvents takes the personal parts of lines away.
-func (x *sqlTables) eraseEvents(lines []uint64, at time.Time) {
-	for _, seq := range lines {
+// eraseEvents takes away the personal parts of the lines that a line names.
+func (x *sqlTables) eraseEvents(l *store.Line) error {
+	erased, err := store.ErasedBy(l)
+	for _, e := range erased {
 		x.printf("update events set personal = '{\"erased\":\"%s\"}' where seq = %d and personal is not null;\n",
-			at.UTC().Format("2006-01-02T15:04:05.000Z"), seq)
+			cellTime(e.At), e.Seq)
 	}
+	return err
 }
 
 // accounts writes the partners, users, sessions and reports among what a line names.
@@ -160,23 +150,35 @@ func (x *sqlTables) accounts(kind string, seen map[string]bool) {
 		x.users(seen)
 	}
 	if strings.HasPrefix(kind, "report.") {
-		for _, r := range x.state.Reports.All() {
-			if seen[r.ID.String()] {
-				to.report(r)
-			}
+		x.reports(seen)
+	}
+}
+
+// reports writes the reports among some ids.
+func (x *sqlTables) reports(seen map[string]bool) {
+	for _, r := range x.state.Reports.All() {
+		if seen[r.ID.String()] {
+			rows(x.upsert).report(r)
 		}
+	}
+}
+
+// sessionsOf writes the sessions of a user anew: a new one ends those whose time is over, which its line does
+// not name.
+func (x *sqlTables) sessionsOf(user auth.ID) {
+	x.printf("delete from sessions where user_id = %s;\n", quote(user.String()))
+	for _, s := range x.state.Accounts.SessionsOf(user) {
+		rows(x.upsert).session(s)
 	}
 }
 
 // users writes users with what they may do, and their sessions; those that are gone are removed.
 func (x *sqlTables) users(seen map[string]bool) {
 	to := rows(x.upsert)
-	sessions := map[string]*auth.Session{}
-	for _, s := range x.state.Accounts.Sessions() {
-		sessions[s.ID.String()] = s
-	}
+	var sessions []*auth.Session
 	for text := range seen {
 		id, _ := booking.ParseID(text)
+		session := x.state.Accounts.Session(auth.ID(id))
 		user := x.state.Accounts.User(auth.ID(id))
 		quoted := quote(text)
 		switch {
@@ -184,8 +186,8 @@ func (x *sqlTables) users(seen map[string]bool) {
 			x.printf("delete from identities where user_id = %s;\ndelete from accesses where user_id = %[1]s;\n",
 				quoted)
 			to.user(user)
-		case sessions[text] != nil:
-			// after the users
+		case session != nil:
+			sessions = append(sessions, session) // after the users
 		default:
 			x.printf("delete from sessions where session_id = %s or user_id = %[1]s;\n", quoted)
 			for _, table := range []string{"identities", "accesses", "users"} {
@@ -193,10 +195,8 @@ func (x *sqlTables) users(seen map[string]bool) {
 			}
 		}
 	}
-	for text := range seen {
-		if s := sessions[text]; s != nil {
-			to.session(s)
-		}
+	for _, s := range sessions {
+		to.session(s)
 	}
 }
 
@@ -259,7 +259,7 @@ func literal(cell any) string {
 		if c.IsZero() {
 			return "null"
 		}
-		return quote(c.UTC().Format("2006-01-02T15:04:05.000Z"))
+		return quote(cellTime(c))
 	case bool, int, int16, int32, int64, uint64, float64:
 		return fmt.Sprint(c)
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"strings"
 	"time"
 
 	"waybill/server/ledger"
@@ -49,6 +48,8 @@ func Tail(fsys durable.FS, live func() bool, o TailOptions, out io.Writer) error
 		t.to = &copied{fsys: fsys, out: out, sent: map[string][sha256.Size]byte{}}
 	case "sql":
 		t.to = newSQL(out)
+	default:
+		return fmt.Errorf("%q is no format of lines", o.Format)
 	}
 	return t.run(live, o.Follow)
 }
@@ -191,6 +192,8 @@ type copied struct {
 	fsys durable.FS
 	out  io.Writer
 	sent map[string][sha256.Size]byte // what was sent last under each name
+
+	begun bool // the keys that were there at the beginning are sent
 }
 
 func (c *copied) line(l *store.Line, wanted bool) error {
@@ -202,8 +205,12 @@ func (c *copied) line(l *store.Line, wanted bool) error {
 			return err
 		}
 	}
-	if err := c.keys(); err != nil {
-		return err
+	// A key is there before the line that tells of it; most lines tell of none.
+	if !c.begun || l.Type == "keys.rotated" {
+		c.begun = true
+		if err := c.keys(); err != nil {
+			return err
+		}
 	}
 	if l.Type == "timetable.imported" {
 		var imported ledger.TimetableImported
@@ -235,7 +242,7 @@ func (c *copied) keys() error {
 		return err
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, durable.TempSuffix) {
+		if !ledger.IsKey(name) {
 			continue
 		}
 		if err := c.file(path.Join(ledger.KeyDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -65,10 +64,10 @@ func Tell(fsys durable.FS, live bool, f LogFilter, out io.Writer) ([]Told, error
 		}
 	}
 	for seq, lines := range erasures {
-		if slices.ContainsFunc(
-			lines,
-			func(line uint64) bool { runOnly, is := told[line]; return is && !runOnly },
-		) {
+		if slices.ContainsFunc(lines, func(line uint64) bool {
+			runOnly, isTold := told[line]
+			return isTold && !runOnly
+		}) {
 			told[seq] = false
 		}
 	}
@@ -101,18 +100,11 @@ func (d *descriptions) note(e *booking.Created, seq uint64) {
 
 // noteErasure notes which lines a line says are erased.
 func noteErasure(erasures map[uint64][]uint64, l *store.Line) error {
-	if l.Type != store.KindErased && l.Type != store.KindRepaired {
-		return nil
+	erased, err := store.ErasedBy(l)
+	for _, x := range erased {
+		erasures[l.Seq] = append(erasures[l.Seq], x.Seq)
 	}
-	var said struct {
-		Lines  []uint64          `json:"lines"`
-		Erased map[uint64]string `json:"erased"`
-	}
-	if err := json.Unmarshal(l.Data, &said); err != nil {
-		return err
-	}
-	erasures[l.Seq] = slices.AppendSeq(said.Lines, maps.Keys(said.Erased))
-	return nil
+	return err
 }
 
 // runs returns the runs that the story's tickets are on.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"regexp"
 	"time"
 
 	"waybill/schedule"
@@ -45,6 +46,12 @@ const ReportSuffix = ".csv"
 
 // SideDirs are the directories that a data directory holds beside the store's files.
 var SideDirs = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
+
+// keyName matches the names of files in KeyDir.
+var keyName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// IsKey reports whether a file in KeyDir has a key's name: what somebody has put beside the keys has not.
+func IsKey(name string) bool { return keyName.MatchString(name) }
 
 // LoadTimetable reads the timetable that the journal names; hash "" is none yet.
 func LoadTimetable(fsys durable.FS, hash string) (*schedule.Timetable, error) {

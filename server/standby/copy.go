@@ -15,7 +15,7 @@ import (
 )
 
 // journalCopy is the journal of a standby, which is given its lines one after the other. It holds the
-// directory's lock. What it is given must continue what it has; anything else is a *store.Foreign, and
+// directory's lock. What it is given must continue what it has; anything else is a *Foreign, and
 // changes nothing.
 //
 //	c, err := openCopy(fsys)
@@ -32,14 +32,21 @@ type journalCopy struct {
 	name    string
 	size    int64  // of the file
 	pending []byte // lines that are not in the file yet
+	failed  error  // of a write or sync: nothing after it is on the disk for certain
 }
 
 // segmentBytes is from which size on a file of the journal is followed by a new one.
 const segmentBytes = 64 << 20
 
+// Foreign is the error of what should continue a copy of a journal, and does not.
+type Foreign struct{ Reason string }
+
+// Error returns what is wrong.
+func (f *Foreign) Error() string { return f.Reason }
+
 // foreign is the error of what does not continue a copy.
 func foreign(format string, args ...any) error {
-	return &store.Foreign{Reason: fmt.Sprintf(format, args...)}
+	return &Foreign{Reason: fmt.Sprintf(format, args...)}
 }
 
 // openCopy opens a directory that is a copy, and makes it if need be. What a crash has left of its last lines
@@ -125,7 +132,11 @@ func (c *journalCopy) append(text []byte) error {
 	}
 	// As in the journal that it is of, what a line erases stands in files before its own. A file that a crash
 	// has left empty is this line's.
-	erases := l.Type == store.KindErased
+	erased, err := store.ErasedBy(&l)
+	if err != nil {
+		return foreign("line %d: %v", l.Seq, err)
+	}
+	erases := len(erased) > 0
 	size := c.size + int64(len(c.pending))
 	full := size > 0 && (erases || size+int64(len(text)) > segmentBytes)
 	if c.file == nil || full {
@@ -135,10 +146,13 @@ func (c *journalCopy) append(text []byte) error {
 	}
 	c.pending = append(c.pending, text...)
 	c.head = l.Head
-	if erases {
-		return c.erase(&l)
+	if !erases {
+		return nil
 	}
-	return nil
+	if _, err := c.sync(); err != nil {
+		return err
+	}
+	return store.CarryOut(c.fsys, erased)
 }
 
 // compare holds a line that comes again against the one that is there. Erased personal data may be in one of
@@ -177,30 +191,10 @@ func (c *journalCopy) rotate(first uint64) error {
 	return errors.Join(full.Close(), c.fsys.Seal(name))
 }
 
-// erase carries out what a line says, once that is on the disk.
-func (c *journalCopy) erase(l *store.Line) error {
-	if _, err := c.sync(); err != nil {
-		return err
-	}
-	var said struct {
-		Lines []uint64 `json:"lines"`
-	}
-	if err := json.Unmarshal(l.Data, &said); err != nil {
-		return fmt.Errorf("line %d: %w", l.Seq, err)
-	}
-	var lines []store.Unerased
-	for _, seq := range said.Lines {
-		if seq < l.Seq {
-			lines = append(lines, store.Unerased{Seq: seq, At: l.Time})
-		}
-	}
-	return store.CarryOut(c.fsys, lines)
-}
-
 // sync has all that was appended on the disk, and returns the last line.
 func (c *journalCopy) sync() (uint64, error) {
-	if len(c.pending) == 0 {
-		return c.head.Seq, nil
+	if c.failed != nil || len(c.pending) == 0 {
+		return c.head.Seq, c.failed
 	}
 	n, err := c.file.Write(c.pending)
 	c.size += int64(n)
@@ -209,9 +203,9 @@ func (c *journalCopy) sync() (uint64, error) {
 		err = c.file.Sync()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", store.ErrFailed, err)
+		c.failed = fmt.Errorf("%w: %w", store.ErrFailed, err)
 	}
-	return c.head.Seq, nil
+	return c.head.Seq, c.failed
 }
 
 // close lets the directory go. What was not synced may be lost.

@@ -17,6 +17,7 @@ import (
 	"io"
 	"io/fs"
 	"regexp"
+	"strings"
 
 	"waybill/server/ledger"
 	"waybill/store"
@@ -28,10 +29,12 @@ const (
 	maxLine = 1 << 30
 	// maxBatch is how many bytes of lines are synced together at most.
 	maxBatch = 4 << 20
+	// maxKeys is how many keys may come before the first line.
+	maxKeys = 64
 )
 
 // Receive takes a copy's lines and files from a stream, and writes on out the number of the last line of each
-// batch, once that is on the disk. What does not continue the copy is a *store.Foreign; what came before it
+// batch, once that is on the disk. What does not continue the copy is a *Foreign; what came before it
 // stays.
 func Receive(fsys durable.FS, in io.Reader, out io.Writer) error {
 	to, err := openCopy(fsys)
@@ -46,7 +49,7 @@ func Receive(fsys durable.FS, in io.Reader, out io.Writer) error {
 		said: to.next() - 1,
 	}
 	err = r.run()
-	if synced := r.sync(); err == nil || errors.As(err, new(*store.Foreign)) {
+	if synced := r.sync(); err == nil || errors.As(err, new(*Foreign)) {
 		err = errors.Join(err, synced)
 	}
 	return errors.Join(err, to.close())
@@ -73,6 +76,15 @@ type receiver struct {
 	out   io.Writer
 	batch int    // bytes that were taken and not synced
 	said  uint64 // the last line that was said to be there
+
+	known bool      // a line of the stream has continued the copy, or is in it
+	keys  []keyText // that came before that: another directory's must not take the place of ours
+}
+
+// keyText is a key that is sent.
+type keyText struct {
+	name string
+	text []byte
 }
 
 // run takes lines until the stream ends.
@@ -88,7 +100,7 @@ func (r *receiver) run() error {
 		if bytes.HasPrefix(text, []byte(`{"file":`)) {
 			err = r.file(text)
 		} else {
-			err = r.to.append(text)
+			err = r.line(text)
 		}
 		if err != nil {
 			return err
@@ -102,6 +114,21 @@ func (r *receiver) run() error {
 	}
 }
 
+// line takes a line of the journal, and with the first the keys that came before it.
+func (r *receiver) line(text []byte) error {
+	if err := r.to.append(text); err != nil {
+		return err
+	}
+	r.known = true
+	for _, key := range r.keys {
+		if err := r.publish(ledger.KeyDir, key.name, key.text); err != nil {
+			return err
+		}
+	}
+	r.keys = nil
+	return nil
+}
+
 // read reads a line with its newline. A stream that is cut in the middle of one is an error, and not a
 // foreign line: what wrote it was stopped.
 func (r *receiver) read() (line []byte, err error) {
@@ -110,7 +137,7 @@ func (r *receiver) read() (line []byte, err error) {
 		line = append(line, part...)
 		switch {
 		case len(line) > maxLine:
-			return nil, &store.Foreign{Reason: fmt.Sprintf("a line is longer than %d bytes", maxLine)}
+			return nil, &Foreign{Reason: fmt.Sprintf("a line is longer than %d bytes", maxLine)}
 		case err == bufio.ErrBufferFull:
 			continue
 		case err == io.EOF && len(line) > 0:
@@ -143,10 +170,7 @@ func (r *receiver) sync() error {
 
 // The files that a copy is sent: what the first lines are chained from, keys, and timetables by their
 // content.
-var (
-	keyFile       = regexp.MustCompile(`^` + ledger.KeyDir + `/([a-z][a-z0-9-]*)$`)
-	timetableFile = regexp.MustCompile(`^` + ledger.TimetableDir + `/(([0-9a-f]{64})\.jsonl)$`)
-)
+var timetableFile = regexp.MustCompile(`^` + ledger.TimetableDir + `/(([0-9a-f]{64})\.jsonl)$`)
 
 // file takes a file.
 func (r *receiver) file(text []byte) error {
@@ -157,21 +181,26 @@ func (r *receiver) file(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&x); err != nil {
-		return &store.Foreign{Reason: "a line that should hold a file does not: " + err.Error()}
+		return &Foreign{Reason: "a line that should hold a file does not: " + err.Error()}
 	}
-	key := keyFile.FindStringSubmatch(x.File)
+	key, isKey := strings.CutPrefix(x.File, ledger.KeyDir+"/")
 	timetable := timetableFile.FindStringSubmatch(x.File)
 	switch {
 	case x.File == "FORMAT":
 		return r.to.format(x.Data)
-	case key != nil:
-		return r.publish(ledger.KeyDir, key[1], x.Data)
+	case isKey && ledger.IsKey(key) && r.known:
+		return r.publish(ledger.KeyDir, key, x.Data)
+	case isKey && ledger.IsKey(key) && len(r.keys) == maxKeys:
+		return &Foreign{Reason: fmt.Sprintf("more than %d keys come before the first line", maxKeys)}
+	case isKey && ledger.IsKey(key):
+		r.keys = append(r.keys, keyText{key, x.Data})
+		return nil
 	case timetable != nil && fmt.Sprintf("%x", sha256.Sum256(x.Data)) == timetable[2]:
 		return r.publish(ledger.TimetableDir, timetable[1], x.Data)
 	case timetable != nil:
-		return &store.Foreign{Reason: x.File + ": is not what its name says"}
+		return &Foreign{Reason: x.File + ": is not what its name says"}
 	}
-	return &store.Foreign{Reason: fmt.Sprintf("%q: is not a file that a copy is sent", x.File)}
+	return &Foreign{Reason: fmt.Sprintf("%q: is not a file that a copy is sent", x.File)}
 }
 
 // publish writes a file, unless it is there as it is.

@@ -28,6 +28,7 @@ import (
 
 	"waybill/server/web"
 	"waybill/store"
+	"waybill/store/checkpoint"
 	"waybill/store/note"
 )
 
@@ -113,7 +114,8 @@ type Service struct {
 // state is what is known of a witness.
 type state struct {
 	Peer
-	seen    uint64        // lines that it has signed, as far as is known
+	old     uint64        // lines that it has signed, as far as it says
+	signed  uint64        // lines whose note has its signature
 	refused atomic.Uint64 // how often it has refused
 }
 
@@ -175,16 +177,20 @@ func (s *Service) AskOnce(ctx context.Context) {
 		s.Log.Warn("there is no checkpoint for witnesses to sign; it is tried again", "err", err)
 		return
 	}
-	c, err := store.ParseCheckpoint(signed, s.Store.Key().Public())
+	c, err := checkpoint.Parse(signed, s.Store.Key().Public())
 	if err != nil || !c.Rooted {
 		return // of before this start, on a full disk
+	}
+	if err := s.recall(signed, c); err != nil {
+		s.Log.Warn("the newest checkpoint cannot be read; witnesses are asked later", "err", err)
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	lines := make([]string, len(s.witnesses))
 	var asked sync.WaitGroup
 	for i, w := range s.witnesses {
-		if w.seen < c.Seq {
+		if w.signed < c.Seq {
 			asked.Go(func() {
 				lines[i] = s.ask(ctx, w, signed, c)
 			})
@@ -194,21 +200,31 @@ func (s *Service) AskOnce(ctx context.Context) {
 	s.keep(signed, c, strings.Join(lines, ""))
 }
 
-// keep adds what witnesses have signed to a checkpoint.
-func (s *Service) keep(signed []byte, c store.Checkpoint, lines string) {
-	if lines == "" {
-		return
+// recall notes which witnesses have signed a note already: before a restart, or before what they signed could
+// be kept as a whole.
+func (s *Service) recall(signed []byte, c store.Checkpoint) error {
+	n, err := note.Parse(signed)
+	if err != nil {
+		return err
 	}
+	for _, w := range s.witnesses {
+		w.signed = 0
+		if _, err := n.Verify(w.Key); err == nil {
+			w.signed = c.Seq
+			w.old = max(w.old, c.Seq)
+		}
+	}
+	return nil
+}
+
+// keep adds what witnesses have signed to a checkpoint. What cannot be kept is tried again in the next round.
+func (s *Service) keep(signed []byte, c store.Checkpoint, lines string) {
 	all := true
 	for _, w := range s.witnesses {
-		all = all && w.seen == c.Seq
+		all = all && w.signed == c.Seq
 	}
-	if err := s.Store.Cosigned(signed, lines, all); err != nil {
-		s.Log.Warn("what witnesses have signed could not be kept; they are asked again", "line", c.Seq,
-			"err", err)
-		for _, w := range s.witnesses {
-			w.seen = min(w.seen, c.Seq-1)
-		}
+	if err := s.Store.Cosign(signed, lines, all); err != nil {
+		s.Log.Warn("what witnesses have signed could not be kept; it is tried again", "line", c.Seq, "err", err)
 	}
 }
 
@@ -218,7 +234,8 @@ func (s *Service) ask(ctx context.Context, w *state, signed []byte, c store.Chec
 	var refused *refusal
 	switch {
 	case err == nil:
-		w.seen = c.Seq
+		w.old = c.Seq
+		w.signed = c.Seq
 		s.Log.Info("a witness has signed", "witness", w.Key.Name, "line", c.Seq)
 	case errors.As(err, &refused):
 		w.refused.Add(1)
@@ -261,7 +278,7 @@ func (s *Service) submit(ctx context.Context, w *state, signed []byte, c store.C
 					"that the witness knows", seen, c.Seq),
 			}
 		}
-		w.seen = seen
+		w.old = seen
 	}
 	return "", &refusal{"it has signed another number of lines than it just said: somebody else asks it to sign " +
 		"for this directory"}
@@ -270,11 +287,11 @@ func (s *Service) submit(ctx context.Context, w *state, signed []byte, c store.C
 // post sends a checkpoint, with the proof that it extends what the witness has signed.
 func (s *Service) post(ctx context.Context, w *state, signed []byte, c store.Checkpoint) (status int,
 	answer []byte, err error) {
-	proof, err := s.Store.Extends(w.seen, c.Seq)
+	proof, err := s.Store.Extends(w.old, c.Seq)
 	if err != nil {
 		return 0, nil, err
 	}
-	body := fmt.Appendf(nil, "old %d\n", w.seen)
+	body := fmt.Appendf(nil, "old %d\n", w.old)
 	for _, hash := range proof {
 		body = append(body, base64.StdEncoding.EncodeToString(hash[:])+"\n"...)
 	}

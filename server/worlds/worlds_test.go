@@ -22,6 +22,7 @@ import (
 	"waybill/server/inspect"
 	"waybill/server/seed"
 	"waybill/store"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
 )
 
@@ -290,9 +291,9 @@ func TestAWorldIsAWholeDirectoryOfItsOwnName(t *testing.T) {
 		if _, err := inspect.Verify(dir, true, store.Expected{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		note, _ := store.NewestCheckpoint(dir)
+		note, _ := checkpoint.Newest(dir)
 		origin, _, _ := bytes.Cut(note, []byte("\n"))
-		key, err := store.PublicKey(dir)
+		key, err := checkpoint.PublicKey(dir)
 		if err != nil {
 			t.Error(err)
 		}

@@ -82,30 +82,36 @@ func (s *Log) add(signed []byte) error {
 	return nil
 }
 
-// Cosign adds the signatures of witnesses to a checkpoint that the directory has signed. all says that every
-// witness has signed it.
+// Cosign adds lines with the signatures of witnesses, or none, to a checkpoint that the directory has signed.
+// all says that every witness has signed it, be it before: then it is the newest of that kind.
 func (s *Log) Cosign(signed []byte, lines string, all bool) error {
 	if _, err := Parse(signed, s.Public()); err != nil {
 		return err
 	}
-	newest, err := Newest(s.FS)
-	if err != nil {
-		return err
-	}
 	cosigned := append(bytes.Clone(signed), lines...)
-	if err := s.add(cosigned); err != nil {
+	if lines != "" {
+		newest, err := Newest(s.FS)
+		if err == nil {
+			err = s.add(cosigned)
+		}
+		if err == nil && bytes.Equal(newest, signed) {
+			err = durable.PublishText(s.FS, ".", File, cosigned)
+		}
+		if err == nil {
+			err = s.thin()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !all {
+		return nil
+	}
+	witnessed, err := NewestWitnessed(s.FS)
+	if err == nil && bytes.Equal(witnessed, cosigned) || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if bytes.Equal(newest, signed) {
-		err = durable.PublishText(s.FS, ".", File, cosigned)
-	}
-	if err == nil && all {
-		err = durable.PublishText(s.FS, ".", WitnessedFile, cosigned)
-	}
-	if err != nil {
-		return err
-	}
-	return s.thin()
+	return durable.PublishText(s.FS, ".", WitnessedFile, cosigned)
 }
 
 // The log of checkpoints is thinned, so that neither it nor a check of its signatures grows with the time

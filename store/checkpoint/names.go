@@ -1,15 +1,19 @@
 package checkpoint
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"regexp"
 	"strings"
 
 	"waybill/store/durable"
 	"waybill/store/journal"
+	"waybill/store/note"
 )
 
 // The notes of a directory's earlier name are in a file that is called after it, as is the key that checks
@@ -50,10 +54,19 @@ func KeyOf(fsys durable.FS, origin string) (ed25519.PublicKey, error) {
 	return PublicKey(fsys)
 }
 
-// SetAside puts the notes that are there, and the key that checks them, under the name that signed them.
+// SetAside puts the notes that are there, and the key that checks them, under the name that signed them. Its
+// error is also of notes without the key.
 func SetAside(fsys durable.FS) error {
-	signed, _, err := Last(fsys)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	id, err := signedBy(fsys)
+	if err != nil {
+		return err
+	}
+	key, err := durable.ReadFile(fsys, PublicKeyFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && id != "":
+		return fmt.Errorf("%s has notes of waybill/%s, and %s, which checks them, is not there", LogFile, id,
+			PublicKeyFile)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	// The newest note is in the log too. It goes first: without its log it would seem that somebody took that
@@ -61,19 +74,41 @@ func SetAside(fsys durable.FS) error {
 	if err := remove(fsys, File, WitnessedFile); err != nil {
 		return err
 	}
-	origin, _, _ := strings.Cut(string(signed), "\n")
-	id := idOfOrigin.FindStringSubmatch(origin)
-	key, noKey := durable.ReadFile(fsys, PublicKeyFile)
-	if id != nil && noKey == nil {
+	if id != "" {
 		// The copy of the key comes before its notes, which prove nothing without it.
-		if err := durable.PublishText(fsys, ".", fmt.Sprintf(asideKey, id[1]), key); err != nil {
+		if err := durable.PublishText(fsys, ".", fmt.Sprintf(asideKey, id), key); err != nil {
 			return err
 		}
-		if err := fsys.Rename(LogFile, fmt.Sprintf(asideLog, id[1])); err != nil {
+		if err := fsys.Rename(LogFile, fmt.Sprintf(asideLog, id)); err != nil {
 			return err
 		}
 	}
 	return remove(fsys, LogFile, PublicKeyFile)
+}
+
+// signedBy returns the id in the name of whoever signed the log's notes, who is the same of all; "" where it
+// has no whole one. A part of one, as a crash leaves it, may stand at its end.
+func signedBy(fsys durable.FS) (id string, err error) {
+	err = durable.Read(fsys, LogFile, func(f *io.SectionReader) error {
+		notes := bufio.NewScanner(f)
+		notes.Split(note.Split)
+		for id == "" && notes.Scan() {
+			signed, _ := bytes.CutSuffix(notes.Bytes(), journal.Newline)
+			n, err := note.Parse(signed)
+			if err != nil {
+				continue
+			}
+			origin, _, _ := strings.Cut(string(n.Text), "\n")
+			if match := idOfOrigin.FindStringSubmatch(origin); match != nil {
+				id = match[1]
+			}
+		}
+		return notes.Err()
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return id, err
 }
 
 // remove removes files that may not be there, and makes that durable.

@@ -45,7 +45,7 @@ type Files struct {
 }
 
 // Open takes up the tree of the first size leaves, whose root is known, from its files. Where they do not
-// have it, the tree is empty, and has says why.
+// have it, the tree is empty, and missing says why.
 func Open(fsys durable.FS, size uint64, root Hash) (files *Files, missing error) {
 	f := &Files{fsys: fsys}
 	f.edge, missing = readEdge(fsys, size)

@@ -7,9 +7,6 @@ import (
 	"waybill/store/durable"
 )
 
-// MaxProof is the most hashes that a proof has.
-const MaxProof = 63
-
 // Inclusion returns the proof that a leaf, counted from 0, is in the tree of the first size leaves (RFC 6962,
 // 2.1.1): the hash of its sibling first.
 func Inclusion(fsys durable.FS, leaf, size uint64) ([]Hash, error) {

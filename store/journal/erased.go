@@ -1,0 +1,54 @@
+package journal
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+const (
+	// KindErased is the type of the lines that name other lines whose personal parts are erased: their data
+	// has a member lines, of their numbers. A file is begun for such a line, so that all that it names stand
+	// in full ones.
+	KindErased = "personal.erased"
+	// KindRepaired is the type of the line that a repair ends the good part of a journal with.
+	KindRepaired = "repaired"
+)
+
+// Erasure is a line whose personal part is named to be erased, and since when.
+type Erasure struct {
+	Seq uint64
+	At  time.Time // of the line that names it
+}
+
+// ErasedBy returns the lines before a line whose personal parts it says are erased, rising: by itself, or,
+// where it is of a repair, also by lines that were cut off.
+func ErasedBy(l *Line) (list []Erasure, err error) {
+	if l.Type != KindErased && l.Type != KindRepaired {
+		return nil, nil
+	}
+	var said struct {
+		Lines  []uint64
+		Erased map[uint64]string
+	}
+	if err := json.Unmarshal(l.Data, &said); err != nil {
+		return nil, err
+	}
+	for _, seq := range said.Lines {
+		list = append(list, Erasure{seq, l.Time})
+	}
+	for seq, when := range said.Erased {
+		at, err := time.Parse(TimeLayout, when)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Erasure{seq, at})
+	}
+	slices.SortFunc(list, func(a, b Erasure) int {
+		return cmp.Compare(a.Seq, b.Seq)
+	})
+	return slices.DeleteFunc(list, func(x Erasure) bool {
+		return x.Seq >= l.Seq
+	}), nil
+}
