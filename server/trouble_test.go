@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -211,9 +212,10 @@ func TestAnAnswerOfAWitnessIsLost(t *testing.T) {
 // Where what all have signed cannot be published, the next round does that, and nobody signs twice.
 func TestAWitnessSignsOnce(t *testing.T) {
 	p := &proven{dir: t.TempDir(), witness: newWitness(t, "w.example")}
-	fail := true
+	var fail atomic.Bool // a start asks as well, in the background
+	fail.Store(true)
 	fsys := &troubled{FS: durable.Dir(p.dir), rename: func(to string) error {
-		if fail && strings.HasSuffix(to, "checkpoint.witnessed") {
+		if fail.Load() && strings.HasSuffix(to, "checkpoint.witnessed") {
 			return errors.New("no space left")
 		}
 		return nil
@@ -239,7 +241,7 @@ func TestAWitnessSignsOnce(t *testing.T) {
 	if code, _ := w.get("?witnessed"); code != 404 {
 		t.Errorf("it is published: %d", code)
 	}
-	fail = false
+	fail.Store(false)
 	w.ask()
 	if code, signed := w.get("?witnessed"); code != 200 || strings.Count(signed, "— w.example ") != 1 {
 		t.Errorf("%d %s", code, signed)
