@@ -248,6 +248,18 @@ func TestAWitnessSignsOnce(t *testing.T) {
 	}
 }
 
+// started opens a copy for the first time, and verifies it with the witness's key.
+func (p *proven) started(t *testing.T, dir string, now func() time.Time) (inspect.Report, error) {
+	t.Helper()
+	s, err := Open(Config{Dir: dir, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	witnesses := []note.Key{p.witness.vkey()}
+	return inspect.Verify(durable.Dir(dir), false, store.Expected{Witnesses: witnesses})
+}
+
 // A copy whose log of notes ends in a part of one keeps the notes of before.
 func TestNotesOfBeforeAreKeptWithAPartOfOne(t *testing.T) {
 	p := newProven(t)
@@ -262,16 +274,7 @@ func TestNotesOfBeforeAreKeptWithAPartOfOne(t *testing.T) {
 	if _, err := f.WriteString("waybill/ABC\n12"); err != nil || f.Close() != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(Config{Dir: to, Now: func() time.Time { return scriptStart }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	rep, err := inspect.Verify(
-		durable.Dir(to),
-		false,
-		store.Expected{Witnesses: []note.Key{p.witness.vkey()}},
-	)
+	rep, err := p.started(t, to, func() time.Time { return scriptStart })
 	if err != nil || rep.Witnessed[0].Seq == 0 || len(rep.Unkept) > 0 {
 		t.Errorf("%v: %+v, %+v", err, rep.Witnessed, rep.Unkept)
 	}
@@ -296,16 +299,7 @@ func TestARepairTakesBackWhatWitnessesHaveSigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(Config{Dir: to})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	rep, err := inspect.Verify(
-		durable.Dir(to),
-		false,
-		store.Expected{Witnesses: []note.Key{p.witness.vkey()}},
-	)
+	rep, err := p.started(t, to, nil)
 	if err != nil || rep.Witnessed[0].Seq >= 3 {
 		t.Errorf("%v: %+v", err, rep.Witnessed)
 	}

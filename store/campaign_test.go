@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,7 +18,7 @@ import (
 
 var (
 	crashes = flag.Int("crashes", 0, "states that TestCrashes goes through, at least; "+
-		"0 is 1000, and only some of the bytes and bits in the tests that change each")
+		"0 is 700, at half of the places, and only some of the bytes and bits in the tests that change each")
 	oneState = flag.String("crash", "",
 		"the only state that TestCrashes goes through, by the name that a failure gives it")
 )
@@ -261,7 +262,7 @@ func TestCrashes(t *testing.T) {
 	t.Parallel()
 	want := *crashes
 	if want == 0 {
-		want = 1_000
+		want = 700
 	}
 	var c *campaign
 	t.Run("places", func(t *testing.T) {
@@ -281,20 +282,25 @@ func TestCrashes(t *testing.T) {
 			}
 		}
 	})
+	places := c.places
+	if *crashes == 0 && *oneState == "" {
+		r := rand.New(rand.NewPCG(1, 2)) // not every second: neighbours are ways to fail of one call
+		places = slices.DeleteFunc(slices.Clone(places), func(place) bool { return r.IntN(2) == 0 })
+	}
 	var states atomic.Int64
 	t.Run("states", func(t *testing.T) {
 		for k := range shards {
 			t.Run(fmt.Sprint(k), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					for i := k; i < len(c.places); i += shards {
-						states.Add(int64(c.at(t, c.places[i])))
+					for i := k; i < len(places); i += shards {
+						states.Add(int64(c.at(t, places[i])))
 					}
 				})
 			})
 		}
 	})
-	t.Logf("%d states at %d places", states.Load(), len(c.places))
+	t.Logf("%d states at %d places", states.Load(), len(places))
 	if *oneState != "" {
 		want = 1
 	}

@@ -162,7 +162,7 @@ func TestTamperedServer(t *testing.T) {
 		len(named(all, "journal/")), len(journalLines(all)))
 	step := stride
 	if *crashes == 0 {
-		step = max(step, 11)
+		step = max(step, 23)
 	}
 	verdict(func(fsys durable.FS) (store.Report, error) {
 		rep, err := inspect.Verify(fsys, false, store.Expected{})

@@ -82,19 +82,20 @@ func Parse(text string) (Peer, error) {
 	return Peer{strings.TrimSuffix(address, "/"), key}, nil
 }
 
-// ParseAll reads several peers. A note tells its signatures apart by name, so no two may have the same.
+// ParseAll reads several peers. A note tells its signatures apart by name, so no two may have the same. Its
+// error names one by its number, and not by its text: somebody may have put a password there.
 func ParseAll(list []string) (peers []Peer, err error) {
 	if len(list) > Most {
 		return nil, fmt.Errorf("is given %d times, and may be %d times", len(list), Most)
 	}
-	for _, text := range list {
+	for i, text := range list {
 		peer, err := Parse(text)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", text, err)
+			return nil, fmt.Errorf("number %d: %w", i+1, err)
 		}
 		for _, other := range peers {
 			if other.Key.Name == peer.Key.Name {
-				return nil, fmt.Errorf("%q: there is another of that name", text)
+				return nil, fmt.Errorf("number %d: there is another of that name", i+1)
 			}
 		}
 		peers = append(peers, peer)
