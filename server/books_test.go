@@ -142,6 +142,7 @@ func (b *bookkeeping) rewrite(t *testing.T, line int, pattern, with string) stri
 // Contract §1, verify: a journal whose chain is good and whose books are not is found out, by its line or its
 // ticket.
 func TestVerifyFindsWrongBooks(t *testing.T) {
+	t.Parallel()
 	b := newBookkeeping(t)
 	at := func(kind string, nth int) int { return b.line(t, kind, nth) }
 	for what, c := range map[string]struct {

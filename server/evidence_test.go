@@ -199,6 +199,7 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 
 // Who gets the evidence checks it with Python, offline, also with keys from elsewhere.
 func TestEvidenceIsCheckedWithPython(t *testing.T) {
+	t.Parallel()
 	if !has(t, "python3") {
 		return
 	}
@@ -235,6 +236,7 @@ func TestEvidenceIsCheckedWithPython(t *testing.T) {
 
 // Erased persons stay erased in evidence, and it still proves: of the booking itself, and of the run's line.
 func TestEvidenceOfErasedPersons(t *testing.T) {
+	t.Parallel()
 	p := newProven(t)
 	p.forget(t, "booking", p.booking)
 	files := p.write(t, inspect.LogFilter{Booking: p.booking})
@@ -354,6 +356,7 @@ const proven = async changed => { try { return await check(changed); } catch { r
 // Every changed bit of what is proven is found: of lines, of their personal parts, of proofs, of what was
 // signed. By verify.py and by the page alike.
 func TestEveryChangedBitOfEvidenceIsFound(t *testing.T) {
+	t.Parallel()
 	p := newProven(t)
 	p.forget(t, "email", "olena@example.com")
 	files := p.write(t, inspect.LogFilter{Booking: p.booking})
@@ -426,6 +429,7 @@ func TestNoEvidenceOfWhatWasTakenAway(t *testing.T) {
 
 // The hashes beside the journal are a cache for evidence too: wrong ones, and none, prove as well.
 func TestEvidenceWithoutTheHashes(t *testing.T) {
+	t.Parallel()
 	if !has(t, "python3") {
 		return
 	}

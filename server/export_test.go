@@ -140,6 +140,7 @@ func erase(t *testing.T, dir, text string) {
 // Contract §1, export: what was exported beside a server and after it, whatever names hold, is in the tables;
 // a directory that is not empty is left alone.
 func TestExport(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	live := filepath.Join(t.TempDir(), "new")
 	out := t.TempDir()

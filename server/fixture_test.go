@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestJournalsOfFormerVersionsStillLoad opens a directory as each landed version wrote it, and holds the
 // bookings, users, sessions, reports, toggles, partners and requests with keys against those it had.
 func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"v1", "v1-users", "v1-evidence", "v1-retries", "v1-round-one",
 		"v1-attributed", "v1-signed"} {
 		dir := filepath.Join(t.TempDir(), "data")

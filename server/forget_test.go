@@ -126,6 +126,7 @@ func (d *stopping) List(dir string) ([]string, error) {
 // Erasure: wherever a forget is cut short, saying it again does the rest, and then says that there is
 // nothing left. It makes no difference whether it is said of the same passenger.
 func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
+	t.Parallel()
 	places := 0
 	for whole := false; !whole; places++ {
 		dir := t.TempDir()
@@ -230,6 +231,7 @@ func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 
 // Erasure beside a report, a keyed pay and a backup, however they come to lie: none of them keeps the name.
 func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
+	t.Parallel()
 	for range 4 {
 		dir := t.TempDir()
 		out := filepath.Join(t.TempDir(), "out")

@@ -88,6 +88,7 @@ func (d *crowded) fill(t *testing.T, s *Server, key string) {
 // Contract §12: the provider's answer waits for room. It is neither lost nor told to be nothing, and what
 // the client hears is true: first that it waits, then what it was.
 func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name            string
 		answer          error
@@ -190,6 +191,7 @@ func largestGroup(offer string) string {
 
 // Contract §12: a repetition under a key hears what is true on a full disk: an earlier attempt has paid.
 func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
+	t.Parallel()
 	disk := &crowded{FS: durable.Dir(t.TempDir())}
 	s, key := demoServer(t, Config{Dir: string(disk.FS.(durable.Dir)), FS: disk})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking

@@ -68,6 +68,7 @@ func TestMigrationGuideNamesTheRoutes(t *testing.T) {
 
 // The guide's examples do what it says.
 func TestMigrationGuideExamples(t *testing.T) {
+	t.Parallel()
 	day := scriptStart.AddDate(0, 0, 2).Format(time.DateOnly)
 	for _, m := range reference.Migrations() {
 		for _, x := range []reference.Example{m.Before, m.After} {

@@ -189,6 +189,7 @@ func TestLogUsesTheDirectorysClock(t *testing.T) {
 
 // What is no booking's is told in words too, without a secret.
 func TestLogOfTheOffice(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	exportOffice(t, dir, filepath.Join(t.TempDir(), "out"))
 	var out strings.Builder

@@ -133,6 +133,7 @@ GET /v2/reports/company/orders/$report/download
 // A machine that stops before, while, or after a report's file is written loses no report and makes none
 // twice; what is half-written is never served.
 func TestAReportSurvivesACrashAtEveryMoment(t *testing.T) {
+	t.Parallel()
 	for _, moment := range []string{"before", "half-written", "whole, not told"} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {

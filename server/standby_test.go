@@ -52,6 +52,7 @@ func journalOf(t *testing.T, dir string) (lines []string) {
 // Contract §14: what tail writes, receive takes: the lines, the format, timetables and keys but the
 // checkpoint's. The copy is a directory that a server opens, under a name of its own, with all that was sold.
 func TestAStandbyIsACopyThatServes(t *testing.T) {
+	t.Parallel()
 	p := newProven(t)
 	dir := filepath.Join(t.TempDir(), "standby")
 	stream := tailed(t, p.dir, "copy", 1)
@@ -107,6 +108,7 @@ func TestAStandbyIsACopyThatServes(t *testing.T) {
 
 // What does not continue a copy is refused, and what came before it stays.
 func TestAStandbyTakesNothingElse(t *testing.T) {
+	t.Parallel()
 	p := newProven(t)
 	stream := strings.SplitAfter(tailed(t, p.dir, "copy", 1), "\n")
 	stream = stream[:len(stream)-1]
@@ -158,6 +160,7 @@ func TestAStandbyTakesNothingElse(t *testing.T) {
 // A stream that is cut anywhere is gone on with from where Next says, and every line that was said to be
 // there is.
 func TestAStandbyGoesOnAfterABreak(t *testing.T) {
+	t.Parallel()
 	p := newProven(t)
 	stream := tailed(t, p.dir, "copy", 1)
 	want := journalOf(t, p.dir)
@@ -203,6 +206,7 @@ func journalFiles(t *testing.T, dir string) (all string) {
 
 // An erasure is carried out in the standby too: in lines that it had before, and after a crash in between.
 func TestAStandbyErasesToo(t *testing.T) {
+	t.Parallel()
 	p := newProven(t)
 	dir := filepath.Join(t.TempDir(), "standby")
 	if _, err := received(dir, tailed(t, p.dir, "copy", 1)); err != nil {

@@ -127,6 +127,7 @@ func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journ
 
 // Contract §13: the same requests in the same order on a frozen clock give the same bytes.
 func TestASeedGivesTheSameBytes(t *testing.T) {
+	t.Parallel()
 	answers, journal := playSeeded(t, 42, 0)
 	again, sameJournal := playSeeded(t, 42, 30*time.Millisecond)
 	diff(t, "answers", answers, again)

@@ -95,6 +95,7 @@ func TestAStandbySaysNothingOfWhatFailed(t *testing.T) {
 
 // A stream of another directory is refused before any of its keys takes the place of ours.
 func TestAForeignStreamChangesNoKey(t *testing.T) {
+	t.Parallel()
 	ours := newProven(t)
 	theirs := newProven(t)
 	theirs.forget(t, "email", "somebody@example.com") // it has more lines
@@ -135,6 +136,7 @@ func TestAFileBesideTheKeysIsNotSent(t *testing.T) {
 
 // An erasure that stands in the journal and is not carried out yet: there is no evidence with the name in it.
 func TestNoEvidenceBesideAnErasure(t *testing.T) {
+	t.Parallel()
 	p := newProven(t)
 	files, err := filepath.Glob(filepath.Join(p.dir, "journal/*"))
 	if err != nil || len(files) == 0 {
@@ -262,6 +264,7 @@ func (p *proven) started(t *testing.T, dir string, now func() time.Time) (inspec
 
 // A copy whose log of notes ends in a part of one keeps the notes of before.
 func TestNotesOfBeforeAreKeptWithAPartOfOne(t *testing.T) {
+	t.Parallel()
 	p := newProven(t)
 	to := filepath.Join(t.TempDir(), "copy")
 	if _, err := inspect.Backup(durable.Dir(p.dir), false, durable.Dir(to)); err != nil {

@@ -181,6 +181,7 @@ func TestWitnessesSign(t *testing.T) {
 
 // A refusal is an error in the log, with why, and counted; serving goes on.
 func TestAWitnessRefuses(t *testing.T) {
+	t.Parallel()
 	other := newWitness(t, "somebody.else")
 	for name, c := range map[string]struct {
 		spoil func(w http.ResponseWriter, r *http.Request) bool
