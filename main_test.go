@@ -81,6 +81,7 @@ var arrows = map[string][]string{
 	"server/seed":        {},
 	"server/transcript":  {},
 	"server/docs":        {},
+	"server/qr":          {},
 	"server/wire":        {},
 	"server/words":       {},
 	"store":              {"store/checkpoint", "store/journal", "store/tree", "store/note", "store/durable"},
