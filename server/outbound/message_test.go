@@ -2,8 +2,10 @@ package outbound
 
 import (
 	"bytes"
+	"encoding/base64"
 	"io"
 	"mime"
+	"mime/multipart"
 	"mime/quotedprintable"
 	"net/mail"
 	"strings"
@@ -79,6 +81,54 @@ func TestSubjectAndTextArriveAsTheyWere(t *testing.T) {
 		if !bytes.HasSuffix(message, []byte("\r\n")) || c.text != "" &&
 			bytes.HasSuffix(message, []byte("\r\n\r\n")) {
 			t.Errorf("its end is %q", message[len(message)-10:])
+		}
+	}
+}
+
+// What an e-mail carries arrives as it was, after the text; the same is the same bytes.
+func TestAttachmentsArriveAsTheyWere(t *testing.T) {
+	files := []Attachment{
+		{"ticket.html", "text/html; charset=utf-8", []byte(strings.Repeat("<p>Квиток --waybill</p>\r\n", 50))},
+		{"ticket.ics", "text/calendar; charset=utf-8", []byte("BEGIN:VCALENDAR\r\n")},
+		{"empty", "application/octet-stream", nil},
+	}
+	message := Message(from, lesia, "Квиток", "Привіт\n.\n--waybill=\n", "1", noon, files...)
+	m, err := mail.ReadMessage(bytes.NewReader(message))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/mixed" {
+		t.Fatal(kind, err)
+	}
+	parts := multipart.NewReader(m.Body, params["boundary"])
+	text, err := parts.NextPart() // which decodes what is quoted printable
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(text); err != nil || string(body) != "Привіт\r\n.\r\n--waybill=\r\n" {
+		t.Errorf("%q, %v", body, err)
+	}
+	for _, f := range files {
+		part, err := parts.NextPart()
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, part))
+		if err != nil || !bytes.Equal(body, f.Text) || part.FileName() != f.Name ||
+			part.Header.Get("Content-Type") != f.Type {
+			t.Errorf("%s: %q, %v", part.FileName(), body, err)
+		}
+	}
+	if _, err := parts.NextPart(); err != io.EOF {
+		t.Error(err)
+	}
+	if !bytes.Equal(message, Message(from, lesia, "Квиток", "Привіт\n.\n--waybill=\n", "1", noon, files...)) {
+		t.Error("another time it is another message")
+	}
+	for line := range strings.SplitSeq(string(message), "\r\n") {
+		if len(line) > 76 || strings.ContainsAny(line, "\r\n") {
+			t.Errorf("the line %q", line)
 		}
 	}
 }

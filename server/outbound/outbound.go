@@ -271,9 +271,17 @@ func domain(address string) string {
 	return address[strings.LastIndexByte(address, '@')+1:]
 }
 
-// Message returns an e-mail of plain text (RFC 5322), sent at an instant. The same input gives the same
-// bytes, so that who gets it twice sees that by its Message-ID. No input adds a header.
-func Message(from, to, subject, text, id string, at time.Time) []byte {
+// Attachment is a file that an e-mail carries.
+type Attachment struct {
+	Name string // plain ASCII
+	Type string // as text/html; charset=utf-8
+	Text []byte
+}
+
+// Message returns an e-mail (RFC 5322), sent at an instant: of plain text, or with attachments of that and of
+// them (RFC 2046). The same input gives the same bytes, so that who gets it twice sees that by its
+// Message-ID. No input adds a header.
+func Message(from, to, subject, text, id string, at time.Time, attached ...Attachment) []byte {
 	value := strings.NewReplacer("\r", "", "\n", "", "\x00", "").Replace
 	var b bytes.Buffer
 	writeField(&b, "From", value(from))
@@ -281,12 +289,45 @@ func Message(from, to, subject, text, id string, at time.Time) []byte {
 	writeSubject(&b, value(subject))
 	writeField(&b, "Date", at.UTC().Format(time.RFC1123Z))
 	writeField(&b, "Message-ID", "<"+value(id)+"@"+value(domain(from))+">")
-	b.WriteString("MIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n")
-	b.WriteString("Auto-Submitted: auto-generated\r\n\r\n") // no vacation notice answers that (RFC 3834)
-	w := quotedprintable.NewWriter(&b)                      // which makes every line end CRLF
+	b.WriteString("MIME-Version: 1.0\r\n")
+	const automatic = "Auto-Submitted: auto-generated\r\n\r\n" // no vacation notice answers that (RFC 3834)
+	if len(attached) == 0 {
+		b.WriteString(plainHeader + automatic)
+		writePlain(&b, text)
+		return b.Bytes()
+	}
+	// No line of text is like it: what is quoted printable ends no line so, and Base64 has no dash.
+	sum := sha256.Sum256([]byte(id))
+	boundary := fmt.Sprintf("waybill=%x", sum[:12])
+	next := "\r\n--" + boundary // whose line end is its own, and not that of what comes before
+	b.WriteString("Content-Type: multipart/mixed; boundary=\"" + boundary + "\"\r\n" + automatic)
+	b.WriteString(next + "\r\n" + plainHeader + "\r\n")
+	writePlain(&b, text)
+	for _, a := range attached {
+		b.WriteString(next + "\r\n")
+		b.WriteString("Content-Type: " + value(a.Type) + "\r\n")
+		b.WriteString("Content-Disposition: attachment; filename=\"" + value(a.Name) + "\"\r\n")
+		b.WriteString("Content-Transfer-Encoding: base64\r\n\r\n")
+		writeBase64(&b, a.Text)
+	}
+	b.WriteString(next + "--\r\n")
+	return b.Bytes()
+}
+
+const plainHeader = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n"
+
+// writePlain writes a text, quoted printable.
+func writePlain(b *bytes.Buffer, text string) {
+	w := quotedprintable.NewWriter(b) // which makes every line end CRLF
 	io.WriteString(w, strings.TrimSuffix(text, "\n")+"\n")
 	w.Close()
-	return b.Bytes()
+}
+
+// writeBase64 writes a file in lines.
+func writeBase64(b *bytes.Buffer, file []byte) {
+	for some := range slices.Chunk(file, maxHeaderLine/4*3) {
+		b.WriteString(base64.StdEncoding.EncodeToString(some) + "\r\n")
+	}
 }
 
 const maxHeaderLine = 76 // characters of a header's line (RFC 2047, 2)
