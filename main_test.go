@@ -22,6 +22,7 @@ import (
 var arrows = map[string][]string{
 	".": {"server/command"},
 	"server/command": {
+		"server/ticket", "schedule",
 		"server", "server/front", "server/worlds", "server/conform", "server/seed", "server/command/terminal", "server/command/load",
 		"server/admin", "server/inspect", "server/evidence", "server/standby", "server/reference", "server/witness", "server/web",
 		"server/words",
@@ -33,11 +34,14 @@ var arrows = map[string][]string{
 	"server/worlds":           {"server", "server/front", "server/bench", "server/web", "server/wire", "store"},
 	"server/command/terminal": {"store/durable"},
 	"server": {
-		"server/partner", "server/company", "server/legacy", "server/admin", "server/ops", "server/bench", "server/reference",
+		"server/partner", "server/ticket", "server/company", "server/carrier", "server/legacy", "server/admin", "server/ops", "server/bench", "server/reference",
 		"server/search", "server/provider", "server/outbox", "server/witness", "server/resource", "server/web",
 		"server/ledger", "server/seed", "auth/oidc", "server/outbound", "store", "store/durable", "auth", "booking", "schedule",
 	},
+	"server/qr":     {},
+	"server/ticket": {"server/qr", "server/words", "store", "store/durable", "booking", "schedule"},
 	"server/partner": {
+		"server/ticket", "server/docs",
 		"server/search", "server/provider", "server/resource", "server/web", "server/ledger", "server/wire",
 		"store", "store/durable", "auth", "booking", "schedule",
 	},
@@ -45,18 +49,21 @@ var arrows = map[string][]string{
 		"server/web", "server/ledger", "server/wire", "auth/oidc",
 		"store", "store/durable", "auth", "booking", "schedule", "report",
 	},
+	"server/carrier": {
+		"server/story", "server/web", "server/ledger", "server/wire", "server/words", "store", "auth", "booking", "report", "schedule",
+	},
 	"server/legacy": {
 		"server/partner", "server/search", "server/resource", "server/web", "server/ledger", "server/wire",
 		"auth", "booking", "schedule",
 	},
 	"server/admin": { // what verbs do reaches into the rooms
-		"server/company", "server/provider", "server/outbox", "server/web", "server/ledger", "server/words",
+		"server/company", "server/carrier", "server/provider", "server/outbox", "server/web", "server/ledger", "server/words",
 		"store", "store/durable", "auth", "auth/oidc", "booking", "schedule", "schedule/gtfs", "schedule/gtfs/feed",
 	},
 	"server/bench": {"server/outbox", "server/provider", "server/outbound", "server/web", "server/ledger", "server/wire", "auth", "booking"},
 	"server/ops":   {"server/web", "server/ledger", "server/wire", "booking"},
 	"server/inspect": {
-		"server/resource", "server/ledger", "server/wire", "server/words", "store", "store/note", "store/durable",
+		"server/resource", "server/story", "server/ledger", "server/wire", "server/words", "store", "store/note", "store/durable",
 		"auth", "booking", "report", "schedule",
 	},
 	"server/reference": {"server/web", "server/docs", "server/wire", "auth"},
@@ -65,9 +72,11 @@ var arrows = map[string][]string{
 		"server/resource", "server/outbound", "server/web", "server/ledger", "server/wire", "store", "store/durable", "booking",
 	},
 	"server/outbox": {
+		"server/ticket",
 		"server/outbound", "server/web", "server/ledger", "server/wire", "server/words",
 		"store", "store/durable", "booking", "schedule",
 	},
+	"server/story":   {"server/ledger", "server/words", "store", "auth", "booking"},
 	"server/witness": {"server/web", "server/wire", "store", "store/checkpoint", "store/note"},
 	"server/standby": {"server/ledger", "store", "store/checkpoint", "store/journal", "store/durable"},
 	"server/evidence": {
@@ -81,7 +90,6 @@ var arrows = map[string][]string{
 	"server/seed":        {},
 	"server/transcript":  {},
 	"server/docs":        {},
-	"server/qr":          {},
 	"server/wire":        {},
 	"server/words":       {},
 	"store":              {"store/checkpoint", "store/journal", "store/tree", "store/note", "store/durable"},

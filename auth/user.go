@@ -56,11 +56,12 @@ const (
 	None        Permission = ""
 	Reports     Permission = "reports"
 	Geolocation Permission = "geolocation"
+	Passengers  Permission = "passengers" // of the company's runs, see contract §15
 )
 
 // roles are all roles and what they may do (contract §9).
 var roles = map[Role][]Permission{
-	"ADMIN":  {None, Reports, Geolocation},
+	"ADMIN":  {None, Reports, Geolocation, Passengers},
 	"VIEWER": {None},
 }
 

@@ -12,7 +12,7 @@ var (
 	// ErrNotFound is the reason why not for an unknown booking or ticket, and for one of another partner or
 	// booking.
 	ErrNotFound = errors.New("not found")
-	// ErrOfferExpired is the reason why not when the offer has expired.
+	// ErrExpired is the reason why not when the offer has expired.
 	ErrExpired  = errors.New("the offer has expired")
 	errNoTicket = errors.New("there is no such ticket")
 )
@@ -328,7 +328,7 @@ func (s *State) Cancel(now time.Time, sel Selection, request string) (list []*Ti
 }
 
 // refund works out what comes back: all within the grace, else by the rules of each leg, as of the first
-// departure.
+// departure. Where that was moved, the latest that it ever had counts.
 func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 	if now.Sub(time.UnixMilli(t.Created)) < grace {
 		c.Grace, c.Refund = true, t.Price()
@@ -337,7 +337,7 @@ func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 	for _, l := range t.Itinerary() {
 		var term Term
 		for _, r := range l.Run.Form.Rules { // the longest time first
-			if t.Departure().Sub(now) >= time.Duration(r.Hours)*time.Hour {
+			if t.refundsBy().Sub(now) >= time.Duration(r.Hours)*time.Hour {
 				term = Term{r.ID, r.Percent, schedule.Percent(l.Amount, r.Percent)}
 				break
 			}

@@ -130,6 +130,9 @@ type Books struct {
 	status                  map[string]int      // tickets
 	money                   map[string][2]int64 // paid and refunded in minor units, by currency
 	oversold                []Oversold
+
+	canceled, moved int // runs, by their carriers
+	left            int // tickets that live on runs that are cancelled, see State.Unfinished
 }
 
 // Audit checks the books at an instant: no seat is sold twice on overlapping parts of a run, what is sold,
@@ -175,6 +178,14 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 			return x.Books, err
 		}
 	}
+	for _, c := range s.changes {
+		switch {
+		case c.Canceled:
+			x.canceled++
+		case c.Shift != 0:
+			x.moved++
+		}
+	}
 	x.oversold = s.Freeze().Oversold(tt, now)
 	return x.Books, nil
 }
@@ -203,6 +214,9 @@ func (x *audit) ticket(t *Ticket) error {
 	currency := string(t.Currency[:])
 	money := x.money[currency]
 	x.money[currency] = [2]int64{money[0] + paid, money[1] + refund}
+	if t.live(x.now) && t.Asked == 0 && t.withdrawn() != nil {
+		x.left++
+	}
 	for _, l := range t.Itinerary() {
 		if !t.live(x.now) {
 			continue
@@ -269,6 +283,13 @@ func (b *Books) String() string {
 	for _, c := range slices.Sorted(maps.Keys(b.money)) {
 		m := b.money[c]
 		s = fmt.Appendf(s, "; %s %d.%02d paid, %d.%02d refunded", c, m[0]/100, m[0]%100, m[1]/100, m[1]%100)
+	}
+	if b.canceled+b.moved > 0 {
+		s = fmt.Appendf(s, "; %s cancelled, %d moved", counted(b.canceled, "run"), b.moved)
+	}
+	if b.left > 0 {
+		s = fmt.Appendf(s, "; %s of cancelled runs still to be cancelled, which the next start does",
+			counted(b.left, "ticket"))
 	}
 	const named = 10
 	for i, x := range b.oversold {

@@ -74,6 +74,19 @@ func (id ID) MarshalText() ([]byte, error) {
 	return []byte(id.String()), nil
 }
 
+// MarshalText writes the id as String does.
+func (id RunID) MarshalText() ([]byte, error) {
+	return []byte(id.String()), nil
+}
+
+// UnmarshalText reads what MarshalText writes, and nothing else.
+func (id *RunID) UnmarshalText(text []byte) error {
+	if !parse(id[:], string(text)) {
+		return fmt.Errorf("booking: %q is not a run's id", text)
+	}
+	return nil
+}
+
 // UnmarshalText reads what MarshalText writes, and nothing else.
 func (id *ID) UnmarshalText(text []byte) error {
 	if !parse(id[:], string(text)) {
@@ -313,7 +326,8 @@ const (
 	Uncompleted
 )
 
-// Action is what a partner may ask to do with tickets.
+// Action is what a partner may ask to do with tickets; or, in a message to a passenger, what the carrier did
+// with the run.
 type Action uint8
 
 // The actions.
@@ -321,9 +335,11 @@ const (
 	Pay Action = iota + 1
 	Book
 	Cancel
+	WithdrawRun // by the carrier
+	DelayRun    // by the carrier
 )
 
-var actionNames = []string{"", "pay", "book", "cancel"}
+var actionNames = []string{"", "pay", "book", "cancel", "run-cancel", "run-move"}
 
 // String returns the last part of the action's path.
 func (a Action) String() string { return actionNames[a] }
@@ -391,6 +407,9 @@ var transitions = []struct {
 	{[]Phase{Unpaid, Uncompleted, Booked}, Cancel, "", Canceled},
 	{[]Phase{Paid}, Cancel, schedule.OwnSource, Refunded},
 	{[]Phase{Paid}, Cancel, "", Canceled},
+	// Contract §15: what becomes of the tickets of a run that its carrier cancels.
+	{[]Phase{Unpaid, Booked}, WithdrawRun, "", Canceled},
+	{[]Phase{Paid}, WithdrawRun, "", Refunded},
 }
 
 // next returns the phase an action leads to; false is a conflict.

@@ -26,7 +26,7 @@ func (x Oversold) String() string {
 // Withdrawn returns the runs that are not over at an instant, have passengers, and are no longer in the
 // timetable in force, by day and trip; Taken is how many tickets there are. It needs no lock.
 func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []Oversold) {
-	tickets := map[runKey]*Oversold{}
+	tickets := map[schedule.RunKey]*Oversold{}
 	for l := range f.legsAhead(now) {
 		if !l.Run.withdrawn(tt) {
 			continue
@@ -35,7 +35,7 @@ func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []Oversol
 		if tickets[key] == nil {
 			tickets[key] = &Oversold{
 				Trip: l.Run.Form.Trip,
-				Day:  key.day,
+				Day:  key.Day,
 			}
 		}
 		tickets[key].Taken++
@@ -92,8 +92,8 @@ func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold
 		run      *Run
 		from, to int16
 	}
-	rides := map[runKey][]ride{}
-	last := map[runKey]*Run{}
+	rides := map[schedule.RunKey][]ride{}
+	last := map[schedule.RunKey]*Run{}
 	for _, r := range f.Runs {
 		last[r.key()] = r
 	}
@@ -105,7 +105,7 @@ func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold
 		form := presentForm(tt, last[key])
 		x := Oversold{
 			Trip:  form.Trip,
-			Day:   key.day,
+			Day:   key.Day,
 			Seats: int(form.Bus.Seats),
 		}
 		if len(of) <= x.Seats {

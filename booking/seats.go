@@ -9,14 +9,9 @@ import (
 	"waybill/schedule"
 )
 
-// runKey is one bus on one day, whatever form it was sold in.
-type runKey struct {
-	trip uint64 // see schedule.TripKey
-	day  schedule.Day
-}
-
-func (r *Run) key() runKey {
-	return runKey{r.Form.TripKey(), r.Day}
+// key returns what names the run across timetables.
+func (r *Run) key() schedule.RunKey {
+	return schedule.RunKey{Trip: r.Form.TripKey(), Day: r.Day}
 }
 
 // seating is who holds which seat of a run.
@@ -24,6 +19,10 @@ type seating struct {
 	sold  []*Run // the forms it was sold in
 	holds []hold
 	known taken // by the holds, in the form that was asked for last
+
+	// bookings are the numbers of those that have a ticket on the run, whatever its state; rising.
+	bookings []uint32
+	change   *RunChange // what its carrier has changed; nil is nothing
 }
 
 // taken are the seats of a form that are taken on each segment, from one stop to the next, a bit each, and
@@ -248,7 +247,7 @@ func (r *Run) within(form *schedule.Form, from, to int16) (start, end int16) {
 
 // SeatsLeft returns how many seats are free for a ride.
 func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time) int {
-	held := s.seatings[runKey{tt.TripKey(l.Trip), l.Day}]
+	held := s.seatings[schedule.RunKey{Trip: tt.TripKey(l.Trip), Day: l.Day}]
 	if held == nil {
 		return tt.Seats(l.Trip)
 	}

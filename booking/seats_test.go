@@ -39,7 +39,7 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		s := NewState()
 		run := NewRun(tt.Form(0), 100, 0, make([]int32, stops))
-		s.RestoreRun(run)
+		s.KnowRun(run)
 		var tickets []ID
 		all := map[ID]hold{}
 		for now := int64(1); now < 300; now += rnd.Int64N(3) {

@@ -20,8 +20,9 @@ type State struct {
 	forms    map[string]*schedule.Form
 	runs     map[RunID]*Run
 	order    []*Run // in the order they were first sold
-	seatings map[runKey]*seating
+	seatings map[schedule.RunKey]*seating
 	asks     map[ID]Ask // by ticket
+	changes  map[schedule.RunKey]*RunChange
 
 	noticed uint32      // up to which booking there is nothing to note, see Overdue
 	late    map[ID]bool // tickets that are in a booking made after them, or before, and may have to be noted
@@ -42,8 +43,9 @@ func NewState() *State {
 		lists:    map[listKey]*list{},
 		forms:    map[string]*schedule.Form{},
 		runs:     map[RunID]*Run{},
-		seatings: map[runKey]*seating{},
+		seatings: map[schedule.RunKey]*seating{},
 		asks:     map[ID]Ask{},
+		changes:  map[schedule.RunKey]*RunChange{},
 		late:     map[ID]bool{},
 	}
 }
@@ -136,6 +138,7 @@ func (s *State) add(b *Booking, now time.Time) {
 		s.byTicket[b.Tickets[i].ID] = b.number
 		for _, l := range b.Tickets[i].Itinerary() {
 			l.Run.seats.add(l.hold(b.Tickets[i].ID, b.Tickets[i].until()), now.UnixMilli())
+			l.Run.seats.note(b.number)
 		}
 	}
 }
@@ -161,16 +164,16 @@ func (s *State) Freeze() Frozen {
 	return Frozen{slices.Clone(s.bookings), slices.Clip(s.order), maps.Clone(s.asks)}
 }
 
-// RestoreRun makes a run known in the form it was sold in: a new one's, or a snapshot's in the snapshot's
+// KnowRun makes a run known in the form it was sold in: a new one's, or a snapshot's in the snapshot's
 // order.
-func (s *State) RestoreRun(r *Run) {
+func (s *State) KnowRun(r *Run) {
 	if s.runs[r.ID] != nil {
 		return
 	}
 	form := r.Form.Key()
 	key := r.key()
 	r.Form = cmp.Or(s.forms[form], r.Form) // shared by all its runs
-	r.seats = cmp.Or(s.seatings[key], new(seating))
+	r.seats = cmp.Or(s.seatings[key], &seating{change: s.changes[key]})
 	s.forms[form] = r.Form
 	s.seatings[key] = r.seats
 	r.seats.sold = append(r.seats.sold, r)
@@ -261,7 +264,7 @@ func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, e
 // ApplyCreated adds a booking, and the runs that are sold for the first time.
 func (s *State) ApplyCreated(now time.Time, e *Created) {
 	for _, r := range e.Runs {
-		s.RestoreRun(r)
+		s.KnowRun(r)
 	}
 	ms := now.UnixMilli()
 	b := &Booking{
@@ -324,6 +327,10 @@ func (s *State) ApplyMoved(now time.Time, e *Moved) {
 		return x.ID == t.ID
 	})
 	to.Tickets = append(to.Tickets, t)
+	from.leave(&t)
+	for _, l := range t.Itinerary() {
+		l.Run.seats.note(to.number)
+	}
 	s.relist(fromWas, from)
 	s.relist(toWas, to)
 	s.byTicket[t.ID] = to.number

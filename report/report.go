@@ -336,12 +336,12 @@ func appendCells(cells []string, x row, now time.Time, partner string) []string 
 	status, payment := t.Status(now)
 	const utc, local = "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05.000-07:00"
 	return append(cells,
-		text(t.ID.String()), text(x.booking.ID.String()), time.UnixMilli(t.Created).UTC().Format(utc),
+		Text(t.ID.String()), Text(x.booking.ID.String()), time.UnixMilli(t.Created).UTC().Format(utc),
 		x.departure().In(zone).Format(local), x.departure().UTC().Format(utc),
-		text(first.Run.Form.Route.Name), text(from.City.Name), text(to.City.Name), strings.Join(seats, " "),
-		text(firstName), text(lastName), text(email), text(strings.Join(phones, " ")),
-		hundredths(price), string(t.Currency[:]), discount, status, payment, refund, text(t.Source()),
-		text(partner))
+		Text(first.Run.Form.Route.Name), Text(from.City.Name), Text(to.City.Name), strings.Join(seats, " "),
+		Text(firstName), Text(lastName), Text(email), Text(strings.Join(phones, " ")),
+		hundredths(price), string(t.Currency[:]), discount, status, payment, refund, Text(t.Source()),
+		Text(partner))
 }
 
 // hundredths writes money in minor units, or hundredths of a per cent. A number stays one, whatever its sign.
@@ -354,9 +354,9 @@ func hundredths(v int64) string {
 	return fmt.Sprintf("%s%d.%02d", sign, v/100, v%100)
 }
 
-// text defuses a cell that a spreadsheet would read as a formula: an apostrophe before it makes it text there
+// Text defuses a cell that a spreadsheet would read as a formula: an apostrophe before it makes it text there
 // too.
-func text(s string) string {
+func Text(s string) string {
 	visible := strings.TrimLeftFunc(s, func(r rune) bool {
 		return unicode.In(r, unicode.Z, unicode.C)
 	})

@@ -40,9 +40,11 @@ func (t *Timetable) Alighting(l *Leg) *Stop {
 	return &t.Stops[t.StopsOf(l.Trip)[l.To]]
 }
 
-// Start returns the instant, in Unix seconds, at which the leg's service day starts.
+// Start returns the instant, in Unix seconds, at which the leg's service day starts: of a run that was moved
+// as much later as it was moved by.
 func (t *Timetable) Start(l *Leg) int64 {
-	return t.companyZn[t.Route(l.Trip).Company].start(l.Day)
+	shift := int64(t.changes[l.Run()].Shift)
+	return t.companyZn[t.Route(l.Trip).Company].start(l.Day) + shift
 }
 
 // LegRef names a ride in 20 bytes, for an offer token. Print is a fingerprint of what the
@@ -58,7 +60,9 @@ type LegRef struct {
 func (t *Timetable) TripKey(trip int32) uint64 {
 	return t.keys[trip]
 }
-func tripKey(id string) uint64 {
+
+// KeyOf returns the key of the trip with an id.
+func KeyOf(id string) uint64 {
 	sum := sha256.Sum256([]byte(id))
 	return binary.BigEndian.Uint64(sum[:])
 }
@@ -199,7 +203,7 @@ func DecodeForm(data []byte) (*Form, error) {
 		size: int64(len(data)),
 	}
 	err := json.Unmarshal(data, f)
-	f.trip = tripKey(f.Trip)
+	f.trip = KeyOf(f.Trip)
 	if err == nil && len(f.Stops) < 2 {
 		err = errors.New("fewer than two stops")
 	}
@@ -212,6 +216,27 @@ func DecodeForm(data []byte) (*Form, error) {
 func formKey(data []byte) string {
 	sum := sha256.Sum256(data)
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// Offsets is Timetable.Offsets of a form, whose trip the timetable in force may not have any more. Its error
+// is of a time zone that is not known.
+func (f *Form) Offsets(start int64) ([]int32, error) {
+	zones := map[string]*time.Location{}
+	list := make([]int32, len(f.Stops))
+	for i := range f.Stops {
+		name := f.Stops[i].City.Zone
+		if zones[name] == nil {
+			zone, err := time.LoadLocation(name)
+			if err != nil {
+				return nil, fmt.Errorf("schedule: %q is not a time zone", name)
+			}
+			zones[name] = zone
+		}
+		at := time.Unix(start+int64(f.Stops[i].Dep), 0)
+		_, offset := at.In(zones[name]).Zone()
+		list[i] = int32(offset)
+	}
+	return list, nil
 }
 
 // Offsets returns, for each stop, how many seconds its city's clock is ahead of

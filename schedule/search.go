@@ -86,6 +86,17 @@ type line struct {
 	at            int64
 	dep           int64 // seconds after the service day's start
 	takes         int64
+	// moved is set of a ride on one run that was moved: the line has that service day only.
+	moved bool
+	day   Day
+}
+
+// leaves reports whether the line has a ride on a service day.
+func (x *line) leaves(t *Timetable, day Day) bool {
+	if x.moved {
+		return day == x.day
+	}
+	return t.runsUnchanged(x.trip, day)
 }
 
 // days splits seconds into days, rounded down, and the seconds of the last.
@@ -103,16 +114,33 @@ func (t *Timetable) lines(q *Query, hops []hop) []line {
 			continue
 		}
 		for _, trip := range t.trips[h.pattern] {
-			dep := t.dep(trip, h.from)
-			zone := t.companyZn[company]
-			after, at := days(dep - zone.ahead)
-			list = append(list, line{h, int32(i), trip, company, after, at, dep, t.arr(trip, h.to) - dep})
+			x := line{
+				hop:     h,
+				place:   int32(i),
+				trip:    trip,
+				company: company,
+			}
+			list = append(list, t.lineAt(x, 0))
+			for _, day := range t.moved[trip] {
+				x.moved = true
+				x.day = day
+				list = append(list, t.lineAt(x, t.changes[Run{trip, day}].Shift))
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b line) int {
 		return cmp.Compare(a.at, b.at)
 	})
 	return list
+}
+
+// lineAt returns a line that leaves so many seconds later than the tables say.
+func (t *Timetable) lineAt(x line, shift int32) line {
+	dep := t.dep(x.trip, x.from)
+	x.takes = t.arr(x.trip, x.to) - dep
+	x.dep = dep + int64(shift)
+	x.after, x.at = days(x.dep - t.companyZn[x.company].ahead)
+	return x
 }
 
 // runs goes through the rides on lines that leave in [start, end) and are not full, by departure give or take
@@ -129,7 +157,7 @@ func (t *Timetable) runs(q *Query, lines []line, start, end int64) iter.Seq2[Leg
 			})
 			for ; i < len(lines) && lines[i].at < until; i++ {
 				x := &lines[i]
-				if !t.RunsOn(x.trip, day-x.after) {
+				if !x.leaves(t, day-x.after) {
 					continue
 				}
 				l := Leg{

@@ -41,6 +41,26 @@ func (k trek) key() string {
 	return fmt.Sprint(k.dep(), " ", k.arr(), " ", k[0].route, " ", k[0].trip, " ", len(k))
 }
 
+// changed is what carriers have changed of runs.
+type changed map[schedule.RunKey]schedule.Change
+
+// someChanged cancels some runs of a range of days, and moves others, by up to twelve hours.
+func someChanged(r *rand.Rand, x *schedule.Tables, first, last schedule.Day) changed {
+	list := changed{}
+	for d := first; d <= last; d++ {
+		for _, trip := range x.Trips {
+			key := schedule.RunKey{Trip: schedule.KeyOf(trip.ID), Day: d}
+			switch r.IntN(6) {
+			case 0:
+				list[key] = schedule.Change{Canceled: true}
+			case 1:
+				list[key] = schedule.Change{Shift: int32(r.IntN(1441)-720) * 60}
+			}
+		}
+	}
+	return list
+}
+
 // atlas is every ride there is on service days of a range.
 type atlas struct {
 	tables *schedule.Tables
@@ -49,7 +69,7 @@ type atlas struct {
 	waits  map[[2]string]schedule.Transfer
 }
 
-func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day) *atlas {
+func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day, changes changed) *atlas {
 	a := &atlas{
 		tables: x,
 		rides:  map[[2]int32][]ride{},
@@ -77,9 +97,13 @@ func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day) *atlas
 				s.Bits[(d-s.First)/64]>>((d-s.First)%64)&1 == 0 {
 				continue
 			}
+			change := changes[schedule.RunKey{Trip: schedule.KeyOf(trip.ID), Day: d}]
+			if change.Canceled {
+				continue
+			}
 			noon := time.Unix(int64(d)*86400, 0).UTC()
 			start := time.Date(noon.Year(), noon.Month(), noon.Day(), 12, 0, 0, 0,
-				zone).Unix() - 12*3600 + int64(trip.Shift)
+				zone).Unix() - 12*3600 + int64(trip.Shift) + int64(change.Shift)
 			for from := range p.Stops {
 				for to := from + 1; to < len(p.Stops); to++ {
 					unlisted := !listed(x, &p, from, to)
@@ -275,7 +299,12 @@ func TestSearchRandom(t *testing.T) {
 			first := day(t, []string{"2026-03-27", "2026-10-23", "2026-06-01"}[seed%3])
 			tables := randomTables(r, first)
 			tt := timetable(t, tables)
-			a := newAtlas(t, tables, first-9, first+35)
+			var changes changed
+			if seed%2 == 1 {
+				changes = someChanged(r, tables, first-5, first+20)
+				tt = tt.With(changes)
+			}
+			a := newAtlas(t, tables, first-9, first+35, changes)
 			for range 4 {
 				q := &schedule.Query{
 					From:    int32(r.IntN(len(tables.Cities))),
@@ -341,7 +370,7 @@ func TestSearchDemo(t *testing.T) {
 	tables := demo(t)
 	first := day(t, "2026-10-24")
 	tt := timetable(t, tables)
-	a := newAtlas(t, tables, first-4, first+9)
+	a := newAtlas(t, tables, first-4, first+9, nil)
 	r := rand.New(rand.NewPCG(1, 2))
 	full := a.someFull(r)
 	direct := 0

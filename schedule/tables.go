@@ -50,7 +50,15 @@ type Company struct {
 	Socials        []string `json:"socials,omitempty"`
 	Tier           string   `json:"tier,omitempty"`
 	Source         string   `json:"source"` // OwnSource, or an external operator
-	Zone           string   `json:"zone"`   // IANA name; the clock of its stop times
+
+	// What a ticket over a border must show; "" is not given.
+	Registration string `json:"registration,omitempty"` // the code under which the carrier is registered
+	Address      string `json:"address,omitempty"`
+	VAT          string `json:"vat,omitempty"`
+	Insurer      string `json:"insurer,omitempty"`
+	Policy       string `json:"policy,omitempty"`
+
+	Zone string `json:"zone"` // IANA name; the clock of its stop times
 }
 
 // City is what a search is for.

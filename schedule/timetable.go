@@ -47,6 +47,9 @@ type Timetable struct {
 	slack     int64 // seconds that a service day's start may differ from its zone's first in that, at most
 
 	forms []atomic.Pointer[Form] // by trip, made when first asked for
+
+	changes map[Run]Change  // see With
+	moved   map[int32][]Day // by trip: the days of runs that were moved
 }
 
 // hop is a ride on a pattern from one position to a later one.
@@ -106,7 +109,7 @@ func New(tables *Tables) (*Timetable, error) {
 		}
 	}
 	for i, x := range t.Trips {
-		t.trips[x.Pattern], t.keys = append(t.trips[x.Pattern], int32(i)), append(t.keys, tripKey(x.ID))
+		t.trips[x.Pattern], t.keys = append(t.trips[x.Pattern], int32(i)), append(t.keys, KeyOf(x.ID))
 		t.tripByKey[t.keys[i]] = int32(i)
 	}
 	t.indexHops()
@@ -288,7 +291,7 @@ func (t *Timetable) StopByID(id string) (int32, bool) {
 
 // TripByID finds a trip by its id, and returns its index.
 func (t *Timetable) TripByID(id string) (int32, bool) {
-	return find(t.tripByKey, tripKey(id))
+	return find(t.tripByKey, KeyOf(id))
 }
 
 func find[K comparable](in map[K]int32, key K) (int32, bool) {
@@ -324,9 +327,23 @@ func (t *Timetable) StopsOf(trip int32) []int32 {
 	return t.pattern(trip).Stops
 }
 
-// RunsOn reports whether a trip runs on a day.
-func (t *Timetable) RunsOn(trip int32, d Day) bool {
+// Scheduled reports whether the timetable has a run of a trip on a day, also one that was cancelled.
+func (t *Timetable) Scheduled(trip int32, d Day) bool {
 	return t.service(trip).Runs(d)
+}
+
+// RunsOn reports whether a trip runs on a day, at whatever time: it does unless that run was cancelled.
+func (t *Timetable) RunsOn(trip int32, d Day) bool {
+	return t.Scheduled(trip, d) && !t.changes[Run{trip, d}].Canceled
+}
+
+// runsUnchanged reports whether a trip runs on a day as the tables say.
+func (t *Timetable) runsUnchanged(trip int32, d Day) bool {
+	if !t.Scheduled(trip, d) {
+		return false
+	}
+	_, changed := t.changes[Run{trip, d}]
+	return !changed
 }
 func (t *Timetable) arr(trip int32, at int16) int64 {
 	return t.time(trip, 2*at)

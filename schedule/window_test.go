@@ -36,7 +36,7 @@ func TestWindowIsUnionOfDays(t *testing.T) {
 			first := day(t, "2026-03-22")
 			tables := randomTables(r, first)
 			tt := timetable(t, tables)
-			a := newAtlas(t, tables, first-9, first+30)
+			a := newAtlas(t, tables, first-9, first+30, nil)
 			for range 4 {
 				q := schedule.Query{
 					From:    int32(r.IntN(len(tables.Cities))),

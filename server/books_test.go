@@ -1,9 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server/admin"
 	"waybill/server/inspect"
+	"waybill/server/ledger"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -45,7 +49,8 @@ type bookkeeping struct {
 
 const journalFile = "journal/000000000001.jsonl"
 
-func newBookkeeping(t *testing.T) *bookkeeping {
+// newBookkeeping makes one, and does something more at its end, unless that is nil.
+func newBookkeeping(t *testing.T, more func(*Server)) *bookkeeping {
 	t.Helper()
 	b := &bookkeeping{dir: t.TempDir()}
 	var since atomic.Int64 // nanoseconds
@@ -79,6 +84,9 @@ func newBookkeeping(t *testing.T) *bookkeeping {
 	since.Add(int64(15 * time.Minute))
 	book(bukovel, 1) // the second seat is free again
 	do("cancel", 2, "")
+	if more != nil {
+		more(s)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +151,7 @@ func (b *bookkeeping) rewrite(t *testing.T, line int, pattern, with string) stri
 // ticket.
 func TestVerifyFindsWrongBooks(t *testing.T) {
 	t.Parallel()
-	b := newBookkeeping(t)
+	b := newBookkeeping(t, nil)
 	at := func(kind string, nth int) int { return b.line(t, kind, nth) }
 	for what, c := range map[string]struct {
 		line       int
@@ -206,9 +214,56 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 	}
 }
 
+// Contract §15: what a line says of a run that was cancelled or moved is held against the tickets as well.
+func TestVerifyFindsWrongRuns(t *testing.T) {
+	b := newBookkeeping(t, func(s *Server) {
+		changeRun(t, s, "move", "kl-0530", "minutes", "25")
+		changeRun(t, s, "cancel", "kl-0530")
+	})
+	rep, err := inspect.Verify(durable.Dir(b.rewrite(t, 1, `creation`, "Creation")), false, store.Expected{})
+	if err != nil || !strings.HasSuffix(rep.Books.String(), "; 1 run cancelled, 0 moved") {
+		t.Errorf("%s, %v", rep.Books, err)
+	}
+	moved := b.line(t, "run.moved", 1)
+	canceled := b.line(t, "run.cancelled", 1)
+	for what, c := range map[string]struct {
+		line       int
+		from, to   string
+		wantReason string
+	}{
+		"less comes back than was paid": {canceled, `"refund":\d+`, `"refund":1`, "its run is cancelled, and 1 come back of"},
+		"nothing comes back": {canceled, `"refunded":true,"refund":\d+`, `"refunded":false,"refund":0`,
+			"its run is cancelled, and 0 come back of"},
+		"a ticket of another run goes with it": {canceled, b.tickets[3], b.tickets[0], "there is no ticket"},
+		"one that was refunded does":           {canceled, b.tickets[3], b.tickets[2], "its run is cancelled"},
+		"another run is cancelled":             {canceled, "kl-0530", "kl-0700", "has no seat on trip kl-0700"},
+		"it moves by other minutes":            {moved, `"start":\d`, `"start":9`, "is not moved by 25 minutes as it was sold"},
+		"it moves without its passengers":      {moved, `"runs":\[.*?\],"tickets"`, `"runs":[],"tickets"`, "is moved without ticket"},
+	} {
+		_, err := inspect.Verify(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, store.Expected{})
+		if err == nil || !strings.Contains(err.Error(), c.wantReason) {
+			t.Errorf("%s: %v, want %s", what, err, c.wantReason)
+		}
+	}
+}
+
+// changeRun cancels or moves a run of 2026-11-25 by an operator, whose form has more fields.
+func changeRun(t *testing.T, s *Server, how, trip string, more ...string) {
+	t.Helper()
+	form := url.Values{"trip": {trip}, "date": {"2026-11-25"}, "reason": {"snow"}}
+	for i := 0; i+1 < len(more); i += 2 {
+		form.Set(more[i], more[i+1])
+	}
+	var out bytes.Buffer
+	err := s.Admin.Do("run-"+how, &admin.Act{By: ledger.By{UID: 1000}, Form: form, Out: &out})
+	if err != nil {
+		t.Fatalf("run %s: %v", how, err)
+	}
+}
+
 // Package store: a line of a report that was not ordered is damage, for verify and for a start.
 func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
-	b := newBookkeeping(t)
+	b := newBookkeeping(t, nil)
 	for _, data := range []string{
 		`"report.completed","data":{"report":"` + b.bookings[0] +
 			`","rows":1,"sha256":""}`, `"report.downloaded","data":{"report":"` + b.bookings[0] + `"}`,
@@ -228,7 +283,7 @@ func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 
 // Contract §1, verify: the figures are those of the last line's time.
 func TestVerifyTellsTheBooks(t *testing.T) {
-	b := newBookkeeping(t)
+	b := newBookkeeping(t, nil)
 	for lines, want := range map[int]string{
 		b.line(t, "booking.created", 1): "1 booking, 2 tickets, 2 Processing; 1 run with 3 seats, 0 sold, " +
 			"2 held, 1 free; UAH 0.00 paid, 0.00 refunded",
@@ -253,7 +308,7 @@ func TestVerifyTellsTheBooks(t *testing.T) {
 // Contract §1: where keys are there, which are made after the first line, a journal without one was lost;
 // neither verify nor a start takes the directory for a new one.
 func TestLostJournalIsNoNewDirectory(t *testing.T) {
-	b := newBookkeeping(t)
+	b := newBookkeeping(t, nil)
 	const lost = "journal: is empty, but keys/offer-tokens shows that it was not"
 	for what, c := range map[string]struct {
 		gone          []string

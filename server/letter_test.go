@@ -2,17 +2,21 @@ package server
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"mime"
+	"mime/multipart"
 	"mime/quotedprintable"
 	"net/http/httptest"
 	"net/mail"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,6 +25,7 @@ import (
 	"waybill/server/admin"
 	"waybill/server/ledger"
 	"waybill/server/outbox"
+	"waybill/server/ticket"
 )
 
 // letters reads the e-mails that became files, by what they are about: the subject up to the slash.
@@ -44,14 +49,102 @@ func letters(t *testing.T, dir string) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, err := io.ReadAll(quotedprintable.NewReader(m.Body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		body, _ := parts(t, m)
 		about, _, _ := strings.Cut(subject, " /")
 		list[about] = subject + "\n\n" + strings.ReplaceAll(string(body), "\r\n", "\n")
 	}
 	return list
+}
+
+// parts returns the text of an e-mail, and the files that it carries, by their names.
+func parts(t *testing.T, m *mail.Message) (text []byte, files map[string]string) {
+	t.Helper()
+	kind, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kind == "text/plain" {
+		text, err = io.ReadAll(quotedprintable.NewReader(m.Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text, nil
+	}
+	files = map[string]string{}
+	r := multipart.NewReader(m.Body, params["boundary"])
+	for {
+		part, err := r.NextPart()
+		if err == io.EOF {
+			return text, files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := part.FileName(); name != "" {
+			file, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, part))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = string(file)
+			continue
+		}
+		if text, err = io.ReadAll(part); err != nil { // which decodes what is quoted printable
+			t.Fatal(err)
+		}
+	}
+}
+
+// Contract §15: the e-mail of a paid ticket carries the ticket to print and an entry for a calendar; that of
+// any other does not.
+func TestTheLetterOfAPaidTicketCarriesIt(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), MaxTransfers: 1})
+		defer s.Close()
+		b, id := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
+		for _, action := range []string{"book", "pay", "cancel"} {
+			if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.status != 200 {
+				t.Fatal(a)
+			}
+			time.Sleep(time.Second)
+		}
+		public := s.TicketKey.Public().(ed25519.PublicKey)
+		names, err := filepath.Glob(filepath.Join(dir, "outbox/*.eml"))
+		if err != nil || len(names) != 3 {
+			t.Fatal(names, err)
+		}
+		with := 0
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := mail.ReadMessage(bytes.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, files := parts(t, m)
+			if files == nil {
+				continue
+			}
+			with++
+			codes := regexp.MustCompile(`WB1\.[A-Za-z0-9_-]+`).FindAllString(files["ticket.html"], -1)
+			if len(codes) != 2 {
+				t.Fatalf("%d codes for two rides", len(codes))
+			}
+			for _, code := range codes {
+				if c, err := ticket.Check(public, code); err != nil || c.Ticket.String() != id {
+					t.Errorf("%s: %v, %v", code, c, err)
+				}
+			}
+			if !strings.Contains(files["ticket.ics"], "BEGIN:VEVENT\r\nUID:"+id+".1@waybill\r\n") {
+				t.Errorf("%s", files["ticket.ics"])
+			}
+		}
+		if with != 1 {
+			t.Errorf("%d letters carry something", with)
+		}
+	})
 }
 
 // bookForLesia books a journey and returns the booking's id.

@@ -26,6 +26,7 @@ import (
 	"waybill/schedule"
 	"waybill/server/admin"
 	"waybill/server/bench"
+	"waybill/server/carrier"
 	"waybill/server/company"
 	"waybill/server/ledger"
 	"waybill/server/legacy"
@@ -38,6 +39,7 @@ import (
 	"waybill/server/resource"
 	"waybill/server/search"
 	"waybill/server/seed"
+	"waybill/server/ticket"
 	"waybill/server/web"
 	"waybill/server/witness"
 	"waybill/store"
@@ -125,6 +127,7 @@ type Server struct {
 	outbox    *outbox.Service
 	partner   *partner.Service
 	company   *company.Service
+	carrier   *carrier.Service
 	legacy    *legacy.Service
 	ops       *ops.Service
 	reference *reference.Service
@@ -151,8 +154,9 @@ func newServer(cfg Config) *Server {
 	s.outbox = outbox.New(core)
 	s.partner = partner.New(core, resources, s.search, s.provider)
 	s.company = company.New(core)
+	s.carrier = carrier.New(core)
 	s.legacy = legacy.New(core, resources, s.search, s.partner)
-	s.Admin = admin.New(core, s.company, s.outbox, s.provider)
+	s.Admin = admin.New(core, s.company, s.carrier, s.outbox, s.provider)
 	s.witness = witness.New(core, cfg.Witnesses)
 	s.ops = ops.New(core, cfg.Connections, s.witness.Refused)
 	s.Bench = bench.New(core, s.outbox, s.clockMoved)
@@ -205,6 +209,9 @@ func Open(cfg Config) (*Server, error) {
 		}
 	}
 	if !cfg.Verb {
+		if err := s.carrier.FinishCancellations(); err != nil {
+			s.Log.Warn("tickets of cancelled runs are still to be cancelled, at the next start", "err", err)
+		}
 		s.runInBackground()
 	}
 	if s.Still.Load() && !cfg.Verb {
@@ -294,7 +301,7 @@ func (s *Server) settleIn(start time.Time) error {
 			return err
 		}
 	}
-	return errors.Join(s.settleSeed(), s.openIDP(), s.LoadRing(), s.openPeers())
+	return errors.Join(s.settleSeed(), s.openIDP(), s.LoadRing(), s.openPeers(), s.openTicketKey())
 }
 
 // settleClock starts or gives up the directory's test clock, as the configuration says, and returns where it
@@ -360,7 +367,8 @@ func (s *Server) loadTimetable() error {
 		tt = loaded
 	}
 	_, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
-		st.Timetable = tt // as the journal says: nothing to be journalled
+		st.UseTimetable(tt) // as the journal says: nothing to be journalled
+		tt = st.Timetable
 		return nil, nil
 	}, nil)
 	s.Timetable.Store(tt)
@@ -416,6 +424,16 @@ func (s *Server) openIDP() error {
 	s.company.IDPKey = key
 	s.company.IDP = oidc.NewDevelopment(key.Public().(ed25519.PublicKey))
 	return nil
+}
+
+// openTicketKey reads or makes the key that signs the codes on tickets, and puts out its public half.
+func (s *Server) openTicketKey() error {
+	seed, err := s.Secret(ledger.TicketFile)
+	if err != nil {
+		return err
+	}
+	s.TicketKey = ed25519.NewKeyFromSeed(seed)
+	return ticket.PublishKey(s.Config.FS, s.TicketKey)
 }
 
 // openPeers makes known whom the configuration names: the provider, the messenger and the mail server.

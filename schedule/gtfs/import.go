@@ -131,6 +131,11 @@ func (f *Feed) readAgencies() {
 			Rules:          r.Get("waybill_rules"),
 			Socials:        r.List("waybill_socials", " "),
 			Tier:           r.Get("waybill_tier"),
+			Registration:   r.Get("waybill_registration"),
+			Address:        r.Get("waybill_address"),
+			VAT:            r.Get("waybill_vat"),
+			Insurer:        r.Get("waybill_insurer"),
+			Policy:         r.Get("waybill_policy"),
 			Source:         cmp.Or(r.Get("waybill_source"), schedule.OwnSource),
 		})
 	}

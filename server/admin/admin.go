@@ -5,6 +5,7 @@ package admin
 import (
 	"sync"
 
+	"waybill/server/carrier"
 	"waybill/server/company"
 	"waybill/server/outbox"
 	"waybill/server/provider"
@@ -15,6 +16,7 @@ import (
 type Service struct {
 	*web.Core
 	company   *company.Service
+	carrier   *carrier.Service
 	outbox    *outbox.Service
 	provider  *provider.Service
 	importing sync.Mutex // one import, key rotation, or erasure at a time
@@ -28,11 +30,12 @@ func (s *Service) Alone(do func() error) error {
 }
 
 // New returns the room.
-func New(core *web.Core, company *company.Service, outbox *outbox.Service,
+func New(core *web.Core, company *company.Service, carrier *carrier.Service, outbox *outbox.Service,
 	provider *provider.Service) *Service {
 	return &Service{
 		Core:     core,
 		company:  company,
+		carrier:  carrier,
 		outbox:   outbox,
 		provider: provider,
 	}

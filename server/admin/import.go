@@ -185,9 +185,15 @@ func (s *Service) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := s.administer(by, func(*ledger.State, time.Time) (ledger.Event, error) {
-		return e, nil
-	}); err != nil {
+	_, err = s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+		return []ledger.Entry{{
+			Event: e,
+			By:    &by,
+		}}, nil
+	}, func(st *ledger.State, _ time.Time) {
+		tt = st.Timetable // with what was changed of its runs
+	})
+	if err != nil {
 		return err
 	}
 	// Its line is durable: requests may see it.

@@ -4,18 +4,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 
 	"waybill/booking"
 	"waybill/server/evidence"
 	"waybill/server/front"
 	"waybill/server/inspect"
+	"waybill/server/ticket"
 	"waybill/server/words"
 	"waybill/store"
 	"waybill/store/durable"
 	"waybill/store/note"
 )
 
-// The verbs that look at a directory and say what is there: log and verify.
+// The verbs that look at a directory and say what is there, as log and verify do; and the one that looks at a
+// ticket, wherever that is.
 
 // log writes the journal as readable history.
 func (c *call) log() (int, error) {
@@ -146,4 +151,25 @@ func (c *call) judge() (code int, v inspect.Verdict, err error) {
 		return exitTorn, v, err
 	}
 	return exitFailed, v, err
+}
+
+// ticketCheck checks codes of tickets: of no directory, and without a network. It exits with 0 where all are
+// good.
+func (c *call) ticketCheck() (int, error) {
+	key, err := os.ReadFile(c.text("key"))
+	if err != nil {
+		return exitUsage, fmt.Errorf("-key: %w", err)
+	}
+	// What is wrong with the key or the run is a mistake of who types; what is wrong with a code is the
+	// answer.
+	inspector, err := ticket.NewInspector(key, c.text("trip"), c.text("date"))
+	if err != nil {
+		return exitUsage, err
+	}
+	// What a scanner reads need not pass through a shell, one process for each passenger.
+	var codes io.Reader = strings.NewReader(c.Arg(0))
+	if c.Arg(0) == "-" {
+		codes = c.Stdin
+	}
+	return exitFailed, inspector.Inspect(codes, c.Stdout)
 }

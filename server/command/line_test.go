@@ -34,6 +34,10 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 		"evidence":       {"-booking", id, "out.zip"},
 		"backup":         {"out"},
 		"export":         {"out"},
+		"run cancel":     {"-reason", "x", "kl-0700", "2026-11-21"},
+		"run move":       {"-reason", "x", "-minutes", "5", "kl-0700", "2026-11-21"},
+		"run restore":    {"-reason", "x", "kl-0700", "2026-11-21"},
+		"manifest":       {"kl-0700", "2026-11-21"},
 		"repair":         {"-cut-at", "5", "-reason", "x", "out"},
 	}
 	for _, v := range verbs {
@@ -44,6 +48,7 @@ func TestOnlyServeAndImportMakeADirectory(t *testing.T) {
 			"version",
 			"ready",
 			"conform",
+			"ticket check",
 			"receive": // two make one of their own
 			continue
 		}

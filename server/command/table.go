@@ -14,11 +14,11 @@ var (
 	// Quiet verbs show no progress: they show other things all the time, or ask for something. All others may
 	// have to read a long journal.
 	quiet = []string{"serve", "log", "bench", "version", "user add", "ready", "conform",
-		"tail", "receive"}
+		"tail", "receive", "ticket check"}
 	// Of some, who reads the output may stop, as head does, and that is no failure.
 	mayBeCut = []string{"log", "import", "tail"}
 	// Some are of no directory, and have no flag -data: they ask a server, or nobody.
-	noData = []string{"version", "ready", "conform", "receive"}
+	noData = []string{"version", "ready", "conform", "receive", "ticket check"}
 )
 
 // is reports whether a verb is one of some.
@@ -36,6 +36,12 @@ type option struct {
 
 // asJSON is the flag of the verbs that list something.
 var asJSON = option{"json", false, "print one array instead of lines"}
+
+// Flags of the verbs that change a run.
+var (
+	runReason = option{"reason", "", "`why`: it stands in the journal, and passengers read it"}
+	dryRun    = option{"dry-run", false, "only say what would happen"}
+)
 
 // verbs are all there are, as contract §1 has them, in the order in which help lists them.
 var verbs = []verb{
@@ -115,6 +121,28 @@ var verbs = []verb{
 		"answers in the provider's place about a ticket that it was asked about",
 		verbOf("ticket-answer", "ticket", "answer"), []option{
 			{"reason", "", "`why`: it stands in the journal"}}},
+	{"ticket check", "CODE|-",
+		"tells without a network whether a ticket's code is genuine, and what it is for; - reads codes from standard input",
+		(*call).ticketCheck, []option{
+			{"key", "tickets.pub", "the `file` of the carrier's public key"},
+			{"trip", "", "the `id` of the trip that it must be for"},
+			{"date", "", "the service `day` of that run, as in 2026-11-20"}}},
+	// What carriers do to a run, in their place.
+	{"run cancel", "TRIP DATE",
+		"cancels a run: who has paid gets all of it back, nothing more of it is sold, passengers are told",
+		verbOf("run-cancel", "trip", "date"), []option{runReason, dryRun}},
+	{"run move", "TRIP DATE",
+		"has a run leave earlier or later than its timetable says; tickets stay valid, passengers are told",
+		verbOf("run-move", "trip", "date"), []option{
+			{"minutes", "", "how `many` later than the timetable, or below zero earlier; 0 is as it says"},
+			runReason, dryRun}},
+	{"run restore", "TRIP DATE",
+		"takes back the last change of a run, if no passenger was touched by it",
+		verbOf("run-restore", "trip", "date"), []option{runReason, dryRun}},
+	{"manifest", "TRIP DATE",
+		"prints who travels on a run, by stop and seat, and how full it is; that it was read stands in the journal",
+		verbOf("manifest", "trip", "date"), []option{
+			{"format", "text", "text, csv, or html, which a browser prints on A4"}}},
 	// People: who may sign in, who is to be forgotten, who is still to hear of a ticket.
 	{"user add", "",
 		"gives a company user an access; a new user's password is the first line of standard input",

@@ -2,15 +2,11 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"net"
-	"net/http"
 	"net/url"
 	"path/filepath"
 	"runtime/debug"
@@ -206,58 +202,13 @@ func (c *call) perform(op string, form url.Values) error {
 		return err
 	}
 	// A server that runs has the directory, and does it; else it is opened for this one act.
-	err = c.adminCall(path, op, form)
+	err = front.Call(path, op, form, c.Stdout)
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) { // there is no server
 		if err = c.adminHere(op, form); errors.Is(err, durable.ErrLocked) && front.Running(c.dir) {
-			err = c.adminCall(path, op, form) // one was about to listen
+			err = front.Call(path, op, form, c.Stdout) // one was about to listen
 		}
 	}
 	return err
-}
-
-// unheard is an output whose reader does not decide what becomes of an act: it goes on when nobody reads any
-// more.
-type unheard struct{ io.Writer }
-
-// Write passes on what is written, and reports no error of that.
-func (u unheard) Write(b []byte) (int, error) {
-	u.Writer.Write(b)
-	return len(b), nil
-}
-
-// adminCall asks the running server to do an act, over the directory's socket.
-func (p *Process) adminCall(path, op string, form url.Values) error {
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
-		_ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
-	}}}
-	defer client.CloseIdleConnections()
-	resp, err := client.PostForm("http://waybill/"+op, form)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return refusal(resp)
-	}
-	if _, err := io.Copy(unheard{p.Stdout}, resp.Body); err != nil {
-		return fmt.Errorf("the server ended before it was done: %w", err)
-	}
-	// How it ended is known only after all that it said, so the error comes in a trailer.
-	if text, err := url.QueryUnescape(resp.Trailer.Get(admin.ErrorTrailer)); text != "" || err != nil {
-		return errors.New(text)
-	}
-	return nil
-}
-
-// refusal returns why the running server did not take an act on, in its own words.
-func refusal(resp *http.Response) error {
-	const most = 1 << 10 // bytes
-	said, err := io.ReadAll(io.LimitReader(resp.Body, most))
-	if err != nil || len(said) == 0 {
-		return fmt.Errorf("the server answers %s, and does not say why", resp.Status)
-	}
-	return fmt.Errorf("the server refuses: %s", strings.TrimSpace(string(said)))
 }
 
 // adminHere opens the directory for one operation; while another verb has it, it tries again for five
@@ -268,16 +219,16 @@ func (c *call) adminHere(op string, form url.Values) error {
 		return s.Admin.Do(op, &admin.Act{
 			By:   by,
 			Form: form,
-			Out:  unheard{c.Stdout},
+			Out:  front.Unheard{Writer: c.Stdout},
 		})
 	}
 	if op == "import" {
-		feed, err := admin.ReadFeed(form, unheard{c.Stdout})
+		feed, err := admin.ReadFeed(form, front.Unheard{Writer: c.Stdout})
 		if err != nil || feed == nil {
 			return err
 		}
 		do = func(s *server.Server) error {
-			return s.Admin.Adopt(by, feed, unheard{c.Stdout})
+			return s.Admin.Adopt(by, feed, front.Unheard{Writer: c.Stdout})
 		}
 	}
 	cfg := server.Config{

@@ -4,9 +4,21 @@
 // Its tests paste what the pages say to paste.
 package docs
 
-import "embed"
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+)
 
 // Files are the pages, by name.
 //
 //go:embed *.md *.json *.html *.css
 var Files embed.FS
+
+// PagePolicy returns the Content-Security-Policy of a page that has no script and fetches nothing: it may
+// show itself, the one style sheet that stands in it, and images that it carries.
+func PagePolicy(style []byte) string {
+	sum := sha256.Sum256(style)
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}

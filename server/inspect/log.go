@@ -14,6 +14,7 @@ import (
 	"waybill/booking"
 	"waybill/server/ledger"
 	"waybill/server/resource"
+	"waybill/server/story"
 	"waybill/server/wire"
 	"waybill/store"
 	"waybill/store/durable"
@@ -31,8 +32,8 @@ type LogStyle struct {
 	Follow <-chan struct{} // unless nil, further lines are shown as they come, until it is closed
 }
 
-// story is a journal in words, or as much of it as a filter shows.
-type story struct {
+// history is a journal in words, or as much of it as a filter shows.
+type history struct {
 	*ledger.State
 	LogFilter
 	out  io.Writer
@@ -63,14 +64,14 @@ type logged struct {
 // what time alone did, which no line of the journal says; with At it ends in the booking as it stood. A
 // booking or ticket that no line names is an error.
 func Log(fsys durable.FS, live bool, f LogFilter, style LogStyle, out io.Writer) error {
-	s := newStory(f, out)
+	s := newHistory(f, out)
 	s.json = style.JSON
 	return s.tell(fsys, live, style.Follow)
 }
 
-// newStory returns a story of which nothing is told yet.
-func newStory(f LogFilter, out io.Writer) *story {
-	s := &story{
+// newHistory returns a story of which nothing is told yet.
+func newHistory(f LogFilter, out io.Writer) *history {
+	s := &history{
 		State:     ledger.NewState(),
 		LogFilter: f,
 		out:       out,
@@ -85,7 +86,7 @@ func newStory(f LogFilter, out io.Writer) *story {
 }
 
 // tell tells the story of a journal, and what follows until follow is closed, unless that is nil.
-func (s *story) tell(fsys durable.FS, live bool, follow <-chan struct{}) error {
+func (s *history) tell(fsys durable.FS, live bool, follow <-chan struct{}) error {
 	f := s.LogFilter
 	id, _ := booking.ParseID(f.Booking)
 	// Where only a part is shown, the journal is read twice: what belongs to it is known at the end only.
@@ -113,7 +114,7 @@ func (s *story) tell(fsys durable.FS, live bool, follow <-chan struct{}) error {
 // lookAhead finds where the story ends, and which tickets will be moved, which is known at the journal's end
 // only. A line of before the test clock was set may be later than those after it. What is wrong with the
 // journal is told after what is before it.
-func (s *story) lookAhead(fsys durable.FS, live bool, id booking.ID) error {
+func (s *history) lookAhead(fsys durable.FS, live bool, id booking.ID) error {
 	s.end = 0
 	if s.At == nil {
 		s.end = math.MaxUint64
@@ -141,7 +142,7 @@ func (s *story) lookAhead(fsys durable.FS, live bool, id booking.ID) error {
 const followEvery = 200 * time.Millisecond
 
 // follow writes further lines as they come, until stop is closed. Each is held against its neighbours.
-func (s *story) follow(fsys durable.FS, decode decoder, stop <-chan struct{}) error {
+func (s *history) follow(fsys durable.FS, decode decoder, stop <-chan struct{}) error {
 	lines := store.NewLines(fsys)
 	s.following = true
 	for {
@@ -169,7 +170,7 @@ func (s *story) follow(fsys durable.FS, decode decoder, stop <-chan struct{}) er
 }
 
 // asItStood shows the booking at the end of the story.
-func (s *story) asItStood(id booking.ID) error {
+func (s *history) asItStood(id booking.ID) error {
 	b := s.Bookings.Any(id)
 	if b == nil {
 		return s.write(logged{
@@ -184,7 +185,7 @@ func (s *story) asItStood(id booking.ID) error {
 }
 
 // write writes a line: as an object, or as the text for people.
-func (s *story) write(x logged, text string) error {
+func (s *history) write(x logged, text string) error {
 	if s.json {
 		return json.NewEncoder(s.out).Encode(x)
 	}
@@ -193,7 +194,7 @@ func (s *story) write(x logged, text string) error {
 }
 
 // line writes a line, after what time did before it.
-func (s *story) line(l *store.Line, entry ledger.Entry) error {
+func (s *history) line(l *store.Line, entry ledger.Entry) error {
 	s.last = l.Seq
 	if err := s.read(l, entry); err != nil {
 		return err
@@ -215,20 +216,20 @@ func (s *story) line(l *store.Line, entry ledger.Entry) error {
 		Time: l.Time,
 		Seq:  l.Seq,
 		Type: l.Type,
-		Text: s.Tell(entry, l),
+		Text: story.Tell(s.State, entry, l),
 		By:   ledger.ReadBy(l.Data),
 	}
 	by := ""
 	if x.By != nil {
 		by = "; by " + x.By.String()
 	}
-	return s.write(x, fmt.Sprintf("%s  #%d  %s  %s%s", l.Time.Format(ledger.LogTime), l.Seq, l.Type, x.Text,
+	return s.write(x, fmt.Sprintf("%s  #%d  %s  %s%s", l.Time.Format(story.TimeLayout), l.Seq, l.Type, x.Text,
 		by))
 }
 
 // shows reports whether a line is part of the story: it names the booking or one of the tickets, or erased
 // them.
-func (s *story) shows(data []byte, e ledger.Event) bool {
+func (s *history) shows(data []byte, e ledger.Event) bool {
 	names := func(id string, members ...string) bool {
 		return id != "" && slices.ContainsFunc(members, func(m string) bool {
 			return bytes.Contains(data, fmt.Appendf(nil, "%q:%q", m, id))
@@ -248,7 +249,7 @@ func (s *story) shows(data []byte, e ledger.Event) bool {
 }
 
 // derive returns what time alone did to the story's booking and tickets, up to an instant.
-func (s *story) derive(to time.Time) error {
+func (s *history) derive(to time.Time) error {
 	var list []logged
 	add := func(at time.Time, what string) {
 		list = append(list, logged{
@@ -281,14 +282,14 @@ func (s *story) derive(to time.Time) error {
 	for _, id := range tickets {
 		_, t := s.Bookings.AnyTicket(id)
 		if t != nil && passes(t.Due()) && t.PhaseAt(t.Due()) == booking.Uncompleted {
-			add(t.Due(), s.TicketStanding(id, t.Due())+": 20 minutes without payment")
+			add(t.Due(), story.Standing(s.State, id, t.Due())+": 20 minutes without payment")
 		}
 	}
 	slices.SortStableFunc(list, func(a, b logged) int {
 		return a.Time.Compare(b.Time)
 	})
 	for _, x := range list {
-		if err := s.write(x, x.Time.Format(ledger.LogTime)+"  (derived)  "+x.Text); err != nil {
+		if err := s.write(x, x.Time.Format(story.TimeLayout)+"  (derived)  "+x.Text); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ type Told struct {
 // runs.
 func Tell(fsys durable.FS, live bool, f LogFilter, out io.Writer) ([]Told, error) {
 	told := map[uint64]bool{} // whether the line is told of for its run only
-	s := newStory(f, out)
+	s := newHistory(f, out)
 	s.shown = func(seq uint64) { told[seq] = false }
 	// What was sold of a run names what the first line of it describes.
 	described := descriptions{
@@ -108,7 +108,7 @@ func noteErasure(erasures map[uint64][]uint64, l *store.Line) error {
 }
 
 // runs returns the runs that the story's tickets are on.
-func (s *story) runs() (list []*booking.Run) {
+func (s *history) runs() (list []*booking.Run) {
 	tickets := slices.Clone(s.tickets)
 	if id, ok := booking.ParseID(s.Booking); ok {
 		if b := s.Bookings.Any(id); b != nil {

@@ -1,16 +1,11 @@
 package ledger
 
 import (
-	"cmp"
-	"fmt"
-	"strings"
 	"time"
 
-	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/server/wire"
-	"waybill/server/words"
 	"waybill/store"
 )
 
@@ -25,7 +20,6 @@ var bookingKinds = []kind{
 			return e.Partner
 		},
 		feedCount: one[booking.Created],
-		story:     tellCreated,
 		weigh:     weighCreated,
 	}.kind(),
 	row[booking.Asked]{
@@ -41,9 +35,6 @@ var bookingKinds = []kind{
 		after: func(s *State, _ store.Stamp, e *booking.Asked) {
 			delete(s.KeyedRequests.askedFor, e.Ticket)
 		},
-		story: func(s *State, e *booking.Asked, now time.Time) string {
-			return s.tellSettled(&e.Settled, now, "the provider is asked to "+e.Action.String())
-		},
 		weigh: func(_ *State, e *booking.Asked, _ *Idempotency) int64 {
 			return escapedLen(e.Reason)
 		},
@@ -54,7 +45,6 @@ var bookingKinds = []kind{
 		after: func(s *State, _ store.Stamp, e *booking.Refused) {
 			s.KeyedRequests.forgetAsked(s, e.Ticket)
 		},
-		story: tellRefused,
 	}.kind(),
 	settledKind("ticket.paid", "paid", booking.Pay, (*booking.State).ApplyPaid,
 		func(e *booking.TicketPaid) *booking.Settled { return &e.Settled }),
@@ -72,13 +62,12 @@ var bookingKinds = []kind{
 		},
 		feedEvents: showCanceled,
 		after: func(s *State, at store.Stamp, e *booking.TicketsCanceled) {
-			s.Outbox.addCanceled(at, e)
+			var sends []toSend
 			for _, t := range e.Tickets {
 				s.KeyedRequests.forgetAsked(s, t.ID)
+				sends = append(sends, toSend{t.ID, t.Sends})
 			}
-		},
-		story: func(s *State, e *booking.TicketsCanceled, now time.Time) string {
-			return s.partnerNamed(s.PartnerOf(e.Booking)) + " cancels: " + s.tellCanceled(e, now)
+			s.Outbox.add(at, booking.Cancel, sends)
 		},
 		weigh: func(s *State, e *booking.TicketsCanceled, x *Idempotency) int64 {
 			return written(e) + s.weighAnswer(e.Booking, x)
@@ -95,11 +84,6 @@ var bookingKinds = []kind{
 			return len(e.Tickets)
 		},
 		feedEvents: showUncompleted,
-		story: func(_ *State, e *booking.TicketsUncompleted, _ time.Time) string {
-			return fmt.Sprintf("noted: %s of booking %s%sUncompleted from %s on",
-				words.Counted(len(e.Tickets), "ticket"), e.Booking, words.Were(len(e.Tickets)),
-				e.At.UTC().Format(LogTime))
-		},
 	}.kind(),
 	row[booking.Moved]{
 		name:  "ticket.moved",
@@ -108,10 +92,6 @@ var bookingKinds = []kind{
 			return s.PartnerOf(e.To)
 		},
 		feedCount: one[booking.Moved],
-		story: func(s *State, e *booking.Moved, now time.Time) string {
-			return fmt.Sprintf("ticket move: %s, no longer of booking %s", s.TicketStanding(e.Ticket, now),
-				e.From)
-		},
 	}.kind(),
 	row[booking.CarrierSet]{
 		name:  "ticket.carrier",
@@ -126,9 +106,6 @@ var bookingKinds = []kind{
 			return 0
 		},
 		feedEvents: showCarrier,
-		story: func(s *State, e *booking.CarrierSet, now time.Time) string {
-			return "ticket status, by the carrier: " + s.TicketStanding(e.Ticket, now)
-		},
 	}.kind(),
 	row[Answered]{
 		name:  "request.answered",
@@ -163,9 +140,6 @@ func settledKind[T any](name, said string, action booking.Action,
 		after: func(s *State, at store.Stamp, e *T) {
 			s.settled(at, in(e), action)
 		},
-		story: func(s *State, e *T, now time.Time) string {
-			return s.tellSettled(in(e), now, said)
-		},
 		weigh: func(_ *State, e *T, _ *Idempotency) int64 {
 			return escapedLen(in(e).Reason)
 		},
@@ -175,7 +149,7 @@ func settledKind[T any](name, said string, action booking.Action,
 // settled remembers what else comes of a ticket that was paid or booked.
 func (s *State) settled(at store.Stamp, e *booking.Settled, action booking.Action) {
 	s.KeyedRequests.forgetAsked(s, e.Ticket)
-	s.Outbox.add(at, e, action)
+	s.Outbox.add(at, action, []toSend{{e.Ticket, e.Sends}})
 }
 
 // codeCreated codes a booking: forms and runs that are sold for the first time, what all tickets share, and
@@ -369,100 +343,6 @@ func parseAction(text string) (booking.Action, bool) {
 	var a booking.Action
 	err := a.UnmarshalText([]byte(text))
 	return a, err == nil
-}
-
-// partnerNamed returns a partner in words.
-func (s *State) partnerNamed(id booking.ID) string {
-	return fmt.Sprintf("partner %q", s.Partners.ByID(auth.ID(id)).Name)
-}
-
-// TicketStanding says how a ticket stands at an instant.
-func (s *State) TicketStanding(id booking.ID, now time.Time) string {
-	b, t := s.Bookings.AnyTicket(id)
-	status, payment := t.Status(now)
-	back := ""
-	switch t.PhaseAt(now) {
-	case booking.Uncompleted, booking.Canceled, booking.Refunded:
-		back = " given back"
-	}
-	return fmt.Sprintf("ticket %s of booking %s is %s/%s, seat %s%s", id, b.ID, status, payment,
-		t.SeatLabels(), back)
-}
-
-// tellSettled says what was done with a ticket, and how it stands since.
-func (s *State) tellSettled(e *booking.Settled, now time.Time, what string) string {
-	b, _ := s.Bookings.AnyTicket(e.Ticket)
-	if e.Seats != nil {
-		what += " with a seat anew"
-	}
-	why := ""
-	if e.Reason != "" {
-		why = ", an operator answered in the provider's place: " + e.Reason
-	}
-	return fmt.Sprintf("%s for %s: %s; request %s%s",
-		what, s.partnerNamed(b.Partner), s.TicketStanding(e.Ticket, now), e.Request, why)
-}
-
-// tellRefused says who did not confirm a ticket.
-func tellRefused(s *State, e *booking.Refused, now time.Time) string {
-	what := "the provider refuses to "
-	if e.Unknown {
-		what = "no answer of the provider decides whether to "
-	}
-	if e.Reason != "" {
-		what = "an operator answers in the provider's place, and refuses to "
-	}
-	refused := &booking.Settled{
-		Ticket:  e.Ticket,
-		Request: e.Request,
-		Reason:  e.Reason,
-	}
-	return s.tellSettled(refused, now, what+e.Action.String())
-}
-
-// tellCreated says who booked what, from where to where, on which seats.
-func tellCreated(s *State, e *booking.Created, _ time.Time) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s makes booking %s, passengers: %d", s.partnerNamed(e.Partner), e.ID, len(e.Tickets))
-	if len(e.Passengers) == 0 {
-		b.WriteString(", whose names are erased")
-	}
-	for _, l := range e.Legs {
-		r := s.Bookings.RunByID(l.Run)
-		from := &r.Form.Stops[l.From]
-		to := &r.Form.Stops[l.To]
-		leaves := r.Dep(l.From).In(time.FixedZone("", int(r.Offsets[l.From])))
-		fmt.Fprintf(&b, "; trip %s of %s, %q (%s) to %q (%s), leaves %s, %s %s each",
-			r.Form.Trip, r.Day, from.City.Name, from.Stop.ID, to.City.Name, to.Stop.ID,
-			leaves.Format("2006-01-02 15:04 -07:00"), words.Hundredths(l.Amount), e.Currency)
-	}
-	for _, t := range e.Tickets {
-		fmt.Fprintf(&b, "; ticket %s seat %s", t.ID, strings.Trim(fmt.Sprint(t.Seats), "[]"))
-	}
-	return b.String() + "; request " + e.Request
-}
-
-// tellCanceled says what came back for each ticket, and by which rules.
-func (s *State) tellCanceled(e *booking.TicketsCanceled, now time.Time) string {
-	var b strings.Builder
-	for _, x := range e.Tickets {
-		_, t := s.Bookings.AnyTicket(x.ID)
-		b.WriteString(s.TicketStanding(x.ID, now))
-		if x.Refunded {
-			refund := words.Hundredths(x.Refund)
-			fmt.Fprintf(&b, ", refunded %s of %s %s", refund, words.Hundredths(t.Price()), t.Currency)
-		} else {
-			b.WriteString(", nothing to refund")
-		}
-		if x.Grace {
-			b.WriteString(" (within 20 minutes of its creation: all of it)")
-		}
-		for _, term := range x.Terms {
-			fmt.Fprintf(&b, " (rule %s: %s %%)", cmp.Or(term.Rule, "none"), words.Hundredths(term.Percent))
-		}
-		b.WriteString("; ")
-	}
-	return b.String() + "request " + e.Request
 }
 
 // Unnoticed returns the notice that the payment window of a ticket is over, where that was not noted yet. It

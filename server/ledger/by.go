@@ -44,8 +44,8 @@ func ReadBy(data []byte) *By {
 	return line.By
 }
 
-// withoutBy returns a line's data without who did it.
-func withoutBy(data []byte) []byte {
+// WithoutBy returns a line's data without who did it.
+func WithoutBy(data []byte) []byte {
 	start := bytes.Index(data, []byte(byMark))
 	if start < 0 {
 		return data

@@ -81,10 +81,11 @@ func LoadTimetable(fsys durable.FS, hash string) (*schedule.Timetable, error) {
 
 // The files of secrets.
 const (
-	RingFile = "offer-tokens"    // the keys that sign offers
-	IDPFile  = "development-idp" // the seed of the development provider's key
-	PeerFile = "outbound"        // what calls of the provider and the messenger are signed with
-	SeedFile = "seed"            // the number that all of these come from, in a test bench's directory
+	RingFile   = "offer-tokens"    // the keys that sign offers
+	IDPFile    = "development-idp" // the seed of the development provider's key
+	PeerFile   = "outbound"        // what calls of the provider and the messenger are signed with
+	TicketFile = "tickets"         // the seed of the key that signs the codes on tickets
+	SeedFile   = "seed"            // the number that all of these come from, in a test bench's directory
 )
 
 // LostJournal is the error of a directory without a line, whose keys are all that is left.

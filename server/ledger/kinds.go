@@ -38,8 +38,6 @@ type row[T any] struct {
 	feedEvents func(*store.Line, booking.ID) ([]FeedEvent, error)
 	// after remembers what else comes of the event, as messages to passengers.
 	after func(*State, store.Stamp, *T)
-	// story returns in words what the event did, for the log.
-	story func(*State, *T, time.Time) string
 	// weigh returns how many bytes the event takes in the journal at most. Without it, it is written to see.
 	weigh func(*State, *T, *Idempotency) int64
 }
@@ -57,7 +55,6 @@ type kind struct {
 	feedCount  func(Event) int
 	feedEvents func(*store.Line, booking.ID) ([]FeedEvent, error)
 	after      func(*State, store.Stamp, Event)
-	story      func(*State, Event, time.Time) string // may be nil
 	weigh      func(*State, Event, *Idempotency) int64
 }
 
@@ -113,11 +110,6 @@ func (r row[T]) kind() kind {
 			r.after(s, at, e.(*T))
 		}
 	}
-	if r.story != nil {
-		k.story = func(s *State, e Event, now time.Time) string {
-			return r.story(s, e.(*T), now)
-		}
-	}
 	if r.weigh != nil {
 		k.weigh = func(s *State, e Event, x *Idempotency) int64 {
 			return r.weigh(s, e.(*T), x)
@@ -152,7 +144,7 @@ func reports(s *State) *report.State { return s.Reports }
 func one[T any](*T) int { return 1 }
 
 // kinds are all types of lines.
-var kinds = slices.Concat(bookingKinds, accountKinds, operatingKinds)
+var kinds = slices.Concat(bookingKinds, runKinds, accountKinds, operatingKinds)
 
 // kindOf returns the kind of an event.
 func kindOf(e Event) *kind {

@@ -169,29 +169,22 @@ func (o *Outbox) removeOf(ticket booking.ID) {
 	}
 }
 
-// add takes in the messages of a ticket that was paid or booked.
-func (o *Outbox) add(at store.Stamp, e *booking.Settled, action booking.Action) {
-	for i, to := range e.Sends {
-		o.Put(&Message{
-			ID:     messageID(at, i+1),
-			Ticket: e.Ticket,
-			Action: action,
-			To:     to,
-			At:     at.Time,
-		})
-	}
+// toSend is what is to be sent of a ticket, see booking.Settled.Sends.
+type toSend struct {
+	ticket booking.ID
+	sends  []string
 }
 
-// addCanceled takes in the messages of tickets that were canceled or refunded.
-func (o *Outbox) addCanceled(at store.Stamp, e *booking.TicketsCanceled) {
+// add takes in the messages of a line. Their ids say where in the line they stand.
+func (o *Outbox) add(at store.Stamp, action booking.Action, list []toSend) {
 	n := 0
-	for _, t := range e.Tickets {
-		for _, to := range t.Sends {
+	for _, x := range list {
+		for _, to := range x.sends {
 			n++
 			o.Put(&Message{
 				ID:     messageID(at, n),
-				Ticket: t.ID,
-				Action: booking.Cancel,
+				Ticket: x.ticket,
+				Action: action,
 				To:     to,
 				At:     at.Time,
 			})

@@ -18,8 +18,8 @@ import (
 )
 
 // A snapshot is a line of each: the clock and the timetable, and every partner, user, session, report, feed,
-// request with a key, message, form, run and booking, in the order they came into being, so that the same
-// state is always the same bytes. Later lines name earlier ones, runs by number.
+// request with a key, message, changed run, form, run and booking, in the order they came into being, so that
+// the same state is always the same bytes. Later lines name earlier ones, runs by number.
 
 // snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
 const snapshotVersion = 3
@@ -36,6 +36,7 @@ func (c *Codec) Freeze(s *State) func(io.Writer) error {
 		feeds:    s.frozenFeeds(),
 		requests: s.KeyedRequests.frozen(),
 		messages: s.Outbox.All(),
+		changes:  s.Bookings.AllChanges(),
 		sold:     s.Bookings.Freeze(),
 		asked:    maps.Clone(s.KeyedRequests.askedFor),
 	}
@@ -54,6 +55,7 @@ type frozen struct {
 	feeds    []frozenFeed
 	requests []*KeyedRequest
 	messages []*Message
+	changes  []*booking.RunChange
 	sold     booking.Frozen
 	asked    map[booking.ID]*Idempotency // by ticket
 
@@ -81,6 +83,7 @@ func (f *frozen) write(out io.Writer) error {
 		return strings.Compare(a.ID, b.ID)
 	})
 	writeRows(f, "message", f.messages)
+	writeRows(f, "change", f.changes)
 	numbers := f.writeRuns()
 	whole := wholeBooking{
 		runs:    f.sold.Runs,
@@ -223,6 +226,7 @@ func (t *thawing) readLine(c *wire.Coder) {
 		var f frozenFeed
 		f.code(c)
 		s.EventFeeds[f.partner] = &EventFeed{seqs: f.lines}
+	case readRow(c, "change", s.Bookings.RestoreChange):
 	case c.R.At("form"):
 		var f *schedule.Form
 		t.codec.form(c, "form", &f)
@@ -230,7 +234,7 @@ func (t *thawing) readLine(c *wire.Coder) {
 		var r *booking.Run
 		t.codec.run(c, "run", &r)
 		if c.R.Err() == nil {
-			s.Bookings.RestoreRun(r)
+			s.Bookings.KnowRun(r)
 			t.runs = append(t.runs, r)
 		}
 	default:

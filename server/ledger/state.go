@@ -5,7 +5,7 @@
 // loads from the file that an event names), each of which is a line of the journal: an [Entry] is an event
 // with what else its line says, as who did it. All there is to know of a kind of line, which is a type that
 // lines have, stands in one row of a table: its name, how it is coded, how it changes the state, what may
-// precede it, what a partner is told of it, its story in words, and its weight. To add a kind of line, add a
+// precede it, what a partner is told of it, and its weight. To add a kind of line, add a
 // row.
 //
 // [Codec] turns entries into the bytes of lines and back, and states into snapshots and back. [StoreConfig]

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/server/outbound"
+	"waybill/server/ticket"
 	"waybill/server/wire"
 	"waybill/server/words"
 	"waybill/store/durable"
@@ -25,7 +27,7 @@ import (
 func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
 	_, _, email, phones := t.Passenger.Fields()
 	id := t.ID.String() + "." + m.ID
-	news := newNews(m, b, t, s.Timetable.Load())
+	news := s.newNews(m, b, t)
 	if strings.HasPrefix(m.To, booking.ToPhone) {
 		phone := phoneOf(m, phones)
 		switch {
@@ -49,11 +51,33 @@ func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.
 	if email == "" {
 		return errNobody
 	}
-	letter := outbound.Message(s.mail.From, email, news.subject(), news.letter(), id, m.At)
+	papers, err := s.papers(m, b, t)
+	if err != nil {
+		return err
+	}
+	letter := outbound.Message(s.mail.From, email, news.subject(), news.letter(), id, m.At, papers...)
 	if s.mailer != nil {
 		return s.mailer.Send(s.Base, email, letter)
 	}
 	return durable.PublishText(s.Config.FS, ledger.OutboxDir, id+letterSuffix, letter)
+}
+
+// papers returns what the e-mail of a paid ticket carries (contract §15): the ticket to print, and an entry
+// for a calendar. One whose departure was moved has them anew.
+func (s *Service) papers(m *ledger.Message, b *booking.Booking, t *booking.Ticket) ([]outbound.Attachment,
+	error) {
+	if t.Phase != booking.Paid || m.Action != booking.Pay && m.Action != booking.DelayRun {
+		return nil, nil
+	}
+	var page, calendar bytes.Buffer
+	err := errors.Join(
+		ticket.WriteDocument(&page, b, t, s.TicketKey, m.At),
+		ticket.WriteCalendar(&calendar, t, m.At),
+	)
+	return []outbound.Attachment{
+		{Name: "ticket.html", Type: "text/html; charset=utf-8", Text: page.Bytes()},
+		{Name: "ticket.ics", Type: "text/calendar; charset=utf-8", Text: calendar.Bytes()},
+	}, err
 }
 
 var errNobody = fmt.Errorf("the ticket has no such address: %w", outbound.ErrRefused)
@@ -67,6 +91,11 @@ type wording struct {
 	carrier, route, departure          string
 	arrival, platform, change, seat    string
 	price, refund, ticketID, bookingID string
+
+	// Of a run that its carrier has changed.
+	withdrawn, moved  string
+	newTime, timeless string // of a departure that was moved: a title, and what a letter begins with
+	reason            string
 }
 
 var english = wording{
@@ -87,6 +116,11 @@ var english = wording{
 	refund:    "Comes back",
 	ticketID:  "Ticket",
 	bookingID: "Booking",
+	withdrawn: "The carrier has cancelled this departure.",
+	moved:     "The carrier has moved it. Your ticket stays valid.",
+	newTime:   "New time",
+	timeless:  "your departure has a new time",
+	reason:    "Reason",
 }
 
 var ukrainian = wording{
@@ -107,6 +141,11 @@ var ukrainian = wording{
 	refund:    "Повертається",
 	ticketID:  "Квиток",
 	bookingID: "Бронювання",
+	withdrawn: "Перевізник скасував цей рейс.",
+	moved:     "Перевізник переніс його. Ваш квиток залишається дійсним.",
+	newTime:   "Новий час",
+	timeless:  "час вашого відправлення змінено",
+	reason:    "Причина",
 }
 
 // news is what a passenger is told of a ticket.
@@ -116,19 +155,39 @@ type news struct {
 	ticket  *booking.Ticket
 	legs    []booking.Leg
 	names   *schedule.Timetable // translates
+	reason  string              // why the carrier has changed the run
 }
 
 // newNews returns what a message has to say.
-func newNews(m *ledger.Message, b *booking.Booking, t *booking.Ticket, names *schedule.Timetable) *news {
-	return &news{m.Action, b, t, t.Itinerary(), names}
+func (s *Service) newNews(m *ledger.Message, b *booking.Booking, t *booking.Ticket) *news {
+	n := &news{
+		action:  m.Action,
+		booking: b,
+		ticket:  t,
+		legs:    t.Itinerary(),
+		names:   s.Timetable.Load(),
+	}
+	if n.action != booking.WithdrawRun && n.action != booking.DelayRun {
+		return n
+	}
+	// A journal that cannot be written any more ends the server: then nothing is sent either.
+	s.Store.View(func(st *ledger.State, _ time.Time) {
+		n.reason = st.Bookings.ReasonOf(t, n.action == booking.WithdrawRun)
+	})
+	return n
+}
+
+// gone reports whether the news is that the ticket is no longer good.
+func (n *news) gone() bool {
+	return n.action == booking.Cancel || n.action == booking.WithdrawRun
 }
 
 // done says what was done with the ticket.
 func (n *news) done(w *wording) string {
 	switch {
-	case n.action == booking.Cancel && n.ticket.Phase == booking.Refunded:
+	case n.gone() && n.ticket.Phase == booking.Refunded:
 		return w.refunded
-	case n.action == booking.Cancel:
+	case n.gone():
 		return w.canceled
 	case n.action == booking.Book:
 		return w.booked
@@ -156,6 +215,9 @@ func localTime(at time.Time, l *booking.Leg, position int16) string {
 
 // subject returns the subject of an e-mail, in both languages.
 func (n *news) subject() string {
+	if n.action == booking.DelayRun {
+		return english.newTime + " / " + ukrainian.newTime + ": " + n.way(&english) + ", " + n.leaves()
+	}
 	return "Your ticket is " + n.done(&english) + " / Ваш квиток " + n.done(&ukrainian) + ": " +
 		n.way(&english) + ", " + n.leaves()
 }
@@ -163,18 +225,30 @@ func (n *news) subject() string {
 // text returns the text for a phone, in both languages.
 func (n *news) text() string {
 	in := func(w *wording) string {
-		said := fmt.Sprintf("%s %s: %s, %s", w.ticketID, n.done(w), n.way(w), n.leaves())
-		if n.action != booking.Cancel {
-			return said + ", " + strings.ToLower(w.seat) + " " + n.ticket.SeatLabels() + "."
+		what := w.ticketID + " " + n.done(w)
+		if n.action == booking.DelayRun {
+			what = w.newTime
 		}
-		return said + n.comesBack(w, ". ") + "."
+		said := fmt.Sprintf("%s: %s, %s", what, n.way(w), n.leaves())
+		if !n.gone() {
+			return said + ", " + strings.ToLower(w.seat) + " " + n.ticket.SeatLabels() + "." + n.why(w)
+		}
+		return said + n.comesBack(w, ". ") + "." + n.why(w)
 	}
 	return in(&english) + " " + in(&ukrainian)
 }
 
+// why says why the carrier has changed the run; "" where it has not.
+func (n *news) why(w *wording) string {
+	if n.reason == "" {
+		return ""
+	}
+	return " " + w.reason + ": " + Tidy(n.reason) + "."
+}
+
 // comesBack says, after a separator, how much of a refunded ticket's price comes back; "" for all others.
 func (n *news) comesBack(w *wording, separator string) string {
-	if n.action != booking.Cancel || n.ticket.Phase != booking.Refunded {
+	if !n.gone() || n.ticket.Phase != booking.Refunded {
 		return ""
 	}
 	return separator + w.refund + ": " + n.money(n.ticket.Refund())
@@ -197,7 +271,18 @@ func (n *news) half(w *wording) string {
 		fmt.Fprintf(&b, "%s: %s\n", title, text)
 	}
 	name, surname, _, _ := n.ticket.Passenger.Fields()
-	fmt.Fprintf(&b, "%s %s, %s %s.\n\n", Tidy(name), Tidy(surname), w.ticket, n.done(w))
+	what := w.ticket + " " + n.done(w)
+	if n.action == booking.DelayRun {
+		what = w.timeless
+	}
+	fmt.Fprintf(&b, "%s %s, %s.\n", Tidy(name), Tidy(surname), what)
+	switch n.action {
+	case booking.WithdrawRun:
+		b.WriteString(w.withdrawn + n.why(w) + "\n")
+	case booking.DelayRun:
+		b.WriteString(w.moved + n.why(w) + "\n")
+	}
+	b.WriteString("\n")
 	for i := range n.legs {
 		l := &n.legs[i]
 		if i > 0 {

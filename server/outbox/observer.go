@@ -39,7 +39,7 @@ func (s *Service) Letter(m *ledger.Message, b *booking.Booking, t *booking.Ticke
 		Kind:    "mail",
 	}
 	_, _, email, phones := t.Passenger.Fields()
-	news := newNews(m, b, t, s.Timetable.Load())
+	news := s.newNews(m, b, t)
 	if strings.HasPrefix(m.To, booking.ToPhone) {
 		l.Kind = "text"
 		l.Address = phoneOf(m, phones)

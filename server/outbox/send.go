@@ -190,6 +190,8 @@ func overtaken(m *ledger.Message, t *booking.Ticket) bool {
 		return t.Phase != booking.Booked
 	case booking.Pay:
 		return t.Phase != booking.Paid
+	case booking.DelayRun:
+		return t.Phase == booking.Canceled || t.Phase == booking.Refunded
 	}
 	return false
 }

@@ -107,12 +107,17 @@ func (s *Service) Answer(st *ledger.State, now time.Time, ticket booking.ID, sai
 		Event: e,
 		By:    by,
 	}
+	entries := []ledger.Entry{answer}
 	if said == booking.Confirm {
-		answer.Idempotency = st.KeyedRequests.AskedUnder(ticket)
-		return []ledger.Entry{answer}, nil
+		entries[0].Idempotency = st.KeyedRequests.AskedUnder(ticket)
+	} else {
+		entries = append(entries, st.Unnoticed(now, ticket)...) // its window may be over by now
 	}
-	// Its window may be over by now.
-	return append([]ledger.Entry{answer}, st.Unnoticed(now, ticket)...), nil
+	// Its run may be cancelled by now.
+	if canceled := st.Bookings.CancelAnswered(now, ticket, said, s.Phones); canceled != nil {
+		entries = append(entries, ledger.Entry{Event: canceled})
+	}
+	return entries, nil
 }
 
 // keepAnswer commits an answer. On a full disk it waits for room until ctx is over, and then goes on in the

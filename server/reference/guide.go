@@ -1,8 +1,6 @@
 package reference
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"regexp"
@@ -17,12 +15,10 @@ import (
 
 var (
 	Style, _ = docs.Files.ReadFile("style.css")
-	styleSum = sha256.Sum256(Style)
 
 	// GuidePolicy lets the page show nothing but itself, the one style sheet and the one icon that it
 	// carries.
-	GuidePolicy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(styleSum[:]) +
-		"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	GuidePolicy = docs.PagePolicy(Style)
 
 	variables = regexp.MustCompile(`\$([A-Z]+)`)
 )

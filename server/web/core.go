@@ -23,6 +23,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -70,6 +71,7 @@ type Core struct {
 	// What requests read without the lock; each is replaced once its change is durable.
 	Timetable atomic.Pointer[schedule.Timetable]
 	Ring      atomic.Pointer[auth.Ring] // the keys that sign offers and links
+	TicketKey ed25519.PrivateKey        // signs the codes on tickets, see contract §15
 
 	Deprecated time.Time  // since when the legacy interface is
 	Phones     bool       // are sent texts

@@ -1,0 +1,39 @@
+package schedule
+
+import "slices"
+
+// Change is what a carrier has changed of one run, whatever timetables say (contract §15). The zero Change is
+// none.
+type Change struct {
+	Canceled bool  `json:"canceled"`
+	Shift    int32 `json:"shift"` // seconds later than the timetable says; below zero it is earlier
+}
+
+// With returns the timetable with runs as they were changed: a search no longer finds those that are
+// cancelled, and finds those that were moved at their new times. The changes replace those that the timetable
+// had before. Runs that it has not are passed over. The tables stay what they were.
+func (t *Timetable) With(changes map[RunKey]Change) *Timetable {
+	changed := *t
+	changed.changes = make(map[Run]Change, len(changes))
+	changed.moved = map[int32][]Day{}
+	for key, c := range changes {
+		trip, known := t.tripByKey[key.Trip]
+		if !known || c == (Change{}) || !t.Scheduled(trip, key.Day) {
+			continue
+		}
+		changed.changes[Run{trip, key.Day}] = c
+		if !c.Canceled {
+			changed.moved[trip] = append(changed.moved[trip], key.Day)
+		}
+	}
+	for _, days := range changed.moved {
+		slices.Sort(days)
+	}
+	return &changed
+}
+
+// RunKey names one bus on one service day across timetables.
+type RunKey struct {
+	Trip uint64 // see Timetable.TripKey
+	Day  Day
+}

@@ -1,0 +1,37 @@
+package partner
+
+import (
+	"bytes"
+	"net/http"
+
+	"waybill/auth"
+	"waybill/server/docs"
+	"waybill/server/ticket"
+	"waybill/server/web"
+	"waybill/server/wire"
+)
+
+var pageType = []string{"text/html; charset=utf-8"}
+
+// pagePolicy is of the page's own style sheet; there is no script in it.
+var pagePolicy = []string{docs.PagePolicy([]byte(ticket.Style))}
+
+// GetDocument answers GET /v2/tickets/{id}/document: the ticket on a page to print (contract §15).
+func (s *Service) GetDocument(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	b, t, now, err := s.ViewTicket(r, p)
+	if err != nil {
+		return err
+	}
+	// Whole, or not at all: half a ticket has a code all the same.
+	var page bytes.Buffer
+	if err := ticket.WriteDocument(&page, b, t, s.TicketKey, now); err != nil {
+		return err
+	}
+	body := wire.NewWriter()
+	body.B = append(body.B, page.Bytes()...)
+	h := w.Header()
+	h["Content-Security-Policy"] = pagePolicy
+	h["Cache-Control"] = web.NoStore
+	web.SendBody(w, http.StatusOK, pageType, body)
+	return nil
+}

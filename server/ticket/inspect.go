@@ -1,0 +1,85 @@
+package ticket
+
+import (
+	"bufio"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/store"
+)
+
+// ErrRefused is of codes of which one at least is not good.
+var ErrRefused = errors.New("not every code is good")
+
+// Inspector checks codes as somebody does on a bus: without a network.
+type Inspector struct {
+	public ed25519.PublicKey
+	run    *booking.RunName // nil is any
+	seen   map[Code]bool
+}
+
+// NewInspector returns one who has the carrier's public key, as its file has it. With a trip and a service
+// day every code must be of that run; "" is any.
+func NewInspector(key []byte, trip, date string) (*Inspector, error) {
+	public, err := store.ParsePublicKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("the key %w", err)
+	}
+	x := &Inspector{public: public, seen: map[Code]bool{}}
+	if trip == "" && date == "" {
+		return x, nil
+	}
+	day, err := schedule.ParseDay(date)
+	if err != nil || trip == "" {
+		return nil, errors.New(
+			"a trip and a date, as in 2026-11-20, are given together",
+		)
+	}
+	x.run = &booking.RunName{Trip: trip, Day: day}
+	return x, nil
+}
+
+// Inspect checks codes, a line each. It writes what each is good for, or what is wrong with it; a code that
+// came before is a ticket shown twice. The error is ErrRefused, or that of reading.
+func (x *Inspector) Inspect(in io.Reader, out io.Writer) error {
+	var refused error
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" {
+			continue
+		}
+		said, good := x.check(text)
+		if !good {
+			refused = ErrRefused
+		}
+		if _, err := fmt.Fprintln(out, said); err != nil {
+			return err
+		}
+	}
+	return errors.Join(refused, lines.Err())
+}
+
+// check checks one code.
+func (x *Inspector) check(text string) (said string, good bool) {
+	c, err := Check(x.public, text)
+	switch {
+	case err != nil:
+		return "NOT GOOD: " + err.Error(), false
+	case x.run != nil && !c.IsOf(*x.run):
+		return fmt.Sprintf(
+			"NOT GOOD for %s: genuine, but of another run: %s",
+			x.run,
+			c,
+		), false
+	case x.seen[c]:
+		return "NOT GOOD: shown before: " + c.String(), false
+	}
+	x.seen[c] = true
+	return "genuine: " + c.String(), true
+}
