@@ -31,7 +31,7 @@ var arrows = map[string][]string{
 	"server/command/load":     {"server", "server/admin"},
 	"server/front":            {"server", "server/admin", "server/web"},
 	"server/conform":          {"server/transcript"},
-	"server/worlds":           {"server", "server/front", "server/bench", "server/web", "server/wire", "store"},
+	"server/worlds":           {"server", "server/front", "server/admin", "server/bench", "server/ledger", "server/web", "server/wire", "store"},
 	"server/command/terminal": {"store/durable"},
 	"server": {
 		"server/partner", "server/ticket", "server/company", "server/carrier", "server/legacy", "server/admin", "server/ops", "server/bench", "server/reference",

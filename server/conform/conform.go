@@ -5,9 +5,9 @@
 //
 //	sum, err := conform.Run(conform.Options{BaseURL: "https://staging.example.com", Key: key}, os.Stdout)
 //
-// Without Write only GET is asked. With it at most [MaxSeats] seats are booked, and all of them are canceled
-// at the end. A rule that cannot be played, as it needs a clock that moves or a second key, is not shown, and
-// neither passes nor fails.
+// Without Write only GET is asked. With it at most [MaxSeats] seats are booked, more only in a world of its
+// own, and all of them are canceled at the end. A rule that cannot be played, as it needs a clock that moves
+// or a second key, is not shown, and neither passes nor fails.
 package conform
 
 import (

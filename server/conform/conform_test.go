@@ -256,8 +256,9 @@ func TestBrokenRulesAreFound(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// Of a proxy's power are neither a list of more than 100 cities nor the faults of the control listener.
-	exempt := []string{"1.02", "5.19", "5.20"}
+	// Of a proxy's power are neither a list of more than 100 cities nor what the control listener brings
+	// about.
+	exempt := []string{"1.02", "5.19", "5.20", "7.16", "7.17", "7.18"}
 	var list strings.Builder
 	if err := conform.List(0, &list); err != nil {
 		t.Fatal(err)

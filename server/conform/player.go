@@ -20,7 +20,9 @@ import (
 //	NAME = EXPRESSION                     see [player.evaluate]
 //	book NAME SEATS                       books; $NAME is the booking, $NAME_t1 … its tickets
 //	advance DURATION                      moves the test clock
+//	in-a-world                            what follows is for a world that others do not see
 //	fault RULE                            has something go wrong in the world
+//	run TRIP DATE CHANGE                  has the carrier change a run in the world
 //
 // A check after a question mark is a condition: where it does not hold, the rule is not shown. "? !STATUS" is
 // that the status is another.
@@ -94,8 +96,12 @@ func (p *player) playStep(step string) error {
 		return p.book(rest)
 	case "advance":
 		return p.advance(rest)
+	case "in-a-world":
+		return p.mayHarm()
 	case "fault":
 		return p.fault(rest)
+	case "run":
+		return p.changeRun(rest)
 	}
 	if m := assignment.FindStringSubmatch(line); m != nil {
 		value, err := p.evaluate(m[2])

@@ -30,7 +30,7 @@ type Options struct {
 	Stop <-chan struct{} // closed when to end early; what was booked is canceled
 }
 
-// MaxSeats is how many seats a run books at most.
+// MaxSeats is how many seats a run books at most on a server that others use too.
 const MaxSeats = 20
 
 // Verdict is what came of a rule.

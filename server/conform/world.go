@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
+	"time"
 )
 
 // A run with -control is played in a world of its own, so that nobody else sees it, and nothing is left.
@@ -99,14 +101,49 @@ func (p *player) removeWorld() error {
 
 // fault has something go wrong in the world of the run.
 func (p *player) fault(rule string) error {
+	return p.bringAbout("/faults", "["+rule+"]")
+}
+
+// changeRun has the carrier change a run of the world: what is said is its trip, the day on which somebody
+// boards, and the change. Who boards after midnight may be on a run of the service day before, and no answer
+// of the interface shows that: the runs of both days are changed.
+func (p *player) changeRun(said string) error {
+	said, err := p.Expand(said)
+	if err != nil {
+		return err
+	}
+	trip, rest, _ := strings.Cut(said, " ")
+	day, change, _ := strings.Cut(rest, " ")
+	boards, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return err
+	}
+	run := "/runs/" + url.PathEscape(trip) + "/"
+	before := p.bringAbout(run+boards.AddDate(0, 0, -1).Format(time.DateOnly), change)
+	err = p.bringAbout(run+day, change)
+	if err != nil && before != nil {
+		return err
+	}
+	return nil
+}
+
+// mayHarm refuses what others would suffer from, unless there is a world for it.
+func (p *player) mayHarm() error {
 	if err := p.mayWrite(); err != nil {
 		return err
 	}
 	if p.world == "" {
 		return &skip{"it needs -control"}
 	}
-	faults := p.opt.ControlURL + "/worlds/" + p.worldName + "/faults"
-	a, err := p.send("PUT", faults, "["+rule+"]", http.Header{})
+	return nil
+}
+
+// bringAbout has the test bench do something in the world of the run.
+func (p *player) bringAbout(path, body string) error {
+	if err := p.mayHarm(); err != nil {
+		return err
+	}
+	a, err := p.send("PUT", p.opt.ControlURL+"/worlds/"+p.worldName+path, body, http.Header{})
 	if err == nil && a.Status != http.StatusOK {
 		err = &skip{fmt.Sprintf("the test bench answers %d", a.Status)}
 	}

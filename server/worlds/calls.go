@@ -19,16 +19,17 @@ import (
 // route makes known which calls there are.
 func (c *Control) route() {
 	calls := map[string]web.Handler{
-		"GET /worlds":                  c.list,
-		"POST /worlds":                 c.post,
-		"GET /worlds/{name}":           c.get,
-		"PUT /worlds/{name}":           c.put,
-		"DELETE /worlds/{name}":        c.delete,
-		"GET /worlds/{name}/outbox":    c.ofWorld((*bench.Service).GetOutbox),
-		"GET /worlds/{name}/requests":  c.ofWorld((*bench.Service).GetRequests),
-		"GET /worlds/{name}/faults":    c.ofWorld((*bench.Service).GetFaults),
-		"PUT /worlds/{name}/faults":    c.ofWorld((*bench.Service).PutFaults),
-		"DELETE /worlds/{name}/faults": c.ofWorld((*bench.Service).DeleteFaults),
+		"GET /worlds":                             c.list,
+		"POST /worlds":                            c.post,
+		"GET /worlds/{name}":                      c.get,
+		"PUT /worlds/{name}":                      c.put,
+		"DELETE /worlds/{name}":                   c.delete,
+		"GET /worlds/{name}/outbox":               c.ofWorld((*bench.Service).GetOutbox),
+		"GET /worlds/{name}/requests":             c.ofWorld((*bench.Service).GetRequests),
+		"GET /worlds/{name}/faults":               c.ofWorld((*bench.Service).GetFaults),
+		"PUT /worlds/{name}/faults":               c.ofWorld((*bench.Service).PutFaults),
+		"DELETE /worlds/{name}/faults":            c.ofWorld((*bench.Service).DeleteFaults),
+		"PUT /worlds/{name}/runs/{tripId}/{date}": c.putRun,
 	}
 	counted := map[string]http.HandlerFunc{}
 	for pattern, h := range calls {

@@ -1,0 +1,72 @@
+package worlds
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"waybill/server/admin"
+	"waybill/server/ledger"
+	"waybill/server/web"
+	"waybill/server/wire"
+)
+
+// What a carrier does with a run can be brought about in a world as everything else that happens to a client:
+// by a call, and again by the same call.
+
+// isRunAct reports whether something can be done with a run.
+func isRunAct(do string) bool {
+	return do == "cancel" || do == "move" || do == "restore"
+}
+
+// putRun answers PUT /worlds/{name}/runs/{tripId}/{date}: the run is cancelled, moved or restored, as the
+// verbs do it. What it says is what they print.
+func (c *Control) putRun(w http.ResponseWriter, r *http.Request) error {
+	form := url.Values{
+		"trip": {r.PathValue("tripId")},
+		"date": {r.PathValue("date")},
+	}
+	do := ""
+	err := web.ReadBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(
+			wire.Must("do", func() { do = in.Text(isRunAct, "be cancel, move or restore") }),
+			wire.Must("reason", func() { form.Set("reason", in.String()) }),
+			wire.May("minutes", func() {
+				form.Set("minutes", strconv.FormatInt(in.Int(), 10))
+			}),
+			wire.May("dryRun", func() {
+				if in.Bool() {
+					form.Set("dry-run", "true")
+				}
+			}),
+		)
+	})
+	if err != nil {
+		return err
+	}
+	c.changing.RLock()
+	defer c.changing.RUnlock()
+	of, err := c.named(r)
+	if err != nil {
+		return err
+	}
+	op := "run-" + do
+	if err := admin.CheckForm(op, form); err != nil {
+		return web.Invalid(web.Problem("do", fmt.Sprintf("cannot be done so: %v", err)))
+	}
+	var said strings.Builder
+	err = of.front.Server.Admin.Do(op, &admin.Act{
+		By:   ledger.By{UID: os.Getuid()}, // the listener is of this machine, and this process acts
+		Form: form,
+		Out:  &said,
+	})
+	if err != nil {
+		return web.Fail(http.StatusConflict, "CONFLICT", err.Error())
+	}
+	return web.Reply(w, http.StatusOK, func(out *wire.Writer) {
+		out.String("said", strings.TrimSpace(said.String()))
+	})
+}

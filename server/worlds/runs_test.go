@@ -1,0 +1,39 @@
+package worlds
+
+import (
+	"strings"
+	"testing"
+)
+
+// A run is cancelled, moved and restored in one world, and in no other.
+func TestARunIsChangedInOneWorld(t *testing.T) {
+	x := newControl(t)
+	x.world("a", Main)
+	x.world("b", "a")
+	const path = "/worlds/a/runs/kl-0530/2026-11-25"
+	said := func(status int, body, want string) {
+		t.Helper()
+		if got := x.call(status, "PUT", path, body).body; !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+	said(200, `{"do":"move","minutes":30,"reason":"snow","dryRun":true}`, "dry run")
+	said(200, `{"do":"move","minutes":30,"reason":"snow"}`, "leaves 30 minutes later")
+	said(200, `{"do":"restore","reason":"a thaw"}`, "taken back")
+	said(200, `{"do":"cancel","reason":"snow"}`, "is cancelled; tickets: 0 refunded")
+	said(409, `{"do":"move","minutes":30,"reason":"snow"}`, "is cancelled")
+	said(400, `{"do":"move","minutes":721,"reason":"snow"}`, "-720 to 720")
+	said(400, `{"do":"move","reason":"snow"}`, "not a number")
+	said(400, `{"do":"sell","reason":"snow"}`, "cancel, move or restore")
+	said(400, `{"do":"cancel"}`, "reason")
+	said(400, `{"do":"cancel","reason":""}`, "reason")
+	x.call(404, "PUT", "/worlds/none/runs/kl-0530/2026-11-25", `{"do":"cancel","reason":"snow"}`)
+	x.call(400, "PUT", "/worlds/a/runs/kl-0530/tomorrow", `{"do":"cancel","reason":"snow"}`)
+	x.call(409, "PUT", "/worlds/a/runs/no-such/2026-11-25", `{"do":"cancel","reason":"snow"}`)
+	// In the other world the run is as it was.
+	other := strings.Replace(path, "/a/", "/b/", 1)
+	got := x.call(200, "PUT", other, `{"do":"cancel","reason":"snow"}`).body
+	if strings.Contains(got, "nothing to change") {
+		t.Error(got)
+	}
+}
