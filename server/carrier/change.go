@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"waybill/booking"
@@ -109,19 +110,22 @@ func tellWithdrawn(st *ledger.State, e *booking.RunCanceled) string {
 			refunded++
 		}
 	}
-	said := fmt.Sprintf(
+	var said strings.Builder
+	fmt.Fprintf(
+		&said,
 		"; tickets: %d refunded, %d canceled",
 		refunded,
 		len(e.Tickets)-refunded,
 	)
 	for _, currency := range slices.Sorted(maps.Keys(refunds)) {
-		said += fmt.Sprintf(
+		fmt.Fprintf(
+			&said,
 			"; %s %s come back",
 			words.Hundredths(refunds[currency]),
 			currency,
 		)
 	}
-	return said + tellSends(
+	return said.String() + tellSends(
 		e.Tickets,
 		func(x booking.WithdrawnTicket) []string { return x.Sends },
 	)
