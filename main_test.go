@@ -28,7 +28,7 @@ var arrows = map[string][]string{
 		"server/words",
 		"auth/oidc", "server/outbound", "store", "store/durable", "store/note", "auth", "booking", "schedule/gtfs",
 	},
-	"server/command/load":     {"server", "server/admin"},
+	"server/command/load":     {"server", "server/front", "server/admin", "server/web"},
 	"server/front":            {"server", "server/admin", "server/web"},
 	"server/conform":          {"server/transcript"},
 	"server/worlds":           {"server", "server/front", "server/admin", "server/bench", "server/ledger", "server/web", "server/wire", "store"},
@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 		"server/ledger", "server/seed", "auth/oidc", "server/outbound", "store", "store/durable", "auth", "booking", "schedule",
 	},
 	"server/qr":     {},
-	"server/ticket": {"server/qr", "server/words", "store", "store/durable", "booking", "schedule"},
+	"server/ticket": {"server/qr", "server/docs", "server/words", "store", "store/durable", "booking", "schedule"},
 	"server/partner": {
 		"server/ticket", "server/docs",
 		"server/search", "server/provider", "server/resource", "server/web", "server/ledger", "server/wire",
@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 		"store", "store/durable", "auth", "booking", "schedule", "report",
 	},
 	"server/carrier": {
-		"server/story", "server/web", "server/ledger", "server/wire", "server/words", "store", "auth", "booking", "report", "schedule",
+		"server/story", "server/docs", "server/web", "server/ledger", "server/wire", "server/words", "store", "auth", "booking", "report", "schedule",
 	},
 	"server/legacy": {
 		"server/partner", "server/search", "server/resource", "server/web", "server/ledger", "server/wire",

@@ -164,6 +164,11 @@ func (r *Run) Dep(position int16) time.Time {
 	return r.at(r.Form.Stops[position].Dep)
 }
 
+// Local returns an instant by the clock at a position, as it was when the run was sold or moved.
+func (r *Run) Local(at time.Time, position int16) time.Time {
+	return at.In(time.FixedZone("", int(r.Offsets[position])))
+}
+
 // Arr returns the arrival at a position.
 func (r *Run) Arr(position int16) time.Time {
 	return r.at(r.Form.Stops[position].Arr)

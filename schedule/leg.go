@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"time"
 )
 
@@ -132,6 +133,19 @@ type FormStop struct {
 	City City  `json:"city"`
 	Arr  int32 `json:"arr"` // seconds after the service day's start
 	Dep  int32 `json:"dep"`
+}
+
+// Title names a stop as a ticket has it: the city, unless the place's name begins with it, the place, and the
+// platform.
+func (s *FormStop) Title() string {
+	name := s.Stop.Place
+	if !strings.HasPrefix(name, s.City.Name) {
+		name = s.City.Name + ", " + name
+	}
+	if s.Stop.Platform != "" {
+		name += ", platform " + s.Stop.Platform
+	}
+	return name
 }
 
 // Form returns the form of a trip.

@@ -106,7 +106,7 @@ func (s *Service) Handler() http.Handler {
 			return
 		}
 		// The kernel has said who is at the other end of the socket.
-		by, known := r.Context().Value(callerKey{}).(ledger.By)
+		by, known := Caller(r.Context())
 		if !known { // no line may be without its author
 			http.Error(w, "who calls cannot be told", http.StatusForbidden)
 			return

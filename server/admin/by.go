@@ -40,6 +40,12 @@ func byUser(uid int, loginFile string) ledger.By {
 // callerKey is what the author of an act is known by in a connection's context.
 type callerKey struct{}
 
+// Caller returns who is at the other end of the directory's socket; false where the kernel did not say.
+func Caller(ctx context.Context) (ledger.By, bool) {
+	by, known := ctx.Value(callerKey{}).(ledger.By)
+	return by, known
+}
+
 // ConnContext is for http.Server.ConnContext of the server that [Service.Handler] answers: it
 // finds out who is at the other end of the directory's socket.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {

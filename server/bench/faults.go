@@ -92,15 +92,49 @@ func (s *Service) GetFaults(w http.ResponseWriter, _ *http.Request) error {
 
 // PutFaults puts rules in force. Bad ones leave the old ones as they are.
 func (s *Service) PutFaults(w http.ResponseWriter, r *http.Request) error {
-	var list []*Rule
-	err := web.ReadBody(w, r, false, func(in *wire.Reader) {
-		list = s.readRules(in)
-	})
+	body, err := web.Body(w, r)
 	if err != nil {
 		return err
 	}
-	s.faults.set(list)
+	if err := s.SetFaults(body); err != nil {
+		return err
+	}
 	return s.GetFaults(w, r)
+}
+
+// SetFaults puts rules in force, which are written as a list in JSON. Bad ones leave the old ones as they
+// are.
+func (s *Service) SetFaults(text []byte) error {
+	in := wire.NewReader(text)
+	list := s.readRules(in)
+	if err := web.EndOfBody(in); err != nil {
+		return err
+	}
+	s.faults.set(list)
+	return nil
+}
+
+// Fault is a rule in force.
+type Fault struct {
+	Rule    string // in JSON
+	Met     int    // requests that it fits, whether it was applied or not
+	Applied int
+}
+
+// Faults returns the rules in force.
+func (s *Service) Faults() (list []Fault) {
+	for _, r := range s.faults.all() {
+		w := wire.NewWriter()
+		w.Object("")
+		r.write(w)
+		w.EndObject()
+		list = append(list, Fault{
+			Rule:    string(w.B),
+			Met:     r.met,
+			Applied: r.applied,
+		})
+	}
+	return list
 }
 
 // DeleteFaults has nothing more go wrong. Messages of requests that were answered before still fail.

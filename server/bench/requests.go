@@ -17,26 +17,26 @@ import (
 // requestsKept is how many requests a world remembers.
 const requestsKept = 200
 
-// request is what is remembered of a request.
-type request struct {
-	at        time.Time // by the world's clock, when it came
-	method    string
-	path      string
-	status    int    // of the answer that was made, also where the client never saw it; 0 is none
-	errorCode string // "" is none
-	id        string // "" is none: it was cut off before it had one
-	partner   string // its name; "" is none
-	took      time.Duration
+// Request is what is remembered of a request.
+type Request struct {
+	At        time.Time // by the world's clock, when it came
+	Method    string
+	Path      string
+	Status    int    // of the answer that was made, also where the client never saw it; 0 is none
+	ErrorCode string // "" is none
+	ID        string // "" is none: it was cut off before it had one
+	Partner   string // its name; "" is none
+	Took      time.Duration
 }
 
 // requests remembers the last ones.
 type requests struct {
 	mu   sync.Mutex
-	list []request // the oldest first
+	list []Request // the oldest first
 }
 
 // add remembers one more, and forgets the oldest where there are enough.
-func (x *requests) add(r request) {
+func (x *requests) add(r Request) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.list) == requestsKept {
@@ -46,25 +46,30 @@ func (x *requests) add(r request) {
 }
 
 // all returns what is remembered.
-func (x *requests) all() []request {
+func (x *requests) all() []Request {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return append([]request(nil), x.list...)
+	return append([]Request(nil), x.list...)
+}
+
+// LastRequests returns the last requests of the world, the oldest first.
+func (s *Service) LastRequests() []Request {
+	return s.requests.all()
 }
 
 // GetRequests answers with the last requests of the world, the oldest first.
 func (s *Service) GetRequests(w http.ResponseWriter, _ *http.Request) error {
 	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
-		wire.Each(w, "requests", s.requests.all(), func(r request) {
+		wire.Each(w, "requests", s.requests.all(), func(r Request) {
 			w.Object("")
-			w.Time("at", r.at)
-			w.String("method", r.method)
-			w.String("path", r.path)
-			w.Int("status", int64(r.status))
-			w.OptionalString("errorCode", r.errorCode)
-			w.OptionalString("requestId", r.id)
-			w.OptionalString("partner", r.partner)
-			w.String("took", r.took.String())
+			w.Time("at", r.At)
+			w.String("method", r.Method)
+			w.String("path", r.Path)
+			w.Int("status", int64(r.Status))
+			w.OptionalString("errorCode", r.ErrorCode)
+			w.OptionalString("requestId", r.ID)
+			w.OptionalString("partner", r.Partner)
+			w.String("took", r.Took.String())
 			w.EndObject()
 		})
 	})
@@ -73,21 +78,21 @@ func (s *Service) GetRequests(w http.ResponseWriter, _ *http.Request) error {
 // remember keeps a request that was answered.
 func (s *Service) remember(at time.Time, caller *auth.Partner, answer *held, r *http.Request,
 	took time.Duration) {
-	kept := request{
-		at:     at,
-		method: r.Method,
-		path:   shownPath(r.URL.Path),
-		status: answer.status,
-		id:     cmp.Or(answer.Header().Get("X-Request-Id"), shownID(r)),
-		took:   took,
+	kept := Request{
+		At:     at,
+		Method: r.Method,
+		Path:   shownPath(r.URL.Path),
+		Status: answer.status,
+		ID:     cmp.Or(answer.Header().Get("X-Request-Id"), shownID(r)),
+		Took:   took,
 	}
 	if caller != nil {
-		kept.partner = caller.Name
+		kept.Partner = caller.Name
 	}
 	if answer.status >= http.StatusBadRequest {
 		var envelope struct{ Errors []struct{ ErrorCode string } }
 		if json.Unmarshal(answer.body.Bytes(), &envelope) == nil && len(envelope.Errors) > 0 {
-			kept.errorCode = envelope.Errors[0].ErrorCode
+			kept.ErrorCode = envelope.Errors[0].ErrorCode
 		}
 	}
 	s.requests.add(kept)

@@ -159,8 +159,7 @@ func (s *Service) Move(a Act, minutes int) (string, error) {
 			if present := st.Bookings.Present(st.Timetable, a.Run); present != nil {
 				by := int64(minutes)*60 - int64(st.Bookings.Change(a.Run).Shift)
 				leaves := present.Dep(0).Add(time.Duration(by) * time.Second)
-				zone := time.FixedZone("", int(present.Offsets[0]))
-				said += ", at " + leaves.In(zone).Format("2006-01-02 15:04 -07:00")
+				said += ", at " + present.Local(leaves, 0).Format("2006-01-02 15:04 -07:00")
 			}
 			if e != nil {
 				said += fmt.Sprintf("; tickets that stay valid: %d", len(e.Tickets)) +

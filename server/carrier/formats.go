@@ -13,6 +13,7 @@ import (
 
 	"waybill/booking"
 	"waybill/report"
+	"waybill/server/docs"
 	"waybill/server/wire"
 	"waybill/server/words"
 )
@@ -31,13 +32,18 @@ func (m *Manifest) Write(out io.Writer, format string) error {
 	case "csv":
 		return m.writeCSV(out)
 	case "html":
-		return page.Execute(out, m.sheet())
+		return m.WriteHTML(out)
 	}
 	return fmt.Errorf(
 		"%q is no format of a manifest; there are %s",
 		format,
 		strings.Join(Formats, ", "),
 	)
+}
+
+// WriteHTML writes the list for paper.
+func (m *Manifest) WriteHTML(out io.Writer) error {
+	return page.Execute(out, m.sheet())
 }
 
 const (
@@ -67,7 +73,8 @@ type call struct {
 type line struct {
 	Seat, Name, Phones, From, To, Status, Payment, Ticket, Booking string
 	First, Last                                                    string
-	Boards                                                         bool // the first who boards at the stop
+	// Boards is of the first who boards at a stop: where and when that is, and how many do.
+	Boards string
 }
 
 // erased stands for the name of a passenger who was forgotten.
@@ -84,8 +91,8 @@ func (m *Manifest) sheet() *sheet {
 		Bus: strings.TrimSpace(
 			form.Bus.Brand + " " + form.Bus.Model + " " + form.Bus.Registration,
 		),
-		Leaves:  m.Local(m.Run.Dep(0), 0).Format(dayAndTime),
-		Arrives: m.Local(m.Run.Arr(last), last).Format(dayAndTime),
+		Leaves:  m.Run.Local(m.Run.Dep(0), 0).Format(dayAndTime),
+		Arrives: m.Run.Local(m.Run.Arr(last), last).Format(dayAndTime),
 		News:    m.News(),
 		Seats:   int(form.Bus.Seats),
 		Read:    m.At.UTC().Format(time.RFC3339),
@@ -93,12 +100,12 @@ func (m *Manifest) sheet() *sheet {
 		Hash:    m.Hash,
 	}
 	for at := range last + 1 {
-		c := call{Place: m.Place(at)}
+		c := call{Place: form.Stops[at].Title()}
 		if at > 0 {
-			c.Arrives = m.Local(m.Run.Arr(at), at).Format(timeOfDay)
+			c.Arrives = m.Run.Local(m.Run.Arr(at), at).Format(timeOfDay)
 		}
 		if at < last {
-			c.Leaves = m.Local(m.Run.Dep(at), at).Format(timeOfDay)
+			c.Leaves = m.Run.Local(m.Run.Dep(at), at).Format(timeOfDay)
 			c.Taken = strconv.Itoa(m.Loads[at].Taken)
 			c.Free = strconv.Itoa(m.Loads[at].Free)
 		}
@@ -112,23 +119,30 @@ func (m *Manifest) sheet() *sheet {
 		first, last, _, phones := r.Ticket.Passenger.Fields()
 		status, payment := r.Ticket.Status(m.At)
 		p := line{
-			Seat:    strconv.Itoa(int(r.Leg.Seat)),
-			Name:    r.Name(),
+			Seat:    strconv.Itoa(int(r.Seat)),
+			Name:    strings.TrimSpace(last + " " + first),
 			First:   first,
 			Last:    last,
 			Phones:  strings.Join(phones, ", "),
-			From:    m.Place(r.From),
-			To:      m.Place(r.To),
+			From:    form.Stops[r.From].Title(),
+			To:      form.Stops[r.To].Title(),
 			Status:  status,
 			Payment: payment,
 			Ticket:  r.Ticket.ID.String(),
 			Booking: r.Booking.ID.String(),
-			Boards:  i == 0 || m.Riders[i-1].From != r.From,
 		}
 		if r.Ticket.Forgotten() {
 			p.Name = erased
 		}
 		x.Passengers = append(x.Passengers, p)
+	}
+	// The list is by boarding stop, which stands above those who board there, and not beside each.
+	for i := range m.Riders {
+		at := m.Riders[i].From
+		if i == 0 || m.Riders[i-1].From != at {
+			stop := &x.Stops[at]
+			x.Passengers[i].Boards = fmt.Sprintf("%s, %s: %d", stop.Place, stop.Leaves, stop.Boarding)
+		}
 	}
 	return x
 }
@@ -259,6 +273,10 @@ func (m *Manifest) writeCSV(out io.Writer) error {
 //go:embed manifest.html
 var pageText string
 
+// PagePolicy is the Content-Security-Policy of the manifest as a page: it has its own style sheet, and no
+// script.
+var PagePolicy = docs.PagePolicy(docs.StyleIn(pageText))
+
 var page = template.Must(template.New("manifest").Parse(pageText))
 
 // WriteJSON writes the members of the answer of GET /v2/company/runs/{tripId}/{date}/passengers.
@@ -313,7 +331,7 @@ func (m *Manifest) WriteJSON(w *wire.Writer) {
 
 // writePassenger writes a passenger. The stops are those of the run as it is now, by id: what was sold may
 // have had others.
-func (m *Manifest) writePassenger(w *wire.Writer, r *booking.Rider, p *line) {
+func (m *Manifest) writePassenger(w *wire.Writer, r *booking.SeatTaken, p *line) {
 	_, _, _, phones := r.Ticket.Passenger.Fields()
 	w.Object("")
 	w.String("seat", p.Seat)

@@ -7,11 +7,12 @@
 package carrier
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
+	"slices"
 	"time"
 
 	"waybill/auth"
@@ -45,11 +46,24 @@ var ErrNoRun = errors.New("the timetable has no such run, and nobody was sold it
 
 // Manifest is who travels on a run, as it stood after a line of the journal.
 type Manifest struct {
-	*booking.Manifest
-	Name booking.RunName
-	At   time.Time
-	Seq  uint64 // of the line that says that it was read
-	Hash string // of that line, in hex
+	*booking.SeatMap
+	Name   booking.RunName
+	Riders []booking.SeatTaken // who has paid or booked, by where they board, and by seat
+	At     time.Time
+	Seq    uint64 // of the line that says that it was read
+	Hash   string // of that line, in hex
+}
+
+// board notes who travels: those who have paid or booked, and not those who have yet to.
+func (m *Manifest) board() {
+	for _, t := range m.Taken {
+		if t.Ticket.Phase == booking.Paid || t.Ticket.Phase == booking.Booked {
+			m.Riders = append(m.Riders, t)
+		}
+	}
+	slices.SortStableFunc(m.Riders, func(a, b booking.SeatTaken) int {
+		return cmp.Compare(a.From, b.From)
+	})
 }
 
 // Read returns a run's manifest, and notes who has read it.
@@ -57,11 +71,12 @@ func (s *Service) Read(run booking.RunName, who Reader) (*Manifest, error) {
 	m := &Manifest{Name: run}
 	seq, err := s.Store.Update(
 		func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
-			m.Manifest = st.Bookings.Manifest(st.Timetable, run, now)
-			if m.Manifest == nil ||
+			m.SeatMap = st.Bookings.SeatMap(st.Timetable, run, now)
+			if m.SeatMap == nil ||
 				who.By == nil && m.Run.Form.Company.ID != who.Company {
 				return nil, ErrNoRun
 			}
+			m.board()
 			// Who reads is told by the line itself, of a user, or by whose act it is.
 			read := &ledger.ManifestRead{Run: run, Passengers: len(m.Riders)}
 			if who.By == nil {
@@ -108,25 +123,6 @@ func (s *Service) GetPassengers(
 		return err
 	}
 	return web.ShowWritten(w, m.Seq, nil, m.WriteJSON)
-}
-
-// Local returns an instant by the clock of a stop, as it was when the run was sold or moved.
-func (m *Manifest) Local(at time.Time, position int16) time.Time {
-	return at.In(time.FixedZone("", int(m.Run.Offsets[position])))
-}
-
-// Place names a stop as a passenger list has it: the city, unless the place's name begins with it, and the
-// place.
-func (m *Manifest) Place(position int16) string {
-	stop := &m.Run.Form.Stops[position]
-	name := stop.Stop.Place
-	if !strings.HasPrefix(name, stop.City.Name) {
-		name = stop.City.Name + ", " + name
-	}
-	if stop.Stop.Platform != "" {
-		name += ", platform " + stop.Stop.Platform
-	}
-	return name
 }
 
 // News says what the carrier has changed of the run, in capitals: whoever holds an older print of the list

@@ -4,15 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"strconv"
 	"strings"
 	"time"
 
 	"waybill/server"
 	"waybill/server/command/load"
-	"waybill/server/front"
-	"waybill/server/web"
 )
 
 // bench measures sales on this machine, in a directory of its own.
@@ -25,7 +22,7 @@ func (c *call) bench() (int, error) {
 		Dir: c.dir,
 		Log: c.logger(c.Stderr, slog.LevelWarn),
 	}
-	if err := runLoad(l, cfg); err != nil {
+	if err := l.Over(cfg); err != nil {
 		return exitCode(err), err
 	}
 	// How long a start takes with what was sold, from the snapshot that the close has written.
@@ -62,23 +59,4 @@ func (c *call) load() (*load.Load, error) {
 			"-seconds more than 0, at most 900")
 	}
 	return l, nil
-}
-
-// runLoad opens a directory and puts a load on all of the server, over TCP, as partners come.
-func runLoad(l *load.Load, cfg server.Config) error {
-	s, err := server.Open(cfg)
-	if err != nil {
-		return err
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return errors.Join(err, s.Close())
-	}
-	clients := front.NewServer(s, cfg.Log)
-	go clients.Serve(web.Listener(ln, front.MaxConnections(), nil))
-	l.Server = s
-	l.Addr = ln.Addr().String()
-	err = l.Run()
-	clients.Close() // by then every request has its answer
-	return errors.Join(err, s.Close())
 }

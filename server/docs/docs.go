@@ -8,12 +8,20 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"strings"
 )
 
 // Files are the pages, by name.
 //
 //go:embed *.md *.json *.html *.css
 var Files embed.FS
+
+// StyleIn returns the style sheet that stands in a page.
+func StyleIn(page string) []byte {
+	_, rest, _ := strings.Cut(page, "<style>")
+	style, _, _ := strings.Cut(rest, "</style>")
+	return []byte(style)
+}
 
 // PagePolicy returns the Content-Security-Policy of a page that has no script and fetches nothing: it may
 // show itself, the one style sheet that stands in it, and images that it carries.

@@ -133,6 +133,23 @@ func TestAttachmentsArriveAsTheyWere(t *testing.T) {
 	}
 }
 
+// What an operator reads of a message is what its reader does.
+func TestAMessageIsReadAsItWasWritten(t *testing.T) {
+	paper := Attachment{Name: "ticket.html", Type: "text/html; charset=utf-8", Text: []byte("<p>secret</p>")}
+	for _, text := range []string{"Привіт\n", "one\ntwo\n", strings.Repeat("довго ", 100) + "\n", "=\n"} {
+		for _, papers := range [][]Attachment{nil, {paper}} {
+			l, err := ReadMessage(bytes.NewReader(Message(from, lesia, "Квиток", text, "1", noon, papers...)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.To != lesia || l.Subject != "Квиток" || strings.ReplaceAll(l.Text, "\r\n", "\n") != text ||
+				len(l.Attached) != len(papers) {
+				t.Errorf("%q, %d papers: %+v", text, len(papers), l)
+			}
+		}
+	}
+}
+
 func TestNoInputAddsAHeader(t *testing.T) {
 	for _, evil := range []string{"\r\nBcc: x@example.com", "\nBcc: x@example.com", "\rBcc: x@example.com",
 		"\r\n\r\nhello", "\x00\r\n\tBcc: x", "é\r\nBcc: x@example.com"} {

@@ -59,7 +59,7 @@ func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.
 	if s.mailer != nil {
 		return s.mailer.Send(s.Base, email, letter)
 	}
-	return durable.PublishText(s.Config.FS, ledger.OutboxDir, id+letterSuffix, letter)
+	return durable.PublishText(s.Config.FS, ledger.OutboxDir, id+LetterSuffix, letter)
 }
 
 // papers returns what the e-mail of a paid ticket carries (contract §15): the ticket to print, and an entry
@@ -210,7 +210,7 @@ func (n *news) leaves() string {
 
 // localTime returns an instant by the clock of a stop, as it was when the run was sold.
 func localTime(at time.Time, l *booking.Leg, position int16) string {
-	return at.In(time.FixedZone("", int(l.Run.Offsets[position]))).Format("2006-01-02 15:04")
+	return l.Run.Local(at, position).Format("2006-01-02 15:04")
 }
 
 // subject returns the subject of an e-mail, in both languages.

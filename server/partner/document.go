@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"waybill/auth"
-	"waybill/server/docs"
 	"waybill/server/ticket"
 	"waybill/server/web"
 	"waybill/server/wire"
@@ -14,7 +13,7 @@ import (
 var pageType = []string{"text/html; charset=utf-8"}
 
 // pagePolicy is of the page's own style sheet; there is no script in it.
-var pagePolicy = []string{docs.PagePolicy([]byte(ticket.Style))}
+var pagePolicy = []string{ticket.PagePolicy}
 
 // GetDocument answers GET /v2/tickets/{id}/document: the ticket on a page to print (contract §15).
 func (s *Service) GetDocument(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {

@@ -34,9 +34,9 @@ func (t teller) booking(event ledger.Event) string {
 			words.Counted(n, "ticket"), e.Booking, words.Were(n), e.At.UTC().Format(TimeLayout))
 	case *booking.Moved:
 		return fmt.Sprintf("ticket move: %s, no longer of booking %s",
-			Standing(t.State, e.Ticket, t.now), e.From)
+			t.standing(e.Ticket), e.From)
 	case *booking.CarrierSet:
-		return "ticket status, by the carrier: " + Standing(t.State, e.Ticket, t.now)
+		return "ticket status, by the carrier: " + t.standing(e.Ticket)
 	}
 	return ""
 }
@@ -68,20 +68,26 @@ func (t teller) run(event ledger.Event) string {
 // Standing says how a ticket stands at an instant: its status and paymentStatus, and its seat, which it may
 // have given back.
 func Standing(s *ledger.State, id booking.ID, now time.Time) string {
-	b, t := s.Bookings.AnyTicket(id)
-	status, payment := t.Status(now)
+	return teller{s, now, "is"}.standing(id)
+}
+
+// standing says how a ticket stands in the state.
+func (t teller) standing(id booking.ID) string {
+	b, ticket := t.Bookings.AnyTicket(id)
+	status, payment := ticket.Status(t.now)
 	back := ""
-	switch t.PhaseAt(now) {
+	switch ticket.PhaseAt(t.now) {
 	case booking.Uncompleted, booking.Canceled, booking.Refunded:
 		back = " given back"
 	}
 	return fmt.Sprintf(
-		"ticket %s of booking %s is %s/%s, seat %s%s",
+		"ticket %s of booking %s %s %s/%s, seat %s%s",
 		id,
 		b.ID,
+		t.is,
 		status,
 		payment,
-		t.SeatLabels(),
+		ticket.SeatLabels(),
 		back,
 	)
 }
@@ -112,7 +118,7 @@ func (t teller) settled(e *booking.Settled, what string) string {
 		why = ", an operator answered in the provider's place: " + e.Reason
 	}
 	return fmt.Sprintf("%s for %s: %s; request %s%s", what, t.partner(b.Partner),
-		Standing(t.State, e.Ticket, t.now), e.Request, why)
+		t.standing(e.Ticket), e.Request, why)
 }
 
 // refused says who did not confirm a ticket.
@@ -152,7 +158,7 @@ func (t teller) created(e *booking.Created) string {
 		r := t.Bookings.RunByID(l.Run)
 		from := &r.Form.Stops[l.From]
 		to := &r.Form.Stops[l.To]
-		leaves := r.Dep(l.From).In(time.FixedZone("", int(r.Offsets[l.From])))
+		leaves := r.Local(r.Dep(l.From), l.From)
 		fmt.Fprintf(
 			&b,
 			"; trip %s of %s, %q (%s) to %q (%s), leaves %s, %s %s each",
@@ -186,7 +192,7 @@ func (t teller) canceled(e *booking.TicketsCanceled) string {
 	for _, x := range e.Tickets {
 		// A partner asks how an amount came about: by the grace, or by a rule for each leg.
 		_, ticket := t.Bookings.AnyTicket(x.ID)
-		b.WriteString(Standing(t.State, x.ID, t.now))
+		b.WriteString(t.standing(x.ID))
 		if x.Refunded {
 			fmt.Fprintf(
 				&b,
@@ -227,7 +233,7 @@ func (t teller) runCanceled(e *booking.RunCanceled) string {
 		e.Reason,
 	)
 	for _, x := range e.Tickets {
-		said.WriteString("; " + Standing(t.State, x.ID, t.now))
+		said.WriteString("; " + t.standing(x.ID))
 		if x.Refunded {
 			_, ticket := t.Bookings.AnyTicket(x.ID)
 			fmt.Fprintf(

@@ -24,7 +24,17 @@ const TimeLayout = "2006-01-02 15:04:05.000"
 
 // Tell says in words what a line's entry did, after it was applied.
 func Tell(s *ledger.State, x ledger.Entry, l *store.Line) string {
-	t := teller{s, l.Time}
+	return teller{s, l.Time, "is"}.tell(x, l)
+}
+
+// TellNow says in words what a line's entry did, however long ago, by the present state: of a ticket it says
+// how it stands now.
+func TellNow(s *ledger.State, x ledger.Entry, l *store.Line, now time.Time) string {
+	return teller{s, now, "is now"}.tell(x, l)
+}
+
+// tell says what a line's entry did.
+func (t teller) tell(x ledger.Entry, l *store.Line) string {
 	said := t.booking(x.Event)
 	if said == "" {
 		said = t.run(x.Event)
@@ -45,7 +55,8 @@ func Tell(s *ledger.State, x ledger.Entry, l *store.Line) string {
 // has no personal data, so that it can be shown to whoever may see that something happened.
 type teller struct {
 	*ledger.State
-	now time.Time // of the line
+	now time.Time // of the state
+	is  string    // between a ticket and how it stands
 }
 
 // account tells of partners, and of users and their sessions; "" of others.
@@ -99,6 +110,9 @@ func (t teller) operation(event ledger.Event) string {
 			return "the clock stands still at " + e.Still.Format(time.RFC3339Nano)
 		}
 		ahead := time.Duration(e.OffsetMs) * time.Millisecond
+		if ahead < 0 {
+			return fmt.Sprintf("the clock is now %v behind the machine's", -ahead)
+		}
 		return fmt.Sprintf("the clock is now %v ahead of the machine's", ahead)
 	// Whom it was about is gone by now; the lines that it names had the data.
 	case *ledger.PersonalErased:

@@ -32,12 +32,12 @@ func WriteCalendar(out io.Writer, t *booking.Ticket, now time.Time) error {
 				"Bus "+from.City.Name+" – "+to.City.Name+", seat "+t.SeatLabels(),
 			),
 		)
-		writeLine(&b, "LOCATION:"+escape(placeOf(from)))
+		writeLine(&b, "LOCATION:"+escape(from.Title()))
 		writeLine(
 			&b,
 			"DESCRIPTION:"+escape(
 				fmt.Sprintf("%s, %s, trip %s\nto %s\nticket %s", form.Company.Name,
-					form.Route.Name, form.Trip, placeOf(to), t.ID),
+					form.Route.Name, form.Trip, to.Title(), t.ID),
 			),
 		)
 		writeLine(&b, fmt.Sprintf("GEO:%f;%f", from.Stop.Lat, from.Stop.Lon))

@@ -12,6 +12,7 @@ import (
 
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/server/docs"
 	"waybill/server/qr"
 	"waybill/server/words"
 )
@@ -51,12 +52,8 @@ var documentText string
 
 var documentPage = template.Must(template.New("ticket").Parse(documentText))
 
-// Style is the style sheet that stands in the page, for its Content-Security-Policy.
-var Style = func() string {
-	_, rest, _ := strings.Cut(documentText, "<style>")
-	style, _, _ := strings.Cut(rest, "</style>")
-	return style
-}()
+// PagePolicy is the Content-Security-Policy of the page: it has its own style sheet, and no script.
+var PagePolicy = docs.PagePolicy(docs.StyleIn(documentText))
 
 // WriteDocument writes the page of a ticket: what it is good for, refund rules in words, and a code for each
 // ride.
@@ -116,8 +113,7 @@ func newRide(l *booking.Leg) ride {
 	form := l.Run.Form
 	c := &form.Company
 	local := func(at time.Time, position int16) string {
-		return at.In(time.FixedZone("", int(l.Run.Offsets[position]))).
-			Format("2006-01-02 15:04")
+		return l.Run.Local(at, position).Format("2006-01-02 15:04")
 	}
 	leaves := local(l.Run.Dep(l.From), l.From)
 	day, _ := schedule.ParseDay(leaves[:len(time.DateOnly)])
@@ -145,21 +141,9 @@ func newRide(l *booking.Leg) ride {
 		Day:     dayOf(day),
 		Leaves:  leaves,
 		Arrives: local(l.Run.Arr(l.To), l.To),
-		From:    placeOf(&form.Stops[l.From]),
-		To:      placeOf(&form.Stops[l.To]),
+		From:    form.Stops[l.From].Title(),
+		To:      form.Stops[l.To].Title(),
 	}
-}
-
-// placeOf names a stop: the city, unless the place's name begins with it, the place, and the platform.
-func placeOf(s *schedule.FormStop) string {
-	name := s.Stop.Place
-	if !strings.HasPrefix(name, s.City.Name) {
-		name = s.City.Name + ", " + name
-	}
-	if s.Stop.Platform != "" {
-		name += ", platform " + s.Stop.Platform
-	}
-	return name
 }
 
 // percent returns hundredths of a per cent, without zeros that say nothing.

@@ -18,7 +18,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, optional bool, fields func
 	}
 	in := wire.NewReader(b)
 	fields(in)
-	return endOfBody(in)
+	return EndOfBody(in)
 }
 
 // Body reads a request's body; nil when it is empty. Only JSON will do.
@@ -47,8 +47,8 @@ func Document(w http.ResponseWriter, r *http.Request) (*wire.Reader, error) {
 	return wire.NewReader(b), err
 }
 
-// endOfBody reads the end of a body; its error lists what is wrong with it.
-func endOfBody(r *wire.Reader) error {
+// EndOfBody reads the end of a body; its error lists what is wrong with it.
+func EndOfBody(r *wire.Reader) error {
 	r.End()
 	wrong := ComplaintsOf(r)
 	return wrong.Err()

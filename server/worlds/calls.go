@@ -135,6 +135,9 @@ func (c *Control) ofWorld(answer func(*bench.Service, http.ResponseWriter, *http
 // worldName is the form of a name: it is a directory's, and stands in a path.
 var worldName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
+// mustBeName is what a name must do.
+const mustBeName = "be 1 to 40 of a-z, 0-9, - and _, the first of them a letter or a digit"
+
 // post answers POST /worlds.
 func (c *Control) post(w http.ResponseWriter, r *http.Request) error {
 	name := ""
@@ -142,8 +145,7 @@ func (c *Control) post(w http.ResponseWriter, r *http.Request) error {
 	err := web.ReadBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
 			wire.Must("name", func() {
-				name = in.Text(worldName.MatchString,
-					"be 1 to 40 of a-z, 0-9, - and _, the first of them a letter or a digit")
+				name = in.Text(worldName.MatchString, mustBeName)
 			}),
 			wire.May("from", func() { from = in.String() }),
 		)
@@ -153,31 +155,42 @@ func (c *Control) post(w http.ResponseWriter, r *http.Request) error {
 	}
 	c.changing.Lock()
 	defer c.changing.Unlock()
-	of := c.find(from)
-	switch {
-	case of == nil:
-		return web.NotFoundFor("from")
-	case c.find(name) != nil:
-		return errKnown
-	case len(c.all()) > front.MaxWorlds():
-		return errMany(front.MaxWorlds())
-	case c.closed:
-		return web.ErrUnavailable
-	}
-	if _, err := front.Socket(c.path(name)); err != nil {
-		return web.Invalid(web.Problem("name", fmt.Sprintf("makes the path of the world's socket too long, "+
-			"which may have %d bytes; serve a directory with a shorter path", front.MaxSocketPath)))
-	}
-	made, err := c.make(name, of)
+	made, err := c.makeNamed(name, from)
 	if err != nil {
-		return noRoom(err)
+		return err
 	}
 	return made.show(w, http.StatusCreated)
 }
 
-// noRoom returns the answer to a call that failed. That a disk is full, or a limit of the system reached, is
-// no fault of the server's.
+// makeNamed makes a world of a name that none has yet, while nothing else is changed.
+func (c *Control) makeNamed(name, from string) (*world, error) {
+	of := c.find(from)
+	switch {
+	case of == nil:
+		return nil, web.NotFoundFor("from")
+	case c.find(name) != nil:
+		return nil, errKnown
+	case len(c.all()) > front.MaxWorlds():
+		return nil, errMany(front.MaxWorlds())
+	case c.closed:
+		return nil, web.ErrUnavailable
+	}
+	if _, err := front.Socket(c.path(name)); err != nil {
+		return nil, web.Invalid(
+			web.Problem("name", fmt.Sprintf("makes the path of the world's socket too long, "+
+				"which may have %d bytes; serve a directory with a shorter path", front.MaxSocketPath)),
+		)
+	}
+	made, err := c.make(name, of)
+	return made, noRoom(err)
+}
+
+// noRoom returns the answer to a call that failed, or nil. That a disk is full, or a limit of the system
+// reached, is no fault of the server's.
 func noRoom(err error) error {
+	if err == nil {
+		return nil
+	}
 	full := errors.As(err, new(*store.NoRoom))
 	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, store.ErrFull, syscall.EMFILE, syscall.ENFILE} {
 		full = full || errors.Is(err, e)
@@ -203,17 +216,23 @@ func (c *Control) put(w http.ResponseWriter, r *http.Request) error {
 		return missing
 	case err != nil:
 		return err
-	case to.name == Main:
+	}
+	if err := c.reset(to, from); err != nil {
+		return err
+	}
+	return to.show(w, http.StatusOK)
+}
+
+// reset makes a world a copy of another, while nothing else is changed.
+func (c *Control) reset(to *world, from string) error {
+	if to.name == Main {
 		return errMain
 	}
 	of := c.find(from)
 	if of == nil {
 		return web.NotFoundFor("from")
 	}
-	if err := c.replace(to, of); err != nil {
-		return noRoom(err)
-	}
-	return to.show(w, http.StatusOK)
+	return noRoom(c.replace(to, of))
 }
 
 // delete answers DELETE /worlds/{name}.
@@ -224,12 +243,17 @@ func (c *Control) delete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if gone.name == Main {
-		return errMain
-	}
-	if err := c.remove(gone); err != nil {
+	if err := c.drop(gone); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// drop removes a world, while nothing else is changed.
+func (c *Control) drop(gone *world) error {
+	if gone.name == Main {
+		return errMain
+	}
+	return c.remove(gone)
 }

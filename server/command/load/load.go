@@ -21,12 +21,12 @@ import (
 	"time"
 
 	"waybill/server"
+	"waybill/server/front"
+	"waybill/server/web"
 )
 
 // Load is a load on a server of this process.
 type Load struct {
-	Server   *server.Server
-	Addr     string          // where it serves HTTP
 	Dir      string          // its data directory: a new one, or one of an earlier load
 	Bookings int             // of two, that there are to be before anything is measured
 	Conns    []int           // the numbers of connections to measure with
@@ -35,6 +35,8 @@ type Load struct {
 	Progress io.Writer       // is told how far the filling is
 	Stop     <-chan struct{} // ends it early, with an error
 
+	server       *server.Server
+	addr         string // where it serves HTTP
 	key          string // of the partner that all requests come from
 	offers, sold []struct{ ID string }
 }
@@ -46,8 +48,8 @@ const (
 	search = "W3 schedule, 14 days, 50 rows"
 )
 
-// Run fills the directory and writes how fast the server is then.
-func (l *Load) Run() error {
+// run fills the directory and writes how fast the server is then.
+func (l *Load) run() error {
 	if err := l.adopt(); err != nil {
 		return err
 	}
@@ -223,7 +225,7 @@ type client struct {
 
 // dial opens a connection to the server.
 func (l *Load) dial() (*client, error) {
-	conn, err := net.Dial("tcp", l.Addr)
+	conn, err := net.Dial("tcp", l.addr)
 	if err != nil {
 		return nil, err
 	}
@@ -270,4 +272,23 @@ func (l *Load) get(line string) (total int, shown []struct{ ID string }, err err
 	}
 	err = json.Unmarshal(text, &list)
 	return list.Data.Total, append(list.Data.Departures, list.Data.Bookings...), err
+}
+
+// Over opens a directory and puts the load on all of the server, over TCP, as partners come.
+func (l *Load) Over(cfg server.Config) error {
+	s, err := server.Open(cfg)
+	if err != nil {
+		return err
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	clients := front.NewServer(s, cfg.Log)
+	go clients.Serve(web.Listener(ln, front.MaxConnections(), nil))
+	l.server = s
+	l.addr = ln.Addr().String()
+	err = l.run()
+	clients.Close() // by then every request has its answer
+	return errors.Join(err, s.Close())
 }

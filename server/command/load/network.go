@@ -15,7 +15,7 @@ const cities = 60 // from each a line runs to the 7th, 14th … 49th after it
 // adopt puts a new directory, or one that a load has made, on a feed of the next 60 days, and makes a key. No
 // other directory is touched: it might be somebody's.
 func (l *Load) adopt() error {
-	if _, _, err := l.get("GET /v2/cities/bench-0"); err != nil && !l.Server.Fresh() {
+	if _, _, err := l.get("GET /v2/cities/bench-0"); err != nil && !l.server.Fresh() {
 		return fmt.Errorf("%s is neither new nor made by bench: %w", l.Dir, err)
 	}
 	day := func(n int) string {
@@ -55,10 +55,10 @@ func (l *Load) adopt() error {
 			return err
 		}
 	}
-	err = l.Server.Admin.Import(os.DirFS(dir), "bench", admin.ImportOptions{Strict: true}, io.Discard)
+	err = l.server.Admin.Import(os.DirFS(dir), "bench", admin.ImportOptions{Strict: true}, io.Discard)
 	if err != nil {
 		return err
 	}
-	l.key, err = l.Server.Admin.AddPartner("bench", nil)
+	l.key, err = l.server.Admin.AddPartner("bench", nil)
 	return err
 }

@@ -1,0 +1,66 @@
+package booking
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"waybill/schedule"
+)
+
+// SeatMap is who has which seat of a run, and from where to where, by a view of the state. What it points to
+// never changes.
+type SeatMap struct {
+	Run    *Run // as it is now, see State.Present
+	Change RunChange
+	Taken  []SeatTaken // by seat and by stop
+	Loads  []Segment   // from each stop to the next
+}
+
+// SeatTaken is a seat that is not free on a part of the run. After an import with a smaller bus somebody may
+// have a seat that it no longer has.
+type SeatTaken struct {
+	Seat     int16
+	From, To int16 // positions among the stops of the run as it is now
+	Booking  *Booking
+	Ticket   *Ticket
+	Until    time.Time // when the hold of who has yet to pay ends; zero where it does not
+}
+
+// Segment is how full the bus is from one stop to the next.
+type Segment struct {
+	Taken int // seats that are paid, booked, or held by who has yet to pay
+	Free  int // that can be sold
+}
+
+// SeatMap returns who has which seat of a run; nil where there is no such run.
+func (s *State) SeatMap(tt *schedule.Timetable, name RunName, now time.Time) *SeatMap {
+	run := s.Present(tt, name)
+	if run == nil {
+		return nil
+	}
+	m := &SeatMap{Run: run, Change: s.Change(name)}
+	held := cmp.Or(s.seatings[name.key()], new(seating))
+	for _, h := range held.holds {
+		if h.until <= now.UnixMilli() {
+			continue
+		}
+		x := SeatTaken{Seat: h.seat}
+		x.From, x.To = held.sold[h.sold].within(run.Form, h.from, h.to)
+		x.Booking, x.Ticket = s.AnyTicket(h.ticket)
+		if h.until != math.MaxInt64 {
+			x.Until = time.UnixMilli(h.until).UTC()
+		}
+		m.Taken = append(m.Taken, x)
+	}
+	slices.SortFunc(m.Taken, func(a, b SeatTaken) int {
+		return cmp.Or(cmp.Compare(a.Seat, b.Seat), cmp.Compare(a.From, b.From),
+			a.Ticket.ID.compare(b.Ticket.ID))
+	})
+	for at := range int16(len(run.Form.Stops) - 1) {
+		free := held.free(run.Form, at, at+1, now).left
+		m.Loads = append(m.Loads, Segment{int(held.known.held[at]), free})
+	}
+	return m
+}

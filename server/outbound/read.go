@@ -1,0 +1,77 @@
+package outbound
+
+import (
+	"encoding/base64"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/mail"
+	"strings"
+)
+
+// Letter is an e-mail as its reader sees it.
+type Letter struct {
+	To, Subject, Date string
+	Text              string
+	Attached          []string // the names of what it carries
+}
+
+// ReadMessage reads an e-mail, as Message writes it: for those who want to see what was sent.
+func ReadMessage(from io.Reader) (*Letter, error) {
+	m, err := mail.ReadMessage(from)
+	if err != nil {
+		return nil, err
+	}
+	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
+	if err != nil {
+		return nil, err
+	}
+	l := &Letter{
+		To:      m.Header.Get("To"),
+		Subject: subject,
+		Date:    m.Header.Get("Date"),
+	}
+	return l, l.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body)
+}
+
+// read reads a part that is shown, or all parts that it has.
+func (l *Letter) read(kind, encoding string, body io.Reader) error {
+	media, about, err := mime.ParseMediaType(kind)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(media, "multipart/") {
+		return l.readParts(multipart.NewReader(body, about["boundary"]))
+	}
+	switch strings.ToLower(encoding) {
+	case "base64":
+		body = base64.NewDecoder(base64.StdEncoding, body)
+	case "quoted-printable":
+		body = quotedprintable.NewReader(body)
+	}
+	text, err := io.ReadAll(body)
+	l.Text += string(text)
+	return err
+}
+
+// readParts reads the parts of an e-mail; of those that it carries only the names.
+func (l *Letter) readParts(parts *multipart.Reader) error {
+	for {
+		p, err := parts.NextPart() // which undoes quoted-printable
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if name := p.FileName(); name != "" {
+			l.Attached = append(l.Attached, name)
+			continue
+		}
+		err = l.read(p.Header.Get("Content-Type"), p.Header.Get("Content-Transfer-Encoding"), p)
+		if err != nil {
+			return err
+		}
+	}
+}
