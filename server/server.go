@@ -28,6 +28,7 @@ import (
 	"waybill/server/bench"
 	"waybill/server/carrier"
 	"waybill/server/company"
+	"waybill/server/desk"
 	"waybill/server/ledger"
 	"waybill/server/legacy"
 	"waybill/server/ops"
@@ -117,6 +118,7 @@ type Server struct {
 	*web.Core
 	Admin *admin.Service // what verbs do
 	Bench *bench.Service // what testers do, where there is a test clock
+	Desk  *desk.Service  // pages of those who run the directory
 
 	options     Config
 	fresh       bool // see Fresh
@@ -160,6 +162,7 @@ func newServer(cfg Config) *Server {
 	s.witness = witness.New(core, cfg.Witnesses)
 	s.ops = ops.New(core, cfg.Connections, s.witness.Refused)
 	s.Bench = bench.New(core, s.outbox, s.clockMoved)
+	s.Desk = desk.New(core, s.Admin, s.carrier, s.outbox, s.Bench, s.witness)
 	s.reference = reference.New(core, legacy.IgnoredFields)
 	s.route()
 	if cfg.Bench {

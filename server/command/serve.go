@@ -255,6 +255,7 @@ func (c *call) listen(cfg server.Config, addr string, secured *tls.Config) (int,
 	f.Serve()
 	if cfg.Bench {
 		worlds := worlds.Listen(control, f, cfg)
+		f.Server.Desk.UseWorlds(worlds)
 		defer func() {
 			if err := worlds.Close(); err != nil {
 				cfg.Log.Warn("not all worlds could be removed; the next start does it", "err", err)

@@ -13,7 +13,7 @@ type verb struct {
 var (
 	// Quiet verbs show no progress: they show other things all the time, or ask for something. All others may
 	// have to read a long journal.
-	quiet = []string{"serve", "log", "bench", "version", "user add", "ready", "conform",
+	quiet = []string{"serve", "desk", "log", "bench", "version", "user add", "ready", "conform",
 		"tail", "receive", "ticket check"}
 	// Of some, who reads the output may stop, as head does, and that is no failure.
 	mayBeCut = []string{"log", "import", "tail"}
@@ -84,6 +84,10 @@ var verbs = []verb{
 			"the `origins`, as in https://shop.example.com, with commas, whose pages may call the server"},
 		{"secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks"},
 		{"log-level", "info", "debug, info (a line for each request), warn or error"}}},
+	{"desk", "",
+		"prints a link, good once, to pages for who runs the directory, whose server must be running",
+		(*call).desk, []option{
+			{"addr", "127.0.0.1:8082", "the loopback `address` to listen on; port 0 picks a free one"}}},
 	{"import", "FEED",
 		"makes a GTFS feed, a directory or .zip, the timetable in force",
 		verbOf("import", "feed"), []option{

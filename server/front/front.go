@@ -22,6 +22,7 @@ import (
 
 	"waybill/server"
 	"waybill/server/admin"
+	"waybill/server/desk"
 	"waybill/server/web"
 )
 
@@ -218,7 +219,7 @@ func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// serveOperators serves the verbs on the directory's socket, which only its owner can reach.
+// serveOperators serves the verbs and the desk on the directory's socket, which only its owner can reach.
 func serveOperators(path string, s *server.Server, ended chan<- error) (*http.Server, error) {
 	// A socket that a killed server has left. The directory's lock is held, so that it is nobody's.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -232,8 +233,11 @@ func serveOperators(path string, s *server.Server, ended chan<- error) (*http.Se
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
+	asked := http.NewServeMux()
+	asked.Handle("/", s.Admin.Handler())
+	asked.Handle(desk.Prefix+"/", s.Desk.Handler())
 	operators := &http.Server{
-		Handler:           s.Admin.Handler(),
+		Handler:           asked,
 		ConnContext:       admin.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second,
 	}

@@ -1,0 +1,35 @@
+package command
+
+import (
+	"fmt"
+	"net"
+
+	"waybill/server/door"
+	"waybill/server/front"
+)
+
+// desk lets the operator's browser in to the desk, until the process should end. The desk is the server's:
+// this is the way to it.
+func (c *call) desk() (int, error) {
+	// A desk that others reach would have everybody act in the operator's name.
+	addr := c.text("addr")
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil || !front.IsLoopback(host) {
+		return exitUsage, fmt.Errorf("-addr %q must be of this machine only, as 127.0.0.1:8082", addr)
+	}
+	if err := c.mustExist(); err != nil {
+		return exitFailed, err
+	}
+	socket, err := front.Socket(c.dir)
+	if err != nil {
+		return exitFailed, err
+	}
+	// The pages are the server's: without one there is nothing to show.
+	if !front.Running(c.dir) {
+		return exitFailed, fmt.Errorf("no server has %s open; start one: waybill serve -data %s", c.dir, c.dir)
+	}
+	return exitFailed, door.Open(addr, socket, c.Stop, func(link string) {
+		fmt.Fprintln(c.Stdout, link)
+		fmt.Fprintln(c.Stderr, "Open this link in a browser; it is good once. Interrupt ends the desk.")
+	})
+}

@@ -1,0 +1,199 @@
+package desk
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/inspect"
+	"waybill/server/ledger"
+	"waybill/server/story"
+	"waybill/server/web"
+	"waybill/store"
+	"waybill/store/checkpoint"
+)
+
+// journalPage is a page of the journal.
+type journalPage struct {
+	Lines   []journalLine // the newest first
+	Newest  uint64
+	Older   uint64 // where the page before this one ends; 0 is none
+	Newer   uint64 // where the one after it ends; 0 is none
+	Signed  uint64 // the last line that the directory's signature vouches for
+	At      time.Time
+	Verdict *inspect.Verdict
+}
+
+// journalLine is a line of the journal.
+type journalLine struct {
+	Seq          uint64
+	Time         time.Time
+	Type, Text   string
+	Hash, Before string // in hex
+	By           *ledger.By
+	Data         string
+	Personal     string // "", kept or erased
+	Booking      string // the path of the page of the booking that it is about; "" is none
+}
+
+// journalShown is how many lines a page has.
+const journalShown = 25
+
+// getJournal answers GET /journal?until=…: the lines up to one, the newest without it. Each is held against
+// its neighbours before it is shown.
+func (s *Service) getJournal(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+	x, err := s.readJournal(r)
+	if err != nil {
+		return err
+	}
+	return s.show(w, r, by, "journal", &page{
+		Title: "Journal",
+		Here:  "/journal",
+		Body:  x,
+	})
+}
+
+// postVerify answers POST /verify: it checks the whole directory, as the verb does.
+func (s *Service) postVerify(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+	x, err := s.readJournal(r)
+	if err != nil {
+		return err
+	}
+	verdict, err := inspect.Judge(s.Config.FS, "the directory", true, store.Expected{}, "")
+	if err != nil {
+		s.Log.Error("the directory is not sound", "err", err)
+	}
+	x.Verdict = &verdict
+	return s.show(w, r, by, "journal", &page{
+		Title: "Journal",
+		Here:  "/journal",
+		Body:  x,
+	})
+}
+
+// readJournal reads the lines that a page has.
+func (s *Service) readJournal(r *http.Request) (*journalPage, error) {
+	newest, err := s.newest()
+	if err != nil {
+		return nil, err
+	}
+	x := &journalPage{Newest: newest.Seq}
+	until := newest.Seq
+	if text := r.URL.Query().Get("until"); text != "" {
+		until, err = strconv.ParseUint(text, 10, 64)
+		if err != nil || until < 1 {
+			return nil, web.Invalid(web.Problem("until", "must be the number of a line"))
+		}
+		until = min(until, newest.Seq)
+	}
+	first := max(1, until-min(until, journalShown)+1)
+	if first > 1 {
+		x.Older = first - 1
+	}
+	if until < newest.Seq {
+		x.Newer = min(until+journalShown, newest.Seq)
+	}
+	if x.Lines, err = s.readLines(first, until); err != nil {
+		return nil, err
+	}
+	slices.Reverse(x.Lines)
+	x.vouched(s)
+	return x, nil
+}
+
+// readLines reads lines of the journal, each of which is held against its neighbours, and says in words what
+// they did.
+func (s *Service) readLines(first, until uint64) (list []journalLine, err error) {
+	var seqs []uint64
+	for seq := max(first, 2) - 1; seq <= until; seq++ {
+		seqs = append(seqs, seq)
+	}
+	var lines []*store.Line
+	err = s.lines.Read(seqs, func(l *store.Line) error {
+		kept := *l
+		lines = append(lines, &kept)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// What a line did is told by the present state: that of then would have to be made from line 1 on.
+	codec := ledger.NewCodec()
+	err = s.Store.View(func(st *ledger.State, now time.Time) {
+		before := ""
+		for _, l := range lines {
+			hash := hex.EncodeToString(l.Hash[:])
+			if l.Seq >= first {
+				x := newJournalLine(l, before)
+				x.Text = textOf(codec, st, l, now)
+				x.Booking = bookingOf(st, l)
+				list = append(list, x)
+			}
+			before = hash
+		}
+	})
+	return list, err
+}
+
+// newJournalLine returns a line as the page has it, but for what it did.
+func newJournalLine(l *store.Line, before string) journalLine {
+	x := journalLine{
+		Seq:    l.Seq,
+		Time:   l.Time,
+		Type:   l.Type,
+		Hash:   hex.EncodeToString(l.Hash[:]),
+		Before: before,
+		By:     ledger.ReadBy(l.Data),
+		Data:   string(l.Data),
+	}
+	switch {
+	case l.Personal == nil:
+	case store.Erased(l.Personal):
+		x.Personal = "erased"
+	default:
+		x.Personal = "kept"
+	}
+	return x
+}
+
+// textOf says in words what a line did. Of lines of the store's own there is nothing more to say than their
+// data.
+func textOf(codec *ledger.Codec, st *ledger.State, l *store.Line, now time.Time) string {
+	if store.Own(l.Type) {
+		return ""
+	}
+	e, err := codec.Decode(l.Type, l.Data, l.Personal)
+	if err != nil {
+		return "a later version has written it: " + err.Error()
+	}
+	return story.TellNow(st, e, l, now)
+}
+
+// bookingOf returns the path of the page of the booking that a line is about; "" where it is about none, or
+// about several.
+func bookingOf(st *ledger.State, l *store.Line) string {
+	var about struct{ Booking booking.ID }
+	if json.Unmarshal(l.Data, &about) != nil {
+		return "" // what is called so there is no id
+	}
+	if st.Bookings.Any(about.Booking) == nil {
+		return ""
+	}
+	return bookingPath(about.Booking)
+}
+
+// vouched notes the last line that the directory's signature vouches for.
+func (x *journalPage) vouched(s *Service) {
+	signed, err := checkpoint.Newest(s.Config.FS)
+	if err != nil {
+		return // there is none yet
+	}
+	if c, err := checkpoint.Parse(signed, s.Store.Key().Public()); err == nil {
+		x.Signed = c.Seq
+		x.At = c.Time
+	}
+}

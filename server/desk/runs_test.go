@@ -1,0 +1,173 @@
+package desk_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Contract §15: the overview says how tickets stand, what somebody should look at, and what is signed.
+func TestTheOverviewSaysWhatThereIs(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	o.see("/", "Nothing was sold yet.", "Nothing waits for you.", "by a test clock that stands still",
+		"4 companies, 72 trips", "none are asked")
+	b := o.book("Ukrainka", "Franko").Data.Booking
+	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
+	o.post("/act/run-move", "trip="+trip+"&date="+date+"&minutes=30&reason=snow")
+	o.see("/", "2 tickets of 1 booking", "<td>Confirmed</td><td>Paid</td>", "Processing", "moved by +30 min",
+		"snow", "Newest line")
+	o.ask("POST", "/test/clock", `{"advance":"21m"}`, nil)
+	o.see("/", "Uncompleted")
+}
+
+// Contract §15: a dispatcher finds a day's runs, and of a run who has which seat from where to where, and how
+// long a hold lasts; on the way there and on the run's page are no names.
+func TestADispatcherSeesWhoHasWhichSeat(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	b := o.book("Ukrainka", "Franko", "Kobylianska").Data.Booking
+	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
+	o.ask("POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`, nil)
+	o.ask("POST", "/test/clock", `{"advance":"5m"}`, nil)
+	list := o.see("/runs?date="+date+"&q=lviv", trip, "Kyiv – Lviv", "2026-11-24", "2026-11-26")
+	if strings.Contains(list, "pn-") || strings.Contains(list, "Kharkiv") {
+		t.Errorf("runs are listed that were not asked for:\n%s", list)
+	}
+	o.see("/runs?date="+date+"&q=nowhere", "There is no such run on this day.")
+	page := o.see(
+		run,
+		`class="paid"`,
+		`class="booked"`,
+		`class="held"`,
+		"15m0s left",
+		"4–19",
+		b.Tickets[0].ID,
+	)
+	for _, name := range []string{"Ukrainka", "Franko", "p@example.com"} {
+		if strings.Contains(page+list, name) {
+			t.Errorf("%s is on a page that leaves no line", name)
+		}
+	}
+	before := strings.Count(o.journal(), `"manifest.read"`)
+	o.see("/waybill?date="+date+"&trip="+trip, "Ukrainka", "Franko")
+	if n := strings.Count(o.journal(), `"manifest.read"`) - before; n != 1 {
+		t.Errorf("reading the waybill left %d lines", n)
+	}
+}
+
+// Contract §15: a run is cancelled, moved and restored from its page, by the same acts as the verbs do it,
+// with the caller's name; a preview changes nothing, and leaves the form as it was filled in.
+func TestADispatcherChangesARun(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	b := o.book("Ukrainka").Data.Booking
+	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
+	lines := strings.Count(o.journal(), "\n")
+	form := "trip=" + trip + "&date=" + date + "&desk-back=" + url.QueryEscape(run)
+	o.post(
+		"/act/run-move",
+		form+"&minutes=30&reason=snow+on+the+road&dry-run=true",
+		"<strong>Preview.</strong>",
+		"leaves 30 minutes later",
+		"tickets that stay valid: 1",
+		`value="snow on the road"`,
+		`value="30"`,
+	)
+	if n := strings.Count(o.journal(), "\n"); n != lines {
+		t.Errorf("a preview wrote %d lines", n-lines)
+	}
+	o.post("/act/run-move", form+"&minutes=30&reason=snow", "<strong>Done.</strong>",
+		"Moved by +30 minutes:</strong> snow")
+	o.post(
+		"/act/run-restore",
+		form+"&reason=thaw",
+		"<strong>Not done:</strong>",
+		"there are tickets for the run",
+	)
+	o.post("/act/run-cancel", form+"&reason=", "<strong>Not done:</strong>", "reason must be given")
+	o.post("/act/run-cancel", form+"&reason=strike", "<strong>Done.</strong>", "1 refunded",
+		"<strong>Cancelled:</strong> strike")
+	o.see("/search?q="+b.Tickets[0].ID, "Refund, Paid", "of which", "came back", "run cancel")
+	uid := fmt.Sprintf(`"by":{"uid":%d`, os.Getuid())
+	for _, kind := range []string{"run.moved", "run.cancelled"} {
+		line := regexp.MustCompile(`.*"` + kind + `".*`).FindString(o.journal())
+		if !strings.Contains(line, uid) {
+			t.Errorf("%s does not say who did it: %s", kind, line)
+		}
+	}
+}
+
+// What came of an act is told once: it may have a key in it.
+func TestAKeyIsShownOnce(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	o.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := o.PostForm(
+		o.base+"/act/partner-add",
+		url.Values{"name": {"boris"}, "desk-back": {"/partners"}},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.read(resp)
+	to := resp.Header.Get("Location")
+	if resp.StatusCode != http.StatusSeeOther || !strings.HasPrefix(to, "/partners?") {
+		t.Fatal(resp.StatusCode, to)
+	}
+	key := regexp.MustCompile(`wb_[\w-]+`).FindString(o.see(to, "<h2>boris</h2>"))
+	if key == "" {
+		t.Fatal("the key is not shown")
+	}
+	if strings.Contains(o.see(to), key) {
+		t.Error("the key is shown again")
+	}
+	if strings.Contains(o.journal(), key) {
+		t.Error("the key is in the journal")
+	}
+	name := regexp.MustCompile(`name="key" value="(\w+)"`).FindAllStringSubmatch(o.see("/partners"), -1)
+	if len(name) != 2 {
+		t.Fatalf("%d keys can be revoked", len(name))
+	}
+}
+
+// An act leads back to a page of the desk, wherever a form says.
+func TestAnActLeadsNowhereElse(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	o.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for _, back := range []string{"https://example.com/", "//example.com/", "javascript:alert(1)",
+		"example.com",
+		"/\\example.com", "", "%zz"} {
+		resp, err := o.PostForm(
+			o.base+"/act/outbox-retry",
+			url.Values{"message": {"all"}, "desk-back": {back}},
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.read(resp)
+		to, err := url.Parse(resp.Header.Get("Location"))
+		if err != nil || to.IsAbs() || to.Host != "" || strings.Contains(to.String(), `\`) {
+			t.Errorf("%q leads to %s", back, to)
+		}
+	}
+	for _, op := range []string{"import", "rotate-keys", "idtoken", "no-such"} {
+		resp, err := o.PostForm(o.base+"/act/"+op, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.read(resp); resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d", op, resp.StatusCode)
+		}
+	}
+}
