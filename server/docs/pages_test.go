@@ -32,7 +32,7 @@ func build(t *testing.T) string {
 var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/signing-in.md",
 	"server/docs/reports.md",
 	"server/docs/testing.md", "server/docs/migrating.md", "server/docs/operating.md",
-	"server/docs/standby.md", "server/docs/auditing.md", "server/docs/journal.md",
+	"server/docs/carrier.md", "server/docs/standby.md", "server/docs/auditing.md", "server/docs/journal.md",
 	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md"}
 
 // TestPages: the README is one page, names all others, and no line is wider than 110 columns but those of
