@@ -271,8 +271,12 @@ type flips struct {
 	Flips [][3]any          `json:"flips"` // file, byte, bit
 }
 
-var every = flag.Int("every", 7, "TestEveryChangedBitOfEvidenceIsFound changes a bit in each byte of so many; "+
-	"with 1 TestSamplesCanBePasted calls each operation in each language")
+var every = flag.Int(
+	"every",
+	7,
+	"TestEveryChangedBitOfEvidenceIsFound changes a bit in each byte of so many; "+
+		"with 1 TestSamplesCanBePasted calls each operation in each language",
+)
 
 // someBits has a bit changed of some bytes of what is proven.
 func someBits(files map[string][]byte) (x flips) {

@@ -3,6 +3,7 @@ package desk_test
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,9 @@ import (
 
 	"waybill/server/webdriver"
 )
+
+// all has every page looked at in each width and each light; otherwise in two that differ in both.
+var all = flag.Bool("all", false, "look at every page in every width and light")
 
 // screen is an operator's browser.
 type screen struct {
@@ -122,21 +126,24 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 		"/waybill?date=" + date + "&trip=" + trip,
 		"/ticket?id=" + b.Tickets[0].ID,
 	}
-	var all []string
+	var urls []string
 	for _, path := range pages {
-		all = append(all, s.desk+path)
+		urls = append(urls, s.desk+path)
 	}
 	// What the service itself shows has the same style sheet.
 	for _, path := range []string{"/", "/docs", "/docs/states", "/docs/errors", "/docs/silent",
 		"/docs/limits",
 		"/docs/migration", "/docs/demo"} {
-		all = append(all, s.service+path)
+		urls = append(urls, s.service+path)
 	}
 	for _, width := range []int{320, 1200} {
 		s.must(s.Resize(width, 800))
 		for _, dark := range []bool{false, true} {
+			if !*all && dark != (width > 320) {
+				continue
+			}
 			s.must(s.Dark(dark))
-			for _, url := range all {
+			for _, url := range urls {
 				s.must(s.Go(url))
 				s.Run(`for (const d of document.querySelectorAll("details")) d.open = true`, nil)
 				s.check(fmt.Sprintf("%s, %d wide, dark: %v", url, width, dark))

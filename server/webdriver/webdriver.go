@@ -264,6 +264,15 @@ func (b *Browser) Type(selector, text string) error {
 	return b.do("POST", "/element/"+e.id+"/value", object{"text": text}, nil)
 }
 
+// Choose chooses files in the first field of a selector.
+func (b *Browser) Choose(selector string, files ...string) error {
+	e, err := b.find(selector)
+	if err != nil {
+		return err
+	}
+	return b.do("POST", "/element/"+e.id+"/value", object{"text": strings.Join(files, "\n")}, nil)
+}
+
 // Press presses a key on whatever has the focus, by the code point that the protocol gives it: see [Tab].
 func (b *Browser) Press(key rune) error {
 	return b.do("POST", "/actions", object{"actions": []object{{
