@@ -236,7 +236,7 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 	var gone []ID
 	for _, o := range orders {
 		revived := o.Ticket.PhaseAt(now) == Uncompleted
-		if revived && slices.ContainsFunc(o.Ticket.Itinerary(), func(l Leg) bool {
+		if o.Ticket.MissesChange() || revived && slices.ContainsFunc(o.Ticket.Itinerary(), func(l Leg) bool {
 			return l.Run.withdrawn(tt)
 		}) {
 			gone = append(gone, o.Ticket.ID)
@@ -246,7 +246,7 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 		return nil, &Conflict{
 			Tickets: gone,
 			Code:    Changed,
-			Reason:  "the run of these tickets is no longer in the timetable; search again",
+			Reason:  "the run of these tickets is no longer in the timetable, or has moved away from their change; search again",
 		}
 	}
 	var lost []ID
@@ -337,7 +337,7 @@ func (c *CanceledTicket) refund(t *Ticket, now time.Time) {
 	for _, l := range t.Itinerary() {
 		var term Term
 		for _, r := range l.Run.Form.Rules { // the longest time first
-			if t.refundsBy().Sub(now) >= time.Duration(r.Hours)*time.Hour {
+			if t.RefundsBy().Sub(now) >= time.Duration(r.Hours)*time.Hour {
 				term = Term{r.ID, r.Percent, schedule.Percent(l.Amount, r.Percent)}
 				break
 			}

@@ -112,7 +112,7 @@ func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 			continue
 		}
 		start, end := seats.sold[h.sold].within(l.Run.Form, h.from, h.to)
-		if start < l.To && l.From < end && (other == nil || h.ticket.compare(*other) < 0) {
+		if start < l.To && l.From < end && (other == nil || h.ticket.Compare(*other) < 0) {
 			other = &h.ticket
 		}
 	}

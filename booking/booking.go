@@ -13,9 +13,7 @@
 package booking
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -24,76 +22,22 @@ import (
 	"strings"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
-// ID names a booking, a ticket or a partner: 128 random bits.
-type ID [16]byte
-
-// RunID names a run in the form it was sold in, by its content.
-type RunID [12]byte
-
-// String returns the id as 22 URL-safe characters.
-func (id ID) String() string {
-	return base64.RawURLEncoding.EncodeToString(id[:])
-}
-
-// String returns the id as 16 URL-safe characters.
-func (id RunID) String() string {
-	return base64.RawURLEncoding.EncodeToString(id[:])
-}
+// What bookings, tickets, partners and runs are named by.
+type (
+	ID      = ids.ID
+	RunID   = ids.RunID
+	RunName = ids.RunName
+)
 
 // ParseID reads what ID.String returns, and nothing else.
-func ParseID(s string) (id ID, ok bool) {
-	ok = parse(id[:], s)
-	return id, ok
-}
+func ParseID(s string) (id ID, ok bool) { return ids.Parse(s) }
 
 // ParseRunID reads what RunID.String returns, and nothing else.
-func ParseRunID(s string) (id RunID, ok bool) {
-	ok = parse(id[:], s)
-	return id, ok
-}
-
-// parse fills an id. Line ends, which base64 skips, leave the text too short.
-func parse(id []byte, s string) bool {
-	if len(s) != base64.RawURLEncoding.EncodedLen(len(id)) {
-		return false
-	}
-	n, err := base64.RawURLEncoding.Strict().Decode(id, []byte(s))
-	return err == nil && n == len(id)
-}
-
-// compare orders ids, where an order must not come from a map.
-func (id ID) compare(other ID) int {
-	return bytes.Compare(id[:], other[:])
-}
-
-// MarshalText writes the id as String does.
-func (id ID) MarshalText() ([]byte, error) {
-	return []byte(id.String()), nil
-}
-
-// MarshalText writes the id as String does.
-func (id RunID) MarshalText() ([]byte, error) {
-	return []byte(id.String()), nil
-}
-
-// UnmarshalText reads what MarshalText writes, and nothing else.
-func (id *RunID) UnmarshalText(text []byte) error {
-	if !parse(id[:], string(text)) {
-		return fmt.Errorf("booking: %q is not a run's id", text)
-	}
-	return nil
-}
-
-// UnmarshalText reads what MarshalText writes, and nothing else.
-func (id *ID) UnmarshalText(text []byte) error {
-	if !parse(id[:], string(text)) {
-		return fmt.Errorf("booking: %q is not an id", text)
-	}
-	return nil
-}
+func ParseRunID(s string) (id RunID, ok bool) { return ids.ParseRun(s) }
 
 const (
 	// for which an unpaid ticket keeps its seat after its creation (interface, Limits)
@@ -121,6 +65,8 @@ type Ticket struct {
 	Was       Phase  // of a Canceled ticket: its phase before
 	Asked     Action // what the provider was asked to confirm and has not answered
 	Noticed   bool   // that its payment window was over stands in the journal
+	// Earlier is how many seconds it now leaves before the latest departure that it ever had; see RefundsBy.
+	Earlier int32
 }
 
 // Leg is a ride as it was sold.

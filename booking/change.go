@@ -1,12 +1,10 @@
 package booking
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"waybill/schedule"
@@ -17,49 +15,10 @@ import (
 // start, and all bookings of it are replaced by ones that name that. So what was handed out before stays as
 // it was.
 
-// RunName names one bus on one service day, in words of the timetable.
-type RunName struct {
-	Trip string
-	Day  schedule.Day
-}
-
-// runNameJSON is a name in a line.
-type runNameJSON struct {
-	Trip string `json:"trip"`
-	Date string `json:"date"`
-}
-
-// MarshalJSON writes the day as a date.
-func (n RunName) MarshalJSON() ([]byte, error) {
-	return json.Marshal(runNameJSON{n.Trip, n.Day.String()})
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (n *RunName) UnmarshalJSON(text []byte) error {
-	var x runNameJSON
-	err := json.Unmarshal(text, &x)
-	if err == nil {
-		n.Trip = x.Trip
-		n.Day, err = schedule.ParseDay(x.Date)
-	}
-	return err
-}
-
-// String returns the name as messages have it.
-func (n RunName) String() string {
-	return fmt.Sprintf("trip %s on %s", n.Trip, n.Day)
-}
-
-// key returns what the run is found by.
-func (n RunName) key() schedule.RunKey {
-	return schedule.RunKey{Trip: schedule.KeyOf(n.Trip), Day: n.Day}
-}
-
 // RunChange is what a carrier has changed of a run. It is immutable.
 type RunChange struct {
 	Run RunName `json:"run"`
 	schedule.Change
-	Latest  int32  `json:"latest"`  // seconds: the most that it ever was later than its timetable
 	Tickets int    `json:"tickets"` // that were cancelled with it
 	Reason  string `json:"reason"`  // of the last change
 }
@@ -85,7 +44,8 @@ type (
 		Refund   int64    `json:"refund"`          // minor units: all that was paid
 		Sends    []string `json:"sends,omitempty"` // see Settled.Sends
 	}
-	// RunMoved says that a run leaves so many minutes later than its timetable says.
+	// RunMoved says that a run leaves so many minutes later than its timetable says. What was sold of it
+	// when a timetable said otherwise leaves then, too.
 	RunMoved struct {
 		Run     RunName      `json:"run"`
 		Minutes int          `json:"minutes"`
@@ -98,6 +58,9 @@ type (
 		Was     RunID   `json:"run"`
 		Start   int64   `json:"start"` // see Run
 		Offsets []int32 `json:"offsets"`
+		// Aligned says that it was sold by another timetable than is in force, and moves by another time
+		// than the minutes say: it leaves when the run does.
+		Aligned bool `json:"aligned,omitempty"`
 	}
 	// ToldTicket is a ticket that lives, and leaves at another time.
 	ToldTicket struct {
@@ -106,7 +69,7 @@ type (
 		Partner ID       `json:"partner"`
 		Sends   []string `json:"sends,omitempty"` // see Settled.Sends
 	}
-	// RunRestored says that the last change of a run is taken back. No ticket was touched by it.
+	// RunRestored says that a cancellation of a run is taken back, or else its move. No ticket was touched.
 	RunRestored struct {
 		Run    RunName `json:"run"`
 		Reason string  `json:"reason"`
@@ -116,13 +79,15 @@ type (
 var (
 	// ErrUnchanged is the reason why not where a run is already what it is to be.
 	ErrUnchanged = errors.New("nothing to change")
-	errOver      = errors.New("the run is over")
-	errCanceled  = errors.New("the run is cancelled")
+	// ErrNoRun is the reason why not for a run that there is not.
+	ErrNoRun    = errors.New("the timetable has no such run, and nobody was sold it")
+	errOver     = errors.New("the run is over")
+	errCanceled = errors.New("the run is cancelled")
 )
 
 // Change returns what was changed of a run.
 func (s *State) Change(run RunName) RunChange {
-	if c := s.changes[run.key()]; c != nil {
+	if c := s.changes[run.Key()]; c != nil {
 		return *c
 	}
 	return RunChange{Run: run}
@@ -138,11 +103,16 @@ func (s *State) ReasonOf(t *Ticket, canceled bool) string {
 	return ""
 }
 
-// Changes returns what was changed of all runs, for a timetable.
-func (s *State) Changes() map[schedule.RunKey]schedule.Change {
-	all := make(map[schedule.RunKey]schedule.Change, len(s.changes))
+// changesKept is how many days after its service day a change counts in a timetable: no run takes longer.
+const changesKept = 14
+
+// Changes returns what was changed of the runs that are not over at an instant, for a timetable.
+func (s *State) Changes(now time.Time) map[schedule.RunKey]schedule.Change {
+	all := map[schedule.RunKey]schedule.Change{}
 	for key, c := range s.changes {
-		all[key] = c.Change
+		if key.Day+changesKept >= schedule.DayOf(now) {
+			all[key] = c.Change
+		}
 	}
 	return all
 }
@@ -150,13 +120,13 @@ func (s *State) Changes() map[schedule.RunKey]schedule.Change {
 // AllChanges returns what was changed of all runs, by day and trip.
 func (s *State) AllChanges() []*RunChange {
 	return slices.SortedFunc(maps.Values(s.changes), func(a, b *RunChange) int {
-		return a.Run.compare(b.Run)
+		return a.Run.Compare(b.Run)
 	})
 }
 
 // RestoreChange puts back a change of a snapshot.
 func (s *State) RestoreChange(c *RunChange) {
-	key := c.Run.key()
+	key := c.Run.Key()
 	s.changes[key] = c
 	if s.seatings[key] != nil {
 		s.seatings[key].change = c
@@ -167,27 +137,44 @@ func (s *State) RestoreChange(c *RunChange) {
 // waits is how many do. Errors: ErrUnchanged, and what else is in the way, in words.
 func (s *State) CancelRun(now time.Time, tt *schedule.Timetable, run RunName, reason string,
 	phones bool) (e *RunCanceled, waits int, err error) {
-	if _, err := s.ahead(now, tt, run); err != nil {
+	// What is left of a cancellation is finished also when the run would be over.
+	if _, err := s.ahead(now, tt, run); err != nil && !s.Change(run).Canceled {
 		return nil, 0, err
 	}
 	e = &RunCanceled{Run: run, Reason: reason}
-	for _, o := range s.Riders(run) {
-		x, ok := s.withdrawn(now, o.Booking, o.Ticket, phones)
-		switch {
-		case o.Ticket.Asked != 0:
-			waits++
-		case ok:
-			e.Tickets = append(e.Tickets, x)
-		}
-	}
+	e.Tickets, waits = s.withdraws(now, run, phones)
 	if s.Change(run).Canceled && len(e.Tickets) == 0 {
 		return nil, waits, ErrUnchanged
 	}
 	return e, waits, nil
 }
 
+// withdraws returns what becomes of the tickets of a run that is cancelled, and how many wait for the
+// provider's answer.
+func (s *State) withdraws(
+	now time.Time,
+	run RunName,
+	phones bool,
+) (list []WithdrawnTicket, waits int) {
+	for _, o := range s.Riders(run) {
+		x, ok := s.withdrawn(now, o.Booking, o.Ticket, phones)
+		switch {
+		case o.Ticket.Asked != 0:
+			waits++
+		case ok:
+			list = append(list, x)
+		}
+	}
+	return list, waits
+}
+
 // withdrawn returns what becomes of a ticket when its run is cancelled; false where nothing does.
-func (s *State) withdrawn(now time.Time, b *Booking, t *Ticket, phones bool) (x WithdrawnTicket, ok bool) {
+func (s *State) withdrawn(
+	now time.Time,
+	b *Booking,
+	t *Ticket,
+	phones bool,
+) (x WithdrawnTicket, ok bool) {
 	to, ok := t.next(WithdrawRun, now)
 	if !ok {
 		return x, false
@@ -207,7 +194,12 @@ func (s *State) withdrawn(now time.Time, b *Booking, t *Ticket, phones bool) (x 
 
 // CancelAnswered decides what else follows from an answer of the provider: a ticket whose run was cancelled
 // while it was asked is cancelled, too. It returns nil where nothing does.
-func (s *State) CancelAnswered(now time.Time, ticket ID, verdict Verdict, phones bool) *RunCanceled {
+func (s *State) CancelAnswered(
+	now time.Time,
+	ticket ID,
+	verdict Verdict,
+	phones bool,
+) *RunCanceled {
 	b, t := s.AnyTicket(ticket)
 	c := t.withdrawn()
 	if c == nil {
@@ -249,75 +241,44 @@ func (s *State) Unfinished(now time.Time) (runs []RunName) {
 			runs = append(runs, c.Run)
 		}
 	}
-	slices.SortFunc(runs, RunName.compare)
+	slices.SortFunc(runs, RunName.Compare)
 	return runs
 }
 
-// MoveRun decides that a run leaves so many minutes later than its timetable says. Errors: ErrUnchanged, and
-// what else is in the way, in words.
-func (s *State) MoveRun(now time.Time, tt *schedule.Timetable, run RunName, minutes int, reason string,
-	phones bool) (*RunMoved, error) {
-	if minutes < -MaxShift || minutes > MaxShift {
-		return nil, fmt.Errorf("%d minutes: a run is moved by %d at most", minutes, MaxShift)
-	}
-	if _, err := s.ahead(now, tt, run); err != nil {
-		return nil, err
-	}
-	was := s.Change(run)
-	by := int64(minutes)*60 - int64(was.Shift)
-	switch {
-	case was.Canceled:
-		return nil, errCanceled
-	case by == 0:
-		return nil, ErrUnchanged
-	}
-	e := &RunMoved{Run: run, Minutes: minutes, Reason: reason}
-	known := map[*Run]bool{}
-	for _, o := range s.Riders(run) {
-		for _, l := range o.Ticket.Itinerary() {
-			if l.Run.key() != run.key() || known[l.Run] {
-				continue
-			}
-			known[l.Run] = true
-			moved := MovedRun{Was: l.Run.ID, Start: l.Run.Start + by}
-			offsets, err := l.Run.Form.Offsets(moved.Start)
-			if err != nil {
-				return nil, err
-			}
-			moved.Offsets = offsets
-			e.Runs = append(e.Runs, moved)
-		}
-		if o.Ticket.live(now) {
-			e.Tickets = append(e.Tickets, ToldTicket{
-				Partner: o.Booking.Partner,
-				Booking: o.Booking.ID,
-				ID:      o.Ticket.ID,
-				Sends:   s.Contacts(o.Ticket.ID, phones),
-			})
-		}
-	}
-	return e, nil
-}
-
-// RestoreRun decides to take back the last change of a run, as long as nothing followed from it: a
-// cancellation that no ticket was cancelled by, or a move of a run that nobody has a ticket for. Errors:
-// ErrUnchanged, and what is in the way, in words.
-func (s *State) RestoreRun(now time.Time, tt *schedule.Timetable, run RunName, reason string) (*RunRestored,
+// RestoreRun decides that a run that was cancelled is not, or else that one that was moved leaves as its
+// timetable says, as long as nothing followed from that: no ticket was cancelled with it, or nobody has a
+// ticket for it. Errors: ErrUnchanged, and what is in the way, in words.
+func (s *State) RestoreRun(
+	now time.Time,
+	tt *schedule.Timetable,
+	run RunName,
+	reason string,
+) (*RunRestored,
 	error) {
 	if _, err := s.ahead(now, tt, run); err != nil {
 		return nil, err
 	}
+	if err := s.mayRestore(run); err != nil {
+		return nil, err
+	}
+	return &RunRestored{run, reason}, nil
+}
+
+// mayRestore reports whether something has followed from what was changed of a run.
+func (s *State) mayRestore(run RunName) error {
 	was := s.Change(run)
 	switch {
 	case was.Change == (schedule.Change{}):
-		return nil, ErrUnchanged
+		return ErrUnchanged
 	case was.Canceled && was.Tickets > 0:
-		return nil, errors.New("tickets were cancelled with the run, which stays cancelled")
+		return errors.New("tickets were cancelled with the run, which stays cancelled")
 	case !was.Canceled && len(s.Riders(run)) > 0:
-		return nil, errors.New("there are tickets for the run at its new time; move it by 0 minutes, of which " +
-			"their passengers are told")
+		return errors.New(
+			"there are tickets for the run at its new time; move it by 0 minutes, of which " +
+				"their passengers are told",
+		)
 	}
-	return &RunRestored{run, reason}, nil
+	return nil
 }
 
 // ahead returns the run as it is now, in the timetable in force or else as it was sold last. Its error is of
@@ -326,7 +287,7 @@ func (s *State) ahead(now time.Time, tt *schedule.Timetable, name RunName) (*Run
 	run := s.Present(tt, name)
 	switch {
 	case run == nil:
-		return nil, fmt.Errorf("%s: the timetable has no such run, and nobody was sold it", name)
+		return nil, fmt.Errorf("%s: %w", name, ErrNoRun)
 	case !run.Arr(int16(len(run.Form.Stops) - 1)).After(now):
 		return nil, errOver
 	}
@@ -341,16 +302,24 @@ func (s *State) Present(tt *schedule.Timetable, name RunName) *Run {
 		start := tt.Start(&schedule.Leg{Trip: trip, Day: name.Day})
 		return NewRun(tt.Form(trip), name.Day, start, tt.Offsets(trip, start))
 	}
-	held := s.seatings[name.key()]
+	held := s.seatings[name.Key()]
 	if held == nil {
 		return nil
+	}
+	// Who has a ticket has it for the run as it is: it may have been moved away and back.
+	for _, o := range slices.Backward(s.Riders(name)) {
+		for _, l := range o.Ticket.Itinerary() {
+			if l.Run.seats == held {
+				return l.Run
+			}
+		}
 	}
 	return held.sold[len(held.sold)-1]
 }
 
 // Riders returns the tickets that have a ride on a run, whatever their state, in the order of their bookings.
 func (s *State) Riders(run RunName) (list []Order) {
-	key := run.key()
+	key := run.Key()
 	for _, n := range s.bookingsOf(key) {
 		b := s.bookings[n]
 		for i := range b.Tickets {
@@ -384,29 +353,14 @@ func (b *Booking) leave(t *Ticket) {
 	for _, l := range t.Itinerary() {
 		seats := l.Run.seats
 		others := slices.ContainsFunc(b.Tickets, func(other Ticket) bool {
-			return slices.ContainsFunc(other.Itinerary(), func(x Leg) bool { return x.Run.seats == seats })
+			return slices.ContainsFunc(
+				other.Itinerary(),
+				func(x Leg) bool { return x.Run.seats == seats },
+			)
 		})
 		at, known := slices.BinarySearch(seats.bookings, b.number)
 		if known && !others {
 			seats.bookings = slices.Delete(seats.bookings, at, at+1)
 		}
 	}
-}
-
-// compare orders runs by day and trip.
-func (n RunName) compare(other RunName) int {
-	if n.Day != other.Day {
-		return int(n.Day) - int(other.Day)
-	}
-	return strings.Compare(n.Trip, other.Trip)
-}
-
-// refundsBy returns the departure that refunds count hours to. Where it was moved that is the latest that it
-// ever was: nobody loses by a change that somebody else made.
-func (t *Ticket) refundsBy() time.Time {
-	d := t.Departure()
-	if c := t.Legs[0].Run.seats.change; c != nil {
-		d = d.Add(time.Duration(c.Latest-c.Shift) * time.Second)
-	}
-	return d
 }

@@ -49,7 +49,6 @@ func (s *State) ApplyRunCanceled(now time.Time, e *RunCanceled) {
 func (s *State) ApplyRunMoved(now time.Time, e *RunMoved) {
 	s.change(e.Run, func(c *RunChange) {
 		c.Shift = int32(e.Minutes) * 60
-		c.Latest = max(c.Latest, c.Shift)
 		c.Reason = e.Reason
 	})
 	became := map[*Run]*Run{}
@@ -59,7 +58,7 @@ func (s *State) ApplyRunMoved(now time.Time, e *RunMoved) {
 		s.KnowRun(moved)
 		became[was] = s.runs[moved.ID] // it may have been at that time before
 	}
-	for _, n := range s.bookingsOf(e.Run.key()) {
+	for _, n := range s.bookingsOf(e.Run.Key()) {
 		was := s.bookings[n]
 		b := s.renew(was.ID, now)
 		for i := range b.Tickets {
@@ -72,6 +71,7 @@ func (s *State) ApplyRunMoved(now time.Time, e *RunMoved) {
 // moveTo gives a ticket's rides the runs that theirs became. It stays on its seats.
 func (t *Ticket) moveTo(became map[*Run]*Run, now time.Time) {
 	moved := false
+	by := t.RefundsBy()
 	for i := range t.Legs[:len(t.Itinerary())] {
 		l := &t.Legs[i]
 		if became[l.Run] != nil {
@@ -79,7 +79,11 @@ func (t *Ticket) moveTo(became map[*Run]*Run, now time.Time) {
 			moved = true
 		}
 	}
-	if moved && t.live(now) {
+	if !moved {
+		return
+	}
+	t.Earlier = int32(max(0, by.Sub(t.Departure())/time.Second))
+	if t.live(now) {
 		t.sit(nil, now)
 	}
 }
@@ -97,56 +101,84 @@ func (s *State) ApplyRunRestored(_ time.Time, e *RunRestored) {
 		s.RestoreChange(&c)
 		return
 	}
-	key := e.Run.key()
+	key := e.Run.Key()
 	delete(s.changes, key)
 	if s.seatings[key] != nil {
 		s.seatings[key].change = nil
 	}
 }
 
-// CheckRunCanceled reports whether a run may be cancelled with these tickets.
+// CheckRunCanceled reports whether what a line says becomes of the tickets of a run that is cancelled does:
+// of all that live and do not wait for the provider's answer.
 func (s *State) CheckRunCanceled(now time.Time, e *RunCanceled) error {
-	for _, x := range e.Tickets {
-		b, t := s.AnyTicket(x.ID)
-		switch {
-		case t == nil || b.ID != x.Booking:
-			return fmt.Errorf("there is no ticket %s of booking %s", x.ID, x.Booking)
-		case t.Asked != 0 || !t.rides(e.Run):
-			return fmt.Errorf("ticket %s has no seat on %s, or the provider is asked about it", x.ID, e.Run)
-		}
-		want, ok := s.withdrawn(now, b, t, false)
-		if !ok || x.Refunded != want.Refunded || x.Refund != want.Refund {
-			return fmt.Errorf("ticket %s: its run is cancelled, and %d come back of %d", x.ID, x.Refund, t.Price())
-		}
+	want, _ := s.withdraws(now, e.Run, false)
+	if !slices.EqualFunc(e.Tickets, want, func(x, y WithdrawnTicket) bool {
+		return x.ID == y.ID && x.Booking == y.Booking && x.Partner == y.Partner &&
+			x.Refunded == y.Refunded &&
+			x.Refund == y.Refund
+	}) {
+		return fmt.Errorf(
+			"%s is cancelled with other tickets, or for other refunds, than it has",
+			e.Run,
+		)
 	}
 	return nil
 }
 
-// CheckRunMoved reports whether a run may be moved so, and that all that was sold of it is.
-func (s *State) CheckRunMoved(_ time.Time, e *RunMoved) error {
+const (
+	maxOffset  = 14 * 3600     // seconds ahead of UTC, or behind it, that a clock is anywhere
+	maxAligned = 2 * 24 * 3600 // seconds that a timetable may have a run of a service day at another time
+)
+
+// CheckRunMoved reports whether a run may be moved so, that all that was sold of it is, and that whoever has
+// a ticket is told.
+func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
 	by := int64(e.Minutes)*60 - int64(s.Change(e.Run).Shift)
 	known := map[RunID]bool{}
 	for _, m := range e.Runs {
-		was := s.runs[m.Was]
-		if was == nil || was.key() != e.Run.key() || m.Start != was.Start+by ||
-			len(m.Offsets) != len(was.Form.Stops) {
+		if was := s.runs[m.Was]; was == nil || was.key() != e.Run.Key() || !m.follows(was, by) {
 			return fmt.Errorf("%s is not moved by %d minutes as it was sold", e.Run, e.Minutes)
 		}
 		known[m.Was] = true
 	}
 	for _, o := range s.Riders(e.Run) {
 		for _, l := range o.Ticket.Itinerary() {
-			if l.Run.key() == e.Run.key() && !known[l.Run.ID] {
+			if l.Run.key() == e.Run.Key() && !known[l.Run.ID] {
 				return fmt.Errorf("%s is moved without ticket %s", e.Run, o.Ticket.ID)
 			}
 		}
+	}
+	if !slices.EqualFunc(e.Tickets, s.told(now, e.Run, false), func(x, y ToldTicket) bool {
+		return x.ID == y.ID && x.Booking == y.Booking && x.Partner == y.Partner
+	}) {
+		return fmt.Errorf("%s is moved, and others are told than have a ticket", e.Run)
+	}
+	return nil
+}
+
+// follows reports whether a run that was sold may become this where the run moves by so many seconds.
+func (m *MovedRun) follows(was *Run, by int64) bool {
+	away := m.Start - (was.Start + by)
+	if len(m.Offsets) != len(was.Form.Stops) || m.Aligned != (away != 0) || away > maxAligned ||
+		away < -maxAligned {
+		return false
+	}
+	return !slices.ContainsFunc(m.Offsets, func(ahead int32) bool {
+		return ahead > maxOffset || ahead < -maxOffset
+	})
+}
+
+// CheckRunRestored reports whether what was changed of a run may be taken back.
+func (s *State) CheckRunRestored(_ time.Time, e *RunRestored) error {
+	if err := s.mayRestore(e.Run); err != nil {
+		return fmt.Errorf("%s: %w", e.Run, err)
 	}
 	return nil
 }
 
 // rides reports whether the ticket has a ride on a run.
 func (t *Ticket) rides(run RunName) bool {
-	key := run.key()
+	key := run.Key()
 	return slices.ContainsFunc(t.Itinerary(), func(l Leg) bool {
 		return l.Run.key() == key
 	})

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"waybill/booking/tally"
 	"waybill/schedule"
 )
 
@@ -20,8 +21,8 @@ const anyDay schedule.Day = math.MinInt32
 // list is bookings in the order they were made, and how many tickets each has. Pages of tickets are found
 // without going through what comes before them.
 type list struct {
-	numbers []uint32 // of the bookings, rising
-	tickets tally    // by position
+	numbers []uint32    // of the bookings, rising
+	tickets tally.Tally // by position
 }
 
 // listKeys are the lists that a booking is on; none without tickets.
@@ -67,92 +68,26 @@ func (l *list) insert(b *Booking) {
 	at := l.position(b)
 	if at == len(l.numbers) {
 		l.numbers = append(l.numbers, b.number)
-		l.tickets = l.tickets.push(len(b.Tickets))
+		l.tickets = l.tickets.Push(len(b.Tickets))
 		return
 	}
-	counts := slices.Insert(l.tickets.counts(), at, len(b.Tickets))
+	counts := slices.Insert(l.tickets.Counts(), at, len(b.Tickets))
 	l.numbers = slices.Insert(l.numbers, at, b.number)
-	l.tickets = tallyOf(counts)
+	l.tickets = tally.Of(counts)
 }
 
 // remove takes a booking off, and reports whether it was the last.
 func (l *list) remove(b *Booking) (empty bool) {
 	at := l.position(b)
-	counts := slices.Delete(l.tickets.counts(), at, at+1)
+	counts := slices.Delete(l.tickets.Counts(), at, at+1)
 	l.numbers = slices.Delete(l.numbers, at, at+1)
-	l.tickets = tallyOf(counts)
+	l.tickets = tally.Of(counts)
 	return len(l.numbers) == 0
 }
 
 // change notes how many tickets a booking has now.
 func (l *list) change(was, now *Booking) {
-	l.tickets.add(l.position(now), len(now.Tickets)-len(was.Tickets))
-}
-
-// A tally is numbers, and the sums of those before any of them, in a number of steps that is the logarithm
-// of how many there are (a Fenwick tree). The element i holds the sum of the numbers from i+1-lowest(i+1)
-// to i.
-type tally []uint32
-
-// lowest returns the lowest bit of i that is set.
-func lowest(i int) int { return i & -i }
-
-func tallyOf(counts []int) tally {
-	t := make(tally, 0, len(counts))
-	for _, n := range counts {
-		t = t.push(n)
-	}
-	return t
-}
-
-// push adds a number at the end.
-func (t tally) push(n int) tally {
-	i := len(t) + 1
-	sum := uint32(n)
-	for j := i - 1; j > i-lowest(i); j -= lowest(j) {
-		sum += t[j-1]
-	}
-	return append(t, sum)
-}
-
-// add changes the number at a position.
-func (t tally) add(position, by int) {
-	for i := position + 1; i <= len(t); i += lowest(i) {
-		t[i-1] += uint32(by)
-	}
-}
-
-// before returns the sum of the numbers before a position.
-func (t tally) before(position int) (sum int) {
-	for i := position; i > 0; i -= lowest(i) {
-		sum += int(t[i-1])
-	}
-	return sum
-}
-
-// find returns the position of the number in which the x-th unit lies, counted from 0.
-func (t tally) find(x int) (position int) {
-	step := 1
-	for step*2 <= len(t) {
-		step *= 2
-	}
-	for ; step > 0; step /= 2 {
-		next := position + step
-		if next <= len(t) && int(t[next-1]) <= x {
-			position = next
-			x -= int(t[next-1])
-		}
-	}
-	return position
-}
-
-// counts returns the numbers.
-func (t tally) counts() []int {
-	list := make([]int, len(t))
-	for i := range t {
-		list[i] = t.before(i+1) - t.before(i)
-	}
-	return list
+	l.tickets.Add(l.position(now), len(now.Tickets)-len(was.Tickets))
 }
 
 // List returns a page of a partner's bookings, all or those that leave on a UTC day, newest first, and their
@@ -193,13 +128,13 @@ func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (
 		first = s.madeBy(l, *created)
 		end = s.madeBy(l, *created+1)
 	}
-	last := l.tickets.before(end)
-	total = last - l.tickets.before(first)
+	last := l.tickets.Before(end)
+	total = last - l.tickets.Before(first)
 	if skip >= total {
 		return nil, total
 	}
-	at := l.tickets.find(last - 1 - skip)
-	skip -= last - l.tickets.before(at+1) // of this booking's tickets
+	at := l.tickets.Find(last - 1 - skip)
+	skip -= last - l.tickets.Before(at+1) // of this booking's tickets
 	for ; at >= first && len(page) < take; at-- {
 		b := s.bookings[l.numbers[at]]
 		for i := skip; i < len(b.Tickets) && len(page) < take; i++ {

@@ -32,7 +32,7 @@ func (s *State) Unnoticed(now time.Time, tickets []ID) (list []*TicketsUncomplet
 func (s *State) Overdue(now time.Time, most int) (list []*TicketsUncompleted, next time.Time) {
 	next = now.Add(window)
 	var late []ID
-	for _, id := range slices.SortedFunc(maps.Keys(s.late), ID.compare) {
+	for _, id := range slices.SortedFunc(maps.Keys(s.late), ID.Compare) {
 		_, t := s.AnyTicket(id)
 		if t.Asked == 0 {
 			late = append(late, id)

@@ -28,7 +28,8 @@ func (x Oversold) String() string {
 func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []Oversold) {
 	tickets := map[schedule.RunKey]*Oversold{}
 	for l := range f.legsAhead(now) {
-		if !l.Run.withdrawn(tt) {
+		trip, known := tt.TripByID(l.Run.Form.Trip)
+		if known && tt.Scheduled(trip, l.Run.Day) { // what is cancelled is there, and known to be
 			continue
 		}
 		key := l.Run.key()

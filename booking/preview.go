@@ -134,7 +134,7 @@ func (x *Outlook) steadyUntil(now time.Time) (until time.Time) {
 		if k < 0 {
 			continue // nothing comes back for this leg any more
 		}
-		at := x.refundsBy().Add(-time.Duration(rules[k].Hours) * time.Hour)
+		at := x.RefundsBy().Add(-time.Duration(rules[k].Hours) * time.Hour)
 		if until.IsZero() || at.Before(until) {
 			until = at
 		}

@@ -41,7 +41,7 @@ func (s *State) SeatMap(tt *schedule.Timetable, name RunName, now time.Time) *Se
 		return nil
 	}
 	m := &SeatMap{Run: run, Change: s.Change(name)}
-	held := cmp.Or(s.seatings[name.key()], new(seating))
+	held := cmp.Or(s.seatings[name.Key()], new(seating))
 	for _, h := range held.holds {
 		if h.until <= now.UnixMilli() {
 			continue
@@ -56,7 +56,7 @@ func (s *State) SeatMap(tt *schedule.Timetable, name RunName, now time.Time) *Se
 	}
 	slices.SortFunc(m.Taken, func(a, b SeatTaken) int {
 		return cmp.Or(cmp.Compare(a.Seat, b.Seat), cmp.Compare(a.From, b.From),
-			a.Ticket.ID.compare(b.Ticket.ID))
+			a.Ticket.ID.Compare(b.Ticket.ID))
 	})
 	for at := range int16(len(run.Form.Stops) - 1) {
 		free := held.free(run.Form, at, at+1, now).left

@@ -95,7 +95,7 @@ func (b *Booking) find(id ID) *Ticket {
 
 // Asked calls f for each ticket whose confirmation the provider has not answered.
 func (s *State) Asked(f func(*Booking, *Ticket, Ask)) {
-	for _, id := range slices.SortedFunc(maps.Keys(s.asks), ID.compare) {
+	for _, id := range slices.SortedFunc(maps.Keys(s.asks), ID.Compare) {
 		if b, t := s.AnyTicket(id); t.Asked != 0 {
 			f(b, t, s.asks[id])
 		}

@@ -217,6 +217,15 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 // Contract §15: what a line says of a run that was cancelled or moved is held against the tickets as well.
 func TestVerifyFindsWrongRuns(t *testing.T) {
 	b := newBookkeeping(t, func(s *Server) {
+		changeRun(t, s, "move", "kl-0700", "minutes", "25")
+		changeRun(t, s, "restore", "kl-0700")
+		read := &admin.Act{
+			Form: url.Values{"trip": {"kl-0530"}, "date": {"2026-11-25"}},
+			Out:  new(bytes.Buffer),
+		}
+		if err := s.Admin.Do("manifest", read); err != nil {
+			t.Fatal(err)
+		}
 		changeRun(t, s, "move", "kl-0530", "minutes", "25")
 		changeRun(t, s, "cancel", "kl-0530")
 	})
@@ -224,21 +233,30 @@ func TestVerifyFindsWrongRuns(t *testing.T) {
 	if err != nil || !strings.HasSuffix(rep.Books.String(), "; 1 run cancelled, 0 moved") {
 		t.Errorf("%s, %v", rep.Books, err)
 	}
-	moved := b.line(t, "run.moved", 1)
+	moved := b.line(t, "run.moved", 2)
+	restored := b.line(t, "run.restored", 1)
+	read := b.line(t, "manifest.read", 1)
 	canceled := b.line(t, "run.cancelled", 1)
 	for what, c := range map[string]struct {
 		line       int
 		from, to   string
 		wantReason string
 	}{
-		"less comes back than was paid": {canceled, `"refund":\d+`, `"refund":1`, "its run is cancelled, and 1 come back of"},
+		"less comes back than was paid": {canceled, `"refund":\d+`, `"refund":1`, "is cancelled with other tickets, or for other refunds"},
 		"nothing comes back": {canceled, `"refunded":true,"refund":\d+`, `"refunded":false,"refund":0`,
-			"its run is cancelled, and 0 come back of"},
-		"a ticket of another run goes with it": {canceled, b.tickets[3], b.tickets[0], "there is no ticket"},
-		"one that was refunded does":           {canceled, b.tickets[3], b.tickets[2], "its run is cancelled"},
-		"another run is cancelled":             {canceled, "kl-0530", "kl-0700", "has no seat on trip kl-0700"},
+			"is cancelled with other tickets, or for other refunds"},
+		"a ticket of another run goes with it": {canceled, b.tickets[3], b.tickets[0], "is cancelled with other tickets"},
+		"one that was refunded does":           {canceled, b.tickets[3], b.tickets[2], "is cancelled with other tickets"},
+		"another run is cancelled":             {canceled, "kl-0530", "kl-0700", "kl-0700 on 2026-11-25 is cancelled with other tickets"},
 		"it moves by other minutes":            {moved, `"start":\d`, `"start":9`, "is not moved by 25 minutes as it was sold"},
 		"it moves without its passengers":      {moved, `"runs":\[.*?\],"tickets"`, `"runs":[],"tickets"`, "is moved without ticket"},
+		"it moves to a clock that there is not": {moved, `"offsets":\[\d+`, `"offsets":[999999`,
+			"is not moved by 25 minutes as it was sold"},
+		"nobody is told":                  {moved, `"tickets":\[.*\]`, `"tickets":null`, "others are told than have a ticket"},
+		"another partner is told":         {moved, `"partner":"[^"]{5}`, `"partner":"AAAAA`, "others are told than have a ticket"},
+		"nobody's ticket goes with it":    {canceled, `"tickets":\[.*\]`, `"tickets":null`, "is cancelled with other tickets"},
+		"what nobody changed is restored": {restored, "kl-0700", "kl-0530", "nothing to change"},
+		"others were read than travel":    {read, `"passengers":\d+`, `"passengers":7`, "passengers, and not 7"},
 	} {
 		_, err := inspect.Verify(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, store.Expected{})
 		if err == nil || !strings.Contains(err.Error(), c.wantReason) {

@@ -369,8 +369,8 @@ func (s *Server) loadTimetable() error {
 		}
 		tt = loaded
 	}
-	_, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
-		st.UseTimetable(tt) // as the journal says: nothing to be journalled
+	_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+		st.UseTimetable(tt, now) // as the journal says: nothing to be journalled
 		tt = st.Timetable
 		return nil, nil
 	}, nil)
@@ -431,6 +431,14 @@ func (s *Server) openIDP() error {
 
 // openTicketKey reads or makes the key that signs the codes on tickets, and puts out its public half.
 func (s *Server) openTicketKey() error {
+	// A world's tickets must not pass for those of its parent: it gets a key of its own.
+	if s.options.Forked != nil {
+		for _, name := range []string{ledger.KeyDir + "/" + ledger.TicketFile, ticket.PublicFile} {
+			if err := s.Config.FS.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
 	seed, err := s.Secret(ledger.TicketFile)
 	if err != nil {
 		return err

@@ -104,6 +104,15 @@ const (
 	plain  = "abcdefghijklmnopqrstuvwxyz" + digits
 )
 
+// TripID returns the id that a trip of a feed has in the timetable, by its id in the feed or in the
+// timetable.
+func TripID(id string) string {
+	if strings.HasPrefix(id, "~") {
+		return id
+	}
+	return urlSafe(id)
+}
+
 // urlSafe returns an id of the feed as the interface has it: the same if URL-safe, else in a form that no
 // other id has.
 func urlSafe(id string) string {

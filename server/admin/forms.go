@@ -40,8 +40,12 @@ func checkImport(form url.Values) error {
 
 // checkPartner checks that a partner has a name.
 func checkPartner(form url.Values) error {
-	if form.Get("name") == "" {
+	name := form.Get("name")
+	switch {
+	case name == "":
 		return errors.New("a partner has a name")
+	case strings.TrimSpace(name) != name || web.HasControl(name) || turnsText(name):
+		return fmt.Errorf("the name %q has blanks around it, or characters that are not seen", name)
 	}
 	return nil
 }
@@ -103,12 +107,18 @@ func checkReason(form url.Values) error {
 	switch {
 	case strings.TrimSpace(reason) == "":
 		return errors.New("-reason must be given")
-	case web.HasControl(reason):
+	case web.HasControl(reason) || turnsText(reason):
 		return errors.New("-reason has a control character")
 	case utf8.RuneCountInString(reason) > web.MaxReason:
 		return fmt.Errorf("-reason has more than %d characters", web.MaxReason)
 	}
 	return nil
+}
+
+// turnsText reports whether a text has characters that turn the direction of what comes after them: on a
+// terminal, or in a letter, that is somebody else's.
+func turnsText(text string) bool {
+	return strings.ContainsAny(text, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 }
 
 // checkUser checks who is given which access, and the subject that is linked.

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/schedule/gtfs"
 	"waybill/server/carrier"
 	"waybill/server/web"
 )
@@ -31,6 +33,9 @@ func checkRun(form url.Values) error {
 
 // checkRunMove checks by how many minutes a run is moved as well.
 func checkRunMove(form url.Values) error {
+	if form.Get("minutes") == "" {
+		return errors.New("-minutes must be given")
+	}
 	minutes, err := strconv.Atoi(form.Get("minutes"))
 	if err != nil || minutes < -booking.MaxShift || minutes > booking.MaxShift {
 		return fmt.Errorf("-minutes %q is not a number from -%d to %d", form.Get("minutes"), booking.MaxShift,
@@ -45,6 +50,7 @@ func runOf(form url.Values) (run booking.RunName, err error) {
 	if run.Trip == "" || utf8.RuneCountInString(run.Trip) > MaxTripID || web.HasControl(run.Trip) {
 		return run, fmt.Errorf("%.100q is not a trip's id", run.Trip)
 	}
+	run.Trip = gtfs.TripID(run.Trip) // people know it as the feed has it
 	run.Day, err = schedule.ParseDay(form.Get("date"))
 	if err != nil {
 		return run, fmt.Errorf("%q is not a date as in 2026-11-20", form.Get("date"))

@@ -66,10 +66,15 @@ type state struct {
 func (s *Service) GetOutbox(w http.ResponseWriter, _ *http.Request) error {
 	var list []state
 	left, err := s.left()
+	known := map[string]bool{} // one that is being noted as sent stands in both
 	for _, l := range s.sent.all() {
 		list = append(list, state{l, "sent", ""})
+		known[l.ID] = true
 	}
 	for _, x := range left {
+		if known[x.message.ID] {
+			continue
+		}
 		l := state{s.outbox.Letter(x.message, x.booking, x.ticket), "waiting", ""}
 		if x.message.Parked != "" {
 			l.state = "parked"

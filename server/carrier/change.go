@@ -146,7 +146,7 @@ func (s *Service) Move(a Act, minutes int) (string, error) {
 	return s.change(
 		a,
 		func(st *ledger.State, now time.Time) (ledger.Event, string, error) {
-			e, err := st.Bookings.MoveRun(
+			e, missed, err := st.Bookings.MoveRun(
 				now,
 				st.Timetable,
 				a.Run,
@@ -154,13 +154,7 @@ func (s *Service) Move(a Act, minutes int) (string, error) {
 				a.Reason,
 				s.Phones,
 			)
-			said := a.Run.String() + " leaves " + story.Later(minutes)
-			// When it leaves then is what a dispatcher compares with the timetable on the wall.
-			if present := st.Bookings.Present(st.Timetable, a.Run); present != nil {
-				by := int64(minutes)*60 - int64(st.Bookings.Change(a.Run).Shift)
-				leaves := present.Dep(0).Add(time.Duration(by) * time.Second)
-				said += ", at " + present.Local(leaves, 0).Format("2006-01-02 15:04 -07:00")
-			}
+			said := a.Run.String() + " leaves " + story.Later(minutes) + tellDeparture(st, a.Run, minutes)
 			if e != nil {
 				said += fmt.Sprintf("; tickets that stay valid: %d", len(e.Tickets)) +
 					tellSends(
@@ -168,21 +162,48 @@ func (s *Service) Move(a Act, minutes int) (string, error) {
 						func(x booking.ToldTicket) []string { return x.Sends },
 					)
 			}
+			if missed > 0 {
+				said += fmt.Sprintf("; of them miss their change, and need you: %d", missed)
+			}
 			return e, said, err
 		},
 	)
 }
 
-// Restore takes back the last change of a run from which nothing has followed.
+// tellDeparture says when a run leaves that is moved, by the clock at its first stop: a dispatcher compares
+// it with the timetable on the wall.
+func tellDeparture(st *ledger.State, name booking.RunName, minutes int) string {
+	present := st.Bookings.Present(st.Timetable, name)
+	if present == nil {
+		return ""
+	}
+	start := present.Start + int64(minutes)*60 - int64(st.Bookings.Change(name).Shift)
+	offsets, err := present.Form.Offsets(start)
+	if err != nil {
+		return "" // of a zone that is not known any more
+	}
+	then := booking.NewRun(present.Form, present.Day, start, offsets)
+	return ", at " + then.Local(then.Dep(0), 0).Format("2006-01-02 15:04 -07:00")
+}
+
+// Restore takes back that a run is cancelled, or else that it is moved, as long as nothing has followed.
 func (s *Service) Restore(a Act) (string, error) {
 	return s.change(
 		a,
 		func(st *ledger.State, now time.Time) (ledger.Event, string, error) {
 			// A change that tickets have followed cannot be undone by it: passengers were told.
+			was := st.Bookings.Change(a.Run)
 			e, err := st.Bookings.RestoreRun(now, st.Timetable, a.Run, a.Reason)
-			said := "the last change of " + a.Run.String() + " is taken back"
-			if errors.Is(err, booking.ErrUnchanged) {
+			said := a.Run.String() + " leaves as its timetable says again"
+			switch {
+			case errors.Is(err, booking.ErrUnchanged):
 				said = a.Run.String() + " is as its timetable says"
+			case was.Canceled && was.Shift != 0:
+				said = a.Run.String() + " is no longer cancelled, and leaves " + story.Later(
+					int(was.Shift/60),
+				)
+			case was.Canceled:
+				said = a.Run.String() + " is no longer cancelled"
 			}
 			return e, said, err
 		},
@@ -192,7 +213,9 @@ func (s *Service) Restore(a Act) (string, error) {
 // FinishCancellations cancels what a crash has left alive of runs that are cancelled: it came between an
 // answer of the provider and what follows from that.
 func (s *Service) FinishCancellations() error {
-	// A line for each run: none of them depends on another.
+	// A line for each run: none of them depends on another, and what is wrong with one is no reason to leave
+	// others.
+	var failed []error
 	_, err := s.Store.Update(
 		func(st *ledger.State, now time.Time) (entries []ledger.Entry, err error) {
 			for _, run := range st.Bookings.Unfinished(now) {
@@ -203,13 +226,15 @@ func (s *Service) FinishCancellations() error {
 					st.Bookings.Change(run).Reason,
 					s.Phones,
 				)
-				if err == nil {
-					entries = append(entries, ledger.Entry{Event: e})
+				if err != nil {
+					failed = append(failed, err)
+					continue
 				}
+				entries = append(entries, ledger.Entry{Event: e})
 			}
 			return entries, nil
 		},
 		nil,
 	)
-	return err
+	return errors.Join(err, errors.Join(failed...))
 }

@@ -25,7 +25,11 @@ type RunShown struct {
 	From, To        string    // its first and last city
 	Leaves, Arrives time.Time // by the clocks at the stops
 	Taken, Free     int       // seats, where the bus is fullest
-	News            string    // what its carrier has changed, in short; "" is nothing
+	News            string    // what its carrier has changed, or is wrong with it, in short; "" is nothing
+
+	Withdrawn bool // the timetable no longer has it
+	Overfull  bool // more people have seats than the bus has
+	Over      bool // it has arrived
 }
 
 // Day returns the runs of a service day that somebody looks for, those of the timetable and those that were
@@ -47,7 +51,7 @@ func (s *Service) Day(on schedule.Day, query string, most int) (*Day, error) {
 		for _, run := range runs[:len(runs)-x.More] {
 			name := booking.RunName{Trip: run.Form.Trip, Day: run.Day}
 			if m := st.Bookings.SeatMap(st.Timetable, name, now); m != nil {
-				x.Runs = append(x.Runs, newRunShown(name, m))
+				x.Runs = append(x.Runs, newRunShown(st.Timetable, name, m, now))
 			}
 		}
 	})
@@ -83,7 +87,7 @@ func (s *Service) runsOn(on schedule.Day) (runs []*booking.Run, err error) {
 }
 
 // newRunShown returns a run as a list has it.
-func newRunShown(name booking.RunName, m *booking.SeatMap) RunShown {
+func newRunShown(tt *schedule.Timetable, name booking.RunName, m *booking.SeatMap, now time.Time) RunShown {
 	run := m.Run
 	form := run.Form
 	last := int16(len(form.Stops) - 1)
@@ -101,6 +105,17 @@ func newRunShown(name booking.RunName, m *booking.SeatMap) RunShown {
 	for _, part := range m.Loads {
 		x.Taken = max(x.Taken, part.Taken)
 		x.Free = min(x.Free, part.Free)
+	}
+	trip, known := tt.TripByID(name.Trip)
+	x.Withdrawn = !known || !tt.Scheduled(trip, name.Day)
+	x.Overfull = x.Taken > int(form.Bus.Seats)
+	x.Over = !x.Arrives.After(now)
+	switch {
+	case m.Change.Canceled || x.Withdrawn: // nothing of it is sold, whatever is free
+		x.Free = 0
+		x.News = cmp.Or(x.News, "not in the timetable")
+	case x.Overfull:
+		x.News = strings.TrimPrefix(x.News+", more passengers than seats", ", ")
 	}
 	return x
 }

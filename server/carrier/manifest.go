@@ -41,9 +41,6 @@ type Reader struct {
 	Company string // by id: the user's, who reads of its runs only
 }
 
-// ErrNoRun is of a run that the timetable has not, and nobody was sold; or that is of another company.
-var ErrNoRun = errors.New("the timetable has no such run, and nobody was sold it")
-
 // Manifest is who travels on a run, as it stood after a line of the journal.
 type Manifest struct {
 	*booking.SeatMap
@@ -74,7 +71,7 @@ func (s *Service) Read(run booking.RunName, who Reader) (*Manifest, error) {
 			m.SeatMap = st.Bookings.SeatMap(st.Timetable, run, now)
 			if m.SeatMap == nil ||
 				who.By == nil && m.Run.Form.Company.ID != who.Company {
-				return nil, ErrNoRun
+				return nil, booking.ErrNoRun
 			}
 			m.board()
 			// Who reads is told by the line itself, of a user, or by whose act it is.
@@ -116,7 +113,7 @@ func (s *Service) GetPassengers(
 		User:    p.User.ID,
 		Company: p.Access.Company.ID,
 	})
-	if errors.Is(err, ErrNoRun) {
+	if errors.Is(err, booking.ErrNoRun) {
 		err = web.ErrNotFound
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/schedule"
 	"waybill/server/ledger"
 )
 
@@ -50,24 +51,24 @@ type SeatPart struct {
 	Left            string // of a hold: how long it still lasts
 }
 
-// Seats returns a run seat by seat. Its error is ErrNoRun.
+// Seats returns a run seat by seat. Its error is booking.ErrNoRun.
 func (s *Service) Seats(name booking.RunName) (x *Seats, err error) {
 	err = s.Store.View(func(st *ledger.State, now time.Time) {
 		if m := st.Bookings.SeatMap(st.Timetable, name, now); m != nil {
-			x = newSeats(name, m, now)
+			x = newSeats(st.Timetable, name, m, now)
 		}
 	})
 	if err == nil && x == nil {
-		err = ErrNoRun
+		err = booking.ErrNoRun
 	}
 	return x, err
 }
 
 // newSeats returns a run seat by seat, by its map.
-func newSeats(name booking.RunName, m *booking.SeatMap, now time.Time) *Seats {
+func newSeats(tt *schedule.Timetable, name booking.RunName, m *booking.SeatMap, now time.Time) *Seats {
 	bus := m.Run.Form.Bus
 	x := &Seats{
-		RunShown: newRunShown(name, m),
+		RunShown: newRunShown(tt, name, m, now),
 		Seats:    int(bus.Seats),
 		Bus:      strings.Join(strings.Fields(bus.Brand+" "+bus.Model+" "+bus.Registration), " "),
 		Canceled: m.Change.Canceled,

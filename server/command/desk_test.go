@@ -20,7 +20,7 @@ func TestTheDeskIsOfThisMachineAndOfARunningServer(t *testing.T) {
 	link := want(
 		t,
 		0,
-		`^http://127\.0\.0\.1:\d+/\?token=\w{26}\n$`,
+		`(?m)^http://127\.0\.0\.1:\d+/\?token=\w{26}$`,
 		"desk",
 		"-data",
 		dir,

@@ -12,6 +12,7 @@ import (
 	"waybill/server/evidence"
 	"waybill/server/front"
 	"waybill/server/inspect"
+	"waybill/server/inspect/verdict"
 	"waybill/server/ticket"
 	"waybill/server/words"
 	"waybill/store"
@@ -123,27 +124,27 @@ func (c *call) verify() (int, error) {
 }
 
 // judge verifies the directory against what the caller knows of it from elsewhere.
-func (c *call) judge() (code int, v inspect.Verdict, err error) {
+func (c *call) judge() (code int, v verdict.Verdict, err error) {
 	var expected store.Expected
 	if c.isGiven("witness-key") && len(c.list("witness-key")) == 0 {
 		err = errors.New("-witness-key is empty: it would ask for nobody's signature")
-		return exitUsage, inspect.Verdict{Problem: err.Error()}, err
+		return exitUsage, verdict.Verdict{Problem: err.Error()}, err
 	}
 	for _, vkey := range c.list("witness-key") {
 		key, err := note.ParseKey(vkey)
 		if err != nil {
 			err = fmt.Errorf("-witness-key %q %w", vkey, err)
-			return exitUsage, inspect.Verdict{Problem: err.Error()}, err
+			return exitUsage, verdict.Verdict{Problem: err.Error()}, err
 		}
 		expected.Witnesses = append(expected.Witnesses, key)
 	}
 	// What is wrong with these is no verdict on the directory.
 	against := c.text("against")
-	expected.Kept, err = inspect.ReadKept(against, c.text("key"))
+	expected.Kept, err = verdict.ReadKept(against, c.text("key"))
 	if err != nil {
-		return exitFailed, inspect.Verdict{Problem: err.Error()}, err
+		return exitFailed, verdict.Verdict{Problem: err.Error()}, err
 	}
-	v, err = inspect.Judge(c.fsys, c.dir, front.Running(c.dir), expected, against)
+	v, err = verdict.Judge(c.fsys, c.dir, front.Running(c.dir), expected, against)
 	switch {
 	case err == nil:
 		return exitDone, v, nil

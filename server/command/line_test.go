@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"waybill/server/inspect"
+	"waybill/server/inspect/verdict"
 )
 
 // Contract §1, Command line.
@@ -156,7 +156,7 @@ func TestJSON(t *testing.T) {
 				t.Errorf("%s: %q", list, got)
 			}
 		}
-		var v inspect.Verdict
+		var v verdict.Verdict
 		parse(t, &v, want(t, 0, "", "verify", "-data", dir, "-json"))
 		f := v.Found
 		if !v.Sound || f == nil || !f.Signed || f.Lines < 2 || len(f.Hash) != 64 || v.Problem != "" {
@@ -198,7 +198,7 @@ func TestVerifySaysWhatToDo(t *testing.T) {
 	}
 	want(t, 1, "damaged: .*waybill repair -data "+dir+" -cut-at \\d+ -reason TEXT OUT", "verify", "-data",
 		dir)
-	var v inspect.Verdict
+	var v verdict.Verdict
 	parse(t, &v, want(t, 1, "damaged", "verify", "-data", dir, "-json"))
 	if v.Sound || v.Place == nil || v.Place.File != firstFile || v.Place.Seq == 0 || v.Problem == "" {
 		t.Errorf("%+v", v)
@@ -206,18 +206,18 @@ func TestVerifySaysWhatToDo(t *testing.T) {
 	want(t, 65, "waybill verify -data "+dir, "serve", "-data", dir, "-addr", "127.0.0.1:0")
 }
 
-// TestVerifyJSONOfWhatIsNotSound: each inspect.Verdict is an object, and says what could be read.
+// TestVerifyJSONOfWhatIsNotSound: each verdict.Verdict is an object, and says what could be read.
 func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
-	var v inspect.Verdict
+	var v verdict.Verdict
 	nothing := written(t, "no note")
 	parse(t, &v, want(t, 1, "^waybill: -against .*: is not a checkpoint\n$|{", "verify", "-data", dir,
 		"-json", "-against", nothing))
 	if v.Sound || v.Problem == "" || v.Place != nil {
 		t.Errorf("a file that holds no checkpoint: %+v", v)
 	}
-	v = inspect.Verdict{}
+	v = verdict.Verdict{}
 	parse(t, &v, want(t, 1, "", "verify", "-data", dir, "-json", "-against", filepath.Join(dir, "nowhere")))
 	if v.Sound || v.Problem == "" {
 		t.Errorf("a file that is not there: %+v", v)
@@ -232,7 +232,7 @@ func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 	}
 	journal.WriteString(`{"hash":"12`)
 	journal.Close()
-	v = inspect.Verdict{}
+	v = verdict.Verdict{}
 	parse(t, &v, want(t, 3, "", "verify", "-data", dir, "-json"))
 	if v.Sound || !v.Torn || v.Found == nil || !v.Found.Signed || v.Found.Lines == 0 || v.Place == nil {
 		t.Errorf("a torn tail: %+v", v)

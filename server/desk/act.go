@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -54,6 +55,11 @@ func (s *Service) postAct(w http.ResponseWriter, r *http.Request, by ledger.By) 
 		Form: form,
 		Out:  &out,
 	})
+	if op == "ticket-move" && err == nil { // the booking that it was in may be gone
+		if back, err = s.place(form.Get("ticket")); err != nil {
+			return err
+		}
+	}
 	return s.lead(w, r, back, &notice{
 		op:   op,
 		form: form,
@@ -66,7 +72,7 @@ func (s *Service) postAct(w http.ResponseWriter, r *http.Request, by ledger.By) 
 func (s *Service) lead(w http.ResponseWriter, r *http.Request, back string, n *notice) error {
 	to, err := url.Parse(back)
 	// Only to a page of the desk: a form that is made elsewhere leads nowhere else.
-	if err != nil || to.IsAbs() || to.Host != "" || !strings.HasPrefix(to.Path, "/") {
+	if err != nil || to.IsAbs() || to.Host != "" || path.Clean(to.Path) != to.Path || to.Path[0] != '/' {
 		to = &url.URL{Path: "/"}
 	}
 	query := to.Query()
@@ -93,6 +99,14 @@ func (n *notice) Failure() string {
 		return ""
 	}
 	return flagless(plainly(n.Err))
+}
+
+// Once says what is to be done with what the verb prints, where it is told this once; "" elsewhere.
+func (n *notice) Once() string {
+	if n.op == "partner-add" {
+		return "This is the new key of " + n.form.Get("name") + ". Copy it now: it is not shown again."
+	}
+	return ""
 }
 
 // Preview reports whether it was only asked what would happen.

@@ -3,6 +3,7 @@ package desk
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"waybill/server/ticket"
 	"waybill/server/web"
 	"waybill/server/words"
+	"waybill/store"
 )
 
 // found is what a search has found.
@@ -34,7 +36,6 @@ type foundTicket struct {
 	Ride      string
 	Leaves    time.Time // by the clock there
 	Status    string
-	Booking   string
 	Link      string
 }
 
@@ -151,10 +152,9 @@ func newFound(b *booking.Booking, t *booking.Ticket, now time.Time) foundTicket 
 		Passenger: passengerOf(t),
 		Ride: fmt.Sprintf("%s – %s", first.Run.Form.Stops[first.From].City.Name,
 			last.Run.Form.Stops[last.To].City.Name),
-		Leaves:  first.Run.Local(first.Run.Dep(first.From), first.From),
-		Status:  status + ", " + payment,
-		Booking: b.ID.String(),
-		Link:    ticketPath(b.ID, t.ID),
+		Leaves: first.Run.Local(first.Run.Dep(first.From), first.From),
+		Status: status + ", " + payment,
+		Link:   ticketPath(b.ID, t.ID),
 	}
 }
 
@@ -173,7 +173,6 @@ type bookingPage struct {
 	Created, Updated    time.Time
 	RequiredBy          time.Time // zero is never
 	Tickets             []ticketShown
-	Emails              []string
 	Story               []told
 	// Long says that the story is not told unless it is asked for: the whole journal is read for it.
 	Long  bool
@@ -190,7 +189,6 @@ type ticketShown struct {
 	Rides           []rideShown
 	Asked           string // what the provider was asked, and has not answered
 	Outlooks        []outlook
-	Paid            bool
 }
 
 // rideShown is a ride of a ticket.
@@ -274,10 +272,6 @@ func newBookingPage(st *ledger.State, b *booking.Booking, now time.Time) *bookin
 		shown := newTicketShown(st, t, now)
 		shown.Outlooks = outlooks[t.ID]
 		x.Tickets = append(x.Tickets, shown)
-		_, _, email, _ := t.Passenger.Fields()
-		if email != "" && !slices.Contains(x.Emails, email) {
-			x.Emails = append(x.Emails, email)
-		}
 	}
 	return x
 }
@@ -294,7 +288,6 @@ func newTicketShown(st *ledger.State, t *booking.Ticket, now time.Time) ticketSh
 		Passenger: passengerOf(t),
 		Contacts:  strings.Join(contacts, ", "),
 		Price:     amount(t.Price(), t),
-		Paid:      t.Phase == booking.Paid,
 	}
 	x.Status, x.Payment = t.Status(now)
 	if t.Phase == booking.Refunded {
@@ -364,6 +357,11 @@ func (s *Service) story(id string) (list []told, err error) {
 	var out bytes.Buffer
 	filter := inspect.LogFilter{Booking: id}
 	err = inspect.Log(s.Config.FS, true, filter, inspect.LogStyle{JSON: true}, &out)
+	if damage := new(store.Damage); errors.As(err, &damage) { // what is before it is as it was
+		line, _ := json.Marshal(told{Text: "The journal is damaged: " + damage.Error()})
+		out.Write(line)
+		err = nil
+	}
 	if err != nil {
 		return nil, err
 	}

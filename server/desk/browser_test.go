@@ -172,6 +172,7 @@ func TestADispatcherAtTheScreen(t *testing.T) {
 	s.sees("Runs of " + date)
 	s.must(s.Type("main input[name=q]", trip))
 	s.must(s.Click("main [role=search] button"))
+	s.sees("1 run, by departure")
 	s.must(s.Click("main tbody th a"))
 	s.sees("Trip "+trip+" on "+date, "paid", "2–19")
 	const form = "form[action='/act/run-cancel'] "

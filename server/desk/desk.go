@@ -140,12 +140,17 @@ func (s *Service) answer(h handler) http.HandlerFunc {
 // fail shows what is in the way. What the operator cannot know of has its details in the log.
 func (s *Service) fail(w http.ResponseWriter, r *http.Request, by ledger.By, err error) {
 	failure := web.Explain(err)
+	said := plainly(failure)
 	if failure.Status == http.StatusInternalServerError {
 		s.Log.Error("the desk could not answer", "path", r.URL.Path, "err", err)
+		// Whoever looks here looks for that, and may see it: which file, which line.
+		if damage := new(store.Damage); errors.As(err, &damage) {
+			said = "The journal is damaged: " + damage.Error()
+		}
 	}
 	err = s.render(w, r, by, failure.Status, "failed", &page{
 		Title: "This cannot be shown",
-		Body:  plainly(failure),
+		Body:  said,
 	})
 	if err != nil {
 		s.Log.Error("the desk could not say why", "path", r.URL.Path, "err", err)
@@ -154,10 +159,10 @@ func (s *Service) fail(w http.ResponseWriter, r *http.Request, by ledger.By, err
 
 // plainly returns an error as an operator reads it: without the code that is for programs.
 func plainly(err error) string {
-	if errors.Is(err, web.ErrNotFound) {
-		return "There is no such page, booking, ticket or run."
-	}
 	said := err.Error()
+	if strings.HasSuffix(said, "RESOURCE_NOT_FOUND") {
+		return "There is no such page, booking, ticket, run or world."
+	}
 	code, text, found := strings.Cut(said, ": ")
 	if found && strings.ToUpper(code) == code {
 		return text

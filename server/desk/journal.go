@@ -3,13 +3,14 @@ package desk
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
 	"waybill/booking"
-	"waybill/server/inspect"
+	"waybill/server/inspect/verdict"
 	"waybill/server/ledger"
 	"waybill/server/story"
 	"waybill/server/web"
@@ -25,7 +26,7 @@ type journalPage struct {
 	Newer   uint64 // where the one after it ends; 0 is none
 	Signed  uint64 // the last line that the directory's signature vouches for
 	At      time.Time
-	Verdict *inspect.Verdict
+	Verdict *verdict.Verdict
 }
 
 // journalLine is a line of the journal.
@@ -35,7 +36,7 @@ type journalLine struct {
 	Type, Text   string
 	Hash, Before string // in hex
 	By           *ledger.By
-	Data         string
+	Written      string // as it stands in the file, but for personal data
 	Personal     string // "", kept or erased
 	Booking      string // the path of the page of the booking that it is about; "" is none
 }
@@ -50,29 +51,30 @@ func (s *Service) getJournal(w http.ResponseWriter, r *http.Request, by ledger.B
 	if err != nil {
 		return err
 	}
-	return s.show(w, r, by, "journal", &page{
-		Title: "Journal",
-		Here:  "/journal",
-		Body:  x,
-	})
+	return s.showJournal(w, r, by, x)
 }
 
 // postVerify answers POST /verify: it checks the whole directory, as the verb does.
 func (s *Service) postVerify(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	x, err := s.readJournal(r)
+	if damage := new(store.Damage); errors.As(err, &damage) {
+		x = new(journalPage) // the verdict says what is wrong, and where; no line is shown beside it
+		err = nil
+	}
 	if err != nil {
 		return err
 	}
-	verdict, err := inspect.Judge(s.Config.FS, "the directory", true, store.Expected{}, "")
+	verdict, err := verdict.Judge(s.Config.FS, "the directory", true, store.Expected{}, "")
 	if err != nil {
 		s.Log.Error("the directory is not sound", "err", err)
 	}
 	x.Verdict = &verdict
-	return s.show(w, r, by, "journal", &page{
-		Title: "Journal",
-		Here:  "/journal",
-		Body:  x,
-	})
+	return s.showJournal(w, r, by, x)
+}
+
+// showJournal shows a page of the journal.
+func (s *Service) showJournal(w http.ResponseWriter, r *http.Request, by ledger.By, x *journalPage) error {
+	return s.show(w, r, by, "journal", &page{Title: "Journal", Here: "/journal", Body: x})
 }
 
 // readJournal reads the lines that a page has.
@@ -148,15 +150,19 @@ func newJournalLine(l *store.Line, before string) journalLine {
 		Hash:   hex.EncodeToString(l.Hash[:]),
 		Before: before,
 		By:     ledger.ReadBy(l.Data),
-		Data:   string(l.Data),
 	}
+	// The frame is that of package journal: the hash of the line before, in hex, and what follows this one's
+	// hash are what is hashed.
+	x.Written = `{"hash":"` + x.Hash + `",` + string(l.Chained)
 	switch {
 	case l.Personal == nil:
+		return x
 	case store.Erased(l.Personal):
 		x.Personal = "erased"
 	default:
 		x.Personal = "kept"
 	}
+	x.Written += `,"personal":{…}}`
 	return x
 }
 

@@ -2,10 +2,7 @@ package desk
 
 import (
 	"errors"
-	"io"
-	"io/fs"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,14 +12,14 @@ import (
 	"waybill/server/outbound"
 	"waybill/server/outbox"
 	"waybill/server/web"
-	"waybill/store/durable"
 )
 
 // messages are what is sent to passengers.
 type messages struct {
 	Unsent  []unsent // the oldest first
 	Parked  bool     // one of them is
-	Letters []letterFile
+	Query   string   // a part of the letters' names
+	Letters []outbox.File
 	More    int // e-mails that became files and are not listed
 }
 
@@ -33,9 +30,6 @@ type unsent struct {
 	Reason string
 	Link   string // of its ticket
 }
-
-// letterFile is an e-mail that became a file, as there is no mail server.
-type letterFile struct{ Name, Link string }
 
 const (
 	unsentShown  = 100
@@ -63,7 +57,7 @@ func (s *Service) getMessages(w http.ResponseWriter, r *http.Request, by ledger.
 		return a.message.At.Compare(b.message.At)
 	})
 	// What a message says is written without the lock, as it is where it is sent.
-	x := new(messages)
+	x := &messages{Query: r.URL.Query().Get("q")}
 	for _, a := range list[:min(len(list), unsentShown)] {
 		shown := unsent{
 			Letter: s.outbox.Letter(a.message, a.booking, a.ticket),
@@ -78,7 +72,7 @@ func (s *Service) getMessages(w http.ResponseWriter, r *http.Request, by ledger.
 		}
 		x.Unsent = append(x.Unsent, shown)
 	}
-	if err := s.listLetters(x); err != nil {
+	if x.Letters, x.More, err = s.outbox.Files(x.Query, lettersShown); err != nil {
 		return err
 	}
 	return s.show(w, r, by, "messages", &page{
@@ -86,28 +80,6 @@ func (s *Service) getMessages(w http.ResponseWriter, r *http.Request, by ledger.
 		Here:  "/messages",
 		Body:  x,
 	})
-}
-
-// listLetters lists the e-mails that became files.
-func (s *Service) listLetters(x *messages) error {
-	names, err := s.Config.FS.List(ledger.OutboxDir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, name := range names {
-		if !strings.HasSuffix(name, outbox.LetterSuffix) {
-			continue
-		}
-		if len(x.Letters) == lettersShown {
-			x.More++
-			continue
-		}
-		x.Letters = append(x.Letters, letterFile{
-			Name: strings.TrimSuffix(name, outbox.LetterSuffix),
-			Link: "/letter?" + url.Values{"name": {name}}.Encode(),
-		})
-	}
-	return nil
 }
 
 // letterPage is an e-mail as its passenger reads it.
@@ -119,28 +91,18 @@ type letterPage struct {
 // getLetter answers GET /letter?name=…: an e-mail that became a file.
 func (s *Service) getLetter(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	name := r.URL.Query().Get("name")
-	names, err := s.Config.FS.List(ledger.OutboxDir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	// Only a name that is there: what a client writes is no path.
-	if !slices.Contains(names, name) || !strings.HasSuffix(name, outbox.LetterSuffix) {
+	f, err := s.outbox.File(name)
+	if errors.Is(err, outbox.ErrNoFile) {
 		return web.ErrNotFound
 	}
-	x := new(letterPage)
-	err = durable.Read(s.Config.FS, ledger.OutboxDir+"/"+name, func(f *io.SectionReader) (err error) {
-		x.Letter, err = outbound.ReadMessage(f)
-		return err
-	})
 	if err != nil {
 		return err
 	}
+	x := &letterPage{Letter: f.Letter}
 	id, _, _ := strings.Cut(name, ".")
-	to, err := s.place(id)
-	if err != nil {
+	if x.Ticket, err = s.place(id); err != nil {
 		return err
 	}
-	x.Ticket = to
 	return s.show(w, r, by, "letter", &page{
 		Title: x.Subject,
 		Here:  "/messages",

@@ -26,6 +26,7 @@ type overview struct {
 	Bookings int
 
 	Attention []concern
+	More      int                  // concerns that are not among them
 	Changed   []*booking.RunChange // runs that are not over
 
 	Feed      string // the timetable in force; "" is none
@@ -46,6 +47,9 @@ type standing struct {
 	Status, Payment string
 	Count           int
 }
+
+// concernsShown is how many concerns are listed: who has more begins with these.
+const concernsShown = 20
 
 // concern is something that somebody should look at.
 type concern struct {
@@ -130,7 +134,11 @@ func (x *overview) change(changes []*booking.RunChange, now time.Time) {
 // attend lists what somebody should look at.
 func (x *overview) attend(frozen booking.Frozen, tt *schedule.Timetable, now time.Time, waiting, parked int) {
 	note := func(link, text string) {
-		x.Attention = append(x.Attention, concern{text, link})
+		if len(x.Attention) < concernsShown {
+			x.Attention = append(x.Attention, concern{text, link})
+		} else {
+			x.More++
+		}
 	}
 	if len(tt.Trips) == 0 {
 		note("", "There is no timetable. Import one: waybill import -data DIR FEED")

@@ -2,8 +2,10 @@ package desk_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"html"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -11,6 +13,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"waybill/server/admin"
 )
 
 // Contract §15: a booking has its story in words, its tickets, and what each action would do; its tickets are
@@ -21,10 +26,17 @@ func TestABookingTellsItsStory(t *testing.T) {
 	o.enter()
 	b := o.book("Ukrainka", "Franko").Data.Booking
 	page := "/booking?id=" + b.ID
-	o.see(page, "makes booking", "/journal?until=", "<strong>pay</strong>: is allowed",
-		"<strong>cancel</strong>: nothing is refunded", "To be paid by", "Test Ukrainka: Processing, Unpaid")
+	o.see(
+		page,
+		"makes booking",
+		"/journal?until=",
+		"<strong>pay</strong>: is allowed",
+		"<strong>cancel</strong>: nothing is refunded",
+		"To be paid by",
+		"<bdi>Test Ukrainka</bdi>: Processing, Unpaid",
+	)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", `{"ticketIds":["`+b.Tickets[0].ID+`"]}`, nil)
-	o.see(page, "<strong>pay</strong> is refused", "come back", "Test Ukrainka: Confirmed, Paid")
+	o.see(page, "<strong>pay</strong> is refused", "come back", "<bdi>Test Ukrainka</bdi>: Confirmed, Paid")
 	o.ask("POST", "/test/clock", `{"advance":"21m"}`, nil)
 	o.see(page, "by time alone", "Uncompleted")
 	o.see("/ticket?id="+b.Tickets[0].ID, "Ukrainka", "<svg")
@@ -79,6 +91,7 @@ func TestAnAlteredLineIsNotShown(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.enter()
+	b := o.book("Ukrainka").Data.Booking
 	file := filepath.Join(o.dir, "journal", "000000000001.jsonl")
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -88,12 +101,93 @@ func TestAnAlteredLineIsNotShown(t *testing.T) {
 	if err := os.WriteFile(file, altered, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, body := o.get("/journal"); status != http.StatusInternalServerError ||
-		strings.Contains(body, "hans") {
+	status, body := o.get("/journal")
+	if status != http.StatusInternalServerError || strings.Contains(body, "hans") ||
+		!strings.Contains(body, "The journal is damaged") {
 		t.Errorf("%d %s", status, body)
 	}
+	o.post("/verify", "", "<strong>Not sound:</strong>", "000000000001.jsonl", "line 4")
+	o.see("/booking?id="+b.ID, "The journal is damaged", "Test Ukrainka")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What is shown of a line is what stands in the file, so that somebody can hash it.
+func TestALineIsShownAsItIsWritten(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	o.book("Ukrainka")
+	page := html.UnescapeString(o.see("/journal", "booking.created"))
+	shown := regexp.MustCompile(
+		`(?s)line before</dt><dd><code>(\w{64}).*?<pre>\{"hash":"(\w{64})",(.*?)</pre>`,
+	)
+	lines := shown.FindAllStringSubmatch(page, -1)
+	if len(lines) < 4 {
+		t.Fatalf("%d lines in\n%s", len(lines), page)
+	}
+	for _, line := range lines {
+		hashed, _, _ := strings.Cut(line[3], `,"personal":{…}`)
+		if got := fmt.Sprintf("%x", sha256.Sum256([]byte(line[1]+hashed))); got != line[2] {
+			t.Errorf("the hash is %s, and not %s, of %s", got, line[2], line[3])
+		}
+	}
+	if strings.Contains(page, "Ukrainka") {
+		t.Error("the journal shows a name")
+	}
+}
+
+// A run that an import has withdrawn, and one whose bus has become too small, say so, and have nothing free.
+func TestARunThatIsNotSoldSaysSo(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	o.book("Ukrainka", "Franko")
+	o.importWith("waybill_buses.txt", "bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,1,")
+	o.see("/runs?date="+date+"&q="+trip, "more passengers than seats")
+	o.see(run, "More passengers than seats:", "no longer in the bus")
+	o.importWith(
+		"trips.txt",
+		"weekdays,"+trip+",",
+		"weekdays,kl-0531,",
+		"stop_times.txt",
+		trip+",",
+		"kl-0531,",
+	)
+	o.see("/runs?date="+date+"&q="+trip, "not in the timetable", `<td class="number">0</td>`)
+	o.see(run, "Not in the timetable any more:")
+	o.see("/", "is not in the timetable any more")
+	o.ask("POST", "/test/clock", `{"advance":"240h"}`, nil)
+	o.see(run, "It is over: nothing can be changed any more.")
+}
+
+// importWith imports the demo with texts of its files replaced: a file, what it has, what it is to have.
+func (o *operator) importWith(changes ...string) {
+	o.Helper()
+	feed := fstest.MapFS{}
+	files, err := filepath.Glob("../../testdata/demo/*.txt")
+	if err != nil {
+		o.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			o.Fatal(err)
+		}
+		name := filepath.Base(file)
+		for i := 0; i < len(changes); i += 3 {
+			if changes[i] == name {
+				if !strings.Contains(string(text), changes[i+1]) {
+					o.Fatalf("%s has no %q", name, changes[i+1])
+				}
+				text = bytes.ReplaceAll(text, []byte(changes[i+1]), []byte(changes[i+2]))
+			}
+		}
+		feed[name] = &fstest.MapFile{Data: text}
+	}
+	if err := o.front.Server.Admin.Import(feed, "changed", admin.ImportOptions{}, io.Discard); err != nil {
+		o.Fatal(err)
 	}
 }
 

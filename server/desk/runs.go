@@ -42,8 +42,8 @@ func (s *Service) getRuns(w http.ResponseWriter, r *http.Request, by ledger.By) 
 	}
 	x := &dayPage{
 		Date:   on.String(),
-		Before: (on - 1).String(),
-		After:  (on + 1).String(),
+		Before: neighbour(on - 1),
+		After:  neighbour(on + 1),
 		Query:  query.Get("q"),
 	}
 	if x.Day, err = s.carrier.Day(on, x.Query, runsShown); err != nil {
@@ -54,6 +54,14 @@ func (s *Service) getRuns(w http.ResponseWriter, r *http.Request, by ledger.By) 
 		Here:  "/runs",
 		Body:  x,
 	})
+}
+
+// neighbour returns a day that a page leads to; "" where that is none that can be asked for.
+func neighbour(day schedule.Day) string {
+	if _, err := schedule.ParseDay(day.String()); err != nil {
+		return ""
+	}
+	return day.String()
 }
 
 // readDay reads a service day.
@@ -79,7 +87,7 @@ func (s *Service) getRun(w http.ResponseWriter, r *http.Request, by ledger.By) e
 		return err
 	}
 	x, err := s.carrier.Seats(name)
-	if errors.Is(err, carrier.ErrNoRun) {
+	if errors.Is(err, booking.ErrNoRun) {
 		return web.ErrNotFound
 	}
 	if err != nil {
@@ -99,7 +107,7 @@ func (s *Service) getWaybill(w http.ResponseWriter, r *http.Request, by ledger.B
 		return err
 	}
 	m, err := s.carrier.Read(name, carrier.Reader{By: &by})
-	if errors.Is(err, carrier.ErrNoRun) {
+	if errors.Is(err, booking.ErrNoRun) {
 		return web.ErrNotFound
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"waybill/server/bench"
@@ -66,7 +67,10 @@ func (s *Service) postClock(w http.ResponseWriter, r *http.Request, by ledger.By
 			move.By = d
 		}
 		if still := r.PostForm.Get("frozen"); still != "" {
-			frozen := still == "true"
+			frozen, err := strconv.ParseBool(still)
+			if err != nil {
+				return "", errTick
+			}
 			move.Frozen = &frozen
 		}
 		if advance == "" && move.Frozen == nil {

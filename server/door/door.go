@@ -8,7 +8,9 @@
 // Whoever may open the directory's socket may open the door. The link that it prints has a token; the browser
 // that shows it first gets a cookie in its place, and nobody else gets in until the process ends. A page from
 // elsewhere that makes the browser call is turned away: by its Origin, by the Host that it has to name, and
-// because the cookie does not come with what another site asks for.
+// because the cookie does not come with what another site asks for. Ports are no sites to a browser: another
+// user's server on this machine may get to see the cookie, and so it is good for nobody but the door's own
+// user, whom the kernel knows.
 package door
 
 import (
@@ -20,11 +22,14 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"path"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"waybill/server/desk"
+	"waybill/server/web"
 )
 
 // Door passes on what the operator's browser asks for.
@@ -81,10 +86,14 @@ func Open(addr, socket string, stop <-chan struct{}, tell func(link string)) err
 	tell(d.Link())
 	browsers := &http.Server{
 		Handler:           d,
+		ConnContext:       web.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second, // and none of the answer: to verify all may take long
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    12 << 10,
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- browsers.Serve(ln) }()
+	go func() { ended <- browsers.Serve(web.Listener(ln, maxConnections, nil)) }()
 	select {
 	case err := <-ended:
 		return err
@@ -93,6 +102,9 @@ func Open(addr, socket string, stop <-chan struct{}, tell func(link string)) err
 		return browsers.Close()
 	}
 }
+
+// maxConnections is how many there are at most: a browser has a few.
+const maxConnections = 256
 
 // Link returns the address that lets a browser in, once.
 func (d *Door) Link() string {
@@ -118,29 +130,46 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		turnAway(w, "This is the desk of a Waybill directory. It is reached at http://"+d.addr+" only.")
 	case !d.isOwn(r):
 		turnAway(w, "Another page has asked for this. The desk does nothing for other pages.")
-	case r.URL.Query().Has("token"):
+	case !mayCome(r):
+		turnAway(w, "Another user of this machine has asked for this. The desk is its own user's.")
+	case r.Method == http.MethodGet && r.URL.Query().Has("token"):
 		d.letIn(w, r)
 	case !d.isIn(r):
 		turnAway(w, "Open the link that waybill desk has printed. It is good once, in one browser; "+
 			"for another, start the desk again.")
+	case r.Method != http.MethodGet && r.Method != http.MethodPost:
+		h.Set("Allow", "GET, POST")
+		http.Error(w, "Pages are asked for by GET, and forms are sent by POST.", http.StatusMethodNotAllowed)
+	case path.Clean(r.URL.Path) != r.URL.Path:
+		http.Error(w, "There is no such page.", http.StatusNotFound)
 	default:
 		d.proxy.ServeHTTP(w, r)
 	}
 }
 
 // isOwn reports whether a request comes from a page of the desk, or from nowhere: a link, or what was typed.
+// Also of those that only read: who has read a waybill stands in the journal.
 func (d *Door) isOwn(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin != "" && origin != "http://"+r.Host {
 		return false
 	}
-	return d.origin.Check(r) == nil
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return d.origin.Check(r) == nil
+	}
+	return false
 }
 
 // letIn gives a browser the cookie, if it shows the token and is the first to.
 func (d *Door) letIn(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	w.Header().Set("Cache-Control", "no-store")
+	if d.isIn(r) { // who is in already may follow the link again
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+		return
+	}
 	if d.token == "" || !same(r.URL.Query().Get("token"), d.token) {
 		turnAway(w, "This link is not good, or was used before. Start the desk again for another.")
 		return
@@ -153,14 +182,14 @@ func (d *Door) letIn(w http.ResponseWriter, r *http.Request) {
 		HttpOnly: true,
 		SameSite: http.SameSiteStrictMode,
 	})
-	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// isIn reports whether a browser has the cookie.
+// isIn reports whether a browser has the cookie. Others may have set one of the same name.
 func (d *Door) isIn(r *http.Request) bool {
-	c, err := r.Cookie(d.cookie())
-	return err == nil && same(c.Value, d.session)
+	return slices.ContainsFunc(r.CookiesNamed(d.cookie()), func(c *http.Cookie) bool {
+		return same(c.Value, d.session)
+	})
 }
 
 // same compares secrets in a time that does not depend on them.
@@ -171,6 +200,7 @@ func same(a, b string) bool {
 // turnAway says why somebody gets nothing.
 func turnAway(w http.ResponseWriter, why string) {
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Connection", "close") // without waiting for the rest of what was asked
 	http.Error(w, why, http.StatusForbidden)
 }
 

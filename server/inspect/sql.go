@@ -98,6 +98,10 @@ func (x *sqlTables) change(l *store.Line, event ledger.Event) error {
 		for _, r := range e.Runs {
 			to.run(r)
 		}
+	case *booking.RunMoved:
+		for _, r := range movedRuns(x.state, e) { // tickets name them from now on
+			to.run(r)
+		}
 	case *ledger.GeolocationSet:
 		to("geolocation", e.Object, e.On)
 	case *ledger.PersonalErased:
@@ -117,6 +121,12 @@ func (x *sqlTables) change(l *store.Line, event ledger.Event) error {
 			seen[id.String()] = true
 		}
 	}
+	// Whoever is not told is not named in the line, and moves as well.
+	if e, ok := event.(*booking.RunMoved); ok {
+		for _, o := range x.state.Bookings.Riders(e.Run) {
+			seen[o.Booking.ID.String()] = true
+		}
+	}
 	// Partners first: all else names them. Then users, and what is theirs.
 	x.accounts(l.Type, seen)
 	if e, ok := event.(*auth.SessionStarted); ok {
@@ -126,12 +136,24 @@ func (x *sqlTables) change(l *store.Line, event ledger.Event) error {
 	return nil
 }
 
+// movedRuns returns what runs that were sold became.
+func movedRuns(st *ledger.State, e *booking.RunMoved) (list []*booking.Run) {
+	for _, m := range e.Runs {
+		was := st.Bookings.RunByID(m.Was)
+		list = append(list, booking.NewRun(was.Form, was.Day, m.Start, m.Offsets))
+	}
+	return list
+}
+
 // eraseEvents takes away the personal parts of the lines that a line names.
 func (x *sqlTables) eraseEvents(l *store.Line) error {
 	erased, err := store.ErasedBy(l)
 	for _, e := range erased {
-		x.printf("update events set personal = '{\"erased\":\"%s\"}' where seq = %d and personal is not null;\n",
-			cellTime(e.At), e.Seq)
+		x.printf(
+			"update events set personal = '{\"erased\":\"%s\"}' where seq = %d and personal is not null;\n",
+			cellTime(e.At),
+			e.Seq,
+		)
 	}
 	return err
 }
@@ -183,8 +205,10 @@ func (x *sqlTables) users(seen map[string]bool) {
 		quoted := quote(text)
 		switch {
 		case user != nil:
-			x.printf("delete from identities where user_id = %s;\ndelete from accesses where user_id = %[1]s;\n",
-				quoted)
+			x.printf(
+				"delete from identities where user_id = %s;\ndelete from accesses where user_id = %[1]s;\n",
+				quoted,
+			)
 			to.user(user)
 		case session != nil:
 			sessions = append(sessions, session) // after the users

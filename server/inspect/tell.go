@@ -34,8 +34,13 @@ func Tell(fsys durable.FS, live bool, f LogFilter, out io.Writer) ([]Told, error
 	erasures := map[uint64][]uint64{} // lines, and those that they say are erased
 	gone := map[uint64]bool{}         // lines whose personal parts are not there
 	s.read = func(l *store.Line, x ledger.Entry) error {
-		if e, ok := x.Event.(*booking.Created); ok {
+		switch e := x.Event.(type) {
+		case *booking.Created:
 			described.note(e, l.Seq)
+		case *booking.RunMoved:
+			for _, r := range movedRuns(s.State, e) {
+				described.runs[r.ID] = l.Seq
+			}
 		}
 		if store.Erased(l.Personal) {
 			gone[l.Seq] = true

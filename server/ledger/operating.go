@@ -78,10 +78,10 @@ var operatingKinds = []kind{
 }
 
 // applyTimetableImported puts a timetable in force. A replay has no more than its name.
-func applyTimetableImported(s *State, _ time.Time, e *TimetableImported) {
+func applyTimetableImported(s *State, now time.Time, e *TimetableImported) {
 	s.TimetableHash = e.Hash
 	if e.Loaded != nil {
-		s.UseTimetable(e.Loaded)
+		s.UseTimetable(e.Loaded, now)
 	}
 }
 

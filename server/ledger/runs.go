@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"waybill/auth"
@@ -13,8 +14,11 @@ import (
 // runKinds are the lines of what a carrier does with a run (contract §15).
 var runKinds = []kind{
 	row[booking.RunCanceled]{
-		name:       "run.cancelled",
-		apply:      changingRun((*booking.State).ApplyRunCanceled),
+		name: "run.cancelled",
+		apply: changingRun(
+			(*booking.State).ApplyRunCanceled,
+			func(e *booking.RunCanceled) booking.RunName { return e.Run },
+		),
 		check:      checked(bookings, (*booking.State).CheckRunCanceled),
 		feedEvents: showRun,
 		after: func(s *State, at store.Stamp, e *booking.RunCanceled) {
@@ -28,8 +32,11 @@ var runKinds = []kind{
 		},
 	}.kind(),
 	row[booking.RunMoved]{
-		name:       "run.moved",
-		apply:      changingRun((*booking.State).ApplyRunMoved),
+		name: "run.moved",
+		apply: changingRun(
+			(*booking.State).ApplyRunMoved,
+			func(e *booking.RunMoved) booking.RunName { return e.Run },
+		),
 		check:      checked(bookings, (*booking.State).CheckRunMoved),
 		feedEvents: showRun,
 		after: func(s *State, at store.Stamp, e *booking.RunMoved) {
@@ -43,11 +50,16 @@ var runKinds = []kind{
 	}.kind(),
 	row[booking.RunRestored]{
 		name:  "run.restored",
-		apply: changingRun((*booking.State).ApplyRunRestored),
+		check: checked(bookings, (*booking.State).CheckRunRestored),
+		apply: changingRun(
+			(*booking.State).ApplyRunRestored,
+			func(e *booking.RunRestored) booking.RunName { return e.Run },
+		),
 	}.kind(),
 	row[ManifestRead]{
 		name:  "manifest.read",
 		apply: func(*State, time.Time, *ManifestRead) {},
+		check: checkManifestRead,
 	}.kind(),
 }
 
@@ -59,19 +71,39 @@ type ManifestRead struct {
 	Company    string          `json:"company,omitempty"` // the user's, by id
 }
 
-// changingRun adapts a method that applies an event of a run: the timetable in force follows.
-func changingRun[T any](apply func(*booking.State, time.Time, *T)) func(*State, time.Time, *T) {
+// checkManifestRead reports whether so many people travel on a run as a line says that somebody has read.
+func checkManifestRead(s *State, _ time.Time, e *ManifestRead) error {
+	n := 0
+	for _, o := range s.Bookings.Riders(e.Run) {
+		if o.Ticket.Phase == booking.Paid || o.Ticket.Phase == booking.Booked {
+			n++
+		}
+	}
+	if n != e.Passengers {
+		return fmt.Errorf("%s has %d passengers, and not %d", e.Run, n, e.Passengers)
+	}
+	return nil
+}
+
+// changingRun adapts a method that applies an event of a run: where that changes the run, the timetable in
+// force follows. Tickets that follow a cancellation change nothing of the timetable, which requests compare
+// with the one that they have read.
+func changingRun[T any](
+	apply func(*booking.State, time.Time, *T),
+	run func(*T) booking.RunName,
+) func(*State, time.Time, *T) {
 	return func(s *State, now time.Time, e *T) {
+		before := s.Bookings.Change(run(e)).Change
 		apply(s.Bookings, now, e)
-		if s.Timetable != nil {
-			s.UseTimetable(s.Timetable)
+		if s.Timetable != nil && s.Bookings.Change(run(e)).Change != before {
+			s.UseTimetable(s.Timetable, now)
 		}
 	}
 }
 
 // UseTimetable puts a timetable in force, with what was changed of its runs.
-func (s *State) UseTimetable(tt *schedule.Timetable) {
-	s.Timetable = tt.With(s.Bookings.Changes())
+func (s *State) UseTimetable(tt *schedule.Timetable, now time.Time) {
+	s.Timetable = tt.With(s.Bookings.Changes(now))
 }
 
 // showRun returns the events of a partner's tickets in a line of a run.

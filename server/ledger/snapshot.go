@@ -323,6 +323,7 @@ func (b *wholeBooking) codeTicket(c *wire.Coder, t *booking.Ticket) {
 	if c.Optional("noticed", t.Noticed) {
 		c.Bool("noticed", &t.Noticed)
 	}
+	wire.NumberUnless(c, "earlier", &t.Earlier, 0)
 	wire.NumberUnless(c, "asked", &t.Asked, 0)
 	b.codeAsk(c, t)
 	legs := t.Legs[:0]

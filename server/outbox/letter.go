@@ -59,7 +59,7 @@ func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.
 	if s.mailer != nil {
 		return s.mailer.Send(s.Base, email, letter)
 	}
-	return durable.PublishText(s.Config.FS, ledger.OutboxDir, id+LetterSuffix, letter)
+	return durable.PublishText(s.Config.FS, ledger.OutboxDir, id+letterSuffix, letter)
 }
 
 // papers returns what the e-mail of a paid ticket carries (contract §15): the ticket to print, and an entry
@@ -95,6 +95,7 @@ type wording struct {
 	// Of a run that its carrier has changed.
 	withdrawn, moved  string
 	newTime, timeless string // of a departure that was moved: a title, and what a letter begins with
+	missed            string // of a change that cannot be made any more
 	reason            string
 }
 
@@ -120,6 +121,7 @@ var english = wording{
 	moved:     "The carrier has moved it. Your ticket stays valid.",
 	newTime:   "New time",
 	timeless:  "your departure has a new time",
+	missed:    "cannot be made any more: ask the carrier",
 	reason:    "Reason",
 }
 
@@ -145,6 +147,7 @@ var ukrainian = wording{
 	moved:     "Перевізник переніс його. Ваш квиток залишається дійсним.",
 	newTime:   "Новий час",
 	timeless:  "час вашого відправлення змінено",
+	missed:    "неможлива: зверніться до перевізника",
 	reason:    "Причина",
 }
 
@@ -202,10 +205,22 @@ func (n *news) way(w *wording) string {
 	return n.city(first, first.From, w) + " – " + n.city(last, last.To, w)
 }
 
-// leaves is when the journey starts, by the clock there.
-func (n *news) leaves() string {
+// leaves is when the journey starts, by the clock there. Where a ride was moved it is when each ride does: it
+// may be the second.
+func (n *news) leaves(w *wording) string {
 	first := &n.legs[0]
-	return localTime(first.Run.Dep(first.From), first, first.From)
+	said := localTime(first.Run.Dep(first.From), first, first.From)
+	if n.action != booking.DelayRun {
+		return said
+	}
+	for i := range n.legs[1:] {
+		l := &n.legs[1+i]
+		said += ", " + n.city(l, l.From, w) + " " + localTime(l.Run.Dep(l.From), l, l.From)
+	}
+	if n.ticket.MissesChange() {
+		said += ". " + w.change + " " + w.missed
+	}
+	return said
 }
 
 // localTime returns an instant by the clock of a stop, as it was when the run was sold.
@@ -216,10 +231,14 @@ func localTime(at time.Time, l *booking.Leg, position int16) string {
 // subject returns the subject of an e-mail, in both languages.
 func (n *news) subject() string {
 	if n.action == booking.DelayRun {
-		return english.newTime + " / " + ukrainian.newTime + ": " + n.way(&english) + ", " + n.leaves()
+		return english.newTime + " / " + ukrainian.newTime + ": " + n.way(
+			&english,
+		) + ", " + n.leaves(
+			&english,
+		)
 	}
 	return "Your ticket is " + n.done(&english) + " / Ваш квиток " + n.done(&ukrainian) + ": " +
-		n.way(&english) + ", " + n.leaves()
+		n.way(&english) + ", " + n.leaves(&english)
 }
 
 // text returns the text for a phone, in both languages.
@@ -229,13 +248,18 @@ func (n *news) text() string {
 		if n.action == booking.DelayRun {
 			what = w.newTime
 		}
-		said := fmt.Sprintf("%s: %s, %s", what, n.way(w), n.leaves())
+		said := fmt.Sprintf("%s: %s, %s", what, n.way(w), n.leaves(w))
 		if !n.gone() {
-			return said + ", " + strings.ToLower(w.seat) + " " + n.ticket.SeatLabels() + "." + n.why(w)
+			return said + ", " + strings.ToLower(w.seat) + " " + n.seats() + "." + n.why(w)
 		}
 		return said + n.comesBack(w, ". ") + "." + n.why(w)
 	}
 	return in(&english) + " " + in(&ukrainian)
+}
+
+// seats names the seat of each ride.
+func (n *news) seats() string {
+	return strings.ReplaceAll(n.ticket.SeatLabels(), " ", ", ")
 }
 
 // why says why the carrier has changed the run; "" where it has not.
@@ -289,8 +313,11 @@ func (n *news) half(w *wording) string {
 			before := &n.legs[i-1]
 			wait := l.Run.Dep(l.From).Sub(before.Run.Arr(before.To))
 			b.WriteString("\n")
-			line(w.change, fmt.Sprintf("%s, %d:%02d", n.city(l, l.From, w), int(wait.Hours()),
-				int(wait.Minutes())%60))
+			how := fmt.Sprintf("%d:%02d", int(wait.Hours()), int(wait.Minutes())%60)
+			if wait < 0 {
+				how = w.missed
+			}
+			line(w.change, n.city(l, l.From, w)+", "+how)
 			b.WriteString("\n")
 		}
 		line(w.carrier, l.Run.Form.Company.Name)

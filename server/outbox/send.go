@@ -29,7 +29,7 @@ func (s *Service) Open(messengerURL string, mail outbound.MailConfig, secret []b
 }
 
 const (
-	LetterSuffix = ".eml"                 // of the files that e-mails become where there is no mail server
+	letterSuffix = ".eml"                 // of the files that e-mails become where there is no mail server
 	maxSending   = 8                      // messages at a time, to each peer
 	sentDelay    = 100 * time.Millisecond // in which those that were sent share a line
 	FirstRetry   = 30 * time.Second       // after a failure; then when as much time again has passed, at most

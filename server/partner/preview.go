@@ -108,7 +108,7 @@ func writeOutlook(w *wire.Writer, x *booking.Outlook, now time.Time) {
 		resource.WriteRule(w, "", r)
 	})
 	// Rounded down: a rule of 24 hours does not apply at 23.999.
-	w.Hundredths("hoursBeforeDeparture", int64(math.Floor(x.Departure().Sub(now).Hours()*100)))
+	w.Hundredths("hoursBeforeDeparture", int64(math.Floor(x.RefundsBy().Sub(now).Hours()*100)))
 	w.OptionalTime("validUntil", x.ValidUntil)
 	w.EndObject()
 }

@@ -24,12 +24,14 @@ func WriteCalendar(out io.Writer, t *booking.Ticket, now time.Time) error {
 		writeLine(&b, "BEGIN:VEVENT")
 		writeLine(&b, fmt.Sprintf("UID:%s.%d@waybill", t.ID, i+1))
 		writeLine(&b, "DTSTAMP:"+stamp(now))
+		// A calendar takes an entry for a newer one by this alone (RFC 5545, 3.8.7.4).
+		writeLine(&b, fmt.Sprintf("SEQUENCE:%d", now.Unix()))
 		writeLine(&b, "DTSTART:"+stamp(l.Run.Dep(l.From)))
 		writeLine(&b, "DTEND:"+stamp(l.Run.Arr(l.To)))
 		writeLine(
 			&b,
 			"SUMMARY:"+escape(
-				"Bus "+from.City.Name+" – "+to.City.Name+", seat "+t.SeatLabels(),
+				"Bus "+from.City.Name+" – "+to.City.Name+fmt.Sprintf(", seat %d", l.Seat),
 			),
 		)
 		writeLine(&b, "LOCATION:"+escape(from.Title()))

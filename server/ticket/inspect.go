@@ -20,7 +20,15 @@ var ErrRefused = errors.New("not every code is good")
 type Inspector struct {
 	public ed25519.PublicKey
 	run    *booking.RunName // nil is any
-	seen   map[Code]bool
+	seen   map[shown]bool
+}
+
+// shown is a ride of a ticket that somebody has shown. A departure that was moved has another code, and is
+// the same ride.
+type shown struct {
+	ticket   booking.ID
+	run      [6]byte
+	from, to int16
 }
 
 // NewInspector returns one who has the carrier's public key, as its file has it. With a trip and a service
@@ -30,7 +38,7 @@ func NewInspector(key []byte, trip, date string) (*Inspector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the key %w", err)
 	}
-	x := &Inspector{public: public, seen: map[Code]bool{}}
+	x := &Inspector{public: public, seen: map[shown]bool{}}
 	if trip == "" && date == "" {
 		return x, nil
 	}
@@ -48,12 +56,22 @@ func NewInspector(key []byte, trip, date string) (*Inspector, error) {
 // came before is a ticket shown twice. The error is ErrRefused, or that of reading.
 func (x *Inspector) Inspect(in io.Reader, out io.Writer) error {
 	var refused error
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		text := strings.TrimSpace(lines.Text())
+	lines := bufio.NewReaderSize(in, maxCode)
+	for n := 0; ; {
+		text, err := readCode(lines)
+		if err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			if n == 0 && err == nil { // a scan that failed says nothing
+				err = errors.New("there is no code")
+			}
+			return errors.Join(refused, err)
+		}
 		if text == "" {
 			continue
 		}
+		n++
 		said, good := x.check(text)
 		if !good {
 			refused = ErrRefused
@@ -62,7 +80,19 @@ func (x *Inspector) Inspect(in io.Reader, out io.Writer) error {
 			return err
 		}
 	}
-	return errors.Join(refused, lines.Err())
+}
+
+// maxCode is how many bytes of a line are read: a code has less than 150.
+const maxCode = 1 << 10
+
+// readCode reads a line. What is longer than any code is cut, and is none.
+func readCode(lines *bufio.Reader) (string, error) {
+	line, long, err := lines.ReadLine()
+	text := strings.TrimSpace(string(line))
+	for long && err == nil {
+		_, long, err = lines.ReadLine()
+	}
+	return text, err
 }
 
 // check checks one code.
@@ -77,9 +107,11 @@ func (x *Inspector) check(text string) (said string, good bool) {
 			x.run,
 			c,
 		), false
-	case x.seen[c]:
+	}
+	ride := shown{c.Ticket, c.Run, c.From, c.To}
+	if x.seen[ride] {
 		return "NOT GOOD: shown before: " + c.String(), false
 	}
-	x.seen[c] = true
+	x.seen[ride] = true
 	return "genuine: " + c.String(), true
 }

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -202,5 +205,46 @@ func TestACalendarEntry(t *testing.T) {
 	}
 	if strings.Count(whole, "\r\nEND:VEVENT\r\n") != 1 {
 		t.Error("a name has ended the entry")
+	}
+}
+
+// Contract §15: whoever shows a ticket twice is found out, also with the paper of before its run was moved; a
+// scan that says nothing is no ticket, and one that says too much is one bad code.
+func TestAnInspectorIsNotFooled(t *testing.T) {
+	public, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pub, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pub})
+	before := Code{Ticket: booking.ID{1}, Departure: time.Unix(1795582800, 0), Seat: 7, To: 3}
+	after := before
+	after.Departure = before.Departure.Add(30 * time.Minute)
+	other := before
+	other.Ticket = booking.ID{2}
+	for name, c := range map[string]struct {
+		shown []string
+		want  string // a pattern of all that is said
+		good  bool
+	}{
+		"two papers of a moved run": {[]string{before.Sign(key), after.Sign(key)}, "(?s)^genuine.*NOT GOOD: shown before", false},
+		"two passengers":            {[]string{before.Sign(key), other.Sign(key)}, "(?s)^genuine.*genuine", true},
+		"an empty scan":             {[]string{"", " "}, "^$", false},
+		"nothing at all":            {nil, "^$", false},
+		"a long one among others": {[]string{strings.Repeat("x", 1<<17), before.Sign(key)},
+			"(?s)^NOT GOOD.*genuine", false},
+	} {
+		inspector, err := NewInspector(file, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		err = inspector.Inspect(strings.NewReader(strings.Join(c.shown, "\n")), &out)
+		if (err == nil) != c.good || !regexp.MustCompile(c.want).MatchString(out.String()) {
+			t.Errorf("%s: %v %s", name, err, out.String())
+		}
 	}
 }

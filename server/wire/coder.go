@@ -128,7 +128,7 @@ func Number[T ~int | ~int16 | ~int32 | ~int64 | ~uint8](c *Coder, name string, v
 }
 
 // NumberUnless codes a whole number that is left out where it is usual.
-func NumberUnless[T ~int16 | ~int64 | ~uint8](c *Coder, name string, v *T, usual T) {
+func NumberUnless[T ~int16 | ~int32 | ~int64 | ~uint8](c *Coder, name string, v *T, usual T) {
 	if c.Optional(name, *v != usual) {
 		Number(c, name, v)
 		return

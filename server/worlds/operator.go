@@ -31,7 +31,7 @@ func (c *Control) Worlds() (list []desk.World) {
 // Make makes a world that is a copy of another.
 func (c *Control) Make(name, from string) error {
 	if !worldName.MatchString(name) {
-		return web.Invalid(web.Problem("name", mustBeName))
+		return web.Invalid(web.Problem("name", "must "+mustBeName))
 	}
 	c.changing.Lock()
 	defer c.changing.Unlock()

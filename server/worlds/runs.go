@@ -1,13 +1,14 @@
 package worlds
 
 import (
-	"fmt"
+	"errors"
 	"net/http"
 	"net/url"
 	"os"
 	"strconv"
 	"strings"
 
+	"waybill/booking"
 	"waybill/server/admin"
 	"waybill/server/ledger"
 	"waybill/server/web"
@@ -54,8 +55,11 @@ func (c *Control) putRun(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	op := "run-" + do
+	if do != "move" && form.Has("minutes") {
+		return web.Invalid(web.Problem("minutes", "says nothing where do is "+do))
+	}
 	if err := admin.CheckForm(op, form); err != nil {
-		return web.Invalid(web.Problem("do", fmt.Sprintf("cannot be done so: %v", err)))
+		return web.Invalid(web.Problem(fieldOf(err), "is wrong: "+strings.TrimPrefix(err.Error(), "-")))
 	}
 	var said strings.Builder
 	err = of.front.Server.Admin.Do(op, &admin.Act{
@@ -63,10 +67,24 @@ func (c *Control) putRun(w http.ResponseWriter, r *http.Request) error {
 		Form: form,
 		Out:  &said,
 	})
+	if errors.Is(err, booking.ErrNoRun) {
+		return web.NotFoundFor("tripId", "date")
+	}
 	if err != nil {
 		return web.Fail(http.StatusConflict, "CONFLICT", err.Error())
 	}
 	return web.Reply(w, http.StatusOK, func(out *wire.Writer) {
 		out.String("said", strings.TrimSpace(said.String()))
 	})
+}
+
+// fieldOf names the member of a body that a complaint about a flag is about; a complaint about none is about
+// the run.
+func fieldOf(err error) string {
+	for _, name := range []string{"reason", "minutes"} {
+		if strings.HasPrefix(err.Error(), "-"+name) {
+			return name
+		}
+	}
+	return "date"
 }

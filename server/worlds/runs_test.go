@@ -1,8 +1,12 @@
 package worlds
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"waybill/server/ticket"
 )
 
 // A run is cancelled, moved and restored in one world, and in no other.
@@ -19,21 +23,40 @@ func TestARunIsChangedInOneWorld(t *testing.T) {
 	}
 	said(200, `{"do":"move","minutes":30,"reason":"snow","dryRun":true}`, "dry run")
 	said(200, `{"do":"move","minutes":30,"reason":"snow"}`, "leaves 30 minutes later")
-	said(200, `{"do":"restore","reason":"a thaw"}`, "taken back")
+	said(200, `{"do":"restore","reason":"a thaw"}`, "leaves as its timetable says again")
 	said(200, `{"do":"cancel","reason":"snow"}`, "is cancelled; tickets: 0 refunded")
 	said(409, `{"do":"move","minutes":30,"reason":"snow"}`, "is cancelled")
 	said(400, `{"do":"move","minutes":721,"reason":"snow"}`, "-720 to 720")
-	said(400, `{"do":"move","reason":"snow"}`, "not a number")
+	said(400, `{"do":"move","reason":"snow"}`, "minutes must be given")
 	said(400, `{"do":"sell","reason":"snow"}`, "cancel, move or restore")
 	said(400, `{"do":"cancel"}`, "reason")
+	said(400, `{"do":"cancel","reason":"snow","minutes":5}`, `"field":"minutes"`)
+	said(400, `{"do":"move","minutes":999,"reason":"snow"}`, `"field":"minutes"`)
+	said(400, `{"do":"cancel","reason":"a\u202eb"}`, `"field":"reason"`)
 	said(400, `{"do":"cancel","reason":""}`, "reason")
 	x.call(404, "PUT", "/worlds/none/runs/kl-0530/2026-11-25", `{"do":"cancel","reason":"snow"}`)
 	x.call(400, "PUT", "/worlds/a/runs/kl-0530/tomorrow", `{"do":"cancel","reason":"snow"}`)
-	x.call(409, "PUT", "/worlds/a/runs/no-such/2026-11-25", `{"do":"cancel","reason":"snow"}`)
+	x.call(404, "PUT", "/worlds/a/runs/no-such/2026-11-25", `{"do":"cancel","reason":"snow"}`)
 	// In the other world the run is as it was.
 	other := strings.Replace(path, "/a/", "/b/", 1)
 	got := x.call(200, "PUT", other, `{"do":"cancel","reason":"snow"}`).body
 	if strings.Contains(got, "nothing to change") {
 		t.Error(got)
+	}
+}
+
+// A ticket of a world is none of its parent's: it is signed with another key.
+func TestAWorldsTicketsAreNotItsParents(t *testing.T) {
+	x := newControl(t)
+	x.world("a", Main)
+	read := func(dir string) string {
+		text, err := os.ReadFile(filepath.Join(dir, ticket.PublicFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if read(x.dir) == read(filepath.Join(x.dir, "worlds", "a")) {
+		t.Error("the world signs with its parent's key")
 	}
 }

@@ -1,4 +1,9 @@
-package inspect
+// Package verdict says what came of verifying a directory: for whoever types, for programs and for the desk,
+// what is wrong, where, and what to do next (contract §1).
+//
+//	v, err := verdict.Judge(fsys, "waybill-data", live, store.Expected{}, "")
+//	fmt.Println(v.Sound, v.Problem)
+package verdict
 
 import (
 	"bufio"
@@ -10,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"waybill/server/inspect"
 	"waybill/server/words"
 	"waybill/store"
 	"waybill/store/durable"
@@ -22,7 +28,7 @@ type Verdict struct {
 	// only an end that never became durable is wrong: the next start cuts it
 	Torn    bool           `json:"torn"`
 	Problem string         `json:"problem,omitempty"` // why it is not sound
-	Place   *verdictPlace  `json:"place,omitempty"`   // of damage or of a torn tail
+	Place   *place         `json:"place,omitempty"`   // of damage or of a torn tail
 	Found   *findings      `json:"found,omitempty"`   // where all could be read
 	Witness []witnessFound `json:"witnesses,omitempty"`
 	Notes   []string       `json:"notes,omitempty"`
@@ -48,8 +54,8 @@ type witnessFound struct {
 	At   string `json:"at,omitempty"`
 }
 
-// verdictPlace is where in the journal something is.
-type verdictPlace struct {
+// place is where in the journal something is.
+type place struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
 	Byte int64  `json:"byte"`
@@ -65,7 +71,7 @@ func Judge(
 	expected store.Expected,
 	against string,
 ) (Verdict, error) {
-	rep, err := Verify(fsys, live, expected)
+	rep, err := inspect.Verify(fsys, live, expected)
 	if err != nil {
 		return unsound(err, name, against)
 	}
@@ -114,7 +120,7 @@ func unsound(err error, name, against string) (Verdict, error) {
 }
 
 // unsigned says who has not signed the lines, "" where all have that should.
-func (v *Verdict) unsigned(rep *Report) (problem string) {
+func (v *Verdict) unsigned(rep *inspect.Report) (problem string) {
 	if !v.Found.Signed {
 		return fmt.Sprintf("not signed: %s follow from each other, but there is no checkpoint that "+
 			"vouches for them; whoever has the disk can have written them. "+
@@ -137,7 +143,7 @@ func (v *Verdict) unsigned(rep *Report) (problem string) {
 }
 
 // note says what a sound directory has that a reader should know of.
-func (v *Verdict) note(rep *Report) {
+func (v *Verdict) note(rep *inspect.Report) {
 	for _, w := range v.Witness {
 		v.Notes = append(v.Notes, fmt.Sprintf("%s has signed up to line %d, at %s", w.Name, w.Line, w.At))
 	}
@@ -162,11 +168,11 @@ func (v *Verdict) note(rep *Report) {
 }
 
 // placeOf returns where damage is.
-func placeOf(d *store.Damage) *verdictPlace {
+func placeOf(d *store.Damage) *place {
 	if d.File == "" {
 		return nil
 	}
-	return &verdictPlace{d.File, d.Line, d.Offset, d.Seq}
+	return &place{d.File, d.Line, d.Offset, d.Seq}
 }
 
 // afterDamage says what to do about damage: what is before it can be saved.

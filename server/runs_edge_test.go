@@ -1,0 +1,361 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/inspect"
+	"waybill/server/ledger"
+	"waybill/server/provider"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// paidFor sells seats on a run, and pays for them.
+func paidFor(t *testing.T, s *Server, key, query string, n int) string {
+	t.Helper()
+	a := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, query), n))
+	if a.status != 201 {
+		t.Fatal(a)
+	}
+	id := a.Data.Booking.ID
+	if a := call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", ""); a.status != 200 {
+		t.Fatal(a)
+	}
+	return id
+}
+
+// shown is as much of an answer about a booking as these tests look at.
+type shown struct {
+	Data struct {
+		Booking struct {
+			DepartureDate string
+			Tickets       []struct {
+				Status       string
+				RefundAmount *float64
+				Slices       []struct{ DepartureDate string }
+			}
+		}
+	}
+}
+
+// show returns a booking as its partner sees it.
+func show(t *testing.T, s *Server, key, id string) (x shown) {
+	t.Helper()
+	r := httptest.NewRequest("GET", "/v2/bookings/"+id, nil)
+	r.Header.Set("x-api-key", key)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if err := json.Unmarshal(w.Body.Bytes(), &x); err != nil || len(x.Data.Booking.Tickets) == 0 {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	return x
+}
+
+// sound verifies a directory that is in use.
+func sound(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Contract §15, "times change in what is shown": what was sold by another timetable than is in force leaves,
+// once the run is moved, when the bus does; refunds still count to the latest departure that the ticket ever
+// had.
+func TestWhatAnotherTimetableSoldLeavesWithTheBus(t *testing.T) {
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	id := paidFor(t, s, key, kyivLviv, 1)
+	importFeed(t, s, feedWith(t, map[string][][2]string{"stop_times.txt": {
+		{"kl-0530,05:30:00,05:30:00", "kl-0530,04:30:00,04:30:00"},
+	}}))
+	if at := show(t, s, key, id).Data.Booking.DepartureDate; at != "2026-11-25T03:30:00.000Z" {
+		t.Errorf("an import alone moves what was sold to %s", at)
+	}
+	said, err := doWithRun(s, "move", "kl-0530", "minutes", "40")
+	if err != nil || !strings.Contains(said, "at 2026-11-25 05:10 +02:00") {
+		t.Error(said, err)
+	}
+	const leaves = "2026-11-25T03:10:00.000Z"
+	if at := show(t, s, key, id).Data.Booking.Tickets[0].Slices[0].DepartureDate; at != leaves {
+		t.Errorf("the ticket leaves at %s, the bus at %s", at, leaves)
+	}
+	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+		ticket := &st.Bookings.Any(booking.IDOf(id)).Tickets[0]
+		if by := ticket.RefundsBy(); by.UTC().Format(time.RFC3339) != "2026-11-25T03:30:00Z" {
+			t.Errorf("refunds count to %s", by)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Moved again, and by nothing against the timetable: it still is where the bus is.
+	if said, err := doWithRun(s, "move", "kl-0530", "minutes", "0"); err != nil {
+		t.Error(said, err)
+	}
+	if at := show(t, s, key, id).Data.Booking.DepartureDate; at != "2026-11-25T02:30:00.000Z" {
+		t.Errorf("it leaves at %s", at)
+	}
+	if said, err := doWithRun(s, "move", "kl-0530", "minutes", "0"); err != nil ||
+		!strings.Contains(said, "nothing to change") {
+		t.Error(said, err)
+	}
+	compareWithReplay(t, s, dir, false)
+	sound(t, dir)
+}
+
+// A run that the timetable has no longer, and that was moved and moved back, is shown as its tickets are.
+func TestAWithdrawnRunIsShownAsItsTicketsAre(t *testing.T) {
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	id := paidFor(t, s, key, kyivLviv, 1)
+	for _, minutes := range []string{"60", "0"} {
+		if said, err := doWithRun(s, "move", "kl-0530", "minutes", minutes); err != nil {
+			t.Fatal(said, err)
+		}
+	}
+	importFeed(t, s, feedWith(t, map[string][][2]string{
+		"trips.txt":      {{"r-kyiv-lviv,weekdays,kl-0530,", "r-kyiv-lviv,weekdays,kl-0531,"}},
+		"stop_times.txt": {{"kl-0530,", "kl-0531,"}},
+	}))
+	at := show(t, s, key, id).Data.Booking.DepartureDate
+	err := s.Store.View(func(st *ledger.State, now time.Time) {
+		name := st.Bookings.Any(booking.IDOf(id)).Tickets[0].Legs[0].Run
+		run := st.Bookings.Present(st.Timetable, booking.RunName{Trip: "kl-0530", Day: name.Day})
+		if got := run.Dep(0).UTC().Format("2006-01-02T15:04:05.000Z"); got != at {
+			t.Errorf("the run leaves at %s, its ticket at %s", got, at)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A crash between an answer of the provider and what follows from it leaves nothing: the next start finishes
+// the cancellation, also when the run would be over by then, and others are sold as before.
+func TestAStartFinishesCancellations(t *testing.T) {
+	for name, at := range map[string]time.Time{
+		"before the departure": scriptStart.Add(time.Hour),
+		"when it is over":      scriptStart.Add(8 * 24 * time.Hour),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			copied := filepath.Join(t.TempDir(), "copy")
+			s, key := demoServer(t, Config{Dir: dir})
+			id := paidFor(t, s, key, kyivLviv, 2)
+			if said, err := doWithRun(s, "cancel", "kl-0530"); err != nil {
+				t.Fatal(said, err)
+			}
+			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			// As if the tickets had been asked about when the run was cancelled: the line names none of them.
+			uncancel(t, copied)
+			s2, key := demoServer(t, Config{Dir: copied, Now: func() time.Time { return at }})
+			for _, ticket := range show(t, s2, key, id).Data.Booking.Tickets {
+				if ticket.Status != "Refund" || ticket.RefundAmount == nil {
+					t.Errorf("%+v", ticket)
+				}
+			}
+			offer := call(t, s2, key, "GET", "/v2/offers?"+kyivLviv+"&departureDate="+
+				at.AddDate(0, 0, 7).Format(time.DateOnly), "").Data.Offers[0].ID
+			if a := call(t, s2, key, "POST", "/v2/bookings", bookingBody(offer, 1)); a.status != 201 {
+				t.Errorf("a booking after it: %+v", a)
+			}
+			compareWithReplay(t, s2, copied, false)
+		})
+	}
+}
+
+// uncancel takes the tickets out of the line that cancels a run.
+func uncancel(t *testing.T, dir string) {
+	t.Helper()
+	for _, name := range []string{"snapshots", "tree"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"checkpoint", "checkpoints.log"} {
+		os.Remove(filepath.Join(dir, name)) // there may be none
+	}
+	file := filepath.Join(dir, journalFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	format, err := os.ReadFile(filepath.Join(dir, "FORMAT"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
+	for i, line := range lines {
+		if strings.Contains(line, `"type":"run.cancelled"`) {
+			start := strings.Index(line, `"tickets":[`)
+			end := strings.Index(line[start:], "]") + start + 1
+			for !strings.HasPrefix(line[end:], "}") && !strings.HasPrefix(line[end:], `,"by"`) {
+				end += strings.Index(line[end:], "]") + 1
+			}
+			lines[i] = line[:start] + `"tickets":null` + line[end:]
+		}
+	}
+	if err := os.WriteFile(file, []byte(rechained(string(format), lines)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A ticket that the provider refuses while its run is cancelled is as it would be without the question.
+func TestARefusedTicketOfACancelledRun(t *testing.T) {
+	asked := make(chan bool)
+	answer := make(chan error)
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		asked = make(chan bool)
+		answer = make(chan error)
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
+			Confirm: func(_ context.Context, _ provider.Confirmation) error {
+				asked <- true
+				return <-answer
+			}})
+		defer s.Close()
+		id := call(
+			t,
+			s,
+			key,
+			"POST",
+			"/v2/bookings",
+			bookingBody(anOffer(t, s, key, kyivLviv), 1),
+		).Data.Booking.ID
+		go call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
+		<-asked
+		if said, err := doWithRun(s, "cancel", "kl-0530"); err != nil ||
+			!strings.Contains(said, "follow then: 1") {
+			t.Fatal(said, err)
+		}
+		answer <- errors.New("no")
+		synctest.Wait()
+		if got := show(t, s, key, id).Data.Booking.Tickets[0].Status; got != "Canceled" {
+			t.Errorf("it is %s", got)
+		}
+		compareWithReplay(t, s, dir, false)
+	})
+}
+
+// Contract §15, "e-mails and texts tell": a ride that was moved away from the other is said to be missed, and
+// is not sold; a ticket that stays valid has new papers.
+func TestAChangeThatIsMissedIsTold(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), MaxTransfers: 1})
+		defer s.Close()
+		b, _ := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
+		unpaid, _ := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
+		if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", ""); a.status != 200 {
+			t.Fatal(a)
+		}
+		var second, first booking.RunName
+		s.Store.View(func(st *ledger.State, _ time.Time) {
+			legs := st.Bookings.Any(booking.IDOf(b)).Tickets[0].Legs
+			first = booking.RunName{Trip: legs[0].Run.Form.Trip, Day: legs[0].Run.Day}
+			second = booking.RunName{Trip: legs[1].Run.Form.Trip, Day: legs[1].Run.Day}
+		})
+		said, err := doWithRun(s, "move", second.Trip, "date", second.Day.String(), "minutes", "-720")
+		if err != nil || !strings.Contains(said, "miss their change, and need you: 2") {
+			t.Errorf("%s, %v; %s", said, err, first)
+		}
+		time.Sleep(time.Second)
+		var news string
+		for about, text := range letters(t, dir) {
+			if strings.HasPrefix(about, "New time") {
+				news = text
+			}
+		}
+		for _, want := range []string{"Change cannot be made any more: ask the carrier",
+			"cannot be made any more: ask the carrier\n", "неможлива"} {
+			if !strings.Contains(news, want) {
+				t.Errorf("there is no %q in\n%s", want, news)
+			}
+		}
+		a := call(t, s, key, "POST", "/v2/bookings/"+unpaid+"/pay", "")
+		if a.status != 409 {
+			t.Errorf("a change that cannot be made is paid for: %+v", a)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "outbox/*.eml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		papers := 0
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			papers += strings.Count(string(text), "ticket.ics")
+		}
+		if papers < 2 {
+			t.Errorf("%d entries for a calendar: the moved ticket has none", papers)
+		}
+	})
+}
+
+// Contract §14: statements for a database have what a moved run became, with each ticket that names it.
+func TestTailOfMovedRunsForADatabase(t *testing.T) {
+	if !has(t, "sqlite3") {
+		return
+	}
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	id := paidFor(t, s, key, kyivLviv, 2)
+	call(
+		t,
+		s,
+		key,
+		"POST",
+		"/v2/bookings/"+id+"/cancel",
+		"",
+	) // also who travels no longer is on the moved run
+	paidFor(t, s, key, kyivLviv, 1)
+	if said, err := doWithRun(s, "move", "kl-0530", "minutes", "45"); err != nil {
+		t.Fatal(said, err)
+	}
+	s.Close()
+	out := filepath.Join(t.TempDir(), "out")
+	if _, err := inspect.Export(durable.Dir(dir), false, durable.Dir(out)); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("sqlite3", "-bail", "-csv", "-header")
+	c.Stdin = strings.NewReader("pragma foreign_keys = on;\n" + tailed(t, dir, "sql", 1) +
+		"select * from ticket_legs order by ticket_id, leg;\n")
+	got, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v %s", err, got)
+	}
+	want, err := os.ReadFile(filepath.Join(out, "ticket_legs.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := func(text []byte) map[string]bool {
+		set := map[string]bool{}
+		// SQLite writes amounts without zeros that say nothing.
+		plain := strings.NewReplacer("\r\n", "\n", ".00,", ",").Replace(string(text))
+		for line := range strings.Lines(plain) {
+			set[line] = true
+		}
+		return set
+	}
+	for line := range lines(want) {
+		if !lines(got)[line] {
+			t.Errorf("the tables have no %sbut\n%s", line, got)
+		}
+	}
+}
