@@ -93,16 +93,6 @@ func (s *State) Change(run RunName) RunChange {
 	return RunChange{Run: run}
 }
 
-// ReasonOf returns why a run that a ticket is on was cancelled, or else moved; "" where none was.
-func (s *State) ReasonOf(t *Ticket, canceled bool) string {
-	for _, l := range t.Itinerary() {
-		if c := l.Run.seats.change; c != nil && c.Canceled == canceled {
-			return c.Reason
-		}
-	}
-	return ""
-}
-
 // changesKept is how many days after its service day a change counts in a timetable: no run takes longer.
 const changesKept = 14
 

@@ -359,3 +359,60 @@ func TestTailOfMovedRunsForADatabase(t *testing.T) {
 		}
 	}
 }
+
+// What a passenger is told of a run is what its line says: the reason of this change, and not of an earlier
+// one of the other ride, or of a later one.
+func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
+	p := newPeer(t, always(503))
+	s, key := demoServer(t, Config{MessengerURL: p.URL, MaxTransfers: 1})
+	b, _ := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
+	var runs []booking.RunName
+	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		for _, l := range st.Bookings.Any(booking.IDOf(b)).Tickets[0].Itinerary() {
+			runs = append(runs, booking.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day})
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, reason := range []string{"snow", "strike"} {
+		said, err := doWithRun(
+			s,
+			"move",
+			runs[i].Trip,
+			"date",
+			runs[i].Day.String(),
+			"minutes",
+			"5",
+			"reason",
+			reason,
+		)
+		if err != nil {
+			t.Fatal(said, err)
+		}
+	}
+	told := func() (list []string) {
+		err := s.Store.View(func(st *ledger.State, _ time.Time) {
+			for _, m := range st.Outbox.All() {
+				booked, ticket := st.Bookings.AnyTicket(m.Ticket)
+				if m.To == booking.ToEmail {
+					continue
+				}
+				list = append(list, s.outbox.Letter(m, booked, ticket).Text)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for _, reason := range []string{"snow", "strike"} {
+		n := 0
+		for _, text := range told() {
+			n += strings.Count(text, "Reason: "+reason)
+		}
+		if n != 1 {
+			t.Errorf("%q is told %d times: %q", reason, n, told())
+		}
+	}
+}

@@ -67,7 +67,7 @@ var bookingKinds = []kind{
 				s.KeyedRequests.forgetAsked(s, t.ID)
 				sends = append(sends, toSend{t.ID, t.Sends})
 			}
-			s.Outbox.add(at, booking.Cancel, sends)
+			s.Outbox.add(at, booking.Cancel, "", sends)
 		},
 		weigh: func(s *State, e *booking.TicketsCanceled, x *Idempotency) int64 {
 			return written(e) + s.weighAnswer(e.Booking, x)
@@ -149,7 +149,7 @@ func settledKind[T any](name, said string, action booking.Action,
 // settled remembers what else comes of a ticket that was paid or booked.
 func (s *State) settled(at store.Stamp, e *booking.Settled, action booking.Action) {
 	s.KeyedRequests.forgetAsked(s, e.Ticket)
-	s.Outbox.add(at, action, []toSend{{e.Ticket, e.Sends}})
+	s.Outbox.add(at, action, "", []toSend{{e.Ticket, e.Sends}})
 }
 
 // codeCreated codes a booking: forms and runs that are sold for the first time, what all tickets share, and

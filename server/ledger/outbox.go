@@ -20,6 +20,8 @@ type Message struct {
 	To     string         `json:"to"`               // as in booking.Settled.Sends
 	At     time.Time      `json:"at"`               // since when it is to be sent
 	Parked string         `json:"parked,omitempty"` // why it is not tried any more
+	// Reason is why the carrier has changed the run, as the line says it; "" of what is none of a run.
+	Reason string `json:"reason,omitempty"`
 }
 
 // The lanes: messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody
@@ -176,7 +178,7 @@ type toSend struct {
 }
 
 // add takes in the messages of a line. Their ids say where in the line they stand.
-func (o *Outbox) add(at store.Stamp, action booking.Action, list []toSend) {
+func (o *Outbox) add(at store.Stamp, action booking.Action, reason string, list []toSend) {
 	n := 0
 	for _, x := range list {
 		for _, to := range x.sends {
@@ -187,6 +189,7 @@ func (o *Outbox) add(at store.Stamp, action booking.Action, list []toSend) {
 				Action: action,
 				To:     to,
 				At:     at.Time,
+				Reason: reason,
 			})
 		}
 	}

@@ -28,7 +28,7 @@ var runKinds = []kind{
 				s.KeyedRequests.forgetAsked(s, t.ID)
 				sends = append(sends, toSend{t.ID, t.Sends})
 			}
-			s.Outbox.add(at, booking.WithdrawRun, sends)
+			s.Outbox.add(at, booking.WithdrawRun, e.Reason, sends)
 		},
 	}.kind(),
 	row[booking.RunMoved]{
@@ -45,7 +45,7 @@ var runKinds = []kind{
 				s.feed(t.Partner).add(at, 1)
 				sends = append(sends, toSend{t.ID, t.Sends})
 			}
-			s.Outbox.add(at, booking.DelayRun, sends)
+			s.Outbox.add(at, booking.DelayRun, e.Reason, sends)
 		},
 	}.kind(),
 	row[booking.RunRestored]{

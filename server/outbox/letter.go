@@ -163,21 +163,14 @@ type news struct {
 
 // newNews returns what a message has to say.
 func (s *Service) newNews(m *ledger.Message, b *booking.Booking, t *booking.Ticket) *news {
-	n := &news{
+	return &news{
 		action:  m.Action,
 		booking: b,
 		ticket:  t,
 		legs:    t.Itinerary(),
 		names:   s.Timetable.Load(),
+		reason:  m.Reason,
 	}
-	if n.action != booking.WithdrawRun && n.action != booking.DelayRun {
-		return n
-	}
-	// A journal that cannot be written any more ends the server: then nothing is sent either.
-	s.Store.View(func(st *ledger.State, _ time.Time) {
-		n.reason = st.Bookings.ReasonOf(t, n.action == booking.WithdrawRun)
-	})
-	return n
 }
 
 // gone reports whether the news is that the ticket is no longer good.

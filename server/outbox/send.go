@@ -222,7 +222,8 @@ func (s *Service) deliver(id string) result {
 	}
 	// A message that an operator has tried again counts as old as the last change of its booking.
 	known := time.UnixMilli(min(m.At.UnixMilli(), b.Updated))
-	if now.Sub(known) >= FirstRetry && overtaken(m, t) {
+	// A retry may come a little before its time, so that not all come at once.
+	if now.Sub(known) >= FirstRetry/2 && overtaken(m, t) {
 		s.tries.forget(id)
 		return result{sent: m}
 	}
