@@ -1,0 +1,42 @@
+package server
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// Contract §15, "a page to print: carrier …": what a ticket over a border must show comes from columns of the
+// feed, and stays with the ticket when the timetable is replaced.
+func TestATicketShowsWhatTheFeedSaysOfItsCarrier(t *testing.T) {
+	s, key := demoServer(t, Config{})
+	feed := feedWith(t, nil).(fstest.MapFS)
+	text := string(feed["agency.txt"].Data)
+	header, rows, _ := strings.Cut(text, "\n")
+	var out strings.Builder
+	out.WriteString(header + ",waybill_registration,waybill_address,waybill_vat,waybill_insurer,waybill_policy\n")
+	for row := range strings.Lines(rows) {
+		row = strings.TrimRight(row, "\r\n")
+		out.WriteString(row + `,31245678,"1 Station Sq, <Kyiv>",UA312456789,Oranta,AB-123456` + "\n")
+	}
+	feed["agency.txt"].Data = []byte(out.String())
+	importFeed(t, s, feed)
+	id := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, kyivLviv), 1)).Data.Booking
+	if a := call(t, s, key, "POST", "/v2/bookings/"+id.ID+"/pay", ""); a.status != 200 {
+		t.Fatal(a)
+	}
+	importFeed(t, s, feedWith(t, nil)) // which has none of these columns
+	r := httptest.NewRequest("GET", "/v2/tickets/"+id.Tickets[0].ID+"/document", nil)
+	r.Header.Set("x-api-key", key)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	for _, want := range []string{"31245678", "1 Station Sq, &lt;Kyiv&gt;", "UA312456789", "Oranta", "AB-123456"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("the document has no %q", want)
+		}
+	}
+	if w.Code != 200 || strings.Contains(w.Body.String(), "<Kyiv>") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
