@@ -15,7 +15,9 @@ func TestATicketShowsWhatTheFeedSaysOfItsCarrier(t *testing.T) {
 	text := string(feed["agency.txt"].Data)
 	header, rows, _ := strings.Cut(text, "\n")
 	var out strings.Builder
-	out.WriteString(header + ",waybill_registration,waybill_address,waybill_vat,waybill_insurer,waybill_policy\n")
+	out.WriteString(
+		header + ",waybill_registration,waybill_address,waybill_vat,waybill_insurer,waybill_policy\n",
+	)
 	for row := range strings.Lines(rows) {
 		row = strings.TrimRight(row, "\r\n")
 		out.WriteString(row + `,31245678,"1 Station Sq, <Kyiv>",UA312456789,Oranta,AB-123456` + "\n")
@@ -31,7 +33,8 @@ func TestATicketShowsWhatTheFeedSaysOfItsCarrier(t *testing.T) {
 	r.Header.Set("x-api-key", key)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
-	for _, want := range []string{"31245678", "1 Station Sq, &lt;Kyiv&gt;", "UA312456789", "Oranta", "AB-123456"} {
+	for _, want := range []string{"31245678", "1 Station Sq, &lt;Kyiv&gt;", "UA312456789", "Oranta",
+		"AB-123456"} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("the document has no %q", want)
 		}

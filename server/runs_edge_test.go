@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -325,8 +326,14 @@ func TestTailOfMovedRunsForADatabase(t *testing.T) {
 		"",
 	) // also who travels no longer is on the moved run
 	paidFor(t, s, key, kyivLviv, 1)
-	if said, err := doWithRun(s, "move", "kl-0530", "minutes", "45"); err != nil {
-		t.Fatal(said, err)
+	for _, act := range [][]string{
+		{"move", "kl-0530", "minutes", "45"},
+		{"cancel", "kl-0700"},
+		{"restore", "kl-0700"},
+	} {
+		if said, err := doWithRun(s, act[0], act[1], act[2:]...); err != nil {
+			t.Fatal(said, err)
+		}
 	}
 	s.Close()
 	out := filepath.Join(t.TempDir(), "out")
@@ -335,7 +342,7 @@ func TestTailOfMovedRunsForADatabase(t *testing.T) {
 	}
 	c := exec.Command("sqlite3", "-bail", "-csv", "-header")
 	c.Stdin = strings.NewReader("pragma foreign_keys = on;\n" + tailed(t, dir, "sql", 1) +
-		"select * from ticket_legs order by ticket_id, leg;\n")
+		"select * from ticket_legs order by ticket_id, leg;\nselect * from run_changes;\n")
 	got, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v %s", err, got)
@@ -344,6 +351,11 @@ func TestTailOfMovedRunsForADatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	changes, err := os.ReadFile(filepath.Join(out, "run_changes.csv"))
+	if err != nil || bytes.Count(changes, []byte("\n")) != 2 {
+		t.Fatalf("%v %s", err, changes)
+	}
+	want = append(want, bytes.ReplaceAll(changes, []byte("false"), []byte("0"))...)
 	lines := func(text []byte) map[string]bool {
 		set := map[string]bool{}
 		// SQLite writes amounts without zeros that say nothing.

@@ -65,6 +65,13 @@ func (x rows) accounts(s *ledger.State) {
 	for _, id := range slices.Sorted(maps.Keys(s.Geolocation)) {
 		x("geolocation", id, s.Geolocation[id])
 	}
+	for _, c := range s.Bookings.AllChanges() {
+		x.change(c)
+	}
+}
+
+func (x rows) change(c *booking.RunChange) {
+	x("run_changes", c.Run.Trip, c.Run.Day, c.Canceled, c.Shift/60, c.Tickets, c.Reason)
 }
 
 func (x rows) partner(p *auth.Partner) {

@@ -196,6 +196,17 @@ create table geolocation (
     is_geolocation boolean not null
 );
 
+-- What carriers have changed of runs, whatever timetables say.
+create table run_changes (
+    trip text not null,
+    service_date date not null,
+    cancelled boolean not null,
+    moved_minutes integer not null, -- later than the timetable says
+    tickets integer not null, -- that were cancelled with it
+    reason text not null, -- of the last change
+    primary key (trip, service_date)
+);
+
 -- The journal: the whole history, a row for each line.
 create table events (
     seq bigint primary key,
@@ -229,6 +240,7 @@ create table events (
 -- psql: \copy ticket_legs from 'ticket_legs.csv' with (format csv, header, encoding 'UTF8')
 -- psql: \copy reports from 'reports.csv' with (format csv, header, encoding 'UTF8')
 -- psql: \copy geolocation from 'geolocation.csv' with (format csv, header, encoding 'UTF8')
+-- psql: \copy run_changes from 'run_changes.csv' with (format csv, header, encoding 'UTF8')
 -- psql: \copy events from 'events.csv' with (format csv, header, encoding 'UTF8')
 --
 -- To load into SQLite (3.32 or later), here:
@@ -254,6 +266,7 @@ create table events (
 -- sqlite: .import --csv --skip 1 ticket_legs.csv ticket_legs
 -- sqlite: .import --csv --skip 1 reports.csv reports
 -- sqlite: .import --csv --skip 1 geolocation.csv geolocation
+-- sqlite: .import --csv --skip 1 run_changes.csv run_changes
 -- sqlite: .import --csv --skip 1 events.csv events
 -- sqlite: update partners set companies = nullif(companies, ''), last_legacy_at = nullif(last_legacy_at, '');
 -- sqlite: update api_keys set revoked_at = nullif(revoked_at, '');
@@ -266,4 +279,5 @@ create table events (
 -- sqlite: update ticket_legs set discount_id = nullif(discount_id, ''), discount = nullif(discount, '');
 -- sqlite: update reports set completed_at = nullif(completed_at, ''), downloaded_at = nullif(downloaded_at, ''), sha256 = nullif(sha256, '');
 -- sqlite: update geolocation set is_geolocation = is_geolocation = 'true';
+-- sqlite: update run_changes set cancelled = cancelled = 'true';
 -- sqlite: update events set personal = nullif(personal, '');

@@ -9,6 +9,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/store"
 )
@@ -98,7 +99,12 @@ func (x *sqlTables) change(l *store.Line, event ledger.Event) error {
 		for _, r := range e.Runs {
 			to.run(r)
 		}
+	case *booking.RunCanceled:
+		x.changed(e.Run)
+	case *booking.RunRestored:
+		x.changed(e.Run)
 	case *booking.RunMoved:
+		x.changed(e.Run)
 		for _, r := range movedRuns(x.state, e) { // tickets name them from now on
 			to.run(r)
 		}
@@ -134,6 +140,15 @@ func (x *sqlTables) change(l *store.Line, event ledger.Event) error {
 	}
 	x.bookings(seen, l)
 	return nil
+}
+
+// changed writes what was changed of a run anew: it may be nothing any more.
+func (x *sqlTables) changed(run booking.RunName) {
+	x.printf("delete from run_changes where trip = %s and service_date = %s;\n", quote(run.Trip),
+		quote(run.Day.String()))
+	if c := x.state.Bookings.Change(run); c.Change != (schedule.Change{}) {
+		rows(x.upsert).change(&c)
+	}
 }
 
 // movedRuns returns what runs that were sold became.
