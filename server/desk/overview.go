@@ -29,7 +29,9 @@ type overview struct {
 	More      int                  // concerns that are not among them
 	Changed   []*booking.RunChange // runs that are not over
 
-	Feed      string // the timetable in force; "" is none
+	Draining  bool // it stops
+	Waiting   int  // messages to passengers
+	Parked    int  // those of them that wait for an operator
 	Companies int
 	Trips     int
 	Partners  int
@@ -68,12 +70,11 @@ func (s *Service) getOverview(w http.ResponseWriter, r *http.Request, by ledger.
 	x := new(overview)
 	var frozen booking.Frozen
 	var now time.Time
-	var waiting, parked int
 	var changes []*booking.RunChange
 	err := s.Store.View(func(st *ledger.State, at time.Time) {
 		now = at
 		frozen = st.Bookings.Freeze()
-		waiting, parked = st.Outbox.Count()
+		x.Waiting, x.Parked = st.Outbox.Count()
 		changes = st.Bookings.AllChanges()
 		x.Partners = len(st.Partners.All())
 		x.Users = len(st.Accounts.Users())
@@ -82,11 +83,12 @@ func (s *Service) getOverview(w http.ResponseWriter, r *http.Request, by ledger.
 		return err
 	}
 	x.count(frozen, now)
+	x.Draining = s.Draining.Err() != nil
 	tt := s.Timetable.Load()
 	x.Companies = len(tt.Companies)
 	x.Trips = len(tt.Trips)
 	x.change(changes, now)
-	x.attend(frozen, tt, now, waiting, parked)
+	x.attend(frozen, tt, now)
 	if err := s.evidence(x); err != nil {
 		return err
 	}
@@ -132,7 +134,7 @@ func (x *overview) change(changes []*booking.RunChange, now time.Time) {
 }
 
 // attend lists what somebody should look at.
-func (x *overview) attend(frozen booking.Frozen, tt *schedule.Timetable, now time.Time, waiting, parked int) {
+func (x *overview) attend(frozen booking.Frozen, tt *schedule.Timetable, now time.Time) {
 	note := func(link, text string) {
 		if len(x.Attention) < concernsShown {
 			x.Attention = append(x.Attention, concern{text, link})
@@ -143,11 +145,11 @@ func (x *overview) attend(frozen booking.Frozen, tt *schedule.Timetable, now tim
 	if len(tt.Trips) == 0 {
 		note("", "There is no timetable. Import one: waybill import -data DIR FEED")
 	}
-	if parked > 0 {
-		note("/messages", words.Counted(parked, "message")+" could not be sent, and wait for you.")
+	if x.Parked > 0 {
+		note("/messages", words.Counted(x.Parked, "message")+" could not be sent, and wait for you.")
 	}
-	if waiting > 0 {
-		note("/messages", words.Counted(waiting, "message")+words.Are(waiting)+"still to be sent.")
+	if x.Waiting > 0 {
+		note("/messages", words.Counted(x.Waiting, "message")+words.Are(x.Waiting)+"still to be sent.")
 	}
 	if n := len(frozen.Asks); n > 0 {
 		note("", "The provider has yet to answer about "+words.Counted(n, "ticket")+".")
