@@ -26,6 +26,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/outbox"
 	"waybill/server/ticket"
+	"waybill/server/words"
 )
 
 // letters reads the e-mails that became files, by what they are about: the subject up to the slash.
@@ -229,7 +230,7 @@ func TestTidyNames(t *testing.T) {
 		" a\u200bb":   "ab",
 		"O’Neil-Šmíd": "O’Neil-Šmíd",
 	} {
-		if got := outbox.Tidy(name); got != want {
+		if got := words.Tidy(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/admin"
 	"waybill/server/inspect"
 	"waybill/server/ledger"
 	"waybill/server/provider"
@@ -426,5 +428,50 @@ func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%q is told %d times: %q", reason, n, told())
 		}
+	}
+}
+
+// What an import changes of runs that were sold is named: that they leave at another time, or no longer call
+// where tickets begin; the waybill says what was sold.
+func TestAnImportNamesWhatTicketsSayOtherwise(t *testing.T) {
+	s, key := demoServer(t, Config{})
+	paidFor(t, s, key, kyivLviv, 2)
+	imported := func(replace map[string][][2]string) string {
+		var out bytes.Buffer
+		if err := s.Admin.Import(feedWith(t, replace), "changed", admin.ImportOptions{}, &out); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if said := imported(nil); strings.Contains(said, "kl-0530") {
+		t.Errorf("the same timetable again says %s", said)
+	}
+	earlier := map[string][][2]string{
+		"stop_times.txt": {{"kl-0530,05:30:00,05:30:00", "kl-0530,05:00:00,05:00:00"}},
+	}
+	said := imported(earlier)
+	if !strings.Contains(said, "trip kl-0530 on 2026-11-25 leaves at another time than tickets say: 2;") {
+		t.Error(said)
+	}
+	if _, err := doWithRun(s, "move", "kl-0530", "minutes", "0"); err != nil {
+		t.Error(err)
+	}
+	if said := imported(earlier); strings.Contains(said, "kl-0530") {
+		t.Errorf("after their passengers were told: %s", said)
+	}
+	said = imported(
+		map[string][][2]string{"stop_times.txt": {{"kl-0530,05:30:00,05:30:00,1,kyiv-central-1,,\n", ""}}},
+	)
+	if !strings.Contains(said, "trip kl-0530 on 2026-11-25 no longer calls where tickets begin or end: 2;") {
+		t.Error(said)
+	}
+	var list strings.Builder
+	err := s.Admin.Do(
+		"manifest",
+		&admin.Act{Form: url.Values{"trip": {"kl-0530"}, "date": {runDay}}, Out: &list},
+	)
+	if err != nil ||
+		strings.Count(list.String(), "(sold from Kyiv Central Bus Station, platform 1 to Lviv") != 2 {
+		t.Error(list.String(), err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
 	"waybill/schedule/gtfs/feed"
+	"waybill/server/carrier"
 	"waybill/server/ledger"
 	"waybill/server/words"
 	"waybill/store/durable"
@@ -209,8 +210,8 @@ const maxReasons = 50 // that an import sums up
 
 const maxRunsNamed = 20 // that an import names of those that a timetable no longer has
 
-// nameOversold names the runs that were sold and that a new timetable no longer has, and those on which more
-// seats are sold than their buses have.
+// nameOversold names the runs that were sold and that a new timetable no longer has, those that differ from
+// what tickets say, and those on which more seats are sold than their buses have.
 func (s *Service) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 	var sold booking.Frozen
 	var now time.Time
@@ -230,6 +231,18 @@ func (s *Service) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 		}
 		fmt.Fprintf(out, "trip %s on %s is no longer in the timetable: %s stay as sold\n", x.Trip, x.Day,
 			words.Counted(x.Taken, "ticket"))
+	}
+	differing := carrier.FindDiffering(sold, tt, now)
+	for i, x := range differing {
+		if i == maxRunsNamed {
+			fmt.Fprintf(
+				out,
+				"and %s more differ from what tickets say\n",
+				words.Counted(len(differing)-i, "run"),
+			)
+			break
+		}
+		fmt.Fprintln(out, x)
 	}
 	for _, x := range sold.Oversold(tt, now) {
 		if _, err := fmt.Fprintf(out, "%s now; nothing more is sold on that part of it while that is so\n",

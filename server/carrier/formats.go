@@ -120,7 +120,7 @@ func (m *Manifest) sheet() *sheet {
 		status, payment := r.Ticket.Status(m.At)
 		p := line{
 			Seat:    strconv.Itoa(int(r.Seat)),
-			Name:    strings.TrimSpace(last + " " + first),
+			Name:    words.Tidy(last + " " + first),
 			First:   first,
 			Last:    last,
 			Phones:  strings.Join(phones, ", "),
@@ -134,6 +134,10 @@ func (m *Manifest) sheet() *sheet {
 		if r.Ticket.Forgotten() {
 			p.Name = erased
 		}
+		// The driver meets somebody who says something else than the list does.
+		if sold := m.soldOtherwise(r); sold != "" {
+			p.Name += " (" + sold + ")"
+		}
 		x.Passengers = append(x.Passengers, p)
 	}
 	// The list is by boarding stop, which stands above those who board there, and not beside each.
@@ -145,6 +149,23 @@ func (m *Manifest) sheet() *sheet {
 		}
 	}
 	return x
+}
+
+// soldOtherwise says from where to where a passenger was sold a ride that the run, by the timetable in force,
+// does not have; "" where it has.
+func (m *Manifest) soldOtherwise(r *booking.SeatTaken) string {
+	for _, l := range r.Ticket.Itinerary() {
+		form := l.Run.Form
+		if form.Trip != m.Name.Trip || l.Run.Day != m.Name.Day {
+			continue
+		}
+		from := &form.Stops[l.From]
+		to := &form.Stops[l.To]
+		if m.Run.Form.Stops[r.From].Stop.ID != from.Stop.ID || m.Run.Form.Stops[r.To].Stop.ID != to.Stop.ID {
+			return "sold from " + from.Title() + " to " + to.Title()
+		}
+	}
+	return ""
 }
 
 // writeText writes the list for a terminal.

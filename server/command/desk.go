@@ -17,16 +17,16 @@ func (c *call) desk() (int, error) {
 	if err != nil || !front.IsLoopback(host) {
 		return exitUsage, fmt.Errorf("-addr %q must be of this machine only, as 127.0.0.1:8082", addr)
 	}
-	if err := c.mustExist(); err != nil {
-		return exitFailed, err
-	}
 	socket, err := front.Socket(c.dir)
+	if err == nil {
+		err = c.mustExist()
+	}
 	if err != nil {
 		return exitFailed, err
 	}
 	// The pages are the server's: without one there is nothing to show.
-	if !front.Running(c.dir) {
-		return exitFailed, fmt.Errorf("no server has %s open; start one: waybill serve -data %s", c.dir, c.dir)
+	if err := front.Reach(c.dir); err != nil {
+		return exitFailed, err
 	}
 	return exitFailed, door.Open(addr, socket, c.Stop, func(link string) {
 		fmt.Fprintln(c.Stdout, link)

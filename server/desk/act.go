@@ -45,6 +45,11 @@ func (s *Service) postAct(w http.ResponseWriter, r *http.Request, by ledger.By) 
 	form := r.PostForm
 	back := form.Get(backField)
 	delete(form, backField)
+	for name, values := range form {
+		if len(values) > 1 { // which one is meant cannot be told
+			return web.Invalid(web.Problem(name, "must be given once"))
+		}
+	}
 	// A field that was left empty was not given.
 	maps.DeleteFunc(form, func(_ string, values []string) bool {
 		return values[0] == ""

@@ -12,11 +12,12 @@ import (
 
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/server/carrier"
 	"waybill/server/ledger"
+	"waybill/server/witness"
 	"waybill/server/words"
 	"waybill/store"
 	"waybill/store/checkpoint"
-	"waybill/store/note"
 )
 
 // overview is the first page: what there is, and what somebody should look at.
@@ -40,7 +41,7 @@ type overview struct {
 	Newest    store.Head // the last line
 	Signed    store.Checkpoint
 	Unsigned  bool
-	Witnesses []witnessed
+	Witnesses []witness.Standing
 	AllSigned uint64 // the last line that every witness vouches for; 0 is none
 }
 
@@ -56,13 +57,6 @@ const concernsShown = 20
 // concern is something that somebody should look at.
 type concern struct {
 	Text, Link string
-}
-
-// witnessed is what a witness has signed.
-type witnessed struct {
-	Name    string
-	Signed  bool // the newest checkpoint
-	Refused uint64
 }
 
 // getOverview answers GET /.
@@ -157,6 +151,9 @@ func (x *overview) attend(frozen booking.Frozen, tt *schedule.Timetable, now tim
 	for _, run := range frozen.Oversold(tt, now) {
 		note(runPath(run.Trip, run.Day.String()), run.String())
 	}
+	for _, run := range carrier.FindDiffering(frozen, tt, now) {
+		note(runPath(run.Run.Trip, run.Run.Day.String()), run.String())
+	}
 	for _, run := range frozen.Withdrawn(tt, now) {
 		note(runPath(run.Trip, run.Day.String()), fmt.Sprintf("trip %s on %s is not in the timetable any more; "+
 			"tickets that are good for it: %d", run.Trip, run.Day, run.Taken))
@@ -182,19 +179,8 @@ func (s *Service) evidence(x *overview) error {
 	if err != nil {
 		return err
 	}
-	n, err := note.Parse(signed)
-	if err != nil {
+	if x.Witnesses, err = s.witness.Standings(signed); err != nil {
 		return err
-	}
-	refused := map[string]uint64{}
-	s.witness.Refused(func(name string, times uint64) { refused[name] = times })
-	for _, key := range s.witness.Keys() {
-		_, err := n.Verify(key)
-		x.Witnesses = append(x.Witnesses, witnessed{
-			Name:    key.Name,
-			Signed:  err == nil,
-			Refused: refused[key.Name],
-		})
 	}
 	if all, err := checkpoint.NewestWitnessed(s.Config.FS); err == nil {
 		if c, err := checkpoint.Parse(all, s.Store.Key().Public()); err == nil {

@@ -161,6 +161,16 @@ func TestAnActLeadsNowhereElse(t *testing.T) {
 			t.Errorf("%q leads to %s", back, to)
 		}
 	}
+	resp, err := o.PostForm(
+		o.base+"/act/run-cancel",
+		url.Values{"trip": {trip, "kl-0700"}, "date": {date}, "reason": {"x"}},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body := o.read(resp); resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("a field given twice: %d %s", resp.StatusCode, body)
+	}
 	for _, op := range []string{"import", "rotate-keys", "idtoken", "no-such"} {
 		resp, err := o.PostForm(o.base+"/act/"+op, nil)
 		if err != nil {

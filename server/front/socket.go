@@ -3,6 +3,7 @@ package front
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"path/filepath"
 )
@@ -27,13 +28,24 @@ func Socket(dir string) (string, error) {
 	return path, nil
 }
 
+// Reach returns why nobody answers at a directory's socket; nil where a server does.
+func Reach(dir string) error {
+	path, err := Socket(dir)
+	if err != nil {
+		return err
+	}
+	c, err := net.Dial("unix", path)
+	switch {
+	case err == nil:
+		return c.Close()
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s may not be opened by this user", dir)
+	}
+	return fmt.Errorf("no server has %s open; start one: waybill serve -data %s", dir, dir)
+}
+
 // Running reports whether a server has the directory open. A socket file alone says nothing: a server that
 // was killed leaves it.
 func Running(dir string) bool {
-	path, _ := Socket(dir) // "" cannot be dialled
-	c, err := net.Dial("unix", path)
-	if err == nil {
-		c.Close()
-	}
-	return err == nil
+	return Reach(dir) == nil
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"waybill/booking"
 	"waybill/schedule"
@@ -260,7 +259,7 @@ func (n *news) why(w *wording) string {
 	if n.reason == "" {
 		return ""
 	}
-	return " " + w.reason + ": " + Tidy(n.reason) + "."
+	return " " + w.reason + ": " + words.Tidy(n.reason) + "."
 }
 
 // comesBack says, after a separator, how much of a refunded ticket's price comes back; "" for all others.
@@ -292,7 +291,7 @@ func (n *news) half(w *wording) string {
 	if n.action == booking.DelayRun {
 		what = w.timeless
 	}
-	fmt.Fprintf(&b, "%s %s, %s.\n", Tidy(name), Tidy(surname), what)
+	fmt.Fprintf(&b, "%s %s, %s.\n", words.Tidy(name), words.Tidy(surname), what)
 	switch n.action {
 	case booking.WithdrawRun:
 		b.WriteString(w.withdrawn + n.why(w) + "\n")
@@ -327,17 +326,6 @@ func (n *news) half(w *wording) string {
 	line(w.ticketID, n.ticket.ID.String())
 	line(w.bookingID, n.booking.ID.String())
 	return b.String()
-}
-
-// Tidy returns a name as it may stand in a sentence: without blanks around it, and without characters that
-// are not seen, which could turn the words after it around.
-func Tidy(name string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, name))
 }
 
 // city names the city at a position of a run.

@@ -42,11 +42,12 @@ func NewInspector(key []byte, trip, date string) (*Inspector, error) {
 	if trip == "" && date == "" {
 		return x, nil
 	}
+	if trip == "" || date == "" {
+		return nil, errors.New("a trip and a date, as in 2026-11-20, are given together")
+	}
 	day, err := schedule.ParseDay(date)
-	if err != nil || trip == "" {
-		return nil, errors.New(
-			"a trip and a date, as in 2026-11-20, are given together",
-		)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a date as in 2026-11-20", date)
 	}
 	x.run = &booking.RunName{Trip: trip, Day: day}
 	return x, nil
@@ -88,7 +89,7 @@ const maxCode = 1 << 10
 // readCode reads a line. What is longer than any code is cut, and is none.
 func readCode(lines *bufio.Reader) (string, error) {
 	line, long, err := lines.ReadLine()
-	text := strings.TrimSpace(string(line))
+	text := strings.Trim(string(line), " \t\r\ufeff") // some scanners begin with a mark of their own
 	for long && err == nil {
 		_, long, err = lines.ReadLine()
 	}

@@ -230,10 +230,11 @@ func TestAnInspectorIsNotFooled(t *testing.T) {
 		want  string // a pattern of all that is said
 		good  bool
 	}{
-		"two papers of a moved run": {[]string{before.Sign(key), after.Sign(key)}, "(?s)^genuine.*NOT GOOD: shown before", false},
-		"two passengers":            {[]string{before.Sign(key), other.Sign(key)}, "(?s)^genuine.*genuine", true},
-		"an empty scan":             {[]string{"", " "}, "^$", false},
-		"nothing at all":            {nil, "^$", false},
+		"two papers of a moved run":     {[]string{before.Sign(key), after.Sign(key)}, "(?s)^genuine.*NOT GOOD: shown before", false},
+		"two passengers":                {[]string{before.Sign(key), other.Sign(key)}, "(?s)^genuine.*genuine", true},
+		"a scanner that marks its text": {[]string{"\ufeff" + before.Sign(key) + "\r"}, "^genuine", true},
+		"an empty scan":                 {[]string{"", " "}, "^$", false},
+		"nothing at all":                {nil, "^$", false},
 		"a long one among others": {[]string{strings.Repeat("x", 1<<17), before.Sign(key)},
 			"(?s)^NOT GOOD.*genuine", false},
 	} {

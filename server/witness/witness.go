@@ -153,6 +153,30 @@ func (s *Service) Refused(show func(name string, times uint64)) {
 	}
 }
 
+// Standing is what a witness has done with a checkpoint, and has refused since the start.
+type Standing struct {
+	Name    string
+	Signed  bool
+	Refused uint64
+}
+
+// Standings returns what each witness has done with a checkpoint.
+func (s *Service) Standings(signed []byte) (list []Standing, err error) {
+	n, err := note.Parse(signed)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range s.witnesses {
+		_, err := n.Verify(w.Key)
+		list = append(list, Standing{
+			Name:    w.Key.Name,
+			Signed:  err == nil,
+			Refused: w.refused.Load(),
+		})
+	}
+	return list, nil
+}
+
 // Run asks the witnesses until the server stops: once a minute, where there are new lines. Its clock paces
 // it, and decides nothing.
 func (s *Service) Run() {

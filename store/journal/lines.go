@@ -92,9 +92,10 @@ func (x *Lines) checked(f *io.SectionReader, firsts []uint64, i int, seq uint64)
 	if chain(before, l.Chained) != l.Hash {
 		return l, &Damage{at, seq, "has a hash that does not follow from its bytes and the line before"}
 	}
-	next, there, err := x.next(f, firsts, i, seq+1)
+	// Of two that do not fit, the second is called wrong, as by whoever reads from the first line on.
+	next, place, there, err := x.next(f, firsts, i, seq+1)
 	if err == nil && there && chain(l.Hash, next.Chained) != next.Hash {
-		err = &Damage{at, seq, "is not the line that the one after it was written after"}
+		err = &Damage{place, seq + 1, "has a hash that does not follow from its bytes and the line before"}
 	}
 	return l, err
 }
@@ -196,7 +197,7 @@ func readHash(f *io.SectionReader, start int64) (hash [32]byte, err error) {
 
 // next reads the line with a number, of the file i or the one after it; false where the journal ends before.
 func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int,
-	seq uint64) (l Line, there bool, err error) {
+	seq uint64) (l Line, at Place, there bool, err error) {
 	if i+1 < len(firsts) && firsts[i+1] == seq {
 		err = durable.Read(x.fsys, "journal/"+Name(seq), func(f *io.SectionReader) error {
 			ends, err := x.index(f, seq, 0)
@@ -204,18 +205,18 @@ func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int,
 				return err // it was begun, and nothing is in it yet
 			}
 			there = true
-			l, _, err = x.find(f, seq, seq)
+			l, at, err = x.find(f, seq, seq)
 			return err
 		})
 		if errors.Is(err, fs.ErrNotExist) { // it was begun and taken back: the disk is full
-			return l, false, nil
+			return l, at, false, nil
 		}
-		return l, there, err
+		return l, at, there, err
 	}
 	ends, err := x.index(f, firsts[i], int(seq-firsts[i]))
 	if err != nil || int(seq-firsts[i]) >= len(ends) {
-		return l, false, err
+		return l, at, false, err
 	}
-	l, _, err = x.find(f, firsts[i], seq)
-	return l, err == nil, err
+	l, at, err = x.find(f, firsts[i], seq)
+	return l, at, err == nil, err
 }
