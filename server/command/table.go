@@ -141,7 +141,7 @@ var verbs = []verb{
 			{"minutes", "", "how `many` later than the timetable, or below zero earlier; 0 is as it says"},
 			runReason, dryRun}},
 	{"run restore", "TRIP DATE",
-		"takes back the last change of a run, if no passenger was touched by it",
+		"takes back a cancellation of a run, or else a move, if no passenger was touched by it",
 		verbOf("run-restore", "trip", "date"), []option{runReason, dryRun}},
 	{"manifest", "TRIP DATE",
 		"prints who travels on a run, by stop and seat, and how full it is; that it was read stands in the journal",

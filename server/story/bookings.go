@@ -52,7 +52,7 @@ func (t teller) run(event ledger.Event) string {
 			words.Counted(n, "passenger"), words.Were(n), e.Reason)
 	// Nothing had followed from the change, so that there is nothing more to tell.
 	case *booking.RunRestored:
-		return fmt.Sprintf("run restore: the last change of %s is taken back: %s", e.Run, e.Reason)
+		return fmt.Sprintf("run restore: what was changed of %s is taken back: %s", e.Run, e.Reason)
 	// Reading changes nothing, and is told all the same: the list has names.
 	case *ledger.ManifestRead:
 		who := ""
