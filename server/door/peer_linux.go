@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -15,7 +14,8 @@ import (
 )
 
 // mayCome reports whether a request comes from a process of the door's own user, or of root. The kernel lists
-// connections with who has them. Where it has no list, nothing is known of anybody, and everybody may come.
+// connections with who has them. Where it does not list even the door's own end of this one, nothing is known
+// of anybody, and everybody may come.
 func mayCome(r *http.Request) bool {
 	here, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -29,10 +29,10 @@ func mayCome(r *http.Request) bool {
 	if err != nil {
 		return false
 	}
-	uid, err := ownerOf(remote, local)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := ownerOf(local, remote); err != nil {
 		return true
 	}
+	uid, err := ownerOf(remote, local)
 	return err == nil && isOperator(uid)
 }
 
@@ -57,13 +57,10 @@ func ownerOf(end, other netip.AddrPort) (uid int, err error) {
 		{"/proc/net/tcp", listed4},
 		{"/proc/net/tcp6", listed6},
 	} {
-		uid, failed := findOwner(list.file, list.form(end), list.form(other))
-		if failed == nil {
-			return uid, nil
-		}
 		// A machine may have only one of the two lists.
-		if err == nil || !errors.Is(failed, fs.ErrNotExist) {
-			err = failed
+		uid, err = findOwner(list.file, list.form(end), list.form(other))
+		if err == nil {
+			return uid, nil
 		}
 	}
 	return 0, err
