@@ -25,13 +25,15 @@ import (
 	"time"
 )
 
-// ErrNoBrowser is returned where there is no browser to drive, or no driver.
-var ErrNoBrowser = errors.New("there is no chromium and chromedriver")
+// ErrNoBrowser is returned where there is no browser to drive, or none that starts here: in some containers
+// it cannot.
+var ErrNoBrowser = errors.New("there is no chromium and chromedriver that start")
 
 // Browser is a browser with one window.
 type Browser struct {
 	driver  *exec.Cmd
-	session string // the URL of the session
+	ended   chan struct{} // closed once the driver has ended
+	session string        // the URL of the session; "" is none
 	client  http.Client
 }
 
@@ -57,19 +59,23 @@ func Start() (*Browser, error) {
 	}
 	b := &Browser{
 		driver: exec.Command(driver, fmt.Sprint("--port=", port)),
+		ended:  make(chan struct{}),
 		client: http.Client{Timeout: patience},
 	}
 	if err := b.driver.Start(); err != nil {
 		return nil, err
 	}
+	go func() {
+		b.driver.Wait() // its exit code says that it was killed
+		close(b.ended)
+	}()
 	base := fmt.Sprintf("http://127.0.0.1:%d", port)
-	if err := b.await(base); err != nil {
-		b.Close()
-		return nil, err
+	err = b.await(base)
+	if err == nil {
+		err = b.open(base, chromium)
 	}
-	if err := b.open(base, chromium); err != nil {
-		b.Close()
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoBrowser, errors.Join(err, b.Close()))
 	}
 	return b, nil
 }
@@ -94,7 +100,11 @@ func (b *Browser) await(base string) error {
 		if time.Now().After(end) {
 			return err
 		}
-		<-time.After(20 * time.Millisecond)
+		select {
+		case <-b.ended:
+			return fmt.Errorf("the driver has ended: %w", err)
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
 }
 
@@ -111,7 +121,9 @@ func (b *Browser) open(base, chromium string) error {
 		},
 		"goog:loggingPrefs": object{"browser": "ALL"},
 	}}}, &made)
-	b.session = base + "/session/" + made.SessionID
+	if err == nil {
+		b.session = base + "/session/" + made.SessionID
+	}
 	return err
 }
 
@@ -121,7 +133,7 @@ func (b *Browser) Close() error {
 		b.call("DELETE", b.session, nil, nil) // the driver ends in any case
 	}
 	b.driver.Process.Kill()
-	b.driver.Wait() // its exit code says that it was killed
+	<-b.ended
 	return nil
 }
 
