@@ -70,8 +70,8 @@ func (s *State) mayMove(now time.Time, tt *schedule.Timetable, run RunName,
 	}
 	by = int64(minutes)*60 - int64(was.Shift)
 	leaves := present.Dep(0).Add(time.Duration(by) * time.Second)
-	if by < 0 &&
-		leaves.Before(now) { // a mistake, which could not be taken back: the run would be over
+	// That would be a mistake that could not be taken back: the run would be over.
+	if by < 0 && leaves.Before(now) {
 		return nil, 0, fmt.Errorf("it would have left at %s, and it is %s",
 			leaves.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
