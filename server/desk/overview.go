@@ -30,6 +30,8 @@ type overview struct {
 	More      int                  // concerns that are not among them
 	Changed   []*booking.RunChange // runs that are not over
 
+	MoreChanged int // runs that are not among them
+
 	Draining  bool // it stops
 	Waiting   int  // messages to passengers
 	Parked    int  // those of them that wait for an operator
@@ -121,6 +123,10 @@ func (x *overview) change(changes []*booking.RunChange, now time.Time) {
 	yesterday := schedule.DayOf(now) - 1 // somewhere it may still be that day
 	for _, c := range changes {
 		if c.Change == (schedule.Change{}) || c.Run.Day < yesterday {
+			continue
+		}
+		if len(x.Changed) == concernsShown {
+			x.MoreChanged++
 			continue
 		}
 		x.Changed = append(x.Changed, c)
