@@ -218,6 +218,7 @@ func (s *Service) FinishCancellations() error {
 	var failed []error
 	_, err := s.Store.Update(
 		func(st *ledger.State, now time.Time) (entries []ledger.Entry, err error) {
+			failed = nil // the store decides again where there was no room
 			for _, run := range st.Bookings.Unfinished(now) {
 				e, _, err := st.Bookings.CancelRun(
 					now,

@@ -53,6 +53,7 @@ type Manifest struct {
 
 // board notes who travels: those who have paid or booked, and not those who have yet to.
 func (m *Manifest) board() {
+	m.Riders = nil // the store decides again where there was no room
 	for _, t := range m.Taken {
 		if t.Ticket.Phase == booking.Paid || t.Ticket.Phase == booking.Booked {
 			m.Riders = append(m.Riders, t)
