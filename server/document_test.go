@@ -1,10 +1,17 @@
 package server
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
+
+	"waybill/server/ledger"
 )
 
 // Contract §15, "a page to print: carrier …": what a ticket over a border must show comes from columns of the
@@ -41,5 +48,36 @@ func TestATicketShowsWhatTheFeedSaysOfItsCarrier(t *testing.T) {
 	}
 	if w.Code != 200 || strings.Contains(w.Body.String(), "<Kyiv>") {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// A key that is gone is made anew, and that is said: the papers of before are not good any more.
+func TestALostTicketKeyIsTold(t *testing.T) {
+	dir := t.TempDir()
+	for _, lost := range []bool{false, true} {
+		s, _ := demoServer(t, Config{Dir: dir})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if lost {
+			if err := os.Remove(filepath.Join(dir, ledger.KeyDir, ledger.TicketFile)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var log bytes.Buffer
+		again, err := Open(Config{
+			Dir: dir,
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Now: func() time.Time { return scriptStart },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Contains(log.String(), "inspectors need the new tickets.pub"); told != lost {
+			t.Errorf("lost: %v, and told: %v: %s", lost, told, log.String())
+		}
 	}
 }

@@ -444,7 +444,12 @@ func (s *Server) openTicketKey() error {
 		return err
 	}
 	s.TicketKey = ed25519.NewKeyFromSeed(seed)
-	return ticket.PublishKey(s.Config.FS, s.TicketKey)
+	replaced, err := ticket.PublishKey(s.Config.FS, s.TicketKey)
+	if replaced {
+		s.Log.Warn("the key that signs tickets is another than before: inspectors need the new "+
+			ticket.PublicFile+", and papers of before are not good by it")
+	}
+	return err
 }
 
 // openPeers makes known whom the configuration names: the provider, the messenger and the mail server.

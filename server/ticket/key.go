@@ -13,16 +13,18 @@ import (
 // is what inspectors get.
 const PublicFile = "tickets.pub"
 
-// PublishKey writes the public half of a key into its file, unless it is there.
-func PublishKey(fsys durable.FS, key ed25519.PrivateKey) error {
+// PublishKey writes the public half of a key into its file, unless it is there, and reports whether the file
+// had another key: codes that were printed before are not good by the new one.
+func PublishKey(fsys durable.FS, key ed25519.PrivateKey) (replaced bool, err error) {
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
-		return err
+		return false, err
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	have, err := durable.ReadFile(fsys, PublicFile)
 	if err == nil && bytes.Equal(have, text) {
-		return nil
+		return false, nil
 	}
-	return durable.PublishText(fsys, ".", PublicFile, text)
+	replaced = err == nil
+	return replaced, durable.PublishText(fsys, ".", PublicFile, text)
 }

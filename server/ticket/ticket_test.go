@@ -153,7 +153,7 @@ func TestAnInspectorChecksABus(t *testing.T) {
 func publicPEM(t *testing.T) []byte {
 	t.Helper()
 	fsys := durable.Dir(t.TempDir())
-	if err := PublishKey(fsys, ours); err != nil {
+	if _, err := PublishKey(fsys, ours); err != nil {
 		t.Fatal(err)
 	}
 	text, err := durable.ReadFile(fsys, PublicFile)
