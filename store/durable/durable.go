@@ -172,7 +172,17 @@ func (d Dir) Lock(name string) (io.Closer, error) {
 		}
 		return nil, fmt.Errorf("store: %s: flock: %w", name, err)
 	}
-	return f, nil
+	return flocked{f}, nil
+}
+
+// flocked is a file that is locked.
+type flocked struct{ *os.File }
+
+// Close gives the lock back, and closes the file. It is given back in so many words: a child of this process
+// that is just being started has the file, too, until it runs its own program, and the lock would stay as
+// long.
+func (f flocked) Close() error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.File.Close())
 }
 
 // Free returns the bytes that are free to this user.
