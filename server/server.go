@@ -446,8 +446,8 @@ func (s *Server) openTicketKey() error {
 	s.TicketKey = ed25519.NewKeyFromSeed(seed)
 	replaced, err := ticket.PublishKey(s.Config.FS, s.TicketKey)
 	if replaced {
-		s.Log.Warn("the key that signs tickets is another than before: inspectors need the new "+
-			ticket.PublicFile+", and papers of before are not good by it")
+		s.Log.Warn("the key that signs tickets is another than before: inspectors need the new " +
+			ticket.PublicFile + ", and papers of before are not good by it")
 	}
 	return err
 }
