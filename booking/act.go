@@ -388,32 +388,38 @@ func (s *State) ApplyBooked(now time.Time, e *TicketBooked) {
 }
 
 func (s *State) settle(now time.Time, e *Settled, action Action) {
-	t := s.renew(e.Booking, now).find(e.Ticket)
+	b := s.renew(e.Booking, now)
+	t := b.find(e.Ticket)
 	t.Phase, _ = t.next(action, now)
 	t.Carrier = 0
 	t.Asked = 0
 	delete(s.asks, t.ID)
 	delete(s.late, t.ID)
 	t.sit(e.Seats, now)
+	s.put(b)
 }
 
 // ApplyAsked marks a ticket as asked about: until the answer it keeps its seat, and nothing else can be done
 // with it.
 func (s *State) ApplyAsked(now time.Time, e *Asked) {
-	t := s.renew(e.Booking, now).find(e.Ticket)
+	b := s.renew(e.Booking, now)
+	t := b.find(e.Ticket)
 	t.Asked = e.Action
 	s.asks[t.ID] = Ask{e.Key, e.Action, e.Request}
 	t.sit(e.Seats, now)
+	s.put(b)
 }
 
 // ApplyRefused makes a ticket what it was before the provider was asked.
 func (s *State) ApplyRefused(now time.Time, e *Refused) {
-	t := s.renew(e.Booking, now).find(e.Ticket)
+	b := s.renew(e.Booking, now)
+	t := b.find(e.Ticket)
 	t.Asked = 0
 	if !e.Unknown {
 		delete(s.asks, t.ID)
 	}
 	t.sit(nil, now)
+	s.put(b)
 }
 
 // ApplyCanceled cancels or refunds tickets, whose seats are free again.
@@ -431,9 +437,12 @@ func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 		}
 		t.sit(nil, now)
 	}
+	s.put(b)
 }
 
 // ApplyCarrierSet gives a ticket a status of the carrier's.
 func (s *State) ApplyCarrierSet(now time.Time, e *CarrierSet) {
-	s.renew(e.Booking, now).find(e.Ticket).Carrier = e.Status
+	b := s.renew(e.Booking, now)
+	b.find(e.Ticket).Carrier = e.Status
+	s.put(b)
 }

@@ -2,12 +2,12 @@ package booking
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
+	"waybill/booking/books"
+	"waybill/booking/ids"
 	"waybill/schedule"
 )
 
@@ -123,43 +123,24 @@ func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 		l.Run.Day, ticket, other)
 }
 
-// Books are the figures of an audit.
-type Books struct {
-	bookings, tickets, runs int
-	seats, sold, held, free int                 // a seat is sold or held when it is so on any part of its run
-	status                  map[string]int      // tickets
-	money                   map[string][2]int64 // paid and refunded in minor units, by currency
-	oversold                []Oversold
-
-	canceled, moved int // runs, by their carriers
-	left            int // tickets that live on runs that are cancelled, see State.Unfinished
-}
-
 // Audit checks the books at an instant: no seat is sold twice on overlapping parts of a run, what is sold,
 // held and free makes up each bus, no refund is above what was paid, and every ticket is in exactly one
 // booking.
-func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
+func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*books.Books, error) {
 	x := &audit{
-		Books: &Books{
-			status: map[string]int{},
-			money:  map[string][2]int64{},
-		},
+		Books: books.New(),
 		now:   now,
 		holds: map[*seating][]hold{},
 		sold:  map[*seating][]hold{},
 	}
-	for n, b := range s.bookings {
-		if b == nil {
-			continue
-		}
-		x.bookings++
-		if s.byID[b.ID] != uint32(n) {
+	for b := range s.Freeze().All() {
+		x.Bookings++
+		if !s.finds(s.byID, b.ID, b.number) {
 			return x.Books, fmt.Errorf("booking %s is there twice", b.ID)
 		}
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
-			known, ok := s.byTicket[t.ID]
-			if !ok || known != uint32(n) {
+			if !s.finds(s.byTicket, t.ID, b.number) {
 				return x.Books, fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, b.ID)
 			}
 			if err := x.ticket(t); err != nil {
@@ -167,8 +148,8 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 			}
 		}
 	}
-	if x.tickets != len(s.byTicket) {
-		return x.Books, fmt.Errorf("%d tickets are in bookings, %d are known", x.tickets, len(s.byTicket))
+	if x.Tickets != s.byTicket.Len() {
+		return x.Books, fmt.Errorf("%d tickets are in bookings, %d are known", x.Tickets, s.byTicket.Len())
 	}
 	for _, run := range s.order {
 		if run.seats.sold[0] != run {
@@ -178,21 +159,34 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*Books, error) {
 			return x.Books, err
 		}
 	}
-	for _, c := range s.changes {
+	for _, c := range s.runChanges {
 		switch {
 		case c.Canceled:
-			x.canceled++
+			x.Canceled++
 		case c.Shift != 0:
-			x.moved++
+			x.Moved++
 		}
 	}
-	x.oversold = s.Freeze().Oversold(tt, now)
+	x.Oversold = s.Freeze().Oversold(tt, now)
 	return x.Books, nil
+}
+
+// finds reports whether a booking is the one that its id, or a ticket's, is found in.
+func (s *State) finds(x *ids.Index, id ID, number uint32) bool {
+	for n := range x.Candidates(id) {
+		if n == number {
+			return true
+		}
+		if s.at(n).has(id) {
+			return false
+		}
+	}
+	return false
 }
 
 // audit is the books while they are made up.
 type audit struct {
-	*Books
+	*books.Books
 	now   time.Time
 	holds map[*seating][]hold // as the tickets have them
 	sold  map[*seating][]hold // those of them that are paid or booked
@@ -201,8 +195,8 @@ type audit struct {
 // ticket counts a ticket and its money, and checks that it has its seats.
 func (x *audit) ticket(t *Ticket) error {
 	status, _ := t.Status(x.now)
-	x.status[status]++
-	x.tickets++
+	x.Status[status]++
+	x.Tickets++
 	paid := int64(0)
 	if t.Phase == Paid || t.Was == Paid {
 		paid = t.Price()
@@ -212,10 +206,10 @@ func (x *audit) ticket(t *Ticket) error {
 		return fmt.Errorf("ticket %s was refunded %d of %d paid", t.ID, refund, paid)
 	}
 	currency := string(t.Currency[:])
-	money := x.money[currency]
-	x.money[currency] = [2]int64{money[0] + paid, money[1] + refund}
+	money := x.Money[currency]
+	x.Money[currency] = [2]int64{money[0] + paid, money[1] + refund}
 	if t.live(x.now) && t.Asked == 0 && t.withdrawn() != nil {
-		x.left++
+		x.Left++
 	}
 	for _, l := range t.Itinerary() {
 		if !t.live(x.now) {
@@ -247,11 +241,11 @@ func (x *audit) run(run *Run, tt *schedule.Timetable) error {
 	}
 	taken := labels(x.holds[run.seats])
 	sold := labels(x.sold[run.seats])
-	x.Books.runs++
-	x.seats += int(form.Bus.Seats)
-	x.Books.sold += sold
-	x.held += taken - sold
-	x.free += max(0, int(form.Bus.Seats)-taken)
+	x.Runs++
+	x.Seats += int(form.Bus.Seats)
+	x.Sold += sold
+	x.Held += taken - sold
+	x.Free += max(0, int(form.Bus.Seats)-taken)
 	return nil
 }
 
@@ -262,42 +256,4 @@ func labels(holds []hold) int {
 		seats[holds[i].seat] = true
 	}
 	return len(seats)
-}
-
-// counted is a number of things in words: 1 run, 2 runs.
-func counted[N int | int64](n N, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(int(n)) + " " + what
-}
-
-// String returns the figures in a line.
-func (b *Books) String() string {
-	s := []byte(counted(b.bookings, "booking") + ", " + counted(b.tickets, "ticket"))
-	for _, status := range slices.Sorted(maps.Keys(b.status)) {
-		s = fmt.Appendf(s, ", %d %s", b.status[status], status)
-	}
-	s = fmt.Appendf(s, "; %s with %s, %d sold, %d held, %d free",
-		counted(b.runs, "run"), counted(b.seats, "seat"), b.sold, b.held, b.free)
-	for _, c := range slices.Sorted(maps.Keys(b.money)) {
-		m := b.money[c]
-		s = fmt.Appendf(s, "; %s %d.%02d paid, %d.%02d refunded", c, m[0]/100, m[0]%100, m[1]/100, m[1]%100)
-	}
-	if b.canceled+b.moved > 0 {
-		s = fmt.Appendf(s, "; %s cancelled, %d moved", counted(b.canceled, "run"), b.moved)
-	}
-	if b.left > 0 {
-		s = fmt.Appendf(s, "; %s of cancelled runs still to be cancelled, which the next start does",
-			counted(b.left, "ticket"))
-	}
-	const named = 10
-	for i, x := range b.oversold {
-		if i == named {
-			s = fmt.Appendf(s, "; and %d runs more", len(b.oversold)-named)
-			break
-		}
-		s = fmt.Appendf(s, "; %s", x)
-	}
-	return string(s)
 }

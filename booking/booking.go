@@ -8,21 +8,21 @@
 // What time alone changes is computed from now and never stored: an unpaid
 // ticket whose window is over is Uncompleted, and its seat is free.
 //
-// A [Booking] is an immutable value that each event replaces. The package has no lock, clock, randomness or
-// I/O.
+// A [Booking] is a value: what a State returns is a copy of what it keeps, which each event replaces. The
+// package has no lock, clock, randomness or I/O.
 package booking
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"waybill/booking/ids"
+	"waybill/booking/passenger"
+	"waybill/booking/phase"
 	"waybill/schedule"
 )
 
@@ -86,6 +86,7 @@ type Run struct {
 	Day     schedule.Day
 	Start   int64   // Unix seconds: when the service day starts
 	Offsets []int32 // seconds ahead of UTC of the clock at each stop
+	number  uint32  // in the order the runs were first sold, from 0
 	seats   *seating
 }
 
@@ -124,32 +125,8 @@ func (r *Run) at(seconds int32) time.Time {
 	return time.Unix(r.Start+int64(seconds), 0).UTC()
 }
 
-// Passenger is who travels, packed into one string: the largest part of what a server with many tickets
-// remembers.
-type Passenger string
-
-const passengerSep = "\x00" // no field may hold a control character
-
-// NewPassenger packs a passenger.
-func NewPassenger[T ~string | ~[]byte](first, last, email T, phones []T) Passenger {
-	var room [256]byte
-	b := append(append(room[:0], first...), passengerSep...)
-	b = append(append(b, last...), passengerSep...)
-	b = append(b, email...)
-	for _, phone := range phones {
-		b = append(append(b, passengerSep...), phone...)
-	}
-	return Passenger(b)
-}
-
-// Fields returns first name, last name, e-mail, and phones.
-func (p Passenger) Fields() (first, last, email string, phones []string) {
-	list := strings.Split(string(p), passengerSep)
-	for len(list) < 3 {
-		list = append(list, "")
-	}
-	return list[0], list[1], list[2], list[3:]
-}
+// Passenger is who travels.
+type Passenger = passenger.Passenger
 
 // Itinerary returns the legs of a ticket: one or two.
 func (t *Ticket) Itinerary() []Leg {
@@ -210,14 +187,14 @@ func (t *Ticket) PhaseAt(now time.Time) Phase {
 
 // Status returns the ticket's status and paymentStatus (contract §8).
 func (t *Ticket) Status(now time.Time) (status, payment string) {
-	p := projections[t.PhaseAt(now)]
+	status, payment = t.PhaseAt(now).Status()
 	switch {
 	case t.Phase == Canceled:
-		p.payment = projections[t.Was].payment
+		_, payment = t.Was.Status()
 	case t.Carrier != 0 && t.live(now):
-		p.status = t.Carrier.String()
+		status = t.Carrier.String()
 	}
-	return p.status, p.payment
+	return status, payment
 }
 
 // Departure is the onboarding instant: the earliest of the tickets'.
@@ -264,125 +241,39 @@ func (b *Booking) Status(now time.Time) string {
 	return "Completed"
 }
 
-// Phase is where a ticket stands. Status and paymentStatus are projections of it.
-type Phase uint8
-
-// The phases. Uncompleted is never stored: it is Unpaid after the payment window.
-const (
-	Unpaid Phase = iota
-	Booked
-	Paid
-	Canceled
-	Refunded
-	Uncompleted
+// Where a ticket stands and what is done with it, as package phase has it.
+type (
+	Phase   = phase.Phase
+	Action  = phase.Action
+	Carrier = phase.Carrier
 )
 
-// Action is what a partner may ask to do with tickets; or, in a message to a passenger, what the carrier did
-// with the run.
-type Action uint8
-
-// The actions.
+// The phases, the actions, and the values that carriers set.
 const (
-	Pay Action = iota + 1
-	Book
-	Cancel
-	WithdrawRun // by the carrier
-	DelayRun    // by the carrier
+	Unpaid      = phase.Unpaid
+	Booked      = phase.Booked
+	Paid        = phase.Paid
+	Canceled    = phase.Canceled
+	Refunded    = phase.Refunded
+	Uncompleted = phase.Uncompleted
+
+	Pay         = phase.Pay
+	Book        = phase.Book
+	Cancel      = phase.Cancel
+	WithdrawRun = phase.WithdrawRun
+	DelayRun    = phase.DelayRun
+
+	Confirmed    = phase.Confirmed
+	NotConfirmed = phase.NotConfirmed
+	Prepaid      = phase.Prepaid
 )
 
-var actionNames = []string{"", "pay", "book", "cancel", "run-cancel", "run-move"}
-
-// String returns the last part of the action's path.
-func (a Action) String() string { return actionNames[a] }
-
-// MarshalText writes the action's name.
-func (a Action) MarshalText() ([]byte, error) {
-	return []byte(a.String()), nil
-}
-
-// UnmarshalText reads an action's name.
-func (a *Action) UnmarshalText(text []byte) error {
-	return named(a, actionNames, string(text))
-}
-
-// Carrier is the status that a carrier gave a ticket (contract §8, ticket status).
-type Carrier uint8
-
-// The carrier's values; 0 is none.
-const (
-	Confirmed Carrier = iota + 1
-	NotConfirmed
-	Prepaid
-)
-
-var carrierNames = []string{"", "Confirmed", "NotConfirmed", "Prepaid"}
-
-// String returns the value as the interface has it.
-func (c Carrier) String() string { return carrierNames[c] }
-
-// MarshalText writes the name of a carrier's status.
-func (c Carrier) MarshalText() ([]byte, error) {
-	return []byte(c.String()), nil
-}
-
-// UnmarshalText reads the name of a carrier's status.
-func (c *Carrier) UnmarshalText(text []byte) error {
-	return named(c, carrierNames, string(text))
-}
-
-// ParseCarrier reads what String returns.
-func ParseCarrier(s string) (c Carrier, ok bool) {
-	err := named(&c, carrierNames, s)
-	return c, err == nil
-}
-
-// named sets v to the value of a name; none has the first, which is empty.
-func named[T ~uint8](v *T, names []string, name string) error {
-	i := slices.Index(names, name)
-	if i < 1 {
-		return fmt.Errorf("booking: %q is not one of %s", name, strings.Join(names[1:], ", "))
-	}
-	*v = T(i)
-	return nil
-}
-
-// transitions are the table "States and transitions", Ticket. The first that fits counts, none is a conflict.
-var transitions = []struct {
-	from   []Phase
-	action Action
-	source string // "": any
-	to     Phase
-}{
-	{[]Phase{Unpaid, Uncompleted, Booked}, Pay, "", Paid},
-	{[]Phase{Unpaid, Uncompleted}, Book, "", Booked},
-	{[]Phase{Unpaid, Uncompleted, Booked}, Cancel, "", Canceled},
-	{[]Phase{Paid}, Cancel, schedule.OwnSource, Refunded},
-	{[]Phase{Paid}, Cancel, "", Canceled},
-	// Contract §15: what becomes of the tickets of a run that its carrier cancels.
-	{[]Phase{Unpaid, Booked}, WithdrawRun, "", Canceled},
-	{[]Phase{Paid}, WithdrawRun, "", Refunded},
-}
+// ParseCarrier reads what Carrier.String returns.
+func ParseCarrier(s string) (c Carrier, ok bool) { return phase.ParseCarrier(s) }
 
 // next returns the phase an action leads to; false is a conflict.
 func (t *Ticket) next(action Action, now time.Time) (Phase, bool) {
-	for _, row := range transitions {
-		if row.action == action && slices.Contains(row.from, t.PhaseAt(now)) &&
-			(row.source == "" || row.source == t.Source()) {
-			return row.to, true
-		}
-	}
-	return 0, false
-}
-
-// projections are the status and paymentStatus of each phase. A cancelled ticket's paymentStatus stays what
-// it was.
-var projections = [...]struct{ status, payment string }{
-	Unpaid:      {"Processing", "Unpaid"},
-	Booked:      {"Confirmed", "Booked"},
-	Paid:        {"Confirmed", "Paid"},
-	Canceled:    {"Canceled", ""},
-	Refunded:    {"Refund", "Paid"},
-	Uncompleted: {"Uncompleted", "Unpaid"},
+	return t.PhaseAt(now).Next(action, t.Source())
 }
 
 // SeatLabels returns the seats of the ticket's legs, with blanks between.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/changes"
 	"waybill/schedule"
 )
 
@@ -15,65 +16,18 @@ import (
 // start, and all bookings of it are replaced by ones that name that. So what was handed out before stays as
 // it was.
 
-// RunChange is what a carrier has changed of a run. It is immutable.
-type RunChange struct {
-	Run RunName `json:"run"`
-	schedule.Change
-	Tickets int    `json:"tickets"` // that were cancelled with it
-	Reason  string `json:"reason"`  // of the last change
-}
-
 // MaxShift is how far a run may be moved, in minutes, both ways.
 const MaxShift = 720
 
-// The events, with what is in them.
+// What changes of runs, and what says so, as package changes has it.
 type (
-	// RunCanceled says that a run was cancelled with the tickets that live; or, of a run that was, that
-	// tickets followed which the provider had been asked about.
-	RunCanceled struct {
-		Run     RunName           `json:"run"`
-		Reason  string            `json:"reason"`
-		Tickets []WithdrawnTicket `json:"tickets"`
-	}
-	// WithdrawnTicket is a ticket of a run that was cancelled.
-	WithdrawnTicket struct {
-		ID       ID       `json:"id"`
-		Booking  ID       `json:"booking"`
-		Partner  ID       `json:"partner"`
-		Refunded bool     `json:"refunded"`
-		Refund   int64    `json:"refund"`          // minor units: all that was paid
-		Sends    []string `json:"sends,omitempty"` // see Settled.Sends
-	}
-	// RunMoved says that a run leaves so many minutes later than its timetable says. What was sold of it
-	// when a timetable said otherwise leaves then, too.
-	RunMoved struct {
-		Run     RunName      `json:"run"`
-		Minutes int          `json:"minutes"`
-		Reason  string       `json:"reason"`
-		Runs    []MovedRun   `json:"runs"` // as it was sold, in each form
-		Tickets []ToldTicket `json:"tickets"`
-	}
-	// MovedRun says what a run that was sold became.
-	MovedRun struct {
-		Was     RunID   `json:"run"`
-		Start   int64   `json:"start"` // see Run
-		Offsets []int32 `json:"offsets"`
-		// Aligned says that it was sold by another timetable than is in force, and moves by another time
-		// than the minutes say: it leaves when the run does.
-		Aligned bool `json:"aligned,omitempty"`
-	}
-	// ToldTicket is a ticket that lives, and leaves at another time.
-	ToldTicket struct {
-		ID      ID       `json:"id"`
-		Booking ID       `json:"booking"`
-		Partner ID       `json:"partner"`
-		Sends   []string `json:"sends,omitempty"` // see Settled.Sends
-	}
-	// RunRestored says that a cancellation of a run is taken back, or else its move. No ticket was touched.
-	RunRestored struct {
-		Run    RunName `json:"run"`
-		Reason string  `json:"reason"`
-	}
+	RunChange       = changes.RunChange
+	RunCanceled     = changes.RunCanceled
+	WithdrawnTicket = changes.WithdrawnTicket
+	RunMoved        = changes.RunMoved
+	MovedRun        = changes.MovedRun
+	ToldTicket      = changes.ToldTicket
+	RunRestored     = changes.RunRestored
 )
 
 var (
@@ -87,7 +41,7 @@ var (
 
 // Change returns what was changed of a run.
 func (s *State) Change(run RunName) RunChange {
-	if c := s.changes[run.Key()]; c != nil {
+	if c := s.runChanges[run.Key()]; c != nil {
 		return *c
 	}
 	return RunChange{Run: run}
@@ -99,7 +53,7 @@ const changesKept = 14
 // Changes returns what was changed of the runs that are not over at an instant, for a timetable.
 func (s *State) Changes(now time.Time) map[schedule.RunKey]schedule.Change {
 	all := map[schedule.RunKey]schedule.Change{}
-	for key, c := range s.changes {
+	for key, c := range s.runChanges {
 		if key.Day+changesKept >= schedule.DayOf(now) {
 			all[key] = c.Change
 		}
@@ -109,7 +63,7 @@ func (s *State) Changes(now time.Time) map[schedule.RunKey]schedule.Change {
 
 // AllChanges returns what was changed of all runs, by day and trip.
 func (s *State) AllChanges() []*RunChange {
-	return slices.SortedFunc(maps.Values(s.changes), func(a, b *RunChange) int {
+	return slices.SortedFunc(maps.Values(s.runChanges), func(a, b *RunChange) int {
 		return a.Run.Compare(b.Run)
 	})
 }
@@ -117,7 +71,7 @@ func (s *State) AllChanges() []*RunChange {
 // RestoreChange puts back a change of a snapshot.
 func (s *State) RestoreChange(c *RunChange) {
 	key := c.Run.Key()
-	s.changes[key] = c
+	s.runChanges[key] = c
 	if s.seatings[key] != nil {
 		s.seatings[key].change = c
 	}
@@ -224,7 +178,7 @@ func (t *Ticket) withdrawn() *RunChange {
 // Unfinished returns the runs that are cancelled and still have tickets that live and are not asked about: a
 // crash came between an answer and what followed from it.
 func (s *State) Unfinished(now time.Time) (runs []RunName) {
-	for _, c := range s.changes {
+	for _, c := range s.runChanges {
 		if c.Canceled && slices.ContainsFunc(s.Riders(c.Run), func(o Order) bool {
 			return o.Ticket.live(now) && o.Ticket.Asked == 0
 		}) {
@@ -251,7 +205,7 @@ func (s *State) RestoreRun(
 	if err := s.mayRestore(run); err != nil {
 		return nil, err
 	}
-	return &RunRestored{run, reason}, nil
+	return &RunRestored{Run: run, Reason: reason}, nil
 }
 
 // mayRestore reports whether something has followed from what was changed of a run.
@@ -311,7 +265,7 @@ func (s *State) Present(tt *schedule.Timetable, name RunName) *Run {
 func (s *State) Riders(run RunName) (list []Order) {
 	key := run.Key()
 	for _, n := range s.bookingsOf(key) {
-		b := s.bookings[n]
+		b := s.at(n)
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
 			if t.rides(run) {
@@ -332,7 +286,11 @@ func (s *State) bookingsOf(key schedule.RunKey) []uint32 {
 
 // note notes that a booking has a ticket on the run.
 func (s *seating) note(number uint32) {
-	at, known := slices.BinarySearch(s.bookings, number) // almost always the last
+	if n := len(s.bookings); n == 0 || s.bookings[n-1] < number {
+		s.bookings = append(s.bookings, number) // a new one, as almost always
+		return
+	}
+	at, known := slices.BinarySearch(s.bookings, number)
 	if !known {
 		s.bookings = slices.Insert(s.bookings, at, number)
 	}

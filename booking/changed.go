@@ -43,6 +43,9 @@ func (s *State) ApplyRunCanceled(now time.Time, e *RunCanceled) {
 		delete(s.asks, t.ID)
 		t.sit(nil, now)
 	}
+	for _, b := range renewed {
+		s.put(b)
+	}
 }
 
 // ApplyRunMoved gives all tickets of a run its new times.
@@ -59,11 +62,12 @@ func (s *State) ApplyRunMoved(now time.Time, e *RunMoved) {
 		became[was] = s.runs[moved.ID] // it may have been at that time before
 	}
 	for _, n := range s.bookingsOf(e.Run.Key()) {
-		was := s.bookings[n]
+		was := s.at(n)
 		b := s.renew(was.ID, now)
 		for i := range b.Tickets {
 			b.Tickets[i].moveTo(became, now)
 		}
+		s.put(b)
 		s.relist(was, b)
 	}
 }
@@ -102,7 +106,7 @@ func (s *State) ApplyRunRestored(_ time.Time, e *RunRestored) {
 		return
 	}
 	key := e.Run.Key()
-	delete(s.changes, key)
+	delete(s.runChanges, key)
 	if s.seatings[key] != nil {
 		s.seatings[key].change = nil
 	}
@@ -136,7 +140,7 @@ func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
 	by := int64(e.Minutes)*60 - int64(s.Change(e.Run).Shift)
 	known := map[RunID]bool{}
 	for _, m := range e.Runs {
-		if was := s.runs[m.Was]; was == nil || was.key() != e.Run.Key() || !m.follows(was, by) {
+		if was := s.runs[m.Was]; was == nil || was.key() != e.Run.Key() || !follows(&m, was, by) {
 			return fmt.Errorf("%s is not moved by %d minutes as it was sold", e.Run, e.Minutes)
 		}
 		known[m.Was] = true
@@ -157,7 +161,7 @@ func (s *State) CheckRunMoved(now time.Time, e *RunMoved) error {
 }
 
 // follows reports whether a run that was sold may become this where the run moves by so many seconds.
-func (m *MovedRun) follows(was *Run, by int64) bool {
+func follows(m *MovedRun, was *Run, by int64) bool {
 	away := m.Start - (was.Start + by)
 	if len(m.Offsets) != len(was.Form.Stops) || m.Aligned != (away != 0) || away > maxAligned ||
 		away < -maxAligned {

@@ -10,20 +10,14 @@ import (
 	"waybill/schedule"
 )
 
-// listKey names a list: a partner's bookings that leave on a UTC day, or all of them.
+// listKey names a list: a partner's bookings that leave on a UTC day, or all of them, with how many tickets
+// each has. Pages of tickets are found without going through what comes before them.
 type listKey struct {
 	partner ID
 	day     schedule.Day
 }
 
 const anyDay schedule.Day = math.MinInt32
-
-// list is bookings in the order they were made, and how many tickets each has. Pages of tickets are found
-// without going through what comes before them.
-type list struct {
-	numbers []uint32    // of the bookings, rising
-	tickets tally.Tally // by position
-}
 
 // listKeys are the lists that a booking is on; none without tickets.
 func (b *Booking) listKeys() []listKey {
@@ -42,8 +36,9 @@ func (s *State) relist(was, now *Booking) {
 	after := now.listKeys()
 	for _, key := range before {
 		if slices.Contains(after, key) {
-			s.lists[key].change(was, now)
-		} else if l := s.lists[key]; l.remove(was) {
+			l := s.lists[key]
+			l.Counts.Add(l.Position(now.number), len(now.Tickets)-len(was.Tickets))
+		} else if l := s.lists[key]; l.Remove(was.number) {
 			delete(s.lists, key)
 		}
 	}
@@ -52,56 +47,24 @@ func (s *State) relist(was, now *Booking) {
 			continue
 		}
 		if s.lists[key] == nil {
-			s.lists[key] = new(list)
+			s.lists[key] = new(tally.List)
 		}
-		s.lists[key].insert(now)
+		s.lists[key].Insert(now.number, len(now.Tickets))
 	}
-}
-
-func (l *list) position(b *Booking) int {
-	at, _ := slices.BinarySearch(l.numbers, b.number)
-	return at
-}
-
-// insert puts a booking in its place, which is almost always the end.
-func (l *list) insert(b *Booking) {
-	at := l.position(b)
-	if at == len(l.numbers) {
-		l.numbers = append(l.numbers, b.number)
-		l.tickets = l.tickets.Push(len(b.Tickets))
-		return
-	}
-	counts := slices.Insert(l.tickets.Counts(), at, len(b.Tickets))
-	l.numbers = slices.Insert(l.numbers, at, b.number)
-	l.tickets = tally.Of(counts)
-}
-
-// remove takes a booking off, and reports whether it was the last.
-func (l *list) remove(b *Booking) (empty bool) {
-	at := l.position(b)
-	counts := slices.Delete(l.tickets.Counts(), at, at+1)
-	l.numbers = slices.Delete(l.numbers, at, at+1)
-	l.tickets = tally.Of(counts)
-	return len(l.numbers) == 0
-}
-
-// change notes how many tickets a booking has now.
-func (l *list) change(was, now *Booking) {
-	l.tickets.Add(l.position(now), len(now.Tickets)-len(was.Tickets))
 }
 
 // List returns a page of a partner's bookings, all or those that leave on a UTC day, newest first, and their
 // number.
 func (s *State) List(partner ID, day *schedule.Day, skip, take int) (page []*Booking, total int) {
-	numbers := s.listed(partner, day).numbers
+	numbers := s.listed(partner, day).Numbers
 	for i := len(numbers) - 1 - skip; i >= 0 && len(page) < take; i-- {
-		page = append(page, s.bookings[numbers[i]])
+		page = append(page, s.at(numbers[i]))
 	}
 	return page, len(numbers)
 }
 
 // listed returns the list of a partner, of a day or of all.
-func (s *State) listed(partner ID, day *schedule.Day) *list {
+func (s *State) listed(partner ID, day *schedule.Day) *tally.List {
 	key := listKey{partner, anyDay}
 	if day != nil {
 		key.day = *day
@@ -109,7 +72,7 @@ func (s *State) listed(partner ID, day *schedule.Day) *list {
 	if l := s.lists[key]; l != nil {
 		return l
 	}
-	return new(list)
+	return new(tally.List)
 }
 
 // Order is a ticket and the booking it is in.
@@ -123,20 +86,20 @@ type Order struct {
 func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (page []Order, total int) {
 	l := s.listed(partner, day)
 	first := 0
-	end := len(l.numbers)
+	end := len(l.Numbers)
 	if created != nil { // bookings are numbered as they are made
 		first = s.madeBy(l, *created)
 		end = s.madeBy(l, *created+1)
 	}
-	last := l.tickets.Before(end)
-	total = last - l.tickets.Before(first)
+	last := l.Counts.Before(end)
+	total = last - l.Counts.Before(first)
 	if skip >= total {
 		return nil, total
 	}
-	at := l.tickets.Find(last - 1 - skip)
-	skip -= last - l.tickets.Before(at+1) // of this booking's tickets
+	at := l.Counts.Find(last - 1 - skip)
+	skip -= last - l.Counts.Before(at+1) // of this booking's tickets
 	for ; at >= first && len(page) < take; at-- {
-		b := s.bookings[l.numbers[at]]
+		b := s.at(l.Numbers[at])
 		for i := skip; i < len(b.Tickets) && len(page) < take; i++ {
 			page = append(page, Order{b, &b.Tickets[i]})
 		}
@@ -146,9 +109,9 @@ func (s *State) Orders(partner ID, day, created *schedule.Day, skip, take int) (
 }
 
 // madeBy returns how many bookings of a list were made before a day (UTC).
-func (s *State) madeBy(l *list, day schedule.Day) int {
+func (s *State) madeBy(l *tally.List, day schedule.Day) int {
 	start := day.In(time.UTC).UnixMilli()
-	return sort.Search(len(l.numbers), func(i int) bool {
-		return s.bookings[l.numbers[i]].Created >= start
+	return sort.Search(len(l.Numbers), func(i int) bool {
+		return s.at(l.Numbers[i]).Created >= start
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"waybill/booking/passenger"
 )
 
 // What follows from the tickets besides what partners do with them: notices of what time alone did, what is
@@ -42,8 +44,8 @@ func (s *State) Overdue(now time.Time, most int) (list []*TicketsUncompleted, ne
 		}
 	}
 	list = s.Unnoticed(now, late)
-	for n := s.noticed; int(n) < len(s.bookings); n++ {
-		b := s.bookings[n]
+	for n := s.noticed; int(n) < s.packed.Len(); n++ {
+		b := s.at(n)
 		if b != nil && b.Created+window.Milliseconds() > now.UnixMilli() {
 			due := time.UnixMilli(b.Created).Add(window)
 			return list, slices.MinFunc([]time.Time{due, next}, time.Time.Compare)
@@ -70,15 +72,13 @@ func (s *State) Overdue(now time.Time, most int) (list []*TicketsUncompleted, ne
 }
 
 // ApplyUncompleted remembers that it is noted that the window of tickets was over.
-func (s *State) ApplyUncompleted(now time.Time, e *TicketsUncompleted) {
-	b := s.Any(e.Booking)
-	updated := b.Updated
-	b = s.renew(e.Booking, now)
-	b.Updated = updated // time did it, nobody else
+func (s *State) ApplyUncompleted(_ time.Time, e *TicketsUncompleted) {
+	b := s.Any(e.Booking) // its Updated stays: time did it, nobody else
 	for _, t := range e.Tickets {
 		b.find(t.ID).Noticed = true
 		delete(s.late, t.ID)
 	}
+	s.put(b)
 }
 
 // keepLate remembers an unpaid ticket that is in a booking of another age.
@@ -111,14 +111,6 @@ func (s *State) Contacts(ticket ID, phones bool) (list []string) {
 	return list
 }
 
-// nobody is the passenger of a ticket whose passenger is forgotten.
-var nobody = NewPassenger("", "", "", nil)
-
-// Forgotten reports whether the ticket's passenger is forgotten.
-func (t *Ticket) Forgotten() bool {
-	return t.Passenger == nobody || t.Passenger == ""
-}
-
 // Forget forgets the passengers of tickets. Each booking is renewed once, however many of its tickets are
 // named.
 func (s *State) Forget(now time.Time, tickets []ID) {
@@ -130,6 +122,9 @@ func (s *State) Forget(now time.Time, tickets []ID) {
 			b = s.renew(of.ID, now)
 			renewed[of.ID] = b
 		}
-		b.find(id).Passenger = nobody
+		b.find(id).Passenger = passenger.Nobody
+	}
+	for _, b := range renewed {
+		s.put(b)
 	}
 }

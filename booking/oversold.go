@@ -1,27 +1,16 @@
 package booking
 
 import (
-	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
+	"waybill/booking/books"
 	"waybill/schedule"
 )
 
-// Oversold is a run on a part of which more passengers have seats than its bus has: it became smaller after
-// they bought.
-type Oversold struct {
-	Trip         string
-	Day          schedule.Day
-	Taken, Seats int // on the fullest part
-}
-
-// String says it in words.
-func (x Oversold) String() string {
-	return fmt.Sprintf("trip %s on %s: %d seats are taken, its bus has %d", x.Trip, x.Day, x.Taken, x.Seats)
-}
+// Oversold is a run on a part of which more passengers have seats than its bus has.
+type Oversold = books.Oversold
 
 // Withdrawn returns the runs that are not over at an instant, have passengers, and are no longer in the
 // timetable in force, by day and trip; Taken is how many tickets there are. It needs no lock.
@@ -44,17 +33,14 @@ func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []Oversol
 	for _, x := range tickets {
 		list = append(list, *x)
 	}
-	sortRuns(list)
+	books.Sort(list)
 	return list
 }
 
 // legsAhead goes through the legs of tickets that hold a seat, on runs that are not over at an instant.
 func (f Frozen) legsAhead(now time.Time) iter.Seq[Leg] {
 	return func(yield func(Leg) bool) {
-		for _, b := range f.Bookings {
-			if b == nil {
-				continue
-			}
+		for b := range f.All() {
 			for i := range b.Tickets {
 				t := &b.Tickets[i]
 				if !t.live(now) {
@@ -75,15 +61,6 @@ func (f Frozen) legsAhead(now time.Time) iter.Seq[Leg] {
 func (r *Run) withdrawn(tt *schedule.Timetable) bool {
 	trip, known := tt.TripByID(r.Form.Trip)
 	return !known || !tt.RunsOn(trip, r.Day)
-}
-
-func sortRuns(list []Oversold) {
-	slices.SortFunc(list, func(a, b Oversold) int {
-		if a.Day != b.Day {
-			return int(a.Day) - int(b.Day)
-		}
-		return strings.Compare(a.Trip, b.Trip)
-	})
 }
 
 // Oversold returns the runs that are not over at an instant and have more passengers than seats, in the
@@ -124,6 +101,6 @@ func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold
 			list = append(list, x)
 		}
 	}
-	sortRuns(list)
+	books.Sort(list)
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/booking/passenger"
 	"waybill/schedule"
 )
 
@@ -35,7 +36,7 @@ func TestASeatMapIsOfNow(t *testing.T) {
 			Runs:       []*Run{run},
 			Legs:       []SoldLeg{leg},
 			Tickets:    []NewTicket{{ID: ID{byte(n + 1), 1}, Seats: []int16{int16(n + 1)}}},
-			Passengers: []Passenger{NewPassenger("A", "B", "", nil)},
+			Passengers: []Passenger{passenger.New("A", "B", "", nil)},
 		}
 		s.ApplyCreated(begin.Add(time.Duration(n)*15*time.Minute), e)
 	}

@@ -2,10 +2,10 @@ package booking
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 	"time"
 
+	"waybill/booking/seatset"
 	"waybill/schedule"
 )
 
@@ -39,7 +39,7 @@ type taken struct {
 // there can be more free labels than the bus has room for: those who keep the seats that it no longer has
 // travel all the same.
 type vacancy struct {
-	seats seatSet
+	seats seatset.Set
 	left  int
 }
 
@@ -133,51 +133,6 @@ func presentForm(tt *schedule.Timetable, last *Run) *schedule.Form {
 	return last.Form
 }
 
-// seatSet is a set of seats: seat 1 is the lowest bit.
-type seatSet [(schedule.MaxSeats + 63) / 64]uint64
-
-func (s *seatSet) has(seat int16) bool {
-	return seat > 0 && int(seat) <= 64*len(s) && s[(seat-1)/64]>>((seat-1)%64)&1 == 1
-}
-
-func (s *seatSet) count() (n int) {
-	for _, word := range s {
-		n += bits.OnesCount64(word)
-	}
-	return n
-}
-
-// all goes through the seats, rising.
-func (s *seatSet) all(yield func(int16) bool) {
-	for i, word := range s {
-		for ; word != 0; word &= word - 1 {
-			if !yield(int16(64*i + bits.TrailingZeros64(word) + 1)) {
-				return
-			}
-		}
-	}
-}
-
-// together picks n seats: the first n in a row, or else the first n there are.
-func (s *seatSet) together(n int) []int16 {
-	first := make([]int16, 0, n)
-	row := make([]int16, 0, n)
-	for seat := range s.all {
-		k := len(row)
-		if k > 0 && row[k-1] != seat-1 {
-			row = row[:0]
-		}
-		row = append(row, seat)
-		if len(row) == n {
-			return row
-		}
-		if len(first) < n {
-			first = append(first, seat)
-		}
-	}
-	return first
-}
-
 // free returns what is free between two stops of a form at an instant.
 func (s *seating) free(form *schedule.Form, from, to int16, now time.Time) vacancy {
 	if s.known.form != form || now.UnixMilli() >= s.known.until {
@@ -210,7 +165,7 @@ func (x *taken) free(from, to int16) (free vacancy) {
 			free.seats[i] &^= x.bits[at]
 		}
 	}
-	free.left = free.seats.count()
+	free.left = free.seats.Count()
 	for at := from; at < to; at++ {
 		free.left = min(free.left, max(0, int(x.form.Bus.Seats)-int(x.held[at])))
 	}
@@ -269,9 +224,9 @@ func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seating]
 		switch {
 		case free.left == 0:
 			return nil
-		case free.seats.has(l.Seat):
+		case free.seats.Has(l.Seat):
 		case other:
-			l.Seat = free.seats.together(1)[0]
+			l.Seat = free.seats.Together(1)[0]
 		default:
 			return nil
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/booking/seatset"
 	"waybill/schedule"
 )
 
@@ -107,11 +108,11 @@ func TestSeatsInARowComeFirst(t *testing.T) {
 		{[]int16{7, 1000}, 3, []int16{7, 1000}},
 		{nil, 1, []int16{}},
 	} {
-		var set seatSet
+		var set seatset.Set
 		for _, seat := range c.free {
 			set[(seat-1)/64] |= 1 << ((seat - 1) % 64)
 		}
-		if got := set.together(c.n); !slices.Equal(got, c.want) || set.count() != len(c.free) {
+		if got := set.Together(c.n); !slices.Equal(got, c.want) || set.Count() != len(c.free) {
 			t.Errorf("%d of %v: %v, want %v", c.n, c.free, got, c.want)
 		}
 	}

@@ -8,21 +8,26 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/ids"
+	"waybill/booking/pages"
+	"waybill/booking/tally"
 	"waybill/schedule"
 )
 
 // State is all that is remembered of bookings.
 type State struct {
-	bookings []*Booking // by number; nil once all tickets have moved away
-	byID     map[ID]uint32
-	byTicket map[ID]uint32
-	lists    map[listKey]*list
-	forms    map[string]*schedule.Form
-	runs     map[RunID]*Run
-	order    []*Run // in the order they were first sold
-	seatings map[schedule.RunKey]*seating
-	asks     map[ID]Ask // by ticket
-	changes  map[schedule.RunKey]*RunChange
+	packed     pages.List // bookings by number, see Packed; "" once all tickets have moved away
+	room       []byte     // to pack one in
+	restored   Booking    // room for one of a snapshot
+	byID       *ids.Index
+	byTicket   *ids.Index
+	lists      map[listKey]*tally.List
+	forms      map[string]*schedule.Form
+	runs       map[RunID]*Run
+	order      []*Run // in the order they were first sold
+	seatings   map[schedule.RunKey]*seating
+	asks       map[ID]Ask // by ticket
+	runChanges map[schedule.RunKey]*RunChange
 
 	noticed uint32      // up to which booking there is nothing to note, see Overdue
 	late    map[ID]bool // tickets that are in a booking made after them, or before, and may have to be noted
@@ -38,24 +43,44 @@ type Ask struct {
 // NewState returns the state before the first booking.
 func NewState() *State {
 	return &State{
-		byID:     map[ID]uint32{},
-		byTicket: map[ID]uint32{},
-		lists:    map[listKey]*list{},
-		forms:    map[string]*schedule.Form{},
-		runs:     map[RunID]*Run{},
-		seatings: map[schedule.RunKey]*seating{},
-		asks:     map[ID]Ask{},
-		changes:  map[schedule.RunKey]*RunChange{},
-		late:     map[ID]bool{},
+		byID:       ids.NewIndex(),
+		byTicket:   ids.NewIndex(),
+		lists:      map[listKey]*tally.List{},
+		forms:      map[string]*schedule.Form{},
+		runs:       map[RunID]*Run{},
+		seatings:   map[schedule.RunKey]*seating{},
+		asks:       map[ID]Ask{},
+		runChanges: map[schedule.RunKey]*RunChange{},
+		late:       map[ID]bool{},
 	}
 }
 
 // Any finds a booking of any partner; nil when there is none.
 func (s *State) Any(id ID) *Booking {
-	if n, ok := s.byID[id]; ok {
-		return s.bookings[n]
+	for n := range s.byID.Candidates(id) {
+		if b := s.at(n); b.ID == id {
+			return b
+		}
 	}
 	return nil
+}
+
+// at returns the booking with a number; nil once all tickets have moved away.
+func (s *State) at(number uint32) *Booking {
+	return bookingAt(&s.packed.Frozen, s.order, int(number))
+}
+
+// bookingAt returns the booking with a number.
+func bookingAt(packed *pages.Frozen, runs []*Run, number int) *Booking {
+	text := packed.At(number)
+	if text == "" {
+		return nil
+	}
+	b := &Booking{number: uint32(number)}
+	if err := b.unpack(split(text), runs); err != nil {
+		panic(err) // what is in memory was packed here
+	}
+	return b
 }
 
 // Booking finds a partner's booking; nil when there is none, or it is another partner's.
@@ -78,8 +103,11 @@ func (s *State) Ticket(partner, id ID) (*Booking, *Ticket) {
 
 // AnyTicket finds a ticket of any partner and the booking it is in; nil when there is none.
 func (s *State) AnyTicket(id ID) (*Booking, *Ticket) {
-	if n, ok := s.byTicket[id]; ok {
-		return s.bookings[n], s.bookings[n].find(id)
+	for n := range s.byTicket.Candidates(id) {
+		b := s.at(n)
+		if t := b.find(id); t != nil {
+			return b, t
+		}
 	}
 	return nil, nil
 }
@@ -124,18 +152,23 @@ func (s *State) RunByID(id RunID) *Run {
 
 // Count returns how many bookings there have been.
 func (s *State) Count() int {
-	return len(s.bookings)
+	return s.packed.Len()
 }
 
 // add makes a booking known, with the next number.
 func (s *State) add(b *Booking, now time.Time) {
-	b.number = uint32(len(s.bookings))
-	s.bookings = append(s.bookings, b)
-	s.byID[b.ID] = b.number
+	s.addPacked(b, s.pack(b), now)
+}
+
+// addPacked makes a booking known, with the next number, as it is packed.
+func (s *State) addPacked(b *Booking, text string, now time.Time) {
+	b.number = uint32(s.packed.Len())
+	s.packed.Append(text)
+	s.learn(s.byID, b.ID, b.number)
 	s.relist(nil, b)
 	for i := range b.Tickets {
 		s.keepLate(b, &b.Tickets[i])
-		s.byTicket[b.Tickets[i].ID] = b.number
+		s.learn(s.byTicket, b.Tickets[i].ID, b.number)
 		for _, l := range b.Tickets[i].Itinerary() {
 			l.Run.seats.add(l.hold(b.Tickets[i].ID, b.Tickets[i].until()), now.UnixMilli())
 			l.Run.seats.note(b.number)
@@ -143,25 +176,33 @@ func (s *State) add(b *Booking, now time.Time) {
 	}
 }
 
-// renew puts a copy of a booking in its place, for an event to change.
+// learn has a booking found by its id, or a ticket's. Of two with the same id, which only a forged journal
+// has, the later is found.
+func (s *State) learn(x *ids.Index, id ID, number uint32) {
+	for n := range x.Candidates(id) {
+		if s.at(n).has(id) {
+			x.Replace(id, n, number)
+			return
+		}
+	}
+	x.Add(id, number)
+}
+
+// has reports whether an id is the booking's, or one of its tickets'.
+func (b *Booking) has(id ID) bool {
+	return b != nil && (b.ID == id || b.find(id) != nil)
+}
+
+// renew returns a booking for an event to change, and put to keep.
 func (s *State) renew(id ID, now time.Time) *Booking {
-	b := *s.Any(id)
-	b.Tickets = slices.Clone(b.Tickets)
+	b := s.Any(id)
 	b.Updated = now.UnixMilli()
-	s.bookings[b.number] = &b
-	return &b
+	return b
 }
 
-// Frozen is the state at an instant, for a snapshot. What it points to never changes.
-type Frozen struct {
-	Bookings []*Booking // nil where there is none
-	Runs     []*Run     // in the order they were first sold
-	Asks     map[ID]Ask
-}
-
-// Freeze returns the state as it is.
-func (s *State) Freeze() Frozen {
-	return Frozen{slices.Clone(s.bookings), slices.Clip(s.order), maps.Clone(s.asks)}
+// put keeps a booking as it is now.
+func (s *State) put(b *Booking) {
+	s.packed.Set(int(b.number), s.pack(b))
 }
 
 // KnowRun makes a run known in the form it was sold in: a new one's, or a snapshot's in the snapshot's
@@ -173,23 +214,13 @@ func (s *State) KnowRun(r *Run) {
 	form := r.Form.Key()
 	key := r.key()
 	r.Form = cmp.Or(s.forms[form], r.Form) // shared by all its runs
-	r.seats = cmp.Or(s.seatings[key], &seating{change: s.changes[key]})
+	r.seats = cmp.Or(s.seatings[key], &seating{change: s.runChanges[key]})
 	s.forms[form] = r.Form
 	s.seatings[key] = r.seats
 	r.seats.sold = append(r.seats.sold, r)
 	s.runs[r.ID] = r
+	r.number = uint32(len(s.order))
 	s.order = append(s.order, r)
-}
-
-// RestoreBooking puts back a booking of a snapshot, whose runs are there; asks are those of its tickets. One
-// without tickets keeps the number of a booking whose tickets have all moved away.
-func (s *State) RestoreBooking(b *Booking, asks map[ID]Ask) {
-	if len(b.Tickets) == 0 {
-		s.bookings = append(s.bookings, nil)
-		return
-	}
-	maps.Copy(s.asks, asks)
-	s.add(b, time.UnixMilli(0))
 }
 
 // Sale is what is to be sold: a journey with its price. It is worked out before the lock is taken.
@@ -243,7 +274,7 @@ func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, e
 		held := cmp.Or(s.seatings[run.key()], new(seating))
 		free := held.free(run.Form, sale.legs[i].From, sale.legs[i].To, now)
 		left = min(left, free.left)
-		for k, seat := range free.seats.together(len(e.Tickets)) {
+		for k, seat := range free.seats.Together(len(e.Tickets)) {
 			e.Tickets[k].Seats = append(slices.Clip(e.Tickets[k].Seats), seat)
 		}
 		if s.runs[run.ID] == nil {
@@ -333,10 +364,13 @@ func (s *State) ApplyMoved(now time.Time, e *Moved) {
 	}
 	s.relist(fromWas, from)
 	s.relist(toWas, to)
-	s.byTicket[t.ID] = to.number
+	s.byTicket.Replace(t.ID, from.number, to.number)
 	s.keepLate(to, &t)
-	if len(from.Tickets) == 0 {
-		s.bookings[from.number] = nil
-		delete(s.byID, from.ID)
+	s.put(to)
+	if len(from.Tickets) > 0 {
+		s.put(from)
+		return
 	}
+	s.packed.Set(int(from.number), "")
+	s.byID.Remove(from.ID, from.number)
 }

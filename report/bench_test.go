@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"testing"
 
 	"waybill/booking"
@@ -9,7 +10,7 @@ import (
 
 // BenchmarkWrite writes a report of 100,000 orders.
 func BenchmarkWrite(b *testing.B) {
-	list := large()
+	list := slices.Values(large())
 	b.ReportAllocs()
 	for b.Loop() {
 		n, err := Write(b.Context(), io.Discard, always("north", CreatedAt), list, day0,

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waybill/booking"
+	"waybill/booking/passenger"
 )
 
 // several are bookings in which every column has something to tell.
@@ -23,7 +24,7 @@ func several() []*booking.Booking {
 	second := leg(krakow, 12, 1999)
 	second.Discount = 1
 	change := ticket(1, 0, first, second)
-	change.Passenger = booking.NewPassenger("Олена", "Їжакевич-Ґудзь", "olena@пошта.укр",
+	change.Passenger = passenger.New("Олена", "Їжакевич-Ґудзь", "olena@пошта.укр",
 		[]string{"+380501112233", "0441112233"})
 
 	part := leg(kyiv, 8, 5)
@@ -57,7 +58,7 @@ func several() []*booking.Booking {
 
 	other := bookingOf(3, carrier)
 	other.Partner = id(2)
-	return []*booking.Booking{bookingOf(0, change, unpaid), nil,
+	return []*booking.Booking{bookingOf(0, change, unpaid),
 		bookingOf(2, late, refund, nothing, canceled, booked), other}
 }
 
@@ -258,7 +259,7 @@ func TestTextThatWouldBeAFormulaIsDefused(t *testing.T) {
 		r := run("north", in, 6, 0, in, in)
 		r.Form.Company.Source = in
 		x := ticket(1, 0, leg(r, 1, 1))
-		x.Passenger = booking.NewPassenger(in, in, in, []string{in})
+		x.Passenger = passenger.New(in, in, in, []string{in})
 		text := written(t, always("north", CreatedAt), bookingOf(0, x))
 		for _, name := range []string{"route", "from", "to", "firstName", "lastName", "email", "phones",
 			"source"} {
@@ -276,7 +277,7 @@ func TestTextThatWouldBeAFormulaIsDefused(t *testing.T) {
 	for i, in := range []string{"=1+1", "+SUM", "-2", "@x", "\tx", "＝1", " =1", `"quoted", and a comma`,
 		"two\nlines", "Їжак"} {
 		x := ticket(i, 0, leg(run("north", in, 6, 0, in, in), 1, 1))
-		x.Passenger = booking.NewPassenger(in, in, in, []string{in, "+1"})
+		x.Passenger = passenger.New(in, in, in, []string{in, "+1"})
 		list = append(list, bookingOf(i, x))
 	}
 	golden(t, "hostile", written(t, always("north", CreatedAt), list...))

@@ -8,11 +8,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/passenger"
 	"waybill/schedule"
 )
 
@@ -61,7 +63,7 @@ func ticket(n int, created time.Duration, legs ...booking.Leg) booking.Ticket {
 		Created:   day0.Add(created).UnixMilli(),
 		Currency:  [3]byte{'E', 'U', 'R'},
 		Phase:     booking.Paid,
-		Passenger: booking.NewPassenger("Anna", "Kovalenko", "anna@example.com", nil),
+		Passenger: passenger.New("Anna", "Kovalenko", "anna@example.com", nil),
 	}
 	copy(t.Legs[:], legs)
 	return t
@@ -96,7 +98,7 @@ func partners(p booking.ID) string {
 func written(t testing.TB, r *Report, list ...*booking.Booking) string {
 	t.Helper()
 	var b bytes.Buffer
-	n, err := Write(context.Background(), &b, r, list, day0.AddDate(0, 0, 2), partners)
+	n, err := Write(context.Background(), &b, r, slices.Values(list), day0.AddDate(0, 0, 2), partners)
 	if err != nil {
 		t.Fatal(err)
 	}

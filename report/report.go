@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -227,8 +228,14 @@ const room = 1 << 15 // how many rows are written at a time
 //
 // It takes memory for so many rows only: each round picks out of all bookings the first that are not written
 // yet.
-func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Booking, now time.Time,
-	partner func(booking.ID) string) (rows int, err error) {
+func Write(
+	ctx context.Context,
+	to io.Writer,
+	r *Report,
+	bookings iter.Seq[*booking.Booking],
+	now time.Time,
+	partner func(booking.ID) string,
+) (rows int, err error) {
 	out := csv.NewWriter(bufio.NewWriterSize(to, 1<<16))
 	out.UseCRLF = true // RFC 4180
 	out.Write(Columns)
@@ -252,7 +259,7 @@ func Write(ctx context.Context, to io.Writer, r *Report, bookings []*booking.Boo
 }
 
 // round returns the first rows after last, in order; more reports whether there are others.
-func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more bool) {
+func (r *Report) round(bookings iter.Seq[*booking.Booking], last row) (round []row, more bool) {
 	first := r.Start.UnixMilli()
 	end := r.End.UnixMilli()
 	cut := func() {
@@ -261,10 +268,7 @@ func (r *Report) round(bookings []*booking.Booking, last row) (round []row, more
 			more = true
 		}
 	}
-	for _, b := range bookings {
-		if b == nil {
-			continue
-		}
+	for b := range bookings {
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
 			x := row{t.Created, b, t, r.part(t)}

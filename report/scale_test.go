@@ -86,7 +86,8 @@ func TestRoundsAreInTheOrderOfAPlainSort(t *testing.T) {
 		n := 0
 		for more := true; more; {
 			var round []row
-			if round, more = r.round(list, last); len(round) > room || more && len(round) < room {
+			if round, more = r.round(slices.Values(list), last); len(round) > room ||
+				more && len(round) < room {
 				t.Errorf("%s: a round of %d", name, len(round))
 			}
 			for _, x := range round {
@@ -153,7 +154,7 @@ func TestAReportOfManyRowsIsWrittenInRounds(t *testing.T) {
 		w.want = append(w.want, id.String())
 	}
 	before := inUse()
-	n, err := Write(t.Context(), w, always("north", CreatedAt), list, day0, partners)
+	n, err := Write(t.Context(), w, always("north", CreatedAt), slices.Values(list), day0, partners)
 	if err != nil || n != rows || w.rows != rows+1 || w.wrong != 0 || len(w.rest) != 0 {
 		t.Errorf("%d rows are counted, %d lines written, %d wrong: %v", n, w.rows, w.wrong, err)
 	}
@@ -172,7 +173,7 @@ func TestMemoryDoesNotGrowWithTheRows(t *testing.T) {
 	took := func(list []*booking.Booking) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r.round(list, row{at: -1 << 63, ticket: new(booking.Ticket)})
+		r.round(slices.Values(list), row{at: -1 << 63, ticket: new(booking.Ticket)})
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
@@ -184,7 +185,7 @@ func TestMemoryDoesNotGrowWithTheRows(t *testing.T) {
 	allocs := func(n int) float64 {
 		part := list[:n/10]
 		return testing.AllocsPerRun(1, func() {
-			rows, err := Write(context.Background(), io.Discard, r, part, day0, partners)
+			rows, err := Write(context.Background(), io.Discard, r, slices.Values(part), day0, partners)
 			if err != nil || rows != n {
 				t.Errorf("%d rows, %v", rows, err)
 			}
@@ -214,19 +215,25 @@ func TestAReportThatIsStoppedIsAnError(t *testing.T) {
 	r.OrderBy = DepartureDate
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &stopping{stop: cancel}
-	n, err := Write(ctx, w, r, list, day0, partners)
+	n, err := Write(ctx, w, r, slices.Values(list), day0, partners)
 	lines := strings.Count(w.String(), "\r\n")
 	if !errors.Is(err, context.Canceled) || n > room || lines > room+1 {
 		t.Errorf("stopped in the first round: %d rows, %d lines, %v", n, lines, err)
 	}
-	if _, err := Write(ctx, io.Discard, r, list[:1], day0, partners); !errors.Is(err, context.Canceled) {
+	if _, err := Write(ctx, io.Discard, r, slices.Values(list[:1]), day0, partners); !errors.Is(
+		err,
+		context.Canceled,
+	) {
 		t.Errorf("stopped before: %v", err)
 	}
 	full := errors.New("no room on the disk")
 	for _, size := range []int{1, 1000} { // more and less than what is written at a time
 		in, out := io.Pipe()
 		in.CloseWithError(full)
-		if _, err := Write(t.Context(), out, r, list[:size], day0, partners); !errors.Is(err, full) {
+		if _, err := Write(t.Context(), out, r, slices.Values(list[:size]), day0, partners); !errors.Is(
+			err,
+			full,
+		) {
 			t.Errorf("the disk is full: %v", err)
 		}
 	}

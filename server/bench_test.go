@@ -156,7 +156,7 @@ func BenchmarkWriteBooking(b *testing.B) {
 		}
 		ledger.Apply(st, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
 	}
-	sold := st.Bookings.Freeze().Bookings[0]
+	sold := st.Bookings.Freeze().At(0)
 	res := resource.NewWriter()
 	var w wire.Writer
 	b.ReportAllocs()

@@ -247,10 +247,7 @@ func compareWithSQLite(t *testing.T, dir string, sqlite func(string) string) {
 	s, head := stateOf(t, dir)
 	var standing []string
 	var paid, refunded, seats, bookings, legs, count int64
-	for _, b := range s.Bookings.Freeze().Bookings {
-		if b == nil {
-			continue
-		}
+	for b := range s.Bookings.Freeze().All() {
 		bookings++
 		standing = append(standing, b.ID.String()+"|"+b.Status(head.Time))
 		for i := range b.Tickets {

@@ -60,18 +60,16 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		}
 		var w wire.Writer
 		err = s.Store.View(func(st *ledger.State, _ time.Time) {
-			for _, b := range st.Bookings.Freeze().Bookings {
-				if b != nil {
-					resource.NewWriter().Booking(&w, "", b, at)
-					w.B = append(w.B, '\n')
-				}
+			for b := range st.Bookings.Freeze().All() {
+				resource.NewWriter().Booking(&w, "", b, at)
+				w.B = append(w.B, '\n')
 			}
 			var rows bytes.Buffer
 			ledger.NewCodec().Freeze(st)(&rows)
 			for row := range bytes.Lines(rows.Bytes()) {
 				if regexp.MustCompile(`^{"(user|session|report|partner|retry|message)"|^{"version".*"geolocation"`).
 					Match(row) {
-					w.B = append(w.B, bytes.Replace(row, []byte(`"version":3,`), nil, 1)...)
+					w.B = append(w.B, bytes.Replace(row, []byte(`"version":4,`), nil, 1)...)
 				}
 			}
 		})

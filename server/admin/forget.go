@@ -109,15 +109,20 @@ func (x *erasure) seek() error {
 	form := x.act.Form
 	x.email = auth.FoldEmail(form.Get("email"))
 	id, _ := booking.ParseID(form.Get("booking"))
-	// Bookings are immutable, so that they are looked through without the lock, however many there are.
+	// They are looked through without the lock, however many there are.
 	var user *auth.User
-	var all []*booking.Booking
+	all := slices.Values[[]*booking.Booking](nil)
+	found := true
 	err := x.s.Store.View(func(st *ledger.State, _ time.Time) {
 		if x.email != "" {
 			user, _ = st.Accounts.Login(x.email)
-			all = st.Bookings.Freeze().Bookings
-		} else if b := st.Bookings.Any(id); b != nil {
-			all = []*booking.Booking{b}
+			all = st.Bookings.Freeze().All()
+			return
+		}
+		b := st.Bookings.Any(id)
+		found = b != nil
+		if found {
+			all = slices.Values([]*booking.Booking{b})
 		}
 	})
 	if err != nil {
@@ -127,11 +132,11 @@ func (x *erasure) seek() error {
 	// A company user needs the address to sign in.
 	case user != nil:
 		return fmt.Errorf("%s is a company user; remove the user first", form.Get("email"))
-	case x.email == "" && all == nil:
+	case !found:
 		return fmt.Errorf("there is no booking %s", form.Get("booking"))
 	}
-	for _, b := range all {
-		for i := 0; b != nil && i < len(b.Tickets); i++ {
+	for b := range all {
+		for i := range b.Tickets {
 			t := &b.Tickets[i]
 			if x.email == "" || x.bears(t.Passenger) {
 				x.sought[t.ID] = true

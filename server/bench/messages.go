@@ -43,7 +43,7 @@ func (x *sent) forget(st *ledger.State) {
 	defer x.mu.Unlock()
 	x.list = slices.DeleteFunc(x.list, func(l outbox.Letter) bool {
 		_, t := st.Bookings.AnyTicket(l.Ticket)
-		return t == nil || t.Forgotten()
+		return t == nil || t.Passenger.Forgotten()
 	})
 }
 

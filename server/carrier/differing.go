@@ -40,10 +40,7 @@ func (d Differing) String() string {
 func FindDiffering(sold booking.Frozen, tt *schedule.Timetable, now time.Time) (list []Differing) {
 	present := map[booking.RunName]*booking.Run{} // nil is none
 	found := map[booking.RunName]*Differing{}
-	for _, b := range sold.Bookings {
-		if b == nil {
-			continue
-		}
+	for b := range sold.All() {
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
 			switch t.PhaseAt(now) {

@@ -131,7 +131,7 @@ func (m *Manifest) sheet() *sheet {
 			Ticket:  r.Ticket.ID.String(),
 			Booking: r.Booking.ID.String(),
 		}
-		if r.Ticket.Forgotten() {
+		if r.Ticket.Passenger.Forgotten() {
 			p.Name = erased
 		}
 		// The driver meets somebody who says something else than the list does.

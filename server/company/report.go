@@ -261,13 +261,12 @@ func (s *Service) WriteReports() error {
 
 // writeReport writes a report's file, whole or not at all, and then says so.
 func (s *Service) writeReport(x *report.Report) error {
-	// All bookings as they are at one instant. They are immutable, so that the lock is not held while they
-	// are looked through.
-	var bookings []*booking.Booking
+	// All bookings as they are at one instant: the lock is not held while they are looked through.
+	var frozen booking.Frozen
 	var now time.Time
 	names := map[booking.ID]string{}
 	err := s.Store.View(func(st *ledger.State, at time.Time) {
-		bookings = st.Bookings.Freeze().Bookings
+		frozen = st.Bookings.Freeze()
 		now = at
 		for _, p := range st.Partners.All() {
 			names[booking.ID(p.ID)] = p.Name
@@ -280,7 +279,7 @@ func (s *Service) writeReport(x *report.Report) error {
 	done := &report.Completed{ID: x.ID}
 	err = durable.Publish(s.Config.FS, ledger.ReportDir, x.ID.String()+ledger.ReportSuffix,
 		func(to io.Writer) (err error) {
-			done.Rows, err = report.Write(s.Base, io.MultiWriter(to, sum), x, bookings, now,
+			done.Rows, err = report.Write(s.Base, io.MultiWriter(to, sum), x, frozen.All(), now,
 				func(id booking.ID) string {
 					return names[id]
 				})

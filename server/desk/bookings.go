@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -97,8 +96,8 @@ func (s *Service) place(query string) (to string, err error) {
 	return to, err
 }
 
-// findPassengers looks for a name, an e-mail address, a phone, or a part of one. Bookings are immutable, so
-// that no lock is held meanwhile.
+// findPassengers looks for a name, an e-mail address, a phone, or a part of one. No lock is
+// held meanwhile.
 func (s *Service) findPassengers(x *found) error {
 	var frozen booking.Frozen
 	var now time.Time
@@ -111,10 +110,7 @@ func (s *Service) findPassengers(x *found) error {
 	}
 	// Somebody on the phone says a name in any order, and half of it.
 	wanted := strings.Fields(schedule.Fold(x.Query))
-	for _, b := range slices.Backward(frozen.Bookings) {
-		if b == nil {
-			continue
-		}
+	for b := range frozen.Newest() {
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
 			if !isPassenger(t, wanted) {
@@ -160,7 +156,7 @@ func newFound(b *booking.Booking, t *booking.Ticket, now time.Time) foundTicket 
 
 // passengerOf returns a passenger's name.
 func passengerOf(t *booking.Ticket) string {
-	if t.Forgotten() {
+	if t.Passenger.Forgotten() {
 		return "(erased)"
 	}
 	first, last, _, _ := t.Passenger.Fields()

@@ -98,10 +98,7 @@ func (s *Service) getOverview(w http.ResponseWriter, r *http.Request, by ledger.
 // count counts the tickets by how they stand. It needs no lock.
 func (x *overview) count(frozen booking.Frozen, now time.Time) {
 	counts := map[standing]int{}
-	for _, b := range frozen.Bookings {
-		if b == nil {
-			continue
-		}
+	for b := range frozen.All() {
 		x.Bookings++
 		for i := range b.Tickets {
 			status, payment := b.Tickets[i].Status(now)

@@ -90,7 +90,7 @@ func finishCopy(to durable.FS) (Report, error) {
 	for _, name := range letters {
 		ticket, _, _ := strings.Cut(name, ".")
 		_, t := state.Bookings.AnyTicket(booking.IDOf(ticket))
-		if t == nil || t.Forgotten() {
+		if t == nil || t.Passenger.Forgotten() {
 			err = errors.Join(err, to.Remove(ledger.OutboxDir+"/"+name))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 
 	"waybill/auth"
-	"waybill/booking"
+	"waybill/booking/books"
 	"waybill/server/ledger"
 	"waybill/store"
 	"waybill/store/durable"
@@ -17,7 +17,7 @@ import (
 // Report is what Verify found sound.
 type Report struct {
 	store.Report
-	Books *booking.Books // at the last line's time
+	Books *books.Books // at the last line's time
 }
 
 // Verify checks a directory that may be in use: every byte of the journal and its snapshots, its

@@ -41,10 +41,8 @@ func (x rows) all(s *ledger.State, now time.Time) {
 	x.accounts(s)
 	sold := s.Bookings.Freeze()
 	x.runs(sold.Runs)
-	for _, b := range sold.Bookings {
-		if b != nil {
-			x.booking(b, now)
-		}
+	for b := range sold.All() {
+		x.booking(b, now)
 	}
 }
 

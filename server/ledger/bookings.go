@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/passenger"
 	"waybill/schedule"
 	"waybill/server/wire"
 	"waybill/store"
@@ -240,7 +241,7 @@ func codePassenger(c *wire.Coder, name string, p *booking.Passenger) {
 		wire.List(c, "phones", &phones, func(phone *[]byte) {
 			*phone = read("")
 		})
-		*p = booking.NewPassenger(first, last, email, phones)
+		*p = passenger.New(first, last, email, phones)
 	})
 }
 

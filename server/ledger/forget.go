@@ -85,7 +85,7 @@ func (s *State) ToForget(tickets []booking.ID) []ErasedPassenger {
 	var list []ErasedPassenger
 	for _, id := range tickets {
 		b, t := s.Bookings.AnyTicket(id)
-		if t != nil && !t.Forgotten() {
+		if t != nil && !t.Passenger.Forgotten() {
 			list = append(list, ErasedPassenger{b.Partner, b.ID, id})
 		}
 	}

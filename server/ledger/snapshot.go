@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -18,11 +19,12 @@ import (
 )
 
 // A snapshot is a line of each: the clock and the timetable, and every partner, user, session, report, feed,
-// request with a key, message, changed run, form, run and booking, in the order they came into being, so that
-// the same state is always the same bytes. Later lines name earlier ones, runs by number.
+// request with a key, message, changed run, question to a provider, form, run and booking, in the order they
+// came into being, so that the same state is always the same bytes. Later lines name earlier ones, runs by
+// number. A booking is as the memory has it, packed, in base64; its passengers stand beside it in plain text.
 
 // snapshotVersion rises with what a snapshot must have; the journal is read instead of an earlier one.
-const snapshotVersion = 3
+const snapshotVersion = 4
 
 // Freeze returns what writes the state as it is now.
 func (c *Codec) Freeze(s *State) func(io.Writer) error {
@@ -84,19 +86,14 @@ func (f *frozen) write(out io.Writer) error {
 	})
 	writeRows(f, "message", f.messages)
 	writeRows(f, "change", f.changes)
-	numbers := f.writeRuns()
-	whole := wholeBooking{
-		runs:    f.sold.Runs,
-		numbers: numbers,
-		asks:    f.sold.Asks,
-		asked:   f.asked,
-	}
-	for _, b := range f.sold.Bookings {
-		whole.Booking = booking.Booking{}
-		if b != nil {
-			whole.Booking = *b
-		}
-		f.writeLine(whole.code)
+	writeRows(f, "ask", f.askRows())
+	f.writeRuns()
+	for i := range f.sold.Len() {
+		b := f.sold.Packed(i)
+		f.writeLine(func(c *wire.Coder) {
+			c.W.Base64("booking", b.Facts)
+			c.W.String("passengers", b.Passengers)
+		})
 	}
 	return f.err
 }
@@ -124,12 +121,10 @@ func writeRows[T any](f *frozen, name string, list []*T) {
 	}
 }
 
-// writeRuns writes the runs, each after its form, and returns their numbers.
-func (f *frozen) writeRuns() map[*booking.Run]int32 {
-	numbers := make(map[*booking.Run]int32, len(f.sold.Runs))
+// writeRuns writes the runs, each after its form.
+func (f *frozen) writeRuns() {
 	written := map[*schedule.Form]bool{}
-	for i, r := range f.sold.Runs {
-		numbers[r] = int32(i)
+	for _, r := range f.sold.Runs {
 		if !written[r.Form] {
 			written[r.Form] = true
 			f.writeLine(func(c *wire.Coder) {
@@ -140,43 +135,67 @@ func (f *frozen) writeRuns() map[*booking.Run]int32 {
 			f.codec.run(c, "run", &r)
 		})
 	}
-	return numbers
 }
 
 // Thaw reads what Freeze wrote. The lines are read on a goroutine of their own, so that bookings are put back
 // while the next are read.
 func (c *Codec) Thaw(from io.Reader) (*State, error) {
-	t := &thawing{codec: c, state: NewState()}
-	batches := make(chan []*wholeBooking, 4)
-	var err error
+	t := &thawing{
+		codec:   c,
+		state:   NewState(),
+		batches: make(chan packedBatch, 4),
+	}
+	var wrong, err error
 	go func() {
-		defer close(batches)
-		err = t.read(from, batches)
+		defer close(t.batches)
+		err = t.read(from)
 	}()
-	for batch := range batches {
-		for _, b := range batch {
-			restored := b.Booking // without what is around it
-			t.state.Bookings.RestoreBooking(&restored, b.asks)
-			maps.Copy(t.state.KeyedRequests.askedFor, b.asked)
+	for batch := range t.batches {
+		if wrong == nil {
+			wrong = batch.restore(t.state)
 		}
 	}
-	return t.state, err
+	return t.state, cmp.Or(err, wrong)
 }
 
 // thawing is a snapshot that is being read.
 type thawing struct {
-	codec *Codec
-	state *State
-	runs  []*booking.Run  // by number
-	batch []*wholeBooking // read and not sent yet
-	begun bool            // a booking was read: only bookings may follow
-	older bool            // an earlier version wrote it
+	codec   *Codec
+	state   *State
+	batches chan packedBatch
+	batch   packedBatch // read and not sent yet
+	begun   bool        // a booking was read: only bookings may follow
+	older   bool        // an earlier version wrote it
+}
+
+// packedBatch is bookings that were read, one behind the other, and where the parts of each end.
+type packedBatch struct {
+	text []byte
+	ends []packedEnds
+}
+
+type packedEnds struct{ facts, passengers int }
+
+// restore puts the bookings back.
+func (x *packedBatch) restore(s *State) error {
+	text := string(x.text)
+	start := 0
+	for _, end := range x.ends {
+		err := s.Bookings.RestoreBooking(booking.Packed{
+			Facts:      text[start:end.facts],
+			Passengers: text[end.facts:end.passengers],
+		})
+		if err != nil {
+			return err
+		}
+		start = end.passengers
+	}
+	return nil
 }
 
 // read reads the lines of a snapshot after its first, restores what comes before the bookings, and sends
 // these.
-func (t *thawing) read(from io.Reader, batches chan<- []*wholeBooking) error {
-	const batchSize = 256
+func (t *thawing) read(from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 1<<18), math.MaxInt)
 	for n := 2; lines.Scan(); n++ {
@@ -191,12 +210,8 @@ func (t *thawing) read(from io.Reader, batches chan<- []*wholeBooking) error {
 		if err := c.R.Err(); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		if len(t.batch) == batchSize {
-			batches <- t.batch
-			t.batch = nil
-		}
 	}
-	batches <- t.batch
+	t.batches <- t.batch
 	return lines.Err()
 }
 
@@ -227,6 +242,7 @@ func (t *thawing) readLine(c *wire.Coder) {
 		f.code(c)
 		s.EventFeeds[f.partner] = &EventFeed{seqs: f.lines}
 	case readRow(c, "change", s.Bookings.RestoreChange):
+	case readRow(c, "ask", s.restoreAsk):
 	case c.R.At("form"):
 		var f *schedule.Form
 		t.codec.form(c, "form", &f)
@@ -235,7 +251,6 @@ func (t *thawing) readLine(c *wire.Coder) {
 		t.codec.run(c, "run", &r)
 		if c.R.Err() == nil {
 			s.Bookings.KnowRun(r)
-			t.runs = append(t.runs, r)
 		}
 	default:
 		c.R.Reject("is no line of a snapshot")
@@ -244,10 +259,19 @@ func (t *thawing) readLine(c *wire.Coder) {
 
 // readBooking reads a booking, which is restored later.
 func (t *thawing) readBooking(c *wire.Coder) {
+	const batchSize = 256
 	t.begun = true
-	b := &wholeBooking{runs: t.runs}
-	b.code(c)
-	t.batch = append(t.batch, b)
+	x := &t.batch
+	x.text = c.R.Base64("booking", x.text)
+	end := packedEnds{facts: len(x.text)}
+	c.R.Member("passengers")
+	x.text = append(x.text, c.R.Bytes()...)
+	end.passengers = len(x.text)
+	x.ends = append(x.ends, end)
+	if len(x.ends) == batchSize && c.R.Err() == nil {
+		t.batches <- t.batch
+		t.batch = packedBatch{}
+	}
 }
 
 // readRow reads what encoding/json wrote, if the line is that.
@@ -284,101 +308,28 @@ func codeHead(c *wire.Coder, s *State) (older bool) {
 	return false
 }
 
-// wholeBooking is a booking with all that is remembered of it.
-type wholeBooking struct {
-	booking.Booking
-	runs    []*booking.Run
-	numbers map[*booking.Run]int32
-	asks    map[booking.ID]booking.Ask  // by ticket
-	asked   map[booking.ID]*Idempotency // by ticket
+// askRow is what a provider is asked about a ticket, and under which Idempotency-Key.
+type askRow struct {
+	Ticket  booking.ID     `json:"ticket"`
+	Key     booking.ID     `json:"key"`
+	Action  booking.Action `json:"action"`
+	Request string         `json:"request"`
+	Under   *Idempotency   `json:"retry,omitempty"`
 }
 
-// code codes a booking.
-func (b *wholeBooking) code(c *wire.Coder) {
-	c.Object("booking", func() {
-		wire.ID(c, "id", &b.ID)
-		wire.ID(c, "partner", &b.Partner)
-		wire.Number(c, "created", &b.Created)
-		wire.Number(c, "updated", &b.Updated)
-		wire.List(c, "tickets", &b.Tickets, func(t *booking.Ticket) {
-			c.Object("", func() {
-				b.codeTicket(c, t)
-			})
-		})
-	})
+// askRows returns what is asked, by ticket.
+func (f *frozen) askRows() (list []*askRow) {
+	for _, ticket := range slices.SortedFunc(maps.Keys(f.sold.Asks), booking.ID.Compare) {
+		ask := f.sold.Asks[ticket]
+		list = append(list, &askRow{ticket, ask.Key, ask.Action, ask.Request, f.asked[ticket]})
+	}
+	return list
 }
 
-// codeTicket codes a ticket. What is usual is left out: it is most of a snapshot.
-func (b *wholeBooking) codeTicket(c *wire.Coder, t *booking.Ticket) {
-	wire.ID(c, "id", &t.ID)
-	wire.NumberUnless(c, "created", &t.Created, b.Created)
-	currency := string(t.Currency[:])
-	c.String("currency", &currency)
-	if !c.Writing() {
-		copy(t.Currency[:], currency)
-	}
-	wire.NumberUnless(c, "phase", &t.Phase, 0)
-	wire.NumberUnless(c, "was", &t.Was, 0)
-	wire.NumberUnless(c, "carrier", &t.Carrier, 0)
-	if c.Optional("noticed", t.Noticed) {
-		c.Bool("noticed", &t.Noticed)
-	}
-	wire.NumberUnless(c, "earlier", &t.Earlier, 0)
-	wire.NumberUnless(c, "asked", &t.Asked, 0)
-	b.codeAsk(c, t)
-	legs := t.Legs[:0]
-	if c.Writing() {
-		legs = t.Itinerary()
-	}
-	wire.List(c, "legs", &legs, func(l *booking.Leg) {
-		b.codeLeg(c, l)
-	})
-	if n := len(legs); n < 1 || n > len(t.Legs) {
-		c.R.Reject("a ticket has no leg, or more than two")
-	}
-	codePassenger(c, "passenger", &t.Passenger)
-}
-
-// codeAsk codes what a provider is asked about a ticket.
-func (b *wholeBooking) codeAsk(c *wire.Coder, t *booking.Ticket) {
-	ask, isAsked := b.asks[t.ID]
-	if !c.Optional("key", isAsked) {
-		return
-	}
-	under := b.asked[t.ID]
-	wire.ID(c, "key", &ask.Key)
-	wire.Number(c, "action", &ask.Action)
-	c.String("request", &ask.Request)
-	codeIdempotency(c, &under)
-	if c.Writing() {
-		return
-	}
-	if b.asks == nil {
-		b.asks = map[booking.ID]booking.Ask{}
-		b.asked = map[booking.ID]*Idempotency{}
-	}
-	b.asks[t.ID] = ask
-	if under != nil {
-		b.asked[t.ID] = under
-	}
-}
-
-// codeLeg codes a leg, which names its run by number.
-func (b *wholeBooking) codeLeg(c *wire.Coder, l *booking.Leg) {
-	c.Object("", func() {
-		run := b.numbers[l.Run]
-		wire.Number(c, "run", &run)
-		if !c.Writing() && run >= 0 && int(run) < len(b.runs) {
-			l.Run = b.runs[run]
-		}
-		wire.Number(c, "from", &l.From)
-		wire.Number(c, "to", &l.To)
-		wire.Number(c, "seat", &l.Seat)
-		wire.NumberUnless(c, "discount", &l.Discount, -1)
-		wire.Number(c, "amount", &l.Amount)
-		wire.NumberUnless(c, "refund", &l.Refund, 0)
-	})
-	if l.Run == nil {
-		c.R.Reject("a leg names a run that is not there")
+// restoreAsk puts back what a provider is asked.
+func (s *State) restoreAsk(x *askRow) {
+	s.Bookings.RestoreAsk(x.Ticket, booking.Ask{Key: x.Key, Action: x.Action, Request: x.Request})
+	if x.Under != nil {
+		s.KeyedRequests.askedFor[x.Ticket] = x.Under
 	}
 }

@@ -158,21 +158,21 @@ var PhaseNames = [...]string{booking.Unpaid: "unpaid",
 	booking.Uncompleted: "uncompleted"}
 
 // recentTickets counts all tickets by phase, at most every ten seconds: it takes a tenth of a second for a
-// million. The bookings are immutable, so that no lock is held meanwhile.
+// million. No lock is held meanwhile.
 func (s *Service) recentTickets() (n [len(PhaseNames)]int, err error) {
 	s.counting.Lock()
 	defer s.counting.Unlock()
 	if !s.counted.IsZero() && time.Since(s.counted) < 10*time.Second {
 		return s.tickets, nil
 	}
-	var all []*booking.Booking
+	var frozen booking.Frozen
 	var now time.Time
 	err = s.Store.View(func(st *ledger.State, at time.Time) {
-		all = st.Bookings.Freeze().Bookings
+		frozen = st.Bookings.Freeze()
 		now = at
 	})
-	for _, b := range all {
-		for i := 0; b != nil && i < len(b.Tickets); i++ {
+	for b := range frozen.All() {
+		for i := range b.Tickets {
 			n[b.Tickets[i].PhaseAt(now)]++
 		}
 	}

@@ -333,7 +333,7 @@ func (s *Service) RemoveLetters() error {
 			for _, name := range some {
 				ticket, _, _ := strings.Cut(name, ".")
 				_, t := st.Bookings.AnyTicket(booking.IDOf(ticket))
-				if t == nil || t.Forgotten() {
+				if t == nil || t.Passenger.Forgotten() {
 					gone = append(gone, name)
 				}
 			}

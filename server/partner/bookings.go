@@ -7,6 +7,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/passenger"
 	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/server/resource"
@@ -189,7 +190,7 @@ func readPassenger(r *wire.Reader) booking.Passenger {
 			})
 		}),
 	)
-	return booking.NewPassenger(first, last, email, phones)
+	return passenger.New(first, last, email, phones)
 }
 
 // ListBookings answers GET /v2/bookings.

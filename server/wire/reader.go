@@ -10,6 +10,7 @@ package wire
 import (
 	"bytes"
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
@@ -318,6 +319,16 @@ func (r *Reader) Bytes() []byte {
 		return nil
 	}
 	return r.text()
+}
+
+// Base64 reads a member of bytes in base64url, and appends them to b.
+func (r *Reader) Base64(name string, b []byte) []byte {
+	r.Member(name)
+	b, err := base64.RawURLEncoding.Strict().AppendDecode(b, r.Bytes())
+	if err != nil {
+		r.Reject(name + " is not base64url")
+	}
+	return b
 }
 
 // Bool reads true or false.

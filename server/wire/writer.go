@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -115,6 +116,17 @@ func (w *Writer) ID(name string, id [16]byte) {
 	w.Key(name)
 	w.B = append(w.B, '"')
 	w.B = base64.RawURLEncoding.AppendEncode(w.B, id[:])
+	w.B = append(w.B, '"')
+}
+
+// Base64 writes bytes as base64url.
+func (w *Writer) Base64(name, bytes string) {
+	w.Key(name)
+	w.B = append(w.B, '"')
+	at := len(w.B)
+	n := base64.RawURLEncoding.EncodedLen(len(bytes))
+	w.B = slices.Grow(w.B, n)[:at+n]
+	base64.RawURLEncoding.Encode(w.B[at:], []byte(bytes))
 	w.B = append(w.B, '"')
 }
 

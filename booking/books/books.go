@@ -1,0 +1,102 @@
+// Package books holds the figures of an audit, and says them in a line.
+package books
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"waybill/schedule"
+)
+
+// Books are the figures of an audit.
+type Books struct {
+	Bookings, Tickets, Runs int
+	// A seat is sold or held when it is so on any part of its run.
+	Seats, Sold, Held, Free int
+	Status                  map[string]int      // tickets
+	Money                   map[string][2]int64 // paid and refunded in minor units, by currency
+	Oversold                []Oversold
+
+	Canceled, Moved int // runs, by their carriers
+	Left            int // tickets that live on runs that are cancelled, until the next start
+}
+
+// New returns books of nothing.
+func New() *Books {
+	return &Books{
+		Status: map[string]int{},
+		Money:  map[string][2]int64{},
+	}
+}
+
+// counted is a number of things in words: 1 run, 2 runs.
+func counted[N int | int64](n N, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(int(n)) + " " + what
+}
+
+// hundredths returns an amount in whole units.
+func hundredths(minor int64) string {
+	return fmt.Sprintf("%d.%02d", minor/100, minor%100)
+}
+
+// String returns the figures in a line.
+func (b *Books) String() string {
+	s := []byte(counted(b.Bookings, "booking") + ", " + counted(b.Tickets, "ticket"))
+	for _, status := range slices.Sorted(maps.Keys(b.Status)) {
+		s = fmt.Appendf(s, ", %d %s", b.Status[status], status)
+	}
+	runs := counted(b.Runs, "run")
+	seats := counted(b.Seats, "seat")
+	s = fmt.Appendf(s, "; %s with %s, %d sold, %d held, %d free", runs, seats, b.Sold, b.Held, b.Free)
+	for _, c := range slices.Sorted(maps.Keys(b.Money)) {
+		m := b.Money[c]
+		paid := hundredths(m[0])
+		refunded := hundredths(m[1])
+		s = fmt.Appendf(s, "; %s %s paid, %s refunded", c, paid, refunded)
+	}
+	if b.Canceled+b.Moved > 0 {
+		s = fmt.Appendf(s, "; %s cancelled, %d moved", counted(b.Canceled, "run"), b.Moved)
+	}
+	if b.Left > 0 {
+		s = fmt.Appendf(s, "; %s of cancelled runs still to be cancelled, which the next start does",
+			counted(b.Left, "ticket"))
+	}
+	const named = 10
+	for i, x := range b.Oversold {
+		if i == named {
+			s = fmt.Appendf(s, "; and %d runs more", len(b.Oversold)-named)
+			break
+		}
+		s = fmt.Appendf(s, "; %s", x)
+	}
+	return string(s)
+}
+
+// Oversold is a run on a part of which more passengers have seats than its bus has: it became smaller after
+// they bought.
+type Oversold struct {
+	Trip         string
+	Day          schedule.Day
+	Taken, Seats int // on the fullest part
+}
+
+// String says it in words.
+func (x Oversold) String() string {
+	return fmt.Sprintf("trip %s on %s: %d seats are taken, its bus has %d", x.Trip, x.Day, x.Taken, x.Seats)
+}
+
+// Sort sorts runs by day and trip.
+func Sort(list []Oversold) {
+	slices.SortFunc(list, func(a, b Oversold) int {
+		if a.Day != b.Day {
+			return int(a.Day) - int(b.Day)
+		}
+		return strings.Compare(a.Trip, b.Trip)
+	})
+}

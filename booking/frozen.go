@@ -1,0 +1,76 @@
+package booking
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"waybill/booking/pages"
+)
+
+// Frozen is the state at an instant, for whoever goes through all of it without the lock. It is made at once,
+// however much there is.
+type Frozen struct {
+	Runs []*Run // in the order they were first sold
+	Asks map[ID]Ask
+
+	packed pages.Frozen
+}
+
+// Freeze returns the state as it is.
+func (s *State) Freeze() Frozen {
+	return Frozen{slices.Clip(s.order), maps.Clone(s.asks), s.packed.Freeze()}
+}
+
+// Len returns how many bookings there have been.
+func (f Frozen) Len() int {
+	return f.packed.Len()
+}
+
+// At returns the booking with a number, from 0; nil where its tickets have all moved away.
+func (f Frozen) At(number int) *Booking {
+	return bookingAt(&f.packed, f.Runs, number)
+}
+
+// All goes through the bookings, in the order they were made.
+func (f Frozen) All() iter.Seq[*Booking] { return f.walk(0, 1) }
+
+// Newest goes through the bookings, the newest first.
+func (f Frozen) Newest() iter.Seq[*Booking] { return f.walk(f.Len()-1, -1) }
+
+// walk goes through the bookings from one on, step by step.
+func (f Frozen) walk(from, step int) iter.Seq[*Booking] {
+	return func(yield func(*Booking) bool) {
+		for i := from; 0 <= i && i < f.Len(); i += step {
+			if b := f.At(i); b != nil && !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// Packed returns a booking as a snapshot has it; both parts are empty where its tickets have all moved away.
+func (f Frozen) Packed(number int) Packed {
+	return split(f.packed.At(number))
+}
+
+// RestoreBooking puts back a booking of a snapshot, whose runs are there. An empty one keeps the number of a
+// booking whose tickets have all moved away.
+func (s *State) RestoreBooking(p Packed) error {
+	if p.Facts == "" {
+		s.packed.Append("")
+		return nil
+	}
+	b := &s.restored
+	if err := b.unpack(p, s.order); err != nil {
+		return err
+	}
+	s.addPacked(b, s.pack(b), time.UnixMilli(0))
+	return nil
+}
+
+// RestoreAsk puts back what the provider was asked about a ticket.
+func (s *State) RestoreAsk(ticket ID, ask Ask) {
+	s.asks[ticket] = ask
+}

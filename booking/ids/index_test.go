@@ -1,0 +1,68 @@
+package ids
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// An index finds what a map does, whatever was added, replaced and removed before.
+func TestIndexFindsWhatAMapDoes(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	x := NewIndex()
+	want := map[ID]uint32{}
+	var added []ID
+	for n := range uint32(30_000) {
+		var id ID
+		binary.LittleEndian.PutUint64(id[rnd.IntN(9):], rnd.Uint64())
+		x.Add(id, n)
+		want[id] = n
+		added = append(added, id)
+		other := added[rnd.IntN(len(added))]
+		was, known := want[other]
+		switch {
+		case known && n%3 == 0:
+			x.Remove(other, was)
+			delete(want, other)
+		case known && n%3 == 1:
+			x.Replace(other, was, was+1_000_000)
+			want[other] = was + 1_000_000
+		}
+	}
+	if x.Len() != len(want) {
+		t.Errorf("%d ids, want %d", x.Len(), len(want))
+	}
+	more := 0
+	for _, id := range added {
+		got := slices.Collect(x.Candidates(id))
+		number, known := want[id]
+		if known && !slices.Contains(got, number) {
+			t.Fatalf("%s: %d, want %d", id, got, number)
+		}
+		more += len(got)
+	}
+	// What two ids have in common is rare, or a caller would have to look at too much.
+	if more > len(want)+3 {
+		t.Errorf("%d candidates for %d ids", more, len(want))
+	}
+}
+
+// What is found is as long as the parts' places: no id takes more than 16 bytes.
+func TestIndexIsSmall(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	x := NewIndex()
+	const n = 200_000
+	for i := range uint32(n) {
+		var id ID
+		binary.LittleEndian.PutUint64(id[:], rnd.Uint64())
+		x.Add(id, i)
+	}
+	places := 0
+	for i := range x.parts {
+		places += cap(x.parts[i].places)
+	}
+	if size := places * 8 / n; size > 16 {
+		t.Errorf("%d bytes an id", size)
+	}
+}

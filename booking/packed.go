@@ -1,0 +1,175 @@
+package booking
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"waybill/booking/packing"
+)
+
+// A state keeps each booking packed into one text: with its tickets it takes a third of what the structs do,
+// and a garbage collection has nothing to follow in it. Whoever asks for a booking gets structs made from the
+// text; whoever changes one puts it back ([State.renew], [State.put]).
+//
+// The text starts with the number of bytes that come next and stand for all but the passengers: numbers as
+// varints, runs by their number in the order they were first sold. Then come the passengers, one after the
+// other.
+
+// Packed is a booking, packed, in its two parts.
+type Packed struct {
+	Facts      string
+	Passengers string // in plain text, so that a snapshot can be searched for what it knows of somebody
+}
+
+// errPacked is of a text that no booking was packed into.
+var errPacked = errors.New("booking: is no packed booking")
+
+// What a ticket's first byte and its second have besides numbers.
+const (
+	hasNoticed = 1 << 6
+	hasSecond  = 1 << 7 // leg
+	hasEarlier = 1 << 7
+)
+
+// pack returns a booking, packed.
+func (s *State) pack(x *Booking) string {
+	var room [512]byte
+	text := packing.Append(s.room[:0], x.appendFacts(room[:0]))
+	for i := range x.Tickets {
+		text = append(text, x.Tickets[i].Passenger...)
+	}
+	s.room = text
+	return string(text)
+}
+
+// appendFacts appends all of a booking but its passengers.
+func (x *Booking) appendFacts(b []byte) []byte {
+	b = append(b, x.ID[:]...)
+	b = append(b, x.Partner[:]...)
+	b = binary.AppendVarint(b, x.Created)
+	b = binary.AppendVarint(b, x.Updated-x.Created)
+	b = binary.AppendUvarint(b, uint64(len(x.Tickets)))
+	for i := range x.Tickets {
+		t := &x.Tickets[i]
+		b = append(b, t.ID[:]...)
+		b = binary.AppendVarint(b, t.Created-x.Created)
+		b = t.appendStanding(b)
+		b = append(b, t.Currency[:]...)
+		for _, l := range t.Itinerary() {
+			b = l.appendTo(b)
+		}
+		b = binary.AppendUvarint(b, uint64(len(t.Passenger)))
+	}
+	return b
+}
+
+// appendStanding appends how a ticket stands.
+func (t *Ticket) appendStanding(b []byte) []byte {
+	first := byte(t.Phase) | byte(t.Was)<<3
+	if t.Noticed {
+		first |= hasNoticed
+	}
+	if t.Legs[1].Run != nil {
+		first |= hasSecond
+	}
+	second := byte(t.Carrier) | byte(t.Asked)<<3
+	if t.Earlier != 0 {
+		second |= hasEarlier
+	}
+	b = append(b, first, second)
+	if t.Earlier != 0 {
+		b = binary.AppendVarint(b, int64(t.Earlier))
+	}
+	return b
+}
+
+// appendTo appends a leg.
+func (l *Leg) appendTo(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(l.Run.number))
+	b = binary.AppendVarint(b, int64(l.From))
+	b = binary.AppendVarint(b, int64(l.To))
+	b = binary.AppendVarint(b, int64(l.Seat))
+	b = binary.AppendVarint(b, int64(l.Discount))
+	b = binary.AppendVarint(b, l.Amount)
+	return binary.AppendVarint(b, l.Refund)
+}
+
+// unpacking is a booking's text while it is read.
+type unpacking struct {
+	packing.Reader
+	runs []*Run // by number
+}
+
+// split returns the two parts of a packed booking.
+func split(text string) Packed {
+	r := packing.Reader{Rest: text}
+	facts := r.Take(r.Number())
+	return Packed{facts, r.Rest}
+}
+
+// unpack fills a booking with what is packed. The room of its tickets is used again.
+func (b *Booking) unpack(p Packed, runs []*Run) error {
+	u := unpacking{packing.Reader{Rest: p.Facts}, runs}
+	b.ID = u.ID()
+	b.Partner = u.ID()
+	b.Created = u.Signed()
+	b.Updated = b.Created + u.Signed()
+	n := u.Number()
+	const least = 24 // bytes that a ticket takes
+	if n > uint64(len(u.Rest))/least {
+		return errPacked
+	}
+	if uint64(cap(b.Tickets)) < n {
+		b.Tickets = make([]Ticket, n)
+	}
+	b.Tickets = b.Tickets[:n]
+	passengers := packing.Reader{Rest: p.Passengers}
+	for i := range b.Tickets {
+		t := &b.Tickets[i]
+		*t = Ticket{ID: u.ID()}
+		t.Created = b.Created + u.Signed()
+		u.standing(t)
+		t.Passenger = Passenger(passengers.Take(u.Number()))
+	}
+	if u.Bad || passengers.Bad || u.Rest != "" || passengers.Rest != "" {
+		return errPacked
+	}
+	return nil
+}
+
+// standing takes how a ticket stands, its currency and its legs.
+func (u *unpacking) standing(t *Ticket) {
+	standing := u.Take(2)
+	if u.Bad {
+		return
+	}
+	t.Phase = Phase(standing[0] & 7)
+	t.Was = Phase(standing[0] >> 3 & 7)
+	t.Noticed = standing[0]&hasNoticed != 0
+	t.Carrier = Carrier(standing[1] & 7)
+	t.Asked = Action(standing[1] >> 3 & 7)
+	if standing[1]&hasEarlier != 0 {
+		t.Earlier = int32(u.Signed())
+	}
+	copy(t.Currency[:], u.Take(3))
+	u.leg(&t.Legs[0])
+	if standing[0]&hasSecond != 0 {
+		u.leg(&t.Legs[1])
+	}
+}
+
+// leg takes a leg.
+func (u *unpacking) leg(l *Leg) {
+	run := u.Number()
+	if run >= uint64(len(u.runs)) {
+		u.Bad = true
+		return
+	}
+	l.Run = u.runs[run]
+	l.From = int16(u.Signed())
+	l.To = int16(u.Signed())
+	l.Seat = int16(u.Signed())
+	l.Discount = int16(u.Signed())
+	l.Amount = u.Signed()
+	l.Refund = u.Signed()
+}
