@@ -171,7 +171,10 @@ func (s *Core) LogRequest(rec *Recorder, r *http.Request, took time.Duration) {
 		attrs[n] = slog.String("partner", rec.Partner.ID.String())
 		n++
 	}
-	s.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs[:n]...)
+	// Not by a method of the Logger, which looks up the line of code that calls it: 0.3 µs for nothing.
+	line := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0)
+	line.AddAttrs(attrs[:n]...)
+	s.Log.Handler().Handle(r.Context(), line)
 }
 
 // Recorder remembers the status, and who called, for the log.
