@@ -145,10 +145,13 @@ func (s *Core) Now() (now time.Time, err error) {
 	return now, err
 }
 
+// dash is what the dash stands for in the text of an id, base64url, of which a character has six bits.
+const dash = 62
+
 // RandomID makes an id whose text does not start with a dash: a shell would take it for a flag, a spreadsheet
 // for a formula.
 func RandomID() (id booking.ID) {
-	for rand.Read(id[:]); id.String()[0] == '-'; {
+	for rand.Read(id[:]); id[0]>>2 == dash; {
 		rand.Read(id[:])
 	}
 	return id
@@ -157,7 +160,7 @@ func RandomID() (id booking.ID) {
 // IDFrom is RandomID with the bytes of another source, which never fails.
 func IDFrom(source io.Reader) booking.ID {
 	id := new(booking.ID)
-	for io.ReadFull(source, id[:]); id.String()[0] == '-'; {
+	for io.ReadFull(source, id[:]); id[0]>>2 == dash; {
 		io.ReadFull(source, id[:])
 	}
 	return *id
