@@ -15,12 +15,20 @@ type Frozen struct {
 	Runs []*Run // in the order they were first sold
 	Asks map[ID]Ask
 
+	// Step, unless it is nil, is called after each booking of those that All and Newest go through: where
+	// there are many, who asked for them may rest.
+	Step func()
+
 	packed pages.Frozen
 }
 
 // Freeze returns the state as it is.
 func (s *State) Freeze() Frozen {
-	return Frozen{slices.Clip(s.order), maps.Clone(s.asks), s.packed.Freeze()}
+	return Frozen{
+		Runs:   slices.Clip(s.order),
+		Asks:   maps.Clone(s.asks),
+		packed: s.packed.Freeze(),
+	}
 }
 
 // Len returns how many bookings there have been.
@@ -45,6 +53,9 @@ func (f Frozen) walk(from, step int) iter.Seq[*Booking] {
 		for i := from; 0 <= i && i < f.Len(); i += step {
 			if b := f.At(i); b != nil && !yield(b) {
 				return
+			}
+			if f.Step != nil {
+				f.Step()
 			}
 		}
 	}

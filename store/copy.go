@@ -269,6 +269,7 @@ func (st *Store[S, E]) Erase(lines []Erasure, by Stamp) error {
 	if err = errors.Join(err, fsys.SyncDir("snapshots"), err2); err != nil {
 		return err
 	}
+	paced := st.Pace().Files(fsys)
 	for i, of := range byFile(firsts, lines) {
 		if len(of) == 0 {
 			continue
@@ -277,7 +278,7 @@ func (st *Store[S, E]) Erase(lines []Erasure, by Stamp) error {
 			return fmt.Errorf("store: line %d stands in the file that is being written; "+
 				"there was no room for a new one", by.Seq)
 		}
-		if err := eraseIn(fsys, "journal/"+journal.Name(firsts[i]), of); err != nil {
+		if err := eraseIn(paced, "journal/"+journal.Name(firsts[i]), of); err != nil {
 			return err
 		}
 	}

@@ -181,7 +181,7 @@ func (st *Store[S, E]) Fork(to durable.FS, dirs ...string) (Forked, error) {
 	}
 	left.Head = head
 	err = durable.Publish(to, "snapshots", journal.Name(head.Seq), func(f io.Writer) error {
-		_, err := writeSnapshot(f, head, write)
+		_, err := journal.WriteSnapshot(f, head, write)
 		return err
 	})
 	if err != nil {

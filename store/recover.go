@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -232,19 +231,19 @@ func (r *replay[S, E]) thawFrom(seq uint64) error {
 	name := "snapshots/" + journal.Name(seq)
 	return durable.Read(r.fsys, name, func(f *io.SectionReader) error {
 		sum := sha256.New()
-		body := io.LimitReader(f, f.Size()-int64(len(snapshotEnd(sum))))
+		body := io.LimitReader(f, f.Size()-int64(len(journal.SnapshotEnd(sum))))
 		b := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
 		start, _ := b.ReadString('\n')
-		head := parseSnapshotStart(start)
+		head := journal.ParseSnapshotStart(start)
 		state, refused := r.cfg.Thaw(b)
 		_, err := io.Copy(io.Discard, b)
 		end, err2 := io.ReadAll(f)
 		switch err := cmp.Or(err, err2); {
 		case err != nil:
 			return err
-		case string(end) != snapshotEnd(sum):
+		case string(end) != journal.SnapshotEnd(sum):
 			return journal.InFile(name, "does not end in the SHA-256 of its bytes")
-		case head.Seq != seq || start != snapshotStart(head):
+		case head.Seq != seq || start != journal.SnapshotStart(head):
 			return journal.InFile(name, "does not start with the line that its name says")
 		}
 		r.proof = max(r.proof, seq)
@@ -370,13 +369,6 @@ func (r *replay[S, E]) publishPart(dir, name, of string, from, length int64) err
 	})
 }
 
-// A snapshot file is a first line that says after which journal line it was made, in the form of a line's
-// frame without data, then what Freeze wrote, then {"sha256":"<64 hex>"} over all bytes before.
-//
-//	{"hash":"<64 hex>","seq":48213,"time":"2026-11-20T16:39:00.123Z"}
-//	…
-//	{"sha256":"<64 hex>"}
-
 const snapshotsKept = 2
 
 // Snapshot writes the present state beside the journal, without stopping writers, once all of it is durable.
@@ -398,8 +390,12 @@ func (st *Store[S, E]) snapshot(last bool) error {
 	if err != nil || slices.Contains(have, head.Seq) {
 		return err
 	}
-	err = durable.Publish(fsys, "snapshots", journal.Name(head.Seq), func(f io.Writer) (err error) {
-		size, err := writeSnapshot(f, head, write)
+	files := fsys
+	if !last {
+		files = st.Pace().Files(fsys)
+	}
+	err = durable.Publish(files, "snapshots", journal.Name(head.Seq), func(f io.Writer) (err error) {
+		size, err := journal.WriteSnapshot(f, head, write)
 		st.snapBytes.Store(size)
 		return err
 	})
@@ -435,46 +431,4 @@ func (st *Store[S, E]) freeze(last bool) (write func(io.Writer) error, head Head
 		head = wait.entries[seq-wait.entries[0].Seq].Head
 	}
 	return write, head, nil
-}
-
-// writeSnapshot returns how many bytes it has written.
-func writeSnapshot(f io.Writer, head Head, write func(io.Writer) error) (size int64, err error) {
-	sum := sha256.New()
-	w := bufio.NewWriterSize(io.MultiWriter(f, sum, (*counter)(&size)), 1<<18)
-	w.WriteString(snapshotStart(head))
-	if err := cmp.Or(write(w), w.Flush()); err != nil {
-		return size, err
-	}
-	_, err = io.WriteString(f, snapshotEnd(sum))
-	return size, err
-}
-
-// counter is a Writer that counts bytes.
-type counter int64
-
-func (c *counter) Write(b []byte) (int, error) {
-	*c += counter(len(b))
-	return len(b), nil
-}
-
-func snapshotStart(h Head) string {
-	return fmt.Sprintf(
-		"{\"hash\":\"%x\",\"seq\":%d,\"time\":%q}\n",
-		h.Hash,
-		h.Seq,
-		h.Time.Format(journal.TimeLayout),
-	)
-}
-
-func parseSnapshotStart(line string) (h Head) {
-	var sum []byte
-	var when string
-	fmt.Sscanf(line, "{\"hash\":\"%64x\",\"seq\":%d,\"time\":%q}\n", &sum, &h.Seq, &when)
-	copy(h.Hash[:], sum)
-	h.Time, _ = time.Parse(journal.TimeLayout, when)
-	return h
-}
-
-func snapshotEnd(sum hash.Hash) string {
-	return fmt.Sprintf("{\"sha256\":\"%x\"}\n", sum.Sum(nil))
 }

@@ -119,6 +119,8 @@ type Store[S, E any] struct {
 	lock    io.Closer
 	created time.Time // of the first line
 
+	asked atomic.Uint64 // views and updates so far; see Pace
+
 	mu       sync.Mutex
 	state    S
 	seq      uint64    // of the newest event applied
@@ -188,7 +190,13 @@ func (st *Store[S, E]) Glance(read func(S, time.Time)) (settled func() error, er
 	return wait.wait, err
 }
 
+// Pace returns the pace of a long work beside the store: it leaves the machine to those who view and update.
+func (st *Store[S, E]) Pace() *durable.Pace {
+	return &durable.Pace{Asked: st.asked.Load}
+}
+
 func (st *Store[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
+	st.asked.Add(1)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if err := st.usable(); err != nil {

@@ -313,7 +313,7 @@ func (r *replay[S, E]) compare(l *Line) error {
 	same := false
 	err := durable.Read(r.fsys, name, func(f *io.SectionReader) error {
 		c := comparison{bufio.NewReaderSize(f, 1<<18), true}
-		_, err := writeSnapshot(&c, l.Head, r.cfg.Freeze(r.state))
+		_, err := journal.WriteSnapshot(&c, l.Head, r.cfg.Freeze(r.state))
 		_, end := c.r.ReadByte()
 		same = c.same && end == io.EOF
 		return err

@@ -16,6 +16,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/words"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // Erasure of personal data: `waybill forget`. A line of the type personal.erased says whose passengers are
@@ -35,6 +36,7 @@ type erasure struct {
 	sought map[booking.ID]bool // tickets whose passengers are to be forgotten
 	code   *ledger.Codec       // reads lines
 	read   store.Head          // up to where the journal was looked through
+	pace   *durable.Pace       // at which that is
 	begun  uint64              // the first line that this forget wrote; 0 before
 	last   store.Stamp         // and the last
 
@@ -55,6 +57,7 @@ func (s *Service) adminForget(a *Act) (string, error) {
 		act:    a,
 		sought: map[booking.ID]bool{},
 		code:   ledger.NewCodec(),
+		pace:   s.Store.Pace(),
 	}
 	if err := x.seek(); err != nil {
 		return "", err
@@ -116,7 +119,9 @@ func (x *erasure) seek() error {
 	err := x.s.Store.View(func(st *ledger.State, _ time.Time) {
 		if x.email != "" {
 			user, _ = st.Accounts.Login(x.email)
-			all = st.Bookings.Freeze().All()
+			frozen := st.Bookings.Freeze()
+			frozen.Step = x.pace.Step
+			all = frozen.All()
 			return
 		}
 		b := st.Bookings.Any(id)
@@ -174,6 +179,7 @@ func (x *erasure) look() error {
 // line looks at a line of the journal. Its personal part goes if it holds one of the passengers: as booked,
 // or in an answer that was kept to be given again, where each is shown with the id "<ticket>.passenger".
 func (x *erasure) line(l *store.Line) error {
+	x.pace.Step()
 	if len(l.Personal) == 0 || store.Own(l.Type) {
 		return nil
 	}

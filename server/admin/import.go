@@ -40,7 +40,7 @@ type FeedRead struct {
 
 // adminImport reads a feed and makes it the timetable in force.
 func (s *Service) adminImport(a *Act) (string, error) {
-	read, err := ReadFeed(a.Form, a.Out)
+	read, err := ReadFeed(a.Form, a.Out, s.Store.Pace())
 	if err != nil || read == nil {
 		return "", err
 	}
@@ -48,8 +48,8 @@ func (s *Service) adminImport(a *Act) (string, error) {
 }
 
 // ReadFeed reads the feed that an import's form names and reports on it line by line. It returns nothing for
-// a dry run.
-func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
+// a dry run. It is read at a pace.
+func ReadFeed(form url.Values, out io.Writer, pace *durable.Pace) (*FeedRead, error) {
 	path := form.Get("feed")
 	name := filepath.Base(path)
 	info, err := os.Stat(path)
@@ -77,7 +77,7 @@ func ReadFeed(form url.Values, out io.Writer) (*FeedRead, error) {
 	if fare, ok := gtfs.ParseFarePerKm(form.Get("fare-per-km")); ok {
 		opt.FarePerKm = []schedule.FarePerKm{fare}
 	}
-	return readAndReport(dir, name, opt, out)
+	return readAndReport(pace.Reads(dir), name, opt, out)
 }
 
 // Import makes a feed the timetable in force, and reports on it line by line. The process does it.
@@ -217,6 +217,7 @@ func (s *Service) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 	var now time.Time
 	err := s.Store.View(func(st *ledger.State, at time.Time) {
 		sold = st.Bookings.Freeze()
+		sold.Step = s.Store.Pace().Step
 		now = at
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -36,6 +37,14 @@ func TestBench(t *testing.T) {
 		}
 		if got.String() != "W1 1, W2 1, W3 1, W1 4, W2 4, W3 4, " {
 			t.Errorf("the table has %s\n%s", got.String(), &stdout)
+		}
+		tails := regexp.MustCompile(`(?m)^\| (alone|while a snapshot is written|the limit: .*) \| ([14]) \| [1-9]\d*( \| \d+\.\d\d){3} \| \d+\.\d \|$`).
+			FindAllStringSubmatch(stdout.String(), -1)
+		if len(tails) != 6 || tails[0][1] != "alone" || tails[5][2] != "4" {
+			t.Errorf("of tails the table has %q\n%s", tails, &stdout)
+		}
+		if left, err := os.Stat(filepath.Join(dir, "limit.tmp")); err == nil {
+			t.Error("the limit has left", left.Name())
 		}
 		said := regexp.MustCompile(`\nbookings: (\d+)\njournal: \d{3,4} bytes a booking\nmemory: [1-9]\d* MB\nstart: \d+ ms\n$`).FindStringSubmatch(stdout.String())
 		if said == nil {

@@ -263,10 +263,12 @@ func (s *Service) WriteReports() error {
 func (s *Service) writeReport(x *report.Report) error {
 	// All bookings as they are at one instant: the lock is not held while they are looked through.
 	var frozen booking.Frozen
+	pace := s.Store.Pace() // partners do not wait for it
 	var now time.Time
 	names := map[booking.ID]string{}
 	err := s.Store.View(func(st *ledger.State, at time.Time) {
 		frozen = st.Bookings.Freeze()
+		frozen.Step = pace.Step
 		now = at
 		for _, p := range st.Partners.All() {
 			names[booking.ID(p.ID)] = p.Name
@@ -277,7 +279,7 @@ func (s *Service) writeReport(x *report.Report) error {
 	}
 	sum := sha256.New()
 	done := &report.Completed{ID: x.ID}
-	err = durable.Publish(s.Config.FS, ledger.ReportDir, x.ID.String()+ledger.ReportSuffix,
+	err = durable.Publish(pace.Files(s.Config.FS), ledger.ReportDir, x.ID.String()+ledger.ReportSuffix,
 		func(to io.Writer) (err error) {
 			done.Rows, err = report.Write(s.Base, io.MultiWriter(to, sum), x, frozen.All(), now,
 				func(id booking.ID) string {

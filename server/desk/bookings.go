@@ -103,6 +103,7 @@ func (s *Service) findPassengers(x *found) error {
 	var now time.Time
 	err := s.Store.View(func(st *ledger.State, at time.Time) {
 		frozen = st.Bookings.Freeze()
+		frozen.Step = s.Store.Pace().Step
 		now = at
 	})
 	if err != nil {

@@ -70,6 +70,7 @@ func (s *Service) getOverview(w http.ResponseWriter, r *http.Request, by ledger.
 	err := s.Store.View(func(st *ledger.State, at time.Time) {
 		now = at
 		frozen = st.Bookings.Freeze()
+		frozen.Step = s.Store.Pace().Step
 		x.Waiting, x.Parked = st.Outbox.Count()
 		changes = st.Bookings.AllChanges()
 		x.Partners = len(st.Partners.All())

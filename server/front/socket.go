@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"net"
 	"path/filepath"
+
+	"waybill/store/durable"
 )
 
 // ErrSocketPath is returned for a directory whose socket the system could not address.
@@ -42,6 +44,16 @@ func Reach(dir string) error {
 		return fmt.Errorf("%s may not be opened by this user", dir)
 	}
 	return fmt.Errorf("no server has %s open; start one: waybill serve -data %s", dir, dir)
+}
+
+// Beside reports whether a server has the directory open, and if so has this process step back: what reads or
+// copies all of a directory takes seconds, and the server's clients are not to wait for it.
+func Beside(dir string) bool {
+	if !Running(dir) {
+		return false
+	}
+	durable.StepBack()
+	return true
 }
 
 // Running reports whether a server has the directory open. A socket file alone says nothing: a server that

@@ -169,6 +169,7 @@ func (s *Service) recentTickets() (n [len(PhaseNames)]int, err error) {
 	var now time.Time
 	err = s.Store.View(func(st *ledger.State, at time.Time) {
 		frozen = st.Bookings.Freeze()
+		frozen.Step = s.Store.Pace().Step
 		now = at
 	})
 	for b := range frozen.All() {

@@ -68,6 +68,9 @@ func (l *Load) run() error {
 			fmt.Fprintf(l.Table, "| %s | %d | %.0f | %.2f | %.2f |\n", work, n, rate, p50, p99)
 		}
 	}
+	if err := l.tails(); err != nil {
+		return err
+	}
 	return l.sizes()
 }
 
@@ -80,19 +83,45 @@ func (l *Load) sizes() error {
 	if err != nil {
 		return err
 	}
-	files, err := os.ReadDir(filepath.Join(l.Dir, "journal"))
+	size, err := l.journalSize()
 	if err != nil {
 		return err
 	}
-	size := int64(0)
+	fmt.Fprintf(l.Table, "\nbookings: %d\njournal: %d bytes a booking\n", total, size/int64(max(1, total)))
+	fmt.Fprintf(l.Table, "memory: %d MB\n", (m.Sys-m.HeapReleased)>>20)
+	return nil
+}
+
+// journalSize returns how many bytes the journal has.
+func (l *Load) journalSize() (size int64, err error) {
+	files, err := os.ReadDir(filepath.Join(l.Dir, "journal"))
 	for _, f := range files {
 		if info, err := f.Info(); err == nil { // else it is gone since
 			size += info.Size()
 		}
 	}
-	fmt.Fprintf(l.Table, "\nbookings: %d\njournal: %d bytes a booking\n", total, size/int64(max(1, total)))
-	fmt.Fprintf(l.Table, "memory: %d MB\n", (m.Sys-m.HeapReleased)>>20)
-	return nil
+	return size, err
+}
+
+// sample makes a sale, and returns how many bytes it takes in the journal, and its answer.
+func (l *Load) sample() (line int64, answer []byte, err error) {
+	if err := l.find(); err != nil {
+		return 0, nil, err
+	}
+	c, err := l.dial(l.addr)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer c.Close()
+	before, err := l.journalSize()
+	for answer == nil && err == nil { // a bus may be full
+		answer, err = c.send(l.request(create))
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	after, err := l.journalSize()
+	return after - before, answer, err
 }
 
 // fill sells until there are as many bookings as wanted, and keeps some of each age to be read.
@@ -127,19 +156,33 @@ func (l *Load) fill() error {
 // each request took, the shortest first, and how many were answered in a second.
 func (l *Load) measure(work string, conns int, window time.Duration, most int) (
 	[]time.Duration, float64, error) {
-	l.offers = nil // they expire
+	if err := l.find(); err != nil {
+		return nil, 0, err
+	}
+	return l.press(l.addr, work, conns, window, most)
+}
+
+// find searches for offers, in place of those of before: they expire.
+func (l *Load) find() error {
+	l.offers = nil
 	// As many searches as cities, each of some line: what is sold is spread over the whole network.
 	for range cities {
 		line, _ := l.request(search)
 		_, found, err := l.get(line)
 		if err != nil {
-			return nil, 0, err
+			return err
 		}
 		l.offers = append(l.offers, found...)
 	}
 	if len(l.offers) == 0 {
-		return nil, 0, errNothing
+		return errNothing
 	}
+	return nil
+}
+
+// press does a work on the server at an address, as measure says.
+func (l *Load) press(addr, work string, conns int, window time.Duration, most int) (
+	[]time.Duration, float64, error) {
 	// A list for each connection, so that they share nothing while they are timed.
 	took := make([][]time.Duration, conns)
 	errs := make([]error, conns)
@@ -151,7 +194,7 @@ func (l *Load) measure(work string, conns int, window time.Duration, most int) (
 	}
 	for i := range conns {
 		wg.Go(func() {
-			took[i], errs[i] = l.connection(work, more)
+			took[i], errs[i] = l.connection(addr, work, more)
 		})
 	}
 	wg.Wait()
@@ -171,8 +214,8 @@ var errNothing = errors.New("nothing was done in time, or every bus is full")
 
 // connection does a work over one connection, request by request, as long as there is to be more, and returns
 // how long each took.
-func (l *Load) connection(work string, more func() bool) (took []time.Duration, err error) {
-	c, err := l.dial()
+func (l *Load) connection(addr, work string, more func() bool) (took []time.Duration, err error) {
+	c, err := l.dial(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -223,9 +266,9 @@ type client struct {
 	key     string
 }
 
-// dial opens a connection to the server.
-func (l *Load) dial() (*client, error) {
-	conn, err := net.Dial("tcp", l.addr)
+// dial opens a connection to a server.
+func (l *Load) dial(addr string) (*client, error) {
+	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +298,7 @@ func (c *client) send(line, body string) ([]byte, error) {
 
 // get reads a list: how many there are in all, and those it shows.
 func (l *Load) get(line string) (total int, shown []struct{ ID string }, err error) {
-	c, err := l.dial()
+	c, err := l.dial(l.addr)
 	if err != nil {
 		return 0, nil, err
 	}
