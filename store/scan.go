@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -279,7 +278,7 @@ func (s *scan) parse(text []byte) (Line, error) {
 		return Line{}, errNewline
 	}
 	l, err := journal.Parse(b)
-	if err == nil && (s.whole || s.torn != nil) && !json.Valid(b) {
+	if err == nil && (s.whole || s.torn != nil) && !journal.Valid(b) {
 		err = errors.New("is not one JSON object")
 	}
 	return l, err
