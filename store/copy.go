@@ -145,7 +145,8 @@ func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason stri
 		},
 		state: cfg.New(),
 	}
-	r.visit = r.apply
+	r.visits.Prepare = r.decode
+	r.visits.Visit = r.apply
 	if err := r.heedAll(); err != nil {
 		cfg.Log.Warn("not all checkpoints can be used", "err", err)
 	}

@@ -339,7 +339,6 @@ func (s *scan) explainLater() error {
 		from:     s.head,
 		live:     true,
 		erasures: true,
-		visit:    func(Place, *Line) error { return nil },
 	}
 	if err := later.run(); err != nil {
 		return err

@@ -29,7 +29,6 @@ func Mend(fsys durable.FS) (head Head, last string, err error) {
 		scan: scan{
 			fsys:     fsys,
 			erasures: true,
-			visit:    func(Place, *Line) error { return nil },
 		},
 	}
 	if err := r.run(); err != nil {

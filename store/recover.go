@@ -71,7 +71,8 @@ func (st *Store[S, E]) recover() error {
 		cfg:  st.cfg,
 		scan: scan{fsys: st.cfg.FS},
 	}
-	r.visit = r.apply
+	r.visits.Prepare = r.decode
+	r.visits.Visit = r.apply
 	st.signer.FS = st.cfg.FS
 	steps := []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.plant, r.run, r.readCreated, r.mayGoOn,
 		r.mend}
@@ -255,27 +256,6 @@ func (r *replay[S, E]) thawFrom(seq uint64) error {
 		r.state, r.from, r.thawed = state, head, f.Size()
 		return nil
 	})
-}
-
-// apply applies a line's event.
-func (r *replay[S, E]) apply(at Place, l *Line) error {
-	if Own(l.Type) {
-		return nil
-	}
-	e, err := r.cfg.Decode(l.Type, l.Data, l.Personal)
-	if errors.Is(err, ErrNewer) {
-		return fmt.Errorf("%w: %s: line %d: unknown type %q", err, at.File, at.Line, l.Type)
-	}
-	if err != nil {
-		err = fmt.Errorf("cannot be read: %w", err)
-	} else if r.check != nil {
-		err = r.check(r.state, l.Stamp, e)
-	}
-	if err != nil {
-		return journal.DamageAt(at, l.Seq, err.Error())
-	}
-	r.cfg.Apply(r.state, l.Stamp, e)
-	return nil
 }
 
 // mayGoOn reports whether the clock fits the journal's end, and whether the disk has room to start: to copy

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
-	"sync/atomic"
 
 	"waybill/store/durable"
 	"waybill/store/journal"
@@ -29,8 +27,8 @@ var errEnough = errors.New("store: enough")
 // scan is one pass over the journal, from its first line to its end.
 type scan struct {
 	fsys durable.FS
-	// called for each line that follows from the one before; its error ends the pass
-	visit func(Place, *Line) error
+	// for each line that follows from the one before
+	visits journal.Visits
 	// from is a line that the journal must hold; those up to it are not visited, and of a file that ends
 	// before it only the last line is read.
 	from  Head
@@ -59,10 +57,8 @@ type scan struct {
 	named     map[uint64][]string // when lines' personal parts were erased, as others say
 	gone      map[uint64]erasedAt // what stands in them instead
 
-	text   []byte // room for lines of the batch
-	batch  []visited
-	ahead  chan []visited
-	failed atomic.Bool // a visit has
+	blocks journal.Blocks
+	batch  []journal.Visited // what is to visit of the block
 
 	first Head // see readCreated
 	head  Head
@@ -80,48 +76,13 @@ type grower interface {
 	Root() tree.Hash
 }
 
-// visited is a line that is good, and where it stands.
-type visited struct {
-	at   Place
-	line Line
-}
-
-// run goes through the files, and has the lines visited, batch by batch, on a goroutine of its own: reading
-// and hashing the next ones takes one core, applying these another.
+// run goes through the files, and has the lines visited.
 func (s *scan) run() error {
-	var failed error
-	var visits sync.WaitGroup
-	s.ahead = make(chan []visited, 2)
-	visits.Go(func() {
-		for batch := range s.ahead {
-			for i := 0; i < len(batch) && failed == nil; i++ {
-				failed = s.show(batch[i].at, &batch[i].line)
-			}
-			s.failed.Store(failed != nil)
-		}
-	})
-	err := s.walk()
-	s.ahead <- s.batch
-	close(s.ahead)
-	visits.Wait()
+	err := s.visits.Beside(s.walk)
 	if err == errEnough {
 		err = nil
 	}
-	return cmp.Or(failed, err) // what a visit says is of an earlier line
-}
-
-// keep copies a line's text to where it stays until it was visited. The first batches are small: a visit may
-// end the pass.
-func (s *scan) keep(text []byte) []byte {
-	const room = 256 << 10
-	if cap(s.text)-len(s.text) < len(text) {
-		s.ahead <- s.batch
-		s.text = make([]byte, 0, max(min(room, 2*cap(s.text)), len(text)))
-		s.batch = nil
-	}
-	at := len(s.text)
-	s.text = append(s.text, text...)
-	return s.text[at:]
+	return err
 }
 
 // walk reads the files. A first bad line is left in s.torn if it may be a torn tail, and returned if it is
@@ -210,63 +171,69 @@ func (s *scan) skip(f *io.SectionReader) error {
 	}
 }
 
-// read goes through the lines of a file. After the first bad one it looks for proof that this had been
-// durable.
+// read goes through the lines of a file.
 func (s *scan) read(f *io.SectionReader) error {
-	lines := journal.Scan(f)
-	for n := 1; lines.Scan(); n++ {
-		text := s.keep(lines.Bytes())
-		l, bad := s.parse(text)
-		if s.torn != nil {
-			s.torn.Bytes += int64(len(text))
-			if bad == nil && l.Synced >= s.torn.Seq {
-				return s.damage(fmt.Sprintf("line %d, written later, says that seq %d was durable", n,
-					l.Synced))
+	s.blocks.Begin(f)
+	n := 0
+	for s.blocks.Next() {
+		text := s.blocks.Text()
+		s.batch = make([]journal.Visited, 0, bytes.Count(text, journal.Newline))
+		var ended error
+		for line := range bytes.Lines(text) {
+			n++
+			if ended = s.line(n, line); ended != nil {
+				break
 			}
-			continue
 		}
-		if bad == nil {
-			bad = l.Follows(s.head)
-		}
-		at := Place{File: s.last, Line: n, Offset: s.size}
-		if bad != nil {
-			s.torn = &Torn{
-				Damage:     *journal.DamageAt(at, s.head.Seq+1, bad.Error()),
-				Bytes:      int64(len(text)),
-				unfinished: bad == errNewline,
-			}
-			continue
-		}
-		if !s.inTree(l.Seq) {
-			s.tree.Add(tree.Leaf(l.Chained))
-		}
-		if err := s.note(at, &l); err != nil {
-			return journal.DamageAt(at, l.Seq, err.Error())
-		}
-		switch {
-		case l.Seq > s.from.Seq:
-			s.batch = append(s.batch, visited{at, l})
-		case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
-			return journal.DamageAt(at, l.Seq, "is not the line that the snapshot of this seq was made after")
-		}
-		s.head = l.Head
-		s.lines = n
-		s.size += int64(len(text))
-		if l.Seq == s.until || s.failed.Load() {
-			return errEnough
+		s.visits.Hand(s.batch)
+		if ended != nil {
+			return ended
 		}
 	}
-	return lines.Err()
+	return s.blocks.Err()
 }
 
-// show has a line visited.
-func (s *scan) show(at Place, l *Line) (err error) {
-	defer func() {
-		if p := recover(); p != nil { // the chain is good, but no program wrote this
-			err = journal.DamageAt(at, l.Seq, fmt.Sprintf("does not fit the lines before it: %v", p))
+// line reads the line n of a file. After the first bad one it looks for proof that this had been durable.
+func (s *scan) line(n int, text []byte) error {
+	l, bad := s.parse(text)
+	if s.torn != nil {
+		s.torn.Bytes += int64(len(text))
+		if bad == nil && l.Synced >= s.torn.Seq {
+			return s.damage(fmt.Sprintf("line %d, written later, says that seq %d was durable", n, l.Synced))
 		}
-	}()
-	return s.visit(at, l)
+		return nil
+	}
+	if bad == nil {
+		bad = l.Follows(s.head)
+	}
+	at := Place{File: s.last, Line: n, Offset: s.size}
+	if bad != nil {
+		s.torn = &Torn{
+			Damage:     *journal.DamageAt(at, s.head.Seq+1, bad.Error()),
+			Bytes:      int64(len(text)),
+			unfinished: bad == errNewline,
+		}
+		return nil
+	}
+	if !s.inTree(l.Seq) {
+		s.tree.Add(tree.Leaf(l.Chained))
+	}
+	if err := s.note(at, &l); err != nil {
+		return journal.DamageAt(at, l.Seq, err.Error())
+	}
+	switch {
+	case l.Seq > s.from.Seq:
+		s.batch = append(s.batch, journal.Visited{At: at, Line: l})
+	case l.Seq == s.from.Seq && l.Hash != s.from.Hash:
+		return journal.DamageAt(at, l.Seq, "is not the line that the snapshot of this seq was made after")
+	}
+	s.head = l.Head
+	s.lines = n
+	s.size += int64(len(text))
+	if l.Seq == s.until || s.visits.Failed() {
+		return errEnough
+	}
+	return nil
 }
 
 var errNewline = errors.New("has no newline at its end")
@@ -282,4 +249,53 @@ func (s *scan) parse(text []byte) (Line, error) {
 		err = errors.New("is not one JSON object")
 	}
 	return l, err
+}
+
+// decoded is the event of a line, or why it has none.
+type decoded[E any] struct {
+	event E
+	err   error
+}
+
+// decode decodes the events of lines, before it is their turn to be applied; but in their order, and one at a
+// time, so that Decode may remember what it has read.
+func (r *replay[S, E]) decode(batch []journal.Visited) {
+	list := make([]decoded[E], len(batch))
+	for i := range batch {
+		if v := &batch[i]; !Own(v.Line.Type) {
+			list[i].event, list[i].err = r.event(v)
+			v.Event = &list[i]
+		}
+	}
+}
+
+// event decodes the event of a line.
+func (r *replay[S, E]) event(v *journal.Visited) (e E, err error) {
+	defer v.Misfit(&err)
+	e, err = r.cfg.Decode(v.Line.Type, v.Line.Data, v.Line.Personal)
+	if errors.Is(err, ErrNewer) {
+		return e, fmt.Errorf("%w: %s: line %d: unknown type %q", err, v.At.File, v.At.Line, v.Line.Type)
+	}
+	if err != nil {
+		err = journal.DamageAt(v.At, v.Line.Seq, "cannot be read: "+err.Error())
+	}
+	return e, err
+}
+
+// apply applies a line's event.
+func (r *replay[S, E]) apply(v *journal.Visited) error {
+	x, ok := v.Event.(*decoded[E])
+	if !ok {
+		return nil // the line is the store's own
+	}
+	if x.err != nil {
+		return x.err
+	}
+	if r.check != nil {
+		if err := r.check(r.state, v.Line.Stamp, x.event); err != nil {
+			return journal.DamageAt(v.At, v.Line.Seq, err.Error())
+		}
+	}
+	r.cfg.Apply(r.state, v.Line.Stamp, x.event)
+	return nil
 }

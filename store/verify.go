@@ -47,9 +47,11 @@ type Older struct{ Published, Logged uint64 }
 func Read(fsys durable.FS, live bool, visit func(Place, *Line) error) (Report, error) {
 	s := scan{
 		fsys:  fsys,
-		visit: visit,
 		whole: true,
 		live:  live,
+	}
+	s.visits.Visit = func(v *journal.Visited) error {
+		return visit(v.At, &v.Line)
 	}
 	err := s.run()
 	return Report{
@@ -69,8 +71,8 @@ func Follow(fsys durable.FS, after Head, visit func(*Line) error) (Report, error
 		live:     true,
 		erasures: true,
 	}
-	s.visit = func(_ Place, l *Line) error {
-		return visit(l)
+	s.visits.Visit = func(v *journal.Visited) error {
+		return visit(&v.Line)
 	}
 	if err := s.run(); err != nil {
 		return Report{}, err
@@ -151,12 +153,13 @@ func Verify[S, E any](cfg Config[S, E], live bool, expected Expected, check func
 		r.proof = seq
 	}
 	checked := 0
-	r.visit = func(at Place, l *Line) error {
-		if err := r.apply(at, l); err != nil || !slices.Contains(seqs, l.Seq) {
+	r.visits.Prepare = r.decode
+	r.visits.Visit = func(v *journal.Visited) error {
+		if err := r.apply(v); err != nil || !slices.Contains(seqs, v.Line.Seq) {
 			return err
 		}
 		checked++
-		return r.compare(l)
+		return r.compare(&v.Line)
 	}
 	err = r.runBesideTree()
 	for _, step := range []func() error{r.misnamed, r.publicKeyIsOwn, r.explainLater, r.unexplained} {

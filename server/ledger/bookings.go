@@ -267,7 +267,7 @@ func (c *Codec) form(to *wire.Coder, name string, f **schedule.Form) {
 		to.R.Reject(err.Error())
 		return
 	}
-	c.forms[read.Key()] = read
+	c.learn(read)
 }
 
 // run codes a run; its id follows from the rest.
@@ -289,7 +289,7 @@ func (c *Codec) run(to *wire.Coder, name string, r **booking.Run) {
 	if to.Writing() {
 		return
 	}
-	f := c.forms[form]
+	f := c.known(form)
 	if f == nil || len(x.Offsets) != len(f.Stops) {
 		to.R.Reject("a run names a form that is not known")
 		f = new(schedule.Form)

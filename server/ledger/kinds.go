@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"waybill/auth"
@@ -188,14 +189,29 @@ func Check(s *State, at store.Stamp, x Entry) error {
 }
 
 // Codec writes and reads lines and snapshots. What was sold earlier is named by later lines, so it keeps the
-// forms it has seen.
+// forms it has seen. Verify reads lines while it looks at a snapshot.
 type Codec struct {
+	mu    sync.Mutex
 	forms map[string]*schedule.Form // by key
 }
 
 // NewCodec returns a codec that has seen nothing yet.
 func NewCodec() *Codec {
-	return &Codec{map[string]*schedule.Form{}}
+	return &Codec{forms: map[string]*schedule.Form{}}
+}
+
+// learn keeps a form.
+func (c *Codec) learn(f *schedule.Form) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forms[f.Key()] = f
+}
+
+// known returns a form that was seen; nil where none has the key.
+func (c *Codec) known(key string) *schedule.Form {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.forms[key]
 }
 
 // lineCoder is an entry between its event and its bytes.
