@@ -76,7 +76,7 @@ func BenchmarkCreate(b *testing.B) {
 }
 
 // soldLines returns the lines of 200 bookings for two, on a bus of 1,000 seats.
-func soldLines(b *testing.B) (lines []*store.Line) {
+func soldLines(b testing.TB) (lines []*store.Line) {
 	dir := b.TempDir()
 	s, key := demoServer(b, Config{Dir: dir})
 	importFeed(b, s,
