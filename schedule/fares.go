@@ -112,7 +112,7 @@ func merge(list, more []Money, lower bool) []Money {
 // BaseFares returns what one passenger pays for a ride before any discount, one amount per currency, in the
 // order of the currencies' names (contract §5). The list is shared and must not be changed.
 func (t *Timetable) BaseFares(l *Leg) []Money {
-	at := t.pairs[pair{t.Boarding(l).City, t.Alighting(l).City}]
+	at := t.origin(t.Boarding(l).City, t.Alighting(l).City)
 	ride := hop{t.Trips[l.Trip].Pattern, l.From, l.To}
 	for i := at.from; i < at.to; i++ {
 		if t.hops[i] != ride {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -57,10 +58,24 @@ func (t *Timetable) Search(q *Query) []Journey {
 		list[i] = rides[i : i+1 : i+1]
 	}
 	if q.Changes > 0 && start < end {
-		list = append(list, t.withChange(q, start, end)...)
-		slices.SortFunc(list, t.compare)
+		list = t.merge(list, t.withChange(q, rides, start, end))
 	}
 	return list
+}
+
+// merge returns the journeys of a list that is in order and of one that is in reverse order, in order.
+func (t *Timetable) merge(list, reverse []Journey) []Journey {
+	merged := make([]Journey, 0, len(list)+len(reverse))
+	for _, j := range slices.Backward(reverse) {
+		n := 0
+		for n < len(list) && t.compare(list[n], j) < 0 {
+			n++
+		}
+		merged = append(merged, list[:n]...)
+		merged = append(merged, j)
+		list = list[n:]
+	}
+	return append(merged, list...)
 }
 
 // compare is the order journeys are listed in; it never calls two journeys equal.
@@ -80,12 +95,11 @@ func (t *Timetable) compare(a, b Journey) int {
 // or take the slack of the zone, so many days after its service day; it takes so many seconds.
 type line struct {
 	hop
-	place         int32 // of the hop among those asked for
-	trip, company int32
-	after         Day
-	at            int64
-	dep           int64 // seconds after the service day's start
-	takes         int64
+	trip  int32
+	after Day
+	at    int64
+	dep   int64 // seconds after the service day's start
+	takes int64
 	// moved is set of a ride on one run that was moved: the line has that service day only.
 	moved bool
 	day   Day
@@ -96,7 +110,11 @@ func (x *line) leaves(t *Timetable, day Day) bool {
 	if x.moved {
 		return day == x.day
 	}
-	return t.runsUnchanged(x.trip, day)
+	if !t.Services[t.timings[x.trip].service].Runs(day) {
+		return false
+	}
+	_, changed := t.changes[Run{x.trip, day}]
+	return !changed
 }
 
 // days splits seconds into days, rounded down, and the seconds of the last.
@@ -108,17 +126,14 @@ func days(seconds int64) (Day, int64) {
 // lines returns the lines over hops that a query may take, by their time of day.
 func (t *Timetable) lines(q *Query, hops []hop) []line {
 	list := make([]line, 0, len(hops))
-	for i, h := range hops {
-		company := t.Routes[t.Patterns[h.pattern].Route].Company
-		if q.Companies != nil && !q.Companies[company] {
-			continue
-		}
+	for _, h := range hops {
 		for _, trip := range t.trips[h.pattern] {
+			if q.Companies != nil && !q.Companies[t.timings[trip].company] {
+				break // a pattern is of one company
+			}
 			x := line{
-				hop:     h,
-				place:   int32(i),
-				trip:    trip,
-				company: company,
+				hop:  h,
+				trip: trip,
 			}
 			list = append(list, t.lineAt(x, 0))
 			for _, day := range t.moved[trip] {
@@ -136,24 +151,25 @@ func (t *Timetable) lines(q *Query, hops []hop) []line {
 
 // lineAt returns a line that leaves so many seconds later than the tables say.
 func (t *Timetable) lineAt(x line, shift int32) line {
-	dep := t.dep(x.trip, x.from)
-	x.takes = t.arr(x.trip, x.to) - dep
+	at := &t.timings[x.trip]
+	dep := at.dep(x.from)
+	x.takes = at.arr(x.to) - dep
 	x.dep = dep + int64(shift)
-	x.after, x.at = days(x.dep - t.companyZn[x.company].ahead)
+	x.after, x.at = days(x.dep - t.companyZn[at.company].ahead)
 	return x
 }
 
 // runs goes through the rides on lines that leave in [start, end) and are not full, by departure give or take
 // slack.
-func (t *Timetable) runs(q *Query, lines []line, start, end int64) iter.Seq2[Leg, *line] {
-	return func(yield func(Leg, *line) bool) {
+func (t *Timetable) runs(q *Query, lines []line, start, end int64) iter.Seq[Leg] {
+	return func(yield func(Leg) bool) {
 		first, _ := days(start - t.slack)
 		last, _ := days(end + t.slack)
 		for day := first; day <= last; day++ {
 			since := start - t.slack - int64(day)*86400
 			until := end + t.slack - int64(day)*86400
-			i, _ := slices.BinarySearchFunc(lines, since, func(x line, at int64) int {
-				return cmp.Compare(x.at, at)
+			i := sort.Search(len(lines), func(i int) bool {
+				return lines[i].at >= since
 			})
 			for ; i < len(lines) && lines[i].at < until; i++ {
 				x := &lines[i]
@@ -165,10 +181,10 @@ func (t *Timetable) runs(q *Query, lines []line, start, end int64) iter.Seq2[Leg
 					Day:  day - x.after,
 					From: x.from,
 					To:   x.to,
-					Dep:  t.companyZn[x.company].start(day-x.after) + x.dep,
+					Dep:  t.companyZn[t.timings[x.trip].company].start(day-x.after) + x.dep,
 				}
 				l.Arr = l.Dep + x.takes
-				if l.Dep >= start && l.Dep < end && !q.Full[l] && !yield(l, x) {
+				if l.Dep >= start && l.Dep < end && !q.Full[l] && !yield(l) {
 					return
 				}
 			}
@@ -193,87 +209,145 @@ func (t *Timetable) rides(q *Query, hops []hop, start, end int64) []Leg {
 	return list
 }
 
-// withChange returns the journeys with one change that leave in [start, end) and that no other journey makes
-// pointless.
-func (t *Timetable) withChange(q *Query, start, end int64) []Journey {
-	c := changes{t: t, q: *q}
-	c.places()
-	found, _ := c.sweep(start, end)
+// withChange returns the journeys with one change that leave in [start, end), the last first, and that no
+// other journey makes pointless. The direct rides of that time are known.
+func (t *Timetable) withChange(q *Query, direct []Leg, start, end int64) []Journey {
+	c := t.changesOf(q)
+	c.sweep(direct, start, end, never)
+	found := c.found
 	if len(found) == 0 || found[0].Arr() < end {
 		return found
 	}
 	// What leaves after the asked days but arrives earlier counts as well. The
 	// journey that leaves last arrives last: all others arrive before it.
-	_, beyond := c.sweep(end, found[0].Arr()+1)
+	latest := found[0].Arr()
+	beyond := t.rides(q, t.between(q.From, q.To), end, latest+1)
+	c.sweep(beyond, end, latest+1, latest+1)
 	return slices.DeleteFunc(found, func(j Journey) bool {
-		return j.Arr() >= beyond
+		return j.Arr() >= c.best
 	})
 }
 
 // changes is one search for journeys with a change.
 type changes struct {
-	t      *Timetable
-	q      Query
-	calls  []line       // that leave the city of departure
-	ends   [][]stopover // by place of the hop: where one can change
-	onward []*onward    // by city of the change
+	t        *Timetable
+	q        Query
+	calls    []line   // that leave the city of departure
+	origins  []origin // from which one gets to the destination
+	quickest int64    // seconds that the shortest ride from any of them takes
+	place    []int32  // by city, from 1: its place among the origins, from 1; 0 is none
+	lines    [][]line // by place among the origins: what goes on from there, made when first needed
 
-	// During a sweep: the journeys found, and the first arrival of all that leave no earlier.
+	// During a sweep: the journeys found, the last first, and the first arrival of all that leave no earlier.
 	found []Journey
 	best  int64
+
+	departures []Leg // room for a day's
+	legs       []Leg // room for those of journeys
 }
 
-// departure is a ride from the city of departure, wherever it ends.
-type departure struct {
-	Leg
-	place int32 // of its call
-}
-
-// stopover is where a ride from the city of departure may end in a change.
-type stopover struct {
-	to int16
-	on *onward
-}
-
-// onward are the lines from a city to the destination.
-type onward struct {
-	hops  []hop
-	least int64  // seconds that the shortest ride takes
-	lines []line // made when first needed
+// changesOf finds out where one can change.
+func (t *Timetable) changesOf(q *Query) *changes {
+	c := &changes{
+		t:        t,
+		q:        *q,
+		origins:  t.origins[q.To],
+		quickest: never,
+		place:    make([]int32, len(t.Cities)+1),
+	}
+	c.lines = make([][]line, len(c.origins))
+	for i := range c.origins {
+		x := &c.origins[i]
+		if x.city != q.From {
+			c.place[x.city+1] = int32(i) + 1
+			c.quickest = min(c.quickest, int64(x.least))
+		}
+	}
+	if c.quickest < never { // else one cannot come from anywhere else
+		c.calls = t.lines(q, t.calls[q.From])
+	}
+	c.departures = make([]Leg, 0, len(c.calls))
+	return c
 }
 
 // sweep goes through the departures in [start, end), the latest first, and keeps a journey if it arrives
-// before everything that leaves no earlier. It also returns the first arrival of all that leaves in that
-// time.
-func (c *changes) sweep(start, end int64) (found []Journey, earliest int64) {
-	t := c.t
+// before the instant best and before everything that leaves no earlier. The direct rides of that time come by
+// departure. After it, best is the first arrival of all.
+func (c *changes) sweep(direct []Leg, start, end, best int64) {
 	open := c.q
 	open.Full = nil // whether a ride is full is asked where its end is known
-	direct := t.rides(&c.q, t.between(c.q.From, c.q.To), start, end)
-	list := make([]departure, 0, len(c.calls)*int((end-start)/86400+1))
-	for l, x := range t.runs(&open, c.calls, start, end) {
-		list = append(list, departure{l, x.place})
-	}
-	slices.SortFunc(list, func(a, b departure) int {
-		return cmp.Compare(a.Dep, b.Dep)
-	})
 	c.found = nil
-	c.best = never
-	for _, d := range slices.Backward(list) {
-		for n := len(direct) - 1; n >= 0 && direct[n].Dep >= d.Dep; n-- {
-			c.best = min(c.best, direct[n].Arr)
-			direct = direct[:n]
+	c.best = best
+	// Day by day, so that there is never a list of them all.
+	for end > start {
+		since := max(start, end-86400)
+		list := c.departures[:0]
+		for l := range c.t.runs(&open, c.calls, since, end) {
+			list = append(list, l)
 		}
-		c.connect(d.Leg, c.ends[d.place])
+		c.departures = list
+		slices.SortFunc(list, func(a, b Leg) int {
+			return cmp.Compare(a.Dep, b.Dep)
+		})
+		for _, first := range slices.Backward(list) {
+			direct = c.take(direct, first.Dep)
+			c.connect(first)
+		}
+		end = since
 	}
-	for _, l := range direct {
-		c.best = min(c.best, l.Arr)
+	c.take(direct, start)
+}
+
+// take counts the arrivals of direct rides that leave no earlier than an instant, and returns the others.
+func (c *changes) take(direct []Leg, since int64) []Leg {
+	n := len(direct)
+	for n > 0 && direct[n-1].Dep >= since {
+		n--
+		c.best = min(c.best, direct[n].Arr)
 	}
-	return c.found, c.best
+	return direct[:n]
+}
+
+// connect keeps the journeys that start with a ride, wherever it ends.
+func (c *changes) connect(first Leg) {
+	t := c.t
+	at := &t.timings[first.Trip]
+	start := first.Dep - at.dep(first.From)
+	for to := first.From + 1; int(to) < len(at.ends); to++ {
+		first.To = to
+		first.Arr = start + at.arr(to)
+		ready := first.Arr + t.leastWait
+		if ready+c.quickest > c.best {
+			continue
+		}
+		place := c.place[at.ends[to]] - 1
+		if place < 0 {
+			continue
+		}
+		from := &c.origins[place]
+		latest := min(first.Arr+maxWait, c.best-int64(from.least))
+		if ready > latest || c.q.Full[first] {
+			continue
+		}
+		if c.lines[place] == nil {
+			c.lines[place] = t.lines(&c.q, t.hops[from.from:from.to])
+		}
+		for second := range t.runs(&c.q, c.lines[place], ready, latest+1) {
+			if second.Arr <= c.best && t.canChange(&first, &second) {
+				c.keep(first, second)
+			}
+		}
+	}
 }
 
 // keep takes a journey in if it arrives first; of those that leave together, the first in order stays.
-func (c *changes) keep(j Journey) {
+func (c *changes) keep(first, second Leg) {
+	if len(c.legs) < 2 {
+		c.legs = make([]Leg, 32) // and no longer: most searches find little
+	}
+	j := Journey(c.legs[:2:2])
+	j[0] = first
+	j[1] = second
 	last := len(c.found) - 1
 	if last >= 0 && c.found[last].Dep() == j.Dep() {
 		if c.t.compare(j, c.found[last]) > 0 {
@@ -283,77 +357,16 @@ func (c *changes) keep(j Journey) {
 	} else if j.Arr() >= c.best {
 		return
 	}
-	c.found, c.best = append(c.found, j), j.Arr()
-}
-
-// places finds where one can change.
-func (c *changes) places() {
-	t := c.t
-	var hops []hop
-	nowhere := new(onward)
-	c.onward = make([]*onward, len(t.Cities))
-	c.onward[c.q.From] = nowhere
-	c.onward[c.q.To] = nowhere
-	for _, call := range t.calls[c.q.From] {
-		var ends []stopover
-		for h, city := range t.hopsFrom(call) {
-			on := c.onward[city]
-			if on == nil {
-				on = cmp.Or(t.onward(city, c.q.To), nowhere)
-				c.onward[city] = on
-			}
-			if on != nowhere {
-				ends = append(ends, stopover{h.to, on})
-				call.to = h.to
-			}
-		}
-		if ends != nil {
-			hops = append(hops, call)
-			c.ends = append(c.ends, ends)
-		}
-	}
-	c.calls = t.lines(&c.q, hops)
-}
-
-// onward returns what goes from one city to another, but for the lines; nil is nothing.
-func (t *Timetable) onward(from, to int32) *onward {
-	at, ok := t.pairs[pair{from, to}]
-	if !ok {
-		return nil
-	}
-	return &onward{
-		hops:  t.hops[at.from:at.to],
-		least: int64(at.least),
-	}
-}
-
-// connect keeps the journeys that start with a ride, wherever it ends.
-func (c *changes) connect(first Leg, ends []stopover) {
-	t := c.t
-	start := first.Dep - t.dep(first.Trip, first.From)
-	times := t.Times[t.Trips[first.Trip].Times]
-	shift := int64(t.Trips[first.Trip].Shift)
-	for _, e := range ends {
-		first.To, first.Arr = e.to, start+shift+int64(times[2*e.to])
-		ready := first.Arr + t.leastWait
-		latest := first.Arr + maxWait
-		if ready+e.on.least > c.best || c.q.Full[first] {
-			continue
-		}
-		if e.on.lines == nil {
-			e.on.lines = t.lines(&c.q, e.on.hops)
-		}
-		for second := range t.runs(&c.q, e.on.lines, ready, latest+1) {
-			if second.Arr <= c.best && t.canChange(&first, &second) {
-				c.keep(Journey{first, second})
-			}
-		}
-	}
+	c.legs = c.legs[2:]
+	c.found = append(c.found, j)
+	c.best = j.Arr()
 }
 
 // canChange reports whether the second ride may follow the first, and there is time to get to it.
 func (t *Timetable) canChange(first, second *Leg) bool {
-	if second.Run() == first.Run() || t.Company(second.Trip).Source != t.Company(first.Trip).Source {
+	a := t.timings[first.Trip].company
+	b := t.timings[second.Trip].company
+	if second.Run() == first.Run() || t.Companies[a].Source != t.Companies[b].Source {
 		return false
 	}
 	from := t.Alighting(first)

@@ -33,11 +33,12 @@ type Timetable struct {
 	folded                       []string         // by city: all its names, folded, a line each
 
 	trips     [][]int32 // by pattern
+	timings   []timing  // by trip
 	tripByKey map[uint64]int32
 	keys      []uint64                  // by trip
 	calls     [][]hop                   // by city: where one can board; to is not set
 	hops      []hop                     // those of a pair of cities next to each other, the shown ones first
-	pairs     map[pair]span             // by two cities
+	origins   [][]origin                // by city: those that one can come from, in order
 	hopFares  []atomic.Pointer[[]Money] // by place in hops: what BaseFares returns, once asked
 	fares     fareIndex
 	rules     [][]RefundRule // by route
@@ -58,10 +59,23 @@ type hop struct {
 	from, to int16
 }
 
-type pair struct{ from, to int32 }
+// timing is what a search asks of a trip, next to each other: the rows of the tables are large, and far apart
+// in memory.
+type timing struct {
+	times            Times
+	ends             []int32 // by position: the city where one may alight, from 1; 0 is nowhere
+	shift            int32
+	company, service int32
+}
 
-// span is a part of hops, as numbers: slices would be a million pointers for the garbage collector.
-type span struct {
+// arr returns when a trip is at a position, in seconds after its service day's start; dep when it leaves.
+func (x *timing) arr(at int16) int64 { return int64(x.times[2*at] + x.shift) }
+func (x *timing) dep(at int16) int64 { return int64(x.times[2*at+1] + x.shift) }
+
+// origin is a city from which rides go to another one, and what part of hops they are, as numbers: slices
+// would be a million pointers for the garbage collector.
+type origin struct {
+	city            int32
 	from, shown, to int32 // those up to shown are listed for a search, the others only where one changes
 	least           int32 // seconds that the shortest ride takes
 }
@@ -86,7 +100,7 @@ func New(tables *Tables) (*Timetable, error) {
 		forms: make([]atomic.Pointer[Form],
 			len(tables.Trips)),
 		calls:     make([][]hop, len(tables.Cities)),
-		pairs:     map[pair]span{},
+		origins:   make([][]origin, len(tables.Cities)),
 		transfers: map[stopPair]Transfer{},
 		leastWait: minWait,
 	}
@@ -108,9 +122,20 @@ func New(tables *Tables) (*Timetable, error) {
 			t.leastWait = min(t.leastWait, int64(x.Seconds))
 		}
 	}
+	ends := make([][]int32, len(t.Patterns))
+	for i := range t.Patterns {
+		ends[i] = t.endsOf(&t.Patterns[i])
+	}
 	for i, x := range t.Trips {
 		t.trips[x.Pattern], t.keys = append(t.trips[x.Pattern], int32(i)), append(t.keys, KeyOf(x.ID))
 		t.tripByKey[t.keys[i]] = int32(i)
+		t.timings = append(t.timings, timing{
+			times:   t.Times[x.Times],
+			ends:    ends[x.Pattern],
+			shift:   x.Shift,
+			company: t.Route(int32(i)).Company,
+			service: x.Service,
+		})
 	}
 	t.indexHops()
 	t.hopFares = make([]atomic.Pointer[[]Money], len(t.hops))
@@ -212,8 +237,11 @@ func (t *Timetable) indexHops() {
 		for there, list := range hops {
 			start := int32(len(t.hops))
 			shown, others := t.listed(city, there, list)
+			t.byTime(shown)
+			t.byTime(others)
 			t.hops = append(append(t.hops, shown...), others...)
-			x := span{
+			x := origin{
+				city:  city,
 				from:  start,
 				shown: start + int32(len(shown)),
 				to:    int32(len(t.hops)),
@@ -224,8 +252,9 @@ func (t *Timetable) indexHops() {
 					x.least = min(x.least, int32(t.arr(trip, h.to)-t.dep(trip, h.from)))
 				}
 			}
-			t.pairs[pair{city, there}] = x
+			t.origins[there] = append(t.origins[there], x)
 		}
+		t.byTime(calls)
 	}
 }
 
@@ -255,6 +284,36 @@ func (t *Timetable) listed(from, to int32, hops []hop) (shown, others []hop) {
 	return shown, others
 }
 
+// endsOf returns the ends of a pattern's timing.
+func (t *Timetable) endsOf(p *Pattern) []int32 {
+	ends := make([]int32, len(p.Stops))
+	for at, s := range p.Stops {
+		if !slices.Contains(p.NoDropOff, int16(at)) {
+			ends[at] = t.Stops[s].City + 1
+		}
+	}
+	return ends
+}
+
+// byTime sorts hops by when the first trip of each leaves, so that little is left to sort when they are
+// searched.
+func (t *Timetable) byTime(hops []hop) {
+	at := func(h hop) int64 {
+		trips := t.trips[h.pattern]
+		if len(trips) == 0 {
+			return 0
+		}
+		x := line{
+			hop:  h,
+			trip: trips[0],
+		}
+		return t.lineAt(x, 0).at
+	}
+	slices.SortFunc(hops, func(a, b hop) int {
+		return cmp.Compare(at(a), at(b))
+	})
+}
+
 // hopsFrom goes through the hops that start with a call, and the cities where they end.
 func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
 	return func(yield func(hop, int32) bool) {
@@ -268,9 +327,21 @@ func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
 	}
 }
 
+// origin returns what goes from one city to another. The zero origin is nothing.
+func (t *Timetable) origin(from, to int32) origin {
+	list := t.origins[to]
+	i, ok := slices.BinarySearchFunc(list, from, func(x origin, city int32) int {
+		return cmp.Compare(x.city, city)
+	})
+	if !ok {
+		return origin{}
+	}
+	return list[i]
+}
+
 // between returns the hops that a search between two cities lists.
 func (t *Timetable) between(from, to int32) []hop {
-	at := t.pairs[pair{from, to}]
+	at := t.origin(from, to)
 	return t.hops[at.from:at.shown]
 }
 
@@ -337,22 +408,11 @@ func (t *Timetable) RunsOn(trip int32, d Day) bool {
 	return t.Scheduled(trip, d) && !t.changes[Run{trip, d}].Canceled
 }
 
-// runsUnchanged reports whether a trip runs on a day as the tables say.
-func (t *Timetable) runsUnchanged(trip int32, d Day) bool {
-	if !t.Scheduled(trip, d) {
-		return false
-	}
-	_, changed := t.changes[Run{trip, d}]
-	return !changed
-}
 func (t *Timetable) arr(trip int32, at int16) int64 {
-	return t.time(trip, 2*at)
+	return t.timings[trip].arr(at)
 }
 func (t *Timetable) dep(trip int32, at int16) int64 {
-	return t.time(trip, 2*at+1)
-}
-func (t *Timetable) time(trip int32, i int16) int64 {
-	return int64(t.Times[t.Trips[trip].Times][i] + t.Trips[trip].Shift)
+	return t.timings[trip].dep(at)
 }
 
 // Seats returns the capacity of a trip.
