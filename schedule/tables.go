@@ -381,8 +381,9 @@ func (t *Tables) add(line []byte) error {
 	if !rows.IsValid() {
 		return errors.New("there is no such table")
 	}
-	x := reflect.New(rows.Type().Elem())
-	err := json.Unmarshal(row, x.Interface())
-	rows.Set(reflect.Append(rows, x.Elem()))
-	return err
+	// The row is read where it stays: there may be many.
+	n := rows.Len()
+	rows.Grow(1)
+	rows.SetLen(n + 1)
+	return json.Unmarshal(row, rows.Index(n).Addr().Interface())
 }

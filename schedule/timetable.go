@@ -185,7 +185,13 @@ func (t *Timetable) indexZones() (err error) {
 			end = max(end, s.First+n)
 		}
 	}
-	for _, z := range loaded {
+	for i := range t.Cities {
+		t.cityZn = append(t.cityZn, load(t.Cities[i].Zone).loc)
+	}
+	for _, z := range t.companyZn {
+		if z.starts != nil {
+			continue // another company's, too
+		}
 		z.first = first
 		for d := first; d < end; d++ {
 			z.starts = append(z.starts, z.start(d))
@@ -195,9 +201,6 @@ func (t *Timetable) indexZones() (err error) {
 			}
 			t.slack = max(t.slack, ahead-z.ahead, z.ahead-ahead)
 		}
-	}
-	for i := range t.Cities {
-		t.cityZn = append(t.cityZn, load(t.Cities[i].Zone).loc)
 	}
 	return err
 }
