@@ -16,6 +16,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"sync"
 )
 
 //go:embed rules
@@ -38,8 +39,9 @@ type stage struct {
 	rules  []*Rule // in the order of their numbers, in which they are played
 }
 
-// stages are all there are. They are part of the program, and were tested with it.
-var stages = mustParse()
+// stages returns all there are. They are part of the program, and were tested with it. They are read when
+// first asked for: a server has no use for them.
+var stages = sync.OnceValue(mustParse)
 
 // mustParse reads the files of rules.
 func mustParse() (list []*stage) {
@@ -97,12 +99,12 @@ func parse(text string) (*stage, error) {
 
 // HasStage reports whether there is a stage of a number.
 func HasStage(number int) bool {
-	return number >= 1 && number <= len(stages)
+	return number >= 1 && number <= len(stages())
 }
 
 // List prints the rules of a stage, or with 0 of all, and asks nobody.
 func List(only int, to io.Writer) error {
-	for _, s := range stages {
+	for _, s := range stages() {
 		if only != 0 && only != s.number {
 			continue
 		}

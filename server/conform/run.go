@@ -100,7 +100,7 @@ func Run(opt Options, to io.Writer) (sum Summary, err error) {
 		return sum, err
 	}
 	for _, number := range order {
-		s := stages[number-1]
+		s := stages()[number-1]
 		if opt.Stage != 0 && opt.Stage != number {
 			continue
 		}

@@ -21,6 +21,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -211,7 +212,7 @@ func (s *Service) render(w http.ResponseWriter, r *http.Request, by ledger.By, s
 	query.Del(noticeField)
 	p.Path = (&url.URL{Path: r.URL.Path, RawQuery: query.Encode()}).String()
 	var out bytes.Buffer
-	if err := pages.ExecuteTemplate(&out, name, p); err != nil {
+	if err := pages().ExecuteTemplate(&out, name, p); err != nil {
 		return err
 	}
 	return reply(w, status, policy, &out)
@@ -246,27 +247,25 @@ func getStyle(w http.ResponseWriter, r *http.Request) {
 //go:embed *.html
 var files embed.FS
 
-// The forms of instants and amounts.
-var pages = template.Must(template.New("desk").Funcs(template.FuncMap{
-	"at":      func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
-	"minute":  func(t time.Time) string { return t.Format("2006-01-02 15:04") },
-	"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"short":   func(hash string) string { return hash[:min(len(hash), 12)] },
-	"counted": words.Counted[int],
-	"news":    carrier.ShortNews,
-	"form":    newForm,
-	"entry":   newEntry,
-}).ParseFS(files, "*.html"))
+// pages returns the templates, with the forms of instants and amounts. They are made when a page is first
+// asked for: a start has no time for them.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("desk").Funcs(template.FuncMap{
+		"at":      func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
+		"minute":  func(t time.Time) string { return t.Format("2006-01-02 15:04") },
+		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"short":   func(hash string) string { return hash[:min(len(hash), 12)] },
+		"counted": words.Counted[int],
+		"news":    carrier.ShortNews,
+		"form":    newForm,
+		"entry":   func(p *page, path, name string) entry { return entry{path, name, p.Here == path} },
+	}).ParseFS(files, "*.html"))
+})
 
 // entry is an entry of the navigation.
 type entry struct {
 	Path, Name string
 	Here       bool // the page belongs to it
-}
-
-// newEntry makes one.
-func newEntry(p *page, path, name string) entry {
-	return entry{path, name, p.Here == path}
 }
 
 // send writes a page that another room has made, with its own policy.

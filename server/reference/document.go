@@ -220,18 +220,22 @@ func code(kind *node) string {
 var (
 	OpenAPI, _ = docs.Files.ReadFile("openapi.json")
 
-	// Silences are the rows of docs/decisions.md, "Where the interface is silent".
-	Silences = func() (rows [][3]string) {
+	// Silences returns the rows of docs/decisions.md, "Where the interface is silent".
+	Silences = sync.OnceValue(func() (rows [][3]string) {
 		text, _ := docs.Files.ReadFile("silent.json")
 		if err := json.Unmarshal(text, &rows); err != nil {
 			panic(err)
 		}
 		return rows
-	}()
+	})
 
-	codeTicks      = regexp.MustCompile("`([A-Z]{4,}[A-Z_]*)`")
-	ticks          = regexp.MustCompile("`([^`]+)`")
-	referencePages = template.Must(template.New("").Funcs(template.FuncMap{
+	codeTicks = regexp.MustCompile("`([A-Z]{4,}[A-Z_]*)`")
+	ticks     = regexp.MustCompile("`([^`]+)`")
+)
+
+// referencePages returns the templates, made when a page is first asked for: a start has no time for them.
+var referencePages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
 		"code": code,
 		"has": func(list []*node, c string) bool {
 			return slices.ContainsFunc(list, func(e *node) bool {
@@ -246,7 +250,7 @@ var (
 		// In single quotes a shell leaves variables alone: they stand between two such strings.
 		"quoted": func(s string) string { return "'" + variables.ReplaceAllString(s, `'$$$1'`) + "'" },
 	}).ParseFS(docs.Files, "reference.html", "migration.html"))
-)
+})
 
 // GetOpenAPI answers GET /openapi.json.
 func (s *Service) GetOpenAPI(w http.ResponseWriter, r *http.Request) error {
@@ -266,7 +270,7 @@ func (s *Service) Page(name string) http.HandlerFunc {
 		}
 		about := map[string]any{
 			"Doc":           doc,
-			"Silences":      Silences,
+			"Silences":      Silences(),
 			"Limits":        web.LimitTable,
 			"Code":          r.PathValue("code"),
 			"Base":          s.address(r),
@@ -287,7 +291,7 @@ func (s *Service) Page(name string) http.HandlerFunc {
 			!slices.Contains(doc.Codes, r.PathValue("code")) {
 			return web.ErrNotFound
 		}
-		return sendPage(w, referencePages, name, about)
+		return sendPage(w, referencePages(), name, about)
 	})
 }
 
@@ -335,7 +339,7 @@ func (s *Service) GetHome(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return sendPage(w, referencePages, "home", map[string]any{
+	return sendPage(w, referencePages(), "home", map[string]any{
 		"Doc":       ReadReference(),
 		"Base":      s.address(r),
 		"TestClock": s.Config.TestClock,

@@ -58,7 +58,7 @@ var Migrations = sync.OnceValue(func() (list []migration) {
 
 // GetMigrationGuide answers GET /docs/migration.
 func (s *Service) GetMigrationGuide(w http.ResponseWriter, _ *http.Request) error {
-	return sendPage(w, referencePages, "migration.html", map[string]any{
+	return sendPage(w, referencePages(), "migration.html", map[string]any{
 		"Migrations": Migrations(),
 		"Since":      s.Deprecated.UTC().Format(time.RFC1123),
 		"Until":      s.Deprecated.Add(auth.LegacyWindow).UTC().Format(time.RFC1123),
