@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -26,16 +27,19 @@ type finding struct {
 	at time.Time
 }
 
-// search returns the journeys of a query that have seats for all passengers, in order. The timetable is
-// searched without the lock; the lock is only taken to ask for the seats of what was found. A ride that turns
-// out full is not there, which may bring forth others.
-func (s *Service) search(tt *schedule.Timetable, q *schedule.Query,
-	passengers int) (list []Found, err error) {
+// search returns a page of the journeys of a query that have seats for all passengers, in order, and how many
+// there are in all. The timetable is searched without the lock; the lock is only taken to ask for the seats
+// of what was found. A ride that turns out full is not there, which may bring forth others.
+//
+// What is not on the page is counted, and not kept: of a schedule of 14 days that was a quarter of the
+// garbage.
+func (s *Service) search(tt *schedule.Timetable, q *schedule.Query, passengers, skip, take int) (
+	page []Found, total int, err error) {
 	_, err = s.Store.Glance(func(_ *ledger.State, at time.Time) {
 		q.After = at.Unix()
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	q.Changes = s.maxTransfers
 	q.Full = map[schedule.Leg]bool{}
@@ -44,7 +48,8 @@ func (s *Service) search(tt *schedule.Timetable, q *schedule.Query,
 	for {
 		journeys := tt.Search(q)
 		known := len(q.Full)
-		list = make([]Found, 0, len(journeys))
+		page = make([]Found, 0, min(len(journeys), take))
+		total = 0
 		err = s.Store.View(func(st *ledger.State, at time.Time) {
 			in := &finding{tt, at}
 			for _, j := range journeys {
@@ -56,13 +61,17 @@ func (s *Service) search(tt *schedule.Timetable, q *schedule.Query,
 					}
 					f.seats = min(f.seats, left)
 				}
-				if f.seats >= passengers {
-					list = append(list, f)
+				if f.seats < passengers {
+					continue
 				}
+				if total >= skip && len(page) < take {
+					page = append(page, f)
+				}
+				total++
 			}
 		})
 		if err != nil || len(q.Full) == known || s.maxTransfers == 0 {
-			return list, err
+			return page, total, err
 		}
 	}
 }
@@ -120,7 +129,8 @@ func (s *Service) FindOffers(r *http.Request, p *auth.Partner, passengersName st
 	if missing != nil {
 		return nil, web.NotFoundFor(missing...)
 	}
-	return s.search(tt, query, passengers)
+	list, _, err := s.search(tt, query, passengers, 0, math.MaxInt)
+	return list, err
 }
 
 // Sells reports whether a partner may sell what a company runs.

@@ -51,20 +51,20 @@ func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 	if missing != nil {
 		return web.NotFoundFor(missing...)
 	}
-	list, err := s.search(tt, &schedule.Query{
+	page, total, err := s.search(tt, &schedule.Query{
 		From:  dep,
 		To:    arr,
 		First: first,
 		Days:  days,
-	}, passengers)
+	}, passengers, skip, take)
 	return web.Show(w, err, func(w *wire.Writer) {
 		// One offer for all rows: its slices are filled anew for each.
 		var o Offer
 		w.String("source", schedule.OwnSource)
-		w.Int("total", int64(len(list)))
+		w.Int("total", int64(total))
 		w.String("currency", currency)
 		w.Int("passengers", int64(passengers))
-		wire.Each(w, "departures", web.PageOf(list, skip, take), func(f Found) {
+		wire.Each(w, "departures", page, func(f Found) {
 			s.writeDeparture(w, &f, &o, currency, language)
 		})
 	})
