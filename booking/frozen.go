@@ -24,11 +24,7 @@ type Frozen struct {
 
 // Freeze returns the state as it is.
 func (s *State) Freeze() Frozen {
-	return Frozen{
-		Runs:   slices.Clip(s.order),
-		Asks:   maps.Clone(s.asks),
-		packed: s.packed.Freeze(),
-	}
+	return Frozen{Runs: slices.Clip(s.order), Asks: maps.Clone(s.asks), packed: s.packed.Freeze()}
 }
 
 // Len returns how many bookings there have been.

@@ -297,6 +297,11 @@ func (s *State) ApplyCreated(now time.Time, e *Created) {
 	for _, r := range e.Runs {
 		s.KnowRun(r)
 	}
+	s.add(s.Sold(now, e), now)
+}
+
+// Sold returns a booking as an event of an instant made it, whatever became of it since. The runs are known.
+func (s *State) Sold(now time.Time, e *Created) *Booking {
 	ms := now.UnixMilli()
 	b := &Booking{
 		ID:      e.ID,
@@ -318,7 +323,7 @@ func (s *State) ApplyCreated(now time.Time, e *Created) {
 			t.Legs[k] = Leg{s.runs[l.Run], l.From, l.To, n.Seats[k], l.Discount, l.Amount, 0}
 		}
 	}
-	s.add(b, now)
+	return b
 }
 
 // Move decides to put a ticket into another booking of its partner: an existing one, or fresh where to is

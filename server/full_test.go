@@ -64,8 +64,11 @@ func (d *crowded) fill(t *testing.T, s *Server, key string) {
 	day := 1
 	for _, size := range []int{100, 10, 1} {
 		for full := false; !full; {
-			query := fmt.Sprintf("/v2/offers?passengers=%d&departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=%s",
-				size, scriptStart.AddDate(0, 0, day).Format(time.DateOnly))
+			query := fmt.Sprintf(
+				"/v2/offers?passengers=%d&departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=%s",
+				size,
+				scriptStart.AddDate(0, 0, 60-day).Format(time.DateOnly),
+			) // the last days first: tests use the others
 			offers := call(t, s, key, "GET", query, "").Data.Offers
 			if len(offers) == 0 {
 				if day++; day > 60 {
@@ -73,7 +76,7 @@ func (d *crowded) fill(t *testing.T, s *Server, key string) {
 				}
 				continue
 			}
-			w := keyedCall(s, key, s.NewID().String(), "/v2/bookings", bookingBody(offers[0].ID, size))
+			w := keyedCall(s, key, s.NewID().String(), "/v2/bookings", groupOf(offers[0].ID, size))
 			full = w.Code == 503
 		}
 	}
@@ -180,13 +183,18 @@ func TestTheLargestGroupFitsItsWeight(t *testing.T) {
 // largestGroup books as many as a bus of the demo has, each with names and phones as long as they may be,
 // and with characters that take most room.
 func largestGroup(offer string) string {
+	return groupOf(offer, 15)
+}
+
+// groupOf asks for seats for passengers whose names take as much room as may be.
+func groupOf(offer string, passengers int) string {
 	name := strings.Repeat(`\"`, 50) + strings.Repeat(`\\`, 50)
 	phone := `{"phone":"+380 44 123 45 67"}`
 	one := `{"firstName":"` + name + `x","lastName":"` + name + `","phones":[` + strings.Repeat(phone+",",
 		9) + phone + `]}`
 	one = strings.Replace(one, name+"x", name[2:]+"x", 1)
 	return `{"offerId":"` + offer + `","currency":"UAH","passengers":[` + strings.Repeat(one+",",
-		14) + one + `]}`
+		passengers-1) + one + `]}`
 }
 
 // Contract §12: a repetition under a key hears what is true on a full disk: an earlier attempt has paid.

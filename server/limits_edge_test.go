@@ -270,7 +270,7 @@ func TestAlteredLinesAreNeitherEventsNorAnswers(t *testing.T) {
 		t.Fatal(w.Code, w.Body)
 	}
 	for _, change := range [][2]string{{`"currency":"UAH"`, `"currency":"EUR"`},
-		{`\"currency\":\"UAH\"`, `\"currency\":\"EUR\"`}} {
+		{`"firstName":"Lesia"`, `"firstName":"Olena"`}} {
 		name := filepath.Join(dir, "journal/000000000001.jsonl")
 		text, err := os.ReadFile(name)
 		if err != nil || !strings.Contains(string(text), change[0]) {

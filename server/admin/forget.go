@@ -179,7 +179,10 @@ func (x *erasure) look() error {
 // line looks at a line of the journal. Its personal part goes if it holds one of the passengers: as booked,
 // or in an answer that was kept to be given again, where each is shown with the id "<ticket>.passenger".
 func (x *erasure) line(l *store.Line) error {
-	x.pace.Step()
+	// Once it has named something, what it has yet to name is not to wait: a backup may be made meanwhile.
+	if x.begun == 0 {
+		x.pace.Step()
+	}
 	if len(l.Personal) == 0 || store.Own(l.Type) {
 		return nil
 	}

@@ -180,6 +180,7 @@ func codeCreated(codec *Codec, l *lineCoder, e *booking.Created) {
 		codeSeats(c, &t.Seats)
 		c.Close()
 	})
+	l.entry.Idempotency = l.entry.Idempotency.summed()
 	l.codeIdempotency()
 	l.personal.Open("")
 	codePassengers(l, e)
@@ -197,7 +198,7 @@ func codeSoldLeg(c *wire.Coder, l *booking.SoldLeg) {
 	c.Close()
 }
 
-// codePassengers codes the personal part of a booking: its passengers, and the answer where the line has one.
+// codePassengers codes the personal part of a booking: its passengers.
 func codePassengers(l *lineCoder, e *booking.Created) {
 	c := &l.personal
 	if c.Optional("erased", false) {
@@ -209,12 +210,9 @@ func codePassengers(l *lineCoder, e *booking.Created) {
 	wire.List(c, "passengers", &e.Passengers, func(p *booking.Passenger) {
 		codePassenger(c, "", p)
 	})
-	if c.Optional("reply", l.entry.Idempotency != nil) {
-		reply := ""
-		if c.Writing() {
-			reply = l.entry.Idempotency.reply()
-		}
-		c.String("reply", &reply)
+	if c.Optional("reply", false) { // as earlier versions kept the answer
+		c.R.Member("reply")
+		c.R.Skip()
 	}
 }
 

@@ -114,6 +114,7 @@ type Idempotency struct {
 	Key    string `json:"key"`
 	Hash   string `json:"hash"`             // hex SHA-256 of method, path and body
 	Status int    `json:"status,omitempty"` // of the answer; 0 while it is not known
+	Answer string `json:"answer,omitempty"` // hex SHA-256 of an answer that is made again from the line
 
 	// Reply writes the answer's body, after the event was applied and without the lock. It is nil in what
 	// was read.

@@ -57,8 +57,8 @@ func weighErased(_ *State, e *PersonalErased, _ *Idempotency) int64 {
 	return perID*int64(len(e.Lines)+len(e.Passengers)+len(e.Reports)) + escapedLen(e.Reason)
 }
 
-// weighCreated weighs a booking, with the answer that shows it where that is kept.
-func weighCreated(s *State, e *booking.Created, x *Idempotency) int64 {
+// weighCreated weighs a booking.
+func weighCreated(_ *State, e *booking.Created, _ *Idempotency) int64 {
 	n := int64(0)
 	for _, f := range e.Forms {
 		n += f.Size()
@@ -70,27 +70,7 @@ func weighCreated(s *State, e *booking.Created, x *Idempotency) int64 {
 		n += weighPassenger(p)
 	}
 	n += perTicket * int64(len(e.Tickets))
-	if x == nil {
-		return n
-	}
-	answer := int64(shownBooking)
-	for _, p := range e.Passengers {
-		answer += shownTicket + weighPassenger(p)
-		for i := range e.Legs {
-			answer += weighSlice(formOf(s, e, e.Legs[i].Run))
-		}
-	}
-	return n + escaped*answer
-}
-
-// formOf returns the form of a run that is sold, for the first time or not.
-func formOf(s *State, e *booking.Created, id booking.RunID) *schedule.Form {
-	for _, r := range e.Runs {
-		if r.ID == id {
-			return r.Form
-		}
-	}
-	return s.Bookings.RunByID(id).Form
+	return n
 }
 
 // weighAnswer returns how many bytes the answer to a keyed request about a booking takes in its line: all

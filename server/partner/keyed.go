@@ -204,17 +204,22 @@ func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt,
 
 // replay answers as before, from the journal. What was erased from there is no more.
 func (s *Service) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error {
-	var part struct {
-		Reply string `json:"reply"`
-	}
-	err := s.lines.Read([]uint64{known.Seq}, func(l *store.Line) error {
-		return json.Unmarshal(l.Personal, &part)
+	var answer ledger.Answer
+	err := s.lines.Read([]uint64{known.Seq}, func(l *store.Line) (err error) {
+		answer, err = ledger.ReadAnswer(l)
+		return err
 	})
 	if err != nil {
 		return err
 	}
+	// That of a sale is not kept.
+	if answer.Sold != nil {
+		if err := s.makeAgain(&answer, known.Seq); err != nil {
+			return err
+		}
+	}
 	// An erasure takes the answer away with the passenger that it shows.
-	if part.Reply == "" {
+	if answer.Text == "" {
 		return web.ErrNotFound
 	}
 	// The client can tell that this is not done a second time.
@@ -224,13 +229,32 @@ func (s *Service) replay(w http.ResponseWriter, known *ledger.KeyedRequest) erro
 	} else {
 		// The header of an error names the page of its code, which only the body has.
 		var failed struct{ Errors []struct{ ErrorCode string } }
-		if err := json.Unmarshal([]byte(part.Reply), &failed); err != nil || len(failed.Errors) == 0 {
+		if err := json.Unmarshal([]byte(answer.Text), &failed); err != nil || len(failed.Errors) == 0 {
 			return fmt.Errorf("the answer in line %d is no error: %v", known.Seq, err)
 		}
 		web.LinkHelp(w, failed.Errors[0].ErrorCode)
 	}
 	web.Send(w, known.Status, func(buf *wire.Writer) {
-		buf.B = append(buf.B, part.Reply...)
+		buf.B = append(buf.B, answer.Text...)
 	})
+	return nil
+}
+
+// makeAgain makes the answer to a sale from its line. It is another than it was only where a later version of
+// the program, within the 24 hours, writes bookings differently.
+func (s *Service) makeAgain(answer *ledger.Answer, seq uint64) error {
+	var b *booking.Booking
+	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		b = st.Bookings.Sold(answer.At, answer.Sold)
+	})
+	if err != nil {
+		return err
+	}
+	var w wire.Writer
+	s.bookingReply(&b, &answer.At)(&w)
+	answer.Text = string(w.B)
+	if sum := sha256.Sum256(w.B); hex.EncodeToString(sum[:]) != answer.SHA256 {
+		s.Log.Warn("the answer to a sale is written differently than when it was made", "line", seq)
+	}
 	return nil
 }

@@ -2,16 +2,19 @@ package durable
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 )
 
-// niceness is what the threads of a process that steps back have: a tenth of a core where others want all.
-const niceness = 10
+// niceness is what the threads of a process that steps back have: what others leave.
+const niceness = 19
 
-// StepBack leaves the machine to other processes from now on. The kernel knows a priority of threads only;
-// those that are begun later take it over. Where it cannot be set nothing changes.
+// StepBack leaves the machine to other processes from now on: it takes one core at most, and that only while
+// they do not want it. The kernel knows a priority of threads only; those that are begun later take it over.
+// Where it cannot be set nothing changes.
 func StepBack() {
+	runtime.GOMAXPROCS(1)
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return
