@@ -35,7 +35,7 @@ func MaxWorlds() int {
 // BoundMemory has garbage collected at half again of what lives instead of at twice that, once much does.
 // With little in memory that would cost more time than it saves room.
 func BoundMemory(stopped <-chan struct{}) {
-	const much = 256 << 20 // bytes
+	const much = 128 << 20 // bytes
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	for {
 		select {
@@ -45,6 +45,7 @@ func BoundMemory(stopped <-chan struct{}) {
 		}
 		if metrics.Read(live); live[0].Value.Uint64() > much {
 			debug.SetGCPercent(50)
+			debug.FreeOSMemory() // what the start has used is not used again
 			return
 		}
 	}
