@@ -96,7 +96,7 @@ var arrows = map[string][]string{
 	},
 	"server/resource":    {"server/wire", "booking", "schedule"},
 	"server/web":         {"server/ledger", "server/wire", "store", "store/durable", "auth", "booking", "schedule", "report"},
-	"server/ledger":      {"booking/passenger", "server/wire", "server/words", "store", "store/durable", "auth", "booking", "schedule", "report"},
+	"server/ledger":      {"booking/packing", "booking/passenger", "server/wire", "server/words", "store", "store/durable", "auth", "booking", "schedule", "report"},
 	"server/outbound":    {},
 	"server/seed":        {},
 	"server/transcript":  {},

@@ -287,8 +287,5 @@ func (t *Ticket) SeatLabels() string {
 
 // IDOf reads an id. What is no id of ours is the id of nothing, the zero ID.
 func IDOf(text string) ID {
-	if id, ok := ParseID(text); ok {
-		return id
-	}
-	return ID{}
+	return ids.Of(text)
 }

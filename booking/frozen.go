@@ -1,11 +1,13 @@
 package booking
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
 	"time"
 
+	"waybill/booking/packing"
 	"waybill/booking/pages"
 )
 
@@ -58,20 +60,21 @@ func (f Frozen) walk(from, step int) iter.Seq[*Booking] {
 }
 
 // Packed returns a booking as a snapshot has it; both parts are empty where its tickets have all moved away.
-func (f Frozen) Packed(number int) Packed {
-	return split(f.packed.At(number))
+func (f Frozen) Packed(number int) packing.Record {
+	return packing.Split(f.packed.At(number))
 }
 
 // RestoreBooking puts back a booking of a snapshot, whose runs are there. An empty one keeps the number of a
 // booking whose tickets have all moved away.
-func (s *State) RestoreBooking(p Packed) error {
+func (s *State) RestoreBooking(p packing.Record) error {
 	if p.Facts == "" {
 		s.packed.Append("")
 		return nil
 	}
 	b := &s.restored
-	if err := b.unpack(p, s.order); err != nil {
-		return err
+	err := b.unpack(p, s.order)
+	if err != nil || len(b.Tickets) == 0 {
+		return cmp.Or(err, errPacked)
 	}
 	s.addPacked(b, s.pack(b), time.UnixMilli(0))
 	return nil

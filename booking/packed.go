@@ -15,12 +15,6 @@ import (
 // varints, runs by their number in the order they were first sold. Then come the passengers, one after the
 // other.
 
-// Packed is a booking, packed, in its two parts.
-type Packed struct {
-	Facts      string
-	Passengers string // in plain text, so that a snapshot can be searched for what it knows of somebody
-}
-
 // errPacked is of a text that no booking was packed into.
 var errPacked = errors.New("booking: is no packed booking")
 
@@ -28,7 +22,6 @@ var errPacked = errors.New("booking: is no packed booking")
 const (
 	hasNoticed = 1 << 6
 	hasSecond  = 1 << 7 // leg
-	hasEarlier = 1 << 7
 )
 
 // pack returns a booking, packed.
@@ -73,25 +66,25 @@ func (t *Ticket) appendStanding(b []byte) []byte {
 		first |= hasSecond
 	}
 	second := byte(t.Carrier) | byte(t.Asked)<<3
-	if t.Earlier != 0 {
-		second |= hasEarlier
-	}
 	b = append(b, first, second)
-	if t.Earlier != 0 {
-		b = binary.AppendVarint(b, int64(t.Earlier))
-	}
-	return b
+	return binary.AppendVarint(b, int64(t.Earlier))
 }
 
 // appendTo appends a leg.
 func (l *Leg) appendTo(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(l.Run.number))
-	b = binary.AppendVarint(b, int64(l.From))
-	b = binary.AppendVarint(b, int64(l.To))
-	b = binary.AppendVarint(b, int64(l.Seat))
-	b = binary.AppendVarint(b, int64(l.Discount))
-	b = binary.AppendVarint(b, l.Amount)
-	return binary.AppendVarint(b, l.Refund)
+	numbers := [...]int64{
+		int64(l.From),
+		int64(l.To),
+		int64(l.Seat),
+		int64(l.Discount),
+		l.Amount,
+		l.Refund,
+	}
+	for _, n := range numbers {
+		b = binary.AppendVarint(b, n)
+	}
+	return b
 }
 
 // unpacking is a booking's text while it is read.
@@ -100,15 +93,8 @@ type unpacking struct {
 	runs []*Run // by number
 }
 
-// split returns the two parts of a packed booking.
-func split(text string) Packed {
-	r := packing.Reader{Rest: text}
-	facts := r.Take(r.Number())
-	return Packed{facts, r.Rest}
-}
-
 // unpack fills a booking with what is packed. The room of its tickets is used again.
-func (b *Booking) unpack(p Packed, runs []*Run) error {
+func (b *Booking) unpack(p packing.Record, runs []*Run) error {
 	u := unpacking{packing.Reader{Rest: p.Facts}, runs}
 	b.ID = u.ID()
 	b.Partner = u.ID()
@@ -148,9 +134,8 @@ func (u *unpacking) standing(t *Ticket) {
 	t.Noticed = standing[0]&hasNoticed != 0
 	t.Carrier = Carrier(standing[1] & 7)
 	t.Asked = Action(standing[1] >> 3 & 7)
-	if standing[1]&hasEarlier != 0 {
-		t.Earlier = int32(u.Signed())
-	}
+	u.Bad = t.Phase > Refunded || t.Was > Refunded || t.Carrier > Prepaid || t.Asked > Cancel
+	t.Earlier = int32(u.Signed())
 	copy(t.Currency[:], u.Take(3))
 	u.leg(&t.Legs[0])
 	if standing[0]&hasSecond != 0 {
@@ -172,4 +157,15 @@ func (u *unpacking) leg(l *Leg) {
 	l.Discount = int16(u.Signed())
 	l.Amount = u.Signed()
 	l.Refund = u.Signed()
+	stops := len(l.Run.Form.Stops)
+	if l.From < 0 || l.From >= l.To {
+		u.Bad = true
+	}
+	if int(l.To) >= stops || stops > len(l.Run.Offsets) {
+		u.Bad = true
+	}
+	discounts := len(l.Run.Form.Discounts)
+	if l.Discount < -1 || int(l.Discount) >= discounts {
+		u.Bad = true
+	}
 }

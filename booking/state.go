@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waybill/booking/ids"
+	"waybill/booking/packing"
 	"waybill/booking/pages"
 	"waybill/booking/tally"
 	"waybill/schedule"
@@ -16,7 +17,7 @@ import (
 
 // State is all that is remembered of bookings.
 type State struct {
-	packed     pages.List // bookings by number, see Packed; "" once all tickets have moved away
+	packed     pages.List // bookings by number, see pack; "" once all tickets have moved away
 	room       []byte     // to pack one in
 	restored   Booking    // room for one of a snapshot
 	byID       *ids.Index
@@ -77,7 +78,7 @@ func bookingAt(packed *pages.Frozen, runs []*Run, number int) *Booking {
 		return nil
 	}
 	b := &Booking{number: uint32(number)}
-	if err := b.unpack(split(text), runs); err != nil {
+	if err := b.unpack(packing.Split(text), runs); err != nil {
 		panic(err) // what is in memory was packed here
 	}
 	return b

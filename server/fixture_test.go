@@ -37,7 +37,8 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if version == "v1-signed" { // with checkpoints of the earlier form, and without a key
 			parts = map[string]string{version: "."}
 		}
-		// With checkpoints of a tree, and without a key. The second has changed runs, and answers that are kept.
+		// With checkpoints of a tree, and without a key. The second has runs that were changed, and answers
+		// that are kept.
 		if version == "v1-trees" || version == "v1-runs" {
 			parts = map[string]string{version: ".", "v1-signed/timetables": ledger.TimetableDir}
 		}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Design, State and events: a booking is an immutable value, and a snapshot is encoded without the lock. With
-// the race detector this finds whoever writes into one.
+// Design, State and events: a page that a snapshot shares is never written, and a snapshot is encoded without
+// the lock. With the race detector this finds whoever writes into one.
 func TestSnapshotsBesideRequests(t *testing.T) {
 	s, key := demoServer(t, Config{Now: func() time.Time { return scriptStart }})
 	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")

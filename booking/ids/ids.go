@@ -30,6 +30,15 @@ func Parse(s string) (id ID, ok bool) {
 	return id, ok
 }
 
+// Of reads an id. What is no id of ours is the id of nothing, the zero ID.
+func Of(text string) ID {
+	id, ok := Parse(text)
+	if !ok {
+		return ID{}
+	}
+	return id
+}
+
 // ParseRun reads what RunID.String returns, and nothing else.
 func ParseRun(s string) (id RunID, ok bool) {
 	ok = parse(id[:], s)

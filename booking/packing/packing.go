@@ -59,3 +59,16 @@ func (r *Reader) ID() (id ids.ID) {
 	copy(id[:], r.Take(uint64(len(id))))
 	return id
 }
+
+// A Record is a packed booking in its two parts.
+type Record struct {
+	Facts      string
+	Passengers string // in plain text, so that a snapshot can be searched for what it knows of somebody
+}
+
+// Split returns the two parts of a text that starts with the first of them, as Append appends it.
+func Split(text string) Record {
+	r := Reader{Rest: text}
+	facts := r.Take(r.Number())
+	return Record{facts, r.Rest}
+}

@@ -12,6 +12,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/packing"
 	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/wire"
@@ -181,7 +182,7 @@ func (x *packedBatch) restore(s *State) error {
 	text := string(x.text)
 	start := 0
 	for _, end := range x.ends {
-		err := s.Bookings.RestoreBooking(booking.Packed{
+		err := s.Bookings.RestoreBooking(packing.Record{
 			Facts:      text[start:end.facts],
 			Passengers: text[end.facts:end.passengers],
 		})

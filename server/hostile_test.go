@@ -1,0 +1,58 @@
+package server
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"testing"
+	"time"
+
+	"waybill/server/ledger"
+)
+
+// A snapshot whose bookings are anything at all, but for its SHA-256, is refused or read; it never stops a
+// start.
+func TestABookingOfASnapshotMayBeAnything(t *testing.T) {
+	s, key := demoServer(t, Config{})
+	call(t, s, key, "POST", "/v2/bookings",
+		bookingBody(anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv"), 2))
+	var snapshot bytes.Buffer
+	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		ledger.NewCodec().Freeze(st)(&snapshot)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := []byte(`{"booking":"`)
+	start := bytes.Index(snapshot.Bytes(), mark) + len(mark)
+	end := start + bytes.IndexByte(snapshot.Bytes()[start:], '"')
+	facts, err := base64.RawURLEncoding.DecodeString(string(snapshot.Bytes()[start:end]))
+	if err != nil || len(facts) < 80 {
+		t.Fatal(len(facts), err)
+	}
+	refused := 0
+	thaw := func(facts []byte) {
+		text := slices.Concat(snapshot.Bytes()[:start], []byte(base64.RawURLEncoding.EncodeToString(facts)),
+			snapshot.Bytes()[end:])
+		state, err := ledger.NewCodec().Thaw(bytes.NewReader(text))
+		if err != nil {
+			refused++
+			return
+		}
+		for b := range state.Bookings.Freeze().All() {
+			b.Status(scriptStart)
+		}
+	}
+	for at := range facts {
+		for _, change := range []byte{0x01, 0x40, 0x80, 0xff} {
+			changed := slices.Clone(facts)
+			changed[at] ^= change
+			thaw(changed)
+		}
+		thaw(facts[:at])
+		thaw(slices.Insert(slices.Clone(facts), at, 0xff))
+	}
+	if refused < len(facts) {
+		t.Errorf("%d of %d texts were refused", refused, 6*len(facts))
+	}
+}
