@@ -28,7 +28,7 @@ var arrows = map[string][]string{
 		"server/words",
 		"auth/oidc", "server/outbound", "store", "store/durable", "store/note", "auth", "booking", "schedule/gtfs",
 	},
-	"server/command/load":     {"store/durable", "server", "server/front", "server/admin", "server/web"},
+	"server/command/load":     {"server/ledger", "store/durable", "server", "server/front", "server/admin", "server/web"},
 	"server/front":            {"store/durable", "server", "server/admin", "server/desk", "server/web"},
 	"server/door":             {"server/desk", "server/web"},
 	"server/webdriver":        {},
@@ -43,12 +43,14 @@ var arrows = map[string][]string{
 	"server/qr":     {},
 	"server/ticket": {"server/qr", "server/docs", "server/words", "store", "store/durable", "booking", "schedule"},
 	"server/partner": {
+		"booking/ids",
 		"booking/passenger",
 		"server/ticket", "server/docs",
 		"server/search", "server/provider", "server/resource", "server/web", "server/ledger", "server/wire",
 		"store", "store/durable", "auth", "booking", "schedule",
 	},
 	"server/company": {
+		"booking/ids",
 		"server/web", "server/ledger", "server/wire", "auth/oidc",
 		"store", "store/durable", "auth", "booking", "schedule", "report",
 	},
@@ -60,6 +62,7 @@ var arrows = map[string][]string{
 		"auth", "booking", "schedule",
 	},
 	"server/admin": { // what verbs do reaches into the rooms
+		"booking/ids",
 		"server/company", "server/carrier", "server/provider", "server/outbox", "server/web", "server/ledger", "server/words",
 		"store", "store/durable", "auth", "auth/oidc", "booking", "schedule", "schedule/gtfs", "schedule/gtfs/feed",
 	},
@@ -69,9 +72,10 @@ var arrows = map[string][]string{
 		"server/story", "server/docs", "server/outbound", "server/web", "server/ledger", "server/words", "store", "store/checkpoint",
 		"store/note", "store/durable", "auth", "booking", "schedule",
 	},
-	"server/bench": {"server/outbox", "server/provider", "server/outbound", "server/web", "server/ledger", "server/wire", "auth", "booking"},
+	"server/bench": {"booking/ids", "server/outbox", "server/provider", "server/outbound", "server/web", "server/ledger", "server/wire", "auth", "booking"},
 	"server/ops":   {"server/web", "server/ledger", "server/wire", "booking"},
 	"server/inspect": {
+		"booking/ids",
 		"booking/books",
 		"server/resource", "server/story", "server/ledger", "server/wire", "server/words", "store", "store/note", "store/durable",
 		"auth", "booking", "report", "schedule",
@@ -83,6 +87,7 @@ var arrows = map[string][]string{
 		"server/resource", "server/outbound", "server/web", "server/ledger", "server/wire", "store", "store/durable", "booking",
 	},
 	"server/outbox": {
+		"booking/ids",
 		"server/ticket",
 		"server/outbound", "server/web", "server/ledger", "server/wire", "server/words",
 		"store", "store/durable", "booking", "schedule",

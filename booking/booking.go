@@ -284,8 +284,3 @@ func (t *Ticket) SeatLabels() string {
 	}
 	return strings.Join(list, " ")
 }
-
-// IDOf reads an id. What is no id of ours is the id of nothing, the zero ID.
-func IDOf(text string) ID {
-	return ids.Of(text)
-}

@@ -1,7 +1,6 @@
 package booking
 
 import (
-	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -65,19 +64,37 @@ func (f Frozen) Packed(number int) packing.Record {
 }
 
 // RestoreBooking puts back a booking of a snapshot, whose runs are there. An empty one keeps the number of a
-// booking whose tickets have all moved away.
-func (s *State) RestoreBooking(p packing.Record) error {
+// booking whose tickets have all moved away. It is read into b, which may be used again.
+func (s *State) RestoreBooking(b *Booking, p packing.Record) error {
 	if p.Facts == "" {
 		s.packed.Append("")
 		return nil
 	}
-	b := &s.restored
 	err := b.unpack(p, s.order)
-	if err != nil || len(b.Tickets) == 0 {
-		return cmp.Or(err, errPacked)
+	if err == nil && (len(b.Tickets) == 0 || slices.ContainsFunc(b.Tickets, isWrong)) {
+		err = errPacked
+	}
+	if err != nil {
+		return err
 	}
 	s.addPacked(b, s.pack(b), time.UnixMilli(0))
 	return nil
+}
+
+// isWrong reports whether no program has made a ticket of a snapshot.
+func isWrong(t Ticket) bool {
+	if t.Phase > Refunded || t.Was > Refunded || t.Carrier > Prepaid || t.Asked > Cancel {
+		return true
+	}
+	return slices.ContainsFunc(t.Itinerary(), func(l Leg) bool {
+		form := l.Run.Form
+		stops := len(form.Stops)
+		return l.From < 0 ||
+			l.From >= l.To ||
+			int(l.To) >= stops ||
+			len(l.Run.Offsets) < stops ||
+			int(l.Discount) >= len(form.Discounts)
+	})
 }
 
 // RestoreAsk puts back what the provider was asked about a ticket.

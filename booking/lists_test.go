@@ -45,7 +45,7 @@ func TestPagesOfTicketsAreThoseOfTheWholeList(t *testing.T) {
 				ID:      newID(),
 				Partner: partner,
 				Runs:    []*Run{run},
-				Legs:    []SoldLeg{{Run: run.ID, To: 1}},
+				Legs:    []SoldLeg{{Run: run.ID, To: 1, Discount: -1}},
 			}
 			for range 1 + rnd.IntN(4) {
 				id := newID()

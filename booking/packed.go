@@ -18,7 +18,7 @@ import (
 // errPacked is of a text that no booking was packed into.
 var errPacked = errors.New("booking: is no packed booking")
 
-// What a ticket's first byte and its second have besides numbers.
+// Bits of the first byte of how a ticket stands; its phases are the others.
 const (
 	hasNoticed = 1 << 6
 	hasSecond  = 1 << 7 // leg
@@ -101,7 +101,7 @@ func (b *Booking) unpack(p packing.Record, runs []*Run) error {
 	b.Created = u.Signed()
 	b.Updated = b.Created + u.Signed()
 	n := u.Number()
-	const least = 24 // bytes that a ticket takes
+	const least = 30 // bytes that a ticket takes at least
 	if n > uint64(len(u.Rest))/least {
 		return errPacked
 	}
@@ -134,7 +134,6 @@ func (u *unpacking) standing(t *Ticket) {
 	t.Noticed = standing[0]&hasNoticed != 0
 	t.Carrier = Carrier(standing[1] & 7)
 	t.Asked = Action(standing[1] >> 3 & 7)
-	u.Bad = t.Phase > Refunded || t.Was > Refunded || t.Carrier > Prepaid || t.Asked > Cancel
 	t.Earlier = int32(u.Signed())
 	copy(t.Currency[:], u.Take(3))
 	u.leg(&t.Legs[0])
@@ -157,15 +156,4 @@ func (u *unpacking) leg(l *Leg) {
 	l.Discount = int16(u.Signed())
 	l.Amount = u.Signed()
 	l.Refund = u.Signed()
-	stops := len(l.Run.Form.Stops)
-	if l.From < 0 || l.From >= l.To {
-		u.Bad = true
-	}
-	if int(l.To) >= stops || stops > len(l.Run.Offsets) {
-		u.Bad = true
-	}
-	discounts := len(l.Run.Form.Discounts)
-	if l.Discount < -1 || int(l.Discount) >= discounts {
-		u.Bad = true
-	}
 }

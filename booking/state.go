@@ -19,7 +19,6 @@ import (
 type State struct {
 	packed     pages.List // bookings by number, see pack; "" once all tickets have moved away
 	room       []byte     // to pack one in
-	restored   Booking    // room for one of a snapshot
 	byID       *ids.Index
 	byTicket   *ids.Index
 	lists      map[listKey]*tally.List

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/server/provider"
 	"waybill/server/web"
@@ -43,10 +44,10 @@ func TestASnapshotHasWhatTheProviderWasAsked(t *testing.T) {
 func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
 	s, key := demoServer(t, Config{})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
-	second := booking.IDOf(b.Tickets[1].ID)
+	second := ids.Of(b.Tickets[1].ID)
 	err := s.Store.View(func(st *ledger.State, at time.Time) {
 		for seat, wrong := range map[int16]bool{1: true, 2: false, 3: false} {
-			settled := booking.Settled{Booking: booking.IDOf(b.ID), Ticket: second, Seats: []int16{seat}}
+			settled := booking.Settled{Booking: ids.Of(b.ID), Ticket: second, Seats: []int16{seat}}
 			for _, e := range []ledger.Event{
 				&booking.TicketPaid{Settled: settled}, &booking.TicketBooked{Settled: settled},
 				&booking.Asked{Settled: settled, Action: booking.Pay},

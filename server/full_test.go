@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/admin"
 	"waybill/server/inspect"
 	"waybill/server/ledger"
@@ -206,7 +207,7 @@ func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
 	target := "/v2/bookings/" + b.ID + "/pay"
 	sum := sha256.Sum256([]byte("POST " + target + "\n"))
 	paid := &booking.TicketPaid{Settled: booking.Settled{
-		Booking: booking.IDOf(b.ID), Ticket: booking.IDOf(b.Tickets[0].ID), Request: "cut short",
+		Booking: ids.Of(b.ID), Ticket: ids.Of(b.Tickets[0].ID), Request: "cut short",
 	}}
 	under := &ledger.Idempotency{Key: "k", Hash: hex.EncodeToString(sum[:])}
 	_, err := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {

@@ -49,8 +49,15 @@ func TestABookingOfASnapshotMayBeAnything(t *testing.T) {
 			changed[at] ^= change
 			thaw(changed)
 		}
-		thaw(facts[:at])
+		before := refused
+		if thaw(facts[:at]); at > 0 && refused == before {
+			t.Errorf("%d bytes of %d were taken for a booking", at, len(facts))
+		}
 		thaw(slices.Insert(slices.Clone(facts), at, 0xff))
+	}
+	before := refused
+	if thaw(append(slices.Clone(facts), 0)); refused == before {
+		t.Error("a byte too many was not seen")
 	}
 	if refused < len(facts) {
 		t.Errorf("%d of %d texts were refused", refused, 6*len(facts))

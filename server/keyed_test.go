@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -58,7 +60,9 @@ func TestAKeyTakesLittleInTheJournal(t *testing.T) {
 // since, and after a start.
 func TestASaleIsAnsweredAgainAsItWas(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	var logged bytes.Buffer
+	log := slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	s, key := demoServer(t, Config{Dir: dir, Log: log})
 	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	sell := func(s *Server) *httptest.ResponseRecorder {
 		return keyedCall(s, key, "again", "/v2/bookings", bookingBody(offer, 2))
@@ -84,11 +88,28 @@ func TestASaleIsAnsweredAgainAsItWas(t *testing.T) {
 	same(s, "it was paid")
 	call(t, s, key, "POST", "/v2/bookings/"+id+"/cancel", "")
 	same(s, "it was cancelled")
+	if said, err := doWithRun(s, "move", "kl-0530", "minutes", "40", "reason", "fog"); err != nil {
+		t.Fatal(said, err)
+	}
+	same(s, "its run was moved")
+	if said, err := doWithRun(s, "cancel", "kl-0530", "reason", "snow"); err != nil {
+		t.Fatal(said, err)
+	}
+	same(s, "its run was cancelled")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, _ := demoServer(t, Config{Dir: dir})
+	again, _ := demoServer(t, Config{Dir: dir, Log: log})
 	same(again, "a start")
+	if said, err := forget(again, "booking", id); err != nil {
+		t.Fatal(said, err)
+	}
+	if w := sell(again); w.Code != 404 {
+		t.Errorf("after its passengers were forgotten: %d %s", w.Code, w.Body)
+	}
+	if logged.Len() > 0 {
+		t.Errorf("the log has %s", &logged)
+	}
 }
 
 // Earlier versions kept the answer itself in the line; it is given as it stands.

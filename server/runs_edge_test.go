@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/admin"
 	"waybill/server/inspect"
 	"waybill/server/ledger"
@@ -95,7 +96,7 @@ func TestWhatAnotherTimetableSoldLeavesWithTheBus(t *testing.T) {
 		t.Errorf("the ticket leaves at %s, the bus at %s", at, leaves)
 	}
 	err = s.Store.View(func(st *ledger.State, _ time.Time) {
-		ticket := &st.Bookings.Any(booking.IDOf(id)).Tickets[0]
+		ticket := &st.Bookings.Any(ids.Of(id)).Tickets[0]
 		if by := ticket.RefundsBy(); by.UTC().Format(time.RFC3339) != "2026-11-25T03:30:00Z" {
 			t.Errorf("refunds count to %s", by)
 		}
@@ -134,7 +135,7 @@ func TestAWithdrawnRunIsShownAsItsTicketsAre(t *testing.T) {
 	}))
 	at := show(t, s, key, id).Data.Booking.DepartureDate
 	err := s.Store.View(func(st *ledger.State, now time.Time) {
-		name := st.Bookings.Any(booking.IDOf(id)).Tickets[0].Legs[0].Run
+		name := st.Bookings.Any(ids.Of(id)).Tickets[0].Legs[0].Run
 		run := st.Bookings.Present(st.Timetable, booking.RunName{Trip: "kl-0530", Day: name.Day})
 		if got := run.Dep(0).UTC().Format("2006-01-02T15:04:05.000Z"); got != at {
 			t.Errorf("the run leaves at %s, its ticket at %s", got, at)
@@ -268,7 +269,7 @@ func TestAChangeThatIsMissedIsTold(t *testing.T) {
 		}
 		var second, first booking.RunName
 		s.Store.View(func(st *ledger.State, _ time.Time) {
-			legs := st.Bookings.Any(booking.IDOf(b)).Tickets[0].Legs
+			legs := st.Bookings.Any(ids.Of(b)).Tickets[0].Legs
 			first = booking.RunName{Trip: legs[0].Run.Form.Trip, Day: legs[0].Run.Day}
 			second = booking.RunName{Trip: legs[1].Run.Form.Trip, Day: legs[1].Run.Day}
 		})
@@ -382,7 +383,7 @@ func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
 	b, _ := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
 	var runs []booking.RunName
 	err := s.Store.View(func(st *ledger.State, _ time.Time) {
-		for _, l := range st.Bookings.Any(booking.IDOf(b)).Tickets[0].Itinerary() {
+		for _, l := range st.Bookings.Any(ids.Of(b)).Tickets[0].Itinerary() {
 			runs = append(runs, booking.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day})
 		}
 	})

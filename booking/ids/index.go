@@ -84,11 +84,17 @@ func (p *part) put(entry uint64) {
 	p.used++
 }
 
-// grow makes the part larger by a quarter, and leaves out what was removed.
+// grow makes room for more: two thirds of the places are taken then. What was removed is left out.
 func (p *part) grow() {
 	const least = 8
 	old := p.places
-	p.places = make([]uint64, max(least, len(old)+len(old)/4))
+	there := 0
+	for _, entry := range old {
+		if uint32(entry) != 0 {
+			there++
+		}
+	}
+	p.places = make([]uint64, max(least, there+there/2))
 	p.used = 0
 	for _, entry := range old {
 		if uint32(entry) != 0 {
@@ -126,10 +132,17 @@ func (x *Index) Remove(id ID, was uint32) {
 	x.count--
 }
 
-// replace replaces what is there. Of two ids with the same hash and number it does not matter which it is.
+// replace replaces what is there; it panics where it is not, as only a forged journal has it. Of two ids with
+// the same hash and number it does not matter which it is.
 func (p *part) replace(was, now uint64) {
+	if len(p.places) == 0 {
+		panic("ids: an empty index has no such id")
+	}
 	at := p.start(was)
 	for p.places[at] != was {
+		if p.places[at] == 0 {
+			panic("ids: the index has no such id")
+		}
 		at = p.after(at)
 	}
 	p.places[at] = now

@@ -48,7 +48,7 @@ func TestIndexFindsWhatAMapDoes(t *testing.T) {
 	}
 }
 
-// What is found is as long as the parts' places: no id takes more than 16 bytes.
+// An index takes at most 16 bytes for each id.
 func TestIndexIsSmall(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	x := NewIndex()
@@ -64,5 +64,39 @@ func TestIndexIsSmall(t *testing.T) {
 	}
 	if size := places * 8 / n; size > 16 {
 		t.Errorf("%d bytes an id", size)
+	}
+}
+
+// What comes and goes takes no room in the end.
+func TestIndexDoesNotGrowByWhatIsRemoved(t *testing.T) {
+	x := NewIndex()
+	for i := range uint32(200_000) {
+		var id ID
+		binary.LittleEndian.PutUint32(id[:], i)
+		x.Add(id, i)
+		x.Remove(id, i)
+	}
+	places := 0
+	for i := range x.parts {
+		places += len(x.parts[i].places)
+	}
+	if most := 16 * len(x.parts); places > most || x.Len() != 0 {
+		t.Errorf("%d places for %d ids, at most %d", places, x.Len(), most)
+	}
+}
+
+// Who replaces what is not there learns so: a forged journal must not have a start go round for ever.
+func TestIndexReplacesOnlyWhatIsThere(t *testing.T) {
+	x := NewIndex()
+	for range 2 {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("it was replaced")
+				}
+			}()
+			x.Replace(ID{1}, 1, 2)
+		}()
+		x.Add(ID{1}, 7)
 	}
 }

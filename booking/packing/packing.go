@@ -20,7 +20,7 @@ func Append[T ~string | ~[]byte](b []byte, text T) []byte {
 // A Reader takes apart a text, which it does not trust: it may come from a file.
 type Reader struct {
 	Rest string
-	Bad  bool // it ended too early
+	Bad  bool // it is not what was packed
 }
 
 // Take takes so many bytes. They lie in the text itself.

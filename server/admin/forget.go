@@ -13,6 +13,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/server/words"
 	"waybill/store"
@@ -239,7 +240,7 @@ func (x *erasure) shows(answer []byte) bool {
 			return false
 		}
 		at := len(before) - len(booking.ID{}.String())
-		if at >= 0 && x.sought[booking.IDOf(string(before[at:]))] {
+		if at >= 0 && x.sought[ids.Of(string(before[at:]))] {
 			return true
 		}
 		rest = after

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/server/outbound"
 	"waybill/server/outbox"
@@ -156,7 +157,7 @@ func (s *Service) failMessages(rule *counted, route string, answer *held, r *htt
 	p := &promise{
 		legacy:  route == legacyRoute,
 		partner: booking.ID(caller.ID),
-		booking: booking.IDOf(id),
+		booking: ids.Of(id),
 		action:  actions[route],
 		rule:    rule,
 		from:    s.lastLine(),

@@ -67,10 +67,10 @@ func TestBench(t *testing.T) {
 
 	demo := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "is in force", "import", "-data", demo, "../../testdata/demo")
-	want(t, 1, demo+" is neither new nor made by bench: GET /v2/cities/bench-0: 404 Not Found", "bench",
-		"-data", demo)
+	before := content(t, demo, firstFile)
+	want(t, 1, demo+" is neither new nor made by bench", "bench", "-data", demo)
 	text := content(t, demo, firstFile)
-	if strings.Count(text, `"timetable.imported"`) != 1 || strings.Contains(text, `"partner.key_added"`) {
+	if text != before {
 		t.Errorf("what is refused is changed:\n%s", text)
 	}
 }

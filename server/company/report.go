@@ -15,6 +15,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/ledger"
@@ -136,7 +137,7 @@ var errNotReady = web.Conflict(web.NotReady, "the report is not completed yet", 
 
 // GetDownload answers GET /v2/reports/company/orders/{id}/download with a URL that needs no session.
 func (s *Service) GetDownload(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
-	x, now, err := s.findReport(booking.IDOf(r.PathValue("id")), p.Access.Company.ID)
+	x, now, err := s.findReport(ids.Of(r.PathValue("id")), p.Access.Company.ID)
 	if err != nil {
 		return err
 	}

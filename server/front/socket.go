@@ -46,9 +46,9 @@ func Reach(dir string) error {
 	return fmt.Errorf("no server has %s open; start one: waybill serve -data %s", dir, dir)
 }
 
-// Beside reports whether a server has the directory open, and if so has this process step back: what reads or
-// copies all of a directory takes seconds, and the server's clients are not to wait for it.
-func Beside(dir string) bool {
+// StepBackBeside reports whether a server has the directory open, and if so has this process step back: what
+// reads or copies all of a directory takes seconds, and the server's clients are not to wait for it.
+func StepBackBeside(dir string) bool {
 	if !Running(dir) {
 		return false
 	}

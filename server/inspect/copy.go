@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/store"
 	"waybill/store/durable"
@@ -89,7 +90,7 @@ func finishCopy(to durable.FS) (Report, error) {
 	letters, err := to.List(ledger.OutboxDir)
 	for _, name := range letters {
 		ticket, _, _ := strings.Cut(name, ".")
-		_, t := state.Bookings.AnyTicket(booking.IDOf(ticket))
+		_, t := state.Bookings.AnyTicket(ids.Of(ticket))
 		if t == nil || t.Passenger.Forgotten() {
 			err = errors.Join(err, to.Remove(ledger.OutboxDir+"/"+name))
 		}

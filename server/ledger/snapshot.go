@@ -147,13 +147,19 @@ func (c *Codec) Thaw(from io.Reader) (*State, error) {
 		batches: make(chan packedBatch, 4),
 	}
 	var wrong, err error
+	var room booking.Booking
 	go func() {
 		defer close(t.batches)
 		err = t.read(from)
 	}()
 	for batch := range t.batches {
 		if wrong == nil {
-			wrong = batch.restore(t.state)
+			wrong = batch.restore(t.state, &room)
+		}
+	}
+	for _, x := range t.asks {
+		if wrong == nil && err == nil {
+			wrong = t.state.restoreAsk(x)
 		}
 	}
 	return t.state, cmp.Or(err, wrong)
@@ -165,6 +171,7 @@ type thawing struct {
 	state   *State
 	batches chan packedBatch
 	batch   packedBatch // read and not sent yet
+	asks    []*askRow   // to be put back once the tickets are there
 	begun   bool        // a booking was read: only bookings may follow
 	older   bool        // an earlier version wrote it
 }
@@ -178,11 +185,11 @@ type packedBatch struct {
 type packedEnds struct{ facts, passengers int }
 
 // restore puts the bookings back.
-func (x *packedBatch) restore(s *State) error {
+func (x *packedBatch) restore(s *State, room *booking.Booking) error {
 	text := string(x.text)
 	start := 0
 	for _, end := range x.ends {
-		err := s.Bookings.RestoreBooking(packing.Record{
+		err := s.Bookings.RestoreBooking(room, packing.Record{
 			Facts:      text[start:end.facts],
 			Passengers: text[end.facts:end.passengers],
 		})
@@ -243,7 +250,7 @@ func (t *thawing) readLine(c *wire.Coder) {
 		f.code(c)
 		s.EventFeeds[f.partner] = &EventFeed{seqs: f.lines}
 	case readRow(c, "change", s.Bookings.RestoreChange):
-	case readRow(c, "ask", s.restoreAsk):
+	case readRow(c, "ask", t.ask):
 	case c.R.At("form"):
 		var f *schedule.Form
 		t.codec.form(c, "form", &f)
@@ -327,10 +334,19 @@ func (f *frozen) askRows() (list []*askRow) {
 	return list
 }
 
-// restoreAsk puts back what a provider is asked.
-func (s *State) restoreAsk(x *askRow) {
+// ask notes what a provider is asked.
+func (t *thawing) ask(x *askRow) {
+	t.asks = append(t.asks, x)
+}
+
+// restoreAsk puts back what a provider is asked about a ticket, which is there.
+func (s *State) restoreAsk(x *askRow) error {
+	if _, ticket := s.Bookings.AnyTicket(x.Ticket); ticket == nil {
+		return fmt.Errorf("the provider is asked about %s, which is no ticket", x.Ticket)
+	}
 	s.Bookings.RestoreAsk(x.Ticket, booking.Ask{Key: x.Key, Action: x.Action, Request: x.Request})
 	if x.Under != nil {
 		s.KeyedRequests.askedFor[x.Ticket] = x.Under
 	}
+	return nil
 }

@@ -157,8 +157,8 @@ var PhaseNames = [...]string{booking.Unpaid: "unpaid",
 	booking.Refunded:    "refunded",
 	booking.Uncompleted: "uncompleted"}
 
-// recentTickets counts all tickets by phase, at most every ten seconds: it takes a tenth of a second for a
-// million. No lock is held meanwhile.
+// recentTickets counts all tickets by phase, at most every ten seconds: it takes a second for a million, most
+// of which it rests. No lock is held meanwhile.
 func (s *Service) recentTickets() (n [len(PhaseNames)]int, err error) {
 	s.counting.Lock()
 	defer s.counting.Unlock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/server/outbound"
 )
@@ -332,7 +333,7 @@ func (s *Service) RemoveLetters() error {
 		if err := s.Store.View(func(st *ledger.State, _ time.Time) {
 			for _, name := range some {
 				ticket, _, _ := strings.Cut(name, ".")
-				_, t := st.Bookings.AnyTicket(booking.IDOf(ticket))
+				_, t := st.Bookings.AnyTicket(ids.Of(ticket))
 				if t == nil || t.Passenger.Forgotten() {
 					gone = append(gone, name)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/server/provider"
 	"waybill/server/web"
@@ -47,7 +48,7 @@ func (s *Service) Act(action booking.Action) keyedHandler {
 // subset reads the tickets that an action is for. Whether there is such a booking comes before what is wrong
 // with the body.
 func (s *Service) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner) (booking.Selection, error) {
-	id := booking.IDOf(r.PathValue("id"))
+	id := ids.Of(r.PathValue("id"))
 	ids, err := readSubset(w, r)
 	if err != nil {
 		_, _, missing := s.view(r, p)
@@ -214,11 +215,11 @@ func readSubset(w http.ResponseWriter, r *http.Request) ([]booking.ID, error) {
 }
 
 // ReadIDs reads ids, at least one.
-func ReadIDs(r *wire.Reader) (ids []booking.ID) {
+func ReadIDs(r *wire.Reader) (list []booking.ID) {
 	if r.ArrayOf(web.MaxIDs, func(int) {
-		ids = append(ids, booking.IDOf(r.String()))
-	}) && len(ids) == 0 {
+		list = append(list, ids.Of(r.String()))
+	}) && len(list) == 0 {
 		r.Reject("must have at least one id")
 	}
-	return ids
+	return list
 }

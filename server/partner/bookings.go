@@ -7,6 +7,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
+	"waybill/booking/ids"
 	"waybill/booking/passenger"
 	"waybill/schedule"
 	"waybill/server/ledger"
@@ -208,7 +209,7 @@ func (s *Service) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.P
 // view finds the booking that a request's path names, and the instant.
 func (s *Service) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
 	// Of another partner's booking nothing is said, not even that it is there.
-	id := booking.IDOf(r.PathValue("id"))
+	id := ids.Of(r.PathValue("id"))
 	err = s.Store.View(func(st *ledger.State, at time.Time) {
 		b = st.Bookings.Booking(booking.ID(p.ID), id)
 		now = at
@@ -266,7 +267,7 @@ func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 func (s *Service) ViewTicket(r *http.Request,
 	p *auth.Partner) (b *booking.Booking, t *booking.Ticket, now time.Time, err error) {
 	err = s.Store.View(func(st *ledger.State, at time.Time) {
-		b, t = st.Bookings.Ticket(booking.ID(p.ID), booking.IDOf(r.PathValue("id")))
+		b, t = st.Bookings.Ticket(booking.ID(p.ID), ids.Of(r.PathValue("id")))
 		now = at
 	})
 	if err == nil && t == nil {

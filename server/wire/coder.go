@@ -127,17 +127,6 @@ func Number[T ~int | ~int16 | ~int32 | ~int64 | ~uint8](c *Coder, name string, v
 	}
 }
 
-// NumberUnless codes a whole number that is left out where it is usual.
-func NumberUnless[T ~int16 | ~int32 | ~int64 | ~uint8](c *Coder, name string, v *T, usual T) {
-	if c.Optional(name, *v != usual) {
-		Number(c, name, v)
-		return
-	}
-	if !c.Writing() { // a value that is written may be shared, and is not touched
-		*v = usual
-	}
-}
-
 // ID codes 128 bits.
 func ID[T ~[16]byte](c *Coder, name string, v *T) {
 	if c.Writing() {

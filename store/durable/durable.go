@@ -76,6 +76,11 @@ func (f *osFile) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// ReadFrom writes what it reads, as Write does; the method of os.File would not.
+func (f *osFile) ReadFrom(r io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{f}, r)
+}
+
 // Sync makes all that was written durable.
 func (f *osFile) Sync() error {
 	f.unsynced = 0

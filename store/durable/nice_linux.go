@@ -15,14 +15,16 @@ const niceness = 19
 // Where it cannot be set nothing changes.
 func StepBack() {
 	runtime.GOMAXPROCS(1)
-	threads, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return
-	}
-	for _, t := range threads {
-		id, err := strconv.Atoi(t.Name())
-		if err == nil {
-			syscall.Setpriority(syscall.PRIO_PROCESS, id, niceness)
+	for range 2 { // the second finds those that were begun during the first
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return
+		}
+		for _, t := range threads {
+			id, err := strconv.Atoi(t.Name())
+			if err == nil {
+				syscall.Setpriority(syscall.PRIO_PROCESS, id, niceness)
+			}
 		}
 	}
 }

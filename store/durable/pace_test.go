@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
@@ -91,7 +92,14 @@ func TestALargeFileIsSyncedAsItGrows(t *testing.T) {
 			t.Fatalf("%d bytes are not synced", left)
 		}
 	}
-	if info, err := os.Stat(filepath.Join(dir, "large")); err != nil || info.Size() != 50*size {
+	if _, err := io.Copy(f, strings.NewReader(strings.Repeat("x", 2*syncEvery+10))); err != nil {
+		t.Fatal(err)
+	}
+	if left := f.(*osFile).unsynced; left >= syncEvery {
+		t.Errorf("%d bytes that were copied are not synced", left)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "large")); err != nil ||
+		info.Size() != 50*size+2*syncEvery+10 {
 		t.Error(info, err)
 	}
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -57,7 +58,7 @@ func newLimit(l *Load) (*limit, error) {
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, file.Close(), durable.Dir(l.Dir).Remove(limitFile))
 	}
 	x := &limit{
 		load:    l,
@@ -132,7 +133,7 @@ func (x *limit) write() {
 
 // close ends the limit and takes its file away.
 func (x *limit) close() {
-	x.server.Close()
+	x.server.Shutdown(context.Background()) // its clients have gone, or are about to
 	close(x.kick)
 	<-x.ended
 	x.file.Close()

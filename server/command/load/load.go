@@ -319,6 +319,9 @@ func (l *Load) get(line string) (total int, shown []struct{ ID string }, err err
 
 // Over opens a directory and puts the load on all of the server, over TCP, as partners come.
 func (l *Load) Over(cfg server.Config) error {
+	if err := l.mayUse(); err != nil {
+		return err
+	}
 	s, err := server.Open(cfg)
 	if err != nil {
 		return err

@@ -9,10 +9,8 @@ import (
 	"time"
 )
 
-// rounds is how often what is compared is measured, in turn: machines have moods.
+// rounds is how often what is compared is measured, in turn: other work on a machine comes and goes.
 const rounds = 3
-
-// What one sale in a thousand has to wait is what a partner with a thousand sales a day sees daily.
 
 // A setting is what sales are measured beside.
 type setting struct {
@@ -24,22 +22,23 @@ type setting struct {
 }
 
 // tails writes how long sales take while nothing else is done, while a snapshot is written all the time, and
-// on the bare limit.
+// on the bare limit. How long one sale in a thousand takes is what a partner with a thousand sales a day sees
+// daily.
 func (l *Load) tails() error {
-	limit, err := newLimit(l)
+	bare, err := newLimit(l)
 	if err != nil {
 		return err
 	}
-	defer limit.close()
-	// Its file lies in the directory until then.
+	defer bare.close()
 	fmt.Fprintf(l.Table, "\n| sales | connections | requests/s | p50 ms | p99 ms | p99.9 ms | p99.9 × alone |\n%s\n",
 		strings.Repeat("|---", 7)+"|")
+	// In turn, so that what else the machine does meets all alike.
 	for _, n := range l.Conns {
 		// The first is what the others are measured against.
 		settings := []*setting{
 			{name: "alone", press: l.alone},
 			{name: "while a snapshot is written", press: l.besideSnapshots},
-			{name: "the limit: bare net/http, a shared sync, as many bytes", press: limit.press},
+			{name: "the limit: bare net/http, a shared sync, as many bytes", press: bare.press},
 		}
 		for range rounds {
 			for _, s := range settings {
