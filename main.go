@@ -11,6 +11,7 @@ import (
 	_ "time/tzdata" // time zones on a machine that has none
 
 	"waybill/server/command"
+	"waybill/store/durable"
 )
 
 //go:embed testdata/demo
@@ -33,6 +34,8 @@ func main() {
 		Env:    os.LookupEnv,
 		Demo:   demo,
 		Stop:   ctx.Done(),
+
+		StepBack: durable.StepBack,
 	})
 	cancel()
 	os.Exit(code)

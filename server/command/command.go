@@ -52,6 +52,7 @@ type Process struct {
 	Env            func(string) (string, bool)
 	Demo           fs.FS           // the demo network's feed
 	Stop           <-chan struct{} // closed when the process should end
+	StepBack       func()          // leaves the machine to other processes
 }
 
 // call is a verb with its flags and operands read.

@@ -51,7 +51,7 @@ func (c *call) log() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	return exitFailed, inspect.Log(c.fsys, front.StepBackBeside(c.dir), f, style, c.Stdout)
+	return exitFailed, inspect.Log(c.fsys, front.StepBackBeside(c.dir, c.StepBack), f, style, c.Stdout)
 }
 
 // ids checks the flags that name what a verb is about. A mistyped id is told here: the journal would only be
@@ -82,7 +82,7 @@ func (c *call) evidence() (int, error) {
 		return exitFailed, err
 	}
 	// A file that is there already is somebody's: it stays.
-	found, err := evidence.File(c.fsys, front.StepBackBeside(c.dir), of, c.Arg(0))
+	found, err := evidence.File(c.fsys, front.StepBackBeside(c.dir, c.StepBack), of, c.Arg(0))
 	if err == nil {
 		fmt.Fprintln(c.Stdout, c.Arg(0), found)
 	}
@@ -144,7 +144,7 @@ func (c *call) judge() (code int, v verdict.Verdict, err error) {
 	if err != nil {
 		return exitFailed, verdict.Verdict{Problem: err.Error()}, err
 	}
-	v, err = verdict.Judge(c.fsys, c.dir, front.StepBackBeside(c.dir), expected, against)
+	v, err = verdict.Judge(c.fsys, c.dir, front.StepBackBeside(c.dir, c.StepBack), expected, against)
 	switch {
 	case err == nil:
 		return exitDone, v, nil

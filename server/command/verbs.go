@@ -82,7 +82,7 @@ func (c *call) export() (int, error) {
 		return exitFailed, err
 	}
 	code, err := c.write(func(out durable.Dir) (string, error) {
-		head, err := inspect.Export(c.fsys, front.StepBackBeside(c.dir), out)
+		head, err := inspect.Export(c.fsys, front.StepBackBeside(c.dir, c.StepBack), out)
 		schema := filepath.Join(string(out), "schema.sql")
 		return fmt.Sprintf("has all up to line %d, of %s; how to load it stands in %s",
 			head.Seq, head.Time.Format(time.RFC3339), schema), err
@@ -96,7 +96,7 @@ func (c *call) export() (int, error) {
 // backup copies a directory, which may be in use, and checks the copy.
 func (c *call) backup() (int, error) {
 	return c.write(func(out durable.Dir) (string, error) {
-		rep, err := inspect.Backup(c.fsys, front.StepBackBeside(c.dir), out)
+		rep, err := inspect.Backup(c.fsys, front.StepBackBeside(c.dir, c.StepBack), out)
 		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq,
 			rep.Head.Time.Format(time.RFC3339)), err
 	})

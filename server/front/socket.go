@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"net"
 	"path/filepath"
-
-	"waybill/store/durable"
 )
 
 // ErrSocketPath is returned for a directory whose socket the system could not address.
@@ -47,12 +45,15 @@ func Reach(dir string) error {
 }
 
 // StepBackBeside reports whether a server has the directory open, and if so has this process step back: what
-// reads or copies all of a directory takes seconds, and the server's clients are not to wait for it.
-func StepBackBeside(dir string) bool {
+// reads or copies all of a directory takes seconds, and the server's clients are not to wait for it. stepBack
+// may be nil, in a process that has more to do.
+func StepBackBeside(dir string, stepBack func()) bool {
 	if !Running(dir) {
 		return false
 	}
-	durable.StepBack()
+	if stepBack != nil {
+		stepBack()
+	}
 	return true
 }
 
