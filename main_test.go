@@ -116,14 +116,14 @@ var arrows = map[string][]string{
 	"store/note":         {},
 	"auth":               {},
 	"auth/oidc":          {"auth"},
-	"booking":            {"booking/ids", "booking/books", "booking/changes", "booking/packing", "booking/pages", "booking/passenger", "booking/phase", "booking/seatset", "booking/tally", "schedule"},
+	"booking":            {"booking/ids", "booking/books", "booking/changes", "booking/packing", "booking/pages", "booking/passenger", "booking/phase", "booking/seating", "booking/tally", "schedule"},
 	"booking/books":      {"schedule"},
 	"booking/changes":    {"booking/ids", "schedule"},
 	"booking/packing":    {"booking/ids"},
 	"booking/pages":      {},
 	"booking/passenger":  {},
 	"booking/phase":      {"schedule"},
-	"booking/seatset":    {"schedule"},
+	"booking/seating":    {"booking/ids", "schedule"},
 	"booking/ids":        {"schedule"},
 	"booking/tally":      {},
 	"report":             {"booking"},
@@ -181,7 +181,7 @@ type debt struct {
 
 // debts shrink until there are none: TestShape fails where one is no longer needed.
 var debts = map[string]debt{
-	"booking":         {lines: 2500, tokens: 7.62},
+	"booking":         {lines: 2450, tokens: 7.55},
 	"report":          {tokens: 7.67},
 	"schedule":        {tokens: 7.98},
 	"schedule/gtfs":   {lines: 2000},

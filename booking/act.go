@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/seating"
 	"waybill/schedule"
 )
 
@@ -225,7 +226,7 @@ func (s *State) Settle(now time.Time, tt *schedule.Timetable, sel Selection, act
 		return nil, err
 	}
 	list := make([]*Settled, len(orders))
-	picked := map[*seating][]hold{}
+	picked := map[*seats][]seating.Hold{}
 	for i, o := range orders {
 		list[i] = &Settled{
 			Booking: o.Booking.ID,

@@ -8,6 +8,7 @@ import (
 
 	"waybill/booking/books"
 	"waybill/booking/ids"
+	"waybill/booking/seating"
 	"waybill/schedule"
 )
 
@@ -105,15 +106,15 @@ func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 	seats := l.Run.seats
 	form := slices.Index(seats.sold, l.Run)
 	var other *ID // the lowest: which one is told must not depend on the order of the holds
-	for i := range seats.holds {
-		h := &seats.holds[i]
-		if h.ticket == ticket || h.seat != l.Seat || h.until <= now.UnixMilli() || older &&
-			int(h.sold) > form {
+	for i := range seats.Holds {
+		h := &seats.Holds[i]
+		if h.Ticket == ticket || h.Seat != l.Seat || h.Until <= now.UnixMilli() || older &&
+			int(h.Form) > form {
 			continue
 		}
-		start, end := seats.sold[h.sold].within(l.Run.Form, h.from, h.to)
-		if start < l.To && l.From < end && (other == nil || h.ticket.Compare(*other) < 0) {
-			other = &h.ticket
+		start, end := seating.Within(seats.Forms[h.Form], l.Run.Form, h.From, h.To)
+		if start < l.To && l.From < end && (other == nil || h.Ticket.Compare(*other) < 0) {
+			other = &h.Ticket
 		}
 	}
 	if other == nil {
@@ -130,8 +131,8 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*books.Books, erro
 	x := &audit{
 		Books: books.New(),
 		now:   now,
-		holds: map[*seating][]hold{},
-		sold:  map[*seating][]hold{},
+		holds: map[*seats][]seating.Hold{},
+		sold:  map[*seats][]seating.Hold{},
 	}
 	for b := range s.Freeze().All() {
 		x.Bookings++
@@ -188,8 +189,8 @@ func (s *State) finds(x *ids.Index, id ID, number uint32) bool {
 type audit struct {
 	*books.Books
 	now   time.Time
-	holds map[*seating][]hold // as the tickets have them
-	sold  map[*seating][]hold // those of them that are paid or booked
+	holds map[*seats][]seating.Hold // as the tickets have them
+	sold  map[*seats][]seating.Hold // those of them that are paid or booked
 }
 
 // ticket counts a ticket and its money, and checks that it has its seats.
@@ -231,9 +232,9 @@ func (x *audit) ticket(t *Ticket) error {
 func (x *audit) run(run *Run, tt *schedule.Timetable) error {
 	form := run.seats.present(tt)
 	end := int16(len(form.Stops) - 1)
-	unheld := run.seats.taken(form, x.holds[run.seats], x.now)
+	unheld := run.seats.Taken(form, x.holds[run.seats], x.now)
 	for at := range end {
-		if run.seats.free(form, at, at+1, x.now) != unheld.free(at, at+1) {
+		if run.seats.Free(form, at, at+1, x.now) != unheld.Free(at, at+1) {
 			return fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not "+
 				"those that no ticket has",
 				form.Trip, run.Day, at+1)
@@ -250,10 +251,10 @@ func (x *audit) run(run *Run, tt *schedule.Timetable) error {
 }
 
 // labels returns how many seats holds have, also those that a bus which became smaller no longer has.
-func labels(holds []hold) int {
+func labels(holds []seating.Hold) int {
 	seats := map[int16]bool{}
 	for i := range holds {
-		seats[holds[i].seat] = true
+		seats[holds[i].Seat] = true
 	}
 	return len(seats)
 }

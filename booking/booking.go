@@ -87,7 +87,7 @@ type Run struct {
 	Start   int64   // Unix seconds: when the service day starts
 	Offsets []int32 // seconds ahead of UTC of the clock at each stop
 	number  uint32  // in the order the runs were first sold, from 0
-	seats   *seating
+	seats   *seats
 }
 
 // NewRun makes a run with the id that its content has.

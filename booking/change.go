@@ -285,7 +285,7 @@ func (s *State) bookingsOf(key schedule.RunKey) []uint32 {
 }
 
 // note notes that a booking has a ticket on the run.
-func (s *seating) note(number uint32) {
+func (s *seats) note(number uint32) {
 	if n := len(s.bookings); n == 0 || s.bookings[n-1] < number {
 		s.bookings = append(s.bookings, number) // a new one, as almost always
 		return

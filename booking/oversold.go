@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"waybill/booking/books"
+	"waybill/booking/seating"
 	"waybill/schedule"
 )
 
@@ -91,7 +92,7 @@ func (f Frozen) Oversold(tt *schedule.Timetable, now time.Time) (list []Oversold
 		}
 		held := make([]int, len(form.Stops)-1)
 		for _, r := range of {
-			from, to := r.run.within(form, r.from, r.to)
+			from, to := seating.Within(r.run.Form, form, r.from, r.to)
 			for at := from; at < to; at++ {
 				held[at]++
 			}

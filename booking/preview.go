@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/seating"
 	"waybill/schedule"
 )
 
@@ -100,13 +101,13 @@ func (x *Outlook) refuse(c *Conflict, now time.Time, action Action) {
 func (x *Outlook) seatsFrom(now time.Time) (first time.Time) {
 	for _, l := range x.Itinerary() {
 		seats := l.Run.seats
-		for i := range seats.holds {
-			h := &seats.holds[i]
-			if h.until == math.MaxInt64 || h.until <= now.UnixMilli() || h.ticket == x.ID {
+		for i := range seats.Holds {
+			h := &seats.Holds[i]
+			if h.Until == math.MaxInt64 || h.Until <= now.UnixMilli() || h.Ticket == x.ID {
 				continue
 			}
-			from, to := seats.sold[h.sold].within(l.Run.Form, h.from, h.to)
-			at := time.UnixMilli(h.until).UTC()
+			from, to := seating.Within(seats.Forms[h.Form], l.Run.Form, h.From, h.To)
+			at := time.UnixMilli(h.Until).UTC()
 			if from < l.To && l.From < to && (first.IsZero() || at.Before(first)) {
 				first = at
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"waybill/booking/seating"
 	"waybill/schedule"
 )
 
@@ -41,16 +42,16 @@ func (s *State) SeatMap(tt *schedule.Timetable, name RunName, now time.Time) *Se
 		return nil
 	}
 	m := &SeatMap{Run: run, Change: s.Change(name)}
-	held := cmp.Or(s.seatings[name.Key()], new(seating))
-	for _, h := range held.holds {
-		if h.until <= now.UnixMilli() {
+	held := cmp.Or(s.seatings[name.Key()], new(seats))
+	for _, h := range held.Holds {
+		if h.Until <= now.UnixMilli() {
 			continue
 		}
-		x := SeatTaken{Seat: h.seat}
-		x.From, x.To = held.sold[h.sold].within(run.Form, h.from, h.to)
-		x.Booking, x.Ticket = s.AnyTicket(h.ticket)
-		if h.until != math.MaxInt64 {
-			x.Until = time.UnixMilli(h.until).UTC()
+		x := SeatTaken{Seat: h.Seat}
+		x.From, x.To = seating.Within(held.Forms[h.Form], run.Form, h.From, h.To)
+		x.Booking, x.Ticket = s.AnyTicket(h.Ticket)
+		if h.Until != math.MaxInt64 {
+			x.Until = time.UnixMilli(h.Until).UTC()
 		}
 		m.Taken = append(m.Taken, x)
 	}
@@ -59,8 +60,10 @@ func (s *State) SeatMap(tt *schedule.Timetable, name RunName, now time.Time) *Se
 			a.Ticket.ID.Compare(b.Ticket.ID))
 	})
 	for at := range int16(len(run.Form.Stops) - 1) {
-		free := held.free(run.Form, at, at+1, now).left
-		m.Loads = append(m.Loads, Segment{int(held.known.held[at]), free})
+		m.Loads = append(m.Loads, Segment{
+			Taken: held.Held(run.Form, at, now),
+			Free:  held.Free(run.Form, at, at+1, now).Left,
+		})
 	}
 	return m
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/seatset"
+	"waybill/booking/seating"
 	"waybill/schedule"
 )
 
@@ -42,37 +42,37 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 		run := NewRun(tt.Form(0), 100, 0, make([]int32, stops))
 		s.KnowRun(run)
 		var tickets []ID
-		all := map[ID]hold{}
+		all := map[ID]seating.Hold{}
 		for now := int64(1); now < 300; now += rnd.Int64N(3) {
 			at := time.UnixMilli(now)
 			from := int16(rnd.IntN(stops - 1))
 			to := from + 1 + int16(rnd.IntN(stops-1-int(from)))
-			h := hold{until: now + rnd.Int64N(60), from: from, to: to, seat: int16(1 + rnd.IntN(72))}
+			h := seating.Hold{Until: now + rnd.Int64N(60), From: from, To: to, Seat: int16(1 + rnd.IntN(72))}
 			if rnd.IntN(20) == 0 {
 				// of no bus: only a forged journal has it
-				h.seat = int16(rnd.IntN(math.MaxUint16) - math.MaxInt16)
+				h.Seat = int16(rnd.IntN(math.MaxUint16) - math.MaxInt16)
 			}
 			switch rnd.IntN(5) {
 			case 0:
-				h.until = math.MaxInt64
+				h.Until = math.MaxInt64
 				fallthrough
 			case 1:
-				rand.NewChaCha8([32]byte{byte(now), byte(len(tickets)), byte(seed)}).Read(h.ticket[:])
-				tickets = append(tickets, h.ticket)
-				run.seats.add(h, now)
-				all[h.ticket] = h
+				rand.NewChaCha8([32]byte{byte(now), byte(len(tickets)), byte(seed)}).Read(h.Ticket[:])
+				tickets = append(tickets, h.Ticket)
+				run.seats.Add(h, now)
+				all[h.Ticket] = h
 			case 2:
 				if len(tickets) > 0 {
-					h.ticket = tickets[rnd.IntN(len(tickets))]
-					run.seats.set(h, now)
-					all[h.ticket] = h
+					h.Ticket = tickets[rnd.IntN(len(tickets))]
+					run.seats.Set(h, now)
+					all[h.Ticket] = h
 				}
 			}
 			want := 0
 			for seat := range int16(70) {
 				taken := false
 				for _, h := range all {
-					taken = taken || h.seat == seat+1 && h.until > now && h.from < to && from < h.to
+					taken = taken || h.Seat == seat+1 && h.Until > now && h.From < to && from < h.To
 				}
 				if !taken {
 					want++
@@ -82,7 +82,7 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 				// nor more than the bus has room for, whatever seats its passengers have
 				held := 0
 				for _, h := range all {
-					if h.until > now && h.from <= at && at < h.to {
+					if h.Until > now && h.From <= at && at < h.To {
 						held++
 					}
 				}
@@ -108,7 +108,7 @@ func TestSeatsInARowComeFirst(t *testing.T) {
 		{[]int16{7, 1000}, 3, []int16{7, 1000}},
 		{nil, 1, []int16{}},
 	} {
-		var set seatset.Set
+		var set seating.Set
 		for _, seat := range c.free {
 			set[(seat-1)/64] |= 1 << ((seat - 1) % 64)
 		}

@@ -25,7 +25,7 @@ type State struct {
 	forms      map[string]*schedule.Form
 	runs       map[RunID]*Run
 	order      []*Run // in the order they were first sold
-	seatings   map[schedule.RunKey]*seating
+	seatings   map[schedule.RunKey]*seats
 	asks       map[ID]Ask // by ticket
 	runChanges map[schedule.RunKey]*RunChange
 
@@ -48,7 +48,7 @@ func NewState() *State {
 		lists:      map[listKey]*tally.List{},
 		forms:      map[string]*schedule.Form{},
 		runs:       map[RunID]*Run{},
-		seatings:   map[schedule.RunKey]*seating{},
+		seatings:   map[schedule.RunKey]*seats{},
 		asks:       map[ID]Ask{},
 		runChanges: map[schedule.RunKey]*RunChange{},
 		late:       map[ID]bool{},
@@ -170,7 +170,7 @@ func (s *State) addPacked(b *Booking, text string, now time.Time) {
 		s.keepLate(b, &b.Tickets[i])
 		s.learn(s.byTicket, b.Tickets[i].ID, b.number)
 		for _, l := range b.Tickets[i].Itinerary() {
-			l.Run.seats.add(l.hold(b.Tickets[i].ID, b.Tickets[i].until()), now.UnixMilli())
+			l.Run.seats.Add(l.hold(b.Tickets[i].ID, b.Tickets[i].until()), now.UnixMilli())
 			l.Run.seats.note(b.number)
 		}
 	}
@@ -214,10 +214,11 @@ func (s *State) KnowRun(r *Run) {
 	form := r.Form.Key()
 	key := r.key()
 	r.Form = cmp.Or(s.forms[form], r.Form) // shared by all its runs
-	r.seats = cmp.Or(s.seatings[key], &seating{change: s.runChanges[key]})
+	r.seats = cmp.Or(s.seatings[key], &seats{change: s.runChanges[key]})
 	s.forms[form] = r.Form
 	s.seatings[key] = r.seats
 	r.seats.sold = append(r.seats.sold, r)
+	r.seats.Forms = append(r.seats.Forms, r.Form)
 	s.runs[r.ID] = r
 	r.number = uint32(len(s.order))
 	s.order = append(s.order, r)
@@ -271,10 +272,10 @@ func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, e
 	e.Tickets = slices.Clone(request.Tickets)
 	left := schedule.MaxSeats
 	for i, run := range sale.runs {
-		held := cmp.Or(s.seatings[run.key()], new(seating))
-		free := held.free(run.Form, sale.legs[i].From, sale.legs[i].To, now)
-		left = min(left, free.left)
-		for k, seat := range free.seats.Together(len(e.Tickets)) {
+		held := cmp.Or(s.seatings[run.key()], new(seats))
+		free := held.Free(run.Form, sale.legs[i].From, sale.legs[i].To, now)
+		left = min(left, free.Left)
+		for k, seat := range free.Seats.Together(len(e.Tickets)) {
 			e.Tickets[k].Seats = append(slices.Clip(e.Tickets[k].Seats), seat)
 		}
 		if s.runs[run.ID] == nil {

@@ -1,5 +1,4 @@
-// Package seatset holds sets of a bus's seats, and picks seats that lie together.
-package seatset
+package seating
 
 import (
 	"math/bits"
@@ -12,7 +11,11 @@ type Set [(schedule.MaxSeats + 63) / 64]uint64
 
 // Has reports whether a seat is in the set.
 func (s *Set) Has(seat int16) bool {
-	return seat > 0 && int(seat) <= 64*len(s) && s[(seat-1)/64]>>((seat-1)%64)&1 == 1
+	if seat < 1 || int(seat) > 64*len(s) {
+		return false
+	}
+	bit := seat - 1
+	return s[bit/64]>>(bit%64)&1 == 1
 }
 
 // Count returns how many seats there are.
@@ -27,7 +30,8 @@ func (s *Set) Count() (n int) {
 func (s *Set) All(yield func(int16) bool) {
 	for i, word := range s {
 		for ; word != 0; word &= word - 1 {
-			if !yield(int16(64*i + bits.TrailingZeros64(word) + 1)) {
+			bit := 64*i + bits.TrailingZeros64(word)
+			if !yield(int16(bit + 1)) {
 				return
 			}
 		}
