@@ -4,8 +4,10 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
+	"waybill/booking/ids"
 	"waybill/booking/packing"
 	"waybill/booking/pages"
 )
@@ -63,13 +65,33 @@ func (f Frozen) Packed(number int) packing.Record {
 	return packing.Split(f.packed.At(number))
 }
 
-// RestoreBooking puts back a booking of a snapshot, whose runs are there. An empty one keeps the number of a
-// booking whose tickets have all moved away. It is read into b, which may be used again.
-func (s *State) RestoreBooking(b *Booking, p packing.Record) error {
+// Restoring puts back the bookings of a snapshot, whose runs are there. Until Done, no booking is found by an
+// id.
+type Restoring struct {
+	state    *State
+	room     Booking // that the next is read into
+	byID     *ids.Gathering
+	byTicket *ids.Gathering
+}
+
+// Restore begins to put back bookings, where there are none yet.
+func (s *State) Restore() *Restoring {
+	return &Restoring{
+		state:    s,
+		byID:     ids.Gather(),
+		byTicket: ids.Gather(),
+	}
+}
+
+// Booking puts back the next booking. An empty one keeps the number of a booking whose tickets have all moved
+// away.
+func (r *Restoring) Booking(p packing.Record) error {
+	s := r.state
 	if p.Facts == "" {
 		s.packed.Append("")
 		return nil
 	}
+	b := &r.room
 	err := b.unpack(p, s.order)
 	if err == nil && (len(b.Tickets) == 0 || slices.ContainsFunc(b.Tickets, isWrong)) {
 		err = errPacked
@@ -77,8 +99,30 @@ func (s *State) RestoreBooking(b *Booking, p packing.Record) error {
 	if err != nil {
 		return err
 	}
-	s.addPacked(b, s.pack(b), time.UnixMilli(0))
+	s.keepNew(b, p.Join(), time.UnixMilli(0))
+	r.byID.Add(b.ID, b.number)
+	for i := range b.Tickets {
+		r.byTicket.Add(b.Tickets[i].ID, b.number)
+	}
 	return nil
+}
+
+// Done has the bookings found by their ids, and those of their tickets. Of two with the same, which only a
+// forged journal has, the later is found, as after reading that journal.
+func (r *Restoring) Done() {
+	s := r.state
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		s.byID = r.byID.Index(func(was, later uint32) bool {
+			return s.at(was).ID == s.at(later).ID
+		})
+	})
+	s.byTicket = r.byTicket.Index(func(was, later uint32) bool {
+		return slices.ContainsFunc(s.at(was).Tickets, func(t Ticket) bool {
+			return s.at(later).has(t.ID)
+		})
+	})
+	beside.Wait()
 }
 
 // isWrong reports whether no program has made a ticket of a snapshot.

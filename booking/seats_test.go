@@ -12,10 +12,11 @@ import (
 	"waybill/schedule"
 )
 
-// Seats that are left are those that no live hold has on the way, told by looking at each seat and each hold;
-// what was told before, holds that have run out and are forgotten, and seats that the bus no longer has
-// change nothing.
-func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
+// stops is how many the trip of oneTrip has.
+const stops = 5
+
+// oneTrip returns a timetable with one trip on one day, by a bus of 70 seats.
+func oneTrip(t *testing.T) *schedule.Timetable {
 	x := &schedule.Tables{
 		Companies: []schedule.Company{{
 			ID:   "c",
@@ -27,7 +28,6 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 		}}, Services: []schedule.Service{{First: 100, Bits: []uint64{1}}},
 		Patterns: []schedule.Pattern{{}}, Times: []schedule.Times{nil}, Trips: []schedule.Trip{{ID: "t"}},
 	}
-	const stops = 5
 	for i := range int32(stops) {
 		x.Stops = append(x.Stops, schedule.Stop{ID: fmt.Sprint(i)})
 		x.Patterns[0].Stops, x.Times[0] = append(x.Patterns[0].Stops, i), append(x.Times[0], i*600, i*600)
@@ -36,6 +36,14 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tt
+}
+
+// Seats that are left are those that no live hold has on the way, told by looking at each seat and each hold;
+// what was told before, holds that have run out and are forgotten, and seats that the bus no longer has
+// change nothing.
+func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
+	tt := oneTrip(t)
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		s := NewState()

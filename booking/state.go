@@ -157,20 +157,23 @@ func (s *State) Count() int {
 
 // add makes a booking known, with the next number.
 func (s *State) add(b *Booking, now time.Time) {
-	s.addPacked(b, s.pack(b), now)
+	s.keepNew(b, s.pack(b), now)
+	s.learn(s.byID, b.ID, b.number)
+	for i := range b.Tickets {
+		s.learn(s.byTicket, b.Tickets[i].ID, b.number)
+	}
 }
 
-// addPacked makes a booking known, with the next number, as it is packed.
-func (s *State) addPacked(b *Booking, text string, now time.Time) {
+// keepNew keeps a booking, as it is packed, with the next number; it is not found by its id yet.
+func (s *State) keepNew(b *Booking, text string, now time.Time) {
 	b.number = uint32(s.packed.Len())
 	s.packed.Append(text)
-	s.learn(s.byID, b.ID, b.number)
 	s.relist(nil, b)
 	for i := range b.Tickets {
-		s.keepLate(b, &b.Tickets[i])
-		s.learn(s.byTicket, b.Tickets[i].ID, b.number)
-		for _, l := range b.Tickets[i].Itinerary() {
-			l.Run.seats.Add(l.hold(b.Tickets[i].ID, b.Tickets[i].until()), now.UnixMilli())
+		t := &b.Tickets[i]
+		s.keepLate(b, t)
+		for _, l := range t.Itinerary() {
+			l.Run.seats.Add(l.hold(t.ID, t.until()), now.UnixMilli())
 			l.Run.seats.note(b.number)
 		}
 	}

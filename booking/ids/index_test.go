@@ -100,3 +100,42 @@ func TestIndexReplacesOnlyWhatIsThere(t *testing.T) {
 		x.Add(ID{1}, 7)
 	}
 }
+
+// An index that is made at once finds what one does that grew, and of an id that came twice the later number.
+func TestIndexIsMadeAtOnce(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	g := Gather()
+	want := map[ID]uint32{}
+	byNumber := map[uint32]ID{}
+	var added []ID
+	for n := range uint32(50_000) {
+		var id ID
+		binary.LittleEndian.PutUint64(id[:], rnd.Uint64())
+		if n%1000 == 999 {
+			id = added[rnd.IntN(len(added))]
+		}
+		g.Add(id, n)
+		want[id] = n
+		byNumber[n] = id
+		added = append(added, id)
+	}
+	x := g.Index(func(was, later uint32) bool {
+		return byNumber[was] == byNumber[later]
+	})
+	if x.Len() != len(want) {
+		t.Errorf("%d ids, want %d", x.Len(), len(want))
+	}
+	for id, number := range want {
+		if got := slices.Collect(x.Candidates(id)); !slices.Contains(got, number) || len(got) > 2 {
+			t.Fatalf("%s: %d, want %d", id, got, number)
+		}
+	}
+	// It goes on as one that grew.
+	id := ID{1}
+	x.Add(id, 7)
+	x.Remove(id, 7)
+	x.Replace(added[0], want[added[0]], 8)
+	if !slices.Contains(slices.Collect(x.Candidates(added[0])), 8) {
+		t.Error("it is not found by its new number")
+	}
+}

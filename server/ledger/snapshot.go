@@ -147,16 +147,17 @@ func (c *Codec) Thaw(from io.Reader) (*State, error) {
 		batches: make(chan packedBatch, 4),
 	}
 	var wrong, err error
-	var room booking.Booking
+	bookings := t.state.Bookings.Restore()
 	go func() {
 		defer close(t.batches)
 		err = t.read(from)
 	}()
 	for batch := range t.batches {
 		if wrong == nil {
-			wrong = batch.restore(t.state, &room)
+			wrong = batch.restore(bookings)
 		}
 	}
+	bookings.Done()
 	for _, x := range t.asks {
 		if wrong == nil && err == nil {
 			wrong = t.state.restoreAsk(x)
@@ -185,11 +186,11 @@ type packedBatch struct {
 type packedEnds struct{ facts, passengers int }
 
 // restore puts the bookings back.
-func (x *packedBatch) restore(s *State, room *booking.Booking) error {
+func (x *packedBatch) restore(bookings *booking.Restoring) error {
 	text := string(x.text)
 	start := 0
 	for _, end := range x.ends {
-		err := s.Bookings.RestoreBooking(room, packing.Record{
+		err := bookings.Booking(packing.Record{
 			Facts:      text[start:end.facts],
 			Passengers: text[end.facts:end.passengers],
 		})
@@ -278,7 +279,10 @@ func (t *thawing) readBooking(c *wire.Coder) {
 	x.ends = append(x.ends, end)
 	if len(x.ends) == batchSize && c.R.Err() == nil {
 		t.batches <- t.batch
-		t.batch = packedBatch{}
+		t.batch = packedBatch{ // about as much will be in the next
+			text: make([]byte, 0, len(x.text)+len(x.text)/8),
+			ends: make([]packedEnds, 0, batchSize),
+		}
 	}
 }
 

@@ -1,0 +1,58 @@
+package booking
+
+import (
+	"testing"
+	"time"
+)
+
+// A state that is put back from a snapshot finds what the one before found: also where a forged journal has
+// an id twice, whose later booking is found.
+func TestWhatIsPutBackIsFoundAsBefore(t *testing.T) {
+	run := NewRun(oneTrip(t).Form(0), 100, 0, make([]int32, stops))
+	before := NewState()
+	before.KnowRun(run)
+	bookings := []Booking{
+		{ID: ID{1}, Tickets: []Ticket{{ID: ID{11}}, {ID: ID{12}}}},
+		{ID: ID{2}, Tickets: []Ticket{{ID: ID{21}}}},
+		{ID: ID{3}, Tickets: []Ticket{{ID: ID{31}}, {ID: ID{11}}}},
+		{ID: ID{2}, Tickets: []Ticket{{ID: ID{41}}}},
+	}
+	for _, b := range bookings {
+		for i := range b.Tickets {
+			b.Tickets[i].Legs[0] = Leg{
+				Run:      run,
+				To:       1,
+				Seat:     1,
+				Discount: -1,
+			}
+		}
+		before.add(&b, time.UnixMilli(0))
+	}
+	after := NewState()
+	after.KnowRun(NewRun(run.Form, run.Day, run.Start, run.Offsets))
+	restoring := after.Restore()
+	frozen := before.Freeze()
+	for i := range frozen.Len() {
+		if err := restoring.Booking(frozen.Packed(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restoring.Done()
+	for _, id := range []ID{{1}, {2}, {3}, {4}} {
+		was, is := before.Any(id), after.Any(id)
+		if (was == nil) != (is == nil) || was != nil && was.number != is.number {
+			t.Errorf("booking %d: %v was found, now %v", id[0], was, is)
+		}
+	}
+	for _, id := range []ID{{11}, {12}, {21}, {31}, {41}, {51}} {
+		was, _ := before.AnyTicket(id)
+		is, _ := after.AnyTicket(id)
+		if (was == nil) != (is == nil) || was != nil && was.number != is.number {
+			t.Errorf("ticket %d: it was found in %v, now in %v", id[0], was, is)
+		}
+	}
+	if before.byTicket.Len() != after.byTicket.Len() || before.byID.Len() != after.byID.Len() {
+		t.Errorf("%d tickets of %d bookings are known, want %d of %d", after.byTicket.Len(), after.byID.Len(),
+			before.byTicket.Len(), before.byID.Len())
+	}
+}
