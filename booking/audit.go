@@ -1,9 +1,11 @@
 package booking
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"waybill/booking/books"
@@ -128,26 +130,16 @@ func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 // held and free makes up each bus, no refund is above what was paid, and every ticket is in exactly one
 // booking.
 func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*books.Books, error) {
-	x := &audit{
-		Books: books.New(),
-		now:   now,
-		holds: map[*seats][]seating.Hold{},
-		sold:  map[*seats][]seating.Hold{},
-	}
-	for b := range s.Freeze().All() {
-		x.Bookings++
-		if !s.finds(s.byID, b.ID, b.number) {
-			return x.Books, fmt.Errorf("booking %s is there twice", b.ID)
-		}
-		for i := range b.Tickets {
-			t := &b.Tickets[i]
-			if !s.finds(s.byTicket, t.ID, b.number) {
-				return x.Books, fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, b.ID)
-			}
-			if err := x.ticket(t); err != nil {
-				return x.Books, err
-			}
-		}
+	x := newAudit(now)
+	all := s.Freeze()
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		x.Oversold = all.Oversold(tt, now)
+	})
+	err := s.auditBookings(x, all)
+	beside.Wait()
+	if err != nil {
+		return x.Books, err
 	}
 	if x.Tickets != s.byTicket.Len() {
 		return x.Books, fmt.Errorf("%d tickets are in bookings, %d are known", x.Tickets, s.byTicket.Len())
@@ -168,8 +160,29 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*books.Books, erro
 			x.Moved++
 		}
 	}
-	x.Oversold = s.Freeze().Oversold(tt, now)
 	return x.Books, nil
+}
+
+// auditBookings goes through the bookings, a half beside the other. The error is that of the first booking
+// with one.
+func (s *State) auditBookings(x *audit, all Frozen) error {
+	later := newAudit(x.now)
+	half := all.Len() / 2
+	var wrong, wrongLater error
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		wrongLater = later.bookings(s, all, half, all.Len())
+	})
+	wrong = x.bookings(s, all, 0, half)
+	beside.Wait()
+	x.Books.Add(later.Books)
+	for run, holds := range later.holds {
+		x.holds[run] = append(x.holds[run], holds...)
+	}
+	for run, holds := range later.sold {
+		x.sold[run] = append(x.sold[run], holds...)
+	}
+	return cmp.Or(wrong, wrongLater)
 }
 
 // finds reports whether a booking is the one that its id, or a ticket's, is found in.
@@ -191,6 +204,40 @@ type audit struct {
 	now   time.Time
 	holds map[*seats][]seating.Hold // as the tickets have them
 	sold  map[*seats][]seating.Hold // those of them that are paid or booked
+}
+
+// newAudit returns books without a booking.
+func newAudit(now time.Time) *audit {
+	return &audit{
+		Books: books.New(),
+		now:   now,
+		holds: map[*seats][]seating.Hold{},
+		sold:  map[*seats][]seating.Hold{},
+	}
+}
+
+// bookings goes through the bookings from one number to before another.
+func (x *audit) bookings(s *State, all Frozen, from, to int) error {
+	for i := from; i < to; i++ {
+		b := all.At(i)
+		if b == nil {
+			continue
+		}
+		x.Bookings++
+		if !s.finds(s.byID, b.ID, b.number) {
+			return fmt.Errorf("booking %s is there twice", b.ID)
+		}
+		for i := range b.Tickets {
+			t := &b.Tickets[i]
+			if !s.finds(s.byTicket, t.ID, b.number) {
+				return fmt.Errorf("ticket %s is in booking %s, but is not found there", t.ID, b.ID)
+			}
+			if err := x.ticket(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // ticket counts a ticket and its money, and checks that it has its seats.

@@ -3,6 +3,7 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
+	"sync"
 
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
@@ -152,14 +154,18 @@ func Verify[S, E any](cfg Config[S, E], live bool, expected Expected, check func
 	for _, seq := range seqs {
 		r.proof = seq
 	}
-	checked := 0
+	var snapshots comparisons
 	r.visits.Prepare = r.decode
 	r.visits.Visit = func(v *journal.Visited) error {
 		if err := r.apply(v); err != nil || !slices.Contains(seqs, v.Line.Seq) {
 			return err
 		}
-		checked++
-		return r.compare(&v.Line)
+		write := r.cfg.Freeze(r.state)
+		snapshots.begin(func() (err error) {
+			defer v.Misfit(&err)
+			return r.compare(&v.Line, write)
+		})
+		return nil
 	}
 	err = r.runBesideTree()
 	for _, step := range []func() error{r.misnamed, r.publicKeyIsOwn, r.explainLater, r.unexplained} {
@@ -170,10 +176,12 @@ func Verify[S, E any](cfg Config[S, E], live bool, expected Expected, check func
 	if err == nil {
 		err = inspect(r.state, r.head.Stamp)
 	}
+	// A snapshot is of a line before the one that stopped what goes through them.
+	err = cmp.Or(snapshots.wait(), err)
 	return Report{
 		Head:        r.head,
 		Files:       r.files,
-		Snapshots:   checked,
+		Snapshots:   len(snapshots.wrong),
 		Checkpoints: len(r.evidence),
 		Vouched:     r.vouched(),
 		Unkept:      r.unkept(),
@@ -300,8 +308,11 @@ func (s *scan) unkept() (names []string) {
 // treeDamage is the error of a file of hashes that has a wrong one. Nothing is lost with it.
 func treeDamage(err error) error {
 	if wrong, ok := errors.AsType[*tree.Wrong](err); ok {
-		return journal.InFile(wrong.File, fmt.Sprintf("byte %d: is not the hash of the lines up to seq %d; without the "+
-			"directory %s the next start makes it again", wrong.Offset, wrong.Leaf+1, tree.Dir))
+		return journal.InFile(
+			wrong.File,
+			fmt.Sprintf("byte %d: is not the hash of the lines up to seq %d; without the "+
+				"directory %s the next start makes it again", wrong.Offset, wrong.Leaf+1, tree.Dir),
+		)
 	}
 	return err
 }
@@ -309,14 +320,40 @@ func treeDamage(err error) error {
 // journalFile is what the files of the journal are called; a copy of one, or one under another name, is none.
 var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + durable.TempSuffix + `)?$`)
 
-// compare checks that the snapshot of a line is, byte for byte, what replaying the journal gives, unless it
-// is of an earlier version.
-func (r *replay[S, E]) compare(l *Line) error {
+// comparisons go on beside what has begun them.
+type comparisons struct {
+	under sync.WaitGroup
+	wrong []*error // by comparison
+}
+
+// begin begins one.
+func (c *comparisons) begin(compare func() error) {
+	wrong := new(error)
+	c.wrong = append(c.wrong, wrong)
+	c.under.Go(func() {
+		*wrong = compare()
+	})
+}
+
+// wait waits for all, and returns the error of the first that has one.
+func (c *comparisons) wait() error {
+	c.under.Wait()
+	for _, wrong := range c.wrong {
+		if *wrong != nil {
+			return *wrong
+		}
+	}
+	return nil
+}
+
+// compare checks that the snapshot of a line is, byte for byte, what write writes, as replaying the journal
+// gives, unless it is of an earlier version.
+func (r *replay[S, E]) compare(l *Line, write func(io.Writer) error) error {
 	name := "snapshots/" + journal.Name(l.Seq)
 	same := false
 	err := durable.Read(r.fsys, name, func(f *io.SectionReader) error {
 		c := comparison{bufio.NewReaderSize(f, 1<<18), true}
-		_, err := journal.WriteSnapshot(&c, l.Head, r.cfg.Freeze(r.state))
+		_, err := journal.WriteSnapshot(&c, l.Head, write)
 		_, end := c.r.ReadByte()
 		same = c.same && end == io.EOF
 		return err

@@ -32,6 +32,20 @@ func New() *Books {
 	}
 }
 
+// Add adds what was counted of other bookings.
+func (b *Books) Add(other *Books) {
+	b.Bookings += other.Bookings
+	b.Tickets += other.Tickets
+	b.Left += other.Left
+	for status, n := range other.Status {
+		b.Status[status] += n
+	}
+	for currency, n := range other.Money {
+		was := b.Money[currency]
+		b.Money[currency] = [2]int64{was[0] + n[0], was[1] + n[1]}
+	}
+}
+
 // counted is a number of things in words: 1 run, 2 runs.
 func counted[N int | int64](n N, what string) string {
 	if n != 1 {
