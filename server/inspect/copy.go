@@ -25,6 +25,7 @@ func Backup(fsys durable.FS, live bool, to durable.FS) (Report, error) {
 	if err := mustBeEmpty(to); err != nil {
 		return Report{}, err
 	}
+	to = paced(live, to)
 	const tries = 3
 	for range tries {
 		rep, stale, err := backUp(fsys, live, to)
@@ -39,6 +40,15 @@ func Backup(fsys durable.FS, live bool, to durable.FS) (Report, error) {
 	}
 	return Report{}, errors.New("personal data was erased while the copy was made, again and again; " +
 		"make the backup later")
+}
+
+// paced returns what to write many files through: beside a server, the disk is left to its clients most of
+// the time.
+func paced(live bool, to durable.FS) durable.FS {
+	if live {
+		return durable.AlwaysPaced().Files(to)
+	}
+	return to
 }
 
 // backUp makes a copy. stale reports that something was erased since its lines were copied.

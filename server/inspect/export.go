@@ -69,6 +69,7 @@ func Export(fsys durable.FS, live bool, to durable.FS) (head store.Head, err err
 	if err != nil {
 		return head, fmt.Errorf("cannot export there: %w", err)
 	}
+	to = paced(live, to)
 	// schema.sql comes last: a directory without it is no whole export.
 	x := export{}
 	_, before := NothingToErase(fsys)

@@ -102,6 +102,16 @@ func (f pacedRead) ReadDir(n int) ([]fs.DirEntry, error) {
 	return dir.ReadDir(n)
 }
 
+// AlwaysPaced returns the pace of work beside which others may always wait: those of another process, of
+// which nobody here knows what they ask for.
+func AlwaysPaced() *Pace {
+	asked := uint64(0)
+	return &Pace{Asked: func() uint64 {
+		asked++
+		return asked
+	}}
+}
+
 // NoPace returns the pace of work beside which nobody waits.
 func NoPace() *Pace {
 	return &Pace{Asked: func() uint64 { return 0 }}

@@ -46,11 +46,7 @@ func TestAPaceRestsWhileOthersAsk(t *testing.T) {
 // What is written and read at a pace rests.
 func TestFilesAreWrittenAndReadAtThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asked := uint64(0)
-		p := &Pace{Asked: func() uint64 {
-			asked++
-			return asked
-		}}
+		p := AlwaysPaced()
 		p.Step()
 		f, err := p.Files(Dir(t.TempDir())).Create("a")
 		if err != nil {
