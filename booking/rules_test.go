@@ -1,0 +1,128 @@
+package booking
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/schedule"
+)
+
+// sold returns a state with one booking of a ticket from the first stop to the last, made at an instant, and
+// the ticket.
+func sold(t *testing.T, at time.Time) (*State, *Ticket) {
+	t.Helper()
+	s := NewState()
+	run := NewRun(oneTrip(t).Form(0), 100, at.Add(72*time.Hour).Unix(), make([]int32, stops))
+	s.KnowRun(run)
+	s.add(oneTicket(run, 1, at), at)
+	_, ticket := s.AnyTicket(ID{1, 1})
+	return s, ticket
+}
+
+// oneTicket returns a booking, numbered n, of seat 1 of a run.
+func oneTicket(run *Run, n byte, at time.Time) *Booking {
+	return &Booking{
+		ID:      ID{n},
+		Partner: ID{n, 9},
+		Created: at.UnixMilli(),
+		Tickets: []Ticket{{
+			ID:      ID{n, 1},
+			Created: at.UnixMilli(),
+			Legs: [2]Leg{{
+				Run:      run,
+				To:       stops - 1,
+				Seat:     1,
+				Discount: -1,
+				Amount:   10_001,
+			}},
+		}},
+	}
+}
+
+// A booking, and each of its tickets, is found by the partner who made it, and by nobody else.
+func TestABookingIsItsPartnersAlone(t *testing.T) {
+	s, _ := sold(t, time.UnixMilli(0))
+	for _, c := range []struct {
+		partner ID
+		finds   bool
+	}{{ID{1, 9}, true}, {ID{2, 9}, false}, {ID{}, false}} {
+		if b := s.Booking(c.partner, ID{1}); (b != nil) != c.finds {
+			t.Errorf("partner %s: the booking is found: %t", c.partner, b != nil)
+		}
+		if b, x := s.Ticket(c.partner, ID{1, 1}); (b != nil) != c.finds || (x != nil) != c.finds {
+			t.Errorf("partner %s: the ticket is found: %t", c.partner, x != nil)
+		}
+	}
+}
+
+// An unpaid ticket has its seat up to the end of its window, and not a millisecond longer; then it is
+// Uncompleted, and the seat is free. Nothing has to happen for that.
+func TestAnUnpaidTicketHasItsSeatForTwentyMinutes(t *testing.T) {
+	at := time.UnixMilli(1_000)
+	s, ticket := sold(t, at)
+	tt := oneTrip(t)
+	end := at.Add(20 * time.Minute)
+	for _, c := range []struct {
+		now  time.Time
+		want Phase
+		left int
+	}{
+		{at, Unpaid, 69},
+		{end.Add(-time.Millisecond), Unpaid, 69},
+		{end, Uncompleted, 70},
+		{end.Add(time.Hour), Uncompleted, 70},
+	} {
+		got := ticket.PhaseAt(c.now)
+		left := s.SeatsLeft(tt, &schedule.Leg{Day: 100, To: stops - 1}, c.now)
+		if got != c.want || left != c.left {
+			t.Errorf("%s after the sale: phase %d with %d seats left, want %d with %d", c.now.Sub(at), got, left,
+				c.want, c.left)
+		}
+	}
+}
+
+// Within the grace all of the price comes back; then what the first rule says whose hours are still ahead,
+// to the second, and half a cent of it is rounded up; after the last rule nothing.
+func TestWhatComesBackOfAPrice(t *testing.T) {
+	at := time.UnixMilli(0)
+	_, ticket := sold(t, at)
+	form := *ticket.Legs[0].Run.Form
+	form.Rules = []schedule.RefundRule{{ID: "a", Hours: 48, Percent: 9_000}, {ID: "b", Hours: 24, Percent: 2_550}}
+	ticket.Legs[0].Run.Form = &form
+	leaves := ticket.Departure()
+	for _, c := range []struct {
+		now  time.Time
+		want int64
+	}{
+		{at, 10_001},
+		{at.Add(20*time.Minute - time.Millisecond), 10_001},
+		{at.Add(20 * time.Minute), 9_001},
+		{leaves.Add(-48 * time.Hour), 9_001},
+		{leaves.Add(-48*time.Hour + time.Millisecond), 2_550},
+		{leaves.Add(-24 * time.Hour), 2_550},
+		{leaves.Add(-24*time.Hour + time.Millisecond), 0},
+		{leaves, 0},
+	} {
+		var canceled CanceledTicket
+		canceled.refund(ticket, c.now)
+		if canceled.Refund != c.want {
+			t.Errorf("%s before it leaves, %s after the sale: %d comes back, want %d", leaves.Sub(c.now),
+				c.now.Sub(at), canceled.Refund, c.want)
+		}
+	}
+}
+
+// An audit finds a seat that two tickets have, also where the sets of seats that sales decide by agree.
+func TestAnAuditFindsASeatThatIsSoldTwice(t *testing.T) {
+	at := time.UnixMilli(0)
+	s, ticket := sold(t, at)
+	tt := oneTrip(t)
+	if _, err := s.Audit(tt, at); err != nil {
+		t.Fatalf("of one ticket: %v", err)
+	}
+	s.add(oneTicket(ticket.Legs[0].Run, 2, at), at)
+	if _, err := s.Audit(tt, at); err == nil || !strings.Contains(err.Error(), "seat 1 of trip t") {
+		t.Errorf("of two tickets with one seat: %v", err)
+	}
+}
