@@ -88,7 +88,10 @@ func TestWhatComesBackOfAPrice(t *testing.T) {
 	at := time.UnixMilli(0)
 	_, ticket := sold(t, at)
 	form := *ticket.Legs[0].Run.Form
-	form.Rules = []schedule.RefundRule{{ID: "a", Hours: 48, Percent: 9_000}, {ID: "b", Hours: 24, Percent: 2_550}}
+	form.Rules = []schedule.RefundRule{
+		{ID: "a", Hours: 48, Percent: 9_000},
+		{ID: "b", Hours: 24, Percent: 2_550},
+	}
 	ticket.Legs[0].Run.Form = &form
 	leaves := ticket.Departure()
 	for _, c := range []struct {

@@ -67,6 +67,8 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 		"GET /docs/silent":                                s.reference.Page("silent"),
 		"GET /docs/limits":                                s.reference.Page("limits"),
 		"GET /docs/migration":                             s.Public(s.reference.GetMigrationGuide),
+		"GET /docs/tour":                                  s.reference.Reading("tour"),
+		"GET /docs/write-your-own":                        s.reference.Reading("write-your-own"),
 		"GET /docs/{page}":                                s.Public(s.reference.GetText),
 		"GET /checkpoint":                                 s.Public(s.witness.GetCheckpoint),
 		"GET /metrics":                                    s.Public(s.ops.GetMetrics),

@@ -33,7 +33,8 @@ var pages = []string{"README.md", "server/docs/integrating.md", "server/docs/sig
 	"server/docs/reports.md",
 	"server/docs/testing.md", "server/docs/migrating.md", "server/docs/operating.md",
 	"server/docs/carrier.md", "server/docs/standby.md", "server/docs/auditing.md", "server/docs/journal.md",
-	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md"}
+	"server/docs/decisions.md", "server/docs/performance.md", "server/docs/code.md", "server/docs/tour.md",
+	"server/docs/write-your-own.md"}
 
 // TestPages: the README is one page, names all others, and no line is wider than 110 columns but those of
 // tables and, on other pages, of code.

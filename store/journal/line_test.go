@@ -38,7 +38,8 @@ func TestALineFollowsOnlyTheOneBeforeIt(t *testing.T) {
 	if second.Follows(other.Head) == nil {
 		t.Error("it follows a line that says something else")
 	}
-	altered, err := Parse(bytes.TrimSuffix(bytes.Replace(second.Text(), []byte(`"n":2`), []byte(`"n":3`), 1), Newline))
+	text := strings.Replace(string(second.Text()), `"n":2`, `"n":3`, 1)
+	altered, err := Parse([]byte(strings.TrimSuffix(text, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,39 @@
+package server
+
+import (
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The pages that students read are pages in a browser: nothing of how they are written is left, every answer
+// is folded away, and every link leads somewhere.
+func TestPagesForStudents(t *testing.T) {
+	s, _ := demoServer(t, Config{Dir: t.TempDir()})
+	get := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		return w
+	}
+	for path, questions := range map[string]int{"/docs/tour": 14 * 3, "/docs/write-your-own": 0} {
+		w := get(path)
+		page := w.Body.String()
+		if w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Header().Get("Content-Type"))
+		}
+		if n := strings.Count(page, "<details>\n<summary>"); n != questions ||
+			strings.Count(page, "</details>") != n {
+			t.Errorf("%s asks %d questions, want %d", path, n, questions)
+		}
+		_, body, _ := strings.Cut(page, "<main")
+		if left := regexp.MustCompile("(?m)`|^#|^- |\\]\\(|&lt;details").FindString(body); left != "" {
+			t.Errorf("%s shows %q as it was written", path, left)
+		}
+		for _, m := range regexp.MustCompile(`href="(/[^"]*)"`).FindAllStringSubmatch(body, -1) {
+			if w := get(m[1]); w.Code != 200 {
+				t.Errorf("%s leads to %s: %d", path, m[1], w.Code)
+			}
+		}
+	}
+}
