@@ -1,16 +1,28 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
-	"strings"
 	"time"
 
 	"waybill/server"
 	"waybill/server/command/load"
+	"waybill/server/tour"
 )
+
+// tour plays one booking, step by step, in a directory of its own.
+func (c *call) tour() (int, error) {
+	t := tour.Tour{
+		Demo: c.Demo,
+		Out:  c.Stdout,
+		In:   c.Stdin,
+		Stop: c.Stop,
+	}
+	if err := t.SetPace(c.get("pace").(float64)); err != nil {
+		return exitUsage, err
+	}
+	return exitFailed, t.Play()
+}
 
 // bench measures sales on this machine, in a directory of its own.
 func (c *call) bench() (int, error) {
@@ -40,23 +52,9 @@ func (c *call) bench() (int, error) {
 func (c *call) load() (*load.Load, error) {
 	l := &load.Load{
 		Dir:      c.dir,
-		Bookings: c.get("bookings").(int),
-		Window:   time.Duration(c.get("seconds").(float64) * float64(time.Second)),
 		Table:    c.Stdout,
 		Progress: c.Stderr,
 		Stop:     c.Stop,
 	}
-	// Offers are searched for once a window, and it must end before they do.
-	const longest = 15 * time.Minute // an offer lives longer
-	good := l.Bookings > 0 && 0 < l.Window && l.Window <= longest
-	for text := range strings.SplitSeq(c.text("conns"), ",") {
-		n, err := strconv.Atoi(text)
-		good = good && err == nil && n > 0
-		l.Conns = append(l.Conns, n)
-	}
-	if !good {
-		return nil, errors.New("-conns is a list as in 1,64, -bookings at least 1, " +
-			"-seconds more than 0, at most 900")
-	}
-	return l, nil
+	return l, l.Set(c.get("bookings").(int), c.text("conns"), c.get("seconds").(float64))
 }

@@ -60,6 +60,7 @@ func TestBench(t *testing.T) {
 	}
 	want(t, 1, "stopped before it was done", "bench", "-data", dir, "-bookings", "9999999")
 	want(t, 2, "-conns is a list", "bench", "-data", dir, "-conns", "1,x")
+	want(t, 2, "-pace is a number of seconds", "tour", "-pace", "-1")
 	want(t, 2, "-seconds more than 0", "bench", "-data", dir, "-seconds", "0")
 	if left, err := filepath.Glob(filepath.Join(temp, "*bench*")); err != nil || len(left) > 0 {
 		t.Error("a feed is left behind", left, err)

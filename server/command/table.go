@@ -14,11 +14,11 @@ var (
 	// Quiet verbs show no progress: they show other things all the time, or ask for something. All others may
 	// have to read a long journal.
 	quiet = []string{"serve", "desk", "log", "bench", "version", "user add", "ready", "conform",
-		"tail", "receive", "ticket check"}
+		"tail", "receive", "ticket check", "tour"}
 	// Of some, who reads the output may stop, as head does, and that is no failure.
 	mayBeCut = []string{"log", "import", "tail"}
 	// Some are of no directory, and have no flag -data: they ask a server, or nobody.
-	noData = []string{"version", "ready", "conform", "receive", "ticket check"}
+	noData = []string{"version", "ready", "conform", "receive", "ticket check", "tour"}
 )
 
 // is reports whether a verb is one of some.
@@ -234,6 +234,9 @@ var verbs = []verb{
 			{"bookings", 10_000, "fill up to this `number` of bookings of two"},
 			{"conns", "1,64,256", "the `numbers` of connections to measure with, with commas"},
 			{"seconds", 3.0, "how long each is measured"}}},
+	{"tour", "", "plays one booking step by step, in a directory of its own: what is sent, written and changed",
+		(*call).tour, []option{
+			{"pace", 0.0, "go on by itself after so many `seconds`; without it Enter is waited for"}}},
 	{"ready", "", "says by its exit code whether a server is ready: 0, else 1", (*call).ready, []option{
 		{"addr", "http://127.0.0.1:8080", "the `URL` of the server"}}},
 	{"conform", "", "plays the interface's rules against any server", (*call).conform, []option{

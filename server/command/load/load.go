@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +41,26 @@ type Load struct {
 	addr         string // where it serves HTTP
 	key          string // of the partner that all requests come from
 	offers, sold []struct{ ID string }
+}
+
+// Set says what is to be measured: how many bookings there are to be before, the numbers of connections, with
+// commas between, and how many seconds each is measured.
+func (l *Load) Set(bookings int, conns string, seconds float64) error {
+	// Offers are searched for once a window, and it must end before they do.
+	const longest = 15 * time.Minute // an offer lives longer
+	l.Bookings = bookings
+	l.Window = time.Duration(seconds * float64(time.Second))
+	good := l.Bookings > 0 && 0 < l.Window && l.Window <= longest
+	for text := range strings.SplitSeq(conns, ",") {
+		n, err := strconv.Atoi(text)
+		good = good && err == nil && n > 0
+		l.Conns = append(l.Conns, n)
+	}
+	if !good {
+		return errors.New("-conns is a list as in 1,64, -bookings at least 1, " +
+			"-seconds more than 0, at most 900")
+	}
+	return nil
 }
 
 // The works, as partners do them.

@@ -1,0 +1,69 @@
+package tour
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"waybill/store"
+)
+
+// showLines shows the lines that were written since those that were shown last, and makes the hash of each
+// anew from what it is made of. It reads the files, as an auditor does.
+func (w *world) showLines() error {
+	before := w.head
+	report, err := store.Follow(w.fsys, before, func(l *store.Line) error {
+		err := w.showLine(before, l)
+		before = l.Head
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if report.Head.Seq == w.head.Seq {
+		fmt.Fprintf(w.out, "\n  no line is written; the last is line %d\n", w.head.Seq)
+	}
+	w.head = report.Head
+	return nil
+}
+
+// showLine shows a line, and how its hash follows from the line before.
+func (w *world) showLine(before store.Head, l *store.Line) error {
+	text := bytes.TrimSpace(l.Text())
+	fmt.Fprintf(w.out, "\n  line %d, %s, %d bytes:\n    %s\n", l.Seq, l.Type, len(text), cut(string(text)))
+	prev := hex.EncodeToString(before.Hash[:])
+	// Nothing of the journal's own code is asked: this is all there is to it.
+	sum := sha256.Sum256(append([]byte(prev), l.Chained...))
+	if sum != l.Hash {
+		return fmt.Errorf("line %d has the hash %x, and should have %x", l.Seq, l.Hash, sum)
+	}
+	fmt.Fprintf(w.out, "  its hash is SHA-256 of %s…%s, which is the hash of line %d,\n", prev[:4], prev[60:],
+		before.Seq)
+	fmt.Fprintf(w.out, "  and of its %d bytes from %s to %s: made anew, %x…, as it says\n", len(l.Chained),
+		l.Chained[:min(7, len(l.Chained))], ending(l.Chained), sum[:4])
+	if l.Personal != nil && !store.Erased(l.Personal) {
+		personal := sha256.Sum256(l.Personal)
+		fmt.Fprintf(w.out, "  of \"personal\", which stands behind them, they have the SHA-256: %x…\n",
+			personal[:4])
+	}
+	return nil
+}
+
+// ending returns the last bytes of what a chain covers.
+func ending(chained []byte) []byte {
+	return chained[max(0, len(chained)-9):]
+}
+
+// line returns a line of the journal as it stands now.
+func (w *world) line(seq uint64) (found store.Line, err error) {
+	_, err = store.Follow(w.fsys, store.Head{}, func(l *store.Line) error {
+		if l.Seq == seq {
+			found = *l
+			found.Chained = bytes.Clone(l.Chained)
+			found.Personal = bytes.Clone(l.Personal)
+		}
+		return nil
+	})
+	return found, err
+}
