@@ -132,24 +132,36 @@ func (l *Leg) check(ticket ID, older bool, now time.Time) error {
 func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*books.Books, error) {
 	x := newAudit(now)
 	all := s.Freeze()
+	var oversold error
 	var beside sync.WaitGroup
 	beside.Go(func() {
-		x.Oversold = all.Oversold(tt, now)
+		oversold = books.Guarded(func() error {
+			x.Oversold = all.Oversold(tt, now)
+			return nil
+		})
 	})
 	err := s.auditBookings(x, all)
 	beside.Wait()
-	if err != nil {
+	if err = cmp.Or(err, oversold); err != nil {
 		return x.Books, err
 	}
+	err = books.Guarded(func() error {
+		return s.auditRuns(x, tt)
+	})
+	return x.Books, err
+}
+
+// auditRuns goes through the runs, once the bookings are counted.
+func (s *State) auditRuns(x *audit, tt *schedule.Timetable) error {
 	if x.Tickets != s.byTicket.Len() {
-		return x.Books, fmt.Errorf("%d tickets are in bookings, %d are known", x.Tickets, s.byTicket.Len())
+		return fmt.Errorf("%d tickets are in bookings, %d are known", x.Tickets, s.byTicket.Len())
 	}
 	for _, run := range s.order {
 		if run.seats.sold[0] != run {
 			continue // counted in the form it was sold in first
 		}
 		if err := x.run(run, tt); err != nil {
-			return x.Books, err
+			return err
 		}
 	}
 	for _, c := range s.runChanges {
@@ -160,7 +172,7 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*books.Books, erro
 			x.Moved++
 		}
 	}
-	return x.Books, nil
+	return nil
 }
 
 // auditBookings goes through the bookings, a half beside the other. The error is that of the first booking
@@ -171,9 +183,13 @@ func (s *State) auditBookings(x *audit, all Frozen) error {
 	var wrong, wrongLater error
 	var beside sync.WaitGroup
 	beside.Go(func() {
-		wrongLater = later.bookings(s, all, half, all.Len())
+		wrongLater = books.Guarded(func() error {
+			return later.bookings(s, all, half, all.Len())
+		})
 	})
-	wrong = x.bookings(s, all, 0, half)
+	wrong = books.Guarded(func() error {
+		return x.bookings(s, all, 0, half)
+	})
 	beside.Wait()
 	x.Books.Add(later.Books)
 	for run, holds := range later.holds {

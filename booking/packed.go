@@ -134,12 +134,21 @@ func (u *unpacking) standing(t *Ticket) {
 	t.Noticed = standing[0]&hasNoticed != 0
 	t.Carrier = Carrier(standing[1] & 7)
 	t.Asked = Action(standing[1] >> 3 & 7)
-	t.Earlier = int32(u.Signed())
+	earlier := u.Signed()
+	t.Earlier = int32(earlier)
+	u.Bad = u.Bad || earlier != int64(t.Earlier)
 	copy(t.Currency[:], u.Take(3))
 	u.leg(&t.Legs[0])
 	if standing[0]&hasSecond != 0 {
 		u.leg(&t.Legs[1])
 	}
+}
+
+// small takes a number of 16 bits.
+func (u *unpacking) small() int16 {
+	n := u.Signed()
+	u.Bad = u.Bad || n != int64(int16(n))
+	return int16(n)
 }
 
 // leg takes a leg.
@@ -150,10 +159,10 @@ func (u *unpacking) leg(l *Leg) {
 		return
 	}
 	l.Run = u.runs[run]
-	l.From = int16(u.Signed())
-	l.To = int16(u.Signed())
-	l.Seat = int16(u.Signed())
-	l.Discount = int16(u.Signed())
+	l.From = u.small()
+	l.To = u.small()
+	l.Seat = u.small()
+	l.Discount = u.small()
 	l.Amount = u.Signed()
 	l.Refund = u.Signed()
 }

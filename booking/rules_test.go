@@ -129,3 +129,41 @@ func TestAnAuditFindsASeatThatIsSoldTwice(t *testing.T) {
 		t.Errorf("of two tickets with one seat: %v", err)
 	}
 }
+
+// An audit goes through two halves of the bookings at a time. Of two mistakes it tells that of the earlier
+// booking; what no program has sold is an error, wherever it is.
+func TestAnAuditTellsTheFirstMistake(t *testing.T) {
+	at := time.UnixMilli(0)
+	tt := oneTrip(t)
+	for range 20 {
+		s, ticket := sold(t, at)
+		run := ticket.Legs[0].Run
+		for n := byte(2); n < 10; n++ {
+			b := oneTicket(run, n, at)
+			b.Tickets[0].Legs[0].Seat = int16(n)
+			if n == 3 || n == 8 {
+				b.Tickets[0].Phase = Refunded // and was never paid
+			}
+			s.add(b, at)
+		}
+		want := "ticket " + ID{3, 1}.String() + " was refunded"
+		if _, err := s.Audit(tt, at); err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("%v, want %s", err, want)
+		}
+	}
+	for _, n := range []byte{2, 9} {
+		s, ticket := sold(t, at)
+		run := ticket.Legs[0].Run
+		for i := byte(2); i < 10; i++ {
+			b := oneTicket(run, i, at)
+			b.Tickets[0].Legs[0].Seat = int16(i)
+			if i == n {
+				b.Tickets[0].Legs[0].To = 99
+			}
+			s.add(b, at)
+		}
+		if _, err := s.Audit(tt, at); err == nil || !strings.Contains(err.Error(), "cannot be made up") {
+			t.Errorf("a ride beyond its run, in booking %d: %v", n, err)
+		}
+	}
+}

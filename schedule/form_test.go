@@ -231,7 +231,8 @@ func TestForm(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "{}", "null", "[]", `{"trip":"t"}`, `{"stops":[{}]}`,
-		`{"stops":[{},{}]`, `{"stops":"x"}`} {
+		`{"stops":[{},{}]`, `{"stops":"x"}`, `{"stops":[{},{}],"bus":{"seats":1025}}`,
+		`{"stops":[{},{}],"bus":{"seats":-1}}`} {
 		if f, err := schedule.DecodeForm([]byte(text)); err == nil {
 			t.Errorf("%q is taken as a form: %+v", text, f)
 		}

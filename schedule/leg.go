@@ -221,6 +221,9 @@ func DecodeForm(data []byte) (*Form, error) {
 	if err == nil && len(f.Stops) < 2 {
 		err = errors.New("fewer than two stops")
 	}
+	if err == nil && (f.Bus.Seats < 0 || f.Bus.Seats > MaxSeats) {
+		err = fmt.Errorf("a bus of %d seats, at most %d", f.Bus.Seats, MaxSeats)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("schedule: a form cannot be read: %w", err)
 	}

@@ -229,6 +229,26 @@ func TestVerifySnapshots(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Of a bad snapshot and a bad line after it the snapshot is told: they are looked at beside each other.
+	last := named(all, "journal/")[0]
+	spoilt := strings.Replace(all[names[0]], "[1]", "[7]", 1)
+	journal := strings.Replace(all[last], `"n":2`, `"n":3`, 1)
+	for name, text := range map[string]string{names[0]: spoilt, last: journal} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if spoilt == all[names[0]] || journal == all[last] {
+		t.Fatal("nothing is spoilt")
+	}
+	if _, _, err := verify(cfg, false); err == nil || !strings.Contains(err.Error(), names[0]) {
+		t.Errorf("of a bad snapshot and a bad line after it: %v", err)
+	}
+	for _, name := range []string{names[0], last} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(all[name]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	// A whole snapshot that says something else, or the same in another form, is found.
 	name := names[len(names)-1]
 	for old, want := range map[string]bool{"[3]": true, "[ 3]": false, "[4]": false} {

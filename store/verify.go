@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
-	"sync"
 
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
@@ -154,14 +153,14 @@ func Verify[S, E any](cfg Config[S, E], live bool, expected Expected, check func
 	for _, seq := range seqs {
 		r.proof = seq
 	}
-	var snapshots comparisons
+	var snapshots journal.Checks
 	r.visits.Prepare = r.decode
 	r.visits.Visit = func(v *journal.Visited) error {
 		if err := r.apply(v); err != nil || !slices.Contains(seqs, v.Line.Seq) {
 			return err
 		}
 		write := r.cfg.Freeze(r.state)
-		snapshots.begin(func() (err error) {
+		snapshots.Begin(func() (err error) {
 			defer v.Misfit(&err)
 			return r.compare(&v.Line, write)
 		})
@@ -177,11 +176,11 @@ func Verify[S, E any](cfg Config[S, E], live bool, expected Expected, check func
 		err = inspect(r.state, r.head.Stamp)
 	}
 	// A snapshot is of a line before the one that stopped what goes through them.
-	err = cmp.Or(snapshots.wait(), err)
+	err = cmp.Or(snapshots.Wait(), err)
 	return Report{
 		Head:        r.head,
 		Files:       r.files,
-		Snapshots:   len(snapshots.wrong),
+		Snapshots:   snapshots.Len(),
 		Checkpoints: len(r.evidence),
 		Vouched:     r.vouched(),
 		Unkept:      r.unkept(),
@@ -319,32 +318,6 @@ func treeDamage(err error) error {
 
 // journalFile is what the files of the journal are called; a copy of one, or one under another name, is none.
 var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + durable.TempSuffix + `)?$`)
-
-// comparisons go on beside what has begun them.
-type comparisons struct {
-	under sync.WaitGroup
-	wrong []*error // by comparison
-}
-
-// begin begins one.
-func (c *comparisons) begin(compare func() error) {
-	wrong := new(error)
-	c.wrong = append(c.wrong, wrong)
-	c.under.Go(func() {
-		*wrong = compare()
-	})
-}
-
-// wait waits for all, and returns the error of the first that has one.
-func (c *comparisons) wait() error {
-	c.under.Wait()
-	for _, wrong := range c.wrong {
-		if *wrong != nil {
-			return *wrong
-		}
-	}
-	return nil
-}
 
 // compare checks that the snapshot of a line is, byte for byte, what write writes, as replaying the journal
 // gives, unless it is of an earlier version.

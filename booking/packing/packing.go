@@ -39,6 +39,9 @@ func (r *Reader) Number() (n uint64) {
 	for i := 0; i < len(r.Rest) && i < binary.MaxVarintLen64; i++ {
 		c := r.Rest[i]
 		n |= uint64(c&0x7f) << (7 * i)
+		if c == 0 && i > 0 {
+			break // it could be shorter: nobody appends it so
+		}
 		if c < 0x80 {
 			r.Rest = r.Rest[i+1:]
 			return n

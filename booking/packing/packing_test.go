@@ -32,10 +32,14 @@ func TestWhatIsPutInComesOut(t *testing.T) {
 	}
 }
 
-// A number that never ends is no number.
+// A number that never ends is no number, nor one that ends in nothing: each has one form.
 func TestANumberThatNeverEnds(t *testing.T) {
 	r := Reader{Rest: "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"}
 	if r.Number(); !r.Bad {
 		t.Error("it was taken for one")
+	}
+	longer := Reader{Rest: "\x81\x00"}
+	if longer.Number(); !longer.Bad {
+		t.Error("a number that is longer than it must be was taken for one")
 	}
 }

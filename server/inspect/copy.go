@@ -46,7 +46,7 @@ func Backup(fsys durable.FS, live bool, to durable.FS) (Report, error) {
 // the time.
 func paced(live bool, to durable.FS) durable.FS {
 	if live {
-		return durable.AlwaysPaced().Files(to)
+		return durable.WritesPaced().Files(to)
 	}
 	return to
 }

@@ -157,7 +157,9 @@ func (c *Codec) Thaw(from io.Reader) (*State, error) {
 			wrong = batch.restore(bookings)
 		}
 	}
-	bookings.Done()
+	if wrong == nil && err == nil {
+		bookings.Done()
+	}
 	for _, x := range t.asks {
 		if wrong == nil && err == nil {
 			wrong = t.state.restoreAsk(x)

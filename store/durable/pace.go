@@ -13,6 +13,8 @@ type Pace struct {
 	// Asked counts what others have asked for.
 	Asked func() uint64
 
+	writesOnly bool // of work in a process that has stepped back: only what it asks of the disk counts
+
 	began time.Time // of the work since the last rest
 	seen  uint64    // what had been asked for then
 }
@@ -61,6 +63,9 @@ type pacedFile struct {
 
 // Write writes, and rests where that is due.
 func (f pacedFile) Write(b []byte) (int, error) {
+	if f.pace.writesOnly {
+		f.pace.began = time.Now()
+	}
 	n, err := f.File.Write(b)
 	f.pace.Step()
 	return n, err
@@ -102,14 +107,18 @@ func (f pacedRead) ReadDir(n int) ([]fs.DirEntry, error) {
 	return dir.ReadDir(n)
 }
 
-// AlwaysPaced returns the pace of work beside which others may always wait: those of another process, of
-// which nobody here knows what they ask for.
-func AlwaysPaced() *Pace {
+// WritesPaced returns the pace of files that are written beside the clients of another process. Nobody here
+// knows what these ask for, so that they always may; and the kernel sees to it that they get the processor
+// ([StepBack]), but not the disk.
+func WritesPaced() *Pace {
 	asked := uint64(0)
-	return &Pace{Asked: func() uint64 {
-		asked++
-		return asked
-	}}
+	return &Pace{
+		Asked: func() uint64 {
+			asked++
+			return asked
+		},
+		writesOnly: true,
+	}
 }
 
 // NoPace returns the pace of work beside which nobody waits.

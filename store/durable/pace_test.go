@@ -46,7 +46,11 @@ func TestAPaceRestsWhileOthersAsk(t *testing.T) {
 // What is written and read at a pace rests.
 func TestFilesAreWrittenAndReadAtThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := AlwaysPaced()
+		asked := uint64(0)
+		p := &Pace{Asked: func() uint64 {
+			asked++
+			return asked
+		}}
 		p.Step()
 		f, err := p.Files(Dir(t.TempDir())).Create("a")
 		if err != nil {
@@ -67,6 +71,50 @@ func TestFilesAreWrittenAndReadAtThePace(t *testing.T) {
 		if text, err := io.ReadAll(from); err != nil || string(text) != "abc" ||
 			time.Since(began) != (1+rests)*stint {
 			t.Errorf("%q in %s: %v", text, time.Since(began), err)
+		}
+	})
+}
+
+// slow is a directory whose disk takes its time.
+type slow struct{ Dir }
+
+type slowFile struct{ File }
+
+func (d slow) Create(name string) (File, error) {
+	f, err := d.Dir.Create(name)
+	return slowFile{f}, err
+}
+
+func (f slowFile) Write(b []byte) (int, error) {
+	time.Sleep(2 * stint)
+	return f.File.Write(b)
+}
+
+// Beside another process only what is asked of the disk has to rest: the processor is shared by the kernel.
+func TestOnlyWritesRestBesideAnotherProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			to   FS
+			want time.Duration
+		}{
+			{Dir(t.TempDir()), 0},
+			{slow{Dir(t.TempDir())}, (2 + 2*rests) * stint},
+		} {
+			f, err := WritesPaced().Files(c.to).Create("a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			for range 3 {
+				time.Sleep(10 * stint) // work
+				began := time.Now()
+				if _, err := f.Write([]byte("abc")); err != nil {
+					t.Fatal(err)
+				}
+				if got := time.Since(began); got != c.want {
+					t.Errorf("%T: %s, want %s", c.to, got, c.want)
+				}
+			}
 		}
 	})
 }
