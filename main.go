@@ -24,7 +24,11 @@ func main() {
 	}
 	// Who reads our output may stop reading, as head does: that ends no change half-way.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		stops = append(stops, syscall.SIGHUP) // the terminal is closed
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), stops...)
 	context.AfterFunc(ctx, cancel) // a second signal ends the process at once
 	code := command.Main(&command.Process{
 		Args:   os.Args[1:],

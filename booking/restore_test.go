@@ -38,17 +38,22 @@ func TestWhatIsPutBackIsFoundAsBefore(t *testing.T) {
 		}
 	}
 	restoring.Done()
+	number := func(b *Booking) int { // that was found; -1 for none
+		if b == nil {
+			return -1
+		}
+		return int(b.number)
+	}
 	for _, id := range []ID{{1}, {2}, {3}, {4}} {
-		was, is := before.Any(id), after.Any(id)
-		if (was == nil) != (is == nil) || was != nil && was.number != is.number {
-			t.Errorf("booking %d: %v was found, now %v", id[0], was, is)
+		if was, is := number(before.Any(id)), number(after.Any(id)); was != is {
+			t.Errorf("by id %d booking number %d was found, and after the start number %d", id[0], was, is)
 		}
 	}
 	for _, id := range []ID{{11}, {12}, {21}, {31}, {41}, {51}} {
-		was, _ := before.AnyTicket(id)
-		is, _ := after.AnyTicket(id)
-		if (was == nil) != (is == nil) || was != nil && was.number != is.number {
-			t.Errorf("ticket %d: it was found in %v, now in %v", id[0], was, is)
+		in, _ := before.AnyTicket(id)
+		now, _ := after.AnyTicket(id)
+		if was, is := number(in), number(now); was != is {
+			t.Errorf("ticket %d was found in booking number %d, and after the start in %d", id[0], was, is)
 		}
 	}
 	if before.byTicket.Len() != after.byTicket.Len() || before.byID.Len() != after.byID.Len() {

@@ -44,14 +44,19 @@ func oneTicket(run *Run, n byte, at time.Time) *Booking {
 func TestABookingIsItsPartnersAlone(t *testing.T) {
 	s, _ := sold(t, time.UnixMilli(0))
 	for _, c := range []struct {
+		who     string
 		partner ID
 		finds   bool
-	}{{ID{1, 9}, true}, {ID{2, 9}, false}, {ID{}, false}} {
+	}{
+		{"its partner", ID{1, 9}, true},
+		{"another partner", ID{2, 9}, false},
+		{"no partner", ID{}, false},
+	} {
 		if b := s.Booking(c.partner, ID{1}); (b != nil) != c.finds {
-			t.Errorf("partner %s: the booking is found: %t", c.partner, b != nil)
+			t.Errorf("%s finds the booking: %t, want %t", c.who, b != nil, c.finds)
 		}
 		if b, x := s.Ticket(c.partner, ID{1, 1}); (b != nil) != c.finds || (x != nil) != c.finds {
-			t.Errorf("partner %s: the ticket is found: %t", c.partner, x != nil)
+			t.Errorf("%s finds the ticket: %t, want %t", c.who, x != nil, c.finds)
 		}
 	}
 }
@@ -65,19 +70,19 @@ func TestAnUnpaidTicketHasItsSeatForTwentyMinutes(t *testing.T) {
 	end := at.Add(20 * time.Minute)
 	for _, c := range []struct {
 		now  time.Time
-		want Phase
+		want string
 		left int
 	}{
-		{at, Unpaid, 69},
-		{end.Add(-time.Millisecond), Unpaid, 69},
-		{end, Uncompleted, 70},
-		{end.Add(time.Hour), Uncompleted, 70},
+		{at, "Processing", 69},
+		{end.Add(-time.Millisecond), "Processing", 69},
+		{end, "Uncompleted", 70},
+		{end.Add(time.Hour), "Uncompleted", 70},
 	} {
-		got := ticket.PhaseAt(c.now)
+		got, _ := ticket.Status(c.now)
 		left := s.SeatsLeft(tt, &schedule.Leg{Day: 100, To: stops - 1}, c.now)
 		if got != c.want || left != c.left {
-			t.Errorf("%s after the sale: phase %d with %d seats left, want %d with %d", c.now.Sub(at), got, left,
-				c.want, c.left)
+			t.Errorf("%s after the sale: it is %s, and %d seats are free, want %s and %d", c.now.Sub(at), got,
+				left, c.want, c.left)
 		}
 	}
 }
@@ -126,7 +131,7 @@ func TestAnAuditFindsASeatThatIsSoldTwice(t *testing.T) {
 	}
 	s.add(oneTicket(ticket.Legs[0].Run, 2, at), at)
 	if _, err := s.Audit(tt, at); err == nil || !strings.Contains(err.Error(), "seat 1 of trip t") {
-		t.Errorf("of two tickets with one seat: %v", err)
+		t.Errorf("two tickets have the same seat, and the audit says %v, want that it names the seat", err)
 	}
 }
 

@@ -255,7 +255,8 @@ func TestPercent(t *testing.T) {
 	for _, c := range []struct{ amount, hundredths, want int64 }{
 		{0, 5000, 0}, {100, 0, 0}, {100, 10000, 100}, {1, 5000, 1}, {1, 4999, 0}, {3, 5000, 2}, {10050, 1000,
 			1005}, {10055, 1000, 1006}, {10054, 1000, 1005}, {999, 3333, 333},
-		{1005, 5000, 503}, {99_999_999_999_999, 10000, 99_999_999_999_999},
+		// what binary fractions make too little of: exactly half is rounded up
+		{1005, 5000, 503}, {500, 2550, 128}, {13500, 2550, 3443}, {99_999_999_999_999, 10000, 99_999_999_999_999},
 	} {
 		if got := schedule.Percent(c.amount, c.hundredths); got != c.want {
 			t.Errorf("%d hundredths of a per cent of %d: %d, want %d", c.hundredths, c.amount, got, c.want)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -30,9 +31,11 @@ func TestPagesForStudents(t *testing.T) {
 		if left := regexp.MustCompile("(?m)`|^#|^- |\\]\\(|&lt;details").FindString(body); left != "" {
 			t.Errorf("%s shows %q as it was written", path, left)
 		}
-		for _, m := range regexp.MustCompile(`href="(/[^"]*)"`).FindAllStringSubmatch(body, -1) {
-			if w := get(m[1]); w.Code != 200 {
-				t.Errorf("%s leads to %s: %d", path, m[1], w.Code)
+		for _, m := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(body, -1) {
+			to, place, _ := strings.Cut(m[1], "#")
+			w := get(cmp.Or(to, path))
+			if w.Code != 200 || place != "" && !strings.Contains(w.Body.String(), `id="`+place+`"`) {
+				t.Errorf("%s leads to %s: %d, or no such place", path, m[1], w.Code)
 			}
 		}
 	}

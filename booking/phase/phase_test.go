@@ -1,7 +1,7 @@
 package phase
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"testing"
 
@@ -12,32 +12,37 @@ import (
 // a conflict: each phase, each action, our own tickets and others'.
 func TestAnActionLeadsWhereTheTableSays(t *testing.T) {
 	phases := []Phase{Unpaid, Booked, Paid, Canceled, Refunded, Uncompleted}
-	want := map[string]Phase{
-		"0 pay":        Paid,
-		"0 book":       Booked,
-		"0 cancel":     Canceled,
-		"0 run-cancel": Canceled,
-		"5 pay":        Paid,
-		"5 book":       Booked,
-		"5 cancel":     Canceled,
-		"1 pay":        Paid,
-		"1 cancel":     Canceled,
-		"1 run-cancel": Canceled,
-		"2 cancel":     Canceled,
-		"2 cancel own": Refunded,
-		"2 run-cancel": Refunded,
+	names := []string{"Unpaid", "Booked", "Paid", "Canceled", "Refunded", "Uncompleted"}
+	want := map[string]string{
+		"Unpaid pay":             "Paid",
+		"Unpaid book":            "Booked",
+		"Unpaid cancel":          "Canceled",
+		"Unpaid run-cancel":      "Canceled",
+		"Uncompleted pay":        "Paid",
+		"Uncompleted book":       "Booked",
+		"Uncompleted cancel":     "Canceled",
+		"Booked pay":             "Paid",
+		"Booked cancel":          "Canceled",
+		"Booked run-cancel":      "Canceled",
+		"Paid cancel":            "Canceled",
+		"Paid cancel of our own": "Refunded",
+		"Paid run-cancel":        "Refunded",
 	}
-	for _, from := range phases {
+	for i, from := range phases {
 		for _, action := range []Action{Pay, Book, Cancel, WithdrawRun} {
 			for _, source := range []string{schedule.OwnSource, "Elsewhere"} {
-				name := fmt.Sprint(slices.Index(phases, from), " ", action)
-				to, allowed := want[name]
-				if own, is := want[name+" own"]; is && source == schedule.OwnSource {
+				name := names[i] + " " + action.String()
+				to := cmp.Or(want[name], "a conflict")
+				if own := want[name+" of our own"]; own != "" && source == schedule.OwnSource {
 					to = own
 				}
-				name = fmt.Sprintf("%s of a ticket in phase %d of source %s", action, from, source)
-				if got, ok := from.Next(action, source); ok != allowed || got != to {
-					t.Errorf("%s: %d, %t, want %d, %t", name, got, ok, to, allowed)
+				got := "a conflict"
+				if next, allowed := from.Next(action, source); allowed {
+					got = names[slices.Index(phases, next)]
+				}
+				if got != to {
+					t.Errorf("a ticket of source %s that is %s: %s leads to %s, want %s", source, names[i],
+						action, got, to)
 				}
 			}
 		}

@@ -236,7 +236,7 @@ var verbs = []verb{
 			{"seconds", 3.0, "how long each is measured"}}},
 	{"tour", "", "plays one booking step by step, in a directory of its own: what is sent, written and changed",
 		(*call).tour, []option{
-			{"pace", 0.0, "go on by itself after so many `seconds`; without it Enter is waited for"}}},
+			{"pace", 0.0, "go on by itself after so many `seconds`; with 0 Enter is waited for"}}},
 	{"ready", "", "says by its exit code whether a server is ready: 0, else 1", (*call).ready, []option{
 		{"addr", "http://127.0.0.1:8080", "the `URL` of the server"}}},
 	{"conform", "", "plays the interface's rules against any server", (*call).conform, []option{

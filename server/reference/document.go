@@ -295,8 +295,16 @@ func (s *Service) Page(name string) http.HandlerFunc {
 	})
 }
 
-// text is a page that people read in the repository, and here as text.
+// text is a page that people read in the repository, and here as text, but for some that are shown as pages.
 type text struct{ Name, Title string }
+
+// Path returns where the page is found.
+func (t text) Path() string {
+	if slices.Contains(shown, t.Name) {
+		return "/docs/" + strings.TrimSuffix(t.Name, ".md")
+	}
+	return "/docs/" + t.Name
+}
 
 // texts lists them, by name.
 var texts = sync.OnceValue(func() []text {

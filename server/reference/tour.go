@@ -41,7 +41,7 @@ func markdown(page string) template.HTML {
 		case mark == "#":
 			b.WriteString(element("h1", text))
 		case mark == "##":
-			b.WriteString(element("h2", text))
+			b.WriteString("<h2 " + anchor(text) + ">" + inline(text) + "</h2>\n")
 		case mark == "-":
 			b.WriteString("<ul>\n")
 			for line := range strings.SplitSeq(block, "\n") {
@@ -68,6 +68,20 @@ func element(name, text string) string {
 	return "<" + name + ">" + inline(text) + "</" + name + ">\n"
 }
 
+// anchor returns what a heading is linked to by, here as where the repository is shown.
+func anchor(heading string) string {
+	kept := strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
+			return r
+		}
+		return -1
+	}, strings.ToLower(heading))
+	return `id="` + kept + `"`
+}
+
 var links = regexp.MustCompile(`\[([^\]]+)\]\(([^)]+)\)`)
 
 // inline returns a text with its code and its links. A link to another page leads to where that is shown.
@@ -75,10 +89,17 @@ func inline(text string) string {
 	text = ticks.ReplaceAllString(template.HTMLEscapeString(text), "<code>$1</code>")
 	return links.ReplaceAllStringFunc(text, func(found string) string {
 		m := links.FindStringSubmatch(found)
-		to := m[2]
-		if slices.Contains(shown, to) {
-			to = strings.TrimSuffix(to, ".md")
+		page, place, within := strings.Cut(m[2], "#")
+		to := ""
+		switch {
+		case slices.Contains(shown, page):
+			to = "/docs/" + strings.TrimSuffix(page, ".md")
+		case page != "":
+			to = "/docs/" + page
 		}
-		return `<a href="/docs/` + to + `">` + m[1] + "</a>"
+		if within {
+			to += "#" + place
+		}
+		return `<a href="` + to + `">` + m[1] + "</a>"
 	})
 }

@@ -38,10 +38,11 @@ func (w *world) showLine(before store.Head, l *store.Line) error {
 	if sum != l.Hash {
 		return fmt.Errorf("line %d has the hash %x, and should have %x", l.Seq, l.Hash, sum)
 	}
-	fmt.Fprintf(w.out, "  its hash is SHA-256 of %s…%s, which is the hash of line %d,\n", prev[:4], prev[60:],
-		before.Seq)
-	fmt.Fprintf(w.out, "  and of its %d bytes from %s to %s: made anew, %x…, as it says\n", len(l.Chained),
-		l.Chained[:min(7, len(l.Chained))], ending(l.Chained), sum[:4])
+	start, _, _ := bytes.Cut(l.Chained, []byte(","))
+	fmt.Fprintf(w.out, "  its hash is SHA-256 of the 64 characters %s…%s, the hash of line %d,\n", prev[:4],
+		prev[60:], before.Seq)
+	fmt.Fprintf(w.out, "  and of its %d bytes from %s to %s: made anew, %x…, as it says\n", len(l.Chained), start,
+		ending(l.Chained), sum[:4])
 	if l.Personal != nil && !store.Erased(l.Personal) {
 		personal := sha256.Sum256(l.Personal)
 		fmt.Fprintf(w.out, "  of \"personal\", which stands behind them, they have the SHA-256: %x…\n",

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"time"
 )
 
@@ -30,9 +31,9 @@ type Tour struct {
 func (t *Tour) SetPace(seconds float64) error {
 	const most = 3600
 	if !(0 <= seconds && seconds <= most) {
-		return fmt.Errorf("-pace is a number of seconds, at most %d", most)
+		return fmt.Errorf("-pace is a number of seconds from 0 to %d", most)
 	}
-	t.pace = time.Duration(seconds * float64(time.Second))
+	t.pace = time.Duration(math.Ceil(seconds * float64(time.Second)))
 	return nil
 }
 

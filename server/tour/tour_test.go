@@ -36,7 +36,7 @@ func play(t *testing.T, typed string, pace float64, stop <-chan struct{}) string
 func TestATourPlaysEveryStep(t *testing.T) {
 	shown := play(t, strings.Repeat("\n", len(steps)), 0, nil)
 	for i, s := range steps {
-		if !strings.Contains(shown, fmt.Sprintf("%d of %d. %s", i+1, len(steps), s.title)) {
+		if !strings.Contains(shown, fmt.Sprintf("Step %d of %d. %s", i+1, len(steps), s.title)) {
 			t.Errorf("step %d, %s, is not shown", i+1, s.title)
 		}
 	}
@@ -47,7 +47,7 @@ func TestATourPlaysEveryStep(t *testing.T) {
 		"currency is given twice", "passengers[0].first is not a known field",
 		"* seats left  19 → 18", "* seats left  18 → 19",
 		"* ticket      Processing, Unpaid → Uncompleted, Unpaid",
-		"* given back  0.00 → 693.00", "Idempotent-Replayed: true", "byte for byte", "sound: ",
+		"* given back  0.00 UAH → 693.00 UAH", "Idempotent-Replayed: true", "byte for byte", "sound: ",
 		"* passenger   Lesia Ukrainka → nobody", "* ticket      Uncompleted, Unpaid → Confirmed, Paid",
 		"made anew", "the root that was signed",
 	} {

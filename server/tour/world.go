@@ -259,7 +259,7 @@ func (w *world) lookAtBooking() (facts []fact, err error) {
 		name := strings.TrimSpace(t.Passenger.FirstName + " " + t.Passenger.LastName)
 		facts = append(facts,
 			fact{"ticket", t.Status + ", " + t.PaymentStatus},
-			fact{"given back", fmt.Sprintf("%.2f", t.RefundAmount)},
+			fact{"given back", fmt.Sprintf("%.2f UAH", t.RefundAmount)},
 			fact{"passenger", cmp.Or(name, "nobody")},
 		)
 	}

@@ -31,12 +31,12 @@ func lines() (first, second Line) {
 func TestALineFollowsOnlyTheOneBeforeIt(t *testing.T) {
 	first, second := lines()
 	if err := second.Follows(first.Head); err != nil {
-		t.Errorf("the line before it: %v", err)
+		t.Errorf("a line does not follow the one it was written after: %v", err)
 	}
 	other := Line{Head: Head{Stamp: first.Stamp}, Type: "a", Data: []byte(`{"n":7}`)}
 	other.AppendTo(nil, [32]byte{})
 	if second.Follows(other.Head) == nil {
-		t.Error("it follows a line that says something else")
+		t.Error("a line also follows one that says something else than the one it was written after")
 	}
 	text := strings.Replace(string(second.Text()), `"n":2`, `"n":3`, 1)
 	altered, err := Parse([]byte(strings.TrimSuffix(text, "\n")))
@@ -44,7 +44,7 @@ func TestALineFollowsOnlyTheOneBeforeIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if altered.Follows(first.Head) == nil {
-		t.Error("it follows although it was altered")
+		t.Error("a line that was altered still follows the one before")
 	}
 }
 
