@@ -93,3 +93,13 @@ func TestAPaceIsANumberOfSeconds(t *testing.T) {
 		}
 	}
 }
+
+// Where nothing can be made, that is said with what to do.
+func TestATourNeedsRoom(t *testing.T) {
+	t.Setenv("TMPDIR", "/none")
+	var out strings.Builder
+	tour := Tour{Demo: os.DirFS("../../testdata/demo"), Out: &out, In: strings.NewReader("")}
+	if err := tour.Play(); err == nil || !strings.Contains(err.Error(), "TMPDIR") || out.Len() > 0 {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}

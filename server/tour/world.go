@@ -47,7 +47,7 @@ type world struct {
 func newWorld(demo fs.FS, out io.Writer) (*world, error) {
 	dir, err := os.MkdirTemp("", "waybill-tour-")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the tour needs room for temporary files, where TMPDIR says: %w", err)
 	}
 	w := &world{
 		out:  out,
