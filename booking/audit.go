@@ -35,7 +35,7 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 					k+1)
 			}
 			leg := Leg{
-				Run:  s.runs[l.Run],
+				Run:  run,
 				From: l.From,
 				To:   l.To,
 				Seat: t.Seats[k],
@@ -47,7 +47,8 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 				return fmt.Errorf("tickets %s and %s were sold the same seat %d", e.Tickets[first].ID, t.ID,
 					leg.Seat)
 			}
-			if err := leg.check(t.ID, false, now); err != nil {
+			// The run may be sold in this form for the first time, and in others before.
+			if err := leg.check(s.seatings[run.key()], t.ID, now); err != nil {
 				return err
 			}
 		}
@@ -67,7 +68,7 @@ func (s *State) CheckSettled(now time.Time, e *Settled, action Action) error {
 	}
 	for i, l := range t.Itinerary()[:min(len(e.Seats), len(t.Itinerary()))] {
 		l.Seat = e.Seats[i]
-		if err := l.check(t.ID, false, now); err != nil {
+		if err := l.check(l.Run.seats, t.ID, now); err != nil {
 			return err
 		}
 	}
@@ -99,23 +100,17 @@ func (s *State) CheckUncompleted(now time.Time, e *TicketsUncompleted) error {
 	return nil
 }
 
-// check reports whether another ticket than the leg's holds its seat on a part of its ride at an instant.
-// Rides are compared by the stops of the leg's form; with older, only those sold in that form or one before.
-func (l *Leg) check(ticket ID, older bool, now time.Time) error {
-	if l.Run == nil {
-		return nil // nobody was sold it yet
+// check reports whether another ticket than the leg's holds its seat on a part of its ride at an instant, in
+// the form that either was sold in. held is who has the seats of the run; nil is nobody.
+func (l *Leg) check(held *seats, ticket ID, now time.Time) error {
+	if held == nil {
+		return nil
 	}
-	seats := l.Run.seats
-	form := slices.Index(seats.sold, l.Run)
 	var other *ID // the lowest: which one is told must not depend on the order of the holds
-	for i := range seats.Holds {
-		h := &seats.Holds[i]
-		if h.Ticket == ticket || h.Seat != l.Seat || h.Until <= now.UnixMilli() || older &&
-			int(h.Form) > form {
-			continue
-		}
-		start, end := seating.Within(seats.Forms[h.Form], l.Run.Form, h.From, h.To)
-		if start < l.To && l.From < end && (other == nil || h.Ticket.Compare(*other) < 0) {
+	for i := range held.Holds {
+		h := &held.Holds[i]
+		taken := h.Ticket != ticket && h.Seat == l.Seat && h.Until > now.UnixMilli()
+		if taken && l.ride().MeetsAsSold(held.Ride(h)) && (other == nil || h.Ticket.Compare(*other) < 0) {
 			other = &h.Ticket
 		}
 	}
@@ -136,7 +131,7 @@ func (s *State) Audit(tt *schedule.Timetable, now time.Time) (*books.Books, erro
 	var beside sync.WaitGroup
 	beside.Go(func() {
 		oversold = books.Guarded(func() error {
-			x.Oversold = all.Oversold(tt, now)
+			x.Surplus = all.Surplus(tt, now)
 			return nil
 		})
 	})
@@ -279,7 +274,7 @@ func (x *audit) ticket(t *Ticket) error {
 		if !t.live(x.now) {
 			continue
 		}
-		if err := l.check(t.ID, true, x.now); err != nil {
+		if err := l.check(l.Run.seats, t.ID, x.now); err != nil {
 			return err
 		}
 		h := l.hold(t.ID, math.MaxInt64)
@@ -295,9 +290,10 @@ func (x *audit) ticket(t *Ticket) error {
 func (x *audit) run(run *Run, tt *schedule.Timetable) error {
 	form := run.seats.present(tt)
 	end := int16(len(form.Stops) - 1)
-	unheld := run.seats.Taken(form, x.holds[run.seats], x.now)
+	tickets := seating.Plan{Forms: run.seats.Forms, Holds: x.holds[run.seats]}
 	for at := range end {
-		if run.seats.Free(form, at, at+1, x.now) != unheld.Free(at, at+1) {
+		part := seating.Ride{Form: form, From: at, To: at + 1}
+		if run.seats.Free(form, part, x.now) != tickets.Free(form, part, x.now) {
 			return fmt.Errorf("trip %s on %s: the seats that are offered from its stop %d on are not "+
 				"those that no ticket has",
 				form.Trip, run.Day, at+1)

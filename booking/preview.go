@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/seating"
 	"waybill/schedule"
 )
 
@@ -49,7 +48,7 @@ func (s *State) Preview(now time.Time, tt *schedule.Timetable, sel Selection,
 		switch {
 		case errors.As(err, &refused):
 			for _, id := range refused.Tickets {
-				at[id].refuse(refused, now, action)
+				at[id].refuse(refused, now, tt, action)
 			}
 			continue
 		case err != nil:
@@ -83,11 +82,11 @@ func (s *State) rehearse(now time.Time, tt *schedule.Timetable, sel Selection,
 
 // refuse notes why an action is not allowed. Where several tickets are refused together, each has its own
 // reason: one that only waits for the provider is told so, though others never can.
-func (x *Outlook) refuse(c *Conflict, now time.Time, action Action) {
+func (x *Outlook) refuse(c *Conflict, now time.Time, tt *schedule.Timetable, action Action) {
 	x.Code = c.Code
 	x.Reason = c.Reason
 	if c.Code == NoSeats {
-		x.ValidUntil = x.seatsFrom(now)
+		x.ValidUntil = x.seatsFrom(now, tt)
 	}
 	_, allowed := x.next(action, now)
 	if allowed && x.Asked != 0 {
@@ -98,7 +97,7 @@ func (x *Outlook) refuse(c *Conflict, now time.Time, action Action) {
 
 // seatsFrom returns when the next hold ends that is in the way of the ticket's legs: an unpaid ticket may
 // give its seat back. It is zero where all of them stay.
-func (x *Outlook) seatsFrom(now time.Time) (first time.Time) {
+func (x *Outlook) seatsFrom(now time.Time, tt *schedule.Timetable) (first time.Time) {
 	for _, l := range x.Itinerary() {
 		seats := l.Run.seats
 		for i := range seats.Holds {
@@ -106,9 +105,8 @@ func (x *Outlook) seatsFrom(now time.Time) (first time.Time) {
 			if h.Until == math.MaxInt64 || h.Until <= now.UnixMilli() || h.Ticket == x.ID {
 				continue
 			}
-			from, to := seating.Within(seats.Forms[h.Form], l.Run.Form, h.From, h.To)
 			at := time.UnixMilli(h.Until).UTC()
-			if from < l.To && l.From < to && (first.IsZero() || at.Before(first)) {
+			if (first.IsZero() || at.Before(first)) && l.collides(h, seats.present(tt)) {
 				first = at
 			}
 		}

@@ -172,3 +172,29 @@ func TestAnAuditTellsTheFirstMistake(t *testing.T) {
 		}
 	}
 }
+
+// Verify finds a seat that another ticket has also where the run is sold in a form for the first time.
+func TestTheFirstSaleInANewFormIsChecked(t *testing.T) {
+	at := time.UnixMilli(0)
+	s, ticket := sold(t, at)
+	form := *ticket.Legs[0].Run.Form
+	form.Name = "renamed"
+	other, err := schedule.DecodeForm(form.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := NewRun(other, 100, ticket.Legs[0].Run.Start, make([]int32, stops))
+	e := &Created{
+		Forms:   []*schedule.Form{other},
+		Runs:    []*Run{run},
+		Legs:    []SoldLeg{{Run: run.ID, From: 1, To: 2, Discount: -1}},
+		Tickets: []NewTicket{{Seats: []int16{1}}},
+	}
+	if err := s.CheckCreated(at, e); err == nil || !strings.Contains(err.Error(), "seat 1 of trip t") {
+		t.Errorf("seat 1 is another ticket's, and the check says %v", err)
+	}
+	e.Tickets[0].Seats[0] = 2
+	if err := s.CheckCreated(at, e); err != nil {
+		t.Errorf("seat 2 is nobody's: %v", err)
+	}
+}

@@ -48,7 +48,7 @@ func (s *State) SeatMap(tt *schedule.Timetable, name RunName, now time.Time) *Se
 			continue
 		}
 		x := SeatTaken{Seat: h.Seat}
-		x.From, x.To = seating.Within(held.Forms[h.Form], run.Form, h.From, h.To)
+		x.From, x.To = held.Ride(&h).In(run.Form)
 		x.Booking, x.Ticket = s.AnyTicket(h.Ticket)
 		if h.Until != math.MaxInt64 {
 			x.Until = time.UnixMilli(h.Until).UTC()
@@ -62,7 +62,7 @@ func (s *State) SeatMap(tt *schedule.Timetable, name RunName, now time.Time) *Se
 	for at := range int16(len(run.Form.Stops) - 1) {
 		m.Loads = append(m.Loads, Segment{
 			Taken: held.Held(run.Form, at, now),
-			Free:  held.Free(run.Form, at, at+1, now).Left,
+			Free:  held.Free(run.Form, seating.Ride{Form: run.Form, From: at, To: at + 1}, now).Left,
 		})
 	}
 	return m

@@ -34,6 +34,18 @@ func (t *Ticket) sit(seats []int16, now time.Time) {
 	}
 }
 
+// ride is the leg as seats are taken for it.
+func (l *Leg) ride() seating.Ride {
+	return seating.Ride{Form: l.Run.Form, From: l.From, To: l.To}
+}
+
+// collides reports whether the leg and a hold of its run cannot have the same seat, where the run has a form
+// at present (contract §5).
+func (l *Leg) collides(h *seating.Hold, present *schedule.Form) bool {
+	other := l.Run.seats.Ride(h)
+	return l.ride().MeetsAsSold(other) || l.ride().Meets(other, present)
+}
+
 func (l *Leg) hold(ticket ID, until int64) seating.Hold {
 	return seating.Hold{
 		Ticket: ticket,
@@ -67,7 +79,8 @@ func (s *State) SeatsLeft(tt *schedule.Timetable, l *schedule.Leg, now time.Time
 	if held == nil {
 		return tt.Seats(l.Trip)
 	}
-	return held.Free(tt.Form(l.Trip), l.From, l.To, now).Left
+	form := tt.Form(l.Trip)
+	return held.Free(form, seating.Ride{Form: form, From: l.From, To: l.To}, now).Left
 }
 
 // reseat finds seats for the legs of a ticket whose hold has run out: the same, or else, with other, any.
@@ -79,9 +92,11 @@ func (t *Ticket) reseat(tt *schedule.Timetable, other bool, picked map[*seats][]
 	for i := range legs {
 		l := &legs[i]
 		seats := l.Run.seats
-		form := seats.present(tt)
-		taken := seats.Taken(form, slices.Concat(seats.Holds, picked[seats]), now)
-		free := taken.Free(seating.Within(l.Run.Form, form, l.From, l.To))
+		plan := seating.Plan{
+			Forms: seats.Forms,
+			Holds: slices.Concat(seats.Holds, picked[seats]),
+		}
+		free := plan.Free(seats.present(tt), l.ride(), now)
 		switch {
 		case free.Left == 0:
 			return nil

@@ -11,6 +11,7 @@ import (
 	"waybill/booking/ids"
 	"waybill/booking/packing"
 	"waybill/booking/pages"
+	"waybill/booking/seating"
 	"waybill/booking/tally"
 	"waybill/schedule"
 )
@@ -276,7 +277,8 @@ func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, e
 	left := schedule.MaxSeats
 	for i, run := range sale.runs {
 		held := cmp.Or(s.seatings[run.key()], new(seats))
-		free := held.Free(run.Form, sale.legs[i].From, sale.legs[i].To, now)
+		ride := seating.Ride{Form: run.Form, From: sale.legs[i].From, To: sale.legs[i].To}
+		free := held.Free(run.Form, ride, now)
 		left = min(left, free.Left)
 		for k, seat := range free.Seats.Together(len(e.Tickets)) {
 			e.Tickets[k].Seats = append(slices.Clip(e.Tickets[k].Seats), seat)

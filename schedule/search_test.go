@@ -135,22 +135,25 @@ func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day, change
 	return a
 }
 
-// listed reports whether a search lists the ride of a pattern: where a city is an area, only from the last
-// stop there is in it, and to the first.
+// listed reports whether a search lists the ride of a pattern: of more than 16 between two cities only the one
+// from the last stop where one may board, to the first after it where one may alight.
 func listed(x *schedule.Tables, p *schedule.Pattern, from, to int) bool {
 	city := func(at int) int32 { return x.Stops[p.Stops[at]].City }
+	var rides [][2]int
 	for f := range p.Stops {
 		for k := f + 1; k < len(p.Stops); k++ {
-			if city(f) != city(from) || city(k) != city(to) ||
-				slices.Contains(p.NoPickup, int16(f)) || slices.Contains(p.NoDropOff, int16(k)) {
-				continue
-			}
-			if x.Cities[city(from)].Area && f > from || x.Cities[city(to)].Area && f == from && k < to {
-				return false
+			if city(f) == city(from) && city(k) == city(to) &&
+				!slices.Contains(p.NoPickup, int16(f)) && !slices.Contains(p.NoDropOff, int16(k)) {
+				rides = append(rides, [2]int{f, k})
 			}
 		}
 	}
-	return true
+	if len(rides) <= 16 {
+		return true
+	}
+	return !slices.ContainsFunc(rides, func(other [2]int) bool {
+		return other[0] > from || other[0] == from && other[1] < to
+	})
 }
 
 // wait returns how long a change takes, -1 if it cannot be made.

@@ -239,7 +239,7 @@ func (t *Timetable) indexHops() {
 		}
 		for there, list := range hops {
 			start := int32(len(t.hops))
-			shown, others := t.listed(city, there, list)
+			shown, others := listed(list)
 			t.byTime(shown)
 			t.byTime(others)
 			t.hops = append(append(t.hops, shown...), others...)
@@ -261,28 +261,33 @@ func (t *Timetable) indexHops() {
 	}
 }
 
-// listed splits the hops between two cities into those that a search lists and the others. Where a city is an
-// area, which may have hundreds of stops, a run is listed once: from the stop of the area that it leaves
-// last, to the stop of the area that it reaches first (contract §5). The hops come by pattern, then by where
-// they start and end.
-func (t *Timetable) listed(from, to int32, hops []hop) (shown, others []hop) {
-	if !t.Cities[from].Area && !t.Cities[to].Area {
-		return hops, nil
-	}
-	last := map[int32]int16{} // where a pattern leaves the city last
-	for _, h := range hops {
-		last[h.pattern] = h.from
-	}
-	var before hop
-	for _, h := range hops {
-		early := t.Cities[from].Area && h.from < last[h.pattern]
-		late := t.Cities[to].Area && h.pattern == before.pattern && h.from == before.from && before.to != 0
-		if early || late {
-			others = append(others, h)
-		} else {
-			shown = append(shown, h)
+// MaxPairs is how many pairs of a boarding and an alighting stop a run may have between two cities to be
+// listed once for each. An area may have hundreds of stops: beyond that a run is listed once only.
+const MaxPairs = 16
+
+// listed splits the hops between two cities into those that a search lists and the others (contract §5): of
+// a pattern with more than MaxPairs, the one from the last stop where one may board to the first after it
+// where one may alight is listed. The hops come by pattern, then by where they start and end.
+func listed(hops []hop) (shown, others []hop) {
+	for len(hops) > 0 {
+		n := slices.IndexFunc(hops, func(h hop) bool {
+			return h.pattern != hops[0].pattern
+		})
+		if n < 0 {
+			n = len(hops)
 		}
-		before = h
+		of := hops[:n]
+		hops = hops[n:]
+		if n <= MaxPairs {
+			shown = append(shown, of...)
+			continue
+		}
+		one := slices.IndexFunc(of, func(h hop) bool {
+			return h.from == of[n-1].from
+		})
+		shown = append(shown, of[one])
+		others = append(others, of[:one]...)
+		others = append(others, of[one+1:]...)
 	}
 	return shown, others
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +65,7 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return rep.Books.String()
+		return strings.Join(append(rep.Books.Surplus.Lines(), rep.Books.String()), "\n")
 	}
 	if books := books(); !strings.Contains(books, "15 seats are taken, its bus has 12") {
 		t.Errorf("verify says %s", books)
@@ -146,5 +147,113 @@ func TestAWithdrawnRunIsNotRevived(t *testing.T) {
 	if a := ask(s, key, "POST", "/v2/bookings/"+other.ID+"/cancel", ""); a.Code != 200 ||
 		!strings.Contains(a.Body.String(), `"status":"Refund"`) {
 		t.Errorf("what was paid is %d %s", a.Code, a.Body)
+	}
+}
+
+// withoutZhytomyr is the demo feed in which kl-0530, from Kyiv to Lviv, no longer calls at Zhytomyr.
+func withoutZhytomyr(t *testing.T) fs.FS {
+	return feedWith(t, map[string][][2]string{
+		"stop_times.txt": {{"kl-0530,07:30:00,07:40:00,2,zhytomyr-bus,,\n", ""}},
+	})
+}
+
+// bookSeat books a seat from one city to another on the run of kl-0530 on 2026-11-25.
+func bookSeat(t *testing.T, s *Server, key, from, to string) (booking, seat string) {
+	t.Helper()
+	query := "departureDate=2026-11-25&departureCitySlug=" + from + "&arrivalCitySlug=" + to
+	offers := call(t, s, key, "GET", "/v2/offers?"+query, "")
+	for _, o := range offers.Data.Offers {
+		if o.Slices[0].Carriage.Name != "ZL 1/1" {
+			continue
+		}
+		a := call(t, s, key, "POST", "/v2/bookings", bookingBody(o.ID, 1))
+		if a.status != 201 {
+			t.Fatal(a)
+		}
+		return a.Data.Booking.ID, a.Data.Booking.Tickets[0].Slices[0].Seat.Label
+	}
+	t.Fatalf("kl-0530 is not offered from %s to %s: %+v", from, to, offers)
+	return "", ""
+}
+
+// Contract §5: a stop that leaves the timetable makes no ride smaller. A ticket whose hold ran out does not
+// get its seat back where somebody was sold it who now travels along.
+func TestARevivedTicketTakesNobodysSeatAfterAnImport(t *testing.T) {
+	dir := t.TempDir()
+	now := scriptStart
+	s, key := demoServer(t, Config{Dir: dir, Now: func() time.Time { return now }})
+	lapsed, seat := bookSeat(t, s, key, "zhytomyr", "rivne")
+	now = now.Add(21 * time.Minute)
+	other, taken := bookSeat(t, s, key, "kyiv", "rivne")
+	if seat != "1" || taken != "1" {
+		t.Fatalf("seats %s and %s, want 1 and 1: that of who did not pay is free", seat, taken)
+	}
+	if a := call(t, s, key, "POST", "/v2/bookings/"+other+"/pay", ""); a.status != 200 {
+		t.Fatal(a)
+	}
+	importFeed(t, s, withoutZhytomyr(t))
+	a := call(t, s, key, "POST", "/v2/bookings/"+lapsed+"/pay", "")
+	if got := a.Data.Booking.Tickets[0].Slices[0].Seat.Label; a.status != 200 || got != "2" {
+		t.Errorf("%d, seat %s, want the next that is free, 2", a.status, got)
+	}
+	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
+		t.Error(err)
+	}
+	compareWithReplay(t, s, dir, false)
+}
+
+// Contract §5: a stop that is away for one timetable and then back brings nobody onto another's seat.
+func TestAStopThatIsAwayForATimetableSellsNoSeatTwice(t *testing.T) {
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	one, first := bookSeat(t, s, key, "zhytomyr", "lviv")
+	importFeed(t, s, withoutZhytomyr(t))
+	other, second := bookSeat(t, s, key, "kyiv", "rivne")
+	if first != "1" || second != "2" {
+		t.Errorf("seats %s and %s, want 1 and 2: who boards in Zhytomyr may board in Kyiv", first, second)
+	}
+	importFeed(t, s, feedWith(t, nil))
+	for _, id := range []string{one, other} {
+		if a := call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", ""); a.status != 200 {
+			t.Error(a)
+		}
+	}
+	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
+		t.Error(err)
+	}
+	compareWithReplay(t, s, dir, false)
+}
+
+// Contract §5: two tickets that only a later timetable brings together on a seat are a surplus. The import
+// and verify name the seat and both tickets, and nothing is wrong.
+func TestAnImportNamesASeatThatTwoTicketsHave(t *testing.T) {
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	one, _ := bookSeat(t, s, key, "kyiv", "zhytomyr")
+	other, seat := bookSeat(t, s, key, "zhytomyr", "rivne")
+	if seat != "1" {
+		t.Fatalf("seat %s, want 1, which is free from Zhytomyr on", seat)
+	}
+	ticket := func(id string) string {
+		return call(t, s, key, "GET", "/v2/bookings/"+id, "").Data.Booking.Tickets[0].ID
+	}
+	want := "trip kl-0530 on 2026-11-25: seat 1 belongs to the tickets " + ticket(one) + " and " + ticket(other) +
+		" on the same part of the run"
+	var out bytes.Buffer
+	err := s.Admin.Import(withoutZhytomyr(t), "without", admin.ImportOptions{}, &out)
+	if err != nil || !strings.Contains(out.String(), want) {
+		t.Errorf("the import does not say %q: %v\n%s", want, err, &out)
+	}
+	rep, err := inspect.Verify(durable.Dir(dir), true, store.Expected{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rep.Books.Surplus.Lines(); len(got) != 1 || got[0] != want {
+		t.Errorf("verify names %q, want %q", got, want)
+	}
+	importFeed(t, s, feedWith(t, nil))
+	if rep, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil ||
+		len(rep.Books.Surplus.Lines()) != 0 {
+		t.Errorf("with the first timetable again: %q, %v", rep.Books.Surplus.Lines(), err)
 	}
 }

@@ -58,7 +58,10 @@ func demoServer(t testing.TB, cfg Config) (*Server, string) {
 type answer struct {
 	status int
 	Data   struct {
-		Offers  []struct{ ID string }
+		Offers []struct {
+			ID     string
+			Slices []struct{ Carriage struct{ Name string } }
+		}
 		Booking struct {
 			ID      string
 			Tickets []struct {

@@ -6,9 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
-
-	"waybill/schedule"
 )
 
 // Books are the figures of an audit.
@@ -18,7 +15,7 @@ type Books struct {
 	Seats, Sold, Held, Free int
 	Status                  map[string]int      // tickets
 	Money                   map[string][2]int64 // paid and refunded in minor units, by currency
-	Oversold                []Oversold
+	Surplus                 Surplus
 
 	Canceled, Moved int // runs, by their carriers
 	Left            int // tickets that live on runs that are cancelled, until the next start
@@ -70,7 +67,7 @@ func hundredths(minor int64) string {
 	return fmt.Sprintf("%d.%02d", minor/100, minor%100)
 }
 
-// String returns the figures in a line.
+// String returns the figures in a line, without the surplus.
 func (b *Books) String() string {
 	s := []byte(counted(b.Bookings, "booking") + ", " + counted(b.Tickets, "ticket"))
 	for _, status := range slices.Sorted(maps.Keys(b.Status)) {
@@ -92,36 +89,5 @@ func (b *Books) String() string {
 		s = fmt.Appendf(s, "; %s of cancelled runs still to be cancelled, which the next start does",
 			counted(b.Left, "ticket"))
 	}
-	const named = 10
-	for i, x := range b.Oversold {
-		if i == named {
-			s = fmt.Appendf(s, "; and %d runs more", len(b.Oversold)-named)
-			break
-		}
-		s = fmt.Appendf(s, "; %s", x)
-	}
 	return string(s)
-}
-
-// Oversold is a run on a part of which more passengers have seats than its bus has: it became smaller after
-// they bought.
-type Oversold struct {
-	Trip         string
-	Day          schedule.Day
-	Taken, Seats int // on the fullest part
-}
-
-// String says it in words.
-func (x Oversold) String() string {
-	return fmt.Sprintf("trip %s on %s: %d seats are taken, its bus has %d", x.Trip, x.Day, x.Taken, x.Seats)
-}
-
-// Sort sorts runs by day and trip.
-func Sort(list []Oversold) {
-	slices.SortFunc(list, func(a, b Oversold) int {
-		if a.Day != b.Day {
-			return int(a.Day) - int(b.Day)
-		}
-		return strings.Compare(a.Trip, b.Trip)
-	})
 }

@@ -2,7 +2,7 @@
 // the run has got other stops or another bus.
 //
 //	p.Add(seating.Hold{Ticket: id, To: 3, Seat: 7, Until: until}, now)
-//	p.Free(form, 1, 2, now).Left
+//	p.Free(form, seating.Ride{Form: form, From: 1, To: 2}, now).Left
 package seating
 
 import (
@@ -18,7 +18,7 @@ import (
 type Plan struct {
 	Forms []*schedule.Form // that the run was sold in
 	Holds []Hold           // some of which may have run out
-	known Taken            // by the holds, in the form that was asked for last
+	known taken            // by the holds, in the form that was asked for last
 }
 
 // Hold is a ticket's seat on a part of the run. It is free from Until on.
@@ -30,14 +30,15 @@ type Hold struct {
 	Form     uint16 // position among the plan's
 }
 
-// Taken are the seats of a form that are taken on each segment, from one stop to the next, a bit each, and
+// taken is the seats of a form that are taken on each segment, from one stop to the next, a bit each, and
 // how many passengers there are. They stay so until an instant, in Unix milliseconds, but for what is sold.
-type Taken struct {
+type taken struct {
 	form  *schedule.Form
 	until int64
 	bits  []uint64 // by segment
 	// by segment: also by those whose seats the bus, which was larger when they bought, no longer has
-	held []uint16
+	held     []uint16
+	mappings []mapping // by form of the plan
 }
 
 // Vacancy is what a ride can be sold: which seats, and how many of them. After an import with a smaller bus
@@ -55,7 +56,7 @@ func (p *Plan) Set(h Hold, now int64) {
 	})
 	if i >= 0 {
 		p.Holds[i] = h
-		p.known = Taken{}
+		p.known = taken{}
 		return
 	}
 	p.Add(h, now)
@@ -67,7 +68,7 @@ func (p *Plan) Add(h Hold, now int64) {
 		p.forget(now)
 	}
 	p.Holds = append(p.Holds, h)
-	p.known.take(p.Forms, &h)
+	p.known.take(p, &h)
 }
 
 // forget drops the holds that have run out. They decide nothing any more.
@@ -77,9 +78,45 @@ func (p *Plan) forget(now int64) {
 	})
 }
 
-// Free returns what is free between two stops of a form at an instant.
-func (p *Plan) Free(form *schedule.Form, from, to int16, now time.Time) Vacancy {
-	return p.taken(form, now).Free(from, to)
+// Free returns what is free for a ride at an instant, where the run has a form at present: the seats that no
+// hold has on a part of the ride, neither in that form nor in those that the ride and the hold were sold in.
+func (p *Plan) Free(present *schedule.Form, ride Ride, now time.Time) Vacancy {
+	free := p.taken(present, now).free(ride.In(present))
+	offered := same(present, ride.Form)
+	if offered && p.soldOnlyIn(present) {
+		return free
+	}
+	parts := make([]Ride, len(p.Forms)) // of the run that the ride takes in each form
+	for i, form := range p.Forms {
+		parts[i].From, parts[i].To = ride.In(form)
+	}
+	for i := range p.Holds {
+		h := &p.Holds[i]
+		if h.Until <= now.UnixMilli() || !free.Seats.Has(h.Seat) {
+			continue
+		}
+		part := &parts[h.Form]
+		if h.From < part.To && part.From < h.To || !offered && ride.Meets(p.Ride(h), ride.Form) {
+			free.Seats.remove(h.Seat)
+		}
+	}
+	free.Left = min(free.Left, free.Seats.Count())
+	return free
+}
+
+// soldOnlyIn reports whether the run was sold in no other form.
+func (p *Plan) soldOnlyIn(form *schedule.Form) bool {
+	for _, sold := range p.Forms {
+		if !same(sold, form) {
+			return false
+		}
+	}
+	return true
+}
+
+// Ride returns the ride that a hold of the plan is for.
+func (p *Plan) Ride(h *Hold) Ride {
+	return Ride{p.Forms[h.Form], h.From, h.To}
 }
 
 // Held returns how many passengers there are between a stop of a form and the next at an instant.
@@ -88,44 +125,46 @@ func (p *Plan) Held(form *schedule.Form, at int16, now time.Time) int {
 }
 
 // taken returns the seats of a form that are taken at an instant. They are kept for the next who asks.
-func (p *Plan) taken(form *schedule.Form, now time.Time) *Taken {
-	if p.known.form != form || now.UnixMilli() >= p.known.until {
-		p.forget(now.UnixMilli())
-		p.known = p.Taken(form, p.Holds, now)
+func (p *Plan) taken(form *schedule.Form, now time.Time) *taken {
+	if p.known.form == form && now.UnixMilli() < p.known.until {
+		return &p.known
 	}
-	return &p.known
-}
-
-// Taken returns the seats of a form that holds have at an instant.
-func (p *Plan) Taken(form *schedule.Form, holds []Hold, now time.Time) Taken {
-	x := Taken{form: form, until: math.MaxInt64}
+	p.forget(now.UnixMilli())
+	x := taken{form: form, until: math.MaxInt64}
 	segments := len(form.Stops) - 1
 	x.bits = make([]uint64, segments*x.words())
 	x.held = make([]uint16, segments)
-	for i := range holds {
-		if holds[i].Until > now.UnixMilli() {
-			x.take(p.Forms, &holds[i])
-		}
+	for i := range p.Holds {
+		x.take(p, &p.Holds[i])
 	}
-	return x
+	p.known = x
+	return &p.known
+}
+
+// mapping returns the mapping from a form of a plan, by its position there.
+func (x *taken) mapping(p *Plan, form uint16) *mapping {
+	for n := len(x.mappings); n <= int(form); n++ {
+		x.mappings = append(x.mappings, newMapping(p.Forms[n], x.form))
+	}
+	return &x.mappings[form]
 }
 
 // words is how many numbers of 64 bits hold the seats of a segment.
-func (x *Taken) words() int {
+func (x *taken) words() int {
 	return (int(x.form.Bus.Seats) + 63) / 64
 }
 
-// take takes a hold's seat on the segments of its ride.
-func (x *Taken) take(forms []*schedule.Form, h *Hold) {
+// take takes the seat of a hold of a plan on the segments of its ride.
+func (x *taken) take(p *Plan, h *Hold) {
 	if x.form == nil {
 		return // nobody has asked yet
 	}
 	x.until = min(x.until, h.Until)
-	start, end := Within(forms[h.Form], x.form, h.From, h.To)
+	from, to := x.mapping(p, h.Form).ride(h.From, h.To)
 	bit := int(h.Seat) - 1
 	n := x.words()
 	known := 0 <= bit && bit < 64*n
-	for at := start; at < end; at++ {
+	for at := from; at < to; at++ {
 		x.held[at]++
 		if known {
 			word := int(at)*n + bit/64
@@ -134,9 +173,9 @@ func (x *Taken) take(forms []*schedule.Form, h *Hold) {
 	}
 }
 
-// Free returns the seats that are taken on no segment between two stops, and how many of them the bus has
+// free returns the seats that are taken on no segment between two stops, and how many of them the bus has
 // room for.
-func (x *Taken) Free(from, to int16) (free Vacancy) {
+func (x *taken) free(from, to int16) (free Vacancy) {
 	n := x.words()
 	seats := int(x.form.Bus.Seats)
 	for i := range n {
@@ -152,46 +191,4 @@ func (x *Taken) Free(from, to int16) (free Vacancy) {
 		free.Left = min(free.Left, room)
 	}
 	return free
-}
-
-// Within returns the part of a form that a ride covers which was sold in another. A stop that is gone counts
-// as the next one that remains; a ride whose stops are all gone still has its seat for one segment.
-func Within(sold, form *schedule.Form, from, to int16) (start, end int16) {
-	if sold == form || sold.Key() == form.Key() {
-		return from, to
-	}
-	at := stopsIn(sold, form)
-	start = at[from]
-	end = at[to]
-	if start >= end {
-		last := at[len(at)-1]
-		end = min(start+1, max(last, 1))
-		start = end - 1
-	}
-	return start, end
-}
-
-// stopsIn returns where in a form each stop is of the form that a ride was sold in.
-func stopsIn(sold, form *schedule.Form) []int16 {
-	at := make([]int16, len(sold.Stops))
-	last := int16(len(form.Stops) - 1)
-	for i := range at {
-		at[i] = last // where neither it nor one after it remains
-	}
-	next := 0 // in the form
-	done := 0 // stops of the ride
-	for i := range sold.Stops {
-		id := sold.Stops[i].Stop.ID
-		k := slices.IndexFunc(form.Stops[next:], func(s schedule.FormStop) bool {
-			return s.Stop.ID == id
-		})
-		if k < 0 {
-			continue
-		}
-		for ; done <= i; done++ {
-			at[done] = int16(next + k)
-		}
-		next += k + 1
-	}
-	return at
 }

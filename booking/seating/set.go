@@ -18,6 +18,12 @@ func (s *Set) Has(seat int16) bool {
 	return s[bit/64]>>(bit%64)&1 == 1
 }
 
+// remove takes a seat out of the set, which has it.
+func (s *Set) remove(seat int16) {
+	bit := seat - 1
+	s[bit/64] &^= 1 << (bit % 64)
+}
+
 // Count returns how many seats there are.
 func (s *Set) Count() (n int) {
 	for _, word := range s {

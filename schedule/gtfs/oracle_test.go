@@ -263,8 +263,8 @@ func (o *oracle) rides(first, last time.Time) (list []oracleRide) {
 	return list
 }
 
-// pairs lists the rides of a trip. Where a city is an area, only the ride from its last stop, and to its
-// first.
+// pairs lists the rides of a trip. Of more than 16 between two cities, only the one from the last stop, and to
+// the first after it.
 func (o *oracle) pairs(list []oracleRide, x *oracleTrip, start int64) []oracleRide {
 	type ride struct{ from, to int }
 	between := map[[2]string][]ride{}
@@ -280,10 +280,7 @@ func (o *oracle) pairs(list []oracleRide, x *oracleTrip, start int64) []oracleRi
 	for towns, rides := range between {
 		for _, r := range rides {
 			pointless := slices.ContainsFunc(rides, func(other ride) bool {
-				leavesLater := strings.HasPrefix(towns[0], "area ") && other.from > r.from
-				arrivesFirst := strings.HasPrefix(towns[1], "area ") && other.from == r.from &&
-					other.to < r.to
-				return leavesLater || arrivesFirst
+				return len(rides) > 16 && (other.from > r.from || other.from == r.from && other.to < r.to)
 			})
 			if !pointless {
 				a := x.calls[r.from]

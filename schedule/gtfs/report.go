@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"waybill/schedule"
 	"waybill/schedule/gtfs/feed"
 )
 
@@ -39,8 +40,8 @@ func (f *Feed) Notes() (list []string) {
 	}
 	list = append(list, f.Apart()...)
 	if names := f.largeAreas(); len(names) > 0 {
-		note("areas with several stops: of a run, one row is shown for a pair of cities, "+
-			"from the stop that it leaves last to the one it reaches first: %s", sample(names))
+		note("areas with several stops, of which a run is listed once for each pair of stops where one boards "+
+			"and alights, or, where those are more than %d, once only: %s", schedule.MaxPairs, sample(names))
 	}
 	for _, rate := range f.out.FarePerKm {
 		note("rides that no fare matches are priced by distance, in %s", rate.Currency)

@@ -46,8 +46,8 @@ func TestReport(t *testing.T) {
 		"service from 2026-01-01 to 2026-12-31",
 		"names of stops that stand for several cities, being more than 30 km apart or in several time " +
 			"zones, or having been before: Portland (2 cities, up to 4079 km apart)",
-		"areas with several stops: of a run, one row is shown for a pair of cities, " +
-			"from the stop that it leaves last to the one it reaches first: Xray (2 stops)",
+		"areas with several stops, of which a run is listed once for each pair of stops where one boards " +
+			"and alights, or, where those are more than 16, once only: Xray (2 stops)",
 		"routes without any fare, which are not sold; -fare-per-km prices them by distance: 1 of 1",
 		"ignored: fare_products.txt (GTFS Fares v2; fares are read from fare_attributes.txt and fare_rules.txt)",
 		"ignored: booking_rules.txt (GTFS Flex; only stops at fixed times are read)",
@@ -62,27 +62,53 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestOneRowPerRunInAreas: of a run that calls at several stops of two areas one row is shown, from the stop
-// that it leaves last to the one that it reaches first; at stops of a name, each.
-func TestOneRowPerRunInAreas(t *testing.T) {
-	f := plain()
-	f["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon\n" +
-		"a1,Alfa,50,30\na2,Alfa,50,30.01\nb1,Bravo,50,31\nb2,Bravo,50,31.01\nc,Charlie,50,32\n"
-	f["stop_times.txt"] = "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
-	for i, stop := range []string{"a1", "a2", "b1", "b2", "c"} {
-		f["stop_times.txt"] += fmt.Sprintf("t,%d:00:00,%d:00:00,%s,%d\n", 8+i, 8+i, stop, i)
-	}
-	if got := clean(t, f).departures(t, "alfa", "bravo", "2026-06-01", 1); len(got) != 4 {
-		t.Errorf("%d rows between stops of two names, want 4: %q", len(got), got)
-	}
-	f = f.with("areas.txt", "area_id,area_name\nx,Xray\ny,Yankee\n").
-		with("stop_areas.txt", "area_id,stop_id\nx,a1\nx,a2\ny,b1\ny,b2\n")
-	x := clean(t, f)
-	for pair, want := range map[string][2]string{"xray yankee": {"a2", "b1"}, "xray charlie": {"a2", "c"}} {
-		from, to, _ := strings.Cut(pair, " ")
-		list := x.rides(t, from, to)
-		if len(list) != 1 || list[0] != want {
-			t.Errorf("from %s to %s: %q, want %q", from, to, list, want)
+// A run that calls at several stops of two cities is listed once for each pair of them, whether the cities are
+// areas or not; with more than 16 pairs once only, from the last stop where one may board to the first after
+// it where one may alight (contract §5).
+func TestARunIsListedForEachPairOfStops(t *testing.T) {
+	feed := func(boarding, alighting int) files {
+		f := plain()
+		f["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon\n"
+		f["stop_times.txt"] = "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n"
+		f["stop_areas.txt"] = "area_id,stop_id\n"
+		add := func(area, stop string, longitude int) {
+			n := strings.Count(f["stop_times.txt"], "\n")
+			f["stops.txt"] += fmt.Sprintf("%s,%s,50,%d.%02d\n", stop, stop, longitude, n)
+			f["stop_times.txt"] += fmt.Sprintf("t,8:%02[1]d:00,8:%02[1]d:00,%[2]s,%[1]d\n", n, stop)
+			f["stop_areas.txt"] += fmt.Sprintf("%s,%s\n", area, stop)
 		}
+		for i := range boarding {
+			add("x", fmt.Sprint("a", i+1), 30)
+		}
+		for i := range alighting {
+			add("y", fmt.Sprint("b", i+1), 31)
+		}
+		return f.with("areas.txt", "area_id,area_name\nx,Xray\ny,Yankee\n")
+	}
+	for _, c := range []struct {
+		boarding, alighting, want int
+		last                      [2]string
+	}{
+		{1, 1, 1, [2]string{"a1", "b1"}},
+		{2, 2, 4, [2]string{"a2", "b2"}},
+		{4, 4, 16, [2]string{"a4", "b4"}},
+		{16, 1, 16, [2]string{"a16", "b1"}},
+		{17, 1, 1, [2]string{"a17", "b1"}},
+		{1, 17, 1, [2]string{"a1", "b1"}},
+		{5, 4, 1, [2]string{"a5", "b1"}},
+	} {
+		list := clean(t, feed(c.boarding, c.alighting)).rides(t, "xray", "yankee")
+		if len(list) != c.want || list[len(list)-1] != c.last {
+			t.Errorf("%d stops and %d: %d rows, want %d; the last is %q, want %q", c.boarding, c.alighting,
+				len(list), c.want, list[len(list)-1], c.last)
+		}
+	}
+	names := plain()
+	names["stops.txt"] = "stop_id,stop_name,stop_lat,stop_lon\n" +
+		"a1,Alfa,50,30\na2,Alfa,50,30.01\nb1,Bravo,50,31\nb2,Bravo,50,31.01\n"
+	names["stop_times.txt"] = "trip_id,arrival_time,departure_time,stop_id,stop_sequence\n" +
+		"t,8:00:00,8:00:00,a1,1\nt,9:00:00,9:00:00,a2,2\nt,10:00:00,10:00:00,b1,3\nt,11:00:00,11:00:00,b2,4\n"
+	if list := clean(t, names).rides(t, "alfa", "bravo"); len(list) != 4 {
+		t.Errorf("%d rows between stops of two names, want 4: %q", len(list), list)
 	}
 }

@@ -230,8 +230,8 @@ func (s *Service) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 				words.Counted(len(withdrawn)-i, "run"))
 			break
 		}
-		fmt.Fprintf(out, "trip %s on %s is no longer in the timetable: %s stay as sold\n", x.Trip, x.Day,
-			words.Counted(x.Taken, "ticket"))
+		fmt.Fprintf(out, "%s is no longer in the timetable: %s stay as sold\n", x.Run,
+			words.Counted(x.Tickets, "ticket"))
 	}
 	differing := carrier.FindDiffering(sold, tt, now)
 	for i, x := range differing {
@@ -245,9 +245,12 @@ func (s *Service) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 		}
 		fmt.Fprintln(out, x)
 	}
-	for _, x := range sold.Oversold(tt, now) {
-		if _, err := fmt.Fprintf(out, "%s now; nothing more is sold on that part of it while that is so\n",
-			x); err != nil {
+	surplus := sold.Surplus(tt, now)
+	for _, x := range surplus.Oversold {
+		fmt.Fprintf(out, "%s now; nothing more is sold on that part of it while that is so\n", x)
+	}
+	for _, x := range surplus.Shared {
+		if _, err := fmt.Fprintf(out, "%s now; both stay as sold, and one needs another seat\n", x); err != nil {
 			return err
 		}
 	}

@@ -116,6 +116,9 @@ func (c *call) verify() (int, error) {
 		fmt.Fprintln(c.Stdout, note)
 	}
 	fmt.Fprintf(c.Stdout, "the books at %s: %s\n", found.Time, found.Books)
+	for _, line := range found.Surplus {
+		fmt.Fprintf(c.Stdout, "surplus: %s\n", line)
+	}
 	if against := c.text("against"); against != "" {
 		fmt.Fprintf(c.Stdout, "the journal extends %s in %s\n", words.Counted(found.Kept, "checkpoint"),
 			against)

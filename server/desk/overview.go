@@ -152,15 +152,19 @@ func (x *overview) attend(frozen booking.Frozen, tt *schedule.Timetable, now tim
 	if n := len(frozen.Asks); n > 0 {
 		note("", "The provider has yet to answer about "+words.Counted(n, "ticket")+".")
 	}
-	for _, run := range frozen.Oversold(tt, now) {
-		note(runPath(run.Trip, run.Day.String()), run.String())
+	surplus := frozen.Surplus(tt, now)
+	for _, x := range surplus.Oversold {
+		note(runPath(x.Run.Trip, x.Run.Day.String()), x.String())
+	}
+	for _, x := range surplus.Shared {
+		note(runPath(x.Run.Trip, x.Run.Day.String()), x.String())
 	}
 	for _, run := range carrier.FindDiffering(frozen, tt, now) {
 		note(runPath(run.Run.Trip, run.Run.Day.String()), run.String())
 	}
 	for _, run := range frozen.Withdrawn(tt, now) {
-		note(runPath(run.Trip, run.Day.String()), fmt.Sprintf("trip %s on %s is not in the timetable any more; "+
-			"tickets that are good for it: %d", run.Trip, run.Day, run.Taken))
+		note(runPath(run.Run.Trip, run.Run.Day.String()), fmt.Sprintf("%s is not in the timetable any more; "+
+			"tickets that are good for it: %d", run.Run, run.Tickets))
 	}
 }
 

@@ -44,7 +44,9 @@ type findings struct {
 	Hash        string `json:"hash"` // of the last line
 	Time        string `json:"time"` // of the last line
 	Books       string `json:"books"`
-	Kept        int    `json:"kept"` // checkpoints of -against that the journal extends
+	// what imports have brought about: runs with more passengers than seats, seats that two of them have
+	Surplus []string `json:"surplus,omitempty"`
+	Kept    int      `json:"kept"` // checkpoints of -against that the journal extends
 }
 
 // witnessFound is what a witness of -witness-key has signed.
@@ -85,6 +87,7 @@ func Judge(
 		Kept:        len(expected.Kept),
 		Time:        rep.Head.Time.UTC().Format(time.RFC3339),
 		Books:       rep.Books.String(),
+		Surplus:     rep.Books.Surplus.Lines(),
 	}}
 	if rep.Torn != nil { // as after a power cut: nobody was told that these lines are kept
 		v.Torn = true

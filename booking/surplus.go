@@ -1,0 +1,124 @@
+package booking
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"waybill/booking/books"
+	"waybill/schedule"
+)
+
+// Withdrawn returns the runs that are not over at an instant, have passengers, and are no longer in the
+// timetable in force, by day and trip. It needs no lock.
+func (f Frozen) Withdrawn(tt *schedule.Timetable, now time.Time) (list []books.Withdrawn) {
+	tickets := map[schedule.RunKey]*books.Withdrawn{}
+	for l := range f.legsAhead(now) {
+		trip, known := tt.TripByID(l.Run.Form.Trip)
+		if known && tt.Scheduled(trip, l.Run.Day) { // what is cancelled is there, and known to be
+			continue
+		}
+		key := l.Run.key()
+		if tickets[key] == nil {
+			tickets[key] = &books.Withdrawn{Run: RunName{Trip: l.Run.Form.Trip, Day: key.Day}}
+		}
+		tickets[key].Tickets++
+	}
+	for _, x := range tickets {
+		list = append(list, *x)
+	}
+	slices.SortFunc(list, func(a, b books.Withdrawn) int {
+		return a.Run.Compare(b.Run)
+	})
+	return list
+}
+
+// legsAhead goes through the legs of tickets that hold a seat, on runs that are not over at an instant, and
+// their tickets.
+func (f Frozen) legsAhead(now time.Time) iter.Seq2[Leg, ID] {
+	return func(yield func(Leg, ID) bool) {
+		for b := range f.All() {
+			for i := range b.Tickets {
+				t := &b.Tickets[i]
+				if !t.live(now) {
+					continue
+				}
+				for _, l := range t.Itinerary() {
+					end := int16(len(l.Run.Form.Stops) - 1)
+					if l.Run.Arr(end).After(now) && !yield(l, t.ID) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// withdrawn reports whether the timetable in force no longer has the run.
+func (r *Run) withdrawn(tt *schedule.Timetable) bool {
+	trip, known := tt.TripByID(r.Form.Trip)
+	return !known || !tt.RunsOn(trip, r.Day)
+}
+
+// A rider is a ticket's leg on a run.
+type rider struct {
+	leg    Leg
+	ticket ID
+}
+
+// Surplus returns what an import can bring about, of the runs that are not over at an instant: those with
+// more passengers than seats in the timetable in force, and the seats that two tickets have on the same part
+// of a run, each by day and trip. It needs no lock.
+func (f Frozen) Surplus(tt *schedule.Timetable, now time.Time) (list books.Surplus) {
+	last := map[schedule.RunKey]*Run{}
+	for _, r := range f.Runs {
+		last[r.key()] = r
+	}
+	riders := map[schedule.RunKey][]rider{}
+	for l, ticket := range f.legsAhead(now) {
+		key := l.Run.key()
+		riders[key] = append(riders[key], rider{l, ticket})
+	}
+	for key, all := range riders {
+		form := presentForm(tt, last[key])
+		run := RunName{Trip: form.Trip, Day: key.Day}
+		seats := int(form.Bus.Seats)
+		if taken := mostTaken(form, all); taken > seats {
+			list.Oversold = append(list.Oversold, books.Oversold{Run: run, Taken: taken, Seats: seats})
+		}
+		for _, x := range shared(form, all) {
+			x.Run = run
+			list.Shared = append(list.Shared, x)
+		}
+	}
+	list.Sort()
+	return list
+}
+
+// mostTaken returns how many passengers there are on the fullest part of a run that has a form.
+func mostTaken(form *schedule.Form, riders []rider) int {
+	held := make([]int, len(form.Stops)-1)
+	for i := range riders {
+		from, to := riders[i].leg.ride().In(form)
+		for at := from; at < to; at++ {
+			held[at]++
+		}
+	}
+	return slices.Max(held)
+}
+
+// shared returns the seats that two of a run's passengers have on the same part of the run, which has a form.
+func shared(form *schedule.Form, riders []rider) (list []books.Shared) {
+	bySeat := map[int16][]*rider{}
+	for i := range riders {
+		r := &riders[i]
+		seat := r.leg.Seat
+		for _, other := range bySeat[seat] {
+			if r.leg.ride().Meets(other.leg.ride(), form) {
+				list = append(list, books.Shared{Seat: seat, Tickets: [2]ID{other.ticket, r.ticket}})
+			}
+		}
+		bySeat[seat] = append(bySeat[seat], r)
+	}
+	return list
+}
