@@ -236,7 +236,8 @@ func (h *history) sit(t *modelTicket, seats []int16) {
 func (h *history) settle() {
 	picked := h.pick()
 	action := []Action{Pay, Book}[h.rnd.IntN(2)]
-	lapsed := slices.ContainsFunc(picked, func(t *modelTicket) bool { return t.phase == Unpaid && !h.live(t) })
+	hasLapsed := func(t *modelTicket) bool { return t.phase == Unpaid && !h.live(t) }
+	lapsed := slices.ContainsFunc(picked, hasLapsed)
 	list, err := h.state.Settle(h.now, h.tt, selected(picked), action, "")
 	conflict, refused := errors.AsType[*Conflict](err)
 	switch {

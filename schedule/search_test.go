@@ -135,8 +135,8 @@ func newAtlas(t testing.TB, x *schedule.Tables, first, last schedule.Day, change
 	return a
 }
 
-// listed reports whether a search lists the ride of a pattern: of more than 16 between two cities only the one
-// from the last stop where one may board, to the first after it where one may alight.
+// listed reports whether a search lists the ride of a pattern: of more than 16 between two cities only the
+// one from the last stop where one may board, to the first after it where one may alight.
 func listed(x *schedule.Tables, p *schedule.Pattern, from, to int) bool {
 	city := func(at int) int32 { return x.Stops[p.Stops[at]].City }
 	var rides [][2]int

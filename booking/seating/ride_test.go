@@ -60,8 +60,8 @@ func TestARideIsMappedOutward(t *testing.T) {
 	}
 }
 
-// A seat is taken for a ride where another's overlaps as the run is now, as the ride was sold, or as the other
-// was.
+// A seat is taken for a ride where another's overlaps as the run is now, as the ride was sold, or as the
+// other was.
 func TestASeatIsTakenAsTheRunIsAndAsItWasSold(t *testing.T) {
 	now := time.UnixMilli(1)
 	for _, c := range []struct {

@@ -263,8 +263,8 @@ func (o *oracle) rides(first, last time.Time) (list []oracleRide) {
 	return list
 }
 
-// pairs lists the rides of a trip. Of more than 16 between two cities, only the one from the last stop, and to
-// the first after it.
+// pairs lists the rides of a trip. Of more than 16 between two cities, only the one from the last stop, and
+// to the first after it.
 func (o *oracle) pairs(list []oracleRide, x *oracleTrip, start int64) []oracleRide {
 	type ride struct{ from, to int }
 	between := map[[2]string][]ride{}
