@@ -298,7 +298,8 @@ func TestNotesOfBeforeAreKeptWithAPartOfOne(t *testing.T) {
 func TestARepairTakesBackWhatWitnessesHaveSigned(t *testing.T) {
 	p := newProven(t)
 	to := filepath.Join(t.TempDir(), "cut")
-	_, err := inspect.Repair(durable.Dir(p.dir), durable.Dir(to), 3, "test", ledger.By{UID: 1})
+	cut := store.Cut{At: 3, Reason: "test", By: ledger.By{UID: 1}, Force: true}
+	_, _, err := inspect.Repair(durable.Dir(p.dir), durable.Dir(to), cut)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,12 @@ func (st *Store[S, E]) begin(r *replay[S, E]) error {
 	if err := st.signer.Open(); err != nil {
 		return err
 	}
-	st.w.add(Stamp{Seq: st.seq, Time: st.instant()}, kindOpened, r.opened(), nil)
+	said := r.opened()
+	// The key of a name that a copy was given stands in the line that gave it.
+	if r.names[len(r.names)-1].saidAt == 0 && r.name() == r.origin {
+		said.Key = st.Key().String()
+	}
+	st.w.add(Stamp{Seq: st.seq, Time: st.instant()}, kindOpened, said.data(), nil)
 	return st.flush()
 }
 
@@ -57,7 +62,7 @@ func (st *Store[S, E]) beginCopy(r *replay[S, E]) error {
 	at := st.instant()
 	st.w.add(Stamp{Seq: st.seq, Time: at}, KindForked, own.data(), nil)
 	st.seq++
-	st.w.add(Stamp{Seq: st.seq, Time: at}, kindOpened, r.opened(), nil)
+	st.w.add(Stamp{Seq: st.seq, Time: at}, kindOpened, r.opened().data(), nil)
 	if err := st.flush(); err != nil {
 		return err
 	}

@@ -27,27 +27,39 @@ func Backup(from, to durable.FS, live bool, dirs ...string) error {
 	if live {
 		awaitCheckpoint(from)
 	}
-	return duplicate(from, to, live, math.MaxUint64, nil, dirs)
+	return duplicate(from, to, part{live: live, until: math.MaxUint64}, dirs)
 }
 
-// duplicate copies a directory into a new one, the journal up to a line, with more after it.
-func duplicate(from, to durable.FS, live bool, until uint64, more []byte, dirs []string) error {
+// part is the part of a journal that is copied.
+type part struct {
+	live  bool   // a server may be writing it
+	until uint64 // the last line
+	more  []byte // what comes after that in the copy
+}
+
+// all reports whether the part is the whole journal.
+func (p *part) all() bool { return p.until == math.MaxUint64 }
+
+// duplicate copies a part of a directory into a new one.
+func duplicate(from, to durable.FS, p part, dirs []string) error {
 	if err := makeCopy(to); err != nil {
 		return err
 	}
 	if err := copyEvidence(from, to); err != nil {
 		return err
 	}
-	if until == math.MaxUint64 { // else what is there may be of lines that are cut
+	if p.all() {
 		if err := copyDir(from, to, tree.Dir); err != nil {
 			return err
 		}
+	} else if err := checkpoint.Cut(to, p.until); err != nil { // hashes may be of lines that are cut, too
+		return err
 	}
-	last, err := copyJournal(from, to, until, more)
+	last, err := copyJournal(from, to, p.until, p.more)
 	if err != nil {
 		return err
 	}
-	if live {
+	if p.live {
 		settle(from, last)
 	}
 	return finishCopy(from, to, dirs)
@@ -128,19 +140,38 @@ func settle(fsys durable.FS, seq uint64) {
 // awaitCheckpoint waits for the first checkpoint of a server that has just made its directory.
 func awaitCheckpoint(fsys durable.FS) { settle(fsys, 1) }
 
-// Repair copies the lines before cutAt, which must be good, into a new directory, of the same origin. A line
-// of the type repaired says what was cut, why and by whom, and names the newest checkpoint that was made of
-// what is cut.
-func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason string, by any,
-	dirs ...string) error {
-	if cutAt < 2 {
-		return errors.New("the first line cannot be cut")
+// A Cut is what a repair is to cut off a journal, and why.
+type Cut struct {
+	At     uint64 // the first line that is cut; those before it must be good
+	Reason string
+	By     any  // who does it, as whoever asks has it
+	Force  bool // also where no line from At on is damaged
+}
+
+// An UndamagedError is of a repair that would cut good lines only.
+type UndamagedError struct {
+	At    uint64
+	Lines uint64 // from At on
+}
+
+// Error says how many lines would be lost.
+func (e *UndamagedError) Error() string {
+	return fmt.Sprintf("no line from %d on is damaged: to cut there would lose %d good lines", e.At, e.Lines)
+}
+
+// Repair copies the lines before a cut, which must be good, into a new directory. A line of the type repaired
+// says why it was cut, and by whom. Checkpoints of lines that are cut are left out: nothing excuses them, and
+// who has kept one sees that the copy is another history. It returns how many undamaged lines were cut. Its
+// error is also *UndamagedError.
+func Repair[S, E any](cfg Config[S, E], to durable.FS, cut Cut, dirs ...string) (lost uint64, err error) {
+	if cut.At < 2 {
+		return 0, errors.New("the first line cannot be cut")
 	}
 	r := replay[S, E]{
 		cfg: cfg,
 		scan: scan{
 			fsys:  cfg.FS,
-			until: cutAt - 1,
+			until: cut.At - 1,
 			whole: true,
 		},
 		state: cfg.New(),
@@ -152,39 +183,62 @@ func Repair[S, E any](cfg Config[S, E], to durable.FS, cutAt uint64, reason stri
 	}
 	switch err := r.run(); {
 	case err != nil:
-		return fmt.Errorf("what is to be kept is not good: %w", err)
+		return 0, fmt.Errorf("what is to be kept is not good: %w", err)
 	case r.torn != nil:
-		return fmt.Errorf("what is to be kept is not good: %w", &r.torn.Damage)
-	case r.head.Seq != cutAt-1:
-		return fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cutAt)
+		return 0, fmt.Errorf("what is to be kept is not good: %w", &r.torn.Damage)
+	case r.head.Seq != cut.At-1:
+		return 0, fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cut.At)
+	}
+	lost, damaged, err := r.scan.rest()
+	if err != nil {
+		return 0, err
+	}
+	if !damaged && !cut.Force {
+		return 0, &UndamagedError{cut.At, lost}
 	}
 	said := repaired{
-		Reason: reason,
-		By:     by,
-		Notes:  r.notes,
+		Reason: cut.Reason,
+		By:     cut.By,
 		Erased: r.unnamed(),
 	}
-	newest := -1 // by its place in the log: after an earlier repair the seq may be lower
-	for seq, list := range r.evidence {
-		for _, e := range list {
-			if e.Time.After(said.Until) {
-				said.Until = e.Time
-			}
-			if seq >= cutAt && e.number > newest {
-				newest, said.Checkpoint.Seq, said.Checkpoint.Hash = e.number, seq, fmt.Sprintf("%x", e.Hash)
-			}
-		}
+	if cut.Force {
+		said.Forced = lost
 	}
 	data, _ := json.Marshal(said)
 	now := cfg.Now(r.state).UTC().Truncate(time.Millisecond)
 	at := slices.MaxFunc([]time.Time{r.head.Time, now}, time.Time.Compare)
 	line := Line{
-		Head:   Head{Stamp: Stamp{Seq: cutAt, Time: at}},
+		Head:   Head{Stamp: Stamp{Seq: cut.At, Time: at}},
 		Synced: r.head.Seq,
 		Type:   KindRepaired,
 		Data:   data,
 	}
-	return duplicate(cfg.FS, to, false, cutAt-1, line.AppendTo(nil, r.head.Hash), dirs)
+	return lost, duplicate(cfg.FS, to, part{until: cut.At - 1, more: line.AppendTo(nil, r.head.Hash)}, dirs)
+}
+
+// rest goes through the lines after those that were read, and returns how many of them follow from each
+// other, and whether the journal is damaged after these. What is missing is damaged, too.
+func (s *scan) rest() (lines uint64, damaged bool, err error) {
+	after := scan{
+		fsys:  s.fsys,
+		from:  s.head,
+		whole: true,
+	}
+	after.visits.Visit = func(*journal.Visited) error {
+		lines++
+		return nil
+	}
+	err = after.run()
+	if errors.As(err, new(*Damage)) {
+		return lines, true, nil
+	}
+	missing := false
+	for seq, list := range s.evidence {
+		for i := range list {
+			missing = missing || seq > after.head.Seq && s.concerns(&list[i])
+		}
+	}
+	return lines, missing || after.torn != nil, err
 }
 
 // copyJournal copies the whole lines of a journal up to one, with more after it, and returns the last. A full

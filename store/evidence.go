@@ -22,14 +22,15 @@ import (
 // evidence is a checkpoint that the journal must agree with.
 type evidence struct {
 	Checkpoint
-	from    string // where it was found
-	number  int    // in the log of checkpoints, from 1
-	kept    bool   // by an auditor: no repair excuses it
+	key     note.Key // that has signed it
+	from    string   // where it was found
+	kept    bool     // by an auditor
 	signers []Witnessed
 }
 
-// heed makes the scan hold the journal against a checkpoint, and returns it. Whether the directory has ever
-// had the name that it is signed with is known once the journal was read.
+// heed makes the scan hold the journal against a checkpoint, and returns it. key is what it must be signed
+// with; nil is the directory's own. Whether the directory has ever had the name that it is signed with is
+// known once the journal was read.
 func (s *scan) heed(signed []byte, key ed25519.PublicKey, e evidence) (Checkpoint, error) {
 	if s.evidence == nil {
 		s.evidence = map[uint64][]evidence{}
@@ -49,9 +50,14 @@ func (s *scan) heed(signed []byte, key ed25519.PublicKey, e evidence) (Checkpoin
 		e.signers, err = s.signers(signed)
 	}
 	if err != nil {
-		return c, journal.InFile(e.from, err.Error())
+		wrong := journal.InFile(e.from, err.Error())
+		if errors.Is(err, note.ErrOtherKey) || errors.Is(err, note.ErrNotSigned) {
+			wrong.Forked = anotherJournal
+		}
+		return c, wrong
 	}
 	e.Checkpoint = c
+	e.key = note.NewKey(c.Origin, key)
 	s.evidence[e.Seq] = append(s.evidence[e.Seq], e)
 	return c, nil
 }
@@ -111,11 +117,7 @@ func (s *scan) heedLog(name string, key ed25519.PublicKey, each func([]byte, Che
 				return bad
 			}
 			var c Checkpoint
-			c, bad = s.heed(notes.Bytes(), key, evidence{
-				from:   fmt.Sprintf("%s (number %d)", name, n),
-				number: n,
-			})
-			s.notes = max(s.notes, n)
+			c, bad = s.heed(notes.Bytes(), key, evidence{from: fmt.Sprintf("%s (number %d)", name, n)})
 			if bad == nil {
 				each(notes.Bytes(), c)
 			}
@@ -170,7 +172,9 @@ func (s *scan) noteOlder(key ed25519.PublicKey, logged uint64) {
 	}
 }
 
-// newestCheckpoint heeds the newest checkpoint, and the last in the log. One that is none proves nothing.
+// newestCheckpoint heeds the newest checkpoint, and the last in the log. One that is none proves nothing. One
+// that another key has signed under the directory's name is of another history: the start must not go on
+// under that name.
 func (r *replay[S, E]) newestCheckpoint() error {
 	newest, err := checkpoint.Newest(r.fsys)
 	last, _, err2 := checkpoint.Last(r.fsys)
@@ -182,6 +186,9 @@ func (r *replay[S, E]) newestCheckpoint() error {
 	for i, note := range [][]byte{last, newest} {
 		if err3 == nil && note != nil {
 			c, bad := r.heed(note, key, evidence{from: []string{checkpoint.LogFile, checkpoint.File}[i]})
+			if wrong, ok := errors.AsType[*Damage](bad); ok && wrong.Forked != "" {
+				return wrong
+			}
 			err = errors.Join(err, bad)
 			if bad == nil && c.Rooted && c.Seq > r.anchor.Seq {
 				r.anchor = c
@@ -194,30 +201,36 @@ func (r *replay[S, E]) newestCheckpoint() error {
 	return nil
 }
 
-// repaired is what a line of that type says: the newest checkpoint that was made of lines that were cut off.
+// repaired is what a line of that type says. It excuses no checkpoint: whoever can write such a line could
+// have all others forgotten by it.
 type repaired struct {
-	line       Stamp  // of it itself
-	Reason     string `json:"reason"`
-	Checkpoint struct {
-		Seq  uint64 `json:"seq"`
-		Hash string `json:"hash"`
-	} `json:"checkpoint"`
-	Notes int `json:"notes"` // in the log of checkpoints by then
-	// Until is the latest time of these notes. The log is thinned, so that a later note can get an earlier
-	// one's number, but not its time. Lines of versions before, which thinned nothing, do not have it.
-	Until time.Time `json:"until,omitzero"`
+	line   Stamp  // of it itself
+	Reason string `json:"reason"`
+	Forced uint64 `json:"forced,omitempty"` // undamaged lines that were cut, where that was asked for
 	// Erased are the lines whose personal parts were erased by lines that were cut off, and when.
 	Erased map[uint64]string `json:"erased,omitempty"`
 	By     any               `json:"by,omitempty"` // who did it, as whoever asks for the repair has it
 }
 
-// excused reports whether a repair says that the lines a checkpoint was made of were cut off.
-func (s *scan) excused(e *evidence) bool {
-	return !e.kept && slices.ContainsFunc(s.repairs, func(r repaired) bool {
-		named := e.Seq == r.Checkpoint.Seq && fmt.Sprintf("%x", e.Hash) == r.Checkpoint.Hash
-		counted := 0 < e.number && e.number <= r.Notes && (r.Until.IsZero() || !e.Time.After(r.Until))
-		return e.Seq >= r.line.Seq && (named || counted)
-	})
+// differs is the error of a checkpoint that was not made of a line of this journal.
+func (s *scan) differs(at Place, l *Line, e *evidence) error {
+	reason := fmt.Sprintf("is not the line that the checkpoint in %s was made of, on %s, whose hash was %x; %s",
+		e.from, e.Time.Format(journal.TimeLayout), e.Hash, s.newestFit(e))
+	if e.Hash == l.Hash {
+		reason = fmt.Sprintf("has the hash that the checkpoint in %s says, but the lines so far are not those "+
+			"of its tree", e.from)
+	}
+	wrong := journal.DamageAt(at, l.Seq, reason)
+	wrong.Forked = e.twoHistories()
+	return wrong
+}
+
+// anotherJournal is how a note is related to a journal that it does not speak of.
+const anotherJournal = "another journal"
+
+// twoHistories is how a note is related to a journal of the same name and key that it does not fit.
+func (e *evidence) twoHistories() string {
+	return fmt.Sprintf("two histories: this journal and the note are both signed by %s", e.key)
 }
 
 // note heeds what a line says of others, and holds it against the checkpoints of its seq.
@@ -242,10 +255,8 @@ func (s *scan) note(at Place, l *Line) error {
 		}
 		s.repairs = append(s.repairs, said)
 	}
-	if l.Type == KindForked && l.Seq > s.namedAt {
-		if err := s.rename(l); err != nil {
-			return err
-		}
+	if err := s.rename(l); err != nil {
+		return err
 	}
 	fits := s.fits
 	keptFits := s.keptFits
@@ -258,12 +269,8 @@ func (s *scan) note(at Place, l *Line) error {
 			s.credit(e.signers, l.Seq)
 		} else if !s.concerns(&e) {
 			continue // misnamed says why
-		} else if e.Hash == l.Hash {
-			return fmt.Errorf("has the hash that the checkpoint in %s says, but the lines so far are not those "+
-				"of its tree", e.from)
-		} else if !s.excused(&e) {
-			return fmt.Errorf("is not the line that the checkpoint in %s was made of, on %s, "+
-				"whose hash was %x; %s", e.from, e.Time.Format(journal.TimeLayout), e.Hash, s.newestFit(&e))
+		} else {
+			return s.differs(at, l, &e)
 		}
 	}
 	s.fits = fits
@@ -301,8 +308,7 @@ func (s *scan) repairStory() (text string) {
 func (s *scan) beyond() (first *evidence) {
 	for seq, list := range s.evidence {
 		for i := range list {
-			if seq > s.head.Seq && s.concerns(&list[i]) && !s.excused(&list[i]) &&
-				(first == nil || seq < first.Seq) {
+			if seq > s.head.Seq && s.concerns(&list[i]) && (first == nil || seq < first.Seq) {
 				first = &list[i]
 			}
 		}

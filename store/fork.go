@@ -77,12 +77,19 @@ func (f *forked) settle(fsys durable.FS) error {
 // named is a name that a directory has had.
 type named struct {
 	origin string
-	key    note.Key // that signs under it; zero for the first, whose key no line says
+	key    note.Key // that signs under it; zero where no line that was read says that
+	saidAt uint64   // the line that says so
 	left   uint64   // the last one; 0 for the name that it has now
 }
 
-// rename heeds a line that gives the directory another name.
+// rename heeds a line that gives the directory another name, or says which key signs under the one it has.
 func (s *scan) rename(l *Line) error {
+	switch {
+	case l.Type == kindOpened:
+		return s.learnKey(l)
+	case l.Type != KindForked || l.Seq <= s.namedAt:
+		return nil
+	}
 	var f forked
 	if err := json.Unmarshal(l.Data, &f); err != nil {
 		return err
@@ -95,14 +102,43 @@ func (s *scan) rename(l *Line) error {
 	s.names = append(s.names, named{
 		origin: f.Origin,
 		key:    key,
+		saidAt: l.Seq,
 	})
+	return nil
+}
+
+// learnKey heeds the key in a line that a start has written.
+func (s *scan) learnKey(l *Line) error {
+	var said opened
+	if err := json.Unmarshal(l.Data, &said); err != nil {
+		return err
+	}
+	if said.Key == "" {
+		return nil
+	}
+	key, err := note.ParseKey(said.Key)
+	if err != nil {
+		return fmt.Errorf("the key %w", err)
+	}
+	now := &s.names[len(s.names)-1]
+	switch {
+	case key.Name != now.origin && (s.namedAt > 0 || s.from.Seq > 0):
+		return nil // of a name before those that the scan knows
+	case key.Name != now.origin:
+		return fmt.Errorf("says the key of %s, but the directory is %s", key.Name, now.origin)
+	case now.saidAt == 0:
+		now.key = key
+		now.saidAt = l.Seq
+	case !now.key.Equal(key):
+		return fmt.Errorf("says another key of %s than line %d", now.origin, now.saidAt)
+	}
 	return nil
 }
 
 // ownKey returns an error for a public key that is not the one that the journal says.
 func (s *scan) ownKey(public ed25519.PublicKey) error {
 	own := s.names[len(s.names)-1]
-	if own.key.Name == "" || public == nil || own.key.Equal(note.NewKey(own.origin, public)) {
+	if own.saidAt == 0 || public == nil || own.key.Equal(note.NewKey(own.origin, public)) {
 		return nil
 	}
 	return journal.InFile(checkpoint.PublicKeyFile, "is not the key of "+own.origin+", as the journal has it")
@@ -126,31 +162,60 @@ func (s *scan) nameOf(e *evidence) *named {
 // concerns reports whether a checkpoint is of this directory, as far as it was read.
 func (s *scan) concerns(e *evidence) bool {
 	n := s.nameOf(e)
-	return n != nil && (n.left == 0 || e.Seq <= n.left)
+	return n != nil && (n.left == 0 || e.Seq <= n.left) && (n.saidAt == 0 || n.key.Equal(e.key))
 }
 
-// misnamed returns an error for a checkpoint of another journal: of one that has never been this directory,
-// or of its parent after it had left that.
+// misnamed returns an error for a checkpoint of another history: of a journal that has never been this
+// directory, of its parent after it had left that, or signed under its name by somebody else's key.
 func (s *scan) misnamed() error {
 	for _, seq := range slices.Sorted(maps.Keys(s.evidence)) {
 		list := s.evidence[seq]
 		for i := range list {
-			if !s.concerns(&list[i]) && !s.excused(&list[i]) {
-				return journal.InFile(list[i].from, s.whose(&list[i]))
+			if wrong := s.foreign(&list[i]); wrong != nil {
+				return wrong
 			}
 		}
 	}
 	return nil
 }
 
-// whose says what a checkpoint is of that is not of this directory.
-func (s *scan) whose(e *evidence) string {
+// hasOwnKey reports whether a checkpoint is signed with the key that lies beside the journal for its name.
+// Where no line says which key that is, as of directories that earlier versions made, it is all there is.
+func (s *scan) hasOwnKey(e *evidence) bool {
 	n := s.nameOf(e)
-	if n == nil {
-		return "is of another journal, " + e.Origin
+	if n.saidAt > 0 || !e.kept {
+		return true // what lies beside the journal was checked with that key
 	}
-	return fmt.Sprintf("is of line %d of %s, which this directory has left after line %d, to be %s%s",
-		e.Seq, e.Origin, n.left, s.name(), s.repairStory())
+	read := checkpoint.EarlierKeyOf
+	if n.left == 0 {
+		read = checkpoint.KeyOf
+	}
+	own, err := read(s.fsys, e.Origin)
+	return err != nil || e.key.Equal(note.NewKey(e.Origin, own))
+}
+
+// foreign returns what a checkpoint is of that is not of this directory; nil for one that is.
+func (s *scan) foreign(e *evidence) *Damage {
+	n := s.nameOf(e)
+	forked := anotherJournal
+	whose := ""
+	switch {
+	case n == nil:
+		whose = "is of another journal, " + e.Origin
+	case n.saidAt > 0 && !n.key.Equal(e.key):
+		whose = fmt.Sprintf("is signed with another key than that of %s, which line %d says", n.origin, n.saidAt)
+	case n.left > 0 && e.Seq > n.left:
+		forked = e.twoHistories()
+		whose = fmt.Sprintf("is of line %d of %s, which this directory has left after line %d, to be %s%s",
+			e.Seq, e.Origin, n.left, s.name(), s.repairStory())
+	case !s.hasOwnKey(e):
+		whose = "is signed with another key than the directory's notes are"
+	default:
+		return nil
+	}
+	wrong := journal.InFile(e.from, whose)
+	wrong.Forked = forked
+	return wrong
 }
 
 // Forked says where a copy has left the directory that it was copied from.

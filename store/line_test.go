@@ -22,7 +22,7 @@ func sampleFiles(t testing.TB) map[string]string {
 	cfg := config(d)
 	clock := newClock()
 	cfg.Now = clock.now
-	cfg.SegmentBytes = 1300
+	cfg.SegmentBytes = 1400
 	st := open(t, cfg)
 	for i, events := range [][]add{
 		{{N: 1}},

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -147,7 +148,7 @@ func (r *replay[S, E]) unvouched() time.Duration {
 	return r.head.Time.Sub(newest.Time)
 }
 
-// readCreated reads the time of the first line, which run may have skipped.
+// readCreated reads the time of the first line, which run may have skipped, and the key that it says.
 func (s *scan) readCreated() error {
 	if s.head.Seq == 0 {
 		return nil // it is still to be written
@@ -160,6 +161,9 @@ func (s *scan) readCreated() error {
 			err = journal.DamageAt(Place{File: "journal/" + journal.Name(1), Line: 1}, 1, err.Error())
 		}
 		s.first = first.Head
+		if err == nil && first.Type == kindOpened && s.first.Seq <= s.namedAt {
+			err = s.learnKey(&first)
+		}
 		return cmp.Or(lines.Err(), err)
 	})
 }
@@ -282,20 +286,47 @@ func (r *replay[S, E]) clean() bool {
 	return r.torn == nil && proven && r.head.Seq > 0
 }
 
-// opened returns the data of the line that every start writes.
-func (r *replay[S, E]) opened() []byte {
-	after := "unclean end"
+// opened is what a line of that type says, which every start writes.
+type opened struct {
+	After string      `json:"after"` // how the journal ended
+	Torn  *openedTorn `json:"torn,omitempty"`
+	Key   string      `json:"key,omitempty"` // that the directory signs with, as a vkey, unless a line says it
+}
+
+// openedTorn is what was cut off the journal's end.
+type openedTorn struct {
+	File    string `json:"file"` // that the bytes are kept in
+	Bytes   int64  `json:"bytes"`
+	CutFrom string `json:"cutFrom"` // the file of the journal
+	Offset  int64  `json:"offset"`  // in bytes
+}
+
+// data returns the data of the line.
+func (o *opened) data() []byte {
+	data, err := json.Marshal(o)
+	if err != nil {
+		panic("store: strings and numbers that cannot be encoded: " + err.Error())
+	}
+	return data
+}
+
+// opened returns what the line of this start says.
+func (r *replay[S, E]) opened() *opened {
+	said := &opened{After: "unclean end"}
 	if r.head.Seq == 0 {
-		after = "creation"
+		said.After = "creation"
 	} else if r.clean() {
-		after = "clean end"
+		said.After = "clean end"
 	}
-	data := fmt.Appendf(nil, `{"after":%q`, after)
 	if t := r.torn; t != nil {
-		data = fmt.Appendf(data, `,"torn":{"file":%q,"bytes":%d,"cutFrom":%q,"offset":%d}`, t.Kept, t.Bytes,
-			t.File, t.Offset)
+		said.Torn = &openedTorn{
+			File:    t.Kept,
+			Bytes:   t.Bytes,
+			CutFrom: t.File,
+			Offset:  t.Offset,
+		}
 	}
-	return append(data, '}')
+	return said
 }
 
 const kindOpened = "opened"

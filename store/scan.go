@@ -43,6 +43,7 @@ type scan struct {
 
 	// tree, unless it is nil, is given the leaf of each line from the one after its last on.
 	tree     grower
+	origin   string                // the name in FORMAT
 	names    []named               // that the directory has had; the last is its name now
 	namedAt  uint64                // the line at which names were known already
 	evidence map[uint64][]evidence // by seq
@@ -51,7 +52,6 @@ type scan struct {
 	repairs   []repaired          // that the journal tells of
 	fits      uint64              // the newest line that a checkpoint agrees with
 	keptFits  uint64              // of those that were kept
-	notes     int                 // in the log of checkpoints
 	older     *Older              // what the file checkpoint is, compared with the log
 	unsigned  bool                // there is no checkpoint
 	named     map[uint64][]string // when lines' personal parts were erased, as others say
@@ -99,6 +99,7 @@ func (s *scan) walk() error {
 		return err
 	}
 	s.head.Hash = hash
+	s.origin = origin
 	if s.names == nil {
 		s.names = []named{{origin: origin}}
 	}
@@ -127,8 +128,12 @@ func (s *scan) walk() error {
 		return s.damage(fmt.Sprintf("a snapshot proves that seq %d was durable", s.proof))
 	}
 	if e := s.beyond(); e != nil {
-		return s.damage(fmt.Sprintf("a checkpoint in %s proves that seq %d was durable, with hash %x; %s",
+		wrong := s.damage(fmt.Sprintf("a checkpoint in %s proves that seq %d was durable, with hash %x; %s",
 			e.from, e.Seq, e.Hash, s.newestFit(e)))
+		if e.kept {
+			wrong.Forked = e.twoHistories()
+		}
+		return wrong
 	}
 	return nil
 }
@@ -139,7 +144,7 @@ func (s *scan) inTree(seq uint64) bool {
 }
 
 // damage is the error of a journal that ends, or is torn, before what was durable.
-func (s *scan) damage(proof string) error {
+func (s *scan) damage(proof string) *Damage {
 	next := s.head.Seq + 1
 	d := journal.DamageAt(Place{File: cmp.Or(s.last, "journal"), Line: s.lines + 1, Offset: s.size}, next,
 		fmt.Sprintf("lines from seq %d on are missing", next))
@@ -219,6 +224,9 @@ func (s *scan) line(n int, text []byte) error {
 		s.tree.Add(tree.Leaf(l.Chained))
 	}
 	if err := s.note(at, &l); err != nil {
+		if wrong, ok := errors.AsType[*Damage](err); ok {
+			return wrong
+		}
 		return journal.DamageAt(at, l.Seq, err.Error())
 	}
 	switch {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"waybill/store"
 )
 
 // Contract §14: a directory that has lines and no checkpoint is not signed, also with its snapshots and
@@ -106,70 +104,5 @@ func TestTheLogOfCheckpointsIsThinned(t *testing.T) {
 	}
 	if !strings.HasSuffix(thinned, d.files()["checkpoint"]+"\n") {
 		t.Error("the newest is not the last")
-	}
-}
-
-// A repair excuses the checkpoints of the lines that it cut off, and no later ones, though thinning gives
-// those the numbers that the former had.
-func TestThinnedCheckpointsAreNotExcusedByARepair(t *testing.T) {
-	d := newDisk()
-	out := newDisk()
-	clock := newClock()
-	cfg := config(d)
-	cfg.Now = clock.now
-	st := open(t, cfg)
-	for n := range int64(6) {
-		put(t, st, add{N: n})
-		clock.add(time.Hour)
-	}
-	closeStore(t, st)
-	clock.add(time.Hour)
-	repair := config(within{d, ""})
-	repair.Now = clock.now
-	if err := store.Repair(repair, out, 4, "x", nil); err != nil {
-		t.Fatal(err)
-	}
-	after := config(out)
-	after.Now = clock.now
-	clock.add(time.Hour)
-	st = open(t, after)
-	put(t, st, add{N: 10}, add{N: 11}, add{N: 12})
-	closeStore(t, st)
-	all := out.files()
-	if _, _, err := verify(config(diskOf(all)), false); err != nil {
-		t.Fatal(err)
-	}
-	// The log is thinned to its newest note, and the line that this one was made of is written anew.
-	all["checkpoints.log"] = all["checkpoint"] + "\n"
-	for _, name := range named(all, "snapshots/") {
-		delete(all, name)
-	}
-	changed := rehashed(t, edit(t, all, len(journalLines(all)), `"n":12`, `"n":13`), len(journalLines(all)))
-	if _, _, err := verify(config(diskOf(changed)), false); err == nil {
-		t.Error("a line that differs from its checkpoint passes as one that a repair has cut")
-	}
-}
-
-// A repair excuses all checkpoints of the lines that it cut off, also where a cut line had moved the clock
-// forward.
-func TestARepairExcusesCheckpointsOfAMovedClock(t *testing.T) {
-	d := newDisk()
-	out := newDisk()
-	clock := newClock()
-	cfg := config(d)
-	cfg.Now = clock.now
-	for n := range int64(5) {
-		st := open(t, cfg)
-		put(t, st, add{N: n})
-		closeStore(t, st)
-		clock.add(48 * time.Hour)
-	}
-	repair := config(d)
-	repair.Now = newClock().now // as it was before all of that
-	if err := store.Repair(repair, out, 4, "x", nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := verify(config(out), false); err != nil {
-		t.Error(err)
 	}
 }

@@ -96,7 +96,7 @@ func TestFrame(t *testing.T) {
 		after       time.Duration
 		kind, data  string
 	}{
-		{1, 0, 0, "opened", `{"after":"creation"}`},
+		{1, 0, 0, "opened", `{"after":"creation","key":"waybill/`},
 		{2, 1, time.Second, "added", `{"n":1}`},
 		{3, 1, time.Second, "added", `{"n":2,"personal":"`},
 		{4, 1, time.Second, "added", `{"n":3}`},

@@ -98,13 +98,13 @@ func TestVerifyAgainst(t *testing.T) {
 		{0, `extends 2 checkpoints in `, dir, "\n\n" + first + "\n\n\n" + second + "\n\n", ""},
 		{0, `extends 1 checkpoint in `, cut, first, ""},
 		{1,
-			`damaged: .*000001.jsonl: line 3, byte \d+, seq 3: lines from seq 3 on are missing; a checkpoint in the file given proves that seq 4`, cut, first + "\n" + second, ""},
+			`two histories: this journal and the note are both signed by waybill/.*000001.jsonl: line 3, byte \d+, seq 3: lines from seq 3 on are missing; a checkpoint in the file given proves that seq 4`, cut, first + "\n" + second, ""},
 		{1,
-			`damaged: .*000001.jsonl: line 2, byte \d+, seq 2: is not the line that the checkpoint in the file given was made of`, anew, first, ""},
+			`two histories: .*000001.jsonl: line 2, byte \d+, seq 2: is not the line that the checkpoint in the file given was made of`, anew, first, ""},
 		{1, `seq 4: is not the line that the checkpoint .*no older one of these fits`, anew, second, ""},
 		{1, `is signed with another key`, dir, first, content(t, other, "checkpoint.pub")},
-		{1, `is signed with another key`, dir, content(t, other, "checkpoint"), ""},
-		{1, `is of another journal`, dir, content(t, other, "checkpoint"), content(t, other, "checkpoint.pub")},
+		{1, `^waybill: another journal: .*is signed with another key`, dir, content(t, other, "checkpoint"), ""},
+		{1, `^waybill: another journal: .*is of another journal`, dir, content(t, other, "checkpoint"), content(t, other, "checkpoint.pub")},
 		{1, `is not a checkpoint`, dir, "hello\n", ""},
 		{1, `is not a checkpoint`, dir, first + "hello\n", ""},
 		{1, `has a signature that is not of these lines`, dir, strings.Replace(first, "\n2\n", "\n3\n", 1), ""},
@@ -188,18 +188,18 @@ func TestRepair(t *testing.T) {
 	want(t, 1, "lies in the data directory", "repair", "-data", dir, "-cut-at", "3", "-reason", "x",
 		filepath.Join(dir, "journal", "b"))
 	out := filepath.Join(to, "good")
-	want(t, 0, `good is sound and has the lines before 3; line 3 says what was cut`, "repair", "-data", dir,
+	want(t, 0, `good is sound and has the lines before 3; line 3 says what was cut\n$`, "repair", "-data", dir,
 		"-cut-at", "3", "-reason", "a bit flipped", out)
 	want(t, 0, `^sound: 3 lines`, "verify", "-data", out)
 	want(t, 1, "is not empty", "repair", "-data", dir, "-cut-at", "3", "-reason", "x", out)
 	want(t, 0, `a bit flipped.*; by `, "log", "-data", out)
-	want(t, 1, `seq \d+: .*no older one of these fits; a repair cut the journal at seq 3: a bit flipped`,
+	want(t, 1, `two histories: .*a repair cut the journal at seq 3: a bit flipped`,
 		"verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
 	again := serve(t, "-data", out)
 	again.stop()
 	want(t, 0, `^sound: \d+ lines`, "verify", "-data", out)
 	want(t, 1,
-		`: is of line \d+ of \S+, which this directory has left after line 3, to be waybill/\S+; a repair cut`,
+		`two histories: .*is of line \d+ of \S+, which this directory has left after line 3, to be waybill/\S+; a repair cut`,
 		"verify", "-data", out, "-against", filepath.Join(dir, "checkpoint"))
 	if content(t, journal) != strings.Join(lines, "") {
 		t.Error("the repair changed the damaged journal")

@@ -223,6 +223,7 @@ var verbs = []verb{
 		"copies what is before a damaged line into the new directory OUT; never in place",
 		(*call).repair, []option{
 			{"cut-at", uint64(0), "the `seq` of the first line that is left out, as verify names it"},
+			{"force", false, "cut also where no line from there on is damaged"},
 			{"reason", "", "`why`: it stands in the new directory's journal"}}},
 	{"export", "OUT",
 		"writes every entity as CSV and a schema.sql, for databases, into the new directory OUT",

@@ -20,6 +20,7 @@ import (
 	"waybill/server/command/terminal"
 	"waybill/server/front"
 	"waybill/server/inspect"
+	"waybill/server/words"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -117,10 +118,22 @@ func (c *call) repair() (int, error) {
 	case front.Running(c.dir):
 		return exitFailed, errors.New("a server is running on the directory; stop it first")
 	}
+	cut := store.Cut{
+		At:     cutAt,
+		Reason: reason,
+		By:     admin.Self(),
+		Force:  c.get("force").(bool),
+	}
 	return c.write(func(out durable.Dir) (string, error) {
-		rep, err := inspect.Repair(c.fsys, out, cutAt, reason, admin.Self())
-		return fmt.Sprintf("is sound and has the lines before %d; line %d says what was cut", cutAt,
-			rep.Head.Seq), err
+		rep, lost, err := inspect.Repair(c.fsys, out, cut)
+		if errors.As(err, new(*store.UndamagedError)) {
+			return "", fmt.Errorf("%w; -force cuts all the same", err)
+		}
+		said := fmt.Sprintf("is sound and has the lines before %d; line %d says what was cut", cutAt, rep.Head.Seq)
+		if lost > 0 {
+			said += fmt.Sprintf(", among them %s that were not damaged", words.Counted(lost, "line"))
+		}
+		return said, err
 	})
 }
 

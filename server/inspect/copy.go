@@ -166,12 +166,14 @@ func removeAll(to durable.FS, dir string) error {
 
 // Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
 // (contract §1).
-func Repair(fsys durable.FS, to durable.FS, cutAt uint64, reason string, by ledger.By) (Report, error) {
+func Repair(fsys, to durable.FS, cut store.Cut) (rep Report, lost uint64, err error) {
 	if err := mustBeEmpty(to); err != nil {
-		return Report{}, err
+		return Report{}, 0, err
 	}
-	if err := store.Repair(ledger.StoreConfig(fsys), to, cutAt, reason, by, ledger.SideDirs...); err != nil {
-		return Report{}, errors.Join(err, empty(to))
+	lost, err = store.Repair(ledger.StoreConfig(fsys), to, cut, ledger.SideDirs...)
+	if err != nil {
+		return Report{}, 0, errors.Join(err, empty(to))
 	}
-	return Verify(to, false, store.Expected{})
+	rep, err = Verify(to, false, store.Expected{})
+	return rep, lost, err
 }

@@ -137,12 +137,12 @@ func (s *Log) thin() error {
 	var notes []loggedNote
 	for rest := text; len(rest) > 0; {
 		end, signed, _ := note.Split(rest, true)
-		at, ok := noteTime(signed)
+		c, ok := readLogged(signed)
 		if !ok {
 			s.thinAt = 2 * s.size
 			return nil
 		}
-		notes = append(notes, loggedNote{signed, at})
+		notes = append(notes, loggedNote{signed, c.Time})
 		rest = rest[end:]
 	}
 	kept := bytes.Join(thinned(notes), nil)
@@ -176,15 +176,14 @@ func thinned(notes []loggedNote) (kept [][]byte) {
 	return kept
 }
 
-// noteTime reads the time of a checkpoint with the blank line after it.
-func noteTime(signed []byte) (at time.Time, ok bool) {
+// readLogged reads a checkpoint with the blank line after it, whoever has signed it.
+func readLogged(signed []byte) (c Checkpoint, ok bool) {
 	signed, ended := bytes.CutSuffix(signed, journal.Newline)
 	n, err := note.Parse(signed)
 	if err != nil || !ended {
-		return at, false
+		return c, false
 	}
-	c, ok := Read(n.Text)
-	return c.Time, ok
+	return Read(n.Text)
 }
 
 // Open finds where in the log the next note goes. What is left of a note that failed is written over; a whole

@@ -45,13 +45,20 @@ func Aside(fsys durable.FS) (list []Earlier, err error) {
 
 // KeyOf reads the key that checks what a directory has signed under a name, which may be an earlier one.
 func KeyOf(fsys durable.FS, origin string) (ed25519.PublicKey, error) {
-	if id := idOfOrigin.FindStringSubmatch(origin); id != nil {
-		key, err := ReadPublicKey(fsys, fmt.Sprintf(asideKey, id[1]))
-		if !errors.Is(err, fs.ErrNotExist) {
-			return key, err
-		}
+	key, err := EarlierKeyOf(fsys, origin)
+	if errors.Is(err, fs.ErrNotExist) {
+		return PublicKey(fsys)
 	}
-	return PublicKey(fsys)
+	return key, err
+}
+
+// EarlierKeyOf reads the key that checks what a directory has signed under a name that it had before.
+func EarlierKeyOf(fsys durable.FS, origin string) (ed25519.PublicKey, error) {
+	id := idOfOrigin.FindStringSubmatch(origin)
+	if id == nil {
+		return nil, fs.ErrNotExist
+	}
+	return ReadPublicKey(fsys, fmt.Sprintf(asideKey, id[1]))
 }
 
 // SetAside puts the notes that are there, and the key that checks them, under the name that signed them. Its

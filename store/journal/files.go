@@ -25,6 +25,9 @@ type Damage struct {
 	Place
 	Seq    uint64 // of the line that is expected there; 0 in a file that is no journal
 	Reason string
+	// Forked says, of files that may well be as they were written, how a signed note that does not fit is
+	// related to the journal; "" where the bytes are wrong.
+	Forked string
 }
 
 // Error returns the place and what is wrong there.
@@ -37,7 +40,7 @@ func (d *Damage) Error() string {
 
 // DamageAt is damage to a line of the journal.
 func DamageAt(at Place, seq uint64, reason string) *Damage {
-	return &Damage{at, seq, reason}
+	return &Damage{Place: at, Seq: seq, Reason: reason}
 }
 
 // InFile is damage to a file that is no journal.

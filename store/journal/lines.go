@@ -90,12 +90,12 @@ func (x *Lines) checked(f *io.SectionReader, firsts []uint64, i int, seq uint64)
 		return l, err
 	}
 	if chain(before, l.Chained) != l.Hash {
-		return l, &Damage{at, seq, "has a hash that does not follow from its bytes and the line before"}
+		return l, DamageAt(at, seq, "has a hash that does not follow from its bytes and the line before")
 	}
 	// Of two that do not fit, the second is called wrong, as by whoever reads from the first line on.
 	next, place, there, err := x.next(f, firsts, i, seq+1)
 	if err == nil && there && chain(l.Hash, next.Chained) != next.Hash {
-		err = &Damage{place, seq + 1, "has a hash that does not follow from its bytes and the line before"}
+		err = DamageAt(place, seq+1, "has a hash that does not follow from its bytes and the line before")
 	}
 	return l, err
 }
@@ -128,10 +128,10 @@ func (x *Lines) findByIndex(f *io.SectionReader, first, seq uint64) (l Line, at 
 		return l, at, err
 	}
 	if l, err = Parse(text); err != nil {
-		return l, at, &Damage{at, seq, err.Error()}
+		return l, at, DamageAt(at, seq, err.Error())
 	}
 	if l.Seq != seq {
-		return l, at, &Damage{at, seq, fmt.Sprintf("has seq %d where %d is expected", l.Seq, seq)}
+		return l, at, DamageAt(at, seq, fmt.Sprintf("has seq %d where %d is expected", l.Seq, seq))
 	}
 	return l, at, nil
 }

@@ -113,11 +113,17 @@ func unsound(err error, name, against string) (Verdict, error) {
 		return Verdict{Problem: err.Error()}, err
 	case damage.File == store.KeptFile: // it is not the directory that is wrong
 		err = fmt.Errorf("-against %s: %s", against, damage.Reason)
+		if damage.Forked != "" {
+			err = fmt.Errorf("%s: %w", damage.Forked, err)
+		}
 		return Verdict{Problem: err.Error()}, err
 	}
 	v := Verdict{
 		Problem: err.Error(),
 		Place:   placeOf(damage),
+	}
+	if damage.Forked != "" {
+		return v, fmt.Errorf("%s: %w", damage.Forked, err)
 	}
 	return v, fmt.Errorf("damaged: %w; %s", err, afterDamage(name, damage))
 }
