@@ -92,7 +92,8 @@ func TestErase(t *testing.T) {
 	}
 	// Where the line that says so is cut off by a repair, the repair says so.
 	out := within{newDisk(), "b"}
-	if _, err := store.Repair(config(diskOf(all)), out, store.Cut{At: 7, Reason: "x", Force: true}); err != nil {
+	cut := store.Cut{At: 7, Reason: "x", Force: true}
+	if _, err := store.Repair(config(diskOf(all)), out, cut); err != nil {
 		t.Error(err)
 	}
 	_, end, err := verify(config(out), false)

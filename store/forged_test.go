@@ -15,7 +15,7 @@ import (
 	"waybill/store/checkpoint"
 )
 
-// isForked reports whether an error says that a note and the journal are of two histories, or of two journals.
+// isForked reports whether an error says that a note and the journal are of two histories, or two journals.
 func isForked(err error) bool {
 	wrong, ok := errors.AsType[*store.Damage](err)
 	return ok && wrong.Forked != ""

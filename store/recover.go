@@ -290,7 +290,7 @@ func (r *replay[S, E]) clean() bool {
 type opened struct {
 	After string      `json:"after"` // how the journal ended
 	Torn  *openedTorn `json:"torn,omitempty"`
-	Key   string      `json:"key,omitempty"` // that the directory signs with, as a vkey, unless a line says it
+	Key   string      `json:"key,omitempty"` // the directory's verifier key, where no line says it yet
 }
 
 // openedTorn is what was cut off the journal's end.
