@@ -67,8 +67,8 @@ var arrows = map[string][]string{
 	},
 	"server/admin": { // what verbs do reaches into the rooms
 		"booking/ids",
-		"server/company", "server/carrier", "server/provider", "server/outbox", "server/web", "server/ledger", "server/words",
-		"store", "store/durable", "auth", "auth/oidc", "booking", "schedule", "schedule/gtfs", "schedule/gtfs/feed",
+		"server/company", "server/carrier", "server/provider", "server/outbox", "server/witness", "server/web", "server/ledger",
+		"server/words", "store", "store/durable", "auth", "auth/oidc", "booking", "schedule", "schedule/gtfs", "schedule/gtfs/feed",
 	},
 	"server/desk": { // what operators see reaches into the rooms, too
 		"server/admin", "server/bench", "server/carrier", "server/outbox", "server/ticket", "server/witness", "server/inspect",

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server/admin"
 	"waybill/server/inspect"
 	"waybill/server/ledger"
 	"waybill/server/witness"
@@ -117,6 +118,22 @@ func (s *witnessed) metric(name string) string {
 	_, rest, _ := strings.Cut(w.Body.String(), `waybill_witness_refused_total{witness="`+name+`"} `)
 	value, _, _ := strings.Cut(rest, "\n")
 	return value
+}
+
+// Who audits has the newest line signed first, by the directory and by its witnesses.
+func TestAnAuditorHasAllSignFirst(t *testing.T) {
+	_, s := newWitnessed(t)
+	s.write()
+	act := &admin.Act{By: admin.Self(), Out: io.Discard}
+	if err := s.Admin.Do("sign", act); err != nil {
+		t.Fatal(err)
+	}
+	_, witnessed := s.get("?witnessed")
+	_, newest := s.get("")
+	last, err := s.Store.Sign()
+	if err != nil || witnessed != newest || newest != string(last) {
+		t.Errorf("%v\n%s\n%s\n%s", err, witnessed, newest, last)
+	}
 }
 
 // Contract §14: witnesses sign the newest lines, what they sign stands in the note, GET /checkpoint?witnessed

@@ -275,6 +275,11 @@ func (s *scan) note(at Place, l *Line) error {
 	}
 	s.fits = fits
 	s.keptFits = keptFits
+	if fits == l.Seq {
+		s.unvouchedFrom = time.Time{}
+	} else if s.unvouchedFrom.IsZero() {
+		s.unvouchedFrom = l.Time
+	}
 	return nil
 }
 

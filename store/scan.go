@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"waybill/store/durable"
 	"waybill/store/journal"
@@ -49,13 +50,15 @@ type scan struct {
 	evidence map[uint64][]evidence // by seq
 	// witnessed has a member for each witness that is asked after.
 	witnessed []Witnessed
-	repairs   []repaired          // that the journal tells of
-	fits      uint64              // the newest line that a checkpoint agrees with
-	keptFits  uint64              // of those that were kept
-	older     *Older              // what the file checkpoint is, compared with the log
-	unsigned  bool                // there is no checkpoint
-	named     map[uint64][]string // when lines' personal parts were erased, as others say
-	gone      map[uint64]erasedAt // what stands in them instead
+	repairs   []repaired // that the journal tells of
+	fits      uint64     // the newest line that a checkpoint agrees with
+	// unvouchedFrom is the time of the first line after that; zero where there is none.
+	unvouchedFrom time.Time
+	keptFits      uint64              // of those that were kept
+	older         *Older              // what the file checkpoint is, compared with the log
+	unsigned      bool                // there is no checkpoint
+	named         map[uint64][]string // when lines' personal parts were erased, as others say
+	gone          map[uint64]erasedAt // what stands in them instead
 
 	blocks journal.Blocks
 	batch  []journal.Visited // what is to visit of the block

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
+	"time"
 
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
@@ -27,6 +28,7 @@ type Report struct {
 	// lines that there are checkpoints of; with none, and lines, nobody has signed the journal
 	Checkpoints int
 	Vouched     uint64      // the last line that a checkpoint vouches for
+	Unvouched   time.Time   // of the first line after that; zero where there is none
 	Unkept      []string    // earlier names of the directory, whose checkpoints are not there
 	Older       *Older      // the file checkpoint is older than the log; nil where it is not
 	Unerased    []Erasure   // lines whose personal parts are still to be erased: an Erase was cut short
@@ -183,6 +185,7 @@ func Verify[S, E any](cfg Config[S, E], live bool, expected Expected, check func
 		Snapshots:   snapshots.Len(),
 		Checkpoints: len(r.evidence),
 		Vouched:     r.vouched(),
+		Unvouched:   r.unvouchedFrom,
 		Unkept:      r.unkept(),
 		Older:       r.older,
 		Unerased:    r.unerased(),

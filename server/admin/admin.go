@@ -10,6 +10,7 @@ import (
 	"waybill/server/outbox"
 	"waybill/server/provider"
 	"waybill/server/web"
+	"waybill/server/witness"
 )
 
 // Service does administrative acts.
@@ -19,6 +20,7 @@ type Service struct {
 	carrier   *carrier.Service
 	outbox    *outbox.Service
 	provider  *provider.Service
+	witness   *witness.Service
 	importing sync.Mutex // one import, key rotation, or erasure at a time
 }
 
@@ -31,12 +33,13 @@ func (s *Service) Alone(do func() error) error {
 
 // New returns the room.
 func New(core *web.Core, company *company.Service, carrier *carrier.Service, outbox *outbox.Service,
-	provider *provider.Service) *Service {
+	provider *provider.Service, witness *witness.Service) *Service {
 	return &Service{
 		Core:     core,
 		company:  company,
 		carrier:  carrier,
 		outbox:   outbox,
 		provider: provider,
+		witness:  witness,
 	}
 }

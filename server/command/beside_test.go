@@ -2,9 +2,15 @@ package command
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
+
+	"waybill/server/front"
+	"waybill/store/durable"
 )
 
 // What reads or copies all of a directory steps back where a server has it open, and only there.
@@ -43,4 +49,43 @@ func TestLongVerbsStepBackBesideAServer(t *testing.T) {
 			t.Errorf("%s alone stepped back %d times", verb, n)
 		}
 	}
+}
+
+// A server signs its lines up to a second after they were written: verify has it sign first, and accuses
+// nobody. Where a process has the directory open that cannot be asked, as a server that is just starting,
+// verify says that lines are not signed yet. Where nobody has it open, nothing explains them.
+func TestLinesThatAreBeingSignedAccuseNobody(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := serve(t, "-data", dir)
+	for range 5 {
+		want(t, 0, "^wb_", "partner", "add", "-data", dir, "one more")
+		want(t, 0, `^sound: [^\n]*\nthe books at [^\n]*\n$`, "verify", "-data", dir)
+	}
+	s.stop()
+	notes, err := os.ReadFile(filepath.Join(dir, "checkpoints.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	earlier, _, _ := bytes.Cut(notes, []byte("\n\nwaybill/")) // the first note alone
+	for name, text := range map[string]string{"checkpoint": "\n", "checkpoints.log": "\n\n"} {
+		text = strings.TrimSuffix(string(earlier), "\n") + text
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, 0, `(?m)^no checkpoint vouches for the last \d+ lines, after line \d+: `, "verify", "-data", dir)
+	if front.InUse(dir) || runtime.GOOS != "linux" {
+		t.Log("this system does not tell who holds a lock")
+		return
+	}
+	lock, err := durable.Dir(dir).Lock("LOCK")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, 0, `(?m)^not signed yet: the server is running; the newest checkpoint is of line \d+, \d+ lines ago$`,
+		"verify", "-data", dir)
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, 0, `(?m)^no checkpoint vouches for the last \d+ lines, after line \d+: `, "verify", "-data", dir)
 }

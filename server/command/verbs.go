@@ -97,7 +97,7 @@ func (c *call) export() (int, error) {
 // backup copies a directory, which may be in use, and checks the copy.
 func (c *call) backup() (int, error) {
 	return c.write(func(out durable.Dir) (string, error) {
-		rep, err := inspect.Backup(c.fsys, front.StepBackBeside(c.dir, c.StepBack), out)
+		rep, err := inspect.Backup(c.fsys, c.signedFirst(), out)
 		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq,
 			rep.Head.Time.Format(time.RFC3339)), err
 	})

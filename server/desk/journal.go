@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server/admin"
 	"waybill/server/inspect/verdict"
 	"waybill/server/ledger"
 	"waybill/server/story"
@@ -63,6 +64,9 @@ func (s *Service) postVerify(w http.ResponseWriter, r *http.Request, by ledger.B
 	}
 	if err != nil {
 		return err
+	}
+	if err := s.witness.SignNow(admin.SignWithin); err != nil {
+		s.Log.Warn("the newest lines could not be signed before they are verified", "err", err)
 	}
 	verdict, err := verdict.Judge(s.Config.FS, "the directory", true, store.Expected{}, "")
 	if err != nil {

@@ -26,12 +26,23 @@ func (u Unheard) Write(b []byte) (int, error) {
 // Call asks the running server to do an administrative act, over the directory's socket, and writes what it
 // says. Where no server runs, the error is of the socket: syscall.ENOENT or syscall.ECONNREFUSED.
 func Call(path, op string, form url.Values, out io.Writer) error {
+	return call(context.Background(), path, op, form, out)
+}
+
+// call is Call until a context ends.
+func call(ctx context.Context, path, op string, form url.Values, out io.Writer) error {
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
 		_ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}}
 	defer client.CloseIdleConnections()
-	resp, err := client.PostForm("http://waybill/"+op, form)
+	body := strings.NewReader(form.Encode())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://waybill/"+op, body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := client.Do(req)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,18 @@
 package front
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
+
+	"waybill/server/admin"
 )
 
 // ErrSocketPath is returned for a directory whose socket the system could not address.
@@ -55,6 +62,39 @@ func StepBackBeside(dir string, stepBack func()) bool {
 		stepBack()
 	}
 	return true
+}
+
+// SignFirst asks the server that has the directory open to sign the lines that there are, and to have its
+// witnesses sign them. It waits for that, but not for long: a verdict says where lines are not signed yet.
+func SignFirst(dir string) {
+	path, err := Socket(dir)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), admin.SignWithin)
+	defer cancel()
+	_ = call(ctx, path, "sign", nil, io.Discard) // the notes in the directory are what counts
+}
+
+// InUse reports whether a process holds the directory's lock, as far as the system tells: it may be a server
+// that is just starting, or a verb, which nobody can ask. It takes no lock itself, which a start would meet.
+func InUse(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, "LOCK"))
+	if err != nil {
+		return false
+	}
+	system, ok := info.Sys().(*syscall.Stat_t)
+	locks, err := os.ReadFile("/proc/locks") // Linux
+	if !ok || err != nil {
+		return false
+	}
+	inode := fmt.Sprintf(":%d ", system.Ino)
+	for line := range strings.Lines(string(locks)) {
+		if strings.Contains(line, " FLOCK ") && strings.Contains(line, inode) {
+			return true
+		}
+	}
+	return false
 }
 
 // Running reports whether a server has the directory open. A socket file alone says nothing: a server that

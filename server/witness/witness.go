@@ -190,6 +190,17 @@ func (s *Service) Run() {
 	s.client.CloseIdleConnections()
 }
 
+// SignNow has the newest lines signed at once: by the directory, and within a time by the witnesses.
+func (s *Service) SignNow(within time.Duration) error {
+	if _, err := s.Store.Sign(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(s.Base, within)
+	defer cancel()
+	s.AskOnce(ctx)
+	return nil
+}
+
 // AskOnce has the newest lines signed, and asks each witness that has not signed them.
 func (s *Service) AskOnce(ctx context.Context) {
 	s.mu.Lock()

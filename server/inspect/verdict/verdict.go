@@ -101,7 +101,7 @@ func Judge(
 		return v, errors.New(v.Problem)
 	}
 	v.Sound = true
-	v.note(&rep)
+	v.note(&rep, live)
 	return v, nil
 }
 
@@ -152,14 +152,12 @@ func (v *Verdict) unsigned(rep *inspect.Report) (problem string) {
 }
 
 // note says what a sound directory has that a reader should know of.
-func (v *Verdict) note(rep *inspect.Report) {
+func (v *Verdict) note(rep *inspect.Report, live bool) {
 	for _, w := range v.Witness {
 		v.Notes = append(v.Notes, fmt.Sprintf("%s has signed up to line %d, at %s", w.Name, w.Line, w.At))
 	}
 	if n := rep.Head.Seq - rep.Vouched; n > 0 {
-		v.Notes = append(v.Notes, fmt.Sprintf("no checkpoint vouches for the last %s, after line %d: a server "+
-			"that was killed leaves the lines of a second so, or somebody has taken checkpoints away",
-			words.Counted(n, "line"), rep.Vouched))
+		v.Notes = append(v.Notes, unvouched(n, rep, live))
 	}
 	for _, name := range rep.Unkept {
 		v.Notes = append(v.Notes, fmt.Sprintf("what was signed as %s, the name of this directory before, is not "+
@@ -174,6 +172,22 @@ func (v *Verdict) note(rep *inspect.Report) {
 		v.Notes = append(v.Notes, fmt.Sprintf("lines with personal data that is still to be erased: %d; "+
 			"waybill forget, for whomever, completes that", n))
 	}
+}
+
+// signedSoon is how old the lines may be that a running server has not signed yet: it signs within a second,
+// and waits for a disk that is full.
+const signedSoon = time.Minute
+
+// unvouched says of the last n lines that no checkpoint vouches for them, and what that means: beside a
+// server that is running, nothing.
+func unvouched(n uint64, rep *inspect.Report, live bool) string {
+	last := words.Counted(n, "line")
+	if live && rep.Head.Time.Sub(rep.Unvouched) <= signedSoon {
+		return fmt.Sprintf("not signed yet: the server is running; the newest checkpoint is of line %d, %s ago",
+			rep.Vouched, last)
+	}
+	return fmt.Sprintf("no checkpoint vouches for the last %s, after line %d: a server that was killed leaves "+
+		"the lines of a second so, or somebody has taken checkpoints away", last, rep.Vouched)
 }
 
 // placeOf returns where damage is.
