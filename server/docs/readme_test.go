@@ -60,8 +60,8 @@ type block struct {
 	shown    []string
 }
 
-// blocksShown returns the blocks of a page that are pasted, in order. The text blocks that follow one are what
-// it shows.
+// blocksShown returns the blocks of a page that are pasted, in order. The text blocks that follow one are
+// what it shows.
 func blocksShown(page string) (list []block) {
 	for _, m := range regexp.MustCompile("(?s)```(sh demo|text)\n(.*?)```").FindAllStringSubmatch(page, -1) {
 		if m[1] == "sh demo" {
