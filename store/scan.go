@@ -65,6 +65,7 @@ type scan struct {
 
 	first Head // see readCreated
 	head  Head
+	at    Place // of the last good line of what was read line by line
 	files int
 	last  string // the file the head stands in, or the next line will
 	lines int    // of its good part
@@ -239,6 +240,7 @@ func (s *scan) line(n int, text []byte) error {
 		return journal.DamageAt(at, l.Seq, "is not the line that the snapshot of this seq was made after")
 	}
 	s.head = l.Head
+	s.at = at
 	s.lines = n
 	s.size += int64(len(text))
 	if l.Seq == s.until || s.visits.Failed() {
@@ -304,7 +306,9 @@ func (r *replay[S, E]) apply(v *journal.Visited) error {
 	}
 	if r.check != nil {
 		if err := r.check(r.state, v.Line.Stamp, x.event); err != nil {
-			return journal.DamageAt(v.At, v.Line.Seq, err.Error())
+			wrong := journal.DamageAt(v.At, v.Line.Seq, err.Error())
+			wrong.Books = true
+			return wrong
 		}
 	}
 	r.cfg.Apply(r.state, v.Line.Stamp, x.event)

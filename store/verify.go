@@ -23,6 +23,7 @@ import (
 // Report is what Verify found sound.
 type Report struct {
 	Head      Head
+	Last      Place // of the last line
 	Files     int
 	Snapshots int
 	// lines that there are checkpoints of; with none, and lines, nobody has signed the journal
@@ -181,6 +182,7 @@ func Verify[S, E any](cfg Config[S, E], live bool, expected Expected, check func
 	err = cmp.Or(snapshots.Wait(), err)
 	return Report{
 		Head:        r.head,
+		Last:        r.at,
 		Files:       r.files,
 		Snapshots:   snapshots.Len(),
 		Checkpoints: len(r.evidence),

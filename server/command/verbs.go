@@ -98,9 +98,17 @@ func (c *call) export() (int, error) {
 func (c *call) backup() (int, error) {
 	return c.write(func(out durable.Dir) (string, error) {
 		rep, err := inspect.Backup(c.fsys, c.signedFirst(), out)
+		c.warnOfBooks(&rep)
 		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq,
 			rep.Head.Time.Format(time.RFC3339)), err
 	})
+}
+
+// warnOfBooks says what breaks a rule in a copy whose bytes are good.
+func (c *call) warnOfBooks(rep *inspect.Report) {
+	if rep.Wrong != nil {
+		fmt.Fprintf(c.Stderr, "waybill: books: %v; it is so in what was copied, too\n", rep.Wrong)
+	}
 }
 
 // repair copies a damaged directory up to a line, and checks the copy.
@@ -130,6 +138,7 @@ func (c *call) repair() (int, error) {
 			return "", fmt.Errorf("%w; -force cuts all the same", err)
 		}
 		said := fmt.Sprintf("is sound and has the lines before %d; line %d says what was cut", cutAt, rep.Head.Seq)
+		c.warnOfBooks(&rep)
 		if lost > 0 {
 			said += fmt.Sprintf(", among them %s that were not damaged", words.Counted(lost, "line"))
 		}

@@ -93,7 +93,7 @@ func finishCopy(to durable.FS) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	rep, state, err := verify(to, false, store.Expected{})
+	rep, state, err := verifyCopy(to)
 	if err != nil {
 		return rep, err
 	}
@@ -174,6 +174,6 @@ func Repair(fsys, to durable.FS, cut store.Cut) (rep Report, lost uint64, err er
 	if err != nil {
 		return Report{}, 0, errors.Join(err, empty(to))
 	}
-	rep, err = Verify(to, false, store.Expected{})
+	rep, _, err = verifyCopy(to)
 	return rep, lost, err
 }

@@ -18,20 +18,40 @@ import (
 type Report struct {
 	store.Report
 	Books *books.Books // at the last line's time
+	// Wrong is what breaks a rule in a copy that has each byte of what was copied; nil where nothing does.
+	Wrong *store.Damage
 }
 
 // Verify checks a directory that may be in use: every byte of the journal and its snapshots, its
 // checkpoints and what is expected from elsewhere, then the books (contract §1). It only reads.
 func Verify(fsys durable.FS, live bool, expected store.Expected) (Report, error) {
-	rep, _, err := verify(fsys, live, expected)
+	rep, _, err := verify(fsys, live, expected, ledger.Check)
 	return rep, err
 }
 
-// verify does so, and returns the state that the journal leads to.
+// verifyCopy checks a copy that was just made, and returns the state that its journal leads to. What breaks a
+// rule in it does so in what was copied, too, and is no reason to have no copy.
+func verifyCopy(fsys durable.FS) (rep Report, state *ledger.State, err error) {
+	rep, state, err = verify(fsys, false, store.Expected{}, ledger.Check)
+	wrong, ok := errors.AsType[*store.Damage](err)
+	if !ok || !wrong.Books {
+		return rep, state, err
+	}
+	rep, state, err = verify(fsys, false, store.Expected{}, nil)
+	rep.Wrong = wrong
+	return rep, state, err
+}
+
+// rules say whether a line breaks one, in the state before it.
+type rules func(*ledger.State, store.Stamp, ledger.Entry) error
+
+// verify checks a directory, and returns the state that the journal leads to. Without rules it checks the
+// bytes, the chain and the replay, and not the books.
 func verify(
 	fsys durable.FS,
 	live bool,
 	expected store.Expected,
+	rules rules,
 ) (rep Report, state *ledger.State, err error) {
 	if err := ledger.LostJournal(fsys); err != nil {
 		return rep, nil, err
@@ -40,14 +60,23 @@ func verify(
 		!errors.Is(err, fs.ErrNotExist) {
 		return rep, nil, err
 	}
-	rep.Report, err = store.Verify(ledger.StoreConfig(fsys), live, expected, ledger.Check,
+	var wrong error // with the books as a whole
+	rep.Report, err = store.Verify(ledger.StoreConfig(fsys), live, expected, rules,
 		func(s *ledger.State, end store.Stamp) error {
 			state = s
 			tt, err := ledger.LoadTimetable(fsys, s.TimetableHash)
-			if err == nil {
-				rep.Books, err = s.Bookings.Audit(tt, end.Time)
+			if err == nil && rules != nil {
+				rep.Books, wrong = s.Bookings.Audit(tt, end.Time)
 			}
 			return err
 		})
+	if err == nil && wrong != nil {
+		err = &store.Damage{
+			Place:  rep.Last,
+			Seq:    rep.Head.Seq,
+			Reason: "with this line " + wrong.Error(),
+			Books:  true,
+		}
+	}
 	return rep, state, err
 }

@@ -28,6 +28,8 @@ type Damage struct {
 	// Forked says, of files that may well be as they were written, how a signed note that does not fit is
 	// related to the journal; "" where the bytes are wrong.
 	Forked string
+	// Books says that the bytes are as they were written, and that what the line says breaks a rule.
+	Books bool
 }
 
 // Error returns the place and what is wrong there.

@@ -125,6 +125,9 @@ func unsound(err error, name, against string) (Verdict, error) {
 	if damage.Forked != "" {
 		return v, fmt.Errorf("%s: %w", damage.Forked, err)
 	}
+	if damage.Books { // there is nothing to cut: the chain is whole
+		return v, fmt.Errorf("books: %w", err)
+	}
 	return v, fmt.Errorf("damaged: %w; %s", err, afterDamage(name, damage))
 }
 
