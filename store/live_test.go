@@ -298,6 +298,7 @@ func TestVerifyMeaning(t *testing.T) {
 		},
 		Seq:    3,
 		Reason: errFault.Error(),
+		Books:  true,
 	}
 	if d, ok := err.(*store.Damage); !ok || *d != want {
 		t.Errorf("check: %v, want %v", err, &want)
