@@ -123,8 +123,7 @@ func (v *visitor) target(pattern string) (method, path string) {
 		}
 	}
 	return method, strings.NewReplacer("{id}", id, "{slug}", "kyiv", "{token}", "$FILE", "{fmsObjectId}",
-		"fms-zor-02",
-		"{operationId}", "getSchedule", "{code}", "CONFLICT", "{$}", "").Replace(path)
+		"fms-zor-02").Replace(path)
 }
 
 // Every query parameter is bounded by the server as the document says: what is just inside passes, what is
