@@ -39,7 +39,7 @@ func operationsOf(section string) map[string]map[string]any {
 // errorKinds are the errors that an entry of the envelope may be.
 var errorKinds = object(specification, "components", "x-errors")
 
-// isPage reports whether a path is that of a page, which is for people to read: the document does not have it.
+// isPage reports whether a path is that of a page, which people read: the document does not have it.
 func isPage(path string) bool {
 	return path == "/" || path == "/{$}" || path == "/docs" || strings.HasPrefix(path, "/docs/")
 }

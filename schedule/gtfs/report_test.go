@@ -64,7 +64,7 @@ func TestReport(t *testing.T) {
 
 // A run that calls at several stops of two cities is listed once for each pair of them, whether the cities
 // are areas or not; with more than 16 pairs once only, from the last stop where one may board to the first
-// after it where one may alight (contract §5).
+// after it where one may alight.
 func TestARunIsListedForEachPairOfStops(t *testing.T) {
 	feed := func(boarding, alighting int) files {
 		f := plain()

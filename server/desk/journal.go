@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"waybill/booking"
 	"waybill/server/admin"
+	"waybill/server/inspect"
 	"waybill/server/inspect/verdict"
 	"waybill/server/ledger"
 	"waybill/server/story"
@@ -28,6 +30,10 @@ type journalPage struct {
 	Signed  uint64 // the last line that the directory's signature vouches for
 	At      time.Time
 	Verdict *verdict.Verdict
+	// Untold is how many lines would be read to say in words what these did; 0 where it is said.
+	Untold uint64
+	Until  uint64
+	Damage string // why it cannot be said
 }
 
 // journalLine is a line of the journal.
@@ -106,13 +112,19 @@ func (s *Service) readJournal(r *http.Request) (*journalPage, error) {
 	if x.Lines, err = s.readLines(first, until); err != nil {
 		return nil, err
 	}
+	x.Until = until
+	if until > storyLines && !r.URL.Query().Has("story") {
+		x.Untold = until
+	} else if err := s.tellLines(x, first, until); err != nil {
+		return nil, err
+	}
 	slices.Reverse(x.Lines)
 	x.vouched(s)
 	return x, nil
 }
 
-// readLines reads lines of the journal, each of which is held against its neighbours, and says in words what
-// they did.
+// readLines reads lines of the journal, each of which is held against its neighbours. Their texts are their
+// own data.
 func (s *Service) readLines(first, until uint64) (list []journalLine, err error) {
 	var seqs []uint64
 	for seq := max(first, 2) - 1; seq <= until; seq++ {
@@ -127,15 +139,12 @@ func (s *Service) readLines(first, until uint64) (list []journalLine, err error)
 	if err != nil {
 		return nil, err
 	}
-	// What a line did is told by the present state: that of then would have to be made from line 1 on.
-	codec := ledger.NewCodec()
-	err = s.Store.View(func(st *ledger.State, now time.Time) {
+	err = s.Store.View(func(st *ledger.State, _ time.Time) {
 		before := ""
 		for _, l := range lines {
 			hash := hex.EncodeToString(l.Hash[:])
 			if l.Seq >= first {
 				x := newJournalLine(l, before)
-				x.Text = textOf(codec, st, l, now)
 				x.Booking = bookingOf(st, l)
 				list = append(list, x)
 			}
@@ -145,12 +154,28 @@ func (s *Service) readLines(first, until uint64) (list []journalLine, err error)
 	return list, err
 }
 
-// newJournalLine returns a line as the page has it, but for what it did.
+// tellLines says in words what the lines of a page did, each as it was then: all lines before them are read
+// for it. Where the journal is damaged before them, they keep their own data as their text.
+func (s *Service) tellLines(x *journalPage, first, until uint64) error {
+	said, err := inspect.Words(s.Config.FS, true, first, until)
+	if damage := new(store.Damage); errors.As(err, &damage) {
+		x.Damage = damage.Error()
+		err = nil
+	}
+	for i := range x.Lines {
+		l := &x.Lines[i]
+		l.Text = cmp.Or(said[l.Seq], l.Text)
+	}
+	return err
+}
+
+// newJournalLine returns a line as the page has it, whose text is its own data.
 func newJournalLine(l *store.Line, before string) journalLine {
 	x := journalLine{
 		Seq:    l.Seq,
 		Time:   l.Time,
 		Type:   l.Type,
+		Text:   story.Plain(l),
 		Hash:   hex.EncodeToString(l.Hash[:]),
 		Before: before,
 		By:     ledger.ReadBy(l.Data),
@@ -168,19 +193,6 @@ func newJournalLine(l *store.Line, before string) journalLine {
 	}
 	x.Written += `,"personal":{…}}`
 	return x
-}
-
-// textOf says in words what a line did. Of lines of the store's own there is nothing more to say than their
-// data.
-func textOf(codec *ledger.Codec, st *ledger.State, l *store.Line, now time.Time) string {
-	if store.Own(l.Type) {
-		return ""
-	}
-	e, err := codec.Decode(l.Type, l.Data, l.Personal)
-	if err != nil {
-		return "a later version has written it: " + err.Error()
-	}
-	return story.TellNow(st, e, l, now)
 }
 
 // bookingOf returns the path of the page of the booking that a line is about; "" where it is about none, or

@@ -11,11 +11,16 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"waybill/server/admin"
+	"waybill/server/inspect"
+	"waybill/server/ledger"
+	"waybill/store/durable"
 )
 
 // Contract §15: a booking has its story in words, its tickets, and what each action would do; its tickets are
@@ -84,6 +89,61 @@ func TestTheJournalIsShownAsItGrows(t *testing.T) {
 		}
 	}
 	o.post("/verify", "", "<strong>Sound.</strong>", "lines")
+}
+
+// The journal tells each line as it was, in the words of the verb log: what came of a ticket later does not
+// change what is said of the line that it was paid by.
+func TestTheJournalTellsEachLineAsItWas(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	b := o.book("Ukrainka").Data.Booking
+	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "{}", nil)
+	o.ask("POST", "/v2/bookings/"+b.ID+"/cancel", "{}", nil)
+	var log bytes.Buffer
+	err := inspect.Log(durable.Dir(o.dir), true, inspect.LogFilter{}, inspect.LogStyle{}, &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paid := "ticket " + b.Tickets[0].ID + " of booking " + b.ID + " is Confirmed/Paid, seat 1"
+	if !strings.Contains(log.String(), paid+";") {
+		t.Fatalf("the log does not say %q:\n%s", paid, &log)
+	}
+	page := html.UnescapeString(o.see("/journal", "ticket.paid", "tickets.canceled"))
+	line := regexp.MustCompile(`(?m)^\S+ \S+  #\d+  \S+  (.*?)(; by .*)?$`)
+	said := line.FindAllStringSubmatch(log.String(), -1)
+	if len(said) < 6 {
+		t.Fatalf("%d lines in\n%s", len(said), &log)
+	}
+	for _, line := range said {
+		if !strings.Contains(page, "<p>"+line[1]+"</p>") {
+			t.Errorf("the page does not say %q:\n%s", line[1], page)
+		}
+	}
+}
+
+// Of a long journal, a page that would read more than 100,000 lines to say in words what its lines did asks
+// first: until then it shows their own data, and not what holds now.
+func TestALongJournalIsReadWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	_, err := o.front.Server.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+		return ledger.Entries(slices.Repeat([]*ledger.KeysRotated{{}}, 100_000)...), nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := o.book("Ukrainka").Data.Booking
+	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "{}", nil)
+	paid := "is Confirmed/Paid, seat 1"
+	page := o.see("/journal", "<p>ticket "+b.Tickets[0].ID+", booking "+b.ID, "&story=\">Read them</a>")
+	if strings.Contains(page, paid) {
+		t.Error("more than 100,000 lines were read without being asked for")
+	}
+	if page = o.see("/journal?story=", paid); strings.Contains(page, "Read them") {
+		t.Error("what is told is offered again")
+	}
 }
 
 // A line that was altered in its file is not shown as one of the journal.

@@ -69,6 +69,33 @@ func Log(fsys durable.FS, live bool, f LogFilter, style LogStyle, out io.Writer)
 	return s.tell(fsys, live, style.Follow)
 }
 
+// errTold ends the reading of a journal once all that was asked for is told.
+var errTold = errors.New("all is told")
+
+// Words says what each of the lines first to until did, in the words of [Log], by their numbers: each as it
+// was then. The journal is read from its first line to the last of them; what cannot be read is an error,
+// with the words of the lines before it.
+func Words(fsys durable.FS, live bool, first, until uint64) (map[uint64]string, error) {
+	said := map[uint64]string{}
+	state := ledger.NewState()
+	err := ReadEvents(fsys, live, func(l *store.Line, entry ledger.Entry) error {
+		if entry.Event != nil {
+			ledger.Apply(state, l.Stamp, entry)
+		}
+		if l.Seq >= first {
+			said[l.Seq] = story.Tell(state, entry, l)
+		}
+		if l.Seq >= until {
+			return errTold
+		}
+		return nil
+	})
+	if errors.Is(err, errTold) {
+		err = nil
+	}
+	return said, err
+}
+
 // newHistory returns a story of which nothing is told yet.
 func newHistory(f LogFilter, out io.Writer) *history {
 	s := &history{

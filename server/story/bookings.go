@@ -68,7 +68,7 @@ func (t teller) run(event ledger.Event) string {
 // Standing says how a ticket stands at an instant: its status and paymentStatus, and its seat, which it may
 // have given back.
 func Standing(s *ledger.State, id booking.ID, now time.Time) string {
-	return teller{s, now, "is"}.standing(id)
+	return teller{s, now}.standing(id)
 }
 
 // standing says how a ticket stands in the state.
@@ -81,10 +81,9 @@ func (t teller) standing(id booking.ID) string {
 		back = " given back"
 	}
 	return fmt.Sprintf(
-		"ticket %s of booking %s %s %s/%s, seat %s%s",
+		"ticket %s of booking %s is %s/%s, seat %s%s",
 		id,
 		b.ID,
-		t.is,
 		status,
 		payment,
 		ticket.SeatLabels(),

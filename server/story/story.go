@@ -24,17 +24,7 @@ const TimeLayout = "2006-01-02 15:04:05.000"
 
 // Tell says in words what a line's entry did, after it was applied.
 func Tell(s *ledger.State, x ledger.Entry, l *store.Line) string {
-	return teller{s, l.Time, "is"}.tell(x, l)
-}
-
-// TellNow says in words what a line's entry did, however long ago, by the present state: of a ticket it says
-// how it stands now.
-func TellNow(s *ledger.State, x ledger.Entry, l *store.Line, now time.Time) string {
-	return teller{s, now, "is now"}.tell(x, l)
-}
-
-// tell says what a line's entry did.
-func (t teller) tell(x ledger.Entry, l *store.Line) string {
+	t := teller{s, l.Time}
 	said := t.booking(x.Event)
 	if said == "" {
 		said = t.run(x.Event)
@@ -45,7 +35,7 @@ func (t teller) tell(x ledger.Entry, l *store.Line) string {
 	if said == "" {
 		said = t.operation(x.Event)
 	}
-	return cmp.Or(said, plainWords(l.Data))
+	return cmp.Or(said, Plain(l))
 }
 
 // teller tells what events did to a state, by an instant. Each of its methods knows some types of events, and
@@ -56,7 +46,6 @@ func (t teller) tell(x ledger.Entry, l *store.Line) string {
 type teller struct {
 	*ledger.State
 	now time.Time // of the state
-	is  string    // between a ticket and how it stands
 }
 
 // account tells of partners, and of users and their sessions; "" of others.
@@ -143,9 +132,9 @@ func linked(l *auth.Link) string {
 	)
 }
 
-// plainWords is for lines that are rare, or say all in their members: it returns the data of a line without
-// JSON's punctuation, and without who wrote it.
-func plainWords(data []byte) string {
+// Plain returns the data of a line without JSON's punctuation, and without who wrote it: for lines that are
+// rare or say all in their members, and where the lines before it are not read.
+func Plain(l *store.Line) string {
 	without := strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ")
-	return without.Replace(string(ledger.WithoutBy(data)))
+	return without.Replace(string(ledger.WithoutBy(l.Data)))
 }
