@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 		"store/tree",
 	},
 	"server/worlds":           {"server", "server/front", "server/admin", "server/bench", "server/desk", "server/ledger", "server/web", "server/wire", "store", "booking"},
-	"server/command/terminal": {"store/durable"},
+	"server/command/terminal": {"server/words", "store/durable"},
 	"server": {
 		"server/partner", "server/ticket", "server/company", "server/carrier", "server/legacy", "server/admin", "server/desk", "server/ops", "server/bench", "server/reference",
 		"server/search", "server/provider", "server/outbox", "server/witness", "server/resource", "server/web",

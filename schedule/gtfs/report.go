@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"waybill/schedule"
 	"waybill/schedule/gtfs/feed"
@@ -124,9 +126,13 @@ func (f *Feed) unknownFiles() (list []string) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if !e.IsDir() && !strings.HasPrefix(name, ".") && !slices.Contains(known, name) {
-			list = append(list, name)
+		if e.IsDir() || strings.HasPrefix(name, ".") || slices.Contains(known, name) {
+			continue
 		}
+		if strings.ContainsFunc(name, unicode.IsControl) {
+			name = strconv.Quote(name) // else it could end the line that names it
+		}
+		list = append(list, name)
 	}
 	return list
 }

@@ -22,7 +22,7 @@ func TestReport(t *testing.T) {
 		with("translations.txt", "table_name,field_name,language,translation,record_id\n"+
 			"stops,stop_name,de,Portland,pdx\n").
 		with("fare_products.txt", "").with("booking_rules.txt", "").with("shapes.txt", "").with("notes.txt",
-		"")
+		"").with("a\nb.txt", "")
 	skip := func(string, int, string) {}
 	read, _, err := gtfs.Read(f.fs(), gtfs.Options{Skip: skip})
 	if err != nil {
@@ -51,7 +51,7 @@ func TestReport(t *testing.T) {
 		"routes without any fare, which are not sold; -fare-per-km prices them by distance: 1 of 1",
 		"ignored: fare_products.txt (GTFS Fares v2; fares are read from fare_attributes.txt and fare_rules.txt)",
 		"ignored: booking_rules.txt (GTFS Flex; only stops at fixed times are read)",
-		"ignored: notes.txt, shapes.txt (not used by Waybill)",
+		"ignored: \"a\\nb.txt\", notes.txt, shapes.txt (not used by Waybill)",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("the report does not say %q", want)

@@ -384,6 +384,48 @@ func TestTimesWithoutSeconds(t *testing.T) {
 	load(t, plain().edit(t, "stop_times.txt", "t,10:00:00", "t,10:0").fs(), gtfs.Options{})
 }
 
+// TestControlCharactersAreTakenOut: no cell has a control character, an id neither, nor one that turns the
+// direction of text; the import says how many there were. Padding and the ends of lines are none.
+func TestControlCharactersAreTakenOut(t *testing.T) {
+	f := padded(plain())
+	f["stops.txt"] = strings.ReplaceAll(f["stops.txt"], "Alfa", "\x1b[2J\u009bAl\tfa\x7f\u202e")
+	f["trips.txt"] = strings.ReplaceAll(f["trips.txt"], "daily,t", "daily,\x07t")
+	x := clean(t, f)
+	if got := x.cityOf(t, "a").Name; got != "[2JAlfa" {
+		t.Errorf("the city of the stop is %q", got)
+	}
+	if len(x.rides(t, "2jalfa", "bravo")) != 1 {
+		t.Error("the trip whose id has a control character lost its stop times")
+	}
+	want := "control characters, or such as turn text around, which are taken out: 6, first at stops.txt:2"
+	if said := decisions(t, f); !slices.Contains(said, want) {
+		t.Errorf("the import says %q, not %q", said, want)
+	}
+	f["stops.txt"] = plain()["stops.txt"]
+	f["trips.txt"] = plain()["trips.txt"]
+	if said := decisions(t, padded(f)); len(said) != 1 { // of the bus that there is not
+		t.Errorf("of padding the import says %q", said)
+	}
+}
+
+// padded has each row end in a tab and CRLF.
+func padded(f files) files {
+	return f.each(func(text string) string { return strings.ReplaceAll(text, "\n", "\t\r\n") })
+}
+
+// decisions returns what an import of a feed says that it settled.
+func decisions(t *testing.T, f files) (list []string) {
+	t.Helper()
+	read, _, err := gtfs.Read(f.fs(), gtfs.Options{Skip: func(string, int, string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range read.Decisions() {
+		list = append(list, d.String())
+	}
+	return list
+}
+
 // TestNullIsland: latitude and longitude both 0 are no coordinates, and a distance fare of 0.00 is no fare.
 func TestNullIsland(t *testing.T) {
 	f := plain().edit(t, "stops.txt", "b,Bravo,50,31", "b,Bravo,0,0.0")

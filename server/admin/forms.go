@@ -11,6 +11,7 @@ import (
 	"waybill/booking"
 	"waybill/schedule/gtfs"
 	"waybill/server/web"
+	"waybill/server/words"
 )
 
 // CheckForm returns what the form of an operation alone shows wrong.
@@ -44,7 +45,7 @@ func checkPartner(form url.Values) error {
 	switch {
 	case name == "":
 		return errors.New("a partner has a name")
-	case strings.TrimSpace(name) != name || web.HasControl(name) || turnsText(name):
+	case strings.TrimSpace(name) != name || strings.ContainsFunc(name, words.Acts):
 		return fmt.Errorf("the name %q has blanks around it, or characters that are not seen", name)
 	}
 	return nil
@@ -107,18 +108,12 @@ func checkReason(form url.Values) error {
 	switch {
 	case strings.TrimSpace(reason) == "":
 		return errors.New("-reason must be given")
-	case web.HasControl(reason) || turnsText(reason):
+	case strings.ContainsFunc(reason, words.Acts):
 		return errors.New("-reason has a control character")
 	case utf8.RuneCountInString(reason) > web.MaxReason:
 		return fmt.Errorf("-reason has more than %d characters", web.MaxReason)
 	}
 	return nil
-}
-
-// turnsText reports whether a text has characters that turn the direction of what comes after them: on a
-// terminal, or in a letter, that is somebody else's.
-func turnsText(text string) bool {
-	return strings.ContainsAny(text, "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 }
 
 // checkUser checks who is given which access, and the subject that is linked.

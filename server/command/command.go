@@ -183,8 +183,15 @@ func (p *Process) list(to io.Writer, list []verb) {
 
 // wrong says in a line what the command line alone shows wrong.
 func (p *Process) wrong(format string, args ...any) int {
-	fmt.Fprintf(p.Stderr, "waybill: "+format+"\n", args...)
+	p.complain(format, args...)
 	return exitUsage
+}
+
+// complain says in a line on standard error what is wrong.
+func (p *Process) complain(format string, args ...any) {
+	shown := terminal.Visible{To: p.Stderr}
+	fmt.Fprintf(&shown, "waybill: "+format+"\n", args...)
+	shown.Flush()
 }
 
 // unknown names the command that is nearest to one that there is not.
@@ -297,9 +304,14 @@ func (p *Process) run(v *verb, args []string) int {
 	c.fsys = terminal.Stoppable(durable.Dir(c.dir), c.Stop)
 	// What nobody got is not done: an output that is full or closed makes the verb fail.
 	out := c.checkOutput()
+	shown := &terminal.Visible{To: out}
+	if c.forPeople() {
+		c.Stdout = shown
+	}
 	end := c.watch()
 	code, err := v.do(c)
 	end()
+	shown.Flush()
 	closed := errors.Is(out.err, syscall.EPIPE)
 	switch {
 	case closed && v.is(mayBeCut):
@@ -312,7 +324,7 @@ func (p *Process) run(v *verb, args []string) int {
 		err = fmt.Errorf("the output cannot be written: %w", out.err)
 	}
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "waybill: %v\n", err)
+		p.complain("%v", err)
 		return code
 	}
 	return exitDone
@@ -340,6 +352,20 @@ func (c *call) checkOutput() *heard {
 	p.Stdout = out
 	c.Process = &p
 	return out
+}
+
+// forPeople reports whether the verb's output is for people, who see it on a terminal: it is harmless there.
+// What programs read is written to the byte.
+func (c *call) forPeople() bool {
+	format := c.Lookup("format")
+	json := c.Lookup("json")
+	switch {
+	case c.verb.is(exact):
+		return false
+	case format != nil && format.Value.String() != "text":
+		return false
+	}
+	return json == nil || json.Value.String() != "true"
 }
 
 // watch has somebody at a terminal see how far a verb is, until the returned function is called. It may

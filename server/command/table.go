@@ -17,6 +17,8 @@ var (
 		"tail", "receive", "ticket check", "tour"}
 	// Of some, who reads the output may stop, as head does, and that is no failure.
 	mayBeCut = []string{"log", "import", "tail"}
+	// Of some, programs read the output, whatever the flags.
+	exact = []string{"tail", "receive", "checkpoint", "idtoken"}
 	// Some are of no directory, and have no flag -data: they ask a server, or nobody.
 	noData = []string{"version", "ready", "conform", "receive", "ticket check", "tour"}
 )

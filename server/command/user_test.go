@@ -85,3 +85,19 @@ func TestProviderFlags(t *testing.T) {
 	defer s.stop()
 	want(t, 1, "-idp flags", "idtoken", "-data", dir, "-email", "demo@example.com")
 }
+
+// What somebody else has written does nothing on a terminal: verbs show it as in \u202e, in what they list
+// and in errors. JSON has it as it is.
+func TestWhatVerbsPrintIsHarmless(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
+	code, output := with("secret-enough\n", "user", "add", "-data", dir, "-email", "anna@example.com",
+		"-company", "zorevia-lines", "-role", "ADMIN", "-first-name", "An\u202ena", "-last-name", "Nowak")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, output)
+	}
+	want(t, 0, `anna@example.com  An\\u202ena Nowak`, "user", "list", "-data", dir)
+	want(t, 0, "\"An\u202ena\"", "user", "list", "-data", dir, "-json")
+	want(t, 1, `^waybill: .*\\u001b\[2J\\u009bfeed`, "import", "-data", dir, "\x1b[2J\u009bfeed")
+	want(t, 2, `^waybill: .*\\u001b`, "serve", "-\x1b")
+}

@@ -16,6 +16,7 @@ import (
 	"waybill/server/resource"
 	"waybill/server/story"
 	"waybill/server/wire"
+	"waybill/server/words"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -216,7 +217,7 @@ func (s *history) write(x logged, text string) error {
 	if s.json {
 		return json.NewEncoder(s.out).Encode(x)
 	}
-	_, err := io.WriteString(s.out, text+"\n")
+	_, err := io.WriteString(s.out, words.Visible(text)+"\n")
 	return err
 }
 

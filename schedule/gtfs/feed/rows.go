@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"waybill/schedule"
@@ -156,10 +157,35 @@ func (r *Row) split(line string) {
 		if len(cell) > maxCell {
 			r.Fail("a cell is longer than 64 KiB")
 		}
-		r.cells = append(r.cells, strings.TrimSpace(cell))
+		r.cells = append(r.cells, r.tidy(strings.TrimSpace(cell)))
 		line = rest
 		more = found
 	}
+}
+
+// tidy takes out of a cell what would do something where it is shown, and counts it.
+func (r *Row) tidy(cell string) string {
+	taken := 0
+	tidied := strings.Map(func(c rune) rune {
+		if !acts(c) {
+			return c
+		}
+		taken++
+		return -1
+	}, cell)
+	if taken == 0 {
+		return cell
+	}
+	r.files.DecidedMany(taken, r.File, r.Line, actingOut)
+	return strings.TrimSpace(tidied)
+}
+
+const actingOut = "control characters, or such as turn text around, which are taken out"
+
+// acts reports whether a character does something rather than be seen: the control characters C0, DEL and C1,
+// and those that turn the direction of the text after them.
+func acts(c rune) bool {
+	return unicode.IsControl(c) || c >= '\u202a' && c <= '\u202e' || c >= '\u2066' && c <= '\u2069'
 }
 
 // closing finds the quote that ends a cell in quotes, or -1: it is not doubled, and nothing but blanks comes
