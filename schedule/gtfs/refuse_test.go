@@ -6,6 +6,7 @@ import (
 	"compress/flate"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -145,6 +146,11 @@ func TestArchives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, feed.CheckZip(archive(t, entries...)), "4 GiB") })
 	}
+	odd := func(name string, flags, method uint16) *zip.FileHeader {
+		return &zip.FileHeader{Name: name, Flags: flags, Method: method}
+	}
+	refused(t, feed.CheckZip(archive(t, odd("stops.txt", 1, zip.Deflate))), `"stops.txt" is encrypted`)
+	refused(t, feed.CheckZip(archive(t, odd("stops.txt", 0, 12))), "(12) that few programs read")
 	for name, entries := range map[string][]*zip.FileHeader{
 		"4 GiB":     {file("stop_times.txt", 3*gib), file("shapes.txt", gib)},
 		"directory": {file("feed/", 0), file("feed/stops.txt", 9)},
@@ -153,6 +159,37 @@ func TestArchives(t *testing.T) {
 		if err := feed.CheckZip(archive(t, entries...)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestLinkInAnArchive refuses an entry that is a symbolic link, required or not: what it names lies outside.
+func TestLinkInAnArchive(t *testing.T) {
+	for _, linked := range []string{"stops.txt", "transfers.txt"} {
+		var packed bytes.Buffer
+		w := zip.NewWriter(&packed)
+		for name, text := range plain().with("transfers.txt", "") {
+			header := &zip.FileHeader{Name: name, Method: zip.Store}
+			if name == linked {
+				header.SetMode(fs.ModeSymlink | 0o777)
+				text = "/etc/hostname"
+			}
+			e, err := w.CreateHeader(header)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		z, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = gtfs.Import(z, gtfs.Options{Skip: func(string, int, string) {}})
+		refused(t, err, linked+" is not a regular file")
 	}
 }
 

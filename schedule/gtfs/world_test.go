@@ -242,6 +242,7 @@ func TestSkippedRulesMatchNothing(t *testing.T) {
 		"a quote":         {"near,\"r,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
 		"a quote first":   {"\"near,r,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
 		"no fare told":    {",r,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
+		"nothing known":   {",gone,za,zb\nfar,r,za,zc\n", nil, jpy(2000)},
 		"the general one": {"far,r,za,zc,,\n", jpy(20), nil},
 		"only the route":  {"far,r,,,surplus\n", nil, nil},
 		"another route":   {"far,gone,za,zc,,\n", jpy(20), jpy(20)},
@@ -273,6 +274,7 @@ func TestSkippedFaresWithholdTheirOwn(t *testing.T) {
 		"for everything":            {"f,10,EUR,0,0,\ng,5,EUR,0,0,,surplus\n", "", eur(1000)},
 		"an amount":                 {"f,10,EUR,0,0,\ng,five,EUR,0,0,\n", "g,r,,\n", nil},
 		"the second of a key":       {"f,10,EUR,0,0,\nf,5,EUR,0,0,\n", "", eur(1000)},
+		"the second, a company's":   {"f,10,EUR,0,0,\nf,5,EUR,0,0,ag\n", "", eur(1000)},
 	} {
 		f := zoned(c.rules).with("fare_attributes.txt",
 			"fare_id,price,currency_type,payment_method,transfers,agency_id\n"+c.attributes)
