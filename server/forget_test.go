@@ -159,6 +159,11 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 			if _, err := forget(s, again[0], again[1]); err != nil {
 				t.Fatalf("place %d: %v", places, err)
 			}
+			rep, err := store.Follow(durable.Dir(dir), store.Head{}, func(*store.Line) error { return nil })
+			if err != nil || len(rep.Unerased) > 0 {
+				t.Errorf("place %d: after a forget for %s lines are left that one before has named: %v, %v", places,
+					again[1], rep.Unerased, err)
+			}
 		}
 		for _, name := range []string{"Xenia", "Quill", "Yarema", "xenia@example.com"} {
 			if files := filesWith(t, dir, name); len(files) > 0 {

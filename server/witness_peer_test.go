@@ -32,6 +32,7 @@ type testWitness struct {
 	sizes map[string]uint64
 	roots map[string][]byte
 	asked int
+	olds  []uint64 // how many lines it was said to have signed, each time that it was asked
 	// spoil, unless it is nil, answers instead, and reports that it has.
 	spoil func(w http.ResponseWriter, r *http.Request) bool
 }
@@ -66,6 +67,7 @@ func (w *testWitness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	head, signed, found := strings.Cut(string(body), "\n\n")
 	lines := strings.Split(head, "\n")
 	old, err := strconv.ParseUint(strings.TrimPrefix(lines[0], "old "), 10, 64)
+	w.olds = append(w.olds, old)
 	text, _, ended := strings.Cut(signed, "\n\n")
 	fields := strings.Split(text, "\n")
 	if r.Method != "POST" || r.URL.Path != "/add-checkpoint" || !found || err != nil || !ended ||

@@ -269,6 +269,28 @@ func TestAWitnessThatIsBehind(t *testing.T) {
 	}
 }
 
+// After a restart witnesses are asked from what they have signed, and not from line 0: what they refuse would
+// have to be asked again, with all hashes from the first line on.
+func TestARestartGoesOnFromWhatWitnessesHaveSigned(t *testing.T) {
+	w, s := newWitnessed(t)
+	signed := w.sizes[s.Store.Key().Name]
+	s.Close()
+	asked := len(w.olds)
+	s = openWitnessed(t, s.dir, w)
+	s.write()
+	s.ask()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, old := range w.olds[asked:] {
+		if old < signed {
+			t.Errorf("a witness that has signed %d lines was asked from line %d on", signed, old)
+		}
+	}
+	if w.sizes[s.Store.Key().Name] <= signed {
+		t.Error("the witness has signed nothing since")
+	}
+}
+
 // Whoever has the disk and the key writes another history and signs it: the witness does not.
 func TestAWitnessRefusesAHistoryThatIsRewritten(t *testing.T) {
 	w, s := newWitnessed(t)

@@ -108,8 +108,9 @@ type Service struct {
 	*web.Core
 	client *http.Client
 
-	mu        sync.Mutex // one round at a time
-	witnesses []*state
+	mu         sync.Mutex // one round at a time
+	witnesses  []*state
+	remembered bool // what they had signed before the start is known
 }
 
 // state is what is known of a witness.
@@ -217,6 +218,7 @@ func (s *Service) AskOnce(ctx context.Context) {
 	if err != nil || !c.Rooted {
 		return // of before this start, on a full disk
 	}
+	s.remember(c.Seq)
 	if err := s.recall(signed, c); err != nil {
 		s.Log.Warn("the newest checkpoint cannot be read; witnesses are asked later", "err", err)
 		return
@@ -236,8 +238,33 @@ func (s *Service) AskOnce(ctx context.Context) {
 	s.keep(signed, c, strings.Join(lines, ""))
 }
 
-// recall notes which witnesses have signed a note already: before a restart, or before what they signed could
-// be kept as a whole.
+// remember takes up, before the first round, how many of the journal's lines all witnesses had signed before
+// the start: what they are asked to sign extends that. A witness that knows another number says so.
+func (s *Service) remember(lines uint64) {
+	if s.remembered {
+		return
+	}
+	s.remembered = true
+	signed, err := checkpoint.NewestWitnessed(s.Config.FS)
+	if err != nil {
+		return // there is none
+	}
+	n, err := note.Parse(signed)
+	if err != nil {
+		return
+	}
+	c, err := checkpoint.Parse(signed, s.Store.Key().Public())
+	if err != nil || c.Seq > lines {
+		return // it is of another journal
+	}
+	for _, w := range s.witnesses {
+		if _, err := n.Verify(w.Key); err == nil {
+			w.old = c.Seq
+		}
+	}
+}
+
+// recall notes which witnesses have signed a note already: before what they signed could be kept as a whole.
 func (s *Service) recall(signed []byte, c store.Checkpoint) error {
 	n, err := note.Parse(signed)
 	if err != nil {
@@ -247,7 +274,6 @@ func (s *Service) recall(signed []byte, c store.Checkpoint) error {
 		w.signed = 0
 		if _, err := n.Verify(w.Key); err == nil {
 			w.signed = c.Seq
-			w.old = max(w.old, c.Seq)
 		}
 	}
 	return nil

@@ -170,8 +170,8 @@ func (c *Control) makeNamed(name, from string) (*world, error) {
 		return nil, web.NotFoundFor("from")
 	case c.find(name) != nil:
 		return nil, errKnown
-	case len(c.all()) > front.MaxWorlds():
-		return nil, errMany(front.MaxWorlds())
+	case len(c.all()) > c.most: // main is one of all
+		return nil, errMany(c.most)
 	case c.closed:
 		return nil, web.ErrUnavailable
 	}

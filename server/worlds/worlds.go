@@ -40,6 +40,7 @@ type Control struct {
 	origin  *http.CrossOriginProtection
 	dir     string // of the worlds
 	addr    string // where it listens
+	most    int    // how many worlds there may be besides main
 	clients *http.Server
 
 	// One world is made, replaced or removed at a time; who only asks one reads.
@@ -77,6 +78,7 @@ func Listen(ln net.Listener, main *front.Front, cfg server.Config) *Control {
 		origin: http.NewCrossOriginProtection(),
 		dir:    Dir(cfg.Dir),
 		addr:   ln.Addr().String(),
+		most:   front.MaxWorlds(),
 		worlds: map[string]*world{
 			Main: {name: Main, front: main},
 		},

@@ -276,6 +276,22 @@ func TestCallsThatCannotBe(t *testing.T) {
 	}
 }
 
+// There may be as many worlds as the limit says, besides main, and not one more. One that is removed makes
+// room.
+func TestThereAreAsManyWorldsAsMayBe(t *testing.T) {
+	x := newControl(t)
+	x.c.most = 2
+	x.world("a", "main")
+	x.world("b", "a")
+	if r := x.call(409, "POST", "/worlds", `{"name":"c"}`); !strings.Contains(r.body, "there are 2 worlds") {
+		t.Error(r.body)
+	}
+	x.call(200, "PUT", "/worlds/b", `{"from":"main"}`)
+	x.call(204, "DELETE", "/worlds/a", "")
+	x.world("c", "b")
+	x.call(409, "POST", "/worlds", `{"name":"d"}`)
+}
+
 // Contract §13: every world is a whole directory, and never signs under its parent's name.
 func TestAWorldIsAWholeDirectoryOfItsOwnName(t *testing.T) {
 	x := newControl(t)

@@ -43,6 +43,27 @@ func TestAPaceRestsWhileOthersAsk(t *testing.T) {
 	})
 }
 
+// A rest has a bound, however long the work before it has taken: a disk that stood still for a minute does
+// not have a snapshot wait for three.
+func TestARestHasABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := uint64(0)
+		p := &Pace{Asked: func() uint64 {
+			asked++
+			return asked
+		}}
+		p.Step()
+		for _, work := range []time.Duration{time.Minute, maxRest, maxRest / rests} {
+			time.Sleep(work)
+			began := time.Now()
+			p.Step()
+			if got, want := time.Since(began), min(rests*work, maxRest); got != want {
+				t.Errorf("%s after %s of work, want %s", got, work, want)
+			}
+		}
+	})
+}
+
 // What is written and read at a pace rests.
 func TestFilesAreWrittenAndReadAtThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
