@@ -89,9 +89,13 @@ func (k Key) id() []byte {
 	return sum[:idSize]
 }
 
-// verify checks a signature without its id, and returns the time that a witness signed at.
+// verify checks a signature without its id, and returns the time that a witness signed at. A key takes
+// signatures of its own kind only.
 func (k Key) verify(text, signature []byte) (at time.Time, err error) {
-	if k.IsWitness() && len(signature) == secondsSize+ed25519.SignatureSize {
+	if k.IsWitness() {
+		if len(signature) != secondsSize+ed25519.SignatureSize {
+			return at, ErrSignatureForm
+		}
 		seconds := binary.BigEndian.Uint64(signature)
 		if seconds > math.MaxInt64 {
 			return at, ErrSignatureForm

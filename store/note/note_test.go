@@ -143,6 +143,51 @@ func TestACosignatureIsVerified(t *testing.T) {
 	}
 }
 
+// Of two signatures of one key both must be good, whichever stands first: a note that a known key seems to
+// have signed and has not is not good.
+func TestABadSignatureBesideAGoodOneIsSeen(t *testing.T) {
+	text := "a\nb\n"
+	good := string(authorKey.line(ed25519.Sign(testKey, []byte(text))))
+	bad := string(authorKey.line(ed25519.Sign(testKey, []byte("other\n"))))
+	for lines, want := range map[string]error{
+		good + good: nil,
+		bad + good:  ErrSignature,
+		good + bad:  ErrSignature,
+	} {
+		n, err := Parse([]byte(text + "\n" + lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Verify(authorKey); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", lines, err, want)
+		}
+	}
+}
+
+// A key signs in one way: an author's key takes no cosignature, and a witness's no signature without a time,
+// also where both are the same numbers.
+func TestAKeyTakesSignaturesOfItsOwnKindOnly(t *testing.T) {
+	text := []byte("a\nb\n")
+	public := testKey.Public().(ed25519.PublicKey)
+	const seconds = 1679315147
+	plain := ed25519.Sign(testKey, text)
+	timed := binary.BigEndian.AppendUint64(nil, seconds)
+	timed = append(timed, ed25519.Sign(testKey, cosigned(text, seconds))...)
+	for _, key := range []Key{NewKey("x", public), NewWitnessKey("x", public)} {
+		for _, signature := range [][]byte{plain, timed} {
+			n, err := Parse(fmt.Appendf(nil, "%s\n%s", text, key.line(signature)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			own := key.IsWitness() == (len(signature) == len(timed))
+			if _, err := n.Verify(key); (err == nil) != own {
+				t.Errorf("witness: %t, %d bytes: %v, want that it is good: %t", key.IsWitness(), len(signature),
+					err, own)
+			}
+		}
+	}
+}
+
 // A mistyped vkey is refused: its id is of its name and key.
 func TestAMistypedKeyIsRefused(t *testing.T) {
 	good := authorKey.String()

@@ -288,6 +288,43 @@ func TestTheFilesAreHeldAgainstTheLeaves(t *testing.T) {
 	}
 }
 
+// A file is held against the leaves up to the last that was signed, that one included, and no further.
+func TestTheLastSignedLeafIsHeldAgainstTheFiles(t *testing.T) {
+	d := leaves(520)
+	fsys, _ := written(t, d, 520)
+	for _, c := range []struct {
+		level int
+		leaf  uint64 // the last one of the last hash of the file, from 0
+	}{{0, 519}, {8, 511}} {
+		name := filepath.Join(string(fsys.(durable.Dir)), fileName(c.level))
+		good, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := slices.Clone(good)
+		bad[len(bad)-1] ^= 1
+		if err := os.WriteFile(name, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for until, seen := range map[uint64]bool{c.leaf + 1: true, c.leaf: false} {
+			check, err := NewCheck(fsys, until)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, leaf := range d {
+				check.Add(leaf)
+			}
+			wrong, found := errors.AsType[*Wrong](check.Close())
+			if found != seen || found && wrong.Leaf != c.leaf {
+				t.Errorf("%s, %d leaves signed: %v, want leaf %d: %t", name, until, wrong, c.leaf, seen)
+			}
+		}
+		if err := os.WriteFile(name, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A write that fails, at whichever step, loses nothing: the next one writes it.
 func TestAWriteThatFailsIsMadeUpFor(t *testing.T) {
 	d := leaves(600)
