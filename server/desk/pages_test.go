@@ -173,6 +173,35 @@ func TestAnAlteredLineIsNotShown(t *testing.T) {
 	}
 }
 
+// Where a line far before those of a page was altered, the page says so, and shows these in their own data:
+// what they did cannot be told.
+func TestLinesAfterDamageAreShownInTheirOwnData(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.enter()
+	for i := range 30 {
+		o.post("/act/partner-add", fmt.Sprintf("name=p%d", i))
+	}
+	told := `partner add: "p29"`
+	o.see("/journal", told)
+	file := filepath.Join(o.dir, "journal", "000000000001.jsonl")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	altered := bytes.Replace(text, []byte(`"anna"`), []byte(`"hans"`), 1)
+	if err := os.WriteFile(file, altered, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	page := o.see("/journal", "The journal is damaged before these lines", "line 4", "name p29")
+	if strings.Contains(page, told) {
+		t.Error("what a line did is told by lines that were altered")
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // What is shown of a line is what stands in the file, so that somebody can hash it.
 func TestALineIsShownAsItIsWritten(t *testing.T) {
 	t.Parallel()
