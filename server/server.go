@@ -235,6 +235,14 @@ func (s *Server) openStore(start time.Time) error {
 	if err := ledger.LostJournal(s.Config.FS); err != nil {
 		return err
 	}
+	st, fresh, err := store.Open(s.storeConfig(start, isNew))
+	s.Store = st
+	s.fresh = fresh
+	return err
+}
+
+// storeConfig returns how the journal is kept, of a directory that may be new.
+func (s *Server) storeConfig(start time.Time, isNew bool) store.Config[*ledger.State, ledger.Entry] {
 	sc := ledger.StoreConfig(s.Config.FS)
 	sc.Log = s.Log
 	sc.Wrote = s.Counts.Wrote
@@ -251,10 +259,7 @@ func (s *Server) openStore(start time.Time) error {
 		}
 		return s.Config.Now()
 	}
-	st, fresh, err := store.Open(sc)
-	s.Store = st
-	s.fresh = fresh
-	return err
+	return sc
 }
 
 // isNew reports whether the directory has no journal yet.
@@ -284,14 +289,19 @@ func (s *Server) runInBackground() {
 	s.loops.Go(s.witness.Run)
 }
 
-// settleIn loads what lies beside the journal, and starts or gives up the clock.
-func (s *Server) settleIn(start time.Time) error {
+// takeUp starts or gives up the clock, and loads the timetable in force. For a verb it changes nothing.
+func (s *Server) takeUp(start time.Time) error {
 	began, err := s.settleClock(start)
 	if err != nil {
 		return err
 	}
 	s.Deprecated = cmp.Or(s.options.LegacySince, began, s.Store.Created())
-	if err := s.loadTimetable(); err != nil {
+	return s.loadTimetable()
+}
+
+// settleIn takes up what the journal says, and loads or makes what lies beside it.
+func (s *Server) settleIn(start time.Time) error {
+	if err := s.takeUp(start); err != nil {
 		return err
 	}
 	for _, dir := range ledger.SideDirs {
@@ -413,13 +423,21 @@ func (s *Server) askWitnesses() {
 	s.witness.AskOnce(ctx)
 }
 
-// openIDP trusts the built-in provider, whose key it reads or makes, unless another one is configured.
+// openIDP trusts the built-in provider, whose key it reads or makes, unless another one is configured. A verb
+// makes no key: until the directory is served nobody can sign in with its tokens.
 func (s *Server) openIDP() error {
 	s.company.IDP = s.options.IDP
 	if s.company.IDP != nil {
 		return nil
 	}
-	seed, err := s.Secret(ledger.IDPFile)
+	secret := s.Secret
+	if s.options.Verb {
+		secret = s.KeptSecret
+	}
+	seed, err := secret(ledger.IDPFile)
+	if s.options.Verb && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

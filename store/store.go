@@ -119,7 +119,8 @@ type Store[S, E any] struct {
 	lock    io.Closer
 	created time.Time // of the first line
 
-	asked atomic.Uint64 // views and updates so far; see Pace
+	asked    atomic.Uint64 // views and updates so far; see Pace
+	lookedAt bool          // it has no writer; see Look
 
 	mu       sync.Mutex
 	state    S
@@ -289,6 +290,9 @@ func (st *Store[S, E]) update(decide func(S, time.Time) ([]E, error),
 // commit applies events and hands them to the writer. It takes the room that they need on the disk, so that
 // no line is ever begun that cannot be ended. The lock is held.
 func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
+	if st.lookedAt {
+		return ErrLookedAt
+	}
 	if st.full {
 		return ErrFull
 	}
@@ -397,6 +401,9 @@ func (st *Store[S, E]) Close() error {
 	wait := st.newest()
 	err := st.err
 	st.mu.Unlock()
+	if st.lookedAt {
+		return nil // nothing was opened
+	}
 	err = cmp.Or(err, wait.wait())
 	close(st.kick)
 	<-st.ended

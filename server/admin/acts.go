@@ -31,32 +31,47 @@ type operation struct {
 	// check returns what the form alone shows wrong, before anything is opened. The form's fields have the
 	// names of the verb's operands and flags.
 	check func(url.Values) error
+	// reads reports whether an act of the form changes nothing, so that the directory is only read for it.
+	// nil: each changes something.
+	reads func(url.Values) bool
 }
 
 // operations are all there are, by name.
 var operations = map[string]operation{
-	"import":         {(*Service).adminImport, checkImport},
-	"partner-add":    {(*Service).adminPartnerAdd, checkPartner},
-	"partner-list":   {(*Service).adminPartnerList, checkPartnerList},
-	"partner-revoke": {(*Service).adminPartnerRevoke, nothingToCheck},
-	"ticket-move":    {(*Service).adminTicketMove, checkMove},
-	"ticket-status":  {(*Service).adminTicketStatus, checkStatus},
-	"ticket-asked":   {(*Service).adminTicketAsked, nothingToCheck},
-	"ticket-answer":  {(*Service).adminTicketAnswer, checkAnswer},
-	"run-cancel":     {(*Service).adminRunCancel, checkRun},
-	"run-move":       {(*Service).adminRunMove, checkRunMove},
-	"run-restore":    {(*Service).adminRunRestore, checkRun},
-	"manifest":       {(*Service).adminManifest, checkManifest},
-	"rotate-keys":    {(*Service).adminRotateKeys, nothingToCheck},
-	"user-add":       {(*Service).adminUserAdd, checkUser},
-	"user-remove":    {(*Service).adminUserRemove, nothingToCheck},
-	"idtoken":        {(*Service).adminIDToken, checkEmail},
-	"forget":         {(*Service).adminForget, checkForget},
-	"outbox-list":    {(*Service).adminOutboxList, nothingToCheck},
-	"company-list":   {(*Service).adminCompanyList, nothingToCheck},
-	"user-list":      {(*Service).adminUserList, nothingToCheck},
-	"outbox-retry":   {(*Service).adminOutboxRetry, nothingToCheck},
-	"sign":           {(*Service).adminSign, nothingToCheck},
+	"import":         {(*Service).adminImport, checkImport, isDryRun},
+	"partner-add":    {(*Service).adminPartnerAdd, checkPartner, nil},
+	"partner-list":   {(*Service).adminPartnerList, checkPartnerList, always},
+	"partner-revoke": {(*Service).adminPartnerRevoke, nothingToCheck, nil},
+	"ticket-move":    {(*Service).adminTicketMove, checkMove, nil},
+	"ticket-status":  {(*Service).adminTicketStatus, checkStatus, nil},
+	"ticket-asked":   {(*Service).adminTicketAsked, nothingToCheck, always},
+	"ticket-answer":  {(*Service).adminTicketAnswer, checkAnswer, nil},
+	"run-cancel":     {(*Service).adminRunCancel, checkRun, isDryRun},
+	"run-move":       {(*Service).adminRunMove, checkRunMove, isDryRun},
+	"run-restore":    {(*Service).adminRunRestore, checkRun, isDryRun},
+	"manifest":       {(*Service).adminManifest, checkManifest, nil},
+	"rotate-keys":    {(*Service).adminRotateKeys, nothingToCheck, nil},
+	"user-add":       {(*Service).adminUserAdd, checkUser, nil},
+	"user-remove":    {(*Service).adminUserRemove, nothingToCheck, nil},
+	"idtoken":        {(*Service).adminIDToken, checkEmail, always},
+	"forget":         {(*Service).adminForget, checkForget, nil},
+	"outbox-list":    {(*Service).adminOutboxList, nothingToCheck, always},
+	"company-list":   {(*Service).adminCompanyList, nothingToCheck, always},
+	"user-list":      {(*Service).adminUserList, nothingToCheck, always},
+	"outbox-retry":   {(*Service).adminOutboxRetry, nothingToCheck, nil},
+	"sign":           {(*Service).adminSign, nothingToCheck, nil},
+}
+
+// always is of operations that change nothing.
+func always(url.Values) bool { return true }
+
+// isDryRun reports whether an act is only to say what would happen.
+func isDryRun(form url.Values) bool { return form.Has("dry-run") }
+
+// Reads reports whether an operation with such a form changes nothing in the directory.
+func Reads(op string, form url.Values) bool {
+	known := operations[op]
+	return known.reads != nil && known.reads(form)
 }
 
 // An Act is one call of an admin operation.
@@ -270,7 +285,7 @@ func (s *Service) adminUserAdd(a *Act) (string, error) {
 // provider's that the server trusts by its -idp flags; "" where that is not known yet.
 func (s *Service) issuerOf(form url.Values) string {
 	issuer := form.Get("idp-issuer")
-	if issuer != "" || s.company.IDPKey != nil {
+	if issuer != "" || s.company.IDPKey != nil || s.company.IDP == nil {
 		return issuer
 	}
 	return s.company.IDP.Issuer()
@@ -295,7 +310,11 @@ func (s *Service) adminSign(*Act) (string, error) {
 
 // adminIDToken mints an ID token of the development provider.
 func (s *Service) adminIDToken(a *Act) (string, error) {
-	if s.company.IDPKey == nil {
+	switch {
+	case s.company.IDP == nil:
+		return "", errors.New("there is no key that signs ID tokens: the directory was never served, " +
+			"and waybill serve makes it")
+	case s.company.IDPKey == nil:
 		return "", errors.New("the server trusts the identity provider of its -idp flags, " +
 			"not the built-in one")
 	}

@@ -234,7 +234,8 @@ func (c *call) perform(op string, form url.Values) error {
 }
 
 // adminHere opens the directory for one operation; while another verb has it, it tries again for five
-// seconds. An import reads its feed first: one that is refused leaves no trace.
+// seconds. For an operation that changes nothing the directory is only read, whoever has it open. An import
+// reads its feed first: one that is refused leaves no trace.
 func (c *call) adminHere(op string, form url.Values) error {
 	by := admin.Self() // the journal says who did it: here no socket tells, but the process knows
 	do := func(s *server.Server) error {
@@ -258,11 +259,15 @@ func (c *call) adminHere(op string, form url.Values) error {
 		Log:  c.logger(c.Stderr, slog.LevelWarn),
 		Verb: true,
 	}
-	s, err := server.Open(cfg)
+	open := server.Open
+	if admin.Reads(op, form) {
+		open = server.Look
+	}
+	s, err := open(cfg)
 	for end := time.Now().Add(5 * time.Second); errors.Is(err, durable.ErrLocked) && time.Now().Before(end) &&
 		!front.Running(c.dir); {
 		<-time.After(20 * time.Millisecond)
-		s, err = server.Open(cfg)
+		s, err = open(cfg)
 	}
 	if err != nil {
 		return err

@@ -37,15 +37,20 @@ func (s *Core) SaveRing(ring *auth.Ring, tell func() error) error {
 	return err
 }
 
-// Secret reads 32 random bytes, which lie there in hex, or makes them.
-func (s *Core) Secret(name string) ([]byte, error) {
-	secret, err := ledger.ReadSecret(s.Config.FS, name, func(text []byte) ([]byte, error) {
+// KeptSecret reads 32 random bytes, which lie in a file in hex; fs.ErrNotExist where there is none.
+func (s *Core) KeptSecret(name string) ([]byte, error) {
+	return ledger.ReadSecret(s.Config.FS, name, func(text []byte) ([]byte, error) {
 		secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
 		if err != nil || len(secret) != 32 {
 			err = errors.New("is not a key")
 		}
 		return secret, err
 	})
+}
+
+// Secret reads 32 random bytes as KeptSecret does, or makes them.
+func (s *Core) Secret(name string) ([]byte, error) {
+	secret, err := s.KeptSecret(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		secret = make([]byte, 32)
 		if _, err := io.ReadFull(s.Config.Random, secret); err != nil {

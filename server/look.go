@@ -1,0 +1,34 @@
+package server
+
+import (
+	"context"
+
+	"waybill/server/ledger"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// Look reads the data directory for one administrative act that changes nothing, and returns a server that
+// can do it, by [admin.Service.Do]. It takes no lock and is handed no way to write: another process may have
+// the directory open, and a copy stays one. Errors: those of store.Look, and what is wrong with the files
+// beside the journal.
+func Look(cfg Config) (*Server, error) {
+	cfg.Verb = true
+	cfg.FS = durable.ReadOnly(cfg.web().FS)
+	s := newServer(cfg)
+	start := s.Config.Now()
+	if err := ledger.LostJournal(s.Config.FS); err != nil {
+		return nil, err
+	}
+	st, err := store.Look(s.storeConfig(start, false))
+	if err != nil {
+		return nil, err
+	}
+	s.Store = st
+	s.Base, s.stop = context.WithCancel(context.Background())
+	s.Draining, s.drain = context.WithCancel(s.Base)
+	if err := s.takeUp(start); err != nil {
+		return nil, err
+	}
+	return s, s.openIDP()
+}
