@@ -76,7 +76,7 @@ func (st *Store[S, E]) recover() error {
 	r.visits.Visit = r.apply
 	st.signer.FS = st.cfg.FS
 	steps := []func() error{r.prepare, r.thaw, r.newestCheckpoint, r.plant, r.run, r.readCreated, r.mayGoOn,
-		r.mend}
+		r.ready, r.mend}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err

@@ -103,6 +103,9 @@ type Config[S, E any] struct {
 	// is called without the lock and writes the state as it was.
 	Freeze func(S) func(io.Writer) error
 	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote
+	// Ready, unless it is nil, is asked by Open once the journal is read, before a line is written and before
+	// its end is mended. Its error ends Open.
+	Ready func(S, Start) error
 	// how many bytes the event's line has at most; called under the lock, before Apply
 	Weigh        func(S, E) int64
 	Random       io.Reader // what the directory's name and key are made from; nil is crypto/rand's

@@ -13,6 +13,19 @@ import (
 // tree returns all that can be seen of a directory and what lies in it: names, modes, times and bytes.
 func tree(t *testing.T, dir string) string {
 	t.Helper()
+	return listed(t, dir, func(info fs.FileInfo) any { return info.ModTime().UnixNano() })
+}
+
+// files returns the files in a directory, with their bytes, but for the empty one that is locked.
+func files(t *testing.T, dir string) string {
+	t.Helper()
+	all := listed(t, dir, func(fs.FileInfo) any { return "" })
+	return strings.Replace(all, filepath.Join(dir, "LOCK")+" -rw-------"+" \n\"\"\n", "", 1)
+}
+
+// listed returns the names, modes and bytes of what lies in a directory, and something more of each.
+func listed(t *testing.T, dir string, more func(fs.FileInfo) any) string {
+	t.Helper()
 	var seen strings.Builder
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -22,7 +35,7 @@ func tree(t *testing.T, dir string) string {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(&seen, name, info.Mode(), info.ModTime().UnixNano())
+		fmt.Fprintln(&seen, name, info.Mode(), more(info))
 		if info.Mode().IsRegular() {
 			text, err := os.ReadFile(name)
 			fmt.Fprintf(&seen, "%q\n", text)

@@ -85,14 +85,20 @@ func (f *Front) Open() error {
 		return err
 	}
 	f.cfg.Connections = f.conns.Open
-	s, err := server.Open(f.cfg)
-	if err != nil {
+	// The socket is there before the first line is written: a start that cannot have it changes nothing.
+	var socket net.Listener
+	f.cfg.Reserve = func() (err error) {
+		socket, err = listenSocket(path)
 		return err
 	}
-	f.operators, err = serveOperators(path, s, f.Ended)
+	s, err := server.Open(f.cfg)
 	if err != nil {
-		return errors.Join(err, s.Close())
+		if socket != nil {
+			err = errors.Join(err, socket.Close())
+		}
+		return err
 	}
+	f.operators = serveOperators(socket, s, f.Ended)
 	f.Server = s
 	return nil
 }
@@ -219,8 +225,8 @@ func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// serveOperators serves the verbs and the desk on the directory's socket, which only its owner can reach.
-func serveOperators(path string, s *server.Server, ended chan<- error) (*http.Server, error) {
+// listenSocket opens the directory's socket, which only its owner can reach.
+func listenSocket(path string) (net.Listener, error) {
 	// A socket that a killed server has left. The directory's lock is held, so that it is nobody's.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -233,6 +239,11 @@ func serveOperators(path string, s *server.Server, ended chan<- error) (*http.Se
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, ln.Close())
 	}
+	return ln, nil
+}
+
+// serveOperators serves the verbs and the desk on the directory's socket.
+func serveOperators(ln net.Listener, s *server.Server, ended chan<- error) *http.Server {
 	asked := http.NewServeMux()
 	asked.Handle("/", s.Admin.Handler())
 	asked.Handle(desk.Prefix+"/", s.Desk.Handler())
@@ -246,5 +257,5 @@ func serveOperators(path string, s *server.Server, ended chan<- error) (*http.Se
 			ended <- err
 		}
 	}()
-	return operators, nil
+	return operators
 }

@@ -1,0 +1,122 @@
+package command
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// book books a seat of tomorrow, so that the directory has a booking.
+func (s *serving) book(t *testing.T) {
+	t.Helper()
+	day := time.Now().AddDate(0, 0, 1).Format(time.DateOnly)
+	_, offers := s.get(t, "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+day, s.key)
+	offer := regexp.MustCompile(`"offers":\[\{"id":"([^"]*)"`).FindStringSubmatch(offers)
+	if offer == nil {
+		t.Fatal(offers)
+	}
+	r, _ := http.NewRequest("POST", "http://"+s.addr+"/v2/bookings", strings.NewReader(`{"offerId":"`+offer[1]+
+		`","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`))
+	r.Header.Set("x-api-key", s.key)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil || resp.StatusCode != http.StatusCreated {
+		t.Fatal(resp, err)
+	}
+	resp.Body.Close()
+}
+
+// A serve that ends with 78 or 1, for what is wrong with a setting, the clock, or an address, has written no
+// line and made no key, and no directory.
+func TestAServeThatCannotStartWritesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := serve(t, "-data", dir)
+	s.book(t)
+	s.stop()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	held := cloned(t, dir)
+	if err := os.MkdirAll(filepath.Join(held, "admin.sock", "something"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ahead := filepath.Join(t.TempDir(), "ahead")
+	later := time.Now().Add(48 * time.Hour).UTC().Format(time.RFC3339)
+	serve(t, "-data", ahead, "-test-clock", later).stop()
+	unkeyed := cloned(t, dir)
+	if err := os.Remove(filepath.Join(unkeyed, "keys", "outbound")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(unkeyed, "keys", "outbound"), 0o700); err != nil { // it cannot be read
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	free := "127.0.0.1:0"
+	for _, c := range []struct {
+		code      int
+		dir, says string
+		args      []string
+	}{
+		{1, dir, "address already in use", []string{"-addr", taken.Addr().String()}},
+		{1, dir, "-test-control", []string{"-addr", free, "-test-clock", "now", "-test-control",
+			taken.Addr().String()}},
+		{78, dir, "there are bookings", []string{"-addr", free, "-test-clock", "2020-01-01T00:00:00Z"}},
+		{78, dir, "has lines already", []string{"-addr", free, "-test-clock", "now", "-seed", "7"}},
+		{78, dir, "-smtp-password-file", []string{"-addr", free, "-smtp", "mail:25", "-smtp-password-file",
+			"nowhere"}},
+		{78, dir, "-tls-cert", []string{"-addr", free, "-tls-cert", "nowhere", "-tls-key", "nowhere"}},
+		{1, held, "admin.sock", []string{"-addr", free}},
+		{78, ahead, "but the clock says", []string{"-addr", free}},
+		{1, unkeyed, "outbound", []string{"-addr", free}},
+		{1, fresh, "address already in use", []string{"-addr", taken.Addr().String()}},
+		{1, fresh, "-test-control", []string{"-addr", free, "-test-clock", "now", "-test-control",
+			taken.Addr().String()}},
+		{78, fresh, "-smtp-password-file", []string{"-addr", free, "-smtp", "mail:25", "-smtp-password-file",
+			"nowhere"}},
+	} {
+		before := ""
+		if c.dir != fresh {
+			before = files(t, c.dir)
+		}
+		want(t, c.code, c.says, append([]string{"serve", "-data", c.dir}, c.args...)...)
+		if c.dir == fresh {
+			if _, err := os.Lstat(fresh); err == nil {
+				t.Fatalf("%v has made a directory", c.args)
+			}
+			continue
+		}
+		if files(t, c.dir) != before {
+			t.Fatalf("%v has changed the directory", c.args)
+		}
+	}
+}
+
+// A verb that changes something refuses a directory that has lines and no key to sign more, and changes
+// nothing: it would give a standby or a backup a name of its own for ever. Once it was served the verb works.
+func TestAVerbRefusesACopy(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	backup := filepath.Join(t.TempDir(), "backup")
+	want(t, 0, "is sound", "backup", "-data", dir, backup)
+	before := files(t, backup)
+	for _, verb := range [][]string{
+		{"partner", "add", "-data", backup, "anna"},
+		{"key", "rotate", "-data", backup},
+		{"import", "-data", backup, "../../testdata/demo"},
+		{"outbox", "retry", "-data", backup, "all"},
+		{"manifest", "-data", backup, "kl-0700", "2030-01-01"},
+	} {
+		want(t, 1, "(?m)^waybill: .*is a copy.*serve it first.*$", verb...)
+	}
+	if files(t, backup) != before {
+		t.Fatal("a copy was changed")
+	}
+	serve(t, "-data", backup).stop()
+	want(t, 0, "^wb_", "partner", "add", "-data", backup, "anna")
+}

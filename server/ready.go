@@ -1,0 +1,84 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"waybill/auth"
+	"waybill/server/ledger"
+	"waybill/store"
+)
+
+// ErrCopy is returned by Open for a verb that would change a copy, which has no name of its own yet.
+var ErrCopy = errors.New("the directory is a copy, which has no checkpoint.key; serve it first: " +
+	"waybill serve gives it a name of its own")
+
+// ready reports why the directory cannot be gone on with, before anything is written to it: a start that
+// fails leaves no line and no key. start is when it began.
+func (s *Server) ready(st *ledger.State, found store.Start, start time.Time) error {
+	if s.options.Verb && found.Copy {
+		return ErrCopy
+	}
+	if err := s.clockFits(st, found.Head.Time, start); err != nil {
+		return err
+	}
+	if err := s.readTimetable(st.TimetableHash); err != nil {
+		return err
+	}
+	if err := s.keysAreGood(); err != nil {
+		return err
+	}
+	if s.options.Reserve == nil {
+		return nil
+	}
+	return s.options.Reserve()
+}
+
+// clockFits returns ErrClock for a test clock that would start before the last line of a directory that has
+// bookings.
+func (s *Server) clockFits(st *ledger.State, last, start time.Time) error {
+	at := cmp.Or(s.options.StartAt, start)
+	starts := s.options.TestClock && !st.Clock.Set
+	if starts && st.Bookings.Count() > 0 && last.After(at.Add(time.Second)) {
+		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, "+
+			"%s: there are bookings",
+			ErrClock, at.Format(time.RFC3339), last.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// readTimetable reads the timetable in force, unless the process has it.
+func (s *Server) readTimetable(hash string) error {
+	if s.options.Loaded.Timetable != nil && s.options.Loaded.Hash == hash {
+		return nil
+	}
+	tt, err := ledger.LoadTimetable(s.Config.FS, hash)
+	s.options.Loaded = Loaded{
+		Hash:      hash,
+		Timetable: tt,
+	}
+	return err
+}
+
+// keysAreGood reads the keys that there are. Those that there are not are made after the first line.
+func (s *Server) keysAreGood() error {
+	_, err := ledger.ReadSecret(s.Config.FS, ledger.RingFile, auth.ParseRing)
+	bad := []error{err}
+	names := []string{ledger.PeerFile, ledger.TicketFile}
+	if s.options.IDP == nil {
+		names = append(names, ledger.IDPFile)
+	}
+	for _, name := range names {
+		_, err := s.KeptSecret(name)
+		bad = append(bad, err)
+	}
+	for _, err := range bad {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
