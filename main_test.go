@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 		"server", "server/front", "server/admin", "server/inspect", "server/seed", "store", "store/checkpoint", "store/durable",
 		"store/tree",
 	},
-	"server/worlds":           {"server", "server/front", "server/admin", "server/bench", "server/desk", "server/ledger", "server/web", "server/wire", "store", "booking"},
+	"server/worlds":           {"server", "server/front", "server/admin", "server/bench", "server/desk", "server/ledger", "server/web", "server/wire", "store", "store/durable", "booking"},
 	"server/command/terminal": {"server/words", "store/durable"},
 	"server": {
 		"server/partner", "server/ticket", "server/company", "server/carrier", "server/legacy", "server/admin", "server/desk", "server/ops", "server/bench", "server/reference",

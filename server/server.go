@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"os"
 	"sync"
 	"time"
 
@@ -192,8 +193,13 @@ func (s *Server) Handler() http.Handler {
 }
 
 // Open opens the data directory, which is made if it does not exist. Errors: those of store.Open, ErrClock,
-// ErrSeed, and what is wrong with the files beside the journal.
+// ErrSeed, ErrCopy, *durable.OtherOwner, and what is wrong with the files beside the journal.
 func Open(cfg Config) (*Server, error) {
+	if cfg.FS == nil { // else it is a test's, and nobody's
+		if err := durable.Dir(cfg.Dir).CheckOwner("journal", os.Geteuid()); err != nil {
+			return nil, err
+		}
+	}
 	resumed, err := cfg.takeSeed(cfg.web().FS)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,8 @@ import "waybill/store/checkpoint"
 // Start says how Open finds a directory, before it writes anything to it.
 type Start struct {
 	Head Head // the last line; zero where there is none
-	// Copy reports that there are lines and no key to sign more: the directory is a backup, a standby, or what
-	// a repair has written, and gets a name of its own by its first start.
+	// Copy reports that there are lines and no key to sign more: the directory is a backup, a standby, or
+	// what a repair has written, and gets a name of its own by its first start.
 	Copy bool
 }
 

@@ -20,8 +20,8 @@ func (s *serving) book(t *testing.T) {
 	if offer == nil {
 		t.Fatal(offers)
 	}
-	r, _ := http.NewRequest("POST", "http://"+s.addr+"/v2/bookings", strings.NewReader(`{"offerId":"`+offer[1]+
-		`","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`))
+	body := `{"offerId":"` + offer[1] + `","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"K"}]}`
+	r, _ := http.NewRequest("POST", "http://"+s.addr+"/v2/bookings", strings.NewReader(body))
 	r.Header.Set("x-api-key", s.key)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil || resp.StatusCode != http.StatusCreated {
@@ -119,4 +119,46 @@ func TestAVerbRefusesACopy(t *testing.T) {
 	}
 	serve(t, "-data", backup).stop()
 	want(t, 0, "^wb_", "partner", "add", "-data", backup, "anna")
+}
+
+// What is written to another user's directory its owner could not open: serve and each verb that changes
+// something, receive too, refuse one, name both users, and make nothing. Lists read it.
+func TestAnotherUsersDirectoryIsRefused(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Log("only root can give a directory away; the rule itself is tested in store/durable")
+		return
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
+	backup := filepath.Join(t.TempDir(), "standby")
+	want(t, 0, "is sound", "backup", "-data", dir, backup)
+	_, lines := with("", "tail", "-data", dir, "-format", "copy")
+	const stranger = 54321
+	for _, of := range []string{dir, backup} {
+		if err := os.Chown(filepath.Join(of, "journal"), stranger, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const both = `(?m)^waybill: .*journal belongs to the user 54321, and this process is of the user root \(0\)`
+	before := tree(t, dir)
+	want(t, 78, both, "serve", "-data", dir, "-addr", "127.0.0.1:0")
+	for _, verb := range [][]string{
+		{"partner", "add", "-data", dir, "anna"},
+		{"key", "rotate", "-data", dir},
+		{"import", "-data", dir, "../../testdata/demo"},
+		{"forget", "-data", dir, "-email", "a@example.com", "-reason", "asked"},
+	} {
+		want(t, 1, both, verb...)
+	}
+	want(t, 0, "0 users", "user", "list", "-data", dir)
+	if tree(t, dir) != before {
+		t.Error("the directory was changed")
+	}
+	before = tree(t, backup)
+	if code, output := with(lines, "receive", backup); code != 1 || !matches(both, output) {
+		t.Error(code, output)
+	}
+	if tree(t, backup) != before {
+		t.Error("the standby was changed")
+	}
 }

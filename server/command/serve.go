@@ -26,6 +26,7 @@ import (
 	"waybill/server/witness"
 	"waybill/server/worlds"
 	"waybill/store"
+	"waybill/store/durable"
 )
 
 // serve answers requests until the process is to end.
@@ -237,6 +238,9 @@ func (c *call) listen(cfg server.Config, addr string, secured *tls.Config) (int,
 	if err := f.Open(); err != nil {
 		if errors.As(err, new(*store.Damage)) {
 			err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
+		}
+		if errors.As(err, new(*durable.OtherOwner)) {
+			return exitConfig, err
 		}
 		return exitCode(err), err
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -50,6 +51,9 @@ func (c *call) receive() (int, error) {
 			fmt.Fprintln(c.Stdout, next)
 		}
 		return exitCode(err), err
+	}
+	if err := dir.CheckOwner("journal", os.Geteuid()); err != nil {
+		return exitFailed, err
 	}
 	err := standby.Receive(dir, c.Stdin, c.Stdout)
 	return exitCode(err), err

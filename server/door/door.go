@@ -67,7 +67,7 @@ func New(addr, socket string) *Door {
 		},
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, "unix", socket)
+				return web.DialSocket(ctx, socket)
 			},
 		},
 		ErrorHandler: closed,

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"waybill/server/admin"
+	"waybill/server/web"
 )
 
 // Unheard is an output whose reader does not decide what becomes of an act: it goes on when nobody reads any
@@ -31,10 +32,11 @@ func Call(path, op string, form url.Values, out io.Writer) error {
 
 // call is Call until a context ends.
 func call(ctx context.Context, path, op string, form url.Values, out io.Writer) error {
-	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
-		_ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
-	}}}
+	client := http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return web.DialSocket(ctx, path)
+		},
+	}}
 	defer client.CloseIdleConnections()
 	body := strings.NewReader(form.Encode())
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://waybill/"+op, body)

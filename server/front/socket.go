@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
 	"waybill/server/admin"
+	"waybill/server/web"
 )
 
 // ErrSocketPath is returned for a directory whose socket the system could not address.
@@ -41,10 +41,12 @@ func Reach(dir string) error {
 	if err != nil {
 		return err
 	}
-	c, err := net.Dial("unix", path)
+	c, err := web.DialSocket(context.Background(), path)
 	switch {
 	case err == nil:
 		return c.Close()
+	case errors.Is(err, web.ErrSocketLink):
+		return err
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s may not be opened by this user", dir)
 	}

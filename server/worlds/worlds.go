@@ -29,6 +29,7 @@ import (
 	"waybill/server"
 	"waybill/server/front"
 	"waybill/server/web"
+	"waybill/store/durable"
 )
 
 // Main is the name of the world that is the served directory.
@@ -196,7 +197,7 @@ func serve(cfg server.Config) (*front.Front, error) {
 
 // fork copies what a world is to be a copy of into a directory.
 func (c *Control) fork(w *world, dir string) (server.Config, error) {
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+	if err := durable.Dir(filepath.Dir(c.dir)).Mkdir(filepath.Base(c.dir)); err != nil {
 		return server.Config{}, err
 	}
 	cfg, err := c.find(w.from).front.Server.Fork(dir, w.name, w.from)

@@ -11,11 +11,9 @@ package durable
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -52,9 +50,6 @@ const (
 	TempSuffix = ".tmp"
 	appending  = os.O_WRONLY | os.O_APPEND
 )
-
-// Dir is the FS of a real directory, which need not exist yet.
-type Dir string
 
 // osFile is a real file.
 type osFile struct {
@@ -96,8 +91,9 @@ func (f *osFile) Reserve(size int64) error {
 	if err = allocate(f.File, have, size-have); !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	free, err := Dir(filepath.Dir(f.Name())).Free()
-	if err == nil && free < size-have {
+	var s syscall.Statfs_t
+	err = os.NewSyscallError("fstatfs", syscall.Fstatfs(int(f.Fd()), &s))
+	if err == nil && int64(s.Bavail)*int64(s.Bsize) < size-have {
 		err = syscall.ENOSPC
 	}
 	return err
@@ -110,113 +106,6 @@ func (f *osFile) Size() (int64, error) {
 		return 0, err
 	}
 	return info.Size(), nil
-}
-
-func (d Dir) path(name string) string {
-	return filepath.Join(string(d), filepath.FromSlash(name))
-}
-
-func (d Dir) open(name string, flag int) (File, error) {
-	f, err := os.OpenFile(d.path(name), flag, 0o600)
-	return &osFile{File: f}, err
-}
-
-// Open opens a file for reading.
-func (d Dir) Open(name string) (File, error) {
-	return d.open(name, os.O_RDONLY)
-}
-
-// Append opens an existing file for writing at its end.
-func (d Dir) Append(name string) (File, error) {
-	return d.open(name, appending)
-}
-
-// Create makes a new file.
-func (d Dir) Create(name string) (File, error) {
-	return d.open(name, appending|os.O_CREATE|os.O_EXCL)
-}
-
-// Rename gives a file another name, in place of the file that has it.
-func (d Dir) Rename(from, to string) error {
-	return os.Rename(d.path(from), d.path(to))
-}
-
-// Remove removes a file, or an empty directory.
-func (d Dir) Remove(name string) error {
-	return os.Remove(d.path(name))
-}
-
-// Seal makes a file read-only.
-func (d Dir) Seal(name string) error {
-	return os.Chmod(d.path(name), 0o400)
-}
-
-// List returns the names in a directory.
-func (d Dir) List(dir string) ([]string, error) {
-	entries, err := os.ReadDir(d.path(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
-	}
-	return names, err
-}
-
-// Mkdir makes a directory, durably, unless it exists.
-func (d Dir) Mkdir(dir string) error {
-	path := d.path(dir)
-	if _, err := os.Stat(path); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return err
-	}
-	return Dir(filepath.Dir(path)).SyncDir(".")
-}
-
-// SyncDir makes the entries of a directory durable.
-func (d Dir) SyncDir(dir string) error {
-	f, err := os.Open(d.path(dir))
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// Lock takes a lock with flock, which ends with the process. A lock of fcntl would end when any part of the
-// process closes the file.
-func (d Dir) Lock(name string) (io.Closer, error) {
-	f, err := os.OpenFile(d.path(name), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, ErrLocked
-		}
-		return nil, fmt.Errorf("store: %s: flock: %w", name, err)
-	}
-	return flocked{f}, nil
-}
-
-// flocked is a file that is locked.
-type flocked struct{ *os.File }
-
-// Close gives the lock back, and closes the file. It is given back in so many words: a child of this process
-// that is just being started has the file, too, until it runs its own program, and the lock would stay as
-// long.
-func (f flocked) Close() error {
-	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.File.Close())
-}
-
-// Free returns the bytes that are free to this user.
-func (d Dir) Free() (int64, error) {
-	var s syscall.Statfs_t
-	err := syscall.Statfs(string(d), &s)
-	return int64(s.Bavail) * int64(s.Bsize), os.NewSyscallError("statfs", err)
 }
 
 // Read opens a file to read what it holds now; what a running server adds meanwhile is not looked at.

@@ -12,8 +12,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -25,6 +23,7 @@ import (
 	"waybill/server"
 	"waybill/server/front"
 	"waybill/server/web"
+	"waybill/store/durable"
 )
 
 // Load is a load on a server of this process.
@@ -116,10 +115,13 @@ func (l *Load) sizes() error {
 
 // journalSize returns how many bytes the journal has.
 func (l *Load) journalSize() (size int64, err error) {
-	files, err := os.ReadDir(filepath.Join(l.Dir, "journal"))
-	for _, f := range files {
-		if info, err := f.Info(); err == nil { // else it is gone since
-			size += info.Size()
+	dir := durable.Dir(l.Dir)
+	files, err := dir.List("journal")
+	for _, name := range files {
+		if f, err := dir.Open("journal/" + name); err == nil { // else it is gone since
+			have, _ := f.Size()
+			size += have
+			f.Close()
 		}
 	}
 	return size, err

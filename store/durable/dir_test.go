@@ -1,0 +1,212 @@
+package durable
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// linked makes a directory with a file and a directory in it, and a link to each of them and to what is
+// elsewhere.
+func linked(t *testing.T) (d Dir, elsewhere string) {
+	t.Helper()
+	at := t.TempDir()
+	elsewhere = t.TempDir()
+	make := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	make(os.MkdirAll(filepath.Join(at, "real/below"), 0o700))
+	for _, file := range []string{
+		at + "/file", at + "/real/file", at + "/real/below/file", elsewhere + "/file",
+	} {
+		make(os.WriteFile(file, []byte("as it was"), 0o600))
+	}
+	for link, to := range map[string]string{
+		"link":           "file",        // beside it
+		"up":             "./real/file", // below it
+		"real/link":      "../file",     // above it
+		"real/same":      "file",        // beside it, in a directory
+		"away":           filepath.Join(elsewhere, "file"),
+		"dangling":       "nothing",
+		"dir":            "real",
+		"real/dir":       "below",
+		"awaydir":        elsewhere,
+		"real/below/dir": "..",
+	} {
+		make(os.Symlink(to, filepath.Join(at, link)))
+	}
+	return Dir(at), elsewhere
+}
+
+// Nothing in a directory is opened through a symbolic link, neither for reading nor for writing, and be it to
+// a file of the same directory; nor is anything that lies in a directory that is one.
+func TestNoLinkIsFollowed(t *testing.T) {
+	d, elsewhere := linked(t)
+	for _, name := range []string{
+		"link", "up", "real/link", "real/same", "away", "dangling", "dir/file", "dir/below/file",
+		"real/dir/file", "awaydir/file", "real/below/dir/file",
+	} {
+		for op, do := range map[string]func() error{
+			"open":   func() error { return closed(d.Open(name)) },
+			"append": func() error { return closed(d.Append(name)) },
+			"seal":   func() error { return d.Seal(name) },
+			"lock":   func() error { return closed(d.Lock(name)) },
+			"list":   func() error { _, err := d.List(name); return err },
+			"sync":   func() error { return d.SyncDir(name) },
+			"mkdir":  func() error { return d.Mkdir(name) },
+			"owner":  func() error { return d.CheckOwner(name, os.Geteuid()) },
+			"read":   func() error { _, err := ReadFile(d, name); return err },
+		} {
+			if err := do(); !errors.Is(err, ErrLink) || !strings.Contains(err.Error(), string(d)) {
+				t.Errorf("%s of %s: %v", op, name, err)
+			}
+		}
+	}
+	for _, dir := range []string{"dir", "real/dir", "awaydir", "real/below/dir"} {
+		for op, do := range map[string]func() error{
+			"create":  func() error { return closed(d.Create(dir + "/new")) },
+			"rename":  func() error { return d.Rename(dir+"/file", dir+"/new") },
+			"remove":  func() error { return d.Remove(dir + "/file") },
+			"mkdir":   func() error { return d.Mkdir(dir + "/new") },
+			"publish": func() error { return PublishText(d, dir, "new", []byte("new")) },
+			"list":    func() error { _, err := d.List(dir); return err },
+		} {
+			if err := do(); !errors.Is(err, ErrLink) {
+				t.Errorf("%s in %s: %v", op, dir, err)
+			}
+		}
+	}
+	if err := closed(d.Create("dangling")); !errors.Is(err, os.ErrExist) {
+		t.Errorf("create of a link: %v", err)
+	}
+	for _, file := range []string{d.path("file"), d.path("real/file"), d.path("real/below/file"),
+		elsewhere + "/file"} {
+		text, err := os.ReadFile(file)
+		info, bad := os.Stat(file)
+		if string(text) != "as it was" || err != nil || bad != nil || info.Mode() != 0o600 {
+			t.Errorf("%s has become %q, %v: %v, %v", file, text, info.Mode(), err, bad)
+		}
+	}
+	if _, err := os.Lstat(d.path("nothing")); err == nil {
+		t.Error("a file was made where a link leads")
+	}
+}
+
+// closed closes what was opened, and returns the error of opening it.
+func closed[C io.Closer](c C, err error) error {
+	if err == nil {
+		c.Close()
+	}
+	return err
+}
+
+// A file that is published takes the place of a link, and is written to no other; a link can be removed.
+func TestALinkIsReplacedAndRemoved(t *testing.T) {
+	d, _ := linked(t)
+	if err := PublishText(d, "real", "same", []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Remove("link"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"file": "as it was", "real/file": "as it was", "real/same": "new",
+	} {
+		if text, err := ReadFile(d, name); string(text) != want {
+			t.Errorf("%s has %q: %v", name, text, err)
+		}
+	}
+}
+
+// The directory itself may be a symbolic link, and is made with those above it.
+func TestTheDirectoryItselfMayBeALink(t *testing.T) {
+	at := t.TempDir()
+	if err := os.Mkdir(filepath.Join(at, "real"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", filepath.Join(at, "link")); err != nil {
+		t.Fatal(err)
+	}
+	d := Dir(filepath.Join(at, "link"))
+	if err := d.Mkdir("a/b/c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := PublishText(d, "a/b", "file", []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := d.List("a/b"); len(names) != 2 || err != nil {
+		t.Error(names, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(at, "real/a/b/file")); string(text) != "text" {
+		t.Error(string(text), err)
+	}
+	fresh := Dir(filepath.Join(at, "x/y"))
+	if err := fresh.Mkdir("z"); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := fresh.List("."); len(names) != 1 || err != nil {
+		t.Error(names, err)
+	}
+}
+
+// A reader finds a file that is published again and again meanwhile, and takes none of them for a link.
+func TestAFileThatIsReplacedMeanwhileIsOpened(t *testing.T) {
+	d := Dir(t.TempDir())
+	if err := PublishText(d, ".", "note", []byte("0")); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() {
+		for range 300 {
+			if err := PublishText(d, ".", "note", []byte("1")); err != nil {
+				ended <- err
+				return
+			}
+		}
+		close(ended)
+	}()
+	for {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+		}
+		if _, err := ReadFile(d, "note"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A directory that belongs to another user than the process is refused, with both users named; one that is
+// not there is nobody's.
+func TestADirectoryOfAnotherUser(t *testing.T) {
+	d := Dir(t.TempDir())
+	self := os.Geteuid()
+	if err := d.CheckOwner("journal", self); err != nil {
+		t.Error(err)
+	}
+	if err := Dir(d.path("none")).CheckOwner("journal", self); err != nil {
+		t.Error(err)
+	}
+	if err := d.Mkdir("journal"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.CheckOwner("journal", self); err != nil {
+		t.Error(err)
+	}
+	err := d.CheckOwner("journal", 54321)
+	other, ok := errors.AsType[*OtherOwner](err)
+	named := ok && strings.Contains(err.Error(), userName(self)) && strings.Contains(err.Error(), "54321")
+	if !named || other.Owner != self || other.Process != 54321 {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,54 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// OtherOwner is the error of a directory that belongs to another user than the process. What the process
+// wrote there its owner could not open: root could write, and the owner's next start would fail.
+type OtherOwner struct {
+	Dir            string
+	Owner, Process int // users, by number
+}
+
+// Error names the directory and both users.
+func (o *OtherOwner) Error() string {
+	return fmt.Sprintf("%s belongs to the user %s, and this process is of the user %s: run it as %s",
+		o.Dir, userName(o.Owner), userName(o.Process), userName(o.Owner))
+}
+
+// userName returns a user's name and number, or the number alone where nobody knows the name.
+func userName(uid int) string {
+	number := strconv.Itoa(uid)
+	u, err := user.LookupId(number)
+	if err != nil {
+		return number
+	}
+	return u.Username + " (" + number + ")"
+}
+
+// CheckOwner returns *OtherOwner for a directory in d that belongs to another user than uid. One that is not
+// there belongs to nobody, and so does one of a file system that does not tell.
+func (d Dir) CheckOwner(dir string, uid int) error {
+	info, err := d.lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) == uid {
+		return nil
+	}
+	return &OtherOwner{
+		Dir:     d.path(dir),
+		Owner:   int(stat.Uid),
+		Process: uid,
+	}
+}
