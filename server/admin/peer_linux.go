@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"syscall"
@@ -8,7 +9,11 @@ import (
 	"waybill/server/ledger"
 )
 
-// peerOf returns who opened the other end of a socket, as the kernel saw it then.
+// errGone is of a process that has ended: who has logged in to it can no longer be told.
+var errGone = errors.New("admin: the caller has ended")
+
+// peerOf returns who opened the other end of a socket. The kernel has kept the user since then; who logged in
+// it only says of a process that is there.
 func peerOf(c *net.UnixConn) (ledger.By, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -25,5 +30,11 @@ func peerOf(c *net.UnixConn) (ledger.By, error) {
 	if unknown != nil {
 		return ledger.By{}, unknown
 	}
-	return byUser(int(peer.Uid), fmt.Sprintf("/proc/%d/loginuid", peer.Pid)), nil
+	by := byUser(int(peer.Uid), fmt.Sprintf("/proc/%d/loginuid", peer.Pid))
+	// Asked after that was read: a process that has ended before would have been without a login, or another
+	// would have had its number. Number 0 is of a process in another container, which cannot be asked about.
+	if peer.Pid > 0 && errors.Is(syscall.Kill(int(peer.Pid), 0), syscall.ESRCH) {
+		return ledger.By{}, errGone
+	}
+	return by, nil
 }

@@ -109,7 +109,11 @@ func (o *operator) openDoor() (base, link string) {
 		o.Fatal(err)
 	}
 	d := door.New(ln.Addr().String(), socket)
-	browsers := &http.Server{Handler: d, ReadHeaderTimeout: time.Minute}
+	browsers := &http.Server{
+		Handler:           d,
+		ConnContext:       door.ConnContext,
+		ReadHeaderTimeout: time.Minute,
+	}
 	go browsers.Serve(ln)
 	o.Cleanup(func() { browsers.Close() })
 	return "http://" + ln.Addr().String(), d.Link()

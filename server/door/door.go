@@ -10,7 +10,7 @@
 // elsewhere that makes the browser call is turned away: by its Origin, by the Host that it has to name, and
 // because the cookie does not come with what another site asks for. Ports are no sites to a browser: another
 // user's server on this machine may get to see the cookie, and so it is good for nobody but the door's own
-// user, whom the kernel knows.
+// user, whom the kernel knows. [ConnContext] asks it as a connection comes.
 package door
 
 import (
@@ -86,7 +86,7 @@ func Open(addr, socket string, stop <-chan struct{}, tell func(link string)) err
 	tell(d.Link())
 	browsers := &http.Server{
 		Handler:           d,
-		ConnContext:       web.ConnContext,
+		ConnContext:       ConnContext,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second, // and none of the answer: to verify all may take long
 		IdleTimeout:       time.Minute,
@@ -101,6 +101,22 @@ func Open(addr, socket string, stop <-chan struct{}, tell func(link string)) err
 		// What is under way goes on in the directory's server, whether somebody reads the page or not.
 		return browsers.Close()
 	}
+}
+
+// operatorKey is the key under which a connection's context says whether the operator has its other end.
+type operatorKey struct{}
+
+// ConnContext is for http.Server.ConnContext of a server that a [Door] answers: it asks the kernel who has
+// the other end of a connection, once, as it comes. With each request that would be too late: a connection
+// that its user has closed is listed as root's, and one that was reset is not listed at all.
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(web.ConnContext(ctx, c), operatorKey{}, mayCome(c))
+}
+
+// isOperators reports whether a request came on a connection of the operator's.
+func isOperators(r *http.Request) bool {
+	may, asked := r.Context().Value(operatorKey{}).(bool)
+	return asked && may
 }
 
 // maxConnections is how many there are at most: a browser has a few.
@@ -130,7 +146,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		turnAway(w, "This is the desk of a Waybill directory. It is reached at http://"+d.addr+" only.")
 	case !d.isOwn(r):
 		turnAway(w, "Another page has asked for this. The desk does nothing for other pages.")
-	case !mayCome(r):
+	case !isOperators(r):
 		turnAway(w, "Another user of this machine has asked for this. The desk is its own user's.")
 	case r.Method == http.MethodGet && r.URL.Query().Has("token"):
 		d.letIn(w, r)

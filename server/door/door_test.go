@@ -39,6 +39,7 @@ func newHouse(t *testing.T) *house {
 	h.Server = httptest.NewUnstartedServer(nil)
 	d := door.New(h.Listener.Addr().String(), h.socket)
 	h.Config.Handler = d
+	h.Config.ConnContext = door.ConnContext
 	h.Start()
 	t.Cleanup(h.Server.Close)
 	h.link = d.Link()
@@ -188,6 +189,7 @@ func TestNobodyIsInside(t *testing.T) {
 	defer d.Close()
 	nobody := door.New(d.Listener.Addr().String(), h.socket+"x")
 	d.Config.Handler = nobody
+	d.Config.ConnContext = door.ConnContext
 	d.Start()
 	h.link = nobody.Link()
 	cookie := h.enter()

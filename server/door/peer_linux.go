@@ -6,33 +6,30 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"strconv"
 	"strings"
 )
 
-// mayCome reports whether a request comes from a process of the door's own user, or of root. The kernel lists
-// connections with who has them. Where it does not list even the door's own end of this one, nothing is known
-// of anybody, and everybody may come.
-func mayCome(r *http.Request) bool {
-	here, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok {
-		return false
-	}
-	local, err := netip.ParseAddrPort(here.String())
+// mayCome reports whether a connection comes from a process of the door's own user, or of root. The kernel
+// lists connections with who has them; what it does not list for certain may not come.
+func mayCome(c net.Conn) bool {
+	local, err := netip.ParseAddrPort(c.LocalAddr().String())
 	if err != nil {
 		return false
 	}
-	remote, err := netip.ParseAddrPort(r.RemoteAddr)
+	remote, err := netip.ParseAddrPort(c.RemoteAddr().String())
 	if err != nil {
 		return false
-	}
-	if _, err := ownerOf(local, remote); err != nil {
-		return true
 	}
 	uid, err := ownerOf(remote, local)
+	if err != nil {
+		return false
+	}
+	// While the door's own end stands, no other connection can have both addresses: what was listed of the
+	// other end was of this connection.
+	_, err = ownerOf(local, remote)
 	return err == nil && isOperator(uid)
 }
 
@@ -45,7 +42,8 @@ func isOperator(uid int) bool {
 	return uid == os.Getuid() || uid == 0
 }
 
-// errNoConnection is of a connection that the kernel does not list: of another machine, or one that is over.
+// errNoConnection is of a connection that the kernel does not list as one that stands: of another machine, or
+// one that is over.
 var errNoConnection = errors.New("door: there is no such connection")
 
 // ownerOf returns the user who has one end of a connection, by its address and the other end's.
@@ -67,17 +65,26 @@ func ownerOf(end, other netip.AddrPort) (uid int, err error) {
 }
 
 // findOwner looks for a connection in one of the kernel's lists: number, one end, the other end, state,
-// queues, timer, retransmissions, user.
+// queues, timer, retransmissions, user, timeout, inode (proc_net_tcp, in the kernel's documentation).
 func findOwner(file, end, other string) (uid int, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	const user = 7 // the field
+	const (
+		state       = 3 // fields
+		user        = 7
+		inode       = 9
+		established = "01" // no end of it has been closed
+		none        = "0"  // no process has it any more, and the user is said to be 0
+	)
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		fields := strings.Fields(lines.Text())
-		if len(fields) > user && fields[1] == end && fields[2] == other {
+		if len(fields) <= inode || fields[1] != end || fields[2] != other {
+			continue
+		}
+		if fields[state] == established && fields[inode] != none {
 			return strconv.Atoi(fields[user])
 		}
 	}
