@@ -23,9 +23,18 @@ func isRunAct(do string) bool {
 	return do == "cancel" || do == "move" || do == "restore"
 }
 
+// errMainRun is the answer to a change of a run of main. Its journal says who has done what, and every user of
+// this machine may call here: the directory's socket is asked, which knows its caller.
+var errMainRun = web.Detailed(http.StatusForbidden, "FORBIDDEN", "AUTH_NO_ACCESS", func(w *wire.Writer) {
+	w.Texts("field", "name", "hint", "runs of main are changed by the verb run, or at the desk")
+})
+
 // putRun answers PUT /worlds/{name}/runs/{tripId}/{date}: the run is cancelled, moved or restored, as the
 // verbs do it. What it says is what they print.
 func (c *Control) putRun(w http.ResponseWriter, r *http.Request) error {
+	if r.PathValue("name") == Main {
+		return errMainRun
+	}
 	form := url.Values{
 		"trip": {r.PathValue("tripId")},
 		"date": {r.PathValue("date")},
@@ -63,7 +72,7 @@ func (c *Control) putRun(w http.ResponseWriter, r *http.Request) error {
 	}
 	var said strings.Builder
 	err = of.front.Server.Admin.Do(op, &admin.Act{
-		By:   ledger.By{UID: os.Getuid()}, // the listener is of this machine, and this process acts
+		By:   ledger.By{UID: os.Getuid()}, // the world is this process's: it goes with it
 		Form: form,
 		Out:  &said,
 	})

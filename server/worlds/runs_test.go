@@ -45,6 +45,44 @@ func TestARunIsChangedInOneWorld(t *testing.T) {
 	}
 }
 
+// Runs of main are not changed by whoever can reach the listener, in the name of the server's user: 403,
+// whatever the body says, and the journal has no line of it.
+func TestARunOfMainIsNotChangedByCalls(t *testing.T) {
+	x := newControl(t)
+	written := func() int64 {
+		t.Helper()
+		var size int64
+		files, err := filepath.Glob(filepath.Join(x.dir, "journal", "*"))
+		if err != nil || files == nil {
+			t.Fatal(files, err)
+		}
+		for _, f := range files {
+			info, err := os.Stat(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			size += info.Size()
+		}
+		return size
+	}
+	before := written()
+	for _, body := range []string{
+		`{"do":"cancel","reason":"snow"}`,
+		`{"do":"move","minutes":30,"reason":"snow"}`,
+		`{"do":"restore","reason":"a thaw"}`,
+		`{"do":"cancel","reason":"snow","dryRun":true}`,
+		`{`,
+	} {
+		got := x.call(403, "PUT", "/worlds/main/runs/kl-0530/2026-11-25", body).body
+		if !strings.Contains(got, "AUTH_NO_ACCESS") || !strings.Contains(got, "changed by the verb run") {
+			t.Errorf("%s: %s", body, got)
+		}
+	}
+	if after := written(); after != before {
+		t.Errorf("the journal has grown by %d bytes", after-before)
+	}
+}
+
 // A ticket of a world is none of its parent's: it is signed with another key.
 func TestAWorldsTicketsAreNotItsParents(t *testing.T) {
 	x := newControl(t)
