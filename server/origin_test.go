@@ -123,6 +123,50 @@ func TestNoCacheKeepsPersonalData(t *testing.T) {
 	}
 }
 
+// An unsafe request that a page from elsewhere has a browser make is 403, on every route that needs no API key:
+// with the cookies of who is signed in, and where there is nothing to show, as to move the test clock. The
+// journal has no line of it. Pages that -cors-origin names call with a key, and are from elsewhere all the
+// same.
+func TestAnUnsafeRequestFromElsewhereIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	v := newVisitorOn(t, dir)
+	v.s.Core.Config.Origins = []string{"https://shop.example.com"}
+	before := journalText(t, dir)
+	asked := 0
+	for pattern := range v.s.routes() {
+		method, path, _ := strings.Cut(pattern, " ")
+		withKey := strings.HasPrefix(path, "/v2/bookings") || strings.HasPrefix(path, "/rest/")
+		if method == "GET" || path == "" || withKey {
+			continue
+		}
+		asked++
+		_, path = v.target(pattern)
+		for _, elsewhere := range []string{
+			"Origin: https://evil.example.com",
+			"Origin: https://shop.example.com",
+			"Origin: null",
+			"Sec-Fetch-Site: cross-site",
+			"Sec-Fetch-Site: same-site",
+		} {
+			headers := []string{elsewhere}
+			for _, c := range v.cookies {
+				headers = append(headers, "Cookie: "+c.Name+"="+c.Value)
+			}
+			w := requestFrom(v.s, "192.0.2.1:1", method, v.fill(path), headers...)
+			if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "AUTH_NO_ACCESS") {
+				t.Errorf("%s, %s: %d %s", pattern, elsewhere, w.Code, w.Body)
+			}
+		}
+	}
+	const routes = 7 // pre-login, login, refresh, logout; a report, a toggle; the clock
+	if asked != routes {
+		t.Errorf("%d routes were asked, want %d", asked, routes)
+	}
+	if after := journalText(t, dir); after != before {
+		t.Errorf("the journal has more: %s", strings.TrimPrefix(after, before))
+	}
+}
+
 // The process shows itself on the admin socket only.
 func TestProfilesAreOnTheAdminSocketOnly(t *testing.T) {
 	s, _ := demoServer(t, Config{})

@@ -27,6 +27,9 @@ func (s *Service) PostClock(w http.ResponseWriter, r *http.Request) error {
 	if !s.Config.TestClock {
 		return web.ErrNotFound
 	}
+	if err := s.CheckOrigin(r); err != nil {
+		return err
+	}
 	m, err := readMove(w, r)
 	if err != nil {
 		return err

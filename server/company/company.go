@@ -4,7 +4,6 @@ package company
 
 import (
 	"crypto/ed25519"
-	"net/http"
 
 	"waybill/auth/oidc"
 	"waybill/server/web"
@@ -16,7 +15,6 @@ type Service struct {
 	IDP       *oidc.Client       // verifies ID tokens
 	IDPKey    ed25519.PrivateKey // of the development provider; nil where another is trusted
 	Passwords *Throttle
-	origin    *http.CrossOriginProtection
 	ordered   chan struct{} // wakes the queue of reports
 	queue     web.Loop
 }
@@ -26,7 +24,6 @@ func New(core *web.Core) *Service {
 	return &Service{
 		Core:      core,
 		Passwords: NewThrottle(),
-		origin:    http.NewCrossOriginProtection(),
 		ordered:   make(chan struct{}, 1),
 		queue:     core.NewLoop(),
 	}

@@ -31,7 +31,10 @@ type userHandler func(http.ResponseWriter, *http.Request, *auth.Principal) error
 func (s *Service) User(may auth.Permission,
 	h userHandler) http.HandlerFunc {
 	allowed := func(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
-		if s.origin.Check(r) != nil || !p.Access.Role.May(may) {
+		if err := s.CheckOrigin(r); err != nil {
+			return err
+		}
+		if !p.Access.Role.May(may) {
 			return web.ErrForbidden
 		}
 		return h(w, r, p)
@@ -53,8 +56,8 @@ func (s *Service) User(may auth.Permission,
 func (s *Service) siteBody(w http.ResponseWriter, r *http.Request, optional bool,
 	fields func(*wire.Reader)) error {
 	w.Header()["Cache-Control"] = web.NoStore
-	if s.origin.Check(r) != nil {
-		return web.ErrForbidden
+	if err := s.CheckOrigin(r); err != nil {
+		return err
 	}
 	return web.ReadBody(w, r, optional, fields)
 }

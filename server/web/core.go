@@ -85,6 +85,7 @@ type Core struct {
 	Draining context.Context // done once the server drains: nobody waits any more
 	Tasks    sync.WaitGroup  // what comes to an end by itself
 
+	origin    *http.CrossOriginProtection
 	loops     []Loop // in the order in which Settle asks them
 	partners  *Limiter
 	addresses *Limiter // of those who show no valid key
@@ -111,6 +112,7 @@ func NewCore(cfg Config) *Core {
 		Mux:        http.NewServeMux(),
 		ClockMoved: make(chan struct{}, 1),
 		Outgoing:   make(chan struct{}, 1),
+		origin:     http.NewCrossOriginProtection(),
 		partners:   NewLimiter(cfg.Rate),
 		addresses:  NewLimiter(cfg.Rate),
 	}

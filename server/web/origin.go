@@ -33,6 +33,16 @@ func (s *Core) AllowOrigin(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// CheckOrigin returns [ErrForbidden] for an unsafe request that a page from elsewhere has a browser make
+// (contract §9). All that asks for no API key needs it: a browser sends cookies by itself, and reaches what
+// listens to its own machine only. Pages that may call with a key (CORS) are from elsewhere, too.
+func (s *Core) CheckOrigin(r *http.Request) error {
+	if s.origin.Check(r) != nil {
+		return ErrForbidden
+	}
+	return nil
+}
+
 // IsOrigin reports whether a text is an origin as browsers send it.
 func IsOrigin(text string) bool {
 	u, err := url.Parse(text)

@@ -38,7 +38,6 @@ const Main = "main"
 // Control answers the calls that make, change and remove worlds.
 type Control struct {
 	*web.Core
-	origin  *http.CrossOriginProtection
 	dir     string // of the worlds
 	addr    string // where it listens
 	most    int    // how many worlds there may be besides main
@@ -76,10 +75,9 @@ func Listen(ln net.Listener, main *front.Front, cfg server.Config) *Control {
 			Log:       cfg.Log,
 			TestClock: true,
 		}),
-		origin: http.NewCrossOriginProtection(),
-		dir:    Dir(cfg.Dir),
-		addr:   ln.Addr().String(),
-		most:   front.MaxWorlds(),
+		dir:  Dir(cfg.Dir),
+		addr: ln.Addr().String(),
+		most: front.MaxWorlds(),
 		worlds: map[string]*world{
 			Main: {name: Main, front: main},
 		},
