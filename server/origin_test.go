@@ -123,10 +123,10 @@ func TestNoCacheKeepsPersonalData(t *testing.T) {
 	}
 }
 
-// An unsafe request that a page from elsewhere has a browser make is 403, on every route that needs no API key:
-// with the cookies of who is signed in, and where there is nothing to show, as to move the test clock. The
-// journal has no line of it. Pages that -cors-origin names call with a key, and are from elsewhere all the
-// same.
+// An unsafe request that a page from elsewhere has a browser make is 403, on every route that needs no API
+// key: with the cookies of who is signed in, and where there is nothing to show, as to move the test clock.
+// The journal has no line of it. Pages that -cors-origin names call with a key, and are from elsewhere all
+// the same.
 func TestAnUnsafeRequestFromElsewhereIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	v := newVisitorOn(t, dir)

@@ -244,10 +244,7 @@ func (c *call) listen(cfg server.Config, addr string, secured *tls.Config) (int,
 		}
 		return exitCode(err), err
 	}
-	if cfg.IDP == nil {
-		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; " +
-			"who can read the data directory can make them")
-	}
+	warn(cfg, f.IsLocal)
 	// A server that others can reach has no demo: its key would be known.
 	// The demo is there before clients are let in: a server is ready once it has one.
 	if err := c.greet(f, cfg); err != nil {
@@ -271,6 +268,19 @@ func (c *call) listen(cfg server.Config, addr string, secured *tls.Config) (int,
 	defer close(stopped)
 	go front.BoundMemory(stopped)
 	return c.untilStopped(f)
+}
+
+// warn says in the log what others can do who should not, as the server is configured.
+func warn(cfg server.Config, isLocal bool) {
+	if cfg.IDP == nil {
+		cfg.Log.Warn("no -idp flags: ID tokens of the built-in development provider are trusted; " +
+			"who can read the data directory can make them")
+	}
+	if cfg.TestClock && !isLocal {
+		cfg.Log.Warn("-test-clock on an address that other machines reach: anybody there can, without a key, " +
+			"move the clock forward or stop it (POST /test/clock); unpaid tickets then lapse, refunds shrink, " +
+			"sessions end, and it never moves back")
+	}
 }
 
 // untilStopped waits until the process should end, or something cannot go on, and ends what serves.

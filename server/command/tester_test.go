@@ -1,11 +1,15 @@
 package command
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"waybill/server"
 )
 
 // Contract §13, the flags of the test bench, ready and conform.
@@ -116,6 +120,27 @@ func asks(t *testing.T, code int, pattern string, args ...string) string {
 func TestConformIsStopped(t *testing.T) {
 	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"), "-test-clock", "now")
 	want(t, 1, "(?s)not shown  1.01 .*stopped before its end", "conform", "-base-url", "http://"+s.addr)
+}
+
+// A clock that anybody may move is said in the log, with what that does, where others than this machine reach
+// the server; not where only this machine does, nor where there is no such clock.
+func TestAClockThatOthersCanMoveIsAWarning(t *testing.T) {
+	for _, c := range []struct{ testClock, isLocal, warned bool }{
+		{true, false, true},
+		{true, true, false},
+		{false, false, false},
+		{false, true, false},
+	} {
+		var log bytes.Buffer
+		warn(server.Config{
+			TestClock: c.testClock,
+			Log:       slog.New(slog.NewTextHandler(&log, nil)),
+		}, c.isLocal)
+		said := matches(`level=WARN .*anybody there can, without a key, move the clock forward`, log.String())
+		if said != c.warned {
+			t.Errorf("%+v: %s", c, &log)
+		}
+	}
 }
 
 // What a killed process has left of worlds is gone at the next start, whatever its flags.
