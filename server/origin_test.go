@@ -1,11 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
+
+	"waybill/server/web"
 )
 
 // Without -cors-origin no page of another origin may read anything; with it only pages of these may, without
@@ -103,8 +106,8 @@ func TestReferenceDataIsSentOnceToWhoKeepsIt(t *testing.T) {
 	}
 }
 
-// No cache keeps what may hold personal data, refusals included: every route with a key or a session, and
-// those that sign in. What is public it may keep.
+// No cache keeps what may hold personal data: the answers of every route with a key or a session, and of
+// those that sign in. Nor does it keep a refusal. What else is public it may keep.
 func TestNoCacheKeepsPersonalData(t *testing.T) {
 	s, key := demoServer(t, Config{})
 	public := regexp.MustCompile(`^GET /({|v2/(offers/schedule|cities|stops|reports/files)|docs|checkpoint|metrics|test|livez|readyz|healthz|openapi)|^POST /test`)
@@ -116,9 +119,97 @@ func TestNoCacheKeepsPersonalData(t *testing.T) {
 		}
 		for _, k := range []string{key, ""} {
 			w := requestFrom(s, "192.0.2.1:1", method, path, "x-api-key: "+k)
-			if got := w.Header().Get("Cache-Control"); (got != "no-store") != public.MatchString(pattern) {
+			mayKeep := public.MatchString(pattern) && w.Code < 400
+			if got := w.Header().Get("Cache-Control"); (got != "no-store") != mayKeep {
 				t.Errorf("%s: %d, Cache-Control %q", pattern, w.Code, got)
 			}
+		}
+	}
+}
+
+// refusals are requests that are refused, whatever else they are.
+var refusals = []struct {
+	name    string
+	headers []string
+	body    string
+	method  string // "" is the route's
+	path    string // after the route's
+}{
+	{name: "without a key"},
+	{name: "with a wrong key", headers: []string{"x-api-key: wrong"}},
+	{name: "from elsewhere", headers: []string{"Sec-Fetch-Site: cross-site"}},
+	{name: "with a body of another type", headers: []string{"Content-Type: text/xml"}, body: "<a/>"},
+	{name: "with a broken body", body: "{"},
+	{name: "with a large body", body: `"` + strings.Repeat("a", web.MaxBody) + `"`},
+	{name: "with a wrong parameter", path: "?take=x&skip=x&days=x&language=x&departureCitySlug=x"},
+	{name: "with another method", method: "DELETE"},
+	{name: "without a route", path: "/no/such/thing"},
+	{name: "with a path that is not clean", path: "//"},
+}
+
+// No cache keeps a refusal, of whatever route and kind: it is of its instant, or of who has asked.
+func TestNoCacheKeepsARefusal(t *testing.T) {
+	v := newVisitor(t)
+	limited, _ := demoServer(t, Config{Rate: web.Rate{PerSecond: 1, Burst: 1}})
+	requestFrom(limited, "192.0.2.1:1", "GET", "/docs")
+	faulty, _ := demoServer(t, Config{TestClock: true, Bench: true})
+	if err := faulty.Bench.SetFaults([]byte(`[{"on":"*","do":"status","status":418}]`)); err != nil {
+		t.Fatal(err)
+	}
+	closed, _ := demoServer(t, Config{})
+	closed.Close()
+
+	seen := map[int]int{}
+	look := func(what string, w *httptest.ResponseRecorder) {
+		seen[w.Code]++
+		if got := w.Header().Get("Cache-Control"); w.Code >= 400 && got != "no-store" {
+			t.Errorf("%s: %d, Cache-Control %q", what, w.Code, got)
+		}
+	}
+	for pattern := range v.s.routes() {
+		method, path, ok := strings.Cut(pattern, " ")
+		if !ok {
+			method = "GET"
+			path = pattern
+		}
+		filled := path
+		if ok {
+			_, filled = v.target(pattern)
+		}
+		filled = v.fill(filled)
+		for name, s := range map[string]http.Handler{
+			"beyond the rate":       limited,
+			"with a fault":          faulty.Handler(),
+			"closed":                closed,
+			"starting or draining":  http.HandlerFunc(Unavailable),
+			"nothing that there is": v.s,
+		} {
+			asked := filled
+			if name == "nothing that there is" {
+				asked = strings.NewReplacer("{", "", "}", "").Replace(path)
+			}
+			look(pattern+" "+name, requestFrom(s, "192.0.2.1:1", method, asked, "x-api-key: "+v.key))
+		}
+		for _, c := range refusals {
+			r := httptest.NewRequest(cmp.Or(c.method, method), filled+c.path, strings.NewReader(c.body))
+			if c.name != "without a key" {
+				r.Header.Set("x-api-key", v.key)
+				for _, cookie := range v.cookies {
+					r.AddCookie(cookie)
+				}
+			}
+			for _, h := range c.headers {
+				key, value, _ := strings.Cut(h, ": ")
+				r.Header.Set(key, value)
+			}
+			w := httptest.NewRecorder()
+			v.s.ServeHTTP(w, r)
+			look(pattern+" "+c.name, w)
+		}
+	}
+	for _, status := range []int{400, 401, 403, 404, 405, 409, 413, 415, 418, 429, 503} {
+		if seen[status] == 0 {
+			t.Errorf("no refusal was a %d", status)
 		}
 	}
 }

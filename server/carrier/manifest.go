@@ -104,7 +104,6 @@ func (s *Service) GetPassengers(
 	r *http.Request,
 	p *auth.Principal,
 ) error {
-	w.Header()["Cache-Control"] = web.NoStore
 	// What is no date is a run that there is not, as is one of another company.
 	day, err := schedule.ParseDay(r.PathValue("date"))
 	if err != nil {

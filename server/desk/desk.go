@@ -128,6 +128,7 @@ func (s *Service) answer(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		by, known := admin.Caller(r.Context())
 		if !known { // no act may be without its author
+			w.Header()["Cache-Control"] = web.NoStore
 			http.Error(w, "who calls cannot be told", http.StatusForbidden)
 			return
 		}

@@ -155,9 +155,9 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"for another, start the desk again.")
 	case r.Method != http.MethodGet && r.Method != http.MethodPost:
 		h.Set("Allow", "GET, POST")
-		http.Error(w, "Pages are asked for by GET, and forms are sent by POST.", http.StatusMethodNotAllowed)
+		refuse(w, http.StatusMethodNotAllowed, "Pages are asked for by GET, and forms are sent by POST.")
 	case path.Clean(r.URL.Path) != r.URL.Path:
-		http.Error(w, "There is no such page.", http.StatusNotFound)
+		refuse(w, http.StatusNotFound, "There is no such page.")
 	default:
 		d.proxy.ServeHTTP(w, r)
 	}
@@ -181,7 +181,7 @@ func (d *Door) isOwn(r *http.Request) bool {
 func (d *Door) letIn(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	w.Header().Set("Cache-Control", "no-store")
+	w.Header()["Cache-Control"] = web.NoStore
 	if d.isIn(r) { // who is in already may follow the link again
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
@@ -215,9 +215,14 @@ func same(a, b string) bool {
 
 // turnAway says why somebody gets nothing.
 func turnAway(w http.ResponseWriter, why string) {
-	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Connection", "close") // without waiting for the rest of what was asked
-	http.Error(w, why, http.StatusForbidden)
+	refuse(w, http.StatusForbidden, why)
+}
+
+// refuse says why there is no page. No cache keeps that.
+func refuse(w http.ResponseWriter, status int, why string) {
+	w.Header()["Cache-Control"] = web.NoStore
+	http.Error(w, why, status)
 }
 
 // closed answers where nobody is at the other end of the socket.
@@ -226,5 +231,5 @@ func closed(w http.ResponseWriter, _ *http.Request, err error) {
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) {
 		why = "No server has the directory open. Start one, and try again: the desk waits."
 	}
-	http.Error(w, why, http.StatusBadGateway)
+	refuse(w, http.StatusBadGateway, why)
 }

@@ -63,6 +63,10 @@ func (h *house) ask(method, target string, header ...string) (*http.Response, st
 	if err != nil {
 		h.Fatal(err)
 	}
+	// No cache keeps why somebody got nothing: it is of this instant, or of who has asked.
+	if got := resp.Header.Get("Cache-Control"); resp.StatusCode >= 300 && got != "no-store" {
+		h.Errorf("%s %s: %d, Cache-Control %q", method, target, resp.StatusCode, got)
+	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {

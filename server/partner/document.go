@@ -30,7 +30,6 @@ func (s *Service) GetDocument(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	body.B = append(body.B, page.Bytes()...)
 	h := w.Header()
 	h["Content-Security-Policy"] = pagePolicy
-	h["Cache-Control"] = web.NoStore
 	web.SendBody(w, http.StatusOK, pageType, body)
 	return nil
 }

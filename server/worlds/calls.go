@@ -44,6 +44,7 @@ func (c *Control) route() {
 // name that leads here.
 func (c *Control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.Frame(w, r, func(rec *web.Recorder, r *http.Request) {
+		rec.Header()["Cache-Control"] = web.NoStore // there are messages to passengers among the answers
 		if !isLocal(r.Host) || c.CheckOrigin(r) != nil {
 			c.Refuse(rec, r, web.ErrForbidden)
 			return

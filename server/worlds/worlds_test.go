@@ -122,6 +122,10 @@ func (x *control) call(want int, method, path, body string) reply {
 	if r.err != nil || r.StatusCode != want {
 		x.t.Fatalf("%s %s %s: %v %v %s, want %d", method, path, body, r.err, r.Response, r.body, want)
 	}
+	// There are messages to passengers among the answers.
+	if got := r.Header.Get("Cache-Control"); got != "no-store" {
+		x.t.Errorf("%s %s: Cache-Control %q", method, path, got)
+	}
 	return r
 }
 
