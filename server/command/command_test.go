@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -186,6 +187,70 @@ func TestUsage(t *testing.T) {
 	if code != 2 || !strings.Contains(stderr, "WAYBILL_STRICT") {
 		t.Errorf("%d, %s", code, stderr)
 	}
+}
+
+// Contract §1: help is there for all, for each verb and each group, in whatever way it is asked for, and is no
+// failure; nor is the version.
+func TestHelpIsNoFailure(t *testing.T) {
+	all := `(?s)Without a command it serves, as "waybill serve".*\n  serve .*\n  partner add .*\n  version `
+	for _, words := range []string{"-h", "-help", "--help", "help", "help help", "help -h"} {
+		want(t, 0, all, strings.Fields(words)...)
+	}
+	for _, words := range []string{"version", "-version", "--version"} {
+		want(t, 0, "(?s)^waybill .*dependencies", words)
+	}
+	groups := map[string]bool{}
+	for _, v := range verbs {
+		word, _, grouped := strings.Cut(v.name, " ")
+		if grouped {
+			groups[word] = true
+		}
+		page := "^waybill " + v.name + " [[]flags[]]"
+		want(t, 0, page, strings.Fields("help "+v.name)...)
+		for _, flag := range []string{"-h", "-help", "--help"} {
+			want(t, 0, page, strings.Fields(v.name+" "+flag)...)
+		}
+	}
+	if len(groups) < 5 {
+		t.Fatalf("the groups are %v", groups)
+	}
+	for name := range groups {
+		for _, words := range []string{"help " + name, name + " -h", name + " --help", name + " help"} {
+			want(t, 0, "^  "+name+" ", strings.Fields(words)...)
+		}
+	}
+}
+
+// Contract §1: a mistyped verb or flag gets one line, with the nearest that there is and how to see them all.
+func TestWhatIsMistypedGetsTheNearest(t *testing.T) {
+	line := func(pattern string, args ...string) {
+		t.Helper()
+		code, stdout, stderr := run(t, nil, args...)
+		if code != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 || !matches(pattern, stderr) {
+			t.Errorf("waybill %s: %d, %q, want %s", args, code, stdout+stderr, pattern)
+		}
+	}
+	for _, v := range verbs {
+		typed := strings.Fields(v.name)
+		last := &typed[len(typed)-1]
+		*last = (*last)[:len(*last)-1] + "x" // its last letter is wrong
+		line(`^waybill: there is no command ".*"; did you mean .*[?] "waybill help" lists all`, typed...)
+		c := (&Process{}).newCall(&v)
+		c.VisitAll(func(f *flag.Flag) {
+			if len(f.Name) < 3 { // one letter of two may be wrong
+				return
+			}
+			wrong := "-" + f.Name[:len(f.Name)-1] + "_"
+			line(`^waybill: `+v.name+`: there is no flag `+wrong+`; did you mean -.*[?] "waybill help `+v.name+`" says more`,
+				append(strings.Fields(v.name), wrong)...)
+		})
+	}
+	line(`"serv"; did you mean serve[?]`, "serv")
+	line(`"partner ad"; did you mean partner add[?]`, "partner", "ad")
+	line(`"pratner"; did you mean partner[?]`, "pratner", "add")
+	line(`no flag -adr; did you mean -addr[?] "waybill help serve"`, "-adr", ":1")
+	line(`partner is a group of commands: add, .*; "waybill help partner" says more`, "partner")
+	line(`there is no command "zzzzzz"; "waybill help" lists all`, "zzzzzz")
 }
 
 // Contract §1: one implementation of each verb, with and without a running server.

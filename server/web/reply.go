@@ -45,8 +45,8 @@ func Wrote(w http.ResponseWriter, seq uint64) {
 	w.Header()["Waybill-Seq"] = []string{strconv.FormatUint(seq, 10)}
 }
 
-// Refuse answers with the error envelope. No cache keeps a refusal: it is of this instant, as a 429, or of who
-// has asked.
+// Refuse answers with the error envelope. No cache keeps a refusal: it is of this instant, as a 429, or of
+// who has asked.
 func (s *Core) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := Explain(err)
 	if f.Status >= http.StatusInternalServerError && f.Status != http.StatusServiceUnavailable &&
