@@ -54,15 +54,16 @@ type (
 // The permissions. Everyone who is signed in has None.
 const (
 	None        Permission = ""
-	Reports     Permission = "reports"
+	Reports     Permission = "reports" // list and download them
+	Orders      Permission = "orders"  // of reports
 	Geolocation Permission = "geolocation"
 	Passengers  Permission = "passengers" // of the company's runs, see contract §15
 )
 
 // roles are all roles and what they may do (contract §9).
 var roles = map[Role][]Permission{
-	"ADMIN":  {None, Reports, Geolocation, Passengers},
-	"VIEWER": {None},
+	"ADMIN":  {None, Reports, Orders, Geolocation, Passengers},
+	"VIEWER": {None, Reports},
 }
 
 // May reports whether a role allows something.

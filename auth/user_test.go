@@ -210,17 +210,17 @@ func TestLinkedByHand(t *testing.T) {
 	}
 }
 
-// Contract §9: ADMIN may do everything of its company; VIEWER may sign in and nothing else.
+// Contract §9: ADMIN may do everything of its company; VIEWER may sign in and read reports, and nothing else.
 func TestRoles(t *testing.T) {
-	for role, may := range map[Role][]bool{ // None, Reports, Geolocation, Passengers, one that there is not
-		"ADMIN":  {true, true, true, true, false},
-		"VIEWER": {true, false, false, false, false},
-		"":       {false, false, false, false, false},
-		"admin":  {false, false, false, false, false},
-		"OWNER":  {false, false, false, false, false},
+	for role, may := range map[Role][]bool{ // None, Reports, Orders, Geolocation, Passengers, one that there is not
+		"ADMIN":  {true, true, true, true, true, false},
+		"VIEWER": {true, true, false, false, false, false},
+		"":       {false, false, false, false, false, false},
+		"admin":  {false, false, false, false, false, false},
+		"OWNER":  {false, false, false, false, false, false},
 	} {
 		var got []bool
-		for _, p := range []Permission{None, Reports, Geolocation, Passengers, "tickets"} {
+		for _, p := range []Permission{None, Reports, Orders, Geolocation, Passengers, "tickets"} {
 			got = append(got, role.May(p))
 		}
 		if !slices.Equal(got, may) {

@@ -39,7 +39,7 @@ func (s *Server) routes() map[string]http.HandlerFunc {
 		"POST /v2/auth/refresh":                           s.Public(s.company.PostRefresh),
 		"POST /v2/auth/logout":                            s.Public(s.company.PostLogout),
 		"GET /v2/auth/session":                            s.company.User(auth.None, s.company.GetSession),
-		"POST /v2/reports/company/orders":                 s.company.User(auth.Reports, s.company.PostReport),
+		"POST /v2/reports/company/orders":                 s.company.User(auth.Orders, s.company.PostReport),
 		"GET /v2/reports/company/orders":                  s.company.User(auth.Reports, s.company.ListReports),
 		"GET /v2/reports/company/orders/{id}/download":    s.company.User(auth.Reports, s.company.GetDownload),
 		"GET /v2/reports/files/{token}":                   s.Public(s.company.GetReportFile),

@@ -161,7 +161,7 @@ var verbs = []verb{
 				"link the user to this `sub` of the identity provider, whose ID tokens then need no e-mail"},
 			{"idp-issuer", "",
 				"the `issuer` of the subject; without it that of the running server, or else the first that vouches for it"},
-			{"role", "", "`ADMIN`, who may do everything of the company, or VIEWER, who may sign in"}}},
+			{"role", "", "`ADMIN`, who may do everything of the company, or VIEWER, who may read reports"}}},
 	{"user list", "",
 		"lists the company users, and what they are for which company",
 		verbOf("user-list"), []option{asJSON}},
