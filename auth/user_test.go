@@ -210,9 +210,10 @@ func TestLinkedByHand(t *testing.T) {
 	}
 }
 
-// Contract §9: ADMIN may do everything of its company; VIEWER may sign in and read reports, and nothing else.
+// Contract §9: ADMIN may do everything of its company; VIEWER may sign in, read reports, and nothing else.
 func TestRoles(t *testing.T) {
-	for role, may := range map[Role][]bool{ // None, Reports, Orders, Geolocation, Passengers, one that there is not
+	// None, Reports, Orders, Geolocation, Passengers, and one that there is not.
+	for role, may := range map[Role][]bool{
 		"ADMIN":  {true, true, true, true, true, false},
 		"VIEWER": {true, true, false, false, false, false},
 		"":       {false, false, false, false, false, false},

@@ -88,6 +88,30 @@ func TestARateIsOfAPartnerOrOfAnAddress(t *testing.T) {
 	})
 }
 
+// What a partner is sent counts too, by the real server: a large answer takes more of its allowance than a
+// small one, and nothing of another partner's. On a clock that stands still nothing grows back.
+func TestWhatAPartnerIsSentIsOfItsRate(t *testing.T) {
+	s, anna := demoServer(t, Config{TestClock: true, Frozen: true, Rate: web.Rate{PerSecond: 1, Burst: 20}})
+	boris, err := s.Admin.AddPartner("boris", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := requestFrom(s.Handler(), "192.0.2.1:1", "GET", "/openapi.json", "x-api-key: "+anna)
+	cost := 1 + large.Body.Len()/web.BytesAsRequest
+	if large.Code != 200 || cost < 3 {
+		t.Fatalf("%d, %d bytes: none that shows it", large.Code, large.Body.Len())
+	}
+	for key, left := range map[string]int{anna: 20 - cost, boris: 20} {
+		allowed := 0
+		for requestFrom(s.Handler(), "192.0.2.1:1", "GET", "/v2/cities/kyiv", "x-api-key: "+key).Code == 200 {
+			allowed++
+		}
+		if allowed != left {
+			t.Errorf("%d requests more, want %d", allowed, left)
+		}
+	}
+}
+
 // X-Forwarded-For and -Proto count from trusted proxies only; of the addresses, the last that is not a
 // proxy's.
 func TestOnlyATrustedProxySaysWhereARequestComesFrom(t *testing.T) {

@@ -81,7 +81,7 @@ var verbs = []verb{
 		{"trusted-proxy", "",
 			"the `networks`, as in 10.0.0.0/8,fd00::/8, of proxies whose X-Forwarded-For and X-Forwarded-Proto count"},
 		{"rate", "",
-			"`N/s[:BURST]` requests a second of each partner, or address without a valid key, and how many at once (N); then 429"},
+			"`N/s[:BURST]` requests a second of each partner, or address without a valid key, and how many at once (N); then 429; an answer of 50,000 bytes costs one more"},
 		{"cors-origin", "",
 			"the `origins`, as in https://shop.example.com, with commas, whose pages may call the server"},
 		{"secure-cookies", false, "mark cookies Secure: clients come over TLS, which a proxy speaks"},

@@ -22,8 +22,9 @@ type PartnerHandler func(http.ResponseWriter, *http.Request, *auth.Partner) erro
 // Public wraps a handler that anybody may call.
 func (s *Core) Public(h Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		err := s.limit(r)
+		allowed, err := s.limit(r)
 		if err == nil {
+			defer s.charge(allowed, w.(*Recorder)) // also where the client breaks the answer off
 			err = h(w, r)
 		}
 		if err != nil {
@@ -177,10 +178,11 @@ func (s *Core) LogRequest(rec *Recorder, r *http.Request, took time.Duration) {
 	s.Log.Handler().Handle(r.Context(), line)
 }
 
-// Recorder remembers the status, and who called, for the log.
+// Recorder remembers the status and who called, for the log, and how large the answer is.
 type Recorder struct {
 	http.ResponseWriter
 	Status  int
+	size    int           // bytes of the body
 	Partner *auth.Partner // nil where none has
 	Conn    connInfo
 }
@@ -189,6 +191,12 @@ type Recorder struct {
 func (r *Recorder) WriteHeader(status int) {
 	r.Status = status
 	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts bytes of the body and passes them on.
+func (r *Recorder) Write(b []byte) (int, error) {
+	r.size += len(b)
+	return r.ResponseWriter.Write(b)
 }
 
 // Unwrap lets http.ResponseController reach the connection.

@@ -12,16 +12,23 @@ import (
 )
 
 // Rate is how many requests a second a partner may make, or an address from which no valid key is shown, and
-// how many at once after a pause. The zero Rate is no limit.
+// how many at once after a pause. A large answer costs more than one, see [BytesAsRequest]. The zero Rate is
+// no limit.
 type Rate struct{ PerSecond, Burst int }
 
 // Unlimited are the paths that whoever watches a server calls.
 var Unlimited = []string{"/livez", "/readyz", "/healthz", "/metrics"}
 
+// allowance is whose tokens a request takes. The zero allowance is of a request that has no limit.
+type allowance struct {
+	of  *Limiter
+	who string
+}
+
 // limit takes a token of who calls; its error is a 429.
-func (s *Core) limit(r *http.Request) error {
+func (s *Core) limit(r *http.Request) (allowance, error) {
 	if s.Config.Rate == (Rate{}) || slices.Contains(Unlimited, r.URL.Path) {
-		return nil
+		return allowance{}, nil
 	}
 	var p *auth.Partner
 	now := s.Config.Now()
@@ -41,11 +48,27 @@ func (s *Core) limit(r *http.Request) error {
 		l = s.partners
 		who = string(p.ID[:])
 	}
-	wait := l.take(who, now)
+	who, wait := l.take(who, now)
 	if wait > 0 {
-		return TooMany(wait)
+		return allowance{}, TooMany(wait)
 	}
-	return nil
+	return allowance{l, who}, nil
+}
+
+// charge takes what an answer has cost besides its request. How large it is shows only once it was made: the
+// allowance may fall below nothing, and requests are 429 until it has grown again.
+func (s *Core) charge(a allowance, answered *Recorder) {
+	more := answered.size / BytesAsRequest
+	if a.of == nil || more == 0 {
+		return
+	}
+	now := s.Config.Now()
+	if s.Config.TestClock {
+		s.Store.Glance(func(_ *ledger.State, at time.Time) {
+			now = at
+		})
+	}
+	a.of.charge(a.who, more, now)
 }
 
 // Limiter is a bucket of tokens for each who calls, kept in memory only.
@@ -70,8 +93,8 @@ func NewLimiter(r Rate) *Limiter {
 	}
 }
 
-// take takes a token, or returns how long it is until there is one.
-func (l *Limiter) take(who string, now time.Time) time.Duration {
+// take takes a token, or returns how long it is until there is one. bucket is the one that it takes it from.
+func (l *Limiter) take(who string, now time.Time) (bucket string, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, known := l.full[who]
@@ -91,10 +114,21 @@ func (l *Limiter) take(who string, now time.Time) time.Duration {
 		after += full.Sub(now)
 	}
 	if after > l.most {
-		return after - l.most
+		return who, after - l.most
 	}
 	l.full[who] = now.Add(after)
-	return 0
+	return who, 0
+}
+
+// charge takes tokens of a bucket, also those that it has not.
+func (l *Limiter) charge(bucket string, tokens int, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	full := l.full[bucket]
+	if full.Before(now) {
+		full = now
+	}
+	l.full[bucket] = full.Add(time.Duration(tokens) * l.every)
 }
 
 // TooMany is a 429 that says when to try again.

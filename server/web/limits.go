@@ -54,6 +54,9 @@ const (
 	MaxRules  = 100 // of a world
 	MaxFault  = 10 * time.Minute
 
+	// Of what -rate counts: bytes of an answer's body that cost as much as a request.
+	BytesAsRequest = 50_000
+
 	// Of a page: take.
 	MaxBookings = 50
 	MaxReports  = 50
@@ -97,7 +100,8 @@ var LimitTable = []limitRow{
 	{"reports that are not written yet", fmt.Sprintf("%d of a company", MaxQueuedReports), "429 `TOO_MANY_REQUESTS`"},
 	{"password checks", fmt.Sprintf("%d failures of an e-mail, %d of an address in 15 minutes", EmailFailures,
 		AddressFailures), "429 `TOO_MANY_REQUESTS`"},
-	{"requests a second", "what the operator sets, of a partner or an address", "429 `TOO_MANY_REQUESTS`"},
+	{"requests a second", fmt.Sprintf("what the operator sets, of a partner or an address; an answer costs "+
+		"one more for each whole %d bytes of its body, taken off after it", BytesAsRequest), "429 `TOO_MANY_REQUESTS`"},
 	{"worlds of a test bench, rules of one, `for`", fmt.Sprintf("%d, %d, %v", MaxWorlds, MaxRules, MaxFault), "409, 400, 400"},
 	{"the disk", "what a change writes must fit, whatever its size", "503 `UNAVAILABLE`, and nothing is changed"},
 }
