@@ -241,8 +241,9 @@ func TestWhatIsMistypedGetsTheNearest(t *testing.T) {
 				return
 			}
 			wrong := "-" + f.Name[:len(f.Name)-1] + "_"
-			says := `"waybill help ` + v.name + `" says more`
-			line(`there is no flag `+wrong+`; did you mean -.*[?] `+says, append(strings.Fields(v.name), wrong)...)
+			typed := append(strings.Fields(v.name), wrong)
+			nearest := `there is no flag ` + wrong + `; did you mean -.*[?] `
+			line(nearest+`"waybill help `+v.name+`" says more`, typed...)
 		})
 	}
 	line(`"serv"; did you mean serve[?]`, "serv")
