@@ -21,7 +21,7 @@ func TestProbesAlwaysHaveRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := web.Listener(tcp, 8, nil)
+	ln := web.Listener(tcp, 8, nil, web.NewBacklog(web.Backlogs))
 	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
 	go front.Serve(ln)
 	defer front.Close()
@@ -77,7 +77,7 @@ func TestPollsThatWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := web.Listener(tcp, 4*(web.MaxPolls+2), nil)
+	ln := web.Listener(tcp, 4*(web.MaxPolls+2), nil, web.NewBacklog(web.Backlogs))
 	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
 	go front.Serve(ln)
 	defer front.Close()

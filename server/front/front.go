@@ -64,7 +64,10 @@ func Listen(cfg server.Config, addr string, secured *tls.Config) (*Front, error)
 	if cfg.Forked != nil {
 		most = min(most, maxOfWorld)
 	}
-	conns := web.Listener(ln, most, cfg.TrustedProxies)
+	if cfg.Backlog == nil {
+		cfg.Backlog = web.NewBacklog(web.Backlogs)
+	}
+	conns := web.Listener(ln, most, cfg.TrustedProxies, cfg.Backlog)
 	f.conns = conns
 	f.cfg = cfg
 	if secured == nil {

@@ -18,7 +18,6 @@ import (
 
 	"waybill/server/docs"
 	"waybill/server/web"
-	"waybill/server/wire"
 )
 
 // The interface described by itself: the document /openapi.json, which a test holds against the routes, the
@@ -254,45 +253,58 @@ var referencePages = sync.OnceValue(func() *template.Template {
 
 // GetOpenAPI answers GET /openapi.json.
 func (s *Service) GetOpenAPI(w http.ResponseWriter, r *http.Request) error {
-	return web.SendTagged(w, r, web.ContentType, func(w *wire.Writer) {
-		w.B = append(w.B, OpenAPI...)
-	})
+	return openAPI().SendTagged(w, r)
 }
 
 // Page answers with the page that a template makes of the document, and of the operation or error it is
 // about.
 func (s *Service) Page(name string) http.HandlerFunc {
 	return s.Public(func(w http.ResponseWriter, r *http.Request) error {
+		if name == "index" {
+			return s.sendIndex(w, r)
+		}
 		doc := ReadReference()
-		now, err := s.Now()
-		if err != nil {
-			return err
-		}
-		about := map[string]any{
-			"Doc":           doc,
-			"Silences":      Silences(),
-			"Limits":        web.LimitTable,
-			"Code":          r.PathValue("code"),
-			"Base":          s.address(r),
-			"Date":          now.AddDate(0, 0, 1).Format(time.DateOnly),
-			"Demos":         Demonstrations,
-			"DemoPairs":     DemoPairs,
-			"DemoCompanies": DemoCompanies,
-			"DemoUser":      DemoUser,
-			"Texts":         texts(),
-		}
-		i := slices.IndexFunc(doc.Operations, func(o operation) bool {
-			return o.ID == r.PathValue("operationId")
-		})
-		if i >= 0 {
-			about["Operation"] = doc.Operations[i]
-		}
-		if name == "operation" && i < 0 || name == "error" &&
-			!slices.Contains(doc.Codes, r.PathValue("code")) {
+		id := r.PathValue("operationId")
+		code := r.PathValue("code")
+		i := slices.IndexFunc(doc.Operations, func(o operation) bool { return o.ID == id })
+		if name == "operation" && i < 0 || name == "error" && !slices.Contains(doc.Codes, code) {
 			return web.ErrNotFound
 		}
-		return sendPage(w, referencePages(), name, about)
+		return sendFixed(w, &pages, name+" "+id+code, name, func() map[string]any {
+			about := aboutDocument()
+			about["Code"] = code
+			if i >= 0 {
+				about["Operation"] = doc.Operations[i]
+			}
+			return about
+		})
 	})
+}
+
+// aboutDocument returns what a template needs to show the document.
+func aboutDocument() map[string]any {
+	return map[string]any{
+		"Doc":           ReadReference(),
+		"Silences":      Silences(),
+		"Limits":        web.LimitTable,
+		"Demos":         Demonstrations,
+		"DemoPairs":     DemoPairs,
+		"DemoCompanies": DemoCompanies,
+		"DemoUser":      DemoUser,
+		"Texts":         texts(),
+	}
+}
+
+// sendIndex answers with the page that names the server as its caller knows it, and a day to travel.
+func (s *Service) sendIndex(w http.ResponseWriter, r *http.Request) error {
+	now, err := s.Now()
+	if err != nil {
+		return err
+	}
+	about := aboutDocument()
+	about["Base"] = s.address(r)
+	about["Date"] = now.AddDate(0, 0, 1).Format(time.DateOnly)
+	return sendPage(w, "index", about)
 }
 
 // text is a page that people read in the repository, and here as text, but for some that are shown as pages.
@@ -318,22 +330,14 @@ var texts = sync.OnceValue(func() []text {
 	return list
 })
 
-// textType is what a browser shows as it stands.
-var textType = []string{"text/plain; charset=utf-8"}
-
 // GetText answers GET /docs/{page} with a page of server/docs, as it stands in the repository: its links to
 // other pages lead to these here.
 func (s *Service) GetText(w http.ResponseWriter, r *http.Request) error {
-	name := r.PathValue("page")
-	known := slices.ContainsFunc(texts(), func(t text) bool { return t.Name == name })
-	if !known {
+	page := sharedTexts()[r.PathValue("page")]
+	if page == nil {
 		return web.ErrNotFound
 	}
-	page, err := docs.Files.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	return web.SendTagged(w, r, textType, func(w *wire.Writer) { w.B = append(w.B, page...) })
+	return page.SendTagged(w, r)
 }
 
 // GetHome answers GET /: to a browser with a page that says what this is and where to go on, else with 404 as
@@ -347,7 +351,7 @@ func (s *Service) GetHome(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return sendPage(w, referencePages(), "home", map[string]any{
+	return sendPage(w, "home", map[string]any{
 		"Doc":       ReadReference(),
 		"Base":      s.address(r),
 		"TestClock": s.Config.TestClock,
@@ -374,18 +378,4 @@ func (s *Service) address(r *http.Request) string {
 		return "https://" + r.Host
 	}
 	return "http://" + r.Host
-}
-
-// sendPage answers with a page that carries its style and may show nothing else.
-func sendPage(w http.ResponseWriter, pages *template.Template, name string, about map[string]any) error {
-	var page bytes.Buffer
-	about["Style"] = template.CSS(Style)
-	if err := pages.ExecuteTemplate(&page, name, about); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", GuidePolicy)
-	w.Header().Set("Content-Length", strconv.Itoa(page.Len()))
-	_, err := page.WriteTo(w)
-	return err
 }

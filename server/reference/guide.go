@@ -58,11 +58,13 @@ var Migrations = sync.OnceValue(func() (list []migration) {
 
 // GetMigrationGuide answers GET /docs/migration.
 func (s *Service) GetMigrationGuide(w http.ResponseWriter, _ *http.Request) error {
-	return sendPage(w, referencePages(), "migration.html", map[string]any{
-		"Migrations": Migrations(),
-		"Since":      s.Deprecated.UTC().Format(time.RFC1123),
-		"Until":      s.Deprecated.Add(auth.LegacyWindow).UTC().Format(time.RFC1123),
-		"Ignored":    s.ignored,
-		"Version":    ReadReference().At("info", "version").Text(),
+	return sendFixed(w, &s.guide, "migration", "migration.html", func() map[string]any {
+		return map[string]any{
+			"Migrations": Migrations(),
+			"Since":      s.Deprecated.UTC().Format(time.RFC1123),
+			"Until":      s.Deprecated.Add(auth.LegacyWindow).UTC().Format(time.RFC1123),
+			"Ignored":    s.ignored,
+			"Version":    ReadReference().At("info", "version").Text(),
+		}
 	})
 }

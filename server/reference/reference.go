@@ -8,7 +8,8 @@ import "waybill/server/web"
 // Service answers who reads.
 type Service struct {
 	*web.Core
-	ignored []string // members of bodies that the legacy interface ignores
+	ignored []string   // members of bodies that the legacy interface ignores
+	guide   fixedPages // the migration guide, which says since when: of this directory only
 }
 
 // New returns the room. ignored are the members of bodies that the legacy interface ignores.

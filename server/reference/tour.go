@@ -17,15 +17,14 @@ var shown = []string{"tour.md", "write-your-own.md"}
 // Reading answers GET /docs/NAME with the page NAME.md of server/docs, for a browser.
 func (s *Service) Reading(name string) http.HandlerFunc {
 	return s.Public(func(w http.ResponseWriter, _ *http.Request) error {
-		page, err := docs.Files.ReadFile(name + ".md")
-		if err != nil {
-			return err
-		}
-		title, _, _ := strings.Cut(string(page), "\n")
-		return sendPage(w, referencePages(), "reading", map[string]any{
-			"Doc":   ReadReference(),
-			"Title": strings.TrimPrefix(title, "# "),
-			"Body":  markdown(string(page)),
+		return sendFixed(w, &pages, "reading "+name, "reading", func() map[string]any {
+			page, _ := docs.Files.ReadFile(name + ".md") // it is among the files that were built in
+			title, _, _ := strings.Cut(string(page), "\n")
+			return map[string]any{
+				"Doc":   ReadReference(),
+				"Title": strings.TrimPrefix(title, "# "),
+				"Body":  markdown(string(page)),
+			}
 		})
 	})
 }

@@ -25,6 +25,7 @@ type Connections struct {
 	net.Listener
 	most, perAddress int
 	proxies          []netip.Prefix // whose connections are many people's: they only count in all
+	backlog          *Backlog       // what clients have not taken yet
 
 	turn atomic.Int64 // counts the times that a connection became idle, to tell which is the longest
 
@@ -34,13 +35,15 @@ type Connections struct {
 	spare pool
 }
 
-// Listener bounds the connections of a listener. [ConnContext] makes them known to the handler.
-func Listener(ln net.Listener, most int, proxies []netip.Prefix) *Connections {
+// Listener bounds the connections of a listener, and what waits to be taken on them. [ConnContext] makes them
+// known to the handler.
+func Listener(ln net.Listener, most int, proxies []netip.Prefix, backlog *Backlog) *Connections {
 	return &Connections{
 		Listener:   ln,
 		most:       most,
 		perAddress: max(1, most/addressShare),
 		proxies:    proxies,
+		backlog:    backlog,
 		all:        newPool(),
 		from:       map[string]*pool{},
 		spare:      newPool(),
@@ -60,6 +63,9 @@ func (l *Connections) Accept() (net.Conn, error) {
 			pool:    l,
 			address: addressOf(remote),
 			proxy:   l.isProxy(remote),
+		}
+		if !c.proxy {
+			c.client = c.address
 		}
 		c.Idle()
 		admitted, victims := l.admit(c)
@@ -209,6 +215,10 @@ type conn struct {
 	address string
 	proxy   bool // it is of a trusted proxy, and so many people's
 	spare   bool // it is only for probes
+	// client is the address for which an answer is made. Of a proxy's connection it is the one that the
+	// request came from; "" where none is known.
+	client string
+	answer answer // what is made for the client and not taken yet
 	// since when it is idle, by the turns of its listener; 0 while a request is answered; or closing
 	turn atomic.Int64
 	once sync.Once
@@ -249,6 +259,17 @@ type connInfo struct {
 	plain bool // what is written is what leaves: there is no TLS
 }
 
+// serves notes for which address the answer to a request is made, which proxies may have forwarded.
+func (c *conn) serves(r *http.Request) {
+	if c == nil || !c.proxy {
+		return
+	}
+	c.client = ""
+	if !c.pool.isProxy(r.RemoteAddr) {
+		c.client = Address(r)
+	}
+}
+
 // ConnContext is for http.Server.ConnContext.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	info := connInfo{plain: true}
@@ -270,7 +291,7 @@ func KeepBusy(r *http.Request) (sent func()) {
 
 func (c *conn) Write(b []byte) (int, error) {
 	if c.held == nil {
-		return c.Conn.Write(b)
+		return c.send(b)
 	}
 	c.held.B = append(c.held.B, b...)
 	return len(b), nil
@@ -293,7 +314,7 @@ func (r *Recorder) whole(status int, body *wire.Writer) {
 	body.Release() // a slow reader has it waiting only once
 	held := c.held
 	c.held = nil
-	if _, err := c.Conn.Write(held.B); err != nil {
+	if _, err := c.send(held.B); err != nil {
 		c.Close() // net/http must not write another reply after half of this one
 	}
 	held.Release()

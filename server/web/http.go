@@ -121,6 +121,7 @@ func (s *Core) Frame(w http.ResponseWriter, r *http.Request, answer func(*Record
 	h["X-Request-Id"] = id
 	rec := &Recorder{ResponseWriter: w}
 	rec.Conn, _ = r.Context().Value(connKey{}).(connInfo)
+	rec.Conn.Conn.serves(r)
 	rec.Conn.Conn.Busy()
 	defer rec.Conn.Conn.Idle()
 	defer func() { // after the next one
@@ -191,12 +192,6 @@ type Recorder struct {
 func (r *Recorder) WriteHeader(status int) {
 	r.Status = status
 	r.ResponseWriter.WriteHeader(status)
-}
-
-// Write counts bytes of the body and passes them on.
-func (r *Recorder) Write(b []byte) (int, error) {
-	r.size += len(b)
-	return r.ResponseWriter.Write(b)
 }
 
 // Unwrap lets http.ResponseController reach the connection.

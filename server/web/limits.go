@@ -46,6 +46,10 @@ const (
 	SpareConnections = 16     // besides, for probes
 	MaxPolls         = 64     // of a partner, that wait
 
+	// Of answers that clients do not take: bytes that were made for them and are not written yet.
+	maxBacklogOfAddress = 16 << 20
+	maxBacklog          = 128 << 20 // of all addresses
+
 	// Of calls of the provider, each of which may need a connection.
 	MaxAsking = 32
 
@@ -64,6 +68,12 @@ const (
 	MaxCities   = 100
 	MaxEvents   = 100
 )
+
+// Backlogs are the limits of what clients have not taken yet.
+var Backlogs = BacklogLimits{
+	OfAddress: maxBacklogOfAddress,
+	InAll:     maxBacklog,
+}
 
 // OfferLife is how long an offer can be booked (interface, Limits).
 const OfferLife = 20 * time.Minute
@@ -93,6 +103,11 @@ var LimitTable = []limitRow{
 			"a request that waits for events is idle. "+
 			"Where none is idle, probes have %d places more, and other requests get 503 there",
 			SpareConnections)},
+	{"answers that clients do not take", fmt.Sprintf("%d MiB for an address (IPv6: a /64), %d MiB in all, of bytes that "+
+		"were made for them and are not written yet; what is the same for everybody does not count",
+		maxBacklogOfAddress>>20, maxBacklog>>20),
+		"of the connections that have such bytes, of that address or of all, the one whose last byte was taken longest " +
+			"ago is closed; an answer that is larger by itself is written while nothing else waits beside it"},
 	{"calls of the provider", fmt.Sprintf("%d at a time", MaxAsking),
 		"the others wait their turn; what has not had it after 25 s is 500 `PROVIDER_FAILED`"},
 	{"sessions of a user", fmt.Sprint(MaxSessions), "the oldest ends"},

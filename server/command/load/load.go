@@ -355,7 +355,7 @@ func (l *Load) Over(cfg server.Config) error {
 		return errors.Join(err, s.Close())
 	}
 	clients := front.NewServer(s, cfg.Log)
-	go clients.Serve(web.Listener(ln, front.MaxConnections(), nil))
+	go clients.Serve(web.Listener(ln, front.MaxConnections(), nil, web.NewBacklog(web.Backlogs)))
 	l.server = s
 	l.addr = ln.Addr().String()
 	err = l.run()
