@@ -16,6 +16,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -73,6 +74,9 @@ type State struct {
 	byCompany map[string][]int
 	queued    map[int]bool   // those whose files are still to be written
 	waiting   map[string]int // how many of these there are, by company
+	// done are those whose files are there, by company, in the order of their completion, and so of their
+	// expiry. Some of the first may have expired.
+	done map[string][]int
 }
 
 // NewState returns the state before the first report.
@@ -82,6 +86,7 @@ func NewState() *State {
 		byCompany: map[string][]int{},
 		queued:    map[int]bool{},
 		waiting:   map[string]int{},
+		done:      map[string][]int{},
 	}
 }
 
@@ -118,6 +123,36 @@ func (s *State) Waiting(company string) int {
 	return s.waiting[company]
 }
 
+// Kept returns how many reports of a company are not written yet or have not expired, and when the first of
+// them expires; zero where none is written. It does not look through them.
+func (s *State) Kept(company string, now time.Time) (n int, expires time.Time) {
+	done := s.done[company]
+	gone := s.expired(done, now)
+	if gone < len(done) {
+		expires, _ = s.list[done[gone]].Expires()
+	}
+	return s.waiting[company] + len(done) - gone, expires
+}
+
+// NextExpiry returns when a report expires, of whatever company; zero where none is to.
+func (s *State) NextExpiry(now time.Time) (first time.Time) {
+	for company := range s.done {
+		_, expires := s.Kept(company, now)
+		if first.IsZero() || !expires.IsZero() && expires.Before(first) {
+			first = expires
+		}
+	}
+	return first
+}
+
+// expired returns how many of a company's completed reports have expired: they are the first.
+func (s *State) expired(done []int, now time.Time) int {
+	return sort.Search(len(done), func(n int) bool {
+		expires, _ := s.list[done[n]].Expires()
+		return now.Before(expires)
+	})
+}
+
 // Queued returns the reports whose files are not there yet, the oldest first.
 func (s *State) Queued() (list []*Report) {
 	for _, i := range slices.Sorted(maps.Keys(s.queued)) {
@@ -139,7 +174,24 @@ func (s *State) Restore(r *Report) {
 	s.list = append(s.list, r)
 	if r.Completed.IsZero() {
 		s.queue(i, true)
+		return
 	}
+	s.shelve(i)
+}
+
+// shelve adds a report that is completed to its company's.
+func (s *State) shelve(i int) {
+	done := s.done[s.list[i].Company]
+	after := sort.Search(len(done), func(n int) bool {
+		return s.list[done[n]].Completed.After(s.list[i].Completed)
+	})
+	s.done[s.list[i].Company] = slices.Insert(done, after, i)
+}
+
+// unshelve takes a report from its company's that are completed.
+func (s *State) unshelve(i int) {
+	company := s.list[i].Company
+	s.done[company] = slices.DeleteFunc(s.done[company], func(other int) bool { return other == i })
 }
 
 // queue notes that a report's file is to be written, or is.
@@ -181,6 +233,8 @@ func (s *State) ApplyCompleted(now time.Time, e *Completed) {
 		r.Completed = now
 		r.SHA256 = e.SHA256
 	})
+	company := s.list[s.byID[e.ID]].Company
+	s.done[company] = slices.Delete(s.done[company], 0, s.expired(s.done[company], now))
 }
 
 // ApplyDownloaded remembers the first download of a report.
@@ -197,10 +251,17 @@ func (s *State) change(id booking.ID, f func(*Report)) {
 	if !ok {
 		panic("there is no report " + id.String()) // the journal's reader says in which line
 	}
+	before := s.list[i].Completed
 	n := *s.list[i]
 	f(&n)
+	if !before.IsZero() && !n.Completed.Equal(before) {
+		s.unshelve(i)
+	}
 	s.list[i] = &n
 	s.queue(i, n.Completed.IsZero())
+	if !n.Completed.IsZero() && !n.Completed.Equal(before) {
+		s.shelve(i)
+	}
 }
 
 // Columns are a report's, in their order (contract §10).

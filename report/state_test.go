@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -157,5 +158,63 @@ func TestAnUnknownReportIsNotChanged(t *testing.T) {
 				t.Errorf("%s, of %s: %s", what, name, diff)
 			}
 		}
+	}
+}
+
+// What a company keeps is counted as if all reports were looked through: those that are not written, and
+// those that have not expired, after any history of orders, completions, erasures and restarts.
+func TestKeptReportsAreCounted(t *testing.T) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		s := NewState()
+		now := day0
+		for n := range 300 {
+			now = now.Add(time.Duration(random.IntN(5)) * time.Hour)
+			queued := s.Queued()
+			switch act := random.IntN(10); {
+			case act < 5 || len(s.All()) == 0:
+				s.ApplyOrdered(now, &Ordered{ID: id(n + 1), Company: []string{"a", "b"}[random.IntN(2)]})
+			case act < 8 && len(queued) > 0:
+				s.ApplyCompleted(now, &Completed{ID: queued[random.IntN(len(queued))].ID})
+			case act == 8:
+				s.Requeue([]booking.ID{s.All()[random.IntN(len(s.All()))].ID})
+			default:
+				restored := NewState()
+				for _, r := range s.All() {
+					restored.Restore(r)
+				}
+				s = restored
+			}
+			checkKept(t, s, now)
+		}
+	}
+}
+
+// checkKept compares what is counted with what all reports say.
+func checkKept(t *testing.T, s *State, now time.Time) {
+	t.Helper()
+	var next time.Time
+	for _, company := range []string{"a", "b", "c"} {
+		kept := 0
+		var first time.Time
+		for _, r := range s.All() {
+			if _, err := s.Find(r.ID, company, now); err != nil {
+				continue
+			}
+			kept++
+			expires, done := r.Expires()
+			if done && (first.IsZero() || expires.Before(first)) {
+				first = expires
+			}
+		}
+		if n, expires := s.Kept(company, now); n != kept || !expires.Equal(first) {
+			t.Fatalf("company %s keeps %d, the first until %v; want %d, %v", company, n, expires, kept, first)
+		}
+		if !first.IsZero() && (next.IsZero() || first.Before(next)) {
+			next = first
+		}
+	}
+	if got := s.NextExpiry(now); !got.Equal(next) {
+		t.Fatalf("the next report expires at %v, want %v", got, next)
 	}
 }

@@ -3,10 +3,12 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -327,5 +329,129 @@ func TestASessionIsShownOnceItIsOnDisk(t *testing.T) {
 	<-signedIn
 	if status := <-shown; status != 200 {
 		t.Errorf("status %d", status)
+	}
+}
+
+// reportsOf is a company's user who orders reports.
+type reportsOf struct{ *visitor }
+
+func (v reportsOf) order() *httptest.ResponseRecorder {
+	return v.ask("POST", "/v2/reports/company/orders",
+		`{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`)
+}
+
+// write writes what is queued, as far as it has room, and returns how many reports are still queued.
+func (v reportsOf) write() (queued int) {
+	v.t.Helper()
+	if err := v.s.company.WriteReports(); err != nil {
+		v.t.Fatal(err)
+	}
+	v.s.Store.View(func(st *ledger.State, _ time.Time) { queued = len(st.Reports.Queued()) })
+	return queued
+}
+
+// refused checks that no more may be ordered until the oldest report has expired.
+func (v reportsOf) refused() {
+	v.t.Helper()
+	w := v.order()
+	seconds, _ := strconv.Atoi(w.Header().Get("Retry-After"))
+	if w.Code != 429 || seconds < 6*24*3600 || seconds > 7*24*3600 {
+		v.t.Errorf("one more: %d, Retry-After %d s: %s", w.Code, seconds, w.Body)
+	}
+}
+
+// pass moves the clock so that all reports expire.
+func (v reportsOf) pass() {
+	v.t.Helper()
+	if w := v.ask("POST", "/test/clock", `{"advance":"168h"}`); w.Code != 200 {
+		v.t.Fatal(w.Code, w.Body)
+	}
+	v.names["TOKEN"] = v.admin("idtoken", "email", "demo@example.com")
+	v.signIn()
+}
+
+// fileBytes returns how many bytes the files of reports have.
+func (v reportsOf) fileBytes() (bytes int64) {
+	files, err := filepath.Glob(filepath.Join(v.s.options.Dir, ledger.ReportDir, "*"))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		bytes += info.Size()
+	}
+	return bytes
+}
+
+// restart opens the directory again, where the files of a company's reports may have so many bytes.
+func (v reportsOf) restart(bytes int64) {
+	v.t.Helper()
+	dir := v.s.options.Dir
+	if err := v.s.Close(); err != nil {
+		v.t.Fatal(err)
+	}
+	v.s, _ = demoServer(v.t, Config{Dir: dir, TestClock: true, ReportBytes: bytes})
+	v.signIn()
+}
+
+// A company has 200 reports that are kept; the next is 429 until the oldest has expired, also after a
+// restart.
+func TestReportsThatAreKeptAreLimited(t *testing.T) {
+	v := reportsOf{newVisitor(t)}
+	for kept := 1; kept < web.MaxKeptReports; kept++ { // the visitor has one
+		if w := v.order(); w.Code != 202 {
+			t.Fatalf("report %d: %d %s", kept+1, w.Code, w.Body)
+		}
+		if kept%web.MaxQueuedReports == 0 {
+			v.write()
+		}
+	}
+	v.refused()
+	v.write()
+	v.restart(0)
+	v.refused()
+	v.pass()
+	if w := v.order(); w.Code != 202 {
+		t.Errorf("once the others have expired: %d %s", w.Code, w.Body)
+	}
+}
+
+// The files of a company's reports have so many bytes at most. A report that was ordered and does not fit
+// stays queued until others have expired, and no more may be ordered where there is no room at all. One that
+// is larger by itself is written once it is alone.
+func TestFilesOfReportsAreLimited(t *testing.T) {
+	v := reportsOf{newVisitor(t)}
+	one := v.fileBytes()
+	if one == 0 {
+		t.Fatal("the visitor's report has no file")
+	}
+	v.restart(2*one + one/2)
+	for n := range 3 {
+		if w := v.order(); w.Code != 202 {
+			t.Fatalf("report %d: %d %s", n+2, w.Code, w.Body)
+		}
+	}
+	for range 2 { // neither the first time nor later
+		if queued := v.write(); queued != 2 || v.fileBytes() != 2*one {
+			t.Errorf("%d are queued, and files have %d bytes; want 2 and %d", queued, v.fileBytes(), 2*one)
+		}
+	}
+	v.restart(2 * one)
+	v.refused()
+	v.pass()
+	if queued := v.write(); queued != 0 || v.fileBytes() != 2*one {
+		t.Errorf("%d are queued, and files have %d bytes, once the others have expired", queued,
+			v.fileBytes())
+	}
+	v.pass()
+	v.restart(one / 2)
+	if w := v.order(); w.Code != 202 {
+		t.Fatal(w.Code, w.Body)
+	}
+	if queued := v.write(); queued != 0 || v.fileBytes() != one {
+		t.Errorf("%d are queued, and files have %d bytes, though it is alone", queued, v.fileBytes())
 	}
 }

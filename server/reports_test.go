@@ -191,6 +191,22 @@ list reports
 	})
 }
 
+// The file of a report goes when the report expires, and not up to an hour later: it counts as long as it is
+// there.
+func TestFilesGoWhenTheirReportsExpire(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t, dir)
+		o.steps(orderReport + `
+wait 10m` + strings.ReplaceAll(orderReport, "report = ", "second = ") + `
+wait 167h50m
+settle
+list reports
+    $out == $second.csv`)
+		o.finish()
+	})
+}
+
 // What somebody did to a report's file is not served as the report.
 func TestAReportsFileIsServedAsItWasWrittenOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()

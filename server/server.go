@@ -72,6 +72,7 @@ type Config struct {
 	Rate           web.Rate
 	TrustedProxies []netip.Prefix // whose word counts on where a request came from, and how
 	Origins        []string       // whose pages may call the server, as browsers name them; nil is none
+	ReportBytes    int64          // that the files of a company's reports may have; 0: web.MaxReportBytes
 
 	ProviderURL  string              // asked to confirm tickets; "": they are confirmed at once
 	MessengerURL string              // told what to send to phones; "": nothing
@@ -115,6 +116,7 @@ func (cfg *Config) web() web.Config {
 		Rate:           cfg.Rate,
 		TrustedProxies: cfg.TrustedProxies,
 		Origins:        cfg.Origins,
+		ReportBytes:    cfg.ReportBytes,
 	}
 }
 

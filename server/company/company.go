@@ -17,6 +17,7 @@ type Service struct {
 	Passwords *Throttle
 	ordered   chan struct{} // wakes the queue of reports
 	queue     web.Loop
+	files     *reportFiles
 }
 
 // New returns the room.
@@ -26,5 +27,6 @@ func New(core *web.Core) *Service {
 		Passwords: NewThrottle(),
 		ordered:   make(chan struct{}, 1),
 		queue:     core.NewLoop(),
+		files:     newReportFiles(),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strconv"
@@ -69,11 +70,19 @@ func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Pri
 	}); err != nil {
 		return err
 	}
+	bytes, err := s.reportBytes(e.Company)
+	if err != nil {
+		return err
+	}
 	var made *report.Report
-	seq, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+	seq, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		// Counted under the lock, so that many orders at a time are not more than one after another.
 		if st.Reports.Waiting(e.Company) >= web.MaxQueuedReports {
 			return nil, errManyReports
+		}
+		kept, expires := st.Reports.Kept(e.Company, now)
+		if !expires.IsZero() && (kept >= web.MaxKeptReports || bytes >= s.Config.ReportBytes) {
+			return nil, errKeptReports(expires.Sub(now))
 		}
 		return ledger.Entries(e), nil
 	},
@@ -93,6 +102,13 @@ func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Pri
 
 var errManyReports = web.FailLater(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
 	"20 reports of the company are still to be written; order more when they are", 10*time.Second)
+
+// errKeptReports is the answer where a company has all the reports that it may, until the oldest expires.
+func errKeptReports(wait time.Duration) error {
+	return web.FailLater(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
+		fmt.Sprintf("%d reports of the company, or %d MB of their files, are kept; "+
+			"order more when the oldest has expired", web.MaxKeptReports, web.MaxReportBytes/1_000_000), wait)
+}
 
 // ListReports answers GET /v2/reports/company/orders.
 func (s *Service) ListReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
@@ -173,7 +189,7 @@ func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || now.UnixMilli() >= int64(binary.BigEndian.Uint64(payload[head+16:])) {
 		return errors.Join(err, web.ErrNotFound)
 	}
-	f, err := s.Config.FS.Open(ledger.ReportDir + "/" + x.ID.String() + ledger.ReportSuffix)
+	f, err := s.Config.FS.Open(ledger.ReportDir + "/" + fileOf(x.ID))
 	if err != nil {
 		return err
 	}
@@ -223,8 +239,8 @@ func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) RunReports() {
 	for s.Base.Err() == nil {
 		wait := tidyReports
-		if !s.Still.Load() && s.tendReports() != nil {
-			wait = retryReports
+		if !s.Still.Load() {
+			wait = s.untilNext(s.tendReports())
 		}
 		select {
 		case <-s.Base.Done():
@@ -236,9 +252,24 @@ func (s *Service) RunReports() {
 	}
 }
 
-// tendReports writes the reports that are queued, and removes those that have expired.
+// untilNext returns how long it is until there is something to do for reports, after that failed or did not.
+func (s *Service) untilNext(failed error) time.Duration {
+	if failed != nil {
+		return retryReports
+	}
+	wait := tidyReports
+	s.Store.View(func(st *ledger.State, now time.Time) {
+		next := st.Reports.NextExpiry(now)
+		if !next.IsZero() {
+			wait = min(wait, next.Sub(now))
+		}
+	})
+	return wait
+}
+
+// tendReports removes the reports that have expired, and writes those that are queued.
 func (s *Service) tendReports() error {
-	err := errors.Join(s.WriteReports(), s.RemoveReports())
+	err := errors.Join(s.removeReports(), s.WriteReports())
 	if err != nil && s.Base.Err() == nil {
 		s.Log.Warn("a report could not be written or removed; it is tried again", "err", err)
 	}
@@ -260,8 +291,16 @@ func (s *Service) WriteReports() error {
 	return err
 }
 
-// writeReport writes a report's file, whole or not at all, and then says so.
+// writeReport writes a report's file, whole or not at all, and then says so. Where the company's files have
+// no room for it, it stays queued until others have expired.
 func (s *Service) writeReport(x *report.Report) error {
+	if _, err := s.reportBytes(x.Company); err != nil { // so that they are counted
+		return err
+	}
+	room := s.files.room(x, s.Config.ReportBytes)
+	if !s.files.fits(x.ID, room) {
+		return nil
+	}
 	// All bookings as they are at one instant: the lock is not held while they are looked through.
 	var frozen booking.Frozen
 	pace := s.Store.Pace() // partners do not wait for it
@@ -279,43 +318,65 @@ func (s *Service) writeReport(x *report.Report) error {
 		return err
 	}
 	sum := sha256.New()
+	out := &roomWriter{room: room}
 	done := &report.Completed{ID: x.ID}
-	err = durable.Publish(pace.Files(s.Config.FS), ledger.ReportDir, x.ID.String()+ledger.ReportSuffix,
-		func(to io.Writer) (err error) {
-			done.Rows, err = report.Write(s.Base, io.MultiWriter(to, sum), x, frozen.All(), now,
-				func(id booking.ID) string {
-					return names[id]
-				})
-			return err
-		})
+	partner := func(id booking.ID) string { return names[id] }
+	write := func(to io.Writer) (err error) {
+		out.to = io.MultiWriter(to, sum)
+		done.Rows, err = report.Write(s.Base, out, x, frozen.All(), now, partner)
+		return err
+	}
+	err = durable.Publish(pace.Files(s.Config.FS), ledger.ReportDir, fileOf(x.ID), write)
+	if errors.Is(err, errNoRoom) {
+		s.Log.Info("a report is written once others of its company have expired", "report", x.ID.String(),
+			"err", err)
+		s.files.lacks(x.ID, room)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
+	s.files.written(x, out.bytes)
 	// The line comes after the file: a crash in between has the report written again.
 	done.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return s.Record(done)
 }
 
-// RemoveReports removes the files of reports that have expired. What a crash left half-written is replaced
-// when its report, still queued, is written again.
+// RemoveReports removes the files of reports that have expired once the clock was moved, and has the queue
+// look what it is to do now.
 func (s *Service) RemoveReports() error {
+	defer web.Wake(s.ordered)
+	return s.removeReports()
+}
+
+// removeReports removes the files of reports that have expired. What a crash left half-written is replaced
+// when its report, still queued, is written again.
+func (s *Service) removeReports() error {
 	names, err := s.Config.FS.List(ledger.ReportDir)
 	if err != nil {
 		return err
 	}
-	var gone []string
-	err = s.Store.View(func(st *ledger.State, now time.Time) {
-		for _, name := range names {
-			base, whole := strings.CutSuffix(name, ledger.ReportSuffix)
-			id, _ := booking.ParseID(base)
-			if _, unknown := st.Reports.Find(id, "", now); whole && unknown != nil {
-				gone = append(gone, name)
+	for some := range slices.Chunk(names, atATime) {
+		var gone []string
+		err = errors.Join(err, s.Store.View(func(st *ledger.State, now time.Time) {
+			for _, name := range some {
+				_, unknown := st.Reports.Find(reportOf(name), "", now)
+				if strings.HasSuffix(name, ledger.ReportSuffix) && unknown != nil {
+					gone = append(gone, name)
+				}
 			}
+		}))
+		// Without the lock: a disk may be slow.
+		for _, name := range gone {
+			failed := s.Config.FS.Remove(ledger.ReportDir + "/" + name)
+			if errors.Is(failed, fs.ErrNotExist) {
+				failed = nil // another was first
+			}
+			if failed == nil {
+				s.files.removed(reportOf(name))
+			}
+			err = errors.Join(err, failed)
 		}
-	})
-	// Without the lock: a disk may be slow.
-	for _, name := range gone {
-		err = errors.Join(err, s.Config.FS.Remove(ledger.ReportDir+"/"+name))
 	}
 	return err
 }

@@ -58,6 +58,7 @@ type Config struct {
 	Rate           Rate
 	TrustedProxies []netip.Prefix // whose word counts on where a request came from, and how
 	Origins        []string       // whose pages may call the server, as browsers name them; nil is none
+	ReportBytes    int64          // that the files of a company's reports may have; 0: MaxReportBytes
 }
 
 // Core is what the rooms share of a running server.
@@ -106,6 +107,7 @@ func NewCore(cfg Config) *Core {
 	if cfg.Random == nil {
 		cfg.Random = rand.Reader
 	}
+	cfg.ReportBytes = cmp.Or(cfg.ReportBytes, MaxReportBytes)
 	return &Core{
 		Config:     cfg,
 		Log:        cfg.Log,

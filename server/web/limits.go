@@ -31,7 +31,9 @@ const (
 	// Of a company's users.
 	MaxSessions      = auth.MaxSessions // of a user
 	maxRefreshes     = auth.MaxRefreshes
-	MaxQueuedReports = 20 // of a company, that are not written yet
+	MaxQueuedReports = 20          // of a company, that are not written yet
+	MaxKeptReports   = 200         // of a company, that have not expired
+	MaxReportBytes   = 500_000_000 // of a company's files
 
 	// Of password checks that fail within 15 minutes (contract §9).
 	EmailFailures   = 10  // of an e-mail
@@ -113,6 +115,9 @@ var LimitTable = []limitRow{
 	{"sessions of a user", fmt.Sprint(MaxSessions), "the oldest ends"},
 	{"former refresh tokens that end a session", fmt.Sprintf("the last %d", maxRefreshes), "an older one is 401, and the session goes on"},
 	{"reports that are not written yet", fmt.Sprintf("%d of a company", MaxQueuedReports), "429 `TOO_MANY_REQUESTS`"},
+	{"reports that are kept", fmt.Sprintf("%d of a company, and %d MB of files", MaxKeptReports,
+		MaxReportBytes/1_000_000), "429 `TOO_MANY_REQUESTS` until the oldest has expired; " +
+		"one that is ordered already and whose file has no room is written then"},
 	{"password checks", fmt.Sprintf("%d failures of an e-mail, %d of an address in 15 minutes", EmailFailures,
 		AddressFailures), "429 `TOO_MANY_REQUESTS`"},
 	{"requests a second", fmt.Sprintf("what the operator sets, of a partner or an address; an answer costs "+
