@@ -8,9 +8,6 @@ import (
 	"waybill/store/durable"
 )
 
-// forkedDirs are the directories of a server that its forks have too: all but what it sent.
-var forkedDirs = []string{ledger.KeyDir, ledger.TimetableDir, ledger.ReportDir}
-
 // Fork copies the directory, as it is now, into a new one, and returns how to run a server there: with the
 // same partners, keys and users, a name of its own, and nothing to send (contract §13). world and from are
 // what a test bench calls the copy and the original. The copy is open to nobody yet.
@@ -35,7 +32,7 @@ func (s *Server) Fork(dir, world, from string) (Config, error) {
 		if err != nil {
 			return err
 		}
-		left, err := s.Store.Fork(durable.Dir(dir), forkedDirs...)
+		left, err := s.Store.Fork(durable.Dir(dir), ledger.CopiedDirs...)
 		cfg.Forked.Origin = left.Origin
 		cfg.Forked.Seq = left.Seq
 		cfg.Forked.Hash = fmt.Sprintf("%x", left.Hash)

@@ -73,6 +73,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix // whose word counts on where a request came from, and how
 	Origins        []string       // whose pages may call the server, as browsers name them; nil is none
 	ReportBytes    int64          // that the files of a company's reports may have; 0: web.MaxReportBytes
+	LettersDays    int            // that e-mails which became files are kept; 0: web.LettersDays
 
 	ProviderURL  string              // asked to confirm tickets; "": they are confirmed at once
 	MessengerURL string              // told what to send to phones; "": nothing
@@ -117,6 +118,7 @@ func (cfg *Config) web() web.Config {
 		TrustedProxies: cfg.TrustedProxies,
 		Origins:        cfg.Origins,
 		ReportBytes:    cfg.ReportBytes,
+		LettersDays:    cfg.LettersDays,
 	}
 }
 
@@ -184,7 +186,7 @@ func newServer(cfg Config) *Server {
 // clockMoved brings about what is due once the test clock was moved.
 func (s *Server) clockMoved() error {
 	_, err := s.partner.NoteOverdue()
-	return errors.Join(err, s.company.RemoveReports())
+	return errors.Join(err, s.company.RemoveReports(), s.outbox.RemoveOldLetters())
 }
 
 // Handler returns what answers the server's requests: the server, and with a test clock the bench around it.
@@ -301,6 +303,7 @@ func (s *Server) runInBackground() {
 	s.loops.Go(s.company.RunReports)
 	s.loops.Go(s.partner.RunNotices)
 	s.loops.Go(s.outbox.Run)
+	s.loops.Go(s.outbox.RunLetters)
 	s.loops.Go(s.witness.Run)
 }
 

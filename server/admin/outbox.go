@@ -57,7 +57,13 @@ func (s *Service) adminOutboxList(a *Act) (string, error) {
 		fmt.Fprintf(&out, "%s  since %s  %s of ticket %s, %s  %s: %s\n",
 			x.ID, x.Since.Format(time.RFC3339), x.To, x.Ticket, x.Action, x.State, x.Reason)
 	}
-	return out.String() + words.Counted(len(list), "message") + words.Are(len(list)) + "not sent", nil
+	out.WriteString(words.Counted(len(list), "message") + words.Are(len(list)) + "not sent")
+	files, uncounted := s.outbox.FileCount()
+	if uncounted == nil && files > 0 { // else the list is worth showing all the same
+		fmt.Fprintf(&out, "; %s became files in %s/, which nobody has sent", words.Counted(files, "e-mail"),
+			ledger.OutboxDir)
+	}
+	return out.String(), nil
 }
 
 var errNoneParked = errors.New("no message is parked")

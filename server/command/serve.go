@@ -169,6 +169,10 @@ func (c *call) peers(cfg *server.Config) error {
 		User: c.text("smtp-user"),
 		TLS:  c.text("smtp-tls"),
 	}
+	cfg.LettersDays = c.get("letters-days").(int)
+	if cfg.LettersDays < 1 || cfg.LettersDays > web.MaxLettersDays {
+		return fmt.Errorf("-letters-days must be from 1 to %d", web.MaxLettersDays)
+	}
 	mail := cfg.Mail
 	if mail.Addr == "" && (mail.User != "" || mail.TLS != "" || c.text("smtp-password-file") != "") {
 		return errors.New("-smtp-user, -smtp-password-file and -smtp-tls are of a mail " +

@@ -1,6 +1,10 @@
 package command
 
-import "slices"
+import (
+	"slices"
+
+	"waybill/server/web"
+)
 
 // verb is one of the commands.
 type verb struct {
@@ -70,6 +74,7 @@ var verbs = []verb{
 		{"messenger-url", "", "the `URL` that is told what to send to passengers' phones; without it nothing"},
 		{"smtp", "",
 			"the mail server, `HOST:PORT`; without it e-mails to passengers become files in DIR/outbox"},
+		{"letters-days", web.LettersDays, "the `days` that such files are kept, 1 to 3650"},
 		{"smtp-from", "waybill@localhost", "the `address` they come from"},
 		{"smtp-user", "", "the `name` to sign in with at the mail server"},
 		{"smtp-password-file", "", "the `file` whose first line is the password"},

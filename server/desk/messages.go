@@ -21,6 +21,8 @@ type messages struct {
 	Query   string   // a part of the letters' names
 	Letters []outbox.File
 	More    int // e-mails that became files and are not listed
+	Files   int // all of them
+	Days    int // that they are kept
 }
 
 // unsent is a message that was not sent yet.
@@ -75,6 +77,8 @@ func (s *Service) getMessages(w http.ResponseWriter, r *http.Request, by ledger.
 	if x.Letters, x.More, err = s.outbox.Files(x.Query, lettersShown); err != nil {
 		return err
 	}
+	x.Files = len(x.Letters) + x.More
+	x.Days = s.Config.LettersDays
 	return s.show(w, r, by, "messages", &page{
 		Title: "Messages",
 		Here:  "/messages",

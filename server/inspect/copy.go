@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/store"
 	"waybill/store/durable"
@@ -53,7 +52,7 @@ func paced(live bool, to durable.FS) durable.FS {
 
 // backUp makes a copy. stale reports that something was erased since its lines were copied.
 func backUp(fsys durable.FS, live bool, to durable.FS) (rep Report, stale bool, err error) {
-	if err := store.Backup(fsys, to, live, ledger.SideDirs...); err != nil {
+	if err := store.Backup(fsys, to, live, ledger.CopiedDirs...); err != nil {
 		return rep, false, err
 	}
 	if rep, err = finishCopy(to); err != nil || !live {
@@ -97,15 +96,7 @@ func finishCopy(to durable.FS) (Report, error) {
 	if err != nil {
 		return rep, err
 	}
-	letters, err := to.List(ledger.OutboxDir)
-	for _, name := range letters {
-		ticket, _, _ := strings.Cut(name, ".")
-		_, t := state.Bookings.AnyTicket(ids.Of(ticket))
-		if t == nil || t.Passenger.Forgotten() {
-			err = errors.Join(err, to.Remove(ledger.OutboxDir+"/"+name))
-		}
-	}
-	return rep, errors.Join(err, removeStaleReports(to, state))
+	return rep, removeStaleReports(to, state)
 }
 
 // removeStaleReports removes the files of reports that are not what the journal says of them: they were
@@ -170,7 +161,7 @@ func Repair(fsys, to durable.FS, cut store.Cut) (rep Report, lost uint64, err er
 	if err := mustBeEmpty(to); err != nil {
 		return Report{}, 0, err
 	}
-	lost, err = store.Repair(ledger.StoreConfig(fsys), to, cut, ledger.SideDirs...)
+	lost, err = store.Repair(ledger.StoreConfig(fsys), to, cut, ledger.CopiedDirs...)
 	if err != nil {
 		return Report{}, 0, errors.Join(err, empty(to))
 	}

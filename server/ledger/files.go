@@ -47,6 +47,10 @@ const ReportSuffix = ".csv"
 // SideDirs are the directories that a data directory holds beside the store's files.
 var SideDirs = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
 
+// CopiedDirs are those that a copy has too: all but letters, of which there may be many times as much as of
+// the journal, and which go by themselves.
+var CopiedDirs = []string{KeyDir, TimetableDir, ReportDir}
+
 // keyName matches the names of files in KeyDir.
 var keyName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 

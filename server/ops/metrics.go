@@ -79,8 +79,11 @@ func (s *Service) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	x.family("waybill_outbox_messages", "gauge", "Messages to passengers that are not sent, by state.")
 	x.printf("waybill_outbox_messages{state=\"waiting\"} %d\nwaybill_outbox_messages{state=\"parked\"} %d\n",
 		waiting, parked)
-	x.single("waybill_outbox_sent_total", "counter", "Messages to passengers that were sent.",
-		s.Counts.Sent.Load())
+	x.family("waybill_outbox_sent_total", "counter",
+		"Messages to passengers that were sent, by what they were sent as.")
+	for as, name := range web.SentAsNames {
+		x.printf("waybill_outbox_sent_total{as=%q} %d\n", name, s.Counts.Sent[as].Load())
+	}
 	x.family("waybill_outbox_failed_attempts_total", "counter",
 		"Attempts to send a message to a passenger that failed, by peer.")
 	for lane, peer := range ledger.LaneNames {

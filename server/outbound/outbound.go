@@ -314,6 +314,19 @@ func Message(from, to, subject, text, id string, at time.Time, attached ...Attac
 	return b.Bytes()
 }
 
+// deliveryDate is the field that says when an e-mail became a file.
+const deliveryDate = "Delivery-Date"
+
+// Delivered returns an e-mail that becomes a file at an instant, and says so: in whole seconds, and never
+// before it.
+func Delivered(letter []byte, at time.Time) []byte {
+	at = at.Add(time.Second - 1).Truncate(time.Second)
+	var b bytes.Buffer
+	writeField(&b, deliveryDate, at.UTC().Format(time.RFC1123Z))
+	b.Write(letter)
+	return b.Bytes()
+}
+
 const plainHeader = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n"
 
 // writePlain writes a text, quoted printable.

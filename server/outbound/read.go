@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"cmp"
 	"encoding/base64"
 	"io"
 	"mime"
@@ -8,6 +9,7 @@ import (
 	"mime/quotedprintable"
 	"net/mail"
 	"strings"
+	"time"
 )
 
 // Letter is an e-mail as its reader sees it.
@@ -33,6 +35,16 @@ func ReadMessage(from io.Reader) (*Letter, error) {
 		Date:    m.Header.Get("Date"),
 	}
 	return l, l.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body)
+}
+
+// DeliveredAt returns when an e-mail became a file; of one that does not say it, as versions before wrote them,
+// its date.
+func DeliveredAt(from io.Reader) (time.Time, error) {
+	m, err := mail.ReadMessage(from)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return mail.ParseDate(cmp.Or(m.Header.Get(deliveryDate), m.Header.Get("Date")))
 }
 
 // read reads a part that is shown, or all parts that it has.

@@ -39,6 +39,9 @@ func (s *Service) Files(text string, most int) (list []File, more int, err error
 	more = max(0, len(names)-most)
 	for _, name := range names[:len(names)-more] {
 		f, err := s.readFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // its time was over meanwhile
+		}
 		if err != nil {
 			return nil, 0, err
 		}
@@ -57,7 +60,11 @@ func (s *Service) File(name string) (File, error) {
 	if !slices.Contains(names, name) {
 		return File{}, ErrNoFile
 	}
-	return s.readFile(name)
+	f, err := s.readFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return File{}, ErrNoFile
+	}
+	return f, err
 }
 
 // fileNames returns the names of the e-mails that became files.

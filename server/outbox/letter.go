@@ -15,7 +15,6 @@ import (
 	"waybill/server/ticket"
 	"waybill/server/wire"
 	"waybill/server/words"
-	"waybill/store/durable"
 )
 
 // What passengers are told: an e-mail or a text, first in English, then in Ukrainian. It is written when it
@@ -58,7 +57,7 @@ func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.
 	if s.mailer != nil {
 		return s.mailer.Send(s.Base, email, letter)
 	}
-	return durable.PublishText(s.Config.FS, ledger.OutboxDir, id+letterSuffix, letter)
+	return s.file(m, id+letterSuffix, letter)
 }
 
 // papers returns what the e-mail of a paid ticket carries (contract §15): the ticket to print, and an entry

@@ -18,6 +18,7 @@ type Service struct {
 	messenger *outbound.Peer      // nil: phones get nothing
 	observer  *Observer           // nil: nobody watches
 	tries     tries
+	filed     filed // what became files
 	sending   web.Loop
 }
 
@@ -25,6 +26,7 @@ type Service struct {
 func New(core *web.Core) *Service {
 	return &Service{
 		Core:    core,
+		filed:   filed{unsynced: map[string]string{}},
 		sending: core.NewLoop(),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/server/outbound"
+	"waybill/server/web"
 )
 
 // Open makes known the messenger and the mail server that a configuration names. The secret is what the
@@ -86,7 +87,7 @@ func (s *Service) Run() {
 		case <-time.After(wait):
 		}
 	}
-	s.recordSent(x.sent)
+	x.record()
 }
 
 // sender is the sending of messages under way. Only the goroutine of Run uses it.
@@ -173,9 +174,30 @@ func (x *sender) ended(r result) {
 	}
 }
 
+// secure makes the letters among what was sent durable: that they were sent is only journalled then. Those of
+// which that is not known are tried again.
+func (x *sender) secure() {
+	lost, err := x.filed.sync(x.Config.FS, x.sent)
+	if err == nil {
+		return
+	}
+	now, _ := x.Now() // of a store that has failed nothing is tried again
+	x.sent = slices.DeleteFunc(x.sent, func(m *ledger.Message) bool {
+		if !lost[m.ID] {
+			return false
+		}
+		again := x.failed(m, now, err).again
+		if again.ID != "" {
+			heap.Push(&x.lanes[m.Lane()].todo, again)
+		}
+		return true
+	})
+}
+
 // record journals what was sent. Where that fails, as on a full disk, it is tried again.
 func (x *sender) record() {
 	x.flush = nil
+	x.secure()
 	if x.recordSent(x.sent) == nil {
 		x.sent = nil
 		return
@@ -230,7 +252,7 @@ func (s *Service) deliver(id string) result {
 	}
 	err = s.sendObserved(m, b, t)
 	if err == nil {
-		s.Counts.Sent.Add(1)
+		s.Counts.Sent[s.sentAs(m)].Add(1)
 		s.tries.forget(id)
 		return result{sent: m}
 	}
@@ -254,6 +276,17 @@ func (s *Service) sendObserved(m *ledger.Message, b *booking.Booking, t *booking
 		s.observer.After(s.Letter(m, b, t))
 	}
 	return err
+}
+
+// sentAs returns as what a message is sent.
+func (s *Service) sentAs(m *ledger.Message) web.SentAs {
+	switch {
+	case strings.HasPrefix(m.To, booking.ToPhone):
+		return web.SentAsText
+	case s.mailer == nil:
+		return web.SentAsFile
+	}
+	return web.SentAsMail
 }
 
 // failed decides what becomes of a message that could not be sent: it is parked where the peer refused it or

@@ -59,6 +59,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix // whose word counts on where a request came from, and how
 	Origins        []string       // whose pages may call the server, as browsers name them; nil is none
 	ReportBytes    int64          // that the files of a company's reports may have; 0: MaxReportBytes
+	LettersDays    int            // that e-mails which became files are kept; 0: LettersDays
 }
 
 // Core is what the rooms share of a running server.
@@ -108,6 +109,7 @@ func NewCore(cfg Config) *Core {
 		cfg.Random = rand.Reader
 	}
 	cfg.ReportBytes = cmp.Or(cfg.ReportBytes, MaxReportBytes)
+	cfg.LettersDays = cmp.Or(cfg.LettersDays, LettersDays)
 	return &Core{
 		Config:     cfg,
 		Log:        cfg.Log,

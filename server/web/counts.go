@@ -16,10 +16,23 @@ type Counts struct {
 	Routes                    map[string]*routeCounts // by pattern; none comes to it later
 	Lines, Bytes              atomic.Uint64           // of the journal
 	Syncs, Batches            *Histogram
-	Snapshots, Sent           atomic.Uint64               // sent are messages to passengers
-	Failed                    [ledger.Lanes]atomic.Uint64 // attempts to send one, by peer
-	SnapshotSize, Snapshotted atomic.Int64                // bytes, and Unix milliseconds, of the last
+	Snapshots                 atomic.Uint64
+	Sent                      [len(SentAsNames)]atomic.Uint64 // messages to passengers
+	Failed                    [ledger.Lanes]atomic.Uint64     // attempts to send one, by peer
+	SnapshotSize, Snapshotted atomic.Int64                    // bytes, and Unix milliseconds, of the last
 }
+
+// SentAs is as what a message to a passenger is sent.
+type SentAs int
+
+const (
+	SentAsMail SentAs = iota
+	SentAsText
+	SentAsFile // an e-mail where there is no mail server
+)
+
+// SentAsNames are what /metrics calls them.
+var SentAsNames = [...]string{"mail", "text", "file"}
 
 // routeCounts is what came by one route.
 type routeCounts struct {

@@ -39,6 +39,10 @@ const (
 	EmailFailures   = 10  // of an e-mail
 	AddressFailures = 100 // of an address
 
+	// Of e-mails that became files, as there is no mail server: for how many days they are kept.
+	LettersDays    = 30
+	MaxLettersDays = 3650
+
 	// Of an act of an operator's.
 	MaxReason = 500 // characters
 

@@ -14,3 +14,7 @@ func datasync(f *os.File) error {
 func allocate(*os.File, int64, int64) error {
 	return errors.ErrUnsupported
 }
+
+func syncAll(*os.File) error {
+	return errors.ErrUnsupported
+}

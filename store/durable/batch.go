@@ -1,0 +1,71 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// Many small files are written without a sync each, and then made durable together:
+//
+//	err := durable.Put(fsys, "outbox", "1.eml", text)
+//	err = durable.Put(fsys, "outbox", "2.eml", text)
+//	err = durable.SyncFiles(fsys, "outbox", []string{"1.eml", "2.eml"})
+
+// Put makes a whole small file appear under its name. Until [SyncFiles] has made it durable, a power cut may
+// take it away, or empty it.
+func Put(fsys FS, dir, name string, text []byte) error {
+	temp := dir + "/" + name + TempSuffix
+	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := fsys.Create(temp)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = fsys.Rename(temp, dir+"/"+name)
+	}
+	if err != nil {
+		fsys.Remove(temp)
+	}
+	return err
+}
+
+// SyncFiles makes files of a directory durable, and their names: by one sync of their file system where there
+// is such a thing, and else by one for each. A file that is gone is passed over. After an error nobody knows
+// which of them are durable: they are to be written again.
+func SyncFiles(fsys FS, dir string, names []string) error {
+	if d, ok := fsys.(Dir); ok {
+		err := d.syncFileSystem(dir)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+	}
+	for _, name := range names {
+		err := syncFile(fsys, dir+"/"+name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return fsys.SyncDir(dir)
+}
+
+func syncFile(fsys FS, name string) error {
+	f, err := fsys.Append(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// syncFileSystem makes all durable that was written to the file system of a directory. Its error is
+// errors.ErrUnsupported where the system cannot.
+func (d Dir) syncFileSystem(dir string) error {
+	f, err := os.Open(d.path(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(syncAll(f), f.Close())
+}
