@@ -6,8 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"waybill/server/ledger"
@@ -66,9 +64,7 @@ func (cfg *Config) newRequestID() func(path string) [16]byte {
 
 // keptSeed returns the seed that a directory was made from; nil is none.
 func keptSeed(fsys durable.FS) (*seed.Source, error) {
-	number, err := ledger.ReadSecret(fsys, ledger.SeedFile, func(text []byte) (uint64, error) {
-		return strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
-	})
+	number, err := ledger.ReadSecret(fsys, ledger.SeedFile, ledger.ParseSeed)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -135,12 +135,20 @@ func TestAStandbyTakesNothingElse(t *testing.T) {
 		"garbage":            {with(len(stream)-1, "garbage\n"), "is not in the form"},
 		"an old one changed": {with(len(stream), strings.Replace(stream[first], "creation", "Creation", 1)), "another"},
 		"another format":     {with(len(stream), file("FORMAT", "waybill-journal v1 OTHER\n")), "another directory"},
-		"a newer format":     {file("FORMAT", "waybill-journal v2 X\n"), "version 2"},
 		"the signing key":    {with(1, file("checkpoint.key", "x")), "is not a file that a copy is sent"},
 		"a way out":          {with(1, file("keys/../../x", "x")), "is not a file that a copy is sent"},
 		"a way out, rooted":  {with(1, file("/etc/passwd", "x")), "is not a file that a copy is sent"},
 		"another timetable":  {with(1, file("timetables/"+strings.Repeat("0", 64)+".jsonl", "x")), "not what its name"},
 		"no file":            {with(1, `{"file":"FORMAT","data":7}`+"\n"), "should hold a file"},
+		"more than a file":   {with(1, strings.Replace(stream[0], "}", "}{}", 1)), "should hold a file"},
+		"a file's other way": {with(1, strings.Replace(stream[0], "file", "File", 1)), "is not in the form"},
+		"a key of no name":   {with(1, file("keys/tickets2", strings.Repeat("0", 64)+"\n")), "is not a file that a copy is sent"},
+		"a ring of nothing":  {with(1, file("keys/offer-tokens", "")), "is not a key"},
+		"a ring, changed":    {with(1, file("keys/offer-tokens", "1 "+strings.Repeat("0", 63)+" -\n")), "is not a key"},
+		"a key too short":    {with(1, file("keys/tickets", strings.Repeat("0", 62)+"\n")), "keys/tickets: is not a key"},
+		"a key of letters":   {with(1, file("keys/outbound", strings.Repeat("x", 64)+"\n")), "keys/outbound: is not a key"},
+		"a key too long":     {with(len(stream), file("keys/development-idp", strings.Repeat("0", 66)+"\n")), "is not a key"},
+		"a seed of letters":  {with(len(stream), file("keys/seed", "x\n")), "keys/seed: is not a number"},
 	} {
 		dir := filepath.Join(t.TempDir(), "standby")
 		_, err := received(dir, c.stream)
@@ -148,12 +156,48 @@ func TestAStandbyTakesNothingElse(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 		// What was received stays, and is gone on with.
-		if _, err := received(dir, strings.Join(stream, "")); err != nil && name != "a newer format" {
+		if _, err := received(dir, strings.Join(stream, "")); err != nil {
 			t.Errorf("%s: then all of it: %v", name, err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "x")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: a file was written", name)
 		}
+	}
+}
+
+// What a newer version has written is told apart from what is foreign: the standby's program is to be
+// replaced, and the source is not. What came before it stays.
+func TestAStandbyTakesNothingNewer(t *testing.T) {
+	t.Parallel()
+	p := newProven(t)
+	dir := filepath.Join(t.TempDir(), "standby")
+	format := base64.StdEncoding.EncodeToString([]byte("waybill-journal v2 X\n"))
+	if _, err := received(dir, `{"file":"FORMAT","data":"`+format+"\"}\n"); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("a newer FORMAT: %v", err)
+	}
+	var head store.Head
+	rep, err := store.Follow(durable.Dir(p.dir), head, func(*store.Line) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	head = rep.Head
+	newer := store.Line{
+		Head:   store.Head{Stamp: store.Stamp{Seq: head.Seq + 1, Time: head.Time}},
+		Synced: head.Seq,
+		Type:   "something.newer",
+		Data:   []byte(`{}`),
+	}
+	line := newer.AppendTo(nil, head.Hash)
+	said, err := received(dir, tailed(t, p.dir, "copy", 1)+string(line))
+	if !errors.Is(err, store.ErrNewer) || errors.As(err, new(*standby.Foreign)) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("line %d: unknown type \"something.newer\"", newer.Seq)) {
+		t.Errorf("a line of a newer type: %v", err)
+	}
+	if !strings.HasSuffix(said, fmt.Sprintf("%d\n", head.Seq)) {
+		t.Errorf("of what came before it, it says %q", said)
+	}
+	if got := journalFiles(t, dir); got != journalFiles(t, p.dir) {
+		t.Error("what came before it has not stayed")
 	}
 }
 
@@ -268,6 +312,72 @@ func TestAStandbyErasesToo(t *testing.T) {
 	}
 	if strings.Contains(journalFiles(t, crashed), "Ukrainka") {
 		t.Error("after a crash the name is still there")
+	}
+}
+
+// formerFirst is a first machine's directory that is to be the standby: it has snapshots of its own.
+func formerFirst(t *testing.T, p *proven) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "former")
+	if err := os.CopyFS(dir, os.DirFS(p.dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, checkpoint.PrivateKeyFile)); err != nil {
+		t.Fatal(err)
+	}
+	if len(filesWith(t, filepath.Join(dir, "snapshots"), "Ukrainka")) == 0 {
+		t.Fatal("it has no snapshot with the name to begin with")
+	}
+	return dir
+}
+
+// An erasure is carried out in the snapshots of a standby too: when its line comes, and where a receive that
+// was cut short, or an earlier version, has left snapshots of before that line.
+func TestAStandbyErasesInSnapshotsToo(t *testing.T) {
+	t.Parallel()
+	p := newProven(t)
+	dir := formerFirst(t, p)
+	beside := map[string]bool{ // what lies beside the journal, and whether it tells of who is forgotten
+		"outbox/" + p.ticket + ".1-1.eml":    true,
+		"outbox/AAAAAAAAAAAAAAAAAAAAAA.eml":  false,
+		"reports/AAAAAAAAAAAAAAAAAAAAAA.csv": false,
+	}
+	for name := range beside {
+		os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := filepath.Join(t.TempDir(), "snapshots")
+	if err := os.CopyFS(left, os.DirFS(filepath.Join(dir, "snapshots"))); err != nil {
+		t.Fatal(err)
+	}
+	p.forget(t, "booking", p.booking)
+	next, err := standby.Next(durable.Dir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ when, stream string }{
+		{"when the line comes", tailed(t, p.dir, "copy", next)},
+		{"when the snapshots were left there", ""},
+	} {
+		if _, err := received(dir, c.stream); err != nil {
+			t.Fatal(c.when, err)
+		}
+		if names := filesWith(t, dir, "Ukrainka"); len(names) > 0 {
+			t.Errorf("%s the name stands in %q", c.when, names)
+		}
+		if _, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil {
+			t.Errorf("%s: %v", c.when, err)
+		}
+		if err := os.CopyFS(filepath.Join(dir, "snapshots"), os.DirFS(left)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, gone := range beside {
+		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, os.ErrNotExist) != gone {
+			t.Errorf("%s: gone %t is wrong, %v", name, gone, err)
+		}
 	}
 }
 

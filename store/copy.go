@@ -312,16 +312,12 @@ func (st *Store[S, E]) Erase(lines []Erasure, by Stamp) error {
 	if err := st.Snapshot(); err != nil {
 		return err
 	}
-	// The older snapshots go first: beside a journal without the names they would be wrong.
 	fsys := st.cfg.FS
-	snapshots, err := journal.Numbers(fsys, "snapshots")
-	for _, seq := range snapshots {
-		if seq < by.Seq {
-			err = errors.Join(err, fsys.Remove("snapshots/"+journal.Name(seq)))
-		}
+	if err := removeSnapshots(fsys, by.Seq); err != nil {
+		return err
 	}
-	firsts, err2 := journal.Numbers(fsys, "journal")
-	if err = errors.Join(err, fsys.SyncDir("snapshots"), err2); err != nil {
+	firsts, err := journal.Numbers(fsys, "journal")
+	if err != nil {
 		return err
 	}
 	paced := st.Pace().Files(fsys)
@@ -340,14 +336,32 @@ func (st *Store[S, E]) Erase(lines []Erasure, by Stamp) error {
 	return nil
 }
 
-// CarryOut erases what lines of a journal that nobody has open name and an earlier Erase, perhaps of the
-// journal that it was copied from, has left.
-func CarryOut(fsys durable.FS, left []Erasure) error {
+// removeSnapshots removes the snapshots that were made before a line that erases. That comes before the
+// erasing: beside a journal without the names they would be wrong.
+func removeSnapshots(fsys durable.FS, before uint64) error {
+	snapshots, err := journal.Numbers(fsys, "snapshots")
+	if err != nil || len(snapshots) == 0 {
+		return err
+	}
+	for _, seq := range snapshots {
+		if seq < before {
+			err = errors.Join(err, fsys.Remove("snapshots/"+journal.Name(seq)))
+		}
+	}
+	return errors.Join(err, fsys.SyncDir("snapshots"))
+}
+
+// CarryOut erases in a journal that nobody has open what its lines up to one name to be erased: named is what
+// is left of that in the journal, and the snapshots that were made before that line are removed.
+func CarryOut(fsys durable.FS, named []Erasure, by Stamp) error {
+	if err := removeSnapshots(fsys, by.Seq); err != nil {
+		return err
+	}
 	firsts, err := journal.Numbers(fsys, "journal")
 	if err != nil {
 		return err
 	}
-	for i, of := range byFile(firsts, left) {
+	for i, of := range byFile(firsts, named) {
 		if len(of) == 0 {
 			continue
 		}

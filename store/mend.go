@@ -31,6 +31,13 @@ func Mend(fsys durable.FS) (head Head, last string, err error) {
 			erasures: true,
 		},
 	}
+	var by Stamp // the last line that names what is erased
+	r.visits.Visit = func(v *journal.Visited) error {
+		if erased, _ := journal.ErasedBy(&v.Line); len(erased) > 0 { // the scan has read it already
+			by = v.Line.Stamp
+		}
+		return nil
+	}
 	if err := r.run(); err != nil {
 		return head, "", err
 	}
@@ -44,5 +51,5 @@ func Mend(fsys durable.FS) (head Head, last string, err error) {
 	if r.head.Seq > 0 {
 		head = r.head
 	}
-	return head, r.last, CarryOut(fsys, r.unerased())
+	return head, r.last, CarryOut(fsys, r.unerased(), by)
 }

@@ -87,7 +87,7 @@ func finishCopy(to durable.FS) (Report, error) {
 		return nil
 	})
 	if err == nil {
-		err = store.CarryOut(to, found.Unerased)
+		err = store.CarryOut(to, found.Unerased, found.Head.Stamp)
 	}
 	if err != nil {
 		return Report{}, err

@@ -1,13 +1,16 @@
 package ledger
 
 import (
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
-	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
+	"waybill/auth"
 	"waybill/schedule"
 	"waybill/store"
 	"waybill/store/durable"
@@ -51,12 +54,6 @@ var SideDirs = []string{KeyDir, TimetableDir, ReportDir, OutboxDir}
 // the journal, and which go by themselves.
 var CopiedDirs = []string{KeyDir, TimetableDir, ReportDir}
 
-// keyName matches the names of files in KeyDir.
-var keyName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
-
-// IsKey reports whether a file in KeyDir has a key's name: what somebody has put beside the keys has not.
-func IsKey(name string) bool { return keyName.MatchString(name) }
-
 // LoadTimetable reads the timetable that the journal names; hash "" is none yet.
 func LoadTimetable(fsys durable.FS, hash string) (*schedule.Timetable, error) {
 	if hash == "" {
@@ -91,6 +88,57 @@ const (
 	TicketFile = "tickets"         // the seed of the key that signs the codes on tickets
 	SeedFile   = "seed"            // the number that all of these come from, in a test bench's directory
 )
+
+// keyForms has, for each file in KeyDir, the error of a text that is not in its form. The errors show no
+// secret.
+var keyForms = map[string]func(text []byte) error{
+	RingFile:   inForm(auth.ParseRing),
+	IDPFile:    inForm(ParseSecret),
+	PeerFile:   inForm(ParseSecret),
+	TicketFile: inForm(ParseSecret),
+	SeedFile:   inForm(ParseSeed),
+}
+
+// inForm returns a function that returns only the error of parse.
+func inForm[T any](parse func([]byte) (T, error)) func([]byte) error {
+	return func(text []byte) error {
+		_, err := parse(text)
+		return err
+	}
+}
+
+// IsKey reports whether a file in KeyDir has a key's name: what somebody has put beside the keys has not.
+func IsKey(name string) bool {
+	_, known := keyForms[name]
+	return known
+}
+
+// CheckKey returns an error for a file in KeyDir that has no key's name, or not the form of that key.
+func CheckKey(name string, text []byte) error {
+	form, known := keyForms[name]
+	if !known {
+		return errors.New("is not the name of a key")
+	}
+	return form(text)
+}
+
+// ParseSecret reads 32 bytes in hex.
+func ParseSecret(text []byte) ([]byte, error) {
+	secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(secret) != 32 {
+		return nil, errors.New("is not a key")
+	}
+	return secret, nil
+}
+
+// ParseSeed reads the number that a directory was made from.
+func ParseSeed(text []byte) (uint64, error) {
+	number, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return 0, errors.New("is not a number")
+	}
+	return number, nil
+}
 
 // LostJournal is the error of a directory without a line, whose keys are all that is left.
 func LostJournal(fsys durable.FS) error {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 
+	"waybill/server/ledger"
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
@@ -27,6 +28,7 @@ type journalCopy struct {
 	lock  io.Closer
 	lines *journal.Lines
 
+	codec   *ledger.Codec
 	head    store.Head // the last line that was appended
 	file    durable.File
 	name    string
@@ -60,6 +62,7 @@ func openCopy(fsys durable.FS) (c *journalCopy, err error) {
 	c = &journalCopy{
 		fsys:  fsys,
 		lines: journal.NewLines(fsys),
+		codec: ledger.NewCodec(),
 	}
 	if c.lock, err = fsys.Lock("LOCK"); err != nil {
 		return nil, err
@@ -101,7 +104,9 @@ func (c *journalCopy) format(text []byte) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := journal.CheckFormat(text); err != nil {
+	if err := journal.CheckFormat(text); errors.Is(err, store.ErrNewer) {
+		return err
+	} else if err != nil {
 		return foreign("FORMAT: %q: %v", text, err)
 	}
 	if err := durable.PublishText(c.fsys, ".", "FORMAT", text); err != nil {
@@ -136,6 +141,9 @@ func (c *journalCopy) append(text []byte) error {
 	if err != nil {
 		return foreign("line %d: %v", l.Seq, err)
 	}
+	if err := c.heed(&l); err != nil {
+		return err
+	}
 	erases := len(erased) > 0
 	size := c.size + int64(len(c.pending))
 	full := size > 0 && (erases || size+int64(len(text)) > segmentBytes)
@@ -152,7 +160,24 @@ func (c *journalCopy) append(text []byte) error {
 	if _, err := c.sync(); err != nil {
 		return err
 	}
-	return store.CarryOut(c.fsys, erased)
+	return store.CarryOut(c.fsys, erased, l.Stamp)
+}
+
+// heed reads what a line says, and removes beside the journal what it forgets. That comes before the line is
+// taken, so that none of it can be left by a crash. An event that cannot be read is passed on as it came: its
+// hash follows, and verify judges it.
+func (c *journalCopy) heed(l *store.Line) error {
+	if store.Own(l.Type) {
+		return nil
+	}
+	entry, err := c.codec.Decode(l.Type, l.Data, l.Personal)
+	if errors.Is(err, store.ErrNewer) {
+		return fmt.Errorf("%w: line %d: unknown type %q", err, l.Seq, l.Type)
+	}
+	if err != nil {
+		return nil
+	}
+	return ledger.RemoveForgotten(c.fsys, entry.Event)
 }
 
 // compare holds a line that comes again against the one that is there. Erased personal data may be in one of

@@ -22,6 +22,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 const (
@@ -29,13 +30,11 @@ const (
 	maxLine = 1 << 30
 	// maxBatch is how many bytes of lines are synced together at most.
 	maxBatch = 4 << 20
-	// maxKeys is how many keys may come before the first line.
-	maxKeys = 64
 )
 
 // Receive takes a copy's lines and files from a stream, and writes on out the number of the last line of each
-// batch, once that is on the disk. What does not continue the copy is a *Foreign; what came before it
-// stays.
+// batch, once that is on the disk. What does not continue the copy is a *Foreign, and what a newer version
+// has written store.ErrNewer; what came before it stays.
 func Receive(fsys durable.FS, in io.Reader, out io.Writer) error {
 	to, err := openCopy(fsys)
 	if err != nil {
@@ -47,9 +46,10 @@ func Receive(fsys durable.FS, in io.Reader, out io.Writer) error {
 		in:   bufio.NewReaderSize(in, 1<<16),
 		out:  out,
 		said: to.next() - 1,
+		keys: map[string][]byte{},
 	}
 	err = r.run()
-	if synced := r.sync(); err == nil || errors.As(err, new(*Foreign)) {
+	if synced := r.sync(); err == nil || errors.As(err, new(*Foreign)) || errors.Is(err, store.ErrNewer) {
 		err = errors.Join(err, synced)
 	}
 	return errors.Join(err, to.close())
@@ -77,14 +77,9 @@ type receiver struct {
 	batch int    // bytes that were taken and not synced
 	said  uint64 // the last line that was said to be there
 
-	known bool      // a line of the stream has continued the copy, or is in it
-	keys  []keyText // that came before that: another directory's must not take the place of ours
-}
-
-// keyText is a key that is sent.
-type keyText struct {
-	name string
-	text []byte
+	known bool // a line of the stream has continued the copy, or is in it
+	// keys came before that, by their names: another directory's must not take the place of ours.
+	keys map[string][]byte
 }
 
 // run takes lines until the stream ends.
@@ -120,12 +115,12 @@ func (r *receiver) line(text []byte) error {
 		return err
 	}
 	r.known = true
-	for _, key := range r.keys {
-		if err := r.publish(ledger.KeyDir, key.name, key.text); err != nil {
+	for name, text := range r.keys {
+		if err := r.publish(ledger.KeyDir, name, text); err != nil {
 			return err
 		}
 	}
-	r.keys = nil
+	clear(r.keys)
 	return nil
 }
 
@@ -174,33 +169,46 @@ var timetableFile = regexp.MustCompile(`^` + ledger.TimetableDir + `/(([0-9a-f]{
 
 // file takes a file.
 func (r *receiver) file(text []byte) error {
-	var x struct {
-		File string
-		Data []byte
+	name, data, err := parseFile(text)
+	if err != nil {
+		return foreign("a line that should hold a file does not: %v", err)
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&x); err != nil {
-		return &Foreign{Reason: "a line that should hold a file does not: " + err.Error()}
+	if name == "FORMAT" {
+		return r.to.format(data)
 	}
-	key, isKey := strings.CutPrefix(x.File, ledger.KeyDir+"/")
-	timetable := timetableFile.FindStringSubmatch(x.File)
-	switch {
-	case x.File == "FORMAT":
-		return r.to.format(x.Data)
-	case isKey && ledger.IsKey(key) && r.known:
-		return r.publish(ledger.KeyDir, key, x.Data)
-	case isKey && ledger.IsKey(key) && len(r.keys) == maxKeys:
-		return &Foreign{Reason: fmt.Sprintf("more than %d keys come before the first line", maxKeys)}
-	case isKey && ledger.IsKey(key):
-		r.keys = append(r.keys, keyText{key, x.Data})
+	if timetable := timetableFile.FindStringSubmatch(name); timetable != nil {
+		if fmt.Sprintf("%x", sha256.Sum256(data)) != timetable[2] {
+			return foreign("%s: is not what its name says", name)
+		}
+		return r.publish(ledger.TimetableDir, timetable[1], data)
+	}
+	key, inKeys := strings.CutPrefix(name, ledger.KeyDir+"/")
+	if !inKeys || !ledger.IsKey(key) {
+		return foreign("%q: is not a file that a copy is sent", name)
+	}
+	if err := ledger.CheckKey(key, data); err != nil {
+		return foreign("%s: %v", name, err)
+	}
+	if !r.known {
+		r.keys[key] = data
 		return nil
-	case timetable != nil && fmt.Sprintf("%x", sha256.Sum256(x.Data)) == timetable[2]:
-		return r.publish(ledger.TimetableDir, timetable[1], x.Data)
-	case timetable != nil:
-		return &Foreign{Reason: x.File + ": is not what its name says"}
 	}
-	return &Foreign{Reason: fmt.Sprintf("%q: is not a file that a copy is sent", x.File)}
+	return r.publish(ledger.KeyDir, key, data)
+}
+
+// parseFile reads a line that holds a file. It must be as tail writes it, byte for byte.
+func parseFile(text []byte) (name string, data []byte, err error) {
+	var x struct {
+		File string `json:"file"`
+		Data []byte `json:"data"`
+	}
+	if err := json.Unmarshal(text, &x); err != nil {
+		return "", nil, err
+	}
+	if again, _ := json.Marshal(x); !bytes.Equal(again, bytes.TrimSuffix(text, journal.Newline)) {
+		return "", nil, errors.New("is not in the form")
+	}
+	return x.File, x.Data, nil
 }
 
 // publish writes a file, unless it is there as it is.

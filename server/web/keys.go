@@ -1,12 +1,10 @@
 package web
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 
 	"waybill/auth"
 	"waybill/server/ledger"
@@ -39,13 +37,7 @@ func (s *Core) SaveRing(ring *auth.Ring, tell func() error) error {
 
 // KeptSecret reads 32 random bytes, which lie in a file in hex; fs.ErrNotExist where there is none.
 func (s *Core) KeptSecret(name string) ([]byte, error) {
-	return ledger.ReadSecret(s.Config.FS, name, func(text []byte) ([]byte, error) {
-		secret, err := hex.DecodeString(strings.TrimSpace(string(text)))
-		if err != nil || len(secret) != 32 {
-			err = errors.New("is not a key")
-		}
-		return secret, err
-	})
+	return ledger.ReadSecret(s.Config.FS, name, ledger.ParseSecret)
 }
 
 // Secret reads 32 random bytes as KeptSecret does, or makes them.
