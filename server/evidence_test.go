@@ -159,8 +159,13 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 	}
 	whole := 0
 	for _, name := range lines {
-		if bytes.Contains(journal, files[name]) {
+		// Without its personal part, what is hashed is followed by one brace, which closes the object.
+		hashed, _ := bytes.CutSuffix(files[name], []byte("}\n"))
+		switch {
+		case bytes.Contains(journal, files[name]):
 			whole++
+		case !bytes.Contains(journal, slices.Concat(hashed, []byte(`,"personal":{`))) || !json.Valid(files[name]):
+			t.Errorf("%s is neither as in the journal nor JSON: %s", name, files[name])
 		}
 		if bytes.Contains(files[name], []byte("Somebody")) {
 			t.Errorf("%s has another's name: %s", name, files[name])
@@ -171,12 +176,13 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 	}
 	readme := string(files["README.txt"])
 	for _, want := range []string{"booking " + p.booking, "w.example has seen that, at 2026-11-18",
-		"no part of the proof", "python3 -I verify.py", "Left out: 1", "does not prove"} {
+		"no part of the proof", "python3 -I verify.py", "Left out: 1", "does not prove",
+		"That one } is not hashed"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("README.txt does not say %q:\n%s", want, readme)
 		}
 	}
-	if n := bytes.Count(files["verify.py"], []byte("\n")); n > 60 {
+	if n := bytes.Count(files["verify.py"], []byte("\n")); n > 70 {
 		t.Errorf("verify.py has %d lines", n)
 	}
 	if !bytes.Contains(files["history.txt"], []byte("Confirmed/Paid")) {
@@ -220,9 +226,25 @@ func TestEvidenceIsCheckedWithPython(t *testing.T) {
 	if said, good := python(t, dir, keys[1]); good || !strings.Contains(said, "NOT PROVEN") {
 		t.Errorf("with the witness's key alone: %t %s", good, said)
 	}
+	mistyped := []byte(keys[0])
+	mistyped[strings.Index(keys[0], "+")+1] ^= 1
+	if said, good := python(t, dir, string(mistyped)); good || !strings.Contains(said, "is no verifier key") {
+		t.Errorf("with a mistyped id: %t %s", good, said)
+	}
 	stranger := newWitness(t, "x").vkey().String()
 	if said, good := python(t, dir, stranger); good || !strings.Contains(said, "NOT PROVEN") {
 		t.Errorf("with somebody's key: %t %s", good, said)
+	}
+	for name, text := range files {
+		unclosed, left := bytes.CutSuffix(text, []byte("}}\n"))
+		if !left || !strings.HasSuffix(name, ".json") {
+			continue
+		}
+		os.WriteFile(filepath.Join(dir, name), slices.Concat(unclosed, []byte("}\n")), 0o600)
+		if said, good := python(t, dir); good || !strings.Contains(said, "NOT PROVEN") {
+			t.Errorf("%s without its last brace: %t %s", name, good, said)
+		}
+		os.WriteFile(filepath.Join(dir, name), text, 0o600)
 	}
 	for _, name := range []string{"checkpoint", "keys.txt", "line-000000000004.tlog-proof"} {
 		text := files[name]
@@ -301,6 +323,34 @@ func someBits(files map[string][]byte) (x flips) {
 	return x
 }
 
+// keyBits has each bit of each character of keys.txt changed.
+func keyBits(files map[string][]byte) (list [][3]any) {
+	for at, c := range files["keys.txt"] {
+		for bit := range 8 {
+			if c != '\n' {
+				list = append(list, [3]any{"keys.txt", at, bit})
+			}
+		}
+	}
+	return list
+}
+
+// endBits has each bit of the ends of lines changed: the braces and the newline, which are not all hashed.
+func endBits(files map[string][]byte) (list [][3]any) {
+	const end = 4 // bytes
+	for name, text := range files {
+		if !strings.HasSuffix(name, ".json") {
+			continue
+		}
+		for at := len(text) - end; at < len(text); at++ {
+			for bit := range 8 {
+				list = append(list, [3]any{name, at, bit})
+			}
+		}
+	}
+	return list
+}
+
 // The harnesses run the checkers as they are, but for a memory of signatures that were checked.
 const (
 	pythonHarness = `
@@ -358,13 +408,16 @@ const proven = async changed => { try { return await check(changed); } catch { r
 )
 
 // Every changed bit of what is proven is found: of lines, of their personal parts, of proofs, of what was
-// signed. By verify.py and by the page alike.
+// signed, and of the keys in keys.txt, whose ids follow from their names and keys. By verify.py and by the
+// page alike.
 func TestEveryChangedBitOfEvidenceIsFound(t *testing.T) {
 	t.Parallel()
 	p := newProven(t)
 	p.forget(t, "email", "olena@example.com")
 	files := p.write(t, inspect.LogFilter{Booking: p.booking})
 	x := someBits(files)
+	x.Flips = append(x.Flips, keyBits(files)...)
+	x.Flips = append(x.Flips, endBits(files)...)
 	text, err := json.Marshal(x)
 	if err != nil {
 		t.Fatal(err)

@@ -24,23 +24,29 @@ def signed(key, sig, text):
     s, h = int.from_bytes(sig[32:], 'little'), hashlib.sha512(sig[:32] + key + text).digest()
     right = add(point(sig[:32]), times(int.from_bytes(h, 'little') % L, point(key)))
     return len(sig) == 64 and s < L and times(s, point(b'\x58' + b'\x66' * 31)) == right
+def verifier(vkey):  # NAME+ID+KEY: the id follows from the name and the key, so that no digit can be mistyped
+    name, ident, key = vkey.split('+', 2)
+    key = decode(key)
+    right = sha(name.encode() + b'\n' + key)[:4].hex()
+    must(ident == right and len(key) == 33 and key[0] in (1, 4), 'this is no verifier key: ' + vkey)
+    return name, bytes.fromhex(ident), key
 note, (text, _, signatures) = read('checkpoint'), read('checkpoint').partition('\n\n')
-(origin, size, root, last), who, keys = text.split('\n'), [], set(sys.argv[1:] or read('keys.txt').split())
+(origin, size, root, last), who = text.split('\n'), []
+keys = [verifier(vkey) for vkey in set(sys.argv[1:] or read('keys.txt').split())]
 must(re.fullmatch('(— [^ \n]+ [^ \n]+\n)+', signatures), 'the signatures are in no known form')
 for name, sig in [(name, decode(sig)) for name, sig in re.findall('— (.+) (.+)\n', signatures)]:
-    for key in [decode(vkey.split('+', 2)[2]) for vkey in keys if vkey.startswith(name + '+')]:
-        if sig[:4] == sha(name.encode() + b'\n' + key)[:4]:
-            at, said = int.from_bytes(sig[4:12], 'big'), (text + '\n').encode()
-            if key[0] == 4: said, sig = b'cosignature/v1\ntime %d\n' % at + said, sig[8:]
-            must(signed(key[1:], sig[4:], said) and not [w for w in who if w.split(',')[0] == name], 'the signature is not that of ' + name)
-            who.append(name + (', a witness, at ' + time.strftime('%FT%TZ', time.gmtime(at)) if key[0] == 4 else ''))
+    for key in [key for owner, ident, key in keys if (owner, ident) == (name, sig[:4])]:
+        at, said = int.from_bytes(sig[4:12], 'big'), (text + '\n').encode()
+        if key[0] == 4: said, sig = b'cosignature/v1\ntime %d\n' % at + said, sig[8:]
+        must(signed(key[1:], sig[4:], said) and not [w for w in who if w.split(',')[0] == name], 'the signature is not that of ' + name)
+        who.append(name + (', a witness, at ' + time.strftime('%FT%TZ', time.gmtime(at)) if key[0] == 4 else ''))
 must(origin in who and (sys.argv[1:] or len(who) == signatures.count('\n')), 'a signature is by no key that is known')
 gone, erased, count, left = set(), set(), 0, 0
 for count, file in enumerate(sorted(glob.glob('line-*.json')), 1):
     raw, proof, what = open(file, 'rb').read(), read(file[:-5] + '.tlog-proof'), file + ' is not what was written'
     line, (hashed, mark, personal) = json.loads(raw), raw[75:-1].partition(b',"personal":{')
     named = re.search(rb'"personal":"([0-9a-f]{64})"}(}?)$', hashed) or [0, b'', b'']
-    hashed, left = hashed[:-1] if named[2] else hashed, left + len(named[2])  # its personal part was left out
+    hashed, left = hashed[:-1] if named[2] else hashed, left + len(named[2])  # its personal part was left out: that } is not hashed
     must(raw[:9] + raw[73:75] + raw[-1:] == b'{"hash":"",\n' and (named[1] and not named[2] or not mark), what)
     if mark and sha(b'{' + personal[:-1]).hex().encode() != named[1]: gone.add((int(file[5:17]), b'{' + personal))
     tells = line['data'] if line['type'] in ('personal.erased', 'repaired') else {}  # of what was erased, and when
