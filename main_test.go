@@ -97,7 +97,7 @@ var arrows = map[string][]string{
 		"store", "store/durable", "booking", "schedule",
 	},
 	"server/story":   {"server/ledger", "server/words", "store", "auth", "booking"},
-	"server/witness": {"server/web", "server/wire", "store", "store/checkpoint", "store/note"},
+	"server/witness": {"server/web", "server/ledger", "server/wire", "store", "store/checkpoint", "store/note"},
 	"server/standby": {"server/ledger", "store", "store/checkpoint", "store/journal", "store/durable"},
 	"server/evidence": {
 		"server/inspect", "server/words", "store", "store/checkpoint", "store/journal", "store/tree", "store/note",

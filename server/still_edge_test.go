@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"waybill/server/outbound"
@@ -45,6 +46,45 @@ func still(s *Server, key, method, path, body string) *httptest.ResponseRecorder
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, r)
 	return w
+}
+
+// notesOfAStillClock asks a server whose clock stands still for its note before and after requests, and
+// returns all of them. It pauses before each.
+func notesOfAStillClock(t *testing.T, pause func()) (notes string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, key, booking := stillServer(t, Config{Dir: filepath.Join(t.TempDir(), "data"), Seed: seed.New(7)})
+		for _, request := range []string{"GET /livez", "POST /v2/bookings/" + booking + "/pay",
+			"POST /v2/bookings/" + booking + "/cancel"} {
+			method, path, _ := strings.Cut(request, " ")
+			if w := still(s, key, method, path, ""); w.Code >= 400 {
+				t.Fatal(request, w.Body)
+			}
+			pause()
+			w := still(s, key, "GET", "/checkpoint", "")
+			if w.Code != 200 {
+				t.Errorf("after %s: %d %s", request, w.Code, w.Body)
+			}
+			notes += w.Body.String()
+			pause()
+		}
+	})
+	return notes
+}
+
+// On a clock that stands still no answer depends on real time: the note is of the lines that are on the disk
+// when it is asked for, also on a server that is so slow that it has signed others meanwhile.
+func TestTheNoteOfAStillClockDependsOnNoTime(t *testing.T) {
+	t.Parallel()
+	fast := notesOfAStillClock(t, func() {})
+	slow := notesOfAStillClock(t, func() {
+		time.Sleep(time.Minute) // of the bubble's time, in which a note is signed each second
+		synctest.Wait()
+	})
+	diff(t, "the notes", fast, slow)
+	if n := strings.Count(fast, "waybill/"); n != 6 {
+		t.Errorf("%d names in three notes:\n%s", n, fast)
+	}
 }
 
 // kinds returns the types of a journal's lines after the first so many, in order.
