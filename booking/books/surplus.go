@@ -39,13 +39,19 @@ func (x Shared) String() string {
 		x.Tickets[0], x.Tickets[1])
 }
 
-// Lines says all of the surplus in words, a line each.
+// mostNamed is how many lines the surplus has in words at most, before the one that counts the others.
+const mostNamed = 100
+
+// Lines says the surplus in words, a line each, and after the first 100 how many more there are.
 func (s *Surplus) Lines() (lines []string) {
 	for _, x := range s.Oversold {
 		lines = append(lines, x.String())
 	}
 	for _, x := range s.Shared {
 		lines = append(lines, x.String())
+	}
+	if more := len(lines) - mostNamed; more > 0 {
+		lines = append(lines[:mostNamed], fmt.Sprintf("and %d more", more))
 	}
 	return lines
 }
