@@ -339,6 +339,58 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// Who was to travel with a run that its carrier cancels is told first, in each language, that it does not run,
+// and then what comes back: in the subject of the e-mail, in the e-mail, and in the text.
+func TestACancelledRunIsToldFirst(t *testing.T) {
+	for action, c := range map[string]struct{ subject, letter, english, ukrainian string }{
+		"pay": {
+			"Your departure does not run / Ваш рейс не відбудеться: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00. " +
+				"Comes back / Повертається: 4.00 EUR",
+			"Lesia Ukrainka, your departure does not run; your ticket is refunded.",
+			"Your departure does not run: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00. " +
+				"Comes back: 4.00 EUR. Reason: snow.",
+			"Ваш рейс не відбудеться: Івано-Франківськ – Буковель, 2026-11-25 09:00. " +
+				"Повертається: 4.00 EUR. Причина: snow.",
+		},
+		"book": {
+			"Your departure does not run / Ваш рейс не відбудеться: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00",
+			"Lesia Ukrainka, your departure does not run; your ticket is canceled.",
+			"Your departure does not run: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00. Reason: snow.",
+			"Ваш рейс не відбудеться: Івано-Франківськ – Буковель, 2026-11-25 09:00. Причина: snow.",
+		},
+	} {
+		dir := t.TempDir()
+		p := newPeer(t, always(200))
+		s, key := demoServer(t, Config{Dir: dir, MessengerURL: p.URL})
+		b, _ := bookForLesia(t, s, key, bukovel)
+		if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.status != 200 {
+			t.Fatal(a)
+		}
+		eventually(t, "the first text", func() bool { return len(p.sent()) == 1 })
+		if said, err := doWithRun(s, "cancel", "fb-0900"); err != nil {
+			t.Fatal(said, err)
+		}
+		eventually(t, "both messages", func() bool {
+			return len(p.sent()) == 2 && strings.Contains(outboxList(t, s), "0 messages")
+		})
+		var sent struct{ Text string }
+		err := json.Unmarshal([]byte(p.sent()[1].body), &sent)
+		if want := c.english + " " + c.ukrainian; err != nil || sent.Text != want {
+			t.Errorf("%s: the text is %q, %v, want %q", action, sent.Text, err, want)
+		}
+		letter := letters(t, dir)["Your departure does not run"]
+		if subject, _, _ := strings.Cut(letter, "\n"); subject != c.subject {
+			t.Errorf("%s: the subject is %q, want %q", action, subject, c.subject)
+		}
+		for _, want := range []string{c.letter, "\nThe carrier has cancelled this departure. Reason: snow.\n",
+			"ваш рейс не відбудеться; ваш квиток "} {
+			if !strings.Contains(letter, want) {
+				t.Errorf("%s: the letter has no %q: %s", action, want, letter)
+			}
+		}
+	}
+}
+
 // TestTheListSaysWhyAMessageWaits names what is missing.
 func TestTheListSaysWhyAMessageWaits(t *testing.T) {
 	dir := t.TempDir()

@@ -92,6 +92,7 @@ type wording struct {
 
 	// Of a run that its carrier has changed.
 	withdrawn, moved  string
+	notRun            string // of a departure that was cancelled: a title, and what a letter begins with
 	newTime, timeless string // of a departure that was moved: a title, and what a letter begins with
 	missed            string // of a change that cannot be made any more
 	reason            string
@@ -116,6 +117,7 @@ var english = wording{
 	ticketID:  "Ticket",
 	bookingID: "Booking",
 	withdrawn: "The carrier has cancelled this departure.",
+	notRun:    "Your departure does not run",
 	moved:     "The carrier has moved it. Your ticket stays valid.",
 	newTime:   "New time",
 	timeless:  "your departure has a new time",
@@ -142,6 +144,7 @@ var ukrainian = wording{
 	ticketID:  "Квиток",
 	bookingID: "Бронювання",
 	withdrawn: "Перевізник скасував цей рейс.",
+	notRun:    "Ваш рейс не відбудеться",
 	moved:     "Перевізник переніс його. Ваш квиток залишається дійсним.",
 	newTime:   "Новий час",
 	timeless:  "час вашого відправлення змінено",
@@ -219,25 +222,32 @@ func localTime(at time.Time, l *booking.Leg, position int16) string {
 	return l.Run.Local(at, position).Format("2006-01-02 15:04")
 }
 
-// subject returns the subject of an e-mail, in both languages.
+// subject returns the subject of an e-mail, in both languages. Of a run that was cancelled it says first that
+// it does not run, and then what comes back.
 func (n *news) subject() string {
-	if n.action == booking.DelayRun {
-		return english.newTime + " / " + ukrainian.newTime + ": " + n.way(
-			&english,
-		) + ", " + n.leaves(
-			&english,
-		)
+	said := n.way(&english) + ", " + n.leaves(&english)
+	switch n.action {
+	case booking.DelayRun:
+		return english.newTime + " / " + ukrainian.newTime + ": " + said
+	case booking.WithdrawRun:
+		said = english.notRun + " / " + ukrainian.notRun + ": " + said
+		if n.ticket.Phase == booking.Refunded {
+			said += ". " + english.refund + " / " + ukrainian.refund + ": " + n.money(n.ticket.Refund())
+		}
+		return said
 	}
-	return "Your ticket is " + n.done(&english) + " / Ваш квиток " + n.done(&ukrainian) + ": " +
-		n.way(&english) + ", " + n.leaves(&english)
+	return "Your ticket is " + n.done(&english) + " / Ваш квиток " + n.done(&ukrainian) + ": " + said
 }
 
 // text returns the text for a phone, in both languages.
 func (n *news) text() string {
 	in := func(w *wording) string {
 		what := w.ticketID + " " + n.done(w)
-		if n.action == booking.DelayRun {
+		switch n.action {
+		case booking.DelayRun:
 			what = w.newTime
+		case booking.WithdrawRun:
+			what = w.notRun
 		}
 		said := fmt.Sprintf("%s: %s, %s", what, n.way(w), n.leaves(w))
 		if !n.gone() {
@@ -287,8 +297,11 @@ func (n *news) half(w *wording) string {
 	}
 	name, surname, _, _ := n.ticket.Passenger.Fields()
 	what := w.ticket + " " + n.done(w)
-	if n.action == booking.DelayRun {
+	switch n.action {
+	case booking.DelayRun:
 		what = w.timeless
+	case booking.WithdrawRun:
+		what = strings.ToLower(w.notRun) + "; " + what
 	}
 	fmt.Fprintf(&b, "%s %s, %s.\n", words.Tidy(name), words.Tidy(surname), what)
 	switch n.action {
