@@ -339,8 +339,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// Who was to travel with a run that its carrier cancels is told first, in each language, that it does not run,
-// and then what comes back: in the subject of the e-mail, in the e-mail, and in the text.
+// Who was to travel with a run that its carrier cancels is told first, in each language, that it does not
+// run, and then what comes back: in the subject of the e-mail, in the e-mail, and in the text.
 func TestACancelledRunIsToldFirst(t *testing.T) {
 	for action, c := range map[string]struct{ subject, letter, english, ukrainian string }{
 		"pay": {

@@ -86,7 +86,9 @@ func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journ
 	body := strings.ReplaceAll(bookingBody(offer, 3), `"Ukrainka"`, `"Ukrainka","email":"lesia@example.com"`)
 	booked := do(key, "POST", "/v2/bookings", body, "Idempotency-Key", "one")
 	id := find(`"booking":\{"id":"([^"]+)"`, booked)
+	do(key, "GET", "/checkpoint", "")
 	do(key, "POST", "/v2/bookings/"+id+"/pay", "", "Idempotency-Key", "two")
+	do(key, "GET", "/checkpoint", "")
 	do(key, "GET", "/v2/events?wait=1", "")
 	do(key, "POST", "/test/clock", `{"advance":"19m59.999s"}`)
 	do(key, "POST", "/v2/bookings", body)
@@ -109,6 +111,7 @@ func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journ
 	month := `{"startDate":"2026-11-01T00:00:00Z","endDate":"2026-12-01T00:00:00Z"}`
 	do("", "POST", "/v2/reports/company/orders", month, "Cookie", cookie)
 	do("", "GET", "/v2/reports/company/orders", "", "Cookie", cookie)
+	do(key, "GET", "/checkpoint", "")
 	front.Close()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

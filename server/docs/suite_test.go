@@ -71,19 +71,22 @@ func TestSuiteExamples(t *testing.T) {
 		begin + examples.String() + shell[2] // all of it is pasted a second time
 	script = strings.ReplaceAll(script, "127.0.0.1:8080", freeAddress(t))
 	script = strings.ReplaceAll(script, "127.0.0.1:8081", freeAddress(t))
-	sh := exec.Command("sh", "-c", script)
-	sh.Dir = dir
-	sh.Env = append(os.Environ(), "TMPDIR="+dir, "GOFLAGS=")
-	out, err := sh.CombinedOutput()
+	p := newPaste()
+	p.add(t, script)
+	done, err := p.run(dir, "TMPDIR="+dir, "GOFLAGS=")
+	out := done.out
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	for _, failed := range done.failed {
+		t.Error(failed)
+	}
 	for _, want := range said {
-		if strings.Count(string(out), want) != 2 {
+		if strings.Count(out, want) != 2 {
 			t.Errorf("%q is not said twice", want)
 		}
 	}
-	if !strings.Contains(string(out), " passed, 0 failed, ") {
+	if !strings.Contains(out, " passed, 0 failed, ") {
 		t.Error("the rules are not kept")
 	}
 	if t.Failed() {
