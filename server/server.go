@@ -391,10 +391,12 @@ func (s *Server) loadTimetable() error {
 	s.options.Loaded = Loaded{} // another may be imported, and this one then forgotten
 	_, err = s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 		st.UseTimetable(tt, now) // as the journal says: nothing to be journalled
-		tt = st.Timetable
 		return nil, nil
 	}, nil)
-	s.Timetable.Store(tt)
+	if err != nil {
+		return err
+	}
+	_, err = s.ShowTimetable()
 	return err
 }
 

@@ -191,15 +191,15 @@ func (s *Service) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 			Event: e,
 			By:    &by,
 		}}, nil
-	}, func(st *ledger.State, _ time.Time) {
-		tt = st.Timetable // with what was changed of its runs
-	})
+	}, nil)
 	if err != nil {
 		return err
 	}
-	// Its line is durable: requests may see it.
-	s.Timetable.Store(tt)
-	if err := s.nameOversold(tt, out); err != nil {
+	inForce, err := s.ShowTimetable() // with what was changed of its runs
+	if err != nil {
+		return err
+	}
+	if err := s.nameOversold(inForce, out); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "timetable %s is in force\n", e.Hash)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/server/story"
 	"waybill/server/web"
@@ -35,7 +34,7 @@ type decideRun func(st *ledger.State, now time.Time) (e ledger.Event, said strin
 // change changes a run, or says what that would do. A run that is already what it
 // is to be is no error: who repeats an act has what was asked for.
 func (s *Service) change(a Act, decide decideRun) (said string, err error) {
-	var tt *schedule.Timetable
+	changed := false
 	_, err = s.Store.Update(
 		func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 			e, what, err := decide(st, now)
@@ -52,16 +51,18 @@ func (s *Service) change(a Act, decide decideRun) (said string, err error) {
 				By:    &a.By,
 			}}, nil
 		},
-		func(st *ledger.State, _ time.Time) {
-			tt = st.Timetable
+		func(*ledger.State, time.Time) {
+			changed = true
 		},
 	)
 	if err != nil {
 		return "", err
 	}
 	// Where nothing was written there is nothing to show, and nobody to tell.
-	if tt != nil {
-		s.Timetable.Store(tt) // its line is durable: requests may see it
+	if changed {
+		if _, err := s.ShowTimetable(); err != nil {
+			return "", err
+		}
 		web.Wake(s.Outgoing)
 	}
 	if a.DryRun {

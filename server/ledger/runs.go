@@ -86,8 +86,8 @@ func checkManifestRead(s *State, _ time.Time, e *ManifestRead) error {
 }
 
 // changingRun adapts a method that applies an event of a run: where that changes the run, the timetable in
-// force follows. Tickets that follow a cancellation change nothing of the timetable, which requests compare
-// with the one that they have read.
+// force follows. Tickets that follow a cancellation change nothing of the timetable, and sales go on with the
+// one that they have read.
 func changingRun[T any](
 	apply func(*booking.State, time.Time, *T),
 	run func(*T) booking.RunName,

@@ -82,59 +82,67 @@ func ReadNewBooking(r *wire.Reader, ignored []string) *NewBooking {
 func (s *Service) Create(request string, p *auth.Partner, in *NewBooking,
 	try *Attempt) (b *booking.Booking, now time.Time, seq uint64, err error) {
 	try.willAnswer(http.StatusCreated, s.bookingReply(&b, &now))
-	const tries = 3 // an import between a look-up and its decision makes another necessary
-	for range tries {
-		// What does not depend on the seats is looked up without the lock.
-		sale, err := s.prepare(in, p)
-		if err != nil {
-			return nil, now, 0, err
-		}
-		e := &booking.Created{
-			ID:         s.NewID(),
-			Partner:    booking.ID(p.ID),
-			Request:    request,
-			Passengers: in.passengers,
-			Salt:       s.NewID(),
-		}
-		// A ticket for each passenger. Their seats are decided under the lock.
-		for range in.passengers {
-			e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.NewID()})
-		}
-		seq, err = s.Store.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
-			if st.Timetable != sale.Timetable {
-				return nil, booking.ErrExpired // it was looked up in another timetable
-			}
-			created, err := st.Bookings.Create(at, sale, e)
-			return []ledger.Entry{{
-				Event:       created,
-				Idempotency: try.last,
-			}}, err
-		}, func(st *ledger.State, at time.Time) {
-			b = st.Bookings.Booking(e.Partner, e.ID)
-			now = at
-		})
-		if !errors.Is(err, booking.ErrExpired) {
-			return b, now, seq, err
-		}
+	if _, err = s.Store.Glance(func(_ *ledger.State, at time.Time) {
+		now = at
+	}); err != nil {
+		return nil, now, 0, err
 	}
-	return nil, now, 0, web.ErrChanging
+	// What does not depend on the seats is looked up without the lock.
+	sale, err := s.prepare(in, p, s.Timetable.Load(), now)
+	if err != nil {
+		return nil, now, 0, err
+	}
+	e := &booking.Created{
+		ID:         s.NewID(),
+		Partner:    booking.ID(p.ID),
+		Request:    request,
+		Passengers: in.passengers,
+		Salt:       s.NewID(),
+	}
+	// A ticket for each passenger. Their seats are decided under the lock.
+	for range in.passengers {
+		e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.NewID()})
+	}
+	seq, err = s.Store.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
+		// Beside an import, or a run that is changed, it is looked up again, under the lock: whoever tried
+		// again without the lock could come too late each time.
+		if st.Timetable != sale.Timetable {
+			again, err := s.prepare(in, p, st.Timetable, at)
+			if err != nil {
+				return nil, err
+			}
+			sale = again
+		}
+		created, err := st.Bookings.Create(at, sale, e)
+		if errors.Is(err, booking.ErrExpired) {
+			return nil, offerExpired(in.wrong)
+		}
+		return []ledger.Entry{{
+			Event:       created,
+			Idempotency: try.last,
+		}}, err
+	}, func(st *ledger.State, at time.Time) {
+		b = st.Bookings.Booking(e.Partner, e.ID)
+		now = at
+	})
+	return b, now, seq, err
 }
 
-// prepare looks up what the offer of a request sells. A company whose journeys the partner may not sell is
-// answered as an offer that there never was. What is wrong with the offer comes before all that is wrong with
-// the body, and with the currency after it.
-func (s *Service) prepare(in *NewBooking, p *auth.Partner) (*booking.Sale, error) {
+// offerExpired returns the answer to a request whose offer has expired, with what else is wrong with it.
+func offerExpired(wrong web.Complaints) error {
+	wrong.AddFirst(web.ProblemCode("OFFER_EXPIRED", "offerId", "Offer expired"))
+	return wrong.Err()
+}
+
+// prepare looks up in a timetable what the offer of a request sells at an instant. A company whose journeys
+// the partner may not sell is answered as an offer that there never was. What is wrong with the offer comes
+// before all that is wrong with the body, and with the currency after it.
+func (s *Service) prepare(in *NewBooking, p *auth.Partner, tt *schedule.Timetable,
+	now time.Time) (*booking.Sale, error) {
 	wrong := in.wrong
 	if in.offerID == "" {
 		return nil, wrong.Err()
 	}
-	var now time.Time
-	if _, err := s.Store.Glance(func(_ *ledger.State, at time.Time) {
-		now = at
-	}); err != nil {
-		return nil, err
-	}
-	tt := s.Timetable.Load()
 	// The token says what was offered, and at what price: that is what is sold, or nothing.
 	o, err := s.search.ReadOffer(in.offerID, p.ID, now)
 	var legs []schedule.Leg
@@ -149,8 +157,7 @@ func (s *Service) prepare(in *NewBooking, p *auth.Partner) (*booking.Sale, error
 	}
 	switch {
 	case errors.Is(err, search.ErrOfferExpired):
-		wrong.AddFirst(web.ProblemCode("OFFER_EXPIRED", "offerId", "Offer expired"))
-		return nil, wrong.Err()
+		return nil, offerExpired(wrong)
 	case err != nil:
 		wrong.AddFirst(web.Problem("offerId", "is not an offer of this server for this partner"))
 		return nil, wrong.Err()

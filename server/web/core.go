@@ -71,13 +71,14 @@ type Core struct {
 	Counts *Counts
 
 	// What requests read without the lock; each is replaced once its change is durable.
-	Timetable atomic.Pointer[schedule.Timetable]
-	Ring      atomic.Pointer[auth.Ring] // the keys that sign offers and links
-	TicketKey ed25519.PrivateKey        // signs the codes on tickets, see contract §15
+	Timetable atomic.Pointer[schedule.Timetable] // see ShowTimetable
+	Ring      atomic.Pointer[auth.Ring]          // the keys that sign offers and links
+	TicketKey ed25519.PrivateKey                 // signs the codes on tickets, see contract §15
 
 	Deprecated time.Time  // since when the legacy interface is
 	Phones     bool       // are sent texts
 	Reporting  sync.Mutex // one report at a time, and none beside an erasure
+	showing    sync.Mutex // one ShowTimetable at a time
 
 	Still      atomic.Bool   // the clock stands still: loops wait to be asked
 	ClockMoved chan struct{} // wakes who waits for an instant: the clock was moved
@@ -120,6 +121,21 @@ func NewCore(cfg Config) *Core {
 		partners:   NewLimiter(cfg.Rate),
 		addresses:  NewLimiter(cfg.Rate),
 	}
+}
+
+// ShowTimetable has requests see the timetable in force, once all that it says is durable. Of changes that
+// come at once none takes back what another has shown: each shows the timetable as the last of them left it.
+func (s *Core) ShowTimetable() (*schedule.Timetable, error) {
+	s.showing.Lock()
+	defer s.showing.Unlock()
+	var tt *schedule.Timetable
+	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		tt = st.Timetable
+	})
+	if err == nil {
+		s.Timetable.Store(tt)
+	}
+	return tt, err
 }
 
 // Record journals an event.

@@ -89,7 +89,6 @@ var (
 		"the body must be application/json")
 	ErrUnavailable = unavailable("the server is starting or stopping")
 	errFull        = unavailable("there is no room on the disk; nothing was changed")
-	ErrChanging    = unavailable("the timetable is being replaced; nothing was changed")
 
 	ErrManyConnections = unavailable("too many connections are open, and none of them is " +
 		"idle; nothing was changed")
