@@ -1,12 +1,14 @@
 package server
 
 import (
+	"errors"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"waybill/server/ledger"
 	"waybill/server/web"
 )
 
@@ -38,5 +40,74 @@ func TestAnOfferExpiresBetweenLookingUpAndSelling(t *testing.T) {
 	}
 	if sold == 0 || expired == 0 {
 		t.Errorf("%d sold, %d expired: the edge was not met", sold, expired)
+	}
+}
+
+// A directory that takes long to open is started like any other: a test clock that starts now starts when the
+// directory is open, and one that starts at an instant is held against the last line that was found, and not
+// against the line that the start itself has written.
+func TestATestClockStartsOnADirectoryThatTakesLongToOpen(t *testing.T) {
+	for name, startAt := range map[string]time.Time{
+		"now":            {},
+		"at an instant":  scriptStart.Add(time.Hour),
+		"one just after": scriptStart.Add(time.Millisecond),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, key := demoServer(t, Config{Dir: dir})
+			newBookingID(t, s, key)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			now := scriptStart.Add(2 * time.Hour)
+			s, err := Open(Config{
+				Dir:       dir,
+				TestClock: true,
+				StartAt:   startAt,
+				Now: func() time.Time { // each look at it takes a minute
+					now = now.Add(time.Minute)
+					return now
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			var at time.Time
+			err = s.Store.View(func(_ *ledger.State, instant time.Time) {
+				at = instant
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if startAt.IsZero() {
+				startAt = now
+			}
+			if ahead := at.Sub(startAt).Abs(); ahead > time.Hour {
+				t.Errorf("it is %s, an hour away from %s", at, startAt)
+			}
+		})
+	}
+}
+
+// A clock that would go back, while there are bookings, is not started.
+func TestATestClockDoesNotStartBeforeTheLastLine(t *testing.T) {
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	newBookingID(t, s, key)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Config{
+		Dir:       dir,
+		TestClock: true,
+		StartAt:   scriptStart.Add(-time.Hour),
+		Now:       func() time.Time { return scriptStart.Add(time.Hour) },
+	})
+	if !errors.Is(err, ErrClock) {
+		t.Errorf("%v, want %v", err, ErrClock)
+	}
+	if err == nil {
+		s.Close()
 	}
 }

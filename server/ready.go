@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,12 +16,12 @@ var ErrCopy = errors.New("the directory is a copy, which has no checkpoint.key; 
 	"waybill serve gives it a name of its own")
 
 // ready reports why the directory cannot be gone on with, before anything is written to it: a start that
-// fails leaves no line and no key. start is when it began.
-func (s *Server) ready(st *ledger.State, found store.Start, start time.Time) error {
+// fails leaves no line and no key.
+func (s *Server) ready(st *ledger.State, found store.Start) error {
 	if s.options.Verb && found.Copy {
 		return ErrCopy
 	}
-	if err := s.clockFits(st, found.Head.Time, start); err != nil {
+	if err := s.clockFits(st, found.Head.Time); err != nil {
 		return err
 	}
 	if err := s.readTimetable(st.TimetableHash); err != nil {
@@ -37,11 +36,11 @@ func (s *Server) ready(st *ledger.State, found store.Start, start time.Time) err
 	return s.options.Reserve()
 }
 
-// clockFits returns ErrClock for a test clock that would start before the last line of a directory that has
-// bookings.
-func (s *Server) clockFits(st *ledger.State, last, start time.Time) error {
-	at := cmp.Or(s.options.StartAt, start)
-	starts := s.options.TestClock && !st.Clock.Set
+// clockFits returns ErrClock for a test clock that would start at an instant before the last line of a
+// directory that has bookings. One that starts now starts where the directory is once it is open.
+func (s *Server) clockFits(st *ledger.State, last time.Time) error {
+	at := s.options.StartAt
+	starts := s.options.TestClock && !at.IsZero() && !st.Clock.Set
 	if starts && st.Bookings.Count() > 0 && last.After(at.Add(time.Second)) {
 		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, "+
 			"%s: there are bookings",

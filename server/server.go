@@ -263,7 +263,7 @@ func (s *Server) storeConfig(start time.Time, isNew bool) store.Config[*ledger.S
 	sc.Snapshotted = s.Counts.Snapshot
 	sc.Random = s.options.journalRandom()
 	sc.Ready = func(st *ledger.State, found store.Start) error {
-		return s.ready(st, found, start)
+		return s.ready(st, found)
 	}
 	// The first line of a directory whose clock will stand still is of the instant at which it does.
 	first := cmp.Or(s.options.StartAt, start)
@@ -339,18 +339,25 @@ func (s *Server) settleIn(start time.Time) error {
 // was started, if nothing had been sold before.
 func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 	var clock ledger.Clock
+	var at time.Time
 	sold := 0
-	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+	err = s.Store.View(func(st *ledger.State, now time.Time) {
 		clock = st.Clock
+		at = now
 		sold = st.Bookings.Count()
 	})
 	if err != nil {
 		return began, err
 	}
-	at := cmp.Or(s.options.StartAt, start)
+	// Now is the directory's time once it is open, which may take long.
+	offset := max(0, at.Sub(s.Config.Now()))
+	if !s.options.StartAt.IsZero() {
+		at = s.options.StartAt
+		offset = at.Sub(start)
+	}
 	switch {
 	case s.options.TestClock && !clock.Set:
-		offset := at.Sub(start).Truncate(time.Millisecond)
+		offset = offset.Truncate(time.Millisecond)
 		first := s.Config.Now().Add(offset).UTC().Truncate(time.Millisecond)
 		set := &ledger.ClockSet{OffsetMs: offset.Milliseconds()}
 		if s.options.Frozen {
