@@ -34,6 +34,9 @@ func (s *State) CheckCreated(now time.Time, e *Created) error {
 				return fmt.Errorf("ticket %s, seats %d: the bus of leg %d has no such seat", t.ID, t.Seats,
 					k+1)
 			}
+			if len(t.Seats) > len(e.Legs) {
+				return fmt.Errorf("ticket %s has %d seats, for %d legs", t.ID, len(t.Seats), len(e.Legs))
+			}
 			leg := Leg{
 				Run:  run,
 				From: l.From,

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -216,7 +217,9 @@ func DecodeForm(data []byte) (*Form, error) {
 		key:  formKey(data),
 		size: int64(len(data)),
 	}
-	err := json.Unmarshal(data, f)
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.DisallowUnknownFields() // a later version has them
+	err := in.Decode(f)
 	f.trip = KeyOf(f.Trip)
 	if err == nil && len(f.Stops) < 2 {
 		err = errors.New("fewer than two stops")

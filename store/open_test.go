@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -107,8 +108,10 @@ func TestNewer(t *testing.T) {
 			all["FORMAT"] = strings.Replace(all["FORMAT"], " v1 ", " v2 ", 1)
 		}, "version 2"},
 		{"kind", func(_ map[string]string, cfg *sumConfig) {
-			cfg.Decode = func(kind string, _, _ []byte) (add, error) { return add{}, store.ErrNewer }
-		}, `journal/000000000001.jsonl: line 2: unknown type "added"`},
+			cfg.Decode = func(kind string, _, _ []byte) (add, error) {
+				return add{}, fmt.Errorf("%w: unknown type %q", store.ErrNewer, kind)
+			}
+		}, `journal/000000000001.jsonl: line 2: store: written by a newer version: unknown type "added"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

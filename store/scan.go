@@ -214,6 +214,8 @@ func (s *scan) line(n int, text []byte) error {
 	}
 	if bad == nil {
 		bad = l.Follows(s.head)
+	} else if l.IsNewer(bad, s.head) {
+		return fmt.Errorf("%s: line %d: %w: it %v", s.last, n, ErrNewer, bad)
 	}
 	at := Place{File: s.last, Line: n, Offset: s.size}
 	if bad != nil {
@@ -287,7 +289,7 @@ func (r *replay[S, E]) event(v *journal.Visited) (e E, err error) {
 	defer v.Misfit(&err)
 	e, err = r.cfg.Decode(v.Line.Type, v.Line.Data, v.Line.Personal)
 	if errors.Is(err, ErrNewer) {
-		return e, fmt.Errorf("%w: %s: line %d: unknown type %q", err, v.At.File, v.At.Line, v.Line.Type)
+		return e, fmt.Errorf("%s: line %d: %w", v.At.File, v.At.Line, err)
 	}
 	if err != nil {
 		err = journal.DamageAt(v.At, v.Line.Seq, "cannot be read: "+err.Error())

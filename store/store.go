@@ -97,7 +97,7 @@ type Config[S, E any] struct {
 	// names its type. The writer calls it, without the lock.
 	Encode func(e E, data, personal []byte) (kind string, d, p []byte)
 	// Decode is Encode's inverse; with a personal part, the data's last member is "personal". An unknown kind
-	// is ErrNewer.
+	// is ErrNewer, and so is what else Decode does not know of a line.
 	Decode func(kind string, data, personal []byte) (E, error)
 	// Freeze is called under the lock and must take no more than microseconds per megabyte; what it returns
 	// is called without the lock and writes the state as it was.

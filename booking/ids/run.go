@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -28,7 +29,9 @@ func (n RunName) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON writes.
 func (n *RunName) UnmarshalJSON(text []byte) error {
 	var x runNameJSON
-	err := json.Unmarshal(text, &x)
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields() // a later version has them
+	err := in.Decode(&x)
 	if err == nil {
 		n.Trip = x.Trip
 		n.Day, err = schedule.ParseDay(x.Date)

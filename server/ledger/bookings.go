@@ -168,7 +168,7 @@ func codeCreated(codec *Codec, l *lineCoder, e *booking.Created) {
 	}
 	if c.Optional("runs", len(e.Runs) > 0) {
 		wire.List(c, "runs", &e.Runs, func(r **booking.Run) {
-			codec.run(c, "", r)
+			l.missing = !codec.run(c, "", r) || l.missing
 		})
 	}
 	wire.List(c, "legs", &e.Legs, func(leg *booking.SoldLeg) {
@@ -268,8 +268,9 @@ func (c *Codec) form(to *wire.Coder, name string, f **schedule.Form) {
 	c.learn(read)
 }
 
-// run codes a run; its id follows from the rest.
-func (c *Codec) run(to *wire.Coder, name string, r **booking.Run) {
+// run codes a run; its id follows from the rest. What is read may name a form that is not known, which run
+// reports.
+func (c *Codec) run(to *wire.Coder, name string, r **booking.Run) (known bool) {
 	var x booking.Run
 	form := ""
 	if to.Writing() {
@@ -285,14 +286,15 @@ func (c *Codec) run(to *wire.Coder, name string, r **booking.Run) {
 		})
 	})
 	if to.Writing() {
-		return
+		return true
 	}
 	f := c.known(form)
-	if f == nil || len(x.Offsets) != len(f.Stops) {
-		to.R.Reject("a run names a form that is not known")
+	known = f != nil && len(x.Offsets) == len(f.Stops)
+	if !known {
 		f = new(schedule.Form)
 	}
 	*r = booking.NewRun(f, x.Day, x.Start, x.Offsets)
+	return known
 }
 
 // parseDay reads a day as wire.Text wants it.

@@ -3,7 +3,7 @@ package ledger
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -83,7 +83,7 @@ func (r row[T]) kind() kind {
 		k.code = func(c *Codec, l *lineCoder, e Event) {
 			l.data.Open("")
 			r.code(c, l, e.(*T))
-			l.data.Ignore("by")       // see ReadBy
+			l.readBy()
 			l.data.Ignore("personal") // the store's hash of the personal part
 			l.data.Close()
 		}
@@ -219,6 +219,10 @@ type lineCoder struct {
 	data     wire.Coder
 	personal wire.Coder // of the personal part
 	entry    Entry
+
+	// Of what is read:
+	erased  bool // its personal part was erased
+	missing bool // it names a form that no line before it has
 }
 
 // Encode appends an entry's data and personal part.
@@ -236,22 +240,33 @@ func (c *Codec) Encode(x Entry, data, personal []byte) (name string, d, p []byte
 	return k.name, l.data.W.B, l.personal.W.B
 }
 
-// Decode reads what Encode wrote. An unknown kind is store.ErrNewer.
+// Decode reads what Encode wrote. A kind, a member or a form that it does not know is store.ErrNewer: lines
+// that a program finds have a hash that follows, so that they were written as they stand.
 func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	k := kindNamed(name)
 	if k == nil {
-		return Entry{}, store.ErrNewer
+		return Entry{}, fmt.Errorf("%w: unknown type %q", store.ErrNewer, name)
 	}
 	l := &lineCoder{
 		data:     wire.Coder{R: wire.NewReader(data)},
 		personal: wire.Coder{R: wire.NewReader(personal)},
 		entry:    Entry{Event: reflect.New(k.event.Elem()).Interface()},
+		erased:   bytes.HasPrefix(personal, []byte(`{"erased":`)),
 	}
 	k.code(c, l, l.entry.Event)
 	l.data.R.End()
 	l.personal.R.End()
-	return l.entry, cmp.Or(l.data.R.Err(), l.personal.R.Err())
+	if err := cmp.Or(l.data.R.Err(), l.personal.R.Err()); err != nil {
+		return l.entry, fmt.Errorf("%w: %s: %v", store.ErrNewer, name, err)
+	}
+	if l.missing {
+		return l.entry, errNoForm
+	}
+	return l.entry, nil
 }
+
+// errNoForm is the error of a line whose run has a form that no line before it has.
+var errNoForm = errors.New("a run names a form that is not known")
 
 // codePlain codes an event that is rare enough for encoding/json. One with a personal part of its own returns
 // a pointer to that; the personal part of the others is the answer, where the line has one.
@@ -263,10 +278,13 @@ func codePlain(_ *Codec, l *lineCoder, e Event) {
 			l.append(idempotencyMember, l.entry.Idempotency)
 		}
 	} else {
-		l.data.R.Member("")
-		l.readPlain(l.data.R.Raw(), e)
+		l.readPlain(e)
 	}
 	switch {
+	case l.erased:
+		l.personal.JSON("", new(struct {
+			Erased string `json:"erased"`
+		}))
 	case hasOwn:
 		if part := own.PersonalPart(); part != nil {
 			l.personal.JSON("", part)
@@ -276,16 +294,30 @@ func codePlain(_ *Codec, l *lineCoder, e Event) {
 	}
 }
 
-// readPlain reads an event, and the Idempotency-Key that may stand beside its members.
-func (l *lineCoder) readPlain(text []byte, e Event) {
-	err := json.Unmarshal(text, e)
-	if err == nil && bytes.Contains(text, []byte(`"`+idempotencyMember+`":{`)) {
-		var beside struct{ Retry *Idempotency }
-		err = json.Unmarshal(text, &beside)
-		l.entry.Idempotency = beside.Retry
-	}
-	if err != nil {
-		l.data.R.Reject(err.Error())
+// readPlain reads an event, and what may stand beside its members: the Idempotency-Key, and who did it.
+func (l *lineCoder) readPlain(e Event) {
+	r := l.data.R
+	var own wire.Writer // the event's members
+	own.Object("")
+	r.Object(func(name []byte) {
+		switch value := r.Raw(); string(name) {
+		case "by":
+			r.Unmarshal(value, new(By))
+		case idempotencyMember:
+			r.Unmarshal(value, &l.entry.Idempotency)
+		case "personal": // the store's hash of the personal part
+		default:
+			own.Raw(string(name), value)
+		}
+	})
+	own.EndObject()
+	r.Unmarshal(own.B, e)
+}
+
+// readBy passes over who did it, in a line that codes its members itself; see ReadBy.
+func (l *lineCoder) readBy() {
+	if !l.data.Writing() && l.data.Optional("by", false) {
+		l.data.JSON("by", new(By))
 	}
 }
 

@@ -259,7 +259,9 @@ func (t *thawing) readLine(c *wire.Coder) {
 		t.codec.form(c, "form", &f)
 	case c.R.At("run"):
 		var r *booking.Run
-		t.codec.run(c, "run", &r)
+		if known := t.codec.run(c, "run", &r); !known {
+			c.R.Reject(errNoForm.Error())
+		}
 		if c.R.Err() == nil {
 			s.Bookings.KnowRun(r)
 		}

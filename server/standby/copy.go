@@ -27,6 +27,7 @@ type journalCopy struct {
 	fsys  durable.FS
 	lock  io.Closer
 	lines *journal.Lines
+	codec *ledger.Codec
 
 	codec   *ledger.Codec
 	head    store.Head // the last line that was appended
@@ -123,6 +124,8 @@ func (c *journalCopy) append(text []byte) error {
 		err = errors.New("is not one JSON object")
 	}
 	switch {
+	case l.IsNewer(err, c.head):
+		return fmt.Errorf("line %d: %w: it %v", c.next(), store.ErrNewer, err)
 	case err != nil:
 		return foreign("what comes where line %d is expected %v", c.next(), err)
 	case l.Seq <= c.head.Seq:
@@ -134,6 +137,9 @@ func (c *journalCopy) append(text []byte) error {
 	}
 	if err := l.Follows(c.head); err != nil {
 		return foreign("line %d %v", l.Seq, err)
+	}
+	if err := c.isKnown(&l); err != nil {
+		return err
 	}
 	// As in the journal that it is of, what a line erases stands in files before its own. A file that a crash
 	// has left empty is this line's.
@@ -178,6 +184,19 @@ func (c *journalCopy) heed(l *store.Line) error {
 		return nil
 	}
 	return ledger.RemoveForgotten(c.fsys, entry.Event)
+}
+
+// isKnown returns an error for a line of a later version of the program, which would keep this one from ever
+// serving the copy.
+func (c *journalCopy) isKnown(l *store.Line) error {
+	if store.Own(l.Type) {
+		return nil
+	}
+	// What it names of lines before is not looked up.
+	if _, err := c.codec.Decode(l.Type, l.Data, l.Personal); errors.Is(err, store.ErrNewer) {
+		return fmt.Errorf("line %d: %w", l.Seq, err)
+	}
+	return nil
 }
 
 // compare holds a line that comes again against the one that is there. Erased personal data may be in one of

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -105,11 +106,19 @@ func (c *Coder) JSON(name string, v any) {
 	}
 	c.R.Member(name)
 	text := c.R.Raw()
-	if text == nil {
+	c.R.Unmarshal(text, v)
+}
+
+// Unmarshal reads a value that is rare enough for encoding/json, as Raw has returned it; v points to it. A
+// member that v does not have is an error.
+func (r *Reader) Unmarshal(text []byte, v any) {
+	if r.broken {
 		return
 	}
-	if err := json.Unmarshal(text, v); err != nil {
-		c.R.Reject(err.Error())
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(v); err != nil {
+		r.Reject(err.Error())
 	}
 }
 

@@ -93,6 +93,12 @@ func (l *Line) Follows(head Head) error {
 	return nil
 }
 
+// IsNewer reports whether a line that Parse has refused is of a later version of the program: it has not the
+// members that a line has, and its hash follows from head all the same, so that it was written as it stands.
+func (l *Line) IsNewer(refused error, head Head) bool {
+	return refused == errMembers && chain(head.Hash, l.Chained) == l.Hash
+}
+
 // AppendTo appends the line, with its newline, to b and sets its hash.
 func (l *Line) AppendTo(b []byte, prev [32]byte) []byte {
 	b = append(b, lineStart...)
@@ -151,7 +157,11 @@ func (l *Line) appendFrame(b []byte) []byte {
 	return append(b, `","data":`...)
 }
 
-var errFrame = errors.New("is not in the form of a journal line")
+var (
+	errFrame = errors.New("is not in the form of a journal line")
+	// errMembers is errFrame of what the chain covers of a line.
+	errMembers = errors.New(errFrame.Error())
+)
 
 // Parse reads a line without its newline. It checks the frame and the
 // personal part, not the chain. The line's slices lie in b.
@@ -167,8 +177,11 @@ func Parse(b []byte) (l Line, err error) {
 		rest = rest[:i]
 		l.Chained = rest
 	}
-	if !ok || !l.parseFrame(rest) {
+	if !ok {
 		return l, errFrame
+	}
+	if !l.parseFrame(rest) {
+		return l, errMembers
 	}
 	sum, named := personalHash(l.Data)
 	switch {

@@ -1,0 +1,143 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"waybill/booking"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// sample is a line as far as a codec reads it.
+type sample struct {
+	name           string // its type
+	data, personal []byte
+}
+
+// samples returns lines of all types: as former versions wrote them, and of the types that those do not have,
+// as this one does. The lines of a directory follow from each other: a run names a form of an earlier line.
+func samples(t *testing.T) (directories [][]sample) {
+	t.Helper()
+	dirs, err := filepath.Glob("../../testdata/journal/*/FORMAT")
+	if err != nil || len(dirs) == 0 {
+		t.Fatal("there are no journals of former versions", err)
+	}
+	for _, format := range dirs {
+		var lines []sample
+		dir := durable.Dir(filepath.Dir(format))
+		_, err := store.Read(dir, false, func(_ store.Place, l *store.Line) error {
+			if !store.Own(l.Type) {
+				lines = append(lines, sample{l.Type, bytes.Clone(l.Data), bytes.Clone(l.Personal)})
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(format, err)
+		}
+		directories = append(directories, lines)
+	}
+	id := booking.ID{1}
+	run := booking.RunName{Trip: "kl-0530"}
+	by := &By{UID: 1000, User: "olena", Login: "olena"}
+	retry := &Idempotency{Key: "k", Hash: "h"}
+	asked := &booking.Asked{Settled: booking.Settled{Booking: id, Ticket: id}, Action: booking.Pay, Key: id}
+	passengers := []ErasedPassenger{{id, id, id}}
+	var lines []sample
+	for _, x := range []Entry{
+		{Event: &ManifestRead{Run: run, Passengers: 3}, By: by},
+		{Event: &MessageParked{ID: "m"}},
+		{Event: &MessagesRetried{IDs: []string{"m"}}, By: by},
+		{Event: &PassengersForgotten{Passengers: passengers}, By: by},
+		{Event: asked, Idempotency: retry},
+		{Event: &booking.Refused{Booking: id, Ticket: id, Action: booking.Pay}, By: by, Idempotency: retry},
+		{Event: &WorldForked{World: "a", From: "main"}},
+		{Event: &ClockSet{Still: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)}},
+	} {
+		name, data, personal := NewCodec().Encode(x, nil, nil)
+		lines = append(lines, sample{name, data, personal})
+	}
+	return append(directories, lines)
+}
+
+// withMember returns the texts that JSON becomes by one member more, at the beginning or at the end of one of
+// its objects.
+func withMember(text []byte) (list [][]byte) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && c == '{':
+			more := []byte(`"later":{"a":[1]}`)
+			list = append(list, slices.Concat(text[:i+1], more, comma(text[i+1] != '}'), text[i+1:]))
+		case !quoted && c == '}':
+			more := []byte(`"later":1`)
+			list = append(list, slices.Concat(text[:i], comma(text[i-1] != '{'), more, text[i:]))
+		}
+	}
+	return list
+}
+
+// comma returns what stands between two members, where there are two.
+func comma(two bool) []byte {
+	if two {
+		return []byte(",")
+	}
+	return nil
+}
+
+// A line of a known type with a member that this program does not know, at any depth, is of a newer version,
+// never damage: whoever has to say what to do next must not send for a backup.
+func TestALineWithAMemberMoreIsOfANewerVersion(t *testing.T) {
+	var seen []string
+	for _, lines := range samples(t) {
+		codec := NewCodec()
+		for _, l := range lines {
+			if _, err := codec.Decode(l.name, l.data, l.personal); err != nil {
+				t.Errorf("%s: %v\n%s %s", l.name, err, l.data, l.personal)
+			}
+			if !slices.Contains(seen, l.name) {
+				seen = append(seen, l.name)
+			}
+			for _, data := range withMember(l.data) {
+				if _, err := codec.Decode(l.name, data, l.personal); !errors.Is(err, store.ErrNewer) {
+					t.Errorf("%s: %v, want %v\n%s", l.name, err, store.ErrNewer, data)
+				}
+			}
+			for _, personal := range withMember(l.personal) {
+				if _, err := codec.Decode(l.name, l.data, personal); !errors.Is(err, store.ErrNewer) {
+					t.Errorf("%s: %v, want %v\n%s", l.name, err, store.ErrNewer, personal)
+				}
+			}
+		}
+	}
+	for _, k := range kinds {
+		if !slices.Contains(seen, k.name) {
+			t.Errorf("there is no line of the type %q to try", k.name)
+		}
+	}
+}
+
+// What this program does not know of a form is of a newer version too: a type, a value of a list of words.
+func TestAFormThatIsNotKnownIsOfANewerVersion(t *testing.T) {
+	for _, l := range []sample{
+		{"ticket.upgraded", []byte(`{"ticket":"AQAAAAAAAAAAAAAAAAAAAA"}`), nil},
+		{"ticket.carrier", []byte(`{"booking":"AQAAAAAAAAAAAAAAAAAAAA","ticket":"AQAAAAAAAAAAAAAAAAAAAA",` +
+			`"status":"Waitlisted"}`), nil},
+		{"clock.set", []byte(`{"real":"never","offsetMs":1}`), nil},
+		{"clock.set", []byte(`{"real":false,"offsetMs":1}`), []byte(`{"salt":"AQAAAAAAAAAAAAAAAAAAAA"}`)},
+		{"ticket.paid", []byte(`{"tickets":["AQAAAAAAAAAAAAAAAAAAAA"]}`), nil},
+	} {
+		if _, err := NewCodec().Decode(l.name, l.data, l.personal); !errors.Is(err, store.ErrNewer) {
+			t.Errorf("%s %s %s: %v, want %v", l.name, l.data, l.personal, err, store.ErrNewer)
+		}
+	}
+}

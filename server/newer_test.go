@@ -1,0 +1,102 @@
+package server
+
+import (
+	"encoding/base64"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"waybill/server/inspect"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// allFiles returns what is in a directory.
+func allFiles(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		all[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A line of a type, with a member, or in a form that this program does not know, and whose hash follows, was
+// written by a newer version. A start says so, and writes nothing; verify says so; a standby does not take
+// it, and keeps what came before it. Damage is another thing.
+func TestWhatANewerVersionWroteIsNoDamage(t *testing.T) {
+	t.Parallel()
+	b := newBookkeeping(t, nil)
+	for what, c := range map[string]struct {
+		line       int
+		from, with string
+	}{
+		"a type":                        {b.line(t, "ticket.paid", 1), `ticket\.paid`, "ticket.upgraded"},
+		"a member of the data":          {b.line(t, "ticket.paid", 1), `"data":{`, `$0"tip":100,`},
+		"a member deep in the data":     {b.line(t, "booking.created", 1), `"city":{`, `$0"mayor":"Sadovyi",`},
+		"a member of a rare line":       {b.line(t, "timetable.imported", 1), `"data":{`, `$0"source":"mail",`},
+		"a member of who did it":        {b.line(t, "timetable.imported", 1), `"by":{`, `$0"from":"home",`},
+		"a member of the line":          {b.line(t, "ticket.paid", 1), `"type":`, `"site":2,"type":`},
+		"a member at the line's end":    {b.line(t, "ticket.paid", 1), `}\n$`, `,"site":2}` + "\n"},
+		"another form of a member":      {b.line(t, "ticket.paid", 1), `"ticket":("[^"]+")`, `"ticket":[$1]`},
+		"a state that it does not know": {b.line(t, "booking.created", 1), `"discount":-1`, `"discount":"none"`},
+	} {
+		dir := b.rewrite(t, c.line, c.from, c.with)
+		before := allFiles(t, dir)
+		s, err := Open(Config{Dir: dir})
+		if err == nil {
+			s.Close()
+		}
+		if !errors.Is(err, store.ErrNewer) || errors.As(err, new(*store.Damage)) {
+			t.Errorf("%s: a start says %v, want %v", what, err, store.ErrNewer)
+		}
+		after := allFiles(t, dir)
+		if !maps.Equal(before, after) {
+			t.Errorf("%s: a start that is refused has written: %q, before %q", what,
+				slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
+		}
+		_, err = inspect.Verify(durable.Dir(dir), false, store.Expected{})
+		if !errors.Is(err, store.ErrNewer) || errors.As(err, new(*store.Damage)) {
+			t.Errorf("%s: verify says %v, want %v", what, err, store.ErrNewer)
+		}
+		standby := filepath.Join(t.TempDir(), "standby")
+		format := base64.StdEncoding.EncodeToString([]byte(b.format))
+		_, err = received(standby, `{"file":"FORMAT","data":"`+format+`"}`+"\n"+before[journalFile])
+		if !errors.Is(err, store.ErrNewer) {
+			t.Errorf("%s: a standby says %v, want %v", what, err, store.ErrNewer)
+		}
+		if n := strings.Count(allFiles(t, standby)[journalFile], "\n"); n != c.line-1 {
+			t.Errorf("%s: a standby has %d lines, want %d", what, n, c.line-1)
+		}
+	}
+}
+
+// The lines of the store's own types have members that earlier versions pass over.
+func TestMembersOfTheStoresOwnLinesArePassedOver(t *testing.T) {
+	t.Parallel()
+	b := newBookkeeping(t, nil)
+	dir := b.rewrite(t, b.line(t, "opened", 1), `"data":{`, `$0"program":{"version":"9"},`)
+	s, err := Open(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil {
+		t.Error(err)
+	}
+}
