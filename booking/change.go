@@ -86,7 +86,7 @@ func (s *State) CancelRun(now time.Time, tt *schedule.Timetable, run RunName, re
 		return nil, 0, err
 	}
 	e = &RunCanceled{Run: run, Reason: reason}
-	e.Tickets, waits = s.withdraws(now, run, phones)
+	e.Tickets, waits = s.withdraws(now, run, phones, nil)
 	if s.Change(run).Canceled && len(e.Tickets) == 0 {
 		return nil, waits, ErrUnchanged
 	}
@@ -94,16 +94,21 @@ func (s *State) CancelRun(now time.Time, tt *schedule.Timetable, run RunName, re
 }
 
 // withdraws returns what becomes of the tickets of a run that is cancelled, and how many wait for the
-// provider's answer.
+// provider's answer. One of them, unless it is nil, is as answered has it.
 func (s *State) withdraws(
 	now time.Time,
 	run RunName,
 	phones bool,
+	answered *Ticket,
 ) (list []WithdrawnTicket, waits int) {
 	for _, o := range s.Riders(run) {
-		x, ok := s.withdrawn(now, o.Booking, o.Ticket, phones)
+		t := o.Ticket
+		if answered != nil && answered.ID == t.ID {
+			t = answered
+		}
+		x, ok := s.withdrawn(now, o.Booking, t, phones)
 		switch {
-		case o.Ticket.Asked != 0:
+		case t.Asked != 0:
 			waits++
 		case ok:
 			list = append(list, x)
@@ -137,14 +142,15 @@ func (s *State) withdrawn(
 }
 
 // CancelAnswered decides what else follows from an answer of the provider: a ticket whose run was cancelled
-// while it was asked is cancelled, too. It returns nil where nothing does.
+// while it was asked is cancelled, too, and with it those that a crash has left alive after their own answer.
+// It returns nil where nothing does.
 func (s *State) CancelAnswered(
 	now time.Time,
 	ticket ID,
 	verdict Verdict,
 	phones bool,
 ) *RunCanceled {
-	b, t := s.AnyTicket(ticket)
+	_, t := s.AnyTicket(ticket)
 	c := t.withdrawn()
 	if c == nil {
 		return nil
@@ -154,14 +160,14 @@ func (s *State) CancelAnswered(
 	if verdict == Confirm {
 		after.Phase, _ = t.next(t.Asked, now)
 	}
-	x, ok := s.withdrawn(now, b, &after, phones)
-	if !ok {
+	list, _ := s.withdraws(now, c.Run, phones, &after)
+	if list == nil {
 		return nil
 	}
 	return &RunCanceled{
 		Run:     c.Run,
 		Reason:  c.Reason,
-		Tickets: []WithdrawnTicket{x},
+		Tickets: list,
 	}
 }
 

@@ -115,7 +115,7 @@ func (s *State) ApplyRunRestored(_ time.Time, e *RunRestored) {
 // CheckRunCanceled reports whether what a line says becomes of the tickets of a run that is cancelled does:
 // of all that live and do not wait for the provider's answer.
 func (s *State) CheckRunCanceled(now time.Time, e *RunCanceled) error {
-	want, _ := s.withdraws(now, e.Run, false)
+	want, _ := s.withdraws(now, e.Run, false, nil)
 	if !slices.EqualFunc(e.Tickets, want, func(x, y WithdrawnTicket) bool {
 		return x.ID == y.ID && x.Booking == y.Booking && x.Partner == y.Partner &&
 			x.Refunded == y.Refunded &&

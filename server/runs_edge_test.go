@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -474,5 +475,93 @@ func TestAnImportNamesWhatTicketsSayOtherwise(t *testing.T) {
 	if err != nil ||
 		strings.Count(list.String(), "(sold from Kyiv Central Bus Station, platform 1 to Lviv") != 2 {
 		t.Error(list.String(), err)
+	}
+}
+
+// A crash between an answer of the provider and what follows from it leaves a ticket that lives on a cancelled
+// run. An operator who then answers about another, with no server running, finishes that too: verify holds the
+// line that cancels against all who live.
+func TestAnAnswerFinishesWhatACrashLeftOfACancellation(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		type question struct {
+			ticket string
+			answer chan error
+		}
+		asked := make(chan question)
+		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
+			Confirm: func(_ context.Context, c provider.Confirmation) error {
+				q := question{c.Ticket.String(), make(chan error)}
+				asked <- q
+				return <-q.answer
+			}})
+		offer := anOffer(t, s, key, kyivLviv)
+		made := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking
+		go call(t, s, key, "POST", "/v2/bookings/"+made.ID+"/pay", "")
+		first, second := <-asked, <-asked
+		if said, err := doWithRun(s, "cancel", "kl-0530"); err != nil {
+			t.Fatal(said, err)
+		}
+		first.answer <- nil
+		synctest.Wait()
+		copied := filepath.Join(t.TempDir(), "copy")
+		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		cutAfter(t, copied, `"type":"ticket.paid"`)
+		offline, err := Open(Config{Dir: copied, Now: bubbleClock(), Verb: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := url.Values{
+			"ticket": {second.ticket},
+			"answer": {"confirmed"},
+			"reason": {"their list has it"},
+		}
+		if err := offline.Admin.Do("ticket-answer", &admin.Act{Form: form, Out: io.Discard}); err != nil {
+			t.Error(err)
+		}
+		if err := offline.Close(); err != nil {
+			t.Fatal(err)
+		}
+		sound(t, copied)
+		again, key := demoServer(t, Config{Dir: copied, Now: bubbleClock()})
+		for _, ticket := range show(t, again, key, made.ID).Data.Booking.Tickets {
+			if ticket.Status != "Refund" || ticket.RefundAmount == nil {
+				t.Errorf("of a cancelled run: %+v", ticket)
+			}
+		}
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+		second.answer <- nil
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// cutAfter leaves of a directory what a crash would that came after the last line of a kind, with nothing that
+// vouches for the lines after it.
+func cutAfter(t *testing.T, dir, kind string) {
+	t.Helper()
+	for _, name := range []string{"snapshots", "tree", "checkpoint", "checkpoints.log"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, journalFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := strings.LastIndex(string(text), kind)
+	end := last + strings.Index(string(text[last:]), "\n") + 1
+	if last < 0 || end == len(text) {
+		t.Fatalf("nothing follows %s", kind)
+	}
+	if err := os.Truncate(file, int64(end)); err != nil {
+		t.Fatal(err)
 	}
 }
