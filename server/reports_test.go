@@ -25,6 +25,7 @@ type office struct {
 	*player
 	logged bytes.Buffer
 	fail   atomic.Bool // new files of reports
+	wrap   func(durable.FS) durable.FS
 }
 
 type failingFS struct {
@@ -60,8 +61,12 @@ POST /v2/auth/idp/login {"idToken":"$token"}
 
 func (o *office) reopen() {
 	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	var fsys durable.FS = failingFS{durable.Dir(o.dir), o}
+	if o.wrap != nil {
+		fsys = o.wrap(fsys)
+	}
 	s, err := Open(Config{
-		Dir: o.dir, FS: failingFS{durable.Dir(o.dir), o}, MaxTransfers: 1, TestClock: true,
+		Dir: o.dir, FS: fsys, MaxTransfers: 1, TestClock: true,
 		Log: slog.New(slog.NewTextHandler(&o.logged, nil)), Now: func() time.Time {
 			return time.Now().Add(scriptStart.Sub(began))
 		},
@@ -204,6 +209,41 @@ settle
 list reports
     $out == $second.csv`)
 		o.finish()
+	})
+}
+
+// twiceFS is a directory in which another is always first to remove a report.
+type twiceFS struct{ durable.FS }
+
+func (f twiceFS) Remove(name string) error {
+	if strings.HasPrefix(name, ledger.ReportDir) {
+		if err := f.FS.Remove(name); err != nil {
+			return err
+		}
+	}
+	return f.FS.Remove(name)
+}
+
+// The queue and who moves the clock remove the same file where they come at once: that it is gone already is
+// what both want.
+func TestAReportThatAnotherHasRemovedIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t, dir)
+		o.wrap = func(fsys durable.FS) durable.FS { return twiceFS{fsys} }
+		if err := o.s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		o.reopen()
+		o.steps(orderReport + `
+POST /test/clock {"advance":"168h"}
+    200
+list reports
+    $out == `)
+		o.finish()
+		if strings.Contains(o.logged.String(), "could not be") {
+			t.Errorf("it is logged as a failure: %s", &o.logged)
+		}
 	})
 }
 

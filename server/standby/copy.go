@@ -29,7 +29,6 @@ type journalCopy struct {
 	lines *journal.Lines
 	codec *ledger.Codec
 
-	codec   *ledger.Codec
 	head    store.Head // the last line that was appended
 	file    durable.File
 	name    string
@@ -138,9 +137,6 @@ func (c *journalCopy) append(text []byte) error {
 	if err := l.Follows(c.head); err != nil {
 		return foreign("line %d %v", l.Seq, err)
 	}
-	if err := c.isKnown(&l); err != nil {
-		return err
-	}
 	// As in the journal that it is of, what a line erases stands in files before its own. A file that a crash
 	// has left empty is this line's.
 	erased, err := store.ErasedBy(&l)
@@ -170,33 +166,21 @@ func (c *journalCopy) append(text []byte) error {
 }
 
 // heed reads what a line says, and removes beside the journal what it forgets. That comes before the line is
-// taken, so that none of it can be left by a crash. An event that cannot be read is passed on as it came: its
-// hash follows, and verify judges it.
+// taken, so that none of it can be left by a crash. A line of a later version of the program is an error: it
+// would keep this one from ever serving the copy. Another event that cannot be read is passed on as it came:
+// its hash follows, and verify judges it.
 func (c *journalCopy) heed(l *store.Line) error {
 	if store.Own(l.Type) {
 		return nil
 	}
 	entry, err := c.codec.Decode(l.Type, l.Data, l.Personal)
 	if errors.Is(err, store.ErrNewer) {
-		return fmt.Errorf("%w: line %d: unknown type %q", err, l.Seq, l.Type)
+		return fmt.Errorf("line %d: %w", l.Seq, err)
 	}
 	if err != nil {
 		return nil
 	}
 	return ledger.RemoveForgotten(c.fsys, entry.Event)
-}
-
-// isKnown returns an error for a line of a later version of the program, which would keep this one from ever
-// serving the copy.
-func (c *journalCopy) isKnown(l *store.Line) error {
-	if store.Own(l.Type) {
-		return nil
-	}
-	// What it names of lines before is not looked up.
-	if _, err := c.codec.Decode(l.Type, l.Data, l.Personal); errors.Is(err, store.ErrNewer) {
-		return fmt.Errorf("line %d: %w", l.Seq, err)
-	}
-	return nil
 }
 
 // compare holds a line that comes again against the one that is there. Erased personal data may be in one of
