@@ -2,14 +2,20 @@ package server
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
+	"waybill/booking"
 	"waybill/server/ledger"
+	"waybill/server/wire"
 	"waybill/store"
 )
 
@@ -53,6 +59,55 @@ func TestAKeyTakesLittleInTheJournal(t *testing.T) {
 	plain := size() - before
 	if keyed <= plain || keyed > plain*3/2 {
 		t.Errorf("%d bytes under a key, %d without", keyed, plain)
+	}
+}
+
+// A refusal for what there is not takes no line, under a key either. Of an earlier version, which kept it, it
+// comes again.
+func TestWhatThereIsNotIsNotKept(t *testing.T) {
+	dir := t.TempDir()
+	s, key := demoServer(t, Config{Dir: dir})
+	before := journalText(t, dir)
+	if w := keyedCall(s, key, "lost", "/v2/bookings/nowhere/pay", ""); w.Code != 404 {
+		t.Fatal(w.Code, w.Body)
+	}
+	if after := journalText(t, dir); after != before {
+		t.Errorf("it is in the journal: %s", after[len(before):])
+	}
+	var partner booking.ID
+	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		partner = booking.ID(st.Partners.ByName("anna").ID)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const refusal = `{"errors":[{"message":"RESOURCE_NOT_FOUND","errorCode":"NOT_FOUND"}]}`
+	_, err = s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+		return []ledger.Entry{{
+			Event: &ledger.Answered{Partner: partner},
+			Idempotency: &ledger.Idempotency{
+				Key:    "kept",
+				Hash:   fmt.Sprintf("%x", sha256.Sum256([]byte("POST /v2/bookings/nowhere/pay\n"))),
+				Status: 404,
+				Reply:  func(w *wire.Writer) { w.B = append(w.B, refusal...) },
+			},
+		}}, nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	w := keyedCall(again, key, "kept", "/v2/bookings/nowhere/pay", "")
+	if w.Code != 404 || strings.TrimSpace(w.Body.String()) != refusal ||
+		w.Header().Get("Idempotent-Replayed") != "true" {
+		t.Errorf("%d %s %v", w.Code, w.Body, w.Header())
 	}
 }
 

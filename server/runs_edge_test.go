@@ -478,9 +478,9 @@ func TestAnImportNamesWhatTicketsSayOtherwise(t *testing.T) {
 	}
 }
 
-// A crash between an answer of the provider and what follows from it leaves a ticket that lives on a cancelled
-// run. An operator who then answers about another, with no server running, finishes that too: verify holds the
-// line that cancels against all who live.
+// A crash between an answer of the provider and what follows from it leaves a ticket that lives on a
+// cancelled run. An operator who then answers about another, with no server running, finishes that too: verify
+// holds the line that cancels against all who live.
 func TestAnAnswerFinishesWhatACrashLeftOfACancellation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -542,8 +542,8 @@ func TestAnAnswerFinishesWhatACrashLeftOfACancellation(t *testing.T) {
 	})
 }
 
-// cutAfter leaves of a directory what a crash would that came after the last line of a kind, with nothing that
-// vouches for the lines after it.
+// cutAfter leaves of a directory what a crash would that came after the last line of a kind, with nothing
+// that vouches for the lines after it.
 func cutAfter(t *testing.T, dir, kind string) {
 	t.Helper()
 	for _, name := range []string{"snapshots", "tree", "checkpoint", "checkpoints.log"} {

@@ -171,17 +171,17 @@ func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 	}
 }
 
-// keepRefusal journals a refusal that a repetition gets again: what there is not, and what the state does not
-// allow, unless that is only until the provider has answered.
+// keepRefusal journals a refusal that a repetition gets again: what the state does not allow, unless that is
+// only until the provider has answered.
 func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt, err error) error {
 	if err == nil {
 		return nil
 	}
-	// A 400 costs nothing to find again, and a 503 or 500 may be another answer the next time.
+	// All else is found again: it costs nothing, and may be another answer the next time.
 	f := web.Explain(err)
 	var states *booking.Conflict
 	passing := errors.As(err, &states) && states.Code == booking.InProgress
-	if passing || f.Status != http.StatusNotFound && f.Status != http.StatusConflict {
+	if passing || f.Status != http.StatusConflict {
 		return err
 	}
 	try.willAnswer(f.Status, f.Write)
