@@ -479,8 +479,8 @@ func TestAnImportNamesWhatTicketsSayOtherwise(t *testing.T) {
 }
 
 // A crash between an answer of the provider and what follows from it leaves a ticket that lives on a
-// cancelled run. An operator who then answers about another, with no server running, finishes that too: verify
-// holds the line that cancels against all who live.
+// cancelled run. An operator who then answers about another, with no server running, finishes that too:
+// verify holds the line that cancels against all who live.
 func TestAnAnswerFinishesWhatACrashLeftOfACancellation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -135,7 +135,7 @@ type Store[S, E any] struct {
 	closed   bool
 	err      error   // ErrFailed, once the journal cannot be written
 	room     int64   // bytes reserved on the disk that nothing pending or being written needs
-	full     bool    // the writer has found no more room
+	full     bool    // the writer has found no more room than that
 	wanted   *search // room that updates wait for; nil while none does
 
 	kick    chan struct{} // tells the writer that something is pending
@@ -296,17 +296,14 @@ func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
 	if st.lookedAt {
 		return ErrLookedAt
 	}
-	if st.full {
-		return ErrFull
-	}
 	weights := make([]int64, len(events))
 	total := int64(0)
 	for i, e := range events {
 		weights[i] = st.cfg.Weigh(st.state, e)
 		total += weights[i]
 	}
-	if st.room-total < reserve {
-		return &tooHeavy{total}
+	if err := st.lacksRoom(total); err != nil {
+		return err
 	}
 	// An Apply that panics leaves a state nobody decided: nothing may build on it.
 	whole := false
@@ -331,6 +328,19 @@ func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
 	return nil
 }
 
+// lacksRoom returns why lines of at most so many bytes cannot be taken: ErrFull, or *tooHeavy where the writer
+// has to look for more room. What is reserved counts as it is now: when the writer found no more, lines may
+// have been under way that took less of it than they weighed. The lock is held.
+func (st *Store[S, E]) lacksRoom(bytes int64) error {
+	if st.full && st.room < reserve+ordinary {
+		return ErrFull
+	}
+	if st.room-bytes < reserve {
+		return &tooHeavy{bytes}
+	}
+	return nil
+}
+
 // usable returns why nothing can be asked of the store any more. The lock is held.
 func (st *Store[S, E]) usable() error {
 	if st.err == nil && st.closed {
@@ -347,7 +357,7 @@ func (st *Store[S, E]) SetClock(at time.Time, e E) error {
 		return fmt.Errorf("store: an event of type %q cannot set the clock", kind)
 	}
 	_, err := st.Update(func(s S, _ time.Time) ([]E, error) {
-		if !st.full && st.room-st.cfg.Weigh(s, e) >= reserve { // else it is refused
+		if st.lacksRoom(st.cfg.Weigh(s, e)) == nil {
 			st.last = at.UTC().Truncate(time.Millisecond)
 		}
 		return []E{e}, nil
