@@ -109,14 +109,34 @@ func TestTheFirstOfManySessionsEnds(t *testing.T) {
 	}
 }
 
-// Contract §12: the page has a row for each limit, with the number that the code has.
+// The page has a row for each size that a client chooses, with the number that the code has.
 func TestThePageOfLimits(t *testing.T) {
 	s, _ := demoServer(t, Config{})
 	page := ask(s, "", "GET", "/docs/limits", "").Body.String()
-	for _, want := range []string{"256 KiB", "100, and 64 KiB", "passengers of a booking", "64 of a partner",
-		"at most 10000", "sessions of a user", "20 of a company"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has no %q", want)
+	rows := map[string]string{}
+	for _, row := range regexp.MustCompile(`(?s)<tr>(.*?)</tr>`).FindAllString(page, -1) {
+		cells := regexp.MustCompile(`(?s)<t[dh][^>]*>(.*?)</t[dh]>`).FindAllStringSubmatch(row, -1)
+		if len(cells) == 3 {
+			rows[cells[0][1]] = cells[1][1] + "; " + cells[2][1]
+		}
+	}
+	for what, wants := range map[string][]string{
+		"body of a request":                {"256 KiB", "413"},
+		"problems in a 400":                {"100, and 64 KiB", "how many more"},
+		"passengers of a booking":          {"100", "400"},
+		"phones of a passenger":            {"10", "400"},
+		"requests that wait for events":    {"64 of a partner", "at once"},
+		"connections":                      {"at most 10000", "a quarter", "longest idle"},
+		"sessions of a user":               {"50", "the oldest ends"},
+		"reports that are not written yet": {"20 of a company", "429"},
+		"reports that are kept":            {"200 of a company, and 500 MB of files", "429", "oldest has expired"},
+		"answers that clients do not take": {"16 MiB", "128 MiB", "taken longest ago is closed"},
+		"requests a second":                {"each whole 50000 bytes", "429"},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(rows[what], want) {
+				t.Errorf("the row of %s has no %q: %s", what, want, rows[what])
+			}
 		}
 	}
 }

@@ -290,7 +290,8 @@ func TestMessagesAreShownAsPassengersReadThem(t *testing.T) {
 		`{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails"}`), "The rules are in force.")
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "", nil)
 	o.see("/messages", "parked", "your ticket is paid", "Try it again", "p@example.com")
-	o.post("/act/outbox-retry", "message=all&desk-back=/messages", "<strong>Done.</strong>", "Nothing waits.", "1 e-mail became a file")
+	o.post("/act/outbox-retry", "message=all&desk-back=/messages", "<strong>Done.</strong>",
+		"Nothing waits.", "1 e-mail became a file")
 	letters := o.see("/messages", "E-mails that became files", b.Tickets[0].ID)
 	link := regexp.MustCompile(`href="(/letter[^"]+)"`).FindStringSubmatch(letters)
 	if link == nil {

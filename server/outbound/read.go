@@ -37,8 +37,8 @@ func ReadMessage(from io.Reader) (*Letter, error) {
 	return l, l.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body)
 }
 
-// DeliveredAt returns when an e-mail became a file; of one that does not say it, as versions before wrote them,
-// its date.
+// DeliveredAt returns when an e-mail became a file; of one that does not say it, as versions before wrote
+// them, its date.
 func DeliveredAt(from io.Reader) (time.Time, error) {
 	m, err := mail.ReadMessage(from)
 	if err != nil {
