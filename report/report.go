@@ -179,11 +179,13 @@ func (s *State) Restore(r *Report) {
 	s.shelve(i)
 }
 
-// shelve adds a report that is completed to its company's.
+// shelve adds a report that is completed to its company's. Those of one instant are in the order in which they
+// were ordered, as a snapshot has them.
 func (s *State) shelve(i int) {
 	done := s.done[s.list[i].Company]
 	after := sort.Search(len(done), func(n int) bool {
-		return s.list[done[n]].Completed.After(s.list[i].Completed)
+		order := s.list[done[n]].Completed.Compare(s.list[i].Completed)
+		return order > 0 || order == 0 && done[n] > i
 	})
 	s.done[s.list[i].Company] = slices.Insert(done, after, i)
 }

@@ -114,11 +114,8 @@ func TestThePageOfLimits(t *testing.T) {
 	s, _ := demoServer(t, Config{})
 	page := ask(s, "", "GET", "/docs/limits", "").Body.String()
 	rows := map[string]string{}
-	for _, row := range regexp.MustCompile(`(?s)<tr>(.*?)</tr>`).FindAllString(page, -1) {
-		cells := regexp.MustCompile(`(?s)<t[dh][^>]*>(.*?)</t[dh]>`).FindAllStringSubmatch(row, -1)
-		if len(cells) == 3 {
-			rows[cells[0][1]] = cells[1][1] + "; " + cells[2][1]
-		}
+	for _, row := range regexp.MustCompile(`(?s)<dt>(.*?)</dt><dd>(.*?)</dd>`).FindAllStringSubmatch(page, -1) {
+		rows[row[1]] = row[2]
 	}
 	for what, wants := range map[string][]string{
 		"body of a request":                {"256 KiB", "413"},
