@@ -16,11 +16,12 @@ import (
 )
 
 // ErrSocketPath is returned for a directory whose socket the system could not address.
-var ErrSocketPath = errors.New("the data directory's path is too long for a socket in it " +
-	"(107 bytes at most, with /admin.sock)")
+var ErrSocketPath = fmt.Errorf("the data directory's path is too long for a socket in it "+
+	"(%d bytes at most, with /admin.sock)", MaxSocketPath)
 
-// MaxSocketPath is how many bytes the path of a socket may have: the kernel's address has room for that much.
-const MaxSocketPath = 107
+// MaxSocketPath is how many bytes the path of a socket may have: the kernel's address has room for that much,
+// and a zero byte. On Linux it is 107.
+const MaxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
 // Socket returns the path of a directory's admin socket.
 func Socket(dir string) (string, error) {
