@@ -92,7 +92,7 @@ type wording struct {
 
 	// Of a run that its carrier has changed.
 	withdrawn, moved  string
-	notRun            string // of a departure that was cancelled: a title, and what a letter begins with
+	notRun            string // what a title and a letter say first of a departure that was cancelled
 	newTime, timeless string // of a departure that was moved: a title, and what a letter begins with
 	missed            string // of a change that cannot be made any more
 	reason            string

@@ -104,9 +104,11 @@ func (c *journalCopy) format(text []byte) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := journal.CheckFormat(text); errors.Is(err, store.ErrNewer) {
+	err = journal.CheckFormat(text)
+	if errors.Is(err, store.ErrNewer) {
 		return err
-	} else if err != nil {
+	}
+	if err != nil {
 		return foreign("FORMAT: %q: %v", text, err)
 	}
 	if err := durable.PublishText(c.fsys, ".", "FORMAT", text); err != nil {
@@ -143,7 +145,7 @@ func (c *journalCopy) append(text []byte) error {
 	if err != nil {
 		return foreign("line %d: %v", l.Seq, err)
 	}
-	if err := c.heed(&l); err != nil {
+	if err := c.accept(&l); err != nil {
 		return err
 	}
 	erases := len(erased) > 0
@@ -165,11 +167,10 @@ func (c *journalCopy) append(text []byte) error {
 	return store.CarryOut(c.fsys, erased, l.Stamp)
 }
 
-// heed reads what a line says, and removes beside the journal what it forgets. That comes before the line is
-// taken, so that none of it can be left by a crash. A line of a later version of the program is an error: it
-// would keep this one from ever serving the copy. Another event that cannot be read is passed on as it came:
-// its hash follows, and verify judges it.
-func (c *journalCopy) heed(l *store.Line) error {
+// accept returns store.ErrNewer for a line that a newer version has written, and removes beside the journal
+// what a line forgets. It does so before the line is taken, so that a crash leaves none of it. A line that
+// cannot be read is taken as it is: its hash follows, and verify judges it.
+func (c *journalCopy) accept(l *store.Line) error {
 	if store.Own(l.Type) {
 		return nil
 	}

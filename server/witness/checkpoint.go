@@ -32,7 +32,7 @@ func (s *Service) GetCheckpoint(w http.ResponseWriter, r *http.Request) error {
 		if err := s.Store.View(func(*ledger.State, time.Time) {}); err != nil {
 			return err
 		}
-		if _, err := s.Store.Sign(); err != nil {
+		if _, err := s.Store.Sign(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
