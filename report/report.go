@@ -179,8 +179,8 @@ func (s *State) Restore(r *Report) {
 	s.shelve(i)
 }
 
-// shelve adds a report that is completed to its company's. Those of one instant are in the order in which they
-// were ordered, as a snapshot has them.
+// shelve adds a report that is completed to its company's. Those of one instant are in the order in which
+// they were ordered, as a snapshot has them.
 func (s *State) shelve(i int) {
 	done := s.done[s.list[i].Company]
 	after := sort.Search(len(done), func(n int) bool {

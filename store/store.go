@@ -329,8 +329,8 @@ func (st *Store[S, E]) commit(events []E, after func(S, time.Time)) error {
 }
 
 // lacksRoom returns why lines of at most so many bytes cannot be taken: ErrFull, or *tooHeavy where the
-// writer has to look for more room. What is reserved counts as it is now: when the writer found no more, lines
-// may have been under way that took less of it than they weighed. The lock is held.
+// writer has to look for more room. What is reserved counts as it is now: when the writer found no more,
+// lines may have been under way that took less of it than they weighed. The lock is held.
 func (st *Store[S, E]) lacksRoom(bytes int64) error {
 	if st.full && st.room < reserve+ordinary {
 		return ErrFull
