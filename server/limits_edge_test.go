@@ -114,8 +114,8 @@ func TestThePageOfLimits(t *testing.T) {
 	s, _ := demoServer(t, Config{})
 	page := ask(s, "", "GET", "/docs/limits", "").Body.String()
 	rows := map[string]string{}
-	rows := regexp.MustCompile(`(?s)<dt>(.*?)</dt><dd>(.*?)</dd>`).FindAllStringSubmatch(page, -1)
-	for _, row := range rows {
+	shown := regexp.MustCompile(`(?s)<dt>(.*?)</dt><dd>(.*?)</dd>`).FindAllStringSubmatch(page, -1)
+	for _, row := range shown {
 		rows[row[1]] = row[2]
 	}
 	for what, wants := range map[string][]string{

@@ -109,6 +109,29 @@ func Proven(fsys durable.FS) (seq uint64, err error) {
 	return seq, err
 }
 
+// SignedSince reports whether the newest checkpoint of a journal that is in use vouches for a line: it is of that
+// line, or of a later one that follows from it.
+func SignedSince(fsys durable.FS, line Head) (bool, error) {
+	signed, err := checkpoint.Newest(fsys)
+	if err != nil {
+		return false, err
+	}
+	public, err := checkpoint.PublicKey(fsys)
+	if err != nil {
+		return false, err
+	}
+	c, err := checkpoint.Parse(signed, public)
+	if err != nil || c.Seq < line.Seq {
+		return false, err
+	}
+	fits := c.Seq == line.Seq && c.Hash == line.Hash
+	_, err = Follow(fsys, line, func(l *Line) error {
+		fits = fits || l.Seq == c.Seq && l.Hash == c.Hash
+		return nil
+	})
+	return fits, err
+}
+
 // Kept is a checkpoint that an auditor kept, and the key it is signed with.
 type Kept struct {
 	Note []byte

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"waybill/server/front"
@@ -61,6 +62,24 @@ func TestLinesThatAreBeingSignedAccuseNobody(t *testing.T) {
 		want(t, 0, "^wb_", "partner", "add", "-data", dir, "one more")
 		want(t, 0, `^sound: [^\n]*\nthe books at [^\n]*\n$`, "verify", "-data", dir)
 	}
+	// Nor do those that are written while it reads.
+	stop := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				want(t, 0, "^wb_", "partner", "add", "-data", dir, "one more")
+			}
+		}
+	})
+	for range 10 {
+		want(t, 0, `^sound: [^\n]*\nthe books at [^\n]*\n$`, "verify", "-data", dir)
+	}
+	close(stop)
+	writing.Wait()
 	s.stop()
 	notes, err := os.ReadFile(filepath.Join(dir, "checkpoints.log"))
 	if err != nil {

@@ -147,8 +147,12 @@ func (c *call) judge() (code int, v verdict.Verdict, err error) {
 	if err != nil {
 		return exitFailed, verdict.Verdict{Problem: err.Error()}, err
 	}
-	live := c.signedFirst()
-	v, err = verdict.Judge(c.fsys, c.dir, live || front.InUse(c.dir), expected, against)
+	var beside verdict.Beside
+	if front.StepBackBeside(c.dir, c.StepBack) {
+		beside.Sign = func() { front.SignFirst(c.dir) }
+	}
+	beside.Live = beside.Sign != nil || front.InUse(c.dir)
+	v, err = verdict.Judge(c.fsys, c.dir, beside, expected, against)
 	switch {
 	case err == nil:
 		return exitDone, v, nil
@@ -156,16 +160,6 @@ func (c *call) judge() (code int, v verdict.Verdict, err error) {
 		return exitTorn, v, err
 	}
 	return exitFailed, v, err
-}
-
-// signedFirst reports whether a server has the directory open. Then it has the server sign the lines that
-// there are: a server that signs a second later is no reason to suspect anybody.
-func (c *call) signedFirst() (running bool) {
-	running = front.StepBackBeside(c.dir, c.StepBack)
-	if running {
-		front.SignFirst(c.dir)
-	}
-	return running
 }
 
 // ticketCheck checks codes of tickets: of no directory, and without a network. It exits with 0 where all are

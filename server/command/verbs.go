@@ -97,7 +97,11 @@ func (c *call) export() (int, error) {
 // backup copies a directory, which may be in use, and checks the copy.
 func (c *call) backup() (int, error) {
 	return c.write(func(out durable.Dir) (string, error) {
-		rep, err := inspect.Backup(c.fsys, c.signedFirst(), out)
+		running := front.StepBackBeside(c.dir, c.StepBack)
+		if running { // a copy whose last lines nobody has signed would look like one that was cut
+			front.SignFirst(c.dir)
+		}
+		rep, err := inspect.Backup(c.fsys, running, out)
 		c.warnOfBooks(&rep)
 		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq,
 			rep.Head.Time.Format(time.RFC3339)), err

@@ -71,15 +71,20 @@ func (s *Service) postVerify(w http.ResponseWriter, r *http.Request, by ledger.B
 	if err != nil {
 		return err
 	}
-	if err := s.witness.SignNow(admin.SignWithin); err != nil {
-		s.Log.Warn("the newest lines could not be signed before they are verified", "err", err)
-	}
-	verdict, err := verdict.Judge(s.Config.FS, "the directory", true, store.Expected{}, "")
+	beside := verdict.Beside{Live: true, Sign: s.sign}
+	verdict, err := verdict.Judge(s.Config.FS, "the directory", beside, store.Expected{}, "")
 	if err != nil {
 		s.Log.Error("the directory is not sound", "err", err)
 	}
 	x.Verdict = &verdict
 	return s.showJournal(w, r, by, x)
+}
+
+// sign has the newest lines signed, before they are verified.
+func (s *Service) sign() {
+	if err := s.witness.SignNow(admin.SignWithin); err != nil {
+		s.Log.Warn("the newest lines could not be signed before they are verified", "err", err)
+	}
 }
 
 // showJournal shows a page of the journal.

@@ -1,7 +1,7 @@
 // Package verdict says what came of verifying a directory: for whoever types, for programs and for the desk,
 // what is wrong, where, and what to do next (contract §1).
 //
-//	v, err := verdict.Judge(fsys, "waybill-data", live, store.Expected{}, "")
+//	v, err := verdict.Judge(fsys, "waybill-data", verdict.Beside{}, store.Expected{}, "")
 //	fmt.Println(v.Sound, v.Problem)
 package verdict
 
@@ -64,18 +64,38 @@ type place struct {
 	Seq  uint64 `json:"seq"`
 }
 
+// Beside is who else has the directory open.
+type Beside struct {
+	Live bool   // somebody has
+	Sign func() // has the running server sign the newest lines, and waits for that; nil: it cannot be asked
+}
+
+// sign has the newest lines signed, where somebody can be asked.
+func (b *Beside) sign() {
+	if b.Sign != nil {
+		b.Sign()
+	}
+}
+
 // Judge verifies a directory and says what came of it. The error is why it is not sound, with what to do
 // next. name is what the user calls the directory, against where the kept checkpoints are from.
 func Judge(
 	fsys durable.FS,
 	name string,
-	live bool,
+	beside Beside,
 	expected store.Expected,
 	against string,
 ) (Verdict, error) {
-	rep, err := inspect.Verify(fsys, live, expected)
+	beside.sign()
+	rep, err := inspect.Verify(fsys, beside.Live, expected)
 	if err != nil {
 		return unsound(err, name, against)
+	}
+	if beside.Sign != nil && rep.Vouched < rep.Head.Seq { // lines that were written meanwhile
+		beside.sign()
+		if signed, err := store.SignedSince(fsys, rep.Head); err == nil && signed {
+			rep.Vouched = rep.Head.Seq
+		}
 	}
 	v := Verdict{Found: &findings{
 		Signed:      !rep.Unsigned(),
@@ -101,7 +121,7 @@ func Judge(
 		return v, errors.New(v.Problem)
 	}
 	v.Sound = true
-	v.note(&rep, live)
+	v.note(&rep, beside.Live)
 	return v, nil
 }
 
