@@ -161,6 +161,8 @@ func TestUsage(t *testing.T) {
 	want(t, 2, "which -smtp names", "serve", "-smtp-tls", "starttls")
 	want(t, 78, "-smtp-password-file: open", "serve", "-smtp", "mail:25", "-smtp-password-file", "nowhere")
 	want(t, 2, "-max-transfers", "serve", "-max-transfers", "2")
+	want(t, 2, "-letters-days must be from 1 to 3650", "serve", "-letters-days", "0")
+	want(t, 2, "-letters-days must be from 1 to 3650", "serve", "-letters-days", "3651")
 	want(t, 2, "-test-clock", "serve", "-test-clock", "tomorrow")
 	want(t, 2, "-legacy-since .yesterday. is not an instant", "serve", "-legacy-since", "yesterday")
 	want(t, 2, "-addr", "serve", "-addr", "nowhere")

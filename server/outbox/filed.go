@@ -19,7 +19,7 @@ import (
 // §15). Beside a journal of 205 MB they took 1.4 GB, with a sync each.
 
 const (
-	tidyLetters = time.Hour // between removals of old letters
+	tidyEvery = time.Hour // between removals of old letters
 	// manyYoung is how many letters in the order of their lines are found too young until no more are looked
 	// at: those that come after are younger still, but for a few that were written late.
 	manyYoung = 1000
@@ -31,6 +31,7 @@ type filed struct {
 	// another by then.
 	mu       sync.Mutex
 	unsynced map[string]string // the names of those that are not durable yet, by message
+	due      time.Time         // until when none is old; zero is not known
 }
 
 // file writes a letter as a file, which says when by the directory's clock. It is durable once
@@ -73,40 +74,76 @@ func (f *filed) sync(fsys durable.FS, messages []*ledger.Message) (lost map[stri
 // RunLetters removes old letters while the server runs.
 func (s *Service) RunLetters() {
 	for s.Base.Err() == nil {
-		if err := s.RemoveOldLetters(); err != nil {
-			s.Log.Warn("old letters could not be removed; it is tried again", "err", err)
+		if !s.Still.Load() {
+			s.tidyLetters()
 		}
 		select {
 		case <-s.Base.Done():
-		case <-time.After(tidyLetters):
+		case done := <-s.tidying:
+			done <- s.tidyLetters()
+		case <-time.After(tidyEvery):
 		}
 	}
 }
 
+// tidyLetters removes old letters, and says where that fails.
+func (s *Service) tidyLetters() error {
+	err := s.RemoveOldLetters()
+	if err != nil && s.Base.Err() == nil {
+		s.Log.Warn("old letters could not be removed; it is tried again", "err", err)
+	}
+	return err
+}
+
 // RemoveOldLetters removes the e-mails that became files so many days ago as they are kept, by the
-// directory's clock. Requests do not wait for it.
+// directory's clock. Requests do not wait for it. It looks at nothing before the next letter is old.
 func (s *Service) RemoveOldLetters() error {
 	now, err := s.Now()
 	if err != nil {
 		return err
 	}
-	until := now.Add(-time.Duration(s.Config.LettersDays) * 24 * time.Hour)
+	s.filed.mu.Lock()
+	due := s.filed.due
+	s.filed.mu.Unlock()
+	if now.Before(due) {
+		return nil
+	}
 	names, err := s.fileNames()
 	if err != nil {
 		return err
 	}
 	slices.SortFunc(names, byLine)
+	kept := time.Duration(s.Config.LettersDays) * 24 * time.Hour
+	next, err := s.removeUntil(names, now.Add(-kept))
+	if err != nil {
+		return err
+	}
+	s.filed.mu.Lock()
+	s.filed.due = now.Add(kept) // what becomes a file from now on is not old before
+	if !next.IsZero() {
+		s.filed.due = next.Add(kept)
+	}
+	s.filed.mu.Unlock()
+	return nil
+}
+
+// removeUntil removes the letters that became files until an instant. It returns when the first of the others
+// did; zero where there is none.
+func (s *Service) removeUntil(names []string, until time.Time) (next time.Time, err error) {
 	pace := s.Store.Pace()
 	removed := 0
 	young := 0
 	for _, name := range names {
 		pace.Step()
-		gone, failed := s.removeIfOld(name, until)
+		at, gone, failed := s.removeIfOld(name, until)
 		err = errors.Join(err, failed)
 		if gone {
 			removed++
 			young = 0
 			continue
+		}
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
 		}
 		young++
 		if young == manyYoung || s.Base.Err() != nil {
@@ -116,28 +153,27 @@ func (s *Service) RemoveOldLetters() error {
 	if removed > 0 {
 		err = errors.Join(err, s.Config.FS.SyncDir(ledger.OutboxDir))
 	}
-	return err
+	return next, err
 }
 
-// removeIfOld removes a letter that became a file until an instant, and reports whether it did. What is no
-// letter stays.
-func (s *Service) removeIfOld(name string, until time.Time) (gone bool, err error) {
+// removeIfOld removes a letter that became a file until an instant, and reports whether it did; else it
+// returns when the letter did. What is no letter stays, and its time is zero.
+func (s *Service) removeIfOld(name string, until time.Time) (at time.Time, gone bool, err error) {
 	s.filed.mu.Lock()
 	defer s.filed.mu.Unlock()
 	name = ledger.OutboxDir + "/" + name
-	old := false
 	err = durable.Read(s.Config.FS, name, func(from *io.SectionReader) error {
-		at, err := outbound.DeliveredAt(from)
-		old = err == nil && !at.After(until)
+		at, _ = outbound.DeliveredAt(from)
 		return nil
 	})
-	if err == nil && old {
+	if err == nil && !at.IsZero() && !at.After(until) {
 		err = s.Config.FS.Remove(name)
+		gone = err == nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // another was first
+		return time.Time{}, false, nil // another was first
 	}
-	return err == nil && old, err
+	return at, gone, err
 }
 
 // byLine puts names of letters into the order of the lines that they are of, the oldest first.

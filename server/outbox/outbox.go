@@ -20,6 +20,7 @@ type Service struct {
 	tries     tries
 	filed     filed // what became files
 	sending   web.Loop
+	tidying   web.Loop // of old letters
 }
 
 // New returns the room.
@@ -28,5 +29,6 @@ func New(core *web.Core) *Service {
 		Core:    core,
 		filed:   filed{unsynced: map[string]string{}},
 		sending: core.NewLoop(),
+		tidying: core.NewLoop(),
 	}
 }

@@ -33,3 +33,32 @@ func TestALockIsGivenBackAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Files that were put are whole, in place of those that had their names, and can be made durable together;
+// one that is gone by then is no failure.
+func TestFilesArePutAndSyncedTogether(t *testing.T) {
+	type embedded struct{ FS } // so that there is no sync of all
+	dir := Dir(t.TempDir())
+	if err := dir.Mkdir("box"); err != nil {
+		t.Fatal(err)
+	}
+	for _, fsys := range []FS{dir, embedded{dir}} {
+		for _, name := range []string{"a", "b", "a"} {
+			if err := Put(fsys, "box", name, []byte("of "+name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := SyncFiles(fsys, "box", []string{"a", "b", "gone"}); err != nil {
+			t.Error(err)
+		}
+		if names, err := fsys.List("box"); err != nil || len(names) != 2 {
+			t.Errorf("%q, %v", names, err)
+		}
+		if text, err := ReadFile(fsys, "box/a"); err != nil || string(text) != "of a" {
+			t.Errorf("%q, %v", text, err)
+		}
+		if err := SyncFiles(fsys, "nowhere", nil); err == nil {
+			t.Error("a directory that is not there is made durable")
+		}
+	}
+}
