@@ -33,11 +33,17 @@ func Put(fsys FS, dir, name string, text []byte) error {
 	return err
 }
 
-// SyncFiles makes files of a directory durable, and their names: by one sync of their file system where there
-// is such a thing, and else by one for each. A file that is gone is passed over. After an error nobody knows
-// which of them are durable: they are to be written again.
+// few files are synced faster one by one: a sync of all waits for what others have written, too. A hundred of
+// 30 KB take 5 to 10 ms together, and 60 to 270 ms one by one; a single one takes 1 ms, and up to 180 ms
+// beside other programs that write.
+const few = 4
+
+// SyncFiles makes files of a directory durable, and their names: more than a few by one sync of their file
+// system, where there is such a thing. A file that is gone is passed over. After an error nobody knows which
+// of them are durable: they are to be written again.
 func SyncFiles(fsys FS, dir string, names []string) error {
-	if d, ok := fsys.(Dir); ok {
+	d, isDir := fsys.(Dir)
+	if isDir && len(names) > few {
 		err := d.syncFileSystem(dir)
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return err

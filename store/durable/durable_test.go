@@ -42,22 +42,25 @@ func TestFilesArePutAndSyncedTogether(t *testing.T) {
 	if err := dir.Mkdir("box"); err != nil {
 		t.Fatal(err)
 	}
+	many := []string{"a", "b", "gone", "c", "d", "e", "f"}
 	for _, fsys := range []FS{dir, embedded{dir}} {
-		for _, name := range []string{"a", "b", "a"} {
+		for _, name := range []string{"a", "b", "a", "c", "d", "e", "f"} {
 			if err := Put(fsys, "box", name, []byte("of "+name)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := SyncFiles(fsys, "box", []string{"a", "b", "gone"}); err != nil {
-			t.Error(err)
+		for _, names := range [][]string{many, many[:3]} {
+			if err := SyncFiles(fsys, "box", names); err != nil {
+				t.Errorf("%q: %v", names, err)
+			}
 		}
-		if names, err := fsys.List("box"); err != nil || len(names) != 2 {
+		if names, err := fsys.List("box"); err != nil || len(names) != len(many)-1 {
 			t.Errorf("%q, %v", names, err)
 		}
 		if text, err := ReadFile(fsys, "box/a"); err != nil || string(text) != "of a" {
 			t.Errorf("%q, %v", text, err)
 		}
-		if err := SyncFiles(fsys, "nowhere", nil); err == nil {
+		if err := SyncFiles(fsys, "nowhere", many); err == nil {
 			t.Error("a directory that is not there is made durable")
 		}
 	}
