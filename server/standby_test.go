@@ -189,8 +189,9 @@ func TestAStandbyTakesNothingNewer(t *testing.T) {
 	}
 	line := newer.AppendTo(nil, head.Hash)
 	said, err := received(dir, tailed(t, p.dir, "copy", 1)+string(line))
+	place := fmt.Sprintf("line %d: ", newer.Seq)
 	if !errors.Is(err, store.ErrNewer) || errors.As(err, new(*standby.Foreign)) ||
-		!strings.Contains(err.Error(), fmt.Sprintf("line %d: %v: unknown type \"something.newer\"", newer.Seq, store.ErrNewer)) {
+		!strings.Contains(err.Error(), place) || !strings.Contains(err.Error(), `unknown type "something.newer"`) {
 		t.Errorf("a line of a newer type: %v", err)
 	}
 	if !strings.HasSuffix(said, fmt.Sprintf("%d\n", head.Seq)) {

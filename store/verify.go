@@ -109,8 +109,8 @@ func Proven(fsys durable.FS) (seq uint64, err error) {
 	return seq, err
 }
 
-// SignedSince reports whether the newest checkpoint of a journal that is in use vouches for a line: it is of that
-// line, or of a later one that follows from it.
+// SignedSince reports whether the newest checkpoint of a journal that is in use vouches for a line: it is of
+// that line, or of a later one that follows from it.
 func SignedSince(fsys durable.FS, line Head) (bool, error) {
 	signed, err := checkpoint.Newest(fsys)
 	if err != nil {
