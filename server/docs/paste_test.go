@@ -22,7 +22,6 @@ type pasted struct {
 type paste struct {
 	shell  string
 	script strings.Builder
-	count  int
 	lines  []string // that were pasted, by the number of the check after them
 }
 
