@@ -179,6 +179,13 @@ type letterDisk struct {
 	fails bool // the next one does
 }
 
+// count returns how often the directory of letters was synced.
+func (d *letterDisk) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.syncs
+}
+
 func (d *letterDisk) SyncDir(dir string) error {
 	if dir == ledger.OutboxDir {
 		d.mu.Lock()
@@ -206,9 +213,9 @@ func TestLettersAreMadeDurableTogether(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		list := outboxList(t, s)
-		if disk.syncs != 1 || strings.Count(list, "1 attempt failed") != 5 ||
+		if disk.count() != 1 || strings.Count(list, "1 attempt failed") != 5 ||
 			strings.Contains(journalText(t, dir), "outbox.sent") {
-			t.Errorf("after %d syncs, the first of which failed: %s", disk.syncs, list)
+			t.Errorf("after %d syncs, the first of which failed: %s", disk.count(), list)
 		}
 		for _, name := range letterFiles(t, dir) {
 			if err := os.Truncate(name, 0); err != nil { // as a power cut may
@@ -216,9 +223,9 @@ func TestLettersAreMadeDurableTogether(t *testing.T) {
 			}
 		}
 		time.Sleep(2 * outbox.FirstRetry)
-		if list := outboxList(t, s); !strings.HasPrefix(list, "0 messages") || disk.syncs > 6 ||
+		if list := outboxList(t, s); !strings.HasPrefix(list, "0 messages") || disk.count() > 6 ||
 			!strings.Contains(journalText(t, dir), "outbox.sent") {
-			t.Errorf("after %d syncs: %s", disk.syncs, list)
+			t.Errorf("after %d syncs: %s", disk.count(), list)
 		}
 		for _, name := range letterFiles(t, dir) {
 			if info, err := os.Stat(name); err != nil || info.Size() == 0 {

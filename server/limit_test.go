@@ -180,3 +180,25 @@ func TestBehindAProxyTheClientCounts(t *testing.T) {
 		t.Error(w.Header())
 	}
 }
+
+// On a clock that stands still allowances grow by its moves alone: a move is never refused for want of one.
+func TestTheClockIsMovedWhateverTheRate(t *testing.T) {
+	s, _ := demoServer(t, Config{TestClock: true, Frozen: true, Rate: web.Rate{PerSecond: 1, Burst: 1}})
+	code := func(method, target string) int {
+		r := httptest.NewRequest(method, target, strings.NewReader(`{"advance":"1s"}`))
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Code
+	}
+	for range 3 {
+		if code("GET", "/v2/cities") != 200 || code("GET", "/v2/cities") != 429 {
+			t.Error("one request a second is not what is allowed")
+		}
+		if got := code("GET", "/test/clock"); got != 200 {
+			t.Errorf("GET /test/clock: %d", got)
+		}
+		if got := code("POST", "/test/clock"); got != 200 {
+			t.Errorf("POST /test/clock: %d", got)
+		}
+	}
+}

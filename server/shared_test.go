@@ -95,9 +95,18 @@ func TestDocumentsAreWrittenFromSharedBytes(t *testing.T) {
 	}
 }
 
-// The document is not copied: all that the sockets are given lies in it, but for its beginning.
+// Slow readers of the document do not count, also where a test bench holds answers back.
 func TestSlowReadersOfTheDocumentDoNotCount(t *testing.T) {
-	s, _ := demoServer(t, Config{})
+	plain, _ := demoServer(t, Config{})
+	bench, _ := demoServer(t, Config{TestClock: true, Bench: true})
+	slowReadersOfTheDocument(t, plain.Handler())
+	slowReadersOfTheDocument(t, bench.Handler())
+}
+
+// slowReadersOfTheDocument has many clients ask for the document, each of which takes one byte before the
+// next asks, and sees that each gets it whole. It is not copied: they would be closed if it counted.
+func slowReadersOfTheDocument(t *testing.T, s http.Handler) {
+	t.Helper()
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

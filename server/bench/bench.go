@@ -91,7 +91,7 @@ func (s *Service) release(out outcome, answer *held, r *http.Request) {
 	}
 	switch {
 	case !out.hangUp:
-		answer.release()
+		answer.release(r)
 		return
 	case out.started:
 		answer.start(out.bytes)

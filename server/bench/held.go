@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"net/http"
 	"strconv"
+
+	"waybill/server/web"
 )
 
 // held is an answer that is whole before the client sees anything of it. Of its fields only to must be set.
@@ -12,6 +14,7 @@ type held struct {
 	to     http.ResponseWriter // whose header it shares
 	status int                 // 0: nothing was written
 	body   bytes.Buffer
+	shared []byte // instead of body, where that is the same for everybody
 }
 
 // Header returns the header of the answer.
@@ -30,6 +33,20 @@ func (h *held) Write(b []byte) (int, error) {
 	return h.body.Write(b)
 }
 
+// KeepShared keeps a whole body that is the same for everybody, and that nobody changes.
+func (h *held) KeepShared(b []byte) {
+	h.WriteHeader(http.StatusOK)
+	h.shared = b
+}
+
+// bytes returns the body.
+func (h *held) bytes() []byte {
+	if h.shared != nil {
+		return h.shared
+	}
+	return h.body.Bytes()
+}
+
 // FlushError lets nothing go.
 func (h *held) FlushError() error {
 	return nil
@@ -40,16 +57,20 @@ func (h *held) Unwrap() http.ResponseWriter {
 	return h.to
 }
 
-// release sends the answer.
-func (h *held) release() {
+// release sends the answer to a request.
+func (h *held) release(r *http.Request) {
 	h.to.WriteHeader(cmp.Or(h.status, http.StatusOK))
+	if h.shared != nil {
+		web.WriteShared(h.to, r, h.shared)
+		return
+	}
 	h.to.Write(h.body.Bytes()) // a client that is gone misses it
 }
 
 // start sends the header, which promises the whole body, and so many bytes of it.
 func (h *held) start(bytes int) {
-	h.Header().Set("Content-Length", strconv.Itoa(h.body.Len()))
+	h.Header().Set("Content-Length", strconv.Itoa(len(h.bytes())))
 	h.to.WriteHeader(cmp.Or(h.status, http.StatusOK))
-	h.to.Write(h.body.Bytes()[:bytes])
+	h.to.Write(h.bytes()[:bytes])
 	http.NewResponseController(h.to).Flush()
 }

@@ -91,7 +91,7 @@ func (s *Service) remember(at time.Time, caller *auth.Partner, answer *held, r *
 	}
 	if answer.status >= http.StatusBadRequest {
 		var envelope struct{ Errors []struct{ ErrorCode string } }
-		if json.Unmarshal(answer.body.Bytes(), &envelope) == nil && len(envelope.Errors) > 0 {
+		if json.Unmarshal(answer.bytes(), &envelope) == nil && len(envelope.Errors) > 0 {
 			kept.ErrorCode = envelope.Errors[0].ErrorCode
 		}
 	}

@@ -49,7 +49,7 @@ func (s *Service) strike(rule *counted, route string, answer *held, r *http.Requ
 		return outcome{wait: rule.For}
 	case CutAnswer:
 		mark(answer, rule)
-		return outcome{hangUp: true, bytes: min(rule.Bytes, answer.body.Len()), started: true}
+		return outcome{hangUp: true, bytes: min(rule.Bytes, len(answer.bytes())), started: true}
 	}
 	return outcome{hangUp: true}
 }

@@ -2,12 +2,15 @@ package web
 
 import (
 	"container/list"
+	"net/http"
 	"sync"
+	"time"
 )
 
 // Backlog bounds the answers that clients are slow to take: the bytes that were made for them and that no
 // socket has taken yet, of each address and in all (contract §12). Where they are more, the connection whose
-// last byte was taken longest ago is closed: of the address that has too many, or of all.
+// last byte was taken longest ago is closed: of the address that has too many, or of all. A connection that
+// has taken something a moment ago is not: its client reads, and is only behind others.
 //
 // Bytes that are the same for everybody are shared, so that they cost nothing, and do not count.
 //
@@ -16,21 +19,45 @@ type Backlog struct {
 	limits BacklogLimits
 
 	mu   sync.Mutex
+	room sync.Cond // is told when there are no longer too many bytes in all
 	all  *waiters
 	from map[string]*waiters // by address; who has no waiting byte is not there
+	// looking says that look will be called: there are too many bytes, and their clients may still take them.
+	looking bool
 }
 
 // BacklogLimits are how many bytes may wait to be taken.
 type BacklogLimits struct {
-	OfAddress, InAll int // bytes
+	OfAddress, InAll int           // bytes
+	Patience         time.Duration // how long a connection may take nothing while there are too many
 }
 
 // NewBacklog returns a backlog without a byte.
 func NewBacklog(limits BacklogLimits) *Backlog {
-	return &Backlog{
+	b := &Backlog{
 		limits: limits,
 		all:    newWaiters(),
 		from:   map[string]*waiters{},
+	}
+	b.room.L = &b.mu
+	return b
+}
+
+// awaitRoom waits while there are too many bytes in all. It is a short wait: either their clients take them, or
+// the patience with these comes to its end.
+func (b *Backlog) awaitRoom() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.all.bytes > b.limits.InAll && b.all.conns.Len() > 1 {
+		b.room.Wait()
+	}
+}
+
+// less notes that fewer bytes wait in all. The lock is held.
+func (b *Backlog) less(bytes int) {
+	b.all.bytes -= bytes
+	if b.all.bytes <= b.limits.InAll || b.all.conns.Len() <= 1 {
+		b.room.Broadcast()
 	}
 }
 
@@ -55,10 +82,11 @@ func (w *waiters) longest(c *conn) *conn {
 
 // answer is what waits of the answer on a connection. The backlog's lock guards it.
 type answer struct {
-	begun     bool     // it is being written
-	left      int      // bytes that no socket has taken yet
-	of        *waiters // of the address; nil: none is known, and the bytes only count in all
-	address   string   // whose they are
+	begun     bool      // it is being written
+	left      int       // bytes that no socket has taken yet
+	taken     time.Time // when a socket has taken some, or when there were some first
+	of        *waiters  // of the address; nil: none is known, and the bytes only count in all
+	address   string    // whose they are
 	inAll     *list.Element
 	inAddress *list.Element
 }
@@ -94,6 +122,7 @@ func (b *Backlog) begin(c *conn, bytes int) bool {
 func (b *Backlog) add(c *conn, bytes int) {
 	a := &c.answer
 	a.left = bytes
+	a.taken = time.Now()
 	a.inAll = b.all.conns.PushBack(c)
 	b.all.bytes += bytes
 	a.address = c.client
@@ -111,23 +140,55 @@ func (b *Backlog) add(c *conn, bytes int) {
 
 // excess takes out the connections that are to be closed for an answer that has begun. The lock is held.
 func (b *Backlog) excess(c *conn) (victims []*conn) {
-	for of := c.answer.of; of != nil && of.bytes > b.limits.OfAddress; {
-		v := of.longest(c)
+	if of := c.answer.of; of != nil {
+		victims = b.tooMany(of, b.limits.OfAddress, c)
+	}
+	return append(victims, b.tooMany(b.all, b.limits.InAll, c)...)
+}
+
+// tooMany takes out connections that have taken nothing for longer than the patience, until those that are
+// left have no more bytes than a limit. One of them stays, whatever it has. The lock is held.
+func (b *Backlog) tooMany(w *waiters, limit int, stays *conn) (victims []*conn) {
+	for w.bytes > limit {
+		v := w.longest(stays)
 		if v == nil {
 			break
 		}
-		b.remove(v)
-		victims = append(victims, v)
-	}
-	for b.all.bytes > b.limits.InAll {
-		v := b.all.longest(c)
-		if v == nil {
+		if time.Since(v.answer.taken) < b.limits.Patience {
+			b.lookLater()
 			break
 		}
 		b.remove(v)
 		victims = append(victims, v)
 	}
 	return victims
+}
+
+// lookLater has look called once the patience is over. The lock is held.
+func (b *Backlog) lookLater() {
+	if !b.looking {
+		b.looking = true
+		time.AfterFunc(b.limits.Patience, b.look)
+	}
+}
+
+// look closes the connections that have taken nothing meanwhile, where there are still too many bytes.
+func (b *Backlog) look() {
+	b.mu.Lock()
+	b.looking = false
+	var victims []*conn
+	for _, of := range b.from {
+		last, _ := of.conns.Back().Value.(*conn)
+		victims = append(victims, b.tooMany(of, b.limits.OfAddress, last)...)
+	}
+	if e := b.all.conns.Back(); e != nil {
+		last, _ := e.Value.(*conn)
+		victims = append(victims, b.tooMany(b.all, b.limits.InAll, last)...)
+	}
+	b.mu.Unlock()
+	for _, v := range victims {
+		v.Conn.Close() // what waits to write there fails, and lets go of its bytes
+	}
 }
 
 // took notes that a socket has taken bytes of the answer.
@@ -144,7 +205,8 @@ func (b *Backlog) took(c *conn, bytes int) {
 		return
 	}
 	a.left -= bytes
-	b.all.bytes -= bytes
+	a.taken = time.Now()
+	b.less(bytes)
 	b.all.conns.MoveToBack(a.inAll)
 	if a.of != nil {
 		a.of.bytes -= bytes
@@ -167,7 +229,7 @@ func (b *Backlog) remove(c *conn) {
 		return
 	}
 	b.all.conns.Remove(a.inAll)
-	b.all.bytes -= a.left
+	b.less(a.left)
 	if a.of != nil {
 		a.of.conns.Remove(a.inAddress)
 		a.of.bytes -= a.left
@@ -207,13 +269,31 @@ func (r *Recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// writeShared writes bytes that are the same for everybody, and that nobody changes: they are not copied, so
-// they do not count. Under TLS the pieces count that are made of them.
+// sharedKeeper is a ResponseWriter that holds an answer back. It keeps shared bytes as they are, and copies
+// others.
+type sharedKeeper interface{ KeepShared(b []byte) }
+
+// writeShared writes the whole body of an answer that is the same for everybody.
 func (r *Recorder) writeShared(b []byte) {
 	r.size += len(b)
-	c := r.Conn.Conn
-	if c != nil && r.Conn.plain && c.pool.backlog.begin(c, 0) {
+	if keeper, ok := r.ResponseWriter.(sharedKeeper); ok {
+		keeper.KeepShared(b)
+		return
+	}
+	r.Conn.writeShared(r.ResponseWriter, b)
+}
+
+// WriteShared writes the body of an answer that was held back, and that is the same for everybody.
+func WriteShared(w http.ResponseWriter, r *http.Request, b []byte) {
+	info, _ := r.Context().Value(connKey{}).(connInfo)
+	info.writeShared(w, b)
+}
+
+// writeShared writes bytes that nobody changes: they are not copied, so they do not count. Under TLS the
+// pieces count that are made of them.
+func (i connInfo) writeShared(w http.ResponseWriter, b []byte) {
+	if c := i.Conn; c != nil && i.plain && c.pool.backlog.begin(c, 0) {
 		defer c.pool.backlog.end(c)
 	}
-	r.ResponseWriter.Write(b) // a client that is gone misses it
+	w.Write(b) // a client that is gone misses it
 }

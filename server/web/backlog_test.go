@@ -11,7 +11,10 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"waybill/server/wire"
 )
@@ -256,4 +259,83 @@ func (n narrow) Accept() (net.Conn, error) {
 		c.(*net.TCPConn).SetWriteBuffer(smallBuffer)
 	}
 	return c, err
+}
+
+// A client that takes its answer is only behind others for a moment: a connection makes way once it has taken
+// nothing for longer than the patience, and then also where nobody asks for anything more.
+func TestWhoIsOnlyBehindIsNotClosed(t *testing.T) {
+	x := newSlowReaders(t, answers(2, 100), false)
+	x.backlog.limits.Patience = time.Hour
+	var conns []net.Conn
+	for port := range 4 {
+		conns = append(conns, x.get(fmt.Sprintf("192.0.2.1:%d", port+1), ""))
+	}
+	if n := x.backlog.all.conns.Len(); n != 4 {
+		t.Errorf("%d of 4 answers wait", n)
+	}
+	x.backlog.mu.Lock()
+	looking := x.backlog.looking
+	x.backlog.limits.Patience = 0 // it is over
+	x.backlog.mu.Unlock()
+	if !looking {
+		t.Error("nobody will look when the patience is over")
+	}
+	x.backlog.look()
+	x.expect(conns, false, false, true, true)
+}
+
+// So many pages are made at a time, and no more.
+func TestPagesAreMadeInTurn(t *testing.T) {
+	core := NewCore(Config{})
+	var now, most atomic.Int64
+	var all sync.WaitGroup
+	for range 10 * pagesAtOnce {
+		all.Go(func() {
+			body, err := core.makePage(new(Recorder), func(w *wire.Writer) error {
+				if n := now.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				runtime.Gosched()
+				w.Object("")
+				w.EndObject()
+				now.Add(-1)
+				return nil
+			})
+			if err != nil || string(body.B) != "{}\n" {
+				t.Errorf("%q, %v", body.B, err)
+			}
+		})
+	}
+	all.Wait()
+	if most.Load() > pagesAtOnce {
+		t.Errorf("%d pages were made at a time", most.Load())
+	}
+}
+
+// No page is made while too much waits for slow clients; one is made once they have taken it, or are closed.
+func TestNoPageIsMadeWhileTooMuchWaits(t *testing.T) {
+	x := newSlowReaders(t, answers(100, 2), false)
+	x.backlog.limits.Patience = time.Hour
+	var conns []net.Conn
+	for port := range 3 {
+		conns = append(conns, x.get(fmt.Sprintf("192.0.2.1:%d", port+1), ""))
+	}
+	var taken atomic.Bool
+	made := make(chan bool)
+	rec := &Recorder{Conn: connInfo{Conn: x.last()}}
+	go func() {
+		NewCore(Config{}).makePage(rec, func(*wire.Writer) error { return nil })
+		made <- taken.Load()
+	}()
+	for range 1000 {
+		runtime.Gosched()
+	}
+	taken.Store(true)
+	if !whole(conns[0]) {
+		t.Error("an answer is cut")
+	}
+	if !<-made {
+		t.Error("a page was made before there was room")
+	}
+	x.expect(conns[1:], true, true)
 }

@@ -92,6 +92,8 @@ type Core struct {
 	loops     []Loop // in the order in which Settle asks them
 	partners  *Limiter
 	addresses *Limiter // of those who show no valid key
+
+	making chan struct{} // has a place for each page that is being made
 }
 
 // NewCore makes a core that has nothing open yet.
@@ -120,6 +122,7 @@ func NewCore(cfg Config) *Core {
 		origin:     http.NewCrossOriginProtection(),
 		partners:   NewLimiter(cfg.Rate),
 		addresses:  NewLimiter(cfg.Rate),
+		making:     make(chan struct{}, pagesAtOnce),
 	}
 }
 

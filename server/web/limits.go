@@ -79,6 +79,7 @@ const (
 var Backlogs = BacklogLimits{
 	OfAddress: maxBacklogOfAddress,
 	InAll:     maxBacklog,
+	Patience:  time.Second,
 }
 
 // OfferLife is how long an offer can be booked (interface, Limits).

@@ -96,19 +96,47 @@ func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most
 	if err := q.Err(); err != nil {
 		return err
 	}
-	var page []T
-	var total int
-	var now time.Time
-	err := s.Store.View(func(st *ledger.State, at time.Time) {
-		page, total = find(st, skip, take)
-		now = at
-	})
-	return Show(w, err, func(w *wire.Writer) {
-		wire.Each(w, name, page, func(x T) {
-			write(w, x, now)
+	body, err := s.makePage(w, func(body *wire.Writer) error {
+		var page []T
+		var total int
+		var now time.Time
+		err := s.Store.View(func(st *ledger.State, at time.Time) {
+			page, total = find(st, skip, take)
+			now = at
 		})
-		w.Int("total", int64(total))
+		WriteReply(body, func(w *wire.Writer) {
+			wire.Each(w, name, page, func(x T) {
+				write(w, x, now)
+			})
+			w.Int("total", int64(total))
+		})
+		return err
 	})
+	if err == nil {
+		SendBody(w, http.StatusOK, ContentType, body)
+	}
+	return err
+}
+
+// pagesAtOnce is how many pages of lists are made at a time. A page may have millions of bytes, which count
+// nowhere until it is whole; more pages at a time than there are processors would only take more memory.
+// While clients are slow to take what they have asked for, no more pages are made.
+const pagesAtOnce = 8
+
+// makePage has a page made once it is its turn.
+func (s *Core) makePage(w http.ResponseWriter, fill func(*wire.Writer) error) (*wire.Writer, error) {
+	s.making <- struct{}{}
+	defer func() { <-s.making }()
+	if c := w.(*Recorder).Conn.Conn; c != nil {
+		c.pool.backlog.awaitRoom()
+	}
+	body := wire.NewWriter()
+	if err := fill(body); err != nil {
+		body.Release()
+		return nil, err
+	}
+	body.B = append(body.B, '\n')
+	return body, nil
 }
 
 // PageOf returns the part of a list that take and skip ask for.
