@@ -43,8 +43,8 @@ func NewBacklog(limits BacklogLimits) *Backlog {
 	return b
 }
 
-// awaitRoom waits while there are too many bytes in all. It is a short wait: either their clients take them, or
-// the patience with these comes to its end.
+// awaitRoom waits while there are too many bytes in all. It is a short wait: either their clients take them,
+// or the patience with these comes to its end.
 func (b *Backlog) awaitRoom() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
