@@ -79,8 +79,12 @@ func patched(text, diff string) (string, error) {
 	return text, nil
 }
 
+// model is a test that plays random histories of all that booking does. It finds many a change, too, and says
+// less of what broke than the test that a stop names.
+const model = "TestNoSeatIsSoldTwice"
+
 // TestEachChangeOfTheTourBreaksItsTest tries the changes that the tour says break a promise: each is made in
-// a copy of its file, and then that test fails, and no other of the package.
+// a copy of its file, and then that test fails, and no other of the package but the model.
 func TestEachChangeOfTheTourBreaksItsTest(t *testing.T) {
 	t.Chdir(root)
 	list := changes(t)
@@ -101,7 +105,8 @@ func TestEachChangeOfTheTourBreaksItsTest(t *testing.T) {
 	for _, c := range list {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if failed := c.try(t); !slices.Equal(failed, []string{c.test}) {
+			failed := slices.DeleteFunc(c.try(t), func(name string) bool { return name == model })
+			if !slices.Equal(failed, []string{c.test}) {
 				t.Errorf("%q failed, want %s alone", failed, c.test)
 			}
 		})
