@@ -21,6 +21,7 @@ import (
 	"waybill/server/inspect"
 	"waybill/server/witness"
 	"waybill/store/durable"
+	"waybill/store/note"
 	"waybill/store/tree"
 )
 
@@ -510,5 +511,37 @@ func TestEvidenceWithoutTheHashes(t *testing.T) {
 	}
 	if said, good := python(t, unpack(t, p.write(t, of))); !good {
 		t.Errorf("without the hashes: %s", said)
+	}
+}
+
+// Each key that somebody gives verify.py must have signed: the directory's own with one that has not is no
+// proof.
+func TestEachKeyThatIsGivenMustHaveSigned(t *testing.T) {
+	if !has(t, "python3") {
+		return
+	}
+	p := newProven(t)
+	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	dir := unpack(t, files)
+	keys := strings.Fields(string(files["keys.txt"]))
+	own := keys[0]
+	name, _, _ := strings.Cut(own, "+")
+	stranger := newWitness(t, "x.example").vkey()
+	for what, c := range map[string]struct {
+		keys []string
+		good bool
+	}{
+		"its own key":              {[]string{own}, true},
+		"its own key twice":        {[]string{own, own}, true},
+		"and its witness's":        {keys, true},
+		"and a stranger's":         {[]string{own, stranger.String()}, false},
+		"and another of its name":  {[]string{own, note.NewKey(name, stranger.Public()).String()}, false},
+		"its and two witnesses'":   {append(keys[:2:2], stranger.String()), false},
+		"a stranger's and no more": {[]string{stranger.String()}, false},
+	} {
+		said, good := python(t, dir, c.keys...)
+		if good != c.good || !good && !strings.Contains(said, "NOT PROVEN") {
+			t.Errorf("with %s: %t, %s", what, good, said)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -189,17 +190,20 @@ func Repair[S, E any](cfg Config[S, E], to durable.FS, cut Cut, dirs ...string) 
 	case r.head.Seq != cut.At-1:
 		return 0, fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", r.head.Seq, cut.At)
 	}
-	lost, damaged, err := r.scan.rest()
+	after, err := r.scan.rest()
 	if err != nil {
 		return 0, err
 	}
-	if !damaged && !cut.Force {
-		return 0, &UndamagedError{cut.At, lost}
+	if !after.damaged && !cut.Force {
+		return 0, &UndamagedError{cut.At, after.lines}
 	}
+	lost = after.lines
 	said := repaired{
 		Reason: cut.Reason,
 		By:     cut.By,
-		Erased: r.unnamed(),
+	}
+	if said.Erased, err = r.scan.erasedBy(after); err != nil {
+		return 0, fmt.Errorf("what is to be kept is not good: %w", err)
 	}
 	if cut.Force {
 		said.Forced = lost
@@ -216,29 +220,54 @@ func Repair[S, E any](cfg Config[S, E], to durable.FS, cut Cut, dirs ...string) 
 	return lost, duplicate(cfg.FS, to, part{until: cut.At - 1, more: line.AppendTo(nil, r.head.Hash)}, dirs)
 }
 
-// rest goes through the lines after those that were read, and returns how many of them follow from each
-// other, and whether the journal is damaged after these. What is missing is damaged, too.
-func (s *scan) rest() (lines uint64, damaged bool, err error) {
+// remainder is what comes after the lines of a journal that are kept.
+type remainder struct {
+	lines   uint64              // that follow from each other
+	damaged bool                // after these, or something is missing
+	named   map[uint64][]string // when lines' personal parts were erased, as these lines say
+}
+
+// rest goes through the lines after those that were read. A personal part that is gone without a line that
+// says so is damage, as for verify.
+func (s *scan) rest() (x remainder, err error) {
 	after := scan{
-		fsys:  s.fsys,
-		from:  s.head,
-		whole: true,
+		fsys:     s.fsys,
+		from:     s.head,
+		whole:    true,
+		erasures: true,
 	}
 	after.visits.Visit = func(*journal.Visited) error {
-		lines++
+		x.lines++
 		return nil
 	}
 	err = after.run()
+	x.named = after.named
 	if errors.As(err, new(*Damage)) {
-		return lines, true, nil
+		x.damaged = true
+		return x, nil
 	}
-	missing := false
+	for seq := range after.unnamed() {
+		x.damaged = x.damaged || seq > s.head.Seq
+	}
 	for seq, list := range s.evidence {
 		for i := range list {
-			missing = missing || seq > after.head.Seq && s.concerns(&list[i])
+			x.damaged = x.damaged || seq > after.head.Seq && s.concerns(&list[i])
 		}
 	}
-	return lines, missing || after.torn != nil, err
+	x.damaged = x.damaged || after.torn != nil
+	return x, err
+}
+
+// erasedBy returns the lines whose personal parts were erased by lines that are cut, and when. That of any
+// other line is gone without a line that has ever said so: it must not be called erased.
+func (s *scan) erasedBy(cut remainder) (map[uint64]string, error) {
+	erased := s.unnamed()
+	for _, seq := range slices.Sorted(maps.Keys(erased)) {
+		if !slices.Contains(cut.named[seq], erased[seq]) {
+			return nil, s.nobodyErased(seq)
+		}
+	}
+	return erased, nil
 }
 
 // copyJournal copies the whole lines of a journal up to one, with more after it, and returns the last. A full

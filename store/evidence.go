@@ -122,7 +122,9 @@ func (s *scan) heedLog(name string, key ed25519.PublicKey, each func([]byte, Che
 				each(notes.Bytes(), c)
 			}
 		}
-		if bad != nil && !spare() {
+		wrong, ok := errors.AsType[*Damage](bad)
+		foreign := ok && wrong.Forked != "" // a whole note, and not what a crash has left of one
+		if bad != nil && (foreign || !spare()) {
 			return bad
 		}
 		return notes.Err()
@@ -365,10 +367,15 @@ func (s *scan) explainLater() error {
 // unexplained finds a personal part that is gone without a line that says so.
 func (s *scan) unexplained() error {
 	for _, seq := range slices.Sorted(maps.Keys(s.unnamed())) {
-		return journal.DamageAt(s.gone[seq].Place, seq,
-			"has no personal part, and no line says that it was erased then")
+		return s.nobodyErased(seq)
 	}
 	return nil
+}
+
+// nobodyErased is the error of a line whose personal part is gone without a line that says so.
+func (s *scan) nobodyErased(seq uint64) *Damage {
+	return journal.DamageAt(s.gone[seq].Place, seq,
+		"has no personal part, and no line says that it was erased then")
 }
 
 // unerased returns the lines that were named to be erased and are not, rising: an erasure was cut short.

@@ -311,3 +311,83 @@ func TestWhatARepairMakesIsACopy(t *testing.T) {
 		t.Errorf("against a note of what was cut: %v", err)
 	}
 }
+
+// A repair does not call a personal part erased that somebody has taken away: only lines that are cut can
+// have said so. What was taken away is damage, at which the journal can be cut.
+func TestARepairExcusesNoNameThatWasTakenAway(t *testing.T) {
+	all := history(t, add{N: 1, Name: "Ida"}, add{N: 2}, add{N: 3})
+	last := len(journalLines(all))
+	_, personal, _ := strings.Cut(journalLines(all)[1], `,"personal":{`)
+	taken := edit(t, all, 2, personal, `"erased":"2026-11-20T09:00:00.000Z"}}`+"\n")
+	spoilt := edit(t, taken, last, `"type"`, `"tipe"`)
+	for at, files := range map[int]map[string]string{last: spoilt, 3: taken} {
+		to := newDisk()
+		cut := store.Cut{At: uint64(at), Reason: "x", Force: true}
+		_, err := store.Repair(config(diskOf(files)), to, cut)
+		wrong, ok := errors.AsType[*store.Damage](err)
+		if !ok || wrong.Seq != 2 || len(to.files()) > 0 {
+			t.Errorf("cut at %d: %v", at, err)
+		}
+	}
+	if _, err := store.Repair(config(diskOf(taken)), newDisk(), store.Cut{At: 2, Reason: "x"}); err != nil {
+		t.Errorf("cut at what was taken away: %v", err)
+	}
+}
+
+// A whole note of another key is not what a crash leaves of one, also where it is the last of the log.
+func TestAForeignNoteAtTheEndOfTheLogIsSeen(t *testing.T) {
+	all := history(t, add{N: 1}, add{N: 2})
+	other := withFreshKey(t, all)
+	lines := journalLines(all)
+	d := diskOf(other)
+	origin, _, _ := strings.Cut(all["checkpoint"], "\n")
+	var c checkpoint.Checkpoint
+	c.Origin = origin
+	c.Seq = uint64(len(lines))
+	c.Hash[0] = 1
+	for _, name := range []string{"checkpoint", "checkpoints.log"} {
+		if err := d.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := checkpoint.Log{FS: d, Origin: origin, Key: privateKey(other)}
+	if err := errors.Join(log.Open(), log.Sign(&c)); err != nil {
+		t.Fatal(err)
+	}
+	forged := maps.Clone(all)
+	forged["checkpoints.log"] += d.files()["checkpoints.log"]
+	if _, _, err := verify(config(diskOf(forged)), false); !isForked(err) {
+		t.Errorf("the last note is signed by another key: %v", err)
+	}
+	forged["checkpoints.log"] = all["checkpoints.log"] + d.files()["checkpoints.log"][:40]
+	if _, _, err := verify(config(diskOf(forged)), false); err != nil {
+		t.Errorf("a note was cut short at the end: %v", err)
+	}
+}
+
+// No line gives a directory a name that it has or had: who wrote it would sign under that with another key.
+func TestAForkTakesANewName(t *testing.T) {
+	all := history(t, add{N: 1})
+	const name = "journal/000000000001.jsonl"
+	lines := journalLines(all)
+	origin, _, _ := strings.Cut(all["checkpoint"], "\n")
+	other := withFreshKey(t, all)
+	public, err := checkpoint.PublicKey(diskOf(other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame, _, _ := strings.Cut(lines[1], `"type"`)
+	frame = strings.Replace(frame, `"seq":2,"synced":1`, `"seq":3,"synced":2`, 1)
+	line := fmt.Sprintf(`%s"type":"forked","data":{"origin":%q,"key":%q,"parent":{"origin":%q,"seq":2,"hash":%q}}}`,
+		frame, origin, vkeyOf(origin, public), origin, lines[1][9:73])
+	other[name] = rechained(all["FORMAT"], all[name]+line+"\n")
+	for _, gone := range []string{"checkpoint", "checkpoints.log", "tree/00"} {
+		delete(other, gone)
+	}
+	if _, _, err := store.Open(config(diskOf(other))); !errors.As(err, new(*store.Damage)) {
+		t.Errorf("a start: %v", err)
+	}
+	if _, _, err := verify(config(diskOf(other)), false); !errors.As(err, new(*store.Damage)) {
+		t.Errorf("verify: %v", err)
+	}
+}

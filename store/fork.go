@@ -98,6 +98,10 @@ func (s *scan) rename(l *Line) error {
 	if err != nil {
 		return fmt.Errorf("the key %w", err)
 	}
+	known := slices.ContainsFunc(s.names, func(n named) bool { return n.origin == f.Origin })
+	if known {
+		return fmt.Errorf("gives the directory the name %s, which it has had", f.Origin)
+	}
 	s.names[len(s.names)-1].left = l.Seq - 1
 	s.names = append(s.names, named{
 		origin: f.Origin,

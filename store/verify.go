@@ -30,6 +30,7 @@ type Report struct {
 	Checkpoints int
 	Vouched     uint64      // the last line that a checkpoint vouches for
 	Unvouched   time.Time   // of the first line after that; zero where there is none
+	Copy        bool        // there is no key: nothing signs here until it is served
 	Unkept      []string    // earlier names of the directory, whose checkpoints are not there
 	Older       *Older      // the file checkpoint is older than the log; nil where it is not
 	Unerased    []Erasure   // lines whose personal parts are still to be erased: an Erase was cut short
@@ -211,12 +212,19 @@ func Verify[S, E any](cfg Config[S, E], live bool, expected Expected, check func
 		Checkpoints: len(r.evidence),
 		Vouched:     r.vouched(),
 		Unvouched:   r.unvouchedFrom,
+		Copy:        r.isCopy(),
 		Unkept:      r.unkept(),
 		Older:       r.older,
 		Unerased:    r.unerased(),
 		Torn:        r.torn,
 		Witnessed:   r.witnessed,
 	}, err
+}
+
+// isCopy reports whether the directory has no key to sign with.
+func (s *scan) isCopy() bool {
+	_, err := durable.ReadFile(s.fsys, checkpoint.PrivateKeyFile)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // onlyJournalFiles returns an error for a file among those of the journal that is none.
@@ -271,8 +279,7 @@ func (s *scan) runBesideTree() error {
 // first checkpoint of its name, the first start of a copy may have been cut short: it has not got the key
 // yet.
 func (s *scan) publicKeyIsOwn() error {
-	_, noKey := durable.ReadFile(s.fsys, checkpoint.PrivateKeyFile)
-	if s.signedAs(s.name()) == 0 && errors.Is(noKey, fs.ErrNotExist) {
+	if s.signedAs(s.name()) == 0 && s.isCopy() {
 		return nil
 	}
 	public, err := checkpoint.PublicKey(s.fsys)

@@ -102,17 +102,21 @@ func (c *call) backup() (int, error) {
 			front.SignFirst(c.dir)
 		}
 		rep, err := inspect.Backup(c.fsys, running, out)
-		c.warnOfBooks(&rep)
-		return fmt.Sprintf("is sound and has all up to line %d, of %s", rep.Head.Seq,
+		said := "is sound"
+		if c.warnOfBooks(&rep) {
+			said = "is a true copy"
+		}
+		return fmt.Sprintf("%s and has all up to line %d, of %s", said, rep.Head.Seq,
 			rep.Head.Time.Format(time.RFC3339)), err
 	})
 }
 
-// warnOfBooks says what breaks a rule in a copy whose bytes are good.
-func (c *call) warnOfBooks(rep *inspect.Report) {
+// warnOfBooks says what breaks a rule in a copy whose bytes are good, and reports whether something does.
+func (c *call) warnOfBooks(rep *inspect.Report) bool {
 	if rep.Wrong != nil {
 		fmt.Fprintf(c.Stderr, "waybill: books: %v; it is so in what was copied, too\n", rep.Wrong)
 	}
+	return rep.Wrong != nil
 }
 
 // repair copies a damaged directory up to a line, and checks the copy.
@@ -141,8 +145,11 @@ func (c *call) repair() (int, error) {
 		if errors.As(err, new(*store.UndamagedError)) {
 			return "", fmt.Errorf("%w; -force cuts all the same", err)
 		}
-		said := fmt.Sprintf("is sound and has the lines before %d; line %d says what was cut", cutAt, rep.Head.Seq)
-		c.warnOfBooks(&rep)
+		good := "is sound"
+		if c.warnOfBooks(&rep) {
+			good = "is good"
+		}
+		said := fmt.Sprintf("%s and has the lines before %d; line %d says what was cut", good, cutAt, rep.Head.Seq)
 		if lost > 0 {
 			said += fmt.Sprintf(", among them %s that were not damaged", words.Counted(lost, "line"))
 		}

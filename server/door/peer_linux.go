@@ -33,13 +33,16 @@ func mayCome(c net.Conn) bool {
 	return err == nil && isOperator(uid)
 }
 
-// isOperator reports whether a user may act as the one who has opened the door: the same, root, or who has
-// opened it by sudo, whose browser is not root's.
+// isOperator reports whether a user may act as the one who has opened the door: the same, or who has opened
+// it by sudo, whose browser is not root's. Root may not: what root does would bear the name of another.
 func isOperator(uid int) bool {
-	if os.Getuid() == 0 && os.Getenv("SUDO_UID") == strconv.Itoa(uid) {
-		return true
-	}
-	return uid == os.Getuid() || uid == 0
+	return mayActAs(os.Getuid(), uid, os.Getenv("SUDO_UID"))
+}
+
+// mayActAs is isOperator of a door that belongs to a user, opened by sudo by another, if not "".
+func mayActAs(own, uid int, sudo string) bool {
+	const root = 0
+	return uid == own || own == root && sudo == strconv.Itoa(uid)
 }
 
 // errNoConnection is of a connection that the kernel does not list as one that stands: of another machine, or

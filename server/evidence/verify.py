@@ -31,7 +31,7 @@ def verifier(vkey):  # NAME+ID+KEY: the id follows from the name and the key, so
     must(ident == right and len(key) == 33 and key[0] in (1, 4), 'this is no verifier key: ' + vkey)
     return name, bytes.fromhex(ident), key
 note, (text, _, signatures) = read('checkpoint'), read('checkpoint').partition('\n\n')
-(origin, size, root, last), who = text.split('\n'), []
+(origin, size, root, last), who, used = text.split('\n'), [], set()
 keys = [verifier(vkey) for vkey in set(sys.argv[1:] or read('keys.txt').split())]
 must(re.fullmatch('(— [^ \n]+ [^ \n]+\n)+', signatures), 'the signatures are in no known form')
 for name, sig in [(name, decode(sig)) for name, sig in re.findall('— (.+) (.+)\n', signatures)]:
@@ -39,8 +39,10 @@ for name, sig in [(name, decode(sig)) for name, sig in re.findall('— (.+) (.+)
         at, said = int.from_bytes(sig[4:12], 'big'), (text + '\n').encode()
         if key[0] == 4: said, sig = b'cosignature/v1\ntime %d\n' % at + said, sig[8:]
         must(signed(key[1:], sig[4:], said) and not [w for w in who if w.split(',')[0] == name], 'the signature is not that of ' + name)
+        used.add((name, key))
         who.append(name + (', a witness, at ' + time.strftime('%FT%TZ', time.gmtime(at)) if key[0] == 4 else ''))
 must(origin in who and (sys.argv[1:] or len(who) == signatures.count('\n')), 'a signature is by no key that is known')
+must(not sys.argv[1:] or len(used) == len(keys), 'a key that was given has not signed')
 gone, erased, count, left = set(), set(), 0, 0
 for count, file in enumerate(sorted(glob.glob('line-*.json')), 1):
     raw, proof, what = open(file, 'rb').read(), read(file[:-5] + '.tlog-proof'), file + ' is not what was written'

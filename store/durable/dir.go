@@ -28,6 +28,9 @@ var ErrLink = errors.New("is a symbolic link, and none is followed in the data d
 // errReplaced is the error of what was replaced while it was opened, time and again.
 var errReplaced = errors.New("is replaced again and again")
 
+// errIrregular is the error of what is neither a file nor a directory.
+var errIrregular = errors.New("is no regular file")
+
 // maxReplaced is how often something is opened again that was replaced just then: a server publishes some
 // files about once a second.
 const maxReplaced = 100
@@ -125,6 +128,9 @@ func openFile(parent *os.Root, base string, flag int) (*os.File, error) {
 		seen, err := lstat(parent, base)
 		if err != nil {
 			return nil, err
+		}
+		if !seen.Mode().IsRegular() && !seen.IsDir() {
+			return nil, errIrregular // a pipe would keep whoever opens it waiting
 		}
 		f, err := parent.OpenFile(base, flag, 0)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -203,10 +204,39 @@ func TestADirectoryOfAnotherUser(t *testing.T) {
 	if err := d.CheckOwner("journal", self); err != nil {
 		t.Error(err)
 	}
+	if os.Geteuid() == 0 { // only root can give a directory away
+		theirs := Dir(t.TempDir())
+		if err := os.Chown(string(theirs), 54321, -1); err != nil {
+			t.Fatal(err)
+		}
+		if err := theirs.CheckOwner("journal", 0); !errors.As(err, new(*OtherOwner)) {
+			t.Errorf("root in an empty directory of somebody's: %v", err)
+		}
+		if err := theirs.CheckOwner("journal", 54321); err != nil {
+			t.Error(err)
+		}
+		if err := theirs.CheckOwner("journal", 12345); err != nil {
+			t.Errorf("a user in an empty directory of another's: %v", err)
+		}
+	}
 	err := d.CheckOwner("journal", 54321)
 	other, ok := errors.AsType[*OtherOwner](err)
 	named := ok && strings.Contains(err.Error(), userName(self)) && strings.Contains(err.Error(), "54321")
 	if !named || other.Owner != self || other.Process != 54321 {
 		t.Error(err)
+	}
+}
+
+// What is neither a file nor a directory is not opened: a pipe would keep whoever opens it waiting for ever.
+func TestAPipeIsNotOpened(t *testing.T) {
+	d := Dir(t.TempDir())
+	if err := syscall.Mkfifo(d.path("pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Open("pipe"); !errors.Is(err, errIrregular) {
+		t.Errorf("to read: %v", err)
+	}
+	if _, err := d.Append("pipe"); !errors.Is(err, errIrregular) {
+		t.Errorf("to write: %v", err)
 	}
 }

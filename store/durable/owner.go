@@ -33,10 +33,15 @@ func userName(uid int) string {
 }
 
 // CheckOwner returns *OtherOwner for a directory in d that belongs to another user than uid. One that is not
-// there belongs to nobody, and so does one of a file system that does not tell.
+// there belongs to nobody, and so does one of a file system that does not tell; but root does not make it in
+// a directory that somebody has made for himself.
 func (d Dir) CheckOwner(dir string, uid int) error {
 	info, err := d.lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		const root = 0
+		if uid == root && dir != "." {
+			return d.CheckOwner(".", uid)
+		}
 		return nil
 	}
 	if err != nil {

@@ -202,12 +202,16 @@ func (v *Verdict) note(rep *inspect.Report, live bool) {
 const signedSoon = time.Minute
 
 // unvouched says of the last n lines that no checkpoint vouches for them, and what that means: beside a
-// server that is running, nothing.
+// server that is running, and in a copy, nothing.
 func unvouched(n uint64, rep *inspect.Report, live bool) string {
 	last := words.Counted(n, "line")
 	if live && rep.Head.Time.Sub(rep.Unvouched) <= signedSoon {
 		return fmt.Sprintf("not signed yet: the server is running; the newest checkpoint is of line %d, %s ago",
 			rep.Vouched, last)
+	}
+	if rep.Copy {
+		return fmt.Sprintf("the newest checkpoint is of line %d, and %s came after it: this directory is a copy, "+
+			"in which nothing is signed until it is served", rep.Vouched, last)
 	}
 	return fmt.Sprintf("no checkpoint vouches for the last %s, after line %d: a server that was killed leaves "+
 		"the lines of a second so, or somebody has taken checkpoints away", last, rep.Vouched)
