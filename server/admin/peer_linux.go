@@ -9,7 +9,7 @@ import (
 	"waybill/server/ledger"
 )
 
-// errGone is of a process that has ended: who has logged in to it can no longer be told.
+// errGone is returned for a process that has ended: nothing tells any more which person had logged in.
 var errGone = errors.New("admin: the caller has ended")
 
 // peerOf returns who opened the other end of a socket. The kernel has kept the user since then; who logged in

@@ -245,8 +245,8 @@ func (c *call) perform(op string, form url.Values) error {
 }
 
 // adminHere opens the directory for one operation; while another verb has it, it tries again for five
-// seconds. For an operation that changes nothing the directory is only read, whoever has it open. An import
-// reads its feed first: one that is refused leaves no trace.
+// seconds. For an operation that changes nothing it only reads the directory, also where another process has
+// that open. An import reads its feed first: one that is refused leaves no trace.
 func (c *call) adminHere(op string, form url.Values) error {
 	by := admin.Self() // the journal says who did it: here no socket tells, but the process knows
 	do := func(s *server.Server) error {
