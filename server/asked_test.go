@@ -8,9 +8,9 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/server/frame/web"
 	"waybill/server/ledger"
-	"waybill/server/provider"
-	"waybill/server/web"
+	"waybill/server/reach/provider"
 	"waybill/store"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/admin"
-	"waybill/server/provider"
-	"waybill/server/web"
+	"waybill/server/frame/web"
+	"waybill/server/operate/admin"
+	"waybill/server/reach/provider"
 )
 
 // Contract §12: calls of the provider have their places, whatever many payments ask for: each may need a

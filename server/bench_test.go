@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/server/frame/resource"
 	"waybill/server/ledger"
-	"waybill/server/resource"
-	"waybill/server/wire"
+	"waybill/server/ledger/wire"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server/frame/web"
 	"waybill/server/ledger"
-	"waybill/server/web"
 )
 
 // Contract §8: an offer is over at 20:00.000, also when that comes between looking it up and selling it.

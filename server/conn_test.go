@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"waybill/server/web"
+	"waybill/server/frame/web"
 )
 
 // writeCounter counts what is written to its connections.

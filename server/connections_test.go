@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/web"
+	"waybill/server/frame/web"
 )
 
 // Contract §12: probes always have room. Where no connection is idle a few more are accepted, of which the

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/server/reference"
+	"waybill/server/api/reference"
 )
 
 // The pages of the reference need nothing but themselves, can be read without seeing them, and lead

@@ -16,9 +16,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/outbound"
-	"waybill/server/partner"
-	"waybill/server/provider"
+	"waybill/server/api/partner"
+	"waybill/server/reach/outbound"
+	"waybill/server/reach/provider"
 )
 
 // GET /v2/events: who waits is answered with the next event of its own, when the wait is over, or when the

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/server/evidence"
-	"waybill/server/inspect"
+	"waybill/server/proof/evidence"
+	"waybill/server/proof/inspect"
 	"waybill/server/webdriver"
 	"waybill/store/durable"
 )

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/evidence"
-	"waybill/server/inspect"
-	"waybill/server/witness"
+	"waybill/server/proof/evidence"
+	"waybill/server/proof/inspect"
+	"waybill/server/proof/witness"
 	"waybill/store/durable"
 	"waybill/store/note"
 	"waybill/store/tree"

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"waybill/server/inspect"
 	"waybill/server/ledger"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )

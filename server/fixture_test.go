@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/server/inspect"
+	"waybill/server/frame/resource"
+	"waybill/server/frame/web"
 	"waybill/server/ledger"
-	"waybill/server/resource"
-	"waybill/server/web"
-	"waybill/server/wire"
+	"waybill/server/ledger/wire"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )

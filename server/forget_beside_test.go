@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"waybill/auth"
-	"waybill/server/inspect"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/admin"
-	"waybill/server/inspect"
 	"waybill/server/ledger"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -18,12 +18,12 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
-	"waybill/server/admin"
-	"waybill/server/inspect"
+	"waybill/server/frame/web"
 	"waybill/server/ledger"
-	"waybill/server/outbound"
-	"waybill/server/provider"
-	"waybill/server/web"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
+	"waybill/server/reach/outbound"
+	"waybill/server/reach/provider"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/reference"
+	"waybill/server/api/reference"
 )
 
 // Contract §11, -legacy-since: another day of deprecation than the directory's creation.

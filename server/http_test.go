@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/web"
+	"waybill/server/frame/web"
 )
 
 // Contract §3: a body that is too large is 413, and the connection is of no more use.

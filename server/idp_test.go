@@ -22,7 +22,7 @@ import (
 
 	"waybill/auth"
 	"waybill/auth/oidc"
-	"waybill/server/admin"
+	"waybill/server/operate/admin"
 )
 
 // issuer is an identity provider on loopback, which publishes its key.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"waybill/server/admin"
-	"waybill/server/web"
+	"waybill/server/frame/web"
+	"waybill/server/operate/admin"
 	"waybill/store/durable"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"waybill/booking"
 	"waybill/server/ledger"
-	"waybill/server/wire"
+	"waybill/server/ledger/wire"
 	"waybill/store"
 )
 

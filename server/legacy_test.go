@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/admin"
+	"waybill/server/operate/admin"
 )
 
 // deprecation asks a server since when its legacy interface is deprecated.

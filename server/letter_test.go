@@ -22,11 +22,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/admin"
+	"waybill/server/frame/words"
 	"waybill/server/ledger"
-	"waybill/server/outbox"
-	"waybill/server/ticket"
-	"waybill/server/words"
+	"waybill/server/operate/admin"
+	"waybill/server/reach/outbox"
+	"waybill/server/reach/ticket"
 )
 
 // letters reads the e-mails that became files, by what they are about: the subject up to the slash.

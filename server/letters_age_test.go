@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/inspect"
 	"waybill/server/ledger"
-	"waybill/server/outbound"
-	"waybill/server/outbox"
+	"waybill/server/proof/inspect"
+	"waybill/server/reach/outbound"
+	"waybill/server/reach/outbox"
 	"waybill/store/durable"
 )
 

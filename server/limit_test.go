@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/company"
-	"waybill/server/web"
+	"waybill/server/api/company"
+	"waybill/server/frame/web"
 )
 
 // requestFrom sends a request with headers, "Name: value", from an address.

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/admin"
-	"waybill/server/inspect"
+	"waybill/server/api/search"
+	"waybill/server/frame/web"
 	"waybill/server/ledger"
-	"waybill/server/search"
-	"waybill/server/web"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
 )
 
 // Contract §12: what is just within a limit of a body passes, and one more is 400.

@@ -15,11 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waybill/server/admin"
-	"waybill/server/inspect"
 	"waybill/server/ledger"
-	"waybill/server/outbound"
-	"waybill/server/provider"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
+	"waybill/server/reach/outbound"
+	"waybill/server/reach/provider"
 	"waybill/store/durable"
 )
 

@@ -16,9 +16,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/partner"
-	"waybill/server/provider"
-	"waybill/server/web"
+	"waybill/server/api/partner"
+	"waybill/server/frame/web"
+	"waybill/server/reach/provider"
 )
 
 // scrape returns the page of metrics, and its samples by name and labels.

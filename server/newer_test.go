@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/server/inspect"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )

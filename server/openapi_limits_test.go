@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/admin"
-	"waybill/server/web"
+	"waybill/server/frame/web"
+	"waybill/server/operate/admin"
 )
 
 // visitor calls a server as a partner and a company's user at once, and knows what the document's parameters

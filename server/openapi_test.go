@@ -118,7 +118,7 @@ func TestDocumentHasTheErrorCodes(t *testing.T) {
 	}
 	used := map[string]bool{}
 	files, _ := filepath.Glob("*.go")
-	rooms, _ := filepath.Glob("*/*.go")
+	rooms, _ := filepath.Glob("*/*/*.go")
 	for _, name := range append(files, rooms...) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/server/web"
+	"waybill/server/frame/web"
 )
 
 // Without -cors-origin no page of another origin may read anything; with it only pages of these may, without

@@ -23,8 +23,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/admin"
-	"waybill/server/outbound"
+	"waybill/server/operate/admin"
+	"waybill/server/reach/outbound"
 )
 
 // peerCall is what a peer was sent.

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/inspect"
-	"waybill/server/provider"
+	"waybill/server/proof/inspect"
+	"waybill/server/reach/provider"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/admin"
-	"waybill/server/inspect"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/server/frame/web"
 	"waybill/server/ledger"
-	"waybill/server/web"
 	"waybill/store/durable"
 )
 

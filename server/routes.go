@@ -10,7 +10,7 @@ import (
 
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/server/web"
+	"waybill/server/frame/web"
 )
 
 // routes is the interface's summary table: method, path, who may call, and what answers.

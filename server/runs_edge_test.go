@@ -18,10 +18,10 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
-	"waybill/server/admin"
-	"waybill/server/inspect"
 	"waybill/server/ledger"
-	"waybill/server/provider"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
+	"waybill/server/reach/provider"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -13,9 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/admin"
-	"waybill/server/inspect"
 	"waybill/server/ledger"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )

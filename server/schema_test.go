@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"waybill/server/reference"
+	"waybill/server/api/reference"
 )
 
 // specification is /openapi.json as a client reads it.

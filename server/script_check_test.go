@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strconv"
 
-	"waybill/server/transcript"
+	"waybill/server/lab/transcript"
 )
 
 // check does a check of the transcript.

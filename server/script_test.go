@@ -21,12 +21,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/admin"
-	"waybill/server/inspect"
+	"waybill/server/lab/transcript"
 	"waybill/server/ledger"
-	"waybill/server/outbound"
-	"waybill/server/provider"
-	"waybill/server/transcript"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
+	"waybill/server/reach/outbound"
+	"waybill/server/reach/provider"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"waybill/server/frame/web"
+	"waybill/server/lab/seed"
 	"waybill/server/ledger"
-	"waybill/server/seed"
-	"waybill/server/web"
 	"waybill/store/durable"
 )
 

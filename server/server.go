@@ -24,25 +24,25 @@ import (
 
 	"waybill/auth/oidc"
 	"waybill/schedule"
-	"waybill/server/admin"
-	"waybill/server/bench"
-	"waybill/server/carrier"
-	"waybill/server/company"
-	"waybill/server/desk"
+	"waybill/server/api/company"
+	"waybill/server/api/legacy"
+	"waybill/server/api/partner"
+	"waybill/server/api/reference"
+	"waybill/server/api/search"
+	"waybill/server/frame/resource"
+	"waybill/server/frame/web"
+	"waybill/server/lab/bench"
+	"waybill/server/lab/seed"
 	"waybill/server/ledger"
-	"waybill/server/legacy"
-	"waybill/server/ops"
-	"waybill/server/outbound"
-	"waybill/server/outbox"
-	"waybill/server/partner"
-	"waybill/server/provider"
-	"waybill/server/reference"
-	"waybill/server/resource"
-	"waybill/server/search"
-	"waybill/server/seed"
-	"waybill/server/ticket"
-	"waybill/server/web"
-	"waybill/server/witness"
+	"waybill/server/operate/admin"
+	"waybill/server/operate/carrier"
+	"waybill/server/operate/desk"
+	"waybill/server/operate/ops"
+	"waybill/server/proof/witness"
+	"waybill/server/reach/outbound"
+	"waybill/server/reach/outbox"
+	"waybill/server/reach/provider"
+	"waybill/server/reach/ticket"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -138,6 +138,7 @@ type Server struct {
 	outbox    *outbox.Service
 	partner   *partner.Service
 	company   *company.Service
+	identity  oidc.Trusted
 	carrier   *carrier.Service
 	legacy    *legacy.Service
 	ops       *ops.Service
@@ -164,11 +165,12 @@ func newServer(cfg Config) *Server {
 	s.provider = provider.New(core, resources, cfg.Confirm)
 	s.outbox = outbox.New(core)
 	s.partner = partner.New(core, resources, s.search, s.provider)
-	s.company = company.New(core)
+	s.company = company.New(core, &s.identity)
 	s.carrier = carrier.New(core)
 	s.legacy = legacy.New(core, resources, s.search, s.partner)
 	s.witness = witness.New(core, cfg.Witnesses)
-	s.Admin = admin.New(core, s.company, s.carrier, s.outbox, s.provider, s.witness)
+	s.Admin = admin.New(core, &s.identity, s.company.WriteReports, s.carrier, s.outbox, s.provider,
+		s.witness)
 	s.ops = ops.New(core, cfg.Connections, s.witness.Refused)
 	s.Bench = bench.New(core, s.outbox, s.clockMoved)
 	s.Desk = desk.New(core, s.Admin, s.carrier, s.outbox, s.Bench, s.witness)
@@ -445,8 +447,8 @@ func (s *Server) askWitnesses() {
 // openIDP trusts the built-in provider, whose key it reads or makes, unless another one is configured. A verb
 // makes no key: until the directory is served nobody can sign in with its tokens.
 func (s *Server) openIDP() error {
-	s.company.IDP = s.options.IDP
-	if s.company.IDP != nil {
+	s.identity.Client = s.options.IDP
+	if s.identity.Client != nil {
 		return nil
 	}
 	secret := s.Secret
@@ -461,8 +463,8 @@ func (s *Server) openIDP() error {
 		return err
 	}
 	key := ed25519.NewKeyFromSeed(seed)
-	s.company.IDPKey = key
-	s.company.IDP = oidc.NewDevelopment(key.Public().(ed25519.PublicKey))
+	s.identity.Key = key
+	s.identity.Client = oidc.NewDevelopment(key.Public().(ed25519.PublicKey))
 	return nil
 }
 

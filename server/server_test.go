@@ -19,9 +19,9 @@ import (
 	"testing/fstest"
 	"time"
 
-	"waybill/server/admin"
-	"waybill/server/inspect"
-	"waybill/server/provider"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
+	"waybill/server/reach/provider"
 	"waybill/store"
 	"waybill/store/durable"
 )

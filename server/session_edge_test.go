@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"waybill/server/company"
+	"waybill/server/api/company"
 )
 
 // Contract §9: of two cookies of a name neither counts, whichever comes first.

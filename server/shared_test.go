@@ -10,8 +10,8 @@ import (
 	"testing"
 	"unsafe"
 
-	"waybill/server/reference"
-	"waybill/server/web"
+	"waybill/server/api/reference"
+	"waybill/server/frame/web"
 )
 
 // pieces is a listener that remembers from where in memory its connections are given what they write.

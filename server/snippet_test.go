@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/reference"
+	"waybill/server/api/reference"
 )
 
 // samplesRun are the languages of samples but Go, each with how a machine runs files of it one after another.

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/inspect"
 	"waybill/server/ledger"
-	"waybill/server/standby"
+	"waybill/server/machines/standby"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"

@@ -13,9 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/outbound"
-	"waybill/server/provider"
-	"waybill/server/seed"
+	"waybill/server/lab/seed"
+	"waybill/server/reach/outbound"
+	"waybill/server/reach/provider"
 	"waybill/store/durable"
 )
 

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"waybill/auth"
-	"waybill/server/admin"
+	"waybill/server/lab/seed"
 	"waybill/server/ledger"
-	"waybill/server/seed"
+	"waybill/server/operate/admin"
 )
 
 // playSeeded plays a script of requests on a new directory with a frozen clock and a seed, and returns every

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"waybill/server/witness"
+	"waybill/server/proof/witness"
 	"waybill/store/note"
 )
 

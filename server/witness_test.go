@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"waybill/server/admin"
-	"waybill/server/inspect"
 	"waybill/server/ledger"
-	"waybill/server/witness"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
+	"waybill/server/proof/witness"
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"

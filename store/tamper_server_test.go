@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"waybill/server"
-	"waybill/server/admin"
-	"waybill/server/inspect"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -52,6 +52,12 @@ type Client struct {
 	tried atomic.Int64 // when keys were last fetched, in vain or not: Unix milliseconds
 }
 
+// Trusted is the provider whose ID tokens a server takes.
+type Trusted struct {
+	*Client                    // nil while none is known: a directory that was never served has no key
+	Key     ed25519.PrivateKey // of the development provider; nil where another provider is trusted
+}
+
 // New makes a client. It fetches nothing yet.
 func New(cfg Config) (*Client, error) {
 	u, err := url.Parse(cfg.JWKS)

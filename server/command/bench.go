@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"waybill/server"
-	"waybill/server/command/load"
-	"waybill/server/tour"
+	"waybill/server/lab/load"
+	"waybill/server/lab/tour"
 )
 
 // tour plays one booking, step by step, in a directory of its own.

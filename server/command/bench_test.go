@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/server/inspect"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -24,9 +24,9 @@ import (
 
 	"waybill/server"
 	"waybill/server/command/terminal"
+	"waybill/server/frame/words"
 	"waybill/server/front"
-	"waybill/server/standby"
-	"waybill/server/words"
+	"waybill/server/machines/standby"
 	"waybill/store"
 	"waybill/store/durable"
 )

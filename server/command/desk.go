@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net"
 
-	"waybill/server/door"
 	"waybill/server/front"
+	"waybill/server/operate/door"
 )
 
 // desk lets the operator's browser in to the desk, until the process should end. The desk is the server's:

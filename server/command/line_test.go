@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"waybill/server/inspect/verdict"
+	"waybill/server/proof/inspect/verdict"
 )
 
 // Contract §1, Command line.

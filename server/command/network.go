@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"waybill/server"
-	"waybill/server/web"
+	"waybill/server/frame/web"
 )
 
 // network reads the flags that say who may call, and how often.

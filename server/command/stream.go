@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"waybill/server/front"
-	"waybill/server/inspect"
-	"waybill/server/standby"
+	"waybill/server/machines/standby"
+	"waybill/server/proof/inspect"
 	"waybill/store/durable"
 )
 

@@ -3,7 +3,7 @@ package command
 import (
 	"slices"
 
-	"waybill/server/web"
+	"waybill/server/frame/web"
 )
 
 // verb is one of the commands.

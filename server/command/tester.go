@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"waybill/server/conform"
 	"waybill/server/front"
+	"waybill/server/lab/conform"
 )
 
 // The verbs that ask a server, wherever it is, as a client does. They have no directory, and take no lock.

@@ -16,11 +16,11 @@ import (
 	"unicode/utf8"
 
 	"waybill/server"
-	"waybill/server/admin"
 	"waybill/server/command/terminal"
+	"waybill/server/frame/words"
 	"waybill/server/front"
-	"waybill/server/inspect"
-	"waybill/server/words"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )

@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"strings"
 
-	"waybill/server/admin"
-	"waybill/server/web"
+	"waybill/server/frame/web"
+	"waybill/server/operate/admin"
 )
 
 // Unheard is an output whose reader does not decide what becomes of an act: it goes on when nobody reads any

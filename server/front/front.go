@@ -21,9 +21,9 @@ import (
 	"time"
 
 	"waybill/server"
-	"waybill/server/admin"
-	"waybill/server/desk"
-	"waybill/server/web"
+	"waybill/server/frame/web"
+	"waybill/server/operate/admin"
+	"waybill/server/operate/desk"
 )
 
 // Front is a directory that is served.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"waybill/server/web"
+	"waybill/server/frame/web"
 )
 
 // MaxConnections is how many connections may be open at a time: each may need a file besides, and so does the

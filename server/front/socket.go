@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 
-	"waybill/server/admin"
-	"waybill/server/web"
+	"waybill/server/frame/web"
+	"waybill/server/operate/admin"
 )
 
 // ErrSocketPath is returned for a directory whose socket the system could not address.

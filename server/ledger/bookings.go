@@ -6,7 +6,7 @@ import (
 	"waybill/booking"
 	"waybill/booking/passenger"
 	"waybill/schedule"
-	"waybill/server/wire"
+	"waybill/server/ledger/wire"
 	"waybill/store"
 )
 

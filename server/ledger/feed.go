@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/server/wire"
+	"waybill/server/ledger/wire"
 	"waybill/store"
 )
 

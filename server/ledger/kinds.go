@@ -14,7 +14,7 @@ import (
 	"waybill/booking"
 	"waybill/report"
 	"waybill/schedule"
-	"waybill/server/wire"
+	"waybill/server/ledger/wire"
 	"waybill/store"
 )
 

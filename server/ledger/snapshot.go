@@ -15,7 +15,7 @@ import (
 	"waybill/booking/packing"
 	"waybill/report"
 	"waybill/schedule"
-	"waybill/server/wire"
+	"waybill/server/ledger/wire"
 	"waybill/store"
 )
 

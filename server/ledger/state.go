@@ -27,7 +27,7 @@ import (
 	"waybill/booking"
 	"waybill/report"
 	"waybill/schedule"
-	"waybill/server/wire"
+	"waybill/server/ledger/wire"
 )
 
 // State is everything the server remembers: a field for each part that does.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"waybill/server/words"
+	"waybill/server/frame/words"
 )
 
 // Visible is an output for people. A name, a reason or a foreign server's answer may have characters that

@@ -1,0 +1,416 @@
+package company
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/booking/ids"
+	"waybill/report"
+	"waybill/schedule"
+	"waybill/server/frame/web"
+	"waybill/server/ledger"
+	"waybill/server/ledger/wire"
+	"waybill/store/durable"
+)
+
+// What the users of a company do, once they have signed in: reports of orders, and the geolocation of buses.
+
+const (
+	linkLife     = 10 * time.Minute // of a download's URL (contract §10)
+	linkPath     = "/v2/reports/files/"
+	linkPurpose  = "report"         // distinguishes its token from an offer's
+	fetchTime    = 10 * time.Minute // for a download
+	retryReports = time.Minute      // after one that could not be written
+	tidyReports  = time.Hour        // between removals of expired files
+)
+
+// PostReport answers POST /v2/reports/company/orders.
+func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	e := &report.Ordered{
+		ID:      s.NewID(),
+		Company: p.Access.Company.ID,
+		User:    booking.ID(p.User.ID),
+		OrderBy: report.DepartureDate,
+	}
+	is := func(v string) bool {
+		return v == string(report.CreatedAt) || v == string(report.DepartureDate)
+	}
+	if err := web.ReadBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(
+			wire.Must("startDate", func() {
+				e.Start = web.ReadInstant(in)
+			}),
+			wire.Must("endDate", func() {
+				e.End = web.ReadInstant(in)
+			}),
+			wire.May("orderBy", func() {
+				e.OrderBy = report.OrderBy(in.Text(is, "be CreatedAt or DepartureDate"))
+			}),
+		)
+		// The order of the dates is only looked at where both are dates.
+		switch {
+		case len(in.Problems) > 0:
+		case e.End.Before(e.Start):
+			in.RejectAt("endDate", "must not be before startDate")
+		case e.End.Sub(e.Start) > report.MaxRange:
+			in.RejectAt("endDate", "must not be more than 366 days after startDate")
+		}
+	}); err != nil {
+		return err
+	}
+	bytes, err := s.reportBytes(e.Company)
+	if err != nil {
+		return err
+	}
+	var made *report.Report
+	seq, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+		// Counted under the lock, so that many orders at a time are not more than one after another.
+		if st.Reports.Waiting(e.Company) >= web.MaxQueuedReports {
+			return nil, errManyReports
+		}
+		kept, expires := st.Reports.Kept(e.Company, now)
+		if !expires.IsZero() && (kept >= web.MaxKeptReports || bytes >= s.Config.ReportBytes) {
+			return nil, errKeptReports(expires.Sub(now))
+		}
+		return ledger.Entries(e), nil
+	},
+		func(st *ledger.State, now time.Time) {
+			made, _ = st.Reports.Find(e.ID, e.Company, now)
+		})
+	if err != nil {
+		return err
+	}
+	// The file is written in the background: it may take minutes.
+	web.Wake(s.ordered)
+	web.Wrote(w, seq)
+	return web.Reply(w, http.StatusAccepted, func(w *wire.Writer) {
+		writeReport(w, "report", made)
+	})
+}
+
+var errManyReports = web.FailLater(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
+	"20 reports of the company are still to be written; order more when they are", 10*time.Second)
+
+// errKeptReports is the answer where a company has all the reports that it may, until the oldest expires.
+func errKeptReports(wait time.Duration) error {
+	return web.FailLater(http.StatusTooManyRequests, "TOO_MANY_REQUESTS",
+		fmt.Sprintf("%d reports of the company, or %d MB of their files, are kept; "+
+			"order more when the oldest has expired", web.MaxKeptReports, web.MaxReportBytes/1_000_000), wait)
+}
+
+// ListReports answers GET /v2/reports/company/orders.
+func (s *Service) ListReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	return web.ShowPage(s.Core, w, web.NewQuery(r), "reports", web.MaxReports,
+		func(st *ledger.State, skip, take int) ([]*report.Report, int) {
+			return st.Reports.List(p.Access.Company.ID, skip, take)
+		}, func(w *wire.Writer, r *report.Report, _ time.Time) {
+			writeReport(w, "", r)
+		})
+}
+
+// writeReport writes a Report.
+func writeReport(w *wire.Writer, name string, r *report.Report) {
+	expires, done := r.Expires()
+	status := "Completed"
+	if !done {
+		status = "Queued"
+		expires = time.Time{}
+	}
+	w.Object(name)
+	w.String("id", r.ID.String())
+	w.String("status", status)
+	w.String("orderBy", string(r.OrderBy))
+	w.Time("createdAt", r.Created)
+	w.Time("startDate", r.Start)
+	w.Time("endDate", r.End)
+	w.OptionalTime("expiresAt", expires)
+	w.OptionalTime("downloadedAt", r.Downloaded)
+	w.EndObject()
+}
+
+// findReport finds a report that has not expired; company "" is any.
+func (s *Service) findReport(id booking.ID, company string) (x *report.Report, now time.Time, err error) {
+	unread := s.Store.View(func(st *ledger.State, at time.Time) {
+		x, err = st.Reports.Find(id, company, at)
+		now = at
+	})
+	return x, now, errors.Join(unread, err)
+}
+
+var errNotReady = web.Conflict(web.NotReady, "the report is not completed yet", nil)
+
+// GetDownload answers GET /v2/reports/company/orders/{id}/download with a URL that needs no session.
+func (s *Service) GetDownload(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	x, now, err := s.findReport(ids.Of(r.PathValue("id")), p.Access.Company.ID)
+	if err != nil {
+		return err
+	}
+	// The report is there, and its file is not yet.
+	if x.Completed.IsZero() {
+		return errNotReady
+	}
+	// The link ends with the report at the latest.
+	expires := slices.MinFunc([]time.Time{now.Add(linkLife), x.Completed.Add(report.Life)}, time.Time.Compare)
+	// The link is its own permission: it is opened by programs that have no session, and says all that is
+	// needed.
+	payload := append(append([]byte{0}, linkPurpose...), x.ID[:]...)
+	token := s.Ring.Load().Sign(nil, binary.BigEndian.AppendUint64(payload, uint64(expires.UnixMilli())))
+	scheme := "http://"
+	if s.Secure(r) {
+		scheme = "https://"
+	}
+	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
+		w.String("url", scheme+r.Host+linkPath+string(token))
+		w.Time("expiresAt", expires)
+	})
+}
+
+// GetReportFile answers the URL of a download.
+func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
+	// Whatever is wrong with a link, it is a page that is not there: nothing is revealed of what is.
+	const head = 1 + len(linkPurpose)
+	payload, err := s.Ring.Load().Open(r.PathValue("token"))
+	if err != nil || len(payload) != head+16+8 || string(payload[1:head]) != linkPurpose {
+		return web.ErrNotFound
+	}
+	x, now, err := s.findReport(booking.ID(payload[head:head+16]), "")
+	if err != nil || now.UnixMilli() >= int64(binary.BigEndian.Uint64(payload[head+16:])) {
+		return errors.Join(err, web.ErrNotFound)
+	}
+	f, err := s.Config.FS.Open(ledger.ReportDir + "/" + fileOf(x.ID))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	// The file is read twice. What is sent must be what was written, and that is only known at its end.
+	sum := sha256.New()
+	size, err := io.Copy(sum, f)
+	if err == nil && hex.EncodeToString(sum.Sum(nil)) != x.SHA256 {
+		err = fmt.Errorf("report %s: its file is not what was written", x.ID)
+	}
+	if err != nil {
+		return err
+	}
+	// The first download is journalled before a byte of it leaves.
+	if r.Method == http.MethodGet && x.Downloaded.IsZero() {
+		seq, err := s.Store.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
+			if x, err := st.Reports.Find(x.ID, "", at); err != nil || !x.Downloaded.IsZero() {
+				return nil, err // another was first
+			}
+			return ledger.Entries(&report.Downloaded{ID: x.ID}), nil
+		}, nil)
+		if err != nil {
+			return err
+		}
+		web.Wrote(w, seq)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	h.Set("Content-Disposition", `attachment; filename="orders-`+x.Start.Format(time.DateOnly)+"-"+
+		x.End.Format(time.DateOnly)+ledger.ReportSuffix+`"`)
+	h.Set("Cache-Control", "no-store")
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(fetchTime)) // a test's recorder has none
+	w.WriteHeader(http.StatusOK)
+	// HEAD is answered like GET, and is no download.
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := io.Copy(w, io.NewSectionReader(f, 0, size)); err != nil {
+		panic(http.ErrAbortHandler) // the client must see that it is not whole
+	}
+	return nil
+}
+
+// RunReports is the queue: it writes the file of each report that was ordered, one at a time, and removes
+// those that have expired. What a crash leaves undone the next start does.
+func (s *Service) RunReports() {
+	for s.Base.Err() == nil {
+		wait := tidyReports
+		if !s.Still.Load() {
+			wait = s.untilNext(s.tendReports())
+		}
+		select {
+		case <-s.Base.Done():
+		case done := <-s.queue:
+			done <- s.tendReports()
+		case <-s.ordered:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// untilNext returns how long it is until there is something to do for reports, after that failed or did not.
+func (s *Service) untilNext(failed error) time.Duration {
+	if failed != nil {
+		return retryReports
+	}
+	wait := tidyReports
+	s.Store.View(func(st *ledger.State, now time.Time) {
+		next := st.Reports.NextExpiry(now)
+		if !next.IsZero() {
+			wait = min(wait, next.Sub(now))
+		}
+	})
+	return wait
+}
+
+// tendReports removes the reports that have expired, and writes those that are queued.
+func (s *Service) tendReports() error {
+	err := errors.Join(s.removeReports(), s.WriteReports())
+	if err != nil && s.Base.Err() == nil {
+		s.Log.Warn("a report could not be written or removed; it is tried again", "err", err)
+	}
+	return err
+}
+
+// WriteReports writes the files of all reports that are queued.
+func (s *Service) WriteReports() error {
+	// An erasure waits meanwhile, so that no report is written with what is being erased.
+	s.Reporting.Lock()
+	defer s.Reporting.Unlock()
+	var queued []*report.Report
+	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		queued = st.Reports.Queued()
+	})
+	for i := 0; err == nil && i < len(queued); i++ {
+		err = s.writeReport(queued[i])
+	}
+	return err
+}
+
+// writeReport writes a report's file, whole or not at all, and then says so. Where the company's files have
+// no room for it, it stays queued until others have expired.
+func (s *Service) writeReport(x *report.Report) error {
+	if _, err := s.reportBytes(x.Company); err != nil { // so that they are counted
+		return err
+	}
+	room := s.files.room(x, s.Config.ReportBytes)
+	if !s.files.fits(x.ID, room) {
+		return nil
+	}
+	// All bookings as they are at one instant: the lock is not held while they are looked through.
+	var frozen booking.Frozen
+	pace := s.Store.Pace() // partners do not wait for it
+	var now time.Time
+	names := map[booking.ID]string{}
+	err := s.Store.View(func(st *ledger.State, at time.Time) {
+		frozen = st.Bookings.Freeze()
+		frozen.Step = pace.Step
+		now = at
+		for _, p := range st.Partners.All() {
+			names[booking.ID(p.ID)] = p.Name
+		}
+	})
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	out := &roomWriter{room: room}
+	done := &report.Completed{ID: x.ID}
+	partner := func(id booking.ID) string { return names[id] }
+	write := func(to io.Writer) (err error) {
+		out.to = io.MultiWriter(to, sum)
+		done.Rows, err = report.Write(s.Base, out, x, frozen.All(), now, partner)
+		return err
+	}
+	err = durable.Publish(pace.Files(s.Config.FS), ledger.ReportDir, fileOf(x.ID), write)
+	if errors.Is(err, errNoRoom) {
+		s.Log.Info("a report is written once others of its company have expired", "report", x.ID.String(),
+			"err", err)
+		s.files.lacks(x.ID, room)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.files.written(x, out.bytes)
+	// The line comes after the file: a crash in between has the report written again.
+	done.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return s.Record(done)
+}
+
+// RemoveReports removes the files of reports that have expired once the clock was moved, and has the queue
+// look what it is to do now.
+func (s *Service) RemoveReports() error {
+	defer web.Wake(s.ordered)
+	return s.removeReports()
+}
+
+// removeReports removes the files of reports that have expired. What a crash left half-written is replaced
+// when its report, still queued, is written again.
+func (s *Service) removeReports() error {
+	names, err := s.Config.FS.List(ledger.ReportDir)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(names, atATime) {
+		var gone []string
+		err = errors.Join(err, s.Store.View(func(st *ledger.State, now time.Time) {
+			for _, name := range some {
+				_, unknown := st.Reports.Find(reportOf(name), "", now)
+				if strings.HasSuffix(name, ledger.ReportSuffix) && unknown != nil {
+					gone = append(gone, name)
+				}
+			}
+		}))
+		// Without the lock: a disk may be slow.
+		for _, name := range gone {
+			failed := s.Config.FS.Remove(ledger.ReportDir + "/" + name)
+			if errors.Is(failed, fs.ErrNotExist) {
+				failed = nil // another was first
+			}
+			if failed == nil {
+				s.files.removed(reportOf(name))
+			}
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+// PatchFMSObject answers PATCH /v2/geolocation/fms-objects/{fmsObjectId}.
+func (s *Service) PatchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+	tt := s.Timetable.Load()
+	id := r.PathValue("fmsObjectId")
+	// An object of another company is one that there is not.
+	bus := slices.IndexFunc(tt.Buses, func(b schedule.Bus) bool {
+		return id != "" && b.FMSObject == id
+	})
+	if bus < 0 || tt.Companies[tt.Buses[bus].Company].ID != p.Access.Company.ID {
+		return web.ErrNotFound
+	}
+	e := &ledger.GeolocationSet{
+		Object: id,
+		User:   p.User.ID,
+	}
+	if err := web.ReadBody(w, r, false, func(in *wire.Reader) {
+		in.Fields(wire.Must("isGeolocation", func() {
+			e.On = in.Bool()
+		}))
+	}); err != nil {
+		return err
+	}
+	seq, err := s.Do(func(*ledger.State, time.Time) (ledger.Event, error) {
+		return e, nil
+	})
+	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {
+		w.Object("fmsObject")
+		w.String("id", id)
+		w.String("busId", tt.Buses[bus].ID)
+		w.Bool("isGeolocation", e.On)
+		w.EndObject()
+	})
+}

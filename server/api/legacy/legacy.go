@@ -1,0 +1,30 @@
+// Package legacy is the legacy interface, /rest/offers and /rest/orders, on its way out: other requests and
+// answers around the same searches and decisions as /v2 (interface, Versioning; contract §11).
+package legacy
+
+import (
+	"waybill/server/api/partner"
+	"waybill/server/api/search"
+	"waybill/server/frame/resource"
+	"waybill/server/frame/web"
+)
+
+// Service answers the legacy interface.
+type Service struct {
+	*web.Core
+	search  *search.Service
+	partner *partner.Service
+
+	resources *resource.Writer
+}
+
+// New returns the room.
+func New(core *web.Core, resources *resource.Writer, search *search.Service,
+	partner *partner.Service) *Service {
+	return &Service{
+		Core:      core,
+		resources: resources,
+		search:    search,
+		partner:   partner,
+	}
+}

@@ -1,0 +1,292 @@
+package partner
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/booking/ids"
+	"waybill/booking/passenger"
+	"waybill/schedule"
+	"waybill/server/api/search"
+	"waybill/server/frame/resource"
+	"waybill/server/frame/web"
+	"waybill/server/ledger"
+	"waybill/server/ledger/wire"
+)
+
+// NewBooking is the body of POST /v2/bookings, and what is wrong with it.
+type NewBooking struct {
+	offerID, currency string
+	passengers        []booking.Passenger
+	wrong             web.Complaints
+}
+
+// PostBooking answers POST /v2/bookings.
+func (s *Service) PostBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner, try *Attempt) error {
+	in, err := web.Document(w, r)
+	if err != nil {
+		return err
+	}
+	b, now, seq, err := s.Create(web.RequestID(r), p, ReadNewBooking(in, nil), try)
+	if err == nil {
+		web.Wrote(w, seq)
+		web.Send(w, http.StatusCreated, s.bookingReply(&b, &now))
+	}
+	return err
+}
+
+// bookingReply returns what writes the reply of a request that changes a booking. It is given pointers: the
+// booking as the change leaves it, and the instant, are only known once the update has filled them in, and
+// then the reply is written twice: for the journal, where the request has a key, and for the client.
+func (s *Service) bookingReply(b **booking.Booking, now *time.Time) func(*wire.Writer) {
+	return func(w *wire.Writer) {
+		web.WriteReply(w, func(w *wire.Writer) {
+			s.resources.Booking(w, "booking", *b, *now)
+		})
+	}
+}
+
+// ReadNewBooking reads the body strictly and lists everything wrong with it; ignored members may have any
+// value.
+func ReadNewBooking(r *wire.Reader, ignored []string) *NewBooking {
+	in := new(NewBooking)
+	fields := []wire.Field{
+		wire.Must("offerId", func() {
+			in.offerID = r.Text(web.NotEmpty, "not be empty")
+		}),
+		wire.Must("currency", func() {
+			in.currency = r.Text(schedule.IsCurrency, "be three capital letters")
+		}),
+		wire.Must("passengers", func() {
+			some := r.ArrayOf(web.MaxPassengersBooked, func(int) {
+				in.passengers = append(in.passengers, readPassenger(r))
+			})
+			if some && len(in.passengers) == 0 {
+				r.Reject("must have at least one passenger")
+			}
+		}),
+	}
+	for _, name := range ignored {
+		fields = append(fields, wire.May(name, r.Skip))
+	}
+	r.Fields(fields...)
+	r.End()
+	in.wrong = web.ComplaintsOf(r)
+	return in
+}
+
+// Create sells what a request asks for. It returns the booking, the instant, and the number of its line.
+func (s *Service) Create(request string, p *auth.Partner, in *NewBooking,
+	try *Attempt) (b *booking.Booking, now time.Time, seq uint64, err error) {
+	try.willAnswer(http.StatusCreated, s.bookingReply(&b, &now))
+	if _, err = s.Store.Glance(func(_ *ledger.State, at time.Time) {
+		now = at
+	}); err != nil {
+		return nil, now, 0, err
+	}
+	// What does not depend on the seats is looked up without the lock.
+	sale, err := s.prepare(in, p, s.Timetable.Load(), now)
+	if err != nil {
+		return nil, now, 0, err
+	}
+	e := &booking.Created{
+		ID:         s.NewID(),
+		Partner:    booking.ID(p.ID),
+		Request:    request,
+		Passengers: in.passengers,
+		Salt:       s.NewID(),
+	}
+	// A ticket for each passenger. Their seats are decided under the lock.
+	for range in.passengers {
+		e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.NewID()})
+	}
+	seq, err = s.Store.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
+		// Beside an import, or a run that is changed, it is looked up again, under the lock: whoever tried
+		// again without the lock could come too late each time.
+		if st.Timetable != sale.Timetable {
+			again, err := s.prepare(in, p, st.Timetable, at)
+			if err != nil {
+				return nil, err
+			}
+			sale = again
+		}
+		created, err := st.Bookings.Create(at, sale, e)
+		if errors.Is(err, booking.ErrExpired) {
+			return nil, offerExpired(in.wrong)
+		}
+		return []ledger.Entry{{
+			Event:       created,
+			Idempotency: try.last,
+		}}, err
+	}, func(st *ledger.State, at time.Time) {
+		b = st.Bookings.Booking(e.Partner, e.ID)
+		now = at
+	})
+	return b, now, seq, err
+}
+
+// offerExpired returns the answer to a request whose offer has expired, with what else is wrong with it.
+func offerExpired(wrong web.Complaints) error {
+	wrong.AddFirst(web.ProblemCode("OFFER_EXPIRED", "offerId", "Offer expired"))
+	return wrong.Err()
+}
+
+// prepare looks up in a timetable what the offer of a request sells at an instant. A company whose journeys
+// the partner may not sell is answered as an offer that there never was. What is wrong with the offer comes
+// before all that is wrong with the body, and with the currency after it.
+func (s *Service) prepare(in *NewBooking, p *auth.Partner, tt *schedule.Timetable,
+	now time.Time) (*booking.Sale, error) {
+	wrong := in.wrong
+	if in.offerID == "" {
+		return nil, wrong.Err()
+	}
+	// The token says what was offered, and at what price: that is what is sold, or nothing.
+	o, err := s.search.ReadOffer(in.offerID, p.ID, now)
+	var legs []schedule.Leg
+	for i := 0; err == nil && i < len(o.Legs); i++ {
+		if l, ok := tt.Resolve(o.Legs[i]); ok {
+			legs = append(legs, l)
+			// The partner may have been limited since the offer was made.
+			if !search.Sells(p, tt.Company(l.Trip)) {
+				err = auth.ErrMalformed
+			}
+		}
+	}
+	switch {
+	case errors.Is(err, search.ErrOfferExpired):
+		return nil, offerExpired(wrong)
+	case err != nil:
+		wrong.AddFirst(web.Problem("offerId", "is not an offer of this server for this partner"))
+		return nil, wrong.Err()
+	}
+	fare, ok := o.Fare(in.currency)
+	switch {
+	case !ok && in.currency != "":
+		wrong.Add(web.Problem("currency", "must be one that the offer is sold in"))
+		return nil, wrong.Err()
+	// All that is wrong with the request comes before what the timetable does not have any more.
+	case len(wrong.List) > 0:
+		return nil, wrong.Err()
+	case len(legs) < len(o.Legs): // one of them no longer runs as it was offered
+		return nil, &booking.SoldOut{Code: booking.Changed}
+	}
+	return booking.NewSale(tt, legs, fare.Amounts[:len(legs)], in.currency, o.Expires), nil
+}
+
+// readPassenger reads a passenger of POST /v2/bookings.
+func readPassenger(r *wire.Reader) booking.Passenger {
+	var first, last, email string
+	var phones []string
+	r.Fields(
+		wire.Must("firstName", func() {
+			first = r.Text(web.ValidName, web.NameRule)
+		}),
+		wire.Must("lastName", func() {
+			last = r.Text(web.ValidName, web.NameRule)
+		}),
+		wire.May("email", func() {
+			email = r.Text(web.ValidEmail, "be an e-mail address")
+		}),
+		wire.May("phones", func() {
+			r.ArrayOf(web.MaxPhones, func(int) {
+				r.Fields(wire.Must("phone", func() {
+					phones = append(phones, r.Text(web.ValidPhone, web.PhoneRule))
+				}))
+			})
+		}),
+	)
+	return passenger.New(first, last, email, phones)
+}
+
+// ListBookings answers GET /v2/bookings.
+func (s *Service) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	q := web.NewQuery(r)
+	only := q.OptionalDay("departureDate")
+	return web.ShowPage(s.Core, w, q, "bookings", web.MaxBookings,
+		func(st *ledger.State, skip, take int) ([]*booking.Booking, int) {
+			return st.Bookings.List(booking.ID(p.ID), only, skip, take)
+		}, func(w *wire.Writer, b *booking.Booking, now time.Time) {
+			s.resources.Booking(w, "", b, now)
+		})
+}
+
+// view finds the booking that a request's path names, and the instant.
+func (s *Service) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
+	// Of another partner's booking nothing is said, not even that it is there.
+	id := ids.Of(r.PathValue("id"))
+	err = s.Store.View(func(st *ledger.State, at time.Time) {
+		b = st.Bookings.Booking(booking.ID(p.ID), id)
+		now = at
+	})
+	if err == nil && b == nil {
+		err = web.ErrNotFound
+	}
+	return b, now, err
+}
+
+// GetBooking answers GET /v2/bookings/{id}.
+func (s *Service) GetBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	b, now, err := s.view(r, p)
+	return web.Show(w, err, func(w *wire.Writer) {
+		s.resources.Booking(w, "booking", b, now)
+	})
+}
+
+// GetRefundRules answers GET /v2/bookings/{id}/refund-rules.
+func (s *Service) GetRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	b, _, err := s.view(r, p)
+	return web.Show(w, err, func(w *wire.Writer) {
+		WriteOrderRules(w, b.Tickets)
+	})
+}
+
+// WriteOrderRules writes the refund rules of each ticket.
+func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
+	wire.Each(w, "refundRules", tickets, func(t booking.Ticket) {
+		w.Object("")
+		w.ID("orderId", t.ID)
+		legs := t.Itinerary()
+		wire.Each(w, "rules", legs, func(l booking.Leg) {
+			resource.WriteRules(w, l.Run.Form)
+		})
+		// A journey with a change has the rules of two routes.
+		if len(legs) > 1 { // each leg's share of the price follows its own rules
+			w.Array("legs")
+			for i, l := range legs {
+				w.Object("")
+				w.String("sliceId", resource.SliceID(t.ID.String(), i))
+				w.Hundredths("amount", l.Amount)
+				w.Array("rules")
+				resource.WriteRules(w, l.Run.Form)
+				w.EndArray()
+				w.EndObject()
+			}
+			w.EndArray()
+		}
+		w.EndObject()
+	})
+}
+
+// ViewTicket finds the ticket that a request's path names, its booking, and the instant.
+func (s *Service) ViewTicket(r *http.Request,
+	p *auth.Partner) (b *booking.Booking, t *booking.Ticket, now time.Time, err error) {
+	err = s.Store.View(func(st *ledger.State, at time.Time) {
+		b, t = st.Bookings.Ticket(booking.ID(p.ID), ids.Of(r.PathValue("id")))
+		now = at
+	})
+	if err == nil && t == nil {
+		err = web.ErrNotFound
+	}
+	return b, t, now, err
+}
+
+// GetTicket answers GET /v2/tickets/{id}.
+func (s *Service) GetTicket(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	b, t, now, err := s.ViewTicket(r, p)
+	return web.Show(w, err, func(w *wire.Writer) {
+		s.resources.Ticket(w, "ticket", b, t, now, resource.ByItself)
+	})
+}

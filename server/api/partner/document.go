@@ -1,0 +1,35 @@
+package partner
+
+import (
+	"bytes"
+	"net/http"
+
+	"waybill/auth"
+	"waybill/server/frame/web"
+	"waybill/server/ledger/wire"
+	"waybill/server/reach/ticket"
+)
+
+var pageType = []string{"text/html; charset=utf-8"}
+
+// pagePolicy is of the page's own style sheet; there is no script in it.
+var pagePolicy = []string{ticket.PagePolicy}
+
+// GetDocument answers GET /v2/tickets/{id}/document: the ticket on a page to print (contract §15).
+func (s *Service) GetDocument(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	b, t, now, err := s.ViewTicket(r, p)
+	if err != nil {
+		return err
+	}
+	// Whole, or not at all: half a ticket has a code all the same.
+	var page bytes.Buffer
+	if err := ticket.WriteDocument(&page, b, t, s.TicketKey, now); err != nil {
+		return err
+	}
+	body := wire.NewWriter()
+	body.B = append(body.B, page.Bytes()...)
+	h := w.Header()
+	h["Content-Security-Policy"] = pagePolicy
+	web.SendBody(w, http.StatusOK, pageType, body)
+	return nil
+}

@@ -1,0 +1,167 @@
+package partner
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/server/frame/web"
+	"waybill/server/ledger"
+	"waybill/server/ledger/wire"
+	"waybill/store"
+)
+
+// MaxWait is how many seconds a request may wait for events.
+const MaxWait = 30
+
+// GetEvents answers GET /v2/events.
+func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+	q := web.NewQuery(r)
+	after := q.Number("after", 0, 0, web.Unbounded)
+	take := q.Number("take", 50, 1, web.MaxEvents)
+	wait := q.Number("wait", 0, 0, MaxWait)
+	if err := q.Err(); err != nil {
+		return err
+	}
+	// Who has too many requests waiting is answered at once, as if nothing had happened.
+	if wait > 0 && !s.Polls.enter(booking.ID(p.ID)) {
+		wait = 0
+	} else if wait > 0 {
+		defer s.Polls.leave(booking.ID(p.ID))
+	}
+	// The wait is over once, however often the request is woken meanwhile.
+	over := time.After(time.Duration(wait) * time.Second)
+	conn := w.(*web.Recorder).Conn.Conn
+	for {
+		var lines []uint64
+		var before, total int
+		var changed <-chan struct{}
+		err := s.Store.View(func(st *ledger.State, _ time.Time) {
+			f := st.EventFeeds[booking.ID(p.ID)]
+			lines, before = f.After(after, take)
+			total = f.Len()
+			if wait > 0 && len(lines) == 0 {
+				changed = f.Changed()
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if changed == nil {
+			// There is something to show, or it is not to be waited for.
+			return s.showEvents(w, booking.ID(p.ID), lines, before, after, total)
+		}
+		conn.Idle() // it may be closed if its place is needed
+		select {
+		case <-changed:
+		case <-over:
+			wait = 0
+		case <-s.Draining.Done():
+			wait = 0
+		case <-r.Context().Done():
+			wait = 0
+		}
+		conn.Busy()
+	}
+}
+
+// Polls counts the requests of each partner that wait for events.
+type Polls struct {
+	mu      sync.Mutex
+	waiting map[booking.ID]int
+}
+
+// enter counts one more, unless there are as many as may be.
+func (x *Polls) enter(partner booking.ID) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.waiting[partner] >= web.MaxPolls {
+		return false
+	}
+	x.waiting[partner]++
+	return true
+}
+
+// Count returns how many wait, of all partners.
+func (x *Polls) Count() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n := 0
+	for _, waiting := range x.waiting {
+		n += waiting
+	}
+	return n
+}
+
+// leave counts one less.
+func (x *Polls) leave(partner booking.ID) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.waiting[partner]--
+	if x.waiting[partner] == 0 {
+		delete(x.waiting, partner)
+	}
+}
+
+// showEvents answers with the events of lines, of the first of which some come before.
+func (s *Service) showEvents(w http.ResponseWriter, partner booking.ID, lines []uint64, before, seq,
+	total int) error {
+	var out wire.Writer
+	// Each line is read once, however many of its events are shown.
+	left := lines
+	err := s.lines.Read(slices.Compact(slices.Clone(lines)), func(l *store.Line) error {
+		events, err := ledger.Events(l, partner)
+		if err != nil {
+			return err
+		}
+		for ; len(left) > 0 && left[0] == l.Seq; left = left[1:] {
+			if before >= len(events) {
+				return errFewerEvents
+			}
+			seq++
+			writeEvent(&out, int64(seq), &events[before])
+			before++
+		}
+		// Only of the first line may the client have some events already.
+		before = 0
+		return nil
+	})
+	return web.Show(w, err, func(w *wire.Writer) {
+		w.Array("events")
+		w.B = append(w.B, out.B...)
+		w.EndArray()
+		w.Int("total", int64(total))
+	})
+}
+
+// writeEvent writes an Event with its number.
+func writeEvent(w *wire.Writer, seq int64, e *ledger.FeedEvent) {
+	w.Object("")
+	w.Int("seq", seq)
+	w.String("type", e.Type)
+	w.Time("time", e.Time)
+	w.ID("bookingId", e.Booking)
+	writeOptionalID(w, "ticketId", e.Ticket)
+	if e.Refund != nil {
+		w.Hundredths("refundAmount", *e.Refund)
+	} else {
+		w.Null("refundAmount")
+	}
+	writeOptionalID(w, "fromBookingId", e.From)
+	w.EndObject()
+}
+
+// writeOptionalID writes an id, or null where there is none.
+func writeOptionalID(w *wire.Writer, name string, id *booking.ID) {
+	if id == nil {
+		w.Null(name)
+		return
+	}
+	w.ID(name, *id)
+}
+
+var errFewerEvents = errors.New("partner: a line has fewer events than its feed says")

@@ -1,0 +1,41 @@
+// Package partner is the room of the partners: they book, pay, cancel and read tickets with an API key
+// (interface, Bookings and Tickets).
+package partner
+
+import (
+	"sync"
+
+	"waybill/booking"
+	"waybill/server/api/search"
+	"waybill/server/frame/resource"
+	"waybill/server/frame/web"
+	"waybill/server/reach/provider"
+	"waybill/store"
+)
+
+// Service answers partners.
+type Service struct {
+	*web.Core
+	search   *search.Service
+	provider *provider.Service
+	lines    *store.Lines // of the journal, for events and for answers that are given again
+	underWay sync.Map     // hashes of the requests with keys that are being answered, by ledger.RequestKey
+	Polls    Polls
+	notices  web.Loop
+
+	resources *resource.Writer
+}
+
+// New returns the room.
+func New(core *web.Core, resources *resource.Writer, search *search.Service,
+	provider *provider.Service) *Service {
+	return &Service{
+		Core:      core,
+		resources: resources,
+		search:    search,
+		provider:  provider,
+		lines:     store.NewLines(core.Config.FS),
+		Polls:     Polls{waiting: map[booking.ID]int{}},
+		notices:   core.NewLoop(),
+	}
+}

@@ -1,0 +1,93 @@
+package web
+
+import (
+	"fmt"
+	"net/mail"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"waybill/server/ledger/wire"
+)
+
+const (
+	NameRule  = "have 1 to 100 characters, none of them a control character"
+	PhoneRule = "be a phone number: 5 to 15 digits, with + before and spaces, dashes, " +
+		"dots or brackets between if you like"
+)
+
+// NotEmpty reports whether s is not "".
+func NotEmpty(s string) bool { return s != "" }
+
+// ValidName reports whether s may be a person's name: there is something to see.
+func ValidName(s string) bool {
+	seen := strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsGraphic(r) && !unicode.IsSpace(r)
+	})
+	return seen && utf8.RuneCountInString(s) <= maxName && !HasControl(s)
+}
+
+// HasControl reports whether s has a control character.
+func HasControl(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return r < ' ' || r >= 0x7f && r < 0xa0
+	})
+}
+
+// ValidEmail reports whether s is a bare e-mail address at a domain with a dot.
+func ValidEmail(s string) bool {
+	a, err := mail.ParseAddress(s)
+	_, domain, _ := strings.Cut(s, "@")
+	return err == nil && a.Address == s && len(s) <= 254 && !HasControl(s) &&
+		strings.Contains(strings.Trim(domain, "."), ".")
+}
+
+// ValidPhone reports whether s is a phone number, as PhoneRule says.
+func ValidPhone(s string) bool {
+	digits := 0
+	for i, c := range s {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c == '+' && i == 0:
+		case digits > 0 && strings.ContainsRune(" -.()", c), c == '(':
+		default:
+			return false
+		}
+	}
+	return digits >= 5 && digits <= 15 && len(s) <= 40
+}
+
+// rfc3339 is what time.Parse is too lenient about: one-digit hours, commas, offsets of a day and more.
+var rfc3339 = regexp.MustCompile(`^.{10}T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+// ReadInstant reads a date-time, to the millisecond.
+func ReadInstant(r *wire.Reader) (at time.Time) {
+	r.Text(func(v string) bool {
+		t, err := time.Parse(time.RFC3339, v)
+		at = t.UTC().Truncate(time.Millisecond)
+		return err == nil && rfc3339.MatchString(v) && at.Year() > 0 && at.Year() <= 9999
+	}, "be an instant as in 2026-11-20T08:30:00Z, of the years 1 to 9999 in UTC")
+	return at
+}
+
+// MaxYear is the last that a clock can be set to: timetables end before it, and a duration from the machine's
+// clock can hold the way there.
+const MaxYear = 2199
+
+// MinYear is the first that a clock can be started in.
+const MinYear = 1970
+
+// ParseLegacySince reads -legacy-since; "" is the zero time.
+func ParseLegacySince(text string) (since time.Time, err error) {
+	if text != "" {
+		since, err = time.Parse(time.RFC3339, text)
+		if err != nil || since.Year() < 1970 || since.Year() > MaxYear {
+			err = fmt.Errorf("-legacy-since %q is not an instant as in 2026-11-20T08:30:00Z, "+
+				"of the years 1970 to %d", text, MaxYear)
+		}
+	}
+	return since, err
+}

@@ -1,0 +1,17 @@
+package words_test
+
+import (
+	"fmt"
+
+	"waybill/server/frame/words"
+)
+
+func ExampleCounted() {
+	fmt.Println(words.Counted(1, "key"))
+	fmt.Println(words.Counted(2, "key"))
+	fmt.Println(words.Counted(2, "company"))
+	// Output:
+	// 1 key
+	// 2 keys
+	// 2 companies
+}

@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"waybill/server/frame/web"
+	"waybill/server/ledger"
+	"waybill/server/ledger/wire"
+)
+
+// GetClock answers GET /test/clock (contract §2, §13).
+func (s *Service) GetClock(w http.ResponseWriter, _ *http.Request) error {
+	if !s.Config.TestClock {
+		return web.ErrNotFound
+	}
+	now, err := s.Now()
+	return web.Show(w, err, func(w *wire.Writer) {
+		w.Time("now", now)
+		w.Bool("frozen", s.Still.Load())
+	})
+}
+
+// PostClock answers POST /test/clock: it moves the clock forward, stops it, or has it tick again.
+func (s *Service) PostClock(w http.ResponseWriter, r *http.Request) error {
+	if !s.Config.TestClock {
+		return web.ErrNotFound
+	}
+	if err := s.CheckOrigin(r); err != nil {
+		return err
+	}
+	m, err := readMove(w, r)
+	if err != nil {
+		return err
+	}
+	now, frozen, seq, err := s.MoveClock(m, nil)
+	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {
+		w.Time("now", now)
+		w.Bool("frozen", frozen)
+	})
+}
+
+// MoveClock moves the clock, stops it, or has it tick again, and brings about what is due by then. It returns
+// where the clock then is, and the line that says so. by is the operator who does it; nil is a request.
+func (s *Service) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, seq uint64, err error) {
+	// One at a time: whether loops wait must agree with the newest line.
+	s.moving.Lock()
+	defer s.moving.Unlock()
+	set := func(st *ledger.State, at time.Time) (ledger.Event, error) {
+		now = m.from(at)
+		if now.Before(at) || now.Year() > web.MaxYear {
+			return nil, web.Invalid(web.Problem(m.given(),
+				"would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339)))
+		}
+		frozen = !st.Clock.Still.IsZero()
+		if m.Frozen != nil {
+			frozen = *m.Frozen
+		}
+		if frozen {
+			return &ledger.ClockSet{Still: now}, nil
+		}
+		// What is kept is how far it is ahead of the machine's clock, so that it goes on by itself.
+		if st.Clock.Still.IsZero() {
+			return &ledger.ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}, nil
+		}
+		return &ledger.ClockSet{OffsetMs: now.Sub(s.Config.Now()).Milliseconds()}, nil
+	}
+	seq, err = s.Store.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
+		e, err := set(st, at)
+		if err != nil {
+			return nil, err
+		}
+		return []ledger.Entry{{Event: e, By: by}}, nil
+	}, nil)
+	if err == nil { // what is due by then happens before the answer
+		err = s.moved(frozen)
+	}
+	return now, frozen, seq, err
+}
+
+// moved brings about what is due once the clock was moved.
+func (s *Service) moved(frozen bool) error {
+	ticked := !s.Still.Swap(frozen)
+	if frozen || !ticked {
+		s.Settle() // also before it ticks again, as the loops do not know yet that it will
+		return nil
+	}
+	err := s.clockMoved()
+	web.Wake(s.ClockMoved)
+	web.Wake(s.Outgoing)
+	return err
+}
+
+// Move is what somebody wants of the clock.
+type Move struct {
+	By     time.Duration // not below zero, whole milliseconds
+	To     *time.Time    // instead of By; nil is not given
+	Frozen *bool         // whether it then stands still; nil: as it is
+}
+
+// given names the member of a request that says where to.
+func (m *Move) given() string {
+	if m.To == nil {
+		return "advance"
+	}
+	return "now"
+}
+
+// from returns where the clock is moved to from an instant.
+func (m *Move) from(at time.Time) time.Time {
+	if m.To == nil {
+		return at.Add(m.By)
+	}
+	return *m.To
+}
+
+// readMove reads the body of a move: by how much, or to when, or whether it stands still.
+func readMove(w http.ResponseWriter, r *http.Request) (m Move, err error) {
+	err = web.ReadBody(w, r, false, func(in *wire.Reader) {
+		given := 0
+		in.Fields(
+			wire.May("advance", func() {
+				given++
+				in.Text(func(v string) bool {
+					by, err := ParseAdvance(v)
+					m.By = by
+					return err == nil
+				}, "be a duration that is not negative, as in 21m")
+			}),
+			wire.May("now", func() {
+				given++
+				to := web.ReadInstant(in)
+				m.To = &to
+			}),
+			wire.May("frozen", func() {
+				frozen := in.Bool()
+				m.Frozen = &frozen
+			}),
+		)
+		if len(in.Problems) == 0 && (given > 1 || given == 0 && m.Frozen == nil) {
+			in.Reject("must have one of advance and now, or frozen, or both")
+		}
+	})
+	return m, err
+}
+
+// ParseAdvance reads by how much a clock is moved: a duration as in 21m, of which whole milliseconds count.
+func ParseAdvance(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is not a duration that is not negative, as in 21m", text)
+	}
+	return d.Truncate(time.Millisecond), nil
+}

@@ -1,0 +1,76 @@
+package bench
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+	"strconv"
+
+	"waybill/server/frame/web"
+)
+
+// held is an answer that is whole before the client sees anything of it. Of its fields only to must be set.
+type held struct {
+	to     http.ResponseWriter // whose header it shares
+	status int                 // 0: nothing was written
+	body   bytes.Buffer
+	shared []byte // instead of body, where that is the same for everybody
+}
+
+// Header returns the header of the answer.
+func (h *held) Header() http.Header {
+	return h.to.Header()
+}
+
+// WriteHeader keeps the first status.
+func (h *held) WriteHeader(status int) {
+	h.status = cmp.Or(h.status, status)
+}
+
+// Write keeps a part of the body.
+func (h *held) Write(b []byte) (int, error) {
+	h.WriteHeader(http.StatusOK)
+	return h.body.Write(b)
+}
+
+// KeepShared keeps a whole body that is the same for everybody, and that nobody changes.
+func (h *held) KeepShared(b []byte) {
+	h.WriteHeader(http.StatusOK)
+	h.shared = b
+}
+
+// bytes returns the body.
+func (h *held) bytes() []byte {
+	if h.shared != nil {
+		return h.shared
+	}
+	return h.body.Bytes()
+}
+
+// FlushError lets nothing go.
+func (h *held) FlushError() error {
+	return nil
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (h *held) Unwrap() http.ResponseWriter {
+	return h.to
+}
+
+// release sends the answer to a request.
+func (h *held) release(r *http.Request) {
+	h.to.WriteHeader(cmp.Or(h.status, http.StatusOK))
+	if h.shared != nil {
+		web.WriteShared(h.to, r, h.shared)
+		return
+	}
+	h.to.Write(h.body.Bytes()) // a client that is gone misses it
+}
+
+// start sends the header, which promises the whole body, and so many bytes of it.
+func (h *held) start(bytes int) {
+	h.Header().Set("Content-Length", strconv.Itoa(len(h.bytes())))
+	h.to.WriteHeader(cmp.Or(h.status, http.StatusOK))
+	h.to.Write(h.bytes()[:bytes])
+	http.NewResponseController(h.to).Flush()
+}

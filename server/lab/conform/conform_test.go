@@ -1,0 +1,346 @@
+package conform_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"waybill/auth"
+	"waybill/server"
+	"waybill/server/front"
+	"waybill/server/lab/conform"
+	"waybill/server/lab/worlds"
+	"waybill/server/operate/admin"
+)
+
+// bench is a demo on a clock that stands still, with a control listener.
+type bench struct {
+	t       *testing.T
+	base    string
+	control string
+	opt     conform.Options // all that a run can be given but -control
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	cfg := server.Config{
+		Dir:          filepath.Join(t.TempDir(), "d"),
+		Log:          slog.New(slog.DiscardHandler),
+		TestClock:    true,
+		StartAt:      time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
+		Frozen:       true,
+		MaxTransfers: 1,
+		Bench:        true,
+	}
+	f, err := front.Listen(cfg, "127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Open(); err != nil {
+		t.Fatal(err)
+	}
+	s := f.Server
+	demo := os.DirFS("../../../testdata/demo")
+	if err := s.Admin.Import(demo, "demo", admin.ImportOptions{Strict: true}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, base: f.URL}
+	b.opt.Write = true
+	if b.opt.Key, err = s.Admin.AddPartner("anna", nil); err != nil {
+		t.Fatal(err)
+	}
+	if b.opt.Key2, err = s.Admin.AddPartner("bohdan", nil); err != nil {
+		t.Fatal(err)
+	}
+	person := auth.Person{Email: "olena@example.com", FirstName: "Olena", LastName: "Pchilka"}
+	if _, err := s.Admin.AddUser(person, "correct horse", "zorevia-lines", "ADMIN"); err != nil {
+		t.Fatal(err)
+	}
+	token := new(bytes.Buffer)
+	mint := &admin.Act{By: admin.Self(), Form: url.Values{"email": {person.Email}}, Out: token}
+	if err := s.Admin.Do("idtoken", mint); err != nil {
+		t.Fatal(err)
+	}
+	b.opt.IDToken = strings.TrimSpace(token.String())
+	f.Serve()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := worlds.Listen(ln, f, cfg)
+	b.control = c.URL()
+	t.Cleanup(func() {
+		c.Close()
+		f.Stop()
+		f.Close()
+	})
+	return b
+}
+
+// world makes a world of a name, and returns its address.
+func (b *bench) world(name string) string {
+	b.t.Helper()
+	body := strings.NewReader(fmt.Sprintf(`{"name":%q}`, name))
+	resp, err := http.Post(b.control+"/worlds", "application/json", body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var made struct {
+		Data struct{ World struct{ BaseURL string } }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&made); err != nil || resp.StatusCode != 201 {
+		b.t.Fatal(resp.Status, err)
+	}
+	return made.Data.World.BaseURL
+}
+
+// Every rule holds for this server, and at the end no seat is taken.
+func TestThisServerKeepsEveryRule(t *testing.T) {
+	b := newBench(t)
+	opt := b.opt
+	opt.BaseURL = b.base
+	opt.ControlURL = b.control
+	var out strings.Builder
+	sum, err := conform.Run(opt, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Failed > 0 || sum.NotShown > 0 || sum.Passed < 200 || sum.Left != nil {
+		t.Error(out.String())
+	}
+	if !strings.HasSuffix(out.String(), fmt.Sprintf("\n%d passed, 0 failed, 0 not shown\n", sum.Passed)) {
+		t.Errorf("the last line is not that of the counts: %s", out.String())
+	}
+	for _, secret := range []string{opt.Key, opt.Key2, opt.IDToken} {
+		if strings.Contains(out.String(), secret) {
+			t.Error("it shows a secret")
+		}
+	}
+	var report bytes.Buffer
+	if err := sum.JUnit(&report); err != nil {
+		t.Fatal(err)
+	}
+	var suites struct {
+		Suites []struct {
+			Tests int `xml:"tests,attr"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal(report.Bytes(), &suites); err != nil || len(suites.Suites) != 9 {
+		t.Errorf("%v: %s", err, &report)
+	}
+}
+
+// Contract §13: without -write only GETs; with it at most 20 seats, all of them canceled.
+func TestWhatARunDoesToAServer(t *testing.T) {
+	b := newBench(t)
+	for _, write := range []bool{false, true} {
+		base := b.world("w" + strconv.FormatBool(write))
+		var mu sync.Mutex
+		methods := map[string]int{}
+		seats := 0
+		proxy := newProxy(t, base, b.opt.Key, nil, func(r *http.Request, resp *http.Response, body []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			methods[r.Method]++
+			if resp.StatusCode == 201 {
+				seats += strings.Count(string(body), `"passenger":`)
+			}
+			if resp.StatusCode == 200 && r.Method == "POST" && r.URL.Path == "/rest/orders" {
+				seats++
+			}
+		})
+		opt := b.opt
+		opt.BaseURL = proxy
+		opt.Write = write
+		sum, err := conform.Run(opt, io.Discard)
+		if err != nil || sum.Failed > 0 || sum.Passed < 80 {
+			t.Errorf("write %v: %v, %d passed, %d failed", write, err, sum.Passed, sum.Failed)
+		}
+		if !write && len(methods) != 1 {
+			t.Errorf("without -write: %v", methods)
+		}
+		if write && (seats != conform.MaxSeats || sum.Left != nil) {
+			t.Errorf("%d seats, left %v", seats, sum.Left)
+		}
+		r, _ := http.NewRequest("GET", base+"/v2/bookings", nil)
+		r.Header.Set("x-api-key", b.opt.Key)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if regexp.MustCompile(`"status":"(Processing|Confirmed|Uncompleted)"`).Match(body) {
+			t.Errorf("write %v: a ticket is left: %s", write, body)
+		}
+	}
+}
+
+// A server that takes what it should reject is not booked beyond the limit either.
+func TestASeatLimitThatAServerTempts(t *testing.T) {
+	b := newBench(t)
+	base := b.world("tempts")
+	x := &breakage{
+		method: "POST",
+		path:   regexp.MustCompile("/v2/bookings$"),
+		edit:   `body ,"(price|seats|paymentRecipient|invoice|sessionId|source|colour)":[^,}]+ =>`,
+	}
+	var seats atomic.Int32
+	opt := b.opt
+	opt.BaseURL = newProxy(t, base, b.opt.Key, x, func(_ *http.Request, resp *http.Response, body []byte) {
+		if resp.StatusCode == 201 {
+			seats.Add(int32(strings.Count(string(body), `"passenger":`)))
+		}
+	})
+	sum, err := conform.Run(opt, io.Discard)
+	if err != nil || sum.Failed < 7 || seats.Load() > conform.MaxSeats || sum.Left != nil {
+		t.Errorf("%v: %d seats, %d failed, left %v", err, seats.Load(), sum.Failed, sum.Left)
+	}
+}
+
+// breakage is a way in which a server breaks a rule.
+type breakage struct {
+	rule, method string
+	path         *regexp.Regexp
+	edit         string
+}
+
+// Conform finds each of these servers out. They are this one behind a proxy that breaks one rule.
+func TestBrokenRulesAreFound(t *testing.T) {
+	text, err := os.ReadFile("testdata/breaks.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`^(\S+) (\S+) (\S+) ; (.*)$`)
+	b := newBench(t)
+	seen := map[string]bool{}
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 4)
+	for l := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n") {
+		m := line.FindStringSubmatch(l)
+		if m == nil {
+			if l[0] != '#' {
+				t.Errorf("%q is no breakage", l)
+			}
+			continue
+		}
+		if seen[m[1]] {
+			t.Errorf("%s is broken twice", m[1])
+		}
+		seen[m[1]] = true
+		x := &breakage{m[1], m[2], regexp.MustCompile(m[3]), m[4]}
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			b.find(x)
+		})
+	}
+	wg.Wait()
+	// Of a proxy's power are neither a list of more than 100 cities nor what the control listener brings
+	// about.
+	exempt := []string{"1.02", "5.19", "5.20", "7.16", "7.17", "7.18"}
+	var list strings.Builder
+	if err := conform.List(0, &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^  (\d\.\d\d)  `).FindAllStringSubmatch(list.String(), -1) {
+		if seen[m[1]] == slices.Contains(exempt, m[1]) {
+			t.Errorf("%s is broken: %v, and exempt from it: %v", m[1], seen[m[1]], !seen[m[1]])
+		}
+		delete(seen, m[1])
+	}
+	if len(seen) > 0 {
+		t.Errorf("there are no rules %v", slices.Collect(maps.Keys(seen)))
+	}
+}
+
+// find plays the stage of a rule against a server that breaks it.
+func (b *bench) find(x *breakage) {
+	t := b.t
+	stage, _ := strconv.Atoi(x.rule[:1])
+	base := b.base
+	if stage > 3 {
+		base = b.world("b" + strings.ReplaceAll(x.rule, ".", "-"))
+	}
+	opt := b.opt
+	opt.BaseURL = newProxy(t, base, b.opt.Key, x, nil)
+	opt.Stage = stage
+	opt.From, opt.To, opt.Date = "kyiv", "warsaw", "2026-11-25"
+	var out strings.Builder
+	sum, err := conform.Run(opt, &out)
+	if err != nil {
+		t.Errorf("%s: %v", x.rule, err)
+		return
+	}
+	i := slices.IndexFunc(sum.Results, func(r conform.Result) bool {
+		return r.ID == x.rule
+	})
+	if i < 0 || sum.Results[i].Verdict != conform.Fail {
+		t.Errorf("%s %s is not found: %s", x.rule, x.edit, grep(out.String(), x.rule))
+	}
+}
+
+// grep returns the lines about a rule.
+func grep(text, rule string) string {
+	i := strings.Index(text, rule)
+	if i < 0 {
+		return "no line"
+	}
+	return text[i:min(len(text), i+300)]
+}
+
+// newProxy serves what another server answers, with a breakage, and tells see of every exchange.
+func newProxy(t *testing.T, base, key string, x *breakage,
+	see func(*http.Request, *http.Response, []byte)) string {
+	to, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to)
+			if x != nil && x.meets(r.In) {
+				x.editRequest(r.Out, key)
+			}
+		},
+		ModifyResponse: func(resp *http.Response) error {
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				return err
+			}
+			if see != nil {
+				see(resp.Request, resp, body)
+			}
+			if x != nil && x.method == resp.Request.Method && x.path.MatchString(resp.Request.URL.Path) {
+				body = x.editAnswer(resp, body)
+			}
+			resp.Body = io.NopCloser(bytes.NewReader(body))
+			resp.ContentLength = int64(len(body))
+			resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+			return nil
+		},
+	}
+	s := httptest.NewServer(proxy)
+	t.Cleanup(s.Close)
+	return s.URL
+}

@@ -1,0 +1,293 @@
+package tour
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/server"
+	"waybill/server/front"
+	"waybill/server/lab/seed"
+	"waybill/server/operate/admin"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// world is a served directory that is there for the tour alone. Its clock stands still, and its ids come from
+// a number: each tour shows the same.
+type world struct {
+	out   io.Writer
+	dir   string
+	fsys  durable.FS
+	front *front.Front
+	cfg   server.Config
+
+	// What earlier steps leave to later ones.
+	anna, other string // keys of two partners
+	offer       string // its id
+	booking     string // its id, once it is sold
+	sold        uint64 // the line of the sale
+	answer      string // to the sale
+
+	head   store.Head // the last line that was shown
+	before []fact     // what could be seen after the step before
+}
+
+// newWorld makes a directory with the demo network and two partners, and serves it.
+func newWorld(demo fs.FS, out io.Writer) (*world, error) {
+	dir, err := os.MkdirTemp("", "waybill-tour-")
+	if err != nil {
+		return nil, fmt.Errorf("the tour needs room for temporary files, where TMPDIR says: %w", err)
+	}
+	w := &world{
+		out:  out,
+		dir:  dir,
+		fsys: durable.Dir(dir),
+		cfg: server.Config{
+			Dir:       dir,
+			Log:       slog.New(slog.DiscardHandler),
+			TestClock: true,
+			StartAt:   time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
+			Frozen:    true,
+			Seed:      seed.New(1),
+		},
+	}
+	err = w.serve()
+	if err == nil {
+		err = w.furnish(demo)
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+// serve opens the directory, and serves it on a port of this machine.
+func (w *world) serve() error {
+	f, err := front.Listen(w.cfg, "127.0.0.1:0", nil)
+	if err != nil {
+		return err
+	}
+	if err := f.Open(); err != nil {
+		f.Close() // nobody was served yet
+		return err
+	}
+	f.Serve()
+	w.front = f
+	w.cfg.Seed = nil // the directory keeps it
+	return nil
+}
+
+// stop ends the server, as SIGTERM does: requests under way are finished, a snapshot is written, the last
+// line is signed. The directory stays.
+func (w *world) stop() error {
+	if w.front == nil {
+		return nil
+	}
+	f := w.front
+	w.front = nil
+	return f.Stop()
+}
+
+// close ends the server, and takes the directory away. It is called however the tour ends, also before it has
+// begun.
+func (w *world) close() error {
+	return errors.Join(w.stop(), os.RemoveAll(w.dir))
+}
+
+// furnish makes what is there before the tour begins.
+func (w *world) furnish(demo fs.FS) error {
+	do := w.front.Server.Admin
+	err := do.Import(demo, "demo", admin.ImportOptions{Strict: true}, io.Discard)
+	if err != nil {
+		return err
+	}
+	if w.anna, err = do.AddPartner("anna", nil); err != nil {
+		return err
+	}
+	if w.other, err = do.AddPartner("other", nil); err != nil {
+		return err
+	}
+	// What this has written is not of the booking, and is not shown.
+	report, err := store.Follow(w.fsys, store.Head{}, func(*store.Line) error { return nil })
+	w.head = report.Head
+	return err
+}
+
+// request is what a step sends.
+type request struct {
+	key  string // of a partner; "" is none
+	line string // method and path
+	body string
+	once string // the Idempotency-Key
+}
+
+// send sends a request, shows it with its answer, and returns that. Of a key only the start is shown: whoever
+// takes the tour copies its output into a question to others.
+func (w *world) send(r request) (status int, answer []byte, err error) {
+	status, answer, header, err := w.call(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	fmt.Fprintf(w.out, "\n  → %s\n", r.line)
+	if r.key != "" {
+		fmt.Fprintf(w.out, "    x-api-key: %s…\n", r.key[:8])
+	}
+	if r.once != "" {
+		fmt.Fprintf(w.out, "    Idempotency-Key: %q\n", r.once)
+	}
+	if r.body != "" {
+		fmt.Fprintf(w.out, "    %s\n", cut(r.body))
+	}
+	fmt.Fprintf(w.out, "  ← %d %s\n", status, http.StatusText(status))
+	if header.Get("Idempotent-Replayed") != "" {
+		fmt.Fprintf(w.out, "    Idempotent-Replayed: %s\n", header.Get("Idempotent-Replayed"))
+	}
+	fmt.Fprintf(w.out, "    %s\n", cut(string(answer)))
+	return status, answer, nil
+}
+
+// call sends a request over TCP, as a partner does, and shows nothing.
+func (w *world) call(r request) (status int, answer []byte, header http.Header, err error) {
+	method, path, _ := strings.Cut(r.line, " ")
+	req, err := http.NewRequest(method, w.front.URL+path, strings.NewReader(r.body))
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if r.key != "" {
+		req.Header.Set("x-api-key", r.key)
+	}
+	if r.once != "" {
+		req.Header.Set("Idempotency-Key", r.once)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer resp.Body.Close()
+	answer, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, bytes.TrimSpace(answer), resp.Header, err
+}
+
+// cut returns as much of a text as is worth looking at: its start, and its end. Bytes of a character that is
+// cut through are left out.
+func cut(text string) string {
+	const start, end = 500, 300
+	if len(text) <= start+end {
+		return text
+	}
+	return strings.ToValidUTF8(text[:start], "") + " … " + strings.ToValidUTF8(text[len(text)-end:], "")
+}
+
+// fact is something that a step may change, as it is shown.
+type fact struct{ name, value string }
+
+// look returns what can be seen of the booking and its run. It asks as a partner does, so that what is shown
+// as the state is what somebody would be told, and not what is in memory.
+func (w *world) look() (facts []fact, err error) {
+	now, err := w.front.Server.Now()
+	if err != nil {
+		return nil, err
+	}
+	facts = append(facts, fact{"clock", now.Format(time.DateTime)})
+	// The first bus of the day is the one that is sold.
+	_, text, _, err := w.call(request{key: w.anna, line: search})
+	if err != nil {
+		return nil, err
+	}
+	var found struct {
+		Data struct {
+			Offers []struct {
+				ID        string
+				SeatsLeft int
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &found); err != nil {
+		return nil, err
+	}
+	if len(found.Data.Offers) > 0 {
+		left := fmt.Sprint(found.Data.Offers[0].SeatsLeft)
+		facts = append(facts, fact{"seats left", left})
+	}
+	if w.booking != "" {
+		list, err := w.lookAtBooking()
+		if err != nil {
+			return nil, err
+		}
+		facts = append(facts, list...)
+	}
+	return facts, nil
+}
+
+// lookAtBooking returns what can be seen of the booking: of its ticket, of the money that came back, and of
+// who travels.
+func (w *world) lookAtBooking() (facts []fact, err error) {
+	_, text, _, err := w.call(request{key: w.anna, line: "GET /v2/bookings/" + w.booking})
+	if err != nil {
+		return nil, err
+	}
+	var read struct {
+		Data struct {
+			Booking struct {
+				Status  string
+				Tickets []struct {
+					Status, PaymentStatus string
+					RefundAmount          float64
+					Passenger             struct{ FirstName, LastName string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, err
+	}
+	b := read.Data.Booking
+	facts = append(facts, fact{"booking", b.Status})
+	for _, t := range b.Tickets {
+		name := strings.TrimSpace(t.Passenger.FirstName + " " + t.Passenger.LastName)
+		facts = append(facts,
+			fact{"ticket", t.Status + ", " + t.PaymentStatus},
+			fact{"given back", fmt.Sprintf("%.2f UAH", t.RefundAmount)},
+			fact{"passenger", cmp.Or(name, "nobody")},
+		)
+	}
+	return facts, nil
+}
+
+// showChanges shows what can be seen after a step, and marks what is other than before it.
+func (w *world) showChanges() error {
+	now, err := w.look()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(w.out)
+	for _, f := range now {
+		i := slices.IndexFunc(w.before, func(b fact) bool {
+			return b.name == f.name
+		})
+		was := "–" // it was not there
+		if i >= 0 {
+			was = w.before[i].value
+		}
+		// A star stands where something has changed.
+		if was == f.value {
+			fmt.Fprintf(w.out, "    %-11s %s\n", f.name, f.value)
+		} else {
+			fmt.Fprintf(w.out, "  * %-11s %s → %s\n", f.name, was, f.value)
+		}
+	}
+	w.before = now
+	return nil
+}

@@ -1,0 +1,61 @@
+package worlds
+
+import (
+	"waybill/server/frame/web"
+	"waybill/server/operate/desk"
+)
+
+// What an operator does with worlds at the desk is what a tester does by calls.
+
+// Worlds returns the worlds, main first.
+func (c *Control) Worlds() (list []desk.World) {
+	c.changing.RLock()
+	defer c.changing.RUnlock()
+	for _, w := range c.all() {
+		now, _ := w.front.Server.Now()
+		dir := c.path(w.name)
+		if w.name == Main {
+			dir = ""
+		}
+		list = append(list, desk.World{
+			Name: w.name,
+			From: w.from,
+			URL:  w.front.URL,
+			Dir:  dir,
+			Now:  now,
+		})
+	}
+	return list
+}
+
+// Make makes a world that is a copy of another.
+func (c *Control) Make(name, from string) error {
+	if !worldName.MatchString(name) {
+		return web.Invalid(web.Problem("name", "must "+mustBeName))
+	}
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	_, err := c.makeNamed(name, from)
+	return err
+}
+
+// Reset makes a world a copy of another, at the address that it has.
+func (c *Control) Reset(name, from string) error {
+	return c.change(name, func(w *world) error { return c.reset(w, from) })
+}
+
+// Remove removes a world.
+func (c *Control) Remove(name string) error {
+	return c.change(name, c.drop)
+}
+
+// change does something with a world, beside which nothing else is changed.
+func (c *Control) change(name string, do func(*world) error) error {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	w := c.find(name)
+	if w == nil {
+		return web.NotFoundFor("name")
+	}
+	return do(w)
+}

@@ -1,0 +1,247 @@
+// Package worlds keeps copies of a served directory, each a whole server on a port of its own, in one process
+// (contract §13). A tester makes one for each test, has it become again what it was, and throws it away.
+//
+// A world lies in the directory worlds/NAME of the directory that is served. It has a journal, and verify,
+// log, backup and every other verb work on it. It is gone with the process: what a killed one has left the
+// next start removes.
+//
+//	c := worlds.Listen(ln, main, cfg) // main is a *front.Front that is served
+//	…
+//	err := c.Close()
+//
+// [Control] answers on a listener of its own, which only this machine reaches.
+package worlds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"waybill/server"
+	"waybill/server/frame/web"
+	"waybill/server/front"
+	"waybill/store/durable"
+)
+
+// Main is the name of the world that is the served directory.
+const Main = "main"
+
+// Control answers the calls that make, change and remove worlds.
+type Control struct {
+	*web.Core
+	dir     string // of the worlds
+	addr    string // where it listens
+	most    int    // how many worlds there may be besides main
+	clients *http.Server
+
+	// One world is made, replaced or removed at a time; who only asks one reads.
+	changing sync.RWMutex
+
+	mu     sync.Mutex
+	worlds map[string]*world // by name; main is one
+	closed bool
+}
+
+// world is one of them.
+type world struct {
+	name  string
+	from  string // the world it is a copy of; "" is main's
+	front *front.Front
+}
+
+// Dir returns where the worlds of a directory lie.
+func Dir(dir string) string {
+	return filepath.Join(dir, "worlds")
+}
+
+// Clean removes the worlds that a killed process has left. Only who has the directory may call it.
+func Clean(dir string) error {
+	return os.RemoveAll(Dir(dir))
+}
+
+// Listen answers calls that come by a listener. main is served already, as cfg says.
+func Listen(ln net.Listener, main *front.Front, cfg server.Config) *Control {
+	c := &Control{
+		Core: web.NewCore(web.Config{
+			Log:       cfg.Log,
+			TestClock: true,
+		}),
+		dir:  Dir(cfg.Dir),
+		addr: ln.Addr().String(),
+		most: front.MaxWorlds(),
+		worlds: map[string]*world{
+			Main: {name: Main, front: main},
+		},
+	}
+	c.Base, c.Draining = context.Background(), context.Background()
+	c.route()
+	c.clients = front.NewServer(c, cfg.Log)
+	c.clients.WriteTimeout = 10 * time.Minute // a copy of much takes its time
+	go c.clients.Serve(ln)
+	cfg.Log.Info("worlds", "url", c.URL()+"/worlds")
+	return c
+}
+
+// URL returns where calls are made, without a slash at its end.
+func (c *Control) URL() string {
+	return "http://" + c.addr
+}
+
+// Close removes all worlds but main.
+func (c *Control) Close() error {
+	err := c.clients.Close()
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	c.mu.Lock()
+	c.closed = true
+	list := slices.Collect(maps.Values(c.worlds))
+	c.mu.Unlock()
+	failed := make([]error, len(list))
+	var ends sync.WaitGroup
+	for i, w := range list {
+		if w.name != Main {
+			ends.Go(func() { failed[i] = c.remove(w) })
+		}
+	}
+	ends.Wait()
+	return errors.Join(err, errors.Join(failed...), os.RemoveAll(c.dir))
+}
+
+// find returns a world; nil is none.
+func (c *Control) find(name string) *world {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.worlds[name]
+}
+
+// all returns the worlds, main first, then by name.
+func (c *Control) all() []*world {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := slices.Collect(maps.Values(c.worlds))
+	slices.SortFunc(list, func(a, b *world) int {
+		switch {
+		case a.name == Main:
+			return -1
+		case b.name == Main:
+			return 1
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return list
+}
+
+// The answers to calls that cannot be.
+var (
+	errKnown = web.Fail(http.StatusConflict, "CONFLICT",
+		"there is a world of this name; PUT makes it another copy")
+	errMain = web.Fail(http.StatusConflict, "CONFLICT",
+		"main is what worlds are made of: it is neither replaced nor removed")
+)
+
+// errMany is the answer where there are as many worlds as may be.
+func errMany(most int) error {
+	return web.Fail(http.StatusConflict, "CONFLICT",
+		fmt.Sprintf("there are %d worlds, and no more may be made: each needs files to be open", most))
+}
+
+// make makes a world that is a copy of another as it is now.
+func (c *Control) make(name string, of *world) (*world, error) {
+	w := &world{
+		name: name,
+		from: of.name,
+	}
+	cfg, err := c.fork(w, c.path(name))
+	if err != nil {
+		return nil, err
+	}
+	w.front, err = serve(cfg)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(cfg.Dir))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.worlds[name] = w
+	return w, nil
+}
+
+// path returns where a world lies.
+func (c *Control) path(name string) string {
+	return filepath.Join(c.dir, name)
+}
+
+// serve serves a world on a port of its own.
+func serve(cfg server.Config) (*front.Front, error) {
+	f, err := front.Listen(cfg, "127.0.0.1:0", nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Open(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	f.Serve()
+	return f, nil
+}
+
+// fork copies what a world is to be a copy of into a directory.
+func (c *Control) fork(w *world, dir string) (server.Config, error) {
+	if err := durable.Dir(filepath.Dir(c.dir)).Mkdir(filepath.Base(c.dir)); err != nil {
+		return server.Config{}, err
+	}
+	cfg, err := c.find(w.from).front.Server.Fork(dir, w.name, w.from)
+	cfg.Log = c.Log.With("world", w.name)
+	if err != nil {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return cfg, err
+}
+
+// next is what the name of a directory ends in that is to take the place of a world's.
+const next = ".next"
+
+// replace has a world become a copy of another as it is now, at the same address. Until the copy is whole the
+// world is as it was.
+func (c *Control) replace(w, of *world) error {
+	copied := &world{
+		name: w.name,
+		from: of.name,
+	}
+	cfg, err := c.fork(copied, c.path(w.name)+next)
+	if err != nil {
+		return err
+	}
+	cfg.Dir = c.path(w.name)
+	err = w.front.Replace(cfg, func() error {
+		if err := os.RemoveAll(cfg.Dir); err != nil {
+			return err
+		}
+		return os.Rename(cfg.Dir+next, cfg.Dir)
+	})
+	if err != nil {
+		// It is neither what it was nor what it should be.
+		return errors.Join(err, c.remove(w), os.RemoveAll(cfg.Dir+next))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w.from = of.name
+	return nil
+}
+
+// remove ends a world, and removes what it had.
+func (c *Control) remove(w *world) error {
+	c.mu.Lock()
+	delete(c.worlds, w.name)
+	c.mu.Unlock()
+	err := w.front.Stop()
+	return errors.Join(err, os.RemoveAll(c.path(w.name)))
+}

@@ -1,0 +1,47 @@
+// Package admin is what the command line's verbs do to a directory, through the running server's socket or by
+// themselves (contract §1).
+package admin
+
+import (
+	"sync"
+
+	"waybill/auth/oidc"
+	"waybill/server/frame/web"
+	"waybill/server/operate/carrier"
+	"waybill/server/proof/witness"
+	"waybill/server/reach/outbox"
+	"waybill/server/reach/provider"
+)
+
+// Service does administrative acts.
+type Service struct {
+	*web.Core
+	identity  *oidc.Trusted
+	carrier   *carrier.Service
+	outbox    *outbox.Service
+	provider  *provider.Service
+	witness   *witness.Service
+	reports   func() error // writes the reports that are queued; returns when they are there
+	importing sync.Mutex   // one import, key rotation, or erasure at a time
+}
+
+// Alone does something beside which there is no import, no key rotation and no erasure.
+func (s *Service) Alone(do func() error) error {
+	s.importing.Lock()
+	defer s.importing.Unlock()
+	return do()
+}
+
+// New returns the room.
+func New(core *web.Core, identity *oidc.Trusted, reports func() error, carrier *carrier.Service,
+	outbox *outbox.Service, provider *provider.Service, witness *witness.Service) *Service {
+	return &Service{
+		Core:     core,
+		identity: identity,
+		reports:  reports,
+		carrier:  carrier,
+		outbox:   outbox,
+		provider: provider,
+		witness:  witness,
+	}
+}

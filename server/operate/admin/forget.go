@@ -1,0 +1,360 @@
+package admin
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/booking/ids"
+	"waybill/server/frame/words"
+	"waybill/server/ledger"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// Erasure of personal data: `waybill forget`. A line of the type personal.erased says whose passengers are
+// forgotten, which lines of the journal lose their personal part, and which reports are written anew. From
+// that line on no state has the names, so that nothing written later can show them; what was written before
+// is what there is to look for.
+//
+// A forget can be cut short at any moment. What its line has named is then still to be done, which every
+// later forget does first, whomever it is for: it finds the lines by what was named and not by what is left
+// in them.
+
+// erasure is one forget on its way: what it has found, and what it has done.
+type erasure struct {
+	s      *Service
+	act    *Act
+	email  string              // folded; "" where a booking is sought
+	sought map[booking.ID]bool // tickets whose passengers are to be forgotten
+	code   *ledger.Codec       // reads lines
+	read   store.Head          // up to where the journal was looked through
+	pace   *durable.Pace       // at which that is
+	begun  uint64              // the first line that this forget wrote; 0 before
+	last   store.Stamp         // and the last
+
+	lines []uint64        // found since the last line was written
+	named []store.Erasure // by the lines that this forget wrote
+	done  struct{ tickets, reports int }
+}
+
+// adminForget erases what the directory knows of the passengers of a booking, or of the bearer of an e-mail
+// address: in the state, in the journal, in snapshots, in reports and in letters. If it is cut short, doing
+// it again does the rest.
+func (s *Service) adminForget(a *Act) (string, error) {
+	s.importing.Lock()
+	defer s.importing.Unlock()
+	// One erasure at a time, and none beside an import or a rotation of keys.
+	x := &erasure{
+		s:      s,
+		act:    a,
+		sought: map[booking.ID]bool{},
+		code:   ledger.NewCodec(),
+		pace:   s.Store.Pace(),
+	}
+	if err := x.seek(); err != nil {
+		return "", err
+	}
+	if err := x.run(); err != nil {
+		return "", fmt.Errorf("not everything is erased yet; do it again: %w", err)
+	}
+	return x.said(), nil
+}
+
+// run looks and names until a look finds nothing. What is written while it looks is found by the next look,
+// and what is written after a line that names a passenger no longer has the name.
+func (x *erasure) run() error {
+	for {
+		if err := x.look(); err != nil {
+			return err
+		}
+		wrote, err := x.name()
+		if err != nil {
+			return err
+		}
+		if !wrote {
+			break
+		}
+	}
+	// The lines name what is erased before it is: cut short here, the next erasure goes on from them.
+	if len(x.named) > 0 {
+		if err := x.s.Store.Erase(x.named, x.last); err != nil {
+			return err
+		}
+	}
+	// What lies beside the journal is written anew, or removed.
+	return errors.Join(x.s.reports(), x.s.outbox.RemoveLetters())
+}
+
+// said returns what was done, or that there was nothing to do.
+func (x *erasure) said() string {
+	switch {
+	case len(x.named) > 0 || x.done.tickets > 0 || x.done.reports > 0:
+		return fmt.Sprintf("erased: the personal data of %s, in %s of the journal and %s",
+			words.Counted(x.done.tickets, "ticket"), words.Counted(len(x.named), "line"),
+			words.Counted(x.done.reports, "report"))
+	case x.email != "":
+		return "nothing to erase: no ticket, and no line of the journal, has that address"
+	}
+	return "nothing to erase: the passengers of that booking are forgotten, and no line of the " +
+		"journal has their names"
+}
+
+// seek finds the tickets that the state knows of. All bookings are looked through without the lock.
+func (x *erasure) seek() error {
+	form := x.act.Form
+	x.email = auth.FoldEmail(form.Get("email"))
+	id, _ := booking.ParseID(form.Get("booking"))
+	// They are looked through without the lock, however many there are.
+	var user *auth.User
+	all := slices.Values[[]*booking.Booking](nil)
+	found := true
+	err := x.s.Store.View(func(st *ledger.State, _ time.Time) {
+		if x.email != "" {
+			user, _ = st.Accounts.Login(x.email)
+			frozen := st.Bookings.Freeze()
+			frozen.Step = x.pace.Step
+			all = frozen.All()
+			return
+		}
+		b := st.Bookings.Any(id)
+		found = b != nil
+		if found {
+			all = slices.Values([]*booking.Booking{b})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	// A company user needs the address to sign in.
+	case user != nil:
+		return fmt.Errorf("%s is a company user; remove the user first", form.Get("email"))
+	case !found:
+		return fmt.Errorf("there is no booking %s", form.Get("booking"))
+	}
+	for b := range all {
+		for i := range b.Tickets {
+			t := &b.Tickets[i]
+			if x.email == "" || x.bears(t.Passenger) {
+				x.sought[t.ID] = true
+			}
+		}
+	}
+	return nil
+}
+
+// bears reports whether a passenger has the address that is sought.
+func (x *erasure) bears(p booking.Passenger) bool {
+	_, _, address, _ := p.Fields()
+	return x.email != "" && auth.FoldEmail(address) == x.email
+}
+
+// look goes through the lines that were not looked at yet. The first look also finds what earlier erasures
+// have left.
+func (x *erasure) look() error {
+	rep, err := store.Follow(x.s.Config.FS, x.read, x.line)
+	if err != nil {
+		return err
+	}
+	// What an erasure that was cut short has named and not erased is done along.
+	if x.read.Seq == 0 {
+		for _, left := range rep.Unerased {
+			x.lines = append(x.lines, left.Seq)
+		}
+		slices.Sort(x.lines)
+		x.lines = slices.Compact(x.lines)
+	}
+	x.read = rep.Head
+	return nil
+}
+
+// line looks at a line of the journal. Its personal part goes if it holds one of the passengers: as booked,
+// or in an answer that was kept to be given again, where each is shown with the id "<ticket>.passenger".
+func (x *erasure) line(l *store.Line) error {
+	// Once it has named something, what it has yet to name is not to wait: a backup may be made meanwhile.
+	if x.begun == 0 {
+		x.pace.Step()
+	}
+	if len(l.Personal) == 0 || store.Own(l.Type) {
+		return nil
+	}
+	entry, err := x.code.Decode(l.Type, l.Data, l.Personal)
+	if err != nil {
+		return fmt.Errorf("seq %d: %w", l.Seq, err)
+	}
+	// A booking is known by its tickets, a user by the address, an answer by the passengers that it shows.
+	found := false
+	switch e := entry.Event.(type) {
+	case *booking.Created:
+		found = x.created(e, l.Seq) && len(e.Passengers) > 0
+	case *auth.UserAdded:
+		found = x.email != "" && auth.FoldEmail(e.Person.Email) == x.email && x.userIsGone(e.User)
+	default:
+		found = x.shows(l.Personal)
+	}
+	if found {
+		x.lines = append(x.lines, l.Seq)
+	}
+	return nil
+}
+
+// userIsGone reports whether a user was removed. One who was added since the erasure began is not meant.
+func (x *erasure) userIsGone(id auth.ID) bool {
+	gone := false
+	err := x.s.Store.View(func(st *ledger.State, _ time.Time) {
+		gone = st.Accounts.User(id) == nil
+	})
+	return gone && err == nil
+}
+
+// created reports whether a booking has a passenger who is sought, and seeks those who were booked along. A
+// booking that was made after the erasure had begun is not meant, unless it shares a ticket.
+func (x *erasure) created(e *booking.Created, seq uint64) bool {
+	meant := slices.ContainsFunc(e.Tickets, func(t booking.NewTicket) bool {
+		return x.sought[t.ID]
+	})
+	if x.begun == 0 || seq < x.begun {
+		meant = meant || slices.ContainsFunc(e.Passengers, x.bears)
+	}
+	for i := 0; meant && i < len(e.Tickets); i++ {
+		x.sought[e.Tickets[i].ID] = true
+	}
+	return meant
+}
+
+// shows reports whether an answer shows one of the passengers.
+func (x *erasure) shows(answer []byte) bool {
+	const mark = ".passenger"
+	for rest := answer; ; {
+		before, after, found := bytes.Cut(rest, []byte(mark))
+		if !found {
+			return false
+		}
+		at := len(before) - len(booking.ID{}.String())
+		if at >= 0 && x.sought[ids.Of(string(before[at:]))] {
+			return true
+		}
+		rest = after
+	}
+}
+
+// manyForgotten is how many passengers a line forgets at most: some milliseconds under the lock.
+const manyForgotten = 1000
+
+// name writes the line that names what was found since the last one, and reports whether there was anything.
+// No report is being written meanwhile: one that was written before is found, one that is written after has
+// no names.
+//
+// The lines are named last. A forget that is cut short before finds them again by what they still hold.
+func (x *erasure) name() (wrote bool, err error) {
+	s := x.s
+	s.Reporting.Lock()
+	defer s.Reporting.Unlock()
+	reports, err := s.reportsOf(x.sought)
+	if err != nil {
+		return false, err
+	}
+	todo := slices.SortedFunc(maps.Keys(x.sought), func(a, b booking.ID) int {
+		return bytes.Compare(a[:], b[:])
+	})
+	reason := x.act.Form.Get("reason")
+	for len(todo) > manyForgotten {
+		e := &ledger.PassengersForgotten{Reason: reason}
+		_, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+			e.Passengers = st.ToForget(todo[:manyForgotten])
+			if len(e.Passengers) == 0 {
+				return nil, nil
+			}
+			return []ledger.Entry{{
+				Event: e,
+				By:    &x.act.By,
+			}}, nil
+		}, nil)
+		if err != nil {
+			return false, err
+		}
+		x.done.tickets += len(e.Passengers)
+		todo = todo[manyForgotten:]
+	}
+	e := &ledger.PersonalErased{Lines: x.lines, Reason: reason}
+	var at store.Stamp
+	at.Seq, err = s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+		at.Time = now
+		e.Passengers = st.ToForget(todo)
+		e.Reports = nil
+		if len(e.Passengers) > 0 || x.done.tickets > 0 { // else the reports tell of them no more
+			e.Reports = reports
+		}
+		if len(e.Lines) == 0 && len(e.Passengers) == 0 {
+			return nil, nil
+		}
+		return []ledger.Entry{{
+			Event: e,
+			By:    &x.act.By,
+		}}, nil
+	}, nil)
+	if err != nil || len(e.Lines) == 0 && len(e.Passengers) == 0 {
+		return false, err
+	}
+	x.last = at
+	if x.begun == 0 {
+		x.begun = at.Seq
+	}
+	for _, seq := range x.lines {
+		x.named = append(x.named, store.Erasure{
+			Seq: seq,
+			At:  at.Time,
+		})
+	}
+	x.lines = nil
+	x.done.tickets += len(e.Passengers)
+	x.done.reports += len(e.Reports)
+	return true, nil
+}
+
+// reportsOf finds the reports whose files have one of the tickets.
+func (s *Service) reportsOf(tickets map[booking.ID]bool) (list []booking.ID, err error) {
+	names, err := s.Config.FS.List(ledger.ReportDir)
+	for _, name := range names {
+		base, whole := strings.CutSuffix(name, ledger.ReportSuffix)
+		id, ok := booking.ParseID(base)
+		if !whole || !ok || err != nil {
+			continue
+		}
+		var told bool
+		if told, err = s.inReport(name, tickets); told {
+			list = append(list, id)
+		}
+	}
+	return list, err
+}
+
+// inReport reports whether a report's file has one of the tickets.
+func (s *Service) inReport(name string, tickets map[booking.ID]bool) (bool, error) {
+	f, err := s.Config.FS.Open(ledger.ReportDir + "/" + name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // it has expired meanwhile
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	rows := bufio.NewScanner(f)
+	rows.Buffer(nil, 1<<20)
+	for rows.Scan() {
+		order, _, _ := bytes.Cut(rows.Bytes(), []byte{','})
+		if ticket, ok := booking.ParseID(string(bytes.Trim(order, "'"))); ok && tickets[ticket] {
+			return true, nil
+		}
+	}
+	return false, rows.Err()
+}

@@ -1,0 +1,258 @@
+package admin
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/schedule/gtfs"
+	"waybill/schedule/gtfs/feed"
+	"waybill/server/frame/words"
+	"waybill/server/ledger"
+	"waybill/server/operate/carrier"
+	"waybill/store/durable"
+)
+
+// ImportOptions are the choices of one import (contract §1, §5).
+type ImportOptions struct {
+	Strict       bool // a row that cannot be used changes nothing and is an error
+	DryRun       bool // only report
+	gtfs.Options      // its Skip is the import's own
+}
+
+// FeedRead is a feed that was read and is good to be the timetable in force.
+type FeedRead struct {
+	name    string
+	feed    *gtfs.Feed
+	skipped int
+}
+
+// adminImport reads a feed and makes it the timetable in force.
+func (s *Service) adminImport(a *Act) (string, error) {
+	read, err := ReadFeed(a.Form, a.Out, s.Store.Pace())
+	if err != nil || read == nil {
+		return "", err
+	}
+	return "", s.Adopt(a.By, read, a.Out)
+}
+
+// ReadFeed reads the feed that an import's form names and reports on it line by line. It returns nothing for
+// a dry run. It is read at a pace.
+func ReadFeed(form url.Values, out io.Writer, pace *durable.Pace) (*FeedRead, error) {
+	path := form.Get("feed")
+	name := filepath.Base(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive", feed.ErrInvalid, name)
+	}
+	// Zip archives can unpack to more than fits: they are checked before anything is read of them.
+	dir := os.DirFS(path)
+	if !info.IsDir() {
+		z, err := zip.OpenReader(path)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s is neither a directory nor a zip archive (%w)", feed.ErrInvalid,
+				name, err)
+		}
+		defer z.Close()
+		if err := feed.CheckZip(&z.Reader); err != nil {
+			return nil, err
+		}
+		dir = z
+	}
+	opt := ImportOptions{form.Has("strict"), form.Has("dry-run"), gtfs.Options{BusOnly: form.Has("bus-only")}}
+	if fare, ok := gtfs.ParseFarePerKm(form.Get("fare-per-km")); ok {
+		opt.FarePerKm = []schedule.FarePerKm{fare}
+	}
+	return readAndReport(pace.Reads(dir), name, opt, out)
+}
+
+// Import makes a feed the timetable in force, and reports on it line by line. The process does it.
+func (s *Service) Import(dir fs.FS, name string, opt ImportOptions, out io.Writer) error {
+	read, err := readAndReport(dir, name, opt, out)
+	if err != nil || read == nil {
+		return err
+	}
+	return s.Adopt(Self(), read, out)
+}
+
+// readAndReport reads a feed, writes the report, and decides whether it is good enough to be adopted. It
+// returns nothing for a dry run.
+func readAndReport(dir fs.FS, name string, opt ImportOptions, out io.Writer) (*FeedRead, error) {
+	skipped := map[string]int{} // by file
+	reasons := map[string]int{}
+	all := 0
+	opt.Skip = func(file string, line int, reason string) {
+		skipped[file]++
+		reasons[file+": "+cell.ReplaceAllString(reason, "$1…")]++
+		all++
+		fmt.Fprintf(out, "%s:%d: %s\n", file, line, reason)
+	}
+	read, counts, err := gtfs.Read(dir, opt.Options)
+	if err != nil {
+		return nil, err
+	}
+	// The report: by file, by reason, then what was decided, and what came of it all.
+	for _, file := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(out, "%s: %s", file, words.Counted(counts[file], "row"))
+		if n := skipped[file]; n > 0 {
+			fmt.Fprintf(out, ", %d skipped", n)
+		}
+		fmt.Fprintln(out)
+	}
+	for i, reason := range slices.Sorted(maps.Keys(reasons)) {
+		if i == maxReasons {
+			fmt.Fprintf(out, "and %s more\n", words.Counted(len(reasons)-i, "reason"))
+			break
+		}
+		fmt.Fprintf(out, "%d skipped of %s\n", reasons[reason], reason)
+	}
+	for _, d := range read.Decisions() {
+		fmt.Fprintln(out, d)
+	}
+	for _, note := range read.Notes() {
+		fmt.Fprintln(out, note)
+	}
+	tables := read.Size()
+	fmt.Fprintf(out, "%s, %s, %s, %s, %s, %s; %s skipped\n",
+		words.Counted(len(tables.Companies), "company"), words.Counted(len(tables.Cities), "city"),
+		words.Counted(len(tables.Stops), "stop"), words.Counted(len(tables.Routes), "route"),
+		words.Counted(len(tables.Trips), "trip"), words.Counted(len(tables.Fares), "fare"),
+		words.Counted(all, "row"))
+	switch {
+	case len(tables.Trips) == 0 && read.OnDemand():
+		return nil, errors.New("the feed has no usable trip: its stop times are on demand (GTFS Flex), " +
+			"and only those at fixed times are sold")
+	case len(tables.Trips) == 0:
+		return nil, fmt.Errorf("%w: it has no usable trip", feed.ErrInvalid)
+	case opt.Strict && all > 0:
+		return nil, errors.New("rows were skipped; with -strict nothing is changed")
+	case opt.DryRun:
+		_, err := fmt.Fprintln(out, "dry run: nothing is changed")
+		return nil, err
+	}
+	return &FeedRead{name, read, all}, nil
+}
+
+// cell is what a reason says of one row only: without it, rows that are skipped for the same reason are
+// alike.
+var cell = regexp.MustCompile(`(stop_sequence )\d+|"(?:[^"\\]|\\.)*"`)
+
+// Adopt makes a feed that was read the timetable in force.
+func (s *Service) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
+	s.importing.Lock()
+	defer s.importing.Unlock()
+	// Cities keep their ids and slugs, so that the tables depend on the timetable before, and are made under
+	// the lock of imports. A dry run could not say that.
+	apart := read.feed.Apart()
+	tables := read.feed.Tables(&s.Timetable.Load().Tables)
+	if now := read.feed.Apart(); !slices.Equal(apart, now) {
+		for _, line := range now {
+			fmt.Fprintln(out, line)
+		}
+	}
+	tt, err := schedule.New(tables)
+	if err != nil {
+		return err
+	}
+	e := &ledger.TimetableImported{
+		Feed:    read.name,
+		Cities:  len(tables.Cities),
+		Routes:  len(tables.Routes),
+		Trips:   len(tables.Trips),
+		Skipped: read.skipped,
+		Loaded:  tt,
+	}
+	if e.Hash, err = tables.Encode(io.Discard); err != nil {
+		return err
+	}
+	err = durable.Publish(s.Config.FS, ledger.TimetableDir, e.Hash+".jsonl", func(w io.Writer) error {
+		_, err := tables.Encode(w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+		return []ledger.Entry{{
+			Event: e,
+			By:    &by,
+		}}, nil
+	}, nil)
+	if err != nil {
+		return err
+	}
+	inForce, err := s.ShowTimetable() // with what was changed of its runs
+	if err != nil {
+		return err
+	}
+	if err := s.nameOversold(inForce, out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "timetable %s is in force\n", e.Hash)
+	return err
+}
+
+const maxReasons = 50 // that an import sums up
+
+const maxRunsNamed = 20 // that an import names of those that a timetable no longer has
+
+// nameOversold names the runs that were sold and that a new timetable no longer has, those that differ from
+// what tickets say, and those on which more seats are sold than their buses have.
+func (s *Service) nameOversold(tt *schedule.Timetable, out io.Writer) error {
+	var sold booking.Frozen
+	var now time.Time
+	err := s.Store.View(func(st *ledger.State, at time.Time) {
+		sold = st.Bookings.Freeze()
+		sold.Step = s.Store.Pace().Step
+		now = at
+	})
+	if err != nil {
+		return err
+	}
+	withdrawn := sold.Withdrawn(tt, now)
+	for i, x := range withdrawn {
+		if i == maxRunsNamed {
+			fmt.Fprintf(out, "and %s more are no longer in the timetable\n",
+				words.Counted(len(withdrawn)-i, "run"))
+			break
+		}
+		fmt.Fprintf(out, "%s is no longer in the timetable: %s stay as sold\n", x.Run,
+			words.Counted(x.Tickets, "ticket"))
+	}
+	differing := carrier.FindDiffering(sold, tt, now)
+	for i, x := range differing {
+		if i == maxRunsNamed {
+			fmt.Fprintf(
+				out,
+				"and %s more differ from what tickets say\n",
+				words.Counted(len(differing)-i, "run"),
+			)
+			break
+		}
+		fmt.Fprintln(out, x)
+	}
+	surplus := sold.Surplus(tt, now)
+	for _, x := range surplus.Oversold {
+		fmt.Fprintf(out, "%s now; nothing more is sold on that part of it while that is so\n", x)
+	}
+	for _, x := range surplus.Shared {
+		if _, err := fmt.Fprintf(out, "%s now; both stay as sold, and one needs another seat\n", x); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package carrier
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/frame/web"
+	"waybill/server/frame/words"
+	"waybill/server/ledger"
+	"waybill/server/proof/story"
+)
+
+// What a carrier does with a whole run: it cancels it, moves it in time, or takes that back. A preview and
+// the act are one decision, so that they cannot differ. Each returns what was done, in words.
+
+// Act is what is to be done with which run, and who does it.
+type Act struct {
+	Run    booking.RunName
+	Reason string // passengers read it
+	DryRun bool   // only say what would happen
+	By     ledger.By
+}
+
+// decideRun decides, under the lock, what happens to a run, and says it in words: what will happen where it
+// is only asked.
+type decideRun func(st *ledger.State, now time.Time) (e ledger.Event, said string, err error)
+
+// change changes a run, or says what that would do. A run that is already what it
+// is to be is no error: who repeats an act has what was asked for.
+func (s *Service) change(a Act, decide decideRun) (said string, err error) {
+	changed := false
+	_, err = s.Store.Update(
+		func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+			e, what, err := decide(st, now)
+			said = what
+			if errors.Is(err, booking.ErrUnchanged) {
+				said = "nothing to change: " + what
+				return nil, nil
+			}
+			if err != nil || a.DryRun {
+				return nil, err
+			}
+			return []ledger.Entry{{
+				Event: e,
+				By:    &a.By,
+			}}, nil
+		},
+		func(*ledger.State, time.Time) {
+			changed = true
+		},
+	)
+	if err != nil {
+		return "", err
+	}
+	// Where nothing was written there is nothing to show, and nobody to tell.
+	if changed {
+		if _, err := s.ShowTimetable(); err != nil {
+			return "", err
+		}
+		web.Wake(s.Outgoing)
+	}
+	if a.DryRun {
+		said = "dry run, nothing is changed: " + said
+	}
+	return said, nil
+}
+
+// Cancel cancels a run, and the tickets of it that live.
+func (s *Service) Cancel(a Act) (string, error) {
+	return s.change(
+		a,
+		func(st *ledger.State, now time.Time) (ledger.Event, string, error) {
+			// Tickets that the provider was asked about belong to its answer, and follow when it comes.
+			e, waits, err := st.Bookings.CancelRun(
+				now,
+				st.Timetable,
+				a.Run,
+				a.Reason,
+				s.Phones,
+			)
+			said := a.Run.String() + " is cancelled"
+			if e != nil {
+				said += tellWithdrawn(st, e)
+			}
+			if waits > 0 {
+				said += fmt.Sprintf(
+					"; tickets that wait for the provider's answer, and follow then: %d",
+					waits,
+				)
+			}
+			return e, said, err
+		},
+	)
+}
+
+// tellWithdrawn says how many tickets a cancelled run takes with it, and what comes back.
+func tellWithdrawn(st *ledger.State, e *booking.RunCanceled) string {
+	// A run is sold in the currencies of all the countries on its way.
+	refunds := map[string]int64{}
+	refunded := 0
+	for _, x := range e.Tickets {
+		if x.Refunded {
+			_, t := st.Bookings.AnyTicket(x.ID)
+			refunds[string(t.Currency[:])] += x.Refund
+			refunded++
+		}
+	}
+	var said strings.Builder
+	fmt.Fprintf(
+		&said,
+		"; tickets: %d refunded, %d canceled",
+		refunded,
+		len(e.Tickets)-refunded,
+	)
+	for _, currency := range slices.Sorted(maps.Keys(refunds)) {
+		fmt.Fprintf(
+			&said,
+			"; %s %s come back",
+			words.Hundredths(refunds[currency]),
+			currency,
+		)
+	}
+	return said.String() + tellSends(
+		e.Tickets,
+		func(x booking.WithdrawnTicket) []string { return x.Sends },
+	)
+}
+
+// tellSends says how many messages go out: passengers without an address or a phone hear nothing, and
+// somebody may have to be called.
+func tellSends[T any](tickets []T, sends func(T) []string) string {
+	n := 0
+	for _, t := range tickets {
+		n += len(sends(t))
+	}
+	return "; messages to passengers: " + strconv.Itoa(n)
+}
+
+// Move has a run leave earlier or later than its timetable says.
+func (s *Service) Move(a Act, minutes int) (string, error) {
+	return s.change(
+		a,
+		func(st *ledger.State, now time.Time) (ledger.Event, string, error) {
+			e, missed, err := st.Bookings.MoveRun(
+				now,
+				st.Timetable,
+				a.Run,
+				minutes,
+				a.Reason,
+				s.Phones,
+			)
+			said := a.Run.String() + " leaves " + story.Later(minutes) + tellDeparture(st, a.Run, minutes)
+			if e != nil {
+				said += fmt.Sprintf("; tickets that stay valid: %d", len(e.Tickets)) +
+					tellSends(
+						e.Tickets,
+						func(x booking.ToldTicket) []string { return x.Sends },
+					)
+			}
+			if missed > 0 {
+				said += fmt.Sprintf("; of them miss their change, and need you: %d", missed)
+			}
+			return e, said, err
+		},
+	)
+}
+
+// tellDeparture says when a run leaves that is moved, by the clock at its first stop: a dispatcher compares
+// it with the timetable on the wall.
+func tellDeparture(st *ledger.State, name booking.RunName, minutes int) string {
+	present := st.Bookings.Present(st.Timetable, name)
+	if present == nil {
+		return ""
+	}
+	start := present.Start + int64(minutes)*60 - int64(st.Bookings.Change(name).Shift)
+	offsets, err := present.Form.Offsets(start)
+	if err != nil {
+		return "" // of a zone that is not known any more
+	}
+	then := booking.NewRun(present.Form, present.Day, start, offsets)
+	return ", at " + then.Local(then.Dep(0), 0).Format("2006-01-02 15:04 -07:00")
+}
+
+// Restore takes back that a run is cancelled, or else that it is moved, as long as nothing has followed.
+func (s *Service) Restore(a Act) (string, error) {
+	return s.change(
+		a,
+		func(st *ledger.State, now time.Time) (ledger.Event, string, error) {
+			// A change that tickets have followed cannot be undone by it: passengers were told.
+			was := st.Bookings.Change(a.Run)
+			e, err := st.Bookings.RestoreRun(now, st.Timetable, a.Run, a.Reason)
+			said := a.Run.String() + " leaves as its timetable says again"
+			switch {
+			case errors.Is(err, booking.ErrUnchanged):
+				said = a.Run.String() + " is as its timetable says"
+			case was.Canceled && was.Shift != 0:
+				said = a.Run.String() + " is no longer cancelled, and leaves " + story.Later(
+					int(was.Shift/60),
+				)
+			case was.Canceled:
+				said = a.Run.String() + " is no longer cancelled"
+			}
+			return e, said, err
+		},
+	)
+}
+
+// FinishCancellations cancels what a crash has left alive of runs that are cancelled: it came between an
+// answer of the provider and what follows from that.
+func (s *Service) FinishCancellations() error {
+	// A line for each run: none of them depends on another, and what is wrong with one is no reason to leave
+	// others.
+	var failed []error
+	_, err := s.Store.Update(
+		func(st *ledger.State, now time.Time) (entries []ledger.Entry, err error) {
+			failed = nil // the store decides again where there was no room
+			for _, run := range st.Bookings.Unfinished(now) {
+				e, _, err := st.Bookings.CancelRun(
+					now,
+					st.Timetable,
+					run,
+					st.Bookings.Change(run).Reason,
+					s.Phones,
+				)
+				if err != nil {
+					failed = append(failed, err)
+					continue
+				}
+				entries = append(entries, ledger.Entry{Event: e})
+			}
+			return entries, nil
+		},
+		nil,
+	)
+	return errors.Join(err, errors.Join(failed...))
+}

@@ -1,0 +1,369 @@
+package carrier
+
+import (
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"waybill/booking"
+	"waybill/report"
+	"waybill/server/docs"
+	"waybill/server/frame/words"
+	"waybill/server/ledger/wire"
+)
+
+// The forms that a manifest has: text for a terminal, CSV for a spreadsheet, HTML for paper, and JSON over
+// HTTP.
+
+// Formats are those of Write: for a terminal, for a spreadsheet, and for paper.
+var Formats = []string{"text", "csv", "html"}
+
+// Write writes a manifest in one of the formats.
+func (m *Manifest) Write(out io.Writer, format string) error {
+	switch format {
+	case "text":
+		return m.writeText(out)
+	case "csv":
+		return m.writeCSV(out)
+	case "html":
+		return m.WriteHTML(out)
+	}
+	return fmt.Errorf(
+		"%q is no format of a manifest; there are %s",
+		format,
+		strings.Join(Formats, ", "),
+	)
+}
+
+// WriteHTML writes the list for paper.
+func (m *Manifest) WriteHTML(out io.Writer) error {
+	return page.Execute(out, m.sheet())
+}
+
+const (
+	dayAndTime = "2006-01-02 15:04"
+	timeOfDay  = "15:04"
+)
+
+// sheet is a manifest as it is printed: all texts are made. Instants are by the clocks at the stops, but for
+// the one at which it was read, which is of the directory's clock.
+type sheet struct {
+	Title, Carrier, Route, Bus, Leaves, Arrives, News string
+	Stops                                             []call
+	Passengers                                        []line
+	Seats                                             int
+	Read, Hash                                        string
+	Seq                                               uint64
+}
+
+// call is a stop of the run, and how full the bus is from there to the next.
+type call struct {
+	Place, Arrives, Leaves string
+	Boarding, Alighting    int
+	Taken, Free            string // "" of the last
+}
+
+// line is a passenger's ride. One who changes buses is on two lists, each with the ride of its run.
+type line struct {
+	Seat, Name, Phones, From, To, Status, Payment, Ticket, Booking string
+	First, Last                                                    string
+	// Boards is of the first who boards at a stop: where and when that is, and how many do.
+	Boards string
+}
+
+// erased stands for the name of a passenger who was forgotten.
+const erased = "(erased)"
+
+// sheet makes the texts: a name or a place is written the same in every form, and by the clock at the stop.
+func (m *Manifest) sheet() *sheet {
+	form := m.Run.Form
+	last := int16(len(form.Stops) - 1)
+	x := &sheet{
+		Title:   m.Name.String(),
+		Carrier: form.Company.Name,
+		Route:   form.Route.Name,
+		Bus: strings.TrimSpace(
+			form.Bus.Brand + " " + form.Bus.Model + " " + form.Bus.Registration,
+		),
+		Leaves:  m.Run.Local(m.Run.Dep(0), 0).Format(dayAndTime),
+		Arrives: m.Run.Local(m.Run.Arr(last), last).Format(dayAndTime),
+		News:    m.News(),
+		Seats:   int(form.Bus.Seats),
+		Read:    m.At.UTC().Format(time.RFC3339),
+		Seq:     m.Seq,
+		Hash:    m.Hash,
+	}
+	for at := range last + 1 {
+		c := call{Place: form.Stops[at].Title()}
+		if at > 0 {
+			c.Arrives = m.Run.Local(m.Run.Arr(at), at).Format(timeOfDay)
+		}
+		if at < last {
+			c.Leaves = m.Run.Local(m.Run.Dep(at), at).Format(timeOfDay)
+			c.Taken = strconv.Itoa(m.Loads[at].Taken)
+			c.Free = strconv.Itoa(m.Loads[at].Free)
+		}
+		x.Stops = append(x.Stops, c)
+	}
+	// Who boards and who alights is counted as it is written: a driver compares both with the bus.
+	for i := range m.Riders {
+		r := &m.Riders[i]
+		x.Stops[r.From].Boarding++
+		x.Stops[r.To].Alighting++
+		first, last, _, phones := r.Ticket.Passenger.Fields()
+		status, payment := r.Ticket.Status(m.At)
+		p := line{
+			Seat:    strconv.Itoa(int(r.Seat)),
+			Name:    words.Tidy(last + " " + first),
+			First:   first,
+			Last:    last,
+			Phones:  strings.Join(phones, ", "),
+			From:    form.Stops[r.From].Title(),
+			To:      form.Stops[r.To].Title(),
+			Status:  status,
+			Payment: payment,
+			Ticket:  r.Ticket.ID.String(),
+			Booking: r.Booking.ID.String(),
+		}
+		if r.Ticket.Passenger.Forgotten() {
+			p.Name = erased
+		}
+		// The driver meets somebody who says something else than the list does.
+		if sold := m.soldOtherwise(r); sold != "" {
+			p.Name += " (" + sold + ")"
+		}
+		x.Passengers = append(x.Passengers, p)
+	}
+	// The list is by boarding stop, which stands above those who board there, and not beside each.
+	for i := range m.Riders {
+		at := m.Riders[i].From
+		if i == 0 || m.Riders[i-1].From != at {
+			stop := &x.Stops[at]
+			x.Passengers[i].Boards = fmt.Sprintf("%s, %s: %d", stop.Place, stop.Leaves, stop.Boarding)
+		}
+	}
+	return x
+}
+
+// soldOtherwise says from where to where a passenger was sold a ride that the run, by the timetable in force,
+// does not have; "" where it has.
+func (m *Manifest) soldOtherwise(r *booking.SeatTaken) string {
+	for _, l := range r.Ticket.Itinerary() {
+		form := l.Run.Form
+		if form.Trip != m.Name.Trip || l.Run.Day != m.Name.Day {
+			continue
+		}
+		from := &form.Stops[l.From]
+		to := &form.Stops[l.To]
+		if m.Run.Form.Stops[r.From].Stop.ID != from.Stop.ID || m.Run.Form.Stops[r.To].Stop.ID != to.Stop.ID {
+			return "sold from " + from.Title() + " to " + to.Title()
+		}
+	}
+	return ""
+}
+
+// writeText writes the list for a terminal.
+func (m *Manifest) writeText(out io.Writer) error {
+	x := m.sheet()
+	// The order is that of the paper that drivers know.
+	// First what the driver looks for: which bus, when, and whether anything has changed.
+	fmt.Fprintf(out, "%s: %s, %s\n", x.Title, x.Carrier, x.Route)
+	fmt.Fprintf(
+		out,
+		"leaves %s, arrives %s; %s\n",
+		x.Leaves,
+		x.Arrives,
+		words.Counted(x.Seats, "seat"),
+	)
+	if x.Bus != "" {
+		fmt.Fprintf(out, "bus: %s\n", x.Bus)
+	}
+	if x.News != "" {
+		fmt.Fprintln(out, x.News)
+	}
+	t := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprint(t, "\nSEAT\tNAME\tFROM\tTO\tSTATUS\tPHONES\tTICKET\n")
+	for _, p := range x.Passengers {
+		fmt.Fprintln(
+			t,
+			strings.Join(
+				[]string{p.Seat, p.Name, p.From, p.To, p.Payment, p.Phones, p.Ticket},
+				"\t",
+			),
+		)
+	}
+	fmt.Fprint(t, "\nARRIVES\tLEAVES\tSTOP\tOUT\tIN\tTAKEN\tFREE\n")
+	for _, c := range x.Stops {
+		fmt.Fprintf(
+			t,
+			"%s\t%s\t%s\t%d\t%d\t%s\t%s\n",
+			c.Arrives,
+			c.Leaves,
+			c.Place,
+			c.Alighting,
+			c.Boarding,
+			c.Taken,
+			c.Free,
+		)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%s; read at %s\njournal line %d, hash %s\n",
+		words.Counted(len(x.Passengers), "passenger"), x.Read, x.Seq, x.Hash)
+	return err
+}
+
+// columns are those of the list for a spreadsheet. The first says what a row is: a passenger, how many seats
+// are free from one stop to the next, and last the line of the journal.
+var columns = []string{
+	"row",
+	"seat",
+	"last_name",
+	"first_name",
+	"phones",
+	"from",
+	"to",
+	"status",
+	"payment_status",
+	"ticket_id",
+	"booking_id",
+	"taken",
+	"free",
+	"seq",
+	"hash",
+}
+
+// cells are those of a row, by column; what there is none of is left out.
+type cells map[string]string
+
+// list returns them in order. What a spreadsheet would take for a formula is made text: names and phones are
+// a passenger's to choose.
+func (c cells) list() []string {
+	row := make([]string, len(columns))
+	for i, column := range columns {
+		row[i] = report.Text(c[column])
+	}
+	return row
+}
+
+// writeCSV writes the list for a spreadsheet.
+func (m *Manifest) writeCSV(out io.Writer) error {
+	x := m.sheet()
+	w := csv.NewWriter(out)
+	w.Write(columns)
+	for _, p := range x.Passengers {
+		w.Write(cells{
+			"row":            "passenger",
+			"seat":           p.Seat,
+			"last_name":      p.Last,
+			"first_name":     p.First,
+			"phones":         p.Phones,
+			"from":           p.From,
+			"to":             p.To,
+			"status":         p.Status,
+			"payment_status": p.Payment,
+			"ticket_id":      p.Ticket,
+			"booking_id":     p.Booking,
+		}.list())
+	}
+	for i, c := range x.Stops[:len(x.Stops)-1] {
+		w.Write(cells{
+			"row":   "segment",
+			"from":  c.Place,
+			"to":    x.Stops[i+1].Place,
+			"taken": c.Taken,
+			"free":  c.Free,
+		}.list())
+	}
+	w.Write(cells{
+		"row":  "journal",
+		"seq":  strconv.FormatUint(x.Seq, 10),
+		"hash": x.Hash,
+	}.list())
+	w.Flush()
+	return w.Error()
+}
+
+//go:embed manifest.html
+var pageText string
+
+// PagePolicy is the Content-Security-Policy of the manifest as a page: it has its own style sheet, and no
+// script.
+var PagePolicy = docs.PagePolicy(docs.StyleIn(pageText))
+
+var page = template.Must(template.New("manifest").Parse(pageText))
+
+// WriteJSON writes the members of the answer of GET /v2/company/runs/{tripId}/{date}/passengers.
+func (m *Manifest) WriteJSON(w *wire.Writer) {
+	x := m.sheet()
+	form := m.Run.Form
+	last := int16(len(form.Stops) - 1)
+	w.Object("run")
+	w.String("tripId", m.Name.Trip)
+	w.String("date", m.Name.Day.String())
+	w.String("company", x.Carrier)
+	w.String("route", x.Route)
+	w.Time("departureDate", m.Run.Dep(0))
+	w.Time("arrivalDate", m.Run.Arr(last))
+	w.Bool("canceled", m.Change.Canceled)
+	w.Int("movedByMinutes", int64(m.Change.Shift/60))
+	// Passengers name these by their ids.
+	w.Array("stops")
+	for i := range form.Stops {
+		w.Object("")
+		w.String("id", form.Stops[i].Stop.ID)
+		w.String("place", form.Stops[i].Stop.Place)
+		w.String("city", form.Stops[i].City.Name)
+		w.EndObject()
+	}
+	w.EndArray()
+	w.EndObject()
+	w.Array("passengers")
+	for i := range m.Riders {
+		m.writePassenger(w, &m.Riders[i], &x.Passengers[i])
+	}
+	w.EndArray()
+	// The line of the journal is for whoever holds a printed list against the directory.
+	w.Object("totals")
+	w.Int("passengers", int64(len(m.Riders)))
+	w.Int("seats", int64(x.Seats))
+	// A seat may be free on a part of the way only.
+	w.Array("segments")
+	for i, load := range m.Loads {
+		w.Object("")
+		w.String("from", form.Stops[i].Stop.ID)
+		w.String("to", form.Stops[i+1].Stop.ID)
+		w.Int("taken", int64(load.Taken))
+		w.Int("free", int64(load.Free))
+		w.EndObject()
+	}
+	w.EndArray()
+	w.Int("seq", int64(m.Seq))
+	w.String("hash", m.Hash)
+	w.EndObject()
+}
+
+// writePassenger writes a passenger. The stops are those of the run as it is now, by id: what was sold may
+// have had others.
+func (m *Manifest) writePassenger(w *wire.Writer, r *booking.SeatTaken, p *line) {
+	_, _, _, phones := r.Ticket.Passenger.Fields()
+	w.Object("")
+	w.String("seat", p.Seat)
+	w.String("firstName", p.First)
+	w.String("lastName", p.Last)
+	w.Strings("phones", phones)
+	w.String("from", m.Run.Form.Stops[r.From].Stop.ID)
+	w.String("to", m.Run.Form.Stops[r.To].Stop.ID)
+	w.String("ticketId", p.Ticket)
+	w.String("bookingId", p.Booking)
+	w.String("status", p.Status)
+	w.String("paymentStatus", p.Payment)
+	w.EndObject()
+}

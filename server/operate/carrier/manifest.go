@@ -1,0 +1,136 @@
+// Package carrier is what a carrier's people read of a run: the waybill itself, which lists who travels
+// (contract §15). It is read over HTTP by the carrier's administrators, and by operators from the command
+// line and the desk. Whoever reads it leaves a line in the journal: it has the names and phones of people.
+//
+//	m, err := service.Read(run, carrier.Reader{By: &by})
+//	err = m.WriteText(os.Stdout)
+package carrier
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/server/frame/web"
+	"waybill/server/ledger"
+	"waybill/store"
+)
+
+// Service reads the passenger lists of runs.
+type Service struct {
+	*web.Core
+	lines *store.Lines
+}
+
+// New returns the room.
+func New(core *web.Core) *Service {
+	return &Service{core, store.NewLines(core.Config.FS)}
+}
+
+// Reader says who reads a manifest: an operator, or a user of a company.
+type Reader struct {
+	By      *ledger.By // the operator; nil is a user
+	User    auth.ID
+	Company string // by id: the user's, who reads of its runs only
+}
+
+// Manifest is who travels on a run, as it stood after a line of the journal.
+type Manifest struct {
+	*booking.SeatMap
+	Name   booking.RunName
+	Riders []booking.SeatTaken // who has paid or booked, by where they board, and by seat
+	At     time.Time
+	Seq    uint64 // of the line that says that it was read
+	Hash   string // of that line, in hex
+}
+
+// board notes who travels: those who have paid or booked, and not those who have yet to.
+func (m *Manifest) board() {
+	m.Riders = nil // the store decides again where there was no room
+	for _, t := range m.Taken {
+		if t.Ticket.Phase == booking.Paid || t.Ticket.Phase == booking.Booked {
+			m.Riders = append(m.Riders, t)
+		}
+	}
+	slices.SortStableFunc(m.Riders, func(a, b booking.SeatTaken) int {
+		return cmp.Compare(a.From, b.From)
+	})
+}
+
+// Read returns a run's manifest, and notes who has read it.
+func (s *Service) Read(run booking.RunName, who Reader) (*Manifest, error) {
+	m := &Manifest{Name: run}
+	seq, err := s.Store.Update(
+		func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+			m.SeatMap = st.Bookings.SeatMap(st.Timetable, run, now)
+			if m.SeatMap == nil ||
+				who.By == nil && m.Run.Form.Company.ID != who.Company {
+				return nil, booking.ErrNoRun
+			}
+			m.board()
+			// Who reads is told by the line itself, of a user, or by whose act it is.
+			read := &ledger.ManifestRead{Run: run, Passengers: len(m.Riders)}
+			if who.By == nil {
+				read.User = &who.User
+				read.Company = who.Company
+			}
+			m.At = now
+			return []ledger.Entry{{Event: read, By: who.By}}, nil
+		},
+		nil,
+	)
+	if err != nil {
+		return nil, err
+	}
+	// What is printed can be held against the journal: the line is the one after which it stood so.
+	m.Seq = seq
+	err = s.lines.Read([]uint64{seq}, func(l *store.Line) error {
+		m.Hash = hex.EncodeToString(l.Hash[:])
+		return nil
+	})
+	return m, err
+}
+
+// GetPassengers answers GET /v2/company/runs/{tripId}/{date}/passengers.
+func (s *Service) GetPassengers(
+	w http.ResponseWriter,
+	r *http.Request,
+	p *auth.Principal,
+) error {
+	// What is no date is a run that there is not, as is one of another company.
+	day, err := schedule.ParseDay(r.PathValue("date"))
+	if err != nil {
+		return web.ErrNotFound
+	}
+	m, err := s.Read(booking.RunName{Trip: r.PathValue("tripId"), Day: day}, Reader{
+		User:    p.User.ID,
+		Company: p.Access.Company.ID,
+	})
+	if errors.Is(err, booking.ErrNoRun) {
+		err = web.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return web.ShowWritten(w, m.Seq, nil, m.WriteJSON)
+}
+
+// News says what the carrier has changed of the run, in capitals: whoever holds an older print of the list
+// must not miss it. "" is nothing.
+func (m *Manifest) News() string {
+	c := &m.Change
+	switch {
+	case c.Canceled:
+		return "CANCELLED: " + c.Reason
+	case c.Shift != 0:
+		return fmt.Sprintf("MOVED by %+d minutes: %s", c.Shift/60, c.Reason)
+	}
+	return ""
+}

@@ -1,0 +1,400 @@
+package desk
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"waybill/booking"
+	"waybill/schedule"
+	"waybill/server/frame/web"
+	"waybill/server/frame/words"
+	"waybill/server/ledger"
+	"waybill/server/operate/carrier"
+	"waybill/server/proof/inspect"
+	"waybill/server/reach/ticket"
+	"waybill/store"
+)
+
+// found is what a search has found.
+type found struct {
+	Query   string
+	Tickets []foundTicket // the newest first
+	More    bool          // there are others
+}
+
+// foundTicket is a ticket in a list.
+type foundTicket struct {
+	Passenger string
+	Ride      string
+	Leaves    time.Time // by the clock there
+	Status    string
+	Link      string
+}
+
+// foundShown is how many tickets a search shows at most.
+const foundShown = 100
+
+// ticketPath returns the path of a ticket, on the page of its booking.
+func ticketPath(b, t booking.ID) string {
+	return bookingPath(b) + "#" + t.String()
+}
+
+// bookingPath returns the path of a booking's page.
+func bookingPath(b booking.ID) string {
+	return "/booking?" + url.Values{"id": {b.String()}}.Encode()
+}
+
+// getSearch answers GET /search?q=…: by the id of a booking or a ticket it leads there, by a day to its runs;
+// anything else is looked for among passengers.
+func (s *Service) getSearch(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+	x := &found{Query: strings.TrimSpace(r.URL.Query().Get("q"))}
+	to, err := s.place(x.Query)
+	if err != nil {
+		return err
+	}
+	if to != "" {
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusSeeOther)
+		return nil
+	}
+	if x.Query != "" {
+		if err := s.findPassengers(x); err != nil {
+			return err
+		}
+	}
+	return s.show(w, r, by, "search", &page{
+		Title: "Search",
+		Here:  "/search",
+		Body:  x,
+	})
+}
+
+// place returns the path of what a query names; "" where it names nothing.
+func (s *Service) place(query string) (to string, err error) {
+	if day, err := schedule.ParseDay(query); err == nil {
+		return "/runs?date=" + day.String(), nil
+	}
+	id, ok := booking.ParseID(query)
+	if !ok {
+		return "", nil
+	}
+	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+		if b := st.Bookings.Any(id); b != nil {
+			to = bookingPath(b.ID)
+		}
+		if b, t := st.Bookings.AnyTicket(id); t != nil {
+			to = ticketPath(b.ID, t.ID)
+		}
+	})
+	return to, err
+}
+
+// findPassengers looks for a name, an e-mail address, a phone, or a part of one. No lock is
+// held meanwhile.
+func (s *Service) findPassengers(x *found) error {
+	var frozen booking.Frozen
+	var now time.Time
+	err := s.Store.View(func(st *ledger.State, at time.Time) {
+		frozen = st.Bookings.Freeze()
+		frozen.Step = s.Store.Pace().Step
+		now = at
+	})
+	if err != nil {
+		return err
+	}
+	// Somebody on the phone says a name in any order, and half of it.
+	wanted := strings.Fields(schedule.Fold(x.Query))
+	for b := range frozen.Newest() {
+		for i := range b.Tickets {
+			t := &b.Tickets[i]
+			if !isPassenger(t, wanted) {
+				continue
+			}
+			if len(x.Tickets) == foundShown {
+				x.More = true
+				return nil
+			}
+			x.Tickets = append(x.Tickets, newFound(b, t, now))
+		}
+	}
+	return nil
+}
+
+// isPassenger reports whether each of some words is a part of what is known of a passenger.
+func isPassenger(t *booking.Ticket, wanted []string) bool {
+	first, last, email, phones := t.Passenger.Fields()
+	known := schedule.Fold(first + "\n" + last + "\n" + email + "\n" + strings.Join(phones, "\n"))
+	for _, word := range wanted {
+		if !strings.Contains(known, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// newFound returns a ticket as a list has it.
+func newFound(b *booking.Booking, t *booking.Ticket, now time.Time) foundTicket {
+	legs := t.Itinerary()
+	first := &legs[0]
+	last := &legs[len(legs)-1]
+	status, payment := t.Status(now)
+	return foundTicket{
+		Passenger: passengerOf(t),
+		Ride: fmt.Sprintf("%s – %s", first.Run.Form.Stops[first.From].City.Name,
+			last.Run.Form.Stops[last.To].City.Name),
+		Leaves: first.Run.Local(first.Run.Dep(first.From), first.From),
+		Status: status + ", " + payment,
+		Link:   ticketPath(b.ID, t.ID),
+	}
+}
+
+// passengerOf returns a passenger's name.
+func passengerOf(t *booking.Ticket) string {
+	if t.Passenger.Forgotten() {
+		return "(erased)"
+	}
+	first, last, _, _ := t.Passenger.Fields()
+	return strings.TrimSpace(first + " " + last)
+}
+
+// bookingPage is a booking: its tickets, what could be done with them, and its story.
+type bookingPage struct {
+	ID, Partner, Status string
+	Created, Updated    time.Time
+	RequiredBy          time.Time // zero is never
+	Tickets             []ticketShown
+	Story               []told
+	// Long says that the story is not told unless it is asked for: the whole journal is read for it.
+	Long  bool
+	Lines uint64
+}
+
+// ticketShown is a ticket on the page of its booking.
+type ticketShown struct {
+	ID              string
+	Passenger       string
+	Contacts        string
+	Status, Payment string
+	Price, Refund   string
+	Rides           []rideShown
+	Asked           string // what the provider was asked, and has not answered
+	Outlooks        []outlook
+}
+
+// rideShown is a ride of a ticket.
+type rideShown struct {
+	From, To        string
+	Leaves, Arrives time.Time // by the clocks at the stops
+	Seat            int
+	Run             string // its trip and day
+	Link            string
+	News            string // what the carrier has changed
+}
+
+// outlook is what an action of the partner would do to a ticket now.
+type outlook struct {
+	Action string
+	Says   string
+	Can    bool
+}
+
+// told is a line of a story.
+type told struct {
+	Time    time.Time
+	Seq     uint64
+	Derived bool // time alone did it: no line of the journal says so
+	Text    string
+	By      *ledger.By
+}
+
+// storyLines is how long a journal may be that is read for a page without being asked: about a second.
+const storyLines = 100_000
+
+// getBooking answers GET /booking?id=…
+func (s *Service) getBooking(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+	id, ok := booking.ParseID(r.URL.Query().Get("id"))
+	if !ok {
+		return web.ErrNotFound
+	}
+	var x *bookingPage
+	err := s.Store.View(func(st *ledger.State, now time.Time) {
+		if b := st.Bookings.Any(id); b != nil {
+			x = newBookingPage(st, b, now)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if x == nil {
+		return web.ErrNotFound
+	}
+	newest, err := s.newest()
+	if err != nil {
+		return err
+	}
+	x.Lines = newest.Seq
+	x.Long = newest.Seq > storyLines && !r.URL.Query().Has("story")
+	if !x.Long {
+		if x.Story, err = s.story(x.ID); err != nil {
+			return err
+		}
+	}
+	return s.show(w, r, by, "booking", &page{
+		Title: "Booking " + x.ID,
+		Here:  "/search",
+		Body:  x,
+	})
+}
+
+// newBookingPage returns what the page of a booking shows, but for its story.
+func newBookingPage(st *ledger.State, b *booking.Booking, now time.Time) *bookingPage {
+	x := &bookingPage{
+		ID:      b.ID.String(),
+		Partner: st.Partners.ByID([16]byte(b.Partner)).Name,
+		Status:  b.Status(now),
+		Created: time.UnixMilli(b.Created),
+		Updated: time.UnixMilli(b.Updated),
+	}
+	x.RequiredBy, _ = b.RequiredBy(now)
+	outlooks := outlooksOf(st, b, now)
+	for i := range b.Tickets {
+		t := &b.Tickets[i]
+		shown := newTicketShown(st, t, now)
+		shown.Outlooks = outlooks[t.ID]
+		x.Tickets = append(x.Tickets, shown)
+	}
+	return x
+}
+
+// newTicketShown returns a ticket as the page of its booking has it.
+func newTicketShown(st *ledger.State, t *booking.Ticket, now time.Time) ticketShown {
+	_, _, email, phones := t.Passenger.Fields()
+	contacts := phones
+	if email != "" {
+		contacts = append([]string{email}, phones...)
+	}
+	x := ticketShown{
+		ID:        t.ID.String(),
+		Passenger: passengerOf(t),
+		Contacts:  strings.Join(contacts, ", "),
+		Price:     amount(t.Price(), t),
+	}
+	x.Status, x.Payment = t.Status(now)
+	if t.Phase == booking.Refunded {
+		x.Refund = amount(t.Refund(), t)
+	}
+	if ask, asked := st.Bookings.Ask(t.ID); asked {
+		x.Asked = ask.Action.String()
+	}
+	for _, l := range t.Itinerary() {
+		form := l.Run.Form
+		name := booking.RunName{Trip: form.Trip, Day: l.Run.Day}
+		change := st.Bookings.Change(name)
+		x.Rides = append(x.Rides, rideShown{
+			From:    form.Stops[l.From].Title(),
+			To:      form.Stops[l.To].Title(),
+			Leaves:  l.Run.Local(l.Run.Dep(l.From), l.From),
+			Arrives: l.Run.Local(l.Run.Arr(l.To), l.To),
+			Seat:    int(l.Seat),
+			Run:     name.String(),
+			Link:    runPath(name.Trip, name.Day.String()),
+			News:    carrier.ShortNews(&change),
+		})
+	}
+	return x
+}
+
+// amount returns money as it is written on a ticket.
+func amount(minor int64, t *booking.Ticket) string {
+	return words.Hundredths(minor).String() + " " + string(t.Currency[:])
+}
+
+// outlooksOf returns what each action of the partner would do to each ticket of a booking now.
+func outlooksOf(st *ledger.State, b *booking.Booking, now time.Time) map[booking.ID][]outlook {
+	list := map[booking.ID][]outlook{}
+	for _, action := range []booking.Action{booking.Pay, booking.Book, booking.Cancel} {
+		// A booking whose tickets have all moved away has nothing that could be done.
+		seen, err := st.Bookings.Preview(now, st.Timetable, booking.Selection{
+			Partner: b.Partner,
+			Booking: &b.ID,
+		}, action)
+		if err != nil {
+			continue
+		}
+		for i := range seen {
+			x := &seen[i]
+			says := "is allowed"
+			switch {
+			case x.Code != "":
+				says = x.Reason
+			case x.Refund != nil && x.Refund.Refunded:
+				says = amount(x.Refund.Refund, x.Ticket) + " of " + amount(x.Price(), x.Ticket) + " come back"
+			case x.Refund != nil:
+				says = "nothing is refunded"
+			}
+			list[x.ID] = append(list[x.ID], outlook{
+				Action: action.String(),
+				Says:   says,
+				Can:    x.Code == "",
+			})
+		}
+	}
+	return list
+}
+
+// story tells the story of a booking. The whole journal is read for it.
+func (s *Service) story(id string) (list []told, err error) {
+	var out bytes.Buffer
+	filter := inspect.LogFilter{Booking: id}
+	err = inspect.Log(s.Config.FS, true, filter, inspect.LogStyle{JSON: true}, &out)
+	if damage := new(store.Damage); errors.As(err, &damage) { // what is before it is as it was
+		line, _ := json.Marshal(told{Text: "The journal is damaged: " + damage.Error()})
+		out.Write(line)
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for in := json.NewDecoder(&out); ; {
+		var line told
+		err := in.Decode(&line)
+		if err == io.EOF {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, line)
+	}
+}
+
+// getTicket answers GET /ticket?id=…: the ticket on a page to print, as its partner and its passenger get it.
+func (s *Service) getTicket(w http.ResponseWriter, r *http.Request, _ ledger.By) error {
+	id, ok := booking.ParseID(r.URL.Query().Get("id"))
+	if !ok {
+		return web.ErrNotFound
+	}
+	var b *booking.Booking
+	var t *booking.Ticket
+	var now time.Time
+	err := s.Store.View(func(st *ledger.State, at time.Time) {
+		b, t = st.Bookings.AnyTicket(id)
+		now = at
+	})
+	if err != nil {
+		return err
+	}
+	if t == nil {
+		return web.ErrNotFound
+	}
+	return send(w, ticket.PagePolicy, func(out io.Writer) error {
+		return ticket.WriteDocument(out, b, t, s.TicketKey, now)
+	})
+}

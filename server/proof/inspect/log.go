@@ -1,0 +1,328 @@
+package inspect
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/frame/resource"
+	"waybill/server/frame/words"
+	"waybill/server/ledger"
+	"waybill/server/ledger/wire"
+	"waybill/server/proof/story"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// LogFilter says what of the journal to show.
+type LogFilter struct {
+	Booking, Ticket string     // their ids
+	At              *time.Time // only what had happened by then, and what the booking looked like
+}
+
+// LogStyle says how to show it.
+type LogStyle struct {
+	JSON   bool            // an object for each line
+	Follow <-chan struct{} // unless nil, further lines are shown as they come, until it is closed
+}
+
+// history is a journal in words, or as much of it as a filter shows.
+type history struct {
+	*ledger.State
+	LogFilter
+	out  io.Writer
+	json bool
+
+	// told of besides those in the booking: the one asked for, those that ever moved into or out of it
+	tickets []booking.ID
+	end     uint64    // the last line of it
+	last    uint64    // the last line that was read
+	told    time.Time // what time alone did by then is told
+
+	following bool                                  // lines come as they are written: told only rises
+	shown     func(uint64)                          // is told of each line that is part of it
+	read      func(*store.Line, ledger.Entry) error // is told of each line, part of it or not
+}
+
+// logged is a line of the log as an object.
+type logged struct {
+	Time    time.Time  `json:"time"`
+	Seq     uint64     `json:"seq,omitempty"`
+	Type    string     `json:"type,omitempty"`
+	Derived bool       `json:"derived,omitempty"` // time alone did it: no line of the journal says so
+	Text    string     `json:"text"`
+	By      *ledger.By `json:"by,omitempty"`
+}
+
+// Log writes the journal as readable history: a line for each event. For a booking or a ticket it also says
+// what time alone did, which no line of the journal says; with At it ends in the booking as it stood. A
+// booking or ticket that no line names is an error.
+func Log(fsys durable.FS, live bool, f LogFilter, style LogStyle, out io.Writer) error {
+	s := newHistory(f, out)
+	s.json = style.JSON
+	return s.tell(fsys, live, style.Follow)
+}
+
+// errTold ends the reading of a journal once all that was asked for is told.
+var errTold = errors.New("all is told")
+
+// Words says what each of the lines first to until did, in the words of [Log], by their numbers: each as it
+// was then. The journal is read from its first line to the last of them; what cannot be read is an error,
+// with the words of the lines before it.
+func Words(fsys durable.FS, live bool, first, until uint64) (map[uint64]string, error) {
+	said := map[uint64]string{}
+	state := ledger.NewState()
+	err := ReadEvents(fsys, live, func(l *store.Line, entry ledger.Entry) error {
+		if entry.Event != nil {
+			ledger.Apply(state, l.Stamp, entry)
+		}
+		if l.Seq >= first {
+			said[l.Seq] = story.Tell(state, entry, l)
+		}
+		if l.Seq >= until {
+			return errTold
+		}
+		return nil
+	})
+	if errors.Is(err, errTold) {
+		err = nil
+	}
+	return said, err
+}
+
+// newHistory returns a story of which nothing is told yet.
+func newHistory(f LogFilter, out io.Writer) *history {
+	s := &history{
+		State:     ledger.NewState(),
+		LogFilter: f,
+		out:       out,
+		end:       math.MaxUint64,
+		shown:     func(uint64) {},
+		read:      func(*store.Line, ledger.Entry) error { return nil },
+	}
+	if ticket, ok := booking.ParseID(f.Ticket); ok {
+		s.tickets = append(s.tickets, ticket)
+	}
+	return s
+}
+
+// tell tells the story of a journal, and what follows until follow is closed, unless that is nil.
+func (s *history) tell(fsys durable.FS, live bool, follow <-chan struct{}) error {
+	f := s.LogFilter
+	id, _ := booking.ParseID(f.Booking)
+	// Where only a part is shown, the journal is read twice: what belongs to it is known at the end only.
+	if f != (LogFilter{}) {
+		if err := s.lookAhead(fsys, live, id); err != nil {
+			return err
+		}
+	}
+	decode := ledger.NewCodec().Decode
+	if err := readEventsWith(decode, fsys, live, s.line); err != nil {
+		return err
+	}
+	if follow != nil {
+		return s.follow(fsys, decode, follow)
+	}
+	if f.At == nil {
+		return s.derive(s.Clock.At(time.Now()))
+	}
+	if err := s.derive(*f.At); err != nil || f.Booking == "" {
+		return err
+	}
+	return s.asItStood(id)
+}
+
+// lookAhead finds where the story ends, and which tickets will be moved, which is known at the journal's end
+// only. A line of before the test clock was set may be later than those after it. What is wrong with the
+// journal is told after what is before it.
+func (s *history) lookAhead(fsys durable.FS, live bool, id booking.ID) error {
+	s.end = 0
+	if s.At == nil {
+		s.end = math.MaxUint64
+	}
+	known := s.Booking == "" && s.Ticket == ""
+	damaged := ReadEvents(fsys, live, func(l *store.Line, x ledger.Entry) error {
+		known = known || s.Booking != "" && bytes.Contains(l.Data, []byte(s.Booking)) ||
+			s.Ticket != "" && bytes.Contains(l.Data, []byte(s.Ticket))
+		if s.At != nil && l.Time.After(*s.At) {
+			return nil
+		}
+		s.end = max(s.end, l.Seq)
+		if m, ok := x.Event.(*booking.Moved); ok && (m.From == id || m.To == id) {
+			s.tickets = append(s.tickets, m.Ticket)
+		}
+		return nil
+	})
+	if !known && damaged == nil {
+		return fmt.Errorf("no line of the journal tells of %s", cmp.Or(s.Booking, s.Ticket))
+	}
+	return nil
+}
+
+// followEvery is how often the journal is looked at for further lines.
+const followEvery = 200 * time.Millisecond
+
+// follow writes further lines as they come, until stop is closed. Each is held against its neighbours.
+func (s *history) follow(fsys durable.FS, decode decoder, stop <-chan struct{}) error {
+	lines := store.NewLines(fsys)
+	s.following = true
+	for {
+		if s.Booking != "" || s.Ticket != "" {
+			// A line of this moment may still be on its way.
+			if err := s.derive(s.Clock.At(time.Now().Add(-followEvery))); err != nil {
+				return err
+			}
+		}
+		err := lines.Read([]uint64{s.last + 1}, func(l *store.Line) error {
+			return decoded(decode, l, s.line)
+		})
+		switch {
+		case err == nil:
+			continue
+		case !errors.Is(err, store.ErrNoLine):
+			return err
+		}
+		select {
+		case <-stop:
+			return nil
+		case <-time.After(followEvery):
+		}
+	}
+}
+
+// asItStood shows the booking at the end of the story.
+func (s *history) asItStood(id booking.ID) error {
+	b := s.Bookings.Any(id)
+	if b == nil {
+		return s.write(logged{
+			Time: *s.At,
+			Text: "there was no booking " + s.Booking,
+		}, "there was no booking "+s.Booking)
+	}
+	var w wire.Writer
+	resource.NewWriter().Booking(&w, "", b, *s.At)
+	_, err := fmt.Fprintf(s.out, "%s\n", w.B)
+	return err
+}
+
+// write writes a line: as an object, or as the text for people.
+func (s *history) write(x logged, text string) error {
+	if s.json {
+		return json.NewEncoder(s.out).Encode(x)
+	}
+	_, err := io.WriteString(s.out, words.Visible(text)+"\n")
+	return err
+}
+
+// line writes a line, after what time did before it.
+func (s *history) line(l *store.Line, entry ledger.Entry) error {
+	s.last = l.Seq
+	if err := s.read(l, entry); err != nil {
+		return err
+	}
+	if l.Seq > s.end {
+		return nil
+	}
+	if err := s.derive(l.Time); err != nil {
+		return err
+	}
+	if entry.Event != nil {
+		ledger.Apply(s.State, l.Stamp, entry)
+	}
+	if !s.shows(l.Data, entry.Event) {
+		return nil
+	}
+	s.shown(l.Seq)
+	x := logged{
+		Time: l.Time,
+		Seq:  l.Seq,
+		Type: l.Type,
+		Text: story.Tell(s.State, entry, l),
+		By:   ledger.ReadBy(l.Data),
+	}
+	by := ""
+	if x.By != nil {
+		by = "; by " + x.By.String()
+	}
+	return s.write(x, fmt.Sprintf("%s  #%d  %s  %s%s", l.Time.Format(story.TimeLayout), l.Seq, l.Type, x.Text,
+		by))
+}
+
+// shows reports whether a line is part of the story: it names the booking or one of the tickets, or erased
+// them.
+func (s *history) shows(data []byte, e ledger.Event) bool {
+	names := func(id string, members ...string) bool {
+		return id != "" && slices.ContainsFunc(members, func(m string) bool {
+			return bytes.Contains(data, fmt.Appendf(nil, "%q:%q", m, id))
+		})
+	}
+	if s.Booking == "" && s.Ticket == "" || names(s.Booking, "booking", "from") ||
+		slices.ContainsFunc(s.tickets, func(id booking.ID) bool {
+			return names(id.String(), "ticket", "id")
+		}) {
+		return true
+	}
+	erased, ok := e.(interface{ AllTickets() []booking.ID })
+	return ok && slices.ContainsFunc(erased.AllTickets(), func(id booking.ID) bool {
+		b, _ := s.Bookings.AnyTicket(id)
+		return slices.Contains(s.tickets, id) || b.ID.String() == s.Booking
+	})
+}
+
+// derive returns what time alone did to the story's booking and tickets, up to an instant.
+func (s *history) derive(to time.Time) error {
+	var list []logged
+	add := func(at time.Time, what string) {
+		list = append(list, logged{
+			Time:    at,
+			Derived: true,
+			Text:    what,
+		})
+	}
+	passes := func(at time.Time) bool {
+		return at.After(s.told) && !at.After(to)
+	}
+	// The tickets asked for, and those that are in the booking by now.
+	tickets := slices.Clone(s.tickets)
+	id, _ := booking.ParseID(s.Booking)
+	if b := s.Bookings.Any(id); b != nil {
+		for i := range b.Tickets {
+			id := b.Tickets[i].ID
+			if !slices.Contains(tickets, id) {
+				tickets = append(tickets, id)
+			}
+		}
+		d := b.Departure()
+		for _, at := range []time.Time{d.Add(-8 * time.Hour), d, d.Add(24 * time.Hour)} {
+			now := b.Status(at)
+			if passes(at) && now != b.Status(at.Add(-time.Millisecond)) {
+				add(at, fmt.Sprintf("booking %s is %s", b.ID, now))
+			}
+		}
+	}
+	for _, id := range tickets {
+		_, t := s.Bookings.AnyTicket(id)
+		if t != nil && passes(t.Due()) && t.PhaseAt(t.Due()) == booking.Uncompleted {
+			add(t.Due(), story.Standing(s.State, id, t.Due())+": 20 minutes without payment")
+		}
+	}
+	slices.SortStableFunc(list, func(a, b logged) int {
+		return a.Time.Compare(b.Time)
+	})
+	for _, x := range list {
+		if err := s.write(x, x.Time.Format(story.TimeLayout)+"  (derived)  "+x.Text); err != nil {
+			return err
+		}
+	}
+	if !s.following || to.After(s.told) { // else a test clock may have been set to the past
+		s.told = to
+	}
+	return nil
+}

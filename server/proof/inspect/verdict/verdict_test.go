@@ -1,0 +1,34 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"waybill/server/proof/inspect"
+	"waybill/store"
+)
+
+// Lines that are not signed are no reason to worry beside a server, as long as they are of its last minute.
+func TestUnsignedLinesOfTheLastMinute(t *testing.T) {
+	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		live bool
+		age  time.Duration
+		want string
+	}{
+		{true, 0, "not signed yet: the server is running;"},
+		{true, time.Minute, "not signed yet: the server is running;"},
+		{true, time.Minute + time.Millisecond, "no checkpoint vouches for the last 2 lines, after line 5: "},
+		{false, 0, "no checkpoint vouches for the last 2 lines, after line 5: "},
+	} {
+		rep := inspect.Report{Report: store.Report{
+			Head:      store.Head{Stamp: store.Stamp{Seq: 7, Time: now}},
+			Vouched:   5,
+			Unvouched: now.Add(-c.age),
+		}}
+		if said := unvouched(2, &rep, c.live); !strings.HasPrefix(said, c.want) {
+			t.Errorf("live %v, %v old: %q, want %q", c.live, c.age, said, c.want)
+		}
+	}
+}

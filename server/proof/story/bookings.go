@@ -1,0 +1,247 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/frame/words"
+	"waybill/server/ledger"
+)
+
+// booking tells of bookings and tickets; "" of others.
+func (t teller) booking(event ledger.Event) string {
+	switch e := event.(type) {
+	case *booking.Created:
+		return t.created(e)
+	// With a provider a ticket is first asked about; its answer, or nobody's, comes in a line of its own.
+	case *booking.Asked:
+		return t.settled(&e.Settled, "the provider is asked to "+e.Action.String())
+	case *booking.Refused:
+		return t.refused(e)
+	case *booking.TicketPaid:
+		return t.settled(&e.Settled, "paid")
+	case *booking.TicketBooked:
+		return t.settled(&e.Settled, "booked")
+	case *booking.TicketsCanceled:
+		return t.partner(t.PartnerOf(e.Booking)) + " cancels: " + t.canceled(e)
+	// Time did it; the line only notes that it was so.
+	case *booking.TicketsUncompleted:
+		n := len(e.Tickets)
+		return fmt.Sprintf("noted: %s of booking %s%sUncompleted from %s on",
+			words.Counted(n, "ticket"), e.Booking, words.Were(n), e.At.UTC().Format(TimeLayout))
+	case *booking.Moved:
+		return fmt.Sprintf("ticket move: %s, no longer of booking %s",
+			t.standing(e.Ticket), e.From)
+	case *booking.CarrierSet:
+		return "ticket status, by the carrier: " + t.standing(e.Ticket)
+	}
+	return ""
+}
+
+// run tells of what carriers do with runs, and who reads of their passengers; "" of others.
+func (t teller) run(event ledger.Event) string {
+	switch e := event.(type) {
+	case *booking.RunCanceled:
+		return t.runCanceled(e)
+	case *booking.RunMoved:
+		n := len(e.Tickets)
+		return fmt.Sprintf("run move: %s leaves %s, %s%stold: %s", e.Run, Later(e.Minutes),
+			words.Counted(n, "passenger"), words.Were(n), e.Reason)
+	// Nothing had followed from the change, so that there is nothing more to tell.
+	case *booking.RunRestored:
+		return fmt.Sprintf("run restore: what was changed of %s is taken back: %s", e.Run, e.Reason)
+	// Reading changes nothing, and is told all the same: the list has names.
+	case *ledger.ManifestRead:
+		who := ""
+		if e.User != nil {
+			who = fmt.Sprintf(", by user %s of company %q", e.User, e.Company)
+		}
+		return fmt.Sprintf("the passenger list of %s was read: %s%s", e.Run,
+			words.Counted(e.Passengers, "passenger"), who)
+	}
+	return ""
+}
+
+// Standing says how a ticket stands at an instant: its status and paymentStatus, and its seat, which it may
+// have given back.
+func Standing(s *ledger.State, id booking.ID, now time.Time) string {
+	return teller{s, now}.standing(id)
+}
+
+// standing says how a ticket stands in the state.
+func (t teller) standing(id booking.ID) string {
+	b, ticket := t.Bookings.AnyTicket(id)
+	status, payment := ticket.Status(t.now)
+	back := ""
+	switch ticket.PhaseAt(t.now) {
+	case booking.Uncompleted, booking.Canceled, booking.Refunded:
+		back = " given back"
+	}
+	return fmt.Sprintf(
+		"ticket %s of booking %s is %s/%s, seat %s%s",
+		id,
+		b.ID,
+		status,
+		payment,
+		ticket.SeatLabels(),
+		back,
+	)
+}
+
+// Later says when a run leaves that is moved by so many minutes, below zero to an earlier time: in words that
+// follow "leaves".
+func Later(minutes int) string {
+	switch {
+	case minutes > 0:
+		return words.Counted(minutes, "minute") + " later than its timetable says"
+	case minutes < 0:
+		return words.Counted(
+			-minutes,
+			"minute",
+		) + " earlier than its timetable says"
+	}
+	return "as its timetable says"
+}
+
+// settled says what was done with a ticket, and how it stands since.
+func (t teller) settled(e *booking.Settled, what string) string {
+	b, _ := t.Bookings.AnyTicket(e.Ticket)
+	if e.Seats != nil {
+		what += " with a seat anew"
+	}
+	why := ""
+	if e.Reason != "" {
+		why = ", an operator answered in the provider's place: " + e.Reason
+	}
+	return fmt.Sprintf("%s for %s: %s; request %s%s", what, t.partner(b.Partner),
+		t.standing(e.Ticket), e.Request, why)
+}
+
+// refused says who did not confirm a ticket.
+func (t teller) refused(e *booking.Refused) string {
+	// An operator gives a reason; a provider gives none.
+	what := "the provider refuses to "
+	if e.Unknown {
+		what = "no answer of the provider decides whether to "
+	}
+	if e.Reason != "" {
+		what = "an operator answers in the provider's place, and refuses to "
+	}
+	refused := &booking.Settled{
+		Ticket:  e.Ticket,
+		Request: e.Request,
+		Reason:  e.Reason,
+	}
+	return t.settled(refused, what+e.Action.String())
+}
+
+// created says who booked what, from where to where, on which seats. Names are not told: the log is read by
+// more people than may know who travels.
+func (t teller) created(e *booking.Created) string {
+	var b strings.Builder
+	fmt.Fprintf(
+		&b,
+		"%s makes booking %s, passengers: %d",
+		t.partner(e.Partner),
+		e.ID,
+		len(e.Tickets),
+	)
+	if len(e.Passengers) == 0 {
+		b.WriteString(", whose names are erased")
+	}
+	for _, l := range e.Legs {
+		// By the clock at the stop, as the passenger's ticket has it.
+		r := t.Bookings.RunByID(l.Run)
+		from := &r.Form.Stops[l.From]
+		to := &r.Form.Stops[l.To]
+		leaves := r.Local(r.Dep(l.From), l.From)
+		fmt.Fprintf(
+			&b,
+			"; trip %s of %s, %q (%s) to %q (%s), leaves %s, %s %s each",
+			r.Form.Trip,
+			r.Day,
+			from.City.Name,
+			from.Stop.ID,
+			to.City.Name,
+			to.Stop.ID,
+			leaves.Format(
+				"2006-01-02 15:04 -07:00",
+			),
+			words.Hundredths(l.Amount),
+			e.Currency,
+		)
+	}
+	for _, ticket := range e.Tickets {
+		fmt.Fprintf(
+			&b,
+			"; ticket %s seat %s",
+			ticket.ID,
+			strings.Trim(fmt.Sprint(ticket.Seats), "[]"),
+		)
+	}
+	return b.String() + "; request " + e.Request
+}
+
+// canceled says what came back for each ticket, and by which rules.
+func (t teller) canceled(e *booking.TicketsCanceled) string {
+	var b strings.Builder
+	for _, x := range e.Tickets {
+		// A partner asks how an amount came about: by the grace, or by a rule for each leg.
+		_, ticket := t.Bookings.AnyTicket(x.ID)
+		b.WriteString(t.standing(x.ID))
+		if x.Refunded {
+			fmt.Fprintf(
+				&b,
+				", refunded %s of %s %s",
+				words.Hundredths(x.Refund),
+				words.Hundredths(ticket.Price()),
+				ticket.Currency,
+			)
+		} else {
+			b.WriteString(", nothing to refund")
+		}
+		if x.Grace {
+			b.WriteString(" (within 20 minutes of its creation: all of it)")
+		}
+		for _, term := range x.Terms {
+			fmt.Fprintf(
+				&b,
+				" (rule %s: %s %%)",
+				cmp.Or(term.Rule, "none"),
+				words.Hundredths(term.Percent),
+			)
+		}
+		b.WriteString("; ")
+	}
+	return b.String() + "request " + e.Request
+}
+
+// runCanceled says what became of the tickets of a run, each by itself: who asks for one finds it.
+func (t teller) runCanceled(e *booking.RunCanceled) string {
+	n := len(e.Tickets)
+	var said strings.Builder
+	fmt.Fprintf(
+		&said,
+		"run cancel: %s, %s%scancelled: %s",
+		e.Run,
+		words.Counted(n, "ticket"),
+		words.Were(n),
+		e.Reason,
+	)
+	for _, x := range e.Tickets {
+		said.WriteString("; " + t.standing(x.ID))
+		if x.Refunded {
+			_, ticket := t.Bookings.AnyTicket(x.ID)
+			fmt.Fprintf(
+				&said,
+				", refunded %s %s, all of it",
+				words.Hundredths(x.Refund),
+				ticket.Currency,
+			)
+		}
+	}
+	return said.String()
+}

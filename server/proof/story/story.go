@@ -1,0 +1,140 @@
+// Package story says in words what the lines of a journal did: for the log, for evidence, and for the desk.
+//
+//	ledger.Apply(state, line.Stamp, entry)
+//	fmt.Println(story.Tell(state, entry, line))
+//
+// A line whose event has no words of its own is told as its data, without JSON's punctuation.
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"waybill/auth"
+	"waybill/booking"
+	"waybill/server/frame/words"
+	"waybill/server/ledger"
+	"waybill/store"
+)
+
+// TimeLayout is how a story writes instants.
+const TimeLayout = "2006-01-02 15:04:05.000"
+
+// Tell says in words what a line's entry did, after it was applied.
+func Tell(s *ledger.State, x ledger.Entry, l *store.Line) string {
+	t := teller{s, l.Time}
+	said := t.booking(x.Event)
+	if said == "" {
+		said = t.run(x.Event)
+	}
+	if said == "" {
+		said = t.account(x.Event)
+	}
+	if said == "" {
+		said = t.operation(x.Event)
+	}
+	return cmp.Or(said, Plain(l))
+}
+
+// teller tells what events did to a state, by an instant. Each of its methods knows some types of events, and
+// returns "" of the others: a type that none knows is told as its data.
+//
+// A story names who did something by what the journal knows: partners by their names, users by their ids. It
+// has no personal data, so that it can be shown to whoever may see that something happened.
+type teller struct {
+	*ledger.State
+	now time.Time // of the state
+}
+
+// account tells of partners, and of users and their sessions; "" of others.
+func (t teller) account(event ledger.Event) string {
+	switch e := event.(type) {
+	// Of a key only the hash is known: who has the key can find its line, and nobody can make the key of it.
+	case *auth.KeyAdded:
+		return fmt.Sprintf("partner add: %q (%s) has a new key, whose hash is %s; companies, if limited: %q",
+			e.Name, e.Partner, e.Hash, e.Companies)
+	case *auth.KeysRevoked:
+		return fmt.Sprintf("partner revoke: the keys with the hashes %s of %s", e.Hashes,
+			t.partner(booking.ID(e.Partner)))
+	case *auth.LegacyUsed:
+		return t.partner(booking.ID(e.Partner)) + " calls the legacy interface, for the first time on this day"
+	// Names and addresses are personal, and stand in the line where they can be erased.
+	case *auth.UserAdded:
+		return fmt.Sprintf("user add: the new user %s is %s of company %q%s", e.User, e.Access.Role,
+			e.Access.Company.Slug, linked(e.Link))
+	case *auth.AccessGiven:
+		return fmt.Sprintf("user add: user %s is %s of company %q%s", e.User, e.Access.Role,
+			e.Access.Company.Slug, linked(e.Link))
+	case *auth.UserRemoved:
+		return fmt.Sprintf("user remove: user %s is gone, and signed out", e.User)
+	case *auth.SessionStarted:
+		return fmt.Sprintf("user %s signs in for company %q: session %s%s", e.User, e.Company, e.Session,
+			linked(e.Link))
+	case *auth.SessionRefreshed:
+		return fmt.Sprintf("session %s is refreshed, and lasts until %s", e.Session,
+			e.Until.Format(time.RFC3339))
+	case *auth.SessionEnded:
+		return fmt.Sprintf("session %s ends: %s", e.Session, e.Reason)
+	}
+	return ""
+}
+
+// operation tells of what operators do with the directory as a whole; "" of others.
+func (t teller) operation(event ledger.Event) string {
+	switch e := event.(type) {
+	case *ledger.TimetableImported:
+		return fmt.Sprintf("import: the timetable %q is in force: %s, %s, %s, %s skipped; SHA-256 %s", e.Feed,
+			words.Counted(e.Cities, "city"), words.Counted(e.Routes, "route"), words.Counted(e.Trips, "trip"),
+			words.Counted(e.Skipped, "row"), e.Hash)
+	case *ledger.KeysRotated:
+		return "key rotate: offers are signed with a new key"
+	case *ledger.WorldForked:
+		return fmt.Sprintf("the world %s of a test bench, a copy of %s: it has left %s after line %d", e.World,
+			e.From, e.Origin, e.Seq)
+	// All instants in lines after this one are by this clock.
+	case *ledger.ClockSet:
+		if !e.Still.IsZero() {
+			return "the clock stands still at " + e.Still.Format(time.RFC3339Nano)
+		}
+		ahead := time.Duration(e.OffsetMs) * time.Millisecond
+		if ahead < 0 {
+			return fmt.Sprintf("the clock is now %v behind the machine's", -ahead)
+		}
+		return fmt.Sprintf("the clock is now %v ahead of the machine's", ahead)
+	// Whom it was about is gone by now; the lines that it names had the data.
+	case *ledger.PersonalErased:
+		return fmt.Sprintf("forget: the personal data of %s is erased, from the lines %d: %s",
+			words.Counted(len(e.AllTickets()), "ticket"), e.Lines, e.Reason)
+	case *ledger.PassengersForgotten:
+		return fmt.Sprintf("forget: the passengers of %s are forgotten, whose lines are named later: %s",
+			words.Counted(len(e.Passengers), "ticket"), e.Reason)
+	}
+	return ""
+}
+
+// partner returns a partner in words. A partner that was ever named is there: none is deleted.
+func (t teller) partner(id booking.ID) string {
+	return fmt.Sprintf("partner %q", t.Partners.ByID(auth.ID(id)).Name)
+}
+
+// linked says whom a user is linked to by an event; "" where by none.
+func linked(l *auth.Link) string {
+	if l == nil {
+		return ""
+	}
+	issuer := cmp.Or(l.Issuer, "the first issuer that shows it")
+	return fmt.Sprintf(
+		"; linked to the subject with the hash %s of %s",
+		l.Subject,
+		issuer,
+	)
+}
+
+// Plain returns the data of a line without JSON's punctuation, and without who wrote it: for lines that are
+// rare or say all in their members, and where the lines before it are not read.
+func Plain(l *store.Line) string {
+	without := strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ")
+	return without.Replace(string(ledger.WithoutBy(l.Data)))
+}

@@ -1,0 +1,188 @@
+package outbox
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"waybill/server/ledger"
+	"waybill/server/reach/outbound"
+	"waybill/store/durable"
+)
+
+// Without a mail server e-mails become files, which nobody takes away: they go after some days (contract
+// §15). Beside a journal of 205 MB they took 1.4 GB, with a sync each.
+
+const (
+	tidyEvery = time.Hour // between removals of old letters
+	// manyYoung is how many letters in the order of their lines are found too young until no more are looked
+	// at: those that come after are younger still, but for a few that were written late.
+	manyYoung = 1000
+)
+
+// filed are the letters that became files.
+type filed struct {
+	// mu is held while a letter is written, and while an old one is looked at and removed: it must not be
+	// another by then.
+	mu       sync.Mutex
+	unsynced map[string]string // the names of those that are not durable yet, by message
+	due      time.Time         // until when none is old; zero is not known
+}
+
+// file writes a letter as a file, which says when by the directory's clock. It is durable once
+// [filed.sync] has seen to that.
+func (s *Service) file(m *ledger.Message, name string, letter []byte) error {
+	now, err := s.Now()
+	if err != nil {
+		return err
+	}
+	s.filed.mu.Lock()
+	defer s.filed.mu.Unlock()
+	err = durable.Put(s.Config.FS, ledger.OutboxDir, name, outbound.Delivered(letter, now))
+	if err == nil {
+		s.filed.unsynced[m.ID] = name
+	}
+	return err
+}
+
+// sync makes the letters among messages durable, by one sync for all. With an error it returns which of them
+// are to be written again.
+func (f *filed) sync(fsys durable.FS, messages []*ledger.Message) (lost map[string]bool, err error) {
+	lost = map[string]bool{}
+	var names []string
+	f.mu.Lock()
+	for _, m := range messages {
+		name, ok := f.unsynced[m.ID]
+		if ok {
+			delete(f.unsynced, m.ID)
+			names = append(names, name)
+			lost[m.ID] = true
+		}
+	}
+	f.mu.Unlock()
+	if names == nil {
+		return nil, nil
+	}
+	return lost, durable.SyncFiles(fsys, ledger.OutboxDir, names)
+}
+
+// RunLetters removes old letters while the server runs.
+func (s *Service) RunLetters() {
+	for s.Base.Err() == nil {
+		if !s.Still.Load() {
+			s.tidyLetters()
+		}
+		select {
+		case <-s.Base.Done():
+		case done := <-s.tidying:
+			done <- s.tidyLetters()
+		case <-time.After(tidyEvery):
+		}
+	}
+}
+
+// tidyLetters removes old letters, and says where that fails.
+func (s *Service) tidyLetters() error {
+	err := s.RemoveOldLetters()
+	if err != nil && s.Base.Err() == nil {
+		s.Log.Warn("old letters could not be removed; it is tried again", "err", err)
+	}
+	return err
+}
+
+// RemoveOldLetters removes the e-mails that became files so many days ago as they are kept, by the
+// directory's clock. Requests do not wait for it. It looks at nothing before the next letter is old.
+func (s *Service) RemoveOldLetters() error {
+	now, err := s.Now()
+	if err != nil {
+		return err
+	}
+	s.filed.mu.Lock()
+	due := s.filed.due
+	s.filed.mu.Unlock()
+	if now.Before(due) {
+		return nil
+	}
+	names, err := s.fileNames()
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(names, byLine)
+	kept := time.Duration(s.Config.LettersDays) * 24 * time.Hour
+	next, err := s.removeUntil(names, now.Add(-kept))
+	if err != nil {
+		return err
+	}
+	s.filed.mu.Lock()
+	s.filed.due = now.Add(kept) // what becomes a file from now on is not old before
+	if !next.IsZero() {
+		s.filed.due = next.Add(kept)
+	}
+	s.filed.mu.Unlock()
+	return nil
+}
+
+// removeUntil removes the letters that became files until an instant. It returns when the first of the others
+// did; zero where there is none.
+func (s *Service) removeUntil(names []string, until time.Time) (next time.Time, err error) {
+	pace := s.Store.Pace()
+	removed := 0
+	young := 0
+	for _, name := range names {
+		pace.Step()
+		at, gone, failed := s.removeIfOld(name, until)
+		err = errors.Join(err, failed)
+		if gone {
+			removed++
+			young = 0
+			continue
+		}
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+		young++
+		if young == manyYoung || s.Base.Err() != nil {
+			break
+		}
+	}
+	if removed > 0 {
+		err = errors.Join(err, s.Config.FS.SyncDir(ledger.OutboxDir))
+	}
+	return next, err
+}
+
+// removeIfOld removes a letter that became a file until an instant, and reports whether it did; else it
+// returns when the letter did. What is no letter stays, and its time is zero.
+func (s *Service) removeIfOld(name string, until time.Time) (at time.Time, gone bool, err error) {
+	s.filed.mu.Lock()
+	defer s.filed.mu.Unlock()
+	name = ledger.OutboxDir + "/" + name
+	err = durable.Read(s.Config.FS, name, func(from *io.SectionReader) error {
+		at, _ = outbound.DeliveredAt(from)
+		return nil
+	})
+	if err == nil && !at.IsZero() && !at.After(until) {
+		err = s.Config.FS.Remove(name)
+		gone = err == nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, false, nil // another was first
+	}
+	return at, gone, err
+}
+
+// byLine puts names of letters into the order of the lines that they are of, the oldest first.
+func byLine(a, b string) int {
+	return cmp.Or(cmp.Compare(lineOf(a), lineOf(b)), strings.Compare(a, b))
+}
+
+// FileCount returns how many e-mails became files and are there.
+func (s *Service) FileCount() (int, error) {
+	names, err := s.fileNames()
+	return len(names), err
+}

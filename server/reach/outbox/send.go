@@ -1,0 +1,386 @@
+package outbox
+
+import (
+	"container/heap"
+	"errors"
+	"hash/crc32"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"waybill/booking"
+	"waybill/booking/ids"
+	"waybill/server/frame/web"
+	"waybill/server/ledger"
+	"waybill/server/reach/outbound"
+)
+
+// Open makes known the messenger and the mail server that a configuration names. The secret is what the
+// messenger knows our calls by.
+func (s *Service) Open(messengerURL string, mail outbound.MailConfig, secret []byte) (err error) {
+	s.mail = mail
+	if messengerURL != "" {
+		s.messenger, err = outbound.NewPeer(messengerURL, secret, 0)
+		s.Phones = true
+	}
+	if err == nil && mail.Addr != "" {
+		s.mailer, err = outbound.NewMailer(mail)
+	}
+	return err
+}
+
+const (
+	letterSuffix = ".eml"                 // of the files that e-mails become where there is no mail server
+	maxSending   = 8                      // messages at a time, to each peer
+	sentDelay    = 100 * time.Millisecond // in which those that were sent share a line
+	FirstRetry   = 30 * time.Second       // after a failure; then when as much time again has passed, at most
+	maxRetry     = 4 * time.Hour
+	OutboxLife   = 72 * time.Hour // after which a message is parked
+)
+
+// lane is the messages to one peer, see [ledger.Message.Lane].
+type lane struct {
+	todo     ledger.Agenda
+	underWay int
+	// until when nothing is tried on a clock that stands still: its peer did not answer, and a request waits
+	rests time.Time
+}
+
+// due starts what is due, as far as the lane has places, and returns how long until there is more to start.
+func (l *lane) due(now time.Time, start func(id string)) time.Duration {
+	for len(l.todo) > 0 && l.underWay < maxSending {
+		if wait := l.todo[0].At.Sub(now); wait > 0 {
+			return wait
+		}
+		l.underWay++
+		start(heap.Pop(&l.todo).(ledger.Due).ID)
+	}
+	return time.Hour
+}
+
+// Run sends messages while the server runs, several at a time to each peer. It ends once what is under way
+// when the server stops has ended.
+func (s *Service) Run() {
+	x := &sender{Service: s, results: make(chan result)}
+	for s.Base.Err() == nil || x.underWay() > 0 {
+		now, err := x.take()
+		if err != nil && x.underWay() == 0 {
+			return // the journal cannot be written
+		}
+		wait := time.Hour
+		if !s.Still.Load() {
+			wait = x.start(now)
+		}
+		select {
+		case done := <-s.sending:
+			done <- x.settle()
+		case ended := <-x.results:
+			x.ended(ended)
+		case <-x.flush:
+			x.record()
+		case <-s.Base.Done():
+			if x.underWay() > 0 {
+				x.ended(<-x.results)
+			}
+		case <-s.Outgoing:
+		case <-time.After(wait):
+		}
+	}
+	x.record()
+}
+
+// sender is the sending of messages under way. Only the goroutine of Run uses it.
+type sender struct {
+	*Service
+	lanes   [ledger.Lanes]lane
+	results chan result       // of the attempts under way
+	sent    []*ledger.Message // or overtaken, and not journalled yet
+	flush   <-chan time.Time  // when these are journalled; nil while there are none
+}
+
+// underWay returns how many attempts are.
+func (x *sender) underWay() int {
+	n := 0
+	for i := range x.lanes {
+		n += x.lanes[i].underWay
+	}
+	return n
+}
+
+// take takes what has come into the outbox, and returns the instant.
+func (x *sender) take() (now time.Time, err error) {
+	err = x.Store.View(func(st *ledger.State, at time.Time) {
+		for _, m := range st.Outbox.Take() {
+			heap.Push(&x.lanes[m.Lane()].todo, ledger.Due{At: at, ID: m.ID})
+		}
+		now = at
+	})
+	return now, err
+}
+
+// start starts the attempts that are due, and returns how long it is until the next one is.
+func (x *sender) start(now time.Time) time.Duration {
+	wait := time.Hour
+	for i := range x.lanes {
+		if x.Base.Err() != nil {
+			break
+		}
+		wait = min(wait, x.lanes[i].due(now, func(id string) {
+			go func() {
+				ended := x.deliver(id)
+				ended.lane = i
+				x.results <- ended
+			}()
+		}))
+	}
+	return wait
+}
+
+// settle tries what is due, one message after the other, and journals what came of it.
+func (x *sender) settle() error {
+	for x.underWay() > 0 {
+		x.ended(<-x.results)
+	}
+	now, err := x.take()
+	if err != nil {
+		return err
+	}
+	for i := range x.lanes {
+		l := &x.lanes[i]
+		for len(l.todo) > 0 && !l.todo[0].At.After(now) && !l.rests.After(now) {
+			ended := x.deliver(heap.Pop(&l.todo).(ledger.Due).ID)
+			ended.lane = i
+			l.rests = ended.again.At // zero where the peer has answered
+			l.underWay++
+			x.ended(ended)
+		}
+	}
+	x.record()
+	return nil
+}
+
+// ended takes in what came of an attempt.
+func (x *sender) ended(r result) {
+	x.lanes[r.lane].underWay--
+	switch {
+	case r.sent != nil:
+		x.sent = append(x.sent, r.sent)
+		if x.flush == nil {
+			x.flush = time.After(sentDelay)
+		}
+	case r.again.ID != "":
+		heap.Push(&x.lanes[r.lane].todo, r.again)
+	}
+}
+
+// secure makes the letters among what was sent durable: that they were sent is only journalled then. Those of
+// which that is not known are tried again.
+func (x *sender) secure() {
+	lost, err := x.filed.sync(x.Config.FS, x.sent)
+	if err == nil {
+		return
+	}
+	now, _ := x.Now() // of a store that has failed nothing is tried again
+	x.sent = slices.DeleteFunc(x.sent, func(m *ledger.Message) bool {
+		if !lost[m.ID] {
+			return false
+		}
+		again := x.failed(m, now, err).again
+		if again.ID != "" {
+			heap.Push(&x.lanes[m.Lane()].todo, again)
+		}
+		return true
+	})
+}
+
+// record journals what was sent. Where that fails, as on a full disk, it is tried again.
+func (x *sender) record() {
+	x.flush = nil
+	x.secure()
+	if x.recordSent(x.sent) == nil {
+		x.sent = nil
+		return
+	}
+	x.flush = time.After(time.Second)
+}
+
+// overtaken reports whether a ticket is no more what a message says of it: a passenger whose ticket was
+// refunded while the mail server was down is not told afterwards that it is paid.
+func overtaken(m *ledger.Message, t *booking.Ticket) bool {
+	switch m.Action {
+	case booking.Book:
+		return t.Phase != booking.Booked
+	case booking.Pay:
+		return t.Phase != booking.Paid
+	case booking.DelayRun:
+		return t.Phase == booking.Canceled || t.Phase == booking.Refunded
+	}
+	return false
+}
+
+// result is what came of trying a message: it was sent or overtaken, or is to be tried again, or neither.
+type result struct {
+	lane  int
+	sent  *ledger.Message
+	again ledger.Due
+}
+
+// deliver tries a message. What is parked is journalled at once.
+func (s *Service) deliver(id string) result {
+	var m *ledger.Message
+	var b *booking.Booking
+	var t *booking.Ticket
+	var now time.Time
+	err := s.Store.View(func(st *ledger.State, at time.Time) {
+		now = at
+		m = st.Outbox.Find(id)
+		if m != nil {
+			b, t = st.Bookings.AnyTicket(m.Ticket)
+		}
+	})
+	if err != nil || m == nil || m.Parked != "" {
+		s.tries.forget(id)
+		return result{}
+	}
+	// A message that an operator has tried again counts as old as the last change of its booking.
+	known := time.UnixMilli(min(m.At.UnixMilli(), b.Updated))
+	// A retry may come a little before its time, so that not all come at once.
+	if now.Sub(known) >= FirstRetry/2 && overtaken(m, t) {
+		s.tries.forget(id)
+		return result{sent: m}
+	}
+	err = s.sendObserved(m, b, t)
+	if err == nil {
+		s.Counts.Sent[s.sentAs(m)].Add(1)
+		s.tries.forget(id)
+		return result{sent: m}
+	}
+	if s.Base.Err() != nil {
+		return result{} // it was broken off
+	}
+	s.Counts.Failed[m.Lane()].Add(1)
+	return s.failed(m, now, err)
+}
+
+// sendObserved sends a message, and has the observer see it where there is one.
+func (s *Service) sendObserved(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
+	if s.observer == nil {
+		return s.sendMessage(m, b, t)
+	}
+	err := s.observer.Before(m, b)
+	if err == nil {
+		err = s.sendMessage(m, b, t)
+	}
+	if err == nil {
+		s.observer.After(s.Letter(m, b, t))
+	}
+	return err
+}
+
+// sentAs returns as what a message is sent.
+func (s *Service) sentAs(m *ledger.Message) web.SentAs {
+	switch {
+	case strings.HasPrefix(m.To, booking.ToPhone):
+		return web.SentAsText
+	case s.mailer == nil:
+		return web.SentAsFile
+	}
+	return web.SentAsMail
+}
+
+// failed decides what becomes of a message that could not be sent: it is parked where the peer refused it or
+// it has grown too old, and else tried again after as much time as has passed since, within bounds.
+func (s *Service) failed(m *ledger.Message, now time.Time, err error) result {
+	age := now.Sub(m.At)
+	if errors.Is(err, outbound.ErrRefused) || age >= OutboxLife {
+		s.Log.Warn("a message is parked; waybill outbox retry tries it again", "message", m.ID, "err", err)
+		err = s.park(&ledger.MessageParked{ID: m.ID, Reason: err.Error()})
+		if err == nil {
+			s.tries.forget(m.ID)
+			return result{}
+		}
+		// That could not be journalled: it is tried again like any other.
+	} else {
+		s.Log.Info("a message could not be sent; it is tried again", "message", m.ID, "err", err)
+	}
+	wait := min(max(age, FirstRetry), maxRetry)
+	// A tenth more or less, so that what failed together does not come back together.
+	wait += wait / 1000 * time.Duration(int(crc32.ChecksumIEEE([]byte(m.ID)))%200-100)
+	next := now.Add(min(wait, max(OutboxLife-age, FirstRetry)))
+	s.tries.failed(m.ID, err, next)
+	return result{again: ledger.Due{At: next, ID: m.ID}}
+}
+
+// park journals that a message is parked, unless its passenger was forgotten meanwhile.
+func (s *Service) park(e *ledger.MessageParked) error {
+	_, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		if st.Outbox.Find(e.ID) == nil {
+			return nil, nil
+		}
+		return ledger.Entries(e), nil
+	}, nil)
+	return err
+}
+
+// recordSent journals that messages were sent. Of those whose passengers were forgotten meanwhile nothing may
+// stay.
+func (s *Service) recordSent(list []*ledger.Message) error {
+	if len(list) == 0 {
+		return nil
+	}
+	forgotten := false
+	_, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		e := new(ledger.MessagesSent)
+		for _, m := range list {
+			if st.Outbox.Find(m.ID) != nil {
+				e.IDs = append(e.IDs, m.ID)
+			} else {
+				forgotten = true
+			}
+		}
+		if e.IDs == nil {
+			return nil, nil
+		}
+		return ledger.Entries(e), nil
+	}, nil)
+	if err == nil && forgotten {
+		err = s.RemoveLetters()
+	}
+	if err != nil {
+		s.Log.Warn("that messages were sent could not be kept; what is not by its end the "+
+			"next start sends again", "messages", len(list), "err", err)
+	}
+	return err
+}
+
+// RemoveLetters removes the e-mails that became files and whose passengers are forgotten.
+func (s *Service) RemoveLetters() error {
+	names, err := s.Config.FS.List(ledger.OutboxDir)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	const atATime = 500 // under the lock
+	for some := range slices.Chunk(names, atATime) {
+		var gone []string
+		if err := s.Store.View(func(st *ledger.State, _ time.Time) {
+			for _, name := range some {
+				ticket, _, _ := strings.Cut(name, ".")
+				_, t := st.Bookings.AnyTicket(ids.Of(ticket))
+				if t == nil || t.Passenger.Forgotten() {
+					gone = append(gone, name)
+				}
+			}
+		}); err != nil {
+			return err
+		}
+		for _, name := range gone {
+			failed := s.Config.FS.Remove(ledger.OutboxDir + "/" + name)
+			if !errors.Is(failed, fs.ErrNotExist) {
+				// another was first
+				err = errors.Join(err, failed)
+			}
+		}
+	}
+	return errors.Join(err, s.Config.FS.SyncDir(ledger.OutboxDir))
+}

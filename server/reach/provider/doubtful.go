@@ -1,0 +1,123 @@
+package provider
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"waybill/booking"
+	"waybill/server/frame/web"
+	"waybill/server/ledger"
+	"waybill/server/reach/outbound"
+)
+
+// What a crash has left in doubt: the provider was asked about a ticket, and its answer was not kept. Nobody
+// waits for it any more: no client is told, so that the ticket must not be let go as after a client's request
+// that got no answer.
+
+const (
+	askAgainAfter = 30 * time.Second // at first; then when twice as long has passed
+	askAgainMost  = 5 * time.Minute
+)
+
+// doubtful is a question that is asked again until it is answered.
+type doubtful struct {
+	Confirmation
+	due   time.Time     // when it is asked again; zero is at once
+	pause time.Duration // after the next time without an answer
+}
+
+// FindDoubtful notes every ticket whose answer a crash has swallowed, for [Service.RunDoubtful]. A server
+// without a provider has nobody to ask: what was asked stays so, and the log says how to go on.
+func (s *Service) FindDoubtful() {
+	var list []*doubtful
+	s.Store.View(func(st *ledger.State, _ time.Time) {
+		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
+			list = append(list, &doubtful{
+				Confirmation: Confirmation{ask.Key.String(), t.Asked, b.ID, t.ID},
+				pause:        askAgainAfter,
+			})
+		})
+	})
+	if len(list) > 0 && s.Confirm == nil {
+		s.Log.Warn("tickets wait for the answer of a provider, and none is configured; "+
+			"they stay as they are until -provider-url names it, or an operator answers",
+			"tickets", len(list), "list", "waybill ticket asked", "answer", "waybill ticket answer")
+		return
+	}
+	s.doubtful = list
+}
+
+// RunDoubtful asks again while the server runs. It ends once every question is answered, unless the clock may
+// stand still: then it is asked whether there is something to do.
+func (s *Service) RunDoubtful() {
+	for s.Base.Err() == nil && (len(s.doubtful) > 0 || s.Config.TestClock) {
+		wait := time.Hour
+		if !s.Still.Load() {
+			wait = s.askDue(web.MaxAsking / 2) // the other places are for those who pay now
+		}
+		select {
+		case <-s.Base.Done():
+		case <-time.After(wait):
+		case done := <-s.again:
+			s.askDue(1)
+			done <- nil
+		}
+	}
+}
+
+// askDue asks what is due, so many at a time, and returns how long it is until there is more to ask.
+func (s *Service) askDue(atATime int) (wait time.Duration) {
+	now, err := s.Now()
+	if err != nil {
+		return time.Hour // the server ends
+	}
+	places := make(chan struct{}, atATime)
+	answered := make([]bool, len(s.doubtful))
+	var asked sync.WaitGroup
+	for i, d := range s.doubtful {
+		if d.due.After(now) {
+			continue
+		}
+		places <- struct{}{}
+		asked.Go(func() {
+			answered[i] = s.askOnce(d)
+			<-places
+		})
+	}
+	asked.Wait()
+	wait = time.Hour
+	var left []*doubtful
+	now, _ = s.Now()
+	for i, d := range s.doubtful {
+		if answered[i] {
+			continue
+		}
+		if !d.due.After(now) {
+			d.due = now.Add(d.pause)
+			d.pause = min(2*d.pause, askAgainMost)
+		}
+		wait = min(wait, d.due.Sub(now))
+		left = append(left, d)
+	}
+	s.doubtful = left
+	return wait
+}
+
+// askOnce asks about a ticket, and reports whether that is settled.
+func (s *Service) askOnce(d *doubtful) bool {
+	refusal := s.ask(s.Base, d.Confirmation)
+	said := booking.Confirm
+	if refusal != nil {
+		said = booking.Refuse
+		s.Log.Warn("the provider did not confirm a ticket", "ticket", d.Ticket, "key", d.Key, "err", refusal)
+	}
+	if refusal != nil && !errors.Is(refusal, outbound.ErrRefused) {
+		return false
+	}
+	if _, err := s.keepAnswer(s.Base, d.Ticket, said); err != nil {
+		s.Log.Error("the provider's answer was not kept; the next start asks again",
+			"ticket", d.Ticket, "err", err)
+	}
+	return true
+}

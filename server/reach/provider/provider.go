@@ -1,0 +1,45 @@
+// Package provider asks the carrier's provider to confirm tickets, and keeps what it says (contract §7).
+package provider
+
+import (
+	"context"
+
+	"waybill/booking"
+	"waybill/server/frame/resource"
+	"waybill/server/frame/web"
+)
+
+// Service asks the provider.
+type Service struct {
+	*web.Core
+	Confirm Confirm       // nil: there is no provider, and tickets are confirmed at once
+	asking  chan struct{} // a place for each call
+
+	doubtful []*doubtful // only the goroutine of RunDoubtful uses it once that runs
+	again    web.Loop
+
+	resources *resource.Writer
+}
+
+// Confirm asks the provider to confirm a ticket; its error is a refusal where it wraps outbound.ErrRefused.
+// It is called at least once for each ticket, with the same Key for the same question, also after a crash.
+type Confirm func(context.Context, Confirmation) error
+
+// Confirmation is what the provider is asked.
+type Confirmation struct {
+	Key             string // the idempotency id
+	Action          booking.Action
+	Booking, Ticket booking.ID
+}
+
+// New returns the room.
+func New(core *web.Core, resources *resource.Writer,
+	confirm Confirm) *Service {
+	return &Service{
+		Core:      core,
+		Confirm:   confirm,
+		asking:    make(chan struct{}, web.MaxAsking),
+		again:     core.NewLoop(),
+		resources: resources,
+	}
+}
