@@ -113,7 +113,7 @@ type KeysRevoked struct {
 	Hashes  []Hash `json:"keyHashes"`
 }
 
-// Partners is all that is remembered of partners.
+// Partners is all that is remembered of partners. It has no method that changes it: see [PartnerRecorder].
 type Partners struct {
 	list   []*Partner // in the order they were added
 	byKey  map[Hash]int
@@ -121,14 +121,23 @@ type Partners struct {
 	byName map[string]int
 }
 
+// PartnerRecorder is Partners with the methods that change them, each as an event says. Whoever makes the
+// Partners holds the one recorder of them, and hands out the Partners alone.
+type PartnerRecorder struct{ *readPartners }
+
+type readPartners = Partners // under a name that no other package can set the field by
+
 // NewPartners returns an empty list.
-func NewPartners() *Partners {
-	return &Partners{
+func NewPartners() PartnerRecorder {
+	return PartnerRecorder{&Partners{
 		byKey:  map[Hash]int{},
 		byID:   map[ID]int{},
 		byName: map[string]int{},
-	}
+	}}
 }
+
+// Partners returns what is recorded, to read and to decide on.
+func (p PartnerRecorder) Partners() *Partners { return p.readPartners }
 
 // All returns the partners in the order they were added.
 func (p *Partners) All() []*Partner {
@@ -224,7 +233,7 @@ func (p *Partners) Revoke(name, prefix string) (*KeysRevoked, error) {
 }
 
 // ApplyKeyAdded adds a key, and the partner where it is new.
-func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
+func (p PartnerRecorder) ApplyKeyAdded(at time.Time, e *KeyAdded) {
 	if p.ByID(e.Partner) == nil {
 		p.Restore(&Partner{
 			ID:        e.Partner,
@@ -242,7 +251,7 @@ func (p *Partners) ApplyKeyAdded(at time.Time, e *KeyAdded) {
 }
 
 // renew puts a copy of a partner in its place, for an event to change.
-func (p *Partners) renew(id ID) *Partner {
+func (p PartnerRecorder) renew(id ID) *Partner {
 	i := p.byID[id]
 	n := *p.list[i]
 	p.list[i] = &n
@@ -250,7 +259,7 @@ func (p *Partners) renew(id ID) *Partner {
 }
 
 // ApplyKeysRevoked ends keys: who shows one from now on is nobody.
-func (p *Partners) ApplyKeysRevoked(at time.Time, e *KeysRevoked) {
+func (p PartnerRecorder) ApplyKeysRevoked(at time.Time, e *KeysRevoked) {
 	n := p.renew(e.Partner)
 	n.Keys = slices.Clone(n.Keys)
 	for k := range n.Keys {
@@ -261,7 +270,7 @@ func (p *Partners) ApplyKeysRevoked(at time.Time, e *KeysRevoked) {
 }
 
 // Restore puts a partner back as a snapshot has it.
-func (p *Partners) Restore(x *Partner) {
+func (p PartnerRecorder) Restore(x *Partner) {
 	for _, k := range x.Keys {
 		p.byKey[k.Hash] = len(p.list)
 	}
@@ -318,6 +327,6 @@ func (p *Partners) UseLegacy(now, deprecated time.Time, id ID) (*LegacyUsed, err
 }
 
 // ApplyLegacyUsed remembers the day of a call of the legacy interface.
-func (p *Partners) ApplyLegacyUsed(at time.Time, e *LegacyUsed) {
+func (p PartnerRecorder) ApplyLegacyUsed(at time.Time, e *LegacyUsed) {
 	p.renew(e.Partner).Legacy = at
 }

@@ -90,7 +90,7 @@ func (a *Accounts) MakeRoom(user ID, now time.Time) (ended []*SessionEnded) {
 
 // ApplySessionStarted changes the state as the event says, and forgets the user's sessions whose time is
 // over.
-func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
+func (a AccountRecorder) ApplySessionStarted(now time.Time, e *SessionStarted) {
 	for _, id := range slices.Clone(a.byUser[e.User]) {
 		if s := a.sessions[id]; !now.Before(s.Until) {
 			a.end(s)
@@ -110,7 +110,7 @@ func (a *Accounts) ApplySessionStarted(now time.Time, e *SessionStarted) {
 }
 
 // ApplySessionRefreshed gives a session new tokens; the former ones are good no more.
-func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
+func (a AccountRecorder) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
 	n := *a.sessions[e.Session]
 	delete(a.byToken, n.Access)
 	n.Refreshes = append(slices.Clip(n.Refreshes), e.Refresh)
@@ -126,12 +126,12 @@ func (a *Accounts) ApplySessionRefreshed(now time.Time, e *SessionRefreshed) {
 }
 
 // ApplySessionEnded forgets a session.
-func (a *Accounts) ApplySessionEnded(_ time.Time, e *SessionEnded) {
+func (a AccountRecorder) ApplySessionEnded(_ time.Time, e *SessionEnded) {
 	a.end(a.sessions[e.Session])
 }
 
 // keep makes s the session of its id, and finds it by its access token and by these.
-func (a *Accounts) keep(s *Session, refreshes ...Hash) {
+func (a AccountRecorder) keep(s *Session, refreshes ...Hash) {
 	s.use = cmp.Or(s.use, new(atomic.Int64))
 	if a.sessions[s.ID] == nil {
 		a.byUser[s.User] = append(a.byUser[s.User], s.ID)
@@ -143,7 +143,7 @@ func (a *Accounts) keep(s *Session, refreshes ...Hash) {
 	}
 }
 
-func (a *Accounts) end(s *Session) {
+func (a AccountRecorder) end(s *Session) {
 	delete(a.sessions, s.ID)
 	a.byUser[s.User] = slices.DeleteFunc(slices.Clone(a.byUser[s.User]), func(id ID) bool {
 		return id == s.ID

@@ -134,7 +134,8 @@ type (
 // PersonalPart is what the journal keeps apart, so that it can be erased.
 func (e *UserAdded) PersonalPart() any { return &e.Person }
 
-// Accounts is all that is remembered of company users and their sessions.
+// Accounts is all that is remembered of company users and their sessions. It has no method that changes it:
+// see [AccountRecorder].
 type Accounts struct {
 	users    map[ID]*User
 	byEmail  map[string]ID // users by their folded e-mail
@@ -144,17 +145,25 @@ type Accounts struct {
 	byToken  map[Hash]ID // sessions by every token of theirs that means something
 }
 
+// AccountRecorder is Accounts with the methods that change them, as a [PartnerRecorder] is of Partners.
+type AccountRecorder struct{ *readAccounts }
+
+type readAccounts = Accounts // under a name that no other package can set the field by
+
 // NewAccounts returns the state before the first user.
-func NewAccounts() *Accounts {
-	return &Accounts{
+func NewAccounts() AccountRecorder {
+	return AccountRecorder{&Accounts{
 		users:    map[ID]*User{},
 		byEmail:  map[string]ID{},
 		byLink:   map[Link]ID{},
 		sessions: map[ID]*Session{},
 		byUser:   map[ID][]ID{},
 		byToken:  map[Hash]ID{},
-	}
+	}}
 }
+
+// Accounts returns what is recorded, to read and to decide on.
+func (a AccountRecorder) Accounts() *Accounts { return a.readAccounts }
 
 // Users returns all users, by id.
 func (a *Accounts) Users() []*User {
@@ -281,7 +290,7 @@ func (a *Accounts) Remove(email string) (*UserRemoved, error) {
 }
 
 // ApplyUserAdded adds a user with one access.
-func (a *Accounts) ApplyUserAdded(_ time.Time, e *UserAdded) {
+func (a AccountRecorder) ApplyUserAdded(_ time.Time, e *UserAdded) {
 	a.RestoreUser(&User{
 		ID:       e.User,
 		Person:   e.Person,
@@ -291,7 +300,7 @@ func (a *Accounts) ApplyUserAdded(_ time.Time, e *UserAdded) {
 }
 
 // ApplyAccessGiven gives a user an access, or another role in a company.
-func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
+func (a AccountRecorder) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 	n := *a.users[e.User]
 	others := slices.DeleteFunc(slices.Clone(n.Accesses), func(x Access) bool {
 		return x.Company.ID == e.Access.Company.ID
@@ -303,7 +312,7 @@ func (a *Accounts) ApplyAccessGiven(_ time.Time, e *AccessGiven) {
 
 // link ties a user to a subject, unless link is nil. It takes the place of the user's link to another subject
 // of the issuer, and of one to the same subject whose issuer was not known.
-func (a *Accounts) link(user ID, link *Link) {
+func (a AccountRecorder) link(user ID, link *Link) {
 	if link == nil {
 		return
 	}
@@ -321,7 +330,7 @@ func (a *Accounts) link(user ID, link *Link) {
 }
 
 // ApplyUserRemoved forgets a user and ends the sessions.
-func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
+func (a AccountRecorder) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 	u := a.users[e.User]
 	for _, id := range slices.Clone(a.byUser[e.User]) {
 		a.end(a.sessions[id])
@@ -337,7 +346,7 @@ func (a *Accounts) ApplyUserRemoved(_ time.Time, e *UserRemoved) {
 }
 
 // RestoreUser puts back a user of a snapshot.
-func (a *Accounts) RestoreUser(u *User) {
+func (a AccountRecorder) RestoreUser(u *User) {
 	a.users[u.ID] = u
 	if u.Person.Email != "" { // it may be erased
 		a.byEmail[FoldEmail(u.Person.Email)] = u.ID
@@ -348,7 +357,7 @@ func (a *Accounts) RestoreUser(u *User) {
 }
 
 // RestoreSession puts back a session of a snapshot.
-func (a *Accounts) RestoreSession(s *Session) {
+func (a AccountRecorder) RestoreSession(s *Session) {
 	a.keep(s, s.Refreshes...)
 }
 

@@ -15,7 +15,7 @@ func at(company string, role Role) Access {
 }
 
 // accounts returns two users: anna, who signs in for a and b, and boris, for a.
-func accounts(t testing.TB) *Accounts {
+func accounts(t testing.TB) AccountRecorder {
 	t.Helper()
 	a := NewAccounts()
 	add := func(id ID, p Person, x Access) {

@@ -379,16 +379,16 @@ func (s *State) SetCarrier(now time.Time, ticket ID, status Carrier) (*CarrierSe
 }
 
 // ApplyPaid makes a ticket paid.
-func (s *State) ApplyPaid(now time.Time, e *TicketPaid) {
+func (s Recorder) ApplyPaid(now time.Time, e *TicketPaid) {
 	s.settle(now, &e.Settled, Pay)
 }
 
 // ApplyBooked makes a ticket booked.
-func (s *State) ApplyBooked(now time.Time, e *TicketBooked) {
+func (s Recorder) ApplyBooked(now time.Time, e *TicketBooked) {
 	s.settle(now, &e.Settled, Book)
 }
 
-func (s *State) settle(now time.Time, e *Settled, action Action) {
+func (s Recorder) settle(now time.Time, e *Settled, action Action) {
 	b := s.renew(e.Booking, now)
 	t := b.find(e.Ticket)
 	t.Phase, _ = t.next(action, now)
@@ -402,7 +402,7 @@ func (s *State) settle(now time.Time, e *Settled, action Action) {
 
 // ApplyAsked marks a ticket as asked about: until the answer it keeps its seat, and nothing else can be done
 // with it.
-func (s *State) ApplyAsked(now time.Time, e *Asked) {
+func (s Recorder) ApplyAsked(now time.Time, e *Asked) {
 	b := s.renew(e.Booking, now)
 	t := b.find(e.Ticket)
 	t.Asked = e.Action
@@ -412,7 +412,7 @@ func (s *State) ApplyAsked(now time.Time, e *Asked) {
 }
 
 // ApplyRefused makes a ticket what it was before the provider was asked.
-func (s *State) ApplyRefused(now time.Time, e *Refused) {
+func (s Recorder) ApplyRefused(now time.Time, e *Refused) {
 	b := s.renew(e.Booking, now)
 	t := b.find(e.Ticket)
 	t.Asked = 0
@@ -424,7 +424,7 @@ func (s *State) ApplyRefused(now time.Time, e *Refused) {
 }
 
 // ApplyCanceled cancels or refunds tickets, whose seats are free again.
-func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
+func (s Recorder) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 	b := s.renew(e.Booking, now)
 	for _, c := range e.Tickets {
 		t := b.find(c.ID)
@@ -442,7 +442,7 @@ func (s *State) ApplyCanceled(now time.Time, e *TicketsCanceled) {
 }
 
 // ApplyCarrierSet gives a ticket a status of the carrier's.
-func (s *State) ApplyCarrierSet(now time.Time, e *CarrierSet) {
+func (s Recorder) ApplyCarrierSet(now time.Time, e *CarrierSet) {
 	b := s.renew(e.Booking, now)
 	b.find(e.Ticket).Carrier = e.Status
 	s.put(b)

@@ -37,7 +37,7 @@ func BenchmarkSell(b *testing.B) {
 	sale := NewSale(tt, leg, []int64{35000}, "UAH", schedule.Day(day).In(time.UTC))
 	two := []Passenger{passenger.New("Lesia", "Ukrainka", "", []string{}),
 		passenger.New("Ivan", "Franko", "", []string{})}
-	s := NewState()
+	s := NewRecorder()
 	now := schedule.Day(day - 10_000).In(time.UTC)
 	n := uint64(0)
 	id := func() (id ID) {

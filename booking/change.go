@@ -69,7 +69,7 @@ func (s *State) AllChanges() []*RunChange {
 }
 
 // RestoreChange puts back a change of a snapshot.
-func (s *State) RestoreChange(c *RunChange) {
+func (s Recorder) RestoreChange(c *RunChange) {
 	key := c.Run.Key()
 	s.runChanges[key] = c
 	if s.seatings[key] != nil {

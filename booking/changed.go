@@ -11,14 +11,14 @@ import (
 // What becomes of the state once a carrier has changed a run, and what verify holds against it.
 
 // change replaces what was changed of a run.
-func (s *State) change(run RunName, alter func(*RunChange)) {
+func (s Recorder) change(run RunName, alter func(*RunChange)) {
 	c := s.Change(run)
 	alter(&c)
 	s.RestoreChange(&c)
 }
 
 // ApplyRunCanceled cancels a run, and tickets of it.
-func (s *State) ApplyRunCanceled(now time.Time, e *RunCanceled) {
+func (s Recorder) ApplyRunCanceled(now time.Time, e *RunCanceled) {
 	s.change(e.Run, func(c *RunChange) {
 		c.Canceled = true
 		c.Reason = e.Reason
@@ -49,7 +49,7 @@ func (s *State) ApplyRunCanceled(now time.Time, e *RunCanceled) {
 }
 
 // ApplyRunMoved gives all tickets of a run its new times.
-func (s *State) ApplyRunMoved(now time.Time, e *RunMoved) {
+func (s Recorder) ApplyRunMoved(now time.Time, e *RunMoved) {
 	s.change(e.Run, func(c *RunChange) {
 		c.Shift = int32(e.Minutes) * 60
 		c.Reason = e.Reason
@@ -93,7 +93,7 @@ func (t *Ticket) moveTo(became map[*Run]*Run, now time.Time) {
 }
 
 // ApplyRunRestored takes back the last change of a run.
-func (s *State) ApplyRunRestored(_ time.Time, e *RunRestored) {
+func (s Recorder) ApplyRunRestored(_ time.Time, e *RunRestored) {
 	c := s.Change(e.Run)
 	if c.Canceled {
 		c.Canceled = false

@@ -68,14 +68,14 @@ func (f Frozen) Packed(number int) packing.Record {
 // Restoring puts back the bookings of a snapshot, whose runs are there. Until Done, no booking is found by an
 // id.
 type Restoring struct {
-	state    *State
+	state    Recorder
 	room     Booking // that the next is read into
 	byID     *ids.Gathering
 	byTicket *ids.Gathering
 }
 
 // Restore begins to put back bookings, where there are none yet.
-func (s *State) Restore() *Restoring {
+func (s Recorder) Restore() *Restoring {
 	return &Restoring{
 		state:    s,
 		byID:     ids.Gather(),
@@ -142,6 +142,6 @@ func isWrong(t Ticket) bool {
 }
 
 // RestoreAsk puts back what the provider was asked about a ticket.
-func (s *State) RestoreAsk(ticket ID, ask Ask) {
+func (s Recorder) RestoreAsk(ticket ID, ask Ask) {
 	s.asks[ticket] = ask
 }

@@ -28,7 +28,7 @@ func (b *Booking) listKeys() []listKey {
 }
 
 // relist puts a booking on its lists as it is now; was is how it was, nil for a new one.
-func (s *State) relist(was, now *Booking) {
+func (s Recorder) relist(was, now *Booking) {
 	var before []listKey
 	if was != nil {
 		before = was.listKeys()

@@ -15,7 +15,7 @@ func TestPagesOfTicketsAreThoseOfTheWholeList(t *testing.T) {
 	form := &schedule.Form{Trip: "t", Stops: make([]schedule.FormStop, 2), Bus: schedule.Bus{Seats: 49}}
 	for seed := range uint64(10) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		s := NewState()
+		s := NewRecorder()
 		partner := ID{1}
 		newID := func() (id ID) {
 			for i := range id {

@@ -38,7 +38,7 @@ type history struct {
 	*testing.T
 	seed    uint64
 	rnd     *rand.Rand
-	state   *State
+	state   Recorder
 	now     time.Time
 	tt      *schedule.Timetable
 	plain   *schedule.Timetable // without what carriers have changed
@@ -72,7 +72,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 		T:     t,
 		seed:  seed,
 		rnd:   rand.New(rand.NewPCG(seed, 34)),
-		state: NewState(),
+		state: NewRecorder(),
 		now:   (modelDay - 2).In(time.UTC),
 	}
 	h.load([2][]string{{"A", "B", "C", "D", "E"}, {"E", "F", "G"}}, [2]int{3, 3})

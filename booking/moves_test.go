@@ -11,7 +11,7 @@ import (
 // carried is a run of oneTrip with one ticket, which its carrier moves.
 type carried struct {
 	*testing.T
-	state  *State
+	state  Recorder
 	tt     *schedule.Timetable
 	name   RunName
 	now    time.Time
@@ -20,7 +20,7 @@ type carried struct {
 
 // newCarried returns a run that leaves three days after the ticket was sold.
 func newCarried(t *testing.T) *carried {
-	c := &carried{T: t, state: NewState(), tt: oneTrip(t), name: RunName{Trip: "t", Day: 100}}
+	c := &carried{T: t, state: NewRecorder(), tt: oneTrip(t), name: RunName{Trip: "t", Day: 100}}
 	run := c.state.Present(c.tt, c.name)
 	c.leaves = run.Dep(0)
 	c.now = c.leaves.Add(-72 * time.Hour)

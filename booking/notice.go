@@ -30,8 +30,11 @@ func (s *State) Unnoticed(now time.Time, tickets []ID) (list []*TicketsUncomplet
 
 // Overdue returns the notices due at an instant, or as many as a look at so many bookings finds, and when to
 // look again: at the latest when a ticket sold now is due. While the provider is asked about a ticket none is
-// due.
-func (s *State) Overdue(now time.Time, most int) (list []*TicketsUncompleted, next time.Time) {
+// due. first is the number of the first booking to look at: 0, or what a look before has returned as rest,
+// since nothing is left to note of bookings before that.
+func (s *State) Overdue(now time.Time, first uint32, most int) (list []*TicketsUncompleted, rest uint32,
+	next time.Time) {
+	rest = first
 	next = now.Add(window)
 	var late []ID
 	for _, id := range slices.SortedFunc(maps.Keys(s.late), ID.Compare) {
@@ -44,11 +47,11 @@ func (s *State) Overdue(now time.Time, most int) (list []*TicketsUncompleted, ne
 		}
 	}
 	list = s.Unnoticed(now, late)
-	for n := s.noticed; int(n) < s.packed.Len(); n++ {
+	for n := first; int(n) < s.packed.Len(); n++ {
 		b := s.at(n)
 		if b != nil && b.Created+window.Milliseconds() > now.UnixMilli() {
 			due := time.UnixMilli(b.Created).Add(window)
-			return list, slices.MinFunc([]time.Time{due, next}, time.Time.Compare)
+			return list, rest, slices.MinFunc([]time.Time{due, next}, time.Time.Compare)
 		}
 		for i := 0; b != nil && i < len(b.Tickets); i++ {
 			t := &b.Tickets[i]
@@ -62,17 +65,17 @@ func (s *State) Overdue(now time.Time, most int) (list []*TicketsUncompleted, ne
 			}
 		}
 		if len(list) == 0 {
-			s.noticed = n + 1
+			rest = n + 1
 		}
 		if most--; most == 0 {
-			return list, now
+			return list, rest, now
 		}
 	}
-	return list, next
+	return list, rest, next
 }
 
 // ApplyUncompleted remembers that it is noted that the window of tickets was over.
-func (s *State) ApplyUncompleted(_ time.Time, e *TicketsUncompleted) {
+func (s Recorder) ApplyUncompleted(_ time.Time, e *TicketsUncompleted) {
 	b := s.Any(e.Booking) // its Updated stays: time did it, nobody else
 	for _, t := range e.Tickets {
 		b.find(t.ID).Noticed = true
@@ -82,7 +85,7 @@ func (s *State) ApplyUncompleted(_ time.Time, e *TicketsUncompleted) {
 }
 
 // keepLate remembers an unpaid ticket that is in a booking of another age.
-func (s *State) keepLate(b *Booking, t *Ticket) {
+func (s Recorder) keepLate(b *Booking, t *Ticket) {
 	if t.Phase == Unpaid && !t.Noticed && t.Created != b.Created {
 		s.late[t.ID] = true
 	}
@@ -113,7 +116,7 @@ func (s *State) Contacts(ticket ID, phones bool) (list []string) {
 
 // Forget forgets the passengers of tickets. Each booking is renewed once, however many of its tickets are
 // named.
-func (s *State) Forget(now time.Time, tickets []ID) {
+func (s Recorder) Forget(now time.Time, tickets []ID) {
 	renewed := map[ID]*Booking{}
 	for _, id := range tickets {
 		of, _ := s.AnyTicket(id)

@@ -25,7 +25,7 @@ const (
 )
 
 // pack returns a booking, packed.
-func (s *State) pack(x *Booking) string {
+func (s Recorder) pack(x *Booking) string {
 	var room [512]byte
 	text := packing.Append(s.room[:0], x.appendFacts(room[:0]))
 	for i := range x.Tickets {

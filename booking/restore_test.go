@@ -9,7 +9,7 @@ import (
 // an id twice, whose later booking is found.
 func TestWhatIsPutBackIsFoundAsBefore(t *testing.T) {
 	run := NewRun(oneTrip(t).Form(0), 100, 0, make([]int32, stops))
-	before := NewState()
+	before := NewRecorder()
 	before.KnowRun(run)
 	bookings := []Booking{
 		{ID: ID{1}, Tickets: []Ticket{{ID: ID{11}}, {ID: ID{12}}}},
@@ -28,7 +28,7 @@ func TestWhatIsPutBackIsFoundAsBefore(t *testing.T) {
 		}
 		before.add(&b, time.UnixMilli(0))
 	}
-	after := NewState()
+	after := NewRecorder()
 	after.KnowRun(NewRun(run.Form, run.Day, run.Start, run.Offsets))
 	restoring := after.Restore()
 	frozen := before.Freeze()

@@ -10,9 +10,9 @@ import (
 
 // sold returns a state with one booking of a ticket from the first stop to the last, made at an instant, and
 // the ticket.
-func sold(t *testing.T, at time.Time) (*State, *Ticket) {
+func sold(t *testing.T, at time.Time) (Recorder, *Ticket) {
 	t.Helper()
-	s := NewState()
+	s := NewRecorder()
 	run := NewRun(oneTrip(t).Form(0), 100, at.Add(72*time.Hour).Unix(), make([]int32, stops))
 	s.KnowRun(run)
 	s.add(oneTicket(run, 1, at), at)

@@ -27,7 +27,7 @@ func TestASeatMapIsOfNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := NewRun(form, 20000, 20000*86400, make([]int32, 4))
-	s := NewState()
+	s := NewRecorder()
 	begin := time.Unix(20000*86400-3600, 0)
 	for n, leg := range []SoldLeg{{Run: run.ID, From: 0, To: 1}, {Run: run.ID, From: 1, To: 3}} {
 		e := &Created{

@@ -46,7 +46,7 @@ func TestSeatsLeftAreThoseThatNoLiveHoldHas(t *testing.T) {
 	tt := oneTrip(t)
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		s := NewState()
+		s := NewRecorder()
 		run := NewRun(tt.Form(0), 100, 0, make([]int32, stops))
 		s.KnowRun(run)
 		var tickets []ID

@@ -16,7 +16,7 @@ import (
 	"waybill/schedule"
 )
 
-// State is all that is remembered of bookings.
+// State is all that is remembered of bookings. It has no method that changes it: see [Recorder].
 type State struct {
 	packed     pages.List // bookings by number, see pack; "" once all tickets have moved away
 	room       []byte     // to pack one in
@@ -30,8 +30,7 @@ type State struct {
 	asks       map[ID]Ask // by ticket
 	runChanges map[schedule.RunKey]*RunChange
 
-	noticed uint32      // up to which booking there is nothing to note, see Overdue
-	late    map[ID]bool // tickets that are in a booking made after them, or before, and may have to be noted
+	late map[ID]bool // tickets that are in a booking made after them, or before, and may have to be noted
 }
 
 // Ask is a confirmation that the provider was asked for, and has not given.
@@ -41,9 +40,15 @@ type Ask struct {
 	Request string
 }
 
-// NewState returns the state before the first booking.
-func NewState() *State {
-	return &State{
+// Recorder is a State with the methods that change it, each as an event says. Whoever makes the State holds
+// the one Recorder of it, and hands out the State alone.
+type Recorder struct{ *state }
+
+type state = State // under a name that no other package can set the field by
+
+// NewRecorder returns the state before the first booking.
+func NewRecorder() Recorder {
+	return Recorder{&State{
 		byID:       ids.NewIndex(),
 		byTicket:   ids.NewIndex(),
 		lists:      map[listKey]*tally.List{},
@@ -53,8 +58,11 @@ func NewState() *State {
 		asks:       map[ID]Ask{},
 		runChanges: map[schedule.RunKey]*RunChange{},
 		late:       map[ID]bool{},
-	}
+	}}
 }
+
+// State returns what is recorded, to read and to decide on.
+func (s Recorder) State() *State { return s.state }
 
 // Any finds a booking of any partner; nil when there is none.
 func (s *State) Any(id ID) *Booking {
@@ -157,7 +165,7 @@ func (s *State) Count() int {
 }
 
 // add makes a booking known, with the next number.
-func (s *State) add(b *Booking, now time.Time) {
+func (s Recorder) add(b *Booking, now time.Time) {
 	s.keepNew(b, s.pack(b), now)
 	s.learn(s.byID, b.ID, b.number)
 	for i := range b.Tickets {
@@ -166,7 +174,7 @@ func (s *State) add(b *Booking, now time.Time) {
 }
 
 // keepNew keeps a booking, as it is packed, with the next number; it is not found by its id yet.
-func (s *State) keepNew(b *Booking, text string, now time.Time) {
+func (s Recorder) keepNew(b *Booking, text string, now time.Time) {
 	b.number = uint32(s.packed.Len())
 	s.packed.Append(text)
 	s.relist(nil, b)
@@ -182,7 +190,7 @@ func (s *State) keepNew(b *Booking, text string, now time.Time) {
 
 // learn has a booking found by its id, or a ticket's. Of two with the same id, which only a forged journal
 // has, the later is found.
-func (s *State) learn(x *ids.Index, id ID, number uint32) {
+func (s Recorder) learn(x *ids.Index, id ID, number uint32) {
 	for n := range x.Candidates(id) {
 		if s.at(n).has(id) {
 			x.Replace(id, n, number)
@@ -205,13 +213,13 @@ func (s *State) renew(id ID, now time.Time) *Booking {
 }
 
 // put keeps a booking as it is now.
-func (s *State) put(b *Booking) {
+func (s Recorder) put(b *Booking) {
 	s.packed.Set(int(b.number), s.pack(b))
 }
 
 // KnowRun makes a run known in the form it was sold in: a new one's, or a snapshot's in the snapshot's
 // order.
-func (s *State) KnowRun(r *Run) {
+func (s Recorder) KnowRun(r *Run) {
 	if s.runs[r.ID] != nil {
 		return
 	}
@@ -299,7 +307,7 @@ func (s *State) Create(now time.Time, sale *Sale, request *Created) (*Created, e
 }
 
 // ApplyCreated adds a booking, and the runs that are sold for the first time.
-func (s *State) ApplyCreated(now time.Time, e *Created) {
+func (s Recorder) ApplyCreated(now time.Time, e *Created) {
 	for _, r := range e.Runs {
 		s.KnowRun(r)
 	}
@@ -352,7 +360,7 @@ func (s *State) Move(ticket ID, to *ID, fresh ID) (*Moved, error) {
 }
 
 // ApplyMoved moves a ticket to another booking.
-func (s *State) ApplyMoved(now time.Time, e *Moved) {
+func (s Recorder) ApplyMoved(now time.Time, e *Moved) {
 	if e.New {
 		s.add(&Booking{
 			ID:      e.To,

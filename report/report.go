@@ -67,7 +67,7 @@ type Downloaded struct {
 	ID booking.ID `json:"report"`
 }
 
-// State is all that is remembered of reports.
+// State is all that is remembered of reports. It has no method that changes it: see [Recorder].
 type State struct {
 	list      []*Report // in the order they were asked for
 	byID      map[booking.ID]int
@@ -79,16 +79,25 @@ type State struct {
 	done map[string][]int
 }
 
-// NewState returns the state before the first report.
-func NewState() *State {
-	return &State{
+// Recorder is a State with the methods that change it, each as an event says. Whoever makes the State holds
+// the one Recorder of it, and hands out the State alone.
+type Recorder struct{ *state }
+
+type state = State // under a name that no other package can set the field by
+
+// NewRecorder returns the state before the first report.
+func NewRecorder() Recorder {
+	return Recorder{&State{
 		byID:      map[booking.ID]int{},
 		byCompany: map[string][]int{},
 		queued:    map[int]bool{},
 		waiting:   map[string]int{},
 		done:      map[string][]int{},
-	}
+	}}
 }
+
+// State returns what is recorded, to read and to decide on.
+func (s Recorder) State() *State { return s.state }
 
 // ErrNotFound is the reason why not for an unknown report, another company's, and one whose time is over.
 var ErrNotFound = errors.New("report: not found")
@@ -167,7 +176,7 @@ func (s *State) All() []*Report {
 }
 
 // Restore puts a report back as a snapshot has it.
-func (s *State) Restore(r *Report) {
+func (s Recorder) Restore(r *Report) {
 	i := len(s.list)
 	s.byID[r.ID] = i
 	s.byCompany[r.Company] = append(s.byCompany[r.Company], i)
@@ -181,7 +190,7 @@ func (s *State) Restore(r *Report) {
 
 // shelve adds a report that is completed to its company's. Those of one instant are in the order in which
 // they were ordered, as a snapshot has them.
-func (s *State) shelve(i int) {
+func (s Recorder) shelve(i int) {
 	done := s.done[s.list[i].Company]
 	after := sort.Search(len(done), func(n int) bool {
 		order := s.list[done[n]].Completed.Compare(s.list[i].Completed)
@@ -191,13 +200,13 @@ func (s *State) shelve(i int) {
 }
 
 // unshelve takes a report from its company's that are completed.
-func (s *State) unshelve(i int) {
+func (s Recorder) unshelve(i int) {
 	company := s.list[i].Company
 	s.done[company] = slices.DeleteFunc(s.done[company], func(other int) bool { return other == i })
 }
 
 // queue notes that a report's file is to be written, or is.
-func (s *State) queue(i int, on bool) {
+func (s Recorder) queue(i int, on bool) {
 	if s.queued[i] == on {
 		return
 	}
@@ -215,7 +224,7 @@ func (s *State) queue(i int, on bool) {
 }
 
 // Requeue has files written anew.
-func (s *State) Requeue(ids []booking.ID) {
+func (s Recorder) Requeue(ids []booking.ID) {
 	for _, id := range ids {
 		s.change(id, func(r *Report) {
 			r.Completed = time.Time{}
@@ -225,12 +234,12 @@ func (s *State) Requeue(ids []booking.ID) {
 }
 
 // ApplyOrdered queues a report.
-func (s *State) ApplyOrdered(now time.Time, e *Ordered) {
+func (s Recorder) ApplyOrdered(now time.Time, e *Ordered) {
 	s.Restore(&Report{Ordered: *e, Created: now})
 }
 
 // ApplyCompleted remembers that a report's file is written.
-func (s *State) ApplyCompleted(now time.Time, e *Completed) {
+func (s Recorder) ApplyCompleted(now time.Time, e *Completed) {
 	s.change(e.ID, func(r *Report) {
 		r.Completed = now
 		r.SHA256 = e.SHA256
@@ -240,7 +249,7 @@ func (s *State) ApplyCompleted(now time.Time, e *Completed) {
 }
 
 // ApplyDownloaded remembers the first download of a report.
-func (s *State) ApplyDownloaded(now time.Time, e *Downloaded) {
+func (s Recorder) ApplyDownloaded(now time.Time, e *Downloaded) {
 	s.change(e.ID, func(r *Report) {
 		if r.Downloaded.IsZero() { // journals of versions before may say it twice
 			r.Downloaded = now
@@ -248,7 +257,7 @@ func (s *State) ApplyDownloaded(now time.Time, e *Downloaded) {
 	})
 }
 
-func (s *State) change(id booking.ID, f func(*Report)) {
+func (s Recorder) change(id booking.ID, f func(*Report)) {
 	i, ok := s.byID[id]
 	if !ok {
 		panic("there is no report " + id.String()) // the journal's reader says in which line

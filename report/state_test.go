@@ -13,8 +13,8 @@ import (
 )
 
 // asked is a state of five reports, the odd ones of a, in the order they were asked for.
-func asked() *State {
-	s := NewState()
+func asked() Recorder {
+	s := NewRecorder()
 	for n := 1; n <= 5; n++ {
 		s.ApplyOrdered(day0.Add(time.Duration(n)*time.Second), &Ordered{
 			ID:      id(n),
@@ -117,14 +117,14 @@ func TestTheQueueIsWhatIsNotCompleted(t *testing.T) {
 	}
 	s.ApplyCompleted(day0, &Completed{ID: id(3)})
 	s.ApplyCompleted(day0, &Completed{ID: id(1)})
-	restored := NewState()
+	restored := NewRecorder()
 	for _, r := range s.All() {
 		restored.Restore(r)
 	}
-	if diff := cmp.Diff(s, restored, cmp.AllowUnexported(State{})); diff != "" {
+	if diff := cmp.Diff(s.State(), restored.State(), cmp.AllowUnexported(State{})); diff != "" {
 		t.Error(diff)
 	}
-	for _, s := range []*State{s, restored} {
+	for _, s := range []Recorder{s, restored} {
 		if diff := cmp.Diff([]int{2, 4, 5}, numbers(s.Queued())); diff != "" {
 			t.Error(diff)
 		}
@@ -139,12 +139,12 @@ func TestTheQueueIsWhatIsNotCompleted(t *testing.T) {
 
 // Package store: a line that fits nothing is refused, by a panic; it must not change another report.
 func TestAnUnknownReportIsNotChanged(t *testing.T) {
-	for what, apply := range map[string]func(*State){
-		"completed":  func(s *State) { s.ApplyCompleted(day0, &Completed{ID: id(6)}) },
-		"downloaded": func(s *State) { s.ApplyDownloaded(day0, &Downloaded{id(6)}) },
-		"requeued":   func(s *State) { s.Requeue([]booking.ID{id(6)}) },
+	for what, apply := range map[string]func(Recorder){
+		"completed":  func(s Recorder) { s.ApplyCompleted(day0, &Completed{ID: id(6)}) },
+		"downloaded": func(s Recorder) { s.ApplyDownloaded(day0, &Downloaded{id(6)}) },
+		"requeued":   func(s Recorder) { s.Requeue([]booking.ID{id(6)}) },
 	} {
-		for name, s := range map[string]*State{"five reports": asked(), "none": NewState()} {
+		for name, s := range map[string]Recorder{"five reports": asked(), "none": NewRecorder()} {
 			was := s.All()
 			func() {
 				defer func() {
@@ -166,7 +166,7 @@ func TestAnUnknownReportIsNotChanged(t *testing.T) {
 func TestKeptReportsAreCounted(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		s := NewState()
+		s := NewRecorder()
 		now := day0
 		for n := range 300 {
 			now = now.Add(time.Duration(random.IntN(5)) * time.Hour)
@@ -179,7 +179,7 @@ func TestKeptReportsAreCounted(t *testing.T) {
 			case act == 8:
 				s.Requeue([]booking.ID{s.All()[random.IntN(len(s.All()))].ID})
 			default:
-				restored := NewState()
+				restored := NewRecorder()
 				for _, r := range s.All() {
 					restored.Restore(r)
 				}
@@ -191,7 +191,7 @@ func TestKeptReportsAreCounted(t *testing.T) {
 }
 
 // checkKept compares what is counted with what all reports say.
-func checkKept(t *testing.T, s *State, now time.Time) {
+func checkKept(t *testing.T, s Recorder, now time.Time) {
 	t.Helper()
 	var next time.Time
 	for _, company := range []string{"a", "b", "c"} {

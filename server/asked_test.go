@@ -45,7 +45,7 @@ func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
 	s, key := demoServer(t, Config{})
 	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
 	second := ids.Of(b.Tickets[1].ID)
-	err := s.Store.View(func(st *ledger.State, at time.Time) {
+	err := s.Store.View(func(st ledger.State, at time.Time) {
 		for seat, wrong := range map[int16]bool{1: true, 2: false, 3: false} {
 			settled := booking.Settled{Booking: ids.Of(b.ID), Ticket: second, Seats: []int16{seat}}
 			for _, e := range []ledger.Event{

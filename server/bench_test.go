@@ -108,11 +108,11 @@ func soldLines(b testing.TB) (lines []*store.Line) {
 // BenchmarkLine is per line of a booking for two: written, read, and read and applied, as a start does.
 func BenchmarkLine(b *testing.B) {
 	lines := soldLines(b)
-	replay := func(b *testing.B, do func(*ledger.State, store.Stamp, ledger.Entry)) {
+	replay := func(b *testing.B, do func(*ledger.Keeper, store.Stamp, ledger.Entry)) {
 		b.ReportAllocs()
 		for b.Loop() {
 			j := ledger.NewCodec()
-			st := ledger.NewState()
+			st := ledger.NewKeeper()
 			for _, l := range lines {
 				e, err := j.Decode(l.Type, l.Data, l.Personal)
 				if err != nil {
@@ -123,8 +123,8 @@ func BenchmarkLine(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(lines)), "ns/line")
 	}
-	b.Run("decode", func(b *testing.B) { replay(b, func(*ledger.State, store.Stamp, ledger.Entry) {}) })
-	b.Run("decode-apply", func(b *testing.B) { replay(b, ledger.Apply) })
+	b.Run("decode", func(b *testing.B) { replay(b, func(*ledger.Keeper, store.Stamp, ledger.Entry) {}) })
+	b.Run("decode-apply", func(b *testing.B) { replay(b, (*ledger.Keeper).Apply) })
 	b.Run("encode", func(b *testing.B) {
 		j := ledger.NewCodec()
 		last := lines[1]
@@ -147,14 +147,14 @@ func BenchmarkLine(b *testing.B) {
 
 // BenchmarkWriteBooking is of a booking for two as an answer has it, without HTTP.
 func BenchmarkWriteBooking(b *testing.B) {
-	st := ledger.NewState()
+	st := ledger.NewKeeper()
 	j := ledger.NewCodec()
 	for _, l := range soldLines(b)[:1] {
 		e, err := j.Decode(l.Type, l.Data, l.Personal)
 		if err != nil {
 			b.Fatal(err)
 		}
-		ledger.Apply(st, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
+		st.Apply(store.Stamp{Seq: l.Seq, Time: l.Time}, e)
 	}
 	sold := st.Bookings.Freeze().At(0)
 	res := resource.NewWriter()

@@ -74,7 +74,7 @@ func TestATestClockStartsOnADirectoryThatTakesLongToOpen(t *testing.T) {
 			}
 			defer s.Close()
 			var at time.Time
-			err = s.Store.View(func(_ *ledger.State, instant time.Time) {
+			err = s.Store.View(func(_ ledger.State, instant time.Time) {
 				at = instant
 			})
 			if err != nil {

@@ -19,10 +19,10 @@ func TestCodecReadsBesideASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := ledger.NewState()
-	ledger.Apply(st, store.Stamp{Seq: first.Seq, Time: first.Time}, e)
+	st := ledger.NewKeeper()
+	st.Apply(store.Stamp{Seq: first.Seq, Time: first.Time}, e)
 	var snapshot bytes.Buffer
-	if err := j.Freeze(st)(&snapshot); err != nil {
+	if err := j.Freeze(st.State)(&snapshot); err != nil {
 		t.Fatal(err)
 	}
 	const rounds = 2_000 // some hundred are enough for the runtime to see two writers of one map

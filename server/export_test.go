@@ -106,21 +106,21 @@ func readTable(t *testing.T, out, name string) [][]string {
 }
 
 // stateOf replays a directory's journal.
-func stateOf(t *testing.T, dir string) (*ledger.State, store.Head) {
+func stateOf(t *testing.T, dir string) (ledger.State, store.Head) {
 	t.Helper()
-	s := ledger.NewState()
+	s := ledger.NewKeeper()
 	var head store.Head
 	err := inspect.ReadEvents(durable.Dir(dir), false, func(l *store.Line, x ledger.Entry) error {
 		head = l.Head
 		if x.Event != nil {
-			ledger.Apply(s, l.Stamp, x)
+			s.Apply(l.Stamp, x)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, head
+	return s.State, head
 }
 
 // erase takes the personal part with the given text out of a closed directory's journal, as an erasure does.

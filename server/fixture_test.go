@@ -61,7 +61,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			t.Fatal(version, err)
 		}
 		var w wire.Writer
-		err = s.Store.View(func(st *ledger.State, _ time.Time) {
+		err = s.Store.View(func(st ledger.State, _ time.Time) {
 			for b := range st.Bookings.Freeze().All() {
 				resource.NewWriter().Booking(&w, "", b, at)
 				w.B = append(w.B, '\n')
@@ -110,7 +110,7 @@ func checkEvents(t *testing.T, s *Server, version string) {
 		t.Fatal(err)
 	}
 	var partner *auth.Partner
-	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+	err = s.Store.View(func(st ledger.State, _ time.Time) {
 		partner = st.Partners.ByName("demo")
 	})
 	if err != nil {

@@ -23,10 +23,10 @@ func (s *Server) Fork(dir, world, from string) (Config, error) {
 		if cfg.Seed != nil {
 			cfg.Seed = cfg.Seed.Clone()
 		}
-		err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		err := s.Store.View(func(st ledger.State, _ time.Time) {
 			cfg.Loaded = Loaded{
-				Hash:      st.TimetableHash,
-				Timetable: st.Timetable,
+				Hash:      st.TimetableHash(),
+				Timetable: st.Timetable(),
 			}
 		})
 		if err != nil {

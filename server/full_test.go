@@ -210,7 +210,7 @@ func TestARepetitionOnAFullDiskSaysWhatIsDone(t *testing.T) {
 		Booking: ids.Of(b.ID), Ticket: ids.Of(b.Tickets[0].ID), Request: "cut short",
 	}}
 	under := &ledger.Idempotency{Key: "k", Hash: hex.EncodeToString(sum[:])}
-	_, err := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+	_, err := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return []ledger.Entry{{Event: paid, Idempotency: under}}, nil
 	}, nil)
 	if err != nil {
@@ -233,7 +233,7 @@ func TestLongIDsOfAFeedAreWeighed(t *testing.T) {
 		e.Tickets = append(e.Tickets, booking.CanceledTicket{Terms: []booking.Term{term, term}})
 	}
 	_, data, personal := ledger.NewCodec().Encode(ledger.Entry{Event: e}, nil, nil)
-	weight := ledger.Weigh(ledger.NewState(), ledger.Entry{Event: e})
+	weight := ledger.Weigh(ledger.NewKeeper().State, ledger.Entry{Event: e})
 	if weight < int64(len(data)+len(personal)) {
 		t.Errorf("it is weighed %d, and takes %d", weight, len(data)+len(personal))
 	}

@@ -17,7 +17,7 @@ func TestABookingOfASnapshotMayBeAnything(t *testing.T) {
 	call(t, s, key, "POST", "/v2/bookings",
 		bookingBody(anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv"), 2))
 	var snapshot bytes.Buffer
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		ledger.NewCodec().Freeze(st)(&snapshot)
 	})
 	if err != nil {

@@ -75,14 +75,14 @@ func TestWhatThereIsNotIsNotKept(t *testing.T) {
 		t.Errorf("it is in the journal: %s", after[len(before):])
 	}
 	var partner booking.ID
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		partner = booking.ID(st.Partners.ByName("anna").ID)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const refusal = `{"errors":[{"message":"RESOURCE_NOT_FOUND","errorCode":"NOT_FOUND"}]}`
-	_, err = s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+	_, err = s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return []ledger.Entry{{
 			Event: &ledger.Answered{Partner: partner},
 			Idempotency: &ledger.Idempotency{

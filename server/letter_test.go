@@ -418,35 +418,6 @@ func TestTheListSaysWhyAMessageWaits(t *testing.T) {
 	}
 }
 
-// TestOldestMessage: the metric is right however messages come and go.
-func TestOldestMessage(t *testing.T) {
-	o := ledger.NewOutbox()
-	put := func(id string, at int, parked string) {
-		o.Put(&ledger.Message{ID: id, At: scriptStart.Add(time.Duration(at) * time.Second), Parked: parked})
-	}
-	oldest := func(want int) {
-		t.Helper()
-		since, ok := o.Oldest()
-		if ok != (want >= 0) || ok && since.Sub(scriptStart) != time.Duration(want)*time.Second {
-			t.Errorf("the oldest waits since %v, %v; want %d s", since, ok, want)
-		}
-	}
-	oldest(-1)
-	put("b", 2, "")
-	put("a", 1, "")
-	put("c", 3, "")
-	oldest(1)
-	o.Remove("b")
-	oldest(1)
-	put("a", 1, "refused")
-	oldest(3)
-	put("a", 9, "")
-	o.Remove("c")
-	oldest(9)
-	o.Remove("a")
-	oldest(-1)
-}
-
 // metricsOf returns what GET /metrics answers.
 func metricsOf(t *testing.T, s *Server) string {
 	t.Helper()

@@ -364,7 +364,7 @@ func (v reportsOf) write() (queued int) {
 	if err := v.s.company.WriteReports(); err != nil {
 		v.t.Fatal(err)
 	}
-	v.s.Store.View(func(st *ledger.State, _ time.Time) { queued = len(st.Reports.Queued()) })
+	v.s.Store.View(func(st ledger.State, _ time.Time) { queued = len(st.Reports.Queued()) })
 	return queued
 }
 

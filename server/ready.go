@@ -17,14 +17,14 @@ var ErrCopy = errors.New("the directory is a copy, which has no checkpoint.key; 
 
 // ready reports why the directory cannot be gone on with, before anything is written to it: a start that
 // fails leaves no line and no key.
-func (s *Server) ready(st *ledger.State, found store.Start) error {
+func (s *Server) ready(st ledger.State, found store.Start) error {
 	if s.options.Verb && found.Copy {
 		return ErrCopy
 	}
 	if err := s.clockFits(st, found.Head.Time); err != nil {
 		return err
 	}
-	if err := s.readTimetable(st.TimetableHash); err != nil {
+	if err := s.readTimetable(st.TimetableHash()); err != nil {
 		return err
 	}
 	if err := s.keysAreGood(); err != nil {
@@ -38,9 +38,9 @@ func (s *Server) ready(st *ledger.State, found store.Start) error {
 
 // clockFits returns ErrClock for a test clock that would start at an instant before the last line of a
 // directory that has bookings. One that starts now starts where the directory is once it is open.
-func (s *Server) clockFits(st *ledger.State, last time.Time) error {
+func (s *Server) clockFits(st ledger.State, last time.Time) error {
 	at := s.options.StartAt
-	starts := s.options.TestClock && !at.IsZero() && !st.Clock.Set
+	starts := s.options.TestClock && !at.IsZero() && !st.Clock().Set
 	if starts && st.Bookings.Count() > 0 && last.After(at.Add(time.Second)) {
 		return fmt.Errorf("%w: it cannot start at %s, before the directory's last line, "+
 			"%s: there are bookings",

@@ -65,7 +65,7 @@ func loggedServer(t *testing.T, level slog.Level) (s *Server, key string, logged
 func TestALogLinePerRequest(t *testing.T) {
 	s, key, logged := loggedServer(t, slog.LevelInfo)
 	var partner string
-	s.Store.Glance(func(st *ledger.State, _ time.Time) { partner = st.Partners.ByName("anna").ID.String() })
+	s.Store.Glance(func(st ledger.State, _ time.Time) { partner = st.Partners.ByName("anna").ID.String() })
 	for _, c := range []struct{ method, target, key, route, partner, status string }{
 		{"GET", "/v2/cities/kyiv?secret=1", "", "GET /v2/cities/{slug}", "", "200"},
 		{"GET", "/v2/tickets/secret", key, "GET /v2/tickets/{id}", partner, "404"},

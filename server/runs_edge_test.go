@@ -96,7 +96,7 @@ func TestWhatAnotherTimetableSoldLeavesWithTheBus(t *testing.T) {
 	if at := show(t, s, key, id).Data.Booking.Tickets[0].Slices[0].DepartureDate; at != leaves {
 		t.Errorf("the ticket leaves at %s, the bus at %s", at, leaves)
 	}
-	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+	err = s.Store.View(func(st ledger.State, _ time.Time) {
 		ticket := &st.Bookings.Any(ids.Of(id)).Tickets[0]
 		if by := ticket.RefundsBy(); by.UTC().Format(time.RFC3339) != "2026-11-25T03:30:00Z" {
 			t.Errorf("refunds count to %s", by)
@@ -135,9 +135,9 @@ func TestAWithdrawnRunIsShownAsItsTicketsAre(t *testing.T) {
 		"stop_times.txt": {{"kl-0530,", "kl-0531,"}},
 	}))
 	at := show(t, s, key, id).Data.Booking.DepartureDate
-	err := s.Store.View(func(st *ledger.State, now time.Time) {
+	err := s.Store.View(func(st ledger.State, now time.Time) {
 		name := st.Bookings.Any(ids.Of(id)).Tickets[0].Legs[0].Run
-		run := st.Bookings.Present(st.Timetable, booking.RunName{Trip: "kl-0530", Day: name.Day})
+		run := st.Bookings.Present(st.Timetable(), booking.RunName{Trip: "kl-0530", Day: name.Day})
 		if got := run.Dep(0).UTC().Format("2006-01-02T15:04:05.000Z"); got != at {
 			t.Errorf("the run leaves at %s, its ticket at %s", got, at)
 		}
@@ -269,7 +269,7 @@ func TestAChangeThatIsMissedIsTold(t *testing.T) {
 			t.Fatal(a)
 		}
 		var second, first booking.RunName
-		s.Store.View(func(st *ledger.State, _ time.Time) {
+		s.Store.View(func(st ledger.State, _ time.Time) {
 			legs := st.Bookings.Any(ids.Of(b)).Tickets[0].Legs
 			first = booking.RunName{Trip: legs[0].Run.Form.Trip, Day: legs[0].Run.Day}
 			second = booking.RunName{Trip: legs[1].Run.Form.Trip, Day: legs[1].Run.Day}
@@ -383,7 +383,7 @@ func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
 	s, key := demoServer(t, Config{MessengerURL: p.URL, MaxTransfers: 1})
 	b, _ := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
 	var runs []booking.RunName
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		for _, l := range st.Bookings.Any(ids.Of(b)).Tickets[0].Itinerary() {
 			runs = append(runs, booking.RunName{Trip: l.Run.Form.Trip, Day: l.Run.Day})
 		}
@@ -408,7 +408,7 @@ func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
 		}
 	}
 	told := func() (list []string) {
-		err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		err := s.Store.View(func(st ledger.State, _ time.Time) {
 			for _, m := range st.Outbox.All() {
 				booked, ticket := st.Bookings.AnyTicket(m.Ticket)
 				if m.To == booking.ToEmail {

@@ -99,7 +99,7 @@ func (s *Server) settleSeed() error {
 	case s.options.Seed == nil || s.options.Forked != nil:
 		return nil
 	case s.resumed:
-		seq, err := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+		seq, err := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 			return nil, nil
 		}, nil)
 		s.options.Seed.Restart(seq)

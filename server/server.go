@@ -43,7 +43,6 @@ import (
 	"waybill/server/reach/outbox"
 	"waybill/server/reach/provider"
 	"waybill/server/reach/ticket"
-	"waybill/store"
 	"waybill/store/durable"
 )
 
@@ -251,34 +250,34 @@ func (s *Server) openStore(start time.Time) error {
 	if err := ledger.LostJournal(s.Config.FS); err != nil {
 		return err
 	}
-	st, fresh, err := store.Open(s.storeConfig(start, isNew))
+	st, fresh, err := ledger.Open(s.storeOptions(start, isNew))
 	s.Store = st
 	s.fresh = fresh
 	return err
 }
 
-// storeConfig returns how the journal is kept, of a directory that may be new.
-func (s *Server) storeConfig(start time.Time, isNew bool) store.Config[*ledger.State, ledger.Entry] {
-	sc := ledger.StoreConfig(s.Config.FS)
-	sc.Log = s.Log
-	sc.Wrote = s.Counts.Wrote
-	sc.Snapshotted = s.Counts.Snapshot
-	sc.Random = s.options.journalRandom()
-	sc.Ready = func(st *ledger.State, found store.Start) error {
-		return s.ready(st, found)
-	}
+// storeOptions returns how the journal is kept, of a directory that may be new.
+func (s *Server) storeOptions(start time.Time, isNew bool) ledger.Options {
 	// The first line of a directory whose clock will stand still is of the instant at which it does.
 	first := cmp.Or(s.options.StartAt, start)
-	sc.Now = func(st *ledger.State) time.Time {
-		if s.options.Frozen && isNew && !st.Clock.Set {
+	now := func(st ledger.State) time.Time {
+		if s.options.Frozen && isNew && !st.Clock().Set {
 			return first
 		}
 		if s.options.TestClock || s.options.Verb {
-			return st.Clock.At(s.Config.Now()) // one that is not set is not ahead
+			return st.Clock().At(s.Config.Now()) // one that is not set is not ahead
 		}
 		return s.Config.Now()
 	}
-	return sc
+	return ledger.Options{
+		FS:          s.Config.FS,
+		Log:         s.Log,
+		Now:         now,
+		Ready:       s.ready,
+		Random:      s.options.journalRandom(),
+		Wrote:       s.Counts.Wrote,
+		Snapshotted: s.Counts.Snapshot,
+	}
 }
 
 // isNew reports whether the directory has no journal yet.
@@ -343,8 +342,8 @@ func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 	var clock ledger.Clock
 	var at time.Time
 	sold := 0
-	err = s.Store.View(func(st *ledger.State, now time.Time) {
-		clock = st.Clock
+	err = s.Store.View(func(st ledger.State, now time.Time) {
+		clock = st.Clock()
 		at = now
 		sold = st.Bookings.Count()
 	})
@@ -372,7 +371,7 @@ func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 		set.Began = clock.Began
 		err = s.Store.SetClock(first, ledger.Entry{Event: set})
 	case s.options.Frozen && clock.Still.IsZero():
-		_, err = s.Do(func(_ *ledger.State, now time.Time) (ledger.Event, error) {
+		_, err = s.Do(func(_ ledger.State, now time.Time) (ledger.Event, error) {
 			return &ledger.ClockSet{Still: now}, nil
 		})
 	case !s.options.TestClock && !s.options.Verb && clock.Set:
@@ -387,8 +386,8 @@ func (s *Server) settleClock(start time.Time) (began time.Time, err error) {
 // loadTimetable reads the timetable in force and has it answer requests.
 func (s *Server) loadTimetable() error {
 	hash := ""
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
-		hash = st.TimetableHash
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
+		hash = st.TimetableHash()
 	})
 	if err != nil {
 		return err
@@ -398,11 +397,7 @@ func (s *Server) loadTimetable() error {
 	}
 	tt := s.options.Loaded.Timetable
 	s.options.Loaded = Loaded{} // another may be imported, and this one then forgotten
-	_, err = s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
-		st.UseTimetable(tt, now) // as the journal says: nothing to be journalled
-		return nil, nil
-	}, nil)
-	if err != nil {
+	if err := s.Store.UseTimetable(tt); err != nil {
 		return err
 	}
 	_, err = s.ShowTimetable()

@@ -81,7 +81,7 @@ func TestAStandbyIsACopyThatServes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	if err := s.Store.View(func(st ledger.State, _ time.Time) {
 		if st.Bookings.Count() != 2 {
 			t.Errorf("it has %d bookings", st.Bookings.Count())
 		}

@@ -14,10 +14,10 @@ import (
 var bookingKinds = []kind{
 	row[booking.Created]{
 		name:  "booking.created",
-		apply: on(bookings, (*booking.State).ApplyCreated),
+		apply: on(bookings, booking.Recorder.ApplyCreated),
 		code:  codeCreated,
-		check: checked(bookings, (*booking.State).CheckCreated),
-		partner: func(_ *State, e *booking.Created) booking.ID {
+		check: checked((*booking.State).CheckCreated),
+		partner: func(_ State, e *booking.Created) booking.ID {
 			return e.Partner
 		},
 		feedCount: one[booking.Created],
@@ -25,60 +25,60 @@ var bookingKinds = []kind{
 	}.kind(),
 	row[booking.Asked]{
 		name:  "ticket.asked",
-		apply: on(bookings, (*booking.State).ApplyAsked),
+		apply: on(bookings, booking.Recorder.ApplyAsked),
 		code:  codeAsked,
-		check: func(s *State, now time.Time, e *booking.Asked) error {
+		check: func(s State, now time.Time, e *booking.Asked) error {
 			return s.Bookings.CheckSettled(now, &e.Settled, e.Action)
 		},
-		partner: func(s *State, e *booking.Asked) booking.ID {
+		partner: func(s State, e *booking.Asked) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
-		after: func(s *State, _ store.Stamp, e *booking.Asked) {
+		after: func(s *Keeper, _ store.Stamp, e *booking.Asked) {
 			delete(s.KeyedRequests.askedFor, e.Ticket)
 		},
-		weigh: func(_ *State, e *booking.Asked, _ *Idempotency) int64 {
+		weigh: func(_ State, e *booking.Asked, _ *Idempotency) int64 {
 			return escapedLen(e.Reason)
 		},
 	}.kind(),
 	row[booking.Refused]{
 		name:  "ticket.refused",
-		apply: on(bookings, (*booking.State).ApplyRefused),
-		after: func(s *State, _ store.Stamp, e *booking.Refused) {
-			s.KeyedRequests.forgetAsked(s, e.Ticket)
+		apply: on(bookings, booking.Recorder.ApplyRefused),
+		after: func(s *Keeper, _ store.Stamp, e *booking.Refused) {
+			s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 		},
 	}.kind(),
-	settledKind("ticket.paid", "paid", booking.Pay, (*booking.State).ApplyPaid,
+	settledKind("ticket.paid", "paid", booking.Pay, booking.Recorder.ApplyPaid,
 		func(e *booking.TicketPaid) *booking.Settled { return &e.Settled }),
-	settledKind("ticket.booked", "booked", booking.Book, (*booking.State).ApplyBooked,
+	settledKind("ticket.booked", "booked", booking.Book, booking.Recorder.ApplyBooked,
 		func(e *booking.TicketBooked) *booking.Settled { return &e.Settled }),
 	row[booking.TicketsCanceled]{
 		name:  "tickets.canceled",
-		apply: on(bookings, (*booking.State).ApplyCanceled),
-		check: checked(bookings, (*booking.State).CheckCanceled),
-		partner: func(s *State, e *booking.TicketsCanceled) booking.ID {
+		apply: on(bookings, booking.Recorder.ApplyCanceled),
+		check: checked((*booking.State).CheckCanceled),
+		partner: func(s State, e *booking.TicketsCanceled) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
 		feedCount: func(e *booking.TicketsCanceled) int {
 			return len(e.Tickets)
 		},
 		feedEvents: showCanceled,
-		after: func(s *State, at store.Stamp, e *booking.TicketsCanceled) {
+		after: func(s *Keeper, at store.Stamp, e *booking.TicketsCanceled) {
 			var sends []toSend
 			for _, t := range e.Tickets {
-				s.KeyedRequests.forgetAsked(s, t.ID)
+				s.KeyedRequests.forgetAsked(s.Bookings, t.ID)
 				sends = append(sends, toSend{t.ID, t.Sends})
 			}
 			s.Outbox.add(at, booking.Cancel, "", sends)
 		},
-		weigh: func(s *State, e *booking.TicketsCanceled, x *Idempotency) int64 {
+		weigh: func(s State, e *booking.TicketsCanceled, x *Idempotency) int64 {
 			return written(e) + s.weighAnswer(e.Booking, x)
 		},
 	}.kind(),
 	row[booking.TicketsUncompleted]{
 		name:  "tickets.uncompleted",
-		apply: on(bookings, (*booking.State).ApplyUncompleted),
-		check: checked(bookings, (*booking.State).CheckUncompleted),
-		partner: func(s *State, e *booking.TicketsUncompleted) booking.ID {
+		apply: on(bookings, booking.Recorder.ApplyUncompleted),
+		check: checked((*booking.State).CheckUncompleted),
+		partner: func(s State, e *booking.TicketsUncompleted) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
 		feedCount: func(e *booking.TicketsUncompleted) int {
@@ -88,16 +88,16 @@ var bookingKinds = []kind{
 	}.kind(),
 	row[booking.Moved]{
 		name:  "ticket.moved",
-		apply: on(bookings, (*booking.State).ApplyMoved),
-		partner: func(s *State, e *booking.Moved) booking.ID {
+		apply: on(bookings, booking.Recorder.ApplyMoved),
+		partner: func(s State, e *booking.Moved) booking.ID {
 			return s.PartnerOf(e.To)
 		},
 		feedCount: one[booking.Moved],
 	}.kind(),
 	row[booking.CarrierSet]{
 		name:  "ticket.carrier",
-		apply: on(bookings, (*booking.State).ApplyCarrierSet),
-		partner: func(s *State, e *booking.CarrierSet) booking.ID {
+		apply: on(bookings, booking.Recorder.ApplyCarrierSet),
+		partner: func(s State, e *booking.CarrierSet) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
 		feedCount: func(e *booking.CarrierSet) int {
@@ -110,11 +110,11 @@ var bookingKinds = []kind{
 	}.kind(),
 	row[Answered]{
 		name:  "request.answered",
-		apply: func(*State, time.Time, *Answered) {},
-		partner: func(_ *State, e *Answered) booking.ID {
+		apply: func(*Keeper, time.Time, *Answered) {},
+		partner: func(_ State, e *Answered) booking.ID {
 			return e.Partner
 		},
-		weigh: func(s *State, e *Answered, x *Idempotency) int64 {
+		weigh: func(s State, e *Answered, x *Idempotency) int64 {
 			id, _ := booking.ParseID(e.Booking)
 			return written(e) + s.weighAnswer(id, x)
 		},
@@ -124,32 +124,32 @@ var bookingKinds = []kind{
 // settledKind is the kind of a line that says what became of a ticket once the provider, or nobody, was
 // asked: it is paid or booked, as said tells in a word. Both have the same fields, which in finds.
 func settledKind[T any](name, said string, action booking.Action,
-	apply func(*booking.State, time.Time, *T), in func(*T) *booking.Settled) kind {
+	apply func(booking.Recorder, time.Time, *T), in func(*T) *booking.Settled) kind {
 	return row[T]{
 		name:  name,
 		apply: on(bookings, apply),
 		code: func(_ *Codec, l *lineCoder, e *T) {
 			codeSettled(l, in(e))
 		},
-		check: func(s *State, now time.Time, e *T) error {
+		check: func(s State, now time.Time, e *T) error {
 			return s.Bookings.CheckSettled(now, in(e), action)
 		},
-		partner: func(s *State, e *T) booking.ID {
+		partner: func(s State, e *T) booking.ID {
 			return s.PartnerOf(in(e).Booking)
 		},
 		feedCount: one[T],
-		after: func(s *State, at store.Stamp, e *T) {
+		after: func(s *Keeper, at store.Stamp, e *T) {
 			s.settled(at, in(e), action)
 		},
-		weigh: func(_ *State, e *T, _ *Idempotency) int64 {
+		weigh: func(_ State, e *T, _ *Idempotency) int64 {
 			return escapedLen(in(e).Reason)
 		},
 	}.kind()
 }
 
 // settled remembers what else comes of a ticket that was paid or booked.
-func (s *State) settled(at store.Stamp, e *booking.Settled, action booking.Action) {
-	s.KeyedRequests.forgetAsked(s, e.Ticket)
+func (s *Keeper) settled(at store.Stamp, e *booking.Settled, action booking.Action) {
+	s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 	s.Outbox.add(at, action, "", []toSend{{e.Ticket, e.Sends}})
 }
 
@@ -348,6 +348,6 @@ func parseAction(text string) (booking.Action, bool) {
 
 // Unnoticed returns the notice that the payment window of a ticket is over, where that was not noted yet. It
 // precedes any other line about the ticket.
-func (s *State) Unnoticed(now time.Time, ticket booking.ID) []Entry {
+func (s State) Unnoticed(now time.Time, ticket booking.ID) []Entry {
 	return Entries(s.Bookings.Unnoticed(now, []booking.ID{ticket})...)
 }

@@ -21,11 +21,11 @@ type EventFeed struct {
 }
 
 // feed returns a partner's feed, which it makes if there is none.
-func (s *State) feed(partner booking.ID) *EventFeed {
-	f := s.EventFeeds[partner]
+func (s *Keeper) feed(partner booking.ID) *EventFeed {
+	f := s.rest.feeds[partner]
 	if f == nil {
 		f = new(EventFeed)
-		s.EventFeeds[partner] = f
+		s.rest.feeds[partner] = f
 	}
 	return f
 }
@@ -183,13 +183,13 @@ type frozenFeed struct {
 }
 
 // frozenFeeds returns the feeds for a snapshot, by partner.
-func (s *State) frozenFeeds() []frozenFeed {
+func (s State) frozenFeeds() []frozenFeed {
 	var list []frozenFeed
 	compare := func(a, b booking.ID) int {
 		return bytes.Compare(a[:], b[:])
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(s.EventFeeds), compare) {
-		list = append(list, frozenFeed{id, slices.Clip(s.EventFeeds[id].seqs)})
+	for _, id := range slices.SortedFunc(maps.Keys(s.rest.feeds), compare) {
+		list = append(list, frozenFeed{id, slices.Clip(s.rest.feeds[id].seqs)})
 	}
 	return list
 }

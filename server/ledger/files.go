@@ -18,21 +18,25 @@ import (
 
 // StoreConfig says how the state is kept. For those who only read, it logs nothing, and its clock is the
 // directory's.
-func StoreConfig(fsys durable.FS) store.Config[*State, Entry] {
+func StoreConfig(fsys durable.FS) store.Config[*Keeper, Entry] {
 	c := NewCodec()
-	return store.Config[*State, Entry]{
+	return store.Config[*Keeper, Entry]{
 		FS:  fsys,
 		Log: slog.New(slog.DiscardHandler),
-		Now: func(s *State) time.Time {
-			return s.Clock.At(time.Now())
+		Now: func(s *Keeper) time.Time {
+			return s.Clock().At(time.Now())
 		},
-		New:    NewState,
-		Apply:  Apply,
+		New:    NewKeeper,
+		Apply:  (*Keeper).Apply,
 		Encode: c.Encode,
 		Decode: c.Decode,
-		Freeze: c.Freeze,
-		Thaw:   c.Thaw,
-		Weigh:  Weigh,
+		Freeze: func(s *Keeper) func(io.Writer) error {
+			return c.Freeze(s.State)
+		},
+		Thaw: c.Thaw,
+		Weigh: func(s *Keeper, x Entry) int64 {
+			return Weigh(s.State, x)
+		},
 	}
 }
 

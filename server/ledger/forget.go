@@ -59,19 +59,19 @@ func ticketsOf(list []ErasedPassenger) []booking.ID {
 }
 
 // applyPersonalErased forgets passengers, and queues the reports that named them.
-func applyPersonalErased(s *State, now time.Time, e *PersonalErased) {
+func applyPersonalErased(s *Keeper, now time.Time, e *PersonalErased) {
 	s.forget(now, e.AllTickets())
-	s.Reports.Requeue(e.Reports)
+	s.reports.Requeue(e.Reports)
 }
 
 // applyForgotten forgets passengers.
-func applyForgotten(s *State, now time.Time, e *PassengersForgotten) {
+func applyForgotten(s *Keeper, now time.Time, e *PassengersForgotten) {
 	s.forget(now, e.AllTickets())
 }
 
 // forget forgets the passengers of tickets, and what they were to be sent.
-func (s *State) forget(now time.Time, tickets []booking.ID) {
-	s.Bookings.Forget(now, tickets)
+func (s *Keeper) forget(now time.Time, tickets []booking.ID) {
+	s.bookings.Forget(now, tickets)
 	for _, id := range tickets {
 		s.Outbox.removeOf(id)
 	}
@@ -110,14 +110,14 @@ func removeLetters(fsys durable.FS, tickets []booking.ID) error {
 }
 
 // feedErased tells each partner of its passengers who are forgotten.
-func (s *State) feedErased(at store.Stamp, list []ErasedPassenger) {
+func (s *Keeper) feedErased(at store.Stamp, list []ErasedPassenger) {
 	for _, p := range list {
 		s.feed(p.Partner).add(at, 1)
 	}
 }
 
 // ToForget returns those of tickets whose passengers are not forgotten yet, and where they are.
-func (s *State) ToForget(tickets []booking.ID) []ErasedPassenger {
+func (s State) ToForget(tickets []booking.ID) []ErasedPassenger {
 	var list []ErasedPassenger
 	for _, id := range tickets {
 		b, t := s.Bookings.AnyTicket(id)

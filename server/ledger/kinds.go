@@ -24,23 +24,23 @@ type row[T any] struct {
 	// name is the line's type.
 	name string
 	// apply changes the state as the event says.
-	apply func(*State, time.Time, *T)
+	apply func(*Keeper, time.Time, *T)
 
 	// code writes the event's members, and reads them. Without it, encoding/json does.
 	code func(*Codec, *lineCoder, *T)
 	// check returns why the event cannot follow the state. It re-checks a decision that was recorded, for
 	// verify.
-	check func(*State, time.Time, *T) error
+	check func(State, time.Time, *T) error
 	// partner returns whose the line is, once it was applied.
-	partner func(*State, *T) booking.ID
+	partner func(State, *T) booking.ID
 	// feedCount returns how many events of the partner's feed (/v2/events) the line is.
 	feedCount func(*T) int
 	// feedEvents reads these events from a line. Without it, the line is one event, of a ticket.
 	feedEvents func(*store.Line, booking.ID) ([]FeedEvent, error)
 	// after remembers what else comes of the event, as messages to passengers.
-	after func(*State, store.Stamp, *T)
+	after func(*Keeper, store.Stamp, *T)
 	// weigh returns how many bytes the event takes in the journal at most. Without it, it is written to see.
-	weigh func(*State, *T, *Idempotency) int64
+	weigh func(State, *T, *Idempotency) int64
 }
 
 // kind is a row with its event's type erased, so that all rows fit into one table, and with defaults for the
@@ -49,14 +49,14 @@ type kind struct {
 	name  string
 	event reflect.Type // *T
 
-	apply      func(*State, time.Time, Event)
+	apply      func(*Keeper, time.Time, Event)
 	code       func(*Codec, *lineCoder, Event)
-	check      func(*State, time.Time, Event) error
-	partner    func(*State, Event) booking.ID
+	check      func(State, time.Time, Event) error
+	partner    func(State, Event) booking.ID
 	feedCount  func(Event) int
 	feedEvents func(*store.Line, booking.ID) ([]FeedEvent, error)
-	after      func(*State, store.Stamp, Event)
-	weigh      func(*State, Event, *Idempotency) int64
+	after      func(*Keeper, store.Stamp, Event)
+	weigh      func(State, Event, *Idempotency) int64
 }
 
 // kind erases the type of a row's event.
@@ -64,19 +64,19 @@ func (r row[T]) kind() kind {
 	k := kind{
 		name:  r.name,
 		event: reflect.TypeFor[*T](),
-		apply: func(s *State, now time.Time, e Event) {
+		apply: func(s *Keeper, now time.Time, e Event) {
 			r.apply(s, now, e.(*T))
 		},
 		code: codePlain,
-		check: func(*State, time.Time, Event) error {
+		check: func(State, time.Time, Event) error {
 			return nil
 		},
-		partner: func(*State, Event) booking.ID {
+		partner: func(State, Event) booking.ID {
 			return booking.ID{}
 		},
 		feedCount:  func(Event) int { return 0 },
 		feedEvents: showTicket,
-		after:      func(*State, store.Stamp, Event) {},
+		after:      func(*Keeper, store.Stamp, Event) {},
 		weigh:      weighPlain,
 	}
 	if r.code != nil {
@@ -89,12 +89,12 @@ func (r row[T]) kind() kind {
 		}
 	}
 	if r.check != nil {
-		k.check = func(s *State, now time.Time, e Event) error {
+		k.check = func(s State, now time.Time, e Event) error {
 			return r.check(s, now, e.(*T))
 		}
 	}
 	if r.partner != nil {
-		k.partner = func(s *State, e Event) booking.ID {
+		k.partner = func(s State, e Event) booking.ID {
 			return r.partner(s, e.(*T))
 		}
 	}
@@ -107,12 +107,12 @@ func (r row[T]) kind() kind {
 		k.feedEvents = r.feedEvents
 	}
 	if r.after != nil {
-		k.after = func(s *State, at store.Stamp, e Event) {
+		k.after = func(s *Keeper, at store.Stamp, e Event) {
 			r.after(s, at, e.(*T))
 		}
 	}
 	if r.weigh != nil {
-		k.weigh = func(s *State, e Event, x *Idempotency) int64 {
+		k.weigh = func(s State, e Event, x *Idempotency) int64 {
 			return r.weigh(s, e.(*T), x)
 		}
 	}
@@ -120,26 +120,25 @@ func (r row[T]) kind() kind {
 }
 
 // on adapts the method that applies an event to a part of the state, which in selects, to a row.
-func on[P, T any](in func(*State) P, apply func(P, time.Time, *T)) func(*State, time.Time, *T) {
-	return func(s *State, now time.Time, e *T) { apply(in(s), now, e) }
+func on[P, T any](in func(*Keeper) P, apply func(P, time.Time, *T)) func(*Keeper, time.Time, *T) {
+	return func(s *Keeper, now time.Time, e *T) { apply(in(s), now, e) }
 }
 
-// checked adapts the method that checks an event against a part of the state, which in selects, to a row.
-func checked[P, T any](in func(*State) P,
-	check func(P, time.Time, *T) error) func(*State, time.Time, *T) error {
-	return func(s *State, now time.Time, e *T) error {
-		return check(in(s), now, e)
+// checked adapts a method that checks an event against the bookings to a row.
+func checked[T any](check func(*booking.State, time.Time, *T) error) func(State, time.Time, *T) error {
+	return func(s State, now time.Time, e *T) error {
+		return check(s.Bookings, now, e)
 	}
 }
 
 // bookings, partners, accounts and reports return the parts of the state that events change.
-func bookings(s *State) *booking.State { return s.Bookings }
+func bookings(s *Keeper) booking.Recorder { return s.bookings }
 
-func partners(s *State) *auth.Partners { return s.Partners }
+func partners(s *Keeper) auth.PartnerRecorder { return s.partners }
 
-func accounts(s *State) *auth.Accounts { return s.Accounts }
+func accounts(s *Keeper) auth.AccountRecorder { return s.accounts }
 
-func reports(s *State) *report.State { return s.Reports }
+func reports(s *Keeper) report.Recorder { return s.reports }
 
 // one is the feedCount of a line that is one event.
 func one[T any](*T) int { return 1 }
@@ -170,21 +169,21 @@ func kindNamed(name string) *kind {
 }
 
 // Apply changes the state as an entry says.
-func Apply(s *State, at store.Stamp, x Entry) {
+func (s *Keeper) Apply(at store.Stamp, x Entry) {
 	k := kindOf(x.Event)
 	k.apply(s, at.Time, x.Event)
 	k.after(s, at, x.Event)
 	if n := k.feedCount(x.Event); n > 0 {
-		s.feed(k.partner(s, x.Event)).add(at, n)
+		s.feed(k.partner(s.State, x.Event)).add(at, n)
 	}
 	if x.Idempotency != nil {
-		s.KeyedRequests.note(at, k.partner(s, x.Event), x)
+		s.KeyedRequests.note(at, k.partner(s.State, x.Event), x)
 	}
 }
 
 // Check returns an error where an entry cannot follow the state. It checks again what was decided and
 // recorded; verify calls it for each line.
-func Check(s *State, at store.Stamp, x Entry) error {
+func Check(s State, at store.Stamp, x Entry) error {
 	return kindOf(x.Event).check(s, at.Time, x.Event)
 }
 

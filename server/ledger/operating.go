@@ -12,20 +12,20 @@ import (
 var operatingKinds = []kind{
 	row[report.Ordered]{
 		name:  "report.ordered",
-		apply: on(reports, (*report.State).ApplyOrdered),
+		apply: on(reports, report.Recorder.ApplyOrdered),
 	}.kind(),
 	row[report.Completed]{
 		name:  "report.completed",
-		apply: on(reports, (*report.State).ApplyCompleted),
+		apply: on(reports, report.Recorder.ApplyCompleted),
 	}.kind(),
 	row[report.Downloaded]{
 		name:  "report.downloaded",
-		apply: on(reports, (*report.State).ApplyDownloaded),
+		apply: on(reports, report.Recorder.ApplyDownloaded),
 	}.kind(),
 	row[GeolocationSet]{
 		name: "geolocation.set",
-		apply: func(s *State, _ time.Time, e *GeolocationSet) {
-			s.Geolocation[e.Object] = e.On
+		apply: func(s *Keeper, _ time.Time, e *GeolocationSet) {
+			s.rest.geolocation[e.Object] = e.On
 		},
 	}.kind(),
 	row[TimetableImported]{
@@ -34,11 +34,11 @@ var operatingKinds = []kind{
 	}.kind(),
 	row[KeysRotated]{
 		name:  "keys.rotated",
-		apply: func(*State, time.Time, *KeysRotated) {},
+		apply: func(*Keeper, time.Time, *KeysRotated) {},
 	}.kind(),
 	row[WorldForked]{
 		name: "world.forked",
-		apply: func(s *State, _ time.Time, _ *WorldForked) {
+		apply: func(s *Keeper, _ time.Time, _ *WorldForked) {
 			s.Outbox.clear()
 		},
 	}.kind(),
@@ -62,7 +62,7 @@ var operatingKinds = []kind{
 		name:       store.KindErased,
 		apply:      applyPersonalErased,
 		feedEvents: showErased,
-		after: func(s *State, at store.Stamp, e *PersonalErased) {
+		after: func(s *Keeper, at store.Stamp, e *PersonalErased) {
 			s.feedErased(at, e.Passengers)
 		},
 		weigh: weighErased,
@@ -71,26 +71,26 @@ var operatingKinds = []kind{
 		name:       "passengers.forgotten",
 		apply:      applyForgotten,
 		feedEvents: showErased,
-		after: func(s *State, at store.Stamp, e *PassengersForgotten) {
+		after: func(s *Keeper, at store.Stamp, e *PassengersForgotten) {
 			s.feedErased(at, e.Passengers)
 		},
 	}.kind(),
 }
 
 // applyTimetableImported puts a timetable in force. A replay has no more than its name.
-func applyTimetableImported(s *State, now time.Time, e *TimetableImported) {
-	s.TimetableHash = e.Hash
+func applyTimetableImported(s *Keeper, now time.Time, e *TimetableImported) {
+	s.rest.timetableHash = e.Hash
 	if e.Loaded != nil {
-		s.UseTimetable(e.Loaded, now)
+		s.useTimetable(e.Loaded, now)
 	}
 }
 
 // applyClockSet sets the directory's clock.
-func applyClockSet(s *State, _ time.Time, e *ClockSet) {
-	s.Clock = Clock{
+func applyClockSet(s *Keeper, _ time.Time, e *ClockSet) {
+	s.rest.clock = Clock{
 		Set:      !e.Real,
 		OffsetMs: e.OffsetMs,
 		Still:    e.Still,
-		Began:    cmp.Or(e.Began, s.Clock.Began),
+		Began:    cmp.Or(e.Began, s.rest.clock.Began),
 	}
 }

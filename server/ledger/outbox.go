@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"maps"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,8 @@ type Message struct {
 	Parked string         `json:"parked,omitempty"` // why it is not tried any more
 	// Reason is why the carrier has changed the run, as the line says it; "" of what is none of a run.
 	Reason string `json:"reason,omitempty"`
+
+	arrival uint64 // its number among those that came to wait
 }
 
 // The lanes: messages to one peer. Each has places of its own, so that a peer that hangs holds up nobody
@@ -59,13 +62,14 @@ type Outbox struct {
 	parked   int                            // of them
 	// those that are not parked, by since when; the first is one of them
 	waiting Agenda
-	sending bool     // a server has taken those there were
-	fresh   []string // those it has yet to take
+
+	arrivals []*Message // those that wait, in the order in which they came, and some that have left
+	arrived  uint64     // how many have come
 }
 
-// NewOutbox returns an empty outbox.
-func NewOutbox() Outbox {
-	return Outbox{
+// newOutbox returns an empty outbox.
+func newOutbox() *Outbox {
+	return &Outbox{
 		messages: map[string]*Message{},
 		byTicket: map[booking.ID]map[string]bool{},
 	}
@@ -94,26 +98,23 @@ func (o *Outbox) Oldest() (since time.Time, ok bool) {
 	return o.waiting[0].At, true
 }
 
-// Take returns the messages that are to be sent, but for those taken before.
-func (o *Outbox) Take() []*Message {
-	ids := o.fresh
-	if !o.sending {
-		ids = slices.Sorted(maps.Keys(o.messages))
-	}
-	o.sending = true
-	o.fresh = nil
-	var list []*Message
-	for _, id := range ids {
-		if m := o.messages[id]; m != nil {
+// Arrived returns the messages that wait, in the order in which they came, without the first that came, of
+// which known is the number; and how many have come so far. A message that is retried comes again.
+func (o *Outbox) Arrived(known uint64) (list []*Message, arrived uint64) {
+	first := sort.Search(len(o.arrivals), func(i int) bool {
+		return o.arrivals[i].arrival > known
+	})
+	for _, m := range o.arrivals[first:] {
+		if o.messages[m.ID] == m {
 			list = append(list, m)
 		}
 	}
-	return list
+	return list, o.arrived
 }
 
-// Put adds a message, or replaces the one of its id.
-func (o *Outbox) Put(m *Message) {
-	o.Remove(m.ID)
+// put adds a message, or replaces the one of its id.
+func (o *Outbox) put(m *Message) {
+	o.remove(m.ID)
 	o.messages[m.ID] = m
 	if o.byTicket[m.Ticket] == nil {
 		o.byTicket[m.Ticket] = map[string]bool{}
@@ -124,10 +125,18 @@ func (o *Outbox) Put(m *Message) {
 		return
 	}
 	heap.Push(&o.waiting, Due{m.At, m.ID})
-	if o.sending {
-		o.fresh = append(o.fresh, m.ID)
+	o.arrived++
+	m.arrival = o.arrived
+	o.arrivals = append(o.arrivals, m)
+	if len(o.arrivals) > 2*len(o.messages)+fewMessages {
+		o.arrivals = slices.DeleteFunc(o.arrivals, func(m *Message) bool {
+			return o.messages[m.ID] != m
+		})
 	}
 }
+
+// fewMessages are so few that those which have left may stay in the list of arrivals.
+const fewMessages = 64
 
 // trim takes those off the front of waiting that do not wait any more.
 func (o *Outbox) trim() {
@@ -140,8 +149,8 @@ func (o *Outbox) trim() {
 	}
 }
 
-// Remove forgets a message.
-func (o *Outbox) Remove(id string) {
+// remove forgets a message.
+func (o *Outbox) remove(id string) {
 	m := o.messages[id]
 	if m == nil {
 		return
@@ -160,14 +169,14 @@ func (o *Outbox) Remove(id string) {
 // clear removes all messages.
 func (o *Outbox) clear() {
 	for id := range o.messages {
-		o.Remove(id)
+		o.remove(id)
 	}
 }
 
 // removeOf removes the messages of a ticket.
 func (o *Outbox) removeOf(ticket booking.ID) {
 	for id := range o.byTicket[ticket] {
-		o.Remove(id)
+		o.remove(id)
 	}
 }
 
@@ -183,7 +192,7 @@ func (o *Outbox) add(at store.Stamp, action booking.Action, reason string, list 
 	for _, x := range list {
 		for _, to := range x.sends {
 			n++
-			o.Put(&Message{
+			o.put(&Message{
 				ID:     messageID(at, n),
 				Ticket: x.ticket,
 				Action: action,
@@ -250,25 +259,25 @@ type (
 )
 
 // applySent forgets messages that have left.
-func applySent(s *State, _ time.Time, e *MessagesSent) {
+func applySent(s *Keeper, _ time.Time, e *MessagesSent) {
 	for _, id := range e.IDs {
-		s.Outbox.Remove(id)
+		s.Outbox.remove(id)
 	}
 }
 
 // applyParked keeps a message from being tried again.
-func applyParked(s *State, _ time.Time, e *MessageParked) {
+func applyParked(s *Keeper, _ time.Time, e *MessageParked) {
 	m := *s.Outbox.messages[e.ID]
 	m.Parked = e.Reason
-	s.Outbox.Put(&m)
+	s.Outbox.put(&m)
 }
 
 // applyRetried has messages tried again, as if they were new.
-func applyRetried(s *State, now time.Time, e *MessagesRetried) {
+func applyRetried(s *Keeper, now time.Time, e *MessagesRetried) {
 	for _, id := range e.IDs {
 		m := *s.Outbox.messages[id]
 		m.Parked = ""
 		m.At = now
-		s.Outbox.Put(&m)
+		s.Outbox.put(&m)
 	}
 }

@@ -24,8 +24,8 @@ type KeyedRequests struct {
 }
 
 // newRequests returns what is known before the first request.
-func newRequests() KeyedRequests {
-	return KeyedRequests{
+func newRequests() *KeyedRequests {
+	return &KeyedRequests{
 		known:    map[RequestKey]*KeyedRequest{},
 		open:     map[RequestKey]*KeyedRequest{},
 		askedFor: map[booking.ID]*Idempotency{},
@@ -69,8 +69,8 @@ func (x *KeyedRequests) AskedUnder(ticket booking.ID) *Idempotency {
 
 // forgetAsked drops the key under which the provider was asked about a ticket, unless the same question may
 // be asked again.
-func (x *KeyedRequests) forgetAsked(s *State, ticket booking.ID) {
-	if _, still := s.Bookings.Ask(ticket); !still {
+func (x *KeyedRequests) forgetAsked(sold *booking.State, ticket booking.ID) {
+	if _, still := sold.Ask(ticket); !still {
 		delete(x.askedFor, ticket)
 	}
 }

@@ -16,16 +16,16 @@ var runKinds = []kind{
 	row[booking.RunCanceled]{
 		name: "run.cancelled",
 		apply: changingRun(
-			(*booking.State).ApplyRunCanceled,
+			booking.Recorder.ApplyRunCanceled,
 			func(e *booking.RunCanceled) booking.RunName { return e.Run },
 		),
-		check:      checked(bookings, (*booking.State).CheckRunCanceled),
+		check:      checked((*booking.State).CheckRunCanceled),
 		feedEvents: showRun,
-		after: func(s *State, at store.Stamp, e *booking.RunCanceled) {
+		after: func(s *Keeper, at store.Stamp, e *booking.RunCanceled) {
 			var sends []toSend
 			for _, t := range e.Tickets {
 				s.feed(t.Partner).add(at, 1)
-				s.KeyedRequests.forgetAsked(s, t.ID)
+				s.KeyedRequests.forgetAsked(s.Bookings, t.ID)
 				sends = append(sends, toSend{t.ID, t.Sends})
 			}
 			s.Outbox.add(at, booking.WithdrawRun, e.Reason, sends)
@@ -34,12 +34,12 @@ var runKinds = []kind{
 	row[booking.RunMoved]{
 		name: "run.moved",
 		apply: changingRun(
-			(*booking.State).ApplyRunMoved,
+			booking.Recorder.ApplyRunMoved,
 			func(e *booking.RunMoved) booking.RunName { return e.Run },
 		),
-		check:      checked(bookings, (*booking.State).CheckRunMoved),
+		check:      checked((*booking.State).CheckRunMoved),
 		feedEvents: showRun,
-		after: func(s *State, at store.Stamp, e *booking.RunMoved) {
+		after: func(s *Keeper, at store.Stamp, e *booking.RunMoved) {
 			var sends []toSend
 			for _, t := range e.Tickets {
 				s.feed(t.Partner).add(at, 1)
@@ -50,15 +50,15 @@ var runKinds = []kind{
 	}.kind(),
 	row[booking.RunRestored]{
 		name:  "run.restored",
-		check: checked(bookings, (*booking.State).CheckRunRestored),
+		check: checked((*booking.State).CheckRunRestored),
 		apply: changingRun(
-			(*booking.State).ApplyRunRestored,
+			booking.Recorder.ApplyRunRestored,
 			func(e *booking.RunRestored) booking.RunName { return e.Run },
 		),
 	}.kind(),
 	row[ManifestRead]{
 		name:  "manifest.read",
-		apply: func(*State, time.Time, *ManifestRead) {},
+		apply: func(*Keeper, time.Time, *ManifestRead) {},
 		check: checkManifestRead,
 	}.kind(),
 }
@@ -72,7 +72,7 @@ type ManifestRead struct {
 }
 
 // checkManifestRead reports whether so many people travel on a run as a line says that somebody has read.
-func checkManifestRead(s *State, _ time.Time, e *ManifestRead) error {
+func checkManifestRead(s State, _ time.Time, e *ManifestRead) error {
 	n := 0
 	for _, o := range s.Bookings.Riders(e.Run) {
 		if o.Ticket.Phase == booking.Paid || o.Ticket.Phase == booking.Booked {
@@ -89,21 +89,21 @@ func checkManifestRead(s *State, _ time.Time, e *ManifestRead) error {
 // force follows. Tickets that follow a cancellation change nothing of the timetable, and sales go on with the
 // one that they have read.
 func changingRun[T any](
-	apply func(*booking.State, time.Time, *T),
+	apply func(booking.Recorder, time.Time, *T),
 	run func(*T) booking.RunName,
-) func(*State, time.Time, *T) {
-	return func(s *State, now time.Time, e *T) {
+) func(*Keeper, time.Time, *T) {
+	return func(s *Keeper, now time.Time, e *T) {
 		before := s.Bookings.Change(run(e)).Change
-		apply(s.Bookings, now, e)
-		if s.Timetable != nil && s.Bookings.Change(run(e)).Change != before {
-			s.UseTimetable(s.Timetable, now)
+		apply(s.bookings, now, e)
+		if s.rest.timetable != nil && s.Bookings.Change(run(e)).Change != before {
+			s.useTimetable(s.rest.timetable, now)
 		}
 	}
 }
 
-// UseTimetable puts a timetable in force, with what was changed of its runs.
-func (s *State) UseTimetable(tt *schedule.Timetable, now time.Time) {
-	s.Timetable = tt.With(s.Bookings.Changes(now))
+// useTimetable puts a timetable in force, with what was changed of its runs.
+func (s *Keeper) useTimetable(tt *schedule.Timetable, now time.Time) {
+	s.rest.timetable = tt.With(s.Bookings.Changes(now))
 }
 
 // showRun returns the events of a partner's tickets in a line of a run.

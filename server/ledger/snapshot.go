@@ -28,10 +28,10 @@ import (
 const snapshotVersion = 4
 
 // Freeze returns what writes the state as it is now.
-func (c *Codec) Freeze(s *State) func(io.Writer) error {
+func (c *Codec) Freeze(s State) func(io.Writer) error {
 	f := &frozen{
 		codec:    c,
-		head:     *s,
+		head:     *s.rest,
 		partners: s.Partners.All(),
 		users:    s.Accounts.Users(),
 		sessions: s.Accounts.Sessions(),
@@ -43,14 +43,14 @@ func (c *Codec) Freeze(s *State) func(io.Writer) error {
 		sold:     s.Bookings.Freeze(),
 		asked:    maps.Clone(s.KeyedRequests.askedFor),
 	}
-	f.head.Geolocation = maps.Clone(s.Geolocation)
+	f.head.geolocation = maps.Clone(s.rest.geolocation)
 	return f.write
 }
 
 // frozen is the state at an instant. What it points to never changes.
 type frozen struct {
 	codec    *Codec
-	head     State // of which only what the first line has
+	head     rest // of which only what the first line has
 	partners []*auth.Partner
 	users    []*auth.User
 	sessions []*auth.Session
@@ -140,14 +140,14 @@ func (f *frozen) writeRuns() {
 
 // Thaw reads what Freeze wrote. The lines are read on a goroutine of their own, so that bookings are put back
 // while the next are read.
-func (c *Codec) Thaw(from io.Reader) (*State, error) {
+func (c *Codec) Thaw(from io.Reader) (*Keeper, error) {
 	t := &thawing{
 		codec:   c,
-		state:   NewState(),
+		state:   NewKeeper(),
 		batches: make(chan packedBatch, 4),
 	}
 	var wrong, err error
-	bookings := t.state.Bookings.Restore()
+	bookings := t.state.bookings.Restore()
 	go func() {
 		defer close(t.batches)
 		err = t.read(from)
@@ -171,7 +171,7 @@ func (c *Codec) Thaw(from io.Reader) (*State, error) {
 // thawing is a snapshot that is being read.
 type thawing struct {
 	codec   *Codec
-	state   *State
+	state   *Keeper
 	batches chan packedBatch
 	batch   packedBatch // read and not sent yet
 	asks    []*askRow   // to be put back once the tickets are there
@@ -238,21 +238,21 @@ func (t *thawing) readLine(c *wire.Coder) {
 	}
 	switch {
 	case c.R.At("version"):
-		t.older = codeHead(c, s)
+		t.older = codeHead(c, s.rest)
 	case c.R.At("clock"): // those before version 2 begin so
 		t.older = true
 		c.R.Skip()
-	case readRow(c, "partner", s.Partners.Restore):
-	case readRow(c, "user", s.Accounts.RestoreUser):
-	case readRow(c, "session", s.Accounts.RestoreSession):
-	case readRow(c, "report", s.Reports.Restore):
+	case readRow(c, "partner", s.partners.Restore):
+	case readRow(c, "user", s.accounts.RestoreUser):
+	case readRow(c, "session", s.accounts.RestoreSession):
+	case readRow(c, "report", s.reports.Restore):
 	case readRow(c, "retry", s.KeyedRequests.put):
-	case readRow(c, "message", s.Outbox.Put):
+	case readRow(c, "message", s.Outbox.put):
 	case c.R.At("feed"):
 		var f frozenFeed
 		f.code(c)
-		s.EventFeeds[f.partner] = &EventFeed{seqs: f.lines}
-	case readRow(c, "change", s.Bookings.RestoreChange):
+		s.rest.feeds[f.partner] = &EventFeed{seqs: f.lines}
+	case readRow(c, "change", s.bookings.RestoreChange):
 	case readRow(c, "ask", t.ask):
 	case c.R.At("form"):
 		var f *schedule.Form
@@ -263,7 +263,7 @@ func (t *thawing) readLine(c *wire.Coder) {
 			c.R.Reject(errNoForm.Error())
 		}
 		if c.R.Err() == nil {
-			s.Bookings.KnowRun(r)
+			s.bookings.KnowRun(r)
 		}
 	default:
 		c.R.Reject("is no line of a snapshot")
@@ -304,7 +304,7 @@ func readRow[T any](c *wire.Coder, name string, restore func(*T)) bool {
 }
 
 // codeHead codes the first line. What an earlier version wrote is not read any further.
-func codeHead(c *wire.Coder, s *State) (older bool) {
+func codeHead(c *wire.Coder, s *rest) (older bool) {
 	version := snapshotVersion
 	wire.Number(c, "version", &version)
 	switch {
@@ -316,10 +316,10 @@ func codeHead(c *wire.Coder, s *State) (older bool) {
 	case version > snapshotVersion:
 		c.R.Reject("is of a later version")
 	}
-	c.JSON("clock", &s.Clock)
-	c.String("timetable", &s.TimetableHash)
-	if c.Optional("geolocation", len(s.Geolocation) > 0) {
-		c.JSON("geolocation", &s.Geolocation)
+	c.JSON("clock", &s.clock)
+	c.String("timetable", &s.timetableHash)
+	if c.Optional("geolocation", len(s.geolocation) > 0) {
+		c.JSON("geolocation", &s.geolocation)
 	}
 	return false
 }
@@ -348,11 +348,11 @@ func (t *thawing) ask(x *askRow) {
 }
 
 // restoreAsk puts back what a provider is asked about a ticket, which is there.
-func (s *State) restoreAsk(x *askRow) error {
+func (s *Keeper) restoreAsk(x *askRow) error {
 	if _, ticket := s.Bookings.AnyTicket(x.Ticket); ticket == nil {
 		return fmt.Errorf("the provider is asked about %s, which is no ticket", x.Ticket)
 	}
-	s.Bookings.RestoreAsk(x.Ticket, booking.Ask{Key: x.Key, Action: x.Action, Request: x.Request})
+	s.bookings.RestoreAsk(x.Ticket, booking.Ask{Key: x.Key, Action: x.Action, Request: x.Request})
 	if x.Under != nil {
 		s.KeyedRequests.askedFor[x.Ticket] = x.Under
 	}

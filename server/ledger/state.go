@@ -1,18 +1,21 @@
 // Package ledger defines what Waybill remembers, the events that change it, and how both are written to the
 // journal and to snapshots.
 //
-// [State] is everything there is to remember. It changes by events only (but for the timetable, which a start
-// loads from the file that an event names), each of which is a line of the journal: an [Entry] is an event
-// with what else its line says, as who did it. All there is to know of a kind of line, which is a type that
-// lines have, stands in one row of a table: its name, how it is coded, how it changes the state, what may
-// precede it, what a partner is told of it, and its weight. To add a kind of line, add a
-// row.
+// [State] is everything there is to remember, to read and to decide on. It changes by events only (but for
+// the timetable, which a start loads from the file that an event names), each of which is a line of the
+// journal: an [Entry] is an event with what else its line says, as who did it. What applies entries is a
+// [Keeper]. The [Store] of a server has the one of its state and hands out the State alone, so that no room
+// can change it: the compiler sees to that. A reader of a journal makes a Keeper of its own.
+//
+// All there is to know of a kind of line, which is a type that lines have, stands in one row of a table: its
+// name, how it is coded, how it changes the state, what may precede it, what a partner is told of it, and its
+// weight. To add a kind of line, add a row.
 //
 // [Codec] turns entries into the bytes of lines and back, and states into snapshots and back. [StoreConfig]
 // hands all of it to package store, which makes it durable:
 //
-//	st, _, err := store.Open(ledger.StoreConfig(durable.Dir("waybill-data")))
-//	seq, err := st.Update(func(s *ledger.State, now time.Time) ([]ledger.Entry, error) {
+//	st, _, err := ledger.Open(ledger.Options{FS: durable.Dir("waybill-data"), Log: log, Now: clock})
+//	seq, err := st.Update(func(s ledger.State, now time.Time) ([]ledger.Entry, error) {
 //		e, err := s.Bookings.SetCarrier(now, ticket, booking.Confirmed)
 //		return ledger.Entries(e), err
 //	}, nil)
@@ -21,6 +24,7 @@
 package ledger
 
 import (
+	"maps"
 	"time"
 
 	"waybill/auth"
@@ -30,43 +34,83 @@ import (
 	"waybill/server/ledger/wire"
 )
 
-// State is everything the server remembers: a field for each part that does.
+// State is what rooms read of everything the server remembers: a field for each part that does, none of which
+// has a method that changes it. What is a value is read by a method. See [Keeper].
 type State struct {
-	Clock    Clock
-	Partners *auth.Partners
-	Bookings *booking.State
-	Accounts *auth.Accounts
-	Reports  *report.State
-	// Geolocation is what users have set of FMS objects, by the object's id.
-	Geolocation map[string]bool
-	// TimetableHash names the timetable in force by its content; "" is none yet.
-	TimetableHash string
-	EventFeeds    map[booking.ID]*EventFeed // by partner
-	KeyedRequests KeyedRequests
-	Outbox        Outbox
+	Partners      *auth.Partners
+	Bookings      *booking.State
+	Accounts      *auth.Accounts
+	Reports       *report.State
+	KeyedRequests *KeyedRequests
+	Outbox        *Outbox
+	rest          *rest
+}
 
-	// Timetable is the value that the hash names. It lies beside the journal and not in it: after a replay
+// rest is what no package of its own remembers.
+type rest struct {
+	clock Clock
+	// geolocation is what users have set of FMS objects, by the object's id.
+	geolocation map[string]bool
+	// timetableHash names the timetable in force by its content; "" is none yet.
+	timetableHash string
+	feeds         map[booking.ID]*EventFeed // by partner
+
+	// timetable is the value that the hash names. It lies beside the journal and not in it: after a replay
 	// it is nil until a start has loaded it.
-	Timetable *schedule.Timetable
+	timetable *schedule.Timetable
 }
 
-// NewState returns the state before the first line.
-func NewState() *State {
-	return &State{
-		Partners:      auth.NewPartners(),
-		Bookings:      booking.NewState(),
-		Accounts:      auth.NewAccounts(),
-		Reports:       report.NewState(),
-		Geolocation:   map[string]bool{},
-		EventFeeds:    map[booking.ID]*EventFeed{},
-		KeyedRequests: newRequests(),
-		Outbox:        NewOutbox(),
-	}
-}
+// Clock returns the directory's test clock.
+func (s State) Clock() Clock { return s.rest.clock }
+
+// TimetableHash returns the name of the timetable in force; "" is none yet.
+func (s State) TimetableHash() string { return s.rest.timetableHash }
+
+// Timetable returns the timetable in force; nil where none was loaded, as after a replay.
+func (s State) Timetable() *schedule.Timetable { return s.rest.timetable }
+
+// Geolocation returns what users have set of FMS objects, by the object's id.
+func (s State) Geolocation() map[string]bool { return maps.Clone(s.rest.geolocation) }
+
+// EventFeed returns the feed of a partner, who has a key.
+func (s State) EventFeed(partner booking.ID) *EventFeed { return s.rest.feeds[partner] }
 
 // PartnerOf returns whose a booking is.
-func (s *State) PartnerOf(id booking.ID) booking.ID {
+func (s State) PartnerOf(id booking.ID) booking.ID {
 	return s.Bookings.Any(id).Partner
+}
+
+// Keeper is a State with what applies entries to it. A [Store] has one and never hands it out; a reader of a
+// journal makes one of its own.
+type Keeper struct {
+	State
+	partners auth.PartnerRecorder
+	bookings booking.Recorder
+	accounts auth.AccountRecorder
+	reports  report.Recorder
+}
+
+// NewKeeper returns the state before the first line.
+func NewKeeper() *Keeper {
+	k := &Keeper{
+		partners: auth.NewPartners(),
+		bookings: booking.NewRecorder(),
+		accounts: auth.NewAccounts(),
+		reports:  report.NewRecorder(),
+	}
+	k.State = State{
+		Partners:      k.partners.Partners(),
+		Bookings:      k.bookings.State(),
+		Accounts:      k.accounts.Accounts(),
+		Reports:       k.reports.State(),
+		KeyedRequests: newRequests(),
+		Outbox:        newOutbox(),
+		rest: &rest{
+			geolocation: map[string]bool{},
+			feeds:       map[booking.ID]*EventFeed{},
+		},
+	}
+	return k
 }
 
 // Clock is the directory's test clock (contract §2, §13).

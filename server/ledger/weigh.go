@@ -24,12 +24,12 @@ const (
 )
 
 // Weigh returns how many bytes an entry's line has at most, in the state before it.
-func Weigh(s *State, x Entry) int64 {
+func Weigh(s State, x Entry) int64 {
 	return lineFrame + kindOf(x.Event).weigh(s, x.Event, x.Idempotency)
 }
 
 // weighPlain weighs what is rare: it is written to see.
-func weighPlain(_ *State, e Event, _ *Idempotency) int64 {
+func weighPlain(_ State, e Event, _ *Idempotency) int64 {
 	n := written(e)
 	if own, ok := e.(interface{ PersonalPart() any }); ok {
 		n += written(own.PersonalPart())
@@ -53,12 +53,12 @@ func escapedLen(text string) int64 {
 }
 
 // weighErased weighs the line that names what is erased.
-func weighErased(_ *State, e *PersonalErased, _ *Idempotency) int64 {
+func weighErased(_ State, e *PersonalErased, _ *Idempotency) int64 {
 	return perID*int64(len(e.Lines)+len(e.Passengers)+len(e.Reports)) + escapedLen(e.Reason)
 }
 
 // weighCreated weighs a booking.
-func weighCreated(_ *State, e *booking.Created, _ *Idempotency) int64 {
+func weighCreated(_ State, e *booking.Created, _ *Idempotency) int64 {
 	n := int64(0)
 	for _, f := range e.Forms {
 		n += f.Size()
@@ -75,7 +75,7 @@ func weighCreated(_ *State, e *booking.Created, _ *Idempotency) int64 {
 
 // weighAnswer returns how many bytes the answer to a keyed request about a booking takes in its line: all
 // of its tickets as they stand, or a refusal that names them.
-func (s *State) weighAnswer(id booking.ID, x *Idempotency) int64 {
+func (s State) weighAnswer(id booking.ID, x *Idempotency) int64 {
 	if !x.answers() {
 		return 0
 	}

@@ -62,7 +62,7 @@ func (s *Service) countFiles() error {
 	}
 	for some := range slices.Chunk(names, atATime) {
 		var known []*report.Report
-		err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		err := s.Store.View(func(st ledger.State, _ time.Time) {
 			for _, name := range some {
 				x, unknown := st.Reports.Find(reportOf(name), "", time.Time{})
 				if unknown == nil {

@@ -75,7 +75,7 @@ func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Pri
 		return err
 	}
 	var made *report.Report
-	seq, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+	seq, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		// Counted under the lock, so that many orders at a time are not more than one after another.
 		if st.Reports.Waiting(e.Company) >= web.MaxQueuedReports {
 			return nil, errManyReports
@@ -86,7 +86,7 @@ func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Pri
 		}
 		return ledger.Entries(e), nil
 	},
-		func(st *ledger.State, now time.Time) {
+		func(st ledger.State, now time.Time) {
 			made, _ = st.Reports.Find(e.ID, e.Company, now)
 		})
 	if err != nil {
@@ -113,7 +113,7 @@ func errKeptReports(wait time.Duration) error {
 // ListReports answers GET /v2/reports/company/orders.
 func (s *Service) ListReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	return web.ShowPage(s.Core, w, web.NewQuery(r), "reports", web.MaxReports,
-		func(st *ledger.State, skip, take int) ([]*report.Report, int) {
+		func(st ledger.State, skip, take int) ([]*report.Report, int) {
 			return st.Reports.List(p.Access.Company.ID, skip, take)
 		}, func(w *wire.Writer, r *report.Report, _ time.Time) {
 			writeReport(w, "", r)
@@ -142,7 +142,7 @@ func writeReport(w *wire.Writer, name string, r *report.Report) {
 
 // findReport finds a report that has not expired; company "" is any.
 func (s *Service) findReport(id booking.ID, company string) (x *report.Report, now time.Time, err error) {
-	unread := s.Store.View(func(st *ledger.State, at time.Time) {
+	unread := s.Store.View(func(st ledger.State, at time.Time) {
 		x, err = st.Reports.Find(id, company, at)
 		now = at
 	})
@@ -205,7 +205,7 @@ func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	// The first download is journalled before a byte of it leaves.
 	if r.Method == http.MethodGet && x.Downloaded.IsZero() {
-		seq, err := s.Store.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
+		seq, err := s.Store.Update(func(st ledger.State, at time.Time) ([]ledger.Entry, error) {
 			if x, err := st.Reports.Find(x.ID, "", at); err != nil || !x.Downloaded.IsZero() {
 				return nil, err // another was first
 			}
@@ -258,7 +258,7 @@ func (s *Service) untilNext(failed error) time.Duration {
 		return retryReports
 	}
 	wait := tidyReports
-	s.Store.View(func(st *ledger.State, now time.Time) {
+	s.Store.View(func(st ledger.State, now time.Time) {
 		next := st.Reports.NextExpiry(now)
 		if !next.IsZero() {
 			wait = min(wait, next.Sub(now))
@@ -282,7 +282,7 @@ func (s *Service) WriteReports() error {
 	s.Reporting.Lock()
 	defer s.Reporting.Unlock()
 	var queued []*report.Report
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		queued = st.Reports.Queued()
 	})
 	for i := 0; err == nil && i < len(queued); i++ {
@@ -306,7 +306,7 @@ func (s *Service) writeReport(x *report.Report) error {
 	pace := s.Store.Pace() // partners do not wait for it
 	var now time.Time
 	names := map[booking.ID]string{}
-	err := s.Store.View(func(st *ledger.State, at time.Time) {
+	err := s.Store.View(func(st ledger.State, at time.Time) {
 		frozen = st.Bookings.Freeze()
 		frozen.Step = pace.Step
 		now = at
@@ -358,7 +358,7 @@ func (s *Service) removeReports() error {
 	}
 	for some := range slices.Chunk(names, atATime) {
 		var gone []string
-		err = errors.Join(err, s.Store.View(func(st *ledger.State, now time.Time) {
+		err = errors.Join(err, s.Store.View(func(st ledger.State, now time.Time) {
 			for _, name := range some {
 				_, unknown := st.Reports.Find(reportOf(name), "", now)
 				if strings.HasSuffix(name, ledger.ReportSuffix) && unknown != nil {
@@ -403,7 +403,7 @@ func (s *Service) PatchFMSObject(w http.ResponseWriter, r *http.Request, p *auth
 	}); err != nil {
 		return err
 	}
-	seq, err := s.Do(func(*ledger.State, time.Time) (ledger.Event, error) {
+	seq, err := s.Do(func(ledger.State, time.Time) (ledger.Event, error) {
 		return e, nil
 	})
 	return web.ShowWritten(w, seq, err, func(w *wire.Writer) {

@@ -41,7 +41,7 @@ func (s *Service) User(may auth.Permission,
 	return web.Identified(s.Core, web.ErrUnauthorized, allowed, func(r *http.Request) string {
 		return cookie(r, AccessCookie)
 	},
-		func(st *ledger.State, token auth.Hash, now time.Time) *auth.Principal {
+		func(st ledger.State, token auth.Hash, now time.Time) *auth.Principal {
 			p := st.Accounts.Caller(token, false, now)
 			// When it was last used is kept in memory only: a line for every request would be too much.
 			if p != nil {
@@ -95,14 +95,14 @@ func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, 
 
 // signIn answers with a session as the event that decide returns leaves it, and its new tokens.
 func (s *Service) signIn(w http.ResponseWriter, r *http.Request,
-	decide func(*ledger.State, time.Time, auth.Tokens) ([]ledger.Entry, error)) error {
+	decide func(ledger.State, time.Time, auth.Tokens) ([]ledger.Entry, error)) error {
 	// The tokens are made before the lock is taken. Only their hashes are kept.
 	access := auth.NewToken(s.Config.Random)
 	refresh := auth.NewToken(s.Config.Random)
 	var caller *auth.Principal
-	seq, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+	seq, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		return decide(st, now, auth.NewTokens(now, access, refresh))
-	}, func(st *ledger.State, now time.Time) {
+	}, func(st ledger.State, now time.Time) {
 		caller = st.Accounts.Caller(auth.HashOf(access), false, now)
 	})
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Service) PostPreLogin(w http.ResponseWriter, r *http.Request) error {
 	var user *auth.User
 	var kept auth.Password
 	var now time.Time
-	err = s.Store.View(func(st *ledger.State, at time.Time) {
+	err = s.Store.View(func(st ledger.State, at time.Time) {
 		user, kept = st.Accounts.Login(email)
 		now = at
 	})
@@ -180,7 +180,7 @@ func (s *Service) PostLogin(w http.ResponseWriter, r *http.Request) error {
 	// Keys may have to be fetched for this, so not under the lock.
 	who, wrong := s.identity.Verify(r.Context(), idToken, now)
 	session := auth.ID(s.NewID())
-	err = s.signIn(w, r, func(st *ledger.State, at time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
+	err = s.signIn(w, r, func(st ledger.State, at time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
 		if wrong != nil {
 			return nil, wrong
 		}
@@ -219,7 +219,7 @@ func (s *Service) PostLogin(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) PostRefresh(w http.ResponseWriter, r *http.Request) error {
 	shown := auth.HashOf(cookie(r, RefreshCookie))
 	why := s.noBody(w, r)
-	return s.signIn(w, r, func(st *ledger.State, now time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
+	return s.signIn(w, r, func(st ledger.State, now time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
 		// A token that was replaced is shown by a thief, or by the user after the thief: both lose the
 		// session.
 		caller := st.Accounts.Caller(shown, true, now)
@@ -244,7 +244,7 @@ func (s *Service) PostLogout(w http.ResponseWriter, r *http.Request) error {
 	refresh := auth.HashOf(cookie(r, RefreshCookie))
 	var caller *auth.Principal
 	var ended time.Time
-	seq, err := s.Do(func(st *ledger.State, now time.Time) (ledger.Event, error) {
+	seq, err := s.Do(func(st ledger.State, now time.Time) (ledger.Event, error) {
 		ended = now
 		caller = cmp.Or(st.Accounts.Caller(access, false, now), st.Accounts.Caller(refresh, true, now))
 		if caller == nil {
@@ -270,7 +270,7 @@ func (s *Service) PostLogout(w http.ResponseWriter, r *http.Request) error {
 // GetSession answers GET /v2/auth/session, once what it shows is on disk: the session may just have been
 // made.
 func (s *Service) GetSession(w http.ResponseWriter, _ *http.Request, caller *auth.Principal) error {
-	if err := s.Store.View(func(*ledger.State, time.Time) {}); err != nil {
+	if err := s.Store.View(func(ledger.State, time.Time) {}); err != nil {
 		return err
 	}
 	return s.replySession(w, caller)

@@ -29,7 +29,7 @@ func (s *Service) Partner(h web.PartnerHandler) http.HandlerFunc {
 	answer := web.Identified(s.Core, web.ErrForbidden,
 		func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 			// Journalled once a day, as it decides until when the partner has the interface.
-			_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+			_, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 				e, err := st.Partners.UseLegacy(now, s.Deprecated, p.ID)
 				if e == nil {
 					return nil, err
@@ -126,7 +126,7 @@ func (s *Service) ListOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 	leaves := q.OptionalDay("departureDate")
 	created := q.OptionalDay("createdAt")
 	return web.ShowPage(s.Core, w, q, "orders", web.MaxBookings,
-		func(st *ledger.State, skip, take int) ([]booking.Order, int) {
+		func(st ledger.State, skip, take int) ([]booking.Order, int) {
 			return st.Bookings.Orders(booking.ID(p.ID), leaves, created, skip, take)
 		}, s.writeOrder)
 }
@@ -173,7 +173,7 @@ func (s *Service) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Pa
 	var orders []booking.Order
 	var now time.Time
 	// The tickets may be of several bookings: all are changed, or none.
-	seq, err := s.partner.Perform(r, sel, action, new(partner.Attempt), func(st *ledger.State, at time.Time) {
+	seq, err := s.partner.Perform(r, sel, action, new(partner.Attempt), func(st ledger.State, at time.Time) {
 		orders, _ = st.Bookings.Select(sel) // no ticket is ever forgotten
 		now = at
 	})

@@ -30,7 +30,7 @@ func (s *Service) Act(action booking.Action) keyedHandler {
 		// Earlier attempts under the same key may have got through some of the tickets.
 		sel.Done = try.done
 		try.willAnswer(http.StatusOK, write)
-		seq, err := s.Perform(r, sel, action, try, func(st *ledger.State, at time.Time) {
+		seq, err := s.Perform(r, sel, action, try, func(st ledger.State, at time.Time) {
 			b = st.Bookings.Booking(sel.Partner, *sel.Booking)
 			now = at
 		})
@@ -78,7 +78,7 @@ type deed struct {
 // Without a provider the action is done by one update. With one, an update marks the tickets as asked, each
 // answer is kept by an update of its own, and one more closes the request where it has an Idempotency-Key.
 func (s *Service) Perform(r *http.Request, sel booking.Selection, action booking.Action, try *Attempt,
-	after func(*ledger.State, time.Time)) (seq uint64, err error) {
+	after func(ledger.State, time.Time)) (seq uint64, err error) {
 	// Decided under the lock, with the state as it then is.
 	d := &deed{
 		Service: s,
@@ -115,12 +115,12 @@ func (s *Service) Perform(r *http.Request, sel booking.Selection, action booking
 }
 
 // decide returns what the action changes, or marks.
-func (d *deed) decide(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+func (d *deed) decide(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 	d.asked = nil // it may be decided again
 	if d.action == booking.Cancel {
 		return d.decideCancel(st, now)
 	}
-	list, err := st.Bookings.Settle(now, st.Timetable, d.sel, d.action, d.request)
+	list, err := st.Bookings.Settle(now, st.Timetable(), d.sel, d.action, d.request)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (d *deed) decide(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
 }
 
 // decideCancel returns what canceling the tickets changes.
-func (d *deed) decideCancel(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+func (d *deed) decideCancel(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 	list, err := st.Bookings.Cancel(now, d.sel, d.request)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (d *deed) decideCancel(st *ledger.State, now time.Time) ([]ledger.Entry, er
 }
 
 // ask returns the line that marks a ticket as asked, and notes what the provider is to be asked.
-func (d *deed) ask(st *ledger.State, e *booking.Settled) ledger.Entry {
+func (d *deed) ask(st ledger.State, e *booking.Settled) ledger.Entry {
 	// The same question has the same key, also after a crash: the provider knows it again.
 	key := st.Bookings.AskKey(e.Ticket, d.action, d.NewID())
 	d.asked = append(d.asked, provider.Confirmation{
@@ -188,7 +188,7 @@ func (d *deed) ask(st *ledger.State, e *booking.Settled) ledger.Entry {
 }
 
 // close returns the line that closes a request with a key once the provider has answered.
-func (d *deed) close(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+func (d *deed) close(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
 	if _, err := st.Bookings.Select(d.sel); err != nil {
 		return nil, err // its tickets have moved away meanwhile
 	}

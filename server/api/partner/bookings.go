@@ -82,7 +82,7 @@ func ReadNewBooking(r *wire.Reader, ignored []string) *NewBooking {
 func (s *Service) Create(request string, p *auth.Partner, in *NewBooking,
 	try *Attempt) (b *booking.Booking, now time.Time, seq uint64, err error) {
 	try.willAnswer(http.StatusCreated, s.bookingReply(&b, &now))
-	if _, err = s.Store.Glance(func(_ *ledger.State, at time.Time) {
+	if _, err = s.Store.Glance(func(_ ledger.State, at time.Time) {
 		now = at
 	}); err != nil {
 		return nil, now, 0, err
@@ -103,11 +103,11 @@ func (s *Service) Create(request string, p *auth.Partner, in *NewBooking,
 	for range in.passengers {
 		e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.NewID()})
 	}
-	seq, err = s.Store.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
+	seq, err = s.Store.Update(func(st ledger.State, at time.Time) ([]ledger.Entry, error) {
 		// Beside an import, or a run that is changed, it is looked up again, under the lock: whoever tried
 		// again without the lock could come too late each time.
-		if st.Timetable != sale.Timetable {
-			again, err := s.prepare(in, p, st.Timetable, at)
+		if st.Timetable() != sale.Timetable {
+			again, err := s.prepare(in, p, st.Timetable(), at)
 			if err != nil {
 				return nil, err
 			}
@@ -121,7 +121,7 @@ func (s *Service) Create(request string, p *auth.Partner, in *NewBooking,
 			Event:       created,
 			Idempotency: try.last,
 		}}, err
-	}, func(st *ledger.State, at time.Time) {
+	}, func(st ledger.State, at time.Time) {
 		b = st.Bookings.Booking(e.Partner, e.ID)
 		now = at
 	})
@@ -206,7 +206,7 @@ func (s *Service) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.P
 	q := web.NewQuery(r)
 	only := q.OptionalDay("departureDate")
 	return web.ShowPage(s.Core, w, q, "bookings", web.MaxBookings,
-		func(st *ledger.State, skip, take int) ([]*booking.Booking, int) {
+		func(st ledger.State, skip, take int) ([]*booking.Booking, int) {
 			return st.Bookings.List(booking.ID(p.ID), only, skip, take)
 		}, func(w *wire.Writer, b *booking.Booking, now time.Time) {
 			s.resources.Booking(w, "", b, now)
@@ -217,7 +217,7 @@ func (s *Service) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.P
 func (s *Service) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
 	// Of another partner's booking nothing is said, not even that it is there.
 	id := ids.Of(r.PathValue("id"))
-	err = s.Store.View(func(st *ledger.State, at time.Time) {
+	err = s.Store.View(func(st ledger.State, at time.Time) {
 		b = st.Bookings.Booking(booking.ID(p.ID), id)
 		now = at
 	})
@@ -273,7 +273,7 @@ func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 // ViewTicket finds the ticket that a request's path names, its booking, and the instant.
 func (s *Service) ViewTicket(r *http.Request,
 	p *auth.Partner) (b *booking.Booking, t *booking.Ticket, now time.Time, err error) {
-	err = s.Store.View(func(st *ledger.State, at time.Time) {
+	err = s.Store.View(func(st ledger.State, at time.Time) {
 		b, t = st.Bookings.Ticket(booking.ID(p.ID), ids.Of(r.PathValue("id")))
 		now = at
 	})

@@ -40,8 +40,8 @@ func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Part
 		var lines []uint64
 		var before, total int
 		var changed <-chan struct{}
-		err := s.Store.View(func(st *ledger.State, _ time.Time) {
-			f := st.EventFeeds[booking.ID(p.ID)]
+		err := s.Store.View(func(st ledger.State, _ time.Time) {
+			f := st.EventFeed(booking.ID(p.ID))
 			lines, before = f.After(after, take)
 			total = f.Len()
 			if wait > 0 && len(lines) == 0 {

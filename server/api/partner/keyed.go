@@ -149,7 +149,7 @@ func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 			defer s.underWay.Delete(name)
 		}
 		var known *ledger.KeyedRequest
-		err = s.Store.View(func(st *ledger.State, now time.Time) {
+		err = s.Store.View(func(st ledger.State, now time.Time) {
 			known = st.KeyedRequests.Find(name, now)
 		})
 		if err != nil {
@@ -190,7 +190,7 @@ func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt,
 	if ok {
 		named = id.String()
 	}
-	_, failed := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+	_, failed := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return []ledger.Entry{{
 			Event:       &ledger.Answered{Partner: partner, Booking: named},
 			Idempotency: try.last,
@@ -244,7 +244,7 @@ func (s *Service) replay(w http.ResponseWriter, known *ledger.KeyedRequest) erro
 // the program, within the 24 hours, writes bookings differently.
 func (s *Service) makeAgain(answer *ledger.Answer, seq uint64) error {
 	var b *booking.Booking
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		b = st.Bookings.Sold(answer.At, answer.Sold)
 	})
 	if err != nil {

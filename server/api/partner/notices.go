@@ -15,8 +15,9 @@ const (
 // NoteOverdue journals notices of the payment windows that are over, and returns when to look again.
 func (s *Service) NoteOverdue() (wait time.Duration, err error) {
 	for {
-		_, err = s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
-			list, next := st.Bookings.Overdue(now, notices)
+		_, err = s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
+			list, rest, next := st.Bookings.Overdue(now, s.noticed.Load(), notices)
+			s.noticed.Store(rest)
 			wait = next.Sub(now)
 			return ledger.Entries(list...), nil
 		}, nil)

@@ -4,6 +4,7 @@ package partner
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"waybill/booking"
 	"waybill/server/api/search"
@@ -22,6 +23,7 @@ type Service struct {
 	underWay sync.Map     // hashes of the requests with keys that are being answered, by ledger.RequestKey
 	Polls    Polls
 	notices  web.Loop
+	noticed  atomic.Uint32 // the first booking whose payment window may still have to be noted as over
 
 	resources *resource.Writer
 }

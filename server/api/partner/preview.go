@@ -26,8 +26,8 @@ func (s *Service) Preview(action booking.Action) web.PartnerHandler {
 		}
 		var list []booking.Outlook
 		var now time.Time
-		unread := s.Store.View(func(st *ledger.State, at time.Time) {
-			list, err = st.Bookings.Preview(at, st.Timetable, sel, action)
+		unread := s.Store.View(func(st ledger.State, at time.Time) {
+			list, err = st.Bookings.Preview(at, st.Timetable(), sel, action)
 			now = at
 		})
 		if unread != nil {

@@ -35,7 +35,7 @@ type finding struct {
 // garbage.
 func (s *Service) search(tt *schedule.Timetable, q *schedule.Query, passengers, skip, take int) (
 	page []Found, total int, err error) {
-	_, err = s.Store.Glance(func(_ *ledger.State, at time.Time) {
+	_, err = s.Store.Glance(func(_ ledger.State, at time.Time) {
 		q.After = at.Unix()
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) search(tt *schedule.Timetable, q *schedule.Query, passengers, 
 		known := len(q.Full)
 		page = make([]Found, 0, min(len(journeys), take))
 		total = 0
-		err = s.Store.View(func(st *ledger.State, at time.Time) {
+		err = s.Store.View(func(st ledger.State, at time.Time) {
 			in := &finding{tt, at}
 			for _, j := range journeys {
 				f := Found{finding: in, legs: j, seats: schedule.MaxSeats}

@@ -66,7 +66,7 @@ type Config struct {
 type Core struct {
 	Config Config
 	Log    *slog.Logger
-	Store  *store.Store[*ledger.State, ledger.Entry]
+	Store  *ledger.Store
 	Mux    *http.ServeMux // the routes
 	Counts *Counts
 
@@ -132,8 +132,8 @@ func (s *Core) ShowTimetable() (*schedule.Timetable, error) {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	var tt *schedule.Timetable
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
-		tt = st.Timetable
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
+		tt = st.Timetable()
 	})
 	if err == nil {
 		s.Timetable.Store(tt)
@@ -143,15 +143,15 @@ func (s *Core) ShowTimetable() (*schedule.Timetable, error) {
 
 // Record journals an event.
 func (s *Core) Record(e ledger.Event) error {
-	_, err := s.Do(func(*ledger.State, time.Time) (ledger.Event, error) {
+	_, err := s.Do(func(ledger.State, time.Time) (ledger.Event, error) {
 		return e, nil
 	})
 	return err
 }
 
 // Do journals the one event that decide returns. seq is the number of its line.
-func (s *Core) Do(decide func(*ledger.State, time.Time) (ledger.Event, error)) (seq uint64, err error) {
-	return s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+func (s *Core) Do(decide func(ledger.State, time.Time) (ledger.Event, error)) (seq uint64, err error) {
+	return s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := decide(st, now)
 		return ledger.Entries(e), err
 	}, nil)
@@ -164,7 +164,7 @@ func (s *Core) NewID() booking.ID {
 
 // Now returns the instant by the directory's clock.
 func (s *Core) Now() (now time.Time, err error) {
-	err = s.Store.View(func(_ *ledger.State, at time.Time) {
+	err = s.Store.View(func(_ ledger.State, at time.Time) {
 		now = at
 	})
 	return now, err
@@ -205,8 +205,8 @@ const lookForRoom = 250 * time.Millisecond
 // UpdateWithRoom is Update for what must be kept: on a full disk it tries again until ctx is over. Then its
 // error is store.ErrFull, and nothing was changed by it.
 func (s *Core) UpdateWithRoom(ctx context.Context,
-	decide func(*ledger.State, time.Time) ([]ledger.Entry, error),
-	after func(*ledger.State, time.Time)) (uint64, error) {
+	decide func(ledger.State, time.Time) ([]ledger.Entry, error),
+	after func(ledger.State, time.Time)) (uint64, error) {
 	for {
 		seq, err := s.Store.Update(decide, after)
 		if !errors.Is(err, store.ErrFull) {

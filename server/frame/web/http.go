@@ -44,7 +44,7 @@ func APIKey(r *http.Request) string {
 }
 
 // ByKey finds the partner of an API key; nil is nobody.
-func ByKey(st *ledger.State, key auth.Hash, _ time.Time) *auth.Partner {
+func ByKey(st ledger.State, key auth.Hash, _ time.Time) *auth.Partner {
 	return st.Partners.Caller(key)
 }
 
@@ -60,12 +60,12 @@ func Single(list []string) string {
 // request shows; nil is nobody, who is answered with stranger. Reading and hashing are not done under the
 // lock.
 func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *http.Request, *P) error,
-	secret func(*http.Request) string, find func(*ledger.State, auth.Hash, time.Time) *P) http.HandlerFunc {
+	secret func(*http.Request) string, find func(ledger.State, auth.Hash, time.Time) *P) http.HandlerFunc {
 	return s.Public(func(w http.ResponseWriter, r *http.Request) error {
 		w.Header()["Cache-Control"] = NoStore
 		var caller *P
 		hash := auth.HashOf(secret(r))
-		settled, err := s.Store.Glance(func(st *ledger.State, now time.Time) {
+		settled, err := s.Store.Glance(func(st ledger.State, now time.Time) {
 			caller = find(st, hash, now)
 		})
 		if err != nil {

@@ -35,7 +35,7 @@ func (s *Core) limit(r *http.Request) (allowance, error) {
 	key := APIKey(r)
 	if key != "" || s.Config.TestClock {
 		hash := auth.HashOf(key)
-		s.Store.Glance(func(st *ledger.State, at time.Time) {
+		s.Store.Glance(func(st ledger.State, at time.Time) {
 			p = ByKey(st, hash, at)
 			if s.Config.TestClock {
 				now = at // whoever moves the clock fills the buckets
@@ -70,7 +70,7 @@ func (s *Core) charge(a allowance, answered *Recorder) {
 	}
 	now := s.Config.Now()
 	if s.Config.TestClock {
-		s.Store.Glance(func(_ *ledger.State, at time.Time) {
+		s.Store.Glance(func(_ ledger.State, at time.Time) {
 			now = at
 		})
 	}

@@ -91,7 +91,7 @@ func (q *query) TakeSkip(most int) (take, skip int) {
 
 // ShowPage answers with the page that a query asks for of what find returns, and how many there are in all.
 func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most int,
-	find func(st *ledger.State, skip, take int) ([]T, int), write func(*wire.Writer, T, time.Time)) error {
+	find func(st ledger.State, skip, take int) ([]T, int), write func(*wire.Writer, T, time.Time)) error {
 	take, skip := q.TakeSkip(most)
 	if err := q.Err(); err != nil {
 		return err
@@ -100,7 +100,7 @@ func ShowPage[T any](s *Core, w http.ResponseWriter, q *query, name string, most
 		var page []T
 		var total int
 		var now time.Time
-		err := s.Store.View(func(st *ledger.State, at time.Time) {
+		err := s.Store.View(func(st ledger.State, at time.Time) {
 			page, total = find(st, skip, take)
 			now = at
 		})

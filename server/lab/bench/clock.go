@@ -47,13 +47,13 @@ func (s *Service) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, 
 	// One at a time: whether loops wait must agree with the newest line.
 	s.moving.Lock()
 	defer s.moving.Unlock()
-	set := func(st *ledger.State, at time.Time) (ledger.Event, error) {
+	set := func(st ledger.State, at time.Time) (ledger.Event, error) {
 		now = m.from(at)
 		if now.Before(at) || now.Year() > web.MaxYear {
 			return nil, web.Invalid(web.Problem(m.given(),
 				"would move the clock back, or beyond the year 2199; it is "+at.Format(time.RFC3339)))
 		}
-		frozen = !st.Clock.Still.IsZero()
+		frozen = !st.Clock().Still.IsZero()
 		if m.Frozen != nil {
 			frozen = *m.Frozen
 		}
@@ -61,12 +61,12 @@ func (s *Service) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, 
 			return &ledger.ClockSet{Still: now}, nil
 		}
 		// What is kept is how far it is ahead of the machine's clock, so that it goes on by itself.
-		if st.Clock.Still.IsZero() {
-			return &ledger.ClockSet{OffsetMs: st.Clock.OffsetMs + now.Sub(at).Milliseconds()}, nil
+		if st.Clock().Still.IsZero() {
+			return &ledger.ClockSet{OffsetMs: st.Clock().OffsetMs + now.Sub(at).Milliseconds()}, nil
 		}
 		return &ledger.ClockSet{OffsetMs: now.Sub(s.Config.Now()).Milliseconds()}, nil
 	}
-	seq, err = s.Store.Update(func(st *ledger.State, at time.Time) ([]ledger.Entry, error) {
+	seq, err = s.Store.Update(func(st ledger.State, at time.Time) ([]ledger.Entry, error) {
 		e, err := set(st, at)
 		if err != nil {
 			return nil, err

@@ -39,7 +39,7 @@ func (x *sent) add(l outbox.Letter) {
 }
 
 // forget forgets the messages to passengers who are forgotten.
-func (x *sent) forget(st *ledger.State) {
+func (x *sent) forget(st ledger.State) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.list = slices.DeleteFunc(x.list, func(l outbox.Letter) bool {
@@ -112,7 +112,7 @@ type unsent struct {
 // left returns the messages that wait or are parked. What they say is written without the lock. Of passengers
 // who are forgotten nothing is left, neither here nor among those that were sent.
 func (s *Service) left() (list []unsent, err error) {
-	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+	err = s.Store.View(func(st ledger.State, _ time.Time) {
 		s.sent.forget(st)
 		for _, m := range st.Outbox.All() {
 			b, t := st.Bookings.AnyTicket(m.Ticket)
@@ -177,7 +177,7 @@ func (s *Service) failMessages(rule *counted, route string, answer *held, r *htt
 
 // lastLine returns the number of the newest line; 0 where the journal cannot be written any more.
 func (s *Service) lastLine() uint64 {
-	seq, _ := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+	seq, _ := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return nil, nil
 	}, nil)
 	return seq

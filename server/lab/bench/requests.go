@@ -125,7 +125,7 @@ func shownPath(path string) string {
 // caller returns the instant, and the partner whose key a request shows; nil is nobody.
 func (s *Service) caller(r *http.Request) (caller *auth.Partner, now time.Time) {
 	key := auth.HashOf(web.APIKey(r))
-	s.Store.Glance(func(st *ledger.State, at time.Time) {
+	s.Store.Glance(func(st ledger.State, at time.Time) {
 		now = at
 		caller = web.ByKey(st, key, at)
 	})

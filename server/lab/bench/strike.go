@@ -134,7 +134,7 @@ func (s *Service) isTicket(n int, id booking.ID) bool {
 		return true
 	}
 	is := false
-	s.Store.View(func(st *ledger.State, _ time.Time) {
+	s.Store.View(func(st ledger.State, _ time.Time) {
 		b, _ := st.Bookings.AnyTicket(id)
 		is = b != nil && placeIn(b, id) == n
 	})

@@ -171,7 +171,7 @@ func (s *Service) AddPartner(name string, companies []string) (key string, err e
 // addPartner makes a key and, where the partner is new, the partner. Only the hash of the key is kept.
 func (s *Service) addPartner(by ledger.By, name string, companies []string) (key string, err error) {
 	key, hash := auth.NewKey(s.Config.Random)
-	err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+	err = s.administer(by, func(st ledger.State, _ time.Time) (ledger.Event, error) {
 		return st.Partners.AddKey(auth.ID(s.NewID()), name, companies, hash)
 	})
 	return key, err
@@ -181,7 +181,7 @@ func (s *Service) addPartner(by ledger.By, name string, companies []string) (key
 func (s *Service) adminPartnerRevoke(a *Act) (string, error) {
 	var revoked int
 	// Requests that are under way with the key still end; the next is refused.
-	err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+	err := s.administer(a.By, func(st ledger.State, _ time.Time) (ledger.Event, error) {
 		e, err := st.Partners.Revoke(a.Form.Get("name"), a.Form.Get("key"))
 		if err != nil {
 			return nil, err
@@ -205,7 +205,7 @@ func (s *Service) adminRotateKeys(a *Act) (string, error) {
 	// Offers that are still good were signed with the former key, which stays for as long.
 	ring := s.Ring.Load().Rotated(s.Config.Random, now, now.Add(-web.OfferLife))
 	err = s.SaveRing(ring, func() error {
-		return s.administer(a.By, func(*ledger.State, time.Time) (ledger.Event, error) {
+		return s.administer(a.By, func(ledger.State, time.Time) (ledger.Event, error) {
 			return new(ledger.KeysRotated), nil
 		})
 	})
@@ -233,7 +233,7 @@ func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, ro
 	if password != "" {
 		p.Password = auth.NewPassword(s.Config.Random, password) // not under the lock: it takes long
 	}
-	err = s.administer(by, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+	err = s.administer(by, func(st ledger.State, _ time.Time) (ledger.Event, error) {
 		e, err := st.Accounts.Add(auth.ID(s.NewID()), p, auth.Access{
 			Company: web.CompanyOf(of),
 			Role:    role,
@@ -292,7 +292,7 @@ func (s *Service) issuerOf(form url.Values) string {
 
 // adminUserRemove removes a user, whose sessions end at once.
 func (s *Service) adminUserRemove(a *Act) (string, error) {
-	err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+	err := s.administer(a.By, func(st ledger.State, _ time.Time) (ledger.Event, error) {
 		return st.Accounts.Remove(a.Form.Get("email"))
 	})
 	return "removed; the user's sessions have ended", err

@@ -59,8 +59,8 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 
 // administer journals the event that decide returns, with who did it.
 func (s *Service) administer(by ledger.By,
-	decide func(*ledger.State, time.Time) (ledger.Event, error)) error {
-	_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+	decide func(ledger.State, time.Time) (ledger.Event, error)) error {
+	_, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := decide(st, now)
 		if err != nil {
 			return nil, err

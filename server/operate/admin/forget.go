@@ -117,7 +117,7 @@ func (x *erasure) seek() error {
 	var user *auth.User
 	all := slices.Values[[]*booking.Booking](nil)
 	found := true
-	err := x.s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := x.s.Store.View(func(st ledger.State, _ time.Time) {
 		if x.email != "" {
 			user, _ = st.Accounts.Login(x.email)
 			frozen := st.Bookings.Freeze()
@@ -210,7 +210,7 @@ func (x *erasure) line(l *store.Line) error {
 // userIsGone reports whether a user was removed. One who was added since the erasure began is not meant.
 func (x *erasure) userIsGone(id auth.ID) bool {
 	gone := false
-	err := x.s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := x.s.Store.View(func(st ledger.State, _ time.Time) {
 		gone = st.Accounts.User(id) == nil
 	})
 	return gone && err == nil
@@ -269,7 +269,7 @@ func (x *erasure) name() (wrote bool, err error) {
 	reason := x.act.Form.Get("reason")
 	for len(todo) > manyForgotten {
 		e := &ledger.PassengersForgotten{Reason: reason}
-		_, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+		_, err := s.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
 			e.Passengers = st.ToForget(todo[:manyForgotten])
 			if len(e.Passengers) == 0 {
 				return nil, nil
@@ -287,7 +287,7 @@ func (x *erasure) name() (wrote bool, err error) {
 	}
 	e := &ledger.PersonalErased{Lines: x.lines, Reason: reason}
 	var at store.Stamp
-	at.Seq, err = s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+	at.Seq, err = s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		at.Time = now
 		e.Passengers = st.ToForget(todo)
 		e.Reports = nil

@@ -186,7 +186,7 @@ func (s *Service) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+	_, err = s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return []ledger.Entry{{
 			Event: e,
 			By:    &by,
@@ -215,7 +215,7 @@ const maxRunsNamed = 20 // that an import names of those that a timetable no lon
 func (s *Service) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 	var sold booking.Frozen
 	var now time.Time
-	err := s.Store.View(func(st *ledger.State, at time.Time) {
+	err := s.Store.View(func(st ledger.State, at time.Time) {
 		sold = st.Bookings.Freeze()
 		sold.Step = s.Store.Pace().Step
 		now = at

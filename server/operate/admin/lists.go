@@ -61,7 +61,7 @@ func (s *Service) adminPartnerList(a *Act) (string, error) {
 	// As of another start of the window, to see who would lose the interface.
 	since = cmp.Or(since, s.Deprecated)
 	var partners []*auth.Partner
-	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+	err = s.Store.View(func(st ledger.State, _ time.Time) {
 		partners = st.Partners.All()
 	})
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Service) adminUserList(a *Act) (string, error) {
 		Issuers   []string `json:"issuers"` // that the user is linked to a subject of
 	}
 	var users []*auth.User
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		users = st.Accounts.Users()
 	})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // adminOutboxList lists the messages that are not sent yet, the oldest first, and says why.
 func (s *Service) adminOutboxList(a *Act) (string, error) {
 	var messages []*ledger.Message
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		messages = st.Outbox.All()
 	})
 	slices.SortFunc(messages, func(a, b *ledger.Message) int {
@@ -72,7 +72,7 @@ var errNoneParked = errors.New("no message is parked")
 func (s *Service) adminOutboxRetry(a *Act) (string, error) {
 	id := a.Form.Get("message")
 	retried := 0
-	err := s.administer(a.By, func(st *ledger.State, _ time.Time) (ledger.Event, error) {
+	err := s.administer(a.By, func(st ledger.State, _ time.Time) (ledger.Event, error) {
 		e := new(ledger.MessagesRetried)
 		for _, m := range st.Outbox.All() {
 			if m.Parked != "" && (id == "all" || id == m.ID) {

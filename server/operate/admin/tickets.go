@@ -26,7 +26,7 @@ func (s *Service) adminTicketMove(a *Act) (string, error) {
 		known = &id
 		target = id
 	}
-	_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+	_, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := st.Bookings.Move(ticket, known, target)
 		if err != nil {
 			return nil, err
@@ -43,7 +43,7 @@ func (s *Service) adminTicketMove(a *Act) (string, error) {
 func (s *Service) adminTicketStatus(a *Act) (string, error) {
 	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
 	status, _ := booking.ParseCarrier(a.Form.Get("status"))
-	err := s.administer(a.By, func(st *ledger.State, at time.Time) (ledger.Event, error) {
+	err := s.administer(a.By, func(st ledger.State, at time.Time) (ledger.Event, error) {
 		return st.Bookings.SetCarrier(at, ticket, status)
 	})
 	return status.String(), err
@@ -58,7 +58,7 @@ func (s *Service) adminTicketAsked(a *Act) (string, error) {
 		ID      string `json:"id"` // that the provider was asked under
 	}
 	list := []row{}
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
 			list = append(list, row{t.ID.String(), b.ID.String(), t.Asked.String(), ask.Key.String()})
 		})
@@ -94,14 +94,14 @@ func (s *Service) adminTicketAnswer(a *Act) (string, error) {
 	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
 	verdict := verdicts[a.Form.Get("answer")]
 	said := ""
-	_, err := s.Store.Update(func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+	_, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		lines, err := s.provider.Answer(st, now, ticket, verdict, a.Form.Get("reason"), &a.By)
 		if err != nil { // who answers hears where to look for those that wait
 			return nil, fmt.Errorf("ticket %s has not been asked about, or was answered; "+
 				"waybill ticket asked lists those that wait", ticket)
 		}
 		return lines, nil
-	}, func(st *ledger.State, now time.Time) {
+	}, func(st ledger.State, now time.Time) {
 		_, t := st.Bookings.AnyTicket(ticket)
 		status, payment := t.Status(now)
 		said = fmt.Sprintf("%s is %s/%s", ticket, status, payment)

@@ -29,14 +29,14 @@ type Act struct {
 
 // decideRun decides, under the lock, what happens to a run, and says it in words: what will happen where it
 // is only asked.
-type decideRun func(st *ledger.State, now time.Time) (e ledger.Event, said string, err error)
+type decideRun func(st ledger.State, now time.Time) (e ledger.Event, said string, err error)
 
 // change changes a run, or says what that would do. A run that is already what it
 // is to be is no error: who repeats an act has what was asked for.
 func (s *Service) change(a Act, decide decideRun) (said string, err error) {
 	changed := false
 	_, err = s.Store.Update(
-		func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+		func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 			e, what, err := decide(st, now)
 			said = what
 			if errors.Is(err, booking.ErrUnchanged) {
@@ -51,7 +51,7 @@ func (s *Service) change(a Act, decide decideRun) (said string, err error) {
 				By:    &a.By,
 			}}, nil
 		},
-		func(*ledger.State, time.Time) {
+		func(ledger.State, time.Time) {
 			changed = true
 		},
 	)
@@ -75,11 +75,11 @@ func (s *Service) change(a Act, decide decideRun) (said string, err error) {
 func (s *Service) Cancel(a Act) (string, error) {
 	return s.change(
 		a,
-		func(st *ledger.State, now time.Time) (ledger.Event, string, error) {
+		func(st ledger.State, now time.Time) (ledger.Event, string, error) {
 			// Tickets that the provider was asked about belong to its answer, and follow when it comes.
 			e, waits, err := st.Bookings.CancelRun(
 				now,
-				st.Timetable,
+				st.Timetable(),
 				a.Run,
 				a.Reason,
 				s.Phones,
@@ -100,7 +100,7 @@ func (s *Service) Cancel(a Act) (string, error) {
 }
 
 // tellWithdrawn says how many tickets a cancelled run takes with it, and what comes back.
-func tellWithdrawn(st *ledger.State, e *booking.RunCanceled) string {
+func tellWithdrawn(st ledger.State, e *booking.RunCanceled) string {
 	// A run is sold in the currencies of all the countries on its way.
 	refunds := map[string]int64{}
 	refunded := 0
@@ -146,10 +146,10 @@ func tellSends[T any](tickets []T, sends func(T) []string) string {
 func (s *Service) Move(a Act, minutes int) (string, error) {
 	return s.change(
 		a,
-		func(st *ledger.State, now time.Time) (ledger.Event, string, error) {
+		func(st ledger.State, now time.Time) (ledger.Event, string, error) {
 			e, missed, err := st.Bookings.MoveRun(
 				now,
-				st.Timetable,
+				st.Timetable(),
 				a.Run,
 				minutes,
 				a.Reason,
@@ -173,8 +173,8 @@ func (s *Service) Move(a Act, minutes int) (string, error) {
 
 // tellDeparture says when a run leaves that is moved, by the clock at its first stop: a dispatcher compares
 // it with the timetable on the wall.
-func tellDeparture(st *ledger.State, name booking.RunName, minutes int) string {
-	present := st.Bookings.Present(st.Timetable, name)
+func tellDeparture(st ledger.State, name booking.RunName, minutes int) string {
+	present := st.Bookings.Present(st.Timetable(), name)
 	if present == nil {
 		return ""
 	}
@@ -191,10 +191,10 @@ func tellDeparture(st *ledger.State, name booking.RunName, minutes int) string {
 func (s *Service) Restore(a Act) (string, error) {
 	return s.change(
 		a,
-		func(st *ledger.State, now time.Time) (ledger.Event, string, error) {
+		func(st ledger.State, now time.Time) (ledger.Event, string, error) {
 			// A change that tickets have followed cannot be undone by it: passengers were told.
 			was := st.Bookings.Change(a.Run)
-			e, err := st.Bookings.RestoreRun(now, st.Timetable, a.Run, a.Reason)
+			e, err := st.Bookings.RestoreRun(now, st.Timetable(), a.Run, a.Reason)
 			said := a.Run.String() + " leaves as its timetable says again"
 			switch {
 			case errors.Is(err, booking.ErrUnchanged):
@@ -218,12 +218,12 @@ func (s *Service) FinishCancellations() error {
 	// others.
 	var failed []error
 	_, err := s.Store.Update(
-		func(st *ledger.State, now time.Time) (entries []ledger.Entry, err error) {
+		func(st ledger.State, now time.Time) (entries []ledger.Entry, err error) {
 			failed = nil // the store decides again where there was no room
 			for _, run := range st.Bookings.Unfinished(now) {
 				e, _, err := st.Bookings.CancelRun(
 					now,
-					st.Timetable,
+					st.Timetable(),
 					run,
 					st.Bookings.Change(run).Reason,
 					s.Phones,

@@ -47,11 +47,11 @@ func (s *Service) Day(on schedule.Day, query string, most int) (*Day, error) {
 		return cmp.Or(a.Dep(0).Compare(b.Dep(0)), strings.Compare(a.Form.Trip, b.Form.Trip))
 	})
 	x := &Day{More: max(0, len(runs)-most)}
-	err = s.Store.View(func(st *ledger.State, now time.Time) {
+	err = s.Store.View(func(st ledger.State, now time.Time) {
 		for _, run := range runs[:len(runs)-x.More] {
 			name := booking.RunName{Trip: run.Form.Trip, Day: run.Day}
-			if m := st.Bookings.SeatMap(st.Timetable, name, now); m != nil {
-				x.Runs = append(x.Runs, newRunShown(st.Timetable, name, m, now))
+			if m := st.Bookings.SeatMap(st.Timetable(), name, now); m != nil {
+				x.Runs = append(x.Runs, newRunShown(st.Timetable(), name, m, now))
 			}
 		}
 	})
@@ -61,7 +61,7 @@ func (s *Service) Day(on schedule.Day, query string, most int) (*Day, error) {
 // runsOn returns the runs of a service day. What was sold is looked through without the lock.
 func (s *Service) runsOn(on schedule.Day) (runs []*booking.Run, err error) {
 	var sold []*booking.Run
-	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+	err = s.Store.View(func(st ledger.State, _ time.Time) {
 		sold = st.Bookings.Freeze().Runs
 	})
 	tt := s.Timetable.Load()

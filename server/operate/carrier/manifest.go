@@ -68,8 +68,8 @@ func (m *Manifest) board() {
 func (s *Service) Read(run booking.RunName, who Reader) (*Manifest, error) {
 	m := &Manifest{Name: run}
 	seq, err := s.Store.Update(
-		func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
-			m.SeatMap = st.Bookings.SeatMap(st.Timetable, run, now)
+		func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
+			m.SeatMap = st.Bookings.SeatMap(st.Timetable(), run, now)
 			if m.SeatMap == nil ||
 				who.By == nil && m.Run.Form.Company.ID != who.Company {
 				return nil, booking.ErrNoRun

@@ -85,7 +85,7 @@ func (s *Service) place(query string) (to string, err error) {
 	if !ok {
 		return "", nil
 	}
-	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+	err = s.Store.View(func(st ledger.State, _ time.Time) {
 		if b := st.Bookings.Any(id); b != nil {
 			to = bookingPath(b.ID)
 		}
@@ -101,7 +101,7 @@ func (s *Service) place(query string) (to string, err error) {
 func (s *Service) findPassengers(x *found) error {
 	var frozen booking.Frozen
 	var now time.Time
-	err := s.Store.View(func(st *ledger.State, at time.Time) {
+	err := s.Store.View(func(st ledger.State, at time.Time) {
 		frozen = st.Bookings.Freeze()
 		frozen.Step = s.Store.Pace().Step
 		now = at
@@ -224,7 +224,7 @@ func (s *Service) getBooking(w http.ResponseWriter, r *http.Request, by ledger.B
 		return web.ErrNotFound
 	}
 	var x *bookingPage
-	err := s.Store.View(func(st *ledger.State, now time.Time) {
+	err := s.Store.View(func(st ledger.State, now time.Time) {
 		if b := st.Bookings.Any(id); b != nil {
 			x = newBookingPage(st, b, now)
 		}
@@ -254,7 +254,7 @@ func (s *Service) getBooking(w http.ResponseWriter, r *http.Request, by ledger.B
 }
 
 // newBookingPage returns what the page of a booking shows, but for its story.
-func newBookingPage(st *ledger.State, b *booking.Booking, now time.Time) *bookingPage {
+func newBookingPage(st ledger.State, b *booking.Booking, now time.Time) *bookingPage {
 	x := &bookingPage{
 		ID:      b.ID.String(),
 		Partner: st.Partners.ByID([16]byte(b.Partner)).Name,
@@ -274,7 +274,7 @@ func newBookingPage(st *ledger.State, b *booking.Booking, now time.Time) *bookin
 }
 
 // newTicketShown returns a ticket as the page of its booking has it.
-func newTicketShown(st *ledger.State, t *booking.Ticket, now time.Time) ticketShown {
+func newTicketShown(st ledger.State, t *booking.Ticket, now time.Time) ticketShown {
 	_, _, email, phones := t.Passenger.Fields()
 	contacts := phones
 	if email != "" {
@@ -317,11 +317,11 @@ func amount(minor int64, t *booking.Ticket) string {
 }
 
 // outlooksOf returns what each action of the partner would do to each ticket of a booking now.
-func outlooksOf(st *ledger.State, b *booking.Booking, now time.Time) map[booking.ID][]outlook {
+func outlooksOf(st ledger.State, b *booking.Booking, now time.Time) map[booking.ID][]outlook {
 	list := map[booking.ID][]outlook{}
 	for _, action := range []booking.Action{booking.Pay, booking.Book, booking.Cancel} {
 		// A booking whose tickets have all moved away has nothing that could be done.
-		seen, err := st.Bookings.Preview(now, st.Timetable, booking.Selection{
+		seen, err := st.Bookings.Preview(now, st.Timetable(), booking.Selection{
 			Partner: b.Partner,
 			Booking: &b.ID,
 		}, action)
@@ -384,7 +384,7 @@ func (s *Service) getTicket(w http.ResponseWriter, r *http.Request, _ ledger.By)
 	var b *booking.Booking
 	var t *booking.Ticket
 	var now time.Time
-	err := s.Store.View(func(st *ledger.State, at time.Time) {
+	err := s.Store.View(func(st ledger.State, at time.Time) {
 		b, t = st.Bookings.AnyTicket(id)
 		now = at
 	})

@@ -144,7 +144,7 @@ func (s *Service) readLines(first, until uint64) (list []journalLine, err error)
 	if err != nil {
 		return nil, err
 	}
-	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+	err = s.Store.View(func(st ledger.State, _ time.Time) {
 		before := ""
 		for _, l := range lines {
 			hash := hex.EncodeToString(l.Hash[:])
@@ -202,7 +202,7 @@ func newJournalLine(l *store.Line, before string) journalLine {
 
 // bookingOf returns the path of the page of the booking that a line is about; "" where it is about none, or
 // about several.
-func bookingOf(st *ledger.State, l *store.Line) string {
+func bookingOf(st ledger.State, l *store.Line) string {
 	var about struct{ Booking booking.ID }
 	if json.Unmarshal(l.Data, &about) != nil {
 		return "" // what is called so there is no id

@@ -46,7 +46,7 @@ func (s *Service) getMessages(w http.ResponseWriter, r *http.Request, by ledger.
 		ticket  *booking.Ticket
 	}
 	var list []about
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		for _, m := range st.Outbox.All() {
 			b, t := st.Bookings.AnyTicket(m.Ticket)
 			list = append(list, about{m, b, t})

@@ -67,7 +67,7 @@ func (s *Service) getOverview(w http.ResponseWriter, r *http.Request, by ledger.
 	var frozen booking.Frozen
 	var now time.Time
 	var changes []*booking.RunChange
-	err := s.Store.View(func(st *ledger.State, at time.Time) {
+	err := s.Store.View(func(st ledger.State, at time.Time) {
 		now = at
 		frozen = st.Bookings.Freeze()
 		frozen.Step = s.Store.Pace().Step
@@ -201,7 +201,7 @@ func (s *Service) evidence(x *overview) error {
 // newest returns the last line that is on the disk.
 func (s *Service) newest() (head store.Head, err error) {
 	// An update without events waits until all before it is durable, and writes nothing.
-	seq, err := s.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+	seq, err := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return nil, nil
 	}, nil)
 	if err != nil || seq == 0 {

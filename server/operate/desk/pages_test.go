@@ -128,7 +128,7 @@ func TestALongJournalIsReadWhenAskedFor(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.enter()
-	_, err := o.front.Server.Store.Update(func(*ledger.State, time.Time) ([]ledger.Entry, error) {
+	_, err := o.front.Server.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return ledger.Entries(slices.Repeat([]*ledger.KeysRotated{{}}, 100_000)...), nil
 	}, nil)
 	if err != nil {

@@ -35,7 +35,7 @@ func (s *Service) getPartners(w http.ResponseWriter, r *http.Request, by ledger.
 	var list []partnerShown
 	// When a partner last booked is in the lists of its bookings: nothing is counted for this page, however
 	// much it has sold.
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		for _, p := range st.Partners.All() {
 			x := newPartnerShown(p)
 			page, total := st.Bookings.List(booking.ID(p.ID), nil, 0, 1)
@@ -103,7 +103,7 @@ func (s *Service) getUsers(w http.ResponseWriter, r *http.Request, by ledger.By)
 	slices.SortFunc(x.Companies, func(a, b companyShown) int {
 		return strings.Compare(a.Name, b.Name)
 	})
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		for _, u := range st.Accounts.Users() {
 			shown := userShown{
 				Email: u.Person.Email,

@@ -55,7 +55,7 @@ func (s *Service) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	}
 	var waiting, parked int
 	var oldest time.Duration
-	err = s.Store.View(func(st *ledger.State, now time.Time) {
+	err = s.Store.View(func(st ledger.State, now time.Time) {
 		waiting, parked = st.Outbox.Count()
 		if since, ok := st.Outbox.Oldest(); ok {
 			oldest = now.Sub(since)
@@ -170,7 +170,7 @@ func (s *Service) recentTickets() (n [len(PhaseNames)]int, err error) {
 	}
 	var frozen booking.Frozen
 	var now time.Time
-	err = s.Store.View(func(st *ledger.State, at time.Time) {
+	err = s.Store.View(func(st ledger.State, at time.Time) {
 		frozen = st.Bookings.Freeze()
 		frozen.Step = s.Store.Pace().Step
 		now = at

@@ -101,7 +101,7 @@ func finishCopy(to durable.FS) (Report, error) {
 
 // removeStaleReports removes the files of reports that are not what the journal says of them: they were
 // copied before or after. A start writes those that are queued.
-func removeStaleReports(to durable.FS, state *ledger.State) error {
+func removeStaleReports(to durable.FS, state ledger.State) error {
 	names, err := to.List(ledger.ReportDir)
 	for _, name := range names {
 		id, _ := booking.ParseID(strings.TrimSuffix(name, ledger.ReportSuffix))

@@ -185,12 +185,12 @@ func (x export) row(table string, cells ...any) {
 
 // fill writes the journal, a row for each line as it is read, and then the state that it leads to.
 func (x export) fill(fsys durable.FS, live bool) (head store.Head, err error) {
-	s := ledger.NewState()
+	s := ledger.NewKeeper()
 	var shown []uint64 // lines whose personal parts are in the export
 	err = ReadEvents(fsys, live, func(l *store.Line, entry ledger.Entry) error {
 		head = l.Head
 		if entry.Event != nil {
-			ledger.Apply(s, l.Stamp, entry)
+			s.Apply(l.Stamp, entry)
 		}
 		if err := checkShown(entry.Event, &shown, l); err != nil {
 			return err
@@ -201,7 +201,7 @@ func (x export) fill(fsys durable.FS, live bool) (head store.Head, err error) {
 	if err != nil {
 		return head, err
 	}
-	rows(x.row).all(s, head.Time)
+	rows(x.row).all(s.State, head.Time)
 	return head, nil
 }
 

@@ -31,7 +31,7 @@ func Verify(fsys durable.FS, live bool, expected store.Expected) (Report, error)
 
 // verifyCopy checks a copy that was just made, and returns the state that its journal leads to. What breaks a
 // rule in it does so in what was copied, too, and is no reason to have no copy.
-func verifyCopy(fsys durable.FS) (rep Report, state *ledger.State, err error) {
+func verifyCopy(fsys durable.FS) (rep Report, state ledger.State, err error) {
 	rep, state, err = verify(fsys, false, store.Expected{}, ledger.Check)
 	wrong, ok := errors.AsType[*store.Damage](err)
 	if !ok || !wrong.Books {
@@ -43,7 +43,17 @@ func verifyCopy(fsys durable.FS) (rep Report, state *ledger.State, err error) {
 }
 
 // rules say whether a line breaks one, in the state before it.
-type rules func(*ledger.State, store.Stamp, ledger.Entry) error
+type rules func(ledger.State, store.Stamp, ledger.Entry) error
+
+// check returns the rules as package store asks them; nil where there are none.
+func (r rules) check() func(*ledger.Keeper, store.Stamp, ledger.Entry) error {
+	if r == nil {
+		return nil
+	}
+	return func(k *ledger.Keeper, at store.Stamp, x ledger.Entry) error {
+		return r(k.State, at, x)
+	}
+}
 
 // verify checks a directory, and returns the state that the journal leads to. Without rules it checks the
 // bytes, the chain and the replay, and not the books.
@@ -52,19 +62,19 @@ func verify(
 	live bool,
 	expected store.Expected,
 	rules rules,
-) (rep Report, state *ledger.State, err error) {
+) (rep Report, state ledger.State, err error) {
 	if err := ledger.LostJournal(fsys); err != nil {
-		return rep, nil, err
+		return rep, state, err
 	}
 	if _, err := ledger.ReadSecret(fsys, ledger.RingFile, auth.ParseRing); err != nil &&
 		!errors.Is(err, fs.ErrNotExist) {
-		return rep, nil, err
+		return rep, state, err
 	}
 	var wrong error // with the books as a whole
-	rep.Report, err = store.Verify(ledger.StoreConfig(fsys), live, expected, rules,
-		func(s *ledger.State, end store.Stamp) error {
-			state = s
-			tt, err := ledger.LoadTimetable(fsys, s.TimetableHash)
+	rep.Report, err = store.Verify(ledger.StoreConfig(fsys), live, expected, rules.check(),
+		func(s *ledger.Keeper, end store.Stamp) error {
+			state = s.State
+			tt, err := ledger.LoadTimetable(fsys, s.TimetableHash())
 			if err == nil && rules != nil {
 				rep.Books, wrong = s.Bookings.Audit(tt, end.Time)
 			}

@@ -35,7 +35,7 @@ type LogStyle struct {
 
 // history is a journal in words, or as much of it as a filter shows.
 type history struct {
-	*ledger.State
+	*ledger.Keeper
 	LogFilter
 	out  io.Writer
 	json bool
@@ -78,13 +78,13 @@ var errTold = errors.New("all is told")
 // with the words of the lines before it.
 func Words(fsys durable.FS, live bool, first, until uint64) (map[uint64]string, error) {
 	said := map[uint64]string{}
-	state := ledger.NewState()
+	state := ledger.NewKeeper()
 	err := ReadEvents(fsys, live, func(l *store.Line, entry ledger.Entry) error {
 		if entry.Event != nil {
-			ledger.Apply(state, l.Stamp, entry)
+			state.Apply(l.Stamp, entry)
 		}
 		if l.Seq >= first {
-			said[l.Seq] = story.Tell(state, entry, l)
+			said[l.Seq] = story.Tell(state.State, entry, l)
 		}
 		if l.Seq >= until {
 			return errTold
@@ -100,7 +100,7 @@ func Words(fsys durable.FS, live bool, first, until uint64) (map[uint64]string, 
 // newHistory returns a story of which nothing is told yet.
 func newHistory(f LogFilter, out io.Writer) *history {
 	s := &history{
-		State:     ledger.NewState(),
+		Keeper:    ledger.NewKeeper(),
 		LogFilter: f,
 		out:       out,
 		end:       math.MaxUint64,
@@ -131,7 +131,7 @@ func (s *history) tell(fsys durable.FS, live bool, follow <-chan struct{}) error
 		return s.follow(fsys, decode, follow)
 	}
 	if f.At == nil {
-		return s.derive(s.Clock.At(time.Now()))
+		return s.derive(s.Clock().At(time.Now()))
 	}
 	if err := s.derive(*f.At); err != nil || f.Booking == "" {
 		return err
@@ -176,7 +176,7 @@ func (s *history) follow(fsys durable.FS, decode decoder, stop <-chan struct{}) 
 	for {
 		if s.Booking != "" || s.Ticket != "" {
 			// A line of this moment may still be on its way.
-			if err := s.derive(s.Clock.At(time.Now().Add(-followEvery))); err != nil {
+			if err := s.derive(s.Clock().At(time.Now().Add(-followEvery))); err != nil {
 				return err
 			}
 		}
@@ -234,7 +234,7 @@ func (s *history) line(l *store.Line, entry ledger.Entry) error {
 		return err
 	}
 	if entry.Event != nil {
-		ledger.Apply(s.State, l.Stamp, entry)
+		s.Apply(l.Stamp, entry)
 	}
 	if !s.shows(l.Data, entry.Event) {
 		return nil

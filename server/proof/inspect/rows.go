@@ -37,7 +37,7 @@ func (x rows) event(l *store.Line) {
 }
 
 // all writes a state as it stands at an instant. A table's rows come after those that they name.
-func (x rows) all(s *ledger.State, now time.Time) {
+func (x rows) all(s ledger.State, now time.Time) {
 	x.accounts(s)
 	sold := s.Bookings.Freeze()
 	x.runs(sold.Runs)
@@ -47,7 +47,7 @@ func (x rows) all(s *ledger.State, now time.Time) {
 }
 
 // accounts writes who sells and who signs in, and what these have set and ordered.
-func (x rows) accounts(s *ledger.State) {
+func (x rows) accounts(s ledger.State) {
 	for _, p := range s.Partners.All() {
 		x.partner(p)
 	}
@@ -60,8 +60,9 @@ func (x rows) accounts(s *ledger.State) {
 	for _, r := range s.Reports.All() {
 		x.report(r)
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.Geolocation)) {
-		x("geolocation", id, s.Geolocation[id])
+	set := s.Geolocation()
+	for _, id := range slices.Sorted(maps.Keys(set)) {
+		x("geolocation", id, set[id])
 	}
 	for _, c := range s.Bookings.AllChanges() {
 		x.change(c)

@@ -22,7 +22,7 @@ import (
 // ticket.
 type sqlTables struct {
 	out    io.Writer
-	state  *ledger.State
+	state  *ledger.Keeper
 	decode decoder
 	tables map[string]schemaTable
 	begun  bool
@@ -33,7 +33,7 @@ type sqlTables struct {
 func newSQL(out io.Writer) *sqlTables {
 	x := &sqlTables{
 		out:    out,
-		state:  ledger.NewState(),
+		state:  ledger.NewKeeper(),
 		decode: ledger.NewCodec().Decode,
 		tables: map[string]schemaTable{},
 	}
@@ -68,7 +68,7 @@ func (x *sqlTables) line(l *store.Line, wanted bool) error {
 		if entry, err = x.decode(l.Type, l.Data, l.Personal); err != nil {
 			return fmt.Errorf("seq %d: %w", l.Seq, err)
 		}
-		ledger.Apply(x.state, l.Stamp, entry)
+		x.state.Apply(l.Stamp, entry)
 	}
 	if !wanted {
 		return nil
@@ -105,7 +105,7 @@ func (x *sqlTables) change(l *store.Line, event ledger.Event) error {
 		x.changed(e.Run)
 	case *booking.RunMoved:
 		x.changed(e.Run)
-		for _, r := range movedRuns(x.state, e) { // tickets name them from now on
+		for _, r := range movedRuns(x.state.State, e) { // tickets name them from now on
 			to.run(r)
 		}
 	case *ledger.GeolocationSet:
@@ -152,7 +152,7 @@ func (x *sqlTables) changed(run booking.RunName) {
 }
 
 // movedRuns returns what runs that were sold became.
-func movedRuns(st *ledger.State, e *booking.RunMoved) (list []*booking.Run) {
+func movedRuns(st ledger.State, e *booking.RunMoved) (list []*booking.Run) {
 	for _, m := range e.Runs {
 		was := st.Bookings.RunByID(m.Was)
 		list = append(list, booking.NewRun(was.Form, was.Day, m.Start, m.Offsets))

@@ -67,7 +67,7 @@ func (t teller) run(event ledger.Event) string {
 
 // Standing says how a ticket stands at an instant: its status and paymentStatus, and its seat, which it may
 // have given back.
-func Standing(s *ledger.State, id booking.ID, now time.Time) string {
+func Standing(s ledger.State, id booking.ID, now time.Time) string {
 	return teller{s, now}.standing(id)
 }
 

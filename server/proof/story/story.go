@@ -1,7 +1,7 @@
 // Package story says in words what the lines of a journal did: for the log, for evidence, and for the desk.
 //
-//	ledger.Apply(state, line.Stamp, entry)
-//	fmt.Println(story.Tell(state, entry, line))
+//	keeper.Apply(line.Stamp, entry)
+//	fmt.Println(story.Tell(keeper.State, entry, line))
 //
 // A line whose event has no words of its own is told as its data, without JSON's punctuation.
 package story
@@ -23,7 +23,7 @@ import (
 const TimeLayout = "2006-01-02 15:04:05.000"
 
 // Tell says in words what a line's entry did, after it was applied.
-func Tell(s *ledger.State, x ledger.Entry, l *store.Line) string {
+func Tell(s ledger.State, x ledger.Entry, l *store.Line) string {
 	t := teller{s, l.Time}
 	said := t.booking(x.Event)
 	if said == "" {
@@ -44,7 +44,7 @@ func Tell(s *ledger.State, x ledger.Entry, l *store.Line) string {
 // A story names who did something by what the journal knows: partners by their names, users by their ids. It
 // has no personal data, so that it can be shown to whoever may see that something happened.
 type teller struct {
-	*ledger.State
+	ledger.State
 	now time.Time // of the state
 }
 

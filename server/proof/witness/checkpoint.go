@@ -29,7 +29,7 @@ func (s *Service) GetCheckpoint(w http.ResponseWriter, r *http.Request) error {
 	}
 	if s.Still.Load() {
 		// Lines that nobody has waited for are not on the disk until a view has seen them.
-		if err := s.Store.View(func(*ledger.State, time.Time) {}); err != nil {
+		if err := s.Store.View(func(ledger.State, time.Time) {}); err != nil {
 			return err
 		}
 		if _, err := s.Store.Sign(); err != nil && !errors.Is(err, fs.ErrNotExist) {

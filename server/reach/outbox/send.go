@@ -94,6 +94,7 @@ func (s *Service) Run() {
 type sender struct {
 	*Service
 	lanes   [ledger.Lanes]lane
+	known   uint64            // how many of the messages that have come into the outbox the lanes have
 	results chan result       // of the attempts under way
 	sent    []*ledger.Message // or overtaken, and not journalled yet
 	flush   <-chan time.Time  // when these are journalled; nil while there are none
@@ -110,8 +111,10 @@ func (x *sender) underWay() int {
 
 // take takes what has come into the outbox, and returns the instant.
 func (x *sender) take() (now time.Time, err error) {
-	err = x.Store.View(func(st *ledger.State, at time.Time) {
-		for _, m := range st.Outbox.Take() {
+	err = x.Store.View(func(st ledger.State, at time.Time) {
+		var list []*ledger.Message
+		list, x.known = st.Outbox.Arrived(x.known)
+		for _, m := range list {
 			heap.Push(&x.lanes[m.Lane()].todo, ledger.Due{At: at, ID: m.ID})
 		}
 		now = at
@@ -232,7 +235,7 @@ func (s *Service) deliver(id string) result {
 	var b *booking.Booking
 	var t *booking.Ticket
 	var now time.Time
-	err := s.Store.View(func(st *ledger.State, at time.Time) {
+	err := s.Store.View(func(st ledger.State, at time.Time) {
 		now = at
 		m = st.Outbox.Find(id)
 		if m != nil {
@@ -314,7 +317,7 @@ func (s *Service) failed(m *ledger.Message, now time.Time, err error) result {
 
 // park journals that a message is parked, unless its passenger was forgotten meanwhile.
 func (s *Service) park(e *ledger.MessageParked) error {
-	_, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+	_, err := s.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
 		if st.Outbox.Find(e.ID) == nil {
 			return nil, nil
 		}
@@ -330,7 +333,7 @@ func (s *Service) recordSent(list []*ledger.Message) error {
 		return nil
 	}
 	forgotten := false
-	_, err := s.Store.Update(func(st *ledger.State, _ time.Time) ([]ledger.Entry, error) {
+	_, err := s.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
 		e := new(ledger.MessagesSent)
 		for _, m := range list {
 			if st.Outbox.Find(m.ID) != nil {
@@ -363,7 +366,7 @@ func (s *Service) RemoveLetters() error {
 	const atATime = 500 // under the lock
 	for some := range slices.Chunk(names, atATime) {
 		var gone []string
-		if err := s.Store.View(func(st *ledger.State, _ time.Time) {
+		if err := s.Store.View(func(st ledger.State, _ time.Time) {
 			for _, name := range some {
 				ticket, _, _ := strings.Cut(name, ".")
 				_, t := st.Bookings.AnyTicket(ids.Of(ticket))

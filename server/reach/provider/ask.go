@@ -38,7 +38,7 @@ func (s *Service) askProvider(ctx context.Context, provider *outbound.Peer, c Co
 	var b *booking.Booking
 	var t *booking.Ticket
 	var now time.Time
-	err := s.Store.View(func(st *ledger.State, at time.Time) {
+	err := s.Store.View(func(st ledger.State, at time.Time) {
 		b, t = st.Bookings.AnyTicket(c.Ticket)
 		now = at
 	})

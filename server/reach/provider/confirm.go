@@ -97,7 +97,7 @@ func (s *Service) confirmOne(ctx context.Context, c Confirmation) verdict {
 
 // Answer returns the lines that say what was answered about a ticket: by the provider, or in its place by
 // somebody, with a reason. The error is that it was not asked about, or was answered. Store.Update calls it.
-func (s *Service) Answer(st *ledger.State, now time.Time, ticket booking.ID, said booking.Verdict,
+func (s *Service) Answer(st ledger.State, now time.Time, ticket booking.ID, said booking.Verdict,
 	reason string, by *ledger.By) ([]ledger.Entry, error) {
 	e, err := st.Bookings.Answer(ticket, said, reason, s.Phones)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Service) Answer(st *ledger.State, now time.Time, ticket booking.ID, sai
 func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID,
 	said booking.Verdict) (seq uint64, err error) {
 	defer web.Wake(s.Outgoing)
-	keep := func(st *ledger.State, now time.Time) ([]ledger.Entry, error) {
+	keep := func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		return s.Answer(st, now, ticket, said, "", nil)
 	}
 	seq, err = s.UpdateWithRoom(ctx, keep, nil)

@@ -31,7 +31,7 @@ type doubtful struct {
 // without a provider has nobody to ask: what was asked stays so, and the log says how to go on.
 func (s *Service) FindDoubtful() {
 	var list []*doubtful
-	s.Store.View(func(st *ledger.State, _ time.Time) {
+	s.Store.View(func(st ledger.State, _ time.Time) {
 		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
 			list = append(list, &doubtful{
 				Confirmation: Confirmation{ask.Key.String(), t.Asked, b.ID, t.ID},
