@@ -142,3 +142,12 @@ func (t *Ticket) MissesChange() bool {
 func (t *Ticket) RefundsBy() time.Time {
 	return t.Departure().Add(time.Duration(t.Earlier) * time.Second)
 }
+
+// MovedRuns returns what runs that were sold became.
+func (s *State) MovedRuns(e *RunMoved) (list []*Run) {
+	for _, m := range e.Runs {
+		was := s.RunByID(m.Was)
+		list = append(list, NewRun(was.Form, was.Day, m.Start, m.Offsets))
+	}
+	return list
+}

@@ -16,7 +16,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -207,7 +207,7 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 			`"time":"2026-11-20T08:05:00.000Z","type":"clock.set","data":{"real":false,"offsetMs":-1200000}`,
 			false, "are not those that no ticket has"},
 	} {
-		_, err := inspect.Verify(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, store.Expected{})
+		_, err := verify.Directory(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, store.Expected{})
 		var d *store.Damage
 		if err == nil || !regexp.MustCompile(c.wantReason).MatchString(err.Error()) {
 			t.Errorf("%s: %v, want %s", what, err, c.wantReason)
@@ -232,7 +232,8 @@ func TestVerifyFindsWrongRuns(t *testing.T) {
 		changeRun(t, s, "move", "kl-0530", "minutes", "25")
 		changeRun(t, s, "cancel", "kl-0530")
 	})
-	rep, err := inspect.Verify(durable.Dir(b.rewrite(t, 1, `creation`, "Creation")), false, store.Expected{})
+	other := durable.Dir(b.rewrite(t, 1, `creation`, "Creation"))
+	rep, err := verify.Directory(other, false, store.Expected{})
 	if err != nil || !strings.HasSuffix(rep.Books.String(), "; 1 run cancelled, 0 moved") {
 		t.Errorf("%s, %v", rep.Books, err)
 	}
@@ -261,7 +262,7 @@ func TestVerifyFindsWrongRuns(t *testing.T) {
 		"what nobody changed is restored": {restored, "kl-0700", "kl-0530", "nothing to change"},
 		"others were read than travel":    {read, `"passengers":\d+`, `"passengers":7`, "passengers, and not 7"},
 	} {
-		_, err := inspect.Verify(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, store.Expected{})
+		_, err := verify.Directory(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, store.Expected{})
 		if err == nil || !strings.Contains(err.Error(), c.wantReason) {
 			t.Errorf("%s: %v, want %s", what, err, c.wantReason)
 		}
@@ -290,7 +291,7 @@ func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 			`","rows":1,"sha256":""}`, `"report.downloaded","data":{"report":"` + b.bookings[0] + `"}`,
 	} {
 		dir := b.rewrite(t, 0, "", `"time":"2026-11-20T10:00:00.000Z","type":`+data)
-		_, verified := inspect.Verify(durable.Dir(dir), false, store.Expected{})
+		_, verified := verify.Directory(durable.Dir(dir), false, store.Expected{})
 		_, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(3 * time.Hour) }})
 		for who, err := range map[string]error{"Verify": verified, "Open": opened} {
 			var d *store.Damage
@@ -315,7 +316,7 @@ func TestVerifyTellsTheBooks(t *testing.T) {
 	} {
 		whole := b.lines
 		b.lines = b.lines[:lines]
-		rep, err := inspect.Verify(
+		rep, err := verify.Directory(
 			durable.Dir(b.rewrite(t, 1, `creation`, "Creation")),
 			false,
 			store.Expected{},
@@ -350,7 +351,7 @@ func TestLostJournalIsNoNewDirectory(t *testing.T) {
 		for _, name := range c.gone {
 			os.RemoveAll(filepath.Join(dir, name))
 		}
-		_, verified := inspect.Verify(durable.Dir(dir), false, store.Expected{})
+		_, verified := verify.Directory(durable.Dir(dir), false, store.Expected{})
 		s, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(time.Hour) }})
 		if opened == nil {
 			s.Close()

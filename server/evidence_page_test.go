@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"waybill/server/proof/evidence"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/history"
 	"waybill/server/webdriver"
 	"waybill/store/durable"
 )
@@ -31,7 +31,7 @@ func TestEvidenceIsProvenInABrowser(t *testing.T) {
 	p := newProven(t)
 	dir := t.TempDir()
 	archive := filepath.Join(dir, "out.zip")
-	of := inspect.LogFilter{Booking: p.booking}
+	of := history.Filter{Booking: p.booking}
 	if _, err := evidence.File(durable.Dir(p.dir), false, of, archive); err != nil {
 		t.Fatal(err)
 	}

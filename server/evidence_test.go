@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"waybill/server/proof/evidence"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/history"
 	"waybill/server/proof/witness"
 	"waybill/store/durable"
 	"waybill/store/note"
@@ -83,7 +83,7 @@ func (p *proven) forget(t *testing.T, field, value string) {
 }
 
 // write returns the files of evidence.
-func (p *proven) write(t *testing.T, of inspect.LogFilter) map[string][]byte {
+func (p *proven) write(t *testing.T, of history.Filter) map[string][]byte {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "out.zip")
 	if _, err := evidence.File(durable.Dir(p.dir), false, of, name); err != nil {
@@ -141,7 +141,7 @@ func has(t *testing.T, program string) bool {
 // without its personal part, proofs, keys, the story, and what checks it, in words too.
 func TestEvidenceHasWhatItShould(t *testing.T) {
 	p := newProven(t)
-	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	files := p.write(t, history.Filter{Booking: p.booking})
 	var lines, proofs []string
 	for name := range files {
 		if strings.HasSuffix(name, ".json") {
@@ -190,11 +190,11 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 	if !bytes.Contains(files["history.txt"], []byte("Confirmed/Paid")) {
 		t.Errorf("history.txt: %s", files["history.txt"])
 	}
-	if got := p.write(t, inspect.LogFilter{Ticket: p.ticket}); len(got) < 8 {
+	if got := p.write(t, history.Filter{Ticket: p.ticket}); len(got) < 8 {
 		t.Errorf("of a ticket: %d files", len(got))
 	}
 	const nobody = "AAAAAAAAAAAAAAAAAAAAAA"
-	for _, of := range []inspect.LogFilter{{Booking: nobody}, {Ticket: nobody}} {
+	for _, of := range []history.Filter{{Booking: nobody}, {Ticket: nobody}} {
 		name := filepath.Join(t.TempDir(), "none.zip")
 		if _, err := evidence.File(durable.Dir(p.dir), false, of, name); err == nil {
 			t.Error("there is evidence of what no line names")
@@ -212,7 +212,7 @@ func TestEvidenceIsCheckedWithPython(t *testing.T) {
 		return
 	}
 	p := newProven(t)
-	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	files := p.write(t, history.Filter{Booking: p.booking})
 	dir := unpack(t, files)
 	said, good := python(t, dir)
 	want := `^4 lines are in the journal waybill/\w+ as they were written \(1 without the names in them\); ` +
@@ -263,7 +263,7 @@ func TestEvidenceOfErasedPersons(t *testing.T) {
 	t.Parallel()
 	p := newProven(t)
 	p.forget(t, "booking", p.booking)
-	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	files := p.write(t, history.Filter{Booking: p.booking})
 	for name, text := range files {
 		if bytes.Contains(text, []byte("Ukrainka")) || bytes.Contains(text, []byte("Пчілка")) {
 			t.Errorf("%s has the name", name)
@@ -416,7 +416,7 @@ func TestEveryChangedBitOfEvidenceIsFound(t *testing.T) {
 	t.Parallel()
 	p := newProven(t)
 	p.forget(t, "email", "olena@example.com")
-	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	files := p.write(t, history.Filter{Booking: p.booking})
 	x := someBits(files)
 	x.Flips = append(x.Flips, keyBits(files)...)
 	x.Flips = append(x.Flips, endBits(files)...)
@@ -430,7 +430,7 @@ func TestEveryChangedBitOfEvidenceIsFound(t *testing.T) {
 	if err := os.WriteFile(input, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = evidence.File(durable.Dir(p.dir), false, inspect.LogFilter{Booking: p.booking}, archive)
+	_, err = evidence.File(durable.Dir(p.dir), false, history.Filter{Booking: p.booking}, archive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -453,7 +453,7 @@ func TestEveryChangedBitOfEvidenceIsFound(t *testing.T) {
 // signed.
 func TestAProofIsSmall(t *testing.T) {
 	p := newProven(t)
-	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	files := p.write(t, history.Filter{Booking: p.booking})
 	const hash = 45 // bytes of a line
 	for name, text := range files {
 		if strings.HasSuffix(name, ".tlog-proof") {
@@ -480,7 +480,7 @@ func TestNoEvidenceOfWhatWasTakenAway(t *testing.T) {
 		t.Fatal("nothing was taken away", err)
 	}
 	out := filepath.Join(t.TempDir(), "out.zip")
-	_, err = evidence.File(durable.Dir(p.dir), false, inspect.LogFilter{Booking: p.booking}, out)
+	_, err = evidence.File(durable.Dir(p.dir), false, history.Filter{Booking: p.booking}, out)
 	if err == nil || !strings.Contains(err.Error(), "no line says that it was erased") {
 		t.Errorf("%v", err)
 	}
@@ -502,7 +502,7 @@ func TestEvidenceWithoutTheHashes(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	of := inspect.LogFilter{Booking: p.booking}
+	of := history.Filter{Booking: p.booking}
 	if said, good := python(t, unpack(t, p.write(t, of))); !good {
 		t.Errorf("with a wrong hash: %s", said)
 	}
@@ -521,7 +521,7 @@ func TestEachKeyThatIsGivenMustHaveSigned(t *testing.T) {
 		return
 	}
 	p := newProven(t)
-	files := p.write(t, inspect.LogFilter{Booking: p.booking})
+	files := p.write(t, history.Filter{Booking: p.booking})
 	dir := unpack(t, files)
 	keys := strings.Fields(string(files["keys.txt"]))
 	own := keys[0]

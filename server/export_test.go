@@ -13,7 +13,8 @@ import (
 	"testing/synctest"
 
 	"waybill/server/ledger"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/events"
+	"waybill/server/proof/export"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -83,7 +84,7 @@ func exportOffice(t *testing.T, dir, out string) {
 			feedWith(t,
 				map[string][][2]string{"routes.txt": {{",Kyiv – Warsaw,", `,"Kyiv ""=1+1"", Warsaw",`}}}))
 		o.steps(exportScript)
-		if _, err := inspect.Export(durable.Dir(dir), true, durable.Dir(out)); err != nil {
+		if _, err := export.Write(durable.Dir(dir), true, durable.Dir(out)); err != nil {
 			t.Fatal(err)
 		}
 		o.finish()
@@ -110,7 +111,7 @@ func stateOf(t *testing.T, dir string) (ledger.State, store.Head) {
 	t.Helper()
 	s := ledger.NewKeeper()
 	var head store.Head
-	err := inspect.ReadEvents(durable.Dir(dir), false, func(l *store.Line, x ledger.Entry) error {
+	err := events.Read(durable.Dir(dir), false, func(l *store.Line, x ledger.Entry) error {
 		head = l.Head
 		if x.Event != nil {
 			s.Apply(l.Stamp, x)
@@ -147,7 +148,7 @@ func TestExport(t *testing.T) {
 	out := t.TempDir()
 	exportOffice(t, dir, live)
 	erase(t, dir, "erased@example.com")
-	if _, err := inspect.Export(durable.Dir(dir), false, durable.Dir(out)); err != nil {
+	if _, err := export.Write(durable.Dir(dir), false, durable.Dir(out)); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range described(t) {
@@ -205,7 +206,7 @@ func TestExport(t *testing.T) {
 	if len(before) != len(described(t))+1 {
 		t.Errorf("there are other files than those of the tables and schema.sql: %s", before)
 	}
-	_, err := inspect.Export(durable.Dir(dir), false, durable.Dir(out))
+	_, err := export.Write(durable.Dir(dir), false, durable.Dir(out))
 	if err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Error("an export goes where there is one:", err)
 	}
@@ -230,7 +231,7 @@ func loadIntoSQLite(t *testing.T, dir, out string) {
 		}
 		return strings.TrimSpace(string(text))
 	}
-	if said := sqlite(inspect.Schema) + sqlite(loading("sqlite")) +
+	if said := sqlite(export.Schema) + sqlite(loading("sqlite")) +
 		sqlite("pragma foreign_key_check; pragma integrity_check;"); said != "ok" {
 		t.Error("sqlite3 says", said)
 	}
@@ -296,7 +297,7 @@ func compareWithSQLite(t *testing.T, dir string, sqlite func(string) string) {
 // loading returns the lines of schema.sql that load an export.
 func loading(database string) string {
 	var lines strings.Builder
-	for _, m := range regexp.MustCompile(`(?m)^-- `+database+`: (.*\n)`).FindAllStringSubmatch(inspect.Schema,
+	for _, m := range regexp.MustCompile(`(?m)^-- `+database+`: (.*\n)`).FindAllStringSubmatch(export.Schema,
 		-1) {
 		lines.WriteString(m[1])
 	}
@@ -310,7 +311,7 @@ type table struct{ name, columns, body string }
 func described(t *testing.T) (list []table) {
 	t.Helper()
 	tableOf := regexp.MustCompile(`(?s)create table (\w+) \(\n(.*?)\n\);`)
-	for _, m := range tableOf.FindAllStringSubmatch(inspect.Schema, -1) {
+	for _, m := range tableOf.FindAllStringSubmatch(export.Schema, -1) {
 		var columns []string
 		for line := range strings.Lines(m[2]) {
 			column := regexp.MustCompile(`^    (\w+) (text|integer|bigint|date|timestamptz|boolean|double precision|numeric\(\d+,2\))( |,|$)`).FindStringSubmatch(strings.TrimSuffix(line, "\n"))
@@ -364,7 +365,7 @@ func TestSchema(t *testing.T) {
 // An export that cannot be finished says so, and has no schema.sql.
 func TestExportThatFails(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	_, err := inspect.Export(durable.Dir(t.TempDir()), false, durable.Dir(out))
+	_, err := export.Write(durable.Dir(t.TempDir()), false, durable.Dir(out))
 	if err == nil || !strings.Contains(err.Error(), "not whole") {
 		t.Error(err)
 	}
@@ -375,7 +376,7 @@ func TestExportThatFails(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := inspect.Export(durable.Dir(t.TempDir()), false, durable.Dir(file)); err == nil {
+	if _, err := export.Write(durable.Dir(t.TempDir()), false, durable.Dir(file)); err == nil {
 		t.Error("an export goes into a file")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -51,7 +51,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err != nil || os.WriteFile(filepath.Join(dir, "FORMAT"), format, 0o600) != nil {
 			t.Fatal(err)
 		}
-		if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil ||
+		if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil ||
 			rep.Torn != nil {
 			t.Fatalf("%s: %v, %v", version, rep.Torn, err)
 		}
@@ -82,7 +82,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil ||
+		if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil ||
 			rep.Checkpoints < 1 {
 			t.Errorf("%s, gone on with: %+v, %v", version, rep, err)
 		}

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"waybill/auth"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/export"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -45,7 +46,7 @@ func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -86,7 +87,7 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 			<-named
 		}
 	}}
-	_, err := inspect.Export(reader, true, durable.Dir(out))
+	_, err := export.Write(reader, true, durable.Dir(out))
 	close(exported)
 	if failed := <-forgotten; failed != nil {
 		t.Fatal(failed)

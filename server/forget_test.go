@@ -17,7 +17,8 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/backup"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -182,7 +183,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil ||
+		if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil ||
 			len(rep.Unerased) > 0 {
 			t.Errorf("place %d: %v, %v", places, rep.Unerased, err)
 		}
@@ -229,7 +230,7 @@ func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 		t.Errorf("the name stands in %q, before in %q", now, left)
 	}
 	s.Close()
-	if _, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -251,7 +252,7 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 		}
 		wg.Go(func() { keyedCall(v.s, v.key, "pay", "/v2/bookings/"+id+"/pay", "") })
 		wg.Go(func() {
-			if _, err := inspect.Backup(durable.Dir(dir), true, durable.Dir(out)); err != nil {
+			if _, err := backup.Backup(durable.Dir(dir), true, durable.Dir(out)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -346,7 +347,7 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 		t.Error(body)
 	}
 	s.Close()
-	if _, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil {
 		// that the snapshot is what a replay gives, too
 		t.Error(err)
 	}

@@ -21,7 +21,8 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/backup"
+	"waybill/server/proof/verify"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
 	"waybill/store"
@@ -144,7 +145,7 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if _, err := inspect.Verify(disk.FS, false, store.Expected{}); err != nil {
+			if _, err := verify.Directory(disk.FS, false, store.Expected{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -315,7 +316,7 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	}
 	out := t.TempDir()
 	for left := 0; ; left++ {
-		_, err := inspect.Backup(durable.Dir(dir), false, &noRoom{durable.Dir(out), left})
+		_, err := backup.Backup(durable.Dir(dir), false, &noRoom{durable.Dir(out), left})
 		if err == nil {
 			if left < 5 {
 				t.Errorf("a backup makes only %d files", left)
@@ -326,7 +327,7 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 			t.Fatalf("with room for %d files it leaves %v", left, names)
 		}
 	}
-	if _, err := inspect.Verify(durable.Dir(out), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(out), false, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

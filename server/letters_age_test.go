@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"waybill/server/ledger"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/backup"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/outbox"
 	"waybill/store/durable"
@@ -256,7 +256,7 @@ func TestNoCopyHasLetters(t *testing.T) {
 		defer func() { s.Close() }()
 		paysOne(t, s, key)
 		copied := filepath.Join(dir, "copied")
-		if _, err := inspect.Backup(durable.Dir(dir), true, durable.Dir(copied)); err != nil {
+		if _, err := backup.Backup(durable.Dir(dir), true, durable.Dir(copied)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(filepath.Join(copied, ledger.OutboxDir)); !errors.Is(err, fs.ErrNotExist) {

@@ -18,7 +18,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/history"
 )
 
 // Contract §12: what is just within a limit of a body passes, and one more is 400.
@@ -263,7 +263,7 @@ func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	err := inspect.Log(storeDir(dir), false, inspect.LogFilter{}, inspect.LogStyle{}, &out)
+	err := history.Log(storeDir(dir), false, history.Filter{}, history.Style{}, &out)
 	if err != nil || strings.Count(out.String(), "; by olena (1000), logged in as root\n") != len(acts) {
 		t.Errorf("%v\n%s", err, &out)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/history"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
 	"waybill/store/durable"
@@ -90,9 +90,9 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	ids := playStory(t, dir)
 	erase(t, dir, "Ukrainka")
 	at := time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)
-	tell := func(f inspect.LogFilter) string {
+	tell := func(f history.Filter) string {
 		var out strings.Builder
-		if err := inspect.Log(durable.Dir(dir), false, f, inspect.LogStyle{}, &out); err != nil {
+		if err := history.Log(durable.Dir(dir), false, f, history.Style{}, &out); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()
@@ -102,7 +102,7 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 		text = regexp.MustCompile(`request [\w-]{22}`).ReplaceAllString(text, "request r0")
 		return "\n" + text
 	}
-	story := tell(inspect.LogFilter{Booking: ids["B"], At: &at})
+	story := tell(history.Filter{Booking: ids["B"], At: &at})
 	story, standing, _ := strings.Cut(story, "{")
 	if diff := cmp.Diff(storyOfB, story); diff != "" {
 		t.Errorf("the story of a booking (-want +got):\n%s\n%s", diff, story)
@@ -111,20 +111,20 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 		!strings.Contains(standing, `"firstName":""`) {
 		t.Errorf("as it stood: %s", standing)
 	}
-	if diff := cmp.Diff(storyOfT2, tell(inspect.LogFilter{Ticket: ids["T2"], At: &at})); diff != "" {
+	if diff := cmp.Diff(storyOfT2, tell(history.Filter{Ticket: ids["T2"], At: &at})); diff != "" {
 		t.Errorf("the story of a ticket (-want +got):\n%s", diff)
 	}
 	// The booking it moved to has the ticket's whole story, and its own.
-	moved, _, _ := strings.Cut(tell(inspect.LogFilter{Booking: ids["B2"], At: &at}), "{")
+	moved, _, _ := strings.Cut(tell(history.Filter{Booking: ids["B2"], At: &at}), "{")
 	if diff := cmp.Diff(storyOfT2, moved); diff != "" {
 		t.Errorf("the story of the booking it moved to (-want +got):\n%s", diff)
 	}
 	early := at.Add(-8 * 24 * time.Hour)
-	if got := tell(inspect.LogFilter{Booking: ids["B"], At: &early}); got != "\nthere was no booking B\n" {
+	if got := tell(history.Filter{Booking: ids["B"], At: &early}); got != "\nthere was no booking B\n" {
 		t.Errorf("before the booking: %s", got)
 	}
 	early = scriptStart.Add(20 * time.Minute) // the window is over at 20:00.000
-	if got := tell(inspect.LogFilter{
+	if got := tell(history.Filter{
 		Booking: ids["B"],
 		At:      &early,
 	}); !strings.Contains(got, "(derived)  ticket T3 of booking B is Uncompleted") {
@@ -132,7 +132,7 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	}
 	// Before a move, it is not part of the story.
 	early = scriptStart.Add(time.Hour / 4)
-	if got := tell(inspect.LogFilter{Booking: ids["B2"], At: &early}); got != "\nthere was no booking B2\n" {
+	if got := tell(history.Filter{Booking: ids["B2"], At: &early}); got != "\nthere was no booking B2\n" {
 		t.Errorf("before the move: %s", got)
 	}
 }
@@ -179,7 +179,7 @@ func TestLogUsesTheDirectorysClock(t *testing.T) {
 	for _, advance := range []string{"19m", "1m"} {
 		call(t, s, key, "POST", "/test/clock", `{"advance":"`+advance+`"}`)
 		var out strings.Builder
-		err := inspect.Log(durable.Dir(dir), true, inspect.LogFilter{Booking: id}, inspect.LogStyle{},
+		err := history.Log(durable.Dir(dir), true, history.Filter{Booking: id}, history.Style{},
 			&out)
 		if err != nil || strings.Contains(out.String(), "(derived)  ticket") != (advance == "1m") {
 			t.Errorf("%v, after %s:\n%s", err, advance, &out)
@@ -193,7 +193,7 @@ func TestLogOfTheOffice(t *testing.T) {
 	dir := t.TempDir()
 	exportOffice(t, dir, filepath.Join(t.TempDir(), "out"))
 	var out strings.Builder
-	if err := inspect.Log(durable.Dir(dir), false, inspect.LogFilter{}, inspect.LogStyle{},
+	if err := history.Log(durable.Dir(dir), false, history.Filter{}, history.Style{},
 		&out); err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestLogOfTheOffice(t *testing.T) {
 	}
 	id := regexp.MustCompile(`makes booking (\S{22}),`).FindStringSubmatch(out.String())[1]
 	out.Reset()
-	if err := inspect.Log(durable.Dir(dir), false, inspect.LogFilter{Booking: id}, inspect.LogStyle{},
+	if err := history.Log(durable.Dir(dir), false, history.Filter{Booking: id}, history.Style{},
 		&out); err == nil || !strings.Contains(out.String(), "makes booking") {
 		t.Errorf("%v after\n%s", err, &out)
 	}

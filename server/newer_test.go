@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -68,7 +68,7 @@ func TestWhatANewerVersionWroteIsNoDamage(t *testing.T) {
 			t.Errorf("%s: a start that is refused has written: %q, before %q", what,
 				slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
 		}
-		_, err = inspect.Verify(durable.Dir(dir), false, store.Expected{})
+		_, err = verify.Directory(durable.Dir(dir), false, store.Expected{})
 		if !errors.Is(err, store.ErrNewer) || errors.As(err, new(*store.Damage)) {
 			t.Errorf("%s: verify says %v, want %v", what, err, store.ErrNewer)
 		}
@@ -96,7 +96,7 @@ func TestMembersOfTheStoresOwnLinesArePassedOver(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/server/reach/provider"
 	"waybill/store"
 	"waybill/store/durable"
@@ -69,7 +69,7 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 		compareWithReplay(t, s, dir, false)
 		s.Close()
 	})
-	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -33,7 +33,7 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	if n := seatsLeft(t, s, bukovel); n != 0 {
 		t.Errorf("%d seats are left after the old feed came back", n)
 	}
-	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -61,7 +61,7 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 		t.Errorf("the import says\n%s", &out)
 	}
 	books := func() string {
-		rep, err := inspect.Verify(durable.Dir(dir), true, store.Expected{})
+		rep, err := verify.Directory(durable.Dir(dir), true, store.Expected{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestARevivedTicketTakesNobodysSeatAfterAnImport(t *testing.T) {
 	if got := a.Data.Booking.Tickets[0].Slices[0].Seat.Label; a.status != 200 || got != "2" {
 		t.Errorf("%d, seat %s, want the next that is free, 2", a.status, got)
 	}
-	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 	compareWithReplay(t, s, dir, false)
@@ -218,7 +218,7 @@ func TestAStopThatIsAwayForATimetableSellsNoSeatTwice(t *testing.T) {
 			t.Error(a)
 		}
 	}
-	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 	compareWithReplay(t, s, dir, false)
@@ -244,7 +244,7 @@ func TestAnImportNamesASeatThatTwoTicketsHave(t *testing.T) {
 	if err != nil || !strings.Contains(out.String(), want) {
 		t.Errorf("the import does not say %q: %v\n%s", want, err, &out)
 	}
-	rep, err := inspect.Verify(durable.Dir(dir), true, store.Expected{})
+	rep, err := verify.Directory(durable.Dir(dir), true, store.Expected{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestAnImportNamesASeatThatTwoTicketsHave(t *testing.T) {
 		t.Errorf("verify names %q, want %q", got, want)
 	}
 	importFeed(t, s, feedWith(t, nil))
-	if rep, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil ||
+	if rep, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil ||
 		len(rep.Books.Surplus.Lines()) != 0 {
 		t.Errorf("with the first timetable again: %q, %v", rep.Books.Surplus.Lines(), err)
 	}

@@ -20,7 +20,8 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/export"
+	"waybill/server/proof/verify"
 	"waybill/server/reach/provider"
 	"waybill/store"
 	"waybill/store/durable"
@@ -70,7 +71,7 @@ func show(t *testing.T, s *Server, key, id string) (x shown) {
 // sound verifies a directory that is in use.
 func sound(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -341,7 +342,7 @@ func TestTailOfMovedRunsForADatabase(t *testing.T) {
 	}
 	s.Close()
 	out := filepath.Join(t.TempDir(), "out")
-	if _, err := inspect.Export(durable.Dir(dir), false, durable.Dir(out)); err != nil {
+	if _, err := export.Write(durable.Dir(dir), false, durable.Dir(out)); err != nil {
 		t.Fatal(err)
 	}
 	c := exec.Command("sqlite3", "-bail", "-csv", "-header")

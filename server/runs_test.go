@@ -15,7 +15,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -162,7 +162,7 @@ func TestRunsAreChangedInAnyOrder(t *testing.T) {
 			if err := m.s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
+			if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
 				t.Errorf("seed %d: %v", seed, err)
 			}
 		})
@@ -233,7 +233,7 @@ func TestAMachineStopsAtAnyLineOfAChangedRun(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := inspect.Verify(durable.Dir(cut), true, store.Expected{}); err != nil {
+		if _, err := verify.Directory(durable.Dir(cut), true, store.Expected{}); err != nil {
 			t.Errorf("cut in line %d: %v", n+1, err)
 		}
 	}

@@ -24,7 +24,7 @@ import (
 	"waybill/server/lab/transcript"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
 	"waybill/store"
@@ -387,7 +387,7 @@ func (p *player) finish() {
 	if err := p.s.Close(); err != nil {
 		p.fatal("close: %v", err)
 	}
-	if _, err := inspect.Verify(durable.Dir(p.dir), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(p.dir), false, store.Expected{}); err != nil {
 		p.fatal("verify: %v", err)
 	}
 	p.checkLog()

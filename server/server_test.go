@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/server/reach/provider"
 	"waybill/store"
 	"waybill/store/durable"
@@ -267,7 +267,7 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	if list.status != 200 {
 		t.Error(list)
 	}
-	if _, err := inspect.Verify(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

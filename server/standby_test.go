@@ -17,7 +17,9 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/machines/standby"
-	"waybill/server/proof/inspect"
+	"waybill/server/machines/tail"
+	"waybill/server/proof/export"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
@@ -27,7 +29,7 @@ import (
 func tailed(t *testing.T, dir, format string, from uint64) string {
 	t.Helper()
 	var out bytes.Buffer
-	err := inspect.Tail(durable.Dir(dir), func() bool { return false }, inspect.TailOptions{
+	err := tail.Write(durable.Dir(dir), func() bool { return false }, tail.Options{
 		From:   from,
 		Format: format,
 	}, &out)
@@ -96,7 +98,7 @@ func TestAStandbyIsACopyThatServes(t *testing.T) {
 	if err != nil || strings.HasPrefix(string(signed), own+"\n") {
 		t.Errorf("it signs as %s, %v", own, err)
 	}
-	if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil || rep.Unsigned() {
+	if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil || rep.Unsigned() {
 		t.Errorf("%+v, %v", rep, err)
 	}
 	// Promoted by mistake while the primary lives: it takes no more lines, and says why.
@@ -369,7 +371,7 @@ func TestAStandbyErasesInSnapshotsToo(t *testing.T) {
 		if names := filesWith(t, dir, "Ukrainka"); len(names) > 0 {
 			t.Errorf("%s the name stands in %q", c.when, names)
 		}
-		if _, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil {
+		if _, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil {
 			t.Errorf("%s: %v", c.when, err)
 		}
 		if err := os.CopyFS(filepath.Join(dir, "snapshots"), os.DirFS(left)); err != nil {
@@ -429,7 +431,7 @@ func TestTailForADatabase(t *testing.T) {
 		}
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	if _, err := inspect.Export(durable.Dir(p.dir), false, durable.Dir(out)); err != nil {
+	if _, err := export.Write(durable.Dir(p.dir), false, durable.Dir(out)); err != nil {
 		t.Fatal(err)
 	}
 	tables, _ := filepath.Glob(filepath.Join(out, "*.csv"))
@@ -470,10 +472,10 @@ func TestTailWritesWhatIsOnTheDisk(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	err := inspect.Tail(
+	err := tail.Write(
 		durable.Dir(crashed),
 		func() bool { return false },
-		inspect.TailOptions{Format: "json"},
+		tail.Options{Format: "json"},
 		&out,
 	)
 	if err == nil || !strings.Contains(err.Error(), "nothing shows that the lines from") {
@@ -482,7 +484,7 @@ func TestTailWritesWhatIsOnTheDisk(t *testing.T) {
 	if n := strings.Count(out.String(), "\n"); n == 0 || n >= len(lines) {
 		t.Errorf("%d of %d lines are written", n, len(lines))
 	}
-	err = inspect.Tail(durable.Dir(p.dir), func() bool { return false }, inspect.TailOptions{
+	err = tail.Write(durable.Dir(p.dir), func() bool { return false }, tail.Options{
 		From:   uint64(len(lines) + 2),
 		Format: "json",
 	}, &out)

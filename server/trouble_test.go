@@ -19,8 +19,10 @@ import (
 	"waybill/report"
 	"waybill/server/ledger"
 	"waybill/server/machines/standby"
+	"waybill/server/proof/backup"
 	"waybill/server/proof/evidence"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/history"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 	"waybill/store/note"
@@ -168,7 +170,7 @@ func TestNoEvidenceBesideAnErasure(t *testing.T) {
 		}
 	}
 	out := filepath.Join(t.TempDir(), "out.zip")
-	_, err = evidence.File(durable.Dir(p.dir), false, inspect.LogFilter{Booking: p.booking}, out)
+	_, err = evidence.File(durable.Dir(p.dir), false, history.Filter{Booking: p.booking}, out)
 	if err == nil || !strings.Contains(err.Error(), "an erasure was cut short") {
 		t.Errorf("%v", err)
 	}
@@ -251,7 +253,7 @@ func TestAWitnessSignsOnce(t *testing.T) {
 }
 
 // started opens a copy for the first time, and verifies it with the witness's key.
-func (p *proven) started(t *testing.T, dir string, now func() time.Time) (inspect.Report, error) {
+func (p *proven) started(t *testing.T, dir string, now func() time.Time) (verify.Report, error) {
 	t.Helper()
 	s, err := Open(Config{Dir: dir, Now: now})
 	if err != nil {
@@ -259,7 +261,7 @@ func (p *proven) started(t *testing.T, dir string, now func() time.Time) (inspec
 	}
 	s.Close()
 	witnesses := []note.Key{p.witness.vkey()}
-	return inspect.Verify(durable.Dir(dir), false, store.Expected{Witnesses: witnesses})
+	return verify.Directory(durable.Dir(dir), false, store.Expected{Witnesses: witnesses})
 }
 
 // A copy whose log of notes ends in a part of one keeps the notes of before.
@@ -267,7 +269,7 @@ func TestNotesOfBeforeAreKeptWithAPartOfOne(t *testing.T) {
 	t.Parallel()
 	p := newProven(t)
 	to := filepath.Join(t.TempDir(), "copy")
-	if _, err := inspect.Backup(durable.Dir(p.dir), false, durable.Dir(to)); err != nil {
+	if _, err := backup.Backup(durable.Dir(p.dir), false, durable.Dir(to)); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.OpenFile(filepath.Join(to, "checkpoints.log"), os.O_APPEND|os.O_WRONLY, 0)
@@ -283,7 +285,7 @@ func TestNotesOfBeforeAreKeptWithAPartOfOne(t *testing.T) {
 	}
 	// Without the key that checks them they are no longer a proof, and the start does not throw them away.
 	other := filepath.Join(t.TempDir(), "other")
-	if _, err := inspect.Backup(durable.Dir(p.dir), false, durable.Dir(other)); err != nil {
+	if _, err := backup.Backup(durable.Dir(p.dir), false, durable.Dir(other)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(other, "checkpoint.pub")); err != nil {
@@ -299,7 +301,7 @@ func TestARepairTakesBackWhatWitnessesHaveSigned(t *testing.T) {
 	p := newProven(t)
 	to := filepath.Join(t.TempDir(), "cut")
 	cut := store.Cut{At: 3, Reason: "test", By: ledger.By{UID: 1}, Force: true}
-	_, _, err := inspect.Repair(durable.Dir(p.dir), durable.Dir(to), cut)
+	_, _, err := backup.Repair(durable.Dir(p.dir), durable.Dir(to), cut)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/server/proof/witness"
 	"waybill/store"
 	"waybill/store/checkpoint"
@@ -184,7 +184,7 @@ func TestWitnessesSign(t *testing.T) {
 	if err := s.Close(); err != nil { // a stop asks once more
 		t.Fatal(err)
 	}
-	rep, err := inspect.Verify(durable.Dir(s.dir), false, store.Expected{Witnesses: []note.Key{one.vkey(),
+	rep, err := verify.Directory(durable.Dir(s.dir), false, store.Expected{Witnesses: []note.Key{one.vkey(),
 		other.vkey(), note.NewWitnessKey("nobody.example", one.vkey().Public())}})
 	if err != nil || len(rep.Witnessed) != 3 || rep.Witnessed[0].Seq != rep.Head.Seq ||
 		rep.Witnessed[1].Seq != rep.Head.Seq || rep.Witnessed[2].Seq != 0 {

@@ -13,7 +13,7 @@ import (
 
 	"waybill/server"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	proof "waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -165,7 +165,7 @@ func TestTamperedServer(t *testing.T) {
 		step = max(step, 23)
 	}
 	verdict(func(fsys durable.FS) (store.Report, error) {
-		rep, err := inspect.Verify(fsys, false, store.Expected{})
+		rep, err := proof.Directory(fsys, false, store.Expected{})
 		return rep.Report, err
 	}).findsAll(t, all, other, step)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -50,7 +50,7 @@ func TestBench(t *testing.T) {
 		if said == nil {
 			t.Fatal(stdout.String())
 		}
-		rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{})
+		rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{})
 		n, _ := strconv.Atoi(said[1])
 		if err != nil || rep.Torn != nil || n < 300 || n <= sold ||
 			!strings.Contains(rep.Books.String(), said[1]+" bookings") {

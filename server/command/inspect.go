@@ -12,8 +12,8 @@ import (
 	"waybill/server/frame/words"
 	"waybill/server/front"
 	"waybill/server/proof/evidence"
-	"waybill/server/proof/inspect"
-	"waybill/server/proof/inspect/verdict"
+	"waybill/server/proof/history"
+	"waybill/server/proof/verify"
 	"waybill/server/reach/ticket"
 	"waybill/store"
 	"waybill/store/durable"
@@ -25,7 +25,7 @@ import (
 
 // log writes the journal as readable history.
 func (c *call) log() (int, error) {
-	f := inspect.LogFilter{
+	f := history.Filter{
 		Booking: c.text("booking"),
 		Ticket:  c.text("ticket"),
 	}
@@ -39,7 +39,7 @@ func (c *call) log() (int, error) {
 		}
 		f.At = &t
 	}
-	style := inspect.LogStyle{JSON: c.get("json").(bool)}
+	style := history.Style{JSON: c.get("json").(bool)}
 	if c.get("f").(bool) {
 		if f.At != nil {
 			return exitUsage, errors.New("-f follows what is still to come, -at ends in the past: " +
@@ -51,7 +51,7 @@ func (c *call) log() (int, error) {
 	if err := c.mustExist(); err != nil {
 		return exitFailed, err
 	}
-	return exitFailed, inspect.Log(c.fsys, front.StepBackBeside(c.dir, c.StepBack), f, style, c.Stdout)
+	return exitFailed, history.Log(c.fsys, front.StepBackBeside(c.dir, c.StepBack), f, style, c.Stdout)
 }
 
 // ids checks the flags that name what a verb is about. A mistyped id is told here: the journal would only be
@@ -68,7 +68,7 @@ func (c *call) ids() error {
 // evidence writes what proves the lines of a booking or a ticket (contract §14). It is for people who have
 // neither this program nor the rest of the journal, and who need not trust whoever runs it.
 func (c *call) evidence() (int, error) {
-	of := inspect.LogFilter{
+	of := history.Filter{
 		Booking: c.text("booking"),
 		Ticket:  c.text("ticket"),
 	}
@@ -127,32 +127,32 @@ func (c *call) verify() (int, error) {
 }
 
 // judge verifies the directory against what the caller knows of it from elsewhere.
-func (c *call) judge() (code int, v verdict.Verdict, err error) {
+func (c *call) judge() (code int, v verify.Verdict, err error) {
 	var expected store.Expected
 	if c.isGiven("witness-key") && len(c.list("witness-key")) == 0 {
 		err = errors.New("-witness-key is empty: it would ask for nobody's signature")
-		return exitUsage, verdict.Verdict{Problem: err.Error()}, err
+		return exitUsage, verify.Verdict{Problem: err.Error()}, err
 	}
 	for _, vkey := range c.list("witness-key") {
 		key, err := note.ParseKey(vkey)
 		if err != nil {
 			err = fmt.Errorf("-witness-key %q %w", vkey, err)
-			return exitUsage, verdict.Verdict{Problem: err.Error()}, err
+			return exitUsage, verify.Verdict{Problem: err.Error()}, err
 		}
 		expected.Witnesses = append(expected.Witnesses, key)
 	}
 	// What is wrong with these is no verdict on the directory.
 	against := c.text("against")
-	expected.Kept, err = verdict.ReadKept(against, c.text("key"))
+	expected.Kept, err = verify.ReadKept(against, c.text("key"))
 	if err != nil {
-		return exitFailed, verdict.Verdict{Problem: err.Error()}, err
+		return exitFailed, verify.Verdict{Problem: err.Error()}, err
 	}
-	var beside verdict.Beside
+	var beside verify.Beside
 	if front.StepBackBeside(c.dir, c.StepBack) {
 		beside.Sign = func() { front.SignFirst(c.dir) }
 	}
 	beside.Live = beside.Sign != nil || front.InUse(c.dir)
-	v, err = verdict.Judge(c.fsys, c.dir, beside, expected, against)
+	v, err = verify.Judge(c.fsys, c.dir, beside, expected, against)
 	switch {
 	case err == nil:
 		return exitDone, v, nil

@@ -12,7 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"waybill/server/proof/inspect/verdict"
+
+	"waybill/server/proof/verify"
 )
 
 // Contract §1, Command line.
@@ -157,7 +158,7 @@ func TestJSON(t *testing.T) {
 				t.Errorf("%s: %q", list, got)
 			}
 		}
-		var v verdict.Verdict
+		var v verify.Verdict
 		parse(t, &v, want(t, 0, "", "verify", "-data", dir, "-json"))
 		f := v.Found
 		if !v.Sound || f == nil || !f.Signed || f.Lines < 2 || len(f.Hash) != 64 || v.Problem != "" {
@@ -199,7 +200,7 @@ func TestVerifySaysWhatToDo(t *testing.T) {
 	}
 	want(t, 1, "damaged: .*waybill repair -data "+dir+" -cut-at \\d+ -reason TEXT OUT", "verify", "-data",
 		dir)
-	var v verdict.Verdict
+	var v verify.Verdict
 	parse(t, &v, want(t, 1, "damaged", "verify", "-data", dir, "-json"))
 	if v.Sound || v.Place == nil || v.Place.File != firstFile || v.Place.Seq == 0 || v.Problem == "" {
 		t.Errorf("%+v", v)
@@ -207,18 +208,18 @@ func TestVerifySaysWhatToDo(t *testing.T) {
 	want(t, 65, "waybill verify -data "+dir, "serve", "-data", dir, "-addr", "127.0.0.1:0")
 }
 
-// TestVerifyJSONOfWhatIsNotSound: each verdict.Verdict is an object, and says what could be read.
+// TestVerifyJSONOfWhatIsNotSound: each verify.Verdict is an object, and says what could be read.
 func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "in force", "import", "-data", dir, "../../testdata/demo")
-	var v verdict.Verdict
+	var v verify.Verdict
 	nothing := written(t, "no note")
 	parse(t, &v, want(t, 1, "^waybill: -against .*: is not a checkpoint\n$|{", "verify", "-data", dir,
 		"-json", "-against", nothing))
 	if v.Sound || v.Problem == "" || v.Place != nil {
 		t.Errorf("a file that holds no checkpoint: %+v", v)
 	}
-	v = verdict.Verdict{}
+	v = verify.Verdict{}
 	parse(t, &v, want(t, 1, "", "verify", "-data", dir, "-json", "-against", filepath.Join(dir, "nowhere")))
 	if v.Sound || v.Problem == "" {
 		t.Errorf("a file that is not there: %+v", v)
@@ -233,7 +234,7 @@ func TestVerifyJSONOfWhatIsNotSound(t *testing.T) {
 	}
 	journal.WriteString(`{"hash":"12`)
 	journal.Close()
-	v = verdict.Verdict{}
+	v = verify.Verdict{}
 	parse(t, &v, want(t, 3, "", "verify", "-data", dir, "-json"))
 	if v.Sound || !v.Torn || v.Found == nil || !v.Found.Signed || v.Found.Lines == 0 || v.Place == nil {
 		t.Errorf("a torn tail: %+v", v)

@@ -8,7 +8,7 @@ import (
 
 	"waybill/server/front"
 	"waybill/server/machines/standby"
-	"waybill/server/proof/inspect"
+	"waybill/server/machines/tail"
 	"waybill/store/durable"
 )
 
@@ -17,13 +17,13 @@ import (
 // tail writes lines of the journal, until it ends or the process should. What reads them may stop when it
 // likes: what it has got is on the disk here, and it knows from where to ask again.
 func (c *call) tail() (int, error) {
-	o := inspect.TailOptions{
+	o := tail.Options{
 		From:   c.get("from").(uint64),
 		Format: c.text("format"),
 	}
-	if !slices.Contains(inspect.TailFormats, o.Format) {
+	if !slices.Contains(tail.Formats, o.Format) {
 		return exitUsage, fmt.Errorf("-format %q must be one of %s", o.Format,
-			strings.Join(inspect.TailFormats, ", "))
+			strings.Join(tail.Formats, ", "))
 	}
 	if o.From < 1 {
 		return exitUsage, fmt.Errorf("-from %d: the first line is 1", o.From)
@@ -37,7 +37,7 @@ func (c *call) tail() (int, error) {
 		return exitFailed, err
 	}
 	live := func() bool { return front.Running(c.dir) }
-	return exitFailed, inspect.Tail(c.fsys, live, o, c.Stdout)
+	return exitFailed, tail.Write(c.fsys, live, o, c.Stdout)
 }
 
 // receive keeps a standby by what tail writes. Its output is for whoever wants to know how far behind that

@@ -20,7 +20,9 @@ import (
 	"waybill/server/frame/words"
 	"waybill/server/front"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/backup"
+	"waybill/server/proof/export"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -83,7 +85,7 @@ func (c *call) export() (int, error) {
 		return exitFailed, err
 	}
 	code, err := c.write(func(out durable.Dir) (string, error) {
-		head, err := inspect.Export(c.fsys, front.StepBackBeside(c.dir, c.StepBack), out)
+		head, err := export.Write(c.fsys, front.StepBackBeside(c.dir, c.StepBack), out)
 		schema := filepath.Join(string(out), "schema.sql")
 		return fmt.Sprintf("has all up to line %d, of %s; how to load it stands in %s",
 			head.Seq, head.Time.Format(time.RFC3339), schema), err
@@ -101,7 +103,7 @@ func (c *call) backup() (int, error) {
 		if running { // a copy whose last lines nobody has signed would look like one that was cut
 			front.SignFirst(c.dir)
 		}
-		rep, err := inspect.Backup(c.fsys, running, out)
+		rep, err := backup.Backup(c.fsys, running, out)
 		said := "is sound"
 		if c.warnOfBooks(&rep) {
 			said = "is a true copy"
@@ -112,7 +114,7 @@ func (c *call) backup() (int, error) {
 }
 
 // warnOfBooks says what breaks a rule in a copy whose bytes are good, and reports whether something does.
-func (c *call) warnOfBooks(rep *inspect.Report) bool {
+func (c *call) warnOfBooks(rep *verify.Report) bool {
 	if rep.Wrong != nil {
 		fmt.Fprintf(c.Stderr, "waybill: books: %v; it is so in what was copied, too\n", rep.Wrong)
 	}
@@ -141,7 +143,7 @@ func (c *call) repair() (int, error) {
 		Force:  c.get("force").(bool),
 	}
 	return c.write(func(out durable.Dir) (string, error) {
-		rep, lost, err := inspect.Repair(c.fsys, out, cut)
+		rep, lost, err := backup.Repair(c.fsys, out, cut)
 		if errors.As(err, new(*store.UndamagedError)) {
 			return "", fmt.Errorf("%w; -force cuts all the same", err)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/tree"
@@ -254,7 +254,7 @@ func (w *world) restart() error {
 // verify checks the directory beside the server, as waybill verify does: it reads the files, and asks nobody.
 func (w *world) verify() error {
 	// A running server goes on meanwhile: what it writes then is left out.
-	report, err := inspect.Verify(w.fsys, true, store.Expected{})
+	report, err := verify.Directory(w.fsys, true, store.Expected{})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,9 @@ import (
 	"waybill/server/front"
 	"waybill/server/lab/seed"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/backup"
+	"waybill/server/proof/history"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
@@ -308,7 +310,7 @@ func TestAWorldIsAWholeDirectoryOfItsOwnName(t *testing.T) {
 	keys := map[string]bool{}
 	for _, name := range []string{"", "worlds/a", "worlds/b"} {
 		dir := durable.Dir(filepath.Join(x.dir, name))
-		if _, err := inspect.Verify(dir, true, store.Expected{}); err != nil {
+		if _, err := verify.Directory(dir, true, store.Expected{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		note, _ := checkpoint.Newest(dir)
@@ -319,11 +321,11 @@ func TestAWorldIsAWholeDirectoryOfItsOwnName(t *testing.T) {
 		}
 		names[string(origin)] = true
 		keys[string(key)] = true
-		if _, err := inspect.Backup(dir, true, durable.Dir(filepath.Join(t.TempDir(), "out"))); err != nil {
+		if _, err := backup.Backup(dir, true, durable.Dir(filepath.Join(t.TempDir(), "out"))); err != nil {
 			t.Errorf("%s: backup: %v", name, err)
 		}
 		var story bytes.Buffer
-		if err := inspect.Log(dir, true, inspect.LogFilter{}, inspect.LogStyle{}, &story); err != nil {
+		if err := history.Log(dir, true, history.Filter{}, history.Style{}, &story); err != nil {
 			t.Errorf("%s: log: %v", name, err)
 		}
 		tells := strings.Contains(story.String(), "the world "+filepath.Base(name)+" of a test bench")

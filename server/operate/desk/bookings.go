@@ -17,7 +17,7 @@ import (
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/history"
 	"waybill/server/reach/ticket"
 	"waybill/store"
 )
@@ -352,8 +352,8 @@ func outlooksOf(st ledger.State, b *booking.Booking, now time.Time) map[booking.
 // story tells the story of a booking. The whole journal is read for it.
 func (s *Service) story(id string) (list []told, err error) {
 	var out bytes.Buffer
-	filter := inspect.LogFilter{Booking: id}
-	err = inspect.Log(s.Config.FS, true, filter, inspect.LogStyle{JSON: true}, &out)
+	filter := history.Filter{Booking: id}
+	err = history.Log(s.Config.FS, true, filter, history.Style{JSON: true}, &out)
 	if damage := new(store.Damage); errors.As(err, &damage) { // what is before it is as it was
 		line, _ := json.Marshal(told{Text: "The journal is damaged: " + damage.Error()})
 		out.Write(line)

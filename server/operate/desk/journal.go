@@ -14,9 +14,9 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
-	"waybill/server/proof/inspect/verdict"
+	"waybill/server/proof/history"
 	"waybill/server/proof/story"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/checkpoint"
 )
@@ -29,7 +29,7 @@ type journalPage struct {
 	Newer   uint64 // where the one after it ends; 0 is none
 	Signed  uint64 // the last line that the directory's signature vouches for
 	At      time.Time
-	Verdict *verdict.Verdict
+	Verdict *verify.Verdict
 	// Untold is how many lines would be read to say in words what these did; 0 where it is said.
 	Untold uint64
 	Until  uint64
@@ -71,8 +71,8 @@ func (s *Service) postVerify(w http.ResponseWriter, r *http.Request, by ledger.B
 	if err != nil {
 		return err
 	}
-	beside := verdict.Beside{Live: true, Sign: s.sign}
-	verdict, err := verdict.Judge(s.Config.FS, "the directory", beside, store.Expected{}, "")
+	beside := verify.Beside{Live: true, Sign: s.sign}
+	verdict, err := verify.Judge(s.Config.FS, "the directory", beside, store.Expected{}, "")
 	if err != nil {
 		s.Log.Error("the directory is not sound", "err", err)
 	}
@@ -162,7 +162,7 @@ func (s *Service) readLines(first, until uint64) (list []journalLine, err error)
 // tellLines says in words what the lines of a page did, each as it was then: all lines before them are read
 // for it. Where the journal is damaged before them, they keep their own data as their text.
 func (s *Service) tellLines(x *journalPage, first, until uint64) error {
-	said, err := inspect.Words(s.Config.FS, true, first, until)
+	said, err := history.Words(s.Config.FS, true, first, until)
 	if damage := new(store.Damage); errors.As(err, &damage) {
 		x.Damage = damage.Error()
 		err = nil

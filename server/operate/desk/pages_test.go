@@ -19,7 +19,7 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/history"
 	"waybill/store/durable"
 )
 
@@ -101,7 +101,7 @@ func TestTheJournalTellsEachLineAsItWas(t *testing.T) {
 	o.ask("POST", "/v2/bookings/"+b.ID+"/pay", "{}", nil)
 	o.ask("POST", "/v2/bookings/"+b.ID+"/cancel", "{}", nil)
 	var log bytes.Buffer
-	err := inspect.Log(durable.Dir(o.dir), true, inspect.LogFilter{}, inspect.LogStyle{}, &log)
+	err := history.Log(durable.Dir(o.dir), true, history.Filter{}, history.Style{}, &log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 // journal and without this program: the lines that tell of a booking or a ticket, a proof of each, what was
 // signed, and two short programs that check it (contract §14).
 //
-//	found, err := evidence.Write(fsys, live, inspect.LogFilter{Ticket: id}, file)
+//	found, err := evidence.Write(fsys, live, history.Filter{Ticket: id}, file)
 //
 // A proof leads from a line to the root of the tree in a checkpoint (package store/tree). The newest
 // checkpoint is taken that all witnesses have signed, if it covers the lines, else the newest.
@@ -25,7 +25,8 @@ import (
 	"time"
 
 	"waybill/server/frame/words"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/events"
+	"waybill/server/proof/history"
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
@@ -63,7 +64,7 @@ func (f Found) String() string {
 }
 
 // File writes evidence into a new file. Where that fails, or is cut short, there is none of that name.
-func File(fsys durable.FS, live bool, of inspect.LogFilter, name string) (found Found, err error) {
+func File(fsys durable.FS, live bool, of history.Filter, name string) (found Found, err error) {
 	if _, err := os.Lstat(name); err == nil {
 		return found, fmt.Errorf("%s is there already", name)
 	}
@@ -78,15 +79,15 @@ func File(fsys durable.FS, live bool, of inspect.LogFilter, name string) (found 
 
 // Write writes evidence of a booking or a ticket as a zip archive. The directory may be in use. The error is
 // also one of a booking that no line names.
-func Write(fsys durable.FS, live bool, of inspect.LogFilter, to io.Writer) (Found, error) {
+func Write(fsys durable.FS, live bool, of history.Filter, to io.Writer) (Found, error) {
 	// Who was erased stays so: neither before that is carried out, nor while the lines are read, is there
 	// evidence.
-	end, err := inspect.NothingToErase(fsys)
+	end, err := events.NothingToErase(fsys)
 	if err != nil {
 		return Found{}, err
 	}
-	var history bytes.Buffer
-	story, err := inspect.Tell(fsys, live, of, &history)
+	var text bytes.Buffer
+	story, err := history.Tell(fsys, live, of, &text)
 	if err != nil {
 		return Found{}, err
 	}
@@ -104,14 +105,14 @@ func Write(fsys durable.FS, live bool, of inspect.LogFilter, to io.Writer) (Foun
 	if err := errors.Join(b.addLines(story), b.close()); err != nil {
 		return Found{}, err
 	}
-	erased, err := inspect.ErasedAfter(fsys, end)
+	erased, err := events.ErasedAfter(fsys, end)
 	if err == nil && erased {
-		err = inspect.ErrErasedMeanwhile
+		err = events.ErrErasedMeanwhile
 	}
 	if err != nil {
 		return Found{}, err
 	}
-	if err := b.addRest(history.Bytes()); err != nil {
+	if err := b.addRest(text.Bytes()); err != nil {
 		return Found{}, err
 	}
 	return Found{
@@ -122,7 +123,7 @@ func Write(fsys durable.FS, live bool, of inspect.LogFilter, to io.Writer) (Foun
 }
 
 // subject says what evidence is of.
-func subject(of inspect.LogFilter) string {
+func subject(of history.Filter) string {
 	if of.Booking != "" {
 		return "booking " + of.Booking
 	}
@@ -232,7 +233,7 @@ type bundle struct {
 }
 
 // addLines writes the lines and their proofs.
-func (b *bundle) addLines(story []inspect.Told) error {
+func (b *bundle) addLines(story []history.Told) error {
 	lines := journal.NewLines(b.fsys)
 	for _, told := range story {
 		var before [32]byte

@@ -1,4 +1,4 @@
-package inspect
+package history
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ type Told struct {
 // Tell writes the history of a booking or a ticket, as [Log] does, and returns the lines that tell of it, in
 // their order: those of the history, those that say what was erased of them, and those that describe the
 // runs.
-func Tell(fsys durable.FS, live bool, f LogFilter, out io.Writer) ([]Told, error) {
+func Tell(fsys durable.FS, live bool, f Filter, out io.Writer) ([]Told, error) {
 	told := map[uint64]bool{} // whether the line is told of for its run only
 	s := newHistory(f, out)
 	s.shown = func(seq uint64) { told[seq] = false }
@@ -38,7 +38,7 @@ func Tell(fsys durable.FS, live bool, f LogFilter, out io.Writer) ([]Told, error
 		case *booking.Created:
 			described.note(e, l.Seq)
 		case *booking.RunMoved:
-			for _, r := range movedRuns(s.State, e) {
+			for _, r := range s.Bookings.MovedRuns(e) {
 				described.runs[r.ID] = l.Seq
 			}
 		}

@@ -1,4 +1,6 @@
-package inspect
+// Package tail writes the lines of a journal as they come, once it is known that they are on the disk: as
+// they are, with the files that a copy needs, or as statements for tables.
+package tail
 
 import (
 	"crypto/sha256"
@@ -12,27 +14,28 @@ import (
 	"time"
 
 	"waybill/server/ledger"
+	"waybill/server/proof/export"
 	"waybill/store"
 	"waybill/store/durable"
 )
 
-// TailOptions say what of a journal to write, and how (contract §14).
-type TailOptions struct {
+// Options say what of a journal to write, and how (contract §14).
+type Options struct {
 	From   uint64          // the first line; 1 is the first there is
 	Follow <-chan struct{} // unless nil, further lines are written as they come, until it is closed
 	Format string          // json, copy or sql
 }
 
-// TailFormats are the formats of Tail.
-var TailFormats = []string{"json", "copy", "sql"}
+// Formats are the formats of Write.
+var Formats = []string{"json", "copy", "sql"}
 
-// Tail writes lines of a journal that may be in use, each held against its neighbours, once it is known to be
-// on the disk: a later line says so, or a checkpoint, or a snapshot. What a reader has got, no power cut
+// Write writes lines of a journal that may be in use, each held against its neighbours, once it is known to
+// be on the disk: a later line says so, or a checkpoint, or a snapshot. What a reader has got, no power cut
 // takes from the writer. live reports whether a server has the directory open.
 //
 // The formats: json is the lines as they are; copy is the lines and the files that a copy needs; sql is
 // statements for the tables of an export.
-func Tail(fsys durable.FS, live func() bool, o TailOptions, out io.Writer) error {
+func Write(fsys durable.FS, live func() bool, o Options, out io.Writer) error {
 	t := &tail{
 		fsys:  fsys,
 		lines: store.NewLines(fsys),
@@ -47,7 +50,7 @@ func Tail(fsys durable.FS, live func() bool, o TailOptions, out io.Writer) error
 		t.next = t.from
 		t.to = &copied{fsys: fsys, out: out, sent: map[string][sha256.Size]byte{}}
 	case "sql":
-		t.to = newSQL(out)
+		t.to = export.NewSQL(out)
 	default:
 		return fmt.Errorf("%q is no format of lines", o.Format)
 	}
@@ -68,9 +71,9 @@ type tail struct {
 // sink takes the lines of a journal in their order. Those that are not wanted come first: some formats need
 // to know of them.
 type sink interface {
-	line(l *store.Line, wanted bool) error
-	// pause says that there is nothing more for the moment.
-	pause() error
+	Line(l *store.Line, wanted bool) error
+	// Pause says that there is nothing more for the moment.
+	Pause() error
 }
 
 const (
@@ -90,7 +93,7 @@ func (t *tail) run(live func() bool, follow <-chan struct{}) error {
 			err = t.write()
 		}
 		if err == nil && !grown {
-			err = t.to.pause()
+			err = t.to.Pause()
 		}
 		if err != nil {
 			return err
@@ -157,7 +160,7 @@ func (t *tail) write() error {
 	}
 	for len(t.waiting) > 0 && t.waiting[0].Seq <= t.proven {
 		l := t.waiting[0]
-		if err := t.to.line(l, l.Seq >= t.from); err != nil {
+		if err := t.to.Line(l, l.Seq >= t.from); err != nil {
 			return err
 		}
 		t.waiting = t.waiting[1:]
@@ -177,7 +180,7 @@ func (t *tail) end() error {
 // plain writes the lines as they are.
 type plain struct{ out io.Writer }
 
-func (p plain) line(l *store.Line, wanted bool) error {
+func (p plain) Line(l *store.Line, wanted bool) error {
 	if !wanted {
 		return nil
 	}
@@ -185,7 +188,7 @@ func (p plain) line(l *store.Line, wanted bool) error {
 	return err
 }
 
-func (p plain) pause() error { return nil }
+func (p plain) Pause() error { return nil }
 
 // copied writes the lines, and before each the files that it needs.
 type copied struct {
@@ -196,7 +199,7 @@ type copied struct {
 	begun bool // the keys that were there at the beginning are sent
 }
 
-func (c *copied) line(l *store.Line, wanted bool) error {
+func (c *copied) Line(l *store.Line, wanted bool) error {
 	if !wanted {
 		return nil
 	}
@@ -228,7 +231,7 @@ func (c *copied) line(l *store.Line, wanted bool) error {
 }
 
 // pause sends keys that were made without a line that tells of them, as those of a new directory.
-func (c *copied) pause() error {
+func (c *copied) Pause() error {
 	if len(c.sent) == 0 {
 		return nil // nothing has told the receiver yet what directory this is
 	}

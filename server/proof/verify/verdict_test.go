@@ -1,11 +1,10 @@
-package verdict
+package verify
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"waybill/server/proof/inspect"
 	"waybill/store"
 )
 
@@ -22,7 +21,7 @@ func TestUnsignedLinesOfTheLastMinute(t *testing.T) {
 		{true, time.Minute + time.Millisecond, "no checkpoint vouches for the last 2 lines, after line 5: "},
 		{false, 0, "no checkpoint vouches for the last 2 lines, after line 5: "},
 	} {
-		rep := inspect.Report{Report: store.Report{
+		rep := Report{Report: store.Report{
 			Head:      store.Head{Stamp: store.Stamp{Seq: 7, Time: now}},
 			Vouched:   5,
 			Unvouched: now.Add(-c.age),

@@ -1,9 +1,4 @@
-// Package verdict says what came of verifying a directory: for whoever types, for programs and for the desk,
-// what is wrong, where, and what to do next (contract §1).
-//
-//	v, err := verdict.Judge(fsys, "waybill-data", verdict.Beside{}, store.Expected{}, "")
-//	fmt.Println(v.Sound, v.Problem)
-package verdict
+package verify
 
 import (
 	"bufio"
@@ -16,7 +11,6 @@ import (
 	"time"
 
 	"waybill/server/frame/words"
-	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 	"waybill/store/note"
@@ -87,7 +81,7 @@ func Judge(
 	against string,
 ) (Verdict, error) {
 	beside.sign()
-	rep, err := inspect.Verify(fsys, beside.Live, expected)
+	rep, err := Directory(fsys, beside.Live, expected)
 	if err != nil {
 		return unsound(err, name, against)
 	}
@@ -152,7 +146,7 @@ func unsound(err error, name, against string) (Verdict, error) {
 }
 
 // unsigned says who has not signed the lines, "" where all have that should.
-func (v *Verdict) unsigned(rep *inspect.Report) (problem string) {
+func (v *Verdict) unsigned(rep *Report) (problem string) {
 	if !v.Found.Signed {
 		return fmt.Sprintf("not signed: %s follow from each other, but there is no checkpoint that "+
 			"vouches for them; whoever has the disk can have written them. "+
@@ -175,7 +169,7 @@ func (v *Verdict) unsigned(rep *inspect.Report) (problem string) {
 }
 
 // note says what a sound directory has that a reader should know of.
-func (v *Verdict) note(rep *inspect.Report, live bool) {
+func (v *Verdict) note(rep *Report, live bool) {
 	for _, w := range v.Witness {
 		v.Notes = append(v.Notes, fmt.Sprintf("%s has signed up to line %d, at %s", w.Name, w.Line, w.At))
 	}
@@ -203,7 +197,7 @@ const signedSoon = time.Minute
 
 // unvouched says of the last n lines that no checkpoint vouches for them, and what that means: beside a
 // server that is running, and in a copy, nothing.
-func unvouched(n uint64, rep *inspect.Report, live bool) string {
+func unvouched(n uint64, rep *Report, live bool) string {
 	last := words.Counted(n, "line")
 	if live && rep.Head.Time.Sub(rep.Unvouched) <= signedSoon {
 		return fmt.Sprintf("not signed yet: the server is running; the newest checkpoint is of line %d, %s ago",

@@ -1,4 +1,4 @@
-package inspect
+package export
 
 import (
 	"fmt"
@@ -11,30 +11,31 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/server/ledger"
+	"waybill/server/proof/events"
 	"waybill/store"
 )
 
-// sqlTables writes a journal as statements that keep the tables of an export as it goes on. Statements that
+// SQL writes a journal as statements that keep the tables of an export as it goes on. Statements that
 // are run again change nothing: so after a break one goes on from the last row of events, or some lines
 // before.
 //
 // What time alone changes, as that a ticket is no longer payable, is as at the last line that tells of the
 // ticket.
-type sqlTables struct {
+type SQL struct {
 	out    io.Writer
 	state  *ledger.Keeper
-	decode decoder
+	decode events.Decoder
 	tables map[string]schemaTable
 	begun  bool
 	err    error // the first of out
 }
 
-// newSQL returns a writer of statements.
-func newSQL(out io.Writer) *sqlTables {
-	x := &sqlTables{
+// NewSQL returns a writer of statements.
+func NewSQL(out io.Writer) *SQL {
+	x := &SQL{
 		out:    out,
 		state:  ledger.NewKeeper(),
-		decode: ledger.NewCodec().Decode,
+		decode: events.NewDecoder(),
 		tables: map[string]schemaTable{},
 	}
 	for _, t := range tablesOfSchema() {
@@ -44,7 +45,7 @@ func newSQL(out io.Writer) *sqlTables {
 }
 
 // begin makes the tables, where there are none.
-func (x *sqlTables) begin() {
+func (x *SQL) begin() {
 	if x.begun {
 		return
 	}
@@ -54,14 +55,14 @@ func (x *sqlTables) begin() {
 	}
 }
 
-func (x *sqlTables) printf(format string, args ...any) {
+func (x *SQL) printf(format string, args ...any) {
 	if x.err == nil {
 		_, x.err = fmt.Fprintf(x.out, format, args...)
 	}
 }
 
-// line writes what a line has changed, all or nothing.
-func (x *sqlTables) line(l *store.Line, wanted bool) error {
+// Line writes what a line has changed, all or nothing.
+func (x *SQL) Line(l *store.Line, wanted bool) error {
 	var entry ledger.Entry
 	if !store.Own(l.Type) {
 		var err error
@@ -83,13 +84,13 @@ func (x *sqlTables) line(l *store.Line, wanted bool) error {
 	return x.err
 }
 
-func (x *sqlTables) pause() error { return x.err }
+func (x *SQL) Pause() error { return x.err }
 
 // idsInLine matches what may be an id in a line.
 var idsInLine = regexp.MustCompile(`"([A-Za-z0-9_-]{22})"`)
 
 // change writes the rows of all that a line names.
-func (x *sqlTables) change(l *store.Line, event ledger.Event) error {
+func (x *SQL) change(l *store.Line, event ledger.Event) error {
 	to := rows(x.upsert)
 	switch e := event.(type) {
 	case *booking.Created:
@@ -105,7 +106,7 @@ func (x *sqlTables) change(l *store.Line, event ledger.Event) error {
 		x.changed(e.Run)
 	case *booking.RunMoved:
 		x.changed(e.Run)
-		for _, r := range movedRuns(x.state.State, e) { // tickets name them from now on
+		for _, r := range x.state.Bookings.MovedRuns(e) { // tickets name them from now on
 			to.run(r)
 		}
 	case *ledger.GeolocationSet:
@@ -143,7 +144,7 @@ func (x *sqlTables) change(l *store.Line, event ledger.Event) error {
 }
 
 // changed writes what was changed of a run anew: it may be nothing any more.
-func (x *sqlTables) changed(run booking.RunName) {
+func (x *SQL) changed(run booking.RunName) {
 	x.printf("delete from run_changes where trip = %s and service_date = %s;\n", quote(run.Trip),
 		quote(run.Day.String()))
 	if c := x.state.Bookings.Change(run); c.Change != (schedule.Change{}) {
@@ -151,17 +152,8 @@ func (x *sqlTables) changed(run booking.RunName) {
 	}
 }
 
-// movedRuns returns what runs that were sold became.
-func movedRuns(st ledger.State, e *booking.RunMoved) (list []*booking.Run) {
-	for _, m := range e.Runs {
-		was := st.Bookings.RunByID(m.Was)
-		list = append(list, booking.NewRun(was.Form, was.Day, m.Start, m.Offsets))
-	}
-	return list
-}
-
 // eraseEvents takes away the personal parts of the lines that a line names.
-func (x *sqlTables) eraseEvents(l *store.Line) error {
+func (x *SQL) eraseEvents(l *store.Line) error {
 	erased, err := store.ErasedBy(l)
 	for _, e := range erased {
 		x.printf(
@@ -174,7 +166,7 @@ func (x *sqlTables) eraseEvents(l *store.Line) error {
 }
 
 // accounts writes the partners, users, sessions and reports among what a line names.
-func (x *sqlTables) accounts(kind string, seen map[string]bool) {
+func (x *SQL) accounts(kind string, seen map[string]bool) {
 	to := rows(x.upsert)
 	if strings.HasPrefix(kind, "partner.") {
 		for _, p := range x.state.Partners.All() {
@@ -192,7 +184,7 @@ func (x *sqlTables) accounts(kind string, seen map[string]bool) {
 }
 
 // reports writes the reports among some ids.
-func (x *sqlTables) reports(seen map[string]bool) {
+func (x *SQL) reports(seen map[string]bool) {
 	for _, r := range x.state.Reports.All() {
 		if seen[r.ID.String()] {
 			rows(x.upsert).report(r)
@@ -202,7 +194,7 @@ func (x *sqlTables) reports(seen map[string]bool) {
 
 // sessionsOf writes the sessions of a user anew: a new one ends those whose time is over, which its line does
 // not name.
-func (x *sqlTables) sessionsOf(user auth.ID) {
+func (x *SQL) sessionsOf(user auth.ID) {
 	x.printf("delete from sessions where user_id = %s;\n", quote(user.String()))
 	for _, s := range x.state.Accounts.SessionsOf(user) {
 		rows(x.upsert).session(s)
@@ -210,7 +202,7 @@ func (x *sqlTables) sessionsOf(user auth.ID) {
 }
 
 // users writes users with what they may do, and their sessions; those that are gone are removed.
-func (x *sqlTables) users(seen map[string]bool) {
+func (x *SQL) users(seen map[string]bool) {
 	to := rows(x.upsert)
 	var sessions []*auth.Session
 	for text := range seen {
@@ -240,7 +232,7 @@ func (x *sqlTables) users(seen map[string]bool) {
 }
 
 // bookings writes the bookings among what a line names, and those whose tickets it names.
-func (x *sqlTables) bookings(seen map[string]bool, l *store.Line) {
+func (x *SQL) bookings(seen map[string]bool, l *store.Line) {
 	written := map[booking.ID]bool{}
 	var left []string
 	for text := range seen {
@@ -268,7 +260,7 @@ func (x *sqlTables) bookings(seen map[string]bool, l *store.Line) {
 }
 
 // booking writes a booking with its tickets.
-func (x *sqlTables) booking(b *booking.Booking, now time.Time) {
+func (x *SQL) booking(b *booking.Booking, now time.Time) {
 	for i := range b.Tickets {
 		x.printf("delete from ticket_phones where ticket_id = %s;\n", quote(b.Tickets[i].ID.String()))
 	}
@@ -276,7 +268,7 @@ func (x *sqlTables) booking(b *booking.Booking, now time.Time) {
 }
 
 // upsert writes a row in place of the one that has its key.
-func (x *sqlTables) upsert(name string, cells ...any) {
+func (x *SQL) upsert(name string, cells ...any) {
 	t := x.tables[name]
 	values := make([]string, len(cells))
 	for i, c := range cells {

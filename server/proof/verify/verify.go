@@ -1,7 +1,12 @@
-// Package inspect reads a data directory and changes nothing in it, beside a server that may have it open: it
-// verifies the directory, shows its journal as history ([Log]), exports it as tables, backs it up, and
-// repairs a copy of it (contract §1).
-package inspect
+// Package verify checks a directory ([Directory]) and says what came of it ([Judge]): for whoever types, for
+// programs and for the desk, what is wrong, where, and what to do next. It only reads, beside a server that
+// may have the directory open.
+//
+//	v, err := verify.Judge(fsys, "waybill-data", verify.Beside{}, store.Expected{}, "")
+//	fmt.Println(v.Sound, v.Problem)
+//
+// All that its verdict rests on is in the packages that it imports.
+package verify
 
 import (
 	"errors"
@@ -14,7 +19,7 @@ import (
 	"waybill/store/durable"
 )
 
-// Report is what Verify found sound.
+// Report is what Directory found sound.
 type Report struct {
 	store.Report
 	Books *books.Books // at the last line's time
@@ -22,16 +27,16 @@ type Report struct {
 	Wrong *store.Damage
 }
 
-// Verify checks a directory that may be in use: every byte of the journal and its snapshots, its
+// Directory checks one that may be in use: every byte of the journal and its snapshots, its
 // checkpoints and what is expected from elsewhere, then the books (contract §1). It only reads.
-func Verify(fsys durable.FS, live bool, expected store.Expected) (Report, error) {
+func Directory(fsys durable.FS, live bool, expected store.Expected) (Report, error) {
 	rep, _, err := verify(fsys, live, expected, ledger.Check)
 	return rep, err
 }
 
-// verifyCopy checks a copy that was just made, and returns the state that its journal leads to. What breaks a
+// Copy checks a copy that was just made, and returns the state that its journal leads to. What breaks a
 // rule in it does so in what was copied, too, and is no reason to have no copy.
-func verifyCopy(fsys durable.FS) (rep Report, state ledger.State, err error) {
+func Copy(fsys durable.FS) (rep Report, state ledger.State, err error) {
 	rep, state, err = verify(fsys, false, store.Expected{}, ledger.Check)
 	wrong, ok := errors.AsType[*store.Damage](err)
 	if !ok || !wrong.Books {

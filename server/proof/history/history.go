@@ -1,4 +1,6 @@
-package inspect
+// Package history tells a journal as history: a line of words for each event ([Log]), of a booking or a
+// ticket also what time alone did, and which lines tell of it ([Tell]).
+package history
 
 import (
 	"bytes"
@@ -16,19 +18,20 @@ import (
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
+	"waybill/server/proof/events"
 	"waybill/server/proof/story"
 	"waybill/store"
 	"waybill/store/durable"
 )
 
-// LogFilter says what of the journal to show.
-type LogFilter struct {
+// Filter says what of the journal to show.
+type Filter struct {
 	Booking, Ticket string     // their ids
 	At              *time.Time // only what had happened by then, and what the booking looked like
 }
 
-// LogStyle says how to show it.
-type LogStyle struct {
+// Style says how to show it.
+type Style struct {
 	JSON   bool            // an object for each line
 	Follow <-chan struct{} // unless nil, further lines are shown as they come, until it is closed
 }
@@ -36,7 +39,7 @@ type LogStyle struct {
 // history is a journal in words, or as much of it as a filter shows.
 type history struct {
 	*ledger.Keeper
-	LogFilter
+	Filter
 	out  io.Writer
 	json bool
 
@@ -64,7 +67,7 @@ type logged struct {
 // Log writes the journal as readable history: a line for each event. For a booking or a ticket it also says
 // what time alone did, which no line of the journal says; with At it ends in the booking as it stood. A
 // booking or ticket that no line names is an error.
-func Log(fsys durable.FS, live bool, f LogFilter, style LogStyle, out io.Writer) error {
+func Log(fsys durable.FS, live bool, f Filter, style Style, out io.Writer) error {
 	s := newHistory(f, out)
 	s.json = style.JSON
 	return s.tell(fsys, live, style.Follow)
@@ -79,7 +82,7 @@ var errTold = errors.New("all is told")
 func Words(fsys durable.FS, live bool, first, until uint64) (map[uint64]string, error) {
 	said := map[uint64]string{}
 	state := ledger.NewKeeper()
-	err := ReadEvents(fsys, live, func(l *store.Line, entry ledger.Entry) error {
+	err := events.Read(fsys, live, func(l *store.Line, entry ledger.Entry) error {
 		if entry.Event != nil {
 			state.Apply(l.Stamp, entry)
 		}
@@ -98,14 +101,14 @@ func Words(fsys durable.FS, live bool, first, until uint64) (map[uint64]string, 
 }
 
 // newHistory returns a story of which nothing is told yet.
-func newHistory(f LogFilter, out io.Writer) *history {
+func newHistory(f Filter, out io.Writer) *history {
 	s := &history{
-		Keeper:    ledger.NewKeeper(),
-		LogFilter: f,
-		out:       out,
-		end:       math.MaxUint64,
-		shown:     func(uint64) {},
-		read:      func(*store.Line, ledger.Entry) error { return nil },
+		Keeper: ledger.NewKeeper(),
+		Filter: f,
+		out:    out,
+		end:    math.MaxUint64,
+		shown:  func(uint64) {},
+		read:   func(*store.Line, ledger.Entry) error { return nil },
 	}
 	if ticket, ok := booking.ParseID(f.Ticket); ok {
 		s.tickets = append(s.tickets, ticket)
@@ -115,16 +118,16 @@ func newHistory(f LogFilter, out io.Writer) *history {
 
 // tell tells the story of a journal, and what follows until follow is closed, unless that is nil.
 func (s *history) tell(fsys durable.FS, live bool, follow <-chan struct{}) error {
-	f := s.LogFilter
+	f := s.Filter
 	id, _ := booking.ParseID(f.Booking)
 	// Where only a part is shown, the journal is read twice: what belongs to it is known at the end only.
-	if f != (LogFilter{}) {
+	if f != (Filter{}) {
 		if err := s.lookAhead(fsys, live, id); err != nil {
 			return err
 		}
 	}
-	decode := ledger.NewCodec().Decode
-	if err := readEventsWith(decode, fsys, live, s.line); err != nil {
+	decode := events.NewDecoder()
+	if err := decode.Read(fsys, live, s.line); err != nil {
 		return err
 	}
 	if follow != nil {
@@ -148,7 +151,7 @@ func (s *history) lookAhead(fsys durable.FS, live bool, id booking.ID) error {
 		s.end = math.MaxUint64
 	}
 	known := s.Booking == "" && s.Ticket == ""
-	damaged := ReadEvents(fsys, live, func(l *store.Line, x ledger.Entry) error {
+	damaged := events.Read(fsys, live, func(l *store.Line, x ledger.Entry) error {
 		known = known || s.Booking != "" && bytes.Contains(l.Data, []byte(s.Booking)) ||
 			s.Ticket != "" && bytes.Contains(l.Data, []byte(s.Ticket))
 		if s.At != nil && l.Time.After(*s.At) {
@@ -170,7 +173,7 @@ func (s *history) lookAhead(fsys durable.FS, live bool, id booking.ID) error {
 const followEvery = 200 * time.Millisecond
 
 // follow writes further lines as they come, until stop is closed. Each is held against its neighbours.
-func (s *history) follow(fsys durable.FS, decode decoder, stop <-chan struct{}) error {
+func (s *history) follow(fsys durable.FS, decode events.Decoder, stop <-chan struct{}) error {
 	lines := store.NewLines(fsys)
 	s.following = true
 	for {
@@ -181,7 +184,7 @@ func (s *history) follow(fsys durable.FS, decode decoder, stop <-chan struct{}) 
 			}
 		}
 		err := lines.Read([]uint64{s.last + 1}, func(l *store.Line) error {
-			return decoded(decode, l, s.line)
+			return decode.Line(l, s.line)
 		})
 		switch {
 		case err == nil:

@@ -1,4 +1,6 @@
-package inspect
+// Package export writes what a directory remembers as tables: files of comma-separated values that databases
+// load ([Write]), and statements that keep such tables as a journal goes on ([SQL]). Schema describes both.
+package export
 
 import (
 	"bufio"
@@ -12,53 +14,21 @@ import (
 	"time"
 
 	"waybill/server/ledger"
+	"waybill/server/proof/events"
 	"waybill/store"
 	"waybill/store/durable"
 )
 
-// What is done with a directory beside the server that may have it open: its journal is read and checked, and
-// the directory is copied, or exported as tables.
-
-// ReadEvents goes through the journal of a directory that may be in use. visit is given each line with its
-// event, nil for a line of the store's own.
-func ReadEvents(fsys durable.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
-	return readEventsWith(ledger.NewCodec().Decode, fsys, live, visit)
-}
-
-// decoder makes an event of the parts of a line. It knows the forms in the lines before.
-type decoder func(kind string, data, personal []byte) (ledger.Entry, error)
-
-// readEventsWith goes through a journal as readEvents does, with a decoder that may have seen lines before.
-func readEventsWith(decode decoder, fsys durable.FS, live bool,
-	visit func(*store.Line, ledger.Entry) error) error {
-	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error {
-		return decoded(decode, l, visit)
-	})
-	return err
-}
-
-// decoded calls visit with a line and its event.
-func decoded(decode decoder, l *store.Line, visit func(*store.Line, ledger.Entry) error) error {
-	if store.Own(l.Type) {
-		return visit(l, ledger.Entry{})
-	}
-	e, err := decode(l.Type, l.Data, l.Personal)
-	if err != nil {
-		return fmt.Errorf("seq %d: %w", l.Seq, err)
-	}
-	return visit(l, e)
-}
-
-// Schema is what Export writes beside the tables: their columns, what these mean, and how databases load
+// Schema is what Write writes beside the tables: their columns, what these mean, and how databases load
 // them. A table names only those before it.
 //
 //go:embed schema.sql
 var Schema string
 
-// Export writes what a directory, which may be in use, remembers into a new one, as tables that databases
+// Write writes what a directory, which may be in use, remembers into a new one, as tables that databases
 // load: files of comma-separated values and schema.sql, which describes them and is written last. It only
 // reads the former, and returns the line of the journal after which it stands.
-func Export(fsys durable.FS, live bool, to durable.FS) (head store.Head, err error) {
+func Write(fsys durable.FS, live bool, to durable.FS) (head store.Head, err error) {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
 		err = errors.New("it is not empty")
@@ -69,18 +39,20 @@ func Export(fsys durable.FS, live bool, to durable.FS) (head store.Head, err err
 	if err != nil {
 		return head, fmt.Errorf("cannot export there: %w", err)
 	}
-	to = paced(live, to)
+	if live { // the disk is left to the server's clients most of the time
+		to = durable.WritesPaced().Files(to)
+	}
 	// schema.sql comes last: a directory without it is no whole export.
 	x := export{}
-	_, before := NothingToErase(fsys)
+	_, before := events.NothingToErase(fsys)
 	err = errors.Join(x.open(to), before)
 	if err == nil {
 		head, err = x.fill(fsys, live)
 	}
 	if err == nil && live {
 		var erased bool
-		if erased, err = ErasedAfter(fsys, head); erased {
-			err = ErrErasedMeanwhile
+		if erased, err = events.ErasedAfter(fsys, head); erased {
+			err = events.ErrErasedMeanwhile
 		}
 	}
 	for _, t := range x {
@@ -94,20 +66,6 @@ func Export(fsys durable.FS, live bool, to durable.FS) (head store.Head, err err
 		err = fmt.Errorf("the export is not whole, which is why it has no schema.sql: %w", err)
 	}
 	return head, err
-}
-
-// NothingToErase is the error of a journal in which an erasure goes on, or was cut short: what is passed on
-// of it would have what is to be erased. Otherwise it returns the journal's end, after which [ErasedAfter]
-// looks for another.
-func NothingToErase(fsys durable.FS) (end store.Head, err error) {
-	found, err := store.Follow(fsys, store.Head{}, func(*store.Line) error {
-		return nil
-	})
-	if err == nil && len(found.Unerased) > 0 {
-		err = errors.New("personal data is being erased, or an erasure was cut short, which waybill forget " +
-			"completes; try again after that")
-	}
-	return found.Head, err
 }
 
 // export is the files of the tables, by name.
@@ -187,7 +145,7 @@ func (x export) row(table string, cells ...any) {
 func (x export) fill(fsys durable.FS, live bool) (head store.Head, err error) {
 	s := ledger.NewKeeper()
 	var shown []uint64 // lines whose personal parts are in the export
-	err = ReadEvents(fsys, live, func(l *store.Line, entry ledger.Entry) error {
+	err = events.Read(fsys, live, func(l *store.Line, entry ledger.Entry) error {
 		head = l.Head
 		if entry.Event != nil {
 			s.Apply(l.Stamp, entry)
@@ -211,7 +169,7 @@ func checkShown(e ledger.Event, shown *[]uint64, l *store.Line) error {
 	if erased, ok := e.(*ledger.PersonalErased); ok {
 		for _, seq := range erased.Lines {
 			if _, found := slices.BinarySearch(*shown, seq); found {
-				return ErrErasedMeanwhile
+				return events.ErrErasedMeanwhile
 			}
 		}
 	}
@@ -220,6 +178,3 @@ func checkShown(e ledger.Event, shown *[]uint64, l *store.Line) error {
 	}
 	return nil
 }
-
-// ErrErasedMeanwhile is of what would pass on personal data that was erased while it was read.
-var ErrErasedMeanwhile = errors.New("personal data is erased meanwhile; try again")

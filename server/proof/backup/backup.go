@@ -1,4 +1,6 @@
-package inspect
+// Package backup copies directories: whole ([Backup]), or up to where they are damaged ([Repair]). Each copy
+// is verified before it is called one.
+package backup
 
 import (
 	"crypto/sha256"
@@ -13,6 +15,8 @@ import (
 
 	"waybill/booking"
 	"waybill/server/ledger"
+	"waybill/server/proof/events"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -20,9 +24,9 @@ import (
 // Backup copies a directory that may be in use into a new one, and checks the copy (contract §1). An
 // erasure that goes on meanwhile is carried out in the copy, and one that begins when its lines are copied
 // already has the copy made again.
-func Backup(fsys durable.FS, live bool, to durable.FS) (Report, error) {
+func Backup(fsys durable.FS, live bool, to durable.FS) (verify.Report, error) {
 	if err := mustBeEmpty(to); err != nil {
-		return Report{}, err
+		return verify.Report{}, err
 	}
 	to = paced(live, to)
 	const tries = 3
@@ -34,10 +38,10 @@ func Backup(fsys durable.FS, live bool, to durable.FS) (Report, error) {
 		// What was made is no backup: it goes, so that the next try finds the room, and nobody the keys in
 		// it.
 		if err = errors.Join(err, empty(to)); err != nil {
-			return Report{}, err
+			return verify.Report{}, err
 		}
 	}
-	return Report{}, errors.New("personal data was erased while the copy was made, again and again; " +
+	return verify.Report{}, errors.New("personal data was erased while the copy was made, again and again; " +
 		"make the backup later")
 }
 
@@ -51,14 +55,14 @@ func paced(live bool, to durable.FS) durable.FS {
 }
 
 // backUp makes a copy. stale reports that something was erased since its lines were copied.
-func backUp(fsys durable.FS, live bool, to durable.FS) (rep Report, stale bool, err error) {
+func backUp(fsys durable.FS, live bool, to durable.FS) (rep verify.Report, stale bool, err error) {
 	if err := store.Backup(fsys, to, live, ledger.CopiedDirs...); err != nil {
 		return rep, false, err
 	}
 	if rep, err = finishCopy(to); err != nil || !live {
 		return rep, false, err
 	}
-	stale, err = ErasedAfter(fsys, rep.Head)
+	stale, err = events.ErasedAfter(fsys, rep.Head)
 	return rep, stale, err
 }
 
@@ -71,18 +75,9 @@ func mustBeEmpty(to durable.FS) error {
 	return err
 }
 
-// ErasedAfter reports whether a journal in use has an erasure after a line.
-func ErasedAfter(fsys durable.FS, head store.Head) (erased bool, err error) {
-	_, err = store.Follow(fsys, head, func(l *store.Line) error {
-		erased = erased || l.Type == store.KindErased
-		return nil
-	})
-	return erased, err
-}
-
 // finishCopy carries out in a copy what its journal says of erasures, takes away what lies beside the
 // journal and is not as the journal says, and checks it.
-func finishCopy(to durable.FS) (Report, error) {
+func finishCopy(to durable.FS) (verify.Report, error) {
 	found, err := store.Follow(to, store.Head{}, func(*store.Line) error {
 		return nil
 	})
@@ -90,9 +85,9 @@ func finishCopy(to durable.FS) (Report, error) {
 		err = store.CarryOut(to, found.Unerased, found.Head.Stamp)
 	}
 	if err != nil {
-		return Report{}, err
+		return verify.Report{}, err
 	}
-	rep, state, err := verifyCopy(to)
+	rep, state, err := verify.Copy(to)
 	if err != nil {
 		return rep, err
 	}
@@ -157,14 +152,14 @@ func removeAll(to durable.FS, dir string) error {
 
 // Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
 // (contract §1).
-func Repair(fsys, to durable.FS, cut store.Cut) (rep Report, lost uint64, err error) {
+func Repair(fsys, to durable.FS, cut store.Cut) (rep verify.Report, lost uint64, err error) {
 	if err := mustBeEmpty(to); err != nil {
-		return Report{}, 0, err
+		return verify.Report{}, 0, err
 	}
 	lost, err = store.Repair(ledger.StoreConfig(fsys), to, cut, ledger.CopiedDirs...)
 	if err != nil {
-		return Report{}, 0, errors.Join(err, empty(to))
+		return verify.Report{}, 0, errors.Join(err, empty(to))
 	}
-	rep, _, err = verifyCopy(to)
+	rep, _, err = verify.Copy(to)
 	return rep, lost, err
 }

@@ -1,0 +1,69 @@
+// Package events reads the journal of a directory that may be in use event by event, for whoever tells or
+// exports it, and says whether personal data was erased meanwhile.
+package events
+
+import (
+	"errors"
+	"fmt"
+
+	"waybill/server/ledger"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// Decoder makes an entry of the parts of a line. It knows the forms in the lines before.
+type Decoder func(kind string, data, personal []byte) (ledger.Entry, error)
+
+// NewDecoder returns a decoder that has seen no line yet.
+func NewDecoder() Decoder { return ledger.NewCodec().Decode }
+
+// Read goes through a journal. visit is given each line with its event, nil for a line of the store's own.
+func Read(fsys durable.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
+	return NewDecoder().Read(fsys, live, visit)
+}
+
+// Read goes through a journal as the function Read does, with a decoder that may have seen lines before.
+func (d Decoder) Read(fsys durable.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
+	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error {
+		return d.Line(l, visit)
+	})
+	return err
+}
+
+// Line calls visit with a line and its event.
+func (d Decoder) Line(l *store.Line, visit func(*store.Line, ledger.Entry) error) error {
+	if store.Own(l.Type) {
+		return visit(l, ledger.Entry{})
+	}
+	e, err := d(l.Type, l.Data, l.Personal)
+	if err != nil {
+		return fmt.Errorf("seq %d: %w", l.Seq, err)
+	}
+	return visit(l, e)
+}
+
+// ErrErasedMeanwhile is of what would pass on personal data that was erased while it was read.
+var ErrErasedMeanwhile = errors.New("personal data is erased meanwhile; try again")
+
+// NothingToErase is the error of a journal in which an erasure goes on, or was cut short: what is passed on
+// of it would have what is to be erased. Otherwise it returns the journal's end, after which [ErasedAfter]
+// looks for another.
+func NothingToErase(fsys durable.FS) (end store.Head, err error) {
+	found, err := store.Follow(fsys, store.Head{}, func(*store.Line) error {
+		return nil
+	})
+	if err == nil && len(found.Unerased) > 0 {
+		err = errors.New("personal data is being erased, or an erasure was cut short, which waybill forget " +
+			"completes; try again after that")
+	}
+	return found.Head, err
+}
+
+// ErasedAfter reports whether a journal in use has an erasure after a line.
+func ErasedAfter(fsys durable.FS, head store.Head) (erased bool, err error) {
+	_, err = store.Follow(fsys, head, func(l *store.Line) error {
+		erased = erased || l.Type == store.KindErased
+		return nil
+	})
+	return erased, err
+}
