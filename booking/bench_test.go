@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/passenger"
 	"waybill/schedule"
 )
 
@@ -35,8 +34,8 @@ func BenchmarkSell(b *testing.B) {
 	}
 	leg := []schedule.Leg{{Day: day, From: 1, To: 6}}
 	sale := NewSale(tt, leg, []int64{35000}, "UAH", schedule.Day(day).In(time.UTC))
-	two := []Passenger{passenger.New("Lesia", "Ukrainka", "", []string{}),
-		passenger.New("Ivan", "Franko", "", []string{})}
+	two := []Passenger{NewPassenger("Lesia", "Ukrainka", "", []string{}),
+		NewPassenger("Ivan", "Franko", "", []string{})}
 	s := NewRecorder()
 	now := schedule.Day(day - 10_000).In(time.UTC)
 	n := uint64(0)

@@ -21,8 +21,6 @@ import (
 	"time"
 
 	"waybill/booking/ids"
-	"waybill/booking/passenger"
-	"waybill/booking/phase"
 	"waybill/schedule"
 )
 
@@ -124,9 +122,6 @@ func (r *Run) Arr(position int16) time.Time {
 func (r *Run) at(seconds int32) time.Time {
 	return time.Unix(r.Start+int64(seconds), 0).UTC()
 }
-
-// Passenger is who travels.
-type Passenger = passenger.Passenger
 
 // Itinerary returns the legs of a ticket: one or two.
 func (t *Ticket) Itinerary() []Leg {
@@ -240,36 +235,6 @@ func (b *Booking) Status(now time.Time) string {
 	}
 	return "Completed"
 }
-
-// Where a ticket stands and what is done with it, as package phase has it.
-type (
-	Phase   = phase.Phase
-	Action  = phase.Action
-	Carrier = phase.Carrier
-)
-
-// The phases, the actions, and the values that carriers set.
-const (
-	Unpaid      = phase.Unpaid
-	Booked      = phase.Booked
-	Paid        = phase.Paid
-	Canceled    = phase.Canceled
-	Refunded    = phase.Refunded
-	Uncompleted = phase.Uncompleted
-
-	Pay         = phase.Pay
-	Book        = phase.Book
-	Cancel      = phase.Cancel
-	WithdrawRun = phase.WithdrawRun
-	DelayRun    = phase.DelayRun
-
-	Confirmed    = phase.Confirmed
-	NotConfirmed = phase.NotConfirmed
-	Prepaid      = phase.Prepaid
-)
-
-// ParseCarrier reads what Carrier.String returns.
-func ParseCarrier(s string) (c Carrier, ok bool) { return phase.ParseCarrier(s) }
 
 // next returns the phase an action leads to; false is a conflict.
 func (t *Ticket) next(action Action, now time.Time) (Phase, bool) {

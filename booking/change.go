@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"waybill/booking/changes"
 	"waybill/schedule"
 )
 
@@ -18,17 +17,6 @@ import (
 
 // MaxShift is how far a run may be moved, in minutes, both ways.
 const MaxShift = 720
-
-// What changes of runs, and what says so, as package changes has it.
-type (
-	RunChange       = changes.RunChange
-	RunCanceled     = changes.RunCanceled
-	WithdrawnTicket = changes.WithdrawnTicket
-	RunMoved        = changes.RunMoved
-	MovedRun        = changes.MovedRun
-	ToldTicket      = changes.ToldTicket
-	RunRestored     = changes.RunRestored
-)
 
 var (
 	// ErrUnchanged is the reason why not where a run is already what it is to be.

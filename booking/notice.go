@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"waybill/booking/passenger"
 )
 
 // What follows from the tickets besides what partners do with them: notices of what time alone did, what is
@@ -125,7 +123,7 @@ func (s Recorder) Forget(now time.Time, tickets []ID) {
 			b = s.renew(of.ID, now)
 			renewed[of.ID] = b
 		}
-		b.find(id).Passenger = passenger.Nobody
+		b.find(id).Passenger = Nobody
 	}
 	for _, b := range renewed {
 		s.put(b)

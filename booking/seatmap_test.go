@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"waybill/booking/passenger"
 	"waybill/schedule"
 )
 
@@ -36,7 +35,7 @@ func TestASeatMapIsOfNow(t *testing.T) {
 			Runs:       []*Run{run},
 			Legs:       []SoldLeg{leg},
 			Tickets:    []NewTicket{{ID: ID{byte(n + 1), 1}, Seats: []int16{int16(n + 1)}}},
-			Passengers: []Passenger{passenger.New("A", "B", "", nil)},
+			Passengers: []Passenger{NewPassenger("A", "B", "", nil)},
 		}
 		s.ApplyCreated(begin.Add(time.Duration(n)*15*time.Minute), e)
 	}

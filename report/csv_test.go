@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waybill/booking"
-	"waybill/booking/passenger"
 )
 
 // several are bookings in which every column has something to tell.
@@ -24,7 +23,7 @@ func several() []*booking.Booking {
 	second := leg(krakow, 12, 1999)
 	second.Discount = 1
 	change := ticket(1, 0, first, second)
-	change.Passenger = passenger.New("Олена", "Їжакевич-Ґудзь", "olena@пошта.укр",
+	change.Passenger = booking.NewPassenger("Олена", "Їжакевич-Ґудзь", "olena@пошта.укр",
 		[]string{"+380501112233", "0441112233"})
 
 	part := leg(kyiv, 8, 5)
@@ -259,7 +258,7 @@ func TestTextThatWouldBeAFormulaIsDefused(t *testing.T) {
 		r := run("north", in, 6, 0, in, in)
 		r.Form.Company.Source = in
 		x := ticket(1, 0, leg(r, 1, 1))
-		x.Passenger = passenger.New(in, in, in, []string{in})
+		x.Passenger = booking.NewPassenger(in, in, in, []string{in})
 		text := written(t, always("north", CreatedAt), bookingOf(0, x))
 		for _, name := range []string{"route", "from", "to", "firstName", "lastName", "email", "phones",
 			"source"} {
@@ -277,7 +276,7 @@ func TestTextThatWouldBeAFormulaIsDefused(t *testing.T) {
 	for i, in := range []string{"=1+1", "+SUM", "-2", "@x", "\tx", "＝1", " =1", `"quoted", and a comma`,
 		"two\nlines", "Їжак"} {
 		x := ticket(i, 0, leg(run("north", in, 6, 0, in, in), 1, 1))
-		x.Passenger = passenger.New(in, in, in, []string{in, "+1"})
+		x.Passenger = booking.NewPassenger(in, in, in, []string{in, "+1"})
 		list = append(list, bookingOf(i, x))
 	}
 	golden(t, "hostile", written(t, always("north", CreatedAt), list...))

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/passenger"
 	"waybill/schedule"
 )
 
@@ -63,7 +62,7 @@ func ticket(n int, created time.Duration, legs ...booking.Leg) booking.Ticket {
 		Created:   day0.Add(created).UnixMilli(),
 		Currency:  [3]byte{'E', 'U', 'R'},
 		Phase:     booking.Paid,
-		Passenger: passenger.New("Anna", "Kovalenko", "anna@example.com", nil),
+		Passenger: booking.NewPassenger("Anna", "Kovalenko", "anna@example.com", nil),
 	}
 	copy(t.Legs[:], legs)
 	return t

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/passenger"
 	"waybill/store"
 )
 
@@ -61,7 +60,7 @@ func ReadAnswer(l *store.Line) (a Answer, err error) {
 		Tickets:  data.Tickets,
 	}
 	for _, p := range part.Passengers {
-		packed := passenger.New(p.FirstName, p.LastName, p.Email, p.Phones)
+		packed := booking.NewPassenger(p.FirstName, p.LastName, p.Email, p.Phones)
 		a.Sold.Passengers = append(a.Sold.Passengers, packed)
 	}
 	return a, nil

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/booking/passenger"
 	"waybill/schedule"
 	"waybill/server/ledger/wire"
 	"waybill/store"
@@ -239,7 +238,7 @@ func codePassenger(c *wire.Coder, name string, p *booking.Passenger) {
 		wire.List(c, "phones", &phones, func(phone *[]byte) {
 			*phone = read("")
 		})
-		*p = passenger.New(first, last, email, phones)
+		*p = booking.NewPassenger(first, last, email, phones)
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/booking/ids"
-	"waybill/booking/passenger"
 	"waybill/schedule"
 	"waybill/server/api/search"
 	"waybill/server/frame/resource"
@@ -198,7 +197,7 @@ func readPassenger(r *wire.Reader) booking.Passenger {
 			})
 		}),
 	)
-	return passenger.New(first, last, email, phones)
+	return booking.NewPassenger(first, last, email, phones)
 }
 
 // ListBookings answers GET /v2/bookings.

@@ -1,9 +1,4 @@
-// Package phase is the state table of tickets (contract §8): where a ticket stands, what may be done with it
-// then, what that leads to, and what partners are shown of it.
-//
-//	to, ok := phase.Unpaid.Next(phase.Pay, schedule.OwnSource) // Paid
-//	status, payment := phase.Paid.Status()                      // "Confirmed", "Paid"
-package phase
+package booking
 
 import (
 	"fmt"
@@ -12,6 +7,12 @@ import (
 
 	"waybill/schedule"
 )
+
+// The state table of tickets: where a ticket stands, what may be done with it then, what that leads to, and
+// what partners are shown of it.
+//
+//	to, ok := Unpaid.Next(Pay, schedule.OwnSource) // Paid
+//	status, payment := Paid.Status()               // "Confirmed", "Paid"
 
 // Phase is where a ticket stands. Status and paymentStatus are projections of it.
 type Phase uint8

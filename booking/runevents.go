@@ -1,15 +1,10 @@
-// Package changes holds what a carrier changes of runs (contract §15), and the events that say so. Package
-// booking decides on them.
-package changes
+package booking
 
-import (
-	"waybill/booking/ids"
-	"waybill/schedule"
-)
+import "waybill/schedule"
 
 // RunChange is what a carrier has changed of a run. It is immutable.
 type RunChange struct {
-	Run ids.RunName `json:"run"`
+	Run RunName `json:"run"`
 	schedule.Change
 	Tickets int    `json:"tickets"` // that were cancelled with it
 	Reason  string `json:"reason"`  // of the last change
@@ -20,15 +15,15 @@ type (
 	// RunCanceled says that a run was cancelled with the tickets that live; or, of a run that was, that
 	// tickets followed which the provider had been asked about.
 	RunCanceled struct {
-		Run     ids.RunName       `json:"run"`
+		Run     RunName           `json:"run"`
 		Reason  string            `json:"reason"`
 		Tickets []WithdrawnTicket `json:"tickets"`
 	}
 	// WithdrawnTicket is a ticket of a run that was cancelled.
 	WithdrawnTicket struct {
-		ID       ids.ID   `json:"id"`
-		Booking  ids.ID   `json:"booking"`
-		Partner  ids.ID   `json:"partner"`
+		ID       ID       `json:"id"`
+		Booking  ID       `json:"booking"`
+		Partner  ID       `json:"partner"`
 		Refunded bool     `json:"refunded"`
 		Refund   int64    `json:"refund"`          // minor units: all that was paid
 		Sends    []string `json:"sends,omitempty"` // see Settled.Sends
@@ -36,7 +31,7 @@ type (
 	// RunMoved says that a run leaves so many minutes later than its timetable says. What was sold of it
 	// when a timetable said otherwise leaves then, too.
 	RunMoved struct {
-		Run     ids.RunName  `json:"run"`
+		Run     RunName      `json:"run"`
 		Minutes int          `json:"minutes"`
 		Reason  string       `json:"reason"`
 		Runs    []MovedRun   `json:"runs"` // as it was sold, in each form
@@ -44,23 +39,23 @@ type (
 	}
 	// MovedRun says what a run that was sold became.
 	MovedRun struct {
-		Was     ids.RunID `json:"run"`
-		Start   int64     `json:"start"` // see Run
-		Offsets []int32   `json:"offsets"`
+		Was     RunID   `json:"run"`
+		Start   int64   `json:"start"` // see Run
+		Offsets []int32 `json:"offsets"`
 		// Aligned says that it was sold by another timetable than is in force, and moves by another time
 		// than the minutes say: it leaves when the run does.
 		Aligned bool `json:"aligned,omitempty"`
 	}
 	// ToldTicket is a ticket that lives, and leaves at another time.
 	ToldTicket struct {
-		ID      ids.ID   `json:"id"`
-		Booking ids.ID   `json:"booking"`
-		Partner ids.ID   `json:"partner"`
+		ID      ID       `json:"id"`
+		Booking ID       `json:"booking"`
+		Partner ID       `json:"partner"`
 		Sends   []string `json:"sends,omitempty"` // see Settled.Sends
 	}
 	// RunRestored says that a cancellation of a run is taken back, or else its move. No ticket was touched.
 	RunRestored struct {
-		Run    ids.RunName `json:"run"`
-		Reason string      `json:"reason"`
+		Run    RunName `json:"run"`
+		Reason string  `json:"reason"`
 	}
 )

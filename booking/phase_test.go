@@ -1,4 +1,4 @@
-package phase
+package booking
 
 import (
 	"cmp"

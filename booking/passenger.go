@@ -1,25 +1,24 @@
-// Package passenger holds who travels: a name, an e-mail address and phones in one text.
-package passenger
+package booking
 
 import "strings"
 
-// Passenger is who travels, packed into one string: the largest part of what a server with many tickets
-// remembers.
+// Passenger is who travels: a name, an e-mail address and phones, packed into one string. Passengers are the
+// largest part of what a server with many tickets remembers.
 type Passenger string
 
-const separator = '\x7f' // no field may hold a control character; and JSON has this one as it is
+const passengerSeparator = '\x7f' // no field may hold a control character; and JSON has this one as it is
 
-// New packs a passenger.
-func New[T ~string | ~[]byte](first, last, email T, phones []T) Passenger {
+// NewPassenger packs a passenger.
+func NewPassenger[T ~string | ~[]byte](first, last, email T, phones []T) Passenger {
 	var room [256]byte
 	b := room[:0]
 	b = append(b, first...)
-	b = append(b, separator)
+	b = append(b, passengerSeparator)
 	b = append(b, last...)
-	b = append(b, separator)
+	b = append(b, passengerSeparator)
 	b = append(b, email...)
 	for _, phone := range phones {
-		b = append(b, separator)
+		b = append(b, passengerSeparator)
 		b = append(b, phone...)
 	}
 	return Passenger(b)
@@ -27,7 +26,7 @@ func New[T ~string | ~[]byte](first, last, email T, phones []T) Passenger {
 
 // Fields returns first name, last name, e-mail, and phones.
 func (p Passenger) Fields() (first, last, email string, phones []string) {
-	list := strings.Split(string(p), string(separator))
+	list := strings.Split(string(p), string(passengerSeparator))
 	for len(list) < 3 {
 		list = append(list, "")
 	}
@@ -39,7 +38,7 @@ func (p Passenger) Fields() (first, last, email string, phones []string) {
 }
 
 // Nobody is a passenger who is forgotten.
-var Nobody = New("", "", "", nil)
+var Nobody = NewPassenger("", "", "", nil)
 
 // Forgotten reports whether the passenger is forgotten.
 func (p Passenger) Forgotten() bool {
