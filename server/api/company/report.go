@@ -18,6 +18,7 @@ import (
 	"waybill/booking"
 	"waybill/booking/ids"
 	"waybill/report"
+	"waybill/report/table"
 	"waybill/schedule"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
@@ -323,7 +324,7 @@ func (s *Service) writeReport(x *report.Report) error {
 	partner := func(id booking.ID) string { return names[id] }
 	write := func(to io.Writer) (err error) {
 		out.to = io.MultiWriter(to, sum)
-		done.Rows, err = report.Write(s.Base, out, x, frozen.All(), now, partner)
+		done.Rows, err = table.Write(s.Base, out, x, frozen.All(), now, partner)
 		return err
 	}
 	err = durable.Publish(pace.Files(s.Config.FS), ledger.ReportDir, fileOf(x.ID), write)

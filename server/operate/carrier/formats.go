@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/report"
+	"waybill/report/table"
 	"waybill/server/docs"
 	"waybill/server/frame/words"
 	"waybill/server/ledger/wire"
@@ -248,7 +248,7 @@ type cells map[string]string
 func (c cells) list() []string {
 	row := make([]string, len(columns))
 	for i, column := range columns {
-		row[i] = report.Text(c[column])
+		row[i] = table.Text(c[column])
 	}
 	return row
 }

@@ -1,4 +1,4 @@
-package report
+package table
 
 import (
 	"io"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"waybill/booking"
+	"waybill/report"
 )
 
 // BenchmarkWrite writes a report of 100,000 orders.
@@ -13,7 +14,7 @@ func BenchmarkWrite(b *testing.B) {
 	list := slices.Values(large())
 	b.ReportAllocs()
 	for b.Loop() {
-		n, err := Write(b.Context(), io.Discard, always("north", CreatedAt), list, day0,
+		n, err := Write(b.Context(), io.Discard, always("north", report.CreatedAt), list, day0,
 			func(booking.ID) string {
 				return "anna"
 			})

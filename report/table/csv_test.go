@@ -1,4 +1,4 @@
-package report
+package table
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waybill/booking"
+	"waybill/report"
 )
 
 // several are bookings in which every column has something to tell.
@@ -64,20 +65,20 @@ func several() []*booking.Booking {
 // Contract §10: the columns in their order, RFC 4180, for one and two legs, a discount, a refund and what was
 // cancelled.
 func TestAReportIsWrittenAsItAlwaysWas(t *testing.T) {
-	for _, by := range []OrderBy{CreatedAt, DepartureDate} {
+	for _, by := range []report.OrderBy{report.CreatedAt, report.DepartureDate} {
 		golden(t, "north-by-"+string(by), written(t, always("north", by), several()...))
 	}
-	golden(t, "south", written(t, always("south", CreatedAt), several()...))
-	golden(t, "nobody", written(t, always("nobody", CreatedAt), several()...))
+	golden(t, "south", written(t, always("south", report.CreatedAt), several()...))
+	golden(t, "nobody", written(t, always("nobody", report.CreatedAt), several()...))
 }
 
 // Contract §10: the header is there whatever else is, and every line ends in CRLF.
 func TestColumnsAndLineEnds(t *testing.T) {
 	const want = "orderId,bookingId,createdAt,departureLocal,departureUtc,route,from,to,seat,firstName,lastName,email,phones,price,currency,discount,status,paymentStatus,refundAmount,source,partner\r\n"
-	if got := written(t, always("nobody", CreatedAt)); got != want {
+	if got := written(t, always("nobody", report.CreatedAt)); got != want {
 		t.Errorf("%q", got)
 	}
-	text := written(t, always("north", CreatedAt), several()...)
+	text := written(t, always("north", report.CreatedAt), several()...)
 	if !strings.HasPrefix(text, want) || strings.Count(text, "\r\n") != 9 || strings.Count(text, "\n") != 9 ||
 		strings.Count(text, "\r") != 9 {
 		t.Errorf("%q", text)
@@ -117,8 +118,8 @@ func TestTheDiscountIsThatOfTheFirstLegThatHasOne(t *testing.T) {
 		other := leg(run("north", "M", 9, 0, "B", "C"), 1, 1)
 		one.Discount = of[0]
 		other.Discount = of[1]
-		got := column(t, written(t, always("north", CreatedAt), bookingOf(0, ticket(1, 0, one, other))),
-			"discount")
+		text := written(t, always("north", report.CreatedAt), bookingOf(0, ticket(1, 0, one, other)))
+		got := column(t, text, "discount")
 		if got[0] != strings.TrimSpace(want) {
 			t.Errorf("%v: %q", of, got)
 		}
@@ -128,9 +129,9 @@ func TestTheDiscountIsThatOfTheFirstLegThatHasOne(t *testing.T) {
 // Contract §10: the range and the order both use the field named by orderBy; the range is inclusive at both
 // ends (interface, reports).
 func TestTheRangeIsInclusiveAtBothEnds(t *testing.T) {
-	for by, at := range map[OrderBy]time.Time{
-		CreatedAt:     day0.Add(90 * time.Minute),
-		DepartureDate: day0.Add(6*time.Hour + 5*time.Minute),
+	for by, at := range map[report.OrderBy]time.Time{
+		report.CreatedAt:     day0.Add(90 * time.Minute),
+		report.DepartureDate: day0.Add(6*time.Hour + 5*time.Minute),
 	} {
 		b := bookingOf(0, ticket(1, 90*time.Minute, leg(run("north", "R", 6, 0, "A", "B"), 1, 1)))
 		for _, c := range []struct {
@@ -140,7 +141,7 @@ func TestTheRangeIsInclusiveAtBothEnds(t *testing.T) {
 			{0, 0, 1}, {0, time.Hour, 1}, {-time.Hour, 0, 1}, {-time.Hour, -time.Millisecond,
 				0}, {time.Millisecond, time.Hour, 0}, {-time.Hour, time.Hour, 1}, {time.Hour, -time.Hour, 0},
 		} {
-			r := &Report{Ordered: Ordered{
+			r := &report.Report{Ordered: report.Ordered{
 				Company: "north",
 				OrderBy: by,
 				Start:   at.Add(c.start),
@@ -163,9 +164,9 @@ func TestOrdersAreSortedByTheFieldThatIsNamed(t *testing.T) {
 		bookingOf(1, ticket(3, time.Hour, leg(early, 2, 1)), ticket(2, 2*time.Hour, leg(late, 2, 1)),
 			ticket(1, 2*time.Hour, leg(early, 2, 1))),
 	}
-	for by, want := range map[OrderBy][]int{
-		CreatedAt:     {9, 3, 5, 1, 2, 4},
-		DepartureDate: {1, 3, 4, 2, 5, 9},
+	for by, want := range map[report.OrderBy][]int{
+		report.CreatedAt:     {9, 3, 5, 1, 2, 4},
+		report.DepartureDate: {1, 3, 4, 2, 5, 9},
 	} {
 		var ids []string
 		for _, n := range want {
@@ -200,7 +201,7 @@ func TestATicketIsAnOrderOfEachCompanyItTravelsWith(t *testing.T) {
 		for _, n := range want {
 			ids = append(ids, id(n).String())
 		}
-		text := written(t, always(company, CreatedAt), list...)
+		text := written(t, always(company, report.CreatedAt), list...)
 		if diff := cmp.Diff(ids, column(t, text, "orderId")); diff != "" {
 			t.Errorf("%q: %s", company, diff)
 		}
@@ -259,7 +260,7 @@ func TestTextThatWouldBeAFormulaIsDefused(t *testing.T) {
 		r.Form.Company.Source = in
 		x := ticket(1, 0, leg(r, 1, 1))
 		x.Passenger = booking.NewPassenger(in, in, in, []string{in})
-		text := written(t, always("north", CreatedAt), bookingOf(0, x))
+		text := written(t, always("north", report.CreatedAt), bookingOf(0, x))
 		for _, name := range []string{"route", "from", "to", "firstName", "lastName", "email", "phones",
 			"source"} {
 			if got := column(t, text, name); len(got) != 1 || got[0] != want {
@@ -268,7 +269,7 @@ func TestTextThatWouldBeAFormulaIsDefused(t *testing.T) {
 		}
 	}
 	cr := ticket(1, 0, leg(run("north", "\r=1", 6, 0, "A", "B"), 1, 1))
-	got := column(t, written(t, always("north", CreatedAt), bookingOf(0, cr)), "route")
+	got := column(t, written(t, always("north", report.CreatedAt), bookingOf(0, cr)), "route")
 	if !strings.HasPrefix(got[0], "'") {
 		t.Errorf("after a CR: %q", got)
 	}
@@ -279,7 +280,7 @@ func TestTextThatWouldBeAFormulaIsDefused(t *testing.T) {
 		x.Passenger = booking.NewPassenger(in, in, in, []string{in, "+1"})
 		list = append(list, bookingOf(i, x))
 	}
-	golden(t, "hostile", written(t, always("north", CreatedAt), list...))
+	golden(t, "hostile", written(t, always("north", report.CreatedAt), list...))
 }
 
 // Contract §10: only text is defused: an amount below zero is a number and stays one; so do ids and partners,
@@ -291,7 +292,7 @@ func TestNumbersAreNotDefused(t *testing.T) {
 	x.Legs[0].Refund = -5
 	b := bookingOf(0, x)
 	b.Partner = id(2)
-	text := written(t, always("north", CreatedAt), b)
+	text := written(t, always("north", report.CreatedAt), b)
 	price, refund := column(t, text, "price"), column(t, text, "refundAmount")
 	if price[0] != "-1.50" || refund[0] != "-0.05" {
 		t.Errorf("%q, %q", price, refund)
@@ -317,12 +318,12 @@ func TestNumbersAreNotDefused(t *testing.T) {
 	dash.ID = booking.ID{0xf8} // its text starts with a minus
 	in := bookingOf(1, dash)
 	in.ID = booking.ID{0xf8, 1}
-	text = written(t, always("north", CreatedAt), in)
+	text = written(t, always("north", report.CreatedAt), in)
 	if order, b := column(t, text, "orderId"), column(t, text,
 		"bookingId"); order[0] != "'"+dash.ID.String() || b[0] != "'"+in.ID.String() {
 		t.Errorf("%q, %q", order, b)
 	}
-	got := fmt.Sprint(column(t, written(t, always("north", CreatedAt),
+	got := fmt.Sprint(column(t, written(t, always("north", report.CreatedAt),
 		bookingOf(2, ticket(3, 0, leg(r, 40, 1)))), "seat"))
 	if got != "[40]" {
 		t.Error(got)
@@ -343,7 +344,7 @@ func TestThePartsOfAnOrderAddUp(t *testing.T) {
 		{"north", "R", "A", "B", "2026-11-20T06:05:00.000Z", "1", "450.00", "405.00"},
 		{"south", "S", "B", "C", "2026-11-20T11:05:00.000Z", "2", "19.99", "9.99"},
 	} {
-		text := written(t, always(c.company, DepartureDate), bookingOf(0, x))
+		text := written(t, always(c.company, report.DepartureDate), bookingOf(0, x))
 		for name, want := range map[string]string{
 			"route":        c.route,
 			"from":         c.from,
@@ -359,7 +360,7 @@ func TestThePartsOfAnOrderAddUp(t *testing.T) {
 		}
 	}
 	// Its own departure decides whether a part lies in the report's range.
-	r := always("south", DepartureDate)
+	r := always("south", report.DepartureDate)
 	r.Start, r.End = at(10), at(12)
 	if text := written(t, r, bookingOf(0, x)); len(column(t, text, "seat")) != 1 {
 		t.Errorf("the second leg is not in the range of its departure: %s", text)

@@ -1,4 +1,4 @@
-package report
+package table
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"waybill/booking"
+	"waybill/report"
 )
 
 // many are bookings of ten tickets each, so many tickets in all, created in any order, several at the same
@@ -80,13 +81,13 @@ func TestRoundsAreInTheOrderOfAPlainSort(t *testing.T) {
 		}},
 	} {
 		list := many(c.rows, c.created)
-		r := always("north", CreatedAt)
+		r := always("north", report.CreatedAt)
 		r.Start = day0.AddDate(-200, 0, 0)
 		last := row{at: -1 << 63, ticket: new(booking.Ticket)}
 		n := 0
 		for more := true; more; {
 			var round []row
-			if round, more = r.round(slices.Values(list), last); len(round) > room ||
+			if round, more = roundOf(r, slices.Values(list), last); len(round) > room ||
 				more && len(round) < room {
 				t.Errorf("%s: a round of %d", name, len(round))
 			}
@@ -154,7 +155,7 @@ func TestAReportOfManyRowsIsWrittenInRounds(t *testing.T) {
 		w.want = append(w.want, id.String())
 	}
 	before := inUse()
-	n, err := Write(t.Context(), w, always("north", CreatedAt), slices.Values(list), day0, partners)
+	n, err := Write(t.Context(), w, always("north", report.CreatedAt), slices.Values(list), day0, partners)
 	if err != nil || n != rows || w.rows != rows+1 || w.wrong != 0 || len(w.rest) != 0 {
 		t.Errorf("%d rows are counted, %d lines written, %d wrong: %v", n, w.rows, w.wrong, err)
 	}
@@ -169,11 +170,11 @@ func TestAReportOfManyRowsIsWrittenInRounds(t *testing.T) {
 // Contract §10: what a round takes does not grow with the rows, and what a row takes neither.
 func TestMemoryDoesNotGrowWithTheRows(t *testing.T) {
 	list := large()[:(2*room+1000)/10]
-	r := always("north", CreatedAt)
+	r := always("north", report.CreatedAt)
 	took := func(list []*booking.Booking) uint64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r.round(slices.Values(list), row{at: -1 << 63, ticket: new(booking.Ticket)})
+		roundOf(r, slices.Values(list), row{at: -1 << 63, ticket: new(booking.Ticket)})
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
@@ -211,8 +212,8 @@ func (w *stopping) Write(b []byte) (int, error) {
 func TestAReportThatIsStoppedIsAnError(t *testing.T) {
 	t.Parallel()
 	list := many(room+10, scattered(8, 1e6))
-	r := always("north", CreatedAt)
-	r.OrderBy = DepartureDate
+	r := always("north", report.CreatedAt)
+	r.OrderBy = report.DepartureDate
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &stopping{stop: cancel}
 	n, err := Write(ctx, w, r, slices.Values(list), day0, partners)

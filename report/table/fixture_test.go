@@ -1,4 +1,4 @@
-package report
+package table
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/report"
 	"waybill/schedule"
 )
 
@@ -79,8 +80,8 @@ func bookingOf(n int, tickets ...booking.Ticket) *booking.Booking {
 }
 
 // always is a range that everything is in.
-func always(company string, by OrderBy) *Report {
-	return &Report{Ordered: Ordered{
+func always(company string, by report.OrderBy) *report.Report {
+	return &report.Report{Ordered: report.Ordered{
 		Company: company,
 		OrderBy: by,
 		Start:   day0.AddDate(-1, 0, 0),
@@ -94,7 +95,7 @@ func partners(p booking.ID) string {
 }
 
 // written returns a report's file as it is two days after day0.
-func written(t testing.TB, r *Report, list ...*booking.Booking) string {
+func written(t testing.TB, r *report.Report, list ...*booking.Booking) string {
 	t.Helper()
 	var b bytes.Buffer
 	n, err := Write(context.Background(), &b, r, slices.Values(list), day0.AddDate(0, 0, 2), partners)
