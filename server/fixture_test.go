@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/server/api/partner"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
@@ -109,16 +110,17 @@ func checkEvents(t *testing.T, s *Server, version string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var partner *auth.Partner
+	var demo *auth.Partner
 	err = s.Store.View(func(st ledger.State, _ time.Time) {
-		partner = st.Partners.ByName("demo")
+		demo = st.Partners.ByName("demo")
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	err = s.partner.GetEvents(&web.Recorder{ResponseWriter: w},
-		httptest.NewRequest("GET", "/v2/events?take=100", nil), partner)
+	room := partner.New(s.Core, resource.NewWriter(), nil, nil)
+	err = room.GetEvents(&web.Recorder{ResponseWriter: w},
+		httptest.NewRequest("GET", "/v2/events?take=100", nil), demo)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -245,7 +245,7 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 		w := v.ask("POST", "/v2/bookings", strings.Replace(named, "%q", `"$OFFER"`, 1))
 		id := strings.Split(w.Body.String(), `"`)[7]
 		var wg sync.WaitGroup
-		wg.Go(func() { v.s.company.WriteReports() })
+		wg.Go(v.s.Settle)
 		for range 4 {
 			v.ask("POST", "/v2/reports/company/orders",
 				`{"startDate":"2026-11-01T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}`)
@@ -262,9 +262,7 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 			}
 		})
 		wg.Wait()
-		if err := v.s.company.WriteReports(); err != nil {
-			t.Fatal(err)
-		}
+		writeReports(t, v.s)
 		if files := filesWith(t, dir, "Quill"); len(files) > 0 {
 			t.Errorf("the name stands in %q", files)
 		}

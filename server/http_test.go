@@ -82,7 +82,7 @@ func TestAHandlerThatPanicsAnswersInTheEnvelope(t *testing.T) {
 	s, key := demoServer(t, Config{})
 	s.Mux.HandleFunc("GET /panics", func(w http.ResponseWriter, r *http.Request) { panic("the secret") })
 	s.Mux.HandleFunc("GET /panics/late", s.Public(func(w http.ResponseWriter, r *http.Request) error {
-		s.ops.GetLive(w, r)
+		s.Mux.ServeHTTP(w, httptest.NewRequest("GET", "/livez", nil))
 		panic("the secret")
 	}))
 	s.Mux.HandleFunc("GET /aborts", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })

@@ -48,16 +48,17 @@ func TestLettersGoAfterTheirDays(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), LettersDays: told})
 			defer func() { s.Close() }()
+			room := outbox.New(s.Core)
 			paysOne(t, s, key)
 			time.Sleep(time.Duration(days)*24*time.Hour - 2*time.Second)
-			if err := s.outbox.RemoveOldLetters(); err != nil {
+			if err := room.RemoveOldLetters(); err != nil {
 				t.Fatal(err)
 			}
 			if n := len(letterFiles(t, dir)); n != 1 {
 				t.Fatalf("%d letters are there a second before %d days have passed", n, days)
 			}
 			time.Sleep(time.Second)
-			if err := s.outbox.RemoveOldLetters(); err != nil {
+			if err := room.RemoveOldLetters(); err != nil {
 				t.Fatal(err)
 			}
 			if n := len(letterFiles(t, dir)); n != 0 {
@@ -163,7 +164,8 @@ func TestManyOldLettersGo(t *testing.T) {
 		put(3000+n+1, 20*day)
 	}
 	s, _ = demoServer(t, Config{Dir: dir})
-	if err := s.outbox.RemoveOldLetters(); err != nil {
+	room := outbox.New(s.Core)
+	if err := room.RemoveOldLetters(); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(letterFiles(t, dir)); n != 2500 {

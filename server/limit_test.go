@@ -130,7 +130,7 @@ func TestOnlyATrustedProxySaysWhereARequestComesFrom(t *testing.T) {
 		{"10.0.0.1:5", "", "https", "10.0.0.1", true},
 		{"[fd00::2]:5", "2001:db8:1:2::7", "HTTPS", "2001:db8:1:2::/64", false},
 	} {
-		s := newServer(Config{TrustedProxies: proxies})
+		s := web.NewCore(web.Config{TrustedProxies: proxies})
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = c.from
 		r.Header.Set("X-Forwarded-For", c.forwarded)
@@ -139,7 +139,7 @@ func TestOnlyATrustedProxySaysWhereARequestComesFrom(t *testing.T) {
 			t.Errorf("%+v: %s, secure %t", c, web.Address(r), s.Secure(r))
 		}
 		r.RemoteAddr = c.from
-		s = newServer(Config{})
+		s = web.NewCore(web.Config{})
 		if s.Forwarded(r); strings.Contains(c.want, "198.") && web.Address(r) == c.want || s.Secure(r) {
 			t.Errorf("%+v without a trusted proxy: %s, secure %t", c, web.Address(r), s.Secure(r))
 		}

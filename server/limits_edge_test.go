@@ -72,9 +72,7 @@ func TestReportsThatAreNotWrittenAreLimited(t *testing.T) {
 		t.Errorf("one more: %d %s", w.Code, w.Body)
 	}
 	v.s.Reporting.Unlock()
-	if err := v.s.company.WriteReports(); err != nil {
-		t.Fatal(err)
-	}
+	writeReports(t, v.s)
 	if status := order(); status != 202 {
 		t.Errorf("when they are written: %d", status)
 	}
@@ -361,11 +359,8 @@ func (v reportsOf) order() *httptest.ResponseRecorder {
 // write writes what is queued, as far as it has room, and returns how many reports are still queued.
 func (v reportsOf) write() (queued int) {
 	v.t.Helper()
-	if err := v.s.company.WriteReports(); err != nil {
-		v.t.Fatal(err)
-	}
-	v.s.Store.View(func(st ledger.State, _ time.Time) { queued = len(st.Reports.Queued()) })
-	return queued
+	v.s.Settle()
+	return queuedReports(v.t, v.s)
 }
 
 // refused checks that no more may be ordered until the oldest report has expired.
@@ -390,7 +385,7 @@ func (v reportsOf) pass() {
 
 // fileBytes returns how many bytes the files of reports have.
 func (v reportsOf) fileBytes() (bytes int64) {
-	files, err := filepath.Glob(filepath.Join(v.s.options.Dir, ledger.ReportDir, "*"))
+	files, err := filepath.Glob(filepath.Join(v.dir, ledger.ReportDir, "*"))
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -407,11 +402,10 @@ func (v reportsOf) fileBytes() (bytes int64) {
 // restart opens the directory again, where the files of a company's reports may have so many bytes.
 func (v reportsOf) restart(bytes int64) {
 	v.t.Helper()
-	dir := v.s.options.Dir
 	if err := v.s.Close(); err != nil {
 		v.t.Fatal(err)
 	}
-	v.s, _ = demoServer(v.t, Config{Dir: dir, TestClock: true, ReportBytes: bytes})
+	v.s, _ = demoServer(v.t, Config{Dir: v.dir, TestClock: true, ReportBytes: bytes})
 	v.signIn()
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"waybill/server/frame/web"
+	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 )
 
@@ -24,6 +25,7 @@ import (
 type visitor struct {
 	t       *testing.T
 	s       *Server
+	dir     string
 	key     string
 	cookies []*http.Cookie
 	names   map[string]string // OFFER and the like
@@ -36,6 +38,7 @@ func newVisitorOn(t *testing.T, dir string) *visitor {
 	v := &visitor{
 		t:     t,
 		s:     s,
+		dir:   dir,
 		key:   key,
 		names: map[string]string{"DATE": "2026-11-22", "PASSWORD": "correct-horse"},
 	}
@@ -51,12 +54,29 @@ func newVisitorOn(t *testing.T, dir string) *visitor {
 	v.find("POST", "/v2/reports/company/orders",
 		`{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`, `"report":{"id":"([^"]+)"`,
 		"REPORT")
-	if err := s.company.WriteReports(); err != nil {
-		t.Fatal(err)
-	}
+	writeReports(t, s)
 	v.find("GET", "/v2/reports/company/orders/$REPORT/download", "", `http://example.com(/[^"]+/([^"]+))"`,
 		"LINK", "FILE")
 	return v
+}
+
+// writeReports has the reports written that are queued.
+func writeReports(t *testing.T, s *Server) {
+	t.Helper()
+	s.Settle()
+	if n := queuedReports(t, s); n > 0 {
+		t.Fatalf("%d reports could not be written", n)
+	}
+}
+
+// queuedReports returns how many reports are to be written.
+func queuedReports(t *testing.T, s *Server) (n int) {
+	t.Helper()
+	err := s.Store.View(func(st ledger.State, _ time.Time) { n = len(st.Reports.Queued()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func (v *visitor) signIn() {

@@ -22,6 +22,7 @@ import (
 	"waybill/server/operate/admin"
 	"waybill/server/proof/export"
 	"waybill/server/proof/verify"
+	"waybill/server/reach/outbox"
 	"waybill/server/reach/provider"
 	"waybill/store"
 	"waybill/store/durable"
@@ -408,6 +409,7 @@ func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
 			t.Fatal(said, err)
 		}
 	}
+	room := outbox.New(s.Core)
 	told := func() (list []string) {
 		err := s.Store.View(func(st ledger.State, _ time.Time) {
 			for _, m := range st.Outbox.All() {
@@ -415,7 +417,7 @@ func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
 				if m.To == booking.ToEmail {
 					continue
 				}
-				list = append(list, s.outbox.Letter(m, booked, ticket).Text)
+				list = append(list, room.Letter(m, booked, ticket).Text)
 			}
 		})
 		if err != nil {
