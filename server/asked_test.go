@@ -1,14 +1,18 @@
-package server
+package server_test
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/server"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/reach/provider"
 	"waybill/store"
@@ -20,30 +24,33 @@ func TestASnapshotHasWhatTheProviderWasAsked(t *testing.T) {
 	dir := t.TempDir()
 	asked := make(chan provider.Confirmation)
 	answer := make(chan error)
-	s, key := demoServer(t, Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
-		asked <- c
-		return <-answer
-	}})
-	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
+	s, key := rig.Demo(t,
+		server.Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
+			asked <- c
+			return <-answer
+		}})
+	b := rig.Call(t, s, key, "POST", "/v2/bookings",
+		rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 2)).Data.Booking
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`)
+		rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/book", `{"ticketIds":["`+b.Tickets[1].ID+`"]}`)
 	})
 	c := <-asked
 	if c.Action != booking.Book || c.Ticket.String() != b.Tickets[1].ID || c.Booking.String() != b.ID {
 		t.Errorf("asked %+v", c)
 	}
-	compareWithReplay(t, s, dir, false)
+	rig.CompareWithReplay(t, s, dir, false)
 	answer <- nil
 	wg.Wait()
-	compareWithReplay(t, s, dir, false)
+	rig.CompareWithReplay(t, s, dir, false)
 }
 
 // Contract §1, verify: a line that would seat a ticket where another sits is found out, whatever the line
 // says happened.
 func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
-	s, key := demoServer(t, Config{})
-	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
+	s, key := rig.Demo(t, server.Config{})
+	b := rig.Call(t, s, key, "POST", "/v2/bookings",
+		rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 2)).Data.Booking
 	second := ids.Of(b.Tickets[1].ID)
 	err := s.Store.View(func(st ledger.State, at time.Time) {
 		for seat, wrong := range map[int16]bool{1: true, 2: false, 3: false} {
@@ -66,5 +73,74 @@ func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The provider is asked about each ticket with a signed call: what it says decides, what may pass is asked
+// again, and one that fails leaves its siblings paid.
+func TestTheProviderIsAskedAboutEachTicket(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		status func(n int, body string) int
+		calls  int
+		undone int
+	}{
+		{"confirms", rig.Always(204), 2, 0},
+		{"refuses", rig.Always(422), 2, 2},
+		{"fails twice, then confirms", func(n int, _ string) int { return []int{500, 503, 200}[min((n-1)/2, 2)] }, 6, 0},
+		{"fails", rig.Always(500), 6, 2},
+		{"hangs up after reading", rig.Always(0), 6, 2},
+		{"redirects", rig.Always(307), 6, 2},
+		{"refuses one", func(_ int, body string) int {
+			return map[bool]int{true: 200, false: 409}[strings.Contains(body, `"label":"1"`)]
+		}, 2, 1},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			p := rig.NewPeer(t, c.status)
+			dir := t.TempDir()
+			s, key := rig.Demo(t, server.Config{Dir: dir, ProviderURL: p.URL})
+			defer s.Close()
+			b := rig.Call(t, s, key, "POST", "/v2/bookings",
+				rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 2)).Data.Booking
+			a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
+			if c.undone == 0 && a.Status != 200 || c.undone > 0 &&
+				(a.Status != 500 || a.Errors[0].ErrorCode != "PROVIDER_FAILED" ||
+					len(a.Errors[0].Details.OrdersIDs) != c.undone) {
+				t.Errorf("%+v", a)
+			}
+			calls := p.Sent()
+			ids := map[string]int{}
+			for _, x := range calls {
+				ids[x.ID]++
+				x.Signed(t, dir)
+				x.Documented(t, "confirmTicket")
+				var doc struct {
+					ID, Action string
+					Ticket     struct {
+						ID, Status string
+						Slices     []struct{ Seat struct{ Label string } }
+					}
+				}
+				err := json.Unmarshal([]byte(x.Body), &doc)
+				if err != nil || `"`+doc.ID+`"` != x.ID ||
+					doc.Action != "pay" || doc.Ticket.Slices[0].Seat.Label == "" {
+					t.Errorf("%v: %s %s", err, x.ID, x.Body)
+				}
+			}
+			if len(calls) != c.calls || len(ids) != 2 {
+				t.Errorf("%d calls with the ids %v, want %d with 2", len(calls), ids, c.calls)
+			}
+			paid := 0
+			for _, ticket := range rig.Call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking.Tickets {
+				if ticket.PaymentStatus == "Paid" {
+					paid++
+				}
+			}
+			if paid != 2-c.undone {
+				t.Errorf("%d tickets are paid", paid)
+			}
+			rig.CompareWithReplay(t, s, dir, false)
+		})
 	}
 }

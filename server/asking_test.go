@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 	"waybill/server/operate/admin"
 	"waybill/server/reach/provider"
 )
@@ -24,14 +26,14 @@ func TestCallsOfTheProviderHaveTheirPlaces(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		s, key := demoServer(t, Config{Now: bubbleClock(), Confirm: hangs})
-		importFeed(t, s, feedWith(t, map[string][][2]string{
+		s, key := rig.Demo(t, server.Config{Now: rig.BubbleClock(), Confirm: hangs})
+		rig.Import(t, s, rig.FeedWith(t, map[string][][2]string{
 			"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,200,"}}}))
-		offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv&passengers=150")
+		offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv&passengers=150")
 		statuses := make(chan int, 8)
 		for range cap(statuses) {
-			b := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 16)).Data.Booking
-			go func() { statuses <- call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "").status }()
+			b := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 16)).Data.Booking
+			go func() { statuses <- rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "").Status }()
 		}
 		synctest.Wait()
 		if asking.Load() != web.MaxAsking {
@@ -67,10 +69,11 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		now := bubbleClock()
-		s, key := demoServer(t, Config{Dir: dir, Now: now, Confirm: confirm})
-		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
-		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
+		now := rig.BubbleClock()
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: now, Confirm: confirm})
+		b := rig.Call(t, s, key, "POST", "/v2/bookings",
+			rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking
+		go rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		synctest.Wait()
 		if err := s.Close(); err != nil { // the call is broken off, as by a crash
 			t.Fatal(err)
@@ -82,17 +85,17 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 			}
 			return context.DeadlineExceeded
 		}
-		s, key = demoServer(t, Config{Dir: dir, Now: now, Confirm: silent})
+		s, key = rig.Demo(t, server.Config{Dir: dir, Now: now, Confirm: silent})
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		waiting := func() string {
-			x := call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking.Tickets[0]
+			x := rig.Call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking.Tickets[0]
 			return x.Status + "/" + x.PaymentStatus
 		}
 		if got := waiting(); got != "Processing/Unpaid" {
 			t.Errorf("a day later the ticket is %s", got)
 		}
-		if n := seatsLeft(t, s, bukovel); n != 2 {
+		if n := rig.SeatsLeft(t, s, rig.Bukovel); n != 2 {
 			t.Errorf("%d seats are left while the answer is out, want 2", n)
 		}
 		if n := calls.Load(); n < 10 {
@@ -109,7 +112,7 @@ func TestAStartAsksUntilTheProviderAnswers(t *testing.T) {
 		if got := waiting(); got != "Confirmed/Paid" {
 			t.Errorf("after the answer the ticket is %s", got)
 		}
-		compareWithReplay(t, s, dir, true)
+		rig.CompareWithReplay(t, s, dir, true)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

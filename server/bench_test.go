@@ -1,21 +1,22 @@
-package server
+package server_test
 
 import (
-	"bytes"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"waybill/server"
 	"waybill/server/frame/resource"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
 	"waybill/store"
-	"waybill/store/durable"
 )
 
 // benchmark serves one request over and over.
-func benchmark(b *testing.B, s *Server, key, target string) {
+func benchmark(b *testing.B, s *server.Server, key, target string) {
 	r := httptest.NewRequest("GET", target, nil)
 	r.Header.Set("x-api-key", key)
 	b.ReportAllocs()
@@ -28,39 +29,39 @@ func benchmark(b *testing.B, s *Server, key, target string) {
 }
 
 func BenchmarkSchedule(b *testing.B) {
-	s, key := demoServer(b, Config{})
+	s, key := rig.Demo(b, server.Config{})
 	benchmark(b, s, key,
 		"/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=14&passengers=2")
 }
 
 func BenchmarkScheduleWithChanges(b *testing.B) {
-	s, key := demoServer(b, Config{MaxTransfers: 1})
+	s, key := rig.Demo(b, server.Config{MaxTransfers: 1})
 	benchmark(b, s, key,
 		"/v2/offers/schedule?departureCitySlug=kyiv&arrivalCitySlug=lviv&date=2026-11-21&days=14&passengers=2")
 }
 
 func BenchmarkReadBooking(b *testing.B) {
-	s, key := demoServer(b, Config{})
-	made := call(b, s, key, "POST", "/v2/bookings", bookingBody(anOffer(b, s, key, bukovel), 2))
+	s, key := rig.Demo(b, server.Config{})
+	made := rig.Call(b, s, key, "POST", "/v2/bookings", rig.BookingBody(rig.Offer(b, s, key, rig.Bukovel), 2))
 	benchmark(b, s, key, "/v2/bookings/"+made.Data.Booking.ID)
 }
 
 func BenchmarkOffers(b *testing.B) {
-	s, key := demoServer(b, Config{})
+	s, key := rig.Demo(b, server.Config{})
 	benchmark(b, s, key,
 		"/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25&passengers=2")
 }
 
 func BenchmarkCreate(b *testing.B) {
-	s, key := demoServer(b, Config{})
-	importFeed(b, s,
-		feedWith(b,
+	s, key := rig.Demo(b, server.Config{})
+	rig.Import(b, s,
+		rig.FeedWith(b,
 			map[string][][2]string{"waybill_buses.txt": {{"bus-zor-11,zorevia,51,",
 				"bus-zor-11,zorevia,1000,"}}}))
 	var bodies []string
 	for day := range 28 {
 		q := fmt.Sprintf("/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate=2027-02-%02d", day+1)
-		bodies = append(bodies, bookingBody(call(b, s, key, "GET", q, "").Data.Offers[0].ID, 2))
+		bodies = append(bodies, rig.BookingBody(rig.Call(b, s, key, "GET", q, "").Data.Offers[0].ID, 2))
 	}
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
@@ -75,81 +76,11 @@ func BenchmarkCreate(b *testing.B) {
 	})
 }
 
-// soldLines returns the lines of 200 bookings for two, on a bus of 1,000 seats.
-func soldLines(b testing.TB) (lines []*store.Line) {
-	dir := b.TempDir()
-	s, key := demoServer(b, Config{Dir: dir})
-	importFeed(b, s,
-		feedWith(b,
-			map[string][][2]string{"waybill_buses.txt": {{"bus-zor-11,zorevia,51,",
-				"bus-zor-11,zorevia,1000,"}}}))
-	q := "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate=2027-02-02"
-	body := bookingBody(call(b, s, key, "GET", q, "").Data.Offers[0].ID, 2)
-	for range 200 {
-		call(b, s, key, "POST", "/v2/bookings", body)
-	}
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
-	_, err := store.Read(durable.Dir(dir), false, func(_ store.Place, l *store.Line) error {
-		if l.Type == "booking.created" {
-			sold := *l
-			sold.Data, sold.Personal = bytes.Clone(l.Data), bytes.Clone(l.Personal)
-			lines = append(lines, &sold)
-		}
-		return nil
-	})
-	if err != nil || len(lines) != 200 {
-		b.Fatal(len(lines), err)
-	}
-	return lines
-}
-
-// BenchmarkLine is per line of a booking for two: written, read, and read and applied, as a start does.
-func BenchmarkLine(b *testing.B) {
-	lines := soldLines(b)
-	replay := func(b *testing.B, do func(*ledger.Keeper, store.Stamp, ledger.Entry)) {
-		b.ReportAllocs()
-		for b.Loop() {
-			j := ledger.NewCodec()
-			st := ledger.NewKeeper()
-			for _, l := range lines {
-				e, err := j.Decode(l.Type, l.Data, l.Personal)
-				if err != nil {
-					b.Fatal(err)
-				}
-				do(st, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
-			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(lines)), "ns/line")
-	}
-	b.Run("decode", func(b *testing.B) { replay(b, func(*ledger.Keeper, store.Stamp, ledger.Entry) {}) })
-	b.Run("decode-apply", func(b *testing.B) { replay(b, (*ledger.Keeper).Apply) })
-	b.Run("encode", func(b *testing.B) {
-		j := ledger.NewCodec()
-		last := lines[1]
-		if _, err := j.Decode(lines[0].Type, lines[0].Data, lines[0].Personal); err != nil {
-			// it has form and run
-			b.Fatal(err)
-		}
-		e, err := j.Decode(last.Type, last.Data, last.Personal)
-		if err != nil {
-			b.Fatal(err)
-		}
-		var data, personal []byte
-		b.ReportAllocs()
-		for b.Loop() {
-			_, data, personal = j.Encode(e, data[:0], personal[:0])
-		}
-		b.SetBytes(int64(len(data) + len(personal)))
-	})
-}
-
 // BenchmarkWriteBooking is of a booking for two as an answer has it, without HTTP.
 func BenchmarkWriteBooking(b *testing.B) {
 	st := ledger.NewKeeper()
 	j := ledger.NewCodec()
-	for _, l := range soldLines(b)[:1] {
+	for _, l := range rig.SoldLines(b)[:1] {
 		e, err := j.Decode(l.Type, l.Data, l.Personal)
 		if err != nil {
 			b.Fatal(err)
@@ -162,7 +93,38 @@ func BenchmarkWriteBooking(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w = wire.Writer{B: w.B[:0]}
-		res.Booking(&w, "booking", sold, scriptStart)
+		res.Booking(&w, "booking", sold, rig.Start)
 	}
 	b.SetBytes(int64(len(w.B)))
+}
+
+// A server without a test clock has no bench in the way of its requests.
+func TestNoBenchWithoutATestClock(t *testing.T) {
+	s, _ := rig.Demo(t, server.Config{})
+	if h := s.Handler(); h != http.Handler(s) {
+		t.Errorf("a %T answers", h)
+	}
+	if s.ProviderRoom().For(t.Context()) != nil {
+		t.Error("somebody is asked about tickets")
+	}
+}
+
+// BenchmarkHandler shows what the bench costs, and that only a server with a test clock pays it.
+func BenchmarkHandler(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		clock bool
+	}{{"production", false}, {"test clock", true}} {
+		b.Run(c.name, func(b *testing.B) {
+			s, err := server.Open(server.Config{Dir: b.TempDir(), TestClock: c.clock})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			h := s.Handler()
+			for b.Loop() {
+				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/v2/cities/kyiv", nil))
+			}
+		})
+	}
 }

@@ -1,31 +1,34 @@
-package server
+package server_test
 
 import (
 	"fmt"
 	"maps"
 	"sync"
 	"testing"
+
+	"waybill/server"
+	"waybill/server/lab/rig"
 )
 
 // An import, or a run that is changed, is no reason to refuse what has nothing to do with it. Of searches,
 // sales and cancellations of one route, beside moves of a run of another and beside imports of the same feed,
 // each is done.
 func TestNoSaleIsRefusedBesideChangesOfTheTimetable(t *testing.T) {
-	for name, change := range map[string]func(*Server, int){
-		"moves of another run": func(s *Server, n int) {
-			if said, err := doWithRun(s, "move", "kl-0530", "minutes", fmt.Sprint(1+n%60)); err != nil {
+	for name, change := range map[string]func(*server.Server, int){
+		"moves of another run": func(s *server.Server, n int) {
+			if said, err := rig.ChangeRun(s, "move", "kl-0530", "minutes", fmt.Sprint(1+n%60)); err != nil {
 				t.Error(said, err)
 			}
 		},
-		"imports of the same feed": func(s *Server, _ int) {
-			importFeed(t, s, feedWith(t, nil))
+		"imports of the same feed": func(s *server.Server, _ int) {
+			rig.Import(t, s, rig.FeedWith(t, nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			s, key := demoServer(t, Config{Dir: dir})
+			s, key := rig.Demo(t, server.Config{Dir: dir})
 			query := "departureCitySlug=kyiv&arrivalCitySlug=odesa"
-			body := bookingBody(anOffer(t, s, key, query), 1)
+			body := rig.BookingBody(rig.Offer(t, s, key, query), 1)
 			const sellers, sales = 4, 60
 			stop := make(chan struct{})
 			var changing, selling sync.WaitGroup
@@ -43,12 +46,12 @@ func TestNoSaleIsRefusedBesideChangesOfTheTimetable(t *testing.T) {
 			for range sellers {
 				selling.Go(func() {
 					for range sales {
-						w := ask(s, key, "GET", "/v2/offers?departureDate="+runDay+"&"+query, "")
+						w := rig.Ask(s, key, "GET", "/v2/offers?departureDate="+rig.RunDay+"&"+query, "")
 						statuses <- fmt.Sprint("search ", w.Code)
-						made := call(t, s, key, "POST", "/v2/bookings", body)
-						statuses <- fmt.Sprint("sale ", made.status)
+						made := rig.Call(t, s, key, "POST", "/v2/bookings", body)
+						statuses <- fmt.Sprint("sale ", made.Status)
 						// The bus is never full.
-						w = ask(s, key, "POST", "/v2/bookings/"+made.Data.Booking.ID+"/cancel", "")
+						w = rig.Ask(s, key, "POST", "/v2/bookings/"+made.Data.Booking.ID+"/cancel", "")
 						statuses <- fmt.Sprint("cancellation ", w.Code)
 					}
 				})
@@ -69,7 +72,7 @@ func TestNoSaleIsRefusedBesideChangesOfTheTimetable(t *testing.T) {
 			if !maps.Equal(counts, want) {
 				t.Errorf("answers are %v, want %v", counts, want)
 			}
-			compareWithReplay(t, s, dir, false)
+			rig.CompareWithReplay(t, s, dir, false)
 		})
 	}
 }

@@ -1,8 +1,7 @@
-package server
+package server_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/url"
@@ -14,28 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
-
-// rechained gives lines the hashes that they would have been written with: then only what they mean can be
-// wrong.
-func rechained(format string, lines []string) string {
-	prev := fmt.Sprintf("%x", sha256.Sum256([]byte(format)))
-	for i, l := range lines {
-		rest := strings.TrimSuffix(l[75:], "\n")
-		hashed, personal, found := strings.Cut(rest, `,"personal":{`)
-		prev = fmt.Sprintf("%x", sha256.Sum256([]byte(prev+hashed)))
-		if lines[i] = `{"hash":"` + prev + `",` + hashed; found {
-			lines[i] += `,"personal":{` + personal
-		}
-		lines[i] += "\n"
-	}
-	return strings.Join(lines, "")
-}
 
 // bookkeeping is a directory in which a partner has sold five seats of two runs and refunded one, and what is
 // in it.
@@ -47,20 +32,18 @@ type bookkeeping struct {
 	tickets  []string
 }
 
-const journalFile = "journal/000000000001.jsonl"
-
 // newBookkeeping makes one, and does something more at its end, unless that is nil.
-func newBookkeeping(t *testing.T, more func(*Server)) *bookkeeping {
+func newBookkeeping(t *testing.T, more func(*server.Server)) *bookkeeping {
 	t.Helper()
 	b := &bookkeeping{dir: t.TempDir()}
 	var since atomic.Int64 // nanoseconds
-	s, key := demoServer(t, Config{Dir: b.dir, Now: func() time.Time {
-		return scriptStart.Add(time.Duration(since.Load()))
+	s, key := rig.Demo(t, server.Config{Dir: b.dir, Now: func() time.Time {
+		return rig.Start.Add(time.Duration(since.Load()))
 	}})
 	book := func(query string, n int) {
 		t.Helper()
-		a := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, query), n))
-		if a.status != 201 {
+		a := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(rig.Offer(t, s, key, query), n))
+		if a.Status != 201 {
 			t.Fatal(a)
 		}
 		b.bookings = append(b.bookings, a.Data.Booking.ID)
@@ -70,19 +53,19 @@ func newBookkeeping(t *testing.T, more func(*Server)) *bookkeeping {
 	}
 	do := func(action string, booking int, body string) {
 		t.Helper()
-		a := call(t, s, key, "POST", "/v2/bookings/"+b.bookings[booking]+"/"+action, body)
-		if a.status != 200 {
+		a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b.bookings[booking]+"/"+action, body)
+		if a.Status != 200 {
 			t.Fatal(a)
 		}
 	}
-	book(bukovel, 2)
+	book(rig.Bukovel, 2)
 	do("pay", 0, `{"ticketIds":["`+b.tickets[0]+`"]}`)
 	book("departureCitySlug=kyiv&arrivalCitySlug=lviv", 3)
 	do("pay", 1, "")
 	since.Add(int64(10 * time.Minute))
 	do("cancel", 1, `{"ticketIds":["`+b.tickets[2]+`"]}`)
 	since.Add(int64(15 * time.Minute))
-	book(bukovel, 1) // the second seat is free again
+	book(rig.Bukovel, 1) // the second seat is free again
 	do("cancel", 2, "")
 	if more != nil {
 		more(s)
@@ -91,7 +74,7 @@ func newBookkeeping(t *testing.T, more func(*Server)) *bookkeeping {
 		t.Fatal(err)
 	}
 	format, noFormat := os.ReadFile(filepath.Join(b.dir, "FORMAT"))
-	text, noText := os.ReadFile(filepath.Join(b.dir, journalFile))
+	text, noText := os.ReadFile(filepath.Join(b.dir, rig.JournalFile))
 	if err := errors.Join(noFormat, noText); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +123,7 @@ func (b *bookkeeping) rewrite(t *testing.T, line int, pattern, with string) stri
 	for _, name := range []string{"snapshots", "checkpoint", "checkpoints.log"} {
 		os.RemoveAll(filepath.Join(dir, name))
 	}
-	err := os.WriteFile(filepath.Join(dir, journalFile), []byte(rechained(b.format, lines)), 0o600)
+	err := os.WriteFile(filepath.Join(dir, rig.JournalFile), []byte(rig.Rechained(b.format, lines)), 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +194,7 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 		var d *store.Damage
 		if err == nil || !regexp.MustCompile(c.wantReason).MatchString(err.Error()) {
 			t.Errorf("%s: %v, want %s", what, err, c.wantReason)
-		} else if c.wantLine && (!errors.As(err, &d) || d.File != journalFile || d.Line < c.line) {
+		} else if c.wantLine && (!errors.As(err, &d) || d.File != rig.JournalFile || d.Line < c.line) {
 			t.Errorf("%s: %v, want line %d", what, err, c.line)
 		}
 	}
@@ -219,7 +202,7 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 
 // Contract §15: what a line says of a run that was cancelled or moved is held against the tickets as well.
 func TestVerifyFindsWrongRuns(t *testing.T) {
-	b := newBookkeeping(t, func(s *Server) {
+	b := newBookkeeping(t, func(s *server.Server) {
 		changeRun(t, s, "move", "kl-0700", "minutes", "25")
 		changeRun(t, s, "restore", "kl-0700")
 		read := &admin.Act{
@@ -270,7 +253,7 @@ func TestVerifyFindsWrongRuns(t *testing.T) {
 }
 
 // changeRun cancels or moves a run of 2026-11-25 by an operator, whose form has more fields.
-func changeRun(t *testing.T, s *Server, how, trip string, more ...string) {
+func changeRun(t *testing.T, s *server.Server, how, trip string, more ...string) {
 	t.Helper()
 	form := url.Values{"trip": {trip}, "date": {"2026-11-25"}, "reason": {"snow"}}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -292,7 +275,8 @@ func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 	} {
 		dir := b.rewrite(t, 0, "", `"time":"2026-11-20T10:00:00.000Z","type":`+data)
 		_, verified := verify.Directory(durable.Dir(dir), false, store.Expected{})
-		_, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(3 * time.Hour) }})
+		_, opened := server.Open(server.Config{Dir: dir,
+			Now: func() time.Time { return rig.Start.Add(3 * time.Hour) }})
 		for who, err := range map[string]error{"Verify": verified, "Open": opened} {
 			var d *store.Damage
 			want := "does not fit the lines before it: there is no report " + b.bookings[0]
@@ -345,14 +329,15 @@ func TestLostJournalIsNoNewDirectory(t *testing.T) {
 		"its first line":      {nil, b.lines[0], ""},
 	} {
 		dir := b.rewrite(t, 1, `creation`, "Creation")
-		if err := os.WriteFile(filepath.Join(dir, journalFile), []byte(c.journal), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, rig.JournalFile), []byte(c.journal), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range c.gone {
 			os.RemoveAll(filepath.Join(dir, name))
 		}
 		_, verified := verify.Directory(durable.Dir(dir), false, store.Expected{})
-		s, opened := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart.Add(time.Hour) }})
+		s, opened := server.Open(server.Config{Dir: dir,
+			Now: func() time.Time { return rig.Start.Add(time.Hour) }})
 		if opened == nil {
 			s.Close()
 		}

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/json"
@@ -6,11 +6,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"waybill/server"
+	"waybill/server/lab/rig"
 )
 
 // refusedFor sends a body and returns the messages of the 400 that answers it, and how many bytes the
 // answer has.
-func refusedFor(t *testing.T, s *Server, key, target, body string) (messages []string, size int) {
+func refusedFor(t *testing.T, s *server.Server, key, target, body string) (messages []string, size int) {
 	t.Helper()
 	r := httptest.NewRequest("POST", target, strings.NewReader(body))
 	r.Header.Set("x-api-key", key)
@@ -29,7 +32,7 @@ func refusedFor(t *testing.T, s *Server, key, target, body string) (messages []s
 // Contract §12: a 400 lists at most 100 problems in at most 64 KiB; the last entry says how many more there
 // are.
 func TestProblemsOfA400AreBounded(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := rig.Demo(t, server.Config{})
 	missing := func(passengers int) string {
 		return `{"offerId":"x","currency":"UAH","passengers":[` + strings.Repeat("{},", passengers-1) + "{}]}"
 	}
@@ -41,7 +44,7 @@ func TestProblemsOfA400AreBounded(t *testing.T) {
 		}
 		return "{" + strings.Join(members, ",") + "}"
 	}
-	booking := "/v2/bookings/" + newBookingID(t, s, key) + "/pay"
+	booking := "/v2/bookings/" + rig.NewBookingID(t, s, key) + "/pay"
 	for _, c := range []struct {
 		name, target, body string
 		entries            int
@@ -72,25 +75,15 @@ func TestProblemsOfA400AreBounded(t *testing.T) {
 // Contract §12: the work that a bad body makes grows no faster than the body. Twice as many problems
 // allocate about twice as much, not four times.
 func TestProblemsAreNotComparedPairwise(t *testing.T) {
-	s, key := demoServer(t, Config{})
-	booking := newBookingID(t, s, key)
+	s, key := rig.Demo(t, server.Config{})
+	booking := rig.NewBookingID(t, s, key)
 	cost := func(n int) float64 {
 		body := `{"ticketIds":[` + strings.Repeat("1,", n-1) + "1]}"
 		return testing.AllocsPerRun(3, func() {
-			call(t, s, key, "POST", "/v2/bookings/"+booking+"/pay", body)
+			rig.Call(t, s, key, "POST", "/v2/bookings/"+booking+"/pay", body)
 		})
 	}
 	if few, many := cost(10_000), cost(100_000); many > 2*few {
 		t.Errorf("10,000 problems take %v allocations, 100,000 take %v", few, many)
 	}
-}
-
-// newBookingID books one seat.
-func newBookingID(t testing.TB, s *Server, key string) string {
-	t.Helper()
-	a := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1))
-	if a.status != 201 {
-		t.Fatalf("%+v", a)
-	}
-	return a.Data.Booking.ID
 }

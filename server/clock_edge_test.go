@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"errors"
@@ -8,23 +8,25 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 )
 
 // Contract §8: an offer is over at 20:00.000, also when that comes between looking it up and selling it.
 func TestAnOfferExpiresBetweenLookingUpAndSelling(t *testing.T) {
 	var at, step atomic.Int64
-	at.Store(scriptStart.UnixMilli())
-	s, key := demoServer(t, Config{Now: func() time.Time { return time.UnixMilli(at.Add(step.Load())) }})
-	token := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
-	over := scriptStart.Add(web.OfferLife).UnixMilli()
+	at.Store(rig.Start.UnixMilli())
+	s, key := rig.Demo(t, server.Config{Now: func() time.Time { return time.UnixMilli(at.Add(step.Load())) }})
+	token := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	over := rig.Start.Add(web.OfferLife).UnixMilli()
 	step.Store(1) // each look at the clock takes a millisecond
 	sold := 0
 	expired := 0
 	for before := int64(12); before > 0; before-- {
 		at.Store(over - before)
-		r := httptest.NewRequest("POST", "/v2/bookings", strings.NewReader(bookingBody(token, 1)))
+		r := httptest.NewRequest("POST", "/v2/bookings", strings.NewReader(rig.BookingBody(token, 1)))
 		r.Header.Set("x-api-key", key)
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
@@ -49,18 +51,18 @@ func TestAnOfferExpiresBetweenLookingUpAndSelling(t *testing.T) {
 func TestATestClockStartsOnADirectoryThatTakesLongToOpen(t *testing.T) {
 	for name, startAt := range map[string]time.Time{
 		"now":            {},
-		"at an instant":  scriptStart.Add(time.Hour),
-		"one just after": scriptStart.Add(time.Millisecond),
+		"at an instant":  rig.Start.Add(time.Hour),
+		"one just after": rig.Start.Add(time.Millisecond),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			s, key := demoServer(t, Config{Dir: dir})
-			newBookingID(t, s, key)
+			s, key := rig.Demo(t, server.Config{Dir: dir})
+			rig.NewBookingID(t, s, key)
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			now := scriptStart.Add(2 * time.Hour)
-			s, err := Open(Config{
+			now := rig.Start.Add(2 * time.Hour)
+			s, err := server.Open(server.Config{
 				Dir:       dir,
 				TestClock: true,
 				StartAt:   startAt,
@@ -93,19 +95,19 @@ func TestATestClockStartsOnADirectoryThatTakesLongToOpen(t *testing.T) {
 // A clock that would go back, while there are bookings, is not started.
 func TestATestClockDoesNotStartBeforeTheLastLine(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
-	newBookingID(t, s, key)
+	s, key := rig.Demo(t, server.Config{Dir: dir})
+	rig.NewBookingID(t, s, key)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(Config{
+	s, err := server.Open(server.Config{
 		Dir:       dir,
 		TestClock: true,
-		StartAt:   scriptStart.Add(-time.Hour),
-		Now:       func() time.Time { return scriptStart.Add(time.Hour) },
+		StartAt:   rig.Start.Add(-time.Hour),
+		Now:       func() time.Time { return rig.Start.Add(time.Hour) },
 	})
-	if !errors.Is(err, ErrClock) {
-		t.Errorf("%v, want %v", err, ErrClock)
+	if !errors.Is(err, server.ErrClock) {
+		t.Errorf("%v, want %v", err, server.ErrClock)
 	}
 	if err == nil {
 		s.Close()

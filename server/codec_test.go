@@ -1,10 +1,11 @@
-package server
+package server_test
 
 import (
 	"bytes"
 	"sync"
 	"testing"
 
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/store"
 )
@@ -13,7 +14,7 @@ import (
 // next lines meanwhile. Both keep the forms they see.
 func TestCodecReadsBesideASnapshot(t *testing.T) {
 	t.Parallel()
-	first := soldLines(t)[0] // it has a form, and a run of it
+	first := rig.SoldLines(t)[0] // it has a form, and a run of it
 	j := ledger.NewCodec()
 	e, err := j.Decode(first.Type, first.Data, first.Personal)
 	if err != nil {

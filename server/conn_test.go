@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"waybill/server"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 )
 
 // writeCounter counts what is written to its connections.
@@ -37,8 +39,8 @@ func (c countedConn) Write(b []byte) (int, error) {
 // A reply larger than net/http's buffer is one write all the same; 100 Continue is not held back, replies to
 // requests in a row stay apart, and HEAD and an error have their header.
 func TestAReplyLeavesInOnePiece(t *testing.T) {
-	s, key := demoServer(t, Config{})
-	offer := anOffer(t, s, key, bukovel)
+	s, key := rig.Demo(t, server.Config{})
+	offer := rig.Offer(t, s, key, rig.Bukovel)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +72,7 @@ func TestAReplyLeavesInOnePiece(t *testing.T) {
 		}
 	}
 	head := "Host: x\r\nx-api-key: " + key + "\r\n"
-	body := bookingBody(offer, 3)
+	body := rig.BookingBody(offer, 3)
 	fmt.Fprintf(c, "POST /v2/bookings HTTP/1.1\r\n%sExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", head,
 		len(body))
 	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -10,69 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 )
-
-// Contract §12: probes always have room. Where no connection is idle a few more are accepted, of which the
-// longest idle makes way; nothing but a probe is answered there.
-func TestProbesAlwaysHaveRoom(t *testing.T) {
-	s, key := demoServer(t, Config{})
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln := web.Listener(tcp, 8, nil, web.NewBacklog(web.Backlogs))
-	front := &http.Server{Handler: s, ConnContext: web.ConnContext}
-	go front.Serve(ln)
-	defer front.Close()
-	ask := func(path string) (status int, retry string, closes bool) {
-		t.Helper()
-		c, err := net.Dial("tcp", tcp.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\n\r\n", path, key)
-		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			return 0, "", false
-		}
-		return resp.StatusCode, resp.Header.Get("Retry-After"), resp.Close
-	}
-	// Bodies that are still coming keep connections busy: two are the address' share.
-	for range 2 {
-		c, err := net.Dial("tcp", tcp.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		fmt.Fprintf(c,
-			"POST /v2/bookings HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nContent-Length: 100\r\n\r\n{", key)
-	}
-	eventually(t, "both are busy", func() bool { return ln.Busy() == 2 })
-	// Nor do probes hold the places that are for probes, whatever they announce.
-	for range 2 * web.SpareConnections {
-		c, err := net.Dial("tcp", tcp.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		fmt.Fprint(c, "GET /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
-	}
-	for range 3 * web.SpareConnections {
-		if status, _, _ := ask("/readyz"); status != 200 {
-			t.Fatalf("a probe gets %d", status)
-		}
-	}
-	if status, retry, closes := ask("/v2/bookings"); status != 503 || retry == "" || !closes {
-		t.Errorf("another request gets %d, Retry-After %q, and its connection is closed: %t", status, retry,
-			closes)
-	}
-}
 
 // Contract §12: a poll that waits is idle; 64 of a partner wait, and others are answered at once.
 func TestPollsThatWait(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := rig.Demo(t, server.Config{})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -90,12 +35,12 @@ func TestPollsThatWait(t *testing.T) {
 		fmt.Fprintf(c, "GET /v2/events?wait=30 HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\n\r\n", key)
 		return c
 	}
-	waiting := s.partner.Polls.Count
+	waiting := s.PartnerRoom().Polls.Count
 	// One after the other, so that the first is the longest idle.
 	var all []net.Conn
 	for n := range web.MaxPolls {
 		all = append(all, poll())
-		eventually(t, "a further poll waits", func() bool { return waiting() == n+1 && ln.Busy() == 0 })
+		rig.Eventually(t, "a further poll waits", func() bool { return waiting() == n+1 && ln.Busy() == 0 })
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(poll()), nil)
 	if err != nil || resp.StatusCode != 200 {
@@ -116,7 +61,7 @@ func TestPollsThatWait(t *testing.T) {
 			t.Fatal(resp, err)
 		}
 	}
-	eventually(t, "some polls have made way", func() bool { return waiting() < web.MaxPolls })
+	rig.Eventually(t, "some polls have made way", func() bool { return waiting() < web.MaxPolls })
 	all[0].SetReadDeadline(time.Now().Add(5 * time.Second))
 	if _, err := all[0].Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("the longest idle poll is still there: %v", err)

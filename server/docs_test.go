@@ -1,7 +1,6 @@
-package server
+package server_test
 
 import (
-	"encoding/json"
 	"html"
 	"maps"
 	"math"
@@ -14,7 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/server"
 	"waybill/server/api/reference"
+	"waybill/server/lab/rig"
 )
 
 // The pages of the reference need nothing but themselves, can be read without seeing them, and lead
@@ -22,7 +23,7 @@ import (
 // field has its place.
 func TestReferencePages(t *testing.T) {
 	t.Parallel()
-	s, _ := demoServer(t, Config{})
+	s, _ := rig.Demo(t, server.Config{})
 	pages := map[string]string{}
 	todo := []string{"/docs"}
 	var links [][2]string
@@ -72,8 +73,8 @@ func TestReferencePages(t *testing.T) {
 			t.Errorf("the examples in other languages read %s, which the first page does not export", m[1])
 		}
 	}
-	everything := operationsOf("webhooks")
-	maps.Copy(everything, operations)
+	everything := rig.OperationsOf("webhooks")
+	maps.Copy(everything, rig.Operations)
 	for pattern, op := range everything {
 		page := html.UnescapeString(pages["/docs/operations/"+op["operationId"].(string)])
 		for _, want := range append(mustTell(op), strings.Fields(strings.ReplaceAll(pattern, "{$}", ""))...) {
@@ -82,13 +83,13 @@ func TestReferencePages(t *testing.T) {
 			}
 		}
 	}
-	for name, schema := range object(specification, "components", "schemas") {
+	for name, schema := range rig.Object(rig.Specification, "components", "schemas") {
 		mustHave(t, name, schema, pages["/docs/objects"])
 	}
-	for name, kind := range errorKinds {
-		code := object(kind, "properties", "errorCode")["const"].(string)
+	for name, kind := range rig.ErrorKinds {
+		code := rig.Object(kind, "properties", "errorCode")["const"].(string)
 		mustHave(t, name, kind, pages["/docs/errors/"+code])
-		mustHave(t, name, object(kind, "properties", "details"), pages["/docs/errors/"+code])
+		mustHave(t, name, rig.Object(kind, "properties", "details"), pages["/docs/errors/"+code])
 	}
 	if strings.Count(pages["/docs/states"], "<svg") != 2 || pages["/docs/migration"] == "" {
 		t.Error("the states have no drawings, or nothing leads to the migration guide")
@@ -97,7 +98,7 @@ func TestReferencePages(t *testing.T) {
 
 // mustHave checks that a page has the fields of a schema.
 func mustHave(t *testing.T, name string, schema any, page string) {
-	for field := range object(schema, "properties") {
+	for field := range rig.Object(schema, "properties") {
 		alone := "<code>" + field + "</code>"
 		inside := "<code>details." + field + "</code>"
 		if !strings.Contains(page, alone) && !strings.Contains(page, inside) {
@@ -109,21 +110,21 @@ func mustHave(t *testing.T, name string, schema any, page string) {
 // mustTell is what the page of an operation must tell: its texts, parameters, statuses, headers and example.
 func mustTell(op map[string]any) (want []string) {
 	want = append(want, op["summary"].(string))
-	for _, sample := range elements(op["x-codeSamples"]) {
-		want = append(want, object(sample)["source"].(string))
+	for _, sample := range rig.Elements(op["x-codeSamples"]) {
+		want = append(want, rig.Object(sample)["source"].(string))
 	}
-	for _, p := range elements(op["parameters"]) {
-		p := resolve(p)
+	for _, p := range rig.Elements(op["parameters"]) {
+		p := rig.Resolve(p)
 		want = append(want, "<code>"+p["name"].(string)+"</code>")
 		for _, bound := range []string{"minimum", "maximum", "default"} {
-			if n, ok := object(p, "schema")[bound].(float64); ok {
+			if n, ok := rig.Object(p, "schema")[bound].(float64); ok {
 				want = append(want, strconv.Itoa(int(n)))
 			}
 		}
 	}
-	for status, a := range object(op, "responses") {
+	for status, a := range rig.Object(op, "responses") {
 		want = append(want, ">"+status+"<")
-		for name := range object(a, "headers") {
+		for name := range rig.Object(a, "headers") {
 			if status < "300" {
 				want = append(want, "<code>"+name+"</code>")
 			}
@@ -215,36 +216,9 @@ func TestPagesHaveContrast(t *testing.T) {
 	}
 }
 
-// "Where the interface is silent" has the rows of decisions.md.
-func TestSilencesAreTheDecisions(t *testing.T) {
-	page, err := os.ReadFile("docs/decisions.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	table := string(page)
-	var rows [][3]string
-	threeCells := regexp.MustCompile(`(?m)^\| (.*) \| (.*) \| (.*) \|$`)
-	for _, m := range threeCells.FindAllStringSubmatch(table, -1) {
-		rows = append(rows, [3]string{m[1], m[2], m[3]})
-	}
-	if *update {
-		var text []string
-		for _, r := range rows[1:] {
-			b, _ := json.Marshal(r)
-			text = append(text, " "+strings.ReplaceAll(string(b), `","`, `", "`))
-		}
-		array := "[\n" + strings.Join(text, ",\n") + "\n]\n"
-		if err := os.WriteFile("docs/silent.json", []byte(array), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if len(rows) < 2 || !slices.Equal(rows[1:], reference.Silences()) {
-		t.Errorf("docs/silent.json has not the rows of decisions.md; go test ./server -run Silences -update writes it anew:\n%q\n%q", rows[1:], reference.Silences())
-	}
-}
-
 // The pages of server/docs are shown as text, each by the index, and what is no page is not there.
 func TestPagesAreShownAsText(t *testing.T) {
-	s, _ := demoServer(t, Config{})
+	s, _ := rig.Demo(t, server.Config{})
 	names, err := filepath.Glob("docs/*.md")
 	if err != nil || len(names) < 10 {
 		t.Fatalf("%v, %v", names, err)
@@ -281,7 +255,7 @@ func TestPagesAreShownAsText(t *testing.T) {
 }
 
 // get asks for a page, unless it is what tag says.
-func get(s *Server, target, tag string) *httptest.ResponseRecorder {
+func get(s *server.Server, target, tag string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest("GET", target, nil)
 	r.Header.Set("If-None-Match", tag)
 	w := httptest.NewRecorder()

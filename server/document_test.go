@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -11,14 +11,16 @@ import (
 	"testing/fstest"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 )
 
 // Contract §15, "a page to print: carrier …": what a ticket over a border must show comes from columns of the
 // feed, and stays with the ticket when the timetable is replaced.
 func TestATicketShowsWhatTheFeedSaysOfItsCarrier(t *testing.T) {
-	s, key := demoServer(t, Config{})
-	feed := feedWith(t, nil).(fstest.MapFS)
+	s, key := rig.Demo(t, server.Config{})
+	feed := rig.FeedWith(t, nil).(fstest.MapFS)
 	text := string(feed["agency.txt"].Data)
 	header, rows, _ := strings.Cut(text, "\n")
 	var out strings.Builder
@@ -30,12 +32,13 @@ func TestATicketShowsWhatTheFeedSaysOfItsCarrier(t *testing.T) {
 		out.WriteString(row + `,31245678,"1 Station Sq, <Kyiv>",UA312456789,Oranta,AB-123456` + "\n")
 	}
 	feed["agency.txt"].Data = []byte(out.String())
-	importFeed(t, s, feed)
-	id := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, kyivLviv), 1)).Data.Booking
-	if a := call(t, s, key, "POST", "/v2/bookings/"+id.ID+"/pay", ""); a.status != 200 {
+	rig.Import(t, s, feed)
+	id := rig.Call(t, s, key, "POST", "/v2/bookings",
+		rig.BookingBody(rig.Offer(t, s, key, rig.KyivLviv), 1)).Data.Booking
+	if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+id.ID+"/pay", ""); a.Status != 200 {
 		t.Fatal(a)
 	}
-	importFeed(t, s, feedWith(t, nil)) // which has none of these columns
+	rig.Import(t, s, rig.FeedWith(t, nil)) // which has none of these columns
 	r := httptest.NewRequest("GET", "/v2/tickets/"+id.Tickets[0].ID+"/document", nil)
 	r.Header.Set("x-api-key", key)
 	w := httptest.NewRecorder()
@@ -55,7 +58,7 @@ func TestATicketShowsWhatTheFeedSaysOfItsCarrier(t *testing.T) {
 func TestALostTicketKeyIsTold(t *testing.T) {
 	dir := t.TempDir()
 	for _, lost := range []bool{false, true} {
-		s, _ := demoServer(t, Config{Dir: dir})
+		s, _ := rig.Demo(t, server.Config{Dir: dir})
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -65,10 +68,10 @@ func TestALostTicketKeyIsTold(t *testing.T) {
 			}
 		}
 		var log bytes.Buffer
-		again, err := Open(Config{
+		again, err := server.Open(server.Config{
 			Dir: dir,
 			Log: slog.New(slog.NewTextHandler(&log, nil)),
-			Now: func() time.Time { return scriptStart },
+			Now: func() time.Time { return rig.Start },
 		})
 		if err != nil {
 			t.Fatal(err)

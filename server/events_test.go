@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -16,7 +16,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server"
 	"waybill/server/api/partner"
+	"waybill/server/lab/rig"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
 )
@@ -26,7 +28,7 @@ import (
 func TestWhoWaitsForEventsIsAnsweredWithTheNext(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock()})
 		stranger, err := s.Admin.AddPartner("stranger", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +37,7 @@ func TestWhoWaitsForEventsIsAnsweredWithTheNext(t *testing.T) {
 			answered := make(chan time.Duration, 1)
 			began := time.Now()
 			go func() {
-				call(t, s, key, "GET", "/v2/events?wait=30", "")
+				rig.Call(t, s, key, "GET", "/v2/events?wait=30", "")
 				answered <- time.Since(began)
 			}()
 			return answered
@@ -44,7 +46,7 @@ func TestWhoWaitsForEventsIsAnsweredWithTheNext(t *testing.T) {
 		mine2 := ask(key)
 		theirs := ask(stranger)
 		time.Sleep(7 * time.Second)
-		call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1))
+		rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1))
 		if a, b, c := <-mine, <-mine2, <-theirs; a != 7*time.Second || b != a || c != 30*time.Second {
 			t.Errorf("answered after %v, %v and, to another partner, %v", a, b, c)
 		}
@@ -65,13 +67,13 @@ func TestWhoWaitsForEventsIsAnsweredWithTheNext(t *testing.T) {
 		if d := <-left; d != time.Second {
 			t.Errorf("a server that drains answers after %v", d)
 		}
-		compareWithReplay(t, s, dir, false)
+		rig.CompareWithReplay(t, s, dir, false)
 		s.Close()
 	})
 }
 
 // keyed sends a POST under an Idempotency-Key.
-func keyed(s *Server, w http.ResponseWriter, key, retry, path, body string) {
+func keyed(s *server.Server, w http.ResponseWriter, key, retry, path, body string) {
 	r := httptest.NewRequest("POST", path, strings.NewReader(body))
 	r.Header.Set("x-api-key", key)
 	r.Header.Set("Idempotency-Key", retry)
@@ -84,11 +86,12 @@ func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(),
 			Confirm: func(context.Context, provider.Confirmation) error {
 				return <-answer
 			}})
-		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+		b := rig.Call(t, s, key, "POST", "/v2/bookings",
+			rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking
 		pay := func(action string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
 			keyed(s, w, key, "k", "/v2/bookings/"+b.ID+action, "")
@@ -110,7 +113,7 @@ func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
 			again.Body.String() != w.Body.String() || again.Header().Get("Idempotent-Replayed") != "true" {
 			t.Errorf("%d %s, then %d %s", w.Code, w.Body, again.Code, again.Body)
 		}
-		compareWithReplay(t, s, dir, false)
+		rig.CompareWithReplay(t, s, dir, false)
 		s.Close()
 	})
 }
@@ -122,13 +125,14 @@ func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
 		asked := 0
-		cfg := Config{Dir: dir, Now: bubbleClock(),
+		cfg := server.Config{Dir: dir, Now: rig.BubbleClock(),
 			Confirm: func(context.Context, provider.Confirmation) error {
 				asked++
 				return <-answer
 			}}
-		s, key := demoServer(t, cfg)
-		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+		s, key := rig.Demo(t, cfg)
+		b := rig.Call(t, s, key, "POST", "/v2/bookings",
+			rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking
 		pay := func() *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
 			keyed(s, w, key, "k", "/v2/bookings/"+b.ID+"/pay", "")
@@ -144,7 +148,7 @@ func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 		synctest.Wait()
 		s.Close()
 		cfg.Dir = copied
-		s, err := Open(cfg)
+		s, err := server.Open(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,14 +164,14 @@ func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 		if w := pay(); w.Code != 200 || asked != 2 || w.Header().Get("Idempotent-Replayed") != "true" {
 			t.Errorf("asked %d times; once more: %d %s", asked, w.Code, w.Body)
 		}
-		compareWithReplay(t, s, copied, true)
+		rig.CompareWithReplay(t, s, copied, true)
 		s.Close()
 	})
 }
 
 // Contract §8: a key has 1 to 255 visible characters, in double quotes, as RFC 9651 has strings, or without.
 func TestKeysOfRequests(t *testing.T) {
-	documented := object(specification, "components", "parameters", "IdempotencyKey", "schema")
+	documented := rig.Object(rig.Specification, "components", "parameters", "IdempotencyKey", "schema")
 	long := strings.Repeat("k", 255)
 	for given, want := range map[string]string{
 		"a":               "a",
@@ -193,7 +197,7 @@ func TestKeysOfRequests(t *testing.T) {
 		if key, err := partner.IdempotencyKeyOf(r); key != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", given, key, err)
 		}
-		if refused := len(valid(documented, "", given).problems) > 0; refused != (want == "") {
+		if refused := len(rig.Valid(documented, "", given).Problems) > 0; refused != (want == "") {
 			t.Errorf("%q: refused by the document: %t", given, refused)
 		}
 	}
@@ -205,12 +209,13 @@ func TestARefusalAfterTheWindowIsNoted(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(),
 			Confirm: func(context.Context, provider.Confirmation) error {
 				return <-answer
 			}})
-		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
-		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
+		b := rig.Call(t, s, key, "POST", "/v2/bookings",
+			rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking
+		go rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		time.Sleep(21 * time.Minute)
 		if n := eventTypes(t, s, key); !slices.Equal(n, []string{"booking.created"}) {
 			t.Errorf("while it is asked: %q", n)
@@ -220,12 +225,12 @@ func TestARefusalAfterTheWindowIsNoted(t *testing.T) {
 		if n := eventTypes(t, s, key); !slices.Equal(n, []string{"booking.created", "ticket.uncompleted"}) {
 			t.Errorf("after the refusal: %q", n)
 		}
-		compareWithReplay(t, s, dir, false)
+		rig.CompareWithReplay(t, s, dir, false)
 		s.Close()
 	})
 }
 
-func eventTypes(t *testing.T, s *Server, key string) (types []string) {
+func eventTypes(t *testing.T, s *server.Server, key string) (types []string) {
 	r := httptest.NewRequest("GET", "/v2/events?take=100", nil)
 	r.Header.Set("x-api-key", key)
 	w := httptest.NewRecorder()
@@ -253,10 +258,11 @@ func TestAServerThatClosesWhileItAsksAgainLeavesTheQuestionOpen(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		cfg := Config{Dir: dir, Now: bubbleClock(), Confirm: silent}
-		s, key := demoServer(t, cfg)
-		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
-		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
+		cfg := server.Config{Dir: dir, Now: rig.BubbleClock(), Confirm: silent}
+		s, key := rig.Demo(t, cfg)
+		b := rig.Call(t, s, key, "POST", "/v2/bookings",
+			rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking
+		go rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		synctest.Wait()
 		cfg.Dir = filepath.Join(t.TempDir(), "crashed")
 		if err := os.CopyFS(cfg.Dir, os.DirFS(dir)); err != nil {
@@ -265,7 +271,7 @@ func TestAServerThatClosesWhileItAsksAgainLeavesTheQuestionOpen(t *testing.T) {
 		time.Sleep(provider.ConfirmTime)
 		s.Close()
 		for range 2 {
-			s, err := Open(cfg)
+			s, err := server.Open(cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +282,7 @@ func TestAServerThatClosesWhileItAsksAgainLeavesTheQuestionOpen(t *testing.T) {
 			keys = append(keys, c.Key)
 			return nil
 		}
-		s, err := Open(cfg)
+		s, err := server.Open(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,12 +301,13 @@ func TestAQuestionWithoutAnAnswerKeepsItsID(t *testing.T) {
 	dir := t.TempDir()
 	var keys []string
 	says := error(nil)
-	cfg := Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
+	cfg := server.Config{Dir: dir, Confirm: func(_ context.Context, c provider.Confirmation) error {
 		keys = append(keys, c.Key)
 		return says
 	}}
-	s, key := demoServer(t, cfg)
-	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
+	s, key := rig.Demo(t, cfg)
+	b := rig.Call(t, s, key, "POST", "/v2/bookings",
+		rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking
 	silence := errors.New("timeout")
 	no := fmt.Errorf("no: %w", outbound.ErrRefused)
 	for _, step := range []struct {
@@ -310,12 +317,13 @@ func TestAQuestionWithoutAnAnswerKeepsItsID(t *testing.T) {
 	}{{"pay", silence, 500}, {"pay", silence, 500}, {"pay", no, 500}, {"pay", silence, 500},
 		{"book", silence, 500}, {"book", nil, 200}, {"pay", nil, 200}} {
 		says = step.says
-		if a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/"+step.action, ""); a.status != step.status {
+		if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/"+step.action,
+			""); a.Status != step.status {
 			t.Errorf("%s: %+v", step.action, a)
 		}
-		compareWithReplay(t, s, dir, true)
+		rig.CompareWithReplay(t, s, dir, true)
 		s.Close()
-		s, _ = demoServer(t, cfg)
+		s, _ = rig.Demo(t, cfg)
 	}
 	s.Close()
 	k := keys
@@ -335,7 +343,7 @@ func (w again) WriteHeader(status int) { w.ResponseRecorder.WriteHeader(status);
 
 // Contract §8: who has the answer may send the request again, and gets the answer again.
 func TestARequestMayComeAgainAsSoonAsItIsAnswered(t *testing.T) {
-	s, key := demoServer(t, Config{Dir: t.TempDir()})
+	s, key := rig.Demo(t, server.Config{Dir: t.TempDir()})
 	defer s.Close()
 	send := func(w http.ResponseWriter, path, body string) {
 		keyed(s, w, key, path+body[:min(2, len(body))], path, body)
@@ -348,11 +356,11 @@ func TestARequestMayComeAgainAsSoonAsItIsAnswered(t *testing.T) {
 			second.Body.String() != first.Body.String() {
 			t.Errorf("%s: %d, then %d %s", path, first.Code, second.Code, second.Body)
 		}
-		var a answer
+		var a rig.Answer
 		json.Unmarshal(first.Body.Bytes(), &a)
 		return a.Data.Booking.ID
 	}
-	id := twice("/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1))
+	id := twice("/v2/bookings", rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1))
 	twice("/v2/bookings/"+id+"/pay", "")
 	twice("/v2/bookings/"+id+"/pay", "{}") // a conflict
 	twice("/v2/bookings/"+id+"/cancel", "")
@@ -374,12 +382,13 @@ func TestAConflictThatPassesIsNotKept(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(),
 			Confirm: func(context.Context, provider.Confirmation) error {
 				return <-answer
 			}})
-		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
-		go call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
+		b := rig.Call(t, s, key, "POST", "/v2/bookings",
+			rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking
+		go rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", "")
 		synctest.Wait()
 		cancel := func() *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/server/lab/rig"
 	"waybill/server/proof/evidence"
 	"waybill/server/proof/history"
 	"waybill/server/webdriver"
@@ -28,14 +29,14 @@ func TestEvidenceIsProvenInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	p := newProven(t)
+	p := rig.NewProven(t)
 	dir := t.TempDir()
 	archive := filepath.Join(dir, "out.zip")
-	of := history.Filter{Booking: p.booking}
-	if _, err := evidence.File(durable.Dir(p.dir), false, of, archive); err != nil {
+	of := history.Filter{Booking: p.Booking}
+	if _, err := evidence.File(durable.Dir(p.Dir), false, of, archive); err != nil {
 		t.Fatal(err)
 	}
-	unpacked := unpack(t, p.write(t, of))
+	unpacked := unpack(t, p.Write(t, of))
 	var files []string
 	found, err := os.ReadDir(unpacked)
 	for _, f := range found {

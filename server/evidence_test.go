@@ -1,13 +1,10 @@
-package server
+package server_test
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"flag"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,97 +12,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"waybill/server/lab/rig"
 	"waybill/server/proof/evidence"
 	"waybill/server/proof/history"
-	"waybill/server/proof/witness"
 	"waybill/store/durable"
 	"waybill/store/note"
 	"waybill/store/tree"
 )
-
-// proven is a directory with what evidence is made of: two bookings on a run, of which the second is told of,
-// two erased persons, and a witness that has signed.
-type proven struct {
-	dir     string
-	booking string
-	ticket  string
-	witness *testWitness
-}
-
-func newProven(t *testing.T) *proven {
-	t.Helper()
-	p := &proven{dir: t.TempDir(), witness: newWitness(t, "w.example")}
-	s, key := demoServer(t, Config{Dir: p.dir, Witnesses: []witness.Peer{p.witness.peer()}})
-	(&witnessed{Server: s}).knows(p.witness)
-	offer := anOffer(t, s, key, bukovel)
-	other := `{"offerId":"` + offer + `","currency":"UAH","passengers":[{"firstName":"Somebody","lastName":"Else",
-		"email":"somebody@example.com"}]}`
-	if a := call(t, s, key, "POST", "/v2/bookings", other); a.status != 201 {
-		t.Fatal(a)
-	}
-	ours := `{"offerId":"` + offer + `","currency":"UAH","passengers":[
-		{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com"},
-		{"firstName":"Олена","lastName":"Пчілка","email":"olena@example.com"}]}`
-	a := call(t, s, key, "POST", "/v2/bookings", ours)
-	if a.status != 201 {
-		t.Fatal(a)
-	}
-	p.booking = a.Data.Booking.ID
-	p.ticket = a.Data.Booking.Tickets[0].ID
-	if a := call(t, s, key, "POST", "/v2/bookings/"+p.booking+"/pay", ""); a.status != 200 {
-		t.Fatal(a)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// forget has somebody forgotten, by a server of its own.
-func (p *proven) forget(t *testing.T, field, value string) {
-	t.Helper()
-	s, err := Open(Config{
-		Dir:       p.dir,
-		Now:       func() time.Time { return scriptStart },
-		Witnesses: []witness.Peer{p.witness.peer()},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := forget(s, field, value); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// write returns the files of evidence.
-func (p *proven) write(t *testing.T, of history.Filter) map[string][]byte {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "out.zip")
-	if _, err := evidence.File(durable.Dir(p.dir), false, of, name); err != nil {
-		t.Fatal(err)
-	}
-	archive, err := zip.OpenReader(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	files := map[string][]byte{}
-	for _, f := range archive.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if files[f.Name], err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return files
-}
 
 // unpack writes files into a folder.
 func unpack(t *testing.T, files map[string][]byte) string {
@@ -128,20 +42,11 @@ func python(t *testing.T, dir string, args ...string) (said string, good bool) {
 	return string(out), err == nil
 }
 
-// has reports whether a program is here, and says so where it is not.
-func has(t *testing.T, program string) bool {
-	if _, err := exec.LookPath(program); err != nil {
-		t.Logf("%s is not here, and nothing is checked with it", program)
-		return false
-	}
-	return true
-}
-
 // Contract §14: the evidence has the lines that tell of a booking as they are, the one that describes its run
 // without its personal part, proofs, keys, the story, and what checks it, in words too.
 func TestEvidenceHasWhatItShould(t *testing.T) {
-	p := newProven(t)
-	files := p.write(t, history.Filter{Booking: p.booking})
+	p := rig.NewProven(t)
+	files := p.Write(t, history.Filter{Booking: p.Booking})
 	var lines, proofs []string
 	for name := range files {
 		if strings.HasSuffix(name, ".json") {
@@ -154,7 +59,7 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 	if len(lines) != 4 || len(proofs) != 4 { // the run, the booking, two payments
 		t.Errorf("%q %q", lines, proofs)
 	}
-	journal, err := os.ReadFile(filepath.Join(p.dir, "journal/000000000001.jsonl"))
+	journal, err := os.ReadFile(filepath.Join(p.Dir, "journal/000000000001.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +82,7 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 		t.Errorf("%d lines are as they are in the journal", whole)
 	}
 	readme := string(files["README.txt"])
-	for _, want := range []string{"booking " + p.booking, "w.example has seen that, at 2026-11-18",
+	for _, want := range []string{"booking " + p.Booking, "w.example has seen that, at 2026-11-18",
 		"no part of the proof", "python3 -I verify.py", "Left out: 1", "does not prove",
 		"That one } is not hashed"} {
 		if !strings.Contains(readme, want) {
@@ -190,13 +95,13 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 	if !bytes.Contains(files["history.txt"], []byte("Confirmed/Paid")) {
 		t.Errorf("history.txt: %s", files["history.txt"])
 	}
-	if got := p.write(t, history.Filter{Ticket: p.ticket}); len(got) < 8 {
+	if got := p.Write(t, history.Filter{Ticket: p.Ticket}); len(got) < 8 {
 		t.Errorf("of a ticket: %d files", len(got))
 	}
 	const nobody = "AAAAAAAAAAAAAAAAAAAAAA"
 	for _, of := range []history.Filter{{Booking: nobody}, {Ticket: nobody}} {
 		name := filepath.Join(t.TempDir(), "none.zip")
-		if _, err := evidence.File(durable.Dir(p.dir), false, of, name); err == nil {
+		if _, err := evidence.File(durable.Dir(p.Dir), false, of, name); err == nil {
 			t.Error("there is evidence of what no line names")
 		}
 		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
@@ -208,11 +113,11 @@ func TestEvidenceHasWhatItShould(t *testing.T) {
 // Who gets the evidence checks it with Python, offline, also with keys from elsewhere.
 func TestEvidenceIsCheckedWithPython(t *testing.T) {
 	t.Parallel()
-	if !has(t, "python3") {
+	if !rig.Has(t, "python3") {
 		return
 	}
-	p := newProven(t)
-	files := p.write(t, history.Filter{Booking: p.booking})
+	p := rig.NewProven(t)
+	files := p.Write(t, history.Filter{Booking: p.Booking})
 	dir := unpack(t, files)
 	said, good := python(t, dir)
 	want := `^4 lines are in the journal waybill/\w+ as they were written \(1 without the names in them\); ` +
@@ -233,7 +138,7 @@ func TestEvidenceIsCheckedWithPython(t *testing.T) {
 	if said, good := python(t, dir, string(mistyped)); good || !strings.Contains(said, "is no verifier key") {
 		t.Errorf("with a mistyped id: %t %s", good, said)
 	}
-	stranger := newWitness(t, "x").vkey().String()
+	stranger := rig.NewCosigner(t, "x").VKey().String()
 	if said, good := python(t, dir, stranger); good || !strings.Contains(said, "NOT PROVEN") {
 		t.Errorf("with somebody's key: %t %s", good, said)
 	}
@@ -261,9 +166,9 @@ func TestEvidenceIsCheckedWithPython(t *testing.T) {
 // Erased persons stay erased in evidence, and it still proves: of the booking itself, and of the run's line.
 func TestEvidenceOfErasedPersons(t *testing.T) {
 	t.Parallel()
-	p := newProven(t)
-	p.forget(t, "booking", p.booking)
-	files := p.write(t, history.Filter{Booking: p.booking})
+	p := rig.NewProven(t)
+	p.Forget(t, "booking", p.Booking)
+	files := p.Write(t, history.Filter{Booking: p.Booking})
 	for name, text := range files {
 		if bytes.Contains(text, []byte("Ukrainka")) || bytes.Contains(text, []byte("Пчілка")) {
 			t.Errorf("%s has the name", name)
@@ -272,7 +177,7 @@ func TestEvidenceOfErasedPersons(t *testing.T) {
 	if !bytes.Contains(files["README.txt"], []byte("Erased: ")) {
 		t.Error("README.txt does not say that something is erased")
 	}
-	if !has(t, "python3") {
+	if !rig.Has(t, "python3") {
 		return
 	}
 	if said, good := python(t, unpack(t, files)); !good {
@@ -295,13 +200,6 @@ type flips struct {
 	Flips [][3]any          `json:"flips"` // file, byte, bit
 }
 
-var every = flag.Int(
-	"every",
-	7,
-	"TestEveryChangedBitOfEvidenceIsFound changes a bit in each byte of so many; "+
-		"with 1 TestSamplesCanBePasted calls each operation in each language",
-)
-
 // someBits has a bit changed of some bytes of what is proven.
 func someBits(files map[string][]byte) (x flips) {
 	x.Files = map[string]string{}
@@ -312,7 +210,7 @@ func someBits(files map[string][]byte) (x flips) {
 			continue
 		}
 		for at := range text {
-			step := *every
+			step := *rig.Every
 			if !proof {
 				step *= 4 // each costs the check of a signature in plain Python
 			}
@@ -414,9 +312,9 @@ const proven = async changed => { try { return await check(changed); } catch { r
 // page alike.
 func TestEveryChangedBitOfEvidenceIsFound(t *testing.T) {
 	t.Parallel()
-	p := newProven(t)
-	p.forget(t, "email", "olena@example.com")
-	files := p.write(t, history.Filter{Booking: p.booking})
+	p := rig.NewProven(t)
+	p.Forget(t, "email", "olena@example.com")
+	files := p.Write(t, history.Filter{Booking: p.Booking})
 	x := someBits(files)
 	x.Flips = append(x.Flips, keyBits(files)...)
 	x.Flips = append(x.Flips, endBits(files)...)
@@ -430,7 +328,7 @@ func TestEveryChangedBitOfEvidenceIsFound(t *testing.T) {
 	if err := os.WriteFile(input, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = evidence.File(durable.Dir(p.dir), false, history.Filter{Booking: p.booking}, archive)
+	_, err = evidence.File(durable.Dir(p.Dir), false, history.Filter{Booking: p.Booking}, archive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -438,7 +336,7 @@ func TestEveryChangedBitOfEvidenceIsFound(t *testing.T) {
 		"python3": {"-c", pythonHarness, input},
 		"node":    {"-e", nodeHarness, "x", input, archive},
 	} {
-		if !has(t, program) {
+		if !rig.Has(t, program) {
 			continue
 		}
 		out, err := exec.Command(program, args...).CombinedOutput()
@@ -452,8 +350,8 @@ func TestEveryChangedBitOfEvidenceIsFound(t *testing.T) {
 // A proof of a line at ten million lines takes at most 2.5 KB, with two witnesses: 24 hashes, and what was
 // signed.
 func TestAProofIsSmall(t *testing.T) {
-	p := newProven(t)
-	files := p.write(t, history.Filter{Booking: p.booking})
+	p := rig.NewProven(t)
+	files := p.Write(t, history.Filter{Booking: p.Booking})
 	const hash = 45 // bytes of a line
 	for name, text := range files {
 		if strings.HasSuffix(name, ".tlog-proof") {
@@ -468,8 +366,8 @@ func TestAProofIsSmall(t *testing.T) {
 
 // A personal part that is gone without a line that says so is no erasure, and there is no evidence of it.
 func TestNoEvidenceOfWhatWasTakenAway(t *testing.T) {
-	p := newProven(t)
-	name := filepath.Join(p.dir, "journal/000000000001.jsonl")
+	p := rig.NewProven(t)
+	name := filepath.Join(p.Dir, "journal/000000000001.jsonl")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -480,7 +378,7 @@ func TestNoEvidenceOfWhatWasTakenAway(t *testing.T) {
 		t.Fatal("nothing was taken away", err)
 	}
 	out := filepath.Join(t.TempDir(), "out.zip")
-	_, err = evidence.File(durable.Dir(p.dir), false, history.Filter{Booking: p.booking}, out)
+	_, err = evidence.File(durable.Dir(p.Dir), false, history.Filter{Booking: p.Booking}, out)
 	if err == nil || !strings.Contains(err.Error(), "no line says that it was erased") {
 		t.Errorf("%v", err)
 	}
@@ -489,11 +387,11 @@ func TestNoEvidenceOfWhatWasTakenAway(t *testing.T) {
 // The hashes beside the journal are a cache for evidence too: wrong ones, and none, prove as well.
 func TestEvidenceWithoutTheHashes(t *testing.T) {
 	t.Parallel()
-	if !has(t, "python3") {
+	if !rig.Has(t, "python3") {
 		return
 	}
-	p := newProven(t)
-	name := filepath.Join(p.dir, tree.Dir, "00")
+	p := rig.NewProven(t)
+	name := filepath.Join(p.Dir, tree.Dir, "00")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -502,14 +400,14 @@ func TestEvidenceWithoutTheHashes(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	of := history.Filter{Booking: p.booking}
-	if said, good := python(t, unpack(t, p.write(t, of))); !good {
+	of := history.Filter{Booking: p.Booking}
+	if said, good := python(t, unpack(t, p.Write(t, of))); !good {
 		t.Errorf("with a wrong hash: %s", said)
 	}
-	if err := os.RemoveAll(filepath.Join(p.dir, tree.Dir)); err != nil {
+	if err := os.RemoveAll(filepath.Join(p.Dir, tree.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	if said, good := python(t, unpack(t, p.write(t, of))); !good {
+	if said, good := python(t, unpack(t, p.Write(t, of))); !good {
 		t.Errorf("without the hashes: %s", said)
 	}
 }
@@ -517,16 +415,16 @@ func TestEvidenceWithoutTheHashes(t *testing.T) {
 // Each key that somebody gives verify.py must have signed: the directory's own with one that has not is no
 // proof.
 func TestEachKeyThatIsGivenMustHaveSigned(t *testing.T) {
-	if !has(t, "python3") {
+	if !rig.Has(t, "python3") {
 		return
 	}
-	p := newProven(t)
-	files := p.write(t, history.Filter{Booking: p.booking})
+	p := rig.NewProven(t)
+	files := p.Write(t, history.Filter{Booking: p.Booking})
 	dir := unpack(t, files)
 	keys := strings.Fields(string(files["keys.txt"]))
 	own := keys[0]
 	name, _, _ := strings.Cut(own, "+")
-	stranger := newWitness(t, "x.example").vkey()
+	stranger := rig.NewCosigner(t, "x.example").VKey()
 	for what, c := range map[string]struct {
 		keys []string
 		good bool

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/csv"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
 	"waybill/server/proof/export"
@@ -79,15 +80,15 @@ admin partner-revoke name=anna`
 // it.
 func exportOffice(t *testing.T, dir, out string) {
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, dir)
-		importFeed(t, o.s,
-			feedWith(t,
+		o := rig.NewOffice(t, dir)
+		rig.Import(t, o.S,
+			rig.FeedWith(t,
 				map[string][][2]string{"routes.txt": {{",Kyiv – Warsaw,", `,"Kyiv ""=1+1"", Warsaw",`}}}))
-		o.steps(exportScript)
+		o.Steps(exportScript)
 		if _, err := export.Write(durable.Dir(dir), true, durable.Dir(out)); err != nil {
 			t.Fatal(err)
 		}
-		o.finish()
+		o.Finish()
 	})
 }
 

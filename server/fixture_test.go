@@ -1,8 +1,7 @@
-package server
+package server_test
 
 import (
 	"bytes"
-	"flag"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -11,17 +10,17 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/server"
 	"waybill/server/api/partner"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
 	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestJournalsOfFormerVersionsStillLoad opens a directory as each landed version wrote it, and holds the
 // bookings, users, sessions, reports, toggles, partners and requests with keys against those it had.
@@ -57,7 +56,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			t.Fatalf("%s: %v, %v", version, rep.Torn, err)
 		}
 		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-		s, err := Open(Config{Dir: dir, Now: func() time.Time { return at }})
+		s, err := server.Open(server.Config{Dir: dir, Now: func() time.Time { return at }})
 		if err != nil {
 			t.Fatal(version, err)
 		}
@@ -88,7 +87,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			t.Errorf("%s, gone on with: %+v, %v", version, rep, err)
 		}
 		golden := "../testdata/journal/" + version + ".bookings.jsonl"
-		if *update {
+		if *rig.Update {
 			if err := os.WriteFile(golden, w.B, 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +101,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 
 // checkEvents holds the events of a directory's partners against those that they had: clients have their
 // numbers.
-func checkEvents(t *testing.T, s *Server, version string) {
+func checkEvents(t *testing.T, s *server.Server, version string) {
 	want, err := os.ReadFile("../testdata/journal/" + version + ".events.json")
 	if os.IsNotExist(err) {
 		return // of before there were events

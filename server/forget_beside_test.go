@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"waybill/auth"
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/proof/export"
 	"waybill/server/proof/verify"
 	"waybill/store"
@@ -19,9 +21,9 @@ import (
 func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 	dir := t.TempDir()
 	disk := &stopping{FS: durable.Dir(dir)}
-	s, key := demoServer(t, Config{Dir: dir, FS: disk})
-	offer := anOffer(t, s, key, bukovel)
-	if a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)); a.status != 201 {
+	s, key := rig.Demo(t, server.Config{Dir: dir, FS: disk})
+	offer := rig.Offer(t, s, key, rig.Bukovel)
+	if a := rig.Call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)); a.Status != 201 {
 		t.Fatal(a)
 	}
 	var once sync.Once
@@ -36,13 +38,13 @@ func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 			}
 		})
 	}
-	if _, err := forget(s, "email", "xenia@example.com"); err != nil {
+	if _, err := rig.Forget(s, "email", "xenia@example.com"); err != nil {
 		t.Fatal(err)
 	}
-	if files := filesWith(t, dir, "Quill"); len(files) > 0 {
+	if files := rig.FilesWith(t, dir, "Quill"); len(files) > 0 {
 		t.Errorf("the passenger's name stands in %q", files)
 	}
-	compareWithReplay(t, s, dir, false)
+	rig.CompareWithReplay(t, s, dir, false)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +58,9 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(t.TempDir(), "out")
 	held := &stopping{FS: durable.Dir(dir)}
-	s, key := demoServer(t, Config{Dir: dir, FS: held})
-	a := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, anOffer(t, s, key, bukovel)))
-	if a.status != 201 {
+	s, key := rig.Demo(t, server.Config{Dir: dir, FS: held})
+	a := rig.Call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, rig.Offer(t, s, key, rig.Bukovel)))
+	if a.Status != 201 {
 		t.Fatal(a)
 	}
 	// The forget names its lines, and erases none until the export has read them.
@@ -81,7 +83,7 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 		}
 		if looks++; looks == 2 { // the first is for what an earlier forget has left
 			go func() {
-				_, err := forget(s, "email", "xenia@example.com")
+				_, err := rig.Forget(s, "email", "xenia@example.com")
 				forgotten <- err
 			}()
 			<-named
@@ -95,7 +97,7 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "try again") {
 		t.Errorf("the export says %v", err)
 	}
-	if files := filesWith(t, out, "schema"); len(files) > 0 {
+	if files := rig.FilesWith(t, out, "schema"); len(files) > 0 {
 		t.Errorf("the export is told to be whole: %q", files)
 	}
 }
@@ -103,7 +105,7 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 // Contract §12: what a path holds is not kept, however long it is: a refusal's line is as short as any.
 func TestALongPathMakesNoLongLine(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := rig.Demo(t, server.Config{Dir: dir})
 	junk := strings.Repeat("%3C", 5000)
 	r := httptest.NewRequest("POST", "/v2/bookings/"+junk+"/cancel", nil)
 	r.Header.Set("x-api-key", key)
@@ -113,7 +115,7 @@ func TestALongPathMakesNoLongLine(t *testing.T) {
 	if w.Code != 404 {
 		t.Fatal(w.Code, w.Body)
 	}
-	for line := range strings.Lines(journalText(t, dir)) {
+	for line := range strings.Lines(rig.JournalText(t, dir)) {
 		if strings.Contains(line, "request.answered") && len(line) > 1<<10 {
 			t.Errorf("the line has %d bytes", len(line))
 		}

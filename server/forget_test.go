@@ -1,12 +1,7 @@
-package server
+package server_test
 
 import (
-	"bytes"
 	"fmt"
-	"io/fs"
-	"net/http/httptest"
-	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,55 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
-	"waybill/server/operate/admin"
 	"waybill/server/proof/backup"
 	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
 
-// forget erases an address, or a booking with an id.
-func forget(s *Server, field, value string) (string, error) {
-	var out bytes.Buffer
-	err := s.Admin.Do("forget", &admin.Act{
-		By:   ledger.By{UID: 1000},
-		Form: url.Values{field: {value}, "reason": {"asked"}},
-		Out:  &out,
-	})
-	return out.String(), err
-}
-
-// filesWith returns the files of a directory in which a text stands.
-func filesWith(t *testing.T, dir, text string) (names []string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		if bytes.Contains(b, []byte(text)) {
-			names = append(names, strings.TrimPrefix(path, dir+"/"))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
-
 const named = `{"offerId":%q,"currency":"UAH","passengers":[{"firstName":"Xenia","lastName":"Quill","email":"xenia@example.com"},{"firstName":"Yarema","lastName":"Xenia"}]}`
-
-// keyedCall calls with an Idempotency-Key.
-func keyedCall(s *Server, key, idempotency, target, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest("POST", target, strings.NewReader(body))
-	r.Header.Set("x-api-key", key)
-	r.Header.Set("Idempotency-Key", idempotency)
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	return w
-}
 
 // stopping is a directory whose changes fail from one of them on.
 type stopping struct {
@@ -132,24 +88,24 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 	for whole := false; !whole; places++ {
 		dir := t.TempDir()
 		disk := &stopping{FS: durable.Dir(dir)}
-		s, key := demoServer(t, Config{Dir: dir, FS: disk})
-		offer := anOffer(t, s, key, bukovel)
-		b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
-		if w := keyedCall(s, key, "pay", "/v2/bookings/"+b.ID+"/pay", ""); w.Code != 200 {
+		s, key := rig.Demo(t, server.Config{Dir: dir, FS: disk})
+		offer := rig.Offer(t, s, key, rig.Bukovel)
+		b := rig.Call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
+		if w := rig.KeyedCall(s, key, "pay", "/v2/bookings/"+b.ID+"/pay", ""); w.Code != 200 {
 			t.Fatal(w.Body)
 		}
-		other := newBookingID(t, s, key)
+		other := rig.NewBookingID(t, s, key)
 		disk.mu.Lock()
 		disk.armed = true
 		disk.left = places
 		disk.mu.Unlock()
-		_, err := forget(s, "email", "xenia@example.com")
+		_, err := rig.Forget(s, "email", "xenia@example.com")
 		whole = err == nil
 		disk.mu.Lock()
 		disk.armed = false
 		disk.mu.Unlock()
 		s.Close() // what was cut short leaves no clean end
-		s, _ = demoServer(t, Config{Dir: dir})
+		s, _ = rig.Demo(t, server.Config{Dir: dir})
 		field := "email"
 		value := "xenia@example.com"
 		if places%2 == 1 {
@@ -157,29 +113,30 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 			value = other
 		}
 		for _, again := range [][2]string{{field, value}, {"email", "xenia@example.com"}} {
-			if _, err := forget(s, again[0], again[1]); err != nil {
+			if _, err := rig.Forget(s, again[0], again[1]); err != nil {
 				t.Fatalf("place %d: %v", places, err)
 			}
 			rep, err := store.Follow(durable.Dir(dir), store.Head{}, func(*store.Line) error { return nil })
 			if err != nil || len(rep.Unerased) > 0 {
-				t.Errorf("place %d: after a forget for %s lines are left that one before has named: %v, %v", places,
+				t.Errorf("place %d: after a forget for %s lines are left that one before has named: %v, %v",
+					places,
 					again[1], rep.Unerased, err)
 			}
 		}
 		for _, name := range []string{"Xenia", "Quill", "Yarema", "xenia@example.com"} {
-			if files := filesWith(t, dir, name); len(files) > 0 {
+			if files := rig.FilesWith(t, dir, name); len(files) > 0 {
 				t.Errorf("place %d: %s stands in %q", places, name, files)
 			}
 		}
-		if said, err := forget(s, "email", "xenia@example.com"); err != nil ||
+		if said, err := rig.Forget(s, "email", "xenia@example.com"); err != nil ||
 			!strings.HasPrefix(said, "nothing to erase") {
 			t.Errorf("place %d: said again: %q, %v", places, said, err)
 		}
-		if said, err := forget(s, "booking", b.ID); err != nil ||
+		if said, err := rig.Forget(s, "booking", b.ID); err != nil ||
 			!strings.HasPrefix(said, "nothing to erase") {
 			t.Errorf("place %d: said of the booking: %q, %v", places, said, err)
 		}
-		compareWithReplay(t, s, dir, true)
+		rig.CompareWithReplay(t, s, dir, true)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -199,34 +156,34 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 	dir := t.TempDir()
 	disk := &stopping{FS: durable.Dir(dir)}
-	s, key := demoServer(t, Config{Dir: dir, FS: disk})
-	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
-	b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
+	s, key := rig.Demo(t, server.Config{Dir: dir, FS: disk})
+	offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	b := rig.Call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
 	times := 0
 	disk.opening = func(name string) { // between the look and the line that names what was found
 		if name != ledger.ReportDir || times > 1 {
 			return
 		}
 		times++
-		w := keyedCall(s, key, fmt.Sprint("pay", times), "/v2/bookings/"+b.ID+"/pay",
+		w := rig.KeyedCall(s, key, fmt.Sprint("pay", times), "/v2/bookings/"+b.ID+"/pay",
 			fmt.Sprintf(`{"ticketIds":[%q]}`, b.Tickets[times-1].ID))
 		if w.Code != 200 {
 			t.Error(w.Body)
 		}
-		w = keyedCall(s, key, fmt.Sprint("book", times), "/v2/bookings", fmt.Sprintf(named, offer))
+		w = rig.KeyedCall(s, key, fmt.Sprint("book", times), "/v2/bookings", fmt.Sprintf(named, offer))
 		if times == 1 && w.Code != 201 {
 			t.Error(w.Body)
 		}
 	}
-	if said, err := forget(s, "email", "XENIA@example.com"); err != nil || times != 2 {
+	if said, err := rig.Forget(s, "email", "XENIA@example.com"); err != nil || times != 2 {
 		t.Fatal(times, said, err)
 	}
-	left := filesWith(t, dir, "Yarema")
+	left := rig.FilesWith(t, dir, "Yarema")
 	// The second booking of the hook came when the forget had begun: it is another matter.
-	if said, err := forget(s, "email", "xenia@example.com"); err != nil {
+	if said, err := rig.Forget(s, "email", "xenia@example.com"); err != nil {
 		t.Fatal(said, err)
 	}
-	if now := filesWith(t, dir, "Yarema"); len(now) > 0 {
+	if now := rig.FilesWith(t, dir, "Yarema"); len(now) > 0 {
 		t.Errorf("the name stands in %q, before in %q", now, left)
 	}
 	s.Close()
@@ -241,61 +198,61 @@ func TestErasureBesideReportsRetriesAndBackups(t *testing.T) {
 	for range 4 {
 		dir := t.TempDir()
 		out := filepath.Join(t.TempDir(), "out")
-		v := newVisitorOn(t, dir)
-		w := v.ask("POST", "/v2/bookings", strings.Replace(named, "%q", `"$OFFER"`, 1))
+		v := rig.NewVisitorOn(t, dir)
+		w := v.Ask("POST", "/v2/bookings", strings.Replace(named, "%q", `"$OFFER"`, 1))
 		id := strings.Split(w.Body.String(), `"`)[7]
 		var wg sync.WaitGroup
-		wg.Go(v.s.Settle)
+		wg.Go(v.S.Settle)
 		for range 4 {
-			v.ask("POST", "/v2/reports/company/orders",
+			v.Ask("POST", "/v2/reports/company/orders",
 				`{"startDate":"2026-11-01T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}`)
 		}
-		wg.Go(func() { keyedCall(v.s, v.key, "pay", "/v2/bookings/"+id+"/pay", "") })
+		wg.Go(func() { rig.KeyedCall(v.S, v.Key, "pay", "/v2/bookings/"+id+"/pay", "") })
 		wg.Go(func() {
 			if _, err := backup.Backup(durable.Dir(dir), true, durable.Dir(out)); err != nil {
 				t.Error(err)
 			}
 		})
 		wg.Go(func() {
-			if _, err := forget(v.s, "email", "xenia@example.com"); err != nil {
+			if _, err := rig.Forget(v.S, "email", "xenia@example.com"); err != nil {
 				t.Error(err)
 			}
 		})
 		wg.Wait()
-		writeReports(t, v.s)
-		if files := filesWith(t, dir, "Quill"); len(files) > 0 {
+		rig.WriteReports(t, v.S)
+		if files := rig.FilesWith(t, dir, "Quill"); len(files) > 0 {
 			t.Errorf("the name stands in %q", files)
 		}
 		// The backup is of before or of after: it has the name, and no line that says it was erased, or
 		// neither.
-		erased := len(filesWith(t, out, `"type":"personal.erased"`)) > 0
-		if files := filesWith(t, out, "Quill"); erased && len(files) > 0 {
+		erased := len(rig.FilesWith(t, out, `"type":"personal.erased"`)) > 0
+		if files := rig.FilesWith(t, out, "Quill"); erased && len(files) > 0 {
 			t.Errorf("the backup has the erasure, and the name in %q", files)
 		}
-		v.s.Close()
+		v.S.Close()
 	}
 }
 
 // Erasure: an address with many bookings costs in proportion to them, also under the lock, and a group once.
 func TestForgettingManyBookingsIsLinear(t *testing.T) {
 	cost := func(bookings int) float64 {
-		s, key := demoServer(t, Config{})
-		offers := []string{anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")}
+		s, key := rig.Demo(t, server.Config{})
+		offers := []string{rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")}
 		for n := range bookings {
 			if n%10 == 9 {
 				day := time.Date(2026, 11, 25+n/10, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 				search := "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=" + day
-				offers = append(offers, call(t, s, key, "GET", search, "").Data.Offers[0].ID)
+				offers = append(offers, rig.Call(t, s, key, "GET", search, "").Data.Offers[0].ID)
 			}
-			a := call(t, s, key, "POST", "/v2/bookings",
-				strings.Replace(bookingBody(offers[len(offers)-1], 1), `"Ukrainka"`,
+			a := rig.Call(t, s, key, "POST", "/v2/bookings",
+				strings.Replace(rig.BookingBody(offers[len(offers)-1], 1), `"Ukrainka"`,
 					`"Ukrainka","email":"many@example.com"`, 1))
-			if a.status != 201 {
+			if a.Status != 201 {
 				t.Fatal(a)
 			}
 		}
 		allocs := testing.AllocsPerRun(1, func() {
-			if _, err := forget(s, "email", "many@example.com"); err != nil {
+			if _, err := rig.Forget(s, "email", "many@example.com"); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -309,8 +266,8 @@ func TestForgettingManyBookingsIsLinear(t *testing.T) {
 // Where there are many passengers others do not wait for all of them at once: a line forgets a thousand.
 func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
-	importFeed(t, s, feedWith(t, map[string][][2]string{
+	s, key := rig.Demo(t, server.Config{Dir: dir})
+	rig.Import(t, s, rig.FeedWith(t, map[string][][2]string{
 		"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,1000,"}}}))
 	one := `{"firstName":"Xenia","lastName":"Quill","email":"xenia@example.com"}`
 	for day := range 3 {
@@ -319,28 +276,28 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 			5+day,
 		)
 		for range 9 {
-			offer := call(t, s, key, "GET", query, "").Data.Offers[0].ID
+			offer := rig.Call(t, s, key, "GET", query, "").Data.Offers[0].ID
 			body := fmt.Sprintf(`{"offerId":%q,"currency":"UAH","passengers":[%s]}`, offer,
 				strings.Repeat(one+",", 99)+one)
-			if a := call(t, s, key, "POST", "/v2/bookings", body); a.status != 201 {
+			if a := rig.Call(t, s, key, "POST", "/v2/bookings", body); a.Status != 201 {
 				t.Fatal(a)
 			}
 		}
 	}
-	said, err := forget(s, "email", "xenia@example.com")
+	said, err := rig.Forget(s, "email", "xenia@example.com")
 	if err != nil || !strings.HasPrefix(said, "erased: the personal data of 2700 tickets, in 27 lines") {
 		t.Errorf("%q, %v", said, err)
 	}
-	if files := filesWith(t, dir, "Quill"); len(files) > 0 {
+	if files := rig.FilesWith(t, dir, "Quill"); len(files) > 0 {
 		t.Errorf("the name stands in %q", files)
 	}
-	text := journalText(t, dir)
+	text := rig.JournalText(t, dir)
 	some := strings.Count(text, `"type":"passengers.forgotten"`)
 	last := strings.Count(text, `"type":"personal.erased"`)
 	if some != 2 || last != 1 {
 		t.Errorf("%d lines forget some, %d name the lines", some, last)
 	}
-	body := ask(s, key, "GET", "/v2/events?after=27&take=1", "").Body.String()
+	body := rig.Ask(s, key, "GET", "/v2/events?after=27&take=1", "").Body.String()
 	if !strings.Contains(body, "passenger.erased") || !strings.Contains(body, `"total":2727`) {
 		t.Error(body)
 	}
@@ -353,23 +310,23 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 
 // The events of an erasure are each partner's own, in the order of its tickets.
 func TestEachPartnerIsToldOfItsErasedPassengers(t *testing.T) {
-	s, anna := demoServer(t, Config{})
+	s, anna := rig.Demo(t, server.Config{})
 	olena, err := s.Admin.AddPartner("olena", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ids := map[string][]string{}
 	for _, key := range []string{anna, olena, anna} {
-		offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
-		b := call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
+		offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+		b := rig.Call(t, s, key, "POST", "/v2/bookings", fmt.Sprintf(named, offer)).Data.Booking
 		ids[key] = append(ids[key], b.Tickets[0].ID, b.Tickets[1].ID)
 	}
-	if _, err := forget(s, "email", "xenia@example.com"); err != nil {
+	if _, err := rig.Forget(s, "email", "xenia@example.com"); err != nil {
 		t.Fatal(err)
 	}
 	for key, want := range ids {
 		var got []string
-		body := ask(s, key, "GET", "/v2/events?take=100", "").Body.String()
+		body := rig.Ask(s, key, "GET", "/v2/events?take=100", "").Body.String()
 		for _, event := range strings.Split(body, `{"seq":`)[1:] {
 			if strings.Contains(event, `"type":"passenger.erased"`) {
 				got = append(got, strings.Split(event, `"ticketId":"`)[1][:22])

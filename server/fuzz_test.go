@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"waybill/server"
+	"waybill/server/lab/rig"
 )
 
 // checkAnswer holds for whatever is asked: JSON, the envelope for errors, never a 500.
@@ -41,7 +44,7 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(q)
 	}
-	s, key := demoServer(f, Config{MaxTransfers: 1})
+	s, key := rig.Demo(f, server.Config{MaxTransfers: 1})
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, path := range []string{"/v2/offers/schedule", "/v2/offers", "/v2/bookings", "/v2/cities"} {
 			r := httptest.NewRequest("GET", path, nil)
@@ -59,7 +62,7 @@ func FuzzPath(f *testing.F) {
 		"/v2/bookings/AAAAAAAAAAAAAAAAAAAAAA/pay", "//", "/v2/bookings/ü", "/v2/tickets/\x00"} {
 		f.Add(p, "POST")
 	}
-	s, key := demoServer(f, Config{})
+	s, key := rig.Demo(f, server.Config{})
 	f.Fuzz(func(t *testing.T, path, method string) {
 		r := httptest.NewRequest("GET", "/", strings.NewReader("{}"))
 		r.URL = &url.URL{Path: path}
@@ -74,12 +77,12 @@ func FuzzPath(f *testing.F) {
 }
 
 func FuzzBody(f *testing.F) {
-	f.Add(bookingBody("token", 2))
+	f.Add(rig.BookingBody("token", 2))
 	f.Add(`{"ticketIds":["x"],"orderIds":[]}`)
 	f.Add(`{"offerId":"\u0000","currency":"UAH","passengers":[{"firstName":"a","lastName":"b","phones":[{"phone":"12345"}]}]}`)
-	s, key := demoServer(f, Config{})
-	token := anOffer(f, s, key, bukovel)
-	b := call(f, s, key, "POST", "/v2/bookings", bookingBody(token, 1)).Data.Booking.ID
+	s, key := rig.Demo(f, server.Config{})
+	token := rig.Offer(f, s, key, rig.Bukovel)
+	b := rig.Call(f, s, key, "POST", "/v2/bookings", rig.BookingBody(token, 1)).Data.Booking.ID
 	f.Fuzz(func(t *testing.T, body string) {
 		body = strings.ReplaceAll(body, "token", token)
 		for _, path := range []string{"/v2/bookings", "/v2/bookings/" + b + "/book"} {

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"crypto/sha256"
@@ -6,21 +6,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"net/http/httptest"
 	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"waybill/server"
 	"waybill/server/api/reference"
+	"waybill/server/lab/rig"
 )
 
 // Contract §11, -legacy-since: another day of deprecation than the directory's creation.
 func TestLegacySince(t *testing.T) {
 	since := time.Date(2026, 6, 1, 15, 0, 0, 500e6, time.FixedZone("", 3*60*60))
-	s, key := demoServer(t, Config{LegacySince: since})
-	w := ask(s, key, "GET", "/rest/orders", "")
+	s, key := rig.Demo(t, server.Config{LegacySince: since})
+	w := rig.Ask(s, key, "GET", "/rest/orders", "")
 	if w.Code != 200 { // the partner is younger
 		t.Fatal(w.Code, w.Body)
 	}
@@ -30,60 +31,24 @@ func TestLegacySince(t *testing.T) {
 	}
 }
 
-// ask sends one request, with a key unless it is "".
-func ask(s *Server, key, method, target, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	if key != "" {
-		r.Header.Set("x-api-key", key)
-	}
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	return w
-}
-
-// The guide's table holds every legacy route, and nothing but routes.
-func TestMigrationGuideNamesTheRoutes(t *testing.T) {
-	s, _ := demoServer(t, Config{})
-	told := map[string]bool{"": true}
-	for _, m := range reference.Migrations() {
-		told[m.Old] = true
-		told[m.New] = true
-		if m.Before.Method != strings.Fields(m.Old)[0] || !strings.HasPrefix(m.Before.Path, "/rest/") ||
-			!strings.HasPrefix(m.After.Path, "/v2/") {
-			t.Errorf("%s: the examples are of other calls", m.Old)
-		}
-	}
-	routes := s.routes()
-	for pattern := range told {
-		if pattern != "" && routes[pattern] == nil {
-			t.Errorf("%q is not a route", pattern)
-		}
-	}
-	for pattern := range routes {
-		if strings.Contains(pattern, " /rest/") && !told[pattern] {
-			t.Errorf("the guide does not tell of %s", pattern)
-		}
-	}
-}
-
 // The guide's examples do what it says.
 func TestMigrationGuideExamples(t *testing.T) {
 	t.Parallel()
-	day := scriptStart.AddDate(0, 0, 2).Format(time.DateOnly)
+	day := rig.Start.AddDate(0, 0, 2).Format(time.DateOnly)
 	for _, m := range reference.Migrations() {
 		for _, x := range []reference.Example{m.Before, m.After} {
-			s, key := demoServer(t, Config{})
-			offers := ask(s, key, "GET",
+			s, key := rig.Demo(t, server.Config{})
+			offers := rig.Ask(s, key, "GET",
 				"/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+day, "").Body.String()
 			vars := []string{"$DATE", day, "$OFFER",
 				regexp.MustCompile(`"offers":\[{"id":"([^"]+)`).FindStringSubmatch(offers)[1]}
 			if x.Method+x.Path != "POST/rest/orders" && x.Method+x.Path != "POST/v2/bookings" {
 				body := strings.NewReplacer(vars...).Replace(`{"offerId":"$OFFER","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`)
-				ids := regexp.MustCompile(`"booking":{"id":"([^"]+)".*"tickets":\[{"id":"([^"]+)"`).FindStringSubmatch(ask(s, key, "POST", "/v2/bookings", body).Body.String())
+				ids := regexp.MustCompile(`"booking":{"id":"([^"]+)".*"tickets":\[{"id":"([^"]+)"`).FindStringSubmatch(rig.Ask(s, key, "POST", "/v2/bookings", body).Body.String())
 				vars = append(vars, "$BOOKING", ids[1], "$TICKET", ids[2])
 			}
 			fill := strings.NewReplacer(vars...)
-			w := ask(s, key, x.Method, fill.Replace(x.Path), fill.Replace(x.Body))
+			w := rig.Ask(s, key, x.Method, fill.Replace(x.Path), fill.Replace(x.Body))
 			if missing := without(t, x.Answer, w.Body.Bytes()); w.Code != x.Status || missing != "" {
 				t.Errorf("%s %s: %d, want %d; not as shown: %s\n%s", x.Method, x.Path, w.Code, x.Status,
 					missing, w.Body)
@@ -139,9 +104,9 @@ func without(t *testing.T, shown string, answer []byte) string {
 // The page needs nothing but itself: no script, no outside address, and a policy that allows its own style
 // only.
 func TestMigrationGuidePage(t *testing.T) {
-	s, _ := demoServer(t, Config{LegacySince: time.Date(2026, 6, 1, 15, 0, 0, 0,
+	s, _ := rig.Demo(t, server.Config{LegacySince: time.Date(2026, 6, 1, 15, 0, 0, 0,
 		time.FixedZone("", 3*60*60))})
-	w := ask(s, "", "GET", "/docs/migration", "")
+	w := rig.Ask(s, "", "GET", "/docs/migration", "")
 	page := w.Body.String()
 	policy := w.Header().Get("Content-Security-Policy")
 	if w.Code != 200 || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {

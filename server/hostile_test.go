@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -7,15 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 )
 
 // A snapshot whose bookings are anything at all, but for its SHA-256, is refused or read; it never stops a
 // start.
 func TestABookingOfASnapshotMayBeAnything(t *testing.T) {
-	s, key := demoServer(t, Config{})
-	call(t, s, key, "POST", "/v2/bookings",
-		bookingBody(anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv"), 2))
+	s, key := rig.Demo(t, server.Config{})
+	rig.Call(t, s, key, "POST", "/v2/bookings",
+		rig.BookingBody(rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv"), 2))
 	var snapshot bytes.Buffer
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		ledger.NewCodec().Freeze(st)(&snapshot)
@@ -40,7 +42,7 @@ func TestABookingOfASnapshotMayBeAnything(t *testing.T) {
 			return
 		}
 		for b := range state.Bookings.Freeze().All() {
-			b.Status(scriptStart)
+			b.Status(rig.Start)
 		}
 	}
 	for at := range facts {

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -13,12 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 )
 
 // Contract §3: a body that is too large is 413, and the connection is of no more use.
 func TestATooLargeBodyClosesTheConnection(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := rig.Demo(t, server.Config{})
 	srv := httptest.NewServer(s)
 	defer srv.Close()
 	for size, closes := range map[int]bool{2: false, web.MaxBody + 1: true} {
@@ -63,7 +65,7 @@ func TestAServerThatIsNotReadySaysWhenToComeBack(t *testing.T) {
 		"/nothing":     503,
 	} {
 		w := httptest.NewRecorder()
-		Unavailable(w, httptest.NewRequest("GET", target, nil))
+		server.Unavailable(w, httptest.NewRequest("GET", target, nil))
 		if w.Code != status {
 			t.Errorf("%s: status %d, want %d", target, w.Code, status)
 		}
@@ -79,7 +81,7 @@ func TestAServerThatIsNotReadySaysWhenToComeBack(t *testing.T) {
 
 // Contract §3: a handler that panics answers 500 INTERNAL in the envelope, unless it has answered already.
 func TestAHandlerThatPanicsAnswersInTheEnvelope(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := rig.Demo(t, server.Config{})
 	s.Mux.HandleFunc("GET /panics", func(w http.ResponseWriter, r *http.Request) { panic("the secret") })
 	s.Mux.HandleFunc("GET /panics/late", s.Public(func(w http.ResponseWriter, r *http.Request) error {
 		s.Mux.ServeHTTP(w, httptest.NewRequest("GET", "/livez", nil))
@@ -107,7 +109,7 @@ func TestAHandlerThatPanicsAnswersInTheEnvelope(t *testing.T) {
 		}()
 		s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/aborts", nil))
 	}()
-	if a := call(t, s, key, "GET", "/v2/bookings", ""); a.status != 200 {
+	if a := rig.Call(t, s, key, "GET", "/v2/bookings", ""); a.Status != 200 {
 		t.Errorf("after the panics: %+v", a)
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -22,6 +22,8 @@ import (
 
 	"waybill/auth"
 	"waybill/auth/oidc"
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/operate/admin"
 )
 
@@ -89,7 +91,7 @@ func (p *issuer) token(t *testing.T, now time.Time, more map[string]any) string 
 	return signed + "." + b64(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
 }
 
-func (s *Server) addUsers(t *testing.T, emails ...string) {
+func addUsers(t *testing.T, s *server.Server, emails ...string) {
 	t.Helper()
 	for _, email := range emails {
 		_, err := s.Admin.AddUser(auth.Person{
@@ -104,7 +106,7 @@ func (s *Server) addUsers(t *testing.T, emails ...string) {
 }
 
 // linkByHand links a user to a subject, as waybill user add -idp-subject does.
-func (s *Server) linkByHand(email, subject string) error {
+func linkByHand(s *server.Server, email, subject string) error {
 	form := map[string][]string{
 		"email":       {email},
 		"company":     {"zorevia-lines"},
@@ -119,7 +121,7 @@ func TestSignInWithAProvider(t *testing.T) {
 	p := newIssuer(t)
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
-	now := scriptStart
+	now := rig.Start
 	client, err := oidc.New(oidc.Config{
 		Provider: oidc.Provider{Issuer: "https://sso.example.com/", Audience: "waybill"},
 		JWKS:     p.URL + "/keys", Log: log,
@@ -127,7 +129,7 @@ func TestSignInWithAProvider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(Config{Dir: t.TempDir(), IDP: client, SecureCookies: true, Log: log,
+	s, err := server.Open(server.Config{Dir: t.TempDir(), IDP: client, SecureCookies: true, Log: log,
 		Now: func() time.Time {
 			return now
 		}})
@@ -140,7 +142,7 @@ func TestSignInWithAProvider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.addUsers(t, "anna@example.com", "bohdan@example.com")
+	addUsers(t, s, "anna@example.com", "bohdan@example.com")
 	login := func(name string, want int, more map[string]any) {
 		t.Helper()
 		w := httptest.NewRecorder()
@@ -173,14 +175,14 @@ func TestSignInWithAProvider(t *testing.T) {
 		"email_verified": true,
 	})
 	login("a subject that nobody is linked to, without an e-mail", 401, map[string]any{"sub": "bohdan-1"})
-	if err := s.linkByHand("bohdan@example.com", "bohdan-1"); err != nil {
+	if err := linkByHand(s, "bohdan@example.com", "bohdan-1"); err != nil {
 		t.Fatal(err)
 	}
 	login("linked by hand, without an e-mail", 200, map[string]any{"sub": "bohdan-1"})
-	if err := s.linkByHand("anna@example.com", "bohdan-1"); !errors.Is(err, auth.ErrLinked) {
+	if err := linkByHand(s, "anna@example.com", "bohdan-1"); !errors.Is(err, auth.ErrLinked) {
 		t.Errorf("a subject is linked to two users: %v", err)
 	}
-	if err := s.linkByHand("bohdan@example.com", "bohdan-2"); err != nil {
+	if err := linkByHand(s, "bohdan@example.com", "bohdan-2"); err != nil {
 		t.Fatal(err)
 	}
 	login("the former subject, once another is linked by hand", 401, map[string]any{"sub": "bohdan-1"})

@@ -1,15 +1,15 @@
-package server
+package server_test
 
 import (
 	"errors"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
-	"waybill/server/frame/web"
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/operate/admin"
 	"waybill/store/durable"
 )
@@ -27,8 +27,8 @@ func TestATimetableImportedWhileAnOfferIsSold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			s, w := soldWhile(t, dir, bukovel, func(s *Server) {
-				importFeed(t, s, feedWith(t, test.change))
+			s, w := rig.SoldWhile(t, dir, rig.Bukovel, func(s *server.Server) {
+				rig.Import(t, s, rig.FeedWith(t, test.change))
 			})
 			if w.Code != test.status {
 				t.Errorf("status %d, want %d: %s", w.Code, test.status, w.Body)
@@ -36,38 +36,9 @@ func TestATimetableImportedWhileAnOfferIsSold(t *testing.T) {
 			if w.Code == 201 && !strings.Contains(w.Body.String(), "Mountain Express") {
 				t.Errorf("what was sold is not of the timetable in force: %s", w.Body)
 			}
-			compareWithReplay(t, s, dir, false)
+			rig.CompareWithReplay(t, s, dir, false)
 		})
 	}
-}
-
-// soldWhile has two seats of a journey sold, and something else done once the offer was looked up, before the
-// sale.
-func soldWhile(t *testing.T, dir, query string, do func(*Server)) (*Server, *httptest.ResponseRecorder) {
-	t.Helper()
-	// A booking's id is made in between.
-	between := func() {}
-	times := 0
-	s, key := demoServer(t, Config{Dir: dir, NewID: func() [16]byte {
-		f := between
-		between = func() {}
-		f()
-		return web.RandomID()
-	}})
-	offer := anOffer(t, s, key, query)
-	between = func() {
-		times++
-		do(s)
-	}
-	r := httptest.NewRequest("POST", "/v2/bookings", strings.NewReader(bookingBody(offer, 2)))
-	r.Header.Set("x-api-key", key)
-	r.Header.Set("X-Request-Id", "given") // or its id were the first that is made
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, r)
-	if times != 1 {
-		t.Errorf("it was done %d times", times)
-	}
-	return s, w
 }
 
 // held is a file system whose files wait to be synced while there is a gate.
@@ -103,20 +74,20 @@ func (f heldFile) Sync() error {
 // Contract §3: no reply shows what a crash could still undo; a refusal waits until what it saw is on disk.
 func TestARefusalWaitsUntilWhatItSawIsDurable(t *testing.T) {
 	for name, w := range map[string]struct {
-		change func(t *testing.T, s *Server, key, id string)
+		change func(t *testing.T, s *server.Server, key, id string)
 		status int // of the pay that comes after it
 	}{
-		"a key revoked": {func(_ *testing.T, s *Server, _, _ string) {
+		"a key revoked": {func(_ *testing.T, s *server.Server, _, _ string) {
 			s.Admin.Do("partner-revoke", &admin.Act{
 				Form: url.Values{"name": {"anna"}},
 				Out:  new(strings.Builder),
 			})
 		}, 401},
-		"a ticket paid": {func(t *testing.T, s *Server, key, id string) {
-			call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
+		"a ticket paid": {func(t *testing.T, s *server.Server, key, id string) {
+			rig.Call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
 		}, 409},
-		"a ticket moved away": {func(t *testing.T, s *Server, key, id string) {
-			ticket := call(t, s, key, "GET", "/v2/bookings/"+id, "").Data.Booking.Tickets[0].ID
+		"a ticket moved away": {func(t *testing.T, s *server.Server, key, id string) {
+			ticket := rig.Call(t, s, key, "GET", "/v2/bookings/"+id, "").Data.Booking.Tickets[0].ID
 			s.Admin.Do("ticket-move", &admin.Act{
 				Form: url.Values{"ticket": {ticket}, "booking": {"new"}},
 				Out:  new(strings.Builder),
@@ -127,17 +98,17 @@ func TestARefusalWaitsUntilWhatItSawIsDurable(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				fsys := &held{FS: durable.Dir(dir)}
-				s, key := demoServer(t, Config{FS: fsys, Now: bubbleClock()})
-				id := call(t, s, key, "POST", "/v2/bookings",
-					bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking.ID
+				s, key := rig.Demo(t, server.Config{FS: fsys, Now: rig.BubbleClock()})
+				id := rig.Call(t, s, key, "POST", "/v2/bookings",
+					rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking.ID
 				gate := make(chan error)
 				fsys.gate.Store(&gate)
 				go w.change(t, s, key, id)
 				synctest.Wait()
 				var answered atomic.Int32
 				go func() {
-					a := call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
-					answered.Store(int32(a.status))
+					a := rig.Call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
+					answered.Store(int32(a.Status))
 				}()
 				synctest.Wait()
 				if n := answered.Load(); n != 0 {

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"waybill/booking"
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
 	"waybill/store"
@@ -23,7 +25,7 @@ import (
 // from its line.
 func TestAKeyTakesLittleInTheJournal(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := rig.Demo(t, server.Config{Dir: dir})
 	size := func() int64 {
 		info, err := os.Stat(filepath.Join(dir, "journal/000000000001.jsonl"))
 		if err != nil {
@@ -33,12 +35,12 @@ func TestAKeyTakesLittleInTheJournal(t *testing.T) {
 	}
 	sell := func(under string) int64 {
 		before := size()
-		w := keyedCall(
+		w := rig.KeyedCall(
 			s,
 			key,
 			under,
 			"/v2/bookings",
-			bookingBody(anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv"), 2),
+			rig.BookingBody(rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv"), 2),
 		)
 		if w.Code != 201 {
 			t.Fatal(w.Code, w.Body)
@@ -48,13 +50,13 @@ func TestAKeyTakesLittleInTheJournal(t *testing.T) {
 	sell("first") // with the run and its form
 	keyed := sell("second")
 	before := size()
-	call(
+	rig.Call(
 		t,
 		s,
 		key,
 		"POST",
 		"/v2/bookings",
-		bookingBody(anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv"), 2),
+		rig.BookingBody(rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv"), 2),
 	)
 	plain := size() - before
 	if keyed <= plain || keyed > plain*3/2 {
@@ -66,12 +68,12 @@ func TestAKeyTakesLittleInTheJournal(t *testing.T) {
 // comes again.
 func TestWhatThereIsNotIsNotKept(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
-	before := journalText(t, dir)
-	if w := keyedCall(s, key, "lost", "/v2/bookings/nowhere/pay", ""); w.Code != 404 {
+	s, key := rig.Demo(t, server.Config{Dir: dir})
+	before := rig.JournalText(t, dir)
+	if w := rig.KeyedCall(s, key, "lost", "/v2/bookings/nowhere/pay", ""); w.Code != 404 {
 		t.Fatal(w.Code, w.Body)
 	}
-	if after := journalText(t, dir); after != before {
+	if after := rig.JournalText(t, dir); after != before {
 		t.Errorf("it is in the journal: %s", after[len(before):])
 	}
 	var partner booking.ID
@@ -99,12 +101,12 @@ func TestWhatThereIsNotIsNotKept(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart }})
+	again, err := server.Open(server.Config{Dir: dir, Now: func() time.Time { return rig.Start }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	w := keyedCall(again, key, "kept", "/v2/bookings/nowhere/pay", "")
+	w := rig.KeyedCall(again, key, "kept", "/v2/bookings/nowhere/pay", "")
 	if w.Code != 404 || strings.TrimSpace(w.Body.String()) != refusal ||
 		w.Header().Get("Idempotent-Replayed") != "true" {
 		t.Errorf("%d %s %v", w.Code, w.Body, w.Header())
@@ -117,10 +119,10 @@ func TestASaleIsAnsweredAgainAsItWas(t *testing.T) {
 	dir := t.TempDir()
 	var logged bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s, key := demoServer(t, Config{Dir: dir, Log: log})
-	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
-	sell := func(s *Server) *httptest.ResponseRecorder {
-		return keyedCall(s, key, "again", "/v2/bookings", bookingBody(offer, 2))
+	s, key := rig.Demo(t, server.Config{Dir: dir, Log: log})
+	offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	sell := func(s *server.Server) *httptest.ResponseRecorder {
+		return rig.KeyedCall(s, key, "again", "/v2/bookings", rig.BookingBody(offer, 2))
 	}
 	first := sell(s)
 	var sold struct {
@@ -130,7 +132,7 @@ func TestASaleIsAnsweredAgainAsItWas(t *testing.T) {
 		t.Fatal(first.Code, first.Body, err)
 	}
 	id := sold.Data.Booking.ID
-	same := func(s *Server, after string) {
+	same := func(s *server.Server, after string) {
 		t.Helper()
 		w := sell(s)
 		if w.Code != 201 || w.Header().Get("Idempotent-Replayed") != "true" ||
@@ -139,24 +141,24 @@ func TestASaleIsAnsweredAgainAsItWas(t *testing.T) {
 		}
 	}
 	same(s, "nothing")
-	call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
+	rig.Call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
 	same(s, "it was paid")
-	call(t, s, key, "POST", "/v2/bookings/"+id+"/cancel", "")
+	rig.Call(t, s, key, "POST", "/v2/bookings/"+id+"/cancel", "")
 	same(s, "it was cancelled")
-	if said, err := doWithRun(s, "move", "kl-0530", "minutes", "40", "reason", "fog"); err != nil {
+	if said, err := rig.ChangeRun(s, "move", "kl-0530", "minutes", "40", "reason", "fog"); err != nil {
 		t.Fatal(said, err)
 	}
 	same(s, "its run was moved")
-	if said, err := doWithRun(s, "cancel", "kl-0530", "reason", "snow"); err != nil {
+	if said, err := rig.ChangeRun(s, "cancel", "kl-0530", "reason", "snow"); err != nil {
 		t.Fatal(said, err)
 	}
 	same(s, "its run was cancelled")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, _ := demoServer(t, Config{Dir: dir, Log: log})
+	again, _ := rig.Demo(t, server.Config{Dir: dir, Log: log})
 	same(again, "a start")
-	if said, err := forget(again, "booking", id); err != nil {
+	if said, err := rig.Forget(again, "booking", id); err != nil {
 		t.Fatal(said, err)
 	}
 	if w := sell(again); w.Code != 404 {

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -10,51 +10,53 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/operate/admin"
 )
 
 // deprecation asks a server since when its legacy interface is deprecated.
-func deprecation(s *Server) string {
-	return ask(s, "", "GET", "/rest/orders", "").Header().Get("Deprecation")
+func deprecation(s *server.Server) string {
+	return rig.Ask(s, "", "GET", "/rest/orders", "").Header().Get("Deprecation")
 }
 
 // Contract §11: a directory whose test clock was started before anything was sold was made when that clock
 // says. It stays so when the clock is moved, given up, and read from the journal again.
 func TestLegacySinceOfATestClock(t *testing.T) {
 	began := time.Date(2024, 6, 1, 8, 0, 0, 0, time.UTC)
-	cfg := Config{Dir: t.TempDir(), Now: func() time.Time { return scriptStart }}
-	s, _ := demoServer(t, cfg) // its first line is of scriptStart
+	cfg := server.Config{Dir: t.TempDir(), Now: func() time.Time { return rig.Start }}
+	s, _ := rig.Demo(t, cfg) // its first line is of scriptStart
 	want := fmt.Sprintf("@%d", began.Unix())
-	for i, step := range []func(*Config){
-		func(c *Config) {
+	for i, step := range []func(*server.Config){
+		func(c *server.Config) {
 			c.TestClock = true
 			c.StartAt = began
 		},
-		func(c *Config) { c.StartAt = began.AddDate(0, 0, 7) }, // it has a clock
-		func(c *Config) { c.TestClock = false },
-		func(*Config) {},
+		func(c *server.Config) { c.StartAt = began.AddDate(0, 0, 7) }, // it has a clock
+		func(c *server.Config) { c.TestClock = false },
+		func(*server.Config) {},
 	} {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 		step(&cfg)
 		var err error
-		if s, err = Open(cfg); err != nil {
+		if s, err = server.Open(cfg); err != nil {
 			t.Fatal(i, err)
 		}
 		t.Cleanup(func() { s.Close() })
 		if got := deprecation(s); got != want {
 			t.Errorf("start %d: %s, want %s", i, got, want)
 		}
-		if w := ask(s, "", "POST", "/test/clock", `{"advance":"48h"}`); cfg.TestClock && w.Code != 200 {
+		if w := rig.Ask(s, "", "POST", "/test/clock", `{"advance":"48h"}`); cfg.TestClock && w.Code != 200 {
 			t.Error(i, w.Code, w.Body)
 		}
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cfg.LegacySince = scriptStart.Add(time.Hour) // outweighs the directory's
-	s, err := Open(cfg)
+	cfg.LegacySince = rig.Start.Add(time.Hour) // outweighs the directory's
+	s, err := server.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,33 +68,33 @@ func TestLegacySinceOfATestClock(t *testing.T) {
 
 // A test clock that is started where something was sold already makes the directory no younger.
 func TestLegacySinceOfATestClockAfterSales(t *testing.T) {
-	cfg := Config{Dir: t.TempDir(), MaxTransfers: 1}
-	s, key := demoServer(t, cfg)
-	token := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
-	if w := ask(s, key, "POST", "/v2/bookings", bookingBody(token, 1)); w.Code != 201 {
+	cfg := server.Config{Dir: t.TempDir(), MaxTransfers: 1}
+	s, key := rig.Demo(t, cfg)
+	token := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	if w := rig.Ask(s, key, "POST", "/v2/bookings", rig.BookingBody(token, 1)); w.Code != 201 {
 		t.Fatal(w.Code, w.Body)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	cfg.TestClock, cfg.StartAt = true, scriptStart.AddDate(0, 1, 0)
-	s, _ = demoServer(t, cfg)
-	if got := deprecation(s); got != fmt.Sprintf("@%d", scriptStart.Unix()) {
+	cfg.TestClock, cfg.StartAt = true, rig.Start.AddDate(0, 1, 0)
+	s, _ = rig.Demo(t, cfg)
+	if got := deprecation(s); got != fmt.Sprintf("@%d", rig.Start.Unix()) {
 		t.Error(got)
 	}
 }
 
 // Contract §11: the 90 days of a partner older than the deprecation count from the deprecation.
 func TestLegacyDeprecatedAfterThePartnerCame(t *testing.T) {
-	at := scriptStart
-	since := scriptStart.AddDate(0, 2, 0)
-	s, busy := demoServer(t, Config{LegacySince: since, Now: func() time.Time { return at }})
+	at := rig.Start
+	since := rig.Start.AddDate(0, 2, 0)
+	s, busy := rig.Demo(t, server.Config{LegacySince: since, Now: func() time.Time { return at }})
 	quiet, err := s.Admin.AddPartner("olha", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	at = since.AddDate(0, 0, 90).Add(-time.Millisecond)
-	if w := ask(s, busy, "GET", "/rest/orders", ""); w.Code != http.StatusOK {
+	if w := rig.Ask(s, busy, "GET", "/rest/orders", ""); w.Code != http.StatusOK {
 		t.Error(w.Code, w.Body)
 	}
 	until := "no legacy call  gone for it from " + since.AddDate(0, 0, 90).Format(time.RFC3339)
@@ -104,20 +106,20 @@ func TestLegacyDeprecatedAfterThePartnerCame(t *testing.T) {
 		t.Errorf("%v\n%s", err, &list)
 	}
 	at = at.Add(time.Millisecond)
-	if w := ask(s, quiet, "GET", "/rest/orders", ""); w.Code != http.StatusGone {
+	if w := rig.Ask(s, quiet, "GET", "/rest/orders", ""); w.Code != http.StatusGone {
 		t.Error(w.Code, w.Body)
 	}
 }
 
 // README, legacy: PATCH: a line for each booking whose tickets are canceled, for each ticket that is paid.
 func TestLegacyPatchLines(t *testing.T) {
-	s, key := demoServer(t, Config{MaxTransfers: 1})
-	token := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	s, key := rig.Demo(t, server.Config{MaxTransfers: 1})
+	token := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	var ids []string
 	before := 0
 	for range 2 {
-		w := ask(s, key, "POST", "/v2/bookings", bookingBody(token, 2))
-		var got answer
+		w := rig.Ask(s, key, "POST", "/v2/bookings", rig.BookingBody(token, 2))
+		var got rig.Answer
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 201 {
 			t.Fatal(w.Code, err)
 		}
@@ -132,7 +134,7 @@ func TestLegacyPatchLines(t *testing.T) {
 	}{{`"paymentStatus":"Paid"`, 5}, {`"status":"Canceled"`, 2}} {
 		// the first with the day's first legacy call
 		// Tickets of the two bookings in turn.
-		w := ask(s, key, "PATCH", "/rest/orders",
+		w := rig.Ask(s, key, "PATCH", "/rest/orders",
 			fmt.Sprintf(`{"ordersIds":[%q,%q,%q,%q],%s}`, ids[0], ids[2], ids[1], ids[3], c.what))
 		seq, _ := strconv.Atoi(w.Header().Get("Waybill-Seq"))
 		if w.Code != 200 || seq != before+c.lines {

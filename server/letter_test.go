@@ -1,16 +1,11 @@
-package server
+package server_test
 
 import (
 	"bytes"
 	"crypto/ed25519"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
-	"mime"
-	"mime/multipart"
-	"mime/quotedprintable"
 	"net/http/httptest"
 	"net/mail"
 	"net/url"
@@ -22,89 +17,25 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server"
 	"waybill/server/frame/words"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/reach/outbox"
 	"waybill/server/reach/ticket"
 )
 
-// letters reads the e-mails that became files, by what they are about: the subject up to the slash.
-func letters(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "outbox/*.eml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := map[string]string{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := mail.ReadMessage(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _ := parts(t, m)
-		about, _, _ := strings.Cut(subject, " /")
-		list[about] = subject + "\n\n" + strings.ReplaceAll(string(body), "\r\n", "\n")
-	}
-	return list
-}
-
-// parts returns the text of an e-mail, and the files that it carries, by their names.
-func parts(t *testing.T, m *mail.Message) (text []byte, files map[string]string) {
-	t.Helper()
-	kind, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if kind == "text/plain" {
-		text, err = io.ReadAll(quotedprintable.NewReader(m.Body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text, nil
-	}
-	files = map[string]string{}
-	r := multipart.NewReader(m.Body, params["boundary"])
-	for {
-		part, err := r.NextPart()
-		if err == io.EOF {
-			return text, files
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name := part.FileName(); name != "" {
-			file, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, part))
-			if err != nil {
-				t.Fatal(err)
-			}
-			files[name] = string(file)
-			continue
-		}
-		if text, err = io.ReadAll(part); err != nil { // which decodes what is quoted printable
-			t.Fatal(err)
-		}
-	}
-}
-
 // Contract §15: the e-mail of a paid ticket carries the ticket to print and an entry for a calendar; that of
 // any other does not.
 func TestTheLetterOfAPaidTicketCarriesIt(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), MaxTransfers: 1})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(), MaxTransfers: 1})
 		defer s.Close()
-		b, id := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
+		b, id := rig.BookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
 		for _, action := range []string{"book", "pay", "cancel"} {
-			if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.status != 200 {
+			if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.Status != 200 {
 				t.Fatal(a)
 			}
 			time.Sleep(time.Second)
@@ -124,7 +55,7 @@ func TestTheLetterOfAPaidTicketCarriesIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, files := parts(t, m)
+			_, files := rig.Parts(t, m)
 			if files == nil {
 				continue
 			}
@@ -148,33 +79,24 @@ func TestTheLetterOfAPaidTicketCarriesIt(t *testing.T) {
 	})
 }
 
-// bookForLesia books a journey and returns the booking's id.
-func bookForLesia(t *testing.T, s *Server, key, query string) (id string, ticket string) {
-	t.Helper()
-	body := `{"offerId":"` + anOffer(t, s, key, query) + `","currency":"EUR","passengers":[` +
-		`{"firstName":"Lesia","lastName":"Ukrainka","email":"lesia@example.com","phones":[{"phone":"+380441234567"}]}]}`
-	b := call(t, s, key, "POST", "/v2/bookings", body).Data.Booking
-	return b.ID, b.Tickets[0].ID
-}
-
 // TestLetters: the passenger is told of each leg's carrier, route, boarding and alighting with place and
 // local times, change and seat, in Ukrainian by the names that the feed translates; of a refund, what comes
 // back.
 func TestLetters(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), MaxTransfers: 1})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(), MaxTransfers: 1})
 		defer s.Close()
-		b, ticket := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
+		b, ticket := rig.BookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
 		for _, action := range []string{"book", "pay", "cancel"} {
-			if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.status != 200 {
+			if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.Status != 200 {
 				t.Fatalf("%s: %+v", action, a)
 			}
 		}
-		b2, _ := bookForLesia(t, s, key, bukovel)
-		call(t, s, key, "POST", "/v2/bookings/"+b2+"/cancel", "")
+		b2, _ := rig.BookForLesia(t, s, key, rig.Bukovel)
+		rig.Call(t, s, key, "POST", "/v2/bookings/"+b2+"/cancel", "")
 		time.Sleep(time.Second)
-		list := letters(t, dir)
+		list := rig.Letters(t, dir)
 		if len(list) != 4 {
 			t.Fatalf("%d letters, want 4: %q", len(list), list)
 		}
@@ -218,7 +140,7 @@ Seat: 1
 		if t.Failed() {
 			t.Logf("%s\n%s", paid, refunded)
 		}
-		compareWithReplay(t, s, dir, false)
+		rig.CompareWithReplay(t, s, dir, false)
 	})
 }
 
@@ -240,7 +162,7 @@ func TestTidyNames(t *testing.T) {
 func TestOvertakenLetters(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock()})
 		defer func() { s.Close() }()
 		// A file where the directory of letters should be.
 		box := filepath.Join(dir, ledger.OutboxDir)
@@ -250,16 +172,16 @@ func TestOvertakenLetters(t *testing.T) {
 		if err := os.WriteFile(box, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b, _ := bookForLesia(t, s, key, bukovel)
+		b, _ := rig.BookForLesia(t, s, key, rig.Bukovel)
 		for _, action := range []string{"book", "pay"} {
-			if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.status != 200 {
+			if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.Status != 200 {
 				t.Fatalf("%s: %+v", action, a)
 			}
 		}
-		if said, err := doWithRun(s, "move", "fb-0900", "minutes", "10"); err != nil {
+		if said, err := rig.ChangeRun(s, "move", "fb-0900", "minutes", "10"); err != nil {
 			t.Fatal(said, err)
 		}
-		if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/cancel", ""); a.status != 200 {
+		if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/cancel", ""); a.Status != 200 {
 			t.Fatal(a)
 		}
 		time.Sleep(time.Second)
@@ -270,13 +192,13 @@ func TestOvertakenLetters(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * outbox.FirstRetry)
-		if list := letters(t, dir); len(list) != 1 || list["Your ticket is refunded"] == "" {
+		if list := rig.Letters(t, dir); len(list) != 1 || list["Your ticket is refunded"] == "" {
 			t.Errorf("the letters are %q", list)
 		}
 		if list := outboxList(t, s); !strings.Contains(list, "0 messages") {
 			t.Error(list)
 		}
-		compareWithReplay(t, s, dir, false)
+		rig.CompareWithReplay(t, s, dir, false)
 	})
 }
 
@@ -284,16 +206,16 @@ func TestOvertakenLetters(t *testing.T) {
 func TestOvertakenWhileParked(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock()})
 		defer func() { s.Close() }()
 		box := filepath.Join(dir, ledger.OutboxDir)
 		if err := errors.Join(os.Remove(box), os.WriteFile(box, nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		b, _ := bookForLesia(t, s, key, bukovel)
-		call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", "")
+		b, _ := rig.BookForLesia(t, s, key, rig.Bukovel)
+		rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", "")
 		time.Sleep(2 * outbox.OutboxLife)
-		call(t, s, key, "POST", "/v2/bookings/"+b+"/cancel", "")
+		rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/cancel", "")
 		time.Sleep(2 * outbox.OutboxLife)
 		if list := outboxList(t, s); strings.Count(list, "parked") != 2 {
 			t.Fatalf("want 2 messages parked: %s", list)
@@ -311,7 +233,7 @@ func TestOvertakenWhileParked(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if list := letters(t, dir); len(list) != 1 || list["Your ticket is paid"] != "" {
+		if list := rig.Letters(t, dir); len(list) != 1 || list["Your ticket is paid"] != "" {
 			t.Errorf("the letters are %q", list)
 		}
 	})
@@ -319,12 +241,12 @@ func TestOvertakenWhileParked(t *testing.T) {
 
 // TestTexts: a phone is told in a line of each language.
 func TestTexts(t *testing.T) {
-	p := newPeer(t, always(200))
-	s, key := demoServer(t, Config{MessengerURL: p.URL})
-	b, _ := bookForLesia(t, s, key, bukovel)
+	p := rig.NewPeer(t, rig.Always(200))
+	s, key := rig.Demo(t, server.Config{MessengerURL: p.URL})
+	b, _ := rig.BookForLesia(t, s, key, rig.Bukovel)
 	for i, action := range []string{"pay", "cancel"} {
-		call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, "")
-		eventually(t, "the text", func() bool { return len(p.sent()) == i+1 })
+		rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, "")
+		rig.Eventually(t, "the text", func() bool { return len(p.Sent()) == i+1 })
 	}
 	for i, want := range []string{
 		"Ticket paid: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00, seat 1. Квиток оплачено: " +
@@ -332,7 +254,7 @@ func TestTexts(t *testing.T) {
 		"Ticket refunded: Ivano-Frankivsk – Bukovel, 2026-11-25 09:00. Comes back: ",
 	} {
 		var sent struct{ Text string }
-		err := json.Unmarshal([]byte(p.sent()[i].body), &sent)
+		err := json.Unmarshal([]byte(p.Sent()[i].Body), &sent)
 		if err != nil || !strings.HasPrefix(sent.Text, want) {
 			t.Errorf("%q, %v, want %q", sent.Text, err, want)
 		}
@@ -360,25 +282,25 @@ func TestACancelledRunIsToldFirst(t *testing.T) {
 		},
 	} {
 		dir := t.TempDir()
-		p := newPeer(t, always(200))
-		s, key := demoServer(t, Config{Dir: dir, MessengerURL: p.URL})
-		b, _ := bookForLesia(t, s, key, bukovel)
-		if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.status != 200 {
+		p := rig.NewPeer(t, rig.Always(200))
+		s, key := rig.Demo(t, server.Config{Dir: dir, MessengerURL: p.URL})
+		b, _ := rig.BookForLesia(t, s, key, rig.Bukovel)
+		if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/"+action, ""); a.Status != 200 {
 			t.Fatal(a)
 		}
-		eventually(t, "the first text", func() bool { return len(p.sent()) == 1 })
-		if said, err := doWithRun(s, "cancel", "fb-0900"); err != nil {
+		rig.Eventually(t, "the first text", func() bool { return len(p.Sent()) == 1 })
+		if said, err := rig.ChangeRun(s, "cancel", "fb-0900"); err != nil {
 			t.Fatal(said, err)
 		}
-		eventually(t, "both messages", func() bool {
-			return len(p.sent()) == 2 && strings.Contains(outboxList(t, s), "0 messages")
+		rig.Eventually(t, "both messages", func() bool {
+			return len(p.Sent()) == 2 && strings.Contains(outboxList(t, s), "0 messages")
 		})
 		var sent struct{ Text string }
-		err := json.Unmarshal([]byte(p.sent()[1].body), &sent)
+		err := json.Unmarshal([]byte(p.Sent()[1].Body), &sent)
 		if want := c.english + " " + c.ukrainian; err != nil || sent.Text != want {
 			t.Errorf("%s: the text is %q, %v, want %q", action, sent.Text, err, want)
 		}
-		letter := letters(t, dir)["Your departure does not run"]
+		letter := rig.Letters(t, dir)["Your departure does not run"]
 		if subject, _, _ := strings.Cut(letter, "\n"); subject != c.subject {
 			t.Errorf("%s: the subject is %q, want %q", action, subject, c.subject)
 		}
@@ -394,20 +316,20 @@ func TestACancelledRunIsToldFirst(t *testing.T) {
 // TestTheListSaysWhyAMessageWaits names what is missing.
 func TestTheListSaysWhyAMessageWaits(t *testing.T) {
 	dir := t.TempDir()
-	p := newPeer(t, always(503))
-	s, key := demoServer(t, Config{Dir: dir, MessengerURL: p.URL})
-	b, _ := bookForLesia(t, s, key, bukovel)
-	call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", "")
-	eventually(t, "a failed attempt", func() bool {
+	p := rig.NewPeer(t, rig.Always(503))
+	s, key := rig.Demo(t, server.Config{Dir: dir, MessengerURL: p.URL})
+	b, _ := rig.BookForLesia(t, s, key, rig.Bukovel)
+	rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", "")
+	rig.Eventually(t, "a failed attempt", func() bool {
 		return strings.Contains(outboxList(t, s), "1 attempt failed, the last with ")
 	})
 	s.Close()
-	s, _ = demoServer(t, Config{Dir: dir})
-	eventually(t, "the list", func() bool {
+	s, _ = rig.Demo(t, server.Config{Dir: dir})
+	rig.Eventually(t, "the list", func() bool {
 		return strings.Contains(outboxList(t, s), "there is no -messenger-url")
 	})
 	s.Close()
-	s, err := Open(Config{Dir: dir, Verb: true, Now: func() time.Time { return scriptStart }})
+	s, err := server.Open(server.Config{Dir: dir, Verb: true, Now: func() time.Time { return rig.Start }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +341,7 @@ func TestTheListSaysWhyAMessageWaits(t *testing.T) {
 }
 
 // metricsOf returns what GET /metrics answers.
-func metricsOf(t *testing.T, s *Server) string {
+func metricsOf(t *testing.T, s *server.Server) string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"errors"
@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/proof/backup"
 	"waybill/server/reach/outbound"
@@ -21,10 +23,10 @@ import (
 )
 
 // paysOne sells a ticket, whose passenger gets an e-mail.
-func paysOne(t *testing.T, s *Server, key string) {
+func paysOne(t *testing.T, s *server.Server, key string) {
 	t.Helper()
-	b, _ := bookForLesia(t, s, key, bukovel)
-	if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", ""); a.status != 200 {
+	b, _ := rig.BookForLesia(t, s, key, rig.Bukovel)
+	if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", ""); a.Status != 200 {
 		t.Fatalf("%+v", a)
 	}
 	time.Sleep(time.Second) // until the letter is written
@@ -46,7 +48,7 @@ func TestLettersGoAfterTheirDays(t *testing.T) {
 	for days, told := range map[int]int{30: 0, 1: 1, 3: 3} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), LettersDays: told})
+			s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(), LettersDays: told})
 			defer func() { s.Close() }()
 			room := outbox.New(s.Core)
 			paysOne(t, s, key)
@@ -72,7 +74,7 @@ func TestLettersGoAfterTheirDays(t *testing.T) {
 func TestLettersGoByThemselves(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), LettersDays: 2})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(), LettersDays: 2})
 		defer func() { s.Close() }()
 		paysOne(t, s, key)
 		time.Sleep(24 * time.Hour)
@@ -95,7 +97,7 @@ func TestLettersGoByThemselves(t *testing.T) {
 func TestMovingTheClockRemovesOldLetters(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), TestClock: true, Frozen: true})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(), TestClock: true, Frozen: true})
 		defer func() { s.Close() }()
 		paysOne(t, s, key)
 		s.Settle()
@@ -103,7 +105,7 @@ func TestMovingTheClockRemovesOldLetters(t *testing.T) {
 			advance string
 			left    int
 		}{{"719h59m59s", 1}, {"1s", 0}} {
-			w := ask(s, key, "POST", "/test/clock", `{"advance":"`+c.advance+`"}`)
+			w := rig.Ask(s, key, "POST", "/test/clock", `{"advance":"`+c.advance+`"}`)
 			if n := len(letterFiles(t, dir)); w.Code != 200 || n != c.left {
 				t.Errorf("%d: %d letters are there, want %d", w.Code, n, c.left)
 			}
@@ -116,7 +118,7 @@ func TestMovingTheClockRemovesOldLetters(t *testing.T) {
 func TestALetterThatWasWrittenLateStaysItsDays(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), LettersDays: 1})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(), LettersDays: 1})
 		defer func() { s.Close() }()
 		box := filepath.Join(dir, ledger.OutboxDir)
 		if err := errors.Join(os.Remove(box), os.WriteFile(box, nil, 0o600)); err != nil {
@@ -144,13 +146,13 @@ func TestALetterThatWasWrittenLateStaysItsDays(t *testing.T) {
 // However many letters there are, all that are old go, and no other.
 func TestManyOldLettersGo(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
-	_, ticket := bookForLesia(t, s, key, bukovel)
+	s, key := rig.Demo(t, server.Config{Dir: dir})
+	_, ticket := rig.BookForLesia(t, s, key, rig.Bukovel)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	put := func(line int, age time.Duration) {
-		letter := outbound.Message("a@example.com", "b@example.com", "x", "x", "x", scriptStart.Add(-age))
+		letter := outbound.Message("a@example.com", "b@example.com", "x", "x", "x", rig.Start.Add(-age))
 		name := filepath.Join(dir, ledger.OutboxDir, fmt.Sprintf("%s.%d-1.eml", ticket, line))
 		if err := os.WriteFile(name, letter, 0o600); err != nil {
 			t.Fatal(err)
@@ -163,7 +165,7 @@ func TestManyOldLettersGo(t *testing.T) {
 	for n := range 2500 {
 		put(3000+n+1, 20*day)
 	}
-	s, _ = demoServer(t, Config{Dir: dir})
+	s, _ = rig.Demo(t, server.Config{Dir: dir})
 	room := outbox.New(s.Core)
 	if err := room.RemoveOldLetters(); err != nil {
 		t.Fatal(err)
@@ -207,16 +209,16 @@ func TestLettersAreMadeDurableTogether(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		disk := &letterDisk{FS: durable.Dir(dir), fails: true}
-		s, key := demoServer(t, Config{Dir: dir, FS: disk, Now: bubbleClock()})
+		s, key := rig.Demo(t, server.Config{Dir: dir, FS: disk, Now: rig.BubbleClock()})
 		defer func() { s.Close() }()
 		b := newGroup(t, s, key, 5)
-		if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", ""); a.status != 200 {
+		if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", ""); a.Status != 200 {
 			t.Fatalf("%+v", a)
 		}
 		time.Sleep(time.Second)
 		list := outboxList(t, s)
 		if disk.count() != 1 || strings.Count(list, "1 attempt failed") != 5 ||
-			strings.Contains(journalText(t, dir), "outbox.sent") {
+			strings.Contains(rig.JournalText(t, dir), "outbox.sent") {
 			t.Errorf("after %d syncs, the first of which failed: %s", disk.count(), list)
 		}
 		for _, name := range letterFiles(t, dir) {
@@ -226,7 +228,7 @@ func TestLettersAreMadeDurableTogether(t *testing.T) {
 		}
 		time.Sleep(2 * outbox.FirstRetry)
 		if list := outboxList(t, s); !strings.HasPrefix(list, "0 messages") || disk.count() > 6 ||
-			!strings.Contains(journalText(t, dir), "outbox.sent") {
+			!strings.Contains(rig.JournalText(t, dir), "outbox.sent") {
 			t.Errorf("after %d syncs: %s", disk.count(), list)
 		}
 		for _, name := range letterFiles(t, dir) {
@@ -238,23 +240,24 @@ func TestLettersAreMadeDurableTogether(t *testing.T) {
 }
 
 // newGroup books seats for so many passengers with an e-mail each.
-func newGroup(t *testing.T, s *Server, key string, n int) string {
+func newGroup(t *testing.T, s *server.Server, key string, n int) string {
 	t.Helper()
-	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv&passengers="+fmt.Sprint(n))
+	offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv&passengers="+fmt.Sprint(n))
 	var passengers []string
 	for i := range n {
 		passengers = append(passengers,
 			fmt.Sprintf(`{"firstName":"A","lastName":"B","email":"p%d@example.com"}`, i))
 	}
-	return call(t, s, key, "POST", "/v2/bookings", `{"offerId":"`+offer+`","currency":"UAH","passengers":[`+
-		strings.Join(passengers, ",")+`]}`).Data.Booking.ID
+	return rig.Call(t, s, key, "POST", "/v2/bookings",
+		`{"offerId":"`+offer+`","currency":"UAH","passengers":[`+
+			strings.Join(passengers, ",")+`]}`).Data.Booking.ID
 }
 
 // Letters are in no copy: there may be many times as much of them as of the journal.
 func TestNoCopyHasLetters(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock()})
 		defer func() { s.Close() }()
 		paysOne(t, s, key)
 		copied := filepath.Join(dir, "copied")
@@ -267,7 +270,7 @@ func TestNoCopyHasLetters(t *testing.T) {
 		if n := len(letterFiles(t, dir)); n != 1 {
 			t.Errorf("%d letters are in the directory that was copied", n)
 		}
-		again, err := Open(Config{Dir: copied, Now: bubbleClock()})
+		again, err := server.Open(server.Config{Dir: copied, Now: rig.BubbleClock()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +286,7 @@ func TestNoCopyHasLetters(t *testing.T) {
 func TestFilesAreCountedAsFiles(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock()})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock()})
 		defer func() { s.Close() }()
 		paysOne(t, s, key)
 		said := metricsOf(t, s)

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -13,14 +13,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/history"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
 	"waybill/store/durable"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // playStory makes a booking that is asked about, refused, booked, revived, paid, moved, given a carrier
@@ -29,7 +31,7 @@ func playStory(t *testing.T, dir string) (ids map[string]string) {
 	ids = map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
 		refusal := fmt.Errorf("not now: %w", outbound.ErrRefused)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(),
 			Confirm: func(context.Context, provider.Confirmation) error {
 				return refusal
 			}})
@@ -58,8 +60,8 @@ func playStory(t *testing.T, dir string) (ids map[string]string) {
 			}
 			return strings.TrimSpace(out.String())
 		}
-		offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=warsaw")
-		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 3)).Data.Booking
+		offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=warsaw")
+		b := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 3)).Data.Booking
 		ids["B"] = b.ID
 		ids["T1"] = b.Tickets[0].ID
 		ids["T2"] = b.Tickets[1].ID
@@ -123,7 +125,7 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	if got := tell(history.Filter{Booking: ids["B"], At: &early}); got != "\nthere was no booking B\n" {
 		t.Errorf("before the booking: %s", got)
 	}
-	early = scriptStart.Add(20 * time.Minute) // the window is over at 20:00.000
+	early = rig.Start.Add(20 * time.Minute) // the window is over at 20:00.000
 	if got := tell(history.Filter{
 		Booking: ids["B"],
 		At:      &early,
@@ -131,7 +133,7 @@ func TestLogTellsTheStoryOfABooking(t *testing.T) {
 		t.Errorf("at the end of the window: %s", got)
 	}
 	// Before a move, it is not part of the story.
-	early = scriptStart.Add(time.Hour / 4)
+	early = rig.Start.Add(time.Hour / 4)
 	if got := tell(history.Filter{Booking: ids["B2"], At: &early}); got != "\nthere was no booking B2\n" {
 		t.Errorf("before the move: %s", got)
 	}
@@ -172,12 +174,13 @@ const storyOfT2 = `
 func TestLogUsesTheDirectorysClock(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Now().AddDate(1, 0, 0)
-	s, key := demoServer(t, Config{Dir: dir, Now: time.Now, TestClock: true, StartAt: start})
-	found := call(t, s, key, "GET", "/v2/offers?"+bukovel+"&departureDate="+start.AddDate(0, 0,
+	s, key := rig.Demo(t, server.Config{Dir: dir, Now: time.Now, TestClock: true, StartAt: start})
+	found := rig.Call(t, s, key, "GET", "/v2/offers?"+rig.Bukovel+"&departureDate="+start.AddDate(0, 0,
 		3).Format(time.DateOnly), "")
-	id := call(t, s, key, "POST", "/v2/bookings", bookingBody(found.Data.Offers[0].ID, 1)).Data.Booking.ID
+	id := rig.Call(t, s, key, "POST", "/v2/bookings",
+		rig.BookingBody(found.Data.Offers[0].ID, 1)).Data.Booking.ID
 	for _, advance := range []string{"19m", "1m"} {
-		call(t, s, key, "POST", "/test/clock", `{"advance":"`+advance+`"}`)
+		rig.Call(t, s, key, "POST", "/test/clock", `{"advance":"`+advance+`"}`)
 		var out strings.Builder
 		err := history.Log(durable.Dir(dir), true, history.Filter{Booking: id}, history.Style{},
 			&out)

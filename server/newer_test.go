@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/base64"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
@@ -56,7 +58,7 @@ func TestWhatANewerVersionWroteIsNoDamage(t *testing.T) {
 	} {
 		dir := b.rewrite(t, c.line, c.from, c.with)
 		before := allFiles(t, dir)
-		s, err := Open(Config{Dir: dir})
+		s, err := server.Open(server.Config{Dir: dir})
 		if err == nil {
 			s.Close()
 		}
@@ -74,11 +76,11 @@ func TestWhatANewerVersionWroteIsNoDamage(t *testing.T) {
 		}
 		standby := filepath.Join(t.TempDir(), "standby")
 		format := base64.StdEncoding.EncodeToString([]byte(b.format))
-		_, err = received(standby, `{"file":"FORMAT","data":"`+format+`"}`+"\n"+before[journalFile])
+		_, err = rig.Received(standby, `{"file":"FORMAT","data":"`+format+`"}`+"\n"+before[rig.JournalFile])
 		if !errors.Is(err, store.ErrNewer) {
 			t.Errorf("%s: a standby says %v, want %v", what, err, store.ErrNewer)
 		}
-		if n := strings.Count(allFiles(t, standby)[journalFile], "\n"); n != c.line-1 {
+		if n := strings.Count(allFiles(t, standby)[rig.JournalFile], "\n"); n != c.line-1 {
 			t.Errorf("%s: a standby has %d lines, want %d", what, n, c.line-1)
 		}
 	}
@@ -89,7 +91,7 @@ func TestMembersOfTheStoresOwnLinesArePassedOver(t *testing.T) {
 	t.Parallel()
 	b := newBookkeeping(t, nil)
 	dir := b.rewrite(t, b.line(t, "opened", 1), `"data":{`, `$0"program":{"version":"9"},`)
-	s, err := Open(Config{Dir: dir})
+	s, err := server.Open(server.Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,9 @@
-package server
+package server_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
@@ -15,150 +13,24 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server"
 	"waybill/server/frame/web"
-	"waybill/server/ledger"
-	"waybill/server/operate/admin"
+	"waybill/server/lab/rig"
 )
-
-// visitor calls a server as a partner and a company's user at once, and knows what the document's parameters
-// stand for.
-type visitor struct {
-	t       *testing.T
-	s       *Server
-	dir     string
-	key     string
-	cookies []*http.Cookie
-	names   map[string]string // OFFER and the like
-}
-
-func newVisitor(t *testing.T) *visitor { return newVisitorOn(t, t.TempDir()) }
-
-func newVisitorOn(t *testing.T, dir string) *visitor {
-	s, key := demoServer(t, Config{Dir: dir, TestClock: true})
-	v := &visitor{
-		t:     t,
-		s:     s,
-		dir:   dir,
-		key:   key,
-		names: map[string]string{"DATE": "2026-11-22", "PASSWORD": "correct-horse"},
-	}
-	v.admin("user-add", "email", "demo@example.com", "first-name", "Demo", "last-name", "User", "password",
-		v.names["PASSWORD"], "company", "zorevia-lines", "role", "ADMIN")
-	v.names["TOKEN"] = v.admin("idtoken", "email", "demo@example.com")
-	v.find("GET", "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-22", "",
-		`"offers":\[{"id":"([^"]+)"`, "OFFER")
-	v.find("POST", "/v2/bookings",
-		`{"offerId":"$OFFER","currency":"UAH","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`,
-		`"id":"([^"]+)".*"tickets":\[{"id":"([^"]+)"`, "BOOKING", "TICKET")
-	v.signIn()
-	v.find("POST", "/v2/reports/company/orders",
-		`{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`, `"report":{"id":"([^"]+)"`,
-		"REPORT")
-	writeReports(t, s)
-	v.find("GET", "/v2/reports/company/orders/$REPORT/download", "", `http://example.com(/[^"]+/([^"]+))"`,
-		"LINK", "FILE")
-	return v
-}
-
-// writeReports has the reports written that are queued.
-func writeReports(t *testing.T, s *Server) {
-	t.Helper()
-	s.Settle()
-	if n := queuedReports(t, s); n > 0 {
-		t.Fatalf("%d reports could not be written", n)
-	}
-}
-
-// queuedReports returns how many reports are to be written.
-func queuedReports(t *testing.T, s *Server) (n int) {
-	t.Helper()
-	err := s.Store.View(func(st ledger.State, _ time.Time) { n = len(st.Reports.Queued()) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-func (v *visitor) signIn() {
-	v.cookies = v.ask("POST", "/v2/auth/idp/login", `{"idToken":"$TOKEN"}`).Result().Cookies()
-}
-
-func (v *visitor) admin(op string, pairs ...string) string {
-	form := url.Values{}
-	out := new(bytes.Buffer)
-	for pair := range slices.Chunk(pairs, 2) {
-		form.Set(pair[0], pair[1])
-	}
-	if err := v.s.Admin.Do(op, &admin.Act{Form: form, Out: out}); err != nil {
-		v.t.Fatal(err)
-	}
-	return strings.TrimSpace(out.String())
-}
-
-func (v *visitor) fill(text string) string {
-	for name, value := range v.names {
-		text = strings.ReplaceAll(text, "$"+name, value)
-	}
-	return text
-}
-
-func (v *visitor) ask(method, target, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, v.fill(target), strings.NewReader(v.fill(body)))
-	r.Header.Set("x-api-key", v.key)
-	for _, c := range v.cookies {
-		r.AddCookie(c)
-	}
-	w := httptest.NewRecorder()
-	v.s.ServeHTTP(w, r)
-	for _, problem := range undocumented(r, w) {
-		v.t.Errorf("%s %s: not as the document says: %s", method, target, problem)
-	}
-	return w
-}
-
-// find keeps what an answer has, by name.
-func (v *visitor) find(method, target, body, expression string, names ...string) {
-	w := v.ask(method, target, body)
-	found := regexp.MustCompile(expression).FindStringSubmatch(w.Body.String())
-	if found == nil {
-		v.t.Fatalf("%s %s: %d %s", method, target, w.Code, w.Body)
-	}
-	for i, name := range names {
-		v.names[name] = found[i+1]
-	}
-}
-
-// target returns an operation's method and path.
-func (v *visitor) target(pattern string) (method, path string) {
-	method, path, _ = strings.Cut(pattern, " ")
-	id := "$BOOKING"
-	for part, name := range map[string]string{
-		"/rest/":    "$TICKET",
-		"/tickets/": "$TICKET",
-		"/reports/": "$REPORT",
-		"/stops/":   "kyiv-central-1",
-	} {
-		if strings.Contains(path, part) {
-			id = name
-		}
-	}
-	return method, strings.NewReplacer("{id}", id, "{slug}", "kyiv", "{token}", "$FILE", "{fmsObjectId}",
-		"fms-zor-02").Replace(path)
-}
 
 // Every query parameter is bounded by the server as the document says: what is just inside passes, what is
 // just outside is 400, and its default is what is done without it.
 func TestParametersAreAsDocumented(t *testing.T) {
-	v := newVisitor(t)
-	for pattern, op := range operations {
-		method, path := v.target(pattern)
+	v := rig.NewVisitor(t)
+	for pattern, op := range rig.Operations {
+		method, path := v.Target(pattern)
 		base := url.Values{}
-		query := slices.DeleteFunc(slices.Clone(elements(op["parameters"])), func(p any) bool {
-			return resolve(p)["in"] != "query"
+		query := slices.DeleteFunc(slices.Clone(rig.Elements(op["parameters"])), func(p any) bool {
+			return rig.Resolve(p)["in"] != "query"
 		})
 		for _, p := range query {
-			if x := resolve(p)["example"]; x != nil {
-				base.Set(fmt.Sprint(resolve(p)["name"]), fmt.Sprint(x))
+			if x := rig.Resolve(p)["example"]; x != nil {
+				base.Set(fmt.Sprint(rig.Resolve(p)["name"]), fmt.Sprint(x))
 			}
 		}
 		with := func(name string, values ...string) *httptest.ResponseRecorder {
@@ -166,26 +38,26 @@ func TestParametersAreAsDocumented(t *testing.T) {
 			if q[name] = values; values == nil {
 				delete(q, name)
 			}
-			return v.ask(method, path+"?"+q.Encode(), "")
+			return v.Ask(method, path+"?"+q.Encode(), "")
 		}
 		// legacy dates
 		refused := func(w *httptest.ResponseRecorder) bool { return w.Code == 400 || w.Code == 500 }
 		for _, p := range query {
-			p := resolve(p)
+			p := rig.Resolve(p)
 			name := p["name"].(string)
-			schema := object(p, "schema")
+			schema := rig.Object(p, "schema")
 			for _, text := range candidates(schema) {
-				bad := len(valid(schema, "", typed(schema, text)).problems) > 0
+				bad := len(rig.Valid(schema, "", typed(schema, text)).Problems) > 0
 				if refused(with(name, text)) != bad {
 					t.Errorf("%s: %s=%s: refused by the document: %t, by the server: %t", pattern, name, text,
 						bad, !bad)
 				}
 			}
 			needed := p["required"] == true || strings.Contains(p["description"].(string), "Required without")
-			for _, x := range elements(schema["enum"]) { // and no others
+			for _, x := range rig.Elements(schema["enum"]) { // and no others
 				w := with(name, "none of them")
 				if !strings.Contains(w.Body.String(), x.(string)) ||
-					strings.Count(w.Body.String(), ", ") != len(elements(schema["enum"]))-1 {
+					strings.Count(w.Body.String(), ", ") != len(rig.Elements(schema["enum"]))-1 {
 					t.Errorf("%s: %s is not one of these only: %s", pattern, name, w.Body)
 				}
 			}
@@ -219,7 +91,7 @@ func candidates(schema map[string]any) (list []string) {
 			list = append(list, strings.Repeat("k", int(least)-1), strings.Repeat("é", int(least)-1))
 		}
 	}
-	for _, x := range elements(schema["enum"]) {
+	for _, x := range rig.Elements(schema["enum"]) {
 		list = append(list, x.(string), strings.ToLower(x.(string)), x.(string)+"X")
 	}
 	if schema["format"] == "date" {
@@ -241,15 +113,15 @@ func typed(schema map[string]any, text string) any {
 // Every body is refused by the server, with 400, where the document's schema refuses it, and nowhere else.
 func TestBodiesAreAsDocumented(t *testing.T) {
 	t.Parallel()
-	for pattern, op := range operations {
-		content := object(op, "requestBody", "content", "application/json")
+	for pattern, op := range rig.Operations {
+		content := rig.Object(op, "requestBody", "content", "application/json")
 		if content == nil {
 			continue
 		}
 		t.Run(strings.ReplaceAll(pattern, "/", "."), func(t *testing.T) {
 			t.Parallel()
-			v := newVisitor(t)
-			method, path := v.target(pattern)
+			v := rig.NewVisitor(t)
+			method, path := v.Target(pattern)
 			example, _ := json.Marshal(content["example"])
 			for _, name := range []string{"offerId", "idToken"} { // a token of ours stands for the document's
 				example = regexp.MustCompile(`("`+name+`":")[^"]*`).ReplaceAll(example,
@@ -258,7 +130,7 @@ func TestBodiesAreAsDocumented(t *testing.T) {
 						"idToken": "TOKEN",
 					}[name]))
 			}
-			bodies := []string{v.fill(string(example))}
+			bodies := []string{v.Fill(string(example))}
 			var doc any
 			json.Unmarshal([]byte(bodies[0]), &doc)
 			vary(content["schema"], doc, func(x any) { doc = x }, func() {
@@ -268,16 +140,16 @@ func TestBodiesAreAsDocumented(t *testing.T) {
 			for _, body := range bodies {
 				var x any
 				json.Unmarshal([]byte(body), &x)
-				problems := valid(content["schema"], "", x).problems
+				problems := rig.Valid(content["schema"], "", x).Problems
 				if strings.Contains(pattern, "/auth/") {
-					v.signIn() // the call before may have ended it
+					v.SignIn() // the call before may have ended it
 				}
-				if w := v.ask(method, path, body); (w.Code == 400) != (len(problems) > 0) {
+				if w := v.Ask(method, path, body); (w.Code == 400) != (len(problems) > 0) {
 					t.Errorf("%s: %d %s\nby the document: %s", body, w.Code, w.Body, problems)
 				}
 			}
-			w := v.ask(method, path, "")
-			if (w.Code == 400) != (object(op, "requestBody")["required"] == true) {
+			w := v.Ask(method, path, "")
+			if (w.Code == 400) != (rig.Object(op, "requestBody")["required"] == true) {
 				t.Errorf("without a body: %d", w.Code)
 			}
 		})
@@ -286,7 +158,7 @@ func TestBodiesAreAsDocumented(t *testing.T) {
 
 // vary puts values just inside and just outside of its schema in each place of a document in turn.
 func vary(schema, value any, set func(any), try func()) {
-	s := resolve(schema)
+	s := rig.Resolve(schema)
 	put := func(list ...any) {
 		for _, x := range list {
 			set(x)
@@ -297,7 +169,7 @@ func vary(schema, value any, set func(any), try func()) {
 	put(nil, 7.0, true, []any{7.0}, "")
 	switch value := value.(type) {
 	case string:
-		for _, x := range elements(s["enum"]) {
+		for _, x := range rig.Elements(s["enum"]) {
 			put(x, x.(string)+"X")
 		}
 		if most, ok := s["maxLength"].(float64); ok {
@@ -322,7 +194,7 @@ func vary(schema, value any, set func(any), try func()) {
 		value["unknown"] = 1.0
 		try()
 		delete(value, "unknown")
-		for name, p := range object(s, "properties") {
+		for name, p := range rig.Object(s, "properties") {
 			was, given := value[name]
 			delete(value, name)
 			value[strings.ToUpper(name)] = was
@@ -341,24 +213,24 @@ func vary(schema, value any, set func(any), try func()) {
 
 // What no transcript shows is as the document says too.
 func TestDocumentHasRareAnswers(t *testing.T) {
-	v := newVisitor(t)
-	if w := v.ask("POST", "/v2/bookings", strings.Repeat(" ", web.MaxBody+1)); w.Code != 413 {
+	v := rig.NewVisitor(t)
+	if w := v.Ask("POST", "/v2/bookings", strings.Repeat(" ", web.MaxBody+1)); w.Code != 413 {
 		t.Error(w.Code)
 	}
-	v.s.Reporting.Lock() // so that the report waits
-	v.find("POST", "/v2/reports/company/orders",
+	v.S.Reporting.Lock() // so that the report waits
+	v.Find("POST", "/v2/reports/company/orders",
 		`{"startDate":"2026-11-20T00:00:00Z","endDate":"2026-11-21T00:00:00Z"}`, `"report":{"id":"([^"]+)"`,
 		"REPORT")
-	if w := v.ask("GET", "/v2/reports/company/orders/$REPORT/download", ""); w.Code != 409 {
+	if w := v.Ask("GET", "/v2/reports/company/orders/$REPORT/download", ""); w.Code != 409 {
 		t.Error(w.Code)
 	}
-	v.s.Reporting.Unlock()
-	for pattern := range operations {
-		method, path := v.target(pattern)
-		r := httptest.NewRequest(method, v.fill(path), nil)
+	v.S.Reporting.Unlock()
+	for pattern := range rig.Operations {
+		method, path := v.Target(pattern)
+		r := httptest.NewRequest(method, v.Fill(path), nil)
 		w := httptest.NewRecorder()
-		Unavailable(w, r)
-		if problems := undocumented(r, w); len(problems) > 0 || w.Code != 503 && path != "/livez" {
+		server.Unavailable(w, r)
+		if problems := rig.Undocumented(r, w); len(problems) > 0 || w.Code != 503 && path != "/livez" {
 			t.Errorf("%s: %d %s", pattern, w.Code, problems)
 		}
 	}

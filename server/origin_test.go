@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"cmp"
@@ -8,17 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"waybill/server"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 )
 
 // Without -cors-origin no page of another origin may read anything; with it only pages of these may, without
 // cookies.
 func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
-	closed, key := demoServer(t, Config{})
-	open, openKey := demoServer(t, Config{Origins: []string{"https://shop.example.com",
+	closed, key := rig.Demo(t, server.Config{})
+	open, openKey := rig.Demo(t, server.Config{Origins: []string{"https://shop.example.com",
 		"http://localhost:3000"}})
 	for _, c := range []struct {
-		server      *Server
+		server      *server.Server
 		key, origin string
 		allowed     bool
 	}{
@@ -31,7 +33,8 @@ func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 		{open, openKey, "", false},
 	} {
 		for _, target := range []string{"/v2/bookings", "/v2/bookings/unknown", "/nowhere"} {
-			w := requestFrom(c.server, "192.0.2.1:1", "GET", target, "Origin: "+c.origin, "x-api-key: "+c.key)
+			w := rig.RequestFrom(c.server, "192.0.2.1:1", "GET", target, "Origin: "+c.origin,
+				"x-api-key: "+c.key)
 			h := w.Header()
 			got := h.Get("Access-Control-Allow-Origin")
 			if (got != "") != c.allowed || c.allowed &&
@@ -47,7 +50,7 @@ func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 				t.Errorf("exposed: %q", exposed)
 			}
 		}
-		w := requestFrom(c.server, "192.0.2.1:1", "OPTIONS", "/v2/bookings", "Origin: "+c.origin,
+		w := rig.RequestFrom(c.server, "192.0.2.1:1", "OPTIONS", "/v2/bookings", "Origin: "+c.origin,
 			"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type,x-api-key")
 		h := w.Header()
 		if c.allowed &&
@@ -60,7 +63,7 @@ func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 			t.Errorf("the question beforehand for %q: %d %v", c.origin, w.Code, h)
 		}
 	}
-	w := requestFrom(open, "192.0.2.1:1", "OPTIONS", "/v2/bookings", "Origin: https://shop.example.com")
+	w := rig.RequestFrom(open, "192.0.2.1:1", "OPTIONS", "/v2/bookings", "Origin: https://shop.example.com")
 	if w.Code != 405 {
 		t.Errorf("OPTIONS that is no question beforehand: %d", w.Code)
 	}
@@ -68,10 +71,10 @@ func TestOnlyPagesOfTheConfiguredOriginsMayCall(t *testing.T) {
 
 // Cities and stops have an ETag: who has the same already gets 304 and no body, who has another the whole.
 func TestReferenceDataIsSentOnceToWhoKeepsIt(t *testing.T) {
-	s, _ := demoServer(t, Config{})
+	s, _ := rig.Demo(t, server.Config{})
 	for _, target := range []string{"/v2/cities", "/v2/cities?country=PL", "/v2/cities/kyiv",
 		"/v2/stops/kyiv-central"} {
-		first := requestFrom(s, "192.0.2.1:1", "GET", target)
+		first := rig.RequestFrom(s, "192.0.2.1:1", "GET", target)
 		tag := first.Header().Get("ETag")
 		if first.Code != 200 || !regexp.MustCompile(`^"[0-9a-f]{32}"$`).MatchString(tag) ||
 			first.Header().Get("Content-Length") == "" {
@@ -86,22 +89,23 @@ func TestReferenceDataIsSentOnceToWhoKeepsIt(t *testing.T) {
 			strings.Trim(tag, `"`): 200,
 			"":                     200,
 		} {
-			w := requestFrom(s, "192.0.2.1:1", "GET", target, "If-None-Match: "+known)
+			w := rig.RequestFrom(s, "192.0.2.1:1", "GET", target, "If-None-Match: "+known)
 			if w.Code != want || w.Header().Get("ETag") != tag || (w.Body.Len() == 0) != (want == 304) {
 				t.Errorf("%s, If-None-Match %s: %d %v", target, known, w.Code, w.Header())
 			}
 		}
-		if w := requestFrom(s, "192.0.2.1:1", "GET", "/v2/cities/lviv"); w.Header().Get("ETag") == tag {
+		if w := rig.RequestFrom(s, "192.0.2.1:1", "GET", "/v2/cities/lviv"); w.Header().Get("ETag") == tag {
 			t.Error("two answers have one tag")
 		}
 	}
-	w := requestFrom(s, "192.0.2.1:1", "GET", "/v2/cities/nowhere", "If-None-Match: *")
+	w := rig.RequestFrom(s, "192.0.2.1:1", "GET", "/v2/cities/nowhere", "If-None-Match: *")
 	if w.Code != 404 || w.Header().Get("ETag") != "" {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
-	before := requestFrom(s, "192.0.2.1:1", "GET", "/v2/cities/kyiv").Header().Get("ETag")
-	importFeed(t, s, feedWith(t, map[string][][2]string{"areas.txt": {{",Kyiv,", ",Kyjiv,"}}}))
-	if w := requestFrom(s, "192.0.2.1:1", "GET", "/v2/cities/kyiv", "If-None-Match: "+before); w.Code != 200 {
+	before := rig.RequestFrom(s, "192.0.2.1:1", "GET", "/v2/cities/kyiv").Header().Get("ETag")
+	rig.Import(t, s, rig.FeedWith(t, map[string][][2]string{"areas.txt": {{",Kyiv,", ",Kyjiv,"}}}))
+	if w := rig.RequestFrom(s, "192.0.2.1:1", "GET", "/v2/cities/kyiv",
+		"If-None-Match: "+before); w.Code != 200 {
 		t.Errorf("after an import: %d", w.Code)
 	}
 }
@@ -109,16 +113,16 @@ func TestReferenceDataIsSentOnceToWhoKeepsIt(t *testing.T) {
 // No cache keeps what may hold personal data: the answers of every route with a key or a session, and of
 // those that sign in. Nor does it keep a refusal. What else is public it may keep.
 func TestNoCacheKeepsPersonalData(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := rig.Demo(t, server.Config{})
 	public := regexp.MustCompile(`^GET /({|v2/(offers/schedule|cities|stops|reports/files)|docs|checkpoint|metrics|test|livez|readyz|healthz|openapi)|^POST /test`)
-	for pattern := range s.routes() {
+	for pattern := range s.Routes() {
 		method, path, ok := strings.Cut(pattern, " ")
 		if !ok {
 			method = "GET"
 			path = pattern
 		}
 		for _, k := range []string{key, ""} {
-			w := requestFrom(s, "192.0.2.1:1", method, path, "x-api-key: "+k)
+			w := rig.RequestFrom(s, "192.0.2.1:1", method, path, "x-api-key: "+k)
 			mayKeep := public.MatchString(pattern) && w.Code < 400
 			if got := w.Header().Get("Cache-Control"); (got != "no-store") != mayKeep {
 				t.Errorf("%s: %d, Cache-Control %q", pattern, w.Code, got)
@@ -149,14 +153,14 @@ var refusals = []struct {
 
 // No cache keeps a refusal, of whatever route and kind: it is of its instant, or of who has asked.
 func TestNoCacheKeepsARefusal(t *testing.T) {
-	v := newVisitor(t)
-	limited, _ := demoServer(t, Config{Rate: web.Rate{PerSecond: 1, Burst: 1}})
-	requestFrom(limited, "192.0.2.1:1", "GET", "/docs")
-	faulty, _ := demoServer(t, Config{TestClock: true, Bench: true})
+	v := rig.NewVisitor(t)
+	limited, _ := rig.Demo(t, server.Config{Rate: web.Rate{PerSecond: 1, Burst: 1}})
+	rig.RequestFrom(limited, "192.0.2.1:1", "GET", "/docs")
+	faulty, _ := rig.Demo(t, server.Config{TestClock: true, Bench: true})
 	if err := faulty.Bench.SetFaults([]byte(`[{"on":"*","do":"status","status":418}]`)); err != nil {
 		t.Fatal(err)
 	}
-	closed, _ := demoServer(t, Config{})
+	closed, _ := rig.Demo(t, server.Config{})
 	closed.Close()
 
 	seen := map[int]int{}
@@ -166,7 +170,7 @@ func TestNoCacheKeepsARefusal(t *testing.T) {
 			t.Errorf("%s: %d, Cache-Control %q", what, w.Code, got)
 		}
 	}
-	for pattern := range v.s.routes() {
+	for pattern := range v.S.Routes() {
 		method, path, ok := strings.Cut(pattern, " ")
 		if !ok {
 			method = "GET"
@@ -174,27 +178,27 @@ func TestNoCacheKeepsARefusal(t *testing.T) {
 		}
 		filled := path
 		if ok {
-			_, filled = v.target(pattern)
+			_, filled = v.Target(pattern)
 		}
-		filled = v.fill(filled)
+		filled = v.Fill(filled)
 		for name, s := range map[string]http.Handler{
 			"beyond the rate":       limited,
 			"with a fault":          faulty.Handler(),
 			"closed":                closed,
-			"starting or draining":  http.HandlerFunc(Unavailable),
-			"nothing that there is": v.s,
+			"starting or draining":  http.HandlerFunc(server.Unavailable),
+			"nothing that there is": v.S,
 		} {
 			asked := filled
 			if name == "nothing that there is" {
 				asked = strings.NewReplacer("{", "", "}", "").Replace(path)
 			}
-			look(pattern+" "+name, requestFrom(s, "192.0.2.1:1", method, asked, "x-api-key: "+v.key))
+			look(pattern+" "+name, rig.RequestFrom(s, "192.0.2.1:1", method, asked, "x-api-key: "+v.Key))
 		}
 		for _, c := range refusals {
 			r := httptest.NewRequest(cmp.Or(c.method, method), filled+c.path, strings.NewReader(c.body))
 			if c.name != "without a key" {
-				r.Header.Set("x-api-key", v.key)
-				for _, cookie := range v.cookies {
+				r.Header.Set("x-api-key", v.Key)
+				for _, cookie := range v.Cookies {
 					r.AddCookie(cookie)
 				}
 			}
@@ -203,7 +207,7 @@ func TestNoCacheKeepsARefusal(t *testing.T) {
 				r.Header.Set(key, value)
 			}
 			w := httptest.NewRecorder()
-			v.s.ServeHTTP(w, r)
+			v.S.ServeHTTP(w, r)
 			look(pattern+" "+c.name, w)
 		}
 	}
@@ -220,18 +224,18 @@ func TestNoCacheKeepsARefusal(t *testing.T) {
 // the same.
 func TestAnUnsafeRequestFromElsewhereIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	v := newVisitorOn(t, dir)
-	v.s.Core.Config.Origins = []string{"https://shop.example.com"}
-	before := journalText(t, dir)
+	v := rig.NewVisitorOn(t, dir)
+	v.S.Core.Config.Origins = []string{"https://shop.example.com"}
+	before := rig.JournalText(t, dir)
 	asked := 0
-	for pattern := range v.s.routes() {
+	for pattern := range v.S.Routes() {
 		method, path, _ := strings.Cut(pattern, " ")
 		withKey := strings.HasPrefix(path, "/v2/bookings") || strings.HasPrefix(path, "/rest/")
 		if method == "GET" || path == "" || withKey {
 			continue
 		}
 		asked++
-		_, path = v.target(pattern)
+		_, path = v.Target(pattern)
 		for _, elsewhere := range []string{
 			"Origin: https://evil.example.com",
 			"Origin: https://shop.example.com",
@@ -240,10 +244,10 @@ func TestAnUnsafeRequestFromElsewhereIsRefused(t *testing.T) {
 			"Sec-Fetch-Site: same-site",
 		} {
 			headers := []string{elsewhere}
-			for _, c := range v.cookies {
+			for _, c := range v.Cookies {
 				headers = append(headers, "Cookie: "+c.Name+"="+c.Value)
 			}
-			w := requestFrom(v.s, "192.0.2.1:1", method, v.fill(path), headers...)
+			w := rig.RequestFrom(v.S, "192.0.2.1:1", method, v.Fill(path), headers...)
 			if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "AUTH_NO_ACCESS") {
 				t.Errorf("%s, %s: %d %s", pattern, elsewhere, w.Code, w.Body)
 			}
@@ -253,14 +257,14 @@ func TestAnUnsafeRequestFromElsewhereIsRefused(t *testing.T) {
 	if asked != routes {
 		t.Errorf("%d routes were asked, want %d", asked, routes)
 	}
-	if after := journalText(t, dir); after != before {
+	if after := rig.JournalText(t, dir); after != before {
 		t.Errorf("the journal has more: %s", strings.TrimPrefix(after, before))
 	}
 }
 
 // The process shows itself on the admin socket only.
 func TestProfilesAreOnTheAdminSocketOnly(t *testing.T) {
-	s, _ := demoServer(t, Config{})
+	s, _ := rig.Demo(t, server.Config{})
 	for path, want := range map[string]string{
 		"/debug/pprof/":                  "goroutine",
 		"/debug/pprof/goroutine?debug=1": "goroutine profile",
@@ -271,7 +275,7 @@ func TestProfilesAreOnTheAdminSocketOnly(t *testing.T) {
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s on the socket: %d", path, w.Code)
 		}
-		if w := requestFrom(s, "127.0.0.1:1", "GET", path); w.Code != http.StatusNotFound {
+		if w := rig.RequestFrom(s, "127.0.0.1:1", "GET", path); w.Code != http.StatusNotFound {
 			t.Errorf("%s for everybody: %d", path, w.Code)
 		}
 	}

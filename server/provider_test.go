@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -8,17 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/proof/verify"
 	"waybill/server/reach/provider"
 	"waybill/store"
 	"waybill/store/durable"
 )
-
-// bubbleClock is the clock of a bubble, which starts at scriptStart.
-func bubbleClock() func() time.Time {
-	began := time.Now()
-	return func() time.Time { return scriptStart.Add(time.Since(began)) }
-}
 
 // Interface, pay; booking.Asked: a ticket the provider was asked about keeps its seat until the answer,
 // whatever its window.
@@ -26,15 +22,16 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan error)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(),
 			Confirm: func(context.Context, provider.Confirmation) error {
 				return <-answer
 			}})
-		b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 3)).Data.Booking
+		b := rig.Call(t, s, key, "POST", "/v2/bookings",
+			rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 3)).Data.Booking
 		for _, ticket := range b.Tickets[:2] {
 			go func() {
 				body := `{"ticketIds":["` + ticket.ID + `"]}`
-				if a := call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", body); a.status != 200 {
+				if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b.ID+"/pay", body); a.Status != 200 {
 					t.Errorf("pay: %+v", a)
 				}
 			}()
@@ -42,31 +39,31 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(24 * time.Hour)
 		// The third, about which nobody was asked, is Uncompleted and has lost its seat.
-		got := call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking
+		got := rig.Call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking
 		if got.Tickets[0].Status != "Processing" || got.Tickets[1].Status != "Processing" ||
 			got.Tickets[2].Status != "Uncompleted" {
 			t.Errorf("while the provider is asked: %+v", got)
 		}
-		if n := seatsLeft(t, s, bukovel); n != 1 {
+		if n := rig.SeatsLeft(t, s, rig.Bukovel); n != 1 {
 			t.Errorf("%d seats are left while the provider is asked about two, want 1", n)
 		}
-		offer := anOffer(t, s, key, bukovel)
-		a := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2))
-		if a.status != 409 || *a.Errors[0].Details.SeatsLeft != 1 {
+		offer := rig.Offer(t, s, key, rig.Bukovel)
+		a := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 2))
+		if a.Status != 409 || *a.Errors[0].Details.SeatsLeft != 1 {
 			t.Errorf("a sale of two seats of which one is kept: %+v", a)
 		}
-		a = call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 1))
-		if a.status != 201 || a.Data.Booking.Tickets[0].Slices[0].Seat.Label != "3" {
+		a = rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 1))
+		if a.Status != 201 || a.Data.Booking.Tickets[0].Slices[0].Seat.Label != "3" {
 			t.Errorf("%+v", a)
 		}
 		answer <- nil
 		answer <- nil
 		synctest.Wait()
-		got = call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking
+		got = rig.Call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking
 		if got.Tickets[0].PaymentStatus != "Paid" || got.Tickets[1].PaymentStatus != "Paid" {
 			t.Errorf("after the answers: %+v", got)
 		}
-		compareWithReplay(t, s, dir, false)
+		rig.CompareWithReplay(t, s, dir, false)
 		s.Close()
 	})
 	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
@@ -78,19 +75,20 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 func TestTheProvidersAnswerIsKeptThoughTheClientHasGone(t *testing.T) {
 	dir := t.TempDir()
 	ctx, leave := context.WithCancel(context.Background())
-	s, key := demoServer(t, Config{Dir: dir,
+	s, key := rig.Demo(t, server.Config{Dir: dir,
 		Confirm: func(asked context.Context, _ provider.Confirmation) error {
 			leave()
 			return asked.Err()
 		}})
-	b := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 2)).Data.Booking
+	b := rig.Call(t, s, key, "POST", "/v2/bookings",
+		rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 2)).Data.Booking
 	r := httptest.NewRequestWithContext(ctx, "POST", "/v2/bookings/"+b.ID+"/pay", strings.NewReader(""))
 	r.Header.Set("x-api-key", key)
 	s.ServeHTTP(httptest.NewRecorder(), r)
-	for _, ticket := range call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking.Tickets {
+	for _, ticket := range rig.Call(t, s, key, "GET", "/v2/bookings/"+b.ID, "").Data.Booking.Tickets {
 		if ticket.PaymentStatus != "Paid" {
 			t.Errorf("%+v", ticket)
 		}
 	}
-	compareWithReplay(t, s, dir, false)
+	rig.CompareWithReplay(t, s, dir, false)
 }

@@ -1,17 +1,20 @@
-package server
+package server_test
 
 import (
 	"sync"
 	"testing"
 	"time"
+
+	"waybill/server"
+	"waybill/server/lab/rig"
 )
 
 // Design, State and events: a page that a snapshot shares is never written, and a snapshot is encoded without
 // the lock. With the race detector this finds whoever writes into one.
 func TestSnapshotsBesideRequests(t *testing.T) {
-	s, key := demoServer(t, Config{Now: func() time.Time { return scriptStart }})
-	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
-	id := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking.ID
+	s, key := rig.Demo(t, server.Config{Now: func() time.Time { return rig.Start }})
+	offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	id := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 2)).Data.Booking.ID
 	var wg sync.WaitGroup
 	work := func(do func()) {
 		wg.Go(func() {
@@ -21,13 +24,13 @@ func TestSnapshotsBesideRequests(t *testing.T) {
 		})
 	}
 	work(func() {
-		made := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 1)).Data.Booking.ID
+		made := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 1)).Data.Booking.ID
 		for _, action := range []string{"/book", "/pay", "/cancel"} {
-			ask(s, key, "POST", "/v2/bookings/"+made+action, "")
+			rig.Ask(s, key, "POST", "/v2/bookings/"+made+action, "")
 		}
 	})
-	work(func() { ask(s, key, "GET", "/v2/bookings/"+id, "") })
-	work(func() { ask(s, key, "GET", "/rest/orders", "") })
+	work(func() { rig.Ask(s, key, "GET", "/v2/bookings/"+id, "") })
+	work(func() { rig.Ask(s, key, "GET", "/rest/orders", "") })
 	work(func() {
 		if err := s.Store.Snapshot(); err != nil {
 			t.Error(err)

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"cmp"
@@ -6,12 +6,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"waybill/server"
+	"waybill/server/lab/rig"
 )
 
 // The pages that students read are pages in a browser: nothing of how they are written is left, every answer
 // is folded away, and every link leads somewhere.
 func TestPagesForStudents(t *testing.T) {
-	s, _ := demoServer(t, Config{Dir: t.TempDir()})
+	s, _ := rig.Demo(t, server.Config{Dir: t.TempDir()})
 	get := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, httptest.NewRequest("GET", path, nil))

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/verify"
 	"waybill/store"
@@ -17,20 +19,20 @@ import (
 // gone.
 func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
-	token := anOffer(t, s, key, "departureCitySlug=nadvirna&arrivalCitySlug=yaremche")
-	if a := call(t, s, key, "POST", "/v2/bookings", bookingBody(token, 3)); a.status != 201 {
+	s, key := rig.Demo(t, server.Config{Dir: dir})
+	token := rig.Offer(t, s, key, "departureCitySlug=nadvirna&arrivalCitySlug=yaremche")
+	if a := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(token, 3)); a.Status != 201 {
 		t.Fatal(a)
 	}
-	importFeed(t, s, feedWith(t, map[string][][2]string{"stop_times.txt": {
+	rig.Import(t, s, rig.FeedWith(t, map[string][][2]string{"stop_times.txt": {
 		{"fb-0900,09:45:00,09:50:00,2,nadvirna-bus,,\n", ""},
 		{"fb-0900,10:25:00,10:30:00,3,yaremche-bus,,\n", ""},
 	}}))
-	if n := seatsLeft(t, s, bukovel); n != 0 {
+	if n := rig.SeatsLeft(t, s, rig.Bukovel); n != 0 {
 		t.Errorf("%d seats are left, all three are taken", n)
 	}
-	importFeed(t, s, feedWith(t, nil))
-	if n := seatsLeft(t, s, bukovel); n != 0 {
+	rig.Import(t, s, rig.FeedWith(t, nil))
+	if n := rig.SeatsLeft(t, s, rig.Bukovel); n != 0 {
 		t.Errorf("%d seats are left after the old feed came back", n)
 	}
 	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
@@ -42,17 +44,18 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 // given back; the import names such runs, and verify tells the surplus.
 func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := rig.Demo(t, server.Config{Dir: dir})
 	query := "departureCitySlug=kyiv&arrivalCitySlug=lviv"
-	book := func(passengers int) answer {
-		return call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, query), passengers))
+	book := func(passengers int) rig.Answer {
+		return rig.Call(t, s, key, "POST", "/v2/bookings",
+			rig.BookingBody(rig.Offer(t, s, key, query), passengers))
 	}
 	group := book(15).Data.Booking
-	if a := call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/pay", ""); a.status != 200 {
+	if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/pay", ""); a.Status != 200 {
 		t.Fatal(a)
 	}
 	var out bytes.Buffer
-	smaller := feedWith(t,
+	smaller := rig.FeedWith(t,
 		map[string][][2]string{"waybill_buses.txt": {{"bus-zor-01,zorevia,19,", "bus-zor-01,zorevia,12,"}}})
 	if err := s.Admin.Import(smaller, "smaller", admin.ImportOptions{}, &out); err != nil {
 		t.Fatal(err)
@@ -79,9 +82,9 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 		if i == 3 {
 			break
 		}
-		a := call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel",
+		a := rig.Call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel",
 			`{"ticketIds":["`+group.Tickets[i].ID+`"]}`)
-		if a.status != 200 {
+		if a.Status != 200 {
 			t.Fatal(a)
 		}
 	}
@@ -92,21 +95,21 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 	if books := books(); !strings.Contains(books, "with 12 seats, 12 sold, 0 held, 0 free") {
 		t.Errorf("verify says %s", books)
 	}
-	a := call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel",
+	a := rig.Call(t, s, key, "POST", "/v2/bookings/"+group.ID+"/cancel",
 		`{"ticketIds":["`+group.Tickets[14].ID+`"]}`)
-	if a.status != 200 {
+	if a.Status != 200 {
 		t.Fatal(a)
 	}
-	if a := book(1); a.status != 201 {
+	if a := book(1); a.Status != 201 {
 		t.Errorf("with eleven passengers: %+v", a)
 	}
-	compareWithReplay(t, s, dir, false)
+	rig.CompareWithReplay(t, s, dir, false)
 }
 
 // seatsOnSmallBuses returns the seats left on departures by buses with at most 19; 0 where none is listed.
-func seatsOnSmallBuses(t *testing.T, s *Server, query string) int {
+func seatsOnSmallBuses(t *testing.T, s *server.Server, query string) int {
 	t.Helper()
-	a := call(t, s, "", "GET", "/v2/offers/schedule?date=2026-11-25&take=100&"+query, "")
+	a := rig.Call(t, s, "", "GET", "/v2/offers/schedule?date=2026-11-25&take=100&"+query, "")
 	left := 0
 	for _, d := range a.Data.Departures {
 		if d.SeatsLeft <= 19 {
@@ -119,15 +122,17 @@ func seatsOnSmallBuses(t *testing.T, s *Server, query string) int {
 // Contract §8, CHANGED: a ticket whose hold ran out is not revived on a run that the timetable no longer has;
 // one that was paid stays as sold. The import names such runs.
 func TestAWithdrawnRunIsNotRevived(t *testing.T) {
-	now := scriptStart
-	s, key := demoServer(t, Config{Now: func() time.Time { return now }})
-	one := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
-	other := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, bukovel), 1)).Data.Booking
-	if a := call(t, s, key, "POST", "/v2/bookings/"+other.ID+"/pay", ""); a.status != 200 {
+	now := rig.Start
+	s, key := rig.Demo(t, server.Config{Now: func() time.Time { return now }})
+	one := rig.Call(t, s, key, "POST", "/v2/bookings",
+		rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking
+	other := rig.Call(t, s, key, "POST", "/v2/bookings",
+		rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)).Data.Booking
+	if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+other.ID+"/pay", ""); a.Status != 200 {
 		t.Fatal(a)
 	}
 	var out bytes.Buffer
-	without := feedWith(t, map[string][][2]string{"trips.txt": {{",fb-0900,", ",fb-0901,"}},
+	without := rig.FeedWith(t, map[string][][2]string{"trips.txt": {{",fb-0900,", ",fb-0901,"}},
 		"stop_times.txt": {
 			{"fb-0900,09:00:00", "fb-0901,09:00:00"}, {"fb-0900,09:45:00", "fb-0901,09:45:00"},
 			{"fb-0900,10:25:00", "fb-0901,10:25:00"}, {"fb-0900,11:15:00", "fb-0901,11:15:00"},
@@ -139,12 +144,12 @@ func TestAWithdrawnRunIsNotRevived(t *testing.T) {
 		t.Errorf("the import does not say %q:\n%.3000s", want, &out)
 	}
 	now = now.Add(21 * time.Minute)
-	a := ask(s, key, "POST", "/v2/bookings/"+one.ID+"/pay", "")
+	a := rig.Ask(s, key, "POST", "/v2/bookings/"+one.ID+"/pay", "")
 	if a.Code != 409 || !strings.Contains(a.Body.String(), `"reason":"CHANGED"`) ||
 		!strings.Contains(a.Body.String(), one.Tickets[0].ID) {
 		t.Errorf("a run that does not run is paid: %d %s", a.Code, a.Body)
 	}
-	if a := ask(s, key, "POST", "/v2/bookings/"+other.ID+"/cancel", ""); a.Code != 200 ||
+	if a := rig.Ask(s, key, "POST", "/v2/bookings/"+other.ID+"/cancel", ""); a.Code != 200 ||
 		!strings.Contains(a.Body.String(), `"status":"Refund"`) {
 		t.Errorf("what was paid is %d %s", a.Code, a.Body)
 	}
@@ -152,22 +157,22 @@ func TestAWithdrawnRunIsNotRevived(t *testing.T) {
 
 // withoutZhytomyr is the demo feed in which kl-0530, from Kyiv to Lviv, no longer calls at Zhytomyr.
 func withoutZhytomyr(t *testing.T) fs.FS {
-	return feedWith(t, map[string][][2]string{
+	return rig.FeedWith(t, map[string][][2]string{
 		"stop_times.txt": {{"kl-0530,07:30:00,07:40:00,2,zhytomyr-bus,,\n", ""}},
 	})
 }
 
 // bookSeat books a seat from one city to another on the run of kl-0530 on 2026-11-25.
-func bookSeat(t *testing.T, s *Server, key, from, to string) (booking, seat string) {
+func bookSeat(t *testing.T, s *server.Server, key, from, to string) (booking, seat string) {
 	t.Helper()
 	query := "departureDate=2026-11-25&departureCitySlug=" + from + "&arrivalCitySlug=" + to
-	offers := call(t, s, key, "GET", "/v2/offers?"+query, "")
+	offers := rig.Call(t, s, key, "GET", "/v2/offers?"+query, "")
 	for _, o := range offers.Data.Offers {
 		if o.Slices[0].Carriage.Name != "ZL 1/1" {
 			continue
 		}
-		a := call(t, s, key, "POST", "/v2/bookings", bookingBody(o.ID, 1))
-		if a.status != 201 {
+		a := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(o.ID, 1))
+		if a.Status != 201 {
 			t.Fatal(a)
 		}
 		return a.Data.Booking.ID, a.Data.Booking.Tickets[0].Slices[0].Seat.Label
@@ -180,64 +185,65 @@ func bookSeat(t *testing.T, s *Server, key, from, to string) (booking, seat stri
 // get its seat back where somebody was sold it who now travels along.
 func TestARevivedTicketTakesNobodysSeatAfterAnImport(t *testing.T) {
 	dir := t.TempDir()
-	now := scriptStart
-	s, key := demoServer(t, Config{Dir: dir, Now: func() time.Time { return now }})
+	now := rig.Start
+	s, key := rig.Demo(t, server.Config{Dir: dir, Now: func() time.Time { return now }})
 	lapsed, seat := bookSeat(t, s, key, "zhytomyr", "rivne")
 	now = now.Add(21 * time.Minute)
 	other, taken := bookSeat(t, s, key, "kyiv", "rivne")
 	if seat != "1" || taken != "1" {
 		t.Fatalf("seats %s and %s, want 1 and 1: that of who did not pay is free", seat, taken)
 	}
-	if a := call(t, s, key, "POST", "/v2/bookings/"+other+"/pay", ""); a.status != 200 {
+	if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+other+"/pay", ""); a.Status != 200 {
 		t.Fatal(a)
 	}
-	importFeed(t, s, withoutZhytomyr(t))
-	a := call(t, s, key, "POST", "/v2/bookings/"+lapsed+"/pay", "")
-	if got := a.Data.Booking.Tickets[0].Slices[0].Seat.Label; a.status != 200 || got != "2" {
-		t.Errorf("%d, seat %s, want the next that is free, 2", a.status, got)
+	rig.Import(t, s, withoutZhytomyr(t))
+	a := rig.Call(t, s, key, "POST", "/v2/bookings/"+lapsed+"/pay", "")
+	if got := a.Data.Booking.Tickets[0].Slices[0].Seat.Label; a.Status != 200 || got != "2" {
+		t.Errorf("%d, seat %s, want the next that is free, 2", a.Status, got)
 	}
 	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
 		t.Error(err)
 	}
-	compareWithReplay(t, s, dir, false)
+	rig.CompareWithReplay(t, s, dir, false)
 }
 
 // Contract §5: a stop that is away for one timetable and then back brings nobody onto another's seat.
 func TestAStopThatIsAwayForATimetableSellsNoSeatTwice(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := rig.Demo(t, server.Config{Dir: dir})
 	one, first := bookSeat(t, s, key, "zhytomyr", "lviv")
-	importFeed(t, s, withoutZhytomyr(t))
+	rig.Import(t, s, withoutZhytomyr(t))
 	other, second := bookSeat(t, s, key, "kyiv", "rivne")
 	if first != "1" || second != "2" {
 		t.Errorf("seats %s and %s, want 1 and 2: who boards in Zhytomyr may board in Kyiv", first, second)
 	}
-	importFeed(t, s, feedWith(t, nil))
+	rig.Import(t, s, rig.FeedWith(t, nil))
 	for _, id := range []string{one, other} {
-		if a := call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", ""); a.status != 200 {
+		if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", ""); a.Status != 200 {
 			t.Error(a)
 		}
 	}
 	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
 		t.Error(err)
 	}
-	compareWithReplay(t, s, dir, false)
+	rig.CompareWithReplay(t, s, dir, false)
 }
 
 // Contract §5: two tickets that only a later timetable brings together on a seat are a surplus. The import
 // and verify name the seat and both tickets, and nothing is wrong.
 func TestAnImportNamesASeatThatTwoTicketsHave(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := rig.Demo(t, server.Config{Dir: dir})
 	one, _ := bookSeat(t, s, key, "kyiv", "zhytomyr")
 	other, seat := bookSeat(t, s, key, "zhytomyr", "rivne")
 	if seat != "1" {
 		t.Fatalf("seat %s, want 1, which is free from Zhytomyr on", seat)
 	}
 	ticket := func(id string) string {
-		return call(t, s, key, "GET", "/v2/bookings/"+id, "").Data.Booking.Tickets[0].ID
+		return rig.Call(t, s, key, "GET", "/v2/bookings/"+id, "").Data.Booking.Tickets[0].ID
 	}
-	want := "trip kl-0530 on 2026-11-25: seat 1 belongs to the tickets " + ticket(one) + " and " + ticket(other) +
+	want := "trip kl-0530 on 2026-11-25: seat 1 belongs to the tickets " + ticket(one) + " and " +
+		ticket(other) +
 		" on the same part of the run"
 	var out bytes.Buffer
 	err := s.Admin.Import(withoutZhytomyr(t), "without", admin.ImportOptions{}, &out)
@@ -251,7 +257,7 @@ func TestAnImportNamesASeatThatTwoTicketsHave(t *testing.T) {
 	if got := rep.Books.Surplus.Lines(); len(got) != 1 || got[0] != want {
 		t.Errorf("verify names %q, want %q", got, want)
 	}
-	importFeed(t, s, feedWith(t, nil))
+	rig.Import(t, s, rig.FeedWith(t, nil))
 	if rep, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil ||
 		len(rep.Books.Surplus.Lines()) != 0 {
 		t.Errorf("with the first timetable again: %q, %v", rep.Books.Surplus.Lines(), err)

@@ -1,102 +1,21 @@
-package server
+package server_test
 
 import (
 	"bytes"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
-	"waybill/store"
 	"waybill/store/durable"
 )
-
-// office is a server with a company user who is signed in, in a bubble.
-type office struct {
-	*player
-	logged bytes.Buffer
-	fail   atomic.Bool // new files of reports
-	wrap   func(durable.FS) durable.FS
-}
-
-type failingFS struct {
-	durable.FS
-	o *office
-}
-
-func (f failingFS) Create(name string) (durable.File, error) {
-	if f.o.fail.Load() && strings.HasPrefix(name, ledger.ReportDir) {
-		return nil, errors.New("no space left")
-	}
-	return f.FS.Create(name)
-}
-
-// newOffice opens a directory whose new report files can be made to fail.
-func newOffice(t *testing.T, dir string) *office {
-	o := &office{}
-	p := newPlayer(t, dir, "clock")
-	if err := p.s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	o.player = p
-	o.reopen()
-	o.steps(`
-admin user-add email=olena@zorevia.example.com first-name=Olena last-name=Kovalenko password=correct-horse company=zorevia-lines role=ADMIN
-admin idtoken email=olena@zorevia.example.com
-    token = $out
-browser office
-POST /v2/auth/idp/login {"idToken":"$token"}
-    200`)
-	return o
-}
-
-func (o *office) reopen() {
-	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	var fsys durable.FS = failingFS{durable.Dir(o.dir), o}
-	if o.wrap != nil {
-		fsys = o.wrap(fsys)
-	}
-	s, err := Open(Config{
-		Dir: o.dir, FS: fsys, MaxTransfers: 1, TestClock: true,
-		Log: slog.New(slog.NewTextHandler(&o.logged, nil)), Now: func() time.Time {
-			return time.Now().Add(scriptStart.Sub(began))
-		},
-	})
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	o.s = s
-}
-
-func (o *office) steps(text string) {
-	o.t.Helper()
-	for line := range strings.SplitSeq(text, "\n") {
-		o.play(line)
-	}
-}
-
-// completions counts the journal's lines that complete a report.
-func (o *office) completions() (n int) {
-	_, err := store.Read(durable.Dir(o.dir), true, func(_ store.Place, l *store.Line) error {
-		if l.Type == "report.completed" {
-			n++
-		}
-		return nil
-	})
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	return n
-}
 
 const orderReport = `
 POST /v2/reports/company/orders {"startDate":"2026-11-20T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}
@@ -109,9 +28,9 @@ settle`
 func TestAReportThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, dir)
-		o.fail.Store(true)
-		o.steps(orderReport + `
+		o := rig.NewOffice(t, dir)
+		o.Fail.Store(true)
+		o.Steps(orderReport + `
 GET /v2/reports/company/orders
     200
     data.reports[0].status == "Queued"
@@ -119,19 +38,19 @@ GET /v2/reports/company/orders
 GET /v2/reports/company/orders/$report/download
     409
     errors[0].errorCode == "CONFLICT"`)
-		if !strings.Contains(o.logged.String(), "level=WARN") {
-			t.Errorf("no warning: %s", &o.logged)
+		if !strings.Contains(o.Logged.String(), "level=WARN") {
+			t.Errorf("no warning: %s", &o.Logged)
 		}
-		o.fail.Store(false)
-		o.steps(`
+		o.Fail.Store(false)
+		o.Steps(`
 wait 1m
 settle
 GET /v2/reports/company/orders/$report/download
     200`)
-		if n := o.completions(); n != 1 {
+		if n := o.Completions(); n != 1 {
 			t.Errorf("%d completions", n)
 		}
-		o.finish()
+		o.Finish()
 	})
 }
 
@@ -142,9 +61,9 @@ func TestAReportSurvivesACrashAtEveryMoment(t *testing.T) {
 	for _, moment := range []string{"before", "half-written", "whole, not told"} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			o := newOffice(t, dir)
-			o.fail.Store(true)
-			o.steps(orderReport)
+			o := rig.NewOffice(t, dir)
+			o.Fail.Store(true)
+			o.Steps(orderReport)
 			file := filepath.Join(dir, ledger.ReportDir, o.Vars["report"]+ledger.ReportSuffix)
 			switch moment {
 			case "half-written":
@@ -155,13 +74,13 @@ func TestAReportSurvivesACrashAtEveryMoment(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			o.steps("GET /v2/reports/company/orders/$report/download\n    409\n")
-			if err := o.s.Close(); err != nil {
+			o.Steps("GET /v2/reports/company/orders/$report/download\n    409\n")
+			if err := o.S.Close(); err != nil {
 				t.Fatal(err)
 			}
-			o.fail.Store(false)
-			o.reopen()
-			o.steps("settle\n" + `
+			o.Fail.Store(false)
+			o.Reopen()
+			o.Steps("settle\n" + `
 GET /v2/reports/company/orders/$report/download
     200
     url = data.url
@@ -170,10 +89,10 @@ GET $url
     body ~ ^orderId,bookingId.*partner$
 list reports
     $out == $report.csv`)
-			if n := o.completions(); n != 1 {
+			if n := o.Completions(); n != 1 {
 				t.Errorf("%s: %d completions", moment, n)
 			}
-			o.finish()
+			o.Finish()
 		})
 	}
 }
@@ -182,8 +101,8 @@ list reports
 func TestMovingTheClockRemovesExpiredReports(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, dir)
-		o.steps(orderReport + `
+		o := rig.NewOffice(t, dir)
+		o.Steps(orderReport + `
 POST /test/clock {"advance":"167h59m59.999s"}
     200
 list reports
@@ -192,7 +111,7 @@ POST /test/clock {"advance":"1ms"}
     200
 list reports
     $out == `)
-		o.finish()
+		o.Finish()
 	})
 }
 
@@ -201,14 +120,14 @@ list reports
 func TestFilesGoWhenTheirReportsExpire(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, dir)
-		o.steps(orderReport + `
+		o := rig.NewOffice(t, dir)
+		o.Steps(orderReport + `
 wait 10m` + strings.ReplaceAll(orderReport, "report = ", "second = ") + `
 wait 167h50m
 settle
 list reports
     $out == $second.csv`)
-		o.finish()
+		o.Finish()
 	})
 }
 
@@ -229,20 +148,20 @@ func (f twiceFS) Remove(name string) error {
 func TestAReportThatAnotherHasRemovedIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, dir)
-		o.wrap = func(fsys durable.FS) durable.FS { return twiceFS{fsys} }
-		if err := o.s.Close(); err != nil {
+		o := rig.NewOffice(t, dir)
+		o.Wrap = func(fsys durable.FS) durable.FS { return twiceFS{fsys} }
+		if err := o.S.Close(); err != nil {
 			t.Fatal(err)
 		}
-		o.reopen()
-		o.steps(orderReport + `
+		o.Reopen()
+		o.Steps(orderReport + `
 POST /test/clock {"advance":"168h"}
     200
 list reports
     $out == `)
-		o.finish()
-		if strings.Contains(o.logged.String(), "could not be") {
-			t.Errorf("it is logged as a failure: %s", &o.logged)
+		o.Finish()
+		if strings.Contains(o.Logged.String(), "could not be") {
+			t.Errorf("it is logged as a failure: %s", &o.Logged)
 		}
 	})
 }
@@ -251,8 +170,8 @@ list reports
 func TestAReportsFileIsServedAsItWasWrittenOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, dir)
-		o.steps(orderReport +
+		o := rig.NewOffice(t, dir)
+		o.Steps(orderReport +
 			"\nGET /v2/reports/company/orders/$report/download\n    200\n    url = data.url\n")
 		file := filepath.Join(dir, ledger.ReportDir, o.Vars["report"]+ledger.ReportSuffix)
 		whole, err := os.ReadFile(file)
@@ -271,13 +190,13 @@ func TestAReportsFileIsServedAsItWasWrittenOrNotAtAll(t *testing.T) {
 			if err := damage(); err != nil {
 				t.Fatal(err)
 			}
-			o.steps("GET $url\n    500\n    errors[0].errorCode == \"INTERNAL\"\n")
+			o.Steps("GET $url\n    500\n    errors[0].errorCode == \"INTERNAL\"\n")
 		}
 		if err := os.WriteFile(file, whole, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o.steps("GET $url\n    200\n    header Waybill-Seq ~ .\nGET $url\n    200\n    header Waybill-Seq == \n")
-		o.finish()
+		o.Steps("GET $url\n    200\n    header Waybill-Seq ~ .\nGET $url\n    200\n    header Waybill-Seq == \n")
+		o.Finish()
 	})
 }
 
@@ -285,20 +204,20 @@ func TestAReportsFileIsServedAsItWasWrittenOrNotAtAll(t *testing.T) {
 func TestALinkEndsWithItsReport(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, dir)
-		o.steps(orderReport + `
+		o := rig.NewOffice(t, dir)
+		o.Steps(orderReport + `
 wait 167h55m
 admin idtoken email=olena@zorevia.example.com
     token = $out
 POST /v2/auth/idp/login {"idToken":"$token"}
     200`)
-		o.s.Config.SecureCookies = true
-		o.steps(`
+		o.S.Config.SecureCookies = true
+		o.Steps(`
 GET /v2/reports/company/orders/$report/download
     200
     data.url ~ ^"https://
     data.expiresAt == "2026-11-27T08:00:00.000Z"`)
-		o.finish()
+		o.Finish()
 	})
 }
 
@@ -306,14 +225,14 @@ GET /v2/reports/company/orders/$report/download
 func TestRefreshRace(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, dir)
+		o := rig.NewOffice(t, dir)
 		var wg sync.WaitGroup
 		answers := make([]*httptest.ResponseRecorder, 8)
 		for i := range answers {
 			r := httptest.NewRequest("POST", "/v2/auth/refresh", nil)
-			o.sendCookies(r)
+			o.SendCookies(r)
 			answers[i] = httptest.NewRecorder()
-			wg.Go(func() { o.s.ServeHTTP(answers[i], r) })
+			wg.Go(func() { o.S.ServeHTTP(answers[i], r) })
 		}
 		wg.Wait()
 		good := 0
@@ -328,7 +247,7 @@ func TestRefreshRace(t *testing.T) {
 		if good != 1 {
 			t.Errorf("%d refreshed", good)
 		}
-		o.steps("GET /v2/auth/session\n    401\n")
-		o.finish()
+		o.Steps("GET /v2/auth/session\n    401\n")
+		o.Finish()
 	})
 }

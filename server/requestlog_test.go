@@ -1,62 +1,27 @@
-package server
+package server_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"waybill/auth"
+	"waybill/server"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
-	"waybill/store/durable"
 )
-
-var (
-	personal = regexp.MustCompile(`"(?:firstName|lastName|email|phone|password|idToken|offerId)":\s*"([^"\\]{4,})"`)
-	secretIn = regexp.MustCompile(`/v2/reports/files/([^/?\s]+)`)
-)
-
-// noteSecrets remembers what of a request is secret or personal: key, cookies, the token in a link, names,
-// addresses.
-func (p *player) noteSecrets(r *http.Request, body string) {
-	for _, c := range r.Cookies() {
-		p.secrets[c.Value] = true
-	}
-	p.secrets[r.Header.Get("x-api-key")] = true
-	for _, m := range append(personal.FindAllStringSubmatch(body, -1),
-		secretIn.FindAllStringSubmatch(r.URL.Path, -1)...) {
-		p.secrets[m[1]] = true
-	}
-}
-
-// checkLog sees that the log has a line for each request, and shows no secret and nobody's name.
-func (p *player) checkLog() {
-	for secret := range p.secrets {
-		if len(secret) >= 4 && strings.Contains(p.logged.String(), secret) {
-			p.fatal("the log shows %q", secret)
-		}
-	}
-	if strings.Contains(p.logged.String(), "larger than they were weighed") {
-		p.fatal("a line is larger than its weight: %s", &p.logged)
-	}
-	if strings.HasSuffix(p.file, ".txt") && p.resp != nil &&
-		!strings.Contains(p.logged.String(), `"msg":"request"`) {
-		p.fatal("the log has no request")
-	}
-}
 
 // loggedServer is a server of the demo network that logs into a buffer from a level on.
-func loggedServer(t *testing.T, level slog.Level) (s *Server, key string, logged *bytes.Buffer) {
+func loggedServer(t *testing.T, level slog.Level) (s *server.Server, key string, logged *bytes.Buffer) {
 	logged = new(bytes.Buffer)
-	s, key = demoServer(t,
-		Config{Log: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: level}))})
+	s, key = rig.Demo(t,
+		server.Config{Log: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: level}))})
 	logged.Reset()
 	return s, key, logged
 }
@@ -108,12 +73,4 @@ func TestTheLevelWarnTurnsRequestsOff(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { s.LogRequest(rec, r, 1) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-}
-
-// loggedOn is a server of the demo network on a file system, that logs warnings into a buffer.
-func loggedOn(t *testing.T, fsys *crowded) (s *Server, logged *bytes.Buffer) {
-	logged = new(bytes.Buffer)
-	log := slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s, _ = demoServer(t, Config{Dir: string(fsys.FS.(durable.Dir)), FS: fsys, Log: log})
-	return s, logged
 }

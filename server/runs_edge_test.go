@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -18,6 +18,8 @@ import (
 
 	"waybill/booking"
 	"waybill/booking/ids"
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/export"
@@ -29,14 +31,14 @@ import (
 )
 
 // paidFor sells seats on a run, and pays for them.
-func paidFor(t *testing.T, s *Server, key, query string, n int) string {
+func paidFor(t *testing.T, s *server.Server, key, query string, n int) string {
 	t.Helper()
-	a := call(t, s, key, "POST", "/v2/bookings", bookingBody(anOffer(t, s, key, query), n))
-	if a.status != 201 {
+	a := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(rig.Offer(t, s, key, query), n))
+	if a.Status != 201 {
 		t.Fatal(a)
 	}
 	id := a.Data.Booking.ID
-	if a := call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", ""); a.status != 200 {
+	if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", ""); a.Status != 200 {
 		t.Fatal(a)
 	}
 	return id
@@ -57,7 +59,7 @@ type shown struct {
 }
 
 // show returns a booking as its partner sees it.
-func show(t *testing.T, s *Server, key, id string) (x shown) {
+func show(t *testing.T, s *server.Server, key, id string) (x shown) {
 	t.Helper()
 	r := httptest.NewRequest("GET", "/v2/bookings/"+id, nil)
 	r.Header.Set("x-api-key", key)
@@ -82,15 +84,15 @@ func sound(t *testing.T, dir string) {
 // had.
 func TestWhatAnotherTimetableSoldLeavesWithTheBus(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
-	id := paidFor(t, s, key, kyivLviv, 1)
-	importFeed(t, s, feedWith(t, map[string][][2]string{"stop_times.txt": {
+	s, key := rig.Demo(t, server.Config{Dir: dir})
+	id := paidFor(t, s, key, rig.KyivLviv, 1)
+	rig.Import(t, s, rig.FeedWith(t, map[string][][2]string{"stop_times.txt": {
 		{"kl-0530,05:30:00,05:30:00", "kl-0530,04:30:00,04:30:00"},
 	}}))
 	if at := show(t, s, key, id).Data.Booking.DepartureDate; at != "2026-11-25T03:30:00.000Z" {
 		t.Errorf("an import alone moves what was sold to %s", at)
 	}
-	said, err := doWithRun(s, "move", "kl-0530", "minutes", "40")
+	said, err := rig.ChangeRun(s, "move", "kl-0530", "minutes", "40")
 	if err != nil || !strings.Contains(said, "at 2026-11-25 05:10 +02:00") {
 		t.Error(said, err)
 	}
@@ -108,31 +110,31 @@ func TestWhatAnotherTimetableSoldLeavesWithTheBus(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Moved again, and by nothing against the timetable: it still is where the bus is.
-	if said, err := doWithRun(s, "move", "kl-0530", "minutes", "0"); err != nil {
+	if said, err := rig.ChangeRun(s, "move", "kl-0530", "minutes", "0"); err != nil {
 		t.Error(said, err)
 	}
 	if at := show(t, s, key, id).Data.Booking.DepartureDate; at != "2026-11-25T02:30:00.000Z" {
 		t.Errorf("it leaves at %s", at)
 	}
-	if said, err := doWithRun(s, "move", "kl-0530", "minutes", "0"); err != nil ||
+	if said, err := rig.ChangeRun(s, "move", "kl-0530", "minutes", "0"); err != nil ||
 		!strings.Contains(said, "nothing to change") {
 		t.Error(said, err)
 	}
-	compareWithReplay(t, s, dir, false)
+	rig.CompareWithReplay(t, s, dir, false)
 	sound(t, dir)
 }
 
 // A run that the timetable has no longer, and that was moved and moved back, is shown as its tickets are.
 func TestAWithdrawnRunIsShownAsItsTicketsAre(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
-	id := paidFor(t, s, key, kyivLviv, 1)
+	s, key := rig.Demo(t, server.Config{Dir: dir})
+	id := paidFor(t, s, key, rig.KyivLviv, 1)
 	for _, minutes := range []string{"60", "0"} {
-		if said, err := doWithRun(s, "move", "kl-0530", "minutes", minutes); err != nil {
+		if said, err := rig.ChangeRun(s, "move", "kl-0530", "minutes", minutes); err != nil {
 			t.Fatal(said, err)
 		}
 	}
-	importFeed(t, s, feedWith(t, map[string][][2]string{
+	rig.Import(t, s, rig.FeedWith(t, map[string][][2]string{
 		"trips.txt":      {{"r-kyiv-lviv,weekdays,kl-0530,", "r-kyiv-lviv,weekdays,kl-0531,"}},
 		"stop_times.txt": {{"kl-0530,", "kl-0531,"}},
 	}))
@@ -153,15 +155,15 @@ func TestAWithdrawnRunIsShownAsItsTicketsAre(t *testing.T) {
 // the cancellation, also when the run would be over by then, and others are sold as before.
 func TestAStartFinishesCancellations(t *testing.T) {
 	for name, at := range map[string]time.Time{
-		"before the departure": scriptStart.Add(time.Hour),
-		"when it is over":      scriptStart.Add(8 * 24 * time.Hour),
+		"before the departure": rig.Start.Add(time.Hour),
+		"when it is over":      rig.Start.Add(8 * 24 * time.Hour),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			copied := filepath.Join(t.TempDir(), "copy")
-			s, key := demoServer(t, Config{Dir: dir})
-			id := paidFor(t, s, key, kyivLviv, 2)
-			if said, err := doWithRun(s, "cancel", "kl-0530"); err != nil {
+			s, key := rig.Demo(t, server.Config{Dir: dir})
+			id := paidFor(t, s, key, rig.KyivLviv, 2)
+			if said, err := rig.ChangeRun(s, "cancel", "kl-0530"); err != nil {
 				t.Fatal(said, err)
 			}
 			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
@@ -169,18 +171,18 @@ func TestAStartFinishesCancellations(t *testing.T) {
 			}
 			// As if the tickets had been asked about when the run was cancelled: the line names none of them.
 			uncancel(t, copied)
-			s2, key := demoServer(t, Config{Dir: copied, Now: func() time.Time { return at }})
+			s2, key := rig.Demo(t, server.Config{Dir: copied, Now: func() time.Time { return at }})
 			for _, ticket := range show(t, s2, key, id).Data.Booking.Tickets {
 				if ticket.Status != "Refund" || ticket.RefundAmount == nil {
 					t.Errorf("%+v", ticket)
 				}
 			}
-			offer := call(t, s2, key, "GET", "/v2/offers?"+kyivLviv+"&departureDate="+
+			offer := rig.Call(t, s2, key, "GET", "/v2/offers?"+rig.KyivLviv+"&departureDate="+
 				at.AddDate(0, 0, 7).Format(time.DateOnly), "").Data.Offers[0].ID
-			if a := call(t, s2, key, "POST", "/v2/bookings", bookingBody(offer, 1)); a.status != 201 {
+			if a := rig.Call(t, s2, key, "POST", "/v2/bookings", rig.BookingBody(offer, 1)); a.Status != 201 {
 				t.Errorf("a booking after it: %+v", a)
 			}
-			compareWithReplay(t, s2, copied, false)
+			rig.CompareWithReplay(t, s2, copied, false)
 		})
 	}
 }
@@ -196,7 +198,7 @@ func uncancel(t *testing.T, dir string) {
 	for _, name := range []string{"checkpoint", "checkpoints.log"} {
 		os.Remove(filepath.Join(dir, name)) // there may be none
 	}
-	file := filepath.Join(dir, journalFile)
+	file := filepath.Join(dir, rig.JournalFile)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +218,7 @@ func uncancel(t *testing.T, dir string) {
 			lines[i] = line[:start] + `"tickets":null` + line[end:]
 		}
 	}
-	if err := os.WriteFile(file, []byte(rechained(string(format), lines)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(rig.Rechained(string(format), lines)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -229,23 +231,23 @@ func TestARefusedTicketOfACancelledRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked = make(chan bool)
 		answer = make(chan error)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(),
 			Confirm: func(_ context.Context, _ provider.Confirmation) error {
 				asked <- true
 				return <-answer
 			}})
 		defer s.Close()
-		id := call(
+		id := rig.Call(
 			t,
 			s,
 			key,
 			"POST",
 			"/v2/bookings",
-			bookingBody(anOffer(t, s, key, kyivLviv), 1),
+			rig.BookingBody(rig.Offer(t, s, key, rig.KyivLviv), 1),
 		).Data.Booking.ID
-		go call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
+		go rig.Call(t, s, key, "POST", "/v2/bookings/"+id+"/pay", "")
 		<-asked
-		if said, err := doWithRun(s, "cancel", "kl-0530"); err != nil ||
+		if said, err := rig.ChangeRun(s, "cancel", "kl-0530"); err != nil ||
 			!strings.Contains(said, "follow then: 1") {
 			t.Fatal(said, err)
 		}
@@ -254,7 +256,7 @@ func TestARefusedTicketOfACancelledRun(t *testing.T) {
 		if got := show(t, s, key, id).Data.Booking.Tickets[0].Status; got != "Canceled" {
 			t.Errorf("it is %s", got)
 		}
-		compareWithReplay(t, s, dir, false)
+		rig.CompareWithReplay(t, s, dir, false)
 	})
 }
 
@@ -263,11 +265,11 @@ func TestARefusedTicketOfACancelledRun(t *testing.T) {
 func TestAChangeThatIsMissedIsTold(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(), MaxTransfers: 1})
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(), MaxTransfers: 1})
 		defer s.Close()
-		b, _ := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
-		unpaid, _ := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
-		if a := call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", ""); a.status != 200 {
+		b, _ := rig.BookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
+		unpaid, _ := rig.BookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
+		if a := rig.Call(t, s, key, "POST", "/v2/bookings/"+b+"/pay", ""); a.Status != 200 {
 			t.Fatal(a)
 		}
 		var second, first booking.RunName
@@ -276,13 +278,13 @@ func TestAChangeThatIsMissedIsTold(t *testing.T) {
 			first = booking.RunName{Trip: legs[0].Run.Form.Trip, Day: legs[0].Run.Day}
 			second = booking.RunName{Trip: legs[1].Run.Form.Trip, Day: legs[1].Run.Day}
 		})
-		said, err := doWithRun(s, "move", second.Trip, "date", second.Day.String(), "minutes", "-720")
+		said, err := rig.ChangeRun(s, "move", second.Trip, "date", second.Day.String(), "minutes", "-720")
 		if err != nil || !strings.Contains(said, "miss their change, and need you: 2") {
 			t.Errorf("%s, %v; %s", said, err, first)
 		}
 		time.Sleep(time.Second)
 		var news string
-		for about, text := range letters(t, dir) {
+		for about, text := range rig.Letters(t, dir) {
 			if strings.HasPrefix(about, "New time") {
 				news = text
 			}
@@ -293,8 +295,8 @@ func TestAChangeThatIsMissedIsTold(t *testing.T) {
 				t.Errorf("there is no %q in\n%s", want, news)
 			}
 		}
-		a := call(t, s, key, "POST", "/v2/bookings/"+unpaid+"/pay", "")
-		if a.status != 409 {
+		a := rig.Call(t, s, key, "POST", "/v2/bookings/"+unpaid+"/pay", "")
+		if a.Status != 409 {
 			t.Errorf("a change that cannot be made is paid for: %+v", a)
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "outbox/*.eml"))
@@ -317,13 +319,13 @@ func TestAChangeThatIsMissedIsTold(t *testing.T) {
 
 // Contract §14: statements for a database have what a moved run became, with each ticket that names it.
 func TestTailOfMovedRunsForADatabase(t *testing.T) {
-	if !has(t, "sqlite3") {
+	if !rig.Has(t, "sqlite3") {
 		return
 	}
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
-	id := paidFor(t, s, key, kyivLviv, 2)
-	call(
+	s, key := rig.Demo(t, server.Config{Dir: dir})
+	id := paidFor(t, s, key, rig.KyivLviv, 2)
+	rig.Call(
 		t,
 		s,
 		key,
@@ -331,13 +333,13 @@ func TestTailOfMovedRunsForADatabase(t *testing.T) {
 		"/v2/bookings/"+id+"/cancel",
 		"",
 	) // also who travels no longer is on the moved run
-	paidFor(t, s, key, kyivLviv, 1)
+	paidFor(t, s, key, rig.KyivLviv, 1)
 	for _, act := range [][]string{
 		{"move", "kl-0530", "minutes", "45"},
 		{"cancel", "kl-0700"},
 		{"restore", "kl-0700"},
 	} {
-		if said, err := doWithRun(s, act[0], act[1], act[2:]...); err != nil {
+		if said, err := rig.ChangeRun(s, act[0], act[1], act[2:]...); err != nil {
 			t.Fatal(said, err)
 		}
 	}
@@ -347,7 +349,7 @@ func TestTailOfMovedRunsForADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := exec.Command("sqlite3", "-bail", "-csv", "-header")
-	c.Stdin = strings.NewReader("pragma foreign_keys = on;\n" + tailed(t, dir, "sql", 1) +
+	c.Stdin = strings.NewReader("pragma foreign_keys = on;\n" + rig.Tailed(t, dir, "sql", 1) +
 		"select * from ticket_legs order by ticket_id, leg;\nselect * from run_changes;\n")
 	got, err := c.CombinedOutput()
 	if err != nil {
@@ -381,9 +383,9 @@ func TestTailOfMovedRunsForADatabase(t *testing.T) {
 // What a passenger is told of a run is what its line says: the reason of this change, and not of an earlier
 // one of the other ride, or of a later one.
 func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
-	p := newPeer(t, always(503))
-	s, key := demoServer(t, Config{MessengerURL: p.URL, MaxTransfers: 1})
-	b, _ := bookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
+	p := rig.NewPeer(t, rig.Always(503))
+	s, key := rig.Demo(t, server.Config{MessengerURL: p.URL, MaxTransfers: 1})
+	b, _ := rig.BookForLesia(t, s, key, "departureCitySlug=berlin&arrivalCitySlug=lviv")
 	var runs []booking.RunName
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		for _, l := range st.Bookings.Any(ids.Of(b)).Tickets[0].Itinerary() {
@@ -394,7 +396,7 @@ func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, reason := range []string{"snow", "strike"} {
-		said, err := doWithRun(
+		said, err := rig.ChangeRun(
 			s,
 			"move",
 			runs[i].Trip,
@@ -439,11 +441,12 @@ func TestWhatIsToldOfARunIsOfItsLine(t *testing.T) {
 // What an import changes of runs that were sold is named: that they leave at another time, or no longer call
 // where tickets begin; the waybill says what was sold.
 func TestAnImportNamesWhatTicketsSayOtherwise(t *testing.T) {
-	s, key := demoServer(t, Config{})
-	paidFor(t, s, key, kyivLviv, 2)
+	s, key := rig.Demo(t, server.Config{})
+	paidFor(t, s, key, rig.KyivLviv, 2)
 	imported := func(replace map[string][][2]string) string {
 		var out bytes.Buffer
-		if err := s.Admin.Import(feedWith(t, replace), "changed", admin.ImportOptions{}, &out); err != nil {
+		if err := s.Admin.Import(rig.FeedWith(t, replace), "changed", admin.ImportOptions{},
+			&out); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -458,7 +461,7 @@ func TestAnImportNamesWhatTicketsSayOtherwise(t *testing.T) {
 	if !strings.Contains(said, "trip kl-0530 on 2026-11-25 leaves at another time than tickets say: 2;") {
 		t.Error(said)
 	}
-	if _, err := doWithRun(s, "move", "kl-0530", "minutes", "0"); err != nil {
+	if _, err := rig.ChangeRun(s, "move", "kl-0530", "minutes", "0"); err != nil {
 		t.Error(err)
 	}
 	if said := imported(earlier); strings.Contains(said, "kl-0530") {
@@ -473,7 +476,7 @@ func TestAnImportNamesWhatTicketsSayOtherwise(t *testing.T) {
 	var list strings.Builder
 	err := s.Admin.Do(
 		"manifest",
-		&admin.Act{Form: url.Values{"trip": {"kl-0530"}, "date": {runDay}}, Out: &list},
+		&admin.Act{Form: url.Values{"trip": {"kl-0530"}, "date": {rig.RunDay}}, Out: &list},
 	)
 	if err != nil ||
 		strings.Count(list.String(), "(sold from Kyiv Central Bus Station, platform 1 to Lviv") != 2 {
@@ -493,17 +496,17 @@ func TestAnAnswerFinishesWhatACrashLeftOfACancellation(t *testing.T) {
 			answer chan error
 		}
 		asked := make(chan question)
-		s, key := demoServer(t, Config{Dir: dir, Now: bubbleClock(),
+		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(),
 			Confirm: func(_ context.Context, c provider.Confirmation) error {
 				q := question{c.Ticket.String(), make(chan error)}
 				asked <- q
 				return <-q.answer
 			}})
-		offer := anOffer(t, s, key, kyivLviv)
-		made := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking
-		go call(t, s, key, "POST", "/v2/bookings/"+made.ID+"/pay", "")
+		offer := rig.Offer(t, s, key, rig.KyivLviv)
+		made := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 2)).Data.Booking
+		go rig.Call(t, s, key, "POST", "/v2/bookings/"+made.ID+"/pay", "")
 		first, second := <-asked, <-asked
-		if said, err := doWithRun(s, "cancel", "kl-0530"); err != nil {
+		if said, err := rig.ChangeRun(s, "cancel", "kl-0530"); err != nil {
 			t.Fatal(said, err)
 		}
 		first.answer <- nil
@@ -513,7 +516,7 @@ func TestAnAnswerFinishesWhatACrashLeftOfACancellation(t *testing.T) {
 			t.Fatal(err)
 		}
 		cutAfter(t, copied, `"type":"ticket.paid"`)
-		offline, err := Open(Config{Dir: copied, Now: bubbleClock(), Verb: true})
+		offline, err := server.Open(server.Config{Dir: copied, Now: rig.BubbleClock(), Verb: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -529,7 +532,7 @@ func TestAnAnswerFinishesWhatACrashLeftOfACancellation(t *testing.T) {
 			t.Fatal(err)
 		}
 		sound(t, copied)
-		again, key := demoServer(t, Config{Dir: copied, Now: bubbleClock()})
+		again, key := rig.Demo(t, server.Config{Dir: copied, Now: rig.BubbleClock()})
 		for _, ticket := range show(t, again, key, made.ID).Data.Booking.Tickets {
 			if ticket.Status != "Refund" || ticket.RefundAmount == nil {
 				t.Errorf("of a cancelled run: %+v", ticket)
@@ -554,7 +557,7 @@ func cutAfter(t *testing.T, dir, kind string) {
 			t.Fatal(err)
 		}
 	}
-	file := filepath.Join(dir, journalFile)
+	file := filepath.Join(dir, rig.JournalFile)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -13,32 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
-
-const (
-	kyivLviv = "departureCitySlug=kyiv&arrivalCitySlug=lviv"
-	runDay   = "2026-11-25" // of anOffer
-)
-
-// doWithRun does something with a run as the operator, and returns what that said.
-func doWithRun(s *Server, do, trip string, more ...string) (string, error) {
-	form := url.Values{
-		"trip":   {trip},
-		"date":   {runDay},
-		"reason": {"snow"},
-	}
-	for i := 0; i < len(more); i += 2 {
-		form.Set(more[i], more[i+1])
-	}
-	var out strings.Builder
-	err := s.Admin.Do("run-"+do, &admin.Act{Form: form, Out: &out})
-	return out.String(), err
-}
 
 // Contract §15: a run that is cancelled while an offer of it is sold is not sold any more; one that is moved
 // meanwhile is sold at its new times, or not.
@@ -53,15 +35,15 @@ func TestARunIsChangedWhileAnOfferIsSold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			s, w := soldWhile(t, dir, kyivLviv, func(s *Server) {
-				if said, err := doWithRun(s, test.do, "kl-0530", test.more...); err != nil {
+			s, w := rig.SoldWhile(t, dir, rig.KyivLviv, func(s *server.Server) {
+				if said, err := rig.ChangeRun(s, test.do, "kl-0530", test.more...); err != nil {
 					t.Error(said, err)
 				}
 			})
 			if w.Code != test.status || !strings.Contains(w.Body.String(), `"CHANGED"`) {
 				t.Errorf("status %d, want %d: %s", w.Code, test.status, w.Body)
 			}
-			compareWithReplay(t, s, dir, false)
+			rig.CompareWithReplay(t, s, dir, false)
 		})
 	}
 }
@@ -72,7 +54,7 @@ type manyActs struct {
 	*rand.Rand
 	dir  string
 	now  func() time.Time
-	s    *Server
+	s    *server.Server
 	key  string
 	made []string // bookings
 	done map[string]int
@@ -80,7 +62,7 @@ type manyActs struct {
 
 // open starts the server on what is in the directory.
 func (m *manyActs) open() {
-	m.s, m.key = demoServer(m.T, Config{Dir: m.dir, Now: m.now})
+	m.s, m.key = rig.Demo(m.T, server.Config{Dir: m.dir, Now: m.now})
 }
 
 // step does one thing. What is refused is as good as what is done: what matters is what the journal holds.
@@ -94,33 +76,33 @@ func (m *manyActs) step() {
 	}
 	switch n := m.IntN(20); {
 	case n < 6:
-		a := call(m, m.s, m.key, "GET", "/v2/offers?departureDate="+runDay+"&"+kyivLviv, "")
+		a := rig.Call(m, m.s, m.key, "GET", "/v2/offers?departureDate="+rig.RunDay+"&"+rig.KyivLviv, "")
 		if len(a.Data.Offers) == 0 {
 			return
 		}
 		offer := a.Data.Offers[m.IntN(len(a.Data.Offers))].ID
-		a = call(m, m.s, m.key, "POST", "/v2/bookings", bookingBody(offer, 1+m.IntN(4)))
-		note("sold", a.status == 201)
-		if a.status == 201 {
+		a = rig.Call(m, m.s, m.key, "POST", "/v2/bookings", rig.BookingBody(offer, 1+m.IntN(4)))
+		note("sold", a.Status == 201)
+		if a.Status == 201 {
 			m.made = append(m.made, a.Data.Booking.ID)
 		}
 	case n < 12 && len(m.made) > 0:
 		action := []string{"pay", "book", "cancel"}[m.IntN(3)]
 		id := m.made[m.IntN(len(m.made))]
-		note(action, call(m, m.s, m.key, "POST", "/v2/bookings/"+id+"/"+action, "").status == 200)
+		note(action, rig.Call(m, m.s, m.key, "POST", "/v2/bookings/"+id+"/"+action, "").Status == 200)
 	case n < 14:
-		_, err := doWithRun(m.s, "move", trip, "minutes", fmt.Sprint(m.IntN(400)-200))
+		_, err := rig.ChangeRun(m.s, "move", trip, "minutes", fmt.Sprint(m.IntN(400)-200))
 		note("move", err == nil)
 	case n < 16:
-		_, err := doWithRun(m.s, "restore", trip)
+		_, err := rig.ChangeRun(m.s, "restore", trip)
 		note("restore", err == nil)
 	case n == 16:
-		_, err := doWithRun(m.s, "cancel", trip)
+		_, err := rig.ChangeRun(m.s, "cancel", trip)
 		note("cancel a run", err == nil)
 	case n == 17:
-		feed := feedWith(m, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-25,zorevia,3,",
+		feed := rig.FeedWith(m, map[string][][2]string{"waybill_buses.txt": {{"bus-zor-25,zorevia,3,",
 			fmt.Sprintf("bus-zor-25,zorevia,%d,", 2+m.IntN(3))}}})
-		importFeed(m, m.s, feed)
+		rig.Import(m, m.s, feed)
 		note("import", true)
 	case n == 18:
 		time.Sleep(time.Duration(m.IntN(25)) * time.Minute) // in a bubble
@@ -150,7 +132,7 @@ func TestRunsAreChangedInAnyOrder(t *testing.T) {
 				T:    t,
 				Rand: rand.New(rand.NewPCG(seed, 20)),
 				dir:  dir,
-				now:  bubbleClock(),
+				now:  rig.BubbleClock(),
 				done: done,
 			}
 			m.open()
@@ -158,7 +140,7 @@ func TestRunsAreChangedInAnyOrder(t *testing.T) {
 				m.step()
 			}
 			synctest.Wait() // what time alone brings about is noted beside
-			compareWithReplay(t, m.s, dir, true)
+			rig.CompareWithReplay(t, m.s, dir, true)
 			if err := m.s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -181,21 +163,21 @@ func TestRunsAreChangedInAnyOrder(t *testing.T) {
 func TestAMachineStopsAtAnyLineOfAChangedRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := rig.Demo(t, server.Config{Dir: dir})
 	change := func(acts ...[]string) {
 		for _, act := range acts {
-			if said, err := doWithRun(s, act[0], "kl-0530", act[1:]...); err != nil {
+			if said, err := rig.ChangeRun(s, act[0], "kl-0530", act[1:]...); err != nil {
 				t.Fatal(said, err)
 			}
 		}
 	}
 	change([]string{"move", "minutes", "30"}, []string{"restore"})
-	order := bookingBody(anOffer(t, s, key, kyivLviv), 3)
-	booked := call(t, s, key, "POST", "/v2/bookings", order).Data.Booking
-	call(t, s, key, "POST", "/v2/bookings/"+booked.ID+"/pay",
+	order := rig.BookingBody(rig.Offer(t, s, key, rig.KyivLviv), 3)
+	booked := rig.Call(t, s, key, "POST", "/v2/bookings", order).Data.Booking
+	rig.Call(t, s, key, "POST", "/v2/bookings/"+booked.ID+"/pay",
 		`{"ticketIds":["`+booked.Tickets[0].ID+`"]}`)
 	change([]string{"move", "minutes", "-20"}, []string{"move", "minutes", "60"}, []string{"cancel"})
-	journal, err := os.ReadFile(filepath.Join(dir, journalFile))
+	journal, err := os.ReadFile(filepath.Join(dir, rig.JournalFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,22 +196,22 @@ func TestAMachineStopsAtAnyLineOfAChangedRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, text := range map[string][]byte{
-			"FORMAT":    format,
-			journalFile: append(bytes.Join(lines[:n], nil), lines[n][:len(lines[n])/2]...),
+			"FORMAT":        format,
+			rig.JournalFile: append(bytes.Join(lines[:n], nil), lines[n][:len(lines[n])/2]...),
 		} {
 			if err := os.WriteFile(filepath.Join(cut, name), text, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s, err := Open(Config{Dir: cut, Now: func() time.Time { return scriptStart }})
+		s, err := server.Open(server.Config{Dir: cut, Now: func() time.Time { return rig.Start }})
 		if err != nil {
 			t.Fatalf("cut in line %d: %v", n+1, err)
 		}
-		compareWithReplay(t, s, cut, false)
-		if _, err := doWithRun(s, "cancel", "kl-0530"); err != nil {
+		rig.CompareWithReplay(t, s, cut, false)
+		if _, err := rig.ChangeRun(s, "cancel", "kl-0530"); err != nil {
 			t.Errorf("cut in line %d: %v", n+1, err)
 		}
-		compareWithReplay(t, s, cut, false)
+		rig.CompareWithReplay(t, s, cut, false)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -244,7 +226,7 @@ func TestAMachineStopsAtAnyLineOfAChangedRun(t *testing.T) {
 func TestARunIsChangedBesideRequests(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
+	s, key := rig.Demo(t, server.Config{Dir: dir})
 	var wg sync.WaitGroup
 	work := func(do func(n int)) {
 		wg.Go(func() {
@@ -255,25 +237,26 @@ func TestARunIsChangedBesideRequests(t *testing.T) {
 	}
 	for range 3 {
 		work(func(int) {
-			offers := call(t, s, key, "GET", "/v2/offers?departureDate="+runDay+"&"+kyivLviv, "").Data.Offers
+			offers := rig.Call(t, s, key, "GET", "/v2/offers?departureDate="+rig.RunDay+"&"+rig.KyivLviv,
+				"").Data.Offers
 			if len(offers) == 0 {
 				return
 			}
-			sold := call(t, s, key, "POST", "/v2/bookings", bookingBody(offers[0].ID, 1))
-			if sold.status == 201 {
-				call(t, s, key, "POST", "/v2/bookings/"+sold.Data.Booking.ID+"/pay", "")
-				call(t, s, key, "GET", "/v2/bookings/"+sold.Data.Booking.ID, "")
+			sold := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offers[0].ID, 1))
+			if sold.Status == 201 {
+				rig.Call(t, s, key, "POST", "/v2/bookings/"+sold.Data.Booking.ID+"/pay", "")
+				rig.Call(t, s, key, "GET", "/v2/bookings/"+sold.Data.Booking.ID, "")
 			}
 		})
 	}
-	work(func(n int) { doWithRun(s, "move", "kl-0530", "minutes", fmt.Sprint(n)) })
-	work(func(int) { doWithRun(s, "restore", "kl-0530") })
+	work(func(n int) { rig.ChangeRun(s, "move", "kl-0530", "minutes", fmt.Sprint(n)) })
+	work(func(int) { rig.ChangeRun(s, "restore", "kl-0530") })
 	work(func(n int) {
 		if n == 15 {
-			doWithRun(s, "cancel", "kl-0530")
+			rig.ChangeRun(s, "cancel", "kl-0530")
 		}
 		s.Admin.Do("manifest", &admin.Act{
-			Form: url.Values{"trip": {"kl-0530"}, "date": {runDay}},
+			Form: url.Values{"trip": {"kl-0530"}, "date": {rig.RunDay}},
 			Out:  new(strings.Builder),
 		})
 	})
@@ -283,5 +266,5 @@ func TestARunIsChangedBesideRequests(t *testing.T) {
 		}
 	})
 	wg.Wait()
-	compareWithReplay(t, s, dir, false)
+	rig.CompareWithReplay(t, s, dir, false)
 }

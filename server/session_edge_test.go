@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"crypto/tls"
@@ -9,13 +9,14 @@ import (
 	"testing/synctest"
 
 	"waybill/server/api/company"
+	"waybill/server/lab/rig"
 )
 
 // Contract §9: of two cookies of a name neither counts, whichever comes first.
 func TestTwoCookiesOfANameAreNone(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, dir)
+		o := rig.NewOffice(t, dir)
 		for _, c := range []struct {
 			method, target, name string
 			want                 int
@@ -25,7 +26,7 @@ func TestTwoCookiesOfANameAreNone(t *testing.T) {
 		} {
 			for _, twice := range []bool{true, false} {
 				r := httptest.NewRequest(c.method, c.target, nil)
-				for _, have := range o.cookies["office"] {
+				for _, have := range o.Cookies["office"] {
 					if have.Name == c.name {
 						r.AddCookie(&http.Cookie{Name: have.Name, Value: have.Value})
 					}
@@ -36,12 +37,12 @@ func TestTwoCookiesOfANameAreNone(t *testing.T) {
 					want = 401
 				}
 				w := httptest.NewRecorder()
-				if o.s.ServeHTTP(w, r); w.Code != want {
+				if o.S.ServeHTTP(w, r); w.Code != want {
 					t.Errorf("%s, twice %v: %d, want %d", c.target, twice, w.Code, want)
 				}
 			}
 		}
-		o.finish()
+		o.Finish()
 	})
 }
 
@@ -49,12 +50,12 @@ func TestTwoCookiesOfANameAreNone(t *testing.T) {
 func TestASessionShowsCompaniesByTheirPresentNames(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, dir)
-		o.steps("admin user-add email=olena@zorevia.example.com company=carpadan-express role=VIEWER")
-		importFeed(t, o.s,
-			feedWith(t,
+		o := rig.NewOffice(t, dir)
+		o.Steps("admin user-add email=olena@zorevia.example.com company=carpadan-express role=VIEWER")
+		rig.Import(t, o.S,
+			rig.FeedWith(t,
 				map[string][][2]string{"agency.txt": {{"zorevia,Zorevia Lines,", "zorevia,Aurora Lines,"}}}))
-		o.steps(`
+		o.Steps(`
 GET /v2/auth/session
     200
     data.access.company.name == "Aurora Lines"
@@ -64,7 +65,7 @@ POST /v2/auth/idp/login {"idToken":"$token"}
     200
     data.access.company.name == "Aurora Lines"
     data.access.role == "ADMIN"`)
-		o.finish()
+		o.Finish()
 	})
 }
 
@@ -72,7 +73,7 @@ POST /v2/auth/idp/login {"idToken":"$token"}
 func TestCookiesAreSecureOverTLS(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t, dir)
+		o := rig.NewOffice(t, dir)
 		for _, secure := range []bool{true, false} {
 			r := httptest.NewRequest("POST", "/v2/auth/idp/login",
 				strings.NewReader(`{"idToken":"`+o.Vars["token"]+`"}`))
@@ -80,12 +81,12 @@ func TestCookiesAreSecureOverTLS(t *testing.T) {
 				r.TLS = new(tls.ConnectionState)
 			}
 			w := httptest.NewRecorder()
-			o.s.ServeHTTP(w, r)
+			o.S.ServeHTTP(w, r)
 			cookies := w.Result().Cookies()
 			if len(cookies) != 2 || cookies[0].Secure != secure || cookies[1].Secure != secure {
 				t.Errorf("TLS %v: %v", secure, cookies)
 			}
 		}
-		o.finish()
+		o.Finish()
 	})
 }

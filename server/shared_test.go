@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -10,8 +10,10 @@ import (
 	"testing"
 	"unsafe"
 
+	"waybill/server"
 	"waybill/server/api/reference"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 )
 
 // pieces is a listener that remembers from where in memory its connections are given what they write.
@@ -46,7 +48,7 @@ const bufferOfHTTP = 4 << 10
 // What is the same for everybody is written from the same bytes, however many read it; no copy is made for
 // each, and slow readers of it are no reason to close anything.
 func TestDocumentsAreWrittenFromSharedBytes(t *testing.T) {
-	s, _ := demoServer(t, Config{})
+	s, _ := rig.Demo(t, server.Config{})
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -97,8 +99,8 @@ func TestDocumentsAreWrittenFromSharedBytes(t *testing.T) {
 
 // Slow readers of the document do not count, also where a test bench holds answers back.
 func TestSlowReadersOfTheDocumentDoNotCount(t *testing.T) {
-	plain, _ := demoServer(t, Config{})
-	bench, _ := demoServer(t, Config{TestClock: true, Bench: true})
+	plain, _ := rig.Demo(t, server.Config{})
+	bench, _ := rig.Demo(t, server.Config{TestClock: true, Bench: true})
 	slowReadersOfTheDocument(t, plain.Handler())
 	slowReadersOfTheDocument(t, bench.Handler())
 }

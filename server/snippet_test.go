@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server"
 	"waybill/server/api/reference"
+	"waybill/server/lab/rig"
 )
 
 // samplesRun are the languages of samples but Go, each with how a machine runs files of it one after another.
@@ -33,13 +35,13 @@ for f in sys.argv[1:]:
 // opened is a directory in which a visitor has been, to be copied: to make one takes long.
 type opened struct {
 	dir string
-	*visitor
+	*rig.Visitor
 }
 
 func newOpened(t *testing.T) *opened {
 	dir := t.TempDir()
-	v := newVisitorOn(t, dir)
-	if err := v.s.Close(); err != nil {
+	v := rig.NewVisitorOn(t, dir)
+	if err := v.S.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return &opened{dir, v}
@@ -47,7 +49,7 @@ func newOpened(t *testing.T) *opened {
 
 // shop is a visitor at a server on loopback, with the variables that the reference's first page tells of.
 type shop struct {
-	*visitor
+	*rig.Visitor
 	server *httptest.Server
 	env    []string
 }
@@ -57,28 +59,29 @@ func (o *opened) newShop(t *testing.T) *shop {
 	if err := os.CopyFS(dir, os.DirFS(o.dir)); err != nil {
 		t.Fatal(err)
 	}
-	v := *o.visitor
-	s, err := Open(Config{Dir: dir, TestClock: true, Now: func() time.Time { return scriptStart }})
+	v := *o.Visitor
+	s, err := server.Open(server.Config{Dir: dir, TestClock: true,
+		Now: func() time.Time { return rig.Start }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.s = s
+	v.S = s
 	x := &shop{&v, httptest.NewServer(s), nil}
 	t.Cleanup(func() {
 		x.server.Close()
 		s.Close()
 	})
 	home := t.TempDir()
-	access := v.cookies[0]
-	refresh := v.cookies[1]
+	access := v.Cookies[0]
+	refresh := v.Cookies[1]
 	jar := "127.0.0.1\tFALSE\t/\tFALSE\t0\twaybill_access\t" + access.Value + "\n" +
 		"127.0.0.1\tFALSE\t/v2/auth\tFALSE\t0\twaybill_refresh\t" + refresh.Value + "\n"
 	write(t, filepath.Join(home, "cookies"), jar)
 	write(t, filepath.Join(home, ".curlrc"), "silent\nwrite-out = \"\\n%{http_code}\"\n")
-	x.env = append(os.Environ(), "CURL_HOME="+home, "HOME="+home, "WAYBILL="+x.server.URL, "KEY="+v.key,
+	x.env = append(os.Environ(), "CURL_HOME="+home, "HOME="+home, "WAYBILL="+x.server.URL, "KEY="+v.Key,
 		"COOKIES="+filepath.Join(home, "cookies"),
 		"SESSION=waybill_access="+access.Value+"; waybill_refresh="+refresh.Value)
-	for name, value := range v.names {
+	for name, value := range v.Names {
 		value = strings.Replace(value, "/v2/reports/files", x.server.URL+"/v2/reports/files", 1)
 		x.env = append(x.env, name+"="+value)
 	}
@@ -111,7 +114,7 @@ func TestSamplesCanBePasted(t *testing.T) {
 	base := newOpened(t)
 	gopher := buildSamples(t)
 	var reads []string // operations that change nothing: they are called one after another
-	for pattern := range operations {
+	for pattern := range rig.Operations {
 		if strings.HasPrefix(pattern, "GET ") {
 			reads = append(reads, pattern)
 		}
@@ -127,9 +130,9 @@ func TestSamplesCanBePasted(t *testing.T) {
 			continue
 		}
 		checkSamples(t, base.newShop(t), language, run, reads)
-		for i, pattern := range slices.Sorted(maps.Keys(operations)) {
+		for i, pattern := range slices.Sorted(maps.Keys(rig.Operations)) {
 			// Each of these needs a directory of its own: by default each is called in one of the languages.
-			if *every > 1 && i%len(languages) != n || slices.Contains(reads, pattern) {
+			if *rig.Every > 1 && i%len(languages) != n || slices.Contains(reads, pattern) {
 				continue
 			}
 			checkSamples(t, base.newShop(t), language, run, []string{pattern})
@@ -143,9 +146,10 @@ func checkSamples(t *testing.T, x *shop, language string, run []string, patterns
 	args := slices.Clone(run)
 	sources := map[string]string{}
 	for _, pattern := range patterns {
-		op := operations[pattern]
+		op := rig.Operations[pattern]
 		name := op["operationId"].(string)
-		for _, s := range reference.SamplesOf(object(elements(op["x-codeSamples"])[0])["source"].(string)) {
+		all := rig.Object(rig.Elements(op["x-codeSamples"])[0])["source"].(string)
+		for _, s := range reference.SamplesOf(all) {
 			if s.Language == language {
 				sources[pattern] = s.Source
 			}
@@ -167,7 +171,7 @@ func checkSamples(t *testing.T, x *shop, language string, run []string, patterns
 			out = strings.TrimSpace(out)
 			status = out[strings.LastIndexByte(out, '\n')+1:]
 		}
-		if object(operations[pattern], "responses", status) == nil || status[0] != '2' {
+		if rig.Object(rig.Operations[pattern], "responses", status) == nil || status[0] != '2' {
 			t.Errorf("%s in %s: status %q\n%s\n%.2000s", pattern, language, status, sources[pattern], out)
 		}
 	}
@@ -179,9 +183,10 @@ func buildSamples(t *testing.T) (program string) {
 	imports := map[string]bool{}
 	var functions strings.Builder
 	var cases strings.Builder
-	for _, op := range operations {
+	for _, op := range rig.Operations {
 		id := op["operationId"].(string)
-		source := reference.SamplesOf(object(elements(op["x-codeSamples"])[0])["source"].(string))[2].Source
+		all := rig.Object(rig.Elements(op["x-codeSamples"])[0])["source"].(string)
+		source := reference.SamplesOf(all)[2].Source
 		pretty, err := format.Source([]byte(source))
 		if err != nil || strings.TrimSpace(string(pretty)) != source {
 			t.Errorf("%s: %v, or it is not as gofmt has it:\n%s", id, err, source)
@@ -242,11 +247,11 @@ func TestErrorsCanBeSeenOnTheDemo(t *testing.T) {
 
 // TestDemoPairs: the pairs of cities that the demo's page names show what it says.
 func TestDemoPairs(t *testing.T) {
-	s, key := demoServer(t, Config{MaxTransfers: 1})
+	s, key := rig.Demo(t, server.Config{MaxTransfers: 1})
 	for _, p := range reference.DemoPairs {
 		target := "/v2/offers?departureDate=2026-11-23&departureCitySlug=" + p.From + "&arrivalCitySlug=" +
 			p.To
-		a := ask(s, key, "GET", target, "")
+		a := rig.Ask(s, key, "GET", target, "")
 		body := a.Body.String()
 		for word, shown := range map[string]string{
 			"10 %":        `"amount":10,`,

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/machines/standby"
 	"waybill/server/machines/tail"
@@ -25,42 +27,21 @@ import (
 	"waybill/store/durable"
 )
 
-// tailed returns what tail writes of a directory that nobody has open.
-func tailed(t *testing.T, dir, format string, from uint64) string {
-	t.Helper()
-	var out bytes.Buffer
-	err := tail.Write(durable.Dir(dir), func() bool { return false }, tail.Options{
-		From:   from,
-		Format: format,
-	}, &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
-}
-
-// received gives a standby what it should take, and returns what it says.
-func received(dir, stream string) (said string, err error) {
-	var out bytes.Buffer
-	err = standby.Receive(durable.Dir(dir), strings.NewReader(stream), &out)
-	return out.String(), err
-}
-
 // journalOf returns the lines of a directory.
 func journalOf(t *testing.T, dir string) (lines []string) {
 	t.Helper()
-	return strings.SplitAfter(strings.TrimSuffix(tailed(t, dir, "json", 1), "\n"), "\n")
+	return strings.SplitAfter(strings.TrimSuffix(rig.Tailed(t, dir, "json", 1), "\n"), "\n")
 }
 
 // Contract §14: what tail writes, receive takes: the lines, the format, timetables and keys but the
 // checkpoint's. The copy is a directory that a server opens, under a name of its own, with all that was sold.
 func TestAStandbyIsACopyThatServes(t *testing.T) {
 	t.Parallel()
-	p := newProven(t)
+	p := rig.NewProven(t)
 	dir := filepath.Join(t.TempDir(), "standby")
-	stream := tailed(t, p.dir, "copy", 1)
-	said, err := received(dir, stream)
-	lines := journalOf(t, p.dir)
+	stream := rig.Tailed(t, p.Dir, "copy", 1)
+	said, err := rig.Received(dir, stream)
+	lines := journalOf(t, p.Dir)
 	if err != nil || !strings.HasSuffix(said, fmt.Sprintf("%d\n", len(lines))) {
 		t.Fatalf("%q, %v", said, err)
 	}
@@ -73,13 +54,13 @@ func TestAStandbyIsACopyThatServes(t *testing.T) {
 		t.Error("it has the key that signs checkpoints")
 	}
 	// All of it again is passed over.
-	if said, err := received(dir, stream); err != nil || said != "" {
+	if said, err := rig.Received(dir, stream); err != nil || said != "" {
 		t.Errorf("again: %q, %v", said, err)
 	}
 	if next, err := standby.Next(durable.Dir(dir)); err != nil || next != uint64(len(lines)+1) {
 		t.Errorf("next is %d, %v", next, err)
 	}
-	s, err := Open(Config{Dir: dir, Now: func() time.Time { return scriptStart }})
+	s, err := server.Open(server.Config{Dir: dir, Now: func() time.Time { return rig.Start }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +75,7 @@ func TestAStandbyIsACopyThatServes(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	signed, err := checkpoint.Newest(durable.Dir(p.dir))
+	signed, err := checkpoint.Newest(durable.Dir(p.Dir))
 	if err != nil || strings.HasPrefix(string(signed), own+"\n") {
 		t.Errorf("it signs as %s, %v", own, err)
 	}
@@ -102,8 +83,8 @@ func TestAStandbyIsACopyThatServes(t *testing.T) {
 		t.Errorf("%+v, %v", rep, err)
 	}
 	// Promoted by mistake while the primary lives: it takes no more lines, and says why.
-	p.forget(t, "email", "nobody@example.com")
-	_, err = received(dir, tailed(t, p.dir, "copy", 1))
+	p.Forget(t, "email", "nobody@example.com")
+	_, err = rig.Received(dir, rig.Tailed(t, p.Dir, "copy", 1))
 	if !errors.As(err, new(*standby.Foreign)) || !strings.Contains(err.Error(), "has been started") {
 		t.Errorf("after it was started: %v", err)
 	}
@@ -112,8 +93,8 @@ func TestAStandbyIsACopyThatServes(t *testing.T) {
 // What does not continue a copy is refused, and what came before it stays.
 func TestAStandbyTakesNothingElse(t *testing.T) {
 	t.Parallel()
-	p := newProven(t)
-	stream := strings.SplitAfter(tailed(t, p.dir, "copy", 1), "\n")
+	p := rig.NewProven(t)
+	stream := strings.SplitAfter(rig.Tailed(t, p.Dir, "copy", 1), "\n")
 	stream = stream[:len(stream)-1]
 	first := 0
 	for !strings.HasPrefix(stream[first], `{"hash"`) {
@@ -154,12 +135,12 @@ func TestAStandbyTakesNothingElse(t *testing.T) {
 		"a seed of letters":  {with(len(stream), file("keys/seed", "x\n")), "keys/seed: is not a number"},
 	} {
 		dir := filepath.Join(t.TempDir(), "standby")
-		_, err := received(dir, c.stream)
+		_, err := rig.Received(dir, c.stream)
 		if !errors.As(err, new(*standby.Foreign)) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 		// What was received stays, and is gone on with.
-		if _, err := received(dir, strings.Join(stream, "")); err != nil {
+		if _, err := rig.Received(dir, strings.Join(stream, "")); err != nil {
 			t.Errorf("%s: then all of it: %v", name, err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "x")); !errors.Is(err, os.ErrNotExist) {
@@ -172,14 +153,15 @@ func TestAStandbyTakesNothingElse(t *testing.T) {
 // replaced, and the source is not. What came before it stays.
 func TestAStandbyTakesNothingNewer(t *testing.T) {
 	t.Parallel()
-	p := newProven(t)
+	p := rig.NewProven(t)
 	dir := filepath.Join(t.TempDir(), "standby")
 	format := base64.StdEncoding.EncodeToString([]byte("waybill-journal v2 X\n"))
-	if _, err := received(dir, `{"file":"FORMAT","data":"`+format+"\"}\n"); !errors.Is(err, store.ErrNewer) {
+	if _, err := rig.Received(dir, `{"file":"FORMAT","data":"`+format+"\"}\n"); !errors.Is(err,
+		store.ErrNewer) {
 		t.Errorf("a newer FORMAT: %v", err)
 	}
 	var head store.Head
-	rep, err := store.Follow(durable.Dir(p.dir), head, func(*store.Line) error { return nil })
+	rep, err := store.Follow(durable.Dir(p.Dir), head, func(*store.Line) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +173,7 @@ func TestAStandbyTakesNothingNewer(t *testing.T) {
 		Data:   []byte(`{}`),
 	}
 	line := newer.AppendTo(nil, head.Hash)
-	said, err := received(dir, tailed(t, p.dir, "copy", 1)+string(line))
+	said, err := rig.Received(dir, rig.Tailed(t, p.Dir, "copy", 1)+string(line))
 	foreign := errors.As(err, new(*standby.Foreign))
 	names := regexp.MustCompile(fmt.Sprintf(`line %d: .*unknown type "something.newer"`, newer.Seq))
 	if !errors.Is(err, store.ErrNewer) || foreign || !names.MatchString(err.Error()) {
@@ -200,7 +182,7 @@ func TestAStandbyTakesNothingNewer(t *testing.T) {
 	if !strings.HasSuffix(said, fmt.Sprintf("%d\n", head.Seq)) {
 		t.Errorf("of what came before it, it says %q", said)
 	}
-	if got := journalFiles(t, dir); got != journalFiles(t, p.dir) {
+	if got := journalFiles(t, dir); got != journalFiles(t, p.Dir) {
 		t.Error("what came before it has not stayed")
 	}
 }
@@ -209,14 +191,14 @@ func TestAStandbyTakesNothingNewer(t *testing.T) {
 // there is.
 func TestAStandbyGoesOnAfterABreak(t *testing.T) {
 	t.Parallel()
-	p := newProven(t)
-	stream := tailed(t, p.dir, "copy", 1)
-	want := journalOf(t, p.dir)
+	p := rig.NewProven(t)
+	stream := rig.Tailed(t, p.Dir, "copy", 1)
+	want := journalOf(t, p.Dir)
 	dir := filepath.Join(t.TempDir(), "standby")
 	at := 0
 	for step := 1; at < len(stream); step = step*2 + 1 {
 		end := min(at+step*50, len(stream))
-		_, err := received(dir, stream[:end])
+		_, err := rig.Received(dir, stream[:end])
 		if cut := stream[end-1] != '\n'; (err != nil) != cut {
 			t.Errorf("cut at %d: %v", end, err)
 		}
@@ -226,7 +208,7 @@ func TestAStandbyGoesOnAfterABreak(t *testing.T) {
 			t.Fatal(err)
 		}
 		if next > 1 {
-			stream = tailed(t, p.dir, "copy", next)
+			stream = rig.Tailed(t, p.Dir, "copy", next)
 			at = 0
 			if next > uint64(len(want)) {
 				break
@@ -255,20 +237,20 @@ func journalFiles(t *testing.T, dir string) (all string) {
 // An erasure is carried out in the standby too: in lines that it had before, and after a crash in between.
 func TestAStandbyErasesToo(t *testing.T) {
 	t.Parallel()
-	p := newProven(t)
+	p := rig.NewProven(t)
 	dir := filepath.Join(t.TempDir(), "standby")
-	if _, err := received(dir, tailed(t, p.dir, "copy", 1)); err != nil {
+	if _, err := rig.Received(dir, rig.Tailed(t, p.Dir, "copy", 1)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(journalFiles(t, dir), "Ukrainka") {
 		t.Fatal("it does not have the name to begin with")
 	}
-	p.forget(t, "booking", p.booking)
+	p.Forget(t, "booking", p.Booking)
 	next, err := standby.Next(durable.Dir(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := received(dir, tailed(t, p.dir, "copy", next)); err != nil {
+	if _, err := rig.Received(dir, rig.Tailed(t, p.Dir, "copy", next)); err != nil {
 		t.Fatal(err)
 	}
 	if text := journalFiles(t, dir); strings.Contains(text, "Ukrainka") ||
@@ -279,18 +261,18 @@ func TestAStandbyErasesToo(t *testing.T) {
 		t.Error("the line that erases stands in the file of what it erases")
 	}
 	// A crash after the line and before the erasing: the line is there, and the name too.
-	fresh := newProven(t)
+	fresh := rig.NewProven(t)
 	crashed := filepath.Join(t.TempDir(), "crashed")
-	if _, err := received(crashed, tailed(t, fresh.dir, "copy", 1)); err != nil {
+	if _, err := rig.Received(crashed, rig.Tailed(t, fresh.Dir, "copy", 1)); err != nil {
 		t.Fatal(err)
 	}
 	before := map[string]string{} // lines, by their hashes
 	for line := range strings.Lines(journalFiles(t, crashed)) {
 		before[line[:75]] = line
 	}
-	fresh.forget(t, "booking", fresh.booking)
+	fresh.Forget(t, "booking", fresh.Booking)
 	next, _ = standby.Next(durable.Dir(crashed))
-	if _, err := received(crashed, tailed(t, fresh.dir, "copy", next)); err != nil {
+	if _, err := rig.Received(crashed, rig.Tailed(t, fresh.Dir, "copy", next)); err != nil {
 		t.Fatal(err)
 	}
 	names, _ := filepath.Glob(filepath.Join(crashed, "journal/*"))
@@ -311,7 +293,7 @@ func TestAStandbyErasesToo(t *testing.T) {
 	if !strings.Contains(journalFiles(t, crashed), "Ukrainka") {
 		t.Fatal("the crash is not as it should be")
 	}
-	if _, err := received(crashed, ""); err != nil {
+	if _, err := rig.Received(crashed, ""); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(journalFiles(t, crashed), "Ukrainka") {
@@ -320,16 +302,16 @@ func TestAStandbyErasesToo(t *testing.T) {
 }
 
 // formerFirst is a first machine's directory that is to be the standby: it has snapshots of its own.
-func formerFirst(t *testing.T, p *proven) string {
+func formerFirst(t *testing.T, p *rig.Proven) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "former")
-	if err := os.CopyFS(dir, os.DirFS(p.dir)); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(p.Dir)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(dir, checkpoint.PrivateKeyFile)); err != nil {
 		t.Fatal(err)
 	}
-	if len(filesWith(t, filepath.Join(dir, "snapshots"), "Ukrainka")) == 0 {
+	if len(rig.FilesWith(t, filepath.Join(dir, "snapshots"), "Ukrainka")) == 0 {
 		t.Fatal("it has no snapshot with the name to begin with")
 	}
 	return dir
@@ -339,10 +321,10 @@ func formerFirst(t *testing.T, p *proven) string {
 // was cut short, or an earlier version, has left snapshots of before that line.
 func TestAStandbyErasesInSnapshotsToo(t *testing.T) {
 	t.Parallel()
-	p := newProven(t)
+	p := rig.NewProven(t)
 	dir := formerFirst(t, p)
 	beside := map[string]bool{ // what lies beside the journal, and whether it tells of who is forgotten
-		"outbox/" + p.ticket + ".1-1.eml":    true,
+		"outbox/" + p.Ticket + ".1-1.eml":    true,
 		"outbox/AAAAAAAAAAAAAAAAAAAAAA.eml":  false,
 		"reports/AAAAAAAAAAAAAAAAAAAAAA.csv": false,
 	}
@@ -356,19 +338,19 @@ func TestAStandbyErasesInSnapshotsToo(t *testing.T) {
 	if err := os.CopyFS(left, os.DirFS(filepath.Join(dir, "snapshots"))); err != nil {
 		t.Fatal(err)
 	}
-	p.forget(t, "booking", p.booking)
+	p.Forget(t, "booking", p.Booking)
 	next, err := standby.Next(durable.Dir(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ when, stream string }{
-		{"when the line comes", tailed(t, p.dir, "copy", next)},
+		{"when the line comes", rig.Tailed(t, p.Dir, "copy", next)},
 		{"when the snapshots were left there", ""},
 	} {
-		if _, err := received(dir, c.stream); err != nil {
+		if _, err := rig.Received(dir, c.stream); err != nil {
 			t.Fatal(c.when, err)
 		}
-		if names := filesWith(t, dir, "Ukrainka"); len(names) > 0 {
+		if names := rig.FilesWith(t, dir, "Ukrainka"); len(names) > 0 {
 			t.Errorf("%s the name stands in %q", c.when, names)
 		}
 		if _, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil {
@@ -388,13 +370,13 @@ func TestAStandbyErasesInSnapshotsToo(t *testing.T) {
 // A crash after the file of a line was made and before the line stands in it: the same line goes into that
 // file.
 func TestAStandbyGoesOnInAFileThatIsEmpty(t *testing.T) {
-	p := newProven(t)
+	p := rig.NewProven(t)
 	dir := filepath.Join(t.TempDir(), "standby")
-	p.forget(t, "booking", p.booking)
-	stream := tailed(t, p.dir, "copy", 1)
+	p.Forget(t, "booking", p.Booking)
+	stream := rig.Tailed(t, p.Dir, "copy", 1)
 	at := strings.Index(stream, `"type":"personal.erased"`)
 	at = strings.LastIndex(stream[:at], "\n") + 1
-	if _, err := received(dir, stream[:at]); err != nil {
+	if _, err := rig.Received(dir, stream[:at]); err != nil {
 		t.Fatal(err)
 	}
 	next, err := standby.Next(durable.Dir(dir))
@@ -405,7 +387,7 @@ func TestAStandbyGoesOnInAFileThatIsEmpty(t *testing.T) {
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := received(dir, stream[at:]); err != nil {
+	if _, err := rig.Received(dir, stream[at:]); err != nil {
 		t.Errorf("it cannot go on: %v", err)
 	}
 	if strings.Contains(journalFiles(t, dir), "Ukrainka") {
@@ -415,15 +397,15 @@ func TestAStandbyGoesOnInAFileThatIsEmpty(t *testing.T) {
 
 // Statements for a database give the tables of an export: as many rows in each, also when they are run again.
 func TestTailForADatabase(t *testing.T) {
-	if !has(t, "sqlite3") {
+	if !rig.Has(t, "sqlite3") {
 		return
 	}
-	p := newProven(t)
-	p.forget(t, "email", "somebody@example.com")
-	statements := tailed(t, p.dir, "sql", 1)
-	half := uint64(len(journalOf(t, p.dir)) / 2)
+	p := rig.NewProven(t)
+	p.Forget(t, "email", "somebody@example.com")
+	statements := rig.Tailed(t, p.Dir, "sql", 1)
+	half := uint64(len(journalOf(t, p.Dir)) / 2)
 	database := filepath.Join(t.TempDir(), "db")
-	for i, text := range []string{statements, statements, tailed(t, p.dir, "sql", half)} {
+	for i, text := range []string{statements, statements, rig.Tailed(t, p.Dir, "sql", half)} {
 		c := exec.Command("sqlite3", "-bail", database)
 		c.Stdin = strings.NewReader("pragma foreign_keys = on;\n" + text)
 		if out, err := c.CombinedOutput(); err != nil || len(out) > 0 {
@@ -431,7 +413,7 @@ func TestTailForADatabase(t *testing.T) {
 		}
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	if _, err := export.Write(durable.Dir(p.dir), false, durable.Dir(out)); err != nil {
+	if _, err := export.Write(durable.Dir(p.Dir), false, durable.Dir(out)); err != nil {
 		t.Fatal(err)
 	}
 	tables, _ := filepath.Glob(filepath.Join(out, "*.csv"))
@@ -460,10 +442,10 @@ func TestTailForADatabase(t *testing.T) {
 
 // A line is written once it is known to be on the disk, and none after the end that nothing proves.
 func TestTailWritesWhatIsOnTheDisk(t *testing.T) {
-	p := newProven(t)
-	lines := journalOf(t, p.dir)
+	p := rig.NewProven(t)
+	lines := journalOf(t, p.Dir)
 	crashed := filepath.Join(t.TempDir(), "crashed")
-	if err := os.CopyFS(crashed, os.DirFS(p.dir)); err != nil {
+	if err := os.CopyFS(crashed, os.DirFS(p.Dir)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"snapshots", "checkpoint", "checkpoints.log"} {
@@ -484,7 +466,7 @@ func TestTailWritesWhatIsOnTheDisk(t *testing.T) {
 	if n := strings.Count(out.String(), "\n"); n == 0 || n >= len(lines) {
 		t.Errorf("%d of %d lines are written", n, len(lines))
 	}
-	err = tail.Write(durable.Dir(p.dir), func() bool { return false }, tail.Options{
+	err = tail.Write(durable.Dir(p.Dir), func() bool { return false }, tail.Options{
 		From:   uint64(len(lines) + 2),
 		Format: "json",
 	}, &out)

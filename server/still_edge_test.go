@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/lab/seed"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
@@ -22,14 +24,15 @@ import (
 // What goes on beside the requests of a server whose clock stands still, where something is in its way.
 
 // stillServer opens a demo whose clock stands still, with a booking of two by a partner.
-func stillServer(t *testing.T, cfg Config) (s *Server, key, booking string) {
+func stillServer(t *testing.T, cfg server.Config) (s *server.Server, key, booking string) {
 	t.Helper()
 	cfg.TestClock = true
 	cfg.Frozen = true
-	cfg.StartAt = scriptStart
-	s, key = demoServer(t, cfg)
-	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
-	body := strings.ReplaceAll(bookingBody(offer, 2), `"Ukrainka"`, `"Ukrainka","email":"lesia@example.com"`)
+	cfg.StartAt = rig.Start
+	s, key = rig.Demo(t, cfg)
+	offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	body := strings.ReplaceAll(rig.BookingBody(offer, 2), `"Ukrainka"`,
+		`"Ukrainka","email":"lesia@example.com"`)
 	w := still(s, key, "POST", "/v2/bookings", body)
 	_, rest, _ := strings.Cut(w.Body.String(), `"booking":{"id":"`)
 	booking, _, _ = strings.Cut(rest, `"`)
@@ -40,7 +43,7 @@ func stillServer(t *testing.T, cfg Config) (s *Server, key, booking string) {
 }
 
 // still makes a request of a server through its bench.
-func still(s *Server, key, method, path, body string) *httptest.ResponseRecorder {
+func still(s *server.Server, key, method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("x-api-key", key)
 	w := httptest.NewRecorder()
@@ -53,7 +56,8 @@ func still(s *Server, key, method, path, body string) *httptest.ResponseRecorder
 func notesOfAStillClock(t *testing.T, pause func()) (notes string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s, key, booking := stillServer(t, Config{Dir: filepath.Join(t.TempDir(), "data"), Seed: seed.New(7)})
+		s, key, booking := stillServer(t,
+			server.Config{Dir: filepath.Join(t.TempDir(), "data"), Seed: seed.New(7)})
 		for _, request := range []string{"GET /livez", "POST /v2/bookings/" + booking + "/pay",
 			"POST /v2/bookings/" + booking + "/cancel"} {
 			method, path, _ := strings.Cut(request, " ")
@@ -107,7 +111,7 @@ func kinds(t *testing.T, dir string, after int) (list string) {
 // A start that cannot be says so.
 func TestAStillDirectoryThatCannotBeOpened(t *testing.T) {
 	dir := t.TempDir()
-	s, _, _ := stillServer(t, Config{Dir: dir})
+	s, _, _ := stillServer(t, server.Config{Dir: dir})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +119,7 @@ func TestAStillDirectoryThatCannotBeOpened(t *testing.T) {
 	for _, name := range files {
 		os.Remove(name)
 	}
-	if s, err := Open(Config{Dir: dir, TestClock: true}); err == nil {
+	if s, err := server.Open(server.Config{Dir: dir, TestClock: true}); err == nil {
 		s.Close()
 		t.Error("it is opened without its timetable")
 	}
@@ -148,7 +152,7 @@ func (f breakableFile) Write(b []byte) (int, error) {
 func TestAStillServerWhoseJournalFails(t *testing.T) {
 	dir := t.TempDir()
 	broken := new(atomic.Bool)
-	s, key, booking := stillServer(t, Config{Dir: dir, FS: breakableFS{durable.Dir(dir), broken}})
+	s, key, booking := stillServer(t, server.Config{Dir: dir, FS: breakableFS{durable.Dir(dir), broken}})
 	broken.Store(true)
 	for range 3 {
 		if w := still(s, key, "POST", "/v2/bookings/"+booking+"/pay", ""); w.Code != 500 {
@@ -161,7 +165,7 @@ func TestAStillServerWhoseJournalFails(t *testing.T) {
 // A probe, and what a provider asks while it is asked, move no line.
 func TestAProbeMovesNoLine(t *testing.T) {
 	dir := t.TempDir()
-	var s *Server
+	var s *server.Server
 	var key, booking string
 	confirm := func(context.Context, provider.Confirmation) error {
 		for _, path := range []string{"/readyz", "/v2/bookings/" + booking} {
@@ -171,7 +175,7 @@ func TestAProbeMovesNoLine(t *testing.T) {
 		}
 		return nil
 	}
-	s, key, booking = stillServer(t, Config{Dir: dir, Confirm: confirm})
+	s, key, booking = stillServer(t, server.Config{Dir: dir, Confirm: confirm})
 	before := len(strings.Fields(kinds(t, dir, 0)))
 	if w := still(s, key, "POST", "/v2/bookings/"+booking+"/pay", ""); w.Code != 200 {
 		t.Fatal(w.Body)
@@ -190,7 +194,7 @@ func TestWhatIsInDoubtIsAskedAsTheClockMoves(t *testing.T) {
 		asked++
 		return answer
 	}
-	s, key, booking := stillServer(t, Config{Dir: dir, Confirm: func(ctx context.Context,
+	s, key, booking := stillServer(t, server.Config{Dir: dir, Confirm: func(ctx context.Context,
 		_ provider.Confirmation) error {
 		<-ctx.Done() // the server stops meanwhile
 		return ctx.Err()
@@ -203,7 +207,7 @@ func TestWhatIsInDoubtIsAskedAsTheClockMoves(t *testing.T) {
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(Config{Dir: copied, TestClock: true, Confirm: confirm})
+	s, err := server.Open(server.Config{Dir: copied, TestClock: true, Confirm: confirm})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +230,7 @@ func TestWhatIsInDoubtIsAskedAsTheClockMoves(t *testing.T) {
 // That something beside a request cannot be done undoes neither the request nor an operator's act.
 func TestWhatCannotBeDoneBesideFailsNothing(t *testing.T) {
 	dir := t.TempDir()
-	s, key, _ := stillServer(t, Config{Dir: dir})
+	s, key, _ := stillServer(t, server.Config{Dir: dir})
 	if err := os.RemoveAll(filepath.Join(dir, "reports")); err != nil {
 		t.Fatal(err)
 	}
@@ -249,10 +253,10 @@ func TestAPeerThatIsDownIsTriedOnce(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}))
 	defer peer.Close()
-	s, key, _ := stillServer(t, Config{MessengerURL: peer.URL})
-	offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+	s, key, _ := stillServer(t, server.Config{MessengerURL: peer.URL})
+	offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
 	const phone = `"Ukrainka","phones":[{"phone":"+380441234567"}]`
-	body := strings.ReplaceAll(bookingBody(offer, 3), `"Ukrainka"`, phone)
+	body := strings.ReplaceAll(rig.BookingBody(offer, 3), `"Ukrainka"`, phone)
 	_, rest, _ := strings.Cut(still(s, key, "POST", "/v2/bookings", body).Body.String(), `"booking":{"id":"`)
 	booking, _, _ := strings.Cut(rest, `"`)
 	if w := still(s, key, "POST", "/v2/bookings/"+booking+"/pay", ""); w.Code != 200 {
@@ -270,12 +274,13 @@ func TestAPeerThatIsDownIsTriedOnce(t *testing.T) {
 // On a clock that stands still the provider is asked about one ticket after the other.
 func TestAStillProviderIsAskedOneAfterTheOther(t *testing.T) {
 	var asking, most atomic.Int32
-	s, key, booking := stillServer(t, Config{Confirm: func(context.Context, provider.Confirmation) error {
-		most.Store(max(most.Load(), asking.Add(1)))
-		time.Sleep(5 * time.Millisecond) // the other would come meanwhile
-		asking.Add(-1)
-		return nil
-	}})
+	s, key, booking := stillServer(t,
+		server.Config{Confirm: func(context.Context, provider.Confirmation) error {
+			most.Store(max(most.Load(), asking.Add(1)))
+			time.Sleep(5 * time.Millisecond) // the other would come meanwhile
+			asking.Add(-1)
+			return nil
+		}})
 	if w := still(s, key, "POST", "/v2/bookings/"+booking+"/pay", ""); w.Code != 200 || most.Load() != 1 {
 		t.Errorf("%d at a time: %s", most.Load(), w.Body)
 	}
@@ -284,7 +289,7 @@ func TestAStillProviderIsAskedOneAfterTheOther(t *testing.T) {
 // A directory that was made from a seed goes on from it: the same history gives the same.
 func TestASeededDirectoryGoesOnFromItsSeed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
-	s, key, first := stillServer(t, Config{Dir: dir, Seed: seed.New(3)})
+	s, key, first := stillServer(t, server.Config{Dir: dir, Seed: seed.New(3)})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -294,19 +299,20 @@ func TestASeededDirectoryGoesOnFromItsSeed(t *testing.T) {
 	}
 	var answers []string
 	for _, dir := range []string{dir, again} {
-		s, err := Open(Config{Dir: dir, TestClock: true})
+		s, err := server.Open(server.Config{Dir: dir, TestClock: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
-		w := still(s, key, "POST", "/v2/bookings", bookingBody(offer, 1))
+		offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+		w := still(s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 1))
 		answers = append(answers, w.Body.String())
 		s.Close()
 	}
 	if answers[0] != answers[1] || strings.Contains(answers[0], first) {
 		t.Errorf("%s\n%s", answers[0], answers[1])
 	}
-	if _, err := Open(Config{Dir: dir, TestClock: true, Seed: seed.New(3)}); !errors.Is(err, ErrSeed) {
+	if _, err := server.Open(server.Config{Dir: dir, TestClock: true, Seed: seed.New(3)}); !errors.Is(err,
+		server.ErrSeed) {
 		t.Errorf("with the seed again: %v", err)
 	}
 }

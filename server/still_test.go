@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"waybill/auth"
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/lab/seed"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
@@ -23,10 +25,10 @@ import (
 func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journal string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	s, err := Open(Config{
+	s, err := server.Open(server.Config{
 		Dir:          dir,
 		TestClock:    true,
-		StartAt:      scriptStart,
+		StartAt:      rig.Start,
 		Frozen:       true,
 		Seed:         seed.New(number),
 		MaxTransfers: 1,
@@ -83,7 +85,8 @@ func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journ
 	}
 	offers := "/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-25"
 	offer := find(`"offers":\[\{"id":"([^"]+)"`, do(key, "GET", offers, ""))
-	body := strings.ReplaceAll(bookingBody(offer, 3), `"Ukrainka"`, `"Ukrainka","email":"lesia@example.com"`)
+	body := strings.ReplaceAll(rig.BookingBody(offer, 3), `"Ukrainka"`,
+		`"Ukrainka","email":"lesia@example.com"`)
 	booked := do(key, "POST", "/v2/bookings", body, "Idempotency-Key", "one")
 	id := find(`"booking":\{"id":"([^"]+)"`, booked)
 	do(key, "GET", "/checkpoint", "")
@@ -159,36 +162,5 @@ func diff(t *testing.T, what, a, b string) {
 	}
 	if len(x) != len(y) {
 		t.Errorf("%s: %d lines and %d", what, len(x), len(y))
-	}
-}
-
-// A server without a test clock has no bench in the way of its requests.
-func TestNoBenchWithoutATestClock(t *testing.T) {
-	s, _ := demoServer(t, Config{})
-	if h := s.Handler(); h != http.Handler(s) {
-		t.Errorf("a %T answers", h)
-	}
-	if s.provider.For(t.Context()) != nil {
-		t.Error("somebody is asked about tickets")
-	}
-}
-
-// BenchmarkHandler shows what the bench costs, and that only a server with a test clock pays it.
-func BenchmarkHandler(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		clock bool
-	}{{"production", false}, {"test clock", true}} {
-		b.Run(c.name, func(b *testing.B) {
-			s, err := Open(Config{Dir: b.TempDir(), TestClock: c.clock})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer s.Close()
-			h := s.Handler()
-			for b.Loop() {
-				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/v2/cities/kyiv", nil))
-			}
-		})
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bytes"
@@ -7,14 +7,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"waybill/server"
+	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/verify"
@@ -25,115 +25,45 @@ import (
 	"waybill/store/note"
 )
 
-// logged is a log that a test reads.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *logged) has(texts ...string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.ContainsFunc(strings.Split(l.b.String(), "\n"), func(line string) bool {
-		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) })
-	})
-}
-
-// witnessed is a server with witnesses, whose log a test reads.
-type witnessed struct {
-	*Server
-	t   *testing.T
-	dir string
-	log *logged
-}
-
-func openWitnessed(t *testing.T, dir string, witnesses ...*testWitness) *witnessed {
+func openWitnessed(t *testing.T, dir string, witnesses ...*rig.Cosigner) *rig.Witnessed {
 	t.Helper()
-	log := new(logged)
-	cfg := Config{Dir: dir, Log: slog.New(slog.NewTextHandler(log, nil))}
+	log := new(rig.Logged)
+	cfg := server.Config{Dir: dir, Log: slog.New(slog.NewTextHandler(log, nil))}
 	for _, w := range witnesses {
-		cfg.Witnesses = append(cfg.Witnesses, w.peer())
+		cfg.Witnesses = append(cfg.Witnesses, w.Peer())
 	}
-	s, err := Open(cfg)
+	s, err := server.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return &witnessed{s, t, dir, log}
+	return &rig.Witnessed{Server: s, T: t, Dir: dir, Log: log}
 }
 
 // newWitnessed returns a server with a witness, which has signed some lines.
-func newWitnessed(t *testing.T) (*testWitness, *witnessed) {
+func newWitnessed(t *testing.T) (*rig.Cosigner, *rig.Witnessed) {
 	t.Helper()
-	w := newWitness(t, "w.example")
+	w := rig.NewCosigner(t, "w.example")
 	s := openWitnessed(t, t.TempDir(), w)
-	s.knows(w)
-	s.write()
-	s.ask()
+	s.Knows(w)
+	s.Write()
+	s.Ask()
 	return w, s
-}
-
-// knows has witnesses know the directory's name and key.
-func (s *witnessed) knows(witnesses ...*testWitness) {
-	key := s.Store.Key()
-	for _, w := range witnesses {
-		w.mu.Lock()
-		w.logs[key.Name] = key.String()
-		w.mu.Unlock()
-	}
-}
-
-// write writes a line.
-func (s *witnessed) write() {
-	s.t.Helper()
-	if _, err := s.Admin.AddPartner(fmt.Sprint("partner ", time.Now().UnixNano()), nil); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// ask has the witnesses asked now.
-func (s *witnessed) ask() {
-	s.t.Helper()
-	if err := s.Admin.Do("sign", new(admin.Act)); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// get returns the answer of GET /checkpoint.
-func (s *witnessed) get(query string) (int, string) {
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequest("GET", "/checkpoint"+query, nil))
-	return w.Code, w.Body.String()
 }
 
 // signedUpTo returns the line that a note is of.
 func signedUpTo(note string) string { return strings.Split(note+"\n\n", "\n")[1] }
 
-// metric returns how often a witness has refused, as /metrics has it.
-func (s *witnessed) metric(name string) string {
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	_, rest, _ := strings.Cut(w.Body.String(), `waybill_witness_refused_total{witness="`+name+`"} `)
-	value, _, _ := strings.Cut(rest, "\n")
-	return value
-}
-
 // Who audits has the newest line signed first, by the directory and by its witnesses.
 func TestAnAuditorHasAllSignFirst(t *testing.T) {
 	_, s := newWitnessed(t)
-	s.write()
+	s.Write()
 	act := &admin.Act{By: admin.Self(), Out: io.Discard}
 	if err := s.Admin.Do("sign", act); err != nil {
 		t.Fatal(err)
 	}
-	_, witnessed := s.get("?witnessed")
-	_, newest := s.get("")
+	_, witnessed := s.Get("?witnessed")
+	_, newest := s.Get("")
 	last, err := s.Store.Sign()
 	if err != nil || witnessed != newest || newest != string(last) {
 		t.Errorf("%v\n%s\n%s\n%s", err, witnessed, newest, last)
@@ -143,58 +73,58 @@ func TestAnAuditorHasAllSignFirst(t *testing.T) {
 // Contract §14: witnesses sign the newest lines, what they sign stands in the note, GET /checkpoint?witnessed
 // is the newest that all have signed, and verify asks for it.
 func TestWitnessesSign(t *testing.T) {
-	one := newWitness(t, "one.example")
-	other := newWitness(t, "the.other.example")
+	one := rig.NewCosigner(t, "one.example")
+	other := rig.NewCosigner(t, "the.other.example")
 	s := openWitnessed(t, t.TempDir(), one, other)
-	if code, body := s.get("?witnessed"); code != 404 || !strings.Contains(body, `"NOT_FOUND"`) {
+	if code, body := s.Get("?witnessed"); code != 404 || !strings.Contains(body, `"NOT_FOUND"`) {
 		t.Errorf("before all have signed: %d %s", code, body)
 	}
-	s.knows(one, other)
-	s.ask()
+	s.Knows(one, other)
+	s.Ask()
 	// A start asks as well, perhaps before the witness knows the directory.
-	refused := s.metric("the.other.example")
+	refused := s.Metric("the.other.example")
 	for range 3 {
-		s.write()
-		s.ask()
-		code, body := s.get("?witnessed")
-		_, newest := s.get("")
+		s.Write()
+		s.Ask()
+		code, body := s.Get("?witnessed")
+		_, newest := s.Get("")
 		if code != 200 || body != newest || strings.Count(body, "\n— ") != 3 {
 			t.Errorf("%d %s; the newest is %s", code, body, newest)
 		}
 	}
-	asked := one.asked
-	s.ask()
-	if one.asked != asked {
+	asked := one.Asked
+	s.Ask()
+	if one.Asked != asked {
 		t.Error("a witness is asked where there are no new lines")
 	}
 	// One is down: what the other signs stands in the note, and the witnessed one stays what it was.
-	_, before := s.get("?witnessed")
-	other.spoil = func(w http.ResponseWriter, r *http.Request) bool {
+	_, before := s.Get("?witnessed")
+	other.Spoil = func(w http.ResponseWriter, r *http.Request) bool {
 		w.WriteHeader(502)
 		return true
 	}
-	s.write()
-	s.ask()
-	_, newest := s.get("")
-	if _, witnessed := s.get("?witnessed"); witnessed != before ||
+	s.Write()
+	s.Ask()
+	_, newest := s.Get("")
+	if _, witnessed := s.Get("?witnessed"); witnessed != before ||
 		!strings.Contains(newest, "— one.example ") ||
 		strings.Contains(newest, "— the.other.example ") {
 		t.Errorf("one is down: %s, newest %s", witnessed, newest)
 	}
-	if !s.log.has("level=WARN", "the.other.example", "502") || s.metric("the.other.example") != refused {
+	if !s.Log.Has("level=WARN", "the.other.example", "502") || s.Metric("the.other.example") != refused {
 		t.Error("that a witness is down is no warning, or counts as a refusal")
 	}
-	other.spoil = nil
+	other.Spoil = nil
 	if err := s.Close(); err != nil { // a stop asks once more
 		t.Fatal(err)
 	}
-	rep, err := verify.Directory(durable.Dir(s.dir), false, store.Expected{Witnesses: []note.Key{one.vkey(),
-		other.vkey(), note.NewWitnessKey("nobody.example", one.vkey().Public())}})
+	rep, err := verify.Directory(durable.Dir(s.Dir), false, store.Expected{Witnesses: []note.Key{one.VKey(),
+		other.VKey(), note.NewWitnessKey("nobody.example", one.VKey().Public())}})
 	if err != nil || len(rep.Witnessed) != 3 || rep.Witnessed[0].Seq != rep.Head.Seq ||
 		rep.Witnessed[1].Seq != rep.Head.Seq || rep.Witnessed[2].Seq != 0 {
 		t.Errorf("%+v, %v", rep.Witnessed, err)
 	}
-	signed, err := checkpoint.Newest(durable.Dir(s.dir))
+	signed, err := checkpoint.Newest(durable.Dir(s.Dir))
 	if err != nil || strings.Count(string(signed), "\n— ") != 3 {
 		t.Errorf("at a stop the last lines are signed by %s, %v", signed, err)
 	}
@@ -203,7 +133,7 @@ func TestWitnessesSign(t *testing.T) {
 // A refusal is an error in the log, with why, and counted; serving goes on.
 func TestAWitnessRefuses(t *testing.T) {
 	t.Parallel()
-	other := newWitness(t, "somebody.else")
+	other := rig.NewCosigner(t, "somebody.else")
 	for name, c := range map[string]struct {
 		spoil func(w http.ResponseWriter, r *http.Request) bool
 		why   string
@@ -216,20 +146,20 @@ func TestAWitnessRefuses(t *testing.T) {
 		"it is never content":     {answers(409, "0\n"), "somebody else asks it"},
 		"it says nothing":         {answers(200, ""), "is no signature"},
 		"it says too much":        {answers(200, strings.Repeat("x", 1<<20)), "is no signature"},
-		"another key signs":       {answers(200, other.cosign("x")), "is not signed by that name"},
+		"another key signs":       {answers(200, other.Cosign("x")), "is not signed by that name"},
 		"it is moved away":        {answers(307, ""), "307"},
-		"its signature is not of": {answers(200, newWitness(t, "w.example").cosign("x\n")), "not of these lines"},
+		"its signature is not of": {answers(200, rig.NewCosigner(t, "w.example").Cosign("x\n")), "not of these lines"},
 	} {
-		w := newWitness(t, "w.example")
-		w.spoil = c.spoil
+		w := rig.NewCosigner(t, "w.example")
+		w.Spoil = c.spoil
 		s := openWitnessed(t, t.TempDir(), w)
-		s.ask()
-		s.write()
-		s.ask()
-		if !s.log.has("level=ERROR", "w.example", c.why) || s.metric("w.example") < "1" {
-			t.Errorf("%s: counted %s, log %s", name, s.metric("w.example"), &s.log.b)
+		s.Ask()
+		s.Write()
+		s.Ask()
+		if !s.Log.Has("level=ERROR", "w.example", c.why) || s.Metric("w.example") < "1" {
+			t.Errorf("%s: counted %s, log %s", name, s.Metric("w.example"), &s.Log.B)
 		}
-		if code, body := s.get("?witnessed"); code != 404 {
+		if code, body := s.Get("?witnessed"); code != 404 {
 			t.Errorf("%s: %d %s", name, code, body)
 		}
 		if err := s.Close(); err != nil {
@@ -251,25 +181,25 @@ func answers(status int, text string) func(http.ResponseWriter, *http.Request) b
 // that it needs: after a restart, and after it was put back.
 func TestAWitnessThatIsBehind(t *testing.T) {
 	w, s := newWitnessed(t)
-	dir := s.dir
+	dir := s.Dir
 	origin := s.Store.Key().Name
-	size, root := w.sizes[origin], w.roots[origin]
-	s.write()
-	s.ask()
-	w.sizes[origin], w.roots[origin] = size, root
-	s.write()
-	s.ask()
-	if _, body := s.get("?witnessed"); signedUpTo(body) != fmt.Sprint(w.sizes[origin]) ||
-		w.sizes[origin] <= size {
+	size, root := w.Sizes[origin], w.Roots[origin]
+	s.Write()
+	s.Ask()
+	w.Sizes[origin], w.Roots[origin] = size, root
+	s.Write()
+	s.Ask()
+	if _, body := s.Get("?witnessed"); signedUpTo(body) != fmt.Sprint(w.Sizes[origin]) ||
+		w.Sizes[origin] <= size {
 		t.Errorf("put back: %s", body)
 	}
 	s.Close()
 	s = openWitnessed(t, dir, w)
-	s.write()
-	s.ask()
-	if _, body := s.get("?witnessed"); signedUpTo(body) != fmt.Sprint(w.sizes[origin]) ||
-		s.metric("w.example") != "0" {
-		t.Errorf("after a restart: %s, refused %s times", body, s.metric("w.example"))
+	s.Write()
+	s.Ask()
+	if _, body := s.Get("?witnessed"); signedUpTo(body) != fmt.Sprint(w.Sizes[origin]) ||
+		s.Metric("w.example") != "0" {
+		t.Errorf("after a restart: %s, refused %s times", body, s.Metric("w.example"))
 	}
 }
 
@@ -277,20 +207,20 @@ func TestAWitnessThatIsBehind(t *testing.T) {
 // have to be asked again, with all hashes from the first line on.
 func TestARestartGoesOnFromWhatWitnessesHaveSigned(t *testing.T) {
 	w, s := newWitnessed(t)
-	signed := w.sizes[s.Store.Key().Name]
+	signed := w.Sizes[s.Store.Key().Name]
 	s.Close()
-	asked := len(w.olds)
-	s = openWitnessed(t, s.dir, w)
-	s.write()
-	s.ask()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, old := range w.olds[asked:] {
+	asked := len(w.Olds)
+	s = openWitnessed(t, s.Dir, w)
+	s.Write()
+	s.Ask()
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	for _, old := range w.Olds[asked:] {
 		if old < signed {
 			t.Errorf("a witness that has signed %d lines was asked from line %d on", signed, old)
 		}
 	}
-	if w.sizes[s.Store.Key().Name] <= signed {
+	if w.Sizes[s.Store.Key().Name] <= signed {
 		t.Error("the witness has signed nothing since")
 	}
 }
@@ -298,14 +228,14 @@ func TestARestartGoesOnFromWhatWitnessesHaveSigned(t *testing.T) {
 // Whoever has the disk and the key writes another history and signs it: the witness does not.
 func TestAWitnessRefusesAHistoryThatIsRewritten(t *testing.T) {
 	w, s := newWitnessed(t)
-	dir := s.dir
+	dir := s.Dir
 	early := filepath.Join(t.TempDir(), "early")
 	err := store.Backup(durable.Dir(dir), durable.Dir(early), true, ledger.SideDirs...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write()
-	s.ask()
+	s.Write()
+	s.Ask()
 	s.Close()
 	// The backup is a former state; with the key it passes for the directory, and goes on in another way.
 	text, err := durable.ReadFile(durable.Dir(dir), "checkpoint.key")
@@ -314,51 +244,51 @@ func TestAWitnessRefusesAHistoryThatIsRewritten(t *testing.T) {
 	}
 	cheat := openWitnessed(t, early, w)
 	for range 20 {
-		cheat.write()
+		cheat.Write()
 	}
-	cheat.ask()
-	if !cheat.log.has("level=ERROR", "422") || cheat.metric("w.example") == "0" {
-		t.Errorf("it is not refused: %s", &cheat.log.b)
+	cheat.Ask()
+	if !cheat.Log.Has("level=ERROR", "422") || cheat.Metric("w.example") == "0" {
+		t.Errorf("it is not refused: %s", &cheat.Log.B)
 	}
 }
 
 // A witness with another key is another one: what was signed before is no more what all have signed.
 func TestAWitnessWithAnotherKey(t *testing.T) {
-	w := newWitness(t, "w.example")
+	w := rig.NewCosigner(t, "w.example")
 	dir := t.TempDir()
 	s := openWitnessed(t, dir, w)
-	s.knows(w)
-	s.ask()
+	s.Knows(w)
+	s.Ask()
 	s.Close()
-	changed := newWitness(t, "w.example")
-	changed.key = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{77}, 32))
+	changed := rig.NewCosigner(t, "w.example")
+	changed.Key = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{77}, 32))
 	again := openWitnessed(t, dir, changed)
-	if code, _ := again.get("?witnessed"); code != 404 {
+	if code, _ := again.Get("?witnessed"); code != 404 {
 		t.Errorf("what another key has signed is witnessed: %d", code)
 	}
-	again.knows(changed)
-	again.write()
-	again.ask()
-	if code, body := again.get("?witnessed"); code != 200 || !strings.Contains(body, "— w.example ") {
+	again.Knows(changed)
+	again.Write()
+	again.Ask()
+	if code, body := again.Get("?witnessed"); code != 200 || !strings.Contains(body, "— w.example ") {
 		t.Errorf("%d %s", code, body)
 	}
 	// The witness changes its key, and nobody tells the server.
-	changed.mu.Lock()
-	changed.key = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{78}, 32))
-	changed.mu.Unlock()
-	again.write()
-	again.ask()
-	if !again.log.has("level=ERROR", "is signed with another key") {
+	changed.Mu.Lock()
+	changed.Key = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{78}, 32))
+	changed.Mu.Unlock()
+	again.Write()
+	again.Ask()
+	if !again.Log.Has("level=ERROR", "is signed with another key") {
 		t.Error("a signature with another key is not refused")
 	}
 }
 
 // A witness that is silent delays nothing but itself.
 func TestAWitnessIsSilent(t *testing.T) {
-	w := newWitness(t, "w.example")
+	w := rig.NewCosigner(t, "w.example")
 	release := make(chan struct{})
 	asked := make(chan struct{}, 9)
-	w.spoil = func(rw http.ResponseWriter, _ *http.Request) bool {
+	w.Spoil = func(rw http.ResponseWriter, _ *http.Request) bool {
 		asked <- struct{}{}
 		<-release
 		rw.WriteHeader(http.StatusGatewayTimeout)
@@ -366,12 +296,12 @@ func TestAWitnessIsSilent(t *testing.T) {
 	}
 	s := openWitnessed(t, t.TempDir(), w)
 	<-asked // a start asks
-	s.write()
-	if code, _ := s.get(""); code != 200 {
+	s.Write()
+	if code, _ := s.Get(""); code != 200 {
 		t.Errorf("GET /checkpoint: %d", code)
 	}
 	close(release)
-	if s.metric("w.example") != "0" {
+	if s.Metric("w.example") != "0" {
 		t.Error("silence counts as a refusal")
 	}
 }
@@ -379,18 +309,18 @@ func TestAWitnessIsSilent(t *testing.T) {
 // A witness whose clock is far ahead is not believed: what it says of when would be shown as proof.
 func TestAWitnessFromTheFuture(t *testing.T) {
 	for _, at := range []uint64{0, 1 << 62, uint64(time.Now().Add(48 * time.Hour).Unix())} {
-		w := newWitness(t, "w.example")
-		w.spoil = func(rw http.ResponseWriter, r *http.Request) bool {
+		w := rig.NewCosigner(t, "w.example")
+		w.Spoil = func(rw http.ResponseWriter, r *http.Request) bool {
 			body, _ := io.ReadAll(r.Body)
 			_, signed, _ := strings.Cut(string(body), "\n\n")
 			text, _, _ := strings.Cut(signed, "\n\n")
-			io.WriteString(rw, w.cosignAt(text+"\n", at))
+			io.WriteString(rw, w.CosignAt(text+"\n", at))
 			return true
 		}
 		s := openWitnessed(t, t.TempDir(), w)
-		s.ask()
-		if code, _ := s.get("?witnessed"); code != 404 || !s.log.has("level=ERROR", "its signature says") {
-			t.Errorf("time %d: %d, %s", at, code, &s.log.b)
+		s.Ask()
+		if code, _ := s.Get("?witnessed"); code != 404 || !s.Log.Has("level=ERROR", "its signature says") {
+			t.Errorf("time %d: %d, %s", at, code, &s.Log.B)
 		}
 		s.Close()
 	}
@@ -398,17 +328,17 @@ func TestAWitnessFromTheFuture(t *testing.T) {
 
 // What -witness says is checked before anything is opened.
 func TestWitnessFlag(t *testing.T) {
-	w := newWitness(t, "w.example")
-	good := w.URL + " " + w.vkey().String()
+	w := rig.NewCosigner(t, "w.example")
+	good := w.URL + " " + w.VKey().String()
 	if peers, err := witness.ParseAll([]string{good}); err != nil || peers[0].URL != w.URL {
 		t.Errorf("%v, %v", peers, err)
 	}
-	author := note.NewKey("w.example", w.vkey().Public()).String()
+	author := note.NewKey("w.example", w.VKey().Public()).String()
 	for _, bad := range [][]string{
-		{""}, {w.URL}, {"w.example " + w.vkey().String()}, {"ftp://x " + w.vkey().String()},
-		{"http://u:secret@x " + w.vkey().String()}, {"http://u:secret@x"}, {w.URL + " " + author}, {w.URL + "?a " + w.vkey().String()},
+		{""}, {w.URL}, {"w.example " + w.VKey().String()}, {"ftp://x " + w.VKey().String()},
+		{"http://u:secret@x " + w.VKey().String()}, {"http://u:secret@x"}, {w.URL + " " + author}, {w.URL + "?a " + w.VKey().String()},
 		{good + "x"}, {good, good}, slices.Repeat([]string{good}, witness.Most+1),
-		{w.URL + " " + strings.Repeat("w", 1000) + w.vkey().String()},
+		{w.URL + " " + strings.Repeat("w", 1000) + w.VKey().String()},
 	} {
 		if _, err := witness.ParseAll(bad); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q is taken, or shown: %v", bad, err)

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"fmt"
@@ -16,8 +16,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"waybill/server"
 	"waybill/server/api/partner"
 	"waybill/server/frame/web"
+	"waybill/server/lab/rig"
 	"waybill/server/reach/provider"
 )
 
@@ -45,9 +47,9 @@ func scrape(t *testing.T, s http.Handler) (page string, values map[string]float6
 // Contract §3, /metrics: the text format of Prometheus, in which every sample follows its metric's help and
 // type.
 func TestMetricsAreInPrometheusFormat(t *testing.T) {
-	s, key := demoServer(t, Config{Connections: func() int { return 3 }})
-	offer := anOffer(t, s, key, bukovel)
-	call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 1))
+	s, key := rig.Demo(t, server.Config{Connections: func() int { return 3 }})
+	offer := rig.Offer(t, s, key, rig.Bukovel)
+	rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 1))
 	if err := s.Store.Snapshot(); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,7 @@ func TestMetricsAreInPrometheusFormat(t *testing.T) {
 // Requests are counted by route and status, also those that no route matches and those that end in a panic;
 // nothing is allocated for it.
 func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
-	s, key := demoServer(t, Config{})
+	s, key := rig.Demo(t, server.Config{})
 	for path, n := range map[string]int{
 		"/v2/cities/kyiv":    3,
 		"/v2/cities/nowhere": 2,
@@ -100,10 +102,10 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 		"/v2/bookings":       1,
 	} {
 		for range n {
-			call(t, s, key, "GET", path, "")
+			rig.Call(t, s, key, "GET", path, "")
 		}
 	}
-	call(t, s, "", "GET", "/v2/bookings", "")
+	rig.Call(t, s, "", "GET", "/v2/bookings", "")
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("GET", "/docs/migration", nil))
 	s.Mux.HandleFunc("GET /panics", s.Public(func(http.ResponseWriter, *http.Request) error {
@@ -113,7 +115,7 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 		w.WriteHeader(http.StatusOK)
 		panic(http.ErrAbortHandler)
 	}))
-	call(t, s, "", "GET", "/panics", "")
+	rig.Call(t, s, "", "GET", "/panics", "")
 	func() {
 		defer func() { recover() }()
 		s.ServeHTTP(w, httptest.NewRequest("GET", "/aborts", nil))
@@ -162,10 +164,10 @@ func TestWaitingRequestsHaveBuckets(t *testing.T) {
 // sync.
 func TestJournalMetricsAreWhatTheFilesHold(t *testing.T) {
 	dir := t.TempDir()
-	s, key := demoServer(t, Config{Dir: dir})
-	offer := anOffer(t, s, key, bukovel)
-	sold := call(t, s, key, "POST", "/v2/bookings", bookingBody(offer, 2)).Data.Booking
-	call(t, s, key, "POST", "/v2/bookings/"+sold.ID+"/pay", "") // two lines, one sync
+	s, key := rig.Demo(t, server.Config{Dir: dir})
+	offer := rig.Offer(t, s, key, rig.Bukovel)
+	sold := rig.Call(t, s, key, "POST", "/v2/bookings", rig.BookingBody(offer, 2)).Data.Booking
+	rig.Call(t, s, key, "POST", "/v2/bookings/"+sold.ID+"/pay", "") // two lines, one sync
 	text, err := os.ReadFile(filepath.Join(dir, "journal/000000000001.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -191,20 +193,20 @@ func TestJournalMetricsAreWhatTheFilesHold(t *testing.T) {
 func TestTicketsAreCountedByPhase(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := Config{Dir: dir, Now: func() time.Time {
-			return time.Now().Add(scriptStart.Sub(time.Unix(946684800, 0)))
+		cfg := server.Config{Dir: dir, Now: func() time.Time {
+			return time.Now().Add(rig.Start.Sub(time.Unix(946684800, 0)))
 		}}
-		s, key := demoServer(t, cfg)
+		s, key := rig.Demo(t, cfg)
 		book := func() string {
-			offer := anOffer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
-			return "/v2/bookings/" + call(t, s, key, "POST", "/v2/bookings",
-				bookingBody(offer, 2)).Data.Booking.ID
+			offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
+			return "/v2/bookings/" + rig.Call(t, s, key, "POST", "/v2/bookings",
+				rig.BookingBody(offer, 2)).Data.Booking.ID
 		}
 		for _, actions := range []string{"", "", "book", "pay", "book pay", "cancel", "pay cancel",
 			"book cancel"} {
 			id := book()
 			for action := range strings.FieldsSeq(actions) {
-				if a := call(t, s, key, "POST", id+"/"+action, ""); a.status != 200 {
+				if a := rig.Call(t, s, key, "POST", id+"/"+action, ""); a.Status != 200 {
 					t.Fatalf("%+v", a)
 				}
 			}
@@ -255,7 +257,7 @@ func TestTicketsAreCountedByPhase(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if s, key = demoServer(t, cfg); s.Fresh() {
+		if s, key = rig.Demo(t, cfg); s.Fresh() {
 			t.Fatal("another directory")
 		}
 		_, values := scrape(t, s)
@@ -268,7 +270,7 @@ func TestTicketsAreCountedByPhase(t *testing.T) {
 }
 
 // statuses returns status and paymentStatus of all of a partner's tickets.
-func statuses(t *testing.T, s *Server, key string) (all []string) {
+func statuses(t *testing.T, s *server.Server, key string) (all []string) {
 	r := httptest.NewRequest("GET", "/v2/bookings", nil)
 	r.Header.Set("x-api-key", key)
 	w := httptest.NewRecorder()

@@ -1,4 +1,4 @@
-package server
+package rig
 
 import (
 	"bytes"
@@ -7,19 +7,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"waybill/booking/ids"
+	"waybill/server"
 	"waybill/server/ledger"
 	"waybill/store"
 	"waybill/store/durable"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// compareWithReplay holds the live state against a replay of the journal, and against what a snapshot of it
+// CompareWithReplay holds the live state against a replay of the journal, and against what a snapshot of it
 // gives. Holds that have run out are forgotten whenever they are in the way; an audit tells whether the
 // others are those of the tickets. thawed tells that the live state came from a snapshot itself, which
 // changes the order of forms.
-func compareWithReplay(t *testing.T, s *Server, dir string, thawed bool) {
+func CompareWithReplay(t *testing.T, s *server.Server, dir string, thawed bool) {
 	t.Helper()
 	var live ledger.State
 	var frozen bytes.Buffer

@@ -1,4 +1,4 @@
-package server
+package rig
 
 import (
 	"bytes"
@@ -20,54 +20,57 @@ import (
 	"waybill/store/note"
 )
 
-// testWitness is a witness of ours (C2SP tlog-witness), written from the specification, apart from the code
+// Cosigner is a witness of ours (C2SP tlog-witness), written from the specification, apart from the code
 // that it checks. It keeps, for each log, what it has signed last.
-type testWitness struct {
+type Cosigner struct {
 	*httptest.Server
 	name string
-	key  ed25519.PrivateKey
+	Key  ed25519.PrivateKey
 
-	mu    sync.Mutex
+	Mu    sync.Mutex
 	logs  map[string]string // the vkeys of the logs that it knows, by origin
-	sizes map[string]uint64
-	roots map[string][]byte
-	asked int
-	olds  []uint64 // how many lines it was said to have signed, each time that it was asked
+	Sizes map[string]uint64
+	Roots map[string][]byte
+	Asked int
+	Olds  []uint64 // how many lines it was said to have signed, each time that it was asked
 	// spoil, unless it is nil, answers instead, and reports that it has.
-	spoil func(w http.ResponseWriter, r *http.Request) bool
+	Spoil func(w http.ResponseWriter, r *http.Request) bool
 }
 
-func newWitness(t *testing.T, name string) *testWitness {
-	w := &testWitness{
+// NewCosigner starts one, which knows no log yet.
+func NewCosigner(t *testing.T, name string) *Cosigner {
+	w := &Cosigner{
 		name:  name,
-		key:   ed25519.NewKeyFromSeed(bytes.Repeat([]byte{byte(len(name))}, 32)),
+		Key:   ed25519.NewKeyFromSeed(bytes.Repeat([]byte{byte(len(name))}, 32)),
 		logs:  map[string]string{},
-		sizes: map[string]uint64{},
-		roots: map[string][]byte{},
+		Sizes: map[string]uint64{},
+		Roots: map[string][]byte{},
 	}
 	w.Server = httptest.NewServer(w)
 	t.Cleanup(w.Close)
 	return w
 }
 
-func (w *testWitness) vkey() note.Key {
-	return note.NewWitnessKey(w.name, w.key.Public().(ed25519.PublicKey))
+// VKey is what its signatures are verified with.
+func (w *Cosigner) VKey() note.Key {
+	return note.NewWitnessKey(w.name, w.Key.Public().(ed25519.PublicKey))
 }
 
-func (w *testWitness) peer() witness.Peer { return witness.Peer{URL: w.URL, Key: w.vkey()} }
+// Peer is the witness as a server's configuration has it.
+func (w *Cosigner) Peer() witness.Peer { return witness.Peer{URL: w.URL, Key: w.VKey()} }
 
-func (w *testWitness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.asked++
-	if w.spoil != nil && w.spoil(rw, r) {
+func (w *Cosigner) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.Mu.Lock()
+	defer w.Mu.Unlock()
+	w.Asked++
+	if w.Spoil != nil && w.Spoil(rw, r) {
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
 	head, signed, found := strings.Cut(string(body), "\n\n")
 	lines := strings.Split(head, "\n")
 	old, err := strconv.ParseUint(strings.TrimPrefix(lines[0], "old "), 10, 64)
-	w.olds = append(w.olds, old)
+	w.Olds = append(w.Olds, old)
 	text, _, ended := strings.Cut(signed, "\n\n")
 	fields := strings.Split(text, "\n")
 	if r.Method != "POST" || r.URL.Path != "/add-checkpoint" || !found || err != nil || !ended ||
@@ -96,10 +99,10 @@ func (w *testWitness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	case old > size:
 		http.Error(rw, "bad request", http.StatusBadRequest)
 		return
-	case old != w.sizes[fields[0]]:
+	case old != w.Sizes[fields[0]]:
 		rw.Header().Set("Content-Type", "text/x.tlog.size")
 		rw.WriteHeader(http.StatusConflict)
-		fmt.Fprintf(rw, "%d\n", w.sizes[fields[0]])
+		fmt.Fprintf(rw, "%d\n", w.Sizes[fields[0]])
 		return
 	}
 	var proof [][]byte
@@ -107,25 +110,25 @@ func (w *testWitness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		hash, _ := base64.StdEncoding.DecodeString(line)
 		proof = append(proof, hash)
 	}
-	if !consistent(proof, old, size, w.roots[fields[0]], root) {
+	if !consistent(proof, old, size, w.Roots[fields[0]], root) {
 		http.Error(rw, "bad consistency proof", http.StatusUnprocessableEntity)
 		return
 	}
-	w.sizes[fields[0]], w.roots[fields[0]] = size, root
-	fmt.Fprint(rw, w.cosign(text+"\n"))
+	w.Sizes[fields[0]], w.Roots[fields[0]] = size, root
+	fmt.Fprint(rw, w.Cosign(text+"\n"))
 }
 
-// cosign returns the line of tlog-cosignature.
-func (w *testWitness) cosign(text string) string {
+// Cosign returns the line of tlog-cosignature.
+func (w *Cosigner) Cosign(text string) string {
 	const at = 1_795_000_000
-	return w.cosignAt(text, at)
+	return w.CosignAt(text, at)
 }
 
-// cosignAt returns it with a time, in seconds.
-func (w *testWitness) cosignAt(text string, at uint64) string {
-	public := w.key.Public().(ed25519.PublicKey)
+// CosignAt returns it with a time, in seconds.
+func (w *Cosigner) CosignAt(text string, at uint64) string {
+	public := w.Key.Public().(ed25519.PublicKey)
 	id := sha256.Sum256(slices.Concat([]byte(w.name), []byte("\n\x04"), public))
-	signature := ed25519.Sign(w.key, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", at, text))
+	signature := ed25519.Sign(w.Key, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", at, text))
 	raw := slices.Concat(id[:4], binary.BigEndian.AppendUint64(nil, at), signature)
 	return "— " + w.name + " " + base64.StdEncoding.EncodeToString(raw) + "\n"
 }

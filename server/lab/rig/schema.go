@@ -1,4 +1,4 @@
-package server
+package rig
 
 import (
 	"encoding/json"
@@ -16,8 +16,8 @@ import (
 	"waybill/server/api/reference"
 )
 
-// specification is /openapi.json as a client reads it.
-var specification = func() map[string]any {
+// Specification is /openapi.json as a client reads it.
+var Specification = func() map[string]any {
 	var doc map[string]any
 	if err := json.Unmarshal(reference.OpenAPI, &doc); err != nil {
 		panic(err)
@@ -25,50 +25,50 @@ var specification = func() map[string]any {
 	return doc
 }()
 
-// object returns a member of a member that is an object; nil where there is none.
-func object(v any, names ...string) map[string]any {
+// Object returns a member of a member that is an object; nil where there is none.
+func Object(v any, names ...string) map[string]any {
 	for _, name := range names {
-		v = resolve(v)[name]
+		v = Resolve(v)[name]
 	}
-	return resolve(v)
+	return Resolve(v)
 }
 
-// resolve returns an object, or the one that its $ref names.
-func resolve(v any) map[string]any {
+// Resolve returns an object, or the one that its $ref names.
+func Resolve(v any) map[string]any {
 	o, _ := v.(map[string]any)
 	if ref, ok := o["$ref"].(string); ok {
-		return object(specification, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+		return Object(Specification, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
 	}
 	return o
 }
 
-// checker holds a value against a schema, strictly: a keyword that it does not know is a problem.
-type checker struct {
-	ours     bool // Waybill wrote the value: a member that the document does not name is a problem
-	problems []string
+// Checker holds a value against a schema, strictly: a keyword that it does not know is a problem.
+type Checker struct {
+	Ours     bool // Waybill wrote the value: a member that the document does not name is a problem
+	Problems []string
 	seen     []string // the places of the schemas that held, with what stood there
 }
 
-func (c *checker) fail(place, format string, args ...any) {
-	c.problems = append(c.problems, place+" "+fmt.Sprintf(format, args...))
+func (c *Checker) fail(place, format string, args ...any) {
+	c.Problems = append(c.Problems, place+" "+fmt.Sprintf(format, args...))
 }
 
-// valid checks a value against a schema that stands at a place of the document.
-func valid(schema any, at string, v any) *checker {
-	c := new(checker)
+// Valid checks a value against a schema that stands at a place of the document.
+func Valid(schema any, at string, v any) *Checker {
+	c := new(Checker)
 	c.check(schema, at, v, "body")
 	return c
 }
 
-// validWritten checks a value that Waybill wrote.
-func validWritten(schema any, at string, v any) *checker {
-	c := &checker{ours: true}
+// ValidWritten checks a value that Waybill wrote.
+func ValidWritten(schema any, at string, v any) *Checker {
+	c := &Checker{Ours: true}
 	c.check(schema, at, v, "body")
 	return c
 }
 
 // named checks that an object has only members that its schema names, or leaves open on purpose.
-func (c *checker) named(s map[string]any, v any, place string) {
+func (c *Checker) named(s map[string]any, v any, place string) {
 	properties, listed := s["properties"].(map[string]any)
 	members, _ := v.(map[string]any)
 	for name := range members {
@@ -78,7 +78,7 @@ func (c *checker) named(s map[string]any, v any, place string) {
 	}
 }
 
-func (c *checker) check(schema any, at string, v any, place string) {
+func (c *Checker) check(schema any, at string, v any, place string) {
 	s, ok := schema.(map[string]any)
 	if !ok {
 		c.fail(place, "has a schema that is no object, at %s", at)
@@ -93,13 +93,13 @@ func (c *checker) check(schema any, at string, v any, place string) {
 			c.fail(place, "has a schema with the unknown keyword %s, at %s", keyword, at)
 		}
 	}
-	if c.ours {
+	if c.Ours {
 		c.named(s, v, place)
 	}
 }
 
 // scalar checks a keyword about a value by itself; false: it is none.
-func (c *checker) scalar(keyword string, arg, v any, place string) bool {
+func (c *Checker) scalar(keyword string, arg, v any, place string) bool {
 	text, isText := v.(string)
 	number, isNumber := v.(float64)
 	list, isList := v.([]any)
@@ -144,12 +144,12 @@ func (c *checker) scalar(keyword string, arg, v any, place string) bool {
 }
 
 // compound checks a keyword that holds further schemas; false: it is none.
-func (c *checker) compound(s map[string]any, keyword string, arg any, at string, v any, place string) bool {
+func (c *Checker) compound(s map[string]any, keyword string, arg any, at string, v any, place string) bool {
 	members, isObject := v.(map[string]any)
 	list, _ := v.([]any)
 	switch keyword {
 	case "$ref":
-		c.check(resolve(s), strings.TrimPrefix(arg.(string), "#/"), v, place)
+		c.check(Resolve(s), strings.TrimPrefix(arg.(string), "#/"), v, place)
 	case "properties":
 		for name, p := range arg.(map[string]any) {
 			if x, given := members[name]; given {
@@ -164,7 +164,7 @@ func (c *checker) compound(s map[string]any, keyword string, arg any, at string,
 		}
 	case "additionalProperties":
 		for name := range members {
-			if _, known := object(s, "properties")[name]; !known && arg == false {
+			if _, known := Object(s, "properties")[name]; !known && arg == false {
 				c.fail(place, "has an undeclared %s", name)
 			}
 		}
@@ -185,13 +185,13 @@ func (c *checker) compound(s map[string]any, keyword string, arg any, at string,
 }
 
 // branches checks a value against each of several schemas.
-func (c *checker) branches(keyword string, schemas []any, at string, v any, place string) {
+func (c *Checker) branches(keyword string, schemas []any, at string, v any, place string) {
 	held := 0
 	var why []string
 	for i, s := range schemas {
-		branch := &checker{ours: c.ours}
+		branch := &Checker{Ours: c.Ours}
 		branch.check(s, fmt.Sprintf("%s/%s/%d", at, keyword, i), v, place)
-		if why = append(why, branch.problems...); len(branch.problems) == 0 {
+		if why = append(why, branch.Problems...); len(branch.Problems) == 0 {
 			held++
 			c.seen = append(c.seen, branch.seen...)
 		}

@@ -1,0 +1,154 @@
+package rig
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Operations are the document's, by the pattern of their route.
+var Operations = OperationsOf("paths")
+
+// OperationsOf returns the operations of a section of the document, by method and path.
+func OperationsOf(section string) map[string]map[string]any {
+	all := map[string]map[string]any{}
+	for path, item := range Object(Specification, section) {
+		for method := range item.(map[string]any) {
+			if method != "parameters" {
+				all[strings.ToUpper(method)+" "+path] = Object(item, method)
+			}
+		}
+	}
+	return all
+}
+
+// ErrorKinds are the errors that an entry of the envelope may be.
+var ErrorKinds = Object(Specification, "components", "x-errors")
+
+// IsPage reports whether a path is that of a page, which people read: the document does not have it.
+func IsPage(path string) bool {
+	return path == "/" || path == "/{$}" || path == "/docs" || strings.HasPrefix(path, "/docs/")
+}
+
+// Elements returns the elements of a list; none where it is none.
+func Elements(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+// documentMux finds the operation of a request as a client's router would.
+var documentMux = func() *http.ServeMux {
+	mux := http.NewServeMux()
+	for pattern := range Operations {
+		mux.HandleFunc(pattern, func(http.ResponseWriter, *http.Request) {})
+	}
+	return mux
+}()
+
+// Told are the places of the document that answers have had, by all transcripts.
+var Told = struct {
+	sync.Mutex
+	Places map[string]bool
+}{Places: map[string]bool{}}
+
+// plumbing are headers of the connection and of caches, which a document leaves to HTTP.
+var plumbing = []string{"Content-Type", "Content-Length", "Connection", "Cache-Control", "Etag", "Vary",
+	"Last-Modified", "Date"}
+
+var legacyPath = regexp.MustCompile(`^/rest/(offers|orders)(/|$)`)
+
+// Undocumented returns what of an answer is not as the document says.
+func Undocumented(r *http.Request, w *httptest.ResponseRecorder) []string {
+	pattern := ""
+	status := strconv.Itoa(w.Code)
+	if path.Clean(r.URL.Path) == r.URL.Path {
+		_, pattern = documentMux.Handler(r)
+	}
+	if IsPage(r.URL.Path) && w.Code < http.StatusBadRequest {
+		return nil // the tests of pages hold it
+	}
+	at := "paths/" + pattern + "/responses/" + status
+	answer := Object(Operations[pattern], "responses", status)
+	other := map[int]string{
+		403: "Forbidden",
+		404: "NotFound",
+		405: "MethodNotAllowed",
+		410: "Gone",
+	}[w.Code]
+	if pattern == "" {
+		if legacyPath.MatchString(r.URL.Path) {
+			other = "Legacy" + other
+		}
+		at = "any path"
+		answer = Object(Specification, "components", "responses", other)
+	}
+	if answer == nil {
+		return []string{r.Method + " " + r.URL.Path + ": the document has no " + status}
+	}
+	c := &Checker{Ours: true, seen: []string{at}}
+	checkHeaders(c, at, answer, w.Header())
+	media, _, _ := mime.ParseMediaType(w.Header().Get("Content-Type"))
+	content := Object(answer, "content", media)
+	var body any = w.Body.String()
+	if media == "application/json" {
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+			c.fail("body", "is no JSON: %v", err)
+		}
+	}
+	if content == nil {
+		c.fail("body", "is %s, which the document does not have", media)
+	} else {
+		c.check(content["schema"], at, body, "body")
+	}
+	if w.Code >= http.StatusBadRequest {
+		c.CheckErrors(answer, at, body)
+	}
+	if len(c.Problems) == 0 {
+		Told.Lock()
+		defer Told.Unlock()
+		for _, place := range c.seen {
+			Told.Places[place] = true
+		}
+	}
+	return c.Problems
+}
+
+// CheckErrors checks that each entry of an envelope is of a kind that the answer may list.
+func (c *Checker) CheckErrors(answer map[string]any, at string, body any) {
+	allowed := map[string]any{"anyOf": Elements(answer["x-errors"])}
+	for i, e := range Elements(Object(body)["errors"]) {
+		c.check(allowed, at+"/x-errors", e, fmt.Sprintf("body.errors[%d]", i))
+	}
+}
+
+func checkHeaders(c *Checker, at string, answer map[string]any, header http.Header) {
+	documented := Object(answer, "headers")
+	for name, h := range documented {
+		values := header.Values(name)
+		if len(values) == 0 && Object(h)["required"] == true {
+			c.fail("header", "%s is missing", name)
+		}
+		for _, text := range values {
+			var v any = text
+			n, err := strconv.ParseFloat(text, 64)
+			if err == nil && Object(h, "schema")["type"] == "integer" {
+				v = n
+			}
+			c.check(Object(h)["schema"], at+"/headers/"+name, v, name)
+		}
+	}
+	for name := range header {
+		if documented[name] == nil && documented[http.CanonicalHeaderKey(name)] == nil &&
+			!slices.Contains(plumbing, name) {
+			c.fail("header", "%s is not in the document", name)
+		}
+	}
+}

@@ -1,0 +1,426 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waybill/server"
+	"waybill/server/lab/transcript"
+	"waybill/server/ledger"
+	"waybill/server/operate/admin"
+	"waybill/server/proof/verify"
+	"waybill/server/reach/outbound"
+	"waybill/server/reach/provider"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// Player plays one transcript against a server on a directory, in a bubble. A line is
+// a step; indented lines below a request check its answer:
+//
+//	partner NAME [SLUGS]      makes a partner; $NAME is its key, and it calls from here on
+//	as NAME                   the partner that calls from here on, or nobody
+//	wait DURATION
+//	restart | crash           with, or without, closing the server
+//	provider ok|fails|fails-once|hangs  closes the server and opens it with such a provider
+//	provider-after …          the same for the next start
+//	timetable FILE OLD => NEW the demo feed, with a text of one of its files replaced, comes into force
+//	meanwhile METHOD PATH [BODY]  a request whose answer is not waited for
+//	browser NAME [like NAME]  who calls from here on, with cookies, at first those of another; or nobody
+//	settle                    lets the background come to rest
+//	list DIR                  $out is the names of its files
+//	holds TEXT [NAME…]        the files that have the text; a name with / at its end is any there
+//	admin OP [key=value]…     an admin operation; $out is what it prints; admin! expects an error
+//	header NAME: VALUE        of the next request
+//	METHOD PATH [BODY]
+//	    CHECK                 as package transcript has them
+//
+// Finish ends each by comparing the live state with a replay of the journal.
+type Player struct {
+	transcript.Player
+	t        *testing.T
+	file     string
+	Line     int
+	dir      string
+	S        *server.Server
+	caller   string
+	browser  string
+	Cookies  map[string][]*http.Cookie // by browser, in the order they were set
+	header   [][2]string
+	resp     *httptest.ResponseRecorder
+	asked    bool // the answer's status was checked
+	provider string
+	asking   sync.Mutex
+	opened   int
+	logged   bytes.Buffer
+	log      *slog.Logger
+	secrets  map[string]bool // what no line of the log may show
+}
+
+// NewPlayer opens a server on the demo network, with a test clock if the file is called so.
+func NewPlayer(t *testing.T, dir, file string) *Player {
+	p := &Player{
+		t:       t,
+		file:    file,
+		dir:     dir,
+		Player:  transcript.Player{Vars: map[string]string{}},
+		secrets: map[string]bool{},
+		Cookies: map[string][]*http.Cookie{},
+	}
+	t.Cleanup(func() { p.S.Close() })
+	p.log = slog.New(slog.NewJSONHandler(&p.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	p.open()
+	err := p.S.Admin.Import(os.DirFS(File("testdata/demo")), "demo", admin.ImportOptions{Strict: true},
+		new(bytes.Buffer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *Player) open() {
+	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when bubbles start
+	cfg := server.Config{
+		Dir: p.dir, Log: p.log, MaxTransfers: 1, TestClock: strings.HasPrefix(p.file, "clock"),
+		Now: func() time.Time { return time.Now().Add(Start.Sub(began)) },
+	}
+	if p.provider != "" && p.provider != "none" {
+		cfg.Confirm = p.confirm
+	}
+	s, err := server.Open(cfg)
+	if err != nil {
+		p.fatal("open: %v", err)
+	}
+	p.S = s
+	p.opened++
+}
+
+func (p *Player) confirm(ctx context.Context, _ provider.Confirmation) error {
+	if p.provider == "hangs" {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	p.asking.Lock() // tickets are asked about at the same time
+	defer p.asking.Unlock()
+	switch p.provider {
+	case "fails":
+		return fmt.Errorf("the provider says no: %w", outbound.ErrRefused)
+	case "fails-once":
+		p.provider = "ok"
+		return errors.New("the provider says nothing, once")
+	}
+	return nil
+}
+
+func (p *Player) fatal(format string, args ...any) {
+	p.t.Helper()
+	p.t.Fatalf("%s:%d: %s", p.file, p.Line, fmt.Sprintf(format, args...))
+}
+
+func (p *Player) expand(s string) string {
+	expanded, err := p.Expand(s)
+	if err != nil {
+		p.fatal("%v", err)
+	}
+	return expanded
+}
+
+// Play plays a line.
+func (p *Player) Play(line string) {
+	check := strings.HasPrefix(line, " ")
+	line = strings.TrimSpace(line)
+	if line == "" || line[0] == '#' {
+		return
+	}
+	if check {
+		p.check(line)
+		return
+	}
+	if p.resp != nil && !p.asked {
+		p.fatal("the request before has no status checked")
+	}
+	word, rest, _ := strings.Cut(line, " ")
+	switch word {
+	case "partner":
+		name, slugs, _ := strings.Cut(rest, " ")
+		p.admin("partner-add", url.Values{"name": {name}, "company": {slugs}}, false)
+		p.Vars[name] = strings.TrimSpace(p.Vars["out"])
+		p.caller = name
+	case "as":
+		p.caller = rest
+	case "browser":
+		name, other, _ := strings.Cut(rest, " like ")
+		p.browser, p.Cookies[name] = name, append(slices.Clip(p.Cookies[name]), p.Cookies[other]...)
+	case "settle":
+		synctest.Wait()
+	case "list":
+		names, err := durable.Dir(p.dir).List(rest)
+		if err != nil {
+			p.fatal("%v", err)
+		}
+		p.Vars["out"] = strings.Join(names, " ")
+	case "holds":
+		words := strings.Fields(p.expand(rest))
+		p.holds(words[0], words[1:])
+	case "wait":
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			p.fatal("%v", err)
+		}
+		time.Sleep(d)
+	case "admin", "admin!":
+		op, args, _ := strings.Cut(p.expand(rest), " ")
+		form := url.Values{}
+		for arg := range strings.FieldsSeq(args) {
+			k, v, _ := strings.Cut(arg, "=")
+			form.Set(k, v)
+		}
+		p.admin(op, form, word == "admin!")
+	case "header":
+		k, v, _ := strings.Cut(p.expand(rest), ": ")
+		p.header = append(p.header, [2]string{k, v})
+	default:
+		if !p.arrange(word, rest) {
+			p.request(word, rest)
+		}
+	}
+}
+
+// arrange plays a step that is about the server and its surroundings; false: it is none.
+func (p *Player) arrange(word, rest string) bool {
+	switch word {
+	case "restart":
+		p.compare()
+		if err := p.S.Close(); err != nil {
+			p.fatal("close: %v", err)
+		}
+		p.open()
+	case "crash":
+		p.crash()
+	case "provider":
+		p.provider = rest
+		if err := p.S.Close(); err != nil {
+			p.fatal("close: %v", err)
+		}
+		p.open()
+	case "provider-after":
+		p.provider = rest
+	case "timetable":
+		file, change, _ := strings.Cut(rest, " ")
+		old, instead, _ := strings.Cut(change, " => ")
+		Import(p.t, p.S, FeedWith(p.t, map[string][][2]string{file: {{old, instead}}}))
+	case "meanwhile":
+		method, rest, _ := strings.Cut(rest, " ")
+		target, body, _ := strings.Cut(p.expand(rest), " ")
+		r := httptest.NewRequest(method, target, strings.NewReader(body))
+		r.Header.Set("x-api-key", p.Vars[p.caller])
+		go p.S.ServeHTTP(httptest.NewRecorder(), r)
+		synctest.Wait()
+	default:
+		return false
+	}
+	return true
+}
+
+// holds finds a text in these files of the directory, and in no other.
+func (p *Player) holds(text string, want []string) {
+	var got []string
+	err := filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(text)) {
+			name, _ := filepath.Rel(p.dir, path)
+			for _, dir := range []string{"snapshots/", "outbox/"} {
+				if strings.HasPrefix(name, dir) {
+					name = dir
+				}
+			}
+			got = append(got, name)
+		}
+		return err
+	})
+	if got = slices.Compact(got); err != nil || !slices.Equal(got, want) {
+		p.fatal("%s stands in %q, want %q (%v)", text, got, want, err)
+	}
+}
+
+func (p *Player) admin(op string, form url.Values, fails bool) {
+	var out bytes.Buffer
+	err := p.S.Admin.Do(op, &admin.Act{By: ledger.By{UID: 1000, User: "olena"}, Form: form, Out: &out})
+	if (err != nil) != fails {
+		p.fatal("admin %s: %v\n%s", op, err, &out)
+	}
+	if p.Vars["out"] = strings.TrimSpace(out.String()); fails {
+		p.Vars["out"] = err.Error()
+	}
+}
+
+func (p *Player) request(method, rest string) {
+	target, body, _ := strings.Cut(p.expand(rest), " ")
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if body == "" {
+		r = httptest.NewRequest(method, target, nil)
+	}
+	if p.caller != "" && p.caller != "nobody" {
+		r.Header.Set("x-api-key", p.Vars[p.caller])
+	}
+	for _, h := range p.header {
+		r.Header.Add(h[0], h[1])
+	}
+	p.SendCookies(r)
+	p.noteSecrets(r, body)
+	p.header = nil
+	p.asked = false
+	p.resp = httptest.NewRecorder()
+	p.S.Handler().ServeHTTP(p.resp, r)
+	p.Answer = transcript.Answer{
+		Status: p.resp.Code,
+		Header: p.resp.Header(),
+		Body:   p.resp.Body.Bytes(),
+	}
+	p.Cookies[p.browser] = append(p.Cookies[p.browser], p.resp.Result().Cookies()...)
+	p.wellFormed()
+	for _, problem := range Undocumented(r, p.resp) {
+		p.fatal("not as the document says: %s", problem)
+	}
+}
+
+// wellFormed checks what holds for every answer.
+func (p *Player) wellFormed() {
+	h := p.resp.Header()
+	if strings.HasPrefix(h.Get("Content-Type"), "text/") {
+		return // a report, a page, the metrics
+	}
+	if h.Get("Content-Type") != "application/json" || h.Get("X-Content-Type-Options") != "nosniff" ||
+		h.Get("X-Request-Id") == "" {
+		p.fatal("headers: %v", h)
+	}
+	if !json.Valid(p.resp.Body.Bytes()) {
+		p.fatal("not JSON: %s", p.resp.Body)
+	}
+	for _, c := range p.Cookies[p.browser] {
+		if c.Value != "" && strings.Contains(p.resp.Body.String(), c.Value) {
+			p.fatal("the answer shows a token")
+		}
+	}
+	if key := p.Vars[p.caller]; key != "" && strings.Contains(p.resp.Body.String()+fmt.Sprint(h), key) {
+		p.fatal("the answer shows the key")
+	}
+}
+
+// crash goes on with a copy of the directory, as a machine does that lost its server.
+func (p *Player) crash() {
+	copied := filepath.Join(p.dir, "..", filepath.Base(p.dir)+"c")
+	if err := os.CopyFS(copied, os.DirFS(p.dir)); err != nil {
+		p.fatal("%v", err)
+	}
+	if err := p.S.Close(); err != nil {
+		p.fatal("close: %v", err)
+	}
+	p.dir = copied
+	p.open()
+}
+
+// Finish compares and closes.
+func (p *Player) Finish() {
+	p.Line = 0
+	if p.resp != nil && !p.asked {
+		p.fatal("the last request has no status checked")
+	}
+	p.compare()
+	if err := p.S.Close(); err != nil {
+		p.fatal("close: %v", err)
+	}
+	if _, err := verify.Directory(durable.Dir(p.dir), false, store.Expected{}); err != nil {
+		p.fatal("verify: %v", err)
+	}
+	p.checkLog()
+}
+
+// compare holds the live state against a replay of the journal, and against what a snapshot of it gives.
+func (p *Player) compare() {
+	synctest.Wait()
+	CompareWithReplay(p.t, p.S, p.dir, p.opened > 1)
+}
+
+// SendCookies adds the browser's cookies to a request, as a browser would:
+// where their path fits, but whatever their age: that the server must judge itself.
+func (p *Player) SendCookies(r *http.Request) {
+	jar, _ := cookiejar.New(nil)
+	site := url.URL{Scheme: "http", Host: r.Host, Path: r.URL.Path}
+	if p.browser != "nobody" {
+		jar.SetCookies(&site, p.Cookies[p.browser])
+	}
+	for _, c := range jar.Cookies(&site) {
+		r.AddCookie(c)
+	}
+}
+
+var (
+	personal = regexp.MustCompile(`"(?:firstName|lastName|email|phone|password|idToken|offerId)":\s*"([^"\\]{4,})"`)
+	secretIn = regexp.MustCompile(`/v2/reports/files/([^/?\s]+)`)
+)
+
+// noteSecrets remembers what of a request is secret or personal: key, cookies, the token in a link, names,
+// addresses.
+func (p *Player) noteSecrets(r *http.Request, body string) {
+	for _, c := range r.Cookies() {
+		p.secrets[c.Value] = true
+	}
+	p.secrets[r.Header.Get("x-api-key")] = true
+	for _, m := range append(personal.FindAllStringSubmatch(body, -1),
+		secretIn.FindAllStringSubmatch(r.URL.Path, -1)...) {
+		p.secrets[m[1]] = true
+	}
+}
+
+// checkLog sees that the log has a line for each request, and shows no secret and nobody's name.
+func (p *Player) checkLog() {
+	for secret := range p.secrets {
+		if len(secret) >= 4 && strings.Contains(p.logged.String(), secret) {
+			p.fatal("the log shows %q", secret)
+		}
+	}
+	if strings.Contains(p.logged.String(), "larger than they were weighed") {
+		p.fatal("a line is larger than its weight: %s", &p.logged)
+	}
+	if strings.HasSuffix(p.file, ".txt") && p.resp != nil &&
+		!strings.Contains(p.logged.String(), `"msg":"request"`) {
+		p.fatal("the log has no request")
+	}
+}
+
+// check does a check of the transcript.
+func (p *Player) check(line string) {
+	if _, err := strconv.Atoi(line); err == nil {
+		p.asked = true
+	}
+	err := p.Check(line)
+	if wrong := new(transcript.Mismatch); errors.As(err, &wrong) {
+		p.fatal("%v\n(%s)", err, p.resp.Body)
+	}
+	if err != nil {
+		p.fatal("%v", err)
+	}
+}
