@@ -1,4 +1,4 @@
-package server_test
+package inspect_test
 
 import (
 	"context"
