@@ -1,4 +1,4 @@
-package server_test
+package evidence_test
 
 import (
 	"bytes"
