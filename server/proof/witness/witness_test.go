@@ -1,4 +1,4 @@
-package server_test
+package witness_test
 
 import (
 	"bytes"
