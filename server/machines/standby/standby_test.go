@@ -1,4 +1,4 @@
-package server_test
+package standby_test
 
 import (
 	"bytes"
