@@ -1,4 +1,4 @@
-package server_test
+package admin_test
 
 import (
 	"net/url"
@@ -21,7 +21,7 @@ func TestLinesOfAdministrativeActsSayWhoDidThem(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{Dir: dir})
 	b := rig.Call(t, s, key, "POST", "/v2/bookings",
 		rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 2)).Data.Booking
-	feed, _ := filepath.Abs("../testdata/demo")
+	feed, _ := filepath.Abs("../../../testdata/demo")
 	acts := []struct {
 		op   string
 		form url.Values
