@@ -1,4 +1,4 @@
-package server_test
+package bench_test
 
 import (
 	"bytes"
@@ -68,7 +68,7 @@ func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journ
 		}
 		return m[1]
 	}
-	demo := os.DirFS("../testdata/demo")
+	demo := os.DirFS("../../../testdata/demo")
 	if err := s.Admin.Import(demo, "demo", admin.ImportOptions{Strict: true}, new(bytes.Buffer)); err != nil {
 		t.Fatal(err)
 	}
