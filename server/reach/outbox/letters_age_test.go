@@ -1,4 +1,4 @@
-package server_test
+package outbox_test
 
 import (
 	"errors"
