@@ -1,4 +1,4 @@
-package server_test
+package partner_test
 
 import (
 	"bytes"
