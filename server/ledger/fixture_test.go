@@ -1,4 +1,4 @@
-package server_test
+package ledger_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
-	"waybill/server/proof/verify"
+	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -31,7 +31,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data")
 		// they have the same one
 		parts := map[string]string{version + "/journal": "journal", "v1/timetables": ledger.TimetableDir}
-		if _, err := os.Stat("../testdata/journal/" + version + "/snapshots"); err == nil {
+		if _, err := os.Stat("../../testdata/journal/" + version + "/snapshots"); err == nil {
 			parts[version+"/snapshots"] = "snapshots" // of that version, which a start passes over
 		}
 		if version == "v1-signed" { // with checkpoints of the earlier form, and without a key
@@ -43,15 +43,15 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			parts = map[string]string{version: ".", "v1-signed/timetables": ledger.TimetableDir}
 		}
 		for from, to := range parts {
-			if err := os.CopyFS(filepath.Join(dir, to), os.DirFS("../testdata/journal/"+from)); err != nil {
+			if err := os.CopyFS(filepath.Join(dir, to), os.DirFS("../../testdata/journal/"+from)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		format, err := os.ReadFile("../testdata/journal/" + version + "/FORMAT")
+		format, err := os.ReadFile("../../testdata/journal/" + version + "/FORMAT")
 		if err != nil || os.WriteFile(filepath.Join(dir, "FORMAT"), format, 0o600) != nil {
 			t.Fatal(err)
 		}
-		if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil ||
+		if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil ||
 			rep.Torn != nil {
 			t.Fatalf("%s: %v, %v", version, rep.Torn, err)
 		}
@@ -61,7 +61,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			t.Fatal(version, err)
 		}
 		var w wire.Writer
-		err = s.Store.View(func(st ledger.State, _ time.Time) {
+		err = s.Store.View(func(st *ledger.State, _ time.Time) {
 			for b := range st.Bookings.Freeze().All() {
 				resource.NewWriter().Booking(&w, "", b, at)
 				w.B = append(w.B, '\n')
@@ -82,11 +82,11 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil ||
+		if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil ||
 			rep.Checkpoints < 1 {
 			t.Errorf("%s, gone on with: %+v, %v", version, rep, err)
 		}
-		golden := "../testdata/journal/" + version + ".bookings.jsonl"
+		golden := "../../testdata/journal/" + version + ".bookings.jsonl"
 		if *rig.Update {
 			if err := os.WriteFile(golden, w.B, 0o644); err != nil {
 				t.Fatal(err)
@@ -102,7 +102,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 // checkEvents holds the events of a directory's partners against those that they had: clients have their
 // numbers.
 func checkEvents(t *testing.T, s *server.Server, version string) {
-	want, err := os.ReadFile("../testdata/journal/" + version + ".events.json")
+	want, err := os.ReadFile("../../testdata/journal/" + version + ".events.json")
 	if os.IsNotExist(err) {
 		return // of before there were events
 	}
@@ -110,7 +110,7 @@ func checkEvents(t *testing.T, s *server.Server, version string) {
 		t.Fatal(err)
 	}
 	var demo *auth.Partner
-	err = s.Store.View(func(st ledger.State, _ time.Time) {
+	err = s.Store.View(func(st *ledger.State, _ time.Time) {
 		demo = st.Partners.ByName("demo")
 	})
 	if err != nil {
