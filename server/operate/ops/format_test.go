@@ -1,4 +1,4 @@
-package server_test
+package ops_test
 
 import (
 	"fmt"
