@@ -1,4 +1,4 @@
-package server_test
+package company_test
 
 import (
 	"bytes"
@@ -137,7 +137,7 @@ func TestSignInWithAProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	err = s.Admin.Import(os.DirFS("../testdata/demo"), "demo", admin.ImportOptions{Strict: true},
+	err = s.Admin.Import(os.DirFS("../../../testdata/demo"), "demo", admin.ImportOptions{Strict: true},
 		new(bytes.Buffer))
 	if err != nil {
 		t.Fatal(err)
