@@ -1,4 +1,4 @@
-package server_test
+package reference_test
 
 import (
 	"cmp"

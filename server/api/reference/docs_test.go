@@ -1,4 +1,4 @@
-package server_test
+package reference_test
 
 import (
 	"html"
@@ -219,13 +219,13 @@ func TestPagesHaveContrast(t *testing.T) {
 // The pages of server/docs are shown as text, each by the index, and what is no page is not there.
 func TestPagesAreShownAsText(t *testing.T) {
 	s, _ := rig.Demo(t, server.Config{})
-	names, err := filepath.Glob("docs/*.md")
+	names, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(names) < 10 {
 		t.Fatalf("%v, %v", names, err)
 	}
 	index := get(s, "/docs", "").Body.String()
 	for _, name := range names {
-		target := "/" + filepath.ToSlash(name)
+		target := "/docs/" + filepath.Base(name)
 		want, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
