@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"bytes"
+	"flag"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -14,13 +15,14 @@ import (
 	"waybill/server/api/partner"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
-	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
 	"waybill/server/proof/inspect"
 	"waybill/store"
 	"waybill/store/durable"
 )
+
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestJournalsOfFormerVersionsStillLoad opens a directory as each landed version wrote it, and holds the
 // bookings, users, sessions, reports, toggles, partners and requests with keys against those it had.
@@ -43,7 +45,8 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			parts = map[string]string{version: ".", "v1-signed/timetables": ledger.TimetableDir}
 		}
 		for from, to := range parts {
-			if err := os.CopyFS(filepath.Join(dir, to), os.DirFS("../../testdata/journal/"+from)); err != nil {
+			if err := os.CopyFS(filepath.Join(dir, to),
+				os.DirFS("../../testdata/journal/"+from)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -87,7 +90,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			t.Errorf("%s, gone on with: %+v, %v", version, rep, err)
 		}
 		golden := "../../testdata/journal/" + version + ".bookings.jsonl"
-		if *rig.Update {
+		if *update {
 			if err := os.WriteFile(golden, w.B, 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -10,5 +10,3 @@ var Every = flag.Int(
 	"TestEveryChangedBitOfEvidenceIsFound changes a bit in each byte of so many; "+
 		"with 1 TestSamplesCanBePasted calls each operation in each language",
 )
-
-var Update = flag.Bool("update", false, "write the golden files anew")

@@ -1,7 +1,8 @@
-package server_test
+package docs_test
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
 	"regexp"
 	"slices"
@@ -9,12 +10,13 @@ import (
 	"testing"
 
 	"waybill/server/api/reference"
-	"waybill/server/lab/rig"
 )
+
+var update = flag.Bool("update", false, "write silent.json anew")
 
 // "Where the interface is silent" has the rows of decisions.md.
 func TestSilencesAreTheDecisions(t *testing.T) {
-	page, err := os.ReadFile("docs/decisions.md")
+	page, err := os.ReadFile("decisions.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,17 +26,17 @@ func TestSilencesAreTheDecisions(t *testing.T) {
 	for _, m := range threeCells.FindAllStringSubmatch(table, -1) {
 		rows = append(rows, [3]string{m[1], m[2], m[3]})
 	}
-	if *rig.Update {
+	if *update {
 		var text []string
 		for _, r := range rows[1:] {
 			b, _ := json.Marshal(r)
 			text = append(text, " "+strings.ReplaceAll(string(b), `","`, `", "`))
 		}
 		array := "[\n" + strings.Join(text, ",\n") + "\n]\n"
-		if err := os.WriteFile("docs/silent.json", []byte(array), 0o644); err != nil {
+		if err := os.WriteFile("silent.json", []byte(array), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if len(rows) < 2 || !slices.Equal(rows[1:], reference.Silences()) {
-		t.Errorf("docs/silent.json has not the rows of decisions.md; go test ./server -run Silences -update writes it anew:\n%q\n%q", rows[1:], reference.Silences())
+		t.Errorf("silent.json has not the rows of decisions.md; go test ./server/docs -run Silences -update writes it anew:\n%q\n%q", rows[1:], reference.Silences())
 	}
 }
