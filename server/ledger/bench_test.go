@@ -11,11 +11,11 @@ import (
 // BenchmarkLine is per line of a booking for two: written, read, and read and applied, as a start does.
 func BenchmarkLine(b *testing.B) {
 	lines := rig.SoldLines(b)
-	replay := func(b *testing.B, do func(*ledger.State, store.Stamp, ledger.Entry)) {
+	replay := func(b *testing.B, do func(*ledger.Keeper, store.Stamp, ledger.Entry)) {
 		b.ReportAllocs()
 		for b.Loop() {
 			j := ledger.NewCodec()
-			st := ledger.NewState()
+			st := ledger.NewKeeper()
 			for _, l := range lines {
 				e, err := j.Decode(l.Type, l.Data, l.Personal)
 				if err != nil {
@@ -26,7 +26,7 @@ func BenchmarkLine(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(lines)), "ns/line")
 	}
-	b.Run("decode", func(b *testing.B) { replay(b, func(*ledger.State, store.Stamp, ledger.Entry) {}) })
+	b.Run("decode", func(b *testing.B) { replay(b, func(*ledger.Keeper, store.Stamp, ledger.Entry) {}) })
 	b.Run("decode-apply", func(b *testing.B) { replay(b, (*ledger.Keeper).Apply) })
 	b.Run("encode", func(b *testing.B) {
 		j := ledger.NewCodec()

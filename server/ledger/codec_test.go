@@ -20,8 +20,8 @@ func TestCodecReadsBesideASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := ledger.NewState()
-	ledger.Apply(st, store.Stamp{Seq: first.Seq, Time: first.Time}, e)
+	st := ledger.NewKeeper()
+	st.Apply(store.Stamp{Seq: first.Seq, Time: first.Time}, e)
 	var snapshot bytes.Buffer
 	if err := j.Freeze(st.State)(&snapshot); err != nil {
 		t.Fatal(err)

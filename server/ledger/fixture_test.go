@@ -17,7 +17,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
-	"waybill/server/proof/inspect"
+	"waybill/server/proof/verify"
 	"waybill/store"
 	"waybill/store/durable"
 )
@@ -54,7 +54,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err != nil || os.WriteFile(filepath.Join(dir, "FORMAT"), format, 0o600) != nil {
 			t.Fatal(err)
 		}
-		if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil ||
+		if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil ||
 			rep.Torn != nil {
 			t.Fatalf("%s: %v, %v", version, rep.Torn, err)
 		}
@@ -64,7 +64,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 			t.Fatal(version, err)
 		}
 		var w wire.Writer
-		err = s.Store.View(func(st *ledger.State, _ time.Time) {
+		err = s.Store.View(func(st ledger.State, _ time.Time) {
 			for b := range st.Bookings.Freeze().All() {
 				resource.NewWriter().Booking(&w, "", b, at)
 				w.B = append(w.B, '\n')
@@ -85,7 +85,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if rep, err := inspect.Verify(durable.Dir(dir), false, store.Expected{}); err != nil ||
+		if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil ||
 			rep.Checkpoints < 1 {
 			t.Errorf("%s, gone on with: %+v, %v", version, rep, err)
 		}
@@ -113,7 +113,7 @@ func checkEvents(t *testing.T, s *server.Server, version string) {
 		t.Fatal(err)
 	}
 	var demo *auth.Partner
-	err = s.Store.View(func(st *ledger.State, _ time.Time) {
+	err = s.Store.View(func(st ledger.State, _ time.Time) {
 		demo = st.Partners.ByName("demo")
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ func TestABookingOfASnapshotMayBeAnything(t *testing.T) {
 	rig.Call(t, s, key, "POST", "/v2/bookings",
 		rig.BookingBody(rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv"), 2))
 	var snapshot bytes.Buffer
-	err := s.Store.View(func(st *ledger.State, _ time.Time) {
+	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		ledger.NewCodec().Freeze(st)(&snapshot)
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -136,4 +137,19 @@ func Received(dir, stream string) (said string, err error) {
 	var out bytes.Buffer
 	err = standby.Receive(durable.Dir(dir), strings.NewReader(stream), &out)
 	return out.String(), err
+}
+
+// Erase takes the personal part with the given text out of a closed directory's journal, as an erasure does.
+func Erase(t testing.TB, dir, text string) {
+	t.Helper()
+	name := filepath.Join(dir, "journal/000000000001.jsonl")
+	journal, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := regexp.MustCompile(`,"personal":\{[^\n]*` + regexp.QuoteMeta(text) + `[^\n]*\}\n`)
+	erased := part.ReplaceAll(journal, []byte(`,"personal":{"erased":"2027-01-02T03:04:05.678Z"}}`+"\n"))
+	if err := os.WriteFile(name, erased, 0o600); err != nil || len(erased) == len(journal) {
+		t.Fatal("nothing is erased", err)
+	}
 }

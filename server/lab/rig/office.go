@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"waybill/server"
@@ -93,4 +94,74 @@ func (o *Office) Completions() (n int) {
 		o.t.Fatal(err)
 	}
 	return n
+}
+
+// A directory with an entity of each kind, names that are hostile to files and databases, and people who were
+// erased.
+const officeScript = `
+partner anna
+partner o'brien;--,"=1+1" zorevia-lines,vltavia-bus
+GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate=2026-11-25&currency=EUR
+    200
+    offer = data.offers[0].id
+POST /v2/bookings {"offerId":"$offer","currency":"EUR","passengers":[{"firstName":"Robert'); drop table tickets;--","lastName":"\\.","phones":[{"phone":"+380501234567"},{"phone":"+380507654321"}]},{"firstName":"=cmd|' /C calc'!A0","lastName":"\"Lesia\", Ї","email":"l@example.com"},{"firstName":" Ivan ","lastName":"NULL"}]}
+    201
+    b = data.booking.id
+    t1 = data.booking.tickets[0].id
+    t2 = data.booking.tickets[1].id
+    t3 = data.booking.tickets[2].id
+POST /v2/bookings/$b/pay {"ticketIds":["$t1","$t2"]}
+    200
+admin ticket-move ticket=$t3 booking=new
+    moved = $out
+wait 48h
+POST /v2/bookings/$b/cancel {"ticketIds":["$t1"]}
+    200
+    data.booking.tickets[0].refundAmount ~ .
+as anna
+GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-28&passengers=2
+    200
+    offer = data.offers[0].id
+POST /v2/bookings {"offerId":"$offer","currency":"UAH","passengers":[{"firstName":"To be","lastName":"Erased","email":"erased@example.com","phones":[{"phone":"+380509999999"}]}]}
+    201
+    c = data.booking.id
+GET /rest/orders
+    200
+admin ticket-status ticket=$t2 status=Prepaid
+POST /v2/bookings/$c/book
+    200
+GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-29&passengers=2
+    200
+    offer = data.offers[0].id
+POST /v2/bookings {"offerId":"$offer","currency":"UAH","passengers":[{"firstName":"The same trip","lastName":"on another day"}]}
+    201
+admin idtoken email=olena@zorevia.example.com
+    token = $out
+POST /v2/auth/idp/login {"idToken":"$token"}
+    200
+POST /v2/auth/refresh
+    200
+POST /v2/reports/company/orders {"startDate":"2026-11-20T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}
+    202
+settle
+admin run-move trip=kl-0700 date=2026-11-30 minutes=10 reason=snow
+PATCH /v2/geolocation/fms-objects/fms-zor-02 {"isGeolocation":true}
+    200
+admin user-add email=gone@example.com first-name=Gone last-name=Soon password=correct-horse company=zorevia-lines role=VIEWER
+admin user-add email=anna@example.com first-name=Anna last-name=Nowak password=correct-horse company=vltavia-bus role=VIEWER
+admin user-remove email=gone@example.com
+admin partner-revoke name=anna`
+
+// PlayOffice plays the script of an office's day on a new directory, calls beside while the server runs, and
+// closes it.
+func PlayOffice(t *testing.T, dir string, beside func()) {
+	synctest.Test(t, func(t *testing.T) {
+		o := NewOffice(t, dir)
+		Import(t, o.S,
+			FeedWith(t,
+				map[string][][2]string{"routes.txt": {{",Kyiv – Warsaw,", `,"Kyiv ""=1+1"", Warsaw",`}}}))
+		o.Steps(officeScript)
+		beside()
+		o.Finish()
+	})
 }

@@ -1,4 +1,4 @@
-package inspect_test
+package export_test
 
 import (
 	"encoding/csv"
@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
@@ -20,75 +19,13 @@ import (
 	"waybill/store/durable"
 )
 
-// A directory with an entity of each kind, names that are hostile to files and databases, and people who were
-// erased.
-const exportScript = `
-partner anna
-partner o'brien;--,"=1+1" zorevia-lines,vltavia-bus
-GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=warsaw&departureDate=2026-11-25&currency=EUR
-    200
-    offer = data.offers[0].id
-POST /v2/bookings {"offerId":"$offer","currency":"EUR","passengers":[{"firstName":"Robert'); drop table tickets;--","lastName":"\\.","phones":[{"phone":"+380501234567"},{"phone":"+380507654321"}]},{"firstName":"=cmd|' /C calc'!A0","lastName":"\"Lesia\", Ї","email":"l@example.com"},{"firstName":" Ivan ","lastName":"NULL"}]}
-    201
-    b = data.booking.id
-    t1 = data.booking.tickets[0].id
-    t2 = data.booking.tickets[1].id
-    t3 = data.booking.tickets[2].id
-POST /v2/bookings/$b/pay {"ticketIds":["$t1","$t2"]}
-    200
-admin ticket-move ticket=$t3 booking=new
-    moved = $out
-wait 48h
-POST /v2/bookings/$b/cancel {"ticketIds":["$t1"]}
-    200
-    data.booking.tickets[0].refundAmount ~ .
-as anna
-GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-28&passengers=2
-    200
-    offer = data.offers[0].id
-POST /v2/bookings {"offerId":"$offer","currency":"UAH","passengers":[{"firstName":"To be","lastName":"Erased","email":"erased@example.com","phones":[{"phone":"+380509999999"}]}]}
-    201
-    c = data.booking.id
-GET /rest/orders
-    200
-admin ticket-status ticket=$t2 status=Prepaid
-POST /v2/bookings/$c/book
-    200
-GET /v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate=2026-11-29&passengers=2
-    200
-    offer = data.offers[0].id
-POST /v2/bookings {"offerId":"$offer","currency":"UAH","passengers":[{"firstName":"The same trip","lastName":"on another day"}]}
-    201
-admin idtoken email=olena@zorevia.example.com
-    token = $out
-POST /v2/auth/idp/login {"idToken":"$token"}
-    200
-POST /v2/auth/refresh
-    200
-POST /v2/reports/company/orders {"startDate":"2026-11-20T00:00:00Z","endDate":"2026-12-20T00:00:00Z"}
-    202
-settle
-admin run-move trip=kl-0700 date=2026-11-30 minutes=10 reason=snow
-PATCH /v2/geolocation/fms-objects/fms-zor-02 {"isGeolocation":true}
-    200
-admin user-add email=gone@example.com first-name=Gone last-name=Soon password=correct-horse company=zorevia-lines role=VIEWER
-admin user-add email=anna@example.com first-name=Anna last-name=Nowak password=correct-horse company=vltavia-bus role=VIEWER
-admin user-remove email=gone@example.com
-admin partner-revoke name=anna`
-
-// exportOffice plays the script on a new directory, exports it beside the running server into out, and closes
-// it.
+// exportOffice plays an office's day on a new directory, exports it beside the running server into out, and
+// closes it.
 func exportOffice(t *testing.T, dir, out string) {
-	synctest.Test(t, func(t *testing.T) {
-		o := rig.NewOffice(t, dir)
-		rig.Import(t, o.S,
-			rig.FeedWith(t,
-				map[string][][2]string{"routes.txt": {{",Kyiv – Warsaw,", `,"Kyiv ""=1+1"", Warsaw",`}}}))
-		o.Steps(exportScript)
+	rig.PlayOffice(t, dir, func() {
 		if _, err := export.Write(durable.Dir(dir), true, durable.Dir(out)); err != nil {
 			t.Fatal(err)
 		}
-		o.Finish()
 	})
 }
 
@@ -125,21 +62,6 @@ func stateOf(t *testing.T, dir string) (ledger.State, store.Head) {
 	return s.State, head
 }
 
-// erase takes the personal part with the given text out of a closed directory's journal, as an erasure does.
-func erase(t *testing.T, dir, text string) {
-	t.Helper()
-	name := filepath.Join(dir, "journal/000000000001.jsonl")
-	journal, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	part := regexp.MustCompile(`,"personal":\{[^\n]*` + regexp.QuoteMeta(text) + `[^\n]*\}\n`)
-	erased := part.ReplaceAll(journal, []byte(`,"personal":{"erased":"2027-01-02T03:04:05.678Z"}}`+"\n"))
-	if err := os.WriteFile(name, erased, 0o600); err != nil || len(erased) == len(journal) {
-		t.Fatal("nothing is erased", err)
-	}
-}
-
 // Contract §1, export: what was exported beside a server and after it, whatever names hold, is in the tables;
 // a directory that is not empty is left alone.
 func TestExport(t *testing.T) {
@@ -148,7 +70,7 @@ func TestExport(t *testing.T) {
 	live := filepath.Join(t.TempDir(), "new")
 	out := t.TempDir()
 	exportOffice(t, dir, live)
-	erase(t, dir, "erased@example.com")
+	rig.Erase(t, dir, "erased@example.com")
 	if _, err := export.Write(durable.Dir(dir), false, durable.Dir(out)); err != nil {
 		t.Fatal(err)
 	}

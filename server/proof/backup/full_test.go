@@ -1,4 +1,4 @@
-package inspect_test
+package backup_test
 
 import (
 	"os"

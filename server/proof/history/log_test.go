@@ -1,4 +1,4 @@
-package inspect_test
+package history_test
 
 import (
 	"context"
@@ -90,7 +90,7 @@ func playStory(t *testing.T, dir string) (ids map[string]string) {
 func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	dir := t.TempDir()
 	ids := playStory(t, dir)
-	erase(t, dir, "Ukrainka")
+	rig.Erase(t, dir, "Ukrainka")
 	at := time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)
 	tell := func(f history.Filter) string {
 		var out strings.Builder
@@ -194,7 +194,7 @@ func TestLogUsesTheDirectorysClock(t *testing.T) {
 func TestLogOfTheOffice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	exportOffice(t, dir, filepath.Join(t.TempDir(), "out"))
+	rig.PlayOffice(t, dir, func() {})
 	var out strings.Builder
 	if err := history.Log(durable.Dir(dir), false, history.Filter{}, history.Style{},
 		&out); err != nil {

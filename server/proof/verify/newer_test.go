@@ -1,4 +1,4 @@
-package inspect_test
+package verify_test
 
 import (
 	"encoding/base64"
