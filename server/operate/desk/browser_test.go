@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"testing"
 
-	"waybill/server/webdriver"
+	"waybill/server/lab/webdriver"
 )
 
 // all has every page looked at in each width and each light; otherwise in two that differ in both.

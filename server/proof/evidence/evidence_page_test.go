@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"waybill/server/lab/rig"
+	"waybill/server/lab/webdriver"
 	"waybill/server/proof/evidence"
 	"waybill/server/proof/history"
-	"waybill/server/webdriver"
 	"waybill/store/durable"
 )
 
