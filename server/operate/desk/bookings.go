@@ -1,8 +1,6 @@
 package desk
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -170,7 +168,7 @@ type bookingPage struct {
 	Created, Updated    time.Time
 	RequiredBy          time.Time // zero is never
 	Tickets             []ticketShown
-	Story               []told
+	Story               []history.LogLine
 	// Long says that the story is not told unless it is asked for: the whole journal is read for it.
 	Long  bool
 	Lines uint64
@@ -203,15 +201,6 @@ type outlook struct {
 	Action string
 	Says   string
 	Can    bool
-}
-
-// told is a line of a story.
-type told struct {
-	Time    time.Time
-	Seq     uint64
-	Derived bool // time alone did it: no line of the journal says so
-	Text    string
-	By      *ledger.By
 }
 
 // storyLines is how long a journal may be that is read for a page without being asked: about a second.
@@ -349,30 +338,14 @@ func outlooksOf(st ledger.State, b *booking.Booking, now time.Time) map[booking.
 	return list
 }
 
-// story tells the story of a booking. The whole journal is read for it.
-func (s *Service) story(id string) (list []told, err error) {
-	var out bytes.Buffer
-	filter := history.Filter{Booking: id}
-	err = history.Log(s.Config.FS, true, filter, history.Style{JSON: true}, &out)
-	if damage := new(store.Damage); errors.As(err, &damage) { // what is before it is as it was
-		line, _ := json.Marshal(told{Text: "The journal is damaged: " + damage.Error()})
-		out.Write(line)
-		err = nil
+// story tells the story of a booking. The whole journal is read for it. Where it is damaged, the story ends
+// with what is wrong: what is before that is as it was.
+func (s *Service) story(id string) ([]history.LogLine, error) {
+	list, err := history.Story(s.Config.FS, true, id)
+	if damage := new(store.Damage); errors.As(err, &damage) {
+		return append(list, history.LogLine{Text: "The journal is damaged: " + damage.Error()}), nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	for in := json.NewDecoder(&out); ; {
-		var line told
-		err := in.Decode(&line)
-		if err == io.EOF {
-			return list, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, line)
-	}
+	return list, err
 }
 
 // getTicket answers GET /ticket?id=…: the ticket on a page to print, as its partner and its passenger get it.

@@ -40,8 +40,8 @@ type Style struct {
 type history struct {
 	*ledger.Keeper
 	Filter
-	out  io.Writer
-	json bool
+	out io.Writer
+	say func(LogLine) error // is told of each line of it; writes them into out, unless it is replaced
 
 	// told of besides those in the booking: the one asked for, those that ever moved into or out of it
 	tickets []booking.ID
@@ -54,8 +54,8 @@ type history struct {
 	read      func(*store.Line, ledger.Entry) error // is told of each line, part of it or not
 }
 
-// logged is a line of the log as an object.
-type logged struct {
+// LogLine is a line of the log.
+type LogLine struct {
 	Time    time.Time  `json:"time"`
 	Seq     uint64     `json:"seq,omitempty"`
 	Type    string     `json:"type,omitempty"`
@@ -64,13 +64,43 @@ type logged struct {
 	By      *ledger.By `json:"by,omitempty"`
 }
 
+// String returns the line for people.
+func (x *LogLine) String() string {
+	at := x.Time.Format(story.TimeLayout)
+	switch {
+	case x.Derived:
+		return at + "  (derived)  " + x.Text
+	case x.Seq == 0:
+		return x.Text
+	}
+	by := ""
+	if x.By != nil {
+		by = "; by " + x.By.String()
+	}
+	return fmt.Sprintf("%s  #%d  %s  %s%s", at, x.Seq, x.Type, x.Text, by)
+}
+
 // Log writes the journal as readable history: a line for each event. For a booking or a ticket it also says
 // what time alone did, which no line of the journal says; with At it ends in the booking as it stood. A
 // booking or ticket that no line names is an error.
 func Log(fsys durable.FS, live bool, f Filter, style Style, out io.Writer) error {
 	s := newHistory(f, out)
-	s.json = style.JSON
+	if style.JSON {
+		s.say = func(x LogLine) error { return json.NewEncoder(out).Encode(x) }
+	}
 	return s.tell(fsys, live, style.Follow)
+}
+
+// Story returns the lines that [Log] writes of a booking. What cannot be read is an error, with the lines
+// before it.
+func Story(fsys durable.FS, live bool, booking string) (list []LogLine, err error) {
+	s := newHistory(Filter{Booking: booking}, nil)
+	s.say = func(x LogLine) error {
+		list = append(list, x)
+		return nil
+	}
+	err = s.tell(fsys, live, nil)
+	return list, err
 }
 
 // errTold ends the reading of a journal once all that was asked for is told.
@@ -110,6 +140,7 @@ func newHistory(f Filter, out io.Writer) *history {
 		shown:  func(uint64) {},
 		read:   func(*store.Line, ledger.Entry) error { return nil },
 	}
+	s.say = s.print
 	if ticket, ok := booking.ParseID(f.Ticket); ok {
 		s.tickets = append(s.tickets, ticket)
 	}
@@ -204,10 +235,10 @@ func (s *history) follow(fsys durable.FS, decode events.Decoder, stop <-chan str
 func (s *history) asItStood(id booking.ID) error {
 	b := s.Bookings.Any(id)
 	if b == nil {
-		return s.write(logged{
+		return s.say(LogLine{
 			Time: *s.At,
 			Text: "there was no booking " + s.Booking,
-		}, "there was no booking "+s.Booking)
+		})
 	}
 	var w wire.Writer
 	resource.NewWriter().Booking(&w, "", b, *s.At)
@@ -215,12 +246,9 @@ func (s *history) asItStood(id booking.ID) error {
 	return err
 }
 
-// write writes a line: as an object, or as the text for people.
-func (s *history) write(x logged, text string) error {
-	if s.json {
-		return json.NewEncoder(s.out).Encode(x)
-	}
-	_, err := io.WriteString(s.out, words.Visible(text)+"\n")
+// print writes a line for people.
+func (s *history) print(x LogLine) error {
+	_, err := io.WriteString(s.out, words.Visible(x.String())+"\n")
 	return err
 }
 
@@ -243,19 +271,13 @@ func (s *history) line(l *store.Line, entry ledger.Entry) error {
 		return nil
 	}
 	s.shown(l.Seq)
-	x := logged{
+	return s.say(LogLine{
 		Time: l.Time,
 		Seq:  l.Seq,
 		Type: l.Type,
 		Text: story.Tell(s.State, entry, l),
 		By:   ledger.ReadBy(l.Data),
-	}
-	by := ""
-	if x.By != nil {
-		by = "; by " + x.By.String()
-	}
-	return s.write(x, fmt.Sprintf("%s  #%d  %s  %s%s", l.Time.Format(story.TimeLayout), l.Seq, l.Type, x.Text,
-		by))
+	})
 }
 
 // shows reports whether a line is part of the story: it names the booking or one of the tickets, or erased
@@ -281,9 +303,9 @@ func (s *history) shows(data []byte, e ledger.Event) bool {
 
 // derive returns what time alone did to the story's booking and tickets, up to an instant.
 func (s *history) derive(to time.Time) error {
-	var list []logged
+	var list []LogLine
 	add := func(at time.Time, what string) {
-		list = append(list, logged{
+		list = append(list, LogLine{
 			Time:    at,
 			Derived: true,
 			Text:    what,
@@ -316,11 +338,11 @@ func (s *history) derive(to time.Time) error {
 			add(t.Due(), story.Standing(s.State, id, t.Due())+": 20 minutes without payment")
 		}
 	}
-	slices.SortStableFunc(list, func(a, b logged) int {
+	slices.SortStableFunc(list, func(a, b LogLine) int {
 		return a.Time.Compare(b.Time)
 	})
 	for _, x := range list {
-		if err := s.write(x, x.Time.Format(story.TimeLayout)+"  (derived)  "+x.Text); err != nil {
+		if err := s.say(x); err != nil {
 			return err
 		}
 	}
