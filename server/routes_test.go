@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"waybill/server"
-	"waybill/server/api/reference"
 	"waybill/server/lab/rig"
 )
 
@@ -15,7 +14,7 @@ import (
 func TestMigrationGuideNamesTheRoutes(t *testing.T) {
 	s, _ := rig.Demo(t, server.Config{})
 	told := map[string]bool{"": true}
-	for _, m := range reference.Migrations() {
+	for _, m := range rig.Migrations(t) {
 		told[m.Old] = true
 		told[m.New] = true
 		if m.Before.Method != strings.Fields(m.Old)[0] || !strings.HasPrefix(m.Before.Path, "/rest/") ||

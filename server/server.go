@@ -173,7 +173,7 @@ func newServer(cfg Config) *Server {
 	s.ops = ops.New(core, cfg.Connections, s.witness.Refused)
 	s.Bench = bench.New(core, s.outbox, s.clockMoved)
 	s.Desk = desk.New(core, s.Admin, s.carrier, s.outbox, s.Bench, s.witness)
-	s.reference = reference.New(core, legacy.IgnoredFields)
+	s.reference = reference.New(core)
 	s.route()
 	if cfg.Bench {
 		s.outbox.Observe(outbox.Observer{

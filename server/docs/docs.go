@@ -1,5 +1,7 @@
 // Package docs holds the pages of this directory: those for people who read the repository, which the server
-// also shows as text under /docs, and what the reference and the migration guide are made from.
+// also shows as text under /docs, and those of the reference. The latter stand in made and, where a server
+// fills something in, in filled: a test of server/api/reference writes them, of openapi.json, the pages and
+// the JSON of this directory, and the templates reference.html and migration.html.
 //
 // Its tests paste what the pages say to paste.
 package docs
@@ -13,7 +15,7 @@ import (
 
 // Files are the pages, by name.
 //
-//go:embed *.md *.json *.html *.css
+//go:embed *.md openapi.json style.css made filled
 var Files embed.FS
 
 // StyleIn returns the style sheet that stands in a page.

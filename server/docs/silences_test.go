@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"waybill/server/api/reference"
 )
 
 var update = flag.Bool("update", false, "write silent.json anew")
@@ -27,16 +25,24 @@ func TestSilencesAreTheDecisions(t *testing.T) {
 		rows = append(rows, [3]string{m[1], m[2], m[3]})
 	}
 	if *update {
-		var text []string
+		var lines []string
 		for _, r := range rows[1:] {
 			b, _ := json.Marshal(r)
-			text = append(text, " "+strings.ReplaceAll(string(b), `","`, `", "`))
+			lines = append(lines, " "+strings.ReplaceAll(string(b), `","`, `", "`))
 		}
-		array := "[\n" + strings.Join(text, ",\n") + "\n]\n"
+		array := "[\n" + strings.Join(lines, ",\n") + "\n]\n"
 		if err := os.WriteFile("silent.json", []byte(array), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if len(rows) < 2 || !slices.Equal(rows[1:], reference.Silences()) {
-		t.Errorf("silent.json has not the rows of decisions.md; go test ./server/docs -run Silences -update writes it anew:\n%q\n%q", rows[1:], reference.Silences())
+		return
+	}
+	text, err := os.ReadFile("silent.json")
+	var silent [][3]string
+	if err == nil {
+		err = json.Unmarshal(text, &silent)
+	}
+	if err != nil || len(rows) < 2 || !slices.Equal(rows[1:], silent) {
+		t.Errorf("silent.json has not the rows of decisions.md; go test ./server/docs -run Silences -update " +
+			"writes it anew")
 	}
 }

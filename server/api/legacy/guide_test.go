@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"waybill/server"
-	"waybill/server/api/reference"
 	"waybill/server/lab/rig"
 )
 
@@ -35,8 +34,8 @@ func TestLegacySince(t *testing.T) {
 func TestMigrationGuideExamples(t *testing.T) {
 	t.Parallel()
 	day := rig.Start.AddDate(0, 0, 2).Format(time.DateOnly)
-	for _, m := range reference.Migrations() {
-		for _, x := range []reference.Example{m.Before, m.After} {
+	for _, m := range rig.Migrations(t) {
+		for _, x := range []rig.Example{m.Before, m.After} {
 			s, key := rig.Demo(t, server.Config{})
 			offers := rig.Ask(s, key, "GET",
 				"/v2/offers?departureCitySlug=kyiv&arrivalCitySlug=lviv&departureDate="+day, "").Body.String()
@@ -129,7 +128,7 @@ func TestMigrationGuidePage(t *testing.T) {
 		t.Errorf("policy %s", policy)
 	}
 	text := html.UnescapeString(page)
-	for _, m := range reference.Migrations() {
+	for _, m := range rig.Migrations(t) {
 		for _, want := range []string{m.Old, m.New, m.What, m.Change, m.Before.Path, m.Before.Answer,
 			m.After.Path, m.After.Answer} {
 			if !strings.Contains(text, want) {

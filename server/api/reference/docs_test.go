@@ -1,6 +1,7 @@
 package reference_test
 
 import (
+	"encoding/json"
 	"html"
 	"maps"
 	"math"
@@ -44,7 +45,7 @@ func TestReferencePages(t *testing.T) {
 		if target == "/openapi.json" || strings.HasSuffix(target, ".md") {
 			continue // it is no page of HTML
 		}
-		if w.Header().Get("Content-Security-Policy") != reference.GuidePolicy ||
+		if w.Header().Get("Content-Security-Policy") != reference.PagePolicy ||
 			w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
 			t.Errorf("%s: %v", target, w.Header())
 		}
@@ -252,6 +253,18 @@ func TestPagesAreShownAsText(t *testing.T) {
 			t.Errorf("%s is answered with %d", target, code)
 		}
 	}
+}
+
+// readJSON reads a file that has JSON.
+func readJSON[T any](t *testing.T, file string) (value T) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatal(file, err)
+	}
+	return value
 }
 
 // get asks for a page, unless it is what tag says.

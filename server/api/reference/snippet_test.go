@@ -3,18 +3,20 @@ package reference_test
 import (
 	"fmt"
 	"go/format"
+	"html"
 	"maps"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"waybill/server"
-	"waybill/server/api/reference"
+	"waybill/server/docs"
 	"waybill/server/lab/rig"
 )
 
@@ -148,12 +150,7 @@ func checkSamples(t *testing.T, x *shop, language string, run []string, patterns
 	for _, pattern := range patterns {
 		op := rig.Operations[pattern]
 		name := op["operationId"].(string)
-		all := rig.Object(rig.Elements(op["x-codeSamples"])[0])["source"].(string)
-		for _, s := range reference.SamplesOf(all) {
-			if s.Language == language {
-				sources[pattern] = s.Source
-			}
-		}
+		sources[pattern] = sampleOf(t, name, language)
 		if language != "Go" { // whose samples are functions of one program
 			name = filepath.Join(dir, name+".mjs")
 			write(t, name, sources[pattern])
@@ -177,6 +174,20 @@ func checkSamples(t *testing.T, x *shop, language string, run []string, patterns
 	}
 }
 
+// sampleOf returns the sample in a language that the page of an operation shows.
+func sampleOf(t *testing.T, id, language string) string {
+	page, err := docs.Files.ReadFile("made/operations/" + id + ".html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`(?s)(?:<pre aria-label="|<details><summary>)` + language +
+		`(?:">|</summary>\n<pre>)<code>(.*?)</code>`).FindSubmatch(page)
+	if shown == nil {
+		t.Fatalf("%s: its page shows no sample in %s", id, language)
+	}
+	return html.UnescapeString(string(shown[1]))
+}
+
 // buildSamples makes one program of all samples in Go, which runs the one that it is asked for.
 func buildSamples(t *testing.T) (program string) {
 	dir := t.TempDir()
@@ -185,8 +196,7 @@ func buildSamples(t *testing.T) (program string) {
 	var cases strings.Builder
 	for _, op := range rig.Operations {
 		id := op["operationId"].(string)
-		all := rig.Object(rig.Elements(op["x-codeSamples"])[0])["source"].(string)
-		source := reference.SamplesOf(all)[2].Source
+		source := sampleOf(t, id, "Go")
 		pretty, err := format.Source([]byte(source))
 		if err != nil || strings.TrimSpace(string(pretty)) != source {
 			t.Errorf("%s: %v, or it is not as gofmt has it:\n%s", id, err, source)
@@ -220,9 +230,13 @@ func buildSamples(t *testing.T) (program string) {
 // TestErrorsCanBeSeenOnTheDemo: what an errorCode's page says to paste gets an answer with that code.
 func TestErrorsCanBeSeenOnTheDemo(t *testing.T) {
 	t.Parallel()
-	doc := reference.ReadReference()
-	for _, code := range doc.Codes {
-		if reference.Demonstrations[code].Text == "" {
+	demonstrations := readJSON[map[string]struct{ Text, Shell string }](t, "../../docs/demo.json")
+	codes := map[string]bool{}
+	for _, kind := range rig.ErrorKinds {
+		codes[rig.Object(kind, "properties", "errorCode")["const"].(string)] = true
+	}
+	for code := range codes {
+		if demonstrations[code].Text == "" {
 			t.Errorf("%s: its page does not say how to see it", code)
 		}
 	}
@@ -231,8 +245,8 @@ func TestErrorsCanBeSeenOnTheDemo(t *testing.T) {
 		return
 	}
 	base := newOpened(t)
-	for code, d := range reference.Demonstrations {
-		if !slices.Contains(doc.Codes, code) {
+	for code, d := range demonstrations {
+		if !codes[code] {
 			t.Errorf("%s is no code", code)
 		}
 		if d.Shell == "" {
@@ -248,9 +262,15 @@ func TestErrorsCanBeSeenOnTheDemo(t *testing.T) {
 // TestDemoPairs: the pairs of cities that the demo's page names show what it says.
 func TestDemoPairs(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{MaxTransfers: 1})
-	for _, p := range reference.DemoPairs {
-		target := "/v2/offers?departureDate=2026-11-23&departureCitySlug=" + p.From + "&arrivalCitySlug=" +
-			p.To
+	page := rig.Ask(s, "", "GET", "/docs/demo", "").Body.String()
+	pairs := regexp.MustCompile(`<dt><code>(.*)</code> – <code>(.*)</code></dt><dd>(.*)</dd>`)
+	listed := pairs.FindAllStringSubmatch(page, -1)
+	if len(listed) < 8 {
+		t.Errorf("the page has %d pairs of cities", len(listed))
+	}
+	for _, p := range listed {
+		from, to, says := p[1], p[2], p[3]
+		target := "/v2/offers?departureDate=2026-11-23&departureCitySlug=" + from + "&arrivalCitySlug=" + to
 		a := rig.Ask(s, key, "GET", target, "")
 		body := a.Body.String()
 		for word, shown := range map[string]string{
@@ -262,20 +282,21 @@ func TestDemoPairs(t *testing.T) {
 			"two legs":    `"id":"bel-0800"`,
 			"empty":       `"offers":[]`,
 		} {
-			if strings.Contains(p.Shows, word) && !strings.Contains(body, shown) {
-				t.Errorf("%s to %s shows no %s", p.From, p.To, word)
+			if strings.Contains(says, word) && !strings.Contains(body, shown) {
+				t.Errorf("%s to %s shows no %s", from, to, word)
 			}
 		}
-		if a.Code != 200 || strings.Contains(body, `"offers":[]`) != strings.Contains(p.Shows, "empty") {
-			t.Errorf("%s to %s: %d, %d bytes", p.From, p.To, a.Code, len(body))
+		if a.Code != 200 || strings.Contains(body, `"offers":[]`) != strings.Contains(says, "empty") {
+			t.Errorf("%s to %s: %d, %d bytes", from, to, a.Code, len(body))
 		}
 	}
-	for _, slug := range reference.DemoCompanies {
-		if _, err := s.Admin.CompanyBySlug(slug); err != nil {
+	companies := regexp.MustCompile(`<li><code>(.*)</code></li>`).FindAllStringSubmatch(page, -1)
+	for _, c := range companies {
+		if _, err := s.Admin.CompanyBySlug(c[1]); err != nil {
 			t.Error(err)
 		}
 	}
-	if len(reference.DemoCompanies) != len(s.Timetable.Load().Companies) {
-		t.Errorf("%d companies are named", len(reference.DemoCompanies))
+	if len(companies) != len(s.Timetable.Load().Companies) {
+		t.Errorf("%d companies are named", len(companies))
 	}
 }

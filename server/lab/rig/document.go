@@ -6,12 +6,14 @@ import (
 	"mime"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 )
 
 // Operations are the document's, by the pattern of their route.
@@ -151,4 +153,33 @@ func checkHeaders(c *Checker, at string, answer map[string]any, header http.Head
 			c.fail("header", "%s is not in the document", name)
 		}
 	}
+}
+
+// Migration is a row of the table in the guide of the legacy interface: of a legacy call, and what took its
+// place, if anything did.
+type Migration struct {
+	Old, New      string // method and path
+	What          string // tells rows of the same Old apart
+	Change        string // what a client has to do besides
+	Before, After Example
+}
+
+// Example is a call and what is answered; … stands for what is left out.
+type Example struct {
+	Method, Path, Body string
+	Status             int
+	Answer             string
+}
+
+// Migrations returns the rows of that table.
+func Migrations(t testing.TB) (rows []Migration) {
+	t.Helper()
+	text, err := os.ReadFile(File("server/docs/migration.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &rows)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }

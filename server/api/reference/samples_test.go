@@ -8,7 +8,7 @@ import (
 )
 
 // The examples of the reference: the document has each call as a line of curl, and the pages show the same
-// call in other languages besides, made from that line. A test runs them all.
+// call in other languages besides, made from that line. A test of package server runs them all.
 
 // A sample is a call in one language.
 type sample struct {
@@ -41,8 +41,8 @@ type header struct {
 // cookieVariable holds a session's cookies as a request shows them, where there is no file of curl's.
 const cookieVariable = "SESSION"
 
-// SamplesOf returns a line of curl, and the same call in TypeScript, Go and Python.
-func SamplesOf(curl string) []sample {
+// samplesOf returns a line of curl, and the same call in TypeScript, Go and Python.
+func samplesOf(curl string) []sample {
 	c := readCurl(curl)
 	return []sample{
 		{"curl", curl, true},

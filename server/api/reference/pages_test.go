@@ -1,0 +1,241 @@
+package reference
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"html/template"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"waybill/server/api/legacy"
+	"waybill/server/docs/markdown"
+	"waybill/server/frame/web"
+)
+
+var update = flag.Bool("update", false, "write the pages of the reference anew")
+
+// docsDir has what the pages are made of, and has them in made and filled.
+const docsDir = "../../docs"
+
+// TestPages makes the pages of the reference, and holds those of server/docs against them.
+func TestPages(t *testing.T) {
+	const anew = "go test ./server/api/reference -run Pages -update writes the pages anew"
+	made := makePages(t)
+	for name, page := range made {
+		file := filepath.Join(docsDir, name)
+		if *update {
+			write(t, file, page)
+		}
+		if there, err := os.ReadFile(file); err != nil || !bytes.Equal(there, page) {
+			t.Errorf("%s is not what its sources make (%v); %s", name, err, anew)
+		}
+	}
+	for _, folder := range []string{"made", "filled"} {
+		err := fs.WalkDir(os.DirFS(docsDir), folder, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil || d.IsDir() || made[name] != nil:
+				return err
+			case *update:
+				return os.Remove(filepath.Join(docsDir, name))
+			}
+			t.Errorf("nothing makes %s; %s", name, anew)
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// write writes a page, and makes its folder.
+func write(t *testing.T, file string, page []byte) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, page, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// makePages returns the frame of all pages, and each page by its name in server/docs: a line with its title,
+// and then its body.
+func makePages(t *testing.T) map[string][]byte {
+	doc := readDocument()
+	about := map[string]any{
+		"Doc":      doc,
+		"Silences": readJSON[[][3]string](t, "silent.json"),
+		"Limits":   web.LimitTable,
+		"Demos":    readJSON[map[string]demonstration](t, "demo.json"),
+		"DemoUser": DemoUser,
+		"Texts":    readTexts(t),
+		"Ignored":  legacy.IgnoredFields,
+	}
+	about["Migrations"] = readMigrations(t, doc)
+	// What a server fills in stays as it is.
+	for _, name := range []string{"Base", "Date", "Now", "Since", "Until"} {
+		about[name] = "{{." + name + "}}"
+	}
+	about["Title"] = template.HTML("{{.Title}}")
+	about["Style"] = template.CSS("{{.Style}}")
+	about["Body"] = template.HTML("{{.Body}}")
+
+	templates := readTemplates(t)
+	pages := map[string][]byte{}
+	add := func(name, of string) {
+		var page bytes.Buffer
+		if err := templates.ExecuteTemplate(&page, of, about); err != nil {
+			t.Fatal(err)
+		}
+		pages[name+".html"] = page.Bytes()
+	}
+	for _, name := range []string{"frame", "home", "index", "migration"} {
+		add("filled/"+name, name)
+	}
+	for _, name := range []string{"demo", "errors", "limits", "objects", "silent", "states"} {
+		add("made/"+name, name)
+	}
+	for _, o := range doc.Operations {
+		about["Operation"] = o
+		add("made/operations/"+o.ID, "operation")
+	}
+	for _, code := range doc.Codes {
+		about["Code"] = code
+		add("made/errors/"+code, "error")
+	}
+	for _, name := range shown {
+		text := readDocs(t, name)
+		about["Heading"] = title(text)
+		about["Text"] = reading.HTML(string(text))
+		add("made/"+strings.TrimSuffix(name, ".md"), "reading")
+	}
+	return pages
+}
+
+// demonstration says how to bring an error about on the demo.
+type demonstration struct {
+	Text  string // in words
+	Shell string // to be pasted; "" where it takes more than calls
+}
+
+// A migration is a row of the table that maps legacy calls to v2 (interface, Versioning). A test of package
+// server plays the examples.
+type migration struct {
+	Old, New      string // method and path; New is "" where nothing took its place
+	Operation     string // of New, in the document
+	What          string // tells rows of the same Old apart
+	Change        string // what a client has to do besides
+	Before, After example
+}
+
+// example is a call and what is answered; … stands for what is left out.
+type example struct {
+	Method, Path, Body string
+	Status             int
+	Answer             string
+}
+
+// readMigrations reads the rows of the migration guide.
+func readMigrations(t *testing.T, doc *document) []migration {
+	list := readJSON[[]migration](t, "migration.json")
+	for i := range list {
+		for _, o := range doc.Operations {
+			if o.Method+" "+o.Path == list[i].New {
+				list[i].Operation = o.ID
+			}
+		}
+	}
+	return list
+}
+
+// shown are the pages that a browser shows as pages, and not as text: a reader of the tour opens one answer
+// after the other.
+var shown = []string{"tour.md", "write-your-own.md"}
+
+// reading renders them.
+var reading = markdown.Renderer{Link: textPath}
+
+// textPath returns where a page of server/docs is found.
+func textPath(name string) string {
+	if slices.Contains(shown, name) {
+		name = strings.TrimSuffix(name, ".md")
+	}
+	return "/docs/" + name
+}
+
+// text is a page that people read in the repository, and of a server as text or, if it is shown, as a page.
+type text struct{ Path, Title string }
+
+// readTexts lists them, by name.
+func readTexts(t *testing.T) (list []text) {
+	names, err := filepath.Glob(filepath.Join(docsDir, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		name = filepath.Base(name)
+		list = append(list, text{textPath(name), title(readDocs(t, name))})
+	}
+	return list
+}
+
+// title returns the title of a page in Markdown.
+func title(page []byte) string {
+	first, _, _ := strings.Cut(string(page), "\n")
+	return strings.TrimPrefix(first, "# ")
+}
+
+// readTemplates reads the templates that the pages are made with.
+func readTemplates(t *testing.T) *template.Template {
+	templates := template.New("").Funcs(template.FuncMap{
+		"code": code,
+		"has": func(list []*node, c string) bool {
+			return slices.ContainsFunc(list, func(e *node) bool {
+				return code(e) == c
+			})
+		},
+		"prose":  prose,
+		"quoted": quoted,
+	})
+	return template.Must(templates.ParseFS(os.DirFS(docsDir), "reference.html", "migration.html"))
+}
+
+var (
+	codeTicks = regexp.MustCompile("`([A-Z]{4,}[A-Z_]*)`")
+	variables = regexp.MustCompile(`\$([A-Z]+)`)
+)
+
+// prose returns a text of the document with its code, which leads on where it is the code of an error.
+func prose(text string) template.HTML {
+	text = codeTicks.ReplaceAllString(template.HTMLEscapeString(text),
+		`<a href="/docs/errors/$1"><code>$1</code></a>`)
+	return template.HTML(markdown.Code(text))
+}
+
+// quoted returns a text for a shell, which fills in variables only outside of single quotes.
+func quoted(text string) string {
+	return "'" + variables.ReplaceAllString(text, `'$$$1'`) + "'"
+}
+
+// readDocs reads a file of server/docs.
+func readDocs(t *testing.T, name string) []byte {
+	text, err := os.ReadFile(path.Join(docsDir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// readJSON reads a file of server/docs that has JSON.
+func readJSON[T any](t *testing.T, name string) (value T) {
+	if err := json.Unmarshal(readDocs(t, name), &value); err != nil {
+		t.Fatal(name, err)
+	}
+	return value
+}
