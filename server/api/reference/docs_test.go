@@ -217,6 +217,20 @@ func TestPagesHaveContrast(t *testing.T) {
 	}
 }
 
+// "Where the interface is silent" has a row for each of decisions.md.
+func TestSilencesAreTheDecisions(t *testing.T) {
+	s, _ := rig.Demo(t, server.Config{})
+	decisions, err := os.ReadFile("../../docs/decisions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Count(string(decisions), "\n| ") - 1 // without the head
+	page := get(s, "/docs/silent", "").Body.String()
+	if shown := strings.Count(page, "<div><dt>"); shown != rows || rows < 50 {
+		t.Errorf("the page has %d rows, and decisions.md %d", shown, rows)
+	}
+}
+
 // The pages of server/docs are shown as text, each by the index, and what is no page is not there.
 func TestPagesAreShownAsText(t *testing.T) {
 	s, _ := rig.Demo(t, server.Config{})

@@ -70,7 +70,7 @@ func makePages(t *testing.T) map[string][]byte {
 	doc := readDocument()
 	about := map[string]any{
 		"Doc":      doc,
-		"Silences": readJSON[[][3]string](t, "silent.json"),
+		"Silences": readDecisions(t),
 		"Limits":   web.LimitTable,
 		"Demos":    readJSON[map[string]demonstration](t, "demo.json"),
 		"DemoUser": DemoUser,
@@ -116,6 +116,15 @@ func makePages(t *testing.T) map[string][]byte {
 		add("made/"+strings.TrimSuffix(name, ".md"), "reading")
 	}
 	return pages
+}
+
+// readDecisions returns the rows of decisions.md without its head: the question, the decision, its place.
+func readDecisions(t *testing.T) (list [][]string) {
+	rows := regexp.MustCompile(`(?m)^\| (.*) \| (.*) \| (.*) \|$`)
+	for _, row := range rows.FindAllStringSubmatch(string(readDocs(t, "decisions.md")), -1) {
+		list = append(list, row[1:])
+	}
+	return list[1:]
 }
 
 // demonstration says how to bring an error about on the demo.
