@@ -19,7 +19,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode"
+
+	"waybill/schedule/fold"
 )
 
 // Timetable is a timetable in force. It never changes.
@@ -109,7 +110,7 @@ func New(tables *Tables) (*Timetable, error) {
 	}
 	for i, c := range t.Cities {
 		t.byName = append(t.byName, int32(i))
-		t.folded = append(t.folded, Fold(strings.Join(append(c.Names[:], c.Name), "\n")))
+		t.folded = append(t.folded, fold.Text(strings.Join(append(c.Names[:], c.Name), "\n")))
 	}
 	slices.SortFunc(t.byName, func(a, b int32) int {
 		x := &t.Cities[a]
@@ -454,7 +455,7 @@ func (t *Timetable) RouteName(trip int32, lang Language) string {
 // FindCities returns, in the order of names, a country's cities with a text in any of their names, folded; ""
 // is any.
 func (t *Timetable) FindCities(name, country string) []int32 {
-	name = Fold(name)
+	name = fold.Text(name)
 	var list []int32
 	for _, i := range t.byName {
 		if (country == "" || t.Cities[i].Country == country) && strings.Contains(t.folded[i], name) {
@@ -462,40 +463,4 @@ func (t *Timetable) FindCities(name, country string) []int32 {
 		}
 	}
 	return list
-}
-
-// folded has what is left of letters without accents: in each word the first is left of the others. It lists
-// those that Unicode does not take apart (ł, ø, ß) as well: nobody who types them without the stroke means
-// another letter.
-var folded = func() map[rune]string {
-	m := map[rune]string{
-		'ß': "ss",
-		'æ': "ae",
-		'œ': "oe",
-		'þ': "th",
-	}
-	for word := range strings.FieldsSeq(`aàáâãäåāăąǎạả cçćĉċč dďđð eèéêëēĕėęěẹẻẽ gĝğġģ hĥħ iìíîïĩīĭįıǐ jĵ kķ
-		lĺļľŀł nñńņňŉ oòóôõöøōŏőơǒ rŕŗř sśŝşšș tţťŧț uùúûüũūŭůűųưǔ wŵẁẃẅ yýÿŷ zźżž
-		αά εέ ηή ιίϊΐ οό υύϋΰ ωώ уў ийѝ ії еёѐ гѓ кќ`) {
-		letters := []rune(word)
-		for _, r := range letters[1:] {
-			m[r] = string(letters[0])
-		}
-	}
-	return m
-}()
-
-// Fold returns a name without case and accents, for comparing.
-func Fold(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	for _, r := range s {
-		r = unicode.ToLower(r)
-		if plain, ok := folded[r]; ok {
-			b.WriteString(plain)
-		} else if !unicode.Is(unicode.Mn, r) {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"waybill/schedule"
+	"waybill/schedule/fold"
 )
 
 // spelling writes in ASCII what folding leaves: Greek, and Cyrillic by the Ukrainian passport rules where it
@@ -19,7 +20,7 @@ var spelling = strings.NewReplacer(append(strings.Fields(`а a б b в v г h ґ
 
 // slugOf makes a URL-friendly word of a name, "" when nothing of it can be spelled.
 func slugOf(name string) string {
-	spelled := spelling.Replace(schedule.Fold(spelling.Replace(strings.ToLower(name))))
+	spelled := spelling.Replace(fold.Text(spelling.Replace(strings.ToLower(name))))
 	apart := func(r rune) bool {
 		return !strings.ContainsRune(plain, r)
 	}

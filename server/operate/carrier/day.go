@@ -9,6 +9,7 @@ import (
 
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/schedule/fold"
 	"waybill/server/ledger"
 )
 
@@ -133,12 +134,12 @@ func ShortNews(c *booking.RunChange) string {
 
 // mentions reports whether a trip is one that somebody looks for.
 func mentions(form *schedule.Form, query string) bool {
-	wanted := schedule.Fold(query)
+	wanted := fold.Text(query)
 	said := []string{form.Trip, form.Company.Name, form.Company.Slug, form.Route.Name}
 	for i := range form.Stops {
 		said = append(said, form.Stops[i].City.Name)
 	}
 	return slices.ContainsFunc(said, func(text string) bool {
-		return strings.Contains(schedule.Fold(text), wanted)
+		return strings.Contains(fold.Text(text), wanted)
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"waybill/booking"
 	"waybill/schedule"
+	"waybill/schedule/fold"
 	"waybill/server/frame/web"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
@@ -108,7 +109,7 @@ func (s *Service) findPassengers(x *found) error {
 		return err
 	}
 	// Somebody on the phone says a name in any order, and half of it.
-	wanted := strings.Fields(schedule.Fold(x.Query))
+	wanted := strings.Fields(fold.Text(x.Query))
 	for b := range frozen.Newest() {
 		for i := range b.Tickets {
 			t := &b.Tickets[i]
@@ -128,7 +129,7 @@ func (s *Service) findPassengers(x *found) error {
 // isPassenger reports whether each of some words is a part of what is known of a passenger.
 func isPassenger(t *booking.Ticket, wanted []string) bool {
 	first, last, email, phones := t.Passenger.Fields()
-	known := schedule.Fold(first + "\n" + last + "\n" + email + "\n" + strings.Join(phones, "\n"))
+	known := fold.Text(first + "\n" + last + "\n" + email + "\n" + strings.Join(phones, "\n"))
 	for _, word := range wanted {
 		if !strings.Contains(known, word) {
 			return false
