@@ -32,6 +32,17 @@ func (t *Timetable) With(changes map[RunKey]Change) *Timetable {
 	return &changed
 }
 
+// Change returns what was changed of a run, and whether anything was.
+func (t *Timetable) Change(r Run) (Change, bool) {
+	c, ok := t.changes[r]
+	return c, ok
+}
+
+// MovedDays returns the days of a trip's runs that were moved, in order. The list is shared.
+func (t *Timetable) MovedDays(trip int32) []Day {
+	return t.moved[trip]
+}
+
 // RunKey names one bus on one service day across timetables.
 type RunKey struct {
 	Trip uint64 // see Timetable.TripKey

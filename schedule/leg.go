@@ -46,7 +46,7 @@ func (t *Timetable) Alighting(l *Leg) *Stop {
 // as much later as it was moved by.
 func (t *Timetable) Start(l *Leg) int64 {
 	shift := int64(t.changes[l.Run()].Shift)
-	return t.companyZn[t.Route(l.Trip).Company].start(l.Day) + shift
+	return t.DayStart(t.Route(l.Trip).Company, l.Day) + shift
 }
 
 // LegRef names a ride in 20 bytes, for an offer token. Print is a fingerprint of what the
@@ -98,7 +98,7 @@ func (t *Timetable) print(l *Leg) uint32 {
 	binary.BigEndian.PutUint64(b[0:], uint64(l.Dep))
 	binary.BigEndian.PutUint64(b[8:], uint64(l.Arr))
 	if d := t.Discount(l); d >= 0 {
-		x := &t.discountsOf(l.Trip)[d]
+		x := &t.DiscountsOf(l.Trip)[d]
 		binary.BigEndian.PutUint64(b[16:], uint64(x.Percent)+1)
 		h.Write([]byte(x.ID))
 	}
@@ -163,7 +163,7 @@ func (t *Timetable) Form(trip int32) *Form {
 		Route:     *t.Route(trip),
 		Bus:       Bus{Seats: DefaultSeats},
 		Rules:     t.rules[t.pattern(trip).Route],
-		Discounts: t.discountsOf(trip),
+		Discounts: t.DiscountsOf(trip),
 	}
 	f.Route.Name = t.RouteName(trip, Untranslated)
 	f.Route.Names = Names{}

@@ -1,9 +1,17 @@
-// Package schedule answers what runs when: a timetable, the journeys between two cities, fares and refund
-// rules.
+// Package schedule says what runs when: a timetable, the runs and rides of it, days, money, and what a ticket
+// on a ride shows and refunds by.
 //
 // A [Timetable] is one immutable value, made from [Tables] by [New] and shared by everyone without a lock. It
-// knows no partners and no tickets: which seats are free is the caller's business, who passes the rides that
-// are full to [Timetable.Search]. A feed in GTFS becomes Tables in the sub-package gtfs.
+// knows no partners and no tickets. A [Run] is a trip on one service day; a [Leg] is a ride on a run, and a
+// [LegRef] names it outside of the timetable. A [Form] is all that a ticket on a trip shows, and outlives the
+// timetable. What carriers change of runs is beside the tables: [Timetable.With].
+//
+//	tt, err := schedule.New(tables)
+//	trip, ok := tt.TripByID("kl-0530")
+//	leg := schedule.Leg{Trip: trip, Day: day, From: 0, To: 2}
+//	start := tt.Start(&leg)
+//
+// Journeys are found, and priced, by the sub-package journey. A feed in GTFS becomes Tables in gtfs.
 //
 // Time. A service day starts at noon minus 12 hours in the company's zone, so that the times of day hold when
 // clocks change; stop times are seconds after that. Instants are Unix seconds. Passengers see their city's
@@ -13,14 +21,10 @@ package schedule
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"math"
-	"slices"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"waybill/schedule/fold"
 )
 
 // Timetable is a timetable in force. It never changes.
@@ -30,58 +34,24 @@ type Timetable struct {
 	cityByID, citySlug, stopByID map[string]int32
 	companyZn                    []*zone          // by company
 	cityZn                       []*time.Location // by city
-	byName                       []int32          // cities in the order of their names
-	folded                       []string         // by city: all its names, folded, a line each
 
-	trips     [][]int32 // by pattern
-	timings   []timing  // by trip
 	tripByKey map[uint64]int32
-	keys      []uint64                  // by trip
-	calls     [][]hop                   // by city: where one can board; to is not set
-	hops      []hop                     // those of a pair of cities next to each other, the shown ones first
-	origins   [][]origin                // by city: those that one can come from, in order
-	hopFares  []atomic.Pointer[[]Money] // by place in hops: what BaseFares returns, once asked
-	fares     fareIndex
+	keys      []uint64       // by trip
 	rules     [][]RefundRule // by route
 	discounts [][]Discount   // by route
-	transfers map[stopPair]Transfer
-	leastWait int64 // the shortest change anywhere, in seconds
-	slack     int64 // seconds that a service day's start may differ from its zone's first in that, at most
 
-	forms []atomic.Pointer[Form] // by trip, made when first asked for
+	forms   []atomic.Pointer[Form] // by trip, made when first asked for
+	derived *derived               // shared, as all above, by timetables that differ only by changes of runs
 
 	changes map[Run]Change  // see With
-	moved   map[int32][]Day // by trip: the days of runs that were moved
+	moved   map[int32][]Day // by trip: the days of runs that were moved, in order
 }
 
-// hop is a ride on a pattern from one position to a later one.
-type hop struct {
-	pattern  int32
-	from, to int16
+// derived is what [Timetable.Derived] returns.
+type derived struct {
+	once  sync.Once
+	value any
 }
-
-// timing is what a search asks of a trip, next to each other: the rows of the tables are large, and far apart
-// in memory.
-type timing struct {
-	times            Times
-	ends             []int32 // by position: the city where one may alight, from 1; 0 is nowhere
-	shift            int32
-	company, service int32
-}
-
-// arr returns when a trip is at a position, in seconds after its service day's start; dep when it leaves.
-func (x *timing) arr(at int16) int64 { return int64(x.times[2*at] + x.shift) }
-func (x *timing) dep(at int16) int64 { return int64(x.times[2*at+1] + x.shift) }
-
-// origin is a city from which rides go to another one, and what part of hops they are, as numbers: slices
-// would be a million pointers for the garbage collector.
-type origin struct {
-	city            int32
-	from, shown, to int32 // those up to shown are listed for a search, the others only where one changes
-	least           int32 // seconds that the shortest ride takes
-}
-
-type stopPair struct{ from, to string }
 
 // New makes the timetable of the tables. Its error names what does not fit together.
 func New(tables *Tables) (*Timetable, error) {
@@ -96,53 +66,30 @@ func New(tables *Tables) (*Timetable, error) {
 		stopByID: rowsBy(tables.Stops, func(s *Stop) string {
 			return s.ID
 		}),
-		tripByKey: map[uint64]int32{},
-		trips:     make([][]int32, len(tables.Patterns)),
-		forms: make([]atomic.Pointer[Form],
-			len(tables.Trips)),
-		calls:     make([][]hop, len(tables.Cities)),
-		origins:   make([][]origin, len(tables.Cities)),
-		transfers: map[stopPair]Transfer{},
-		leastWait: minWait,
+		tripByKey: make(map[uint64]int32, len(tables.Trips)),
+		forms:     make([]atomic.Pointer[Form], len(tables.Trips)),
+		derived:   new(derived),
 	}
 	if err := cmp.Or(t.check(), t.indexZones()); err != nil {
 		return nil, err
 	}
-	for i, c := range t.Cities {
-		t.byName = append(t.byName, int32(i))
-		t.folded = append(t.folded, fold.Text(strings.Join(append(c.Names[:], c.Name), "\n")))
-	}
-	slices.SortFunc(t.byName, func(a, b int32) int {
-		x := &t.Cities[a]
-		y := &t.Cities[b]
-		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID))
-	})
-	for _, x := range t.Transfers {
-		t.transfers[stopPair{x.From, x.To}] = x
-		if !x.Forbidden {
-			t.leastWait = min(t.leastWait, int64(x.Seconds))
-		}
-	}
-	ends := make([][]int32, len(t.Patterns))
-	for i := range t.Patterns {
-		ends[i] = t.endsOf(&t.Patterns[i])
-	}
 	for i, x := range t.Trips {
-		t.trips[x.Pattern], t.keys = append(t.trips[x.Pattern], int32(i)), append(t.keys, KeyOf(x.ID))
-		t.tripByKey[t.keys[i]] = int32(i)
-		t.timings = append(t.timings, timing{
-			times:   t.Times[x.Times],
-			ends:    ends[x.Pattern],
-			shift:   x.Shift,
-			company: t.Route(int32(i)).Company,
-			service: x.Service,
-		})
+		key := KeyOf(x.ID)
+		t.keys = append(t.keys, key)
+		t.tripByKey[key] = int32(i)
 	}
-	t.indexHops()
-	t.hopFares = make([]atomic.Pointer[[]Money], len(t.hops))
-	t.indexFares()
 	t.indexRules()
 	return t, nil
+}
+
+// Derived returns what a package above makes of the tables, as the indexes of a search: it is made once, by
+// the first call, and stays as long as the tables are in use. Timetables that differ only by changes of runs
+// share it, so that it must depend on none of these. The one user is the sub-package journey.
+func (t *Timetable) Derived(build func() any) any {
+	t.derived.once.Do(func() {
+		t.derived.value = build()
+	})
+	return t.derived.value
 }
 
 // rowsBy finds rows by what each alone has.
@@ -159,7 +106,6 @@ type zone struct {
 	loc    *time.Location
 	first  Day
 	starts []int64 // from the first day on
-	ahead  int64   // seconds that the first of them lies before midnight UTC
 }
 
 // indexZones loads each zone once, and works out when all service days start in those of companies.
@@ -178,17 +124,10 @@ func (t *Timetable) indexZones() (err error) {
 	for i := range t.Companies {
 		t.companyZn = append(t.companyZn, load(t.Companies[i].Zone))
 	}
-	first := Day(math.MaxInt32)
-	end := Day(math.MinInt32)
-	for _, s := range t.Services {
-		if n := Day(len(s.Bits) * 64); n > 0 {
-			first = min(first, s.First)
-			end = max(end, s.First+n)
-		}
-	}
 	for i := range t.Cities {
 		t.cityZn = append(t.cityZn, load(t.Cities[i].Zone).loc)
 	}
+	first, end := t.ServiceDays()
 	for _, z := range t.companyZn {
 		if z.starts != nil {
 			continue // another company's, too
@@ -196,14 +135,28 @@ func (t *Timetable) indexZones() (err error) {
 		z.first = first
 		for d := first; d < end; d++ {
 			z.starts = append(z.starts, z.start(d))
-			ahead := int64(d)*86400 - z.starts[d-first]
-			if d == first {
-				z.ahead = ahead
-			}
-			t.slack = max(t.slack, ahead-z.ahead, z.ahead-ahead)
 		}
 	}
 	return err
+}
+
+// ServiceDays returns the first day of which a service of the tables speaks, and the end: the day after the
+// last. Without any the first is after the end.
+func (t *Timetable) ServiceDays() (first, end Day) {
+	first = Day(math.MaxInt32)
+	end = Day(math.MinInt32)
+	for _, s := range t.Services {
+		if n := Day(len(s.Bits) * 64); n > 0 {
+			first = min(first, s.First)
+			end = max(end, s.First+n)
+		}
+	}
+	return first, end
+}
+
+// DayStart returns the instant, in Unix seconds, at which a service day of a company starts.
+func (t *Timetable) DayStart(company int32, d Day) int64 {
+	return t.companyZn[company].start(d)
 }
 
 // start returns the instant, in Unix seconds, at which a service day starts: noon minus 12 hours.
@@ -214,144 +167,6 @@ func (z *zone) start(d Day) int64 {
 	}
 	y, m, n := d.Date().Date()
 	return time.Date(y, m, n, 12, 0, 0, 0, z.loc).Unix() - 12*3600
-}
-
-func (t *Timetable) indexHops() {
-	for i, p := range t.Patterns {
-		for from, s := range p.Stops {
-			city := t.Stops[s].City
-			if !slices.Contains(p.NoPickup, int16(from)) {
-				t.calls[city] = append(t.calls[city], hop{
-					pattern: int32(i),
-					from:    int16(from),
-				})
-			}
-		}
-	}
-	for i, calls := range t.calls {
-		city := int32(i)
-		hops := map[int32][]hop{}
-		for _, c := range calls {
-			for h, there := range t.hopsFrom(c) {
-				if there != city {
-					hops[there] = append(hops[there], h)
-				}
-			}
-		}
-		for there, list := range hops {
-			start := int32(len(t.hops))
-			shown, others := listed(list)
-			t.byTime(shown)
-			t.byTime(others)
-			t.hops = append(append(t.hops, shown...), others...)
-			x := origin{
-				city:  city,
-				from:  start,
-				shown: start + int32(len(shown)),
-				to:    int32(len(t.hops)),
-				least: math.MaxInt32,
-			}
-			for _, h := range list {
-				for _, trip := range t.trips[h.pattern] {
-					x.least = min(x.least, int32(t.arr(trip, h.to)-t.dep(trip, h.from)))
-				}
-			}
-			t.origins[there] = append(t.origins[there], x)
-		}
-		t.byTime(calls)
-	}
-}
-
-// MaxPairs is how many pairs of a boarding and an alighting stop a run may have between two cities to be
-// listed once for each. An area may have hundreds of stops: beyond that a run is listed once only.
-const MaxPairs = 16
-
-// listed splits the hops between two cities into those that a search lists and the others (contract §5): of
-// a pattern with more than MaxPairs, the one from the last stop where one may board to the first after it
-// where one may alight is listed. The hops come by pattern, then by where they start and end.
-func listed(hops []hop) (shown, others []hop) {
-	for len(hops) > 0 {
-		n := slices.IndexFunc(hops, func(h hop) bool {
-			return h.pattern != hops[0].pattern
-		})
-		if n < 0 {
-			n = len(hops)
-		}
-		of := hops[:n]
-		hops = hops[n:]
-		if n <= MaxPairs {
-			shown = append(shown, of...)
-			continue
-		}
-		one := slices.IndexFunc(of, func(h hop) bool {
-			return h.from == of[n-1].from
-		})
-		shown = append(shown, of[one])
-		others = append(others, of[:one]...)
-		others = append(others, of[one+1:]...)
-	}
-	return shown, others
-}
-
-// endsOf returns the ends of a pattern's timing.
-func (t *Timetable) endsOf(p *Pattern) []int32 {
-	ends := make([]int32, len(p.Stops))
-	for at, s := range p.Stops {
-		if !slices.Contains(p.NoDropOff, int16(at)) {
-			ends[at] = t.Stops[s].City + 1
-		}
-	}
-	return ends
-}
-
-// byTime sorts hops by when the first trip of each leaves, so that little is left to sort when they are
-// searched.
-func (t *Timetable) byTime(hops []hop) {
-	at := func(h hop) int64 {
-		trips := t.trips[h.pattern]
-		if len(trips) == 0 {
-			return 0
-		}
-		x := line{
-			hop:  h,
-			trip: trips[0],
-		}
-		return t.lineAt(x, 0).at
-	}
-	slices.SortFunc(hops, func(a, b hop) int {
-		return cmp.Compare(at(a), at(b))
-	})
-}
-
-// hopsFrom goes through the hops that start with a call, and the cities where they end.
-func (t *Timetable) hopsFrom(call hop) iter.Seq2[hop, int32] {
-	return func(yield func(hop, int32) bool) {
-		p := &t.Patterns[call.pattern]
-		h := call
-		for h.to = h.from + 1; int(h.to) < len(p.Stops); h.to++ {
-			if !slices.Contains(p.NoDropOff, h.to) && !yield(h, t.Stops[p.Stops[h.to]].City) {
-				return
-			}
-		}
-	}
-}
-
-// origin returns what goes from one city to another. The zero origin is nothing.
-func (t *Timetable) origin(from, to int32) origin {
-	list := t.origins[to]
-	i, ok := slices.BinarySearchFunc(list, from, func(x origin, city int32) int {
-		return cmp.Compare(x.city, city)
-	})
-	if !ok {
-		return origin{}
-	}
-	return list[i]
-}
-
-// between returns the hops that a search between two cities lists.
-func (t *Timetable) between(from, to int32) []hop {
-	at := t.origin(from, to)
-	return t.hops[at.from:at.shown]
 }
 
 // CityByID finds a city by its id, and returns its index.
@@ -418,10 +233,12 @@ func (t *Timetable) RunsOn(trip int32, d Day) bool {
 }
 
 func (t *Timetable) arr(trip int32, at int16) int64 {
-	return t.timings[trip].arr(at)
+	x := &t.Trips[trip]
+	return int64(t.Times[x.Times][2*at] + x.Shift)
 }
 func (t *Timetable) dep(trip int32, at int16) int64 {
-	return t.timings[trip].dep(at)
+	x := &t.Trips[trip]
+	return int64(t.Times[x.Times][2*at+1] + x.Shift)
 }
 
 // Seats returns the capacity of a trip.
@@ -450,17 +267,4 @@ func (t *Timetable) RouteName(trip int32, lang Language) string {
 	first := &t.Cities[t.Stops[stops[0]].City]
 	last := &t.Cities[t.Stops[stops[len(stops)-1]].City]
 	return first.Names.Or(first.Name, lang) + " – " + last.Names.Or(last.Name, lang)
-}
-
-// FindCities returns, in the order of names, a country's cities with a text in any of their names, folded; ""
-// is any.
-func (t *Timetable) FindCities(name, country string) []int32 {
-	name = fold.Text(name)
-	var list []int32
-	for _, i := range t.byName {
-		if (country == "" || t.Cities[i].Country == country) && strings.Contains(t.folded[i], name) {
-			list = append(list, i)
-		}
-	}
-	return list
 }

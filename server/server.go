@@ -24,6 +24,7 @@ import (
 
 	"waybill/auth/oidc"
 	"waybill/schedule"
+	"waybill/schedule/journey"
 	"waybill/server/api/company"
 	"waybill/server/api/legacy"
 	"waybill/server/api/partner"
@@ -397,6 +398,9 @@ func (s *Server) loadTimetable() error {
 	}
 	tt := s.options.Loaded.Timetable
 	s.options.Loaded = Loaded{} // another may be imported, and this one then forgotten
+	if !s.options.Verb {
+		journey.Prepare(tt) // without the store's lock
+	}
 	if err := s.Store.UseTimetable(tt); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/schedule/journey"
 )
 
 // files is a feed in the making: the text of each file.
@@ -82,7 +83,7 @@ func plain() files {
 
 // imported is what an import gave.
 type imported struct {
-	*schedule.Timetable
+	journey.Finder
 	tables  *schedule.Tables
 	counts  map[string]int
 	skipped []string // as file:line: reason
@@ -108,9 +109,11 @@ func loadAfter(t testing.TB, feed fs.FS, opt gtfs.Options, before *schedule.Tabl
 		t.Fatalf("Read: %v", err)
 	}
 	x.tables = f.Tables(cmp.Or(before, new(schedule.Tables)))
-	if x.Timetable, err = schedule.New(x.tables); err != nil {
+	tt, err := schedule.New(x.tables)
+	if err != nil {
 		t.Fatalf("what Import gave is no timetable: %v", err)
 	}
+	x.Finder = journey.On(tt)
 	var text bytes.Buffer
 	hash, err := x.tables.Encode(&text)
 	if err != nil {
@@ -174,7 +177,7 @@ func (x *imported) departures(t testing.TB, from, to, first string, days int) []
 		t.Fatalf("no departures of %s, %s, %s: %v %v %v", from, to, first, ok1, ok2, err)
 	}
 	var list []string
-	for _, j := range x.Search(&schedule.Query{From: a, To: b, First: d, Days: days, After: -1 << 40}) {
+	for _, j := range x.Search(&journey.Query{From: a, To: b, First: d, Days: days, After: -1 << 40}) {
 		l := &j[0]
 		list = append(list, fmt.Sprintf("%s %s %s", x.Trips[l.Trip].ID,
 			time.Unix(l.Dep, 0).In(x.CityZone(a)).Format("2006-01-02T15:04:05-07:00"),
@@ -286,7 +289,7 @@ func (x *imported) rides(t *testing.T, from, to string) (list [][2]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, j := range x.Search(&schedule.Query{From: start, To: end, First: day, Days: 1}) {
+	for _, j := range x.Search(&journey.Query{From: start, To: end, First: day, Days: 1}) {
 		list = append(list, [2]string{x.Boarding(&j[0]).ID, x.Alighting(&j[0]).ID})
 	}
 	return list

@@ -9,6 +9,7 @@ import (
 
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/schedule/journey"
 )
 
 // FuzzRow puts arbitrary bytes in place of a file of a feed, or below its
@@ -52,12 +53,12 @@ func FuzzRow(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what Import gave is no timetable: %v", err)
 		}
-		use(t, tt)
+		use(t, journey.On(tt))
 	})
 }
 
 // use asks a timetable everything once.
-func use(t *testing.T, tt *schedule.Timetable) {
+func use(t *testing.T, tt journey.Finder) {
 	first, err := schedule.ParseDay("2026-04-30")
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func use(t *testing.T, tt *schedule.Timetable) {
 	}
 	for from := range tt.Cities[:min(len(tt.Cities), 5)] {
 		for to := range tt.Cities[:min(len(tt.Cities), 5)] {
-			for _, j := range tt.Search(&schedule.Query{
+			for _, j := range tt.Search(&journey.Query{
 				From:    int32(from),
 				To:      int32(to),
 				First:   first,

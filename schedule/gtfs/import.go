@@ -21,6 +21,7 @@ import (
 
 	"waybill/schedule"
 	"waybill/schedule/gtfs/feed"
+	"waybill/schedule/journey"
 )
 
 // Options are the choices of one import (contract §5, import).
@@ -340,7 +341,7 @@ func (f *Feed) addTransfer(r *feed.Row, x schedule.Transfer, from, to int32) {
 	// The row stays in the tables, where the search decides. The import says what will come of it.
 	a := &f.out.Stops[from]
 	b := &f.out.Stops[to]
-	far := schedule.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > schedule.MaxWalk
+	far := journey.Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) > journey.MaxWalk
 	if far && !x.Forbidden {
 		r.Decided("transfers between stops more than 5 km apart, between which no change is offered")
 	}

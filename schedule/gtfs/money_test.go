@@ -6,6 +6,7 @@ import (
 
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/schedule/journey"
 )
 
 // trip returns the form of a trip, by its id.
@@ -27,7 +28,7 @@ func (x *imported) price(t testing.TB, from, to, day string) []schedule.Money {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := x.Search(&schedule.Query{From: a, To: b, First: d, Days: 1})
+	list := x.Search(&journey.Query{From: a, To: b, First: d, Days: 1})
 	if len(list) == 0 {
 		t.Fatalf("no ride from %s to %s on %s", from, to, day)
 	}

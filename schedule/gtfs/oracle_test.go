@@ -17,6 +17,7 @@ import (
 
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/schedule/journey"
 )
 
 // An oracle works out departures straight from the text of a feed, the slow
@@ -314,7 +315,7 @@ func (o *oracle) compare(t testing.TB, x *imported, rides []oracleRide, towns [2
 	}
 	var got []string
 	var last oracleRide
-	for _, j := range x.Search(&schedule.Query{
+	for _, j := range x.Search(&journey.Query{
 		From:  x.town(t, o, towns[0]),
 		To:    x.town(t, o, towns[1]),
 		First: day,

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"waybill/schedule"
 	"waybill/schedule/gtfs/feed"
+	"waybill/schedule/journey"
 )
 
 // Decisions returns what the import settled, in the order in which it came to it.
@@ -43,7 +43,7 @@ func (f *Feed) Notes() (list []string) {
 	list = append(list, f.Apart()...)
 	if names := f.largeAreas(); len(names) > 0 {
 		note("areas with several stops, of which a run is listed once for each pair of stops where one boards "+
-			"and alights, or, where those are more than %d, once only: %s", schedule.MaxPairs, sample(names))
+			"and alights, or, where those are more than %d, once only: %s", journey.MaxPairs, sample(names))
 	}
 	for _, rate := range f.out.FarePerKm {
 		note("rides that no fare matches are priced by distance, in %s", rate.Currency)

@@ -8,6 +8,7 @@ import (
 
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/schedule/journey"
 )
 
 // What real feeds say, and what is believed of it (contract §5).
@@ -40,7 +41,7 @@ func TestNoJourneyBetweenTownsOfOneName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list := x.Search(&schedule.Query{From: from, To: to, First: day, Days: 2, Changes: 1}); len(list) > 0 {
+	if list := x.Search(&journey.Query{From: from, To: to, First: day, Days: 2, Changes: 1}); len(list) > 0 {
 		t.Errorf("Boston to Seattle is sold, by way of two Portlands: %+v", list)
 	}
 	maine := x.cityOf(t, "pwm")

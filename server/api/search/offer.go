@@ -8,6 +8,7 @@ import (
 
 	"waybill/auth"
 	"waybill/schedule"
+	"waybill/schedule/journey"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
@@ -17,13 +18,13 @@ import (
 // Found is a journey, with the seats that are left on it.
 type Found struct {
 	*finding
-	legs  schedule.Journey
+	legs  journey.Journey
 	seats int
 }
 
 // finding is the timetable and the instant of a search.
 type finding struct {
-	tt *schedule.Timetable
+	tt journey.Finder
 	at time.Time
 }
 
@@ -33,7 +34,7 @@ type finding struct {
 //
 // What is not on the page is counted, and not kept: of a schedule of 14 days that was a quarter of the
 // garbage.
-func (s *Service) search(tt *schedule.Timetable, q *schedule.Query, passengers, skip, take int) (
+func (s *Service) search(tt journey.Finder, q *journey.Query, passengers, skip, take int) (
 	page []Found, total int, err error) {
 	_, err = s.Store.Glance(func(_ ledger.State, at time.Time) {
 		q.After = at.Unix()
@@ -55,7 +56,7 @@ func (s *Service) search(tt *schedule.Timetable, q *schedule.Query, passengers, 
 			for _, j := range journeys {
 				f := Found{finding: in, legs: j, seats: schedule.MaxSeats}
 				for i := range j {
-					left := st.Bookings.SeatsLeft(tt, &j[i], at)
+					left := st.Bookings.SeatsLeft(tt.Timetable, &j[i], at)
 					if left < passengers {
 						q.Full[j[i]] = true
 					}
@@ -89,7 +90,7 @@ func (s *Service) GetOffers(w http.ResponseWriter, r *http.Request, p *auth.Part
 
 // FindOffers reads the query of an offers search and runs it.
 func (s *Service) FindOffers(r *http.Request, p *auth.Partner, passengersName string) ([]Found, error) {
-	tt := s.Timetable.Load()
+	tt := journey.On(s.Timetable.Load())
 	q := web.NewQuery(r)
 	var missing []string // parameters that name no city
 	// The slug counts where both are given.
@@ -110,7 +111,7 @@ func (s *Service) FindOffers(r *http.Request, p *auth.Partner, passengersName st
 		}
 		return i
 	}
-	query := &schedule.Query{
+	query := &journey.Query{
 		From:      city("departure"),
 		To:        city("arrival"),
 		Days:      1,
@@ -142,7 +143,7 @@ func Sells(p *auth.Partner, c *schedule.Company) bool {
 func (s *Service) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy bool) {
 	rides := make([]resource.Ride, 0, 2)
 	for i := range f.legs {
-		rides = append(rides, resource.Offered(f.tt, &f.legs[i]))
+		rides = append(rides, resource.Offered(f.tt.Timetable, &f.legs[i]))
 	}
 	var o Offer
 	w.Object("")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"waybill/schedule/journey"
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
 	"waybill/server/ledger/wire"
@@ -33,7 +34,7 @@ func (s *Service) ListCities(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	// The same for everybody until the next import, so that a client may keep it.
-	tt := s.Timetable.Load()
+	tt := journey.On(s.Timetable.Load())
 	list := tt.FindCities(name, country)
 	return web.ReplyTagged(w, r, func(w *wire.Writer) {
 		wire.Each(w, "cities", web.PageOf(list, skip, take), func(i int32) {

@@ -7,6 +7,7 @@ import (
 
 	"waybill/auth"
 	"waybill/schedule"
+	"waybill/schedule/journey"
 	"waybill/server/frame/web"
 	"waybill/server/ledger/wire"
 )
@@ -38,7 +39,7 @@ func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	// One timetable for the whole answer, whatever is imported meanwhile.
-	tt := s.Timetable.Load()
+	tt := journey.On(s.Timetable.Load())
 	dep, knownDep := tt.CityBySlug(from)
 	arr, knownArr := tt.CityBySlug(to)
 	var missing []string
@@ -51,7 +52,7 @@ func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 	if missing != nil {
 		return web.NotFoundFor(missing...)
 	}
-	page, total, err := s.search(tt, &schedule.Query{
+	page, total, err := s.search(tt, &journey.Query{
 		From:  dep,
 		To:    arr,
 		First: first,

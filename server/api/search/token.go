@@ -8,6 +8,7 @@ import (
 
 	"waybill/auth"
 	"waybill/schedule"
+	"waybill/schedule/journey"
 	"waybill/server/frame/web"
 	"waybill/server/ledger/wire"
 )
@@ -37,7 +38,7 @@ func (f *Fare) total() int64 {
 
 // fares appends what a journey costs: the currencies in which each leg is sold, by name. A token has room for
 // 24 of them, so that no more are offered: those of the interface, and then the first by name.
-func fares(list []Fare, tt *schedule.Timetable, legs schedule.Journey) []Fare {
+func fares(list []Fare, tt journey.Finder, legs journey.Journey) []Fare {
 	// The interface's own currencies stay, and of the others the first.
 	list = allFares(list, tt, legs)
 	for i := len(list) - 1; i >= 0 && len(list) > MaxFares; i-- {
@@ -49,7 +50,7 @@ func fares(list []Fare, tt *schedule.Timetable, legs schedule.Journey) []Fare {
 }
 
 // allFares appends what a journey costs in each currency in which all of its legs are sold.
-func allFares(list []Fare, tt *schedule.Timetable, legs schedule.Journey) []Fare {
+func allFares(list []Fare, tt journey.Finder, legs journey.Journey) []Fare {
 	for _, m := range tt.Price(&legs[0]) {
 		list = append(list, Fare{currency: m.Currency, Amounts: [2]int64{m.Amount}})
 	}

@@ -18,6 +18,7 @@ import (
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
 	"waybill/schedule/gtfs/feed"
+	"waybill/schedule/journey"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"
@@ -167,6 +168,9 @@ func (s *Service) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	tt, err := schedule.New(tables)
 	if err != nil {
 		return err
+	}
+	if !s.Config.Verb {
+		journey.Prepare(tt) // before it is in force, and without the store's lock
 	}
 	e := &ledger.TimetableImported{
 		Feed:    read.name,

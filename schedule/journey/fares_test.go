@@ -1,15 +1,13 @@
-package schedule_test
+package journey_test
 
 import (
 	"fmt"
-	"math/big"
 	"math/rand/v2"
-	"reflect"
-	"slices"
 	"testing"
 	"time"
 
 	"waybill/schedule"
+	"waybill/schedule/journey"
 )
 
 // priced is a timetable of two companies with two routes each; every route has
@@ -50,10 +48,10 @@ func priced(t testing.TB) *schedule.Tables {
 }
 
 // rideOn returns the ride of a trip between two positions on a day.
-func rideOn(t testing.TB, tt *schedule.Timetable, trip int32, on schedule.Day, from, to int16) *schedule.Leg {
+func rideOn(t testing.TB, tt journey.Finder, trip int32, on schedule.Day, from, to int16) *schedule.Leg {
 	t.Helper()
 	stops := tt.StopsOf(trip)
-	for _, j := range tt.Search(&schedule.Query{
+	for _, j := range tt.Search(&journey.Query{
 		From:  tt.Stops[stops[from]].City,
 		To:    tt.Stops[stops[to]].City,
 		First: on - 2,
@@ -119,7 +117,7 @@ func TestFares(t *testing.T) {
 	} {
 		tables := priced(t)
 		tables.Fares = c.fares
-		tt := timetable(t, tables)
+		tt := finder(t, tables)
 		l := rideOn(t, tt, 0, day(t, "2026-06-01"), 0, 1)
 		if got := money(tt.BaseFares(l)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -142,7 +140,7 @@ func TestFaresRandom(t *testing.T) {
 					From: zones[r.IntN(4)], To: zones[r.IntN(4)],
 					Currency: []string{"EUR", "UAH", "PLN"}[r.IntN(3)], Amount: int64(r.IntN(1000))})
 		}
-		tt := timetable(t, tables)
+		tt := finder(t, tables)
 		for trip := range int32(4) {
 			for _, ends := range [][2]int16{{0, 1}, {0, 2}, {1, 2}} {
 				l := rideOn(t, tt, trip, day(t, "2026-06-01"), ends[0], ends[1])
@@ -231,7 +229,7 @@ func TestDiscounts(t *testing.T) {
 		tables.Discounts = c.discounts
 		tables.Fares = []schedule.Fare{{Company: -1, Route: -1, Currency: "EUR", Amount: 10000}}
 		tables.Trips[0].Shift = c.shift
-		tt := timetable(t, tables)
+		tt := finder(t, tables)
 		l := rideOn(t, tt, 0, day(t, c.day), c.from, 2)
 		got := ""
 		price := int64(10000)
@@ -247,134 +245,5 @@ func TestDiscounts(t *testing.T) {
 		if p := tt.Price(l); money(p) != fmt.Sprint("EUR ", price) || money(tt.BaseFares(l)) != "EUR 10000" {
 			t.Errorf("leaving at %s: %s, want %d", time.Unix(l.Dep, 0).UTC(), money(p), price)
 		}
-	}
-}
-
-// TestPercent rounds half up, whatever the amount.
-func TestPercent(t *testing.T) {
-	for _, c := range []struct{ amount, hundredths, want int64 }{
-		{0, 5000, 0}, {100, 0, 0}, {100, 10000, 100}, {1, 5000, 1}, {1, 4999, 0}, {3, 5000, 2}, {10050, 1000,
-			1005}, {10055, 1000, 1006}, {10054, 1000, 1005}, {999, 3333, 333},
-		// what binary fractions make too little of: exactly half is rounded up
-		{1005, 5000, 503}, {500, 2550, 128}, {13500, 2550, 3443}, {99_999_999_999_999, 10000, 99_999_999_999_999},
-	} {
-		if got := schedule.Percent(c.amount, c.hundredths); got != c.want {
-			t.Errorf("%d hundredths of a per cent of %d: %d, want %d", c.hundredths, c.amount, got, c.want)
-		}
-	}
-	r := rand.New(rand.NewPCG(5, 6))
-	for range 1000 {
-		amount := r.Int64N(100_000_000_000_000)
-		percent := r.Int64N(10001)
-		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(amount), big.NewInt(percent)),
-			big.NewInt(10000))
-		exact.Add(exact, big.NewRat(1, 2))
-		want := new(big.Int).Div(exact.Num(), exact.Denom()).Int64()
-		if schedule.Percent(amount, percent) != want {
-			t.Errorf("%d hundredths of a per cent of %d: %d, want %d", percent, amount,
-				schedule.Percent(amount, percent), want)
-		}
-	}
-}
-
-// TestRefundRules: a route's own rules replace those of its company; the longest time first.
-func TestRefundRules(t *testing.T) {
-	rule := func(id string, company, route, hours int32) schedule.RefundRule {
-		return schedule.RefundRule{
-			ID:      id,
-			Company: company,
-			Route:   route,
-			Hours:   hours,
-			Percent: int64(hours),
-		}
-	}
-	tables := priced(t)
-	tables.RefundRules = []schedule.RefundRule{rule("a2", 0, -1, 2), rule("a24", 0, -1, 24),
-		rule("r1", 0, 1, 5), rule("r1+", -1, 1, 50), rule("b2", 1, -1, 2), rule("b2+", 1, -1, 2),
-		rule("r3", -1, 3, 0)}
-	tt := timetable(t, tables)
-	for trip, want := range [][]string{{"a24", "a2"}, {"r1+", "r1"}, {"b2", "b2+"}, {"r3"}} {
-		var got []string
-		for _, r := range tt.Form(int32(trip)).Rules {
-			got = append(got, r.ID)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("trip %d: %q, want %q", trip, got, want)
-		}
-	}
-	if rules := timetable(t, priced(t)).Form(0).Rules; len(rules) != 0 {
-		t.Errorf("rules where there are none: %+v", rules)
-	}
-}
-
-// TestRouteNames derives a name where there is none, from the cities of the trip.
-func TestRouteNames(t *testing.T) {
-	tables := priced(t)
-	tables.Cities[0].Names = schedule.Names{schedule.UK: "Київ", schedule.PL: "Kijów"}
-	tables.Cities[2].Names = schedule.Names{schedule.UK: "Калькутта"}
-	tables.Routes[0].Name = ""
-	tables.Routes[1].Names = schedule.Names{schedule.RU: "Линия 1"}
-	tables.Patterns[0].NoDropOff = []int16{2}
-	tables.Patterns = append(tables.Patterns, schedule.Pattern{Route: 0, Stops: []int32{2, 1}})
-	tables.Times = append(tables.Times, schedule.Times{0, 0, 60, 60})
-	tables.Trips = append(tables.Trips, schedule.Trip{ID: "back", Pattern: 4, Times: 1, Bus: -1})
-	tt := timetable(t, tables)
-	for _, c := range []struct {
-		trip int32
-		lang schedule.Language
-		want string
-	}{
-		{0, schedule.Untranslated, "Kyiv – Kolkata"},
-		{0, schedule.UK, "Київ – Калькутта"},
-		{0, schedule.PL, "Kijów – Kolkata"},
-		{0, schedule.EN, "Kyiv – Kolkata"},
-		{4, schedule.UK, "Калькутта – London"},
-		{1, schedule.RU, "Линия 1"},
-		{1, schedule.UK, "Line 1"},
-		{2, schedule.RU, "Line 2"},
-	} {
-		if got := tt.RouteName(c.trip, c.lang); got != c.want {
-			t.Errorf("trip %d in language %d: %q, want %q", c.trip, c.lang, got, c.want)
-		}
-	}
-	if f := tt.Form(0); f.Route.Name != "Kyiv – Kolkata" || !reflect.ValueOf(f.Route.Names).IsZero() {
-		t.Errorf("the route of a form is %q, %q", f.Route.Name, f.Route.Names)
-	}
-}
-
-// TestFindCities finds names and translations without regard to case and accents, in the order of names.
-func TestFindCities(t *testing.T) {
-	tables := &schedule.Tables{}
-	for i, c := range []struct{ name, uk, country string }{{"Łódź", "Лодзь", "PL"}, {"Lviv", "Львів", "UA"},
-		{"Kyiv", "Київ", "UA"}, {"Košice", "", "SK"}, {"İzmir", "", "TR"}, {"Gießen", "", "DE"},
-		{"Kyiv", "", "XX"}} {
-		tables.Cities = append(tables.Cities, schedule.City{
-			ID:      fmt.Sprint(i),
-			Name:    c.name,
-			Slug:    fmt.Sprint(i),
-			Country: c.country,
-			Zone:    "UTC",
-			Names:   schedule.Names{c.uk},
-		})
-	}
-	tt := timetable(t, tables)
-	for _, c := range []struct {
-		name, country string
-		want          []int32
-	}{
-		{"lod", "", []int32{0}}, {"ŁÓDŹ", "", []int32{0}}, {"лодзь", "", []int32{0}}, {"КИЇ", "",
-			[]int32{2}}, {"киі", "", []int32{2}}, {"kyiv", "", []int32{2, 6}}, {"kyiv", "UA", []int32{2}},
-		{"kosice", "", []int32{3}}, {"izmir", "", []int32{4}}, {"giess", "", []int32{5}}, {"GIESSEN", "",
-			[]int32{5}}, {"zzz", "", nil}, {"", "UA", []int32{2, 1}},
-	} {
-		if got := tt.FindCities(c.name, c.country); !slices.Equal(got, c.want) {
-			t.Errorf("%q in %q: %v, want %v", c.name, c.country, got, c.want)
-		}
-	}
-	all := tt.FindCities("", "")
-	// where Ł and İ stand is a matter of taste
-	plain := slices.DeleteFunc(slices.Clone(all), func(i int32) bool { return i == 0 || i == 4 })
-	if len(all) != len(tables.Cities) || !slices.Equal(plain, []int32{5, 3, 2, 6, 1}) {
-		t.Errorf("all cities in the order of their names: %v", all)
 	}
 }

@@ -1,15 +1,16 @@
-package schedule_test
+package journey_test
 
 import (
 	"fmt"
 	"testing"
 
 	"waybill/schedule"
+	"waybill/schedule/journey"
 )
 
 // grid is a timetable of 40 cities, each with a ride to every other one twice an
 // hour by way of a hub, and one direct ride a day.
-func grid(b *testing.B) *schedule.Timetable {
+func grid(b *testing.B) journey.Finder {
 	const cities, hubs = 40, 4
 	x := &schedule.Tables{
 		Companies: []schedule.Company{{ID: "co", Source: schedule.OwnSource, Zone: "Europe/Kyiv"}},
@@ -50,11 +51,7 @@ func grid(b *testing.B) *schedule.Timetable {
 		}
 		add(1440, 400, i, (i+7)%cities)
 	}
-	tt, err := schedule.New(x)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return tt
+	return finder(b, x)
 }
 
 func BenchmarkSearch(b *testing.B) {
@@ -68,7 +65,7 @@ func BenchmarkSearch(b *testing.B) {
 		{"change-14-days", 10, 25, 14, 1}, {"none", 10, 10, 14, 1}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
-			q := &schedule.Query{
+			q := &journey.Query{
 				From:    c.from,
 				To:      c.to,
 				First:   day(b, "2026-06-01"),
@@ -87,10 +84,7 @@ func BenchmarkSearch(b *testing.B) {
 // BenchmarkSearchDemo goes through all pairs of cities of the demo network.
 func BenchmarkSearchDemo(b *testing.B) {
 	tables := demo(b)
-	tt, err := schedule.New(tables)
-	if err != nil {
-		b.Fatal(err)
-	}
+	tt := finder(b, tables)
 	n := int32(len(tables.Cities))
 	for _, changes := range []int{0, 1} {
 		b.Run(fmt.Sprint(changes, "-changes"), func(b *testing.B) {
@@ -98,7 +92,7 @@ func BenchmarkSearchDemo(b *testing.B) {
 			i := int32(0)
 			for b.Loop() {
 				i++
-				tt.Search(&schedule.Query{
+				tt.Search(&journey.Query{
 					From:    i % n,
 					To:      i / n % n,
 					First:   day(b, "2026-06-01"),

@@ -1,4 +1,4 @@
-package schedule_test
+package journey_test
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"waybill/schedule"
 	"waybill/schedule/gtfs"
+	"waybill/schedule/journey"
 )
 
 // ride is what one can book for one leg, worked out from the tables alone.
@@ -175,7 +176,7 @@ func (a *atlas) wait(from, to schedule.Stop) int64 {
 
 // treks returns all journeys of a query that leave at or after its start,
 // however late and whether or not another makes them pointless.
-func (a *atlas) treks(q *schedule.Query, start int64) (list []trek) {
+func (a *atlas) treks(q *journey.Query, start int64) (list []trek) {
 	open := func(pair [2]int32, use func(r ride)) {
 		for _, r := range a.rides[pair] {
 			if r.Dep >= start && !q.Full[r.Leg] && (q.Companies == nil || q.Companies[r.company]) {
@@ -235,7 +236,7 @@ func worthwhile(list []trek) []trek {
 }
 
 // answer returns the keys of the journeys that a query must find, in order, and all that may stand for each.
-func (a *atlas) answer(q *schedule.Query, zone *time.Location) (keys []string, all []trek) {
+func (a *atlas) answer(q *journey.Query, zone *time.Location) (keys []string, all []trek) {
 	date := time.Unix(int64(q.First)*86400, 0).UTC()
 	from := date.Format(time.DateOnly)
 	until := date.AddDate(0, 0, q.Days-1).Format(time.DateOnly)
@@ -261,7 +262,7 @@ func (a *atlas) answer(q *schedule.Query, zone *time.Location) (keys []string, a
 }
 
 // sameSearch compares one search with the brute force.
-func sameSearch(t testing.TB, tt *schedule.Timetable, a *atlas, q *schedule.Query) (direct, changing int) {
+func sameSearch(t testing.TB, tt journey.Finder, a *atlas, q *journey.Query) (direct, changing int) {
 	t.Helper()
 	want, all := a.answer(q, tt.CityZone(q.From))
 	var got []string
@@ -301,15 +302,15 @@ func TestSearchRandom(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 6))
 			first := day(t, []string{"2026-03-27", "2026-10-23", "2026-06-01"}[seed%3])
 			tables := randomTables(r, first)
-			tt := timetable(t, tables)
+			tt := finder(t, tables)
 			var changes changed
 			if seed%2 == 1 {
 				changes = someChanged(r, tables, first-5, first+20)
-				tt = tt.With(changes)
+				tt = journey.On(tt.With(changes))
 			}
 			a := newAtlas(t, tables, first-9, first+35, changes)
 			for range 4 {
-				q := &schedule.Query{
+				q := &journey.Query{
 					From:    int32(r.IntN(len(tables.Cities))),
 					To:      int32(r.IntN(len(tables.Cities))),
 					First:   first + schedule.Day(r.IntN(3)),
@@ -358,7 +359,7 @@ func (a *atlas) someFull(r *rand.Rand) map[schedule.Leg]bool {
 // demo imports the demo network.
 func demo(t testing.TB) *schedule.Tables {
 	t.Helper()
-	feed, _, err := gtfs.Read(os.DirFS("../testdata/demo"),
+	feed, _, err := gtfs.Read(os.DirFS("../../testdata/demo"),
 		gtfs.Options{Skip: func(file string, line int, reason string) {
 			t.Errorf("%s:%d: %s", file, line, reason)
 		}})
@@ -372,7 +373,7 @@ func demo(t testing.TB) *schedule.Tables {
 func TestSearchDemo(t *testing.T) {
 	tables := demo(t)
 	first := day(t, "2026-10-24")
-	tt := timetable(t, tables)
+	tt := finder(t, tables)
 	a := newAtlas(t, tables, first-4, first+9, nil)
 	r := rand.New(rand.NewPCG(1, 2))
 	full := a.someFull(r)
@@ -380,7 +381,7 @@ func TestSearchDemo(t *testing.T) {
 	changing := 0
 	for from := range tables.Cities {
 		for to := range tables.Cities {
-			q := &schedule.Query{From: int32(from), To: int32(to), First: first, Days: 2, Changes: 1}
+			q := &journey.Query{From: int32(from), To: int32(to), First: first, Days: 2, Changes: 1}
 			d, c := sameSearch(t, tt, a, q)
 			direct = direct + d
 			changing = changing + c
@@ -421,7 +422,7 @@ func TestChangesAreShortWalks(t *testing.T) {
 			Times:    []schedule.Times{{0, 28800, 32400, 32400}, {0, 36000, 39600, 39600}},
 			Trips:    []schedule.Trip{{ID: "t", Bus: -1}, {ID: "u", Pattern: 1, Times: 1, Bus: -1}},
 		}
-		list := timetable(t, tables).Search(&schedule.Query{
+		list := finder(t, tables).Search(&journey.Query{
 			From:    0,
 			To:      2,
 			First:   first,

@@ -1,4 +1,4 @@
-package schedule_test
+package journey_test
 
 import (
 	"fmt"
@@ -8,24 +8,25 @@ import (
 	"time"
 
 	"waybill/schedule"
+	"waybill/schedule/journey"
 )
 
 // TestWindowIsUnionOfDays: what a window of 14 days finds is what its days find, one after the other.
 func TestWindowIsUnionOfDays(t *testing.T) {
 	found := 0
-	check := func(t *testing.T, tt *schedule.Timetable, q schedule.Query) {
+	check := func(t *testing.T, tt journey.Finder, q journey.Query) {
 		t.Helper()
 		q.Days = 14
 		whole := tt.Search(&q)
 		found += len(whole)
-		var union []schedule.Journey
+		var union []journey.Journey
 		for i := range schedule.Day(14) {
 			one := q
 			one.First = q.First + i
 			one.Days = 1
 			union = append(union, tt.Search(&one)...)
 		}
-		if !slices.EqualFunc(whole, union, slices.Equal[schedule.Journey]) {
+		if !slices.EqualFunc(whole, union, slices.Equal[journey.Journey]) {
 			t.Errorf("%d to %d from %s: 14 days find %d journeys, the single days %d", q.From, q.To, q.First,
 				len(whole), len(union))
 		}
@@ -35,10 +36,10 @@ func TestWindowIsUnionOfDays(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 14))
 			first := day(t, "2026-03-22")
 			tables := randomTables(r, first)
-			tt := timetable(t, tables)
+			tt := finder(t, tables)
 			a := newAtlas(t, tables, first-9, first+30, nil)
 			for range 4 {
-				q := schedule.Query{
+				q := journey.Query{
 					From:    int32(r.IntN(len(tables.Cities))),
 					To:      int32(r.IntN(len(tables.Cities))),
 					First:   first,
@@ -54,11 +55,11 @@ func TestWindowIsUnionOfDays(t *testing.T) {
 			}
 		})
 	}
-	tt := timetable(t, demo(t))
+	tt := finder(t, demo(t))
 	for from := range tt.Cities {
 		for to := range tt.Cities {
 			if (from+to)%7 == 0 {
-				check(t, tt, schedule.Query{
+				check(t, tt, journey.Query{
 					From:    int32(from),
 					To:      int32(to),
 					First:   day(t, "2026-10-18"),
@@ -192,8 +193,8 @@ func TestChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tables := lines(t, c.lines...)
 			tables.Transfers = c.transfers
-			tt := timetable(t, tables)
-			for _, q := range []schedule.Query{{
+			tt := finder(t, tables)
+			for _, q := range []journey.Query{{
 				From:    0,
 				To:      2,
 				First:   day(t, "2026-06-10"),
@@ -249,11 +250,11 @@ func TestMidnight(t *testing.T) {
 					schedule.Times{i * 1800, i * 1800, i*1800 + 60, i*1800 + 60})
 				tables.Trips = append(tables.Trips, schedule.Trip{ID: fmt.Sprint(i), Times: i, Bus: -1})
 			}
-			tt := timetable(t, tables)
+			tt := finder(t, tables)
 			total := 0
 			for i := range schedule.Day(5) {
 				d := d - 2 + i
-				for _, j := range tt.Search(&schedule.Query{From: 0, To: 1, First: d, Days: 1}) {
+				for _, j := range tt.Search(&journey.Query{From: 0, To: 1, First: d, Days: 1}) {
 					total++
 					local := time.Unix(j.Dep(), 0).In(tt.CityZone(0))
 					if local.Format(time.DateOnly) != d.String() {

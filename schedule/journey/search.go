@@ -1,4 +1,4 @@
-package schedule
+package journey
 
 import (
 	"cmp"
@@ -7,10 +7,12 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"waybill/schedule"
 )
 
 // Journey is one leg, or two with a change in between.
-type Journey []Leg
+type Journey []schedule.Leg
 
 // Dep and Arr are departure and arrival in Unix seconds.
 func (j Journey) Dep() int64 {
@@ -24,13 +26,13 @@ func (j Journey) Arr() int64 {
 
 // Query is a search for journeys (contract §6).
 type Query struct {
-	From, To  int32 // cities
-	First     Day   // the first calendar day of departure, in the departure city
+	From, To  int32        // cities
+	First     schedule.Day // the first calendar day of departure, in the departure city
 	Days      int
-	After     int64        // Unix seconds; what leaves by then has left
-	Changes   int          // 0 or 1
-	Companies []bool       // whose rides are wanted, by index; nil is all
-	Full      map[Leg]bool // rides without enough seats: they are not there
+	After     int64                 // Unix seconds; what leaves by then has left
+	Changes   int                   // 0 or 1
+	Companies []bool                // whose rides are wanted, by index; nil is all
+	Full      map[schedule.Leg]bool // rides without enough seats: they are not there
 }
 
 const (
@@ -45,30 +47,30 @@ const MaxWalk = 5.0
 // Search returns the journeys of a query in order: by departure, arrival, route name and trip id. A journey
 // with a change is left out if another one with no more legs leaves no earlier and arrives no later; of equal
 // ones the first stays. That does not depend on where the asked days end.
-func (t *Timetable) Search(q *Query) []Journey {
+func (f Finder) Search(q *Query) []Journey {
 	if q.From == q.To || q.Days < 1 {
 		return nil
 	}
-	zone := t.CityZone(q.From)
+	zone := f.CityZone(q.From)
 	start := max(q.First.In(zone).Unix(), q.After+1)
-	end := (q.First + Day(q.Days)).In(zone).Unix()
-	rides := t.rides(q, t.between(q.From, q.To), start, end)
+	end := (q.First + schedule.Day(q.Days)).In(zone).Unix()
+	rides := f.rides(q, f.between(q.From, q.To), start, end)
 	list := make([]Journey, len(rides))
 	for i := range rides {
 		list[i] = rides[i : i+1 : i+1]
 	}
 	if q.Changes > 0 && start < end {
-		list = t.merge(list, t.withChange(q, rides, start, end))
+		list = f.merge(list, f.withChange(q, rides, start, end))
 	}
 	return list
 }
 
 // merge returns the journeys of a list that is in order and of one that is in reverse order, in order.
-func (t *Timetable) merge(list, reverse []Journey) []Journey {
+func (f Finder) merge(list, reverse []Journey) []Journey {
 	merged := make([]Journey, 0, len(list)+len(reverse))
 	for _, j := range slices.Backward(reverse) {
 		n := 0
-		for n < len(list) && t.compare(list[n], j) < 0 {
+		for n < len(list) && f.compare(list[n], j) < 0 {
 			n++
 		}
 		merged = append(merged, list[:n]...)
@@ -79,16 +81,21 @@ func (t *Timetable) merge(list, reverse []Journey) []Journey {
 }
 
 // compare is the order journeys are listed in; it never calls two journeys equal.
-func (t *Timetable) compare(a, b Journey) int {
+func (f Finder) compare(a, b Journey) int {
 	c := cmp.Or(cmp.Compare(a.Dep(), b.Dep()), cmp.Compare(a.Arr(), b.Arr()))
 	if c != 0 {
 		return c
 	}
-	return cmp.Or(strings.Compare(t.RouteName(a[0].Trip, Untranslated), t.RouteName(b[0].Trip, Untranslated)),
-		slices.CompareFunc(a, b, func(a, b Leg) int {
-			return cmp.Or(strings.Compare(t.Trips[a.Trip].ID, t.Trips[b.Trip].ID),
+	return cmp.Or(strings.Compare(f.routeName(a), f.routeName(b)),
+		slices.CompareFunc(a, b, func(a, b schedule.Leg) int {
+			return cmp.Or(strings.Compare(f.Trips[a.Trip].ID, f.Trips[b.Trip].ID),
 				cmp.Compare(a.Day, b.Day), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 		}))
+}
+
+// routeName returns the name by which a journey is sorted.
+func (f Finder) routeName(j Journey) string {
+	return f.RouteName(j[0].Trip, schedule.Untranslated)
 }
 
 // line is a trip's ride over a hop, on whatever day. Each ride leaves at a time of day UTC, in seconds, give
@@ -96,50 +103,51 @@ func (t *Timetable) compare(a, b Journey) int {
 type line struct {
 	hop
 	trip  int32
-	after Day
+	after schedule.Day
 	at    int64
 	dep   int64 // seconds after the service day's start
 	takes int64
 	// moved is set of a ride on one run that was moved: the line has that service day only.
 	moved bool
-	day   Day
+	day   schedule.Day
 }
 
 // leaves reports whether the line has a ride on a service day.
-func (x *line) leaves(t *Timetable, day Day) bool {
+func (x *line) leaves(f Finder, day schedule.Day) bool {
 	if x.moved {
 		return day == x.day
 	}
-	if !t.Services[t.timings[x.trip].service].Runs(day) {
+	if !f.timings[x.trip].service.Runs(day) {
 		return false
 	}
-	_, changed := t.changes[Run{x.trip, day}]
+	_, changed := f.Change(schedule.Run{Trip: x.trip, Day: day})
 	return !changed
 }
 
 // days splits seconds into days, rounded down, and the seconds of the last.
-func days(seconds int64) (Day, int64) {
+func days(seconds int64) (schedule.Day, int64) {
 	rest := (seconds%86400 + 86400) % 86400
-	return Day((seconds - rest) / 86400), rest
+	return schedule.Day((seconds - rest) / 86400), rest
 }
 
 // lines returns the lines over hops that a query may take, by their time of day.
-func (t *Timetable) lines(q *Query, hops []hop) []line {
+func (f Finder) lines(q *Query, hops []hop) []line {
 	list := make([]line, 0, len(hops))
 	for _, h := range hops {
-		for _, trip := range t.trips[h.pattern] {
-			if q.Companies != nil && !q.Companies[t.timings[trip].company] {
+		for _, trip := range f.trips[h.pattern] {
+			if q.Companies != nil && !q.Companies[f.timings[trip].company] {
 				break // a pattern is of one company
 			}
 			x := line{
 				hop:  h,
 				trip: trip,
 			}
-			list = append(list, t.lineAt(x, 0))
-			for _, day := range t.moved[trip] {
+			list = append(list, f.lineAt(x, 0))
+			for _, day := range f.MovedDays(trip) {
+				change, _ := f.Change(schedule.Run{Trip: trip, Day: day})
 				x.moved = true
 				x.day = day
-				list = append(list, t.lineAt(x, t.changes[Run{trip, day}].Shift))
+				list = append(list, f.lineAt(x, change.Shift))
 			}
 		}
 	}
@@ -150,38 +158,38 @@ func (t *Timetable) lines(q *Query, hops []hop) []line {
 }
 
 // lineAt returns a line that leaves so many seconds later than the tables say.
-func (t *Timetable) lineAt(x line, shift int32) line {
-	at := &t.timings[x.trip]
+func (f Finder) lineAt(x line, shift int32) line {
+	at := &f.timings[x.trip]
 	dep := at.dep(x.from)
 	x.takes = at.arr(x.to) - dep
 	x.dep = dep + int64(shift)
-	x.after, x.at = days(x.dep - t.companyZn[at.company].ahead)
+	x.after, x.at = days(x.dep - f.ahead[at.company])
 	return x
 }
 
 // runs goes through the rides on lines that leave in [start, end) and are not full, by departure give or take
 // slack.
-func (t *Timetable) runs(q *Query, lines []line, start, end int64) iter.Seq[Leg] {
-	return func(yield func(Leg) bool) {
-		first, _ := days(start - t.slack)
-		last, _ := days(end + t.slack)
+func (f Finder) runs(q *Query, lines []line, start, end int64) iter.Seq[schedule.Leg] {
+	return func(yield func(schedule.Leg) bool) {
+		first, _ := days(start - f.slack)
+		last, _ := days(end + f.slack)
 		for day := first; day <= last; day++ {
-			since := start - t.slack - int64(day)*86400
-			until := end + t.slack - int64(day)*86400
+			since := start - f.slack - int64(day)*86400
+			until := end + f.slack - int64(day)*86400
 			i := sort.Search(len(lines), func(i int) bool {
 				return lines[i].at >= since
 			})
 			for ; i < len(lines) && lines[i].at < until; i++ {
 				x := &lines[i]
-				if !x.leaves(t, day-x.after) {
+				if !x.leaves(f, day-x.after) {
 					continue
 				}
-				l := Leg{
+				l := schedule.Leg{
 					Trip: x.trip,
 					Day:  day - x.after,
 					From: x.from,
 					To:   x.to,
-					Dep:  t.companyZn[t.timings[x.trip].company].start(day-x.after) + x.dep,
+					Dep:  f.DayStart(f.timings[x.trip].company, day-x.after) + x.dep,
 				}
 				l.Arr = l.Dep + x.takes
 				if l.Dep >= start && l.Dep < end && !q.Full[l] && !yield(l) {
@@ -193,26 +201,26 @@ func (t *Timetable) runs(q *Query, lines []line, start, end int64) iter.Seq[Leg]
 }
 
 // rides returns the rides over hops that leave in [start, end), in the order journeys are listed in.
-func (t *Timetable) rides(q *Query, hops []hop, start, end int64) []Leg {
-	lines := t.lines(q, hops)
-	list := make([]Leg, 0, len(lines)*int(max(0, end-start)/86400+1))
-	for l := range t.runs(q, lines, start, end) {
+func (f Finder) rides(q *Query, hops []hop, start, end int64) []schedule.Leg {
+	lines := f.lines(q, hops)
+	list := make([]schedule.Leg, 0, len(lines)*int(max(0, end-start)/86400+1))
+	for l := range f.runs(q, lines, start, end) {
 		list = append(list, l)
 	}
-	slices.SortFunc(list, func(a, b Leg) int {
+	slices.SortFunc(list, func(a, b schedule.Leg) int {
 		c := cmp.Or(cmp.Compare(a.Dep, b.Dep), cmp.Compare(a.Arr, b.Arr))
 		if c != 0 {
 			return c
 		}
-		return t.compare(Journey{a}, Journey{b})
+		return f.compare(Journey{a}, Journey{b})
 	})
 	return list
 }
 
 // withChange returns the journeys with one change that leave in [start, end), the last first, and that no
 // other journey makes pointless. The direct rides of that time are known.
-func (t *Timetable) withChange(q *Query, direct []Leg, start, end int64) []Journey {
-	c := t.changesOf(q)
+func (f Finder) withChange(q *Query, direct []schedule.Leg, start, end int64) []Journey {
+	c := f.changesOf(q)
 	c.sweep(direct, start, end, never)
 	found := c.found
 	if len(found) == 0 || found[0].Arr() < end {
@@ -221,7 +229,7 @@ func (t *Timetable) withChange(q *Query, direct []Leg, start, end int64) []Journ
 	// What leaves after the asked days but arrives earlier counts as well. The
 	// journey that leaves last arrives last: all others arrive before it.
 	latest := found[0].Arr()
-	beyond := t.rides(q, t.between(q.From, q.To), end, latest+1)
+	beyond := f.rides(q, f.between(q.From, q.To), end, latest+1)
 	c.sweep(beyond, end, latest+1, latest+1)
 	return slices.DeleteFunc(found, func(j Journey) bool {
 		return j.Arr() >= c.best
@@ -230,7 +238,7 @@ func (t *Timetable) withChange(q *Query, direct []Leg, start, end int64) []Journ
 
 // changes is one search for journeys with a change.
 type changes struct {
-	t        *Timetable
+	f        Finder
 	q        Query
 	calls    []line   // that leave the city of departure
 	origins  []origin // from which one gets to the destination
@@ -242,18 +250,18 @@ type changes struct {
 	found []Journey
 	best  int64
 
-	departures []Leg // room for a day's
-	legs       []Leg // room for those of journeys
+	departures []schedule.Leg // room for a day's
+	legs       []schedule.Leg // room for those of journeys
 }
 
 // changesOf finds out where one can change.
-func (t *Timetable) changesOf(q *Query) *changes {
+func (f Finder) changesOf(q *Query) *changes {
 	c := &changes{
-		t:        t,
+		f:        f,
 		q:        *q,
-		origins:  t.origins[q.To],
+		origins:  f.origins[q.To],
 		quickest: never,
-		place:    make([]int32, len(t.Cities)+1),
+		place:    make([]int32, len(f.Cities)+1),
 	}
 	c.lines = make([][]line, len(c.origins))
 	for i := range c.origins {
@@ -264,16 +272,16 @@ func (t *Timetable) changesOf(q *Query) *changes {
 		}
 	}
 	if c.quickest < never { // else one cannot come from anywhere else
-		c.calls = t.lines(q, t.calls[q.From])
+		c.calls = f.lines(q, f.calls[q.From])
 	}
-	c.departures = make([]Leg, 0, len(c.calls))
+	c.departures = make([]schedule.Leg, 0, len(c.calls))
 	return c
 }
 
 // sweep goes through the departures in [start, end), the latest first, and keeps a journey if it arrives
 // before the instant best and before everything that leaves no earlier. The direct rides of that time come by
 // departure. After it, best is the first arrival of all.
-func (c *changes) sweep(direct []Leg, start, end, best int64) {
+func (c *changes) sweep(direct []schedule.Leg, start, end, best int64) {
 	open := c.q
 	open.Full = nil // whether a ride is full is asked where its end is known
 	c.found = nil
@@ -282,11 +290,11 @@ func (c *changes) sweep(direct []Leg, start, end, best int64) {
 	for end > start {
 		since := max(start, end-86400)
 		list := c.departures[:0]
-		for l := range c.t.runs(&open, c.calls, since, end) {
+		for l := range c.f.runs(&open, c.calls, since, end) {
 			list = append(list, l)
 		}
 		c.departures = list
-		slices.SortFunc(list, func(a, b Leg) int {
+		slices.SortFunc(list, func(a, b schedule.Leg) int {
 			return cmp.Compare(a.Dep, b.Dep)
 		})
 		for _, first := range slices.Backward(list) {
@@ -299,7 +307,7 @@ func (c *changes) sweep(direct []Leg, start, end, best int64) {
 }
 
 // take counts the arrivals of direct rides that leave no earlier than an instant, and returns the others.
-func (c *changes) take(direct []Leg, since int64) []Leg {
+func (c *changes) take(direct []schedule.Leg, since int64) []schedule.Leg {
 	n := len(direct)
 	for n > 0 && direct[n-1].Dep >= since {
 		n--
@@ -309,14 +317,14 @@ func (c *changes) take(direct []Leg, since int64) []Leg {
 }
 
 // connect keeps the journeys that start with a ride, wherever it ends.
-func (c *changes) connect(first Leg) {
-	t := c.t
-	at := &t.timings[first.Trip]
+func (c *changes) connect(first schedule.Leg) {
+	f := c.f
+	at := &f.timings[first.Trip]
 	start := first.Dep - at.dep(first.From)
 	for to := first.From + 1; int(to) < len(at.ends); to++ {
 		first.To = to
 		first.Arr = start + at.arr(to)
-		ready := first.Arr + t.leastWait
+		ready := first.Arr + f.leastWait
 		if ready+c.quickest > c.best {
 			continue
 		}
@@ -330,10 +338,10 @@ func (c *changes) connect(first Leg) {
 			continue
 		}
 		if c.lines[place] == nil {
-			c.lines[place] = t.lines(&c.q, t.hops[from.from:from.to])
+			c.lines[place] = f.lines(&c.q, f.hops[from.from:from.to])
 		}
-		for second := range t.runs(&c.q, c.lines[place], ready, latest+1) {
-			if second.Arr <= c.best && t.canChange(&first, &second) {
+		for second := range f.runs(&c.q, c.lines[place], ready, latest+1) {
+			if second.Arr <= c.best && f.canChange(&first, &second) {
 				c.keep(first, second)
 			}
 		}
@@ -341,16 +349,16 @@ func (c *changes) connect(first Leg) {
 }
 
 // keep takes a journey in if it arrives first; of those that leave together, the first in order stays.
-func (c *changes) keep(first, second Leg) {
+func (c *changes) keep(first, second schedule.Leg) {
 	if len(c.legs) < 2 {
-		c.legs = make([]Leg, 32) // and no longer: most searches find little
+		c.legs = make([]schedule.Leg, 32) // and no longer: most searches find little
 	}
 	j := Journey(c.legs[:2:2])
 	j[0] = first
 	j[1] = second
 	last := len(c.found) - 1
 	if last >= 0 && c.found[last].Dep() == j.Dep() {
-		if c.t.compare(j, c.found[last]) > 0 {
+		if c.f.compare(j, c.found[last]) > 0 {
 			return
 		}
 		c.found = c.found[:last]
@@ -363,24 +371,24 @@ func (c *changes) keep(first, second Leg) {
 }
 
 // canChange reports whether the second ride may follow the first, and there is time to get to it.
-func (t *Timetable) canChange(first, second *Leg) bool {
-	a := t.timings[first.Trip].company
-	b := t.timings[second.Trip].company
-	if second.Run() == first.Run() || t.Companies[a].Source != t.Companies[b].Source {
+func (f Finder) canChange(first, second *schedule.Leg) bool {
+	a := f.timings[first.Trip].company
+	b := f.timings[second.Trip].company
+	if second.Run() == first.Run() || f.Companies[a].Source != f.Companies[b].Source {
 		return false
 	}
-	from := t.Alighting(first)
-	to := t.Boarding(second)
-	wait, forbidden := t.waitBetween(from, to)
-	return !forbidden && second.Dep >= first.Arr+wait && from.near(to)
+	from := f.Alighting(first)
+	to := f.Boarding(second)
+	wait, forbidden := f.waitBetween(from, to)
+	return !forbidden && second.Dep >= first.Arr+wait && near(from, to)
 }
 
 // waitBetween returns how many seconds a change between two stops takes, and whether the feed forbids it.
-func (t *Timetable) waitBetween(from, to *Stop) (wait int64, forbidden bool) {
+func (f Finder) waitBetween(from, to *schedule.Stop) (wait int64, forbidden bool) {
 	pairs := [...]stopPair{{from.ID, to.ID}, {from.ID, to.Parent}, {from.Parent, to.ID},
 		{from.Parent, to.Parent}}
 	for _, pair := range pairs {
-		if x, ok := t.transfers[pair]; ok && pair.from != "" && pair.to != "" {
+		if x, ok := f.transfers[pair]; ok && pair.from != "" && pair.to != "" {
 			return int64(x.Seconds), x.Forbidden
 		}
 	}
@@ -388,13 +396,13 @@ func (t *Timetable) waitBetween(from, to *Stop) (wait int64, forbidden bool) {
 }
 
 // near reports whether a change between two stops is offered: a city, and all the more an area, can be wide.
-func (s *Stop) near(other *Stop) bool {
-	if s == other {
+func near(a, b *schedule.Stop) bool {
+	if a == b {
 		return true
 	}
 	const degree = 111.0 // kilometres of latitude, a little less than there are
-	if math.Abs(s.Lat-other.Lat)*degree > MaxWalk {
+	if math.Abs(a.Lat-b.Lat)*degree > MaxWalk {
 		return false
 	}
-	return Kilometres(s.Lat, s.Lon, other.Lat, other.Lon) <= MaxWalk
+	return Kilometres(a.Lat, a.Lon, b.Lat, b.Lon) <= MaxWalk
 }

@@ -1,12 +1,16 @@
-package schedule_test
+package journey_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
+	"strings"
 	"testing"
 	_ "time/tzdata"
 
 	"waybill/schedule"
+	"waybill/schedule/journey"
 )
 
 func day(t testing.TB, s string) schedule.Day {
@@ -18,13 +22,13 @@ func day(t testing.TB, s string) schedule.Day {
 	return d
 }
 
-func timetable(t testing.TB, tables *schedule.Tables) *schedule.Timetable {
+func finder(t testing.TB, tables *schedule.Tables) journey.Finder {
 	t.Helper()
 	tt, err := schedule.New(tables)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tt
+	return journey.On(tt)
 }
 
 // daily runs on each of n days.
@@ -145,6 +149,32 @@ func randomTransfers(r *rand.Rand, x *schedule.Tables) {
 					Seconds:   int32(r.IntN(6) * 900),
 					Forbidden: r.IntN(4) == 0,
 				})
+			}
+		}
+	}
+}
+
+// TestEncodeRandom: random tables are read as they were written, a row a line.
+func TestEncodeRandom(t *testing.T) {
+	for seed := range uint64(20) {
+		x := randomTables(rand.New(rand.NewPCG(seed, 7)), day(t, "2026-06-01"))
+		var text bytes.Buffer
+		hash, err := x.Encode(&text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := schedule.Decode(bytes.NewReader(text.Bytes()), hash)
+		if err != nil || !reflect.DeepEqual(again, x) {
+			t.Errorf("seed %d: decoded, the tables are others (%v)", seed, err)
+		}
+		var second bytes.Buffer
+		if h, err := again.Encode(&second); err != nil || h != hash ||
+			!bytes.Equal(second.Bytes(), text.Bytes()) {
+			t.Errorf("seed %d: encoded again, the tables are others (%v)", seed, err)
+		}
+		for line := range strings.Lines(text.String()) {
+			if !strings.HasPrefix(line, "{") || !strings.HasSuffix(line, "}\n") {
+				t.Errorf("seed %d: %q is not one row", seed, line)
 			}
 		}
 	}

@@ -1,0 +1,20 @@
+package journey
+
+import (
+	"strings"
+
+	"waybill/schedule/fold"
+)
+
+// FindCities returns, in the order of names, a country's cities with a text in any of their names, folded; ""
+// is any.
+func (f Finder) FindCities(name, country string) []int32 {
+	name = fold.Text(name)
+	var list []int32
+	for _, i := range f.byName {
+		if (country == "" || f.Cities[i].Country == country) && strings.Contains(f.folded[i], name) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
