@@ -70,7 +70,10 @@ func New(tables *Tables) (*Timetable, error) {
 		forms:     make([]atomic.Pointer[Form], len(tables.Trips)),
 		derived:   new(derived),
 	}
-	if err := cmp.Or(t.check(), t.indexZones()); err != nil {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	if err := t.indexZones(); err != nil {
 		return nil, err
 	}
 	for i, x := range t.Trips {
