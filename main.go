@@ -11,7 +11,7 @@ import (
 	_ "time/tzdata" // time zones on a machine that has none
 
 	"waybill/server/command"
-	"waybill/store/durable"
+	"waybill/store/durable/pace"
 )
 
 //go:embed testdata/demo
@@ -39,7 +39,7 @@ func main() {
 		Demo:   demo,
 		Stop:   ctx.Done(),
 
-		StepBack: durable.StepBack,
+		StepBack: pace.StepBack,
 	})
 	cancel()
 	os.Exit(code)

@@ -25,9 +25,6 @@ var back = map[string][]string{
 	"server/operate/desk": {"server/lab/bench"},
 }
 
-// testsOnly is the package that nothing but tests imports.
-const testsOnly = "server/lab/rig"
-
 // topLevel is all that may stand beside the dotfiles.
 var topLevel = []string{
 	"main.go", "main_test.go", "README.md", "go.mod", "go.sum", "testdata",
@@ -266,13 +263,11 @@ func checkImports(t *testing.T, p picture, name string, file *ast.File) {
 	for _, imp := range file.Imports {
 		to := strings.Trim(imp.Path.Value, `"`)
 		ours, own := strings.CutPrefix(to, "waybill/")
-		isTest := (test || from == testsOnly) && strings.HasPrefix(to, "github.com/google/go-cmp/")
+		isTest := (test || p.forTests[from]) && strings.HasPrefix(to, "github.com/google/go-cmp/")
 		switch {
-		case ours == testsOnly && !test:
-			t.Errorf("%s imports %s, which is for tests only", name, to)
 		case own && !test && !p.mayImport(from, ours) && !slices.Contains(back[from], ours):
 			t.Errorf("%s imports %s, which is not below it in server/docs/code.md", name, to)
-		case !test && p.forTests[ours]:
+		case !test && p.forTests[ours] && !p.forTests[from]:
 			t.Errorf("%s imports %s, which is for tests only", name, to)
 		case !own && strings.Contains(to, ".") && !isTest:
 			t.Errorf("%s imports %s, which is not the standard library's", name, to)

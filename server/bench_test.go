@@ -12,7 +12,7 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // benchmark serves one request over and over.
@@ -85,7 +85,7 @@ func BenchmarkWriteBooking(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		st.Apply(store.Stamp{Seq: l.Seq, Time: l.Time}, e)
+		st.Apply(journal.Stamp{Seq: l.Seq, Time: l.Time}, e)
 	}
 	sold := st.Bookings.Freeze().At(0)
 	res := resource.NewWriter()

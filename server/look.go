@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"waybill/server/ledger"
+	"waybill/server/ledger/held"
 	"waybill/store/durable"
 )
 
@@ -19,7 +20,7 @@ func Look(cfg Config) (*Server, error) {
 	if err := ledger.LostJournal(s.Config.FS); err != nil {
 		return nil, err
 	}
-	st, err := ledger.Look(s.storeOptions(start, false))
+	st, err := held.Look(s.storeOptions(start, false))
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,7 @@ import (
 	"waybill/server/lab/bench"
 	"waybill/server/lab/seed"
 	"waybill/server/ledger"
+	"waybill/server/ledger/held"
 	"waybill/server/operate/admin"
 	"waybill/server/operate/carrier"
 	"waybill/server/operate/desk"
@@ -251,14 +252,14 @@ func (s *Server) openStore(start time.Time) error {
 	if err := ledger.LostJournal(s.Config.FS); err != nil {
 		return err
 	}
-	st, fresh, err := ledger.Open(s.storeOptions(start, isNew))
+	st, fresh, err := held.Open(s.storeOptions(start, isNew))
 	s.Store = st
 	s.fresh = fresh
 	return err
 }
 
 // storeOptions returns how the journal is kept, of a directory that may be new.
-func (s *Server) storeOptions(start time.Time, isNew bool) ledger.Options {
+func (s *Server) storeOptions(start time.Time, isNew bool) held.Options {
 	// The first line of a directory whose clock will stand still is of the instant at which it does.
 	first := cmp.Or(s.options.StartAt, start)
 	now := func(st ledger.State) time.Time {
@@ -270,7 +271,7 @@ func (s *Server) storeOptions(start time.Time, isNew bool) ledger.Options {
 		}
 		return s.Config.Now()
 	}
-	return ledger.Options{
+	return held.Options{
 		FS:          s.Config.FS,
 		Log:         s.Log,
 		Now:         now,

@@ -15,8 +15,8 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/proof/verify"
 	"waybill/server/reach/provider"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // Contract §8: no seat is sold twice, and of concurrent duplicates exactly one passes.
@@ -131,7 +131,7 @@ func TestImportAgainKeepsWhatWasSold(t *testing.T) {
 	if list.Status != 200 {
 		t.Error(list)
 	}
-	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

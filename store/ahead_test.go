@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/store"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // aheadLines is how many events the journals have here: enough for many batches that are read, decoded and
@@ -72,7 +73,7 @@ var wrongs = []struct {
 	}, "sold twice"},
 	{"how it is applied", func(_ map[string]string, cfg *sumConfig, _ map[int64]error, n int64) {
 		whole := cfg.Apply
-		cfg.Apply = func(s *sum, at store.Stamp, e add) {
+		cfg.Apply = func(s *sum, at journal.Stamp, e add) {
 			if e.N == n {
 				panic("no such ticket")
 			}
@@ -95,9 +96,9 @@ func TestFirstErrorIsOfTheFirstLine(t *testing.T) {
 				first.spot(all, &cfg, check, at[0])
 				second.spot(all, &cfg, check, at[1])
 				cfg.FS = diskOf(all)
-				_, err := store.Verify(cfg, false, store.Expected{},
-					func(_ *sum, _ store.Stamp, e add) error { return check[e.N] },
-					func(*sum, store.Stamp) error { return nil })
+				_, err := verifyWith(cfg, false, inspect.Expected{},
+					func(_ *sum, _ journal.Stamp, e add) error { return check[e.N] },
+					func(*sum, journal.Stamp) error { return nil })
 				want := fmt.Sprintf("line %d, byte %d, seq %d: %s", at[0],
 					offsetOf(all["journal/000000000001.jsonl"], int(at[0])), at[0], first.says)
 				if err == nil || !strings.Contains(err.Error(), want) {
@@ -120,11 +121,11 @@ func TestDecodedInOrder(t *testing.T) {
 		decoded = append(decoded, e.N)
 		return e, err
 	}
-	cfg.Apply = func(s *sum, at store.Stamp, e add) {
+	cfg.Apply = func(s *sum, at journal.Stamp, e add) {
 		applied = append(applied, e.N)
 		apply(s, at, e)
 	}
-	if _, _, err := verify(cfg, false); err != nil {
+	if _, _, err := check(cfg, false); err != nil {
 		t.Fatal(err)
 	}
 	for n := range int64(aheadLines) {

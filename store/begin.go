@@ -1,52 +1,70 @@
 package store
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"io"
 
 	"waybill/store/checkpoint"
+	"waybill/store/checkpoint/signing"
 	"waybill/store/durable"
-	"waybill/store/tree"
+	"waybill/store/journal"
+	"waybill/store/live"
 )
 
-// begin journals the start. The directory holds the key that it signs with before its first line. One that
-// has lines and no key is a copy.
-func (st *Store[S, E]) begin(r *replay[S, E]) error {
-	key, err := checkpoint.PrivateKey(r.fsys)
+// begin journals the start, and opens the state for updates. The directory holds the key that it signs with
+// before its first line. One that has lines and no key is a copy.
+func (st *Store[S, E]) begin(x *start[S, E]) error {
+	key, err := checkpoint.PrivateKey(x.fsys)
 	switch {
 	case err != nil:
 		return err
 	case key != nil:
-		err = r.ownKey(key.Public().(ed25519.PublicKey))
-	case r.head.Seq == 0:
-		key, err = makeKey(r.fsys, st.cfg.Random)
+		err = x.names.CheckOwnKey(key.Public().(ed25519.PublicKey))
+	case x.end.Head.Seq == 0:
+		key, err = makeKey(x.fsys, st.cfg.Random)
 	default:
-		return st.beginCopy(r)
+		return st.beginCopy(x)
 	}
 	if err != nil {
 		return err
 	}
-	st.signer.Origin = r.name()
+	origin, keySaid := x.names.Now()
+	st.signer.Origin = origin
 	st.signer.Key = key
 	if err := st.signer.Open(); err != nil {
 		return err
 	}
-	said := r.opened()
+	said := x.opened()
 	// The key of a name that a copy was given stands in the line that gave it.
-	if r.names[len(r.names)-1].saidAt == 0 && r.name() == r.origin {
+	if !keySaid && origin == x.end.Origin {
 		said.Key = st.Key().String()
 	}
-	st.w.add(Stamp{Seq: st.seq, Time: st.instant()}, kindOpened, said.data(), nil)
-	return st.flush()
+	return st.openValue(x, live.Own{Type: journal.KindOpened, Data: journal.Data(said)})
+}
+
+// openValue opens the state for updates, after lines that say how it was opened.
+func (st *Store[S, E]) openValue(x *start[S, E], lines ...live.Own) error {
+	file, err := x.fsys.Append(x.end.Last)
+	if err != nil {
+		return err
+	}
+	cfg := st.cfg.live()
+	cfg.Durable = st.written
+	at := live.End{File: file, Size: x.end.Size, Head: x.end.Head}
+	st.Value, err = live.Open(cfg, x.state, at, lines...)
+	head, _ := st.stem.top()
+	st.created = cmp.Or(x.first.Time, head.Time)
+	return err
 }
 
 // makeKey makes the key of a new directory.
 func makeKey(fsys durable.FS, random io.Reader) (ed25519.PrivateKey, error) {
-	key, err := checkpoint.NewKey(random)
+	key, err := signing.NewKey(random)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkpoint.PublishPrivateKey(fsys, key); err != nil {
+	if err := signing.PublishPrivateKey(fsys, key); err != nil {
 		return nil, err
 	}
 	return key, checkpoint.PublishPublicKey(fsys, key)
@@ -54,49 +72,49 @@ func makeKey(fsys durable.FS, random io.Reader) (ed25519.PrivateKey, error) {
 
 // beginCopy journals the first start of a copy, after a line that gives it a name of its own. It holds the
 // key of that name once the line is durable.
-func (st *Store[S, E]) beginCopy(r *replay[S, E]) error {
-	own, err := newForked(r.name(), r.head, st.cfg.Random)
+func (st *Store[S, E]) beginCopy(x *start[S, E]) error {
+	parent, _ := x.names.Now()
+	own, key, err := newForked(parent, x.end.Head, st.cfg.Random)
 	if err != nil {
 		return err
 	}
-	at := st.instant()
-	st.w.add(Stamp{Seq: st.seq, Time: at}, KindForked, own.data(), nil)
-	st.seq++
-	st.w.add(Stamp{Seq: st.seq, Time: at}, kindOpened, r.opened().data(), nil)
-	if err := st.flush(); err != nil {
+	err = st.openValue(x,
+		live.Own{Type: journal.KindForked, Data: journal.Data(own)},
+		live.Own{Type: journal.KindOpened, Data: journal.Data(x.opened())},
+	)
+	if err != nil {
 		return err
 	}
-	if err := own.settle(r.fsys); err != nil {
-		return err
+	err = publishOwnKey(x.fsys, key)
+	if err == nil {
+		st.signer.Origin = own.Origin
+		st.signer.Key = key
+		st.cfg.Log.Warn("there is no "+checkpoint.PrivateKeyFile+
+			": the directory is a copy, and has a name of its own from here on",
+			"name", own.Origin, "parent", own.Parent.Origin, "left", own.Parent.Seq)
+		err = st.signer.Open()
 	}
-	st.signer.Origin = own.Origin
-	st.signer.Key = own.key
-	st.cfg.Log.Warn("there is no "+checkpoint.PrivateKeyFile+
-		": the directory is a copy, and has a name of its own from here on",
-		"name", own.Origin, "parent", own.Parent.Origin, "left", own.Parent.Seq)
-	return st.signer.Open()
+	if err != nil {
+		st.Value.Close(nil)
+	}
+	return err
 }
 
-// plant takes up the tree of the lines as the newest checkpoint has it. Where its hashes are not there, or
-// there is no such checkpoint, the whole journal is read.
-func (r *replay[S, E]) plant() error {
-	files, missing := tree.Open(r.fsys, r.anchor.Seq, r.anchorRoot())
-	if missing != nil {
-		r.cfg.Log.Info("the hashes of the tree are made again from the journal", "because", missing)
+// opened returns what the line of this start says.
+func (x *start[S, E]) opened() *journal.Opened {
+	said := &journal.Opened{After: "unclean end"}
+	if x.end.Head.Seq == 0 {
+		said.After = "creation"
+	} else if x.clean() {
+		said.After = "clean end"
 	}
-	if files.Size() > 0 {
-		r.names = []named{{origin: r.anchor.Origin}}
-		r.namedAt = r.anchor.Seq
+	if t := x.end.Torn; t != nil {
+		said.Torn = &journal.OpenedTorn{
+			File:    t.Kept,
+			Bytes:   t.Bytes,
+			CutFrom: t.File,
+			Offset:  t.Offset,
+		}
 	}
-	r.leaves = files
-	r.tree = files
-	return nil
-}
-
-// anchorRoot returns the root that the newest checkpoint says.
-func (r *replay[S, E]) anchorRoot() tree.Hash {
-	if r.anchor.Seq == 0 {
-		return tree.Empty
-	}
-	return r.anchor.Root
+	return said
 }

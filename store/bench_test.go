@@ -11,6 +11,7 @@ import (
 
 	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 // benchConfig has events as large as a booking's line, and an encoding and
@@ -23,7 +24,7 @@ func benchConfig(fsys durable.FS) sumConfig {
 		data = append(append(append(data, `,"text":"`...), text...), `"}`...)
 		return "added", data, append(personal, `{"salt":"c0ffee","name":"Quentin"}`...)
 	}
-	cfg.Apply = func(s *sum, _ store.Stamp, e add) { s.total += e.N }
+	cfg.Apply = func(s *sum, _ journal.Stamp, e add) { s.total += e.N }
 	cfg.Decode = func(string, []byte, []byte) (add, error) { return add{N: 1}, nil }
 	cfg.Freeze = func(s *sum) func(io.Writer) error { return freeze(&sum{total: s.total}) }
 	return cfg
@@ -75,18 +76,18 @@ func BenchmarkView(b *testing.B) {
 
 // BenchmarkLine is of a line as large as a booking's, written and hashed.
 func BenchmarkLine(b *testing.B) {
-	l := store.Line{
-		Head:   store.Head{Stamp: store.Stamp{Seq: 1_000_001, Time: time.Now()}},
+	l := journal.Line{
+		Head:   journal.Head{Stamp: journal.Stamp{Seq: 1_000_001, Time: time.Now()}},
 		Synced: 1_000_000,
 		Type:   "booking.created",
 	}
 	l.Data = []byte(`{"text":"` + strings.Repeat("x", 600) + `"}`)
 	l.Personal = []byte(`{"salt":"c0ffee","text":"` + strings.Repeat("x", 250) + `"}`)
-	line := store.AppendLine(&l, nil, l.Hash)
+	line := l.AppendTo(nil, l.Hash)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
-		line = store.AppendLine(&l, line[:0], l.Hash)
+		line = l.AppendTo(line[:0], l.Hash)
 	}
 }
 
@@ -125,7 +126,7 @@ func BenchmarkRecovery(b *testing.B) {
 		cfg.FS = diskOf(all)
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, _, err := verify(cfg, false); err != nil {
+			if _, _, err := check(cfg, false); err != nil {
 				b.Fatal(err)
 			}
 		}

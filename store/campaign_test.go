@@ -12,8 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/live"
 )
 
 var (
@@ -172,7 +172,7 @@ func (l *life) judge(p place, opening bool) {
 			l.complain("a start takes no notice: %v", told)
 		}
 	case strings.HasSuffix(kind(p.op), " journal"):
-		if !l.broken || !errors.Is(told, store.ErrFailed) || !errors.Is(told, errFault) {
+		if !l.broken || !errors.Is(told, live.ErrFailed) || !errors.Is(told, errFault) {
 			l.complain("the store does not report that its journal has failed: %v", told)
 		}
 	case l.broken:

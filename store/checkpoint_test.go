@@ -19,6 +19,7 @@ import (
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 // notes returns the checkpoints in a log, by an own reading of the format: six lines and a blank one each.
@@ -40,7 +41,7 @@ func notes(t testing.TB, log string) (list []string) {
 }
 
 // TestCheckpointIsASignedNote: origin, number of lines, root, hash and time of the last, and a signature in
-// the form of C2SP's signed-note (contract §14).
+// the form of C2SP's signed-note (decisions.md, checkpoints).
 func TestCheckpointIsASignedNote(t *testing.T) {
 	dir := t.TempDir()
 	st := open(t, config(durable.Dir(dir)))
@@ -99,7 +100,7 @@ func TestCheckpointEveryBitFlip(t *testing.T) {
 		}
 		all["checkpoints.log"] = string(note) + "\n"
 		d := diskOf(all)
-		if _, _, err := verify(config(d), false); !errors.As(err, new(*store.Damage)) {
+		if _, _, err := check(config(d), false); !errors.As(err, new(*journal.Damage)) {
 			t.Errorf("bit %d of byte %d of the log's only note: verify gives %v", i%8, i/8, err)
 		}
 	}
@@ -122,8 +123,8 @@ func TestNewestCheckpointAlteredInBothFiles(t *testing.T) {
 		note[i] ^= 1 << (i % 8)
 		all["checkpoint"], all["checkpoints.log"] = string(note), earlier+string(note)+"\n"
 		for _, live := range []bool{false, true} {
-			_, _, err := verify(config(diskOf(all)), live)
-			if !errors.As(err, new(*store.Damage)) || !strings.Contains(err.Error(), "checkpoint") {
+			_, _, err := check(config(diskOf(all)), live)
+			if !errors.As(err, new(*journal.Damage)) || !strings.Contains(err.Error(), "checkpoint") {
 				t.Errorf("bit %d of byte %d, live %v: verify gives %v", i%8, i, live, err)
 			}
 		}
@@ -232,7 +233,7 @@ func TestCheckpointFails(t *testing.T) {
 					t.Errorf("%s: %d warnings", op, n)
 				}
 				closeStore(t, st)
-				if _, end, err := verify(cfg, false); err != nil || end.total != 3 {
+				if _, end, err := check(cfg, false); err != nil || end.total != 3 {
 					t.Errorf("%s: %v, %v", op, end, err)
 				}
 			})
@@ -277,13 +278,13 @@ func TestJournalAgainstCheckpoints(t *testing.T) {
 	whole := all[file]
 	cut := strings.Join(strings.SplitAfter(whole, "\n")[:2], "")
 	other := rewritten(t, all)[file]
-	for want, journal := range map[string]string{
+	for want, text := range map[string]string{
 		"a checkpoint in checkpoint": cut, "lines from seq 3 on are missing": cut + "{",
 		"line 3, byte": other, "": whole,
 	} {
-		all[file] = journal
+		all[file] = text
 		_, _, opened := store.Open(config(diskOf(all)))
-		_, _, verified := verify(config(diskOf(all)), false)
+		_, _, verified := check(config(diskOf(all)), false)
 		if want == "" {
 			if opened != nil || verified != nil {
 				t.Errorf("the whole journal: %v; %v", opened, verified)
@@ -294,7 +295,7 @@ func TestJournalAgainstCheckpoints(t *testing.T) {
 			want = "has no newline at its end; a checkpoint in checkpoint"
 		}
 		for _, err := range []error{opened, verified} {
-			if !errors.As(err, new(*store.Damage)) || !strings.Contains(fmt.Sprint(err), want) {
+			if !errors.As(err, new(*journal.Damage)) || !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("%q: %v", want, err)
 			}
 		}
@@ -303,7 +304,7 @@ func TestJournalAgainstCheckpoints(t *testing.T) {
 	all[file] = whole
 	kept := all["checkpoint"]
 	anew := rewritten(t, all)
-	if _, _, err := verify(config(diskOf(anew)), false); err != nil {
+	if _, _, err := check(config(diskOf(anew)), false); err != nil {
 		t.Error("a rewritten directory is sound in itself:", err)
 	}
 	for want, c := range map[string]struct {
@@ -315,8 +316,9 @@ func TestJournalAgainstCheckpoints(t *testing.T) {
 		"is signed with another key":          {all, anotherNote(t)},
 		"is not a checkpoint":                 {all, "hello\n"},
 	} {
-		_, err := store.Verify(config(diskOf(c.files)), false, keptNote([]byte(c.note), key),
-			func(*sum, store.Stamp, add) error { return nil }, func(*sum, store.Stamp) error { return nil })
+		_, err := verifyWith(config(diskOf(c.files)), false, keptNote([]byte(c.note), key),
+			func(*sum, journal.Stamp, add) error { return nil },
+			func(*sum, journal.Stamp) error { return nil })
 		if want == "" && err != nil || want != "" && !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%q: %v", want, err)
 		}
@@ -349,7 +351,7 @@ func TestCheckpointKeys(t *testing.T) {
 				t.Errorf("without the public half: %v", err)
 			}
 			closeStore(t, st)
-		} else if !strings.Contains(fmt.Sprint(err), what) || !errors.As(err, new(*store.Damage)) {
+		} else if !strings.Contains(fmt.Sprint(err), what) || !errors.As(err, new(*journal.Damage)) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/live"
 )
 
 // clockConfig is of a state whose clock can be set: an event without a text sets it.
@@ -18,12 +19,12 @@ func clockConfig(fsys durable.FS, clock *clock) sumConfig {
 	cfg.Encode = func(e add, data, personal []byte) (string, []byte, []byte) {
 		kind, data, personal := encode(e, data, personal)
 		if e.Text == "clock" {
-			kind = store.KindClock
+			kind = journal.KindClock
 		}
 		return kind, data, personal
 	}
 	cfg.Decode = func(kind string, data, personal []byte) (add, error) {
-		if kind == store.KindClock {
+		if kind == journal.KindClock {
 			kind = "added"
 		}
 		return decode(kind, data, personal)
@@ -57,7 +58,7 @@ func TestSetClock(t *testing.T) {
 		}
 		for _, files := range []map[string]string{left, d.files()} {
 			cfg.FS = diskOf(files)
-			if _, end, err := verify(cfg, false); err != nil || !end.equal(want) {
+			if _, end, err := check(cfg, false); err != nil || !end.equal(want) {
 				t.Errorf("by %v: verify: %v", by, err)
 			}
 			st = open(t, cfg)
@@ -100,7 +101,7 @@ func TestSetClockOnAFullDisk(t *testing.T) {
 			if err := st.SetClock(epoch.Add(by), add{
 				N:    2,
 				Text: "clock",
-			}); !errors.Is(err, store.ErrFull) || !look(t, st).equal(want) {
+			}); !errors.Is(err, live.ErrFull) || !look(t, st).equal(want) {
 				t.Errorf("by %v: %v", by, err)
 			}
 			if err := st.View(func(_ *sum, now time.Time) {

@@ -14,6 +14,7 @@ import (
 
 	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/live"
 )
 
 // TestClose: after it everything is ErrClosed, also a second Close, and nothing is left open or running.
@@ -38,7 +39,7 @@ func TestClose(t *testing.T) {
 			"Update": uerr, "Glance": gerr, "Snapshot": st.Snapshot(), "Close": st.Close(),
 			"View": st.View(func(*sum, time.Time) { t.Error("read after Close") }),
 		} {
-			if !errors.Is(err, store.ErrClosed) {
+			if !errors.Is(err, live.ErrClosed) {
 				t.Errorf("%s after Close: %v", name, err)
 			}
 		}
@@ -70,10 +71,10 @@ func TestCloseAfterFailure(t *testing.T) {
 	_, err := st.Update(func(*sum, time.Time) ([]add, error) {
 		return []add{{N: 1}}, nil
 	}, nil)
-	if !errors.Is(err, store.ErrFailed) {
+	if !errors.Is(err, live.ErrFailed) {
 		t.Fatal("Update: ", err)
 	}
-	if err := st.Close(); !errors.Is(err, store.ErrFailed) || !errors.Is(err, errFault) {
+	if err := st.Close(); !errors.Is(err, live.ErrFailed) || !errors.Is(err, errFault) {
 		t.Error("Close: ", err)
 	}
 	if left := fsys.left(); len(left) > 0 {
@@ -103,7 +104,7 @@ func TestCloseTwiceAtOnce(t *testing.T) {
 			wg.Go(func() {
 				if err := st.Close(); err == nil {
 					clean.Add(1)
-				} else if !errors.Is(err, store.ErrClosed) {
+				} else if !errors.Is(err, live.ErrClosed) {
 					t.Error("Close: ", err)
 				}
 			})
@@ -152,7 +153,7 @@ func closeBesideUpdates(t *testing.T, size int64) {
 			for range most {
 				_, err := st.Update(func(*sum, time.Time) ([]add, error) { return []add{{N: 1}}, nil }, nil)
 				if err != nil {
-					if !errors.Is(err, store.ErrClosed) {
+					if !errors.Is(err, live.ErrClosed) {
 						t.Error("Update: ", err)
 					}
 					refused.Add(1)
@@ -181,7 +182,7 @@ func closeBesideUpdates(t *testing.T, size int64) {
 		t.Errorf("%d acknowledged, %d there", acknowledged.Load(), got.total)
 	}
 	closeStore(t, st)
-	if _, _, err := verify(cfg, false); err != nil {
+	if _, _, err := check(cfg, false); err != nil {
 		t.Error("verify: ", err)
 	}
 }
@@ -211,7 +212,7 @@ func TestSnapshotsDoNotPileUp(t *testing.T) {
 	slow.Store(false)
 	close(hold)
 	closeStore(t, st)
-	if _, _, err := verify(cfg, false); err != nil {
+	if _, _, err := check(cfg, false); err != nil {
 		t.Error(err)
 	}
 }
@@ -248,7 +249,7 @@ func TestCloseWaitsForSnapshot(t *testing.T) {
 	_, err := st.Update(func(*sum, time.Time) ([]add, error) {
 		return []add{{N: 1}}, nil
 	}, nil)
-	if !errors.Is(err, store.ErrFailed) {
+	if !errors.Is(err, live.ErrFailed) {
 		t.Error("Update: ", err)
 	}
 	wg.Go(func() { st.Close() })

@@ -13,7 +13,9 @@ import (
 
 	"waybill/store"
 	"waybill/store/checkpoint"
+	"waybill/store/copies"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 // within is a directory of another FS.
@@ -65,17 +67,17 @@ func TestBackupBesideWriters(t *testing.T) {
 		}
 		out := durable.Dir(path.Join(to, fmt.Sprint(k)))
 		before := acknowledged.Load()
-		if err := store.Backup(durable.Dir(dir), out, true); err != nil {
+		if err := copies.Backup(durable.Dir(dir), out, true); err != nil {
 			t.Fatal(err)
 		}
-		rep, end, err := verify(config(out), false)
+		rep, end, err := check(config(out), false)
 		if err != nil || end.total < before || rep.Torn != nil {
 			t.Errorf("backup %d has %d of %d acknowledged: %+v, %v", k, end.total, before, rep, err)
 		}
 		copied := open(t, config(out))
 		put(t, copied, add{N: 1})
 		closeStore(t, copied)
-		if err := store.Backup(durable.Dir(dir), out, true); err == nil {
+		if err := copies.Backup(durable.Dir(dir), out, true); err == nil {
 			t.Error("a backup was written into a directory that is not empty")
 		}
 	}
@@ -90,10 +92,10 @@ func TestBackupOfATornEnd(t *testing.T) {
 	last := named(all, "journal/")[1]
 	all[last] = all[last][:len(all[last])-3]
 	out := within{newDisk(), "b"}
-	if err := store.Backup(diskOf(all), out, false); err != nil {
+	if err := copies.Backup(diskOf(all), out, false); err != nil {
 		t.Fatal(err)
 	}
-	rep, _, err := verify(config(out), false)
+	rep, _, err := check(config(out), false)
 	if err != nil || rep.Torn != nil || int(rep.Head.Seq) != len(journalLines(all))-1 {
 		t.Error(rep, err)
 	}
@@ -125,10 +127,10 @@ func TestBackupBesideACheckpoint(t *testing.T) {
 		states = append(states, d.files())
 	}
 	out := within{newDisk(), "b"}
-	if err := store.Backup(moving{&held{files: states[0]}, states[1]}, out, true); err != nil {
+	if err := copies.Backup(moving{&held{files: states[0]}, states[1]}, out, true); err != nil {
 		t.Fatal(err)
 	}
-	if rep, end, err := verify(config(out), false); err != nil || end.total != 2 || rep.Checkpoints != 3 {
+	if rep, end, err := check(config(out), false); err != nil || end.total != 2 || rep.Checkpoints != 3 {
 		t.Error(rep, end, err)
 	}
 }
@@ -152,14 +154,14 @@ func TestRepair(t *testing.T) {
 		7: "has a personal part that is not the one", 1: "the first line cannot be cut", 100: "not good",
 	} {
 		to := newDisk()
-		_, err := store.Repair(config(diskOf(spoilt)), within{to, "b"}, store.Cut{At: cutAt, Reason: "x"})
+		_, err := repair(config(diskOf(spoilt)), within{to, "b"}, copies.Cut{At: cutAt, Reason: "x"})
 		if len(to.files()) > 0 || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("cut at %d: %v", cutAt, err)
 		}
 	}
 	to := newDisk()
 	out := within{to, "b"}
-	lost, err := store.Repair(config(diskOf(spoilt)), out, store.Cut{At: 6, Reason: `one "bit"`})
+	lost, err := repair(config(diskOf(spoilt)), out, copies.Cut{At: 6, Reason: `one "bit"`})
 	if err != nil || lost != 0 {
 		t.Fatalf("%d lines that were not damaged, %v", lost, err)
 	}
@@ -169,7 +171,7 @@ func TestRepair(t *testing.T) {
 	}
 	sound := func(events int) {
 		t.Helper()
-		rep, end, err := verify(config(out), false)
+		rep, end, err := check(config(out), false)
 		if err != nil || len(end.items) != events || rep.Checkpoints == 0 {
 			t.Errorf("%+v, %+v, %v", rep, end, err)
 		}
@@ -179,16 +181,16 @@ func TestRepair(t *testing.T) {
 	put(t, st, add{N: 1})
 	closeStore(t, st)
 	sound(5)
-	_, err = store.Verify(config(out), false, keptNote([]byte(kept), key),
-		func(*sum, store.Stamp, add) error { return nil }, func(*sum, store.Stamp) error { return nil })
-	if wrong, ok := errors.AsType[*store.Damage](err); !ok || wrong.Forked == "" {
+	_, err = verifyWith(config(out), false, keptNote([]byte(kept), key),
+		func(*sum, journal.Stamp, add) error { return nil }, func(*sum, journal.Stamp) error { return nil })
+	if wrong, ok := errors.AsType[*journal.Damage](err); !ok || wrong.Forked == "" {
 		t.Error("against the checkpoint that was kept the repaired journal passes:", err)
 	}
 	// The same lines without the one that says so.
 	for _, name := range named(all, "journal/")[1:] {
 		delete(all, name)
 	}
-	if _, _, err := store.Open(config(diskOf(all))); !errors.As(err, new(*store.Damage)) {
+	if _, _, err := store.Open(config(diskOf(all))); !errors.As(err, new(*journal.Damage)) {
 		t.Error("a journal that was cut by hand starts:", err)
 	}
 }
@@ -221,13 +223,13 @@ func TestRepairTwice(t *testing.T) {
 	}
 	closeStore(t, st)
 	for i, cutAt := range []uint64{9, 5} {
-		cut := store.Cut{At: cutAt, Reason: "x", Force: true}
-		if _, err := store.Repair(config(dirs[i]), dirs[i+1], cut); err != nil {
+		cut := copies.Cut{At: cutAt, Reason: "x", Force: true}
+		if _, err := repair(config(dirs[i]), dirs[i+1], cut); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
 			closeStore(t, open(t, config(dirs[i+1])))
-			if _, _, err := verify(config(dirs[i+1]), false); err != nil {
+			if _, _, err := check(config(dirs[i+1]), false); err != nil {
 				t.Errorf("repair %d: %v", i+1, err)
 			}
 		}
@@ -256,7 +258,7 @@ func TestSpoiltNewestCheckpoint(t *testing.T) {
 		for range 4 {
 			d := diskOf(all)
 			_, _, err := store.Open(config(d))
-			if !errors.As(err, new(*store.Damage)) || d.files()["checkpoints.log"] != logged {
+			if !errors.As(err, new(*journal.Damage)) || d.files()["checkpoints.log"] != logged {
 				t.Errorf("with the newest checkpoint %q: %v", newest, err)
 			}
 		}

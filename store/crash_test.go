@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/copies"
 	"waybill/store/durable"
 )
 
@@ -233,7 +234,7 @@ func (l *life) backup() error {
 	l.mu.Lock()
 	l.backed = l.sure
 	l.mu.Unlock()
-	return store.Backup(l.fsys, within{l.fsys, backupDir}, true)
+	return copies.Backup(l.fsys, within{l.fsys, backupDir}, true)
 }
 
 // checkBackup: one that has its FORMAT is whole.
@@ -241,7 +242,7 @@ func (l *life) checkBackup() {
 	if l.disk.files()[backupDir+"/FORMAT"] == "" {
 		return
 	}
-	_, end, err := verify(config(within{l.disk, backupDir}), false)
+	_, end, err := check(config(within{l.disk, backupDir}), false)
 	if err != nil || len(end.items) < l.backed {
 		l.complain("the backup has %d of %d events: %v", len(end.items), l.backed, err)
 	}
@@ -257,7 +258,7 @@ func (l *life) close() error {
 // check opens what is left, goes on, and finds nothing wrong in the files.
 func (l *life) check() {
 	l.run([]step{{"open", opened(0)}, {"update", updated(1)}, {"close", (*life).close}})
-	_, end, err := verify(config(l.disk), false)
+	_, end, err := check(config(l.disk), false)
 	if err != nil {
 		l.complain("verify: %v", err)
 		return

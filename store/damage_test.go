@@ -10,6 +10,7 @@ import (
 
 	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 // damaged is a killed journal, edited, and the line that must be named for it.
@@ -100,10 +101,10 @@ func TestDamage(t *testing.T) {
 			dir := t.TempDir()
 			writeFiles(t, dir, all)
 			cfg := config(durable.Dir(dir))
-			_, _, verr := verify(cfg, false)
+			_, _, verr := check(cfg, false)
 			_, _, oerr := store.Open(cfg)
 			for who, err := range map[string]error{"Verify": verr, "Open": oerr} {
-				var d *store.Damage
+				var d *journal.Damage
 				if !errors.As(err, &d) || d.File == "" || d.Seq == 0 ||
 					!strings.Contains(err.Error(), c.reason) {
 					t.Errorf("%s: %v, want %q", who, err, c.reason)
@@ -140,12 +141,12 @@ func TestEarlierFiles(t *testing.T) {
 		left := maps.Clone(all)
 		edit(left)
 		d := diskOf(left)
-		var damage *store.Damage
+		var damage *journal.Damage
 		_, _, err := store.Open(config(d))
 		if !errors.As(err, &damage) || !strings.HasPrefix(damage.File, "journal/") {
 			t.Errorf("%s: Open: %v", what, err)
 		}
-		if _, _, err := verify(config(d), false); !errors.As(err, &damage) || damage.Line == 0 {
+		if _, _, err := check(config(d), false); !errors.As(err, &damage) || damage.Line == 0 {
 			t.Errorf("%s: Verify: %v", what, err)
 		}
 		if !maps.Equal(d.files(), left) {
@@ -165,9 +166,9 @@ func TestDamagedFirstLine(t *testing.T) {
 		left := maps.Clone(all)
 		left[last] += torn
 		d := diskOf(left)
-		var damage *store.Damage
+		var damage *journal.Damage
 		_, _, err := store.Open(config(d))
-		if !errors.As(err, &damage) || damage.Place != (store.Place{
+		if !errors.As(err, &damage) || damage.Place != (journal.Place{
 			File: first,
 			Line: 1,
 		}) || damage.Seq != 1 {
@@ -219,11 +220,11 @@ func TestSnapshotOfAnotherHistory(t *testing.T) {
 	maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "snapshots/") })
 	all["snapshots/000000000007.jsonl"] = other["snapshots/000000000007.jsonl"]
 	d := diskOf(all)
-	var damage *store.Damage
+	var damage *journal.Damage
 	if _, _, err := store.Open(config(d)); !errors.As(err, &damage) || damage.Seq != 7 {
 		t.Error("Open: ", err)
 	}
-	if _, _, err := verify(config(d), false); !errors.As(err, &damage) {
+	if _, _, err := check(config(d), false); !errors.As(err, &damage) {
 		t.Error("Verify: ", err)
 	}
 	if !maps.Equal(d.files(), all) {
@@ -241,7 +242,7 @@ func TestSnapshotOfAnotherProgram(t *testing.T) {
 	d := diskOf(all)
 	cfg := config(d)
 	cfg.Thaw = func(io.Reader) (*sum, error) { return nil, errors.New("no state of mine") }
-	var damage *store.Damage
+	var damage *journal.Damage
 	if _, _, err := store.Open(cfg); !errors.As(err, &damage) || damage.Seq != 7 {
 		t.Errorf("a durable line was cut as a torn tail: %v", err)
 	}
@@ -278,7 +279,7 @@ func TestLastLineOfEarlierFile(t *testing.T) {
 			}
 			cut := maps.Clone(all)
 			cut[earlier] = all[earlier][:i]
-			var damage *store.Damage
+			var damage *journal.Damage
 			_, _, err := store.Open(config(diskOf(cut)))
 			if !errors.As(err, &damage) || damage.File != earlier {
 				t.Fatalf("%d bytes, cut at %d: %v", size, i, err)

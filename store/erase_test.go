@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/copies"
+	"waybill/store/journal"
 )
 
 // erase journals that names are erased from lines, and erases them.
 func erase(st *sumStore, lines ...uint64) error {
-	var by store.Stamp
+	var by journal.Stamp
 	var err error
 	by.Seq, err = st.Update(func(_ *sum, now time.Time) ([]add, error) {
 		by.Time = now
@@ -23,9 +25,9 @@ func erase(st *sumStore, lines ...uint64) error {
 	if err != nil {
 		return err
 	}
-	var named []store.Erasure
+	var named []journal.Erasure
 	for _, seq := range lines {
-		named = append(named, store.Erasure{Seq: seq, At: by.Time})
+		named = append(named, journal.Erasure{Seq: seq, At: by.Time})
 	}
 	return st.Erase(named, by)
 }
@@ -73,7 +75,7 @@ func TestErase(t *testing.T) {
 				t.Errorf("%s line %d is %s", when, i+1, line)
 			}
 		}
-		rep, end, err := verify(cfg, when == "while it is open")
+		rep, end, err := check(cfg, when == "while it is open")
 		if err != nil || !end.equal(live) || len(rep.Unerased) != 0 {
 			t.Errorf("%s: %+v, %+v, %v", when, rep, end, err)
 		}
@@ -92,11 +94,11 @@ func TestErase(t *testing.T) {
 	}
 	// Where the line that says so is cut off by a repair, the repair says so.
 	out := within{newDisk(), "b"}
-	cut := store.Cut{At: 7, Reason: "x", Force: true}
-	if _, err := store.Repair(config(diskOf(all)), out, cut); err != nil {
+	cut := copies.Cut{At: 7, Reason: "x", Force: true}
+	if _, err := repair(config(diskOf(all)), out, cut); err != nil {
 		t.Error(err)
 	}
-	_, end, err := verify(config(out), false)
+	_, end, err := check(config(out), false)
 	if err != nil || len(end.items) != 5 || end.items[0].Name != "" {
 		t.Errorf("repaired: %+v, %v", end, err)
 	}
@@ -108,8 +110,8 @@ func TestErase(t *testing.T) {
 		"another time":    edit(t, all, 2, `"erased":"2026-11-20T16:39`, `"erased":"2026-11-20T16:38`),
 		"no line says so": edit(t, all, 6, `{"salt":"c0ffee","name":"Mavka"}`, erased),
 	} {
-		_, _, err := verify(config(diskOf(edited)), false)
-		if !errors.As(err, new(*store.Damage)) ||
+		_, _, err := check(config(diskOf(edited)), false)
+		if !errors.As(err, new(*journal.Damage)) ||
 			!strings.Contains(err.Error(), "no line says that it was erased") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -164,7 +166,7 @@ func TestEraseStopped(t *testing.T) {
 					if err != nil {
 						t.Fatalf("%s, act %d: %v", at, how, err)
 					}
-					if _, _, err := verify(config(left), true); err != nil {
+					if _, _, err := check(config(left), true); err != nil {
 						t.Errorf("%s, act %d: verify: %v", at, how, err)
 					}
 					if got := look(t, st); fresh || got.total < 20 { // it ended before the last line to erase
@@ -175,7 +177,7 @@ func TestEraseStopped(t *testing.T) {
 						t.Fatalf("%s, act %d: again: %v", at, how, err)
 					}
 					closeStore(t, st)
-					rep, end, err := verify(config(left), false)
+					rep, end, err := check(config(left), false)
 					if err != nil || len(rep.Unerased) != 0 || end.items[0].Name != "" ||
 						end.items[1].Name != "Ostap" {
 						t.Errorf("%s, act %d: %+v, %+v, %v", at, how, rep, end, err)

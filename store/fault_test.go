@@ -12,8 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/live"
 )
 
 // TestJournalFaults makes each write and each sync of the journal, and each
@@ -78,7 +79,7 @@ func journalFault(t *testing.T, op string, with error, n int) (hit bool) {
 			t.Errorf("call %d: acknowledged after %v", n, failed)
 		case failed == nil && !hit:
 			t.Errorf("call %d: failed by itself: %v", n, err)
-		case !errors.Is(err, store.ErrFailed) || with != errShort && !errors.Is(err, with):
+		case !errors.Is(err, live.ErrFailed) || with != errShort && !errors.Is(err, with):
 			t.Errorf("call %d: %v, want ErrFailed and %v", n, err, with)
 		default:
 			failed = err
@@ -110,7 +111,7 @@ func journalFault(t *testing.T, op string, with error, n int) (hit bool) {
 	}
 	put(t, st, add{N: 1})
 	closeStore(t, st)
-	if _, _, err := verify(cfg, false); err != nil {
+	if _, _, err := check(cfg, false); err != nil {
 		t.Errorf("call %d: verify: %v", n, err)
 	}
 	return hit
@@ -130,7 +131,7 @@ func stillFailed(t *testing.T, st *sumStore) {
 		"Glance":   gerr,
 		"Snapshot": st.Snapshot(),
 	} {
-		if !errors.Is(err, store.ErrFailed) {
+		if !errors.Is(err, live.ErrFailed) {
 			t.Errorf("%s: %v, want ErrFailed", name, err)
 		}
 	}
@@ -158,7 +159,7 @@ func TestAllWhoWaitAreTold(t *testing.T) {
 		var wg sync.WaitGroup
 		start := func(what string, call func() error) {
 			wg.Go(func() {
-				if err := call(); !errors.Is(err, store.ErrFailed) || !errors.Is(err, errFault) {
+				if err := call(); !errors.Is(err, live.ErrFailed) || !errors.Is(err, errFault) {
 					t.Errorf("%s: %v", what, err)
 				}
 				told.Add(1)
@@ -226,14 +227,14 @@ func TestFailedRotation(t *testing.T) {
 				_, err := st.Update(func(*sum, time.Time) ([]add, error) {
 					return []add{{N: 1}}, nil
 				}, nil)
-				if !errors.Is(err, store.ErrFailed) {
+				if !errors.Is(err, live.ErrFailed) {
 					t.Error("Update: ", err)
 				}
 			})
 			synctest.Wait()
 		}
 		wg.Go(func() {
-			if err := st.Close(); !errors.Is(err, store.ErrFailed) {
+			if err := st.Close(); !errors.Is(err, live.ErrFailed) {
 				t.Error("Close: ", err)
 			}
 		})
@@ -252,7 +253,7 @@ func TestApplyPanics(t *testing.T) {
 	for _, where := range []string{"apply", "after"} {
 		dir := t.TempDir()
 		cfg := config(durable.Dir(dir))
-		cfg.Apply = func(s *sum, stamp store.Stamp, e add) {
+		cfg.Apply = func(s *sum, stamp journal.Stamp, e add) {
 			if e.N == 13 {
 				panic("apply")
 			}
@@ -275,7 +276,7 @@ func TestApplyPanics(t *testing.T) {
 			}, func(*sum, time.Time) { panic("after") })
 		}()
 		stillFailed(t, st)
-		if err := st.Close(); !errors.Is(err, store.ErrFailed) {
+		if err := st.Close(); !errors.Is(err, live.ErrFailed) {
 			t.Error("Close: ", err)
 		}
 		st = open(t, config(durable.Dir(dir)))
@@ -320,7 +321,7 @@ func TestSealFails(t *testing.T) {
 		put(t, st, add{N: 1})
 	}
 	closeStore(t, st)
-	if rep, end, err := verify(cfg, false); err != nil || end.total != 4 || rep.Files < 2 {
+	if rep, end, err := check(cfg, false); err != nil || end.total != 4 || rep.Files < 2 {
 		t.Errorf("%+v, %v", rep, err)
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"waybill/store"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // placed is a journal line with what is known of it without reading it as the store does.
 type placed struct {
 	frame
-	place      store.Place
+	place      journal.Place
 	text       string
 	inLastFile bool
 }
@@ -22,7 +24,7 @@ func placedLines(t testing.TB, all map[string]string) (lines []placed) {
 	t.Helper()
 	names := named(all, "journal/")
 	for i, name := range names {
-		at := store.Place{File: name}
+		at := journal.Place{File: name}
 		for text := range strings.Lines(all[name]) {
 			at.Line++
 			lines = append(lines, placed{frames(t, []string{text})[0], at, text, i == len(names)-1})
@@ -62,11 +64,11 @@ func TestEveryBitFlip(t *testing.T) {
 			changed := maps.Clone(all)
 			changed[l.place.File] = string(text)
 			newline := at == len(l.text)-1 // then the next line is part of this one
-			want := fmt.Sprint(&store.Damage{Place: l.place, Seq: l.Seq})
-			rep, err := store.Read(diskOf(changed), false, func(store.Place, *store.Line) error {
+			want := fmt.Sprint(&journal.Damage{Place: l.place, Seq: l.Seq})
+			rep, err := inspect.Read(diskOf(changed), false, func(journal.Place, *journal.Line) error {
 				return nil
 			})
-			var d *store.Damage
+			var d *journal.Damage
 			switch proof := provable(lines, i, func(j int) bool { return !newline || j > i+1 }); {
 			case proof && errors.As(err, &d) && strings.HasPrefix(d.Error(), want) && rep.Torn == nil:
 				damaged++
@@ -105,12 +107,12 @@ func TestFlipAfterCleanEnd(t *testing.T) {
 			text[int(l.place.Offset)+at] ^= 1 << (at % 8)
 			changed := maps.Clone(all)
 			changed[l.place.File] = string(text)
-			want := fmt.Sprint(&store.Damage{Place: l.place, Seq: l.Seq})
+			want := fmt.Sprint(&journal.Damage{Place: l.place, Seq: l.Seq})
 			d := diskOf(changed)
-			_, _, verr := verify(config(d), false)
+			_, _, verr := check(config(d), false)
 			_, _, oerr := store.Open(config(d))
 			for who, err := range map[string]error{"Verify": verr, "Open": oerr} {
-				var damage *store.Damage
+				var damage *journal.Damage
 				if !errors.As(err, &damage) || !strings.HasPrefix(err.Error(), want) {
 					t.Fatalf("%s: bit %d of byte %d of %s: %v", who, at%8, at, want, err)
 				}
@@ -130,7 +132,7 @@ func TestFlipInFormat(t *testing.T) {
 		text[at] ^= 1 << (at % 8)
 		changed := maps.Clone(all)
 		changed["FORMAT"] = string(text)
-		rep, err := store.Read(diskOf(changed), false, func(store.Place, *store.Line) error {
+		rep, err := inspect.Read(diskOf(changed), false, func(journal.Place, *journal.Line) error {
 			return nil
 		})
 		if err == nil {

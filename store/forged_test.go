@@ -13,11 +13,15 @@ import (
 
 	"waybill/store"
 	"waybill/store/checkpoint"
+	"waybill/store/checkpoint/signing"
+	"waybill/store/copies"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // isForked reports whether an error says that a note and the journal are of two histories, or two journals.
 func isForked(err error) bool {
-	wrong, ok := errors.AsType[*store.Damage](err)
+	wrong, ok := errors.AsType[*journal.Damage](err)
 	return ok && wrong.Forked != ""
 }
 
@@ -48,7 +52,7 @@ func withFreshKey(t *testing.T, all map[string]string) map[string]string {
 		t.Fatal(err)
 	}
 	d := diskOf(maps.Clone(all))
-	if err := checkpoint.PublishPrivateKey(d, key); err != nil {
+	if err := signing.PublishPrivateKey(d, key); err != nil {
 		t.Fatal(err)
 	}
 	if err := checkpoint.PublishPublicKey(d, key); err != nil {
@@ -65,7 +69,7 @@ func against(t *testing.T, all, signer map[string]string) error {
 		t.Fatal(err)
 	}
 	kept := keptNote([]byte(signer["checkpoint"]), key)
-	_, err = store.Verify(config(diskOf(all)), false, kept, unchecked, uninspected)
+	_, err = verifyWith(config(diskOf(all)), false, kept, unchecked, uninspected)
 	return err
 }
 
@@ -86,13 +90,13 @@ func TestARepairedLineExcusesNoNote(t *testing.T) {
 		lines[1+i] = frame + `"type"` + end + "\n"
 	}
 	forged[name] = rechained(all["FORMAT"], strings.Join(lines[:3], ""))
-	if _, _, err := verify(config(diskOf(forged)), false); !errors.As(err, new(*store.Damage)) {
+	if _, _, err := check(config(diskOf(forged)), false); !errors.As(err, new(*journal.Damage)) {
 		t.Errorf("beside the notes of what was cut: %v", err)
 	}
-	if err := against(t, forged, all); !errors.As(err, new(*store.Damage)) {
+	if err := against(t, forged, all); !errors.As(err, new(*journal.Damage)) {
 		t.Errorf("against a note of what was cut: %v", err)
 	}
-	if _, _, err := store.Open(config(diskOf(forged))); !errors.As(err, new(*store.Damage)) {
+	if _, _, err := store.Open(config(diskOf(forged))); !errors.As(err, new(*journal.Damage)) {
 		t.Errorf("a start beside the notes of what was cut: %v", err)
 	}
 	// Without the notes beside it, one that somebody has kept still tells.
@@ -121,10 +125,10 @@ func TestACopyWithAKeyOfItsOwnIsNotItsParent(t *testing.T) {
 			delete(files, "checkpoint")
 			delete(files, "checkpoints.log")
 		}
-		if _, _, err := store.Open(config(diskOf(files))); !errors.As(err, new(*store.Damage)) {
+		if _, _, err := store.Open(config(diskOf(files))); !errors.As(err, new(*journal.Damage)) {
 			t.Errorf("%s, a start: %v", name, err)
 		}
-		if _, _, err := verify(config(diskOf(files)), false); !errors.As(err, new(*store.Damage)) {
+		if _, _, err := check(config(diskOf(files)), false); !errors.As(err, new(*journal.Damage)) {
 			t.Errorf("%s, verify: %v", name, err)
 		}
 	}
@@ -170,14 +174,14 @@ func ofBefore(t *testing.T, all map[string]string) map[string]string {
 	origin, _, _ := strings.Cut(all["checkpoint"], "\n")
 	var last checkpoint.Checkpoint
 	last.Origin = origin
-	_, err := store.Read(d, false, func(_ store.Place, l *store.Line) error {
+	_, err := inspect.Read(d, false, func(_ journal.Place, l *journal.Line) error {
 		last.Head = l.Head
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := checkpoint.Log{
+	log := signing.Log{
 		FS:     d,
 		Origin: origin,
 		Key:    privateKey(all),
@@ -215,7 +219,7 @@ func TestTheKeyOfANameIsSaidOnce(t *testing.T) {
 			fmt.Sprintf(`"seq":%d,"synced":%d`, len(lines)+1, len(lines)), 1)
 		forged := maps.Clone(all)
 		forged[name] = rechained(all["FORMAT"], text)
-		if _, _, err := verify(config(diskOf(forged)), false); err == nil {
+		if _, _, err := check(config(diskOf(forged)), false); err == nil {
 			t.Errorf("a later line says %s: sound", what)
 		}
 	}
@@ -234,14 +238,14 @@ func TestARepairThatWouldLoseGoodLinesIsRefused(t *testing.T) {
 	all := history(t, add{N: 1}, add{N: 2}, add{N: 3})
 	lines := uint64(len(journalLines(all)))
 	to := newDisk()
-	cut := store.Cut{At: 3, Reason: "x"}
-	_, err := store.Repair(config(diskOf(all)), within{to, "b"}, cut)
-	refused, ok := errors.AsType[*store.UndamagedError](err)
+	cut := copies.Cut{At: 3, Reason: "x"}
+	_, err := repair(config(diskOf(all)), within{to, "b"}, cut)
+	refused, ok := errors.AsType[*copies.UndamagedError](err)
 	if !ok || refused.At != 3 || refused.Lines != lines-2 || len(to.files()) > 0 {
 		t.Fatalf("%v; made %v", err, to.files())
 	}
 	cut.Force = true
-	lost, err := store.Repair(config(diskOf(all)), within{to, "b"}, cut)
+	lost, err := repair(config(diskOf(all)), within{to, "b"}, cut)
 	if err != nil || lost != lines-2 {
 		t.Fatalf("forced: %d lines lost, %v", lost, err)
 	}
@@ -256,7 +260,7 @@ func TestARepairThatWouldLoseGoodLinesIsRefused(t *testing.T) {
 		"the end":      withoutLastLine(all),
 	} {
 		to := newDisk()
-		if _, err := store.Repair(config(diskOf(spoilt)), to, store.Cut{At: 3, Reason: "x"}); err != nil {
+		if _, err := repair(config(diskOf(spoilt)), to, copies.Cut{At: 3, Reason: "x"}); err != nil {
 			t.Errorf("%s is damaged: %v", what, err)
 		}
 	}
@@ -282,7 +286,7 @@ func TestWhatARepairMakesIsACopy(t *testing.T) {
 	}
 	all := d.files()
 	to := newDisk()
-	_, err := store.Repair(config(diskOf(all)), to, store.Cut{At: 5, Reason: "x", Force: true})
+	_, err := repair(config(diskOf(all)), to, copies.Cut{At: 5, Reason: "x", Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +308,7 @@ func TestWhatARepairMakesIsACopy(t *testing.T) {
 	if now := strings.Split(to.files()["checkpoint"], "\n")[0]; now == parent {
 		t.Errorf("it signs as %s, like what it was made of", now)
 	}
-	if _, _, err := verify(config(to), false); err != nil {
+	if _, _, err := check(config(to), false); err != nil {
 		t.Error(err)
 	}
 	if err := against(t, withoutSnapshots(to.files()), all); !isForked(err) {
@@ -322,14 +326,14 @@ func TestARepairExcusesNoNameThatWasTakenAway(t *testing.T) {
 	spoilt := edit(t, taken, last, `"type"`, `"tipe"`)
 	for at, files := range map[int]map[string]string{last: spoilt, 3: taken} {
 		to := newDisk()
-		cut := store.Cut{At: uint64(at), Reason: "x", Force: true}
-		_, err := store.Repair(config(diskOf(files)), to, cut)
-		wrong, ok := errors.AsType[*store.Damage](err)
+		cut := copies.Cut{At: uint64(at), Reason: "x", Force: true}
+		_, err := repair(config(diskOf(files)), to, cut)
+		wrong, ok := errors.AsType[*journal.Damage](err)
 		if !ok || wrong.Seq != 2 || len(to.files()) > 0 {
 			t.Errorf("cut at %d: %v", at, err)
 		}
 	}
-	if _, err := store.Repair(config(diskOf(taken)), newDisk(), store.Cut{At: 2, Reason: "x"}); err != nil {
+	if _, err := repair(config(diskOf(taken)), newDisk(), copies.Cut{At: 2, Reason: "x"}); err != nil {
 		t.Errorf("cut at what was taken away: %v", err)
 	}
 }
@@ -350,17 +354,17 @@ func TestAForeignNoteAtTheEndOfTheLogIsSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log := checkpoint.Log{FS: d, Origin: origin, Key: privateKey(other)}
+	log := signing.Log{FS: d, Origin: origin, Key: privateKey(other)}
 	if err := errors.Join(log.Open(), log.Sign(&c)); err != nil {
 		t.Fatal(err)
 	}
 	forged := maps.Clone(all)
 	forged["checkpoints.log"] += d.files()["checkpoints.log"]
-	if _, _, err := verify(config(diskOf(forged)), false); !isForked(err) {
+	if _, _, err := check(config(diskOf(forged)), false); !isForked(err) {
 		t.Errorf("the last note is signed by another key: %v", err)
 	}
 	forged["checkpoints.log"] = all["checkpoints.log"] + d.files()["checkpoints.log"][:40]
-	if _, _, err := verify(config(diskOf(forged)), false); err != nil {
+	if _, _, err := check(config(diskOf(forged)), false); err != nil {
 		t.Errorf("a note was cut short at the end: %v", err)
 	}
 }
@@ -384,10 +388,10 @@ func TestAForkTakesANewName(t *testing.T) {
 	for _, gone := range []string{"checkpoint", "checkpoints.log", "tree/00"} {
 		delete(other, gone)
 	}
-	if _, _, err := store.Open(config(diskOf(other))); !errors.As(err, new(*store.Damage)) {
+	if _, _, err := store.Open(config(diskOf(other))); !errors.As(err, new(*journal.Damage)) {
 		t.Errorf("a start: %v", err)
 	}
-	if _, _, err := verify(config(diskOf(other)), false); !errors.As(err, new(*store.Damage)) {
+	if _, _, err := check(config(diskOf(other)), false); !errors.As(err, new(*journal.Damage)) {
 		t.Errorf("verify: %v", err)
 	}
 }

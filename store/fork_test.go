@@ -11,6 +11,7 @@ import (
 	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 // Contract §13: a fork beside writers has a state that the parent had, in a history of its own name, in which
@@ -43,7 +44,7 @@ func TestForkBesideWriters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, end, err := verify(config(out), false)
+		rep, end, err := check(config(out), false)
 		if err != nil || end.total < before || rep.Head.Seq != left.Seq || rep.Head.Hash != left.Hash {
 			t.Errorf(
 				"fork %d has %d of %d acknowledged, and left at %+v: %+v, %v",
@@ -63,7 +64,7 @@ func TestForkBesideWriters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = store.Verify(config(out), false, keptNote(note, key), unchecked, uninspected)
+		_, err = verifyWith(config(out), false, keptNote(note, key), unchecked, uninspected)
 		if err == nil {
 			t.Error("a note of the parent's fits the fork")
 		}
@@ -88,9 +89,9 @@ func TestForkBesideWriters(t *testing.T) {
 }
 
 // unchecked and uninspected have no objection to lines and states.
-func unchecked(*sum, store.Stamp, add) error { return nil }
+func unchecked(*sum, journal.Stamp, add) error { return nil }
 
-func uninspected(*sum, store.Stamp) error { return nil }
+func uninspected(*sum, journal.Stamp) error { return nil }
 
 // A fork of which a part could not be written has no line, or does not start.
 func TestForkThatIsCutShort(t *testing.T) {

@@ -15,9 +15,12 @@ import (
 
 	"waybill/store"
 	"waybill/store/checkpoint"
+	"waybill/store/copies"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
-// leavesOf returns the leaf hashes of lines, computed apart from the store, as contract §14 defines them:
+// leavesOf returns the leaf hashes of lines, computed apart from the store, as RFC 6962 defines them:
 // over the chained bytes, from offset 75 up to the personal part or the newline.
 func leavesOf(lines []string) (leaves [][]byte) {
 	for _, line := range lines {
@@ -96,7 +99,7 @@ func TestTheRootIsOfAllLines(t *testing.T) {
 		d := diskOf(all)
 		life(d, 20)
 		cfg.FS = d
-		if _, _, err := verify(cfg, false); err != nil {
+		if _, _, err := check(cfg, false); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -115,12 +118,12 @@ func TestAWrongHashOfTheTreeIsDamage(t *testing.T) {
 		text := []byte(all[name])
 		text[offset] ^= 1
 		all[name] = string(text)
-		_, _, err := verify(config(diskOf(all)), false)
+		_, _, err := check(config(diskOf(all)), false)
 		if want := fmt.Sprintf("%s: byte %d", name, offset); !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 		delete(all, name)
-		if _, _, err := verify(config(diskOf(all)), false); err != nil {
+		if _, _, err := check(config(diskOf(all)), false); err != nil {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}
@@ -207,7 +210,7 @@ func TestACopyHasANameOfItsOwn(t *testing.T) {
 		now["checkpoint-"+id+".pub"] != all["checkpoint.pub"] {
 		t.Error("what the parent had signed is not kept as it was")
 	}
-	rep, end, err := verify(config(d), false)
+	rep, end, err := check(config(d), false)
 	if err != nil || end.total != 6 || rep.Checkpoints < 3 {
 		t.Errorf("%+v, %v", rep, err)
 	}
@@ -224,7 +227,7 @@ func TestACopyHasANameOfItsOwn(t *testing.T) {
 	for _, snapshot := range named(changed, "snapshots/") {
 		delete(changed, snapshot)
 	}
-	if _, _, err := store.Open(config(diskOf(changed))); !errors.As(err, new(*store.Damage)) {
+	if _, _, err := store.Open(config(diskOf(changed))); !errors.As(err, new(*journal.Damage)) {
 		t.Errorf("a line that was changed after it was signed: %v", err)
 	}
 	if again, _, _ := strings.Cut(d.files()["checkpoint"], "\n"); again != own ||
@@ -233,7 +236,7 @@ func TestACopyHasANameOfItsOwn(t *testing.T) {
 	}
 	// A note of the parent's that was put aside counts as any other.
 	now["checkpoints-"+id+".log"] = strings.Replace(now["checkpoints-"+id+".log"], "— ", "— x", 1)
-	if _, _, err := verify(config(diskOf(now)), false); err == nil {
+	if _, _, err := check(config(diskOf(now)), false); err == nil {
 		t.Error("a note of the parent's that is not good is not seen")
 	}
 }
@@ -270,7 +273,7 @@ func TestACopyAndItsParentDoNotPassForEachOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = store.Verify(
+		_, err = verifyWith(
 			config(diskOf(c.of)),
 			false,
 			keptNote([]byte(c.note["checkpoint"]), key),
@@ -289,7 +292,7 @@ func TestACopyAndItsParentDoNotPassForEachOther(t *testing.T) {
 	delete(standby, "checkpoint")
 	delete(standby, "checkpoints.log")
 	want := "checkpoint.pub: is not the key of " + own
-	if _, _, err := verify(config(diskOf(standby)), false); !strings.Contains(fmt.Sprint(err), want) {
+	if _, _, err := check(config(diskOf(standby)), false); !strings.Contains(fmt.Sprint(err), want) {
 		t.Errorf("verify of the standby with the primary's key: %v", err)
 	}
 	if _, _, err := store.Open(config(diskOf(standby))); !strings.Contains(fmt.Sprint(err), want) {
@@ -316,7 +319,7 @@ func TestTheFirstStartOfACopyIsCutShort(t *testing.T) {
 				st.Close()
 			}
 			after := d.crash(rand.New(rand.NewPCG(1, uint64(call))), survives, survives)
-			rep, _, err := verify(config(after), false)
+			rep, _, err := check(config(after), false)
 			if err != nil && rep.Torn == nil {
 				t.Errorf("call %d: it is damaged: %v", call, err)
 			}
@@ -341,7 +344,7 @@ func TestTheFirstStartOfACopyIsCutShort(t *testing.T) {
 			if own != names[len(names)-1] {
 				t.Errorf("call %d: it signs as %s, and is called %v", call, own, names)
 			}
-			if rep, _, err := verify(config(after), false); err != nil || rep.Checkpoints < 3 {
+			if rep, _, err := check(config(after), false); err != nil || rep.Checkpoints < 3 {
 				t.Errorf("call %d: %+v, %v", call, rep, err)
 			}
 		}
@@ -370,9 +373,9 @@ func TestNotesThatAreTakenAwayAreMissed(t *testing.T) {
 	put(t, st, add{N: 3})
 	closeStore(t, st)
 	whole := d.files()
-	look := func(all map[string]string) store.Report {
+	look := func(all map[string]string) inspect.Report {
 		t.Helper()
-		rep, _, err := verify(config(diskOf(all)), false)
+		rep, _, err := check(config(diskOf(all)), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,7 +396,7 @@ func TestNotesThatAreTakenAwayAreMissed(t *testing.T) {
 		t.Errorf("without the parent's notes: %q", rep.Unkept)
 	}
 	whole["checkpoints-"+id+".log"] = "garbage\n"
-	if _, _, err := verify(config(diskOf(whole)), false); err == nil {
+	if _, _, err := check(config(diskOf(whole)), false); err == nil {
 		t.Error("garbage in place of the parent's notes is not seen")
 	}
 }
@@ -403,7 +406,7 @@ func TestABackupHasNoKey(t *testing.T) {
 	all, _ := original(t)
 	d := diskOf(all)
 	out := within{d, "copy"}
-	if err := store.Backup(d, out, false); err != nil {
+	if err := copies.Backup(d, out, false); err != nil {
 		t.Fatal(err)
 	}
 	copied := map[string]string{}

@@ -15,6 +15,7 @@ import (
 
 	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/live"
 )
 
 // TestFullDisk: without a MiB reserved beyond all that is queued an update is refused, at once, and changes
@@ -45,7 +46,7 @@ func TestFullDisk(t *testing.T) {
 				case err == nil:
 					total++
 					acknowledged++
-				case errors.Is(err, store.ErrFull):
+				case errors.Is(err, live.ErrFull):
 					refused = true
 				default:
 					t.Fatal(err)
@@ -70,7 +71,7 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("said %d times that the disk is full, %d times that it is not", n, m)
 		}
 		closeStore(t, st)
-		if _, end, err := verify(config(d), false); err != nil || end.total != total {
+		if _, end, err := check(config(d), false); err != nil || end.total != total {
 			t.Errorf("%d, %v; want %d", end.total, err, total)
 		}
 	})
@@ -128,7 +129,7 @@ func TestRotationOnAFullDisk(t *testing.T) {
 			t.Errorf("files %q", names)
 		}
 		closeStore(t, st)
-		if _, end, err := verify(config(d), false); err != nil || end.total != 6 {
+		if _, end, err := check(config(d), false); err != nil || end.total != 6 {
 			t.Errorf("%d, %v", end.total, err)
 		}
 	})
@@ -194,7 +195,7 @@ func TestLinesLargerThanTheReserve(t *testing.T) {
 						return []add{{N: 1, Text: strings.Repeat("x", size<<20)}}, nil
 					}, nil)
 					if fits := err == nil; fits != disk.fits[i] || err != nil &&
-						!errors.Is(err, store.ErrFull) {
+						!errors.Is(err, live.ErrFull) {
 						t.Errorf("a line of %d MiB: %v", size, err)
 					}
 					if now := look(t, st).total; (now > before) != disk.fits[i] {
@@ -258,7 +259,7 @@ func TestQuotasAreFullDisks(t *testing.T) {
 				return []add{{N: 1, Text: strings.Repeat("x", 64<<10)}}, nil
 			}, nil)
 		}
-		if !errors.Is(err, store.ErrFull) {
+		if !errors.Is(err, live.ErrFull) {
 			t.Errorf("%v, want ErrFull", err)
 		}
 		d.mu.Lock()

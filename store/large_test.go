@@ -77,7 +77,7 @@ func TestLargeTornTail(t *testing.T) {
 	dir = t.TempDir()
 	writeFiles(t, dir, all)
 	cfg.FS = durable.Dir(dir)
-	rep, _, err := verify(cfg, false)
+	rep, _, err := check(cfg, false)
 	if err != nil || rep.Torn == nil || rep.Torn.Bytes != int64(len(tail)) {
 		t.Errorf("verify: torn %+v of %d bytes, %v", rep.Torn, len(tail), err)
 	}

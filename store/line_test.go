@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"waybill/store"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // sampleFiles returns the files of a directory with two journal files of a dozen
@@ -97,7 +99,7 @@ func TestRead(t *testing.T) {
 	all := sampleFiles(t)
 	want := frames(t, journalLines(all))
 	i := 0
-	_, err := store.Read(diskOf(all), false, func(at store.Place, l *store.Line) error {
+	_, err := inspect.Read(diskOf(all), false, func(at journal.Place, l *journal.Line) error {
 		w := want[i]
 		i++
 		if hex.EncodeToString(l.Hash[:]) != w.Hash || l.Seq != w.Seq || l.Synced != w.Synced ||
@@ -115,7 +117,7 @@ func TestRead(t *testing.T) {
 	if err != nil || i != len(want) {
 		t.Errorf("%d lines, want %d, %v", i, len(want), err)
 	}
-	if _, err := store.Read(diskOf(all), false, func(store.Place, *store.Line) error {
+	if _, err := inspect.Read(diskOf(all), false, func(journal.Place, *journal.Line) error {
 		return errFault
 	}); err != errFault {
 		t.Error("the visitor's error: ", err)
@@ -166,7 +168,8 @@ func TestErasedPersonal(t *testing.T) {
 		if c.to != was {
 			changed = edit(t, all, 3, was, c.to)
 		}
-		rep, err := store.Read(diskOf(changed), false, func(store.Place, *store.Line) error { return nil })
+		rep, err := inspect.Read(diskOf(changed), false,
+			func(journal.Place, *journal.Line) error { return nil })
 		if sound := err == nil && rep.Torn == nil; sound != c.sound {
 			t.Errorf("%s: sound %v, want %v: %v", c.to, sound, c.sound, err)
 		}
@@ -209,7 +212,7 @@ func TestWellFormedLine(t *testing.T) {
 	} {
 		left := maps.Clone(all)
 		left[name] += fmt.Sprintf("{\"hash\":\"%x\",%s\n", sha256.Sum256([]byte(last.Hash+c.frame)), c.frame)
-		rep, err := store.Read(diskOf(left), false, func(store.Place, *store.Line) error { return nil })
+		rep, err := inspect.Read(diskOf(left), false, func(journal.Place, *journal.Line) error { return nil })
 		if sound := err == nil && rep.Torn == nil; sound != c.sound {
 			t.Errorf("%s: sound %v, want %v: %v, %v", c.what, sound, c.sound, rep.Torn, err)
 		}
@@ -217,7 +220,7 @@ func TestWellFormedLine(t *testing.T) {
 }
 
 // render writes a line from what was read of it.
-func render(l *store.Line) string {
+func render(l *journal.Line) string {
 	b := fmt.Sprintf(`{"hash":"%x","seq":%d,"synced":%d,"time":"%s","type":"%s","data":%s`,
 		l.Hash, l.Seq, l.Synced, l.Time.Format("2006-01-02T15:04:05.000Z"), l.Type, l.Data)
 	if l.Personal != nil {
@@ -240,7 +243,7 @@ func FuzzParseLine(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		before := slices.Clone(b)
-		l, err := store.ParseLine(b)
+		l, err := journal.Parse(b)
 		if !bytes.Equal(b, before) {
 			t.Error("the parser changed what it read")
 		}

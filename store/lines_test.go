@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"waybill/store"
+	"waybill/store/journal"
+	"waybill/store/journal/seek"
 )
 
 // TestLines: single lines are read by their numbers while the journal grows, over several files, and after an
@@ -20,7 +21,7 @@ func TestLines(t *testing.T) {
 	cfg := config(d)
 	cfg.SegmentBytes = 900
 	st := open(t, cfg)
-	lines := store.NewLines(d)
+	lines := seek.NewLines(d)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for n := int64(2); n < 120; n++ {
 		name := ""
@@ -41,7 +42,7 @@ func TestLines(t *testing.T) {
 		slices.Sort(want)
 		want = slices.Compact(want)
 		var got []uint64
-		err := lines.Read(want, func(l *store.Line) error {
+		err := lines.Read(want, func(l *journal.Line) error {
 			if !strings.Contains(written[l.Seq-1],
 				fmt.Sprintf(`"type":%q,"data":%s`, l.Type, strings.TrimSuffix(string(l.Data), "}"))) {
 				t.Errorf("line %d: %s, want %s", l.Seq, l.Data, written[l.Seq-1])
@@ -54,12 +55,12 @@ func TestLines(t *testing.T) {
 		}
 	}
 	for _, seq := range []uint64{0, 1000} {
-		if err := lines.Read([]uint64{seq}, func(*store.Line) error { return nil }); err == nil {
+		if err := lines.Read([]uint64{seq}, func(*journal.Line) error { return nil }); err == nil {
 			t.Errorf("there is a line %d", seq)
 		}
 	}
 	enough := errors.New("enough")
-	if err := lines.Read([]uint64{1, 2}, func(*store.Line) error { return enough }); err != enough {
+	if err := lines.Read([]uint64{1, 2}, func(*journal.Line) error { return enough }); err != enough {
 		t.Errorf("a visit's error is %v", err)
 	}
 	closeStore(t, st)
@@ -91,15 +92,15 @@ func TestAlteredLinesAreNotShown(t *testing.T) {
 			if what != "its bytes" && seq == last {
 				continue // nothing was written after it: only a checkpoint can tell
 			}
-			err := store.NewLines(diskOf(changed)).Read([]uint64{seq}, func(l *store.Line) error {
+			err := seek.NewLines(diskOf(changed)).Read([]uint64{seq}, func(l *journal.Line) error {
 				t.Errorf("line %d is shown, of which %s are changed: %s", seq, what, l.Data)
 				return nil
 			})
-			if !errors.As(err, new(*store.Damage)) {
+			if !errors.As(err, new(*journal.Damage)) {
 				t.Errorf("line %d, of which %s are changed: %v", seq, what, err)
 			}
 		}
-		err := store.NewLines(diskOf(all)).Read([]uint64{seq}, func(*store.Line) error {
+		err := seek.NewLines(diskOf(all)).Read([]uint64{seq}, func(*journal.Line) error {
 			return nil
 		})
 		if err != nil {

@@ -14,8 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
+	"waybill/store/replay"
 )
 
 // TestVerifyLive: beside a running server that writes, rotates and makes
@@ -38,7 +40,7 @@ func TestVerifyLive(t *testing.T) {
 	}
 	var last uint64
 	for running.Load() > 0 {
-		rep, end, err := verify(config(durable.Dir(dir)), true)
+		rep, end, err := check(config(durable.Dir(dir)), true)
 		if err != nil || rep.Torn != nil || rep.Head.Seq < last {
 			t.Errorf("after seq %d: %+v, %v", last, rep, err)
 		}
@@ -50,7 +52,7 @@ func TestVerifyLive(t *testing.T) {
 	}
 	wg.Wait()
 	closeStore(t, st)
-	if _, _, err := verify(cfg, false); err != nil {
+	if _, _, err := check(cfg, false); err != nil {
 		t.Error(err)
 	}
 }
@@ -107,7 +109,7 @@ func TestVerifyLiveMidWrite(t *testing.T) {
 				t.Error(err)
 			}
 		}}
-		rep, _, err := verify(config(fsys), true)
+		rep, _, err := check(config(fsys), true)
 		if err != nil || rep.Torn != nil || rep.Head.Seq != 2 && rep.Head.Seq != 5 {
 			t.Errorf("cut at %d of line 3: %+v, %v", cut, rep, err)
 		}
@@ -131,7 +133,7 @@ func TestVerifyLiveErasure(t *testing.T) {
 		erased = true
 		return erase(st, 2)
 	}
-	rep, _, err := verify(config(fsys), true)
+	rep, _, err := check(config(fsys), true)
 	if err != nil || !erased || len(rep.Unerased) > 0 {
 		t.Errorf("%v, erased: %t, %+v", err, erased, rep)
 	}
@@ -143,7 +145,7 @@ func TestVerifyLiveErasure(t *testing.T) {
 	maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "snapshots/") })
 	other := t.TempDir()
 	writeFiles(t, other, all)
-	if _, _, err := verify(config(durable.Dir(other)), true); err == nil ||
+	if _, _, err := check(config(durable.Dir(other)), true); err == nil ||
 		!strings.Contains(err.Error(), "no line says that it was erased then") {
 		t.Error(err)
 	}
@@ -169,7 +171,7 @@ func TestVerifyLiveDamage(t *testing.T) {
 		all := maps.Clone(all)
 		all[name] = strings.Replace(all[name], c.from, c.to, 1)
 		writeFiles(t, dir, all)
-		if rep, _, err := verify(config(durable.Dir(dir)), true); err == nil && rep.Torn == nil {
+		if rep, _, err := check(config(durable.Dir(dir)), true); err == nil && rep.Torn == nil {
 			t.Errorf("%s: found sound up to seq %d", c.what, rep.Head.Seq)
 		}
 	}
@@ -181,17 +183,17 @@ func TestVerifyLiveDamage(t *testing.T) {
 	closeStore(t, st)
 	short := d.files()
 	short[name] = strings.Join(journalLines(short)[:2], "")
-	if rep, _, err := verify(config(diskOf(short)), true); err == nil {
+	if rep, _, err := check(config(diskOf(short)), true); err == nil {
 		t.Errorf("lines are missing before a snapshot: found sound up to seq %d", rep.Head.Seq)
 	}
 	all[name] += `{"hash":"012`
 	dir = t.TempDir()
 	writeFiles(t, dir, all)
-	rep, _, err := verify(config(durable.Dir(dir)), true)
+	rep, _, err := check(config(durable.Dir(dir)), true)
 	if err != nil || rep.Torn != nil || rep.Head.Seq != 4 {
 		t.Errorf("an unfinished line: %+v, %v", rep, err)
 	}
-	rep, _, err = verify(config(durable.Dir(dir)), false)
+	rep, _, err = check(config(durable.Dir(dir)), false)
 	if err != nil || rep.Torn == nil || rep.Head.Seq != 4 {
 		t.Errorf("an unfinished line without a server: %+v, %v", rep, err)
 	}
@@ -209,7 +211,7 @@ func TestVerifySnapshots(t *testing.T) {
 	put(t, st, add{N: 2})
 	closeStore(t, st)
 	all := files(t, dir)
-	if rep, _, err := verify(cfg, false); err != nil || rep.Snapshots != 2 {
+	if rep, _, err := check(cfg, false); err != nil || rep.Snapshots != 2 {
 		t.Errorf("%+v, %v", rep, err)
 	}
 	names := named(all, "snapshots/")
@@ -221,7 +223,7 @@ func TestVerifySnapshots(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, name), flipped, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := verify(cfg, false); err == nil || !strings.Contains(err.Error(), name) {
+			if _, _, err := check(cfg, false); err == nil || !strings.Contains(err.Error(), name) {
 				t.Fatalf("%s: bit %d of byte %d: %v", name, i%8, i, err)
 			}
 		}
@@ -241,7 +243,7 @@ func TestVerifySnapshots(t *testing.T) {
 	if spoilt == all[names[0]] || journal == all[last] {
 		t.Fatal("nothing is spoilt")
 	}
-	if _, _, err := verify(cfg, false); err == nil || !strings.Contains(err.Error(), names[0]) {
+	if _, _, err := check(cfg, false); err == nil || !strings.Contains(err.Error(), names[0]) {
 		t.Errorf("of a bad snapshot and a bad line after it: %v", err)
 	}
 	for _, name := range []string{names[0], last} {
@@ -257,15 +259,15 @@ func TestVerifySnapshots(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := verify(cfg, false)
+		_, _, err := check(cfg, false)
 		if want != (err == nil) || err != nil &&
 			!strings.Contains(err.Error(), name+": is not the snapshot that replaying") {
 			t.Errorf("%s instead of [3]: %v", old, err)
 		}
 	}
 	// One of an earlier version, which the last is now taken for, is used by no start, and proves nothing.
-	cfg.Thaw = func(r io.Reader) (*sum, error) { return nil, store.ErrOlder }
-	if _, _, err := verify(cfg, false); err != nil {
+	cfg.Thaw = func(r io.Reader) (*sum, error) { return nil, replay.ErrOlder }
+	if _, _, err := check(cfg, false); err != nil {
 		t.Error(err)
 	}
 	st = open(t, cfg)
@@ -284,14 +286,14 @@ func TestVerifyMeaning(t *testing.T) {
 	put(t, st, add{N: 1}, add{N: 2})
 	closeStore(t, st)
 	lines := journalLines(files(t, dir))
-	_, err := store.Verify(cfg, false, store.Expected{}, func(s *sum, stamp store.Stamp, e add) error {
+	_, err := verifyWith(cfg, false, inspect.Expected{}, func(s *sum, stamp journal.Stamp, e add) error {
 		if e.N == 2 && s.total == 1 && stamp.Seq == 3 {
 			return errFault
 		}
 		return nil
-	}, func(*sum, store.Stamp) error { t.Error("inspected in spite of damage"); return nil })
-	want := store.Damage{
-		Place: store.Place{
+	}, func(*sum, journal.Stamp) error { t.Error("inspected in spite of damage"); return nil })
+	want := journal.Damage{
+		Place: journal.Place{
 			File:   "journal/000000000001.jsonl",
 			Line:   3,
 			Offset: int64(len(lines[0]) + len(lines[1])),
@@ -300,12 +302,12 @@ func TestVerifyMeaning(t *testing.T) {
 		Reason: errFault.Error(),
 		Books:  true,
 	}
-	if d, ok := err.(*store.Damage); !ok || *d != want {
+	if d, ok := err.(*journal.Damage); !ok || *d != want {
 		t.Errorf("check: %v, want %v", err, &want)
 	}
-	_, err = store.Verify(cfg, false, store.Expected{}, func(*sum, store.Stamp, add) error {
+	_, err = verifyWith(cfg, false, inspect.Expected{}, func(*sum, journal.Stamp, add) error {
 		return nil
-	}, func(s *sum, stamp store.Stamp) error {
+	}, func(s *sum, stamp journal.Stamp) error {
 		if s.total != 3 || stamp.Seq != 3 || stamp.Time != epoch.Truncate(time.Millisecond) {
 			t.Errorf("inspect sees %v at %v", s, stamp)
 		}
@@ -323,8 +325,8 @@ func TestVerifyNewer(t *testing.T) {
 	st := open(t, cfg)
 	put(t, st, add{N: 1})
 	closeStore(t, st)
-	cfg.Decode = func(string, []byte, []byte) (add, error) { return add{}, store.ErrNewer }
-	if _, _, err := verify(cfg, false); !errors.Is(err, store.ErrNewer) {
+	cfg.Decode = func(string, []byte, []byte) (add, error) { return add{}, journal.ErrNewer }
+	if _, _, err := check(cfg, false); !errors.Is(err, journal.ErrNewer) {
 		t.Errorf("%v, want ErrNewer", err)
 	}
 }

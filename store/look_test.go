@@ -7,6 +7,7 @@ import (
 
 	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/live"
 )
 
 // A directory is looked at beside the store that has it open: the look takes no lock, sees all that is on the
@@ -28,7 +29,7 @@ func TestALookChangesNothing(t *testing.T) {
 		t.Errorf("an update without events: %v", err)
 	}
 	_, err = looked.Update(func(*sum, time.Time) ([]add, error) { return make([]add, 1), nil }, nil)
-	if !errors.Is(err, store.ErrLookedAt) {
+	if !errors.Is(err, live.ErrLookedAt) {
 		t.Errorf("an update with an event: %v", err)
 	}
 	if err := looked.Snapshot(); !errors.Is(err, durable.ErrReadOnly) {

@@ -2,18 +2,71 @@ package store
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
+	"path"
+	"slices"
 
+	"waybill/store/chain"
+	"waybill/store/chain/observe"
 	"waybill/store/durable"
 	"waybill/store/journal"
+	"waybill/store/journal/erase"
 )
+
+// mendEnd makes the end of a journal fit to be gone on with: it cuts a torn tail. Unless clean says that the
+// journal is known to be on disk up to its end, the last file is copied forward: the page cache may show what
+// never got there.
+func mendEnd(fsys durable.FS, log *slog.Logger, end *chain.End, clean bool) error {
+	if end.Torn != nil {
+		if err := keepTorn(fsys, log, end.Torn); err != nil {
+			return err
+		}
+	}
+	if clean {
+		// The name of the last file, too, may be in the page cache alone.
+		return fsys.SyncDir("journal")
+	}
+	if end.Last == "" {
+		end.Last = "journal/" + journal.Name(1)
+		return durable.PublishText(fsys, "journal", journal.Name(1), nil)
+	}
+	return publishPart(fsys, "journal", path.Base(end.Last), end.Last, 0, end.Size)
+}
+
+// keepTorn writes the bytes that will be cut off into a file of their own.
+func keepTorn(fsys durable.FS, log *slog.Logger, torn *chain.Torn) error {
+	have, err := fsys.List(".")
+	if err != nil {
+		return err
+	}
+	for n := 1; torn.Kept == "" || slices.Contains(have, torn.Kept); n++ {
+		torn.Kept = fmt.Sprintf("torn-%012d-%d.bin", torn.Seq, n)
+	}
+	log.Warn("torn tail: the journal's end is not whole, and nothing shows that it was acknowledged; "+
+		"it is cut, and its bytes are kept",
+		"file", torn.File, "offset", torn.Offset, "bytes", torn.Bytes, "reason", torn.Reason,
+		"kept", torn.Kept)
+	return publishPart(fsys, ".", torn.Kept, torn.File, torn.Offset, torn.Bytes)
+}
+
+// publishPart publishes a part of a file.
+func publishPart(fsys durable.FS, dir, name, of string, from, length int64) error {
+	return durable.Read(fsys, of, func(f *io.SectionReader) error {
+		return durable.Publish(fsys, dir, name, func(to io.Writer) error {
+			_, err := io.CopyN(to, io.NewSectionReader(f, from, length), length)
+			return err
+		})
+	})
+}
 
 // Mend makes the end of a journal that nobody has open fit to be gone on with, as a start does: what a crash
 // has left of its last lines is cut off, the last file is copied forward, and what was to be erased is
 // erased. It returns the last line, and the file that it stands in, "" where there is none. Without FORMAT
 // the head is zero.
-func Mend(fsys durable.FS) (head Head, last string, err error) {
+func Mend(fsys durable.FS) (head journal.Head, last string, err error) {
 	_, hash, err := journal.ReadOrigin(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
 		return head, "", nil
@@ -21,35 +74,40 @@ func Mend(fsys durable.FS) (head Head, last string, err error) {
 	if err != nil {
 		return head, "", err
 	}
-	r := replay[struct{}, struct{}]{
-		cfg: Config[struct{}, struct{}]{
-			FS:  fsys,
-			Log: slog.New(slog.DiscardHandler),
-		},
-		scan: scan{
-			fsys:     fsys,
-			erasures: true,
-		},
+	names, err := observe.NewNames(fsys)
+	if err != nil {
+		return head, "", err
 	}
-	var by Stamp // the last line that names what is erased
-	r.visits.Visit = func(v *journal.Visited) error {
-		if erased, _ := journal.ErasedBy(&v.Line); len(erased) > 0 { // the scan has read it already
-			by = v.Line.Stamp
-		}
-		return nil
-	}
-	if err := r.run(); err != nil {
+	erasures := observe.NewErasures()
+	var erasing lastErasing
+	end, err := chain.Reader{FS: fsys}.Read(erasures, new(observe.Repairs), names, &erasing)
+	if err != nil {
 		return head, "", err
 	}
 	head.Hash = hash
-	if r.last == "" {
+	if end.Last == "" {
 		return head, "", nil
 	}
-	if err := r.mend(); err != nil {
+	if err := mendEnd(fsys, slog.New(slog.DiscardHandler), &end, false); err != nil {
 		return head, "", err
 	}
-	if r.head.Seq > 0 {
-		head = r.head
+	if end.Head.Seq > 0 {
+		head = end.Head
 	}
-	return head, r.last, CarryOut(fsys, r.unerased(), by)
+	return head, end.Last, erase.CarryOut(fsys, erasures.Unerased(), erasing.by)
 }
+
+// lastErasing observes which line is the last that names what is erased.
+type lastErasing struct{ by journal.Stamp }
+
+// Line takes up a line that names something.
+func (x *lastErasing) Line(_ journal.Place, l *journal.Line) error {
+	erased, err := journal.ErasedBy(l)
+	if len(erased) > 0 {
+		x.by = l.Stamp
+	}
+	return err
+}
+
+// End checks nothing.
+func (x *lastErasing) End(*chain.End) error { return nil }

@@ -15,6 +15,7 @@ import (
 
 	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 // TestPermissions: directories 0700, files 0600, also those a recovery makes.
@@ -84,7 +85,7 @@ func TestLocked(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "snapshots")); err != nil {
 		t.Fatal(err)
 	}
-	var damage *store.Damage
+	var damage *journal.Damage
 	if _, _, err := store.Open(damaged); !errors.As(err, &damage) {
 		t.Fatal("an event that cannot be decoded: ", err)
 	}
@@ -109,7 +110,7 @@ func TestNewer(t *testing.T) {
 		}, "version 2"},
 		{"kind", func(_ map[string]string, cfg *sumConfig) {
 			cfg.Decode = func(kind string, _, _ []byte) (add, error) {
-				return add{}, fmt.Errorf("%w: unknown type %q", store.ErrNewer, kind)
+				return add{}, fmt.Errorf("%w: unknown type %q", journal.ErrNewer, kind)
 			}
 		}, `journal/000000000001.jsonl: line 2: store: written by a newer version: unknown type "added"`},
 	} {
@@ -122,7 +123,7 @@ func TestNewer(t *testing.T) {
 			writeFiles(t, dir, changed)
 			cfg.FS = durable.Dir(dir)
 			_, _, err := store.Open(cfg)
-			if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), c.text) {
+			if !errors.Is(err, journal.ErrNewer) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%v, want ErrNewer and %q", err, c.text)
 			}
 			if !sameFiles(t, changed, files(t, dir)) {
@@ -166,7 +167,7 @@ func TestBadFormat(t *testing.T) {
 			dir = t.TempDir()
 			writeFiles(t, dir, all)
 			cfg.FS = durable.Dir(dir)
-			var damage *store.Damage
+			var damage *journal.Damage
 			if _, _, err := store.Open(cfg); !errors.As(err, &damage) {
 				t.Errorf("Open: %v, want Damage", err)
 			} else if damage.File == "" {
@@ -314,7 +315,7 @@ func TestTemporaryFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := verify(cfg, false); err != nil {
+	if _, _, err := check(cfg, false); err != nil {
 		t.Error("verify: ", err)
 	}
 	closeStore(t, open(t, cfg))

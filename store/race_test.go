@@ -61,7 +61,7 @@ func TestConcurrentUse(t *testing.T) {
 	if want.total != updates.Load() {
 		t.Errorf("total %d, want %d", want.total, updates.Load())
 	}
-	rep, got, err := verify(config(durable.Dir(dir)), false)
+	rep, got, err := check(config(durable.Dir(dir)), false)
 	if err != nil || !got.equal(want) || rep.Snapshots == 0 {
 		t.Errorf("verify: total %d, want %d, %d snapshots, %v", got.total, want.total, rep.Snapshots, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"waybill/store"
+	"waybill/store/journal"
 )
 
 // killedJournal returns the files of a store that was killed: two journal files,
@@ -95,12 +96,12 @@ func TestCutEverywhere(t *testing.T) {
 			what := fmt.Sprintf("snapshots %v, cut at %d, after %d lines", snapshots, cut, whole)
 			d := diskOf(left)
 			if uint64(whole) < proven {
-				var damage *store.Damage
+				var damage *journal.Damage
 				_, _, err := store.Open(config(d))
 				if !errors.As(err, &damage) || damage.Seq != uint64(whole+1) {
 					t.Fatalf("%s: %v", what, err)
 				}
-				if start < cut && damage.Place != (store.Place{
+				if start < cut && damage.Place != (journal.Place{
 					File:   last,
 					Line:   whole - before + 1,
 					Offset: int64(start),
@@ -124,7 +125,7 @@ func checkCut(t *testing.T, what string, d *disk, lines []frame, torn string, pr
 		t.Helper()
 		t.Fatalf("%s: %s", what, fmt.Sprintf(format, args...))
 	}
-	rep, _, err := verify(config(d), false)
+	rep, _, err := check(config(d), false)
 	if err != nil || (rep.Torn != nil) != (torn != "") || rep.Torn != nil &&
 		rep.Torn.Bytes != int64(len(torn)) {
 		fail("verify: %+v, %v", rep, err)
@@ -145,7 +146,7 @@ func checkCut(t *testing.T, what string, d *disk, lines []frame, torn string, pr
 	}
 	put(t, st, add{N: 99})
 	closeStore(t, st)
-	if _, _, err := verify(config(d), false); err != nil {
+	if _, _, err := check(config(d), false); err != nil {
 		fail("verify after the restart: %v", err)
 	}
 	st = open(t, config(d))

@@ -8,19 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"waybill/store"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // The newest note vouches for its own line and for those before it, of the same journal.
 func TestTheNewestNoteVouchesForTheLinesBeforeIt(t *testing.T) {
 	d := newDisk()
-	var heads []store.Head
+	var heads []journal.Head
 	var lives []map[string]string
 	for n := range int64(2) {
 		st := open(t, config(d))
 		put(t, st, add{N: n})
 		closeStore(t, st)
-		rep, err := store.Follow(d, store.Head{}, func(*store.Line) error { return nil })
+		rep, err := inspect.Follow(d, journal.Head{}, func(*journal.Line) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +36,7 @@ func TestTheNewestNoteVouchesForTheLinesBeforeIt(t *testing.T) {
 	other["checkpoint"] = lives[0]["checkpoint"]
 	for what, c := range map[string]struct {
 		files map[string]string
-		line  store.Head
+		line  journal.Head
 		want  bool
 	}{
 		"of its line":                    {lives[1], heads[1], true},
@@ -45,7 +46,7 @@ func TestTheNewestNoteVouchesForTheLinesBeforeIt(t *testing.T) {
 		"of its line in another journal": {lives[0], foreign, false},
 		"where there is none":            {noteless, heads[0], false},
 	} {
-		if got, err := store.SignedSince(diskOf(c.files), c.line); got != c.want {
+		if got, err := inspect.SignedSince(diskOf(c.files), c.line); got != c.want {
 			t.Errorf("%s: %t, %v", what, got, err)
 		}
 	}
@@ -64,7 +65,7 @@ func TestAJournalWithoutCheckpointsIsNotSigned(t *testing.T) {
 		for _, name := range append(gone, named(all, "snapshots/")...) {
 			delete(all, name)
 		}
-		rep, _, err := verify(config(diskOf(all)), false)
+		rep, _, err := check(config(diskOf(all)), false)
 		if err != nil || !rep.Unsigned() {
 			t.Errorf("without %v: %+v, %v", gone, rep, err)
 		}
@@ -76,11 +77,11 @@ func TestAJournalWithoutCheckpointsIsNotSigned(t *testing.T) {
 		if !strings.Contains(log.String(), "not signed") {
 			t.Errorf("without %v the start says %q", gone, log)
 		}
-		if rep, _, err := verify(config(again), false); err != nil || rep.Unsigned() {
+		if rep, _, err := check(config(again), false); err != nil || rep.Unsigned() {
 			t.Errorf("after a start: %+v, %v", rep, err)
 		}
 	}
-	if rep, _, err := verify(config(d), false); err != nil || rep.Unsigned() {
+	if rep, _, err := check(config(d), false); err != nil || rep.Unsigned() {
 		t.Errorf("as it was: %+v, %v", rep, err)
 	}
 }
@@ -96,16 +97,16 @@ func TestAnOlderCheckpointIsTold(t *testing.T) {
 	put(t, st, add{N: 2})
 	closeStore(t, st)
 	all := d.files()
-	if rep, _, err := verify(config(diskOf(all)), false); err != nil || rep.Older != nil {
+	if rep, _, err := check(config(diskOf(all)), false); err != nil || rep.Older != nil {
 		t.Errorf("%+v, %v", rep.Older, err)
 	}
 	all["checkpoint"] = older
-	rep, _, err := verify(config(diskOf(all)), false)
+	rep, _, err := check(config(diskOf(all)), false)
 	if err != nil || rep.Older == nil || rep.Older.Published >= rep.Older.Logged {
 		t.Errorf("an older one: %+v, %v", rep.Older, err)
 	}
 	delete(all, "checkpoint")
-	if _, _, err := verify(config(diskOf(all)), false); err != nil {
+	if _, _, err := check(config(diskOf(all)), false); err != nil {
 		t.Errorf("none: %v", err)
 	}
 }

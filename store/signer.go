@@ -5,42 +5,37 @@ import (
 	"time"
 
 	"waybill/store/checkpoint"
+	"waybill/store/journal"
 	"waybill/store/tree"
 )
 
 // stem is the tree over the lines that are durable, and the last of them.
 type stem struct {
 	mu   sync.Mutex
-	head Head
+	head journal.Head
 	tree *tree.Files
 }
 
-// grow adds lines that have become durable.
-func (s *stem) grow(leaves []tree.Hash, head Head) {
+// grow adds lines that have become durable, by what the chain covers of each.
+func (s *stem) grow(chained [][]byte, head journal.Head) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, leaf := range leaves {
-		s.tree.Add(leaf)
+	for _, text := range chained {
+		s.tree.Add(tree.Leaf(text))
 	}
 	s.head = head
 }
 
 // top returns the last line, and the root of the tree of all lines so far.
-func (s *stem) top() (Head, tree.Hash) {
+func (s *stem) top() (journal.Head, tree.Hash) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.head, s.tree.Root()
 }
 
-const (
-	checkpointQuiet = 200 * time.Millisecond // a checkpoint is made so long after the last batch
-	// but no more than one in this time, and at least one while there are batches
-	checkpointPause = time.Second
-)
-
 // runCheckpoints makes checkpoints until the store is closed. Its clock paces it, and decides nothing.
 func (st *Store[S, E]) runCheckpoints() {
-	due := time.NewTimer(checkpointQuiet) // the line that was journalled at the start
+	due := time.NewTimer(checkpoint.Quiet) // the line that was journalled at the start
 	first := time.Now()
 	last := time.Time{}
 	for {
@@ -54,12 +49,12 @@ func (st *Store[S, E]) runCheckpoints() {
 			if first.IsZero() {
 				first = now
 			}
-			wait := min(checkpointQuiet, first.Add(checkpointPause).Sub(now))
-			due.Reset(max(wait, last.Add(checkpointPause).Sub(now)))
+			wait := min(checkpoint.Quiet, first.Add(checkpoint.Pause).Sub(now))
+			due.Reset(max(wait, last.Add(checkpoint.Pause).Sub(now)))
 		case <-due.C:
 			first, last = (time.Time{}), time.Now()
 			if !st.checkpoint() {
-				due.Reset(checkpointPause)
+				due.Reset(checkpoint.Pause)
 			}
 		}
 	}

@@ -162,7 +162,7 @@ func TestSnapshotBesideWriters(t *testing.T) {
 			t.Errorf("the snapshot holds\n%s", text)
 		}
 		closeStore(t, st)
-		if rep, _, err := verify(cfg, false); err != nil || rep.Snapshots != 2 {
+		if rep, _, err := check(cfg, false); err != nil || rep.Snapshots != 2 {
 			t.Errorf("verify: %+v, %v", rep, err)
 		}
 	})
@@ -206,7 +206,7 @@ func TestSnapshotWaits(t *testing.T) {
 			t.Errorf("the snapshot holds\n%s", text)
 		}
 		closeStore(t, st)
-		if _, _, err := verify(cfg, false); err != nil {
+		if _, _, err := check(cfg, false); err != nil {
 			t.Error(err)
 		}
 	})
@@ -350,7 +350,7 @@ func TestOpenedLineInNewFile(t *testing.T) {
 				if len(named(all, "journal/")) != 2 {
 					t.Fatalf("no new file: %q", named(all, "journal/"))
 				}
-				if _, _, err := verify(cfg, false); err != nil {
+				if _, _, err := check(cfg, false); err != nil {
 					t.Error("verify: ", err)
 				}
 				cfg.SegmentBytes = 0
@@ -385,7 +385,7 @@ func TestSnapshotAfterRotation(t *testing.T) {
 			t.Errorf("files %q, snapshots %q", segs, snaps)
 		}
 		closeStore(t, st)
-		if _, _, err := verify(cfg, false); err != nil {
+		if _, _, err := check(cfg, false); err != nil {
 			t.Error(err)
 		}
 	})

@@ -40,7 +40,7 @@ func TestReopen(t *testing.T) {
 		t.Errorf("reopened: %v, want %v", got, want)
 	}
 	closeStore(t, st)
-	rep, got, err := verify(cfg, false)
+	rep, got, err := check(cfg, false)
 	if err != nil || !got.equal(want) || rep.Head.Seq != 4 || rep.Torn != nil || rep.Files != 1 {
 		t.Errorf("verify: %+v, %v, %v", rep, got, err)
 	}
@@ -305,7 +305,7 @@ func TestGroupCommit(t *testing.T) {
 			}
 		}
 		closeStore(t, st)
-		if _, end, err := verify(cfg, false); err != nil || !end.equal(state) || end.total != workers*rounds {
+		if _, end, err := check(cfg, false); err != nil || !end.equal(state) || end.total != workers*rounds {
 			t.Errorf("verify: total %d, %v", end.total, err)
 		}
 	})

@@ -21,7 +21,11 @@ import (
 	"time"
 
 	"waybill/store"
+	"waybill/store/copies"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
+	"waybill/store/replay"
 )
 
 // TestMain collects garbage less often: the tests open thousands of stores, each with buffers that are large
@@ -104,7 +108,7 @@ func (e add) erases() (lines []uint64) {
 	return lines
 }
 
-func apply(s *sum, stamp store.Stamp, e add) {
+func apply(s *sum, stamp journal.Stamp, e add) {
 	if lines := e.erases(); lines != nil {
 		s.items = slices.Clone(s.items)
 		for i := range s.items {
@@ -123,7 +127,7 @@ func encode(e add, data, personal []byte) (string, []byte, []byte) {
 		if err != nil {
 			panic(err)
 		}
-		return store.KindErased, append(data, d...), personal
+		return journal.KindErased, append(data, d...), personal
 	}
 	d, err := json.Marshal(addData{N: e.N, Text: e.Text})
 	if err == nil && e.Name != "" {
@@ -138,13 +142,13 @@ func encode(e add, data, personal []byte) (string, []byte, []byte) {
 }
 
 func decode(kind string, data, personal []byte) (add, error) {
-	if kind == store.KindErased {
+	if kind == journal.KindErased {
 		var d struct{ Lines []uint64 }
 		err := json.Unmarshal(data, &d)
 		return erasing(d.Lines...), err
 	}
 	if kind != "added" {
-		return add{}, store.ErrNewer
+		return add{}, journal.ErrNewer
 	}
 	var d addData
 	var p addPersonal
@@ -227,8 +231,10 @@ func (l *logBook) String() string {
 func config(fsys durable.FS) sumConfig {
 	return sumConfig{
 		FS: fsys, Log: slog.New(slog.DiscardHandler),
-		New: func() *sum { return new(sum) }, Now: newClock().now,
-		Apply: apply, Encode: encode, Decode: decode, Freeze: freeze, Thaw: thaw,
+		Model: replay.Model[*sum, add]{
+			New: func() *sum { return new(sum) }, Apply: apply, Decode: decode, Freeze: freeze, Thaw: thaw,
+		},
+		Now: newClock().now, Encode: encode,
 		Weigh: func(_ *sum, e add) int64 { return int64(1<<10 + 2*len(e.Text) + 2*len(e.Name)) },
 	}
 }
@@ -272,11 +278,22 @@ func (s sum) equal(other sum) bool {
 	return s.total == other.total && slices.Equal(s.items, other.items)
 }
 
-// verify runs Verify with nothing to check but the state itself.
-func verify(cfg sumConfig, live bool) (rep store.Report, end sum, err error) {
-	rep, err = store.Verify(cfg, live, store.Expected{},
-		func(*sum, store.Stamp, add) error { return nil },
-		func(s *sum, _ store.Stamp) error { end = *s; return nil })
+// verifyWith verifies the directory of a configuration.
+func verifyWith(cfg sumConfig, live bool, expected inspect.Expected, check replay.Check[*sum, add],
+	seen func(*sum, journal.Stamp) error) (inspect.Report, error) {
+	return inspect.Verify(cfg.FS, live, &cfg.Model, expected, check, seen)
+}
+
+// repair repairs the directory of a configuration.
+func repair(cfg sumConfig, to durable.FS, cut copies.Cut) (lost uint64, err error) {
+	return copies.Repair(cfg.FS, to, &cfg.Model, cfg.Now, cut)
+}
+
+// check verifies a directory with nothing to check but the state itself.
+func check(cfg sumConfig, live bool) (rep inspect.Report, end sum, err error) {
+	rep, err = verifyWith(cfg, live, inspect.Expected{},
+		func(*sum, journal.Stamp, add) error { return nil },
+		func(s *sum, _ journal.Stamp) error { end = *s; return nil })
 	return rep, end, err
 }
 
@@ -347,6 +364,6 @@ func journalLines(all map[string]string) []string {
 }
 
 // keptNote is what an auditor expects who has kept one checkpoint.
-func keptNote(note []byte, key ed25519.PublicKey) store.Expected {
-	return store.Expected{Kept: []store.Kept{{Note: note, Key: key}}}
+func keptNote(note []byte, key ed25519.PublicKey) inspect.Expected {
+	return inspect.Expected{Kept: []inspect.Kept{{Note: note, Key: key}}}
 }

@@ -13,9 +13,9 @@ import (
 
 	"waybill/server"
 	"waybill/server/operate/admin"
-	proof "waybill/server/proof/verify"
-	"waybill/store"
+	"waybill/server/proof/verify"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // seller is a server on a directory, and a partner that calls it.
@@ -164,8 +164,8 @@ func TestTamperedServer(t *testing.T) {
 	if *crashes == 0 {
 		step = max(step, 23)
 	}
-	verdict(func(fsys durable.FS) (store.Report, error) {
-		rep, err := proof.Directory(fsys, false, store.Expected{})
+	verdict(func(fsys durable.FS) (inspect.Report, error) {
+		rep, err := verify.Directory(fsys, false, inspect.Expected{})
 		return rep.Report, err
 	}).findsAll(t, all, other, step)
 }

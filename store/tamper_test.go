@@ -16,8 +16,9 @@ import (
 	"sync"
 	"testing"
 
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // held is a directory in memory that can only be read.
@@ -56,7 +57,7 @@ func (f heldFile) Read(b []byte) (int, error)              { return f.Reader.Rea
 func (f heldFile) ReadAt(b []byte, off int64) (int, error) { return f.Reader.ReadAt(b, off) }
 
 // verdict is what verify says of a directory.
-type verdict func(fsys durable.FS) (store.Report, error)
+type verdict func(fsys durable.FS) (inspect.Report, error)
 
 // tamper is a way to change a directory: the files that are then other ones, or, as nil, gone.
 type tamper struct {
@@ -148,9 +149,9 @@ func linewise(all, other map[string]string, try func(tamper)) {
 
 // firstOther returns the place of the first line that is not as it was, as a reader of the files finds it,
 // and its seq.
-func firstOther(was []placed, all map[string]string) (at store.Place, seq int) {
+func firstOther(was []placed, all map[string]string) (at journal.Place, seq int) {
 	for _, name := range named(all, "journal/") {
-		at = store.Place{File: name, Line: 1}
+		at = journal.Place{File: name, Line: 1}
 		if seq < len(was) && was[seq].place.File != name {
 			return at, seq + 1
 		}
@@ -169,7 +170,7 @@ func firstOther(was []placed, all map[string]string) (at store.Place, seq int) {
 
 // campaignOf tries ways to change a directory, on all cores.
 func (v verdict) campaignOf(t *testing.T, all map[string]string, ways func(try func(tamper)),
-	judge func(t *testing.T, w *tamper, changed map[string]string, rep store.Report, err error)) {
+	judge func(t *testing.T, w *tamper, changed map[string]string, rep inspect.Report, err error)) {
 	t.Helper()
 	todo := make(chan []tamper, 16)
 	var wg sync.WaitGroup
@@ -216,8 +217,8 @@ func (v verdict) findsAll(t *testing.T, all, other map[string]string, step int) 
 	maps.DeleteFunc(bare, func(name, _ string) bool {
 		return name == older || strings.HasPrefix(name, "checkpoint")
 	})
-	damaged := func(t *testing.T, w *tamper, changed map[string]string, rep store.Report, err error) {
-		var d *store.Damage
+	damaged := func(t *testing.T, w *tamper, changed map[string]string, rep inspect.Report, err error) {
+		var d *journal.Damage
 		same := maps.Equal(changed, all) || maps.Equal(changed, bare)
 		at, seq := firstOther(was, changed)
 		switch {
@@ -230,7 +231,7 @@ func (v verdict) findsAll(t *testing.T, all, other map[string]string, step int) 
 			t.Errorf("%s: %v, torn %v; the place is %+v, seq %d", w.what, err, rep.Torn, at, seq)
 		}
 	}
-	unsound := func(t *testing.T, w *tamper, changed map[string]string, rep store.Report, err error) {
+	unsound := func(t *testing.T, w *tamper, changed map[string]string, rep inspect.Report, err error) {
 		// in other bytes
 		same := changed["checkpoint.key"] != all["checkpoint.key"] &&
 			privateKey(changed).Equal(privateKey(all))
@@ -291,8 +292,8 @@ func TestTampered(t *testing.T) {
 		"checkpoint.pub": all["checkpoint.pub"],
 	}, "Kyiv")
 	t.Logf("%d bytes in %d files", len(strings.Join(journalLines(all), "")), len(named(all, "journal/")))
-	verdict(func(fsys durable.FS) (store.Report, error) {
-		rep, _, err := verify(config(fsys), false)
+	verdict(func(fsys durable.FS) (inspect.Report, error) {
+		rep, _, err := check(config(fsys), false)
 		return rep, err
 	}).findsAll(t, all, other, stride)
 }
@@ -309,13 +310,13 @@ func TestTamperedAfterAKill(t *testing.T) {
 		}
 		linewise(all, sampleFiles(t), try)
 	}
-	verdict(func(fsys durable.FS) (store.Report, error) {
-		rep, _, err := verify(config(fsys), false)
+	verdict(func(fsys durable.FS) (inspect.Report, error) {
+		rep, _, err := check(config(fsys), false)
 		return rep, err
-	}).campaignOf(t, all, ways, func(t *testing.T, w *tamper, changed map[string]string, rep store.Report,
+	}).campaignOf(t, all, ways, func(t *testing.T, w *tamper, changed map[string]string, rep inspect.Report,
 		err error) {
 		at, seq := firstOther(was, changed)
-		d := new(store.Damage)
+		d := new(journal.Damage)
 		cut := strings.HasPrefix(strings.Join(journalLines(all), ""), strings.Join(journalLines(changed), ""))
 		switch {
 		case rep.Torn != nil:

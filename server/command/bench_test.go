@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // bench fills a directory, measures each work with each number of connections, and goes on with what it has
@@ -50,7 +50,7 @@ func TestBench(t *testing.T) {
 		if said == nil {
 			t.Fatal(stdout.String())
 		}
-		rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{})
+		rep, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{})
 		n, _ := strconv.Atoi(said[1])
 		if err != nil || rep.Torn != nil || n < 300 || n <= sold ||
 			!strings.Contains(rep.Books.String(), said[1]+" bookings") {

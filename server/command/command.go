@@ -29,6 +29,8 @@ import (
 	"waybill/server/machines/standby"
 	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/live"
 )
 
 // Exit codes (contract §1). Those from 65 on are those of sysexits.h, so that a supervisor can tell what a
@@ -463,14 +465,14 @@ func (c *call) fromEnv() (err error) {
 // exitCode maps an error of opening or running a directory.
 func exitCode(err error) int {
 	switch {
-	case errors.As(err, new(*store.Damage)), errors.As(err, new(*standby.Foreign)):
+	case errors.As(err, new(*journal.Damage)), errors.As(err, new(*standby.Foreign)):
 		return exitDamaged
 	case errors.Is(err, durable.ErrLocked):
 		return exitLocked
-	case errors.Is(err, store.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
+	case errors.Is(err, live.ErrFailed), errors.As(err, new(*store.NoRoom)), errors.Is(err, syscall.ENOSPC),
 		errors.Is(err, syscall.EIO), errors.Is(err, syscall.EDQUOT):
 		return exitIO
-	case errors.Is(err, store.ErrNewer), errors.As(err, new(*store.ClockError)),
+	case errors.Is(err, journal.ErrNewer), errors.As(err, new(*store.ClockError)),
 		errors.Is(err, server.ErrClock), errors.Is(err, server.ErrSeed),
 		errors.Is(err, front.ErrSocketPath), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig

@@ -15,8 +15,8 @@ import (
 	"waybill/server/proof/history"
 	"waybill/server/proof/verify"
 	"waybill/server/reach/ticket"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 	"waybill/store/note"
 )
 
@@ -128,7 +128,7 @@ func (c *call) verify() (int, error) {
 
 // judge verifies the directory against what the caller knows of it from elsewhere.
 func (c *call) judge() (code int, v verify.Verdict, err error) {
-	var expected store.Expected
+	var expected inspect.Expected
 	if c.isGiven("witness-key") && len(c.list("witness-key")) == 0 {
 		err = errors.New("-witness-key is empty: it would ask for nobody's signature")
 		return exitUsage, verify.Verdict{Problem: err.Error()}, err

@@ -25,8 +25,8 @@ import (
 	"waybill/server/operate/admin"
 	"waybill/server/proof/witness"
 	"waybill/server/reach/outbound"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 // serve answers requests until the process is to end.
@@ -240,7 +240,7 @@ func (c *call) listen(cfg server.Config, addr string, secured *tls.Config) (int,
 		defer control.Close()
 	}
 	if err := f.Open(); err != nil {
-		if errors.As(err, new(*store.Damage)) {
+		if errors.As(err, new(*journal.Damage)) {
 			err = fmt.Errorf("%w; waybill verify -data %s says what can be done", err, cfg.Dir)
 		}
 		if errors.As(err, new(*durable.OtherOwner)) {

@@ -23,8 +23,10 @@ import (
 	"waybill/server/proof/backup"
 	"waybill/server/proof/export"
 	"waybill/server/proof/verify"
-	"waybill/store"
+	"waybill/store/checkpoint"
+	"waybill/store/copies"
 	"waybill/store/durable"
+	"waybill/store/durable/pace"
 )
 
 // What the verbs do, but serve. First those that only read: they take no lock and work beside a running
@@ -47,13 +49,13 @@ func (c *call) checkpoint() (int, error) {
 	}
 	// Witnesses know a journal by this, and are told it before they sign anything.
 	if c.get("key").(bool) {
-		key, err := store.NewestKey(c.fsys)
+		key, err := checkpoint.NewestKey(c.fsys)
 		if err == nil {
 			fmt.Fprintln(c.Stdout, key)
 		}
 		return exitFailed, err
 	}
-	note, err := store.NewestCheckpoint(c.fsys)
+	note, err := checkpoint.Newest(c.fsys)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("there is no checkpoint yet; a server makes one as soon as it has started")
 	}
@@ -136,7 +138,7 @@ func (c *call) repair() (int, error) {
 	case front.Running(c.dir):
 		return exitFailed, errors.New("a server is running on the directory; stop it first")
 	}
-	cut := store.Cut{
+	cut := copies.Cut{
 		At:     cutAt,
 		Reason: reason,
 		By:     admin.Self(),
@@ -144,7 +146,7 @@ func (c *call) repair() (int, error) {
 	}
 	return c.write(func(out durable.Dir) (string, error) {
 		rep, lost, err := backup.Repair(c.fsys, out, cut)
-		if errors.As(err, new(*store.UndamagedError)) {
+		if errors.As(err, new(*copies.UndamagedError)) {
 			return "", fmt.Errorf("%w; -force cuts all the same", err)
 		}
 		good := "is sound"
@@ -259,7 +261,7 @@ func (c *call) adminHere(op string, form url.Values) error {
 		})
 	}
 	if op == "import" {
-		feed, err := admin.ReadFeed(form, front.Unheard{Writer: c.Stdout}, durable.NoPace())
+		feed, err := admin.ReadFeed(form, front.Unheard{Writer: c.Stdout}, pace.None())
 		if err != nil || feed == nil {
 			return err
 		}

@@ -3,7 +3,7 @@ package ledger
 import (
 	"waybill/auth"
 	"waybill/booking"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // accountKinds are the lines of partners, and of users and their sessions.
@@ -11,7 +11,7 @@ var accountKinds = []kind{
 	row[auth.KeyAdded]{
 		name:  "partner.key_added",
 		apply: on(partners, auth.PartnerRecorder.ApplyKeyAdded),
-		after: func(s *Keeper, _ store.Stamp, e *auth.KeyAdded) {
+		after: func(s *Keeper, _ journal.Stamp, e *auth.KeyAdded) {
 			s.feed(booking.ID(e.Partner)) // a partner without events can wait for one
 		},
 	}.kind(),

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // What a keyed request was answered (contract §8). Of most requests the answer stands in the personal part of
@@ -25,7 +25,7 @@ type Answer struct {
 }
 
 // ReadAnswer reads what a line says of the answer to a request.
-func ReadAnswer(l *store.Line) (a Answer, err error) {
+func ReadAnswer(l *journal.Line) (a Answer, err error) {
 	var part struct {
 		Reply      string
 		Passengers []struct {

@@ -5,13 +5,13 @@ import (
 
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // BenchmarkLine is per line of a booking for two: written, read, and read and applied, as a start does.
 func BenchmarkLine(b *testing.B) {
 	lines := rig.SoldLines(b)
-	replay := func(b *testing.B, do func(*ledger.Keeper, store.Stamp, ledger.Entry)) {
+	replay := func(b *testing.B, do func(*ledger.Keeper, journal.Stamp, ledger.Entry)) {
 		b.ReportAllocs()
 		for b.Loop() {
 			j := ledger.NewCodec()
@@ -21,12 +21,12 @@ func BenchmarkLine(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				do(st, store.Stamp{Seq: l.Seq, Time: l.Time}, e)
+				do(st, journal.Stamp{Seq: l.Seq, Time: l.Time}, e)
 			}
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(lines)), "ns/line")
 	}
-	b.Run("decode", func(b *testing.B) { replay(b, func(*ledger.Keeper, store.Stamp, ledger.Entry) {}) })
+	b.Run("decode", func(b *testing.B) { replay(b, func(*ledger.Keeper, journal.Stamp, ledger.Entry) {}) })
 	b.Run("decode-apply", func(b *testing.B) { replay(b, (*ledger.Keeper).Apply) })
 	b.Run("encode", func(b *testing.B) {
 		j := ledger.NewCodec()

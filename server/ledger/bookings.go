@@ -6,7 +6,7 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/server/ledger/wire"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // bookingKinds are the lines of bookings and their tickets.
@@ -32,7 +32,7 @@ var bookingKinds = []kind{
 		partner: func(s State, e *booking.Asked) booking.ID {
 			return s.PartnerOf(e.Booking)
 		},
-		after: func(s *Keeper, _ store.Stamp, e *booking.Asked) {
+		after: func(s *Keeper, _ journal.Stamp, e *booking.Asked) {
 			delete(s.KeyedRequests.askedFor, e.Ticket)
 		},
 		weigh: func(_ State, e *booking.Asked, _ *Idempotency) int64 {
@@ -42,7 +42,7 @@ var bookingKinds = []kind{
 	row[booking.Refused]{
 		name:  "ticket.refused",
 		apply: on(bookings, booking.Recorder.ApplyRefused),
-		after: func(s *Keeper, _ store.Stamp, e *booking.Refused) {
+		after: func(s *Keeper, _ journal.Stamp, e *booking.Refused) {
 			s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 		},
 	}.kind(),
@@ -61,7 +61,7 @@ var bookingKinds = []kind{
 			return len(e.Tickets)
 		},
 		feedEvents: showCanceled,
-		after: func(s *Keeper, at store.Stamp, e *booking.TicketsCanceled) {
+		after: func(s *Keeper, at journal.Stamp, e *booking.TicketsCanceled) {
 			var sends []toSend
 			for _, t := range e.Tickets {
 				s.KeyedRequests.forgetAsked(s.Bookings, t.ID)
@@ -137,7 +137,7 @@ func settledKind[T any](name, said string, action booking.Action,
 			return s.PartnerOf(in(e).Booking)
 		},
 		feedCount: one[T],
-		after: func(s *Keeper, at store.Stamp, e *T) {
+		after: func(s *Keeper, at journal.Stamp, e *T) {
 			s.settled(at, in(e), action)
 		},
 		weigh: func(_ State, e *T, _ *Idempotency) int64 {
@@ -147,7 +147,7 @@ func settledKind[T any](name, said string, action booking.Action,
 }
 
 // settled remembers what else comes of a ticket that was paid or booked.
-func (s *Keeper) settled(at store.Stamp, e *booking.Settled, action booking.Action) {
+func (s *Keeper) settled(at journal.Stamp, e *booking.Settled, action booking.Action) {
 	s.KeyedRequests.forgetAsked(s.Bookings, e.Ticket)
 	s.Outbox.add(at, action, "", []toSend{{e.Ticket, e.Sends}})
 }

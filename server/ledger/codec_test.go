@@ -7,7 +7,7 @@ import (
 
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // TestCodecReadsBesideASnapshot: verify reads a snapshot of an earlier version with the codec that reads the
@@ -21,7 +21,7 @@ func TestCodecReadsBesideASnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := ledger.NewKeeper()
-	st.Apply(store.Stamp{Seq: first.Seq, Time: first.Time}, e)
+	st.Apply(journal.Stamp{Seq: first.Seq, Time: first.Time}, e)
 	var snapshot bytes.Buffer
 	if err := j.Freeze(st.State)(&snapshot); err != nil {
 		t.Fatal(err)

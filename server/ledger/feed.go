@@ -9,7 +9,7 @@ import (
 
 	"waybill/booking"
 	"waybill/server/ledger/wire"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // EventFeed is what happened to a partner's bookings, in order (interface, Events). An event is a line of the
@@ -31,7 +31,7 @@ func (s *Keeper) feed(partner booking.ID) *EventFeed {
 }
 
 // add adds events of a line, and wakes who waits for them.
-func (f *EventFeed) add(at store.Stamp, events int) {
+func (f *EventFeed) add(at journal.Stamp, events int) {
 	for range events {
 		f.seqs = append(f.seqs, at.Seq)
 	}
@@ -77,16 +77,16 @@ type FeedEvent struct {
 }
 
 // Events returns the events that a line has for a partner.
-func Events(l *store.Line, partner booking.ID) ([]FeedEvent, error) {
+func Events(l *journal.Line, partner booking.ID) ([]FeedEvent, error) {
 	k := kindNamed(l.Type)
 	if k == nil {
-		return nil, store.ErrNewer
+		return nil, journal.ErrNewer
 	}
 	return k.feedEvents(l, partner)
 }
 
 // showTicket returns the one event of a line that names a ticket.
-func showTicket(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
+func showTicket(l *journal.Line, _ booking.ID) ([]FeedEvent, error) {
 	var data struct {
 		Booking booking.ID
 		Ticket  *booking.ID
@@ -103,14 +103,14 @@ func showTicket(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
 }
 
 // showCarrier returns the event of a status that a carrier gave.
-func showCarrier(l *store.Line, partner booking.ID) ([]FeedEvent, error) {
+func showCarrier(l *journal.Line, partner booking.ID) ([]FeedEvent, error) {
 	events, err := showTicket(l, partner)
 	events[0].Type = "ticket.status"
 	return events, err
 }
 
 // showCanceled returns an event for each ticket of a line.
-func showCanceled(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
+func showCanceled(l *journal.Line, _ booking.ID) ([]FeedEvent, error) {
 	var e booking.TicketsCanceled
 	if err := json.Unmarshal(l.Data, &e); err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func showCanceled(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
 }
 
 // showUncompleted returns an event for each ticket of a line, of the instant at which its window was over.
-func showUncompleted(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
+func showUncompleted(l *journal.Line, _ booking.ID) ([]FeedEvent, error) {
 	var e booking.TicketsUncompleted
 	if err := json.Unmarshal(l.Data, &e); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func showUncompleted(l *store.Line, _ booking.ID) ([]FeedEvent, error) {
 }
 
 // showErased returns an event for each passenger of the partner's that a line forgets.
-func showErased(l *store.Line, partner booking.ID) ([]FeedEvent, error) {
+func showErased(l *journal.Line, partner booking.ID) ([]FeedEvent, error) {
 	var e struct{ Passengers []ErasedPassenger }
 	if err := json.Unmarshal(l.Data, &e); err != nil {
 		return nil, err

@@ -5,38 +5,27 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"log/slog"
 	"strconv"
 	"strings"
-	"time"
 
 	"waybill/auth"
 	"waybill/schedule"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
+	"waybill/store/replay"
 )
 
-// StoreConfig says how the state is kept. For those who only read, it logs nothing, and its clock is the
-// directory's.
-func StoreConfig(fsys durable.FS) store.Config[*Keeper, Entry] {
-	c := NewCodec()
-	return store.Config[*Keeper, Entry]{
-		FS:  fsys,
-		Log: slog.New(slog.DiscardHandler),
-		Now: func(s *Keeper) time.Time {
-			return s.Clock().At(time.Now())
-		},
+// Model says to those who replay a journal what the state is, and how its lines and snapshots are read.
+func (c *Codec) Model() replay.Model[*Keeper, Entry] {
+	return replay.Model[*Keeper, Entry]{
 		New:    NewKeeper,
 		Apply:  (*Keeper).Apply,
-		Encode: c.Encode,
 		Decode: c.Decode,
 		Freeze: func(s *Keeper) func(io.Writer) error {
 			return c.Freeze(s.State)
 		},
 		Thaw: c.Thaw,
-		Weigh: func(s *Keeper, x Entry) int64 {
-			return Weigh(s.State, x)
-		},
 	}
 }
 
@@ -66,8 +55,8 @@ func LoadTimetable(fsys durable.FS, hash string) (*schedule.Timetable, error) {
 	name := TimetableDir + "/" + hash + ".jsonl"
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &store.Damage{
-			Place:  store.Place{File: name},
+		return nil, &journal.Damage{
+			Place:  journal.Place{File: name},
 			Reason: "is missing, but is the timetable in force",
 		}
 	} else if err != nil {
@@ -76,8 +65,8 @@ func LoadTimetable(fsys durable.FS, hash string) (*schedule.Timetable, error) {
 	defer f.Close()
 	tables, err := schedule.Decode(f, hash)
 	if err != nil {
-		return nil, &store.Damage{
-			Place:  store.Place{File: name},
+		return nil, &journal.Damage{
+			Place:  journal.Place{File: name},
 			Reason: err.Error(),
 		}
 	}
@@ -152,7 +141,7 @@ func LostJournal(fsys durable.FS) error {
 	}
 	files, err := fsys.List("journal")
 	// by the first line
-	_, ended := store.Read(fsys, false, func(store.Place, *store.Line) error {
+	_, ended := inspect.Read(fsys, false, func(journal.Place, *journal.Line) error {
 		return errEmptied
 	})
 	if err == nil && (len(files) == 0 || ended == nil) {
@@ -161,8 +150,8 @@ func LostJournal(fsys durable.FS) error {
 	return err
 }
 
-var errEmptied = &store.Damage{
-	Place:  store.Place{File: "journal"},
+var errEmptied = &journal.Damage{
+	Place:  journal.Place{File: "journal"},
 	Reason: "is empty, but " + KeyDir + "/" + RingFile + " shows that it was not",
 }
 
@@ -178,8 +167,8 @@ func ReadSecret[T any](fsys durable.FS, name string, parse func([]byte) (T, erro
 		return secret, err
 	}
 	if secret, err = parse(text); err != nil {
-		err = &store.Damage{
-			Place:  store.Place{File: KeyDir + "/" + name},
+		err = &journal.Damage{
+			Place:  journal.Place{File: KeyDir + "/" + name},
 			Reason: err.Error(),
 		}
 	}

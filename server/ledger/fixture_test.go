@@ -18,8 +18,8 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -54,7 +54,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err != nil || os.WriteFile(filepath.Join(dir, "FORMAT"), format, 0o600) != nil {
 			t.Fatal(err)
 		}
-		if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil ||
+		if rep, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil ||
 			rep.Torn != nil {
 			t.Fatalf("%s: %v, %v", version, rep.Torn, err)
 		}
@@ -85,7 +85,7 @@ func TestJournalsOfFormerVersionsStillLoad(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil ||
+		if rep, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil ||
 			rep.Checkpoints < 1 {
 			t.Errorf("%s, gone on with: %+v, %v", version, rep, err)
 		}

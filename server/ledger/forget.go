@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 // PersonalErased says that names, e-mail addresses and phones were erased from earlier lines. A line's
@@ -110,7 +110,7 @@ func removeLetters(fsys durable.FS, tickets []booking.ID) error {
 }
 
 // feedErased tells each partner of its passengers who are forgotten.
-func (s *Keeper) feedErased(at store.Stamp, list []ErasedPassenger) {
+func (s *Keeper) feedErased(at journal.Stamp, list []ErasedPassenger) {
 	for _, p := range list {
 		s.feed(p.Partner).add(at, 1)
 	}

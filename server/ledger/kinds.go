@@ -15,7 +15,7 @@ import (
 	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/ledger/wire"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // row is all there is to know of a kind of line whose event is a *T. All fields but name and apply may be
@@ -36,9 +36,9 @@ type row[T any] struct {
 	// feedCount returns how many events of the partner's feed (/v2/events) the line is.
 	feedCount func(*T) int
 	// feedEvents reads these events from a line. Without it, the line is one event, of a ticket.
-	feedEvents func(*store.Line, booking.ID) ([]FeedEvent, error)
+	feedEvents func(*journal.Line, booking.ID) ([]FeedEvent, error)
 	// after remembers what else comes of the event, as messages to passengers.
-	after func(*Keeper, store.Stamp, *T)
+	after func(*Keeper, journal.Stamp, *T)
 	// weigh returns how many bytes the event takes in the journal at most. Without it, it is written to see.
 	weigh func(State, *T, *Idempotency) int64
 }
@@ -54,8 +54,8 @@ type kind struct {
 	check      func(State, time.Time, Event) error
 	partner    func(State, Event) booking.ID
 	feedCount  func(Event) int
-	feedEvents func(*store.Line, booking.ID) ([]FeedEvent, error)
-	after      func(*Keeper, store.Stamp, Event)
+	feedEvents func(*journal.Line, booking.ID) ([]FeedEvent, error)
+	after      func(*Keeper, journal.Stamp, Event)
 	weigh      func(State, Event, *Idempotency) int64
 }
 
@@ -76,7 +76,7 @@ func (r row[T]) kind() kind {
 		},
 		feedCount:  func(Event) int { return 0 },
 		feedEvents: showTicket,
-		after:      func(*Keeper, store.Stamp, Event) {},
+		after:      func(*Keeper, journal.Stamp, Event) {},
 		weigh:      weighPlain,
 	}
 	if r.code != nil {
@@ -107,7 +107,7 @@ func (r row[T]) kind() kind {
 		k.feedEvents = r.feedEvents
 	}
 	if r.after != nil {
-		k.after = func(s *Keeper, at store.Stamp, e Event) {
+		k.after = func(s *Keeper, at journal.Stamp, e Event) {
 			r.after(s, at, e.(*T))
 		}
 	}
@@ -169,7 +169,7 @@ func kindNamed(name string) *kind {
 }
 
 // Apply changes the state as an entry says.
-func (s *Keeper) Apply(at store.Stamp, x Entry) {
+func (s *Keeper) Apply(at journal.Stamp, x Entry) {
 	k := kindOf(x.Event)
 	k.apply(s, at.Time, x.Event)
 	k.after(s, at, x.Event)
@@ -183,7 +183,7 @@ func (s *Keeper) Apply(at store.Stamp, x Entry) {
 
 // Check returns an error where an entry cannot follow the state. It checks again what was decided and
 // recorded; verify calls it for each line.
-func Check(s State, at store.Stamp, x Entry) error {
+func Check(s State, at journal.Stamp, x Entry) error {
 	return kindOf(x.Event).check(s, at.Time, x.Event)
 }
 
@@ -239,12 +239,12 @@ func (c *Codec) Encode(x Entry, data, personal []byte) (name string, d, p []byte
 	return k.name, l.data.W.B, l.personal.W.B
 }
 
-// Decode reads what Encode wrote. A kind, a member or a form that it does not know is store.ErrNewer: lines
+// Decode reads what Encode wrote. A kind, a member or a form that it does not know is journal.ErrNewer: lines
 // that a program finds have a hash that follows, so that they were written as they stand.
 func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	k := kindNamed(name)
 	if k == nil {
-		return Entry{}, fmt.Errorf("%w: unknown type %q", store.ErrNewer, name)
+		return Entry{}, fmt.Errorf("%w: unknown type %q", journal.ErrNewer, name)
 	}
 	l := &lineCoder{
 		data:     wire.Coder{R: wire.NewReader(data)},
@@ -256,7 +256,7 @@ func (c *Codec) Decode(name string, data, personal []byte) (Entry, error) {
 	l.data.R.End()
 	l.personal.R.End()
 	if err := cmp.Or(l.data.R.Err(), l.personal.R.Err()); err != nil {
-		return l.entry, fmt.Errorf("%w: %s: %v", store.ErrNewer, name, err)
+		return l.entry, fmt.Errorf("%w: %s: %v", journal.ErrNewer, name, err)
 	}
 	if l.missing {
 		return l.entry, errNoForm

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // sample is a line as far as a codec reads it.
@@ -30,8 +31,8 @@ func samples(t *testing.T) (directories [][]sample) {
 	for _, format := range dirs {
 		var lines []sample
 		dir := durable.Dir(filepath.Dir(format))
-		_, err := store.Read(dir, false, func(_ store.Place, l *store.Line) error {
-			if !store.Own(l.Type) {
+		_, err := inspect.Read(dir, false, func(_ journal.Place, l *journal.Line) error {
+			if !journal.Own(l.Type) {
 				lines = append(lines, sample{l.Type, bytes.Clone(l.Data), bytes.Clone(l.Personal)})
 			}
 			return nil
@@ -108,13 +109,13 @@ func TestALineWithAMemberMoreIsOfANewerVersion(t *testing.T) {
 				seen = append(seen, l.name)
 			}
 			for _, data := range withMember(l.data) {
-				if _, err := codec.Decode(l.name, data, l.personal); !errors.Is(err, store.ErrNewer) {
-					t.Errorf("%s: %v, want %v\n%s", l.name, err, store.ErrNewer, data)
+				if _, err := codec.Decode(l.name, data, l.personal); !errors.Is(err, journal.ErrNewer) {
+					t.Errorf("%s: %v, want %v\n%s", l.name, err, journal.ErrNewer, data)
 				}
 			}
 			for _, personal := range withMember(l.personal) {
-				if _, err := codec.Decode(l.name, l.data, personal); !errors.Is(err, store.ErrNewer) {
-					t.Errorf("%s: %v, want %v\n%s", l.name, err, store.ErrNewer, personal)
+				if _, err := codec.Decode(l.name, l.data, personal); !errors.Is(err, journal.ErrNewer) {
+					t.Errorf("%s: %v, want %v\n%s", l.name, err, journal.ErrNewer, personal)
 				}
 			}
 		}
@@ -136,8 +137,8 @@ func TestAFormThatIsNotKnownIsOfANewerVersion(t *testing.T) {
 		{"clock.set", []byte(`{"real":false,"offsetMs":1}`), []byte(`{"salt":"AQAAAAAAAAAAAAAAAAAAAA"}`)},
 		{"ticket.paid", []byte(`{"tickets":["AQAAAAAAAAAAAAAAAAAAAA"]}`), nil},
 	} {
-		if _, err := NewCodec().Decode(l.name, l.data, l.personal); !errors.Is(err, store.ErrNewer) {
-			t.Errorf("%s %s %s: %v, want %v", l.name, l.data, l.personal, err, store.ErrNewer)
+		if _, err := NewCodec().Decode(l.name, l.data, l.personal); !errors.Is(err, journal.ErrNewer) {
+			t.Errorf("%s %s %s: %v, want %v", l.name, l.data, l.personal, err, journal.ErrNewer)
 		}
 	}
 }

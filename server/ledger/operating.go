@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"waybill/report"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // operatingKinds are the lines of what companies and operators do, and of the messages to passengers.
@@ -59,10 +59,10 @@ var operatingKinds = []kind{
 		apply: applyRetried,
 	}.kind(),
 	row[PersonalErased]{
-		name:       store.KindErased,
+		name:       journal.KindErased,
 		apply:      applyPersonalErased,
 		feedEvents: showErased,
-		after: func(s *Keeper, at store.Stamp, e *PersonalErased) {
+		after: func(s *Keeper, at journal.Stamp, e *PersonalErased) {
 			s.feedErased(at, e.Passengers)
 		},
 		weigh: weighErased,
@@ -71,7 +71,7 @@ var operatingKinds = []kind{
 		name:       "passengers.forgotten",
 		apply:      applyForgotten,
 		feedEvents: showErased,
-		after: func(s *Keeper, at store.Stamp, e *PassengersForgotten) {
+		after: func(s *Keeper, at journal.Stamp, e *PassengersForgotten) {
 			s.feedErased(at, e.Passengers)
 		},
 	}.kind(),
@@ -81,7 +81,7 @@ var operatingKinds = []kind{
 func applyTimetableImported(s *Keeper, now time.Time, e *TimetableImported) {
 	s.rest.timetableHash = e.Hash
 	if e.Loaded != nil {
-		s.useTimetable(e.Loaded, now)
+		s.UseTimetable(e.Loaded, now)
 	}
 }
 

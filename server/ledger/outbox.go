@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // Message is one e-mail, or one text to a phone, that a passenger is to be sent. It is immutable.
@@ -187,7 +187,7 @@ type toSend struct {
 }
 
 // add takes in the messages of a line. Their ids say where in the line they stand.
-func (o *Outbox) add(at store.Stamp, action booking.Action, reason string, list []toSend) {
+func (o *Outbox) add(at journal.Stamp, action booking.Action, reason string, list []toSend) {
 	n := 0
 	for _, x := range list {
 		for _, to := range x.sends {
@@ -205,7 +205,7 @@ func (o *Outbox) add(at store.Stamp, action booking.Action, reason string, list 
 }
 
 // messageID names the n-th message of a line.
-func messageID(at store.Stamp, n int) string {
+func messageID(at journal.Stamp, n int) string {
 	return strconv.FormatUint(at.Seq, 10) + "-" + strconv.Itoa(n)
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // requestLife is how long a request is known by its key (contract §8).
@@ -76,7 +76,7 @@ func (x *KeyedRequests) forgetAsked(sold *booking.State, ticket booking.ID) {
 }
 
 // note remembers what an entry says of a request of a partner's.
-func (x *KeyedRequests) note(at store.Stamp, partner booking.ID, entry Entry) {
+func (x *KeyedRequests) note(at journal.Stamp, partner booking.ID, entry Entry) {
 	x.answeredByAge = x.expire(x.answeredByAge, at.Time)
 	x.openByAge = x.expire(x.openByAge, at.Time)
 	given := entry.Idempotency

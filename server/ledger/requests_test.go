@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"waybill/booking"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // paidUnder returns the entry of a ticket that was paid by a request with a key.
@@ -33,7 +33,7 @@ func TestARequestHasDoneItsOwnTicketsOnly(t *testing.T) {
 		{paidUnder(3, "second"), []booking.ID{{3}}},
 		{paidUnder(4, "second"), []booking.ID{{3}, {4}}},
 	} {
-		requests.note(store.Stamp{Seq: uint64(i + 1), Time: now}, partner, c.entry)
+		requests.note(journal.Stamp{Seq: uint64(i + 1), Time: now}, partner, c.entry)
 		found := requests.Find(RequestKey{partner, "k"}, now)
 		if found == nil || !slices.Equal(found.Done, c.done) {
 			t.Errorf("line %d: %+v, want the tickets %v", i+1, found, c.done)

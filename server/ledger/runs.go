@@ -8,7 +8,7 @@ import (
 	"waybill/auth"
 	"waybill/booking"
 	"waybill/schedule"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // runKinds are the lines of what a carrier does with a run (contract §15).
@@ -21,7 +21,7 @@ var runKinds = []kind{
 		),
 		check:      checked((*booking.State).CheckRunCanceled),
 		feedEvents: showRun,
-		after: func(s *Keeper, at store.Stamp, e *booking.RunCanceled) {
+		after: func(s *Keeper, at journal.Stamp, e *booking.RunCanceled) {
 			var sends []toSend
 			for _, t := range e.Tickets {
 				s.feed(t.Partner).add(at, 1)
@@ -39,7 +39,7 @@ var runKinds = []kind{
 		),
 		check:      checked((*booking.State).CheckRunMoved),
 		feedEvents: showRun,
-		after: func(s *Keeper, at store.Stamp, e *booking.RunMoved) {
+		after: func(s *Keeper, at journal.Stamp, e *booking.RunMoved) {
 			var sends []toSend
 			for _, t := range e.Tickets {
 				s.feed(t.Partner).add(at, 1)
@@ -96,18 +96,18 @@ func changingRun[T any](
 		before := s.Bookings.Change(run(e)).Change
 		apply(s.bookings, now, e)
 		if s.rest.timetable != nil && s.Bookings.Change(run(e)).Change != before {
-			s.useTimetable(s.rest.timetable, now)
+			s.UseTimetable(s.rest.timetable, now)
 		}
 	}
 }
 
-// useTimetable puts a timetable in force, with what was changed of its runs.
-func (s *Keeper) useTimetable(tt *schedule.Timetable, now time.Time) {
+// UseTimetable puts a timetable in force, with what was changed of its runs.
+func (s *Keeper) UseTimetable(tt *schedule.Timetable, now time.Time) {
 	s.rest.timetable = tt.With(s.Bookings.Changes(now))
 }
 
 // showRun returns the events of a partner's tickets in a line of a run.
-func showRun(l *store.Line, partner booking.ID) ([]FeedEvent, error) {
+func showRun(l *journal.Line, partner booking.ID) ([]FeedEvent, error) {
 	var e booking.RunCanceled // of a run that was moved there is no refund
 	if err := json.Unmarshal(l.Data, &e); err != nil {
 		return nil, err

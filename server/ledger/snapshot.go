@@ -16,7 +16,7 @@ import (
 	"waybill/report"
 	"waybill/schedule"
 	"waybill/server/ledger/wire"
-	"waybill/store"
+	"waybill/store/replay"
 )
 
 // A snapshot is a line of each: the clock and the timetable, and every partner, user, session, report, feed,
@@ -216,7 +216,7 @@ func (t *thawing) read(from io.Reader) error {
 		})
 		c.R.End()
 		if t.older {
-			return store.ErrOlder
+			return replay.ErrOlder
 		}
 		if err := c.R.Err(); err != nil {
 			return fmt.Errorf("line %d: %w", n, err)

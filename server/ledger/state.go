@@ -4,21 +4,15 @@
 // [State] is everything there is to remember, to read and to decide on. It changes by events only (but for
 // the timetable, which a start loads from the file that an event names), each of which is a line of the
 // journal: an [Entry] is an event with what else its line says, as who did it. What applies entries is a
-// [Keeper]. The [Store] of a server has the one of its state and hands out the State alone, so that no room
-// can change it: the compiler sees to that. A reader of a journal makes a Keeper of its own.
+// [Keeper]. Package held has the one of a server's state and hands out the State alone, so that no room can
+// change it: the compiler sees to that. A reader of a journal makes a Keeper of its own.
 //
 // All there is to know of a kind of line, which is a type that lines have, stands in one row of a table: its
 // name, how it is coded, how it changes the state, what may precede it, what a partner is told of it, and its
 // weight. To add a kind of line, add a row.
 //
-// [Codec] turns entries into the bytes of lines and back, and states into snapshots and back. [StoreConfig]
-// hands all of it to package store, which makes it durable:
-//
-//	st, _, err := ledger.Open(ledger.Options{FS: durable.Dir("waybill-data"), Log: log, Now: clock})
-//	seq, err := st.Update(func(s ledger.State, now time.Time) ([]ledger.Entry, error) {
-//		e, err := s.Bookings.SetCarrier(now, ticket, booking.Confirmed)
-//		return ledger.Entries(e), err
-//	}, nil)
+// [Codec] turns entries into the bytes of lines and back, and states into snapshots and back. Its Model says
+// all of it to those who replay a journal; package held opens a directory with it.
 //
 // The package knows no HTTP, and decides nothing: that the packages of the state's parts do.
 package ledger
@@ -80,8 +74,8 @@ func (s State) PartnerOf(id booking.ID) booking.ID {
 	return s.Bookings.Any(id).Partner
 }
 
-// Keeper is a State with what applies entries to it. A [Store] has one and never hands it out; a reader of a
-// journal makes one of its own.
+// Keeper is a State with what applies entries to it. Package held has the one of a server and never hands
+// it out; a reader of a journal makes one of its own.
 type Keeper struct {
 	State
 	partners auth.PartnerRecorder

@@ -1,12 +1,10 @@
-// Package checkpoint is what a directory signs and how it is kept: the checkpoints, the keys that sign and
+// Package checkpoint is the form of what a directory signs, and reads it: the checkpoints, the keys that
 // check them, their log, and what witnesses have signed of them. A checkpoint says that a journal had a line,
-// with everything before it; package store says when one is made.
+// with everything before it. Package signing makes them; package store says when.
 //
-//	log := checkpoint.Log{FS: fsys, Origin: origin, Key: key}
-//	err := log.Open()
-//	err = log.Sign(&checkpoint.Checkpoint{Origin: origin, Head: head, Root: root, Rooted: true})
-//
-//	c, err := checkpoint.Parse(signed, public) // elsewhere
+//	signed, err := checkpoint.Newest(fsys)
+//	public, err := checkpoint.PublicKey(fsys)
+//	c, err := checkpoint.Parse(signed, public)
 package checkpoint
 
 import (
@@ -52,8 +50,8 @@ func (c *Checkpoint) text() []byte {
 	return fmt.Appendf(nil, "%s\n%d\n%s\nhash %x time %s\n", c.Origin, c.Seq, root, c.Hash, at)
 }
 
-// sign returns the checkpoint as a signed note.
-func (c *Checkpoint) sign(key ed25519.PrivateKey) []byte {
+// Sign returns the checkpoint as a signed note.
+func (c *Checkpoint) Sign(key ed25519.PrivateKey) []byte {
 	return note.Sign(c.text(), c.Origin, key)
 }
 

@@ -6,11 +6,11 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"io"
 	"io/fs"
 
 	"waybill/store/durable"
 	"waybill/store/journal"
+	"waybill/store/note"
 )
 
 const (
@@ -34,6 +34,23 @@ func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
 // PublicKey reads the key that the directory's checkpoints are signed with.
 func PublicKey(fsys durable.FS) (ed25519.PublicKey, error) {
 	return ReadPublicKey(fsys, PublicKeyFile)
+}
+
+// NewestKey reads the key that the newest checkpoint of a directory is checked with, and the name.
+func NewestKey(fsys durable.FS) (note.Key, error) {
+	signed, err := Newest(fsys)
+	if err != nil {
+		return note.Key{}, err
+	}
+	public, err := PublicKey(fsys)
+	if err != nil {
+		return note.Key{}, err
+	}
+	c, err := Parse(signed, public)
+	if err != nil {
+		return note.Key{}, journal.InFile(File, err.Error())
+	}
+	return note.NewKey(c.Origin, public), nil
 }
 
 // ReadPublicKey reads a file of a public key.
@@ -75,27 +92,6 @@ func PrivateKey(fsys durable.FS) (ed25519.PrivateKey, error) {
 		err = journal.InFile(PublicKeyFile, "is not the public half of the private key")
 	}
 	return key, err
-}
-
-// NewKey makes a key from random bytes.
-func NewKey(random io.Reader) (ed25519.PrivateKey, error) {
-	seed := make([]byte, ed25519.SeedSize)
-	if _, err := io.ReadFull(random, seed); err != nil {
-		return nil, err
-	}
-	return ed25519.NewKeyFromSeed(seed), nil
-}
-
-// PublishPrivateKey makes a key the directory's.
-func PublishPrivateKey(fsys durable.FS, key ed25519.PrivateKey) error {
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return err
-	}
-	return durable.PublishText(fsys, ".", PrivateKeyFile, pem.EncodeToMemory(&pem.Block{
-		Type:  "PRIVATE KEY",
-		Bytes: private,
-	}))
 }
 
 // PublishPublicKey writes what the directory's checkpoints are checked with.

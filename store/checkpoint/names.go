@@ -37,10 +37,15 @@ func Aside(fsys durable.FS) (list []Earlier, err error) {
 	names, err := fsys.List(".")
 	for _, name := range names {
 		if id := asideLogs.FindStringSubmatch(name); id != nil {
-			list = append(list, Earlier{name, fmt.Sprintf(asideKey, id[1])})
+			list = append(list, EarlierOf(id[1]))
 		}
 	}
 	return list, err
+}
+
+// EarlierOf names the files of the notes signed under the name with an id.
+func EarlierOf(id string) Earlier {
+	return Earlier{fmt.Sprintf(asideLog, id), fmt.Sprintf(asideKey, id)}
 }
 
 // KeyOf reads the key that checks what a directory has signed under a name, which may be an earlier one.
@@ -58,44 +63,12 @@ func EarlierKeyOf(fsys durable.FS, origin string) (ed25519.PublicKey, error) {
 	if id == nil {
 		return nil, fs.ErrNotExist
 	}
-	return ReadPublicKey(fsys, fmt.Sprintf(asideKey, id[1]))
+	return ReadPublicKey(fsys, EarlierOf(id[1]).Key)
 }
 
-// SetAside puts the notes that are there, and the key that checks them, under the name that signed them. Its
-// error is also of notes without the key.
-func SetAside(fsys durable.FS) error {
-	id, err := signedBy(fsys)
-	if err != nil {
-		return err
-	}
-	key, err := durable.ReadFile(fsys, PublicKeyFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && id != "":
-		return fmt.Errorf("%s has notes of waybill/%s, and %s, which checks them, is not there", LogFile, id,
-			PublicKeyFile)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	// The newest note is in the log too. It goes first: without its log it would seem that somebody took that
-	// away.
-	if err := remove(fsys, File, WitnessedFile); err != nil {
-		return err
-	}
-	if id != "" {
-		// The copy of the key comes before its notes, which prove nothing without it.
-		if err := durable.PublishText(fsys, ".", fmt.Sprintf(asideKey, id), key); err != nil {
-			return err
-		}
-		if err := fsys.Rename(LogFile, fmt.Sprintf(asideLog, id)); err != nil {
-			return err
-		}
-	}
-	return remove(fsys, LogFile, PublicKeyFile)
-}
-
-// signedBy returns the id in the name of whoever signed the log's notes, who is the same of all; "" where it
-// has no whole one. A part of one, as a crash leaves it, may stand at its end.
-func signedBy(fsys durable.FS) (id string, err error) {
+// SignedBy returns the id in the name that the notes of the log are signed with, which is the same for all;
+// "" where the log has no whole note. A part of one, as a crash leaves it, may stand at its end.
+func SignedBy(fsys durable.FS) (id string, err error) {
 	err = durable.Read(fsys, LogFile, func(f *io.SectionReader) error {
 		notes := bufio.NewScanner(f)
 		notes.Split(note.Split)
@@ -116,14 +89,4 @@ func signedBy(fsys durable.FS) (id string, err error) {
 		err = nil
 	}
 	return id, err
-}
-
-// remove removes files that may not be there, and makes that durable.
-func remove(fsys durable.FS, names ...string) error {
-	for _, name := range names {
-		if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return fsys.SyncDir(".")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"waybill/store/durable"
 	"waybill/store/journal"
@@ -16,21 +17,11 @@ const (
 	WitnessKeysFile = "checkpoint.witnesses" // their vkeys, a line each
 )
 
-// KeepWitnesses notes who the witnesses are, for those who read the directory. It proves nothing. What others
-// have signed is not what these have: it stays in the log only.
-func KeepWitnesses(fsys durable.FS, keys []note.Key) error {
-	var text strings.Builder
-	for _, key := range keys {
-		fmt.Fprintln(&text, key)
-	}
-	have, err := durable.ReadFile(fsys, WitnessKeysFile)
-	if err == nil && string(have) == text.String() || errors.Is(err, fs.ErrNotExist) && len(keys) == 0 {
-		return nil
-	}
-	if err := fsys.Remove(WitnessedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return durable.PublishText(fsys, ".", WitnessKeysFile, []byte(text.String()))
+// Witnessed is what a witness has signed of a journal.
+type Witnessed struct {
+	Key note.Key
+	Seq uint64    // the last line that it vouches for; 0: it has signed nothing
+	At  time.Time // when it has signed that, by its clock
 }
 
 // NewestWitnessed reads the newest checkpoint that all witnesses have signed.

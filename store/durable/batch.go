@@ -39,8 +39,8 @@ func Put(fsys FS, dir, name string, text []byte) error {
 const few = 4
 
 // SyncFiles makes files of a directory durable, and their names: more than a few by one sync of their file
-// system, where there is such a thing. A file that is gone is passed over. After an error nobody knows which
-// of them are durable: they are to be written again.
+// system, where there is such a thing. A file that is gone is passed over. After an error any of
+// them may not be durable: the caller writes all of them again.
 func SyncFiles(fsys FS, dir string, names []string) error {
 	d, isDir := fsys.(Dir)
 	if isDir && len(names) > few {

@@ -16,7 +16,8 @@ import (
 
 // Dir is the FS of a real directory, which need not exist yet. It may be a symbolic link itself. Nothing in
 // it is opened through one, wherever that leads: not what a name stands for, and no directory on the way
-// there. Whoever could plant a link would else have the process read and write another file than it means.
+// there. An attacker who can plant a link could otherwise have the process read and write another file than
+// it means.
 //
 // Each part of a name is opened from the directory above it, by [os.Root]. That alone would follow a link to
 // what lies beside it, so what was opened is compared with what stands under the name.
@@ -62,7 +63,7 @@ func (d Dir) named(op, name string, err error) error {
 	}
 }
 
-// cause returns an error without what it says of a name, which is relative to a directory that nobody knows.
+// cause returns an error without its name, which is relative to a directory that the reader does not see.
 func cause(err error) error {
 	if on, ok := errors.AsType[*fs.PathError](err); ok {
 		return on.Err
@@ -130,7 +131,7 @@ func openFile(parent *os.Root, base string, flag int) (*os.File, error) {
 			return nil, err
 		}
 		if !seen.Mode().IsRegular() && !seen.IsDir() {
-			return nil, errIrregular // a pipe would keep whoever opens it waiting
+			return nil, errIrregular // to open a pipe would not return
 		}
 		f, err := parent.OpenFile(base, flag, 0)
 		if err != nil {
@@ -335,9 +336,8 @@ func (d Dir) Lock(name string) (io.Closer, error) {
 // flocked is a file that is locked.
 type flocked struct{ *os.File }
 
-// Close gives the lock back, and closes the file. It is given back in so many words: a child of this process
-// that is just being started has the file, too, until it runs its own program, and the lock would stay as
-// long.
+// Close unlocks the file and closes it. To close it is not enough: a child process that is just being started
+// has the file open, too, until it runs its own program, and would keep the lock as long.
 func (f flocked) Close() error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.File.Close())
 }

@@ -10,10 +10,12 @@
 package durable
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"syscall"
 )
 
@@ -122,7 +124,7 @@ func Read(fsys FS, name string, read func(*io.SectionReader) error) error {
 	return read(io.NewSectionReader(f, 0, size))
 }
 
-// Tail reads the last bytes of a file, so many or all.
+// Tail reads the last n bytes of a file, or all.
 func Tail(f *io.SectionReader, n int64) ([]byte, error) {
 	f.Seek(max(0, f.Size()-n), io.SeekStart)
 	return io.ReadAll(f)
@@ -176,4 +178,22 @@ func PublishText(fsys FS, dir, name string, text []byte) error {
 		_, err := w.Write(text)
 		return err
 	})
+}
+
+// Rewrite publishes under a file's name, in the same directory or another, what edit makes of the file; the
+// writer keeps its first error. A file that is not there is left out.
+func Rewrite(from, to FS, name string, edit func(*bufio.Writer, *io.SectionReader) error) error {
+	err := Read(from, name, func(f *io.SectionReader) error {
+		return Publish(to, path.Dir(name), path.Base(name), func(file io.Writer) error {
+			w := bufio.NewWriterSize(file, 1<<18)
+			if err := edit(w, f); err != nil {
+				return err
+			}
+			return w.Flush()
+		})
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

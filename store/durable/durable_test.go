@@ -2,6 +2,10 @@ package durable
 
 import (
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -63,5 +67,34 @@ func TestFilesArePutAndSyncedTogether(t *testing.T) {
 		if err := SyncFiles(fsys, "nowhere", many); err == nil {
 			t.Error("a directory that is not there is made durable")
 		}
+	}
+}
+
+// A file that grows is synced each megabyte, so that a disk is never given hundreds of them at once.
+func TestALargeFileIsSyncedAsItGrows(t *testing.T) {
+	dir := t.TempDir()
+	f, err := Dir(dir).Create("large")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	const size = 100_000
+	for i := range 50 {
+		if _, err := f.Write(make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+		if left := f.(*osFile).unsynced; left >= syncEvery || i == 0 && left != size {
+			t.Fatalf("%d bytes are not synced", left)
+		}
+	}
+	if _, err := io.Copy(f, strings.NewReader(strings.Repeat("x", 2*syncEvery+10))); err != nil {
+		t.Fatal(err)
+	}
+	if left := f.(*osFile).unsynced; left >= syncEvery {
+		t.Errorf("%d bytes that were copied are not synced", left)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "large")); err != nil ||
+		info.Size() != 50*size+2*syncEvery+10 {
+		t.Error(info, err)
 	}
 }

@@ -22,7 +22,7 @@ func (o *OtherOwner) Error() string {
 		o.Dir, userName(o.Owner), userName(o.Process), userName(o.Owner))
 }
 
-// userName returns a user's name and number, or the number alone where nobody knows the name.
+// userName returns a user's name and number, or the number alone where the system has no name for it.
 func userName(uid int) string {
 	number := strconv.Itoa(uid)
 	u, err := user.LookupId(number)
@@ -33,7 +33,7 @@ func userName(uid int) string {
 }
 
 // CheckOwner returns *OtherOwner for a directory in d that belongs to another user than uid. One that is not
-// there belongs to nobody, and so does one of a file system that does not tell; but root does not make it in
+// there belongs to nobody, and so does one of a file system that has no owners; but root does not make it in
 // a directory that somebody has made for himself.
 func (d Dir) CheckOwner(dir string, uid int) error {
 	info, err := d.lstat(dir)

@@ -8,7 +8,8 @@ import (
 // ErrReadOnly is the error of all that would change something in what [ReadOnly] returns.
 var ErrReadOnly = errors.New("the directory is only read")
 
-// ReadOnly returns fsys without all that changes something, locks included: who is handed it cannot write.
+// ReadOnly returns fsys without all that changes something, locks included, so that the receiver cannot
+// write.
 func ReadOnly(fsys FS) FS { return readOnly{fsys} }
 
 type readOnly struct{ FS }

@@ -7,14 +7,10 @@ import (
 	"time"
 )
 
-const (
-	// KindErased is the type of the lines that name other lines whose personal parts are erased: their data
-	// has a member lines, of their numbers. A file is begun for such a line, so that all that it names stand
-	// in full ones.
-	KindErased = "personal.erased"
-	// KindRepaired is the type of the line that a repair ends the good part of a journal with.
-	KindRepaired = "repaired"
-)
+// KindErased is the type of the lines that name other lines whose personal parts are erased: their data has a
+// member lines, of the numbers of these lines. A new file is begun for a line of this type, so that all lines
+// that it names stand in full files.
+const KindErased = "personal.erased"
 
 // Erasure is a line whose personal part is named to be erased, and since when.
 type Erasure struct {

@@ -1,11 +1,11 @@
 // Package journal is the form of the journal's files: lines that follow from each other ([Line]), the files
-// that they stand in, and how a line is found among them ([Lines]). It checks what it reads and writes
+// that they stand in, and the lines that the store writes for itself. It checks what it reads and writes
 // nothing:
 //
 //	l, err := journal.Parse(text)
 //	err = l.Follows(before) // the line before, by its number, its time and its hash
 //
-// Package store writes the journal.
+// Package live writes the journal, package chain reads it through, and package seek finds single lines of it.
 package journal
 
 import (
@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 )
@@ -56,7 +57,7 @@ type Line struct {
 	Chained []byte // what the chain covers of it
 }
 
-// KindClock is the type of the lines that [Store.SetClock] writes.
+// KindClock is the type of the lines that [live.Value.SetClock] writes.
 const KindClock = "clock.set"
 
 const (
@@ -91,6 +92,11 @@ func (l *Line) Follows(head Head) error {
 		return errors.New("says that it was durable before it was written")
 	}
 	return nil
+}
+
+// HasHashAfter reports whether the line's hash follows from its bytes and the hash of the line before.
+func (l *Line) HasHashAfter(before [32]byte) bool {
+	return chain(before, l.Chained) == l.Hash
 }
 
 // IsNewer reports whether a line that Parse has refused is of a later version of the program: it has not the
@@ -224,6 +230,19 @@ func decodeHash(dst *[32]byte, src []byte) bool {
 	}
 	_, err := hex.Decode(dst[:], src)
 	return err == nil && !bytes.ContainsAny(src, "ABCDEF")
+}
+
+// ReadHash reads the hash of the line that starts at an offset.
+func ReadHash(f io.ReaderAt, start int64) (hash [32]byte, err error) {
+	text := make([]byte, len(lineStart)+64)
+	if _, err = f.ReadAt(text, start); err != nil {
+		return hash, err
+	}
+	hexed, ok := bytes.CutPrefix(text, []byte(lineStart))
+	if !ok || !decodeHash(&hash, hexed) {
+		err = errFrame
+	}
+	return hash, err
 }
 
 // personalHash returns the hash that stands at the end of a data object.

@@ -82,7 +82,7 @@ func (k Key) Equal(other Key) bool {
 	return k.Name == other.Name && k.kind == other.kind && k.public.Equal(other.public)
 }
 
-// id tells the keys of a name apart.
+// id returns four bytes that distinguish the keys of a name.
 func (k Key) id() []byte {
 	text := append([]byte(k.Name), '\n', k.kind)
 	sum := sha256.Sum256(append(text, k.public...))

@@ -15,7 +15,7 @@
 //
 //	signed := note.Sign(text, "waybill/6f3k", private)
 //	n, err := note.Parse(signed)
-//	_, err = n.Verify(note.NewKey("waybill/6f3k", public)) // then n.Text is what the key's owner has said
+//	_, err = n.Verify(note.NewKey("waybill/6f3k", public)) // then the key's owner has signed n.Text
 package note
 
 import (
@@ -28,7 +28,7 @@ import (
 	"time"
 )
 
-// signatureStart stands before the name of who signed. Before the first there is the blank line that ends the
+// signatureStart stands before the name of a signer. Before the first there is the blank line that ends the
 // text.
 const signatureStart = "— "
 
@@ -113,8 +113,8 @@ func ParseSignatures(text string) (list []Signature, err error) {
 }
 
 // Verify checks that the key has signed the note's text, and returns the time of a witness's signature. A
-// note that a known key seems to have signed and has not is not good, whoever else has. Errors: ErrNotSigned,
-// ErrSignatureForm, ErrOtherKey, ErrSignature.
+// note with a bad signature by a known key is not good, also where others have signed it. Errors:
+// ErrNotSigned, ErrSignatureForm, ErrOtherKey, ErrSignature.
 func (n *Note) Verify(key Key) (at time.Time, err error) {
 	err = ErrNotSigned
 	for _, s := range n.Signatures {

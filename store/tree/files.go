@@ -62,7 +62,7 @@ func Open(fsys durable.FS, size uint64, root Hash) (files *Files, missing error)
 	return f, missing
 }
 
-// readEdge reads the edge of the tree of so many leaves.
+// readEdge reads the edge of the tree of the first size leaves.
 func readEdge(fsys durable.FS, size uint64) (Edge, error) {
 	r := &reader{fsys: fsys}
 	e := Edge{size: size}

@@ -77,7 +77,7 @@ func (r *reader) path(leaf, start, end uint64) []Hash {
 }
 
 // extends returns the proof for the leaves from start on and before end, of which those before old are the
-// older tree's. whole says that the hash of all of these is known to whoever checks the proof.
+// older tree's. whole says that the hash of all of these is known to the checker of the proof.
 func (r *reader) extends(old, start, end uint64, whole bool) []Hash {
 	if old == end {
 		if whole {

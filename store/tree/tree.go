@@ -18,7 +18,8 @@ import "crypto/sha256"
 // Hash is a SHA-256.
 type Hash [sha256.Size]byte
 
-// The first byte of what is hashed, which tells a leaf from the node above two others (RFC 6962, 2.1).
+// The first byte of what is hashed, which distinguishes a leaf from the node above two others (RFC 6962,
+// 2.1).
 const (
 	leafPrefix = 0
 	nodePrefix = 1

@@ -14,7 +14,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
 	"waybill/server/reach/provider"
-	"waybill/store"
+	"waybill/store/live"
 )
 
 // Act answers POST /v2/bookings/{id}/pay, /book and /cancel.
@@ -89,7 +89,7 @@ func (s *Service) Perform(r *http.Request, sel booking.Selection, action booking
 		asks:    s.provider.For(r.Context()) != nil,
 	}
 	seq, err = s.Store.Update(d.decide, after)
-	if errors.Is(err, store.ErrFull) && len(try.done) > 0 {
+	if errors.Is(err, live.ErrFull) && len(try.done) > 0 {
 		return seq, web.ErrDoneBefore
 	}
 	if err != nil || d.asked == nil {
@@ -107,7 +107,7 @@ func (s *Service) Perform(r *http.Request, sel booking.Selection, action booking
 		return seq, s.Store.View(after)
 	}
 	seq, err = s.UpdateWithRoom(ctx, d.close, after)
-	if errors.Is(err, store.ErrFull) {
+	if errors.Is(err, live.ErrFull) {
 		// What was asked for is done, and a repetition under the key goes on from here.
 		err = web.ErrAnswerWaits
 	}

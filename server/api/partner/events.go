@@ -12,7 +12,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // MaxWait is how many seconds a request may wait for events.
@@ -113,7 +113,7 @@ func (s *Service) showEvents(w http.ResponseWriter, partner booking.ID, lines []
 	var out wire.Writer
 	// Each line is read once, however many of its events are shown.
 	left := lines
-	err := s.lines.Read(slices.Compact(slices.Clone(lines)), func(l *store.Line) error {
+	err := s.lines.Read(slices.Compact(slices.Clone(lines)), func(l *journal.Line) error {
 		events, err := ledger.Events(l, partner)
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // Idempotency-Key on POST /v2/bookings, pay, book and cancel (contract §8): a request that comes again under
@@ -205,7 +205,7 @@ func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt,
 // replay answers as before, from the journal. What was erased from there is no more.
 func (s *Service) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error {
 	var answer ledger.Answer
-	err := s.lines.Read([]uint64{known.Seq}, func(l *store.Line) (err error) {
+	err := s.lines.Read([]uint64{known.Seq}, func(l *journal.Line) (err error) {
 		answer, err = ledger.ReadAnswer(l)
 		return err
 	})

@@ -18,7 +18,7 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/ledger/wire"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // A sale under an Idempotency-Key takes little more in the journal than one without: its answer is made again
@@ -171,14 +171,14 @@ func TestASaleIsAnsweredAgainAsItWas(t *testing.T) {
 
 // Earlier versions kept the answer itself in the line; it is given as it stands.
 func TestAnAnswerThatWasKeptIsGivenAsItWas(t *testing.T) {
-	answer, err := ledger.ReadAnswer(&store.Line{
+	answer, err := ledger.ReadAnswer(&journal.Line{
 		Data:     []byte(`{"booking":"09uF45HiArKSY6XyytxEug"}`),
 		Personal: []byte(`{"salt":"x","passengers":[{"firstName":"Lesia"}],"reply":"{\"data\":{}}\n"}`),
 	})
 	if err != nil || answer.Sold != nil || answer.Text != "{\"data\":{}}\n" {
 		t.Errorf("%+v, %v", answer, err)
 	}
-	erased := &store.Line{Personal: []byte(`{"erased":"2026-11-20T08:00:00.000Z"}`)}
+	erased := &journal.Line{Personal: []byte(`{"erased":"2026-11-20T08:00:00.000Z"}`)}
 	if answer, err := ledger.ReadAnswer(erased); err != nil || answer.Sold != nil || answer.Text != "" {
 		t.Errorf("%+v, %v", answer, err)
 	}

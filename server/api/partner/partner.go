@@ -11,7 +11,7 @@ import (
 	"waybill/server/frame/resource"
 	"waybill/server/frame/web"
 	"waybill/server/reach/provider"
-	"waybill/store"
+	"waybill/store/journal/seek"
 )
 
 // Service answers partners.
@@ -19,8 +19,8 @@ type Service struct {
 	*web.Core
 	search   *search.Service
 	provider *provider.Service
-	lines    *store.Lines // of the journal, for events and for answers that are given again
-	underWay sync.Map     // hashes of the requests with keys that are being answered, by ledger.RequestKey
+	lines    *seek.Lines // of the journal, for events and for answers that are given again
+	underWay sync.Map    // hashes of the requests with keys that are being answered, by ledger.RequestKey
 	Polls    Polls
 	notices  web.Loop
 	noticed  atomic.Uint32 // the first booking whose payment window may still have to be noted as over
@@ -36,7 +36,7 @@ func New(core *web.Core, resources *resource.Writer, search *search.Service,
 		resources: resources,
 		search:    search,
 		provider:  provider,
-		lines:     store.NewLines(core.Config.FS),
+		lines:     seek.NewLines(core.Config.FS),
 		Polls:     Polls{waiting: map[booking.ID]int{}},
 		notices:   core.NewLoop(),
 	}

@@ -38,8 +38,9 @@ import (
 	"waybill/booking"
 	"waybill/schedule"
 	"waybill/server/ledger"
-	"waybill/store"
+	"waybill/server/ledger/held"
 	"waybill/store/durable"
+	"waybill/store/live"
 )
 
 // Config says what all rooms have to know of how a server is run.
@@ -66,7 +67,7 @@ type Config struct {
 type Core struct {
 	Config Config
 	Log    *slog.Logger
-	Store  *ledger.Store
+	Store  *held.Store
 	Mux    *http.ServeMux // the routes
 	Counts *Counts
 
@@ -203,13 +204,13 @@ func Wake(c chan<- struct{}) {
 const lookForRoom = 250 * time.Millisecond
 
 // UpdateWithRoom is Update for what must be kept: on a full disk it tries again until ctx is over. Then its
-// error is store.ErrFull, and nothing was changed by it.
+// error is live.ErrFull, and nothing was changed by it.
 func (s *Core) UpdateWithRoom(ctx context.Context,
 	decide func(ledger.State, time.Time) ([]ledger.Entry, error),
 	after func(ledger.State, time.Time)) (uint64, error) {
 	for {
 		seq, err := s.Store.Update(decide, after)
-		if !errors.Is(err, store.ErrFull) {
+		if !errors.Is(err, live.ErrFull) {
 			return seq, err
 		}
 		select {

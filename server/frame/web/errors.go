@@ -11,7 +11,7 @@ import (
 	"waybill/booking"
 	"waybill/report"
 	"waybill/server/ledger/wire"
-	"waybill/store"
+	"waybill/store/live"
 )
 
 // Failure is an answer that is an error (interface, Errors). A handler returns it as its error.
@@ -258,11 +258,11 @@ func Explain(err error) *Failure {
 		return Conflict(soldOut.Code, soldOutMessages[soldOut.Code], func(w *wire.Writer) {
 			w.Int("seatsLeft", int64(soldOut.Left))
 		})
-	case errors.Is(err, store.ErrFailed):
+	case errors.Is(err, live.ErrFailed):
 		return errUnknownFate
-	case errors.Is(err, store.ErrFull):
+	case errors.Is(err, live.ErrFull):
 		return errFull
-	case errors.Is(err, store.ErrClosed):
+	case errors.Is(err, live.ErrClosed):
 		return ErrUnavailable
 	}
 	return errInternal

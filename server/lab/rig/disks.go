@@ -11,8 +11,8 @@ import (
 
 	"waybill/server"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 	"waybill/store/note"
 )
 
@@ -186,5 +186,5 @@ func (p *Proven) Started(t *testing.T, dir string, now func() time.Time) (verify
 	}
 	s.Close()
 	witnesses := []note.Key{p.Witness.VKey()}
-	return verify.Directory(durable.Dir(dir), false, store.Expected{Witnesses: witnesses})
+	return verify.Directory(durable.Dir(dir), false, inspect.Expected{Witnesses: witnesses})
 }

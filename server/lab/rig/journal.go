@@ -17,12 +17,13 @@ import (
 	"waybill/server/machines/standby"
 	"waybill/server/machines/tail"
 	"waybill/server/operate/admin"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // SoldLines returns the lines of 200 bookings for two, on a bus of 1,000 seats.
-func SoldLines(b testing.TB) (lines []*store.Line) {
+func SoldLines(b testing.TB) (lines []*journal.Line) {
 	dir := b.TempDir()
 	s, key := Demo(b, server.Config{Dir: dir})
 	Import(b, s,
@@ -37,7 +38,7 @@ func SoldLines(b testing.TB) (lines []*store.Line) {
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
-	_, err := store.Read(durable.Dir(dir), false, func(_ store.Place, l *store.Line) error {
+	_, err := inspect.Read(durable.Dir(dir), false, func(_ journal.Place, l *journal.Line) error {
 		if l.Type == "booking.created" {
 			sold := *l
 			sold.Data, sold.Personal = bytes.Clone(l.Data), bytes.Clone(l.Personal)

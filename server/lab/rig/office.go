@@ -12,8 +12,9 @@ import (
 
 	"waybill/server"
 	"waybill/server/ledger"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // Office is a server with a company user who is signed in, in a bubble.
@@ -84,7 +85,7 @@ func (o *Office) Steps(text string) {
 
 // Completions counts the journal's lines that complete a report.
 func (o *Office) Completions() (n int) {
-	_, err := store.Read(durable.Dir(o.dir), true, func(_ store.Place, l *store.Line) error {
+	_, err := inspect.Read(durable.Dir(o.dir), true, func(_ journal.Place, l *journal.Line) error {
 		if l.Type == "report.completed" {
 			n++
 		}

@@ -10,8 +10,9 @@ import (
 	"waybill/booking/ids"
 	"waybill/server"
 	"waybill/server/ledger"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -36,15 +37,15 @@ func CompareWithReplay(t *testing.T, s *server.Server, dir string, thawed bool) 
 	}); err != nil {
 		t.Fatal(err)
 	}
-	cfg := ledger.StoreConfig(durable.Dir(dir))
+	codec := ledger.NewCodec()
 	replayed := ledger.NewKeeper()
-	_, err := store.Read(durable.Dir(dir), false, func(_ store.Place, l *store.Line) error {
-		if store.Own(l.Type) {
+	_, err := inspect.Read(durable.Dir(dir), false, func(_ journal.Place, l *journal.Line) error {
+		if journal.Own(l.Type) {
 			return nil
 		}
-		e, err := cfg.Decode(l.Type, l.Data, l.Personal)
+		e, err := codec.Decode(l.Type, l.Data, l.Personal)
 		if err == nil {
-			replayed.Apply(store.Stamp{Seq: l.Seq, Time: l.Time}, e)
+			replayed.Apply(journal.Stamp{Seq: l.Seq, Time: l.Time}, e)
 		}
 		return err
 	})

@@ -30,8 +30,8 @@ import (
 	"waybill/server/proof/verify"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // Player plays one transcript against a server on a directory, in a bubble. A line is
@@ -352,7 +352,7 @@ func (p *Player) Finish() {
 	if err := p.S.Close(); err != nil {
 		p.fatal("close: %v", err)
 	}
-	if _, err := verify.Directory(durable.Dir(p.dir), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(p.dir), false, inspect.Expected{}); err != nil {
 		p.fatal("verify: %v", err)
 	}
 	p.checkLog()

@@ -6,14 +6,15 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"waybill/store"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // showLines shows the lines that were written since those that were shown last, and makes the hash of each
 // anew from what it is made of. It reads the files, as an auditor does.
 func (w *world) showLines() error {
 	before := w.head
-	report, err := store.Follow(w.fsys, before, func(l *store.Line) error {
+	report, err := inspect.Follow(w.fsys, before, func(l *journal.Line) error {
 		err := w.showLine(before, l)
 		before = l.Head
 		return err
@@ -29,7 +30,7 @@ func (w *world) showLines() error {
 }
 
 // showLine shows a line, and how its hash follows from the line before.
-func (w *world) showLine(before store.Head, l *store.Line) error {
+func (w *world) showLine(before journal.Head, l *journal.Line) error {
 	text := bytes.TrimSpace(l.Text())
 	fmt.Fprintf(w.out, "\n  line %d, %s, %d bytes:\n    %s\n", l.Seq, l.Type, len(text), cut(string(text)))
 	prev := hex.EncodeToString(before.Hash[:])
@@ -43,7 +44,7 @@ func (w *world) showLine(before store.Head, l *store.Line) error {
 		prev[60:], before.Seq)
 	fmt.Fprintf(w.out, "  and of its %d bytes from %s to %s: made anew, %x…, as it says\n", len(l.Chained), start,
 		ending(l.Chained), sum[:4])
-	if l.Personal != nil && !store.Erased(l.Personal) {
+	if l.Personal != nil && !journal.Erased(l.Personal) {
 		personal := sha256.Sum256(l.Personal)
 		fmt.Fprintf(w.out, "  of \"personal\", which stands behind them, they have the SHA-256: %x…\n",
 			personal[:4])
@@ -57,8 +58,8 @@ func ending(chained []byte) []byte {
 }
 
 // line returns a line of the journal as it stands now.
-func (w *world) line(seq uint64) (found store.Line, err error) {
-	_, err = store.Follow(w.fsys, store.Head{}, func(l *store.Line) error {
+func (w *world) line(seq uint64) (found journal.Line, err error) {
+	_, err = inspect.Follow(w.fsys, journal.Head{}, func(l *journal.Line) error {
 		if l.Seq == seq {
 			found = *l
 			found.Chained = bytes.Clone(l.Chained)

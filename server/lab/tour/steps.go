@@ -8,8 +8,8 @@ import (
 
 	"waybill/server/operate/admin"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/checkpoint"
+	"waybill/store/inspect"
 	"waybill/store/tree"
 )
 
@@ -254,7 +254,7 @@ func (w *world) restart() error {
 // verify checks the directory beside the server, as waybill verify does: it reads the files, and asks nobody.
 func (w *world) verify() error {
 	// A running server goes on meanwhile: what it writes then is left out.
-	report, err := verify.Directory(w.fsys, true, store.Expected{})
+	report, err := verify.Directory(w.fsys, true, inspect.Expected{})
 	if err != nil {
 		return err
 	}

@@ -19,8 +19,9 @@ import (
 	"waybill/server/front"
 	"waybill/server/lab/seed"
 	"waybill/server/operate/admin"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // world is a served directory that is there for the tour alone. Its clock stands still, and its ids come from
@@ -39,8 +40,8 @@ type world struct {
 	sold        uint64 // the line of the sale
 	answer      string // to the sale
 
-	head   store.Head // the last line that was shown
-	before []fact     // what could be seen after the step before
+	head   journal.Head // the last line that was shown
+	before []fact       // what could be seen after the step before
 }
 
 // newWorld makes a directory with the demo network and two partners, and serves it.
@@ -119,7 +120,7 @@ func (w *world) furnish(demo fs.FS) error {
 		return err
 	}
 	// What this has written is not of the booking, and is not shown.
-	report, err := store.Follow(w.fsys, store.Head{}, func(*store.Line) error { return nil })
+	report, err := inspect.Follow(w.fsys, journal.Head{}, func(*journal.Line) error { return nil })
 	w.head = report.Head
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"waybill/server/lab/bench"
 	"waybill/server/ledger/wire"
 	"waybill/store"
+	"waybill/store/live"
 )
 
 // route makes known which calls there are.
@@ -193,7 +194,7 @@ func noRoom(err error) error {
 		return nil
 	}
 	full := errors.As(err, new(*store.NoRoom))
-	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, store.ErrFull, syscall.EMFILE, syscall.ENFILE} {
+	for _, e := range []error{syscall.ENOSPC, syscall.EDQUOT, live.ErrFull, syscall.EMFILE, syscall.ENFILE} {
 		full = full || errors.Is(err, e)
 	}
 	if !full {

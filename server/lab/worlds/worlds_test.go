@@ -23,9 +23,9 @@ import (
 	"waybill/server/proof/backup"
 	"waybill/server/proof/history"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // start is where the worlds' clock stands.
@@ -310,7 +310,7 @@ func TestAWorldIsAWholeDirectoryOfItsOwnName(t *testing.T) {
 	keys := map[string]bool{}
 	for _, name := range []string{"", "worlds/a", "worlds/b"} {
 		dir := durable.Dir(filepath.Join(x.dir, name))
-		if _, err := verify.Directory(dir, true, store.Expected{}); err != nil {
+		if _, err := verify.Directory(dir, true, inspect.Expected{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		note, _ := checkpoint.Newest(dir)

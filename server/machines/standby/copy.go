@@ -13,6 +13,9 @@ import (
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
 	"waybill/store/journal"
+	"waybill/store/journal/erase"
+	"waybill/store/journal/seek"
+	"waybill/store/live"
 )
 
 // journalCopy is the journal of a standby, which is given its lines one after the other. It holds the
@@ -26,10 +29,10 @@ import (
 type journalCopy struct {
 	fsys  durable.FS
 	lock  io.Closer
-	lines *journal.Lines
+	lines *seek.Lines
 	codec *ledger.Codec
 
-	head    store.Head // the last line that was appended
+	head    journal.Head // the last line that was appended
 	file    durable.File
 	name    string
 	size    int64  // of the file
@@ -61,7 +64,7 @@ func openCopy(fsys durable.FS) (c *journalCopy, err error) {
 	}
 	c = &journalCopy{
 		fsys:  fsys,
-		lines: journal.NewLines(fsys),
+		lines: seek.NewLines(fsys),
 		codec: ledger.NewCodec(),
 	}
 	if c.lock, err = fsys.Lock("LOCK"); err != nil {
@@ -105,7 +108,7 @@ func (c *journalCopy) format(text []byte) error {
 		return err
 	}
 	err = journal.CheckFormat(text)
-	if errors.Is(err, store.ErrNewer) {
+	if errors.Is(err, journal.ErrNewer) {
 		return err
 	}
 	if err != nil {
@@ -126,7 +129,7 @@ func (c *journalCopy) append(text []byte) error {
 	}
 	switch {
 	case l.IsNewer(err, c.head):
-		return fmt.Errorf("line %d: %w: it %v", c.next(), store.ErrNewer, err)
+		return fmt.Errorf("line %d: %w: it %v", c.next(), journal.ErrNewer, err)
 	case err != nil:
 		return foreign("what comes where line %d is expected %v", c.next(), err)
 	case l.Seq <= c.head.Seq:
@@ -141,7 +144,7 @@ func (c *journalCopy) append(text []byte) error {
 	}
 	// As in the journal that it is of, what a line erases stands in files before its own. A file that a crash
 	// has left empty is this line's.
-	erased, err := store.ErasedBy(&l)
+	erased, err := journal.ErasedBy(&l)
 	if err != nil {
 		return foreign("line %d: %v", l.Seq, err)
 	}
@@ -164,18 +167,18 @@ func (c *journalCopy) append(text []byte) error {
 	if _, err := c.sync(); err != nil {
 		return err
 	}
-	return store.CarryOut(c.fsys, erased, l.Stamp)
+	return erase.CarryOut(c.fsys, erased, l.Stamp)
 }
 
-// accept returns store.ErrNewer for a line that a newer version has written, and removes beside the journal
+// accept returns journal.ErrNewer for a line that a newer version has written, and removes beside the journal
 // what a line forgets. It does so before the line is taken, so that a crash leaves none of it. A line that
 // cannot be read is taken as it is: its hash follows, and verify judges it.
-func (c *journalCopy) accept(l *store.Line) error {
-	if store.Own(l.Type) {
+func (c *journalCopy) accept(l *journal.Line) error {
+	if journal.Own(l.Type) {
 		return nil
 	}
 	entry, err := c.codec.Decode(l.Type, l.Data, l.Personal)
-	if errors.Is(err, store.ErrNewer) {
+	if errors.Is(err, journal.ErrNewer) {
 		return fmt.Errorf("line %d: %w", l.Seq, err)
 	}
 	if err != nil {
@@ -186,13 +189,13 @@ func (c *journalCopy) accept(l *store.Line) error {
 
 // compare holds a line that comes again against the one that is there. Erased personal data may be in one of
 // them.
-func (c *journalCopy) compare(l *store.Line) error {
+func (c *journalCopy) compare(l *journal.Line) error {
 	if _, err := c.sync(); err != nil {
 		return err
 	}
-	return c.lines.Read([]uint64{l.Seq}, func(have *store.Line) error {
+	return c.lines.Read([]uint64{l.Seq}, func(have *journal.Line) error {
 		switch {
-		case have.Type == store.KindForked && have.Hash != l.Hash:
+		case have.Type == journal.KindForked && have.Hash != l.Hash:
 			return foreign("line %d is another: this directory has been started, and has gone on by itself", l.Seq)
 		case have.Hash != l.Hash || !bytes.Equal(have.Chained, l.Chained):
 			return foreign("line %d is another than the one there", l.Seq)
@@ -232,7 +235,7 @@ func (c *journalCopy) sync() (uint64, error) {
 		err = c.file.Sync()
 	}
 	if err != nil {
-		c.failed = fmt.Errorf("%w: %w", store.ErrFailed, err)
+		c.failed = fmt.Errorf("%w: %w", live.ErrFailed, err)
 	}
 	return c.head.Seq, c.failed
 }

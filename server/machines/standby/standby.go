@@ -20,8 +20,8 @@ import (
 	"strings"
 
 	"waybill/server/ledger"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 	"waybill/store/journal"
 )
 
@@ -34,7 +34,7 @@ const (
 
 // Receive takes a copy's lines and files from a stream, and writes on out the number of the last line of each
 // batch, once that is on the disk. What does not continue the copy is a *Foreign, and what a newer version
-// has written store.ErrNewer; what came before it stays.
+// has written journal.ErrNewer; what came before it stays.
 func Receive(fsys durable.FS, in io.Reader, out io.Writer) error {
 	to, err := openCopy(fsys)
 	if err != nil {
@@ -49,7 +49,7 @@ func Receive(fsys durable.FS, in io.Reader, out io.Writer) error {
 		keys: map[string][]byte{},
 	}
 	err = r.run()
-	if synced := r.sync(); err == nil || errors.As(err, new(*Foreign)) || errors.Is(err, store.ErrNewer) {
+	if synced := r.sync(); err == nil || errors.As(err, new(*Foreign)) || errors.Is(err, journal.ErrNewer) {
 		err = errors.Join(err, synced)
 	}
 	return errors.Join(err, to.close())
@@ -64,7 +64,7 @@ func Next(fsys durable.FS) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	found, err := store.Follow(fsys, store.Head{}, func(*store.Line) error { return nil })
+	found, err := inspect.Follow(fsys, journal.Head{}, func(*journal.Line) error { return nil })
 	return found.Head.Seq + 1, err
 }
 

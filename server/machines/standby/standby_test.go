@@ -22,9 +22,10 @@ import (
 	"waybill/server/machines/tail"
 	"waybill/server/proof/export"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // journalOf returns the lines of a directory.
@@ -79,7 +80,8 @@ func TestAStandbyIsACopyThatServes(t *testing.T) {
 	if err != nil || strings.HasPrefix(string(signed), own+"\n") {
 		t.Errorf("it signs as %s, %v", own, err)
 	}
-	if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil || rep.Unsigned() {
+	rep, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{})
+	if err != nil || rep.Unsigned() {
 		t.Errorf("%+v, %v", rep, err)
 	}
 	// Promoted by mistake while the primary lives: it takes no more lines, and says why.
@@ -157,17 +159,17 @@ func TestAStandbyTakesNothingNewer(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "standby")
 	format := base64.StdEncoding.EncodeToString([]byte("waybill-journal v2 X\n"))
 	if _, err := rig.Received(dir, `{"file":"FORMAT","data":"`+format+"\"}\n"); !errors.Is(err,
-		store.ErrNewer) {
+		journal.ErrNewer) {
 		t.Errorf("a newer FORMAT: %v", err)
 	}
-	var head store.Head
-	rep, err := store.Follow(durable.Dir(p.Dir), head, func(*store.Line) error { return nil })
+	var head journal.Head
+	rep, err := inspect.Follow(durable.Dir(p.Dir), head, func(*journal.Line) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	head = rep.Head
-	newer := store.Line{
-		Head:   store.Head{Stamp: store.Stamp{Seq: head.Seq + 1, Time: head.Time}},
+	newer := journal.Line{
+		Head:   journal.Head{Stamp: journal.Stamp{Seq: head.Seq + 1, Time: head.Time}},
 		Synced: head.Seq,
 		Type:   "something.newer",
 		Data:   []byte(`{}`),
@@ -176,7 +178,7 @@ func TestAStandbyTakesNothingNewer(t *testing.T) {
 	said, err := rig.Received(dir, rig.Tailed(t, p.Dir, "copy", 1)+string(line))
 	foreign := errors.As(err, new(*standby.Foreign))
 	names := regexp.MustCompile(fmt.Sprintf(`line %d: .*unknown type "something.newer"`, newer.Seq))
-	if !errors.Is(err, store.ErrNewer) || foreign || !names.MatchString(err.Error()) {
+	if !errors.Is(err, journal.ErrNewer) || foreign || !names.MatchString(err.Error()) {
 		t.Errorf("a line of a newer type: %v", err)
 	}
 	if !strings.HasSuffix(said, fmt.Sprintf("%d\n", head.Seq)) {
@@ -353,7 +355,7 @@ func TestAStandbyErasesInSnapshotsToo(t *testing.T) {
 		if names := rig.FilesWith(t, dir, "Ukrainka"); len(names) > 0 {
 			t.Errorf("%s the name stands in %q", c.when, names)
 		}
-		if _, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil {
+		if _, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil {
 			t.Errorf("%s: %v", c.when, err)
 		}
 		if err := os.CopyFS(filepath.Join(dir, "snapshots"), os.DirFS(left)); err != nil {

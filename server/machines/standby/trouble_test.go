@@ -18,8 +18,8 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/machines/standby"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/live"
 )
 
 // What could not be synced, the standby does not say it has; nor does it say so later.
@@ -34,7 +34,7 @@ func TestAStandbySaysNothingOfWhatFailed(t *testing.T) {
 	}}
 	var out bytes.Buffer
 	err := standby.Receive(fsys, strings.NewReader(rig.Tailed(t, p.Dir, "copy", 1)), &out)
-	if !errors.Is(err, store.ErrFailed) || out.String() != "" {
+	if !errors.Is(err, live.ErrFailed) || out.String() != "" {
 		t.Errorf("it says %q, %v", out.String(), err)
 	}
 }

@@ -15,8 +15,10 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/proof/export"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
+	"waybill/store/journal/seek"
 )
 
 // Options say what of a journal to write, and how (contract §14).
@@ -38,7 +40,7 @@ var Formats = []string{"json", "copy", "sql"}
 func Write(fsys durable.FS, live func() bool, o Options, out io.Writer) error {
 	t := &tail{
 		fsys:  fsys,
-		lines: store.NewLines(fsys),
+		lines: seek.NewLines(fsys),
 		next:  1,
 		from:  max(o.From, 1),
 	}
@@ -60,18 +62,18 @@ func Write(fsys durable.FS, live func() bool, o Options, out io.Writer) error {
 // tail is a pass over a journal, which may be growing.
 type tail struct {
 	fsys    durable.FS
-	lines   *store.Lines
+	lines   *seek.Lines
 	to      sink
-	from    uint64        // the first line to be written
-	next    uint64        // to be read
-	proven  uint64        // the last line that is known to be on the disk
-	waiting []*store.Line // that were read, and are not
+	from    uint64          // the first line to be written
+	next    uint64          // to be read
+	proven  uint64          // the last line that is known to be on the disk
+	waiting []*journal.Line // that were read, and are not
 }
 
 // sink takes the lines of a journal in their order. Those that are not wanted come first: some formats need
 // to know of them.
 type sink interface {
-	Line(l *store.Line, wanted bool) error
+	Line(l *journal.Line, wanted bool) error
 	// Pause says that there is nothing more for the moment.
 	Pause() error
 }
@@ -120,8 +122,8 @@ func (t *tail) checkFrom() error {
 	if t.from == 1 {
 		return nil
 	}
-	err := t.lines.Read([]uint64{t.from - 1}, func(*store.Line) error { return nil })
-	if errors.Is(err, store.ErrNoLine) {
+	err := t.lines.Read([]uint64{t.from - 1}, func(*journal.Line) error { return nil })
+	if errors.Is(err, seek.ErrNoLine) {
 		return fmt.Errorf("-from %d: the journal ends before line %d", t.from, t.from-1)
 	}
 	return err
@@ -133,14 +135,14 @@ func (t *tail) read() (grown bool, err error) {
 	for i := range seqs {
 		seqs[i] = t.next + uint64(i)
 	}
-	err = t.lines.Read(seqs, func(l *store.Line) error {
+	err = t.lines.Read(seqs, func(l *journal.Line) error {
 		grown = true
 		t.next = l.Seq + 1
 		t.proven = max(t.proven, l.Synced)
 		t.waiting = append(t.waiting, l)
 		return nil
 	})
-	if errors.Is(err, store.ErrNoLine) {
+	if errors.Is(err, seek.ErrNoLine) {
 		err = nil
 	}
 	return grown, err
@@ -152,7 +154,7 @@ func (t *tail) write() error {
 		return nil
 	}
 	if t.proven < t.waiting[len(t.waiting)-1].Seq {
-		proven, err := store.Proven(t.fsys)
+		proven, err := inspect.Proven(t.fsys)
 		if err != nil {
 			return err
 		}
@@ -180,7 +182,7 @@ func (t *tail) end() error {
 // plain writes the lines as they are.
 type plain struct{ out io.Writer }
 
-func (p plain) Line(l *store.Line, wanted bool) error {
+func (p plain) Line(l *journal.Line, wanted bool) error {
 	if !wanted {
 		return nil
 	}
@@ -199,7 +201,7 @@ type copied struct {
 	begun bool // the keys that were there at the beginning are sent
 }
 
-func (c *copied) Line(l *store.Line, wanted bool) error {
+func (c *copied) Line(l *journal.Line, wanted bool) error {
 	if !wanted {
 		return nil
 	}

@@ -16,8 +16,9 @@ import (
 	"waybill/booking/ids"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
-	"waybill/store"
-	"waybill/store/durable"
+	"waybill/store/durable/pace"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // Erasure of personal data: `waybill forget`. A line of the type personal.erased says whose passengers are
@@ -36,13 +37,13 @@ type erasure struct {
 	email  string              // folded; "" where a booking is sought
 	sought map[booking.ID]bool // tickets whose passengers are to be forgotten
 	code   *ledger.Codec       // reads lines
-	read   store.Head          // up to where the journal was looked through
-	pace   *durable.Pace       // at which that is
+	read   journal.Head        // up to where the journal was looked through
+	pace   *pace.Pace          // at which that is
 	begun  uint64              // the first line that this forget wrote; 0 before
-	last   store.Stamp         // and the last
+	last   journal.Stamp       // and the last
 
-	lines []uint64        // found since the last line was written
-	named []store.Erasure // by the lines that this forget wrote
+	lines []uint64          // found since the last line was written
+	named []journal.Erasure // by the lines that this forget wrote
 	done  struct{ tickets, reports int }
 }
 
@@ -161,7 +162,7 @@ func (x *erasure) bears(p booking.Passenger) bool {
 // look goes through the lines that were not looked at yet. The first look also finds what earlier erasures
 // have left.
 func (x *erasure) look() error {
-	rep, err := store.Follow(x.s.Config.FS, x.read, x.line)
+	rep, err := inspect.Follow(x.s.Config.FS, x.read, x.line)
 	if err != nil {
 		return err
 	}
@@ -179,12 +180,12 @@ func (x *erasure) look() error {
 
 // line looks at a line of the journal. Its personal part goes if it holds one of the passengers: as booked,
 // or in an answer that was kept to be given again, where each is shown with the id "<ticket>.passenger".
-func (x *erasure) line(l *store.Line) error {
+func (x *erasure) line(l *journal.Line) error {
 	// Once it has named something, what it has yet to name is not to wait: a backup may be made meanwhile.
 	if x.begun == 0 {
 		x.pace.Step()
 	}
-	if len(l.Personal) == 0 || store.Own(l.Type) {
+	if len(l.Personal) == 0 || journal.Own(l.Type) {
 		return nil
 	}
 	entry, err := x.code.Decode(l.Type, l.Data, l.Personal)
@@ -286,7 +287,7 @@ func (x *erasure) name() (wrote bool, err error) {
 		todo = todo[manyForgotten:]
 	}
 	e := &ledger.PersonalErased{Lines: x.lines, Reason: reason}
-	var at store.Stamp
+	var at journal.Stamp
 	at.Seq, err = s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		at.Time = now
 		e.Passengers = st.ToForget(todo)
@@ -310,7 +311,7 @@ func (x *erasure) name() (wrote bool, err error) {
 		x.begun = at.Seq
 	}
 	for _, seq := range x.lines {
-		x.named = append(x.named, store.Erasure{
+		x.named = append(x.named, journal.Erasure{
 			Seq: seq,
 			At:  at.Time,
 		})

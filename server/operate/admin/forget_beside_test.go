@@ -13,8 +13,8 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/proof/export"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // Erasure beside `user add`: a user who is added while the journal is looked through is not meant, and stays.
@@ -48,7 +48,7 @@ func TestAUserWhoIsAddedBesideAForgetStays(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

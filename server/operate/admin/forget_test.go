@@ -15,8 +15,9 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/proof/backup"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 const named = `{"offerId":%q,"currency":"UAH","passengers":[{"firstName":"Xenia","lastName":"Quill","email":"xenia@example.com"},{"firstName":"Yarema","lastName":"Xenia"}]}`
@@ -116,7 +117,9 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 			if _, err := rig.Forget(s, again[0], again[1]); err != nil {
 				t.Fatalf("place %d: %v", places, err)
 			}
-			rep, err := store.Follow(durable.Dir(dir), store.Head{}, func(*store.Line) error { return nil })
+			rep, err := inspect.Follow(durable.Dir(dir), journal.Head{}, func(*journal.Line) error {
+				return nil
+			})
 			if err != nil || len(rep.Unerased) > 0 {
 				t.Errorf("place %d: after a forget for %s lines are left that one before has named: %v, %v",
 					places,
@@ -140,7 +143,7 @@ func TestAForgetThatWasCutShortIsCompleted(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if rep, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil ||
+		if rep, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil ||
 			len(rep.Unerased) > 0 {
 			t.Errorf("place %d: %v, %v", places, rep.Unerased, err)
 		}
@@ -187,7 +190,7 @@ func TestWhatIsWrittenWhileAForgetLooksIsErasedToo(t *testing.T) {
 		t.Errorf("the name stands in %q, before in %q", now, left)
 	}
 	s.Close()
-	if _, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -302,7 +305,7 @@ func TestManyPassengersAreForgottenAThousandAtATime(t *testing.T) {
 		t.Error(body)
 	}
 	s.Close()
-	if _, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil {
 		// that the snapshot is what a replay gives, too
 		t.Error(err)
 	}

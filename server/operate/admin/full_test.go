@@ -11,8 +11,9 @@ import (
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/operate/admin"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // noKeys is a directory that has no room for keys.
@@ -38,7 +39,7 @@ func TestAKeyWithoutRoomIsNotRotated(t *testing.T) {
 	})
 	said := func() int {
 		n := 0
-		_, err := store.Read(durable.Dir(dir), true, func(_ store.Place, l *store.Line) error {
+		_, err := inspect.Read(durable.Dir(dir), true, func(_ journal.Place, l *journal.Line) error {
 			if l.Type == "keys.rotated" {
 				n++
 			}

@@ -23,6 +23,7 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"
 	"waybill/store/durable"
+	"waybill/store/durable/pace"
 )
 
 // ImportOptions are the choices of one import (contract §1, §5).
@@ -50,7 +51,7 @@ func (s *Service) adminImport(a *Act) (string, error) {
 
 // ReadFeed reads the feed that an import's form names and reports on it line by line. It returns nothing for
 // a dry run. It is read at a pace.
-func ReadFeed(form url.Values, out io.Writer, pace *durable.Pace) (*FeedRead, error) {
+func ReadFeed(form url.Values, out io.Writer, pace *pace.Pace) (*FeedRead, error) {
 	path := form.Get("feed")
 	name := filepath.Base(path)
 	info, err := os.Stat(path)

@@ -11,8 +11,8 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // Contract §5: seats stay taken where the trip still exists, also those of a ride both of whose stops are
@@ -35,7 +35,7 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	if n := rig.SeatsLeft(t, s, rig.Bukovel); n != 0 {
 		t.Errorf("%d seats are left after the old feed came back", n)
 	}
-	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -64,7 +64,7 @@ func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 		t.Errorf("the import says\n%s", &out)
 	}
 	books := func() string {
-		rep, err := verify.Directory(durable.Dir(dir), true, store.Expected{})
+		rep, err := verify.Directory(durable.Dir(dir), true, inspect.Expected{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestARevivedTicketTakesNobodysSeatAfterAnImport(t *testing.T) {
 	if got := a.Data.Booking.Tickets[0].Slices[0].Seat.Label; a.Status != 200 || got != "2" {
 		t.Errorf("%d, seat %s, want the next that is free, 2", a.Status, got)
 	}
-	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
 	rig.CompareWithReplay(t, s, dir, false)
@@ -223,7 +223,7 @@ func TestAStopThatIsAwayForATimetableSellsNoSeatTwice(t *testing.T) {
 			t.Error(a)
 		}
 	}
-	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
 	rig.CompareWithReplay(t, s, dir, false)
@@ -250,7 +250,7 @@ func TestAnImportNamesASeatThatTwoTicketsHave(t *testing.T) {
 	if err != nil || !strings.Contains(out.String(), want) {
 		t.Errorf("the import does not say %q: %v\n%s", want, err, &out)
 	}
-	rep, err := verify.Directory(durable.Dir(dir), true, store.Expected{})
+	rep, err := verify.Directory(durable.Dir(dir), true, inspect.Expected{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestAnImportNamesASeatThatTwoTicketsHave(t *testing.T) {
 		t.Errorf("verify names %q, want %q", got, want)
 	}
 	rig.Import(t, s, rig.FeedWith(t, nil))
-	if rep, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil ||
+	if rep, err := verify.Directory(durable.Dir(dir), true, inspect.Expected{}); err != nil ||
 		len(rep.Books.Surplus.Lines()) != 0 {
 		t.Errorf("with the first timetable again: %q, %v", rep.Books.Surplus.Lines(), err)
 	}

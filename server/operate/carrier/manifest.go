@@ -20,18 +20,19 @@ import (
 	"waybill/schedule"
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
-	"waybill/store"
+	"waybill/store/journal"
+	"waybill/store/journal/seek"
 )
 
 // Service reads the passenger lists of runs.
 type Service struct {
 	*web.Core
-	lines *store.Lines
+	lines *seek.Lines
 }
 
 // New returns the room.
 func New(core *web.Core) *Service {
-	return &Service{core, store.NewLines(core.Config.FS)}
+	return &Service{core, seek.NewLines(core.Config.FS)}
 }
 
 // Reader says who reads a manifest: an operator, or a user of a company.
@@ -91,7 +92,7 @@ func (s *Service) Read(run booking.RunName, who Reader) (*Manifest, error) {
 	}
 	// What is printed can be held against the journal: the line is the one after which it stood so.
 	m.Seq = seq
-	err = s.lines.Read([]uint64{seq}, func(l *store.Line) error {
+	err = s.lines.Read([]uint64{seq}, func(l *journal.Line) error {
 		m.Hash = hex.EncodeToString(l.Hash[:])
 		return nil
 	})

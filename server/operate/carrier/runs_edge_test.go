@@ -26,8 +26,8 @@ import (
 	"waybill/server/proof/verify"
 	"waybill/server/reach/outbox"
 	"waybill/server/reach/provider"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // paidFor sells seats on a run, and pays for them.
@@ -74,7 +74,7 @@ func show(t *testing.T, s *server.Server, key, id string) (x shown) {
 // sound verifies a directory that is in use.
 func sound(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // Contract §15: a run that is cancelled while an offer of it is sold is not sold any more; one that is moved
@@ -144,7 +144,7 @@ func TestRunsAreChangedInAnyOrder(t *testing.T) {
 			if err := m.s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
+			if _, err := verify.Directory(durable.Dir(dir), true, inspect.Expected{}); err != nil {
 				t.Errorf("seed %d: %v", seed, err)
 			}
 		})
@@ -215,7 +215,7 @@ func TestAMachineStopsAtAnyLineOfAChangedRun(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := verify.Directory(durable.Dir(cut), true, store.Expected{}); err != nil {
+		if _, err := verify.Directory(durable.Dir(cut), true, inspect.Expected{}); err != nil {
 			t.Errorf("cut in line %d: %v", n+1, err)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"waybill/server/operate/carrier"
 	"waybill/server/proof/history"
 	"waybill/server/reach/ticket"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // found is what a search has found.
@@ -343,7 +343,7 @@ func outlooksOf(st ledger.State, b *booking.Booking, now time.Time) map[booking.
 // with what is wrong: what is before that is as it was.
 func (s *Service) story(id string) ([]history.LogLine, error) {
 	list, err := history.Story(s.Config.FS, true, id)
-	if damage := new(store.Damage); errors.As(err, &damage) {
+	if damage := new(journal.Damage); errors.As(err, &damage) {
 		return append(list, history.LogLine{Text: "The journal is damaged: " + damage.Error()}), nil
 	}
 	return list, err

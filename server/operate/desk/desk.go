@@ -34,7 +34,8 @@ import (
 	"waybill/server/operate/carrier"
 	"waybill/server/proof/witness"
 	"waybill/server/reach/outbox"
-	"waybill/store"
+	"waybill/store/journal"
+	"waybill/store/journal/seek"
 )
 
 // Prefix begins the paths of the pages on the directory's socket. A browser has them without it.
@@ -49,7 +50,7 @@ type Service struct {
 	bench   *bench.Service
 	worlds  atomic.Pointer[Worlds] // nil where there are none to make
 	witness *witness.Service
-	lines   *store.Lines
+	lines   *seek.Lines
 	notices notices
 }
 
@@ -79,7 +80,7 @@ func New(core *web.Core, admin *admin.Service, carrier *carrier.Service, outbox 
 		outbox:  outbox,
 		bench:   bench,
 		witness: witness,
-		lines:   store.NewLines(core.Config.FS),
+		lines:   seek.NewLines(core.Config.FS),
 	}
 }
 
@@ -146,7 +147,7 @@ func (s *Service) fail(w http.ResponseWriter, r *http.Request, by ledger.By, err
 	if failure.Status == http.StatusInternalServerError {
 		s.Log.Error("the desk could not answer", "path", r.URL.Path, "err", err)
 		// Whoever looks here looks for that, and may see it: which file, which line.
-		if damage := new(store.Damage); errors.As(err, &damage) {
+		if damage := new(journal.Damage); errors.As(err, &damage) {
 			said = "The journal is damaged: " + damage.Error()
 		}
 	}

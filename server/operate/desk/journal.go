@@ -17,8 +17,9 @@ import (
 	"waybill/server/proof/history"
 	"waybill/server/proof/story"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/checkpoint"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // journalPage is a page of the journal.
@@ -64,7 +65,7 @@ func (s *Service) getJournal(w http.ResponseWriter, r *http.Request, by ledger.B
 // postVerify answers POST /verify: it checks the whole directory, as the verb does.
 func (s *Service) postVerify(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	x, err := s.readJournal(r)
-	if damage := new(store.Damage); errors.As(err, &damage) {
+	if damage := new(journal.Damage); errors.As(err, &damage) {
 		x = new(journalPage) // the verdict says what is wrong, and where; no line is shown beside it
 		err = nil
 	}
@@ -72,7 +73,7 @@ func (s *Service) postVerify(w http.ResponseWriter, r *http.Request, by ledger.B
 		return err
 	}
 	beside := verify.Beside{Live: true, Sign: s.sign}
-	verdict, err := verify.Judge(s.Config.FS, "the directory", beside, store.Expected{}, "")
+	verdict, err := verify.Judge(s.Config.FS, "the directory", beside, inspect.Expected{}, "")
 	if err != nil {
 		s.Log.Error("the directory is not sound", "err", err)
 	}
@@ -135,8 +136,8 @@ func (s *Service) readLines(first, until uint64) (list []journalLine, err error)
 	for seq := max(first, 2) - 1; seq <= until; seq++ {
 		seqs = append(seqs, seq)
 	}
-	var lines []*store.Line
-	err = s.lines.Read(seqs, func(l *store.Line) error {
+	var lines []*journal.Line
+	err = s.lines.Read(seqs, func(l *journal.Line) error {
 		kept := *l
 		lines = append(lines, &kept)
 		return nil
@@ -163,7 +164,7 @@ func (s *Service) readLines(first, until uint64) (list []journalLine, err error)
 // for it. Where the journal is damaged before them, they keep their own data as their text.
 func (s *Service) tellLines(x *journalPage, first, until uint64) error {
 	said, err := history.Words(s.Config.FS, true, first, until)
-	if damage := new(store.Damage); errors.As(err, &damage) {
+	if damage := new(journal.Damage); errors.As(err, &damage) {
 		x.Damage = damage.Error()
 		err = nil
 	}
@@ -175,7 +176,7 @@ func (s *Service) tellLines(x *journalPage, first, until uint64) error {
 }
 
 // newJournalLine returns a line as the page has it, whose text is its own data.
-func newJournalLine(l *store.Line, before string) journalLine {
+func newJournalLine(l *journal.Line, before string) journalLine {
 	x := journalLine{
 		Seq:    l.Seq,
 		Time:   l.Time,
@@ -191,7 +192,7 @@ func newJournalLine(l *store.Line, before string) journalLine {
 	switch {
 	case l.Personal == nil:
 		return x
-	case store.Erased(l.Personal):
+	case journal.Erased(l.Personal):
 		x.Personal = "erased"
 	default:
 		x.Personal = "kept"
@@ -202,7 +203,7 @@ func newJournalLine(l *store.Line, before string) journalLine {
 
 // bookingOf returns the path of the page of the booking that a line is about; "" where it is about none, or
 // about several.
-func bookingOf(st ledger.State, l *store.Line) string {
+func bookingOf(st ledger.State, l *journal.Line) string {
 	var about struct{ Booking booking.ID }
 	if json.Unmarshal(l.Data, &about) != nil {
 		return "" // what is called so there is no id

@@ -16,8 +16,8 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/operate/carrier"
 	"waybill/server/proof/witness"
-	"waybill/store"
 	"waybill/store/checkpoint"
+	"waybill/store/journal"
 )
 
 // overview is the first page: what there is, and what somebody should look at.
@@ -40,8 +40,8 @@ type overview struct {
 	Partners  int
 	Users     int
 
-	Newest    store.Head // the last line
-	Signed    store.Checkpoint
+	Newest    journal.Head // the last line
+	Signed    checkpoint.Checkpoint
 	Unsigned  bool
 	Witnesses []witness.Standing
 	AllSigned uint64 // the last line that every witness vouches for; 0 is none
@@ -199,7 +199,7 @@ func (s *Service) evidence(x *overview) error {
 }
 
 // newest returns the last line that is on the disk.
-func (s *Service) newest() (head store.Head, err error) {
+func (s *Service) newest() (head journal.Head, err error) {
 	// An update without events waits until all before it is durable, and writes nothing.
 	seq, err := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return nil, nil
@@ -207,7 +207,7 @@ func (s *Service) newest() (head store.Head, err error) {
 	if err != nil || seq == 0 {
 		return head, err
 	}
-	err = s.lines.Read([]uint64{seq}, func(l *store.Line) error {
+	err = s.lines.Read([]uint64{seq}, func(l *journal.Line) error {
 		head = l.Head
 		return nil
 	})

@@ -18,7 +18,12 @@ import (
 	"waybill/server/proof/events"
 	"waybill/server/proof/verify"
 	"waybill/store"
+	"waybill/store/copies"
 	"waybill/store/durable"
+	"waybill/store/durable/pace"
+	"waybill/store/inspect"
+	"waybill/store/journal"
+	"waybill/store/journal/erase"
 )
 
 // Backup copies a directory that may be in use into a new one, and checks the copy (contract §1). An
@@ -49,14 +54,14 @@ func Backup(fsys durable.FS, live bool, to durable.FS) (verify.Report, error) {
 // the time.
 func paced(live bool, to durable.FS) durable.FS {
 	if live {
-		return durable.WritesPaced().Files(to)
+		return pace.Writes().Files(to)
 	}
 	return to
 }
 
 // backUp makes a copy. stale reports that something was erased since its lines were copied.
 func backUp(fsys durable.FS, live bool, to durable.FS) (rep verify.Report, stale bool, err error) {
-	if err := store.Backup(fsys, to, live, ledger.CopiedDirs...); err != nil {
+	if err := copies.Backup(fsys, to, live, ledger.CopiedDirs...); err != nil {
 		return rep, false, err
 	}
 	if rep, err = finishCopy(to); err != nil || !live {
@@ -78,11 +83,11 @@ func mustBeEmpty(to durable.FS) error {
 // finishCopy carries out in a copy what its journal says of erasures, takes away what lies beside the
 // journal and is not as the journal says, and checks it.
 func finishCopy(to durable.FS) (verify.Report, error) {
-	found, err := store.Follow(to, store.Head{}, func(*store.Line) error {
+	found, err := inspect.Follow(to, journal.Head{}, func(*journal.Line) error {
 		return nil
 	})
 	if err == nil {
-		err = store.CarryOut(to, found.Unerased, found.Head.Stamp)
+		err = erase.CarryOut(to, found.Unerased, found.Head.Stamp)
 	}
 	if err != nil {
 		return verify.Report{}, err
@@ -152,11 +157,15 @@ func removeAll(to durable.FS, dir string) error {
 
 // Repair copies the lines before cutAt of a directory that nobody has open into a new one, and checks that
 // (contract §1).
-func Repair(fsys, to durable.FS, cut store.Cut) (rep verify.Report, lost uint64, err error) {
+func Repair(fsys, to durable.FS, cut copies.Cut) (rep verify.Report, lost uint64, err error) {
 	if err := mustBeEmpty(to); err != nil {
 		return verify.Report{}, 0, err
 	}
-	lost, err = store.Repair(ledger.StoreConfig(fsys), to, cut, ledger.CopiedDirs...)
+	model := ledger.NewCodec().Model()
+	now := func(k *ledger.Keeper) time.Time {
+		return k.Clock().At(time.Now())
+	}
+	lost, err = copies.Repair(fsys, to, &model, now, cut, ledger.CopiedDirs...)
 	if err != nil {
 		return verify.Report{}, 0, errors.Join(err, empty(to))
 	}

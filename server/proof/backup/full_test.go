@@ -9,8 +9,8 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/proof/backup"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // noRoom is a directory in which only so many files can be made.
@@ -48,7 +48,7 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 			t.Fatalf("with room for %d files it leaves %v", left, names)
 		}
 	}
-	if _, err := verify.Directory(durable.Dir(out), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(out), false, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

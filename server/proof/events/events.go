@@ -7,8 +7,9 @@ import (
 	"fmt"
 
 	"waybill/server/ledger"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // Decoder makes an entry of the parts of a line. It knows the forms in the lines before.
@@ -18,21 +19,21 @@ type Decoder func(kind string, data, personal []byte) (ledger.Entry, error)
 func NewDecoder() Decoder { return ledger.NewCodec().Decode }
 
 // Read goes through a journal. visit is given each line with its event, nil for a line of the store's own.
-func Read(fsys durable.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
+func Read(fsys durable.FS, live bool, visit func(*journal.Line, ledger.Entry) error) error {
 	return NewDecoder().Read(fsys, live, visit)
 }
 
 // Read goes through a journal as the function Read does, with a decoder that may have seen lines before.
-func (d Decoder) Read(fsys durable.FS, live bool, visit func(*store.Line, ledger.Entry) error) error {
-	_, err := store.Read(fsys, live, func(_ store.Place, l *store.Line) error {
+func (d Decoder) Read(fsys durable.FS, live bool, visit func(*journal.Line, ledger.Entry) error) error {
+	_, err := inspect.Read(fsys, live, func(_ journal.Place, l *journal.Line) error {
 		return d.Line(l, visit)
 	})
 	return err
 }
 
 // Line calls visit with a line and its event.
-func (d Decoder) Line(l *store.Line, visit func(*store.Line, ledger.Entry) error) error {
-	if store.Own(l.Type) {
+func (d Decoder) Line(l *journal.Line, visit func(*journal.Line, ledger.Entry) error) error {
+	if journal.Own(l.Type) {
 		return visit(l, ledger.Entry{})
 	}
 	e, err := d(l.Type, l.Data, l.Personal)
@@ -48,8 +49,8 @@ var ErrErasedMeanwhile = errors.New("personal data is erased meanwhile; try agai
 // NothingToErase is the error of a journal in which an erasure goes on, or was cut short: what is passed on
 // of it would have what is to be erased. Otherwise it returns the journal's end, after which [ErasedAfter]
 // looks for another.
-func NothingToErase(fsys durable.FS) (end store.Head, err error) {
-	found, err := store.Follow(fsys, store.Head{}, func(*store.Line) error {
+func NothingToErase(fsys durable.FS) (end journal.Head, err error) {
+	found, err := inspect.Follow(fsys, journal.Head{}, func(*journal.Line) error {
 		return nil
 	})
 	if err == nil && len(found.Unerased) > 0 {
@@ -60,9 +61,9 @@ func NothingToErase(fsys durable.FS) (end store.Head, err error) {
 }
 
 // ErasedAfter reports whether a journal in use has an erasure after a line.
-func ErasedAfter(fsys durable.FS, head store.Head) (erased bool, err error) {
-	_, err = store.Follow(fsys, head, func(l *store.Line) error {
-		erased = erased || l.Type == store.KindErased
+func ErasedAfter(fsys durable.FS, head journal.Head) (erased bool, err error) {
+	_, err = inspect.Follow(fsys, head, func(l *journal.Line) error {
+		erased = erased || l.Type == journal.KindErased
 		return nil
 	})
 	return erased, err

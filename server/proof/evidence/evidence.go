@@ -27,10 +27,11 @@ import (
 	"waybill/server/frame/words"
 	"waybill/server/proof/events"
 	"waybill/server/proof/history"
-	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 	"waybill/store/journal"
+	"waybill/store/journal/seek"
 	"waybill/store/note"
 	"waybill/store/tree"
 )
@@ -48,9 +49,9 @@ var readme = template.Must(template.New("README.txt").Parse(readmeText))
 
 // Found is what a file of evidence has.
 type Found struct {
-	Lines     int               // that are proven
-	Size      uint64            // lines of the journal, as it was signed
-	Witnesses []store.Witnessed // who has signed that besides the owner
+	Lines     int                    // that are proven
+	Size      uint64                 // lines of the journal, as it was signed
+	Witnesses []checkpoint.Witnessed // who has signed that besides the owner
 }
 
 // String says it in words.
@@ -132,11 +133,11 @@ func subject(of history.Filter) string {
 
 // signature is a checkpoint that lines are proven with.
 type signature struct {
-	store.Checkpoint
+	checkpoint.Checkpoint
 	text      []byte     // the note
 	key       note.Key   // of the directory
 	known     []note.Key // of the witnesses that the directory has
-	witnesses []store.Witnessed
+	witnesses []checkpoint.Witnessed
 }
 
 const (
@@ -208,7 +209,7 @@ func readSigned(fsys durable.FS, read func(durable.FS) ([]byte, error)) (s signa
 	for _, key := range s.known {
 		at, missing := n.Verify(key)
 		if missing == nil {
-			s.witnesses = append(s.witnesses, store.Witnessed{
+			s.witnesses = append(s.witnesses, checkpoint.Witnessed{
 				Key: key,
 				Seq: s.Seq,
 				At:  at,
@@ -234,7 +235,7 @@ type bundle struct {
 
 // addLines writes the lines and their proofs.
 func (b *bundle) addLines(story []history.Told) error {
-	lines := journal.NewLines(b.fsys)
+	lines := seek.NewLines(b.fsys)
 	for _, told := range story {
 		var before [32]byte
 		var line *journal.Line
@@ -335,7 +336,7 @@ func (b *bundle) hashAgain() error {
 	if err != nil {
 		return err
 	}
-	_, err = store.Read(b.fsys, true, func(_ store.Place, l *store.Line) error {
+	_, err = inspect.Read(b.fsys, true, func(_ journal.Place, l *journal.Line) error {
 		if l.Seq <= b.signed.Seq {
 			files.Add(tree.Leaf(l.Chained))
 		}

@@ -15,8 +15,9 @@ import (
 
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/durable/pace"
+	"waybill/store/journal"
 )
 
 // Schema is what Write writes beside the tables: their columns, what these mean, and how databases load
@@ -28,7 +29,7 @@ var Schema string
 // Write writes what a directory, which may be in use, remembers into a new one, as tables that databases
 // load: files of comma-separated values and schema.sql, which describes them and is written last. It only
 // reads the former, and returns the line of the journal after which it stands.
-func Write(fsys durable.FS, live bool, to durable.FS) (head store.Head, err error) {
+func Write(fsys durable.FS, live bool, to durable.FS) (head journal.Head, err error) {
 	names, err := to.List(".")
 	if err == nil && len(names) > 0 {
 		err = errors.New("it is not empty")
@@ -40,7 +41,7 @@ func Write(fsys durable.FS, live bool, to durable.FS) (head store.Head, err erro
 		return head, fmt.Errorf("cannot export there: %w", err)
 	}
 	if live { // the disk is left to the server's clients most of the time
-		to = durable.WritesPaced().Files(to)
+		to = pace.Writes().Files(to)
 	}
 	// schema.sql comes last: a directory without it is no whole export.
 	x := export{}
@@ -142,10 +143,10 @@ func (x export) row(table string, cells ...any) {
 }
 
 // fill writes the journal, a row for each line as it is read, and then the state that it leads to.
-func (x export) fill(fsys durable.FS, live bool) (head store.Head, err error) {
+func (x export) fill(fsys durable.FS, live bool) (head journal.Head, err error) {
 	s := ledger.NewKeeper()
 	var shown []uint64 // lines whose personal parts are in the export
-	err = events.Read(fsys, live, func(l *store.Line, entry ledger.Entry) error {
+	err = events.Read(fsys, live, func(l *journal.Line, entry ledger.Entry) error {
 		head = l.Head
 		if entry.Event != nil {
 			s.Apply(l.Stamp, entry)
@@ -165,7 +166,7 @@ func (x export) fill(fsys durable.FS, live bool) (head store.Head, err error) {
 
 // checkShown notes the lines that are exported with their personal part. Its error is a line that names one
 // of them: the erasure was carried out after that was read.
-func checkShown(e ledger.Event, shown *[]uint64, l *store.Line) error {
+func checkShown(e ledger.Event, shown *[]uint64, l *journal.Line) error {
 	if erased, ok := e.(*ledger.PersonalErased); ok {
 		for _, seq := range erased.Lines {
 			if _, found := slices.BinarySearch(*shown, seq); found {
@@ -173,7 +174,7 @@ func checkShown(e ledger.Event, shown *[]uint64, l *store.Line) error {
 			}
 		}
 	}
-	if len(l.Personal) > 0 && !store.Erased(l.Personal) {
+	if len(l.Personal) > 0 && !journal.Erased(l.Personal) {
 		*shown = append(*shown, l.Seq)
 	}
 	return nil

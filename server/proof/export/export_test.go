@@ -15,8 +15,8 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
 	"waybill/server/proof/export"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 // exportOffice plays an office's day on a new directory, exports it beside the running server into out, and
@@ -45,11 +45,11 @@ func readTable(t *testing.T, out, name string) [][]string {
 }
 
 // stateOf replays a directory's journal.
-func stateOf(t *testing.T, dir string) (ledger.State, store.Head) {
+func stateOf(t *testing.T, dir string) (ledger.State, journal.Head) {
 	t.Helper()
 	s := ledger.NewKeeper()
-	var head store.Head
-	err := events.Read(durable.Dir(dir), false, func(l *store.Line, x ledger.Entry) error {
+	var head journal.Head
+	err := events.Read(durable.Dir(dir), false, func(l *journal.Line, x ledger.Entry) error {
 		head = l.Head
 		if x.Event != nil {
 			s.Apply(l.Stamp, x)

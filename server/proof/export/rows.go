@@ -15,7 +15,7 @@ import (
 	"waybill/schedule"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // rows is given the rows of the tables of schema.sql, a cell for each column. A cell is a text, a number, a
@@ -26,7 +26,7 @@ type rows func(table string, cells ...any)
 var secrets = regexp.MustCompile(`,"(password|access|refresh)":"[^"]*"`)
 
 // event writes a line of the journal.
-func (x rows) event(l *store.Line) {
+func (x rows) event(l *journal.Line) {
 	data := l.Data
 	personal := l.Personal
 	if strings.HasPrefix(l.Type, "user.") || strings.HasPrefix(l.Type, "session.") {

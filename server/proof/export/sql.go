@@ -12,7 +12,7 @@ import (
 	"waybill/schedule"
 	"waybill/server/ledger"
 	"waybill/server/proof/events"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // SQL writes a journal as statements that keep the tables of an export as it goes on. Statements that
@@ -62,9 +62,9 @@ func (x *SQL) printf(format string, args ...any) {
 }
 
 // Line writes what a line has changed, all or nothing.
-func (x *SQL) Line(l *store.Line, wanted bool) error {
+func (x *SQL) Line(l *journal.Line, wanted bool) error {
 	var entry ledger.Entry
-	if !store.Own(l.Type) {
+	if !journal.Own(l.Type) {
 		var err error
 		if entry, err = x.decode(l.Type, l.Data, l.Personal); err != nil {
 			return fmt.Errorf("seq %d: %w", l.Seq, err)
@@ -90,7 +90,7 @@ func (x *SQL) Pause() error { return x.err }
 var idsInLine = regexp.MustCompile(`"([A-Za-z0-9_-]{22})"`)
 
 // change writes the rows of all that a line names.
-func (x *SQL) change(l *store.Line, event ledger.Event) error {
+func (x *SQL) change(l *journal.Line, event ledger.Event) error {
 	to := rows(x.upsert)
 	switch e := event.(type) {
 	case *booking.Created:
@@ -153,8 +153,8 @@ func (x *SQL) changed(run booking.RunName) {
 }
 
 // eraseEvents takes away the personal parts of the lines that a line names.
-func (x *SQL) eraseEvents(l *store.Line) error {
-	erased, err := store.ErasedBy(l)
+func (x *SQL) eraseEvents(l *journal.Line) error {
+	erased, err := journal.ErasedBy(l)
 	for _, e := range erased {
 		x.printf(
 			"update events set personal = '{\"erased\":\"%s\"}' where seq = %d and personal is not null;\n",
@@ -232,7 +232,7 @@ func (x *SQL) users(seen map[string]bool) {
 }
 
 // bookings writes the bookings among what a line names, and those whose tickets it names.
-func (x *SQL) bookings(seen map[string]bool, l *store.Line) {
+func (x *SQL) bookings(seen map[string]bool, l *journal.Line) {
 	written := map[booking.ID]bool{}
 	var left []string
 	for text := range seen {

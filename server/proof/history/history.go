@@ -20,8 +20,9 @@ import (
 	"waybill/server/ledger/wire"
 	"waybill/server/proof/events"
 	"waybill/server/proof/story"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/journal/seek"
 )
 
 // Filter says what of the journal to show.
@@ -49,9 +50,9 @@ type history struct {
 	last    uint64    // the last line that was read
 	told    time.Time // what time alone did by then is told
 
-	following bool                                  // lines come as they are written: told only rises
-	shown     func(uint64)                          // is told of each line that is part of it
-	read      func(*store.Line, ledger.Entry) error // is told of each line, part of it or not
+	following bool                                    // lines come as they are written: told only rises
+	shown     func(uint64)                            // is told of each line that is part of it
+	read      func(*journal.Line, ledger.Entry) error // is told of each line, part of it or not
 }
 
 // LogLine is a line of the log.
@@ -112,7 +113,7 @@ var errTold = errors.New("all is told")
 func Words(fsys durable.FS, live bool, first, until uint64) (map[uint64]string, error) {
 	said := map[uint64]string{}
 	state := ledger.NewKeeper()
-	err := events.Read(fsys, live, func(l *store.Line, entry ledger.Entry) error {
+	err := events.Read(fsys, live, func(l *journal.Line, entry ledger.Entry) error {
 		if entry.Event != nil {
 			state.Apply(l.Stamp, entry)
 		}
@@ -138,7 +139,7 @@ func newHistory(f Filter, out io.Writer) *history {
 		out:    out,
 		end:    math.MaxUint64,
 		shown:  func(uint64) {},
-		read:   func(*store.Line, ledger.Entry) error { return nil },
+		read:   func(*journal.Line, ledger.Entry) error { return nil },
 	}
 	s.say = s.print
 	if ticket, ok := booking.ParseID(f.Ticket); ok {
@@ -182,7 +183,7 @@ func (s *history) lookAhead(fsys durable.FS, live bool, id booking.ID) error {
 		s.end = math.MaxUint64
 	}
 	known := s.Booking == "" && s.Ticket == ""
-	damaged := events.Read(fsys, live, func(l *store.Line, x ledger.Entry) error {
+	damaged := events.Read(fsys, live, func(l *journal.Line, x ledger.Entry) error {
 		known = known || s.Booking != "" && bytes.Contains(l.Data, []byte(s.Booking)) ||
 			s.Ticket != "" && bytes.Contains(l.Data, []byte(s.Ticket))
 		if s.At != nil && l.Time.After(*s.At) {
@@ -205,7 +206,7 @@ const followEvery = 200 * time.Millisecond
 
 // follow writes further lines as they come, until stop is closed. Each is held against its neighbours.
 func (s *history) follow(fsys durable.FS, decode events.Decoder, stop <-chan struct{}) error {
-	lines := store.NewLines(fsys)
+	lines := seek.NewLines(fsys)
 	s.following = true
 	for {
 		if s.Booking != "" || s.Ticket != "" {
@@ -214,13 +215,13 @@ func (s *history) follow(fsys durable.FS, decode events.Decoder, stop <-chan str
 				return err
 			}
 		}
-		err := lines.Read([]uint64{s.last + 1}, func(l *store.Line) error {
+		err := lines.Read([]uint64{s.last + 1}, func(l *journal.Line) error {
 			return decode.Line(l, s.line)
 		})
 		switch {
 		case err == nil:
 			continue
-		case !errors.Is(err, store.ErrNoLine):
+		case !errors.Is(err, seek.ErrNoLine):
 			return err
 		}
 		select {
@@ -253,7 +254,7 @@ func (s *history) print(x LogLine) error {
 }
 
 // line writes a line, after what time did before it.
-func (s *history) line(l *store.Line, entry ledger.Entry) error {
+func (s *history) line(l *journal.Line, entry ledger.Entry) error {
 	s.last = l.Seq
 	if err := s.read(l, entry); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 
 	"waybill/booking"
 	"waybill/server/ledger"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/journal"
 )
 
 // Told is a line that tells of a booking or a ticket.
@@ -33,7 +33,7 @@ func Tell(fsys durable.FS, live bool, f Filter, out io.Writer) ([]Told, error) {
 	}
 	erasures := map[uint64][]uint64{} // lines, and those that they say are erased
 	gone := map[uint64]bool{}         // lines whose personal parts are not there
-	s.read = func(l *store.Line, x ledger.Entry) error {
+	s.read = func(l *journal.Line, x ledger.Entry) error {
 		switch e := x.Event.(type) {
 		case *booking.Created:
 			described.note(e, l.Seq)
@@ -42,7 +42,7 @@ func Tell(fsys durable.FS, live bool, f Filter, out io.Writer) ([]Told, error) {
 				described.runs[r.ID] = l.Seq
 			}
 		}
-		if store.Erased(l.Personal) {
+		if journal.Erased(l.Personal) {
 			gone[l.Seq] = true
 		}
 		return noteErasure(erasures, l)
@@ -104,8 +104,8 @@ func (d *descriptions) note(e *booking.Created, seq uint64) {
 }
 
 // noteErasure notes which lines a line says are erased.
-func noteErasure(erasures map[uint64][]uint64, l *store.Line) error {
-	erased, err := store.ErasedBy(l)
+func noteErasure(erasures map[uint64][]uint64, l *journal.Line) error {
+	erased, err := journal.ErasedBy(l)
 	for _, x := range erased {
 		erasures[l.Seq] = append(erasures[l.Seq], x.Seq)
 	}

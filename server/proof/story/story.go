@@ -16,14 +16,14 @@ import (
 	"waybill/booking"
 	"waybill/server/frame/words"
 	"waybill/server/ledger"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // TimeLayout is how a story writes instants.
 const TimeLayout = "2006-01-02 15:04:05.000"
 
 // Tell says in words what a line's entry did, after it was applied.
-func Tell(s ledger.State, x ledger.Entry, l *store.Line) string {
+func Tell(s ledger.State, x ledger.Entry, l *journal.Line) string {
 	t := teller{s, l.Time}
 	said := t.booking(x.Event)
 	if said == "" {
@@ -134,7 +134,7 @@ func linked(l *auth.Link) string {
 
 // Plain returns the data of a line without JSON's punctuation, and without who wrote it: for lines that are
 // rare or say all in their members, and where the lines before it are not read.
-func Plain(l *store.Line) string {
+func Plain(l *journal.Line) string {
 	without := strings.NewReplacer(`":`, " ", `{`, "", `}`, "", `"`, "", `,`, ", ")
 	return without.Replace(string(ledger.WithoutBy(l.Data)))
 }

@@ -18,8 +18,9 @@ import (
 	"waybill/server/ledger"
 	"waybill/server/operate/admin"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // bookkeeping is a directory in which a partner has sold five seats of two runs and refunded one, and what is
@@ -190,8 +191,8 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 			`"time":"2026-11-20T08:05:00.000Z","type":"clock.set","data":{"real":false,"offsetMs":-1200000}`,
 			false, "are not those that no ticket has"},
 	} {
-		_, err := verify.Directory(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, store.Expected{})
-		var d *store.Damage
+		_, err := verify.Directory(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, inspect.Expected{})
+		var d *journal.Damage
 		if err == nil || !regexp.MustCompile(c.wantReason).MatchString(err.Error()) {
 			t.Errorf("%s: %v, want %s", what, err, c.wantReason)
 		} else if c.wantLine && (!errors.As(err, &d) || d.File != rig.JournalFile || d.Line < c.line) {
@@ -216,7 +217,7 @@ func TestVerifyFindsWrongRuns(t *testing.T) {
 		changeRun(t, s, "cancel", "kl-0530")
 	})
 	other := durable.Dir(b.rewrite(t, 1, `creation`, "Creation"))
-	rep, err := verify.Directory(other, false, store.Expected{})
+	rep, err := verify.Directory(other, false, inspect.Expected{})
 	if err != nil || !strings.HasSuffix(rep.Books.String(), "; 1 run cancelled, 0 moved") {
 		t.Errorf("%s, %v", rep.Books, err)
 	}
@@ -245,7 +246,7 @@ func TestVerifyFindsWrongRuns(t *testing.T) {
 		"what nobody changed is restored": {restored, "kl-0700", "kl-0530", "nothing to change"},
 		"others were read than travel":    {read, `"passengers":\d+`, `"passengers":7`, "passengers, and not 7"},
 	} {
-		_, err := verify.Directory(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, store.Expected{})
+		_, err := verify.Directory(durable.Dir(b.rewrite(t, c.line, c.from, c.to)), false, inspect.Expected{})
 		if err == nil || !strings.Contains(err.Error(), c.wantReason) {
 			t.Errorf("%s: %v, want %s", what, err, c.wantReason)
 		}
@@ -274,11 +275,11 @@ func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 			`","rows":1,"sha256":""}`, `"report.downloaded","data":{"report":"` + b.bookings[0] + `"}`,
 	} {
 		dir := b.rewrite(t, 0, "", `"time":"2026-11-20T10:00:00.000Z","type":`+data)
-		_, verified := verify.Directory(durable.Dir(dir), false, store.Expected{})
+		_, verified := verify.Directory(durable.Dir(dir), false, inspect.Expected{})
 		_, opened := server.Open(server.Config{Dir: dir,
 			Now: func() time.Time { return rig.Start.Add(3 * time.Hour) }})
 		for who, err := range map[string]error{"Verify": verified, "Open": opened} {
-			var d *store.Damage
+			var d *journal.Damage
 			want := "does not fit the lines before it: there is no report " + b.bookings[0]
 			if !errors.As(err, &d) || d.Line != len(b.lines)+1 || !strings.Contains(d.Reason, want) {
 				t.Errorf("%s: %v, want line %d, %q", who, err, len(b.lines)+1, want)
@@ -303,7 +304,7 @@ func TestVerifyTellsTheBooks(t *testing.T) {
 		rep, err := verify.Directory(
 			durable.Dir(b.rewrite(t, 1, `creation`, "Creation")),
 			false,
-			store.Expected{},
+			inspect.Expected{},
 		)
 		if b.lines = whole; err != nil || rep.Books.String() != want {
 			t.Errorf("after line %d: %q, %v, want %q", lines, rep.Books, err, want)
@@ -335,7 +336,7 @@ func TestLostJournalIsNoNewDirectory(t *testing.T) {
 		for _, name := range c.gone {
 			os.RemoveAll(filepath.Join(dir, name))
 		}
-		_, verified := verify.Directory(durable.Dir(dir), false, store.Expected{})
+		_, verified := verify.Directory(durable.Dir(dir), false, inspect.Expected{})
 		s, opened := server.Open(server.Config{Dir: dir,
 			Now: func() time.Time { return rig.Start.Add(time.Hour) }})
 		if opened == nil {

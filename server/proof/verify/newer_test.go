@@ -14,8 +14,9 @@ import (
 	"waybill/server"
 	"waybill/server/lab/rig"
 	"waybill/server/proof/verify"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // allFiles returns what is in a directory.
@@ -62,23 +63,23 @@ func TestWhatANewerVersionWroteIsNoDamage(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		if !errors.Is(err, store.ErrNewer) || errors.As(err, new(*store.Damage)) {
-			t.Errorf("%s: a start says %v, want %v", what, err, store.ErrNewer)
+		if !errors.Is(err, journal.ErrNewer) || errors.As(err, new(*journal.Damage)) {
+			t.Errorf("%s: a start says %v, want %v", what, err, journal.ErrNewer)
 		}
 		after := allFiles(t, dir)
 		if !maps.Equal(before, after) {
 			t.Errorf("%s: a start that is refused has written: %q, before %q", what,
 				slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
 		}
-		_, err = verify.Directory(durable.Dir(dir), false, store.Expected{})
-		if !errors.Is(err, store.ErrNewer) || errors.As(err, new(*store.Damage)) {
-			t.Errorf("%s: verify says %v, want %v", what, err, store.ErrNewer)
+		_, err = verify.Directory(durable.Dir(dir), false, inspect.Expected{})
+		if !errors.Is(err, journal.ErrNewer) || errors.As(err, new(*journal.Damage)) {
+			t.Errorf("%s: verify says %v, want %v", what, err, journal.ErrNewer)
 		}
 		standby := filepath.Join(t.TempDir(), "standby")
 		format := base64.StdEncoding.EncodeToString([]byte(b.format))
 		_, err = rig.Received(standby, `{"file":"FORMAT","data":"`+format+`"}`+"\n"+before[rig.JournalFile])
-		if !errors.Is(err, store.ErrNewer) {
-			t.Errorf("%s: a standby says %v, want %v", what, err, store.ErrNewer)
+		if !errors.Is(err, journal.ErrNewer) {
+			t.Errorf("%s: a standby says %v, want %v", what, err, journal.ErrNewer)
 		}
 		if n := strings.Count(allFiles(t, standby)[rig.JournalFile], "\n"); n != c.line-1 {
 			t.Errorf("%s: a standby has %d lines, want %d", what, n, c.line-1)
@@ -98,7 +99,7 @@ func TestMembersOfTheStoresOwnLinesArePassedOver(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := verify.Directory(durable.Dir(dir), false, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), false, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"waybill/server/frame/words"
-	"waybill/store"
+	"waybill/store/chain/observe"
+	"waybill/store/checkpoint"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 	"waybill/store/note"
 )
 
@@ -77,7 +80,7 @@ func Judge(
 	fsys durable.FS,
 	name string,
 	beside Beside,
-	expected store.Expected,
+	expected inspect.Expected,
 	against string,
 ) (Verdict, error) {
 	beside.sign()
@@ -87,7 +90,7 @@ func Judge(
 	}
 	if beside.Sign != nil && rep.Vouched < rep.Head.Seq { // lines that were written meanwhile
 		beside.sign()
-		if signed, err := store.SignedSince(fsys, rep.Head); err == nil && signed {
+		if signed, err := inspect.SignedSince(fsys, rep.Head); err == nil && signed {
 			rep.Vouched = rep.Head.Seq
 		}
 	}
@@ -121,11 +124,11 @@ func Judge(
 
 // unsound is the verdict on a directory that cannot be read to its end.
 func unsound(err error, name, against string) (Verdict, error) {
-	damage, isDamage := errors.AsType[*store.Damage](err)
+	damage, isDamage := errors.AsType[*journal.Damage](err)
 	switch {
 	case !isDamage:
 		return Verdict{Problem: err.Error()}, err
-	case damage.File == store.KeptFile: // it is not the directory that is wrong
+	case damage.File == observe.KeptFile: // it is not the directory that is wrong
 		err = fmt.Errorf("-against %s: %s", against, damage.Reason)
 		if damage.Forked != "" {
 			err = fmt.Errorf("%s: %w", damage.Forked, err)
@@ -212,7 +215,7 @@ func unvouched(n uint64, rep *Report, live bool) string {
 }
 
 // placeOf returns where damage is.
-func placeOf(d *store.Damage) *place {
+func placeOf(d *journal.Damage) *place {
 	if d.File == "" {
 		return nil
 	}
@@ -220,7 +223,7 @@ func placeOf(d *store.Damage) *place {
 }
 
 // afterDamage says what to do about damage: what is before it can be saved.
-func afterDamage(name string, d *store.Damage) string {
+func afterDamage(name string, d *journal.Damage) string {
 	if strings.HasPrefix(d.File, "tree/") {
 		return "no line is lost with it"
 	}
@@ -233,7 +236,7 @@ func afterDamage(name string, d *store.Damage) string {
 
 // ReadKept reads what an auditor has kept: a file of checkpoints, which follow each other with a blank
 // line after each, and the file of the key that they are signed with; none when the former has no name.
-func ReadKept(file, keyFile string) (kept []store.Kept, err error) {
+func ReadKept(file, keyFile string) (kept []inspect.Kept, err error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -249,13 +252,13 @@ func ReadKept(file, keyFile string) (kept []store.Kept, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if key, err = store.ParsePublicKey(text); err != nil {
+		if key, err = checkpoint.ParsePublicKey(text); err != nil {
 			return nil, fmt.Errorf("the key %w", err)
 		}
 	}
 	list := bufio.NewScanner(bytes.NewReader(notes))
 	for list.Split(note.Split); list.Scan(); {
-		kept = append(kept, store.Kept{
+		kept = append(kept, inspect.Kept{
 			Note: bytes.Clone(list.Bytes()),
 			Key:  key,
 		})

@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"waybill/store"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // Lines that are not signed are no reason to worry beside a server, as long as they are of its last minute.
@@ -21,8 +22,8 @@ func TestUnsignedLinesOfTheLastMinute(t *testing.T) {
 		{true, time.Minute + time.Millisecond, "no checkpoint vouches for the last 2 lines, after line 5: "},
 		{false, 0, "no checkpoint vouches for the last 2 lines, after line 5: "},
 	} {
-		rep := Report{Report: store.Report{
-			Head:      store.Head{Stamp: store.Stamp{Seq: 7, Time: now}},
+		rep := Report{Report: inspect.Report{
+			Head:      journal.Head{Stamp: journal.Stamp{Seq: 7, Time: now}},
 			Vouched:   5,
 			Unvouched: now.Add(-c.age),
 		}}

@@ -2,7 +2,7 @@
 // programs and for the desk, what is wrong, where, and what to do next. It only reads, beside a server that
 // may have the directory open.
 //
-//	v, err := verify.Judge(fsys, "waybill-data", verify.Beside{}, store.Expected{}, "")
+//	v, err := verify.Judge(fsys, "waybill-data", verify.Beside{}, inspect.Expected{}, "")
 //	fmt.Println(v.Sound, v.Problem)
 //
 // All that its verdict rests on is in the packages that it imports.
@@ -15,21 +15,22 @@ import (
 	"waybill/auth"
 	"waybill/booking/books"
 	"waybill/server/ledger"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
+	"waybill/store/journal"
 )
 
 // Report is what Directory found sound.
 type Report struct {
-	store.Report
+	inspect.Report
 	Books *books.Books // at the last line's time
 	// Wrong is what breaks a rule in a copy that has each byte of what was copied; nil where nothing does.
-	Wrong *store.Damage
+	Wrong *journal.Damage
 }
 
 // Directory checks one that may be in use: every byte of the journal and its snapshots, its
 // checkpoints and what is expected from elsewhere, then the books (contract §1). It only reads.
-func Directory(fsys durable.FS, live bool, expected store.Expected) (Report, error) {
+func Directory(fsys durable.FS, live bool, expected inspect.Expected) (Report, error) {
 	rep, _, err := verify(fsys, live, expected, ledger.Check)
 	return rep, err
 }
@@ -37,25 +38,25 @@ func Directory(fsys durable.FS, live bool, expected store.Expected) (Report, err
 // Copy checks a copy that was just made, and returns the state that its journal leads to. What breaks a
 // rule in it does so in what was copied, too, and is no reason to have no copy.
 func Copy(fsys durable.FS) (rep Report, state ledger.State, err error) {
-	rep, state, err = verify(fsys, false, store.Expected{}, ledger.Check)
-	wrong, ok := errors.AsType[*store.Damage](err)
+	rep, state, err = verify(fsys, false, inspect.Expected{}, ledger.Check)
+	wrong, ok := errors.AsType[*journal.Damage](err)
 	if !ok || !wrong.Books {
 		return rep, state, err
 	}
-	rep, state, err = verify(fsys, false, store.Expected{}, nil)
+	rep, state, err = verify(fsys, false, inspect.Expected{}, nil)
 	rep.Wrong = wrong
 	return rep, state, err
 }
 
 // rules say whether a line breaks one, in the state before it.
-type rules func(ledger.State, store.Stamp, ledger.Entry) error
+type rules func(ledger.State, journal.Stamp, ledger.Entry) error
 
 // check returns the rules as package store asks them; nil where there are none.
-func (r rules) check() func(*ledger.Keeper, store.Stamp, ledger.Entry) error {
+func (r rules) check() func(*ledger.Keeper, journal.Stamp, ledger.Entry) error {
 	if r == nil {
 		return nil
 	}
-	return func(k *ledger.Keeper, at store.Stamp, x ledger.Entry) error {
+	return func(k *ledger.Keeper, at journal.Stamp, x ledger.Entry) error {
 		return r(k.State, at, x)
 	}
 }
@@ -65,7 +66,7 @@ func (r rules) check() func(*ledger.Keeper, store.Stamp, ledger.Entry) error {
 func verify(
 	fsys durable.FS,
 	live bool,
-	expected store.Expected,
+	expected inspect.Expected,
 	rules rules,
 ) (rep Report, state ledger.State, err error) {
 	if err := ledger.LostJournal(fsys); err != nil {
@@ -75,9 +76,10 @@ func verify(
 		!errors.Is(err, fs.ErrNotExist) {
 		return rep, state, err
 	}
+	model := ledger.NewCodec().Model()
 	var wrong error // with the books as a whole
-	rep.Report, err = store.Verify(ledger.StoreConfig(fsys), live, expected, rules.check(),
-		func(s *ledger.Keeper, end store.Stamp) error {
+	rep.Report, err = inspect.Verify(fsys, live, &model, expected, rules.check(),
+		func(s *ledger.Keeper, end journal.Stamp) error {
 			state = s.State
 			tt, err := ledger.LoadTimetable(fsys, s.TimetableHash())
 			if err == nil && rules != nil {
@@ -86,7 +88,7 @@ func verify(
 			return err
 		})
 	if err == nil && wrong != nil {
-		err = &store.Damage{
+		err = &journal.Damage{
 			Place:  rep.Last,
 			Seq:    rep.Head.Seq,
 			Reason: "with this line " + wrong.Error(),

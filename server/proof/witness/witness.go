@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"waybill/server/frame/web"
-	"waybill/store"
 	"waybill/store/checkpoint"
 	"waybill/store/note"
 )
@@ -265,7 +264,7 @@ func (s *Service) remember(lines uint64) {
 }
 
 // recall notes which witnesses have signed a note already: before what they signed could be kept as a whole.
-func (s *Service) recall(signed []byte, c store.Checkpoint) error {
+func (s *Service) recall(signed []byte, c checkpoint.Checkpoint) error {
 	n, err := note.Parse(signed)
 	if err != nil {
 		return err
@@ -280,7 +279,7 @@ func (s *Service) recall(signed []byte, c store.Checkpoint) error {
 }
 
 // keep adds what witnesses have signed to a checkpoint. What cannot be kept is tried again in the next round.
-func (s *Service) keep(signed []byte, c store.Checkpoint, lines string) {
+func (s *Service) keep(signed []byte, c checkpoint.Checkpoint, lines string) {
 	all := true
 	for _, w := range s.witnesses {
 		all = all && w.signed == c.Seq
@@ -291,7 +290,7 @@ func (s *Service) keep(signed []byte, c store.Checkpoint, lines string) {
 }
 
 // ask asks a witness, and returns the line of its signature, or "" where it gave none, which the log says.
-func (s *Service) ask(ctx context.Context, w *state, signed []byte, c store.Checkpoint) string {
+func (s *Service) ask(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) string {
 	line, err := s.submit(ctx, w, signed, c)
 	var refused *refusal
 	switch {
@@ -318,7 +317,8 @@ type refusal struct{ why string }
 func (r *refusal) Error() string { return r.why }
 
 // submit asks a witness up to twice: it may have signed more or less than is known here, and says so.
-func (s *Service) submit(ctx context.Context, w *state, signed []byte, c store.Checkpoint) (string, error) {
+func (s *Service) submit(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) (string,
+	error) {
 	for range 2 {
 		status, answer, err := s.post(ctx, w, signed, c)
 		if err != nil {
@@ -347,7 +347,7 @@ func (s *Service) submit(ctx context.Context, w *state, signed []byte, c store.C
 }
 
 // post sends a checkpoint, with the proof that it extends what the witness has signed.
-func (s *Service) post(ctx context.Context, w *state, signed []byte, c store.Checkpoint) (status int,
+func (s *Service) post(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) (status int,
 	answer []byte, err error) {
 	proof, err := s.Store.Extends(w.old, c.Seq)
 	if err != nil {

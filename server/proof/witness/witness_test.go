@@ -19,9 +19,10 @@ import (
 	"waybill/server/operate/admin"
 	"waybill/server/proof/verify"
 	"waybill/server/proof/witness"
-	"waybill/store"
 	"waybill/store/checkpoint"
+	"waybill/store/copies"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 	"waybill/store/note"
 )
 
@@ -118,7 +119,7 @@ func TestWitnessesSign(t *testing.T) {
 	if err := s.Close(); err != nil { // a stop asks once more
 		t.Fatal(err)
 	}
-	rep, err := verify.Directory(durable.Dir(s.Dir), false, store.Expected{Witnesses: []note.Key{one.VKey(),
+	rep, err := verify.Directory(durable.Dir(s.Dir), false, inspect.Expected{Witnesses: []note.Key{one.VKey(),
 		other.VKey(), note.NewWitnessKey("nobody.example", one.VKey().Public())}})
 	if err != nil || len(rep.Witnessed) != 3 || rep.Witnessed[0].Seq != rep.Head.Seq ||
 		rep.Witnessed[1].Seq != rep.Head.Seq || rep.Witnessed[2].Seq != 0 {
@@ -230,7 +231,7 @@ func TestAWitnessRefusesAHistoryThatIsRewritten(t *testing.T) {
 	w, s := newWitnessed(t)
 	dir := s.Dir
 	early := filepath.Join(t.TempDir(), "early")
-	err := store.Backup(durable.Dir(dir), durable.Dir(early), true, ledger.SideDirs...)
+	err := copies.Backup(durable.Dir(dir), durable.Dir(early), true, ledger.SideDirs...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/ledger"
 	"waybill/server/reach/provider"
-	"waybill/store"
+	"waybill/store/journal"
 )
 
 // Interface, pay: what the provider has been asked and has not answered is in a snapshot too, with its
@@ -59,12 +59,12 @@ func TestALineThatTakesAnothersSeatIsFoundOut(t *testing.T) {
 				&booking.TicketPaid{Settled: settled}, &booking.TicketBooked{Settled: settled},
 				&booking.Asked{Settled: settled, Action: booking.Pay},
 			} {
-				err := ledger.Check(st, store.Stamp{Time: at}, ledger.Entry{Event: e})
+				err := ledger.Check(st, journal.Stamp{Time: at}, ledger.Entry{Event: e})
 				if (err != nil) != wrong {
 					t.Errorf("%T on seat %d: %v", e, seat, err)
 				}
 			}
-			later := store.Stamp{Time: at.Add(web.OfferLife)}
+			later := journal.Stamp{Time: at.Add(web.OfferLife)}
 			err := ledger.Check(st, later, ledger.Entry{Event: &booking.TicketBooked{Settled: settled}})
 			if err != nil {
 				t.Errorf("seat %d when the window of the other is over: %v", seat, err)

@@ -12,7 +12,7 @@ import (
 	"waybill/server/frame/web"
 	"waybill/server/ledger"
 	"waybill/server/reach/outbound"
-	"waybill/store"
+	"waybill/store/live"
 )
 
 // What the provider is asked, and what becomes of its answers. A ticket is first marked as asked, by a
@@ -129,7 +129,7 @@ func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID,
 		return s.Answer(st, now, ticket, said, "", nil)
 	}
 	seq, err = s.UpdateWithRoom(ctx, keep, nil)
-	if !errors.Is(err, store.ErrFull) {
+	if !errors.Is(err, live.ErrFull) {
 		return seq, err
 	}
 	s.Log.Warn("the provider's answer is kept as soon as the disk has room", "ticket", ticket)

@@ -13,8 +13,8 @@ import (
 	"waybill/server/proof/verify"
 	"waybill/server/reach/outbound"
 	"waybill/server/reach/provider"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // Contract §12: the provider's answer waits for room. It is neither lost nor told to be nothing, and what
@@ -72,7 +72,7 @@ func TestTheProvidersAnswerWaitsForRoom(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if _, err := verify.Directory(disk.FS, false, store.Expected{}); err != nil {
+			if _, err := verify.Directory(disk.FS, false, inspect.Expected{}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -12,8 +12,8 @@ import (
 	"waybill/server/lab/rig"
 	"waybill/server/proof/verify"
 	"waybill/server/reach/provider"
-	"waybill/store"
 	"waybill/store/durable"
+	"waybill/store/inspect"
 )
 
 // Interface, pay; booking.Asked: a ticket the provider was asked about keeps its seat until the answer,
@@ -66,7 +66,7 @@ func TestATicketTheProviderWasAskedAboutKeepsItsSeat(t *testing.T) {
 		rig.CompareWithReplay(t, s, dir, false)
 		s.Close()
 	})
-	if _, err := verify.Directory(durable.Dir(dir), true, store.Expected{}); err != nil {
+	if _, err := verify.Directory(durable.Dir(dir), true, inspect.Expected{}); err != nil {
 		t.Error(err)
 	}
 }

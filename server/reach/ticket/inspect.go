@@ -10,7 +10,7 @@ import (
 
 	"waybill/booking"
 	"waybill/schedule"
-	"waybill/store"
+	"waybill/store/checkpoint"
 )
 
 // ErrRefused is of codes of which one at least is not good.
@@ -34,7 +34,7 @@ type shown struct {
 // NewInspector returns one who has the carrier's public key, as its file has it. With a trip and a service
 // day every code must be of that run; "" is any.
 func NewInspector(key []byte, trip, date string) (*Inspector, error) {
-	public, err := store.ParsePublicKey(key)
+	public, err := checkpoint.ParsePublicKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("the key %w", err)
 	}

@@ -1,0 +1,120 @@
+// Package held holds the state of a server: the one Keeper that applies what is decided, in a directory that
+// makes it durable. Rooms get a ledger.State from it, which they cannot change:
+//
+//	st, _, err := held.Open(held.Options{FS: durable.Dir("waybill-data"), Log: log, Now: clock})
+//	seq, err := st.Update(func(s ledger.State, now time.Time) ([]ledger.Entry, error) {
+//		e, err := s.Bookings.SetCarrier(now, ticket, booking.Confirmed)
+//		return ledger.Entries(e), err
+//	}, nil)
+package held
+
+import (
+	"io"
+	"log/slog"
+	"time"
+
+	"waybill/schedule"
+	"waybill/server/ledger"
+	"waybill/store"
+	"waybill/store/durable"
+)
+
+// Store keeps the state durable, as package store does. It alone changes the state: rooms get a ledger.State
+// from it.
+type Store struct{ *keeping }
+
+// keeping is what a Store is made of. No other package can name the field, and so get at the Keeper.
+type keeping = store.Store[*ledger.Keeper, ledger.Entry]
+
+// Options say how a directory is opened. FS, Log and Now are required.
+type Options struct {
+	FS     durable.FS
+	Log    *slog.Logger
+	Now    func(ledger.State) time.Time          // the only clock, called under the lock
+	Ready  func(ledger.State, store.Start) error // see store.Config
+	Random io.Reader                             // see store.Config; nil is crypto/rand's
+	// see store.Config; either may be nil
+	Wrote       func(lines, bytes int, sync time.Duration)
+	Snapshotted func(bytes int64)
+}
+
+// config returns the options as package store wants them.
+func (o *Options) config() store.Config[*ledger.Keeper, ledger.Entry] {
+	codec := ledger.NewCodec()
+	sc := store.Config[*ledger.Keeper, ledger.Entry]{
+		Model: codec.Model(),
+		FS:    o.FS,
+		Log:   o.Log,
+		Now: func(k *ledger.Keeper) time.Time {
+			return o.Now(k.State)
+		},
+		Encode: codec.Encode,
+		Weigh: func(k *ledger.Keeper, x ledger.Entry) int64 {
+			return ledger.Weigh(k.State, x)
+		},
+		Random:      o.Random,
+		Wrote:       o.Wrote,
+		Snapshotted: o.Snapshotted,
+	}
+	if o.Ready != nil {
+		sc.Ready = func(k *ledger.Keeper, found store.Start) error {
+			return o.Ready(k.State, found)
+		}
+	}
+	return sc
+}
+
+// Open opens a directory as store.Open does.
+func Open(o Options) (st *Store, fresh bool, err error) {
+	opened, fresh, err := store.Open(o.config())
+	if err != nil {
+		return nil, false, err
+	}
+	return &Store{opened}, fresh, nil
+}
+
+// Look opens a directory to read it, as store.Look does.
+func Look(o Options) (*Store, error) {
+	opened, err := store.Look(o.config())
+	if err != nil {
+		return nil, err
+	}
+	return &Store{opened}, nil
+}
+
+// View calls read under the lock and returns once all that read saw is durable.
+func (s *Store) View(read func(ledger.State, time.Time)) error {
+	return s.keeping.View(func(k *ledger.Keeper, now time.Time) {
+		read(k.State, now)
+	})
+}
+
+// Glance calls read under the lock like View but does not wait; settled does, see store.Glance.
+func (s *Store) Glance(read func(ledger.State, time.Time)) (settled func() error, err error) {
+	return s.keeping.Glance(func(k *ledger.Keeper, now time.Time) {
+		read(k.State, now)
+	})
+}
+
+// Update calls decide under the lock, applies the entries it returns and journals them; after, unless it is
+// nil, then sees the state as they left it. See store.Update.
+func (s *Store) Update(decide func(ledger.State, time.Time) ([]ledger.Entry, error),
+	after func(ledger.State, time.Time)) (seq uint64, err error) {
+	var then func(*ledger.Keeper, time.Time)
+	if after != nil {
+		then = func(k *ledger.Keeper, now time.Time) {
+			after(k.State, now)
+		}
+	}
+	return s.keeping.Update(func(k *ledger.Keeper, now time.Time) ([]ledger.Entry, error) {
+		return decide(k.State, now)
+	}, then)
+}
+
+// UseTimetable puts the timetable in force that the journal names, once a start has loaded it, with what was
+// changed of its runs. Nothing of it is journalled.
+func (s *Store) UseTimetable(tt *schedule.Timetable) error {
+	return s.keeping.View(func(k *ledger.Keeper, now time.Time) {
+		k.UseTimetable(tt, now)
+	})
+}

@@ -1,0 +1,211 @@
+package observe
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"waybill/store/checkpoint"
+	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/note"
+)
+
+// KeptFile is what errors call the file of checkpoints that an auditor has kept.
+const KeptFile = "the file given"
+
+// AddKept takes up a checkpoint that an auditor has kept. key is what it must be signed with; nil is the
+// directory's own, of the name that has signed.
+func (n *Notes) AddKept(signed []byte, key ed25519.PublicKey) error {
+	if key == nil {
+		origin, _, _ := bytes.Cut(signed, journal.Newline)
+		var err error
+		if key, err = checkpoint.KeyOf(n.FS, string(origin)); err != nil {
+			return err
+		}
+	}
+	_, err := n.add(signed, key, claim{from: KeptFile, kept: true})
+	return err
+}
+
+// add takes up a note that a key must have signed, and returns its checkpoint. Whether the directory has ever
+// had the name that it is signed with is known once the journal was read.
+func (n *Notes) add(signed []byte, key ed25519.PublicKey, c claim) (checkpoint.Checkpoint, error) {
+	if bytes.HasSuffix(signed, []byte("\n\n")) {
+		signed = signed[:len(signed)-1]
+	}
+	parsed, err := checkpoint.Parse(signed, key)
+	if err == nil {
+		c.signatures, err = n.Witnesses.signatures(signed)
+	}
+	if err != nil {
+		wrong := journal.InFile(c.from, err.Error())
+		if errors.Is(err, note.ErrOtherKey) || errors.Is(err, note.ErrNotSigned) {
+			wrong.Forked = anotherJournal
+		}
+		return parsed, wrong
+	}
+	c.Checkpoint = parsed
+	c.key = note.NewKey(parsed.Origin, key)
+	if n.bySeq == nil {
+		n.bySeq = map[uint64][]claim{}
+	}
+	n.bySeq[c.Seq] = append(n.bySeq[c.Seq], c)
+	return parsed, nil
+}
+
+// AddAll takes up all checkpoints of the directory, also those that it has signed under names that it had
+// before. inUse says that a server may be running: it publishes each note just after it has logged it.
+//
+// A crash may leave a part of a note at the end of a log. That is passed over where the log has a whole note
+// that is as new as what was published. A published checkpoint that is older than the log's newest is no
+// damage, as a full disk can leave it so; Older returns that.
+func (n *Notes) AddAll(inUse bool) error {
+	if err := n.addEarlier(); err != nil {
+		return err
+	}
+	key, err := checkpoint.PublicKey(n.FS)
+	newest, none := checkpoint.Newest(n.FS)
+	if errors.Is(err, fs.ErrNotExist) && errors.Is(none, fs.ErrNotExist) {
+		return nil // of a program that made none
+	}
+	if err == nil {
+		_, err = checkpoint.PrivateKey(n.FS) // a copy has none
+	}
+	if err != nil {
+		return err
+	}
+	published := none == nil
+	found := false
+	var last uint64 // the line of the log's newest
+	err = n.addLog(checkpoint.LogFile, key, func(signed []byte, c checkpoint.Checkpoint) {
+		found = found || published && bytes.Equal(signed, append(bytes.Clone(newest), '\n'))
+		last = max(last, c.Seq)
+	}, func() bool { return found || !published })
+	if err == nil && (found || !published) && last > 0 {
+		n.older = lag(n.FS, key, last, inUse)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !published:
+		return nil
+	case err == nil && published && !found && !inUse:
+		return journal.InFile(checkpoint.File, "is not in "+checkpoint.LogFile)
+	case err == nil && published && !found:
+		_, err = n.add(newest, key, claim{from: checkpoint.File})
+	}
+	return err
+}
+
+// addLog takes up the notes of a log, and calls each with every one. A last one that is not good is passed
+// over where spare says that it is not needed, unless it is a whole note by somebody else.
+func (n *Notes) addLog(name string, key ed25519.PublicKey, each func([]byte, checkpoint.Checkpoint),
+	spare func() bool) error {
+	return durable.Read(n.FS, name, func(f *io.SectionReader) error {
+		notes := bufio.NewScanner(f)
+		notes.Split(note.Split)
+		var bad error
+		for number := 1; notes.Scan(); number++ {
+			if bad != nil {
+				return bad
+			}
+			var c checkpoint.Checkpoint
+			c, bad = n.add(notes.Bytes(), key, claim{from: fmt.Sprintf("%s (number %d)", name, number)})
+			if bad == nil {
+				each(notes.Bytes(), c)
+			}
+		}
+		wrong, ok := errors.AsType[*journal.Damage](bad)
+		foreign := ok && wrong.Forked != ""
+		if bad != nil && (foreign || !spare()) {
+			return bad
+		}
+		return notes.Err()
+	})
+}
+
+// addEarlier takes up the notes of the names that the directory had before.
+func (n *Notes) addEarlier() error {
+	earlier, err := checkpoint.Aside(n.FS)
+	if err != nil {
+		return err
+	}
+	for _, e := range earlier {
+		key, err := checkpoint.ReadPublicKey(n.FS, e.Key)
+		if err != nil {
+			return err
+		}
+		good := 0
+		err = n.addLog(e.Log, key, func([]byte, checkpoint.Checkpoint) { good++ },
+			func() bool { return good > 0 })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Older says that the file checkpoint is of an earlier line than the newest note of checkpoints.log.
+type Older struct{ Published, Logged uint64 }
+
+// Older returns how the file checkpoint lags behind the log; nil where it does not.
+func (n *Notes) Older() *Older { return n.older }
+
+// publishes is how often a running server is waited for that has logged a note and not published it.
+const publishes = 5
+
+// lag returns how the file checkpoint lags behind the log, whose newest note is of the line logged.
+func lag(fsys durable.FS, key ed25519.PublicKey, logged uint64, inUse bool) *Older {
+	for waits := 0; ; waits++ {
+		text, _ := checkpoint.Newest(fsys)
+		newest, _ := checkpoint.Parse(text, key)
+		if newest.Seq >= logged {
+			return nil
+		}
+		if !inUse || waits == publishes {
+			return &Older{Published: newest.Seq, Logged: logged}
+		}
+		time.Sleep(checkpoint.Quiet)
+	}
+}
+
+// AddNewest takes up the newest checkpoint and the last in the log, for a start, which reads no others.
+// signed reports that there is any. newest is the newer one that has a root; zero where none has. What is no
+// good checkpoint proves nothing, and is returned as bad.
+//
+// The error is of a note that another key has signed under the directory's name: it is of another history,
+// and a start must not go on under that name.
+func (n *Notes) AddNewest() (newest checkpoint.Checkpoint, signed bool, bad, err error) {
+	published, bad := checkpoint.Newest(n.FS)
+	last, _, bad2 := checkpoint.Last(n.FS)
+	key, noKey := checkpoint.PublicKey(n.FS)
+	none := errors.Join(bad, bad2, noKey)
+	if errors.Is(none, fs.ErrNotExist) && published == nil && last == nil {
+		return newest, false, nil, nil
+	}
+	found := []struct {
+		from   string
+		signed []byte
+	}{
+		{checkpoint.LogFile, last},
+		{checkpoint.File, published},
+	}
+	for _, f := range found {
+		if noKey != nil || f.signed == nil {
+			continue
+		}
+		c, wrong := n.add(f.signed, key, claim{from: f.from})
+		if damage, ok := errors.AsType[*journal.Damage](wrong); ok && damage.Forked != "" {
+			return newest, true, nil, damage
+		}
+		bad = errors.Join(bad, wrong)
+		if wrong == nil && c.Rooted && c.Seq > newest.Seq {
+			newest = c
+		}
+	}
+	return newest, true, errors.Join(bad, bad2, noKey), nil
+}

@@ -1,0 +1,74 @@
+package observe
+
+import (
+	"fmt"
+
+	"waybill/store/checkpoint"
+	"waybill/store/journal"
+	"waybill/store/note"
+)
+
+// anotherJournal is how a note is related to a journal that it does not speak of.
+const anotherJournal = "another journal"
+
+// twoHistories is how a note is related to a journal of the same name and key that it does not fit.
+func (c *claim) twoHistories() string {
+	return fmt.Sprintf("two histories: this journal and the note are both signed by %s", c.key)
+}
+
+// concerns reports whether a checkpoint is of this directory, as far as the journal was read.
+func (n *Notes) concerns(c *claim) bool {
+	x := n.Names.of(c.Origin)
+	return x != nil && (x.left == 0 || c.Seq <= x.left) && (x.saidAt == 0 || x.key.Equal(c.key))
+}
+
+// Foreign returns an error for a checkpoint of another history: of a journal that has never been this
+// directory, of the directory's parent after it had left that, or signed under the directory's name with
+// somebody else's key.
+func (n *Notes) Foreign() error {
+	for _, c := range n.sorted() {
+		if wrong := n.foreign(c); wrong != nil {
+			return wrong
+		}
+	}
+	return nil
+}
+
+// foreign returns how a checkpoint is not of this directory; nil for one that is.
+func (n *Notes) foreign(c *claim) *journal.Damage {
+	x := n.Names.of(c.Origin)
+	forked := anotherJournal
+	whose := ""
+	switch {
+	case x == nil:
+		whose = "is of another journal, " + c.Origin
+	case x.saidAt > 0 && !x.key.Equal(c.key):
+		whose = fmt.Sprintf("is signed with another key than that of %s, which line %d says", x.origin, x.saidAt)
+	case x.left > 0 && c.Seq > x.left:
+		forked = c.twoHistories()
+		whose = fmt.Sprintf("is of line %d of %s, which this directory has left after line %d, to be %s%s",
+			c.Seq, c.Origin, x.left, n.Names.now().origin, n.Repairs.story())
+	case !n.hasOwnKey(c):
+		whose = "is signed with another key than the directory's notes are"
+	default:
+		return nil
+	}
+	wrong := journal.InFile(c.from, whose)
+	wrong.Forked = forked
+	return wrong
+}
+
+// hasOwnKey reports whether a checkpoint is signed with the key that lies beside the journal for its name.
+// That key is all there is where no line says the key, as in directories that earlier versions made.
+func (n *Notes) hasOwnKey(c *claim) bool {
+	x := n.Names.of(c.Origin)
+	if x.saidAt > 0 || !c.kept {
+		return true // what lies beside the journal was checked with that key
+	}
+	read := checkpoint.EarlierKeyOf
+	if x.left == 0 {
+		read = checkpoint.KeyOf
+	}
+	own, err := read(n.FS, c.Origin)
+	return err != nil || c.key.Equal(note.NewKey(c.Origin, own))
+}

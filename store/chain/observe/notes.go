@@ -1,0 +1,201 @@
+package observe
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"waybill/store/chain"
+	"waybill/store/checkpoint"
+	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/note"
+)
+
+// Notes holds the journal against signed checkpoints: where the journal has the line of one, that line must
+// have the checkpoint's hash, and the lines so far its root; and the journal must have the line. A checkpoint
+// that was signed under a name that the directory has never had, or with another key, is not held against it:
+// Foreign returns that, after the reading.
+//
+// The notes are taken up before the reading: those of a directory by AddAll or AddNewest, others by Add.
+type Notes struct {
+	FS        durable.FS
+	Witnesses Witnesses // that are asked after
+	// The observers that are asked about a line come before Notes in the list of the reading.
+	Names   *Names
+	Repairs *Repairs
+	Tree    Tree // nil: roots are not checked
+
+	bySeq map[uint64][]claim
+	older *Older
+
+	fits     uint64 // the newest line that a checkpoint agrees with
+	keptFits uint64 // of those that an auditor has kept
+	// unvouchedFrom is the time of the first line after fits; zero where there is none.
+	unvouchedFrom time.Time
+}
+
+// claim is a checkpoint that the journal must agree with.
+type claim struct {
+	checkpoint.Checkpoint
+	key        note.Key // that has signed it
+	from       string   // where it was found
+	kept       bool     // by an auditor
+	signatures []signature
+}
+
+// Line holds a line against the checkpoints of it.
+func (n *Notes) Line(at journal.Place, l *journal.Line) error {
+	fits := n.fits
+	keptFits := n.keptFits
+	for _, c := range n.bySeq[l.Seq] {
+		if c.Hash == l.Hash && n.hasRoot(&c) {
+			fits = l.Seq
+			if c.kept {
+				keptFits = l.Seq
+			}
+			n.Witnesses.credit(c.signatures, l.Seq)
+		} else if n.concerns(&c) {
+			return n.differs(at, l, &c)
+		}
+	}
+	n.fits = fits
+	n.keptFits = keptFits
+	if fits == l.Seq {
+		n.unvouchedFrom = time.Time{}
+	} else if n.unvouchedFrom.IsZero() {
+		n.unvouchedFrom = l.Time
+	}
+	return nil
+}
+
+// End checks that the journal has the lines of all checkpoints.
+func (n *Notes) End(end *chain.End) error {
+	first := n.beyond(end.Head.Seq)
+	if first == nil {
+		return nil
+	}
+	lost := end.Lost(fmt.Sprintf("a checkpoint in %s proves that seq %d was durable, with hash %x; %s",
+		first.from, first.Seq, first.Hash, n.newestFit(first)))
+	if first.kept {
+		lost.Forked = first.twoHistories()
+	}
+	return lost
+}
+
+// beyond returns the first checkpoint of a line after one, nil when there is none.
+func (n *Notes) beyond(last uint64) (first *claim) {
+	for seq, list := range n.bySeq {
+		for i := range list {
+			if seq > last && n.concerns(&list[i]) && (first == nil || seq < first.Seq) {
+				first = &list[i]
+			}
+		}
+	}
+	return first
+}
+
+// HasBeyond reports whether there is a checkpoint of a line after one.
+func (n *Notes) HasBeyond(last uint64) bool { return n.beyond(last) != nil }
+
+// hasRoot reports whether the tree of the lines so far, if it is known, is the one that a checkpoint says.
+func (n *Notes) hasRoot(c *claim) bool {
+	return !c.Rooted || n.Tree == nil || n.Tree.Size() != c.Seq || n.Tree.Root() == c.Root
+}
+
+// differs is the error of a checkpoint that was not made of a line of this journal.
+func (n *Notes) differs(at journal.Place, l *journal.Line, c *claim) error {
+	reason := fmt.Sprintf("is not the line that the checkpoint in %s was made of, on %s, whose hash was %x; %s",
+		c.from, c.Time.Format(journal.TimeLayout), c.Hash, n.newestFit(c))
+	if c.Hash == l.Hash {
+		reason = fmt.Sprintf("has the hash that the checkpoint in %s says, but the lines so far are not those "+
+			"of its tree", c.from)
+	}
+	wrong := journal.DamageAt(at, l.Seq, reason)
+	wrong.Forked = c.twoHistories()
+	return wrong
+}
+
+// newestFit says up to where checkpoints of the same kind agree with the journal.
+func (n *Notes) newestFit(c *claim) string {
+	fits := n.fits
+	if c.kept {
+		fits = n.keptFits
+	}
+	text := fmt.Sprintf("the newest of these that fits is of seq %d", fits)
+	if fits == 0 {
+		text = "no older one of these fits"
+	}
+	return text + n.Repairs.story()
+}
+
+// Count returns of how many lines there are checkpoints.
+func (n *Notes) Count() int { return len(n.bySeq) }
+
+// Fits returns the newest line that a checkpoint agrees with, of those that were read.
+func (n *Notes) Fits() uint64 { return n.fits }
+
+// UnvouchedFrom returns the time of the first line that no checkpoint vouches for; zero where there is none.
+func (n *Notes) UnvouchedFrom() time.Time { return n.unvouchedFrom }
+
+// Vouched returns the last line that a checkpoint of this journal vouches for. last is the journal's last.
+func (n *Notes) Vouched(last uint64) uint64 {
+	return n.newest(func(c *claim) bool { return n.concerns(c) && c.Seq <= last })
+}
+
+// SignedAs returns the newest line that the directory has signed under a name, 0 where it has signed none.
+func (n *Notes) SignedAs(origin string) uint64 {
+	return n.newest(func(c *claim) bool { return c.Origin == origin })
+}
+
+// Rooted returns the newest line whose checkpoint in the directory has a root: the hashes of the tree were on
+// the disk before that checkpoint was.
+func (n *Notes) Rooted() uint64 {
+	return n.newest(func(c *claim) bool { return c.Rooted && !c.kept })
+}
+
+// newest returns the newest line that one of some checkpoints is of.
+func (n *Notes) newest(one func(*claim) bool) (newest uint64) {
+	for seq, list := range n.bySeq {
+		for i := range list {
+			if one(&list[i]) {
+				newest = max(newest, seq)
+			}
+		}
+	}
+	return newest
+}
+
+// Newest returns the newest checkpoint, of whatever name; zero where there is none.
+func (n *Notes) Newest() (newest checkpoint.Checkpoint) {
+	for _, list := range n.bySeq {
+		for _, c := range list {
+			if c.Seq > newest.Seq {
+				newest = c.Checkpoint
+			}
+		}
+	}
+	return newest
+}
+
+// Unkept returns the earlier names of the directory whose checkpoints are not there.
+func (n *Notes) Unkept() (names []string) {
+	for _, x := range n.Names.known {
+		if x.left > 0 && n.SignedAs(x.origin) == 0 {
+			names = append(names, x.origin)
+		}
+	}
+	return names
+}
+
+// sorted returns all checkpoints, by their lines.
+func (n *Notes) sorted() (all []*claim) {
+	for _, seq := range slices.Sorted(maps.Keys(n.bySeq)) {
+		list := n.bySeq[seq]
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	return all
+}

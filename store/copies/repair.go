@@ -1,0 +1,173 @@
+package copies
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"waybill/store/chain"
+	"waybill/store/chain/observe"
+	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/replay"
+)
+
+// A Cut is what a repair is to cut off a journal, and why.
+type Cut struct {
+	At     uint64 // the first line that is cut; those before it must be good
+	Reason string
+	By     any  // who does it, in the form of the program that repairs
+	Force  bool // also where no line from At on is damaged
+}
+
+// An UndamagedError is of a repair that would cut good lines only.
+type UndamagedError struct {
+	At    uint64
+	Lines uint64 // from At on
+}
+
+// Error says how many lines would be lost.
+func (e *UndamagedError) Error() string {
+	return fmt.Sprintf("no line from %d on is damaged: to cut there would lose %d good lines", e.At, e.Lines)
+}
+
+// Repair copies the lines before a cut, which must be good, into a new directory. A line of the type repaired
+// says why it was cut, and by whom. Checkpoints of lines that are cut are left out: nothing excuses them, and
+// an auditor who has kept one sees that the copy is another history. It returns how many undamaged lines were
+// cut. Its error is also *UndamagedError. now is the clock.
+func Repair[S, E any](from, to durable.FS, model *replay.Model[S, E], now func(S) time.Time, cut Cut,
+	dirs ...string) (lost uint64, err error) {
+	if cut.At < 2 {
+		return 0, errors.New("the first line cannot be cut")
+	}
+	k := kept{fsys: from, erasures: observe.NewErasures()}
+	r := replay.New(model, model.New(), nil)
+	if err := k.read(cut.At, &r.Visits); err != nil {
+		return 0, err
+	}
+	rest, err := k.rest()
+	if err != nil {
+		return 0, err
+	}
+	if !rest.damaged && !cut.Force {
+		return 0, &UndamagedError{cut.At, rest.lines}
+	}
+	lost = rest.lines
+	said := journal.Repaired{
+		Reason: cut.Reason,
+		By:     cut.By,
+	}
+	if said.Erased, err = k.erasures.ErasedBy(rest.erasures); err != nil {
+		return 0, notGood(err)
+	}
+	if cut.Force {
+		said.Forced = lost
+	}
+	last := k.end.Head
+	at := slices.MaxFunc([]time.Time{last.Time, now(r.State).UTC().Truncate(time.Millisecond)},
+		time.Time.Compare)
+	line := journal.Line{
+		Head:   journal.Head{Stamp: journal.Stamp{Seq: cut.At, Time: at}},
+		Synced: last.Seq,
+		Type:   journal.KindRepaired,
+		Data:   journal.Data(said),
+	}
+	return lost, k.copy(to, line.AppendTo(nil, last.Hash), dirs)
+}
+
+// notGood is the error of lines that a repair is to keep.
+func notGood(err error) error {
+	return fmt.Errorf("what is to be kept is not good: %w", err)
+}
+
+// kept is the part of a journal that a repair keeps.
+type kept struct {
+	fsys     durable.FS
+	notes    observe.Notes
+	erasures *observe.Erasures
+	end      chain.End
+}
+
+// read reads the lines before a cut. Notes that are no good are left to verify.
+func (k *kept) read(at uint64, visits *chain.Visits) error {
+	k.notes = observe.Notes{FS: k.fsys, Repairs: new(observe.Repairs)}
+	_ = k.notes.AddAll(false)
+	names, err := observe.NewNames(k.fsys)
+	if err != nil {
+		return notGood(err)
+	}
+	k.notes.Names = names
+	k.end, err = visits.Read(chain.Reader{FS: k.fsys, Parse: chain.Strict},
+		k.erasures,
+		k.notes.Repairs,
+		names,
+		&k.notes,
+		visits,
+		chain.Until(at-1),
+	)
+	switch {
+	case err != nil:
+		return notGood(err)
+	case k.end.Torn != nil:
+		return notGood(&k.end.Torn.Damage)
+	case k.end.Head.Seq != at-1:
+		return fmt.Errorf("the journal ends with seq %d: there is no line %d to cut at", k.end.Head.Seq, at)
+	}
+	return nil
+}
+
+// rest is what comes after the lines of a journal that are kept.
+type rest struct {
+	lines    uint64 // that follow from each other
+	damaged  bool   // after these, or something is missing
+	erasures *observe.Erasures
+}
+
+// rest reads the lines after those that are kept. A personal part that is gone without a line that says so is
+// damage, as for verify.
+func (k *kept) rest() (x rest, err error) {
+	x.erasures = observe.NewErasures()
+	names, err := observe.NewPartialNames(k.fsys)
+	if err != nil {
+		return x, err
+	}
+	last := k.end.Head.Seq
+	after := chain.After{Head: k.end.Head}
+	end, err := chain.Reader{FS: k.fsys, Skip: after.Skip(), Parse: chain.Strict}.Read(
+		x.erasures,
+		new(observe.Repairs),
+		names,
+		after,
+	)
+	x.lines = max(end.Head.Seq, last) - last
+	if errors.As(err, new(*journal.Damage)) {
+		x.damaged = true
+		return x, nil
+	}
+	x.damaged = end.Torn != nil || k.notes.HasBeyond(end.Head.Seq)
+	for seq := range x.erasures.Unnamed() {
+		x.damaged = x.damaged || seq > last
+	}
+	return x, err
+}
+
+// copy copies the lines that are kept, with more after them, and the notes of these lines. The hashes of the
+// tree are left out, as they may be of lines that are cut, too.
+func (k *kept) copy(to durable.FS, more []byte, dirs []string) error {
+	c := Copy{k.fsys, to}
+	if err := c.Begin(); err != nil {
+		return err
+	}
+	if err := c.Notes(); err != nil {
+		return err
+	}
+	last := k.end.Head.Seq
+	if err := cutNotes(to, last); err != nil {
+		return err
+	}
+	if _, err := c.Lines(last, more); err != nil {
+		return err
+	}
+	return c.Finish(dirs)
+}

@@ -1,0 +1,32 @@
+package inspect
+
+import "sync"
+
+// checks go on beside what has begun them, one at a time: each may need as much memory as the state.
+type checks struct {
+	under sync.WaitGroup
+	one   sync.Mutex
+	wrong []*error // by check
+}
+
+// begin begins a check.
+func (c *checks) begin(check func() error) {
+	wrong := new(error)
+	c.wrong = append(c.wrong, wrong)
+	c.under.Go(func() {
+		c.one.Lock()
+		defer c.one.Unlock()
+		*wrong = check()
+	})
+}
+
+// wait waits for all, and returns the error of the first begun that has one.
+func (c *checks) wait() error {
+	c.under.Wait()
+	for _, wrong := range c.wrong {
+		if *wrong != nil {
+			return *wrong
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package inspect
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"waybill/store/chain"
+	"waybill/store/chain/observe"
+	"waybill/store/checkpoint"
+	"waybill/store/durable"
+	"waybill/store/journal"
+)
+
+// Read goes through the whole journal from line 1, checks it, and calls visit for each line. It only reads
+// and takes no lock. Where live says that a server is writing the journal, an unfinished end is the server's
+// and is left out.
+func Read(fsys durable.FS, live bool, visit func(journal.Place, *journal.Line) error) (Report, error) {
+	names, err := observe.NewNames(fsys)
+	if err != nil {
+		return Report{}, err
+	}
+	visits := chain.Visits{Visit: func(v *chain.Visited) error {
+		return visit(v.At, &v.Line)
+	}}
+	observers := []chain.Observer{
+		observe.NewErasures(),
+		new(observe.Repairs),
+		names,
+		&visits,
+	}
+	if live {
+		observers = slices.Insert(observers, 0, chain.Observer(chain.InUse{}))
+	}
+	end, err := visits.Read(chain.Reader{FS: fsys, Parse: chain.Strict}, observers...)
+	return Report{
+		Head:  end.Head,
+		Files: end.Files,
+		Torn:  end.Torn,
+	}, err
+}
+
+// Follow goes through the lines after one of a journal that may be in use, and calls visit for each; after
+// the zero Head it visits all, and the report has what is still to be erased. It checks the chain and only
+// reads.
+func Follow(fsys durable.FS, after journal.Head, visit func(*journal.Line) error) (Report, error) {
+	newNames := observe.NewNames
+	if after.Seq > 0 {
+		newNames = observe.NewPartialNames
+	}
+	names, err := newNames(fsys)
+	if err != nil {
+		return Report{}, err
+	}
+	erasures := observe.NewErasures()
+	visits := chain.Visits{Visit: func(v *chain.Visited) error {
+		return visit(&v.Line)
+	}}
+	rest := chain.After{Head: after, Next: &visits}
+	end, err := visits.Read(chain.Reader{FS: fsys, Skip: rest.Skip()},
+		chain.InUse{},
+		erasures,
+		new(observe.Repairs),
+		names,
+		rest,
+	)
+	if err != nil {
+		return Report{}, err
+	}
+	return Report{
+		Head:     end.Head,
+		Files:    end.Files,
+		Unerased: erasures.Unerased(),
+	}, nil
+}
+
+// Proven returns the last line that is known to be on the disk: that a checkpoint or a snapshot was made of.
+// A line says that of those before it, too.
+func Proven(fsys durable.FS) (seq uint64, err error) {
+	seqs, err := journal.Numbers(fsys, "snapshots")
+	if len(seqs) > 0 {
+		seq = seqs[len(seqs)-1]
+	}
+	signed, none := checkpoint.Newest(fsys)
+	if none != nil && !errors.Is(none, fs.ErrNotExist) {
+		return seq, none
+	}
+	public, none := checkpoint.PublicKey(fsys)
+	if none != nil {
+		return seq, err // a copy
+	}
+	if c, bad := checkpoint.Parse(signed, public); bad == nil {
+		seq = max(seq, c.Seq)
+	}
+	return seq, err
+}
+
+// SignedSince reports whether the newest checkpoint of a journal that is in use vouches for a line: it is of
+// that line, or of a later one that follows from it.
+func SignedSince(fsys durable.FS, line journal.Head) (bool, error) {
+	signed, err := checkpoint.Newest(fsys)
+	if err != nil {
+		return false, err
+	}
+	public, err := checkpoint.PublicKey(fsys)
+	if err != nil {
+		return false, err
+	}
+	c, err := checkpoint.Parse(signed, public)
+	if err != nil || c.Seq < line.Seq {
+		return false, err
+	}
+	fits := c.Seq == line.Seq && c.Hash == line.Hash
+	_, err = Follow(fsys, line, func(l *journal.Line) error {
+		fits = fits || l.Seq == c.Seq && l.Hash == c.Hash
+		return nil
+	})
+	return fits, err
+}

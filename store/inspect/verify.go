@@ -1,0 +1,259 @@
+// Package inspect reads a directory and says whether it is as it was written. It changes nothing, takes no
+// lock, and may be used beside a server that has the directory open.
+//
+// [Verify] checks all: the journal's lines, snapshots, notes, the hashes of the tree, what was erased, and by
+// a function of the caller what the events mean. [Read] and [Follow] check the lines, and show them to the
+// caller. [Proven] and [SignedSince] say what is known to be on the disk.
+//
+//	rep, err := inspect.Verify(fsys, false, &model, inspect.Expected{}, check, inspect)
+//	// err is nil, or says the first thing that is wrong: a *journal.Damage has its place
+package inspect
+
+import (
+	"cmp"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"time"
+
+	"waybill/store/chain"
+	"waybill/store/chain/observe"
+	"waybill/store/checkpoint"
+	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/note"
+	"waybill/store/replay"
+	"waybill/store/tree"
+)
+
+// Report is what Verify found sound.
+type Report struct {
+	Head      journal.Head
+	Last      journal.Place // of the last line
+	Files     int
+	Snapshots int
+	// Checkpoints counts lines that there are checkpoints of; with none, and lines, nobody has signed the
+	// journal.
+	Checkpoints int
+	Vouched     uint64                 // the last line that a checkpoint vouches for
+	Unvouched   time.Time              // of the first line after that; zero where there is none
+	Copy        bool                   // there is no key: nothing signs here until it is served
+	Unkept      []string               // earlier names of the directory, whose checkpoints are not there
+	Older       *observe.Older         // the file checkpoint is older than the log; nil where it is not
+	Unerased    []journal.Erasure      // lines whose personal parts an Erase that was cut short has left
+	Torn        *chain.Torn            // an end that the next start would cut
+	Witnessed   []checkpoint.Witnessed // for each witness that was asked after
+}
+
+// Unsigned reports whether no checkpoint vouches for the journal: anybody with access to the disk can have
+// written it.
+func (r *Report) Unsigned() bool {
+	return r.Checkpoints == 0 && r.Head.Seq > 0
+}
+
+// Kept is a checkpoint that an auditor kept, and the key it is signed with.
+type Kept struct {
+	Note []byte
+	Key  ed25519.PublicKey // nil: the directory's own, of the name that has signed
+}
+
+// Expected is what the caller knows of the directory from elsewhere.
+type Expected struct {
+	Kept      []Kept
+	Witnesses []note.Key // that should have signed
+}
+
+// Verify checks every byte of the journal and of the snapshots, that each snapshot holds what replaying the
+// journal gives, that the journal extends each checkpoint, its own and those kept, and that the hashes beside
+// it are of its lines. It reports what witnesses have signed. live says that a server may be writing the
+// journal. check, which sees the state before each event, and inspect, which sees the state after the last
+// line, look at what the events mean.
+func Verify[S, E any](fsys durable.FS, live bool, model *replay.Model[S, E], expected Expected,
+	check replay.Check[S, E], inspect func(S, journal.Stamp) error) (Report, error) {
+	seqs, err := journal.Numbers(fsys, "snapshots")
+	if err == nil {
+		err = onlyJournalFiles(fsys)
+	}
+	if live {
+		checkpoint.Await(fsys, 1) // of a server that has just made its directory
+	}
+	x := verification{fsys: fsys}
+	if err == nil {
+		err = x.collect(live, expected)
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	var snapshots checks
+	r := replay.New(model, model.New(), check)
+	r.Visits.Visit = func(v *chain.Visited) error {
+		if err := r.Apply(v); err != nil || !slices.Contains(seqs, v.Line.Seq) {
+			return err
+		}
+		write := model.Freeze(r.State)
+		snapshots.begin(func() (err error) {
+			defer v.Misfit(&err)
+			return model.Compare(fsys, v.Line.Head, write)
+		})
+		return nil
+	}
+	proven := uint64(0)
+	if len(seqs) > 0 {
+		proven = seqs[len(seqs)-1]
+	}
+	err = x.read(live, proven, &r.Visits)
+	if err == nil {
+		err = x.afterwards()
+	}
+	if err == nil {
+		err = inspect(r.State, x.end.Head.Stamp)
+	}
+	// A snapshot is of a line before the one that stopped the reading.
+	err = cmp.Or(snapshots.wait(), err)
+	rep := x.report()
+	rep.Snapshots = len(snapshots.wrong)
+	return rep, err
+}
+
+// verification is a directory that is being verified.
+type verification struct {
+	fsys     durable.FS
+	notes    observe.Notes
+	names    *observe.Names
+	erasures *observe.Erasures
+	end      chain.End
+}
+
+// collect takes up what the journal is to be held against: the directory's checkpoints, and what the caller
+// knows from elsewhere.
+func (x *verification) collect(live bool, expected Expected) error {
+	x.notes = observe.Notes{
+		FS:        x.fsys,
+		Witnesses: observe.NewWitnesses(expected.Witnesses),
+		Repairs:   new(observe.Repairs),
+	}
+	if err := x.notes.AddAll(live); err != nil {
+		return err
+	}
+	for _, k := range expected.Kept {
+		if err := x.notes.AddKept(k.Note, k.Key); err != nil {
+			return err
+		}
+	}
+	x.erasures = observe.NewErasures()
+	var err error
+	x.names, err = observe.NewNames(x.fsys)
+	x.notes.Names = x.names
+	return err
+}
+
+// read goes through the journal. It has lines visited, and holds the hashes of the tree against its lines.
+// proven is the line that the newest snapshot was made after.
+func (x *verification) read(live bool, proven uint64, visits *chain.Visits) error {
+	lines, err := tree.NewCheck(x.fsys, x.notes.Rooted())
+	if err != nil {
+		return err
+	}
+	x.notes.Tree = lines
+	observers := []chain.Observer{
+		observe.Leaves{Tree: lines},
+		x.erasures,
+		x.notes.Repairs,
+		x.names,
+		observe.Snapshots{Newest: proven},
+		&x.notes,
+		visits,
+	}
+	if live {
+		observers = slices.Insert(observers, 0, chain.Observer(chain.InUse{}))
+	}
+	x.end, err = visits.Read(chain.Reader{FS: x.fsys, Parse: chain.Strict}, observers...)
+	wrong := lines.Close()
+	if err == nil && wrong != nil {
+		err = treeDamage(wrong)
+	}
+	return err
+}
+
+// afterwards checks what is known once the journal was read.
+func (x *verification) afterwards() error {
+	if err := x.notes.Foreign(); err != nil {
+		return err
+	}
+	if err := x.publicKeyIsOwn(); err != nil {
+		return err
+	}
+	return x.erasures.Unexplained(x.fsys, x.end.Head)
+}
+
+// report returns what was found.
+func (x *verification) report() Report {
+	return Report{
+		Head:        x.end.Head,
+		Last:        x.end.At,
+		Files:       x.end.Files,
+		Checkpoints: x.notes.Count(),
+		Vouched:     x.notes.Vouched(x.end.Head.Seq),
+		Unvouched:   x.notes.UnvouchedFrom(),
+		Copy:        x.isCopy(),
+		Unkept:      x.notes.Unkept(),
+		Older:       x.notes.Older(),
+		Unerased:    x.erasures.Unerased(),
+		Torn:        x.end.Torn,
+		Witnessed:   x.notes.Witnesses.List(),
+	}
+}
+
+// isCopy reports whether the directory has no key to sign with.
+func (x *verification) isCopy() bool {
+	_, err := durable.ReadFile(x.fsys, checkpoint.PrivateKeyFile)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// publicKeyIsOwn returns an error for a checkpoint.pub that is not the key that the journal says. Before the
+// first checkpoint of its name, the first start of a copy may have been cut short: it has not got the key
+// yet.
+func (x *verification) publicKeyIsOwn() error {
+	origin, _ := x.names.Now()
+	if x.notes.SignedAs(origin) == 0 && x.isCopy() {
+		return nil
+	}
+	public, err := checkpoint.PublicKey(x.fsys)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // there are no checkpoints
+	}
+	if err != nil {
+		return err
+	}
+	return x.names.CheckOwnKey(public)
+}
+
+// onlyJournalFiles returns an error for a file among those of the journal that is none.
+func onlyJournalFiles(fsys durable.FS) error {
+	names, err := fsys.List("journal")
+	i := slices.IndexFunc(names, func(name string) bool {
+		return !journalFile.MatchString(name)
+	})
+	if i >= 0 {
+		return journal.InFile("journal/"+names[i], "is not a file of the journal")
+	}
+	return err
+}
+
+// journalFile matches what the files of the journal are called. A copy of one under another name is none.
+var journalFile = regexp.MustCompile(`^[0-9]{12,}\.jsonl(` + durable.TempSuffix + `)?$`)
+
+// treeDamage is the error of a file of hashes that has a wrong one. Nothing is lost with it.
+func treeDamage(err error) error {
+	if wrong, ok := errors.AsType[*tree.Wrong](err); ok {
+		return journal.InFile(
+			wrong.File,
+			fmt.Sprintf("byte %d: is not the hash of the lines up to seq %d; without the "+
+				"directory %s the next start makes it again", wrong.Offset, wrong.Leaf+1, tree.Dir),
+		)
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// The types of the lines that the store writes for itself. They hold no event.
+const (
+	// KindOpened is the type of the line that every start writes ([Opened]).
+	KindOpened = "opened"
+	// KindForked is the type of the line that gives a directory a name of its own ([Forked]).
+	KindForked = "forked"
+	// KindRepaired is the type of the line that a repair ends the good part of a journal with ([Repaired]).
+	KindRepaired = "repaired"
+)
+
+// Own reports whether lines of a type are the store's own, and hold no event.
+func Own(kind string) bool {
+	return kind == KindOpened || kind == KindForked || kind == KindRepaired
+}
+
+// Opened is the data of the line that a start writes.
+type Opened struct {
+	After string      `json:"after"` // how the journal ended
+	Torn  *OpenedTorn `json:"torn,omitempty"`
+	Key   string      `json:"key,omitempty"` // the directory's verifier key, where no line says it yet
+}
+
+// OpenedTorn is what the start has cut off the journal's end.
+type OpenedTorn struct {
+	File    string `json:"file"` // that the bytes are kept in
+	Bytes   int64  `json:"bytes"`
+	CutFrom string `json:"cutFrom"` // the file of the journal
+	Offset  int64  `json:"offset"`  // in bytes
+}
+
+// Forked is the data of the line that gives a copy of a directory a name and a key of its own.
+type Forked struct {
+	Origin string       `json:"origin"` // the name from here on
+	Key    string       `json:"key"`    // that the directory's notes are signed with from here on, as a vkey
+	Parent ForkedParent `json:"parent"`
+}
+
+// ForkedParent is the directory that a copy was made of.
+type ForkedParent struct {
+	Origin string `json:"origin"`
+	Seq    uint64 `json:"seq"`  // of the last line that both have
+	Hash   string `json:"hash"` // of that line, in hex
+}
+
+// Repaired is the data of the line that a repair writes. It excuses no note: a forger could write such a
+// line, and have all notes forgotten by it.
+type Repaired struct {
+	Reason string `json:"reason"`
+	Forced uint64 `json:"forced,omitempty"` // undamaged lines that were cut, where that was asked for
+	// Erased has the lines whose personal parts were erased by lines that were cut off, and when.
+	Erased map[uint64]string `json:"erased,omitempty"`
+	By     any               `json:"by,omitempty"` // who did it, in the form of the program that repairs
+}
+
+// Data returns the data of a line of the store's own.
+func Data(line any) []byte {
+	data, err := json.Marshal(line)
+	if err != nil {
+		panic(fmt.Sprintf("store: the data of a line of its own cannot be encoded: %v", err))
+	}
+	return data
+}

@@ -1,0 +1,216 @@
+// Package seek reads single lines of a journal by their numbers ([Lines]), also while a server writes it:
+//
+//	lines := seek.NewLines(fsys)
+//	err := lines.Read([]uint64{4, 48213}, func(l *journal.Line) error { … })
+package seek
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"waybill/store/durable"
+	"waybill/store/journal"
+)
+
+// Lines reads single lines of a journal by their numbers, also while it is written. It remembers where the
+// lines of the files that were asked for end.
+//
+// What it reads is shown to somebody, so each line is checked before: it must follow from the line before
+// it, and the line after it, if there is one, from it. A line that was altered in its file, with its hash
+// or without, is a *journal.Damage.
+type Lines struct {
+	fsys durable.FS
+
+	mu   sync.Mutex
+	ends map[uint64][]int64 // where the lines of a file end, by its first line
+}
+
+// NewLines makes a reader of a directory's journal.
+func NewLines(fsys durable.FS) *Lines {
+	return &Lines{
+		fsys: fsys,
+		ends: map[uint64][]int64{},
+	}
+}
+
+// Read calls visit for the lines with these numbers, which rise and are durable.
+func (x *Lines) Read(seqs []uint64, visit func(*journal.Line) error) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	firsts, err := journal.Numbers(x.fsys, "journal")
+	for len(seqs) > 0 && err == nil {
+		i, found := slices.BinarySearch(firsts, seqs[0])
+		if !found {
+			i--
+		}
+		if i < 0 {
+			return errNoLine(seqs[0])
+		}
+		n := 1
+		for n < len(seqs) && (i+1 == len(firsts) || seqs[n] < firsts[i+1]) {
+			n++
+		}
+		err = x.readFile(firsts, i, seqs[:n], visit)
+		seqs = seqs[n:]
+	}
+	return err
+}
+
+// ErrNoLine is returned for a line that the journal does not have, or not yet.
+var ErrNoLine = errors.New("is not in the journal")
+
+func errNoLine(seq uint64) error {
+	return fmt.Errorf("store: line %d %w", seq, ErrNoLine)
+}
+
+// readFile visits lines of the file i of the journal.
+func (x *Lines) readFile(firsts []uint64, i int, seqs []uint64, visit func(*journal.Line) error) error {
+	return durable.Read(x.fsys, "journal/"+journal.Name(firsts[i]), func(f *io.SectionReader) error {
+		for _, seq := range seqs {
+			l, err := x.checked(f, firsts, i, seq)
+			if err == nil {
+				err = visit(&l)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// checked reads a line of the file i, and holds it against the lines around it.
+func (x *Lines) checked(f *io.SectionReader, firsts []uint64, i int, seq uint64) (journal.Line, error) {
+	l, at, err := x.find(f, firsts[i], seq)
+	if err != nil {
+		return l, err
+	}
+	before, err := x.hashBefore(f, firsts, i, at)
+	if err != nil {
+		return l, err
+	}
+	if !l.HasHashAfter(before) {
+		return l, journal.DamageAt(at, seq, "has a hash that does not follow from its bytes and the line before")
+	}
+	// Of two lines that do not fit, the second is called wrong, as in a reading from the first line on.
+	next, place, there, err := x.next(f, firsts, i, seq+1)
+	if err == nil && there && !next.HasHashAfter(l.Hash) {
+		err = journal.DamageAt(place, seq+1, "has a hash that does not follow from its bytes and the line before")
+	}
+	return l, err
+}
+
+// find reads a line of the file that starts with the line first, and says where it stands.
+func (x *Lines) find(f *io.SectionReader, first, seq uint64) (journal.Line, journal.Place, error) {
+	l, at, err := x.findByIndex(f, first, seq)
+	if err != nil && !errors.Is(err, ErrNoLine) {
+		delete(x.ends, first) // erasing personal data moves what comes after it
+		l, at, err = x.findByIndex(f, first, seq)
+	}
+	return l, at, err
+}
+
+func (x *Lines) findByIndex(f *io.SectionReader,
+	first, seq uint64) (l journal.Line, at journal.Place, err error) {
+	n := int(seq - first)
+	ends, err := x.index(f, first, n)
+	if err != nil {
+		return l, at, err
+	}
+	if n >= len(ends) {
+		return l, at, errNoLine(seq)
+	}
+	at = journal.Place{File: "journal/" + journal.Name(first), Line: n + 1}
+	if n > 0 {
+		at.Offset = ends[n-1]
+	}
+	text := make([]byte, max(0, ends[n]-at.Offset-1))
+	if _, err = f.ReadAt(text, at.Offset); err != nil {
+		return l, at, err
+	}
+	if l, err = journal.Parse(text); err != nil {
+		return l, at, journal.DamageAt(at, seq, err.Error())
+	}
+	if l.Seq != seq {
+		return l, at, journal.DamageAt(at, seq, fmt.Sprintf("has seq %d where %d is expected", l.Seq, seq))
+	}
+	return l, at, nil
+}
+
+// index returns where the lines of a file end, at least up to the line n of it, if there is one.
+func (x *Lines) index(f *io.SectionReader, first uint64, n int) ([]int64, error) {
+	ends := x.ends[first]
+	if n < len(ends) {
+		return ends, nil
+	}
+	end := int64(0)
+	if len(ends) > 0 {
+		end = ends[len(ends)-1]
+	}
+	if end > f.Size() { // the file is another than when it was indexed
+		ends = nil
+		end = 0
+	}
+	lines := journal.Scan(io.NewSectionReader(f, end, f.Size()-end))
+	for lines.Scan() && bytes.HasSuffix(lines.Bytes(), journal.Newline) { // the last may be in the writing
+		end += int64(len(lines.Bytes()))
+		ends = append(ends, end)
+	}
+	x.ends[first] = ends
+	return ends, lines.Err()
+}
+
+// hashBefore reads the hash of the line before one: in the same file, at the end of the one before, or in
+// FORMAT.
+func (x *Lines) hashBefore(f *io.SectionReader, firsts []uint64, i int,
+	at journal.Place) (hash [32]byte, err error) {
+	switch {
+	case at.Line > 1:
+		start := int64(0)
+		if at.Line > 2 {
+			start = x.ends[firsts[i]][at.Line-3]
+		}
+		return journal.ReadHash(f, start)
+	case i > 0:
+		last := firsts[i] - 1
+		err = durable.Read(x.fsys, "journal/"+journal.Name(firsts[i-1]), func(f *io.SectionReader) error {
+			l, _, err := x.find(f, firsts[i-1], last)
+			hash = l.Hash
+			return err
+		})
+		return hash, err
+	}
+	_, hash, err = journal.ReadOrigin(x.fsys)
+	return hash, err
+}
+
+// next reads the line with a number, of the file i or the one after it; false where the journal ends before.
+func (x *Lines) next(f *io.SectionReader, firsts []uint64, i int,
+	seq uint64) (l journal.Line, at journal.Place, there bool, err error) {
+	if i+1 < len(firsts) && firsts[i+1] == seq {
+		err = durable.Read(x.fsys, "journal/"+journal.Name(seq), func(f *io.SectionReader) error {
+			ends, err := x.index(f, seq, 0)
+			if err != nil || len(ends) == 0 {
+				return err // it was begun, and nothing is in it yet
+			}
+			there = true
+			l, at, err = x.find(f, seq, seq)
+			return err
+		})
+		if errors.Is(err, fs.ErrNotExist) { // it was begun and taken back: the disk is full
+			return l, at, false, nil
+		}
+		return l, at, there, err
+	}
+	ends, err := x.index(f, firsts[i], int(seq-firsts[i]))
+	if err != nil || int(seq-firsts[i]) >= len(ends) {
+		return l, at, false, err
+	}
+	l, at, err = x.find(f, firsts[i], seq)
+	return l, at, err == nil, err
+}

@@ -1,0 +1,255 @@
+// Package live is the write side of the store: a value in memory, and the end of its journal. A change is
+// shown to nobody before it is on the disk. To believe that, one reads this package, journal, which has the
+// form of a line, and durable, which has the files.
+//
+// [Value.Update] takes the lock, takes the instant, decides, applies the events, numbers them and hands them
+// to the one writer goroutine, all without I/O; then it waits outside the lock. The writer takes all that is
+// pending, encodes it, writes once, syncs once, and releases everybody who waited. A [Value.View], and an
+// update that was refused, waits likewise until all that it saw is durable.
+//
+//	v, err := live.Open(config, state, live.End{File: file, Size: size, Head: head})
+//	seq, err := v.Update(func(s *State, now time.Time) ([]Event, error) { … }, nil)
+//	err = v.View(func(s *State, now time.Time) { … })
+//	err = v.Close(nil)
+//
+// Package store finds the end of the journal, and does what is to be done after lines have become durable
+// ([Durable]): signing, snapshots.
+//
+// What holds it together:
+//
+//   - The lock guards the value, and what updates and the writer hand to each other. It is held for
+//     microseconds.
+//   - Room on the disk is taken by weight before an event is applied, so that no line is begun that cannot be
+//     ended. The writer looks for more (room.go).
+//   - The first failed write or sync is final ([ErrFailed]).
+package live
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"waybill/store/durable"
+	"waybill/store/journal"
+)
+
+var (
+	// ErrFailed is returned once a write or sync of the journal has failed. What was being updated may or may
+	// not survive; nothing is acknowledged from then on.
+	ErrFailed = errors.New("store: the journal cannot be written")
+	ErrClosed = errors.New("store: closed")
+	// ErrFull is returned by an update while the disk has no room for the journal. It has changed nothing.
+	ErrFull = errors.New("store: the disk is full")
+	// ErrLookedAt is returned by an update of a value that was made by [Look].
+	ErrLookedAt = errors.New("store: the directory is only looked at")
+)
+
+// Config says how the value changes and how its events are written.
+type Config[S, E any] struct {
+	FS  durable.FS // of the directory, for the files that the journal goes on in
+	Log *slog.Logger
+	Now func(S) time.Time // the only clock, called under the lock
+	// Apply changes the value as the event says. It must not fail, read a clock or decide anything.
+	Apply func(S, journal.Stamp, E)
+	// Encode appends the event's data, a JSON object, and its personal part, a JSON object or nothing, and
+	// names its type. The writer calls it, without the lock.
+	Encode func(e E, data, personal []byte) (kind string, d, p []byte)
+	// Weigh returns how many bytes the event's line has at most; called under the lock, before Apply.
+	Weigh        func(S, E) int64
+	SegmentBytes int64 // from which a journal file is followed by a new one; 0 is 64 MiB
+	// Wrote, unless it is nil, is called after each write of the journal with the number of its lines, of its
+	// bytes, and with how long its sync took.
+	Wrote   func(lines, bytes int, sync time.Duration)
+	Durable Durable // required
+}
+
+// Durable is called by the writer once lines have become durable, before those who wait for them are
+// released. The writer writes nothing meanwhile.
+type Durable func(Written)
+
+// Written is what one write and one sync have made durable.
+type Written struct {
+	Head    journal.Head // the last line
+	Chained [][]byte     // what the chain covers of each line; the bytes are good until Durable returns
+	Bytes   int
+	Begun   bool // the lines begin a file
+}
+
+// Value is a value that is open for updates. Its methods may be called from any goroutine.
+type Value[S, E any] struct {
+	cfg      Config[S, E]
+	asked    atomic.Uint64 // views and updates so far
+	lookedAt bool          // it has no writer; see Look
+
+	mu       sync.Mutex
+	state    S
+	seq      uint64       // of the newest event applied
+	last     time.Time    // the newest instant given to any view or update
+	head     journal.Head // the newest durable line
+	pending  *batch[E]    // not yet taken by the writer
+	inflight *batch[E]    // being written; nil when none is
+	closed   bool
+	err      error   // ErrFailed, once the journal cannot be written
+	room     int64   // bytes reserved on the disk that nothing pending or being written needs
+	full     bool    // the writer has found no more room than that
+	wanted   *search // room that updates wait for; nil while none does
+
+	kick   chan struct{} // wakes the writer: something is pending
+	ended  chan struct{} // closed when the writer has ended
+	failed chan struct{} // closed with the first failure
+	w      writer
+}
+
+// End is where a journal is gone on with.
+type End struct {
+	File durable.File // open for appending, closed by the Value
+	Size int64        // of the file
+	Head journal.Head // the last line
+}
+
+// Own is a line that holds no event: one of the store's own.
+type Own struct {
+	Type string
+	Data []byte
+}
+
+// Open takes up a value as it is after the last line of its journal, and makes lines of the store's own
+// durable as the next ones.
+func Open[S, E any](cfg Config[S, E], state S, at End, own ...Own) (*Value[S, E], error) {
+	cfg.SegmentBytes = cmp.Or(cfg.SegmentBytes, defaultSegmentBytes)
+	v := &Value[S, E]{
+		cfg:     cfg,
+		state:   state,
+		seq:     at.Head.Seq,
+		last:    at.Head.Time,
+		pending: newBatch[E](),
+		kick:    make(chan struct{}, 1),
+		ended:   make(chan struct{}),
+		failed:  make(chan struct{}),
+		w: writer{
+			file: at.File,
+			size: at.Size,
+			head: at.Head,
+			next: at.Head,
+		},
+	}
+	if err := v.begin(own); err != nil {
+		v.w.file.Close()
+		return nil, err
+	}
+	v.head = v.w.head
+	v.room = v.w.end - v.w.size
+	go v.run()
+	return v, nil
+}
+
+// begin reserves room, and writes the first lines.
+func (v *Value[S, E]) begin(own []Own) (err error) {
+	if v.w.end, err = allot(v.w.file, v.w.size, Reserve); err != nil {
+		return err
+	}
+	now := v.instant()
+	for _, line := range own {
+		v.seq++
+		v.w.add(journal.Stamp{Seq: v.seq, Time: now}, line.Type, line.Data, nil)
+	}
+	return v.flush()
+}
+
+// Look returns a value that can only be viewed, as it is after a line. It has no journal to write.
+func Look[S, E any](cfg Config[S, E], state S, head journal.Head) *Value[S, E] {
+	return &Value[S, E]{
+		cfg:      cfg,
+		lookedAt: true,
+		state:    state,
+		seq:      head.Seq,
+		last:     head.Time,
+		head:     head,
+		pending:  newBatch[E](),
+		failed:   make(chan struct{}),
+	}
+}
+
+// Failed is closed when the journal can no longer be written.
+func (v *Value[S, E]) Failed() <-chan struct{} {
+	return v.failed
+}
+
+// Asked counts the views and updates so far.
+func (v *Value[S, E]) Asked() uint64 { return v.asked.Load() }
+
+// View calls read under the lock and returns once all that read saw is durable.
+func (v *Value[S, E]) View(read func(S, time.Time)) error {
+	wait, err := v.view(read)
+	return cmp.Or(err, wait.wait())
+}
+
+// Glance calls read under the lock like View but does not wait; settled does. It is for what comes before a
+// View or Update of the same request, which waits for all of it, and for what is not shown unless settled was
+// called.
+func (v *Value[S, E]) Glance(read func(S, time.Time)) (settled func() error, err error) {
+	wait, err := v.view(read)
+	return wait.wait, err
+}
+
+// ViewAt is View without an instant. It returns the last line that read saw, once that line is durable.
+func (v *Value[S, E]) ViewAt(read func(S)) (journal.Head, error) {
+	v.mu.Lock()
+	if err := v.usable(); err != nil {
+		v.mu.Unlock()
+		return journal.Head{}, err
+	}
+	read(v.state)
+	seq := v.seq
+	head := v.head
+	wait := v.newest()
+	v.mu.Unlock()
+	if err := wait.wait(); err != nil {
+		return journal.Head{}, err
+	}
+	if wait != nil {
+		head = wait.entries[seq-wait.entries[0].Seq].Head
+	}
+	return head, nil
+}
+
+func (v *Value[S, E]) view(read func(S, time.Time)) (*batch[E], error) {
+	v.asked.Add(1)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err := v.usable(); err != nil {
+		return nil, err
+	}
+	read(v.state, v.instant())
+	return v.newest(), nil
+}
+
+// Close lets nobody in any more, waits for what is pending, and closes the journal's file. Unless the journal
+// has failed, last sees the value after its last line. last may be nil.
+func (v *Value[S, E]) Close(last func(S, journal.Head)) error {
+	v.mu.Lock()
+	if v.closed {
+		v.mu.Unlock()
+		return ErrClosed
+	}
+	v.closed = true
+	wait := v.newest()
+	err := v.err
+	v.mu.Unlock()
+	if v.lookedAt {
+		return nil // nothing was opened
+	}
+	err = cmp.Or(err, wait.wait())
+	close(v.kick)
+	<-v.ended
+	if err == nil {
+		v.giveBack() // before the last files: on a full disk they need it
+		if last != nil {
+			last(v.state, v.head)
+		}
+	}
+	return errors.Join(err, v.w.file.Close())
+}

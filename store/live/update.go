@@ -1,0 +1,163 @@
+package live
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"waybill/store/journal"
+)
+
+// Update calls decide under the lock, applies the events it returns and journals them, each in a line of its
+// own, at the instant given to decide. after, unless it is nil, then sees the state as these events left it.
+// Update returns the number of the last of these lines, once all is durable; an error of decide is returned
+// as it is and changes nothing.
+//
+// Where the lines are larger than the room that is reserved for them, the writer is asked for more, and
+// decide is called again: it must start from nothing each time.
+func (v *Value[S, E]) Update(decide func(S, time.Time) ([]E, error),
+	after func(S, time.Time)) (uint64, error) {
+	for {
+		seq, err := v.update(decide, after)
+		var heavy *tooHeavy
+		if !errors.As(err, &heavy) {
+			return seq, err
+		}
+		if !v.askForRoom(heavy.bytes) {
+			return 0, ErrFull
+		}
+		// There is room, unless another update has taken it meanwhile; one of them always gets on.
+	}
+}
+
+// tooHeavy is the error of events whose lines have more bytes than are reserved.
+type tooHeavy struct{ bytes int64 }
+
+func (e *tooHeavy) Error() string {
+	return fmt.Sprintf("store: %d bytes are not reserved", e.bytes)
+}
+
+// wakeWriter wakes the writer. The lock is held, and the value is not closed.
+func (v *Value[S, E]) wakeWriter() {
+	select {
+	case v.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (v *Value[S, E]) update(decide func(S, time.Time) ([]E, error),
+	after func(S, time.Time)) (uint64, error) {
+	var seq uint64
+	var refused error
+	wait, err := v.view(func(s S, now time.Time) {
+		var events []E
+		if events, refused = decide(s, now); refused == nil && len(events) > 0 {
+			refused = v.commit(events, after)
+		}
+		seq = v.seq
+	})
+	if err := cmp.Or(err, wait.wait()); err != nil {
+		return 0, err
+	}
+	return seq, refused
+}
+
+// commit applies events and hands them to the writer. It takes the room that they need on the disk, so that
+// no line is ever begun that cannot be ended. The lock is held.
+func (v *Value[S, E]) commit(events []E, after func(S, time.Time)) error {
+	if v.lookedAt {
+		return ErrLookedAt
+	}
+	weights := make([]int64, len(events))
+	total := int64(0)
+	for i, e := range events {
+		weights[i] = v.cfg.Weigh(v.state, e)
+		total += weights[i]
+	}
+	if err := v.lacksRoom(total); err != nil {
+		return err
+	}
+	// An Apply that panics leaves a state nobody decided: nothing may build on it.
+	whole := false
+	defer func() {
+		if !whole {
+			v.fail(fmt.Errorf("%w: an event could not be applied", ErrFailed))
+		}
+	}()
+	for i, e := range events {
+		v.room -= weights[i]
+		v.pending.weight += weights[i]
+		v.seq++
+		stamp := journal.Stamp{Seq: v.seq, Time: v.last}
+		v.cfg.Apply(v.state, stamp, e)
+		v.pending.entries = append(v.pending.entries, entry[E]{journal.Head{Stamp: stamp}, e})
+	}
+	if after != nil {
+		after(v.state, v.last)
+	}
+	whole = true
+	v.wakeWriter()
+	return nil
+}
+
+// usable returns why nothing can be asked of the store any more. The lock is held.
+func (v *Value[S, E]) usable() error {
+	if v.err == nil && v.closed {
+		return ErrClosed
+	}
+	return v.err
+}
+
+// SetClock journals an event, of the type journal.KindClock, that sets the clock: time goes on from at, which
+// may lie before the last line.
+func (v *Value[S, E]) SetClock(at time.Time, e E) error {
+	kind, _, _ := v.cfg.Encode(e, nil, nil)
+	if kind != journal.KindClock {
+		return fmt.Errorf("store: an event of type %q cannot set the clock", kind)
+	}
+	_, err := v.Update(func(s S, _ time.Time) ([]E, error) {
+		if v.lacksRoom(v.cfg.Weigh(s, e)) == nil {
+			v.last = at.UTC().Truncate(time.Millisecond)
+		}
+		return []E{e}, nil
+	}, nil)
+	return err
+}
+
+// instant returns the time of a decision, in whole milliseconds; it never falls. The lock is held.
+func (v *Value[S, E]) instant() time.Time {
+	now := v.cfg.Now(v.state).UTC().Truncate(time.Millisecond)
+	if now.After(v.last) {
+		v.last = now
+	}
+	return v.last
+}
+
+// newest returns the batch that makes the present state durable, nil when it is. The lock is held.
+func (v *Value[S, E]) newest() *batch[E] {
+	if len(v.pending.entries) > 0 {
+		return v.pending
+	}
+	return v.inflight
+}
+
+func (b *batch[E]) wait() error {
+	if b == nil {
+		return nil
+	}
+	<-b.done
+	return b.err
+}
+
+// fail makes err final and releases all who wait. The lock is held.
+func (v *Value[S, E]) fail(err error) {
+	if v.err != nil {
+		return
+	}
+	v.err = err
+	close(v.failed)
+	v.pending.err = err
+	close(v.pending.done)
+	v.pending = newBatch[E]()
+}

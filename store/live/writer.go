@@ -1,0 +1,222 @@
+package live
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"runtime"
+	"time"
+
+	"waybill/store/durable"
+	"waybill/store/journal"
+)
+
+type entry[E any] struct {
+	journal.Head // its hash is set by the writer
+	event        E
+}
+
+// batch is what one write and one sync make durable together.
+type batch[E any] struct {
+	entries []entry[E]
+	weight  int64 // of their lines, at most, in bytes
+	done    chan struct{}
+	err     error // read after done
+}
+
+func newBatch[E any]() *batch[E] {
+	return &batch[E]{done: make(chan struct{})}
+}
+
+// writer is the journal's end. Open uses it before the writer goroutine starts, then only that goroutine, and
+// Close once that has ended.
+type writer struct {
+	file    durable.File
+	size    int64
+	end     int64        // up to which room is reserved in the file
+	head    journal.Head // the newest durable line
+	next    journal.Head // the last line in buf
+	buf     []byte       // what flush is to write
+	begin   bool         // what is in buf should begin a file
+	rotated bool         // a file was begun for what is in buf
+	full    bool         // there is no more room on the disk
+
+	chained [][]byte // what the chain covers of each line in buf
+
+	data, personal []byte // buffers for Encode
+}
+
+const (
+	defaultSegmentBytes = 64 << 20
+	keepBuffer          = 4 << 20 // a larger buffer is given back after its batch
+)
+
+// run writes batch after batch until kick is closed. After a failure it only waits for that.
+func (v *Value[S, E]) run() {
+	defer close(v.ended)
+	defer func() {
+		v.found(v.takeSearch(), true)
+	}()
+	var again <-chan time.Time // when to look for room on a full disk
+	for {
+		select {
+		case _, open := <-v.kick:
+			if !open {
+				return
+			}
+		case <-again:
+		}
+		// The goroutines that the last batch has released get to hand in their next event first: far fewer
+		// syncs, measured, and no timer.
+		runtime.Gosched()
+		v.mu.Lock()
+		if len(v.pending.entries) > 0 {
+			v.inflight, v.pending = v.pending, newBatch[E]()
+		}
+		b := v.inflight
+		dead := v.err != nil
+		v.mu.Unlock()
+		if b != nil {
+			v.finish(b, v.write(b))
+		}
+		again = nil
+		if !dead && !v.makeRoom() {
+			again = time.After(lookForRoom)
+		}
+		if dead {
+			v.found(v.takeSearch(), true) // the update tries again and gets the failure
+		}
+	}
+}
+
+// finish releases all who wait for the batch.
+func (v *Value[S, E]) finish(b *batch[E], err error) {
+	v.mu.Lock()
+	v.inflight = nil
+	if err != nil {
+		v.cfg.Log.Error("the journal cannot be written; nothing is acknowledged from here on", "err", err)
+		err = fmt.Errorf("%w: %w", ErrFailed, err)
+		v.fail(err)
+	} else {
+		v.head = v.w.head
+		v.room = v.w.end - v.w.size - v.pending.weight
+	}
+	v.mu.Unlock()
+	b.err = err
+	close(b.done)
+}
+
+// write makes a batch durable.
+func (v *Value[S, E]) write(b *batch[E]) error {
+	w := &v.w
+	for i := range b.entries {
+		e := &b.entries[i]
+		var kind string
+		kind, w.data, w.personal = v.cfg.Encode(e.event, w.data[:0], w.personal[:0])
+		e.Head = w.add(e.Stamp, kind, w.data, w.personal)
+		w.begin = w.begin || kind == journal.KindErased
+	}
+	if size := int64(len(w.buf)); size > b.weight { // it draws on the reserve, and may be more than that
+		v.cfg.Log.Error("lines of the journal are larger than they were weighed",
+			"bytes", size, "weighed", b.weight, "last", w.next.Seq)
+	}
+	return v.flush()
+}
+
+// add appends a line to buf.
+func (w *writer) add(stamp journal.Stamp, kind string, data, personal []byte) journal.Head {
+	l := journal.Line{
+		Head:     journal.Head{Stamp: stamp},
+		Synced:   w.head.Seq,
+		Type:     kind,
+		Data:     data,
+		Personal: personal,
+	}
+	w.buf = l.AppendTo(w.buf, w.next.Hash)
+	w.next = l.Head
+	w.chained = append(w.chained, l.Chained)
+	return l.Head
+}
+
+// flush makes what was added durable: one write, one sync.
+func (v *Value[S, E]) flush() error {
+	w := &v.w
+	w.rotated = false
+	if w.size > 0 && (w.begin || w.size+int64(len(w.buf)) > v.cfg.SegmentBytes) {
+		if err := v.rotate(); err != nil {
+			return err
+		}
+	}
+	w.begin = false
+	n, err := w.file.Write(w.buf)
+	if err == nil && n < len(w.buf) {
+		err = io.ErrShortWrite
+	}
+	began := time.Now()
+	if err == nil {
+		err = w.file.Sync()
+	}
+	if err != nil {
+		return err
+	}
+	if v.cfg.Wrote != nil {
+		v.cfg.Wrote(int(w.next.Seq-w.head.Seq), n, time.Since(began))
+	}
+	w.size += int64(n)
+	w.head = w.next
+	v.cfg.Durable(Written{
+		Head:    w.head,
+		Chained: w.chained,
+		Bytes:   n,
+		Begun:   w.rotated,
+	})
+	clear(w.chained)
+	w.chained = w.chained[:0]
+	w.buf = w.buf[:0]
+	if cap(w.buf) > keepBuffer {
+		w.buf = nil
+	}
+	return nil
+}
+
+// rotate goes on in a new file. The full one is durable already; it is sealed only once the new one is
+// durable, so that the last file can always be appended to.
+func (v *Value[S, E]) rotate() error {
+	fsys := v.cfg.FS
+	full := v.w.file
+	name := "journal/" + journal.Name(v.w.head.Seq+1)
+	var end int64
+	f, err := fsys.Create(name)
+	if err == nil {
+		if end, err = v.moveRoom(f); err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	if noSpace(err) {
+		// The journal goes on in the full file, where room is reserved. The other must not be there then.
+		if err = fsys.Remove(name); err == nil || errors.Is(err, fs.ErrNotExist) {
+			err = fsys.SyncDir("journal")
+		}
+		return err
+	} else if err != nil {
+		return err
+	}
+	if err := fsys.SyncDir("journal"); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	v.giveBack()
+	v.w.file = f
+	v.w.size = 0
+	v.w.end = end
+	v.w.rotated = true
+	firsts, err := journal.Numbers(fsys, "journal")
+	if err := cmp.Or(full.Close(), err); err != nil {
+		return err
+	}
+	if err := fsys.Seal("journal/" + journal.Name(firsts[len(firsts)-2])); err != nil {
+		v.cfg.Log.Warn("a full journal file could not be made read-only", "err", err)
+	}
+	return nil
+}

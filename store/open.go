@@ -1,0 +1,305 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"time"
+
+	"waybill/store/chain"
+	"waybill/store/chain/observe"
+	"waybill/store/checkpoint"
+	"waybill/store/durable"
+	"waybill/store/journal"
+	"waybill/store/live"
+	"waybill/store/replay"
+	"waybill/store/tree"
+)
+
+// Open opens the directory, makes it if need be, and brings the state to the journal's end. fresh reports
+// that it is new. After an error (ErrLocked, ErrNewer, *Damage, *ClockError, or the file system's) nothing
+// has changed.
+func Open[S, E any](cfg Config[S, E]) (st *Store[S, E], fresh bool, err error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Reader
+	}
+	if err := cfg.FS.Mkdir("."); err != nil {
+		return nil, false, err
+	}
+	lock, err := cfg.FS.Lock("LOCK")
+	if err != nil {
+		return nil, false, err
+	}
+	st = &Store[S, E]{
+		cfg:   cfg,
+		lock:  lock,
+		grown: make(chan struct{}, 1),
+	}
+	if err := st.open(); err != nil {
+		lock.Close()
+		return nil, false, err
+	}
+	if st.signer.IsEmpty() {
+		st.checkpoint() // the first: a directory that has lines and no checkpoint is not signed
+	}
+	st.serving = true
+	st.background.Go(st.runCheckpoints)
+	head, _ := st.stem.top()
+	return st, head.Seq == 1, nil
+}
+
+// open brings the state to the journal's end, journals what it found there, and begins to write.
+func (st *Store[S, E]) open() error {
+	x := start[S, E]{cfg: &st.cfg, fsys: st.cfg.FS}
+	st.signer.FS = st.cfg.FS
+	steps := []func() error{x.prepare, x.thaw, x.newestCheckpoint, x.plant, x.read, x.readFirst, x.mayGoOn,
+		x.ready, x.mend, x.checkTree}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	x.warn()
+	st.snapBytes.Store(x.snapshot.Bytes)
+	st.stem.tree = x.leaves
+	return st.begin(&x)
+}
+
+// start is a directory as a start finds it: what was read of it so far.
+type start[S, E any] struct {
+	cfg  *Config[S, E]
+	fsys durable.FS
+
+	snapshot replay.Snapshot[S] // that the start goes on from
+	proven   uint64             // the newest line that a snapshot proves to have been durable
+	notes    observe.Notes
+	signed   bool                  // there is a checkpoint, good or not
+	anchor   checkpoint.Checkpoint // the newest that has a root
+	leaves   *tree.Files           // the tree as of the anchor, then of all lines
+	names    *observe.Names
+
+	state S            // after the last line
+	end   chain.End    // of the journal
+	first journal.Head // line 1; zero where there is none
+}
+
+// prepare makes the directory's fixed parts and drops temporary files.
+func (x *start[S, E]) prepare() error {
+	held := false
+	afterFormat := []string{checkpoint.PrivateKeyFile, checkpoint.PublicKeyFile, checkpoint.LogFile}
+	for _, name := range afterFormat {
+		_, none := durable.ReadFile(x.fsys, name)
+		held = held || none == nil
+	}
+	for _, dir := range []string{".", "journal", "snapshots"} {
+		names, err := x.fsys.List(dir)
+		if err := cmp.Or(x.fsys.Mkdir(dir), err); err != nil {
+			return err
+		}
+		for _, name := range names {
+			if !strings.HasSuffix(name, durable.TempSuffix) {
+				held = held || dir != "."
+			} else if err := x.fsys.Remove(dir + "/" + name); err != nil {
+				return err
+			}
+		}
+	}
+	switch _, _, err := journal.ReadOrigin(x.fsys); {
+	case err == nil:
+		// The name FORMAT may be in the page cache alone: without a sync a power cut could take it away.
+		return x.fsys.SyncDir(".")
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case held:
+		return journal.InFile("FORMAT", "is missing, but there is a journal, a snapshot or a key: "+
+			"if a backup or repair was to be written here, it is not whole")
+	}
+	return durable.PublishText(x.fsys, ".", "FORMAT",
+		journal.Format(journal.NewID(x.cfg.Random)))
+}
+
+// thaw reads the newest snapshot that can be used.
+func (x *start[S, E]) thaw() (err error) {
+	x.snapshot, x.proven, err = x.cfg.Newest(x.fsys, x.cfg.Log)
+	return err
+}
+
+// newestCheckpoint takes up the newest checkpoint, and the last in the log.
+func (x *start[S, E]) newestCheckpoint() error {
+	x.notes.FS = x.fsys
+	newest, signed, bad, err := x.notes.AddNewest()
+	x.anchor = newest
+	x.signed = signed
+	if bad != nil {
+		x.cfg.Log.Warn("not all checkpoints can be used", "err", bad)
+	}
+	return err
+}
+
+// plant takes up the tree of the lines as the newest checkpoint has it. Where its hashes are not there, or
+// there is no such checkpoint, the whole journal is read.
+func (x *start[S, E]) plant() error {
+	root := tree.Empty
+	if x.anchor.Seq > 0 {
+		root = x.anchor.Root
+	}
+	files, missing := tree.Open(x.fsys, x.anchor.Seq, root)
+	if missing != nil {
+		x.cfg.Log.Info("the hashes of the tree are made again from the journal", "because", missing)
+	}
+	x.leaves = files
+	if files.Size() > 0 {
+		x.names = observe.NamesAt(x.anchor.Origin, x.anchor.Seq)
+	}
+	return nil
+}
+
+// read reads the journal and applies its lines after the snapshot. It checks the chain, that the journal has
+// what snapshots and the newest checkpoints prove, and that the tree of its lines has their roots.
+func (x *start[S, E]) read() error {
+	x.notes.Tree = x.leaves
+	return x.readWith(x.leaves.Size(), observe.Leaves{Tree: x.leaves})
+}
+
+// readWith reads the journal with these observers and those of every start. They need to see the lines after
+// skip; files that end before, and before the snapshot's line, are skipped.
+func (x *start[S, E]) readWith(skip uint64, more ...chain.Observer) error {
+	if x.names == nil {
+		newNames := observe.NewNames
+		if x.snapshot.Head.Seq > 0 {
+			newNames = observe.NewPartialNames
+		}
+		names, err := newNames(x.fsys)
+		if err != nil {
+			return err
+		}
+		x.names = names
+	}
+	x.notes.Names = x.names
+	x.notes.Repairs = new(observe.Repairs)
+	r := replay.New(&x.cfg.Model, x.snapshot.State, nil)
+	rest := chain.After{Head: x.snapshot.Head, Next: &r.Visits}
+	end, err := r.Visits.Read(chain.Reader{FS: x.fsys, Skip: min(skip, rest.Skip())}, append(more,
+		x.notes.Repairs,
+		x.names,
+		observe.Snapshots{Newest: x.proven},
+		&x.notes,
+		rest,
+	)...)
+	x.end = end
+	x.state = r.State
+	return err
+}
+
+// readFirst reads the time of the first line, which read may have skipped, and the key that it says.
+func (x *start[S, E]) readFirst() error {
+	if x.end.Head.Seq == 0 {
+		return nil // it is still to be written
+	}
+	name := "journal/" + journal.Name(1)
+	return durable.Read(x.fsys, name, func(f *io.SectionReader) error {
+		lines := journal.Scan(f)
+		lines.Scan()
+		first, err := journal.Parse(bytes.TrimSuffix(lines.Bytes(), journal.Newline))
+		if err != nil {
+			err = journal.DamageAt(journal.Place{File: name, Line: 1}, 1, err.Error())
+		} else {
+			err = x.names.First(&first)
+		}
+		x.first = first.Head
+		return cmp.Or(lines.Err(), err)
+	})
+}
+
+// mayGoOn reports whether the clock fits the journal's end, and whether the disk has room to start: to copy
+// the last file forward, and for the lines to come.
+func (x *start[S, E]) mayGoOn() error {
+	now := x.cfg.Now(x.state)
+	if x.end.Head.Time.After(now.Add(maxAhead)) {
+		return &ClockError{x.end.Head.Time, now}
+	}
+	need := int64(2 * live.Reserve)
+	if !x.clean() {
+		need += x.end.Size
+	}
+	free, err := x.fsys.Free()
+	if err == nil && free < need {
+		err = &NoRoom{need - free}
+	}
+	return err
+}
+
+// clean reports that the journal is known to be on disk up to its end.
+func (x *start[S, E]) clean() bool {
+	last := x.end.Head.Seq
+	return x.end.Torn == nil && last > 0 && (x.proven == last || x.notes.Fits() == last)
+}
+
+// Start says how Open finds a directory, before it writes anything to it.
+type Start struct {
+	Head journal.Head // the last line; zero where there is none
+	// Copy reports that there are lines and no key to sign more: the directory is a backup, a standby, or
+	// what a repair has written, and gets a name of its own by its first start.
+	Copy bool
+}
+
+// ready asks the caller of Open whether the journal may go on.
+func (x *start[S, E]) ready() error {
+	if x.cfg.Ready == nil {
+		return nil
+	}
+	key, err := checkpoint.PrivateKey(x.fsys)
+	if err != nil {
+		return err
+	}
+	return x.cfg.Ready(x.state, Start{
+		Head: x.end.Head,
+		Copy: key == nil && x.end.Head.Seq > 0,
+	})
+}
+
+// mend makes the journal's end fit to be gone on with.
+func (x *start[S, E]) mend() error {
+	return mendEnd(x.fsys, x.cfg.Log, &x.end, x.clean())
+}
+
+// checkTree checks that the hashes of the tree are of lines that there are.
+func (x *start[S, E]) checkTree() error {
+	if x.leaves.Size() == x.end.Head.Seq {
+		return nil
+	}
+	return journal.InFile(tree.Dir, "has hashes of lines that are not in the journal; without that directory the "+
+		"next start makes them again")
+}
+
+// signedWithin is how long a line waits for its checkpoint at most, but on a full disk.
+const signedWithin = 5 * time.Second
+
+// warn logs what speaks against the notes, and is no reason not to start.
+func (x *start[S, E]) warn() {
+	log := x.cfg.Log
+	last := x.end.Head
+	if err := x.notes.Foreign(); err != nil {
+		log.Warn("not all checkpoints can be used", "err", err)
+	}
+	newest := x.notes.Newest()
+	gap := last.Time.Sub(newest.Time)
+	if newest.Seq > 0 && gap > signedWithin {
+		log.Warn("no checkpoint vouches for the last lines, which a server signs within a second: "+
+			"somebody may have taken checkpoints away",
+			"lines", last.Seq-x.notes.Vouched(last.Seq), "span", gap)
+	}
+	if !x.signed && last.Seq > 0 {
+		log.Warn("not signed: no checkpoint vouches for the lines that are there; "+
+			"they follow from each other, and are signed as they are from now on",
+			"lines", last.Seq)
+	}
+}

@@ -1,0 +1,110 @@
+// Package replay makes a value again from its journal: it decodes the events of lines and applies them, from
+// the first line on or from a snapshot. A [Model] says what the value is and what an event does to it:
+//
+//	r := replay.New(&model, model.New(), nil)
+//	end, err := r.Visits.Read(chain.Reader{FS: fsys}, observers, &r.Visits)
+//	// r.State is the value after the line end.Head
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"waybill/store/chain"
+	"waybill/store/journal"
+)
+
+// Model says what the value is that a journal is of. S is the value, a pointer; E is an event.
+type Model[S, E any] struct {
+	New func() S // returns the value before the first line
+	// Apply changes the value as the event says. It must not fail, read a clock or decide anything.
+	Apply func(S, journal.Stamp, E)
+	// Decode reads the event of a line; with a personal part, the data's last member is "personal". Of an
+	// unknown kind, and of whatever else it does not know of a line, its error is ErrNewer.
+	Decode func(kind string, data, personal []byte) (E, error)
+	// Freeze returns a function that writes the value as it is now. The store calls Freeze under the lock,
+	// where it must take no more than microseconds per megabyte, and what it returns without the lock.
+	Freeze func(S) func(io.Writer) error
+	Thaw   func(io.Reader) (S, error) // reads what Freeze wrote; ErrOlder
+}
+
+// ErrOlder is returned by Thaw for a snapshot of an earlier version, which lacks a part of the value.
+var ErrOlder = errors.New("store: written by an earlier version")
+
+// Check sees an event, and the value before it. Its error becomes damage to the line.
+type Check[S, E any] func(S, journal.Stamp, E) error
+
+// Replay brings a value along a journal.
+type Replay[S, E any] struct {
+	State S
+	// Visits is to be an observer of the reading, which it also begins. Its Visit may be replaced by one that
+	// calls Apply.
+	Visits chain.Visits
+
+	model *Model[S, E]
+	check Check[S, E] // or nil
+}
+
+// New brings a value along the lines after those that it was made from.
+func New[S, E any](model *Model[S, E], state S, check Check[S, E]) *Replay[S, E] {
+	r := &Replay[S, E]{
+		State: state,
+		model: model,
+		check: check,
+	}
+	r.Visits.Prepare = r.decode
+	r.Visits.Visit = r.Apply
+	return r
+}
+
+// decoded is the event of a line, or why it has none.
+type decoded[E any] struct {
+	event E
+	err   error
+}
+
+// decode decodes the events of lines, before it is their turn to be applied; but in their order, and one at a
+// time, so that Decode may remember what it has read.
+func (r *Replay[S, E]) decode(batch []chain.Visited) {
+	list := make([]decoded[E], len(batch))
+	for i := range batch {
+		if v := &batch[i]; !journal.Own(v.Line.Type) {
+			list[i].event, list[i].err = r.event(v)
+			v.Event = &list[i]
+		}
+	}
+}
+
+// event decodes the event of a line.
+func (r *Replay[S, E]) event(v *chain.Visited) (e E, err error) {
+	defer v.Misfit(&err)
+	e, err = r.model.Decode(v.Line.Type, v.Line.Data, v.Line.Personal)
+	if errors.Is(err, journal.ErrNewer) {
+		return e, fmt.Errorf("%s: line %d: %w", v.At.File, v.At.Line, err)
+	}
+	if err != nil {
+		err = journal.DamageAt(v.At, v.Line.Seq, "cannot be read: "+err.Error())
+	}
+	return e, err
+}
+
+// Apply applies a line's event.
+func (r *Replay[S, E]) Apply(v *chain.Visited) error {
+	x, ok := v.Event.(*decoded[E])
+	if !ok {
+		return nil // the line is the store's own
+	}
+	if x.err != nil {
+		return x.err
+	}
+	if r.check != nil {
+		if err := r.check(r.State, v.Line.Stamp, x.event); err != nil {
+			wrong := journal.DamageAt(v.At, v.Line.Seq, err.Error())
+			wrong.Books = true
+			return wrong
+		}
+	}
+	r.model.Apply(r.State, v.Line.Stamp, x.event)
+	return nil
+}

@@ -1,0 +1,118 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"slices"
+
+	"waybill/store/durable"
+	"waybill/store/journal"
+)
+
+// Snapshot is a value that was read from its file.
+type Snapshot[S any] struct {
+	State S
+	Head  journal.Head // the line after which it was made; zero before the first
+	Bytes int64        // of the file
+}
+
+// Newest reads the newest snapshot that can be used; where there is none it returns the value before the
+// first line. One that cannot be used loses nothing, and is logged. proven is the newest line that a whole
+// snapshot proves to have been durable.
+func (m *Model[S, E]) Newest(fsys durable.FS, log *slog.Logger) (s Snapshot[S], proven uint64, err error) {
+	seqs, err := journal.Numbers(fsys, "snapshots")
+	if err != nil {
+		return s, 0, err
+	}
+	for _, seq := range slices.Backward(seqs) {
+		read, whole, err := m.Read(fsys, seq)
+		if whole {
+			proven = max(proven, seq)
+		}
+		if err == nil {
+			return read, proven, nil
+		}
+		log.Warn("a snapshot cannot be used; the journal is read instead", "err", err)
+	}
+	s.State = m.New()
+	return s, proven, nil
+}
+
+// Read reads the snapshot of a line. whole reports that the file is as it was written, also where it cannot
+// be thawed: then it proves that its line was durable.
+func (m *Model[S, E]) Read(fsys durable.FS, seq uint64) (s Snapshot[S], whole bool, err error) {
+	name := "snapshots/" + journal.Name(seq)
+	err = durable.Read(fsys, name, func(f *io.SectionReader) error {
+		sum := sha256.New()
+		body := io.LimitReader(f, f.Size()-int64(len(journal.SnapshotEnd(sum))))
+		b := bufio.NewReaderSize(io.TeeReader(body, sum), 1<<18)
+		start, _ := b.ReadString('\n')
+		head := journal.ParseSnapshotStart(start)
+		state, refused := m.Thaw(b)
+		_, err := io.Copy(io.Discard, b)
+		end, err2 := io.ReadAll(f)
+		switch err := cmp.Or(err, err2); {
+		case err != nil:
+			return err
+		case string(end) != journal.SnapshotEnd(sum):
+			return journal.InFile(name, "does not end in the SHA-256 of its bytes")
+		case head.Seq != seq || start != journal.SnapshotStart(head):
+			return journal.InFile(name, "does not start with the line that its name says")
+		}
+		whole = true
+		if errors.Is(refused, ErrOlder) {
+			return fmt.Errorf("%s: %w", name, refused)
+		} else if refused != nil {
+			return journal.InFile(name, refused.Error())
+		}
+		s = Snapshot[S]{state, head, f.Size()}
+		return nil
+	})
+	return s, whole, err
+}
+
+// Compare checks that the snapshot of a line is, byte for byte, what write writes: the value as the journal
+// leads to it. One of an earlier version need not be, as no start uses it, nor one that a running server has
+// removed since.
+func (m *Model[S, E]) Compare(fsys durable.FS, head journal.Head, write func(io.Writer) error) error {
+	name := "snapshots/" + journal.Name(head.Seq)
+	same := false
+	err := durable.Read(fsys, name, func(f *io.SectionReader) error {
+		c := comparison{bufio.NewReaderSize(f, 1<<18), true}
+		_, err := journal.WriteSnapshot(&c, head, write)
+		_, end := c.r.ReadByte()
+		same = c.same && end == io.EOF
+		return err
+	})
+	if err == nil && !same {
+		_, _, err = m.Read(fsys, head.Seq)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrOlder):
+		return nil
+	case err == nil && !same:
+		return journal.InFile(name, "is not the snapshot that replaying the journal gives")
+	}
+	return err
+}
+
+// comparison is a Writer that finds whether what is written to it is the same as what r reads.
+type comparison struct {
+	r    *bufio.Reader
+	same bool
+}
+
+// Write compares.
+func (c *comparison) Write(b []byte) (int, error) {
+	have := make([]byte, len(b))
+	_, err := io.ReadFull(c.r, have)
+	c.same = c.same && err == nil && bytes.Equal(have, b)
+	return len(b), nil
+}
