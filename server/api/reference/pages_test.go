@@ -118,13 +118,13 @@ func makePages(t *testing.T) map[string][]byte {
 	return pages
 }
 
-// readDecisions returns the rows of decisions.md without its head: the question, the decision, its place.
+// readDecisions returns the rows of decisions.md: id, where the interface is silent, what is done, code.
 func readDecisions(t *testing.T) (list [][]string) {
-	rows := regexp.MustCompile(`(?m)^\| (.*) \| (.*) \| (.*) \|$`)
+	rows := regexp.MustCompile("(?m)^\\| `(.*?)` \\| (.*) \\| (.*) \\| (.*) \\|$")
 	for _, row := range rows.FindAllStringSubmatch(string(readDocs(t, "decisions.md")), -1) {
 		list = append(list, row[1:])
 	}
-	return list[1:]
+	return list
 }
 
 // demonstration says how to bring an error about on the demo.

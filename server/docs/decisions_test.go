@@ -1,0 +1,100 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// decision finds the rows of decisions.md: the id, and the cell of files.
+var decision = regexp.MustCompile("(?m)^\\| `([^`]*)` \\| .+ \\| .+ \\| (.+) \\|$")
+
+// citation finds where a comment or a page speaks of decisions by their ids, also where a line breaks.
+var citation = regexp.MustCompile(`\b[Dd]ecisions?[\s/#]+([a-z]+(?:\.[a-z]+)+(?:,[\s/#]+[a-z]+(?:\.[a-z]+)+)*)`)
+
+// Each decision has an id of its own, and a file that is there.
+func TestDecisions(t *testing.T) {
+	t.Chdir(root)
+	ids := decisionIDs(t)
+	form := regexp.MustCompile(`^[a-z]+(\.[a-z]+)+$`)
+	for i, id := range ids {
+		if !form.MatchString(id) {
+			t.Errorf("%s is no id: lower-case words with dots between", id)
+		}
+		if slices.Contains(ids[:i], id) {
+			t.Errorf("%s is the id of two decisions", id)
+		}
+	}
+	page := content(t, "server/docs/decisions.md")
+	code := regexp.MustCompile("`([^`]+)`")
+	for _, row := range decision.FindAllStringSubmatch(page, -1) {
+		for _, file := range code.FindAllStringSubmatch(row[2], -1) {
+			if _, err := os.Stat(file[1]); err != nil {
+				t.Errorf("%s: %v", row[1], err)
+			}
+		}
+	}
+	const sections = 10
+	if n := strings.Count(page, "\n## "); n != sections {
+		t.Errorf("decisions.md has %d sections, want %d", n, sections)
+	}
+	// A row that lacks a cell would not be found above, and nobody would miss it.
+	if rows := strings.Count(page, "\n| ") - sections; rows != len(ids) {
+		t.Errorf("decisions.md has %d rows, of which %d have four cells", rows, len(ids))
+	}
+}
+
+// What comments and pages cite is there.
+func TestCitedDecisionsAreThere(t *testing.T) {
+	t.Chdir(root)
+	ids := decisionIDs(t)
+	cited := 0
+	for name, text := range readable(t) {
+		for _, m := range citation.FindAllStringSubmatch(text, -1) {
+			cited++
+			for _, id := range regexp.MustCompile(`[a-z.]+`).FindAllString(m[1], -1) {
+				if !slices.Contains(ids, id) {
+					t.Errorf("%s cites the decision %s, which decisions.md does not have", name, id)
+				}
+			}
+		}
+	}
+	if cited == 0 {
+		t.Error("nothing cites a decision: the test does not see what it should")
+	}
+}
+
+// decisionIDs returns the ids of decisions.md, in its order.
+func decisionIDs(t *testing.T) (ids []string) {
+	t.Helper()
+	for _, row := range decision.FindAllStringSubmatch(content(t, "server/docs/decisions.md"), -1) {
+		ids = append(ids, row[1])
+	}
+	return ids
+}
+
+// readable returns the texts of the repository that a reader of the code meets, by name.
+func readable(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && (name == "vendor" || len(name) > 1 && name[0] == '.') {
+				return fs.SkipDir
+			}
+			return err
+		}
+		if slices.Contains([]string{".go", ".md", ".html", ".json", ".py", ".txt"}, filepath.Ext(name)) {
+			texts[filepath.ToSlash(name)] = content(t, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
