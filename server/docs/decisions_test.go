@@ -68,6 +68,21 @@ func TestCitedDecisionsAreThere(t *testing.T) {
 	}
 }
 
+// Nobody who has only the repository can look a section of the contract up: its decisions have ids here.
+func TestNothingCitesTheContract(t *testing.T) {
+	t.Chdir(root)
+	section := regexp.MustCompile(`(?i)contract[\s/#]*§`)
+	for name, text := range readable(t) {
+		below := func(folder string) bool { return strings.HasPrefix(name, folder) }
+		if section.MatchString(text) && !slices.ContainsFunc(toCite, below) {
+			t.Errorf("%s cites the contract, which a reader does not have: name the decision by its id", name)
+		}
+	}
+}
+
+// toCite are the folders whose comments do not name decisions yet.
+var toCite = []string{"store/", "booking/", "server/ledger/", "server/proof/inspect/"}
+
 // decisionIDs returns the ids of decisions.md, in its order.
 func decisionIDs(t *testing.T) (ids []string) {
 	t.Helper()
