@@ -306,7 +306,7 @@ func (p *Partner) LastLegacy() time.Time {
 }
 
 // LegacyUntil is when the legacy interface, deprecated at that instant, will be gone for the partner
-// (contract §11).
+// (decision legacy.sunset).
 func (p *Partner) LegacyUntil(deprecated time.Time) time.Time {
 	return slices.MaxFunc([]time.Time{deprecated, p.Created, p.LastLegacy()},
 		time.Time.Compare).Add(LegacyWindow)

@@ -175,7 +175,7 @@ type Password string
 
 const (
 	passwordScheme     = "pbkdf2-sha512"
-	passwordIterations = 210_000 // contract §9
+	passwordIterations = 210_000 // decision passwords.hashed
 	passwordBytes      = 32      // of the hash
 )
 

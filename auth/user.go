@@ -57,10 +57,10 @@ const (
 	Reports     Permission = "reports" // list and download them
 	Orders      Permission = "orders"  // of reports
 	Geolocation Permission = "geolocation"
-	Passengers  Permission = "passengers" // of the company's runs, see contract §15
+	Passengers  Permission = "passengers" // of the company's runs, see decision manifest.rows
 )
 
-// roles are all roles and what they may do (contract §9).
+// roles are all roles and what they may do (decision users.roles).
 var roles = map[Role][]Permission{
 	"ADMIN":  {None, Reports, Orders, Geolocation, Passengers},
 	"VIEWER": {None, Reports},
@@ -365,7 +365,7 @@ const (
 	AccessLife  = 15 * time.Minute // for which an access token is good; refreshing gives another
 	SessionLife = 30 * day         // for which a session lasts since it was last refreshed
 
-	// MaxSessions is how many sessions a user has at a time; the oldest ends (contract §12).
+	// MaxSessions is how many sessions a user has at a time; the oldest ends (decision sessions.limit).
 	MaxSessions = 50
 	// MaxRefreshes is how many former refresh tokens of a session are known again, and end it when they are
 	// shown. Who shows an older one gets nothing, and the session goes on.

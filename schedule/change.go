@@ -2,8 +2,8 @@ package schedule
 
 import "slices"
 
-// Change is what a carrier has changed of one run, whatever timetables say (contract §15). The zero Change is
-// none.
+// Change is what a carrier has changed of one run, whatever timetables say (decision runs.timetable). The
+// zero Change is none.
 type Change struct {
 	Canceled bool  `json:"canceled"`
 	Shift    int32 `json:"shift"` // seconds later than the timetable says; below zero it is earlier

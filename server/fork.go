@@ -9,8 +9,8 @@ import (
 )
 
 // Fork copies the directory, as it is now, into a new one, and returns how to run a server there: with the
-// same partners, keys and users, a name of its own, and nothing to send (contract §13). world and from are
-// what a test bench calls the copy and the original. The copy is open to nobody yet.
+// same partners, keys and users, a name of its own, and nothing to send (decision worlds.forks). world and
+// from are what a test bench calls the copy and the original. The copy is open to nobody yet.
 func (s *Server) Fork(dir, world, from string) (Config, error) {
 	cfg := s.options
 	cfg.Dir = dir

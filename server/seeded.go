@@ -14,8 +14,8 @@ import (
 	"waybill/store/durable"
 )
 
-// What would be random comes from a number, where a test bench says so (contract §13). The directory keeps
-// the number, so that a start with a test clock goes on with it.
+// What would be random comes from a number, where a test bench says so (decision seed.streams). The directory
+// keeps the number, so that a start with a test clock goes on with it.
 
 // ErrSeed is returned by Open for a seed and a directory that has lines already.
 var ErrSeed = errors.New("server: a seed is for a new directory, and this one has lines already")

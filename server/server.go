@@ -56,10 +56,10 @@ type Config struct {
 
 	Now       func() time.Time // nil: the machine's clock
 	NewID     func() [16]byte  // nil: random
-	TestClock bool             // starts, or goes on with, a clock that can be moved (contract §2)
+	TestClock bool             // starts, or goes on with, a clock that can be moved (decision clock.test)
 	StartAt   time.Time        // where that starts in a directory that has none; zero is now
-	Frozen    bool             // has it stand still (contract §13)
-	Seed      *seed.Source     // what would be random comes from there; nil: it is random (contract §13)
+	Frozen    bool             // has it stand still (decision clock.frozen)
+	Seed      *seed.Source     // what would be random comes from it; nil: random (decision seed.streams)
 	// opened by a verb for one act: the directory's clock stays, and nothing runs in the background
 	Verb bool
 
@@ -93,7 +93,7 @@ type Config struct {
 	// before the first line is written; nil: there is nothing.
 	Reserve func() error
 
-	// Bench has what is sent kept for testers, texts too where no messenger takes them (contract §13).
+	// Bench has what is sent kept for testers, texts too where no messenger takes them (decision bench.kept).
 	Bench bool
 }
 

@@ -1,4 +1,5 @@
-// Package oidc verifies the ID tokens of one identity provider (OpenID Connect Core; contract §9).
+// Package oidc verifies the ID tokens of one identity provider (OpenID Connect Core; decision
+// idtoken.checked).
 //
 // A [KeySet] is what a provider publishes to have its tokens verified. A [Client] fetches it, from a file or
 // a URL and only from there, and keeps it fresh:
@@ -35,7 +36,7 @@ const (
 	maxAge    = 10 * time.Minute // of keys, while the provider answers
 )
 
-// Config names an identity provider (contract §9).
+// Config names an identity provider (decision idtoken.checked).
 type Config struct {
 	Provider
 	JWKS string // file or http(s) URL of its key set

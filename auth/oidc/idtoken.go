@@ -40,7 +40,7 @@ type Provider struct {
 
 const (
 	maxIDToken = 8 << 10 // characters
-	leeway     = 60      // seconds that clocks may differ by (contract §9)
+	leeway     = 60      // seconds that clocks may differ by (decision idtoken.checked)
 )
 
 // The names that mean something in a token, in this case only.
@@ -49,8 +49,8 @@ var (
 	claimNames  = []string{"iss", "sub", "aud", "azp", "exp", "nbf", "iat", "email", "email_verified"}
 )
 
-// Verify checks an ID token (OpenID Connect Core, 3.1.3.7; contract §9) at an instant. A key is only ever
-// taken from the set, never from the token. The error is an ErrCredentials.
+// Verify checks an ID token (OpenID Connect Core, 3.1.3.7; decision idtoken.checked) at an instant. A key is
+// only ever taken from the set, never from the token. The error is an ErrCredentials.
 func (k *KeySet) Verify(token string, want Provider, now time.Time) (*auth.Identity, error) {
 	parts := strings.Split(token, ".")
 	if len(token) > maxIDToken || len(parts) != 3 {

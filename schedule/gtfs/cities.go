@@ -116,8 +116,8 @@ func (f *Feed) readStopRows() (stops []stopRow) {
 	return stops
 }
 
-// placeStop finds the area or the place that a stop is in (contract §5). What a stop leaves out it takes from
-// its station.
+// placeStop finds the area or the place that a stop is in (decision cities.origin). What a stop leaves out it
+// takes from its station.
 func (f *Feed) placeStop(s stopRow, stops []stopRow, byID feed.Index) {
 	// GTFS has three levels, a boarding area in a platform in a station. Some feeds have rows in a circle.
 	top := &s

@@ -1,5 +1,5 @@
 // Package gtfs makes a timetable's tables from a feed in GTFS Schedule, with columns of Waybill's own
-// (contract §5).
+// (decision feed.read).
 //
 // [Read] takes any feed as it comes: files and rows in any order, files and columns it does not know. Package
 // feed reads its rows and keeps what is wrong with them; here it is decided what they mean. What cannot be
@@ -24,7 +24,7 @@ import (
 	"waybill/schedule/journey"
 )
 
-// Options are the choices of one import (contract §5, import).
+// Options are the choices of one import (decision feed.options).
 type Options struct {
 	BusOnly   bool                                       // keep route types 3, 200–299 and 700–799 only
 	FarePerKm []schedule.FarePerKm                       // prices what no fare matches; at most one

@@ -15,7 +15,7 @@ import (
 
 // Stops without an area are in a city of their name. A name alone is no city: a feed may well have two
 // Portlands, 4,000 km apart. Places of one name are one city only where all of them are within 30 km and in
-// one time zone (contract §5).
+// one time zone (decision stops.names).
 
 // A place is a stop that is part of no station, or a station with all its parts, in no area.
 type place struct {

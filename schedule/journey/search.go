@@ -24,7 +24,7 @@ func (j Journey) Arr() int64 {
 	return j[len(j)-1].Arr
 }
 
-// Query is a search for journeys (contract §6).
+// Query is a search for journeys (decision search.days).
 type Query struct {
 	From, To  int32        // cities
 	First     schedule.Day // the first calendar day of departure, in the departure city

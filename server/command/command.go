@@ -33,8 +33,8 @@ import (
 	"waybill/store/live"
 )
 
-// Exit codes (contract §1). Those from 65 on are those of sysexits.h, so that a supervisor can tell what a
-// restart may mend from what it cannot.
+// Exit codes (decision verbs.exits). Those from 65 on are those of sysexits.h, so that a supervisor can tell
+// what a restart may mend from what it cannot.
 const (
 	exitDone    = 0
 	exitFailed  = 1

@@ -65,8 +65,8 @@ func (c *call) ids() error {
 	return nil
 }
 
-// evidence writes what proves the lines of a booking or a ticket (contract §14). It is for people who have
-// neither this program nor the rest of the journal, and who need not trust whoever runs it.
+// evidence writes what proves the lines of a booking or a ticket (decision evidence.lines). It is for people
+// who have neither this program nor the rest of the journal, and who need not trust whoever runs it.
 func (c *call) evidence() (int, error) {
 	of := history.Filter{
 		Booking: c.text("booking"),

@@ -114,7 +114,7 @@ func (c *call) testClock(cfg *server.Config) (err error) {
 	return nil
 }
 
-// testBench reads the flags of the test bench (contract §13).
+// testBench reads the flags of the test bench (decision bench.flags).
 func (c *call) testBench(cfg *server.Config, addr string) error {
 	if err := c.testClock(cfg); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"waybill/store/durable"
 )
 
-// The verbs that pass a journal on, line by line: tail and receive (contract §14).
+// The verbs that pass a journal on, line by line: tail and receive (decisions tail.lines, standby.lines).
 
 // tail writes lines of the journal, until it ends or the process should. What reads them may stop when it
 // likes: what it has got is on the disk here, and it knows from where to ask again.

@@ -49,7 +49,7 @@ var (
 	dryRun    = option{"dry-run", false, "only say what would happen"}
 )
 
-// verbs are all there are, as contract §1 has them, in the order in which help lists them.
+// verbs are all there are, in the order in which help lists them.
 var verbs = []verb{
 	// What is served, and to whom.
 	{"serve", "", "opens the data directory and serves it until SIGINT or SIGTERM", (*call).serve, []option{

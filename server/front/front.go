@@ -209,7 +209,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(*h).ServeHTTP(w, r)
 }
 
-// NewServer makes what serves requests. The limits of a connection are contract §3's.
+// NewServer makes what serves requests. The limits of a connection are in decision requests.slow.
 func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:     handler,

@@ -80,8 +80,8 @@ func (f *Files) read(file string, yield func(*Row) bool) error {
 }
 
 // Row is one row of a file. The first thing found wrong with it sticks; it is then skipped, and reported.
-// Readers see such rows too: what they would have restricted must not become wider without them (contract
-// §5).
+// Readers see such rows too: what they would have restricted must not become wider without them (decision
+// feed.skipped).
 type Row struct {
 	File   string
 	Line   int

@@ -29,7 +29,7 @@ import (
 // What the users of a company do, once they have signed in: reports of orders, and the geolocation of buses.
 
 const (
-	linkLife     = 10 * time.Minute // of a download's URL (contract §10)
+	linkLife     = 10 * time.Minute // of a download's URL (decision reports.links)
 	linkPath     = "/v2/reports/files/"
 	linkPurpose  = "report"         // distinguishes its token from an offer's
 	fetchTime    = 10 * time.Minute // for a download

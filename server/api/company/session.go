@@ -16,7 +16,7 @@ import (
 	"waybill/server/ledger/wire"
 )
 
-// The session's cookies (contract §9).
+// The session's cookies (decision sessions.cookies).
 const (
 	AccessCookie  = "waybill_access"
 	RefreshCookie = "waybill_refresh"
@@ -332,7 +332,7 @@ func writeSession(w *wire.Writer, p *auth.Principal, revoked time.Time) {
 	w.EndObject()
 }
 
-// The limits of password checks (contract §9).
+// The limits of password checks (decisions passwords.queue, passwords.failures).
 const (
 	failureWindow = 15 * time.Minute
 	manyFailing   = 10_000 // e-mails and addresses, from which on those that have waited enough are forgotten

@@ -1,5 +1,5 @@
 // Package legacy is the legacy interface, /rest/offers and /rest/orders, on its way out: other requests and
-// answers around the same searches and decisions as /v2 (interface, Versioning; contract §11).
+// answers around the same searches and decisions as /v2 (interface, Versioning; decision legacy.calls).
 package legacy
 
 import (

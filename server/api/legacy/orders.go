@@ -16,8 +16,8 @@ import (
 	"waybill/server/ledger/wire"
 )
 
-// The legacy interface, /rest/offers and /rest/orders (interface, Versioning; contract §11), on its way out:
-// other requests and answers around the same searches and decisions as v2.
+// The legacy interface, /rest/offers and /rest/orders (interface, Versioning; decision legacy.calls), on its
+// way out: other requests and answers around the same searches and decisions as v2.
 
 const guideLink = `<` + web.GuidePath + `>; rel="deprecation"; type="text/html", <` + web.GuidePath +
 	`>; rel="sunset"; type="text/html"`

@@ -15,7 +15,8 @@ var pageType = []string{"text/html; charset=utf-8"}
 // pagePolicy is of the page's own style sheet; there is no script in it.
 var pagePolicy = []string{ticket.PagePolicy}
 
-// GetDocument answers GET /v2/tickets/{id}/document: the ticket on a page to print (contract §15).
+// GetDocument answers GET /v2/tickets/{id}/document: the ticket on a page to print (decision
+// ticket.document).
 func (s *Service) GetDocument(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, t, now, err := s.ViewTicket(r, p)
 	if err != nil {

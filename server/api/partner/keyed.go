@@ -20,11 +20,11 @@ import (
 	"waybill/store/journal"
 )
 
-// Idempotency-Key on POST /v2/bookings, pay, book and cancel (contract §8): a request that comes again under
-// its key gets the first answer again. Key, hash of the request and status stand in the line of what it
-// changed, the body in that line's personal part, or, of a sale, made again from the line. Pay and book name
-// the key in the line of each ticket and close with the line of the answer; where a crash came between, the
-// request goes on with the tickets left.
+// Idempotency-Key on POST /v2/bookings, pay, book and cancel (decision idempotency.key): a request that comes
+// again under its key gets the first answer again. Key, hash of the request and status stand in the line of
+// what it changed, the body in that line's personal part, or, of a sale, made again from the line. Pay and
+// book name the key in the line of each ticket and close with the line of the answer; where a crash came
+// between, the request goes on with the tickets left.
 
 // Attempt is one try of a POST. With an Idempotency-Key it knows what earlier tries have done; the zero
 // Attempt is one without.

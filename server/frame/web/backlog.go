@@ -8,9 +8,9 @@ import (
 )
 
 // Backlog bounds the answers that clients are slow to take: the bytes that were made for them and that no
-// socket has taken yet, of each address and in all (contract §12). Where they are more, the connection whose
-// last byte was taken longest ago is closed: of the address that has too many, or of all. A connection that
-// has taken something a moment ago is not: its client reads, and is only behind others.
+// socket has taken yet, of each address and in all (decision answers.untaken). Where they are more, the
+// connection whose last byte was taken longest ago is closed: of the address that has too many, or of all. A
+// connection that has taken something a moment ago is not: its client reads, and is only behind others.
 //
 // Bytes that are the same for everybody are shared, so that they cost nothing, and do not count.
 //

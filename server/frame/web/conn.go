@@ -15,9 +15,9 @@ import (
 )
 
 // Connections is a listener that bounds how many of its connections are open, in all and of one address,
-// and shares them out fairly (contract §12): where there is no room, the longest idle one makes way for the
-// new one. A connection is idle while no request of it is being answered; a poll that waits for events counts
-// as idle too.
+// and shares them out fairly (decision connections.limit): where there is no room, the longest idle one makes
+// way for the new one. A connection is idle while no request of it is being answered; a poll that waits for
+// events counts as idle too.
 //
 // A few more connections are accepted where nothing is idle. They are for probes: any other request on them
 // is refused.

@@ -52,7 +52,7 @@ type Config struct {
 	NewID        func() [16]byte
 	NewRequestID func(path string) [16]byte // of a request that has brought none
 	Random       io.Reader                  // what secrets and keys are made from
-	TestClock    bool                       // the directory's clock can be moved (contract §2)
+	TestClock    bool                       // the directory's clock can be moved (decision clock.test)
 	Verb         bool                       // opened by a verb for one act: nothing runs in the background
 
 	SecureCookies  bool // marks cookies Secure also where the server itself does not speak TLS
@@ -74,7 +74,7 @@ type Core struct {
 	// What requests read without the lock; each is replaced once its change is durable.
 	Timetable atomic.Pointer[schedule.Timetable] // see ShowTimetable
 	Ring      atomic.Pointer[auth.Ring]          // the keys that sign offers and links
-	TicketKey ed25519.PrivateKey                 // signs the codes on tickets, see contract §15
+	TicketKey ed25519.PrivateKey                 // signs the codes on tickets, see decision ticket.code
 
 	Deprecated time.Time  // since when the legacy interface is
 	Phones     bool       // are sent texts

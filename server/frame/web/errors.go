@@ -78,7 +78,7 @@ func (e *Complaint) size() int {
 	return len(w.B) + len(",")
 }
 
-// The answers that are always the same (contract §3, Messages).
+// The answers that are always the same (decision errors.fixed).
 var (
 	ErrUnauthorized = Fail(http.StatusUnauthorized, "UNAUTHORIZED", "AUTH_INVALID_CREDENTIALS")
 	ErrForbidden    = Fail(http.StatusForbidden, "FORBIDDEN", "AUTH_NO_ACCESS")
@@ -166,7 +166,8 @@ func (c *Complaints) AddFirst(e Complaint) {
 }
 
 // Err returns the answer that lists the problems, nil when there are none. It has at most maxProblems entries
-// in maxProblemBytes; where that is not all, the last of them says how many more there are (contract §12).
+// in maxProblemBytes; where that is not all, the last of them says how many more there are (decision
+// errors.listed).
 func (c *Complaints) Err() error {
 	if len(c.List) == 0 {
 		return nil
@@ -209,7 +210,7 @@ func Detailed(status int, code, message string, details func(*wire.Writer)) *Fai
 	}
 }
 
-// Conflict is a 409, whose details say in one word why (contract §8).
+// Conflict is a 409, whose details say in one word why (decision conflict.reasons).
 func Conflict(reason booking.Code, message string, details func(w *wire.Writer)) *Failure {
 	return Detailed(http.StatusConflict, "CONFLICT", message, func(w *wire.Writer) {
 		w.String("reason", string(reason))

@@ -8,8 +8,8 @@ import (
 	"waybill/server/ledger/wire"
 )
 
-// Every size that a client chooses has a limit, and it stands here (contract §12). Reaching one is a clear
-// answer that costs no more than any other. The page /docs/limits shows them to whoever calls.
+// Every size that a client chooses has a limit, and it stands here (decision limits.table). Reaching one is a
+// clear answer that costs no more than any other. The page /docs/limits shows them to whoever calls.
 const (
 	// Of a request. Its header is bounded by package command.
 	MaxBody           = 256 << 10 // bytes
@@ -35,7 +35,7 @@ const (
 	MaxKeptReports   = 200         // of a company, that have not expired
 	MaxReportBytes   = 500_000_000 // of a company's files
 
-	// Of password checks that fail within 15 minutes (contract §9).
+	// Of password checks that fail within 15 minutes (decision passwords.failures).
 	EmailFailures   = 10  // of an e-mail
 	AddressFailures = 100 // of an address
 
@@ -59,7 +59,7 @@ const (
 	// Of calls of the provider, each of which may need a connection.
 	MaxAsking = 32
 
-	// Of a test bench (contract §13).
+	// Of a test bench (decision bench.faults).
 	MaxWorlds = 1000
 	MaxRules  = 100 // of a world
 	MaxFault  = 10 * time.Minute

@@ -3,7 +3,7 @@ package web
 // A Loop is how work that goes on beside the requests is asked for: messages are sent, reports are written.
 // Where the clock ticks, that work is done when there is something to do. Where the clock stands still, it is
 // done only when [Core.Settle] asks for it, so that no line of the journal depends on how fast the machine is
-// (contract §13).
+// (decision clock.frozen).
 //
 //	for s.Base.Err() == nil {
 //		if !s.Still.Load() {

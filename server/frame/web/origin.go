@@ -34,8 +34,9 @@ func (s *Core) AllowOrigin(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // CheckOrigin returns [ErrForbidden] for an unsafe request that a page from elsewhere has a browser make
-// (contract §9). All that asks for no API key needs it: a browser sends cookies by itself, and reaches what
-// listens to its own machine only. Pages that may call with a key (CORS) are from elsewhere, too.
+// (decision origin.refused). All that asks for no API key needs it: a browser sends cookies by itself, and
+// reaches what listens to its own machine only. Pages that may call with a key (CORS) are from elsewhere,
+// too.
 func (s *Core) CheckOrigin(r *http.Request) error {
 	if s.origin.Check(r) != nil {
 		return ErrForbidden

@@ -17,7 +17,7 @@ import (
 )
 
 // query reads a request's query parameters and collects what is wrong with them. An empty value counts as
-// absent, a repeated one is a problem, an unknown name is ignored (contract §3).
+// absent, a repeated one is a problem, an unknown name is ignored (decision query.parameters).
 type query struct {
 	Values url.Values
 	wrong  Complaints

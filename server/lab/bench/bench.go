@@ -1,5 +1,5 @@
 // Package bench is the room of testers: with it they bring about what can happen to a client of the service,
-// and bring it about again (contract §13).
+// and bring it about again (decision bench.faults).
 //
 // A [Service] belongs to one server that was started with a test clock, and stands around its handler:
 //

@@ -10,7 +10,7 @@ import (
 	"waybill/server/ledger/wire"
 )
 
-// GetClock answers GET /test/clock (contract §2, §13).
+// GetClock answers GET /test/clock (decisions clock.test, clock.frozen).
 func (s *Service) GetClock(w http.ResponseWriter, _ *http.Request) error {
 	if !s.Config.TestClock {
 		return web.ErrNotFound

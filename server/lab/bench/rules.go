@@ -13,7 +13,7 @@ import (
 	"waybill/server/reach/provider"
 )
 
-// Rule says what goes wrong (contract §13).
+// Rule says what goes wrong (decision bench.faults).
 type Rule struct {
 	On      string // a route as in the table of the interface, or anyRoute
 	Partner string // only requests of this partner; "" is of anybody

@@ -1,4 +1,5 @@
-// Package conform plays the rules of the interface against any server and says which hold (contract §13).
+// Package conform plays the rules of the interface against any server and says which hold (decision
+// conform.stages).
 //
 // The rules are transcripts, in the files of rules, by stage: each says in words what it is about, asks, and
 // checks the answers. So they are the interface as a checklist, too, which [List] prints.

@@ -1,5 +1,5 @@
 // Package seed makes all that would be random from one number, so that a run can be brought about again
-// (contract §13).
+// (decision seed.streams).
 //
 // A [Source] has a stream for each purpose, by name. What one purpose takes does not move the others: a
 // health check, which needs an id for its request, does not change the ids of the bookings made after it.

@@ -1,5 +1,6 @@
 // Package worlds keeps copies of a served directory, each a whole server on a port of its own, in one process
-// (contract §13). A tester makes one for each test, has it become again what it was, and throws it away.
+// (decision worlds.forks). A tester makes one for each test, has it become again what it was, and throws it
+// away.
 //
 // A world lies in the directory worlds/NAME of the directory that is served. It has a journal, and verify,
 // log, backup and every other verb work on it. It is gone with the process: what a killed one has left the

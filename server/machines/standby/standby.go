@@ -1,5 +1,5 @@
 // Package standby keeps a copy of a directory by what waybill tail -format copy writes, over whatever pipe
-// (contract §14):
+// (decision standby.lines):
 //
 //	waybill tail -follow -format copy | ssh host waybill receive DIR
 //

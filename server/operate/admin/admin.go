@@ -1,5 +1,5 @@
 // Package admin is what the command line's verbs do to a directory, through the running server's socket or by
-// themselves (contract §1).
+// themselves (decision verbs.both).
 package admin
 
 import (

@@ -26,7 +26,7 @@ import (
 	"waybill/store/durable/pace"
 )
 
-// ImportOptions are the choices of one import (contract §1, §5).
+// ImportOptions are the choices of one import (decision feed.options).
 type ImportOptions struct {
 	Strict       bool // a row that cannot be used changes nothing and is an error
 	DryRun       bool // only report

@@ -18,7 +18,7 @@ import (
 )
 
 // What an operator does with a whole run in its carrier's place: cancels it, moves it in time, or takes that
-// back (contract §15).
+// back (decision runs.named).
 
 // MaxTripID is how long a trip's id may be where somebody names one, in characters.
 const MaxTripID = 500

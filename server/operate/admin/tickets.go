@@ -39,7 +39,7 @@ func (s *Service) adminTicketMove(a *Act) (string, error) {
 	return target.String(), err
 }
 
-// adminTicketStatus gives a ticket a status of the carrier's (contract §8).
+// adminTicketStatus gives a ticket a status of the carrier's (decision carrier.status).
 func (s *Service) adminTicketStatus(a *Act) (string, error) {
 	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
 	status, _ := booking.ParseCarrier(a.Form.Get("status"))

@@ -1,6 +1,7 @@
 // Package carrier is what a carrier's people read of a run: the waybill itself, which lists who travels
-// (contract §15). It is read over HTTP by the carrier's administrators, and by operators from the command
-// line and the desk. Whoever reads it leaves a line in the journal: it has the names and phones of people.
+// (decision manifest.rows). It is read over HTTP by the carrier's administrators, and by operators from the
+// command line and the desk. Whoever reads it leaves a line in the journal: it has the names and phones of
+// people.
 //
 //	m, err := service.Read(run, carrier.Reader{By: &by})
 //	err = m.WriteText(os.Stdout)

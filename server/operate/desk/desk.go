@@ -1,5 +1,5 @@
 // Package desk is the room of whoever runs a directory, or teaches with it: pages that show what there is,
-// and from which administrative acts are done (contract §15).
+// and from which administrative acts are done (decision desk.pages).
 //
 // The pages are served on the directory's socket, beside the verbs, so that every act has its caller's name.
 // A browser does not speak to a socket: `waybill desk` stands between them, see package door.
@@ -54,7 +54,7 @@ type Service struct {
 	notices notices
 }
 
-// Worlds are the copies of the directory that a tester makes (contract §13).
+// Worlds are the copies of the directory that a tester makes (decision worlds.forks).
 type Worlds interface {
 	Worlds() []World
 	Make(name, from string) error

@@ -1,4 +1,4 @@
-// Package door lets a browser on this machine in to the desk (contract §15), which is served on the
+// Package door lets a browser on this machine in to the desk (decision desk.entry), which is served on the
 // directory's socket and on nothing else.
 //
 //	err := door.Open("127.0.0.1:8082", socket, stop, func(link string) {

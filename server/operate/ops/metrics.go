@@ -47,7 +47,7 @@ func (x exposition) histogram(name, labels string, h *web.Histogram, unit float6
 		total, float64(h.Sum.Load())/unit)
 }
 
-// GetMetrics answers GET /metrics (contract §3).
+// GetMetrics answers GET /metrics (decision probes.open).
 func (s *Service) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	tickets, err := s.recentTickets()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package ops is for who watches a server: metrics and probes (contract §3).
+// Package ops is for who watches a server: metrics and probes (decision probes.open).
 package ops
 
 import (

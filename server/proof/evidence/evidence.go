@@ -1,6 +1,6 @@
 // Package evidence makes a file that proves lines of a journal to whoever gets it, without the rest of the
 // journal and without this program: the lines that tell of a booking or a ticket, a proof of each, what was
-// signed, and two short programs that check it (contract §14).
+// signed, and two short programs that check it (decision evidence.lines).
 //
 //	found, err := evidence.Write(fsys, live, history.Filter{Ticket: id}, file)
 //

@@ -1,7 +1,7 @@
-// Package witness asks others to sign what the directory has signed (contract §14, C2SP tlog-witness). A
-// witness signs a checkpoint after it has seen a proof that the journal extends the one that it signed
-// before. So whoever has the directory and its key cannot show one history to some and another to others, nor
-// write it anew, without a witness's help.
+// Package witness asks others to sign what the directory has signed (decision witnesses.asked, C2SP
+// tlog-witness). A witness signs a checkpoint after it has seen a proof that the journal extends the one that
+// it signed before. So whoever has the directory and its key cannot show one history to some and another to
+// others, nor write it anew, without a witness's help.
 //
 //	peer, err := witness.Parse("https://witness.example.com w.example.com+0a1b2c3d+BE…")
 //	s := witness.New(core, []witness.Peer{peer})

@@ -15,8 +15,8 @@ import (
 	"waybill/store/durable"
 )
 
-// Without a mail server e-mails become files, which nobody takes away: they go after some days (contract
-// §15). Beside a journal of 205 MB they took 1.4 GB, with a sync each.
+// Without a mail server e-mails become files, which nobody takes away: they go after some days (decision
+// messages.files). Beside a journal of 205 MB they took 1.4 GB, with a sync each.
 
 const (
 	tidyEvery = time.Hour // between removals of old letters

@@ -60,8 +60,8 @@ func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.
 	return s.file(m, id+letterSuffix, letter)
 }
 
-// papers returns what the e-mail of a paid ticket carries (contract §15): the ticket to print, and an entry
-// for a calendar. One whose departure was moved has them anew.
+// papers returns what the e-mail of a paid ticket carries (decision messages.papers): the ticket to print,
+// and an entry for a calendar. One whose departure was moved has them anew.
 func (s *Service) papers(m *ledger.Message, b *booking.Booking, t *booking.Ticket) ([]outbound.Attachment,
 	error) {
 	if t.Phase != booking.Paid || m.Action != booking.Pay && m.Action != booking.DelayRun {

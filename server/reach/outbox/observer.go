@@ -8,7 +8,7 @@ import (
 	"waybill/server/ledger"
 )
 
-// An Observer sees every message that is sent, as a test bench does (contract §13).
+// An Observer sees every message that is sent, as a test bench does (decision bench.kept).
 type Observer struct {
 	// Before returns what the peer is taken to say of a message, instead of sending it; nil has it sent.
 	Before func(*ledger.Message, *booking.Booking) error

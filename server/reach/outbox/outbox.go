@@ -1,4 +1,5 @@
-// Package outbox tells passengers of their tickets, by e-mail and by texts to phones (contract §7).
+// Package outbox tells passengers of their tickets, by e-mail and by texts to phones (decision
+// messages.sending).
 //
 // The ticket's line says what is to be sent, so that nothing is lost and nothing is sent that was not
 // committed; another line says how it ended. Package ledger remembers what is in between, and this package

@@ -1,4 +1,5 @@
-// Package provider asks the carrier's provider to confirm tickets, and keeps what it says (contract §7).
+// Package provider asks the carrier's provider to confirm tickets, and keeps what it says (decision
+// provider.asked).
 package provider
 
 import (

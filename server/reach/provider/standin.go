@@ -2,8 +2,8 @@ package provider
 
 import "context"
 
-// A StandIn answers for one request in the provider's place, as a test bench has it (contract §13). otherwise
-// is what would have answered.
+// A StandIn answers for one request in the provider's place, as a test bench has it (decision bench.faults).
+// otherwise is what would have answered.
 type StandIn func(ctx context.Context, c Confirmation, otherwise Confirm) error
 
 // standInKey is what a stand-in is known by in a request's context.

@@ -1,5 +1,6 @@
-// Package ticket makes the papers of a ticket (contract §15): a page to print, with a code for each ride that
-// whoever has the carrier's public key can check without a network, and an entry for a calendar.
+// Package ticket makes the papers of a ticket (decision ticket.document): a page to print, with a code for
+// each ride that whoever has the carrier's public key can check without a network, and an entry for a
+// calendar.
 //
 //	code := ticket.NewCode(t.ID, &leg).Sign(key)   // WB1.…
 //	what, err := ticket.Check(public, code)        // anywhere else, also years later
