@@ -12,7 +12,7 @@ import (
 
 func sign(r *Ring, payload string) string { return string(r.Sign(nil, append([]byte{0}, payload...))) }
 
-// Contract §7: one string per token; any changed character is malformed.
+// Decision tokens.bound: one string per token; any changed character is malformed.
 func TestAnyChangedCharacterIsMalformed(t *testing.T) {
 	ring := NewRing([]SigningKey{NewSigningKey(rand.Reader, 0)})
 	for n := range 6 {
@@ -46,7 +46,7 @@ func TestAnyChangedCharacterIsMalformed(t *testing.T) {
 	}
 }
 
-// Contract §7: the key rotates without breaking tokens still alive.
+// Decision partners.keys: the key rotates without breaking tokens still alive.
 func TestRotationKeepsTokensThatAreAlive(t *testing.T) {
 	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	first := NewRing([]SigningKey{NewSigningKey(rand.Reader, 0)})

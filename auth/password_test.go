@@ -30,7 +30,7 @@ func iterationsOf(t *testing.T, p Password) int {
 // secret is a password that was kept, made once.
 var secret = sync.OnceValue(func() Password { return NewPassword(rand.Reader, "secret") })
 
-// Contract §9: PBKDF2-HMAC-SHA512 with 210,000 iterations and a salt of its own.
+// Decision passwords.hashed: PBKDF2-HMAC-SHA512 with 210,000 iterations and a salt of its own.
 func TestAPasswordMatchesOnlyItself(t *testing.T) {
 	t.Parallel()
 	kept := secret()
@@ -59,7 +59,7 @@ func TestAPasswordMatchesOnlyItself(t *testing.T) {
 	}
 }
 
-// Contract §9: parameters are stored with the hash, so those of former days still work.
+// Decision passwords.hashed: parameters are stored with the hash, so those of former days still work.
 func TestAPasswordIsCheckedWithTheParametersItWasKeptWith(t *testing.T) {
 	for _, iterations := range []int{1, 2, 1000, 3000} {
 		for _, salt := range []string{"", "x", "0123456789abcdef", strings.Repeat("long", 64)} {
@@ -77,7 +77,7 @@ func TestAPasswordIsCheckedWithTheParametersItWasKeptWith(t *testing.T) {
 	}
 }
 
-// Contract §9: what is no password that was kept matches none.
+// Decision passwords.hashed: what is no password that was kept matches none.
 func TestAMalformedPasswordMatchesNone(t *testing.T) {
 	kept := derive("secret", []byte("0123456789abcdef"), 2)
 	parts := strings.Split(string(kept), "$")
@@ -134,7 +134,7 @@ func TestAMalformedPasswordMatchesNone(t *testing.T) {
 	}
 }
 
-// Contract §9: a wrong e-mail costs what a wrong password costs, and nobody's password is none.
+// Decision passwords.hashed: a wrong e-mail costs what a wrong password costs, and nobody's password is none.
 func TestNobodysPasswordCostsWhatAUsersDoes(t *testing.T) {
 	t.Parallel()
 	a := NewAccounts()

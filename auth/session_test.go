@@ -42,7 +42,8 @@ func goodTokens(a AccountRecorder, n int, now time.Time) (list string) {
 	return list
 }
 
-// Contract §9: an access token is good for 15 minutes, a refresh token for 30 days, to the millisecond.
+// Decision sessions.cookies: an access token is good for 15 minutes, a refresh token for 30 days, to the
+// millisecond.
 func TestTokensAreGoodForTheirTime(t *testing.T) {
 	a := signedIn(t, ID{1}, "a")
 	const day, ms = 24 * time.Hour, time.Millisecond
@@ -69,7 +70,7 @@ func TestTokensAreGoodForTheirTime(t *testing.T) {
 	}
 }
 
-// Contract §9: refreshing rotates both tokens and starts both times anew.
+// Decision sessions.cookies: refreshing rotates both tokens and starts both times anew.
 func TestRefreshingRotatesBothTokens(t *testing.T) {
 	a := signedIn(t, ID{1}, "a")
 	before := a.Sessions()[0]
@@ -96,8 +97,8 @@ func TestRefreshingRotatesBothTokens(t *testing.T) {
 	}
 }
 
-// Contract §9: a reused old refresh token revokes the session; an access token or one that means nothing does
-// not.
+// Decision sessions.cookies: a reused old refresh token revokes the session; an access token or one that
+// means nothing does not.
 func TestAReusedRefreshTokenEndsItsFamily(t *testing.T) {
 	for _, old := range []string{"refresh-1", "refresh-2"} {
 		a := signedIn(t, ID{1}, "a")
@@ -140,8 +141,8 @@ func TestAReusedRefreshTokenEndsItsFamily(t *testing.T) {
 	}
 }
 
-// Contract §9: whoever loses an access, or is removed, has no session for it any more; another role counts at
-// once.
+// Decision users.roles: whoever loses an access, or is removed, has no session for it any more; another role
+// counts at once.
 func TestWhatBecomesOfAUserCountsAtOnce(t *testing.T) {
 	a := signedIn(t, ID{1}, "a")
 	a.ApplySessionStarted(noon, &SessionStarted{
@@ -180,7 +181,7 @@ func TestWhatBecomesOfAUserCountsAtOnce(t *testing.T) {
 	}
 }
 
-// Contract §9: what is over is forgotten when its user signs in again.
+// Decision sessions.limit: what is over is forgotten when its user signs in again.
 func TestSessionsThatAreOverAreForgottenAtTheNextSignIn(t *testing.T) {
 	for after, left := range map[time.Duration]int{
 		30*24*time.Hour - time.Millisecond: 2,
@@ -204,7 +205,7 @@ func TestSessionsThatAreOverAreForgottenAtTheNextSignIn(t *testing.T) {
 	}
 }
 
-// Contract §9: logout ends the session, and what a snapshot restores is what it was.
+// Decision sessions.life: logout ends the session, and what a snapshot restores is what it was.
 func TestSessionsAreRestoredAsTheyWere(t *testing.T) {
 	a := signedIn(t, ID{1}, "a")
 	refreshed(a, 2, noon)
@@ -231,7 +232,8 @@ func TestSessionsAreRestoredAsTheyWere(t *testing.T) {
 // withoutUse leaves out what a session does not keep.
 var withoutUse = cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".use" }, cmp.Ignore())
 
-// Contract §12: a user has 50 sessions at a time; the oldest ends, and one whose time is over does not count.
+// Decision sessions.limit: a user has 50 sessions at a time; the oldest ends, and one whose time is over does
+// not count.
 func TestTheOldestSessionEndsWhenThereAreTooMany(t *testing.T) {
 	a := signedIn(t, ID{1}, "a")
 	start := func(n int, now time.Time) {
@@ -272,7 +274,7 @@ func TestTheOldestSessionEndsWhenThereAreTooMany(t *testing.T) {
 	}
 }
 
-// Contract §9, §12: a session knows its last 100 refresh tokens again, and remembers no more.
+// Decision sessions.limit: a session knows its last 100 refresh tokens again, and remembers no more.
 func TestASessionRemembersItsLastRefreshTokens(t *testing.T) {
 	a := signedIn(t, ID{1}, "a")
 	for n := 2; n <= 300; n++ {

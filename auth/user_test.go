@@ -36,8 +36,8 @@ func accounts(t testing.TB) AccountRecorder {
 	return a
 }
 
-// Contract §1, user add: a further call for the same e-mail adds an access and leaves name and password as
-// they are.
+// Decision users.roles, user add: a further call for the same e-mail adds an access and leaves name and
+// password as they are.
 func TestAFurtherAccessLeavesTheUserAsItIs(t *testing.T) {
 	a := accounts(t)
 	want := []*User{
@@ -79,8 +79,8 @@ func TestAFurtherAccessLeavesTheUserAsItIs(t *testing.T) {
 	}
 }
 
-// Contract §9: the user is the one linked to (iss, sub); an unlinked one is linked at first login by a
-// verified e-mail, if that user has no other sub of the issuer; anything else is refused.
+// Decision idtoken.checked: the user is the one linked to (iss, sub); an unlinked one is linked at first
+// login by a verified e-mail, if that user has no other sub of the issuer; anything else is refused.
 func TestIdentify(t *testing.T) {
 	a := accounts(t)
 	link := func(user ID, issuer, subject string) {
@@ -148,7 +148,7 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// Contract §1 and §9, user add -idp-subject: who is linked by hand needs no e-mail in the ID token. A link
+// Decision users.links, user add -idp-subject: who is linked by hand needs no e-mail in the ID token. A link
 // without an issuer becomes that of the first issuer whose token has the subject.
 func TestLinkedByHand(t *testing.T) {
 	a := accounts(t)
@@ -210,7 +210,8 @@ func TestLinkedByHand(t *testing.T) {
 	}
 }
 
-// Contract §9: ADMIN may do everything of its company; VIEWER may sign in, read reports, and nothing else.
+// Decision users.roles: ADMIN may do everything of its company; VIEWER may sign in, read reports, and nothing
+// else.
 func TestRoles(t *testing.T) {
 	// None, Reports, Orders, Geolocation, Passengers, and one that there is not.
 	for role, may := range map[Role][]bool{

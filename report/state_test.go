@@ -46,8 +46,8 @@ func numbers(list []*Report) (n []int) {
 	return n
 }
 
-// Interface, Report: a new report is Queued, and becomes Completed; contract §10: it expires 7 days after
-// that.
+// Interface, Report: a new report is Queued, and becomes Completed; decision reports.life: it expires 7 days
+// after that.
 func TestAReportExpiresSevenDaysAfterItsCompletion(t *testing.T) {
 	s := asked()
 	queued, err := s.Find(id(1), "a", day0.AddDate(10, 0, 0))
@@ -80,7 +80,7 @@ func TestAReportExpiresSevenDaysAfterItsCompletion(t *testing.T) {
 	}
 }
 
-// Contract §9: what belongs to another company answers as if unknown.
+// Decision reports.dates: what belongs to another company answers as if unknown.
 func TestAReportIsFoundByItsCompanyAlone(t *testing.T) {
 	s := asked()
 	for _, c := range []struct {

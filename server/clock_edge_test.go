@@ -14,7 +14,8 @@ import (
 	"waybill/server/ledger"
 )
 
-// Contract §8: an offer is over at 20:00.000, also when that comes between looking it up and selling it.
+// Decision windows.end: an offer is over at 20:00.000, also when that comes between looking it up and selling
+// it.
 func TestAnOfferExpiresBetweenLookingUpAndSelling(t *testing.T) {
 	var at, step atomic.Int64
 	at.Store(rig.Start.UnixMilli())

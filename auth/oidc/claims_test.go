@@ -10,8 +10,8 @@ import (
 	"waybill/auth"
 )
 
-// Contract §9: iss, aud, exp, nbf and iat are checked with 60 s of leeway; a subject has at most 255
-// characters.
+// Decision idtoken.checked: iss, aud, exp, nbf and iat are checked with 60 s of leeway; a subject has at most
+// 255 characters.
 func TestClaimsThatAreAccepted(t *testing.T) {
 	all := published(t, algs...)
 	for name, claims := range map[string]members{
@@ -39,7 +39,7 @@ func TestClaimsThatAreAccepted(t *testing.T) {
 	}
 }
 
-// Contract §9: who made a token and for whom must be said exactly.
+// Decision idtoken.audience: who made a token and for whom must be said exactly.
 func TestClaimsOfAnotherIssuerAudienceOrSubjectAreRefused(t *testing.T) {
 	all := published(t, algs...)
 	for name, claims := range map[string]members{
@@ -113,7 +113,7 @@ func TestClaimsOfAnotherIssuerAudienceOrSubjectAreRefused(t *testing.T) {
 	}
 }
 
-// Contract §9: exp, nbf and iat are numbers of seconds, checked with 60 s of leeway.
+// Decision idtoken.checked: exp, nbf and iat are numbers of seconds, checked with 60 s of leeway.
 func TestClaimsOfAnotherTimeAreRefused(t *testing.T) {
 	all := published(t, algs...)
 	for name, claims := range map[string]members{
@@ -175,7 +175,7 @@ func TestClaimsOfAnotherTimeAreRefused(t *testing.T) {
 	}
 }
 
-// Contract §9, a malformed token included: claims are one well-formed JSON object in UTF-8, in which no claim
+// Decision idtoken.checked: claims are one well-formed JSON object in UTF-8, in which no claim
 // is given twice.
 func TestClaimsThatAreNotOneObjectAreRefused(t *testing.T) {
 	all := published(t, algs...)
@@ -231,8 +231,8 @@ func TestClaimsThatAreNotOneObjectAreRefused(t *testing.T) {
 	}
 }
 
-// Contract §9: an e-mail counts as verified only where email_verified is true, and is none where it is no
-// string.
+// Decision idtoken.checked: an e-mail counts as verified only where email_verified is true, and is none where
+// it is no string.
 func TestAnEmailIsVerifiedOnlyByTrue(t *testing.T) {
 	all := published(t, algs...)
 	for _, value := range []string{"", "false", `"true"`, `"false"`, "1", "null", "[true]", `{"true":true}`,

@@ -144,8 +144,8 @@ func (p *provider) walk(t *testing.T, c *oidc.Client, when string, steps ...step
 
 const ms = time.Millisecond
 
-// Contract §9, -idp-jwks: cached, refetched on rotation; not more often than every 10 s, and after 10 minutes
-// anyway.
+// Decision idtoken.checked, -idp-jwks: cached, refetched on rotation; not more often than every 10 s, and
+// after 10 minutes anyway.
 func TestKeysAreCachedAndFetchedAnewOnRotation(t *testing.T) {
 	p := newProvider(t, "a")
 	c := client(t, p, nil)
@@ -167,7 +167,7 @@ func TestKeysAreCachedAndFetchedAnewOnRotation(t *testing.T) {
 	}
 }
 
-// Contract §9: a token whose signature or claims are bad makes nobody fetch anything.
+// Decision idtoken.checked: a token whose signature or claims are bad makes nobody fetch anything.
 func TestOnlyAnUnknownKeyMakesKeysBeFetched(t *testing.T) {
 	p := newProvider(t, "a")
 	c := client(t, p, nil)
@@ -188,7 +188,7 @@ func TestOnlyAnUnknownKeyMakesKeysBeFetched(t *testing.T) {
 	}
 }
 
-// Contract §9: while the provider has no good answer, the last good keys stay.
+// Decision idtoken.checked: while the provider has no good answer, the last good keys stay.
 func TestTheLastGoodKeysStayWhileTheProviderFails(t *testing.T) {
 	large := strings.TrimSuffix(keySet("b"), "}") + `,"x":"` + strings.Repeat("x", 1<<20) + `"}`
 	for name, h := range map[string]http.HandlerFunc{
@@ -231,7 +231,7 @@ func TestTheLastGoodKeysStayWhileTheProviderFails(t *testing.T) {
 	}
 }
 
-// Contract §9: without keys nobody signs in, and the provider is not asked more than every 10 s.
+// Decision idtoken.checked: without keys nobody signs in, and the provider is not asked more than every 10 s.
 func TestWithoutKeysNobodySignsIn(t *testing.T) {
 	p := newProvider(t, "a")
 	p.publishes(answers(503, ""))
@@ -244,7 +244,7 @@ func TestWithoutKeysNobodySignsIn(t *testing.T) {
 	p.walk(t, c, "gone", step{time.Hour, 'a', true, 3}, step{time.Hour, 'b', false, 3})
 }
 
-// Contract §9, -idp-jwks: an answer comes from the address that was given, or not at all.
+// Decision idtoken.checked, -idp-jwks: an answer comes from the address that was given, or not at all.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		target := newProvider(t, "a")
@@ -264,7 +264,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// Contract §9, -idp-jwks: a file does as well, and is read again on rotation.
+// Decision idtoken.checked, -idp-jwks: a file does as well, and is read again on rotation.
 func TestKeysMayBeInAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys.json")
 	c := client(t, nil, func(cfg *oidc.Config) { cfg.JWKS = file })
@@ -301,7 +301,7 @@ func TestKeysMayBeInAFile(t *testing.T) {
 	show("a file of the most that is read", 'b', 4*time.Hour, true)
 }
 
-// Contract §9: of logins at the same time one fetches the keys, and all have them.
+// Decision idtoken.checked: of logins at the same time one fetches the keys, and all have them.
 func TestLoginsAtTheSameTimeFetchOnce(t *testing.T) {
 	p := newProvider(t, "a")
 	c := client(t, p, nil)

@@ -9,8 +9,8 @@ import (
 	"waybill/auth"
 )
 
-// FuzzVerify: nothing is accepted that was not signed, and what is refused is so as ErrCredentials (contract
-// §9).
+// FuzzVerify: nothing is accepted that was not signed, and what is refused is so as ErrCredentials (decision
+// idtoken.checked).
 func FuzzVerify(f *testing.F) {
 	all := published(f, algs...)
 	var signed []string // what comes before the signature
@@ -38,8 +38,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzClaims: whatever a provider signs, only what says that it is ours, and of now, is accepted (contract
-// §9).
+// FuzzClaims: whatever a provider signs, only what says that it is ours, and of now, is accepted (decision
+// idtoken.checked).
 func FuzzClaims(f *testing.F) {
 	key := signers()["EdDSA"]
 	all := published(f, "EdDSA")
@@ -65,7 +65,7 @@ func FuzzClaims(f *testing.F) {
 }
 
 // FuzzParseKeySet: whatever a provider publishes, a set has a key, and none verifies what its key did not
-// sign (contract §9).
+// sign (decision idtoken.checked).
 func FuzzParseKeySet(f *testing.F) {
 	var forged []string
 	for _, name := range []string{"weak", "foreign", "other curve point"} {

@@ -21,7 +21,7 @@ import (
 	"waybill/auth"
 )
 
-// Contract §9: RS256, ES256 and EdDSA are accepted, from a set of one key and of several.
+// Decision idtoken.checked: RS256, ES256 and EdDSA are accepted, from a set of one key and of several.
 func TestTokensOfTheThreeAlgorithmsAreAccepted(t *testing.T) {
 	all := published(t, algs...)
 	for _, alg := range algs {
@@ -53,7 +53,8 @@ func TestTokensOfTheThreeAlgorithmsAreAccepted(t *testing.T) {
 	})
 }
 
-// Contract §9: only the three algorithms, each only for its own type of key, and a key only from the set.
+// Decision idtoken.checked: only the three algorithms, each only for its own type of key, and a key only from
+// the set.
 func TestHeadersOfHostileTokensAreRefused(t *testing.T) {
 	all := published(t, algs...)
 	one := published(t, "EdDSA")
@@ -159,7 +160,7 @@ func TestHeadersOfHostileTokensAreRefused(t *testing.T) {
 	t.Run("no key at all", func(t *testing.T) { refuses(t, new(KeySet), s.token(good().String())) })
 }
 
-// Contract §9: a secret that everyone knows signs nothing (RFC 8725, 2.1).
+// Decision idtoken.checked: a secret that everyone knows signs nothing (RFC 8725, 2.1).
 func TestAPublicKeyIsNoSecret(t *testing.T) {
 	all := published(t, algs...)
 	for _, alg := range algs {
@@ -191,7 +192,7 @@ func TestAPublicKeyIsNoSecret(t *testing.T) {
 	}
 }
 
-// Contract §9: a signature is accepted in the one form that its algorithm has.
+// Decision idtoken.checked: a signature is accepted in the one form that its algorithm has.
 func TestSignaturesInAnotherFormAreRefused(t *testing.T) {
 	all := published(t, append(algs, "weak")...)
 	zero := make([]byte, 32)
@@ -248,7 +249,7 @@ func TestSignaturesInAnotherFormAreRefused(t *testing.T) {
 	})
 }
 
-// Contract §9, a malformed token included: three parts of URL-safe base64, each written in its one form, at
+// Decision idtoken.checked: three parts of URL-safe base64, each written in its one form, at
 // most 8 KiB.
 func TestTokensInAnotherFormAreRefused(t *testing.T) {
 	all := published(t, algs...)
@@ -359,7 +360,7 @@ func testLengths(t *testing.T, s *issuer, keys *KeySet) {
 	}
 }
 
-// Contract §9: no part of a token says the same in another way; a changed character is refused.
+// Decision idtoken.checked: no part of a token says the same in another way; a changed character is refused.
 func TestAnyChangedCharacterOfAnIDTokenIsRefused(t *testing.T) {
 	all := published(t, algs...)
 	for _, alg := range algs {
@@ -383,7 +384,8 @@ func TestAnyChangedCharacterOfAnIDTokenIsRefused(t *testing.T) {
 	}
 }
 
-// Contract §9: without an identity provider the built-in one is trusted, for its own audience and an hour.
+// Decision idtoken.builtin: without an identity provider the built-in one is trusted, for its own audience
+// and an hour.
 func TestTokensOfTheDevelopmentProvider(t *testing.T) {
 	key := signers()["EdDSA"].key.(ed25519.PrivateKey)
 	keys := DevelopmentKeys(key.Public().(ed25519.PublicKey))

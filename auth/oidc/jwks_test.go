@@ -43,7 +43,7 @@ func passedOver(t *testing.T, cases map[string]string) {
 	}
 }
 
-// Contract §9: only keys for RS256, ES256 and EdDSA are of use, others are passed over.
+// Decision idtoken.checked: only keys for RS256, ES256 and EdDSA are of use, others are passed over.
 func TestKeysForSomethingElseArePassedOver(t *testing.T) {
 	cases := map[string]string{
 		"symmetric":  member("kty", "oct", "kid", "d", "k", enc64(make([]byte, 32)), "alg", "HS256"),
@@ -222,7 +222,8 @@ func TestMembersThatAreNotUnderstoodAreIgnored(t *testing.T) {
 	}
 }
 
-// Contract §9: a set that no ID token could be verified with is an error, not a set without keys.
+// Decision idtoken.checked: a set that no ID token could be verified with is an error, not a set without
+// keys.
 func TestATextThatIsNoKeySetIsAnError(t *testing.T) {
 	set := setOf(signers()["EdDSA"].jwk(""))
 	for _, text := range []string{

@@ -56,7 +56,7 @@ var signers = sync.OnceValue(func() map[string]*issuer {
 	}
 })
 
-// algs are the three algorithms of contract §9.
+// algs are the three algorithms of decision idtoken.checked.
 var algs = []string{"RS256", "ES256", "EdDSA"}
 
 func enc64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }

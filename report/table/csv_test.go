@@ -62,8 +62,8 @@ func several() []*booking.Booking {
 		bookingOf(2, late, refund, nothing, canceled, booked), other}
 }
 
-// Contract §10: the columns in their order, RFC 4180, for one and two legs, a discount, a refund and what was
-// cancelled.
+// Decision reports.columns: the columns in their order, RFC 4180, for one and two legs, a discount, a refund
+// and what was cancelled.
 func TestAReportIsWrittenAsItAlwaysWas(t *testing.T) {
 	for _, by := range []report.OrderBy{report.CreatedAt, report.DepartureDate} {
 		golden(t, "north-by-"+string(by), written(t, always("north", by), several()...))
@@ -72,7 +72,7 @@ func TestAReportIsWrittenAsItAlwaysWas(t *testing.T) {
 	golden(t, "nobody", written(t, always("nobody", report.CreatedAt), several()...))
 }
 
-// Contract §10: the header is there whatever else is, and every line ends in CRLF.
+// Decision reports.columns: the header is there whatever else is, and every line ends in CRLF.
 func TestColumnsAndLineEnds(t *testing.T) {
 	const want = "orderId,bookingId,createdAt,departureLocal,departureUtc,route,from,to,seat,firstName,lastName,email,phones,price,currency,discount,status,paymentStatus,refundAmount,source,partner\r\n"
 	if got := written(t, always("nobody", report.CreatedAt)); got != want {
@@ -105,7 +105,7 @@ func TestColumnsAndLineEnds(t *testing.T) {
 	}
 }
 
-// Contract §6: a ticket's discount is the first leg's that has one.
+// Decision discounts.legs: a ticket's discount is the first leg's that has one.
 func TestTheDiscountIsThatOfTheFirstLegThatHasOne(t *testing.T) {
 	for want, of := range map[string][2]int16{
 		"":       {-1, -1},
@@ -126,8 +126,8 @@ func TestTheDiscountIsThatOfTheFirstLegThatHasOne(t *testing.T) {
 	}
 }
 
-// Contract §10: the range and the order both use the field named by orderBy; the range is inclusive at both
-// ends (interface, reports).
+// Decision reports.dates: the range and the order both use the field named by orderBy; the range is inclusive
+// at both ends (interface, reports).
 func TestTheRangeIsInclusiveAtBothEnds(t *testing.T) {
 	for by, at := range map[report.OrderBy]time.Time{
 		report.CreatedAt:     day0.Add(90 * time.Minute),
@@ -154,7 +154,7 @@ func TestTheRangeIsInclusiveAtBothEnds(t *testing.T) {
 	}
 }
 
-// Contract §10: orders are sorted by the field named by orderBy; those of the same instant by id.
+// Decision reports.rows: orders are sorted by the field named by orderBy; those of the same instant by id.
 func TestOrdersAreSortedByTheFieldThatIsNamed(t *testing.T) {
 	early := run("north", "E", 6, 0, "A", "B")
 	late := run("north", "L", 9, 0, "A", "B")
@@ -182,8 +182,8 @@ func TestOrdersAreSortedByTheFieldThatIsNamed(t *testing.T) {
 	}
 }
 
-// Contract §8: a ticket is an order of each company it travels with, and of no other; the report of each has
-// its part.
+// Decision reports.rows: a ticket is an order of each company it travels with, and of no other; the report of
+// each has its part.
 func TestATicketIsAnOrderOfEachCompanyItTravelsWith(t *testing.T) {
 	north := run("north", "N", 6, 0, "A", "B")
 	south := run("south", "S", 9, 0, "B", "C")
@@ -252,8 +252,8 @@ var hostile = map[string]string{
 	";":                          ";",
 }
 
-// Contract §10: a cell of text that a spreadsheet would read as a formula is defused, in every column of
-// text.
+// Decision reports.columns: a cell of text that a spreadsheet would read as a formula is defused, in every
+// column of text.
 func TestTextThatWouldBeAFormulaIsDefused(t *testing.T) {
 	for in, want := range hostile {
 		r := run("north", in, 6, 0, in, in)
@@ -283,8 +283,8 @@ func TestTextThatWouldBeAFormulaIsDefused(t *testing.T) {
 	golden(t, "hostile", written(t, always("north", report.CreatedAt), list...))
 }
 
-// Contract §10: only text is defused: an amount below zero is a number and stays one; so do ids and partners,
-// which are text.
+// Decision reports.columns: only text is defused: an amount below zero is a number and stays one; so do ids
+// and partners, which are text.
 func TestNumbersAreNotDefused(t *testing.T) {
 	r := run("north", "R", 6, 0, "A", "B")
 	x := ticket(1, 0, leg(r, 1, -150))
@@ -330,8 +330,8 @@ func TestNumbersAreNotDefused(t *testing.T) {
 	}
 }
 
-// Contract §10: the parts of an order that two companies run add up to it, in its price and in what came
-// back.
+// Decision reports.rows: the parts of an order that two companies run add up to it, in its price and in what
+// came back.
 func TestThePartsOfAnOrderAddUp(t *testing.T) {
 	north := run("north", "R", 6, 0, "A", "B")
 	south := run("south", "S", 11, 0, "B", "C")

@@ -64,8 +64,8 @@ func plain(list []*booking.Booking) (ids []booking.ID) {
 	return ids
 }
 
-// Contract §10: rows that are sorted a part at a time come in the order of a plain sort of all, none twice
-// and none left out.
+// Decision reports.rows: rows that are sorted a part at a time come in the order of a plain sort of all, none
+// twice and none left out.
 func TestRoundsAreInTheOrderOfAPlainSort(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -146,8 +146,8 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// Contract §10: a large report takes the memory of some rounds, not of its rows, and is in the order of a
-// plain sort.
+// Decision reports.rows: a large report takes the memory of some rounds, not of its rows, and is in the order
+// of a plain sort.
 func TestAReportOfManyRowsIsWrittenInRounds(t *testing.T) {
 	list := large()
 	w := &watched{want: []string{"orderId"}}
@@ -167,7 +167,7 @@ func TestAReportOfManyRowsIsWrittenInRounds(t *testing.T) {
 	runtime.KeepAlive(list)
 }
 
-// Contract §10: what a round takes does not grow with the rows, and what a row takes neither.
+// Decision reports.rows: what a round takes does not grow with the rows, and what a row takes neither.
 func TestMemoryDoesNotGrowWithTheRows(t *testing.T) {
 	list := large()[:(2*room+1000)/10]
 	r := always("north", report.CreatedAt)

@@ -31,13 +31,13 @@ type trek []ride
 func (k trek) dep() int64 { return k[0].Dep }
 func (k trek) arr() int64 { return k[len(k)-1].Arr }
 
-// shown is the order of contract §6: departure, arrival, route name, trip id.
+// shown is the order of decision search.order: departure, arrival, route name, trip id.
 func shown(a, b trek) int {
 	return cmp.Or(cmp.Compare(a.dep(), b.dep()), cmp.Compare(a.arr(), b.arr()),
 		cmp.Compare(a[0].route, b[0].route), cmp.Compare(a[0].trip, b[0].trip))
 }
 
-// key names what the order of contract §6 can tell apart, and how many legs there are.
+// key names what the order of decision search.order can tell apart, and how many legs there are.
 func (k trek) key() string {
 	return fmt.Sprint(k.dep(), " ", k.arr(), " ", k[0].route, " ", k[0].trip, " ", len(k))
 }
@@ -218,7 +218,7 @@ func (a *atlas) treks(q *journey.Query, start int64) (list []trek) {
 	return list
 }
 
-// worthwhile keeps what contract §6 keeps: a journey of two legs is left out if
+// worthwhile keeps what decision changes.pointless keeps: a journey of two legs is left out if
 // another journey with no more legs leaves no earlier and arrives no later, one
 // of the two strictly or with fewer legs. Equal ones are all kept.
 func worthwhile(list []trek) []trek {

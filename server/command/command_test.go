@@ -147,7 +147,7 @@ func (s *serving) get(t *testing.T, path, key string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// Contract §1, exit codes: 2 is what the command line alone shows wrong.
+// Decision verbs.exits: 2 is what the command line alone shows wrong.
 func TestUsage(t *testing.T) {
 	want(t, 2, "there is no command", "sell")
 	want(t, 2, "there is no command", "partner", "sack")
@@ -191,8 +191,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Contract §1: help is there for all, for each verb and each group, in whatever way it is asked for, and is
-// no failure; nor is the version.
+// Decision verbs.help: help is there for all, for each verb and each group, in whatever way it is asked for,
+// and is no failure; nor is the version.
 func TestHelpIsNoFailure(t *testing.T) {
 	all := `(?s)Without a command it serves, as "waybill serve".*\n  serve .*\n  partner add .*\n  version `
 	for _, words := range []string{"-h", "-help", "--help", "help", "help help", "help -h"} {
@@ -223,7 +223,8 @@ func TestHelpIsNoFailure(t *testing.T) {
 	}
 }
 
-// Contract §1: a mistyped verb or flag gets one line, with the nearest that there is and how to see them all.
+// Decision verbs.help: a mistyped verb or flag gets one line, with the nearest that there is and how to see
+// them all.
 func TestWhatIsMistypedGetsTheNearest(t *testing.T) {
 	line := func(pattern string, args ...string) {
 		t.Helper()
@@ -256,7 +257,7 @@ func TestWhatIsMistypedGetsTheNearest(t *testing.T) {
 	line(`there is no command "zzzzzz"; "waybill help" lists all`, "zzzzzz")
 }
 
-// Contract §1: one implementation of each verb, with and without a running server.
+// Decision verbs.both: one implementation of each verb, with and without a running server.
 func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 1, "no data directory at", "partner", "list", "-data", dir)
@@ -303,7 +304,7 @@ func TestVerbsWorkBesideAServerAndWithout(t *testing.T) {
 	}
 }
 
-// Contract §1: a new, empty directory gets the demo network once, on a loopback address.
+// Decision start.demo: a new, empty directory gets the demo network once, on a loopback address.
 func TestDemo(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, "-data", filepath.Join(dir, "a"))
@@ -320,7 +321,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// Contract §1 and §2: exit codes of serve, as in sysexits.h.
+// Decision verbs.exits: exit codes of serve, as in sysexits.h.
 func TestServeExitCodes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
@@ -389,7 +390,7 @@ func TestServeExitCodes(t *testing.T) {
 	want(t, 1, "damaged: .*line 2, byte [0-9]+, seq 2", "verify", "-data", dir)
 }
 
-// Contract §11: -legacy-since is when the legacy interface was deprecated, as its guide tells.
+// Decision legacy.sunset: -legacy-since is when the legacy interface was deprecated, as its guide tells.
 func TestLegacySince(t *testing.T) {
 	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"), "-legacy-since", "2026-06-01T15:00:00+03:00")
 	status, page := s.get(t, "/docs/migration", "")
@@ -398,8 +399,8 @@ func TestLegacySince(t *testing.T) {
 	}
 }
 
-// Contract §3: only what net/http refuses before there is a request is plain; the rest is the envelope, over
-// TCP too.
+// Decision errors.plain: only what net/http refuses before there is a request is plain; the rest is the
+// envelope, over TCP too.
 func TestOverTCP(t *testing.T) {
 	s := serve(t, "-data", filepath.Join(t.TempDir(), "data"))
 	send := func(text string) string {
@@ -432,7 +433,7 @@ func TestOverTCP(t *testing.T) {
 	}
 }
 
-// Contract §3: a new demo directory is ready once it has its partner.
+// Decision start.demo: a new demo directory is ready once it has its partner.
 func TestADemoIsReadyOnceItHasItsPartner(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

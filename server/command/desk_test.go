@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Contract §15: the desk prints a link, listens on loopback only, and is the running server's.
+// Decision desk.entry: the desk prints a link, listens on loopback only, and is the running server's.
 func TestTheDeskIsOfThisMachineAndOfARunningServer(t *testing.T) {
 	bin, dir := build(t)
 	for _, addr := range []string{"0.0.0.0:0", ":0", "example.com:80", "127.0.0.1", "[::]:0", ""} {
@@ -38,7 +38,7 @@ func TestTheDeskIsOfThisMachineAndOfARunningServer(t *testing.T) {
 	want(t, 1, "no server has .* open", "desk", "-data", dir, "-addr", "127.0.0.1:0")
 }
 
-// Contract §15, §1: what a carrier changed and was told so is there after a kill, and is sound.
+// Decision runs.named: what a carrier changed and was told so is there after a kill, and is sound.
 func TestKilledServersKeepChangedRuns(t *testing.T) {
 	bin, dir := build(t)
 	p := startProcess(t, bin, dir)

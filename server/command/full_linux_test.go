@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Design, the store: on a full disk writes answer 503 at once and change nothing, reads go on, and as soon as
-// there is room writes do too. Where no small disk can be mounted the test says so and does nothing.
+// Decision disk.full: on a full disk writes answer 503 at once and change nothing, reads go on, and as soon
+// as there is room writes do too. Where no small disk can be mounted the test says so and does nothing.
 func TestFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4m"); err != nil {

@@ -121,8 +121,8 @@ func (p *process) orderUntilKilled(t *testing.T, enough int) (ids []string) {
 	return ids
 }
 
-// Contract §10: a report that was acknowledged is written, once and whole, however often the server is
-// killed.
+// Decision reports.life: a report that was acknowledged is written, once and whole, however often the server
+// is killed.
 func TestKilledServersLoseNoReport(t *testing.T) {
 	bin, dir := build(t)
 	var ordered []string
@@ -195,7 +195,7 @@ func (p *process) bookUntilKilled(t *testing.T, enough int) (ids []string) {
 	return ids
 }
 
-// Design, the store: every booking that was acknowledged is there, however often the server is killed.
+// Decision journal.durable: every booking that was acknowledged is there, however often the server is killed.
 func TestKilledServersLoseNoBooking(t *testing.T) {
 	bin, dir := build(t)
 	var booked []string
@@ -235,8 +235,8 @@ func offer(t *testing.T, p *process) string {
 	return fmt.Sprintf(`{"offerId":%q,"currency":"EUR","passengers":[{"firstName":"Lesia","lastName":"Ukrainka"}]}`, id[1])
 }
 
-// Design, External calls: a server that is killed while the provider is asked asks again under the same id,
-// one that is killed while a message is sent sends it again under the same id, and the request that was cut
+// Decision provider.unanswered: a server that is killed while the provider is asked asks again under the same
+// id, one that is killed while a message is sent sends it again under the same id, and the request that was cut
 // short goes on under its key.
 func TestKilledServersAskAndTellAgain(t *testing.T) {
 	bin, dir := build(t)

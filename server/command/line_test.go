@@ -16,7 +16,7 @@ import (
 	"waybill/server/proof/verify"
 )
 
-// Contract §1, Command line.
+// Decision verbs.help.
 
 // TestOnlyServeAndImportMakeADirectory: all other verbs refuse one that is not there, and make nothing.
 func TestOnlyServeAndImportMakeADirectory(t *testing.T) {

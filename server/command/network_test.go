@@ -120,7 +120,7 @@ func TestServeOverTLS(t *testing.T) {
 	}
 }
 
-// Contract §1: what the command line alone shows wrong is 2; a certificate that cannot be read, 78.
+// Decision verbs.exits: what the command line alone shows wrong is 2; a certificate that cannot be read, 78.
 func TestNetworkFlags(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, c := range []struct {

@@ -48,7 +48,8 @@ func copied(t *testing.T, dir string) string {
 
 const firstFile = "journal/000000000001.jsonl"
 
-// Contract §1: what an auditor keeps elsewhere shows a journal that was cut or rewritten since, by anyone.
+// Decision verify.forked: what an auditor keeps elsewhere shows a journal that was cut or rewritten since, by
+// anyone.
 func TestVerifyAgainst(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 1, "no data directory at", "checkpoint", "-data", dir)
@@ -127,7 +128,8 @@ func TestVerifyAgainst(t *testing.T) {
 		filepath.Join(dir, "checkpoint"))
 }
 
-// Contract §1: a backup of a directory, in use or not, is one that verifies, starts, and knows the same key.
+// Decision copies.checked: a backup of a directory, in use or not, is one that verifies, starts, and knows
+// the same key.
 func TestBackup(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	to := t.TempDir()
@@ -160,8 +162,8 @@ func TestBackup(t *testing.T) {
 	want(t, 1, "line 2, byte", "backup", "-data", dir, filepath.Join(to, "damaged"))
 }
 
-// Contract §1: a repair writes what is before a damaged line elsewhere, says so in the journal, and does not
-// deceive who kept a checkpoint.
+// Decision copies.checked: a repair writes what is before a damaged line elsewhere, says so in the journal,
+// and does not deceive who kept a checkpoint.
 func TestRepair(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	to := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Contract §14: waybill tail -follow -format copy | waybill receive DIR. Whenever the primary is killed, the
-// standby has every line that receive has printed, and serves.
+// Decision standby.lines: waybill tail -follow -format copy | waybill receive DIR. Whenever the primary is
+// killed, the standby has every line that receive has printed, and serves.
 func TestAStandbyByAPipe(t *testing.T) {
 	bin, dir := build(t)
 	standby := filepath.Join(filepath.Dir(dir), "standby")

@@ -12,7 +12,7 @@ import (
 	"waybill/server"
 )
 
-// Contract §13, the flags of the test bench, ready and conform.
+// Decisions bench.flags, conform.stages: the flags of the test bench, ready and conform.
 
 // What the command line alone shows wrong is exit 2, before anything is opened.
 func TestTesterFlagsThatCannotBe(t *testing.T) {

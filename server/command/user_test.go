@@ -19,8 +19,8 @@ func with(stdin string, args ...string) (code int, output string) {
 	return code, out.String()
 }
 
-// Contract §1: user add reads the password from stdin's first line; a further call adds an access.
-// Contract §9: the development provider's tokens are only minted where it is trusted.
+// Decision users.roles: user add reads the password from stdin's first line; a further call adds an access.
+// Decision idtoken.builtin: the development provider's tokens are only minted where it is trusted.
 func TestUserVerbs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 0, "is in force", "import", "-data", dir, "../../testdata/demo")
@@ -77,7 +77,7 @@ func TestUserVerbs(t *testing.T) {
 	}
 }
 
-// Contract §9: all three flags of a provider, or none.
+// Decision idtoken.checked: all three flags of a provider, or none.
 func TestProviderFlags(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	want(t, 2, "must all be given", "serve", "-idp-issuer", "https://sso.example.com")

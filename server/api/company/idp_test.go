@@ -116,7 +116,8 @@ func linkByHand(s *server.Server, email, subject string) error {
 	return s.Admin.Do("user-add", &admin.Act{By: admin.Self(), Form: form, Out: new(bytes.Buffer)})
 }
 
-// Contract §9: a real provider by its issuer, audience and key set; users are linked at first login.
+// Decision idtoken.checked: a real provider by its issuer, audience and key set; users are linked at first
+// login.
 func TestSignInWithAProvider(t *testing.T) {
 	p := newIssuer(t)
 	var logged bytes.Buffer

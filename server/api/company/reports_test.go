@@ -24,7 +24,8 @@ POST /v2/reports/company/orders {"startDate":"2026-11-20T00:00:00Z","endDate":"2
     report = data.report.id
 settle`
 
-// Contract §10: not Completed yet is 409. A report that cannot be written is a warning, and tried again.
+// Decision reports.links: not Completed yet is 409. A report that cannot be written is a warning, and tried
+// again.
 func TestAReportThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +98,8 @@ list reports
 	}
 }
 
-// Contract §2: what is due happens before the clock's answer: the files of expired reports are gone.
+// Decision reports.life: what is due happens before the clock's answer: the files of expired reports are
+// gone.
 func TestMovingTheClockRemovesExpiredReports(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +202,7 @@ func TestAReportsFileIsServedAsItWasWrittenOrNotAtAll(t *testing.T) {
 	})
 }
 
-// Contract §10: a link is good for ten minutes, and for no longer than the report.
+// Decision reports.links: a link is good for ten minutes, and for no longer than the report.
 func TestALinkEndsWithItsReport(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -221,7 +223,8 @@ GET /v2/reports/company/orders/$report/download
 	})
 }
 
-// Contract §9: of two who refresh with one token one gets new ones, whole, and the other ends the session.
+// Decision sessions.cookies: of two who refresh with one token one gets new ones, whole, and the other ends
+// the session.
 func TestRefreshRace(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// Contract §9: of two cookies of a name neither counts, whichever comes first.
+// Decision origin.refused: of two cookies of a name neither counts, whichever comes first.
 func TestTwoCookiesOfANameAreNone(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -46,7 +46,8 @@ func TestTwoCookiesOfANameAreNone(t *testing.T) {
 	})
 }
 
-// Contract §9: a session shows its companies as the timetable in force has them, in the order of their names.
+// Decision sessions.life: a session shows its companies as the timetable in force has them, in the order of
+// their names.
 func TestASessionShowsCompaniesByTheirPresentNames(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +70,7 @@ POST /v2/auth/idp/login {"idToken":"$token"}
 	})
 }
 
-// Contract §9: over TLS the cookies are Secure, and only there.
+// Decision sessions.cookies: over TLS the cookies are Secure, and only there.
 func TestCookiesAreSecureOverTLS(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

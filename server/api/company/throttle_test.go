@@ -21,7 +21,8 @@ func retryAfter(err error) string {
 	return fmt.Sprint(err)
 }
 
-// Contract §9: 100 failures per address in 15 minutes, whatever the e-mails; successes do not count.
+// Decision passwords.failures: 100 failures per address in 15 minutes, whatever the e-mails; successes do not
+// count.
 func TestAHundredFailuresPerAddress(t *testing.T) {
 	th := NewThrottle()
 	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
@@ -58,7 +59,7 @@ func TestAHundredFailuresPerAddress(t *testing.T) {
 	}
 }
 
-// Contract §9: one check in flight per core with a short queue, then 429.
+// Decision passwords.queue: one check in flight per core with a short queue, then 429.
 func TestPasswordChecksWaitForACore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := NewThrottle()
@@ -89,7 +90,7 @@ func TestPasswordChecksWaitForACore(t *testing.T) {
 	})
 }
 
-// Contract §9: many wrong passwords at a time are not more than one after another.
+// Decision passwords.failures: many wrong passwords at a time are not more than one after another.
 func TestFailuresCountWhileTheyRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := NewThrottle()

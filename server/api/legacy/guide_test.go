@@ -16,7 +16,7 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// Contract §11, -legacy-since: another day of deprecation than the directory's creation.
+// Decision legacy.sunset: -legacy-since, another day of deprecation than the directory's creation.
 func TestLegacySince(t *testing.T) {
 	since := time.Date(2026, 6, 1, 15, 0, 0, 500e6, time.FixedZone("", 3*60*60))
 	s, key := rig.Demo(t, server.Config{LegacySince: since})

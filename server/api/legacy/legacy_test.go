@@ -20,8 +20,8 @@ func deprecation(s *server.Server) string {
 	return rig.Ask(s, "", "GET", "/rest/orders", "").Header().Get("Deprecation")
 }
 
-// Contract §11: a directory whose test clock was started before anything was sold was made when that clock
-// says. It stays so when the clock is moved, given up, and read from the journal again.
+// Decision legacy.sunset: a directory whose test clock was started before anything was sold was made when
+// that clock says. It stays so when the clock is moved, given up, and read from the journal again.
 func TestLegacySinceOfATestClock(t *testing.T) {
 	began := time.Date(2024, 6, 1, 8, 0, 0, 0, time.UTC)
 	cfg := server.Config{Dir: t.TempDir(), Now: func() time.Time { return rig.Start }}
@@ -84,7 +84,7 @@ func TestLegacySinceOfATestClockAfterSales(t *testing.T) {
 	}
 }
 
-// Contract §11: the 90 days of a partner older than the deprecation count from the deprecation.
+// Decision legacy.gone: the 90 days of a partner older than the deprecation count from the deprecation.
 func TestLegacyDeprecatedAfterThePartnerCame(t *testing.T) {
 	at := rig.Start
 	since := rig.Start.AddDate(0, 2, 0)

@@ -29,8 +29,8 @@ func refusedFor(t *testing.T, s *server.Server, key, target, body string) (messa
 	return messages, w.Body.Len()
 }
 
-// Contract §12: a 400 lists at most 100 problems in at most 64 KiB; the last entry says how many more there
-// are.
+// Decision errors.listed: a 400 lists at most 100 problems in at most 64 KiB; the last entry says how many
+// more there are.
 func TestProblemsOfA400AreBounded(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	missing := func(passengers int) string {
@@ -72,8 +72,8 @@ func TestProblemsOfA400AreBounded(t *testing.T) {
 	}
 }
 
-// Contract §12: the work that a bad body makes grows no faster than the body. Twice as many problems
-// allocate about twice as much, not four times.
+// Decision errors.listed: the work that a bad body makes grows no faster than the body. Twice as many
+// problems allocate about twice as much, not four times.
 func TestProblemsAreNotComparedPairwise(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	booking := rig.NewBookingID(t, s, key)

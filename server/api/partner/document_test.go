@@ -16,8 +16,8 @@ import (
 	"waybill/server/ledger"
 )
 
-// Contract §15, "a page to print: carrier …": what a ticket over a border must show comes from columns of the
-// feed, and stays with the ticket when the timetable is replaced.
+// Decision ticket.document: what a ticket over a border must show comes from columns of the feed, and
+// stays with the ticket when the timetable is replaced.
 func TestATicketShowsWhatTheFeedSaysOfItsCarrier(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	feed := rig.FeedWith(t, nil).(fstest.MapFS)

@@ -80,8 +80,8 @@ func keyed(s *server.Server, w http.ResponseWriter, key, retry, path, body strin
 	s.ServeHTTP(w, r)
 }
 
-// Contract §8: of requests that come at the same time under one key one runs; the others are told so, and may
-// come again.
+// Decision idempotency.key: of requests that come at the same time under one key one runs; the others are
+// told so, and may come again.
 func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -118,8 +118,8 @@ func TestOfConcurrentRequestsUnderOneKeyOneRuns(t *testing.T) {
 	})
 }
 
-// Contract §8: a request that a crash cut short while the provider was asked is still running until the
-// answer; then its key gets the answer, and no ticket is asked about twice.
+// Decision provider.unanswered: a request that a crash cut short while the provider was asked is still
+// running until the answer; then its key gets the answer, and no ticket is asked about twice.
 func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +169,8 @@ func TestARequestThatACrashCutShortGoesOnUnderItsKey(t *testing.T) {
 	})
 }
 
-// Contract §8: a key has 1 to 255 visible characters, in double quotes, as RFC 9651 has strings, or without.
+// Decision idempotency.key: a key has 1 to 255 visible characters, in double quotes, as RFC 9651 has strings,
+// or without.
 func TestKeysOfRequests(t *testing.T) {
 	documented := rig.Object(rig.Specification, "components", "parameters", "IdempotencyKey", "schema")
 	long := strings.Repeat("k", 255)
@@ -341,7 +342,7 @@ type again struct {
 
 func (w again) WriteHeader(status int) { w.ResponseRecorder.WriteHeader(status); w.repeat() }
 
-// Contract §8: who has the answer may send the request again, and gets the answer again.
+// Decision idempotency.key: who has the answer may send the request again, and gets the answer again.
 func TestARequestMayComeAgainAsSoonAsItIsAnswered(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{Dir: t.TempDir()})
 	defer s.Close()
@@ -377,7 +378,7 @@ func TestARequestMayComeAgainAsSoonAsItIsAnswered(t *testing.T) {
 	wg.Wait()
 }
 
-// Contract §8: a 409 that only says that the provider has yet to answer is not kept.
+// Decision idempotency.key: a 409 that only says that the provider has yet to answer is not kept.
 func TestAConflictThatPassesIsNotKept(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"waybill/store/durable"
 )
 
-// Contract §5: a sale goes by the timetable in force, also when that is imported between looking the offer up
-// and selling it.
+// Decision offers.changed: a sale goes by the timetable in force, also when that is imported between looking
+// the offer up and selling it.
 func TestATimetableImportedWhileAnOfferIsSold(t *testing.T) {
 	for name, test := range map[string]struct {
 		change map[string][][2]string
@@ -71,7 +71,8 @@ func (f heldFile) Sync() error {
 	return f.File.Sync()
 }
 
-// Contract §3: no reply shows what a crash could still undo; a refusal waits until what it saw is on disk.
+// Decision journal.durable: no reply shows what a crash could still undo; a refusal waits until what it saw
+// is on disk.
 func TestARefusalWaitsUntilWhatItSawIsDurable(t *testing.T) {
 	for name, w := range map[string]struct {
 		change func(t *testing.T, s *server.Server, key, id string)

@@ -113,8 +113,8 @@ func TestWhatThereIsNotIsNotKept(t *testing.T) {
 	}
 }
 
-// Contract §8: the answer to a sale comes again byte for byte, whatever became of the booking and its run
-// since, and after a start.
+// Decision idempotency.key: the answer to a sale comes again byte for byte, whatever became of the booking
+// and its run since, and after a start.
 func TestASaleIsAnsweredAgainAsItWas(t *testing.T) {
 	dir := t.TempDir()
 	var logged bytes.Buffer

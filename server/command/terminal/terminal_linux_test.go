@@ -48,7 +48,7 @@ func until(t *testing.T, f *os.File, text string) (seen string) {
 	return seen
 }
 
-// Contract §1: a password typed on a terminal is asked for and not echoed.
+// Decision verbs.help: a password typed on a terminal is asked for and not echoed.
 func TestPasswordIsNotShown(t *testing.T) {
 	keyboard, screen := terminal(t)
 	type answer struct {
@@ -91,7 +91,7 @@ func TestPasswordIsNotShown(t *testing.T) {
 	}
 }
 
-// Contract §1: progress is shown on a terminal, and taken away before other output.
+// Decision verbs.help: progress is shown on a terminal, and taken away before other output.
 func TestProgressIsTakenAway(t *testing.T) {
 	keyboard, screen := terminal(t)
 	p := &Progress{

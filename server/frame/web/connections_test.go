@@ -47,8 +47,8 @@ func arrive(t *testing.T, ln *Connections, from string) (*conn, func() bool) {
 	}
 }
 
-// Contract §12: an address has a quarter of the connections. Its longest idle one makes way for a new one,
-// and nobody else's; one that is being answered stays.
+// Decision connections.limit: an address has a quarter of the connections. Its longest idle one makes way for
+// a new one, and nobody else's; one that is being answered stays.
 func TestAnAddressHasAQuarterOfTheConnections(t *testing.T) {
 	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 16, nil, NewBacklog(Backlogs))
 	_, other := arrive(t, ln, "192.0.2.9:1")
@@ -88,8 +88,8 @@ func TestAnAddressHasAQuarterOfTheConnections(t *testing.T) {
 	}
 }
 
-// Contract §12: when all are taken the longest idle one of anyone makes way. A proxy's connections are many
-// people's.
+// Decision connections.limit: when all are taken the longest idle one of anyone makes way. A proxy's
+// connections are many people's.
 func TestTheLongestIdleConnectionOfAnyoneMakesWay(t *testing.T) {
 	ln := Listener(&arrivals{conns: make(chan net.Conn, 1)}, 8, []netip.Prefix{
 		netip.MustParsePrefix("10.0.0.0/8"),

@@ -18,7 +18,7 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// Contract §3: a body that is too large is 413, and the connection is of no more use.
+// Decision bodies.type: a body that is too large is 413, and the connection is of no more use.
 func TestATooLargeBodyClosesTheConnection(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	srv := httptest.NewServer(s)
@@ -53,8 +53,8 @@ func TestATooLargeBodyClosesTheConnection(t *testing.T) {
 	}
 }
 
-// Contract §1, §3: before it is open, and while it drains, a server answers 503 UNAVAILABLE with Retry-After,
-// but is alive.
+// Decision probes.open: before it is open, and while it drains, a server answers 503 UNAVAILABLE with
+// Retry-After, but is alive.
 func TestAServerThatIsNotReadySaysWhenToComeBack(t *testing.T) {
 	for target, status := range map[string]int{
 		"/livez":       200,
@@ -79,7 +79,8 @@ func TestAServerThatIsNotReadySaysWhenToComeBack(t *testing.T) {
 	}
 }
 
-// Contract §3: a handler that panics answers 500 INTERNAL in the envelope, unless it has answered already.
+// Decision errors.codes: a handler that panics answers 500 INTERNAL in the envelope, unless it has answered
+// already.
 func TestAHandlerThatPanicsAnswersInTheEnvelope(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	s.Mux.HandleFunc("GET /panics", func(w http.ResponseWriter, r *http.Request) { panic("the secret") })

@@ -10,7 +10,7 @@ import (
 	"waybill/server/lab/rig"
 )
 
-// Contract §3: a body of exactly 256 KiB is taken, one byte more is 413.
+// Decision bodies.type: a body of exactly 256 KiB is taken, one byte more is 413.
 func TestABodyOf256KiBIsTakenAndOneByteMoreIsNot(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	whole := rig.BookingBody(rig.Offer(t, s, key, rig.Bukovel), 1)
@@ -23,8 +23,8 @@ func TestABodyOf256KiBIsTakenAndOneByteMoreIsNot(t *testing.T) {
 	}
 }
 
-// Contract §8: firstName and lastName have 1–100 characters, not bytes; email and phones are valid when
-// given.
+// Decision bookings.passengers: firstName and lastName have 1–100 characters, not bytes; email and phones are
+// valid when given.
 func TestAPassengersFieldsAtTheirLimits(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{})
 	offer := rig.Offer(t, s, key, "departureCitySlug=kyiv&arrivalCitySlug=lviv")
@@ -69,8 +69,8 @@ func TestAPassengersFieldsAtTheirLimits(t *testing.T) {
 	}
 }
 
-// Contract §3: the caller's X-Request-Id comes back if it is at most 128 characters of A-Za-z0-9._-, else one
-// of ours.
+// Decision answers.headers: the caller's X-Request-Id comes back if it is at most 128 characters of
+// A-Za-z0-9._-, else one of ours.
 func TestARequestIDAtItsLimits(t *testing.T) {
 	s, _ := rig.Demo(t, server.Config{})
 	for id, kept := range map[string]bool{

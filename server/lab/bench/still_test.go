@@ -131,7 +131,8 @@ func playSeeded(t *testing.T, number uint64, idle time.Duration) (answers, journ
 	return all.String(), string(lines)
 }
 
-// Contract §13: the same requests in the same order on a frozen clock give the same bytes.
+// Decisions clock.frozen, seed.streams: the same requests in the same order on a frozen clock give the same
+// bytes.
 func TestASeedGivesTheSameBytes(t *testing.T) {
 	t.Parallel()
 	answers, journal := playSeeded(t, 42, 0)

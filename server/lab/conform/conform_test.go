@@ -150,7 +150,7 @@ func TestThisServerKeepsEveryRule(t *testing.T) {
 	}
 }
 
-// Contract §13: without -write only GETs; with it at most 20 seats, all of them canceled.
+// Decision conform.stages: without -write only GETs; with it at most 20 seats, all of them canceled.
 func TestWhatARunDoesToAServer(t *testing.T) {
 	b := newBench(t)
 	for _, write := range []bool{false, true} {

@@ -40,7 +40,7 @@ func (x *control) status(base, booking string, n int) string {
 	return member(x.t, r.body, "data", "booking", "tickets", n-1, "paymentStatus").(string)
 }
 
-// Contract §13: the answer is lost, and what it said is done.
+// Decision bench.faults: the answer is lost, and what it said is done.
 func TestHangUpAfter(t *testing.T) {
 	x := newControl(t)
 	a := x.faulty("a", `[{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"hangup-after"}]`)
@@ -59,7 +59,7 @@ func TestHangUpAfter(t *testing.T) {
 	}
 }
 
-// Contract §13: nothing is done.
+// Decision bench.faults: nothing is done.
 func TestHangUpBefore(t *testing.T) {
 	x := newControl(t)
 	a := x.faulty("a", `[{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"hangup-before"}]`)
@@ -72,7 +72,7 @@ func TestHangUpBefore(t *testing.T) {
 	}
 }
 
-// Contract §13: so many bytes of the body, then the connection ends.
+// Decision bench.faults: so many bytes of the body, then the connection ends.
 func TestCut(t *testing.T) {
 	x := newControl(t)
 	a := x.faulty("a", `[{"on":"GET /v2/cities","do":"cut","bytes":20}]`)
@@ -82,7 +82,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Contract §13: an answer that a rule made, with the form of the service's own.
+// Decision bench.faults: an answer that a rule made, with the form of the service's own.
 func TestStatus(t *testing.T) {
 	x := newControl(t)
 	a := x.faulty("a", `[{"on":"GET /v2/stops/{id}","do":"hangup-before"},
@@ -118,7 +118,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// Contract §13: of real time, and the answer is the service's.
+// Decision bench.faults: of real time, and the answer is the service's.
 func TestDelay(t *testing.T) {
 	x := newControl(t)
 	a := x.faulty("a", `[{"on":"GET /v2/cities","do":"delay","for":"60ms"}]`)
@@ -130,7 +130,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// Contract §13: a rule is for one partner, or for all.
+// Decision bench.faults: a rule is for one partner, or for all.
 func TestRuleOfAPartner(t *testing.T) {
 	x := newControl(t)
 	a := x.faulty("a", `[{"on":"*","partner":"anna","do":"status","status":429}]`)
@@ -142,7 +142,7 @@ func TestRuleOfAPartner(t *testing.T) {
 	}
 }
 
-// Contract §13: the provider refuses, or says nothing, of the n-th ticket; there is no provider.
+// Decision bench.faults: the provider refuses, or says nothing, of the n-th ticket; there is no provider.
 func TestProvider(t *testing.T) {
 	for _, deed := range []string{"provider-refuses", "provider-silent"} {
 		x := newControl(t)
@@ -167,7 +167,7 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// Contract §13: what was sent, what is parked and why, of each passenger.
+// Decision bench.kept: what was sent, what is parked and why, of each passenger.
 func TestOutbox(t *testing.T) {
 	x := newControl(t)
 	a := x.faulty("a", `[{"on":"POST /v2/bookings/{id}/pay","times":1,"do":"message-fails","ticket":2}]`)
@@ -210,7 +210,7 @@ func TestOutbox(t *testing.T) {
 	}
 }
 
-// Contract §13: the last 200 requests, the oldest first.
+// Decision bench.kept: the last 200 requests, the oldest first.
 func TestRequests(t *testing.T) {
 	x := newControl(t)
 	a := x.world("a", "main")
@@ -242,7 +242,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// Contract §13: bad rules are 400, each mistake is named, and the old rules stay.
+// Decision bench.faults: bad rules are 400, each mistake is named, and the old rules stay.
 func TestBadRules(t *testing.T) {
 	x := newControl(t)
 	x.faulty("a", `[{"on":"*","do":"hangup-after"}]`)

@@ -191,7 +191,7 @@ func (x *control) bookings(base string) int {
 	return int(member(x.t, r.body, "data", "total").(float64))
 }
 
-// Contract §13: a world is a copy of another as it is when it is made, and lives by itself.
+// Decision worlds.forks: a world is a copy of another as it is when it is made, and lives by itself.
 func TestAWorldIsACopyThatLivesByItself(t *testing.T) {
 	x := newControl(t)
 	main := member(t, x.call(200, "GET", "/worlds/main", "").body, "data", "world", "baseUrl").(string)
@@ -239,7 +239,7 @@ func TestAWorldIsACopyThatLivesByItself(t *testing.T) {
 	}
 }
 
-// Contract §13: what a tester says wrong is answered clearly, and changes nothing.
+// Decision worlds.forks: what a tester says wrong is answered clearly, and changes nothing.
 func TestCallsThatCannotBe(t *testing.T) {
 	x := newControl(t)
 	x.world("a", "main")
@@ -298,7 +298,7 @@ func TestThereAreAsManyWorldsAsMayBe(t *testing.T) {
 	x.call(409, "POST", "/worlds", `{"name":"d"}`)
 }
 
-// Contract §13: every world is a whole directory, and never signs under its parent's name.
+// Decision worlds.forks: every world is a whole directory, and never signs under its parent's name.
 func TestAWorldIsAWholeDirectoryOfItsOwnName(t *testing.T) {
 	x := newControl(t)
 	main := member(t, x.call(200, "GET", "/worlds/main", "").body, "data", "world", "baseUrl").(string)
@@ -338,7 +338,7 @@ func TestAWorldIsAWholeDirectoryOfItsOwnName(t *testing.T) {
 	}
 }
 
-// Contract §13: from a seed, two copies of one world answer one script alike, byte for byte.
+// Decision seed.streams: from a seed, two copies of one world answer one script alike, byte for byte.
 func TestTwoCopiesAnswerAlike(t *testing.T) {
 	x := newControl(t)
 	x.world("base", "main")
@@ -369,7 +369,7 @@ func TestTwoCopiesAnswerAlike(t *testing.T) {
 	}
 }
 
-// Contract §13: a world does not send what its parent has yet to send.
+// Decision worlds.forks: a world does not send what its parent has yet to send.
 func TestAWorldDoesNotSendWhatItsParentHasToSend(t *testing.T) {
 	x := newControl(t)
 	a := x.world("a", "main")

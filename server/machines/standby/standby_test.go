@@ -34,8 +34,9 @@ func journalOf(t *testing.T, dir string) (lines []string) {
 	return strings.SplitAfter(strings.TrimSuffix(rig.Tailed(t, dir, "json", 1), "\n"), "\n")
 }
 
-// Contract §14: what tail writes, receive takes: the lines, the format, timetables and keys but the
-// checkpoint's. The copy is a directory that a server opens, under a name of its own, with all that was sold.
+// Decisions tail.lines, standby.lines: what tail writes, receive takes: the lines, the format, timetables and
+// keys but the checkpoint's. The copy is a directory that a server opens, under a name of its own, with all
+// that was sold.
 func TestAStandbyIsACopyThatServes(t *testing.T) {
 	t.Parallel()
 	p := rig.NewProven(t)

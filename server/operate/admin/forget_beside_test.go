@@ -102,7 +102,8 @@ func TestAnExportBesideAForgetHasNoName(t *testing.T) {
 	}
 }
 
-// Contract §12: what a path holds is not kept, however long it is: a refusal's line is as short as any.
+// Decision limits.table: what a path holds is not kept, however long it is: a refusal's line is as short as
+// any.
 func TestALongPathMakesNoLongLine(t *testing.T) {
 	dir := t.TempDir()
 	s, key := rig.Demo(t, server.Config{Dir: dir})

@@ -15,8 +15,8 @@ import (
 	"waybill/store/inspect"
 )
 
-// Contract §5: seats stay taken where the trip still exists, also those of a ride both of whose stops are
-// gone.
+// Decision timetable.rides: seats stay taken where the trip still exists, also those of a ride both of whose
+// stops are gone.
 func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	dir := t.TempDir()
 	s, key := rig.Demo(t, server.Config{Dir: dir})
@@ -40,8 +40,8 @@ func TestARideWhoseStopsAreGoneKeepsItsSeat(t *testing.T) {
 	}
 }
 
-// Contract §5: while more seats are sold than a smaller bus has nothing more is, whichever of the seats are
-// given back; the import names such runs, and verify tells the surplus.
+// Decision seats.surplus: while more seats are sold than a smaller bus has nothing more is, whichever of the
+// seats are given back; the import names such runs, and verify tells the surplus.
 func TestASmallerBusIsNotSoldBeyondItsSize(t *testing.T) {
 	dir := t.TempDir()
 	s, key := rig.Demo(t, server.Config{Dir: dir})
@@ -119,8 +119,8 @@ func seatsOnSmallBuses(t *testing.T, s *server.Server, query string) int {
 	return left
 }
 
-// Contract §8, CHANGED: a ticket whose hold ran out is not revived on a run that the timetable no longer has;
-// one that was paid stays as sold. The import names such runs.
+// Decision tickets.revival: a ticket whose hold ran out is not revived on a run that the timetable no longer
+// has; one that was paid stays as sold. The import names such runs.
 func TestAWithdrawnRunIsNotRevived(t *testing.T) {
 	now := rig.Start
 	s, key := rig.Demo(t, server.Config{Now: func() time.Time { return now }})
@@ -181,8 +181,8 @@ func bookSeat(t *testing.T, s *server.Server, key, from, to string) (booking, se
 	return "", ""
 }
 
-// Contract §5: a stop that leaves the timetable makes no ride smaller. A ticket whose hold ran out does not
-// get its seat back where somebody was sold it who now travels along.
+// Decision timetable.rides: a stop that leaves the timetable makes no ride smaller. A ticket whose hold ran
+// out does not get its seat back where somebody was sold it who now travels along.
 func TestARevivedTicketTakesNobodysSeatAfterAnImport(t *testing.T) {
 	dir := t.TempDir()
 	now := rig.Start
@@ -207,7 +207,8 @@ func TestARevivedTicketTakesNobodysSeatAfterAnImport(t *testing.T) {
 	rig.CompareWithReplay(t, s, dir, false)
 }
 
-// Contract §5: a stop that is away for one timetable and then back brings nobody onto another's seat.
+// Decision timetable.rides: a stop that is away for one timetable and then back brings nobody onto another's
+// seat.
 func TestAStopThatIsAwayForATimetableSellsNoSeatTwice(t *testing.T) {
 	dir := t.TempDir()
 	s, key := rig.Demo(t, server.Config{Dir: dir})
@@ -229,8 +230,8 @@ func TestAStopThatIsAwayForATimetableSellsNoSeatTwice(t *testing.T) {
 	rig.CompareWithReplay(t, s, dir, false)
 }
 
-// Contract §5: two tickets that only a later timetable brings together on a seat are a surplus. The import
-// and verify name the seat and both tickets, and nothing is wrong.
+// Decision seats.surplus: two tickets that only a later timetable brings together on a seat are a surplus.
+// The import and verify name the seat and both tickets, and nothing is wrong.
 func TestAnImportNamesASeatThatTwoTicketsHave(t *testing.T) {
 	dir := t.TempDir()
 	s, key := rig.Demo(t, server.Config{Dir: dir})

@@ -79,7 +79,7 @@ func sound(t *testing.T, dir string) {
 	}
 }
 
-// Contract §15, "times change in what is shown": what was sold by another timetable than is in force leaves,
+// Decision runs.timetable: what was sold by another timetable than is in force leaves,
 // once the run is moved, when the bus does; refunds still count to the latest departure that the ticket ever
 // had.
 func TestWhatAnotherTimetableSoldLeavesWithTheBus(t *testing.T) {
@@ -260,7 +260,7 @@ func TestARefusedTicketOfACancelledRun(t *testing.T) {
 	})
 }
 
-// Contract §15, "e-mails and texts tell": a ride that was moved away from the other is said to be missed, and
+// Decision runs.tickets: a ride that was moved away from the other is said to be missed, and
 // is not sold; a ticket that stays valid has new papers.
 func TestAChangeThatIsMissedIsTold(t *testing.T) {
 	dir := t.TempDir()
@@ -317,7 +317,7 @@ func TestAChangeThatIsMissedIsTold(t *testing.T) {
 	})
 }
 
-// Contract §14: statements for a database have what a moved run became, with each ticket that names it.
+// Decision tail.sql: statements for a database have what a moved run became, with each ticket that names it.
 func TestTailOfMovedRunsForADatabase(t *testing.T) {
 	if !rig.Has(t, "sqlite3") {
 		return

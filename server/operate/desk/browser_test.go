@@ -98,7 +98,8 @@ func (s *screen) check(what string) {
 	}
 }
 
-// Contract §15: the desk is used from a phone to a wide screen, in light and in dark, with a screen reader.
+// Decision desk.pages: the desk is used from a phone to a wide screen, in light and in dark, with a screen
+// reader.
 func TestEveryPageIsForEverybody(t *testing.T) {
 	t.Parallel()
 	s := newScreen(t)
@@ -213,7 +214,7 @@ func TestATeacherAtTheScreen(t *testing.T) {
 	s.check("the way of a teacher")
 }
 
-// Contract §15: a bus of 57 seats has its waybill on one page of A4, with each name.
+// Decision manifest.rows: a bus of 57 seats has its waybill on one page of A4, with each name.
 func TestTheWaybillOfAFullBusIsOnePage(t *testing.T) {
 	t.Parallel()
 	s := newScreen(t)

@@ -23,8 +23,8 @@ import (
 	"waybill/store/durable"
 )
 
-// Contract §15: a booking has its story in words, its tickets, and what each action would do; its tickets are
-// moved, and its passengers forgotten, from its page.
+// Decision desk.pages: a booking has its story in words, its tickets, and what each action would do; its
+// tickets are moved, and its passengers forgotten, from its page.
 func TestABookingTellsItsStory(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -62,7 +62,8 @@ func TestABookingTellsItsStory(t *testing.T) {
 	}
 }
 
-// Contract §15: the journal is shown as it grows, each line in words, its hash after that of the line before.
+// Decision desk.journal: the journal is shown as it grows, each line in words, its hash after that of the
+// line before.
 func TestTheJournalIsShownAsItGrows(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -280,7 +281,8 @@ func (o *operator) importWith(changes ...string) {
 	}
 }
 
-// Contract §15: messages are shown as the passenger reads them, and those that are parked are tried again.
+// Decision desk.pages: messages are shown as the passenger reads them, and those that are parked are tried
+// again.
 func TestMessagesAreShownAsPassengersReadThem(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -313,7 +315,8 @@ func TestMessagesAreShownAsPassengersReadThem(t *testing.T) {
 	}
 }
 
-// Contract §15: company users are given access and removed; the password goes nowhere but into its hash.
+// Decision desk.pages: company users are given access and removed; the password goes nowhere but into its
+// hash.
 func TestUsersAreGivenAccess(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -339,7 +342,7 @@ func TestUsersAreGivenAccess(t *testing.T) {
 	o.post("/act/user-remove", "email=olena@example.com&desk-back=/users", "There are no company users.")
 }
 
-// Contract §15: with a test clock it is moved and held, things go wrong, worlds are made, and the last
+// Decision desk.pages: with a test clock it is moved and held, things go wrong, worlds are made, and the last
 // requests are seen.
 func TestTheTestBenchIsUsed(t *testing.T) {
 	t.Parallel()

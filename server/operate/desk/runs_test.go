@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Contract §15: the overview says how tickets stand, what somebody should look at, and what is signed.
+// Decision desk.pages: the overview says how tickets stand, what somebody should look at, and what is signed.
 func TestTheOverviewSaysWhatThereIs(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -26,8 +26,8 @@ func TestTheOverviewSaysWhatThereIs(t *testing.T) {
 	o.see("/", "Uncompleted")
 }
 
-// Contract §15: a dispatcher finds a day's runs, and of a run who has which seat from where to where, and how
-// long a hold lasts; on the way there and on the run's page are no names.
+// Decision desk.pages: a dispatcher finds a day's runs, and of a run who has which seat from where to where,
+// and how long a hold lasts; on the way there and on the run's page are no names.
 func TestADispatcherSeesWhoHasWhichSeat(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -62,8 +62,8 @@ func TestADispatcherSeesWhoHasWhichSeat(t *testing.T) {
 	}
 }
 
-// Contract §15: a run is cancelled, moved and restored from its page, by the same acts as the verbs do it,
-// with the caller's name; a preview changes nothing, and leaves the form as it was filled in.
+// Decision desk.pages: a run is cancelled, moved and restored from its page, by the same acts as the verbs do
+// it, with the caller's name; a preview changes nothing, and leaves the form as it was filled in.
 func TestADispatcherChangesARun(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)

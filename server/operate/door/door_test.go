@@ -89,7 +89,7 @@ func (h *house) enter() string {
 	return c.Name + "=" + c.Value
 }
 
-// Contract §15: the link lets one browser in, once; what is asked for inside comes without the cookie.
+// Decision desk.entry: the link lets one browser in, once; what is asked for inside comes without the cookie.
 func TestTheLinkIsGoodOnce(t *testing.T) {
 	h := newHouse(t)
 	if resp, body := h.ask("GET", h.URL+"/run?trip=a%2Fb"); resp.StatusCode != 403 {
@@ -125,7 +125,7 @@ func TestTheLinkIsGoodOnce(t *testing.T) {
 	}
 }
 
-// Contract §15: the desk is refused to another Host or Origin, whatever cookie comes with it.
+// Decision desk.entry: the desk is refused to another Host or Origin, whatever cookie comes with it.
 func TestOthersAreTurnedAway(t *testing.T) {
 	h := newHouse(t)
 	cookie := h.enter()

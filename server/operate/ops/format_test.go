@@ -44,8 +44,8 @@ func scrape(t *testing.T, s http.Handler) (page string, values map[string]float6
 	return page, values
 }
 
-// Contract §3, /metrics: the text format of Prometheus, in which every sample follows its metric's help and
-// type.
+// Decision probes.open: /metrics has the text format of Prometheus, in which every sample follows its
+// metric's help and type.
 func TestMetricsAreInPrometheusFormat(t *testing.T) {
 	s, key := rig.Demo(t, server.Config{Connections: func() int { return 3 }})
 	offer := rig.Offer(t, s, key, rig.Bukovel)

@@ -62,8 +62,8 @@ func stateOf(t *testing.T, dir string) (ledger.State, journal.Head) {
 	return s.State, head
 }
 
-// Contract §1, export: what was exported beside a server and after it, whatever names hold, is in the tables;
-// a directory that is not empty is left alone.
+// Decision export.tables: what was exported beside a server and after it, whatever names hold, is in the
+// tables; a directory that is not empty is left alone.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

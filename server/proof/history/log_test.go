@@ -85,7 +85,7 @@ func playStory(t *testing.T, dir string) (ids map[string]string) {
 	return ids
 }
 
-// Contract §1, log: the story of a booking is told in words, with what time alone did, for the tickets that
+// Decision log.words: the story of a booking is told in words, with what time alone did, for the tickets that
 // moved too.
 func TestLogTellsTheStoryOfABooking(t *testing.T) {
 	dir := t.TempDir()
@@ -170,7 +170,7 @@ const storyOfT2 = `
 2026-11-22 08:25:00.000  #17  tickets.canceled  partner "anna" cancels: ticket T2 of booking B2 is Refund/Paid, seat 2 given back, refunded 1587.60 of 1764.00 UAH (rule rr-zor-24h: 90.00 %); request r6
 `
 
-// Contract §2: verbs use the directory's clock. What time did since the last line is told by it.
+// Decision log.words: verbs use the directory's clock. What time did since the last line is told by it.
 func TestLogUsesTheDirectorysClock(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Now().AddDate(1, 0, 0)

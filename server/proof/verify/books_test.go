@@ -131,8 +131,8 @@ func (b *bookkeeping) rewrite(t *testing.T, line int, pattern, with string) stri
 	return dir
 }
 
-// Contract §1, verify: a journal whose chain is good and whose books are not is found out, by its line or its
-// ticket.
+// Decision verify.books: a journal whose chain is good and whose books are not is found out, by its line or
+// its ticket.
 func TestVerifyFindsWrongBooks(t *testing.T) {
 	t.Parallel()
 	b := newBookkeeping(t, nil)
@@ -201,7 +201,8 @@ func TestVerifyFindsWrongBooks(t *testing.T) {
 	}
 }
 
-// Contract §15: what a line says of a run that was cancelled or moved is held against the tickets as well.
+// Decision verify.books: what a line says of a run that was cancelled or moved is held against the tickets as
+// well.
 func TestVerifyFindsWrongRuns(t *testing.T) {
 	b := newBookkeeping(t, func(s *server.Server) {
 		changeRun(t, s, "move", "kl-0700", "minutes", "25")
@@ -288,7 +289,7 @@ func TestALineOfAnUnknownReportIsDamage(t *testing.T) {
 	}
 }
 
-// Contract §1, verify: the figures are those of the last line's time.
+// Decision verify.verdict: the figures are those of the last line's time.
 func TestVerifyTellsTheBooks(t *testing.T) {
 	b := newBookkeeping(t, nil)
 	for lines, want := range map[int]string{
@@ -312,8 +313,8 @@ func TestVerifyTellsTheBooks(t *testing.T) {
 	}
 }
 
-// Contract §1: where keys are there, which are made after the first line, a journal without one was lost;
-// neither verify nor a start takes the directory for a new one.
+// Decision verify.verdict: where keys are there, which are made after the first line, a journal without one
+// was lost; neither verify nor a start takes the directory for a new one.
 func TestLostJournalIsNoNewDirectory(t *testing.T) {
 	b := newBookkeeping(t, nil)
 	const lost = "journal: is empty, but keys/offer-tokens shows that it was not"

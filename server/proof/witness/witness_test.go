@@ -71,8 +71,8 @@ func TestAnAuditorHasAllSignFirst(t *testing.T) {
 	}
 }
 
-// Contract §14: witnesses sign the newest lines, what they sign stands in the note, GET /checkpoint?witnessed
-// is the newest that all have signed, and verify asks for it.
+// Decision witnesses.asked: witnesses sign the newest lines, what they sign stands in the note, GET
+// /checkpoint?witnessed is the newest that all have signed, and verify asks for it.
 func TestWitnessesSign(t *testing.T) {
 	one := rig.NewCosigner(t, "one.example")
 	other := rig.NewCosigner(t, "the.other.example")

@@ -250,8 +250,8 @@ func TestWhatAMailServerAnswersDecides(t *testing.T) {
 	}
 }
 
-// Contract §12: each peer has places of its own. A mail server that hangs does not hold up the texts to
-// phones.
+// Decision peers.places: each peer has places of its own. A mail server that hangs does not hold up the texts
+// to phones.
 func TestAMailServerThatHangsDoesNotHoldUpTexts(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

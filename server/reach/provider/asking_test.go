@@ -15,8 +15,9 @@ import (
 	"waybill/server/reach/provider"
 )
 
-// Contract §12: calls of the provider have their places, whatever many payments ask for: each may need a
-// file. Those that have no turn in time are refused without having been asked about, and can be paid later.
+// Decision peers.places: calls of the provider have their places, whatever many payments ask for: each may
+// need a file. Those that have no turn in time are refused without having been asked about, and can be paid
+// later.
 func TestCallsOfTheProviderHaveTheirPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asking, most atomic.Int64

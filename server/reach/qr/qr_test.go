@@ -39,8 +39,8 @@ func picture(c *Code, dots int) []byte {
 	return b.Bytes()
 }
 
-// Contract §15: what is drawn, a real decoder reads: texts of every length there is room for, and as ticket
-// codes are.
+// Decision ticket.code: what is drawn, a real decoder reads: texts of every length there is room for, and
+// as ticket codes are.
 func TestARealDecoderReadsTheCodes(t *testing.T) {
 	if _, err := exec.LookPath("zbarimg"); err != nil {
 		t.Log("zbarimg is not here, and no code is read with it")

@@ -49,7 +49,7 @@ func aTicket() *booking.Ticket {
 	return t
 }
 
-// Contract §15: the bytes of a code, as the contract lists them.
+// Decision ticket.code: the bytes of a code, one after the other.
 func TestACodeIsAsTheContractSays(t *testing.T) {
 	x := aTicket()
 	code := NewCode(x.ID, &x.Legs[0]).Sign(ours)
@@ -208,8 +208,8 @@ func TestACalendarEntry(t *testing.T) {
 	}
 }
 
-// Contract §15: whoever shows a ticket twice is found out, also with the paper of before its run was moved; a
-// scan that says nothing is no ticket, and one that says too much is one bad code.
+// Decision ticket.check: whoever shows a ticket twice is found out, also with the paper of before its run was
+// moved; a scan that says nothing is no ticket, and one that says too much is one bad code.
 func TestAnInspectorIsNotFooled(t *testing.T) {
 	public, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
