@@ -236,8 +236,8 @@ func offer(t *testing.T, p *process) string {
 }
 
 // Decision provider.unanswered: a server that is killed while the provider is asked asks again under the same
-// id, one that is killed while a message is sent sends it again under the same id, and the request that was cut
-// short goes on under its key.
+// id, one that is killed while a message is sent sends it again under the same id, and the request that was
+// cut short goes on under its key.
 func TestKilledServersAskAndTellAgain(t *testing.T) {
 	bin, dir := build(t)
 	var mu sync.Mutex
