@@ -142,7 +142,7 @@ type Server struct {
 	identity  oidc.Trusted
 	carrier   *carrier.Service
 	legacy    *legacy.Service
-	ops       *ops.Service
+	ops       *ops.Monitor
 	reference *reference.Service
 	witness   *witness.Service
 

@@ -48,7 +48,7 @@ func (x exposition) histogram(name, labels string, h *web.Histogram, unit float6
 }
 
 // GetMetrics answers GET /metrics (decision probes.open).
-func (s *Service) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
+func (s *Monitor) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 	tickets, err := s.recentTickets()
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *Service) GetMetrics(w http.ResponseWriter, _ *http.Request) error {
 var metricsType = []string{"text/plain; version=0.0.4; charset=utf-8"}
 
 // writeRequests writes what is counted of requests.
-func (s *Service) writeRequests(x exposition) {
+func (s *Monitor) writeRequests(x exposition) {
 	c := s.Counts
 	routes := slices.Sorted(maps.Keys(c.Routes))
 	x.family("waybill_http_requests_total", "counter", "Requests answered, by route and status.")
@@ -162,7 +162,7 @@ var PhaseNames = [...]string{booking.Unpaid: "unpaid",
 
 // recentTickets counts all tickets by phase, at most every ten seconds: it takes a second for a million, most
 // of which it rests. No lock is held meanwhile.
-func (s *Service) recentTickets() (n [len(PhaseNames)]int, err error) {
+func (s *Monitor) recentTickets() (n [len(PhaseNames)]int, err error) {
 	s.counting.Lock()
 	defer s.counting.Unlock()
 	if !s.counted.IsZero() && time.Since(s.counted) < 10*time.Second {

@@ -8,8 +8,8 @@ import (
 	"waybill/server/frame/web"
 )
 
-// Service answers operators and testers.
-type Service struct {
+// Monitor answers operators and testers.
+type Monitor struct {
 	*web.Core
 	connections func() int // how many are open; nil where nobody counts
 	refusals    Refusals
@@ -23,8 +23,8 @@ type Service struct {
 type Refusals func(show func(witness string, times uint64))
 
 // New returns the room. connections counts those that are open, and may be nil.
-func New(core *web.Core, connections func() int, refusals Refusals) *Service {
-	return &Service{
+func New(core *web.Core, connections func() int, refusals Refusals) *Monitor {
+	return &Monitor{
 		Core:        core,
 		connections: connections,
 		refusals:    refusals,

@@ -9,7 +9,7 @@ import (
 
 // GetLive answers the orchestrator, on /livez, /readyz and /healthz (decision probes.open). A server that is
 // not ready answers only /livez.
-func (s *Service) GetLive(w http.ResponseWriter, _ *http.Request) error {
+func (s *Monitor) GetLive(w http.ResponseWriter, _ *http.Request) error {
 	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
 		w.String("status", "ok")
 	})
