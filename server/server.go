@@ -138,7 +138,7 @@ type Server struct {
 	provider  *provider.Service
 	outbox    *outbox.Service
 	partner   *partner.Service
-	company   *company.Service
+	company   *company.Portal
 	identity  oidc.Trusted
 	carrier   *carrier.Service
 	legacy    *legacy.Service

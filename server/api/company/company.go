@@ -7,8 +7,8 @@ import (
 	"waybill/server/frame/web"
 )
 
-// Service answers company users.
-type Service struct {
+// Portal answers company users.
+type Portal struct {
 	*web.Core
 	identity  *oidc.Trusted
 	Passwords *Throttle
@@ -18,8 +18,8 @@ type Service struct {
 }
 
 // New returns the room.
-func New(core *web.Core, identity *oidc.Trusted) *Service {
-	return &Service{
+func New(core *web.Core, identity *oidc.Trusted) *Portal {
+	return &Portal{
 		Core:      core,
 		identity:  identity,
 		Passwords: NewThrottle(),

@@ -42,7 +42,7 @@ func newReportFiles() *reportFiles {
 
 // reportBytes returns how many bytes the files of a company's reports have. The store's lock must not be
 // held.
-func (s *Service) reportBytes(company string) (int64, error) {
+func (s *Portal) reportBytes(company string) (int64, error) {
 	s.files.mu.Lock()
 	defer s.files.mu.Unlock()
 	if !s.files.counted {
@@ -55,7 +55,7 @@ func (s *Service) reportBytes(company string) (int64, error) {
 }
 
 // countFiles counts the files that are there. The lock of the files is held, so that none comes or goes.
-func (s *Service) countFiles() error {
+func (s *Portal) countFiles() error {
 	names, err := s.Config.FS.List(ledger.ReportDir)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ const (
 )
 
 // PostReport answers POST /v2/reports/company/orders.
-func (s *Service) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+func (s *Portal) PostReport(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	e := &report.Ordered{
 		ID:      s.NewID(),
 		Company: p.Access.Company.ID,
@@ -112,7 +112,7 @@ func errKeptReports(wait time.Duration) error {
 }
 
 // ListReports answers GET /v2/reports/company/orders.
-func (s *Service) ListReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+func (s *Portal) ListReports(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	return web.ShowPage(s.Core, w, web.NewQuery(r), "reports", web.MaxReports,
 		func(st ledger.State, skip, take int) ([]*report.Report, int) {
 			return st.Reports.List(p.Access.Company.ID, skip, take)
@@ -142,7 +142,7 @@ func writeReport(w *wire.Writer, name string, r *report.Report) {
 }
 
 // findReport finds a report that has not expired; company "" is any.
-func (s *Service) findReport(id booking.ID, company string) (x *report.Report, now time.Time, err error) {
+func (s *Portal) findReport(id booking.ID, company string) (x *report.Report, now time.Time, err error) {
 	unread := s.Store.View(func(st ledger.State, at time.Time) {
 		x, err = st.Reports.Find(id, company, at)
 		now = at
@@ -153,7 +153,7 @@ func (s *Service) findReport(id booking.ID, company string) (x *report.Report, n
 var errNotReady = web.Conflict(web.NotReady, "the report is not completed yet", nil)
 
 // GetDownload answers GET /v2/reports/company/orders/{id}/download with a URL that needs no session.
-func (s *Service) GetDownload(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+func (s *Portal) GetDownload(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	x, now, err := s.findReport(ids.Of(r.PathValue("id")), p.Access.Company.ID)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (s *Service) GetDownload(w http.ResponseWriter, r *http.Request, p *auth.Pr
 }
 
 // GetReportFile answers the URL of a download.
-func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
+func (s *Portal) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 	// Whatever is wrong with a link, it is a page that is not there: nothing is revealed of what is.
 	const head = 1 + len(linkPurpose)
 	payload, err := s.Ring.Load().Open(r.PathValue("token"))
@@ -237,7 +237,7 @@ func (s *Service) GetReportFile(w http.ResponseWriter, r *http.Request) error {
 
 // RunReports is the queue: it writes the file of each report that was ordered, one at a time, and removes
 // those that have expired. What a crash leaves undone the next start does.
-func (s *Service) RunReports() {
+func (s *Portal) RunReports() {
 	for s.Base.Err() == nil {
 		wait := tidyReports
 		if !s.Still.Load() {
@@ -254,7 +254,7 @@ func (s *Service) RunReports() {
 }
 
 // untilNext returns how long it is until there is something to do for reports, after that failed or did not.
-func (s *Service) untilNext(failed error) time.Duration {
+func (s *Portal) untilNext(failed error) time.Duration {
 	if failed != nil {
 		return retryReports
 	}
@@ -269,7 +269,7 @@ func (s *Service) untilNext(failed error) time.Duration {
 }
 
 // tendReports removes the reports that have expired, and writes those that are queued.
-func (s *Service) tendReports() error {
+func (s *Portal) tendReports() error {
 	err := errors.Join(s.removeReports(), s.WriteReports())
 	if err != nil && s.Base.Err() == nil {
 		s.Log.Warn("a report could not be written or removed; it is tried again", "err", err)
@@ -278,7 +278,7 @@ func (s *Service) tendReports() error {
 }
 
 // WriteReports writes the files of all reports that are queued.
-func (s *Service) WriteReports() error {
+func (s *Portal) WriteReports() error {
 	// An erasure waits meanwhile, so that no report is written with what is being erased.
 	s.Reporting.Lock()
 	defer s.Reporting.Unlock()
@@ -294,7 +294,7 @@ func (s *Service) WriteReports() error {
 
 // writeReport writes a report's file, whole or not at all, and then says so. Where the company's files have
 // no room for it, it stays queued until others have expired.
-func (s *Service) writeReport(x *report.Report) error {
+func (s *Portal) writeReport(x *report.Report) error {
 	if _, err := s.reportBytes(x.Company); err != nil { // so that they are counted
 		return err
 	}
@@ -345,14 +345,14 @@ func (s *Service) writeReport(x *report.Report) error {
 
 // RemoveReports removes the files of reports that have expired once the clock was moved, and has the queue
 // look what it is to do now.
-func (s *Service) RemoveReports() error {
+func (s *Portal) RemoveReports() error {
 	defer web.Wake(s.ordered)
 	return s.removeReports()
 }
 
 // removeReports removes the files of reports that have expired. What a crash left half-written is replaced
 // when its report, still queued, is written again.
-func (s *Service) removeReports() error {
+func (s *Portal) removeReports() error {
 	names, err := s.Config.FS.List(ledger.ReportDir)
 	if err != nil {
 		return err
@@ -383,7 +383,7 @@ func (s *Service) removeReports() error {
 }
 
 // PatchFMSObject answers PATCH /v2/geolocation/fms-objects/{fmsObjectId}.
-func (s *Service) PatchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
+func (s *Portal) PatchFMSObject(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 	tt := s.Timetable.Load()
 	id := r.PathValue("fmsObjectId")
 	// An object of another company is one that there is not.

@@ -27,7 +27,7 @@ const (
 type userHandler func(http.ResponseWriter, *http.Request, *auth.Principal) error
 
 // User wraps a handler that takes the user of the session that the request shows, if the role may do that.
-func (s *Service) User(may auth.Permission,
+func (s *Portal) User(may auth.Permission,
 	h userHandler) http.HandlerFunc {
 	allowed := func(w http.ResponseWriter, r *http.Request, p *auth.Principal) error {
 		if err := s.CheckOrigin(r); err != nil {
@@ -52,7 +52,7 @@ func (s *Service) User(may auth.Permission,
 }
 
 // siteBody reads a body that another site's page must not have made a browser send.
-func (s *Service) siteBody(w http.ResponseWriter, r *http.Request, optional bool,
+func (s *Portal) siteBody(w http.ResponseWriter, r *http.Request, optional bool,
 	fields func(*wire.Reader)) error {
 	w.Header()["Cache-Control"] = web.NoStore
 	if err := s.CheckOrigin(r); err != nil {
@@ -63,7 +63,7 @@ func (s *Service) siteBody(w http.ResponseWriter, r *http.Request, optional bool
 
 // noBody reads a body that has nothing to say. Its error is not to be told before who calls: 401, then 403,
 // then 400.
-func (s *Service) noBody(w http.ResponseWriter, r *http.Request) error {
+func (s *Portal) noBody(w http.ResponseWriter, r *http.Request) error {
 	return s.siteBody(w, r, true, func(in *wire.Reader) {
 		in.Fields()
 	})
@@ -78,7 +78,7 @@ func cookie(r *http.Request, name string) string {
 }
 
 // SetCookie sets a cookie of the client to a token; with a negative age it takes the cookie away.
-func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, token string,
+func (s *Portal) SetCookie(w http.ResponseWriter, r *http.Request, name, path, token string,
 	age time.Duration) {
 	c := &http.Cookie{
 		Name:     name,
@@ -94,7 +94,7 @@ func (s *Service) SetCookie(w http.ResponseWriter, r *http.Request, name, path, 
 }
 
 // signIn answers with a session as the event that decide returns leaves it, and its new tokens.
-func (s *Service) signIn(w http.ResponseWriter, r *http.Request,
+func (s *Portal) signIn(w http.ResponseWriter, r *http.Request,
 	decide func(ledger.State, time.Time, auth.Tokens) ([]ledger.Entry, error)) error {
 	// The tokens are made before the lock is taken. Only their hashes are kept.
 	access := auth.NewToken(s.Config.Random)
@@ -120,7 +120,7 @@ func (s *Service) signIn(w http.ResponseWriter, r *http.Request,
 }
 
 // PostPreLogin answers POST /v2/auth/pre-login.
-func (s *Service) PostPreLogin(w http.ResponseWriter, r *http.Request) error {
+func (s *Portal) PostPreLogin(w http.ResponseWriter, r *http.Request) error {
 	var email, password string
 	err := s.siteBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
@@ -159,7 +159,7 @@ func (s *Service) PostPreLogin(w http.ResponseWriter, r *http.Request) error {
 }
 
 // PostLogin answers POST /v2/auth/idp/login.
-func (s *Service) PostLogin(w http.ResponseWriter, r *http.Request) error {
+func (s *Portal) PostLogin(w http.ResponseWriter, r *http.Request) error {
 	var idToken, company string
 	if err := s.siteBody(w, r, false, func(in *wire.Reader) {
 		in.Fields(
@@ -216,7 +216,7 @@ func (s *Service) PostLogin(w http.ResponseWriter, r *http.Request) error {
 
 // PostRefresh answers POST /v2/auth/refresh. An old refresh token ends the session: user or thief has the
 // newer one.
-func (s *Service) PostRefresh(w http.ResponseWriter, r *http.Request) error {
+func (s *Portal) PostRefresh(w http.ResponseWriter, r *http.Request) error {
 	shown := auth.HashOf(cookie(r, RefreshCookie))
 	why := s.noBody(w, r)
 	return s.signIn(w, r, func(st ledger.State, now time.Time, tokens auth.Tokens) ([]ledger.Entry, error) {
@@ -238,7 +238,7 @@ func (s *Service) PostRefresh(w http.ResponseWriter, r *http.Request) error {
 }
 
 // PostLogout answers POST /v2/auth/logout, to whoever shows either token.
-func (s *Service) PostLogout(w http.ResponseWriter, r *http.Request) error {
+func (s *Portal) PostLogout(w http.ResponseWriter, r *http.Request) error {
 	why := s.noBody(w, r)
 	access := auth.HashOf(cookie(r, AccessCookie))
 	refresh := auth.HashOf(cookie(r, RefreshCookie))
@@ -269,7 +269,7 @@ func (s *Service) PostLogout(w http.ResponseWriter, r *http.Request) error {
 
 // GetSession answers GET /v2/auth/session, once what it shows is on disk: the session may just have been
 // made.
-func (s *Service) GetSession(w http.ResponseWriter, _ *http.Request, caller *auth.Principal) error {
+func (s *Portal) GetSession(w http.ResponseWriter, _ *http.Request, caller *auth.Principal) error {
 	if err := s.Store.View(func(ledger.State, time.Time) {}); err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (s *Service) GetSession(w http.ResponseWriter, _ *http.Request, caller *aut
 }
 
 // replySession answers with all there is to say of a session.
-func (s *Service) replySession(w http.ResponseWriter, caller *auth.Principal) error {
+func (s *Portal) replySession(w http.ResponseWriter, caller *auth.Principal) error {
 	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
 		writeUser(w, caller.User)
 		writeAccess(w, "access", s.CurrentAccess(caller.Access))
@@ -297,7 +297,7 @@ func writeUser(w *wire.Writer, u *auth.User) {
 }
 
 // writeAccesses writes the companies that a user can act for.
-func (s *Service) writeAccesses(w *wire.Writer, u *auth.User) {
+func (s *Portal) writeAccesses(w *wire.Writer, u *auth.User) {
 	wire.Each(w, "availableAccesses", s.Accesses(u), func(a auth.Access) {
 		writeAccess(w, "", a)
 	})
