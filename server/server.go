@@ -134,7 +134,7 @@ type Server struct {
 	fresh       bool // see Fresh
 	unavailable bool // it only answers 503
 
-	search    *search.Service
+	search    *search.Finder
 	provider  *provider.Service
 	outbox    *outbox.Service
 	partner   *partner.Service

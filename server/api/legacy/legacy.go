@@ -12,14 +12,14 @@ import (
 // Service answers the legacy interface.
 type Service struct {
 	*web.Core
-	search  *search.Service
+	search  *search.Finder
 	partner *partner.Service
 
 	resources *resource.Writer
 }
 
 // New returns the room.
-func New(core *web.Core, resources *resource.Writer, search *search.Service,
+func New(core *web.Core, resources *resource.Writer, search *search.Finder,
 	partner *partner.Service) *Service {
 	return &Service{
 		Core:      core,

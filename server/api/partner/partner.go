@@ -17,7 +17,7 @@ import (
 // Service answers partners.
 type Service struct {
 	*web.Core
-	search   *search.Service
+	search   *search.Finder
 	provider *provider.Service
 	lines    *seek.Lines // of the journal, for events and for answers that are given again
 	underWay sync.Map    // hashes of the requests with keys that are being answered, by ledger.RequestKey
@@ -29,7 +29,7 @@ type Service struct {
 }
 
 // New returns the room.
-func New(core *web.Core, resources *resource.Writer, search *search.Service,
+func New(core *web.Core, resources *resource.Writer, search *search.Finder,
 	provider *provider.Service) *Service {
 	return &Service{
 		Core:      core,

@@ -34,7 +34,7 @@ type finding struct {
 //
 // What is not on the page is counted, and not kept: of a schedule of 14 days that was a quarter of the
 // garbage.
-func (s *Service) search(tt journey.Finder, q *journey.Query, passengers, skip, take int) (
+func (s *Finder) search(tt journey.Finder, q *journey.Query, passengers, skip, take int) (
 	page []Found, total int, err error) {
 	_, err = s.Store.Glance(func(_ ledger.State, at time.Time) {
 		q.After = at.Unix()
@@ -78,7 +78,7 @@ func (s *Service) search(tt journey.Finder, q *journey.Query, passengers, skip, 
 }
 
 // GetOffers answers GET /v2/offers.
-func (s *Service) GetOffers(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Finder) GetOffers(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	list, err := s.FindOffers(r, p, "passengers")
 	return web.Show(w, err, func(w *wire.Writer) {
 		wire.Each(w, "offers", list, func(f Found) {
@@ -89,7 +89,7 @@ func (s *Service) GetOffers(w http.ResponseWriter, r *http.Request, p *auth.Part
 }
 
 // FindOffers reads the query of an offers search and runs it.
-func (s *Service) FindOffers(r *http.Request, p *auth.Partner, passengersName string) ([]Found, error) {
+func (s *Finder) FindOffers(r *http.Request, p *auth.Partner, passengersName string) ([]Found, error) {
 	tt := journey.On(s.Timetable.Load())
 	q := web.NewQuery(r)
 	var missing []string // parameters that name no city
@@ -140,7 +140,7 @@ func Sells(p *auth.Partner, c *schedule.Company) bool {
 }
 
 // WriteOffer writes an Offer; the legacy interface's has no expiresAt.
-func (s *Service) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy bool) {
+func (s *Finder) WriteOffer(w *wire.Writer, f *Found, p *auth.Partner, legacy bool) {
 	rides := make([]resource.Ride, 0, 2)
 	for i := range f.legs {
 		rides = append(rides, resource.Offered(f.tt.Timetable, &f.legs[i]))

@@ -15,7 +15,7 @@ import (
 var countries = strings.Fields("UA TR PL CZ IT DE SK HU BE NL RO BG FR AT LT LV EE ES LU CH GR MD SI")
 
 // ListCities answers GET /v2/cities.
-func (s *Service) ListCities(w http.ResponseWriter, r *http.Request) error {
+func (s *Finder) ListCities(w http.ResponseWriter, r *http.Request) error {
 	q := web.NewQuery(r)
 	name := q.Text("name")
 	if name != "" && utf8.RuneCountInString(name) < 2 {
@@ -45,7 +45,7 @@ func (s *Service) ListCities(w http.ResponseWriter, r *http.Request) error {
 }
 
 // GetCity answers GET /v2/cities/{slug}.
-func (s *Service) GetCity(w http.ResponseWriter, r *http.Request) error {
+func (s *Finder) GetCity(w http.ResponseWriter, r *http.Request) error {
 	tt := s.Timetable.Load()
 	i, ok := tt.CityBySlug(r.PathValue("slug"))
 	if !ok {
@@ -57,7 +57,7 @@ func (s *Service) GetCity(w http.ResponseWriter, r *http.Request) error {
 }
 
 // GetStop answers GET /v2/stops/{id}.
-func (s *Service) GetStop(w http.ResponseWriter, r *http.Request) error {
+func (s *Finder) GetStop(w http.ResponseWriter, r *http.Request) error {
 	tt := s.Timetable.Load()
 	i, ok := tt.StopByID(r.PathValue("id"))
 	if !ok {

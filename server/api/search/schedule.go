@@ -25,7 +25,7 @@ const (
 )
 
 // GetSchedule answers GET /v2/offers/schedule.
-func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
+func (s *Finder) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 	q := web.NewQuery(r)
 	from := q.Required("departureCitySlug")
 	to := q.Required("arrivalCitySlug")
@@ -72,7 +72,7 @@ func (s *Service) GetSchedule(w http.ResponseWriter, r *http.Request) error {
 }
 
 // writeDeparture writes a schedule row; o is room for its offer.
-func (s *Service) writeDeparture(w *wire.Writer, f *Found, o *Offer, currency string,
+func (s *Finder) writeDeparture(w *wire.Writer, f *Found, o *Offer, currency string,
 	language schedule.Language) {
 	tt := f.tt
 	first := &f.legs[0]

@@ -7,14 +7,14 @@ import (
 	"waybill/server/frame/web"
 )
 
-// Service answers searches.
-type Service struct {
+// Finder answers searches.
+type Finder struct {
 	*web.Core
 	maxTransfers int // the changes a journey may have: 0 or 1
 	resources    *resource.Writer
 }
 
 // New returns the room.
-func New(core *web.Core, resources *resource.Writer, maxTransfers int) *Service {
-	return &Service{Core: core, maxTransfers: maxTransfers, resources: resources}
+func New(core *web.Core, resources *resource.Writer, maxTransfers int) *Finder {
+	return &Finder{Core: core, maxTransfers: maxTransfers, resources: resources}
 }

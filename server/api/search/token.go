@@ -115,7 +115,7 @@ func (o *Offer) append(b []byte) []byte {
 
 // ReadOffer checks a token shown by a partner. Errors: auth.ErrMalformed,
 // ErrOfferExpired.
-func (s *Service) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer, error) {
+func (s *Finder) ReadOffer(token string, partner auth.ID, now time.Time) (*Offer, error) {
 	b, err := s.Ring.Load().Open(token)
 	if err != nil || len(b) < headSize {
 		return nil, auth.ErrMalformed
@@ -165,7 +165,7 @@ func (s *Service) ReadOffer(token string, partner auth.ID, now time.Time) (*Offe
 }
 
 // writeToken writes the token of a journey as the member id, and leaves in o what it carries.
-func (s *Service) writeToken(w *wire.Writer, f *Found, partner auth.ID, o *Offer) {
+func (s *Finder) writeToken(w *wire.Writer, f *Found, partner auth.ID, o *Offer) {
 	o.partner = partner
 	o.Expires = f.at.Add(web.OfferLife)
 	o.Legs = o.Legs[:0]
