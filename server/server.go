@@ -137,7 +137,7 @@ type Server struct {
 	search    *search.Finder
 	provider  *provider.Service
 	outbox    *outbox.Service
-	partner   *partner.Service
+	partner   *partner.Seller
 	company   *company.Portal
 	identity  oidc.Trusted
 	carrier   *carrier.Service

@@ -13,14 +13,14 @@ import (
 type Service struct {
 	*web.Core
 	search  *search.Finder
-	partner *partner.Service
+	partner *partner.Seller
 
 	resources *resource.Writer
 }
 
 // New returns the room.
 func New(core *web.Core, resources *resource.Writer, search *search.Finder,
-	partner *partner.Service) *Service {
+	partner *partner.Seller) *Service {
 	return &Service{
 		Core:      core,
 		resources: resources,

@@ -18,7 +18,7 @@ import (
 )
 
 // Act answers POST /v2/bookings/{id}/pay, /book and /cancel.
-func (s *Service) Act(action booking.Action) keyedHandler {
+func (s *Seller) Act(action booking.Action) keyedHandler {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner, try *Attempt) error {
 		sel, err := s.subset(w, r, p)
 		if err != nil {
@@ -47,7 +47,7 @@ func (s *Service) Act(action booking.Action) keyedHandler {
 
 // subset reads the tickets that an action is for. Whether there is such a booking comes before what is wrong
 // with the body.
-func (s *Service) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner) (booking.Selection, error) {
+func (s *Seller) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner) (booking.Selection, error) {
 	id := ids.Of(r.PathValue("id"))
 	ids, err := readSubset(w, r)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Service) subset(w http.ResponseWriter, r *http.Request, p *auth.Partner
 
 // deed is an action on its way: what is to be done with which tickets, and what the provider is to be asked.
 type deed struct {
-	*Service
+	*Seller
 	sel     booking.Selection
 	action  booking.Action
 	request string // its id
@@ -77,11 +77,11 @@ type deed struct {
 //
 // Without a provider the action is done by one update. With one, an update marks the tickets as asked, each
 // answer is kept by an update of its own, and one more closes the request where it has an Idempotency-Key.
-func (s *Service) Perform(r *http.Request, sel booking.Selection, action booking.Action, try *Attempt,
+func (s *Seller) Perform(r *http.Request, sel booking.Selection, action booking.Action, try *Attempt,
 	after func(ledger.State, time.Time)) (seq uint64, err error) {
 	// Decided under the lock, with the state as it then is.
 	d := &deed{
-		Service: s,
+		Seller:  s,
 		sel:     sel,
 		action:  action,
 		request: web.RequestID(r),

@@ -24,7 +24,7 @@ type NewBooking struct {
 }
 
 // PostBooking answers POST /v2/bookings.
-func (s *Service) PostBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner, try *Attempt) error {
+func (s *Seller) PostBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner, try *Attempt) error {
 	in, err := web.Document(w, r)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Service) PostBooking(w http.ResponseWriter, r *http.Request, p *auth.Pa
 // bookingReply returns what writes the reply of a request that changes a booking. It is given pointers: the
 // booking as the change leaves it, and the instant, are only known once the update has filled them in, and
 // then the reply is written twice: for the journal, where the request has a key, and for the client.
-func (s *Service) bookingReply(b **booking.Booking, now *time.Time) func(*wire.Writer) {
+func (s *Seller) bookingReply(b **booking.Booking, now *time.Time) func(*wire.Writer) {
 	return func(w *wire.Writer) {
 		web.WriteReply(w, func(w *wire.Writer) {
 			s.resources.Booking(w, "booking", *b, *now)
@@ -78,7 +78,7 @@ func ReadNewBooking(r *wire.Reader, ignored []string) *NewBooking {
 }
 
 // Create sells what a request asks for. It returns the booking, the instant, and the number of its line.
-func (s *Service) Create(request string, p *auth.Partner, in *NewBooking,
+func (s *Seller) Create(request string, p *auth.Partner, in *NewBooking,
 	try *Attempt) (b *booking.Booking, now time.Time, seq uint64, err error) {
 	try.willAnswer(http.StatusCreated, s.bookingReply(&b, &now))
 	if _, err = s.Store.Glance(func(_ ledger.State, at time.Time) {
@@ -136,7 +136,7 @@ func offerExpired(wrong web.Complaints) error {
 // prepare looks up in a timetable what the offer of a request sells at an instant. A company whose journeys
 // the partner may not sell is answered as an offer that there never was. What is wrong with the offer comes
 // before all that is wrong with the body, and with the currency after it.
-func (s *Service) prepare(in *NewBooking, p *auth.Partner, tt *schedule.Timetable,
+func (s *Seller) prepare(in *NewBooking, p *auth.Partner, tt *schedule.Timetable,
 	now time.Time) (*booking.Sale, error) {
 	wrong := in.wrong
 	if in.offerID == "" {
@@ -201,7 +201,7 @@ func readPassenger(r *wire.Reader) booking.Passenger {
 }
 
 // ListBookings answers GET /v2/bookings.
-func (s *Service) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Seller) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	q := web.NewQuery(r)
 	only := q.OptionalDay("departureDate")
 	return web.ShowPage(s.Core, w, q, "bookings", web.MaxBookings,
@@ -213,7 +213,7 @@ func (s *Service) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.P
 }
 
 // view finds the booking that a request's path names, and the instant.
-func (s *Service) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
+func (s *Seller) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
 	// Of another partner's booking nothing is said, not even that it is there.
 	id := ids.Of(r.PathValue("id"))
 	err = s.Store.View(func(st ledger.State, at time.Time) {
@@ -227,7 +227,7 @@ func (s *Service) view(r *http.Request, p *auth.Partner) (b *booking.Booking, no
 }
 
 // GetBooking answers GET /v2/bookings/{id}.
-func (s *Service) GetBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Seller) GetBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, now, err := s.view(r, p)
 	return web.Show(w, err, func(w *wire.Writer) {
 		s.resources.Booking(w, "booking", b, now)
@@ -235,7 +235,7 @@ func (s *Service) GetBooking(w http.ResponseWriter, r *http.Request, p *auth.Par
 }
 
 // GetRefundRules answers GET /v2/bookings/{id}/refund-rules.
-func (s *Service) GetRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Seller) GetRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, _, err := s.view(r, p)
 	return web.Show(w, err, func(w *wire.Writer) {
 		WriteOrderRules(w, b.Tickets)
@@ -270,7 +270,7 @@ func WriteOrderRules(w *wire.Writer, tickets []booking.Ticket) {
 }
 
 // ViewTicket finds the ticket that a request's path names, its booking, and the instant.
-func (s *Service) ViewTicket(r *http.Request,
+func (s *Seller) ViewTicket(r *http.Request,
 	p *auth.Partner) (b *booking.Booking, t *booking.Ticket, now time.Time, err error) {
 	err = s.Store.View(func(st ledger.State, at time.Time) {
 		b, t = st.Bookings.Ticket(booking.ID(p.ID), ids.Of(r.PathValue("id")))
@@ -283,7 +283,7 @@ func (s *Service) ViewTicket(r *http.Request,
 }
 
 // GetTicket answers GET /v2/tickets/{id}.
-func (s *Service) GetTicket(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Seller) GetTicket(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, t, now, err := s.ViewTicket(r, p)
 	return web.Show(w, err, func(w *wire.Writer) {
 		s.resources.Ticket(w, "ticket", b, t, now, resource.ByItself)

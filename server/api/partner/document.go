@@ -17,7 +17,7 @@ var pagePolicy = []string{ticket.PagePolicy}
 
 // GetDocument answers GET /v2/tickets/{id}/document: the ticket on a page to print (decision
 // ticket.document).
-func (s *Service) GetDocument(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Seller) GetDocument(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, t, now, err := s.ViewTicket(r, p)
 	if err != nil {
 		return err

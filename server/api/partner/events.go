@@ -19,7 +19,7 @@ import (
 const MaxWait = 30
 
 // GetEvents answers GET /v2/events.
-func (s *Service) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	q := web.NewQuery(r)
 	after := q.Number("after", 0, 0, web.Unbounded)
 	take := q.Number("take", 50, 1, web.MaxEvents)
@@ -108,7 +108,7 @@ func (x *Polls) leave(partner booking.ID) {
 }
 
 // showEvents answers with the events of lines, of the first of which some come before.
-func (s *Service) showEvents(w http.ResponseWriter, partner booking.ID, lines []uint64, before, seq,
+func (s *Seller) showEvents(w http.ResponseWriter, partner booking.ID, lines []uint64, before, seq,
 	total int) error {
 	var out wire.Writer
 	// Each line is read once, however many of its events are shown.

@@ -116,7 +116,7 @@ func IdempotencyKeyOf(r *http.Request) (string, error) {
 type keyedHandler func(http.ResponseWriter, *http.Request, *auth.Partner, *Attempt) error
 
 // Keyed wraps the handler of a POST that may come again.
-func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
+func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 		key, err := IdempotencyKeyOf(r)
 		if err != nil {
@@ -173,7 +173,7 @@ func (s *Service) Keyed(h keyedHandler) web.PartnerHandler {
 
 // keepRefusal journals a refusal that a repetition gets again: what the state does not allow, unless that is
 // only until the provider has answered.
-func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt, err error) error {
+func (s *Seller) keepRefusal(r *http.Request, partner booking.ID, try *Attempt, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -203,7 +203,7 @@ func (s *Service) keepRefusal(r *http.Request, partner booking.ID, try *Attempt,
 }
 
 // replay answers as before, from the journal. What was erased from there is no more.
-func (s *Service) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error {
+func (s *Seller) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error {
 	var answer ledger.Answer
 	err := s.lines.Read([]uint64{known.Seq}, func(l *journal.Line) (err error) {
 		answer, err = ledger.ReadAnswer(l)
@@ -242,7 +242,7 @@ func (s *Service) replay(w http.ResponseWriter, known *ledger.KeyedRequest) erro
 
 // makeAgain makes the answer to a sale from its line. It is another than it was only where a later version of
 // the program, within the 24 hours, writes bookings differently.
-func (s *Service) makeAgain(answer *ledger.Answer, seq uint64) error {
+func (s *Seller) makeAgain(answer *ledger.Answer, seq uint64) error {
 	var b *booking.Booking
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		b = st.Bookings.Sold(answer.At, answer.Sold)

@@ -13,7 +13,7 @@ const (
 )
 
 // NoteOverdue journals notices of the payment windows that are over, and returns when to look again.
-func (s *Service) NoteOverdue() (wait time.Duration, err error) {
+func (s *Seller) NoteOverdue() (wait time.Duration, err error) {
 	for {
 		_, err = s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 			list, rest, next := st.Bookings.Overdue(now, s.noticed.Load(), notices)
@@ -29,7 +29,7 @@ func (s *Service) NoteOverdue() (wait time.Duration, err error) {
 }
 
 // RunNotices does so while the server runs. A refusal, as of a full disk, is tried again.
-func (s *Service) RunNotices() {
+func (s *Seller) RunNotices() {
 	for s.Base.Err() == nil {
 		wait := time.Hour
 		if !s.Still.Load() {

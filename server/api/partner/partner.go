@@ -14,8 +14,8 @@ import (
 	"waybill/store/journal/seek"
 )
 
-// Service answers partners.
-type Service struct {
+// Seller answers partners.
+type Seller struct {
 	*web.Core
 	search   *search.Finder
 	provider *provider.Service
@@ -30,8 +30,8 @@ type Service struct {
 
 // New returns the room.
 func New(core *web.Core, resources *resource.Writer, search *search.Finder,
-	provider *provider.Service) *Service {
-	return &Service{
+	provider *provider.Service) *Seller {
+	return &Seller{
 		Core:      core,
 		resources: resources,
 		search:    search,

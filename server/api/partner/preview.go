@@ -17,7 +17,7 @@ import (
 
 // Preview answers POST /v2/bookings/{id}/pay/preview and so on: what the action would do, which changes
 // nothing.
-func (s *Service) Preview(action booking.Action) web.PartnerHandler {
+func (s *Seller) Preview(action booking.Action) web.PartnerHandler {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 		// The same tickets, read in the same way, as the action itself would be for.
 		sel, err := s.subset(w, r, p)
