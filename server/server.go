@@ -141,7 +141,7 @@ type Server struct {
 	company   *company.Portal
 	identity  oidc.Trusted
 	carrier   *carrier.Service
-	legacy    *legacy.Service
+	legacy    *legacy.Adapter
 	ops       *ops.Monitor
 	reference *reference.Service
 	witness   *witness.Service

@@ -9,8 +9,8 @@ import (
 	"waybill/server/frame/web"
 )
 
-// Service answers the legacy interface.
-type Service struct {
+// Adapter answers the legacy interface.
+type Adapter struct {
 	*web.Core
 	search  *search.Finder
 	partner *partner.Seller
@@ -20,8 +20,8 @@ type Service struct {
 
 // New returns the room.
 func New(core *web.Core, resources *resource.Writer, search *search.Finder,
-	partner *partner.Seller) *Service {
-	return &Service{
+	partner *partner.Seller) *Adapter {
+	return &Adapter{
 		Core:      core,
 		resources: resources,
 		search:    search,

@@ -25,7 +25,7 @@ const guideLink = `<` + web.GuidePath + `>; rel="deprecation"; type="text/html",
 // Partner wraps a handler of a legacy route. Every answer says since when the interface is deprecated and
 // when it goes (RFC 9745, RFC 8594); a stranger gets 403; who has been quiet for long enough 410. All other
 // calls count.
-func (s *Service) Partner(h web.PartnerHandler) http.HandlerFunc {
+func (s *Adapter) Partner(h web.PartnerHandler) http.HandlerFunc {
 	answer := web.Identified(s.Core, web.ErrForbidden,
 		func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 			// Journalled once a day, as it decides until when the partner has the interface.
@@ -62,17 +62,17 @@ func legacyDate(r *http.Request) error {
 }
 
 // NoRoute answers what is no legacy route but lies where they do.
-func (s *Service) NoRoute(w http.ResponseWriter, r *http.Request, _ *auth.Partner) error {
+func (s *Adapter) NoRoute(w http.ResponseWriter, r *http.Request, _ *auth.Partner) error {
 	return s.NotRouted(w, r)
 }
 
 // NoPath answers a path that is not clean but lies where the legacy interface's do.
-func (s *Service) NoPath(http.ResponseWriter, *http.Request, *auth.Partner) error {
+func (s *Adapter) NoPath(http.ResponseWriter, *http.Request, *auth.Partner) error {
 	return web.ErrNotFound
 }
 
 // GetOffers answers GET /rest/offers.
-func (s *Service) GetOffers(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Adapter) GetOffers(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	if err := legacyDate(r); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ var IgnoredFields = []string{"price", "seats", "paymentRecipient", "invoice", "s
 	"blaBlaCarRaceId", "source"}
 
 // PostOrders answers POST /rest/orders.
-func (s *Service) PostOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Adapter) PostOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	in, err := web.Document(w, r)
 	if err != nil {
 		return err
@@ -113,12 +113,12 @@ func (s *Service) PostOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 }
 
 // writeOrder writes a ticket as the legacy interface shows it.
-func (s *Service) writeOrder(w *wire.Writer, o booking.Order, now time.Time) {
+func (s *Adapter) writeOrder(w *wire.Writer, o booking.Order, now time.Time) {
 	s.resources.Ticket(w, "", o.Booking, o.Ticket, now, resource.LegacyOrder)
 }
 
 // ListOrders answers GET /rest/orders.
-func (s *Service) ListOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Adapter) ListOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	if err := legacyDate(r); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *Service) ListOrders(w http.ResponseWriter, r *http.Request, p *auth.Par
 }
 
 // GetOrder answers GET /rest/orders/{id}.
-func (s *Service) GetOrder(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Adapter) GetOrder(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	b, t, now, err := s.partner.ViewTicket(r, p)
 	return web.Show(w, err, func(w *wire.Writer) {
 		s.resources.Ticket(w, "order", b, t, now, resource.LegacyOrder)
@@ -140,7 +140,7 @@ func (s *Service) GetOrder(w http.ResponseWriter, r *http.Request, p *auth.Partn
 }
 
 // GetRefundRules answers GET /rest/orders/{id}/refund-rules.
-func (s *Service) GetRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Adapter) GetRefundRules(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	_, t, _, err := s.partner.ViewTicket(r, p)
 	return web.Show(w, err, func(w *wire.Writer) {
 		partner.WriteOrderRules(w, []booking.Ticket{*t})
@@ -159,7 +159,7 @@ const carrierRule = " is not migrated: the carrier's statuses are set in the bac
 	"see the migration guide"
 
 // PatchOrders answers PATCH /rest/orders, which pays, books or cancels tickets of any bookings.
-func (s *Service) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+func (s *Adapter) PatchOrders(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 	// What to do is read before it is known whose tickets they are: 400 comes before 404 here.
 	in, err := web.Document(w, r)
 	if err != nil {
