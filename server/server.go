@@ -135,7 +135,7 @@ type Server struct {
 	unavailable bool // it only answers 503
 
 	search    *search.Finder
-	provider  *provider.Service
+	provider  *provider.Confirmer
 	outbox    *outbox.Service
 	partner   *partner.Seller
 	company   *company.Portal

@@ -18,7 +18,7 @@ import (
 type Seller struct {
 	*web.Core
 	search   *search.Finder
-	provider *provider.Service
+	provider *provider.Confirmer
 	lines    *seek.Lines // of the journal, for events and for answers that are given again
 	underWay sync.Map    // hashes of the requests with keys that are being answered, by ledger.RequestKey
 	Polls    Polls
@@ -30,7 +30,7 @@ type Seller struct {
 
 // New returns the room.
 func New(core *web.Core, resources *resource.Writer, search *search.Finder,
-	provider *provider.Service) *Seller {
+	provider *provider.Confirmer) *Seller {
 	return &Seller{
 		Core:      core,
 		resources: resources,

@@ -14,7 +14,7 @@ import (
 
 // Open makes known the provider that a configuration names; "" is none, and leaves Confirm as it is. The
 // secret is what the provider knows our calls by.
-func (s *Service) Open(url string, secret []byte) error {
+func (s *Confirmer) Open(url string, secret []byte) error {
 	if url == "" {
 		return nil
 	}
@@ -34,7 +34,7 @@ const (
 
 // askProvider posts {"id","action","ticket"} to the provider, the ticket as in a booking of the interface. An
 // answer 2xx confirms, 4xx refuses; what may pass is tried again.
-func (s *Service) askProvider(ctx context.Context, provider *outbound.Peer, c Confirmation) error {
+func (s *Confirmer) askProvider(ctx context.Context, provider *outbound.Peer, c Confirmation) error {
 	var b *booking.Booking
 	var t *booking.Ticket
 	var now time.Time

@@ -25,7 +25,7 @@ const maxConfirming = 16
 
 // ConfirmAll asks the provider about each ticket, all at a time, and commits each answer by itself: tickets
 // that are not confirmed do not undo the others.
-func (s *Service) ConfirmAll(ctx context.Context, asked []Confirmation) (last uint64, err error) {
+func (s *Confirmer) ConfirmAll(ctx context.Context, asked []Confirmation) (last uint64, err error) {
 	answers := make([]verdict, len(asked))
 	var wg sync.WaitGroup
 	atATime := maxConfirming
@@ -65,7 +65,7 @@ type verdict struct {
 
 // ask asks about one ticket, once there is a place for a call. Without a place in time nobody is asked, which
 // is an answer that decides nothing.
-func (s *Service) ask(ctx context.Context, c Confirmation) error {
+func (s *Confirmer) ask(ctx context.Context, c Confirmation) error {
 	select {
 	case s.asking <- struct{}{}:
 		defer func() { <-s.asking }()
@@ -76,7 +76,7 @@ func (s *Service) ask(ctx context.Context, c Confirmation) error {
 }
 
 // confirmOne asks about one ticket and commits the answer.
-func (s *Service) confirmOne(ctx context.Context, c Confirmation) verdict {
+func (s *Confirmer) confirmOne(ctx context.Context, c Confirmation) verdict {
 	refusal := s.ask(ctx, c)
 	said := booking.Confirm
 	switch {
@@ -97,7 +97,7 @@ func (s *Service) confirmOne(ctx context.Context, c Confirmation) verdict {
 
 // Answer returns the lines that say what was answered about a ticket: by the provider, or in its place by
 // somebody, with a reason. The error is that it was not asked about, or was answered. Store.Update calls it.
-func (s *Service) Answer(st ledger.State, now time.Time, ticket booking.ID, said booking.Verdict,
+func (s *Confirmer) Answer(st ledger.State, now time.Time, ticket booking.ID, said booking.Verdict,
 	reason string, by *ledger.By) ([]ledger.Entry, error) {
 	e, err := st.Bookings.Answer(ticket, said, reason, s.Phones)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Service) Answer(st ledger.State, now time.Time, ticket booking.ID, said
 
 // keepAnswer commits an answer. On a full disk it waits for room until ctx is over, and then goes on in the
 // background: the answer will not come again.
-func (s *Service) keepAnswer(ctx context.Context, ticket booking.ID,
+func (s *Confirmer) keepAnswer(ctx context.Context, ticket booking.ID,
 	said booking.Verdict) (seq uint64, err error) {
 	defer web.Wake(s.Outgoing)
 	keep := func(st ledger.State, now time.Time) ([]ledger.Entry, error) {

@@ -27,9 +27,9 @@ type doubtful struct {
 	pause time.Duration // after the next time without an answer
 }
 
-// FindDoubtful notes every ticket whose answer a crash has swallowed, for [Service.RunDoubtful]. A server
+// FindDoubtful notes every ticket whose answer a crash has swallowed, for [Confirmer.RunDoubtful]. A server
 // without a provider has nobody to ask: what was asked stays so, and the log says how to go on.
-func (s *Service) FindDoubtful() {
+func (s *Confirmer) FindDoubtful() {
 	var list []*doubtful
 	s.Store.View(func(st ledger.State, _ time.Time) {
 		st.Bookings.Asked(func(b *booking.Booking, t *booking.Ticket, ask booking.Ask) {
@@ -50,7 +50,7 @@ func (s *Service) FindDoubtful() {
 
 // RunDoubtful asks again while the server runs. It ends once every question is answered, unless the clock may
 // stand still: then it is asked whether there is something to do.
-func (s *Service) RunDoubtful() {
+func (s *Confirmer) RunDoubtful() {
 	for s.Base.Err() == nil && (len(s.doubtful) > 0 || s.Config.TestClock) {
 		wait := time.Hour
 		if !s.Still.Load() {
@@ -67,7 +67,7 @@ func (s *Service) RunDoubtful() {
 }
 
 // askDue asks what is due, so many at a time, and returns how long it is until there is more to ask.
-func (s *Service) askDue(atATime int) (wait time.Duration) {
+func (s *Confirmer) askDue(atATime int) (wait time.Duration) {
 	now, err := s.Now()
 	if err != nil {
 		return time.Hour // the server ends
@@ -105,7 +105,7 @@ func (s *Service) askDue(atATime int) (wait time.Duration) {
 }
 
 // askOnce asks about a ticket, and reports whether that is settled.
-func (s *Service) askOnce(d *doubtful) bool {
+func (s *Confirmer) askOnce(d *doubtful) bool {
 	refusal := s.ask(s.Base, d.Confirmation)
 	said := booking.Confirm
 	if refusal != nil {

@@ -10,8 +10,8 @@ import (
 	"waybill/server/frame/web"
 )
 
-// Service asks the provider.
-type Service struct {
+// Confirmer asks the provider.
+type Confirmer struct {
 	*web.Core
 	Confirm Confirm       // nil: there is no provider, and tickets are confirmed at once
 	asking  chan struct{} // a place for each call
@@ -35,8 +35,8 @@ type Confirmation struct {
 
 // New returns the room.
 func New(core *web.Core, resources *resource.Writer,
-	confirm Confirm) *Service {
-	return &Service{
+	confirm Confirm) *Confirmer {
+	return &Confirmer{
 		Core:      core,
 		Confirm:   confirm,
 		asking:    make(chan struct{}, web.MaxAsking),

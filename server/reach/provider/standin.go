@@ -16,7 +16,7 @@ func WithStandIn(ctx context.Context, stand StandIn) context.Context {
 
 // For returns who is asked about the tickets of a request; nil is nobody. Only a server with a test clock
 // looks for a stand-in.
-func (s *Service) For(ctx context.Context) Confirm {
+func (s *Confirmer) For(ctx context.Context) Confirm {
 	if !s.Config.TestClock {
 		return s.Confirm
 	}
