@@ -136,7 +136,7 @@ type Server struct {
 
 	search    *search.Finder
 	provider  *provider.Confirmer
-	outbox    *outbox.Service
+	outbox    *outbox.Relay
 	partner   *partner.Seller
 	company   *company.Portal
 	identity  oidc.Trusted

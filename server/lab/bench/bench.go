@@ -25,7 +25,7 @@ import (
 // Service is the test bench of one server.
 type Service struct {
 	*web.Core
-	outbox     *outbox.Service
+	outbox     *outbox.Relay
 	routes     []string     // of the interface, as rules name them
 	clockMoved func() error // brings about what is due once a clock that ticks was moved
 	moving     sync.Mutex   // the clock
@@ -36,7 +36,7 @@ type Service struct {
 }
 
 // New returns the room. clockMoved brings about what is due once a clock that ticks was moved.
-func New(core *web.Core, outbox *outbox.Service, clockMoved func() error) *Service {
+func New(core *web.Core, outbox *outbox.Relay, clockMoved func() error) *Service {
 	return &Service{
 		Core:       core,
 		outbox:     outbox,

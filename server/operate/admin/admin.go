@@ -18,7 +18,7 @@ type Service struct {
 	*web.Core
 	identity  *oidc.Trusted
 	carrier   *carrier.Service
-	outbox    *outbox.Service
+	outbox    *outbox.Relay
 	provider  *provider.Confirmer
 	witness   *witness.Service
 	reports   func() error // writes the reports that are queued; returns when they are there
@@ -34,7 +34,7 @@ func (s *Service) Alone(do func() error) error {
 
 // New returns the room.
 func New(core *web.Core, identity *oidc.Trusted, reports func() error, carrier *carrier.Service,
-	outbox *outbox.Service, provider *provider.Confirmer, witness *witness.Service) *Service {
+	outbox *outbox.Relay, provider *provider.Confirmer, witness *witness.Service) *Service {
 	return &Service{
 		Core:     core,
 		identity: identity,

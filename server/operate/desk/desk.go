@@ -46,7 +46,7 @@ type Service struct {
 	*web.Core
 	admin   *admin.Service
 	carrier *carrier.Service
-	outbox  *outbox.Service
+	outbox  *outbox.Relay
 	bench   *bench.Service
 	worlds  atomic.Pointer[Worlds] // nil where there are none to make
 	witness *witness.Service
@@ -71,7 +71,7 @@ type World struct {
 }
 
 // New returns the room.
-func New(core *web.Core, admin *admin.Service, carrier *carrier.Service, outbox *outbox.Service,
+func New(core *web.Core, admin *admin.Service, carrier *carrier.Service, outbox *outbox.Relay,
 	bench *bench.Service, witness *witness.Service) *Service {
 	return &Service{
 		Core:    core,

@@ -36,7 +36,7 @@ type filed struct {
 
 // file writes a letter as a file, which says when by the directory's clock. It is durable once
 // [filed.sync] has seen to that.
-func (s *Service) file(m *ledger.Message, name string, letter []byte) error {
+func (s *Relay) file(m *ledger.Message, name string, letter []byte) error {
 	now, err := s.Now()
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (f *filed) sync(fsys durable.FS, messages []*ledger.Message) (lost map[stri
 }
 
 // RunLetters removes old letters while the server runs.
-func (s *Service) RunLetters() {
+func (s *Relay) RunLetters() {
 	for s.Base.Err() == nil {
 		if !s.Still.Load() {
 			s.tidyLetters()
@@ -87,7 +87,7 @@ func (s *Service) RunLetters() {
 }
 
 // tidyLetters removes old letters, and says where that fails.
-func (s *Service) tidyLetters() error {
+func (s *Relay) tidyLetters() error {
 	err := s.RemoveOldLetters()
 	if err != nil && s.Base.Err() == nil {
 		s.Log.Warn("old letters could not be removed; it is tried again", "err", err)
@@ -97,7 +97,7 @@ func (s *Service) tidyLetters() error {
 
 // RemoveOldLetters removes the e-mails that became files so many days ago as they are kept, by the
 // directory's clock. Requests do not wait for it. It looks at nothing before the next letter is old.
-func (s *Service) RemoveOldLetters() error {
+func (s *Relay) RemoveOldLetters() error {
 	now, err := s.Now()
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (s *Service) RemoveOldLetters() error {
 
 // removeUntil removes the letters that became files until an instant. It returns when the first of the others
 // did; zero where there is none.
-func (s *Service) removeUntil(names []string, until time.Time) (next time.Time, err error) {
+func (s *Relay) removeUntil(names []string, until time.Time) (next time.Time, err error) {
 	pace := s.Store.Pace()
 	removed := 0
 	young := 0
@@ -158,7 +158,7 @@ func (s *Service) removeUntil(names []string, until time.Time) (next time.Time, 
 
 // removeIfOld removes a letter that became a file until an instant, and reports whether it did; else it
 // returns when the letter did. What is no letter stays, and its time is zero.
-func (s *Service) removeIfOld(name string, until time.Time) (at time.Time, gone bool, err error) {
+func (s *Relay) removeIfOld(name string, until time.Time) (at time.Time, gone bool, err error) {
 	s.filed.mu.Lock()
 	defer s.filed.mu.Unlock()
 	name = ledger.OutboxDir + "/" + name
@@ -182,7 +182,7 @@ func byLine(a, b string) int {
 }
 
 // FileCount returns how many e-mails became files and are there.
-func (s *Service) FileCount() (int, error) {
+func (s *Relay) FileCount() (int, error) {
 	names, err := s.fileNames()
 	return len(names), err
 }

@@ -25,7 +25,7 @@ var ErrNoFile = errors.New("outbox: there is no such e-mail")
 
 // Files returns e-mails that became files and whose names have a text in them, as a ticket's id: the newest
 // first, and so many at most. more is how many others there are.
-func (s *Service) Files(text string, most int) (list []File, more int, err error) {
+func (s *Relay) Files(text string, most int) (list []File, more int, err error) {
 	names, err := s.fileNames()
 	if err != nil {
 		return nil, 0, err
@@ -52,7 +52,7 @@ func (s *Service) Files(text string, most int) (list []File, more int, err error
 
 // File returns an e-mail that became a file. Its error is ErrNoFile where none has the name: what a client
 // writes is no path.
-func (s *Service) File(name string) (File, error) {
+func (s *Relay) File(name string) (File, error) {
 	names, err := s.fileNames()
 	if err != nil {
 		return File{}, err
@@ -68,7 +68,7 @@ func (s *Service) File(name string) (File, error) {
 }
 
 // fileNames returns the names of the e-mails that became files.
-func (s *Service) fileNames() ([]string, error) {
+func (s *Relay) fileNames() ([]string, error) {
 	names, err := s.Config.FS.List(ledger.OutboxDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -88,7 +88,7 @@ func lineOf(name string) uint64 {
 }
 
 // readFile reads an e-mail.
-func (s *Service) readFile(name string) (f File, err error) {
+func (s *Relay) readFile(name string) (f File, err error) {
 	f.Name = name
 	err = durable.Read(s.Config.FS, ledger.OutboxDir+"/"+name, func(from *io.SectionReader) error {
 		f.Letter, err = outbound.ReadMessage(from)

@@ -22,7 +22,7 @@ import (
 // those that were sold.
 
 // sendMessage sends a message to its passenger.
-func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
+func (s *Relay) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
 	_, _, email, phones := t.Passenger.Fields()
 	id := t.ID.String() + "." + m.ID
 	news := s.newNews(m, b, t)
@@ -62,7 +62,7 @@ func (s *Service) sendMessage(m *ledger.Message, b *booking.Booking, t *booking.
 
 // papers returns what the e-mail of a paid ticket carries (decision messages.papers): the ticket to print,
 // and an entry for a calendar. One whose departure was moved has them anew.
-func (s *Service) papers(m *ledger.Message, b *booking.Booking, t *booking.Ticket) ([]outbound.Attachment,
+func (s *Relay) papers(m *ledger.Message, b *booking.Booking, t *booking.Ticket) ([]outbound.Attachment,
 	error) {
 	if t.Phase != booking.Paid || m.Action != booking.Pay && m.Action != booking.DelayRun {
 		return nil, nil
@@ -163,7 +163,7 @@ type news struct {
 }
 
 // newNews returns what a message has to say.
-func (s *Service) newNews(m *ledger.Message, b *booking.Booking, t *booking.Ticket) *news {
+func (s *Relay) newNews(m *ledger.Message, b *booking.Booking, t *booking.Ticket) *news {
 	return &news{
 		action:  m.Action,
 		booking: b,

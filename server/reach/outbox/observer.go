@@ -27,13 +27,13 @@ type Letter struct {
 }
 
 // Observe has an observer see every message, from the first on. Texts that no messenger takes are only seen.
-func (s *Service) Observe(o Observer) {
+func (s *Relay) Observe(o Observer) {
 	s.observer = &o
 	s.Phones = true
 }
 
 // Letter returns a message in words.
-func (s *Service) Letter(m *ledger.Message, b *booking.Booking, t *booking.Ticket) Letter {
+func (s *Relay) Letter(m *ledger.Message, b *booking.Booking, t *booking.Ticket) Letter {
 	l := Letter{
 		Message: m,
 		Kind:    "mail",

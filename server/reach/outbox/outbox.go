@@ -11,8 +11,8 @@ import (
 	"waybill/server/reach/outbound"
 )
 
-// Service sends what is in the outbox.
-type Service struct {
+// Relay sends what is in the outbox.
+type Relay struct {
 	*web.Core
 	mail      outbound.MailConfig // without Addr e-mails become files
 	mailer    *outbound.Mailer    // nil: they do
@@ -25,8 +25,8 @@ type Service struct {
 }
 
 // New returns the room.
-func New(core *web.Core) *Service {
-	return &Service{
+func New(core *web.Core) *Relay {
+	return &Relay{
 		Core:    core,
 		filed:   filed{unsynced: map[string]string{}},
 		sending: core.NewLoop(),

@@ -18,7 +18,7 @@ import (
 
 // Open makes known the messenger and the mail server that a configuration names. The secret is what the
 // messenger knows our calls by.
-func (s *Service) Open(messengerURL string, mail outbound.MailConfig, secret []byte) (err error) {
+func (s *Relay) Open(messengerURL string, mail outbound.MailConfig, secret []byte) (err error) {
 	s.mail = mail
 	if messengerURL != "" {
 		s.messenger, err = outbound.NewPeer(messengerURL, secret, 0)
@@ -61,8 +61,8 @@ func (l *lane) due(now time.Time, start func(id string)) time.Duration {
 
 // Run sends messages while the server runs, several at a time to each peer. It ends once what is under way
 // when the server stops has ended.
-func (s *Service) Run() {
-	x := &sender{Service: s, results: make(chan result)}
+func (s *Relay) Run() {
+	x := &sender{Relay: s, results: make(chan result)}
 	for s.Base.Err() == nil || x.underWay() > 0 {
 		now, err := x.take()
 		if err != nil && x.underWay() == 0 {
@@ -92,7 +92,7 @@ func (s *Service) Run() {
 
 // sender is the sending of messages under way. Only the goroutine of Run uses it.
 type sender struct {
-	*Service
+	*Relay
 	lanes   [ledger.Lanes]lane
 	known   uint64            // how many of the messages that have come into the outbox the lanes have
 	results chan result       // of the attempts under way
@@ -230,7 +230,7 @@ type result struct {
 }
 
 // deliver tries a message. What is parked is journalled at once.
-func (s *Service) deliver(id string) result {
+func (s *Relay) deliver(id string) result {
 	var m *ledger.Message
 	var b *booking.Booking
 	var t *booking.Ticket
@@ -267,7 +267,7 @@ func (s *Service) deliver(id string) result {
 }
 
 // sendObserved sends a message, and has the observer see it where there is one.
-func (s *Service) sendObserved(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
+func (s *Relay) sendObserved(m *ledger.Message, b *booking.Booking, t *booking.Ticket) error {
 	if s.observer == nil {
 		return s.sendMessage(m, b, t)
 	}
@@ -282,7 +282,7 @@ func (s *Service) sendObserved(m *ledger.Message, b *booking.Booking, t *booking
 }
 
 // sentAs returns as what a message is sent.
-func (s *Service) sentAs(m *ledger.Message) web.SentAs {
+func (s *Relay) sentAs(m *ledger.Message) web.SentAs {
 	switch {
 	case strings.HasPrefix(m.To, booking.ToPhone):
 		return web.SentAsText
@@ -294,7 +294,7 @@ func (s *Service) sentAs(m *ledger.Message) web.SentAs {
 
 // failed decides what becomes of a message that could not be sent: it is parked where the peer refused it or
 // it has grown too old, and else tried again after as much time as has passed since, within bounds.
-func (s *Service) failed(m *ledger.Message, now time.Time, err error) result {
+func (s *Relay) failed(m *ledger.Message, now time.Time, err error) result {
 	age := now.Sub(m.At)
 	if errors.Is(err, outbound.ErrRefused) || age >= OutboxLife {
 		s.Log.Warn("a message is parked; waybill outbox retry tries it again", "message", m.ID, "err", err)
@@ -316,7 +316,7 @@ func (s *Service) failed(m *ledger.Message, now time.Time, err error) result {
 }
 
 // park journals that a message is parked, unless its passenger was forgotten meanwhile.
-func (s *Service) park(e *ledger.MessageParked) error {
+func (s *Relay) park(e *ledger.MessageParked) error {
 	_, err := s.Store.Update(func(st ledger.State, _ time.Time) ([]ledger.Entry, error) {
 		if st.Outbox.Find(e.ID) == nil {
 			return nil, nil
@@ -328,7 +328,7 @@ func (s *Service) park(e *ledger.MessageParked) error {
 
 // recordSent journals that messages were sent. Of those whose passengers were forgotten meanwhile nothing may
 // stay.
-func (s *Service) recordSent(list []*ledger.Message) error {
+func (s *Relay) recordSent(list []*ledger.Message) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -358,7 +358,7 @@ func (s *Service) recordSent(list []*ledger.Message) error {
 }
 
 // RemoveLetters removes the e-mails that became files and whose passengers are forgotten.
-func (s *Service) RemoveLetters() error {
+func (s *Relay) RemoveLetters() error {
 	names, err := s.Config.FS.List(ledger.OutboxDir)
 	if err != nil || len(names) == 0 {
 		return err

@@ -40,7 +40,7 @@ func (t *tries) forget(id string) {
 }
 
 // Why says in words why a message waits.
-func (s *Service) Why(m *ledger.Message) string {
+func (s *Relay) Why(m *ledger.Message) string {
 	s.tries.mu.Lock()
 	known, ok := s.tries.byID[m.ID]
 	s.tries.mu.Unlock()
