@@ -144,7 +144,7 @@ type Server struct {
 	legacy    *legacy.Adapter
 	ops       *ops.Monitor
 	reference *reference.Service
-	witness   *witness.Service
+	witness   *witness.Collector
 
 	running bool // something runs in the background
 	resumed bool // with the seed that the directory was made from

@@ -20,7 +20,7 @@ type Service struct {
 	carrier   *carrier.Service
 	outbox    *outbox.Relay
 	provider  *provider.Confirmer
-	witness   *witness.Service
+	witness   *witness.Collector
 	reports   func() error // writes the reports that are queued; returns when they are there
 	importing sync.Mutex   // one import, key rotation, or erasure at a time
 }
@@ -34,7 +34,7 @@ func (s *Service) Alone(do func() error) error {
 
 // New returns the room.
 func New(core *web.Core, identity *oidc.Trusted, reports func() error, carrier *carrier.Service,
-	outbox *outbox.Relay, provider *provider.Confirmer, witness *witness.Service) *Service {
+	outbox *outbox.Relay, provider *provider.Confirmer, witness *witness.Collector) *Service {
 	return &Service{
 		Core:     core,
 		identity: identity,

@@ -49,7 +49,7 @@ type Service struct {
 	outbox  *outbox.Relay
 	bench   *bench.Service
 	worlds  atomic.Pointer[Worlds] // nil where there are none to make
-	witness *witness.Service
+	witness *witness.Collector
 	lines   *seek.Lines
 	notices notices
 }
@@ -72,7 +72,7 @@ type World struct {
 
 // New returns the room.
 func New(core *web.Core, admin *admin.Service, carrier *carrier.Service, outbox *outbox.Relay,
-	bench *bench.Service, witness *witness.Service) *Service {
+	bench *bench.Service, witness *witness.Collector) *Service {
 	return &Service{
 		Core:    core,
 		admin:   admin,

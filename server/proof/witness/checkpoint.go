@@ -17,7 +17,7 @@ var textType = []string{"text/plain; charset=utf-8"}
 // GetCheckpoint answers GET /checkpoint: the newest checkpoint, or with ?witnessed the newest that every
 // witness has signed (decision witnesses.asked). Where the clock stands still, the newest is made before it
 // is given: no answer there depends on how long ago the last line was written.
-func (s *Service) GetCheckpoint(w http.ResponseWriter, r *http.Request) error {
+func (s *Collector) GetCheckpoint(w http.ResponseWriter, r *http.Request) error {
 	q := web.NewQuery(r)
 	q.Text("witnessed")
 	if err := q.Err(); err != nil {

@@ -102,8 +102,8 @@ func ParseAll(list []string) (peers []Peer, err error) {
 	return peers, nil
 }
 
-// Service asks the witnesses.
-type Service struct {
+// Collector asks the witnesses.
+type Collector struct {
 	*web.Core
 	client *http.Client
 
@@ -121,8 +121,8 @@ type state struct {
 }
 
 // New returns the room.
-func New(core *web.Core, peers []Peer) *Service {
-	s := &Service{
+func New(core *web.Core, peers []Peer) *Collector {
+	s := &Collector{
 		Core: core,
 		// No proxy of the environment, and no redirect: a witness is where it is said to be.
 		client: &http.Client{
@@ -139,7 +139,7 @@ func New(core *web.Core, peers []Peer) *Service {
 }
 
 // Keys returns the keys of the witnesses.
-func (s *Service) Keys() (keys []note.Key) {
+func (s *Collector) Keys() (keys []note.Key) {
 	for _, w := range s.witnesses {
 		keys = append(keys, w.Key)
 	}
@@ -147,7 +147,7 @@ func (s *Service) Keys() (keys []note.Key) {
 }
 
 // Refused calls show with the name of each witness, and how often it has refused.
-func (s *Service) Refused(show func(name string, times uint64)) {
+func (s *Collector) Refused(show func(name string, times uint64)) {
 	for _, w := range s.witnesses {
 		show(w.Key.Name, w.refused.Load())
 	}
@@ -161,7 +161,7 @@ type Standing struct {
 }
 
 // Standings returns what each witness has done with a checkpoint.
-func (s *Service) Standings(signed []byte) (list []Standing, err error) {
+func (s *Collector) Standings(signed []byte) (list []Standing, err error) {
 	n, err := note.Parse(signed)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (s *Service) Standings(signed []byte) (list []Standing, err error) {
 
 // Run asks the witnesses until the server stops: once a minute, where there are new lines. Its clock paces
 // it, and decides nothing.
-func (s *Service) Run() {
+func (s *Collector) Run() {
 	for len(s.witnesses) > 0 && s.Base.Err() == nil {
 		s.AskOnce(s.Base)
 		select {
@@ -191,7 +191,7 @@ func (s *Service) Run() {
 }
 
 // SignNow has the newest lines signed at once: by the directory, and within a time by the witnesses.
-func (s *Service) SignNow(within time.Duration) error {
+func (s *Collector) SignNow(within time.Duration) error {
 	if _, err := s.Store.Sign(); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (s *Service) SignNow(within time.Duration) error {
 }
 
 // AskOnce has the newest lines signed, and asks each witness that has not signed them.
-func (s *Service) AskOnce(ctx context.Context) {
+func (s *Collector) AskOnce(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.witnesses) == 0 {
@@ -239,7 +239,7 @@ func (s *Service) AskOnce(ctx context.Context) {
 
 // remember takes up, before the first round, how many of the journal's lines all witnesses had signed before
 // the start: what they are asked to sign extends that. A witness that knows another number says so.
-func (s *Service) remember(lines uint64) {
+func (s *Collector) remember(lines uint64) {
 	if s.remembered {
 		return
 	}
@@ -264,7 +264,7 @@ func (s *Service) remember(lines uint64) {
 }
 
 // recall notes which witnesses have signed a note already: before what they signed could be kept as a whole.
-func (s *Service) recall(signed []byte, c checkpoint.Checkpoint) error {
+func (s *Collector) recall(signed []byte, c checkpoint.Checkpoint) error {
 	n, err := note.Parse(signed)
 	if err != nil {
 		return err
@@ -279,7 +279,7 @@ func (s *Service) recall(signed []byte, c checkpoint.Checkpoint) error {
 }
 
 // keep adds what witnesses have signed to a checkpoint. What cannot be kept is tried again in the next round.
-func (s *Service) keep(signed []byte, c checkpoint.Checkpoint, lines string) {
+func (s *Collector) keep(signed []byte, c checkpoint.Checkpoint, lines string) {
 	all := true
 	for _, w := range s.witnesses {
 		all = all && w.signed == c.Seq
@@ -290,7 +290,7 @@ func (s *Service) keep(signed []byte, c checkpoint.Checkpoint, lines string) {
 }
 
 // ask asks a witness, and returns the line of its signature, or "" where it gave none, which the log says.
-func (s *Service) ask(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) string {
+func (s *Collector) ask(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) string {
 	line, err := s.submit(ctx, w, signed, c)
 	var refused *refusal
 	switch {
@@ -317,7 +317,7 @@ type refusal struct{ why string }
 func (r *refusal) Error() string { return r.why }
 
 // submit asks a witness up to twice: it may have signed more or less than is known here, and says so.
-func (s *Service) submit(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) (string,
+func (s *Collector) submit(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) (string,
 	error) {
 	for range 2 {
 		status, answer, err := s.post(ctx, w, signed, c)
@@ -347,7 +347,7 @@ func (s *Service) submit(ctx context.Context, w *state, signed []byte, c checkpo
 }
 
 // post sends a checkpoint, with the proof that it extends what the witness has signed.
-func (s *Service) post(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) (status int,
+func (s *Collector) post(ctx context.Context, w *state, signed []byte, c checkpoint.Checkpoint) (status int,
 	answer []byte, err error) {
 	proof, err := s.Store.Extends(w.old, c.Seq)
 	if err != nil {
