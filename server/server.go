@@ -140,7 +140,7 @@ type Server struct {
 	partner   *partner.Seller
 	company   *company.Portal
 	identity  oidc.Trusted
-	carrier   *carrier.Service
+	carrier   *carrier.Dispatcher
 	legacy    *legacy.Adapter
 	ops       *ops.Monitor
 	reference *reference.Service

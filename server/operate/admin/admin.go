@@ -17,7 +17,7 @@ import (
 type Service struct {
 	*web.Core
 	identity  *oidc.Trusted
-	carrier   *carrier.Service
+	carrier   *carrier.Dispatcher
 	outbox    *outbox.Relay
 	provider  *provider.Confirmer
 	witness   *witness.Collector
@@ -33,7 +33,7 @@ func (s *Service) Alone(do func() error) error {
 }
 
 // New returns the room.
-func New(core *web.Core, identity *oidc.Trusted, reports func() error, carrier *carrier.Service,
+func New(core *web.Core, identity *oidc.Trusted, reports func() error, carrier *carrier.Dispatcher,
 	outbox *outbox.Relay, provider *provider.Confirmer, witness *witness.Collector) *Service {
 	return &Service{
 		Core:     core,

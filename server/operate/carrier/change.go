@@ -33,7 +33,7 @@ type decideRun func(st ledger.State, now time.Time) (e ledger.Event, said string
 
 // change changes a run, or says what that would do. A run that is already what it
 // is to be is no error: who repeats an act has what was asked for.
-func (s *Service) change(a Act, decide decideRun) (said string, err error) {
+func (s *Dispatcher) change(a Act, decide decideRun) (said string, err error) {
 	changed := false
 	_, err = s.Store.Update(
 		func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
@@ -72,7 +72,7 @@ func (s *Service) change(a Act, decide decideRun) (said string, err error) {
 }
 
 // Cancel cancels a run, and the tickets of it that live.
-func (s *Service) Cancel(a Act) (string, error) {
+func (s *Dispatcher) Cancel(a Act) (string, error) {
 	return s.change(
 		a,
 		func(st ledger.State, now time.Time) (ledger.Event, string, error) {
@@ -143,7 +143,7 @@ func tellSends[T any](tickets []T, sends func(T) []string) string {
 }
 
 // Move has a run leave earlier or later than its timetable says.
-func (s *Service) Move(a Act, minutes int) (string, error) {
+func (s *Dispatcher) Move(a Act, minutes int) (string, error) {
 	return s.change(
 		a,
 		func(st ledger.State, now time.Time) (ledger.Event, string, error) {
@@ -188,7 +188,7 @@ func tellDeparture(st ledger.State, name booking.RunName, minutes int) string {
 }
 
 // Restore takes back that a run is cancelled, or else that it is moved, as long as nothing has followed.
-func (s *Service) Restore(a Act) (string, error) {
+func (s *Dispatcher) Restore(a Act) (string, error) {
 	return s.change(
 		a,
 		func(st ledger.State, now time.Time) (ledger.Event, string, error) {
@@ -213,7 +213,7 @@ func (s *Service) Restore(a Act) (string, error) {
 
 // FinishCancellations cancels what a crash has left alive of runs that are cancelled: it came between an
 // answer of the provider and what follows from that.
-func (s *Service) FinishCancellations() error {
+func (s *Dispatcher) FinishCancellations() error {
 	// A line for each run: none of them depends on another, and what is wrong with one is no reason to leave
 	// others.
 	var failed []error

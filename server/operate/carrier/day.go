@@ -36,7 +36,7 @@ type RunShown struct {
 // Day returns the runs of a service day that somebody looks for, those of the timetable and those that were
 // sold before it, as many as are asked for. A query is a part of a trip's id, or of the name of a company, a
 // route or a city; "" is all.
-func (s *Service) Day(on schedule.Day, query string, most int) (*Day, error) {
+func (s *Dispatcher) Day(on schedule.Day, query string, most int) (*Day, error) {
 	runs, err := s.runsOn(on)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *Service) Day(on schedule.Day, query string, most int) (*Day, error) {
 }
 
 // runsOn returns the runs of a service day. What was sold is looked through without the lock.
-func (s *Service) runsOn(on schedule.Day) (runs []*booking.Run, err error) {
+func (s *Dispatcher) runsOn(on schedule.Day) (runs []*booking.Run, err error) {
 	var sold []*booking.Run
 	err = s.Store.View(func(st ledger.State, _ time.Time) {
 		sold = st.Bookings.Freeze().Runs

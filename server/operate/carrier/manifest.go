@@ -25,15 +25,15 @@ import (
 	"waybill/store/journal/seek"
 )
 
-// Service reads the passenger lists of runs.
-type Service struct {
+// Dispatcher reads the passenger lists of runs.
+type Dispatcher struct {
 	*web.Core
 	lines *seek.Lines
 }
 
 // New returns the room.
-func New(core *web.Core) *Service {
-	return &Service{core, seek.NewLines(core.Config.FS)}
+func New(core *web.Core) *Dispatcher {
+	return &Dispatcher{core, seek.NewLines(core.Config.FS)}
 }
 
 // Reader says who reads a manifest: an operator, or a user of a company.
@@ -67,7 +67,7 @@ func (m *Manifest) board() {
 }
 
 // Read returns a run's manifest, and notes who has read it.
-func (s *Service) Read(run booking.RunName, who Reader) (*Manifest, error) {
+func (s *Dispatcher) Read(run booking.RunName, who Reader) (*Manifest, error) {
 	m := &Manifest{Name: run}
 	seq, err := s.Store.Update(
 		func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
@@ -101,7 +101,7 @@ func (s *Service) Read(run booking.RunName, who Reader) (*Manifest, error) {
 }
 
 // GetPassengers answers GET /v2/company/runs/{tripId}/{date}/passengers.
-func (s *Service) GetPassengers(
+func (s *Dispatcher) GetPassengers(
 	w http.ResponseWriter,
 	r *http.Request,
 	p *auth.Principal,

@@ -52,7 +52,7 @@ type SeatPart struct {
 }
 
 // Seats returns a run seat by seat. Its error is booking.ErrNoRun.
-func (s *Service) Seats(name booking.RunName) (x *Seats, err error) {
+func (s *Dispatcher) Seats(name booking.RunName) (x *Seats, err error) {
 	err = s.Store.View(func(st ledger.State, now time.Time) {
 		if m := st.Bookings.SeatMap(st.Timetable(), name, now); m != nil {
 			x = newSeats(st.Timetable(), name, m, now)

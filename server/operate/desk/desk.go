@@ -45,7 +45,7 @@ const Prefix = "/desk"
 type Service struct {
 	*web.Core
 	admin   *admin.Service
-	carrier *carrier.Service
+	carrier *carrier.Dispatcher
 	outbox  *outbox.Relay
 	bench   *bench.Service
 	worlds  atomic.Pointer[Worlds] // nil where there are none to make
@@ -71,7 +71,7 @@ type World struct {
 }
 
 // New returns the room.
-func New(core *web.Core, admin *admin.Service, carrier *carrier.Service, outbox *outbox.Relay,
+func New(core *web.Core, admin *admin.Service, carrier *carrier.Dispatcher, outbox *outbox.Relay,
 	bench *bench.Service, witness *witness.Collector) *Service {
 	return &Service{
 		Core:    core,
