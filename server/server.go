@@ -126,9 +126,9 @@ func (cfg *Config) web() web.Config {
 // Server is a running Waybill. It is an http.Handler.
 type Server struct {
 	*web.Core
-	Admin *admin.Service // what verbs do
-	Bench *bench.Service // what testers do, where there is a test clock
-	Desk  *desk.Service  // pages of those who run the directory
+	Admin *admin.Executor // what verbs do
+	Bench *bench.Service  // what testers do, where there is a test clock
+	Desk  *desk.Service   // pages of those who run the directory
 
 	options     Config
 	fresh       bool // see Fresh

@@ -26,7 +26,7 @@ import (
 // by itself.
 type operation struct {
 	// do returns, or writes, what the verb prints.
-	do func(*Service, *Act) (string, error)
+	do func(*Executor, *Act) (string, error)
 	// check returns what the form alone shows wrong, before anything is opened. The form's fields have the
 	// names of the verb's operands and flags.
 	check func(url.Values) error
@@ -37,28 +37,28 @@ type operation struct {
 
 // operations are all there are, by name.
 var operations = map[string]operation{
-	"import":         {(*Service).adminImport, checkImport, isDryRun},
-	"partner-add":    {(*Service).adminPartnerAdd, checkPartner, nil},
-	"partner-list":   {(*Service).adminPartnerList, checkPartnerList, always},
-	"partner-revoke": {(*Service).adminPartnerRevoke, nothingToCheck, nil},
-	"ticket-move":    {(*Service).adminTicketMove, checkMove, nil},
-	"ticket-status":  {(*Service).adminTicketStatus, checkStatus, nil},
-	"ticket-asked":   {(*Service).adminTicketAsked, nothingToCheck, always},
-	"ticket-answer":  {(*Service).adminTicketAnswer, checkAnswer, nil},
-	"run-cancel":     {(*Service).adminRunCancel, checkRun, isDryRun},
-	"run-move":       {(*Service).adminRunMove, checkRunMove, isDryRun},
-	"run-restore":    {(*Service).adminRunRestore, checkRun, isDryRun},
-	"manifest":       {(*Service).adminManifest, checkManifest, nil},
-	"rotate-keys":    {(*Service).adminRotateKeys, nothingToCheck, nil},
-	"user-add":       {(*Service).adminUserAdd, checkUser, nil},
-	"user-remove":    {(*Service).adminUserRemove, nothingToCheck, nil},
-	"idtoken":        {(*Service).adminIDToken, checkEmail, always},
-	"forget":         {(*Service).adminForget, checkForget, nil},
-	"outbox-list":    {(*Service).adminOutboxList, nothingToCheck, always},
-	"company-list":   {(*Service).adminCompanyList, nothingToCheck, always},
-	"user-list":      {(*Service).adminUserList, nothingToCheck, always},
-	"outbox-retry":   {(*Service).adminOutboxRetry, nothingToCheck, nil},
-	"sign":           {(*Service).adminSign, nothingToCheck, nil},
+	"import":         {(*Executor).adminImport, checkImport, isDryRun},
+	"partner-add":    {(*Executor).adminPartnerAdd, checkPartner, nil},
+	"partner-list":   {(*Executor).adminPartnerList, checkPartnerList, always},
+	"partner-revoke": {(*Executor).adminPartnerRevoke, nothingToCheck, nil},
+	"ticket-move":    {(*Executor).adminTicketMove, checkMove, nil},
+	"ticket-status":  {(*Executor).adminTicketStatus, checkStatus, nil},
+	"ticket-asked":   {(*Executor).adminTicketAsked, nothingToCheck, always},
+	"ticket-answer":  {(*Executor).adminTicketAnswer, checkAnswer, nil},
+	"run-cancel":     {(*Executor).adminRunCancel, checkRun, isDryRun},
+	"run-move":       {(*Executor).adminRunMove, checkRunMove, isDryRun},
+	"run-restore":    {(*Executor).adminRunRestore, checkRun, isDryRun},
+	"manifest":       {(*Executor).adminManifest, checkManifest, nil},
+	"rotate-keys":    {(*Executor).adminRotateKeys, nothingToCheck, nil},
+	"user-add":       {(*Executor).adminUserAdd, checkUser, nil},
+	"user-remove":    {(*Executor).adminUserRemove, nothingToCheck, nil},
+	"idtoken":        {(*Executor).adminIDToken, checkEmail, always},
+	"forget":         {(*Executor).adminForget, checkForget, nil},
+	"outbox-list":    {(*Executor).adminOutboxList, nothingToCheck, always},
+	"company-list":   {(*Executor).adminCompanyList, nothingToCheck, always},
+	"user-list":      {(*Executor).adminUserList, nothingToCheck, always},
+	"outbox-retry":   {(*Executor).adminOutboxRetry, nothingToCheck, nil},
+	"sign":           {(*Executor).adminSign, nothingToCheck, nil},
 }
 
 // always is of operations that change nothing.
@@ -86,7 +86,7 @@ func (a *Act) JSON() bool {
 }
 
 // Do does one of the admin operations.
-func (s *Service) Do(op string, a *Act) error {
+func (s *Executor) Do(op string, a *Act) error {
 	// Verb and server may be of different builds: whoever installs a new one restarts the server later.
 	known, ok := operations[op]
 	if !ok {
@@ -110,7 +110,7 @@ const ErrorTrailer = "Waybill-Error"
 
 // Handler serves POST /<operation> with a form, for a socket that only the directory's owner can reach.
 // Under /debug/ it shows the process to its owner: profiles, and variables of the runtime.
-func (s *Service) Handler() http.Handler {
+func (s *Executor) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/debug/") {
 			http.DefaultServeMux.ServeHTTP(w, r) // where pprof and expvar are
@@ -137,7 +137,7 @@ func (s *Service) Handler() http.Handler {
 }
 
 // adminPartnerAdd gives a partner a new API key, which it returns. This is the only time that it is shown.
-func (s *Service) adminPartnerAdd(a *Act) (string, error) {
+func (s *Executor) adminPartnerAdd(a *Act) (string, error) {
 	var slugs []string
 	for slug := range strings.SplitSeq(a.Form.Get("company"), ",") {
 		slug = strings.TrimSpace(slug)
@@ -152,7 +152,7 @@ func (s *Service) adminPartnerAdd(a *Act) (string, error) {
 }
 
 // CompanyBySlug finds a company of the timetable in force.
-func (s *Service) CompanyBySlug(slug string) (*schedule.Company, error) {
+func (s *Executor) CompanyBySlug(slug string) (*schedule.Company, error) {
 	tt := s.Timetable.Load()
 	i := slices.IndexFunc(tt.Companies, func(c schedule.Company) bool {
 		return c.Slug == slug
@@ -164,12 +164,12 @@ func (s *Service) CompanyBySlug(slug string) (*schedule.Company, error) {
 }
 
 // AddPartner makes an API key for a partner, and the partner if it is new. The process does it.
-func (s *Service) AddPartner(name string, companies []string) (key string, err error) {
+func (s *Executor) AddPartner(name string, companies []string) (key string, err error) {
 	return s.addPartner(Self(), name, companies)
 }
 
 // addPartner makes a key and, where the partner is new, the partner. Only the hash of the key is kept.
-func (s *Service) addPartner(by ledger.By, name string, companies []string) (key string, err error) {
+func (s *Executor) addPartner(by ledger.By, name string, companies []string) (key string, err error) {
 	key, hash := auth.NewKey(s.Config.Random)
 	err = s.administer(by, func(st ledger.State, _ time.Time) (ledger.Event, error) {
 		return st.Partners.AddKey(auth.ID(s.NewID()), name, companies, hash)
@@ -178,7 +178,7 @@ func (s *Service) addPartner(by ledger.By, name string, companies []string) (key
 }
 
 // adminPartnerRevoke ends one key of a partner, or all.
-func (s *Service) adminPartnerRevoke(a *Act) (string, error) {
+func (s *Executor) adminPartnerRevoke(a *Act) (string, error) {
 	var revoked int
 	// Requests that are under way with the key still end; the next is refused.
 	err := s.administer(a.By, func(st ledger.State, _ time.Time) (ledger.Event, error) {
@@ -195,7 +195,7 @@ func (s *Service) adminPartnerRevoke(a *Act) (string, error) {
 // adminRotateKeys signs offers with a new key from now on. Tokens signed before stay good for as long as
 // they live. The line comes before the key is used, and after there is room for it: no key is rotated
 // without a line, and on a full disk no line speaks of a key that there is not.
-func (s *Service) adminRotateKeys(a *Act) (string, error) {
+func (s *Executor) adminRotateKeys(a *Act) (string, error) {
 	s.importing.Lock()
 	defer s.importing.Unlock()
 	now, err := s.Now()
@@ -217,13 +217,13 @@ func (s *Service) adminRotateKeys(a *Act) (string, error) {
 
 // AddUser grants a person access to a company, and reports whether it made the user. Where the e-mail address
 // has an account already, names and password are left as they are. Address and role were checked.
-func (s *Service) AddUser(p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
+func (s *Executor) AddUser(p auth.Person, password, slug string, role auth.Role) (made bool, err error) {
 	return s.addUser(Self(), p, password, slug, role, nil)
 }
 
 // addUser gives a person an access, and an account where there is none for the e-mail. made reports whether
 // there was none.
-func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, role auth.Role,
+func (s *Executor) addUser(by ledger.By, p auth.Person, password, slug string, role auth.Role,
 	link *auth.Link) (made bool, err error) {
 	of, err := s.CompanyBySlug(slug)
 	if err != nil {
@@ -255,7 +255,7 @@ func (s *Service) addUser(by ledger.By, p auth.Person, password, slug string, ro
 }
 
 // adminUserAdd gives a person an access to a company.
-func (s *Service) adminUserAdd(a *Act) (string, error) {
+func (s *Executor) adminUserAdd(a *Act) (string, error) {
 	form := a.Form
 	role := auth.Role(form.Get("role"))
 	p := auth.Person{
@@ -282,7 +282,7 @@ func (s *Service) adminUserAdd(a *Act) (string, error) {
 
 // issuerOf returns the issuer of a subject that is linked by hand: the one that is given, or else the
 // provider's that the server trusts by its -idp flags; "" where that is not known yet.
-func (s *Service) issuerOf(form url.Values) string {
+func (s *Executor) issuerOf(form url.Values) string {
 	issuer := form.Get("idp-issuer")
 	if issuer != "" || s.identity.Key != nil || s.identity.Client == nil {
 		return issuer
@@ -291,7 +291,7 @@ func (s *Service) issuerOf(form url.Values) string {
 }
 
 // adminUserRemove removes a user, whose sessions end at once.
-func (s *Service) adminUserRemove(a *Act) (string, error) {
+func (s *Executor) adminUserRemove(a *Act) (string, error) {
 	err := s.administer(a.By, func(st ledger.State, _ time.Time) (ledger.Event, error) {
 		return st.Accounts.Remove(a.Form.Get("email"))
 	})
@@ -303,12 +303,12 @@ const SignWithin = 3 * time.Second
 
 // adminSign has the lines signed that there are, before somebody audits them: a server signs up to a second
 // after a line, and its witnesses up to a minute.
-func (s *Service) adminSign(*Act) (string, error) {
+func (s *Executor) adminSign(*Act) (string, error) {
 	return "", s.witness.SignNow(SignWithin)
 }
 
 // adminIDToken mints an ID token of the development provider.
-func (s *Service) adminIDToken(a *Act) (string, error) {
+func (s *Executor) adminIDToken(a *Act) (string, error) {
 	switch {
 	case s.identity.Client == nil:
 		return "", errors.New("there is no key that signs ID tokens: the directory was never served, " +

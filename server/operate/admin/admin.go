@@ -13,8 +13,8 @@ import (
 	"waybill/server/reach/provider"
 )
 
-// Service does administrative acts.
-type Service struct {
+// Executor does administrative acts.
+type Executor struct {
 	*web.Core
 	identity  *oidc.Trusted
 	carrier   *carrier.Dispatcher
@@ -26,7 +26,7 @@ type Service struct {
 }
 
 // Alone does something beside which there is no import, no key rotation and no erasure.
-func (s *Service) Alone(do func() error) error {
+func (s *Executor) Alone(do func() error) error {
 	s.importing.Lock()
 	defer s.importing.Unlock()
 	return do()
@@ -34,8 +34,8 @@ func (s *Service) Alone(do func() error) error {
 
 // New returns the room.
 func New(core *web.Core, identity *oidc.Trusted, reports func() error, carrier *carrier.Dispatcher,
-	outbox *outbox.Relay, provider *provider.Confirmer, witness *witness.Collector) *Service {
-	return &Service{
+	outbox *outbox.Relay, provider *provider.Confirmer, witness *witness.Collector) *Executor {
+	return &Executor{
 		Core:     core,
 		identity: identity,
 		reports:  reports,

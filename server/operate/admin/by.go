@@ -46,7 +46,7 @@ func Caller(ctx context.Context) (ledger.By, bool) {
 	return by, known
 }
 
-// ConnContext is for http.Server.ConnContext of the server that [Service.Handler] answers: it
+// ConnContext is for http.Server.ConnContext of the server that [Executor.Handler] answers: it
 // finds out who is at the other end of the directory's socket.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if c, ok := c.(*net.UnixConn); ok {
@@ -58,7 +58,7 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 }
 
 // administer journals the event that decide returns, with who did it.
-func (s *Service) administer(by ledger.By,
+func (s *Executor) administer(by ledger.By,
 	decide func(ledger.State, time.Time) (ledger.Event, error)) error {
 	_, err := s.Store.Update(func(st ledger.State, now time.Time) ([]ledger.Entry, error) {
 		e, err := decide(st, now)

@@ -32,7 +32,7 @@ import (
 
 // erasure is one forget on its way: what it has found, and what it has done.
 type erasure struct {
-	s      *Service
+	s      *Executor
 	act    *Act
 	email  string              // folded; "" where a booking is sought
 	sought map[booking.ID]bool // tickets whose passengers are to be forgotten
@@ -50,7 +50,7 @@ type erasure struct {
 // adminForget erases what the directory knows of the passengers of a booking, or of the bearer of an e-mail
 // address: in the state, in the journal, in snapshots, in reports and in letters. If it is cut short, doing
 // it again does the rest.
-func (s *Service) adminForget(a *Act) (string, error) {
+func (s *Executor) adminForget(a *Act) (string, error) {
 	s.importing.Lock()
 	defer s.importing.Unlock()
 	// One erasure at a time, and none beside an import or a rotation of keys.
@@ -323,7 +323,7 @@ func (x *erasure) name() (wrote bool, err error) {
 }
 
 // reportsOf finds the reports whose files have one of the tickets.
-func (s *Service) reportsOf(tickets map[booking.ID]bool) (list []booking.ID, err error) {
+func (s *Executor) reportsOf(tickets map[booking.ID]bool) (list []booking.ID, err error) {
 	names, err := s.Config.FS.List(ledger.ReportDir)
 	for _, name := range names {
 		base, whole := strings.CutSuffix(name, ledger.ReportSuffix)
@@ -340,7 +340,7 @@ func (s *Service) reportsOf(tickets map[booking.ID]bool) (list []booking.ID, err
 }
 
 // inReport reports whether a report's file has one of the tickets.
-func (s *Service) inReport(name string, tickets map[booking.ID]bool) (bool, error) {
+func (s *Executor) inReport(name string, tickets map[booking.ID]bool) (bool, error) {
 	f, err := s.Config.FS.Open(ledger.ReportDir + "/" + name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // it has expired meanwhile

@@ -41,7 +41,7 @@ type FeedRead struct {
 }
 
 // adminImport reads a feed and makes it the timetable in force.
-func (s *Service) adminImport(a *Act) (string, error) {
+func (s *Executor) adminImport(a *Act) (string, error) {
 	read, err := ReadFeed(a.Form, a.Out, s.Store.Pace())
 	if err != nil || read == nil {
 		return "", err
@@ -83,7 +83,7 @@ func ReadFeed(form url.Values, out io.Writer, pace *pace.Pace) (*FeedRead, error
 }
 
 // Import makes a feed the timetable in force, and reports on it line by line. The process does it.
-func (s *Service) Import(dir fs.FS, name string, opt ImportOptions, out io.Writer) error {
+func (s *Executor) Import(dir fs.FS, name string, opt ImportOptions, out io.Writer) error {
 	read, err := readAndReport(dir, name, opt, out)
 	if err != nil || read == nil {
 		return err
@@ -154,7 +154,7 @@ func readAndReport(dir fs.FS, name string, opt ImportOptions, out io.Writer) (*F
 var cell = regexp.MustCompile(`(stop_sequence )\d+|"(?:[^"\\]|\\.)*"`)
 
 // Adopt makes a feed that was read the timetable in force.
-func (s *Service) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
+func (s *Executor) Adopt(by ledger.By, read *FeedRead, out io.Writer) error {
 	s.importing.Lock()
 	defer s.importing.Unlock()
 	// Cities keep their ids and slugs, so that the tables depend on the timetable before, and are made under
@@ -217,7 +217,7 @@ const maxRunsNamed = 20 // that an import names of those that a timetable no lon
 
 // nameOversold names the runs that were sold and that a new timetable no longer has, those that differ from
 // what tickets say, and those on which more seats are sold than their buses have.
-func (s *Service) nameOversold(tt *schedule.Timetable, out io.Writer) error {
+func (s *Executor) nameOversold(tt *schedule.Timetable, out io.Writer) error {
 	var sold booking.Frozen
 	var now time.Time
 	err := s.Store.View(func(st ledger.State, at time.Time) {

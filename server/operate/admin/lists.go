@@ -52,7 +52,7 @@ func optional(at time.Time) *time.Time {
 }
 
 // adminPartnerList lists the partners with their keys, and until when the legacy interface is there for each.
-func (s *Service) adminPartnerList(a *Act) (string, error) {
+func (s *Executor) adminPartnerList(a *Act) (string, error) {
 	const shown = 12 // digits of a key's hash, which name it
 	since, err := web.ParseLegacySince(a.Form.Get("legacy-since"))
 	if err != nil {
@@ -113,7 +113,7 @@ func when(what string, at *time.Time, never string) string {
 }
 
 // adminCompanyList lists the companies of the timetable in force, by slug.
-func (s *Service) adminCompanyList(a *Act) (string, error) {
+func (s *Executor) adminCompanyList(a *Act) (string, error) {
 	type row struct {
 		Slug   string `json:"slug"`
 		ID     string `json:"id"`
@@ -139,7 +139,7 @@ func (s *Service) adminCompanyList(a *Act) (string, error) {
 }
 
 // adminUserList lists the company users, by e-mail.
-func (s *Service) adminUserList(a *Act) (string, error) {
+func (s *Executor) adminUserList(a *Act) (string, error) {
 	type access struct {
 		Company string `json:"company"` // its slug
 		Role    string `json:"role"`

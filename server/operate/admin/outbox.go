@@ -14,7 +14,7 @@ import (
 )
 
 // adminOutboxList lists the messages that are not sent yet, the oldest first, and says why.
-func (s *Service) adminOutboxList(a *Act) (string, error) {
+func (s *Executor) adminOutboxList(a *Act) (string, error) {
 	var messages []*ledger.Message
 	err := s.Store.View(func(st ledger.State, _ time.Time) {
 		messages = st.Outbox.All()
@@ -69,7 +69,7 @@ func (s *Service) adminOutboxList(a *Act) (string, error) {
 var errNoneParked = errors.New("no message is parked")
 
 // adminOutboxRetry has a parked message tried again, or all.
-func (s *Service) adminOutboxRetry(a *Act) (string, error) {
+func (s *Executor) adminOutboxRetry(a *Act) (string, error) {
 	id := a.Form.Get("message")
 	retried := 0
 	err := s.administer(a.By, func(st ledger.State, _ time.Time) (ledger.Event, error) {

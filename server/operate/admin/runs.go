@@ -70,7 +70,7 @@ func runAct(a *Act) (carrier.Act, error) {
 }
 
 // changeRun does something with a run, beside which no timetable is imported.
-func (s *Service) changeRun(a *Act, do func(carrier.Act) (string, error)) (said string, err error) {
+func (s *Executor) changeRun(a *Act, do func(carrier.Act) (string, error)) (said string, err error) {
 	act, err := runAct(a)
 	if err != nil {
 		return "", err
@@ -83,12 +83,12 @@ func (s *Service) changeRun(a *Act, do func(carrier.Act) (string, error)) (said 
 }
 
 // adminRunCancel cancels a run, and the tickets of it that live.
-func (s *Service) adminRunCancel(a *Act) (string, error) {
+func (s *Executor) adminRunCancel(a *Act) (string, error) {
 	return s.changeRun(a, s.carrier.Cancel)
 }
 
 // adminRunMove has a run leave earlier or later than its timetable says.
-func (s *Service) adminRunMove(a *Act) (string, error) {
+func (s *Executor) adminRunMove(a *Act) (string, error) {
 	// Zero is back to the timetable, and not nothing: whoever was told of another time is told of it.
 	minutes, err := strconv.Atoi(a.Form.Get("minutes"))
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Service) adminRunMove(a *Act) (string, error) {
 }
 
 // adminRunRestore takes back the last change of a run from which nothing has followed.
-func (s *Service) adminRunRestore(a *Act) (string, error) {
+func (s *Executor) adminRunRestore(a *Act) (string, error) {
 	return s.changeRun(a, s.carrier.Restore)
 }
 
@@ -120,7 +120,7 @@ func manifestFormat(form url.Values) string {
 }
 
 // adminManifest writes who travels on a run.
-func (s *Service) adminManifest(a *Act) (string, error) {
+func (s *Executor) adminManifest(a *Act) (string, error) {
 	run, err := runOf(a.Form)
 	if err != nil {
 		return "", err

@@ -17,7 +17,7 @@ import (
 
 // adminTicketMove moves a ticket to another booking of its partner. Where its window is over, the notice of
 // that comes before.
-func (s *Service) adminTicketMove(a *Act) (string, error) {
+func (s *Executor) adminTicketMove(a *Act) (string, error) {
 	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
 	// Into a booking that there is, or a new one with an id of its own.
 	var known *booking.ID
@@ -40,7 +40,7 @@ func (s *Service) adminTicketMove(a *Act) (string, error) {
 }
 
 // adminTicketStatus gives a ticket a status of the carrier's (decision carrier.status).
-func (s *Service) adminTicketStatus(a *Act) (string, error) {
+func (s *Executor) adminTicketStatus(a *Act) (string, error) {
 	ticket, _ := booking.ParseID(a.Form.Get("ticket"))
 	status, _ := booking.ParseCarrier(a.Form.Get("status"))
 	err := s.administer(a.By, func(st ledger.State, at time.Time) (ledger.Event, error) {
@@ -50,7 +50,7 @@ func (s *Service) adminTicketStatus(a *Act) (string, error) {
 }
 
 // adminTicketAsked lists the tickets that a provider was asked about and has not answered.
-func (s *Service) adminTicketAsked(a *Act) (string, error) {
+func (s *Executor) adminTicketAsked(a *Act) (string, error) {
 	type row struct {
 		Ticket  string `json:"ticket"`
 		Booking string `json:"booking"`
@@ -86,7 +86,7 @@ var verdicts = map[string]booking.Verdict{
 
 // adminTicketAnswer answers in the provider's place about a ticket that it was asked about. A server that
 // has a provider asks it again by itself, so that there the answer is the provider's alone.
-func (s *Service) adminTicketAnswer(a *Act) (string, error) {
+func (s *Executor) adminTicketAnswer(a *Act) (string, error) {
 	if s.provider.Confirm != nil {
 		return "", errors.New("a provider is configured, and its answer settles the ticket; " +
 			"to answer in its place stop the server, or start it without -provider-url")

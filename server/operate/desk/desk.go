@@ -4,7 +4,7 @@
 // The pages are served on the directory's socket, beside the verbs, so that every act has its caller's name.
 // A browser does not speak to a socket: `waybill desk` stands between them, see package door.
 //
-//	browser → door.Door → the directory's socket → desk.Service → admin.Service
+//	browser → door.Door → the directory's socket → desk.Service → admin.Executor
 //
 // A page is HTML without script. What it shows is read under the lock and written without it. An act is a
 // form that is posted: it is the same act as the verb of its name, checked in the same way. What came of it
@@ -44,7 +44,7 @@ const Prefix = "/desk"
 // Service shows the desk.
 type Service struct {
 	*web.Core
-	admin   *admin.Service
+	admin   *admin.Executor
 	carrier *carrier.Dispatcher
 	outbox  *outbox.Relay
 	bench   *bench.Service
@@ -71,7 +71,7 @@ type World struct {
 }
 
 // New returns the room.
-func New(core *web.Core, admin *admin.Service, carrier *carrier.Dispatcher, outbox *outbox.Relay,
+func New(core *web.Core, admin *admin.Executor, carrier *carrier.Dispatcher, outbox *outbox.Relay,
 	bench *bench.Service, witness *witness.Collector) *Service {
 	return &Service{
 		Core:    core,
