@@ -128,7 +128,7 @@ type Server struct {
 	*web.Core
 	Admin *admin.Executor // what verbs do
 	Bench *bench.Service  // what testers do, where there is a test clock
-	Desk  *desk.Service   // pages of those who run the directory
+	Desk  *desk.Desk      // pages of those who run the directory
 
 	options     Config
 	fresh       bool // see Fresh

@@ -33,7 +33,7 @@ const (
 
 // postAct answers POST /act/{op}: it does an operation as the verb of its name would, and leads back to the
 // page that the form was on, which then tells what came of it.
-func (s *Service) postAct(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) postAct(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	op := r.PathValue("op")
 	if !slices.Contains(acts, op) {
 		return web.ErrNotFound
@@ -74,7 +74,7 @@ func (s *Service) postAct(w http.ResponseWriter, r *http.Request, by ledger.By) 
 }
 
 // lead leads back to a page of the desk, which tells what came of an act.
-func (s *Service) lead(w http.ResponseWriter, r *http.Request, back string, n *notice) error {
+func (s *Desk) lead(w http.ResponseWriter, r *http.Request, back string, n *notice) error {
 	to, err := url.Parse(back)
 	// Only to a page of the desk: a form that is made elsewhere leads nowhere else.
 	if err != nil || to.IsAbs() || to.Host != "" || path.Clean(to.Path) != to.Path || to.Path[0] != '/' {

@@ -52,7 +52,7 @@ func bookingPath(b booking.ID) string {
 
 // getSearch answers GET /search?q=…: by the id of a booking or a ticket it leads there, by a day to its runs;
 // anything else is looked for among passengers.
-func (s *Service) getSearch(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getSearch(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	x := &found{Query: strings.TrimSpace(r.URL.Query().Get("q"))}
 	to, err := s.place(x.Query)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Service) getSearch(w http.ResponseWriter, r *http.Request, by ledger.By
 }
 
 // place returns the path of what a query names; "" where it names nothing.
-func (s *Service) place(query string) (to string, err error) {
+func (s *Desk) place(query string) (to string, err error) {
 	if day, err := schedule.ParseDay(query); err == nil {
 		return "/runs?date=" + day.String(), nil
 	}
@@ -97,7 +97,7 @@ func (s *Service) place(query string) (to string, err error) {
 
 // findPassengers looks for a name, an e-mail address, a phone, or a part of one. No lock is
 // held meanwhile.
-func (s *Service) findPassengers(x *found) error {
+func (s *Desk) findPassengers(x *found) error {
 	var frozen booking.Frozen
 	var now time.Time
 	err := s.Store.View(func(st ledger.State, at time.Time) {
@@ -208,7 +208,7 @@ type outlook struct {
 const storyLines = 100_000
 
 // getBooking answers GET /booking?id=…
-func (s *Service) getBooking(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getBooking(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	id, ok := booking.ParseID(r.URL.Query().Get("id"))
 	if !ok {
 		return web.ErrNotFound
@@ -341,7 +341,7 @@ func outlooksOf(st ledger.State, b *booking.Booking, now time.Time) map[booking.
 
 // story tells the story of a booking. The whole journal is read for it. Where it is damaged, the story ends
 // with what is wrong: what is before that is as it was.
-func (s *Service) story(id string) ([]history.LogLine, error) {
+func (s *Desk) story(id string) ([]history.LogLine, error) {
 	list, err := history.Story(s.Config.FS, true, id)
 	if damage := new(journal.Damage); errors.As(err, &damage) {
 		return append(list, history.LogLine{Text: "The journal is damaged: " + damage.Error()}), nil
@@ -350,7 +350,7 @@ func (s *Service) story(id string) ([]history.LogLine, error) {
 }
 
 // getTicket answers GET /ticket?id=…: the ticket on a page to print, as its partner and its passenger get it.
-func (s *Service) getTicket(w http.ResponseWriter, r *http.Request, _ ledger.By) error {
+func (s *Desk) getTicket(w http.ResponseWriter, r *http.Request, _ ledger.By) error {
 	id, ok := booking.ParseID(r.URL.Query().Get("id"))
 	if !ok {
 		return web.ErrNotFound

@@ -4,7 +4,7 @@
 // The pages are served on the directory's socket, beside the verbs, so that every act has its caller's name.
 // A browser does not speak to a socket: `waybill desk` stands between them, see package door.
 //
-//	browser → door.Door → the directory's socket → desk.Service → admin.Executor
+//	browser → door.Door → the directory's socket → desk.Desk → admin.Executor
 //
 // A page is HTML without script. What it shows is read under the lock and written without it. An act is a
 // form that is posted: it is the same act as the verb of its name, checked in the same way. What came of it
@@ -41,8 +41,8 @@ import (
 // Prefix begins the paths of the pages on the directory's socket. A browser has them without it.
 const Prefix = "/desk"
 
-// Service shows the desk.
-type Service struct {
+// Desk shows the desk.
+type Desk struct {
 	*web.Core
 	admin   *admin.Executor
 	carrier *carrier.Dispatcher
@@ -72,8 +72,8 @@ type World struct {
 
 // New returns the room.
 func New(core *web.Core, admin *admin.Executor, carrier *carrier.Dispatcher, outbox *outbox.Relay,
-	bench *bench.Service, witness *witness.Collector) *Service {
-	return &Service{
+	bench *bench.Service, witness *witness.Collector) *Desk {
+	return &Desk{
 		Core:    core,
 		admin:   admin,
 		carrier: carrier,
@@ -85,7 +85,7 @@ func New(core *web.Core, admin *admin.Executor, carrier *carrier.Dispatcher, out
 }
 
 // UseWorlds has the desk show worlds, which a control listener keeps.
-func (s *Service) UseWorlds(w Worlds) {
+func (s *Desk) UseWorlds(w Worlds) {
 	s.worlds.Store(&w)
 }
 
@@ -93,7 +93,7 @@ func (s *Service) UseWorlds(w Worlds) {
 type handler func(http.ResponseWriter, *http.Request, ledger.By) error
 
 // Handler serves the pages.
-func (s *Service) Handler() http.Handler {
+func (s *Desk) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]handler{
 		"GET /{$}":          s.getOverview,
@@ -125,7 +125,7 @@ func (s *Service) Handler() http.Handler {
 }
 
 // answer has a handler answer, and shows its error as a page.
-func (s *Service) answer(h handler) http.HandlerFunc {
+func (s *Desk) answer(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		by, known := admin.Caller(r.Context())
 		if !known { // no act may be without its author
@@ -141,7 +141,7 @@ func (s *Service) answer(h handler) http.HandlerFunc {
 }
 
 // fail shows what is in the way. What the operator cannot know of has its details in the log.
-func (s *Service) fail(w http.ResponseWriter, r *http.Request, by ledger.By, err error) {
+func (s *Desk) fail(w http.ResponseWriter, r *http.Request, by ledger.By, err error) {
 	failure := web.Explain(err)
 	said := plainly(failure)
 	if failure.Status == http.StatusInternalServerError {
@@ -199,7 +199,7 @@ func (p *page) Was(op, field string) string {
 
 // render writes a page: whole, or not at all. The clock's instant stands on it: what time alone changes is as
 // of then.
-func (s *Service) render(w http.ResponseWriter, r *http.Request, by ledger.By, status int, name string,
+func (s *Desk) render(w http.ResponseWriter, r *http.Request, by ledger.By, status int, name string,
 	p *page) error {
 	now, err := s.Now()
 	if err != nil {
@@ -233,7 +233,7 @@ func reply(w http.ResponseWriter, status int, policy string, page *bytes.Buffer)
 }
 
 // show writes a page that is there.
-func (s *Service) show(w http.ResponseWriter, r *http.Request, by ledger.By, name string, p *page) error {
+func (s *Desk) show(w http.ResponseWriter, r *http.Request, by ledger.By, name string, p *page) error {
 	return s.render(w, r, by, http.StatusOK, name, p)
 }
 

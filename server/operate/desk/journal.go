@@ -54,7 +54,7 @@ const journalShown = 25
 
 // getJournal answers GET /journal?until=…: the lines up to one, the newest without it. Each is held against
 // its neighbours before it is shown.
-func (s *Service) getJournal(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getJournal(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	x, err := s.readJournal(r)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *Service) getJournal(w http.ResponseWriter, r *http.Request, by ledger.B
 }
 
 // postVerify answers POST /verify: it checks the whole directory, as the verb does.
-func (s *Service) postVerify(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) postVerify(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	x, err := s.readJournal(r)
 	if damage := new(journal.Damage); errors.As(err, &damage) {
 		x = new(journalPage) // the verdict says what is wrong, and where; no line is shown beside it
@@ -82,19 +82,19 @@ func (s *Service) postVerify(w http.ResponseWriter, r *http.Request, by ledger.B
 }
 
 // sign has the newest lines signed, before they are verified.
-func (s *Service) sign() {
+func (s *Desk) sign() {
 	if err := s.witness.SignNow(admin.SignWithin); err != nil {
 		s.Log.Warn("the newest lines could not be signed before they are verified", "err", err)
 	}
 }
 
 // showJournal shows a page of the journal.
-func (s *Service) showJournal(w http.ResponseWriter, r *http.Request, by ledger.By, x *journalPage) error {
+func (s *Desk) showJournal(w http.ResponseWriter, r *http.Request, by ledger.By, x *journalPage) error {
 	return s.show(w, r, by, "journal", &page{Title: "Journal", Here: "/journal", Body: x})
 }
 
 // readJournal reads the lines that a page has.
-func (s *Service) readJournal(r *http.Request) (*journalPage, error) {
+func (s *Desk) readJournal(r *http.Request) (*journalPage, error) {
 	newest, err := s.newest()
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (s *Service) readJournal(r *http.Request) (*journalPage, error) {
 
 // readLines reads lines of the journal, each of which is held against its neighbours. Their texts are their
 // own data.
-func (s *Service) readLines(first, until uint64) (list []journalLine, err error) {
+func (s *Desk) readLines(first, until uint64) (list []journalLine, err error) {
 	var seqs []uint64
 	for seq := max(first, 2) - 1; seq <= until; seq++ {
 		seqs = append(seqs, seq)
@@ -162,7 +162,7 @@ func (s *Service) readLines(first, until uint64) (list []journalLine, err error)
 
 // tellLines says in words what the lines of a page did, each as it was then: all lines before them are read
 // for it. Where the journal is damaged before them, they keep their own data as their text.
-func (s *Service) tellLines(x *journalPage, first, until uint64) error {
+func (s *Desk) tellLines(x *journalPage, first, until uint64) error {
 	said, err := history.Words(s.Config.FS, true, first, until)
 	if damage := new(journal.Damage); errors.As(err, &damage) {
 		x.Damage = damage.Error()
@@ -215,7 +215,7 @@ func bookingOf(st ledger.State, l *journal.Line) string {
 }
 
 // vouched notes the last line that the directory's signature vouches for.
-func (x *journalPage) vouched(s *Service) {
+func (x *journalPage) vouched(s *Desk) {
 	signed, err := checkpoint.Newest(s.Config.FS)
 	if err != nil {
 		return // there is none yet

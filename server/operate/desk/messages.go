@@ -39,7 +39,7 @@ const (
 )
 
 // getMessages answers GET /messages.
-func (s *Service) getMessages(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getMessages(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	type about struct {
 		message *ledger.Message
 		booking *booking.Booking
@@ -93,7 +93,7 @@ type letterPage struct {
 }
 
 // getLetter answers GET /letter?name=…: an e-mail that became a file.
-func (s *Service) getLetter(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getLetter(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	name := r.URL.Query().Get("name")
 	f, err := s.outbox.File(name)
 	if errors.Is(err, outbox.ErrNoFile) {

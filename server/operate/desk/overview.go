@@ -62,7 +62,7 @@ type concern struct {
 }
 
 // getOverview answers GET /.
-func (s *Service) getOverview(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getOverview(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	x := new(overview)
 	var frozen booking.Frozen
 	var now time.Time
@@ -169,7 +169,7 @@ func (x *overview) attend(frozen booking.Frozen, tt *schedule.Timetable, now tim
 }
 
 // evidence finds out up to where the journal is vouched for.
-func (s *Service) evidence(x *overview) error {
+func (s *Desk) evidence(x *overview) error {
 	newest, err := s.newest()
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func (s *Service) evidence(x *overview) error {
 }
 
 // newest returns the last line that is on the disk.
-func (s *Service) newest() (head journal.Head, err error) {
+func (s *Desk) newest() (head journal.Head, err error) {
 	// An update without events waits until all before it is durable, and writes nothing.
 	seq, err := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return nil, nil

@@ -31,7 +31,7 @@ type keyShown struct {
 }
 
 // getPartners answers GET /partners.
-func (s *Service) getPartners(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getPartners(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	var list []partnerShown
 	// When a partner last booked is in the lists of its bookings: nothing is counted for this page, however
 	// much it has sold.
@@ -95,7 +95,7 @@ type userShown struct {
 }
 
 // getUsers answers GET /users.
-func (s *Service) getUsers(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getUsers(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	x := new(users)
 	for _, c := range s.Timetable.Load().Companies {
 		x.Companies = append(x.Companies, companyShown{c.Slug, c.Name})

@@ -28,7 +28,7 @@ func runPath(trip, date string) string {
 }
 
 // getRuns answers GET /runs?date=…&q=…: the runs of a service day, today without one.
-func (s *Service) getRuns(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getRuns(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	query := r.URL.Query()
 	now, err := s.Now()
 	if err != nil {
@@ -81,7 +81,7 @@ func readRun(query url.Values) (booking.RunName, error) {
 
 // getRun answers GET /run?trip=…&date=…: who has which seat from where to where, and what can be done with
 // the run.
-func (s *Service) getRun(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getRun(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	name, err := readRun(r.URL.Query())
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *Service) getRun(w http.ResponseWriter, r *http.Request, by ledger.By) e
 }
 
 // getWaybill answers GET /waybill?trip=…&date=…: who travels on a run, to print. Reading it leaves a line.
-func (s *Service) getWaybill(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getWaybill(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	name, err := readRun(r.URL.Query())
 	if err != nil {
 		return err

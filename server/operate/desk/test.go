@@ -26,7 +26,7 @@ var noTest = web.Fail(http.StatusNotFound, "NOT_FOUND",
 	"this directory has no test clock: serve it with -test-clock")
 
 // getTest answers GET /test.
-func (s *Service) getTest(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) getTest(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	if !s.Config.TestClock {
 		return noTest
 	}
@@ -55,7 +55,7 @@ func (s *Service) getTest(w http.ResponseWriter, r *http.Request, by ledger.By) 
 var errTick = errors.New("say by how much the clock is to be moved, or whether it is to stand still")
 
 // postClock answers POST /test/clock: the clock is moved forward, stands still, or ticks again.
-func (s *Service) postClock(w http.ResponseWriter, r *http.Request, by ledger.By) error {
+func (s *Desk) postClock(w http.ResponseWriter, r *http.Request, by ledger.By) error {
 	return s.bringAbout(w, r, "clock", func() (string, error) {
 		var move bench.Move
 		advance := r.PostForm.Get("advance")
@@ -89,7 +89,7 @@ func (s *Service) postClock(w http.ResponseWriter, r *http.Request, by ledger.By
 }
 
 // postFaults answers POST /test/faults: the rules of what goes wrong are replaced.
-func (s *Service) postFaults(w http.ResponseWriter, r *http.Request, _ ledger.By) error {
+func (s *Desk) postFaults(w http.ResponseWriter, r *http.Request, _ ledger.By) error {
 	return s.bringAbout(w, r, "faults", func() (string, error) {
 		// Somebody types one rule, or several with commas: the list is made of that.
 		rules := strings.TrimSpace(r.PostForm.Get("rules"))
@@ -104,7 +104,7 @@ func (s *Service) postFaults(w http.ResponseWriter, r *http.Request, _ ledger.By
 }
 
 // postWorlds answers POST /test/worlds: a world is made, made again, or removed.
-func (s *Service) postWorlds(w http.ResponseWriter, r *http.Request, _ ledger.By) error {
+func (s *Desk) postWorlds(w http.ResponseWriter, r *http.Request, _ ledger.By) error {
 	worlds := s.worlds.Load()
 	if worlds == nil {
 		return web.Fail(http.StatusNotFound, "NOT_FOUND",
@@ -126,7 +126,7 @@ func (s *Service) postWorlds(w http.ResponseWriter, r *http.Request, _ ledger.By
 }
 
 // bringAbout does what a form of the test bench asks for, and leads back there.
-func (s *Service) bringAbout(w http.ResponseWriter, r *http.Request, op string,
+func (s *Desk) bringAbout(w http.ResponseWriter, r *http.Request, op string,
 	do func() (string, error)) error {
 	if !s.Config.TestClock {
 		return noTest
