@@ -143,7 +143,7 @@ type Server struct {
 	carrier   *carrier.Dispatcher
 	legacy    *legacy.Adapter
 	ops       *ops.Monitor
-	reference *reference.Service
+	reference *reference.Publisher
 	witness   *witness.Collector
 
 	running bool // something runs in the background

@@ -34,15 +34,15 @@ var (
 // DemoUser is the company user of the demo network, an ADMIN of zorevia-lines.
 const DemoUser = "demo@example.com"
 
-// Service answers who reads.
-type Service struct {
+// Publisher answers who reads.
+type Publisher struct {
 	*web.Core
 	guide func() (*web.Shared, error) // the migration guide, which says since when: of this directory only
 }
 
 // New returns the room.
-func New(core *web.Core) *Service {
-	s := &Service{Core: core}
+func New(core *web.Core) *Publisher {
+	s := &Publisher{Core: core}
 	s.guide = sync.OnceValues(func() (*web.Shared, error) {
 		page, err := fill("migration", map[string]any{
 			"Since": s.Deprecated.UTC().Format(time.RFC1123),
@@ -54,13 +54,13 @@ func New(core *web.Core) *Service {
 }
 
 // GetOpenAPI answers GET /openapi.json.
-func (s *Service) GetOpenAPI(w http.ResponseWriter, r *http.Request) error {
+func (s *Publisher) GetOpenAPI(w http.ResponseWriter, r *http.Request) error {
 	return openAPI().SendTagged(w, r)
 }
 
 // GetText answers GET /docs/{page} with a page of server/docs, as it stands in the repository: its links to
 // other pages lead to these here.
-func (s *Service) GetText(w http.ResponseWriter, r *http.Request) error {
+func (s *Publisher) GetText(w http.ResponseWriter, r *http.Request) error {
 	page := texts()[r.PathValue("page")]
 	if page == nil {
 		return web.ErrNotFound
@@ -69,7 +69,7 @@ func (s *Service) GetText(w http.ResponseWriter, r *http.Request) error {
 }
 
 // GetPage answers with the page of server/docs/made that the path names.
-func (s *Service) GetPage(w http.ResponseWriter, r *http.Request) error {
+func (s *Publisher) GetPage(w http.ResponseWriter, r *http.Request) error {
 	page := pages()[strings.TrimPrefix(r.URL.Path, "/docs/")]
 	if page == nil {
 		return web.ErrNotFound
@@ -79,7 +79,7 @@ func (s *Service) GetPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // GetMigrationGuide answers GET /docs/migration.
-func (s *Service) GetMigrationGuide(w http.ResponseWriter, _ *http.Request) error {
+func (s *Publisher) GetMigrationGuide(w http.ResponseWriter, _ *http.Request) error {
 	page, err := s.guide()
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *Service) GetMigrationGuide(w http.ResponseWriter, _ *http.Request) erro
 }
 
 // GetIndex answers GET /docs with the page that names the server as its caller knows it, and a day to travel.
-func (s *Service) GetIndex(w http.ResponseWriter, r *http.Request) error {
+func (s *Publisher) GetIndex(w http.ResponseWriter, r *http.Request) error {
 	now, err := s.Now()
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *Service) GetIndex(w http.ResponseWriter, r *http.Request) error {
 
 // GetHome answers GET /: to a browser with a page that says what this is and where to go on, else with 404 as
 // for any path that means nothing (contract §15).
-func (s *Service) GetHome(w http.ResponseWriter, r *http.Request) error {
+func (s *Publisher) GetHome(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Add("Vary", "Accept")
 	if !wantsPage(r.Header) {
 		return web.ErrNotFound
@@ -132,7 +132,7 @@ func wantsPage(h http.Header) bool {
 }
 
 // address returns the server's address as the caller knows it.
-func (s *Service) address(r *http.Request) string {
+func (s *Publisher) address(r *http.Request) string {
 	if s.Secure(r) {
 		return "https://" + r.Host
 	}

@@ -3,12 +3,12 @@
 // [Core] is what every room needs of a running server: the store, the timetable, the keys that sign, the log,
 // the clock. A room is a struct of its own over a Core:
 //
-//	type Service struct {
+//	type Seller struct {
 //		*web.Core
 //		polls Polls // of this room only
 //	}
 //
-//	func (s *Service) GetBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
+//	func (s *Seller) GetBooking(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 //		b, now, err := s.view(r, p)
 //		return web.Show(w, err, func(w *wire.Writer) { … })
 //	}
