@@ -127,7 +127,7 @@ func (cfg *Config) web() web.Config {
 type Server struct {
 	*web.Core
 	Admin *admin.Executor // what verbs do
-	Bench *bench.Service  // what testers do, where there is a test clock
+	Bench *bench.Bench    // what testers do, where there is a test clock
 	Desk  *desk.Desk      // pages of those who run the directory
 
 	options     Config

@@ -1,9 +1,9 @@
 // Package bench is the room of testers: with it they bring about what can happen to a client of the service,
 // and bring it about again (decision bench.faults).
 //
-// A [Service] belongs to one server that was started with a test clock, and stands around its handler:
+// A [Bench] belongs to one server that was started with a test clock, and stands around its handler:
 //
-//	request → bench.Service → server.Server → …, the answer held back → what it caused → client
+//	request → bench.Bench → server.Server → …, the answer held back → what it caused → client
 //
 // It moves the clock, or has it stand still. On a clock that stands still a request is answered once
 // everything that it has caused has happened: messages are sent, reports are written. So a test has nothing
@@ -22,8 +22,8 @@ import (
 	"waybill/server/reach/outbox"
 )
 
-// Service is the test bench of one server.
-type Service struct {
+// Bench is the test bench of one server.
+type Bench struct {
 	*web.Core
 	outbox     *outbox.Relay
 	routes     []string     // of the interface, as rules name them
@@ -36,8 +36,8 @@ type Service struct {
 }
 
 // New returns the room. clockMoved brings about what is due once a clock that ticks was moved.
-func New(core *web.Core, outbox *outbox.Relay, clockMoved func() error) *Service {
-	return &Service{
+func New(core *web.Core, outbox *outbox.Relay, clockMoved func() error) *Bench {
+	return &Bench{
 		Core:       core,
 		outbox:     outbox,
 		clockMoved: clockMoved,
@@ -45,7 +45,7 @@ func New(core *web.Core, outbox *outbox.Relay, clockMoved func() error) *Service
 }
 
 // Around returns a handler that answers as next does, on the terms of the bench.
-func (s *Service) Around(next http.Handler) http.Handler {
+func (s *Bench) Around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		answer := &held{to: w}
@@ -78,7 +78,7 @@ func isSafe(method string) bool {
 }
 
 // release sends the answer, or what is left of it.
-func (s *Service) release(out outcome, answer *held, r *http.Request) {
+func (s *Bench) release(out outcome, answer *held, r *http.Request) {
 	if out.wait > 0 {
 		// A connection is written to for a minute, and this is beside that.
 		until := time.Now().Add(out.wait + time.Minute)

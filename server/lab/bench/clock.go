@@ -11,7 +11,7 @@ import (
 )
 
 // GetClock answers GET /test/clock (decisions clock.test, clock.frozen).
-func (s *Service) GetClock(w http.ResponseWriter, _ *http.Request) error {
+func (s *Bench) GetClock(w http.ResponseWriter, _ *http.Request) error {
 	if !s.Config.TestClock {
 		return web.ErrNotFound
 	}
@@ -23,7 +23,7 @@ func (s *Service) GetClock(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // PostClock answers POST /test/clock: it moves the clock forward, stops it, or has it tick again.
-func (s *Service) PostClock(w http.ResponseWriter, r *http.Request) error {
+func (s *Bench) PostClock(w http.ResponseWriter, r *http.Request) error {
 	if !s.Config.TestClock {
 		return web.ErrNotFound
 	}
@@ -43,7 +43,7 @@ func (s *Service) PostClock(w http.ResponseWriter, r *http.Request) error {
 
 // MoveClock moves the clock, stops it, or has it tick again, and brings about what is due by then. It returns
 // where the clock then is, and the line that says so. by is the operator who does it; nil is a request.
-func (s *Service) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, seq uint64, err error) {
+func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, seq uint64, err error) {
 	// One at a time: whether loops wait must agree with the newest line.
 	s.moving.Lock()
 	defer s.moving.Unlock()
@@ -80,7 +80,7 @@ func (s *Service) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, 
 }
 
 // moved brings about what is due once the clock was moved.
-func (s *Service) moved(frozen bool) error {
+func (s *Bench) moved(frozen bool) error {
 	ticked := !s.Still.Swap(frozen)
 	if frozen || !ticked {
 		s.Settle() // also before it ticks again, as the loops do not know yet that it will

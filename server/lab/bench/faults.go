@@ -75,7 +75,7 @@ func (f *faults) all() (list []counted) {
 }
 
 // WriteFaults writes the member faults: the rules in force, with their counts.
-func (s *Service) WriteFaults(w *wire.Writer) {
+func (s *Bench) WriteFaults(w *wire.Writer) {
 	wire.Each(w, "faults", s.faults.all(), func(r counted) {
 		w.Object("")
 		r.write(w)
@@ -86,12 +86,12 @@ func (s *Service) WriteFaults(w *wire.Writer) {
 }
 
 // GetFaults answers with the rules in force.
-func (s *Service) GetFaults(w http.ResponseWriter, _ *http.Request) error {
+func (s *Bench) GetFaults(w http.ResponseWriter, _ *http.Request) error {
 	return web.Reply(w, http.StatusOK, s.WriteFaults)
 }
 
 // PutFaults puts rules in force. Bad ones leave the old ones as they are.
-func (s *Service) PutFaults(w http.ResponseWriter, r *http.Request) error {
+func (s *Bench) PutFaults(w http.ResponseWriter, r *http.Request) error {
 	body, err := web.Body(w, r)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Service) PutFaults(w http.ResponseWriter, r *http.Request) error {
 
 // SetFaults puts rules in force, which are written as a list in JSON. Bad ones leave the old ones as they
 // are.
-func (s *Service) SetFaults(text []byte) error {
+func (s *Bench) SetFaults(text []byte) error {
 	in := wire.NewReader(text)
 	list := s.readRules(in)
 	if err := web.EndOfBody(in); err != nil {
@@ -122,7 +122,7 @@ type Fault struct {
 }
 
 // Faults returns the rules in force.
-func (s *Service) Faults() (list []Fault) {
+func (s *Bench) Faults() (list []Fault) {
 	for _, r := range s.faults.all() {
 		w := wire.NewWriter()
 		w.Object("")
@@ -138,14 +138,14 @@ func (s *Service) Faults() (list []Fault) {
 }
 
 // DeleteFaults has nothing more go wrong. Messages of requests that were answered before still fail.
-func (s *Service) DeleteFaults(w http.ResponseWriter, _ *http.Request) error {
+func (s *Bench) DeleteFaults(w http.ResponseWriter, _ *http.Request) error {
 	s.faults.set(nil)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
 // SetRoutes makes known the routes that a rule may name.
-func (s *Service) SetRoutes(patterns []string) {
+func (s *Bench) SetRoutes(patterns []string) {
 	for _, route := range patterns {
 		if isInterface(route) {
 			s.routes = append(s.routes, route)

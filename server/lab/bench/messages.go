@@ -64,7 +64,7 @@ type state struct {
 
 // GetOutbox answers with the messages of the world: those sent since it was made, as far as they are
 // remembered, and those that wait or are parked, in the order in which they came about.
-func (s *Service) GetOutbox(w http.ResponseWriter, _ *http.Request) error {
+func (s *Bench) GetOutbox(w http.ResponseWriter, _ *http.Request) error {
 	var list []state
 	left, err := s.left()
 	known := map[string]bool{} // one that is being noted as sent stands in both
@@ -111,7 +111,7 @@ type unsent struct {
 
 // left returns the messages that wait or are parked. What they say is written without the lock. Of passengers
 // who are forgotten nothing is left, neither here nor among those that were sent.
-func (s *Service) left() (list []unsent, err error) {
+func (s *Bench) left() (list []unsent, err error) {
 	err = s.Store.View(func(st ledger.State, _ time.Time) {
 		s.sent.forget(st)
 		for _, m := range st.Outbox.All() {
@@ -140,7 +140,7 @@ type promise struct {
 const promisesKept = 1000
 
 // failMessages answers a request whose messages then fail. Where it has none, the rule was not applied.
-func (s *Service) failMessages(rule *counted, route string, answer *held, r *http.Request,
+func (s *Bench) failMessages(rule *counted, route string, answer *held, r *http.Request,
 	next http.Handler) {
 	caller, _ := s.caller(r)
 	if caller == nil { // who is refused, and has no messages
@@ -176,7 +176,7 @@ func (s *Service) failMessages(rule *counted, route string, answer *held, r *htt
 }
 
 // lastLine returns the number of the newest line; 0 where the journal cannot be written any more.
-func (s *Service) lastLine() uint64 {
+func (s *Bench) lastLine() uint64 {
 	seq, _ := s.Store.Update(func(ledger.State, time.Time) ([]ledger.Entry, error) {
 		return nil, nil
 	}, nil)
@@ -219,7 +219,7 @@ func (f *faults) keep(p *promise, until uint64, made bool) bool {
 
 // Before is what the peer is taken to say of a message, before it is sent: an error where a rule has it fail.
 // It fails once: an operator who has it tried again is not refused.
-func (s *Service) Before(m *ledger.Message, b *booking.Booking) error {
+func (s *Bench) Before(m *ledger.Message, b *booking.Booking) error {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	for _, p := range s.faults.promises {
@@ -232,6 +232,6 @@ func (s *Service) Before(m *ledger.Message, b *booking.Booking) error {
 }
 
 // After remembers a message that was sent.
-func (s *Service) After(l outbox.Letter) {
+func (s *Bench) After(l outbox.Letter) {
 	s.sent.add(l)
 }

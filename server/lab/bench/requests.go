@@ -53,12 +53,12 @@ func (x *requests) all() []Request {
 }
 
 // LastRequests returns the last requests of the world, the oldest first.
-func (s *Service) LastRequests() []Request {
+func (s *Bench) LastRequests() []Request {
 	return s.requests.all()
 }
 
 // GetRequests answers with the last requests of the world, the oldest first.
-func (s *Service) GetRequests(w http.ResponseWriter, _ *http.Request) error {
+func (s *Bench) GetRequests(w http.ResponseWriter, _ *http.Request) error {
 	return web.Reply(w, http.StatusOK, func(w *wire.Writer) {
 		wire.Each(w, "requests", s.requests.all(), func(r Request) {
 			w.Object("")
@@ -76,7 +76,7 @@ func (s *Service) GetRequests(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // remember keeps a request that was answered.
-func (s *Service) remember(at time.Time, caller *auth.Partner, answer *held, r *http.Request,
+func (s *Bench) remember(at time.Time, caller *auth.Partner, answer *held, r *http.Request,
 	took time.Duration) {
 	kept := Request{
 		At:     at,
@@ -123,7 +123,7 @@ func shownPath(path string) string {
 }
 
 // caller returns the instant, and the partner whose key a request shows; nil is nobody.
-func (s *Service) caller(r *http.Request) (caller *auth.Partner, now time.Time) {
+func (s *Bench) caller(r *http.Request) (caller *auth.Partner, now time.Time) {
 	key := auth.HashOf(web.APIKey(r))
 	s.Store.Glance(func(st ledger.State, at time.Time) {
 		now = at

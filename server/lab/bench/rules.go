@@ -208,7 +208,7 @@ func (r *Rule) write(w *wire.Writer) {
 }
 
 // readRules reads a list of rules.
-func (s *Service) readRules(in *wire.Reader) (list []*Rule) {
+func (s *Bench) readRules(in *wire.Reader) (list []*Rule) {
 	var partners []string
 	s.Store.View(func(st ledger.State, _ time.Time) {
 		for _, p := range st.Partners.All() {

@@ -23,7 +23,7 @@ const faultHeader = "Waybill-Fault"
 
 // strike answers a request to which a rule is applied. answer has what the client would have got; what it
 // returns says what the client gets instead.
-func (s *Service) strike(rule *counted, route string, answer *held, r *http.Request,
+func (s *Bench) strike(rule *counted, route string, answer *held, r *http.Request,
 	next http.Handler) outcome {
 	switch rule.Do {
 	case AnswerStatus:
@@ -103,7 +103,7 @@ var errSilent = errors.New("a rule of the test bench: the provider says nothing"
 
 // standIn answers a request with a provider that does what the rule says. Where nobody asked the provider,
 // the rule was not applied.
-func (s *Service) standIn(rule *counted, answer *held, r *http.Request, next http.Handler) {
+func (s *Bench) standIn(rule *counted, answer *held, r *http.Request, next http.Handler) {
 	var struck atomic.Bool
 	stand := func(ctx context.Context, c provider.Confirmation, otherwise provider.Confirm) error {
 		if !s.isTicket(rule.Ticket, c.Ticket) {
@@ -129,7 +129,7 @@ func (s *Service) standIn(rule *counted, answer *held, r *http.Request, next htt
 }
 
 // isTicket reports whether a ticket is the n-th of its booking; each is the 0th.
-func (s *Service) isTicket(n int, id booking.ID) bool {
+func (s *Bench) isTicket(n int, id booking.ID) bool {
 	if n == 0 {
 		return true
 	}

@@ -25,11 +25,11 @@ func (c *Control) route() {
 		"GET /worlds/{name}":                      c.get,
 		"PUT /worlds/{name}":                      c.put,
 		"DELETE /worlds/{name}":                   c.delete,
-		"GET /worlds/{name}/outbox":               c.ofWorld((*bench.Service).GetOutbox),
-		"GET /worlds/{name}/requests":             c.ofWorld((*bench.Service).GetRequests),
-		"GET /worlds/{name}/faults":               c.ofWorld((*bench.Service).GetFaults),
-		"PUT /worlds/{name}/faults":               c.ofWorld((*bench.Service).PutFaults),
-		"DELETE /worlds/{name}/faults":            c.ofWorld((*bench.Service).DeleteFaults),
+		"GET /worlds/{name}/outbox":               c.ofWorld((*bench.Bench).GetOutbox),
+		"GET /worlds/{name}/requests":             c.ofWorld((*bench.Bench).GetRequests),
+		"GET /worlds/{name}/faults":               c.ofWorld((*bench.Bench).GetFaults),
+		"PUT /worlds/{name}/faults":               c.ofWorld((*bench.Bench).PutFaults),
+		"DELETE /worlds/{name}/faults":            c.ofWorld((*bench.Bench).DeleteFaults),
 		"PUT /worlds/{name}/runs/{tripId}/{date}": c.putRun,
 	}
 	counted := map[string]http.HandlerFunc{}
@@ -118,7 +118,7 @@ func (c *Control) get(w http.ResponseWriter, r *http.Request) error {
 
 // ofWorld returns what answers a call by the bench of the world that it is about. On a clock that stands
 // still everything that was caused has happened before.
-func (c *Control) ofWorld(answer func(*bench.Service, http.ResponseWriter, *http.Request) error) web.Handler {
+func (c *Control) ofWorld(answer func(*bench.Bench, http.ResponseWriter, *http.Request) error) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		c.changing.RLock()
 		defer c.changing.RUnlock()

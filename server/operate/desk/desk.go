@@ -47,7 +47,7 @@ type Desk struct {
 	admin   *admin.Executor
 	carrier *carrier.Dispatcher
 	outbox  *outbox.Relay
-	bench   *bench.Service
+	bench   *bench.Bench
 	worlds  atomic.Pointer[Worlds] // nil where there are none to make
 	witness *witness.Collector
 	lines   *seek.Lines
@@ -72,7 +72,7 @@ type World struct {
 
 // New returns the room.
 func New(core *web.Core, admin *admin.Executor, carrier *carrier.Dispatcher, outbox *outbox.Relay,
-	bench *bench.Service, witness *witness.Collector) *Desk {
+	bench *bench.Bench, witness *witness.Collector) *Desk {
 	return &Desk{
 		Core:    core,
 		admin:   admin,
