@@ -91,65 +91,65 @@ type wording struct {
 	price, refund, ticketID, bookingID string
 
 	// Of a run that its carrier has changed.
-	withdrawn, moved  string
-	notRun            string // what a title and a letter say first of a departure that was cancelled
-	newTime, timeless string // of a departure that was moved: a title, and what a letter begins with
-	missed            string // of a change that cannot be made any more
-	reason            string
+	runCanceled, moved string
+	notRun             string // what a title and a letter say first of a departure that was cancelled
+	newTime, timeless  string // of a departure that was moved: a title, and what a letter begins with
+	missed             string // of a change that cannot be made any more
+	reason             string
 }
 
 var english = wording{
-	language:  schedule.EN,
-	ticket:    "your ticket is",
-	paid:      "paid",
-	booked:    "booked",
-	canceled:  "canceled",
-	refunded:  "refunded",
-	carrier:   "Carrier",
-	route:     "Route",
-	departure: "Departure",
-	arrival:   "Arrival",
-	platform:  "platform",
-	change:    "Change",
-	seat:      "Seat",
-	price:     "Price",
-	refund:    "Comes back",
-	ticketID:  "Ticket",
-	bookingID: "Booking",
-	withdrawn: "The carrier has cancelled this departure.",
-	notRun:    "Your departure does not run",
-	moved:     "The carrier has moved it. Your ticket stays valid.",
-	newTime:   "New time",
-	timeless:  "your departure has a new time",
-	missed:    "cannot be made any more: ask the carrier",
-	reason:    "Reason",
+	language:    schedule.EN,
+	ticket:      "your ticket is",
+	paid:        "paid",
+	booked:      "booked",
+	canceled:    "canceled",
+	refunded:    "refunded",
+	carrier:     "Carrier",
+	route:       "Route",
+	departure:   "Departure",
+	arrival:     "Arrival",
+	platform:    "platform",
+	change:      "Change",
+	seat:        "Seat",
+	price:       "Price",
+	refund:      "Comes back",
+	ticketID:    "Ticket",
+	bookingID:   "Booking",
+	runCanceled: "The carrier has cancelled this departure.",
+	notRun:      "Your departure does not run",
+	moved:       "The carrier has moved it. Your ticket stays valid.",
+	newTime:     "New time",
+	timeless:    "your departure has a new time",
+	missed:      "cannot be made any more: ask the carrier",
+	reason:      "Reason",
 }
 
 var ukrainian = wording{
-	language:  schedule.UK,
-	ticket:    "ваш квиток",
-	paid:      "оплачено",
-	booked:    "заброньовано",
-	canceled:  "скасовано",
-	refunded:  "повернено",
-	carrier:   "Перевізник",
-	route:     "Маршрут",
-	departure: "Відправлення",
-	arrival:   "Прибуття",
-	platform:  "платформа",
-	change:    "Пересадка",
-	seat:      "Місце",
-	price:     "Ціна",
-	refund:    "Повертається",
-	ticketID:  "Квиток",
-	bookingID: "Бронювання",
-	withdrawn: "Перевізник скасував цей рейс.",
-	notRun:    "Ваш рейс не відбудеться",
-	moved:     "Перевізник переніс його. Ваш квиток залишається дійсним.",
-	newTime:   "Новий час",
-	timeless:  "час вашого відправлення змінено",
-	missed:    "неможлива: зверніться до перевізника",
-	reason:    "Причина",
+	language:    schedule.UK,
+	ticket:      "ваш квиток",
+	paid:        "оплачено",
+	booked:      "заброньовано",
+	canceled:    "скасовано",
+	refunded:    "повернено",
+	carrier:     "Перевізник",
+	route:       "Маршрут",
+	departure:   "Відправлення",
+	arrival:     "Прибуття",
+	platform:    "платформа",
+	change:      "Пересадка",
+	seat:        "Місце",
+	price:       "Ціна",
+	refund:      "Повертається",
+	ticketID:    "Квиток",
+	bookingID:   "Бронювання",
+	runCanceled: "Перевізник скасував цей рейс.",
+	notRun:      "Ваш рейс не відбудеться",
+	moved:       "Перевізник переніс його. Ваш квиток залишається дійсним.",
+	newTime:     "Новий час",
+	timeless:    "час вашого відправлення змінено",
+	missed:      "неможлива: зверніться до перевізника",
+	reason:      "Причина",
 }
 
 // news is what a passenger is told of a ticket.
@@ -306,7 +306,7 @@ func (n *news) half(w *wording) string {
 	fmt.Fprintf(&b, "%s %s, %s.\n", words.Tidy(name), words.Tidy(surname), what)
 	switch n.action {
 	case booking.WithdrawRun:
-		b.WriteString(w.withdrawn + n.why(w) + "\n")
+		b.WriteString(w.runCanceled + n.why(w) + "\n")
 	case booking.DelayRun:
 		b.WriteString(w.moved + n.why(w) + "\n")
 	}

@@ -74,7 +74,7 @@ func (s *Relay) Run() {
 		}
 		select {
 		case done := <-s.sending:
-			done <- x.settle()
+			done <- x.sendDue()
 		case ended := <-x.results:
 			x.ended(ended)
 		case <-x.flush:
@@ -140,8 +140,8 @@ func (x *sender) start(now time.Time) time.Duration {
 	return wait
 }
 
-// settle tries what is due, one message after the other, and journals what came of it.
-func (x *sender) settle() error {
+// sendDue tries what is due, one message after the other, and journals what came of it.
+func (x *sender) sendDue() error {
 	for x.underWay() > 0 {
 		x.ended(<-x.results)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // What the provider is asked, and what becomes of its answers. A ticket is first marked as asked, by a
-// durable line; it stays so until an answer is kept. Nothing but an answer settles it: neither a start
+// durable line; it stays so until an answer is kept. Nothing but an answer ends that: neither a start
 // without a provider, nor a verb that opens the directory, nor a disk that has no room for the answer just
 // then.
 

@@ -104,7 +104,7 @@ func (s *Confirmer) askDue(atATime int) (wait time.Duration) {
 	return wait
 }
 
-// askOnce asks about a ticket, and reports whether that is settled.
+// askOnce asks the provider about a ticket, and reports whether it has answered.
 func (s *Confirmer) askOnce(d *doubtful) bool {
 	refusal := s.ask(s.Base, d.Confirmation)
 	said := booking.Confirm
