@@ -86,7 +86,7 @@ func (s *Dispatcher) Cancel(a Act) (string, error) {
 			)
 			said := a.Run.String() + " is cancelled"
 			if e != nil {
-				said += tellWithdrawn(st, e)
+				said += tellCanceled(st, e)
 			}
 			if waits > 0 {
 				said += fmt.Sprintf(
@@ -99,8 +99,8 @@ func (s *Dispatcher) Cancel(a Act) (string, error) {
 	)
 }
 
-// tellWithdrawn says how many tickets a cancelled run takes with it, and what comes back.
-func tellWithdrawn(st ledger.State, e *booking.RunCanceled) string {
+// tellCanceled says how many tickets a cancelled run takes with it, and what comes back.
+func tellCanceled(st ledger.State, e *booking.RunCanceled) string {
 	// A run is sold in the currencies of all the countries on its way.
 	refunds := map[string]int64{}
 	refunded := 0

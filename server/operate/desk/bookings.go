@@ -183,7 +183,7 @@ type ticketShown struct {
 	Status, Payment string
 	Price, Refund   string
 	Rides           []rideShown
-	Asked           string // what the provider was asked, and has not answered
+	Unanswered      string // what the provider was asked, and has not answered
 	Outlooks        []outlook
 }
 
@@ -281,7 +281,7 @@ func newTicketShown(st ledger.State, t *booking.Ticket, now time.Time) ticketSho
 		x.Refund = amount(t.Refund(), t)
 	}
 	if ask, asked := st.Bookings.Ask(t.ID); asked {
-		x.Asked = ask.Action.String()
+		x.Unanswered = ask.Action.String()
 	}
 	for _, l := range t.Itinerary() {
 		form := l.Run.Form

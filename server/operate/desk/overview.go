@@ -133,7 +133,7 @@ func (x *overview) change(changes []*booking.RunChange, now time.Time) {
 
 // attend lists what somebody should look at.
 func (x *overview) attend(frozen booking.Frozen, tt *schedule.Timetable, now time.Time) {
-	note := func(link, text string) {
+	add := func(link, text string) {
 		if len(x.Attention) < concernsShown {
 			x.Attention = append(x.Attention, concern{text, link})
 		} else {
@@ -141,29 +141,29 @@ func (x *overview) attend(frozen booking.Frozen, tt *schedule.Timetable, now tim
 		}
 	}
 	if len(tt.Trips) == 0 {
-		note("", "There is no timetable. Import one: waybill import -data DIR FEED")
+		add("", "There is no timetable. Import one: waybill import -data DIR FEED")
 	}
 	if x.Parked > 0 {
-		note("/messages", words.Counted(x.Parked, "message")+" could not be sent, and wait for you.")
+		add("/messages", words.Counted(x.Parked, "message")+" could not be sent, and wait for you.")
 	}
 	if x.Waiting > 0 {
-		note("/messages", words.Counted(x.Waiting, "message")+words.Are(x.Waiting)+"still to be sent.")
+		add("/messages", words.Counted(x.Waiting, "message")+words.Are(x.Waiting)+"still to be sent.")
 	}
 	if n := len(frozen.Asks); n > 0 {
-		note("", "The provider has yet to answer about "+words.Counted(n, "ticket")+".")
+		add("", "The provider has yet to answer about "+words.Counted(n, "ticket")+".")
 	}
 	surplus := frozen.Surplus(tt, now)
 	for _, x := range surplus.Oversold {
-		note(runPath(x.Run.Trip, x.Run.Day.String()), x.String())
+		add(runPath(x.Run.Trip, x.Run.Day.String()), x.String())
 	}
 	for _, x := range surplus.Shared {
-		note(runPath(x.Run.Trip, x.Run.Day.String()), x.String())
+		add(runPath(x.Run.Trip, x.Run.Day.String()), x.String())
 	}
 	for _, run := range carrier.FindDiffering(frozen, tt, now) {
-		note(runPath(run.Run.Trip, run.Run.Day.String()), run.String())
+		add(runPath(run.Run.Trip, run.Run.Day.String()), run.String())
 	}
 	for _, run := range frozen.Withdrawn(tt, now) {
-		note(runPath(run.Run.Trip, run.Run.Day.String()), fmt.Sprintf("%s is not in the timetable any more; "+
+		add(runPath(run.Run.Trip, run.Run.Day.String()), fmt.Sprintf("%s is not in the timetable any more; "+
 			"tickets that are good for it: %d", run.Run, run.Tickets))
 	}
 }
