@@ -235,7 +235,7 @@ func Open(cfg Config) (*Server, error) {
 		s.runInBackground()
 	}
 	if s.Still.Load() && !cfg.Verb {
-		s.Settle()
+		s.RunDue()
 	}
 	return s, nil
 }
@@ -423,7 +423,7 @@ func (s *Server) Drain() { s.drain() }
 // Close ends the background work and closes the store, after the last request.
 func (s *Server) Close() error {
 	if s.Still.Load() && s.running {
-		s.Settle()
+		s.RunDue()
 	}
 	s.stop()
 	s.Tasks.Wait()

@@ -90,7 +90,7 @@ type Core struct {
 	Tasks    sync.WaitGroup  // what comes to an end by itself
 
 	origin    *http.CrossOriginProtection
-	loops     []Loop // in the order in which Settle asks them
+	loops     []Loop // in the order in which RunDue asks them
 	partners  *Limiter
 	addresses *Limiter // of those who show no valid key
 

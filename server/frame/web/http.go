@@ -65,7 +65,7 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 		w.Header()["Cache-Control"] = NoStore
 		var caller *P
 		hash := auth.HashOf(secret(r))
-		settled, err := s.Store.Glance(func(st ledger.State, now time.Time) {
+		durable, err := s.Store.Glance(func(st ledger.State, now time.Time) {
 			caller = find(st, hash, now)
 		})
 		if err != nil {
@@ -77,7 +77,9 @@ func Identified[P any](s *Core, stranger error, h func(http.ResponseWriter, *htt
 		}
 		if err != nil {
 			// Neither may a refusal show what a crash could undo: a key or session just made or ended.
-			err = cmp.Or(settled(), err)
+			if failed := durable(); failed != nil {
+				err = failed
+			}
 		}
 		return err
 	})

@@ -62,7 +62,7 @@ func (s *Bench) Around(next http.Handler) http.Handler {
 		}
 		defer web.KeepBusy(r)()
 		if s.Still.Load() && !isSafe(r.Method) {
-			s.Settle()
+			s.RunDue()
 		}
 		if !slices.Contains(web.Unlimited, r.URL.Path) {
 			s.remember(now, caller, answer, r, time.Since(start)+out.wait)

@@ -83,7 +83,7 @@ func (s *Bench) MoveClock(m Move, by *ledger.By) (now time.Time, frozen bool, se
 func (s *Bench) moved(frozen bool) error {
 	ticked := !s.Still.Swap(frozen)
 	if frozen || !ticked {
-		s.Settle() // also before it ticks again, as the loops do not know yet that it will
+		s.RunDue() // also before it ticks again, as the loops do not know yet that it will
 		return nil
 	}
 	err := s.clockMoved()

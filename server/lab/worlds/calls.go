@@ -128,7 +128,7 @@ func (c *Control) ofWorld(answer func(*bench.Bench, http.ResponseWriter, *http.R
 		}
 		s := of.front.Server
 		if s.Still.Load() {
-			s.Settle()
+			s.RunDue()
 		}
 		return answer(s.Bench, w, r)
 	}

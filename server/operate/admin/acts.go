@@ -97,7 +97,7 @@ func (s *Executor) Do(op string, a *Act) error {
 	}
 	said, err := known.do(s, a)
 	if s.Still.Load() && !s.Config.Verb {
-		s.Settle()
+		s.RunDue()
 	}
 	if err == nil && said != "" {
 		_, err = io.WriteString(a.Out, said+"\n")

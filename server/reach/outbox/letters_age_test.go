@@ -100,7 +100,7 @@ func TestMovingTheClockRemovesOldLetters(t *testing.T) {
 		s, key := rig.Demo(t, server.Config{Dir: dir, Now: rig.BubbleClock(), TestClock: true, Frozen: true})
 		defer func() { s.Close() }()
 		paysOne(t, s, key)
-		s.Settle()
+		s.RunDue()
 		for _, c := range []struct {
 			advance string
 			left    int
