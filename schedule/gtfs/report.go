@@ -12,7 +12,7 @@ import (
 	"waybill/schedule/journey"
 )
 
-// Decisions returns what the import settled, in the order in which it came to it.
+// Decisions returns what the import decided, in the order in which it came to it.
 func (f *Feed) Decisions() []feed.Decision {
 	return f.files.Decisions()
 }
@@ -30,8 +30,8 @@ func (f *Feed) Apart() []string {
 
 const maxNamed = 20 // that a line of the report names; the others are counted
 
-// Notes returns what else an operator should know before the timetable is in force, a line each.
-func (f *Feed) Notes() (list []string) {
+// Remarks returns what else an operator should know before the timetable is in force, a line each.
+func (f *Feed) Remarks() (list []string) {
 	note := func(format string, args ...any) {
 		list = append(list, fmt.Sprintf(format, args...))
 	}

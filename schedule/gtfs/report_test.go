@@ -32,7 +32,7 @@ func TestReport(t *testing.T) {
 	for _, d := range read.Decisions() {
 		got = append(got, d.String())
 	}
-	got = append(got, read.Notes()...)
+	got = append(got, read.Remarks()...)
 	for _, want := range []string{
 		"translations into other languages than Ukrainian, Polish, Czech, English and Russian, " +
 			"which are not used: 1, first at translations.txt:2",

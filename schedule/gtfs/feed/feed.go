@@ -4,7 +4,7 @@
 // CRLF, padded cells, columns in any order, rows that are too long or too short. [Open] finds the feed, and
 // [Files.Rows] yields the rows of one of its files. A [Row] reads its cells as what they should be, and keeps
 // what is first wrong with them; such a row is skipped by whoever reads it, and reported with its place. What
-// the reader settles where the feed leaves it open is counted as a [Decision].
+// the reader decides where the feed leaves it open is counted as a [Decision].
 //
 //	files, err := feed.Open(os.DirFS("sample"), report)
 //	for r := range files.Rows("routes.txt") {
@@ -76,7 +76,7 @@ func (f *Files) Has(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// A Decision is something that an import settled where the feed left it open or said it in an unusual way:
+// A Decision is something that an import decided where the feed left it open or said it in an unusual way:
 // what it was, how often, and where first. An operator reads them to know what is sold.
 type Decision struct {
 	What  string // in words, as "times without seconds, read as full minutes"

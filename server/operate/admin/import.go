@@ -125,8 +125,8 @@ func readAndReport(dir fs.FS, name string, opt ImportOptions, out io.Writer) (*F
 	for _, d := range read.Decisions() {
 		fmt.Fprintln(out, d)
 	}
-	for _, note := range read.Notes() {
-		fmt.Fprintln(out, note)
+	for _, remark := range read.Remarks() {
+		fmt.Fprintln(out, remark)
 	}
 	tables := read.Size()
 	fmt.Fprintf(out, "%s, %s, %s, %s, %s, %s; %s skipped\n",
