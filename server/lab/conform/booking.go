@@ -41,16 +41,16 @@ func (p *player) noteBookings(method, target, key string) {
 		}
 	}
 	json.Unmarshal(p.Answer.Body, &v2)
-	p.note(v2.Data.Booking.ID, key, len(v2.Data.Booking.Tickets))
+	p.remember(v2.Data.Booking.ID, key, len(v2.Data.Booking.Tickets))
 	var legacy struct{ Data []struct{ BookingID string } }
 	json.Unmarshal(p.Answer.Body, &legacy)
 	for _, t := range legacy.Data {
-		p.note(t.BookingID, key, 1)
+		p.remember(t.BookingID, key, 1)
 	}
 }
 
-// note remembers a booking that is to be canceled.
-func (p *player) note(id, key string, seats int) {
+// remember keeps a booking that is to be canceled.
+func (p *player) remember(id, key string, seats int) {
 	p.seats += seats
 	b := bookedBy{id, key}
 	if id != "" && !slices.Contains(p.booked, b) {
