@@ -16,7 +16,7 @@ import (
 	"waybill/server/ledger/wire"
 )
 
-// NewBooking is the body of POST /v2/bookings, and what is wrong with it.
+// NewBooking is the body of POST /v2/bookings, with its problems.
 type NewBooking struct {
 	offerID, currency string
 	passengers        []booking.Passenger
@@ -37,9 +37,9 @@ func (s *Seller) PostBooking(w http.ResponseWriter, r *http.Request, p *auth.Par
 	return err
 }
 
-// bookingReply returns what writes the reply of a request that changes a booking. It is given pointers: the
-// booking as the change leaves it, and the instant, are only known once the update has filled them in, and
-// then the reply is written twice: for the journal, where the request has a key, and for the client.
+// bookingReply returns a function that writes the reply of a request that changes a booking. It takes
+// pointers, as booking and instant are only known once the update has set them. The reply is written for the
+// journal, if the request has a key, and then for the client.
 func (s *Seller) bookingReply(b **booking.Booking, now *time.Time) func(*wire.Writer) {
 	return func(w *wire.Writer) {
 		web.WriteReply(w, func(w *wire.Writer) {
@@ -86,7 +86,7 @@ func (s *Seller) Create(request string, p *auth.Partner, in *NewBooking,
 	}); err != nil {
 		return nil, now, 0, err
 	}
-	// What does not depend on the seats is looked up without the lock.
+	// All but the seats is looked up without the lock.
 	sale, err := s.prepare(in, p, s.Timetable.Load(), now)
 	if err != nil {
 		return nil, now, 0, err
@@ -103,8 +103,8 @@ func (s *Seller) Create(request string, p *auth.Partner, in *NewBooking,
 		e.Tickets = append(e.Tickets, booking.NewTicket{ID: s.NewID()})
 	}
 	seq, err = s.Store.Update(func(st ledger.State, at time.Time) ([]ledger.Entry, error) {
-		// Beside an import, or a run that is changed, it is looked up again, under the lock: whoever tried
-		// again without the lock could come too late each time.
+		// If an import or a change of a run came in between, the offer is looked up again, under the lock.
+		// Without the lock each new try could come too late.
 		if st.Timetable() != sale.Timetable {
 			again, err := s.prepare(in, p, st.Timetable(), at)
 			if err != nil {
@@ -127,22 +127,22 @@ func (s *Seller) Create(request string, p *auth.Partner, in *NewBooking,
 	return b, now, seq, err
 }
 
-// offerExpired returns the answer to a request whose offer has expired, with what else is wrong with it.
+// offerExpired returns the answer to a request whose offer has expired, with the request's other problems.
 func offerExpired(wrong web.Complaints) error {
 	wrong.AddFirst(web.ProblemCode("OFFER_EXPIRED", "offerId", "Offer expired"))
 	return wrong.Err()
 }
 
-// prepare looks up in a timetable what the offer of a request sells at an instant. A company whose journeys
-// the partner may not sell is answered as an offer that there never was. What is wrong with the offer comes
-// before all that is wrong with the body, and with the currency after it.
+// prepare looks up in a timetable the ride that the offer of a request sells at an instant. An offer of a
+// company that the partner may not sell is answered like one that was never made. The answer lists the
+// problem of the offer first, then those of the body, then that of the currency.
 func (s *Seller) prepare(in *NewBooking, p *auth.Partner, tt *schedule.Timetable,
 	now time.Time) (*booking.Sale, error) {
 	wrong := in.wrong
 	if in.offerID == "" {
 		return nil, wrong.Err()
 	}
-	// The token says what was offered, and at what price: that is what is sold, or nothing.
+	// The token names the ride and the price that were offered. These are sold, or nothing is.
 	o, err := s.search.ReadOffer(in.offerID, p.ID, now)
 	var legs []schedule.Leg
 	for i := 0; err == nil && i < len(o.Legs); i++ {
@@ -166,7 +166,7 @@ func (s *Seller) prepare(in *NewBooking, p *auth.Partner, tt *schedule.Timetable
 	case !ok && in.currency != "":
 		wrong.Add(web.Problem("currency", "must be one that the offer is sold in"))
 		return nil, wrong.Err()
-	// All that is wrong with the request comes before what the timetable does not have any more.
+	// Problems of the request come before a ride that the timetable no longer has.
 	case len(wrong.List) > 0:
 		return nil, wrong.Err()
 	case len(legs) < len(o.Legs): // one of them no longer runs as it was offered
@@ -214,7 +214,7 @@ func (s *Seller) ListBookings(w http.ResponseWriter, r *http.Request, p *auth.Pa
 
 // view finds the booking that a request's path names, and the instant.
 func (s *Seller) view(r *http.Request, p *auth.Partner) (b *booking.Booking, now time.Time, err error) {
-	// Of another partner's booking nothing is said, not even that it is there.
+	// Another partner's booking is answered as if it were not there.
 	id := ids.Of(r.PathValue("id"))
 	err = s.Store.View(func(st ledger.State, at time.Time) {
 		b = st.Bookings.Booking(booking.ID(p.ID), id)

@@ -22,7 +22,7 @@ func (s *Seller) GetDocument(w http.ResponseWriter, r *http.Request, p *auth.Par
 	if err != nil {
 		return err
 	}
-	// Whole, or not at all: half a ticket has a code all the same.
+	// The page is sent whole or not at all: half of one may already show the code.
 	var page bytes.Buffer
 	if err := ticket.WriteDocument(&page, b, t, s.TicketKey, now); err != nil {
 		return err

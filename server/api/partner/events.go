@@ -27,13 +27,13 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 	if err := q.Err(); err != nil {
 		return err
 	}
-	// Who has too many requests waiting is answered at once, as if nothing had happened.
+	// A partner with too many waiting requests is answered at once, as if the wait were over.
 	if wait > 0 && !s.Polls.enter(booking.ID(p.ID)) {
 		wait = 0
 	} else if wait > 0 {
 		defer s.Polls.leave(booking.ID(p.ID))
 	}
-	// The wait is over once, however often the request is woken meanwhile.
+	// One timer for the whole wait, however often the request is woken meanwhile.
 	over := time.After(time.Duration(wait) * time.Second)
 	conn := w.(*web.Recorder).Conn.Conn
 	for {
@@ -52,10 +52,10 @@ func (s *Seller) GetEvents(w http.ResponseWriter, r *http.Request, p *auth.Partn
 			return err
 		}
 		if changed == nil {
-			// There is something to show, or it is not to be waited for.
+			// There are events to show, or the request does not wait for any.
 			return s.showEvents(w, booking.ID(p.ID), lines, before, after, total)
 		}
-		conn.Idle() // it may be closed if its place is needed
+		conn.Idle() // the connection may be closed if its place is needed
 		select {
 		case <-changed:
 		case <-over:
@@ -75,7 +75,7 @@ type Polls struct {
 	waiting map[booking.ID]int
 }
 
-// enter counts one more, unless there are as many as may be.
+// enter counts one more request, and reports whether the partner may have it.
 func (x *Polls) enter(partner booking.ID) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -86,7 +86,7 @@ func (x *Polls) enter(partner booking.ID) bool {
 	return true
 }
 
-// Count returns how many wait, of all partners.
+// Count returns how many requests of all partners wait.
 func (x *Polls) Count() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -97,7 +97,7 @@ func (x *Polls) Count() int {
 	return n
 }
 
-// leave counts one less.
+// leave counts one request less.
 func (x *Polls) leave(partner booking.ID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -107,7 +107,8 @@ func (x *Polls) leave(partner booking.ID) {
 	}
 }
 
-// showEvents answers with the events of lines, of the first of which some come before.
+// showEvents answers with the events of lines. The client has the first before events of the first line
+// already.
 func (s *Seller) showEvents(w http.ResponseWriter, partner booking.ID, lines []uint64, before, seq,
 	total int) error {
 	var out wire.Writer
@@ -126,7 +127,7 @@ func (s *Seller) showEvents(w http.ResponseWriter, partner booking.ID, lines []u
 			writeEvent(&out, int64(seq), &events[before])
 			before++
 		}
-		// Only of the first line may the client have some events already.
+		// Of all further lines the client has no event.
 		before = 0
 		return nil
 	})

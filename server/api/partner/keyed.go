@@ -21,22 +21,22 @@ import (
 )
 
 // Idempotency-Key on POST /v2/bookings, pay, book and cancel (decision idempotency.key): a request that comes
-// again under its key gets the first answer again. Key, hash of the request and status stand in the line of
-// what it changed, the body in that line's personal part, or, of a sale, made again from the line. Pay and
-// book name the key in the line of each ticket and close with the line of the answer; where a crash came
-// between, the request goes on with the tickets left.
+// again under its key gets the first answer again. The line that a request writes holds the key, the hash of
+// the request and the status. The body of the answer stands in that line's personal part; the answer to a
+// sale is made again from the line. Pay and book write a line for each ticket, which names the key, and a
+// last one with the answer. After a crash between them a repetition goes on with the tickets that are left.
 
-// Attempt is one try of a POST. With an Idempotency-Key it knows what earlier tries have done; the zero
-// Attempt is one without.
+// Attempt is one try of a POST. With an Idempotency-Key it knows the tickets that earlier tries have done.
+// The zero Attempt has no key.
 type Attempt struct {
 	key, hash string
 	salt      booking.ID
-	done      []booking.ID        // by earlier ones
+	done      []booking.ID        // tickets that earlier tries have done
 	last      *ledger.Idempotency // for the line of the answer; nil without a key
 }
 
-// willAnswer sets what the last line of the request will hold. write writes the answer's body, once that is
-// decided: in the goroutine that writes the journal, and again for the client.
+// willAnswer sets what the last line of the request will hold. write writes the body of the answer. It is
+// called once that is decided: in the goroutine that writes the journal, and again for the client.
 func (a *Attempt) willAnswer(status int, write func(*wire.Writer)) {
 	if a.key != "" {
 		a.last = &ledger.Idempotency{
@@ -49,7 +49,8 @@ func (a *Attempt) willAnswer(status int, write func(*wire.Writer)) {
 	}
 }
 
-// named marks a line as a part of the request that has not the answer. The line of closing has it.
+// named returns the mark of a line that belongs to the request and does not hold its answer. The line of
+// closing holds it.
 func (a *Attempt) named() *ledger.Idempotency {
 	if a.key == "" {
 		return nil
@@ -60,7 +61,8 @@ func (a *Attempt) named() *ledger.Idempotency {
 	}
 }
 
-// closing returns the line of the answer, where it is a line of its own.
+// closing returns the line that holds the answer, for actions that write it as a line of its own; none
+// without a key.
 func (a *Attempt) closing(sel booking.Selection) []ledger.Entry {
 	if a.last == nil {
 		return nil
@@ -95,15 +97,14 @@ func IdempotencyKeyOf(r *http.Request) (string, error) {
 		if !ok {
 			return "", errKey
 		}
-		// In a structured field's string a quote and a backslash have a backslash before them, and stand
-		// nowhere else.
+		// In the string of a structured field a quote and a backslash have a backslash before them.
 		plain := strings.NewReplacer(`\\`, "", `\"`, "").Replace(key)
 		if strings.ContainsAny(plain, `"\`) {
 			return "", errKey
 		}
 		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(key)
 	}
-	// Between the quotes anything goes that can be seen, and so it does without them.
+	// Every printable character is allowed, with quotes around the key and without.
 	if key == "" || len(key) > web.MaxIdempotencyKey || strings.ContainsFunc(key, func(c rune) bool {
 		return c < ' ' || c > '~'
 	}) {
@@ -112,10 +113,10 @@ func IdempotencyKeyOf(r *http.Request) (string, error) {
 	return key, nil
 }
 
-// keyedHandler answers a request that may come again under a key.
+// keyedHandler answers a request that may be repeated under a key.
 type keyedHandler func(http.ResponseWriter, *http.Request, *auth.Partner, *Attempt) error
 
-// Keyed wraps the handler of a POST that may come again.
+// Keyed wraps the handler of a POST that may be repeated under a key.
 func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
 		key, err := IdempotencyKeyOf(r)
@@ -125,7 +126,7 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 		if key == "" {
 			return h(w, r, p, new(Attempt))
 		}
-		// The body is a part of what makes a request the same, so it is read here, and handed on.
+		// Two requests are the same only if their bodies are. So the body is read here, and handed on.
 		b, err := web.Body(w, r)
 		if err != nil {
 			return err
@@ -141,10 +142,10 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 			Partner: booking.ID(p.ID),
 			Key:     key,
 		}
-		// First what is under way, then what is known: the other way round, a request that ends in between
-		// would be taken for one that never was.
+		// Requests under way are looked up before those that are known. The other way round, a request that
+		// ends in between would be taken for a new one.
 		running, busy := s.underWay.LoadOrStore(name, try.hash)
-		// Only who has come first takes the mark away.
+		// Only the request that came first takes the mark away.
 		if !busy {
 			defer s.underWay.Delete(name)
 		}
@@ -163,7 +164,7 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 		case busy:
 			return errRunning
 		case known != nil:
-			// A crash has cut it short: it goes on with the tickets that are left.
+			// A crash has cut the request short. It goes on with the tickets that are left.
 			try.done = known.Done
 		}
 		err = h(w, r, p, try)
@@ -171,13 +172,13 @@ func (s *Seller) Keyed(h keyedHandler) web.PartnerHandler {
 	}
 }
 
-// keepRefusal journals a refusal that a repetition gets again: what the state does not allow, unless that is
-// only until the provider has answered.
+// keepRefusal journals a 409, which a repetition gets again. A 409 that only lasts until the provider has
+// answered is not kept.
 func (s *Seller) keepRefusal(r *http.Request, partner booking.ID, try *Attempt, err error) error {
 	if err == nil {
 		return nil
 	}
-	// All else is found again: it costs nothing, and may be another answer the next time.
+	// A repetition decides any other refusal anew: that costs nothing, and the answer may have changed.
 	f := web.Explain(err)
 	var states *booking.Conflict
 	passing := errors.As(err, &states) && states.Code == booking.InProgress
@@ -202,7 +203,7 @@ func (s *Seller) keepRefusal(r *http.Request, partner booking.ID, try *Attempt, 
 	return err
 }
 
-// replay answers as before, from the journal. What was erased from there is no more.
+// replay sends the first answer again, from the journal. An answer that was erased is a 404.
 func (s *Seller) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error {
 	var answer ledger.Answer
 	err := s.lines.Read([]uint64{known.Seq}, func(l *journal.Line) (err error) {
@@ -212,7 +213,7 @@ func (s *Seller) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error
 	if err != nil {
 		return err
 	}
-	// That of a sale is not kept.
+	// The answer to a sale is not kept: it is made again.
 	if answer.Sold != nil {
 		if err := s.makeAgain(&answer, known.Seq); err != nil {
 			return err
@@ -222,7 +223,7 @@ func (s *Seller) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error
 	if answer.Text == "" {
 		return web.ErrNotFound
 	}
-	// The client can tell that this is not done a second time.
+	// The client sees from the header that nothing was done a second time.
 	w.Header()["Idempotent-Replayed"] = []string{"true"}
 	if known.Status < http.StatusBadRequest {
 		web.Wrote(w, known.Seq)
@@ -240,8 +241,8 @@ func (s *Seller) replay(w http.ResponseWriter, known *ledger.KeyedRequest) error
 	return nil
 }
 
-// makeAgain makes the answer to a sale from its line. It is another than it was only where a later version of
-// the program, within the 24 hours, writes bookings differently.
+// makeAgain makes the answer to a sale from its line. It differs from the first answer only if a later
+// version of the program, within the 24 hours, writes bookings differently.
 func (s *Seller) makeAgain(answer *ledger.Answer, seq uint64) error {
 	var b *booking.Booking
 	err := s.Store.View(func(st ledger.State, _ time.Time) {

@@ -6,7 +6,7 @@ import (
 	"waybill/server/ledger"
 )
 
-// The looks for payment windows that are over.
+// How payment windows that are over are looked for.
 const (
 	notices    = 100                    // bookings that are looked at under the lock at a time
 	noticeRest = 200 * time.Millisecond // between looks, so that notices share syncs
@@ -21,14 +21,14 @@ func (s *Seller) NoteOverdue() (wait time.Duration, err error) {
 			wait = next.Sub(now)
 			return ledger.Entries(list...), nil
 		}, nil)
-		// Without a wait there are more of them: the lock is let go in between.
+		// Without a wait there are more of them. The lock is free in between.
 		if err != nil || wait > 0 {
 			return max(wait, noticeRest), err
 		}
 	}
 }
 
-// RunNotices does so while the server runs. A refusal, as of a full disk, is tried again.
+// RunNotices calls NoteOverdue while the server runs. After an error, such as a full disk, it tries again.
 func (s *Seller) RunNotices() {
 	for s.Base.Err() == nil {
 		wait := time.Hour

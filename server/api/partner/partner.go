@@ -1,5 +1,5 @@
-// Package partner is the room of the partners: they book, pay, cancel and read tickets with an API key
-// (interface, Bookings and Tickets).
+// Package partner is the room of partners, who book, pay, cancel and read tickets with an API key (interface,
+// Bookings and Tickets).
 package partner
 
 import (
@@ -14,7 +14,7 @@ import (
 	"waybill/store/journal/seek"
 )
 
-// Seller answers partners.
+// Seller answers the calls of partners: bookings, what is done with them, previews, events and documents.
 type Seller struct {
 	*web.Core
 	search   *search.Finder

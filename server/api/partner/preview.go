@@ -15,11 +15,11 @@ import (
 	"waybill/server/ledger/wire"
 )
 
-// Preview answers POST /v2/bookings/{id}/pay/preview and so on: what the action would do, which changes
-// nothing.
+// Preview answers POST /v2/bookings/{id}/pay/preview, …/book/preview and …/cancel/preview: what the action
+// would do. It changes nothing.
 func (s *Seller) Preview(action booking.Action) web.PartnerHandler {
 	return func(w http.ResponseWriter, r *http.Request, p *auth.Partner) error {
-		// The same tickets, read in the same way, as the action itself would be for.
+		// The tickets are read as the action itself reads them.
 		sel, err := s.subset(w, r, p)
 		if err != nil {
 			return err
@@ -39,20 +39,20 @@ func (s *Seller) Preview(action booking.Action) web.PartnerHandler {
 	}
 }
 
-// writePreview writes what would happen to tickets. The total is of those that the action is allowed for:
-// what there is to pay, or what comes back. Tickets of several currencies, which only a move can bring
-// together, have no total.
+// writePreview writes what would happen to tickets. The total, to pay or to come back, counts the tickets
+// that the action is allowed for. Tickets of several currencies, which only a move can bring together, have
+// no total.
 func writePreview(w *wire.Writer, list []booking.Outlook, now time.Time) {
 	allowed := true
 	total := int64(0)
-	// A total is of one currency.
+	// "" if the tickets have several currencies.
 	currency := string(list[0].Currency[:]) // a booking has a ticket
 	for i := range list {
 		x := &list[i]
 		if x.Currency != list[0].Currency {
 			currency = ""
 		}
-		// What is refused counts for nothing in the total.
+		// A ticket that is refused adds nothing to the total.
 		switch {
 		case x.Code != "":
 			allowed = false
@@ -75,7 +75,7 @@ func writePreview(w *wire.Writer, list []booking.Outlook, now time.Time) {
 }
 
 // writeOutlook writes what would happen to a ticket. The rules are those that its refund would follow, one
-// a leg.
+// for each leg.
 func writeOutlook(w *wire.Writer, x *booking.Outlook, now time.Time) {
 	var rules []*schedule.RefundRule
 	if x.Refund != nil {
@@ -107,7 +107,7 @@ func writeOutlook(w *wire.Writer, x *booking.Outlook, now time.Time) {
 	wire.Each(w, "rules", rules, func(r *schedule.RefundRule) {
 		resource.WriteRule(w, "", r)
 	})
-	// Rounded down: a rule of 24 hours does not apply at 23.999.
+	// It is rounded down: a rule of 24 hours does not apply at 23.999.
 	w.Hundredths("hoursBeforeDeparture", int64(math.Floor(x.RefundsBy().Sub(now).Hours()*100)))
 	w.OptionalTime("validUntil", x.ValidUntil)
 	w.EndObject()
